@@ -1,0 +1,955 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "daplref.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+/*
+ * What travels in librdmacm's private data. It arrives padded with zeros to librdmacm's maximum,
+ * so the length goes with it; and a request has 56 bytes, less than the 64 that DAT promises, so
+ * the rest of a long one comes in a second request, the fragment, that bears the same token.
+ */
+enum wire_kind {
+        WIRE_REQUEST = 1,
+        WIRE_FRAGMENT,
+        WIRE_REPLY,
+        WIRE_REJECTED,  /* by the Consumer */
+        WIRE_REFUSED,   /* by the Provider */
+        WIRE_COLLECTED, /* a fragment that has done its work */
+};
+
+struct wire {
+        uint8_t magic[2];
+        uint8_t version;
+        uint8_t kind;
+        uint8_t size; /* of all the Consumer's private data */
+        uint8_t fragmented;
+        uint8_t reserved[2];
+        uint32_t token;
+} __attribute__((packed));
+
+struct wire_request {
+        struct wire wire;
+        uint64_t qual;
+        uint8_t data[36];
+} __attribute__((packed));
+
+struct wire_fragment {
+        struct wire wire;
+        uint8_t data[44];
+} __attribute__((packed));
+
+struct wire_reply {
+        struct wire wire;
+        uint8_t data[REF_MAX_PRIVATE_DATA];
+} __attribute__((packed));
+
+#define REQUEST_MAX 56
+#define MAIN_PART   ((int)sizeof(((struct wire_request *)NULL)->data))
+
+_Static_assert(sizeof(struct wire_request) <= REQUEST_MAX, "a request must fit");
+_Static_assert(sizeof(struct wire_fragment) <= REQUEST_MAX, "a fragment must fit");
+_Static_assert(36 + 44 >= REF_MAX_PRIVATE_DATA, "two requests must hold all private data");
+
+#define SECONDS        UINT64_C(1000000)
+#define PARTING_TIME   (5 * SECONDS)  /* for the peer to acknowledge a disconnect */
+#define GATHERING_TIME (10 * SECONDS) /* for the parts of a request to come together */
+#define LOOKING_TIME   SECONDS        /* until a failure is seen that no Consumer looks for */
+#define ACCEPTING_TIME (30 * SECONDS) /* for the peer to confirm an accepted connection */
+#define RESOLVING_TIME (15 * SECONDS) /* for an address, where the Consumer has no time-out */
+#define RESOLVING_STEP (2 * SECONDS)  /* for one attempt at it */
+
+/* Active ends bind to ports above those that the kernel hands out, clear of most qualifiers. */
+#define FIRST_ACTIVE_PORT 61000
+#define ACTIVE_PORTS      4536
+#define PORT_ATTEMPTS     16
+
+static struct wire wire_head(enum wire_kind kind, int size)
+{
+        return (struct wire){
+            .magic = {'D', 'r'}, .version = 1, .kind = (uint8_t)kind, .size = (uint8_t)size};
+}
+
+static bool wire_is(const struct wire *wire, size_t length, enum wire_kind kind)
+{
+        return length >= sizeof(*wire) && wire->magic[0] == 'D' && wire->magic[1] == 'r' &&
+               wire->version == 1 && wire->kind == kind && wire->size <= REF_MAX_PRIVATE_DATA;
+}
+
+/* Makes a connection without an id; it is not yet in any list. */
+struct conn *cm_new(struct ia *ia, enum conn_kind kind)
+{
+        struct conn *conn = calloc(1, sizeof(*conn));
+
+        if (!conn)
+                return NULL;
+        conn->ia = ia;
+        conn->kind = kind;
+        list_init(&conn->link);
+        return conn;
+}
+
+/* Gives a connection up. Its id is destroyed by the service thread once its events are done. */
+void cm_doom(struct conn *conn)
+{
+        struct ia *ia = conn->ia;
+
+        conn->ep = NULL;
+        conn->kind = CONN_ENDED;
+        conn->deadline = 0;
+        list_remove(&conn->link);
+        list_append(&ia->doomed, &conn->link);
+        service_rearm(ia);
+}
+
+static void set_deadline(struct conn *conn, uint64_t from_now)
+{
+        conn->deadline = now_us() + from_now;
+        service_rearm(conn->ia);
+}
+
+/* Separates an EP from its connection, which is told to the peer and left to end by itself. */
+void cm_part(struct ep *ep)
+{
+        struct conn *conn = ep->conn;
+
+        if (!conn)
+                return;
+        ep->conn = NULL;
+        if (!conn->established) {
+                cm_doom(conn);
+                return;
+        }
+        conn->ep = NULL;
+        conn->kind = CONN_ENDED;
+        (void)rdma_disconnect(conn->id);
+        set_deadline(conn, PARTING_TIME);
+}
+
+/* Refuses a request, in the Consumer's name or in the Provider's. */
+void cm_reject(struct conn *conn, bool by_peer)
+{
+        struct wire wire = wire_head(by_peer ? WIRE_REJECTED : WIRE_REFUSED, 0);
+
+        if (!conn->failed)
+                (void)rdma_reject(conn->id, &wire, sizeof(wire));
+        cm_doom(conn);
+}
+
+/* The connection or the attempt is over: the EP is Disconnected and the Consumer hears why. */
+void cm_end(struct conn *conn, DAT_EVENT_NUMBER number)
+{
+        struct ep *ep = conn->ep;
+
+        ep->conn = NULL;
+        cm_doom(conn);
+        ep_end_connection(ep);
+        ep_post_event(ep, number);
+}
+
+static struct rdma_conn_param param_of(struct ep *ep, const void *data, size_t size)
+{
+        return (struct rdma_conn_param){
+            .private_data = data,
+            .private_data_len = (uint8_t)size,
+            .responder_resources = ep ? (uint8_t)ep->attr.max_rdma_read_in : 0,
+            .initiator_depth = ep ? (uint8_t)ep->attr.max_rdma_read_out : 0,
+            .flow_control = 1,
+            .retry_count = 7,
+            .rnr_retry_count = 7,
+            .srq = ep && ep->srq,
+            .qp_num = ep ? ep->qp->qp_num : 0,
+        };
+}
+
+/*
+ * Accepts with an EP that has its queue pair. From here on every failure is the peer's or the
+ * network's, and the connect EVD tells of it. Called with ia->cm_lock held.
+ */
+void cm_accept(struct conn *conn, struct ep *ep, int size, const void *data)
+{
+        struct wire_reply reply = {.wire = wire_head(WIRE_REPLY, size)};
+        struct rdma_conn_param param = param_of(ep, &reply, sizeof(reply.wire) + (size_t)size);
+
+        if (size)
+                memcpy(reply.data, data, (size_t)size);
+        ep->conn = conn;
+        conn->ep = ep;
+        atomic_store(&ep->state, DAT_EP_STATE_COMPLETION_PENDING);
+        if (conn->failed || !ep_start_qp(ep, conn->id) || !ep_step_qp(ep, conn->id, IBV_QPS_RTR) ||
+            !ep_step_qp(ep, conn->id, IBV_QPS_RTS) || rdma_accept(conn->id, &param)) {
+                cm_end(conn, DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
+                return;
+        }
+        set_deadline(conn, ACCEPTING_TIME);
+}
+
+static void set_port(struct sockaddr_storage *address, uint16_t port)
+{
+        if (address->ss_family == AF_INET6)
+                ((struct sockaddr_in6 *)address)->sin6_port = htons(port);
+        else
+                ((struct sockaddr_in *)address)->sin_port = htons(port);
+}
+
+static uint32_t draw(void)
+{
+        uint32_t number = 0;
+
+        if (getrandom(&number, sizeof(number), 0) != sizeof(number))
+                number = (uint32_t)now_us();
+        return number;
+}
+
+static void bind_source(struct conn *conn, sa_family_t family)
+{
+        struct sockaddr_storage source = conn->ia->address;
+        uint32_t start = draw();
+
+        /* Without a bind, librdmacm takes the address and the port that the route suggests. */
+        if (source.ss_family != family)
+                return;
+        for (uint32_t i = 0; i < PORT_ATTEMPTS; i++) {
+                set_port(&source, (uint16_t)(FIRST_ACTIVE_PORT + (start + i) % ACTIVE_PORTS));
+                if (!rdma_bind_addr(conn->id, (struct sockaddr *)&source) || errno != EADDRINUSE)
+                        return;
+        }
+}
+
+static int resolving_ms(const struct conn *conn)
+{
+        uint64_t now = now_us();
+
+        if (conn->resolve_until <= now)
+                return 1;
+        if (conn->resolve_until - now > RESOLVING_STEP)
+                return RESOLVING_STEP / 1000;
+        return (int)((conn->resolve_until - now) / 1000) + 1;
+}
+
+static int resolve_step(struct conn *conn)
+{
+        if (rdma_resolve_addr(conn->id, NULL, (struct sockaddr *)&conn->peer, resolving_ms(conn)))
+                return errno;
+        return 0;
+}
+
+/* Starts on the way to a peer; returns an errno, and then the id may exist or not. */
+int cm_resolve(struct conn *conn, const struct sockaddr_storage *to)
+{
+        conn->peer = *to;
+        conn->resolve_until = conn->deadline ? conn->deadline : now_us() + RESOLVING_TIME;
+        set_port(&conn->peer, port_of_qual(conn->qual));
+        if (rdma_create_id(conn->ia->cm, &conn->id, conn, RDMA_PS_TCP))
+                return errno;
+        list_append(&conn->ia->conns, &conn->link);
+        bind_source(conn, to->ss_family);
+        return resolve_step(conn);
+}
+
+struct target {
+        struct sockaddr_storage address;
+        DAT_CONN_QUAL qual;
+        DAT_TIMEOUT timeout;
+        DAT_COUNT size;
+        const void *data;
+};
+
+static void start_fragment(struct ia *ia, const struct target *target, uint32_t token)
+{
+        struct conn *conn = cm_new(ia, CONN_FRAGMENT);
+        struct wire_fragment fragment = {.wire = wire_head(WIRE_FRAGMENT, target->size)};
+        size_t rest = (size_t)(target->size - MAIN_PART);
+
+        if (!conn)
+                return;
+        fragment.wire.token = token;
+        memcpy(fragment.data, (const uint8_t *)target->data + MAIN_PART, rest);
+        memcpy(conn->wire, &fragment, sizeof(fragment));
+        conn->wire_size = sizeof(fragment);
+        conn->qual = target->qual;
+        conn->deadline = now_us() + GATHERING_TIME;
+        if (!cm_resolve(conn, &target->address))
+                return;
+        if (conn->id)
+                cm_doom(conn);
+        else
+                free(conn);
+}
+
+static void write_request(struct conn *conn, const struct target *target)
+{
+        struct wire_request request = {.wire = wire_head(WIRE_REQUEST, target->size)};
+        int part = target->size < MAIN_PART ? target->size : MAIN_PART;
+
+        request.wire.fragmented = target->size > part;
+        request.wire.token = draw();
+        request.qual = htobe64(target->qual);
+        if (part)
+                memcpy(request.data, target->data, (size_t)part);
+        memcpy(conn->wire, &request, sizeof(request));
+        conn->wire_size = sizeof(request);
+        conn->token = request.wire.token;
+        conn->fragmented = request.wire.fragmented;
+}
+
+static DAT_RETURN connect_locked(struct ep *ep, const struct target *target)
+{
+        struct ia *ia = ep->obj.ia;
+        struct conn *conn;
+        DAT_RETURN ret;
+
+        if (atomic_load(&ep->state) != DAT_EP_STATE_UNCONNECTED)
+                return ep_state_error(ep);
+        ret = ep_make_qp(ep);
+        if (ret != DAT_SUCCESS)
+                return ret;
+        conn = cm_new(ia, CONN_ACTIVE);
+        if (!conn) {
+                ep_drop_qp(ep);
+                return REF_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+        }
+        write_request(conn, target);
+        conn->qual = target->qual;
+        conn->ep = ep;
+        ep->conn = conn;
+        ep->initiated = true;
+        ep->remote = target->address;
+        ep->remote_qual = target->qual;
+        ep->remote_port = port_of_qual(target->qual);
+        ep->local_port = 0;
+        ep->private_data_size = 0;
+        atomic_store(&ep->state, DAT_EP_STATE_ACTIVE_CONNECTION_PENDING);
+        if (target->timeout != DAT_TIMEOUT_INFINITE)
+                set_deadline(conn, target->timeout);
+        if (cm_resolve(conn, &target->address)) {
+                if (conn->id) {
+                        cm_end(conn, DAT_CONNECTION_EVENT_UNREACHABLE);
+                        return DAT_SUCCESS;
+                }
+                ep->conn = NULL;
+                free(conn);
+                ep_drop_qp(ep);
+                atomic_store(&ep->state, DAT_EP_STATE_UNCONNECTED);
+                return REF_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_DEVICE);
+        }
+        ep->local_port = ntohs(rdma_get_src_port(conn->id));
+        if (conn->fragmented)
+                start_fragment(ia, target, conn->token);
+        return DAT_SUCCESS;
+}
+
+static DAT_RETURN read_address(const struct sockaddr *address, struct sockaddr_storage *out)
+{
+        const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)address;
+        const struct sockaddr_in *four = (const struct sockaddr_in *)address;
+        uint32_t host;
+
+        memset(out, 0, sizeof(*out));
+        if (address->sa_family == AF_INET6) {
+                if (IN6_IS_ADDR_UNSPECIFIED(&six->sin6_addr) ||
+                    IN6_IS_ADDR_MULTICAST(&six->sin6_addr))
+                        return REF_ERROR(DAT_INVALID_ADDRESS, DAT_INVALID_ADDRESS_MALFORMED);
+                memcpy(out, six, sizeof(*six));
+                return DAT_SUCCESS;
+        }
+        if (address->sa_family != AF_INET)
+                return REF_ERROR(DAT_INVALID_ADDRESS, DAT_INVALID_ADDRESS_UNSUPPORTED);
+        host = ntohl(four->sin_addr.s_addr);
+        if (host == INADDR_ANY || IN_MULTICAST(host) || host == INADDR_BROADCAST)
+                return REF_ERROR(DAT_INVALID_ADDRESS, DAT_INVALID_ADDRESS_MALFORMED);
+        memcpy(out, four, sizeof(*four));
+        return DAT_SUCCESS;
+}
+
+static DAT_RETURN check_private_data(DAT_COUNT size, const void *data, int argument)
+{
+        if (size < 0 || size > REF_MAX_PRIVATE_DATA)
+                return REF_ERROR(DAT_INVALID_PARAMETER, argument);
+        if (size && !data)
+                return REF_ERROR(DAT_INVALID_PARAMETER, argument + 1);
+        return DAT_SUCCESS;
+}
+
+/*
+ * dat_ep_connect(3DAT). The queue pair is made here, so that lack of one is told at once. All the
+ * rest is reported on the connect EVD, no later than the time-out says.
+ */
+DAT_RETURN ref_ep_connect(DAT_EP_HANDLE handle, DAT_IA_ADDRESS_PTR address, DAT_CONN_QUAL qual,
+                          DAT_TIMEOUT timeout, DAT_COUNT size, const DAT_PVOID data, DAT_QOS qos,
+                          DAT_CONNECT_FLAGS flags)
+{
+        struct ep *ep = object_get(handle, DAT_HANDLE_TYPE_EP);
+        struct target target = {.qual = qual, .timeout = timeout, .size = size, .data = data};
+        DAT_RETURN ret;
+
+        if (!ep)
+                return REF_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
+        if (!address)
+                ret = REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+        else if (!timeout)
+                ret = REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4);
+        else if ((unsigned int)flags & ~(unsigned int)DAT_CONNECT_MULTIPATH_FLAG)
+                ret = REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG8);
+        else if (qos != DAT_QOS_BEST_EFFORT || flags != DAT_CONNECT_DEFAULT_FLAG)
+                ret = REF_ERROR(DAT_MODEL_NOT_SUPPORTED, 0);
+        else
+                ret = check_private_data(size, data, DAT_INVALID_ARG5);
+        if (ret == DAT_SUCCESS)
+                ret = read_address(address, &target.address);
+        if (ret == DAT_SUCCESS) {
+                pthread_mutex_lock(&ep->obj.ia->cm_lock);
+                ret = connect_locked(ep, &target);
+                pthread_mutex_unlock(&ep->obj.ia->cm_lock);
+        }
+        object_put(ep);
+        return ret;
+}
+
+/*
+ * dat_ep_dup_connect(3DAT). An EP that was the passive end knows its peer's port only, on which
+ * nobody may listen; then the attempt ends as one to a qualifier without a service point.
+ */
+DAT_RETURN ref_ep_dup_connect(DAT_EP_HANDLE handle, DAT_EP_HANDLE dup_handle, DAT_TIMEOUT timeout,
+                              DAT_COUNT size, const DAT_PVOID data, DAT_QOS qos)
+{
+        struct ep *ep = object_get(handle, DAT_HANDLE_TYPE_EP);
+        struct ep *dup = object_get(dup_handle, DAT_HANDLE_TYPE_EP);
+        struct target target = {.timeout = timeout, .size = size, .data = data};
+        DAT_RETURN ret;
+
+        if (!ep || !dup)
+                ret = REF_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
+        else if (!timeout)
+                ret = REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+        else if (qos != DAT_QOS_BEST_EFFORT)
+                ret = REF_ERROR(DAT_MODEL_NOT_SUPPORTED, 0);
+        else
+                ret = check_private_data(size, data, DAT_INVALID_ARG4);
+        if (ret == DAT_SUCCESS && dup->obj.ia != ep->obj.ia)
+                ret = REF_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
+        if (ret == DAT_SUCCESS) {
+                pthread_mutex_lock(&ep->obj.ia->cm_lock);
+                if (atomic_load(&dup->state) == DAT_EP_STATE_CONNECTED) {
+                        target.address = dup->remote;
+                        target.qual = dup->initiated ? dup->remote_qual : dup->remote_port;
+                        ret = connect_locked(ep, &target);
+                } else {
+                        ret = ep_state_error(dup);
+                }
+                pthread_mutex_unlock(&ep->obj.ia->cm_lock);
+        }
+        if (dup)
+                object_put(dup);
+        if (ep)
+                object_put(ep);
+        return ret;
+}
+
+static void finish_disconnect(struct ep *ep)
+{
+        cm_part(ep);
+        ep_end_connection(ep);
+        ep_post_event(ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+}
+
+/* New requests are refused from now on; those under way are awaited. */
+static void begin_graceful(struct ep *ep)
+{
+        struct evd *evd = ep_request_target(ep);
+
+        gate_close(&ep->gate);
+        atomic_store(&ep->state, DAT_EP_STATE_DISCONNECT_PENDING);
+        gate_open(&ep->gate);
+        ep->watching = true;
+        evd_watch(evd, 1);
+        evd_drain(evd);
+        if (!atomic_load(&ep->requests.in_use))
+                finish_disconnect(ep);
+}
+
+static DAT_RETURN disconnect_locked(struct ep *ep, DAT_CLOSE_FLAGS flags)
+{
+        switch (atomic_load(&ep->state)) {
+        case DAT_EP_STATE_DISCONNECTED:
+                return DAT_SUCCESS;
+        case DAT_EP_STATE_CONNECTED:
+                if (flags == DAT_CLOSE_GRACEFUL_FLAG)
+                        begin_graceful(ep);
+                else
+                        finish_disconnect(ep);
+                return DAT_SUCCESS;
+        case DAT_EP_STATE_DISCONNECT_PENDING:
+                if (flags == DAT_CLOSE_ABRUPT_FLAG)
+                        finish_disconnect(ep);
+                return DAT_SUCCESS;
+        case DAT_EP_STATE_ACTIVE_CONNECTION_PENDING:
+        case DAT_EP_STATE_COMPLETION_PENDING:
+                finish_disconnect(ep);
+                return DAT_SUCCESS;
+        default:
+                return ep_state_error(ep);
+        }
+}
+
+/* dat_ep_disconnect(3DAT) */
+DAT_RETURN ref_ep_disconnect(DAT_EP_HANDLE handle, DAT_CLOSE_FLAGS flags)
+{
+        struct ep *ep = object_get(handle, DAT_HANDLE_TYPE_EP);
+        DAT_RETURN ret = REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+
+        if (!ep)
+                return REF_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
+        if (flags == DAT_CLOSE_ABRUPT_FLAG || flags == DAT_CLOSE_GRACEFUL_FLAG) {
+                pthread_mutex_lock(&ep->obj.ia->cm_lock);
+                ret = disconnect_locked(ep, flags);
+                pthread_mutex_unlock(&ep->obj.ia->cm_lock);
+        }
+        object_put(ep);
+        return ret;
+}
+
+/* Are these addresses of the same host, whatever their ports? */
+bool cm_same_address(const struct sockaddr *a, const struct sockaddr *b)
+{
+        if (a->sa_family != b->sa_family)
+                return false;
+        if (a->sa_family == AF_INET6)
+                return !memcmp(&((const struct sockaddr_in6 *)a)->sin6_addr,
+                               &((const struct sockaddr_in6 *)b)->sin6_addr,
+                               sizeof(struct in6_addr));
+        return ((const struct sockaddr_in *)a)->sin_addr.s_addr ==
+               ((const struct sockaddr_in *)b)->sin_addr.s_addr;
+}
+
+static void deliver(struct conn *conn)
+{
+        struct service_point *point = point_find(conn->ia, conn->qual);
+
+        conn->deadline = 0;
+        if (!point || !cr_deliver(point, conn))
+                cm_reject(conn, false);
+}
+
+/* Finds the other part of a request in two parts: the fragment for a request, or vice versa. */
+static struct conn *find_part(const struct conn *conn)
+{
+        enum conn_kind wanted = conn->kind == CONN_PASSIVE ? CONN_FRAGMENT : CONN_PASSIVE;
+        struct link *head = &conn->ia->conns;
+
+        for (struct link *at = head->next; at != head; at = at->next) {
+                struct conn *other = container_of(at, struct conn, link);
+
+                if (other->kind == wanted && other->fragmented && other->token == conn->token &&
+                    !other->cr && !other->ep && other->have < other->expected &&
+                    cm_same_address(rdma_get_peer_addr(other->id), rdma_get_peer_addr(conn->id)))
+                        return other;
+        }
+        return NULL;
+}
+
+static void join(struct conn *request, struct conn *fragment)
+{
+        struct wire wire = wire_head(WIRE_COLLECTED, 0);
+
+        memcpy(request->data + request->have, fragment->data,
+               (size_t)(request->expected - request->have));
+        request->have = request->expected;
+        (void)rdma_reject(fragment->id, &wire, sizeof(wire));
+        cm_doom(fragment);
+        deliver(request);
+}
+
+static void take_fragment(struct conn *conn, const struct wire_fragment *fragment)
+{
+        struct conn *request;
+
+        conn->kind = CONN_FRAGMENT;
+        conn->token = fragment->wire.token;
+        conn->fragmented = true;
+        conn->expected = fragment->wire.size;
+        memcpy(conn->data, fragment->data, sizeof(fragment->data));
+        request = find_part(conn);
+        if (request)
+                join(request, conn);
+        else
+                set_deadline(conn, GATHERING_TIME);
+}
+
+static void take_request(struct conn *conn, const struct wire_request *request)
+{
+        int size = request->wire.size;
+        struct conn *fragment;
+
+        conn->qual = be64toh(request->qual);
+        conn->token = request->wire.token;
+        conn->fragmented = request->wire.fragmented;
+        conn->expected = size;
+        conn->have = size < MAIN_PART ? size : MAIN_PART;
+        memcpy(conn->data, request->data, (size_t)conn->have);
+        if (conn->have == size) {
+                deliver(conn);
+                return;
+        }
+        fragment = find_part(conn);
+        if (fragment)
+                join(conn, fragment);
+        else
+                set_deadline(conn, GATHERING_TIME);
+}
+
+static void on_connect_request(struct ia *ia, struct rdma_cm_event *event)
+{
+        const void *data = event->param.conn.private_data;
+        size_t length = event->param.conn.private_data_len;
+        struct conn *conn = cm_new(ia, CONN_PASSIVE);
+
+        event->id->context = conn;
+        if (!conn) {
+                (void)rdma_reject(event->id, NULL, 0);
+                return;
+        }
+        conn->id = event->id;
+        list_append(&ia->conns, &conn->link);
+        if (length >= sizeof(struct wire_request) && wire_is(data, length, WIRE_REQUEST))
+                take_request(conn, data);
+        else if (length >= sizeof(struct wire_fragment) && wire_is(data, length, WIRE_FRAGMENT))
+                take_fragment(conn, data);
+        else
+                cm_reject(conn, false);
+}
+
+static bool on_our_device(const struct conn *conn)
+{
+        return conn->id->verbs && !strcmp(ibv_get_device_name(conn->id->verbs->device),
+                                          ibv_get_device_name(conn->ia->verbs->device));
+}
+
+static void on_route(struct conn *conn)
+{
+        struct rdma_conn_param param = param_of(conn->ep, conn->wire, (size_t)conn->wire_size);
+        bool ok = on_our_device(conn) && (!conn->ep || ep_start_qp(conn->ep, conn->id));
+
+        if (ok && !rdma_connect(conn->id, &param))
+                return;
+        if (conn->ep)
+                cm_end(conn, DAT_CONNECTION_EVENT_UNREACHABLE);
+        else
+                cm_doom(conn);
+}
+
+static void on_reply(struct conn *conn, const struct rdma_cm_event *event)
+{
+        const struct wire_reply *reply = event->param.conn.private_data;
+        size_t length = event->param.conn.private_data_len;
+        struct ep *ep = conn->ep;
+
+        if (!ep)
+                return;
+        if (!wire_is(&reply->wire, length, WIRE_REPLY) ||
+            length < sizeof(reply->wire) + reply->wire.size ||
+            !ep_step_qp(ep, conn->id, IBV_QPS_RTR) || !ep_step_qp(ep, conn->id, IBV_QPS_RTS) ||
+            rdma_establish(conn->id)) {
+                cm_end(conn, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+                return;
+        }
+        ep->private_data_size = reply->wire.size;
+        memcpy(ep->private_data, reply->data, reply->wire.size);
+        conn->established = true;
+        conn->deadline = 0;
+        atomic_store(&ep->state, DAT_EP_STATE_CONNECTED);
+        ep_post_event(ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+}
+
+static void on_established(struct conn *conn)
+{
+        struct ep *ep = conn->ep;
+
+        if (!ep || atomic_load(&ep->state) != DAT_EP_STATE_COMPLETION_PENDING)
+                return;
+        conn->established = true;
+        conn->deadline = 0;
+        atomic_store(&ep->state, DAT_EP_STATE_CONNECTED);
+        ep_post_event(ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+}
+
+/* The attempt has failed. Who waits for it is told; who has not begun to wait is told on accept. */
+static void on_failure(struct conn *conn, DAT_EVENT_NUMBER number)
+{
+        conn->failed = true;
+        /* A probe is a success when it is refused: somebody was there to refuse it. */
+        if (conn->kind == CONN_PROBE && number == DAT_CONNECTION_EVENT_UNREACHABLE)
+                probe_failed(conn);
+        if (conn->ep)
+                cm_end(conn, conn->kind == CONN_PASSIVE
+                                 ? DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR
+                                 : number);
+        else if (!conn->cr)
+                cm_doom(conn);
+}
+
+/* The kernel asks for an address three times in a row and then only waits, so we ask again. */
+static void on_address_error(struct conn *conn)
+{
+        if (conn->kind != CONN_ENDED && now_us() < conn->resolve_until && !resolve_step(conn))
+                return;
+        on_failure(conn, DAT_CONNECTION_EVENT_UNREACHABLE);
+}
+
+static void on_rejected(struct conn *conn, const struct rdma_cm_event *event)
+{
+        bool by_peer = wire_is(event->param.conn.private_data, event->param.conn.private_data_len,
+                               WIRE_REJECTED);
+
+        on_failure(conn, by_peer ? DAT_CONNECTION_EVENT_PEER_REJECTED
+                                 : DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+}
+
+static bool qp_has_failed(const struct ep *ep)
+{
+        struct ibv_qp_init_attr init;
+        struct ibv_qp_attr attr;
+
+        return ep->qp && !ibv_query_qp(ep->qp, &attr, IBV_QP_STATE, &init) &&
+               attr.qp_state == IBV_QPS_ERR;
+}
+
+static void on_disconnected(struct conn *conn)
+{
+        DAT_EVENT_NUMBER number = DAT_CONNECTION_EVENT_DISCONNECTED;
+
+        if (conn->kind == CONN_ENDED) {
+                cm_doom(conn);
+                return;
+        }
+        (void)rdma_disconnect(conn->id);
+        if (!conn->established) {
+                on_failure(conn, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+                return;
+        }
+        /* A queue pair that failed on its own was broken; the peer only drew the consequence. */
+        if (qp_has_failed(conn->ep))
+                number = DAT_CONNECTION_EVENT_BROKEN;
+        cm_end(conn, number);
+}
+
+static void on_removal(struct conn *conn)
+{
+        if (conn->ep && conn->established)
+                cm_end(conn, DAT_CONNECTION_EVENT_BROKEN);
+        else
+                on_failure(conn, DAT_CONNECTION_EVENT_UNREACHABLE);
+}
+
+/* The device goes, and with it all that is on it, before one end can tell the other. */
+static void on_device_removal(struct ia *ia)
+{
+        struct link *head = &ia->conns;
+        struct link *after;
+
+        for (struct link *at = head->next; at != head; at = after) {
+                after = at->next;
+                on_removal(container_of(at, struct conn, link));
+        }
+        if (ia->removed)
+                return;
+        ia->removed = true;
+        evd_post_async(ia, DAT_ASYNC_ERROR_IA_CATASTROPHIC, object_handle(&ia->obj),
+                       DAT_IA_CATASTROPHIC_ERROR);
+}
+
+static void dispatch(struct ia *ia, struct rdma_cm_event *event)
+{
+        struct conn *conn = event->listen_id ? NULL : event->id->context;
+
+        if (event->event == RDMA_CM_EVENT_CONNECT_REQUEST) {
+                on_connect_request(ia, event);
+                return;
+        }
+        if (event->event == RDMA_CM_EVENT_DEVICE_REMOVAL) {
+                on_device_removal(ia);
+                return;
+        }
+        if (conn && conn->kind == CONN_LISTENER)
+                return;
+        if (!conn)
+                return;
+        switch (event->event) {
+        case RDMA_CM_EVENT_ADDR_RESOLVED:
+                conn->resolved = true;
+                if (conn->kind != CONN_ENDED && rdma_resolve_route(conn->id, resolving_ms(conn)))
+                        on_failure(conn, DAT_CONNECTION_EVENT_UNREACHABLE);
+                break;
+        case RDMA_CM_EVENT_ROUTE_RESOLVED:
+                if (conn->kind != CONN_ENDED)
+                        on_route(conn);
+                break;
+        case RDMA_CM_EVENT_CONNECT_RESPONSE:
+                on_reply(conn, event);
+                break;
+        case RDMA_CM_EVENT_ESTABLISHED:
+                on_established(conn);
+                break;
+        case RDMA_CM_EVENT_ADDR_ERROR:
+                on_address_error(conn);
+                break;
+        case RDMA_CM_EVENT_ROUTE_ERROR:
+        case RDMA_CM_EVENT_UNREACHABLE:
+                on_failure(conn, DAT_CONNECTION_EVENT_UNREACHABLE);
+                break;
+        case RDMA_CM_EVENT_CONNECT_ERROR:
+                on_failure(conn, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+                break;
+        case RDMA_CM_EVENT_REJECTED:
+                on_rejected(conn, event);
+                break;
+        case RDMA_CM_EVENT_DISCONNECTED:
+                on_disconnected(conn);
+                break;
+        case RDMA_CM_EVENT_TIMEWAIT_EXIT:
+                if (conn->kind == CONN_ENDED)
+                        cm_doom(conn);
+                break;
+        default:
+                break;
+        }
+}
+
+/* Fetches what librdmacm has to tell. Called by the service thread only. */
+void cm_handle_events(struct ia *ia)
+{
+        struct rdma_cm_event *event;
+
+        while (!rdma_get_cm_event(ia->cm, &event)) {
+                struct rdma_cm_id *orphan = NULL;
+
+                pthread_mutex_lock(&ia->cm_lock);
+                dispatch(ia, event);
+                if (event->event == RDMA_CM_EVENT_CONNECT_REQUEST && !event->id->context)
+                        orphan = event->id;
+                /* The removal of the device waits for every id on it to go. */
+                if (event->event == RDMA_CM_EVENT_DEVICE_REMOVAL && event->id == ia->anchor) {
+                        orphan = ia->anchor;
+                        ia->anchor = NULL;
+                }
+                pthread_mutex_unlock(&ia->cm_lock);
+                rdma_ack_cm_event(event);
+                if (orphan)
+                        rdma_destroy_id(orphan);
+                cm_reap(ia);
+        }
+}
+
+static void expire(struct conn *conn)
+{
+        DAT_EVENT_NUMBER number = DAT_CONNECTION_EVENT_TIMED_OUT;
+
+        if (conn->kind == CONN_PASSIVE)
+                number = DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR;
+        else if (!conn->resolved)
+                number = DAT_CONNECTION_EVENT_UNREACHABLE;
+        if (conn->ep)
+                cm_end(conn, number);
+        else if (conn->kind == CONN_PASSIVE)
+                cm_reject(conn, false);
+        else
+                on_failure(conn, DAT_CONNECTION_EVENT_UNREACHABLE);
+}
+
+/*
+ * A failed operation shows in a completion queue and nowhere else, at which the Consumer need not
+ * look: it may wait for the end of the connection. So each connection's are looked at now and then.
+ * Returns when to do so next, or 0 while nothing is connected.
+ */
+static uint64_t look_for_failures(struct ia *ia, uint64_t now)
+{
+        struct link *head = &ia->conns;
+        bool due = ia->next_look && ia->next_look <= now;
+        bool any = false;
+
+        for (struct link *at = head->next; at != head; at = at->next) {
+                struct conn *conn = container_of(at, struct conn, link);
+
+                if (!conn->established || !conn->ep)
+                        continue;
+                any = true;
+                if (!due)
+                        continue;
+                evd_look(ep_recv_target(conn->ep));
+                evd_look(ep_request_target(conn->ep));
+        }
+        if (!any)
+                ia->next_look = 0;
+        else if (due || !ia->next_look)
+                ia->next_look = now + LOOKING_TIME;
+        return ia->next_look;
+}
+
+/* The earlier of two deadlines, of which 0 is none. */
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+        return a && (!b || a < b) ? a : b;
+}
+
+/* Ends what has taken too long; returns the next deadline, or 0. */
+uint64_t cm_expire(struct ia *ia)
+{
+        struct link *head = &ia->conns;
+        uint64_t now = now_us();
+        uint64_t next = 0;
+        struct link *at;
+        struct link *after;
+
+        pthread_mutex_lock(&ia->cm_lock);
+        for (at = head->next; at != head; at = after) {
+                struct conn *conn = container_of(at, struct conn, link);
+
+                after = at->next;
+                if (!conn->deadline)
+                        continue;
+                if (conn->deadline <= now) {
+                        /* Others may end with it, so begin again: this one is off the list. */
+                        expire(conn);
+                        after = head->next;
+                        next = 0;
+                } else if (!next || conn->deadline < next) {
+                        next = conn->deadline;
+                }
+        }
+        next = earlier(next, probe_peers(ia, now));
+        next = earlier(next, look_for_failures(ia, now));
+        pthread_mutex_unlock(&ia->cm_lock);
+        return next;
+}
+
+/* Destroys the connections given up, none of which has an event that waits for ia->cm_lock. */
+void cm_reap(struct ia *ia)
+{
+        for (;;) {
+                struct conn *conn = NULL;
+
+                pthread_mutex_lock(&ia->cm_lock);
+                if (!list_empty(&ia->doomed)) {
+                        conn = container_of(ia->doomed.next, struct conn, link);
+                        list_remove(&conn->link);
+                }
+                pthread_mutex_unlock(&ia->cm_lock);
+                if (!conn)
+                        return;
+                rdma_destroy_id(conn->id);
+                free(conn);
+        }
+}
+
+/* Destroys every connection of an IA whose service thread has ended. */
+void cm_close(struct ia *ia)
+{
+        pthread_mutex_lock(&ia->cm_lock);
+        while (!list_empty(&ia->conns))
+                cm_doom(container_of(ia->conns.next, struct conn, link));
+        pthread_mutex_unlock(&ia->cm_lock);
+        cm_reap(ia);
+}

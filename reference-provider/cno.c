@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "daplref.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define BAD_CNO REF_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CNO)
+
+static void run_agent(struct work *work)
+{
+        struct cno *cno = container_of(work, struct cno, agent_work);
+        DAT_OS_WAIT_PROXY_AGENT agent;
+        struct handle *evd;
+
+        pthread_mutex_lock(&cno->lock);
+        agent = cno->agent;
+        evd = cno->agent_evd;
+        pthread_mutex_unlock(&cno->lock);
+        if (agent.proxy_agent_func)
+                agent.proxy_agent_func(agent.instance_data, evd);
+}
+
+/* dat_cno_create(3DAT): the agent, if any, is called by the IA's service thread. */
+DAT_RETURN ref_cno_create(DAT_IA_HANDLE ia_handle, DAT_OS_WAIT_PROXY_AGENT agent,
+                          DAT_CNO_HANDLE *cno_handle)
+{
+        struct ia *ia = object_get(ia_handle, DAT_HANDLE_TYPE_IA);
+        DAT_RETURN ret = REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+        pthread_condattr_t attr;
+        struct cno *cno;
+
+        if (!ia)
+                return REF_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
+        if (!cno_handle)
+                goto put;
+        ret = REF_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+        cno = calloc(1, sizeof(*cno));
+        if (!cno)
+                goto put;
+        cno->agent = agent;
+        pthread_mutex_init(&cno->lock, NULL);
+        pthread_condattr_init(&attr);
+        pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+        pthread_cond_init(&cno->changed, &attr);
+        pthread_condattr_destroy(&attr);
+        work_init(&cno->agent_work, &cno->obj, run_agent);
+        ret = object_publish(ia, &cno->obj, DAT_HANDLE_TYPE_CNO);
+        if (ret == DAT_SUCCESS)
+                *cno_handle = object_handle(&cno->obj);
+        else
+                free(cno);
+put:
+        object_put(ia);
+        return ret;
+}
+
+/* dat_cno_modify_agent(3DAT) */
+DAT_RETURN ref_cno_modify_agent(DAT_CNO_HANDLE handle, DAT_OS_WAIT_PROXY_AGENT agent)
+{
+        struct cno *cno = object_get(handle, DAT_HANDLE_TYPE_CNO);
+
+        if (!cno)
+                return BAD_CNO;
+        pthread_mutex_lock(&cno->lock);
+        cno->agent = agent;
+        pthread_mutex_unlock(&cno->lock);
+        object_put(cno);
+        return DAT_SUCCESS;
+}
+
+/* dat_cno_query(3DAT) */
+DAT_RETURN ref_cno_query(DAT_CNO_HANDLE handle, DAT_CNO_PARAM_MASK mask, DAT_CNO_PARAM *param)
+{
+        struct cno *cno = object_get(handle, DAT_HANDLE_TYPE_CNO);
+        DAT_RETURN ret = DAT_SUCCESS;
+
+        if (!cno)
+                return BAD_CNO;
+        if ((unsigned int)mask & ~(unsigned int)DAT_CNO_FIELD_ALL) {
+                ret = REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+        } else if (!param) {
+                ret = REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+        } else {
+                pthread_mutex_lock(&cno->lock);
+                param->ia_handle = object_handle(&cno->obj.ia->obj);
+                param->agent = cno->agent;
+                pthread_mutex_unlock(&cno->lock);
+        }
+        object_put(cno);
+        return ret;
+}
+
+/* dat_cno_free(3DAT): DAT_INVALID_STATE while an EVD uses it or a thread waits on it. */
+DAT_RETURN ref_cno_free(DAT_CNO_HANDLE handle)
+{
+        struct cno *cno = object_get(handle, DAT_HANDLE_TYPE_CNO);
+        DAT_RETURN busy = REF_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_CNO_IN_USE);
+        DAT_RETURN ret;
+        bool waiters;
+
+        if (!cno)
+                return BAD_CNO;
+        pthread_mutex_lock(&cno->lock);
+        waiters = cno->waiters > 0;
+        cno->closing = !waiters;
+        pthread_mutex_unlock(&cno->lock);
+        if (waiters) {
+                object_put(cno);
+                return busy;
+        }
+        ret = object_retire(&cno->obj, busy);
+        if (ret == DAT_SUCCESS) {
+                cno_destroy(cno);
+                return ret;
+        }
+        if (DAT_GET_TYPE(ret) == DAT_INVALID_STATE)
+                cno_reopen(handle);
+        return ret;
+}
+
+/* Undoes the closing of a CNO that proved to be in use. */
+void cno_reopen(DAT_CNO_HANDLE handle)
+{
+        struct cno *cno = object_get(handle, DAT_HANDLE_TYPE_CNO);
+
+        if (!cno)
+                return;
+        pthread_mutex_lock(&cno->lock);
+        cno->closing = false;
+        pthread_mutex_unlock(&cno->lock);
+        object_put(cno);
+}
+
+static int await_change(struct cno *cno, DAT_TIMEOUT timeout, uint64_t deadline)
+{
+        struct timespec until = {.tv_sec = (time_t)(deadline / 1000000),
+                                 .tv_nsec = (long)(deadline % 1000000) * 1000};
+
+        if (timeout == DAT_TIMEOUT_INFINITE)
+                return pthread_cond_wait(&cno->changed, &cno->lock);
+        return pthread_cond_timedwait(&cno->changed, &cno->lock, &until);
+}
+
+/*
+ * dat_cno_wait(3DAT). A waiter that is released because the IA closes, or because the last EVD of
+ * the CNO goes, gets DAT_INVALID_STATE and a null EVD.
+ */
+DAT_RETURN ref_cno_wait(DAT_CNO_HANDLE handle, DAT_TIMEOUT timeout, DAT_EVD_HANDLE *evd_handle)
+{
+        struct cno *cno = object_get(handle, DAT_HANDLE_TYPE_CNO);
+        uint64_t deadline = now_us() + timeout;
+        DAT_RETURN ret = DAT_SUCCESS;
+        unsigned int releases;
+
+        if (!cno)
+                return BAD_CNO;
+        if (!evd_handle) {
+                object_put(cno);
+                return REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+        }
+        *evd_handle = DAT_HANDLE_NULL;
+        pthread_mutex_lock(&cno->lock);
+        releases = cno->releases;
+        cno->waiters++;
+        while (!cno->triggered && !cno->closing && cno->releases == releases &&
+               ret == DAT_SUCCESS) {
+                if (await_change(cno, timeout, deadline) == ETIMEDOUT)
+                        ret = REF_ERROR(DAT_QUEUE_EMPTY, 0);
+        }
+        cno->waiters--;
+        if (cno->triggered) {
+                *evd_handle = cno->triggered_by;
+                cno->triggered = false;
+                ret = DAT_SUCCESS;
+        } else if (cno->closing || cno->releases != releases) {
+                ret = REF_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_CNO_DEAD);
+        }
+        pthread_mutex_unlock(&cno->lock);
+        object_put(cno);
+        return ret;
+}
+
+/* An event has arrived at one of the CNO's EVDs. May be called with the EVD locked. */
+void cno_trigger(struct cno *cno, struct handle *evd)
+{
+        bool agent;
+
+        pthread_mutex_lock(&cno->lock);
+        cno->triggered = true;
+        cno->triggered_by = evd;
+        cno->agent_evd = evd;
+        agent = cno->agent.proxy_agent_func;
+        pthread_cond_signal(&cno->changed);
+        pthread_mutex_unlock(&cno->lock);
+        if (agent)
+                work_queue(cno->obj.ia, &cno->agent_work);
+}
+
+/* An EVD no longer uses the CNO; the last one to leave releases the waiters. */
+void cno_left(struct cno *cno)
+{
+        bool last;
+
+        pthread_mutex_lock(&cno->obj.ia->lock);
+        last = cno->obj.users == 1;
+        pthread_mutex_unlock(&cno->obj.ia->lock);
+        pthread_mutex_lock(&cno->lock);
+        if (last) {
+                cno->releases++;
+                cno->triggered = false;
+                pthread_cond_broadcast(&cno->changed);
+        }
+        pthread_mutex_unlock(&cno->lock);
+        object_unuse(&cno->obj);
+}
+
+/* Releases every waiter for good. */
+void cno_close(struct cno *cno)
+{
+        pthread_mutex_lock(&cno->lock);
+        cno->closing = true;
+        cno->triggered = false;
+        pthread_cond_broadcast(&cno->changed);
+        pthread_mutex_unlock(&cno->lock);
+}
+
+/* Frees what a dead CNO consists of. */
+void cno_destroy(struct cno *cno)
+{
+        work_cancel(cno->obj.ia, &cno->agent_work);
+        object_bury(&cno->obj);
+        pthread_cond_destroy(&cno->changed);
+        pthread_mutex_destroy(&cno->lock);
+        free(cno);
+}

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "daplref.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define BAD_CR REF_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CR)
+
+static bool claim_ep(struct service_point *point, struct cr *cr)
+{
+        struct ia *ia = point->obj.ia;
+
+        if (point->reserved && point->spent)
+                return false;
+        if (point->ep) {
+                cr->ep = point->ep;
+                atomic_store(&cr->ep->state, DAT_EP_STATE_PASSIVE_CONNECTION_PENDING);
+        } else if (point->flags == DAT_PSP_PROVIDER_FLAG) {
+                if (ep_new_tentative(ia, &cr->ep) != DAT_SUCCESS)
+                        return false;
+                cr->ep_is_ours = true;
+        }
+        point->spent = true;
+        return true;
+}
+
+static void destroy_our_ep(struct ep *ep)
+{
+        if (!object_kill(&ep->obj))
+                return;
+        ep_end_connection(ep);
+        object_await_last(&ep->obj, 0);
+        ep_destroy(ep);
+}
+
+static void note_peer(struct ep *ep, const struct cr *cr)
+{
+        ep->remote = cr->remote;
+        ep->remote_port = cr->remote_port;
+        ep->local_port = ntohs(rdma_get_src_port(cr->conn->id));
+        ep->initiated = false;
+}
+
+/*
+ * Reports a complete connection request to a service point's EVD. False when it cannot be, for
+ * want of room there or of an EP; the caller then refuses it. Called with ia->cm_lock held.
+ */
+bool cr_deliver(struct service_point *point, struct conn *conn)
+{
+        struct ia *ia = point->obj.ia;
+        struct cr *cr = calloc(1, sizeof(*cr));
+        const struct sockaddr *peer = rdma_get_peer_addr(conn->id);
+        struct event event = {.dat.event_number = DAT_CONNECTION_REQUEST_EVENT, .notify = true};
+        DAT_CR_ARRIVAL_EVENT_DATA *data = &event.dat.event_data.cr_arrival_event_data;
+
+        if (!cr)
+                return false;
+        cr->conn = conn;
+        memcpy(&cr->remote, peer,
+               peer->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6)
+                                           : sizeof(struct sockaddr_in));
+        cr->remote_port = ntohs(rdma_get_dst_port(conn->id));
+        memcpy(cr->private_data, conn->data, (size_t)conn->expected);
+        cr->private_data_size = conn->expected;
+        if (!claim_ep(point, cr))
+                goto free;
+        if (object_publish(ia, &cr->obj, DAT_HANDLE_TYPE_CR) != DAT_SUCCESS)
+                goto unclaim;
+        if (cr->ep)
+                note_peer(cr->ep, cr);
+        conn->cr = cr;
+        data->sp_handle.psp_handle = object_handle(&point->obj);
+        data->local_ia_address_ptr = (DAT_IA_ADDRESS_PTR)&ia->address;
+        data->conn_qual = point->qual;
+        data->cr_handle = object_handle(&cr->obj);
+        if (evd_post(point->evd, &event)) {
+                point->ep = NULL;
+                return true;
+        }
+        conn->cr = NULL;
+        object_kill(&cr->obj);
+        object_bury(&cr->obj);
+unclaim:
+        if (cr->ep_is_ours)
+                destroy_our_ep(cr->ep);
+        else if (cr->ep)
+                atomic_store(&cr->ep->state, DAT_EP_STATE_RESERVED);
+        point->spent = false;
+free:
+        free(cr);
+        return false;
+}
+
+/* dat_cr_query(3DAT) */
+DAT_RETURN ref_cr_query(DAT_CR_HANDLE handle, DAT_CR_PARAM_MASK mask, DAT_CR_PARAM *param)
+{
+        struct cr *cr = object_get(handle, DAT_HANDLE_TYPE_CR);
+        DAT_RETURN ret = DAT_SUCCESS;
+
+        if (!cr)
+                return BAD_CR;
+        if ((unsigned int)mask & ~(unsigned int)DAT_CR_FIELD_ALL)
+                ret = REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+        else if (!param)
+                ret = REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+        else
+                *param = (DAT_CR_PARAM){
+                    .remote_ia_address_ptr = (DAT_IA_ADDRESS_PTR)&cr->remote,
+                    .remote_port_qual = cr->remote_port,
+                    .private_data_size = cr->private_data_size,
+                    .private_data = cr->private_data_size ? cr->private_data : NULL,
+                    .local_ep_handle = cr->ep ? object_handle(&cr->ep->obj) : DAT_HANDLE_NULL,
+                };
+        object_put(cr);
+        return ret;
+}
+
+/* Frees a CR that is dead and that the caller alone holds. */
+static void finish(struct cr *cr)
+{
+        object_await_last(&cr->obj, 1);
+        object_bury(&cr->obj);
+        free(cr);
+}
+
+/* Lets go of the EP that came with a request which is not accepted. */
+static struct ep *revert_ep(struct cr *cr)
+{
+        struct ep *ep = cr->ep;
+
+        cr->ep = NULL;
+        if (!ep)
+                return NULL;
+        if (cr->ep_is_ours)
+                return ep;
+        atomic_store(&ep->state, DAT_EP_STATE_UNCONNECTED);
+        return NULL;
+}
+
+static void refuse(struct cr *cr, bool by_peer)
+{
+        struct ia *ia = cr->obj.ia;
+        struct ep *ours;
+
+        pthread_mutex_lock(&ia->cm_lock);
+        ours = revert_ep(cr);
+        cr->conn->cr = NULL;
+        cm_reject(cr->conn, by_peer);
+        pthread_mutex_unlock(&ia->cm_lock);
+        if (ours)
+                destroy_our_ep(ours);
+        finish(cr);
+}
+
+/* dat_cr_reject(3DAT) */
+DAT_RETURN ref_cr_reject(DAT_CR_HANDLE handle)
+{
+        struct cr *cr = object_get(handle, DAT_HANDLE_TYPE_CR);
+
+        if (!cr)
+                return BAD_CR;
+        if (!object_kill(&cr->obj)) {
+                object_put(cr);
+                return BAD_CR;
+        }
+        refuse(cr, true);
+        return DAT_SUCCESS;
+}
+
+/* Refuses a request whose event the Consumer will never see. */
+void cr_discard(DAT_CR_HANDLE handle)
+{
+        struct cr *cr = object_get(handle, DAT_HANDLE_TYPE_CR);
+
+        if (!cr)
+                return;
+        if (object_kill(&cr->obj))
+                refuse(cr, false);
+        else
+                object_put(cr);
+}
+
+/* Frees a dead CR when its IA closes; its connection goes with the others. */
+void cr_destroy(struct cr *cr)
+{
+        cr->conn->cr = NULL;
+        object_bury(&cr->obj);
+        free(cr);
+}
+
+static DAT_RETURN choose_ep(struct cr *cr, DAT_EP_HANDLE ep_handle, struct ep **out)
+{
+        DAT_RETURN bad = REF_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
+        struct ep *ep;
+
+        *out = NULL;
+        if (cr->ep) {
+                if (ep_handle != DAT_HANDLE_NULL)
+                        return REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+                if (!object_pin(&cr->ep->obj))
+                        return bad;
+                *out = cr->ep;
+                return DAT_SUCCESS;
+        }
+        ep = object_get(ep_handle, DAT_HANDLE_TYPE_EP);
+        if (!ep)
+                return bad;
+        *out = ep;
+        return ep->obj.ia == cr->obj.ia ? DAT_SUCCESS : bad;
+}
+
+static DAT_RETURN accept_locked(struct cr *cr, struct ep *ep, DAT_COUNT size, const void *data)
+{
+        int state = atomic_load(&ep->state);
+        DAT_RETURN ret;
+
+        if (cr->ep != ep && state != DAT_EP_STATE_UNCONNECTED)
+                return ep_state_error(ep);
+        ret = ep_make_qp(ep);
+        if (ret != DAT_SUCCESS)
+                return ret;
+        if (!object_kill(&cr->obj)) {
+                ep_drop_qp(ep);
+                return BAD_CR;
+        }
+        note_peer(ep, cr);
+        cr->conn->cr = NULL;
+        cr->ep = NULL;
+        cm_accept(cr->conn, ep, size, data);
+        return DAT_SUCCESS;
+}
+
+/*
+ * dat_cr_accept(3DAT). An EP that lacks a zone or a connect EVD, or is in the wrong state, gets
+ * DAT_INVALID_STATE and nothing changes. If the peer has given up in the meantime, the connect
+ * EVD says so.
+ */
+DAT_RETURN ref_cr_accept(DAT_CR_HANDLE handle, DAT_EP_HANDLE ep_handle, DAT_COUNT size,
+                         const DAT_PVOID data)
+{
+        struct cr *cr = object_get(handle, DAT_HANDLE_TYPE_CR);
+        struct ep *ep = NULL;
+        DAT_RETURN ret;
+
+        if (!cr)
+                return BAD_CR;
+        if (size < 0 || size > REF_MAX_PRIVATE_DATA)
+                ret = REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+        else if (size && !data)
+                ret = REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4);
+        else
+                ret = choose_ep(cr, ep_handle, &ep);
+        if (ret == DAT_SUCCESS) {
+                pthread_mutex_lock(&cr->obj.ia->cm_lock);
+                ret = accept_locked(cr, ep, size, data);
+                pthread_mutex_unlock(&cr->obj.ia->cm_lock);
+        }
+        if (ep)
+                object_put(ep);
+        if (ret == DAT_SUCCESS)
+                finish(cr);
+        else
+                object_put(cr);
+        return ret;
+}
+
+/*
+ * dat_cr_handoff(3DAT): to another service point of this IA instance. DAT_INVALID_PARAMETER when
+ * none has that qualifier, or when it cannot take the request.
+ */
+DAT_RETURN ref_cr_handoff(DAT_CR_HANDLE handle, DAT_CONN_QUAL qual)
+{
+        struct cr *cr = object_get(handle, DAT_HANDLE_TYPE_CR);
+        DAT_RETURN ret = REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+        struct service_point *point;
+        struct ep *ours = NULL;
+
+        if (!cr)
+                return BAD_CR;
+        pthread_mutex_lock(&cr->obj.ia->cm_lock);
+        point = point_find(cr->obj.ia, qual);
+        if (point && cr_deliver(point, cr->conn)) {
+                ret = object_kill(&cr->obj) ? DAT_SUCCESS : BAD_CR;
+                if (ret == DAT_SUCCESS)
+                        ours = revert_ep(cr);
+        }
+        pthread_mutex_unlock(&cr->obj.ia->cm_lock);
+        if (ret != DAT_SUCCESS) {
+                object_put(cr);
+                return ret;
+        }
+        if (ours)
+                destroy_our_ep(ours);
+        finish(cr);
+        return ret;
+}

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "daplref.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What the instance data of a dat.conf entry names: a device, a network interface, an address. */
+struct choice {
+        const char *ia_name;
+        char device[IBV_SYSFS_NAME_MAX];
+        int port; /* 0 is any */
+        char netdev[IF_NAMESIZE];
+        struct sockaddr_storage address;
+};
+
+static void complain(const struct choice *choice, const char *what, const char *about,
+                     const char *advice)
+{
+        (void)fprintf(stderr, "daplref: IA %s: %s %s; %s\n", choice->ia_name, what, about, advice);
+}
+
+static size_t size_of(const struct sockaddr *address)
+{
+        return address->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6)
+                                              : sizeof(struct sockaddr_in);
+}
+
+static bool link_local(const struct sockaddr *address)
+{
+        return address->sa_family == AF_INET6 &&
+               IN6_IS_ADDR_LINKLOCAL(&((const struct sockaddr_in6 *)address)->sin6_addr);
+}
+
+/* The first IPv4 address of the interface, else the first IPv6 address that is not link-local. */
+static bool address_of_netdev(const char *netdev, struct sockaddr_storage *address)
+{
+        static const int families[] = {AF_INET, AF_INET6};
+        struct ifaddrs *all;
+        bool found = false;
+
+        if (getifaddrs(&all))
+                return false;
+        for (int i = 0; i < 2 && !found; i++) {
+                for (struct ifaddrs *at = all; at && !found; at = at->ifa_next) {
+                        if (strcmp(at->ifa_name, netdev) != 0 || !at->ifa_addr ||
+                            at->ifa_addr->sa_family != families[i] || link_local(at->ifa_addr))
+                                continue;
+                        memcpy(address, at->ifa_addr, size_of(at->ifa_addr));
+                        found = true;
+                }
+        }
+        freeifaddrs(all);
+        return found;
+}
+
+static bool netdev_of_port(const char *device, int port, char *netdev)
+{
+        char path[256];
+        FILE *file;
+        bool ok;
+
+        (void)snprintf(path, sizeof(path), "/sys/class/infiniband/%s/ports/%d/gid_attrs/ndevs/0",
+                       device, port);
+        file = fopen(path, "re");
+        if (!file)
+                return false;
+        ok = fgets(netdev, IF_NAMESIZE, file) != NULL;
+        (void)fclose(file);
+        netdev[strcspn(netdev, "\n")] = '\0';
+        return ok;
+}
+
+static bool port_is_active(struct ibv_context *verbs, int port)
+{
+        struct ibv_port_attr attr;
+
+        return !ibv_query_port(verbs, (uint8_t)port, &attr) && attr.state == IBV_PORT_ACTIVE;
+}
+
+/* Finds an address to bind to on the device: on the port asked for, or on the first that serves. */
+static bool address_of_device(struct ibv_device *device, struct choice *choice, bool must_be_active)
+{
+        struct ibv_context *verbs = ibv_open_device(device);
+        struct ibv_device_attr attr;
+        bool found = false;
+        int first = choice->port ? choice->port : 1;
+        int last = choice->port;
+
+        if (!verbs)
+                return false;
+        if (!last && !ibv_query_device(verbs, &attr))
+                last = attr.phys_port_cnt;
+        for (int port = first; port <= last && !found; port++) {
+                if (must_be_active && !port_is_active(verbs, port))
+                        continue;
+                found = netdev_of_port(ibv_get_device_name(device), port, choice->netdev) &&
+                        address_of_netdev(choice->netdev, &choice->address);
+        }
+        ibv_close_device(verbs);
+        return found;
+}
+
+static void read_instance(const char *instance, struct choice *choice)
+{
+        const char *colon = strchr(instance, ':');
+        size_t length = colon ? (size_t)(colon - instance) : strlen(instance);
+
+        if (length >= sizeof(choice->device))
+                length = sizeof(choice->device) - 1;
+        memcpy(choice->device, instance, length);
+        choice->port = colon ? atoi(colon + 1) : 0;
+}
+
+static bool read_address(const char *instance, struct sockaddr_storage *address)
+{
+        struct sockaddr_in *four = (struct sockaddr_in *)address;
+        struct sockaddr_in6 *six = (struct sockaddr_in6 *)address;
+
+        if (inet_pton(AF_INET, instance, &four->sin_addr) == 1) {
+                address->ss_family = AF_INET;
+                return true;
+        }
+        if (inet_pton(AF_INET6, instance, &six->sin6_addr) == 1) {
+                address->ss_family = AF_INET6;
+                return true;
+        }
+        return false;
+}
+
+static bool find_address(const char *instance, struct choice *choice)
+{
+        struct ibv_device **devices;
+        bool found = false;
+        int count = 0;
+
+        if (read_address(instance, &choice->address))
+                return true;
+        devices = ibv_get_device_list(&count);
+        if (!devices || !count) {
+                complain(choice, "no RDMA device on this host", "",
+                         "is the driver loaded, as by 'rdma link add rxe0 type rxe netdev eth0'?");
+                goto out;
+        }
+        read_instance(instance, choice);
+        for (int i = 0; i < count && !found; i++) {
+                if (*instance && strcmp(ibv_get_device_name(devices[i]), choice->device) != 0)
+                        continue;
+                found = address_of_device(devices[i], choice, !*instance);
+        }
+        if (!found && *instance)
+                found = address_of_netdev(instance, &choice->address);
+        if (!found)
+                complain(choice, "no RDMA device or network interface with an IP address is named",
+                         *instance ? instance : "(any)", "see 'rdma link' and 'ip address'");
+out:
+        if (devices)
+                ibv_free_device_list(devices);
+        return found;
+}
+
+static bool bind_anchor(struct ia *ia, const struct choice *choice)
+{
+        struct sockaddr_storage address = choice->address;
+        char text[INET6_ADDRSTRLEN] = "?";
+
+        ia->cm = rdma_create_event_channel();
+        if (!ia->cm)
+                return false;
+        if (rdma_create_id(ia->cm, &ia->anchor, NULL, RDMA_PS_TCP))
+                return false;
+        if (!rdma_bind_addr(ia->anchor, (struct sockaddr *)&address) && ia->anchor->verbs)
+                return true;
+        if (address.ss_family == AF_INET6)
+                inet_ntop(AF_INET6, &((struct sockaddr_in6 *)&address)->sin6_addr, text,
+                          sizeof(text));
+        else
+                inet_ntop(AF_INET, &((struct sockaddr_in *)&address)->sin_addr, text, sizeof(text));
+        complain(choice, "no RDMA device serves the address", text,
+                 "see 'rdma link' for the interfaces that have one");
+        return false;
+}
+
+/*
+ * Finds the device that the instance data of the dat.conf entry means, binds to its address and
+ * opens it. On failure everything is released and the reason is on stderr.
+ */
+DAT_RETURN device_choose(struct ia *ia)
+{
+        struct choice choice = {.ia_name = ia->binding->info.ia_name};
+
+        if (!find_address(ia->binding->instance, &choice) || !bind_anchor(ia, &choice))
+                goto failed;
+        ia->address = choice.address;
+        ia->port = ia->anchor->port_num;
+        /* A context of our own keeps the asynchronous events of several IAs apart. */
+        ia->verbs = ibv_open_device(ia->anchor->verbs->device);
+        if (!ia->verbs || ibv_query_device(ia->verbs, &ia->device) ||
+            ibv_query_port(ia->verbs, ia->port, &ia->port_attr))
+                goto failed;
+        return DAT_SUCCESS;
+failed:
+        device_release(ia);
+        return REF_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_DEVICE);
+}
+
+void device_release(struct ia *ia)
+{
+        if (ia->anchor)
+                rdma_destroy_id(ia->anchor);
+        if (ia->cm)
+                rdma_destroy_event_channel(ia->cm);
+        if (ia->verbs)
+                ibv_close_device(ia->verbs);
+        ia->anchor = NULL;
+        ia->cm = NULL;
+        ia->verbs = NULL;
+}

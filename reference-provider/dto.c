@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "daplref.h"
+
+#include <string.h>
+
+#define BAD_EP REF_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP)
+
+#define REQUEST_FLAGS                                                     \
+        (DAT_COMPLETION_SUPPRESS_FLAG | DAT_COMPLETION_UNSIGNALLED_FLAG | \
+         DAT_COMPLETION_BARRIER_FENCE_FLAG)
+
+struct request {
+        enum wr_kind kind;
+        DAT_COUNT segments;
+        const DAT_LMR_TRIPLET *iov;
+        DAT_DTO_COOKIE cookie;
+        const DAT_RMR_TRIPLET *remote;
+        DAT_COMPLETION_FLAGS flags;
+        DAT_COMPLETION_FLAGS allowed;
+        DAT_MEM_PRIV_FLAGS need;
+        DAT_COUNT max_segments;
+        DAT_VLEN max_length;
+        int flags_argument; /* for the subtype of an error about the flags */
+};
+
+/* Are these flags among those allowed for the operation, and is the EP configured for them? */
+DAT_RETURN dto_check_flags(const struct ep *ep, DAT_COMPLETION_FLAGS flags,
+                           DAT_COMPLETION_FLAGS allowed, int subtype)
+{
+        if ((unsigned int)flags & ~(unsigned int)allowed)
+                return REF_ERROR(DAT_INVALID_PARAMETER, subtype);
+        if (flags & DAT_COMPLETION_UNSIGNALLED_FLAG &&
+            ep->attr.request_completion_flags != DAT_COMPLETION_UNSIGNALLED_FLAG)
+                return REF_ERROR(DAT_INVALID_PARAMETER, subtype);
+        return DAT_SUCCESS;
+}
+
+static DAT_RETURN check_request(struct ep *ep, const struct request *request, struct ibv_sge *sge,
+                                int *num_sge, DAT_VLEN *length)
+{
+        DAT_RETURN ret;
+
+        if (request->segments < 0 || request->segments > request->max_segments)
+                return REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+        if (request->segments && !request->iov)
+                return REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+        if (request->kind != WR_SEND && !request->remote)
+                return REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG5);
+        ret = dto_check_flags(ep, request->flags, request->allowed, request->flags_argument);
+        if (ret != DAT_SUCCESS)
+                return ret;
+        ret = lmr_gather(ep->obj.ia, ep->pz, request->need, request->iov, request->segments, sge,
+                         num_sge, length);
+        if (ret != DAT_SUCCESS)
+                return ret;
+        if (request->kind == WR_RDMA_READ && request->remote->segment_length > *length)
+                return REF_ERROR(DAT_LENGTH_ERROR, 0);
+        if (request->kind == WR_RDMA_WRITE && *length > request->remote->segment_length)
+                return REF_ERROR(DAT_LENGTH_ERROR, 0);
+        if (request->kind == WR_RDMA_READ)
+                *length = request->remote->segment_length;
+        if (*length > request->max_length)
+                return REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+        return DAT_SUCCESS;
+}
+
+/* A read takes what the remote segment has, and the local vector may well be longer. */
+static int trim(struct ibv_sge *sge, int num_sge, DAT_VLEN length)
+{
+        int used = 0;
+
+        while (used < num_sge && length) {
+                if (sge[used].length > length)
+                        sge[used].length = (uint32_t)length;
+                length -= sge[used++].length;
+        }
+        return used;
+}
+
+/* A record is free again only when its completion is drained, which may be all that it needs. */
+static struct wr *take_record(struct wr_pool *pool, DAT_COUNT limit, struct evd *evd)
+{
+        struct wr *wr = pool_take(pool, limit);
+
+        if (wr || !limit)
+                return wr;
+        evd_drain(evd);
+        return pool_take(pool, limit);
+}
+
+static DAT_RETURN flush_at_once(struct evd *evd, struct ep *ep, struct wr *wr)
+{
+        bool ok = evd_flush_one(evd, ep, wr);
+
+        pool_give(wr);
+        return ok ? DAT_SUCCESS : REF_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEVD);
+}
+
+static void describe(struct ibv_send_wr *send, const struct request *request)
+{
+        static const enum ibv_wr_opcode opcodes[] = {
+            [WR_SEND] = IBV_WR_SEND,
+            [WR_RDMA_READ] = IBV_WR_RDMA_READ,
+            [WR_RDMA_WRITE] = IBV_WR_RDMA_WRITE,
+        };
+
+        /* Verbs always signals: the record must come back, whatever the Consumer wants to see. */
+        send->opcode = opcodes[request->kind];
+        send->send_flags = IBV_SEND_SIGNALED;
+        if (request->flags & DAT_COMPLETION_SOLICITED_WAIT_FLAG)
+                send->send_flags |= IBV_SEND_SOLICITED;
+        if (request->flags & DAT_COMPLETION_BARRIER_FENCE_FLAG)
+                send->send_flags |= IBV_SEND_FENCE;
+        if (request->remote) {
+                send->wr.rdma.remote_addr = request->remote->target_address;
+                send->wr.rdma.rkey = request->remote->rmr_context;
+        }
+}
+
+static DAT_RETURN post_checked(struct ep *ep, const struct request *request, struct ibv_sge *sge,
+                               int num_sge, DAT_VLEN length)
+{
+        struct ibv_send_wr send = {.sg_list = sge, .num_sge = num_sge};
+        int state = atomic_load(&ep->state);
+        struct ibv_send_wr *bad;
+        struct wr *wr;
+
+        if (state != DAT_EP_STATE_CONNECTED && state != DAT_EP_STATE_DISCONNECTED)
+                return ep_state_error(ep);
+        /* With no credit a device may wait for ever. */
+        if (request->kind == WR_RDMA_READ && state == DAT_EP_STATE_CONNECTED && !ep->read_credit)
+                return REF_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_CREDITS);
+        wr = take_record(&ep->requests, ep->attr.max_request_dtos, ep_request_target(ep));
+        if (!wr)
+                return REF_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_CREDITS);
+        wr->kind = request->kind;
+        wr->flags = request->flags;
+        wr->cookie = request->cookie;
+        wr->length = length;
+        if (state == DAT_EP_STATE_DISCONNECTED)
+                return flush_at_once(ep_request_target(ep), ep, wr);
+        send.wr_id = ((union wr_id){.wr = wr}).number;
+        describe(&send, request);
+        wr_publish(wr);
+        if (!ibv_post_send(ep->qp, &send, &bad))
+                return DAT_SUCCESS;
+        pool_give(wr);
+        return REF_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEP);
+}
+
+static DAT_RETURN post_request(struct ep *ep, const struct request *request)
+{
+        struct ibv_sge sge[REF_MAX_IOV];
+        DAT_RETURN ret;
+        DAT_VLEN length;
+        int num_sge;
+
+        ret = check_request(ep, request, sge, &num_sge, &length);
+        if (ret != DAT_SUCCESS)
+                return ret;
+        if (request->kind == WR_RDMA_READ)
+                num_sge = trim(sge, num_sge, length);
+        gate_enter(&ep->gate);
+        ret = post_checked(ep, request, sge, num_sge, length);
+        gate_leave(&ep->gate);
+        return ret;
+}
+
+/* dat_ep_post_send(3DAT) */
+DAT_RETURN ref_ep_post_send(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_LMR_TRIPLET *iov,
+                            DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
+{
+        struct ep *ep = object_get(handle, DAT_HANDLE_TYPE_EP);
+        struct request request = {
+            .kind = WR_SEND,
+            .segments = segments,
+            .iov = iov,
+            .cookie = cookie,
+            .flags = flags,
+            .allowed = REQUEST_FLAGS | DAT_COMPLETION_SOLICITED_WAIT_FLAG,
+            .need = DAT_MEM_PRIV_LOCAL_READ_FLAG,
+            .flags_argument = DAT_INVALID_ARG5,
+        };
+        DAT_RETURN ret;
+
+        if (!ep)
+                return BAD_EP;
+        request.max_segments = ep->attr.max_request_iov;
+        request.max_length = ep->attr.max_message_size;
+        ret = post_request(ep, &request);
+        object_put(ep);
+        return ret;
+}
+
+/* dat_ep_post_rdma_read(3DAT) */
+DAT_RETURN ref_ep_post_rdma_read(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_LMR_TRIPLET *iov,
+                                 DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *remote,
+                                 DAT_COMPLETION_FLAGS flags)
+{
+        struct ep *ep = object_get(handle, DAT_HANDLE_TYPE_EP);
+        struct request request = {
+            .kind = WR_RDMA_READ,
+            .segments = segments,
+            .iov = iov,
+            .cookie = cookie,
+            .remote = remote,
+            .flags = flags,
+            .allowed = REQUEST_FLAGS,
+            .need = DAT_MEM_PRIV_LOCAL_WRITE_FLAG,
+            .flags_argument = DAT_INVALID_ARG6,
+        };
+        DAT_RETURN ret;
+
+        if (!ep)
+                return BAD_EP;
+        request.max_segments = ep->attr.max_rdma_read_iov;
+        request.max_length = ep->attr.max_rdma_size;
+        ret = post_request(ep, &request);
+        object_put(ep);
+        return ret;
+}
+
+/* dat_ep_post_rdma_write(3DAT) */
+DAT_RETURN ref_ep_post_rdma_write(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_LMR_TRIPLET *iov,
+                                  DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *remote,
+                                  DAT_COMPLETION_FLAGS flags)
+{
+        struct ep *ep = object_get(handle, DAT_HANDLE_TYPE_EP);
+        struct request request = {
+            .kind = WR_RDMA_WRITE,
+            .segments = segments,
+            .iov = iov,
+            .cookie = cookie,
+            .remote = remote,
+            .flags = flags,
+            .allowed = REQUEST_FLAGS,
+            .need = DAT_MEM_PRIV_LOCAL_READ_FLAG,
+            .flags_argument = DAT_INVALID_ARG6,
+        };
+        DAT_RETURN ret;
+
+        if (!ep)
+                return BAD_EP;
+        request.max_segments = ep->attr.max_rdma_write_iov;
+        request.max_length = ep->attr.max_rdma_size;
+        ret = post_request(ep, &request);
+        object_put(ep);
+        return ret;
+}
+
+static DAT_RETURN post_recv(struct ep *ep, const struct ibv_sge *sge, int num_sge,
+                            DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
+{
+        struct ibv_recv_wr *bad;
+        struct ibv_recv_wr recv;
+        struct wr *wr;
+
+        wr = take_record(&ep->recvs, ep->attr.max_recv_dtos, ep_recv_target(ep));
+        if (!wr)
+                return REF_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_CREDITS);
+        wr->kind = WR_RECV;
+        wr->flags = flags;
+        wr->cookie = cookie;
+        wr->length = 0;
+        if (atomic_load(&ep->state) == DAT_EP_STATE_DISCONNECTED)
+                return flush_at_once(ep_recv_target(ep), ep, wr);
+        wr->num_sge = num_sge;
+        memcpy(wr->sge, sge, sizeof(*sge) * (size_t)num_sge);
+        if (!ep->qp_takes_receives) {
+                wr->held = true;
+                return DAT_SUCCESS;
+        }
+        recv = (struct ibv_recv_wr){
+            .wr_id = ((union wr_id){.wr = wr}).number, .sg_list = wr->sge, .num_sge = num_sge};
+        wr_publish(wr);
+        if (!ibv_post_recv(ep->qp, &recv, &bad))
+                return DAT_SUCCESS;
+        pool_give(wr);
+        return REF_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEP);
+}
+
+/* dat_ep_post_recv(3DAT): before there is a queue pair, the receive waits in software for it. */
+DAT_RETURN ref_ep_post_recv(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_LMR_TRIPLET *iov,
+                            DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
+{
+        struct ep *ep = object_get(handle, DAT_HANDLE_TYPE_EP);
+        struct ibv_sge sge[REF_MAX_IOV];
+        DAT_RETURN ret = DAT_SUCCESS;
+        DAT_VLEN length;
+        int num_sge;
+
+        if (!ep)
+                return BAD_EP;
+        if (ep->srq)
+                ret = REF_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_SRQ_IN_USE);
+        else if (!ep->pz)
+                ret = REF_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_PZ);
+        else if (segments < 0 || segments > ep->attr.max_recv_iov)
+                ret = REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+        else if (segments && !iov)
+                ret = REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+        else if (flags != DAT_COMPLETION_DEFAULT_FLAG &&
+                 (flags != DAT_COMPLETION_UNSIGNALLED_FLAG ||
+                  ep->attr.recv_completion_flags != DAT_COMPLETION_UNSIGNALLED_FLAG))
+                ret = REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG5);
+        if (ret == DAT_SUCCESS)
+                ret = lmr_gather(ep->obj.ia, ep->pz, DAT_MEM_PRIV_LOCAL_WRITE_FLAG, iov, segments,
+                                 sge, &num_sge, &length);
+        if (ret == DAT_SUCCESS) {
+                gate_enter(&ep->gate);
+                ret = post_recv(ep, sge, num_sge, cookie, flags);
+                gate_leave(&ep->gate);
+        }
+        object_put(ep);
+        return ret;
+}

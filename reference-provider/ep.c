@@ -1,0 +1,987 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "daplref.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BAD_EP REF_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP)
+
+/* What an EP is connected with inside its IA, so that a change can be made all or nothing. */
+struct setup {
+        struct pz *pz;
+        struct evd *recv_evd;
+        struct evd *request_evd;
+        struct evd *connect_evd;
+        struct srq *srq;
+        DAT_EP_ATTR attr;
+};
+
+struct evd *ep_recv_target(const struct ep *ep)
+{
+        return ep->recv_evd ? ep->recv_evd : ep->obj.ia->sink;
+}
+
+struct evd *ep_request_target(const struct ep *ep)
+{
+        return ep->request_evd ? ep->request_evd : ep->obj.ia->sink;
+}
+
+static DAT_EP_ATTR default_attr(const struct ia *ia)
+{
+        return (DAT_EP_ATTR){
+            .service_type = DAT_SERVICE_TYPE_RC,
+            .max_message_size = ia->port_attr.max_msg_sz,
+            .max_rdma_size = ia->port_attr.max_msg_sz,
+            .qos = DAT_QOS_BEST_EFFORT,
+            .recv_completion_flags = DAT_COMPLETION_DEFAULT_FLAG,
+            .request_completion_flags = DAT_COMPLETION_DEFAULT_FLAG,
+            .max_recv_dtos = 16,
+            .max_request_dtos = 16,
+            .max_recv_iov = 4,
+            .max_request_iov = 4,
+            .max_rdma_read_in = 0,
+            .max_rdma_read_out = 0,
+            .srq_soft_hw = DAT_HW_DEFAULT,
+            .max_rdma_read_iov = 4,
+            .max_rdma_write_iov = 4,
+        };
+}
+
+static bool within(DAT_COUNT value, DAT_COUNT limit)
+{
+        return value >= 0 && value <= limit;
+}
+
+static bool attr_valid(const struct ia *ia, const DAT_EP_ATTR *attr, bool with_srq)
+{
+        DAT_COUNT iov = ia_max_iov(ia);
+
+        if (attr->service_type != DAT_SERVICE_TYPE_RC || attr->qos != DAT_QOS_BEST_EFFORT ||
+            attr->max_message_size > ia->port_attr.max_msg_sz ||
+            attr->max_rdma_size > ia->port_attr.max_msg_sz || attr->ep_transport_specific_count ||
+            attr->ep_provider_specific_count)
+                return false;
+        switch (attr->recv_completion_flags) {
+        case DAT_COMPLETION_DEFAULT_FLAG:
+        case DAT_COMPLETION_UNSIGNALLED_FLAG:
+        case DAT_COMPLETION_SOLICITED_WAIT_FLAG:
+        case DAT_COMPLETION_EVD_THRESHOLD_FLAG:
+                break;
+        default:
+                return false;
+        }
+        switch (attr->request_completion_flags) {
+        case DAT_COMPLETION_DEFAULT_FLAG:
+        case DAT_COMPLETION_UNSIGNALLED_FLAG:
+        case DAT_COMPLETION_EVD_THRESHOLD_FLAG:
+                break;
+        default:
+                return false;
+        }
+        return within(attr->max_recv_dtos, ia_max_dtos(ia)) &&
+               within(attr->max_request_dtos, ia_max_dtos(ia)) &&
+               (with_srq || within(attr->max_recv_iov, iov)) &&
+               within(attr->max_request_iov, iov) &&
+               within(attr->max_rdma_read_in, ia_max_reads(ia)) &&
+               within(attr->max_rdma_read_out, ia_max_reads(ia)) &&
+               within(attr->max_rdma_read_iov, iov) && within(attr->max_rdma_write_iov, iov) &&
+               attr->srq_soft_hw >= DAT_HW_DEFAULT;
+}
+
+static struct setup setup_of(const struct ep *ep)
+{
+        return (struct setup){
+            .pz = ep->pz,
+            .recv_evd = ep->recv_evd,
+            .request_evd = ep->request_evd,
+            .connect_evd = ep->connect_evd,
+            .srq = ep->srq,
+            .attr = ep->attr,
+        };
+}
+
+static void setup_apply(struct ep *ep, const struct setup *setup)
+{
+        ep->pz = setup->pz;
+        ep->recv_evd = setup->recv_evd;
+        ep->request_evd = setup->request_evd;
+        ep->connect_evd = setup->connect_evd;
+        ep->srq = setup->srq;
+        ep->attr = setup->attr;
+}
+
+/* How the receives of this setup count among the streams of their EVD. */
+static DAT_COMPLETION_FLAGS recv_stream(const struct setup *setup)
+{
+        /* Receives of an SRQ always give notice: UNSIGNALLED says nothing more than the default. */
+        if (setup->srq && setup->attr.recv_completion_flags == DAT_COMPLETION_UNSIGNALLED_FLAG)
+                return DAT_COMPLETION_DEFAULT_FLAG;
+        return setup->attr.recv_completion_flags;
+}
+
+static void count_streams(const struct setup *setup, int by)
+{
+        if (setup->recv_evd)
+                evd_count_stream(setup->recv_evd, recv_stream(setup), by);
+        if (setup->request_evd)
+                evd_count_stream(setup->request_evd, setup->attr.request_completion_flags, by);
+        if (setup->connect_evd)
+                evd_count_other(setup->connect_evd, by);
+}
+
+static bool streams_fit(const struct setup *setup)
+{
+        DAT_COMPLETION_FLAGS recv = recv_stream(setup);
+        DAT_COMPLETION_FLAGS request = setup->attr.request_completion_flags;
+        struct evd *shared[] = {setup->recv_evd, setup->request_evd};
+        DAT_COMPLETION_FLAGS flags[] = {recv, request};
+
+        for (int i = 0; i < 2; i++) {
+                bool controlled = flags[i] == DAT_COMPLETION_UNSIGNALLED_FLAG ||
+                                  flags[i] == DAT_COMPLETION_SOLICITED_WAIT_FLAG;
+
+                if (!shared[i])
+                        continue;
+                if (!evd_accepts_flags(shared[i], flags[i]))
+                        return false;
+                if (controlled && shared[i] == setup->connect_evd)
+                        return false;
+                if (controlled && shared[0] == shared[1] && recv != request)
+                        return false;
+        }
+        return true;
+}
+
+static DAT_RETURN use_evd(struct evd *evd, int subtype)
+{
+        return evd ? object_use(&evd->obj, REF_ERROR(DAT_INVALID_HANDLE, subtype)) : DAT_SUCCESS;
+}
+
+static void unuse_evd(struct evd *evd)
+{
+        if (evd)
+                object_unuse(&evd->obj);
+}
+
+static DAT_RETURN use_objects(const struct setup *setup)
+{
+        DAT_RETURN ret = DAT_SUCCESS;
+
+        if (setup->pz)
+                ret = object_use(&setup->pz->obj,
+                                 REF_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PZ));
+        if (ret != DAT_SUCCESS)
+                return ret;
+        ret = use_evd(setup->recv_evd, DAT_INVALID_HANDLE_EVD_RECV);
+        if (ret != DAT_SUCCESS)
+                goto pz;
+        ret = use_evd(setup->request_evd, DAT_INVALID_HANDLE_EVD_REQUEST);
+        if (ret != DAT_SUCCESS)
+                goto recv;
+        ret = use_evd(setup->connect_evd, DAT_INVALID_HANDLE_EVD_CONN);
+        if (ret != DAT_SUCCESS)
+                goto request;
+        if (setup->srq)
+                ret = object_use(&setup->srq->obj,
+                                 REF_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_SRQ));
+        if (ret == DAT_SUCCESS)
+                return ret;
+        unuse_evd(setup->connect_evd);
+request:
+        unuse_evd(setup->request_evd);
+recv:
+        unuse_evd(setup->recv_evd);
+pz:
+        if (setup->pz)
+                object_unuse(&setup->pz->obj);
+        return ret;
+}
+
+static void unuse_objects(const struct setup *setup)
+{
+        if (setup->srq)
+                object_unuse(&setup->srq->obj);
+        unuse_evd(setup->connect_evd);
+        unuse_evd(setup->request_evd);
+        unuse_evd(setup->recv_evd);
+        if (setup->pz)
+                object_unuse(&setup->pz->obj);
+}
+
+static struct evd *or_sink(struct ep *ep, struct evd *evd)
+{
+        return evd ? evd : ep->obj.ia->sink;
+}
+
+static void release_recvs(struct ep *ep, const struct setup *setup)
+{
+        struct evd *evd = or_sink(ep, setup->recv_evd);
+
+        if (setup->srq)
+                srq_detach(setup->srq, evd);
+        else
+                evd_unreserve(evd, setup->attr.max_recv_dtos);
+}
+
+static void setup_detach(struct ep *ep, const struct setup *setup)
+{
+        release_recvs(ep, setup);
+        evd_unreserve(or_sink(ep, setup->request_evd), setup->attr.max_request_dtos);
+        unuse_objects(setup);
+}
+
+/* Reserves all that the setup needs; on failure nothing has changed. */
+static DAT_RETURN setup_attach(struct ep *ep, const struct setup *setup)
+{
+        struct evd *recv = or_sink(ep, setup->recv_evd);
+        DAT_RETURN ret = use_objects(setup);
+
+        if (ret != DAT_SUCCESS)
+                return ret;
+        ret = REF_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEVD);
+        if (!pool_grow(&ep->requests, setup->attr.max_request_dtos) ||
+            (!setup->srq && !pool_grow(&ep->recvs, setup->attr.max_recv_dtos)))
+                goto unuse;
+        if (setup->srq ? !srq_attach(setup->srq, recv)
+                       : !evd_reserve(recv, setup->attr.max_recv_dtos))
+                goto unuse;
+        if (evd_reserve(or_sink(ep, setup->request_evd), setup->attr.max_request_dtos))
+                return DAT_SUCCESS;
+        release_recvs(ep, setup);
+unuse:
+        unuse_objects(setup);
+        return ret;
+}
+
+static bool has_watermark(const struct ep *ep)
+{
+        return atomic_load(&ep->soft_watermark) != DAT_WATERMARK_INFINITE ||
+               atomic_load(&ep->hard_watermark) != DAT_WATERMARK_INFINITE;
+}
+
+/*
+ * Stores both marks. What an EP takes shows in its receive EVD, at which the Consumer need not
+ * look: while a mark is finite, the service thread does.
+ */
+static void set_watermarks(struct ep *ep, DAT_COUNT soft, DAT_COUNT hard)
+{
+        bool had = has_watermark(ep);
+
+        atomic_store(&ep->soft_watermark, soft);
+        atomic_store(&ep->hard_watermark, hard);
+        if (has_watermark(ep) != had)
+                evd_watch(ep_recv_target(ep), had ? -1 : 1);
+        atomic_store(&ep->soft_armed, soft != DAT_WATERMARK_INFINITE);
+        atomic_store(&ep->hard_armed, hard != DAT_WATERMARK_INFINITE);
+}
+
+/* Goes over from one setup to another, or leaves everything as it is. `from` may be NULL. */
+static DAT_RETURN setup_change(struct ep *ep, const struct setup *from, const struct setup *to)
+{
+        DAT_RETURN ret;
+
+        if (from)
+                count_streams(from, -1);
+        ret = streams_fit(to) ? setup_attach(ep, to)
+                              : REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG6);
+        if (ret != DAT_SUCCESS) {
+                if (from)
+                        count_streams(from, 1);
+                return ret;
+        }
+        count_streams(to, 1);
+        setup_apply(ep, to);
+        if (from && has_watermark(ep)) {
+                evd_watch(or_sink(ep, from->recv_evd), -1);
+                evd_watch(ep_recv_target(ep), 1);
+        }
+        if (from)
+                setup_detach(ep, from);
+        return DAT_SUCCESS;
+}
+
+static void run_broken(struct work *work)
+{
+        struct ep *ep = container_of(work, struct ep, broken_work);
+        struct ia *ia = ep->obj.ia;
+        int state;
+
+        pthread_mutex_lock(&ia->cm_lock);
+        state = atomic_load(&ep->state);
+        if (state == DAT_EP_STATE_CONNECTED || state == DAT_EP_STATE_DISCONNECT_PENDING) {
+                cm_part(ep);
+                ep_end_connection(ep);
+                ep_post_event(ep, DAT_CONNECTION_EVENT_BROKEN);
+        }
+        pthread_mutex_unlock(&ia->cm_lock);
+}
+
+static void run_drained(struct work *work)
+{
+        struct ep *ep = container_of(work, struct ep, drained_work);
+        struct ia *ia = ep->obj.ia;
+
+        pthread_mutex_lock(&ia->cm_lock);
+        if (atomic_load(&ep->state) == DAT_EP_STATE_DISCONNECT_PENDING &&
+            !atomic_load(&ep->requests.in_use)) {
+                cm_part(ep);
+                ep_end_connection(ep);
+                ep_post_event(ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+        }
+        pthread_mutex_unlock(&ia->cm_lock);
+}
+
+static void run_soft(struct work *work)
+{
+        struct ep *ep = container_of(work, struct ep, soft_work);
+
+        evd_post_async(ep->obj.ia, DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR, object_handle(&ep->obj),
+                       DAT_SRQ_SOFT_HIGH_WATERMARK_EVENT);
+}
+
+static DAT_RETURN ep_new(struct ia *ia, DAT_EP_STATE state, struct ep **out)
+{
+        struct ep *ep = calloc(1, sizeof(*ep));
+        DAT_RETURN ret;
+
+        if (!ep)
+                return REF_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+        ep->obj.ia = ia;
+        atomic_store(&ep->state, state);
+        ep->attr = default_attr(ia);
+        ep->soft_watermark = DAT_WATERMARK_INFINITE;
+        ep->hard_watermark = DAT_WATERMARK_INFINITE;
+        pool_init(&ep->recvs, ep, NULL, true);
+        pool_init(&ep->requests, ep, NULL, false);
+        work_init(&ep->broken_work, &ep->obj, run_broken);
+        work_init(&ep->drained_work, &ep->obj, run_drained);
+        work_init(&ep->soft_work, &ep->obj, run_soft);
+        ret = object_publish(ia, &ep->obj, DAT_HANDLE_TYPE_EP);
+        if (ret != DAT_SUCCESS) {
+                pool_destroy(&ep->recvs);
+                pool_destroy(&ep->requests);
+                free(ep);
+                return ret;
+        }
+        *out = ep;
+        return DAT_SUCCESS;
+}
+
+/* Undoes ep_new() for an EP whose handle nobody has seen. */
+static void ep_abandon(struct ep *ep)
+{
+        object_kill(&ep->obj);
+        object_bury(&ep->obj);
+        pool_destroy(&ep->recvs);
+        pool_destroy(&ep->requests);
+        free(ep);
+}
+
+/* Makes an EP without zone or EVDs, as the Provider gives it to a Connection Request. */
+DAT_RETURN ep_new_tentative(struct ia *ia, struct ep **out)
+{
+        struct setup setup = {.attr = default_attr(ia)};
+        DAT_RETURN ret = ep_new(ia, DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING, out);
+
+        if (ret != DAT_SUCCESS)
+                return ret;
+        ret = setup_change(*out, NULL, &setup);
+        if (ret != DAT_SUCCESS)
+                ep_abandon(*out);
+        return ret;
+}
+
+static DAT_RETURN get_evd(struct ia *ia, DAT_EVD_HANDLE handle, unsigned int stream, int subtype,
+                          struct evd **out)
+{
+        struct evd *evd;
+
+        *out = NULL;
+        if (handle == DAT_HANDLE_NULL)
+                return DAT_SUCCESS;
+        evd = object_get(handle, DAT_HANDLE_TYPE_EVD);
+        if (!evd)
+                return REF_ERROR(DAT_INVALID_HANDLE, subtype);
+        /* The caller counts a use of it under a lock and finds out there whether it still lives. */
+        *out = evd;
+        if (evd->obj.ia != ia)
+                return REF_ERROR(DAT_INVALID_HANDLE, subtype);
+        if (!((unsigned int)evd->flags & stream))
+                return REF_ERROR(DAT_INVALID_HANDLE, subtype);
+        return DAT_SUCCESS;
+}
+
+static void put_evd(struct evd *evd)
+{
+        if (evd)
+                object_put(evd);
+}
+
+struct wanted {
+        DAT_PZ_HANDLE pz;
+        DAT_EVD_HANDLE recv_evd;
+        DAT_EVD_HANDLE request_evd;
+        DAT_EVD_HANDLE connect_evd;
+        DAT_SRQ_HANDLE srq;
+};
+
+static DAT_RETURN get_setup(struct ia *ia, const struct wanted *wanted, bool with_srq,
+                            struct setup *setup)
+{
+        DAT_RETURN ret;
+
+        setup->pz = object_get(wanted->pz, DAT_HANDLE_TYPE_PZ);
+        if (!setup->pz || setup->pz->obj.ia != ia)
+                return REF_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PZ);
+        ret = get_evd(ia, wanted->recv_evd, DAT_EVD_DTO_FLAG, DAT_INVALID_HANDLE_EVD_RECV,
+                      &setup->recv_evd);
+        if (ret == DAT_SUCCESS)
+                ret = get_evd(ia, wanted->request_evd, DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG,
+                              DAT_INVALID_HANDLE_EVD_REQUEST, &setup->request_evd);
+        if (ret == DAT_SUCCESS)
+                ret = get_evd(ia, wanted->connect_evd, DAT_EVD_CONNECTION_FLAG,
+                              DAT_INVALID_HANDLE_EVD_CONN, &setup->connect_evd);
+        if (ret != DAT_SUCCESS || !with_srq)
+                return ret;
+        setup->srq = object_get(wanted->srq, DAT_HANDLE_TYPE_SRQ);
+        if (!setup->srq || setup->srq->obj.ia != ia)
+                return REF_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_SRQ);
+        /* soft-RoCE checks the buffers of an SRQ against the zone of the EP that takes them. */
+        if (setup->srq->pz != setup->pz)
+                return REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+        return DAT_SUCCESS;
+}
+
+static void put_setup(struct setup *setup)
+{
+        if (setup->srq)
+                object_put(setup->srq);
+        put_evd(setup->connect_evd);
+        put_evd(setup->request_evd);
+        put_evd(setup->recv_evd);
+        if (setup->pz)
+                object_put(setup->pz);
+}
+
+static DAT_RETURN create(DAT_IA_HANDLE ia_handle, const struct wanted *wanted, bool with_srq,
+                         const DAT_EP_ATTR *attr, DAT_EP_HANDLE *ep_handle)
+{
+        struct ia *ia = object_get(ia_handle, DAT_HANDLE_TYPE_IA);
+        struct setup setup = {0};
+        struct ep *ep;
+        DAT_RETURN ret;
+
+        if (!ia)
+                return REF_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
+        setup.attr = attr ? *attr : default_attr(ia);
+        ret = get_setup(ia, wanted, with_srq, &setup);
+        if (ret != DAT_SUCCESS)
+                goto put;
+        ret = REF_ERROR(DAT_INVALID_PARAMETER, with_srq ? DAT_INVALID_ARG7 : DAT_INVALID_ARG6);
+        if ((with_srq && !attr) || !attr_valid(ia, &setup.attr, with_srq) || !ep_handle)
+                goto put;
+        ret = ep_new(ia, DAT_EP_STATE_UNCONNECTED, &ep);
+        if (ret != DAT_SUCCESS)
+                goto put;
+        ret = setup_change(ep, NULL, &setup);
+        if (ret != DAT_SUCCESS) {
+                ep_abandon(ep);
+                goto put;
+        }
+        if (with_srq && attr->srq_soft_hw > 0)
+                set_watermarks(ep, attr->srq_soft_hw, DAT_WATERMARK_INFINITE);
+        *ep_handle = object_handle(&ep->obj);
+put:
+        put_setup(&setup);
+        object_put(ia);
+        return ret;
+}
+
+/* dat_ep_create(3DAT) */
+DAT_RETURN ref_ep_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE recv_evd,
+                         DAT_EVD_HANDLE request_evd, DAT_EVD_HANDLE connect_evd,
+                         const DAT_EP_ATTR *attr, DAT_EP_HANDLE *ep_handle)
+{
+        struct wanted wanted = {
+            .pz = pz,
+            .recv_evd = recv_evd,
+            .request_evd = request_evd,
+            .connect_evd = connect_evd,
+        };
+
+        return create(ia_handle, &wanted, false, attr, ep_handle);
+}
+
+/* dat_ep_create_with_srq(3DAT) */
+DAT_RETURN ref_ep_create_with_srq(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz,
+                                  DAT_EVD_HANDLE recv_evd, DAT_EVD_HANDLE request_evd,
+                                  DAT_EVD_HANDLE connect_evd, DAT_SRQ_HANDLE srq,
+                                  const DAT_EP_ATTR *attr, DAT_EP_HANDLE *ep_handle)
+{
+        struct wanted wanted = {
+            .pz = pz,
+            .recv_evd = recv_evd,
+            .request_evd = request_evd,
+            .connect_evd = connect_evd,
+            .srq = srq,
+        };
+
+        return create(ia_handle, &wanted, true, attr, ep_handle);
+}
+
+#define EP_FIELDS_ALL ((uint64_t)DAT_EP_FIELD_ALL)
+
+/* dat_ep_query(3DAT): every field, whichever the mask asks for. */
+DAT_RETURN ref_ep_query(DAT_EP_HANDLE handle, DAT_EP_PARAM_MASK mask, DAT_EP_PARAM *param)
+{
+        struct ep *ep = object_get(handle, DAT_HANDLE_TYPE_EP);
+        DAT_RETURN ret = DAT_SUCCESS;
+        struct ia *ia;
+
+        if (!ep)
+                return BAD_EP;
+        ia = ep->obj.ia;
+        if ((uint64_t)mask & ~EP_FIELDS_ALL) {
+                ret = REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+        } else if (!param) {
+                ret = REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+        } else {
+                pthread_mutex_lock(&ia->cm_lock);
+                *param = (DAT_EP_PARAM){
+                    .ia_handle = object_handle(&ia->obj),
+                    .ep_state = (DAT_EP_STATE)atomic_load(&ep->state),
+                    .local_ia_address_ptr = (DAT_IA_ADDRESS_PTR)&ia->address,
+                    .local_port_qual = ep->local_port,
+                    .remote_ia_address_ptr = (DAT_IA_ADDRESS_PTR)&ep->remote,
+                    .remote_port_qual = ep->remote_port,
+                    .pz_handle = ep->pz ? object_handle(&ep->pz->obj) : DAT_HANDLE_NULL,
+                    .recv_evd_handle =
+                        ep->recv_evd ? object_handle(&ep->recv_evd->obj) : DAT_HANDLE_NULL,
+                    .request_evd_handle =
+                        ep->request_evd ? object_handle(&ep->request_evd->obj) : DAT_HANDLE_NULL,
+                    .connect_evd_handle =
+                        ep->connect_evd ? object_handle(&ep->connect_evd->obj) : DAT_HANDLE_NULL,
+                    .srq_handle = ep->srq ? object_handle(&ep->srq->obj) : DAT_HANDLE_NULL,
+                    .ep_attr = ep->attr,
+                };
+                pthread_mutex_unlock(&ia->cm_lock);
+        }
+        object_put(ep);
+        return ret;
+}
+
+#define STREAM_FIELDS                                                     \
+        (DAT_EP_FIELD_RECV_EVD_HANDLE | DAT_EP_FIELD_REQUEST_EVD_HANDLE | \
+         DAT_EP_FIELD_CONNECT_EVD_HANDLE)
+#define QUIET_FIELDS                                                                              \
+        (DAT_EP_FIELD_EP_ATTR_NUM_TRANSPORT_ATTR | DAT_EP_FIELD_EP_ATTR_TRANSPORT_SPECIFIC_ATTR | \
+         DAT_EP_FIELD_EP_ATTR_NUM_PROVIDER_ATTR | DAT_EP_FIELD_EP_ATTR_PROVIDER_SPECIFIC_ATTR)
+#define MODIFIABLE_FIELDS (STREAM_FIELDS | DAT_EP_FIELD_PZ_HANDLE | DAT_EP_FIELD_EP_ATTR_ALL)
+
+/* The table of dat_ep_modify(3DAT): may these fields be changed in that state? */
+static bool state_allows(uint64_t mask, int state)
+{
+        bool quiet = state == DAT_EP_STATE_UNCONNECTED;
+        bool tentative = state == DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING;
+
+        if (!quiet && !tentative && state != DAT_EP_STATE_RESERVED &&
+            state != DAT_EP_STATE_PASSIVE_CONNECTION_PENDING)
+                return false;
+        if (mask & DAT_EP_FIELD_PZ_HANDLE && !quiet && !tentative)
+                return false;
+        return !(mask & QUIET_FIELDS) || quiet;
+}
+
+static void merge_attr(DAT_EP_ATTR *attr, uint64_t mask, const DAT_EP_ATTR *wanted)
+{
+#define MERGE(FIELD, member)                             \
+        do {                                             \
+                if (mask & DAT_EP_FIELD_EP_ATTR_##FIELD) \
+                        attr->member = wanted->member;   \
+        } while (0)
+        MERGE(SERVICE_TYPE, service_type);
+        MERGE(MAX_MESSAGE_SIZE, max_message_size);
+        MERGE(MAX_RDMA_SIZE, max_rdma_size);
+        MERGE(QOS, qos);
+        MERGE(RECV_COMPLETION_FLAGS, recv_completion_flags);
+        MERGE(REQUEST_COMPLETION_FLAGS, request_completion_flags);
+        MERGE(MAX_RECV_DTOS, max_recv_dtos);
+        MERGE(MAX_REQUEST_DTOS, max_request_dtos);
+        MERGE(MAX_RECV_IOV, max_recv_iov);
+        MERGE(MAX_REQUEST_IOV, max_request_iov);
+        MERGE(MAX_RDMA_READ_IN, max_rdma_read_in);
+        MERGE(MAX_RDMA_READ_OUT, max_rdma_read_out);
+        MERGE(SRQ_SOFT_HW, srq_soft_hw);
+        MERGE(MAX_RDMA_READ_IOV, max_rdma_read_iov);
+        MERGE(MAX_RDMA_WRITE_IOV, max_rdma_write_iov);
+        MERGE(NUM_TRANSPORT_ATTR, ep_transport_specific_count);
+        MERGE(TRANSPORT_SPECIFIC_ATTR, ep_transport_specific);
+        MERGE(NUM_PROVIDER_ATTR, ep_provider_specific_count);
+        MERGE(PROVIDER_SPECIFIC_ATTR, ep_provider_specific);
+#undef MERGE
+}
+
+static DAT_RETURN check_held_receives(const struct ep *ep, const struct setup *to)
+{
+        int held = atomic_load(&ep->recvs.in_use);
+
+        if (!held)
+                return DAT_SUCCESS;
+        /* A receive that waits in software was checked against the zone of its posting. */
+        if (to->pz != ep->pz)
+                return REF_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_PZ);
+        if (to->attr.recv_completion_flags != ep->attr.recv_completion_flags)
+                return REF_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_NOTREADY);
+        if (!ep->srq && to->attr.max_recv_dtos < held)
+                return REF_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_NOTREADY);
+        return DAT_SUCCESS;
+}
+
+/* Events that an earlier connection left on an EVD the EP no longer uses would outlive the EP. */
+static void leave_evds(const struct ep *ep, const struct setup *from)
+{
+        struct evd *evds[] = {from->recv_evd, from->request_evd, from->connect_evd};
+
+        for (int i = 0; i < 3; i++) {
+                if (evds[i] && evds[i] != ep->recv_evd && evds[i] != ep->request_evd &&
+                    evds[i] != ep->connect_evd)
+                        evd_forget_ep(evds[i], ep);
+        }
+}
+
+static DAT_RETURN modify(struct ep *ep, uint64_t mask, const DAT_EP_PARAM *param)
+{
+        struct setup from = setup_of(ep);
+        struct setup to = from;
+        struct wanted wanted = {
+            .pz = param->pz_handle,
+            .recv_evd = param->recv_evd_handle,
+            .request_evd = param->request_evd_handle,
+            .connect_evd = param->connect_evd_handle,
+        };
+        struct evd *pinned[3] = {NULL};
+        struct pz *pz = NULL;
+        DAT_RETURN ret = DAT_SUCCESS;
+
+        if (mask & DAT_EP_FIELD_PZ_HANDLE) {
+                pz = object_get(wanted.pz, DAT_HANDLE_TYPE_PZ);
+                if (!pz || pz->obj.ia != ep->obj.ia || (ep->srq && pz != ep->srq->pz))
+                        ret = REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+                to.pz = pz;
+        }
+        if (ret == DAT_SUCCESS && mask & DAT_EP_FIELD_RECV_EVD_HANDLE) {
+                ret = get_evd(ep->obj.ia, wanted.recv_evd, DAT_EVD_DTO_FLAG,
+                              DAT_INVALID_HANDLE_EVD_RECV, &pinned[0]);
+                to.recv_evd = pinned[0];
+        }
+        if (ret == DAT_SUCCESS && mask & DAT_EP_FIELD_REQUEST_EVD_HANDLE) {
+                ret = get_evd(ep->obj.ia, wanted.request_evd,
+                              DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG,
+                              DAT_INVALID_HANDLE_EVD_REQUEST, &pinned[1]);
+                to.request_evd = pinned[1];
+        }
+        if (ret == DAT_SUCCESS && mask & DAT_EP_FIELD_CONNECT_EVD_HANDLE) {
+                ret = get_evd(ep->obj.ia, wanted.connect_evd, DAT_EVD_CONNECTION_FLAG,
+                              DAT_INVALID_HANDLE_EVD_CONN, &pinned[2]);
+                to.connect_evd = pinned[2];
+        }
+        if (DAT_GET_TYPE(ret) == DAT_INVALID_HANDLE)
+                ret = REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+        merge_attr(&to.attr, mask, &param->ep_attr);
+        if (ret == DAT_SUCCESS && !attr_valid(ep->obj.ia, &to.attr, ep->srq != NULL))
+                ret = REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+        if (ret == DAT_SUCCESS)
+                ret = check_held_receives(ep, &to);
+        if (ret == DAT_SUCCESS)
+                ret = setup_change(ep, &from, &to);
+        if (ret == DAT_SUCCESS)
+                leave_evds(ep, &from);
+        for (int i = 0; i < 3; i++)
+                put_evd(pinned[i]);
+        if (pz)
+                object_put(pz);
+        return ret;
+}
+
+/*
+ * dat_ep_modify(3DAT): all the changes are made, or none. No queue pair exists in the states that
+ * allow a change, so it costs nothing but bookkeeping.
+ */
+DAT_RETURN ref_ep_modify(DAT_EP_HANDLE handle, DAT_EP_PARAM_MASK dat_mask,
+                         const DAT_EP_PARAM *param)
+{
+        struct ep *ep = object_get(handle, DAT_HANDLE_TYPE_EP);
+        uint64_t mask = (uint64_t)dat_mask;
+        DAT_RETURN ret;
+
+        if (!ep)
+                return BAD_EP;
+        if (mask & ~(uint64_t)MODIFIABLE_FIELDS) {
+                ret = REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+        } else if (!param) {
+                ret = REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+        } else {
+                pthread_mutex_lock(&ep->obj.ia->cm_lock);
+                gate_close(&ep->gate);
+                if (state_allows(mask, atomic_load(&ep->state)))
+                        ret = modify(ep, mask, param);
+                else
+                        ret = ep_state_error(ep);
+                gate_open(&ep->gate);
+                pthread_mutex_unlock(&ep->obj.ia->cm_lock);
+        }
+        object_put(ep);
+        return ret;
+}
+
+/* DAT_INVALID_STATE, saying which state it is. */
+DAT_RETURN ep_state_error(const struct ep *ep)
+{
+        static const int subtypes[] = {
+            [DAT_EP_STATE_UNCONNECTED] = DAT_INVALID_STATE_EP_UNCONNECTED,
+            [DAT_EP_STATE_RESERVED] = DAT_INVALID_STATE_EP_RESERVED,
+            [DAT_EP_STATE_PASSIVE_CONNECTION_PENDING] = DAT_INVALID_STATE_EP_PASSCONNPENDING,
+            [DAT_EP_STATE_ACTIVE_CONNECTION_PENDING] = DAT_INVALID_STATE_EP_ACTCONNPENDING,
+            [DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING] = DAT_INVALID_STATE_EP_TENTCONNPENDING,
+            [DAT_EP_STATE_CONNECTED] = DAT_INVALID_STATE_EP_CONNECTED,
+            [DAT_EP_STATE_DISCONNECT_PENDING] = DAT_INVALID_STATE_EP_DISCPENDING,
+            [DAT_EP_STATE_DISCONNECTED] = DAT_INVALID_STATE_EP_DISCONNECTED,
+            [DAT_EP_STATE_COMPLETION_PENDING] = DAT_INVALID_STATE_EP_COMPLPENDING,
+        };
+
+        return REF_ERROR(DAT_INVALID_STATE, subtypes[atomic_load(&ep->state)]);
+}
+
+/* dat_ep_get_status(3DAT): each of the pointers may be null. */
+DAT_RETURN ref_ep_get_status(DAT_EP_HANDLE handle, DAT_EP_STATE *state, DAT_BOOLEAN *recv_idle,
+                             DAT_BOOLEAN *request_idle)
+{
+        struct ep *ep = object_get(handle, DAT_HANDLE_TYPE_EP);
+
+        if (!ep)
+                return BAD_EP;
+        pthread_mutex_lock(&ep->obj.ia->cm_lock);
+        evd_drain(ep_recv_target(ep));
+        evd_drain(ep_request_target(ep));
+        pthread_mutex_unlock(&ep->obj.ia->cm_lock);
+        if (state)
+                *state = (DAT_EP_STATE)atomic_load(&ep->state);
+        if (recv_idle)
+                *recv_idle = atomic_load(&ep->recvs.in_use) ? DAT_FALSE : DAT_TRUE;
+        if (request_idle)
+                *request_idle = atomic_load(&ep->requests.in_use) ? DAT_FALSE : DAT_TRUE;
+        object_put(ep);
+        return DAT_SUCCESS;
+}
+
+/* dat_ep_reset(3DAT): the queue pair went with the connection, so there is nothing to wait for. */
+DAT_RETURN ref_ep_reset(DAT_EP_HANDLE handle)
+{
+        struct ep *ep = object_get(handle, DAT_HANDLE_TYPE_EP);
+        DAT_RETURN ret = DAT_SUCCESS;
+        int state;
+
+        if (!ep)
+                return BAD_EP;
+        pthread_mutex_lock(&ep->obj.ia->cm_lock);
+        gate_close(&ep->gate);
+        state = atomic_load(&ep->state);
+        if (state == DAT_EP_STATE_DISCONNECTED) {
+                ep->private_data_size = 0;
+                atomic_store(&ep->state, DAT_EP_STATE_UNCONNECTED);
+        } else if (state != DAT_EP_STATE_UNCONNECTED) {
+                ret = ep_state_error(ep);
+        }
+        gate_open(&ep->gate);
+        pthread_mutex_unlock(&ep->obj.ia->cm_lock);
+        object_put(ep);
+        return ret;
+}
+
+/* dat_ep_free(3DAT): not while a service point or a Connection Request has a hold on it. */
+DAT_RETURN ref_ep_free(DAT_EP_HANDLE handle)
+{
+        struct ep *ep = object_get(handle, DAT_HANDLE_TYPE_EP);
+        DAT_RETURN ret = DAT_SUCCESS;
+        int state;
+
+        if (!ep)
+                return BAD_EP;
+        pthread_mutex_lock(&ep->obj.ia->cm_lock);
+        state = atomic_load(&ep->state);
+        if (state == DAT_EP_STATE_RESERVED || state == DAT_EP_STATE_PASSIVE_CONNECTION_PENDING ||
+            state == DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING) {
+                ret = ep_state_error(ep);
+        } else if (!object_kill(&ep->obj)) {
+                ret = BAD_EP;
+        } else {
+                cm_part(ep);
+                ep_end_connection(ep);
+        }
+        pthread_mutex_unlock(&ep->obj.ia->cm_lock);
+        if (ret != DAT_SUCCESS) {
+                object_put(ep);
+                return ret;
+        }
+        object_await_last(&ep->obj, 1);
+        ep_destroy(ep);
+        return ret;
+}
+
+/* Frees what a dead EP without a connection consists of. */
+void ep_destroy(struct ep *ep)
+{
+        struct setup setup = setup_of(ep);
+        struct evd *evds[] = {ep_recv_target(ep), ep_request_target(ep), ep->connect_evd};
+        struct ia *ia = ep->obj.ia;
+
+        for (int i = 0; i < 3; i++) {
+                if (evds[i])
+                        evd_forget_ep(evds[i], ep);
+        }
+        set_watermarks(ep, DAT_WATERMARK_INFINITE, DAT_WATERMARK_INFINITE);
+        work_cancel(ia, &ep->broken_work);
+        work_cancel(ia, &ep->drained_work);
+        work_cancel(ia, &ep->soft_work);
+        count_streams(&setup, -1);
+        setup_detach(ep, &setup);
+        object_bury(&ep->obj);
+        pool_destroy(&ep->recvs);
+        pool_destroy(&ep->requests);
+        free(ep);
+}
+
+/* Puts a connection event on the EP's connect EVD, with the peer's private data if established. */
+void ep_post_event(struct ep *ep, DAT_EVENT_NUMBER number)
+{
+        bool active = number == DAT_CONNECTION_EVENT_ESTABLISHED && ep->initiated;
+        struct event event = {
+            .dat.event_number = number,
+            .dat.event_data.connect_event_data =
+                {
+                    .ep_handle = object_handle(&ep->obj),
+                    .private_data_size = active ? ep->private_data_size : 0,
+                    .private_data = active && ep->private_data_size ? ep->private_data : NULL,
+                },
+            .ep = ep,
+            .notify = true,
+        };
+
+        if (ep->connect_evd)
+                (void)evd_post(ep->connect_evd, &event);
+}
+
+/* A request has left the EP. Called with an EVD locked. */
+void ep_request_done(struct ep *ep)
+{
+        if (atomic_load(&ep->state) == DAT_EP_STATE_DISCONNECT_PENDING &&
+            !atomic_load(&ep->requests.in_use))
+                work_queue(ep->obj.ia, &ep->drained_work);
+}
+
+/* Something has failed that breaks the connection. May be called with an EVD locked. */
+void ep_failed(struct ep *ep)
+{
+        int state = atomic_load(&ep->state);
+
+        if (state == DAT_EP_STATE_CONNECTED || state == DAT_EP_STATE_DISCONNECT_PENDING)
+                work_queue(ep->obj.ia, &ep->broken_work);
+}
+
+static bool above(_Atomic int *mark, _Atomic bool *armed, int held)
+{
+        int limit = atomic_load(mark);
+
+        return limit != DAT_WATERMARK_INFINITE && held > limit && atomic_load(armed) &&
+               atomic_exchange(armed, false);
+}
+
+/* The EP holds one SRQ buffer more, or less, that the Consumer has not taken back. */
+void ep_recv_held(struct ep *ep, int by)
+{
+        int held = atomic_fetch_add(&ep->srq_held, by) + by;
+
+        if (by < 0)
+                return;
+        if (above(&ep->soft_watermark, &ep->soft_armed, held))
+                work_queue(ep->obj.ia, &ep->soft_work);
+        if (above(&ep->hard_watermark, &ep->hard_armed, held))
+                work_queue(ep->obj.ia, &ep->broken_work);
+}
+
+static void drain_recvs(struct ep *ep)
+{
+        pthread_mutex_lock(&ep->obj.ia->cm_lock);
+        evd_drain(ep_recv_target(ep));
+        pthread_mutex_unlock(&ep->obj.ia->cm_lock);
+}
+
+static bool mark_valid(DAT_COUNT mark)
+{
+        return mark == DAT_WATERMARK_INFINITE || mark >= 0;
+}
+
+/*
+ * dat_ep_set_watermark(3DAT): counts the SRQ buffers that the EP has consumed and whose events
+ * have not been taken. DAT_MODEL_NOT_SUPPORTED for an EP without SRQ.
+ */
+DAT_RETURN ref_ep_set_watermark(DAT_EP_HANDLE handle, DAT_COUNT soft, DAT_COUNT hard)
+{
+        struct ep *ep = object_get(handle, DAT_HANDLE_TYPE_EP);
+        DAT_RETURN ret = DAT_SUCCESS;
+
+        if (!ep)
+                return BAD_EP;
+        if (!ep->srq) {
+                ret = REF_ERROR(DAT_MODEL_NOT_SUPPORTED, 0);
+        } else if (!mark_valid(soft)) {
+                ret = REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+        } else if (!mark_valid(hard)) {
+                ret = REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+        } else {
+                set_watermarks(ep, soft, hard);
+                ep->attr.srq_soft_hw = soft;
+                drain_recvs(ep);
+                ep_recv_held(ep, 0);
+        }
+        object_put(ep);
+        return ret;
+}
+
+/*
+ * How many receives are at the EP. Verbs does not show a buffer taken from an SRQ before it
+ * completes, so what an EP of an SRQ holds is known only where it can hold none.
+ */
+static DAT_COUNT recvs_at(struct ep *ep)
+{
+        bool receiving;
+
+        if (!ep->srq)
+                return atomic_load(&ep->recvs.in_use);
+        pthread_mutex_lock(&ep->obj.ia->cm_lock);
+        receiving = ep->qp && srq_may_be_arriving(ep->srq);
+        pthread_mutex_unlock(&ep->obj.ia->cm_lock);
+        return receiving ? DAT_VALUE_UNKNOWN : 0;
+}
+
+/*
+ * dat_ep_recv_query(3DAT): what is posted and not completed; messages come in order, so the span is
+ * the same. DAT_VALUE_UNKNOWN for both while a message may be arriving in a buffer of an SRQ.
+ */
+DAT_RETURN ref_ep_recv_query(DAT_EP_HANDLE handle, DAT_COUNT *allocated, DAT_COUNT *span)
+{
+        struct ep *ep = object_get(handle, DAT_HANDLE_TYPE_EP);
+        DAT_COUNT count;
+
+        if (!ep)
+                return BAD_EP;
+        drain_recvs(ep);
+        count = recvs_at(ep);
+        if (allocated)
+                *allocated = count;
+        if (span)
+                *span = count;
+        object_put(ep);
+        return DAT_SUCCESS;
+}

@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "daplref.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define LIVE       (UINT32_C(1) << 31)
+#define KIND_SHIFT 24
+#define REFERENCES ((UINT32_C(1) << KIND_SHIFT) - 1)
+
+#define ARENA_RECORDS (UINT32_C(1) << 20)
+#define QUARANTINE    (UINT32_C(1) << 16)
+
+/*
+ * Records are cache-line sized and come from one range that is never unmapped: a stale handle
+ * always points at a record, a foreign pointer never does, and telling which is arithmetic.
+ */
+union record {
+        struct handle handle;
+        char line[64];
+};
+
+static struct {
+        pthread_mutex_t lock;
+        union record *records;
+        uint32_t fresh;
+        uint32_t quarantined;
+        struct handle *oldest;
+        struct handle *newest;
+} arena = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void futex_wait(_Atomic uint32_t *word, uint32_t seen)
+{
+        (void)syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, seen, NULL, NULL, 0);
+}
+
+static void futex_wake_all(_Atomic uint32_t *word)
+{
+        (void)syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+}
+
+static bool arena_map(void)
+{
+        void *memory;
+
+        if (arena.records)
+                return true;
+        memory = mmap(NULL, sizeof(union record) * ARENA_RECORDS, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (memory == MAP_FAILED)
+                return false;
+        arena.records = memory;
+        return true;
+}
+
+static struct handle *record_take(void)
+{
+        struct handle *handle = NULL;
+
+        pthread_mutex_lock(&arena.lock);
+        if (!arena_map())
+                goto out;
+        if (arena.quarantined <= QUARANTINE && arena.fresh < ARENA_RECORDS) {
+                handle = &arena.records[arena.fresh++].handle;
+        } else if (arena.oldest) {
+                handle = arena.oldest;
+                arena.oldest = handle->next;
+                if (!arena.oldest)
+                        arena.newest = NULL;
+                arena.quarantined--;
+        }
+out:
+        pthread_mutex_unlock(&arena.lock);
+        return handle;
+}
+
+static void record_give(struct handle *handle)
+{
+        pthread_mutex_lock(&arena.lock);
+        handle->next = NULL;
+        if (arena.newest)
+                arena.newest->next = handle;
+        else
+                arena.oldest = handle;
+        arena.newest = handle;
+        arena.quarantined++;
+        pthread_mutex_unlock(&arena.lock);
+}
+
+static struct handle *record_of(DAT_HANDLE handle)
+{
+        uintptr_t base = (uintptr_t)arena.records;
+        uintptr_t at = (uintptr_t)handle;
+
+        if (!base || at < base || at - base >= sizeof(union record) * ARENA_RECORDS ||
+            (at - base) % sizeof(union record))
+                return NULL;
+        return handle;
+}
+
+static bool record_pin(struct handle *handle, uint32_t expected, uint32_t mask)
+{
+        uint32_t life = atomic_load_explicit(&handle->life, memory_order_relaxed);
+
+        do {
+                if ((life & mask) != expected)
+                        return false;
+        } while (!atomic_compare_exchange_weak_explicit(
+            &handle->life, &life, life + 1, memory_order_acquire, memory_order_relaxed));
+        return true;
+}
+
+/*
+ * Gives the object a handle, counts it against the IA's limit for its kind and links it into the
+ * IA. The object is visible to the Consumer as soon as the handle is handed out.
+ * Returns DAT_INSUFFICIENT_RESOURCES when the limit is reached or no record is left.
+ */
+DAT_RETURN object_publish(struct ia *ia, struct object *object, DAT_HANDLE_TYPE kind)
+{
+        struct handle *handle;
+
+        pthread_mutex_lock(&ia->lock);
+        if (ia->counts[kind] >= ia_limit(ia, kind))
+                goto full;
+        handle = record_take();
+        if (!handle)
+                goto full;
+        object->handle = handle;
+        object->ia = ia;
+        handle->provider = &ia->binding->table;
+        handle->object = object;
+        handle->context.as_64 = 0;
+        ia->counts[kind]++;
+        list_append(&ia->objects[kind], &object->link);
+        atomic_store_explicit(&handle->life, LIVE | (uint32_t)kind << KIND_SHIFT,
+                              memory_order_release);
+        pthread_mutex_unlock(&ia->lock);
+        return DAT_SUCCESS;
+full:
+        pthread_mutex_unlock(&ia->lock);
+        return REF_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+}
+
+/* Returns the live object of that kind behind the handle, pinned until object_put(), or NULL. */
+void *object_get(DAT_HANDLE dat_handle, DAT_HANDLE_TYPE kind)
+{
+        struct handle *handle = record_of(dat_handle);
+
+        if (!handle || !record_pin(handle, LIVE | (uint32_t)kind << KIND_SHIFT, ~REFERENCES))
+                return NULL;
+        return handle->object;
+}
+
+/* Pins an object that the caller knows to exist; false when it is being freed. */
+bool object_pin(struct object *object)
+{
+        return object->handle && record_pin(object->handle, LIVE, LIVE);
+}
+
+void object_put(void *body)
+{
+        struct object *object = body;
+        _Atomic uint32_t *life = &object->handle->life;
+        uint32_t before = atomic_fetch_sub_explicit(life, 1, memory_order_acq_rel);
+
+        /* Only the memory of the record may be touched from here on: the object may be gone. */
+        if (!(before & LIVE))
+                futex_wake_all(life);
+}
+
+/* Makes the handle invalid for every later call; false when someone else has done so before. */
+bool object_kill(struct object *object)
+{
+        return atomic_fetch_and(&object->handle->life, ~LIVE) & LIVE;
+}
+
+/* Waits until no more than that many callers still hold the dead object. */
+void object_await_last(struct object *object, uint32_t references)
+{
+        _Atomic uint32_t *life = &object->handle->life;
+        uint32_t now = atomic_load(life);
+
+        while ((now & REFERENCES) > references) {
+                futex_wait(life, now);
+                now = atomic_load(life);
+        }
+}
+
+/* Takes the dead object out of its IA and retires its handle; the body is the caller's to free. */
+void object_bury(struct object *object)
+{
+        struct handle *handle = object->handle;
+        struct ia *ia = object->ia;
+        uint32_t kind = (atomic_load(&handle->life) & ~LIVE) >> KIND_SHIFT;
+
+        pthread_mutex_lock(&ia->lock);
+        list_remove(&object->link);
+        ia->counts[kind]--;
+        pthread_mutex_unlock(&ia->lock);
+        atomic_store(&handle->life, 0);
+        handle->object = NULL;
+        record_give(handle);
+}
+
+/* Counts one more object that needs this one, or returns `otherwise` when this one is going. */
+DAT_RETURN object_use(struct object *object, DAT_RETURN otherwise)
+{
+        DAT_RETURN ret = otherwise;
+
+        pthread_mutex_lock(&object->ia->lock);
+        if (atomic_load(&object->handle->life) & LIVE) {
+                object->users++;
+                ret = DAT_SUCCESS;
+        }
+        pthread_mutex_unlock(&object->ia->lock);
+        return ret;
+}
+
+void object_unuse(struct object *object)
+{
+        pthread_mutex_lock(&object->ia->lock);
+        object->users--;
+        pthread_mutex_unlock(&object->ia->lock);
+}
+
+/*
+ * Ends the life of an object that the caller has pinned, unless others use it, in which case
+ * `when_used` is returned and nothing changes. On success the caller is the last to hold it.
+ * DAT_INVALID_HANDLE when another thread was faster.
+ */
+DAT_RETURN object_retire(struct object *object, DAT_RETURN when_used)
+{
+        DAT_RETURN ret = DAT_SUCCESS;
+
+        pthread_mutex_lock(&object->ia->lock);
+        if (object->users)
+                ret = when_used;
+        else if (!object_kill(object))
+                ret = REF_ERROR(DAT_INVALID_HANDLE, 0);
+        pthread_mutex_unlock(&object->ia->lock);
+        if (ret == DAT_SUCCESS)
+                object_await_last(object, 1);
+        else
+                object_put(object);
+        return ret;
+}
+
+DAT_HANDLE object_handle(const struct object *object)
+{
+        return object ? object->handle : DAT_HANDLE_NULL;
+}
+
+static struct handle *pin_any(DAT_HANDLE dat_handle)
+{
+        struct handle *handle = record_of(dat_handle);
+
+        return handle && record_pin(handle, LIVE, LIVE) ? handle : NULL;
+}
+
+/* dat_set_consumer_context(3DAT), for objects of every kind. */
+DAT_RETURN ref_set_consumer_context(DAT_HANDLE dat_handle, DAT_CONTEXT context)
+{
+        struct handle *handle = pin_any(dat_handle);
+
+        if (!handle)
+                return REF_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1);
+        handle->context = context;
+        object_put(handle->object);
+        return DAT_SUCCESS;
+}
+
+/* dat_get_consumer_context(3DAT), for objects of every kind. */
+DAT_RETURN ref_get_consumer_context(DAT_HANDLE dat_handle, DAT_CONTEXT *context)
+{
+        struct handle *handle = pin_any(dat_handle);
+
+        if (!handle)
+                return REF_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1);
+        if (context)
+                *context = handle->context;
+        object_put(handle->object);
+        return context ? DAT_SUCCESS : REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+}
+
+/* dat_get_handle_type(3DAT), for objects of every kind. */
+DAT_RETURN ref_get_handle_type(DAT_HANDLE dat_handle, DAT_HANDLE_TYPE *type)
+{
+        struct handle *handle = pin_any(dat_handle);
+        uint32_t life;
+
+        if (!handle)
+                return REF_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1);
+        life = atomic_load(&handle->life);
+        object_put(handle->object);
+        if (!type)
+                return REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+        *type = (DAT_HANDLE_TYPE)((life & ~LIVE) >> KIND_SHIFT);
+        return DAT_SUCCESS;
+}
+
+/* The gate lives here because it rests on the same futex calls. */
+
+static void gate_await_open(struct gate *gate)
+{
+        while (atomic_load(&gate->closed))
+                futex_wait(&gate->closed, 1);
+}
+
+/* Passes through; waits only while another thread keeps the gate closed. */
+void gate_enter(struct gate *gate)
+{
+        atomic_fetch_add(&gate->inside, 1);
+        while (atomic_load(&gate->closed)) {
+                gate_leave(gate);
+                gate_await_open(gate);
+                atomic_fetch_add(&gate->inside, 1);
+        }
+}
+
+void gate_leave(struct gate *gate)
+{
+        uint32_t before = atomic_fetch_sub(&gate->inside, 1);
+
+        if (before == 1 && atomic_load(&gate->closed))
+                futex_wake_all(&gate->inside);
+}
+
+/* Stops newcomers and waits for those inside. One closer at a time, by a lock of the caller's. */
+void gate_close(struct gate *gate)
+{
+        uint32_t inside;
+
+        atomic_store(&gate->closed, 1);
+        while ((inside = atomic_load(&gate->inside)) != 0)
+                futex_wait(&gate->inside, inside);
+}
+
+void gate_open(struct gate *gate)
+{
+        atomic_store(&gate->closed, 0);
+        futex_wake_all(&gate->closed);
+}

@@ -1,0 +1,517 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "daplref.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MIN_ASYNC_QLEN 16
+
+/* Every open IA, so that one whose async EVD belongs to another does not outlive that EVD. */
+static struct {
+        pthread_mutex_t lock;
+        struct link all;
+} ias = {.lock = PTHREAD_MUTEX_INITIALIZER, .all = {&ias.all, &ias.all}};
+
+static int smaller(int a, int b)
+{
+        return a < b ? a : b;
+}
+
+int ia_max_dtos(const struct ia *ia)
+{
+        return smaller(smaller(REF_MAX_DTOS, ia->device.max_qp_wr), ia->device.max_cqe / 4);
+}
+
+int ia_max_srq_dtos(const struct ia *ia)
+{
+        return smaller(smaller(REF_MAX_DTOS, ia->device.max_srq_wr), ia->device.max_cqe / 4);
+}
+
+int ia_max_iov(const struct ia *ia)
+{
+        int iov = smaller(REF_MAX_IOV, ia->device.max_sge);
+
+        return ia->device.max_srq ? smaller(iov, ia->device.max_srq_sge) : iov;
+}
+
+int ia_max_reads(const struct ia *ia)
+{
+        return smaller(smaller(ia->device.max_qp_rd_atom, ia->device.max_qp_init_rd_atom), 128);
+}
+
+/* The most objects of a kind that one IA may have; the attributes publish the same numbers. */
+DAT_COUNT ia_limit(const struct ia *ia, DAT_HANDLE_TYPE kind)
+{
+        switch (kind) {
+        case DAT_HANDLE_TYPE_EP:
+                return smaller(REF_MAX_EPS, ia->device.max_qp);
+        case DAT_HANDLE_TYPE_EVD:
+                return smaller(REF_MAX_EVDS, ia->device.max_cq);
+        case DAT_HANDLE_TYPE_LMR:
+                return smaller(REF_MAX_LMRS, ia->device.max_mr);
+        case DAT_HANDLE_TYPE_RMR:
+                return smaller(REF_MAX_RMRS, ia->device.max_mr);
+        case DAT_HANDLE_TYPE_PZ:
+                return smaller(REF_MAX_PZS, ia->device.max_pd);
+        case DAT_HANDLE_TYPE_SRQ:
+                return smaller(REF_MAX_SRQS, ia->device.max_srq);
+        case DAT_HANDLE_TYPE_IA:
+                return 1;
+        case DAT_HANDLE_TYPE_CNO:
+                return REF_MAX_CNOS;
+        default:
+                return REF_MAX_SERVICES;
+        }
+}
+
+static DAT_RETURN open_async_evd(struct ia *ia, DAT_COUNT qlen, DAT_EVD_HANDLE *async_evd)
+{
+        DAT_RETURN bad = REF_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_ASYNC);
+        DAT_RETURN ret;
+
+        if (*async_evd == DAT_EVD_ASYNC_EXISTS) {
+                ia->async_out_of_scope = true;
+                return DAT_SUCCESS;
+        }
+        if (*async_evd != DAT_HANDLE_NULL) {
+                struct evd *evd = object_get(*async_evd, DAT_HANDLE_TYPE_EVD);
+
+                if (!evd)
+                        return bad;
+                ret = evd->obj.ia->binding == ia->binding && evd->flags & DAT_EVD_ASYNC_FLAG
+                          ? object_use(&evd->obj, bad)
+                          : bad;
+                if (ret == DAT_SUCCESS)
+                        ia->async_evd = evd;
+                object_put(evd);
+                return ret;
+        }
+        ret = evd_new(ia, qlen < MIN_ASYNC_QLEN ? MIN_ASYNC_QLEN : qlen, DAT_EVD_ASYNC_FLAG,
+                      &ia->async_evd);
+        if (ret != DAT_SUCCESS)
+                return ret;
+        ret = object_publish(ia, &ia->async_evd->obj, DAT_HANDLE_TYPE_EVD);
+        if (ret != DAT_SUCCESS) {
+                evd_destroy(ia->async_evd);
+                return ret;
+        }
+        ia->owns_async_evd = true;
+        ia->async_evd->obj.users = 1;
+        return DAT_SUCCESS;
+}
+
+static void close_async_evd(struct ia *ia)
+{
+        struct evd *evd = ia->async_evd;
+
+        ia->async_evd = NULL;
+        if (!evd)
+                return;
+        object_unuse(&evd->obj);
+        if (!ia->owns_async_evd)
+                return;
+        object_kill(&evd->obj);
+        evd_close(evd);
+        object_await_last(&evd->obj, 0);
+        evd_destroy(evd);
+}
+
+static struct ia *ia_new(const struct binding *binding)
+{
+        struct ia *ia = calloc(1, sizeof(*ia));
+
+        if (!ia)
+                return NULL;
+        ia->binding = binding;
+        ia->epoll_fd = ia->kick_fd = ia->timer_fd = -1;
+        pthread_mutex_init(&ia->lock, NULL);
+        pthread_mutex_init(&ia->cm_lock, NULL);
+        pthread_mutex_init(&ia->work_lock, NULL);
+        list_init(&ia->conns);
+        list_init(&ia->doomed);
+        list_init(&ia->listeners);
+        list_init(&ia->work);
+        for (int kind = 0; kind < REF_KINDS; kind++)
+                list_init(&ia->objects[kind]);
+        probe_init(ia);
+        if (lmr_table_init(&ia->lmrs))
+                return ia;
+        free(ia);
+        return NULL;
+}
+
+static void ia_delete(struct ia *ia)
+{
+        lmr_table_destroy(&ia->lmrs);
+        pthread_mutex_destroy(&ia->work_lock);
+        pthread_mutex_destroy(&ia->cm_lock);
+        pthread_mutex_destroy(&ia->lock);
+        free(ia);
+}
+
+static DAT_RETURN open_parts(struct ia *ia, DAT_COUNT qlen, DAT_EVD_HANDLE *async_evd)
+{
+        DAT_RETURN ret = evd_new(ia, 1, DAT_EVD_DTO_FLAG, &ia->sink);
+
+        if (ret != DAT_SUCCESS)
+                return ret;
+        ia->sink->discards = true;
+        ret = service_start(ia);
+        if (ret != DAT_SUCCESS)
+                goto sink;
+        ret = object_publish(ia, &ia->obj, DAT_HANDLE_TYPE_IA);
+        if (ret != DAT_SUCCESS)
+                goto service;
+        ret = open_async_evd(ia, qlen, async_evd);
+        if (ret == DAT_SUCCESS)
+                return ret;
+        object_kill(&ia->obj);
+        object_bury(&ia->obj);
+service:
+        service_stop(ia);
+        service_close(ia);
+sink:
+        evd_destroy(ia->sink);
+        return ret;
+}
+
+static DAT_RETURN ia_open(const struct binding *binding, DAT_COUNT qlen, DAT_EVD_HANDLE *async_evd,
+                          DAT_IA_HANDLE *ia_handle)
+{
+        struct ia *ia;
+        DAT_RETURN ret;
+
+        if (!binding)
+                return REF_ERROR(DAT_PROVIDER_NOT_FOUND, DAT_NAME_NOT_REGISTERED);
+        if (qlen < 0 || qlen > REF_MAX_EVD_QLEN)
+                return REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+        if (!async_evd)
+                return REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+        if (!ia_handle)
+                return REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4);
+        ia = ia_new(binding);
+        if (!ia)
+                return REF_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+        ret = device_choose(ia);
+        if (ret != DAT_SUCCESS)
+                goto delete;
+        ret = open_parts(ia, qlen, async_evd);
+        if (ret != DAT_SUCCESS)
+                goto device;
+        pthread_mutex_lock(&ias.lock);
+        list_append(&ias.all, &ia->siblings);
+        pthread_mutex_unlock(&ias.lock);
+        if (ia->async_out_of_scope)
+                *async_evd = (DAT_EVD_HANDLE)DAT_EVD_OUT_OF_SCOPE;
+        else
+                *async_evd = object_handle(&ia->async_evd->obj);
+        *ia_handle = object_handle(&ia->obj);
+        return ret;
+device:
+        device_release(ia);
+        delete : ia_delete(ia);
+        return ret;
+}
+
+/* dat_ia_open(3DAT) for an entry that does not promise thread safety. */
+DAT_RETURN ref_ia_open(const DAT_NAME_PTR name, DAT_COUNT qlen, DAT_EVD_HANDLE *async_evd,
+                       DAT_IA_HANDLE *ia_handle)
+{
+        return ia_open(binding_find(name, DAT_FALSE), qlen, async_evd, ia_handle);
+}
+
+/* dat_ia_open(3DAT) for an entry that does. Both give the same IA. */
+DAT_RETURN ref_ia_open_threadsafe(const DAT_NAME_PTR name, DAT_COUNT qlen,
+                                  DAT_EVD_HANDLE *async_evd, DAT_IA_HANDLE *ia_handle)
+{
+        return ia_open(binding_find(name, DAT_TRUE), qlen, async_evd, ia_handle);
+}
+
+static void read_version(const char *text, DAT_UINT32 *major, DAT_UINT32 *minor)
+{
+        char *rest;
+
+        *major = (DAT_UINT32)strtoul(text, &rest, 10);
+        *minor = *rest == '.' ? (DAT_UINT32)strtoul(rest + 1, NULL, 10) : 0;
+}
+
+static void describe_ia(struct ia *ia, DAT_IA_ATTR *attr)
+{
+        memset(attr, 0, sizeof(*attr));
+        (void)snprintf(attr->adapter_name, sizeof(attr->adapter_name), "%s",
+                       ia->binding->info.ia_name);
+        (void)snprintf(attr->vendor_name, sizeof(attr->vendor_name), "0x%06x",
+                       ia->device.vendor_id);
+        attr->hardware_version_major = ia->device.hw_ver;
+        read_version(ia->device.fw_ver, &attr->firmware_version_major,
+                     &attr->firmware_version_minor);
+        attr->ia_address_ptr = (DAT_IA_ADDRESS_PTR)&ia->address;
+        attr->max_eps = ia_limit(ia, DAT_HANDLE_TYPE_EP);
+        attr->max_dto_per_ep = ia_max_dtos(ia);
+        attr->max_rdma_read_per_ep_in = ia_max_reads(ia);
+        attr->max_rdma_read_per_ep_out = ia_max_reads(ia);
+        attr->max_evds = ia_limit(ia, DAT_HANDLE_TYPE_EVD);
+        attr->max_evd_qlen = REF_MAX_EVD_QLEN;
+        attr->max_iov_segments_per_dto = ia_max_iov(ia);
+        attr->max_lmrs = ia_limit(ia, DAT_HANDLE_TYPE_LMR);
+        attr->max_lmr_block_size = ia->device.max_mr_size;
+        attr->max_lmr_virtual_address = UINTPTR_MAX;
+        attr->max_pzs = ia_limit(ia, DAT_HANDLE_TYPE_PZ);
+        attr->max_message_size = ia->port_attr.max_msg_sz;
+        attr->max_rdma_size = ia->port_attr.max_msg_sz;
+        attr->max_rmrs = ia_limit(ia, DAT_HANDLE_TYPE_RMR);
+        attr->max_rmr_target_address = UINTPTR_MAX;
+        attr->max_srqs = ia_limit(ia, DAT_HANDLE_TYPE_SRQ);
+        attr->max_ep_per_srq = ia_limit(ia, DAT_HANDLE_TYPE_EP);
+        attr->max_recv_per_srq = ia_max_srq_dtos(ia);
+        attr->max_iov_segments_per_rdma_read = ia_max_iov(ia);
+        attr->max_iov_segments_per_rdma_write = ia_max_iov(ia);
+        attr->max_rdma_read_in = ia->device.max_res_rd_atom;
+        attr->max_rdma_read_out = ia->device.max_res_rd_atom;
+        attr->max_rdma_read_per_ep_in_guaranteed = DAT_TRUE;
+        attr->max_rdma_read_per_ep_out_guaranteed = DAT_TRUE;
+}
+
+/* Member by member: evd_stream_merging_supported is const, so the structure cannot be assigned. */
+static void describe_provider(const struct ia *ia, DAT_PROVIDER_ATTR *attr)
+{
+        DAT_BOOLEAN merging[6][6];
+
+        for (int i = 0; i < 6; i++) {
+                for (int j = 0; j < 6; j++)
+                        merging[i][j] = DAT_TRUE;
+        }
+        memset(attr, 0, sizeof(*attr));
+        memcpy((void *)attr->evd_stream_merging_supported, merging, sizeof(merging));
+        (void)snprintf(attr->provider_name, sizeof(attr->provider_name), "daplref");
+        attr->provider_version_major = 1;
+        attr->provider_version_minor = 0;
+        attr->dapl_version_major = ia->binding->info.dapl_version_major;
+        attr->dapl_version_minor = ia->binding->info.dapl_version_minor;
+        attr->lmr_mem_types_supported =
+            (DAT_MEM_TYPE)(DAT_MEM_TYPE_VIRTUAL | DAT_MEM_TYPE_LMR | DAT_MEM_TYPE_SHARED_VIRTUAL);
+        attr->iov_ownership_on_return = DAT_IOV_CONSUMER;
+        attr->dat_qos_supported = DAT_QOS_BEST_EFFORT;
+        attr->completion_flags_supported =
+            (DAT_COMPLETION_FLAGS)(DAT_COMPLETION_SUPPRESS_FLAG |
+                                   DAT_COMPLETION_SOLICITED_WAIT_FLAG |
+                                   DAT_COMPLETION_UNSIGNALLED_FLAG |
+                                   DAT_COMPLETION_BARRIER_FENCE_FLAG |
+                                   DAT_COMPLETION_EVD_THRESHOLD_FLAG);
+        attr->is_thread_safe = ia->binding->info.is_thread_safe;
+        attr->max_private_data_size = REF_MAX_PRIVATE_DATA;
+        attr->supports_multipath = DAT_FALSE;
+        attr->ep_creator = DAT_PSP_CREATES_EP_IFASKED;
+        attr->pz_support = DAT_PZ_UNIQUE;
+        attr->optimal_buffer_alignment = DAT_OPTIMAL_ALIGNMENT;
+        attr->srq_supported = ia->device.max_srq ? DAT_TRUE : DAT_FALSE;
+        attr->srq_watermarks_supported = attr->srq_supported;
+        attr->srq_ep_pz_difference_supported = DAT_FALSE;
+        attr->srq_info_supported = attr->srq_supported;
+        attr->ep_recv_info_supported = DAT_TRUE;
+        attr->lmr_sync_req = DAT_FALSE;
+        attr->dto_async_return_guaranteed = DAT_FALSE;
+        attr->rdma_write_for_rdma_read_req = DAT_FALSE;
+}
+
+/* dat_ia_query(3DAT): every attribute, whichever the masks ask for. */
+DAT_RETURN ref_ia_query(DAT_IA_HANDLE handle, DAT_EVD_HANDLE *async_evd, DAT_IA_ATTR_MASK ia_mask,
+                        DAT_IA_ATTR *ia_attr, DAT_PROVIDER_ATTR_MASK provider_mask,
+                        DAT_PROVIDER_ATTR *provider_attr)
+{
+        struct ia *ia = object_get(handle, DAT_HANDLE_TYPE_IA);
+        DAT_RETURN ret = DAT_SUCCESS;
+
+        if (!ia)
+                return REF_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
+        if ((uint64_t)ia_mask & ~(uint64_t)DAT_IA_FIELD_ALL)
+                ret = REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+        else if (ia_mask && !ia_attr)
+                ret = REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4);
+        else if ((uint64_t)provider_mask & ~(uint64_t)DAT_PROVIDER_FIELD_ALL)
+                ret = REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG5);
+        else if (provider_mask && !provider_attr)
+                ret = REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG6);
+        if (ret == DAT_SUCCESS) {
+                if (async_evd)
+                        *async_evd = ia->async_evd ? object_handle(&ia->async_evd->obj)
+                                                   : (DAT_EVD_HANDLE)DAT_EVD_OUT_OF_SCOPE;
+                if (ia_mask)
+                        describe_ia(ia, ia_attr);
+                if (provider_mask)
+                        describe_provider(ia, provider_attr);
+        }
+        object_put(ia);
+        return ret;
+}
+
+static bool has_objects(struct ia *ia)
+{
+        int count = ia->owns_async_evd ? -1 : 0;
+
+        pthread_mutex_lock(&ia->lock);
+        for (int kind = 0; kind < REF_KINDS; kind++) {
+                if (kind != DAT_HANDLE_TYPE_IA)
+                        count += ia->counts[kind];
+        }
+        pthread_mutex_unlock(&ia->lock);
+        return count > 0;
+}
+
+static struct object *first_of(struct ia *ia, DAT_HANDLE_TYPE kind)
+{
+        struct object *object = NULL;
+
+        pthread_mutex_lock(&ia->lock);
+        if (!list_empty(&ia->objects[kind]))
+                object = container_of(ia->objects[kind].next, struct object, link);
+        pthread_mutex_unlock(&ia->lock);
+        return object;
+}
+
+/* Makes every handle of the IA invalid and releases the threads that wait under it. */
+static void kill_all(struct ia *ia)
+{
+        pthread_mutex_lock(&ia->lock);
+        for (int kind = 0; kind < REF_KINDS; kind++) {
+                struct link *head = &ia->objects[kind];
+
+                for (struct link *at = head->next; at != head; at = at->next)
+                        object_kill(container_of(at, struct object, link));
+        }
+        pthread_mutex_unlock(&ia->lock);
+}
+
+static void release_waiters(struct ia *ia)
+{
+        struct link *evds = &ia->objects[DAT_HANDLE_TYPE_EVD];
+        struct link *cnos = &ia->objects[DAT_HANDLE_TYPE_CNO];
+
+        for (struct link *at = evds->next; at != evds; at = at->next)
+                evd_close(container_of(container_of(at, struct object, link), struct evd, obj));
+        for (struct link *at = cnos->next; at != cnos; at = at->next)
+                cno_close(container_of(container_of(at, struct object, link), struct cno, obj));
+}
+
+static void end_connections(struct ia *ia)
+{
+        struct link *head = &ia->objects[DAT_HANDLE_TYPE_EP];
+
+        pthread_mutex_lock(&ia->cm_lock);
+        for (struct link *at = head->next; at != head; at = at->next) {
+                struct ep *ep = container_of(container_of(at, struct object, link), struct ep, obj);
+
+                cm_part(ep);
+                ep_end_connection(ep);
+        }
+        pthread_mutex_unlock(&ia->cm_lock);
+}
+
+static void destroy(struct object *object, DAT_HANDLE_TYPE kind)
+{
+        switch (kind) {
+        case DAT_HANDLE_TYPE_CR:
+                cr_destroy(container_of(object, struct cr, obj));
+                break;
+        case DAT_HANDLE_TYPE_PSP:
+        case DAT_HANDLE_TYPE_RSP:
+                point_destroy(container_of(object, struct service_point, obj));
+                break;
+        case DAT_HANDLE_TYPE_EP:
+                ep_destroy(container_of(object, struct ep, obj));
+                break;
+        case DAT_HANDLE_TYPE_RMR:
+                rmr_destroy(container_of(object, struct rmr, obj));
+                break;
+        case DAT_HANDLE_TYPE_LMR:
+                lmr_destroy(container_of(object, struct lmr, obj));
+                break;
+        case DAT_HANDLE_TYPE_SRQ:
+                srq_destroy(container_of(object, struct srq, obj));
+                break;
+        case DAT_HANDLE_TYPE_EVD:
+                evd_destroy(container_of(object, struct evd, obj));
+                break;
+        case DAT_HANDLE_TYPE_CNO:
+                cno_destroy(container_of(object, struct cno, obj));
+                break;
+        case DAT_HANDLE_TYPE_PZ:
+                pz_destroy(container_of(object, struct pz, obj));
+                break;
+        default:
+                break;
+        }
+}
+
+static void destroy_all(struct ia *ia)
+{
+        static const DAT_HANDLE_TYPE order[] = {
+            DAT_HANDLE_TYPE_CR,  DAT_HANDLE_TYPE_PSP, DAT_HANDLE_TYPE_RSP, DAT_HANDLE_TYPE_EP,
+            DAT_HANDLE_TYPE_RMR, DAT_HANDLE_TYPE_LMR, DAT_HANDLE_TYPE_SRQ, DAT_HANDLE_TYPE_EVD,
+            DAT_HANDLE_TYPE_CNO, DAT_HANDLE_TYPE_PZ,
+        };
+        struct object *object;
+
+        for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
+                while ((object = first_of(ia, order[i])) != NULL) {
+                        object_await_last(object, 0);
+                        destroy(object, order[i]);
+                }
+        }
+}
+
+/* No other IA may report on an EVD that goes with this one. */
+static void leave_siblings(struct ia *ia)
+{
+        pthread_mutex_lock(&ias.lock);
+        list_remove(&ia->siblings);
+        for (struct link *at = ias.all.next; at != &ias.all; at = at->next) {
+                struct ia *other = container_of(at, struct ia, siblings);
+
+                if (other->async_evd && other->async_evd->obj.ia == ia)
+                        other->async_evd = NULL;
+        }
+        pthread_mutex_unlock(&ias.lock);
+}
+
+/*
+ * dat_ia_close(3DAT). Abrupt: every object goes, in the order in which they depend on each other,
+ * and every waiter is released. DAT_INVALID_STATE for a close from within a CNO's agent.
+ */
+DAT_RETURN ref_ia_close(DAT_IA_HANDLE handle, DAT_CLOSE_FLAGS flags)
+{
+        struct ia *ia = object_get(handle, DAT_HANDLE_TYPE_IA);
+        DAT_RETURN ret = DAT_SUCCESS;
+
+        if (!ia)
+                return REF_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
+        if (flags != DAT_CLOSE_ABRUPT_FLAG && flags != DAT_CLOSE_GRACEFUL_FLAG)
+                ret = REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+        else if ((flags == DAT_CLOSE_GRACEFUL_FLAG && has_objects(ia)) ||
+                 pthread_equal(pthread_self(), ia->thread))
+                ret = REF_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_IA_IN_USE);
+        else if (!object_kill(&ia->obj))
+                ret = REF_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
+        if (ret != DAT_SUCCESS) {
+                object_put(ia);
+                return ret;
+        }
+        object_await_last(&ia->obj, 1);
+        leave_siblings(ia);
+        kill_all(ia);
+        release_waiters(ia);
+        service_stop(ia);
+        end_connections(ia);
+        if (ia->owns_async_evd)
+                object_await_last(&ia->async_evd->obj, 0);
+        close_async_evd(ia);
+        destroy_all(ia);
+        cm_close(ia);
+        evd_destroy(ia->sink);
+        service_close(ia);
+        object_bury(&ia->obj);
+        device_release(ia);
+        ia_delete(ia);
+        return ret;
+}

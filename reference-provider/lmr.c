@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "daplref.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SLOT_BITS 14
+#define SLOT_MASK ((UINT32_C(1) << SLOT_BITS) - 1)
+#define NO_SLOT   UINT32_MAX
+
+_Static_assert((UINT32_C(1) << SLOT_BITS) >= REF_MAX_LMRS, "an LMR context must hold each slot");
+
+bool lmr_table_init(struct lmr_table *table)
+{
+        table->slots = calloc(REF_MAX_LMRS, sizeof(*table->slots));
+        if (!table->slots)
+                return false;
+        for (uint32_t i = 0; i < REF_MAX_LMRS; i++)
+                table->slots[i].next_free = i + 1 < REF_MAX_LMRS ? i + 1 : NO_SLOT;
+        table->first_free = 0;
+        table->last_free = REF_MAX_LMRS - 1;
+        return true;
+}
+
+void lmr_table_destroy(struct lmr_table *table)
+{
+        free(table->slots);
+}
+
+/* Slots are reused in the order in which they became free, so stale contexts stay stale long. */
+static bool slot_take(struct ia *ia, struct lmr *lmr)
+{
+        struct lmr_table *table = &ia->lmrs;
+        struct lmr_slot *slot;
+        uint32_t index;
+
+        pthread_mutex_lock(&ia->lock);
+        index = table->first_free;
+        if (index == NO_SLOT) {
+                pthread_mutex_unlock(&ia->lock);
+                return false;
+        }
+        slot = &table->slots[index];
+        table->first_free = slot->next_free;
+        if (table->first_free == NO_SLOT)
+                table->last_free = NO_SLOT;
+        pthread_mutex_unlock(&ia->lock);
+
+        slot->generation = (slot->generation + 1) % (UINT32_C(1) << (32 - SLOT_BITS));
+        if (!slot->generation)
+                slot->generation = 1;
+        slot->lkey = lmr->mr->lkey;
+        slot->privileges = lmr->privileges;
+        slot->pz = lmr->pz;
+        slot->lmr = lmr;
+        slot->start = (uint64_t)(uintptr_t)lmr->mr->addr;
+        slot->length = lmr->length;
+        lmr->context = slot->generation << SLOT_BITS | index;
+        atomic_store_explicit(&slot->context, lmr->context, memory_order_release);
+        return true;
+}
+
+static void slot_give(struct ia *ia, struct lmr *lmr)
+{
+        struct lmr_table *table = &ia->lmrs;
+        uint32_t index = lmr->context & SLOT_MASK;
+        struct lmr_slot *slot = &table->slots[index];
+
+        atomic_store(&slot->context, 0);
+        pthread_mutex_lock(&ia->lock);
+        slot->lmr = NULL;
+        slot->next_free = NO_SLOT;
+        if (table->last_free == NO_SLOT)
+                table->first_free = index;
+        else
+                table->slots[table->last_free].next_free = index;
+        table->last_free = index;
+        pthread_mutex_unlock(&ia->lock);
+}
+
+static const struct lmr_slot *slot_find(const struct ia *ia, DAT_LMR_CONTEXT context)
+{
+        const struct lmr_slot *slot = &ia->lmrs.slots[context & SLOT_MASK];
+
+        if (!context || atomic_load_explicit(&slot->context, memory_order_acquire) != context)
+                return NULL;
+        return slot;
+}
+
+/* Returns the LMR of a context, pinned until object_put(), or NULL. */
+struct lmr *lmr_by_context(struct ia *ia, DAT_LMR_CONTEXT context)
+{
+        const struct lmr_slot *slot;
+        struct lmr *lmr = NULL;
+
+        pthread_mutex_lock(&ia->lock);
+        slot = slot_find(ia, context);
+        if (slot && slot->lmr && object_pin(&slot->lmr->obj))
+                lmr = slot->lmr;
+        pthread_mutex_unlock(&ia->lock);
+        return lmr;
+}
+
+static DAT_RETURN privilege_error(DAT_MEM_PRIV_FLAGS need)
+{
+        return REF_ERROR(DAT_PRIVILEGES_VIOLATION, need == DAT_MEM_PRIV_LOCAL_WRITE_FLAG
+                                                       ? DAT_PRIVILEGES_WRITE
+                                                       : DAT_PRIVILEGES_READ);
+}
+
+/*
+ * Turns a Consumer's I/O vector into a scatter list, with room for REF_MAX_IOV entries, after
+ * checking each segment: a live LMR, in the zone `pz` (any when NULL), with the privilege `need`,
+ * and within its bounds. Empty segments are dropped. Verbs finds such faults too late or never.
+ */
+DAT_RETURN lmr_gather(struct ia *ia, const struct pz *pz, DAT_MEM_PRIV_FLAGS need,
+                      const DAT_LMR_TRIPLET *iov, DAT_COUNT segments, struct ibv_sge *sge,
+                      int *num_sge, DAT_VLEN *total)
+{
+        *num_sge = 0;
+        *total = 0;
+        for (DAT_COUNT i = 0; i < segments; i++) {
+                const DAT_LMR_TRIPLET *triplet = &iov[i];
+                const struct lmr_slot *slot;
+                uint64_t offset;
+
+                if (!triplet->segment_length)
+                        continue;
+                slot = slot_find(ia, triplet->lmr_context);
+                if (!slot)
+                        return privilege_error(need);
+                if (pz && slot->pz != pz)
+                        return REF_ERROR(DAT_PROTECTION_VIOLATION,
+                                         need == DAT_MEM_PRIV_LOCAL_WRITE_FLAG
+                                             ? DAT_PROTECTION_WRITE
+                                             : DAT_PROTECTION_READ);
+                if ((slot->privileges & need) != need)
+                        return privilege_error(need);
+                offset = triplet->virtual_address - slot->start;
+                if (triplet->virtual_address < slot->start || offset > slot->length ||
+                    triplet->segment_length > slot->length - offset ||
+                    triplet->segment_length > UINT32_MAX)
+                        return REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+                sge[(*num_sge)++] = (struct ibv_sge){
+                    .addr = triplet->virtual_address,
+                    .length = (uint32_t)triplet->segment_length,
+                    .lkey = slot->lkey,
+                };
+                *total += triplet->segment_length;
+        }
+        return DAT_SUCCESS;
+}
+
+static int access_of(DAT_MEM_PRIV_FLAGS privileges)
+{
+        int access = 0;
+
+        /* Verbs grants remote write only where local write is granted; ours is checked above. */
+        if (privileges & (DAT_MEM_PRIV_LOCAL_WRITE_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG))
+                access |= IBV_ACCESS_LOCAL_WRITE;
+        if (privileges & DAT_MEM_PRIV_REMOTE_WRITE_FLAG)
+                access |= IBV_ACCESS_REMOTE_WRITE;
+        if (privileges & DAT_MEM_PRIV_REMOTE_READ_FLAG)
+                access |= IBV_ACCESS_REMOTE_READ;
+        return access;
+}
+
+/* Is every byte of the range in a mapping that other processes can share? */
+static bool range_is_shared(uint64_t start, uint64_t length)
+{
+        FILE *maps = fopen("/proc/self/maps", "re");
+        char line[512];
+        bool shared = false;
+
+        if (!maps)
+                return true;
+        while (length && fgets(line, sizeof(line), maps)) {
+                char *dash;
+                char *blank;
+                uint64_t from = strtoull(line, &dash, 16);
+                uint64_t to = *dash == '-' ? strtoull(dash + 1, &blank, 16) : 0;
+
+                if (to <= start || from > start)
+                        continue;
+                shared = blank[0] == ' ' && strlen(blank) > 5 && blank[4] == 's';
+                if (!shared)
+                        break;
+                length = length > to - start ? length - (to - start) : 0;
+                start = to;
+        }
+        (void)fclose(maps);
+        return shared && !length;
+}
+
+static DAT_RETURN describe(struct lmr *lmr, DAT_MEM_TYPE type, DAT_REGION_DESCRIPTION region,
+                           DAT_VLEN length, void **start)
+{
+        struct lmr *source;
+
+        lmr->mem_type = type;
+        lmr->region = region;
+        lmr->length = length;
+        switch (type) {
+        case DAT_MEM_TYPE_VIRTUAL:
+                *start = region.for_va;
+                break;
+        case DAT_MEM_TYPE_SHARED_VIRTUAL:
+                if (!region.for_shared_memory.shared_memory_id)
+                        return REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+                *start = region.for_shared_memory.virtual_address;
+                memcpy(lmr->cookie, *region.for_shared_memory.shared_memory_id,
+                       sizeof(lmr->cookie));
+                lmr->region.for_shared_memory.shared_memory_id = &lmr->cookie;
+                if (*start && !range_is_shared((uint64_t)(uintptr_t)*start, length))
+                        return REF_ERROR(DAT_INVALID_STATE, 0);
+                break;
+        case DAT_MEM_TYPE_LMR:
+                source = object_get(region.for_lmr_handle, DAT_HANDLE_TYPE_LMR);
+                if (!source)
+                        return REF_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_LMR);
+                *start = source->mr->addr;
+                lmr->length = source->length;
+                object_put(source);
+                break;
+        default:
+                return REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+        }
+        if (!*start)
+                return REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+        return DAT_SUCCESS;
+}
+
+static DAT_RETURN registration_error(int error)
+{
+        if (error == EFAULT || error == EINVAL || error == EACCES || error == EPERM)
+                return REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+        return REF_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY_REGION);
+}
+
+static DAT_RETURN register_region(struct ia *ia, struct lmr *lmr, void *start)
+{
+        DAT_RETURN ret;
+
+        if (!lmr->length || lmr->length > ia->device.max_mr_size ||
+            (uint64_t)(uintptr_t)start + lmr->length < (uint64_t)(uintptr_t)start)
+                return REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4);
+        lmr->mr = ibv_reg_mr(lmr->pz->pd, start, lmr->length, access_of(lmr->privileges));
+        if (!lmr->mr)
+                return registration_error(errno);
+        ret = object_publish(ia, &lmr->obj, DAT_HANDLE_TYPE_LMR);
+        if (ret != DAT_SUCCESS)
+                goto dereg;
+        if (slot_take(ia, lmr))
+                return DAT_SUCCESS;
+        ret = REF_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY_REGION);
+        object_kill(&lmr->obj);
+        object_bury(&lmr->obj);
+dereg:
+        ibv_dereg_mr(lmr->mr);
+        return ret;
+}
+
+/*
+ * dat_lmr_create(3DAT). The remote context is the verbs key, or 0 without remote privileges. The
+ * local context is the provider's own, which finds an LMR's zone, rights and bounds at once.
+ */
+DAT_RETURN ref_lmr_create(DAT_IA_HANDLE ia_handle, DAT_MEM_TYPE type, DAT_REGION_DESCRIPTION region,
+                          DAT_VLEN length, DAT_PZ_HANDLE pz_handle, DAT_MEM_PRIV_FLAGS privileges,
+                          DAT_LMR_HANDLE *lmr_handle, DAT_LMR_CONTEXT *lmr_context,
+                          DAT_RMR_CONTEXT *rmr_context, DAT_VLEN *registered_length,
+                          DAT_VADDR *registered_address)
+{
+        struct ia *ia = object_get(ia_handle, DAT_HANDLE_TYPE_IA);
+        struct lmr *lmr = NULL;
+        struct pz *pz = NULL;
+        void *start = NULL;
+        DAT_RETURN ret;
+
+        if (!ia)
+                return REF_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
+        ret = REF_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PZ);
+        pz = object_get(pz_handle, DAT_HANDLE_TYPE_PZ);
+        if (!pz || pz->obj.ia != ia)
+                goto out;
+        ret = REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG6);
+        if ((unsigned int)privileges & ~(unsigned int)DAT_MEM_PRIV_ALL_FLAG)
+                goto out;
+        ret = REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG7);
+        if (!lmr_handle)
+                goto out;
+        ret = REF_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+        lmr = calloc(1, sizeof(*lmr));
+        if (!lmr)
+                goto out;
+        lmr->privileges = privileges;
+        lmr->pz = pz;
+        ret = describe(lmr, type, region, length, &start);
+        if (ret != DAT_SUCCESS)
+                goto out;
+        ret = object_use(&pz->obj, REF_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PZ));
+        if (ret != DAT_SUCCESS)
+                goto out;
+        ret = register_region(ia, lmr, start);
+        if (ret != DAT_SUCCESS) {
+                object_unuse(&pz->obj);
+                goto out;
+        }
+        *lmr_handle = object_handle(&lmr->obj);
+        if (lmr_context)
+                *lmr_context = lmr->context;
+        if (rmr_context)
+                *rmr_context =
+                    privileges & (DAT_MEM_PRIV_REMOTE_READ_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG)
+                        ? lmr->mr->rkey
+                        : 0;
+        if (registered_length)
+                *registered_length = lmr->length;
+        if (registered_address)
+                *registered_address = (DAT_VADDR)(uintptr_t)start;
+        lmr = NULL;
+out:
+        free(lmr);
+        if (pz)
+                object_put(pz);
+        object_put(ia);
+        return ret;
+}
+
+/* dat_lmr_query(3DAT) */
+DAT_RETURN ref_lmr_query(DAT_LMR_HANDLE lmr_handle, DAT_LMR_PARAM_MASK mask, DAT_LMR_PARAM *param)
+{
+        struct lmr *lmr = object_get(lmr_handle, DAT_HANDLE_TYPE_LMR);
+        DAT_RETURN ret = DAT_SUCCESS;
+        bool remote;
+
+        if (!lmr)
+                return REF_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_LMR);
+        if ((unsigned int)mask & ~(unsigned int)DAT_LMR_FIELD_ALL)
+                ret = REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+        else if (!param)
+                ret = REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+        if (ret == DAT_SUCCESS) {
+                remote = lmr->privileges &
+                         (DAT_MEM_PRIV_REMOTE_READ_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG);
+                *param = (DAT_LMR_PARAM){
+                    .ia_handle = object_handle(&lmr->obj.ia->obj),
+                    .mem_type = lmr->mem_type,
+                    .region_desc = lmr->region,
+                    .length = lmr->length,
+                    .pz_handle = object_handle(&lmr->pz->obj),
+                    .mem_priv = lmr->privileges,
+                    .lmr_context = lmr->context,
+                    .rmr_context = remote ? lmr->mr->rkey : 0,
+                    .registered_size = lmr->length,
+                    .registered_address = (DAT_VADDR)(uintptr_t)lmr->mr->addr,
+                };
+        }
+        object_put(lmr);
+        return ret;
+}
+
+/* dat_lmr_free(3DAT): DAT_INVALID_STATE while an RMR is bound to it. */
+DAT_RETURN ref_lmr_free(DAT_LMR_HANDLE lmr_handle)
+{
+        struct lmr *lmr = object_get(lmr_handle, DAT_HANDLE_TYPE_LMR);
+        DAT_RETURN ret;
+
+        if (!lmr)
+                return REF_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_LMR);
+        ret = object_retire(&lmr->obj, REF_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_LMR_IN_USE));
+        if (ret == DAT_SUCCESS)
+                lmr_destroy(lmr);
+        return ret;
+}
+
+/* Frees what a dead LMR consists of. */
+void lmr_destroy(struct lmr *lmr)
+{
+        slot_give(lmr->obj.ia, lmr);
+        object_unuse(&lmr->pz->obj);
+        object_bury(&lmr->obj);
+        ibv_dereg_mr(lmr->mr);
+        free(lmr);
+}
+
+static DAT_RETURN sync_check(DAT_IA_HANDLE ia_handle, const DAT_LMR_TRIPLET *segments,
+                             DAT_VLEN num_segments)
+{
+        struct ia *ia = object_get(ia_handle, DAT_HANDLE_TYPE_IA);
+        DAT_RETURN ret = DAT_SUCCESS;
+        struct ibv_sge sge;
+        DAT_VLEN length;
+        int num_sge;
+
+        if (!ia)
+                return REF_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
+        if (num_segments && !segments)
+                ret = REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+        for (DAT_VLEN i = 0; i < num_segments && ret == DAT_SUCCESS; i++) {
+                if (lmr_gather(ia, NULL, DAT_MEM_PRIV_NONE_FLAG, &segments[i], 1, &sge, &num_sge,
+                               &length) != DAT_SUCCESS)
+                        ret = REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+        }
+        object_put(ia);
+        return ret;
+}
+
+/* dat_lmr_sync_rdma_read(3DAT): memory is coherent here, so only the segments are checked. */
+DAT_RETURN ref_lmr_sync_rdma_read(DAT_IA_HANDLE ia_handle, const DAT_LMR_TRIPLET *segments,
+                                  DAT_VLEN num_segments)
+{
+        return sync_check(ia_handle, segments, num_segments);
+}
+
+/* dat_lmr_sync_rdma_write(3DAT): memory is coherent here, so only the segments are checked. */
+DAT_RETURN ref_lmr_sync_rdma_write(DAT_IA_HANDLE ia_handle, const DAT_LMR_TRIPLET *segments,
+                                   DAT_VLEN num_segments)
+{
+        return sync_check(ia_handle, segments, num_segments);
+}

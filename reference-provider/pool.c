@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "daplref.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Records never move, since verbs carries their addresses, so a pool grows by whole slabs. */
+struct wr_slab {
+        struct wr_slab *next;
+        struct ibv_sge *sges;
+        struct wr wrs[];
+};
+
+/* keeps_sge: the records have room for a scatter list, which a held receive needs. */
+void pool_init(struct wr_pool *pool, struct ep *ep, struct srq *srq, bool keeps_sge)
+{
+        memset(pool, 0, sizeof(*pool));
+        pthread_mutex_init(&pool->lock, NULL);
+        list_init(&pool->free);
+        list_init(&pool->pending);
+        pool->ep = ep;
+        pool->srq = srq;
+        pool->keeps_sge = keeps_sge;
+}
+
+/* Makes room for that many records in all; false when memory is short, and nothing changes. */
+bool pool_grow(struct wr_pool *pool, int capacity)
+{
+        int more = capacity - pool->capacity;
+        struct wr_slab *slab;
+
+        if (more <= 0)
+                return true;
+        slab = calloc(1, sizeof(*slab) + sizeof(struct wr) * (size_t)more);
+        if (!slab)
+                return false;
+        if (pool->keeps_sge) {
+                slab->sges = calloc((size_t)more, sizeof(struct ibv_sge) * REF_MAX_IOV);
+                if (!slab->sges) {
+                        free(slab);
+                        return false;
+                }
+        }
+        pthread_mutex_lock(&pool->lock);
+        for (int i = 0; i < more; i++) {
+                struct wr *wr = &slab->wrs[i];
+
+                wr->pool = pool;
+                if (slab->sges)
+                        wr->sge = slab->sges + (size_t)i * REF_MAX_IOV;
+                list_append(&pool->free, &wr->link);
+        }
+        slab->next = pool->slabs;
+        pool->slabs = slab;
+        pool->capacity = capacity;
+        pthread_mutex_unlock(&pool->lock);
+        return true;
+}
+
+void pool_destroy(struct wr_pool *pool)
+{
+        while (pool->slabs) {
+                struct wr_slab *slab = pool->slabs;
+
+                pool->slabs = slab->next;
+                free(slab->sges);
+                free(slab);
+        }
+        pthread_mutex_destroy(&pool->lock);
+}
+
+/* Returns a record, last in the order of posting, or NULL when `limit` of them are in use. */
+struct wr *pool_take(struct wr_pool *pool, int limit)
+{
+        struct wr *wr = NULL;
+
+        pthread_mutex_lock(&pool->lock);
+        if (atomic_load(&pool->in_use) < limit && !list_empty(&pool->free)) {
+                wr = container_of(pool->free.next, struct wr, link);
+                list_remove(&wr->link);
+                list_append(&pool->pending, &wr->link);
+                wr->held = false;
+                wr->done = false;
+                atomic_fetch_add(&pool->in_use, 1);
+        }
+        pthread_mutex_unlock(&pool->lock);
+        return wr;
+}
+
+void pool_give(struct wr *wr)
+{
+        struct wr_pool *pool = wr->pool;
+
+        pthread_mutex_lock(&pool->lock);
+        list_remove(&wr->link);
+        atomic_store_explicit(&wr->posted, false, memory_order_relaxed);
+        list_append(&pool->free, &wr->link);
+        atomic_fetch_sub(&pool->in_use, 1);
+        pthread_mutex_unlock(&pool->lock);
+}
+
+/*
+ * Makes what the record says visible to the thread that will see its completion. The way there
+ * leads through the device, which orders nothing as far as the language is concerned.
+ */
+void wr_publish(struct wr *wr)
+{
+        atomic_store_explicit(&wr->posted, true, memory_order_release);
+}
+
+/* False for a completion that came after its queue pair was taken down. */
+bool wr_is_published(const struct wr *wr)
+{
+        return atomic_load_explicit(&wr->posted, memory_order_acquire);
+}

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "daplref.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * A host that loses its power, or its cable, sends nothing, and a request to it is repeated for
+ * ever, because so few repetitions as verbs can count would break connections that only wait for
+ * a receive. So each peer's host is asked now and then for a service that nobody offers. The
+ * refusal comes from its kernel; where none comes, the connections to that host are broken.
+ */
+#define SECONDS          UINT64_C(1000000)
+#define DEFAULT_INTERVAL 10
+#define MAX_INTERVAL     3600
+#define PATIENCE         3 /* intervals until an answer is overdue */
+#define NO_SERVICE       1 /* a port that needs privilege, and that nothing listens on */
+
+/* Reads DAPLREF_PROBE_SECONDS: the time between two probes, 0 for none. */
+void probe_init(struct ia *ia)
+{
+        const char *text = getenv("DAPLREF_PROBE_SECONDS");
+        unsigned long interval = DEFAULT_INTERVAL;
+        char *rest = NULL;
+
+        if (text && *text) {
+                interval = strtoul(text, &rest, 10);
+                if (*rest || interval > MAX_INTERVAL)
+                        interval = DEFAULT_INTERVAL;
+        }
+        ia->probe_interval = interval * SECONDS;
+}
+
+static bool has_peer_elsewhere(const struct conn *conn)
+{
+        return conn->established && conn->ep &&
+               !cm_same_address((struct sockaddr *)&conn->ia->address,
+                                rdma_get_peer_addr(conn->id));
+}
+
+static bool is_being_asked(struct ia *ia, const struct sockaddr *peer)
+{
+        struct link *head = &ia->conns;
+
+        for (struct link *at = head->next; at != head; at = at->next) {
+                const struct conn *conn = container_of(at, struct conn, link);
+
+                if (conn->kind == CONN_PROBE &&
+                    cm_same_address((const struct sockaddr *)&conn->peer, peer))
+                        return true;
+        }
+        return false;
+}
+
+static bool tells_of_absence(int error)
+{
+        return error == ENETUNREACH || error == EHOSTUNREACH || error == ENETDOWN ||
+               error == ENODEV;
+}
+
+/* Sends the question; false when there is no way to the peer, and its connections are broken. */
+static bool probe(struct ia *ia, const struct conn *conn)
+{
+        const struct sockaddr *peer = rdma_get_peer_addr(conn->id);
+        struct conn *question = cm_new(ia, CONN_PROBE);
+        struct sockaddr_storage to;
+        int error;
+
+        if (!question)
+                return true;
+        memset(&to, 0, sizeof(to));
+        memcpy(&to, peer,
+               peer->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6)
+                                           : sizeof(struct sockaddr_in));
+        question->qual = NO_SERVICE;
+        question->deadline = now_us() + PATIENCE * ia->probe_interval;
+        error = cm_resolve(question, &to);
+        if (!error)
+                return true;
+        if (!question->id) {
+                free(question);
+                return true;
+        }
+        if (tells_of_absence(error))
+                probe_failed(question);
+        cm_doom(question);
+        return !tells_of_absence(error);
+}
+
+static void probe_all(struct ia *ia)
+{
+        struct link *head = &ia->conns;
+        struct link *at = head->next;
+
+        while (at != head) {
+                struct conn *conn = container_of(at, struct conn, link);
+
+                at = at->next;
+                if (!has_peer_elsewhere(conn) || is_being_asked(ia, rdma_get_peer_addr(conn->id)))
+                        continue;
+                /* A peer that is gone at once takes connections off the list: begin again. */
+                if (!probe(ia, conn))
+                        at = head->next;
+        }
+}
+
+static bool has_anybody(struct ia *ia)
+{
+        struct link *head = &ia->conns;
+
+        for (struct link *at = head->next; at != head; at = at->next) {
+                if (has_peer_elsewhere(container_of(at, struct conn, link)))
+                        return true;
+        }
+        return false;
+}
+
+/*
+ * Asks every peer when the time has come. Returns when to do so next, or 0 when there is nobody
+ * to ask. Called with ia->cm_lock held.
+ */
+uint64_t probe_peers(struct ia *ia, uint64_t now)
+{
+        if (!ia->probe_interval)
+                return 0;
+        if (ia->next_probe && ia->next_probe <= now) {
+                ia->next_probe = 0;
+                probe_all(ia);
+        }
+        if (!has_anybody(ia))
+                ia->next_probe = 0;
+        else if (!ia->next_probe)
+                ia->next_probe = now + ia->probe_interval;
+        return ia->next_probe;
+}
+
+/* Nobody has answered: every connection to that host is broken. */
+void probe_failed(struct conn *question)
+{
+        struct link *head = &question->ia->conns;
+        struct link *after;
+
+        for (struct link *at = head->next; at != head; at = after) {
+                struct conn *conn = container_of(at, struct conn, link);
+
+                after = at->next;
+                if (conn->established && conn->ep &&
+                    cm_same_address((struct sockaddr *)&question->peer,
+                                    rdma_get_peer_addr(conn->id)))
+                        cm_end(conn, DAT_CONNECTION_EVENT_BROKEN);
+        }
+}

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "daplref.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define EXPORT __attribute__((visibility("default")))
+
+static const DAT_PROVIDER template = {
+    .ia_open_func = ref_ia_open,
+    .ia_query_func = ref_ia_query,
+    .ia_close_func = ref_ia_close,
+    .set_consumer_context_func = ref_set_consumer_context,
+    .get_consumer_context_func = ref_get_consumer_context,
+    .get_handle_type_func = ref_get_handle_type,
+    .cno_create_func = ref_cno_create,
+    .cno_modify_agent_func = ref_cno_modify_agent,
+    .cno_query_func = ref_cno_query,
+    .cno_free_func = ref_cno_free,
+    .cno_wait_func = ref_cno_wait,
+    .cr_query_func = ref_cr_query,
+    .cr_accept_func = ref_cr_accept,
+    .cr_reject_func = ref_cr_reject,
+    .cr_handoff_func = ref_cr_handoff,
+    .evd_create_func = ref_evd_create,
+    .evd_query_func = ref_evd_query,
+    .evd_modify_cno_func = ref_evd_modify_cno,
+    .evd_enable_func = ref_evd_enable,
+    .evd_disable_func = ref_evd_disable,
+    .evd_wait_func = ref_evd_wait,
+    .evd_resize_func = ref_evd_resize,
+    .evd_post_se_func = ref_evd_post_se,
+    .evd_dequeue_func = ref_evd_dequeue,
+    .evd_free_func = ref_evd_free,
+    .ep_create_func = ref_ep_create,
+    .ep_query_func = ref_ep_query,
+    .ep_modify_func = ref_ep_modify,
+    .ep_connect_func = ref_ep_connect,
+    .ep_dup_connect_func = ref_ep_dup_connect,
+    .ep_disconnect_func = ref_ep_disconnect,
+    .ep_post_send_func = ref_ep_post_send,
+    .ep_post_recv_func = ref_ep_post_recv,
+    .ep_post_rdma_read_func = ref_ep_post_rdma_read,
+    .ep_post_rdma_write_func = ref_ep_post_rdma_write,
+    .ep_get_status_func = ref_ep_get_status,
+    .ep_free_func = ref_ep_free,
+    .lmr_create_func = ref_lmr_create,
+    .lmr_query_func = ref_lmr_query,
+    .lmr_free_func = ref_lmr_free,
+    .rmr_create_func = ref_rmr_create,
+    .rmr_query_func = ref_rmr_query,
+    .rmr_bind_func = ref_rmr_bind,
+    .rmr_free_func = ref_rmr_free,
+    .psp_create_func = ref_psp_create,
+    .psp_query_func = ref_psp_query,
+    .psp_free_func = ref_psp_free,
+    .rsp_create_func = ref_rsp_create,
+    .rsp_query_func = ref_rsp_query,
+    .rsp_free_func = ref_rsp_free,
+    .pz_create_func = ref_pz_create,
+    .pz_query_func = ref_pz_query,
+    .pz_free_func = ref_pz_free,
+    .psp_create_any_func = ref_psp_create_any,
+    .ep_reset_func = ref_ep_reset,
+    .evd_set_unwaitable_func = ref_evd_set_unwaitable,
+    .evd_clear_unwaitable_func = ref_evd_clear_unwaitable,
+    .lmr_sync_rdma_read_func = ref_lmr_sync_rdma_read,
+    .lmr_sync_rdma_write_func = ref_lmr_sync_rdma_write,
+    .ep_create_with_srq_func = ref_ep_create_with_srq,
+    .ep_recv_query_func = ref_ep_recv_query,
+    .ep_set_watermark_func = ref_ep_set_watermark,
+    .srq_create_func = ref_srq_create,
+    .srq_free_func = ref_srq_free,
+    .srq_post_recv_func = ref_srq_post_recv,
+    .srq_query_func = ref_srq_query,
+    .srq_resize_func = ref_srq_resize,
+    .srq_set_lw_func = ref_srq_set_lw,
+};
+
+/*
+ * One for each dat.conf entry that was ever used. They are kept for ever, since a stale handle
+ * leads libdat to the provider table, and for the same reason the library is never unloaded.
+ */
+static struct {
+        pthread_mutex_t lock;
+        struct binding *all;
+} bindings = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static bool same_entry(const DAT_PROVIDER_INFO *a, const DAT_PROVIDER_INFO *b)
+{
+        return !strncmp(a->ia_name, b->ia_name, DAT_NAME_MAX_LENGTH) &&
+               a->dapl_version_major == b->dapl_version_major &&
+               a->dapl_version_minor == b->dapl_version_minor &&
+               a->is_thread_safe == b->is_thread_safe;
+}
+
+static struct binding *find_entry(const DAT_PROVIDER_INFO *info)
+{
+        struct binding *binding = bindings.all;
+
+        while (binding && !same_entry(&binding->info, info))
+                binding = binding->next;
+        return binding;
+}
+
+/* The registered entry of that IA name and thread safety, or NULL. */
+const struct binding *binding_find(const char *name, DAT_BOOLEAN is_thread_safe)
+{
+        struct binding *binding;
+
+        if (!name)
+                return NULL;
+        pthread_mutex_lock(&bindings.lock);
+        for (binding = bindings.all; binding; binding = binding->next) {
+                if (binding->registered && binding->info.is_thread_safe == is_thread_safe &&
+                    !strncmp(binding->info.ia_name, name, DAT_NAME_MAX_LENGTH))
+                        break;
+        }
+        pthread_mutex_unlock(&bindings.lock);
+        return binding;
+}
+
+static struct binding *new_entry(const DAT_PROVIDER_INFO *info)
+{
+        struct binding *binding = calloc(1, sizeof(*binding));
+
+        if (!binding)
+                return NULL;
+        binding->info = *info;
+        binding->table = template;
+        binding->table.device_name = binding->info.ia_name;
+        if (info->is_thread_safe)
+                binding->table.ia_open_func = ref_ia_open_threadsafe;
+        binding->next = bindings.all;
+        bindings.all = binding;
+        return binding;
+}
+
+/*
+ * dat_provider_init(3DAT): registers the provider for one dat.conf entry. The instance data names
+ * an RDMA device (rxe0, or rxe0:1 with its port), a network interface or an IP address; empty, it
+ * means the first device that is up. An entry for another version than 1.2 is not registered.
+ */
+EXPORT void dat_provider_init(const DAT_PROVIDER_INFO *info, const char *instance_data)
+{
+        struct binding *binding;
+        DAT_RETURN ret;
+
+        if (!info)
+                return;
+        if (info->dapl_version_major != DAT_VERSION_MAJOR ||
+            info->dapl_version_minor != DAT_VERSION_MINOR) {
+                (void)fprintf(stderr, "daplref: IA %s: this provider is for DAT 1.2, not %u.%u\n",
+                              info->ia_name, info->dapl_version_major, info->dapl_version_minor);
+                return;
+        }
+        pthread_mutex_lock(&bindings.lock);
+        binding = find_entry(info);
+        if (!binding)
+                binding = new_entry(info);
+        if (binding)
+                (void)snprintf(binding->instance, sizeof(binding->instance), "%s",
+                               instance_data ? instance_data : "");
+        pthread_mutex_unlock(&bindings.lock);
+        if (!binding)
+                return;
+        ret = dat_registry_add_provider(&binding->table, &binding->info);
+        if (ret == DAT_SUCCESS)
+                binding->registered = true;
+        else
+                (void)fprintf(stderr, "daplref: IA %s: the registry refuses it, 0x%08x\n",
+                              info->ia_name, ret);
+}
+
+/* dat_provider_fini(3DAT): undoes dat_provider_init() for the same entry. */
+EXPORT void dat_provider_fini(const DAT_PROVIDER_INFO *info)
+{
+        struct binding *binding;
+
+        if (!info)
+                return;
+        pthread_mutex_lock(&bindings.lock);
+        binding = find_entry(info);
+        pthread_mutex_unlock(&bindings.lock);
+        if (!binding || !binding->registered)
+                return;
+        (void)dat_registry_remove_provider(&binding->table, &binding->info);
+        binding->registered = false;
+}

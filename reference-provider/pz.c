@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "daplref.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* dat_pz_create(3DAT): a Protection Zone is a protection domain. */
+DAT_RETURN ref_pz_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE *pz_handle)
+{
+        struct ia *ia = object_get(ia_handle, DAT_HANDLE_TYPE_IA);
+        DAT_RETURN ret = REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+        struct pz *pz;
+
+        if (!ia)
+                return REF_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
+        if (!pz_handle)
+                goto put;
+        ret = REF_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_PROTECTION_DOMAIN);
+        pz = calloc(1, sizeof(*pz));
+        if (!pz)
+                goto put;
+        pz->pd = ibv_alloc_pd(ia->verbs);
+        if (!pz->pd)
+                goto free;
+        ret = object_publish(ia, &pz->obj, DAT_HANDLE_TYPE_PZ);
+        if (ret != DAT_SUCCESS)
+                goto dealloc;
+        *pz_handle = object_handle(&pz->obj);
+        goto put;
+dealloc:
+        ibv_dealloc_pd(pz->pd);
+free:
+        free(pz);
+put:
+        object_put(ia);
+        return ret;
+}
+
+/* dat_pz_query(3DAT) */
+DAT_RETURN ref_pz_query(DAT_PZ_HANDLE pz_handle, DAT_PZ_PARAM_MASK mask, DAT_PZ_PARAM *param)
+{
+        struct pz *pz = object_get(pz_handle, DAT_HANDLE_TYPE_PZ);
+        DAT_RETURN ret = DAT_SUCCESS;
+
+        if (!pz)
+                return REF_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PZ);
+        if ((unsigned int)mask & ~(unsigned int)DAT_PZ_FIELD_ALL)
+                ret = REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+        else if (!param)
+                ret = REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+        else
+                param->ia_handle = object_handle(&pz->obj.ia->obj);
+        object_put(pz);
+        return ret;
+}
+
+/* dat_pz_free(3DAT): DAT_INVALID_STATE while an EP, LMR, RMR or SRQ is in the zone. */
+DAT_RETURN ref_pz_free(DAT_PZ_HANDLE pz_handle)
+{
+        struct pz *pz = object_get(pz_handle, DAT_HANDLE_TYPE_PZ);
+        DAT_RETURN ret;
+
+        if (!pz)
+                return REF_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PZ);
+        ret = object_retire(&pz->obj, REF_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_PZ_IN_USE));
+        if (ret == DAT_SUCCESS)
+                pz_destroy(pz);
+        return ret;
+}
+
+/* Frees what a dead PZ consists of. */
+void pz_destroy(struct pz *pz)
+{
+        object_bury(&pz->obj);
+        ibv_dealloc_pd(pz->pd);
+        free(pz);
+}

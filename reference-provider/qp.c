@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "daplref.h"
+
+#include <poll.h>
+
+#define MIN_RNR_TIMER 12 /* 0.64 ms; librdmacm would leave it at 655 ms */
+#define FOREVER       7
+#define FLUSH_MS      10 /* in which soft-RoCE gives back a buffer of an SRQ */
+
+/* Makes the queue pair, in RESET. Called with ia->cm_lock held and the gate open. */
+DAT_RETURN ep_make_qp(struct ep *ep)
+{
+        const DAT_EP_ATTR *attr = &ep->attr;
+        DAT_COUNT sge = attr->max_request_iov;
+        struct ibv_qp_init_attr init;
+
+        if (!ep->pz)
+                return REF_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_PZ);
+        if (!ep->connect_evd)
+                return REF_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_EVD_CONNECT);
+        if (sge < attr->max_rdma_read_iov)
+                sge = attr->max_rdma_read_iov;
+        if (sge < attr->max_rdma_write_iov)
+                sge = attr->max_rdma_write_iov;
+        if (!evd_prepare(ep_recv_target(ep)) || !evd_prepare(ep_request_target(ep)))
+                return REF_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEVD);
+        init = (struct ibv_qp_init_attr){
+            .qp_context = ep,
+            .send_cq = ep_request_target(ep)->cq,
+            .recv_cq = ep_recv_target(ep)->cq,
+            .srq = ep->srq ? ep->srq->srq : NULL,
+            .cap = {.max_send_wr = attr->max_request_dtos ? (uint32_t)attr->max_request_dtos : 1,
+                    .max_recv_wr = attr->max_recv_dtos ? (uint32_t)attr->max_recv_dtos : 1,
+                    .max_send_sge = sge ? (uint32_t)sge : 1,
+                    .max_recv_sge =
+                        attr->max_recv_iov > 0 && !ep->srq ? (uint32_t)attr->max_recv_iov : 1},
+            .qp_type = IBV_QPT_RC,
+        };
+        ep->qp = ibv_create_qp(ep->pz->pd, &init);
+        if (!ep->qp)
+                return REF_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEP);
+        ep->qp_num = ep->qp->qp_num;
+        if (ep->srq)
+                evd_add_qp(ep_recv_target(ep), ep);
+        return DAT_SUCCESS;
+}
+
+/* Moves the queue pair to INIT, RTR or RTS as librdmacm says for this connection. */
+bool ep_step_qp(struct ep *ep, struct rdma_cm_id *id, enum ibv_qp_state state)
+{
+        struct ibv_qp_attr attr = {.qp_state = state};
+        int mask = 0;
+
+        if (rdma_init_qp_attr(id, &attr, &mask))
+                return false;
+        if (state == IBV_QPS_INIT)
+                attr.qp_access_flags = IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE;
+        if (state == IBV_QPS_RTR) {
+                attr.min_rnr_timer = MIN_RNR_TIMER;
+                attr.max_dest_rd_atomic = (uint8_t)ep->attr.max_rdma_read_in;
+        }
+        if (state == IBV_QPS_RTS) {
+                if (attr.max_rd_atomic > ep->attr.max_rdma_read_out)
+                        attr.max_rd_atomic = (uint8_t)ep->attr.max_rdma_read_out;
+                ep->read_credit = attr.max_rd_atomic;
+                attr.retry_cnt = FOREVER;
+                attr.rnr_retry = FOREVER;
+        }
+        return !ibv_modify_qp(ep->qp, &attr, mask);
+}
+
+static bool post_held(struct ep *ep)
+{
+        struct link *head = &ep->recvs.pending;
+        struct link *after;
+        struct ibv_recv_wr *bad;
+
+        /* A record that verbs has is not looked at again: its completion may move it. */
+        for (struct link *at = head->next; at != head; at = after) {
+                struct wr *wr = container_of(at, struct wr, link);
+                struct ibv_recv_wr recv = {
+                    .wr_id = ((union wr_id){.wr = wr}).number,
+                    .sg_list = wr->sge,
+                    .num_sge = wr->num_sge,
+                };
+
+                after = at->next;
+                if (!wr->held)
+                        continue;
+                wr->held = false;
+                wr_publish(wr);
+                if (ibv_post_recv(ep->qp, &recv, &bad))
+                        return false;
+        }
+        return true;
+}
+
+/* Moves the queue pair to INIT and gives it the receives posted so far. */
+bool ep_start_qp(struct ep *ep, struct rdma_cm_id *id)
+{
+        bool ok;
+
+        if (!ep_step_qp(ep, id, IBV_QPS_INIT))
+                return false;
+        gate_close(&ep->gate);
+        ok = post_held(ep);
+        ep->qp_takes_receives = ok;
+        gate_open(&ep->gate);
+        return ok;
+}
+
+/* Takes a queue pair that has carried nothing away again; its receives are held once more. */
+void ep_drop_qp(struct ep *ep)
+{
+        struct link *head = &ep->recvs.pending;
+
+        gate_close(&ep->gate);
+        ep->qp_takes_receives = false;
+        if (ep->srq)
+                evd_remove_qp(ep_recv_target(ep), ep);
+        ibv_destroy_qp(ep->qp);
+        ep->qp = NULL;
+        for (struct link *at = head->next; at != head; at = at->next)
+                container_of(at, struct wr, link)->held = true;
+        gate_open(&ep->gate);
+}
+
+/*
+ * A message that has come in half holds a buffer of the SRQ. Soft-RoCE flushes it, in a tasklet
+ * that runs some time after the queue pair was told of its end; one destroyed before that loses the
+ * buffer. Verbs tells neither that there is one nor that there is none, so time has to pass.
+ */
+static void await_flush(struct ep *ep)
+{
+        int held;
+
+        evd_drain(ep_recv_target(ep));
+        held = atomic_load(&ep->srq_held);
+        for (int ms = 0; ms < FLUSH_MS && atomic_load(&ep->srq_held) <= held; ms++) {
+                (void)poll(NULL, 0, 1);
+                evd_drain(ep_recv_target(ep));
+        }
+}
+
+/*
+ * Ends whatever connection there is, in the state Disconnected: what has completed is collected,
+ * the queue pair goes, and what then remains is flushed in the order of posting. The flush is
+ * ours because devices differ, and soft-RoCE forgets receives. Called with ia->cm_lock held.
+ */
+void ep_end_connection(struct ep *ep)
+{
+        struct ibv_qp_attr error = {.qp_state = IBV_QPS_ERR};
+
+        gate_close(&ep->gate);
+        atomic_store(&ep->state, DAT_EP_STATE_DISCONNECTED);
+        if (ep->qp) {
+                (void)ibv_modify_qp(ep->qp, &error, IBV_QP_STATE);
+                if (ep->srq && srq_may_be_arriving(ep->srq))
+                        await_flush(ep);
+                evd_drain(ep_recv_target(ep));
+                evd_drain(ep_request_target(ep));
+                ibv_destroy_qp(ep->qp);
+                evd_drain(ep_recv_target(ep));
+                evd_drain(ep_request_target(ep));
+                if (ep->srq)
+                        evd_remove_qp(ep_recv_target(ep), ep);
+                ep->qp = NULL;
+                ep->qp_takes_receives = false;
+        }
+        evd_flush(ep_recv_target(ep), &ep->recvs);
+        evd_flush(ep_request_target(ep), &ep->requests);
+        if (ep->watching)
+                evd_watch(ep_request_target(ep), -1);
+        ep->watching = false;
+        gate_open(&ep->gate);
+}

@@ -1,0 +1,439 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Endpoints: what may be asked of one, what may be changed in which state, and what it tells. */
+#include "loopback.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static DAT_RETURN create(struct host *host, const DAT_EP_ATTR *attr, DAT_EP_HANDLE *ep)
+{
+        return dat_ep_create(host->ia, host->pz, host->a.recv_evd, host->a.request_evd,
+                             host->a.connect_evd, attr, ep);
+}
+
+static void attributes_are_checked(void **state)
+{
+        struct host *host = host_open();
+        DAT_EP_ATTR bad[14];
+        DAT_EP_HANDLE ep;
+
+        (void)state;
+        end_make(host, &host->a, NULL);
+        for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+                bad[i] = plain_attr();
+        bad[0].service_type = (DAT_SERVICE_TYPE)5;
+        bad[1].max_message_size = host->attr.max_message_size + 1;
+        bad[2].max_rdma_size = host->attr.max_rdma_size + 1;
+        bad[3].qos = DAT_QOS_ECONOMY;
+        bad[4].recv_completion_flags = DAT_COMPLETION_BARRIER_FENCE_FLAG;
+        bad[5].request_completion_flags = DAT_COMPLETION_SOLICITED_WAIT_FLAG;
+        bad[6].max_recv_dtos = host->attr.max_dto_per_ep + 1;
+        bad[7].max_request_dtos = host->attr.max_dto_per_ep + 1;
+        bad[8].max_recv_iov = host->attr.max_iov_segments_per_dto + 1;
+        bad[9].max_request_iov = host->attr.max_iov_segments_per_dto + 1;
+        bad[10].max_rdma_read_in = host->attr.max_rdma_read_per_ep_in + 1;
+        bad[11].max_rdma_read_out = host->attr.max_rdma_read_per_ep_out + 1;
+        bad[12].max_rdma_read_iov = host->attr.max_iov_segments_per_rdma_read + 1;
+        bad[13].max_request_dtos = -1;
+        for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+                assert_dat(create(host, &bad[i], &ep), DAT_INVALID_PARAMETER);
+        host_close(host);
+}
+
+static void the_published_maximum_works(void **state)
+{
+        struct host *host = host_open();
+        DAT_EP_ATTR attr = plain_attr();
+        DAT_LMR_TRIPLET iov[64];
+        DAT_COUNT n = host->attr.max_iov_segments_per_dto;
+        DAT_EP_PARAM param;
+
+        (void)state;
+        attr.max_recv_dtos = host->attr.max_dto_per_ep;
+        attr.max_request_dtos = host->attr.max_dto_per_ep;
+        attr.max_recv_iov = n;
+        attr.max_request_iov = n;
+        attr.max_rdma_read_in = host->attr.max_rdma_read_per_ep_in;
+        attr.max_rdma_read_out = host->attr.max_rdma_read_per_ep_out;
+        attr.max_rdma_read_iov = host->attr.max_iov_segments_per_rdma_read;
+        attr.max_rdma_write_iov = host->attr.max_iov_segments_per_rdma_write;
+        attr.max_message_size = host->attr.max_message_size;
+        attr.max_rdma_size = host->attr.max_rdma_size;
+        assert_true(n <= 64);
+        listen_any(host, DAT_PSP_CONSUMER_FLAG);
+        end_make(host, &host->a, &attr);
+        end_make(host, &host->b, &attr);
+        assert_dat(dat_ep_query(host->a.ep, DAT_EP_FIELD_ALL, &param), DAT_SUCCESS);
+        assert_int_equal(param.ep_attr.max_request_dtos, attr.max_request_dtos);
+        join_ends(host, &host->a, &host->b);
+        for (DAT_COUNT i = 0; i < n; i++)
+                iov[i] = segment(&host->b, (size_t)i * 16, 16);
+        assert_dat(dat_ep_post_recv(host->b.ep, n, iov, cookie(1), DAT_COMPLETION_DEFAULT_FLAG),
+                   DAT_SUCCESS);
+        for (DAT_COUNT i = 0; i < n; i++)
+                iov[i] = segment(&host->a, (size_t)i * 32, 16);
+        assert_dat(dat_ep_post_send(host->a.ep, n, iov, cookie(2), DAT_COMPLETION_DEFAULT_FLAG),
+                   DAT_SUCCESS);
+        await_completion(host->b.recv_evd, host->b.ep, 1, DAT_DTO_SUCCESS, 16 * (DAT_VLEN)n);
+        await_completion(host->a.request_evd, host->a.ep, 2, DAT_DTO_SUCCESS, 16 * (DAT_VLEN)n);
+        host_close(host);
+}
+
+static void depths_are_exact(void **state)
+{
+        struct host *host = host_joined();
+        DAT_LMR_TRIPLET iov = segment(&host->a, 0, 8);
+
+        (void)state;
+        for (unsigned int i = 0; i < 8; i++)
+                post_recv(&host->a, 0, 8, i);
+        assert_dat(dat_ep_post_recv(host->a.ep, 1, &iov, cookie(8), DAT_COMPLETION_DEFAULT_FLAG),
+                   DAT_INSUFFICIENT_RESOURCES);
+        /* Without receives at the peer, sends stay outstanding. */
+        for (unsigned int i = 0; i < 8; i++)
+                post_send(&host->a, 0, 8, i);
+        assert_dat(dat_ep_post_send(host->a.ep, 1, &iov, cookie(8), DAT_COMPLETION_DEFAULT_FLAG),
+                   DAT_INSUFFICIENT_RESOURCES);
+        for (unsigned int i = 0; i < 8; i++)
+                post_recv(&host->b, 0, 8, i);
+        for (unsigned int i = 0; i < 8; i++)
+                await_completion(host->a.request_evd, host->a.ep, i, DAT_DTO_SUCCESS, 8);
+        post_recv(&host->b, 0, 8, 9);
+        host_close(host);
+}
+
+static void defaults_can_be_used(void **state)
+{
+        struct host *host = host_open();
+        DAT_EP_PARAM param;
+        DAT_EP_HANDLE ep;
+
+        (void)state;
+        end_make(host, &host->a, NULL);
+        assert_dat(create(host, NULL, &ep), DAT_SUCCESS);
+        assert_dat(dat_ep_query(ep, DAT_EP_FIELD_ALL, &param), DAT_SUCCESS);
+        assert_true(param.ep_attr.max_recv_dtos > 0 && param.ep_attr.max_message_size > 0);
+        assert_int_equal(param.ep_attr.max_rdma_read_out, 0);
+        assert_ptr_equal(param.pz_handle, host->pz);
+        assert_ptr_equal(param.recv_evd_handle, host->a.recv_evd);
+        assert_ptr_equal(param.connect_evd_handle, host->a.connect_evd);
+        assert_null(param.srq_handle);
+        assert_dat(dat_ep_query(ep, (DAT_EP_PARAM_MASK)0x800, &param), DAT_INVALID_PARAMETER);
+        assert_dat(dat_ep_free(ep), DAT_SUCCESS);
+        host_close(host);
+}
+
+static void query_names_the_peer(void **state)
+{
+        struct host *host = host_joined();
+        DAT_EP_PARAM a;
+        DAT_EP_PARAM b;
+
+        (void)state;
+        assert_dat(dat_ep_query(host->a.ep, DAT_EP_FIELD_ALL, &a), DAT_SUCCESS);
+        assert_dat(dat_ep_query(host->b.ep, DAT_EP_FIELD_ALL, &b), DAT_SUCCESS);
+        assert_int_equal(a.ep_state, DAT_EP_STATE_CONNECTED);
+        assert_int_equal(a.remote_port_qual, host->qual);
+        assert_int_equal(a.local_port_qual, b.remote_port_qual);
+        assert_int_equal(b.local_port_qual, host->qual);
+        assert_int_equal(((struct sockaddr_in *)a.remote_ia_address_ptr)->sin_addr.s_addr,
+                         ((struct sockaddr_in *)host->attr.ia_address_ptr)->sin_addr.s_addr);
+        assert_int_equal(((struct sockaddr_in *)b.remote_ia_address_ptr)->sin_addr.s_addr,
+                         ((struct sockaddr_in *)host->attr.ia_address_ptr)->sin_addr.s_addr);
+        host_close(host);
+}
+
+/* Every field that the page lists, with the value it has, so that only the state can forbid it. */
+static const uint64_t fields_fixed[] = {
+    DAT_EP_FIELD_IA_HANDLE,
+    DAT_EP_FIELD_EP_STATE,
+    DAT_EP_FIELD_LOCAL_IA_ADDRESS_PTR,
+    DAT_EP_FIELD_LOCAL_PORT_QUAL,
+    DAT_EP_FIELD_REMOTE_IA_ADDRESS_PTR,
+    DAT_EP_FIELD_REMOTE_PORT_QUAL,
+    DAT_EP_FIELD_SRQ_HANDLE,
+};
+
+static const uint64_t fields_early[] = {
+    DAT_EP_FIELD_RECV_EVD_HANDLE,
+    DAT_EP_FIELD_REQUEST_EVD_HANDLE,
+    DAT_EP_FIELD_CONNECT_EVD_HANDLE,
+    DAT_EP_FIELD_EP_ATTR_SERVICE_TYPE,
+    DAT_EP_FIELD_EP_ATTR_MAX_MESSAGE_SIZE,
+    DAT_EP_FIELD_EP_ATTR_MAX_RDMA_SIZE,
+    DAT_EP_FIELD_EP_ATTR_QOS,
+    DAT_EP_FIELD_EP_ATTR_RECV_COMPLETION_FLAGS,
+    DAT_EP_FIELD_EP_ATTR_REQUEST_COMPLETION_FLAGS,
+    DAT_EP_FIELD_EP_ATTR_MAX_RECV_DTOS,
+    DAT_EP_FIELD_EP_ATTR_MAX_REQUEST_DTOS,
+    DAT_EP_FIELD_EP_ATTR_MAX_RECV_IOV,
+    DAT_EP_FIELD_EP_ATTR_MAX_REQUEST_IOV,
+    DAT_EP_FIELD_EP_ATTR_MAX_RDMA_READ_IN,
+    DAT_EP_FIELD_EP_ATTR_MAX_RDMA_READ_OUT,
+};
+
+static const uint64_t fields_quiet[] = {
+    DAT_EP_FIELD_EP_ATTR_NUM_TRANSPORT_ATTR,
+    DAT_EP_FIELD_EP_ATTR_TRANSPORT_SPECIFIC_ATTR,
+    DAT_EP_FIELD_EP_ATTR_NUM_PROVIDER_ATTR,
+    DAT_EP_FIELD_EP_ATTR_PROVIDER_SPECIFIC_ATTR,
+};
+
+static void expect_modify(DAT_EP_HANDLE ep, DAT_PZ_HANDLE pz, bool early, bool zone, bool quiet)
+{
+        DAT_EP_PARAM param;
+
+        assert_dat(dat_ep_query(ep, DAT_EP_FIELD_ALL, &param), DAT_SUCCESS);
+        param.pz_handle = pz;
+        for (size_t i = 0; i < sizeof(fields_fixed) / sizeof(fields_fixed[0]); i++)
+                assert_dat(dat_ep_modify(ep, (DAT_EP_PARAM_MASK)fields_fixed[i], &param),
+                           DAT_INVALID_PARAMETER);
+        for (size_t i = 0; i < sizeof(fields_early) / sizeof(fields_early[0]); i++)
+                assert_dat(dat_ep_modify(ep, (DAT_EP_PARAM_MASK)fields_early[i], &param),
+                           early ? DAT_SUCCESS : DAT_INVALID_STATE);
+        for (size_t i = 0; i < sizeof(fields_quiet) / sizeof(fields_quiet[0]); i++)
+                assert_dat(dat_ep_modify(ep, (DAT_EP_PARAM_MASK)fields_quiet[i], &param),
+                           quiet ? DAT_SUCCESS : DAT_INVALID_STATE);
+        assert_dat(dat_ep_modify(ep, DAT_EP_FIELD_PZ_HANDLE, &param),
+                   zone ? DAT_SUCCESS : DAT_INVALID_STATE);
+}
+
+static void modify_follows_the_state(void **state)
+{
+        struct host *host = host_open();
+        DAT_RSP_HANDLE rsp;
+        DAT_EVENT event;
+        DAT_CR_HANDLE cr;
+
+        (void)state;
+        end_make(host, &host->a, NULL);
+        end_make(host, &host->b, NULL);
+        expect_modify(host->b.ep, host->pz, true, true, true);
+        assert_dat(dat_rsp_create(host->ia, 7100, host->b.ep, host->cr_evd, &rsp), DAT_SUCCESS);
+        assert_int_equal(state_of(host->b.ep), DAT_EP_STATE_RESERVED);
+        expect_modify(host->b.ep, host->pz, true, false, false);
+        assert_dat(dat_ep_connect(host->a.ep, host->attr.ia_address_ptr, 7100, LONG, 0, NULL,
+                                  DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG),
+                   DAT_SUCCESS);
+        expect_modify(host->a.ep, host->pz, false, false, false);
+        event = await_event(host->cr_evd, DAT_CONNECTION_REQUEST_EVENT);
+        cr = event.event_data.cr_arrival_event_data.cr_handle;
+        assert_int_equal(state_of(host->b.ep), DAT_EP_STATE_PASSIVE_CONNECTION_PENDING);
+        expect_modify(host->b.ep, host->pz, true, false, false);
+        assert_dat(dat_cr_accept(cr, DAT_HANDLE_NULL, 0, NULL), DAT_SUCCESS);
+        (void)await_event(host->b.connect_evd, DAT_CONNECTION_EVENT_ESTABLISHED);
+        expect_modify(host->b.ep, host->pz, false, false, false);
+        assert_dat(dat_ep_disconnect(host->b.ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+        expect_modify(host->b.ep, host->pz, false, false, false);
+        assert_dat(dat_rsp_free(rsp), DAT_SUCCESS);
+        host_close(host);
+}
+
+static void modify_takes_effect(void **state)
+{
+        struct host *host = host_open();
+        DAT_EP_PARAM param;
+        DAT_LMR_TRIPLET iov;
+
+        (void)state;
+        listen_any(host, DAT_PSP_CONSUMER_FLAG);
+        end_make(host, &host->a, NULL);
+        end_make(host, &host->b, NULL);
+        memset(&param, 0, sizeof(param));
+        param.ep_attr.max_recv_dtos = 2;
+        param.recv_evd_handle = host->a.recv_evd;
+        assert_dat(dat_ep_modify(host->b.ep,
+                                 DAT_EP_FIELD_RECV_EVD_HANDLE | DAT_EP_FIELD_EP_ATTR_MAX_RECV_DTOS,
+                                 &param),
+                   DAT_SUCCESS);
+        post_recv(&host->b, 0, 10, 1);
+        post_recv(&host->b, 0, 10, 2);
+        iov = segment(&host->b, 0, 10);
+        assert_dat(dat_ep_post_recv(host->b.ep, 1, &iov, cookie(3), DAT_COMPLETION_DEFAULT_FLAG),
+                   DAT_INSUFFICIENT_RESOURCES);
+        join_ends(host, &host->a, &host->b);
+        post_send(&host->a, 0, 10, 4);
+        await_completion(host->a.recv_evd, host->b.ep, 1, DAT_DTO_SUCCESS, 10);
+        assert_dat(dat_ep_free(host->b.ep), DAT_SUCCESS);
+        host->b.ep = DAT_HANDLE_NULL;
+        host_close(host);
+}
+
+static void a_refused_change_changes_nothing(void **state)
+{
+        struct host *host = host_open();
+        DAT_EP_PARAM before;
+        DAT_EP_PARAM param;
+
+        (void)state;
+        end_make(host, &host->a, NULL);
+        assert_dat(dat_ep_query(host->a.ep, DAT_EP_FIELD_ALL, &before), DAT_SUCCESS);
+        param = before;
+        param.ep_attr.max_request_dtos = 3;
+        param.ep_attr.max_recv_dtos = host->attr.max_dto_per_ep + 1;
+        assert_dat(dat_ep_modify(host->a.ep,
+                                 DAT_EP_FIELD_EP_ATTR_MAX_REQUEST_DTOS |
+                                     DAT_EP_FIELD_EP_ATTR_MAX_RECV_DTOS,
+                                 &param),
+                   DAT_INVALID_PARAMETER);
+        param = before;
+        param.ep_attr.max_request_dtos = 3;
+        param.recv_evd_handle = host->pz;
+        assert_dat(
+            dat_ep_modify(host->a.ep,
+                          DAT_EP_FIELD_EP_ATTR_MAX_REQUEST_DTOS | DAT_EP_FIELD_RECV_EVD_HANDLE,
+                          &param),
+            DAT_INVALID_PARAMETER);
+        assert_dat(dat_ep_query(host->a.ep, DAT_EP_FIELD_ALL, &param), DAT_SUCCESS);
+        assert_memory_equal(&param, &before, sizeof(param));
+        host_close(host);
+}
+
+static void sends_need_a_connection(void **state)
+{
+        struct host *host = host_open();
+        DAT_LMR_TRIPLET iov;
+        DAT_RMR_TRIPLET there;
+
+        (void)state;
+        end_make(host, &host->a, NULL);
+        iov = segment(&host->a, 0, 10);
+        there = (DAT_RMR_TRIPLET){.segment_length = 10};
+        assert_dat(dat_ep_post_send(host->a.ep, 1, &iov, cookie(1), 0), DAT_INVALID_STATE);
+        assert_dat(dat_ep_post_rdma_write(host->a.ep, 1, &iov, cookie(1), &there, 0),
+                   DAT_INVALID_STATE);
+        assert_dat(dat_ep_post_rdma_read(host->a.ep, 1, &iov, cookie(1), &there, 0),
+                   DAT_INVALID_STATE);
+        assert_silent(host->a.request_evd);
+        host_close(host);
+}
+
+static void status_tells_what_is_outstanding(void **state)
+{
+        struct host *host = host_joined();
+        DAT_EP_STATE ep_state;
+        DAT_BOOLEAN recv_idle;
+        DAT_BOOLEAN request_idle;
+        DAT_COUNT count;
+        DAT_COUNT span;
+
+        (void)state;
+        assert_dat(dat_ep_get_status(host->a.ep, &ep_state, &recv_idle, &request_idle),
+                   DAT_SUCCESS);
+        assert_int_equal(recv_idle, DAT_TRUE);
+        assert_int_equal(request_idle, DAT_TRUE);
+        post_recv(&host->a, 0, 10, 1);
+        post_recv(&host->a, 0, 10, 2);
+        post_send(&host->a, 0, 10, 2);
+        assert_dat(dat_ep_get_status(host->a.ep, &ep_state, &recv_idle, &request_idle),
+                   DAT_SUCCESS);
+        assert_int_equal(recv_idle, DAT_FALSE);
+        assert_int_equal(request_idle, DAT_FALSE);
+        assert_dat(dat_ep_recv_query(host->a.ep, &count, &span), DAT_SUCCESS);
+        assert_int_equal(count, 2);
+        assert_int_equal(span, 2);
+        host_close(host);
+}
+
+static void messages_above_the_maximum_are_refused(void **state)
+{
+        struct host *host = host_open();
+        DAT_EP_ATTR attr = plain_attr();
+        DAT_LMR_TRIPLET iov;
+
+        (void)state;
+        attr.max_message_size = 100;
+        listen_any(host, DAT_PSP_CONSUMER_FLAG);
+        end_make(host, &host->a, &attr);
+        end_make(host, &host->b, NULL);
+        join_ends(host, &host->a, &host->b);
+        iov = segment(&host->a, 0, 101);
+        assert_dat(dat_ep_post_send(host->a.ep, 1, &iov, cookie(1), 0), DAT_INVALID_PARAMETER);
+        host_close(host);
+}
+
+static void zero_bytes_are_a_message(void **state)
+{
+        struct host *host = host_joined();
+
+        (void)state;
+        assert_dat(dat_ep_post_recv(host->b.ep, 0, NULL, cookie(1), 0), DAT_SUCCESS);
+        assert_dat(dat_ep_post_send(host->a.ep, 0, NULL, cookie(2), 0), DAT_SUCCESS);
+        await_completion(host->b.recv_evd, host->b.ep, 1, DAT_DTO_SUCCESS, 0);
+        await_completion(host->a.request_evd, host->a.ep, 2, DAT_DTO_SUCCESS, 0);
+        host_close(host);
+}
+
+static void eps_without_dto_evds_work(void **state)
+{
+        struct host *host = host_open();
+        DAT_EP_ATTR attr = plain_attr();
+        struct end *a = &host->a;
+
+        (void)state;
+        listen_any(host, DAT_PSP_CONSUMER_FLAG);
+        end_make(host, a, NULL);
+        end_make(host, &host->b, NULL);
+        assert_dat(dat_ep_free(a->ep), DAT_SUCCESS);
+        assert_dat(dat_ep_create(host->ia, host->pz, DAT_HANDLE_NULL, DAT_HANDLE_NULL,
+                                 a->connect_evd, &attr, &a->ep),
+                   DAT_SUCCESS);
+        join_ends(host, a, &host->b);
+        for (unsigned int i = 0; i < 40; i++) {
+                post_recv(&host->b, 0, 10, i);
+                post_send(a, 0, 10, i);
+                await_completion(host->b.recv_evd, host->b.ep, i, DAT_DTO_SUCCESS, 10);
+        }
+        assert_dat(dat_ep_disconnect(a->ep, DAT_CLOSE_GRACEFUL_FLAG), DAT_SUCCESS);
+        (void)await_event(a->connect_evd, DAT_CONNECTION_EVENT_DISCONNECTED);
+        host_close(host);
+}
+
+static void free_in_every_state(void **state)
+{
+        struct host *host = host_open();
+        DAT_RSP_HANDLE rsp;
+        DAT_EVENT event;
+        DAT_CR_HANDLE cr;
+
+        (void)state;
+        end_make(host, &host->a, NULL);
+        end_make(host, &host->b, NULL);
+        assert_dat(dat_rsp_create(host->ia, 7100, host->b.ep, host->cr_evd, &rsp), DAT_SUCCESS);
+        assert_dat(dat_ep_free(host->b.ep), DAT_INVALID_STATE);
+        assert_dat(dat_ep_connect(host->a.ep, host->attr.ia_address_ptr, 7100, LONG, 0, NULL,
+                                  DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG),
+                   DAT_SUCCESS);
+        event = await_event(host->cr_evd, DAT_CONNECTION_REQUEST_EVENT);
+        cr = event.event_data.cr_arrival_event_data.cr_handle;
+        assert_dat(dat_ep_free(host->b.ep), DAT_INVALID_STATE);
+        /* An attempt that nobody has answered ends with its EP. */
+        assert_dat(dat_ep_free(host->a.ep), DAT_SUCCESS);
+        host->a.ep = DAT_HANDLE_NULL;
+        assert_dat(dat_cr_reject(cr), DAT_SUCCESS);
+        assert_int_equal(state_of(host->b.ep), DAT_EP_STATE_UNCONNECTED);
+        assert_dat(dat_rsp_free(rsp), DAT_SUCCESS);
+        host_close(host);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+            cmocka_unit_test(attributes_are_checked),
+            cmocka_unit_test(the_published_maximum_works),
+            cmocka_unit_test(depths_are_exact),
+            cmocka_unit_test(defaults_can_be_used),
+            cmocka_unit_test(query_names_the_peer),
+            cmocka_unit_test(modify_follows_the_state),
+            cmocka_unit_test(modify_takes_effect),
+            cmocka_unit_test(a_refused_change_changes_nothing),
+            cmocka_unit_test(sends_need_a_connection),
+            cmocka_unit_test(status_tells_what_is_outstanding),
+            cmocka_unit_test(messages_above_the_maximum_are_refused),
+            cmocka_unit_test(zero_bytes_are_a_message),
+            cmocka_unit_test(eps_without_dto_evds_work),
+            cmocka_unit_test(free_in_every_state),
+        };
+
+        return cmocka_run_group_tests_name("ep", tests, NULL, NULL);
+}

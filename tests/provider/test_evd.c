@@ -1,0 +1,634 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* EVDs and CNOs: waiting, counting, overflowing, and who is woken by what. */
+#include "loopback.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static DAT_EVD_HANDLE make_evd(struct host *host, DAT_COUNT qlen, DAT_CNO_HANDLE cno)
+{
+        DAT_EVD_HANDLE evd;
+
+        assert_dat(dat_evd_create(host->ia, qlen, cno, DAT_EVD_SOFTWARE_FLAG, &evd), DAT_SUCCESS);
+        return evd;
+}
+
+static char values[64];
+
+static uintptr_t value_of(const DAT_EVENT *event)
+{
+        return (uintptr_t)event->event_data.software_event_data.pointer - (uintptr_t)values;
+}
+
+static DAT_RETURN post_software(DAT_EVD_HANDLE evd, uintptr_t value)
+{
+        DAT_EVENT event = {.event_number = DAT_SOFTWARE_EVENT};
+
+        event.event_data.software_event_data.pointer = &values[value];
+        return dat_evd_post_se(evd, &event);
+}
+
+static uint64_t microseconds(void)
+{
+        struct timespec now;
+
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+}
+
+static void software_events_queue_in_order(void **state)
+{
+        struct host *host = host_open();
+        DAT_EVD_HANDLE evd = make_evd(host, 3, DAT_HANDLE_NULL);
+        DAT_EVENT event;
+        DAT_COUNT nmore;
+
+        (void)state;
+        assert_dat(dat_evd_dequeue(evd, &event), DAT_QUEUE_EMPTY);
+        for (uintptr_t i = 1; i <= 3; i++)
+                assert_dat(post_software(evd, i), DAT_SUCCESS);
+        assert_dat(post_software(evd, 4), DAT_QUEUE_FULL);
+        assert_silent(host->async_evd);
+        assert_dat(dat_evd_wait(evd, 0, 2, &event, &nmore), DAT_SUCCESS);
+        assert_int_equal(value_of(&event), 1);
+        assert_int_equal(nmore, 2);
+        assert_dat(dat_evd_dequeue(evd, &event), DAT_SUCCESS);
+        assert_int_equal(value_of(&event), 2);
+        assert_dat(dat_evd_wait(evd, 1000, 2, &event, &nmore), DAT_TIMEOUT_EXPIRED);
+        assert_int_equal(nmore, 1);
+        event.event_number = DAT_CONNECTION_EVENT_BROKEN;
+        assert_dat(dat_evd_post_se(evd, &event), DAT_INVALID_PARAMETER);
+        assert_dat(dat_evd_post_se(evd, NULL), DAT_INVALID_PARAMETER);
+        assert_dat(dat_evd_free(evd), DAT_SUCCESS);
+        assert_dat(dat_evd_dequeue(evd, &event), DAT_INVALID_HANDLE);
+        host_close(host);
+}
+
+static void bad_waits_are_refused(void **state)
+{
+        struct host *host = host_open();
+        DAT_EVD_HANDLE evd = make_evd(host, 4, DAT_HANDLE_NULL);
+        DAT_EVENT event;
+        DAT_COUNT nmore;
+        DAT_EVD_PARAM param;
+
+        (void)state;
+        assert_dat(dat_evd_wait(evd, 0, 0, &event, &nmore), DAT_INVALID_PARAMETER);
+        assert_dat(dat_evd_wait(evd, 0, -1, &event, &nmore), DAT_INVALID_PARAMETER);
+        assert_dat(dat_evd_wait(evd, 0, 5, &event, &nmore), DAT_INVALID_PARAMETER);
+        assert_dat(dat_evd_set_unwaitable(evd), DAT_SUCCESS);
+        assert_dat(dat_evd_wait(evd, 0, 1, &event, &nmore), DAT_INVALID_STATE);
+        assert_dat(dat_evd_query(evd, DAT_EVD_FIELD_ALL, &param), DAT_SUCCESS);
+        assert_true(param.evd_state & DAT_EVD_STATE_UNWAITABLE);
+        assert_int_equal(param.evd_qlen, 4);
+        assert_dat(post_software(evd, 1), DAT_SUCCESS);
+        assert_dat(dat_evd_dequeue(evd, &event), DAT_SUCCESS);
+        assert_dat(dat_evd_clear_unwaitable(evd), DAT_SUCCESS);
+        assert_dat(dat_evd_wait(evd, 0, 1, &event, &nmore), DAT_TIMEOUT_EXPIRED);
+        assert_dat(dat_evd_create(host->ia, 0, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG, &evd),
+                   DAT_INVALID_PARAMETER);
+        assert_dat(dat_evd_create(host->ia, host->attr.max_evd_qlen + 1, DAT_HANDLE_NULL,
+                                  DAT_EVD_DTO_FLAG, &evd),
+                   DAT_INVALID_PARAMETER);
+        assert_dat(dat_evd_create(host->ia, 4, DAT_HANDLE_NULL, (DAT_EVD_FLAGS)0, &evd),
+                   DAT_INVALID_PARAMETER);
+        assert_dat(dat_evd_create(host->ia, 4, host->pz, DAT_EVD_DTO_FLAG, &evd),
+                   DAT_INVALID_HANDLE);
+        assert_dat(dat_ia_close(host->ia, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+        free(host);
+}
+
+static void a_timeout_takes_its_time(void **state)
+{
+        struct host *host = host_open();
+        DAT_EVD_HANDLE evd = make_evd(host, 4, DAT_HANDLE_NULL);
+        uint64_t start = microseconds();
+        DAT_EVENT event;
+        DAT_COUNT nmore;
+
+        (void)state;
+        assert_dat(dat_evd_wait(evd, 300000, 1, &event, &nmore), DAT_TIMEOUT_EXPIRED);
+        assert_in_range(microseconds() - start, 300000, 3000000);
+        assert_dat(dat_evd_free(evd), DAT_SUCCESS);
+        host_close(host);
+}
+
+struct waiter {
+        pthread_t thread;
+        DAT_EVD_HANDLE evd;
+        DAT_CNO_HANDLE cno;
+        DAT_COUNT threshold;
+        DAT_TIMEOUT timeout;
+        DAT_RETURN ret;
+        DAT_EVENT event;
+        DAT_COUNT nmore;
+        DAT_EVD_HANDLE triggered;
+        atomic_bool done;
+};
+
+static void *wait_on_evd(void *argument)
+{
+        struct waiter *waiter = argument;
+
+        waiter->ret = dat_evd_wait(waiter->evd, waiter->timeout, waiter->threshold, &waiter->event,
+                                   &waiter->nmore);
+        atomic_store(&waiter->done, true);
+        return NULL;
+}
+
+static void *wait_on_cno(void *argument)
+{
+        struct waiter *waiter = argument;
+
+        waiter->ret = dat_cno_wait(waiter->cno, waiter->timeout, &waiter->triggered);
+        atomic_store(&waiter->done, true);
+        return NULL;
+}
+
+/* Starts a waiter and returns when it has certainly begun to wait, which a dequeue shows. */
+static void start_waiter(struct waiter *waiter)
+{
+        DAT_EVENT event;
+
+        assert_int_equal(pthread_create(&waiter->thread, NULL, wait_on_evd, waiter), 0);
+        while (DAT_GET_TYPE(dat_evd_dequeue(waiter->evd, &event)) != DAT_INVALID_STATE)
+                sched_yield();
+}
+
+static void finish_waiter(struct waiter *waiter, DAT_RETURN type)
+{
+        assert_int_equal(pthread_join(waiter->thread, NULL), 0);
+        assert_dat(waiter->ret, type);
+}
+
+static void a_waiter_owns_its_evd(void **state)
+{
+        struct host *host = host_open();
+        struct waiter waiter = {.evd = make_evd(host, 4, DAT_HANDLE_NULL),
+                                .threshold = 2,
+                                .timeout = DAT_TIMEOUT_INFINITE};
+        DAT_EVENT event;
+        DAT_COUNT nmore;
+
+        (void)state;
+        start_waiter(&waiter);
+        assert_dat(dat_evd_wait(waiter.evd, 0, 1, &event, &nmore), DAT_INVALID_STATE);
+        assert_dat(dat_evd_free(waiter.evd), DAT_INVALID_STATE);
+        assert_dat(post_software(waiter.evd, 1), DAT_SUCCESS);
+        assert_dat(dat_evd_dequeue(waiter.evd, &event), DAT_INVALID_STATE);
+        assert_dat(post_software(waiter.evd, 2), DAT_SUCCESS);
+        finish_waiter(&waiter, DAT_SUCCESS);
+        assert_int_equal(value_of(&waiter.event), 1);
+        assert_int_equal(waiter.nmore, 1);
+        assert_dat(dat_evd_free(waiter.evd), DAT_SUCCESS);
+        host_close(host);
+}
+
+static void waiters_are_released(void **state)
+{
+        struct host *host = host_open();
+        struct waiter first = {.evd = make_evd(host, 4, DAT_HANDLE_NULL),
+                               .threshold = 1,
+                               .timeout = DAT_TIMEOUT_INFINITE};
+        struct waiter second = {.evd = make_evd(host, 4, DAT_HANDLE_NULL),
+                                .threshold = 1,
+                                .timeout = DAT_TIMEOUT_INFINITE};
+        struct waiter third = {.timeout = DAT_TIMEOUT_INFINITE};
+
+        (void)state;
+        assert_dat(dat_cno_create(host->ia, DAT_OS_WAIT_PROXY_AGENT_NULL, &third.cno), DAT_SUCCESS);
+        start_waiter(&first);
+        assert_dat(dat_evd_set_unwaitable(first.evd), DAT_SUCCESS);
+        finish_waiter(&first, DAT_INVALID_STATE);
+        start_waiter(&second);
+        assert_int_equal(pthread_create(&third.thread, NULL, wait_on_cno, &third), 0);
+        while (DAT_GET_TYPE(dat_cno_free(third.cno)) != DAT_INVALID_STATE) {
+                /* The waiter came too late and found no CNO: make another. */
+                pthread_join(third.thread, NULL);
+                assert_dat(dat_cno_create(host->ia, DAT_OS_WAIT_PROXY_AGENT_NULL, &third.cno),
+                           DAT_SUCCESS);
+                assert_int_equal(pthread_create(&third.thread, NULL, wait_on_cno, &third), 0);
+        }
+        assert_dat(dat_ia_close(host->ia, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+        finish_waiter(&second, DAT_ABORT);
+        pthread_join(third.thread, NULL);
+        assert_null(third.triggered);
+        free(host);
+}
+
+static void on_signal(int number)
+{
+        (void)number;
+}
+
+static void a_signal_interrupts(void **state)
+{
+        struct host *host = host_open();
+        struct sigaction action = {.sa_handler = on_signal};
+        struct waiter waiter = {.evd = make_evd(host, 4, DAT_HANDLE_NULL),
+                                .threshold = 2,
+                                .timeout = DAT_TIMEOUT_INFINITE};
+
+        (void)state;
+        sigaction(SIGUSR1, &action, NULL);
+        start_waiter(&waiter);
+        assert_dat(post_software(waiter.evd, 1), DAT_SUCCESS);
+        while (!atomic_load(&waiter.done)) {
+                pthread_kill(waiter.thread, SIGUSR1);
+                sched_yield();
+        }
+        finish_waiter(&waiter, DAT_INTERRUPTED_CALL);
+        assert_dat(dat_evd_free(waiter.evd), DAT_SUCCESS);
+        host_close(host);
+}
+
+static void resize_keeps_what_is_queued(void **state)
+{
+        struct host *host = host_open();
+        DAT_EVD_HANDLE evd = make_evd(host, 4, DAT_HANDLE_NULL);
+        DAT_EVD_PARAM param;
+        DAT_EVENT event;
+
+        (void)state;
+        for (uintptr_t i = 1; i <= 4; i++)
+                assert_dat(post_software(evd, i), DAT_SUCCESS);
+        assert_dat(dat_evd_resize(evd, 3), DAT_INVALID_STATE);
+        assert_dat(dat_evd_resize(evd, 0), DAT_INVALID_PARAMETER);
+        assert_dat(dat_evd_resize(evd, host->attr.max_evd_qlen), DAT_SUCCESS);
+        for (uintptr_t i = 5; i <= 40; i++)
+                assert_dat(post_software(evd, i), DAT_SUCCESS);
+        assert_dat(dat_evd_resize(evd, 40), DAT_SUCCESS);
+        assert_dat(dat_evd_query(evd, DAT_EVD_FIELD_ALL, &param), DAT_SUCCESS);
+        assert_int_equal(param.evd_qlen, 40);
+        for (uintptr_t i = 1; i <= 40; i++) {
+                assert_dat(dat_evd_dequeue(evd, &event), DAT_SUCCESS);
+                assert_int_equal(value_of(&event), i);
+        }
+        assert_dat(dat_evd_resize(evd, 1), DAT_SUCCESS);
+        assert_dat(dat_evd_free(evd), DAT_SUCCESS);
+        host_close(host);
+}
+
+static void an_evd_that_is_fed_is_not_freed(void **state)
+{
+        struct host *host = host_joined();
+        DAT_EVD_HANDLE evds[] = {host->a.recv_evd, host->a.request_evd, host->a.connect_evd,
+                                 host->cr_evd, host->async_evd};
+
+        (void)state;
+        for (size_t i = 0; i < sizeof(evds) / sizeof(evds[0]); i++)
+                assert_dat(dat_evd_free(evds[i]), DAT_INVALID_STATE);
+        host_close(host);
+}
+
+static void all_streams_merge(void **state)
+{
+        struct host *host = host_open();
+        DAT_EP_ATTR attr = plain_attr();
+        struct end *a = &host->a;
+        DAT_EVD_HANDLE evd;
+        DAT_EVENT event;
+        int completions = 0;
+
+        (void)state;
+        assert_dat(dat_evd_create(host->ia, 32, DAT_HANDLE_NULL,
+                                  (DAT_EVD_FLAGS)(DAT_EVD_DEFAULT_FLAG | DAT_EVD_SOFTWARE_FLAG),
+                                  &evd),
+                   DAT_SUCCESS);
+        listen_any(host, DAT_PSP_CONSUMER_FLAG);
+        end_make(host, a, NULL);
+        end_make(host, &host->b, NULL);
+        assert_dat(dat_ep_free(a->ep), DAT_SUCCESS);
+        assert_dat(dat_ep_create(host->ia, host->pz, evd, evd, evd, &attr, &a->ep), DAT_SUCCESS);
+        assert_dat(dat_ep_connect(a->ep, host->attr.ia_address_ptr, host->qual, LONG, 0, NULL,
+                                  DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG),
+                   DAT_SUCCESS);
+        assert_dat(dat_cr_accept(await_request(host), host->b.ep, 0, NULL), DAT_SUCCESS);
+        (void)await_event(evd, DAT_CONNECTION_EVENT_ESTABLISHED);
+        (void)await_event(host->b.connect_evd, DAT_CONNECTION_EVENT_ESTABLISHED);
+        post_recv(&host->b, 0, 10, 1);
+        post_recv(a, 0, 10, 2);
+        post_send(a, 0, 10, 3);
+        post_send(&host->b, 0, 10, 4);
+        await_completion(host->b.recv_evd, host->b.ep, 1, DAT_DTO_SUCCESS, 10);
+        await_completion(host->b.request_evd, host->b.ep, 4, DAT_DTO_SUCCESS, 10);
+        assert_dat(dat_ep_disconnect(a->ep, DAT_CLOSE_GRACEFUL_FLAG), DAT_SUCCESS);
+        (void)await_event(host->b.connect_evd, DAT_CONNECTION_EVENT_DISCONNECTED);
+        /* Successful completions come before the end of the connection. */
+        do {
+                DAT_COUNT nmore;
+
+                assert_dat(dat_evd_wait(evd, LONG, 1, &event, &nmore), DAT_SUCCESS);
+                completions += event.event_number == DAT_DTO_COMPLETION_EVENT;
+        } while (event.event_number != DAT_CONNECTION_EVENT_DISCONNECTED);
+        assert_int_equal(completions, 2);
+        assert_dat(dat_ep_free(a->ep), DAT_SUCCESS);
+        a->ep = DAT_HANDLE_NULL;
+        assert_dat(dat_evd_free(evd), DAT_SUCCESS);
+        host_close(host);
+}
+
+static void lost_events_are_reported_once(void **state)
+{
+        struct host *host = host_open();
+        DAT_EVD_HANDLE evd;
+        struct end ends[4];
+        DAT_EVENT event;
+
+        (void)state;
+        assert_dat(dat_evd_create(host->ia, 2, DAT_HANDLE_NULL, DAT_EVD_CONNECTION_FLAG, &evd),
+                   DAT_SUCCESS);
+        memset(ends, 0, sizeof(ends));
+        for (int i = 0; i < 4; i++) {
+                assert_dat(dat_ep_create(host->ia, host->pz, DAT_HANDLE_NULL, DAT_HANDLE_NULL, evd,
+                                         NULL, &ends[i].ep),
+                           DAT_SUCCESS);
+                assert_dat(dat_ep_connect(ends[i].ep, host->attr.ia_address_ptr, 7777, LONG, 0,
+                                          NULL, DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG),
+                           DAT_SUCCESS);
+        }
+        event = await_event(host->async_evd, DAT_ASYNC_ERROR_EVD_OVERFLOW);
+        assert_ptr_equal(event.event_data.asynch_error_event_data.dat_handle, evd);
+        assert_silent(host->async_evd);
+        for (int i = 0; i < 2; i++)
+                assert_dat(dat_evd_dequeue(evd, &event), DAT_SUCCESS);
+        assert_dat(dat_evd_dequeue(evd, &event), DAT_QUEUE_EMPTY);
+        for (int i = 0; i < 4; i++)
+                assert_dat(dat_ep_free(ends[i].ep), DAT_SUCCESS);
+        assert_dat(dat_evd_free(evd), DAT_SUCCESS);
+        host_close(host);
+}
+
+static struct host *flagged_host(DAT_COMPLETION_FLAGS recv, DAT_COMPLETION_FLAGS request)
+{
+        struct host *host = host_open();
+        DAT_EP_ATTR attr = plain_attr();
+
+        attr.recv_completion_flags = recv;
+        attr.request_completion_flags = request;
+        listen_any(host, DAT_PSP_CONSUMER_FLAG);
+        end_make(host, &host->a, &attr);
+        end_make(host, &host->b, &attr);
+        join_ends(host, &host->a, &host->b);
+        return host;
+}
+
+static void unsignalled_requests_wake_nobody(void **state)
+{
+        struct host *host =
+            flagged_host(DAT_COMPLETION_DEFAULT_FLAG, DAT_COMPLETION_UNSIGNALLED_FLAG);
+        struct waiter waiter = {.evd = host->a.request_evd, .threshold = 1, .timeout = LONG};
+        DAT_LMR_TRIPLET iov = segment(&host->a, 0, 10);
+        DAT_EVENT event;
+        DAT_COUNT nmore;
+
+        (void)state;
+        assert_dat(dat_evd_wait(host->a.request_evd, 0, 2, &event, &nmore), DAT_INVALID_STATE);
+        post_recv(&host->b, 0, 10, 1);
+        post_recv(&host->b, 0, 10, 2);
+        start_waiter(&waiter);
+        assert_dat(
+            dat_ep_post_send(host->a.ep, 1, &iov, cookie(3), DAT_COMPLETION_UNSIGNALLED_FLAG),
+            DAT_SUCCESS);
+        await_completion(host->b.recv_evd, host->b.ep, 1, DAT_DTO_SUCCESS, 10);
+        assert_silent(host->async_evd);
+        assert_false(atomic_load(&waiter.done));
+        post_send(&host->a, 0, 10, 4);
+        finish_waiter(&waiter, DAT_SUCCESS);
+        assert_int_equal(waiter.event.event_data.dto_completion_event_data.user_cookie.as_64, 3);
+        await_completion(host->a.request_evd, host->a.ep, 4, DAT_DTO_SUCCESS, 10);
+        host_close(host);
+}
+
+static void only_solicited_messages_wake(void **state)
+{
+        struct host *host =
+            flagged_host(DAT_COMPLETION_SOLICITED_WAIT_FLAG, DAT_COMPLETION_DEFAULT_FLAG);
+        struct waiter waiter = {.evd = host->b.recv_evd, .threshold = 1, .timeout = LONG};
+        DAT_LMR_TRIPLET iov = segment(&host->a, 0, 10);
+
+        (void)state;
+        for (unsigned int i = 0; i < 3; i++)
+                post_recv(&host->b, 0, 10, i);
+        start_waiter(&waiter);
+        post_send(&host->a, 0, 10, 7);
+        await_completion(host->a.request_evd, host->a.ep, 7, DAT_DTO_SUCCESS, 10);
+        assert_silent(host->async_evd);
+        assert_false(atomic_load(&waiter.done));
+        assert_dat(
+            dat_ep_post_send(host->a.ep, 1, &iov, cookie(8), DAT_COMPLETION_SOLICITED_WAIT_FLAG),
+            DAT_SUCCESS);
+        finish_waiter(&waiter, DAT_SUCCESS);
+        assert_int_equal(waiter.event.event_data.dto_completion_event_data.user_cookie.as_64, 0);
+        await_completion(host->b.recv_evd, host->b.ep, 1, DAT_DTO_SUCCESS, 10);
+        /* A flush wakes, whatever the sender wanted. */
+        waiter.done = false;
+        start_waiter(&waiter);
+        assert_dat(dat_ep_disconnect(host->a.ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+        finish_waiter(&waiter, DAT_SUCCESS);
+        assert_int_equal(waiter.event.event_data.dto_completion_event_data.status,
+                         DAT_DTO_ERR_FLUSHED);
+        host_close(host);
+}
+
+static void suppressed_successes_are_not_seen(void **state)
+{
+        struct host *host = host_joined();
+        DAT_LMR_TRIPLET iov = segment(&host->a, 0, 10);
+
+        (void)state;
+        for (unsigned int round = 0; round < 30; round++) {
+                post_recv(&host->b, 0, 10, round);
+                assert_dat(
+                    dat_ep_post_send(host->a.ep, 1, &iov, cookie(1), DAT_COMPLETION_SUPPRESS_FLAG),
+                    DAT_SUCCESS);
+                await_completion(host->b.recv_evd, host->b.ep, round, DAT_DTO_SUCCESS, 10);
+        }
+        post_recv(&host->b, 0, 10, 99);
+        post_send(&host->a, 0, 10, 2);
+        await_completion(host->a.request_evd, host->a.ep, 2, DAT_DTO_SUCCESS, 10);
+        assert_dat(dat_ep_post_send(host->a.ep, 1, &iov, cookie(3), DAT_COMPLETION_SUPPRESS_FLAG),
+                   DAT_SUCCESS);
+        assert_dat(dat_ep_disconnect(host->a.ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+        await_completion(host->a.request_evd, host->a.ep, 3, DAT_DTO_ERR_FLUSHED, 0);
+        host_close(host);
+}
+
+static void flags_that_do_not_mix_are_refused(void **state)
+{
+        struct host *host = host_open();
+        DAT_EP_ATTR attr = plain_attr();
+        DAT_EP_HANDLE ep;
+
+        (void)state;
+        attr.recv_completion_flags = DAT_COMPLETION_SOLICITED_WAIT_FLAG;
+        end_make(host, &host->a, &attr);
+        attr.recv_completion_flags = DAT_COMPLETION_UNSIGNALLED_FLAG;
+        assert_dat(dat_ep_create(host->ia, host->pz, host->a.recv_evd, DAT_HANDLE_NULL,
+                                 DAT_HANDLE_NULL, &attr, &ep),
+                   DAT_INVALID_PARAMETER);
+        attr.recv_completion_flags = DAT_COMPLETION_SUPPRESS_FLAG;
+        assert_dat(dat_ep_create(host->ia, host->pz, DAT_HANDLE_NULL, DAT_HANDLE_NULL,
+                                 DAT_HANDLE_NULL, &attr, &ep),
+                   DAT_INVALID_PARAMETER);
+        host_close(host);
+}
+
+static void threshold_waits_for_completions(void **state)
+{
+        struct host *host = host_joined();
+        struct waiter waiter = {.evd = host->b.recv_evd, .threshold = 3, .timeout = LONG};
+        DAT_EVENT event;
+        DAT_COUNT nmore;
+
+        (void)state;
+        for (unsigned int i = 0; i < 4; i++)
+                post_recv(&host->b, 0, 10, i);
+        start_waiter(&waiter);
+        post_send(&host->a, 0, 10, 1);
+        post_send(&host->a, 0, 10, 2);
+        await_completion(host->a.request_evd, host->a.ep, 1, DAT_DTO_SUCCESS, 10);
+        await_completion(host->a.request_evd, host->a.ep, 2, DAT_DTO_SUCCESS, 10);
+        assert_silent(host->async_evd);
+        assert_false(atomic_load(&waiter.done));
+        post_send(&host->a, 0, 10, 3);
+        finish_waiter(&waiter, DAT_SUCCESS);
+        assert_int_equal(waiter.nmore, 2);
+        assert_dat(dat_evd_wait(host->b.recv_evd, 1000, 3, &event, &nmore), DAT_TIMEOUT_EXPIRED);
+        assert_int_equal(nmore, 2);
+        host_close(host);
+}
+
+static void a_cno_hears_of_its_evds(void **state)
+{
+        struct host *host = host_joined();
+        DAT_EVD_HANDLE software;
+        DAT_EVD_HANDLE heard;
+        DAT_CNO_HANDLE cno;
+        DAT_EVENT event;
+
+        (void)state;
+        assert_dat(dat_cno_create(host->ia, DAT_OS_WAIT_PROXY_AGENT_NULL, &cno), DAT_SUCCESS);
+        software = make_evd(host, 4, cno);
+        assert_dat(dat_evd_modify_cno(host->b.recv_evd, cno), DAT_SUCCESS);
+        assert_dat(dat_cno_free(cno), DAT_INVALID_STATE);
+        assert_dat(dat_cno_wait(cno, 10000, &heard), DAT_QUEUE_EMPTY);
+        assert_null(heard);
+        assert_dat(post_software(software, 1), DAT_SUCCESS);
+        assert_dat(dat_cno_wait(cno, LONG, &heard), DAT_SUCCESS);
+        assert_ptr_equal(heard, software);
+        for (unsigned int i = 0; i < 3; i++) {
+                post_recv(&host->b, 0, 10, i);
+                post_send(&host->a, 0, 10, 9);
+                assert_dat(dat_cno_wait(cno, LONG, &heard), DAT_SUCCESS);
+                assert_ptr_equal(heard, host->b.recv_evd);
+                assert_dat(dat_evd_dequeue(host->b.recv_evd, &event), DAT_SUCCESS);
+        }
+        assert_dat(dat_evd_disable(host->b.recv_evd), DAT_SUCCESS);
+        post_recv(&host->b, 0, 10, 4);
+        post_send(&host->a, 0, 10, 9);
+        assert_dat(dat_cno_wait(cno, QUIET, &heard), DAT_QUEUE_EMPTY);
+        await_completion(host->b.recv_evd, host->b.ep, 4, DAT_DTO_SUCCESS, 10);
+        assert_dat(dat_evd_enable(host->b.recv_evd), DAT_SUCCESS);
+        assert_dat(dat_evd_modify_cno(host->b.recv_evd, DAT_HANDLE_NULL), DAT_SUCCESS);
+        assert_dat(dat_evd_free(software), DAT_SUCCESS);
+        assert_dat(dat_cno_free(cno), DAT_SUCCESS);
+        host_close(host);
+}
+
+static void a_direct_waiter_comes_before_the_cno(void **state)
+{
+        struct host *host = host_open();
+        struct waiter waiter = {.threshold = 1, .timeout = LONG};
+        DAT_CNO_HANDLE cno;
+        DAT_EVD_HANDLE heard;
+
+        (void)state;
+        assert_dat(dat_cno_create(host->ia, DAT_OS_WAIT_PROXY_AGENT_NULL, &cno), DAT_SUCCESS);
+        waiter.evd = make_evd(host, 4, cno);
+        start_waiter(&waiter);
+        assert_dat(post_software(waiter.evd, 1), DAT_SUCCESS);
+        finish_waiter(&waiter, DAT_SUCCESS);
+        assert_dat(dat_cno_wait(cno, QUIET, &heard), DAT_QUEUE_EMPTY);
+        assert_dat(dat_evd_free(waiter.evd), DAT_SUCCESS);
+        assert_dat(dat_cno_free(cno), DAT_SUCCESS);
+        host_close(host);
+}
+
+struct agent {
+        pthread_mutex_t lock;
+        pthread_cond_t called;
+        int calls;
+        DAT_EVD_HANDLE evd;
+};
+
+static void agent_function(DAT_PVOID data, DAT_EVD_HANDLE evd)
+{
+        struct agent *agent = data;
+
+        pthread_mutex_lock(&agent->lock);
+        agent->calls++;
+        agent->evd = evd;
+        pthread_cond_signal(&agent->called);
+        pthread_mutex_unlock(&agent->lock);
+}
+
+static void an_agent_is_called(void **state)
+{
+        struct host *host = host_open();
+        struct agent agent = {.lock = PTHREAD_MUTEX_INITIALIZER,
+                              .called = PTHREAD_COND_INITIALIZER};
+        DAT_OS_WAIT_PROXY_AGENT proxy = {&agent, agent_function};
+        DAT_CNO_PARAM param;
+        DAT_CNO_HANDLE cno;
+        DAT_EVD_HANDLE evd;
+
+        (void)state;
+        assert_dat(dat_cno_create(host->ia, proxy, &cno), DAT_SUCCESS);
+        assert_dat(dat_cno_query(cno, DAT_CNO_FIELD_ALL, &param), DAT_SUCCESS);
+        assert_ptr_equal(param.agent.instance_data, &agent);
+        evd = make_evd(host, 4, cno);
+        assert_dat(post_software(evd, 1), DAT_SUCCESS);
+        pthread_mutex_lock(&agent.lock);
+        while (!agent.calls)
+                pthread_cond_wait(&agent.called, &agent.lock);
+        pthread_mutex_unlock(&agent.lock);
+        assert_ptr_equal(agent.evd, evd);
+        assert_dat(dat_cno_modify_agent(cno, DAT_OS_WAIT_PROXY_AGENT_NULL), DAT_SUCCESS);
+        assert_dat(post_software(evd, 2), DAT_SUCCESS);
+        assert_silent(host->async_evd);
+        assert_int_equal(agent.calls, 1);
+        assert_dat(dat_evd_free(evd), DAT_SUCCESS);
+        assert_dat(dat_cno_free(cno), DAT_SUCCESS);
+        host_close(host);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+            cmocka_unit_test(software_events_queue_in_order),
+            cmocka_unit_test(bad_waits_are_refused),
+            cmocka_unit_test(a_timeout_takes_its_time),
+            cmocka_unit_test(a_waiter_owns_its_evd),
+            cmocka_unit_test(waiters_are_released),
+            cmocka_unit_test(a_signal_interrupts),
+            cmocka_unit_test(resize_keeps_what_is_queued),
+            cmocka_unit_test(an_evd_that_is_fed_is_not_freed),
+            cmocka_unit_test(all_streams_merge),
+            cmocka_unit_test(lost_events_are_reported_once),
+            cmocka_unit_test(unsignalled_requests_wake_nobody),
+            cmocka_unit_test(only_solicited_messages_wake),
+            cmocka_unit_test(suppressed_successes_are_not_seen),
+            cmocka_unit_test(flags_that_do_not_mix_are_refused),
+            cmocka_unit_test(threshold_waits_for_completions),
+            cmocka_unit_test(a_cno_hears_of_its_evds),
+            cmocka_unit_test(a_direct_waiter_comes_before_the_cno),
+            cmocka_unit_test(an_agent_is_called),
+        };
+
+        return cmocka_run_group_tests_name("evd", tests, NULL, NULL);
+}

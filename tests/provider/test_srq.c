@@ -1,0 +1,448 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Shared receive queues: what is counted, what is refused, and when the watermark speaks. */
+#include "loopback.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A host whose end b receives through an SRQ of that depth. */
+static struct host *srq_host(DAT_COUNT depth)
+{
+        struct host *host = host_open();
+
+        listen_any(host, DAT_PSP_CONSUMER_FLAG);
+        end_make(host, &host->a, NULL);
+        end_make_with_srq(host, &host->b, NULL, depth);
+        join_ends(host, &host->a, &host->b);
+        return host;
+}
+
+static void assert_counts(DAT_SRQ_HANDLE srq, DAT_COUNT max, DAT_COUNT available,
+                          DAT_COUNT outstanding)
+{
+        DAT_SRQ_PARAM param = srq_counts(srq);
+
+        assert_int_equal(param.max_recv_dtos, max);
+        assert_int_equal(param.available_dto_count, available);
+        assert_int_equal(param.outstanding_dto_count, outstanding);
+}
+
+static void send_and_await(struct host *host, size_t length, uint64_t cookie_value)
+{
+        post_send(&host->a, 0, length, cookie_value);
+        await_completion(host->a.request_evd, host->a.ep, cookie_value, DAT_DTO_SUCCESS, length);
+}
+
+static void await_low_watermark(struct host *host)
+{
+        DAT_EVENT event;
+        DAT_COUNT nmore;
+
+        assert_dat(dat_evd_wait(host->async_evd, LONG, 1, &event, &nmore), DAT_SUCCESS);
+        assert_in_range(event.event_number, DAT_ASYNC_ERROR_EVD_OVERFLOW,
+                        DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR);
+        assert_ptr_equal(event.event_data.asynch_error_event_data.dat_handle, host->b.srq);
+        assert_int_equal(event.event_data.asynch_error_event_data.reason,
+                         DAT_SRQ_LOW_WATERMARK_EVENT);
+}
+
+static void counts_follow_a_message(void **state)
+{
+        struct host *host = srq_host(10);
+
+        (void)state;
+        assert_counts(host->b.srq, 10, 0, 0);
+        for (size_t i = 0; i < 3; i++)
+                post_srq(&host->b, i * 1024, 1024, i);
+        assert_counts(host->b.srq, 10, 3, 3);
+        memset(host->a.memory, 0x77, 1024);
+        send_and_await(host, 1000, 9);
+        assert_counts(host->b.srq, 10, 2, 3);
+        await_completion(host->b.recv_evd, host->b.ep, 0, DAT_DTO_SUCCESS, 1000);
+        assert_counts(host->b.srq, 10, 2, 2);
+        assert_memory_equal(host->a.memory, host->b.memory, 1000);
+        host_close(host);
+}
+
+static void depth_is_exact(void **state)
+{
+        struct host *host = srq_host(10);
+        DAT_LMR_TRIPLET iov = segment(&host->b, 0, 64);
+
+        (void)state;
+        for (unsigned int i = 0; i < 10; i++)
+                post_srq(&host->b, 0, 64, i);
+        assert_dat(dat_srq_post_recv(host->b.srq, 1, &iov, cookie(10)), DAT_INSUFFICIENT_RESOURCES);
+        assert_counts(host->b.srq, 10, 10, 10);
+        /* A buffer whose completion nobody has taken is still outstanding. */
+        send_and_await(host, 10, 1);
+        assert_counts(host->b.srq, 10, 9, 10);
+        assert_dat(dat_srq_post_recv(host->b.srq, 1, &iov, cookie(10)), DAT_INSUFFICIENT_RESOURCES);
+        await_completion(host->b.recv_evd, host->b.ep, 0, DAT_DTO_SUCCESS, 10);
+        assert_dat(dat_srq_post_recv(host->b.srq, 1, &iov, cookie(10)), DAT_SUCCESS);
+        host_close(host);
+}
+
+static void resize_refuses_below_outstanding(void **state)
+{
+        struct host *host = srq_host(8);
+
+        (void)state;
+        for (unsigned int i = 0; i < 5; i++)
+                post_srq(&host->b, 0, 64, i);
+        assert_dat(dat_srq_resize(host->b.srq, 4), DAT_INVALID_STATE);
+        assert_counts(host->b.srq, 8, 5, 5);
+        /* Taken and completed, but not reaped: two of five. */
+        send_and_await(host, 10, 1);
+        send_and_await(host, 10, 2);
+        assert_dat(dat_srq_resize(host->b.srq, 4), DAT_INVALID_STATE);
+        assert_counts(host->b.srq, 8, 3, 5);
+        assert_dat(dat_srq_resize(host->b.srq, 5), DAT_SUCCESS);
+        assert_counts(host->b.srq, 5, 3, 5);
+        await_completion(host->b.recv_evd, host->b.ep, 0, DAT_DTO_SUCCESS, 10);
+        assert_dat(dat_srq_resize(host->b.srq, 4), DAT_SUCCESS);
+        assert_dat(dat_srq_resize(host->b.srq, 3), DAT_INVALID_STATE);
+        await_completion(host->b.recv_evd, host->b.ep, 1, DAT_DTO_SUCCESS, 10);
+        assert_counts(host->b.srq, 4, 3, 3);
+        for (unsigned int i = 2; i < 5; i++) {
+                send_and_await(host, 20, i);
+                await_completion(host->b.recv_evd, host->b.ep, i, DAT_DTO_SUCCESS, 20);
+        }
+        assert_counts(host->b.srq, 4, 0, 0);
+        assert_dat(dat_srq_resize(host->b.srq, 1), DAT_SUCCESS);
+        host_close(host);
+}
+
+static void resize_refuses_below_low_watermark(void **state)
+{
+        struct host *host = srq_host(8);
+
+        (void)state;
+        for (unsigned int i = 0; i < 2; i++)
+                post_srq(&host->b, 0, 64, i);
+        assert_dat(dat_srq_set_lw(host->b.srq, 4), DAT_SUCCESS);
+        await_low_watermark(host);
+        assert_dat(dat_srq_resize(host->b.srq, 3), DAT_INVALID_STATE);
+        assert_int_equal(srq_counts(host->b.srq).low_watermark, 4);
+        assert_counts(host->b.srq, 8, 2, 2);
+        assert_dat(dat_srq_resize(host->b.srq, 4), DAT_SUCCESS);
+        assert_dat(dat_srq_set_lw(host->b.srq, 5), DAT_INVALID_PARAMETER);
+        assert_dat(dat_srq_set_lw(host->b.srq, -1), DAT_INVALID_PARAMETER);
+        host_close(host);
+}
+
+static void resize_takes_only_sizes(void **state)
+{
+        struct host *host = srq_host(8);
+
+        (void)state;
+        assert_dat(dat_srq_resize(host->b.srq, 0), DAT_INVALID_PARAMETER);
+        assert_dat(dat_srq_resize(host->b.srq, -5), DAT_INVALID_PARAMETER);
+        assert_dat(dat_srq_resize(host->b.srq, host->attr.max_recv_per_srq), DAT_SUCCESS);
+        assert_counts(host->b.srq, host->attr.max_recv_per_srq, 0, 0);
+        assert_dat(dat_srq_resize(host->b.srq, host->attr.max_recv_per_srq + 1),
+                   DAT_INVALID_PARAMETER);
+        assert_dat(dat_srq_resize(host->b.srq, 8), DAT_SUCCESS);
+        host_close(host);
+}
+
+static void resize_loses_no_message(void **state)
+{
+        struct host *host = srq_host(16);
+        unsigned int next = 0;
+
+        (void)state;
+        for (size_t i = 0; i < 8; i++)
+                post_srq(&host->b, i * 1024, 1024, i);
+        for (unsigned int round = 0; round < 40; round++) {
+                for (unsigned int i = 0; i < 4; i++)
+                        post_send(&host->a, 0, 100 + i, i);
+                assert_dat(dat_srq_resize(host->b.srq, 8 + (DAT_COUNT)(round * 7 % 60)),
+                           DAT_SUCCESS);
+                for (unsigned int i = 0; i < 4; i++) {
+                        await_completion(host->a.request_evd, host->a.ep, i, DAT_DTO_SUCCESS,
+                                         100 + i);
+                        await_completion(host->b.recv_evd, host->b.ep, next % 8, DAT_DTO_SUCCESS,
+                                         100 + i);
+                        post_srq(&host->b, (size_t)(next % 8) * 1024, 1024, next % 8);
+                        next++;
+                }
+        }
+        assert_int_equal(srq_counts(host->b.srq).available_dto_count, 8);
+        host_close(host);
+}
+
+static void low_watermark_speaks_once(void **state)
+{
+        struct host *host = srq_host(8);
+
+        (void)state;
+        for (unsigned int i = 0; i < 5; i++)
+                post_srq(&host->b, 0, 64, i);
+        assert_dat(dat_srq_set_lw(host->b.srq, 4), DAT_SUCCESS);
+        assert_silent(host->async_evd);
+        send_and_await(host, 10, 1);
+        assert_silent(host->async_evd);
+        send_and_await(host, 10, 2);
+        await_low_watermark(host);
+        send_and_await(host, 10, 3);
+        assert_silent(host->async_evd);
+        /* Set again while short: at once, and once. */
+        assert_dat(dat_srq_set_lw(host->b.srq, 4), DAT_SUCCESS);
+        await_low_watermark(host);
+        send_and_await(host, 10, 4);
+        assert_silent(host->async_evd);
+        host_close(host);
+}
+
+static void low_watermark_speaks_without_any_poll(void **state)
+{
+        struct host *host = srq_host(8);
+
+        (void)state;
+        post_srq(&host->b, 0, 64, 0);
+        post_srq(&host->b, 0, 64, 1);
+        assert_dat(dat_srq_set_lw(host->b.srq, 2), DAT_SUCCESS);
+        post_send(&host->a, 0, 10, 1);
+        await_low_watermark(host);
+        host_close(host);
+}
+
+static void segments_are_checked(void **state)
+{
+        struct host *host = srq_host(8);
+        DAT_REGION_DESCRIPTION region = {.for_va = host->a.memory};
+        DAT_LMR_TRIPLET iov[3];
+        DAT_LMR_HANDLE lmr;
+        DAT_LMR_CONTEXT context;
+        DAT_PZ_HANDLE pz;
+
+        (void)state;
+        iov[0] = segment(&host->b, BUFFER - 10, 11);
+        assert_dat(dat_srq_post_recv(host->b.srq, 1, iov, cookie(1)), DAT_INVALID_PARAMETER);
+        iov[0] = segment(&host->b, 0, 10);
+        iov[0].virtual_address--;
+        assert_dat(dat_srq_post_recv(host->b.srq, 1, iov, cookie(1)), DAT_INVALID_PARAMETER);
+        assert_dat(dat_srq_post_recv(host->b.srq, -1, iov, cookie(1)), DAT_INVALID_PARAMETER);
+        assert_dat(dat_srq_post_recv(host->b.srq, 3, iov, cookie(1)), DAT_INVALID_PARAMETER);
+        assert_dat(dat_srq_post_recv(host->b.srq, 1, NULL, cookie(1)), DAT_INVALID_PARAMETER);
+        assert_dat(dat_pz_create(host->ia, &pz), DAT_SUCCESS);
+        assert_dat(dat_lmr_create(host->ia, DAT_MEM_TYPE_VIRTUAL, region, 100, pz,
+                                  DAT_MEM_PRIV_ALL_FLAG, &lmr, &context, NULL, NULL, NULL),
+                   DAT_SUCCESS);
+        iov[0] = segment(&host->a, 0, 10);
+        iov[0].lmr_context = context;
+        assert_dat(dat_srq_post_recv(host->b.srq, 1, iov, cookie(1)), DAT_PROTECTION_VIOLATION);
+        assert_dat(dat_pz_free(pz), DAT_INVALID_STATE);
+        assert_dat(dat_lmr_free(lmr), DAT_SUCCESS);
+        assert_dat(dat_srq_post_recv(host->b.srq, 1, iov, cookie(1)), DAT_PRIVILEGES_VIOLATION);
+        assert_dat(dat_pz_free(pz), DAT_SUCCESS);
+        assert_dat(dat_lmr_create(host->ia, DAT_MEM_TYPE_VIRTUAL, region, 100, host->pz,
+                                  DAT_MEM_PRIV_LOCAL_READ_FLAG, &lmr, &context, NULL, NULL, NULL),
+                   DAT_SUCCESS);
+        iov[0].lmr_context = context;
+        assert_dat(dat_srq_post_recv(host->b.srq, 1, iov, cookie(1)), DAT_PRIVILEGES_VIOLATION);
+        assert_dat(dat_lmr_free(lmr), DAT_SUCCESS);
+        assert_counts(host->b.srq, 8, 0, 0);
+        assert_dat(dat_srq_post_recv(host->b.srq, 0, NULL, cookie(1)), DAT_SUCCESS);
+        host_close(host);
+}
+
+static void in_use_it_is_not_freed(void **state)
+{
+        struct host *host = srq_host(8);
+        DAT_RETURN ret = dat_srq_free(host->b.srq);
+
+        (void)state;
+        assert_dat(ret, DAT_INVALID_STATE);
+        assert_int_equal(DAT_GET_SUBTYPE(ret), DAT_INVALID_STATE_SRQ_IN_USE);
+        assert_dat(dat_ep_free(host->b.ep), DAT_SUCCESS);
+        host->b.ep = DAT_HANDLE_NULL;
+        post_srq(&host->b, 0, 10, 1);
+        assert_dat(dat_srq_free(host->b.srq), DAT_SUCCESS);
+        assert_dat(dat_srq_free(host->b.srq), DAT_INVALID_HANDLE);
+        assert_dat(dat_srq_resize(host->b.srq, 9), DAT_INVALID_HANDLE);
+        host->b.srq = DAT_HANDLE_NULL;
+        host_close(host);
+}
+
+static void handles_of_other_kinds_are_refused(void **state)
+{
+        struct host *host = srq_host(8);
+        DAT_HANDLE wrong[] = {host->ia, host->pz, host->b.ep, host->b.lmr, host->b.recv_evd};
+        DAT_SRQ_PARAM param;
+
+        (void)state;
+        for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+                assert_dat(dat_srq_resize(wrong[i], 9), DAT_INVALID_HANDLE);
+                assert_dat(dat_srq_set_lw(wrong[i], 1), DAT_INVALID_HANDLE);
+                assert_dat(dat_srq_query(wrong[i], DAT_SRQ_FIELD_ALL, &param), DAT_INVALID_HANDLE);
+                assert_dat(dat_srq_free(wrong[i]), DAT_INVALID_HANDLE);
+                assert_dat(dat_srq_post_recv(wrong[i], 0, NULL, cookie(0)), DAT_INVALID_HANDLE);
+        }
+        assert_dat(dat_srq_resize(DAT_HANDLE_NULL, 9), DAT_INVALID_HANDLE);
+        assert_dat(dat_ep_post_recv(host->b.ep, 0, NULL, cookie(0), DAT_COMPLETION_DEFAULT_FLAG),
+                   DAT_INVALID_STATE);
+        host_close(host);
+}
+
+static void disconnect_leaves_the_queue_alone(void **state)
+{
+        struct host *host = srq_host(8);
+
+        (void)state;
+        for (unsigned int i = 0; i < 3; i++)
+                post_srq(&host->b, 0, 64, i);
+        send_and_await(host, 10, 1);
+        assert_dat(dat_ep_disconnect(host->b.ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+        (void)await_event(host->b.connect_evd, DAT_CONNECTION_EVENT_DISCONNECTED);
+        (void)await_event(host->a.connect_evd, DAT_CONNECTION_EVENT_DISCONNECTED);
+        assert_counts(host->b.srq, 8, 2, 3);
+        await_completion(host->b.recv_evd, host->b.ep, 0, DAT_DTO_SUCCESS, 10);
+        assert_silent(host->b.recv_evd);
+        assert_dat(dat_ep_reset(host->a.ep), DAT_SUCCESS);
+        assert_dat(dat_ep_reset(host->b.ep), DAT_SUCCESS);
+        join_ends(host, &host->a, &host->b);
+        send_and_await(host, 11, 2);
+        await_completion(host->b.recv_evd, host->b.ep, 1, DAT_DTO_SUCCESS, 11);
+        assert_counts(host->b.srq, 8, 1, 1);
+        host_close(host);
+}
+
+static void freeing_an_ep_returns_its_buffers(void **state)
+{
+        struct host *host = srq_host(8);
+
+        (void)state;
+        for (unsigned int i = 0; i < 3; i++)
+                post_srq(&host->b, 0, 64, i);
+        send_and_await(host, 10, 1);
+        assert_counts(host->b.srq, 8, 2, 3);
+        assert_dat(dat_ep_free(host->b.ep), DAT_SUCCESS);
+        host->b.ep = DAT_HANDLE_NULL;
+        assert_counts(host->b.srq, 8, 2, 2);
+        host_close(host);
+}
+
+static void several_eps_share_one(void **state)
+{
+        struct host *host = srq_host(8);
+        struct end c = {0};
+        struct end d = {.srq = host->b.srq};
+
+        (void)state;
+        end_make(host, &c, NULL);
+        end_make_with_srq(host, &d, NULL, 0);
+        join_ends(host, &c, &d);
+        for (unsigned int i = 0; i < 4; i++)
+                post_srq(&host->b, 0, 64, i);
+        post_send(&host->a, 0, 10, 1);
+        await_completion(host->b.recv_evd, host->b.ep, 0, DAT_DTO_SUCCESS, 10);
+        post_send(&c, 0, 11, 1);
+        await_completion(d.recv_evd, d.ep, 1, DAT_DTO_SUCCESS, 11);
+        post_send(&host->a, 0, 12, 2);
+        await_completion(host->a.request_evd, host->a.ep, 1, DAT_DTO_SUCCESS, 10);
+        await_completion(host->a.request_evd, host->a.ep, 2, DAT_DTO_SUCCESS, 12);
+        post_send(&c, 0, 13, 2);
+        await_completion(c.request_evd, c.ep, 1, DAT_DTO_SUCCESS, 11);
+        await_completion(c.request_evd, c.ep, 2, DAT_DTO_SUCCESS, 13);
+        /* Unreaped completions on two EVDs count alike. */
+        assert_counts(host->b.srq, 8, 0, 2);
+        assert_dat(dat_srq_resize(host->b.srq, 1), DAT_INVALID_STATE);
+        assert_dat(dat_srq_resize(host->b.srq, 2), DAT_SUCCESS);
+        d.srq = DAT_HANDLE_NULL;
+        end_free(&c);
+        end_free(&d);
+        host_close(host);
+}
+
+static void watermarks_of_an_ep(void **state)
+{
+        struct host *host = srq_host(8);
+        DAT_EVENT event;
+        DAT_COUNT nmore;
+
+        (void)state;
+        assert_dat(dat_ep_set_watermark(host->a.ep, 1, 1), DAT_MODEL_NOT_SUPPORTED);
+        assert_dat(dat_ep_set_watermark(host->b.ep, 1, DAT_WATERMARK_INFINITE), DAT_SUCCESS);
+        for (unsigned int i = 0; i < 5; i++)
+                post_srq(&host->b, 0, 64, i);
+        send_and_await(host, 10, 1);
+        (void)srq_counts(host->b.srq);
+        assert_silent(host->async_evd);
+        send_and_await(host, 10, 2);
+        (void)srq_counts(host->b.srq);
+        assert_dat(dat_evd_wait(host->async_evd, LONG, 1, &event, &nmore), DAT_SUCCESS);
+        assert_ptr_equal(event.event_data.asynch_error_event_data.dat_handle, host->b.ep);
+        assert_int_equal(event.event_data.asynch_error_event_data.reason,
+                         DAT_SRQ_SOFT_HIGH_WATERMARK_EVENT);
+        assert_dat(dat_ep_set_watermark(host->b.ep, DAT_WATERMARK_INFINITE, 2), DAT_SUCCESS);
+        send_and_await(host, 10, 3);
+        (void)srq_counts(host->b.srq);
+        (void)await_event(host->b.connect_evd, DAT_CONNECTION_EVENT_BROKEN);
+        host_close(host);
+}
+
+static void assert_held(DAT_EP_HANDLE ep, DAT_COUNT expected)
+{
+        DAT_COUNT count = -2;
+        DAT_COUNT span = -2;
+
+        assert_dat(dat_ep_recv_query(ep, &count, &span), DAT_SUCCESS);
+        assert_int_equal(count, expected);
+        assert_int_equal(span, expected);
+}
+
+/* Where no message can be arriving, an EP holds no buffer; where one can, nobody knows. */
+static void recv_query_says_what_is_known(void **state)
+{
+        struct host *host = host_open();
+
+        (void)state;
+        listen_any(host, DAT_PSP_CONSUMER_FLAG);
+        end_make(host, &host->a, NULL);
+        end_make_with_srq(host, &host->b, NULL, 8);
+        post_srq(&host->b, 0, 64, 0);
+        post_srq(&host->b, 0, 64, 1);
+        assert_held(host->b.ep, 0);
+        join_ends(host, &host->a, &host->b);
+        assert_held(host->b.ep, DAT_VALUE_UNKNOWN);
+        send_and_await(host, 10, 1);
+        assert_held(host->b.ep, DAT_VALUE_UNKNOWN);
+        send_and_await(host, 10, 2);
+        assert_held(host->b.ep, 0);
+        await_completion(host->b.recv_evd, host->b.ep, 0, DAT_DTO_SUCCESS, 10);
+        await_completion(host->b.recv_evd, host->b.ep, 1, DAT_DTO_SUCCESS, 10);
+        assert_held(host->b.ep, 0);
+        post_srq(&host->b, 0, 64, 2);
+        assert_held(host->b.ep, DAT_VALUE_UNKNOWN);
+        assert_dat(dat_ep_disconnect(host->b.ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+        (void)await_event(host->b.connect_evd, DAT_CONNECTION_EVENT_DISCONNECTED);
+        assert_held(host->b.ep, 0);
+        assert_counts(host->b.srq, 8, 1, 1);
+        host_close(host);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+            cmocka_unit_test(counts_follow_a_message),
+            cmocka_unit_test(depth_is_exact),
+            cmocka_unit_test(resize_refuses_below_outstanding),
+            cmocka_unit_test(resize_refuses_below_low_watermark),
+            cmocka_unit_test(resize_takes_only_sizes),
+            cmocka_unit_test(resize_loses_no_message),
+            cmocka_unit_test(low_watermark_speaks_once),
+            cmocka_unit_test(low_watermark_speaks_without_any_poll),
+            cmocka_unit_test(segments_are_checked),
+            cmocka_unit_test(in_use_it_is_not_freed),
+            cmocka_unit_test(handles_of_other_kinds_are_refused),
+            cmocka_unit_test(disconnect_leaves_the_queue_alone),
+            cmocka_unit_test(freeing_an_ep_returns_its_buffers),
+            cmocka_unit_test(several_eps_share_one),
+            cmocka_unit_test(watermarks_of_an_ep),
+            cmocka_unit_test(recv_query_says_what_is_known),
+        };
+
+        return cmocka_run_group_tests_name("srq", tests, NULL, NULL);
+}

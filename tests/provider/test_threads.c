@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Threads: everything at once on one IA, for the thread and address sanitizers to watch. */
+#include "loopback.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PAIRS    3
+#define MESSAGES 300
+
+struct pair {
+        pthread_t sender;
+        pthread_t receiver;
+        struct end a;
+        struct end b;
+        struct host *host;
+};
+
+static atomic_bool stop;
+
+/* cmocka must not be called by other threads, so these end the process on surprise. */
+static void must(DAT_RETURN ret)
+{
+        if (ret != DAT_SUCCESS)
+                abort();
+}
+
+static void await(DAT_EVD_HANDLE evd)
+{
+        DAT_EVENT event;
+        DAT_COUNT nmore;
+
+        must(dat_evd_wait(evd, LONG, 1, &event, &nmore));
+        if (event.event_data.dto_completion_event_data.status != DAT_DTO_SUCCESS)
+                abort();
+}
+
+static void *send_all(void *argument)
+{
+        struct pair *pair = argument;
+        DAT_LMR_TRIPLET iov = segment(&pair->a, 0, 64);
+
+        for (int i = 0; i < MESSAGES; i++) {
+                must(dat_ep_post_send(pair->a.ep, 1, &iov, cookie((uint64_t)i), 0));
+                await(pair->a.request_evd);
+        }
+        return NULL;
+}
+
+static void *receive_all(void *argument)
+{
+        struct pair *pair = argument;
+        DAT_LMR_TRIPLET iov = segment(&pair->b, 0, 64);
+
+        for (int i = 0; i < MESSAGES; i++) {
+                await(pair->b.recv_evd);
+                must(dat_srq_post_recv(pair->b.srq, 1, &iov, cookie(0)));
+        }
+        return NULL;
+}
+
+static void *resize_and_query(void *argument)
+{
+        struct host *host = argument;
+        DAT_SRQ_HANDLE srq = host->b.srq;
+        DAT_SRQ_PARAM param;
+
+        for (DAT_COUNT i = 0; !atomic_load(&stop); i++) {
+                must(dat_srq_resize(srq, 40 + i % 50));
+                must(dat_srq_query(srq, DAT_SRQ_FIELD_ALL, &param));
+                must(dat_srq_set_lw(srq, i % 3));
+        }
+        return NULL;
+}
+
+static void *churn(void *argument)
+{
+        struct host *host = argument;
+        DAT_EP_ATTR attr = plain_attr();
+        DAT_REGION_DESCRIPTION region;
+        DAT_EVD_HANDLE evd;
+        DAT_LMR_HANDLE lmr;
+        DAT_EP_HANDLE ep;
+        DAT_PZ_HANDLE pz;
+        char memory[256];
+
+        region.for_va = memory;
+        while (!atomic_load(&stop)) {
+                must(dat_pz_create(host->ia, &pz));
+                must(dat_evd_create(host->ia, 8, DAT_HANDLE_NULL, DAT_EVD_DEFAULT_FLAG, &evd));
+                must(dat_lmr_create(host->ia, DAT_MEM_TYPE_VIRTUAL, region, sizeof(memory), pz,
+                                    DAT_MEM_PRIV_ALL_FLAG, &lmr, NULL, NULL, NULL, NULL));
+                must(dat_ep_create(host->ia, pz, evd, evd, evd, &attr, &ep));
+                must(dat_ep_free(ep));
+                must(dat_lmr_free(lmr));
+                must(dat_evd_free(evd));
+                must(dat_pz_free(pz));
+        }
+        return NULL;
+}
+
+static void traffic_and_churn(void **state)
+{
+        struct host *host = host_open();
+        struct pair pairs[PAIRS];
+        pthread_t resizer;
+        pthread_t churner;
+
+        (void)state;
+        memset(pairs, 0, sizeof(pairs));
+        listen_any(host, DAT_PSP_CONSUMER_FLAG);
+        end_make_with_srq(host, &host->b, NULL, 64);
+        for (int i = 0; i < PAIRS; i++) {
+                pairs[i].host = host;
+                pairs[i].b.srq = host->b.srq;
+                end_make(host, &pairs[i].a, NULL);
+                end_make_with_srq(host, &pairs[i].b, NULL, 0);
+                join_ends(host, &pairs[i].a, &pairs[i].b);
+        }
+        for (unsigned int i = 0; i < 30; i++)
+                post_srq(&host->b, 0, 64, i);
+        atomic_store(&stop, false);
+        assert_int_equal(pthread_create(&resizer, NULL, resize_and_query, host), 0);
+        assert_int_equal(pthread_create(&churner, NULL, churn, host), 0);
+        for (int i = 0; i < PAIRS; i++) {
+                assert_int_equal(pthread_create(&pairs[i].sender, NULL, send_all, &pairs[i]), 0);
+                assert_int_equal(pthread_create(&pairs[i].receiver, NULL, receive_all, &pairs[i]),
+                                 0);
+        }
+        for (int i = 0; i < PAIRS; i++) {
+                assert_int_equal(pthread_join(pairs[i].sender, NULL), 0);
+                assert_int_equal(pthread_join(pairs[i].receiver, NULL), 0);
+        }
+        atomic_store(&stop, true);
+        assert_int_equal(pthread_join(resizer, NULL), 0);
+        assert_int_equal(pthread_join(churner, NULL), 0);
+        assert_int_equal(srq_counts(host->b.srq).outstanding_dto_count, 30);
+        for (int i = 0; i < PAIRS; i++) {
+                pairs[i].b.srq = DAT_HANDLE_NULL;
+                end_free(&pairs[i].a);
+                end_free(&pairs[i].b);
+        }
+        host_close(host);
+}
+
+static void *post_until_it_is_over(void *argument)
+{
+        struct end *end = argument;
+        DAT_LMR_TRIPLET iov = segment(end, 0, 16);
+        DAT_EVENT event;
+
+        while (!atomic_load(&stop)) {
+                (void)dat_ep_post_send(end->ep, 1, &iov, cookie(1), 0);
+                (void)dat_ep_post_recv(end->ep, 1, &iov, cookie(2), 0);
+                (void)dat_evd_dequeue(end->request_evd, &event);
+                (void)dat_evd_dequeue(end->recv_evd, &event);
+        }
+        return NULL;
+}
+
+static void drain_connections(struct end *end)
+{
+        DAT_EVENT event;
+
+        while (dat_evd_dequeue(end->connect_evd, &event) == DAT_SUCCESS)
+                ;
+}
+
+/* Posts go on while connections come and go under them. */
+static void posts_against_disconnects(void **state)
+{
+        struct host *host = host_joined();
+        pthread_t threads[2];
+
+        (void)state;
+        atomic_store(&stop, false);
+        assert_int_equal(pthread_create(&threads[0], NULL, post_until_it_is_over, &host->a), 0);
+        assert_int_equal(pthread_create(&threads[1], NULL, post_until_it_is_over, &host->b), 0);
+        for (int i = 0; i < 10; i++) {
+                assert_dat(
+                    dat_ep_disconnect(i % 2 ? host->a.ep : host->b.ep,
+                                      i % 3 ? DAT_CLOSE_ABRUPT_FLAG : DAT_CLOSE_GRACEFUL_FLAG),
+                    DAT_SUCCESS);
+                while (state_of(host->a.ep) != DAT_EP_STATE_DISCONNECTED ||
+                       state_of(host->b.ep) != DAT_EP_STATE_DISCONNECTED)
+                        sched_yield();
+                assert_dat(dat_ep_reset(host->a.ep), DAT_SUCCESS);
+                assert_dat(dat_ep_reset(host->b.ep), DAT_SUCCESS);
+                drain_connections(&host->a);
+                drain_connections(&host->b);
+                join_ends(host, &host->a, &host->b);
+        }
+        atomic_store(&stop, true);
+        assert_int_equal(pthread_join(threads[0], NULL), 0);
+        assert_int_equal(pthread_join(threads[1], NULL), 0);
+        host_close(host);
+}
+
+static void *use_stale_handles(void *argument)
+{
+        struct end *end = argument;
+        DAT_EVENT event;
+        DAT_COUNT nmore;
+
+        while (!atomic_load(&stop)) {
+                (void)dat_ep_get_status(end->ep, NULL, NULL, NULL);
+                (void)dat_evd_wait(end->recv_evd, 1000, 1, &event, &nmore);
+                (void)dat_ep_post_send(end->ep, 0, NULL, cookie(1), 0);
+        }
+        return NULL;
+}
+
+/* Calls go on while their IA is closed. */
+static void calls_against_close(void **state)
+{
+        (void)state;
+        for (int i = 0; i < 5; i++) {
+                struct host *host = host_joined();
+                pthread_t thread;
+
+                atomic_store(&stop, false);
+                assert_int_equal(pthread_create(&thread, NULL, use_stale_handles, &host->a), 0);
+                (void)state_of(host->a.ep);
+                assert_dat(dat_ia_close(host->ia, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+                atomic_store(&stop, true);
+                assert_int_equal(pthread_join(thread, NULL), 0);
+                free(host->a.memory);
+                free(host->b.memory);
+                free(host);
+        }
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+            cmocka_unit_test(traffic_and_churn),
+            cmocka_unit_test(posts_against_disconnects),
+            cmocka_unit_test(calls_against_close),
+        };
+
+        return cmocka_run_group_tests_name("threads", tests, NULL, NULL);
+}
