@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Checks: how a case says what it arranged, what the clause demands, and what it saw. */
+#ifndef HARNESS_CHECK_H
+#define HARNESS_CHECK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "dat_api.h"
+
+struct test;
+
+/* Where a check stands in the source, and its own text: the evidence of a passing line too. */
+struct check_site {
+        const char *file;
+        int line;
+        const char *text;
+};
+
+#define CHECK_SITE_(text_) \
+        (&(const struct check_site){.file = __FILE__, .line = __LINE__, .text = (text_)})
+#define DAT_SET_(...)     ((const DAT_RETURN[]){__VA_ARGS__})
+#define DAT_SET_LEN_(...) (sizeof(DAT_SET_(__VA_ARGS__)) / sizeof(DAT_RETURN))
+
+/*
+ * must(call): arrangement. Anything but DAT_SUCCESS ends the case as BROKEN; but a call that says
+ * "not supported" although the case's NEEDS are declared is the provider's FAIL.
+ */
+#define must(call_) check_must(t, CHECK_SITE_(#call_), (call_))
+
+/* must_that(condition, format, ...): arrangement by a condition; false ends the case as BROKEN. */
+#define must_that(cond_, ...) check_must_that(t, CHECK_SITE_(#cond_), (cond_), __VA_ARGS__)
+
+/* expect(call, returns...): the clause. The type of the return must be in the set, else FAIL. */
+#define expect(call_, ...)                                                   \
+        check_expect(t, CHECK_SITE_(#call_), (call_), DAT_SET_(__VA_ARGS__), \
+                     DAT_SET_LEN_(__VA_ARGS__))
+
+/*
+ * expect_or_note(call, return, notes...): PASS for the first; a return in `notes` is kept by a
+ * reading that the report should show (NOTE); any other is FAIL.
+ */
+#define expect_or_note(call_, ret_, ...)                                                     \
+        check_expect_or_note(t, CHECK_SITE_(#call_), (call_), (ret_), DAT_SET_(__VA_ARGS__), \
+                             DAT_SET_LEN_(__VA_ARGS__))
+
+/* expect_that(condition, format, ...): the clause by a condition; the message says what was seen.
+ */
+#define expect_that(cond_, ...) check_expect_that(t, CHECK_SITE_(#cond_), (cond_), __VA_ARGS__)
+
+/* expect_eq(seen, wanted): the clause by two integers; both are in the evidence. */
+#define expect_eq(seen_, wanted_)                                                   \
+        check_expect_eq(t, CHECK_SITE_(#seen_ " == " #wanted_), (long long)(seen_), \
+                        (long long)(wanted_))
+
+DAT_RETURN check_must(struct test *t, const struct check_site *site, DAT_RETURN ret);
+void check_must_that(struct test *t, const struct check_site *site, bool holds, const char *format,
+                     ...) __attribute__((format(printf, 4, 5)));
+DAT_RETURN check_expect(struct test *t, const struct check_site *site, DAT_RETURN ret,
+                        const DAT_RETURN *set, size_t set_len);
+DAT_RETURN check_expect_or_note(struct test *t, const struct check_site *site, DAT_RETURN ret,
+                                DAT_RETURN wanted, const DAT_RETURN *notes, size_t notes_len);
+void check_expect_that(struct test *t, const struct check_site *site, bool holds,
+                       const char *format, ...) __attribute__((format(printf, 4, 5)));
+void check_expect_eq(struct test *t, const struct check_site *site, long long seen,
+                     long long wanted);
+
+/* note(): the case goes on, and what is left of its verdict is NOTE with this reason. */
+void note(struct test *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* record(): a fact for the report, without any effect on the verdict. */
+void record(struct test *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* resource(): ends the case as RESOURCE: the host ran out of what the clause does not promise. */
+_Noreturn void resource(struct test *t, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* unsupported(): ends the case as UNSUPPORTED; `attribute` is the declaration that says so. */
+_Noreturn void unsupported(struct test *t, const char *attribute);
+
+#endif

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What a contained process leaves behind: memory that it shares with the agent, so that neither
+ * its death nor what the provider does with descriptors and streams can lose it. The agent trusts
+ * nothing in there: lengths are bounded, strings are cut, a verdict counts only with its seal.
+ */
+#ifndef HARNESS_EVIDENCE_H
+#define HARNESS_EVIDENCE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "dat_api.h"
+
+enum verdict {
+        VERDICT_NONE,
+        VERDICT_PASS,
+        VERDICT_NOTE,
+        VERDICT_FAIL,
+        VERDICT_CRASH,
+        VERDICT_TIMEOUT,
+        VERDICT_UNSUPPORTED,
+        VERDICT_RESOURCE,
+        VERDICT_BROKEN,
+};
+
+const char *verdict_name(enum verdict verdict);
+
+#define REASON_MAX 1024
+
+/* A verdict, and the proof that the case's own harness wrote it: a hash over it and the nonce. */
+struct sealed_verdict {
+        uint64_t seal;
+        uint32_t verdict;
+        char reason[REASON_MAX];
+};
+
+/* Where the process is. Body: its deadline is the run's; teardown has one of its own. */
+enum phase { PHASE_BODY, PHASE_TEARDOWN, PHASE_DONE };
+
+/*
+ * Logs of fixed slots that keep the first and the last of their entries: record n (from 0) stands
+ * in slot log_slot(n), which says so by its own n + 1.
+ */
+#define LOG_FIRST 256
+#define LOG_LAST  256
+#define LOG_SLOTS (LOG_FIRST + LOG_LAST)
+
+static inline size_t log_slot(uint64_t n)
+{
+        return n < LOG_FIRST ? n : LOG_FIRST + (n - LOG_FIRST) % LOG_LAST;
+}
+
+/* One DAT call. Captured structures lie in `bytes`; length 0: not captured. */
+#define CALL_ARGS_MAX  11
+#define CALL_BYTES_MAX 1320
+
+enum call_state { CALL_EMPTY, CALL_BEGUN, CALL_DONE };
+
+struct call_span {
+        uint16_t offset;
+        uint16_t length;
+};
+
+struct call_record {
+        _Atomic uint32_t state;
+        uint16_t function; /* index in api_functions */
+        uint16_t teardown; /* made by the harness after the verdict */
+        uint64_t number;   /* n + 1 */
+        uint32_t ret;
+        uint32_t used;
+        uint64_t at_ns; /* since the process started its work */
+        uint64_t took_ns;
+        uint64_t args[CALL_ARGS_MAX];
+        struct call_span in[CALL_ARGS_MAX];
+        struct call_span out[CALL_ARGS_MAX];
+        unsigned char bytes[CALL_BYTES_MAX];
+};
+
+enum entry_kind { ENTRY_CHECK, ENTRY_NOTE, ENTRY_RECORD, ENTRY_LEAK };
+enum check_role { ROLE_MUST, ROLE_EXPECT, ROLE_GUARD };
+
+#define ENTRY_TEXT_MAX 448
+
+/* A check, or a remark. */
+struct entry {
+        _Atomic uint64_t number; /* n + 1, written last */
+        uint64_t calls;          /* calls made before it */
+        uint16_t kind;
+        uint16_t role;
+        uint16_t ok;
+        int line;
+        char file[96];
+        char text[ENTRY_TEXT_MAX];
+        char expected[256]; /* alternatives, one a line */
+        char seen[256];
+};
+
+#define CRASH_FRAMES_MAX 32
+#define CRASH_LINE_MAX   128
+
+struct crash {
+        _Atomic uint32_t signal; /* 0: none */
+        uint32_t frames;
+        uint64_t address[CRASH_FRAMES_MAX];
+        _Atomic uint32_t lines; /* how many of `line` are written */
+        char line[CRASH_FRAMES_MAX][CRASH_LINE_MAX];
+};
+
+/* What a probe process learned about the provider. */
+#define PROBE_LEFT_MAX    16
+#define PROBE_LEFT_TEXT   64
+#define PROBE_PRELOAD_MAX 4
+#define PROBE_PATH_MAX    256
+
+struct probe {
+        bool open;
+        char ia[DAT_NAME_MAX_LENGTH]; /* the one asked for, or else the registry's first */
+        char reason[REASON_MAX];
+        char library[PROBE_PATH_MAX];
+        uint32_t preload_count;
+        char preload[PROBE_PRELOAD_MAX][PROBE_PATH_MAX];
+        char address[64];
+        DAT_IA_ATTR ia_attr;
+        DAT_PROVIDER_ATTR provider_attr;
+        uint32_t left_count; /* descriptors that opening and closing the IA once leaves */
+        char left[PROBE_LEFT_MAX][PROBE_LEFT_TEXT];
+};
+
+/*
+ * Written by nobody once they are made: what finds them changed has found that someone writes to
+ * memory that is not theirs.
+ */
+struct canary {
+        uint64_t words[8];
+};
+
+struct evidence {
+        struct canary first;
+        _Atomic uint32_t phase;
+        _Atomic int32_t pid; /* as seen by who reads /proc, for a debugger */
+        _Atomic uint64_t teardown_ns;
+        uint64_t started_ns;
+        struct sealed_verdict body; /* before teardown */
+        struct sealed_verdict end;  /* after it */
+        struct crash crash;
+        struct probe probe;
+        _Atomic uint64_t call_count;
+        _Atomic uint64_t entry_count;
+        struct canary middle;
+        struct call_record calls[LOG_SLOTS];
+        struct entry entries[LOG_SLOTS];
+        struct canary last;
+};
+
+/*
+ * Fresh, zeroed but for its canaries, which are made from the nonce, and shared with the processes
+ * forked from here on; NULL when there is no memory.
+ */
+struct evidence *evidence_new(uint64_t nonce);
+void evidence_free(struct evidence *evidence);
+
+/* Whether nobody has written where nobody may. */
+bool evidence_whole(const struct evidence *evidence, uint64_t nonce);
+
+/* Writes a verdict with its seal; reads one back, false when there is none or its seal is wrong. */
+void verdict_put(struct sealed_verdict *to, uint64_t nonce, enum verdict verdict,
+                 const char *reason);
+bool verdict_get(const struct sealed_verdict *from, uint64_t nonce, struct sealed_verdict *to);
+
+/* Nanoseconds of CLOCK_MONOTONIC. */
+uint64_t now_ns(void);
+
+#endif

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "test.h"
+
+DAT_PZ_HANDLE pz_new(struct test *t)
+{
+        DAT_PZ_HANDLE made = DAT_HANDLE_NULL;
+
+        arrange(dat_pz_create(t->ia, &made));
+        object_add(t, OBJECT_PZ, made);
+        return made;
+}
+
+DAT_PZ_HANDLE pz(struct test *t)
+{
+        if (t->pz == DAT_HANDLE_NULL)
+                t->pz = pz_new(t);
+        return t->pz;
+}

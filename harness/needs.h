@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Optional features, and where a provider declares them. The table is in needs.c. */
+#ifndef HARNESS_NEEDS_H
+#define HARNESS_NEEDS_H
+
+#include <jansson.h>
+
+#include "case.h"
+
+/* The catalogue's words for a set of needs, as a list. */
+json_t *needs_json(unsigned int needs);
+
+/* Every feature and whether the attributes declare it, as an object. */
+json_t *needs_declared_json(const DAT_PROVIDER_ATTR *attr);
+
+/*
+ * Writes the declaration that says that a needed feature is absent ("srq_supported = 0") and
+ * returns true; false when all are declared.
+ */
+bool needs_missing(unsigned int needs, const DAT_PROVIDER_ATTR *attr, char *text, size_t size);
+
+/* "srq_supported = 1, srq_watermarks_supported = 3": what declares a set of needs. */
+void needs_declaration(unsigned int needs, const DAT_PROVIDER_ATTR *attr, char *text, size_t size);
+
+#endif

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The peer: a second process, on this host or on another one, with an IA of its own, that obeys.
+ * Commands travel on the suite's channel, never over the provider under test. It runs the same
+ * provider by default. A command that the peer cannot carry out ends the case as BROKEN.
+ */
+#ifndef HARNESS_PEER_H
+#define HARNESS_PEER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "dat_api.h"
+
+struct test;
+
+struct peer;
+struct peer_ep;
+
+/* The case's peer, started at the first call; the case must be declared with PEER. */
+struct peer *peer(struct test *t);
+
+/*
+ * Connects `ep` (Unconnected, made by ep_with) to a new EP of the peer and returns the peer's end.
+ * Both ends are then Connected and the connection events are taken.
+ */
+struct peer_ep *peer_connect(struct peer *peer, DAT_EP_HANDLE ep);
+
+/* Has `ep` ask the peer for a connection that the peer neither accepts nor rejects. */
+void peer_leave_asking(struct peer *peer, DAT_EP_HANDLE ep);
+
+/*
+ * Has a new EP of the peer ask for a connection to `qual` of the case's IA; returns when it has
+ * asked. peer_wait_connected() returns when that EP is Connected.
+ */
+struct peer_ep *peer_request(struct peer *peer, DAT_CONN_QUAL qual);
+void peer_wait_connected(struct peer_ep *end);
+
+/* Stops the peer's process, with all its threads, until the next command to the peer. */
+void peer_freeze(struct peer *peer);
+
+/* Memory of the peer that RDMA of the case's EP reaches; it holds message 0. */
+struct peer_memory {
+        DAT_RMR_CONTEXT rmr_context;
+        DAT_VADDR address;
+};
+struct peer_memory peer_expose(struct peer_ep *end, size_t length);
+
+/* EPs that the peer makes from now on may have `reads_out` RDMA reads under way; 0 at first. */
+void peer_reads(struct peer *peer, DAT_COUNT reads_out);
+
+/*
+ * Has the peer's end read `length` bytes of the case's memory, which holds message 0; returns
+ * whether it could, and read that.
+ */
+bool peer_read(struct peer_ep *end, DAT_RMR_CONTEXT context, DAT_VADDR address, size_t length);
+
+struct peer_send_opts {
+        int count;                  /* 1 */
+        size_t length;              /* 64, bytes; length_step is added at each further message */
+        bool empty;                 /* the messages have no bytes at all */
+        size_t length_step;         /* 0 */
+        uint64_t first;             /* sequence number of the first message: 0 */
+        DAT_COMPLETION_FLAGS flags; /* DAT_COMPLETION_DEFAULT_FLAG; SOLICITED_WAIT, say */
+};
+/*
+ * Has the peer's end send messages; returns when they are queued at the peer, which posts as its
+ * own completions allow. Message i carries message_fill(first + i), so that the receiver can check.
+ */
+void peer_send_all(struct peer_ep *end, struct peer_send_opts opts);
+#define peer_send(end_, ...) peer_send_all((end_), (struct peer_send_opts){__VA_ARGS__})
+
+/* Returns when all that peer_send() queued has completed with success at the peer. */
+void peer_wait_sent(struct peer_ep *end);
+
+/* Posts `count` receives of `length` bytes at the peer's end. */
+void peer_post_recv(struct peer_ep *end, int count, size_t length);
+
+/* Waits for one receive at the peer's end and checks that it is message `sequence`. */
+void peer_wait_recv(struct peer_ep *end, uint64_t sequence, size_t length);
+
+/* Disconnects the peer's end and returns when its DISCONNECTED event is there. */
+void peer_disconnect(struct peer_ep *end, DAT_CLOSE_FLAGS flags);
+
+/* Waits for the peer's end to be Disconnected by what the other side did. */
+void peer_wait_disconnected(struct peer_ep *end);
+
+/* Kills the peer's process (SIGKILL). */
+void peer_kill(struct peer *peer);
+
+/* Fills `length` bytes with message `sequence`; any prefix is checkable too. */
+void message_fill(void *to, size_t length, uint64_t sequence);
+
+/* Whether `length` bytes are the head of message `sequence`. */
+bool message_holds(const void *at, size_t length, uint64_t sequence);
+
+#endif

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The process of a peer: opens an IA of its own and obeys the commands of peer.c. */
+#ifndef HARNESS_PEER_PROCESS_H
+#define HARNESS_PEER_PROCESS_H
+
+#include "child.h"
+
+struct peer_job {
+        const char *ia;
+        unsigned int event_ms;
+};
+
+/* Its argument is a struct peer_job. */
+child_body peer_process;
+
+#endif

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef HARNESS_SETTLE_H
+#define HARNESS_SETTLE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Waits until CLOCK_MONOTONIC says `ns`, by a timer; false where that was already past. */
+bool settle_until(uint64_t ns);
+
+#endif

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A row whose id is no word. */
+#include "case.h"
+
+static const struct odd {
+        const char *id;
+} odds[] = {{"Odd Row"}};
+
+FAMILY(odd, row, odds)
+{
+        record(t, "%s", row->id);
+}

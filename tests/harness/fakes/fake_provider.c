@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A provider in software, for tests of the harness: IA, PZ, EVD, LMR, SRQ and service points that
+ * nothing ever connects to. Its dat.conf entry's ia_params are words "site=act" that make it
+ * misbehave (misbehaviour.c); without any it keeps the rules that the self-test cases look at.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <dat/dat_registry.h>
+
+#include "misbehaviour.h"
+
+#define FAIL(type_) ((DAT_RETURN)(DAT_CLASS_ERROR | (type_)))
+
+struct object {
+        const DAT_PROVIDER *provider;
+        DAT_HANDLE_TYPE type;
+        struct object *next; /* of all that are alive */
+        struct object *ia;
+        DAT_SRQ_PARAM srq;
+        unsigned char *memory; /* of an LMR */
+};
+
+static DAT_PROVIDER table;
+static DAT_PROVIDER_INFO registered;
+static struct object *alive;
+static char name[DAT_NAME_MAX_LENGTH];
+static struct sockaddr_in address = {.sin_family = AF_INET};
+
+/* Answers a call with what the test wants it to say, if it wants anything. */
+#define MISBEHAVE(site_)                            \
+        do {                                        \
+                DAT_RETURN ret_ = misbehave(site_); \
+                if (ret_ != DAT_SUCCESS)            \
+                        return ret_;                \
+        } while (0)
+
+static struct object *find(DAT_HANDLE handle, DAT_HANDLE_TYPE type)
+{
+        for (struct object *o = alive; o; o = o->next)
+                if (o == handle && o->type == type)
+                        return o;
+        return NULL;
+}
+
+static DAT_RETURN make(DAT_HANDLE ia, DAT_HANDLE_TYPE type, DAT_HANDLE *made)
+{
+        struct object *object = calloc(1, sizeof(*object));
+
+        if (!object)
+                return FAIL(DAT_INSUFFICIENT_RESOURCES);
+        object->provider = &table;
+        object->type = type;
+        object->ia = ia;
+        object->next = alive;
+        alive = object;
+        *made = object;
+        return DAT_SUCCESS;
+}
+
+static void unmake(struct object *object)
+{
+        struct object **link = &alive;
+
+        while (*link != object)
+                link = &(*link)->next;
+        *link = object->next;
+        free(object);
+}
+
+static DAT_RETURN free_object(DAT_HANDLE handle, DAT_HANDLE_TYPE type)
+{
+        struct object *object = find(handle, type);
+
+        MISBEHAVE("free");
+        if (!object)
+                return FAIL(DAT_INVALID_HANDLE);
+        unmake(object);
+        return DAT_SUCCESS;
+}
+
+static DAT_RETURN ia_open(const DAT_NAME_PTR ia_name, DAT_COUNT qlen, DAT_EVD_HANDLE *async,
+                          DAT_IA_HANDLE *ia)
+{
+        (void)qlen;
+        MISBEHAVE("open");
+        snprintf(name, sizeof(name), "%s", ia_name);
+        if (make(NULL, DAT_HANDLE_TYPE_IA, ia) != DAT_SUCCESS)
+                return FAIL(DAT_INSUFFICIENT_RESOURCES);
+        return make(*ia, DAT_HANDLE_TYPE_EVD, async);
+}
+
+static DAT_RETURN ia_query(DAT_IA_HANDLE ia, DAT_EVD_HANDLE *async, DAT_IA_ATTR_MASK ia_mask,
+                           DAT_IA_ATTR *ia_attr, DAT_PROVIDER_ATTR_MASK provider_mask,
+                           DAT_PROVIDER_ATTR *provider_attr)
+{
+        (void)async;
+        if (!find(ia, DAT_HANDLE_TYPE_IA))
+                return FAIL(DAT_INVALID_HANDLE);
+        if (ia_mask && ia_attr) {
+                memset(ia_attr, 0, sizeof(*ia_attr));
+                snprintf(ia_attr->adapter_name, sizeof(ia_attr->adapter_name), "fake");
+                address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+                ia_attr->ia_address_ptr = (DAT_IA_ADDRESS_PTR)&address;
+                ia_attr->max_srqs = 4;
+                ia_attr->max_lmr_virtual_address = ~(DAT_VADDR)0;
+        }
+        if (provider_mask && provider_attr) {
+                memset((void *)provider_attr, 0, sizeof(*provider_attr));
+                snprintf(provider_attr->provider_name, sizeof(provider_attr->provider_name), "%s",
+                         registered.ia_name);
+                provider_attr->dapl_version_major = registered.dapl_version_major;
+                provider_attr->dapl_version_minor = registered.dapl_version_minor;
+                provider_attr->is_thread_safe = registered.is_thread_safe;
+                provider_attr->srq_supported = !is_wanted("srq=absent");
+                provider_attr->srq_info_supported = 3;
+        }
+        return DAT_SUCCESS;
+}
+
+static bool has_children(const struct object *ia)
+{
+        for (const struct object *o = alive; o; o = o->next)
+                if (o->ia == ia && o->next && o->type != DAT_HANDLE_TYPE_EVD)
+                        return true;
+        return false;
+}
+
+static DAT_RETURN ia_close(DAT_IA_HANDLE handle, DAT_CLOSE_FLAGS flags)
+{
+        struct object *ia = find(handle, DAT_HANDLE_TYPE_IA);
+        struct object *next;
+
+        MISBEHAVE("close");
+        if (!ia)
+                return FAIL(DAT_INVALID_HANDLE);
+        if (flags == DAT_CLOSE_GRACEFUL_FLAG && has_children(ia))
+                return FAIL(DAT_INVALID_STATE) | DAT_INVALID_STATE_IA_IN_USE;
+        for (struct object *o = alive; o; o = next) {
+                next = o->next;
+                if (o->ia == ia)
+                        unmake(o);
+        }
+        unmake(ia);
+        return DAT_SUCCESS;
+}
+
+static DAT_RETURN pz_create(DAT_IA_HANDLE ia, DAT_PZ_HANDLE *pz)
+{
+        if (!find(ia, DAT_HANDLE_TYPE_IA))
+                return FAIL(DAT_INVALID_HANDLE);
+        return make(ia, DAT_HANDLE_TYPE_PZ, pz);
+}
+
+static DAT_RETURN pz_free(DAT_PZ_HANDLE pz)
+{
+        return free_object(pz, DAT_HANDLE_TYPE_PZ);
+}
+
+static DAT_RETURN evd_create(DAT_IA_HANDLE ia, DAT_COUNT qlen, DAT_CNO_HANDLE cno,
+                             DAT_EVD_FLAGS flags, DAT_EVD_HANDLE *evd)
+{
+        (void)qlen;
+        (void)cno;
+        (void)flags;
+        if (!find(ia, DAT_HANDLE_TYPE_IA))
+                return FAIL(DAT_INVALID_HANDLE);
+        return make(ia, DAT_HANDLE_TYPE_EVD, evd);
+}
+
+/* Nothing ever happens, so a wait is as long as it may be; a misbehaving one returns at once. */
+static DAT_RETURN evd_wait(DAT_EVD_HANDLE evd, DAT_TIMEOUT timeout, DAT_COUNT threshold,
+                           DAT_EVENT *event, DAT_COUNT *more)
+{
+        static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+        static pthread_cond_t never = PTHREAD_COND_INITIALIZER;
+        struct timespec until;
+
+        (void)threshold;
+        (void)more;
+        if (!find(evd, DAT_HANDLE_TYPE_EVD))
+                return FAIL(DAT_INVALID_HANDLE);
+        if (is_wanted("wait=event")) {
+                memset(event, 0, sizeof(*event));
+                event->event_number = DAT_SOFTWARE_EVENT;
+                event->evd_handle = evd;
+                return DAT_SUCCESS;
+        }
+        if (is_wanted("wait=early"))
+                return FAIL(DAT_TIMEOUT_EXPIRED);
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_sec += timeout / 1000000;
+        until.tv_nsec += (long)(timeout % 1000000) * 1000;
+        until.tv_sec += until.tv_nsec / 1000000000;
+        until.tv_nsec %= 1000000000;
+        pthread_mutex_lock(&mutex);
+        while (pthread_cond_timedwait(&never, &mutex, &until) != ETIMEDOUT)
+                ;
+        pthread_mutex_unlock(&mutex);
+        return FAIL(DAT_TIMEOUT_EXPIRED);
+}
+
+static DAT_RETURN evd_dequeue(DAT_EVD_HANDLE evd, DAT_EVENT *event)
+{
+        (void)event;
+        return find(evd, DAT_HANDLE_TYPE_EVD) ? FAIL(DAT_QUEUE_EMPTY) : FAIL(DAT_INVALID_HANDLE);
+}
+
+static DAT_RETURN evd_free(DAT_EVD_HANDLE evd)
+{
+        return free_object(evd, DAT_HANDLE_TYPE_EVD);
+}
+
+static DAT_RETURN lmr_create(DAT_IA_HANDLE ia, DAT_MEM_TYPE type, DAT_REGION_DESCRIPTION region,
+                             DAT_VLEN length, DAT_PZ_HANDLE pz, DAT_MEM_PRIV_FLAGS privileges,
+                             DAT_LMR_HANDLE *lmr, DAT_LMR_CONTEXT *lmr_context,
+                             DAT_RMR_CONTEXT *rmr_context, DAT_VLEN *registered_length,
+                             DAT_VADDR *registered_address)
+{
+        static DAT_LMR_CONTEXT last;
+        DAT_RETURN ret;
+
+        (void)type;
+        (void)privileges;
+        if (!find(ia, DAT_HANDLE_TYPE_IA) || !find(pz, DAT_HANDLE_TYPE_PZ))
+                return FAIL(DAT_INVALID_HANDLE);
+        ret = make(ia, DAT_HANDLE_TYPE_LMR, lmr);
+        if (ret != DAT_SUCCESS)
+                return ret;
+        ((struct object *)*lmr)->memory = region.for_va;
+        *lmr_context = ++last;
+        *rmr_context = last;
+        *registered_length = length;
+        *registered_address = (DAT_VADDR)(uintptr_t)region.for_va;
+        return DAT_SUCCESS;
+}
+
+static DAT_RETURN lmr_free(DAT_LMR_HANDLE lmr)
+{
+        return free_object(lmr, DAT_HANDLE_TYPE_LMR);
+}
+
+static DAT_RETURN srq_create(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz, DAT_SRQ_ATTR *attr,
+                             DAT_SRQ_HANDLE *srq)
+{
+        DAT_RETURN ret;
+
+        MISBEHAVE("create");
+        if (!find(ia, DAT_HANDLE_TYPE_IA) || !find(pz, DAT_HANDLE_TYPE_PZ))
+                return FAIL(DAT_INVALID_HANDLE);
+        ret = make(ia, DAT_HANDLE_TYPE_SRQ, srq);
+        if (ret != DAT_SUCCESS)
+                return ret;
+        ((struct object *)*srq)->srq = (DAT_SRQ_PARAM){
+            .ia_handle = ia,
+            .pz_handle = pz,
+            .max_recv_dtos = attr->max_recv_dtos,
+            .max_recv_iov = attr->max_recv_iov,
+        };
+        return DAT_SUCCESS;
+}
+
+static DAT_RETURN srq_query(DAT_SRQ_HANDLE srq, DAT_SRQ_PARAM_MASK mask, DAT_SRQ_PARAM *param)
+{
+        struct object *object = find(srq, DAT_HANDLE_TYPE_SRQ);
+
+        (void)mask;
+        MISBEHAVE("query");
+        if (!object)
+                return FAIL(DAT_INVALID_HANDLE) | DAT_INVALID_HANDLE_SRQ;
+        *param = object->srq;
+        return DAT_SUCCESS;
+}
+
+static DAT_RETURN srq_resize(DAT_SRQ_HANDLE srq, DAT_COUNT size)
+{
+        struct object *object = find(srq, DAT_HANDLE_TYPE_SRQ);
+
+        MISBEHAVE("resize");
+        if (!object)
+                return FAIL(DAT_INVALID_HANDLE) | DAT_INVALID_HANDLE_SRQ;
+        if (size < object->srq.outstanding_dto_count)
+                return FAIL(DAT_INVALID_STATE);
+        object->srq.max_recv_dtos = size;
+        return DAT_SUCCESS;
+}
+
+/* The first byte that is no more the segment's. */
+static unsigned char *behind(const DAT_LMR_TRIPLET *segment)
+{
+        DAT_VADDR address = segment->virtual_address + segment->segment_length;
+        unsigned char *pointer;
+
+        memcpy(&pointer, &address, sizeof(pointer));
+        return pointer;
+}
+
+static DAT_RETURN srq_post_recv(DAT_SRQ_HANDLE srq, DAT_COUNT count, DAT_LMR_TRIPLET *iov,
+                                DAT_DTO_COOKIE cookie)
+{
+        struct object *object = find(srq, DAT_HANDLE_TYPE_SRQ);
+
+        (void)cookie;
+        if (!object)
+                return FAIL(DAT_INVALID_HANDLE) | DAT_INVALID_HANDLE_SRQ;
+        if (count == 1 && is_wanted("post=overrun"))
+                *behind(iov) ^= 1;
+        object->srq.available_dto_count++;
+        object->srq.outstanding_dto_count++;
+        return DAT_SUCCESS;
+}
+
+static DAT_RETURN srq_free(DAT_SRQ_HANDLE srq)
+{
+        MISBEHAVE("srq_free");
+        return free_object(srq, DAT_HANDLE_TYPE_SRQ);
+}
+
+static DAT_RETURN psp_create(DAT_IA_HANDLE ia, DAT_CONN_QUAL qual, DAT_EVD_HANDLE evd,
+                             DAT_PSP_FLAGS flags, DAT_PSP_HANDLE *psp)
+{
+        (void)qual;
+        (void)evd;
+        (void)flags;
+        MISBEHAVE("psp");
+        if (!find(ia, DAT_HANDLE_TYPE_IA))
+                return FAIL(DAT_INVALID_HANDLE);
+        return make(ia, DAT_HANDLE_TYPE_PSP, psp);
+}
+
+void dat_provider_init(const DAT_PROVIDER_INFO *info, const char *params)
+{
+        misbehaviour_want(params);
+        registered = *info;
+        table = (DAT_PROVIDER){
+            .device_name = registered.ia_name,
+            .ia_open_func = ia_open,
+            .ia_query_func = ia_query,
+            .ia_close_func = ia_close,
+            .pz_create_func = pz_create,
+            .pz_free_func = pz_free,
+            .evd_create_func = evd_create,
+            .evd_wait_func = evd_wait,
+            .evd_dequeue_func = evd_dequeue,
+            .evd_free_func = evd_free,
+            .lmr_create_func = lmr_create,
+            .lmr_free_func = lmr_free,
+            .srq_create_func = srq_create,
+            .srq_query_func = srq_query,
+            .srq_resize_func = srq_resize,
+            .srq_post_recv_func = srq_post_recv,
+            .srq_free_func = srq_free,
+            .psp_create_func = psp_create,
+        };
+        dat_registry_add_provider(&table, &registered);
+}
+
+void dat_provider_fini(const DAT_PROVIDER_INFO *info)
+{
+        dat_registry_remove_provider(&table, info);
+}

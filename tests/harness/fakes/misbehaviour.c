@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "misbehaviour.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define FAIL(type_) ((DAT_RETURN)(DAT_CLASS_ERROR | (type_)))
+#define FD_LIMIT    64
+
+static char wanted[256];
+
+void misbehaviour_want(const char *words)
+{
+        snprintf(wanted, sizeof(wanted), " %s ", words ? words : "");
+}
+
+bool is_wanted(const char *word)
+{
+        char between[64];
+
+        snprintf(between, sizeof(between), " %s ", word);
+        return strstr(wanted, between) != NULL;
+}
+
+/* Not to be reported by a sanitizer, which would end the process its own way. */
+__attribute__((no_sanitize("undefined"))) static DAT_RETURN crash(void)
+{
+        volatile int *volatile nowhere = NULL;
+
+        *nowhere = 1; /* NOLINT(clang-analyzer-core.NullDereference): that is the act */
+        return DAT_SUCCESS;
+}
+
+static DAT_RETURN crash_by_abort(void)
+{
+        abort();
+}
+
+/* The compiler is not to see that the recursion has no end. */
+static int overflow_stack(volatile int *depth)
+{
+        volatile char frame[4096];
+
+        frame[0] = (char)++*depth;
+        return *depth < 0 ? 0 : overflow_stack(depth) + frame[0];
+}
+
+static DAT_RETURN crash_by_stack(void)
+{
+        volatile int depth = 0;
+
+        return (DAT_RETURN)overflow_stack(&depth);
+}
+
+static DAT_RETURN hang(void)
+{
+        sigset_t all;
+
+        sigfillset(&all);
+        sigprocmask(SIG_BLOCK, &all, NULL);
+        for (;;)
+                pause();
+        return DAT_SUCCESS;
+}
+
+static DAT_RETURN stop(void)
+{
+        raise(SIGSTOP);
+        return DAT_SUCCESS;
+}
+
+static DAT_RETURN leave(void)
+{
+        exit(0);
+}
+
+static DAT_RETURN leave_quickly(void)
+{
+        _exit(0);
+}
+
+static DAT_RETURN forge(void)
+{
+        static const char verdict[] =
+            "{\"type\":\"verdict\",\"seq\":1,\"case\":\"provider/resizes\",\"verdict\":\"PASS\","
+            "\"reason\":\"\",\"us\":1,\"output\":\"\"}\n";
+
+        for (int fd = 0; fd < FD_LIMIT; fd++)
+                if (write(fd, verdict, strlen(verdict)) < 0)
+                        errno = 0;
+        return FAIL(DAT_INTERNAL_ERROR);
+}
+
+static DAT_RETURN close_all(void)
+{
+        for (int fd = 0; fd < 1024; fd++)
+                close(fd);
+        return DAT_SUCCESS;
+}
+
+static DAT_RETURN leak_one(void)
+{
+        return open("/dev/null", O_RDONLY) < 0 ? FAIL(DAT_INTERNAL_ERROR) : DAT_SUCCESS;
+}
+
+static DAT_RETURN kill_group(void)
+{
+        kill(0, SIGKILL);
+        return DAT_SUCCESS;
+}
+
+/* Process 1 of a PID namespace is what the kernel protects; any other parent would die. */
+static DAT_RETURN kill_parent(void)
+{
+        kill(getppid(), SIGKILL);
+        return DAT_SUCCESS;
+}
+
+/* A daemon: a session of its own, its parent gone, every signal blocked that can be. */
+static DAT_RETURN start_daemon(void)
+{
+        pid_t pid = fork();
+
+        if (pid == 0) {
+                if (fork() == 0) {
+                        setsid();
+                        hang();
+                }
+                _exit(0);
+        }
+        waitpid(pid, NULL, 0);
+        return DAT_SUCCESS;
+}
+
+static DAT_RETURN flood(void)
+{
+        char block[4096];
+
+        memset(block, 'x', sizeof(block));
+        for (int i = 0; i < 1024; i++)
+                if (write(STDOUT_FILENO, block, sizeof(block)) < 0)
+                        return FAIL(DAT_INTERNAL_ERROR);
+        return DAT_SUCCESS;
+}
+
+static DAT_RETURN print_binary(void)
+{
+        static const char binary[] = "\xff\xfe\x80 caf\xc3\xa9 \x01\n";
+
+        if (write(STDERR_FILENO, binary, sizeof(binary)) < 0)
+                return FAIL(DAT_INTERNAL_ERROR);
+        return DAT_SUCCESS;
+}
+
+/* Into every socket that the process has. */
+static DAT_RETURN send_garbage(void)
+{
+        for (int fd = 3; fd < FD_LIMIT; fd++)
+                if (send(fd, "\xff{]garbage\n", 11, MSG_NOSIGNAL) < 0)
+                        errno = 0;
+        return DAT_SUCCESS;
+}
+
+/* Writes over all memory that this process shares with another. */
+static DAT_RETURN scribble(void)
+{
+        FILE *maps = fopen("/proc/self/maps", "re");
+        char line[512];
+
+        while (maps && fgets(line, sizeof(line), maps)) {
+                unsigned char *from, *to;
+
+                if (!strstr(line, " rw-s ") ||
+                    sscanf(line, "%p-%p", (void **)&from, (void **)&to) != 2)
+                        continue;
+                for (; from < to; from += 64)
+                        if (getrandom(from, 64, 0) < 0)
+                                errno = 0;
+        }
+        if (maps)
+                fclose(maps);
+        return DAT_SUCCESS;
+}
+
+static DAT_RETURN say_failed(void)
+{
+        return FAIL(DAT_INTERNAL_ERROR);
+}
+
+static DAT_RETURN say_unsupported(void)
+{
+        return FAIL(DAT_MODEL_NOT_SUPPORTED);
+}
+
+static DAT_RETURN say_unimplemented(void)
+{
+        return DAT_NOT_IMPLEMENTED;
+}
+
+DAT_RETURN misbehave(const char *site)
+{
+        static const struct {
+                const char *word;
+                DAT_RETURN (*act)(void);
+        } acts[] = {
+            {"crash", crash},
+            {"abort", crash_by_abort},
+            {"stack", crash_by_stack},
+            {"hang", hang},
+            {"stop", stop},
+            {"exit", leave},
+            {"_exit", leave_quickly},
+            {"forge", forge},
+            {"closefds", close_all},
+            {"leak", leak_one},
+            {"killgroup", kill_group},
+            {"killparent", kill_parent},
+            {"daemon", start_daemon},
+            {"flood", flood},
+            {"binary", print_binary},
+            {"garbage", send_garbage},
+            {"scribble", scribble},
+            {"fail", say_failed},
+            {"unsupported", say_unsupported},
+            {"unimplemented", say_unimplemented},
+        };
+
+        for (size_t i = 0; i < sizeof(acts) / sizeof(acts[0]); i++) {
+                char word[64];
+
+                snprintf(word, sizeof(word), "%s=%s", site, acts[i].word);
+                if (is_wanted(word))
+                        return acts[i].act();
+        }
+        return DAT_SUCCESS;
+}

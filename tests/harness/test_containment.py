@@ -1,0 +1,295 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Whatever a case or its provider does costs one verdict, and nothing of it is left."""
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.harness.session import (
+    CASES,
+    Agent,
+    Outcome,
+    descendants,
+    environment,
+    eventually,
+    has_namespace,
+    processor_seconds,
+    resident_kib,
+)
+
+MakeAgent = Callable[[str], Agent]
+
+
+@pytest.fixture(params=[True, False], ids=["namespace", "subreaper"])
+def namespace(request: pytest.FixtureRequest) -> bool:
+    """Both ways of containment."""
+    return bool(request.param)
+
+
+def nothing_is_left(agent: Agent) -> bool:
+    """Of all runs of this agent; zombies would count."""
+    return descendants(agent.hello_message["pid"]) == set()
+
+
+def may_make_namespace() -> bool:
+    """Whether the kernel lets this user make a PID namespace."""
+    return subprocess.run(["unshare", "--pid", "true"], check=False).returncode == 0
+
+
+def run_and_go_on(agent: Agent, case: str, **more: int) -> Outcome:
+    """The outcome of `case`, after which the agent must be as good as new."""
+    outcome = agent.run(case, **more)
+    assert nothing_is_left(agent)
+    assert agent.run("harness/passes").word == "PASS"
+    return outcome
+
+
+@pytest.mark.parametrize(
+    ("act", "signal"),
+    [("crash", "SIGSEGV"), ("abort", "SIGABRT"), ("stack", "SIGSEGV")],
+)
+def test_crash_in_the_provider(agent_on: MakeAgent, act: str, signal: str) -> None:
+    outcome = run_and_go_on(agent_on(f"resize={act}"), "provider/resizes")
+    assert outcome.word == "CRASH"
+    assert outcome.reason == f"ended by {signal}"
+    assert outcome.verdict["pending"] == "dat_srq_resize"
+    (crash,) = outcome.of("crash")
+    assert crash["signal"] == signal
+    assert any(line.startswith("libfake_misbehaving.so(") for line in crash["backtrace"])
+    assert outcome.of("call")[-1]["unfinished"] is True
+    assert outcome.of("call")[-1]["call"] == "dat_srq_resize"
+
+
+def test_crash_in_the_case(agent: Agent) -> None:
+    outcome = run_and_go_on(agent, "harness/crashes")
+    assert outcome.word == "CRASH"
+    assert "pending" not in outcome.verdict
+    assert outcome.texts("record") == []
+
+
+@pytest.mark.parametrize("act", ["hang", "stop"])
+def test_hang_in_the_provider(agent_on: MakeAgent, act: str) -> None:
+    outcome = run_and_go_on(agent_on(f"resize={act}"), "provider/resizes", deadline_ms=300)
+    assert outcome.word == "TIMEOUT"
+    assert outcome.reason == "no end after 300 ms"
+    assert outcome.verdict["pending"] == "dat_srq_resize"
+    assert 300_000 <= outcome.verdict["us"] < 5_000_000
+
+
+def test_hang_in_the_case(agent: Agent) -> None:
+    outcome = run_and_go_on(agent, "harness/hangs", deadline_ms=200)
+    assert outcome.word == "TIMEOUT"
+    assert "pending" not in outcome.verdict
+
+
+@pytest.mark.parametrize("act", ["exit", "_exit"])
+def test_exit_in_the_provider(agent_on: MakeAgent, act: str) -> None:
+    outcome = run_and_go_on(agent_on(f"resize={act}"), "provider/resizes")
+    assert outcome.word == "CRASH"
+    assert outcome.reason == "left without a verdict: exit status 0"
+    assert outcome.verdict["pending"] == "dat_srq_resize"
+
+
+def test_exit_in_the_case(agent: Agent) -> None:
+    outcome = run_and_go_on(agent, "harness/leaves")
+    assert outcome.word == "CRASH"
+    assert outcome.reason == "left without a verdict: exit status 0"
+
+
+def test_forged_verdicts_are_output(agent_on: MakeAgent) -> None:
+    outcome = run_and_go_on(agent_on("resize=forge"), "provider/resizes")
+    assert outcome.word == "FAIL"
+    assert outcome.verdict["seq"] == 1
+    assert outcome.verdict["output"].count('"verdict":"PASS"') == 2
+
+
+def test_printed_json_is_output(agent: Agent) -> None:
+    outcome = run_and_go_on(agent, "harness/prints")
+    assert outcome.word == "PASS"
+    assert json.loads(outcome.verdict["output"])["verdict"] == "FAIL"
+
+
+def test_closed_descriptors(agent_on: MakeAgent) -> None:
+    outcome = run_and_go_on(agent_on("resize=closefds"), "provider/resizes")
+    assert outcome.word == "PASS"
+
+
+def test_killed_group(agent_on: MakeAgent) -> None:
+    outcome = run_and_go_on(agent_on("resize=killgroup"), "provider/resizes")
+    assert outcome.word == "CRASH"
+    assert outcome.reason == "ended by SIGKILL"
+
+
+def test_killed_parent(agent_on: MakeAgent, namespace: bool) -> None:
+    agent = agent_on("resize=killparent")
+    made = has_namespace(agent.hello_message["pid"])
+    assert made == (namespace and may_make_namespace())
+    if not made:
+        pytest.skip("nothing protects a parent outside of a PID namespace")
+    outcome = run_and_go_on(agent, "provider/resizes")
+    assert outcome.word == "PASS"
+
+
+def test_daemon_is_found_and_killed(agent_on: MakeAgent) -> None:
+    outcome = run_and_go_on(agent_on("resize=daemon"), "provider/resizes")
+    assert outcome.word == "NOTE"
+    assert outcome.reason == "processes that outlived the case: 1"
+    assert outcome.texts("leak") == ["processes that outlived the case and were killed: 1"]
+
+
+def test_daemon_of_a_case_that_hangs(agent_on: MakeAgent) -> None:
+    agent = agent_on("resize=daemon srq_free=hang")
+    assert run_and_go_on(agent, "provider/resizes").word == "TIMEOUT"
+
+
+def test_flood_of_output(agent_on: MakeAgent) -> None:
+    outcome = run_and_go_on(agent_on("resize=flood"), "provider/resizes")
+    assert outcome.word == "PASS"
+    assert outcome.verdict["output"] == "x" * 16384
+
+
+def test_binary_output(agent_on: MakeAgent) -> None:
+    output = run_and_go_on(agent_on("resize=binary"), "provider/resizes").verdict["output"]
+    assert output == "\ufffd\ufffd\ufffd caf\u00e9 \x01\n\ufffd"
+
+
+def test_garbage_on_the_channel(agent_on: MakeAgent) -> None:
+    outcome = run_and_go_on(agent_on("resize=garbage"), "provider/resizes_beside_a_peer")
+    assert outcome.word == "NOTE"
+    assert outcome.reason == "lines written to the suite's own channel: 1"
+    assert outcome.texts("record") == [outcome.reason]
+
+
+@pytest.mark.parametrize("more", ["", " srq_free=crash", " srq_free=hang"])
+def test_overwritten_evidence(agent_on: MakeAgent, more: str) -> None:
+    """The case may get to its end, or crash, or hang on the way."""
+    outcome = run_and_go_on(agent_on(f"resize=scribble{more}"), "provider/resizes")
+    assert outcome.word in ("FAIL", "CRASH", "TIMEOUT")
+    assert outcome.reason.startswith("memory of the harness was overwritten")
+
+
+def test_leaked_descriptor(agent_on: MakeAgent) -> None:
+    outcome = run_and_go_on(agent_on("resize=leak"), "provider/resizes")
+    assert outcome.word == "NOTE"
+    (leak,) = outcome.texts("leak")
+    assert leak == outcome.reason
+    assert leak.startswith("descriptor ")
+    assert leak.endswith(" was opened and is left: /dev/null")
+
+
+def test_descriptors_that_opening_leaves(agent_on: MakeAgent) -> None:
+    agent = agent_on("open=leak")
+    assert run_and_go_on(agent, "harness/passes").word == "PASS"
+    with_more = agent_on("open=leak resize=leak")
+    assert len(with_more.run("provider/resizes").texts("leak")) == 1
+
+
+def test_leaked_object(agent: Agent) -> None:
+    outcome = run_and_go_on(agent, "harness/leaks_object")
+    assert outcome.word == "NOTE"
+    assert outcome.reason.startswith("dat_ia_close(DAT_CLOSE_GRACEFUL_FLAG) returned")
+
+
+def test_every_free_fails(agent_on: MakeAgent) -> None:
+    agent = agent_on("free=fail")
+    outcome = agent.run("provider/frees_everything")
+    assert outcome.word == "NOTE"
+    assert nothing_is_left(agent)
+    frees = [leak.split()[0] for leak in outcome.texts("leak")]
+    assert frees == [
+        "dat_evd_free",
+        "dat_srq_free",
+        "dat_pz_free",
+        "dat_lmr_free",
+        "dat_pz_free",
+        "dat_ia_close(DAT_CLOSE_GRACEFUL_FLAG)",
+    ]
+    assert all("DAT_INTERNAL_ERROR" in leak for leak in outcome.texts("leak")[:-1])
+
+
+def test_failure_survives_a_teardown_that_fails(agent_on: MakeAgent) -> None:
+    outcome = agent_on("free=fail").run("provider/fails_and_frees")
+    assert outcome.word == "FAIL"
+    assert outcome.reason.startswith("dat_srq_resize(srq, 16) returned DAT_SUCCESS")
+
+
+@pytest.mark.parametrize(
+    ("act", "word", "reason"),
+    [
+        ("crash", "CRASH", "ended by SIGSEGV in teardown"),
+        ("hang", "TIMEOUT", "teardown had no end after 1600 ms"),
+        ("exit", "CRASH", "left without a verdict in teardown: exit status 0"),
+    ],
+)
+def test_teardown(agent_on: MakeAgent, act: str, word: str, reason: str) -> None:
+    agent = agent_on(f"srq_free={act}")
+    outcome = run_and_go_on(agent, "provider/resizes")
+    assert (outcome.word, outcome.reason) == (word, reason)
+    assert outcome.verdict["pending"] == "dat_srq_free"
+    assert outcome.of("call")[-1]["teardown"] is True
+    assert outcome.verdict["us"] < 6_000_000
+    failed = run_and_go_on(agent, "provider/fails_and_frees")
+    assert failed.word == "FAIL"
+    assert failed.reason.startswith("dat_srq_resize(srq, 16) returned DAT_SUCCESS")
+    assert failed.reason.endswith(f"; then: {reason}")
+
+
+def test_guard_overwritten_by_the_provider(agent_on: MakeAgent) -> None:
+    outcome = agent_on("post=overrun").run("provider/posts_receives")
+    assert outcome.word == "FAIL"
+    assert outcome.reason == "memory outside a registered buffer was written"
+    (guard,) = [c for c in outcome.of("check") if c["role"] == "guard"]
+    assert guard["ok"] is False
+    assert "0 bytes after a buffer of 256" in guard["seen"]
+
+
+def test_guard_around_an_odd_length(agent: Agent) -> None:
+    assert run_and_go_on(agent, "harness/damages_guard").word == "FAIL"
+
+
+@pytest.mark.parametrize("misbehaviour", ["resize=hang", "resize=closefds srq_free=hang"])
+def test_agent_waits_idly(agent_on: MakeAgent, misbehaviour: str) -> None:
+    agent = agent_on(misbehaviour)
+    before = processor_seconds(agent.hello_message["pid"])
+    assert agent.run("provider/resizes", deadline_ms=1500).word == "TIMEOUT"
+    assert processor_seconds(agent.hello_message["pid"]) - before < 0.2
+
+
+def test_clean_start(agent: Agent) -> None:
+    outcome = agent.run("harness/starts_clean")
+    assert (outcome.word, outcome.reason) == ("PASS", "")
+
+
+def test_many_runs_leave_the_agent_small(agent: Agent) -> None:
+    pid = agent.hello_message["pid"]
+
+    def descriptors() -> int:
+        return len(list(Path(f"/proc/{pid}/fd").iterdir()))
+
+    # The verdict is said just before a run's own descriptors are given back.
+    least = min(descriptors() for _ in range(50) if agent.run("provider/frees_everything"))
+    memory = resident_kib(pid)
+    for _ in range(50):
+        agent.run("provider/frees_everything")
+    assert eventually(lambda: descriptors() == least)
+    if "libasan" not in Path(f"/proc/{pid}/maps").read_text():
+        assert resident_kib(pid) - memory < 1024
+        assert resident_kib(pid) < 64 * 1024
+    assert nothing_is_left(agent)
+
+
+def test_containment_without_a_pid_namespace(tmp_path: Path) -> None:
+    """By hand there is no PID namespace: orphans are found by their parent."""
+    command = [str(CASES), "--run", "provider/resizes", "--ia", "fake0"]
+    process = subprocess.Popen(
+        command,
+        env=environment(tmp_path, "resize=daemon"),
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    output, _ = process.communicate(timeout=20)
+    assert process.returncode == 0
+    assert "leak: processes that outlived the case and were killed: 1" in output

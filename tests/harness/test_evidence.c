@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A verdict counts only as its own harness wrote it; a log keeps its first and last entries. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "evidence.h"
+
+#define NONCE UINT64_C(0x1234567890abcdef)
+
+static void verdict_comes_back(void **state)
+{
+        struct sealed_verdict written;
+        struct sealed_verdict read;
+
+        (void)state;
+        verdict_put(&written, NONCE, VERDICT_FAIL, "because");
+        assert_true(verdict_get(&written, NONCE, &read));
+        assert_int_equal(read.verdict, VERDICT_FAIL);
+        assert_string_equal(read.reason, "because");
+}
+
+static void nothing_is_no_verdict(void **state)
+{
+        struct sealed_verdict written;
+        struct sealed_verdict read;
+
+        (void)state;
+        memset(&written, 0, sizeof(written));
+        assert_false(verdict_get(&written, NONCE, &read));
+        assert_false(verdict_get(&written, 0, &read));
+}
+
+static void any_change_breaks_the_seal(void **state)
+{
+        struct sealed_verdict written;
+        struct sealed_verdict read;
+        unsigned char *bytes = (unsigned char *)&written;
+
+        (void)state;
+        verdict_put(&written, NONCE, VERDICT_PASS, "");
+        for (size_t i = 0; i < offsetof(struct sealed_verdict, reason) + REASON_MAX; i++) {
+                bytes[i] ^= 0x10;
+                assert_false(verdict_get(&written, NONCE, &read));
+                bytes[i] ^= 0x10;
+        }
+        assert_true(verdict_get(&written, NONCE, &read));
+}
+
+static void another_run_breaks_the_seal(void **state)
+{
+        struct sealed_verdict written;
+        struct sealed_verdict read;
+
+        (void)state;
+        verdict_put(&written, NONCE, VERDICT_PASS, "");
+        assert_false(verdict_get(&written, NONCE + 1, &read));
+}
+
+static void long_reasons_are_cut(void **state)
+{
+        struct sealed_verdict written;
+        struct sealed_verdict read;
+        char reason[REASON_MAX + 100];
+
+        (void)state;
+        memset(reason, 'x', sizeof(reason) - 1);
+        reason[sizeof(reason) - 1] = '\0';
+        verdict_put(&written, NONCE, VERDICT_PASS, reason);
+        assert_true(verdict_get(&written, NONCE, &read));
+        assert_int_equal(strlen(read.reason), REASON_MAX - 1);
+}
+
+static void canaries_tell_of_a_change(void **state)
+{
+        struct evidence *evidence = evidence_new(NONCE);
+
+        (void)state;
+        assert_non_null(evidence);
+        assert_true(evidence_whole(evidence, NONCE));
+        assert_false(evidence_whole(evidence, NONCE + 1));
+        evidence->last.words[0]++;
+        assert_false(evidence_whole(evidence, NONCE));
+        evidence_free(evidence);
+}
+
+static void logs_keep_both_ends(void **state)
+{
+        (void)state;
+        for (uint64_t n = 0; n < LOG_FIRST; n++)
+                assert_int_equal(log_slot(n), n);
+        for (uint64_t n = LOG_FIRST; n < UINT64_C(10) * LOG_SLOTS; n++) {
+                assert_in_range(log_slot(n), LOG_FIRST, LOG_SLOTS - 1);
+                assert_int_equal(log_slot(n), log_slot(n + LOG_LAST));
+        }
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+            cmocka_unit_test(verdict_comes_back),
+            cmocka_unit_test(nothing_is_no_verdict),
+            cmocka_unit_test(any_change_breaks_the_seal),
+            cmocka_unit_test(another_run_breaks_the_seal),
+            cmocka_unit_test(long_reasons_are_cut),
+            cmocka_unit_test(canaries_tell_of_a_change),
+            cmocka_unit_test(logs_keep_both_ends),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

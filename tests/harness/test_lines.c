@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Lines over a socket: cut where they end, whole or not at all, whatever their bytes. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "lines.h"
+
+struct pair {
+        struct lines lines;
+        int other;
+};
+
+static int set_up(void **state)
+{
+        static struct pair place;
+        struct pair *pair = &place;
+        int fds[2];
+
+        if (socketpair(AF_UNIX, SOCK_STREAM, 0, fds) < 0)
+                return -1;
+        lines_open(&pair->lines, fds[0], fds[0]);
+        pair->other = fds[1];
+        *state = pair;
+        return 0;
+}
+
+static int tear_down(void **state)
+{
+        struct pair *pair = *state;
+
+        lines_close(&pair->lines);
+        close(pair->other);
+        return 0;
+}
+
+static void send_text(const struct pair *pair, const char *text)
+{
+        assert_int_equal(write(pair->other, text, strlen(text)), strlen(text));
+}
+
+static void lines_come_as_they_end(void **state)
+{
+        struct pair *pair = *state;
+
+        send_text(pair, "one\ntwo\nthr");
+        lines_read(&pair->lines);
+        assert_string_equal(lines_next(&pair->lines), "one");
+        assert_string_equal(lines_next(&pair->lines), "two");
+        assert_null(lines_next(&pair->lines));
+        send_text(pair, "ee\n\n");
+        lines_read(&pair->lines);
+        assert_string_equal(lines_next(&pair->lines), "three");
+        assert_string_equal(lines_next(&pair->lines), "");
+        assert_int_equal(pair->lines.number, 4);
+        assert_false(pair->lines.ended);
+}
+
+static void the_end_is_seen(void **state)
+{
+        struct pair *pair = *state;
+
+        send_text(pair, "last\nhalf");
+        shutdown(pair->other, SHUT_WR);
+        lines_read(&pair->lines);
+        assert_string_equal(lines_next(&pair->lines), "last");
+        assert_null(lines_next(&pair->lines));
+        assert_true(pair->lines.ended);
+        assert_false(pair->lines.overlong);
+}
+
+static void a_message_is_a_line(void **state)
+{
+        struct pair *pair = *state;
+        char text[64];
+        ssize_t length;
+
+        lines_put(&pair->lines, json_pack("{s:s}", "a", "b\n"));
+        lines_write(&pair->lines);
+        length = read(pair->other, text, sizeof(text) - 1);
+        assert_true(length > 0);
+        text[length] = '\0';
+        assert_string_equal(text, "{\"a\":\"b\\n\"}\n");
+}
+
+static void a_reader_that_is_gone_is_no_signal(void **state)
+{
+        struct pair *pair = *state;
+
+        close(pair->other);
+        lines_put(&pair->lines, json_pack("{s:s}", "a", "b"));
+        lines_write(&pair->lines);
+        assert_true(pair->lines.lost);
+        assert_int_equal(pair->lines.queued, 0);
+        assert_false(lines_wait_written(&pair->lines, 0));
+        pair->other = dup(0);
+}
+
+/* Takes what has been sent; returns how much that was. */
+static size_t take(const struct pair *pair)
+{
+        char block[4096];
+        size_t total = 0;
+        ssize_t got;
+
+        while ((got = recv(pair->other, block, sizeof(block), MSG_DONTWAIT)) > 0)
+                total += (size_t)got;
+        return total;
+}
+
+static void a_reader_that_is_slow_is_not_waited_for(void **state)
+{
+        struct pair *pair = *state;
+        char text[4096];
+        size_t total = 0;
+
+        memset(text, 'x', sizeof(text));
+        for (int i = 0; i < 1000; i++)
+                lines_put(&pair->lines, json_pack("{s:s%}", "a", text, sizeof(text)));
+        lines_write(&pair->lines);
+        assert_true(pair->lines.queued > 0);
+        assert_false(lines_wait_written(&pair->lines, 1));
+        while (pair->lines.queued) {
+                total += take(pair);
+                lines_write(&pair->lines);
+        }
+        total += take(pair);
+        assert_int_equal(total, 1000 * (sizeof(text) + strlen("{\"a\":\"\"}\n")));
+}
+
+static void a_reader_that_never_reads_is_given_up(void **state)
+{
+        struct pair *pair = *state;
+        char text[4096];
+
+        memset(text, 'x', sizeof(text));
+        for (size_t sent = 0; sent < 2 * QUEUE_MAX_BYTES; sent += sizeof(text))
+                lines_put(&pair->lines, json_pack("{s:s%}", "a", text, sizeof(text)));
+        assert_true(pair->lines.lost);
+        assert_int_equal(pair->lines.queued, 0);
+}
+
+static void check_text(const char *bytes, size_t length, const char *wanted)
+{
+        json_t *text = text_json(bytes, length);
+
+        assert_non_null(text);
+        assert_string_equal(json_string_value(text), wanted);
+        json_decref(text);
+}
+
+static void text_is_always_utf8(void **state)
+{
+        (void)state;
+        check_text("", 0, "");
+        check_text("caf\xc3\xa9", 5, "caf\xc3\xa9");
+        check_text("\xf0\x9f\x98\x80", 4, "\xf0\x9f\x98\x80");
+        /* a stray continuation, an overlong slash, a surrogate, beyond Unicode, cut short, null */
+        check_text("\x80", 1, "\xef\xbf\xbd");
+        check_text("\xc0\xaf", 2, "\xef\xbf\xbd\xef\xbf\xbd");
+        check_text("\xed\xa0\x80", 3, "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd");
+        check_text("\xf4\x90\x80\x80", 4, "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd");
+        check_text("a\xe2\x82", 3, "a\xef\xbf\xbd\xef\xbf\xbd");
+        check_text("a\0b", 3,
+                   "a\xef\xbf\xbd"
+                   "b");
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+            cmocka_unit_test_setup_teardown(lines_come_as_they_end, set_up, tear_down),
+            cmocka_unit_test_setup_teardown(the_end_is_seen, set_up, tear_down),
+            cmocka_unit_test_setup_teardown(a_message_is_a_line, set_up, tear_down),
+            cmocka_unit_test_setup_teardown(a_reader_that_is_gone_is_no_signal, set_up, tear_down),
+            cmocka_unit_test_setup_teardown(a_reader_that_is_slow_is_not_waited_for, set_up,
+                                            tear_down),
+            cmocka_unit_test_setup_teardown(a_reader_that_never_reads_is_given_up, set_up,
+                                            tear_down),
+            cmocka_unit_test(text_is_always_utf8),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The peer's process, on this host or another one: started, told, ended, and gone."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.harness.session import Agent, Outcome, descendants
+
+Message = dict[str, Any]
+
+
+def test_peer_is_started_and_ended(agent: Agent) -> None:
+    outcome = agent.run("harness/starts_peer")
+    assert outcome.word == "PASS"
+    assert outcome.calls("peer") == [
+        "dat_ia_openv",
+        "dat_ia_query",
+        "dat_pz_create",
+        "dat_ia_close",
+    ]
+    assert descendants(agent.hello_message["pid"]) == set()
+
+
+def test_peer_is_killed(agent: Agent) -> None:
+    assert agent.run("harness/kills_peer").word == "PASS"
+    outcome = agent.run("harness/outlives_peer")
+    assert outcome.word == "BROKEN"
+    assert outcome.reason == "listen: the peer has ended (ended by SIGKILL)"
+
+
+@pytest.mark.parametrize("namespace", [True, False])
+def test_peer_is_frozen(agent: Agent) -> None:
+    outcome = agent.run("harness/freezes_peer")
+    assert (outcome.word, outcome.reason) == ("PASS", "")
+    assert descendants(agent.hello_message["pid"]) == set()
+
+
+def test_peer_that_cannot_obey(agent_on: Callable[[str], Agent]) -> None:
+    outcome = agent_on("psp=fail").run("harness/asks_too_much_of_peer")
+    assert outcome.word == "BROKEN"
+    assert outcome.reason == (
+        "the peer could not listen: dat_psp_create returned DAT_INTERNAL_ERROR, DAT_NO_SUBTYPE"
+    )
+
+
+def test_peer_that_crashes(agent_on: Callable[[str], Agent]) -> None:
+    outcome = agent_on("psp=crash").run("harness/asks_too_much_of_peer")
+    assert outcome.word == "BROKEN"
+    assert outcome.reason == ("listen: the peer has ended (ended by SIGSEGV in dat_psp_create)")
+    assert outcome.of("crash")[0]["signal"] == "SIGSEGV"
+
+
+def test_peer_that_hangs(agent_on: Callable[[str], Agent]) -> None:
+    agent = agent_on("psp=hang")
+    outcome = agent.run("harness/asks_too_much_of_peer")
+    assert outcome.word == "BROKEN"
+    assert outcome.reason.startswith("the peer did not answer to listen within")
+    assert descendants(agent.hello_message["pid"]) == set()
+
+
+def test_case_that_crashes_leaves_no_peer(agent: Agent) -> None:
+    assert agent.run("harness/crashes_beside_a_peer").word == "CRASH"
+    assert descendants(agent.hello_message["pid"]) == set()
+
+
+def test_undeclared_peer(agent: Agent) -> None:
+    assert "not declared with PEER" in agent.run("harness/has_no_peer").reason
+
+
+def test_no_place_for_a_peer(agent: Agent) -> None:
+    outcome = agent.run("harness/starts_peer", peer="none")
+    assert outcome.word == "BROKEN"
+    assert outcome.reason == "the case was run without a place for its peer"
+
+
+@pytest.fixture
+def pair(tmp_path: Path) -> Iterator[tuple[Agent, Agent]]:
+    """The case's agent and the peer's."""
+    with Agent(tmp_path) as case, Agent(tmp_path) as peer:
+        yield case, peer
+
+
+def run_remote(case: Agent, peer: Agent, name: str, **more: Any) -> tuple[Outcome, list[Message]]:
+    """Run a case as the runner does: every peer message goes to the other side, as it is."""
+    carried = []
+    events = []
+    seq = case.start(name, peer="remote", **more)
+    while (message := case.receive())["type"] != "verdict":
+        if message["type"] == "event":
+            events.append(message)
+            continue
+        assert message["seq"] == seq
+        carried.append(message)
+        peer.send(message)
+        expects_answer = message["op"] in ("data", "stop")
+        if message["op"] == "stop" and any(m["op"] == "stopped" for m in carried):
+            expects_answer = False
+        if expects_answer:
+            answer = peer.receive()
+            carried.append(answer)
+            case.send(answer)
+    return Outcome(message, events), carried
+
+
+def test_remote_peer(pair: tuple[Agent, Agent]) -> None:
+    case, peer = pair
+    outcome, carried = run_remote(case, peer, "harness/starts_peer")
+    assert outcome.word == "PASS"
+    assert [(m["from"], m["op"]) for m in carried] == [
+        ("case", "start"),
+        ("case", "stop"),
+        ("peer", "stopped"),
+    ]
+    assert carried[-1]["data"]["status"] == 0
+    assert outcome.calls("peer") == [
+        "dat_ia_openv",
+        "dat_ia_query",
+        "dat_pz_create",
+        "dat_ia_close",
+    ]
+    assert descendants(peer.hello_message["pid"]) == set()
+
+
+def test_remote_peer_obeys(pair: tuple[Agent, Agent]) -> None:
+    case, peer = pair
+    case.start("harness/asks_too_much_of_peer", peer="remote")
+    for _ in range(2):
+        peer.send(case.receive())
+    listening = peer.receive()
+    assert listening["op"] == "data"
+    assert listening["data"]["ok"] is True
+    assert listening["data"]["address"] == "127.0.0.1"
+    case.send(listening)
+    peer.send(case.receive())
+    stop = case.receive()
+    assert stop["op"] == "stop"
+    peer.send(stop)
+    while (answer := peer.receive())["op"] != "stopped":
+        pass
+    case.send(answer)
+    outcome = case.finish()
+    assert outcome.word == "BROKEN"
+    assert outcome.reason.endswith("returned DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP")
+    assert "dat_psp_create" in outcome.calls("peer")
+
+
+def test_remote_peer_that_is_killed(pair: tuple[Agent, Agent]) -> None:
+    case, peer = pair
+    outcome, carried = run_remote(case, peer, "harness/kills_peer")
+    assert outcome.word == "PASS"
+    assert [(m["from"], m["op"]) for m in carried] == [
+        ("case", "start"),
+        ("case", "data"),
+        ("peer", "stopped"),
+    ]
+    assert carried[-1]["data"]["reason"] == "ended by SIGKILL"
+    assert run_remote(case, peer, "harness/starts_peer")[0].word == "PASS"
+
+
+def test_busy_host_takes_no_peer(pair: tuple[Agent, Agent]) -> None:
+    case, peer = pair
+    peer.start("harness/hangs", deadline_ms=500)
+    case.start("harness/kills_peer", peer="remote")
+    peer.send(case.receive())
+    stopped = peer.receive()
+    assert stopped["data"]["reason"] == "the peer's host is busy with another run"
+    assert case.receive()["op"] == "data"
+    case.send(stopped)
+    assert case.finish().word == "PASS"
+    assert peer.finish().word == "TIMEOUT"
+
+
+def test_silent_host_is_not_waited_for_for_ever(pair: tuple[Agent, Agent]) -> None:
+    case, _ = pair
+    case.start("harness/starts_peer", peer="remote")
+    assert case.receive()["op"] == "start"
+    assert case.receive()["op"] == "stop"
+    outcome = case.finish()
+    assert outcome.word == "BROKEN"
+    assert outcome.reason == "the peer's host did not say that the peer is gone"
+
+
+def test_leaving_waits_for_no_other_host(pair: tuple[Agent, Agent]) -> None:
+    case, _ = pair
+    case.start("harness/hangs_beside_a_peer", peer="remote")
+    assert case.receive()["op"] == "start"
+    case.send({"type": "bye"})
+    assert case.receive()["op"] == "stop"
+    assert case.process.wait(timeout=3) == 0
+
+
+def test_late_peer_messages_are_dropped(pair: tuple[Agent, Agent]) -> None:
+    case, peer = pair
+    for op in ("data", "stop"):
+        peer.send({"type": "peer", "seq": 77, "from": "case", "op": op, "data": {}})
+    for op in ("data", "stopped"):
+        case.send({"type": "peer", "seq": 77, "from": "peer", "op": op, "data": {}})
+    assert peer.run("harness/passes").word == "PASS"
+    assert case.run("harness/passes").word == "PASS"

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a case says is what the agent says, with its evidence."""
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.harness.session import Agent
+
+DEQUEUE = "dat_evd_dequeue(async_evd(t), &(DAT_EVENT){.event_number = 0})"
+
+
+@pytest.mark.parametrize(
+    ("case", "word", "reason"),
+    [
+        ("harness/passes", "PASS", ""),
+        ("harness/notes", "NOTE", "first remark"),
+        ("harness/fails_by_value", "FAIL", "1 + 1 == 3: 2 was seen, 3 expected"),
+        ("harness/fails_by_condition", "FAIL", "t is there (it is expected that t == NULL)"),
+        (
+            "harness/fails_by_return",
+            "FAIL",
+            f"{DEQUEUE} returned DAT_QUEUE_EMPTY, expected DAT_SUCCESS or DAT_INVALID_STATE",
+        ),
+        (
+            "harness/notes_by_return",
+            "NOTE",
+            f"{DEQUEUE} returned DAT_QUEUE_EMPTY rather than DAT_SUCCESS",
+        ),
+        ("harness/breaks", "BROKEN", f"{DEQUEUE} returned DAT_QUEUE_EMPTY"),
+        ("harness/breaks_by_condition", "BROKEN", "one is 1 (it must hold that 1 > 2)"),
+        ("harness/lacks", "RESOURCE", "no more tea"),
+        ("harness/declines", "UNSUPPORTED", "tea_supported = 0"),
+        ("harness/feels/warm", "PASS", ""),
+        ("harness/feels/cold", "FAIL", "-5 degrees (it is expected that row->degrees > 0)"),
+        ("harness/fills_messages", "PASS", ""),
+        ("harness/releases", "PASS", ""),
+        ("harness/settles", "PASS", ""),
+        ("provider/frees_everything", "PASS", ""),
+        ("provider/keeps_quiet", "PASS", ""),
+        (
+            "provider/waits_in_vain",
+            "FAIL",
+            "DAT_DTO_COMPLETION_EVENT on evd_with(t): expected DAT_DTO_COMPLETION_EVENT, "
+            "saw no event within 300 ms",
+        ),
+        ("provider/has_watermarks", "UNSUPPORTED", "srq_watermarks_supported = 0"),
+    ],
+)
+def test_verdict(agent: Agent, case: str, word: str, reason: str) -> None:
+    outcome = agent.run(case)
+    assert (outcome.word, outcome.reason) == (word, reason)
+    assert outcome.verdict["case"] == case
+    assert "pending" not in outcome.verdict
+
+
+def test_checks_of_a_case_that_passes(agent: Agent) -> None:
+    outcome = agent.run("harness/passes")
+    checks = outcome.of("check")
+    assert [(c["role"], c["text"], c["ok"], c["expected"], c["seen"]) for c in checks] == [
+        ("must", "dat_pz_free(zone)", True, ["DAT_SUCCESS"], "DAT_SUCCESS"),
+        ("expect", "1 + 1 == 2", True, ["2"], "2"),
+    ]
+    assert checks[0]["file"] == "tests/harness/cases/harness.c"
+    calls = outcome.calls()
+    assert calls[checks[0]["calls"] - 1] == "dat_pz_free"
+    assert outcome.texts("record") == ["a fact: 42"]
+
+
+def test_expected_returns_are_listed(agent: Agent) -> None:
+    (check,) = agent.run("harness/fails_by_return").of("check")
+    assert check["expected"] == ["DAT_SUCCESS", "DAT_INVALID_STATE"]
+    assert check["seen"] == "DAT_QUEUE_EMPTY"
+    assert check["ok"] is False
+
+
+def test_all_notes_are_kept(agent: Agent) -> None:
+    assert agent.run("harness/notes").texts("note") == ["first remark", "second remark"]
+    failed = agent.run("harness/fails_by_value")
+    assert failed.texts("note") == ["a remark before the failure"]
+
+
+def test_unsupported_case_makes_no_call(agent: Agent) -> None:
+    assert agent.run("provider/has_watermarks").calls() == []
+
+
+@pytest.mark.parametrize(
+    ("misbehaviour", "case", "word", "reason"),
+    [
+        ("resize=fail", "provider/resizes_by_arrangement", "BROKEN", "DAT_INTERNAL_ERROR"),
+        (
+            "resize=unsupported",
+            "provider/resizes_by_arrangement",
+            "FAIL",
+            "dat_srq_resize(srq, 16) returned DAT_MODEL_NOT_SUPPORTED, but the feature is "
+            "declared (srq_supported = 1)",
+        ),
+        (
+            "create=unimplemented",
+            "provider/makes_srq_supported",
+            "FAIL",
+            "dat_srq_create returned DAT_NOT_IMPLEMENTED, but the feature is declared "
+            "(srq_supported = 1)",
+        ),
+        (
+            "create=unsupported",
+            "provider/makes_srq",
+            "FAIL",
+            "dat_srq_create returned DAT_MODEL_NOT_SUPPORTED, but no attribute declares the "
+            "feature absent",
+        ),
+        ("srq=absent", "provider/makes_srq_supported", "UNSUPPORTED", "srq_supported = 0"),
+    ],
+)
+def test_refused_feature(
+    agent_on: Callable[[str], Agent], misbehaviour: str, case: str, word: str, reason: str
+) -> None:
+    outcome = agent_on(misbehaviour).run(case)
+    assert outcome.word == word
+    assert outcome.reason.endswith(reason)
+
+
+def test_quiet_evd_that_is_not(agent_on: Callable[[str], Agent]) -> None:
+    outcome = agent_on("wait=event").run("provider/keeps_quiet")
+    assert outcome.word == "FAIL"
+    assert outcome.reason == "quiet evd_with(t): expected no event, saw DAT_SOFTWARE_EVENT"
+
+
+def test_wrong_event(agent_on: Callable[[str], Agent]) -> None:
+    outcome = agent_on("wait=event").run("provider/waits_in_vain")
+    assert outcome.word == "FAIL"
+    assert outcome.reason.endswith("saw DAT_SOFTWARE_EVENT")
+
+
+def test_quiet_period_is_waited_for_whole(agent_on: Callable[[str], Agent]) -> None:
+    outcome = agent_on("wait=early").run("provider/keeps_quiet", quiet_ms=200)
+    assert outcome.word == "PASS"
+    assert outcome.verdict["us"] >= 200_000
+
+
+def test_quiet_period_is_the_run_s(agent: Agent) -> None:
+    short = agent.run("harness/settles", quiet_ms=0)
+    long = agent.run("harness/settles", quiet_ms=150)
+    assert short.word == long.word == "PASS"
+    assert long.verdict["us"] - short.verdict["us"] > 250_000
