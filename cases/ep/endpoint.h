@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The states of an EP, and the handles that are none of an EP's, as rows of families. */
+#ifndef CASES_EP_ENDPOINT_H
+#define CASES_EP_ENDPOINT_H
+
+#include "case.h"
+
+static const struct ep_state_row {
+        const char *id;
+        DAT_EP_STATE state;
+} ep_states[] = {
+    {"unconnected", DAT_EP_STATE_UNCONNECTED},
+    {"reserved", DAT_EP_STATE_RESERVED},
+    {"passive_connection_pending", DAT_EP_STATE_PASSIVE_CONNECTION_PENDING},
+    {"active_connection_pending", DAT_EP_STATE_ACTIVE_CONNECTION_PENDING},
+    {"tentative_connection_pending", DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING},
+    {"completion_pending", DAT_EP_STATE_COMPLETION_PENDING},
+    {"connected", DAT_EP_STATE_CONNECTED},
+    {"disconnect_pending", DAT_EP_STATE_DISCONNECT_PENDING},
+    {"disconnected", DAT_EP_STATE_DISCONNECTED},
+};
+
+static const struct invalid_ep {
+        const char *id;
+        enum bad_handle how;
+} invalid_eps[] = {
+    {"null", BAD_HANDLE_NULL},
+    {"other_kind", BAD_HANDLE_OTHER_KIND},
+    {"destroyed", BAD_HANDLE_DESTROYED},
+};
+
+#endif

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* dat_ep_modify's table: the parameters of an EP, another value for each, and what shows of it. */
+#ifndef CASES_EP_EP_MODIFY_H
+#define CASES_EP_EP_MODIFY_H
+
+#include <netinet/in.h>
+
+#include "case.h"
+
+/* The parameters that the page lists, by their members of DAT_EP_PARAM, in its order. */
+#define EP_PARAMETERS(X)            \
+        X(ia_handle)                \
+        X(ep_state)                 \
+        X(local_ia_address_ptr)     \
+        X(local_port_qual)          \
+        X(remote_ia_address_ptr)    \
+        X(remote_port_qual)         \
+        X(pz_handle)                \
+        X(recv_evd_handle)          \
+        X(request_evd_handle)       \
+        X(connect_evd_handle)       \
+        X(service_type)             \
+        X(max_message_size)         \
+        X(max_rdma_size)            \
+        X(qos)                      \
+        X(recv_completion_flags)    \
+        X(request_completion_flags) \
+        X(max_recv_dtos)            \
+        X(max_request_dtos)         \
+        X(max_recv_iov)             \
+        X(max_request_iov)          \
+        X(max_rdma_read_in)         \
+        X(max_rdma_read_out)        \
+        X(transport_attr_count)     \
+        X(transport_attr)           \
+        X(provider_attr_count)      \
+        X(provider_attr)
+
+#define EP_PARAMETER_ID(name) EP_PARAM_##name,
+enum ep_parameter_id { EP_PARAMETERS(EP_PARAMETER_ID) EP_PARAM_COUNT };
+#undef EP_PARAMETER_ID
+
+struct ep_change;
+
+struct ep_parameter {
+        const char *name;
+        DAT_EP_PARAM_MASK field;
+        size_t offset; /* in DAT_EP_PARAM */
+        size_t size;
+        unsigned int states; /* those in which the page lets it be modified, a bit each */
+        bool of_transport;   /* elsewhere, transport or provider decide */
+        bool address;
+        bool at_least;   /* the EP may have more than is asked for (EP-27) */
+        bool peer_reads; /* its effect needs a peer that reads */
+        /* An object to be the new value; made before the EP, so that it is freed after it. */
+        uint64_t (*make)(struct test *t);
+        /* A valid value other than `old`. Without make and other, `old` itself. */
+        uint64_t (*other)(struct test *t, uint64_t old);
+        /* Connects the EP and uses what it was given. */
+        void (*effect)(struct test *t, const struct ep_change *change);
+};
+
+extern const struct ep_parameter ep_parameters[EP_PARAM_COUNT];
+
+/* An EP's parameters as dat_ep_query tells them; addresses are copied where they are valid. */
+struct ep_snapshot {
+        DAT_EP_PARAM param;
+        struct sockaddr_storage local;
+        struct sockaddr_storage remote;
+};
+struct ep_snapshot ep_snapshot(struct test *t, DAT_EP_HANDLE ep);
+
+/* A parameter of an EP that is to be changed: the EP, how it was, and the new value. */
+struct ep_change {
+        const struct ep_parameter *parameter;
+        DAT_EP_HANDLE ep;
+        struct ep_snapshot before;
+        uint64_t wanted;
+        DAT_EP_PARAM asked;
+};
+
+/* An EP of few means in this state, and another value for its parameter. */
+struct ep_change ep_change_in(struct test *t, const struct ep_parameter *parameter,
+                              DAT_EP_STATE state);
+
+/* The new value, where it is an object. */
+DAT_HANDLE ep_wanted_handle(const struct ep_change *change);
+
+uint64_t ep_value(const DAT_EP_PARAM *param, const struct ep_parameter *parameter);
+void ep_value_set(DAT_EP_PARAM *param, const struct ep_parameter *parameter, uint64_t value);
+
+/* Whether dat_ep_query shows the new value; a larger one is noted where that is enough. */
+bool ep_change_shown(struct test *t, const struct ep_change *change);
+
+/* All parameters on the page but those of `except` are as they were, as far as they are defined. */
+void expect_ep_kept(struct test *t, DAT_EP_HANDLE ep, const struct ep_snapshot *before,
+                    DAT_EP_PARAM_MASK except);
+
+/* What most uses of a changed EP need, over its connection: a message comes; a message goes. */
+void expect_ep_receives(struct test *t, const struct ep_change *change);
+void expect_ep_sends(struct test *t, const struct ep_change *change);
+
+#endif

@@ -1,0 +1,633 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* dat_ep_recv_query: the receives that an EP holds and their span, at rest and in traffic. */
+#include "../srq/queue.h"
+#include "endpoint.h"
+
+#include <limits.h>
+#include <string.h>
+
+#define LONG_MESSAGE ((size_t)128 * 1024) /* bytes */
+#define UNTOLD       INT_MIN              /* in a count that was not written */
+#define POSTS        5
+#define WINDOW       8  /* receives that traffic always finds */
+#define WINDOWS      8  /* times that traffic fills them */
+#define MANY         50 /* queries */
+
+struct info {
+        DAT_COUNT count;
+        DAT_COUNT span;
+};
+
+static struct info recv_info(struct test *t, DAT_EP_HANDLE ep)
+{
+        struct info info = {.count = UNTOLD, .span = UNTOLD};
+
+        expect(dat_ep_recv_query(ep, &info.count, &info.span), DAT_SUCCESS);
+        return info;
+}
+
+/* Receives that an idle EP has in its own queue: they are its span too, or none is (EP-15). */
+static void expect_idle_span(struct test *t, DAT_COUNT seen, DAT_COUNT posted)
+{
+        if (seen == 0 && posted != 0)
+                note(t, "a span of 0 where no message is on its way to %d receives (EP-15)",
+                     posted);
+        else
+                expect_count(t, seen, posted);
+}
+
+/* Both counts are told or unknown; told, they are from `least` to `most`, the span not the less. */
+static void expect_within(struct test *t, struct info info, DAT_COUNT least, DAT_COUNT most)
+{
+        bool count_told = info.count != DAT_VALUE_UNKNOWN;
+        bool span_told = info.span != DAT_VALUE_UNKNOWN;
+
+        if (count_told)
+                expect_that(info.count >= least && info.count <= most,
+                            "%d receives at the EP, which holds %d to %d", info.count, least, most);
+        if (span_told)
+                expect_that(info.span >= 0 && info.span <= most,
+                            "a span of %d, where %d receives are to complete", info.span, most);
+        if (count_told && span_told)
+                expect_that(info.span >= info.count, "%d receives in a span of %d", info.count,
+                            info.span);
+        if (!count_told || !span_told)
+                note(t, "counts are declared supported, and were not both told");
+}
+
+/* An EP with a receive queue of its own: receive i takes message i, in slot i modulo SLOTS. */
+struct own {
+        DAT_EP_HANDLE ep;
+        DAT_EVD_HANDLE evd;
+        struct peer_ep *end;
+        struct buf *buf;
+        size_t length; /* of a message, and of a receive */
+        uint64_t posted;
+        uint64_t sent;
+        uint64_t received;
+};
+
+static struct own own_for(struct test *t, size_t length, size_t slots)
+{
+        struct buf *buf = buf_with(t, .length = slots * length);
+        DAT_EP_HANDLE ep = ep_with(t);
+
+        return (struct own){.ep = ep, .evd = ep_recv_evd(t, ep), .buf = buf, .length = length};
+}
+
+static void own_post(struct test *t, struct own *own, int count)
+{
+        for (; count > 0; count--) {
+                size_t slot = own->posted % (own->buf->length / own->length);
+                DAT_LMR_TRIPLET segment = triplet(own->buf, slot * own->length, own->length);
+
+                must(dat_ep_post_recv(own->ep, 1, &segment, (DAT_DTO_COOKIE){.as_64 = own->posted},
+                                      DAT_COMPLETION_DEFAULT_FLAG));
+                own->posted++;
+        }
+}
+
+/* An Unconnected EP with `posts` receives. */
+static struct own own_with(struct test *t, int posts)
+{
+        struct own own = own_for(t, MESSAGE, SLOTS);
+
+        own_post(t, &own, posts);
+        return own;
+}
+
+static struct own own_connected(struct test *t, int posts)
+{
+        struct own own = own_with(t, posts);
+
+        own.end = peer_connect(peer(t), own.ep);
+        return own;
+}
+
+static void own_send(struct own *own, int count)
+{
+        peer_send(own->end, .count = count, .length = own->length, .first = own->sent);
+        own->sent += count;
+}
+
+/* The messages arrive, and their completions stand unreaped. */
+static void own_deliver(struct test *t, struct own *own, int count)
+{
+        own_send(own, count);
+        peer_wait_sent(own->end);
+        settle(t);
+}
+
+static void own_expect_messages(struct test *t, struct own *own, int count)
+{
+        for (; count > 0; count--) {
+                DAT_DTO_COMPLETION_EVENT_DATA dto = expect_dto(own->evd);
+                size_t slot = own->received % (own->buf->length / own->length);
+
+                expect_eq(dto.user_cookie.as_64, own->received);
+                expect_eq(dto.transfered_length, own->length);
+                expect_that(
+                    message_holds(own->buf->addr + slot * own->length, own->length, own->received),
+                    "the receive does not hold message %llu", (unsigned long long)own->received);
+                own->received++;
+        }
+}
+
+static void expect_flushes(struct test *t, DAT_EVD_HANDLE evd, int count)
+{
+        for (; count > 0; count--) {
+                DAT_EVENT event = expect_event(evd, DAT_DTO_COMPLETION_EVENT);
+
+                expect_eq(event.event_data.dto_completion_event_data.status, DAT_DTO_ERR_FLUSHED);
+        }
+}
+
+/*
+ * A receive queue of its own, without messages
+ */
+
+static const struct filling {
+        const char *id;
+        int posts; /* all that the EP takes where it is negative */
+} fillings[] = {
+    {"none", 0},
+    {"one", 1},
+    {"several", POSTS},
+    {"full", -1},
+};
+
+/* An Unconnected EP with receives; `posts` is how many. */
+static DAT_EP_HANDLE filled(struct test *t, const struct filling *row, DAT_COUNT *posts)
+{
+        struct own own = own_with(t, 0);
+        DAT_EP_PARAM param = {.ep_state = DAT_EP_STATE_UNCONNECTED};
+
+        must(dat_ep_query(own.ep, DAT_EP_FIELD_ALL, &param));
+        *posts = row->posts < 0 ? param.ep_attr.max_recv_dtos : row->posts;
+        own_post(t, &own, *posts);
+        return own.ep;
+}
+
+FAMILY(ep_recv_query, posted, fillings, NEEDS(EP_RECV_INFO))
+{
+        DAT_COUNT posts;
+        DAT_EP_HANDLE ep = filled(t, row, &posts);
+
+        expect_count(t, recv_info(t, ep).count, posts);
+}
+
+FAMILY(ep_recv_query, posted_span, fillings, NEEDS(EP_RECV_INFO))
+{
+        DAT_COUNT posts;
+        DAT_EP_HANDLE ep = filled(t, row, &posts);
+
+        expect_idle_span(t, recv_info(t, ep).span, posts);
+}
+
+CASE(ep_recv_query, posted_one_by_one, NEEDS(EP_RECV_INFO))
+{
+        struct own own = own_with(t, 0);
+
+        for (int posts = 0; posts <= WINDOW; posts++) {
+                expect_count(t, recv_info(t, own.ep).count, posts);
+                own_post(t, &own, 1);
+        }
+}
+
+CASE(ep_recv_query, connected, NEEDS(EP_RECV_INFO), PEER)
+{
+        struct own own = own_connected(t, POSTS);
+
+        expect_count(t, recv_info(t, own.ep).count, POSTS);
+}
+
+CASE(ep_recv_query, connected_span, NEEDS(EP_RECV_INFO), PEER)
+{
+        struct own own = own_connected(t, POSTS);
+
+        expect_idle_span(t, recv_info(t, own.ep).span, POSTS);
+}
+
+CASE(ep_recv_query, own_receives_only, NEEDS(EP_RECV_INFO))
+{
+        DAT_EVD_HANDLE evd = evd_with(t);
+        DAT_EP_HANDLE one = ep_with(t, .recv_evd = evd);
+        struct own other = {
+            .ep = ep_with(t, .recv_evd = evd),
+            .evd = evd,
+            .buf = buf_with(t),
+            .length = MESSAGE,
+        };
+
+        own_post(t, &other, POSTS);
+
+        expect_count(t, recv_info(t, one).count, 0);
+        expect_count(t, recv_info(t, other.ep).count, POSTS);
+}
+
+CASE(ep_recv_query, requests_not_counted, NEEDS(EP_RECV_INFO), PEER)
+{
+        struct own own = own_connected(t, POSTS);
+        DAT_LMR_TRIPLET segment = triplet(own.buf, 0, MESSAGE);
+
+        peer_post_recv(own.end, 2, MESSAGE);
+        for (int i = 0; i < 2; i++) {
+                must(dat_ep_post_send(own.ep, 1, &segment, (DAT_DTO_COOKIE){.as_64 = 0},
+                                      DAT_COMPLETION_DEFAULT_FLAG));
+                must_dto(ep_request_evd(t, own.ep));
+        }
+
+        struct info info = recv_info(t, own.ep);
+        expect_count(t, info.count, POSTS);
+        expect_idle_span(t, info.span, POSTS);
+}
+
+/*
+ * Messages that have come
+ */
+
+static const struct arrival {
+        const char *id;
+        bool reaped;
+} arrivals[] = {
+    {"unreaped", false},
+    {"reaped", true},
+};
+
+static struct own own_after_messages(struct test *t, const struct arrival *row, int messages)
+{
+        struct own own = own_connected(t, POSTS);
+
+        own_deliver(t, &own, messages);
+        if (row->reaped)
+                own_expect_messages(t, &own, messages);
+        return own;
+}
+
+FAMILY(ep_recv_query, completed, arrivals, NEEDS(EP_RECV_INFO), PEER)
+{
+        struct own own = own_after_messages(t, row, 2);
+
+        expect_count(t, recv_info(t, own.ep).count, POSTS - 2);
+}
+
+FAMILY(ep_recv_query, completed_span, arrivals, NEEDS(EP_RECV_INFO), PEER)
+{
+        struct own own = own_after_messages(t, row, 2);
+
+        expect_idle_span(t, recv_info(t, own.ep).span, POSTS - 2);
+}
+
+FAMILY(ep_recv_query, all_completed, arrivals, NEEDS(EP_RECV_INFO), PEER)
+{
+        struct own own = own_after_messages(t, row, POSTS);
+        struct info info = recv_info(t, own.ep);
+
+        expect_count(t, info.count, 0);
+        expect_count(t, info.span, 0);
+}
+
+CASE(ep_recv_query, posted_again, NEEDS(EP_RECV_INFO), PEER)
+{
+        struct own own = own_connected(t, POSTS);
+
+        own_deliver(t, &own, 2);
+        own_post(t, &own, 3);
+        own_expect_messages(t, &own, 2);
+
+        expect_count(t, recv_info(t, own.ep).count, POSTS + 1);
+}
+
+CASE(ep_recv_query, counted_complete, NEEDS(EP_RECV_INFO), PEER)
+{
+        struct own own = own_connected(t, POSTS);
+        DAT_COUNT count = recv_info(t, own.ep).count;
+
+        expect_count(t, count, POSTS);
+        own_send(&own, POSTS);
+        own_expect_messages(t, &own, POSTS);
+        expect_quiet(own.evd);
+}
+
+CASE(ep_recv_query, takes_nothing, NEEDS(EP_RECV_INFO), PEER)
+{
+        struct own own = own_connected(t, POSTS);
+
+        own_deliver(t, &own, 2);
+        for (int i = 0; i < MANY; i++)
+                recv_info(t, own.ep);
+
+        own_send(&own, POSTS - 2);
+        own_expect_messages(t, &own, POSTS);
+        expect_quiet(own.evd);
+}
+
+/*
+ * Messages on their way
+ */
+
+static const struct traffic {
+        const char *id;
+        size_t length; /* bytes */
+        int windows;
+} traffic[] = {
+    {"short_messages", MESSAGE, 4 * WINDOWS},
+    {"long_messages", LONG_MESSAGE, WINDOWS},
+};
+
+/* At each query some of the messages sent may have come: so many receives may be gone. */
+FAMILY(ep_recv_query, in_traffic, traffic, NEEDS(EP_RECV_INFO), PEER)
+{
+        struct own own = own_for(t, row->length, WINDOW);
+
+        own.end = peer_connect(peer(t), own.ep);
+        for (int window = 0; window < row->windows; window++) {
+                own_post(t, &own, WINDOW - (int)(own.posted - own.received));
+                own_send(&own, WINDOW - 2);
+                while (own.received < own.sent) {
+                        expect_within(t, recv_info(t, own.ep), (int)(own.posted - own.sent),
+                                      (int)(own.posted - own.received));
+                        own_expect_messages(t, &own, 1);
+                }
+        }
+        expect_count(t, recv_info(t, own.ep).count, 2);
+}
+
+/*
+ * The end of a connection
+ */
+
+static const struct ending {
+        const char *id;
+        bool by_peer;
+} endings[] = {
+    {"by_case", false},
+    {"by_peer", true},
+};
+
+static void disconnect(struct test *t, const struct ending *row, DAT_EP_HANDLE ep,
+                       struct peer_ep *end)
+{
+        if (row->by_peer)
+                peer_disconnect(end, DAT_CLOSE_ABRUPT_FLAG);
+        else
+                must(dat_ep_disconnect(ep, DAT_CLOSE_ABRUPT_FLAG));
+        must_event(ep_connect_evd(t, ep), DAT_CONNECTION_EVENT_DISCONNECTED);
+}
+
+FAMILY(ep_recv_query, disconnected, endings, NEEDS(EP_RECV_INFO), PEER)
+{
+        struct own own = own_connected(t, POSTS);
+
+        disconnect(t, row, own.ep, own.end);
+        expect_flushes(t, own.evd, POSTS);
+
+        struct info info = recv_info(t, own.ep);
+        expect_count(t, info.count, 0);
+        expect_count(t, info.span, 0);
+}
+
+CASE(ep_recv_query, posted_disconnected, NEEDS(EP_RECV_INFO), PEER)
+{
+        struct own own = own_connected(t, 0);
+
+        disconnect(t, &endings[0], own.ep, own.end);
+        own_post(t, &own, 2);
+        expect_flushes(t, own.evd, 2);
+
+        expect_count(t, recv_info(t, own.ep).count, 0);
+}
+
+CASE(ep_recv_query, after_reset, NEEDS(EP_RECV_INFO), PEER)
+{
+        struct own own = own_connected(t, POSTS);
+
+        disconnect(t, &endings[0], own.ep, own.end);
+        expect_flushes(t, own.evd, POSTS);
+        must(dat_ep_reset(own.ep));
+        expect_count(t, recv_info(t, own.ep).count, 0);
+
+        own_post(t, &own, 2);
+        expect_count(t, recv_info(t, own.ep).count, 2);
+}
+
+/*
+ * Receives of an SRQ
+ */
+
+CASE(ep_recv_query, srq_unconnected, NEEDS(SRQ, EP_RECV_INFO))
+{
+        struct queue queue = queue_with(t, 8);
+        DAT_EP_HANDLE ep = ep_with(t, .srq = queue.srq);
+
+        queue_post(t, &queue, POSTS);
+
+        struct info info = recv_info(t, ep);
+        expect_count(t, info.count, 0);
+        expect_count(t, info.span, 0);
+}
+
+CASE(ep_recv_query, srq_connected, NEEDS(SRQ, EP_RECV_INFO), PEER)
+{
+        struct queue queue = queue_with(t, 8);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+
+        queue_post(t, &queue, POSTS);
+
+        expect_within(t, recv_info(t, flow.ep), 0, POSTS);
+}
+
+FAMILY(ep_recv_query, srq_completed, arrivals, NEEDS(SRQ, EP_RECV_INFO), PEER)
+{
+        struct queue queue = queue_with(t, 8);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+
+        queue_post(t, &queue, POSTS);
+        flow_deliver(t, &flow, POSTS);
+        if (row->reaped)
+                expect_messages(t, &queue, &flow, POSTS);
+
+        struct info info = recv_info(t, flow.ep);
+        expect_count(t, info.count, 0);
+        expect_count(t, info.span, 0);
+}
+
+FAMILY(ep_recv_query, srq_disconnected, endings, NEEDS(SRQ, EP_RECV_INFO), PEER)
+{
+        struct queue queue = queue_with(t, 8);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+
+        queue_post(t, &queue, POSTS);
+        disconnect(t, row, flow.ep, flow.end);
+        settle(t);
+
+        struct info info = recv_info(t, flow.ep);
+        expect_count(t, info.count, 0);
+        expect_count(t, info.span, 0);
+}
+
+FAMILY(ep_recv_query, srq_in_traffic, traffic, NEEDS(SRQ, EP_RECV_INFO), PEER)
+{
+        struct queue queue = queue_for(t, WINDOW, row->length, WINDOW);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+
+        for (int window = 0; window < row->windows; window++) {
+                queue_post(t, &queue, WINDOW - __builtin_popcountll(queue.posted));
+                flow_send(&flow, WINDOW - 2);
+                while (flow.received < flow.sent) {
+                        expect_within(t, recv_info(t, flow.ep), 0,
+                                      __builtin_popcountll(queue.posted));
+                        expect_messages(t, &queue, &flow, 1);
+                }
+        }
+}
+
+CASE(ep_recv_query, srq_several_eps, NEEDS(SRQ, EP_RECV_INFO), PEER)
+{
+        struct queue queue = queue_for(t, WINDOW, LONG_MESSAGE, WINDOW);
+        struct flow flows[2];
+        DAT_COUNT sum;
+
+        for (int i = 0; i < 2; i++)
+                flows[i] = flow_open(t, &queue, DAT_HANDLE_NULL);
+        for (int window = 0; window < WINDOWS; window++) {
+                queue_post(t, &queue, WINDOW);
+                for (int i = 0; i < 2; i++)
+                        flow_send(&flows[i], WINDOW / 2);
+                for (int left = WINDOW; left > 0; left--) {
+                        sum = 0;
+                        for (int i = 0; i < 2; i++) {
+                                struct info info = recv_info(t, flows[i].ep);
+
+                                expect_within(t, info, 0, left);
+                                if (info.count != DAT_VALUE_UNKNOWN)
+                                        sum += info.count;
+                        }
+                        expect_that(sum <= left, "%d receives at two EPs, of %d", sum, left);
+                        expect_messages(t, &queue, &flows[left % 2], 1);
+                }
+        }
+}
+
+CASE(ep_recv_query, srq_takes_nothing, NEEDS(SRQ, EP_RECV_INFO), PEER)
+{
+        struct queue queue = queue_with(t, 8);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+
+        queue_post(t, &queue, POSTS);
+        flow_deliver(t, &flow, 2);
+        for (int i = 0; i < MANY; i++)
+                recv_info(t, flow.ep);
+
+        flow_send(&flow, POSTS - 2);
+        expect_messages(t, &queue, &flow, POSTS);
+        expect_quiet(flow.evd);
+}
+
+/*
+ * States
+ */
+
+FAMILY(ep_recv_query, in_state, ep_states, NEEDS(EP_RECV_INFO), PEER)
+{
+        DAT_EP_HANDLE ep = ep_in(t, row->state);
+        DAT_EP_STATE before = ep_state(t, ep);
+        struct info info = recv_info(t, ep);
+
+        expect_count(t, info.count, 0);
+        expect_count(t, info.span, 0);
+        expect_eq(ep_state(t, ep), before);
+}
+
+/*
+ * Arguments, and what a provider has not
+ */
+
+CASE(ep_recv_query, count_alone, NEEDS(EP_RECV_INFO))
+{
+        struct own own = own_with(t, POSTS);
+        DAT_COUNT count = UNTOLD;
+
+        expect(dat_ep_recv_query(own.ep, &count, NULL), DAT_SUCCESS);
+        expect_count(t, count, POSTS);
+}
+
+CASE(ep_recv_query, span_alone, NEEDS(EP_RECV_INFO))
+{
+        struct own own = own_with(t, POSTS);
+        DAT_COUNT span = UNTOLD;
+
+        expect(dat_ep_recv_query(own.ep, NULL, &span), DAT_SUCCESS);
+        expect_idle_span(t, span, POSTS);
+}
+
+static DAT_RETURN query_into_nothing(void *ep)
+{
+        return dat_ep_recv_query(ep, NULL, NULL);
+}
+
+CASE(ep_recv_query, nothing_asked, NEEDS(EP_RECV_INFO))
+{
+        struct own own = own_with(t, POSTS);
+        DAT_RETURN answer;
+
+        if (call_apart(t, query_into_nothing, own.ep, &answer))
+                record(t, "the call returned 0x%x (GEN-4)", (unsigned int)answer);
+
+        expect_count(t, recv_info(t, own.ep).count, POSTS);
+}
+
+static const struct result {
+        const char *id;
+        bool span;
+} results[] = {
+    {"count", false},
+    {"span", true},
+};
+
+FAMILY(ep_recv_query, within_count, results, NEEDS(EP_RECV_INFO))
+{
+        struct own own = own_with(t, POSTS);
+        struct buf *buf = buf_with(t, .length = sizeof(DAT_COUNT));
+        DAT_COUNT *guarded = (DAT_COUNT *)buf->addr;
+        DAT_COUNT count;
+
+        expect(
+            dat_ep_recv_query(own.ep, row->span ? &count : guarded, row->span ? guarded : &count),
+            DAT_SUCCESS);
+        release(t, buf->lmr);
+}
+
+/* Declared absent: not supported, or both unknown (EP-14). */
+CASE(ep_recv_query, as_declared)
+{
+        struct own own = own_with(t, POSTS);
+        struct info info = {.count = UNTOLD, .span = UNTOLD};
+        DAT_RETURN ret = dat_ep_recv_query(own.ep, &info.count, &info.span);
+
+        if (provider_attr(t)->ep_recv_info_supported) {
+                expect(ret, DAT_SUCCESS);
+                expect_count(t, info.count, POSTS);
+                expect_idle_span(t, info.span, POSTS);
+                return;
+        }
+        if (!dat_is(ret, DAT_SUCCESS)) {
+                expect_or_note(ret, DAT_MODEL_NOT_SUPPORTED, DAT_NOT_IMPLEMENTED);
+                return;
+        }
+        expect_eq(info.count, DAT_VALUE_UNKNOWN);
+        expect_eq(info.span, DAT_VALUE_UNKNOWN);
+}
+
+FAMILY(ep_recv_query, invalid_handle, invalid_eps)
+{
+        DAT_COUNT count;
+        DAT_COUNT span;
+        DAT_HANDLE ep = bad_handle(t, DAT_HANDLE_TYPE_EP, row->how);
+
+        if (provider_attr(t)->ep_recv_info_supported)
+                expect(dat_ep_recv_query(ep, &count, &span), DAT_INVALID_HANDLE);
+        else
+                expect(dat_ep_recv_query(ep, &count, &span), DAT_INVALID_HANDLE,
+                       DAT_MODEL_NOT_SUPPORTED);
+}

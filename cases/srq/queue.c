@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "queue.h"
+
+struct queue queue_for(struct test *t, DAT_COUNT size, size_t length, size_t slots)
+{
+        return (struct queue){.srq = srq_with(t, .max_recv_dtos = size),
+                              .length = length,
+                              .buf = buf_with(t, .length = slots * length)};
+}
+
+struct queue queue_with(struct test *t, DAT_COUNT size)
+{
+        return queue_for(t, size, MESSAGE, SLOTS);
+}
+
+void queue_post(struct test *t, struct queue *queue, int count)
+{
+        for (int slot = 0; count > 0; slot++) {
+                if (queue->posted >> slot & 1)
+                        continue;
+                srq_post(t, queue->srq, queue->buf, queue->length, slot, 1);
+                queue->posted |= UINT64_C(1) << slot;
+                count--;
+        }
+}
+
+DAT_COUNT srq_size(struct test *t, DAT_SRQ_HANDLE srq)
+{
+        return srq_param(t, srq).max_recv_dtos;
+}
+
+void expect_room(struct test *t, const struct queue *queue, DAT_COUNT count)
+{
+        DAT_LMR_TRIPLET segment = triplet(queue->buf, 0, queue->length);
+
+        for (DAT_COUNT i = 0; i < count; i++)
+                expect(dat_srq_post_recv(queue->srq, 1, &segment, (DAT_DTO_COOKIE){.as_64 = 0}),
+                       DAT_SUCCESS);
+}
+
+struct flow flow_open(struct test *t, const struct queue *queue, DAT_EVD_HANDLE evd)
+{
+        DAT_EP_HANDLE ep = ep_with(t, .srq = queue->srq, .recv_evd = evd);
+
+        return (struct flow){.ep = ep,
+                             .evd = ep_recv_evd(t, ep),
+                             .end = peer_connect(peer(t), ep),
+                             .length = queue->length};
+}
+
+void flow_send(struct flow *flow, int count)
+{
+        peer_send(flow->end, .count = count, .length = flow->length, .first = flow->sent);
+        flow->sent += count;
+}
+
+/* The messages arrive, and their completions stand unreaped. */
+void flow_deliver(struct test *t, struct flow *flow, int count)
+{
+        flow_send(flow, count);
+        peer_wait_sent(flow->end);
+        settle(t);
+}
+
+void flow_break(struct test *t, const struct flow *flow)
+{
+        peer_disconnect(flow->end, DAT_CLOSE_ABRUPT_FLAG);
+        must_event(ep_connect_evd(t, flow->ep), DAT_CONNECTION_EVENT_DISCONNECTED);
+}
+
+static struct flow *flow_of(struct flow *flows, int count, DAT_EP_HANDLE ep)
+{
+        for (int i = 0; i < count; i++)
+                if (flows[i].ep == ep)
+                        return &flows[i];
+        return NULL;
+}
+
+void check_message(struct test *t, struct queue *queue, struct flow *flows, int count,
+                   const DAT_DTO_COMPLETION_EVENT_DATA *dto)
+{
+        struct flow *flow = flow_of(flows, count, dto->ep_handle);
+        uint64_t slot = dto->user_cookie.as_64;
+
+        expect_that(flow != NULL, "a completion of an EP that is none of the case's");
+        expect_that(slot < SLOTS && (queue->posted >> slot & 1),
+                    "cookie %#llx, which is not posted or came back before",
+                    (unsigned long long)slot);
+        expect_eq(dto->transfered_length, queue->length);
+        expect_that(
+            message_holds(queue->buf->addr + slot * queue->length, queue->length, flow->received),
+            "receive %llu does not hold message %llu of its connection", (unsigned long long)slot,
+            (unsigned long long)flow->received);
+        flow->received++;
+        queue->posted &= ~(UINT64_C(1) << slot);
+}
+
+void expect_messages(struct test *t, struct queue *queue, struct flow *flow, int count)
+{
+        for (int i = 0; i < count; i++) {
+                DAT_DTO_COMPLETION_EVENT_DATA dto = expect_dto(flow->evd);
+
+                check_message(t, queue, flow, 1, &dto);
+        }
+}
+
+void expect_count(struct test *t, DAT_COUNT seen, DAT_COUNT wanted)
+{
+        if (seen == DAT_VALUE_UNKNOWN)
+                note(t, "the count is declared supported, and was not told");
+        else
+                expect_eq(seen, wanted);
+}
+
+bool arm_mark(struct test *t, DAT_SRQ_HANDLE srq, DAT_COUNT mark)
+{
+        must(dat_srq_set_lw(srq, mark));
+        if (!drain_async_event(t))
+                return true;
+        note(t, "the event came when the mark of %d was set (SRQ-3)", mark);
+        return false;
+}
+
+void expect_stale_srq(struct test *t, DAT_RETURN (*call)(void *srq))
+{
+        DAT_HANDLE srq = bad_handle(t, DAT_HANDLE_TYPE_SRQ, BAD_HANDLE_DESTROYED);
+        DAT_RETURN answer;
+
+        if (call_apart(t, call, srq, &answer))
+                expect_or_note(answer, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER, DAT_INVALID_STATE,
+                               DAT_SUCCESS);
+        else
+                note(t, "the call crashed, as it may with a destroyed SRQ (GEN-1)");
+}

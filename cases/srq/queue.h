@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* An SRQ with the memory of its receives, and the connections that bring it messages. */
+#ifndef CASES_SRQ_QUEUE_H
+#define CASES_SRQ_QUEUE_H
+
+#include "case.h"
+
+#define MESSAGE ((size_t)64) /* bytes */
+#define SLOTS   64           /* receives that a queue's memory has room for */
+
+/* An SRQ, the memory of its receives, and the cookies (slot numbers) still to come back. */
+struct queue {
+        DAT_SRQ_HANDLE srq;
+        size_t length; /* of a message, and of a receive */
+        struct buf *buf;
+        uint64_t posted;
+};
+
+/* A connection over which messages come to the queue. */
+struct flow {
+        DAT_EP_HANDLE ep;
+        DAT_EVD_HANDLE evd;
+        struct peer_ep *end;
+        size_t length;
+        uint64_t sent;
+        uint64_t received;
+};
+
+/* A queue of `slots` receives of `length` bytes, on an SRQ made for `size`; with MESSAGE and SLOTS.
+ */
+struct queue queue_for(struct test *t, DAT_COUNT size, size_t length, size_t slots);
+struct queue queue_with(struct test *t, DAT_COUNT size);
+
+/* Posts `count` receives more, on free slots. */
+void queue_post(struct test *t, struct queue *queue, int count);
+
+/* The size that dat_srq_query tells. */
+DAT_COUNT srq_size(struct test *t, DAT_SRQ_HANDLE srq);
+
+/* The queue takes `count` more receives. They may share memory: no message is to reach them. */
+void expect_room(struct test *t, const struct queue *queue, DAT_COUNT count);
+
+/* Connects a new EP of the SRQ. Null for `evd`: it reports receives to an EVD of its own. */
+struct flow flow_open(struct test *t, const struct queue *queue, DAT_EVD_HANDLE evd);
+
+void flow_send(struct flow *flow, int count);
+
+/* The messages arrive, and their completions stand unreaped. */
+void flow_deliver(struct test *t, struct flow *flow, int count);
+
+/* The peer ends the connection; the EP is Disconnected, and its event taken. */
+void flow_break(struct test *t, const struct flow *flow);
+
+/*
+ * The completion is of the next message of its connection, one of `flows`, whole, in the memory
+ * that its cookie was posted with; the slot of that cookie is free again.
+ */
+void check_message(struct test *t, struct queue *queue, struct flow *flows, int count,
+                   const DAT_DTO_COMPLETION_EVENT_DATA *dto);
+/* Reaps the next `count` messages of a flow, and checks them. */
+void expect_messages(struct test *t, struct queue *queue, struct flow *flow, int count);
+
+/* Any count is DAT_VALUE_UNKNOWN at times (SRQ-10), but no count is wrong. */
+void expect_count(struct test *t, DAT_COUNT seen, DAT_COUNT wanted);
+
+/*
+ * Sets a mark that enough receives stand above. Returns false where the provider raised the event
+ * at once all the same (SRQ-3), so that the mark is spent.
+ */
+bool arm_mark(struct test *t, DAT_SRQ_HANDLE srq, DAT_COUNT mark);
+
+/*
+ * Makes the call, in a process of its own, with the handle of an SRQ that was freed (GEN-1):
+ * DAT_INVALID_HANDLE passes, another answer or a crash is a NOTE.
+ */
+void expect_stale_srq(struct test *t, DAT_RETURN (*call)(void *srq));
+
+#endif

@@ -1,0 +1,477 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* dat_srq_free: what stands in its way and what does not, and what each answer leaves behind. */
+#include "../handles.h"
+#include "queue.h"
+
+#define LONG_MESSAGE ((size_t)128 * 1024) /* bytes */
+#define MANY         64                   /* repetitions */
+#define SRQS_MOST    1024                 /* where the IA's limit is beyond counting */
+
+/* The free under test, of an SRQ that a fixture made. */
+static void expect_freed(struct test *t, DAT_SRQ_HANDLE srq)
+{
+        disown(t, srq);
+        expect(dat_srq_free(srq), DAT_SUCCESS);
+}
+
+/* SRQ-1: the page's own name for this return is a subtype in the header. */
+static void expect_in_use(struct test *t, DAT_SRQ_HANDLE srq)
+{
+        DAT_RETURN ret = dat_srq_free(srq);
+
+        if (dat_is(ret, DAT_INVALID_HANDLE) && DAT_GET_SUBTYPE(ret) == DAT_INVALID_STATE_SRQ_IN_USE)
+                note(t, "DAT_INVALID_HANDLE, whose subtype says that the SRQ is in use (SRQ-1)");
+        else
+                expect(ret, DAT_INVALID_STATE);
+}
+
+/*
+ * Nothing in the way
+ */
+
+CASE(srq_free, unused, NEEDS(SRQ))
+{
+        expect_freed(t, srq_with(t));
+}
+
+static const struct posts {
+        const char *id;
+        bool full;
+} posts[] = {
+    {"one", false},
+    {"full_queue", true},
+};
+
+FAMILY(srq_free, posted, posts, NEEDS(SRQ))
+{
+        struct queue queue = queue_with(t, 8);
+
+        srq_post(t, queue.srq, queue.buf, 1, 0, row->full ? srq_size(t, queue.srq) : 1);
+
+        expect_freed(t, queue.srq);
+}
+
+CASE(srq_free, ep_freed_before, NEEDS(SRQ))
+{
+        DAT_SRQ_HANDLE srq = srq_with(t);
+        DAT_EP_HANDLE ep = ep_with(t, .srq = srq);
+
+        release(t, ep);
+
+        expect_freed(t, srq);
+}
+
+CASE(srq_free, other_eps_of_ia, NEEDS(SRQ))
+{
+        DAT_SRQ_HANDLE other = srq_with(t);
+        DAT_SRQ_HANDLE srq = srq_with(t);
+
+        ep_with(t);
+        ep_with(t, .srq = other);
+
+        expect_freed(t, srq);
+}
+
+CASE(srq_free, unreaped, NEEDS(SRQ), PEER)
+{
+        struct queue queue = queue_with(t, 8);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+        DAT_EVENT event;
+
+        queue_post(t, &queue, 6);
+        flow_deliver(t, &flow, 4);
+        release(t, flow.ep);
+
+        expect_freed(t, queue.srq);
+        for (int left = 6; left > 0 && dat_is(dat_evd_dequeue(flow.evd, &event), DAT_SUCCESS);)
+                left--;
+        expect(dat_evd_dequeue(flow.evd, &event), DAT_QUEUE_EMPTY);
+}
+
+CASE(srq_free, messages_on_their_way, NEEDS(SRQ), PEER)
+{
+        struct queue queue = queue_for(t, 8, LONG_MESSAGE, 8);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+
+        queue_post(t, &queue, 8);
+        flow_send(&flow, 8);
+        expect_messages(t, &queue, &flow, 1);
+        release(t, flow.ep);
+
+        expect_freed(t, queue.srq);
+}
+
+CASE(srq_free, armed, NEEDS(SRQ, SRQ_WATERMARKS))
+{
+        struct queue queue = queue_with(t, 8);
+
+        queue_post(t, &queue, 4);
+        arm_mark(t, queue.srq, 4);
+
+        expect_freed(t, queue.srq);
+}
+
+CASE(srq_free, armed_raises_nothing, NEEDS(SRQ, SRQ_WATERMARKS))
+{
+        struct queue queue = queue_with(t, 8);
+
+        queue_post(t, &queue, 4);
+        arm_mark(t, queue.srq, 4);
+        release(t, queue.srq);
+
+        expect_quiet(async_evd(t));
+}
+
+/*
+ * In use by an EP
+ */
+
+static const struct state {
+        const char *id;
+        DAT_EP_STATE state;
+} states[] = {
+    {"unconnected", DAT_EP_STATE_UNCONNECTED},
+    {"reserved", DAT_EP_STATE_RESERVED},
+    {"passive_connection_pending", DAT_EP_STATE_PASSIVE_CONNECTION_PENDING},
+    {"active_connection_pending", DAT_EP_STATE_ACTIVE_CONNECTION_PENDING},
+    {"completion_pending", DAT_EP_STATE_COMPLETION_PENDING},
+    {"connected", DAT_EP_STATE_CONNECTED},
+    {"disconnect_pending", DAT_EP_STATE_DISCONNECT_PENDING},
+    {"disconnected", DAT_EP_STATE_DISCONNECTED},
+};
+
+FAMILY(srq_free, in_use, states, NEEDS(SRQ), PEER)
+{
+        DAT_SRQ_HANDLE srq = srq_with(t);
+
+        ep_in(t, row->state, .srq = srq);
+
+        expect_in_use(t, srq);
+}
+
+FAMILY(srq_free, refusal_keeps_parameters, states, NEEDS(SRQ), PEER)
+{
+        struct queue queue = queue_with(t, 8);
+
+        queue_post(t, &queue, 4);
+        ep_in(t, row->state, .srq = queue.srq);
+        DAT_SRQ_PARAM before = srq_param(t, queue.srq);
+        (void)dat_srq_free(queue.srq);
+
+        DAT_SRQ_PARAM after = {.ia_handle = DAT_HANDLE_NULL};
+        expect(dat_srq_query(queue.srq, DAT_SRQ_FIELD_ALL, &after), DAT_SUCCESS);
+        expect_eq(after.srq_state, before.srq_state);
+        expect_eq(after.max_recv_dtos, before.max_recv_dtos);
+        expect_eq(after.max_recv_iov, before.max_recv_iov);
+        expect_eq(after.low_watermark, before.low_watermark);
+        expect_that(after.pz_handle == before.pz_handle, "the SRQ is of another PZ");
+        if (before.outstanding_dto_count != DAT_VALUE_UNKNOWN)
+                expect_count(t, after.outstanding_dto_count, before.outstanding_dto_count);
+        if (before.available_dto_count != DAT_VALUE_UNKNOWN)
+                expect_count(t, after.available_dto_count, before.available_dto_count);
+}
+
+/* The peer would take a further connection for the one that is asked for: it comes before that. */
+FAMILY(srq_free, refusal_keeps_buffers, states, NEEDS(SRQ), PEER)
+{
+        bool before = row->state == DAT_EP_STATE_ACTIVE_CONNECTION_PENDING;
+        struct queue queue = queue_with(t, 8);
+        struct flow flow = {.ep = DAT_HANDLE_NULL};
+
+        queue_post(t, &queue, 4);
+        if (before)
+                flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+        ep_in(t, row->state, .srq = queue.srq);
+        (void)dat_srq_free(queue.srq);
+
+        if (!before)
+                flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+        flow_send(&flow, 4);
+        expect_messages(t, &queue, &flow, 4);
+}
+
+FAMILY(srq_free, refusal_keeps_ep_state, states, NEEDS(SRQ), PEER)
+{
+        DAT_SRQ_HANDLE srq = srq_with(t);
+        DAT_EP_HANDLE ep = ep_in(t, row->state, .srq = srq);
+        DAT_EP_STATE before = ep_state(t, ep);
+
+        (void)dat_srq_free(srq);
+
+        expect_eq(ep_state(t, ep), before);
+}
+
+static const struct state connectable[] = {
+    {"unconnected", DAT_EP_STATE_UNCONNECTED},
+    {"reserved", DAT_EP_STATE_RESERVED},
+    {"passive_connection_pending", DAT_EP_STATE_PASSIVE_CONNECTION_PENDING},
+};
+
+FAMILY(srq_free, refusal_keeps_ep, connectable, NEEDS(SRQ), PEER)
+{
+        struct queue queue = queue_with(t, 8);
+        DAT_EP_HANDLE ep = ep_in(t, row->state, .srq = queue.srq);
+
+        queue_post(t, &queue, 4);
+        (void)dat_srq_free(queue.srq);
+
+        struct flow flow = {
+            .ep = ep,
+            .evd = ep_recv_evd(t, ep),
+            .end = expect_connect(ep),
+            .length = MESSAGE,
+        };
+        flow_send(&flow, 4);
+        expect_messages(t, &queue, &flow, 4);
+}
+
+CASE(srq_free, refusal_keeps_connection, NEEDS(SRQ), PEER)
+{
+        struct queue queue = queue_with(t, 8);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+
+        queue_post(t, &queue, 4);
+        flow_send(&flow, 2);
+        expect_messages(t, &queue, &flow, 2);
+        (void)dat_srq_free(queue.srq);
+
+        queue_post(t, &queue, 4);
+        flow_send(&flow, 6);
+        expect_messages(t, &queue, &flow, 6);
+}
+
+CASE(srq_free, refusal_keeps_completions, NEEDS(SRQ), PEER)
+{
+        struct queue queue = queue_with(t, 8);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+
+        queue_post(t, &queue, 4);
+        flow_deliver(t, &flow, 4);
+        (void)dat_srq_free(queue.srq);
+
+        expect_messages(t, &queue, &flow, 4);
+        expect_quiet(flow.evd);
+}
+
+CASE(srq_free, refusal_keeps_watermark_armed, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
+{
+        struct queue queue = queue_with(t, 8);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+
+        queue_post(t, &queue, 4);
+        if (!arm_mark(t, queue.srq, 3))
+                return;
+        (void)dat_srq_free(queue.srq);
+        expect_quiet(async_evd(t));
+
+        flow_send(&flow, 2);
+        expect_async_event(queue.srq);
+}
+
+CASE(srq_free, in_use_after_reset, NEEDS(SRQ), PEER)
+{
+        DAT_SRQ_HANDLE srq = srq_with(t);
+        DAT_EP_HANDLE ep = ep_in(t, DAT_EP_STATE_DISCONNECTED, .srq = srq);
+
+        must(dat_ep_reset(ep));
+
+        expect_in_use(t, srq);
+}
+
+CASE(srq_free, in_use_by_one_of_two, NEEDS(SRQ))
+{
+        DAT_SRQ_HANDLE srq = srq_with(t);
+        DAT_EP_HANDLE one = ep_with(t, .srq = srq);
+
+        ep_with(t, .srq = srq);
+        release(t, one);
+
+        expect_in_use(t, srq);
+}
+
+/*
+ * No longer in use
+ */
+
+static const struct state freeable[] = {
+    {"unconnected", DAT_EP_STATE_UNCONNECTED},
+    {"active_connection_pending", DAT_EP_STATE_ACTIVE_CONNECTION_PENDING},
+    {"completion_pending", DAT_EP_STATE_COMPLETION_PENDING},
+    {"connected", DAT_EP_STATE_CONNECTED},
+    {"disconnect_pending", DAT_EP_STATE_DISCONNECT_PENDING},
+    {"disconnected", DAT_EP_STATE_DISCONNECTED},
+};
+
+FAMILY(srq_free, after_ep, freeable, NEEDS(SRQ), PEER)
+{
+        struct queue queue = queue_with(t, 8);
+        DAT_EP_HANDLE ep;
+
+        queue_post(t, &queue, 4);
+        ep = ep_in(t, row->state, .srq = queue.srq);
+        (void)dat_srq_free(queue.srq);
+        release(t, ep);
+
+        expect_freed(t, queue.srq);
+}
+
+CASE(srq_free, after_both_eps, NEEDS(SRQ))
+{
+        DAT_SRQ_HANDLE srq = srq_with(t);
+        DAT_EP_HANDLE one = ep_with(t, .srq = srq);
+        DAT_EP_HANDLE other = ep_with(t, .srq = srq);
+
+        release(t, other);
+        (void)dat_srq_free(srq);
+        release(t, one);
+
+        expect_freed(t, srq);
+}
+
+CASE(srq_free, after_many_refusals, NEEDS(SRQ))
+{
+        DAT_SRQ_HANDLE srq = srq_with(t);
+        DAT_EP_HANDLE ep = ep_with(t, .srq = srq);
+
+        for (int i = 0; i < MANY; i++)
+                expect_in_use(t, srq);
+        release(t, ep);
+
+        expect_freed(t, srq);
+}
+
+/*
+ * What a destroyed SRQ leaves behind
+ */
+
+CASE(srq_free, frees_zone, NEEDS(SRQ))
+{
+        DAT_PZ_HANDLE zone = pz_new(t);
+        DAT_SRQ_HANDLE srq = srq_with(t, .pz = zone);
+
+        release(t, srq);
+        disown(t, zone);
+
+        expect(dat_pz_free(zone), DAT_SUCCESS);
+}
+
+CASE(srq_free, frees_memory, NEEDS(SRQ))
+{
+        struct queue queue = queue_with(t, 8);
+        DAT_LMR_HANDLE lmr = queue.buf->lmr;
+
+        queue_post(t, &queue, 4);
+        release(t, queue.srq);
+        disown(t, lmr);
+
+        expect(dat_lmr_free(lmr), DAT_SUCCESS);
+}
+
+CASE(srq_free, keeps_other_srq, NEEDS(SRQ), PEER)
+{
+        struct queue queue = queue_with(t, 8);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+        DAT_SRQ_HANDLE other = srq_with(t);
+
+        queue_post(t, &queue, 4);
+        release(t, other);
+
+        expect_that(srq_size(t, queue.srq) >= 8, "the size of the other SRQ");
+        flow_send(&flow, 4);
+        expect_messages(t, &queue, &flow, 4);
+}
+
+CASE(srq_free, resources_return, NEEDS(SRQ))
+{
+        DAT_COUNT limit = ia_attr(t)->max_srqs;
+
+        if (limit > SRQS_MOST) {
+                record(t, "the IA gives %d SRQs; %d were made", limit, SRQS_MOST);
+                limit = SRQS_MOST;
+        }
+        for (DAT_COUNT i = 0; i <= limit; i++) {
+                DAT_SRQ_ATTR attr = {.max_recv_dtos = 8, .max_recv_iov = 1};
+                DAT_SRQ_HANDLE srq;
+
+                expect(dat_srq_create(ia(t), pz(t), &attr, &srq), DAT_SUCCESS);
+                expect(dat_srq_free(srq), DAT_SUCCESS);
+        }
+}
+
+CASE(srq_free, next_srq_works, NEEDS(SRQ), PEER)
+{
+        for (int i = 0; i < MANY; i++)
+                release(t, srq_with(t));
+
+        struct queue queue = queue_with(t, 8);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+        queue_post(t, &queue, 4);
+        flow_send(&flow, 4);
+        expect_messages(t, &queue, &flow, 4);
+}
+
+CASE(srq_free, handle_not_reused, NEEDS(SRQ))
+{
+        DAT_SRQ_HANDLE freed = srq_with(t);
+
+        release(t, freed);
+
+        if (srq_with(t) == freed)
+                note(t, "the handle of the freed SRQ is the next one's");
+}
+
+/*
+ * Arguments
+ */
+
+FAMILY(srq_free, invalid_handle, invalid_handles, NEEDS(SRQ))
+{
+        expect(dat_srq_free(bad_handle(t, DAT_HANDLE_TYPE_SRQ, row->how)), DAT_INVALID_HANDLE);
+}
+
+CASE(srq_free, other_kind_kept, NEEDS(SRQ))
+{
+        DAT_PZ_HANDLE zone = pz_new(t);
+        DAT_PZ_PARAM param = {.ia_handle = DAT_HANDLE_NULL};
+
+        (void)dat_srq_free(zone);
+
+        expect(dat_pz_query(zone, DAT_PZ_FIELD_ALL, &param), DAT_SUCCESS);
+}
+
+static DAT_RETURN free_again(void *srq)
+{
+        return dat_srq_free(srq);
+}
+
+static DAT_RETURN query(void *srq)
+{
+        DAT_SRQ_PARAM param = {.ia_handle = DAT_HANDLE_NULL};
+
+        return dat_srq_query(srq, DAT_SRQ_FIELD_ALL, &param);
+}
+
+static DAT_RETURN resize(void *srq)
+{
+        return dat_srq_resize(srq, 16);
+}
+
+static DAT_RETURN post_recv(void *srq)
+{
+        return dat_srq_post_recv(srq, 0, NULL, (DAT_DTO_COOKIE){.as_64 = 0});
+}
+
+static const struct use {
+        const char *id;
+        DAT_RETURN (*call)(void *srq);
+} uses[] = {
+    {"free", free_again},
+    {"query", query},
+    {"resize", resize},
+    {"post_recv", post_recv},
+};
+
+FAMILY(srq_free, destroyed_handle, uses, NEEDS(SRQ))
+{
+        expect_stale_srq(t, row->call);
+}

@@ -1,0 +1,1493 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* dat_srq_post_recv: which vectors are taken, how messages fill them, and whom they complete to. */
+#include "../handles.h"
+#include "queue.h"
+
+#include <limits.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#define CANARY       0x5c
+#define LONG_MESSAGE ((size_t)256 * 1024)
+#define PATIENCE_US  3000000 /* of a waiter that is to be woken */
+#define WOKEN_US     1500000 /* by when it was woken, and has not given up */
+#define NAP_US       400000  /* of a waiter that nothing is to wake */
+#define TRIES        5
+#define DISCONNECTS  4
+#define COOKIE       ((DAT_DTO_COOKIE){.as_64 = 0})
+#define WIDEST       257 /* segments that a case can give */
+
+/*
+ * Vectors
+ */
+
+#define SEGMENTS      4
+#define VECTOR_LENGTH 500
+
+/* Where the segments lie in their memory: in another order, apart, and not aligned. */
+static const struct place {
+        size_t offset;
+        size_t length;
+} places[SEGMENTS] = {{1025, 100}, {3, 1}, {2051, 300}, {517, 99}};
+
+struct vector {
+        struct buf *buf;
+        DAT_LMR_TRIPLET iov[SEGMENTS];
+};
+
+static struct vector vector_with(struct test *t)
+{
+        struct vector vector = {.buf = buf_with(t)};
+
+        memset(vector.buf->addr, CANARY, vector.buf->length);
+        for (int i = 0; i < SEGMENTS; i++)
+                vector.iov[i] = triplet(vector.buf, places[i].offset, places[i].length);
+        return vector;
+}
+
+static DAT_SRQ_HANDLE srq_for_vectors(struct test *t)
+{
+        if (ia_attr(t)->max_iov_segments_per_dto < SEGMENTS)
+                unsupported(t, "max_iov_segments_per_dto: fewer than 4");
+        return srq_with(t, .max_recv_iov = SEGMENTS);
+}
+
+/* What the segments hold, one after the other. */
+static void gather(const struct vector *vector, unsigned char *flat)
+{
+        for (int i = 0; i < SEGMENTS; i++) {
+                memcpy(flat, vector->buf->addr + places[i].offset, places[i].length);
+                flat += places[i].length;
+        }
+}
+
+static size_t untouched(const unsigned char *at, size_t length)
+{
+        size_t count = 0;
+
+        while (count < length && at[count] == CANARY)
+                count++;
+        return count;
+}
+
+static void expect_outside_untouched(struct test *t, const struct vector *vector)
+{
+        unsigned char copy[4096];
+        size_t at;
+
+        must_that(vector->buf->length == sizeof(copy), "a vector's memory has %zu bytes",
+                  vector->buf->length);
+        memcpy(copy, vector->buf->addr, sizeof(copy));
+        for (int i = 0; i < SEGMENTS; i++)
+                memset(copy + places[i].offset, CANARY, places[i].length);
+        at = untouched(copy, sizeof(copy));
+        expect_that(at == sizeof(copy), "byte %zu of the memory, in no segment, was written", at);
+}
+
+struct filled {
+        struct vector vector;
+        unsigned char flat[VECTOR_LENGTH];
+        DAT_DTO_COMPLETION_EVENT_DATA dto;
+};
+
+/* A message of that length has come to a vector of four segments. */
+static struct filled fill(struct test *t, size_t length)
+{
+        struct filled filled = {.vector = vector_with(t)};
+        DAT_SRQ_HANDLE srq = srq_for_vectors(t);
+        DAT_EP_HANDLE ep = ep_with(t, .srq = srq);
+        struct peer_ep *end = peer_connect(peer(t), ep);
+
+        must(dat_srq_post_recv(srq, SEGMENTS, filled.vector.iov, COOKIE));
+        peer_send(end, .length = length);
+        filled.dto = expect_dto(ep_recv_evd(t, ep));
+        gather(&filled.vector, filled.flat);
+        return filled;
+}
+
+static const struct message {
+        const char *id;
+        size_t length;
+} shorter[] = {
+    {"one_byte", 1},           {"part_of_first", 60},  {"first_exactly", 100},
+    {"second_exactly", 101},   {"part_of_third", 250}, {"third_exactly", 401},
+    {"all_but_one_byte", 499},
+};
+
+FAMILY(srq_post_recv, shorter_fills_in_order, shorter, NEEDS(SRQ), PEER)
+{
+        struct filled filled = fill(t, row->length);
+
+        expect_that(message_holds(filled.flat, row->length, 0),
+                    "the segments, in their order, do not hold the message of %zu bytes",
+                    row->length);
+}
+
+FAMILY(srq_post_recv, shorter_length, shorter, NEEDS(SRQ), PEER)
+{
+        struct filled filled = fill(t, row->length);
+
+        expect_eq(filled.dto.transfered_length, row->length);
+}
+
+FAMILY(srq_post_recv, shorter_leaves_rest, shorter, NEEDS(SRQ), PEER)
+{
+        struct filled filled = fill(t, row->length);
+        size_t rest = VECTOR_LENGTH - row->length;
+        size_t kept = untouched(filled.flat + row->length, rest);
+
+        expect_that(kept == rest, "byte %zu of the vector was written by a message of %zu",
+                    row->length + kept, row->length);
+}
+
+FAMILY(srq_post_recv, shorter_leaves_outside, shorter, NEEDS(SRQ), PEER)
+{
+        struct filled filled = fill(t, row->length);
+
+        expect_outside_untouched(t, &filled.vector);
+}
+
+CASE(srq_post_recv, equal_fills_in_order, NEEDS(SRQ), PEER)
+{
+        struct filled filled = fill(t, VECTOR_LENGTH);
+
+        expect_that(message_holds(filled.flat, VECTOR_LENGTH, 0),
+                    "the segments, in their order, do not hold the message");
+}
+
+CASE(srq_post_recv, equal_length, NEEDS(SRQ), PEER)
+{
+        struct filled filled = fill(t, VECTOR_LENGTH);
+
+        expect_eq(filled.dto.transfered_length, VECTOR_LENGTH);
+}
+
+CASE(srq_post_recv, equal_leaves_outside, NEEDS(SRQ), PEER)
+{
+        struct filled filled = fill(t, VECTOR_LENGTH);
+
+        expect_outside_untouched(t, &filled.vector);
+}
+
+CASE(srq_post_recv, segments_of_several_lmrs, NEEDS(SRQ), PEER)
+{
+        DAT_SRQ_HANDLE srq = srq_for_vectors(t);
+        DAT_EP_HANDLE ep = ep_with(t, .srq = srq);
+        struct peer_ep *end = peer_connect(peer(t), ep);
+        DAT_LMR_TRIPLET iov[SEGMENTS];
+        struct buf *bufs[SEGMENTS];
+        unsigned char flat[SEGMENTS * 50];
+
+        for (int i = 0; i < SEGMENTS; i++) {
+                bufs[i] = buf_with(t, .length = 50);
+                iov[i] = triplet(bufs[i], 0, 50);
+        }
+        expect(dat_srq_post_recv(srq, SEGMENTS, iov, COOKIE), DAT_SUCCESS);
+        peer_send(end, .length = sizeof(flat));
+        expect_dto(ep_recv_evd(t, ep));
+
+        for (size_t i = 0; i < SEGMENTS; i++)
+                memcpy(flat + i * 50, bufs[i]->addr, 50);
+        expect_that(message_holds(flat, sizeof(flat), 0),
+                    "the LMRs, in the vector's order, do not hold the message");
+}
+
+CASE(srq_post_recv, fewer_segments_than_vector, NEEDS(SRQ), PEER)
+{
+        struct vector vector = vector_with(t);
+        DAT_SRQ_HANDLE srq = srq_for_vectors(t);
+        DAT_EP_HANDLE ep = ep_with(t, .srq = srq);
+        struct peer_ep *end = peer_connect(peer(t), ep);
+        size_t two = places[0].length + places[1].length;
+        unsigned char flat[VECTOR_LENGTH];
+        DAT_EVENT event;
+
+        must(dat_srq_post_recv(srq, 2, vector.iov, COOKIE));
+        peer_send(end, .length = two + 1);
+        event = expect_event(ep_recv_evd(t, ep), DAT_DTO_COMPLETION_EVENT);
+
+        expect_eq(event.event_data.dto_completion_event_data.status, DAT_DTO_ERR_LOCAL_LENGTH);
+        gather(&vector, flat);
+        expect_that(untouched(flat + two, VECTOR_LENGTH - two) == VECTOR_LENGTH - two,
+                    "a segment beyond num_segments was written");
+}
+
+/* A vector as wide as the SRQ says that it takes, or wider: 8 bytes a segment, 8 bytes apart. */
+struct comb {
+        struct buf *buf;
+        DAT_COUNT count;
+        DAT_LMR_TRIPLET iov[WIDEST];
+};
+
+static struct comb comb_for(struct test *t, DAT_SRQ_HANDLE srq, DAT_COUNT wider)
+{
+        struct comb comb = {.count = srq_param(t, srq).max_recv_iov + wider};
+
+        must_that(comb.count <= WIDEST, "the SRQ takes %d segments, the case has %d", comb.count,
+                  WIDEST);
+        comb.buf = buf_with(t, .length = (size_t)comb.count * 16);
+        memset(comb.buf->addr, CANARY, comb.buf->length);
+        for (DAT_COUNT i = 0; i < comb.count; i++)
+                comb.iov[i] = triplet(comb.buf, (size_t)i * 16, 8);
+        return comb;
+}
+
+/* A message comes over a new connection, and fills the whole of the vector and nothing else. */
+static void expect_comb_filled(struct test *t, DAT_SRQ_HANDLE srq, const struct comb *comb)
+{
+        DAT_EP_HANDLE ep = ep_with(t, .srq = srq);
+        struct peer_ep *end = peer_connect(peer(t), ep);
+        size_t length = (size_t)comb->count * 8;
+        unsigned char flat[WIDEST * 8];
+
+        peer_send(end, .length = length);
+        expect_dto(ep_recv_evd(t, ep));
+        for (size_t i = 0; i < length / 8; i++) {
+                memcpy(flat + i * 8, comb->buf->addr + i * 16, 8);
+                expect_that(untouched(comb->buf->addr + i * 16 + 8, 8) == 8,
+                            "memory behind segment %zu was written", i);
+        }
+        expect_that(message_holds(flat, length, 0),
+                    "the %d segments, in their order, do not hold the message", comb->count);
+}
+
+CASE(srq_post_recv, most_segments, NEEDS(SRQ), PEER)
+{
+        DAT_COUNT most = ia_attr(t)->max_iov_segments_per_dto;
+        DAT_SRQ_HANDLE srq = srq_with(t, .max_recv_iov = most);
+        struct comb comb = comb_for(t, srq, 0);
+
+        expect(dat_srq_post_recv(srq, comb.count, comb.iov, COOKIE), DAT_SUCCESS);
+        expect_comb_filled(t, srq, &comb);
+}
+
+/*
+ * Receives of no size, and messages of none
+ */
+
+CASE(srq_post_recv, zero_segments, NEEDS(SRQ))
+{
+        struct vector vector = vector_with(t);
+        DAT_SRQ_HANDLE srq = srq_with(t);
+
+        expect(dat_srq_post_recv(srq, 0, vector.iov, COOKIE), DAT_SUCCESS);
+}
+
+CASE(srq_post_recv, zero_segments_null_vector, NEEDS(SRQ))
+{
+        expect(dat_srq_post_recv(srq_with(t), 0, NULL, COOKIE), DAT_SUCCESS);
+}
+
+static const struct empty {
+        const char *id;
+        bool vector;
+        DAT_COUNT segments;
+} empties[] = {
+    {"null_vector", false, 0},
+    {"zero_segments", true, 0},
+    {"segments", true, SEGMENTS},
+};
+
+FAMILY(srq_post_recv, empty_message, empties, NEEDS(SRQ), PEER)
+{
+        struct vector vector = vector_with(t);
+        DAT_SRQ_HANDLE srq = srq_for_vectors(t);
+        DAT_EP_HANDLE ep = ep_with(t, .srq = srq);
+        struct peer_ep *end = peer_connect(peer(t), ep);
+        DAT_DTO_COOKIE cookie = {.as_64 = 77};
+
+        must(dat_srq_post_recv(srq, row->segments, row->vector ? vector.iov : NULL, cookie));
+        peer_send(end, .empty = true);
+
+        DAT_DTO_COMPLETION_EVENT_DATA dto = expect_dto(ep_recv_evd(t, ep));
+        expect_eq(dto.transfered_length, 0);
+        expect_eq(dto.user_cookie.as_64, 77);
+        expect_that(untouched(vector.buf->addr, vector.buf->length) == vector.buf->length,
+                    "an empty message wrote memory");
+}
+
+CASE(srq_post_recv, segment_without_length, NEEDS(SRQ), PEER)
+{
+        struct vector vector = vector_with(t);
+        DAT_SRQ_HANDLE srq = srq_for_vectors(t);
+        DAT_EP_HANDLE ep = ep_with(t, .srq = srq);
+        unsigned char flat[VECTOR_LENGTH];
+
+        vector.iov[1].segment_length = 0;
+        if (dat_is(expect(dat_srq_post_recv(srq, SEGMENTS, vector.iov, COOKIE), DAT_SUCCESS,
+                          DAT_INVALID_PARAMETER),
+                   DAT_INVALID_PARAMETER))
+                return;
+        peer_send(peer_connect(peer(t), ep), .length = VECTOR_LENGTH - 1);
+        expect_dto(ep_recv_evd(t, ep));
+        gather(&vector, flat);
+        expect_eq(flat[100], CANARY);
+        memmove(flat + 100, flat + 101, VECTOR_LENGTH - 101);
+        expect_that(message_holds(flat, VECTOR_LENGTH - 1, 0),
+                    "the segments around the one without length do not hold the message");
+}
+
+/*
+ * Messages that are too long
+ */
+
+static const struct too_long {
+        const char *id;
+        DAT_COUNT segments;
+        size_t length;
+} too_long[] = {
+    {"by_one", SEGMENTS, VECTOR_LENGTH + 1},
+    {"by_far", SEGMENTS, VECTOR_LENGTH + 3000},
+    {"no_segments", 0, 1},
+};
+
+/* The message came to its receive, which cannot hold it. */
+static DAT_DTO_COMPLETION_EVENT_DATA overflow(struct test *t, const struct too_long *row,
+                                              DAT_SRQ_HANDLE srq, struct vector *vector)
+{
+        DAT_EP_HANDLE ep = ep_with(t, .srq = srq);
+        struct peer_ep *end = peer_connect(peer(t), ep);
+        DAT_EVENT event;
+
+        must(dat_srq_post_recv(srq, row->segments, row->segments ? vector->iov : NULL,
+                               (DAT_DTO_COOKIE){.as_64 = 4711}));
+        peer_send(end, .length = row->length);
+        event = expect_event(ep_recv_evd(t, ep), DAT_DTO_COMPLETION_EVENT);
+        return event.event_data.dto_completion_event_data;
+}
+
+FAMILY(srq_post_recv, longer, too_long, NEEDS(SRQ), PEER)
+{
+        struct vector vector = vector_with(t);
+
+        expect_eq(overflow(t, row, srq_for_vectors(t), &vector).status, DAT_DTO_ERR_LOCAL_LENGTH);
+}
+
+FAMILY(srq_post_recv, longer_cookie, too_long, NEEDS(SRQ), PEER)
+{
+        struct vector vector = vector_with(t);
+
+        expect_eq(overflow(t, row, srq_for_vectors(t), &vector).user_cookie.as_64, 4711);
+}
+
+FAMILY(srq_post_recv, longer_leaves_outside, too_long, NEEDS(SRQ), PEER)
+{
+        struct vector vector = vector_with(t);
+
+        overflow(t, row, srq_for_vectors(t), &vector);
+        expect_outside_untouched(t, &vector);
+}
+
+FAMILY(srq_post_recv, longer_leaves_others, too_long, NEEDS(SRQ), PEER)
+{
+        struct vector vector = vector_with(t);
+        struct queue queue = {.srq = srq_for_vectors(t), .length = MESSAGE, .buf = buf_with(t)};
+
+        overflow(t, row, queue.srq, &vector);
+        queue_post(t, &queue, 4);
+
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+        flow_send(&flow, 4);
+        expect_messages(t, &queue, &flow, 4);
+}
+
+/*
+ * Cookies
+ */
+
+static const struct cookie {
+        const char *id;
+        DAT_UINT64 value;
+} cookies[] = {
+    {"null", 0},
+    {"all_ones", UINT64_MAX},
+    {"lowest_bit", 1},
+    {"highest_bit", UINT64_C(1) << 63},
+    {"low_half", UINT32_MAX},
+    {"high_half", (DAT_UINT64)UINT32_MAX << 32},
+    {"every_byte", UINT64_C(0x0123456789abcdef)},
+};
+
+FAMILY(srq_post_recv, cookie, cookies, NEEDS(SRQ), PEER)
+{
+        struct queue queue = queue_with(t, 8);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+        DAT_LMR_TRIPLET segment = triplet(queue.buf, 0, MESSAGE);
+
+        must(dat_srq_post_recv(queue.srq, 1, &segment, (DAT_DTO_COOKIE){.as_64 = row->value}));
+        flow_send(&flow, 1);
+
+        expect_that(expect_dto(flow.evd).user_cookie.as_64 == row->value,
+                    "the cookie is not the one posted");
+}
+
+CASE(srq_post_recv, same_cookie, NEEDS(SRQ), PEER)
+{
+        struct queue queue = queue_with(t, 8);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+
+        for (size_t slot = 0; slot < 4; slot++) {
+                DAT_LMR_TRIPLET segment = triplet(queue.buf, slot * MESSAGE, MESSAGE);
+
+                expect(dat_srq_post_recv(queue.srq, 1, &segment, (DAT_DTO_COOKIE){.as_64 = 5}),
+                       DAT_SUCCESS);
+        }
+        flow_send(&flow, 4);
+
+        for (int i = 0; i < 4; i++)
+                expect_eq(expect_dto(flow.evd).user_cookie.as_64, 5);
+        expect_quiet(flow.evd);
+}
+
+CASE(srq_post_recv, cookie_of_its_receive, NEEDS(SRQ), PEER)
+{
+        struct queue queue = queue_with(t, 16);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+
+        queue_post(t, &queue, 16);
+        flow_send(&flow, 16);
+        expect_messages(t, &queue, &flow, 16);
+        expect_quiet(flow.evd);
+}
+
+/*
+ * The vector after the call
+ */
+
+/* Whether the provider lets the consumer have the vector back at once. */
+static void need_ownership(struct test *t, DAT_IOV_OWNERSHIP most)
+{
+        if (provider_attr(t)->iov_ownership_on_return > most)
+                unsupported(t, most == DAT_IOV_CONSUMER
+                                   ? "iov_ownership_on_return: not DAT_IOV_CONSUMER"
+                                   : "iov_ownership_on_return = DAT_IOV_PROVIDER_MOD");
+}
+
+static DAT_LMR_TRIPLET *mapped_vector(struct test *t)
+{
+        DAT_LMR_TRIPLET *iov = mmap(NULL, sizeof(*iov) * SEGMENTS, PROT_READ | PROT_WRITE,
+                                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+        if (iov == MAP_FAILED)
+                resource(t, "no memory for a vector");
+        return iov;
+}
+
+static void overwrite(DAT_LMR_TRIPLET *iov, size_t length)
+{
+        memset(iov, 0xff, length);
+}
+
+static void protect(DAT_LMR_TRIPLET *iov, size_t length)
+{
+        mprotect(iov, length, PROT_NONE);
+}
+
+static void unmap(DAT_LMR_TRIPLET *iov, size_t length)
+{
+        munmap(iov, length);
+}
+
+static const struct reuse {
+        const char *id;
+        void (*end)(DAT_LMR_TRIPLET *iov, size_t length);
+} reuses[] = {
+    {"overwritten", overwrite},
+    {"protected", protect},
+    {"unmapped", unmap},
+};
+
+FAMILY(srq_post_recv, vector_given_back, reuses, NEEDS(SRQ), PEER)
+{
+        struct vector vector = vector_with(t);
+        DAT_LMR_TRIPLET *iov = mapped_vector(t);
+        DAT_SRQ_HANDLE srq = srq_for_vectors(t);
+        DAT_EP_HANDLE ep = ep_with(t, .srq = srq);
+        struct peer_ep *end = peer_connect(peer(t), ep);
+        unsigned char flat[VECTOR_LENGTH];
+
+        need_ownership(t, DAT_IOV_CONSUMER);
+        memcpy(iov, vector.iov, sizeof(vector.iov));
+        must(dat_srq_post_recv(srq, SEGMENTS, iov, COOKIE));
+        row->end(iov, sizeof(vector.iov));
+        peer_send(end, .length = VECTOR_LENGTH);
+
+        expect_dto(ep_recv_evd(t, ep));
+        gather(&vector, flat);
+        expect_that(message_holds(flat, VECTOR_LENGTH, 0), "the message went elsewhere");
+}
+
+CASE(srq_post_recv, vector_reused_for_next, NEEDS(SRQ), PEER)
+{
+        struct queue queue = queue_with(t, 8);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+        DAT_LMR_TRIPLET segment;
+
+        need_ownership(t, DAT_IOV_CONSUMER);
+        for (uint64_t slot = 0; slot < 8; slot++) {
+                segment = triplet(queue.buf, slot * MESSAGE, MESSAGE);
+                must(dat_srq_post_recv(queue.srq, 1, &segment, (DAT_DTO_COOKIE){.as_64 = slot}));
+                queue.posted |= UINT64_C(1) << slot;
+        }
+        flow_send(&flow, 8);
+        expect_messages(t, &queue, &flow, 8);
+}
+
+CASE(srq_post_recv, vector_not_modified, NEEDS(SRQ), PEER)
+{
+        struct vector vector = vector_with(t);
+        DAT_SRQ_HANDLE srq = srq_for_vectors(t);
+        DAT_EP_HANDLE ep = ep_with(t, .srq = srq);
+        struct peer_ep *end = peer_connect(peer(t), ep);
+        DAT_LMR_TRIPLET iov[SEGMENTS];
+
+        need_ownership(t, DAT_IOV_PROVIDER_NOMOD);
+        memcpy(iov, vector.iov, sizeof(iov));
+        must(dat_srq_post_recv(srq, SEGMENTS, vector.iov, COOKIE));
+        peer_send(end, .length = 250);
+        must_dto(ep_recv_evd(t, ep));
+
+        expect_that(!memcmp(iov, vector.iov, sizeof(iov)), "the provider changed the vector");
+}
+
+/*
+ * Which EP a receive completes to
+ */
+
+CASE(srq_post_recv, without_ep, NEEDS(SRQ))
+{
+        struct queue queue = queue_with(t, 8);
+
+        expect_room(t, &queue, 1);
+}
+
+CASE(srq_post_recv, posted_before_ep, NEEDS(SRQ), PEER)
+{
+        struct queue queue = queue_with(t, 8);
+
+        queue_post(t, &queue, 4);
+
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+        flow_send(&flow, 4);
+        expect_messages(t, &queue, &flow, 4);
+}
+
+CASE(srq_post_recv, posted_after_connection, NEEDS(SRQ), PEER)
+{
+        struct queue queue = queue_with(t, 8);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+
+        for (int i = 0; i < 20; i++) {
+                queue_post(t, &queue, 1);
+                flow_send(&flow, 1);
+                expect_messages(t, &queue, &flow, 1);
+        }
+}
+
+CASE(srq_post_recv, any_ep, NEEDS(SRQ), PEER)
+{
+        struct queue queue = queue_with(t, 8);
+        struct flow flows[2] = {flow_open(t, &queue, DAT_HANDLE_NULL),
+                                flow_open(t, &queue, DAT_HANDLE_NULL)};
+
+        for (int i = 0; i < 4; i++) {
+                queue_post(t, &queue, 2);
+                flow_send(&flows[i % 2], 2);
+                expect_messages(t, &queue, &flows[i % 2], 2);
+        }
+}
+
+CASE(srq_post_recv, not_plain_ep, NEEDS(SRQ), PEER)
+{
+        struct queue queue = queue_with(t, 8);
+        DAT_EP_HANDLE plain = ep_with(t);
+        struct peer_ep *end = peer_connect(peer(t), plain);
+        DAT_LMR_TRIPLET segment = triplet(buf_with(t), 0, MESSAGE);
+
+        queue_post(t, &queue, 4);
+        must(dat_ep_post_recv(plain, 1, &segment, (DAT_DTO_COOKIE){.as_64 = 99},
+                              DAT_COMPLETION_DEFAULT_FLAG));
+        peer_send(end);
+        expect_eq(expect_dto(ep_recv_evd(t, plain)).user_cookie.as_64, 99);
+
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+        flow_send(&flow, 4);
+        expect_messages(t, &queue, &flow, 4);
+}
+
+CASE(srq_post_recv, completion_names_ep, NEEDS(SRQ), PEER)
+{
+        struct queue queue = queue_with(t, 8);
+        DAT_EVD_HANDLE evd = evd_with(t);
+        struct flow flows[2] = {flow_open(t, &queue, evd), flow_open(t, &queue, evd)};
+
+        queue_post(t, &queue, 8);
+        for (int i = 0; i < 8; i++) {
+                flow_send(&flows[i % 2], 1);
+                expect_that(expect_dto(evd).ep_handle == flows[i % 2].ep,
+                            "the completion is not of the EP to which the message came");
+        }
+}
+
+CASE(srq_post_recv, completion_on_recv_evd, NEEDS(SRQ), PEER)
+{
+        struct queue queue = queue_with(t, 8);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+        struct flow other = flow_open(t, &queue, DAT_HANDLE_NULL);
+
+        queue_post(t, &queue, 4);
+        flow_send(&flow, 4);
+        expect_messages(t, &queue, &flow, 4);
+        expect_quiet(other.evd);
+        expect_quiet(ep_request_evd(t, flow.ep));
+}
+
+static const struct state {
+        const char *id;
+        DAT_EP_STATE state;
+} states[] = {
+    {"unconnected", DAT_EP_STATE_UNCONNECTED},
+    {"reserved", DAT_EP_STATE_RESERVED},
+    {"passive_connection_pending", DAT_EP_STATE_PASSIVE_CONNECTION_PENDING},
+    {"disconnected", DAT_EP_STATE_DISCONNECTED},
+    {"active_connection_pending", DAT_EP_STATE_ACTIVE_CONNECTION_PENDING},
+    {"completion_pending", DAT_EP_STATE_COMPLETION_PENDING},
+    {"connected", DAT_EP_STATE_CONNECTED},
+    {"disconnect_pending", DAT_EP_STATE_DISCONNECT_PENDING},
+};
+
+FAMILY(srq_post_recv, ep_state, states, NEEDS(SRQ), PEER)
+{
+        struct queue queue = queue_with(t, 8);
+
+        ep_in(t, row->state, .srq = queue.srq);
+
+        expect_room(t, &queue, 8);
+}
+
+static const struct state idle[] = {
+    {"unconnected", DAT_EP_STATE_UNCONNECTED},
+    {"reserved", DAT_EP_STATE_RESERVED},
+    {"passive_connection_pending", DAT_EP_STATE_PASSIVE_CONNECTION_PENDING},
+    {"active_connection_pending", DAT_EP_STATE_ACTIVE_CONNECTION_PENDING},
+    {"completion_pending", DAT_EP_STATE_COMPLETION_PENDING},
+    {"disconnected", DAT_EP_STATE_DISCONNECTED},
+};
+
+FAMILY(srq_post_recv, takes_none, idle, NEEDS(SRQ, SRQ_INFO_AVAILABLE), PEER)
+{
+        struct queue queue = queue_with(t, 8);
+        DAT_EP_HANDLE ep = ep_in(t, row->state, .srq = queue.srq);
+
+        queue_post(t, &queue, 4);
+        settle(t);
+
+        expect_count(t, srq_param(t, queue.srq).available_dto_count, 4);
+        expect_quiet(ep_recv_evd(t, ep));
+}
+
+/* Of the states before, those that the connection of another EP leaves as they are. */
+static const struct state lasting[] = {
+    {"unconnected", DAT_EP_STATE_UNCONNECTED},
+    {"reserved", DAT_EP_STATE_RESERVED},
+    {"passive_connection_pending", DAT_EP_STATE_PASSIVE_CONNECTION_PENDING},
+    {"disconnected", DAT_EP_STATE_DISCONNECTED},
+};
+
+FAMILY(srq_post_recv, leaves_all_to_others, lasting, NEEDS(SRQ), PEER)
+{
+        struct queue queue = queue_with(t, 8);
+        DAT_EP_HANDLE ep = ep_in(t, row->state, .srq = queue.srq);
+
+        queue_post(t, &queue, 4);
+
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+        flow_send(&flow, 4);
+        expect_messages(t, &queue, &flow, 4);
+        expect_quiet(ep_recv_evd(t, ep));
+}
+
+CASE(srq_post_recv, disconnect_pending_takes, NEEDS(SRQ), PEER)
+{
+        struct queue queue = queue_with(t, 8);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+        DAT_LMR_TRIPLET segment = triplet(queue.buf, (SLOTS - 1) * MESSAGE, 1);
+
+        /* A send for which the peer has no receive keeps the disconnect waiting. */
+        must(dat_ep_post_send(flow.ep, 1, &segment, COOKIE, DAT_COMPLETION_DEFAULT_FLAG));
+        must(dat_ep_disconnect(flow.ep, DAT_CLOSE_GRACEFUL_FLAG));
+        if (ep_state(t, flow.ep) == DAT_EP_STATE_DISCONNECTED)
+                unsupported(t, "DAT_EP_STATE_DISCONNECT_PENDING: the transport let no send wait");
+        queue_post(t, &queue, 2);
+        flow_send(&flow, 2);
+
+        expect_messages(t, &queue, &flow, 2);
+        must_that(ep_state(t, flow.ep) == DAT_EP_STATE_DISCONNECT_PENDING,
+                  "the EP left Disconnect Pending before its messages came");
+}
+
+/*
+ * Disconnection
+ */
+
+/* Reaps what an EP that was disconnected completes: in order, and nothing after the first flush. */
+static int reap_disconnected(struct test *t, struct queue *queue, struct flow *flow)
+{
+        int flushed = 0;
+        DAT_EVENT event;
+
+        settle(t);
+        while (dat_is(dat_evd_dequeue(flow->evd, &event), DAT_SUCCESS)) {
+                DAT_DTO_COMPLETION_EVENT_DATA *dto = &event.event_data.dto_completion_event_data;
+                uint64_t slot = dto->user_cookie.as_64;
+
+                expect_eq(event.event_number, DAT_DTO_COMPLETION_EVENT);
+                if (dto->status == DAT_DTO_SUCCESS) {
+                        expect_that(flushed == 0, "a message was received after a flush");
+                        check_message(t, queue, flow, 1, dto);
+                        continue;
+                }
+                expect_eq(dto->status, DAT_DTO_ERR_FLUSHED);
+                expect_that(dto->ep_handle == flow->ep, "the flushed receive is of another EP");
+                expect_that(slot < SLOTS && (queue->posted >> slot & 1),
+                            "cookie %#llx, which is not posted or came back before",
+                            (unsigned long long)slot);
+                queue->posted &= ~(UINT64_C(1) << slot);
+                flushed++;
+        }
+        return flushed;
+}
+
+/* Each receive that is still posted takes a message of another EP. */
+static void expect_rest_usable(struct test *t, struct queue *queue)
+{
+        struct flow flow = flow_open(t, queue, DAT_HANDLE_NULL);
+        int rest = __builtin_popcountll(queue->posted);
+
+        flow_send(&flow, rest);
+        expect_messages(t, queue, &flow, rest);
+        expect_quiet(flow.evd);
+}
+
+static void end_abruptly(struct test *t, struct flow *flow)
+{
+        must(dat_ep_disconnect(flow->ep, DAT_CLOSE_ABRUPT_FLAG));
+        must_event(ep_connect_evd(t, flow->ep), DAT_CONNECTION_EVENT_DISCONNECTED);
+}
+
+static void end_gracefully(struct test *t, struct flow *flow)
+{
+        must(dat_ep_disconnect(flow->ep, DAT_CLOSE_GRACEFUL_FLAG));
+        must_event(ep_connect_evd(t, flow->ep), DAT_CONNECTION_EVENT_DISCONNECTED);
+}
+
+static void end_by_peer(struct test *t, struct flow *flow)
+{
+        peer_disconnect(flow->end, DAT_CLOSE_ABRUPT_FLAG);
+        must_event(ep_connect_evd(t, flow->ep), DAT_CONNECTION_EVENT_DISCONNECTED);
+}
+
+static const struct ending {
+        const char *id;
+        void (*end)(struct test *t, struct flow *flow);
+} endings[] = {
+    {"abrupt", end_abruptly},
+    {"graceful", end_gracefully},
+    {"by_peer", end_by_peer},
+};
+
+FAMILY(srq_post_recv, disconnect_leaves_others, endings, NEEDS(SRQ), PEER)
+{
+        struct queue queue = queue_with(t, 8);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+        int flushed;
+
+        queue_post(t, &queue, 8);
+        flow_send(&flow, 2);
+        expect_messages(t, &queue, &flow, 2);
+        row->end(t, &flow);
+
+        flushed = reap_disconnected(t, &queue, &flow);
+        if (flushed == 6)
+                unsupported(t, "receives of an SRQ: an idle EP takes all of them");
+        expect_rest_usable(t, &queue);
+}
+
+FAMILY(srq_post_recv, disconnect_keeps_completions, endings, NEEDS(SRQ), PEER)
+{
+        struct queue queue = queue_with(t, 8);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+
+        queue_post(t, &queue, 4);
+        flow_deliver(t, &flow, 4);
+        row->end(t, &flow);
+
+        expect_messages(t, &queue, &flow, 4);
+        expect_quiet(flow.evd);
+}
+
+FAMILY(srq_post_recv, disconnect_under_traffic, endings, NEEDS(SRQ), PEER)
+{
+        struct queue queue = queue_for(t, 12, LONG_MESSAGE, 12);
+        int flushed = 0;
+
+        for (int i = 0; i < DISCONNECTS; i++) {
+                struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+
+                queue_post(t, &queue, 12 - __builtin_popcountll(queue.posted));
+                flow_send(&flow, 6);
+                expect_messages(t, &queue, &flow, 1);
+                row->end(t, &flow);
+                flushed += reap_disconnected(t, &queue, &flow);
+        }
+        record(t, "%d receives were flushed in %d disconnects", flushed, DISCONNECTS);
+        expect_rest_usable(t, &queue);
+}
+
+/*
+ * Order
+ */
+
+static const struct order {
+        const char *id;
+        int eps;
+        bool one_evd;
+} orders[] = {
+    {"one_ep", .eps = 1},
+    {"several_eps", .eps = 3},
+    {"several_eps_on_one_evd", .eps = 3, .one_evd = true},
+};
+
+FAMILY(srq_post_recv, in_order_of_sends, orders, NEEDS(SRQ), PEER)
+{
+        struct queue queue = queue_with(t, 48);
+        DAT_EVD_HANDLE evd = row->one_evd ? evd_with(t) : DAT_HANDLE_NULL;
+        struct flow flows[3] = {{.ep = DAT_HANDLE_NULL}};
+        int each = 48 / row->eps;
+
+        queue_post(t, &queue, 48);
+        for (int i = 0; i < row->eps; i++)
+                flows[i] = flow_open(t, &queue, evd);
+        for (int i = 0; i < row->eps; i++)
+                flow_send(&flows[i], each);
+
+        for (int i = 0; i < 48; i++) {
+                DAT_DTO_COMPLETION_EVENT_DATA dto = expect_dto(flows[i / each].evd);
+
+                check_message(t, &queue, flows, row->eps, &dto);
+        }
+}
+
+CASE(srq_post_recv, short_after_long, NEEDS(SRQ), PEER)
+{
+        struct queue queue = queue_for(t, 8, LONG_MESSAGE, 8);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+
+        queue_post(t, &queue, 8);
+        for (uint64_t i = 0; i < 8; i++)
+                peer_send(flow.end, .length = i % 2 ? 1 : LONG_MESSAGE, .first = i);
+
+        for (uint64_t i = 0; i < 8; i++) {
+                DAT_DTO_COMPLETION_EVENT_DATA dto = expect_dto(flow.evd);
+                const unsigned char *at = queue.buf->addr + dto.user_cookie.as_64 * LONG_MESSAGE;
+
+                expect_eq(dto.transfered_length, i % 2 ? 1 : LONG_MESSAGE);
+                expect_that(message_holds(at, dto.transfered_length, i),
+                            "completion %llu is not of message %llu", (unsigned long long)i,
+                            (unsigned long long)i);
+        }
+}
+
+/*
+ * Signals
+ */
+
+static long long now_us(void)
+{
+        struct timespec now;
+
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        return (long long)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+struct nap {
+        DAT_RETURN ret;
+        DAT_EVENT event;
+        DAT_COUNT more;
+        long long us;
+};
+
+static struct nap wait_for(DAT_EVD_HANDLE evd, DAT_TIMEOUT timeout, DAT_COUNT threshold)
+{
+        struct nap nap = {.more = 0};
+        long long start = now_us();
+
+        nap.ret = dat_evd_wait(evd, timeout, threshold, &nap.event, &nap.more);
+        nap.us = now_us() - start;
+        return nap;
+}
+
+/* A queue of long messages and an EP that receives from it with these flags. */
+static struct flow flow_signalled(struct test *t, struct queue *queue, DAT_COMPLETION_FLAGS flags)
+{
+        DAT_EP_PARAM param = {.ep_state = DAT_EP_STATE_UNCONNECTED};
+        DAT_EP_HANDLE ep;
+
+        if (~provider_attr(t)->completion_flags_supported & flags)
+                unsupported(t, "completion_flags_supported: not the flag of the case");
+        *queue = queue_for(t, 8, LONG_MESSAGE, 8);
+        ep = ep_with(t, .srq = queue->srq);
+        must(dat_ep_query(ep, DAT_EP_FIELD_ALL, &param));
+        release(t, ep);
+        param.ep_attr.recv_completion_flags = flags;
+        ep = ep_with(t, .srq = queue->srq, .attr = &param.ep_attr);
+        return (struct flow){.ep = ep,
+                             .evd = ep_recv_evd(t, ep),
+                             .end = peer_connect(peer(t), ep),
+                             .length = LONG_MESSAGE};
+}
+
+/* The waiter was woken, by the completion of the flow's next message. */
+static void expect_woken(struct test *t, struct queue *queue, struct flow *flow,
+                         DAT_COUNT threshold)
+{
+        struct nap nap = wait_for(flow->evd, PATIENCE_US, threshold);
+
+        expect(nap.ret, DAT_SUCCESS);
+        expect_that(nap.us < WOKEN_US, "the waiter slept %lld us", nap.us);
+        expect_that(nap.more >= threshold - 1, "%d events, and %d more were to be there",
+                    nap.more + 1, threshold - nap.more - 1);
+        expect_eq(nap.event.event_data.dto_completion_event_data.status, DAT_DTO_SUCCESS);
+        check_message(t, queue, flow, 1, &nap.event.event_data.dto_completion_event_data);
+}
+
+static const struct signal {
+        const char *id;
+        DAT_COMPLETION_FLAGS receives;
+        DAT_COMPLETION_FLAGS sends;
+} signals[] = {
+    {"default", DAT_COMPLETION_DEFAULT_FLAG, DAT_COMPLETION_DEFAULT_FLAG},
+    {"unsignalled", DAT_COMPLETION_UNSIGNALLED_FLAG, DAT_COMPLETION_DEFAULT_FLAG},
+    {"evd_threshold", DAT_COMPLETION_EVD_THRESHOLD_FLAG, DAT_COMPLETION_DEFAULT_FLAG},
+    {"default_solicited", DAT_COMPLETION_DEFAULT_FLAG, DAT_COMPLETION_SOLICITED_WAIT_FLAG},
+    {"unsignalled_solicited", DAT_COMPLETION_UNSIGNALLED_FLAG, DAT_COMPLETION_SOLICITED_WAIT_FLAG},
+};
+
+FAMILY(srq_post_recv, signals, signals, NEEDS(SRQ), PEER)
+{
+        struct queue queue;
+        struct flow flow = flow_signalled(t, &queue, row->receives);
+
+        queue_post(t, &queue, TRIES);
+        for (int i = 0; i < TRIES; i++) {
+                peer_send(flow.end, .length = LONG_MESSAGE, .first = flow.sent++,
+                          .flags = row->sends);
+                expect_woken(t, &queue, &flow, 1);
+        }
+}
+
+CASE(srq_post_recv, solicited_signals, NEEDS(SRQ), PEER)
+{
+        struct queue queue;
+        struct flow flow = flow_signalled(t, &queue, DAT_COMPLETION_SOLICITED_WAIT_FLAG);
+
+        queue_post(t, &queue, 5);
+        flow_send(&flow, 4);
+        peer_send(flow.end, .length = LONG_MESSAGE, .first = flow.sent++,
+                  .flags = DAT_COMPLETION_SOLICITED_WAIT_FLAG);
+
+        expect_woken(t, &queue, &flow, 1);
+        expect_messages(t, &queue, &flow, 4);
+}
+
+/*
+ * A waiter is to sleep through messages that it was there before. One try in which it did is
+ * enough: in the others they may have come before it waited.
+ */
+CASE(srq_post_recv, unsolicited_waits, NEEDS(SRQ), PEER)
+{
+        struct queue queue;
+        struct flow flow = flow_signalled(t, &queue, DAT_COMPLETION_SOLICITED_WAIT_FLAG);
+        bool slept = false;
+
+        for (int i = 0; i < TRIES && !slept; i++) {
+                int left = 8;
+                struct nap nap;
+
+                queue_post(t, &queue, 8);
+                flow_send(&flow, 8);
+                nap = wait_for(flow.evd, NAP_US, 1);
+                slept = nap.us >= NAP_US && nap.more >= 7;
+                if (dat_is(nap.ret, DAT_SUCCESS)) {
+                        check_message(t, &queue, &flow, 1,
+                                      &nap.event.event_data.dto_completion_event_data);
+                        left--;
+                }
+                expect_messages(t, &queue, &flow, left);
+        }
+        expect_that(slept, "the waiter was woken by messages that nobody solicited");
+}
+
+CASE(srq_post_recv, threshold_waits, NEEDS(SRQ), PEER)
+{
+        struct queue queue;
+        struct flow flow = flow_signalled(t, &queue, DAT_COMPLETION_EVD_THRESHOLD_FLAG);
+        struct nap nap;
+
+        queue_post(t, &queue, 2);
+        flow_send(&flow, 2);
+        nap = wait_for(flow.evd, NAP_US, 3);
+
+        expect(nap.ret, DAT_TIMEOUT_EXPIRED);
+        expect_eq(nap.more, 2);
+        expect_messages(t, &queue, &flow, 2);
+}
+
+CASE(srq_post_recv, threshold_signals, NEEDS(SRQ), PEER)
+{
+        struct queue queue;
+        struct flow flow = flow_signalled(t, &queue, DAT_COMPLETION_EVD_THRESHOLD_FLAG);
+
+        queue_post(t, &queue, 3);
+        flow_send(&flow, 3);
+
+        expect_woken(t, &queue, &flow, 3);
+        expect_messages(t, &queue, &flow, 2);
+}
+
+/*
+ * How many
+ */
+
+CASE(srq_post_recv, whole_queue, NEEDS(SRQ), PEER)
+{
+        struct queue queue = queue_with(t, 8);
+        DAT_COUNT size = srq_size(t, queue.srq);
+        DAT_LMR_TRIPLET segment = triplet(queue.buf, 0, MESSAGE);
+
+        for (DAT_COUNT i = 0; i < size; i++)
+                expect(dat_srq_post_recv(queue.srq, 1, &segment, COOKIE), DAT_SUCCESS);
+
+        DAT_EP_HANDLE ep = ep_with(t, .srq = queue.srq, .recv_evd = evd_with(t, .qlen = size));
+        struct peer_ep *end = peer_connect(peer(t), ep);
+        peer_send(end, .count = size);
+        for (DAT_COUNT i = 0; i < size; i++)
+                expect_dto(ep_recv_evd(t, ep));
+}
+
+/* Posts receives on slots until one is refused, or there are many more than the queue's size. */
+static int post_too_many(struct test *t, struct queue *queue)
+{
+        DAT_COUNT size = srq_size(t, queue->srq);
+
+        must_that(size < SLOTS, "the queue of 8 has %d places", size);
+        for (int slot = 0; slot < SLOTS; slot++) {
+                DAT_LMR_TRIPLET segment = triplet(queue->buf, (size_t)slot * MESSAGE, MESSAGE);
+                DAT_DTO_COOKIE cookie = {.as_64 = (DAT_UINT64)slot};
+                DAT_RETURN ret = expect(dat_srq_post_recv(queue->srq, 1, &segment, cookie),
+                                        DAT_SUCCESS, DAT_INSUFFICIENT_RESOURCES);
+
+                if (!dat_is(ret, DAT_SUCCESS)) {
+                        expect_that(slot >= size, "only %d of %d receives were taken", slot, size);
+                        return slot;
+                }
+                queue->posted |= UINT64_C(1) << slot;
+        }
+        note(t, "%d receives were taken, on a queue of %d", SLOTS, size);
+        return SLOTS;
+}
+
+CASE(srq_post_recv, too_many, NEEDS(SRQ))
+{
+        struct queue queue = queue_with(t, 8);
+
+        post_too_many(t, &queue);
+}
+
+CASE(srq_post_recv, too_many_keeps_others, NEEDS(SRQ), PEER)
+{
+        struct queue queue = queue_with(t, 8);
+        int posted = post_too_many(t, &queue);
+        struct flow flow = flow_open(t, &queue, evd_with(t, .qlen = SLOTS));
+
+        flow_send(&flow, posted);
+        expect_messages(t, &queue, &flow, posted);
+        expect_quiet(flow.evd);
+}
+
+CASE(srq_post_recv, room_after_reaping, NEEDS(SRQ), PEER)
+{
+        struct queue queue = queue_with(t, 8);
+        int posted = post_too_many(t, &queue);
+        struct flow flow = flow_open(t, &queue, evd_with(t, .qlen = SLOTS));
+
+        must_that(posted >= 3, "the queue of 8 took %d receives", posted);
+        flow_send(&flow, 3);
+        expect_messages(t, &queue, &flow, 3);
+
+        expect_room(t, &queue, 3);
+}
+
+/*
+ * Segments that no receive may use
+ */
+
+/* The receive was refused, or fails when its message comes (GEN-9). */
+static void expect_violation(struct test *t, DAT_RETURN ret, DAT_SRQ_HANDLE srq, size_t message)
+{
+        struct peer_ep *end;
+        DAT_EP_HANDLE ep;
+        DAT_EVENT event;
+
+        if (!dat_is(ret, DAT_SUCCESS))
+                return;
+        ep = ep_with(t, .srq = srq);
+        end = peer_connect(peer(t), ep);
+        peer_send(end, .length = message);
+        event = expect_event(ep_recv_evd(t, ep), DAT_DTO_COMPLETION_EVENT);
+        expect_eq(event.event_data.dto_completion_event_data.status, DAT_DTO_ERR_LOCAL_PROTECTION);
+}
+
+/* Vectors with one segment that is wrong. */
+static const struct wrong {
+        const char *id;
+        DAT_COUNT segments;
+        int at;
+} wrongs[] = {
+    {"only", 1, 0},
+    {"first", SEGMENTS, 0},
+    {"last", SEGMENTS, SEGMENTS - 1},
+};
+
+static struct buf *foreign_buf(struct test *t)
+{
+        struct buf *buf = buf_with(t, .pz = pz_new(t));
+
+        memset(buf->addr, CANARY, buf->length);
+        return buf;
+}
+
+FAMILY(srq_post_recv, other_zone, wrongs, NEEDS(SRQ), PEER)
+{
+        struct vector vector = vector_with(t);
+        DAT_SRQ_HANDLE srq = srq_for_vectors(t);
+        DAT_RETURN ret;
+
+        vector.iov[row->at] = triplet(foreign_buf(t), 0, places[row->at].length);
+        ret = expect(dat_srq_post_recv(srq, row->segments, vector.iov, COOKIE),
+                     DAT_PROTECTION_VIOLATION, DAT_SUCCESS);
+        expect_violation(t, ret, srq, row->segments == 1 ? 100 : VECTOR_LENGTH);
+}
+
+CASE(srq_post_recv, other_zone_unwritten, NEEDS(SRQ), PEER)
+{
+        struct queue queue = queue_with(t, 8);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+        struct buf *buf = foreign_buf(t);
+        DAT_LMR_TRIPLET segment = triplet(buf, 0, MESSAGE);
+        DAT_EVENT event;
+
+        (void)dat_srq_post_recv(queue.srq, 1, &segment, COOKIE);
+        queue_post(t, &queue, 1);
+        flow_send(&flow, 1);
+        event = expect_event(flow.evd, DAT_DTO_COMPLETION_EVENT);
+
+        expect_that(untouched(buf->addr, buf->length) == buf->length,
+                    "a message was written to memory of another zone, its completion with status "
+                    "%d",
+                    (int)event.event_data.dto_completion_event_data.status);
+}
+
+CASE(srq_post_recv, own_zone, NEEDS(SRQ), PEER)
+{
+        DAT_PZ_HANDLE zone = pz_new(t);
+        struct queue queue = {
+            .srq = srq_with(t, .pz = zone), .length = MESSAGE, .buf = buf_with(t, .pz = zone)};
+        DAT_EP_HANDLE ep = ep_with(t, .srq = queue.srq, .pz = zone);
+        struct flow flow = {.ep = ep,
+                            .evd = ep_recv_evd(t, ep),
+                            .end = peer_connect(peer(t), ep),
+                            .length = MESSAGE};
+
+        expect_room(t, &queue, 1);
+        queue.posted = 1;
+        flow_send(&flow, 1);
+        expect_messages(t, &queue, &flow, 1);
+}
+
+static const struct unprivileged {
+        const char *id;
+        DAT_COUNT segments;
+        int at;
+        DAT_MEM_PRIV_FLAGS privileges;
+} unprivileged[] = {
+    {"only", 1, 0, DAT_MEM_PRIV_LOCAL_READ_FLAG},
+    {"first", SEGMENTS, 0, DAT_MEM_PRIV_LOCAL_READ_FLAG},
+    {"last", SEGMENTS, SEGMENTS - 1, DAT_MEM_PRIV_LOCAL_READ_FLAG},
+    {"remote_read", 1, 0, DAT_MEM_PRIV_LOCAL_READ_FLAG | DAT_MEM_PRIV_REMOTE_READ_FLAG},
+};
+
+FAMILY(srq_post_recv, no_write_privilege, unprivileged, NEEDS(SRQ), PEER)
+{
+        struct vector vector = vector_with(t);
+        DAT_SRQ_HANDLE srq = srq_for_vectors(t);
+        struct buf *buf = buf_with(t, .privileges = row->privileges);
+        DAT_RETURN ret;
+
+        vector.iov[row->at] = triplet(buf, 0, places[row->at].length);
+        ret = expect(dat_srq_post_recv(srq, row->segments, vector.iov, COOKIE),
+                     DAT_PRIVILEGES_VIOLATION, DAT_SUCCESS);
+        expect_violation(t, ret, srq, row->segments == 1 ? 100 : VECTOR_LENGTH);
+}
+
+CASE(srq_post_recv, write_privilege_alone, NEEDS(SRQ), PEER)
+{
+        struct queue queue = {
+            .srq = srq_with(t),
+            .length = MESSAGE,
+            .buf = buf_with(t, .privileges = DAT_MEM_PRIV_LOCAL_WRITE_FLAG),
+        };
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+
+        expect_room(t, &queue, 1);
+        queue.posted = 1;
+        flow_send(&flow, 1);
+        expect_messages(t, &queue, &flow, 1);
+}
+
+FAMILY(srq_post_recv, freed_lmr, wrongs, NEEDS(SRQ), PEER)
+{
+        struct vector vector = vector_with(t);
+        DAT_SRQ_HANDLE srq = srq_for_vectors(t);
+        struct buf *buf = buf_with(t);
+        DAT_RETURN ret;
+
+        vector.iov[row->at] = triplet(buf, 0, places[row->at].length);
+        release(t, buf);
+        ret = expect(dat_srq_post_recv(srq, row->segments, vector.iov, COOKIE),
+                     DAT_PRIVILEGES_VIOLATION, DAT_PROTECTION_VIOLATION, DAT_INVALID_PARAMETER,
+                     DAT_SUCCESS);
+        expect_violation(t, ret, srq, row->segments == 1 ? 100 : VECTOR_LENGTH);
+}
+
+#define LMR_LENGTH 4096
+
+static const struct bounds {
+        const char *id;
+        DAT_VADDR offset; /* of the LMR's first byte; it wraps */
+        DAT_VLEN length;
+        size_t message; /* that leaves the LMR */
+} bounds[] = {
+    {"before_by_one", (DAT_VADDR)-1, 100, 100},
+    {"after_by_one", LMR_LENGTH - 99, 100, 100},
+    {"longer_by_one", 0, LMR_LENGTH + 1, LMR_LENGTH + 1},
+    {"behind_end", LMR_LENGTH, 1, 1},
+    {"far_behind", UINT64_C(1) << 40, 100, 100},
+    {"greatest_length", 0, ~(DAT_VLEN)0, LMR_LENGTH + 1},
+};
+
+FAMILY(srq_post_recv, outside_lmr, bounds, NEEDS(SRQ), PEER)
+{
+        struct buf *buf = buf_with(t, .length = LMR_LENGTH);
+        DAT_LMR_TRIPLET segment = triplet(buf, 0, 0);
+        DAT_SRQ_HANDLE srq = srq_with(t);
+        DAT_RETURN ret;
+
+        segment.virtual_address += row->offset;
+        segment.segment_length = row->length;
+        ret =
+            expect(dat_srq_post_recv(srq, 1, &segment, COOKIE), DAT_INVALID_PARAMETER, DAT_SUCCESS);
+        expect_violation(t, ret, srq, row->message);
+}
+
+FAMILY(srq_post_recv, outside_lmr_at, wrongs, NEEDS(SRQ), PEER)
+{
+        struct vector vector = vector_with(t);
+        DAT_SRQ_HANDLE srq = srq_for_vectors(t);
+        struct buf *buf = buf_with(t, .length = LMR_LENGTH);
+        size_t length = places[row->at].length;
+        DAT_RETURN ret;
+
+        vector.iov[row->at] = triplet(buf, LMR_LENGTH - length + 1, length);
+        ret = expect(dat_srq_post_recv(srq, row->segments, vector.iov, COOKIE),
+                     DAT_INVALID_PARAMETER, DAT_SUCCESS);
+        expect_violation(t, ret, srq, row->segments == 1 ? length : VECTOR_LENGTH);
+}
+
+CASE(srq_post_recv, whole_lmr, NEEDS(SRQ), PEER)
+{
+        struct buf *buf = buf_with(t, .length = LMR_LENGTH + 3);
+        DAT_LMR_TRIPLET segment = triplet(buf, 0, buf->length);
+        DAT_SRQ_HANDLE srq = srq_with(t);
+        DAT_EP_HANDLE ep = ep_with(t, .srq = srq);
+        struct peer_ep *end = peer_connect(peer(t), ep);
+
+        expect(dat_srq_post_recv(srq, 1, &segment, COOKIE), DAT_SUCCESS);
+        peer_send(end, .length = buf->length);
+        expect_eq(expect_dto(ep_recv_evd(t, ep)).transfered_length, buf->length);
+        expect_that(message_holds(buf->addr, buf->length, 0), "the LMR does not hold the message");
+}
+
+/*
+ * Arguments
+ */
+
+static const struct number {
+        const char *id;
+        DAT_COUNT segments;
+} negative[] = {
+    {"minus_one", -1},
+    {"least", INT_MIN},
+};
+
+FAMILY(srq_post_recv, negative_segments, negative, NEEDS(SRQ))
+{
+        struct vector vector = vector_with(t);
+
+        expect(dat_srq_post_recv(srq_for_vectors(t), row->segments, vector.iov, COOKIE),
+               DAT_INVALID_PARAMETER);
+}
+
+CASE(srq_post_recv, segment_too_many, NEEDS(SRQ), PEER)
+{
+        DAT_SRQ_HANDLE srq = srq_with(t);
+        struct comb comb = comb_for(t, srq, 1);
+        DAT_RETURN ret = expect(dat_srq_post_recv(srq, comb.count, comb.iov, COOKIE),
+                                DAT_INVALID_PARAMETER, DAT_INSUFFICIENT_RESOURCES, DAT_SUCCESS);
+
+        if (!dat_is(ret, DAT_SUCCESS))
+                return;
+        expect_comb_filled(t, srq, &comb);
+        note(t, "a vector of %d was taken, and filled, above the SRQ's own max_recv_iov",
+             comb.count);
+}
+
+CASE(srq_post_recv, greatest_segments, NEEDS(SRQ))
+{
+        struct vector vector = vector_with(t);
+
+        expect(dat_srq_post_recv(srq_for_vectors(t), INT_MAX, vector.iov, COOKIE),
+               DAT_INVALID_PARAMETER, DAT_INSUFFICIENT_RESOURCES);
+}
+
+static DAT_RETURN post_null_vector(void *srq)
+{
+        return dat_srq_post_recv(srq, 1, NULL, COOKIE);
+}
+
+CASE(srq_post_recv, null_vector, NEEDS(SRQ))
+{
+        DAT_RETURN answer;
+
+        if (!call_apart(t, post_null_vector, srq_with(t), &answer))
+                record(t, "the call crashed, as it may with a null vector of one segment");
+        else if (!dat_is(answer, DAT_INVALID_PARAMETER))
+                record(t, "a null vector of one segment is not answered by DAT_INVALID_PARAMETER");
+}
+
+FAMILY(srq_post_recv, invalid_handle, invalid_handles, NEEDS(SRQ))
+{
+        DAT_LMR_TRIPLET segment = triplet(buf_with(t), 0, MESSAGE);
+
+        expect(dat_srq_post_recv(bad_handle(t, DAT_HANDLE_TYPE_SRQ, row->how), 1, &segment, COOKIE),
+               DAT_INVALID_HANDLE);
+}
+
+static DAT_RETURN post_nothing(void *srq)
+{
+        return dat_srq_post_recv(srq, 0, NULL, COOKIE);
+}
+
+CASE(srq_post_recv, destroyed_handle, NEEDS(SRQ))
+{
+        expect_stale_srq(t, post_nothing);
+}
+
+/*
+ * What a refused receive leaves as it was
+ */
+
+static DAT_RETURN post_negative(struct test *t, DAT_SRQ_HANDLE srq)
+{
+        DAT_LMR_TRIPLET segment = triplet(buf_with(t), 0, MESSAGE);
+
+        return dat_srq_post_recv(srq, -1, &segment, COOKIE);
+}
+
+static DAT_RETURN post_other_zone(struct test *t, DAT_SRQ_HANDLE srq)
+{
+        DAT_LMR_TRIPLET segment = triplet(foreign_buf(t), 0, MESSAGE);
+
+        return dat_srq_post_recv(srq, 1, &segment, COOKIE);
+}
+
+static DAT_RETURN post_read_only(struct test *t, DAT_SRQ_HANDLE srq)
+{
+        struct buf *buf = buf_with(t, .privileges = DAT_MEM_PRIV_LOCAL_READ_FLAG);
+        DAT_LMR_TRIPLET segment = triplet(buf, 0, MESSAGE);
+
+        return dat_srq_post_recv(srq, 1, &segment, COOKIE);
+}
+
+static DAT_RETURN post_outside(struct test *t, DAT_SRQ_HANDLE srq)
+{
+        struct buf *buf = buf_with(t);
+        DAT_LMR_TRIPLET segment = triplet(buf, buf->length, MESSAGE);
+
+        return dat_srq_post_recv(srq, 1, &segment, COOKIE);
+}
+
+static const struct refusal {
+        const char *id;
+        DAT_RETURN (*post)(struct test *t, DAT_SRQ_HANDLE srq);
+} refusals[] = {
+    {"negative_segments", post_negative},
+    {"other_zone", post_other_zone},
+    {"no_write_privilege", post_read_only},
+    {"outside_lmr", post_outside},
+};
+
+/* Whether the provider refuses at once; it may also find out when a message comes (GEN-9). */
+static bool refused(struct test *t, const struct refusal *row, DAT_SRQ_HANDLE srq)
+{
+        if (!dat_is(row->post(t, srq), DAT_SUCCESS))
+                return true;
+        note(t, "the receive was not refused at once: there is nothing to see after a refusal");
+        return false;
+}
+
+FAMILY(srq_post_recv, refusal_takes_no_place, refusals, NEEDS(SRQ))
+{
+        struct queue queue = queue_with(t, 8);
+
+        if (refused(t, row, queue.srq))
+                expect_room(t, &queue, srq_size(t, queue.srq));
+}
+
+FAMILY(srq_post_recv, refusal_takes_no_message, refusals, NEEDS(SRQ), PEER)
+{
+        struct queue queue = queue_with(t, 8);
+
+        if (!refused(t, row, queue.srq))
+                return;
+        queue_post(t, &queue, 4);
+
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+        flow_send(&flow, 4);
+        expect_messages(t, &queue, &flow, 4);
+        expect_quiet(flow.evd);
+}
+
+FAMILY(srq_post_recv, refusal_keeps_others, refusals, NEEDS(SRQ), PEER)
+{
+        struct queue queue = queue_with(t, 8);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+
+        queue_post(t, &queue, 4);
+        if (!refused(t, row, queue.srq))
+                return;
+        flow_send(&flow, 4);
+        expect_messages(t, &queue, &flow, 4);
+        expect_quiet(flow.evd);
+}

@@ -1,0 +1,631 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* dat_srq_query: every field by its own bit, the counts at every step, and what is no mask. */
+#include "../handles.h"
+#include "queue.h"
+
+#include <string.h>
+
+#define LONG_MESSAGE ((size_t)128 * 1024) /* bytes */
+#define MANY         100                  /* queries */
+
+/* An SRQ whose parameters a case knows, for it made them. */
+struct known {
+        DAT_SRQ_HANDLE srq;
+        DAT_PZ_HANDLE pz;
+        const struct buf *buf;
+};
+
+#define KNOWN_DTOS  10
+#define KNOWN_IOV   2
+#define KNOWN_POSTS 3
+
+static struct known known_srq(struct test *t)
+{
+        DAT_PZ_HANDLE zone = pz_new(t);
+        struct known known = {
+            .srq = srq_with(t, .max_recv_dtos = KNOWN_DTOS, .max_recv_iov = KNOWN_IOV, .pz = zone),
+            .pz = zone,
+            .buf = buf_with(t, .pz = zone),
+        };
+
+        srq_post(t, known.srq, known.buf, MESSAGE, 0, KNOWN_POSTS);
+        return known;
+}
+
+/* A query of the fields in `mask`, into memory that no provider would leave so. */
+static DAT_SRQ_PARAM queried(struct test *t, DAT_SRQ_HANDLE srq, unsigned int mask)
+{
+        DAT_SRQ_PARAM param;
+
+        memset(&param, 0xa5, sizeof(param));
+        expect(dat_srq_query(srq, (DAT_SRQ_PARAM_MASK)mask, &param), DAT_SUCCESS);
+        return param;
+}
+
+/*
+ * Fields
+ */
+
+static void check_ia(struct test *t, const struct known *known, const DAT_SRQ_PARAM *param)
+{
+        (void)known;
+        expect_that(param->ia_handle == ia(t), "the SRQ is of another IA");
+}
+
+static void check_state(struct test *t, const struct known *known, const DAT_SRQ_PARAM *param)
+{
+        (void)known;
+        expect_eq(param->srq_state, DAT_SRQ_STATE_OPERATIONAL);
+}
+
+static void check_pz(struct test *t, const struct known *known, const DAT_SRQ_PARAM *param)
+{
+        expect_that(param->pz_handle == known->pz, "the SRQ is of another PZ");
+}
+
+static void check_dtos(struct test *t, const struct known *known, const DAT_SRQ_PARAM *param)
+{
+        DAT_COUNT limit = ia_attr(t)->max_recv_per_srq;
+
+        (void)known;
+        expect_that(param->max_recv_dtos >= KNOWN_DTOS && param->max_recv_dtos <= limit,
+                    "%d places, where %d were asked for and %d is the limit", param->max_recv_dtos,
+                    KNOWN_DTOS, limit);
+}
+
+static void check_iov(struct test *t, const struct known *known, const DAT_SRQ_PARAM *param)
+{
+        DAT_COUNT limit = ia_attr(t)->max_iov_segments_per_dto;
+
+        (void)known;
+        expect_that(param->max_recv_iov >= KNOWN_IOV && param->max_recv_iov <= limit,
+                    "%d segments, where %d were asked for and %d is the limit", param->max_recv_iov,
+                    KNOWN_IOV, limit);
+}
+
+static void check_mark(struct test *t, const struct known *known, const DAT_SRQ_PARAM *param)
+{
+        (void)known;
+        expect_eq(param->low_watermark, DAT_SRQ_LW_DEFAULT);
+}
+
+static const struct field {
+        const char *id;
+        DAT_SRQ_PARAM_MASK bit;
+        void (*check)(struct test *t, const struct known *known, const DAT_SRQ_PARAM *param);
+} fields[] = {
+    {"ia_handle", DAT_SRQ_FIELD_IA_HANDLE, check_ia},
+    {"srq_state", DAT_SRQ_FIELD_SRQ_STATE, check_state},
+    {"pz_handle", DAT_SRQ_FIELD_PZ_HANDLE, check_pz},
+    {"max_recv_dtos", DAT_SRQ_FIELD_MAX_RECV_DTO, check_dtos},
+    {"max_recv_iov", DAT_SRQ_FIELD_MAX_RECV_IOV, check_iov},
+    {"low_watermark", DAT_SRQ_FIELD_LOW_WATERMARK, check_mark},
+};
+
+#define FIELD_COUNT (sizeof(fields) / sizeof(fields[0]))
+
+/* Asks for the fields in `mask` and checks each. */
+static void check_fields(struct test *t, const struct known *known, unsigned int mask)
+{
+        DAT_SRQ_PARAM param = queried(t, known->srq, mask);
+
+        for (size_t i = 0; i < FIELD_COUNT; i++)
+                if (mask & fields[i].bit)
+                        fields[i].check(t, known, &param);
+}
+
+FAMILY(srq_query, field, fields, NEEDS(SRQ))
+{
+        struct known known = known_srq(t);
+        DAT_SRQ_PARAM param = queried(t, known.srq, row->bit);
+
+        row->check(t, &known, &param);
+}
+
+FAMILY(srq_query, field_among_all, fields, NEEDS(SRQ))
+{
+        struct known known = known_srq(t);
+        DAT_SRQ_PARAM param = queried(t, known.srq, DAT_SRQ_FIELD_ALL);
+
+        row->check(t, &known, &param);
+}
+
+CASE(srq_query, every_mask, NEEDS(SRQ))
+{
+        struct known known = known_srq(t);
+
+        for (unsigned int mask = 1; mask <= DAT_SRQ_FIELD_ALL; mask++)
+                check_fields(t, &known, mask);
+}
+
+CASE(srq_query, size_is_room, NEEDS(SRQ))
+{
+        struct queue queue = queue_with(t, KNOWN_DTOS);
+        DAT_SRQ_PARAM param = queried(t, queue.srq, DAT_SRQ_FIELD_MAX_RECV_DTO);
+
+        expect_room(t, &queue, param.max_recv_dtos);
+}
+
+CASE(srq_query, segments_are_taken, NEEDS(SRQ))
+{
+        struct known known = known_srq(t);
+        DAT_SRQ_PARAM param = queried(t, known.srq, DAT_SRQ_FIELD_MAX_RECV_IOV);
+        DAT_LMR_TRIPLET segments[64];
+
+        must_that(param.max_recv_iov > 0 && param.max_recv_iov <= 64, "%d segments",
+                  param.max_recv_iov);
+        for (int i = 0; i < param.max_recv_iov; i++)
+                segments[i] = triplet(known.buf, (size_t)i, 1);
+
+        expect(dat_srq_post_recv(known.srq, param.max_recv_iov, segments,
+                                 (DAT_DTO_COOKIE){.as_64 = 0}),
+               DAT_SUCCESS);
+}
+
+CASE(srq_query, own_parameters, NEEDS(SRQ))
+{
+        DAT_PZ_HANDLE zone = pz_new(t);
+        DAT_SRQ_HANDLE one = srq_with(t, .max_recv_dtos = 4);
+        DAT_SRQ_HANDLE other = srq_with(t, .max_recv_dtos = 4, .pz = zone);
+        DAT_COUNT size = srq_size(t, one);
+
+        must(dat_srq_resize(other, size + 8));
+
+        DAT_SRQ_PARAM param = queried(t, one, DAT_SRQ_FIELD_ALL);
+        expect_eq(param.max_recv_dtos, size);
+        expect_that(param.pz_handle == pz(t), "the PZ is not the SRQ's own");
+        param = queried(t, other, DAT_SRQ_FIELD_ALL);
+        expect_that(param.max_recv_dtos >= size + 8, "%d places, %d asked for", param.max_recv_dtos,
+                    size + 8);
+        expect_that(param.pz_handle == zone, "the PZ is not the SRQ's own");
+}
+
+static const struct asked {
+        const char *id;
+        unsigned int extra; /* what is asked for besides the field itself */
+} asked[] = {
+    {"alone", 0},
+    {"among_all", DAT_SRQ_FIELD_ALL},
+};
+
+FAMILY(srq_query, low_watermark_set, asked, NEEDS(SRQ, SRQ_WATERMARKS))
+{
+        DAT_SRQ_HANDLE srq = srq_with(t, .max_recv_dtos = 8);
+
+        must(dat_srq_set_lw(srq, 5));
+
+        DAT_SRQ_PARAM param = queried(t, srq, DAT_SRQ_FIELD_LOW_WATERMARK | row->extra);
+        expect_eq(param.low_watermark, 5);
+}
+
+CASE(srq_query, within_structure, NEEDS(SRQ))
+{
+        DAT_SRQ_HANDLE srq = srq_with(t);
+        struct buf *buf = buf_with(t, .length = sizeof(DAT_SRQ_PARAM));
+
+        expect(dat_srq_query(srq, DAT_SRQ_FIELD_ALL, (DAT_SRQ_PARAM *)buf->addr), DAT_SUCCESS);
+        release(t, buf->lmr);
+}
+
+/*
+ * Counts
+ */
+
+static DAT_COUNT available(struct test *t, DAT_SRQ_HANDLE srq)
+{
+        return queried(t, srq, DAT_SRQ_FIELD_AVAILABLE_DTO_COUNT).available_dto_count;
+}
+
+static DAT_COUNT outstanding(struct test *t, DAT_SRQ_HANDLE srq)
+{
+        return queried(t, srq, DAT_SRQ_FIELD_OUTSTANDING_DTO_COUNT).outstanding_dto_count;
+}
+
+/* The steps of the page's example: 3 receives posted, a message there, its completion reaped. */
+static const struct step {
+        const char *id;
+        bool arrived;
+        bool reaped;
+        DAT_COUNT available;
+        DAT_COUNT outstanding;
+} steps[] = {
+    {"posted", .available = 3, .outstanding = 3},
+    {"arrived", .arrived = true, .available = 2, .outstanding = 3},
+    {"dequeued", .arrived = true, .reaped = true, .available = 2, .outstanding = 2},
+};
+
+static struct queue example(struct test *t, const struct step *step)
+{
+        struct queue queue = queue_with(t, 10);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+
+        queue_post(t, &queue, 3);
+        if (step->arrived)
+                flow_deliver(t, &flow, 1);
+        if (step->reaped)
+                must_dto(flow.evd);
+        return queue;
+}
+
+FAMILY(srq_query, example_size, steps, NEEDS(SRQ), PEER)
+{
+        struct queue queue = example(t, row);
+        DAT_COUNT size = queried(t, queue.srq, DAT_SRQ_FIELD_MAX_RECV_DTO).max_recv_dtos;
+
+        expect_that(size >= 10, "10 asked for, %d queried", size);
+        expect_room(t, &queue, size - row->outstanding);
+}
+
+FAMILY(srq_query, example_available, steps, NEEDS(SRQ, SRQ_INFO_AVAILABLE), PEER)
+{
+        struct queue queue = example(t, row);
+
+        expect_count(t, available(t, queue.srq), row->available);
+}
+
+FAMILY(srq_query, example_outstanding, steps, NEEDS(SRQ, SRQ_INFO_OUTSTANDING), PEER)
+{
+        struct queue queue = example(t, row);
+
+        expect_count(t, outstanding(t, queue.srq), row->outstanding);
+}
+
+FAMILY(srq_query, example_at_once, steps, NEEDS(SRQ, SRQ_INFO_AVAILABLE, SRQ_INFO_OUTSTANDING),
+       PEER)
+{
+        struct queue queue = example(t, row);
+        DAT_SRQ_PARAM param = queried(t, queue.srq, DAT_SRQ_FIELD_ALL);
+
+        expect_count(t, param.available_dto_count, row->available);
+        expect_count(t, param.outstanding_dto_count, row->outstanding);
+}
+
+/* How many of the queue's places have a receive. */
+static const struct filling {
+        const char *id;
+        bool full;
+} fillings[] = {
+    {"empty", false},
+    {"full", true},
+};
+
+static DAT_SRQ_HANDLE filled(struct test *t, const struct filling *row, DAT_COUNT *posts)
+{
+        DAT_SRQ_HANDLE srq = srq_with(t, .max_recv_dtos = 8);
+        struct buf *buf = buf_with(t);
+
+        *posts = row->full ? srq_size(t, srq) : 0;
+        srq_post(t, srq, buf, 1, 0, *posts);
+        return srq;
+}
+
+FAMILY(srq_query, available_when, fillings, NEEDS(SRQ, SRQ_INFO_AVAILABLE))
+{
+        DAT_COUNT posts;
+        DAT_SRQ_HANDLE srq = filled(t, row, &posts);
+
+        expect_count(t, available(t, srq), posts);
+}
+
+FAMILY(srq_query, outstanding_when, fillings, NEEDS(SRQ, SRQ_INFO_OUTSTANDING))
+{
+        DAT_COUNT posts;
+        DAT_SRQ_HANDLE srq = filled(t, row, &posts);
+
+        expect_count(t, outstanding(t, srq), posts);
+}
+
+CASE(srq_query, available_are_taken, NEEDS(SRQ, SRQ_INFO_AVAILABLE), PEER)
+{
+        struct queue queue = queue_with(t, 8);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+
+        queue_post(t, &queue, 5);
+        expect_count(t, available(t, queue.srq), 5);
+
+        flow_send(&flow, 5);
+        expect_messages(t, &queue, &flow, 5);
+        expect_count(t, available(t, queue.srq), 0);
+}
+
+CASE(srq_query, outstanding_leaves_room, NEEDS(SRQ, SRQ_INFO_OUTSTANDING), PEER)
+{
+        struct queue queue = queue_with(t, 8);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+
+        queue_post(t, &queue, 5);
+        flow_deliver(t, &flow, 3);
+
+        DAT_SRQ_PARAM param = queried(t, queue.srq, DAT_SRQ_FIELD_ALL);
+        expect_count(t, param.outstanding_dto_count, 5);
+        expect_room(t, &queue, param.max_recv_dtos - 5);
+}
+
+/* Where the completions of two EPs go. */
+static const struct evds {
+        const char *id;
+        bool shared;
+} evds[] = {
+    {"own_evds", false},
+    {"one_evd", true},
+};
+
+/* Of 8 receives, 2 EPs have had 2 and 1 messages, none reaped. */
+static struct queue with_two_eps(struct test *t, const struct evds *row)
+{
+        struct queue queue = queue_with(t, 8);
+        DAT_EVD_HANDLE evd = row->shared ? evd_with(t) : DAT_HANDLE_NULL;
+        struct flow one = flow_open(t, &queue, evd);
+        struct flow other = flow_open(t, &queue, evd);
+
+        queue_post(t, &queue, 8);
+        flow_deliver(t, &one, 2);
+        flow_deliver(t, &other, 1);
+        return queue;
+}
+
+FAMILY(srq_query, available_to_several_eps, evds, NEEDS(SRQ, SRQ_INFO_AVAILABLE), PEER)
+{
+        struct queue queue = with_two_eps(t, row);
+
+        expect_count(t, available(t, queue.srq), 5);
+}
+
+FAMILY(srq_query, outstanding_at_several_eps, evds, NEEDS(SRQ, SRQ_INFO_OUTSTANDING), PEER)
+{
+        struct queue queue = with_two_eps(t, row);
+
+        expect_count(t, outstanding(t, queue.srq), 8);
+}
+
+CASE(srq_query, available_after_disconnect, NEEDS(SRQ, SRQ_INFO_AVAILABLE), PEER)
+{
+        struct queue queue = queue_with(t, 8);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+
+        queue_post(t, &queue, 5);
+        flow_deliver(t, &flow, 2);
+        flow_break(t, &flow);
+
+        expect_count(t, available(t, queue.srq), 3);
+}
+
+CASE(srq_query, outstanding_after_disconnect, NEEDS(SRQ, SRQ_INFO_OUTSTANDING), PEER)
+{
+        struct queue queue = queue_with(t, 8);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+
+        queue_post(t, &queue, 5);
+        flow_deliver(t, &flow, 2);
+        flow_break(t, &flow);
+
+        expect_count(t, outstanding(t, queue.srq), 5);
+        must_dto(flow.evd);
+        expect_count(t, outstanding(t, queue.srq), 4);
+}
+
+/* An SRQ of 2 receives beside one of 5, and an EP with a queue of its own and 4 receives. */
+static DAT_SRQ_HANDLE with_neighbours(struct test *t)
+{
+        struct queue other = queue_with(t, 8);
+        struct queue queue = queue_with(t, 8);
+        DAT_EVD_HANDLE evd = evd_with(t);
+        DAT_EP_HANDLE plain = ep_with(t, .recv_evd = evd);
+        DAT_LMR_TRIPLET segment = triplet(queue.buf, 0, MESSAGE);
+
+        ep_with(t, .srq = queue.srq, .recv_evd = evd);
+        for (int i = 0; i < 4; i++)
+                must(dat_ep_post_recv(plain, 1, &segment, (DAT_DTO_COOKIE){.as_64 = 0},
+                                      DAT_COMPLETION_DEFAULT_FLAG));
+        queue_post(t, &other, 5);
+        queue_post(t, &queue, 2);
+        return queue.srq;
+}
+
+CASE(srq_query, available_of_this_srq, NEEDS(SRQ, SRQ_INFO_AVAILABLE))
+{
+        expect_count(t, available(t, with_neighbours(t)), 2);
+}
+
+CASE(srq_query, outstanding_of_this_srq, NEEDS(SRQ, SRQ_INFO_OUTSTANDING))
+{
+        expect_count(t, outstanding(t, with_neighbours(t)), 2);
+}
+
+CASE(srq_query, available_in_traffic, NEEDS(SRQ, SRQ_INFO_AVAILABLE), PEER)
+{
+        struct queue queue = queue_for(t, 8, LONG_MESSAGE, 8);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+
+        for (int window = 0; window < 8; window++) {
+                DAT_COUNT before = 8;
+
+                queue_post(t, &queue, 8);
+                flow_send(&flow, 6);
+                for (int reaped = 0; reaped < 6; reaped++) {
+                        DAT_COUNT now = available(t, queue.srq);
+
+                        if (now != DAT_VALUE_UNKNOWN) {
+                                expect_that(now <= before && now >= 2,
+                                            "%d available: of %d, 2 are never taken", now, before);
+                                before = now;
+                        }
+                        expect_messages(t, &queue, &flow, 1);
+                }
+                expect_count(t, available(t, queue.srq), 2);
+                flow_send(&flow, 2);
+                expect_messages(t, &queue, &flow, 2);
+        }
+}
+
+CASE(srq_query, outstanding_in_traffic, NEEDS(SRQ, SRQ_INFO_OUTSTANDING), PEER)
+{
+        struct queue queue = queue_for(t, 8, LONG_MESSAGE, 8);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+
+        for (int window = 0; window < 8; window++) {
+                queue_post(t, &queue, 8);
+                flow_send(&flow, 8);
+                for (int left = 8; left > 0; left--) {
+                        expect_count(t, outstanding(t, queue.srq), left);
+                        expect_messages(t, &queue, &flow, 1);
+                }
+        }
+}
+
+/* A provider may tell less than it declares, never anything wrong, nor more than it declares. */
+static void expect_declared(struct test *t, DAT_COUNT seen, DAT_COUNT wanted)
+{
+        if (provider_attr(t)->srq_info_supported)
+                expect_count(t, seen, wanted);
+        else
+                expect_eq(seen, DAT_VALUE_UNKNOWN);
+}
+
+CASE(srq_query, available_as_declared, NEEDS(SRQ))
+{
+        struct known known = known_srq(t);
+
+        expect_declared(t, available(t, known.srq), KNOWN_POSTS);
+}
+
+CASE(srq_query, outstanding_as_declared, NEEDS(SRQ))
+{
+        struct known known = known_srq(t);
+
+        expect_declared(t, outstanding(t, known.srq), KNOWN_POSTS);
+}
+
+/*
+ * What a query leaves as it was
+ */
+
+static void query_often(struct test *t, DAT_SRQ_HANDLE srq)
+{
+        for (int i = 0; i < MANY; i++)
+                queried(t, srq, DAT_SRQ_FIELD_ALL);
+}
+
+CASE(srq_query, keeps_buffers, NEEDS(SRQ), PEER)
+{
+        struct queue queue = queue_with(t, 8);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+
+        queue_post(t, &queue, 4);
+        query_often(t, queue.srq);
+
+        flow_send(&flow, 4);
+        expect_messages(t, &queue, &flow, 4);
+}
+
+CASE(srq_query, keeps_completions, NEEDS(SRQ), PEER)
+{
+        struct queue queue = queue_with(t, 8);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+
+        queue_post(t, &queue, 4);
+        flow_deliver(t, &flow, 4);
+        query_often(t, queue.srq);
+
+        expect_messages(t, &queue, &flow, 4);
+        expect_quiet(flow.evd);
+}
+
+CASE(srq_query, keeps_watermark_armed, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
+{
+        struct queue queue = queue_with(t, 8);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+
+        queue_post(t, &queue, 4);
+        if (!arm_mark(t, queue.srq, 3))
+                return;
+        query_often(t, queue.srq);
+        expect_quiet(async_evd(t));
+
+        flow_send(&flow, 2);
+        expect_async_event(queue.srq);
+}
+
+/*
+ * Arguments
+ */
+
+static const struct mask {
+        const char *id;
+        unsigned int bits;
+} masks[] = {
+    {"next_bit", DAT_SRQ_FIELD_ALL + 1},
+    {"next_bit_among_all", DAT_SRQ_FIELD_ALL | (DAT_SRQ_FIELD_ALL + 1)},
+    {"middle_bit", 1U << 16},
+    {"highest_bit", 1U << 31},
+    {"all_bits", ~0U},
+};
+
+FAMILY(srq_query, invalid_mask, masks, NEEDS(SRQ))
+{
+        DAT_SRQ_HANDLE srq = srq_with(t);
+        DAT_SRQ_PARAM param;
+
+        memset(&param, 0, sizeof(param));
+        expect(dat_srq_query(srq, (DAT_SRQ_PARAM_MASK)row->bits, &param), DAT_INVALID_PARAMETER);
+}
+
+CASE(srq_query, invalid_mask_then_valid, NEEDS(SRQ))
+{
+        struct known known = known_srq(t);
+        DAT_SRQ_PARAM param;
+
+        memset(&param, 0, sizeof(param));
+        (void)dat_srq_query(known.srq, (DAT_SRQ_PARAM_MASK)~0U, &param);
+
+        check_fields(t, &known, DAT_SRQ_FIELD_ALL);
+}
+
+CASE(srq_query, no_mask, NEEDS(SRQ))
+{
+        DAT_SRQ_HANDLE srq = srq_with(t);
+        DAT_SRQ_PARAM param;
+
+        memset(&param, 0, sizeof(param));
+        expect_or_note(dat_srq_query(srq, (DAT_SRQ_PARAM_MASK)0, &param), DAT_SUCCESS,
+                       DAT_INVALID_PARAMETER);
+}
+
+FAMILY(srq_query, invalid_handle, invalid_handles, NEEDS(SRQ))
+{
+        DAT_SRQ_PARAM param;
+
+        memset(&param, 0, sizeof(param));
+        expect(
+            dat_srq_query(bad_handle(t, DAT_HANDLE_TYPE_SRQ, row->how), DAT_SRQ_FIELD_ALL, &param),
+            DAT_INVALID_HANDLE);
+}
+
+static DAT_RETURN query(void *srq)
+{
+        DAT_SRQ_PARAM param;
+
+        memset(&param, 0, sizeof(param));
+        return dat_srq_query(srq, DAT_SRQ_FIELD_ALL, &param);
+}
+
+CASE(srq_query, destroyed_handle, NEEDS(SRQ))
+{
+        expect_stale_srq(t, query);
+}
+
+static DAT_RETURN query_into_nothing(void *srq)
+{
+        return dat_srq_query(srq, DAT_SRQ_FIELD_ALL, NULL);
+}
+
+CASE(srq_query, null_structure, NEEDS(SRQ))
+{
+        struct known known = known_srq(t);
+        DAT_RETURN answer;
+
+        if (call_apart(t, query_into_nothing, known.srq, &answer))
+                record(t, "the call returned 0x%x", (unsigned int)answer);
+
+        check_fields(t, &known, DAT_SRQ_FIELD_ALL);
+}

@@ -1,0 +1,958 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* dat_srq_resize: what a new size promises, what refuses it, and what no answer may lose. */
+#include "../handles.h"
+#include "queue.h"
+
+#include <limits.h>
+
+#define LONG_MESSAGE ((size_t)128 * 1024) /* bytes */
+#define MANY         50                   /* repetitions */
+#define ENOUGH       8                    /* calls that met messages on their way */
+#define MOMENT_US    1000                 /* in which a message may make some of its way */
+#define MOMENTS      3000                 /* in which any message has come */
+
+/*
+ * Reaps a message that is there, or comes in a moment, of `pending` that were sent. `met` counts
+ * how often some of them were still on their way: so was what the case did last.
+ */
+static bool reap_message(struct test *t, DAT_EVD_HANDLE evd, int pending, int *met,
+                         DAT_DTO_COMPLETION_EVENT_DATA *dto)
+{
+        DAT_COUNT more = 0;
+        DAT_EVENT event;
+        bool came = dat_is(dat_evd_wait(evd, MOMENT_US, 1, &event, &more), DAT_SUCCESS);
+
+        if (!came || pending > more + 1)
+                (*met)++;
+        if (!came)
+                return false;
+        *dto = event.event_data.dto_completion_event_data;
+        expect_eq(event.event_number, DAT_DTO_COMPLETION_EVENT);
+        expect_eq(dto->status, DAT_DTO_SUCCESS);
+        return true;
+}
+
+/*
+ * The request, below what is outstanding, is refused; or it is granted with size and count as they
+ * were, which a provider that never shrinks may do (SRQ-2).
+ */
+static void expect_refusal(struct test *t, DAT_SRQ_HANDLE srq, DAT_COUNT request)
+{
+        DAT_SRQ_PARAM before = srq_param(t, srq);
+        DAT_RETURN ret =
+            expect_or_note(dat_srq_resize(srq, request), DAT_INVALID_STATE, DAT_SUCCESS);
+
+        if (!dat_is(ret, DAT_SUCCESS))
+                return;
+        DAT_SRQ_PARAM after = srq_param(t, srq);
+
+        expect_eq(after.max_recv_dtos, before.max_recv_dtos);
+        if (before.outstanding_dto_count != DAT_VALUE_UNKNOWN)
+                expect_count(t, after.outstanding_dto_count, before.outstanding_dto_count);
+}
+
+/* An SRQ that has too few receives for its mark; the event of that is taken. */
+static struct queue queue_below_mark(struct test *t, DAT_COUNT mark)
+{
+        struct queue queue = queue_with(t, 8);
+
+        must(dat_srq_set_lw(queue.srq, mark));
+        drain_async_event(t);
+        return queue;
+}
+
+/*
+ * Growing
+ */
+
+CASE(srq_resize, grow, NEEDS(SRQ))
+{
+        DAT_SRQ_HANDLE srq = srq_with(t, .max_recv_dtos = 8);
+
+        expect(dat_srq_resize(srq, srq_size(t, srq) + 8), DAT_SUCCESS);
+}
+
+CASE(srq_resize, grow_size, NEEDS(SRQ))
+{
+        DAT_SRQ_HANDLE srq = srq_with(t, .max_recv_dtos = 8);
+        DAT_COUNT request = srq_size(t, srq) + 8;
+
+        must(dat_srq_resize(srq, request));
+
+        DAT_COUNT size = srq_size(t, srq);
+        expect_that(size >= request, "%d asked for, %d queried", request, size);
+}
+
+CASE(srq_resize, grow_room, NEEDS(SRQ))
+{
+        struct queue queue = queue_with(t, 8);
+        DAT_COUNT request = srq_size(t, queue.srq) + 8;
+
+        must(dat_srq_resize(queue.srq, request));
+
+        expect_room(t, &queue, request);
+}
+
+CASE(srq_resize, grow_by_one, NEEDS(SRQ))
+{
+        struct queue queue = queue_with(t, 8);
+        DAT_COUNT request = srq_size(t, queue.srq) + 1;
+
+        expect(dat_srq_resize(queue.srq, request), DAT_SUCCESS);
+        expect_room(t, &queue, request);
+}
+
+CASE(srq_resize, grow_full_queue, NEEDS(SRQ))
+{
+        struct queue queue = queue_with(t, 8);
+        DAT_COUNT full = srq_size(t, queue.srq);
+
+        srq_post(t, queue.srq, queue.buf, 1, 0, full);
+
+        expect(dat_srq_resize(queue.srq, full + 4), DAT_SUCCESS);
+        expect_room(t, &queue, 4);
+}
+
+CASE(srq_resize, grow_to_ia_limit, NEEDS(SRQ))
+{
+        DAT_SRQ_HANDLE srq = srq_with(t, .max_recv_dtos = 8);
+        DAT_COUNT limit = ia_attr(t)->max_recv_per_srq;
+        DAT_RETURN ret =
+            expect(dat_srq_resize(srq, limit), DAT_SUCCESS, DAT_INSUFFICIENT_RESOURCES);
+
+        if (dat_is(ret, DAT_INSUFFICIENT_RESOURCES))
+                resource(t, "no resources for the %d receives that the IA gives an SRQ", limit);
+        expect_that(srq_size(t, srq) >= limit, "%d asked for, %d queried", limit, srq_size(t, srq));
+}
+
+/*
+ * Shrinking, or not
+ */
+
+CASE(srq_resize, shrink, NEEDS(SRQ))
+{
+        DAT_SRQ_HANDLE srq = srq_with(t, .max_recv_dtos = 16);
+
+        expect(dat_srq_resize(srq, 8), DAT_SUCCESS);
+}
+
+CASE(srq_resize, shrink_at_least_request, NEEDS(SRQ))
+{
+        DAT_SRQ_HANDLE srq = srq_with(t, .max_recv_dtos = 16);
+
+        must(dat_srq_resize(srq, 8));
+
+        expect_that(srq_size(t, srq) >= 8, "8 asked for, %d queried", srq_size(t, srq));
+}
+
+CASE(srq_resize, shrink_at_most_old_size, NEEDS(SRQ))
+{
+        DAT_SRQ_HANDLE srq = srq_with(t, .max_recv_dtos = 16);
+        DAT_COUNT old = srq_size(t, srq);
+
+        must(dat_srq_resize(srq, old - 1));
+
+        expect_that(srq_size(t, srq) <= old, "shrunk from %d to %d", old, srq_size(t, srq));
+}
+
+CASE(srq_resize, shrink_room, NEEDS(SRQ))
+{
+        struct queue queue = queue_with(t, 16);
+
+        queue_post(t, &queue, 3);
+        must(dat_srq_resize(queue.srq, 8));
+
+        expect_room(t, &queue, 5);
+}
+
+CASE(srq_resize, shrink_quality, NEEDS(SRQ))
+{
+        DAT_SRQ_HANDLE srq = srq_with(t, .max_recv_dtos = 48);
+
+        for (DAT_COUNT request = 33; request > 0; request /= 2) {
+                DAT_COUNT old = srq_size(t, srq);
+
+                expect(dat_srq_resize(srq, request), DAT_SUCCESS);
+
+                DAT_COUNT size = srq_size(t, srq);
+                expect_that(size >= request && size <= old, "%d asked for: from %d to %d", request,
+                            old, size);
+                record(t, "%d asked for: from %d to %d", request, old, size);
+        }
+}
+
+CASE(srq_resize, same_size, NEEDS(SRQ))
+{
+        DAT_SRQ_HANDLE srq = srq_with(t, .max_recv_dtos = 8);
+
+        expect(dat_srq_resize(srq, srq_size(t, srq)), DAT_SUCCESS);
+}
+
+CASE(srq_resize, same_size_stays, NEEDS(SRQ))
+{
+        DAT_SRQ_HANDLE srq = srq_with(t, .max_recv_dtos = 8);
+        DAT_COUNT old = srq_size(t, srq);
+
+        must(dat_srq_resize(srq, old));
+
+        expect_eq(srq_size(t, srq), old);
+}
+
+/*
+ * What a granted request leaves as it was
+ */
+
+static const struct change {
+        const char *id;
+        enum { GROW, SHRINK, SAME_SIZE } how;
+} changes[] = {
+    {"grow", GROW},
+    {"shrink", SHRINK},
+    {"same_size", SAME_SIZE},
+};
+
+/* A shrink goes to the very number of receives outstanding. */
+static void resize(struct test *t, DAT_SRQ_HANDLE srq, const struct change *change,
+                   DAT_COUNT outstanding)
+{
+        DAT_COUNT size = srq_size(t, srq);
+
+        if (change->how == GROW)
+                size += 8;
+        else if (change->how == SHRINK)
+                size = outstanding;
+        must(dat_srq_resize(srq, size));
+}
+
+FAMILY(srq_resize, keeps_buffers, changes, NEEDS(SRQ), PEER)
+{
+        struct queue queue = queue_with(t, 16);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+
+        queue_post(t, &queue, 4);
+        resize(t, queue.srq, row, 4);
+
+        flow_send(&flow, 4);
+        expect_messages(t, &queue, &flow, 4);
+}
+
+FAMILY(srq_resize, keeps_completions, changes, NEEDS(SRQ), PEER)
+{
+        struct queue queue = queue_with(t, 16);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+
+        queue_post(t, &queue, 4);
+        flow_deliver(t, &flow, 4);
+        resize(t, queue.srq, row, 4);
+
+        expect_messages(t, &queue, &flow, 4);
+        expect_quiet(flow.evd);
+}
+
+FAMILY(srq_resize, keeps_available_count, changes, NEEDS(SRQ, SRQ_INFO_AVAILABLE))
+{
+        struct queue queue = queue_with(t, 16);
+
+        queue_post(t, &queue, 4);
+        resize(t, queue.srq, row, 4);
+
+        expect_count(t, srq_param(t, queue.srq).available_dto_count, 4);
+}
+
+FAMILY(srq_resize, keeps_outstanding_count, changes, NEEDS(SRQ, SRQ_INFO_OUTSTANDING))
+{
+        struct queue queue = queue_with(t, 16);
+
+        queue_post(t, &queue, 4);
+        resize(t, queue.srq, row, 4);
+
+        expect_count(t, srq_param(t, queue.srq).outstanding_dto_count, 4);
+}
+
+FAMILY(srq_resize, keeps_low_watermark, changes, NEEDS(SRQ, SRQ_WATERMARKS))
+{
+        struct queue queue = queue_with(t, 16);
+
+        queue_post(t, &queue, 4);
+        must(dat_srq_set_lw(queue.srq, 3));
+        resize(t, queue.srq, row, 4);
+
+        expect_eq(srq_param(t, queue.srq).low_watermark, 3);
+}
+
+FAMILY(srq_resize, keeps_watermark_armed, changes, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
+{
+        struct queue queue = queue_with(t, 16);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+
+        queue_post(t, &queue, 4);
+        if (!arm_mark(t, queue.srq, 2))
+                return;
+        resize(t, queue.srq, row, 4);
+        expect_quiet(async_evd(t));
+
+        flow_send(&flow, 3);
+        expect_async_event(queue.srq);
+}
+
+FAMILY(srq_resize, keeps_attributes, changes, NEEDS(SRQ))
+{
+        DAT_SRQ_HANDLE srq = srq_with(t, .max_recv_dtos = 16, .max_recv_iov = 2);
+        DAT_SRQ_PARAM before = srq_param(t, srq);
+
+        resize(t, srq, row, 4);
+
+        DAT_SRQ_PARAM after = srq_param(t, srq);
+        expect_eq(after.max_recv_iov, before.max_recv_iov);
+        expect_eq(after.srq_state, before.srq_state);
+        expect_that(after.ia_handle == before.ia_handle, "the SRQ is of another IA");
+        expect_that(after.pz_handle == before.pz_handle, "the SRQ is of another PZ");
+}
+
+/*
+ * Below what is outstanding
+ */
+
+static const struct request {
+        const char *id;
+        int posts;
+        DAT_COUNT size;
+} below_posted[] = {
+    {"by_one", 6, 5},
+    {"by_far", 6, 1},
+};
+
+FAMILY(srq_resize, below_posted, below_posted, NEEDS(SRQ))
+{
+        struct queue queue = queue_with(t, 8);
+
+        queue_post(t, &queue, row->posts);
+
+        expect_refusal(t, queue.srq, row->size);
+}
+
+CASE(srq_resize, below_full_queue, NEEDS(SRQ))
+{
+        struct queue queue = queue_with(t, 8);
+        DAT_COUNT full = srq_size(t, queue.srq);
+
+        srq_post(t, queue.srq, queue.buf, 1, 0, full);
+
+        expect_refusal(t, queue.srq, full - 1);
+}
+
+CASE(srq_resize, below_taken, NEEDS(SRQ), PEER)
+{
+        struct queue queue = queue_for(t, 8, LONG_MESSAGE, 4);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+        DAT_DTO_COMPLETION_EVENT_DATA dto;
+        int silent = 0;
+        int met = 0;
+
+        for (int window = 0; window < MANY && met < ENOUGH; window++) {
+                queue_post(t, &queue, 4);
+                flow_send(&flow, 4);
+
+                /* On its way from queue to EP to EVD, a receive counts at every moment. */
+                for (DAT_COUNT outstanding = 4; outstanding > 1;) {
+                        expect_refusal(t, queue.srq, outstanding - 1);
+                        if (reap_message(t, flow.evd, outstanding, &met, &dto)) {
+                                check_message(t, &queue, &flow, 1, &dto);
+                                outstanding--;
+                                silent = 0;
+                        }
+                        expect_that(silent++ < MOMENTS, "message %llu has not come",
+                                    (unsigned long long)flow.received);
+                }
+                expect_messages(t, &queue, &flow, 1);
+        }
+        must_that(met >= ENOUGH, "only %d requests met messages on their way", met);
+}
+
+/* Receives outstanding, of which each of `eps` endpoints has had `messages`, none reaped. */
+static const struct outstanding {
+        const char *id;
+        int posts;
+        int eps;
+        int messages;
+        bool one_evd;
+} outstanding[] = {
+    {"completed", .posts = 4, .eps = 1, .messages = 4},
+    {"posted_and_completed", .posts = 6, .eps = 1, .messages = 3},
+    {"completed_on_several_evds", .posts = 4, .eps = 2, .messages = 2},
+    {"completed_by_several_eps", .posts = 4, .eps = 2, .messages = 2, .one_evd = true},
+    {"posted_and_completed_on_several_evds", .posts = 8, .eps = 2, .messages = 2},
+};
+
+static DAT_SRQ_HANDLE srq_with_outstanding(struct test *t, const struct outstanding *row)
+{
+        struct queue queue = queue_with(t, 16);
+        DAT_EVD_HANDLE evd = row->one_evd ? evd_with(t) : DAT_HANDLE_NULL;
+
+        queue_post(t, &queue, row->posts);
+        for (int i = 0; i < row->eps; i++) {
+                struct flow flow = flow_open(t, &queue, evd);
+
+                flow_deliver(t, &flow, row->messages);
+        }
+        return queue.srq;
+}
+
+FAMILY(srq_resize, below_outstanding, outstanding, NEEDS(SRQ), PEER)
+{
+        DAT_SRQ_HANDLE srq = srq_with_outstanding(t, row);
+
+        expect_refusal(t, srq, row->posts - 1);
+}
+
+FAMILY(srq_resize, at_outstanding, outstanding, NEEDS(SRQ), PEER)
+{
+        DAT_SRQ_HANDLE srq = srq_with_outstanding(t, row);
+
+        expect(dat_srq_resize(srq, row->posts), DAT_SUCCESS);
+}
+
+CASE(srq_resize, at_posted, NEEDS(SRQ))
+{
+        struct queue queue = queue_with(t, 8);
+
+        queue_post(t, &queue, 6);
+
+        expect(dat_srq_resize(queue.srq, 6), DAT_SUCCESS);
+}
+
+CASE(srq_resize, below_completed_of_disconnected_ep, NEEDS(SRQ), PEER)
+{
+        struct queue queue = queue_with(t, 8);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+
+        queue_post(t, &queue, 4);
+        flow_deliver(t, &flow, 4);
+        flow_break(t, &flow);
+
+        expect_refusal(t, queue.srq, 3);
+}
+
+static DAT_RETURN reap_by_wait(DAT_EVD_HANDLE evd, DAT_EVENT *event)
+{
+        DAT_COUNT more;
+
+        return dat_evd_wait(evd, 0, 1, event, &more);
+}
+
+static DAT_RETURN reap_by_dequeue(DAT_EVD_HANDLE evd, DAT_EVENT *event)
+{
+        return dat_evd_dequeue(evd, event);
+}
+
+static const struct reaping {
+        const char *id;
+        DAT_RETURN (*reap)(DAT_EVD_HANDLE evd, DAT_EVENT *event);
+} reapings[] = {
+    {"wait", reap_by_wait},
+    {"dequeue", reap_by_dequeue},
+};
+
+FAMILY(srq_resize, after_reaping, reapings, NEEDS(SRQ), PEER)
+{
+        struct queue queue = queue_with(t, 8);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+        DAT_EVENT event;
+
+        queue_post(t, &queue, 4);
+        flow_deliver(t, &flow, 4);
+        (void)dat_srq_resize(queue.srq, 3);
+        must(row->reap(flow.evd, &event));
+
+        expect(dat_srq_resize(queue.srq, 3), DAT_SUCCESS);
+}
+
+/*
+ * What is not outstanding on the SRQ
+ */
+
+CASE(srq_resize, other_srq_not_counted, NEEDS(SRQ))
+{
+        DAT_SRQ_HANDLE srq = srq_with(t, .max_recv_dtos = 8);
+        struct queue other = queue_with(t, 8);
+
+        queue_post(t, &other, 6);
+
+        expect(dat_srq_resize(srq, 2), DAT_SUCCESS);
+}
+
+CASE(srq_resize, other_srq_untouched, NEEDS(SRQ))
+{
+        DAT_SRQ_HANDLE srq = srq_with(t, .max_recv_dtos = 8);
+        struct queue other = queue_with(t, 8);
+        DAT_COUNT size = srq_size(t, other.srq);
+
+        must(dat_srq_resize(srq, 2));
+
+        expect_eq(srq_size(t, other.srq), size);
+        expect_room(t, &other, size);
+}
+
+CASE(srq_resize, plain_ep_not_counted, NEEDS(SRQ), PEER)
+{
+        struct queue queue = queue_with(t, 8);
+        DAT_EVD_HANDLE evd = evd_with(t);
+        struct flow flow = flow_open(t, &queue, evd);
+        DAT_EP_HANDLE plain = ep_with(t, .recv_evd = evd);
+        struct peer_ep *end = peer_connect(peer(t), plain);
+        DAT_LMR_TRIPLET segment = triplet(queue.buf, 0, MESSAGE);
+
+        for (int i = 0; i < 4; i++)
+                must(dat_ep_post_recv(plain, 1, &segment, (DAT_DTO_COOKIE){.as_64 = 0},
+                                      DAT_COMPLETION_DEFAULT_FLAG));
+        peer_send(end, .count = 4, .length = MESSAGE);
+        peer_wait_sent(end);
+        queue_post(t, &queue, 2);
+        flow_deliver(t, &flow, 1);
+
+        expect(dat_srq_resize(queue.srq, 2), DAT_SUCCESS);
+}
+
+/*
+ * What a refused request leaves as it was. The answer is for other cases to judge.
+ */
+
+CASE(srq_resize, refusal_keeps_size, NEEDS(SRQ))
+{
+        struct queue queue = queue_with(t, 8);
+        DAT_COUNT size = srq_size(t, queue.srq);
+
+        queue_post(t, &queue, 6);
+        (void)dat_srq_resize(queue.srq, 5);
+
+        expect_eq(srq_size(t, queue.srq), size);
+}
+
+CASE(srq_resize, refusal_keeps_room, NEEDS(SRQ))
+{
+        struct queue queue = queue_with(t, 8);
+        DAT_COUNT size = srq_size(t, queue.srq);
+
+        queue_post(t, &queue, 6);
+        (void)dat_srq_resize(queue.srq, 5);
+
+        expect_room(t, &queue, size - 6);
+}
+
+CASE(srq_resize, refusal_keeps_available_count, NEEDS(SRQ, SRQ_INFO_AVAILABLE))
+{
+        struct queue queue = queue_with(t, 8);
+
+        queue_post(t, &queue, 6);
+        (void)dat_srq_resize(queue.srq, 5);
+
+        expect_count(t, srq_param(t, queue.srq).available_dto_count, 6);
+}
+
+CASE(srq_resize, refusal_keeps_outstanding_count, NEEDS(SRQ, SRQ_INFO_OUTSTANDING))
+{
+        struct queue queue = queue_with(t, 8);
+
+        queue_post(t, &queue, 6);
+        (void)dat_srq_resize(queue.srq, 5);
+
+        expect_count(t, srq_param(t, queue.srq).outstanding_dto_count, 6);
+}
+
+CASE(srq_resize, refusal_keeps_low_watermark, NEEDS(SRQ, SRQ_WATERMARKS))
+{
+        struct queue queue = queue_with(t, 8);
+
+        queue_post(t, &queue, 6);
+        must(dat_srq_set_lw(queue.srq, 4));
+        (void)dat_srq_resize(queue.srq, 5);
+
+        expect_eq(srq_param(t, queue.srq).low_watermark, 4);
+}
+
+CASE(srq_resize, refusal_keeps_watermark_armed, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
+{
+        struct queue queue = queue_with(t, 8);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+
+        queue_post(t, &queue, 6);
+        if (!arm_mark(t, queue.srq, 4))
+                return;
+        (void)dat_srq_resize(queue.srq, 5);
+        expect_quiet(async_evd(t));
+
+        flow_send(&flow, 3);
+        expect_async_event(queue.srq);
+}
+
+CASE(srq_resize, refusal_keeps_buffers, NEEDS(SRQ), PEER)
+{
+        struct queue queue = queue_with(t, 8);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+
+        queue_post(t, &queue, 6);
+        (void)dat_srq_resize(queue.srq, 5);
+
+        flow_send(&flow, 6);
+        expect_messages(t, &queue, &flow, 6);
+}
+
+CASE(srq_resize, refusal_keeps_completions, NEEDS(SRQ), PEER)
+{
+        struct queue queue = queue_with(t, 8);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+
+        queue_post(t, &queue, 4);
+        flow_deliver(t, &flow, 4);
+        (void)dat_srq_resize(queue.srq, 3);
+
+        expect_messages(t, &queue, &flow, 4);
+        expect_quiet(flow.evd);
+}
+
+/*
+ * The low watermark
+ */
+
+CASE(srq_resize, below_low_watermark, NEEDS(SRQ, SRQ_WATERMARKS))
+{
+        struct queue queue = queue_below_mark(t, 4);
+
+        expect(dat_srq_resize(queue.srq, 3), DAT_INVALID_STATE);
+}
+
+CASE(srq_resize, below_low_watermark_keeps_size, NEEDS(SRQ, SRQ_WATERMARKS))
+{
+        struct queue queue = queue_below_mark(t, 4);
+        DAT_COUNT size = srq_size(t, queue.srq);
+
+        (void)dat_srq_resize(queue.srq, 3);
+
+        expect_eq(srq_size(t, queue.srq), size);
+        expect_room(t, &queue, size);
+}
+
+CASE(srq_resize, below_low_watermark_keeps_mark, NEEDS(SRQ, SRQ_WATERMARKS))
+{
+        struct queue queue = queue_below_mark(t, 4);
+
+        (void)dat_srq_resize(queue.srq, 3);
+
+        expect_eq(srq_param(t, queue.srq).low_watermark, 4);
+}
+
+CASE(srq_resize, below_low_watermark_keeps_armed, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
+{
+        struct queue queue = queue_with(t, 8);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+
+        queue_post(t, &queue, 6);
+        if (!arm_mark(t, queue.srq, 4))
+                return;
+        (void)dat_srq_resize(queue.srq, 3);
+        expect_quiet(async_evd(t));
+
+        flow_send(&flow, 3);
+        expect_async_event(queue.srq);
+}
+
+CASE(srq_resize, below_low_watermark_keeps_buffers, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
+{
+        struct queue queue = queue_below_mark(t, 6);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+
+        queue_post(t, &queue, 3);
+        (void)dat_srq_resize(queue.srq, 4);
+
+        flow_send(&flow, 3);
+        expect_messages(t, &queue, &flow, 3);
+}
+
+CASE(srq_resize, at_low_watermark, NEEDS(SRQ, SRQ_WATERMARKS))
+{
+        struct queue queue = queue_below_mark(t, 4);
+
+        expect(dat_srq_resize(queue.srq, 4), DAT_SUCCESS);
+}
+
+CASE(srq_resize, at_low_watermark_and_outstanding, NEEDS(SRQ, SRQ_WATERMARKS))
+{
+        struct queue queue = queue_with(t, 8);
+
+        queue_post(t, &queue, 4);
+        must(dat_srq_set_lw(queue.srq, 4));
+
+        expect(dat_srq_resize(queue.srq, 4), DAT_SUCCESS);
+}
+
+CASE(srq_resize, after_lowering_watermark, NEEDS(SRQ, SRQ_WATERMARKS))
+{
+        struct queue queue = queue_below_mark(t, 4);
+
+        (void)dat_srq_resize(queue.srq, 3);
+        must(dat_srq_set_lw(queue.srq, 2));
+
+        expect(dat_srq_resize(queue.srq, 3), DAT_SUCCESS);
+}
+
+/*
+ * Messages on their way
+ */
+
+#define BATCH 12             /* messages that one flow is sent at a time */
+#define LEFT  6              /* of them, when the next flow is sent its own */
+#define LEAST (LEFT + BATCH) /* the smallest size that holds them */
+#define MOST  (LEAST + 24)
+
+static const struct traffic {
+        const char *id;
+        enum { GROWING, SHRINKING, ALTERNATING } how;
+        int eps;
+        bool one_evd;
+} traffic[] = {
+    {"growing", GROWING, .eps = 1},
+    {"shrinking", SHRINKING, .eps = 1},
+    {"alternating", ALTERNATING, .eps = 1},
+    {"several_eps", ALTERNATING, .eps = 3},
+    {"several_eps_on_one_evd", SHRINKING, .eps = 3, .one_evd = true},
+};
+
+static DAT_COUNT size_at(const struct traffic *row, int step)
+{
+        if (row->how == ALTERNATING)
+                return step % 2 ? MOST : LEAST;
+        if (step > MOST - LEAST)
+                step = MOST - LEAST;
+        return row->how == GROWING ? LEAST + step : MOST - step;
+}
+
+static int pending(const struct flow *flow)
+{
+        return (int)(flow->sent - flow->received);
+}
+
+/* The flow whose EVD is looked at next: in turn, one that has messages to come. */
+static struct flow *flow_due(struct flow *flows, const struct traffic *row, int step)
+{
+        if (row->one_evd)
+                return flows;
+        while (pending(&flows[step % row->eps]) == 0)
+                step++;
+        return &flows[step % row->eps];
+}
+
+FAMILY(srq_resize, no_message_lost, traffic, NEEDS(SRQ), PEER)
+{
+        struct queue queue = queue_for(t, LEAST, LONG_MESSAGE, LEAST);
+        DAT_EVD_HANDLE evd = row->one_evd ? evd_with(t) : DAT_HANDLE_NULL;
+        struct flow flows[3] = {{.ep = DAT_HANDLE_NULL}};
+        DAT_DTO_COMPLETION_EVENT_DATA dto;
+        int silent = 0;
+        int met = 0;
+        int step = 0;
+
+        for (int i = 0; i < row->eps; i++)
+                flows[i] = flow_open(t, &queue, evd);
+
+        for (int turn = 0; turn < MANY && (turn < 3 + row->eps || met < ENOUGH); turn++) {
+                queue_post(t, &queue, BATCH);
+                flow_send(&flows[turn % row->eps], BATCH);
+                for (int left = __builtin_popcountll(queue.posted); left > LEFT;) {
+                        struct flow *flow = flow_due(flows, row, step);
+                        int due = row->one_evd ? left : pending(flow);
+
+                        expect(dat_srq_resize(queue.srq, size_at(row, step++)), DAT_SUCCESS);
+                        if (reap_message(t, flow->evd, due, &met, &dto)) {
+                                check_message(t, &queue, flows, row->eps, &dto);
+                                left--;
+                                silent = 0;
+                        }
+                        expect_that(silent++ < MOMENTS, "message %llu has not come",
+                                    (unsigned long long)flow->received);
+                }
+        }
+        while (queue.posted) {
+                dto = expect_dto(flow_due(flows, row, 0)->evd);
+                check_message(t, &queue, flows, row->eps, &dto);
+        }
+        must_that(met >= ENOUGH, "only %d resizes met messages on their way", met);
+        record(t, "%d of %d resizes met messages on their way", met, step);
+        expect_quiet(flows[0].evd);
+}
+
+/*
+ * The endpoints of the SRQ
+ */
+
+CASE(srq_resize, unconnected_ep, NEEDS(SRQ))
+{
+        struct queue queue = queue_with(t, 8);
+
+        ep_with(t, .srq = queue.srq);
+
+        expect(dat_srq_resize(queue.srq, srq_size(t, queue.srq) + 8), DAT_SUCCESS);
+        expect(dat_srq_resize(queue.srq, 4), DAT_SUCCESS);
+}
+
+CASE(srq_resize, connected_ep, NEEDS(SRQ), PEER)
+{
+        struct queue queue = queue_with(t, 8);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+
+        expect(dat_srq_resize(queue.srq, srq_size(t, queue.srq) + 8), DAT_SUCCESS);
+        expect(dat_srq_resize(queue.srq, 4), DAT_SUCCESS);
+
+        queue_post(t, &queue, 1);
+        flow_send(&flow, 1);
+        expect_messages(t, &queue, &flow, 1);
+}
+
+CASE(srq_resize, disconnected_ep, NEEDS(SRQ), PEER)
+{
+        struct queue queue = queue_with(t, 8);
+        struct flow gone = flow_open(t, &queue, DAT_HANDLE_NULL);
+
+        queue_post(t, &queue, 4);
+        flow_break(t, &gone);
+
+        expect(dat_srq_resize(queue.srq, srq_size(t, queue.srq) + 8), DAT_SUCCESS);
+        expect(dat_srq_resize(queue.srq, 4), DAT_SUCCESS);
+
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+        flow_send(&flow, 4);
+        expect_messages(t, &queue, &flow, 4);
+}
+
+FAMILY(srq_resize, later_ep, changes, NEEDS(SRQ), PEER)
+{
+        struct queue queue = queue_with(t, 16);
+
+        resize(t, queue.srq, row, 4);
+
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+        queue_post(t, &queue, 4);
+        flow_send(&flow, 4);
+        expect_messages(t, &queue, &flow, 4);
+}
+
+CASE(srq_resize, repeated, NEEDS(SRQ), PEER)
+{
+        struct queue queue = queue_with(t, 8);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+
+        queue_post(t, &queue, 4);
+        for (int i = 0; i < MANY; i++) {
+                expect(dat_srq_resize(queue.srq, 40), DAT_SUCCESS);
+                expect(dat_srq_resize(queue.srq, 4), DAT_SUCCESS);
+        }
+
+        flow_send(&flow, 4);
+        expect_messages(t, &queue, &flow, 4);
+}
+
+/*
+ * Arguments
+ */
+
+FAMILY(srq_resize, invalid_handle, invalid_handles, NEEDS(SRQ))
+{
+        expect(dat_srq_resize(bad_handle(t, DAT_HANDLE_TYPE_SRQ, row->how), 8), DAT_INVALID_HANDLE);
+}
+
+static const struct argument {
+        const char *id;
+        DAT_COUNT size;
+} negative[] = {
+    {"minus_one", -1},
+    {"least", INT_MIN},
+};
+
+FAMILY(srq_resize, negative, negative, NEEDS(SRQ))
+{
+        DAT_SRQ_HANDLE srq = srq_with(t, .max_recv_dtos = 8);
+
+        expect(dat_srq_resize(srq, row->size), DAT_INVALID_PARAMETER, DAT_INVALID_STATE);
+}
+
+static DAT_RETURN resize_to_8(void *srq)
+{
+        return dat_srq_resize(srq, 8);
+}
+
+CASE(srq_resize, destroyed_handle, NEEDS(SRQ))
+{
+        expect_stale_srq(t, resize_to_8);
+}
+
+static const struct argument too_large[] = {
+    {"above_ia_limit", 0},
+    {"greatest", INT_MAX},
+};
+
+FAMILY(srq_resize, too_large, too_large, NEEDS(SRQ))
+{
+        DAT_SRQ_HANDLE srq = srq_with(t, .max_recv_dtos = 8);
+        DAT_COUNT limit = ia_attr(t)->max_recv_per_srq;
+
+        if (limit == INT_MAX)
+                unsupported(t, "max_recv_per_srq: no number is above it");
+        DAT_COUNT request = row->size ? row->size : limit + 1;
+        DAT_RETURN ret = expect(dat_srq_resize(srq, request), DAT_INVALID_PARAMETER,
+                                DAT_INSUFFICIENT_RESOURCES, DAT_SUCCESS);
+
+        if (!dat_is(ret, DAT_SUCCESS))
+                return;
+        expect_that(srq_size(t, srq) >= request, "%d asked for, %d queried", request,
+                    srq_size(t, srq));
+        note(t, "%d granted, above the IA's own max_recv_per_srq of %d", request, limit);
+}
+
+CASE(srq_resize, zero, NEEDS(SRQ))
+{
+        DAT_SRQ_HANDLE srq = srq_with(t, .max_recv_dtos = 8);
+
+        expect(dat_srq_resize(srq, 0), DAT_INVALID_PARAMETER, DAT_INVALID_STATE, DAT_SUCCESS);
+}
+
+CASE(srq_resize, zero_then_grow, NEEDS(SRQ))
+{
+        struct queue queue = queue_with(t, 8);
+
+        (void)dat_srq_resize(queue.srq, 0);
+
+        expect(dat_srq_resize(queue.srq, 8), DAT_SUCCESS);
+        expect_room(t, &queue, 8);
+}
+
+CASE(srq_resize, zero_below_outstanding, NEEDS(SRQ))
+{
+        struct queue queue = queue_with(t, 8);
+        DAT_COUNT size = srq_size(t, queue.srq);
+
+        queue_post(t, &queue, 2);
+
+        DAT_RETURN ret = expect(dat_srq_resize(queue.srq, 0), DAT_INVALID_STATE,
+                                DAT_INVALID_PARAMETER, DAT_SUCCESS);
+
+        if (dat_is(ret, DAT_SUCCESS))
+                note(t, "granted, with 2 receives outstanding (SRQ-2)");
+        expect_eq(srq_size(t, queue.srq), size);
+}
+
+static const struct argument invalid_sizes[] = {
+    {"negative", -1},
+    {"zero", 0},
+    {"greatest", INT_MAX},
+};
+
+FAMILY(srq_resize, invalid_size_keeps_buffers, invalid_sizes, NEEDS(SRQ), PEER)
+{
+        struct queue queue = queue_with(t, 8);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+
+        queue_post(t, &queue, 4);
+        (void)dat_srq_resize(queue.srq, row->size);
+
+        flow_send(&flow, 4);
+        expect_messages(t, &queue, &flow, 4);
+}

@@ -1,0 +1,763 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* dat_srq_set_lw: when a mark's event comes and when it does not, once per setting. */
+#include "../handles.h"
+#include "queue.h"
+
+#include <limits.h>
+
+/*
+ * Setting
+ */
+
+CASE(srq_set_lw, set, NEEDS(SRQ, SRQ_WATERMARKS))
+{
+        struct queue queue = queue_with(t, 8);
+
+        queue_post(t, &queue, 4);
+
+        expect(dat_srq_set_lw(queue.srq, 4), DAT_SUCCESS);
+}
+
+CASE(srq_set_lw, set_on_empty_queue, NEEDS(SRQ, SRQ_WATERMARKS))
+{
+        DAT_SRQ_HANDLE srq = srq_with(t, .max_recv_dtos = 8);
+
+        expect(dat_srq_set_lw(srq, 4), DAT_SUCCESS);
+}
+
+CASE(srq_set_lw, set_value, NEEDS(SRQ, SRQ_WATERMARKS))
+{
+        struct queue queue = queue_with(t, 8);
+
+        queue_post(t, &queue, 8);
+        for (DAT_COUNT mark = 8; mark >= 0; mark--) {
+                must(dat_srq_set_lw(queue.srq, mark));
+                expect_eq(srq_param(t, queue.srq).low_watermark, mark);
+        }
+}
+
+CASE(srq_set_lw, value_after_event, NEEDS(SRQ, SRQ_WATERMARKS))
+{
+        DAT_SRQ_HANDLE srq = srq_with(t, .max_recv_dtos = 8);
+
+        must(dat_srq_set_lw(srq, 4));
+        drain_async_event(t);
+
+        expect_eq(srq_param(t, srq).low_watermark, 4);
+}
+
+CASE(srq_set_lw, as_declared, NEEDS(SRQ))
+{
+        DAT_SRQ_HANDLE srq = srq_with(t, .max_recv_dtos = 8);
+        DAT_RETURN ret = dat_srq_set_lw(srq, 4);
+
+        if (provider_attr(t)->srq_watermarks_supported)
+                expect(ret, DAT_SUCCESS);
+        else
+                expect_or_note(ret, DAT_MODEL_NOT_SUPPORTED, DAT_NOT_IMPLEMENTED);
+}
+
+/*
+ * The event during the call, and its boundary
+ */
+
+static const struct shortage {
+        const char *id;
+        int posts;
+        DAT_COUNT mark;
+} shortages[] = {
+    {"none_of_one", 0, 1}, {"one_of_three", 1, 3}, {"one_too_few", 3, 4},
+    {"none_of_all", 0, 8}, {"all_but_one", 7, 8},
+};
+
+FAMILY(srq_set_lw, event_at_once, shortages, NEEDS(SRQ, SRQ_WATERMARKS))
+{
+        struct queue queue = queue_with(t, 8);
+
+        queue_post(t, &queue, row->posts);
+        must(dat_srq_set_lw(queue.srq, row->mark));
+
+        expect_async_event(queue.srq);
+}
+
+FAMILY(srq_set_lw, event_at_once_only_once, shortages, NEEDS(SRQ, SRQ_WATERMARKS))
+{
+        struct queue queue = queue_with(t, 8);
+
+        queue_post(t, &queue, row->posts);
+        must(dat_srq_set_lw(queue.srq, row->mark));
+        drain_async_event(t);
+
+        expect_quiet(async_evd(t));
+}
+
+static const struct shortage at_mark[] = {
+    {"one", 1, 1},
+    {"several", 4, 4},
+    {"full_queue", 8, 8},
+};
+
+FAMILY(srq_set_lw, no_event_at_mark, at_mark, NEEDS(SRQ, SRQ_WATERMARKS))
+{
+        struct queue queue = queue_with(t, 8);
+
+        queue_post(t, &queue, row->posts);
+        must(dat_srq_set_lw(queue.srq, row->mark));
+
+        expect_quiet(async_evd(t));
+}
+
+static const struct shortage above_mark[] = {
+    {"by_one", 4, 3},
+    {"by_far", 8, 1},
+};
+
+FAMILY(srq_set_lw, no_event_above_mark, above_mark, NEEDS(SRQ, SRQ_WATERMARKS))
+{
+        struct queue queue = queue_with(t, 8);
+
+        queue_post(t, &queue, row->posts);
+        arm_mark(t, queue.srq, row->mark);
+
+        expect_quiet(async_evd(t));
+}
+
+/*
+ * The event when an EP takes a receive
+ */
+
+/* A queue of `posts` receives under an armed mark of `mark`, and a connection to drain it by. */
+struct armed {
+        struct queue queue;
+        struct flow flow;
+};
+
+/* Returns false where the mark is spent by SRQ-3. */
+static bool armed_with(struct test *t, int posts, DAT_COUNT mark, struct armed *armed)
+{
+        armed->queue = queue_with(t, 8);
+        armed->flow = flow_open(t, &armed->queue, DAT_HANDLE_NULL);
+        queue_post(t, &armed->queue, posts);
+        return arm_mark(t, armed->queue.srq, mark);
+}
+
+static const struct fall {
+        const char *id;
+        int posts;
+        DAT_COUNT mark;
+} falls[] = {
+    {"from_mark", 4, 4},
+    {"from_above", 6, 4},
+    {"last_taken", 2, 1},
+    {"full_queue", 8, 8},
+};
+
+FAMILY(srq_set_lw, event_below_mark, falls, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
+{
+        struct armed armed;
+
+        if (!armed_with(t, row->posts, row->mark, &armed))
+                return;
+        flow_deliver(t, &armed.flow, row->posts - row->mark + 1);
+
+        expect_async_event(armed.queue.srq);
+}
+
+static const struct fall falls_to_mark[] = {
+    {"by_one", 5, 4},
+    {"by_several", 7, 4},
+    {"to_last", 3, 1},
+};
+
+FAMILY(srq_set_lw, no_event_down_to_mark, falls_to_mark, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
+{
+        struct armed armed;
+
+        if (!armed_with(t, row->posts, row->mark, &armed))
+                return;
+        flow_deliver(t, &armed.flow, row->posts - row->mark);
+
+        expect_quiet(async_evd(t));
+}
+
+CASE(srq_set_lw, event_while_waiting, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
+{
+        struct armed armed;
+
+        if (!armed_with(t, 4, 4, &armed))
+                return;
+        flow_send(&armed.flow, 1);
+
+        expect_async_event(armed.queue.srq);
+}
+
+CASE(srq_set_lw, event_when_taken, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
+{
+        struct armed armed;
+
+        if (!armed_with(t, 4, 4, &armed))
+                return;
+        flow_deliver(t, &armed.flow, 1);
+
+        expect_async_event(armed.queue.srq);
+        expect_messages(t, &armed.queue, &armed.flow, 1);
+        expect_quiet(async_evd(t));
+}
+
+CASE(srq_set_lw, no_event_when_reaped, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
+{
+        struct armed armed;
+
+        if (!armed_with(t, 6, 4, &armed))
+                return;
+        flow_deliver(t, &armed.flow, 2);
+        expect_messages(t, &armed.queue, &armed.flow, 2);
+
+        expect_quiet(async_evd(t));
+}
+
+CASE(srq_set_lw, unreaped_do_not_count, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
+{
+        struct queue queue = queue_with(t, 8);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+
+        queue_post(t, &queue, 4);
+        flow_deliver(t, &flow, 2);
+        must(dat_srq_set_lw(queue.srq, 3));
+
+        expect_async_event(queue.srq);
+}
+
+CASE(srq_set_lw, event_by_several_eps, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
+{
+        struct armed armed;
+
+        if (!armed_with(t, 5, 4, &armed))
+                return;
+        struct flow other = flow_open(t, &armed.queue, DAT_HANDLE_NULL);
+        flow_deliver(t, &armed.flow, 1);
+        expect_quiet(async_evd(t));
+
+        flow_deliver(t, &other, 1);
+        expect_async_event(armed.queue.srq);
+}
+
+CASE(srq_set_lw, event_on_async_evd_alone, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
+{
+        struct armed armed;
+
+        if (!armed_with(t, 4, 4, &armed))
+                return;
+        flow_deliver(t, &armed.flow, 1);
+        expect_messages(t, &armed.queue, &armed.flow, 1);
+
+        expect_async_event(armed.queue.srq);
+        expect_quiet(armed.flow.evd);
+        expect_quiet(ep_connect_evd(t, armed.flow.ep));
+}
+
+CASE(srq_set_lw, event_keeps_connection, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
+{
+        struct armed armed;
+
+        if (!armed_with(t, 4, 4, &armed))
+                return;
+        flow_send(&armed.flow, 1);
+        expect_async_event(armed.queue.srq);
+
+        flow_send(&armed.flow, 3);
+        expect_messages(t, &armed.queue, &armed.flow, 4);
+        queue_post(t, &armed.queue, 4);
+        flow_send(&armed.flow, 4);
+        expect_messages(t, &armed.queue, &armed.flow, 4);
+}
+
+/*
+ * What is not a receive taken from this SRQ
+ */
+
+CASE(srq_set_lw, no_event_by_posting, NEEDS(SRQ, SRQ_WATERMARKS))
+{
+        struct queue queue = queue_with(t, 8);
+
+        queue_post(t, &queue, 4);
+        must(dat_srq_set_lw(queue.srq, 4));
+        queue_post(t, &queue, 4);
+
+        expect_quiet(async_evd(t));
+}
+
+CASE(srq_set_lw, no_event_by_other_srq, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
+{
+        struct queue queue = queue_with(t, 8);
+        struct queue other = queue_with(t, 8);
+        struct flow flow = flow_open(t, &other, DAT_HANDLE_NULL);
+
+        queue_post(t, &queue, 4);
+        must(dat_srq_set_lw(queue.srq, 4));
+        queue_post(t, &other, 4);
+        flow_send(&flow, 4);
+        expect_messages(t, &other, &flow, 4);
+
+        expect_quiet(async_evd(t));
+}
+
+CASE(srq_set_lw, event_of_the_srq, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
+{
+        struct queue other = queue_with(t, 8);
+        struct armed armed;
+
+        queue_post(t, &other, 4);
+        must(dat_srq_set_lw(other.srq, 4));
+        if (!armed_with(t, 4, 4, &armed))
+                return;
+        flow_send(&armed.flow, 1);
+
+        expect_async_event(armed.queue.srq);
+        expect_quiet(async_evd(t));
+}
+
+CASE(srq_set_lw, no_event_by_plain_ep, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
+{
+        struct queue queue = queue_with(t, 8);
+        DAT_EVD_HANDLE evd = evd_with(t);
+        DAT_EP_HANDLE plain = ep_with(t, .recv_evd = evd);
+        struct peer_ep *end = peer_connect(peer(t), plain);
+        DAT_LMR_TRIPLET segment = triplet(queue.buf, 0, MESSAGE);
+
+        ep_with(t, .srq = queue.srq, .recv_evd = evd);
+        for (int i = 0; i < 4; i++)
+                must(dat_ep_post_recv(plain, 1, &segment, (DAT_DTO_COOKIE){.as_64 = 0},
+                                      DAT_COMPLETION_DEFAULT_FLAG));
+        queue_post(t, &queue, 4);
+        must(dat_srq_set_lw(queue.srq, 4));
+        peer_send(end, .count = 4, .length = MESSAGE);
+        for (int i = 0; i < 4; i++)
+                must_dto(evd);
+
+        expect_quiet(async_evd(t));
+}
+
+CASE(srq_set_lw, no_event_by_disconnect, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
+{
+        struct armed armed;
+
+        if (!armed_with(t, 4, 4, &armed))
+                return;
+        flow_break(t, &armed.flow);
+        expect_quiet(async_evd(t));
+
+        struct flow flow = flow_open(t, &armed.queue, DAT_HANDLE_NULL);
+        flow_send(&flow, 1);
+        expect_async_event(armed.queue.srq);
+}
+
+/*
+ * Once per setting
+ */
+
+CASE(srq_set_lw, once, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
+{
+        struct armed armed;
+
+        if (!armed_with(t, 6, 4, &armed))
+                return;
+        flow_deliver(t, &armed.flow, 3);
+        expect_async_event(armed.queue.srq);
+
+        flow_deliver(t, &armed.flow, 3);
+        expect_messages(t, &armed.queue, &armed.flow, 6);
+        expect_quiet(async_evd(t));
+}
+
+CASE(srq_set_lw, once_in_a_burst, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
+{
+        struct armed armed;
+
+        if (!armed_with(t, 8, 7, &armed))
+                return;
+        flow_deliver(t, &armed.flow, 8);
+
+        expect_async_event(armed.queue.srq);
+        expect_quiet(async_evd(t));
+}
+
+CASE(srq_set_lw, once_after_event_at_once, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
+{
+        struct queue queue = queue_with(t, 8);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+
+        queue_post(t, &queue, 3);
+        must(dat_srq_set_lw(queue.srq, 4));
+        expect_async_event(queue.srq);
+
+        flow_deliver(t, &flow, 3);
+        expect_quiet(async_evd(t));
+}
+
+CASE(srq_set_lw, once_though_replenished, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
+{
+        struct armed armed;
+
+        if (!armed_with(t, 4, 4, &armed))
+                return;
+        flow_send(&armed.flow, 4);
+        expect_messages(t, &armed.queue, &armed.flow, 4);
+        expect_async_event(armed.queue.srq);
+
+        queue_post(t, &armed.queue, 6);
+        flow_send(&armed.flow, 6);
+        expect_messages(t, &armed.queue, &armed.flow, 6);
+        expect_quiet(async_evd(t));
+}
+
+CASE(srq_set_lw, replenished_after_event_at_once, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
+{
+        struct queue queue = queue_with(t, 8);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+
+        must(dat_srq_set_lw(queue.srq, 4));
+        expect_async_event(queue.srq);
+
+        queue_post(t, &queue, 6);
+        flow_send(&flow, 6);
+        expect_messages(t, &queue, &flow, 6);
+        expect_quiet(async_evd(t));
+}
+
+/*
+ * Set again
+ */
+
+static const struct again {
+        const char *id;
+        DAT_COUNT first;
+        DAT_COUNT second;
+} again[] = {
+    {"same", 4, 4},
+    {"lower", 6, 3},
+    {"higher", 3, 6},
+};
+
+/* Receives are replenished after the event, so that the next one is the second setting's alone. */
+FAMILY(srq_set_lw, rearmed, again, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
+{
+        struct armed armed;
+        DAT_SRQ_HANDLE srq;
+
+        if (!armed_with(t, row->first, row->first, &armed))
+                return;
+        srq = armed.queue.srq;
+        flow_send(&armed.flow, 1);
+        expect_messages(t, &armed.queue, &armed.flow, 1);
+        expect_async_event(srq);
+        queue_post(t, &armed.queue, 9 - row->first);
+
+        if (!arm_mark(t, srq, row->second))
+                return;
+        flow_deliver(t, &armed.flow, 8 - row->second);
+        expect_quiet(async_evd(t));
+        flow_deliver(t, &armed.flow, 1);
+        expect_async_event(srq);
+        expect_quiet(async_evd(t));
+}
+
+CASE(srq_set_lw, rearmed_while_below, NEEDS(SRQ, SRQ_WATERMARKS))
+{
+        struct queue queue = queue_with(t, 8);
+
+        queue_post(t, &queue, 2);
+        for (int i = 0; i < 4; i++) {
+                expect(dat_srq_set_lw(queue.srq, 4), DAT_SUCCESS);
+                expect_async_event(queue.srq);
+        }
+        expect_quiet(async_evd(t));
+}
+
+CASE(srq_set_lw, each_setting_has_its_event, NEEDS(SRQ, SRQ_WATERMARKS))
+{
+        DAT_SRQ_HANDLE srq = srq_with(t, .max_recv_dtos = 8);
+
+        must(dat_srq_set_lw(srq, 4));
+        must(dat_srq_set_lw(srq, 5));
+        must(dat_srq_set_lw(srq, 5));
+
+        for (int i = 0; i < 3; i++)
+                expect_async_event(srq);
+        expect_quiet(async_evd(t));
+}
+
+CASE(srq_set_lw, lower_mark_replaces, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
+{
+        struct armed armed;
+
+        if (!armed_with(t, 6, 5, &armed) || !arm_mark(t, armed.queue.srq, 3))
+                return;
+        flow_deliver(t, &armed.flow, 3);
+        expect_quiet(async_evd(t));
+
+        flow_deliver(t, &armed.flow, 1);
+        expect_async_event(armed.queue.srq);
+        expect_quiet(async_evd(t));
+}
+
+CASE(srq_set_lw, higher_mark_replaces, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
+{
+        struct armed armed;
+
+        if (!armed_with(t, 6, 3, &armed) || !arm_mark(t, armed.queue.srq, 5))
+                return;
+        flow_deliver(t, &armed.flow, 2);
+        expect_async_event(armed.queue.srq);
+
+        flow_deliver(t, &armed.flow, 4);
+        expect_quiet(async_evd(t));
+}
+
+CASE(srq_set_lw, higher_mark_at_once, NEEDS(SRQ, SRQ_WATERMARKS))
+{
+        struct queue queue = queue_with(t, 8);
+
+        queue_post(t, &queue, 4);
+        must(dat_srq_set_lw(queue.srq, 4));
+        must(dat_srq_set_lw(queue.srq, 5));
+
+        expect_async_event(queue.srq);
+        expect_quiet(async_evd(t));
+}
+
+/*
+ * The default mark
+ */
+
+CASE(srq_set_lw, default_mark, NEEDS(SRQ, SRQ_WATERMARKS))
+{
+        DAT_SRQ_HANDLE srq = srq_with(t, .max_recv_dtos = 8);
+
+        expect(dat_srq_set_lw(srq, DAT_SRQ_LW_DEFAULT), DAT_SUCCESS);
+        expect_eq(srq_param(t, srq).low_watermark, DAT_SRQ_LW_DEFAULT);
+}
+
+CASE(srq_set_lw, default_mark_raises_nothing, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
+{
+        struct queue queue = queue_with(t, 8);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+
+        must(dat_srq_set_lw(queue.srq, DAT_SRQ_LW_DEFAULT));
+        expect_quiet(async_evd(t));
+
+        queue_post(t, &queue, 2);
+        flow_send(&flow, 2);
+        expect_messages(t, &queue, &flow, 2);
+        expect_quiet(async_evd(t));
+}
+
+CASE(srq_set_lw, default_mark_disarms, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
+{
+        struct armed armed;
+
+        if (!armed_with(t, 4, 4, &armed))
+                return;
+        must(dat_srq_set_lw(armed.queue.srq, DAT_SRQ_LW_DEFAULT));
+        drain_async_event(t);
+        flow_deliver(t, &armed.flow, 4);
+
+        expect_quiet(async_evd(t));
+}
+
+/*
+ * The size, and beyond
+ */
+
+CASE(srq_set_lw, at_size, NEEDS(SRQ, SRQ_WATERMARKS))
+{
+        DAT_SRQ_HANDLE srq = srq_with(t, .max_recv_dtos = 8);
+        DAT_COUNT size = srq_size(t, srq);
+
+        expect(dat_srq_set_lw(srq, size), DAT_SUCCESS);
+        expect_eq(srq_param(t, srq).low_watermark, size);
+}
+
+CASE(srq_set_lw, at_grown_size, NEEDS(SRQ, SRQ_WATERMARKS))
+{
+        DAT_SRQ_HANDLE srq = srq_with(t, .max_recv_dtos = 8);
+
+        must(dat_srq_resize(srq, srq_size(t, srq) + 8));
+
+        expect(dat_srq_set_lw(srq, srq_size(t, srq)), DAT_SUCCESS);
+}
+
+CASE(srq_set_lw, above_shrunk_size, NEEDS(SRQ, SRQ_WATERMARKS))
+{
+        DAT_SRQ_HANDLE srq = srq_with(t, .max_recv_dtos = 16);
+
+        must(dat_srq_resize(srq, 8));
+
+        expect(dat_srq_set_lw(srq, srq_size(t, srq) + 1), DAT_INVALID_PARAMETER);
+}
+
+static const struct mark {
+        const char *id;
+        DAT_COUNT mark; /* 0: one above the size */
+} too_high[] = {
+    {"by_one", 0},
+    {"greatest", INT_MAX},
+};
+
+static DAT_COUNT too_high_for(struct test *t, DAT_SRQ_HANDLE srq, const struct mark *row)
+{
+        return row->mark ? row->mark : srq_size(t, srq) + 1;
+}
+
+FAMILY(srq_set_lw, above_size, too_high, NEEDS(SRQ, SRQ_WATERMARKS))
+{
+        DAT_SRQ_HANDLE srq = srq_with(t, .max_recv_dtos = 8);
+
+        expect(dat_srq_set_lw(srq, too_high_for(t, srq, row)), DAT_INVALID_PARAMETER);
+}
+
+FAMILY(srq_set_lw, above_size_raises_nothing, too_high, NEEDS(SRQ, SRQ_WATERMARKS))
+{
+        DAT_SRQ_HANDLE srq = srq_with(t, .max_recv_dtos = 8);
+
+        (void)dat_srq_set_lw(srq, too_high_for(t, srq, row));
+
+        expect_quiet(async_evd(t));
+}
+
+FAMILY(srq_set_lw, above_size_keeps_mark, too_high, NEEDS(SRQ, SRQ_WATERMARKS))
+{
+        struct queue queue = queue_with(t, 8);
+
+        queue_post(t, &queue, 4);
+        must(dat_srq_set_lw(queue.srq, 4));
+        (void)dat_srq_set_lw(queue.srq, too_high_for(t, queue.srq, row));
+
+        expect_eq(srq_param(t, queue.srq).low_watermark, 4);
+}
+
+FAMILY(srq_set_lw, above_size_keeps_armed, too_high, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
+{
+        struct armed armed;
+
+        if (!armed_with(t, 5, 4, &armed))
+                return;
+        (void)dat_srq_set_lw(armed.queue.srq, too_high_for(t, armed.queue.srq, row));
+        flow_deliver(t, &armed.flow, 1);
+        expect_quiet(async_evd(t));
+
+        flow_deliver(t, &armed.flow, 1);
+        expect_async_event(armed.queue.srq);
+}
+
+CASE(srq_set_lw, above_size_keeps_spent, NEEDS(SRQ, SRQ_WATERMARKS))
+{
+        DAT_SRQ_HANDLE srq = srq_with(t, .max_recv_dtos = 8);
+
+        must(dat_srq_set_lw(srq, 4));
+        drain_async_event(t);
+        (void)dat_srq_set_lw(srq, srq_size(t, srq) + 1);
+
+        expect_quiet(async_evd(t));
+}
+
+static const struct mark negative[] = {
+    {"minus_one", -1},
+    {"least", INT_MIN},
+};
+
+FAMILY(srq_set_lw, negative, negative, NEEDS(SRQ, SRQ_WATERMARKS))
+{
+        DAT_SRQ_HANDLE srq = srq_with(t, .max_recv_dtos = 8);
+
+        expect_or_note(dat_srq_set_lw(srq, row->mark), DAT_INVALID_PARAMETER, DAT_SUCCESS);
+        expect_quiet(async_evd(t));
+}
+
+/*
+ * What a granted mark leaves as it was
+ */
+
+CASE(srq_set_lw, keeps_buffers, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
+{
+        struct queue queue = queue_with(t, 8);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+
+        queue_post(t, &queue, 4);
+        must(dat_srq_set_lw(queue.srq, 6));
+        must(dat_srq_set_lw(queue.srq, 2));
+
+        flow_send(&flow, 4);
+        expect_messages(t, &queue, &flow, 4);
+}
+
+CASE(srq_set_lw, keeps_completions, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
+{
+        struct queue queue = queue_with(t, 8);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+
+        queue_post(t, &queue, 4);
+        flow_deliver(t, &flow, 4);
+        must(dat_srq_set_lw(queue.srq, 2));
+
+        expect_messages(t, &queue, &flow, 4);
+        expect_quiet(flow.evd);
+}
+
+CASE(srq_set_lw, keeps_size, NEEDS(SRQ, SRQ_WATERMARKS))
+{
+        struct queue queue = queue_with(t, 8);
+        DAT_COUNT size = srq_size(t, queue.srq);
+
+        must(dat_srq_set_lw(queue.srq, 4));
+
+        expect_eq(srq_size(t, queue.srq), size);
+        expect_room(t, &queue, size);
+}
+
+CASE(srq_set_lw, keeps_counts, NEEDS(SRQ, SRQ_WATERMARKS, SRQ_INFO_AVAILABLE), PEER)
+{
+        struct queue queue = queue_with(t, 8);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+
+        queue_post(t, &queue, 5);
+        flow_deliver(t, &flow, 2);
+        must(dat_srq_set_lw(queue.srq, 4));
+
+        DAT_SRQ_PARAM param = srq_param(t, queue.srq);
+        expect_count(t, param.available_dto_count, 3);
+        expect_count(t, param.outstanding_dto_count, 5);
+}
+
+CASE(srq_set_lw, keeps_other_srq, NEEDS(SRQ, SRQ_WATERMARKS))
+{
+        DAT_SRQ_HANDLE other = srq_with(t, .max_recv_dtos = 8);
+        DAT_SRQ_HANDLE srq = srq_with(t, .max_recv_dtos = 8);
+
+        must(dat_srq_set_lw(other, 2));
+        drain_async_event(t);
+        must(dat_srq_set_lw(srq, 4));
+
+        expect_async_event(srq);
+        expect_quiet(async_evd(t));
+        expect_eq(srq_param(t, other).low_watermark, 2);
+}
+
+/*
+ * Arguments
+ */
+
+FAMILY(srq_set_lw, invalid_handle, invalid_handles, NEEDS(SRQ, SRQ_WATERMARKS))
+{
+        expect(dat_srq_set_lw(bad_handle(t, DAT_HANDLE_TYPE_SRQ, row->how), 4), DAT_INVALID_HANDLE);
+}
+
+static DAT_RETURN set_to_4(void *srq)
+{
+        return dat_srq_set_lw(srq, 4);
+}
+
+CASE(srq_set_lw, destroyed_handle, NEEDS(SRQ, SRQ_WATERMARKS))
+{
+        expect_stale_srq(t, set_to_4);
+}
