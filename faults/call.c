@@ -1,0 +1,444 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "call.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "event.h"
+#include "fault.h"
+
+/* What goes to the wrapped provider in place of the consumer's structures. */
+struct inward {
+        uint64_t arg[CALL_ARGS_MAX];
+        DAT_OS_WAIT_PROXY_AGENT agent;
+        DAT_REGION_DESCRIPTION region;
+        DAT_EVENT event;
+        DAT_EP_PARAM param;
+};
+
+/* The consumer's agent, behind the one that the wrapped provider calls. */
+struct agent {
+        DAT_OS_WAIT_PROXY_AGENT consumer;
+};
+
+static void agent_call(DAT_PVOID instance_data, DAT_EVD_HANDLE evd)
+{
+        const struct agent *agent = instance_data;
+
+        agent->consumer.proxy_agent_func(agent->consumer.instance_data, handle_outward(evd));
+}
+
+/* The agent lives as long as the process: nothing tells when the last call of it has ended. */
+static DAT_OS_WAIT_PROXY_AGENT agent_inward(const DAT_OS_WAIT_PROXY_AGENT *consumer)
+{
+        struct agent *agent;
+
+        if (!consumer->proxy_agent_func)
+                return *consumer;
+        agent = malloc(sizeof(*agent));
+        if (!agent)
+                abort();
+        agent->consumer = *consumer;
+        return (DAT_OS_WAIT_PROXY_AGENT){.instance_data = agent, .proxy_agent_func = agent_call};
+}
+
+static void agent_outward(DAT_OS_WAIT_PROXY_AGENT *agent)
+{
+        if (agent->proxy_agent_func == agent_call)
+                *agent = ((const struct agent *)agent->instance_data)->consumer;
+}
+
+static DAT_HANDLE *handle_at(void *structure, short offset)
+{
+        return (DAT_HANDLE *)((unsigned char *)structure + offset);
+}
+
+static uint64_t address(const void *of)
+{
+        return (uint64_t)(uintptr_t)of;
+}
+
+static void arg_inward(const struct call *call, int i, struct inward *inward)
+{
+        const struct arg_desc *desc = &call->slot->args[i];
+        void *consumer = call_pointer(call, i);
+
+        inward->arg[i] = call->arg[i];
+        if (!consumer)
+                return;
+        switch (desc->kind) {
+        case ARG_HANDLE:
+                inward->arg[i] = address(handle_inward(consumer));
+                break;
+        case ARG_AGENT:
+                inward->agent = agent_inward(consumer);
+                inward->arg[i] = address(&inward->agent);
+                break;
+        case ARG_REGION:
+                inward->region = *(const DAT_REGION_DESCRIPTION *)consumer;
+                if ((DAT_MEM_TYPE)call->arg[1] == DAT_MEM_TYPE_LMR)
+                        inward->region.for_lmr_handle =
+                            handle_inward(inward->region.for_lmr_handle);
+                inward->arg[i] = address(&inward->region);
+                break;
+        case ARG_EVENT_IN:
+                inward->event = *(const DAT_EVENT *)consumer;
+                inward->event.evd_handle = handle_inward(inward->event.evd_handle);
+                inward->arg[i] = address(&inward->event);
+                break;
+        case ARG_PARAM_IN:
+                memcpy(&inward->param, consumer, desc->size);
+                for (const short *at = desc->handles_at; *at >= 0; at++)
+                        *handle_at(&inward->param, *at) =
+                            handle_inward(*handle_at(&inward->param, *at));
+                inward->arg[i] = address(&inward->param);
+                break;
+        default:
+                break;
+        }
+}
+
+static DAT_HANDLE outward_or_new(const struct call *call, DAT_HANDLE inner, DAT_HANDLE_TYPE type)
+{
+        struct handle *handle = inner ? handle_find_inner(inner) : NULL;
+
+        if (!inner)
+                return inner;
+        if (!handle || handle->destroyed)
+                handle = handle_new(&call->provider->table, inner, type);
+        return handle;
+}
+
+static void event_outward(const struct call *call, DAT_EVENT *event)
+{
+        DAT_EVENT_DATA *data = &event->event_data;
+
+        event->evd_handle = handle_outward(event->evd_handle);
+        switch (event->event_number) {
+        case DAT_DTO_COMPLETION_EVENT:
+                data->dto_completion_event_data.ep_handle =
+                    handle_outward(data->dto_completion_event_data.ep_handle);
+                break;
+        case DAT_RMR_BIND_COMPLETION_EVENT:
+                data->rmr_completion_event_data.rmr_handle =
+                    handle_outward(data->rmr_completion_event_data.rmr_handle);
+                break;
+        case DAT_CONNECTION_REQUEST_EVENT:
+                data->cr_arrival_event_data.sp_handle.psp_handle =
+                    handle_outward(data->cr_arrival_event_data.sp_handle.psp_handle);
+                data->cr_arrival_event_data.cr_handle =
+                    outward_or_new(call, data->cr_arrival_event_data.cr_handle, DAT_HANDLE_TYPE_CR);
+                break;
+        case DAT_SOFTWARE_EVENT:
+                break;
+        default:
+                if (event->event_number & 0x4000)
+                        data->connect_event_data.ep_handle =
+                            handle_outward(data->connect_event_data.ep_handle);
+                else if (event->event_number & 0x8000)
+                        data->asynch_error_event_data.dat_handle =
+                            handle_outward(data->asynch_error_event_data.dat_handle);
+                break;
+        }
+}
+
+/* Only a CR tells of an EP that the consumer has not made. */
+static void cr_param_outward(const struct call *call, DAT_CR_PARAM *param)
+{
+        if (call->arg[1] & DAT_CR_FIELD_LOCAL_EP_HANDLE)
+                param->local_ep_handle =
+                    outward_or_new(call, param->local_ep_handle, DAT_HANDLE_TYPE_EP);
+}
+
+static void param_outward(const struct call *call, const struct arg_desc *desc, void *param)
+{
+        for (const short *at = desc->handles_at; *at >= 0; at++)
+                *handle_at(param, *at) = handle_outward(*handle_at(param, *at));
+        if (call->slot == &call_slots[SLOT_CR_QUERY])
+                cr_param_outward(call, param);
+        if (call->slot == &call_slots[SLOT_CNO_QUERY] && (call->arg[1] & DAT_CNO_FIELD_AGENT))
+                agent_outward(&((DAT_CNO_PARAM *)param)->agent);
+}
+
+static void arg_outward(const struct call *call, int i)
+{
+        const struct arg_desc *desc = &call->slot->args[i];
+        void *consumer = call_pointer(call, i);
+        DAT_HANDLE *handle = consumer;
+
+        if (!consumer)
+                return;
+        switch (desc->kind) {
+        case ARG_HANDLE_NEW:
+                *handle = handle_new(&call->provider->table, *handle, desc->type);
+                break;
+        case ARG_HANDLE_FOUND:
+                *handle = outward_or_new(call, *handle, desc->type);
+                break;
+        case ARG_EVENT_OUT:
+                event_outward(call, consumer);
+                break;
+        case ARG_PARAM_OUT:
+                param_outward(call, desc, consumer);
+                break;
+        default:
+                break;
+        }
+}
+
+static void note_ep(const struct call *call, bool with_srq)
+{
+        DAT_HANDLE *created = call_pointer(call, with_srq ? 7 : 6);
+        struct handle *ep = created ? handle_find(*created) : NULL;
+
+        if (!ep)
+                return;
+        ep->recv_evd = handle_find(call_pointer(call, 2));
+        ep->request_evd = handle_find(call_pointer(call, 3));
+        ep->srq = with_srq ? handle_find(call_pointer(call, 5)) : NULL;
+}
+
+static void note_post(const struct call *call)
+{
+        struct handle *queue = handle_find(call_pointer(call, 0));
+
+        if (queue)
+                handle_post(queue, call->arg[3],
+                            (int)call->arg[1] > 0 ? call_pointer(call, 2) : NULL);
+}
+
+static void note_destroyed(const struct call *call)
+{
+        struct handle *handle = handle_find(call_pointer(call, 0));
+
+        if (handle)
+                handle->destroyed = true;
+}
+
+static void note_lmr(const struct call *call)
+{
+        const DAT_REGION_DESCRIPTION *region = call_pointer(call, 2);
+
+        if ((DAT_MEM_TYPE)call->arg[1] == DAT_MEM_TYPE_VIRTUAL)
+                call->provider->registered_end = (unsigned char *)region->for_va + call->arg[3];
+}
+
+static void note_success(const struct call *call)
+{
+        switch (call->slot - call_slots) {
+        case SLOT_EP_CREATE:
+                note_ep(call, false);
+                break;
+        case SLOT_EP_CREATE_WITH_SRQ:
+                note_ep(call, true);
+                break;
+        case SLOT_EP_POST_RECV:
+        case SLOT_SRQ_POST_RECV:
+                note_post(call);
+                break;
+        case SLOT_LMR_CREATE:
+                note_lmr(call);
+                break;
+        case SLOT_IA_CLOSE:
+                handle_destroy_all(&call->provider->table);
+                break;
+        case SLOT_CR_ACCEPT:
+        case SLOT_CR_REJECT:
+        case SLOT_CR_HANDOFF:
+        case SLOT_CNO_FREE:
+        case SLOT_EP_FREE:
+        case SLOT_EVD_FREE:
+        case SLOT_LMR_FREE:
+        case SLOT_PSP_FREE:
+        case SLOT_PZ_FREE:
+        case SLOT_RMR_FREE:
+        case SLOT_RSP_FREE:
+        case SLOT_SRQ_FREE:
+                note_destroyed(call);
+                break;
+        default:
+                break;
+        }
+}
+
+DAT_RETURN call_inner(struct call *call)
+{
+        struct inward inward;
+        DAT_RETURN ret;
+
+        for (int i = 0; i < call->slot->argc; i++)
+                arg_inward(call, i, &inward);
+        ret = call->slot->inner(call, inward.arg);
+        if (ret != DAT_SUCCESS)
+                return ret;
+        for (int i = 0; i < call->slot->argc; i++)
+                arg_outward(call, i);
+        note_success(call);
+        return ret;
+}
+
+static void note_open(struct provider *provider, DAT_IA_HANDLE ia)
+{
+        DAT_IA_ATTR attr = {0};
+
+        if (dat_ia_query(ia, NULL, DAT_IA_FIELD_IA_MAX_RECV_PER_SRQ, &attr, 0, NULL) == DAT_SUCCESS)
+                provider->max_recv_per_srq = attr.max_recv_per_srq;
+}
+
+DAT_RETURN call_open_inner(const struct call *call, const uint64_t *arg)
+{
+        const struct provider *provider = call->provider;
+        DAT_EVD_HANDLE *async_evd = word_pointer(arg[2]);
+        DAT_EVD_HANDLE inner = async_evd ? handle_inward(*async_evd) : DAT_HANDLE_NULL;
+        DAT_RETURN ret;
+
+        ret = dat_ia_openv(provider->wrapped, (DAT_COUNT)arg[1], async_evd ? &inner : NULL,
+                           word_pointer(arg[3]), provider->info.dapl_version_major,
+                           provider->info.dapl_version_minor, provider->info.is_thread_safe);
+        if (ret != DAT_SUCCESS)
+                return ret;
+        note_open(call->provider, *(DAT_IA_HANDLE *)word_pointer(arg[3]));
+        if (async_evd)
+                *async_evd = outward_or_new(call, inner, DAT_HANDLE_TYPE_EVD);
+        call->provider->async_evd = async_evd ? handle_find(*async_evd) : NULL;
+        return ret;
+}
+
+void call_own(struct call *call, int arg, size_t size)
+{
+        const void *consumer = call_pointer(call, arg);
+
+        if (!consumer || consumer == &call->scratch)
+                return;
+        memcpy(&call->scratch, consumer, size);
+        call->arg[arg] = address(&call->scratch);
+}
+
+struct handle *event_object(const DAT_EVENT *event)
+{
+        if (event->event_number == DAT_DTO_COMPLETION_EVENT)
+                return handle_find(event->event_data.dto_completion_event_data.ep_handle);
+        if (event->event_number & 0x4000)
+                return handle_find(event->event_data.connect_event_data.ep_handle);
+        if (event->event_number & 0x8000)
+                return handle_find(event->event_data.asynch_error_event_data.dat_handle);
+        return NULL;
+}
+
+struct handle *call_object(const struct call *call)
+{
+        if (call->event)
+                return event_object(call->event);
+        if (call->slot == &call_slots[SLOT_IA_OPEN])
+                return NULL;
+        return handle_find(call_pointer(call, 0));
+}
+
+/* Whether the step's effect has taken the place of the call. */
+static bool act_before(struct call *call, const struct step *step)
+{
+        switch (step->effect) {
+        case EFFECT_ANSWER:
+                call->ret = step->returns;
+                return true;
+        case EFFECT_INVENT:
+                call->ret = event_invent(call, step);
+                return true;
+        case EFFECT_WITH:
+                step->change(call);
+                return false;
+        default:
+                hostile_act(call, step->effect);
+                return false;
+        }
+}
+
+static void act_after(struct call *call, const struct step *step)
+{
+        switch (step->effect) {
+        case EFFECT_SET:
+                if (call->ret == DAT_SUCCESS)
+                        step->change(call);
+                break;
+        case EFFECT_ALSO:
+                step->change(call);
+                break;
+        case EFFECT_INVENT:
+                call->ret = event_invent(call, step);
+                break;
+        default:
+                break;
+        }
+        if (step->has_returns)
+                call->ret = step->returns;
+}
+
+/* Whether a step has taken the place of the call; `struck` says which want their say after it. */
+static bool strike_before(struct call *call, const struct fault *fault, bool *struck)
+{
+        bool replaced = false;
+
+        for (int i = 0; i < fault->step_count; i++)
+                struck[i] = fault_strikes(call, i, false);
+        fault_arm(call, false);
+        for (int i = 0; i < fault->step_count && !replaced; i++)
+                replaced = struck[i] && act_before(call, &fault->steps[i]);
+        return replaced;
+}
+
+static void strike_after(struct call *call, const struct fault *fault, bool *struck)
+{
+        for (int i = 0; i < fault->step_count; i++) {
+                if (struck[i] || !fault_strikes(call, i, true))
+                        continue;
+                struck[i] = true;
+                hostile_act(call, fault->steps[i].effect);
+        }
+        fault_arm(call, true);
+        for (int i = 0; i < fault->step_count; i++) {
+                if (struck[i])
+                        act_after(call, &fault->steps[i]);
+        }
+}
+
+static DAT_RETURN pass_on(struct call *call)
+{
+        call->ret = event_takes(call) ? event_take(call) : call_inner(call);
+        return call->ret;
+}
+
+static DAT_RETURN make(struct call *call)
+{
+        const struct fault *fault = call->provider->fault;
+        bool struck[STEPS_MAX];
+
+        if (!fault)
+                return pass_on(call);
+        fault_facts(call);
+        if (strike_before(call, fault, struck))
+                return call->ret;
+        pass_on(call);
+        strike_after(call, fault, struck);
+        return call->ret;
+}
+
+DAT_RETURN call_run(enum slot_id slot, const uint64_t *arg)
+{
+        struct call call = {.slot = &call_slots[slot]};
+        const struct handle *via = word_pointer(arg[0]);
+
+        call.provider = (struct provider *)via->table;
+        memcpy(call.arg, arg, (size_t)call.slot->argc * sizeof(*arg));
+        return make(&call);
+}
+
+DAT_RETURN call_open(const uint64_t *arg)
+{
+        struct call call = {.slot = &call_slots[SLOT_IA_OPEN]};
+
+        call.provider = provider_find(word_pointer(arg[0]));
+        if (!call.provider)
+                return DAT_CLASS_ERROR | DAT_PROVIDER_NOT_FOUND;
+        memcpy(call.arg, arg, (size_t)call.slot->argc * sizeof(*arg));
+        return make(&call);
+}

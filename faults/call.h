@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* One call of the consumer on its way to the wrapped provider and back. */
+#ifndef FAULTS_CALL_H
+#define FAULTS_CALL_H
+
+#include <pthread.h>
+
+#include "handle.h"
+#include "slots.h"
+
+#define CALL_ARGS_MAX 11
+
+struct call;
+struct fault;
+
+/* What an argument is to the wrapper. Structures by value are carried by address. */
+enum arg_kind {
+        ARG_PLAIN,
+        ARG_HANDLE,
+        ARG_HANDLE_NEW,   /* where the call stores the handle of an object that it made */
+        ARG_HANDLE_FOUND, /* where the call stores the handle of an object that was there */
+        ARG_AGENT,
+        ARG_REGION,
+        ARG_EVENT_IN,
+        ARG_EVENT_OUT,
+        ARG_PARAM_IN,
+        ARG_PARAM_OUT,
+};
+
+struct arg_desc {
+        const char *name;
+        enum arg_kind kind;
+        DAT_HANDLE_TYPE type;    /* of ARG_HANDLE_NEW and ARG_HANDLE_FOUND */
+        size_t size;             /* of the structure of ARG_PARAM_IN */
+        const short *handles_at; /* offsets of the handles in a parameter structure; -1 ends */
+};
+
+/* One slot of the provider table; the table of slots is generated from the ABI's facts. */
+struct slot {
+        const char *name; /* "dat_srq_resize" */
+        int argc;
+        const struct arg_desc *args;
+        /* Makes the public call with `arg`, which has the wrapped provider's handles. */
+        DAT_RETURN (*inner)(const struct call *call, const uint64_t *arg);
+};
+
+/* What the conditions of faults ask about the object of a call. */
+struct facts {
+        bool srq_known;
+        long long max_recv_dtos;
+        long long low_watermark;
+        long long available;
+        long long outstanding;
+        /* The EPs of the SRQ, in all and by state, and the EVDs that they receive on. */
+        long long eps;
+        long long connected_eps;
+        long long disconnected_eps;
+        long long recv_evds;
+        /* Receives of EPs without an SRQ, on the same EVDs. */
+        long long plain_outstanding;
+        struct handle *other_srq;
+        long long others_outstanding;
+        bool ep_known;
+        long long ep_state;
+};
+
+#define STEPS_MAX 4
+
+/* How far one step of the fault has come. */
+struct step_state {
+        struct handle *subject; /* the object that armed it */
+        bool armed;
+        unsigned int arms;
+        unsigned int hits;
+        long long remembered;
+};
+
+/* One IA that we wrap: an entry of dat.conf. */
+struct provider {
+        DAT_PROVIDER table;
+        struct provider *next;
+        DAT_PROVIDER_INFO info;
+        char *params;
+        char *wrapped; /* the IA behind it, in params */
+        const struct fault *fault;
+
+        pthread_mutex_t lock; /* of the state */
+        struct step_state state[STEPS_MAX];
+        struct handle *async_evd;
+        long long max_recv_per_srq;
+        unsigned char *registered_end; /* of the newest LMR */
+};
+
+struct call {
+        struct provider *provider;
+        const struct slot *slot;
+        uint64_t arg[CALL_ARGS_MAX];
+        DAT_RETURN ret;
+        struct facts facts;
+
+        /* While an event is looked at. */
+        DAT_EVENT *event;
+        struct posted received; /* by the receive of this buffer, if any */
+        bool is_received;
+
+        union {
+                DAT_EP_ATTR ep_attr;
+                DAT_EP_PARAM ep_param;
+                DAT_EVENT event;
+                unsigned char bytes[256];
+        } scratch;
+};
+
+/* The provider table with our functions in every slot, and what those know of each call; both are
+ * generated from the facts of the ABI. */
+extern const DAT_PROVIDER call_table;
+extern const struct slot call_slots[SLOT_COUNT];
+
+/* The way of each call: conditions, the wrapped provider, effects. The table's functions enter. */
+DAT_RETURN call_run(enum slot_id slot, const uint64_t *arg);
+
+/* The same for dat_ia_open(), whose first argument is a name and no handle of ours. */
+DAT_RETURN call_open(const uint64_t *arg);
+DAT_RETURN call_open_inner(const struct call *call, const uint64_t *arg);
+
+/* Makes the call on the wrapped provider and gives what comes back the consumer's handles. */
+DAT_RETURN call_inner(struct call *call);
+
+/* Before an argument behind a const pointer is changed: has the call carry a copy of its own. */
+void call_own(struct call *call, int arg, size_t size);
+
+/* The object that the call is about: of an event, its EP. NULL where it is none of ours. */
+struct handle *call_object(const struct call *call);
+
+/* The object that an event is about: of a completion, the EP. */
+struct handle *event_object(const DAT_EVENT *event);
+
+/* The consumer's pointer that argument `arg` is. */
+static inline void *call_pointer(const struct call *call, int arg)
+{
+        return word_pointer(call->arg[arg]);
+}
+
+/* The IA of this name that provider_init() registered, or NULL. */
+struct provider *provider_find(const char *ia_name);
+
+#endif

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "event.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { WAIT_TIMEOUT = 1, WAIT_EVENT = 3, WAIT_N_MORE = 4, DEQUEUE_EVENT = 1 };
+
+static bool is_wait(const struct call *call)
+{
+        return call->slot == &call_slots[SLOT_EVD_WAIT];
+}
+
+bool event_takes(const struct call *call)
+{
+        return is_wait(call) || call->slot == &call_slots[SLOT_EVD_DEQUEUE];
+}
+
+static DAT_EVENT *event_of(const struct call *call)
+{
+        return call_pointer(call, is_wait(call) ? WAIT_EVENT : DEQUEUE_EVENT);
+}
+
+static int64_t now_us(void)
+{
+        struct timespec now;
+
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+static void hold(struct handle *evd, const DAT_EVENT *event, int64_t due_us, bool after_next)
+{
+        struct held *held = calloc(1, sizeof(*held));
+        struct held **end;
+
+        if (!held)
+                abort();
+        held->event = *event;
+        held->due_us = due_us;
+        held->after_next = after_next;
+        for (end = &evd->held; *end; end = &(*end)->next)
+                ;
+        *end = held;
+}
+
+/* Only events about the same object have an order that anybody was promised. */
+static void release_reordered(struct handle *evd, const DAT_EVENT *passed)
+{
+        for (struct held *held = evd->held; held; held = held->next) {
+                if (held->after_next && event_object(&held->event) == event_object(passed))
+                        held->due_us = 0;
+        }
+}
+
+static bool take_held(struct handle *evd, DAT_EVENT *event)
+{
+        int64_t now = evd->held ? now_us() : 0;
+
+        for (struct held **at = &evd->held; *at; at = &(*at)->next) {
+                struct held *held = *at;
+
+                if (held->due_us > now)
+                        continue;
+                *event = held->event;
+                *at = held->next;
+                free(held);
+                return true;
+        }
+        return false;
+}
+
+static int64_t first_due(const struct handle *evd)
+{
+        int64_t due = INT64_MAX;
+
+        for (const struct held *held = evd->held; held; held = held->next) {
+                if (held->due_us < due)
+                        due = held->due_us;
+        }
+        return due;
+}
+
+/* Whether a completion is that of a receive; a shared EVD is told apart by the cookie. */
+static bool note_received(struct call *call)
+{
+        const DAT_DTO_COMPLETION_EVENT_DATA *dto =
+            &call->event->event_data.dto_completion_event_data;
+        struct handle *evd = handle_find(call->event->evd_handle);
+        struct handle *ep;
+
+        if (call->event->event_number != DAT_DTO_COMPLETION_EVENT)
+                return false;
+        ep = handle_find(dto->ep_handle);
+        if (!ep || ep->type != DAT_HANDLE_TYPE_EP || ep->recv_evd != evd)
+                return false;
+        return handle_reap(ep->srq ? ep->srq : ep, dto->user_cookie.as_64, &call->received);
+}
+
+static void corrupt(const struct call *call)
+{
+        if (call->is_received && call->received.address && call->received.length)
+                call->received.address[0] ^= 0xff;
+}
+
+/* Whether the consumer gets the event now. */
+static bool pass(struct call *call, struct handle *evd, const struct step *step)
+{
+        int64_t later = now_us() + (int64_t)step->ms * 1000;
+
+        switch (step->effect) {
+        case EFFECT_LOSE:
+                return false;
+        case EFFECT_DOUBLE:
+                hold(evd, call->event, 0, false);
+                return true;
+        case EFFECT_DELAY:
+                hold(evd, call->event, later, false);
+                return false;
+        case EFFECT_REORDER:
+                hold(evd, call->event, later, true);
+                return false;
+        case EFFECT_CORRUPT:
+                corrupt(call);
+                return true;
+        case EFFECT_SET:
+        case EFFECT_ALSO:
+                step->change(call);
+                return true;
+        default:
+                hostile_act(call, step->effect);
+                return true;
+        }
+}
+
+/* Looks at the event that the wrapped provider gave; whether the consumer gets it now. */
+static bool look(struct call *call, struct handle *evd, DAT_EVENT *event)
+{
+        const struct fault *fault = call->provider->fault;
+        bool passes = true;
+
+        call->event = event;
+        call->is_received = note_received(call);
+        fault_facts(call);
+        for (int i = 0; fault && passes && i < fault->step_count; i++) {
+                if (fault_strikes(call, i, true))
+                        passes = pass(call, evd, &fault->steps[i]);
+        }
+        fault_arm(call, true);
+        call->event = NULL;
+        if (passes)
+                release_reordered(evd, event);
+        return passes;
+}
+
+static void store_n_more(const struct call *call, DAT_COUNT count)
+{
+        DAT_COUNT *n_more = is_wait(call) ? call_pointer(call, WAIT_N_MORE) : NULL;
+
+        if (n_more)
+                *n_more = count;
+}
+
+static DAT_RETURN wait_until(struct call *call, const struct handle *evd, int64_t deadline)
+{
+        int64_t until = first_due(evd);
+        int64_t left;
+
+        if (deadline < until)
+                until = deadline;
+        left = until - now_us();
+        if (until == INT64_MAX)
+                call->arg[WAIT_TIMEOUT] = DAT_TIMEOUT_INFINITE;
+        else
+                call->arg[WAIT_TIMEOUT] = left > 0 ? (DAT_TIMEOUT)left : 0;
+        return call_inner(call);
+}
+
+static DAT_RETURN take_from(struct call *call, struct handle *evd, DAT_EVENT *event)
+{
+        DAT_TIMEOUT timeout = is_wait(call) ? (DAT_TIMEOUT)call->arg[WAIT_TIMEOUT] : 0;
+        int64_t deadline = timeout == DAT_TIMEOUT_INFINITE ? INT64_MAX : now_us() + timeout;
+        bool first = true;
+        DAT_RETURN ret;
+
+        for (;;) {
+                if (take_held(evd, event)) {
+                        store_n_more(call, 0);
+                        return DAT_SUCCESS;
+                }
+                if (is_wait(call) && (!first || evd->held))
+                        ret = wait_until(call, evd, deadline);
+                else
+                        ret = call_inner(call);
+                first = false;
+                if (ret == DAT_SUCCESS && look(call, evd, event))
+                        return DAT_SUCCESS;
+                if (ret == DAT_SUCCESS)
+                        continue;
+                if (!evd->held || !is_wait(call) || first_due(evd) >= deadline)
+                        return ret;
+                if (DAT_GET_TYPE(ret) != DAT_TIMEOUT_EXPIRED)
+                        return ret;
+        }
+}
+
+DAT_RETURN event_take(struct call *call)
+{
+        struct handle *evd = handle_find(call_pointer(call, 0));
+        DAT_EVENT *event = event_of(call);
+
+        if (!evd || evd->type != DAT_HANDLE_TYPE_EVD || !event)
+                return call_inner(call);
+        return take_from(call, evd, event);
+}
+
+DAT_RETURN event_invent(struct call *call, const struct step *step)
+{
+        DAT_EVENT *event = event_of(call);
+
+        if (!event)
+                return DAT_CLASS_ERROR | DAT_INVALID_PARAMETER;
+        memset(event, 0, sizeof(*event));
+        event->event_number = step->number;
+        event->evd_handle = call_pointer(call, 0);
+        call->event = event;
+        if (step->change)
+                step->change(call);
+        call->event = NULL;
+        store_n_more(call, 0);
+        return DAT_SUCCESS;
+}

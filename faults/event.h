@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Events on their way to the consumer: where they are lost, doubled, delayed and invented. */
+#ifndef FAULTS_EVENT_H
+#define FAULTS_EVENT_H
+
+#include "fault.h"
+
+/* Whether the call takes an event: dat_evd_wait() and dat_evd_dequeue(). */
+bool event_takes(const struct call *call);
+
+/* Makes such a call; what the wrapped provider has may go through the fault first. */
+DAT_RETURN event_take(struct call *call);
+
+/* Gives such a call an event that nobody made, by the step. */
+DAT_RETURN event_invent(struct call *call, const struct step *step);
+
+#endif

@@ -1,0 +1,322 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Expressions in the rows of faults, and the C that they become.
+
+An expression is written as in Python: comparisons (chained too), and, or, not, + - * & | ~, min and
+max. All values are 64-bit integers. Names are the call's arguments, fields behind them
+(`srq_attr.max_recv_dtos`), facts about the call's object, fields of the event, and DAT constants.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from faults.rows import Fault, RowError
+
+SRQ_GUARD = "call->facts.srq_known"
+
+# Facts about the object: which ones the provider is asked for, and what must hold for a value.
+FACTS = {
+    "max_recv_dtos": ("ASKS_SRQ", SRQ_GUARD),
+    "low_watermark": ("ASKS_SRQ", SRQ_GUARD),
+    "available": ("ASKS_SRQ", SRQ_GUARD),
+    "outstanding": ("ASKS_SRQ", SRQ_GUARD),
+    "eps": ("ASKS_NEIGHBOURS", ""),
+    "connected_eps": ("ASKS_NEIGHBOURS", ""),
+    "disconnected_eps": ("ASKS_NEIGHBOURS", ""),
+    "recv_evds": ("ASKS_NEIGHBOURS", ""),
+    "plain_outstanding": ("ASKS_NEIGHBOURS", ""),
+    "others_outstanding": ("ASKS_NEIGHBOURS", ""),
+    "ep_state": ("ASKS_EP", "call->facts.ep_known"),
+}
+
+DTO = "call->event->event_data.dto_completion_event_data"
+CONNECTION = "call->event->event_data.connect_event_data"
+REQUEST = "call->event->event_data.cr_arrival_event_data"
+ASYNC = "call->event->event_data.asynch_error_event_data"
+RMR = "call->event->event_data.rmr_completion_event_data"
+
+# Fields of the event by their word in the rows: where they are, and whether they are pointers.
+EVENT_FIELDS = {
+    "number": ("call->event->event_number", False),
+    "evd": ("call->event->evd_handle", True),
+    "ep": (f"{DTO}.ep_handle", True),
+    "cookie": (f"{DTO}.user_cookie.as_64", False),
+    "status": (f"{DTO}.status", False),
+    "length": (f"{DTO}.transfered_length", False),
+    "rmr": (f"{RMR}.rmr_handle", True),
+    "rmr_cookie": (f"{RMR}.user_cookie.as_64", False),
+    "rmr_status": (f"{RMR}.status", False),
+    "connect_ep": (f"{CONNECTION}.ep_handle", True),
+    "private_data_size": (f"{CONNECTION}.private_data_size", False),
+    "private_data": (f"{CONNECTION}.private_data", True),
+    "first_private_byte": (f"((unsigned char *){CONNECTION}.private_data)[0]", False),
+    "sp": (f"{REQUEST}.sp_handle.psp_handle", True),
+    "conn_qual": (f"{REQUEST}.conn_qual", False),
+    "cr": (f"{REQUEST}.cr_handle", True),
+    "object": (f"{ASYNC}.dat_handle", True),
+    "reason": (f"{ASYNC}.reason", False),
+}
+
+# The only structure that stands in another one: ep_attr in DAT_EP_PARAM.
+ATTR = "DAT_EP_ATTR"
+
+# What else a name may be.
+WORDS = {
+    "remembered": "call->provider->state[{step}].remembered",
+    "subject": "(long long)(uintptr_t)call->provider->state[{step}].subject",
+    "async_evd": "(long long)(uintptr_t)call->provider->async_evd",
+    "max_recv_per_srq": "call->provider->max_recv_per_srq",
+    "received": "(long long)call->is_received",
+    "waited": "(long long)(call->slot == &call_slots[SLOT_EVD_WAIT])",
+}
+
+FUNCTIONS = {"kind": "fault_handle_kind", "destroyed": "fault_handle_destroyed"}
+
+COMPARE = {
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+}
+BINARY = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.BitAnd: "&", ast.BitOr: "|",
+          ast.BitXor: "^"}  # fmt: skip
+UNARY = {ast.USub: "-", ast.Invert: "~", ast.Not: "!"}
+
+
+class Scope:
+    """The names that are known at one trigger, and what the expressions there have asked for."""
+
+    def __init__(
+        self,
+        facts: dict[str, Any],
+        fault: Fault,
+        step: int,
+        params: list[list[str]],
+        is_event: bool,
+    ) -> None:
+        self.facts = facts
+        self.fault = fault
+        self.step = step
+        self.params = {param[2]: (i, param[1]) for i, param in enumerate(params)}
+        self.is_event = is_event
+        self.uses_return = False
+        self.asks: set[str] = set()
+        self.guards: list[str] = []
+
+    def fail(self, reason: str) -> RowError:
+        """The error of this row."""
+        return RowError(self.fault.path, self.fault.id, reason)
+
+    def guard(self, condition: str) -> None:
+        """Without this the expressions have no value, and a condition does not hold."""
+        if condition not in self.guards:
+            self.guards.append(condition)
+
+    def guarded(self, value: str) -> str:
+        """A condition, after what must hold for it to have a value."""
+        return " && ".join([*self.guards, f"({value})"])
+
+    def is_constant(self, name: str) -> bool:
+        """Whether the DAT headers have it."""
+        enums = self.facts["enums"].values()
+        return name in self.facts["macros"] or any(name in enum["members"] for enum in enums)
+
+    def lvalue(self, node: ast.expr) -> tuple[str, bool]:
+        """The C object that a name or a field means, and whether it is a pointer."""
+        if isinstance(node, ast.Name):
+            return self.argument(node.id)
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Attribute):
+            return self.inner_field(node.value, node.attr)
+        if not isinstance(node, ast.Attribute) or not isinstance(node.value, ast.Name):
+            raise self.fail(f"{ast.unparse(node)} is neither a name nor a field")
+        base, member = node.value.id, node.attr
+        if base == "event":
+            return self.event_field(member)
+        if base == "argument":
+            return self.argument(member)
+        return self.struct_field(base, member)
+
+    def argument(self, name: str) -> tuple[str, bool]:
+        """An argument; one that points at a number means that number."""
+        if name not in self.params:
+            raise self.fail(f"unknown name {name}")
+        index, c_type = self.params[name]
+        pointee = c_type.removesuffix(" *")
+        if c_type.endswith(" *") and pointee not in self.facts["structs"]:
+            self.guard(f"call->arg[{index}]")
+            return f"*({c_type})(uintptr_t)call->arg[{index}]", pointee.endswith("_HANDLE")
+        return f"call->arg[{index}]", False
+
+    def struct_field(self, base: str, member: str) -> tuple[str, bool]:
+        """A field of the structure that an argument points at."""
+        if base not in self.params:
+            raise self.fail(f"unknown name {base}")
+        index, c_type = self.params[base]
+        struct = c_type.removeprefix("const ").removesuffix(" *")
+        if struct not in self.facts["structs"]:
+            raise self.fail(f"{base} points at no structure")
+        is_pointer = self.member_type(struct, member).endswith(("_HANDLE", "*", "_PTR"))
+        self.guard(f"call->arg[{index}]")
+        return f"(({struct} *)(uintptr_t)call->arg[{index}])->{member}", is_pointer
+
+    def inner_field(self, outer: ast.Attribute, member: str) -> tuple[str, bool]:
+        """A field of the structure that stands in another one."""
+        if outer.attr != "ep_attr":
+            raise self.fail(f"{ast.unparse(outer)} is no structure")
+        target, _ = self.lvalue(outer)
+        is_pointer = self.member_type(ATTR, member).endswith(("_HANDLE", "*", "_PTR"))
+        return f"{target}.{member}", is_pointer
+
+    def member_type(self, struct: str, member: str) -> str:
+        """The type of a structure's member."""
+        for field in self.facts["structs"][struct]["fields"]:
+            if field["name"] == member:
+                return str(field["type"])
+        raise self.fail(f"{struct} has no member {member}")
+
+    def event_field(self, member: str) -> tuple[str, bool]:
+        """A field of the event."""
+        if not self.is_event:
+            raise self.fail(f"event.{member} outside of an event")
+        if member not in EVENT_FIELDS:
+            raise self.fail(f"event.{member} is none of {', '.join(EVENT_FIELDS)}")
+        return EVENT_FIELDS[member]
+
+    def name(self, name: str) -> str:
+        """The value of a name."""
+        if name in FACTS:
+            asks, guard = FACTS[name]
+            self.asks.add(asks)
+            if guard:
+                self.guard(guard)
+            return f"call->facts.{name}"
+        if name == "other_srq":
+            self.asks.add("ASKS_NEIGHBOURS")
+            self.guard("call->facts.other_srq")
+            return "(long long)(uintptr_t)call->facts.other_srq"
+        if name == "returned":
+            self.uses_return = True
+            return "(long long)DAT_GET_TYPE(call->ret)"
+        if name in WORDS:
+            return WORDS[name].format(step=self.step)
+        if self.is_constant(name):
+            return f"(long long){name}"
+        return self.read(ast.Name(name))
+
+    def read(self, node: ast.Name | ast.Attribute) -> str:
+        """The value of an argument or field."""
+        target, is_pointer = self.lvalue(node)
+        if is_pointer:
+            return f"(long long)(uintptr_t){target}"
+        if target.startswith("call->arg"):
+            c_type = self.params[node.id if isinstance(node, ast.Name) else node.attr][1]
+            integer = self.facts["typedefs"].get(c_type, {}).get("type") or c_type
+            if c_type in self.facts["enums"] or integer in ("int", "unsigned int"):
+                return f"(long long)({c_type}){target}"
+        return f"(long long){target}"
+
+
+def _parse(scope: Scope, text: str) -> ast.expr:
+    try:
+        return ast.parse(str(text), mode="eval").body
+    except SyntaxError as error:
+        raise scope.fail(f"{text!r} is no expression: {error.msg}") from error
+
+
+def _compare(scope: Scope, node: ast.Compare) -> str:
+    sides = [_value(scope, side) for side in (node.left, *node.comparators)]
+    parts = []
+    for i, operator in enumerate(node.ops):
+        if type(operator) not in COMPARE:
+            raise scope.fail(f"unknown comparison in {ast.unparse(node)}")
+        parts.append(f"({sides[i]} {COMPARE[type(operator)]} {sides[i + 1]})")
+    return "(" + " && ".join(parts) + ")"
+
+
+def _function(scope: Scope, node: ast.Call) -> str:
+    name = node.func.id if isinstance(node.func, ast.Name) else "?"
+    args = [_value(scope, arg) for arg in node.args]
+    if name in FUNCTIONS and len(args) == 1:
+        return f"(long long){FUNCTIONS[name]}({args[0]})"
+    if name in ("min", "max") and len(args) == 2:
+        sign = "<" if name == "min" else ">"
+        return f"(({args[0]}) {sign} ({args[1]}) ? ({args[0]}) : ({args[1]}))"
+    raise scope.fail(f"unknown function in {ast.unparse(node)}")
+
+
+def _value(scope: Scope, node: ast.expr) -> str:
+    match node:
+        case ast.Constant(value=int() as value):
+            return f"{int(value)}LL"
+        case ast.Name():
+            return scope.name(node.id)
+        case ast.Attribute():
+            return scope.read(node)
+        case ast.Compare():
+            return _compare(scope, node)
+        case ast.BoolOp():
+            sign = " && " if isinstance(node.op, ast.And) else " || "
+            return "(" + sign.join(_value(scope, value) for value in node.values) + ")"
+        case ast.BinOp() if type(node.op) in BINARY:
+            left, right = _value(scope, node.left), _value(scope, node.right)
+            return f"({left} {BINARY[type(node.op)]} {right})"
+        case ast.UnaryOp() if type(node.op) in UNARY:
+            return f"({UNARY[type(node.op)]}{_value(scope, node.operand)})"
+        case ast.Call():
+            return _function(scope, node)
+        case _:
+            raise scope.fail(f"{ast.unparse(node)} is not understood")
+
+
+def compile_value(scope: Scope, text: str) -> str:
+    """The C expression of a row's expression, a long long."""
+    return _value(scope, _parse(scope, text))
+
+
+def _own(scope: Scope, target: ast.expr) -> str:
+    """Where a structure is the consumer's and const, the line that copies it first."""
+    if not isinstance(target, ast.Attribute) or not isinstance(target.value, ast.Name):
+        return ""
+    index, c_type = scope.params.get(target.value.id, (0, ""))
+    if not c_type.startswith("const "):
+        return ""
+    struct = c_type.removeprefix("const ").removesuffix(" *")
+    return f"        call_own(call, {index}, sizeof({struct}));\n"
+
+
+def compile_assignment(scope: Scope, target: str, text: str) -> str:
+    """The C lines that store an expression's value in an argument, a result or the event."""
+    node = _parse(scope, target)
+    value = compile_value(scope, text)
+    own = _own(scope, node)
+    lvalue, is_pointer = scope.lvalue(node)
+    cast = "(void *)(uintptr_t)" if is_pointer else f"(__typeof__({lvalue}))"
+    guards = " && ".join(scope.guards)
+    store = f"{lvalue} = {cast}({value});\n"
+    return own + (
+        f"        if ({guards})\n                {store}" if guards else f"        {store}"
+    )
+
+
+def compile_call(scope: Scope, text: str) -> str:
+    """The C lines of another call on the wrapped provider: `dat_srq_set_lw(srq_handle, 0)`."""
+    node = _parse(scope, text)
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
+        raise scope.fail(f"{text!r} is no call")
+    function = scope.facts["functions"].get(node.func.id)
+    if function is None or len(function["params"]) != len(node.args):
+        raise scope.fail(f"{text!r} is no call of DAT with so many arguments")
+    args = []
+    for (direction, c_type, name), arg in zip(function["params"], node.args, strict=True):
+        if direction != "IN" or (c_type.endswith("*") or c_type in scope.facts["structs"]):
+            raise scope.fail(f"{node.func.id}: {name} cannot be given here")
+        value = _value(scope, arg)
+        if c_type.endswith("_HANDLE"):
+            args.append(f"handle_inward((DAT_HANDLE)(uintptr_t)({value}))")
+        else:
+            args.append(f"({c_type})({value})")
+    guards = " && ".join(scope.guards) or "true"
+    return f"        if ({guards})\n                {node.func.id}({', '.join(args)});\n"

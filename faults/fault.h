@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A fault: one row of a .toml file, compiled. docs/faults.md has the words of the rows. */
+#ifndef FAULTS_FAULT_H
+#define FAULTS_FAULT_H
+
+#include "call.h"
+
+enum effect {
+        EFFECT_ANSWER,   /* returns without doing it */
+        EFFECT_REPORT,   /* does it and returns something else */
+        EFFECT_WITH,     /* does it with other arguments */
+        EFFECT_SET,      /* does it and stores other results; or alters an event */
+        EFFECT_ALSO,     /* does it and makes another call too */
+        EFFECT_LOSE,     /* an event never comes */
+        EFFECT_DOUBLE,   /* comes twice */
+        EFFECT_DELAY,    /* comes late */
+        EFFECT_REORDER,  /* comes after the next one of its object */
+        EFFECT_INVENT,   /* comes although nothing happened */
+        EFFECT_CORRUPT,  /* the received message is altered */
+        EFFECT_LEAK,     /* leaves a descriptor open */
+        EFFECT_CRASH,    /* dies by SIGSEGV */
+        EFFECT_HANG,     /* never returns */
+        EFFECT_EXIT,     /* ends the process as if all were well */
+        EFFECT_FORK,     /* leaves a process behind */
+        EFFECT_DAEMON,   /* and one that is in no process group of ours */
+        EFFECT_PRINT,    /* prints what looks like a passing verdict */
+        EFFECT_CLOSE,    /* closes each descriptor of the process */
+        EFFECT_SCRIBBLE, /* writes past the end of the newest LMR's memory */
+};
+
+/* What sets a fault off: calls of these slots, or with no slots an event. */
+struct trigger {
+        const short *slots;      /* -1 ends */
+        DAT_EVENT_NUMBER number; /* 0: any event */
+        bool (*when)(const struct call *call);
+        bool late; /* `when` asks for what the call returned */
+};
+
+/* Which facts the conditions of a fault want to know before the call. */
+enum asks {
+        ASKS_SRQ = 1 << 0,
+        ASKS_EP = 1 << 1,
+        ASKS_NEIGHBOURS = 1 << 2, /* the SRQ's EPs, and the other SRQs */
+};
+
+struct step {
+        const struct trigger *after; /* the step sleeps until this has happened */
+        unsigned int after_nth;      /* so many times; 0: it wakes up at each */
+        struct trigger on;
+        bool any_object;    /* not only the object that armed it */
+        unsigned int nth;   /* the first match that counts */
+        unsigned int times; /* how many count from there; 0: all */
+        unsigned int ms;    /* of a delay */
+        enum effect effect;
+        bool has_returns;
+        DAT_RETURN returns;
+        DAT_EVENT_NUMBER number; /* of an invented event */
+        long long (*remember)(const struct call *call);
+        void (*change)(struct call *call);
+};
+
+struct fault {
+        const char *id;
+        unsigned int asks;
+        int step_count;
+        const struct step *steps;
+};
+
+extern const struct fault fault_table[];
+extern const size_t fault_table_size;
+
+/* The fault of this id, or NULL. */
+const struct fault *fault_find(const char *id);
+
+/* Asks the wrapped provider what the fault's conditions want to know, before the call. */
+void fault_facts(struct call *call);
+
+/*
+ * Whether step `i` of the fault strikes now: at the call (`late` is false before it is made and
+ * true after it) or, while call->event is set, at the event. Each match counts.
+ */
+bool fault_strikes(struct call *call, int i, bool late);
+
+/* Arms the steps that wait for this call or, while call->event is set, this event. */
+void fault_arm(struct call *call, bool late);
+
+/* Carries out an effect that has nothing to do with DAT; true where it was one. */
+bool hostile_act(const struct call *call, enum effect effect);
+
+/* Conditions' words. */
+bool fault_handle_destroyed(long long handle);
+long long fault_handle_kind(long long handle); /* -1: none of ours */
+
+#endif

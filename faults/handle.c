@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "handle.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define BUCKETS 1024
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct handle *by_outer[BUCKETS];
+static struct handle *by_inner[BUCKETS];
+
+static size_t bucket(const void *address)
+{
+        uint64_t bits = (uint64_t)(uintptr_t)address;
+
+        return (size_t)((bits * UINT64_C(0x9e3779b97f4a7c15)) >> 54);
+}
+
+static void *allocate(size_t size)
+{
+        void *memory = calloc(1, size);
+
+        if (!memory) {
+                fputs("libdaplfault: out of memory\n", stderr);
+                abort();
+        }
+        return memory;
+}
+
+struct handle *handle_new(DAT_PROVIDER *table, DAT_HANDLE inner, DAT_HANDLE_TYPE type)
+{
+        struct handle *handle = allocate(sizeof(*handle));
+        size_t outer_slot = bucket(handle);
+        size_t inner_slot = bucket(inner);
+
+        handle->table = table;
+        handle->inner = inner;
+        handle->type = type;
+        pthread_mutex_lock(&lock);
+        handle->next_outer = by_outer[outer_slot];
+        by_outer[outer_slot] = handle;
+        handle->next_inner = by_inner[inner_slot];
+        by_inner[inner_slot] = handle;
+        pthread_mutex_unlock(&lock);
+        return handle;
+}
+
+struct handle *handle_find(DAT_HANDLE outer)
+{
+        struct handle *handle;
+
+        pthread_mutex_lock(&lock);
+        for (handle = by_outer[bucket(outer)]; handle; handle = handle->next_outer) {
+                if (handle == outer)
+                        break;
+        }
+        pthread_mutex_unlock(&lock);
+        return handle;
+}
+
+struct handle *handle_find_inner(DAT_HANDLE inner)
+{
+        struct handle *handle;
+
+        pthread_mutex_lock(&lock);
+        for (handle = by_inner[bucket(inner)]; handle; handle = handle->next_inner) {
+                if (handle->inner == inner)
+                        break;
+        }
+        pthread_mutex_unlock(&lock);
+        return handle;
+}
+
+DAT_HANDLE handle_inward(DAT_HANDLE outer)
+{
+        struct handle *handle = outer ? handle_find(outer) : NULL;
+
+        return handle ? handle->inner : outer;
+}
+
+DAT_HANDLE handle_outward(DAT_HANDLE inner)
+{
+        struct handle *handle = inner ? handle_find_inner(inner) : NULL;
+
+        return handle ? (DAT_HANDLE)handle : inner;
+}
+
+void handle_destroy_all(const DAT_PROVIDER *table)
+{
+        pthread_mutex_lock(&lock);
+        for (size_t i = 0; i < BUCKETS; i++) {
+                for (struct handle *handle = by_outer[i]; handle; handle = handle->next_outer) {
+                        if (handle->table == table)
+                                handle->destroyed = true;
+                }
+        }
+        pthread_mutex_unlock(&lock);
+}
+
+size_t handle_list(const DAT_PROVIDER *table, DAT_HANDLE_TYPE type,
+                   struct handle *found[HANDLES_MAX])
+{
+        size_t count = 0;
+
+        pthread_mutex_lock(&lock);
+        for (size_t i = 0; i < BUCKETS; i++) {
+                struct handle *handle = by_outer[i];
+
+                for (; handle && count < HANDLES_MAX; handle = handle->next_outer) {
+                        if (handle->table == table && handle->type == type && !handle->destroyed)
+                                found[count++] = handle;
+                }
+        }
+        pthread_mutex_unlock(&lock);
+        return count;
+}
+
+void handle_post(struct handle *queue, uint64_t cookie, const DAT_LMR_TRIPLET *first)
+{
+        struct posted *posted = allocate(sizeof(*posted));
+        struct posted **end;
+
+        posted->cookie = cookie;
+        if (first) {
+                posted->address = word_pointer(first->virtual_address);
+                posted->length = (size_t)first->segment_length;
+        }
+        pthread_mutex_lock(&lock);
+        for (end = &queue->posted; *end; end = &(*end)->next)
+                ;
+        *end = posted;
+        queue->posted_count++;
+        pthread_mutex_unlock(&lock);
+}
+
+bool handle_reap(struct handle *queue, uint64_t cookie, struct posted *found)
+{
+        struct posted **at;
+        struct posted *posted;
+
+        pthread_mutex_lock(&lock);
+        for (at = &queue->posted; *at && (*at)->cookie != cookie; at = &(*at)->next)
+                ;
+        posted = *at;
+        if (posted) {
+                *at = posted->next;
+                queue->posted_count--;
+        }
+        pthread_mutex_unlock(&lock);
+        if (!posted)
+                return false;
+        *found = *posted;
+        free(posted);
+        return true;
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What a provider can do to the process that it lives in, whatever DAT says. */
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "fault.h"
+
+static _Noreturn void hang(void)
+{
+        for (;;)
+                pause();
+}
+
+static void leave_process(bool own_session)
+{
+        if (fork())
+                return;
+        if (own_session)
+                setsid();
+        hang();
+}
+
+static void print_verdict(void)
+{
+        puts("{\"type\": \"verdict\", \"seq\": 1, \"case\": \"forged\", \"verdict\": \"PASS\", "
+             "\"reason\": \"\", \"us\": 1, \"output\": \"\"}");
+        puts("PASS");
+        fflush(stdout);
+}
+
+static void scribble(const struct call *call)
+{
+        if (call->provider->registered_end)
+                memset(call->provider->registered_end, 0xee, 8);
+}
+
+bool hostile_act(const struct call *call, enum effect effect)
+{
+        switch (effect) {
+        case EFFECT_LEAK:
+                return open("/dev/null", O_RDONLY) >= 0;
+        case EFFECT_CRASH:
+                signal(SIGSEGV, SIG_DFL);
+                return raise(SIGSEGV) == 0;
+        case EFFECT_HANG:
+                hang();
+        case EFFECT_EXIT:
+                exit(0);
+        case EFFECT_FORK:
+                leave_process(false);
+                return true;
+        case EFFECT_DAEMON:
+                leave_process(true);
+                return true;
+        case EFFECT_PRINT:
+                print_verdict();
+                return true;
+        case EFFECT_CLOSE:
+                return close_range(0, ~0U, 0) == 0;
+        case EFFECT_SCRIBBLE:
+                scribble(call);
+                return true;
+        default:
+                return false;
+        }
+}

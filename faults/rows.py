@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Faults as their .toml files say them; docs/faults.md has the words."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True, kw_only=True)
+class Step:
+    """One thing that goes wrong: where, when, and what."""
+
+    on: list[str]
+    do: str
+    when: str = ""
+    after: list[str] = field(default_factory=list)
+    after_when: str = ""
+    after_nth: int = 0
+    remember: str = ""
+    returns: str = ""
+    set: dict[str, str] = field(default_factory=dict)
+    args: dict[str, str] = field(default_factory=dict)
+    call: str = ""
+    number: str = ""
+    nth: int = 1
+    times: int = 0
+    ms: int = 100
+    any_object: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fault:
+    """One [[fault]]. `clause` is what it violates: a clause, or a family of them.
+
+    A hostile fault has no clause: `verdicts` are those that it may cost the case that meets it.
+    """
+
+    path: Path
+    id: str
+    text: str
+    steps: list[Step]
+    clause: str = ""
+    case: str = ""
+    verdicts: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoFault:
+    """One [[no_fault]]: a clause whose violation the boundary cannot express, and why."""
+
+    path: Path
+    clause: str
+    reason: str
+
+
+class RowError(Exception):
+    """A row that cannot be compiled."""
+
+    def __init__(self, path: Path, id_: str, reason: str) -> None:
+        super().__init__(f"{path}: {id_}: {reason}")
+
+
+KINDS: dict[str, type] = {
+    "str": str,
+    "int": int,
+    "bool": bool,
+    "list[str]": list,
+    "dict[str, str]": dict,
+}
+STEP_KINDS = {known.name: KINDS[str(known.type)] for known in fields(Step)}
+STEP_KEYS = set(STEP_KINDS)
+FAULT_KEYS = {known.name for known in fields(Fault)} - {"path", "steps"} | {"step"}
+STEPS_MAX = 4
+
+
+def _demand(
+    path: Path, id_: str, raw: dict[str, Any], required: Iterable[str], known: set[str]
+) -> None:
+    missing = [key for key in required if key not in raw]
+    unknown = sorted(set(raw) - known)
+    if missing:
+        raise RowError(path, id_, f"{', '.join(missing)} is missing")
+    if unknown:
+        raise RowError(path, id_, f"unknown key {', '.join(unknown)}")
+
+
+def _step(path: Path, id_: str, raw: dict[str, Any]) -> Step:
+    _demand(path, id_, raw, ("on", "do"), STEP_KEYS)
+    values = dict(raw)
+    for key in ("on", "after"):
+        if isinstance(values.get(key), str):
+            values[key] = [values[key]]
+    for key, value in values.items():
+        if not isinstance(value, STEP_KINDS[key]):
+            raise RowError(path, id_, f"{key} is no {STEP_KINDS[key].__name__}")
+    if "nth" in values and "times" not in values:
+        values["times"] = 1
+    return Step(**values)
+
+
+def _fault(path: Path, raw: dict[str, Any]) -> Fault:
+    id_ = str(raw.get("id", "a fault without an id"))
+    if "step" in raw:
+        _demand(path, id_, raw, ("id", "text"), FAULT_KEYS)
+        steps = raw["step"]
+    else:
+        _demand(path, id_, raw, ("id", "text"), FAULT_KEYS | STEP_KEYS)
+        steps = [{key: value for key, value in raw.items() if key in STEP_KEYS}]
+    if len(steps) > STEPS_MAX:
+        raise RowError(path, id_, f"more than {STEPS_MAX} steps")
+    values = {key: value for key, value in raw.items() if key in FAULT_KEYS - {"step"}}
+    return Fault(path=path, steps=[_step(path, id_, step) for step in steps], **values)
+
+
+def _read(path: Path, table: str) -> list[dict[str, Any]]:
+    try:
+        rows: list[dict[str, Any]] = tomllib.loads(path.read_text(encoding="utf-8")).get(table, [])
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise RowError(path, "the file", str(error)) from error
+    return rows
+
+
+def load_faults(paths: Iterable[Path]) -> list[Fault]:
+    """All faults of the files, in order; RowError where a row makes no sense or an id is taken."""
+    faults: dict[str, Fault] = {}
+    for path in paths:
+        for raw in _read(path, "fault"):
+            fault = _fault(path, raw)
+            if fault.id in faults:
+                raise RowError(path, fault.id, f"the id is taken in {faults[fault.id].path}")
+            faults[fault.id] = fault
+    return list(faults.values())
+
+
+def load_no_faults(paths: Iterable[Path]) -> list[NoFault]:
+    """All [[no_fault]] rows of the files, in order."""
+    rows = []
+    for path in paths:
+        for raw in _read(path, "no_fault"):
+            clause = str(raw.get("clause", "a no_fault without a clause"))
+            _demand(path, clause, raw, ("clause", "reason"), {"clause", "reason"})
+            rows.append(NoFault(path=path, **raw))
+    return rows

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The compiler of fault rows: what makes no sense is said in one line that names file and row."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from faults.rows import load_faults, load_no_faults
+
+ROOT = Path(__file__).resolve().parents[2]
+FACTS = ROOT / "include/facts/dat-1.2.json"
+
+ROW = """
+[[fault]]
+id = "demo/one"
+text = "Something."
+on = "dat_srq_resize"
+do = "answer"
+returns = "DAT_INVALID_STATE"
+"""
+
+
+def compile_row(folder: Path, row: str) -> tuple[int, str, str]:
+    """Exit code, what was said, and the C."""
+    path = folder / "demo.toml"
+    path.write_text(row)
+    out = folder / "table.c"
+    done = subprocess.run(
+        [sys.executable, "-m", "faults.generate", "faults", str(FACTS), str(out), str(path)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done.returncode, done.stderr, out.read_text() if out.exists() else ""
+
+
+def changed(old: str, new: str) -> str:
+    assert old in ROW
+    return ROW.replace(old, new)
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        (changed('do = "answer"\n', ""), "do is missing"),
+        (ROW + 'wehn = "1"\n', "unknown key wehn"),
+        (ROW * 2, "the id is taken"),
+        (changed('"answer"', '"fail"'), "do = 'fail' is none of"),
+        (changed("dat_srq_resize", "dat_srq_rezise"), "dat_srq_rezise is no call"),
+        (changed("dat_srq_resize", "DAT_NO_EVENT"), "is neither calls nor one event"),
+        (changed("DAT_INVALID_STATE", "DAT_INVALID_STTE"), "DAT_INVALID_STTE is no return code"),
+        (changed('returns = "DAT_INVALID_STATE"\n', ""), "'answer' needs `returns`"),
+        (changed('"answer"', '"lose"'), "'lose' needs an event"),
+        (changed('"answer"', '"invent"'), "'invent' needs `number`"),
+        (ROW + 'when = "size > 1"\n', "unknown name size"),
+        (ROW + 'when = "srq_max_recv_dto >"\n', "is no expression"),
+        (ROW + 'when = "srq_max_recv_dto in 1"\n', "unknown comparison"),
+        (ROW + 'when = "len(srq_handle)"\n', "unknown function"),
+        (ROW + 'when = "event.cookie == 1"\n', "event.cookie outside of an event"),
+        (ROW + 'when = "returned == DAT_SUCCESS"\n', "comes before the call has returned"),
+        (ROW + 'when = "srq_max_recv_dto.size"\n', "no structure"),
+        (ROW + 'when = "srq_max_recv_dto.size.size == 1"\n', "is no structure"),
+        (
+            changed("dat_srq_resize", "dat_ep_query") + 'when = "ep_param.ep_attr.size == 1"\n',
+            "DAT_EP_ATTR has no member size",
+        ),
+        (ROW + "when = 1\n", "when is no str"),
+        (ROW + 'set = "x"\n', "set is no dict"),
+        (
+            changed('do = "answer"', 'do = "with"') + 'args = { srq_handle = "x.y" }\n',
+            "unknown name x",
+        ),
+        (
+            changed('do = "answer"', 'do = "also"') + 'call = "dat_srq_set_lw(srq_handle)"\n',
+            "is no call of DAT with so many arguments",
+        ),
+        (
+            changed("dat_srq_resize", "DAT_DTO_COMPLETION_EVENT"),
+            "'answer' needs a call",
+        ),
+        (
+            '[[fault]]\nid = "demo/one"\ntext = "x"\n'
+            + '[[fault.step]]\non = "any call"\ndo = "leak"\n' * 5,
+            "more than 4 steps",
+        ),
+    ],
+)
+def test_refused(tmp_path: Path, row: str, said: str) -> None:
+    code, error, _ = compile_row(tmp_path, row)
+    assert code == 1
+    assert "Traceback" not in error
+    assert said in error
+    assert error.startswith(f"{tmp_path}/demo.toml: demo/one: ")
+    assert error.count("\n") == 1
+
+
+def test_no_toml(tmp_path: Path) -> None:
+    code, error, _ = compile_row(tmp_path, "[[fault]\n")
+    assert code == 1
+    assert "Traceback" not in error
+    assert error.startswith(f"{tmp_path}/demo.toml: the file: ")
+
+
+def test_compiled(tmp_path: Path) -> None:
+    code, error, text = compile_row(tmp_path, ROW + 'when = "0 < srq_max_recv_dto < outstanding"\n')
+    assert (code, error) == (0, "")
+    assert '.id = "demo/one"' in text
+    assert ".asks = ASKS_SRQ" in text
+
+
+def test_argument_with_the_name_of_a_fact(tmp_path: Path) -> None:
+    row = changed("dat_srq_resize", "dat_srq_set_lw")
+    code, error, text = compile_row(
+        tmp_path, row + 'when = "argument.low_watermark == low_watermark"\n'
+    )
+    assert (code, error) == (0, "")
+    assert "((long long)(DAT_COUNT)call->arg[1] == call->facts.low_watermark)" in text
+
+
+def test_the_rows_of_this_project() -> None:
+    paths = sorted((ROOT / "faults").rglob("*.toml"))
+    faults = load_faults(paths)
+    assert all(bool(fault.clause) != bool(fault.case) for fault in faults)
+    assert all(fault.verdicts for fault in faults if fault.case)
+    assert all(row.reason for row in load_no_faults(paths))
