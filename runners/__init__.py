@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The command line, the fabrics, and the runner of the cases."""

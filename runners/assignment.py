@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The assignment: all that a process needs to know that runs cases, as a file hands it on."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Self
+
+from runners.fabric.base import Fabric
+from runners.plan import Planned
+
+FILE_NAME = "assignment.json"
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """Which fabric, which agent in it, which cases in which order."""
+
+    fabric: str
+    argv: tuple[str, ...]
+    env: Mapping[str, str]
+    logs: str
+    plan: tuple[Planned, ...]
+
+    def save(self, folder: Path) -> Path:
+        """Write it into `folder`; the file's path."""
+        path = folder / FILE_NAME
+        path.write_text(json.dumps(asdict(self)), encoding="utf-8")
+        return path
+
+    @classmethod
+    def load(cls, path: Path) -> Self:
+        """What save() wrote."""
+        values: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        plan = tuple(
+            Planned(**{**entry, "labels": tuple(entry["labels"])}) for entry in values.pop("plan")
+        )
+        return cls(plan=plan, **{**values, "argv": tuple(values["argv"])})
+
+    def open_fabric(self, hosts: int, progress: Any) -> Fabric:
+        """The fabric for `hosts` hosts, not yet entered."""
+        module, _, name = self.fabric.partition(":")
+        made: Fabric = getattr(import_module(module), name)(hosts=hosts, progress=progress)
+        return made

@@ -1,0 +1,303 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A campaign: one run of the suite against one subject, from the plan to the last record."""
+
+import shutil
+import tempfile
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from runners import results
+from runners.assignment import Assignment
+from runners.catalogue import rulings
+from runners.catalogue.clauses import Catalogue, Clause, PageClauses
+from runners.checkout import VERSION, Checkout, revision
+from runners.interrupts import Interrupts
+from runners.plan import Case, Planned, plan
+from runners.plugin import RECORDS, TESTBEDS
+from runners.progress import FATAL, Progress
+from runners.results import EventLog, Record, ResultsFull
+from runners.selection import Choice, arguments, choose
+from runners.subject import Subject
+from runners.testbed import Testbeds, incident
+
+DAT_CONF = "dat.conf"
+HOSTS = "hosts"
+TRACE = "runner-error.txt"
+
+
+@dataclass(frozen=True)
+class Order:
+    """What a campaign is to do. `modes` are host counts; `workers` counts processes."""
+
+    run: str
+    command: Sequence[str]
+    subject: Subject
+    cases: Sequence[Case]
+    catalogue: Catalogue
+    fabric: str
+    modes: Sequence[int]
+    every_mode: bool
+    seed: int
+    choice: Choice
+    stop_first: bool
+    workers: int
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a campaign ended; `errors` are what it could not do, a line each."""
+
+    exit_code: int
+    errors: Sequence[str]
+
+
+def conduct(
+    checkout: Checkout, order: Order, folder: Path, progress: Progress, interrupts: Interrupts
+) -> Outcome:
+    """Run the suite into `folder`, which must be absent or empty. What was done is on the disk,
+    whatever happens. Raises RunnerError when nothing could be run, and leaves no folder then.
+    """
+    existed = folder.is_dir()
+    with EventLog.create(folder) as log:
+        with ExitStack() as opened:
+            try:
+                with interrupts.held():
+                    _write(folder / DAT_CONF, order.subject.dat_conf)
+                assignment = _assignment(checkout, order, folder)
+                testbeds = opened.enter_context(Testbeds(assignment, "", progress.say))
+                if order.workers == 1:
+                    testbeds.prepare(assignment.plan[0].hosts)
+                if not order.choice.everything:
+                    chosen = choose(checkout, assignment, order.choice)
+                    assignment = replace(assignment, plan=tuple(chosen))
+                log.append(_run_record(checkout, order, assignment.plan))
+            except BaseException:
+                opened.close()
+                _clear(folder, remove=not existed)
+                raise
+            results.point_latest(checkout.results, order.run, folder)
+            progress.total = len(assignment.plan)
+            recorder = _Recorder(log, progress, interrupts)
+            _run(checkout, order, assignment, testbeds, recorder)
+            outcome = _end(assignment.plan, recorder, interrupts)
+            # All is written down: who interrupts now waits for the hosts no longer.
+            with suppress(KeyboardInterrupt):
+                opened.close()
+    return outcome
+
+
+def _run(
+    checkout: Checkout,
+    order: Order,
+    assignment: Assignment,
+    testbeds: Testbeds,
+    recorder: "_Recorder",
+) -> None:
+    try:
+        with tempfile.TemporaryDirectory(prefix="udapl-cts-") as name:
+            asked = [*arguments(checkout, Path(name)), str(assignment.save(Path(name)))]
+            if order.stop_first:
+                asked.append("-x")
+            if order.workers > 1:
+                asked += ["-p", "xdist.plugin", "-n", str(order.workers)]
+            else:
+                recorder.testbeds = testbeds
+            code = pytest.main(asked, plugins=[recorder])
+        if code in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
+            _run_again(assignment.plan, testbeds, recorder)
+    except KeyboardInterrupt:
+        pass
+    except ResultsFull as error:
+        recorder.fail("no-space", str(error))
+
+
+def _run_again(plan_: Sequence[Planned], testbeds: Testbeds, recorder: "_Recorder") -> None:
+    """Each failure once more, with nothing else going on. The first verdict stands."""
+    failed = [
+        planned
+        for planned in plan_
+        if recorder.word(planned) in results.NOT_KEPT and not testbeds.given_up(planned.hosts)
+    ]
+    if failed:
+        recorder.progress.say(f"again, alone: {len(failed)} that were not kept")
+    for planned in sorted(failed, key=lambda planned: (planned.hosts, planned.case)):
+        recorder.progress.started(planned.name)
+        testbeds.keep_only({planned.hosts})
+        testbeds.run(planned, 2, recorder.write)
+
+
+def _end(plan_: Sequence[Planned], recorder: "_Recorder", interrupts: Interrupts) -> Outcome:
+    entries = [{"case": planned.case, "hosts": planned.hosts} for planned in plan_]
+    code = results.exit_code(entries, recorder.verdicts)
+    with interrupts.held():
+        if interrupts.seen:
+            recorder.fail("interrupted", f"{interrupts.seen} ended the run")
+        if recorder.ended_early:
+            code = results.COULD_NOT_TELL
+        status = "interrupted" if recorder.ended_early else "complete"
+        end = {"type": "end", "finished": results.now(), "status": status, "exit": code}
+        try:
+            recorder.write(end)
+        except ResultsFull as error:
+            recorder.fail("no-space", str(error))
+            code = results.COULD_NOT_TELL
+    return Outcome(code, tuple(dict.fromkeys(recorder.errors)))
+
+
+class _Recorder:
+    """The pytest plugin of the process that writes: it takes the records out of every report."""
+
+    def __init__(self, log: EventLog, progress: Progress, interrupts: Interrupts) -> None:
+        self.progress = progress
+        self.testbeds: Testbeds | None = None
+        self.verdicts: dict[tuple[str, int], Record] = {}
+        self.errors: list[str] = []
+        self.ended_early = False
+        self._log = log
+        self._interrupts = interrupts
+
+    def word(self, planned: Planned) -> str:
+        """The first verdict of a planned case."""
+        record = self.verdicts.get((planned.case, planned.hosts))
+        return record["verdict"] if record else "NOT-RUN"
+
+    def write(self, record: Record) -> None:
+        """Put a record on the disk, then on the screen. Raises ResultsFull."""
+        with self._interrupts.held():
+            self._log.append(record)
+            if record["type"] == "verdict" and record["attempt"] == 1:
+                self.verdicts[record["case"], record["hosts"]] = record
+            elif record["type"] == "incident" and record["what"] in FATAL:
+                where = f"{record['host']}: " if record["host"] else ""
+                self.errors.append(where + record["text"])
+        self.progress.record(record)
+
+    def fail(self, what: str, text: str) -> None:
+        """The run ends early: an incident, where there is room to write it."""
+        self.ended_early = True
+        try:
+            self.write(incident(what, "", text))
+        except ResultsFull:
+            self.errors.append(text)
+
+    def pytest_configure(self, config: pytest.Config) -> None:
+        """Lends the open hosts to the cases that run in this process."""
+        if self.testbeds is not None:
+            config.stash[TESTBEDS] = self.testbeds
+
+    def pytest_runtest_logstart(self, nodeid: str) -> None:
+        """A case began, here or in a worker."""
+        self.progress.started(nodeid)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """A case ended; a report of another phase than the call is a worker's obituary."""
+        try:
+            records = _records(report) if report.when == "call" else []
+            for record in records:
+                self.write(record)
+            if report.failed and not any(record["type"] == "verdict" for record in records):
+                self._unexpected(f"{report.nodeid}: {report.longreprtext}")
+        except ResultsFull as error:
+            self.fail("no-space", str(error))
+            raise pytest.exit.Exception(str(error)) from error
+
+    def pytest_internalerror(self, excrepr: Any) -> bool:
+        """What should not happen: its traceback goes to a file, its last line to the person."""
+        self.ended_early = True
+        self._unexpected(str(excrepr))
+        return True
+
+    def _unexpected(self, trace: str) -> None:
+        path = self._log.folder / TRACE
+        with suppress(OSError), path.open("a", encoding="utf-8") as file:
+            file.write(f"{trace}\n")
+        last = trace.strip().rsplit("\n", 1)[-1]
+        self.write(incident("runner", "", f"the runner failed ({last}); {path} has more"))
+
+
+def _records(report: pytest.TestReport) -> list[Record]:
+    properties: dict[str, Any] = dict(report.user_properties)
+    records: list[Record] = properties.get(RECORDS, [])
+    return records
+
+
+def _assignment(checkout: Checkout, order: Order, folder: Path) -> Assignment:
+    return Assignment(
+        fabric=checkout.fabrics[order.fabric],
+        argv=(str(checkout.cases_binary), "--serve", "--ia", order.subject.ia),
+        env={"DAT_OVERRIDE": str(folder / DAT_CONF)},
+        logs=str(folder / HOSTS),
+        plan=tuple(plan(order.cases, order.modes, order.seed, order.every_mode)),
+    )
+
+
+def _run_record(checkout: Checkout, order: Order, plan_: Sequence[Planned]) -> Record:
+    commit, dirty = revision(checkout.root)
+    chosen = {planned.case.split("/", 1)[0] for planned in plan_}
+    pages = [page for page in order.catalogue.pages if page.slug in chosen]
+    subject = order.subject
+    return {
+        "type": "run",
+        "format": results.FORMAT,
+        "run": order.run,
+        "started": results.now(),
+        "command": list(order.command),
+        "seed": order.seed,
+        "fabric": order.fabric,
+        "modes": list(dict.fromkeys(planned.hosts for planned in plan_)),
+        "suite": {"version": VERSION, "commit": commit, "dirty": dirty},
+        "subject": {
+            "library": subject.library,
+            "sha256": subject.sha256,
+            "build_id": subject.build_id,
+            "ia": subject.ia,
+            "dat_conf_entry": subject.entry.text,
+        },
+        "clauses": [_clause(clause) for page in pages for clause in page.clauses],
+        "rulings": _rulings(checkout.rulings, pages),
+        "plan": [{"case": planned.case, "hosts": planned.hosts} for planned in plan_],
+    }
+
+
+def _rulings(path: Path, pages: Iterable[PageClauses]) -> list[Record]:
+    """The rulings that clauses of `pages` cite, in the words of this run's checkout."""
+    known = rulings.load(path)
+    cited = {ruling for page in pages for clause in page.clauses for ruling in clause.rulings}
+    return [asdict(known[ruling]) for ruling in sorted(cited & known.keys())]
+
+
+def _clause(clause: Clause) -> Record:
+    record: Record = {
+        "id": clause.id,
+        "page": clause.page,
+        "section": clause.section,
+        "level": clause.level,
+        "text": clause.text,
+        "check": clause.check,
+        "needs": list(clause.needs),
+        "rulings": list(clause.rulings),
+    }
+    return record | ({"reason": clause.reason} if clause.reason else {})
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8", errors="surrogateescape")
+    except OSError as error:
+        raise results.explain(error, path.parent) from error
+
+
+def _clear(folder: Path, remove: bool) -> None:
+    """Undo the beginning of a run that never was one."""
+    for entry in folder.iterdir():
+        if entry.is_dir():
+            shutil.rmtree(entry, ignore_errors=True)
+        else:
+            entry.unlink()
+    if remove:
+        folder.rmdir()

@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The checks that keep catalogue, pages, rulings and cases true to each other.
+
+Without the pages, which a clone does not have, a catalogue is held to the list of hashes that it
+gives itself; with them, that list is held to the page.
+"""
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from runners.catalogue import pages as man
+from runners.catalogue.clauses import Catalogue, CatalogueError, Clause, PageClauses, load
+from runners.catalogue.faults import proof_faults
+from runners.catalogue.rulings import load as load_rulings
+from runners.names import nearest
+
+AGREES = 0
+DISAGREES = 1
+COULD_NOT_TELL = 2
+
+# So many words in a row are a quotation.
+QUOTED_WORDS = 9
+
+_ROOT = Path(__file__).resolve().parents[2]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A case as the binary lists it."""
+
+    id: str
+    file: str
+    peers: int
+    needs: frozenset[str]
+
+
+class CasesError(Exception):
+    """The cases cannot be listed; the message says what to do."""
+
+
+def run(pages: Path | None = None, *, root: Path = _ROOT, binary: Path | None = None) -> int:
+    """Checks the catalogue of `root` and prints what is wrong, a line each, and a summary.
+
+    `pages` is a folder of formatted man pages; `binary` the udapl-cases to compare with, by default
+    the built one. Returns 0 when all agrees, 1 when something does not, 2 when the cases could not
+    be listed and nothing else is wrong.
+    """
+    try:
+        catalogue = load(root / "cases")
+        faults = list(catalogue_faults(catalogue, root, pages))
+        if (root / "faults").is_dir():
+            faults.extend(proof_faults(catalogue, root / "faults"))
+    except (CatalogueError, man.PageError) as error:
+        print(error, file=sys.stderr)
+        return DISAGREES
+    unlisted = None
+    try:
+        cases = list_cases(binary or root / "build/default/bin/udapl-cases")
+        faults.extend(case_faults(catalogue, cases))
+    except CasesError as error:
+        unlisted = str(error)
+    return _told(catalogue, faults, unlisted)
+
+
+def catalogue_faults(catalogue: Catalogue, root: Path, pages: Path | None) -> Iterator[str]:
+    """What is wrong without looking at a case."""
+    rulings = frozenset(load_rulings(root / "docs/rulings.md"))
+    for page in catalogue.pages:
+        yield from accounting_faults(page)
+        yield from ruling_faults(page, rulings)
+    if pages is not None:
+        quotable = quotations(pages)
+        for page in catalogue.pages:
+            yield from drift_faults(page, man.read(pages, page.page))
+            yield from quotation_faults(page, quotable)
+
+
+def accounting_faults(page: PageClauses) -> Iterator[str]:
+    """Each sentence is the ground of a clause or informative, and none is invented."""
+    listed = set(page.sentences)
+    grounds = {hash_ for clause in page.clauses for hash_ in clause.sentences}
+    informative = {hash_ for row in page.informative for hash_ in row.sentences}
+    for hash_ in page.sentences:
+        if hash_ not in grounds | informative:
+            yield f"{page.page}: sentence {hash_} has neither a clause nor a reason to have none"
+        if hash_ in grounds & informative:
+            yield f"{page.page}: sentence {hash_} has a clause and is called informative"
+    for clause in page.clauses:
+        for hash_ in clause.sentences:
+            if hash_ not in listed:
+                yield f"{clause.id}: sentences: {hash_} is not in the page's list"
+    for hash_ in sorted(informative - listed):
+        yield f"{page.page}: informative: {hash_} is not in the page's list"
+
+
+def drift_faults(page: PageClauses, text: man.Page) -> Iterator[str]:
+    """The list of sentences is the page's, and a clause stands in a section of its sentences."""
+    where = {sentence.hash: sentence for sentence in text.sentences}
+    for hash_ in text.hashes:
+        if hash_ not in page.sentences:
+            yield f"{page.page}: the page has {hash_}, which is not listed: {where[hash_].text}"
+    for hash_ in page.sentences:
+        if hash_ not in where:
+            yield f"{page.page}: {hash_} is listed, and the page has no such sentence (any more)"
+    common = [hash_ for hash_ in page.sentences if hash_ in where]
+    if common != [hash_ for hash_ in text.hashes if hash_ in set(common)]:
+        yield f"{page.page}: sentences: are not in the page's order"
+    for clause in page.clauses:
+        sections = {where[hash_].section for hash_ in clause.sentences if hash_ in where}
+        if sections and clause.section not in sections:
+            yield f"{clause.id}: section: its sentences stand in {', '.join(sorted(sections))}"
+
+
+def ruling_faults(page: PageClauses, rulings: frozenset[str]) -> Iterator[str]:
+    """A ruling that a clause leans on can be read."""
+    for clause in page.clauses:
+        for ruling in clause.rulings:
+            if ruling not in rulings:
+                yield f"{clause.id}: rulings: {ruling} is not in docs/rulings.md"
+
+
+def quotations(directory: Path) -> frozenset[tuple[str, ...]]:
+    """All runs of QUOTED_WORDS words that the pages of `directory` have."""
+    runs: set[tuple[str, ...]] = set()
+    for path in sorted(directory.glob("*.txt")):
+        runs.update(_runs(path.read_text(encoding="utf-8", errors="replace")))
+    return frozenset(runs)
+
+
+def quotation_faults(page: PageClauses, quotable: frozenset[tuple[str, ...]]) -> Iterator[str]:
+    """Clauses and reasons are in words of their own."""
+    texts = [(clause.id, "text", clause.text) for clause in page.clauses]
+    texts += [(clause.id, "reason", clause.reason or "") for clause in page.clauses]
+    texts += [(page.page, "informative", row.reason) for row in page.informative]
+    for place, key, text in dict.fromkeys(texts):
+        quoted = next((run for run in _runs(text) if run in quotable), None)
+        if quoted:
+            yield f"{place}: {key}: is the page's own wording: {' '.join(quoted)}"
+
+
+def case_faults(catalogue: Catalogue, cases: Mapping[str, Case]) -> Iterator[str]:
+    """Each checkable clause has its case, each case its clause, and they say the same."""
+    checkable = {clause.id: clause for clause in catalogue.clauses.values() if clause.checkable}
+    for id_ in sorted(checkable.keys() - cases.keys()):
+        yield f"{id_}: has no case{nearest(id_, cases.keys() - checkable.keys())}"
+    for id_ in sorted(cases.keys() - checkable.keys()):
+        what = "its clause has check = none" if id_ in catalogue.clauses else "has no clause"
+        yield f"{id_} ({cases[id_].file}): {what}"
+    for id_ in sorted(checkable.keys() & cases.keys()):
+        yield from _agreement_faults(checkable[id_], cases[id_])
+
+
+def list_cases(binary: Path) -> dict[str, Case]:
+    """The cases that `binary` lists, by id; CasesError where it cannot."""
+    try:
+        done = subprocess.run([binary, "--list"], capture_output=True, text=True, check=True)
+        rows = [json.loads(line) for line in done.stdout.splitlines()]
+        cases = [Case(r["id"], r["file"], r["peers"], frozenset(r["needs"])) for r in rows]
+    except FileNotFoundError:
+        raise CasesError(f"{binary} is not built, so no case was looked at") from None
+    except (OSError, subprocess.CalledProcessError, ValueError, KeyError, TypeError) as error:
+        raise CasesError(f"{binary} does not list its cases: {error}") from None
+    return {case.id: case for case in cases}
+
+
+def _agreement_faults(clause: Clause, case: Case) -> Iterator[str]:
+    fits = {"local": case.peers == 0, "pair": case.peers == 1, "multi": case.peers > 1}
+    if not fits[clause.check]:
+        yield f"{clause.id}: check: is {clause.check}, and its case has {case.peers} peer(s)"
+    if set(clause.needs) != case.needs:
+        yield (
+            f"{clause.id}: needs: the clause has {_list(clause.needs)}, "
+            f"its case {_list(case.needs)}"
+        )
+
+
+def _runs(text: str) -> Iterator[tuple[str, ...]]:
+    """The runs of QUOTED_WORDS words; names of calls and types in a row are no wording."""
+    row = re.findall(r"[a-z_0-9]+", text.lower())
+    for at in range(len(row) - QUOTED_WORDS + 1):
+        run_ = tuple(row[at : at + QUOTED_WORDS])
+        if len(set(run_)) > QUOTED_WORDS // 2 + 1:
+            yield run_
+
+
+def _list(words: Iterable[str]) -> str:
+    return ", ".join(sorted(words)) or "none"
+
+
+def _told(catalogue: Catalogue, faults: Sequence[str], unlisted: str | None) -> int:
+    for page in catalogue.pages:
+        checkable = sum(clause.checkable for clause in page.clauses)
+        print(
+            f"{page.page}: {len(page.sentences)} sentences, {len(page.clauses)} clauses, "
+            f"{checkable} of them for a case to check",
+            flush=True,
+        )
+    for fault in faults:
+        print(fault, file=sys.stderr)
+    if unlisted:
+        print(f"spec check: {unlisted}", file=sys.stderr)
+    if faults:
+        print(f"spec check: {len(faults)} disagreements", file=sys.stderr)
+        return DISAGREES
+    if unlisted:
+        return COULD_NOT_TELL
+    print("spec check: all agrees")
+    return AGREES

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The faults that stand against the clauses: faults/**/*.toml and the catalogue, together."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from faults.rows import Fault, NoFault, RowError, load_faults, load_no_faults
+from runners.catalogue.clauses import Catalogue
+from runners.names import nearest
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows of all faults of a checkout."""
+
+    faults: Sequence[Fault]
+    no_faults: Sequence[NoFault]
+
+    @property
+    def clauses(self) -> list[tuple[Path, str]]:
+        """The clauses that rows speak of, and where."""
+        named = [(fault.path, fault.clause) for fault in self.faults if fault.clause]
+        return named + [(row.path, row.clause) for row in self.no_faults]
+
+
+def load_rows(folder: Path) -> Rows:
+    """All rows under `folder` (faults/); RowError where one makes no sense."""
+    paths = sorted(folder.rglob("*.toml"))
+    return Rows(load_faults(paths), load_no_faults(paths))
+
+
+def prefixes(clause: str) -> list[str]:
+    """`page/family/row` and the family that it is of."""
+    parts = clause.split("/")
+    return ["/".join(parts[:count]) for count in range(2, len(parts) + 1)]
+
+
+def unknown(catalogue: Catalogue, rows: Rows) -> Iterator[str]:
+    """A line for each row that speaks of a clause which is none."""
+    known = {prefix for id_ in catalogue.clauses for prefix in prefixes(id_)}
+    for path, clause in rows.clauses:
+        if clause not in known:
+            yield f"{path}: no clause is called {clause!r}{nearest(clause, known)}"
+
+
+def unproven(catalogue: Catalogue, rows: Rows) -> list[str]:
+    """The `must` clauses with a case that have neither a fault nor a reason why there is none."""
+    named = {clause for _, clause in rows.clauses}
+    return [
+        clause.id
+        for clause in catalogue.clauses.values()
+        if clause.level == "must" and clause.checkable and not named & set(prefixes(clause.id))
+    ]
+
+
+def proof_faults(catalogue: Catalogue, folder: Path) -> Iterator[str]:
+    """What stands between the clauses and the proof that their cases can fail, a line each."""
+    try:
+        rows = load_rows(folder)
+    except RowError as error:
+        yield str(error)
+        return
+    yield from unknown(catalogue, rows)
+    for id_ in unproven(catalogue, rows):
+        yield f"{id_}: has neither a fault for its case to catch nor a no_fault with a reason"

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Where this checkout has its parts, and which fabrics it knows."""
+
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+VERSION = "0.1.0"
+
+FABRICS = {"vm": "runners.fabric.vm:VmFabric"}
+
+
+@dataclass(frozen=True)
+class Checkout:
+    """A built checkout. `fabrics` maps a fabric's name to `module:class`, called as Fabric(hosts=N,
+    progress=callable).
+    """
+
+    root: Path
+    fabrics: Mapping[str, str] = field(default_factory=lambda: FABRICS)
+
+    @property
+    def results(self) -> Path:
+        """The folder of the runs' folders."""
+        return self.root / "results"
+
+    @property
+    def cache(self) -> Path:
+        """What can be made again."""
+        return self.root / ".cache"
+
+    @property
+    def catalogue(self) -> Path:
+        """The clauses."""
+        return self.root / "cases"
+
+    @property
+    def rulings(self) -> Path:
+        """How the pages are read where they are unclear."""
+        return self.root / "docs/rulings.md"
+
+    @property
+    def cases_binary(self) -> Path:
+        """The cases, and the agent that runs them."""
+        return self.root / "build/default/bin/udapl-cases"
+
+    @property
+    def reference_provider(self) -> Path:
+        """The provider that is certified where none is named."""
+        return self.root / "build/default/lib/libdaplref.so"
+
+    @property
+    def faulty_provider(self) -> Path:
+        """The provider that wraps another one and breaks one thing."""
+        return self.root / "build/default/lib/libdaplfault.so"
+
+    @property
+    def faults(self) -> Path:
+        """The rows of its faults."""
+        return self.root / "faults"
+
+
+def here() -> Checkout:
+    """The checkout that this module stands in."""
+    return Checkout(Path(__file__).resolve().parents[1])
+
+
+def revision(root: Path) -> tuple[str, bool]:
+    """The commit that `root` is at, and whether it was changed since; `unknown` without git."""
+    try:
+        done = subprocess.run(
+            [
+                "git",
+                "-C",
+                str(root),
+                "describe",
+                "--always",
+                "--abbrev=12",
+                "--dirty",
+                "--exclude=*",
+            ],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    except FileNotFoundError:
+        return "unknown", False
+    if done.returncode != 0:
+        return "unknown", False
+    commit = done.stdout.strip()
+    return commit.removesuffix("-dirty"), commit.endswith("-dirty")

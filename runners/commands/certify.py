@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""`certify`: run the suite on a provider, and say whether it keeps its word."""
+
+import argparse
+import random
+import sys
+from pathlib import Path
+
+from runners import results
+from runners.checkout import Checkout
+from runners.commands import Subparsers
+from runners.errors import InputError, RunnerError
+from runners.names import nearest
+
+MODES = (1, 2)
+SEEDS = 1_000_000
+
+
+def add_parser(commands: Subparsers) -> None:
+    """Add `certify` to the command line."""
+    parser = commands.add_parser(
+        "certify",
+        help="run the suite on a provider",
+        description="Run the suite on a provider (default: the reference provider) and write a "
+        "report. Every case runs on one host, those with a peer also on two. Exit code: 0 "
+        "conformant, 1 not conformant, 2 could not tell, 64 wrong input.",
+    )
+    parser.add_argument(
+        "ids",
+        nargs="*",
+        metavar="ID",
+        help="a case, a clause, a page (dat_srq_resize) or an object (srq); default: all",
+    )
+    subject = parser.add_argument_group("the provider")
+    which = subject.add_mutually_exclusive_group()
+    which.add_argument("--provider", type=Path, metavar="LIB", help="a provider's shared object")
+    which.add_argument("--dat-conf", type=Path, metavar="FILE", help="a dat.conf that names it")
+    subject.add_argument("--ia", metavar="NAME", help="with --dat-conf: the IA's name in it")
+    subject.add_argument(
+        "--ia-params",
+        metavar="STR",
+        help="with --provider: the ia_params of its dat.conf entry (default: rxe0)",
+    )
+    how = parser.add_argument_group("where, and what is kept")
+    how.add_argument("--fabric", default="vm", metavar="NAME", help="default: vm")
+    how.add_argument(
+        "--hosts", type=int, metavar="N", help="run every case on N hosts (1 or 2) only"
+    )
+    how.add_argument("--seed", type=int, metavar="N", help="the order of an earlier run")
+    how.add_argument(
+        "--out", type=Path, metavar="DIR", help="the run's folder (default: results/<run>)"
+    )
+    some = parser.add_argument_group("a part of the suite, as pytest has it")
+    some.add_argument("-k", dest="keyword", default="", metavar="EXPR", help="by name")
+    some.add_argument(
+        "-m",
+        dest="marker",
+        default="",
+        metavar="EXPR",
+        help="by page, object, level (must, may), check (local, pair), hosts1, hosts2",
+    )
+    some.add_argument(
+        "-x", dest="stop_first", action="store_true", help="stop at the first failure"
+    )
+    some.add_argument(
+        "--lf", dest="last_failed", action="store_true", help="only what failed the last time"
+    )
+    some.add_argument(
+        "-n",
+        dest="workers",
+        type=int,
+        default=1,
+        metavar="WORKERS",
+        help="processes that each open hosts of their own (default: 1)",
+    )
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the campaign that the command line describes; its exit code."""
+    from runners.campaign import Order, conduct
+    from runners.interrupts import Interrupts
+    from runners.plan import load_cases, select
+    from runners.progress import Progress, console
+    from runners.selection import Choice
+    from runners.subject import Subject, from_dat_conf, from_library
+
+    checkout: Checkout = options.checkout
+    _check(options, checkout)
+
+    def subject() -> Subject:
+        if options.dat_conf is not None:
+            return from_dat_conf(options.dat_conf, options.ia)
+        if options.provider is not None:
+            return from_library(options.provider, options.ia_params or "rxe0")
+        return from_library(_reference(checkout), "rxe0")
+
+    catalogue, cases = load_cases(checkout)
+    seed = random.randrange(SEEDS) if options.seed is None else options.seed
+    order = Order(
+        run=results.new_run(checkout.results, seed),
+        command=options.command_line,
+        subject=subject(),
+        cases=select(cases, options.ids),
+        catalogue=catalogue,
+        fabric=options.fabric,
+        modes=MODES if options.hosts is None else (options.hosts,),
+        every_mode=options.hosts is not None,
+        seed=seed,
+        choice=Choice(options.keyword, options.marker, options.last_failed),
+        stop_first=options.stop_first,
+        workers=options.workers,
+    )
+    out = console()
+    folder = (options.out or checkout.results / order.run).absolute()
+    with Interrupts(results.COULD_NOT_TELL) as interrupts:
+        with Progress(out) as progress:
+            progress.say(f"run {order.run}, seed {seed}: {order.subject.library}")
+            try:
+                outcome = conduct(checkout, order, folder, progress, interrupts)
+            except KeyboardInterrupt:
+                raise RunnerError("interrupted before the first case") from None
+        told = _tell(folder)
+    for error in outcome.errors:
+        print(f"udapl-cts: {error}", file=sys.stderr)
+    return outcome.exit_code if told else results.COULD_NOT_TELL
+
+
+def _tell(folder: Path) -> bool:
+    """Render the reports, and print what they say in short; False when there is nothing to read."""
+    from reports import ReportError, render
+    from reports.load import load
+    from runners import summary
+    from runners.progress import console
+
+    out = console()
+    try:
+        run_ = load(folder)
+    except ReportError as error:
+        print(f"udapl-cts: {error}", file=sys.stderr)
+        return False
+    summary.show(run_, out)
+    html = None
+    for fmt in ("json", "junit", "md", "html"):
+        try:
+            path = render(folder, fmt)
+            html = path if fmt == "html" else html
+        except ReportError as error:
+            print(f"udapl-cts: {error}", file=sys.stderr)
+    summary.show_files(html, run_, out)
+    return True
+
+
+def _check(options: argparse.Namespace, checkout: Checkout) -> None:
+    """Raise InputError where the options do not fit together."""
+    if options.fabric not in checkout.fabrics:
+        known = ", ".join(checkout.fabrics)
+        raise InputError(
+            f"no fabric is called {options.fabric!r}"
+            + (nearest(options.fabric, checkout.fabrics) or f"; there is: {known}")
+        )
+    if options.hosts is not None and options.hosts not in MODES:
+        raise InputError(f"--hosts {options.hosts}: the cases need 1 host or 2")
+    if options.workers < 1:
+        raise InputError(f"-n {options.workers}: at least one process has to run the cases")
+    if options.seed is not None and options.seed < 0:
+        raise InputError(f"--seed {options.seed}: a seed is a whole number, 0 or more")
+    if options.dat_conf is None and options.ia is not None:
+        raise InputError("--ia names an entry of a dat.conf: give --dat-conf too")
+    if options.dat_conf is not None and options.ia is None:
+        raise InputError("--dat-conf needs --ia NAME: which of its IAs is to be certified")
+    if options.ia_params is not None and options.provider is None:
+        raise InputError("--ia-params goes with --provider: a dat.conf has its own")
+
+
+def _reference(checkout: Checkout) -> Path:
+    path = checkout.reference_provider
+    if not path.is_file():
+        raise RunnerError(
+            f"the reference provider is not built ({path} is missing): "
+            "cmake --preset default && cmake --build --preset default"
+        )
+    return path

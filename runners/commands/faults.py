@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""`faults`: show that each case can fail, by providers that are each wrong in one thing."""
+
+import argparse
+import sys
+from collections import Counter
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from runners import results
+from runners.checkout import Checkout
+from runners.commands import Subparsers
+from runners.errors import InputError, RunnerError
+from runners.names import nearest
+
+if TYPE_CHECKING:
+    from reports.mutation import Mutation
+
+WORKERS = 3
+
+
+def add_parser(commands: Subparsers) -> None:
+    """Add `faults` to the command line."""
+    parser = commands.add_parser(
+        "faults",
+        help="prove that each case can fail",
+        description="Wrap a provider (default: the reference provider) in one that breaks one "
+        "clause at a time, and run the clause's case on it: it must turn red. Exit code: 0 every "
+        "fault is caught by its own case, 1 not, 2 could not tell, 64 wrong input.",
+    )
+    parser.add_argument(
+        "-k", dest="keyword", default="", metavar="EXPR", help="only the faults of this name"
+    )
+    parser.add_argument("--provider", type=Path, metavar="LIB", help="the provider to wrap")
+    parser.add_argument(
+        "--ia-params", metavar="STR", default="rxe0", help="its ia_params (default: rxe0)"
+    )
+    parser.add_argument("--fabric", default="vm", metavar="NAME", help="default: vm")
+    parser.add_argument(
+        "-n",
+        dest="workers",
+        type=int,
+        default=WORKERS,
+        metavar="HOSTS",
+        help=f"hosts that work side by side (default: {WORKERS})",
+    )
+    parser.add_argument(
+        "--matrix", action="store_true", help="run each fault against each case of its page"
+    )
+    parser.add_argument("--list", action="store_true", help="print the faults, and run nothing")
+    parser.add_argument(
+        "--out", type=Path, metavar="DIR", help="the folder (default: results/faults-<time>)"
+    )
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the mutants that the command line describes; the exit code."""
+    from runners import mutation
+    from runners.interrupts import Interrupts
+    from runners.plan import load_cases
+    from runners.subject import from_library
+
+    checkout: Checkout = options.checkout
+    _check(options, checkout)
+    catalogue, cases = load_cases(checkout)
+    rows = mutation.rows_of(checkout, catalogue)
+    faults = mutation.choose(rows.faults, options.keyword)
+    if options.list:
+        for fault in faults:
+            print(f"{fault.id}  [{fault.clause or fault.case}]  {fault.text}")
+        return 0
+    name = f"faults-{datetime.now(UTC):%Y%m%d-%H%M%S}"
+    order = mutation.Order(
+        run=name,
+        command=options.command_line,
+        subject=from_library(
+            _built(options.provider or checkout.reference_provider), options.ia_params
+        ),
+        catalogue=catalogue,
+        cases=cases,
+        rows=rows,
+        faults=faults,
+        fabric=options.fabric,
+        workers=options.workers,
+        everything=options.matrix,
+    )
+    _built(checkout.faulty_provider)
+    folder = (options.out or checkout.results / name).absolute()
+    with Interrupts(results.COULD_NOT_TELL) as interrupts:
+        teller = _Teller()
+        try:
+            mutation.conduct(checkout, order, folder, teller.tell)
+        except KeyboardInterrupt:
+            print(f"udapl-cts: {interrupts.seen} ended the run", file=sys.stderr)
+    return _report(folder)
+
+
+class _Teller:
+    """Prints while it runs what a person wants to know: how far it is, and what surprises."""
+
+    def __init__(self) -> None:
+        from runners.progress import console
+
+        self._out = console()
+        self._started = datetime.now(UTC)
+        self._counts: dict[str, Counter[str]] = {}
+
+    def tell(self, record: results.Record) -> None:
+        """A record that was just written."""
+        if record["type"] == "mutation":
+            self._out.print(f"{record['run']}: {len(record['faults'])} faults")
+        elif record["type"] == "incident":
+            self._out.print(f"! {record['host']}: {record['text']}", markup=False)
+        elif record["type"] == "verdict":
+            self._verdict(record)
+        else:
+            self._count(*_PURPOSES)
+
+    def _verdict(self, record: results.Record) -> None:
+        purpose = record["purpose"]
+        if purpose != "whole":
+            self._count("whole")
+        self._counts.setdefault(purpose, Counter())[record["verdict"]] += 1
+        red = record["verdict"] in results.NOT_KEPT
+        if (purpose == "own" and not red) or (purpose in ("whole", "after") and red):
+            name = record["fault"] or "no fault"
+            line = f"{record['verdict']:<11} {name}: {record['case']}  {record['reason']}"
+            self._out.print(line, markup=False)
+
+    def _count(self, *purposes: str) -> None:
+        seconds = (datetime.now(UTC) - self._started).total_seconds()
+        for purpose in purposes:
+            counts = self._counts.pop(purpose, Counter())
+            if counts:
+                counted = ", ".join(f"{count} {word}" for word, count in sorted(counts.items()))
+                self._out.print(f"{seconds:6.1f} s  {_PURPOSES[purpose]}: {counted}")
+
+
+_PURPOSES = {
+    "whole": "without a fault",
+    "own": "each fault with its own case",
+    "page": "faults with other cases of their page",
+    "hostile": "hostile faults",
+    "after": "without a fault, after a hostile one",
+}
+
+
+def _report(folder: Path) -> int:
+    """Render the page, print the conclusion; the exit code."""
+    from reports import ReportError
+    from reports.mutation import Outcome, load, render
+
+    try:
+        mutation = load(folder)
+        path = render(folder)
+    except ReportError as error:
+        raise RunnerError(str(error)) from error
+    for mutant in mutation.of(Outcome.SURVIVED, Outcome.ELSEWHERE):
+        print(f"{mutant.outcome}: {mutant.fault} ({mutant.case})")
+    for each in mutation.not_green:
+        print(f"not green without a fault: {each.case}: {each.verdict} {each.reason}")
+    for hostile in mutation.loose:
+        met = hostile.run.verdict if hostile.run else "no verdict"
+        after = hostile.after.verdict if hostile.after else "none"
+        print(f"not contained: {hostile.fault}: {met}, afterwards {after}")
+    for page, count in Counter(_page(mutation, id_) for id_ in mutation.head["unproven"]).items():
+        clauses = "must clause" if count == 1 else "must clauses"
+        print(f"neither fault nor reason: {count} {clauses} of {page}")
+    for score in mutation.scores:
+        print(f"{score.page}, {score.level}: {score.killed} of {score.of} killed by their own case")
+    print(f"report: {path}")
+    return mutation.exit_code
+
+
+def _page(mutation: "Mutation", clause: str) -> str:
+    page: str = next(row["page"] for row in mutation.head["clauses"] if row["id"] == clause)
+    return page
+
+
+def _check(options: argparse.Namespace, checkout: Checkout) -> None:
+    if options.fabric not in checkout.fabrics:
+        raise InputError(
+            f"no fabric is called {options.fabric!r}" + nearest(options.fabric, checkout.fabrics)
+        )
+    if options.workers < 1:
+        raise InputError(f"-n {options.workers}: at least one host has to run the cases")
+
+
+def _built(library: Path) -> Path:
+    if not library.is_file():
+        raise RunnerError(
+            f"{library} is missing: cmake --preset default && cmake --build --preset default"
+        )
+    return library

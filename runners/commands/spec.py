@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""`spec check`: whether catalogue, pages, rulings and cases are true to each other."""
+
+import argparse
+import os
+from pathlib import Path
+
+from runners.commands import Subparsers
+from runners.errors import InputError
+
+PAGES_VARIABLE = "UDAPL_CTS_PAGES"
+
+
+def add_parser(commands: Subparsers) -> None:
+    """Add `spec` and what follows it to the command line."""
+    spec = commands.add_parser("spec", help="check the catalogue")
+    verbs = spec.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    check = verbs.add_parser(
+        "check",
+        help="hold the catalogue to the cases, and to the pages where they are given",
+    )
+    check.add_argument(
+        "--pages",
+        type=Path,
+        default=os.environ.get(PAGES_VARIABLE),
+        metavar="DIR",
+        help=f"the folder of the formatted man pages (default: ${PAGES_VARIABLE})",
+    )
+    check.set_defaults(run=_check)
+
+
+def _check(options: argparse.Namespace) -> int:
+    from runners.catalogue import check
+
+    if options.pages is not None and not options.pages.is_dir():
+        raise InputError(f"--pages {options.pages}: no such folder")
+    checkout = options.checkout
+    return check.run(options.pages, root=checkout.root, binary=checkout.cases_binary)

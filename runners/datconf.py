@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""dat.conf files: the entries that a libdat would register, and an entry of our own."""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from runners.errors import InputError
+
+FIELDS = 8
+
+_TOKEN = re.compile(r'[ \t]*(?:"((?:[^"\\\n]|\\.)*)"|([^ \t"\n]+))(?=[ \t]|$)')
+_BLANK = re.compile(r"[ \t]*(?:#.*)?$")
+_API = re.compile(r"u0*1\.0*2$")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One line of a dat.conf that a consumer of uDAPL 1.2 can open."""
+
+    ia: str
+    library: str
+    text: str
+
+
+def entry(ia: str, library: Path, ia_params: str) -> Entry:
+    """The entry that registers `library` under the name `ia`."""
+    fields = (ia, "u1.2", "nonthreadsafe", "default", str(library), "cts.1.0")
+    line = " ".join([*(_bare(field) for field in fields), _quoted(ia_params), _quoted("")])
+    return Entry(ia, str(library), line)
+
+
+def read(path: Path) -> list[Entry]:
+    """The entries of a dat.conf that dat_ia_open() reaches, in file order, the first of each name.
+
+    Lines that no libdat registers are skipped, as a libdat does. Raises InputError when the file
+    cannot be read.
+    """
+    try:
+        lines = path.read_text(encoding="utf-8", errors="surrogateescape").split("\n")
+    except OSError as error:
+        raise InputError(f"cannot read the dat.conf {path}: {error.strerror}") from error
+    entries: dict[str, Entry] = {}
+    for line in lines:
+        fields = _split(line)
+        if fields is not None and _reachable(fields):
+            entries.setdefault(fields[0], Entry(fields[0], fields[4], line.strip()))
+    return list(entries.values())
+
+
+def _split(line: str) -> list[str] | None:
+    fields = []
+    position = 0
+    while not _BLANK.match(line, position):
+        match = _TOKEN.match(line, position)
+        if match is None:
+            return None
+        quoted, bare = match.groups()
+        fields.append(bare if quoted is None else re.sub(r"\\(.)", r"\1", quoted))
+        position = match.end()
+    return fields
+
+
+def _reachable(fields: list[str]) -> bool:
+    if len(fields) != FIELDS:
+        return False
+    _, api, thread_safety, default, *_ = fields
+    return bool(_API.match(api)) and thread_safety == "nonthreadsafe" and default == "default"
+
+
+def _bare(text: str) -> str:
+    return text if re.fullmatch(r'[^ \t"#\n]+', text) else _quoted(text)
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'

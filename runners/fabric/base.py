@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What every fabric gives: hosts with a name, an address and a stream to an agent."""
+
+import socket
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Self
+
+
+class FabricError(Exception):
+    """A fabric cannot do what was asked. The message says what, to what, and what to do next."""
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What a report says about a host."""
+
+    kernel: str
+    rdma_core: str
+    devices: tuple[str, ...]
+
+
+class Host(ABC):
+    """One machine of a fabric, where one agent can run."""
+
+    name: str
+    address: str
+
+    @abstractmethod
+    def start_agent(
+        self,
+        argv: Sequence[str],
+        env: Mapping[str, str] | None = None,
+        directory: str | None = None,
+    ) -> socket.socket:
+        """Start `argv` in `directory`, with `env` added to the few variables every host has.
+
+        Returns a byte stream joined to the standard input and output of the process; the caller
+        closes it. It ends when the process or its host does, after all that was written; sending
+        then raises BrokenPipeError. Its shutdown(SHUT_WR) ends the process's standard input.
+        Standard error goes to stderr_tail(), all of it before the stream ends. A program that
+        cannot be started ends with status 127 or 126, as in a shell.
+        One agent per host: a second call raises FabricError.
+        """
+
+    @abstractmethod
+    def alive(self) -> bool:
+        """Whether the machine itself still runs."""
+
+    @abstractmethod
+    def exit_status(self, timeout: float | None = None) -> int | None:
+        """Wait up to `timeout` seconds for the agent to end; its status as a shell gives it.
+
+        None when it has not ended in time, or ended with its host and left no status.
+        """
+
+    @abstractmethod
+    def stderr_tail(self, limit: int = 16384) -> str:
+        """The last `limit` bytes that the agent wrote to its standard error."""
+
+    @abstractmethod
+    def console_tail(self, limit: int = 16384) -> str:
+        """The last `limit` bytes of the machine's own log: why a dead host died."""
+
+    @abstractmethod
+    def kill(self) -> None:
+        """End the machine at once, as a power cut would."""
+
+    @abstractmethod
+    def facts(self) -> Facts:
+        """Kernel, rdma-core and RDMA devices."""
+
+
+class Fabric(ABC):
+    """Some hosts joined by a network, from entering the context to leaving it."""
+
+    @property
+    @abstractmethod
+    def hosts(self) -> Sequence[Host]:
+        """The hosts, in the order of their names; empty outside the context."""
+
+    @abstractmethod
+    def __enter__(self) -> Self:
+        """Make every host ready for start_agent(); raises FabricError."""
+
+    @abstractmethod
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """End every host and whatever runs there."""

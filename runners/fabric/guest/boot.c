@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "guest.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#define MODULES "/modules"
+#define RW      "/rw"
+#define LOWER   "/lower"
+#define ROOT    "/root"
+
+static const char *step_of_failure = "";
+
+int fail_at(const char *step)
+{
+        step_of_failure = step;
+        return -1;
+}
+
+const char *failed_step(void)
+{
+        return step_of_failure;
+}
+
+int write_file(const char *path, const char *text, bool append)
+{
+        int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | (append ? O_APPEND : O_TRUNC), 0644);
+        size_t length = strlen(text);
+
+        if (fd < 0)
+                return fail_at(path);
+        if (write(fd, text, length) != (ssize_t)length) {
+                close(fd);
+                return fail_at(path);
+        }
+        return close(fd);
+}
+
+static int load_module(const char *name)
+{
+        char path[512];
+        int fd;
+        int rc;
+
+        snprintf(path, sizeof(path), MODULES "/%s", name);
+        fd = open(path, O_RDONLY | O_CLOEXEC);
+        if (fd < 0)
+                return -1;
+        rc = (int)syscall(SYS_finit_module, fd, "", 0);
+        close(fd);
+        return rc;
+}
+
+static int only_files(const struct dirent *entry)
+{
+        return entry->d_name[0] != '.';
+}
+
+/* The names start with a number, so that the sorted order is the order in which they must load. */
+static int load_modules(void)
+{
+        struct dirent **entries;
+        int count = scandir(MODULES, &entries, only_files, alphasort);
+
+        if (count < 0)
+                return fail_at("list the modules");
+        for (int i = 0; i < count; i++)
+                if (load_module(entries[i]->d_name) < 0 && errno != EEXIST)
+                        return fail_at(entries[i]->d_name);
+        return 0;
+}
+
+static int mount_at(const char *type, const char *path, const char *options)
+{
+        mkdir(path, 0755);
+        if (mount(type, path, type, 0, options) < 0)
+                return fail_at(path);
+        return 0;
+}
+
+static int wait_for_node(const char *path)
+{
+        char events[4096];
+        int fd = inotify_init1(IN_CLOEXEC);
+
+        if (fd < 0 || inotify_add_watch(fd, "/dev", IN_CREATE) < 0)
+                return fail_at("watch /dev");
+        while (access(path, F_OK) < 0)
+                if (read(fd, events, sizeof(events)) < 0 && errno != EINTR)
+                        return fail_at("watch /dev");
+        close(fd);
+        return 0;
+}
+
+static int raise_limits(void)
+{
+        const struct rlimit unlimited = {RLIM_INFINITY, RLIM_INFINITY};
+        const struct rlimit files = {1024, 1 << 19};
+
+        if (setrlimit(RLIMIT_MEMLOCK, &unlimited) < 0 || setrlimit(RLIMIT_NOFILE, &files) < 0)
+                return fail_at("raise the limits");
+        return 0;
+}
+
+/*
+ * The writable layer of the root. An opaque directory hides the host's: rdma-core loads a driver
+ * for each file in libibverbs.d, and all but rxe's would only cost each process 20 ms.
+ */
+static int prepare_writable_layer(void)
+{
+        static const char *const directories[] = {
+            RW "/upper",     RW "/work",      RW "/upper/etc", RW "/upper/etc/libibverbs.d",
+            RW "/upper/dev", RW "/upper/run",
+        };
+
+        if (mount_at("tmpfs", RW, "mode=0755") < 0)
+                return -1;
+        for (size_t i = 0; i < sizeof(directories) / sizeof(*directories); i++)
+                if (mkdir(directories[i], 0755) < 0)
+                        return fail_at(directories[i]);
+        if (setxattr(RW "/upper/etc/libibverbs.d", "trusted.overlay.opaque", "y", 1, 0) < 0)
+                return fail_at("hide the host's libibverbs.d");
+        if (write_file(RW "/upper/etc/libibverbs.d/rxe.driver", "driver rxe\n", false) < 0)
+                return -1;
+        if (write_file(RW "/upper/etc/hosts", "127.0.0.1 localhost\n::1 localhost\n", false) < 0)
+                return -1;
+        return write_file(RW "/upper/etc/nsswitch.conf",
+                          "passwd: files\ngroup: files\nshadow: files\nhosts: files\n"
+                          "networks: files\nprotocols: files\nservices: files\n",
+                          false);
+}
+
+int boot_kernel(void)
+{
+        if (mount_at("devtmpfs", "/dev", "mode=0755") < 0 || mount_at("proc", "/proc", "") < 0 ||
+            mount_at("sysfs", "/sys", "") < 0 || mount_at("debugfs", "/sys/kernel/debug", "") < 0)
+                return -1;
+        if (mount_at("devpts", "/dev/pts", "ptmxmode=0666") < 0 ||
+            mount_at("tmpfs", "/dev/shm", "mode=1777") < 0)
+                return -1;
+        symlink("/proc/self/fd", "/dev/fd");
+        symlink("/proc/self/fd/0", "/dev/stdin");
+        symlink("/proc/self/fd/1", "/dev/stdout");
+        symlink("/proc/self/fd/2", "/dev/stderr");
+        if (load_modules() < 0 || raise_limits() < 0 || prepare_writable_layer() < 0)
+                return -1;
+        if (network_prepare() < 0)
+                return -1;
+        return wait_for_node(CONTROL_PORT);
+}
+
+static int move_into_root(const char *path)
+{
+        char target[64];
+
+        snprintf(target, sizeof(target), ROOT "%s", path);
+        if (mount(path, target, NULL, MS_MOVE, NULL) < 0)
+                return fail_at(path);
+        return 0;
+}
+
+/* The host's files below, a tmpfs above: the guest may write anywhere and the host never sees it.
+ */
+int mount_root(void)
+{
+        mkdir(LOWER, 0755);
+        mkdir(ROOT, 0755);
+        if (mount("hostroot", LOWER, "9p", MS_RDONLY,
+                  "trans=virtio,version=9p2000.L,cache=loose,msize=512000") < 0)
+                return fail_at("mount the host's root over 9p");
+        if (mount("overlay", ROOT, "overlay", 0,
+                  "lowerdir=" LOWER ",upperdir=" RW "/upper,workdir=" RW "/work") < 0)
+                return fail_at("mount the overlay");
+        if (mount("tmpfs", ROOT "/run", "tmpfs", 0, "mode=0755") < 0)
+                return fail_at("/run");
+        if (move_into_root("/dev") < 0 || move_into_root("/proc") < 0 || move_into_root("/sys") < 0)
+                return -1;
+        if (chdir(ROOT) < 0 || mount(".", "/", NULL, MS_MOVE, NULL) < 0 || chroot(".") < 0 ||
+            chdir("/") < 0)
+                return fail_at("switch to the new root");
+        return 0;
+}

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a guest boots: the kernel, and an initramfs of the guest's first process and modules."""
+
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from runners.fabric import cache
+from runners.fabric.base import FabricError
+from runners.fabric.kernel import MODULES, Progress, kernel
+
+GUEST_SOURCES = Path(__file__).parent / "guest"
+COMPILE = ("cc", "-std=gnu11", "-D_GNU_SOURCE", "-static", "-Os", "-Wall", "-Wextra")
+
+
+@dataclass(frozen=True)
+class Image:
+    """A bootable guest; `key` changes whenever one of its bytes may have."""
+
+    vmlinux: Path
+    initramfs: Path
+    key: str
+
+
+def image(progress: Progress) -> Image:
+    """The guest's image, made when the cache holds none of these sources and this kernel."""
+    kernel_directory = kernel(progress)
+    sources = sorted(GUEST_SOURCES.glob("*.[ch]"))
+    key = cache.digest(
+        kernel_directory.name, *COMPILE, *MODULES, *(source.read_bytes() for source in sources)
+    )
+
+    def make(directory: Path) -> None:
+        progress("making the guest's initramfs")
+        _make_initramfs(directory, kernel_directory, sources)
+
+    made = cache.entry("image", key, make)
+    return Image(kernel_directory / "vmlinux", made / "initramfs", key)
+
+
+def _make_initramfs(directory: Path, kernel_directory: Path, sources: list[Path]) -> None:
+    tree = directory / "tree"
+    modules = tree / "modules"
+    modules.mkdir(parents=True)
+    for number, name in enumerate(MODULES):
+        shutil.copy(kernel_directory / "modules" / f"{name}.ko", modules / f"{number:02}-{name}.ko")
+    units = [str(source) for source in sources if source.suffix == ".c"]
+    _run([*COMPILE, "-o", str(tree / "init"), *units], "compile the guest's first process")
+    names = "\n".join(str(path.relative_to(tree)) for path in sorted(tree.rglob("*")))
+    archive = _run(
+        ["cpio", "--quiet", "--create", "--format=newc", "--owner=0:0", "-D", str(tree)],
+        "pack the initramfs",
+        names.encode(),
+    )
+    (directory / "initramfs").write_bytes(archive)
+    shutil.rmtree(tree)
+
+
+def _run(command: list[str], purpose: str, data: bytes = b"") -> bytes:
+    try:
+        return subprocess.run(command, input=data, capture_output=True, check=True).stdout
+    except FileNotFoundError:
+        raise FabricError(f"cannot {purpose}: {command[0]} is not installed") from None
+    except subprocess.CalledProcessError as error:
+        reason = error.stderr.decode(errors="replace").strip()
+        raise FabricError(f"cannot {purpose}: {reason}") from None

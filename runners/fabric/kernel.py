@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The guest's kernel: Debian's own package, fetched once and unpacked into the cache.
+
+It is never installed. Only the kernel image and the modules a guest loads are kept.
+"""
+
+import lzma
+import os
+import re
+import shutil
+import struct
+import subprocess
+import tarfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from runners.fabric import cache
+from runners.fabric.base import FabricError
+
+METAPACKAGE = "linux-image-amd64"
+
+# In the order in which they must load. Nothing depends on crc32_generic by name, but rdma_rxe asks
+# the kernel for the algorithm and fails without it.
+MODULES = (
+    "crc32_generic crc32c_generic virtio_ring virtio_pci_modern_dev virtio_pci_legacy_dev virtio "
+    "virtio_pci virtio_console 9pnet netfs fscache 9p 9pnet_virtio overlay failover net_failover "
+    "virtio_net dummy ib_core ib_uverbs ib_cm iw_cm configfs rdma_cm rdma_ucm udp_tunnel "
+    "ip6_udp_tunnel rdma_rxe sch_netem"
+).split()
+
+Progress = Callable[[str], None]
+
+
+class AptError(FabricError):
+    """apt has no such package, or cannot fetch it."""
+
+
+def kernel(progress: Progress) -> Path:
+    """A directory with `vmlinux` and `modules/NAME.ko`, fetched when the cache has none."""
+    kept = sorted((cache.cache_root() / "kernel").glob("linux-image-*"), key=_version)
+    if kept:
+        return kept[-1]
+    try:
+        return _fetched(progress)
+    except AptError as error:
+        progress(f"{error}; refreshing apt's lists")
+        _refresh_lists()
+    return _fetched(progress)
+
+
+def _fetched(progress: Progress) -> Path:
+    package = _newest_package()
+
+    def make(directory: Path) -> None:
+        progress(f"fetching {package} (once; it is unpacked, not installed)")
+        archive = _download(package, directory)
+        progress("unpacking the kernel")
+        _unpack(archive, directory)
+        archive.unlink()
+
+    return cache.entry("kernel", package, make)
+
+
+def _refresh_lists() -> None:
+    """Have apt learn what exists today; lists that are missing or old name nothing fetchable."""
+    if os.getuid() != 0 and shutil.which("sudo") is None:
+        raise FabricError("cannot refresh apt's lists: run `apt-get update` as root and try again")
+    try:
+        _run([*([] if os.getuid() == 0 else ["sudo"]), "apt-get", "update"])
+    except FabricError as error:
+        raise FabricError(f"cannot refresh apt's lists: {error}; is there a network?") from None
+
+
+def _version(path: Path) -> list[int]:
+    return [int(number) for number in re.findall(r"\d+", path.name)]
+
+
+def _run(command: Sequence[str], directory: Path | None = None) -> str:
+    # Messages are matched, so they must not be translated.
+    environment = {**os.environ, "LC_ALL": "C.UTF-8"}
+    try:
+        done = subprocess.run(
+            command, cwd=directory, env=environment, capture_output=True, text=True, check=True
+        )
+    except FileNotFoundError:
+        raise FabricError(f"{command[0]} is missing; the vm fabric needs a Debian system") from None
+    except subprocess.CalledProcessError as error:
+        raise FabricError(_last_line(error.stderr) or f"{command[0]} failed") from None
+    return done.stdout
+
+
+def _last_line(text: str) -> str:
+    lines = [line for line in text.strip().splitlines() if line]
+    return lines[-1] if lines else ""
+
+
+def _newest_package() -> str:
+    """The kernel package that Debian's metapackage names today."""
+    try:
+        listing = _run(["apt-cache", "depends", "--important", METAPACKAGE])
+    except FabricError as error:
+        raise AptError(f"cannot find a guest kernel: {error}") from None
+    found = re.search(r"Depends: (linux-image-\d\S+)", listing)
+    if not found:
+        raise AptError(f"cannot find a guest kernel: apt knows no {METAPACKAGE}")
+    return found[1]
+
+
+def _download(package: str, directory: Path) -> Path:
+    command = ["apt-get", "-o", "APT::Sandbox::User=root", "download", package]
+    try:
+        _run(command, directory)
+    except FabricError as error:
+        raise AptError(f"cannot fetch the guest kernel {package}: {error}") from None
+    return next(directory.glob("*.deb"))
+
+
+def _unpack(archive: Path, directory: Path) -> None:
+    """Take the kernel image and the wanted modules out of the package."""
+    modules = directory / "modules"
+    modules.mkdir()
+    missing = {"vmlinuz", *(f"{name}.ko" for name in MODULES)}
+    command = ["dpkg-deb", "--fsys-tarfile", str(archive)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as unpacker:
+        with tarfile.open(fileobj=unpacker.stdout, mode="r|") as members:
+            for member in members:
+                name = Path(member.name).name
+                if name.startswith("vmlinuz-"):
+                    image = _content(members, member)
+                    (directory / "vmlinux").write_bytes(extract_vmlinux(image))
+                    missing.discard("vmlinuz")
+                elif name in missing:
+                    (modules / name).write_bytes(_content(members, member))
+                    missing.discard(name)
+    if missing:
+        lacking = ", ".join(sorted(missing))
+        raise FabricError(f"{archive.name} lacks {lacking}; such a kernel cannot carry soft-RoCE")
+
+
+def _content(members: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
+    handle = members.extractfile(member)
+    return handle.read() if handle else b""
+
+
+def extract_vmlinux(image: bytes) -> bytes:
+    """The ELF kernel inside a bzImage. Booted directly it saves the guest its decompression."""
+    try:
+        setup_sectors = image[0x1F1] or 4
+        offset, length = struct.unpack_from("<II", image, 0x248)
+        start = (setup_sectors + 1) * 512 + offset
+        # The last four bytes of the payload are the size of what it unpacks to.
+        kernel_image = lzma.decompress(image[start : start + length - 4], lzma.FORMAT_XZ)
+    except (IndexError, struct.error, lzma.LZMAError) as error:
+        raise FabricError(f"the guest kernel holds no image packed with xz: {error}") from None
+    if not kernel_image.startswith(b"\x7fELF"):
+        raise FabricError("the guest kernel does not hold an ELF image")
+    return kernel_image

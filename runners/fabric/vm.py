@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The `vm` fabric: QEMU guests with soft-RoCE, which need no RDMA hardware, no root and no KVM."""
+
+import socket
+from collections.abc import Callable, Sequence
+from functools import partial
+from types import TracebackType
+from typing import Self
+
+from runners.fabric import qemu
+from runners.fabric.accelerator import accelerator
+from runners.fabric.base import Fabric, FabricError
+from runners.fabric.guest_host import GuestHost
+from runners.fabric.image import Image, image
+from runners.fabric.kernel import Progress
+from runners.fabric.snapshot import snapshot
+from runners.fabric.streams import Sink
+
+BOOT_TIMEOUT = 60.0
+MOST_HOSTS = 16
+
+# Starts a guest with these cables.
+Launch = Callable[[Sequence[socket.socket]], qemu.Qemu]
+
+
+class VmFabric(Fabric):
+    """Guests on one network, each with rxe0 on eth0.
+
+    `progress` is given a line before each step that takes long. `stderr` is given what the agent of
+    the host so named writes to its standard error, as it comes, besides the host's own log. Guests
+    that are not `cloned` from a saved one boot, which takes them some three seconds.
+    """
+
+    def __init__(
+        self,
+        hosts: int = 1,
+        progress: Progress = lambda line: None,
+        stderr: Callable[[str, bytes], None] | None = None,
+        cloned: bool = True,
+    ) -> None:
+        if not 1 <= hosts <= MOST_HOSTS:
+            raise FabricError(f"the vm fabric has 1 to {MOST_HOSTS} hosts, not {hosts}")
+        self._count = hosts
+        self._progress = progress
+        self._stderr = stderr
+        self._cloned = cloned
+        self._hosts: list[GuestHost] = []
+
+    @property
+    def hosts(self) -> Sequence[GuestHost]:
+        return tuple(self._hosts)
+
+    def __enter__(self) -> Self:
+        try:
+            self._boot()
+        except BaseException:
+            self._close()
+            raise
+        return self
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._close()
+
+    def _boot(self) -> None:
+        qemu.program()  # without it nothing else is worth making
+        booted = image(self._progress)
+        machine = qemu.Machine(accelerator(booted, self._progress))
+        if not (self._cloned and self._clone(machine, booted)):
+            self._start(partial(qemu.start, machine, booted))
+
+    def _clone(self, machine: qemu.Machine, booted: Image) -> bool:
+        """Start the guests as clones; False, and the reason told, where that does not work."""
+        try:
+            saved = snapshot(machine, booted, self._progress)
+        except FabricError as error:
+            self._progress(f"{error}; booting without a saved guest")
+            return False
+        try:
+            self._start(saved.clone)
+        except FabricError as error:
+            self._progress(f"{error}\nthe saved guest does not work; booting without it")
+            self._close()
+            saved.discard()
+            return False
+        return True
+
+    def _start(self, launch: Launch) -> None:
+        """Start all guests by `launch`, side by side, and wait until they are up."""
+        cables = [socket.socketpair() for _ in range(self._count - 1)]
+        try:
+            for index in range(self._count):
+                links = [cables[index - 1][1]] if index > 0 else []
+                links += [cables[index][0]] if index < self._count - 1 else []
+                self._hosts.append(GuestHost(index, launch(links), self._sink(index)))
+        finally:
+            # only the guests may hold a cable, or its end is not seen when one of them dies
+            for left, right in cables:
+                left.close()
+                right.close()
+        for host in self._hosts:
+            host.configure(self._count)
+        for host in self._hosts:
+            host.wait_up(BOOT_TIMEOUT)
+
+    def _sink(self, index: int) -> Sink | None:
+        return partial(self._stderr, f"host{index + 1}") if self._stderr else None
+
+    def _close(self) -> None:
+        for host in self._hosts:
+            host.close()
+        self._hosts.clear()

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The pytest plugin that runs cases: each planned case is an item, in this process or a worker's.
+
+pytest is given an assignment's file to collect from. What a case left behind travels in its
+report's user_properties, as records, to the process that writes them down (campaign.py).
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from runners import results
+from runners.assignment import FILE_NAME, Assignment
+from runners.plan import Planned
+from runners.testbed import Testbeds
+
+RECORDS = "records"
+TESTBEDS = pytest.StashKey[Testbeds]()
+
+
+class NotKept(Exception):
+    """The verdict of a case that is a failure for pytest: not kept, or not known."""
+
+
+class AssignmentFile(pytest.File):
+    """The plan as a collection of items, in the plan's order."""
+
+    def collect(self) -> Iterator["CaseItem"]:
+        assignment = Assignment.load(self.path)
+        config = self.config
+        if TESTBEDS not in config.stash:
+            worker = getattr(config, "workerinput", {}).get("workerid", "")
+            testbeds = Testbeds(assignment, f"{worker}-" if worker else "")
+            config.add_cleanup(lambda: testbeds.keep_only(()))
+            config.stash[TESTBEDS] = testbeds
+        for label in dict.fromkeys(
+            label for planned in assignment.plan for label in planned.labels
+        ):
+            config.addinivalue_line("markers", label)
+        for planned in assignment.plan:
+            yield CaseItem.from_parent(
+                self, name=planned.name, nodeid=planned.name, planned=planned
+            )
+
+
+class CaseItem(pytest.Item):
+    """One case in one mode. Its page, object, level and check are its markers."""
+
+    def __init__(self, *, planned: Planned, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.planned = planned
+        for label in planned.labels:
+            self.add_marker(label)
+
+    def runtest(self) -> None:
+        """Run the case; raises NotKept, or skips where there is nothing to judge."""
+        records: list[results.Record] = []
+        testbeds = self.config.stash[TESTBEDS]
+        self.user_properties.append((RECORDS, records))
+        verdict = testbeds.run(self.planned, 1, records.append)
+        if verdict is None:
+            pytest.skip(testbeds.given_up(self.planned.hosts))
+        reason = records[-1]["reason"]
+        if verdict in results.NOT_KEPT | results.NOT_KNOWN:
+            raise NotKept(f"{verdict}: {reason}")
+        if verdict not in results.KEPT:
+            pytest.skip(f"{verdict}: {reason}")
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        """The verdict alone; a traceback only for what should not happen."""
+        if isinstance(excinfo.value, NotKept):
+            return str(excinfo.value)
+        return super().repr_failure(excinfo, style)
+
+    def reportinfo(self) -> tuple[Path, int, str]:
+        """Where the case stands."""
+        return Path(self.planned.file), self.planned.line - 1, self.name
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> AssignmentFile | None:
+    """Takes an assignment's file, and no other."""
+    if file_path.name != FILE_NAME:
+        return None
+    # A node's name is a keyword of all its items: -k must not match the file's.
+    return AssignmentFile.from_parent(parent, path=file_path, name="")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> Iterator[None]:
+    """The hosts of the next mode are opened while this one's cases run, and let go with it."""
+    outcome = yield
+    assert isinstance(item, CaseItem)
+    testbeds = item.config.stash[TESTBEDS]
+    here = item.planned.hosts
+    if isinstance(nextitem, CaseItem) and nextitem.planned.hosts != here:
+        testbeds.keep_only({nextitem.planned.hosts})
+    elif later := _mode_after(item, here):
+        testbeds.prepare(later)
+    return outcome
+
+
+def _mode_after(item: pytest.Item, hosts: int) -> int | None:
+    """The mode that follows `hosts` in the plan of this process; None for the last."""
+    modes = list(
+        dict.fromkeys(i.planned.hosts for i in item.session.items if isinstance(i, CaseItem))
+    )
+    following = modes[modes.index(hosts) + 1 :]
+    return following[0] if following else None

@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The results store: a run's folder and its events.jsonl. docs/results.md is the contract."""
+
+import errno
+import fcntl
+import json
+import os
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from datetime import UTC, datetime
+from itertools import chain, count
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from runners.errors import InputError, RunnerError
+from runners.names import nearest
+
+FORMAT = 1
+EVENTS = "events.jsonl"
+LATEST = "latest"
+
+KEPT = frozenset({"PASS", "NOTE"})
+NOT_KEPT = frozenset({"FAIL", "CRASH", "TIMEOUT"})
+NOT_KNOWN = frozenset({"BROKEN", "NOT-RUN"})
+
+CONFORMANT = 0
+NOT_CONFORMANT = 1
+COULD_NOT_TELL = 2
+
+Record = dict[str, Any]
+
+_NEW = os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_APPEND | os.O_CLOEXEC
+_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+
+
+class ResultsFull(RunnerError):
+    """Nothing more can be written to the run's folder; what was written is whole."""
+
+
+def now() -> str:
+    """The time as records have it: RFC 3339, UTC, milliseconds."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def new_run(results: Path, seed: int) -> str:
+    """A new run's id: when it started, and its seed."""
+    first = f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{seed}"
+    others = (f"{first}-{number}" for number in count(2))
+    return next(name for name in chain([first], others) if not (results / name).exists())
+
+
+class EventLog:
+    """The events.jsonl of a run in progress, locked against every other process.
+
+    append() returns when the record is on the disk. The log is the caller's to close.
+    """
+
+    def __init__(self, folder: Path, descriptor: int) -> None:
+        self.folder = folder
+        self._descriptor = descriptor
+        self._size = 0
+
+    @classmethod
+    def create(cls, folder: Path, name: str = EVENTS) -> Self:
+        """Start a run in `folder`, absent or empty as yet. Raises InputError, ResultsFull."""
+        path = folder / name
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            occupant = next((entry.name for entry in folder.iterdir()), None)
+            if occupant is not None:
+                raise InputError(_occupied(folder, occupant))
+            descriptor = os.open(path, _NEW, 0o644)
+        except FileExistsError as error:
+            name = EVENTS if folder.is_dir() else ""
+            raise InputError(_occupied(folder, name)) from error
+        except OSError as error:
+            raise explain(error, folder) from error
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return cls(folder, descriptor)
+
+    def append(self, record: Record) -> None:
+        """Write one record and wait for the disk. Raises ResultsFull, having undone a part line."""
+        line = json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode(
+            "utf-8", errors="backslashreplace"
+        )
+        try:
+            self._write(line + b"\n")
+            os.fsync(self._descriptor)
+        except OSError as error:
+            with suppress(OSError):
+                os.ftruncate(self._descriptor, self._size)
+            raise explain(error, self.folder) from error
+        self._size += len(line) + 1
+
+    def close(self) -> None:
+        """Give up the lock; the log may be closed twice."""
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _write(self, data: bytes) -> None:
+        while data:
+            data = data[os.write(self._descriptor, data) :]
+
+
+def point_latest(results: Path, run: str, folder: Path) -> None:
+    """Make `results`/latest name this run, and `results`/RUN where its folder is elsewhere.
+
+    Where that cannot be written, the run is found by its folder alone, which is no error.
+    """
+    with suppress(OSError):
+        results.mkdir(parents=True, exist_ok=True)
+        for entry in results.iterdir():
+            if entry.is_symlink() and not entry.exists():
+                entry.unlink()
+        if folder != results / run:
+            _link(results / run, folder)
+        _link(results / LATEST, Path(run))
+
+
+def find_run(results: Path, name: str | None) -> Path:
+    """The folder of the run called `name`: an id, or a path; None is the latest run."""
+    if name is None:
+        return _latest(results)
+    for folder in (results / name, Path(name)):
+        if (folder / EVENTS).is_file():
+            return folder.resolve()
+    runs = [folder.name for folder in _runs(results)]
+    if Path(name).is_dir():
+        raise InputError(f"{name} holds no run: it has no {EVENTS}")
+    raise InputError(f"no such run: {name}" + nearest(name, runs))
+
+
+def is_run(results: Path, name: str) -> bool:
+    """Whether `name` is the id or the path of a run."""
+    return any((folder / EVENTS).is_file() for folder in (results / name, Path(name)))
+
+
+def in_progress(folder: Path) -> bool:
+    """Whether a process is writing this run now."""
+    try:
+        with (folder / EVENTS).open("rb") as handle:
+            fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    return False
+
+
+def exit_code(plan: Iterable[Mapping[str, Any]], verdicts: Mapping[tuple[str, int], Record]) -> int:
+    """What the run says as a whole: 0, 1 or 2, as docs/results.md has it."""
+    words = {
+        verdicts[key]["verdict"] if key in verdicts else "NOT-RUN"
+        for key in ((entry["case"], entry["hosts"]) for entry in plan)
+    }
+    if words & NOT_KEPT:
+        return NOT_CONFORMANT
+    # A run that checked nothing says nothing: a provider cannot conform by declaring all absent.
+    if words & NOT_KNOWN or not words & KEPT:
+        return COULD_NOT_TELL
+    return CONFORMANT
+
+
+def explain(error: OSError, folder: Path) -> RunnerError:
+    """The error that tells a person why nothing can be written to `folder`."""
+    if error.errno in _FULL:
+        return ResultsFull(
+            f"no space for results in {folder} ({error.strerror}): what was done is kept; "
+            "free some space, or choose another --out"
+        )
+    return RunnerError(f"cannot write results to {folder}: {error.strerror}")
+
+
+def _link(link: Path, target: Path) -> None:
+    fresh = link.with_name(f".{link.name}.{os.getpid()}")
+    fresh.symlink_to(target)
+    fresh.replace(link)
+
+
+def _runs(results: Path) -> list[Path]:
+    if not results.is_dir():
+        return []
+    return sorted(
+        entry for entry in results.iterdir() if entry.name != LATEST and (entry / EVENTS).is_file()
+    )
+
+
+def _latest(results: Path) -> Path:
+    link = results / LATEST
+    if (link / EVENTS).is_file():
+        return link.resolve()
+    runs = _runs(results)
+    if not runs:
+        raise InputError(f"no run in {results} yet: ./udapl-cts certify makes one")
+    return max(runs, key=lambda folder: (folder / EVENTS).stat().st_mtime)
+
+
+def _occupied(folder: Path, occupant: str) -> str:
+    if occupant == "":
+        return f"{folder} is a file: --out takes a folder that is absent or empty"
+    if (folder / EVENTS).is_file():
+        state = "a run is going on" if in_progress(folder) else "there is a run already"
+        return f"{state} in {folder}: choose another --out"
+    return (
+        f"{folder} is not empty (it has {occupant}): --out takes a folder that is absent or empty"
+    )

@@ -1,0 +1,239 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Every test of this project, one step after another. STEPS is all there is to extend."""
+
+import os
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from runners.checkout import Checkout
+from runners.errors import InputError
+from runners.names import nearest
+
+C_FOLDERS = "include libdat reference-provider harness cases faults runners tests".split()
+LOG_TAIL = 30
+# Tests that boot guests run alone: two cores are no more than two guests' worth.
+GUEST_TESTS = ["tests/runners/fabric", "tests/runners/guests"]
+# ctest runs these, on each build.
+BUILT_TESTS = ["tests/harness"]
+
+
+@dataclass(frozen=True)
+class Step:
+    """Commands that run in turn; the step has failed with the first that fails.
+
+    A command is words as a shell has them, without anything else of a shell. {python} stands for
+    the interpreter, {work} for a folder that is made empty before the step; the words {c_files},
+    {guest_tests}, {other_tests} and {pages} for several each. `timeout` is in seconds.
+    """
+
+    name: str
+    what: str
+    commands: Sequence[str]
+    timeout: int = 300
+
+
+def _build_and_test(preset: str) -> list[str]:
+    return [
+        f"cmake --preset {preset}",
+        f"cmake --build --preset {preset}",
+        f"ctest --preset {preset} -LE guest --no-tests=error",
+    ]
+
+
+STEPS = (
+    Step(
+        "format",
+        "C sources are as .clang-format has them",
+        ["clang-format --dry-run -Werror {c_files}"],
+    ),
+    Step(
+        "ruff",
+        "Python sources: lint and format",
+        ["{python} -m ruff check", "{python} -m ruff format --check"],
+    ),
+    Step("mypy", "Python sources: types, strictly", ["{python} -m mypy"]),
+    Step(
+        "gcc",
+        "the C parts built by gcc, and their tests: ABI facts, libdat, harness, faults",
+        _build_and_test("default"),
+    ),
+    Step("clang", "the same, built by clang", _build_and_test("clang")),
+    Step(
+        "asan",
+        "the same, with address and undefined-behaviour sanitizers",
+        _build_and_test("asan"),
+    ),
+    Step(
+        "fuzz",
+        "the parser of dat.conf, fuzzed for 20 seconds",
+        [
+            "cmake --preset fuzz",
+            "cmake --build --preset fuzz --target fuzz-dat-conf",
+            "ctest --test-dir build/fuzz -R fuzz --output-on-failure --no-tests=error",
+        ],
+    ),
+    Step(
+        "tidy",
+        "C sources, analysed by clang-tidy",
+        ["run-clang-tidy -quiet -p build/clang -j 2 '^(?!.*/build/).*[.]c$'"],
+        timeout=600,
+    ),
+    Step(
+        "spec",
+        "the catalogue is true to its pages, rulings, cases and faults",
+        ["{python} -m runners spec check {pages}"],
+    ),
+    Step(
+        "python",
+        "the runner, the reports and the catalogue, by their front doors",
+        ["{python} -m pytest -q -n 2 {other_tests}"],
+        timeout=600,
+    ),
+    Step(
+        "guests",
+        "the vm fabric, and the command line with guests",
+        ["{python} -m pytest -q {guest_tests}"],
+        timeout=600,
+    ),
+    Step(
+        "provider",
+        "the reference provider's own tests, in one guest and in two",
+        ["ctest --test-dir build/default -L guest --output-on-failure --no-tests=error"],
+        timeout=600,
+    ),
+    Step(
+        "certify",
+        "the suite on the reference provider: conformant on one host, pairs on two",
+        ["{python} -m runners certify --out {work}/run"],
+        timeout=1200,
+    ),
+    Step(
+        "two-hosts",
+        "one page's cases without a peer, on one of two hosts",
+        ["{python} -m runners certify dat_srq_resize --hosts 2 -m local --out {work}/run"],
+    ),
+    Step(
+        "faults",
+        "each fault of the faulty provider is caught by its clause's own case",
+        ["{python} -m runners faults --out {work}/run"],
+        timeout=1200,
+    ),
+)
+
+
+def selftest(checkout: Checkout, only: str, pages: Path | None, listing: bool) -> int:
+    """Run the steps whose name has `only`, or list them; 0 when all passed, 1 when one did not.
+
+    `pages` is the folder of the man pages, where there is one.
+    """
+    steps = [step for step in STEPS if only in step.name]
+    if not steps:
+        raise InputError(f"no step is called {only!r}" + nearest(only, [s.name for s in STEPS]))
+    if listing:
+        for step in steps:
+            print(f"{step.name:10} {step.what}")
+        return 0
+    runner = _Runner(checkout, pages)
+    failed = 0
+    begun = time.monotonic()
+    for number, step in enumerate(steps, start=1):
+        print(f"[{number:2}/{len(steps)}] {step.name:10} {step.what} ...", end=" ", flush=True)
+        started = time.monotonic()
+        why = runner.run(step)
+        print(f"{'FAILED' if why else 'ok'} ({time.monotonic() - started:.0f} s)", flush=True)
+        if why:
+            failed += 1
+            print(runner.tail(step), f"{step.name}: {why}; all of it: {runner.log(step)}", sep="\n")
+    print(f"{time.monotonic() - begun:.0f} s, logs in {runner.logs}")
+    print(f"{len(steps) - failed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+class _Runner:
+    """Runs steps in a checkout, with a log each."""
+
+    def __init__(self, checkout: Checkout, pages: Path | None) -> None:
+        self.logs = checkout.cache / "selftest"
+        self._root = checkout.root
+        self._pages = pages.resolve() if pages is not None else None
+
+    def log(self, step: Step) -> Path:
+        """Where a step's output goes."""
+        return self.logs / f"{step.name}.log"
+
+    def tail(self, step: Step) -> str:
+        """The end of a step's log, indented."""
+        lines = self.log(step).read_text(errors="replace").splitlines()[-LOG_TAIL:]
+        return "\n".join(f"    {line}" for line in lines)
+
+    def run(self, step: Step) -> str:
+        """Run a step; why it failed, or nothing."""
+        work = self.logs / step.name
+        shutil.rmtree(work, ignore_errors=True)
+        work.mkdir(parents=True)
+        deadline = time.monotonic() + step.timeout
+        with self.log(step).open("wb", buffering=0) as log:
+            for command in step.commands:
+                argv = self._expanded(command, work)
+                log.write(f"$ {' '.join(argv)}\n".encode())
+                try:
+                    status = self._run(argv, log.fileno(), deadline - time.monotonic())
+                except FileNotFoundError:
+                    return f"{argv[0]} is not installed"
+                except subprocess.TimeoutExpired:
+                    return f"{argv[0]} did not end within {step.timeout} s"
+                if status != 0:
+                    return f"{' '.join(argv[:4])} ended with status {status}"
+        return ""
+
+    def _run(self, argv: Sequence[str], log: int, timeout: float) -> int:
+        folder = str(Path(sys.executable).parent)
+        env = {
+            **os.environ,
+            "PATH": f"{folder}:{os.environ.get('PATH', os.defpath)}",
+            "PYTHONPATH": str(self._root),
+        }
+        process = subprocess.Popen(
+            argv,
+            cwd=self._root,
+            env=env,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            process_group=0,
+        )
+        try:
+            return process.wait(max(0.0, timeout))
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+
+    def _expanded(self, command: str, work: Path) -> list[str]:
+        several = {
+            "{c_files}": self._c_files(),
+            "{guest_tests}": GUEST_TESTS,
+            "{other_tests}": [f"--ignore={name}" for name in (*GUEST_TESTS, *BUILT_TESTS)],
+            "{pages}": ["--pages", str(self._pages)] if self._pages else [],
+        }
+        argv: list[str] = []
+        for word in shlex.split(command):
+            if word in several:
+                argv += several[word]
+            else:
+                argv.append(word.replace("{python}", sys.executable).replace("{work}", str(work)))
+        return argv
+
+    def _c_files(self) -> list[str]:
+        return sorted(
+            str(path.relative_to(self._root))
+            for folder in C_FOLDERS
+            for path in (self._root / folder).rglob("*.[ch]")
+        )

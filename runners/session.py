@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A session with the agents of one mode: the subject's, and the peer's where there are two."""
+
+import re
+import selectors
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from runners.agent import Agent, AgentLost
+from runners.protocol import VERSION, Message
+
+HELLO_TIMEOUT = 30.0
+# What docs/protocol.md grants an agent above the case's own times, and as much for a busy host.
+GRACE = 12.0
+ABORT_TIMEOUT = 10.0
+BYE_TIMEOUT = 3.0
+
+
+# How an agent says which process waits for a debugger, in a record of the run.
+_WAITS = re.compile(r"^process (\d+) waits for a debugger")
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How long a case may take, by default; all in milliseconds."""
+
+    deadline_ms: int = 10_000
+    event_ms: int = 3_000
+    quiet_ms: int = 150
+
+
+def patience(limits: Limits) -> float:
+    """How many seconds after its command a verdict is waited for."""
+    return (limits.deadline_ms + 2 * limits.event_ms) / 1000 + GRACE
+
+
+@dataclass
+class Evidence:
+    """What an agent said of one run; `verdict` is None as long as it said none."""
+
+    events: list[Message] = field(default_factory=list)
+    verdict: Message | None = None
+    lost: AgentLost | None = None
+
+
+class Session:
+    """Runs cases one after another. Any loss ends the session: only close() is left to call."""
+
+    def __init__(self, agents: Sequence[Agent]) -> None:
+        self._agents = list(agents)
+        self._seq = 0
+        self._selector = selectors.DefaultSelector()
+        for agent in self._agents:
+            self._selector.register(agent, selectors.EVENT_READ, agent)
+
+    def hello(self) -> list[Message]:
+        """Greet every agent; their answers, the subject's first. Raises AgentLost."""
+        answers: dict[int, Message] = {}
+        for agent in self._agents:
+            agent.send({"type": "hello", "protocol": VERSION})
+
+        def done(agent: Agent, message: Message) -> bool:
+            if message["type"] != "hello":
+                raise _unexpected(agent, message)
+            answers[self._agents.index(agent)] = message
+            return len(answers) == len(self._agents)
+
+        if not self._serve(done, HELLO_TIMEOUT):
+            silent = next(a for i, a in enumerate(self._agents) if i not in answers)
+            raise silent.silent(f"no hello within {HELLO_TIMEOUT:.0f} s")
+        return [answers[index] for index in range(len(self._agents))]
+
+    def lost(self) -> AgentLost | None:
+        """The loss of an agent between two runs, if there was one."""
+        try:
+            self._serve(_unexpected_any, 0)
+        except AgentLost as lost:
+            return lost
+        return None
+
+    def run(
+        self,
+        case: str,
+        limits: Limits,
+        peer: str,
+        gdb: Callable[[int], None] | None = None,
+        ia: str | None = None,
+    ) -> Evidence:
+        """Run one case to its verdict, or to the loss of a host; never raises AgentLost.
+
+        `peer` is `none`, `local` or `remote`. With `gdb`, the case has no deadline and stops before
+        its first call; `gdb` is then called with its process id on the subject's host. `ia` is the
+        IA that the case opens instead of the agent's.
+        """
+        self._seq += 1
+        evidence = Evidence()
+        try:
+            self._agents[0].send(
+                {
+                    "type": "run",
+                    "seq": self._seq,
+                    "case": case,
+                    "peer": peer,
+                    "deadline_ms": limits.deadline_ms,
+                    "event_ms": limits.event_ms,
+                    "quiet_ms": limits.quiet_ms,
+                    "gdb": gdb is not None,
+                    **({"ia": ia} if ia else {}),
+                }
+            )
+            self._await_verdict(evidence, limits, gdb)
+        except AgentLost as lost:
+            evidence.lost = lost
+        return evidence
+
+    def abort(self) -> None:
+        """End the run under way: its verdict comes soon. From any thread. Raises AgentLost."""
+        self._agents[0].send({"type": "abort", "seq": self._seq})
+
+    def close(self) -> None:
+        """Say good-bye and wait a little for every agent to leave; then the streams are closed."""
+        left = set(self._agents)
+
+        def done(_agent: Agent, _message: Message) -> bool:
+            return False
+
+        try:
+            for agent in self._agents:
+                agent.send({"type": "bye"})
+            deadline = time.monotonic() + BYE_TIMEOUT
+            while left and deadline > time.monotonic():
+                try:
+                    self._serve(done, deadline - time.monotonic())
+                except AgentLost as lost:
+                    gone = {agent for agent in left if agent.host.name == lost.host}
+                    for agent in gone:
+                        self._selector.unregister(agent)
+                    left -= gone
+        except AgentLost:
+            pass
+        finally:
+            self._selector.close()
+            for agent in self._agents:
+                agent.close()
+
+    def _await_verdict(
+        self, evidence: Evidence, limits: Limits, gdb: Callable[[int], None] | None
+    ) -> None:
+        def done(agent: Agent, message: Message) -> bool:
+            expected = agent is self._agents[0] and message.get("seq") == self._seq
+            if not expected or evidence.verdict is not None:
+                raise _unexpected(agent, message)
+            if message["type"] == "event":
+                evidence.events.append(message)
+                waiting = _WAITS.search(message.get("text", "")) if gdb is not None else None
+                if gdb is not None and waiting is not None:
+                    gdb(int(waiting[1]))
+                return False
+            evidence.verdict = message
+            return True
+
+        seconds = patience(limits)
+        if self._serve(done, None if gdb is not None else seconds):
+            return
+        self.abort()
+        if not self._serve(done, ABORT_TIMEOUT):
+            raise self._agents[0].silent(
+                f"no verdict {seconds:.0f} s after the case began, nor "
+                f"{ABORT_TIMEOUT:.0f} s after its abort"
+            )
+
+    def _serve(self, done: Callable[[Agent, Message], bool], timeout: float | None) -> bool:
+        """Pass messages to `done` until it says so; False when `timeout` seconds are over."""
+        deadline = None if timeout is None else time.monotonic() + timeout
+        while True:
+            left = None if deadline is None else max(0.0, deadline - time.monotonic())
+            ready = self._selector.select(left)
+            if not ready and left is not None:
+                return False
+            finished = False
+            for key, _ in ready:
+                agent: Agent = key.data
+                for message in agent.receive():
+                    if message["type"] == "peer":
+                        self._forward(agent, message)
+                    elif done(agent, message):
+                        finished = True
+            if finished:
+                return True
+
+    def _forward(self, agent: Agent, message: Message) -> None:
+        others = [other for other in self._agents if other is not agent]
+        if not others:
+            raise AgentLost(
+                "protocol", agent.host.name, "a peer message where the peer is no other host's"
+            )
+        others[0].send(message)
+
+
+def _unexpected_any(agent: Agent, message: Message) -> bool:
+    raise _unexpected(agent, message)
+
+
+def _unexpected(agent: Agent, message: dict[str, Any]) -> AgentLost:
+    about = f" about run {message['seq']}" if "seq" in message else ""
+    return AgentLost("protocol", agent.host.name, f"unexpected {message['type']}{about}")

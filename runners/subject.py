@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The subject: the provider under test, and the dat.conf through which every host loads it."""
+
+import hashlib
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from elftools.common.exceptions import ELFError
+from elftools.elf.elffile import ELFFile
+from elftools.elf.sections import NoteSection, SymbolTableSection
+
+from runners import datconf
+from runners.errors import InputError
+from runners.names import nearest
+
+OWN_IA = "cts0"
+ENTRY_POINT = "dat_provider_init"
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What a report says the run was about, and the text of the dat.conf that says the same."""
+
+    library: str
+    sha256: str
+    build_id: str
+    entry: datconf.Entry
+    dat_conf: str
+
+    @property
+    def ia(self) -> str:
+        """The name that dat_ia_open() is given."""
+        return self.entry.ia
+
+
+def from_library(path: Path, ia_params: str) -> Subject:
+    """The provider in the shared object `path`, its IA opened with the string `ia_params`."""
+    if any(character in f"{path}{ia_params}" for character in "\n\0"):
+        raise InputError(
+            "neither --provider nor --ia-params may hold a newline: dat.conf has lines"
+        )
+    library = path.absolute()
+    sha256, build_id = _examine(library)
+    entry = datconf.entry(OWN_IA, library, ia_params)
+    return Subject(str(library), sha256, build_id, entry, entry.text + "\n")
+
+
+def from_dat_conf(path: Path, ia: str) -> Subject:
+    """The provider that the dat.conf `path` names for the IA `ia`."""
+    entries = datconf.read(path)
+    chosen = next((entry for entry in entries if entry.ia == ia), None)
+    if chosen is None:
+        names = [entry.ia for entry in entries]
+        near = nearest(ia, names) or (f"; it has: {', '.join(names)}" if names else "")
+        raise InputError(
+            f"{path} has no IA {ia!r} that dat_ia_open() reaches (u1.2, nonthreadsafe, default)"
+            + near
+        )
+    library = Path(chosen.library) if "/" in chosen.library else _loader_path(chosen.library)
+    if not library.is_absolute():
+        raise InputError(f"{path} names {chosen.library} for {ia}: give its library a full path")
+    sha256, build_id = _examine(library)
+    return Subject(
+        str(library),
+        sha256,
+        build_id,
+        chosen,
+        path.read_text(encoding="utf-8", errors="surrogateescape"),
+    )
+
+
+def _examine(path: Path) -> tuple[str, str]:
+    """The SHA-256 and the build id of a provider; raises InputError when it is none."""
+    try:
+        with path.open("rb") as file:
+            sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+            try:
+                elf = ELFFile(file)
+                if elf["e_machine"] != "EM_X86_64" or elf["e_type"] != "ET_DYN":
+                    raise InputError(f"{path} is no provider: not an x86-64 shared object")
+                if not _exports(elf, ENTRY_POINT):
+                    raise InputError(f"{path} is no provider: it does not export {ENTRY_POINT}()")
+                return sha256, _build_id(elf)
+            except ELFError as error:
+                raise InputError(f"{path} is no provider: not a shared object ({error})") from error
+    except FileNotFoundError as error:
+        near = nearest(path.name, _siblings(path))
+        raise InputError(f"no such provider: {path}{near}") from error
+    except OSError as error:
+        raise InputError(f"cannot read the provider {path}: {error.strerror}") from error
+
+
+def _exports(elf: ELFFile, name: str) -> bool:
+    table = elf.get_section_by_name(".dynsym")
+    if isinstance(table, SymbolTableSection):
+        symbols = table.get_symbol_by_name(name) or []
+        return any(
+            symbol["st_shndx"] != "SHN_UNDEF" and symbol["st_info"]["bind"] != "STB_LOCAL"
+            for symbol in symbols
+        )
+    return False
+
+
+def _build_id(elf: ELFFile) -> str:
+    section = elf.get_section_by_name(".note.gnu.build-id")
+    if isinstance(section, NoteSection):
+        for note in section.iter_notes():
+            if note["n_type"] == "NT_GNU_BUILD_ID":
+                return str(note["n_desc"])
+    return ""
+
+
+def _siblings(path: Path) -> list[str]:
+    try:
+        return [entry.name for entry in path.parent.iterdir() if ".so" in entry.name]
+    except OSError:
+        return []
+
+
+def _loader_path(soname: str) -> Path:
+    """Where the dynamic loader's cache has `soname`; the bare name when it has it not."""
+    done = subprocess.run(["/sbin/ldconfig", "-p"], capture_output=True, text=True, check=False)
+    for line in done.stdout.splitlines():
+        name, _, path = line.strip().partition(" => ")
+        if name.split(" (", 1)[0] == soname and "x86-64" in name:
+            return Path(path)
+    return Path(soname)

@@ -1,0 +1,329 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A testbed: the hosts of one mode, opened when first needed, opened anew after a loss.
+
+Everything that happens is told as records (docs/results.md) to the `emit` that each call is given.
+"""
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Future
+from contextlib import suppress
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+from threading import Thread
+from types import TracebackType
+from typing import Any, Self
+
+from runners import protocol
+from runners.agent import Agent, AgentLost
+from runners.assignment import Assignment
+from runners.fabric.base import Fabric, FabricError, Host
+from runners.plan import Planned
+from runners.protocol import Message
+from runners.results import Record, now
+from runners.session import Evidence, Limits, Session
+
+# A host that is lost so often without a verdict in between is not opened again.
+LOSSES_IN_A_ROW = 3
+LOG_LIMIT = 1 << 20
+
+Emit = Callable[[Record], None]
+Progress = Callable[[str], None]
+# Told the subject's host, the session, and the id of the process that waits for a debugger.
+Debug = Callable[[Host, Session, int], None]
+
+
+def quiet(_line: str) -> None:
+    """A Progress for where nobody looks."""
+
+
+class Testbed:
+    """The hosts of one mode, each with an agent, and the session with them."""
+
+    def __init__(
+        self, assignment: Assignment, hosts: int, label: str, progress: Progress = quiet
+    ) -> None:
+        self._assignment = assignment
+        self._hosts = hosts
+        self._label = label
+        self._progress = progress
+        self._opening: Future[_Open] | None = None
+        self._openings = 0
+        self._losses = 0
+        self.given_up = ""
+
+    def prepare(self) -> None:
+        """Begin to open the hosts, in the background; nothing to do where they are open."""
+        if self._opening is not None or self.given_up:
+            return
+        self._openings += 1
+        future: Future[_Open] = Future()
+        self._opening = future
+        Thread(target=_open, args=(self, future), daemon=True).start()
+
+    def run(
+        self,
+        planned: Planned,
+        attempt: int,
+        emit: Emit,
+        ia: str | None = None,
+        within: Limits | None = None,
+        debug: Debug | None = None,
+    ) -> str | None:
+        """Run one case; its verdict's word, or None where the hosts cannot be had (`given_up`).
+
+        `ia` is the IA that the case opens instead of the agent's; `within` replaces limits().
+        With `debug`, the case stops before its first call, and `debug` is told where it waits.
+        """
+        opened = self._ready(emit)
+        while opened is not None and (lost := opened.session.lost()) is not None:
+            self._lost(lost, emit)
+            opened = self._ready(emit)
+        if opened is None:
+            return None
+        started, begun = now(), time.monotonic()
+        gdb = None if debug is None else partial(debug, opened.fabric.hosts[0], opened.session)
+        evidence = opened.session.run(
+            planned.case, within or limits(planned), peer(planned), gdb, ia
+        )
+        elapsed = (time.monotonic() - begun) * 1000
+        record = verdict_record(planned, attempt, opened.subject, started, elapsed, evidence)
+        if evidence.lost is None:
+            self._losses = 0
+        else:
+            self._lost(evidence.lost, emit)
+        emit(record)
+        word: str = record["verdict"]
+        return word
+
+    def close(self) -> None:
+        """End the hosts. A later run() opens new ones."""
+        if self._opening is not None:
+            # Hosts that are still being opened are closed as soon as they are open.
+            self._opening.add_done_callback(_close)
+            self._opening = None
+
+    def open(self) -> "_Open":
+        """Open the hosts and greet their agents. Raises FabricError, AgentLost."""
+        fabric = self._assignment.open_fabric(self._hosts, self._progress)
+        logs = Path(self._assignment.logs) / f"{self._label}{self._hosts}.{self._openings}"
+        fabric.__enter__()
+        protocol.prepare()
+        opened = _Open(fabric, logs)
+        try:
+            opened.greet(self._assignment)
+        except BaseException:
+            opened.close()
+            raise
+        return opened
+
+    def _ready(self, emit: Emit) -> "_Open | None":
+        if self.given_up:
+            return None
+        self.prepare()
+        assert self._opening is not None
+        try:
+            opened = self._opening.result()
+        except AgentLost as lost:
+            self._give_up(lost.what, lost.host, lost.text, emit)
+            return None
+        except FabricError as error:
+            self._give_up("fabric", "", str(error), emit)
+            return None
+        if not opened.told:
+            emit(opened.record(self._hosts))
+            opened.told = True
+        refused = opened.refusal()
+        if refused is not None:
+            self._give_up("ia", *refused, emit)
+            self.close()
+            return None
+        return opened
+
+    def _lost(self, lost: AgentLost, emit: Emit) -> None:
+        emit(incident(lost.what, lost.host, lost.text))
+        self.close()
+        self._losses += 1
+        if self._losses == LOSSES_IN_A_ROW:
+            self._give_up("fabric", "", f"hosts were lost {self._losses} times in a row", emit)
+
+    def _give_up(self, what: str, host: str, text: str, emit: Emit) -> None:
+        emit(incident(what, host, text))
+        self.given_up = text
+
+
+class Testbeds:
+    """The testbeds of all modes of an assignment."""
+
+    def __init__(self, assignment: Assignment, label: str, progress: Progress = quiet) -> None:
+        modes = dict.fromkeys(planned.hosts for planned in assignment.plan)
+        self._by_mode = {hosts: Testbed(assignment, hosts, label, progress) for hosts in modes}
+
+    def prepare(self, hosts: int) -> None:
+        """Begin to open the hosts of a mode."""
+        self._by_mode[hosts].prepare()
+
+    def run(self, planned: Planned, attempt: int, emit: Emit) -> str | None:
+        """Run one case on the testbed of its mode."""
+        return self._by_mode[planned.hosts].run(planned, attempt, emit)
+
+    def keep_only(self, wanted: Iterable[int]) -> None:
+        """Close the hosts of every mode but these."""
+        kept = set(wanted)
+        for hosts, testbed in self._by_mode.items():
+            if hosts not in kept:
+                testbed.close()
+
+    def given_up(self, hosts: int) -> str:
+        """Why a mode's hosts cannot be had, or nothing."""
+        return self._by_mode[hosts].given_up
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.keep_only(())
+
+
+class _Open:
+    """Open hosts and the session with their agents."""
+
+    def __init__(self, fabric: Fabric, logs: Path) -> None:
+        self.fabric = fabric
+        self.told = False
+        self._logs = logs
+        self._hellos: list[Message] = []
+        self._session: Session | None = None
+
+    @property
+    def session(self) -> Session:
+        assert self._session is not None
+        return self._session
+
+    @property
+    def subject(self) -> str:
+        return self.fabric.hosts[0].name
+
+    def greet(self, assignment: Assignment) -> None:
+        agents = [
+            Agent(host, host.start_agent(assignment.argv, assignment.env))
+            for host in self.fabric.hosts
+        ]
+        self._session = Session(agents)
+        self._hellos = self._session.hello()
+
+    def record(self, hosts: int) -> Record:
+        facts = []
+        for host in self.fabric.hosts:
+            fact = {name: _plain(value) for name, value in asdict(host.facts()).items()}
+            facts.append({"name": host.name, "address": host.address, **fact})
+        return {"type": "hosts", "hosts": hosts, "facts": facts, "ia": self._hellos[0]["ia"]}
+
+    def refusal(self) -> tuple[str, str] | None:
+        for host, hello in zip(self.fabric.hosts, self._hellos, strict=True):
+            ia = hello["ia"]
+            if not ia["open"]:
+                said = " | ".join(line.strip() for line in ia["output"].splitlines())
+                return host.name, ia["reason"] + (f" ({said})" if said else "")
+        return None
+
+    def close(self) -> None:
+        try:
+            if self._session is not None:
+                self._session.close()
+            self._save_logs()
+        finally:
+            self.fabric.__exit__(None, None, None)
+
+    def _save_logs(self) -> None:
+        with suppress(OSError):
+            self._logs.mkdir(parents=True, exist_ok=True)
+            for host in self.fabric.hosts:
+                for name, text in (
+                    ("console", host.console_tail(LOG_LIMIT)),
+                    ("stderr", host.stderr_tail(LOG_LIMIT)),
+                ):
+                    (self._logs / f"{host.name}.{name}").write_text(text, errors="replace")
+
+
+def limits(planned: Planned) -> Limits:
+    """How long this case may take."""
+    return Limits(deadline_ms=planned.deadline_ms) if planned.deadline_ms else Limits()
+
+
+def peer(planned: Planned) -> str:
+    """Where this case's peer lives."""
+    if planned.peers == 0:
+        return "none"
+    return "local" if planned.hosts == 1 else "remote"
+
+
+def incident(what: str, host: str, text: str) -> Record:
+    """An incident's record."""
+    return {"type": "incident", "what": what, "host": host, "text": text}
+
+
+def verdict_record(
+    planned: Planned, attempt: int, host: str, started: str, ms: float, evidence: Evidence
+) -> Record:
+    """The record of one run of a case, from what the agent said of it, or said no more."""
+    said: Mapping[str, Any] = evidence.verdict or {}
+    if evidence.lost is not None:
+        verdict, reason = "BROKEN", f"{evidence.lost} (while the case ran)"
+    elif said.get("type") == "error":
+        verdict, reason = "BROKEN", f"the agent refused to run it: {said['reason']}"
+    else:
+        verdict, reason = said["verdict"], said["reason"]
+    events = [
+        {name: value for name, value in event.items() if name not in ("type", "seq")}
+        for event in evidence.events
+    ]
+    record: Record = {
+        "type": "verdict",
+        "case": planned.case,
+        "hosts": planned.hosts,
+        "attempt": attempt,
+        "verdict": verdict,
+        "reason": reason,
+        "host": host,
+        "started": started,
+        "ms": said["us"] / 1000 if "us" in said else round(ms, 3),
+        "checks": [event for event in events if event["kind"] == "check"],
+        "calls": [event for event in events if event["kind"] == "call"],
+        "notes": _texts(events, "note"),
+        "records": _texts(events, "record"),
+        "leaks": _texts(events, "leak"),
+        "output": said.get("output", ""),
+    }
+    crash = next((event for event in events if event["kind"] == "crash"), None)
+    if crash is not None:
+        record["crash"] = crash
+    if "pending" in said:
+        record["pending"] = said["pending"]
+    return record
+
+
+def _open(testbed: Testbed, future: "Future[_Open]") -> None:
+    try:
+        future.set_result(testbed.open())
+    except BaseException as error:
+        future.set_exception(error)
+
+
+def _close(future: "Future[_Open]") -> None:
+    with suppress(Exception):
+        future.result().close()
+
+
+def _texts(events: Iterable[Mapping[str, Any]], kind: str) -> list[str]:
+    return [event["text"] for event in events if event["kind"] == kind]
+
+
+def _plain(value: Any) -> Any:
+    return ", ".join(value) if isinstance(value, tuple) else value

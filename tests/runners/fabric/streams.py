@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Reading from an agent's stream under a deadline."""
+
+import socket
+
+DEADLINE = 20.0
+
+
+def read_to_end(stream: socket.socket) -> bytes:
+    """All that is left of the stream; TimeoutError when its end does not come."""
+    stream.settimeout(DEADLINE)
+    data = b""
+    while True:
+        chunk = stream.recv(65536)
+        if not chunk:
+            return data
+        data += chunk
+
+
+def read_until(stream: socket.socket, text: bytes) -> bytes:
+    """What comes up to the first `text` at least; TimeoutError when it does not."""
+    stream.settimeout(DEADLINE)
+    data = b""
+    while text not in data:
+        chunk = stream.recv(65536)
+        assert chunk, f"the stream ended after {data!r}"
+        data += chunk
+    return data
+
+
+def read_exactly(stream: socket.socket, count: int) -> bytes:
+    """`count` bytes of the stream."""
+    stream.settimeout(DEADLINE)
+    data = b""
+    while len(data) < count:
+        chunk = stream.recv(count - len(data))
+        assert chunk, f"the stream ended after {len(data)} bytes"
+        data += chunk
+    return data

@@ -1,0 +1,314 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""A scripted udapl-cases: each case does what its name says. cases.json beside it lists them.
+
+Needs nothing but Python's own library, so that it starts as quickly as the real one.
+"""
+
+import json
+import os
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+HOST_DIED = 99
+HERE = Path(__file__).parent
+HOST = os.environ.get("FAKE_HOST", "")
+IA: dict[str, Any] = {
+    "name": "cts0",
+    "open": True,
+    "library": "/nowhere/libfake.so",
+    "attributes": {"adapter_name": "fake0", "max_srqs": 16},
+    "needs": {"srq_supported": True},
+    "output": "",
+}
+
+
+def say(message: dict[str, Any]) -> None:
+    """Write one message."""
+    sys.stdout.write(json.dumps(message) + "\n")
+    sys.stdout.flush()
+
+
+def once(seq: int) -> bool:
+    """Whether this is the first time that a case asks, over all agents of a test."""
+    try:
+        (HERE / f"once-{seq}").touch(exist_ok=False)
+    except FileExistsError:
+        return False
+    return True
+
+
+def verdict(run: dict[str, Any], word: str, reason: str = "", **more: Any) -> None:
+    """End a run."""
+    say(
+        {
+            "type": "verdict",
+            "seq": run["seq"],
+            "case": run["case"],
+            "verdict": word,
+            "reason": reason,
+            "us": 1500,
+            "output": "",
+            **more,
+        }
+    )
+
+
+def call(run: dict[str, Any], ret: str) -> None:
+    """Tell of one call."""
+    say(
+        {
+            "type": "event",
+            "seq": run["seq"],
+            "kind": "call",
+            "n": 1,
+            "who": "case",
+            "call": "dat_srq_resize",
+            "args": [["srq_handle", "srq#1"], ["srq_max_recv_dto", "3"]],
+            "ret": ret,
+            "sub": "DAT_NO_SUBTYPE",
+            "out": [],
+            "at_us": 10,
+            "us": 5,
+        }
+    )
+
+
+def check(run: dict[str, Any], ok: bool, seen: str) -> None:
+    """Tell of one check."""
+    say(
+        {
+            "type": "event",
+            "seq": run["seq"],
+            "kind": "check",
+            "text": "dat_srq_resize(srq, 3)",
+            "file": "cases/demo/demo_page.c",
+            "line": 12,
+            "role": "expect",
+            "ok": ok,
+            "expected": ["DAT_INVALID_STATE"],
+            "seen": seen,
+            "calls": 1,
+        }
+    )
+
+
+def text(run: dict[str, Any], kind: str, said: str) -> None:
+    """Tell of a note, a record or a leak."""
+    say({"type": "event", "seq": run["seq"], "kind": kind, "text": said})
+
+
+def passes(run: dict[str, Any]) -> None:
+    call(run, "DAT_INVALID_STATE")
+    check(run, True, "DAT_INVALID_STATE")
+    verdict(run, "PASS")
+
+
+def notes(run: dict[str, Any]) -> None:
+    text(run, "note", "queue not shrunk")
+    text(run, "record", "16 entries")
+    text(run, "leak", "1 descriptor more than before the case")
+    verdict(run, "NOTE", "queue not shrunk")
+
+
+def fails(run: dict[str, Any]) -> None:
+    call(run, "DAT_SUCCESS")
+    check(run, False, "DAT_SUCCESS")
+    verdict(run, "FAIL", "expected DAT_INVALID_STATE, saw DAT_SUCCESS")
+
+
+def fails_once(run: dict[str, Any]) -> None:
+    (fails if once(1) else passes)(run)
+
+
+def fails_on_two(run: dict[str, Any]) -> None:
+    (fails if run["peer"] == "remote" else passes)(run)
+
+
+def crashes(run: dict[str, Any]) -> None:
+    say(
+        {
+            "type": "event",
+            "seq": run["seq"],
+            "kind": "crash",
+            "signal": "SIGSEGV",
+            "backtrace": ["libfake.so(+0x41c2)", "udapl-cases(+0x88f1)"],
+        }
+    )
+    verdict(run, "CRASH", "SIGSEGV", pending="dat_srq_resize")
+
+
+def times_out(run: dict[str, Any]) -> None:
+    verdict(run, "TIMEOUT", "no end after 10000 ms", pending="dat_evd_wait")
+
+
+def spares(run: dict[str, Any]) -> None:
+    """A fault that the case `passes` does not catch."""
+    (passes if run["case"] == "demo_page/passes" else fails)(run)
+
+
+def unsupported(run: dict[str, Any]) -> None:
+    verdict(run, "UNSUPPORTED", "srq_watermarks_supported")
+
+
+def lacks(run: dict[str, Any]) -> None:
+    verdict(run, "RESOURCE", "out of memory")
+
+
+def breaks(run: dict[str, Any]) -> None:
+    verdict(run, "BROKEN", "dat_pz_create returned DAT_INTERNAL_ERROR")
+
+
+def is_refused(run: dict[str, Any]) -> None:
+    say({"type": "error", "seq": run["seq"], "reason": f"no such case: {run['case']}"})
+
+
+def kills_host(run: dict[str, Any]) -> None:
+    call(run, "DAT_SUCCESS")
+    os._exit(HOST_DIED)
+
+
+def kills_host_once(run: dict[str, Any]) -> None:
+    if once(2):
+        kills_host(run)
+    passes(run)
+
+
+def kills_agent(run: dict[str, Any]) -> None:
+    print("agent: out of patience", file=sys.stderr)
+    sys.stderr.flush()
+    os._exit(3)
+
+
+def kills_runner(run: dict[str, Any]) -> None:
+    os.kill(os.getppid(), signal.SIGKILL)
+
+
+def hangs(run: dict[str, Any]) -> None:
+    while True:
+        signal.pause()
+
+
+def hangs_until_told(run: dict[str, Any]) -> None:
+    (HERE / "hanging").touch()
+    hangs(run)
+
+
+def babbles(run: dict[str, Any]) -> None:
+    print("Segmentation fault (core dumped)")
+    sys.stdout.flush()
+    hangs(run)
+
+
+def invents(run: dict[str, Any]) -> None:
+    say({"type": "event", "seq": run["seq"], "kind": "gossip", "text": "the provider is fine"})
+    hangs(run)
+
+
+def misspells(run: dict[str, Any]) -> None:
+    verdict(run, "PASSED")
+    hangs(run)
+
+
+def floods(run: dict[str, Any]) -> None:
+    sys.stdout.write("x" * (1 << 20) + "xx")
+    sys.stdout.flush()
+    hangs(run)
+
+
+def judges_another(run: dict[str, Any]) -> None:
+    verdict({**run, "seq": run["seq"] + 1}, "PASS")
+    hangs(run)
+
+
+def talks_to_peer(run: dict[str, Any]) -> None:
+    """One question to the other host; the case passes when the answer is from there."""
+    if run["peer"] != "remote":
+        passes(run)
+        return
+    say({"type": "peer", "seq": run["seq"], "from": "case", "op": "start", "data": {}})
+    answer = json.loads(sys.stdin.readline())
+    assert answer["from"] == "peer", answer
+    if answer["data"]["host"] == HOST:
+        verdict(run, "BROKEN", "the peer is on the subject's host")
+        return
+    passes(run)
+
+
+def answers_peer(message: dict[str, Any]) -> None:
+    say({**message, "from": "peer", "op": "data", "data": {"host": HOST}})
+
+
+BEHAVIOURS: dict[str, Callable[[dict[str, Any]], None]] = {
+    behaviour.__name__: behaviour
+    for behaviour in (
+        passes,
+        notes,
+        fails,
+        fails_once,
+        fails_on_two,
+        crashes,
+        times_out,
+        spares,
+        unsupported,
+        lacks,
+        breaks,
+        is_refused,
+        kills_host,
+        kills_host_once,
+        kills_agent,
+        kills_runner,
+        hangs,
+        hangs_until_told,
+        babbles,
+        invents,
+        misspells,
+        floods,
+        judges_another,
+        talks_to_peer,
+    )
+}
+
+
+def serve() -> None:
+    """Obey commands until `bye`."""
+    refusal = HERE / "ia-refused"
+    for line in sys.stdin:
+        message = json.loads(line)
+        if message["type"] == "hello":
+            ia = IA
+            if refusal.exists():
+                reason = 'dat_ia_open("cts0") returned DAT_PROVIDER_NOT_FOUND'
+                ia = {"name": "cts0", "open": False, "reason": reason, "output": "libdat: no\n"}
+            say(
+                {
+                    "type": "hello",
+                    "protocol": 1,
+                    "suite": "0.1.0",
+                    "pid": os.getpid(),
+                    "build": "00",
+                    "cases": 1,
+                    "api": "1.2",
+                    "ia": ia,
+                }
+            )
+        elif message["type"] == "run":
+            # With a fault, the fault decides: its name is the behaviour.
+            ia = message.get("ia", "")
+            name = (ia if "/" in ia else message["case"]).split("/")[1].rstrip("0123456789_")
+            BEHAVIOURS[name](message)
+        elif message["type"] == "peer":
+            answers_peer(message)
+        elif message["type"] == "bye":
+            return
+
+
+if __name__ == "__main__":
+    if "--list" in sys.argv:
+        for entry in json.loads((HERE / "cases.json").read_text()):
+            print(json.dumps(entry))
+    else:
+        serve()

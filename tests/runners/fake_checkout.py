@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A small checkout, and the command line that works on it."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+
+from runners.commands.spec import PAGES_VARIABLE
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+HERE = Path(__file__).parent
+SCHEMA = json.loads((REPOSITORY / "docs/results.schema.json").read_text())
+
+PAGE = """\
+page = "dat_demo_page"
+sentences = ["00000001"]
+"""
+CLAUSE = """
+[[clause]]
+id = "demo_page/{name}"
+section = "DESCRIPTION"
+level = "{level}"
+sentences = ["00000001"]
+text = "The call {name} when it is asked to."
+check = "{check}"
+needs = ["srq_supported"]
+"""
+PROVIDER = "int dat_provider_init(void) { return 0; }\n"
+
+
+@dataclass
+class Cts:
+    """The command line on the checkout at `root`."""
+
+    root: Path
+    env: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def results(self) -> Path:
+        return self.root / "results"
+
+    @property
+    def provider(self) -> Path:
+        return self.root / "build/default/lib/libdaplref.so"
+
+    @property
+    def hanging(self) -> Path:
+        """Made by a case that hangs until told otherwise."""
+        return self.root / "build/default/bin/hanging"
+
+    @property
+    def openings(self) -> list[int]:
+        """The host counts of the fabrics that were opened, in order."""
+        path = self.root / "openings"
+        return [int(line) for line in path.read_text().split()] if path.exists() else []
+
+    def has(self, *names: str, may: Sequence[str] = (), deadline_ms: int = 300) -> None:
+        """Give the checkout these cases; the behaviour is the name without its number. Those that
+        talk to a peer are pairs, and so are names with `_on_two`.
+        """
+        rows, clauses = [], [PAGE]
+        for number, name in enumerate(names):
+            pair = "peer" in name or "on_two" in name
+            rows.append(
+                {
+                    "id": f"demo_page/{name}",
+                    "page": "demo_page",
+                    "file": "cases/demo/demo_page.c",
+                    "line": 10 * number + 1,
+                    "peers": int(pair),
+                    "needs": ["srq_supported"],
+                    "deadline_ms": deadline_ms,
+                }
+            )
+            level = "may" if name in may else "must"
+            check = "pair" if pair else "local"
+            clauses.append(CLAUSE.format(name=name, level=level, check=check))
+        (self.root / "build/default/bin/cases.json").write_text(json.dumps(rows))
+        (self.root / "cases/demo/demo_page.toml").write_text("".join(clauses))
+
+    def command(self, *arguments: str | Path) -> tuple[list[str], dict[str, str]]:
+        """The arguments and the environment of a process that obeys `arguments`."""
+        argv = [sys.executable, "-P", "-m", "tests.runners.fake_cts", *map(str, arguments)]
+        env = {
+            **os.environ,
+            "PYTHONPATH": str(REPOSITORY),
+            "FAKE_ROOT": str(self.root),
+            **self.env,
+        }
+        env.pop(PAGES_VARIABLE, None)
+        return argv, env
+
+    def __call__(self, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+        argv, env = self.command(*arguments)
+        done = subprocess.run(
+            argv, env=env, cwd=self.root, capture_output=True, text=True, timeout=60, check=False
+        )
+        assert "Traceback" not in done.stdout + done.stderr, done.stderr
+        return done
+
+    def start(self, *arguments: str | Path) -> subprocess.Popen[str]:
+        """The same, in the background, in a process group of its own."""
+        argv, env = self.command(*arguments)
+        return subprocess.Popen(
+            argv,
+            env=env,
+            cwd=self.root,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            process_group=0,
+        )
+
+    def events(self, folder: Path | None = None) -> list[dict[str, Any]]:
+        """The records of a run (default: the latest), each valid as docs/results.md has it."""
+        path = (folder or self.results / "latest") / "events.jsonl"
+        records = [json.loads(line) for line in path.read_text().splitlines()]
+        validator = jsonschema.Draft202012Validator(SCHEMA)
+        for record in records:
+            validator.validate(record)
+        return records
+
+    def verdicts(self, folder: Path | None = None) -> list[tuple[str, int, int, str]]:
+        """Case, mode, attempt and word of each verdict of a run, in order."""
+        return [
+            (record["case"].split("/")[1], record["hosts"], record["attempt"], record["verdict"])
+            for record in self.events(folder)
+            if record["type"] == "verdict"
+        ]
+
+
+def wait_for(path: Path) -> None:
+    """Wait until somebody makes `path`."""
+    deadline = time.monotonic() + 20
+    while not path.exists():
+        assert time.monotonic() < deadline, f"nobody made {path}"
+        time.sleep(0.02)
+
+
+def make_checkout(root: Path, provider: Path) -> Cts:
+    """A checkout in `root` with a provider, an agent, and one case that passes."""
+    for folder in ("build/default/bin", "build/default/lib", "cases/demo"):
+        (root / folder).mkdir(parents=True)
+    shutil.copy(provider, root / "build/default/lib")
+    agent = root / "build/default/bin/udapl-cases"
+    agent.write_text(f"#!{sys.executable} -IS\n" + (HERE / "fake_agent.py").read_text())
+    agent.chmod(0o755)
+    made = Cts(root)
+    made.has("passes")
+    return made
+
+
+def compile_library(path: Path, source: str, *options: str) -> Path:
+    """Compile C text to a shared object."""
+    subprocess.run(
+        ["cc", "-x", "c", "-", "-shared", "-fPIC", "-Wl,--build-id", "-o", str(path), *options],
+        input=source,
+        text=True,
+        check=True,
+    )
+    return path

@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The command line with guests, the real agent and the reference provider: what scripts cannot
+show. Needs a built checkout.
+"""
+
+import json
+import os
+import pty
+import select
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from runners.checkout import here
+from tests.runners.fake_checkout import REPOSITORY, compile_library, wait_for
+
+CASE = "srq_resize/grow"
+DEADLINE = 60
+
+
+def certify(out: Path, *options: str | Path) -> list[str]:
+    """A command line that certifies into `out`."""
+    return [sys.executable, "-m", "runners", "certify", "--out", str(out), *map(str, options)]
+
+
+def run(argv: list[str]) -> subprocess.CompletedProcess[str]:
+    """Run it on this checkout."""
+    return subprocess.run(
+        argv, cwd=REPOSITORY, capture_output=True, text=True, check=False, timeout=DEADLINE
+    )
+
+
+def events(out: Path) -> list[dict[str, Any]]:
+    """The records of a run."""
+    return [json.loads(line) for line in (out / "events.jsonl").read_text().splitlines()]
+
+
+@pytest.mark.parametrize("hosts", [1, 2])
+def test_a_case_passes_on_the_reference_provider(tmp_path: Path, hosts: int) -> None:
+    out = tmp_path / "out"
+    done = run(certify(out, CASE, "--hosts", str(hosts)))
+    assert done.returncode == 0, done
+    facts = next(record for record in events(out) if record["type"] == "hosts")
+    assert [host["name"] for host in facts["facts"]] == ["host1", "host2"][:hosts]
+    assert facts["facts"][0]["devices"] == "rxe0"
+    assert facts["ia"]["library"] == str(here().reference_provider)
+
+
+def test_a_provider_that_cannot_be_loaded(tmp_path: Path) -> None:
+    source = "void nowhere(void); int dat_provider_init(void) { nowhere(); return 0; }"
+    library = compile_library(tmp_path / "lib needy.so", source)
+    out = tmp_path / "out"
+    done = run(certify(out, CASE, "--hosts", "1", "--provider", library))
+    assert done.returncode == 2, done
+    assert "dat_ia_open" in done.stderr
+    assert "nowhere" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert [record["type"] for record in events(out)] == ["run", "hosts", "incident", "end"]
+    assert (out / "report.html").is_file()
+
+
+def test_a_guest_that_is_killed_costs_one_verdict(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    with subprocess.Popen(
+        certify(out, "srq_resize", "--hosts", "1", "-m", "local"),
+        cwd=REPOSITORY,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            if line.startswith("[ 3/"):
+                break
+        os.kill(guest_of(process.pid), signal.SIGKILL)
+        rest, _ = process.communicate(timeout=2 * DEADLINE)
+    assert process.returncode == 2, rest
+    words = [record["verdict"] for record in events(out) if record["type"] == "verdict"]
+    assert words.count("BROKEN") <= 1
+    assert words.count("PASS") == len(words) - words.count("BROKEN")
+    incidents = [record for record in events(out) if record["type"] == "incident"]
+    assert [(record["what"], record["host"]) for record in incidents] == [("host-lost", "host1")]
+    assert len(words) == len(events(out)[0]["plan"])
+    assert not guests_of(process.pid)
+
+
+def test_no_guest_outlives_a_killed_run(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    process = subprocess.Popen(
+        certify(out, "srq_resize", "--hosts", "2"), cwd=REPOSITORY, stdout=subprocess.DEVNULL
+    )
+    wait_for(out / "events.jsonl")
+    deadline = time.monotonic() + DEADLINE
+    while len(guests := guests_of(process.pid)) < 2:
+        assert time.monotonic() < deadline
+    process.kill()
+    process.wait()
+    while any(Path(f"/proc/{guest}").exists() for guest in guests):
+        assert time.monotonic() < deadline
+
+
+def test_replay_under_gdb(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    assert run(certify(out, CASE, "--hosts", "1")).returncode == 0
+    process, terminal = pty.fork()
+    if process == 0:
+        os.chdir(REPOSITORY)
+        argv = [sys.executable, "-m", "runners", "replay", str(out), CASE, "--gdb"]
+        os.execv(sys.executable, argv)
+    seen = read_until(terminal, b"(gdb)")
+    assert b"hit Temporary breakpoint 1" in seen
+    assert b"srq_resize__grow" in seen
+    os.write(terminal, b"break dat_srq_resize\n")
+    read_until(terminal, b"(gdb)")
+    os.write(terminal, b"continue\n")
+    assert b"hit Breakpoint 2" in read_until(terminal, b"(gdb)")
+    os.write(terminal, b"continue\n")
+    assert b"exited normally" in read_until(terminal, b"(gdb)")
+    os.write(terminal, b"quit\n")
+    rest = read_until(terminal, None)
+    assert b"dat_srq_resize(srq_handle=srq#1, srq_max_recv_dto=16) = DAT_SUCCESS" in rest
+    assert os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) == 0
+
+
+def read_until(terminal: int, prompt: bytes | None) -> bytes:
+    """What a terminal shows up to a prompt, or its end."""
+    deadline = time.monotonic() + DEADLINE
+    seen = b""
+    while prompt is None or not seen.rstrip().endswith(prompt):
+        assert select.select([terminal], [], [], deadline - time.monotonic())[0], seen
+        try:
+            seen += os.read(terminal, 65536)
+        except OSError:
+            assert prompt is None, seen
+            break
+    return seen
+
+
+def guests_of(process: int) -> list[int]:
+    """The QEMU processes that `process` started."""
+    found = []
+    for task in Path(f"/proc/{process}/task").glob("*/children"):
+        for child in map(int, task.read_text().split()):
+            if "qemu" in Path(f"/proc/{child}/cmdline").read_bytes().decode():
+                found.append(child)
+    return found
+
+
+def guest_of(process: int) -> int:
+    """Its only guest."""
+    (guest,) = guests_of(process)
+    return guest

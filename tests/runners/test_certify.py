@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""`certify`: verdicts, exit codes, modes, order, second attempts, what a run leaves behind."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.runners.fake_checkout import Cts, wait_for
+
+
+@pytest.mark.parametrize(
+    ("case", "verdict", "code"),
+    [
+        ("passes", "PASS", 0),
+        ("notes", "NOTE", 0),
+        ("unsupported", "UNSUPPORTED", 0),
+        ("lacks", "RESOURCE", 0),
+        ("fails", "FAIL", 1),
+        ("crashes", "CRASH", 1),
+        ("times_out", "TIMEOUT", 1),
+        ("breaks", "BROKEN", 2),
+        ("is_refused", "BROKEN", 2),
+    ],
+)
+def test_exit_code_of_each_verdict(cts: Cts, case: str, verdict: str, code: int) -> None:
+    cts.has("passes_1", case)
+    done = cts("certify")
+    assert done.returncode == code, done
+    assert (case, 1, 1, verdict) in cts.verdicts()
+    assert cts.events()[-1] == cts.events()[-1] | {"type": "end", "exit": code}
+
+
+def test_a_failure_outweighs_what_is_not_known(cts: Cts) -> None:
+    cts.has("breaks", "fails")
+    assert cts("certify").returncode == 1
+
+
+def test_evidence_of_a_failure_is_recorded_and_told(cts: Cts) -> None:
+    cts.has("fails")
+    done = cts("certify", "--seed", "5")
+    record = next(r for r in cts.events() if r["type"] == "verdict")
+    assert record["checks"][0]["expected"] == ["DAT_INVALID_STATE"]
+    assert record["calls"][0]["call"] == "dat_srq_resize"
+    assert record["host"] == "host1"
+    assert "FAIL     demo_page/fails  1 host  dat_srq_resize(srq, 3): expected" in done.stdout
+    run = cts.events()[0]["run"]
+    assert f"replay: ./udapl-cts replay {run} demo_page/fails" in done.stdout
+    assert done.stderr == ""
+
+
+def test_notes_records_leaks_and_crashes_are_recorded(cts: Cts) -> None:
+    cts.has("notes", "crashes")
+    cts("certify")
+    records = {r["case"]: r for r in cts.events() if r["type"] == "verdict"}
+    noted, crashed = records["demo_page/notes"], records["demo_page/crashes"]
+    assert noted["notes"] == ["queue not shrunk"]
+    assert noted["records"] == ["16 entries"]
+    assert noted["leaks"] == ["1 descriptor more than before the case"]
+    assert crashed["crash"]["signal"] == "SIGSEGV"
+    assert crashed["pending"] == "dat_srq_resize"
+
+
+def test_pairs_run_in_both_modes_and_the_rest_on_one_host(cts: Cts) -> None:
+    cts.has("passes_1", "passes_2", "talks_to_peer")
+    done = cts("certify")
+    assert done.returncode == 0, done
+    assert [hosts for _, hosts, _, _ in cts.verdicts()] == [1, 1, 1, 2]
+    assert cts.verdicts()[-1] == ("talks_to_peer", 2, 1, "PASS")
+    assert cts.openings == [1, 2]
+    assert "parity: 1 cases ran in each mode, and agree" in done.stdout
+    run, *_ = cts.events()
+    assert run["modes"] == [1, 2]
+    assert len(run["plan"]) == 4
+
+
+@pytest.mark.parametrize("hosts", [1, 2])
+def test_one_mode_alone_runs_every_case_in_it(cts: Cts, hosts: int) -> None:
+    cts.has("passes", "talks_to_peer")
+    assert cts("certify", "--hosts", str(hosts)).returncode == 0
+    assert {mode for _, mode, _, _ in cts.verdicts()} == {hosts}
+    assert cts.openings == [hosts]
+    facts = next(r for r in cts.events() if r["type"] == "hosts")
+    assert [host["name"] for host in facts["facts"]] == ["host1", "host2"][:hosts]
+    assert facts["ia"]["attributes"]["adapter_name"] == "fake0"
+
+
+def test_modes_that_differ_are_told(cts: Cts) -> None:
+    cts.has("fails_on_two")
+    done = cts("certify")
+    assert done.returncode == 1
+    assert "parity: 1 of 1 cases differ by mode" in done.stdout
+    assert "demo_page/fails_on_two: 1 host PASS, 2 hosts FAIL" in done.stdout
+
+
+def test_a_failure_is_run_again_alone_and_the_first_verdict_stands(cts: Cts) -> None:
+    cts.has("passes", "fails_once")
+    done = cts("certify", "--hosts", "1")
+    assert done.returncode == 1
+    assert cts.verdicts()[-1] == ("fails_once", 1, 2, "PASS")
+    assert ("fails_once", 1, 1, "FAIL") in cts.verdicts()
+    assert "(again, alone: PASS)" in done.stdout
+
+
+def test_a_seed_is_an_order(cts: Cts) -> None:
+    cts.has(*(f"passes_{number}" for number in range(8)))
+
+    def order(*options: str) -> list[str]:
+        assert cts("certify", *options).returncode == 0
+        return [case for case, _, _, _ in cts.verdicts()]
+
+    first = order("--seed", "7")
+    assert order("--seed", "7") == first
+    assert order("--seed", "8") != first
+    assert sorted(first) == [f"passes_{number}" for number in range(8)]
+
+
+def test_the_seed_is_told_and_chosen_where_none_is_given(cts: Cts) -> None:
+    done = cts("certify")
+    seed = cts.events()[0]["seed"]
+    assert f"seed {seed}:" in done.stdout
+    assert cts.events()[0]["run"].endswith(f"-{seed}")
+
+
+def test_workers_share_the_cases_and_one_writes(cts: Cts) -> None:
+    cts.has(*(f"passes_{number}" for number in range(8)), "fails", "talks_to_peer")
+    done = cts("certify", "-n", "2", "--seed", "7")
+    assert done.returncode == 1, done
+    firsts = [verdict for verdict in cts.verdicts() if verdict[2] == 1]
+    assert len(firsts) == 11
+    assert len(set(firsts)) == 11
+    assert cts.verdicts()[-1] == ("fails", 1, 2, "FAIL")
+    assert {path.name[:3] for path in (cts.results / "latest/hosts").iterdir()} >= {"gw0", "gw1"}
+    alone = cts("certify", "--seed", "7")
+    assert alone.returncode == 1
+    assert len(cts.verdicts()) == 12
+
+
+def test_what_a_run_leaves_behind(cts: Cts) -> None:
+    assert cts("certify", "--ia-params", "x", "--provider", cts.provider).returncode == 0
+    folder = cts.results / "latest"
+    made = {path.name for path in folder.iterdir()}
+    assert made >= {
+        "events.jsonl",
+        "dat.conf",
+        "hosts",
+        "report.html",
+        "report.json",
+        "report.md",
+        "junit.xml",
+    }
+    entry = (folder / "dat.conf").read_text()
+    assert entry == f'cts0 u1.2 nonthreadsafe default {cts.provider} cts.1.0 "x" ""\n'
+    run = cts.events()[0]
+    assert run["subject"]["dat_conf_entry"] == entry.strip()
+    assert run["subject"]["library"] == str(cts.provider)
+    assert len(run["subject"]["sha256"]) == 64
+    assert len(run["subject"]["build_id"]) == 40
+    assert run["command"][:2] == ["udapl-cts", "certify"]
+    assert [clause["id"] for clause in run["clauses"]] == ["demo_page/passes"]
+    (logs,) = (folder / "hosts").iterdir()
+    assert {path.name for path in logs.iterdir()} == {"host1.console", "host1.stderr"}
+
+
+def test_a_run_elsewhere_is_found_by_its_id(cts: Cts, tmp_path: Path) -> None:
+    cts.has("fails")
+    out = tmp_path / "elsewhere"
+    assert cts("certify", "--out", out).returncode == 1
+    run = cts.events(out)[0]["run"]
+    done = cts("report", run, "--format", "json")
+    assert done.returncode == 0, done
+    assert json.loads((out / "report.json").read_text())
+    assert cts("replay", run, "demo_page/fails").returncode == 1
+
+
+def test_a_folder_that_vanishes(cts: Cts, tmp_path: Path) -> None:
+    cts.has("hangs_until_told")
+    out = tmp_path / "out"
+    process = cts.start("certify", "--hosts", "1", "--out", out)
+    wait_for(cts.hanging)
+    shutil.rmtree(out)
+    stdout, stderr = process.communicate(timeout=30)
+    assert process.returncode == 2, stdout
+    assert "no such run" in stderr
+    assert "Traceback" not in stderr
+
+
+def test_a_path_with_spaces_reaches_the_hosts(cts: Cts, tmp_path: Path) -> None:
+    odd = tmp_path / 'a "b" c'
+    odd.mkdir()
+    library = odd / "lib x.so"
+    library.write_bytes(cts.provider.read_bytes())
+    assert cts("certify", "--provider", library).returncode == 0
+    quoted = str(library).replace('"', '\\"')
+    assert f'"{quoted}"' in (cts.results / "latest/dat.conf").read_text()
+    out = tmp_path / "out of reach"
+    assert cts("certify", "--out", out).returncode == 0
+    assert cts.verdicts(out)

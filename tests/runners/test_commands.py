@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""`list`, `show`, `report` and `replay`."""
+
+import json
+
+import pytest
+
+from runners import checkout
+from tests.runners.fake_checkout import REPOSITORY, Cts
+
+
+def test_list_for_machines(cts: Cts) -> None:
+    cts.has("talks_to_peer", "passes", may=["passes"])
+    done = cts("list", "--json")
+    assert done.returncode == 0, done
+    assert json.loads(done.stdout) == [
+        {
+            "id": "demo_page/passes",
+            "clause": "demo_page/passes",
+            "page": "dat_demo_page",
+            "level": "may",
+            "check": "local",
+            "needs": ["srq_supported"],
+        },
+        {
+            "id": "demo_page/talks_to_peer",
+            "clause": "demo_page/talks_to_peer",
+            "page": "dat_demo_page",
+            "level": "must",
+            "check": "pair",
+            "needs": ["srq_supported"],
+        },
+    ]
+
+
+def test_list_for_people(cts: Cts) -> None:
+    done = cts("list")
+    assert done.stdout == "demo_page/passes  must      local  needs srq_supported\n"
+
+
+def test_show(cts: Cts) -> None:
+    done = cts("show", "demo_page/passes")
+    assert done.returncode == 0
+    assert "demo_page/passes  (dat_demo_page, DESCRIPTION)" in done.stdout
+    assert "The call passes when it is asked to." in done.stdout
+    assert "case: cases/demo/demo_page.c:1" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("fmt", "name"),
+    [
+        ("html", "report.html"),
+        ("junit", "junit.xml"),
+        ("json", "report.json"),
+        ("md", "report.md"),
+    ],
+)
+def test_report(cts: Cts, fmt: str, name: str) -> None:
+    cts("certify")
+    path = cts.results / "latest" / name
+    before = path.read_bytes()
+    path.unlink()
+    done = cts("report", "--format", fmt)
+    assert done.stdout == f"{path.resolve()}\n"
+    assert path.read_bytes() == before
+
+
+def test_the_latest_run_is_the_default(cts: Cts) -> None:
+    cts("certify", "--seed", "1")
+    cts("certify", "--seed", "2")
+    assert cts("report").stdout.strip().split("/")[-2].endswith("-2")
+    (cts.results / "latest").unlink()
+    assert cts("report").stdout.strip().split("/")[-2].endswith("-2")
+
+
+def test_replay_shows_the_evidence(cts: Cts) -> None:
+    cts.has("passes", "fails")
+    cts("certify")
+    run = cts.events()[0]["run"]
+    done = cts("replay", run, "demo_page/fails")
+    assert done.returncode == 1, done
+    assert "must: The call fails when it is asked to." in done.stdout
+    assert "dat_srq_resize(srq_handle=srq#1, srq_max_recv_dto=3) = DAT_SUCCESS" in done.stdout
+    assert "NOT OK expect dat_srq_resize(srq, 3)" in done.stdout
+    assert "expected DAT_INVALID_STATE, saw DAT_SUCCESS" in done.stdout
+    assert cts("replay", run, "demo_page/passes").returncode == 0
+
+
+def test_replay_finds_what_was_meant(cts: Cts) -> None:
+    cts.has("fails_on_two", "passes")
+    cts("certify")
+    run = cts.events()[0]["run"]
+    for words in ([], [run], ["demo_page/fails_on_two"], [run, "demo_page/fails_on_two"]):
+        done = cts("replay", *words)
+        assert done.returncode == 1, done
+        assert "demo_page/fails_on_two [2 hosts]" in done.stdout
+    assert cts("replay", "--hosts", "1", "demo_page/fails_on_two").returncode == 0
+    assert cts.openings[-1] == 1
+
+
+def test_replay_of_a_crash(cts: Cts) -> None:
+    cts.has("crashes")
+    cts("certify")
+    done = cts("replay")
+    assert done.returncode == 1
+    assert "backtrace: libfake.so(+0x41c2)" in done.stdout
+    assert "CRASH: SIGSEGV inside dat_srq_resize" in done.stdout
+
+
+def test_replay_that_cannot_be(cts: Cts) -> None:
+    cts("certify")
+    run = cts.events()[0]["run"]
+    for words, said in (
+        ([], "has no failure to replay"),
+        (["demo_page/pases"], "nearest: demo_page/passes"),
+        (["nosuchrun"], "no such run"),
+        ([run, "demo_page/passes", "more"], "replay [RUN] [CASE]"),
+        (["--hosts", "2", "demo_page/passes"], "with 1 host only"),
+    ):
+        done = cts("replay", *words)
+        assert done.returncode == 64, done
+        assert said in done.stderr
+
+
+def test_replay_of_a_host_that_dies(cts: Cts) -> None:
+    cts.has("kills_host")
+    cts("certify")
+    done = cts("replay", "demo_page/kills_host")
+    assert done.returncode == 2
+    assert "Kernel panic" in done.stdout
+
+
+def test_spec_check(cts: Cts) -> None:
+    assert cts("spec", "check").returncode == 0
+    cases = cts.root / "build/default/bin/cases.json"
+    cases.write_text("[]")
+    done = cts("spec", "check")
+    assert done.returncode == 1
+    assert "demo_page/passes" in done.stderr
+    assert cts("spec", "check", "--pages", "/nowhere").returncode == 64
+
+
+def test_the_version_is_said_once() -> None:
+    lists = (REPOSITORY / "CMakeLists.txt").read_text()
+    assert f"project(udapl-cts VERSION {checkout.VERSION} " in lists

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""dat.conf: which entries a provider can be named by, and the entry that the runner writes."""
+
+from pathlib import Path
+
+import pytest
+
+from runners import datconf
+from runners.errors import InputError
+
+GOOD = 'ia0 u1.2 nonthreadsafe default libx.so v.1.0 "params" ""'
+
+
+def read(tmp_path: Path, text: str) -> list[datconf.Entry]:
+    """The entries of a file with this text."""
+    path = tmp_path / "dat.conf"
+    path.write_text(text)
+    return datconf.read(path)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        GOOD,
+        "\t " + GOOD.replace(" ", "\t  "),
+        GOOD + "  # a comment",
+        GOOD.replace("u1.2", "u01.02"),
+        '"ia0" "u1.2" "nonthreadsafe" "default" "libx.so" "v.1.0" "params" ""',
+    ],
+)
+def test_entries_that_count(tmp_path: Path, line: str) -> None:
+    (entry,) = read(tmp_path, f"# comment\n\n{line}\n")
+    assert (entry.ia, entry.library) == ("ia0", "libx.so")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "# " + GOOD,
+        GOOD.replace("u1.2", "u2.0"),
+        GOOD.replace("u1.2", "k1.2"),
+        GOOD.replace("nonthreadsafe", "threadsafe"),
+        GOOD.replace("default", "nondefault"),
+        GOOD.replace(' ""', ""),
+        GOOD + " more",
+        GOOD.replace('"params"', '"params'),
+        GOOD.replace('"params"', '"params"x'),
+    ],
+)
+def test_entries_that_do_not_count(tmp_path: Path, line: str) -> None:
+    assert read(tmp_path, line + "\n") == []
+
+
+def test_the_first_of_a_name_counts(tmp_path: Path) -> None:
+    (entry,) = read(tmp_path, GOOD + "\n" + GOOD.replace("libx", "liby") + "\n")
+    assert entry.library == "libx.so"
+
+
+@pytest.mark.parametrize("path", ["/a/libx.so", "/a b/x.so", '/a"b/x.so', "/a#b/x.so", "/a\\b.so"])
+@pytest.mark.parametrize("params", ["rxe0", "", 'two "words"', "back\\slash", "# no comment"])
+def test_what_is_written_is_read_again(tmp_path: Path, path: str, params: str) -> None:
+    written = datconf.entry("cts0", Path(path), params)
+    assert read(tmp_path, written.text + "\n") == [written]
+
+
+def test_unreadable(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="cannot read"):
+        datconf.read(tmp_path)

@@ -1,0 +1,275 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""`faults`: what a fault's own case catches, what only another does, and what nobody does."""
+
+import json
+import shutil
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.runners.fake_checkout import Cts, wait_for
+
+FAULT = """
+[[fault]]
+id = "demo/{name}"
+clause = "demo_page/{clause}"
+text = "It {name}."
+on = "dat_srq_resize"
+do = "crash"
+"""
+HOSTILE = """
+[[fault]]
+id = "demo/{name}"
+text = "It {name}."
+on = "any call"
+do = "crash"
+case = "demo_page/passes"
+verdicts = ["{verdict}"]
+"""
+NO_FAULT = """
+[[no_fault]]
+clause = "demo_page/{clause}"
+reason = "libdat answers."
+"""
+
+
+class Foundry:
+    """A checkout with faults. A fault is named after what its provider does to every case."""
+
+    def __init__(self, cts: Cts) -> None:
+        self.cts = cts
+        self.out = cts.root / "out"
+        (cts.root / "faults").mkdir()
+        shutil.copy(cts.provider, cts.provider.with_name("libdaplfault.so"))
+
+    def has(self, *rows: str) -> None:
+        """Give the checkout these faults."""
+        (self.cts.root / "faults/demo.toml").write_text("".join(rows))
+
+    def run(self, *arguments: str) -> tuple[int, str]:
+        """Exit code and output of `faults`."""
+        done = self.cts("faults", "--out", str(self.out), *arguments)
+        return done.returncode, done.stdout + done.stderr
+
+    @property
+    def records(self) -> list[dict[str, Any]]:
+        """What stands in faults.jsonl."""
+        return [json.loads(line) for line in (self.out / "faults.jsonl").read_text().splitlines()]
+
+    def runs(self, purpose: str) -> list[tuple[str, str, str]]:
+        """Fault, case and verdict of each run for a purpose."""
+        return sorted(
+            (r["fault"], r["case"].split("/")[1], r["verdict"])
+            for r in self.records
+            if r["type"] == "verdict" and r["purpose"] == purpose
+        )
+
+
+@pytest.fixture
+def foundry(cts: Cts) -> Foundry:
+    return Foundry(cts)
+
+
+def fault(name: str, clause: str = "passes") -> str:
+    return FAULT.format(name=name, clause=clause)
+
+
+def test_caught_by_its_own_case(foundry: Foundry) -> None:
+    foundry.has(fault("fails"), fault("crashes"), fault("times_out"))
+    code, output = foundry.run()
+    assert code == 0, output
+    assert "dat_demo_page, must: 3 of 3 killed by their own case" in output
+    assert foundry.runs("whole") == [("", "passes", "PASS")]
+    assert foundry.runs("own") == [
+        ("demo/crashes", "passes", "CRASH"),
+        ("demo/fails", "passes", "FAIL"),
+        ("demo/times_out", "passes", "TIMEOUT"),
+    ]
+    assert foundry.runs("page") == []
+    assert "Can each case fail?" in (foundry.out / "faults.html").read_text()
+
+
+def test_survived(foundry: Foundry) -> None:
+    foundry.has(fault("fails"), fault("passes"))
+    code, output = foundry.run()
+    assert code == 1
+    assert "survived: demo/passes (demo_page/passes)" in output
+    assert "1 of 2 killed" in output
+
+
+def test_caught_only_by_another_case(foundry: Foundry) -> None:
+    foundry.cts.has("passes", "passes2")
+    foundry.has(fault("spares"), fault("fails", "passes2"))
+    code, output = foundry.run()
+    assert code == 1
+    assert "killed only by another case: demo/spares (demo_page/passes)" in output
+    assert foundry.runs("page") == [("demo/spares", "passes2", "FAIL")]
+
+
+def test_an_arrangement_that_breaks_catches_nothing(foundry: Foundry) -> None:
+    foundry.has(fault("breaks"))
+    code, output = foundry.run()
+    assert code == 1
+    assert "survived: demo/breaks" in output
+
+
+def test_a_family_is_caught_by_each_of_its_rows(foundry: Foundry) -> None:
+    foundry.cts.has("passes", "fails_on_two")
+    foundry.has(fault("fails"), fault("fails2", "fails_on_two"))
+    code, output = foundry.run()
+    assert code == 0, output
+    assert "2 of 2 killed" in output
+
+
+def test_a_may_clause_need_not_be_proven(foundry: Foundry) -> None:
+    foundry.cts.has("passes", "passes2", may=["passes2"])
+    foundry.has(fault("fails"), fault("passes2", "passes2"))
+    code, output = foundry.run()
+    assert code == 0, output
+    assert "survived: demo/passes2" in output
+    assert "dat_demo_page, may: 0 of 1" in output
+
+
+def test_the_unbroken_wrapper_must_be_green(foundry: Foundry) -> None:
+    foundry.cts.has("passes", "fails")
+    foundry.has(fault("fails"), fault("fails2", "fails"))
+    code, output = foundry.run()
+    assert code == 1
+    assert "not green without a fault: demo_page/fails: FAIL" in output
+    assert "1 of 1 killed" in output
+
+
+def test_a_clause_without_a_fault(foundry: Foundry) -> None:
+    foundry.cts.has("passes", "passes2")
+    foundry.has(fault("fails"))
+    code, output = foundry.run()
+    assert code == 0
+    assert "neither fault nor reason: 1 must clause of dat_demo_page" in output
+    assert "demo_page/passes2" in (foundry.out / "faults.html").read_text()
+
+
+def test_a_clause_with_a_reason(foundry: Foundry) -> None:
+    foundry.cts.has("passes", "passes2")
+    foundry.has(fault("fails"), NO_FAULT.format(clause="passes2"))
+    assert foundry.run()[0] == 0
+    assert "libdat answers." in (foundry.out / "faults.html").read_text()
+
+
+def test_what_does_not_apply_does_not_count(foundry: Foundry) -> None:
+    foundry.has(fault("fails"), fault("unsupported"))
+    code, output = foundry.run()
+    assert code == 0, output
+    assert "1 of 1 killed" in output
+
+
+def test_a_choice_of_faults(foundry: Foundry) -> None:
+    foundry.cts.has("passes", "passes2")
+    foundry.has(fault("fails"), fault("crashes", "passes2"))
+    code, output = foundry.run("-k", "crashes and not fails")
+    assert code == 0, output
+    assert foundry.runs("own") == [("demo/crashes", "passes2", "CRASH")]
+
+
+def test_the_whole_matrix(foundry: Foundry) -> None:
+    foundry.cts.has("passes", "passes2")
+    foundry.has(fault("fails"), fault("crashes", "passes2"))
+    assert foundry.run("--matrix")[0] == 0
+    assert foundry.runs("page") == [
+        ("demo/crashes", "passes", "CRASH"),
+        ("demo/fails", "passes2", "FAIL"),
+    ]
+
+
+def test_a_hostile_fault_costs_its_verdict(foundry: Foundry) -> None:
+    foundry.has(fault("fails"), HOSTILE.format(name="crashes", verdict="CRASH"))
+    code, output = foundry.run()
+    assert code == 0, output
+    assert foundry.runs("hostile") == [("demo/crashes", "passes", "CRASH")]
+    assert foundry.runs("after") == [("demo/crashes", "passes", "PASS")]
+
+
+@pytest.mark.parametrize("name", ["passes", "kills_host"])
+def test_a_hostile_fault_that_is_not_contained(foundry: Foundry, name: str) -> None:
+    foundry.has(fault("fails"), HOSTILE.format(name=name, verdict="CRASH"))
+    code, output = foundry.run()
+    assert code == 1
+    assert f"not contained: demo/{name}" in output
+
+
+def test_a_lost_host_is_replaced(foundry: Foundry) -> None:
+    foundry.has(fault("kills_host_once"), fault("fails"), fault("fails2"))
+    code, output = foundry.run("-n", "1")
+    assert code == 1
+    assert "survived: demo/kills_host_once" in output
+    assert "2 of 3 killed" in output
+
+
+def test_interrupted(foundry: Foundry) -> None:
+    foundry.has(fault("hangs_until_told"))
+    process = foundry.cts.start("faults", "-n", "1", "--out", foundry.out)
+    wait_for(foundry.cts.hanging)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 2, errors
+    assert "SIGINT ended the run" in errors
+    assert foundry.records[-1]["status"] == "interrupted"
+    assert "This run was ended early" in (foundry.out / "faults.html").read_text()
+
+
+def test_no_hosts(foundry: Foundry) -> None:
+    foundry.has(fault("fails"), HOSTILE.format(name="crashes", verdict="CRASH"))
+    code, output = foundry.run("--fabric", "absent")
+    assert code == 2
+    assert "there is no such emulator: install it" in output
+    assert "not contained" not in output
+    assert "survived" not in output
+
+
+def test_list_runs_nothing(foundry: Foundry) -> None:
+    foundry.has(fault("fails"))
+    code, output = foundry.run("--list")
+    assert code == 0
+    assert output == "demo/fails  [demo_page/passes]  It fails.\n"
+    assert not foundry.out.exists()
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        (
+            fault("fails", "pases"),
+            "no clause is called 'demo_page/pases'; nearest: demo_page/passes",
+        ),
+        (fault("fails") * 2, "demo/fails: the id is taken"),
+        ('[[fault]]\nid = "demo/fails"\ntext = "x"\n', "on, do is missing"),
+        (fault("fails") + "wehn = 'x'\n", "unknown key wehn"),
+    ],
+)
+def test_a_row_that_makes_no_sense(foundry: Foundry, row: str, said: str) -> None:
+    foundry.has(row)
+    code, output = foundry.run()
+    assert code == 2
+    assert said in output
+
+
+def test_wrong_input(foundry: Foundry) -> None:
+    foundry.has(fault("fails"))
+    for arguments, said in (
+        (["-k", "nobody"], "no fault is chosen by -k 'nobody'"),
+        (["-k", "a or"], "-k 'a or'"),
+        (["-n", "0"], "at least one host"),
+        (["--fabric", "vn"], "nearest: vm"),
+    ):
+        code, output = foundry.run(*arguments)
+        assert code == 64, output
+        assert said in output
+
+
+def test_not_built(foundry: Foundry) -> None:
+    foundry.has(fault("fails"))
+    Path(foundry.cts.provider.with_name("libdaplfault.so")).unlink()
+    code, output = foundry.run()
+    assert code == 2
+    assert "libdaplfault.so is missing" in output

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Runs that are stopped, or killed: what was done is kept, and is a report."""
+
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+
+import pytest
+
+from tests.runners.fake_checkout import Cts, wait_for
+
+CASES = ("passes_1", "passes_2", "hangs_until_told")
+
+
+@pytest.fixture
+def running(cts: Cts) -> Iterator[subprocess.Popen[str]]:
+    """A run that passed two cases and hangs in the third, for as long as nobody ends it."""
+    cts.has(*CASES, deadline_ms=60_000)
+    process = cts.start("certify", "--hosts", "1", "--seed", last_seed())
+    wait_for(cts.hanging)
+    yield process
+    process.kill()
+    process.communicate()
+
+
+def last_seed() -> str:
+    """A seed that puts the hanging case last."""
+    return "2"
+
+
+def ended(process: subprocess.Popen[str]) -> tuple[int, str, str]:
+    """Exit code and outputs."""
+    out, err = process.communicate(timeout=20)
+    assert "Traceback" not in out + err, err
+    return process.returncode, out, err
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_a_run_in_good_order(
+    cts: Cts, running: subprocess.Popen[str], number: signal.Signals
+) -> None:
+    running.send_signal(number)
+    code, out, err = ended(running)
+    assert code == 2
+    assert "2 PASS, 1 NOT-RUN" in out
+    assert err == f"udapl-cts: {number.name} ended the run\n"
+    assert "report.html" in out
+    *_, incident, end = cts.events()
+    assert (incident["what"], end["status"], end["exit"]) == ("interrupted", "interrupted", 2)
+    assert [word for _, _, _, word in cts.verdicts()] == ["PASS", "PASS"]
+    assert (cts.results / "latest/junit.xml").is_file()
+
+
+def test_a_terminal_interrupts_the_whole_group(cts: Cts) -> None:
+    cts.has("hangs_until_told", *(f"passes_{number}" for number in range(4)), deadline_ms=60_000)
+    process = cts.start("certify", "--hosts", "1", "-n", "2")
+    try:
+        wait_for(cts.hanging)
+        killpg(process, signal.SIGINT)
+        code, out, err = ended(process)
+    finally:
+        process.kill()
+    assert code == 2
+    assert err == "udapl-cts: SIGINT ended the run\n"
+    assert "NOT-RUN" in out
+    assert cts.events()[-1]["status"] == "interrupted"
+
+
+def test_a_second_interrupt_ends_at_once(cts: Cts) -> None:
+    cts.has("passes_1", deadline_ms=60_000)
+    cts.env["FAKE_FABRIC_HANGS_ON_EXIT"] = "1"
+    process = cts.start("certify", "--hosts", "1")
+    try:
+        wait_for(cts.root / "exiting")
+        process.send_signal(signal.SIGINT)
+        wait_for(cts.root / "exiting-still")
+        process.send_signal(signal.SIGINT)
+        code, _, _ = ended(process)
+    finally:
+        process.kill()
+    assert code == 2
+    assert cts.verdicts() == [("passes_1", 1, 1, "PASS")]
+    assert cts.events()[-1]["status"] == "complete"
+
+
+def test_a_killed_run_is_a_report(cts: Cts, running: subprocess.Popen[str]) -> None:
+    running.kill()
+    running.communicate()
+    assert [record["type"] for record in cts.events()] == ["run", "hosts", "verdict", "verdict"]
+    done = cts("report", "--format", "md")
+    assert done.returncode == 0, done
+    assert "Partial run" in (cts.results / "latest/report.md").read_text()
+    for fmt in ("html", "junit", "json"):
+        assert cts("report", "--format", fmt).returncode == 0
+
+
+def test_a_line_cut_off_is_a_report(cts: Cts) -> None:
+    cts.has("passes_1", "passes_2")
+    cts("certify")
+    path = cts.results / "latest/events.jsonl"
+    path.write_bytes(path.read_bytes()[:-200])
+    done = cts("report")
+    assert done.returncode == 0, done
+
+
+def test_interrupted_before_anything_ran(cts: Cts) -> None:
+    cts.env["FAKE_FABRIC_HANGS_ON_ENTRY"] = "1"
+    process = cts.start("certify", "--hosts", "1")
+    try:
+        wait_for(cts.root / "entering")
+        wait_for(cts.results / "latest")
+        process.send_signal(signal.SIGINT)
+        code, out, _ = ended(process)
+    finally:
+        process.kill()
+    assert code == 2
+    assert "1 NOT-RUN" in out
+
+
+def killpg(process: subprocess.Popen[str], number: signal.Signals) -> None:
+    """What a terminal does on ^C."""
+    os.killpg(process.pid, number)

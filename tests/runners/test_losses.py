@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Hosts and agents that die, hang or talk nonsense: one verdict is lost, the others are not."""
+
+from typing import Any
+
+import pytest
+
+from tests.runners.fake_checkout import Cts
+
+OTHERS = ("passes_1", "passes_2", "passes_3", "passes_4")
+
+
+def incidents(cts: Cts) -> list[dict[str, Any]]:
+    """The incidents of the latest run."""
+    return [record for record in cts.events() if record["type"] == "incident"]
+
+
+def words(cts: Cts) -> dict[str, str]:
+    """The first verdicts of the latest run."""
+    return {case: word for case, _, attempt, word in cts.verdicts() if attempt == 1}
+
+
+@pytest.mark.parametrize(
+    ("case", "what", "said"),
+    [
+        ("kills_host", "host-lost", "Kernel panic - not syncing"),
+        ("kills_agent", "agent-lost", "status 3: agent: out of patience"),
+        ("hangs", "host-lost", "no answer: no verdict"),
+        ("babbles", "protocol", "no JSON: Segmentation fault (core dumped)"),
+        ("invents", "protocol", "gossip"),
+        ("misspells", "protocol", "'PASSED' is not one of"),
+        ("floods", "protocol", "1048576 bytes"),
+        ("judges_another", "protocol", "unexpected verdict about run"),
+    ],
+)
+def test_one_case_is_broken_and_the_others_go_on(cts: Cts, case: str, what: str, said: str) -> None:
+    cts.has(case, *OTHERS)
+    done = cts("certify", "--hosts", "1", "--seed", "3")
+    assert done.returncode == 2, done
+    assert words(cts) == {case: "BROKEN"} | dict.fromkeys(OTHERS, "PASS")
+    (incident,) = incidents(cts)
+    assert incident["what"] == what
+    assert incident["host"] == "host1"
+    assert said in incident["text"]
+    assert cts.openings == [1, 1]
+    assert said in done.stdout
+
+
+def test_evidence_before_the_loss_is_kept(cts: Cts) -> None:
+    cts.has("kills_host")
+    cts("certify")
+    verdict = next(r for r in cts.events() if r["type"] == "verdict")
+    assert [call["call"] for call in verdict["calls"]] == ["dat_srq_resize"]
+    assert verdict["reason"].startswith("host1: the host ended")
+
+
+def test_a_loss_with_two_hosts(cts: Cts) -> None:
+    cts.has("kills_host", *OTHERS)
+    assert cts("certify", "--hosts", "2", "--seed", "3").returncode == 2
+    assert words(cts)["kills_host"] == "BROKEN"
+    assert [words(cts)[case] for case in OTHERS] == ["PASS"] * 4
+    assert cts.openings == [2, 2]
+
+
+def test_a_loss_in_a_worker(cts: Cts) -> None:
+    cts.has("kills_host", *OTHERS)
+    assert cts("certify", "-n", "2").returncode == 2
+    assert words(cts) == {"kills_host": "BROKEN"} | dict.fromkeys(OTHERS, "PASS")
+
+
+def test_hosts_that_are_always_lost_are_given_up(cts: Cts) -> None:
+    cts.has(*(f"kills_host_{number}" for number in range(9)), "talks_to_peer")
+    done = cts("certify", "--seed", "3")
+    assert done.returncode == 2, done
+    assert cts.openings.count(1) == 3
+    assert "3 times in a row" in done.stderr
+    assert "NOT-RUN" in done.stdout
+    assert cts.verdicts()[-1] == ("talks_to_peer", 2, 1, "PASS")
+
+
+def test_a_worker_process_that_is_killed(cts: Cts) -> None:
+    cts.has("kills_runner", *OTHERS)
+    done = cts("certify", "-n", "2", "--hosts", "1")
+    assert done.returncode == 2, done
+    assert "kills_runner" not in words(cts)
+    assert [words(cts)[case] for case in OTHERS] == ["PASS"] * 4
+    assert [incident["what"] for incident in incidents(cts)] == ["runner"]

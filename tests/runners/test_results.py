@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The results store, where the command line cannot easily get to."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from runners import results
+from runners.errors import InputError, RunnerError
+from runners.results import EventLog, ResultsFull
+from tests.runners.fake_checkout import REPOSITORY, SCHEMA
+
+
+def test_records_are_on_the_disk_when_append_returns(tmp_path: Path) -> None:
+    with EventLog.create(tmp_path / "run") as log:
+        for number in range(3):
+            log.append({"type": "incident", "text": f"{number} \n \u2028 ü"})
+            lines = (tmp_path / "run/events.jsonl").read_bytes().split(b"\n")
+            assert len(lines) == number + 2
+            assert json.loads(lines[number])["text"] == f"{number} \n \u2028 ü"
+
+
+def test_text_that_is_no_unicode_is_kept(tmp_path: Path) -> None:
+    with EventLog.create(tmp_path) as log:
+        log.append({"output": b"\xff".decode(errors="surrogateescape")})
+    assert b"udcff" in (tmp_path / "events.jsonl").read_bytes()
+
+
+def test_a_record_that_does_not_fit_leaves_no_trace(tmp_path: Path) -> None:
+    program = (
+        "import resource\n"
+        "from pathlib import Path\n"
+        "from runners.results import EventLog, ResultsFull\n"
+        f"log = EventLog.create(Path({str(tmp_path)!r}))\n"
+        "log.append({'a': 1})\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (100, 1000))\n"
+        "try:\n"
+        "    log.append({'b': 'x' * 200})\n"
+        "except ResultsFull as error:\n"
+        "    print(error)\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))\n"
+        "log.append({'c': 2})\n"
+    )
+    env = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=env, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.startswith(f"no space for results in {tmp_path}")
+    assert (tmp_path / "events.jsonl").read_text() == '{"a":1}\n{"c":2}\n'
+
+
+def test_a_full_device() -> None:
+    log = EventLog(Path("/dev"), os.open("/dev/full", os.O_WRONLY))
+    with pytest.raises((ResultsFull, RunnerError), match="No space left"):
+        log.append({})
+
+
+def test_only_one_process_creates_a_run(tmp_path: Path) -> None:
+    with EventLog.create(tmp_path / "run"):
+        with pytest.raises(InputError, match="a run is going on in"):
+            EventLog.create(tmp_path / "run")
+    with pytest.raises(InputError, match="there is a run already in"):
+        EventLog.create(tmp_path / "run")
+
+
+def test_ids_of_runs_differ(tmp_path: Path) -> None:
+    names = set()
+    for _ in range(5):
+        name = results.new_run(tmp_path, 7)
+        (tmp_path / name).mkdir()
+        names.add(name)
+    assert len(names) == 5
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (["PASS", "NOTE"], 0),
+        (["PASS", "UNSUPPORTED", "RESOURCE"], 0),
+        (["PASS", "BROKEN"], 2),
+        (["PASS", None], 2),
+        (["FAIL", None], 1),
+        (["CRASH", "BROKEN"], 1),
+        (["TIMEOUT"], 1),
+        (["UNSUPPORTED", "RESOURCE"], 2),
+        ([], 2),
+    ],
+)
+def test_exit_code(words: list[str | None], code: int) -> None:
+    plan = [{"case": str(number), "hosts": 1} for number in range(len(words))]
+    verdicts = {
+        (str(number), 1): {"verdict": word} for number, word in enumerate(words) if word is not None
+    }
+    assert results.exit_code(plan, verdicts) == code
+
+
+def test_the_examples_of_the_contract_are_valid() -> None:
+    text = (REPOSITORY / "docs/results.md").read_text()
+    examples = text.split("```json\n")[1].split("```")[0].splitlines()
+    validator = jsonschema.Draft202012Validator(SCHEMA)
+    for example in examples:
+        validator.validate(json.loads(example))
+    assert {json.loads(example)["type"] for example in examples} == {
+        "run",
+        "hosts",
+        "verdict",
+        "incident",
+        "end",
+    }
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"verdict": "OK"},
+        {"attempt": 3},
+        {"extra": 1},
+        {"ms": "1"},
+        {"case": "Not A Case"},
+        {"checks": [{"kind": "check"}]},
+        {"started": "yesterday"},
+    ],
+)
+def test_the_schema_refuses(change: dict[str, object]) -> None:
+    text = (REPOSITORY / "docs/results.md").read_text()
+    example = next(line for line in text.splitlines() if line.startswith('{"type": "verdict"'))
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.Draft202012Validator(SCHEMA).validate(json.loads(example) | change)

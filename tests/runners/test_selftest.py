@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""`selftest`: what it says of steps that pass, fail, hang, or cannot start."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from runners import selftest
+from runners.checkout import Checkout
+from runners.errors import InputError
+from runners.selftest import STEPS, Step
+from tests.runners.fake_checkout import REPOSITORY, Cts
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A checkout for steps to run in."""
+    for name in ("include", "harness"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "include/a.h").touch()
+    (tmp_path / "harness/b.c").touch()
+    return tmp_path
+
+
+def run(
+    root: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    steps: Sequence[Step],
+    only: str = "",
+    pages: Path | None = None,
+) -> int:
+    """Run these steps instead of the project's."""
+    monkeypatch.setattr(selftest, "STEPS", steps)
+    return selftest.selftest(Checkout(root), only, pages, listing=False)
+
+
+def test_all_pass(
+    root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    steps = [Step("one", "first", ["true", "{python} -c pass"]), Step("two", "second", ["true"])]
+    assert run(root, monkeypatch, steps) == 0
+    out = capsys.readouterr().out
+    assert "[ 1/2] one        first ... ok" in out
+    assert out.endswith("2 passed, 0 failed\n")
+
+
+def test_a_failure_is_told_and_the_others_go_on(
+    root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    steps = [
+        Step("one", "first", ["sh -c 'echo hard luck; exit 3'", "touch never"]),
+        Step("two", "second", ["touch later"]),
+    ]
+    assert run(root, monkeypatch, steps) == 1
+    out = capsys.readouterr().out
+    assert "    hard luck" in out
+    assert "ended with status 3" in out
+    assert out.endswith("1 passed, 1 failed\n")
+    assert not (root / "never").exists()
+    assert (root / "later").exists()
+    assert "hard luck" in (root / ".cache/selftest/one.log").read_text()
+
+
+def test_a_step_that_hangs_is_ended_with_all_it_started(
+    root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    held = "exec 9>held; flock 9; (while read x < fifo; do :; done) & wait"
+    (root / "script").write_text(f"mkfifo fifo\n{held}\n")
+    steps = [Step("one", "first", ["sh script"], timeout=1)]
+    assert run(root, monkeypatch, steps) == 1
+    assert "sh did not end within 1 s" in capsys.readouterr().out
+    steps = [Step("two", "second", ["flock -n held true"])]
+    assert run(root, monkeypatch, steps) == 0
+
+
+def test_a_tool_that_is_missing(
+    root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(root, monkeypatch, [Step("one", "first", ["no-such-tool"])]) == 1
+    assert "no-such-tool is not installed" in capsys.readouterr().out
+
+
+def test_words_that_stand_for_others(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    steps = [
+        Step("files", "first", ["cp {c_files} {work}"]),
+        Step("pages", "second", ["sh -c 'echo $* >pages' - {pages}"]),
+    ]
+    assert run(root, monkeypatch, steps, pages=root) == 0
+    assert {path.name for path in (root / ".cache/selftest/files").iterdir()} == {"a.h", "b.c"}
+    assert (root / "pages").read_text() == f"--pages {root}\n"
+
+
+def test_some_steps_only(
+    root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    steps = [Step("one", "first", ["false"]), Step("two", "second", ["true"])]
+    assert run(root, monkeypatch, steps, only="tw") == 0
+    assert "1 passed, 0 failed" in capsys.readouterr().out
+    with pytest.raises(InputError, match="nearest: two"):
+        run(root, monkeypatch, steps, only="twoo")
+
+
+def test_the_project_names_its_steps_once() -> None:
+    names = [step.name for step in STEPS]
+    assert len(set(names)) == len(names)
+    for step in STEPS:
+        assert step.commands
+
+
+def test_the_steps_can_be_listed(cts: Cts) -> None:
+    done = cts("selftest", "--list")
+    assert done.returncode == 0
+    assert [line.split()[0] for line in done.stdout.splitlines()] == [step.name for step in STEPS]
+    assert cts("selftest", "-k", "nosuchstep").returncode == 64
+
+
+def test_folders_that_steps_name_exist() -> None:
+    for name in (*selftest.C_FOLDERS, *selftest.GUEST_TESTS, *selftest.BUILT_TESTS):
+        assert (REPOSITORY / name).is_dir(), name
