@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""report.json: verdicts and what they were about, the same text for the same outcome.
+
+Ids and words only: no time, pid, address, path, seed or message, so that two runs of one provider
+compare as text and a difference is always one of outcome.
+"""
+
+import json
+from typing import Any
+
+from reports.model import Case, Clause, Run
+
+FORMAT = 1
+_ENVIRONMENT = ("kernel", "qemu", "rdma_core")
+
+
+def render(run: Run) -> str:
+    """Returns the canonical JSON text of `run`."""
+    return json.dumps(_run(run), indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+
+
+def _run(run: Run) -> dict[str, Any]:
+    subject = run.subject
+    environments = {
+        tuple((key, host[key]) for key in _ENVIRONMENT if key in host)
+        for fabric in run.fabrics
+        for host in fabric.facts
+    }
+    needs = sorted({item for fabric in run.fabrics for item in fabric.needs.items()})
+    return {
+        "clauses": sorted((_clause(clause) for clause in run.clauses), key=lambda c: str(c["id"])),
+        "complete": run.complete,
+        "conclusion": run.conclusion.word,
+        "counts": dict(run.counts),
+        "environments": [dict(items) for items in sorted(environments)],
+        "fabric": run.fabric,
+        "features": [{"declared": value, "name": name} for name, value in needs],
+        "format": FORMAT,
+        "modes": run.modes,
+        "parity": {
+            "compared": run.parity.compared,
+            "differing": sorted(case.id for case in run.parity.differing),
+        },
+        "subject": {
+            "build_id": subject.build_id,
+            "ia": subject.ia,
+            "library": subject.name,
+            "sha256": subject.sha256,
+        },
+        "suite": {
+            "commit": run.suite.commit,
+            "dirty": run.suite.dirty,
+            "version": run.suite.version,
+        },
+    }
+
+
+def _clause(clause: Clause) -> dict[str, Any]:
+    return {
+        "cases": sorted((_case(case) for case in clause.cases), key=lambda c: str(c["id"])),
+        "check": clause.check,
+        "id": clause.id,
+        "level": clause.level,
+        "page": clause.page,
+        "section": clause.section,
+        "verdict": clause.verdict,
+    }
+
+
+def _case(case: Case) -> dict[str, Any]:
+    modes = []
+    for hosts in sorted(case.modes):
+        again = [a.verdict for a in case.ordered if a.hosts == hosts and a.number > 1]
+        modes.append({"again": again, "hosts": hosts, "verdict": case.verdict(hosts)})
+    return {"id": case.id, "modes": modes}

@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The lines of events.jsonl, each a record whose members are read by name and type."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NoReturn
+
+from reports.errors import ReportError
+from reports.printable import printable
+
+FORMAT = 1
+RECORD_TYPES = frozenset({"run", "hosts", "verdict", "incident", "end"})
+
+
+class Members:
+    """The members of one JSON object of a line; a wrong type is damage that names the line."""
+
+    def __init__(self, line: int, values: dict[str, Any], path: str = "") -> None:
+        self.line = line
+        self.values = values
+        self._path = path
+
+    def damaged(self, why: str) -> NoReturn:
+        """Gives the line up: `why` is a clause such as "'ms' is not a number"."""
+        raise ReportError(
+            f"events.jsonl, line {self.line}: {why}; the file was damaged after it was written,"
+            " or by another program than this suite's runner"
+        )
+
+    def _get(self, name: str, kinds: tuple[type, ...], what: str, default: Any) -> Any:
+        value = self.values.get(name)
+        if value is None:
+            if default is None:
+                self.damaged(f"'{self._path}{name}' is missing")
+            return default
+        if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
+            self.damaged(f"'{self._path}{name}' is not {what}")
+        return value
+
+    def text(self, name: str, default: str | None = "") -> str:
+        """The string `name`, made printable; with the default None it must be there."""
+        value: str = self._get(name, (str,), "a string", default)
+        return printable(value)
+
+    def number(self, name: str, default: float | None = 0) -> float:
+        """The number `name`."""
+        value: float = self._get(name, (int, float), "a number", default)
+        return value
+
+    def integer(self, name: str, default: int | None = 0) -> int:
+        """The whole number `name`."""
+        value: int = self._get(name, (int,), "a whole number", default)
+        return value
+
+    def flag(self, name: str) -> bool:
+        """The boolean `name`, False when it is absent."""
+        value: bool = self._get(name, (bool,), "true or false", False)
+        return value
+
+    def items(self, name: str) -> list[Any]:
+        """The list `name` as it is, empty when it is absent."""
+        value: list[Any] = self._get(name, (list,), "a list", [])
+        return value
+
+    def texts(self, name: str) -> tuple[str, ...]:
+        """The list `name`, each element as printable text; an event object stands for its text."""
+        return tuple(as_text(item) for item in self.items(name))
+
+    def pairs(self, name: str) -> tuple[tuple[str, str], ...]:
+        """The list of [name, value] pairs `name`; an element that is no pair has an empty name."""
+        return tuple(
+            (as_text(item[0]), as_text(item[1]))
+            if isinstance(item, list) and len(item) == 2
+            else ("", as_text(item))
+            for item in self.items(name)
+        )
+
+    def table(self, name: str) -> dict[str, str]:
+        """The object `name` with each value as printable text, empty when it is absent."""
+        value: dict[str, Any] = self._get(name, (dict,), "an object", {})
+        return {printable(key): as_text(item) for key, item in value.items()}
+
+    def member(self, name: str) -> "Members":
+        """The object `name`, empty when it is absent."""
+        value: dict[str, Any] = self._get(name, (dict,), "an object", {})
+        return Members(self.line, value, f"{self._path}{name}.")
+
+    def members(self, name: str) -> Iterator["Members"]:
+        """The list of objects `name`."""
+        for item in self.items(name):
+            if not isinstance(item, dict):
+                self.damaged(f"'{self._path}{name}' holds something that is no object")
+            yield Members(self.line, item, f"{self._path}{name}.")
+
+
+def as_text(value: Any) -> str:
+    """A JSON value for a person: strings as they are, objects by their `text` if they have one."""
+    if isinstance(value, str):
+        return printable(value)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, dict) and isinstance(value.get("text"), str):
+        return printable(value["text"])
+    return printable(json.dumps(value, ensure_ascii=False))
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON")
+
+
+def _decode(raw: bytes) -> Any:
+    return json.loads(raw.decode("utf-8", "surrogateescape"), parse_constant=_no_constant)
+
+
+def read(path: Path) -> Iterator[Members | None]:
+    """Yields the records of `path` in order; a last line that was cut off yields None instead.
+
+    Raises ReportError when there is no such file, when it is of a newer format, and for a line that
+    is damaged, which it names.
+    """
+    try:
+        file = path.open("rb")
+    except (FileNotFoundError, NotADirectoryError):
+        raise ReportError(f"no such run: {path.parent} has no {path.name}") from None
+    except OSError as error:
+        raise ReportError(f"cannot read {path}: {error.strerror}") from None
+    with file:
+        number = 0
+        for raw in file:
+            number += 1
+            try:
+                value = _decode(raw)
+            except (ValueError, RecursionError) as error:
+                if not raw.endswith(b"\n"):
+                    yield None
+                    return
+                Members(number, {}).damaged(f"this is not JSON ({error})")
+            yield _record(number, value)
+        if number == 0:
+            raise ReportError(f"{path} is empty: the run ended before its first record")
+
+
+def _record(number: int, value: Any) -> Members:
+    if not isinstance(value, dict):
+        Members(number, {}).damaged("this is no JSON object")
+    record = Members(number, value)
+    if number == 1:
+        _check_format(record)
+    kind = value.get("type")
+    if (kind == "run") != (number == 1):
+        record.damaged("a run record stands on the first line, and only there")
+    if kind not in RECORD_TYPES:
+        record.damaged(f"there is no record type {as_text(kind)!r}")
+    return record
+
+
+def _check_format(record: Members) -> None:
+    version = record.integer("format", None)
+    if version > FORMAT:
+        raise ReportError(
+            f"events.jsonl is of format {version}, this udapl-cts reads formats up to {FORMAT}:"
+            " use the udapl-cts that wrote it, or a newer one"
+        )
+    if version < 1:
+        record.damaged(f"there is no format {version}")

@@ -1,0 +1,269 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""report.html: one file, no network, readable without scripts, light enough for 20,000 cases.
+
+What must be read stands in the markup: the conclusion, the findings, a row for each clause. The
+evidence of the other clauses is packed, a bundle of clauses at a time, and unpacked by the page's
+script when a row is opened. Everything that a provider had a hand in goes through autoescaping,
+and a content security policy admits no script but the page's own.
+"""
+
+import base64
+import hashlib
+import json
+import re
+import shlex
+import zlib
+from collections import Counter
+from collections.abc import Iterable, Sized
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from reports.evidence import duration, pair, returned, trace
+from reports.model import (
+    CRITERIA,
+    KEPT,
+    NOT_KEPT,
+    UNKNOWN,
+    Attempt,
+    Case,
+    Clause,
+    Fabric,
+    Run,
+    Verdict,
+    hosts_word,
+    worst,
+)
+from reports.tables import tables
+
+_TEMPLATES = Path(__file__).parent / "templates"
+_FULL_FINDINGS = 100
+_BUNDLE = 64
+_STRIP_TICKS = 300
+_IN_PLACE = 200
+_PACKED = 2000
+_BRIEF = 60
+_POINTER = re.compile("0x[0-9a-f]{6,}")
+
+
+def render(run: Run) -> str:
+    """Returns the HTML page of `run`."""
+    env = _environment(run)
+    script = (_TEMPLATES / "report.js").read_text(encoding="utf-8")
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    bundles = list(_bundled(run.clauses))
+    groups = _groups(bundles)
+    return env.get_template("report.html").render(
+        script=Markup(script),
+        script_digest=digest,
+        style=Markup((_TEMPLATES / "report.css").read_text(encoding="utf-8")),
+        groups=groups,
+        bundles=[_pack(env, run, bundle) for bundle in bundles],
+        strip=_strip([row.clause for group in groups.values() for row in group.rows]),
+        full_findings=_FULL_FINDINGS,
+        in_place=_IN_PLACE,
+        brief=_BRIEF,
+        undecided=[c for c in run.cases if c.worst is Verdict.BROKEN],
+        inapplicable=_inapplicable(run),
+        modes=sorted(set(run.modes) | {h for case in run.cases for h in case.modes}),
+        levels=run.count(lambda clause: clause.level),
+        pages=run.count(lambda clause: clause.page),
+        tables={group.page: tables(row.clause for row in group.rows) for group in groups.values()},
+        fabric_keys=_fabric_keys,
+        parity_table=lambda modes: _parity_table(run, modes[0], modes[1]),
+    )
+
+
+def _fabric_keys(fabric: Fabric) -> list[str]:
+    """The names of all facts about a fabric's hosts, in the order in which they were told."""
+    return list(dict.fromkeys(key for host in fabric.facts for key in host))
+
+
+@dataclass(frozen=True)
+class CrossTable:
+    """Cases by their verdict in one mode (rows) and in another (columns)."""
+
+    rows: list[Verdict]
+    columns: list[Verdict]
+    cells: Counter[tuple[Verdict, Verdict]]
+
+
+def _parity_table(run: Run, one: int, other: int) -> CrossTable:
+    cells: Counter[tuple[Verdict, Verdict]] = Counter()
+    for case in run.cases:
+        first, second = case.first(one), case.first(other)
+        if first and second:
+            cells[first.verdict, second.verdict] += 1
+    return CrossTable(
+        [verdict for verdict in Verdict if any(row is verdict for row, _ in cells)],
+        [verdict for verdict in Verdict if any(column is verdict for _, column in cells)],
+        cells,
+    )
+
+
+def _environment(run: Run) -> Environment:
+    env = Environment(
+        loader=FileSystemLoader(_TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    env.filters.update(
+        duration=duration,
+        counted=_counted,
+        hosts=hosts_word,
+        pair=lambda item: pair(*item),
+        returned=returned,
+        shell=lambda words: shlex.join(words),
+    )
+    env.globals.update(
+        run=run,
+        Verdict=Verdict,
+        KEPT=KEPT,
+        NOT_KEPT=NOT_KEPT,
+        criteria=CRITERIA,
+        mark=_mark,
+        same_calls=_same_calls,
+        trace=trace,
+        standings=[verdict.value for verdict in Verdict] + ["not selected", "no case"],
+    )
+    return env
+
+
+def _counted(things: Sized, name: str) -> str:
+    """ "1 call", "12 calls"."""
+    return f"{len(things)} {name}{'s' if len(things) != 1 else ''}"
+
+
+def _mark(verdict: Verdict | None) -> str:
+    """The style of a verdict."""
+    return f"v-{verdict.value.lower()}" if verdict else "v-none"
+
+
+def _same_calls(one: Attempt, other: Attempt) -> bool:
+    """Whether two attempts made the same calls with the same returns, wherever memory lay."""
+
+    def story(attempt: Attempt) -> list[tuple[object, ...]]:
+        return [
+            (c.who, c.name, _POINTER.sub("", repr(c.args)), c.ret, c.sub, c.unfinished)
+            for c in attempt.calls
+        ]
+
+    return story(one) == story(other)
+
+
+def _bundled(clauses: Iterable[Clause]) -> Iterable[list[Clause]]:
+    rest = iter(clauses)
+    while bundle := list(islice(rest, _BUNDLE)):
+        yield bundle
+
+
+def _pack(env: Environment, run: Run, bundle: list[Clause]) -> str:
+    clause_html = env.get_template("evidence.html").module.clause_evidence  # type: ignore[attr-defined]
+    pages = {clause.id: clause_html(clause, _PACKED) for clause in bundle if clause.cases}
+    packed = zlib.compress(json.dumps(pages, ensure_ascii=False).encode("utf-8"))
+    return base64.b64encode(packed).decode("ascii")
+
+
+@dataclass
+class Row:
+    """A clause in the matrix, and the bundle that has its evidence."""
+
+    clause: Clause
+    bundle: int
+
+
+@dataclass
+class Group:
+    """A page's clauses by section."""
+
+    page: str
+    sections: dict[str, list[Row]]
+
+    @property
+    def rows(self) -> list[Row]:
+        return [row for rows in self.sections.values() for row in rows]
+
+
+def _groups(bundles: list[list[Clause]]) -> dict[str, Group]:
+    groups: dict[str, Group] = {}
+    for number, bundle in enumerate(bundles):
+        for clause in bundle:
+            group = groups.setdefault(clause.page, Group(clause.page, {}))
+            group.sections.setdefault(clause.section, []).append(Row(clause, number))
+    return groups
+
+
+@dataclass(frozen=True)
+class Tick:
+    """A piece of the verdict strip; its height says the verdict as its colour does."""
+
+    x: float
+    width: float
+    height: int
+    verdict: Verdict
+    title: str
+    href: str
+
+
+_HEIGHTS = {
+    Verdict.PASS: 16,
+    Verdict.NOTE: 20,
+    Verdict.UNSUPPORTED: 5,
+    Verdict.RESOURCE: 5,
+    Verdict.NOT_RUN: 3,
+    Verdict.BROKEN: 28,
+    Verdict.FAIL: 40,
+    Verdict.TIMEOUT: 40,
+    Verdict.CRASH: 40,
+}
+
+
+def _strip(clauses: list[Clause]) -> list[Tick]:
+    """The verdicts side by side in 1000 units; beyond a number of clauses several share a tick."""
+    clauses = [clause for clause in clauses if clause.verdict]
+    if not clauses:
+        return []
+    share = -(-len(clauses) // _STRIP_TICKS)
+    parts = [clauses[at : at + share] for at in range(0, len(clauses), share)]
+    step = 1000 / len(parts)
+    ticks = []
+    for at, part in enumerate(parts):
+        verdict = _spoken(part)
+        speaker = next(clause for clause in part if clause.verdict is verdict)
+        title = f"{verdict} {speaker.id}"
+        if len(part) > 1:
+            title += f" and its {len(part) - 1} neighbours"
+        ticks.append(
+            Tick(
+                round(at * step, 3),
+                round(step * 0.8, 3),
+                _HEIGHTS[verdict],
+                verdict,
+                title,
+                f"clause:{speaker.id}",
+            )
+        )
+    return ticks
+
+
+def _spoken(clauses: list[Clause]) -> Verdict:
+    """What neighbours are shown as: the worst that a reader must act on, else the commonest."""
+    verdicts = [clause.verdict for clause in clauses if clause.verdict]
+    urgent = worst(verdict for verdict in verdicts if verdict in NOT_KEPT | UNKNOWN)
+    return urgent or Counter(verdicts).most_common(1)[0][0]
+
+
+def _inapplicable(run: Run) -> dict[str, list[Case]]:
+    """The cases that did not apply, by the reason that was given."""
+    found: dict[str, list[Case]] = {}
+    for case in run.cases:
+        attempt = case.decisive
+        if attempt and attempt.verdict in (Verdict.UNSUPPORTED, Verdict.RESOURCE):
+            why = f"{attempt.verdict}: {attempt.reason or 'no reason was recorded'}"
+            found.setdefault(why, []).append(case)
+    return dict(sorted(found.items(), key=lambda item: -len(item[1])))

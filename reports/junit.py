@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""junit.xml, as Jenkins, GitLab and Surefire's readers take it."""
+
+import io
+
+from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
+
+from reports.evidence import attempt_text
+from reports.model import NOT_KEPT, Attempt, Case, Run, Verdict, hosts_word
+
+_ERRORS = frozenset({Verdict.CRASH, Verdict.TIMEOUT, Verdict.BROKEN})
+_SKIPPED = frozenset({Verdict.UNSUPPORTED, Verdict.RESOURCE, Verdict.NOT_RUN})
+
+
+def render(run: Run) -> str:
+    """Returns the JUnit XML of `run`: a suite for each mode, a test case for each planned case.
+
+    FAIL is a failure; CRASH, TIMEOUT and BROKEN are errors; UNSUPPORTED, RESOURCE and NOT-RUN are
+    skipped, with the reason. The first attempt counts, further ones are told in system-out.
+    """
+    xml = JUnitXml("udapl-cts")
+    modes = sorted({hosts for case in run.cases for hosts in case.modes})
+    for hosts in modes:
+        xml.add_testsuite(_suite(run, hosts))
+    xml.update_statistics()  # type: ignore[no-untyped-call]
+    # The readers' schema has this attribute on a suite, and not here.
+    xml._elem.attrib.pop("skipped", "")
+    file = io.BytesIO()
+    xml.write(file)
+    return file.getvalue().decode("utf-8") + "\n"
+
+
+def _suite(run: Run, hosts: int) -> TestSuite:
+    suite = TestSuite(f"{run.subject.name}, {hosts_word(hosts)}")
+    if run.started:
+        suite.timestamp = run.started.removesuffix("Z")
+    for name, value in _properties(run):
+        suite.add_property(name, value)
+    # One by one, each addition would count all the others again.
+    suite.add_testcases([_testcase(run, c, hosts) for c in run.cases if hosts in c.modes])
+    return suite
+
+
+def _properties(run: Run) -> list[tuple[str, str]]:
+    return [
+        ("run", run.id),
+        ("conclusion", run.conclusion.word),
+        ("complete", "true" if run.complete else "false"),
+        ("seed", run.seed),
+        ("fabric", run.fabric),
+        ("suite.version", run.suite.version),
+        ("suite.commit", run.suite.commit),
+        ("suite.dirty", "true" if run.suite.dirty else "false"),
+        ("subject.library", run.subject.library),
+        ("subject.sha256", run.subject.sha256),
+        ("subject.build_id", run.subject.build_id),
+        ("subject.ia", run.subject.ia),
+    ]
+
+
+def _testcase(run: Run, case: Case, hosts: int) -> TestCase:
+    first = case.first(hosts)
+    verdict = first.verdict if first else Verdict.NOT_RUN
+    testcase = TestCase(
+        f"{case.id}[{hosts_word(hosts).replace(' ', '-')}]",
+        classname=case.clause.page or "udapl-cts",
+        time=round(first.ms / 1000, 6) if first else 0,
+    )
+    result = _result(verdict, first)
+    if result is not None:
+        if first and verdict not in _SKIPPED:
+            result.text = f"{case.clause.text}\n\n{attempt_text(first)}"
+        testcase.result = [result]
+    told = _told(run, case, hosts)
+    if told:
+        testcase.system_out = told
+    return testcase
+
+
+def _result(verdict: Verdict, first: Attempt | None) -> Failure | Error | Skipped | None:
+    message = first.summary if first else "planned, and not reached before the run ended"
+    if verdict is Verdict.FAIL:
+        return Failure(message, verdict.value)
+    if verdict in _ERRORS:
+        return Error(message, verdict.value)
+    if verdict in _SKIPPED:
+        return Skipped(f"{verdict.value}: {message}", verdict.value)
+    return None
+
+
+def _told(run: Run, case: Case, hosts: int) -> str:
+    parts = []
+    for attempt in case.ordered:
+        if attempt.hosts != hosts:
+            continue
+        if attempt.number > 1:
+            said = f": {attempt.summary}" if attempt.summary else ""
+            parts.append(f"attempt {attempt.number}, alone: {attempt.verdict}{said}")
+        if attempt.verdict is Verdict.NOTE:
+            parts += [f"note: {remark}" for remark in attempt.remarks]
+        if attempt.output:
+            parts.append(f"output of attempt {attempt.number}:\n{attempt.output}")
+    if case.verdict(hosts) in NOT_KEPT:
+        parts.append(f"replay: {run.replay(case)}")
+    return "\n".join(parts)

@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Builds the model of a run from the records of its events.jsonl."""
+
+from pathlib import Path
+
+from reports.errors import ReportError
+from reports.events import Members, as_text, read
+from reports.model import (
+    Attempt,
+    Call,
+    Case,
+    Check,
+    Clause,
+    Crash,
+    End,
+    Fabric,
+    Incident,
+    Ruling,
+    Run,
+    Subject,
+    Suite,
+    Verdict,
+)
+
+
+def load(run_dir: Path) -> Run:
+    """Reads `run_dir`/events.jsonl, of a complete run or of a partial one.
+
+    Raises ReportError as reports.events.read does.
+    """
+    path = run_dir / "events.jsonl"
+    records = read(path)
+    first = next(records)
+    if first is None:
+        raise ReportError(f"{path} holds no whole record: the run ended before its first one")
+    run = _run(first)
+    cases = _Cases(run)
+    cases.plan(first)
+    for record in records:
+        if record is None:
+            run.cut_off = True
+            break
+        kind = record.text("type")
+        if kind == "verdict":
+            cases.add(_attempt(record))
+        elif kind == "hosts":
+            run.fabrics.append(_fabric(record))
+        elif kind == "incident":
+            run.incidents.append(
+                Incident(record.text("what", None), record.text("host"), record.text("text"))
+            )
+        else:
+            run.end = End(record.text("finished"), record.text("status", None))
+    return run
+
+
+class _Cases:
+    """The cases of a run by id, each under its clause."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._clauses = {clause.id: clause for clause in run.clauses}
+        self._cases: dict[str, Case] = {}
+
+    def plan(self, record: Members) -> None:
+        for item in record.members("plan"):
+            self._case(item.text("case", None)).modes.add(item.integer("hosts", None))
+        for clause in self._run.clauses:
+            clause.cases.sort(key=lambda case: case.id)
+
+    def add(self, attempt: Attempt) -> None:
+        case = self._case(attempt.case)
+        case.modes.add(attempt.hosts)
+        case.attempts.append(attempt)
+
+    def _case(self, name: str) -> Case:
+        case = self._cases.get(name)
+        if case is None:
+            case = self._cases[name] = Case(name, self._clause(name))
+            case.clause.cases.append(case)
+        return case
+
+    def _clause(self, case: str) -> Clause:
+        # The rows of a family are named below their clause.
+        name = case
+        while name not in self._clauses and "/" in name:
+            name = name.rpartition("/")[0]
+        clause = self._clauses.get(name)
+        if clause is None:
+            page = "dat_" + case.partition("/")[0]
+            text = "The run recorded no clause for this case."
+            clause = Clause(case, page, "", "", text, "", (), (), "")
+            self._clauses[case] = clause
+            self._run.clauses.append(clause)
+        return clause
+
+
+def _run(record: Members) -> Run:
+    suite = record.member("suite")
+    subject = record.member("subject")
+    modes = [hosts for hosts in record.items("modes") if isinstance(hosts, int)]
+    return Run(
+        id=record.text("run", None),
+        started=record.text("started"),
+        command=record.texts("command"),
+        seed=as_text(record.values.get("seed", "")),
+        fabric=record.text("fabric"),
+        modes=tuple(sorted(set(modes))),
+        suite=Suite(suite.text("version"), suite.text("commit"), suite.flag("dirty")),
+        subject=Subject(
+            library=subject.text("library"),
+            sha256=subject.text("sha256"),
+            build_id=subject.text("build_id"),
+            ia=subject.text("ia"),
+            dat_conf_entry=subject.text("dat_conf_entry"),
+        ),
+        clauses=[_clause(item) for item in record.members("clauses")],
+        rulings=tuple(
+            Ruling(item.text("id", None), item.text("title"), item.text("reading"))
+            for item in record.members("rulings")
+        ),
+    )
+
+
+def _clause(item: Members) -> Clause:
+    return Clause(
+        id=item.text("id", None),
+        page=item.text("page"),
+        section=item.text("section"),
+        level=item.text("level"),
+        text=item.text("text"),
+        check=item.text("check"),
+        needs=item.texts("needs"),
+        rulings=item.texts("rulings"),
+        reason=item.text("reason"),
+    )
+
+
+def _fabric(record: Members) -> Fabric:
+    ia = record.member("ia")
+    return Fabric(
+        hosts=record.integer("hosts", None),
+        facts=tuple(
+            {as_text(key): as_text(value) for key, value in host.values.items()}
+            for host in record.members("facts")
+        ),
+        opened=ia.flag("open"),
+        reason=ia.text("reason"),
+        attributes=ia.table("attributes"),
+        needs=ia.table("needs"),
+        output=ia.text("output"),
+    )
+
+
+def _attempt(record: Members) -> Attempt:
+    word = record.text("verdict", None)
+    try:
+        verdict = Verdict(word)
+    except ValueError:
+        record.damaged(f"there is no verdict {word!r}")
+    return Attempt(
+        case=record.text("case", None),
+        hosts=record.integer("hosts", None),
+        number=record.integer("attempt", 1),
+        verdict=verdict,
+        reason=record.text("reason"),
+        host=record.text("host"),
+        started=record.text("started"),
+        ms=record.number("ms"),
+        checks=tuple(_check(item) for item in record.members("checks")),
+        calls=tuple(_call(item) for item in record.members("calls")),
+        notes=record.texts("notes"),
+        records=record.texts("records"),
+        leaks=record.texts("leaks"),
+        crash=_crash(record.member("crash")) if record.values.get("crash") else None,
+        pending=record.text("pending"),
+        output=record.text("output"),
+    )
+
+
+def _check(item: Members) -> Check:
+    return Check(
+        text=item.text("text"),
+        file=item.text("file"),
+        line=item.integer("line"),
+        role=item.text("role"),
+        ok=item.flag("ok"),
+        expected=item.texts("expected"),
+        seen=as_text(item.values.get("seen", "")),
+        after_call=item.integer("calls"),
+    )
+
+
+def _call(item: Members) -> Call:
+    return Call(
+        n=item.integer("n"),
+        who=item.text("who", "case"),
+        name=item.text("call"),
+        args=item.pairs("args"),
+        ret=item.text("ret"),
+        sub=item.text("sub"),
+        out=item.pairs("out"),
+        at_us=item.number("at_us"),
+        us=item.number("us"),
+        unfinished=item.flag("unfinished"),
+        teardown=item.flag("teardown"),
+    )
+
+
+def _crash(item: Members) -> Crash:
+    return Crash(item.text("signal"), item.texts("backtrace"))

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""report.md: what a pull request should say, and no more."""
+
+import re
+
+from reports.model import Case, Clause, Run, Verdict, hosts_word
+
+_LISTED = 20
+_LINE = 240
+
+
+def render(run: Run) -> str:
+    """Returns a short Markdown summary of `run`."""
+    conclusion = run.conclusion
+    lines = [
+        f"### {conclusion.sentence}: {conclusion.word}",
+        "",
+        f"{_code(run.subject.name)} (sha256 {_code(run.subject.sha256[:16])}), IA"
+        f" {_code(run.subject.ia)}, run {_code(run.id)}, seed {_code(run.seed)}, suite"
+        f" {_code(run.suite.commit[:12])}{' ' + run.suite.tree if run.suite.tree else ''}.",
+        "",
+    ]
+    lines += _partial(run)
+    lines += [run.unsaid, ""] if run.unsaid else []
+    lines += _counts(run)
+    lines += _findings(run)
+    lines += _listed("Not decided", run.with_verdict(Verdict.BROKEN))
+    lines += _listed("Kept, with a note", run.with_verdict(Verdict.NOTE))
+    lines += _parity(run)
+    lines += [f"{conclusion.word.capitalize()}: {conclusion.criterion}.", ""]
+    return "\n".join(lines)
+
+
+def _code(text: str) -> str:
+    """A code span that any text can stand in."""
+    line = " ".join(text.split()) or "-"
+    if len(line) > _LINE:
+        line = line[:_LINE] + "..."
+    fence = "`" * (max((len(run) for run in re.findall("`+", line)), default=0) + 1)
+    pad = " " if line.startswith("`") or line.endswith("`") else ""
+    return f"{fence}{pad}{line}{pad}{fence}"
+
+
+def _plain(text: str) -> str:
+    """Prose of the catalogue, with nothing that Markdown would act on."""
+    return re.sub(r"([\\`*_{}\[\]<>#@|~!])", r"\\\1", " ".join(text.split()))
+
+
+def _partial(run: Run) -> list[str]:
+    if run.complete:
+        return []
+    lines = [f"**Partial run**: {run.partial}", ""]
+    lines += [f"- {_code(i.what)} {_code(i.text)}" for i in run.incidents[:_LISTED]]
+    return [*lines, ""] if run.incidents else lines
+
+
+def _counts(run: Run) -> list[str]:
+    words = [v.value for v in Verdict] + ["no case", "not selected"]
+    shown = [word for word in words if run.counts[word]]
+    if not shown:
+        return []
+    return [
+        "| " + " | ".join(shown) + " |",
+        "|" + " ---: |" * len(shown),
+        "| " + " | ".join(str(run.counts[word]) for word in shown) + " |",
+        "",
+    ]
+
+
+def _findings(run: Run) -> list[str]:
+    lines = []
+    for case in run.findings[:_LISTED]:
+        attempt = case.decisive
+        if attempt is None:
+            continue
+        requirement = _plain(case.clause.text)
+        lines += [
+            f"- **{attempt.verdict}** {_code(case.id)} ({_modes(case)}): {requirement}",
+            f"  - {_code(attempt.summary)}",
+            f"  - replay: {_code(run.replay(case))}",
+        ]
+    rest = len(run.findings) - _LISTED
+    if rest > 0:
+        lines.append(f"- and {rest} more in report.html")
+    return [*lines, ""] if lines else []
+
+
+def _modes(case: Case) -> str:
+    return ", ".join(f"{hosts_word(h)}: {case.verdict(h)}" for h in sorted(case.modes))
+
+
+def _listed(title: str, clauses: list[Clause]) -> list[str]:
+    if not clauses:
+        return []
+    lines = [f"{title}:", ""]
+    for clause in clauses[:_LISTED]:
+        lines.append(f"- {_code(clause.id)} {_code('; '.join(clause.remarks))}")
+    if len(clauses) > _LISTED:
+        lines.append(f"- and {len(clauses) - _LISTED} more in report.html")
+    return [*lines, ""]
+
+
+def _parity(run: Run) -> list[str]:
+    parity = run.parity
+    if not parity.compared:
+        return []
+    if not parity.differing:
+        return [f"Parity: {parity.compared} cases compared, all agree in each mode.", ""]
+    differ = "1 differs" if len(parity.differing) == 1 else f"{len(parity.differing)} differ"
+    lines = [f"Parity: {parity.compared} cases compared, {differ}:", ""]
+    for case in parity.differing[:_LISTED]:
+        lines.append(f"- {_code(case.id)} ({_modes(case)})")
+    return [*lines, ""]

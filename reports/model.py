@@ -1,0 +1,512 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a run means: clauses, cases, modes, attempts, and the conclusion drawn from them."""
+
+import enum
+import shlex
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TypeVar
+
+
+class Verdict(enum.StrEnum):
+    """A verdict, in the order from best to worst that docs/results.md speaks of."""
+
+    PASS = "PASS"
+    NOTE = "NOTE"
+    UNSUPPORTED = "UNSUPPORTED"
+    RESOURCE = "RESOURCE"
+    NOT_RUN = "NOT-RUN"
+    BROKEN = "BROKEN"
+    FAIL = "FAIL"
+    TIMEOUT = "TIMEOUT"
+    CRASH = "CRASH"
+
+
+KEPT = frozenset({Verdict.PASS, Verdict.NOTE})
+NOT_KEPT = frozenset({Verdict.FAIL, Verdict.CRASH, Verdict.TIMEOUT})
+UNKNOWN = frozenset({Verdict.BROKEN, Verdict.NOT_RUN})
+_ORDER = list(Verdict)
+
+
+def worst(verdicts: Iterable[Verdict]) -> Verdict | None:
+    """The worst of `verdicts`; None when there is none."""
+    return max(verdicts, key=_ORDER.index, default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One DAT call that a case, or its peer, made."""
+
+    n: int
+    who: str
+    name: str
+    args: tuple[tuple[str, str], ...]
+    ret: str
+    sub: str
+    out: tuple[tuple[str, str], ...]
+    at_us: float
+    us: float
+    unfinished: bool
+    teardown: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One check of a case; `after_call` is the number of the last call before it."""
+
+    text: str
+    file: str
+    line: int
+    role: str
+    ok: bool
+    expected: tuple[str, ...]
+    seen: str
+    after_call: int
+
+
+@dataclass(frozen=True, slots=True)
+class Crash:
+    """The signal that ended a case's process, and where it was."""
+
+    signal: str
+    backtrace: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One verdict record: `number` is 1, or 2 when the case was run again alone."""
+
+    case: str
+    hosts: int
+    number: int
+    verdict: Verdict
+    reason: str
+    host: str
+    started: str
+    ms: float
+    checks: tuple[Check, ...]
+    calls: tuple[Call, ...]
+    notes: tuple[str, ...]
+    records: tuple[str, ...]
+    leaks: tuple[str, ...]
+    crash: Crash | None
+    pending: str
+    output: str
+
+    @cached_property
+    def failed_check(self) -> Check | None:
+        """The check that decided the verdict, if one did."""
+        return next((check for check in self.checks if not check.ok), None)
+
+    @cached_property
+    def culprit(self) -> Call | None:
+        """The call that the verdict is about: the one that did not return, or was found wrong."""
+        stuck = [call for call in self.calls if call.unfinished and call.who == "case"]
+        if not stuck:
+            stuck = [call for call in self.calls if call.unfinished]
+        if stuck:
+            return stuck[-1]
+        if self.verdict in (Verdict.CRASH, Verdict.TIMEOUT):
+            return next((c for c in reversed(self.calls) if c.name == self.pending), None)
+        check = self.failed_check
+        if check is None:
+            return None
+        before = [c for c in self.calls if c.n <= check.after_call and not c.teardown]
+        named = [call for call in before if call.who == "case" and call.name in check.text]
+        # A guard tells that something wrote where it must not, but not what did.
+        if not named and self.verdict is Verdict.FAIL and check.role != "guard":
+            named = [call for call in before if call.who == "case"]
+        return named[-1] if named else None
+
+    @property
+    def expected(self) -> tuple[str, ...]:
+        """What the clause admits here, one alternative each, in words where no check says it."""
+        if self.verdict is Verdict.CRASH:
+            return (f"{self.pending or 'every call'} returns, whatever it returns",)
+        if self.verdict is Verdict.TIMEOUT:
+            if self.pending:
+                return (f"{self.pending} returns in time, whatever it returns",)
+            return ("the case ends in time",)
+        check = self.failed_check
+        return check.expected if check else ()
+
+    @property
+    def seen(self) -> str:
+        """What happened instead, in one line."""
+        if self.crash and self.crash.signal:
+            inside = f" inside {self.pending}" if self.pending else ""
+            return f"{self.crash.signal}{inside}"
+        if self.verdict in (Verdict.CRASH, Verdict.TIMEOUT) and self.pending:
+            return f"{self.reason or 'no verdict'} (inside {self.pending})"
+        check = self.failed_check
+        return (check.seen if check else "") or self.reason or "no reason was recorded"
+
+    @property
+    def summary(self) -> str:
+        """Expected and seen in one line, for lists and messages."""
+        check = self.failed_check
+        if self.verdict is Verdict.FAIL and check and check.expected:
+            return f"{check.text}: expected {' or '.join(check.expected)}, saw {self.seen}"
+        if self.verdict is Verdict.FAIL and check:
+            return f"{check.text}: {self.seen}"
+        return self.seen if self.verdict in NOT_KEPT else self.reason
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Why a NOTE is one: its notes and leaks, or its reason when it has neither."""
+        return self.notes + self.leaks or ((self.reason,) if self.reason else ())
+
+
+@dataclass
+class Case:
+    """A case over the modes in which it was planned or has a verdict."""
+
+    id: str
+    clause: "Clause"
+    modes: set[int] = field(default_factory=set)
+    attempts: list[Attempt] = field(default_factory=list)
+
+    def first(self, hosts: int) -> Attempt | None:
+        """The first attempt that decides the verdict of mode `hosts`; the worst, if several."""
+        firsts = [a for a in self.attempts if a.hosts == hosts and a.number == 1]
+        return max(firsts, key=lambda a: _ORDER.index(a.verdict), default=None)
+
+    def verdict(self, hosts: int) -> Verdict | None:
+        """The verdict of mode `hosts`; None when the case has no business there."""
+        if hosts not in self.modes:
+            return None
+        first = self.first(hosts)
+        return first.verdict if first else Verdict.NOT_RUN
+
+    @cached_property
+    def worst(self) -> Verdict:
+        """The worst verdict over the modes."""
+        found = worst(v for hosts in self.modes if (v := self.verdict(hosts)))
+        return found or Verdict.NOT_RUN
+
+    @cached_property
+    def decisive(self) -> Attempt | None:
+        """The first attempt that the worst verdict comes from."""
+        firsts = (self.first(hosts) for hosts in sorted(self.modes))
+        return next((a for a in firsts if a and a.verdict is self.worst), None)
+
+    @cached_property
+    def ordered(self) -> list[Attempt]:
+        """All attempts, by mode and number."""
+        return sorted(self.attempts, key=lambda a: (a.hosts, a.number))
+
+
+@dataclass(frozen=True, slots=True)
+class Ruling:
+    """How the suite reads what a page leaves unclear."""
+
+    id: str
+    title: str
+    reading: str
+
+
+@dataclass
+class Clause:
+    """A clause of the catalogue, with the cases that were planned for it."""
+
+    id: str
+    page: str
+    section: str
+    level: str
+    text: str
+    check: str
+    needs: tuple[str, ...]
+    rulings: tuple[str, ...]
+    reason: str
+    cases: list[Case] = field(default_factory=list)
+
+    @cached_property
+    def verdict(self) -> Verdict | None:
+        """The worst verdict of its cases; None when the run had none for it."""
+        return worst(case.worst for case in self.cases)
+
+    @cached_property
+    def standing(self) -> str:
+        """The verdict's word, or why there is none: "no case" (none can exist), "not selected"."""
+        if self.verdict:
+            return self.verdict.value
+        return "no case" if self.check == "none" else "not selected"
+
+    def mode(self, hosts: int) -> Verdict | None:
+        """The worst verdict of its cases in mode `hosts`."""
+        return worst(v for case in self.cases if (v := case.verdict(hosts)))
+
+    @property
+    def name(self) -> str:
+        """The id without its page."""
+        return self.id.split("/", 1)[-1]
+
+    @cached_property
+    def remarks(self) -> tuple[str, ...]:
+        """What a reader must know beside the verdict: notes, reasons, each once."""
+        if not self.cases:
+            return (self.reason,) if self.reason else ()
+        lines: list[str] = []
+        for case in self.cases:
+            for hosts in sorted(case.modes):
+                attempt = case.first(hosts)
+                if attempt is None or attempt.verdict is not self.verdict:
+                    continue
+                if attempt.verdict is Verdict.NOTE:
+                    lines += attempt.remarks
+                elif attempt.verdict is not Verdict.PASS and attempt.summary:
+                    lines.append(attempt.summary)
+        return tuple(dict.fromkeys(lines))
+
+
+@dataclass(frozen=True)
+class Suite:
+    """The suite that ran."""
+
+    version: str
+    commit: str
+    dirty: bool
+
+    @property
+    def tree(self) -> str:
+        """Whether the suite was as committed; empty when no commit is known."""
+        if self.commit in ("", "unknown"):
+            return ""
+        return "with local changes" if self.dirty else "clean"
+
+
+@dataclass(frozen=True)
+class Subject:
+    """The provider that was certified."""
+
+    library: str
+    sha256: str
+    build_id: str
+    ia: str
+    dat_conf_entry: str
+
+    @property
+    def name(self) -> str:
+        """The library's file name."""
+        return self.library.rsplit("/", 1)[-1] or "the provider"
+
+
+@dataclass(frozen=True)
+class Fabric:
+    """A fabric that was up: its hosts, and what the IA said of itself there."""
+
+    hosts: int
+    facts: tuple[dict[str, str], ...]
+    opened: bool
+    reason: str
+    attributes: dict[str, str]
+    needs: dict[str, str]
+    output: str
+
+
+@dataclass(frozen=True)
+class Incident:
+    """Something broke that is not a case."""
+
+    what: str
+    host: str
+    text: str
+
+
+@dataclass(frozen=True)
+class End:
+    """The run's last word."""
+
+    finished: str
+    status: str
+
+
+@dataclass(frozen=True)
+class Parity:
+    """Whether the same case has the same verdict in each mode."""
+
+    compared: int
+    differing: tuple[Case, ...]
+
+
+@dataclass(frozen=True)
+class Conclusion:
+    """`word` is one of CRITERIA, `criterion` what it means, `because` why it was drawn here."""
+
+    word: str
+    sentence: str
+    because: str
+    criterion: str
+
+
+CRITERIA = {
+    "conformant": (
+        "at least one clause was kept (PASS, NOTE), and every other planned case too or it did not"
+        " apply: UNSUPPORTED, the provider declares the feature absent, or RESOURCE, the host ran"
+        " out of something"
+    ),
+    "not conformant": (
+        "a first attempt ended in FAIL, CRASH or TIMEOUT; a second attempt never takes that back"
+    ),
+    "could not tell": (
+        "nothing of that kind, but a case is BROKEN, which is the suite's or the host's failure,"
+        " or NOT-RUN, or no clause could be checked at all"
+    ),
+}
+
+Key = TypeVar("Key")
+
+
+@dataclass
+class Run:
+    """A whole run, complete or not."""
+
+    id: str
+    started: str
+    command: tuple[str, ...]
+    seed: str
+    fabric: str
+    modes: tuple[int, ...]
+    suite: Suite
+    subject: Subject
+    clauses: list[Clause]
+    rulings: tuple[Ruling, ...] = ()
+    fabrics: list[Fabric] = field(default_factory=list)
+    incidents: list[Incident] = field(default_factory=list)
+    end: End | None = None
+    cut_off: bool = False
+
+    def rulings_of(self, clause: Clause) -> list[Ruling]:
+        """The rulings that `clause` cites, those of which the run has the words."""
+        return [ruling for ruling in self.rulings if ruling.id in clause.rulings]
+
+    @cached_property
+    def cases(self) -> list[Case]:
+        """All cases, in the order of their clauses."""
+        return [case for clause in self.clauses for case in clause.cases]
+
+    @cached_property
+    def planned(self) -> list[Clause]:
+        """The clauses that this run had a case for."""
+        return [clause for clause in self.clauses if clause.cases]
+
+    @cached_property
+    def complete(self) -> bool:
+        """Whether the run came to its planned end."""
+        return self.end is not None and self.end.status == "complete" and not self.not_run
+
+    @cached_property
+    def not_run(self) -> int:
+        """How many planned (case, mode) pairs have no verdict."""
+        return sum(
+            case.verdict(hosts) is Verdict.NOT_RUN for case in self.cases for hosts in case.modes
+        )
+
+    @cached_property
+    def partial(self) -> str:
+        """Why the run is no whole one, in one sentence; empty when it is."""
+        if self.complete:
+            return ""
+        planned = sum(len(case.modes) for case in self.cases)
+        if self.end is None:
+            why = "the run stopped without a last word (killed, or still going on)"
+        elif self.end.status == "complete":
+            why = "the run came to its end without reaching every case"
+        else:
+            why = f"the run was {self.end.status}"
+        tail = "; its last record was cut off and is left out" if self.cut_off else ""
+        missing = f"{self.not_run} of {planned} planned verdicts are missing (NOT-RUN)."
+        if not self.not_run:
+            missing = "No planned verdict is missing."
+        return f"{why[0].upper()}{why[1:]}{tail}. {missing}"
+
+    @cached_property
+    def unsaid(self) -> str:
+        """What a run of a selection says nothing about, in one sentence; empty when it is whole."""
+        count = self.counts["not selected"]
+        if not count:
+            return ""
+        verb = "was" if count == 1 else "were"
+        return f"{_clauses(count)} of the same pages {verb} not selected: nothing is said of them."
+
+    @cached_property
+    def findings(self) -> list[Case]:
+        """The cases that were not kept."""
+        return [case for case in self.cases if case.worst in NOT_KEPT]
+
+    def with_verdict(self, *verdicts: Verdict) -> list[Clause]:
+        """The clauses whose verdict is one of `verdicts`."""
+        return [clause for clause in self.clauses if clause.verdict in verdicts]
+
+    def count(self, key: Callable[[Clause], Key]) -> dict[Key, Counter[str]]:
+        """The clauses' standings counted by `key`, such as their level or page."""
+        table: dict[Key, Counter[str]] = {}
+        for clause in self.clauses:
+            table.setdefault(key(clause), Counter())[clause.standing] += 1
+        return table
+
+    @cached_property
+    def counts(self) -> Counter[str]:
+        """The clauses counted by standing."""
+        return Counter(clause.standing for clause in self.clauses)
+
+    @cached_property
+    def parity(self) -> Parity:
+        """Compares the cases that have a verdict in more than one mode."""
+        compared = 0
+        differing = []
+        for case in self.cases:
+            verdicts = {a.verdict for hosts in case.modes if (a := case.first(hosts))}
+            compared += sum(case.first(hosts) is not None for hosts in case.modes) > 1
+            if len(verdicts) > 1:
+                differing.append(case)
+        return Parity(compared, tuple(differing))
+
+    @cached_property
+    def conclusion(self) -> Conclusion:
+        """What the run says about the provider."""
+        broken = len(self.with_verdict(*NOT_KEPT))
+        checked = broken + len(self.with_verdict(*KEPT))
+        unknown = len(self.with_verdict(*UNKNOWN))
+        sentence = "No clause checked"
+        if checked:
+            sentence = f"{_clauses(checked)} checked, {broken or 'none'} broken"
+        if unknown:
+            sentence += f", {unknown} not decided"
+        if broken:
+            word = "not conformant"
+            because = f"{_clauses(broken)} ended in {_either(NOT_KEPT & set(self.counts))}"
+        elif unknown:
+            word = "could not tell"
+            because = f"nothing was found broken, but {_clauses(unknown)} could not be decided"
+        elif not self.planned:
+            word = "could not tell"
+            because = "no case was planned"
+        elif not checked:
+            word = "could not tell"
+            because = "no clause applied, so none was checked"
+        else:
+            word = "conformant"
+            because = "each clause that was checked was kept"
+        return Conclusion(word, sentence, because, CRITERIA[word])
+
+    def replay(self, case: Case) -> str:
+        """The command that runs `case` again as it ran here."""
+        return f"./udapl-cts replay {shlex.quote(self.id)} {shlex.quote(case.id)}"
+
+
+def _either(verdicts: Iterable[str]) -> str:
+    """ "FAIL", "FAIL, TIMEOUT or CRASH"."""
+    *rest, last = [verdict for verdict in _ORDER if verdict in set(verdicts)]
+    return f"{', '.join(rest)} or {last}" if rest else str(last)
+
+
+def _clauses(count: int) -> str:
+    return "1 clause" if count == 1 else f"{count} clauses"
+
+
+def hosts_word(hosts: int) -> str:
+    """A mode's name: "1 host", "2 hosts"."""
+    return "1 host" if hosts == 1 else f"{hosts} hosts"

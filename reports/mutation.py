@@ -1,0 +1,346 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What faults.jsonl says: which faults the cases caught, and the page that shows it."""
+
+import itertools
+import json
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from reports.errors import ReportError
+
+FORMAT = 1
+FILE = "faults.jsonl"
+PAGE = "faults.html"
+
+RED = frozenset({"FAIL", "CRASH", "TIMEOUT"})
+KEPT = frozenset({"PASS", "NOTE"})
+INAPPLICABLE = frozenset({"UNSUPPORTED", "RESOURCE"})
+
+PROVEN, BROKEN_PROMISE, COULD_NOT_TELL = 0, 1, 2
+
+_TEMPLATES = Path(__file__).parent / "templates"
+
+
+class Outcome(StrEnum):
+    """What became of a mutant."""
+
+    KILLED = "killed"
+    ELSEWHERE = "killed only by another case"
+    SURVIVED = "survived"
+    UNDECIDED = "undecided"
+    INAPPLICABLE = "not applicable"
+    NOT_RUN = "not run"
+
+
+@dataclass(frozen=True)
+class Run:
+    """One case with one fault, or with none."""
+
+    case: str
+    verdict: str
+    reason: str
+    ms: float
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A fault and a case of the clause that it violates."""
+
+    fault: str
+    text: str
+    case: str
+    page: str
+    level: str
+    run: Run | None
+    outcome: Outcome
+    killers: tuple[Run, ...]
+
+    @property
+    def counts(self) -> bool:
+        """Whether it has a say in the score."""
+        return self.outcome not in (Outcome.INAPPLICABLE, Outcome.UNDECIDED, Outcome.NOT_RUN)
+
+
+@dataclass(frozen=True)
+class Hostile:
+    """A fault that is aimed at the harness: what it cost, and how the host was afterwards."""
+
+    fault: str
+    text: str
+    case: str
+    run: Run | None
+    after: Run | None
+    allowed: tuple[str, ...]
+
+    @property
+    def met(self) -> bool:
+        """Whether it was run at all."""
+        return self.run is not None and self.run.verdict != "NOT-RUN"
+
+    @property
+    def contained(self) -> bool:
+        """Whether it cost its verdict, and nothing more."""
+        return (
+            self.run is not None
+            and self.run.verdict in self.allowed
+            and self.after is not None
+            and self.after.verdict in KEPT
+        )
+
+
+@dataclass(frozen=True)
+class Score:
+    """Mutants of one page and level: those killed by their own case, of all that count."""
+
+    page: str
+    level: str
+    killed: int
+    of: int
+
+    @property
+    def percent(self) -> float:
+        """The mutation score."""
+        return 100 * self.killed / self.of if self.of else 100.0
+
+
+@dataclass(frozen=True)
+class Cell:
+    """Neighbouring squares of a grid: one run, or `span` places where none was."""
+
+    span: int
+    kind: str
+    title: str
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A page's faults, and the cases that were run with any of them."""
+
+    page: str
+    rows: tuple[tuple[str, tuple[Cell, ...]], ...]
+
+
+@dataclass(frozen=True)
+class Mutation:
+    """A whole faults.jsonl."""
+
+    head: Mapping[str, Any]
+    status: str
+    whole: Mapping[str, Run]
+    mutants: tuple[Mutant, ...]
+    hostile: tuple[Hostile, ...]
+    grids: tuple[Grid, ...]
+    incidents: tuple[str, ...]
+
+    @property
+    def not_green(self) -> list[Run]:
+        """What the unbroken wrapper was not green in."""
+        return [run for run in self.whole.values() if run.verdict not in KEPT | INAPPLICABLE]
+
+    def of(self, *outcomes: Outcome) -> list[Mutant]:
+        """The mutants with these outcomes."""
+        return [mutant for mutant in self.mutants if mutant.outcome in outcomes]
+
+    @property
+    def scores(self) -> list[Score]:
+        """The mutation score by page and level."""
+        groups: dict[tuple[str, str], list[Mutant]] = {}
+        for mutant in self.mutants:
+            if mutant.counts:
+                groups.setdefault((mutant.page, mutant.level), []).append(mutant)
+        return [
+            Score(page, level, sum(m.outcome is Outcome.KILLED for m in group), len(group))
+            for (page, level), group in sorted(groups.items())
+        ]
+
+    @property
+    def loose(self) -> list[Hostile]:
+        """Hostile faults that cost more than they may."""
+        return [hostile for hostile in self.hostile if hostile.met and not hostile.contained]
+
+    @property
+    def exit_code(self) -> int:
+        """0: every `must` fault is killed by its own case and the wrapper is green; 1: not; 2: it
+        could not be told.
+        """
+        alive = [m for m in self.of(Outcome.ELSEWHERE, Outcome.SURVIVED) if m.level == "must"]
+        not_run = self.of(Outcome.NOT_RUN) or not all(hostile.met for hostile in self.hostile)
+        if self.status != "complete" or not_run:
+            return COULD_NOT_TELL
+        return BROKEN_PROMISE if alive or self.not_green or self.loose else PROVEN
+
+
+def load(folder: Path) -> Mutation:
+    """Reads the faults.jsonl of `folder`; a last line that was cut off is left out. ReportError
+    where there is none, or one of a newer format.
+    """
+    path = folder / FILE
+    try:
+        lines = path.read_text(encoding="utf-8").split("\n")
+    except OSError as error:
+        raise ReportError(f"cannot read {path}: {error.strerror}") from None
+    records = []
+    for number, line in enumerate(lines[:-1], 1):
+        try:
+            records.append(json.loads(line))
+        except ValueError:
+            raise ReportError(f"{path}:{number} is damaged: it is not JSON") from None
+    if not records or records[0].get("type") != "mutation":
+        raise ReportError(f"{path} is no record of faults: its first line does not say so")
+    if records[0]["format"] > FORMAT:
+        raise ReportError(f"{path} is of format {records[0]['format']}, newer than {FORMAT}")
+    return _mutation(records[0], records[1:])
+
+
+def _mutation(head: Mapping[str, Any], records: Iterable[Mapping[str, Any]]) -> Mutation:
+    runs: dict[str, dict[tuple[str, str], Run]] = {}
+    incidents = []
+    status = "interrupted"
+    for record in records:
+        if record["type"] == "verdict":
+            run = Run(record["case"], record["verdict"], record["reason"], record["ms"])
+            runs.setdefault(record["purpose"], {})[record["fault"], record["case"]] = run
+        elif record["type"] == "incident":
+            incidents.append(
+                f"{record['host']}: {record['text']}" if record["host"] else record["text"]
+            )
+        elif record["type"] == "end":
+            status = record["status"]
+    whole = {case: run for (_, case), run in runs.get("whole", {}).items()}
+    matrix = {**runs.get("page", {}), **runs.get("own", {})}
+    by_fault: dict[str, dict[str, Run]] = {}
+    for (fault_id, case), run in matrix.items():
+        by_fault.setdefault(fault_id, {})[case] = run
+    clauses = {clause["id"]: clause for clause in head["clauses"]}
+    return Mutation(
+        head=head,
+        status=status,
+        whole=whole,
+        mutants=tuple(
+            _mutant(fault, clauses[case], whole, by_fault.get(fault["id"], {}))
+            for fault in head["faults"]
+            for case in fault["own"]
+        ),
+        hostile=tuple(_hostile(fault, runs) for fault in head["faults"] if fault["case"]),
+        grids=tuple(_grids(head["faults"], clauses, by_fault)),
+        incidents=tuple(incidents),
+    )
+
+
+def _grids(
+    faults: Iterable[Mapping[str, Any]],
+    clauses: Mapping[str, Mapping[str, Any]],
+    by_fault: Mapping[str, Mapping[str, Run]],
+) -> Iterator[Grid]:
+    pages: dict[str, list[Mapping[str, Any]]] = {}
+    for fault in faults:
+        if fault["own"]:
+            pages.setdefault(clauses[fault["own"][0]]["page"], []).append(fault)
+    for page, rows in sorted(pages.items()):
+        runs = [by_fault.get(fault["id"], {}) for fault in rows]
+        cases = sorted({case for ran in runs for case in ran})
+        yield Grid(
+            page,
+            tuple(
+                (fault["id"], tuple(_cells(cases, ran, fault["own"])))
+                for fault, ran in zip(rows, runs, strict=True)
+            ),
+        )
+
+
+def _cells(cases: Iterable[str], ran: Mapping[str, Run], own: Collection[str]) -> Iterator[Cell]:
+    for here, group in itertools.groupby(cases, key=ran.__contains__):
+        if not here:
+            yield Cell(len(list(group)), "", "")
+            continue
+        for case in group:
+            if ran[case].verdict in RED:
+                kind = "own" if case in own else "red"
+            else:
+                kind = "alive" if case in own else "green"
+            yield Cell(1, kind, f"{case}: {ran[case].verdict}")
+
+
+def _mutant(
+    fault: Mapping[str, Any],
+    clause: Mapping[str, Any],
+    whole: Mapping[str, Run],
+    ran: Mapping[str, Run],
+) -> Mutant:
+    case = clause["id"]
+    run = ran.get(case)
+    killers = tuple(
+        other
+        for name, other in ran.items()
+        if name != case and other.verdict in RED and _green(whole, name)
+    )
+    return Mutant(
+        fault=fault["id"],
+        text=fault["text"],
+        case=case,
+        page=clause["page"],
+        level=clause["level"],
+        run=run,
+        outcome=_outcome(run, _green(whole, case), bool(killers)),
+        killers=killers,
+    )
+
+
+def _green(whole: Mapping[str, Run], case: str) -> bool:
+    return case not in whole or whole[case].verdict in KEPT | INAPPLICABLE
+
+
+def _outcome(run: Run | None, green: bool, elsewhere: bool) -> Outcome:
+    if run is None or run.verdict == "NOT-RUN":
+        return Outcome.NOT_RUN
+    if not green:
+        return Outcome.UNDECIDED
+    if run.verdict in INAPPLICABLE:
+        return Outcome.INAPPLICABLE
+    if run.verdict in RED:
+        return Outcome.KILLED
+    return Outcome.ELSEWHERE if elsewhere else Outcome.SURVIVED
+
+
+def _hostile(
+    fault: Mapping[str, Any], runs: Mapping[str, Mapping[tuple[str, str], Run]]
+) -> Hostile:
+    key = fault["id"], fault["case"]
+    return Hostile(
+        fault=fault["id"],
+        text=fault["text"],
+        case=fault["case"],
+        run=runs.get("hostile", {}).get(key),
+        after=runs.get("after", {}).get(key),
+        allowed=tuple(fault["verdicts"]),
+    )
+
+
+def render(folder: Path) -> Path:
+    """Writes faults.html beside the faults.jsonl of `folder` and returns its path. ReportError as
+    load(), or where it cannot be written.
+    """
+    mutation = load(folder)
+    env = Environment(
+        loader=FileSystemLoader(_TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    style = (_TEMPLATES / "report.css").read_text(encoding="utf-8")
+    text = env.get_template("faults.html").render(
+        run=mutation, Outcome=Outcome, style=Markup(style), RED=RED, KEPT=KEPT
+    )
+    path = folder / PAGE
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise ReportError(f"cannot write {path}: {error.strerror}") from None
+    return path

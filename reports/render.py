@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The front door: one run folder in, one report file out."""
+
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from reports import canonical, html, junit, markdown
+from reports.errors import ReportError
+from reports.load import load
+from reports.model import Run
+
+_RENDERERS: dict[str, tuple[str, Callable[[Run], str]]] = {
+    "html": ("report.html", html.render),
+    "json": ("report.json", canonical.render),
+    "junit": ("junit.xml", junit.render),
+    "md": ("report.md", markdown.render),
+}
+
+FORMATS = tuple(_RENDERERS)
+
+
+def render(run_dir: Path, fmt: str) -> Path:
+    """Makes the report `fmt` (one of FORMATS) of the run in `run_dir` and returns its path there.
+
+    The file is replaced as a whole or left as it was. Raises ReportError when there is no such run
+    or format, when events.jsonl is of a newer format or damaged, or when the file cannot be
+    written.
+    """
+    if fmt not in _RENDERERS:
+        raise ReportError(f"no such report format: {fmt}; there are {', '.join(FORMATS)}")
+    name, renderer = _RENDERERS[fmt]
+    path = run_dir / name
+    text = renderer(load(run_dir))
+    try:
+        _replace(path, text)
+    except OSError as error:
+        raise ReportError(f"cannot write {path}: {error.strerror or error}") from None
+    return path
+
+
+def _replace(path: Path, text: str) -> None:
+    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with open(handle, "w", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+        os.chmod(temporary, 0o666 & ~_umask())
+        os.replace(temporary, path)
+    except OSError:
+        os.unlink(temporary)
+        raise
+
+
+def _umask() -> int:
+    mask = os.umask(0o022)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: BSD-2-Clause
+"use strict";
+(() => {
+  const root = document.documentElement;
+  root.classList.add("scripted");
+
+  const rows = [...document.querySelectorAll("tr.clause")].map((tr) => ({
+    tr,
+    v: tr.dataset.v,
+    l: tr.dataset.l,
+    c: tr.dataset.c,
+    words: null,
+    evidence: null,
+  }));
+  const byId = new Map(rows.map((row) => [row.tr.id, row]));
+
+  const bundles = new Map();
+  const unpack = (number) => {
+    if (!bundles.has(number)) {
+      bundles.set(number, (async () => {
+        const packed = atob(document.getElementById("bundle:" + number).textContent.trim());
+        const bytes = Uint8Array.from(packed, (c) => c.charCodeAt(0));
+        const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+        return JSON.parse(await new Response(stream).text());
+      })());
+    }
+    return bundles.get(number);
+  };
+
+  const close = (row) => {
+    row.evidence.remove();
+    row.evidence = null;
+    row.tr.classList.remove("opened");
+    row.tr.querySelector("a.open").setAttribute("aria-expanded", "false");
+  };
+
+  const open = async (row) => {
+    if (row.evidence || row.tr.dataset.b === undefined) return;
+    const tr = document.createElement("tr");
+    const td = document.createElement("td");
+    tr.className = "evidence";
+    td.colSpan = row.tr.cells.length;
+    tr.append(td);
+    row.evidence = tr;
+    row.tr.after(tr);
+    row.tr.classList.add("opened");
+    row.tr.querySelector("a.open").setAttribute("aria-expanded", "true");
+    try {
+      const pages = await unpack(row.tr.dataset.b);
+      // The markup was escaped when the report was made, as all of this page was.
+      td.innerHTML = pages[row.tr.id.slice("clause:".length)];
+    } catch (error) {
+      td.textContent = "This browser cannot unpack the evidence (" + error.message +
+        "). events.jsonl, beside this report, has it.";
+    }
+  };
+
+  const follow = () => {
+    const row = byId.get(decodeURIComponent(location.hash.slice(1)));
+    if (!row) return;
+    if (row.tr.hidden) reset();
+    open(row);
+    row.tr.scrollIntoView({ block: "center" });
+  };
+
+  const copy = async (button) => {
+    const code = button.previousElementSibling;
+    try {
+      await navigator.clipboard.writeText(code.textContent);
+      button.textContent = "copied";
+      setTimeout(() => { button.textContent = "copy"; }, 1500);
+    } catch {
+      getSelection().selectAllChildren(code);
+      button.textContent = "selected";
+    }
+  };
+
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest("button.copy");
+    if (button) {
+      copy(button);
+      return;
+    }
+    const tr = event.target.closest("tr.clause");
+    const anchor = event.target.closest("a");
+    if (!tr || (anchor && !anchor.classList.contains("open"))) return;
+    if (!anchor && String(getSelection())) return;
+    event.preventDefault();
+    const row = byId.get(tr.id);
+    if (row.evidence) close(row);
+    else open(row);
+  });
+
+  const form = document.querySelector("form.filters");
+  const chips = [...form.querySelectorAll("button[data-facet]")];
+  const selects = [...form.querySelectorAll("select")];
+  const search = form.querySelector("input");
+  const tally = form.querySelector("output");
+  const nothing = document.querySelector("p.nothing");
+  const groups = [...document.querySelectorAll("section.page")];
+
+  const apply = () => {
+    const pressed = new Set(chips.filter((chip) => chip.ariaPressed === "true").map((chip) => chip.dataset.value));
+    const wanted = search.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const [level, check] = selects.map((select) => select.value);
+    const counts = { v: new Map(), l: new Map(), c: new Map() };
+    const count = (facet, value) => counts[facet].set(value, (counts[facet].get(value) || 0) + 1);
+    let shown = 0;
+    for (const row of rows) {
+      if (wanted.length && row.words === null) {
+        row.words = (row.tr.id + " " + row.tr.textContent).toLowerCase();
+      }
+      const v = !pressed.size || pressed.has(row.v);
+      const l = !level || row.l === level;
+      const c = !check || row.c === check;
+      const t = wanted.every((word) => row.words.includes(word));
+      const visible = v && l && c && t;
+      if (l && c && t) count("v", row.v);
+      if (v && c && t) count("l", row.l);
+      if (v && l && t) count("c", row.c);
+      if (visible) shown += 1;
+      if (row.tr.hidden === visible) {
+        row.tr.hidden = !visible;
+        if (row.evidence) row.evidence.hidden = !visible;
+      }
+    }
+    for (const chip of chips) {
+      chip.querySelector("b").textContent = counts.v.get(chip.dataset.value) || 0;
+    }
+    for (const select of selects) {
+      for (const option of select.options) {
+        if (option.value) {
+          option.textContent = option.value + " (" + (counts[select.dataset.facet].get(option.value) || 0) + ")";
+        }
+      }
+    }
+    for (const group of groups) {
+      for (const body of group.querySelectorAll("tbody")) {
+        body.hidden = !body.querySelector("tr.clause:not([hidden])");
+      }
+      group.hidden = !group.querySelector("tbody:not([hidden])");
+    }
+    tally.textContent = shown + " of " + rows.length;
+    nothing.hidden = shown > 0;
+  };
+
+  const reset = () => {
+    chips.forEach((chip) => { chip.ariaPressed = "false"; });
+    selects.forEach((select) => { select.value = ""; });
+    search.value = "";
+    apply();
+  };
+
+  for (const chip of chips) {
+    chip.addEventListener("click", () => {
+      chip.ariaPressed = chip.ariaPressed === "true" ? "false" : "true";
+      apply();
+    });
+  }
+  form.addEventListener("input", apply);
+  form.addEventListener("submit", (event) => event.preventDefault());
+
+  addEventListener("hashchange", follow);
+  addEventListener("beforeprint", () => {
+    document.querySelectorAll(".finding details").forEach((details) => { details.open = true; });
+  });
+  for (const row of rows) {
+    if (row.tr.dataset.b !== undefined) row.tr.querySelector("a.open").setAttribute("aria-expanded", "false");
+  }
+  apply();
+  follow();
+})();

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""report.md: short, true, and safe to paste into a pull request."""
+
+from pathlib import Path
+
+import pytest
+from markdown_it import MarkdownIt
+
+import reports
+from tests.reports.html_page import parse, words
+from tests.reports.synthetic_run import SyntheticRun, green_run, red_run
+from tests.reports.test_html import HOSTILE
+
+
+def rendered(run: SyntheticRun, results: Path) -> str:
+    """The report.md of `run`, as a forge would show it, in words."""
+    text = reports.render(run.write(results), "md").read_text(encoding="utf-8")
+    html = MarkdownIt("commonmark", {"html": True}).enable("table").render(text)
+    tree = parse(html)
+    assert not list(tree.iter("script"))
+    assert not list(tree.iter("img"))
+    assert not list(tree.iter("a"))
+    return words(tree)
+
+
+def test_red(tmp_path: Path) -> None:
+    text = rendered(red_run(), tmp_path)
+    for said in (
+        "8 clauses checked, 3 broken, 1 not decided: not conformant",
+        "FAIL srq_resize/below_outstanding (1 host: FAIL, 2 hosts: FAIL): A request for fewer",
+        "expected DAT_INVALID_STATE or DAT_INSUFFICIENT_RESOURCES, saw DAT_SUCCESS",
+        "replay: ./udapl-cts replay 20260102-030405-7 srq_resize/null_handle",
+        "Not decided: srq_resize/events_over_evds the peer left before the case ended",
+        "10 cases compared, 1 differs",
+        "srq_resize/under_traffic (1 host: PASS, 2 hosts: TIMEOUT)",
+        "Not conformant: a first attempt ended in FAIL, CRASH or TIMEOUT",
+    ):
+        assert said in text
+
+
+def test_green(tmp_path: Path) -> None:
+    text = rendered(green_run(), tmp_path)
+    assert "3 clauses checked, none broken: conformant" in text
+    assert "4 cases compared, all agree" in text
+    assert "Partial run" not in text
+
+
+def test_partial(tmp_path: Path) -> None:
+    run = green_run()
+    run.records = run.records[:4]
+    run.incident("host-lost", "the guest's kernel panicked", "host2")
+    text = rendered(run, tmp_path)
+    assert "Partial run: The run stopped without a last word" in text
+    assert "host-lost the guest's kernel panicked" in text
+
+
+def test_many_findings_stay_short(tmp_path: Path) -> None:
+    run = SyntheticRun(modes=(1,))
+    for n in range(300):
+        run.case(f"clause_{n}", "FAIL", reason="x" * 5000)
+    run.end(code=1)
+    path = reports.render(run.write(tmp_path), "md")
+    assert path.stat().st_size < 20_000
+    assert "and 280 more in report.html" in path.read_text()
+
+
+@pytest.mark.parametrize("text", [HOSTILE, "`` ` @all | [a](http://x) #1", "\n\n# heading\n\n---"])
+def test_hostile_words_stay_words(tmp_path: Path, text: str) -> None:
+    run = SyntheticRun(modes=(1,))
+    run.head["subject"]["library"] = text
+    for verdict in ("FAIL", "BROKEN", "NOTE"):
+        run.case(verdict.lower(), verdict, clause={"text": text}, reason=text, notes=[text])
+    run.incident("host-lost", text)
+    rendered(run, tmp_path)
