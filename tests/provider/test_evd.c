@@ -127,6 +127,7 @@ struct waiter {
         DAT_EVENT event;
         DAT_COUNT nmore;
         DAT_EVD_HANDLE triggered;
+        atomic_bool begun;
         atomic_bool done;
 };
 
@@ -144,6 +145,7 @@ static void *wait_on_cno(void *argument)
 {
         struct waiter *waiter = argument;
 
+        atomic_store(&waiter->begun, true);
         waiter->ret = dat_cno_wait(waiter->cno, waiter->timeout, &waiter->triggered);
         atomic_store(&waiter->done, true);
         return NULL;
@@ -156,6 +158,18 @@ static void start_waiter(struct waiter *waiter)
 
         assert_int_equal(pthread_create(&waiter->thread, NULL, wait_on_evd, waiter), 0);
         while (DAT_GET_TYPE(dat_evd_dequeue(waiter->evd, &event)) != DAT_INVALID_STATE)
+                sched_yield();
+}
+
+/*
+ * Starts a waiter on a CNO and lets it run. Nothing shows from outside that it sleeps; but a thread
+ * that goes on at once may, on one CPU, be the first each time.
+ */
+static void start_cno_waiter(struct waiter *waiter)
+{
+        atomic_store(&waiter->begun, false);
+        assert_int_equal(pthread_create(&waiter->thread, NULL, wait_on_cno, waiter), 0);
+        while (!atomic_load(&waiter->begun))
                 sched_yield();
 }
 
@@ -205,13 +219,13 @@ static void waiters_are_released(void **state)
         assert_dat(dat_evd_set_unwaitable(first.evd), DAT_SUCCESS);
         finish_waiter(&first, DAT_INVALID_STATE);
         start_waiter(&second);
-        assert_int_equal(pthread_create(&third.thread, NULL, wait_on_cno, &third), 0);
+        start_cno_waiter(&third);
         while (DAT_GET_TYPE(dat_cno_free(third.cno)) != DAT_INVALID_STATE) {
                 /* The waiter came too late and found no CNO: make another. */
                 pthread_join(third.thread, NULL);
                 assert_dat(dat_cno_create(host->ia, DAT_OS_WAIT_PROXY_AGENT_NULL, &third.cno),
                            DAT_SUCCESS);
-                assert_int_equal(pthread_create(&third.thread, NULL, wait_on_cno, &third), 0);
+                start_cno_waiter(&third);
         }
         assert_dat(dat_ia_close(host->ia, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
         finish_waiter(&second, DAT_ABORT);
