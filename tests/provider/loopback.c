@@ -196,6 +196,15 @@ void assert_silent(DAT_EVD_HANDLE evd)
         assert_int_equal(nmore, 0);
 }
 
+/* The next request, of whichever service point. */
+DAT_CR_HANDLE any_request(struct host *host)
+{
+        DAT_EVENT event = await_event(host->cr_evd, DAT_CONNECTION_REQUEST_EVENT);
+
+        return event.event_data.cr_arrival_event_data.cr_handle;
+}
+
+/* The next request, which must be of the host's own service point. */
 DAT_CR_HANDLE await_request(struct host *host)
 {
         DAT_EVENT event = await_event(host->cr_evd, DAT_CONNECTION_REQUEST_EVENT);
@@ -207,25 +216,39 @@ DAT_CR_HANDLE await_request(struct host *host)
         return data->cr_handle;
 }
 
+/* Asks this host for a connection. */
+void connect_to(struct host *host, struct end *end, DAT_CONN_QUAL qual)
+{
+        assert_dat(dat_ep_connect(end->ep, host->attr.ia_address_ptr, qual, LONG, 0, NULL,
+                                  DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG),
+                   DAT_SUCCESS);
+}
+
 /* Connects a to b through the host's service point. */
 void join_ends(struct host *host, struct end *a, struct end *b)
 {
-        assert_dat(dat_ep_connect(a->ep, host->attr.ia_address_ptr, host->qual, LONG, 0, NULL,
-                                  DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG),
-                   DAT_SUCCESS);
+        connect_to(host, a, host->qual);
         assert_dat(dat_cr_accept(await_request(host), b->ep, 0, NULL), DAT_SUCCESS);
         (void)await_event(a->connect_evd, DAT_CONNECTION_EVENT_ESTABLISHED);
         (void)await_event(b->connect_evd, DAT_CONNECTION_EVENT_ESTABLISHED);
 }
 
-/* A host with both ends made and joined. */
-struct host *host_joined(void)
+/* A host with a service point and both ends made. */
+struct host *host_listening(void)
 {
         struct host *host = host_open();
 
         listen_any(host, DAT_PSP_CONSUMER_FLAG);
         end_make(host, &host->a, NULL);
         end_make(host, &host->b, NULL);
+        return host;
+}
+
+/* The same, with the ends joined. */
+struct host *host_joined(void)
+{
+        struct host *host = host_listening();
+
         join_ends(host, &host->a, &host->b);
         return host;
 }

@@ -60,8 +60,11 @@ void end_make_with_srq(struct host *host, struct end *end, const DAT_EP_ATTR *at
                        DAT_COUNT depth);
 void end_free(struct end *end);
 void listen_any(struct host *host, DAT_PSP_FLAGS flags);
+DAT_CR_HANDLE any_request(struct host *host);
 DAT_CR_HANDLE await_request(struct host *host);
+void connect_to(struct host *host, struct end *end, DAT_CONN_QUAL qual);
 void join_ends(struct host *host, struct end *a, struct end *b);
+struct host *host_listening(void);
 struct host *host_joined(void);
 
 DAT_EVENT await_event(DAT_EVD_HANDLE evd, DAT_EVENT_NUMBER number);

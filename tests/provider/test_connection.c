@@ -39,12 +39,9 @@ static void carries_messages_both_ways(void **state)
 
 static void receives_posted_before_the_connection_count(void **state)
 {
-        struct host *host = host_open();
+        struct host *host = host_listening();
 
         (void)state;
-        listen_any(host, DAT_PSP_CONSUMER_FLAG);
-        end_make(host, &host->a, NULL);
-        end_make(host, &host->b, NULL);
         post_recv(&host->b, 0, 100, 1);
         post_recv(&host->b, 100, 100, 2);
         post_recv(&host->a, 0, 100, 3);
@@ -66,7 +63,7 @@ static void fill(unsigned char *data, int size, int seed)
 
 static void private_data_of_size(int size)
 {
-        struct host *host = host_open();
+        struct host *host = host_listening();
         unsigned char there[64];
         unsigned char back[64];
         DAT_CR_HANDLE cr;
@@ -75,9 +72,6 @@ static void private_data_of_size(int size)
 
         fill(there, size, 1);
         fill(back, size, 99);
-        listen_any(host, DAT_PSP_CONSUMER_FLAG);
-        end_make(host, &host->a, NULL);
-        end_make(host, &host->b, NULL);
         assert_dat(dat_ep_connect(host->a.ep, host->attr.ia_address_ptr, host->qual, LONG, size,
                                   there, DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG),
                    DAT_SUCCESS);
@@ -135,9 +129,7 @@ static void reject_is_the_peers(void **state)
         listen_any(host, DAT_PSP_CONSUMER_FLAG);
         end_make(host, &host->a, NULL);
         post_recv(&host->a, 0, 10, 1);
-        assert_dat(dat_ep_connect(host->a.ep, host->attr.ia_address_ptr, host->qual, LONG, 0, NULL,
-                                  DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG),
-                   DAT_SUCCESS);
+        connect_to(host, &host->a, host->qual);
         assert_int_equal(state_of(host->a.ep), DAT_EP_STATE_ACTIVE_CONNECTION_PENDING);
         assert_dat(dat_cr_reject(await_request(host)), DAT_SUCCESS);
         (void)await_event(host->a.connect_evd, DAT_CONNECTION_EVENT_PEER_REJECTED);
@@ -152,9 +144,7 @@ static void no_listener_is_not_the_peers(void **state)
 
         (void)state;
         end_make(host, &host->a, NULL);
-        assert_dat(dat_ep_connect(host->a.ep, host->attr.ia_address_ptr, 7777, LONG, 0, NULL,
-                                  DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG),
-                   DAT_SUCCESS);
+        connect_to(host, &host->a, 7777);
         (void)await_event(host->a.connect_evd, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
         assert_int_equal(state_of(host->a.ep), DAT_EP_STATE_DISCONNECTED);
         assert_dat(dat_ep_reset(host->a.ep), DAT_SUCCESS);
@@ -164,12 +154,9 @@ static void no_listener_is_not_the_peers(void **state)
 
 static void silence_ends_with_the_timeout(void **state)
 {
-        struct host *host = host_open();
+        struct host *host = host_listening();
 
         (void)state;
-        listen_any(host, DAT_PSP_CONSUMER_FLAG);
-        end_make(host, &host->a, NULL);
-        end_make(host, &host->b, NULL);
         assert_dat(dat_ep_connect(host->a.ep, host->attr.ia_address_ptr, host->qual, SECOND / 2, 0,
                                   NULL, DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG),
                    DAT_SUCCESS);
@@ -316,9 +303,7 @@ static void abort_of_an_attempt(void **state)
         listen_any(host, DAT_PSP_CONSUMER_FLAG);
         end_make(host, &host->a, NULL);
         post_recv(&host->a, 0, 10, 1);
-        assert_dat(dat_ep_connect(host->a.ep, host->attr.ia_address_ptr, host->qual, LONG, 0, NULL,
-                                  DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG),
-                   DAT_SUCCESS);
+        connect_to(host, &host->a, host->qual);
         (void)await_request(host);
         assert_dat(dat_ep_disconnect(host->a.ep, DAT_CLOSE_GRACEFUL_FLAG), DAT_SUCCESS);
         assert_int_equal(state_of(host->a.ep), DAT_EP_STATE_DISCONNECTED);

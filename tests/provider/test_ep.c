@@ -202,7 +202,6 @@ static void modify_follows_the_state(void **state)
 {
         struct host *host = host_open();
         DAT_RSP_HANDLE rsp;
-        DAT_EVENT event;
         DAT_CR_HANDLE cr;
 
         (void)state;
@@ -212,12 +211,9 @@ static void modify_follows_the_state(void **state)
         assert_dat(dat_rsp_create(host->ia, 7100, host->b.ep, host->cr_evd, &rsp), DAT_SUCCESS);
         assert_int_equal(state_of(host->b.ep), DAT_EP_STATE_RESERVED);
         expect_modify(host->b.ep, host->pz, true, false, false);
-        assert_dat(dat_ep_connect(host->a.ep, host->attr.ia_address_ptr, 7100, LONG, 0, NULL,
-                                  DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG),
-                   DAT_SUCCESS);
+        connect_to(host, &host->a, 7100);
         expect_modify(host->a.ep, host->pz, false, false, false);
-        event = await_event(host->cr_evd, DAT_CONNECTION_REQUEST_EVENT);
-        cr = event.event_data.cr_arrival_event_data.cr_handle;
+        cr = any_request(host);
         assert_int_equal(state_of(host->b.ep), DAT_EP_STATE_PASSIVE_CONNECTION_PENDING);
         expect_modify(host->b.ep, host->pz, true, false, false);
         assert_dat(dat_cr_accept(cr, DAT_HANDLE_NULL, 0, NULL), DAT_SUCCESS);
@@ -231,14 +227,11 @@ static void modify_follows_the_state(void **state)
 
 static void modify_takes_effect(void **state)
 {
-        struct host *host = host_open();
+        struct host *host = host_listening();
         DAT_EP_PARAM param;
         DAT_LMR_TRIPLET iov;
 
         (void)state;
-        listen_any(host, DAT_PSP_CONSUMER_FLAG);
-        end_make(host, &host->a, NULL);
-        end_make(host, &host->b, NULL);
         memset(&param, 0, sizeof(param));
         param.ep_attr.max_recv_dtos = 2;
         param.recv_evd_handle = host->a.recv_evd;
@@ -393,7 +386,6 @@ static void free_in_every_state(void **state)
 {
         struct host *host = host_open();
         DAT_RSP_HANDLE rsp;
-        DAT_EVENT event;
         DAT_CR_HANDLE cr;
 
         (void)state;
@@ -401,11 +393,8 @@ static void free_in_every_state(void **state)
         end_make(host, &host->b, NULL);
         assert_dat(dat_rsp_create(host->ia, 7100, host->b.ep, host->cr_evd, &rsp), DAT_SUCCESS);
         assert_dat(dat_ep_free(host->b.ep), DAT_INVALID_STATE);
-        assert_dat(dat_ep_connect(host->a.ep, host->attr.ia_address_ptr, 7100, LONG, 0, NULL,
-                                  DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG),
-                   DAT_SUCCESS);
-        event = await_event(host->cr_evd, DAT_CONNECTION_REQUEST_EVENT);
-        cr = event.event_data.cr_arrival_event_data.cr_handle;
+        connect_to(host, &host->a, 7100);
+        cr = any_request(host);
         assert_dat(dat_ep_free(host->b.ep), DAT_INVALID_STATE);
         /* An attempt that nobody has answered ends with its EP. */
         assert_dat(dat_ep_free(host->a.ep), DAT_SUCCESS);

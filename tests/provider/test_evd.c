@@ -318,9 +318,7 @@ static void all_streams_merge(void **state)
         end_make(host, &host->b, NULL);
         assert_dat(dat_ep_free(a->ep), DAT_SUCCESS);
         assert_dat(dat_ep_create(host->ia, host->pz, evd, evd, evd, &attr, &a->ep), DAT_SUCCESS);
-        assert_dat(dat_ep_connect(a->ep, host->attr.ia_address_ptr, host->qual, LONG, 0, NULL,
-                                  DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG),
-                   DAT_SUCCESS);
+        connect_to(host, a, host->qual);
         assert_dat(dat_cr_accept(await_request(host), host->b.ep, 0, NULL), DAT_SUCCESS);
         (void)await_event(evd, DAT_CONNECTION_EVENT_ESTABLISHED);
         (void)await_event(host->b.connect_evd, DAT_CONNECTION_EVENT_ESTABLISHED);
@@ -361,9 +359,7 @@ static void lost_events_are_reported_once(void **state)
                 assert_dat(dat_ep_create(host->ia, host->pz, DAT_HANDLE_NULL, DAT_HANDLE_NULL, evd,
                                          NULL, &ends[i].ep),
                            DAT_SUCCESS);
-                assert_dat(dat_ep_connect(ends[i].ep, host->attr.ia_address_ptr, 7777, LONG, 0,
-                                          NULL, DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG),
-                           DAT_SUCCESS);
+                connect_to(host, &ends[i], 7777);
         }
         event = await_event(host->async_evd, DAT_ASYNC_ERROR_EVD_OVERFLOW);
         assert_ptr_equal(event.event_data.asynch_error_event_data.dat_handle, evd);

@@ -340,9 +340,7 @@ static struct zoo zoo_open(void)
         listen_any(host, DAT_PSP_CONSUMER_FLAG);
         end_make(host, &host->a, NULL);
         end_make_with_srq(host, &host->b, NULL, 4);
-        assert_dat(dat_ep_connect(host->a.ep, host->attr.ia_address_ptr, host->qual, LONG, 0, NULL,
-                                  DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG),
-                   DAT_SUCCESS);
+        connect_to(host, &host->a, host->qual);
         zoo.of[DAT_HANDLE_TYPE_CR] = await_request(host);
         zoo.of[DAT_HANDLE_TYPE_IA] = host->ia;
         zoo.of[DAT_HANDLE_TYPE_PZ] = host->pz;

@@ -5,20 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void connect_to(struct host *host, struct end *end, DAT_CONN_QUAL qual)
-{
-        assert_dat(dat_ep_connect(end->ep, host->attr.ia_address_ptr, qual, LONG, 0, NULL,
-                                  DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG),
-                   DAT_SUCCESS);
-}
-
-static DAT_CR_HANDLE any_request(struct host *host)
-{
-        DAT_EVENT event = await_event(host->cr_evd, DAT_CONNECTION_REQUEST_EVENT);
-
-        return event.event_data.cr_arrival_event_data.cr_handle;
-}
-
 static void the_provider_gives_an_ep(void **state)
 {
         struct host *host = host_open();
@@ -263,13 +249,10 @@ static void a_full_backlog_refuses(void **state)
 
 static void a_request_outlives_its_point(void **state)
 {
-        struct host *host = host_open();
+        struct host *host = host_listening();
         DAT_CR_HANDLE cr;
 
         (void)state;
-        listen_any(host, DAT_PSP_CONSUMER_FLAG);
-        end_make(host, &host->a, NULL);
-        end_make(host, &host->b, NULL);
         connect_to(host, &host->a, host->qual);
         cr = await_request(host);
         assert_dat(dat_psp_free(host->psp), DAT_SUCCESS);

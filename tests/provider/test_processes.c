@@ -77,9 +77,7 @@ static struct host *serve(void)
 static void request(struct host *host)
 {
         end_make(host, &host->a, NULL);
-        assert_dat(dat_ep_connect(host->a.ep, host->attr.ia_address_ptr, QUAL, LONG, 0, NULL,
-                                  DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG),
-                   DAT_SUCCESS);
+        connect_to(host, &host->a, QUAL);
 }
 
 static void accept_one(struct host *host)
