@@ -18,6 +18,7 @@
 
 #define PROTOCOL          1
 #define PROBE_DEADLINE_MS 15000
+#define BEAT_MS           1000
 #define SEQ_MAX           ((json_int_t)1 << 53)
 #define DEADLINE_MAX_MS   3600000
 #define EVENT_MAX_MS      600000
@@ -30,6 +31,7 @@ struct agent {
         struct run run;
         struct probe probe;
         char case_ia[DAT_NAME_MAX_LENGTH]; /* of the run under way */
+        uint64_t beat_ns;                  /* when the next heartbeat of a run is due */
         int signals;
         bool greeted;
         bool debugger_told;
@@ -209,6 +211,11 @@ static void say_no_means(struct agent *agent, json_int_t seq, const struct case_
                              "output", ""));
 }
 
+static void await_beat(struct agent *agent)
+{
+        agent->beat_ns = now_ns() + BEAT_MS * NS_PER_MS;
+}
+
 static bool take_run(struct agent *agent, json_t *message)
 {
         json_int_t seq, deadline_ms, event_ms, quiet_ms;
@@ -239,6 +246,7 @@ static bool take_run(struct agent *agent, json_t *message)
         job.settings.quiet_ms = (unsigned int)quiet_ms;
         job.settings.gdb = gdb;
         agent->debugger_told = false;
+        await_beat(agent);
         if (!run_case(&agent->run, (unsigned long long)seq, &job, (unsigned int)deadline_ms))
                 say_no_means(agent, seq, job.ref);
         return true;
@@ -253,6 +261,7 @@ static void host_peer(struct agent *agent, json_int_t seq, const json_t *data)
         const char *why = "the peer's host is busy with another run";
 
         if (agent->run.kind == RUN_NONE && within(event_ms, 1, EVENT_MAX_MS)) {
+                await_beat(agent);
                 if (run_peer(&agent->run, (unsigned long long)seq, &job))
                         return;
                 why = strerror(errno);
@@ -390,6 +399,33 @@ static void tell_debugger(struct agent *agent)
                              "kind", "record", "text", text));
 }
 
+static bool beats(const struct agent *agent)
+{
+        return agent->run.kind == RUN_CASE || agent->run.kind == RUN_PEER;
+}
+
+/* How long to sleep: until the run wants its turn or a heartbeat is due; -1 without an end. */
+static int sleep_ms(struct agent *agent)
+{
+        int wanted = run_timeout_ms(&agent->run);
+        uint64_t now = now_ns();
+        int left;
+
+        if (!beats(agent))
+                return wanted;
+        left = now >= agent->beat_ns ? 0 : (int)((agent->beat_ns - now) / NS_PER_MS) + 1;
+        return wanted >= 0 && wanted < left ? wanted : left;
+}
+
+/* Tells the runner each second of a run that this host still lives. */
+static void beat(struct agent *agent)
+{
+        if (!beats(agent) || now_ns() < agent->beat_ns)
+                return;
+        await_beat(agent);
+        say(agent, json_pack("{s:s s:I}", "type", "heartbeat", "seq", (json_int_t)agent->run.seq));
+}
+
 static void step(struct agent *agent)
 {
         struct pollfd fds[RUN_FDS_MAX + 3];
@@ -401,13 +437,14 @@ static void step(struct agent *agent)
                 fds[count++] = (struct pollfd){.fd = agent->lines.in, .events = POLLIN};
         if (agent->lines.queued)
                 fds[count++] = (struct pollfd){.fd = agent->lines.out, .events = POLLOUT};
-        poll(fds, (nfds_t)count, run_timeout_ms(&agent->run));
+        poll(fds, (nfds_t)count, sleep_ms(agent));
         while (read(agent->signals, &signal, sizeof(signal)) > 0)
                 ;
         lines_write(&agent->lines);
         take_lines(agent);
         run_step(&agent->run);
         tell_debugger(agent);
+        beat(agent);
         if (run_done(&agent->run)) {
                 finish_run(agent);
                 take_lines(agent);

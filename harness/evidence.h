@@ -170,6 +170,8 @@ void verdict_put(struct sealed_verdict *to, uint64_t nonce, enum verdict verdict
                  const char *reason);
 bool verdict_get(const struct sealed_verdict *from, uint64_t nonce, struct sealed_verdict *to);
 
+#define NS_PER_MS UINT64_C(1000000)
+
 /* Nanoseconds of CLOCK_MONOTONIC. */
 uint64_t now_ns(void);
 

@@ -10,8 +10,6 @@
 #include "containment.h"
 #include "probe_process.h"
 
-#define NS_PER_MS UINT64_C(1000000)
-
 /* How long a peer may take to end on request, on this host and on the other one. */
 #define STOP_LOCAL_MS  2000
 #define STOP_REMOTE_MS 5000

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A session with the agents of one mode: the subject's, and the peer's where there are two."""
 
+import math
 import re
 import selectors
 import time
@@ -15,6 +16,8 @@ HELLO_TIMEOUT = 30.0
 # What docs/protocol.md grants an agent above the case's own times, and as much for a busy host.
 GRACE = 12.0
 ABORT_TIMEOUT = 10.0
+# An agent with a run says something each second; so long a silence is no busy host's any more.
+SILENCE = 20.0
 BYE_TIMEOUT = 3.0
 
 
@@ -162,7 +165,7 @@ class Session:
             return True
 
         seconds = patience(limits)
-        if self._serve(done, None if gdb is not None else seconds):
+        if self._serve(done, None if gdb is not None else seconds, SILENCE):
             return
         self.abort()
         if not self._serve(done, ABORT_TIMEOUT):
@@ -171,18 +174,33 @@ class Session:
                 f"{ABORT_TIMEOUT:.0f} s after its abort"
             )
 
-    def _serve(self, done: Callable[[Agent, Message], bool], timeout: float | None) -> bool:
-        """Pass messages to `done` until it says so; False when `timeout` seconds are over."""
-        deadline = None if timeout is None else time.monotonic() + timeout
+    def _serve(
+        self,
+        done: Callable[[Agent, Message], bool],
+        timeout: float | None,
+        silence: float = math.inf,
+    ) -> bool:
+        """Pass messages to `done` until it says so; False when `timeout` seconds are over.
+
+        Raises AgentLost when the subject's agent says nothing for `silence` seconds.
+        """
+        deadline = math.inf if timeout is None else time.monotonic() + timeout
+        heard = time.monotonic()
         while True:
-            left = None if deadline is None else max(0.0, deadline - time.monotonic())
-            ready = self._selector.select(left)
-            if not ready and left is not None:
+            left = max(0.0, min(deadline, heard + silence) - time.monotonic())
+            ready = self._selector.select(None if left == math.inf else left)
+            if not ready and time.monotonic() >= deadline:
                 return False
+            if not ready:
+                raise self._agents[0].silent(f"not heard of for {silence:.0f} s")
             finished = False
             for key, _ in ready:
                 agent: Agent = key.data
+                if agent is self._agents[0]:
+                    heard = time.monotonic()
                 for message in agent.receive():
+                    if message["type"] == "heartbeat":
+                        continue
                     if message["type"] == "peer":
                         self._forward(agent, message)
                     elif done(agent, message):

@@ -95,6 +95,7 @@ class Agent:
             stderr=subprocess.PIPE,
         )
         self.seq = 0
+        self.heartbeats: list[int] = []  # the runs that they were of
         self._unread = b""
         self.hello_message: Message = {}
 
@@ -124,12 +125,15 @@ class Agent:
         self.process.stdin.flush()
 
     def receive(self) -> Message:
-        """The next message; fails the test when it is none that an agent may send."""
-        line = self._read_line()
-        assert len(line) <= 1 << 20
-        message: Message = json.loads(line)
-        assert admits("from_agent", message), line
-        return message
+        """The next message but heartbeats; none that an agent may not send."""
+        while True:
+            line = self._read_line()
+            assert len(line) <= 1 << 20
+            message: Message = json.loads(line)
+            assert admits("from_agent", message), line
+            if message["type"] != "heartbeat":
+                return message
+            self.heartbeats.append(message["seq"])
 
     def _read_line(self) -> bytes:
         assert self.process.stdout

@@ -221,6 +221,14 @@ def test_overlong_line_ends_the_session(tmp_path: Path) -> None:
     agent.close()
 
 
+def test_a_long_run_has_heartbeats(tmp_path: Path) -> None:
+    with Agent(tmp_path) as agent:
+        assert agent.run("harness/hangs", deadline_ms=2_500).verdict["verdict"] == "TIMEOUT"
+        assert 2 <= len(agent.heartbeats) <= 5
+        assert set(agent.heartbeats) == {agent.seq}
+        assert agent.run("harness/passes").verdict["verdict"] == "PASS"
+
+
 def test_end_of_stream_ends_everything(tmp_path: Path) -> None:
     agent = Agent(tmp_path).__enter__()
     agent.start("harness/hangs", deadline_ms=60_000)

@@ -7,6 +7,7 @@ Needs nothing but Python's own library, so that it starts as quickly as the real
 
 import json
 import os
+import select
 import signal
 import sys
 from collections.abc import Callable
@@ -192,6 +193,14 @@ def hangs(run: dict[str, Any]) -> None:
         signal.pause()
 
 
+def beats(run: dict[str, Any]) -> None:
+    """Lives longer than an agent may be silent."""
+    for _ in range(3):
+        select.select([], [], [], 1.0)
+        say({"type": "heartbeat", "seq": run["seq"]})
+    passes(run)
+
+
 def hangs_until_told(run: dict[str, Any]) -> None:
     (HERE / "hanging").touch()
     hangs(run)
@@ -262,6 +271,7 @@ BEHAVIOURS: dict[str, Callable[[dict[str, Any]], None]] = {
         kills_agent,
         kills_runner,
         hangs,
+        beats,
         hangs_until_told,
         babbles,
         invents,

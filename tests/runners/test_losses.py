@@ -46,6 +46,15 @@ def test_one_case_is_broken_and_the_others_go_on(cts: Cts, case: str, what: str,
     assert said in done.stdout
 
 
+def test_a_silent_agent_is_not_waited_for(cts: Cts) -> None:
+    cts.has("hangs", "beats", deadline_ms=3_600_000)
+    done = cts("certify", "--hosts", "1")
+    assert done.returncode == 2, done
+    assert words(cts) == {"hangs": "BROKEN", "beats": "PASS"}
+    (incident,) = incidents(cts)
+    assert incident["text"].startswith("no answer: not heard of for 2 s")
+
+
 def test_evidence_before_the_loss_is_kept(cts: Cts) -> None:
     cts.has("kills_host")
     cts("certify")
