@@ -123,7 +123,7 @@ static void answer_hello(struct agent *agent)
         say(agent,
             json_pack("{s:s s:i s:s s:i s:s s:i s:s s:o}", "type", "hello", "protocol", PROTOCOL,
                       "suite", UDAPL_CTS_VERSION, "pid", (int)own_pid(), "build", id, "cases",
-                      (int)registry_count(), "api", "1.2", "ia", describe_ia(agent)));
+                      (int)registry_count(), "api", UDAPL_CTS_API, "ia", describe_ia(agent)));
         agent->greeted = true;
         preload(&agent->probe);
 }

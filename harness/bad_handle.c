@@ -64,8 +64,7 @@ static DAT_HANDLE make(struct test *t, DAT_HANDLE_TYPE type)
                 return make_service_point(t, OBJECT_RSP);
         case DAT_HANDLE_TYPE_SRQ:
                 return srq_with(t);
-        case DAT_HANDLE_TYPE_CR:
-        case DAT_HANDLE_TYPE_IA:
+        default:
                 break;
         }
         test_end(t, VERDICT_BROKEN, "bad_handle() makes no object of type %d", (int)type);

@@ -1,10 +1,33 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The DAT API that the cases are compiled against: the one place where its version shows. */
+/*
+ * The DAT API that the cases are compiled against: the one place where its version shows. Cases are
+ * written as DAT 1.2 has it; what DAT 2.0 calls otherwise is here
+ * (docs/decisions/0047-one-text-two-apis.md).
+ */
 #ifndef HARNESS_DAT_API_H
 #define HARNESS_DAT_API_H
 
-#include <dat/udat.h>
 #include <stdbool.h>
+
+#if UDAPL_CTS_API_MAJOR > 1
+#include <dat2/udat.h>
+
+/* DAT_RMR_TRIPLET's. */
+#define target_address virtual_address
+
+struct test;
+
+/* The LMR that a segment of a case lies in; DAT_HANDLE_NULL where no fixture made it. */
+DAT_LMR_HANDLE lmr_of(struct test *t, const DAT_LMR_TRIPLET *segment);
+
+#define dat_cr_reject(cr_) dat_cr_reject(cr_, 0, NULL)
+#define dat_lmr_create(ia_, type_, region_, length_, pz_, privileges_, ...) \
+        dat_lmr_create(ia_, type_, region_, length_, pz_, privileges_, DAT_VA_TYPE_VA, __VA_ARGS__)
+#define dat_rmr_bind(rmr_, segment_, privileges_, ...) \
+        dat_rmr_bind(rmr_, lmr_of(t, segment_), segment_, privileges_, DAT_VA_TYPE_VA, __VA_ARGS__)
+#else
+#include <dat/udat.h>
+#endif
 
 /* Compares what a page promises: the type of a return, not its subtype or class. */
 static inline bool dat_is(DAT_RETURN ret, DAT_RETURN type)

@@ -54,7 +54,7 @@ static inline size_t log_slot(uint64_t n)
 }
 
 /* One DAT call. Captured structures lie in `bytes`; length 0: not captured. */
-#define CALL_ARGS_MAX  11
+#define CALL_ARGS_MAX  12
 #define CALL_BYTES_MAX 1320
 
 enum call_state { CALL_EMPTY, CALL_BEGUN, CALL_DONE };

@@ -80,6 +80,16 @@ struct buf *buf_make(struct test *t, struct buf_opts opts)
         return buf;
 }
 
+#if UDAPL_CTS_API_MAJOR > 1
+DAT_LMR_HANDLE lmr_of(struct test *t, const DAT_LMR_TRIPLET *segment)
+{
+        for (const struct object *o = t->objects; o; o = o->older)
+                if (o->buf && o->buf->lmr_context == segment->lmr_context)
+                        return o->handle;
+        return DAT_HANDLE_NULL;
+}
+#endif
+
 DAT_LMR_TRIPLET triplet(const struct buf *buf, size_t offset, size_t length)
 {
         return (DAT_LMR_TRIPLET){

@@ -101,7 +101,7 @@ DAT_DTO_COMPLETION_EVENT_DATA fixture_dto(struct test *t, const struct check_sit
 
                 snprintf(seen, sizeof(seen), "%s, cookie %" PRIu64 ", %" PRIu64 " bytes",
                          status ? status : "an unknown status", dto->user_cookie.as_64,
-                         dto->transfered_length);
+                         (uint64_t)dto->transfered_length);
                 check_event(t, site, clause, dto->status == DAT_DTO_SUCCESS, wanted, seen);
         }
         check_guards(t);

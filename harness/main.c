@@ -18,7 +18,7 @@
 enum command { COMMAND_NONE, COMMAND_LIST, COMMAND_RUN, COMMAND_SERVE };
 
 static const char help[] =
-    "udapl-cases: the cases of the uDAPL 1.2 conformance suite\n"
+    "udapl-cases: the cases of the uDAPL 1.2 conformance suite, by the DAT " UDAPL_CTS_API " API\n"
     "\n"
     "  --list                 print each case as a line of JSON\n"
     "  --run ID               run one case by hand and print its evidence\n"

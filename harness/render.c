@@ -149,14 +149,27 @@ static void learn_made(struct render *render, const struct call_record *call,
         }
 }
 
-/* What a new LMR covers, so that addresses and contexts can be shown as parts of it. */
-static void learn_memory(struct render *render, const struct call_record *call)
+/* The parameter with this name; the first, where there is none. */
+static size_t param_index(const struct api_function *function, const char *name)
 {
-        enum { REGION = 2, LENGTH = 3, HANDLE = 6, LMR_CONTEXT = 7, RMR_CONTEXT = 8 };
-        const unsigned char *region = span_bytes(call, &call->in[REGION]);
-        const unsigned char *handle = span_bytes(call, &call->out[HANDLE]);
-        const unsigned char *lmr = span_bytes(call, &call->out[LMR_CONTEXT]);
-        const unsigned char *rmr = span_bytes(call, &call->out[RMR_CONTEXT]);
+        for (size_t i = 0; i < function->count; i++)
+                if (strcmp(function->params[i].name, name) == 0)
+                        return i;
+        return 0;
+}
+
+/* What a new LMR covers, so that addresses and contexts can be shown as parts of it. */
+static void learn_memory(struct render *render, const struct call_record *call,
+                         const struct api_function *function)
+{
+        const unsigned char *region =
+            span_bytes(call, &call->in[param_index(function, "region_description")]);
+        const unsigned char *handle =
+            span_bytes(call, &call->out[param_index(function, "lmr_handle")]);
+        const unsigned char *lmr =
+            span_bytes(call, &call->out[param_index(function, "lmr_context")]);
+        const unsigned char *rmr =
+            span_bytes(call, &call->out[param_index(function, "rmr_context")]);
         struct name *name = handle ? names_find(&render->names, value_number(handle, 8)) : NULL;
 
         if (!name || !region || !lmr || !rmr)
@@ -165,7 +178,7 @@ static void learn_memory(struct render *render, const struct call_record *call)
         name->lmr_context = (uint32_t)value_number(lmr, 4);
         name->rmr_context = (uint32_t)value_number(rmr, 4);
         name->address = value_number(region, 8);
-        name->length = call->args[LENGTH];
+        name->length = call->args[param_index(function, "length")];
 }
 
 static bool ends_with(const char *text, const char *end)
@@ -218,7 +231,7 @@ static json_t *render_call(struct render *render, const struct call_record *call
         if (done) {
                 learn_made(render, call, function);
                 if (strcmp(function->name, "dat_lmr_create") == 0)
-                        learn_memory(render, call);
+                        learn_memory(render, call, function);
                 json_object_set_new(event, "ret", json_string(api_return_name(call->ret, space)));
                 if (!dat_is(call->ret, DAT_SUCCESS))
                         json_object_set_new(event, "sub",

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "trace.h"
 
+#include <netinet/in.h>
 #include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
