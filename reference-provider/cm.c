@@ -129,14 +129,27 @@ void cm_part(struct ep *ep)
         set_deadline(conn, PARTING_TIME);
 }
 
-/* Refuses a request, in the Consumer's name or in the Provider's. */
-void cm_reject(struct conn *conn, bool by_peer)
+static void answer_no(struct conn *conn, enum wire_kind kind, int size, const void *data)
 {
-        struct wire wire = wire_head(by_peer ? WIRE_REJECTED : WIRE_REFUSED, 0);
+        struct wire_reply reply = {.wire = wire_head(kind, size)};
 
+        if (size)
+                memcpy(reply.data, data, (size_t)size);
         if (!conn->failed)
-                (void)rdma_reject(conn->id, &wire, sizeof(wire));
+                (void)rdma_reject(conn->id, &reply, (uint8_t)(sizeof(reply.wire) + (size_t)size));
         cm_doom(conn);
+}
+
+/* Refuses a request in the Consumer's name, with its private data. */
+void cm_reject(struct conn *conn, int size, const void *data)
+{
+        answer_no(conn, WIRE_REJECTED, size, data);
+}
+
+/* Refuses a request in the Provider's name. */
+void cm_refuse(struct conn *conn)
+{
+        answer_no(conn, WIRE_REFUSED, 0, NULL);
 }
 
 /* The connection or the attempt is over: the EP is Disconnected and the Consumer hears why. */
@@ -531,7 +544,7 @@ static void deliver(struct conn *conn)
 
         conn->deadline = 0;
         if (!point || !cr_deliver(point, conn))
-                cm_reject(conn, false);
+                cm_refuse(conn);
 }
 
 /* Finds the other part of a request in two parts: the fragment for a request, or vice versa. */
@@ -619,7 +632,7 @@ static void on_connect_request(struct ia *ia, struct rdma_cm_event *event)
         else if (length >= sizeof(struct wire_fragment) && wire_is(data, length, WIRE_FRAGMENT))
                 take_fragment(conn, data);
         else
-                cm_reject(conn, false);
+                cm_refuse(conn);
 }
 
 static bool on_our_device(const struct conn *conn)
@@ -641,6 +654,15 @@ static void on_route(struct conn *conn)
                 cm_doom(conn);
 }
 
+static bool keep_private_data(struct ep *ep, const struct wire_reply *reply, size_t length)
+{
+        if (length < sizeof(reply->wire) + reply->wire.size)
+                return false;
+        ep->private_data_size = reply->wire.size;
+        memcpy(ep->private_data, reply->data, reply->wire.size);
+        return true;
+}
+
 static void on_reply(struct conn *conn, const struct rdma_cm_event *event)
 {
         const struct wire_reply *reply = event->param.conn.private_data;
@@ -649,15 +671,12 @@ static void on_reply(struct conn *conn, const struct rdma_cm_event *event)
 
         if (!ep)
                 return;
-        if (!wire_is(&reply->wire, length, WIRE_REPLY) ||
-            length < sizeof(reply->wire) + reply->wire.size ||
+        if (!wire_is(&reply->wire, length, WIRE_REPLY) || !keep_private_data(ep, reply, length) ||
             !ep_step_qp(ep, conn->id, IBV_QPS_RTR) || !ep_step_qp(ep, conn->id, IBV_QPS_RTS) ||
             rdma_establish(conn->id)) {
                 cm_end(conn, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
                 return;
         }
-        ep->private_data_size = reply->wire.size;
-        memcpy(ep->private_data, reply->data, reply->wire.size);
         conn->established = true;
         conn->deadline = 0;
         atomic_store(&ep->state, DAT_EP_STATE_CONNECTED);
@@ -701,9 +720,12 @@ static void on_address_error(struct conn *conn)
 
 static void on_rejected(struct conn *conn, const struct rdma_cm_event *event)
 {
-        bool by_peer = wire_is(event->param.conn.private_data, event->param.conn.private_data_len,
-                               WIRE_REJECTED);
+        const struct wire_reply *reply = event->param.conn.private_data;
+        size_t length = event->param.conn.private_data_len;
+        bool by_peer = wire_is(event->param.conn.private_data, length, WIRE_REJECTED);
 
+        if (by_peer && conn->ep)
+                (void)keep_private_data(conn->ep, reply, length);
         on_failure(conn, by_peer ? DAT_CONNECTION_EVENT_PEER_REJECTED
                                  : DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
 }
@@ -757,7 +779,7 @@ static void on_device_removal(struct ia *ia)
         if (ia->removed)
                 return;
         ia->removed = true;
-        evd_post_async(ia, DAT_ASYNC_ERROR_IA_CATASTROPHIC, object_handle(&ia->obj),
+        evd_post_async(ia, DAT_ASYNC_ERROR_IA_CATASTROPHIC, abi_ia_handle(&ia->obj),
                        DAT_IA_CATASTROPHIC_ERROR);
 }
 
@@ -854,7 +876,7 @@ static void expire(struct conn *conn)
         if (conn->ep)
                 cm_end(conn, number);
         else if (conn->kind == CONN_PASSIVE)
-                cm_reject(conn, false);
+                cm_refuse(conn);
         else
                 on_failure(conn, DAT_CONNECTION_EVENT_UNREACHABLE);
 }

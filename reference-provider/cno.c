@@ -76,14 +76,14 @@ DAT_RETURN ref_cno_query(DAT_CNO_HANDLE handle, DAT_CNO_PARAM_MASK mask, DAT_CNO
 
         if (!cno)
                 return BAD_CNO;
-        if ((unsigned int)mask & ~(unsigned int)DAT_CNO_FIELD_ALL) {
+        if ((unsigned int)mask & ~(unsigned int)ABI_CNO_FIELDS) {
                 ret = REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
         } else if (!param) {
                 ret = REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
         } else {
                 pthread_mutex_lock(&cno->lock);
-                param->ia_handle = object_handle(&cno->obj.ia->obj);
-                param->agent = cno->agent;
+                param->ia_handle = abi_ia_handle(&cno->obj.ia->obj);
+                abi_tell_agent(param, cno->agent);
                 pthread_mutex_unlock(&cno->lock);
         }
         object_put(cno);

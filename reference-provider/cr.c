@@ -137,7 +137,7 @@ static struct ep *revert_ep(struct cr *cr)
         return NULL;
 }
 
-static void refuse(struct cr *cr, bool by_peer)
+static void refuse(struct cr *cr, bool by_peer, int size, const void *data)
 {
         struct ia *ia = cr->obj.ia;
         struct ep *ours;
@@ -145,26 +145,35 @@ static void refuse(struct cr *cr, bool by_peer)
         pthread_mutex_lock(&ia->cm_lock);
         ours = revert_ep(cr);
         cr->conn->cr = NULL;
-        cm_reject(cr->conn, by_peer);
+        if (by_peer)
+                cm_reject(cr->conn, size, data);
+        else
+                cm_refuse(cr->conn);
         pthread_mutex_unlock(&ia->cm_lock);
         if (ours)
                 destroy_our_ep(ours);
         finish(cr);
 }
 
-/* dat_cr_reject(3DAT) */
-DAT_RETURN ref_cr_reject(DAT_CR_HANDLE handle)
+/* dat_cr_reject(3DAT). The private data, which 1.2 has not, comes with the peer's event. */
+DAT_RETURN ref_cr_reject(DAT_CR_HANDLE handle, DAT_COUNT size, const DAT_PVOID data)
 {
         struct cr *cr = object_get(handle, DAT_HANDLE_TYPE_CR);
+        DAT_RETURN ret = DAT_SUCCESS;
 
         if (!cr)
                 return BAD_CR;
-        if (!object_kill(&cr->obj)) {
+        if (size < 0 || size > REF_MAX_PRIVATE_DATA)
+                ret = REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+        else if (size && !data)
+                ret = REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+        else if (!object_kill(&cr->obj))
+                ret = BAD_CR;
+        if (ret == DAT_SUCCESS)
+                refuse(cr, true, size, data);
+        else
                 object_put(cr);
-                return BAD_CR;
-        }
-        refuse(cr, true);
-        return DAT_SUCCESS;
+        return ret;
 }
 
 /* Refuses a request whose event the Consumer will never see. */
@@ -175,7 +184,7 @@ void cr_discard(DAT_CR_HANDLE handle)
         if (!cr)
                 return;
         if (object_kill(&cr->obj))
-                refuse(cr, false);
+                refuse(cr, false, 0, NULL);
         else
                 object_put(cr);
 }

@@ -19,9 +19,7 @@
 #include <stdint.h>
 #include <time.h>
 
-#include <dat/udat.h>
-
-#include <dat/dat_registry.h>
+#include "dat_abi.h"
 
 #define REF_ERROR(type, subtype) \
         ((DAT_RETURN)(DAT_CLASS_ERROR | (DAT_UINT32)(type) | (DAT_UINT32)(subtype)))
@@ -135,8 +133,6 @@ void gate_close(struct gate *gate);
 void gate_open(struct gate *gate);
 
 /* pool.c: the records of posted operations, in the order of posting. */
-
-enum wr_kind { WR_SEND, WR_RDMA_READ, WR_RDMA_WRITE, WR_BIND, WR_RECV, WR_SRQ_RECV };
 
 struct wr {
         struct link link; /* in pool->pending while posted, in pool->free otherwise */
@@ -583,7 +579,7 @@ struct cr {
 
 DAT_RETURN ref_cr_query(DAT_CR_HANDLE, DAT_CR_PARAM_MASK, DAT_CR_PARAM *);
 DAT_RETURN ref_cr_accept(DAT_CR_HANDLE, DAT_EP_HANDLE, DAT_COUNT, const DAT_PVOID);
-DAT_RETURN ref_cr_reject(DAT_CR_HANDLE);
+DAT_RETURN ref_cr_reject(DAT_CR_HANDLE, DAT_COUNT, const DAT_PVOID);
 DAT_RETURN ref_cr_handoff(DAT_CR_HANDLE, DAT_CONN_QUAL);
 bool cr_deliver(struct service_point *point, struct conn *conn);
 void cr_destroy(struct cr *cr);
@@ -627,7 +623,8 @@ bool cm_same_address(const struct sockaddr *a, const struct sockaddr *b);
 void cm_handle_events(struct ia *ia);
 uint64_t cm_expire(struct ia *ia);
 void cm_part(struct ep *ep);
-void cm_reject(struct conn *conn, bool by_peer);
+void cm_reject(struct conn *conn, int size, const void *data);
+void cm_refuse(struct conn *conn);
 void cm_accept(struct conn *conn, struct ep *ep, int size, const void *data);
 void cm_reap(struct ia *ia);
 void cm_close(struct ia *ia);

@@ -112,7 +112,7 @@ static void describe(struct ibv_send_wr *send, const struct request *request)
         if (request->flags & DAT_COMPLETION_BARRIER_FENCE_FLAG)
                 send->send_flags |= IBV_SEND_FENCE;
         if (request->remote) {
-                send->wr.rdma.remote_addr = request->remote->target_address;
+                send->wr.rdma.remote_addr = abi_remote_address(request->remote);
                 send->wr.rdma.rkey = request->remote->rmr_context;
         }
 }

@@ -549,7 +549,7 @@ DAT_RETURN ref_ep_query(DAT_EP_HANDLE handle, DAT_EP_PARAM_MASK mask, DAT_EP_PAR
         } else {
                 pthread_mutex_lock(&ia->cm_lock);
                 *param = (DAT_EP_PARAM){
-                    .ia_handle = object_handle(&ia->obj),
+                    .ia_handle = abi_ia_handle(&ia->obj),
                     .ep_state = (DAT_EP_STATE)atomic_load(&ep->state),
                     .local_ia_address_ptr = (DAT_IA_ADDRESS_PTR)&ia->address,
                     .local_port_qual = ep->local_port,
@@ -852,17 +852,18 @@ void ep_destroy(struct ep *ep)
         free(ep);
 }
 
-/* Puts a connection event on the EP's connect EVD, with the peer's private data if established. */
+/* Puts a connection event on the EP's connect EVD, with the private data of the peer's answer. */
 void ep_post_event(struct ep *ep, DAT_EVENT_NUMBER number)
 {
-        bool active = number == DAT_CONNECTION_EVENT_ESTABLISHED && ep->initiated;
+        bool answer = ep->initiated && (number == DAT_CONNECTION_EVENT_ESTABLISHED ||
+                                        number == DAT_CONNECTION_EVENT_PEER_REJECTED);
         struct event event = {
             .dat.event_number = number,
             .dat.event_data.connect_event_data =
                 {
                     .ep_handle = object_handle(&ep->obj),
-                    .private_data_size = active ? ep->private_data_size : 0,
-                    .private_data = active && ep->private_data_size ? ep->private_data : NULL,
+                    .private_data_size = answer ? ep->private_data_size : 0,
+                    .private_data = answer && ep->private_data_size ? ep->private_data : NULL,
                 },
             .ep = ep,
             .notify = true,

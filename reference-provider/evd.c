@@ -170,6 +170,7 @@ static struct event completion_event(struct ep *ep, const struct wr *wr,
                     .status = status,
                     .transfered_length = ok ? length : 0,
                 };
+                abi_tell_operation(&event.dat.event_data.dto_completion_event_data, wr->kind);
         }
         return event;
 }
@@ -764,7 +765,7 @@ DAT_RETURN ref_evd_query(DAT_EVD_HANDLE handle, DAT_EVD_PARAM_MASK mask, DAT_EVD
         } else {
                 pthread_mutex_lock(&evd->lock);
                 *param = (DAT_EVD_PARAM){
-                    .ia_handle = object_handle(&evd->obj.ia->obj),
+                    .ia_handle = abi_ia_handle(&evd->obj.ia->obj),
                     .evd_qlen = evd->qlen,
                     .evd_state = state_of(evd),
                     .cno_handle = evd->cno ? object_handle(&evd->cno->obj) : DAT_HANDLE_NULL,

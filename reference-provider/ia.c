@@ -255,7 +255,7 @@ static void describe_ia(struct ia *ia, DAT_IA_ATTR *attr)
         attr->max_evd_qlen = REF_MAX_EVD_QLEN;
         attr->max_iov_segments_per_dto = ia_max_iov(ia);
         attr->max_lmrs = ia_limit(ia, DAT_HANDLE_TYPE_LMR);
-        attr->max_lmr_block_size = ia->device.max_mr_size;
+        attr->max_lmr_block_size = abi_length(ia->device.max_mr_size);
         attr->max_lmr_virtual_address = UINTPTR_MAX;
         attr->max_pzs = ia_limit(ia, DAT_HANDLE_TYPE_PZ);
         attr->max_message_size = ia->port_attr.max_msg_sz;
@@ -313,6 +313,7 @@ static void describe_provider(const struct ia *ia, DAT_PROVIDER_ATTR *attr)
         attr->lmr_sync_req = DAT_FALSE;
         attr->dto_async_return_guaranteed = DAT_FALSE;
         attr->rdma_write_for_rdma_read_req = DAT_FALSE;
+        abi_describe_provider(attr);
 }
 
 /* dat_ia_query(3DAT): every attribute, whichever the masks ask for. */

@@ -346,7 +346,7 @@ DAT_RETURN ref_lmr_query(DAT_LMR_HANDLE lmr_handle, DAT_LMR_PARAM_MASK mask, DAT
                 remote = lmr->privileges &
                          (DAT_MEM_PRIV_REMOTE_READ_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG);
                 *param = (DAT_LMR_PARAM){
-                    .ia_handle = object_handle(&lmr->obj.ia->obj),
+                    .ia_handle = abi_ia_handle(&lmr->obj.ia->obj),
                     .mem_type = lmr->mem_type,
                     .region_desc = lmr->region,
                     .length = lmr->length,

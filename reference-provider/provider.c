@@ -7,6 +7,7 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
+/* The slots that are the same in every ABI. */
 static const DAT_PROVIDER template = {
     .ia_open_func = ref_ia_open,
     .ia_query_func = ref_ia_query,
@@ -21,7 +22,6 @@ static const DAT_PROVIDER template = {
     .cno_wait_func = ref_cno_wait,
     .cr_query_func = ref_cr_query,
     .cr_accept_func = ref_cr_accept,
-    .cr_reject_func = ref_cr_reject,
     .cr_handoff_func = ref_cr_handoff,
     .evd_create_func = ref_evd_create,
     .evd_query_func = ref_evd_query,
@@ -45,12 +45,10 @@ static const DAT_PROVIDER template = {
     .ep_post_rdma_write_func = ref_ep_post_rdma_write,
     .ep_get_status_func = ref_ep_get_status,
     .ep_free_func = ref_ep_free,
-    .lmr_create_func = ref_lmr_create,
     .lmr_query_func = ref_lmr_query,
     .lmr_free_func = ref_lmr_free,
     .rmr_create_func = ref_rmr_create,
     .rmr_query_func = ref_rmr_query,
-    .rmr_bind_func = ref_rmr_bind,
     .rmr_free_func = ref_rmr_free,
     .psp_create_func = ref_psp_create,
     .psp_query_func = ref_psp_query,
@@ -129,6 +127,7 @@ static struct binding *new_entry(const DAT_PROVIDER_INFO *info)
                 return NULL;
         binding->info = *info;
         binding->table = template;
+        abi_complete_table(&binding->table);
         binding->table.device_name = binding->info.ia_name;
         if (info->is_thread_safe)
                 binding->table.ia_open_func = ref_ia_open_threadsafe;
@@ -140,7 +139,8 @@ static struct binding *new_entry(const DAT_PROVIDER_INFO *info)
 /*
  * dat_provider_init(3DAT): registers the provider for one dat.conf entry. The instance data names
  * an RDMA device (rxe0, or rxe0:1 with its port), a network interface or an IP address; empty, it
- * means the first device that is up. An entry for another version than 1.2 is not registered.
+ * means the first device that is up. An entry for another version than the ABI's is not
+ * registered.
  */
 EXPORT void dat_provider_init(const DAT_PROVIDER_INFO *info, const char *instance_data)
 {
@@ -151,8 +151,9 @@ EXPORT void dat_provider_init(const DAT_PROVIDER_INFO *info, const char *instanc
                 return;
         if (info->dapl_version_major != DAT_VERSION_MAJOR ||
             info->dapl_version_minor != DAT_VERSION_MINOR) {
-                (void)fprintf(stderr, "daplref: IA %s: this provider is for DAT 1.2, not %u.%u\n",
-                              info->ia_name, info->dapl_version_major, info->dapl_version_minor);
+                (void)fprintf(stderr, "daplref: IA %s: this provider is for DAT %d.%d, not %u.%u\n",
+                              info->ia_name, DAT_VERSION_MAJOR, DAT_VERSION_MINOR,
+                              info->dapl_version_major, info->dapl_version_minor);
                 return;
         }
         pthread_mutex_lock(&bindings.lock);

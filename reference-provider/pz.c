@@ -49,7 +49,7 @@ DAT_RETURN ref_pz_query(DAT_PZ_HANDLE pz_handle, DAT_PZ_PARAM_MASK mask, DAT_PZ_
         else if (!param)
                 ret = REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
         else
-                param->ia_handle = object_handle(&pz->obj.ia->obj);
+                param->ia_handle = abi_ia_handle(&pz->obj.ia->obj);
         object_put(pz);
         return ret;
 }

@@ -57,12 +57,13 @@ DAT_RETURN ref_rmr_query(DAT_RMR_HANDLE handle, DAT_RMR_PARAM_MASK mask, DAT_RMR
         } else {
                 pthread_mutex_lock(&rmr->lock);
                 *param = (DAT_RMR_PARAM){
-                    .ia_handle = object_handle(&rmr->obj.ia->obj),
+                    .ia_handle = abi_ia_handle(&rmr->obj.ia->obj),
                     .pz_handle = object_handle(&rmr->pz->obj),
                     .lmr_triplet = rmr->triplet,
                     .mem_priv = rmr->privileges,
                     .rmr_context = rmr->mr ? rmr->mr->rkey : 0,
                 };
+                abi_tell_rmr_scope(param);
                 pthread_mutex_unlock(&rmr->lock);
         }
         object_put(rmr);

@@ -152,7 +152,7 @@ static void handle_async(struct ia *ia)
                         about_cq(&event);
                         break;
                 case IBV_EVENT_DEVICE_FATAL:
-                        evd_post_async(ia, DAT_ASYNC_ERROR_IA_CATASTROPHIC, object_handle(&ia->obj),
+                        evd_post_async(ia, DAT_ASYNC_ERROR_IA_CATASTROPHIC, abi_ia_handle(&ia->obj),
                                        DAT_IA_CATASTROPHIC_ERROR);
                         break;
                 default:

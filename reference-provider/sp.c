@@ -292,7 +292,7 @@ DAT_RETURN ref_psp_query(DAT_PSP_HANDLE handle, DAT_PSP_PARAM_MASK mask, DAT_PSP
                 ret = REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
         else
                 *param = (DAT_PSP_PARAM){
-                    .ia_handle = object_handle(&point->obj.ia->obj),
+                    .ia_handle = abi_ia_handle(&point->obj.ia->obj),
                     .conn_qual = point->qual,
                     .evd_handle = object_handle(&point->evd->obj),
                     .psp_flags = point->flags,
@@ -392,7 +392,7 @@ DAT_RETURN ref_rsp_query(DAT_RSP_HANDLE handle, DAT_RSP_PARAM_MASK mask, DAT_RSP
         } else {
                 pthread_mutex_lock(&point->obj.ia->cm_lock);
                 *param = (DAT_RSP_PARAM){
-                    .ia_handle = object_handle(&point->obj.ia->obj),
+                    .ia_handle = abi_ia_handle(&point->obj.ia->obj),
                     .conn_qual = point->qual,
                     .evd_handle = object_handle(&point->evd->obj),
                     .ep_handle = point->ep ? object_handle(&point->ep->obj) : DAT_HANDLE_NULL,

@@ -261,7 +261,7 @@ DAT_RETURN ref_srq_query(DAT_SRQ_HANDLE handle, DAT_SRQ_PARAM_MASK mask, DAT_SRQ
                 pthread_mutex_lock(&srq->resize_lock);
                 drain_users(srq);
                 *param = (DAT_SRQ_PARAM){
-                    .ia_handle = object_handle(&srq->obj.ia->obj),
+                    .ia_handle = abi_ia_handle(&srq->obj.ia->obj),
                     .srq_state = DAT_SRQ_STATE_OPERATIONAL,
                     .pz_handle = object_handle(&srq->pz->obj),
                     .max_recv_dtos = atomic_load(&srq->max_recv_dtos),
