@@ -16,7 +16,9 @@ from runners.checkout import Checkout
 from runners.errors import InputError
 from runners.names import nearest
 
-C_FOLDERS = "include libdat reference-provider harness cases faults runners tests".split()
+C_FOLDERS = (
+    "include libdat reference-provider harness cases faults benchmarks runners tests".split()
+)
 LOG_TAIL = 30
 # Tests that boot guests run alone: two cores are no more than two guests' worth.
 GUEST_TESTS = ["tests/runners/fabric", "tests/runners/guests"]

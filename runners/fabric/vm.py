@@ -28,7 +28,8 @@ class VmFabric(Fabric):
 
     `progress` is given a line before each step that takes long. `stderr` is given what the agent of
     the host so named writes to its standard error, as it comes, besides the host's own log. Guests
-    that are not `cloned` from a saved one boot, which takes them some three seconds.
+    that are not `cloned` from a saved one boot, which takes them some three seconds; so do those
+    whose clocks are to have `counted` instructions.
     """
 
     def __init__(
@@ -37,13 +38,15 @@ class VmFabric(Fabric):
         progress: Progress = lambda line: None,
         stderr: Callable[[str, bytes], None] | None = None,
         cloned: bool = True,
+        counted: bool = False,
     ) -> None:
         if not 1 <= hosts <= MOST_HOSTS:
             raise FabricError(f"the vm fabric has 1 to {MOST_HOSTS} hosts, not {hosts}")
         self._count = hosts
         self._progress = progress
         self._stderr = stderr
-        self._cloned = cloned
+        self._cloned = cloned and not counted
+        self._counted = counted
         self._hosts: list[GuestHost] = []
 
     @property
@@ -69,7 +72,8 @@ class VmFabric(Fabric):
     def _boot(self) -> None:
         qemu.program()  # without it nothing else is worth making
         booted = image(self._progress)
-        machine = qemu.Machine(accelerator(booted, self._progress))
+        usual = accelerator(booted, self._progress)
+        machine = qemu.Machine("counted" if self._counted else usual)
         if not (self._cloned and self._clone(machine, booted)):
             self._start(partial(qemu.start, machine, booted))
 
