@@ -5,11 +5,14 @@ import errno
 import fcntl
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import chain, count
 from pathlib import Path
+from threading import Lock
 from types import TracebackType
 from typing import Any, Self
 
@@ -50,16 +53,28 @@ def new_run(results: Path, seed: int) -> str:
     return next(name for name in chain([first], others) if not (results / name).exists())
 
 
+@dataclass(eq=False)
+class _Line:
+    """A line that somebody waits for; `error` is why it is not on the disk."""
+
+    data: bytes
+    done: bool = False
+    error: RunnerError | None = None
+
+
 class EventLog:
     """The events.jsonl of a run in progress, locked against every other process.
 
-    append() returns when the record is on the disk. The log is the caller's to close.
+    append() returns when the record is on the disk; calls from several threads share a sync. The
+    log is the caller's to close.
     """
 
     def __init__(self, folder: Path, descriptor: int) -> None:
         self.folder = folder
         self._descriptor = descriptor
-        self._size = 0
+        self._size = os.fstat(descriptor).st_size
+        self._waiting: deque[_Line] = deque()
+        self._disk = Lock()
 
     @classmethod
     def create(cls, folder: Path, name: str = EVENTS) -> Self:
@@ -81,17 +96,15 @@ class EventLog:
 
     def append(self, record: Record) -> None:
         """Write one record and wait for the disk. Raises ResultsFull, having undone a part line."""
-        line = json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode(
-            "utf-8", errors="backslashreplace"
-        )
-        try:
-            self._write(line + b"\n")
-            os.fsync(self._descriptor)
-        except OSError as error:
-            with suppress(OSError):
-                os.ftruncate(self._descriptor, self._size)
-            raise explain(error, self.folder) from error
-        self._size += len(line) + 1
+        text = json.dumps(record, ensure_ascii=False, separators=(",", ":"))
+        line = _Line(text.encode("utf-8", errors="backslashreplace") + b"\n")
+        self._waiting.append(line)
+        with self._disk:
+            # Whoever had the disk before may have written this line with its own.
+            if not line.done:
+                self._commit([self._waiting.popleft() for _ in range(len(self._waiting))])
+        if line.error is not None:
+            raise line.error
 
     def close(self) -> None:
         """Give up the lock; the log may be closed twice."""
@@ -109,6 +122,21 @@ class EventLog:
         traceback: TracebackType | None,
     ) -> None:
         self.close()
+
+    def _commit(self, lines: Sequence[_Line]) -> None:
+        """Write lines and sync once. Where not all of them fit, none is kept."""
+        data = b"".join(line.data for line in lines)
+        error: RunnerError | None = None
+        try:
+            self._write(data)
+            os.fsync(self._descriptor)
+            self._size += len(data)
+        except OSError as refused:
+            with suppress(OSError):
+                os.ftruncate(self._descriptor, self._size)
+            error = explain(refused, self.folder)
+        for line in lines:
+            line.done, line.error = True, error
 
     def _write(self, data: bytes) -> None:
         while data:
