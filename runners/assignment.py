@@ -16,13 +16,19 @@ FILE_NAME = "assignment.json"
 
 @dataclass(frozen=True)
 class Assignment:
-    """Which fabric, which agent in it, which cases in which order."""
+    """Which fabric, which agent in it, which cases in which order.
+
+    `spread` is the number of hosts that the plan is spread over, 0 for all that the fabric knows,
+    None where it is not; with `every_pair` it runs on each pair of them.
+    """
 
     fabric: str
     argv: tuple[str, ...]
     env: Mapping[str, str]
     logs: str
     plan: tuple[Planned, ...]
+    spread: int | None = None
+    every_pair: bool = False
 
     def save(self, folder: Path) -> Path:
         """Write it into `folder`; the file's path."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -18,10 +18,11 @@ from runners.catalogue.clauses import Catalogue, Clause, PageClauses
 from runners.checkout import VERSION, Checkout, revision
 from runners.interrupts import Interrupts
 from runners.plan import Case, Planned, plan
-from runners.plugin import RECORDS, TESTBEDS
+from runners.plugin import RECORDS, SPREAD, TESTBEDS, VERDICT
 from runners.progress import FATAL, Progress
 from runners.results import EventLog, Record, ResultsFull
 from runners.selection import Choice, arguments, choose
+from runners.spread import Spread
 from runners.subject import Subject
 from runners.testbed import Testbeds, incident
 
@@ -32,7 +33,10 @@ TRACE = "runner-error.txt"
 
 @dataclass(frozen=True)
 class Order:
-    """What a campaign is to do. `modes` are host counts; `workers` counts processes."""
+    """What a campaign is to do. `modes` are host counts; `workers` counts processes.
+
+    `spread` and `every_pair` are those of the assignment.
+    """
 
     run: str
     command: Sequence[str]
@@ -46,6 +50,8 @@ class Order:
     choice: Choice
     stop_first: bool
     workers: int
+    spread: int | None = None
+    every_pair: bool = False
 
 
 @dataclass(frozen=True)
@@ -70,7 +76,7 @@ def conduct(
                     _write(folder / DAT_CONF, order.subject.dat_conf)
                 assignment = _assignment(checkout, order, folder)
                 testbeds = opened.enter_context(Testbeds(assignment, "", progress.say))
-                if order.workers == 1:
+                if order.workers == 1 and order.spread is None:
                     testbeds.prepare(assignment.plan[0].hosts)
                 if not order.choice.everything:
                     chosen = choose(checkout, assignment, order.choice)
@@ -83,8 +89,11 @@ def conduct(
             results.point_latest(checkout.results, order.run, folder)
             progress.total = len(assignment.plan)
             recorder = _Recorder(log, progress, interrupts)
+            if order.spread is not None:
+                spread = Spread(assignment, recorder.write, progress.say)
+                recorder.spread = opened.enter_context(spread)
             _run(checkout, order, assignment, testbeds, recorder)
-            outcome = _end(assignment.plan, recorder, interrupts)
+            outcome = _end(assignment, recorder, interrupts)
             # All is written down: who interrupts now waits for the hosts no longer.
             with suppress(KeyboardInterrupt):
                 opened.close()
@@ -118,22 +127,25 @@ def _run(
 
 def _run_again(plan_: Sequence[Planned], testbeds: Testbeds, recorder: "_Recorder") -> None:
     """Each failure once more, with nothing else going on. The first verdict stands."""
+    planned = {(one.case, one.hosts): one for one in plan_}
     failed = [
-        planned
-        for planned in plan_
-        if recorder.word(planned) in results.NOT_KEPT and not testbeds.given_up(planned.hosts)
+        (planned[key.case, key.hosts], key.where)
+        for key, word in recorder.words.items()
+        if word in results.NOT_KEPT and not testbeds.given_up(key.hosts)
     ]
     if failed:
         recorder.progress.say(f"again, alone: {len(failed)} that were not kept")
-    for planned in sorted(failed, key=lambda planned: (planned.hosts, planned.case)):
-        recorder.progress.started(planned.name)
-        testbeds.keep_only({planned.hosts})
-        testbeds.run(planned, 2, recorder.write)
+    for one, where in sorted(failed, key=lambda each: (each[0].hosts, each[0].case, each[1])):
+        recorder.progress.started(one.name)
+        if recorder.spread is not None:
+            recorder.spread.again(one, where)
+        else:
+            testbeds.keep_only({one.hosts})
+            testbeds.run(one, 2, recorder.write)
 
 
-def _end(plan_: Sequence[Planned], recorder: "_Recorder", interrupts: Interrupts) -> Outcome:
-    entries = [{"case": planned.case, "hosts": planned.hosts} for planned in plan_]
-    code = results.exit_code(entries, recorder.verdicts)
+def _end(assignment: Assignment, recorder: "_Recorder", interrupts: Interrupts) -> Outcome:
+    code = results.exit_code(set(recorder.words.values()) | recorder.missing(assignment))
     with interrupts.held():
         if interrupts.seen:
             recorder.fail("interrupted", f"{interrupts.seen} ended the run")
@@ -149,33 +161,58 @@ def _end(plan_: Sequence[Planned], recorder: "_Recorder", interrupts: Interrupts
     return Outcome(code, tuple(dict.fromkeys(recorder.errors)))
 
 
+class Key(NamedTuple):
+    """What has one first verdict: a case in a mode, and where every pair is tried, the hosts."""
+
+    case: str
+    hosts: int
+    where: tuple[str, ...] = ()
+
+
 class _Recorder:
-    """The pytest plugin of the process that writes: it takes the records out of every report."""
+    """The pytest plugin of the process that writes: it takes the records out of every report.
+
+    Only the words of the verdicts are kept here, so that a long run needs no more than a short one.
+    """
 
     def __init__(self, log: EventLog, progress: Progress, interrupts: Interrupts) -> None:
         self.progress = progress
         self.testbeds: Testbeds | None = None
-        self.verdicts: dict[tuple[str, int], Record] = {}
+        self.spread: Spread | None = None
+        self.words: dict[Key, str] = {}
         self.errors: list[str] = []
         self.ended_early = False
         self._log = log
         self._interrupts = interrupts
 
-    def word(self, planned: Planned) -> str:
-        """The first verdict of a planned case."""
-        record = self.verdicts.get((planned.case, planned.hosts))
-        return record["verdict"] if record else "NOT-RUN"
+    def missing(self, assignment: Assignment) -> set[str]:
+        """NOT-RUN, where a part of the plan has no verdict."""
+        tried: Iterable[Key] = self.words
+        if self.spread is not None and assignment.every_pair:
+            wanted = {
+                Key(planned.case, planned.hosts, where)
+                for planned in assignment.plan
+                for where in self.spread.places(planned.hosts)
+            }
+        else:
+            wanted = {Key(planned.case, planned.hosts) for planned in assignment.plan}
+        return set() if wanted <= set(tried) else {"NOT-RUN"}
 
     def write(self, record: Record) -> None:
-        """Put a record on the disk, then on the screen. Raises ResultsFull."""
+        """Put a record on the disk, then on the screen; from any thread. Raises ResultsFull."""
         with self._interrupts.held():
             self._log.append(record)
             if record["type"] == "verdict" and record["attempt"] == 1:
-                self.verdicts[record["case"], record["hosts"]] = record
+                self.words[self._key(record)] = record["verdict"]
             elif record["type"] == "incident" and record["what"] in FATAL:
                 where = f"{record['host']}: " if record["host"] else ""
                 self.errors.append(where + record["text"])
         self.progress.record(record)
+
+    def _key(self, record: Record) -> Key:
+        where = (record["host"], record["peer"]) if "peer" in record else (record["host"],)
+        every = self.spread is not None and self.spread.every_pair
+        return Key(record["case"], record["hosts"], where if every else ())
 
     def fail(self, what: str, text: str) -> None:
         """The run ends early: an incident, where there is room to write it."""
@@ -189,6 +226,8 @@ class _Recorder:
         """Lends the open hosts to the cases that run in this process."""
         if self.testbeds is not None:
             config.stash[TESTBEDS] = self.testbeds
+        if self.spread is not None:
+            config.stash[SPREAD] = self.spread
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
         """A case began, here or in a worker."""
@@ -200,14 +239,17 @@ class _Recorder:
             records = _records(report) if report.when == "call" else []
             for record in records:
                 self.write(record)
-            if report.failed and not any(record["type"] == "verdict" for record in records):
+            if report.failed and VERDICT not in dict(report.user_properties):
                 self._unexpected(f"{report.nodeid}: {report.longreprtext}")
         except ResultsFull as error:
             self.fail("no-space", str(error))
             raise pytest.exit.Exception(str(error)) from error
 
-    def pytest_internalerror(self, excrepr: Any) -> bool:
+    def pytest_internalerror(self, excrepr: Any, excinfo: pytest.ExceptionInfo[Any]) -> bool:
         """What should not happen: its traceback goes to a file, its last line to the person."""
+        if isinstance(excinfo.value, ResultsFull):
+            self.fail("no-space", str(excinfo.value))
+            return True
         self.ended_early = True
         self._unexpected(str(excrepr))
         return True
@@ -233,6 +275,8 @@ def _assignment(checkout: Checkout, order: Order, folder: Path) -> Assignment:
         env={"DAT_OVERRIDE": str(folder / DAT_CONF)},
         logs=str(folder / HOSTS),
         plan=tuple(plan(order.cases, order.modes, order.seed, order.every_mode)),
+        spread=order.spread,
+        every_pair=order.every_pair,
     )
 
 

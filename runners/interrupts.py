@@ -5,6 +5,7 @@ import os
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
+from threading import current_thread, main_thread
 from types import FrameType, TracebackType
 from typing import Self
 
@@ -38,7 +39,13 @@ class Interrupts:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Nothing is interrupted in this context; a signal takes effect at its end."""
+        """Nothing is interrupted in this context; a signal takes effect at its end.
+
+        In another thread than the main one nothing ever is.
+        """
+        if current_thread() is not main_thread():
+            yield
+            return
         self._held += 1
         try:
             yield

@@ -6,6 +6,7 @@ report's user_properties, as records, to the process that writes them down (camp
 """
 
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,13 @@ import pytest
 from runners import results
 from runners.assignment import FILE_NAME, Assignment
 from runners.plan import Planned
+from runners.spread import Spread
 from runners.testbed import Testbeds
 
 RECORDS = "records"
+VERDICT = "verdict"
 TESTBEDS = pytest.StashKey[Testbeds]()
+SPREAD = pytest.StashKey[Spread]()
 
 
 class NotKept(Exception):
@@ -51,18 +55,23 @@ class CaseItem(pytest.Item):
     def __init__(self, *, planned: Planned, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.planned = planned
+        self.told: tuple[str, str] | None = None
         for label in planned.labels:
             self.add_marker(label)
 
     def runtest(self) -> None:
         """Run the case; raises NotKept, or skips where there is nothing to judge."""
-        records: list[results.Record] = []
-        testbeds = self.config.stash[TESTBEDS]
-        self.user_properties.append((RECORDS, records))
-        verdict = testbeds.run(self.planned, 1, records.append)
-        if verdict is None:
-            pytest.skip(testbeds.given_up(self.planned.hosts))
-        reason = records[-1]["reason"]
+        if self.told is None:
+            records: list[results.Record] = []
+            testbeds = self.config.stash[TESTBEDS]
+            self.user_properties.append((RECORDS, records))
+            verdict = testbeds.run(self.planned, 1, records.append)
+            if verdict is None:
+                pytest.skip(testbeds.given_up(self.planned.hosts))
+            reason = records[-1]["reason"]
+        else:
+            verdict, reason = self.told
+        self.user_properties.append((VERDICT, verdict))
         if verdict in results.NOT_KEPT | results.NOT_KNOWN:
             raise NotKept(f"{verdict}: {reason}")
         if verdict not in results.KEPT:
@@ -87,11 +96,31 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> Assignment
     return AssignmentFile.from_parent(parent, path=file_path, name="")
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop(session: pytest.Session) -> bool | None:
+    """A spread plan: each item is judged when its case has ended on some testbed."""
+    spread = session.config.stash.get(SPREAD, None)
+    if spread is None or session.config.option.collectonly:
+        return None
+    items = {item.planned: item for item in session.items if isinstance(item, CaseItem)}
+    with closing(spread.run(list(items))) as ended:
+        for told in ended:
+            item = items[told.planned]
+            item.told = (told.word, told.reason)
+            item.user_properties.clear()
+            session.config.hook.pytest_runtest_protocol(item=item, nextitem=None)
+            if session.shouldfail:
+                raise session.Failed(session.shouldfail)
+    return True
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> Iterator[None]:
     """The hosts of the next mode are opened while this one's cases run, and let go with it."""
     outcome = yield
     assert isinstance(item, CaseItem)
+    if item.told is not None:
+        return outcome
     testbeds = item.config.stash[TESTBEDS]
     here = item.planned.hosts
     if isinstance(nextitem, CaseItem) and nextitem.planned.hosts != here:

@@ -115,9 +115,7 @@ def _run(assignment: Assignment, one: Planned, choice: _Choice, gdb: bool) -> in
     if verdict is None:
         raise RunnerError(testbed.given_up)
     _print(choice, records)
-    return results.exit_code(
-        [{"case": one.case, "hosts": one.hosts}], {(one.case, one.hosts): records[-1]}
-    )
+    return results.exit_code([records[-1]["verdict"]])
 
 
 def _print(choice: _Choice, records: Sequence[Record]) -> None:

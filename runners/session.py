@@ -6,7 +6,9 @@ import re
 import selectors
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Any
 
 from runners.agent import Agent, AgentLost
@@ -20,6 +22,8 @@ ABORT_TIMEOUT = 10.0
 SILENCE = 20.0
 BYE_TIMEOUT = 3.0
 
+# Agents may outlive a session, and no two runs of an agent bear the same number.
+_NUMBERS = count(1)
 
 # How an agent says which process waits for a debugger, in a record of the run.
 _WAITS = re.compile(r"^process (\d+) waits for a debugger")
@@ -54,6 +58,8 @@ class Session:
     def __init__(self, agents: Sequence[Agent]) -> None:
         self._agents = list(agents)
         self._seq = 0
+        self._running = False
+        self._peer_at_work = False
         self._selector = selectors.DefaultSelector()
         for agent in self._agents:
             self._selector.register(agent, selectors.EVENT_READ, agent)
@@ -97,7 +103,8 @@ class Session:
         its first call; `gdb` is then called with its process id on the subject's host. `ia` is the
         IA that the case opens instead of the agent's.
         """
-        self._seq += 1
+        self._seq = next(_NUMBERS)
+        self._running, self._peer_at_work = True, False
         evidence = Evidence()
         try:
             self._agents[0].send(
@@ -114,9 +121,25 @@ class Session:
                 }
             )
             self._await_verdict(evidence, limits, gdb)
+            self._running = False
         except AgentLost as lost:
             evidence.lost = lost
         return evidence
+
+    def settle(self, lost: AgentLost) -> list[Agent]:
+        """After the loss of a host: the agents on others, which have ended all of the last run.
+
+        One that does not say so in time is not among them. Only release() is left to call then.
+        """
+        return [
+            agent
+            for agent in self._agents
+            if agent.host.name != lost.host and self._ended(agent, agent is self._agents[0])
+        ]
+
+    def release(self) -> None:
+        """End the session, and leave the agents as they are, for another one."""
+        self._selector.close()
 
     def abort(self) -> None:
         """End the run under way: its verdict comes soon. From any thread. Raises AgentLost."""
@@ -147,6 +170,28 @@ class Session:
             self._selector.close()
             for agent in self._agents:
                 agent.close()
+
+    def _ended(self, agent: Agent, subject: bool) -> bool:
+        """End the part of `agent` in the last run; whether it acknowledged that."""
+        if not (self._running if subject else self._peer_at_work):
+            return True
+        peer = {"type": "peer", "seq": self._seq}
+        gone = {"status": 0, "reason": "the peer's host was lost"}
+        with suppress(AgentLost), selectors.DefaultSelector() as selector:
+            if subject and self._peer_at_work:
+                agent.send({**peer, "from": "peer", "op": "stopped", "data": gone})
+            if subject:
+                agent.send({"type": "abort", "seq": self._seq})
+            else:
+                agent.send({**peer, "from": "case", "op": "stop", "data": {}})
+            selector.register(agent, selectors.EVENT_READ)
+            deadline = time.monotonic() + ABORT_TIMEOUT
+            while (left := deadline - time.monotonic()) > 0 and selector.select(left):
+                for message in agent.receive():
+                    last = message["type"] == "verdict" or message.get("op") == "stopped"
+                    if last and message.get("seq") == self._seq:
+                        return True
+        return False
 
     def _await_verdict(
         self, evidence: Evidence, limits: Limits, gdb: Callable[[int], None] | None
@@ -214,6 +259,8 @@ class Session:
             raise AgentLost(
                 "protocol", agent.host.name, "a peer message where the peer is no other host's"
             )
+        if message["op"] in ("start", "stopped"):
+            self._peer_at_work = message["op"] == "start"
         others[0].send(message)
 
 

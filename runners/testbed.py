@@ -5,7 +5,7 @@ Everything that happens is told as records (docs/results.md) to the `emit` that 
 """
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import asdict
@@ -38,17 +38,60 @@ def quiet(_line: str) -> None:
     """A Progress for where nobody looks."""
 
 
+class Bench:
+    """Open hosts, each with an agent, and the session with them; the subject's host comes first."""
+
+    def __init__(self, hosts: Sequence[Host], hellos: Sequence[Message], session: Session) -> None:
+        self.hosts = hosts
+        self.session = session
+        self.told = False
+        self._hellos = hellos
+
+    @property
+    def names(self) -> list[str]:
+        """The hosts' names."""
+        return [host.name for host in self.hosts]
+
+    def record(self, mode: int) -> Record:
+        """What is known of the hosts."""
+        return hosts_record(mode, self.hosts, self._hellos[0]["ia"])
+
+    def refusal(self) -> tuple[str, str] | None:
+        """The first host on which the IA did not open, and why."""
+        for host, hello in zip(self.hosts, self._hellos, strict=True):
+            if why := refused(hello):
+                return host.name, why
+        return None
+
+    def close(self, lost: AgentLost | None = None) -> None:
+        """Let the hosts go; `lost` is the loss that is the reason, if one is."""
+        raise NotImplementedError
+
+
+# Opens the hosts and greets their agents. Raises FabricError, AgentLost.
+Open = Callable[[], Bench]
+
+
 class Testbed:
-    """The hosts of one mode, each with an agent, and the session with them."""
+    """The hosts of one mode, each with an agent, and the session with them.
+
+    They are a fabric of their own, or what `opened` gives.
+    """
 
     def __init__(
-        self, assignment: Assignment, hosts: int, label: str, progress: Progress = quiet
+        self,
+        assignment: Assignment,
+        hosts: int,
+        label: str,
+        progress: Progress = quiet,
+        opened: Open | None = None,
     ) -> None:
         self._assignment = assignment
         self._hosts = hosts
         self._label = label
         self._progress = progress
-        self._opening: Future[_Open] | None = None
+        self._open = opened or self._open_fabric
+        self._opening: Future[Bench] | None = None
         self._openings = 0
         self._losses = 0
         self.given_up = ""
@@ -58,9 +101,13 @@ class Testbed:
         if self._opening is not None or self.given_up:
             return
         self._openings += 1
-        future: Future[_Open] = Future()
+        future: Future[Bench] = Future()
         self._opening = future
-        Thread(target=_open, args=(self, future), daemon=True).start()
+        Thread(target=_fulfil, args=(self._open, future), daemon=True).start()
+
+    def ready(self, emit: Emit) -> bool:
+        """Wait until the hosts are open; False where they cannot be had (`given_up`)."""
+        return self._ready(emit) is not None
 
     def run(
         self,
@@ -78,47 +125,61 @@ class Testbed:
         """
         opened = self._ready(emit)
         while opened is not None and (lost := opened.session.lost()) is not None:
+            emit(incident(lost.what, lost.host, lost.text))
             self._lost(lost, emit)
             opened = self._ready(emit)
         if opened is None:
             return None
         started, begun = now(), time.monotonic()
-        gdb = None if debug is None else partial(debug, opened.fabric.hosts[0], opened.session)
+        gdb = None if debug is None else partial(debug, opened.hosts[0], opened.session)
         evidence = opened.session.run(
             planned.case, within or limits(planned), peer(planned), gdb, ia
         )
         elapsed = (time.monotonic() - begun) * 1000
-        record = verdict_record(planned, attempt, opened.subject, started, elapsed, evidence)
+        record = verdict_record(planned, attempt, opened.names, started, elapsed, evidence)
         if evidence.lost is None:
             self._losses = 0
+            emit(record)
         else:
-            self._lost(evidence.lost, emit)
-        emit(record)
+            lost = evidence.lost
+            emit(incident(lost.what, lost.host, lost.text))
+            emit(record)
+            self._lost(lost, emit)
         word: str = record["verdict"]
         return word
 
-    def close(self) -> None:
-        """End the hosts. A later run() opens new ones."""
+    def abort(self) -> None:
+        """End the case that runs now, if one does. From any thread."""
+        opening = self._opening
+        if opening is not None and opening.done() and opening.exception() is None:
+            with suppress(AgentLost):
+                opening.result().session.abort()
+
+    def close(self, lost: AgentLost | None = None) -> None:
+        """End the hosts, for `lost` if there was a loss. A later run() opens new ones."""
         if self._opening is not None:
             # Hosts that are still being opened are closed as soon as they are open.
-            self._opening.add_done_callback(_close)
+            self._opening.add_done_callback(partial(_close, lost))
             self._opening = None
 
-    def open(self) -> "_Open":
-        """Open the hosts and greet their agents. Raises FabricError, AgentLost."""
+    def _open_fabric(self) -> Bench:
         fabric = self._assignment.open_fabric(self._hosts, self._progress)
         logs = Path(self._assignment.logs) / f"{self._label}{self._hosts}.{self._openings}"
         fabric.__enter__()
         protocol.prepare()
-        opened = _Open(fabric, logs)
+        agents: list[Agent] = []
         try:
-            opened.greet(self._assignment)
+            agents += [start_agent(self._assignment, host) for host in fabric.hosts]
+            session = Session(agents)
+            return _Own(fabric, logs, session.hello(), session)
         except BaseException:
-            opened.close()
+            for agent in agents:
+                agent.close()
+            save_logs(logs, fabric.hosts)
+            fabric.__exit__(None, None, None)
             raise
-        return opened
 
-    def _ready(self, emit: Emit) -> "_Open | None":
+    def _ready(self, emit: Emit) -> Bench | None:
         if self.given_up:
             return None
         self.prepare()
@@ -142,8 +203,7 @@ class Testbed:
         return opened
 
     def _lost(self, lost: AgentLost, emit: Emit) -> None:
-        emit(incident(lost.what, lost.host, lost.text))
-        self.close()
+        self.close(lost)
         self._losses += 1
         if self._losses == LOSSES_IN_A_ROW:
             self._give_up("fabric", "", f"hosts were lost {self._losses} times in a row", emit)
@@ -191,65 +251,48 @@ class Testbeds:
         self.keep_only(())
 
 
-class _Open:
-    """Open hosts and the session with their agents."""
+class _Own(Bench):
+    """All hosts of a fabric that nobody else uses."""
 
-    def __init__(self, fabric: Fabric, logs: Path) -> None:
-        self.fabric = fabric
-        self.told = False
+    def __init__(
+        self, fabric: Fabric, logs: Path, hellos: Sequence[Message], session: Session
+    ) -> None:
+        super().__init__(fabric.hosts, hellos, session)
+        self._fabric = fabric
         self._logs = logs
-        self._hellos: list[Message] = []
-        self._session: Session | None = None
 
-    @property
-    def session(self) -> Session:
-        assert self._session is not None
-        return self._session
-
-    @property
-    def subject(self) -> str:
-        return self.fabric.hosts[0].name
-
-    def greet(self, assignment: Assignment) -> None:
-        agents = [
-            Agent(host, host.start_agent(assignment.argv, assignment.env))
-            for host in self.fabric.hosts
-        ]
-        self._session = Session(agents)
-        self._hellos = self._session.hello()
-
-    def record(self, hosts: int) -> Record:
-        facts = []
-        for host in self.fabric.hosts:
-            fact = {name: _plain(value) for name, value in asdict(host.facts()).items()}
-            facts.append({"name": host.name, "address": host.address, **fact})
-        return {"type": "hosts", "hosts": hosts, "facts": facts, "ia": self._hellos[0]["ia"]}
-
-    def refusal(self) -> tuple[str, str] | None:
-        for host, hello in zip(self.fabric.hosts, self._hellos, strict=True):
-            ia = hello["ia"]
-            if not ia["open"]:
-                said = " | ".join(line.strip() for line in ia["output"].splitlines())
-                return host.name, ia["reason"] + (f" ({said})" if said else "")
-        return None
-
-    def close(self) -> None:
+    def close(self, lost: AgentLost | None = None) -> None:
         try:
-            if self._session is not None:
-                self._session.close()
-            self._save_logs()
+            self.session.close()
+            save_logs(self._logs, self.hosts)
         finally:
-            self.fabric.__exit__(None, None, None)
+            self._fabric.__exit__(None, None, None)
 
-    def _save_logs(self) -> None:
-        with suppress(OSError):
-            self._logs.mkdir(parents=True, exist_ok=True)
-            for host in self.fabric.hosts:
-                for name, text in (
-                    ("console", host.console_tail(LOG_LIMIT)),
-                    ("stderr", host.stderr_tail(LOG_LIMIT)),
-                ):
-                    (self._logs / f"{host.name}.{name}").write_text(text, errors="replace")
+
+def start_agent(assignment: Assignment, host: Host) -> Agent:
+    """Start the assignment's agent on `host`. Raises FabricError."""
+    return Agent(host, host.start_agent(assignment.argv, assignment.env))
+
+
+def refused(hello: Message) -> str:
+    """Why the IA did not open where this hello comes from; nothing when it did."""
+    ia = hello["ia"]
+    if ia["open"]:
+        return ""
+    said = " | ".join(line.strip() for line in ia["output"].splitlines())
+    return str(ia["reason"]) + (f" ({said})" if said else "")
+
+
+def save_logs(folder: Path, hosts: Iterable[Host]) -> None:
+    """Keep the hosts' own words in `folder`."""
+    with suppress(OSError):
+        folder.mkdir(parents=True, exist_ok=True)
+        for host in hosts:
+            for name, text in (
+                ("console", host.console_tail(LOG_LIMIT)),
+                ("stderr", host.stderr_tail(LOG_LIMIT)),
+            ):
+                (folder / f"{host.name}.{name}").write_text(text, errors="replace")
 
 
 def limits(planned: Planned) -> Limits:
@@ -269,10 +312,24 @@ def incident(what: str, host: str, text: str) -> Record:
     return {"type": "incident", "what": what, "host": host, "text": text}
 
 
+def hosts_record(mode: int, hosts: Iterable[Host], ia: Message) -> Record:
+    """The record of hosts that are up for a mode, and of what the IA says of itself there."""
+    facts = []
+    for host in hosts:
+        fact = {name: _plain(value) for name, value in asdict(host.facts()).items()}
+        facts.append({"name": host.name, "address": host.address, **fact})
+    return {"type": "hosts", "hosts": mode, "facts": facts, "ia": ia}
+
+
 def verdict_record(
-    planned: Planned, attempt: int, host: str, started: str, ms: float, evidence: Evidence
+    planned: Planned,
+    attempt: int,
+    hosts: Sequence[str],
+    started: str,
+    ms: float,
+    evidence: Evidence,
 ) -> Record:
-    """The record of one run of a case, from what the agent said of it, or said no more."""
+    """The record of one run of a case on `hosts`, from what the agent said of it, or no more."""
     said: Mapping[str, Any] = evidence.verdict or {}
     if evidence.lost is not None:
         verdict, reason = "BROKEN", f"{evidence.lost} (while the case ran)"
@@ -291,7 +348,8 @@ def verdict_record(
         "attempt": attempt,
         "verdict": verdict,
         "reason": reason,
-        "host": host,
+        "host": hosts[0],
+        **({"peer": hosts[1]} if len(hosts) > 1 else {}),
         "started": started,
         "ms": said["us"] / 1000 if "us" in said else round(ms, 3),
         "checks": [event for event in events if event["kind"] == "check"],
@@ -309,16 +367,16 @@ def verdict_record(
     return record
 
 
-def _open(testbed: Testbed, future: "Future[_Open]") -> None:
+def _fulfil(opened: Open, future: "Future[Bench]") -> None:
     try:
-        future.set_result(testbed.open())
+        future.set_result(opened())
     except BaseException as error:
         future.set_exception(error)
 
 
-def _close(future: "Future[_Open]") -> None:
+def _close(lost: AgentLost | None, future: "Future[Bench]") -> None:
     with suppress(Exception):
-        future.result().close()
+        future.result().close(lost)
 
 
 def _texts(events: Iterable[Mapping[str, Any]], kind: str) -> list[str]:

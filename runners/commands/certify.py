@@ -73,6 +73,24 @@ def add_parser(commands: Subparsers) -> None:
         metavar="WORKERS",
         help="processes that each open hosts of their own (default: 1)",
     )
+    many = parser.add_argument_group("many hosts")
+    lots = many.add_mutually_exclusive_group()
+    lots.add_argument(
+        "--spread",
+        type=int,
+        nargs="?",
+        const=0,
+        metavar="HOSTS",
+        help="share the suite among pairs of hosts: all that the fabric has, or so many",
+    )
+    lots.add_argument(
+        "--every-pair",
+        type=int,
+        nargs="?",
+        const=0,
+        metavar="HOSTS",
+        help="run the suite on each host, and its cases with a peer on each pair",
+    )
     parser.set_defaults(run=run)
 
 
@@ -110,6 +128,8 @@ def run(options: argparse.Namespace) -> int:
         choice=Choice(options.keyword, options.marker, options.last_failed),
         stop_first=options.stop_first,
         workers=options.workers,
+        spread=options.spread if options.every_pair is None else options.every_pair,
+        every_pair=options.every_pair is not None,
     )
     out = console()
     folder = (options.out or checkout.results / order.run).absolute()
@@ -163,6 +183,11 @@ def _check(options: argparse.Namespace, checkout: Checkout) -> None:
         raise InputError(f"--hosts {options.hosts}: the cases need 1 host or 2")
     if options.workers < 1:
         raise InputError(f"-n {options.workers}: at least one process has to run the cases")
+    spread = options.spread if options.every_pair is None else options.every_pair
+    if spread is not None and options.workers > 1:
+        raise InputError("-n goes with neither --spread nor --every-pair: one process drives them")
+    if spread is not None and spread < 0:
+        raise InputError(f"{spread} hosts: a number of hosts is positive")
     if options.seed is not None and options.seed < 0:
         raise InputError(f"--seed {options.seed}: a seed is a whole number, 0 or more")
     if options.dat_conf is None and options.ia is not None:

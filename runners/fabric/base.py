@@ -42,7 +42,8 @@ class Host(ABC):
         then raises BrokenPipeError. Its shutdown(SHUT_WR) ends the process's standard input.
         Standard error goes to stderr_tail(), all of it before the stream ends. A program that
         cannot be started ends with status 127 or 126, as in a shell.
-        One agent per host: a second call raises FabricError.
+        One agent at a time: a second call raises FabricError while the first one runs, and after it
+        too where the host cannot start another.
         """
 
     @abstractmethod
@@ -74,7 +75,10 @@ class Host(ABC):
 
 
 class Fabric(ABC):
-    """Some hosts joined by a network, from entering the context to leaving it."""
+    """Some hosts joined by a network, from entering the context to leaving it.
+
+    Made with `hosts`, how many are wanted; 0 means all that there are.
+    """
 
     @property
     @abstractmethod

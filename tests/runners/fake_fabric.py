@@ -34,6 +34,8 @@ class FakeHost(Host):
         env: Mapping[str, str] | None = None,
         directory: str | None = None,
     ) -> socket.socket:
+        if not self.alive():
+            raise FabricError(f"{self.name} is down")
         ours, theirs = socket.socketpair()
         with theirs:
             self._process = subprocess.Popen(
@@ -76,10 +78,12 @@ class FakeHost(Host):
 
 
 class FakeFabric(Fabric):
-    """Such hosts. The file `openings` of the checkout counts how often it was opened."""
+    """Such hosts, four where all are asked for. The file `openings` of the checkout counts how
+    often it was opened.
+    """
 
     def __init__(self, hosts: int, progress: Callable[[str], None]) -> None:
-        self._count = hosts
+        self._count = hosts or 4
         self._hosts: list[FakeHost] = []
 
     @property
