@@ -158,12 +158,13 @@ union wr_id {
 struct wr_slab;
 
 struct wr_pool {
-        pthread_mutex_t lock;
+        pthread_spinlock_t lock; /* held for a few instructions, once at each post and completion */
         struct link free;
         struct link pending;
         struct wr_slab *slabs;
         int capacity;
         _Atomic int in_use;
+        int done;      /* binds among the pending, under the lock of their EVD */
         struct ep *ep; /* one of these two owns the pool */
         struct srq *srq;
         bool keeps_sge;
@@ -446,6 +447,7 @@ struct ep {
         struct ep *qp_next; /* in recv_evd->qps */
         struct wr_pool recvs;
         struct wr_pool requests;
+        uint32_t inline_max;
         int read_credit; /* RDMA reads that the peer serves at once; 0 is none */
 
         struct conn *conn;

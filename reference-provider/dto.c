@@ -9,18 +9,35 @@
         (DAT_COMPLETION_SUPPRESS_FLAG | DAT_COMPLETION_UNSIGNALLED_FLAG | \
          DAT_COMPLETION_BARRIER_FENCE_FLAG)
 
+struct operation {
+        enum ibv_wr_opcode opcode;
+        DAT_MEM_PRIV_FLAGS need;
+        DAT_COMPLETION_FLAGS allowed;
+        int flags_argument; /* for the subtype of an error about the flags */
+};
+
+static const struct operation operations[] = {
+    [WR_SEND] = {.opcode = IBV_WR_SEND,
+                 .need = DAT_MEM_PRIV_LOCAL_READ_FLAG,
+                 .allowed = REQUEST_FLAGS | DAT_COMPLETION_SOLICITED_WAIT_FLAG,
+                 .flags_argument = DAT_INVALID_ARG5},
+    [WR_RDMA_READ] = {.opcode = IBV_WR_RDMA_READ,
+                      .need = DAT_MEM_PRIV_LOCAL_WRITE_FLAG,
+                      .allowed = REQUEST_FLAGS,
+                      .flags_argument = DAT_INVALID_ARG6},
+    [WR_RDMA_WRITE] = {.opcode = IBV_WR_RDMA_WRITE,
+                       .need = DAT_MEM_PRIV_LOCAL_READ_FLAG,
+                       .allowed = REQUEST_FLAGS,
+                       .flags_argument = DAT_INVALID_ARG6},
+};
+
 struct request {
-        enum wr_kind kind;
+        enum wr_kind kind; /* an index of operations[] */
         DAT_COUNT segments;
         const DAT_LMR_TRIPLET *iov;
         DAT_DTO_COOKIE cookie;
-        const DAT_RMR_TRIPLET *remote;
+        const DAT_RMR_TRIPLET *remote; /* NULL for a send */
         DAT_COMPLETION_FLAGS flags;
-        DAT_COMPLETION_FLAGS allowed;
-        DAT_MEM_PRIV_FLAGS need;
-        DAT_COUNT max_segments;
-        DAT_VLEN max_length;
-        int flags_argument; /* for the subtype of an error about the flags */
 };
 
 /* Are these flags among those allowed for the operation, and is the EP configured for them? */
@@ -35,21 +52,29 @@ DAT_RETURN dto_check_flags(const struct ep *ep, DAT_COMPLETION_FLAGS flags,
         return DAT_SUCCESS;
 }
 
+static DAT_COUNT max_segments(const DAT_EP_ATTR *attr, enum wr_kind kind)
+{
+        if (kind == WR_SEND)
+                return attr->max_request_iov;
+        return kind == WR_RDMA_READ ? attr->max_rdma_read_iov : attr->max_rdma_write_iov;
+}
+
 static DAT_RETURN check_request(struct ep *ep, const struct request *request, struct ibv_sge *sge,
                                 int *num_sge, DAT_VLEN *length)
 {
+        const struct operation *operation = &operations[request->kind];
         DAT_RETURN ret;
 
-        if (request->segments < 0 || request->segments > request->max_segments)
+        if (request->segments < 0 || request->segments > max_segments(&ep->attr, request->kind))
                 return REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
         if (request->segments && !request->iov)
                 return REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
         if (request->kind != WR_SEND && !request->remote)
                 return REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG5);
-        ret = dto_check_flags(ep, request->flags, request->allowed, request->flags_argument);
+        ret = dto_check_flags(ep, request->flags, operation->allowed, operation->flags_argument);
         if (ret != DAT_SUCCESS)
                 return ret;
-        ret = lmr_gather(ep->obj.ia, ep->pz, request->need, request->iov, request->segments, sge,
+        ret = lmr_gather(ep->obj.ia, ep->pz, operation->need, request->iov, request->segments, sge,
                          num_sge, length);
         if (ret != DAT_SUCCESS)
                 return ret;
@@ -59,7 +84,8 @@ static DAT_RETURN check_request(struct ep *ep, const struct request *request, st
                 return REF_ERROR(DAT_LENGTH_ERROR, 0);
         if (request->kind == WR_RDMA_READ)
                 *length = request->remote->segment_length;
-        if (*length > request->max_length)
+        if (*length >
+            (request->kind == WR_SEND ? ep->attr.max_message_size : ep->attr.max_rdma_size))
                 return REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
         return DAT_SUCCESS;
 }
@@ -98,14 +124,8 @@ static DAT_RETURN flush_at_once(struct evd *evd, struct ep *ep, struct wr *wr)
 
 static void describe(struct ibv_send_wr *send, const struct request *request)
 {
-        static const enum ibv_wr_opcode opcodes[] = {
-            [WR_SEND] = IBV_WR_SEND,
-            [WR_RDMA_READ] = IBV_WR_RDMA_READ,
-            [WR_RDMA_WRITE] = IBV_WR_RDMA_WRITE,
-        };
-
         /* Verbs always signals: the record must come back, whatever the Consumer wants to see. */
-        send->opcode = opcodes[request->kind];
+        send->opcode = operations[request->kind].opcode;
         send->send_flags = IBV_SEND_SIGNALED;
         if (request->flags & DAT_COMPLETION_SOLICITED_WAIT_FLAG)
                 send->send_flags |= IBV_SEND_SOLICITED;
@@ -141,6 +161,8 @@ static DAT_RETURN post_checked(struct ep *ep, const struct request *request, str
                 return flush_at_once(ep_request_target(ep), ep, wr);
         send.wr_id = ((union wr_id){.wr = wr}).number;
         describe(&send, request);
+        if (length <= ep->inline_max && request->kind != WR_RDMA_READ)
+                send.send_flags |= IBV_SEND_INLINE;
         wr_publish(wr);
         if (!ibv_post_send(ep->qp, &send, &bad))
                 return DAT_SUCCESS;
@@ -148,21 +170,25 @@ static DAT_RETURN post_checked(struct ep *ep, const struct request *request, str
         return REF_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEP);
 }
 
-static DAT_RETURN post_request(struct ep *ep, const struct request *request)
+static DAT_RETURN post_request(DAT_EP_HANDLE handle, const struct request *request)
 {
+        struct ep *ep = object_get(handle, DAT_HANDLE_TYPE_EP);
         struct ibv_sge sge[REF_MAX_IOV];
         DAT_RETURN ret;
         DAT_VLEN length;
         int num_sge;
 
+        if (!ep)
+                return BAD_EP;
         ret = check_request(ep, request, sge, &num_sge, &length);
-        if (ret != DAT_SUCCESS)
-                return ret;
-        if (request->kind == WR_RDMA_READ)
-                num_sge = trim(sge, num_sge, length);
-        gate_enter(&ep->gate);
-        ret = post_checked(ep, request, sge, num_sge, length);
-        gate_leave(&ep->gate);
+        if (ret == DAT_SUCCESS) {
+                if (request->kind == WR_RDMA_READ)
+                        num_sge = trim(sge, num_sge, length);
+                gate_enter(&ep->gate);
+                ret = post_checked(ep, request, sge, num_sge, length);
+                gate_leave(&ep->gate);
+        }
+        object_put(ep);
         return ret;
 }
 
@@ -170,26 +196,15 @@ static DAT_RETURN post_request(struct ep *ep, const struct request *request)
 DAT_RETURN ref_ep_post_send(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_LMR_TRIPLET *iov,
                             DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
 {
-        struct ep *ep = object_get(handle, DAT_HANDLE_TYPE_EP);
         struct request request = {
             .kind = WR_SEND,
             .segments = segments,
             .iov = iov,
             .cookie = cookie,
             .flags = flags,
-            .allowed = REQUEST_FLAGS | DAT_COMPLETION_SOLICITED_WAIT_FLAG,
-            .need = DAT_MEM_PRIV_LOCAL_READ_FLAG,
-            .flags_argument = DAT_INVALID_ARG5,
         };
-        DAT_RETURN ret;
 
-        if (!ep)
-                return BAD_EP;
-        request.max_segments = ep->attr.max_request_iov;
-        request.max_length = ep->attr.max_message_size;
-        ret = post_request(ep, &request);
-        object_put(ep);
-        return ret;
+        return post_request(handle, &request);
 }
 
 /* dat_ep_post_rdma_read(3DAT) */
@@ -197,7 +212,6 @@ DAT_RETURN ref_ep_post_rdma_read(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_L
                                  DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *remote,
                                  DAT_COMPLETION_FLAGS flags)
 {
-        struct ep *ep = object_get(handle, DAT_HANDLE_TYPE_EP);
         struct request request = {
             .kind = WR_RDMA_READ,
             .segments = segments,
@@ -205,19 +219,9 @@ DAT_RETURN ref_ep_post_rdma_read(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_L
             .cookie = cookie,
             .remote = remote,
             .flags = flags,
-            .allowed = REQUEST_FLAGS,
-            .need = DAT_MEM_PRIV_LOCAL_WRITE_FLAG,
-            .flags_argument = DAT_INVALID_ARG6,
         };
-        DAT_RETURN ret;
 
-        if (!ep)
-                return BAD_EP;
-        request.max_segments = ep->attr.max_rdma_read_iov;
-        request.max_length = ep->attr.max_rdma_size;
-        ret = post_request(ep, &request);
-        object_put(ep);
-        return ret;
+        return post_request(handle, &request);
 }
 
 /* dat_ep_post_rdma_write(3DAT) */
@@ -225,7 +229,6 @@ DAT_RETURN ref_ep_post_rdma_write(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_
                                   DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *remote,
                                   DAT_COMPLETION_FLAGS flags)
 {
-        struct ep *ep = object_get(handle, DAT_HANDLE_TYPE_EP);
         struct request request = {
             .kind = WR_RDMA_WRITE,
             .segments = segments,
@@ -233,19 +236,9 @@ DAT_RETURN ref_ep_post_rdma_write(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_
             .cookie = cookie,
             .remote = remote,
             .flags = flags,
-            .allowed = REQUEST_FLAGS,
-            .need = DAT_MEM_PRIV_LOCAL_READ_FLAG,
-            .flags_argument = DAT_INVALID_ARG6,
         };
-        DAT_RETURN ret;
 
-        if (!ep)
-                return BAD_EP;
-        request.max_segments = ep->attr.max_rdma_write_iov;
-        request.max_length = ep->attr.max_rdma_size;
-        ret = post_request(ep, &request);
-        object_put(ep);
-        return ret;
+        return post_request(handle, &request);
 }
 
 static DAT_RETURN post_recv(struct ep *ep, const struct ibv_sge *sge, int num_sge,

@@ -59,29 +59,47 @@ static void signal_arrival(struct evd *evd, bool notify)
         }
 }
 
-static void push(struct evd *evd, const struct event *event)
+/* The place of the next event, which enqueue() then makes one of the queue; NULL without memory. */
+static struct event *tail(struct evd *evd)
 {
-        struct event *slot;
+        int at = evd->head + evd->count;
 
         /* Only a connection's end can exceed the ring, and it comes on no fast path. */
-        if (evd->count == evd->ring_size && !ring_reserve(evd, 2 * evd->ring_size))
-                return;
-        slot = &evd->ring[(evd->head + evd->count) % evd->ring_size];
-        *slot = *event;
-        slot->dat.evd_handle = object_handle(&evd->obj);
+        if (evd->count == evd->ring_size) {
+                if (!ring_reserve(evd, 2 * evd->ring_size))
+                        return NULL;
+                at = evd->count;
+        }
+        return &evd->ring[at < evd->ring_size ? at : at - evd->ring_size];
+}
+
+static void enqueue(struct evd *evd, struct event *event)
+{
+        event->dat.evd_handle = object_handle(&evd->obj);
         evd->count++;
         evd->dto_count += event->dto;
         evd->notify_count += event->notify;
         signal_arrival(evd, event->notify);
 }
 
-static void give_back(const struct event *event)
+static void push(struct evd *evd, const struct event *event)
 {
-        if (!event->srq)
+        struct event *slot = tail(evd);
+
+        if (!slot)
                 return;
-        srq_buffer_reaped(event->srq);
-        if (event->ep)
-                ep_recv_held(event->ep, -1);
+        *slot = *event;
+        enqueue(evd, slot);
+}
+
+/* The buffer of an SRQ, if it was one, is the Consumer's again. */
+static void give_back(struct srq *srq, struct ep *ep)
+{
+        if (!srq)
+                return;
+        srq_buffer_reaped(srq);
+        if (ep)
+                ep_recv_held(ep, -1);
 }
 
 static void pop(struct evd *evd, DAT_EVENT *out)
@@ -89,21 +107,22 @@ static void pop(struct evd *evd, DAT_EVENT *out)
         struct event *event = &evd->ring[evd->head];
 
         *out = event->dat;
-        evd->head = (evd->head + 1) % evd->ring_size;
+        if (++evd->head == evd->ring_size)
+                evd->head = 0;
         evd->count--;
         evd->dto_count -= event->dto;
         evd->notify_count -= event->notify;
         evd->overflowed = false;
-        give_back(event);
+        give_back(event->srq, event->ep);
 }
 
 static DAT_DTO_COMPLETION_STATUS status_of(const struct wr *wr, enum ibv_wc_status status)
 {
         bool receive = wr->kind == WR_RECV || wr->kind == WR_SRQ_RECV;
 
-        switch (status) {
-        case IBV_WC_SUCCESS:
+        if (status == IBV_WC_SUCCESS)
                 return DAT_DTO_SUCCESS;
+        switch (status) {
         case IBV_WC_WR_FLUSH_ERR:
                 return DAT_DTO_ERR_FLUSHED;
         case IBV_WC_LOC_LEN_ERR:
@@ -143,36 +162,42 @@ static bool wants_notice(const struct ep *ep, const struct wr *wr, bool ok)
         return !(wr->flags & DAT_COMPLETION_UNSIGNALLED_FLAG);
 }
 
-static struct event completion_event(struct ep *ep, const struct wr *wr,
-                                     DAT_DTO_COMPLETION_STATUS status, DAT_VLEN length)
+static struct srq *srq_of(const struct wr *wr)
+{
+        return wr->kind == WR_SRQ_RECV ? wr->pool->srq : NULL;
+}
+
+static void push_completion(struct evd *evd, struct ep *ep, const struct wr *wr,
+                            DAT_DTO_COMPLETION_STATUS status, DAT_VLEN length)
 {
         bool ok = status == DAT_DTO_SUCCESS;
-        struct event event = {
-            .ep = ep,
-            .srq = wr->kind == WR_SRQ_RECV ? wr->pool->srq : NULL,
-            .dto = true,
-            .notify = wants_notice(ep, wr, ok),
-        };
+        struct event *event = tail(evd);
 
+        if (!event)
+                return;
+        event->ep = ep;
+        event->srq = srq_of(wr);
+        event->dto = true;
+        event->notify = wants_notice(ep, wr, ok);
         if (wr->kind == WR_BIND) {
-                event.dat.event_number = DAT_RMR_BIND_COMPLETION_EVENT;
-                event.dat.event_data.rmr_completion_event_data =
+                event->dat.event_number = DAT_RMR_BIND_COMPLETION_EVENT;
+                event->dat.event_data.rmr_completion_event_data =
                     (DAT_RMR_BIND_COMPLETION_EVENT_DATA){
                         .rmr_handle = wr->rmr,
                         .user_cookie = wr->cookie,
                         .status = status,
                     };
         } else {
-                event.dat.event_number = DAT_DTO_COMPLETION_EVENT;
-                event.dat.event_data.dto_completion_event_data = (DAT_DTO_COMPLETION_EVENT_DATA){
+                event->dat.event_number = DAT_DTO_COMPLETION_EVENT;
+                event->dat.event_data.dto_completion_event_data = (DAT_DTO_COMPLETION_EVENT_DATA){
                     .ep_handle = ep ? object_handle(&ep->obj) : DAT_HANDLE_NULL,
                     .user_cookie = wr->cookie,
                     .status = status,
                     .transfered_length = ok ? length : 0,
                 };
-                abi_tell_operation(&event.dat.event_data.dto_completion_event_data, wr->kind);
+                abi_tell_operation(&event->dat.event_data.dto_completion_event_data, wr->kind);
         }
-        return event;
+        enqueue(evd, event);
 }
 
 /* Turns a posted operation into its event, or into nothing where its success was suppressed. */
@@ -180,16 +205,18 @@ static void retire(struct evd *evd, struct ep *ep, struct wr *wr, DAT_DTO_COMPLE
                    DAT_VLEN length)
 {
         bool silent = status == DAT_DTO_SUCCESS && wr->flags & DAT_COMPLETION_SUPPRESS_FLAG;
-        struct event event = completion_event(ep, wr, status, length);
         bool request = wr->kind != WR_RECV && wr->kind != WR_SRQ_RECV;
+        struct srq *srq = srq_of(wr);
 
-        pool_give(wr);
-        if (event.srq && ep)
+        if (srq && ep)
                 ep_recv_held(ep, 1);
         if (evd->discards)
-                give_back(&event);
+                give_back(srq, ep);
         else if (!silent)
-                push(evd, &event);
+                push_completion(evd, ep, wr, status, length);
+        if (wr->done)
+                wr->pool->done--;
+        pool_give(wr);
         if (request)
                 ep_request_done(ep);
 }
@@ -200,13 +227,13 @@ static void retire_binds(struct evd *evd, struct wr_pool *pool)
         for (;;) {
                 struct wr *wr = NULL;
 
-                pthread_mutex_lock(&pool->lock);
+                pthread_spin_lock(&pool->lock);
                 if (!list_empty(&pool->pending)) {
                         wr = container_of(pool->pending.next, struct wr, link);
                         if (!wr->done)
                                 wr = NULL;
                 }
-                pthread_mutex_unlock(&pool->lock);
+                pthread_spin_unlock(&pool->lock);
                 if (!wr)
                         return;
                 retire(evd, pool->ep, wr, DAT_DTO_SUCCESS, 0);
@@ -240,7 +267,7 @@ static void complete(struct evd *evd, const struct ibv_wc *wc)
         if (wr->kind == WR_RECV || wr->kind == WR_SRQ_RECV)
                 length = wc->byte_len;
         retire(evd, ep, wr, status_of(wr, wc->status), length);
-        if (pool->ep)
+        if (pool->done)
                 retire_binds(evd, pool);
         if (wc->status != IBV_WC_SUCCESS && ep)
                 ep_failed(ep);
@@ -520,13 +547,12 @@ void evd_flush(struct evd *evd, struct wr_pool *pool)
 /* Completes one operation as flushed at once; false when the queue is full. */
 bool evd_flush_one(struct evd *evd, struct ep *ep, const struct wr *wr)
 {
-        struct event event = completion_event(ep, wr, DAT_DTO_ERR_FLUSHED, 0);
         bool ok;
 
         pthread_mutex_lock(&evd->lock);
         ok = evd->discards || evd->dto_count < dto_limit(evd);
         if (ok && !evd->discards)
-                push(evd, &event);
+                push_completion(evd, ep, wr, DAT_DTO_ERR_FLUSHED, 0);
         pthread_mutex_unlock(&evd->lock);
         return ok;
 }
@@ -535,9 +561,10 @@ bool evd_flush_one(struct evd *evd, struct ep *ep, const struct wr *wr)
 void evd_bind_ready(struct evd *evd, struct wr *wr)
 {
         pthread_mutex_lock(&evd->lock);
-        pthread_mutex_lock(&wr->pool->lock);
+        pthread_spin_lock(&wr->pool->lock);
         wr->done = true;
-        pthread_mutex_unlock(&wr->pool->lock);
+        pthread_spin_unlock(&wr->pool->lock);
+        wr->pool->done++;
         retire_binds(evd, wr->pool);
         pthread_mutex_unlock(&evd->lock);
 }
@@ -554,7 +581,7 @@ void evd_forget_ep(struct evd *evd, const struct ep *ep)
                 if (event->ep == ep) {
                         evd->dto_count -= event->dto;
                         evd->notify_count -= event->notify;
-                        give_back(event);
+                        give_back(event->srq, event->ep);
                         continue;
                 }
                 evd->ring[(evd->head + kept++) % evd->ring_size] = *event;

@@ -120,8 +120,9 @@ DAT_RETURN lmr_gather(struct ia *ia, const struct pz *pz, DAT_MEM_PRIV_FLAGS nee
                       const DAT_LMR_TRIPLET *iov, DAT_COUNT segments, struct ibv_sge *sge,
                       int *num_sge, DAT_VLEN *total)
 {
-        *num_sge = 0;
-        *total = 0;
+        DAT_VLEN sum = 0;
+        int used = 0;
+
         for (DAT_COUNT i = 0; i < segments; i++) {
                 const DAT_LMR_TRIPLET *triplet = &iov[i];
                 const struct lmr_slot *slot;
@@ -144,13 +145,15 @@ DAT_RETURN lmr_gather(struct ia *ia, const struct pz *pz, DAT_MEM_PRIV_FLAGS nee
                     triplet->segment_length > slot->length - offset ||
                     triplet->segment_length > UINT32_MAX)
                         return REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
-                sge[(*num_sge)++] = (struct ibv_sge){
+                sge[used++] = (struct ibv_sge){
                     .addr = triplet->virtual_address,
                     .length = (uint32_t)triplet->segment_length,
                     .lkey = slot->lkey,
                 };
-                *total += triplet->segment_length;
+                sum += triplet->segment_length;
         }
+        *num_sge = used;
+        *total = sum;
         return DAT_SUCCESS;
 }
 

@@ -15,7 +15,7 @@ struct wr_slab {
 void pool_init(struct wr_pool *pool, struct ep *ep, struct srq *srq, bool keeps_sge)
 {
         memset(pool, 0, sizeof(*pool));
-        pthread_mutex_init(&pool->lock, NULL);
+        pthread_spin_init(&pool->lock, PTHREAD_PROCESS_PRIVATE);
         list_init(&pool->free);
         list_init(&pool->pending);
         pool->ep = ep;
@@ -41,7 +41,7 @@ bool pool_grow(struct wr_pool *pool, int capacity)
                         return false;
                 }
         }
-        pthread_mutex_lock(&pool->lock);
+        pthread_spin_lock(&pool->lock);
         for (int i = 0; i < more; i++) {
                 struct wr *wr = &slab->wrs[i];
 
@@ -53,7 +53,7 @@ bool pool_grow(struct wr_pool *pool, int capacity)
         slab->next = pool->slabs;
         pool->slabs = slab;
         pool->capacity = capacity;
-        pthread_mutex_unlock(&pool->lock);
+        pthread_spin_unlock(&pool->lock);
         return true;
 }
 
@@ -66,7 +66,7 @@ void pool_destroy(struct wr_pool *pool)
                 free(slab->sges);
                 free(slab);
         }
-        pthread_mutex_destroy(&pool->lock);
+        pthread_spin_destroy(&pool->lock);
 }
 
 /* Returns a record, last in the order of posting, or NULL when `limit` of them are in use. */
@@ -74,7 +74,7 @@ struct wr *pool_take(struct wr_pool *pool, int limit)
 {
         struct wr *wr = NULL;
 
-        pthread_mutex_lock(&pool->lock);
+        pthread_spin_lock(&pool->lock);
         if (atomic_load(&pool->in_use) < limit && !list_empty(&pool->free)) {
                 wr = container_of(pool->free.next, struct wr, link);
                 list_remove(&wr->link);
@@ -83,7 +83,7 @@ struct wr *pool_take(struct wr_pool *pool, int limit)
                 wr->done = false;
                 atomic_fetch_add(&pool->in_use, 1);
         }
-        pthread_mutex_unlock(&pool->lock);
+        pthread_spin_unlock(&pool->lock);
         return wr;
 }
 
@@ -91,12 +91,12 @@ void pool_give(struct wr *wr)
 {
         struct wr_pool *pool = wr->pool;
 
-        pthread_mutex_lock(&pool->lock);
+        pthread_spin_lock(&pool->lock);
         list_remove(&wr->link);
         atomic_store_explicit(&wr->posted, false, memory_order_relaxed);
         list_append(&pool->free, &wr->link);
         atomic_fetch_sub(&pool->in_use, 1);
-        pthread_mutex_unlock(&pool->lock);
+        pthread_spin_unlock(&pool->lock);
 }
 
 /*

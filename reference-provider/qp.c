@@ -5,7 +5,22 @@
 
 #define MIN_RNR_TIMER 12 /* 0.64 ms; librdmacm would leave it at 655 ms */
 #define FOREVER       7
+#define INLINE        64 /* bytes of a request that verbs copies in the post, if it can */
 #define FLUSH_MS      10 /* in which soft-RoCE gives back a buffer of an SRQ */
+
+/* A device does not tell how much it takes inline, nor whether it takes anything; so it is tried.
+ */
+static struct ibv_qp *create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *init)
+{
+        struct ibv_qp_cap wanted = init->cap;
+        struct ibv_qp *qp = ibv_create_qp(pd, init);
+
+        if (qp)
+                return qp;
+        init->cap = wanted;
+        init->cap.max_inline_data = 0;
+        return ibv_create_qp(pd, init);
+}
 
 /* Makes the queue pair, in RESET. Called with ia->cm_lock held and the gate open. */
 DAT_RETURN ep_make_qp(struct ep *ep)
@@ -33,13 +48,15 @@ DAT_RETURN ep_make_qp(struct ep *ep)
                     .max_recv_wr = attr->max_recv_dtos ? (uint32_t)attr->max_recv_dtos : 1,
                     .max_send_sge = sge ? (uint32_t)sge : 1,
                     .max_recv_sge =
-                        attr->max_recv_iov > 0 && !ep->srq ? (uint32_t)attr->max_recv_iov : 1},
+                        attr->max_recv_iov > 0 && !ep->srq ? (uint32_t)attr->max_recv_iov : 1,
+                    .max_inline_data = INLINE},
             .qp_type = IBV_QPT_RC,
         };
-        ep->qp = ibv_create_qp(ep->pz->pd, &init);
+        ep->qp = create_qp(ep->pz->pd, &init);
         if (!ep->qp)
                 return REF_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEP);
         ep->qp_num = ep->qp->qp_num;
+        ep->inline_max = init.cap.max_inline_data;
         if (ep->srq)
                 evd_add_qp(ep_recv_target(ep), ep);
         return DAT_SUCCESS;
