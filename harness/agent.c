@@ -104,6 +104,8 @@ static json_t *describe_ia(struct agent *agent)
                 if (probe->library[0])
                         json_object_set_new(ia, "library",
                                             text_json(probe->library, strlen(probe->library)));
+                if (probe->build_id[0])
+                        json_object_set_new(ia, "build_id", json_string(probe->build_id));
                 json_object_set_new(ia, "attributes", render_attributes(probe));
                 json_object_set_new(ia, "needs", needs_declared_json(&probe->provider_attr));
         } else {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "build_id.h"
 
-#include <link.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -40,17 +39,27 @@ static const unsigned char *at_address(uintptr_t address)
         return pointer;
 }
 
+void build_id_of(const struct dl_phdr_info *object, char *text, size_t size)
+{
+        const struct wanted wanted = {text, size};
+
+        text[0] = '\0';
+        for (size_t i = 0; i < object->dlpi_phnum; i++) {
+                const ElfW(Phdr) *header = &object->dlpi_phdr[i];
+                const unsigned char *start = at_address(object->dlpi_addr + header->p_vaddr);
+
+                if (header->p_type == PT_NOTE && header->p_align <= 4)
+                        search(&wanted, start, start + header->p_memsz);
+        }
+}
+
 /* The first object is the program itself. */
 static int look(struct dl_phdr_info *info, size_t size, void *wanted)
 {
-        (void)size;
-        for (size_t i = 0; i < info->dlpi_phnum; i++) {
-                const ElfW(Phdr) *header = &info->dlpi_phdr[i];
-                const unsigned char *start = at_address(info->dlpi_addr + header->p_vaddr);
+        const struct wanted *own = wanted;
 
-                if (header->p_type == PT_NOTE && header->p_align <= 4)
-                        search(wanted, start, start + header->p_memsz);
-        }
+        (void)size;
+        build_id_of(info, own->text, own->size);
         return 1;
 }
 

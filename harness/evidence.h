@@ -110,16 +110,18 @@ struct crash {
 };
 
 /* What a probe process learned about the provider. */
-#define PROBE_LEFT_MAX    16
-#define PROBE_LEFT_TEXT   64
-#define PROBE_PRELOAD_MAX 4
-#define PROBE_PATH_MAX    256
+#define PROBE_LEFT_MAX     16
+#define PROBE_LEFT_TEXT    64
+#define PROBE_PRELOAD_MAX  4
+#define PROBE_PATH_MAX     256
+#define PROBE_BUILD_ID_MAX 65
 
 struct probe {
         bool open;
         char ia[DAT_NAME_MAX_LENGTH]; /* the one asked for, or else the registry's first */
         char reason[REASON_MAX];
         char library[PROBE_PATH_MAX];
+        char build_id[PROBE_BUILD_ID_MAX];
         uint32_t preload_count;
         char preload[PROBE_PRELOAD_MAX][PROBE_PATH_MAX];
         char address[64];

@@ -8,6 +8,7 @@
 
 #include "address.h"
 #include "api.h"
+#include "build_id.h"
 #include "descriptors.h"
 #include "preload.h"
 
@@ -45,9 +46,10 @@ static bool find_first(struct probe *probe)
         return true;
 }
 
-/* Keeps the path of the object that has the entry point of a provider. */
-static int find_library(struct dl_phdr_info *info, size_t size, void *probe)
+/* Keeps the path and the build id of the object that has the entry point of a provider. */
+static int find_library(struct dl_phdr_info *info, size_t size, void *arg)
 {
+        struct probe *probe = arg;
         void *handle;
         void *symbol;
         Dl_info where;
@@ -62,8 +64,8 @@ static int find_library(struct dl_phdr_info *info, size_t size, void *probe)
         dlclose(handle);
         if (!symbol || !dladdr(symbol, &where) || strcmp(where.dli_fname, info->dlpi_name) != 0)
                 return 0;
-        snprintf(((struct probe *)probe)->library, sizeof(((struct probe *)probe)->library), "%s",
-                 info->dlpi_name);
+        snprintf(probe->library, sizeof(probe->library), "%s", info->dlpi_name);
+        build_id_of(info, probe->build_id, sizeof(probe->build_id));
         return 1;
 }
 

@@ -6,9 +6,12 @@ compare as text and a difference is always one of outcome.
 """
 
 import json
+from dataclasses import asdict
 from typing import Any
 
-from reports.model import Case, Clause, Run
+from reports.model import Case, Clause, Run, Waiver
+from reports.profiles import CRITERIA, profiles
+from reports.waivers import waived
 
 FORMAT = 1
 _ENVIRONMENT = ("kernel", "qemu", "rdma_core")
@@ -26,9 +29,13 @@ def _run(run: Run) -> dict[str, Any]:
         for fabric in run.fabrics
         for host in fabric.facts
     }
+    waivers = waived(run)
     needs = sorted({item for fabric in run.fabrics for item in fabric.needs.items()})
     return {
-        "clauses": sorted((_clause(clause) for clause in run.clauses), key=lambda c: str(c["id"])),
+        "clauses": sorted(
+            (_clause(clause, waivers.get(clause.id)) for clause in run.clauses),
+            key=lambda clause: str(clause["id"]),
+        ),
         "complete": run.complete,
         "conclusion": run.conclusion.word,
         "counts": dict(run.counts),
@@ -41,10 +48,22 @@ def _run(run: Run) -> dict[str, Any]:
             "compared": run.parity.compared,
             "differing": sorted(case.id for case in run.parity.differing),
         },
+        "profiles": {
+            profile.name: {
+                "broken": profile.broken,
+                "clauses": profile.total,
+                "inapplicable": profile.inapplicable,
+                "kept": profile.kept,
+                "result": profile.result,
+            }
+            for profile in profiles(run)
+        },
+        "profile_criteria": CRITERIA,
         "subject": {
             "build_id": subject.build_id,
             "ia": subject.ia,
             "library": subject.name,
+            "provider": _provider(run),
             "sha256": subject.sha256,
         },
         "suite": {
@@ -55,7 +74,12 @@ def _run(run: Run) -> dict[str, Any]:
     }
 
 
-def _clause(clause: Clause) -> dict[str, Any]:
+def _provider(run: Run) -> str:
+    attributes = next((fabric.attributes for fabric in run.fabrics if fabric.opened), {})
+    return f"{attributes.get('provider_name', '')} {run.provider_version}".strip()
+
+
+def _clause(clause: Clause, waiver: Waiver | None) -> dict[str, Any]:
     return {
         "cases": sorted((_case(case) for case in clause.cases), key=lambda c: str(c["id"])),
         "check": clause.check,
@@ -64,6 +88,7 @@ def _clause(clause: Clause) -> dict[str, Any]:
         "page": clause.page,
         "section": clause.section,
         "verdict": clause.verdict,
+        **({"waiver": asdict(waiver)} if waiver else {}),
     }
 
 

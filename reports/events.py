@@ -81,6 +81,11 @@ class Members:
         value: dict[str, Any] = self._get(name, (dict,), "an object", {})
         return {printable(key): as_text(item) for key, item in value.items()}
 
+    def counts(self, name: str) -> dict[str, int]:
+        """The object `name` of whole numbers, empty when it is absent."""
+        member = self.member(name)
+        return {printable(key): member.integer(key, None) for key in member.values}
+
     def member(self, name: str) -> "Members":
         """The object `name`, empty when it is absent."""
         value: dict[str, Any] = self._get(name, (dict,), "an object", {})

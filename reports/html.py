@@ -22,6 +22,8 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from reports import waivers
+from reports.differences import warnings
 from reports.evidence import duration, pair, returned, trace
 from reports.model import (
     CRITERIA,
@@ -37,6 +39,8 @@ from reports.model import (
     hosts_word,
     worst,
 )
+from reports.profiles import CRITERIA as PROFILE_CRITERIA
+from reports.profiles import MEMBERS, profiles
 from reports.tables import tables
 
 _TEMPLATES = Path(__file__).parent / "templates"
@@ -69,10 +73,14 @@ def render(run: Run) -> str:
         undecided=[c for c in run.cases if c.worst is Verdict.BROKEN],
         inapplicable=_inapplicable(run),
         modes=sorted(set(run.modes) | {h for case in run.cases for h in case.modes}),
+        warnings=warnings(run),
+        profiles=profiles(run),
         levels=run.count(lambda clause: clause.level),
         pages=run.count(lambda clause: clause.page),
         tables={group.page: tables(row.clause for row in group.rows) for group in groups.values()},
         fabric_keys=_fabric_keys,
+        parted=_parted,
+        provider=_provider(run),
         parity_table=lambda modes: _parity_table(run, modes[0], modes[1]),
     )
 
@@ -80,6 +88,26 @@ def render(run: Run) -> str:
 def _fabric_keys(fabric: Fabric) -> list[str]:
     """The names of all facts about a fabric's hosts, in the order in which they were told."""
     return list(dict.fromkeys(key for host in fabric.facts for key in host))
+
+
+def _parted(attributes: dict[str, str]) -> list[tuple[str, dict[str, str]]]:
+    """The attributes by the structure that they are of; the agent tells the IA's first."""
+    names = list(attributes)
+    begin = names.index("provider_name") if "provider_name" in names else len(names)
+    own = {name for name in names[begin:] if not name.startswith("ia_")}
+    return [
+        ("IA attributes", {name: attributes[name] for name in names if name not in own}),
+        ("Provider attributes", {name: attributes[name] for name in names if name in own}),
+    ]
+
+
+def _provider(run: Run) -> str:
+    """What the provider calls itself, with its version and that of DAPL."""
+    attributes = next((fabric.attributes for fabric in run.fabrics if fabric.opened), {})
+    if "provider_name" not in attributes:
+        return ""
+    dapl = ".".join(attributes.get(f"dapl_version_{part}", "?") for part in ("major", "minor"))
+    return f"{attributes['provider_name']} {run.provider_version}, of DAPL {dapl}"
 
 
 @dataclass(frozen=True)
@@ -127,6 +155,11 @@ def _environment(run: Run) -> Environment:
         NOT_KEPT=NOT_KEPT,
         criteria=CRITERIA,
         mark=_mark,
+        profile_criteria=PROFILE_CRITERIA,
+        profile_members=MEMBERS,
+        waived=waivers.waived(run),
+        waivers=waivers.judge(run),
+        waived_sentence=waivers.sentence(run),
         same_calls=_same_calls,
         trace=trace,
         standings=[verdict.value for verdict in Verdict] + ["not selected", "no case"],

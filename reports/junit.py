@@ -2,11 +2,14 @@
 """junit.xml, as Jenkins, GitLab and Surefire's readers take it."""
 
 import io
+from collections.abc import Iterator, Mapping
 
 from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 
 from reports.evidence import attempt_text
-from reports.model import NOT_KEPT, Attempt, Case, Run, Verdict, hosts_word
+from reports.model import NOT_KEPT, Attempt, Case, Run, Verdict, Waiver, hosts_word
+from reports.profiles import CRITERIA, profiles
+from reports.waivers import waived
 
 _ERRORS = frozenset({Verdict.CRASH, Verdict.TIMEOUT, Verdict.BROKEN})
 _SKIPPED = frozenset({Verdict.UNSUPPORTED, Verdict.RESOURCE, Verdict.NOT_RUN})
@@ -19,9 +22,10 @@ def render(run: Run) -> str:
     skipped, with the reason. The first attempt counts, further ones are told in system-out.
     """
     xml = JUnitXml("udapl-cts")
+    waivers = waived(run)
     modes = sorted({hosts for case in run.cases for hosts in case.modes})
     for hosts in modes:
-        xml.add_testsuite(_suite(run, hosts))
+        xml.add_testsuite(_suite(run, hosts, waivers))
     xml.update_statistics()  # type: ignore[no-untyped-call]
     # The readers' schema has this attribute on a suite, and not here.
     xml._elem.attrib.pop("skipped", "")
@@ -30,14 +34,14 @@ def render(run: Run) -> str:
     return file.getvalue().decode("utf-8") + "\n"
 
 
-def _suite(run: Run, hosts: int) -> TestSuite:
+def _suite(run: Run, hosts: int, waivers: Mapping[str, Waiver]) -> TestSuite:
     suite = TestSuite(f"{run.subject.name}, {hosts_word(hosts)}")
     if run.started:
         suite.timestamp = run.started.removesuffix("Z")
     for name, value in _properties(run):
         suite.add_property(name, value)
     # One by one, each addition would count all the others again.
-    suite.add_testcases([_testcase(run, c, hosts) for c in run.cases if hosts in c.modes])
+    suite.add_testcases([_testcase(run, c, hosts, waivers) for c in run.cases if hosts in c.modes])
     return suite
 
 
@@ -55,10 +59,19 @@ def _properties(run: Run) -> list[tuple[str, str]]:
         ("subject.sha256", run.subject.sha256),
         ("subject.build_id", run.subject.build_id),
         ("subject.ia", run.subject.ia),
+        *_profiles(run),
     ]
 
 
-def _testcase(run: Run, case: Case, hosts: int) -> TestCase:
+def _profiles(run: Run) -> Iterator[tuple[str, str]]:
+    """Each profile's result, with the criterion that it was drawn by."""
+    for profile in profiles(run):
+        criterion = CRITERIA[profile.result]
+        yield f"profile.{profile.name}", profile.result
+        yield f"profile.{profile.name}.because", f"{profile.because}; {profile.result}: {criterion}"
+
+
+def _testcase(run: Run, case: Case, hosts: int, waivers: Mapping[str, Waiver]) -> TestCase:
     first = case.first(hosts)
     verdict = first.verdict if first else Verdict.NOT_RUN
     testcase = TestCase(
@@ -71,7 +84,7 @@ def _testcase(run: Run, case: Case, hosts: int) -> TestCase:
         if first and verdict not in _SKIPPED:
             result.text = f"{case.clause.text}\n\n{attempt_text(first)}"
         testcase.result = [result]
-    told = _told(run, case, hosts)
+    told = _told(run, case, hosts, waivers.get(case.clause.id))
     if told:
         testcase.system_out = told
     return testcase
@@ -88,7 +101,7 @@ def _result(verdict: Verdict, first: Attempt | None) -> Failure | Error | Skippe
     return None
 
 
-def _told(run: Run, case: Case, hosts: int) -> str:
+def _told(run: Run, case: Case, hosts: int, waiver: Waiver | None) -> str:
     parts = []
     for attempt in case.ordered:
         if attempt.hosts != hosts:
@@ -100,6 +113,11 @@ def _told(run: Run, case: Case, hosts: int) -> str:
             parts += [f"note: {remark}" for remark in attempt.remarks]
         if attempt.output:
             parts.append(f"output of attempt {attempt.number}:\n{attempt.output}")
+    if case.verdict(hosts) in NOT_KEPT and waiver:
+        parts.append(
+            f"waived until {waiver.expires} by {waiver.approver}, and still a finding:"
+            f" {waiver.reason} {waiver.url}"
+        )
     if case.verdict(hosts) in NOT_KEPT:
         parts.append(f"replay: {run.replay(case)}")
     return "\n".join(parts)

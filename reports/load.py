@@ -14,12 +14,14 @@ from reports.model import (
     Crash,
     End,
     Fabric,
+    Ia,
     Incident,
     Ruling,
     Run,
     Subject,
     Suite,
     Verdict,
+    Waiver,
 )
 
 
@@ -106,7 +108,12 @@ def _run(record: Members) -> Run:
         seed=as_text(record.values.get("seed", "")),
         fabric=record.text("fabric"),
         modes=tuple(sorted(set(modes))),
-        suite=Suite(suite.text("version"), suite.text("commit"), suite.flag("dirty")),
+        suite=Suite(
+            suite.text("version"),
+            suite.text("commit"),
+            suite.flag("dirty"),
+            suite.counts("profiles"),
+        ),
         subject=Subject(
             library=subject.text("library"),
             sha256=subject.text("sha256"),
@@ -119,6 +126,19 @@ def _run(record: Members) -> Run:
             Ruling(item.text("id", None), item.text("title"), item.text("reading"))
             for item in record.members("rulings")
         ),
+        waivers=tuple(_waiver(item) for item in record.members("waivers")),
+    )
+
+
+def _waiver(item: Members) -> Waiver:
+    return Waiver(
+        clause=item.text("clause", None),
+        provider=item.text("provider"),
+        versions=item.text("versions"),
+        reason=item.text("reason"),
+        url=item.text("url"),
+        approver=item.text("approver"),
+        expires=item.text("expires"),
     )
 
 
@@ -137,18 +157,25 @@ def _clause(item: Members) -> Clause:
 
 
 def _fabric(record: Members) -> Fabric:
-    ia = record.member("ia")
     return Fabric(
         hosts=record.integer("hosts", None),
         facts=tuple(
             {as_text(key): as_text(value) for key, value in host.values.items()}
             for host in record.members("facts")
         ),
-        opened=ia.flag("open"),
-        reason=ia.text("reason"),
-        attributes=ia.table("attributes"),
-        needs=ia.table("needs"),
-        output=ia.text("output"),
+        each=(_ia(record.member("ia")), *(_ia(item) for item in record.members("other_ias"))),
+    )
+
+
+def _ia(item: Members) -> Ia:
+    return Ia(
+        opened=item.flag("open"),
+        reason=item.text("reason"),
+        library=item.text("library"),
+        build_id=item.text("build_id"),
+        attributes=item.table("attributes"),
+        needs=item.table("needs"),
+        output=item.text("output"),
     )
 
 

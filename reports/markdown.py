@@ -3,7 +3,10 @@
 
 import re
 
+from reports import waivers
+from reports.differences import warnings
 from reports.model import Case, Clause, Run, Verdict, hosts_word
+from reports.profiles import CRITERIA, profiles
 
 _LISTED = 20
 _LINE = 240
@@ -21,8 +24,11 @@ def render(run: Run) -> str:
         "",
     ]
     lines += _partial(run)
-    lines += [run.unsaid, ""] if run.unsaid else []
+    for said in (run.unsaid, waivers.sentence(run)):
+        lines += [said, ""] if said else []
+    lines += _warnings(run)
     lines += _counts(run)
+    lines += _profiles(run)
     lines += _findings(run)
     lines += _listed("Not decided", run.with_verdict(Verdict.BROKEN))
     lines += _listed("Kept, with a note", run.with_verdict(Verdict.NOTE))
@@ -67,7 +73,26 @@ def _counts(run: Run) -> list[str]:
     ]
 
 
+def _warnings(run: Run) -> list[str]:
+    said = warnings(run)
+    lines = [f"- {_code(line)}" for line in said[:_LISTED]]
+    if len(said) > _LISTED:
+        lines.append(f"- and {len(said) - _LISTED} more in report.html")
+    return ["**These hosts are not alike:**", "", *lines, ""] if said else []
+
+
+def _profiles(run: Run) -> list[str]:
+    found = profiles(run)
+    rows = [f"| {_plain(p.title)} | {p.result} | {_plain(p.because)} |" for p in found]
+    met = dict.fromkeys(profile.result for profile in found)
+    criteria = [f"- {word.capitalize()}: {CRITERIA[word]}." for word in met]
+    if not rows:
+        return []
+    return ["| profile | result | because |", "| --- | --- | --- |", *rows, "", *criteria, ""]
+
+
 def _findings(run: Run) -> list[str]:
+    waived = waivers.waived(run)
     lines = []
     for case in run.findings[:_LISTED]:
         attempt = case.decisive
@@ -79,6 +104,10 @@ def _findings(run: Run) -> list[str]:
             f"  - {_code(attempt.summary)}",
             f"  - replay: {_code(run.replay(case))}",
         ]
+        if case.clause.id in waived:
+            waiver = waived[case.clause.id]
+            why = f"{waiver.reason} ({waiver.approver}, {waiver.url})"
+            lines.append(f"  - waived until {waiver.expires}: {_code(why)}")
     rest = len(run.findings) - _LISTED
     if rest > 0:
         lines.append(f"- and {rest} more in report.html")

@@ -207,6 +207,21 @@ class Ruling:
     reading: str
 
 
+@dataclass(frozen=True, slots=True)
+class Waiver:
+    """A finding that somebody answers for: of which clause or family of them, of which versions
+    of which provider, why, and until when.
+    """
+
+    clause: str
+    provider: str
+    versions: str
+    reason: str
+    url: str
+    approver: str
+    expires: str
+
+
 @dataclass
 class Clause:
     """A clause of the catalogue, with the cases that were planned for it."""
@@ -268,6 +283,8 @@ class Suite:
     version: str
     commit: str
     dirty: bool
+    # How many clauses each profile has, of all pages.
+    profiles: dict[str, int] = field(default_factory=dict)
 
     @property
     def tree(self) -> str:
@@ -294,16 +311,42 @@ class Subject:
 
 
 @dataclass(frozen=True)
-class Fabric:
-    """A fabric that was up: its hosts, and what the IA said of itself there."""
+class Ia:
+    """What the IA of a host said of itself."""
 
-    hosts: int
-    facts: tuple[dict[str, str], ...]
     opened: bool
     reason: str
+    library: str
+    build_id: str
     attributes: dict[str, str]
     needs: dict[str, str]
     output: str
+
+
+@dataclass(frozen=True)
+class Fabric:
+    """A fabric that was up: its hosts, and what the IA of each said of itself, the subject's
+    first.
+    """
+
+    hosts: int
+    facts: tuple[dict[str, str], ...]
+    each: tuple[Ia, ...]
+
+    @property
+    def opened(self) -> bool:
+        """Whether the subject's IA was opened."""
+        return self.each[0].opened
+
+    @property
+    def attributes(self) -> dict[str, str]:
+        """The attributes of the subject's IA and provider."""
+        return self.each[0].attributes
+
+    @property
+    def needs(self) -> dict[str, str]:
+        """The optional features, and whether the subject's IA declares them."""
+        return self.each[0].needs
 
 
 @dataclass(frozen=True)
@@ -373,6 +416,7 @@ class Run:
     subject: Subject
     clauses: list[Clause]
     rulings: tuple[Ruling, ...] = ()
+    waivers: tuple[Waiver, ...] = ()
     fabrics: list[Fabric] = field(default_factory=list)
     incidents: list[Incident] = field(default_factory=list)
     end: End | None = None
@@ -381,6 +425,13 @@ class Run:
     def rulings_of(self, clause: Clause) -> list[Ruling]:
         """The rulings that `clause` cites, those of which the run has the words."""
         return [ruling for ruling in self.rulings if ruling.id in clause.rulings]
+
+    @cached_property
+    def provider_version(self) -> str:
+        """The version that the provider's attributes tell; empty where none was seen."""
+        attributes = next((fabric.attributes for fabric in self.fabrics if fabric.opened), {})
+        parts = [attributes.get(f"provider_version_{part}", "") for part in ("major", "minor")]
+        return ".".join(parts) if all(parts) else ""
 
     @cached_property
     def cases(self) -> list[Case]:

@@ -3,14 +3,17 @@
 
 import shutil
 import tempfile
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
+from reports import profiles
 from runners import results
 from runners.assignment import Assignment
 from runners.catalogue import rulings
@@ -52,6 +55,7 @@ class Order:
     workers: int
     spread: int | None = None
     every_pair: bool = False
+    waivers: Sequence[Record] = ()
 
 
 @dataclass(frozen=True)
@@ -70,6 +74,7 @@ def conduct(
     """
     existed = folder.is_dir()
     with EventLog.create(folder) as log:
+        progress.say(f"run {order.run}, seed {order.seed}: {order.subject.library}")
         with ExitStack() as opened:
             try:
                 with interrupts.held():
@@ -294,7 +299,12 @@ def _run_record(checkout: Checkout, order: Order, plan_: Sequence[Planned]) -> R
         "seed": order.seed,
         "fabric": order.fabric,
         "modes": list(dict.fromkeys(planned.hosts for planned in plan_)),
-        "suite": {"version": VERSION, "commit": commit, "dirty": dirty},
+        "suite": {
+            "version": VERSION,
+            "commit": commit,
+            "dirty": dirty,
+            "profiles": _profiles(order.catalogue),
+        },
         "subject": {
             "library": subject.library,
             "sha256": subject.sha256,
@@ -302,10 +312,20 @@ def _run_record(checkout: Checkout, order: Order, plan_: Sequence[Planned]) -> R
             "ia": subject.ia,
             "dat_conf_entry": subject.entry.text,
         },
+        "waivers": list(order.waivers),
         "clauses": [_clause(clause) for page in pages for clause in page.clauses],
         "rulings": _rulings(checkout.rulings, pages),
         "plan": [{"case": planned.case, "hosts": planned.hosts} for planned in plan_],
     }
+
+
+def _profiles(catalogue: Catalogue) -> dict[str, int]:
+    """How many clauses each profile has in the whole suite, of which a run may be a part."""
+    members = (
+        profiles.of(clause.level, clause.check, clause.needs)
+        for clause in catalogue.clauses.values()
+    )
+    return dict(Counter(chain.from_iterable(members)))
 
 
 def _rulings(path: Path, pages: Iterable[PageClauses]) -> list[Record]:

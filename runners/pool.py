@@ -77,7 +77,7 @@ class Pool:
     def record(self, mode: int) -> Record:
         """What is known of the hosts, for a mode."""
         seats = list(self._seats.values())
-        return hosts_record(mode, [seat.host for seat in seats], seats[0].hello["ia"])
+        return hosts_record(mode, [seat.host for seat in seats], [seat.hello for seat in seats])
 
     def __enter__(self) -> Self:
         """Open the fabric and greet every host. Raises FabricError where none is left."""

@@ -8,9 +8,19 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from reports import waivers
+from reports.differences import warnings
 from reports.model import NOT_KEPT, UNKNOWN, Case, Run, Verdict
+from reports.profiles import CRITERIA, profiles
 from runners.plan import mode
 from runners.progress import STYLES, one_line
+
+RESULT_STYLES = {
+    "success": "green",
+    "partial": "yellow",
+    "fail": "bold red",
+    "not declared": "blue",
+}
 
 
 def show(run: Run, out: Console) -> None:
@@ -23,6 +33,11 @@ def show(run: Run, out: Console) -> None:
     line = Text(f"{len(rows)} runs of {len(run.cases)} cases: ")
     out.print(line.append_text(Text(", ").join(Text(*word) for word in words)))
     _parity(run, out)
+    _profiles(run, out)
+    for warning in warnings(run):
+        out.print(Text(f"warning: {warning}", style="bold yellow"))
+    if run.waivers:
+        out.print(Text(waivers.sentence(run)))
     conclusion = run.conclusion
     style = {"conformant": "bold green", "not conformant": "bold red"}.get(conclusion.word)
     out.print(Text.assemble((conclusion.word, style or "bold yellow"), f": {conclusion.because}"))
@@ -37,6 +52,7 @@ def show_files(html: Path | None, run: Run, out: Console) -> None:
 
 
 def _findings(run: Run, rows: list[tuple[Case, int]], out: Console) -> None:
+    waived = waivers.waived(run)
     table = Table("verdict", "case", "mode", "what happened", box=None, pad_edge=False)
     table.columns[3].overflow = "fold"
     not_run: Counter[int] = Counter()
@@ -49,11 +65,24 @@ def _findings(run: Run, rows: list[tuple[Case, int]], out: Console) -> None:
             second = f" (again, alone: {again[0].verdict})" if again else ""
             word = Text(attempt.verdict, style=STYLES[attempt.verdict])
             said = one_line(attempt.summary) + second
+            if attempt.verdict in NOT_KEPT and case.clause.id in waived:
+                said += f" (waived until {waived[case.clause.id].expires})"
             table.add_row(word, Text(case.id), Text(mode(hosts)), Text(said))
     if table.row_count:
         out.print(table)
     for hosts, count in sorted(not_run.items()):
         out.print(Text(f"NOT-RUN: {count} with {mode(hosts)}", style=STYLES["NOT-RUN"]))
+
+
+def _profiles(run: Run, out: Console) -> None:
+    table = Table("profile", "result", "because", box=None, pad_edge=False)
+    table.columns[2].overflow = "fold"
+    for profile in profiles(run):
+        result = Text(profile.result, style=RESULT_STYLES[profile.result])
+        table.add_row(Text(profile.title), result, Text(profile.because))
+    out.print(table)
+    for word in dict.fromkeys(profile.result for profile in profiles(run)):
+        out.print(Text(f"{word}: {CRITERIA[word]}", style="dim"))
 
 
 def _parity(run: Run, out: Console) -> None:

@@ -54,7 +54,7 @@ class Bench:
 
     def record(self, mode: int) -> Record:
         """What is known of the hosts."""
-        return hosts_record(mode, self.hosts, self._hellos[0]["ia"])
+        return hosts_record(mode, self.hosts, self._hellos)
 
     def refusal(self) -> tuple[str, str] | None:
         """The first host on which the IA did not open, and why."""
@@ -312,13 +312,14 @@ def incident(what: str, host: str, text: str) -> Record:
     return {"type": "incident", "what": what, "host": host, "text": text}
 
 
-def hosts_record(mode: int, hosts: Iterable[Host], ia: Message) -> Record:
-    """The record of hosts that are up for a mode, and of what the IA says of itself there."""
+def hosts_record(mode: int, hosts: Iterable[Host], hellos: Iterable[Message]) -> Record:
+    """The record of hosts that are up for a mode, and of what the IA of each says of itself."""
+    ia, *others = (hello["ia"] for hello in hellos)
     facts = []
     for host in hosts:
         fact = {name: _plain(value) for name, value in asdict(host.facts()).items()}
         facts.append({"name": host.name, "address": host.address, **fact})
-    return {"type": "hosts", "hosts": mode, "facts": facts, "ia": ia}
+    return {"type": "hosts", "hosts": mode, "facts": facts, "ia": ia, "other_ias": others}
 
 
 def verdict_record(

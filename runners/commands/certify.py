@@ -4,13 +4,19 @@
 import argparse
 import random
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from runners import results
+from runners.catalogue.clauses import Catalogue
 from runners.checkout import Checkout
 from runners.commands import Subparsers
 from runners.errors import InputError, RunnerError
 from runners.names import nearest
+
+if TYPE_CHECKING:
+    from reports.model import Run
 
 MODES = (1, 2)
 SEEDS = 1_000_000
@@ -40,6 +46,12 @@ def add_parser(commands: Subparsers) -> None:
         "--ia-params",
         metavar="STR",
         help="with --provider: the ia_params of its dat.conf entry (default: rxe0)",
+    )
+    subject.add_argument(
+        "--waivers",
+        type=Path,
+        metavar="FILE",
+        help="findings that are answered for (TOML, docs/certify.md); they change no verdict",
     )
     how = parser.add_argument_group("where, and what is kept")
     how.add_argument("--fabric", default="vm", metavar="NAME", help="default: vm")
@@ -130,24 +142,48 @@ def run(options: argparse.Namespace) -> int:
         workers=options.workers,
         spread=options.spread if options.every_pair is None else options.every_pair,
         every_pair=options.every_pair is not None,
+        waivers=_waivers(options, catalogue),
     )
     out = console()
     folder = (options.out or checkout.results / order.run).absolute()
     with Interrupts(results.COULD_NOT_TELL) as interrupts:
         with Progress(out) as progress:
-            progress.say(f"run {order.run}, seed {seed}: {order.subject.library}")
             try:
                 outcome = conduct(checkout, order, folder, progress, interrupts)
             except KeyboardInterrupt:
                 raise RunnerError("interrupted before the first case") from None
-        told = _tell(folder)
+        run_ = _tell(folder)
     for error in outcome.errors:
         print(f"udapl-cts: {error}", file=sys.stderr)
-    return outcome.exit_code if told else results.COULD_NOT_TELL
+    if run_ is None:
+        return results.COULD_NOT_TELL
+    return _refuse_unused(options.waivers, run_) or outcome.exit_code
 
 
-def _tell(folder: Path) -> bool:
-    """Render the reports, and print what they say in short; False when there is nothing to read."""
+def _waivers(options: argparse.Namespace, catalogue: Catalogue) -> list[results.Record]:
+    from runners.waivers import read
+
+    if options.waivers is None:
+        return []
+    return read(options.waivers, catalogue.clauses, datetime.now(UTC).date())
+
+
+def _refuse_unused(path: Path, run_: "Run") -> int:
+    """Tell of each waiver that waives nothing; the exit code for that, or 0."""
+    from reports.waivers import judge
+
+    unused = [judged for judged in judge(run_) if judged.unused]
+    for judged in unused:
+        print(
+            f"udapl-cts: {path}: the waiver of {judged.waiver.clause} is unused: {judged.unused};"
+            " remove it, or mend it",
+            file=sys.stderr,
+        )
+    return InputError.exit_code if unused else 0
+
+
+def _tell(folder: Path) -> "Run | None":
+    """Render the reports, and print what they say in short; None when there is nothing to read."""
     from reports import ReportError, render
     from reports.load import load
     from runners import summary
@@ -158,7 +194,7 @@ def _tell(folder: Path) -> bool:
         run_ = load(folder)
     except ReportError as error:
         print(f"udapl-cts: {error}", file=sys.stderr)
-        return False
+        return None
     summary.show(run_, out)
     html = None
     for fmt in ("json", "junit", "md", "html"):
@@ -168,7 +204,7 @@ def _tell(folder: Path) -> bool:
         except ReportError as error:
             print(f"udapl-cts: {error}", file=sys.stderr)
     summary.show_files(html, run_, out)
-    return True
+    return run_
 
 
 def _check(options: argparse.Namespace, checkout: Checkout) -> None:

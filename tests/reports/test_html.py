@@ -276,7 +276,9 @@ def test_an_ia_that_does_not_open(tmp_path: Path) -> None:
     run = SyntheticRun()
     run.fabric(1, open=False, reason="dat_ia_open returned DAT_PROVIDER_NOT_FOUND")
     run.end(code=2)
-    assert "The IA did not open: dat_ia_open returned" in page_of(run, tmp_path).text_of("about")
+    assert "The IA did not open on host1: dat_ia_open returned" in page_of(run, tmp_path).text_of(
+        "about"
+    )
 
 
 def test_the_page_needs_no_network(red: Page) -> None:

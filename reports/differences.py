@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a reader must know first: where hosts differ that should be alike."""
+
+from collections.abc import Iterable, Mapping
+
+from reports.model import Run
+
+# What may differ from host to host: who a host is, not what it is.
+_OWN = frozenset({"name", "address"})
+_OWN_ATTRIBUTES = frozenset({"adapter_name", "ia_address_ptr"})
+
+
+def warnings(run: Run) -> list[str]:
+    """One sentence for each thing in which hosts, or what they loaded, differ."""
+    facts: dict[str, dict[str, str]] = {}
+    attributes: dict[str, dict[str, str]] = {}
+    build_ids: dict[str, str] = {}
+    for fabric in run.fabrics:
+        for host in fabric.facts:
+            values = {key: value for key, value in host.items() if key not in _OWN}
+            facts.setdefault(host.get("name", ""), values)
+        for host, ia in zip(fabric.facts, fabric.each, strict=False):
+            name = host.get("name", "")
+            if ia.opened:
+                own = {k: v for k, v in ia.attributes.items() if k not in _OWN_ATTRIBUTES}
+                attributes.setdefault(name, own)
+                build_ids.setdefault(name, ia.build_id)
+    return [
+        *_differing("The hosts differ in", facts),
+        *_differing("The IAs of the hosts differ in", attributes),
+        *_other_library(run.subject.build_id, build_ids),
+    ]
+
+
+def _differing(what: str, hosts: Mapping[str, Mapping[str, str]]) -> Iterable[str]:
+    for key in dict.fromkeys(key for values in hosts.values() for key in values):
+        by_value: dict[str, list[str]] = {}
+        for host, values in hosts.items():
+            by_value.setdefault(values.get(key, ""), []).append(host)
+        if len(by_value) > 1:
+            said = "; ".join(f"{value or 'none'} on {_names(h)}" for value, h in by_value.items())
+            yield f"{what} {key}: {said}."
+
+
+def _other_library(build_id: str, loaded: Mapping[str, str]) -> Iterable[str]:
+    for host, other in loaded.items():
+        if build_id and other and other != build_id:
+            yield f"{host} loaded a provider of another build than the subject: build id {other}."
+
+
+def _names(hosts: list[str]) -> str:
+    return ", ".join(hosts[:4]) + (f" and {len(hosts) - 4} more" if len(hosts) > 4 else "")

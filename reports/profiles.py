@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Profiles: what a provider promises, Core and each optional feature, and what came of each."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from reports.model import KEPT, NOT_KEPT, Clause, Run, Verdict
+
+CORE = "core"
+SRQ = "srq_supported"
+
+CRITERIA = {
+    "success": "each of its clauses was checked and kept, but for those that did not apply",
+    "partial": (
+        "none of its clauses was found broken, but at least one was not checked: not selected,"
+        " NOT-RUN, BROKEN or RESOURCE"
+    ),
+    "fail": (
+        "at least one of its clauses ended in FAIL, CRASH or TIMEOUT; of a declared feature, the"
+        " answer that it is not supported is one"
+    ),
+    "not declared": (
+        "the provider's attributes declare the feature absent, which is no fault: its clauses are"
+        " UNSUPPORTED"
+    ),
+}
+MEMBERS = (
+    "Core has every must clause that needs no optional feature. A feature has every must clause"
+    " that needs it; one that needs SRQs and a further feature is the further one's."
+)
+
+
+def of(level: str, check: str, needs: Iterable[str]) -> tuple[str, ...]:
+    """The profiles of a clause with these members; none where it is no `must` with a case."""
+    if level != "must" or check == "none":
+        return ()
+    needed = tuple(needs)
+    further = tuple(need for need in needed if need != SRQ)
+    return further or needed or (CORE,)
+
+
+@dataclass(frozen=True)
+class Profile:
+    """One profile in one run. `total` counts its clauses in the whole suite, `standings` those
+    that this run has a verdict for; `result` is one of CRITERIA, `because` why.
+    """
+
+    name: str
+    total: int
+    standings: Counter[Verdict]
+    result: str
+    because: str
+
+    @property
+    def title(self) -> str:
+        """Its name for people: "Core", or the feature."""
+        return "Core" if self.name == CORE else self.name
+
+    @property
+    def kept(self) -> int:
+        """How many clauses were kept."""
+        return sum(self.standings[verdict] for verdict in KEPT)
+
+    @property
+    def broken(self) -> int:
+        """How many clauses were not kept."""
+        return sum(self.standings[verdict] for verdict in NOT_KEPT)
+
+    @property
+    def inapplicable(self) -> int:
+        """How many clauses did not apply."""
+        return self.standings[Verdict.UNSUPPORTED]
+
+    @property
+    def unchecked(self) -> int:
+        """How many clauses nothing is known of."""
+        return self.total - self.kept - self.broken - self.inapplicable
+
+
+def profiles(run: Run) -> list[Profile]:
+    """The profiles of the suite that `run` was made with, Core first."""
+    members: dict[str, list[Clause]] = {name: [] for name in run.suite.profiles}
+    for clause in run.clauses:
+        for name in of(clause.level, clause.check, clause.needs):
+            members.setdefault(name, []).append(clause)
+    return [
+        _profile(run, name, members[name])
+        for name in sorted(members, key=lambda name: (name != CORE, name != SRQ, name))
+    ]
+
+
+def _profile(run: Run, name: str, clauses: Sequence[Clause]) -> Profile:
+    total = max(run.suite.profiles.get(name, 0), len(clauses))
+    verdicts = Counter(clause.verdict for clause in clauses if clause.verdict)
+    counted = Profile(name, total, verdicts, "", "")
+    result, because = _result(run, counted, clauses)
+    return Profile(name, total, verdicts, result, because)
+
+
+def _result(run: Run, profile: Profile, clauses: Sequence[Clause]) -> tuple[str, str]:
+    if profile.broken:
+        return "fail", f"{profile.broken} of {profile.total} clauses broken"
+    if profile.name != CORE and _denied(run, profile.name):
+        return "not declared", _denial(run, clauses)
+    if profile.unchecked or not profile.kept:
+        return "partial", f"{profile.unchecked} of {profile.total} clauses not checked"
+    because = f"{profile.kept} of {profile.total} clauses checked and kept"
+    if profile.inapplicable:
+        because += f", {profile.inapplicable} did not apply"
+    return "success", because
+
+
+def _denied(run: Run, feature: str) -> bool:
+    """Whether each IA that was opened declares `feature` absent."""
+    said = [fabric.needs[feature] for fabric in run.fabrics if feature in fabric.needs]
+    return bool(said) and all(word == "false" for word in said)
+
+
+def _denial(run: Run, clauses: Iterable[Clause]) -> str:
+    """The attribute that says so, as the cases met it."""
+    for clause in clauses:
+        for case in clause.cases:
+            if case.decisive and case.decisive.verdict is Verdict.UNSUPPORTED:
+                return case.decisive.reason
+    return "its attribute declares it absent"

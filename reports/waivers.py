@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Waivers: findings that somebody answers for. A waiver stands beside a verdict, never instead."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
+from packaging.version import InvalidVersion, Version
+
+from reports.model import KEPT, NOT_KEPT, Clause, Run, Verdict, Waiver
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A waiver after a run: the clauses that it waives, or why it is `unused`; neither where the
+    run says nothing of its clauses.
+    """
+
+    waiver: Waiver
+    clauses: Sequence[Clause]
+    unused: str
+
+
+def judge(run: Run) -> list[Judged]:
+    """Each waiver of `run`, in the order of its file."""
+    taken: set[str] = set()
+    judged = []
+    for waiver in run.waivers:
+        found = [clause for clause in run.clauses if covers(waiver, clause.id)]
+        broken = [clause for clause in found if clause.verdict in NOT_KEPT]
+        free = [clause for clause in broken if clause.id not in taken]
+        unused = _another_subject(run, waiver)
+        if not unused and not free:
+            unused = "another waiver has its clause" if broken else _nothing_to_waive(found)
+        clauses = [] if unused else free
+        taken.update(clause.id for clause in clauses)
+        judged.append(Judged(waiver, clauses, unused))
+    return judged
+
+
+def waived(run: Run) -> dict[str, Waiver]:
+    """The waivers that are used, by the id of the clause."""
+    return {clause.id: judged.waiver for judged in judge(run) for clause in judged.clauses}
+
+
+def sentence(run: Run) -> str:
+    """How many findings are waived, in one sentence; empty where no waiver was given."""
+    if not run.waivers:
+        return ""
+    found = len(run.with_verdict(*NOT_KEPT))
+    count = len(waived(run))
+    findings = "1 finding" if found == 1 else f"{found} findings"
+    return f"{findings}, {count or 'none'} waived: a waiver changes no verdict."
+
+
+def covers(waiver: Waiver, clause: str) -> bool:
+    """Whether a waiver names this clause, or the family that it is of."""
+    return clause == waiver.clause or clause.startswith(waiver.clause + "/")
+
+
+def _another_subject(run: Run, waiver: Waiver) -> str:
+    """Why the waiver is for another provider than the one that was opened."""
+    attributes = next((fabric.attributes for fabric in run.fabrics if fabric.opened), None)
+    if attributes is None:
+        return ""
+    name = attributes.get("provider_name", "")
+    version = run.provider_version
+    if name != waiver.provider:
+        return f"it is for the provider {waiver.provider!r}, and this one calls itself {name!r}"
+    try:
+        fits = Version(version) in SpecifierSet(waiver.versions)
+    except (InvalidSpecifier, InvalidVersion):
+        fits = False
+    if fits:
+        return ""
+    return f"it is for the versions {waiver.versions}, and this is {version or 'of no version'}"
+
+
+def _nothing_to_waive(clauses: Sequence[Clause]) -> str:
+    """Why no clause is waived; empty where nothing is known of one that could be."""
+    verdicts = {clause.verdict for clause in clauses if clause.check != "none"}
+    if not verdicts - KEPT - {Verdict.UNSUPPORTED}:
+        if verdicts & KEPT:
+            return "its clause was kept"
+        return "its clause did not apply" if verdicts else ""
+    return ""
