@@ -60,6 +60,7 @@ def _run(run: Run) -> dict[str, Any]:
         },
         "profile_criteria": CRITERIA,
         "subject": {
+            "api": subject.api,
             "build_id": subject.build_id,
             "ia": subject.ia,
             "library": subject.name,

@@ -56,6 +56,7 @@ def _properties(run: Run) -> list[tuple[str, str]]:
         ("suite.commit", run.suite.commit),
         ("suite.dirty", "true" if run.suite.dirty else "false"),
         ("subject.library", run.subject.library),
+        ("subject.api", run.subject.api),
         ("subject.sha256", run.subject.sha256),
         ("subject.build_id", run.subject.build_id),
         ("subject.ia", run.subject.ia),

@@ -116,6 +116,7 @@ def _run(record: Members) -> Run:
         ),
         subject=Subject(
             library=subject.text("library"),
+            api=subject.text("api", "1.2"),
             sha256=subject.text("sha256"),
             build_id=subject.text("build_id"),
             ia=subject.text("ia"),

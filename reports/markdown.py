@@ -18,9 +18,10 @@ def render(run: Run) -> str:
     lines = [
         f"### {conclusion.sentence}: {conclusion.word}",
         "",
-        f"{_code(run.subject.name)} (sha256 {_code(run.subject.sha256[:16])}), IA"
-        f" {_code(run.subject.ia)}, run {_code(run.id)}, seed {_code(run.seed)}, suite"
-        f" {_code(run.suite.commit[:12])}{' ' + run.suite.tree if run.suite.tree else ''}.",
+        f"{_code(run.subject.name)} by DAT {run.subject.api} (sha256"
+        f" {_code(run.subject.sha256[:16])}), IA {_code(run.subject.ia)}, run {_code(run.id)}, seed"
+        f" {_code(run.seed)}, suite {_code(run.suite.commit[:12])}"
+        f"{' ' + run.suite.tree if run.suite.tree else ''}.",
         "",
     ]
     lines += _partial(run)

@@ -299,6 +299,7 @@ class Subject:
     """The provider that was certified."""
 
     library: str
+    api: str
     sha256: str
     build_id: str
     ia: str

@@ -307,6 +307,7 @@ def _run_record(checkout: Checkout, order: Order, plan_: Sequence[Planned]) -> R
         },
         "subject": {
             "library": subject.library,
+            "api": subject.api,
             "sha256": subject.sha256,
             "build_id": subject.build_id,
             "ia": subject.ia,

@@ -3,10 +3,18 @@
 
 import subprocess
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Self
 
 VERSION = "0.1.0"
+
+# The DAT APIs by which a provider can be certified: the cases and the reference provider of each.
+APIS = {
+    "1.2": ("udapl-cases", "libdaplref.so"),
+    "2.0": ("udapl-cases-2.0", "libdaplref2.so"),
+}
+DEFAULT_API = "1.2"
 
 FABRICS = {"vm": "runners.fabric.vm:VmFabric"}
 
@@ -14,11 +22,16 @@ FABRICS = {"vm": "runners.fabric.vm:VmFabric"}
 @dataclass(frozen=True)
 class Checkout:
     """A built checkout. `fabrics` maps a fabric's name to `module:class`, called as Fabric(hosts=N,
-    progress=callable).
+    progress=callable). `api` is the one of APIS by which it meets a provider.
     """
 
     root: Path
     fabrics: Mapping[str, str] = field(default_factory=lambda: FABRICS)
+    api: str = DEFAULT_API
+
+    def by(self, api: str) -> Self:
+        """The same checkout, with the cases and the reference provider of another API."""
+        return replace(self, api=api)
 
     @property
     def results(self) -> Path:
@@ -43,12 +56,12 @@ class Checkout:
     @property
     def cases_binary(self) -> Path:
         """The cases, and the agent that runs them."""
-        return self.root / "build/default/bin/udapl-cases"
+        return self.root / "build/default/bin" / APIS[self.api][0]
 
     @property
     def reference_provider(self) -> Path:
         """The provider that is certified where none is named."""
-        return self.root / "build/default/lib/libdaplref.so"
+        return self.root / "build/default/lib" / APIS[self.api][1]
 
     @property
     def faulty_provider(self) -> Path:

@@ -5,33 +5,36 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from runners.checkout import DEFAULT_API
 from runners.errors import InputError
 
 FIELDS = 8
 
 _TOKEN = re.compile(r'[ \t]*(?:"((?:[^"\\\n]|\\.)*)"|([^ \t"\n]+))(?=[ \t]|$)')
 _BLANK = re.compile(r"[ \t]*(?:#.*)?$")
-_API = re.compile(r"u0*1\.0*2$")
+_API = re.compile(r"u0*([0-9]+)\.0*([0-9]+)$")
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One line of a dat.conf that a consumer of uDAPL 1.2 can open."""
+    """One line of a dat.conf that a consumer of uDAPL can open; `api` is "1.2", for instance."""
 
     ia: str
+    api: str
     library: str
     text: str
 
 
-def entry(ia: str, library: Path, ia_params: str) -> Entry:
+def entry(ia: str, library: Path, ia_params: str, api: str = DEFAULT_API) -> Entry:
     """The entry that registers `library` under the name `ia`."""
-    fields = (ia, "u1.2", "nonthreadsafe", "default", str(library), "cts.1.0")
+    fields = (ia, f"u{api}", "nonthreadsafe", "default", str(library), "cts.1.0")
     line = " ".join([*(_bare(field) for field in fields), _quoted(ia_params), _quoted("")])
-    return Entry(ia, str(library), line)
+    return Entry(ia, api, str(library), line)
 
 
 def read(path: Path) -> list[Entry]:
-    """The entries of a dat.conf that dat_ia_open() reaches, in file order, the first of each name.
+    """The entries of a dat.conf that dat_ia_open() reaches, in file order, the first of each name
+    and API.
 
     Lines that no libdat registers are skipped, as a libdat does. Raises InputError when the file
     cannot be read.
@@ -40,11 +43,13 @@ def read(path: Path) -> list[Entry]:
         lines = path.read_text(encoding="utf-8", errors="surrogateescape").split("\n")
     except OSError as error:
         raise InputError(f"cannot read the dat.conf {path}: {error.strerror}") from error
-    entries: dict[str, Entry] = {}
+    entries: dict[tuple[str, str], Entry] = {}
     for line in lines:
         fields = _split(line)
-        if fields is not None and _reachable(fields):
-            entries.setdefault(fields[0], Entry(fields[0], fields[4], line.strip()))
+        api = _reachable(fields) if fields is not None else None
+        if fields is not None and api is not None:
+            entry_ = Entry(fields[0], api, fields[4], line.strip())
+            entries.setdefault((entry_.ia, api), entry_)
     return list(entries.values())
 
 
@@ -61,11 +66,15 @@ def _split(line: str) -> list[str] | None:
     return fields
 
 
-def _reachable(fields: list[str]) -> bool:
+def _reachable(fields: list[str]) -> str | None:
+    """The API of an entry by which dat_ia_open() reaches it, or None."""
     if len(fields) != FIELDS:
-        return False
+        return None
     _, api, thread_safety, default, *_ = fields
-    return bool(_API.match(api)) and thread_safety == "nonthreadsafe" and default == "default"
+    match = _API.match(api)
+    if match is None or thread_safety != "nonthreadsafe" or default != "default":
+        return None
+    return ".".join(match.groups())
 
 
 def _bare(text: str) -> str:

@@ -15,7 +15,7 @@ from reports.model import Attempt, Run
 from runners import debugger, results
 from runners.assignment import Assignment
 from runners.campaign import DAT_CONF
-from runners.checkout import Checkout
+from runners.checkout import APIS, Checkout
 from runners.errors import InputError, RunnerError
 from runners.names import nearest
 from runners.plan import Case, Planned, load_cases, mode, planned
@@ -36,6 +36,7 @@ class _Choice:
 def replay(checkout: Checkout, named: Sequence[str], hosts: int | None, gdb: bool) -> int:
     """Replay what `named` names ([RUN] [CASE]); the exit code says what came of it this time."""
     choice = _choose(checkout, named, hosts)
+    checkout = checkout.by(choice.run.subject.api)
     dat_conf = choice.folder / DAT_CONF
     if not dat_conf.is_file():
         raise InputError(f"{choice.folder} has no {DAT_CONF}: it says which provider was tested")
@@ -66,6 +67,8 @@ def _choose(checkout: Checkout, named: Sequence[str], hosts: int | None) -> _Cho
         raise InputError(str(error)) from error
     if run.fabric not in checkout.fabrics:
         raise InputError(f"run {run.id} was made on the fabric {run.fabric!r}, which is not here")
+    if run.subject.api not in APIS:
+        raise InputError(f"run {run.id} was made by DAT {run.subject.api}, which is not here")
     if case_name is None:
         if not run.findings:
             raise InputError(f"run {run.id} has no failure to replay: name a case of it")
@@ -82,7 +85,7 @@ def _choose(checkout: Checkout, named: Sequence[str], hosts: int | None) -> _Cho
         raise InputError(
             f"run {run.id} has {case_name} with {' and '.join(mode(n) for n in modes)} only"
         )
-    _, cases = load_cases(checkout)
+    _, cases = load_cases(checkout.by(run.subject.api))
     found = next((case for case in cases if case.id == case_name), None)
     if found is None:
         raise InputError(f"the suite no longer has the case {case_name}")

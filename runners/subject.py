@@ -3,19 +3,24 @@
 
 import hashlib
 import subprocess
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from elftools.common.exceptions import ELFError
+from elftools.elf.dynamic import DynamicSection
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import NoteSection, SymbolTableSection
 
 from runners import datconf
+from runners.checkout import APIS, DEFAULT_API
 from runners.errors import InputError
 from runners.names import nearest
 
 OWN_IA = "cts0"
 ENTRY_POINT = "dat_provider_init"
+REGISTRIES = {"libdat.so.1": "1.2", "libdat2.so.2": "2.0"}
 
 
 @dataclass(frozen=True)
@@ -29,38 +34,38 @@ class Subject:
     dat_conf: str
 
     @property
+    def api(self) -> str:
+        """The DAT API that it speaks."""
+        return self.entry.api
+
+    @property
     def ia(self) -> str:
         """The name that dat_ia_open() is given."""
         return self.entry.ia
 
 
-def from_library(path: Path, ia_params: str) -> Subject:
+def from_library(path: Path, ia_params: str, api: str = DEFAULT_API) -> Subject:
     """The provider in the shared object `path`, its IA opened with the string `ia_params`."""
     if any(character in f"{path}{ia_params}" for character in "\n\0"):
         raise InputError(
             "neither --provider nor --ia-params may hold a newline: dat.conf has lines"
         )
     library = path.absolute()
-    sha256, build_id = _examine(library)
-    entry = datconf.entry(OWN_IA, library, ia_params)
+    sha256, build_id = _examine(library, api)
+    entry = datconf.entry(OWN_IA, library, ia_params, api)
     return Subject(str(library), sha256, build_id, entry, entry.text + "\n")
 
 
-def from_dat_conf(path: Path, ia: str) -> Subject:
+def from_dat_conf(path: Path, ia: str, api: str = DEFAULT_API) -> Subject:
     """The provider that the dat.conf `path` names for the IA `ia`."""
     entries = datconf.read(path)
-    chosen = next((entry for entry in entries if entry.ia == ia), None)
+    chosen = next((entry for entry in entries if (entry.ia, entry.api) == (ia, api)), None)
     if chosen is None:
-        names = [entry.ia for entry in entries]
-        near = nearest(ia, names) or (f"; it has: {', '.join(names)}" if names else "")
-        raise InputError(
-            f"{path} has no IA {ia!r} that dat_ia_open() reaches (u1.2, nonthreadsafe, default)"
-            + near
-        )
+        raise InputError(f"{path} has no IA {ia!r} {_why_not(entries, ia, api)}")
     library = Path(chosen.library) if "/" in chosen.library else _loader_path(chosen.library)
     if not library.is_absolute():
         raise InputError(f"{path} names {chosen.library} for {ia}: give its library a full path")
-    sha256, build_id = _examine(library)
+    sha256, build_id = _examine(library, api)
     return Subject(
         str(library),
         sha256,
@@ -70,8 +75,18 @@ def from_dat_conf(path: Path, ia: str) -> Subject:
     )
 
 
-def _examine(path: Path) -> tuple[str, str]:
-    """The SHA-256 and the build id of a provider; raises InputError when it is none."""
+def _why_not(entries: Sequence[datconf.Entry], ia: str, api: str) -> str:
+    """The end of a sentence about a dat.conf that has no such IA for this API."""
+    for entry in entries:
+        if entry.ia == ia and entry.api in APIS:
+            return f"of DAT {api}: its entry is u{entry.api}, so give --api {entry.api}"
+    names = [entry.ia for entry in entries if entry.api == api]
+    near = nearest(ia, names) or (f"; it has: {', '.join(names)}" if names else "")
+    return f"that dat_ia_open() reaches (u{api}, nonthreadsafe, default){near}"
+
+
+def _examine(path: Path, api: str) -> tuple[str, str]:
+    """The SHA-256 and the build id of a provider; raises InputError when it is none for `api`."""
     try:
         with path.open("rb") as file:
             sha256 = hashlib.file_digest(file, "sha256").hexdigest()
@@ -81,6 +96,11 @@ def _examine(path: Path) -> tuple[str, str]:
                     raise InputError(f"{path} is no provider: not an x86-64 shared object")
                 if not _exports(elf, ENTRY_POINT):
                     raise InputError(f"{path} is no provider: it does not export {ENTRY_POINT}()")
+                for other in _linked_apis(elf) - {api}:
+                    raise InputError(
+                        f"{path} is a provider of DAT {other}, by the libdat that it is linked"
+                        f" with: give --api {other}"
+                    )
                 return sha256, _build_id(elf)
             except ELFError as error:
                 raise InputError(f"{path} is no provider: not a shared object ({error})") from error
@@ -89,6 +109,16 @@ def _examine(path: Path) -> tuple[str, str]:
         raise InputError(f"no such provider: {path}{near}") from error
     except OSError as error:
         raise InputError(f"cannot read the provider {path}: {error.strerror}") from error
+
+
+def _linked_apis(elf: ELFFile) -> set[str]:
+    """The DAT APIs whose registry a provider is linked with; it need not be linked with any."""
+    section = elf.get_section_by_name(".dynamic")
+    if not isinstance(section, DynamicSection):
+        return set()
+    tags: Iterable[Any] = section.iter_tags("DT_NEEDED")
+    needed = {tag.needed for tag in tags}
+    return {api for library, api in REGISTRIES.items() if library in needed}
 
 
 def _exports(elf: ELFFile, name: str) -> bool:

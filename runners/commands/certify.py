@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from runners import results
 from runners.catalogue.clauses import Catalogue
-from runners.checkout import Checkout
+from runners.checkout import APIS, DEFAULT_API, Checkout
 from runners.commands import Subparsers
 from runners.errors import InputError, RunnerError
 from runners.names import nearest
@@ -42,6 +42,12 @@ def add_parser(commands: Subparsers) -> None:
     which.add_argument("--provider", type=Path, metavar="LIB", help="a provider's shared object")
     which.add_argument("--dat-conf", type=Path, metavar="FILE", help="a dat.conf that names it")
     subject.add_argument("--ia", metavar="NAME", help="with --dat-conf: the IA's name in it")
+    subject.add_argument(
+        "--api",
+        choices=APIS,
+        default=DEFAULT_API,
+        help=f"the DAT API that it speaks (default: {DEFAULT_API})",
+    )
     subject.add_argument(
         "--ia-params",
         metavar="STR",
@@ -115,15 +121,15 @@ def run(options: argparse.Namespace) -> int:
     from runners.selection import Choice
     from runners.subject import Subject, from_dat_conf, from_library
 
-    checkout: Checkout = options.checkout
+    checkout: Checkout = options.checkout.by(options.api)
     _check(options, checkout)
 
     def subject() -> Subject:
         if options.dat_conf is not None:
-            return from_dat_conf(options.dat_conf, options.ia)
+            return from_dat_conf(options.dat_conf, options.ia, checkout.api)
         if options.provider is not None:
-            return from_library(options.provider, options.ia_params or "rxe0")
-        return from_library(_reference(checkout), "rxe0")
+            return from_library(options.provider, options.ia_params or "rxe0", checkout.api)
+        return from_library(_reference(checkout), "rxe0", checkout.api)
 
     catalogue, cases = load_cases(checkout)
     seed = random.randrange(SEEDS) if options.seed is None else options.seed

@@ -310,7 +310,10 @@ def serve() -> None:
                     "pid": os.getpid(),
                     "build": "00",
                     "cases": 1,
-                    "api": "1.2",
+                    "api": Path(__file__)
+                    .name.removeprefix("udapl-cases-")
+                    .removeprefix("udapl-cases")
+                    or "1.2",
                     "ia": ia,
                 }
             )

@@ -151,9 +151,10 @@ def make_checkout(root: Path, provider: Path) -> Cts:
     for folder in ("build/default/bin", "build/default/lib", "cases/demo"):
         (root / folder).mkdir(parents=True)
     shutil.copy(provider, root / "build/default/lib")
-    agent = root / "build/default/bin/udapl-cases"
-    agent.write_text(f"#!{sys.executable} -IS\n" + (HERE / "fake_agent.py").read_text())
-    agent.chmod(0o755)
+    for name in ("udapl-cases", "udapl-cases-2.0"):
+        agent = root / "build/default/bin" / name
+        agent.write_text(f"#!{sys.executable} -IS\n" + (HERE / "fake_agent.py").read_text())
+        agent.chmod(0o755)
     made = Cts(root)
     made.has("passes")
     return made

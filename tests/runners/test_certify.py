@@ -163,6 +163,19 @@ def test_what_a_run_leaves_behind(cts: Cts) -> None:
     assert {path.name for path in logs.iterdir()} == {"host1.console", "host1.stderr"}
 
 
+def test_another_api(cts: Cts, tmp_path: Path) -> None:
+    """The run's cases are those of its API, in a replay too; a report says which it is."""
+    dat_conf = tmp_path / "dat.conf"
+    dat_conf.write_text(f'a u2.0 nonthreadsafe default {cts.provider} v.1.0 "" ""\n')
+    (cts.root / "build/default/bin/udapl-cases").unlink()
+    assert cts("certify", "--api", "2.0", "--dat-conf", dat_conf, "--ia", "a").returncode == 0
+    assert cts.events()[0]["subject"]["api"] == "2.0"
+    assert json.loads((cts.results / "latest/report.json").read_text())["subject"]["api"] == "2.0"
+    assert "by DAT 2.0" in (cts.results / "latest/report.html").read_text()
+    assert "by DAT 2.0" in (cts.results / "latest/report.md").read_text()
+    assert cts("replay", "latest", "demo_page/passes").returncode == 0
+
+
 def test_a_run_elsewhere_is_found_by_its_id(cts: Cts, tmp_path: Path) -> None:
     cts.has("fails")
     out = tmp_path / "elsewhere"

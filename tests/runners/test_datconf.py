@@ -30,15 +30,15 @@ def read(tmp_path: Path, text: str) -> list[datconf.Entry]:
 )
 def test_entries_that_count(tmp_path: Path, line: str) -> None:
     (entry,) = read(tmp_path, f"# comment\n\n{line}\n")
-    assert (entry.ia, entry.library) == ("ia0", "libx.so")
+    assert (entry.ia, entry.api, entry.library) == ("ia0", "1.2", "libx.so")
 
 
 @pytest.mark.parametrize(
     "line",
     [
         "# " + GOOD,
-        GOOD.replace("u1.2", "u2.0"),
         GOOD.replace("u1.2", "k1.2"),
+        GOOD.replace("u1.2", "u1"),
         GOOD.replace("nonthreadsafe", "threadsafe"),
         GOOD.replace("default", "nondefault"),
         GOOD.replace(' ""', ""),
@@ -54,6 +54,11 @@ def test_entries_that_do_not_count(tmp_path: Path, line: str) -> None:
 def test_the_first_of_a_name_counts(tmp_path: Path) -> None:
     (entry,) = read(tmp_path, GOOD + "\n" + GOOD.replace("libx", "liby") + "\n")
     assert entry.library == "libx.so"
+
+
+def test_one_name_in_two_apis(tmp_path: Path) -> None:
+    entries = read(tmp_path, GOOD + "\n" + GOOD.replace("u1.2", "u2.00") + "\n")
+    assert [(entry.ia, entry.api) for entry in entries] == [("ia0", "1.2"), ("ia0", "2.0")]
 
 
 @pytest.mark.parametrize("path", ["/a/libx.so", "/a b/x.so", '/a"b/x.so', "/a#b/x.so", "/a\\b.so"])

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.runners.fake_checkout import Cts, compile_library, wait_for
+from tests.runners.fake_checkout import PROVIDER, Cts, compile_library, wait_for
 
 USAGE = 64
 COULD_NOT_TELL = 2
@@ -132,6 +132,26 @@ def test_dat_conf_that_cannot_be_used(cts: Cts, tmp_path: Path) -> None:
     refused(cts("certify", "--dat-conf", missing, "--ia", "a"), USAGE, "/nowhere/libx.so")
     missing.write_text('a u1.2 nonthreadsafe default libnosuch.so v.1.0 "" ""\n')
     refused(cts("certify", "--dat-conf", missing, "--ia", "a"), USAGE, "libnosuch.so")
+
+
+@pytest.mark.parametrize(("written", "asked"), [("1.2", "2.0"), ("2.0", "1.2")])
+def test_dat_conf_of_another_api(cts: Cts, tmp_path: Path, written: str, asked: str) -> None:
+    dat_conf = tmp_path / "dat.conf"
+    dat_conf.write_text(f'a u{written} nonthreadsafe default {cts.provider} v.1.0 "" ""\n')
+    named = ("certify", "--dat-conf", dat_conf, "--ia", "a", "--api")
+    refused(cts(*named, asked), USAGE, str(dat_conf), f"u{written}", f"give --api {written}")
+    refused(cts(*named, "3.0"), USAGE, "--api", "'3.0'", "1.2", "2.0")
+    assert not cts.results.exists()
+
+
+def test_provider_of_another_api(cts: Cts, tmp_path: Path) -> None:
+    registry = compile_library(tmp_path / "libdat.so.1", "", "-Wl,-soname,libdat.so.1")
+    provider = compile_library(
+        tmp_path / "vendor.so", PROVIDER, "-Wl,--no-as-needed", "-x", "none", str(registry)
+    )
+    assert cts("certify", "--provider", provider).returncode == 0
+    done = cts("certify", "--provider", provider, "--api", "2.0")
+    refused(done, USAGE, str(provider), "give --api 1.2")
 
 
 @pytest.mark.parametrize(
