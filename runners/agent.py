@@ -13,6 +13,8 @@ SEND_TIMEOUT = 10.0
 CHUNK = 1 << 18
 CONSOLE_LINES = 6
 
+_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+
 
 class AgentLost(Exception):
     """A session ended that should not have: `what` is an incident's kind, `text` says why."""
@@ -31,7 +33,7 @@ class Agent:
         self.host = host
         self._stream = stream
         self._stream.settimeout(SEND_TIMEOUT)
-        self._buffer = bytearray()
+        self._rest = b""
 
     def fileno(self) -> int:
         """For selectors: readable when receive() has something to read."""
@@ -39,7 +41,7 @@ class Agent:
 
     def send(self, message: Message) -> None:
         """Send one message; raises AgentLost when the agent does not take it."""
-        line = json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode()
+        line = _ENCODER.encode(message).encode()
         try:
             self._stream.sendall(line + b"\n")
         except OSError as error:
@@ -53,13 +55,14 @@ class Agent:
             chunk = b""
         if not chunk:
             raise self._gone()
-        self._buffer += chunk
-        while (end := self._buffer.find(b"\n")) >= 0:
-            line = bytes(self._buffer[:end])
-            del self._buffer[: end + 1]
-            self._measure(len(line) + 1)
-            yield self._message(line)
-        self._measure(len(self._buffer) + 1)
+        self._rest += chunk
+        if b"\n" in chunk:
+            *lines, rest = self._rest.split(b"\n")
+            self._rest = rest
+            for line in lines:
+                self._measure(len(line) + 1)
+                yield self._message(line)
+        self._measure(len(self._rest) + 1)
 
     def silent(self, what: str) -> AgentLost:
         """The loss of an agent that did not answer in time; its host is ended."""

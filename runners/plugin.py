@@ -108,7 +108,7 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
             item = items[told.planned]
             item.told = (told.word, told.reason)
             item.user_properties.clear()
-            session.config.hook.pytest_runtest_protocol(item=item, nextitem=None)
+            _report(item)
             if session.shouldfail:
                 raise session.Failed(session.shouldfail)
     return True
@@ -119,8 +119,6 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
     """The hosts of the next mode are opened while this one's cases run, and let go with it."""
     outcome = yield
     assert isinstance(item, CaseItem)
-    if item.told is not None:
-        return outcome
     testbeds = item.config.stash[TESTBEDS]
     here = item.planned.hosts
     if isinstance(nextitem, CaseItem) and nextitem.planned.hosts != here:
@@ -128,6 +126,16 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
     elif later := _mode_after(item, here):
         testbeds.prepare(later)
     return outcome
+
+
+def _report(item: CaseItem) -> None:
+    """pytest's protocol for an item that was run elsewhere: there is nothing to set up for it."""
+    hook = item.ihook
+    hook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+    call = pytest.CallInfo.from_call(item.runtest, when="call")
+    report = hook.pytest_runtest_makereport(item=item, call=call)
+    hook.pytest_runtest_logreport(report=report)
+    hook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
 
 
 def _mode_after(item: pytest.Item, hosts: int) -> int | None:

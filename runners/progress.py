@@ -89,10 +89,13 @@ class Progress:
             return
         place = f"[{self._done:{len(str(self.total))}}/{self.total}]" if first else "[again]"
         name = f"{record['case']} [{mode(record['hosts'])}]"
-        line = Text.assemble(place, " ", (f"{word:<11}", STYLES[word]), f" {name}")
-        if record["reason"] and word != "PASS":
-            line.append(f"  {one_line(record['reason'])}")
-        self._out.print(line)
+        said = f"  {one_line(record['reason'])}" if record["reason"] and word != "PASS" else ""
+        if self._out.is_terminal:
+            style = STYLES[word]
+            self._out.print(Text.assemble(place, " ", (f"{word:<11}", style), f" {name}{said}"))
+        else:
+            # To lay out a line that has no style would cost more than all else about a verdict.
+            self._out.file.write(f"{place} {word:<11} {name}{said}\n")
 
     def _line(self) -> Text:
         current = self._current or "opening the hosts"

@@ -17,6 +17,7 @@ LINE_LIMIT = 1 << 20
 Message = dict[str, Any]
 Kind = tuple[str, ...]
 
+_DECODER = json.JSONDecoder()
 _SCHEMA = Path(__file__).resolve().parents[1] / "docs/protocol.schema.json"
 _SHOWN = 80
 
@@ -28,7 +29,7 @@ class ProtocolError(Exception):
 def check(line: bytes) -> Message:
     """The message in `line`; raises ProtocolError when it is none that an agent may send."""
     try:
-        message = json.loads(line)
+        message = _DECODER.decode(line.decode("utf-8", "surrogatepass"))
     except (ValueError, RecursionError) as error:
         raise ProtocolError(f"a line that is no JSON: {_shown(line)}") from error
     if not isinstance(message, dict):

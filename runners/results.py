@@ -33,6 +33,7 @@ COULD_NOT_TELL = 2
 
 Record = dict[str, Any]
 
+_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 _NEW = os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_APPEND | os.O_CLOEXEC
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
@@ -96,7 +97,7 @@ class EventLog:
 
     def append(self, record: Record) -> None:
         """Write one record and wait for the disk. Raises ResultsFull, having undone a part line."""
-        text = json.dumps(record, ensure_ascii=False, separators=(",", ":"))
+        text = _ENCODER.encode(record)
         line = _Line(text.encode("utf-8", errors="backslashreplace") + b"\n")
         self._waiting.append(line)
         with self._disk:

@@ -21,12 +21,12 @@ HERE = Path(__file__).parent
 SCHEMA = json.loads((REPOSITORY / "docs/results.schema.json").read_text())
 
 PAGE = """\
-page = "dat_demo_page"
+page = "dat_{page}"
 sentences = ["00000001"]
 """
 CLAUSE = """
 [[clause]]
-id = "demo_page/{name}"
+id = "{page}/{name}"
 section = "DESCRIPTION"
 level = "{level}"
 sentences = ["00000001"]
@@ -63,29 +63,34 @@ class Cts:
         path = self.root / "openings"
         return [int(line) for line in path.read_text().split()] if path.exists() else []
 
-    def has(self, *names: str, may: Sequence[str] = (), deadline_ms: int = 300) -> None:
+    def has(
+        self, *names: str, may: Sequence[str] = (), deadline_ms: int = 300, pages: int = 1
+    ) -> None:
         """Give the checkout these cases; the behaviour is the name without its number. Those that
-        talk to a peer are pairs, and so are names with `_on_two`.
+        talk to a peer are pairs, and so are names with `_on_two`. The page is demo_page; of more
+        `pages`, which are numbered, each has the same cases.
         """
-        rows, clauses = [], [PAGE]
-        for number, name in enumerate(names):
-            pair = "peer" in name or "on_two" in name
-            rows.append(
-                {
-                    "id": f"demo_page/{name}",
-                    "page": "demo_page",
-                    "file": "cases/demo/demo_page.c",
-                    "line": 10 * number + 1,
-                    "peers": int(pair),
-                    "needs": ["srq_supported"],
-                    "deadline_ms": deadline_ms,
-                }
-            )
-            level = "may" if name in may else "must"
-            check = "pair" if pair else "local"
-            clauses.append(CLAUSE.format(name=name, level=level, check=check))
+        rows = []
+        for page in ["demo_page", *(f"demo_page_{number}" for number in range(2, pages + 1))]:
+            clauses = [PAGE.format(page=page)]
+            for number, name in enumerate(names):
+                pair = "peer" in name or "on_two" in name
+                rows.append(
+                    {
+                        "id": f"{page}/{name}",
+                        "page": page,
+                        "file": f"cases/demo/{page}.c",
+                        "line": 10 * number + 1,
+                        "peers": int(pair),
+                        "needs": ["srq_supported"],
+                        "deadline_ms": deadline_ms,
+                    }
+                )
+                level = "may" if name in may else "must"
+                check = "pair" if pair else "local"
+                clauses.append(CLAUSE.format(page=page, name=name, level=level, check=check))
+            (self.root / f"cases/demo/{page}.toml").write_text("".join(clauses))
         (self.root / "build/default/bin/cases.json").write_text(json.dumps(rows))
-        (self.root / "cases/demo/demo_page.toml").write_text("".join(clauses))
 
     def command(self, *arguments: str | Path) -> tuple[list[str], dict[str, str]]:
         """The arguments and the environment of a process that obeys `arguments`."""
