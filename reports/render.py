@@ -21,8 +21,10 @@ _RENDERERS: dict[str, tuple[str, Callable[[Run], str]]] = {
 FORMATS = tuple(_RENDERERS)
 
 
-def render(run_dir: Path, fmt: str) -> Path:
+def render(run_dir: Path, fmt: str, run: Run | None = None) -> Path:
     """Makes the report `fmt` (one of FORMATS) of the run in `run_dir` and returns its path there.
+
+    `run` is that run where it is loaded already, which takes as long as a report.
 
     The file is replaced as a whole or left as it was. Raises ReportError when there is no such run
     or format, when events.jsonl is of a newer format or damaged, or when the file cannot be
@@ -32,7 +34,7 @@ def render(run_dir: Path, fmt: str) -> Path:
         raise ReportError(f"no such report format: {fmt}; there are {', '.join(FORMATS)}")
     name, renderer = _RENDERERS[fmt]
     path = run_dir / name
-    text = renderer(load(run_dir))
+    text = renderer(run or load(run_dir))
     try:
         _replace(path, text)
     except OSError as error:

@@ -205,7 +205,7 @@ def _tell(folder: Path) -> "Run | None":
     html = None
     for fmt in ("json", "junit", "md", "html"):
         try:
-            path = render(folder, fmt)
+            path = render(folder, fmt, run_)
             html = path if fmt == "html" else html
         except ReportError as error:
             print(f"udapl-cts: {error}", file=sys.stderr)
