@@ -127,7 +127,15 @@ static void answer_hello(struct agent *agent)
                       "suite", UDAPL_CTS_VERSION, "pid", (int)own_pid(), "build", id, "cases",
                       (int)registry_count(), "api", UDAPL_CTS_API, "ia", describe_ia(agent)));
         agent->greeted = true;
+        disturbance_forget(agent->probe.address);
         preload(&agent->probe);
+}
+
+/* No case is to meet what another one has asked of the network. */
+static void give_up(struct agent *agent, const char *why)
+{
+        say_error(agent, 0, "%s", why);
+        leave(agent, 1);
 }
 
 static void finish_run(struct agent *agent)
@@ -144,6 +152,8 @@ static void finish_run(struct agent *agent)
                 break;
         case RUN_PEER:
                 say_peer(agent, run->seq, "stopped", run_stopped(run));
+                if (run->not_calmed[0])
+                        give_up(agent, run->not_calmed);
                 break;
         case RUN_NONE:
                 break;
@@ -259,7 +269,9 @@ static void host_peer(struct agent *agent, json_int_t seq, const json_t *data)
 {
         const json_t *said = json_object_get(data, "event_ms");
         json_int_t event_ms = said ? json_integer_value(said) : EVENT_DEFAULT_MS;
-        struct peer_job job = {.ia = agent->probe.ia, .event_ms = (unsigned int)event_ms};
+        struct peer_job job = {.ia = agent->probe.ia,
+                               .address = agent->probe.address,
+                               .event_ms = (unsigned int)event_ms};
         const char *why = "the peer's host is busy with another run";
 
         if (agent->run.kind == RUN_NONE && within(event_ms, 1, EVENT_MAX_MS)) {
@@ -282,7 +294,7 @@ static bool is_one_of(const char *text, const char *const *list)
 
 static bool take_peer(struct agent *agent, json_t *message)
 {
-        static const char *const to_host[] = {"start", "data", "stop", NULL};
+        static const char *const to_host[] = {"start", "data", "disturb", "stop", NULL};
         static const char *const to_case[] = {"data", "stopped", NULL};
         enum run_kind wanted;
         json_int_t seq;

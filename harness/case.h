@@ -49,6 +49,7 @@ struct case_entry {
         void (*body)(struct test *t, const void *row);
         unsigned int needs;       /* OR of enum need */
         unsigned int peers;       /* peer processes the case talks to: 0 or 1 */
+        bool network;             /* the case disturbs the network to its peer */
         unsigned int deadline_ms; /* 0: the default of the run */
         const void *rows;         /* array whose element starts with a `const char *id` */
         size_t row_count;
@@ -63,6 +64,8 @@ struct case_entry {
 #define NEEDS(...) NEEDS_PICK(__VA_ARGS__, NEEDS_3, NEEDS_2, NEEDS_1)(__VA_ARGS__)
 /* The case has a peer: peer(t) gives it. */
 #define PEER .peers = 1
+/* Its peer is on another host, and peer_disturb() disturbs the network between the two. */
+#define PEER_BY_NETWORK .peers = 1, .network = true
 /* The longest time that the clause itself may take, where the default would be wrong. */
 #define DEADLINE_MS(ms) .deadline_ms = (ms)
 

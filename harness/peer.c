@@ -229,6 +229,23 @@ void peer_wait_connected(struct peer_ep *end)
              answer_ms(end->peer));
 }
 
+void peer_disturb_by(struct peer *peer, struct peer_disturb_opts opts)
+{
+        json_t *data;
+
+        if (!peer->t->entry->network)
+                test_end(peer->t, VERDICT_BROKEN,
+                         "the case disturbs the network but is not declared with PEER_BY_NETWORK");
+        post(peer, "disturb",
+             json_pack("{s:i s:i s:i s:i}", "delay_ms", opts.delay_ms, "reorder_percent",
+                       opts.reorder_percent, "loss_percent", opts.loss_percent, "kbit_per_s",
+                       opts.kbit_per_s));
+        data = answer(peer, answer_ms(peer), "disturb the network");
+        record(peer->t, "what the peer's host sends is disturbed: %s",
+               text_of(data, "network", "it does not say how"));
+        json_decref(data);
+}
+
 void peer_freeze(struct peer *peer)
 {
         obey(peer, json_pack("{s:s}", "do", "freeze"), answer_ms(peer));

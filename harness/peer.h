@@ -37,6 +37,19 @@ void peer_leave_asking(struct peer *peer, DAT_EP_HANDLE ep);
 struct peer_ep *peer_request(struct peer *peer, DAT_CONN_QUAL qual);
 void peer_wait_connected(struct peer_ep *end);
 
+struct peer_disturb_opts {
+        int delay_ms;        /* each packet is so late */
+        int reorder_percent; /* so many are not, and overtake the others */
+        int loss_percent;
+        int kbit_per_s; /* 0: as fast as it goes */
+};
+/*
+ * Disturbs what the peer's host sends from now until the case ends. The case is declared with
+ * PEER_BY_NETWORK. It is BROKEN where the host cannot do it, and where no packet met it.
+ */
+void peer_disturb_by(struct peer *peer, struct peer_disturb_opts opts);
+#define peer_disturb(peer_, ...) peer_disturb_by((peer_), (struct peer_disturb_opts){__VA_ARGS__})
+
 /* Stops the peer's process, with all its threads, until the next command to the peer. */
 void peer_freeze(struct peer *peer);
 

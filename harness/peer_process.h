@@ -7,6 +7,7 @@
 
 struct peer_job {
         const char *ia;
+        const char *address; /* of the IA, as text */
         unsigned int event_ms;
 };
 

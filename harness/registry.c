@@ -113,10 +113,10 @@ json_t *case_json(const struct case_ref *ref)
 {
         const struct case_entry *entry = ref->entry;
 
-        return json_pack("{s:s s:s s:s s:i s:i s:o s:i}", "id", ref->id, "page", entry->page,
+        return json_pack("{s:s s:s s:s s:i s:i s:b s:o s:i}", "id", ref->id, "page", entry->page,
                          "file", entry->file, "line", entry->line, "peers", (int)entry->peers,
-                         "needs", needs_json(entry->needs), "deadline_ms",
-                         (int)case_deadline_ms(entry));
+                         "network", (int)entry->network, "needs", needs_json(entry->needs),
+                         "deadline_ms", (int)case_deadline_ms(entry));
 }
 
 /* Edits (Levenshtein) that turn `a` into `b`; an id that merely goes on after `a` costs less. */

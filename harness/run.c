@@ -228,6 +228,18 @@ static void to_peer(struct run *run, json_t *data)
                 lines_put(&run->peer.channel, json_pack("{s:s s:o}", "op", "data", "data", data));
 }
 
+/* Only between two hosts is there a network that belongs to nobody else. */
+static void disturb(struct run *run, json_t *data)
+{
+        if (is_remote(run)) {
+                run->peer_out(run->context, run->seq, "disturb", data);
+                return;
+        }
+        json_decref(data);
+        tell_case(run, "data",
+                  json_pack("{s:b s:s}", "ok", 0, "why", "its peer is on the case's own host"));
+}
+
 /*
  * One line of a process: an object with `op` and an object `data`. Anything else is a provider's
  * that wrote to descriptors at random: it is counted and dropped.
@@ -265,6 +277,8 @@ static void from_case(struct run *run)
                         start_peer(run);
                 else if (strcmp(op, "data") == 0)
                         to_peer(run, json_incref(json_object_get(message, "data")));
+                else if (strcmp(op, "disturb") == 0)
+                        disturb(run, json_incref(json_object_get(message, "data")));
                 json_decref(message);
         }
 }
@@ -293,6 +307,26 @@ static void from_peer(struct run *run, struct child *peer)
         }
 }
 
+/* The agent disturbs the network itself: its end, unlike the peer's process, is no case's doing. */
+static void disturb_for_case(struct run *run, const json_t *wanted)
+{
+        char why[2 * DISTURBANCE_TEXT];
+        json_t *answer;
+
+        if (disturbance_begin(&run->disturbance, run->peer_job.address, wanted, why, sizeof(why))) {
+                run->disturbed = true;
+                answer = json_pack("{s:b s:s}", "ok", 1, "network", run->disturbance.text);
+        } else {
+                answer = json_pack("{s:b s:s}", "ok", 0, "why", why);
+        }
+        run->peer_out(run->context, run->seq, "data", answer);
+}
+
+static void calm(struct run *run)
+{
+        disturbance_end(&run->disturbance, &run->packets, run->not_calmed, sizeof(run->not_calmed));
+}
+
 void run_peer_in(struct run *run, const char *op, json_t *data)
 {
         if (run->kind == RUN_PEER ? run->stage != STAGE_WORKING : run->peer_state != PEER_ON) {
@@ -300,6 +334,9 @@ void run_peer_in(struct run *run, const char *op, json_t *data)
         } else if (run->kind == RUN_PEER && strcmp(op, "stop") == 0) {
                 lines_put(&run->main.channel, json_pack("{s:s}", "op", "stop"));
                 run->until_ns = after_ms(STOP_LOCAL_MS);
+                json_decref(data);
+        } else if (run->kind == RUN_PEER && strcmp(op, "disturb") == 0) {
+                disturb_for_case(run, data);
                 json_decref(data);
         } else if (run->kind == RUN_PEER) {
                 lines_put(&run->main.channel, json_pack("{s:s s:o}", "op", "data", "data", data));
@@ -419,6 +456,7 @@ void run_step(struct run *run)
                 overdue(run);
         if (run_reap(run) && run->stage == STAGE_CLEARING) {
                 output_drain(&run->output);
+                calm(run);
                 run->ended_ns = now_ns();
                 run->stage = STAGE_DONE;
         }
@@ -524,9 +562,21 @@ static void find_overwritten(struct finding *finding)
                 find(finding, finding->verdict, "%s; then: %.900s", what, then);
 }
 
+/* What an adapter sends past its netdev has not been disturbed, and has shown nothing. */
+static void find_undisturbed(const struct run *run, struct finding *finding)
+{
+        const json_t *disturbed = json_object_get(run->remote, "disturbed");
+
+        if (disturbed && finding->verdict <= VERDICT_NOTE &&
+            json_integer_value(json_object_get(disturbed, "packets")) == 0)
+                find(finding, VERDICT_BROKEN, "no packet met the disturbed network (%s)",
+                     json_string_value(json_object_get(disturbed, "network")));
+}
+
 /* What was found when the process itself was gone. */
 static void find_remains(const struct run *run, struct finding *finding)
 {
+        find_undisturbed(run, finding);
         if (run->stop_unanswered && finding->verdict <= VERDICT_NOTE)
                 find(finding, VERDICT_BROKEN, "the peer's host did not say that the peer is gone");
         if (!evidence_whole(run->main.evidence, run->main.nonce))
@@ -538,6 +588,21 @@ static void find_remains(const struct run *run, struct finding *finding)
         else if (run->garbage)
                 find(finding, VERDICT_NOTE, "lines written to the suite's own channel: %u",
                      run->garbage);
+}
+
+/* What a disturbed network did, as the host says that disturbed it. */
+static void emit_disturbed(const struct run *run, render_emit *emit, void *context)
+{
+        const json_t *disturbed = json_object_get(run->remote, "disturbed");
+        const char *network = json_string_value(json_object_get(disturbed, "network"));
+        char text[2 * DISTURBANCE_TEXT];
+
+        if (!network)
+                return;
+        snprintf(text, sizeof(text), "the network is as before; %lld packets met %s",
+                 (long long)json_integer_value(json_object_get(disturbed, "packets")), network);
+        emit(context, json_pack("{s:s s:I s:s s:s}", "type", "event", "seq", (json_int_t)run->seq,
+                                "kind", "record", "text", text));
 }
 
 /* The other agent's events, of this very run. */
@@ -575,6 +640,7 @@ void run_events(const struct run *run, render_emit *emit, void *context)
         if (run->peer.started)
                 render_evidence(run->peer.evidence, run->seq, "peer", emit, context);
         emit_remote(run, emit, context);
+        emit_disturbed(run, emit, context);
         if (run->killed == KILLED_NOT)
                 emit_count(run, "leak", "processes that outlived the case and were killed",
                            run->strays, emit, context);
@@ -670,6 +736,10 @@ json_t *run_stopped(const struct run *run)
         run_events(run, collect, &collection);
         json_object_set_new(data, "events", collection.list);
         json_object_set_new(data, "output", text_json(run->output.text, run->output.length));
+        if (run->disturbed)
+                json_object_set_new(data, "disturbed",
+                                    json_pack("{s:s s:I}", "network", run->disturbance.text,
+                                              "packets", (json_int_t)run->packets));
         return data;
 }
 

@@ -14,6 +14,7 @@
 
 #include "case_process.h"
 #include "child.h"
+#include "disturbance.h"
 #include "output.h"
 #include "peer_process.h"
 #include "render.h"
@@ -46,7 +47,11 @@ struct run {
         struct child main;
         struct child peer; /* of a case, on this host */
         enum peer_state peer_state;
-        json_t *remote; /* what a remote peer's agent said of its end */
+        json_t *remote;                        /* what a remote peer's agent said of its end */
+        struct disturbance disturbance;        /* of what this host sends to a case elsewhere */
+        bool disturbed;                        /* so it was; then: */
+        unsigned long long packets;            /* how many it met */
+        char not_calmed[2 * DISTURBANCE_TEXT]; /* why it is so still, or nothing */
         enum run_killed killed;
         unsigned int strays;  /* processes that outlived those that the agent started */
         unsigned int garbage; /* lines on the suite's own channels that it did not write */

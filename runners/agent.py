@@ -10,6 +10,8 @@ from runners.fabric.base import Host
 from runners.protocol import LINE_LIMIT, Message, ProtocolError, check
 
 SEND_TIMEOUT = 10.0
+# How long after its stream a process, or its host, may take to have ended.
+GONE_TIMEOUT = 5.0
 CHUNK = 1 << 18
 CONSOLE_LINES = 6
 
@@ -91,7 +93,7 @@ class Agent:
         if not self.host.alive():
             console = _last_lines(self.host.console_tail())
             return AgentLost("host-lost", self.host.name, f"the host ended{console}")
-        status = self.host.exit_status(timeout=1.0)
+        status = self.host.exit_status(timeout=GONE_TIMEOUT)
         if status is None and not self.host.alive():
             console = _last_lines(self.host.console_tail())
             return AgentLost("host-lost", self.host.name, f"the host ended{console}")

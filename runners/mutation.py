@@ -9,7 +9,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Event, Lock
@@ -26,7 +26,7 @@ from runners.plan import Case, planned
 from runners.results import EventLog, Record
 from runners.session import Limits
 from runners.subject import Subject
-from runners.testbed import Testbed
+from runners.testbed import Testbed, limits
 
 FORMAT = 1
 FILE = "faults.jsonl"
@@ -146,21 +146,29 @@ class Log:
 
 
 class Crew:
-    """Some hosts, each with an agent, that run jobs in parallel."""
+    """Some hosts, each with an agent, that run jobs in parallel; and a pair of hosts, opened when
+    first needed, for cases that disturb the network between them.
+    """
 
     def __init__(self, assignment: Assignment, workers: int, log: Log) -> None:
         self._log = log
         self._stop = Event()
+        self._workers = workers
         self._free: SimpleQueue[Testbed] = SimpleQueue()
+        self._pairs: SimpleQueue[Testbed] = SimpleQueue()
         self._testbeds = [Testbed(assignment, 1, f"{n}-") for n in range(workers)]
         for testbed in self._testbeds:
             testbed.prepare()
             self._free.put(testbed)
+        self._testbeds.append(Testbed(assignment, 2, ""))
+        self._pairs.put(self._testbeds[-1])
 
     def run(self, jobs: Iterable[Job]) -> dict[Job, str]:
         """Run all jobs; the verdicts' words. A job for which no host is left is NOT-RUN."""
-        with ThreadPoolExecutor(len(self._testbeds)) as pool:
-            futures = {pool.submit(self._run, job): job for job in jobs}
+        with ThreadPoolExecutor(self._workers) as pool, ThreadPoolExecutor(1) as networks:
+            futures = {
+                (networks if job.case.network else pool).submit(self._run, job): job for job in jobs
+            }
             try:
                 wait(futures, return_when=FIRST_EXCEPTION)
             except BaseException:
@@ -176,14 +184,15 @@ class Crew:
     def _run(self, job: Job) -> str:
         if self._stop.is_set():
             return "NOT-RUN"
-        testbed = self._free.get()
+        free = self._pairs if job.case.network else self._free
+        testbed = free.get()
         try:
             word = self._on(testbed, job)
             if job.purpose == HOSTILE:
                 self._on(testbed, Job(AFTER, job.case, job.fault))
             return word
         finally:
-            self._free.put(testbed)
+            free.put(testbed)
 
     def _on(self, testbed: Testbed, job: Job) -> str:
         verdicts: list[Record] = []
@@ -194,8 +203,10 @@ class Crew:
             elif record["type"] == "incident":
                 self._log.append(record)
 
-        within = Limits(_deadline_ms(job.case), EVENT_MS, QUIET_MS)
-        testbed.run(planned(job.case, 1), 1, emit, ia=job.ia, within=within)
+        plan = planned(job.case, 2 if job.case.network else 1)
+        plan = replace(plan, deadline_ms=_deadline_ms(job.case))
+        within = limits(plan, Limits(event_ms=EVENT_MS, quiet_ms=QUIET_MS))
+        testbed.run(plan, 1, emit, ia=job.ia, within=within)
         said = verdicts[0] if verdicts else {}
         record = {
             "type": "verdict",

@@ -24,6 +24,7 @@ class Case:
     file: str
     line: int
     peers: int
+    network: bool
     deadline_ms: int
 
     @property
@@ -44,6 +45,7 @@ class Planned:
     case: str
     hosts: int
     peers: int
+    network: bool
     deadline_ms: int
     labels: tuple[str, ...]
     file: str
@@ -79,6 +81,7 @@ def load_cases(checkout: Checkout) -> tuple[Catalogue, list[Case]]:
                 file=row["file"],
                 line=row["line"],
                 peers=row["peers"],
+                network=row["network"],
                 deadline_ms=row["deadline_ms"],
             )
         )
@@ -121,13 +124,15 @@ def select(cases: Sequence[Case], names: Iterable[str]) -> list[Case]:
 def plan(cases: Iterable[Case], modes: Sequence[int], seed: int, every_mode: bool) -> list[Planned]:
     """Each case in the first mode, and with a peer, or `every_mode`, in each; in `seed`'s order.
 
-    The modes follow one another, so that the hosts of one can be let go before the next begins.
+    One that disturbs the network is in no mode of one host: it would have none to disturb. The
+    modes follow one another, so that the hosts of one can be let go before the next begins.
     """
     chosen = list(cases)
     order = random.Random(seed)
     rows = []
     for hosts in modes:
         row = [case for case in chosen if every_mode or hosts == modes[0] or case.peers]
+        row = [case for case in row if hosts > 1 or not case.network]
         order.shuffle(row)
         rows += [planned(case, hosts) for case in row]
     return rows
@@ -141,6 +146,7 @@ def planned(case: Case, hosts: int) -> Planned:
         case=case.id,
         hosts=hosts,
         peers=case.peers,
+        network=case.network,
         deadline_ms=case.deadline_ms,
         labels=labels,
         file=case.file,

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from threading import Thread
@@ -27,6 +27,8 @@ from runners.session import Evidence, Limits, Session
 # A host that is lost so often without a verdict in between is not opened again.
 LOSSES_IN_A_ROW = 3
 LOG_LIMIT = 1 << 20
+# So many times as long as others may a case take that disturbs the network.
+PATIENT = 3
 
 Emit = Callable[[Record], None]
 Progress = Callable[[str], None]
@@ -295,9 +297,21 @@ def save_logs(folder: Path, hosts: Iterable[Host]) -> None:
                 (folder / f"{host.name}.{name}").write_text(text, errors="replace")
 
 
-def limits(planned: Planned) -> Limits:
-    """How long this case may take."""
-    return Limits(deadline_ms=planned.deadline_ms) if planned.deadline_ms else Limits()
+def limits(planned: Planned, usual: Limits | None = None) -> Limits:
+    """How long this case may take; `usual` is what one without a say in it may.
+
+    Where packets are lost, an event may wait for a transport that waits before it repeats itself.
+    """
+    given = usual or Limits()
+    if planned.deadline_ms:
+        given = replace(given, deadline_ms=planned.deadline_ms)
+    if planned.network:
+        given = replace(
+            given,
+            deadline_ms=PATIENT * given.deadline_ms,
+            event_ms=PATIENT * given.event_ms,
+        )
+    return given
 
 
 def peer(planned: Planned) -> str:

@@ -7,10 +7,12 @@
 #include <string.h>
 
 #define LONG_MESSAGE ((size_t)128 * 1024) /* bytes */
+#define PACKETS      ((size_t)6000)       /* bytes, at least two packets of a RDMA network */
 #define UNTOLD       INT_MIN              /* in a count that was not written */
 #define POSTS        5
 #define WINDOW       8  /* receives that traffic always finds */
 #define WINDOWS      8  /* times that traffic fills them */
+#define FEW_WINDOWS  3  /* the same, where the network is slow */
 #define MANY         50 /* queries */
 
 struct info {
@@ -336,21 +338,58 @@ static const struct traffic {
 };
 
 /* At each query some of the messages sent may have come: so many receives may be gone. */
+static void own_traffic(struct test *t, struct own *own, int windows)
+{
+        for (int window = 0; window < windows; window++) {
+                own_post(t, own, WINDOW - (int)(own->posted - own->received));
+                own_send(own, WINDOW - 2);
+                while (own->received < own->sent) {
+                        expect_within(t, recv_info(t, own->ep), (int)(own->posted - own->sent),
+                                      (int)(own->posted - own->received));
+                        own_expect_messages(t, own, 1);
+                }
+        }
+        expect_count(t, recv_info(t, own->ep).count, 2);
+}
+
 FAMILY(ep_recv_query, in_traffic, traffic, NEEDS(EP_RECV_INFO), PEER)
 {
         struct own own = own_for(t, row->length, WINDOW);
 
         own.end = peer_connect(peer(t), own.ep);
-        for (int window = 0; window < row->windows; window++) {
-                own_post(t, &own, WINDOW - (int)(own.posted - own.received));
-                own_send(&own, WINDOW - 2);
-                while (own.received < own.sent) {
-                        expect_within(t, recv_info(t, own.ep), (int)(own.posted - own.sent),
-                                      (int)(own.posted - own.received));
-                        own_expect_messages(t, &own, 1);
-                }
+        own_traffic(t, &own, row->windows);
+}
+
+/* Packets overtake each other, those of one message and those of several. */
+static const struct peer_disturb_opts out_of_order = {.delay_ms = 10, .reorder_percent = 25};
+
+CASE(ep_recv_query, half_received, NEEDS(EP_RECV_INFO), PEER_BY_NETWORK)
+{
+        struct own own = own_for(t, COMING, 2);
+        bool begun = false;
+
+        own_post(t, &own, 2);
+        own.end = peer_connect(peer(t), own.ep);
+        peer_disturb(peer(t), .kbit_per_s = SLOW_KBIT);
+        own_send(&own, 1);
+        for (int look = 0; look < MANY && !begun; look++) {
+                settle(t);
+                begun = message_holds(own.buf->addr, MESSAGE, 0);
         }
-        expect_count(t, recv_info(t, own.ep).count, 2);
+        must_that(begun, "no byte of a message has come");
+        struct info info = recv_info(t, own.ep);
+
+        must_that(!message_holds(own.buf->addr, COMING, 0), "the message was whole by then");
+        expect_within(t, info, 2, 2);
+}
+
+CASE(ep_recv_query, in_traffic_out_of_order, NEEDS(EP_RECV_INFO), PEER_BY_NETWORK)
+{
+        struct own own = own_for(t, PACKETS, WINDOW);
+
+        own.end = peer_connect(peer(t), own.ep);
+        peer_disturb_by(peer(t), out_of_order);
+        own_traffic(t, &own, FEW_WINDOWS);
 }
 
 /*
@@ -466,20 +505,47 @@ FAMILY(ep_recv_query, srq_disconnected, endings, NEEDS(SRQ, EP_RECV_INFO), PEER)
         expect_count(t, info.span, 0);
 }
 
+static void srq_traffic(struct test *t, struct queue *queue, struct flow *flow, int windows)
+{
+        for (int window = 0; window < windows; window++) {
+                queue_post(t, queue, WINDOW - __builtin_popcountll(queue->posted));
+                flow_send(flow, WINDOW - 2);
+                while (flow->received < flow->sent) {
+                        expect_within(t, recv_info(t, flow->ep), 0,
+                                      __builtin_popcountll(queue->posted));
+                        expect_messages(t, queue, flow, 1);
+                }
+        }
+}
+
 FAMILY(ep_recv_query, srq_in_traffic, traffic, NEEDS(SRQ, EP_RECV_INFO), PEER)
 {
         struct queue queue = queue_for(t, WINDOW, row->length, WINDOW);
         struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
 
-        for (int window = 0; window < row->windows; window++) {
-                queue_post(t, &queue, WINDOW - __builtin_popcountll(queue.posted));
-                flow_send(&flow, WINDOW - 2);
-                while (flow.received < flow.sent) {
-                        expect_within(t, recv_info(t, flow.ep), 0,
-                                      __builtin_popcountll(queue.posted));
-                        expect_messages(t, &queue, &flow, 1);
-                }
-        }
+        srq_traffic(t, &queue, &flow, row->windows);
+}
+
+CASE(ep_recv_query, srq_in_traffic_out_of_order, NEEDS(SRQ, EP_RECV_INFO), PEER_BY_NETWORK)
+{
+        struct queue queue = queue_for(t, WINDOW, PACKETS, WINDOW);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+
+        peer_disturb_by(peer(t), out_of_order);
+        srq_traffic(t, &queue, &flow, FEW_WINDOWS);
+}
+
+CASE(ep_recv_query, srq_half_received, NEEDS(SRQ, EP_RECV_INFO), PEER_BY_NETWORK)
+{
+        struct queue queue = queue_for(t, WINDOW, COMING, 3);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+
+        queue_post(t, &queue, 3);
+        flows_hold(t, &queue, &flow, 1);
+        struct info info = recv_info(t, flow.ep);
+
+        must_be_coming(t, &queue, &flow, 1);
+        expect_within(t, info, 1, 3);
 }
 
 CASE(ep_recv_query, srq_several_eps, NEEDS(SRQ, EP_RECV_INFO), PEER)

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "queue.h"
 
+/* Quiet periods in which the first bytes of a message come. */
+#define LOOKS 20
+
 struct queue queue_for(struct test *t, DAT_COUNT size, size_t length, size_t slots)
 {
         return (struct queue){.srq = srq_with(t, .max_recv_dtos = size),
@@ -60,6 +63,48 @@ void flow_deliver(struct test *t, struct flow *flow, int count)
         flow_send(flow, count);
         peer_wait_sent(flow->end);
         settle(t);
+}
+
+/* How many posted receives begin with, or are, the message that the flow sent last. */
+static int receives_of(const struct queue *queue, const struct flow *flow, size_t length)
+{
+        int found = 0;
+
+        for (int slot = 0; slot < SLOTS; slot++)
+                if ((queue->posted >> slot & 1) &&
+                    message_holds(queue->buf->addr + (size_t)slot * queue->length, length,
+                                  flow->sent - 1))
+                        found++;
+        return found;
+}
+
+void flows_hold(struct test *t, const struct queue *queue, struct flow *flows, int count)
+{
+        int begun = 0;
+
+        peer_disturb(peer(t), .kbit_per_s = SLOW_KBIT);
+        for (int i = 0; i < count; i++) {
+                /* Messages that differ are told apart by their first bytes. */
+                flows[i].sent += (uint64_t)i;
+                flows[i].received += (uint64_t)i;
+                flow_send(&flows[i], 1);
+        }
+        for (int look = 0; look < LOOKS && begun < count; look++) {
+                settle(t);
+                begun = 0;
+                for (int i = 0; i < count; i++)
+                        begun += receives_of(queue, &flows[i], MESSAGE);
+        }
+        must_that(begun == count, "of %d messages on their way %d have begun to come", count,
+                  begun);
+        must_be_coming(t, queue, flows, count);
+}
+
+void must_be_coming(struct test *t, const struct queue *queue, const struct flow *flows, int count)
+{
+        for (int i = 0; i < count; i++)
+                must_that(receives_of(queue, &flows[i], queue->length) == 0,
+                          "message %d was whole before the case had looked", i);
 }
 
 void flow_break(struct test *t, const struct flow *flow)

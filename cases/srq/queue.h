@@ -48,6 +48,21 @@ void flow_send(struct flow *flow, int count);
 /* The messages arrive, and their completions stand unreaped. */
 void flow_deliver(struct test *t, struct flow *flow, int count);
 
+/*
+ * The way of a message of COMING bytes through a slow network: of several, sent at once over
+ * connections of their own, each is then under way for the greater part of a second.
+ */
+#define COMING    ((size_t)700 * 1024)
+#define SLOW_KBIT 5000
+
+/*
+ * The peer sends a message of COMING bytes over each of `flows`, through a slow network. Returns
+ * when some bytes of each are there: their receives are taken. Then must_be_coming() says, after
+ * what the case looked at, that none of the messages was whole by then; else it is BROKEN.
+ */
+void flows_hold(struct test *t, const struct queue *queue, struct flow *flows, int count);
+void must_be_coming(struct test *t, const struct queue *queue, const struct flow *flows, int count);
+
 /* The peer ends the connection; the EP is Disconnected, and its event taken. */
 void flow_break(struct test *t, const struct flow *flow);
 

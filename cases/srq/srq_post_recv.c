@@ -10,9 +10,10 @@
 
 #define CANARY       0x5c
 #define LONG_MESSAGE ((size_t)256 * 1024)
-#define PATIENCE_US  3000000 /* of a waiter that is to be woken */
-#define WOKEN_US     1500000 /* by when it was woken, and has not given up */
-#define NAP_US       400000  /* of a waiter that nothing is to wake */
+#define TWO_PACKETS  ((size_t)6000) /* bytes, at least two packets of a RDMA network */
+#define PATIENCE_US  3000000        /* of a waiter that is to be woken */
+#define WOKEN_US     1500000        /* by when it was woken, and has not given up */
+#define NAP_US       400000         /* of a waiter that nothing is to wake */
 #define TRIES        5
 #define DISCONNECTS  4
 #define COOKIE       ((DAT_DTO_COOKIE){.as_64 = 0})
@@ -845,6 +846,22 @@ FAMILY(srq_post_recv, disconnect_under_traffic, endings, NEEDS(SRQ), PEER)
         expect_rest_usable(t, &queue);
 }
 
+CASE(srq_post_recv, disconnect_flushes_half_received, NEEDS(SRQ), PEER_BY_NETWORK)
+{
+        struct queue queue = queue_for(t, 8, COMING, 2);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+
+        queue_post(t, &queue, 2);
+        flows_hold(t, &queue, &flow, 1);
+        uint64_t taken = message_holds(queue.buf->addr, MESSAGE, 0) ? 0 : 1;
+        end_abruptly(t, &flow);
+        must_be_coming(t, &queue, &flow, 1);
+
+        reap_disconnected(t, &queue, &flow);
+        expect_that(!(queue.posted >> taken & 1),
+                    "the receive of a message that was half there was not flushed");
+}
+
 /*
  * Order
  */
@@ -877,6 +894,28 @@ FAMILY(srq_post_recv, in_order_of_sends, orders, NEEDS(SRQ), PEER)
 
                 check_message(t, &queue, flows, row->eps, &dto);
         }
+}
+
+static const struct network {
+        const char *id;
+        struct peer_disturb_opts how;
+} networks[] = {
+    {"late", {.delay_ms = 40}},
+    {"out_of_order", {.delay_ms = 20, .reorder_percent = 25}},
+    {"lossy", {.loss_percent = 2}},
+};
+
+FAMILY(srq_post_recv, in_order_of_sends_through, networks, NEEDS(SRQ), PEER_BY_NETWORK)
+{
+        struct queue queue = queue_for(t, 32, TWO_PACKETS, 32);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+
+        peer_disturb_by(peer(t), row->how);
+        queue_post(t, &queue, 32);
+        flow_send(&flow, 32);
+
+        expect_messages(t, &queue, &flow, 32);
+        expect_quiet(flow.evd);
 }
 
 CASE(srq_post_recv, short_after_long, NEEDS(SRQ), PEER)

@@ -42,6 +42,12 @@ static DAT_SRQ_PARAM queried(struct test *t, DAT_SRQ_HANDLE srq, unsigned int ma
         return param;
 }
 
+static void query_often(struct test *t, DAT_SRQ_HANDLE srq)
+{
+        for (int i = 0; i < MANY; i++)
+                queried(t, srq, DAT_SRQ_FIELD_ALL);
+}
+
 /*
  * Fields
  */
@@ -473,6 +479,71 @@ CASE(srq_query, outstanding_in_traffic, NEEDS(SRQ, SRQ_INFO_OUTSTANDING), PEER)
         }
 }
 
+/*
+ * Messages that are half received
+ */
+
+/* A queue of `posts` receives, of which each of `flows` has taken one for a message half there. */
+static struct queue half_received(struct test *t, int posts, struct flow *flows, int count)
+{
+        struct queue queue = queue_for(t, 8, COMING, (size_t)posts);
+
+        for (int i = 0; i < count; i++)
+                flows[i] = flow_open(t, &queue, DAT_HANDLE_NULL);
+        queue_post(t, &queue, posts);
+        flows_hold(t, &queue, flows, count);
+        return queue;
+}
+
+CASE(srq_query, outstanding_half_received, NEEDS(SRQ, SRQ_INFO_OUTSTANDING), PEER_BY_NETWORK)
+{
+        struct flow flows[2];
+        struct queue queue = half_received(t, 2, flows, 2);
+        DAT_COUNT seen = outstanding(t, queue.srq);
+
+        must_be_coming(t, &queue, flows, 2);
+        expect_count(t, seen, 2);
+}
+
+/* A provider that sees no receive taken until its message is whole is excused (SRQ-28). */
+CASE(srq_query, available_half_received, NEEDS(SRQ, SRQ_INFO_AVAILABLE), PEER_BY_NETWORK)
+{
+        struct flow flow;
+        struct queue queue = half_received(t, 3, &flow, 1);
+        DAT_COUNT seen = available(t, queue.srq);
+
+        must_be_coming(t, &queue, &flow, 1);
+        if (seen == 3)
+                note(t, "a receive is told as available that a message has begun to fill (SRQ-28)");
+        else
+                expect_count(t, seen, 2);
+}
+
+CASE(srq_query, outstanding_of_three_kinds, NEEDS(SRQ, SRQ_INFO_OUTSTANDING), PEER_BY_NETWORK)
+{
+        struct queue queue = queue_for(t, 8, COMING, 6);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+
+        queue_post(t, &queue, 6);
+        flow_deliver(t, &flow, 2);
+        flows_hold(t, &queue, &flow, 1);
+        DAT_COUNT seen = outstanding(t, queue.srq);
+
+        must_be_coming(t, &queue, &flow, 1);
+        expect_count(t, seen, 6);
+}
+
+CASE(srq_query, keeps_half_received, NEEDS(SRQ), PEER_BY_NETWORK)
+{
+        struct flow flow;
+        struct queue queue = half_received(t, 2, &flow, 1);
+
+        query_often(t, queue.srq);
+        must_be_coming(t, &queue, &flow, 1);
+
+        expect_messages(t, &queue, &flow, 1);
+}
+
 /* A provider may tell less than it declares, never anything wrong, nor more than it declares. */
 static void expect_declared(struct test *t, DAT_COUNT seen, DAT_COUNT wanted)
 {
@@ -499,12 +570,6 @@ CASE(srq_query, outstanding_as_declared, NEEDS(SRQ))
 /*
  * What a query leaves as it was
  */
-
-static void query_often(struct test *t, DAT_SRQ_HANDLE srq)
-{
-        for (int i = 0; i < MANY; i++)
-                queried(t, srq, DAT_SRQ_FIELD_ALL);
-}
 
 CASE(srq_query, keeps_buffers, NEEDS(SRQ), PEER)
 {

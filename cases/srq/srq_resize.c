@@ -412,6 +412,72 @@ FAMILY(srq_resize, at_outstanding, outstanding, NEEDS(SRQ), PEER)
         expect(dat_srq_resize(srq, row->posts), DAT_SUCCESS);
 }
 
+/* Of the receives of a queue, each of `eps` EPs has one for a message that is half there. */
+static const struct half {
+        const char *id;
+        int posts;
+        int eps;
+        int completed; /* by the first EP before, none reaped */
+} halves[] = {
+    {"taken", .posts = 2, .eps = 2},
+    {"posted_taken_and_completed", .posts = 4, .eps = 1, .completed = 2},
+};
+
+static struct queue half_received(struct test *t, const struct half *row, struct flow *flows)
+{
+        struct queue queue = queue_for(t, 8, COMING, (size_t)row->posts);
+
+        for (int i = 0; i < row->eps; i++)
+                flows[i] = flow_open(t, &queue, DAT_HANDLE_NULL);
+        queue_post(t, &queue, row->posts);
+        if (row->completed)
+                flow_deliver(t, &flows[0], row->completed);
+        flows_hold(t, &queue, flows, row->eps);
+        return queue;
+}
+
+FAMILY(srq_resize, below_half_received, halves, NEEDS(SRQ), PEER_BY_NETWORK)
+{
+        struct flow flows[2];
+        struct queue queue = half_received(t, row, flows);
+
+        expect_refusal(t, queue.srq, row->posts - 1);
+        must_be_coming(t, &queue, flows, row->eps);
+}
+
+FAMILY(srq_resize, at_half_received, halves, NEEDS(SRQ), PEER_BY_NETWORK)
+{
+        struct flow flows[2];
+        struct queue queue = half_received(t, row, flows);
+
+        expect(dat_srq_resize(queue.srq, row->posts), DAT_SUCCESS);
+        must_be_coming(t, &queue, flows, row->eps);
+}
+
+FAMILY(srq_resize, keeps_half_received, changes, NEEDS(SRQ), PEER_BY_NETWORK)
+{
+        const struct half half = {.posts = 2, .eps = 1};
+        struct flow flow;
+        struct queue queue = half_received(t, &half, &flow);
+
+        resize(t, queue.srq, row, half.posts);
+        must_be_coming(t, &queue, &flow, 1);
+
+        expect_messages(t, &queue, &flow, 1);
+}
+
+CASE(srq_resize, refusal_keeps_half_received, NEEDS(SRQ), PEER_BY_NETWORK)
+{
+        const struct half half = {.posts = 2, .eps = 1};
+        struct flow flow;
+        struct queue queue = half_received(t, &half, &flow);
+
+        (void)dat_srq_resize(queue.srq, 1);
+        must_be_coming(t, &queue, &flow, 1);
+
+        expect_messages(t, &queue, &flow, 1);
+}
+
 CASE(srq_resize, at_posted, NEEDS(SRQ))
 {
         struct queue queue = queue_with(t, 8);

@@ -36,6 +36,7 @@ class Case:
     id: str
     file: str
     peers: int
+    network: bool
     needs: frozenset[str]
 
 
@@ -160,7 +161,9 @@ def list_cases(binary: Path) -> dict[str, Case]:
     try:
         done = subprocess.run([binary, "--list"], capture_output=True, text=True, check=True)
         rows = [json.loads(line) for line in done.stdout.splitlines()]
-        cases = [Case(r["id"], r["file"], r["peers"], frozenset(r["needs"])) for r in rows]
+        cases = [
+            Case(r["id"], r["file"], r["peers"], r["network"], frozenset(r["needs"])) for r in rows
+        ]
     except FileNotFoundError:
         raise CasesError(f"{binary} is not built, so no case was looked at") from None
     except (OSError, subprocess.CalledProcessError, ValueError, KeyError, TypeError) as error:
@@ -169,9 +172,15 @@ def list_cases(binary: Path) -> dict[str, Case]:
 
 
 def _agreement_faults(clause: Clause, case: Case) -> Iterator[str]:
-    fits = {"local": case.peers == 0, "pair": case.peers == 1, "multi": case.peers > 1}
+    fits = {
+        "local": case.peers == 0,
+        "pair": case.peers == 1 and not case.network,
+        "network": case.peers == 1 and case.network,
+        "multi": case.peers > 1,
+    }
     if not fits[clause.check]:
-        yield f"{clause.id}: check: is {clause.check}, and its case has {case.peers} peer(s)"
+        where = " by a network that it disturbs" if case.network else ""
+        yield f"{clause.id}: check: is {clause.check}, and its case has {case.peers} peer(s){where}"
     if set(clause.needs) != case.needs:
         yield (
             f"{clause.id}: needs: the clause has {_list(clause.needs)}, "

@@ -17,7 +17,7 @@ from typing import Any
 from runners.names import nearest
 
 LEVELS = ("must", "may", "consumer", "info")
-CHECKS = ("local", "pair", "multi", "none")
+CHECKS = ("local", "pair", "network", "multi", "none")
 NEEDS = (
     "srq_supported",
     "srq_watermarks_supported",

@@ -75,7 +75,7 @@ def add_parser(commands: Subparsers) -> None:
         dest="marker",
         default="",
         metavar="EXPR",
-        help="by page, object, level (must, may), check (local, pair), hosts1, hosts2",
+        help="by page, object, level (must, may), check (local, pair, network), hosts1, hosts2",
     )
     some.add_argument(
         "-x", dest="stop_first", action="store_true", help="stop at the first failure"

@@ -180,6 +180,8 @@ class GuestHost(Host):
             while True:
                 self._take_line(*self._control.receive(None))
         except GuestGone:
+            # A process loses its ports some time before it has ended, and only then is it gone.
+            self._process.running(wait=JOIN_TIMEOUT)
             self._agent_ended.set()
             self._console_ended.set()
 

@@ -82,9 +82,9 @@ class Qemu:
     def __post_init__(self) -> None:
         self.pidfd = os.pidfd_open(self.process.pid)
 
-    def running(self) -> bool:
-        """Whether the process still runs."""
-        return self.pidfd >= 0 and not select.select([self.pidfd], [], [], 0)[0]
+    def running(self, wait: float = 0) -> bool:
+        """Whether the process still runs, `wait` seconds from now unless it ends earlier."""
+        return self.pidfd >= 0 and not select.select([self.pidfd], [], [], wait)[0]
 
     def last_words(self) -> str:
         """What QEMU and the guest's kernel said last, as lines to put under an error."""

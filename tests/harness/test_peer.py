@@ -70,6 +70,15 @@ def test_undeclared_peer(agent: Agent) -> None:
     assert "not declared with PEER" in agent.run("harness/has_no_peer").reason
 
 
+def test_network_to_nowhere_is_not_disturbed(agent: Agent) -> None:
+    outcome = agent.run("harness/disturbs_network")
+    assert outcome.word == "BROKEN"
+    assert outcome.reason == (
+        "the peer could not disturb the network: its peer is on the case's own host"
+    )
+    assert "not declared with PEER_BY_NETWORK" in agent.run("harness/disturbs_undeclared").reason
+
+
 def test_no_place_for_a_peer(agent: Agent) -> None:
     outcome = agent.run("harness/starts_peer", peer="none")
     assert outcome.word == "BROKEN"
@@ -95,7 +104,7 @@ def run_remote(case: Agent, peer: Agent, name: str, **more: Any) -> tuple[Outcom
         assert message["seq"] == seq
         carried.append(message)
         peer.send(message)
-        expects_answer = message["op"] in ("data", "stop")
+        expects_answer = message["op"] in ("data", "disturb", "stop")
         if message["op"] == "stop" and any(m["op"] == "stopped" for m in carried):
             expects_answer = False
         if expects_answer:
@@ -145,6 +154,23 @@ def test_remote_peer_obeys(pair: tuple[Agent, Agent]) -> None:
     assert outcome.word == "BROKEN"
     assert outcome.reason.endswith("returned DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP")
     assert "dat_psp_create" in outcome.calls("peer")
+
+
+def test_network_of_the_host_itself_is_not_disturbed(pair: tuple[Agent, Agent]) -> None:
+    outcome, carried = run_remote(*pair, "harness/disturbs_network")
+    assert outcome.word == "BROKEN"
+    assert outcome.reason == (
+        "the peer could not disturb the network: "
+        "no netdev to another host has the IA's address 127.0.0.1"
+    )
+    assert [(m["from"], m["op"]) for m in carried] == [
+        ("case", "start"),
+        ("case", "disturb"),
+        ("peer", "data"),
+        ("case", "stop"),
+        ("peer", "stopped"),
+    ]
+    assert "disturbed" not in carried[-1]["data"]
 
 
 def test_remote_peer_that_is_killed(pair: tuple[Agent, Agent]) -> None:

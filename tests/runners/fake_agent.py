@@ -285,6 +285,12 @@ def talks_to_peer(run: dict[str, Any]) -> None:
     passes(run)
 
 
+def disturbs_network(run: dict[str, Any]) -> None:
+    """One that takes as long as it may, which is more than others may."""
+    assert run["deadline_ms"] > 300
+    talks_to_peer(run)
+
+
 def answers_peer(message: dict[str, Any]) -> None:
     say({**message, "from": "peer", "op": "data", "data": {"host": HOST}})
 
@@ -298,6 +304,7 @@ BEHAVIOURS: dict[str, Callable[[dict[str, Any]], None]] = {
         fails,
         fails_once,
         fails_on_two,
+        disturbs_network,
         crashes,
         times_out,
         spares,

@@ -67,14 +67,15 @@ class Cts:
         self, *names: str, may: Sequence[str] = (), deadline_ms: int = 300, pages: int = 1
     ) -> None:
         """Give the checkout these cases; the behaviour is the name without its number. Those that
-        talk to a peer are pairs, and so are names with `_on_two`. The page is demo_page; of more
-        `pages`, which are numbered, each has the same cases.
+        talk to a peer are pairs, and so are names with `_on_two`; those with `network` disturb it.
+        The page is demo_page; of more `pages`, which are numbered, each has the same cases.
         """
         rows = []
         for page in ["demo_page", *(f"demo_page_{number}" for number in range(2, pages + 1))]:
             clauses = [PAGE.format(page=page)]
             for number, name in enumerate(names):
-                pair = "peer" in name or "on_two" in name
+                network = "network" in name
+                pair = "peer" in name or "on_two" in name or network
                 rows.append(
                     {
                         "id": f"{page}/{name}",
@@ -82,12 +83,13 @@ class Cts:
                         "file": f"cases/demo/{page}.c",
                         "line": 10 * number + 1,
                         "peers": int(pair),
+                        "network": network,
                         "needs": ["srq_supported"],
                         "deadline_ms": deadline_ms,
                     }
                 )
                 level = "may" if name in may else "must"
-                check = "pair" if pair else "local"
+                check = "network" if network else "pair" if pair else "local"
                 clauses.append(CLAUSE.format(page=page, name=name, level=level, check=check))
             (self.root / f"cases/demo/{page}.toml").write_text("".join(clauses))
         (self.root / "build/default/bin/cases.json").write_text(json.dumps(rows))

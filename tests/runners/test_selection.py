@@ -39,6 +39,13 @@ def test_expressions(
     )
 
 
+def test_a_case_that_disturbs_the_network_runs_on_two_hosts_only(cts: Cts) -> None:
+    cts.has("passes", "disturbs_network")
+    done = cts("certify")
+    assert done.returncode == 0, done
+    assert ran(cts) == {("passes", 1), ("disturbs_network", 2)}
+
+
 @pytest.mark.parametrize("name", ["json", "udapl", "cts", "tmp"])
 def test_where_the_plan_lies_is_no_keyword(cts: Cts, name: str) -> None:
     assert cts("certify", "-k", name).returncode == 64

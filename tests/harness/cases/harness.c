@@ -213,6 +213,16 @@ CASE(harness, freezes_peer, PEER)
         peer_kill(peer(t));
 }
 
+CASE(harness, disturbs_network, PEER_BY_NETWORK)
+{
+        peer_disturb(peer(t), .delay_ms = 1);
+}
+
+CASE(harness, disturbs_undeclared, PEER)
+{
+        peer_disturb(peer(t), .delay_ms = 1);
+}
+
 CASE(harness, outlives_peer, PEER)
 {
         peer_kill(peer(t));

@@ -88,9 +88,15 @@ class Kitchen:
     def rulings(self, text: str) -> None:
         (self.root / "docs/rulings.md").write_text(text, encoding="utf-8")
 
-    def cases(self, cases: dict[str, tuple[int, list[str]]]) -> None:
+    def cases(self, cases: dict[str, tuple[int, list[str]]], network: str = "") -> None:
         rows = [
-            {"id": id_, "file": "cases/kettle/kettle_fill.c", "peers": peers, "needs": needs}
+            {
+                "id": id_,
+                "file": "cases/kettle/kettle_fill.c",
+                "peers": peers,
+                "network": id_ == network,
+                "needs": needs,
+            }
             for id_, (peers, needs) in cases.items()
         ]
         lines = "".join(f"echo '{json.dumps(row)}'\n" for row in rows)
@@ -267,6 +273,16 @@ def test_a_clause_and_a_case_that_differ_about_the_peer(
     kitchen.cases({**CASES, f"kettle_fill/{id_}": (1 - peers, needs)})
     assert told(kitchen, capsys, pages=False) == [
         f"kettle_fill/{id_}: check: is {check}, and its case has {1 - peers} peer(s)"
+    ]
+
+
+def test_a_clause_and_a_case_that_differ_about_the_network(
+    kitchen: Kitchen, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kitchen.cases(CASES, network="kettle_fill/pour/iron")
+    assert told(kitchen, capsys, pages=False) == [
+        "kettle_fill/pour/iron: check: is pair, and its case has 1 peer(s) by a network that it "
+        "disturbs"
     ]
 
 

@@ -6,6 +6,7 @@ show. Needs a built checkout.
 import json
 import os
 import pty
+import re
 import select
 import signal
 import subprocess
@@ -16,10 +17,15 @@ from typing import Any
 
 import pytest
 
+from runners.agent import Agent
 from runners.checkout import here
+from runners.fabric.vm import VmFabric
+from runners.session import Limits, Session
+from runners.subject import from_library
 from tests.runners.fake_checkout import REPOSITORY, compile_library, wait_for
 
 CASE = "srq_resize/grow"
+NETWORK_CASE = "srq_query/keeps_half_received"
 DEADLINE = 60
 
 
@@ -49,6 +55,42 @@ def test_a_case_passes_on_the_reference_provider(tmp_path: Path, hosts: int) -> 
     assert [host["name"] for host in facts["facts"]] == ["host1", "host2"][:hosts]
     assert facts["facts"][0]["devices"] == "rxe0"
     assert facts["ia"]["library"] == str(here().reference_provider)
+
+
+def test_a_case_disturbs_the_network(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    done = run(certify(out, NETWORK_CASE))
+    assert done.returncode == 0, done
+    (verdict,) = (record for record in events(out) if record["type"] == "verdict")
+    assert verdict["hosts"] == 2
+    begun, *_, ended = verdict["records"]
+    assert begun == "what the peer's host sends is disturbed: netem on eth0, 5000 kbit/s"
+    packets = re.fullmatch(
+        r"the network is as before; (\d+) packets met netem on eth0, 5000 kbit/s", ended
+    )
+    assert packets is not None
+    assert int(packets[1]) > 0
+
+
+def test_a_network_that_may_not_be_disturbed(tmp_path: Path) -> None:
+    subject = from_library(here().reference_provider, "rxe0")
+    (tmp_path / "dat.conf").write_text(subject.dat_conf)
+    agent = [str(here().cases_binary), "--serve", "--ia", subject.ia]
+    unprivileged = ["setpriv", "--bounding-set", "-net_admin", "--inh-caps", "-net_admin"]
+    env = {"DAT_OVERRIDE": str(tmp_path / "dat.conf")}
+    with VmFabric(2) as fabric:
+        case, peer = fabric.hosts
+        streams = {case: case.start_agent(agent, env)}
+        streams[peer] = peer.start_agent([*unprivileged, *agent], env)
+        session = Session([Agent(host, stream) for host, stream in streams.items()])
+        session.hello()
+        evidence = session.run(NETWORK_CASE, Limits(), "remote")
+        session.close()
+    assert evidence.verdict is not None
+    assert (evidence.verdict["verdict"], evidence.verdict["reason"]) == (
+        "BROKEN",
+        "the peer could not disturb the network: netem on eth0: Operation not permitted",
+    )
 
 
 def test_a_provider_that_cannot_be_loaded(tmp_path: Path) -> None:
