@@ -92,6 +92,13 @@ struct conn *cm_new(struct ia *ia, enum conn_kind kind)
         return conn;
 }
 
+static void conn_free(struct conn *conn)
+{
+        if (conn->number)
+                ibv_destroy_qp(conn->number);
+        free(conn);
+}
+
 /* Gives a connection up. Its id is destroyed by the service thread once its events are done. */
 void cm_doom(struct conn *conn)
 {
@@ -279,6 +286,7 @@ static void start_fragment(struct ia *ia, const struct target *target, uint32_t 
 
         if (!conn)
                 return;
+        conn->number = qp_for_number(ia);
         fragment.wire.token = token;
         memcpy(fragment.data, (const uint8_t *)target->data + MAIN_PART, rest);
         memcpy(conn->wire, &fragment, sizeof(fragment));
@@ -290,7 +298,7 @@ static void start_fragment(struct ia *ia, const struct target *target, uint32_t 
         if (conn->id)
                 cm_doom(conn);
         else
-                free(conn);
+                conn_free(conn);
 }
 
 static void write_request(struct conn *conn, const struct target *target)
@@ -646,6 +654,8 @@ static void on_route(struct conn *conn)
         struct rdma_conn_param param = param_of(conn->ep, conn->wire, (size_t)conn->wire_size);
         bool ok = on_our_device(conn) && (!conn->ep || ep_start_qp(conn->ep, conn->id));
 
+        if (conn->number)
+                param.qp_num = conn->number->qp_num;
         if (ok && !rdma_connect(conn->id, &param))
                 return;
         if (conn->ep)
@@ -962,7 +972,7 @@ void cm_reap(struct ia *ia)
                 if (!conn)
                         return;
                 rdma_destroy_id(conn->id);
-                free(conn);
+                conn_free(conn);
         }
 }
 
@@ -974,4 +984,6 @@ void cm_close(struct ia *ia)
                 cm_doom(container_of(ia->conns.next, struct conn, link));
         pthread_mutex_unlock(&ia->cm_lock);
         cm_reap(ia);
+        if (ia->lender)
+                ibv_dealloc_pd(ia->lender);
 }

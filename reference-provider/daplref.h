@@ -232,6 +232,7 @@ DAT_RETURN ref_lmr_sync_rdma_write(DAT_IA_HANDLE, const DAT_LMR_TRIPLET *, DAT_V
 bool lmr_table_init(struct lmr_table *table);
 void lmr_table_destroy(struct lmr_table *table);
 void lmr_destroy(struct lmr *lmr);
+DAT_MEM_PRIV_FLAGS lmr_grants(const struct lmr *lmr);
 struct lmr *lmr_by_context(struct ia *ia, DAT_LMR_CONTEXT context);
 DAT_RETURN lmr_gather(struct ia *ia, const struct pz *pz, DAT_MEM_PRIV_FLAGS need,
                       const DAT_LMR_TRIPLET *iov, DAT_COUNT segments, struct ibv_sge *sge,
@@ -498,6 +499,7 @@ void ep_recv_held(struct ep *ep, int by);
 /* qp.c: the queue pair of an EP, from its making to its end. */
 
 DAT_RETURN ep_make_qp(struct ep *ep);
+struct ibv_qp *qp_for_number(struct ia *ia);
 bool ep_start_qp(struct ep *ep, struct rdma_cm_id *id);
 bool ep_step_qp(struct ep *ep, struct rdma_cm_id *id, enum ibv_qp_state state);
 void ep_drop_qp(struct ep *ep);
@@ -594,6 +596,7 @@ struct conn {
         struct link link; /* in ia->conns, under ia->cm_lock */
         struct ia *ia;
         struct rdma_cm_id *id;
+        struct ibv_qp *number; /* of a fragment: a queue pair that only lends its number */
         struct ep *ep;
         struct cr *cr;
         bool resolved; /* the peer's host has answered */
@@ -654,7 +657,8 @@ struct ia {
         struct rdma_cm_id *anchor; /* bound as long as the IA is open, so a removal is heard of */
         struct rdma_event_channel *cm;
         struct evd *async_evd;
-        struct evd *sink; /* for completions that no Consumer wants */
+        struct evd *sink;      /* for completions that no Consumer wants */
+        struct ibv_pd *lender; /* of the queue pairs that lend their numbers; made when needed */
         struct link siblings;
         pthread_t thread;
         struct lmr_table lmrs;
@@ -682,6 +686,7 @@ struct ia {
         bool removed;
         bool owns_async_evd;
         bool async_out_of_scope;
+        bool lenient;
         bool running;
         _Atomic bool stopping;
 };

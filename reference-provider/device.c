@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define BLANKS " \t"
+
 /* What the instance data of a dat.conf entry names: a device, a network interface, an address. */
 struct choice {
         const char *ia_name;
@@ -132,6 +134,19 @@ static bool read_address(const char *instance, struct sockaddr_storage *address)
         return false;
 }
 
+/* The words after the device. */
+static bool read_settings(struct ia *ia, const struct choice *choice, char *rest)
+{
+        for (char *word; (word = strtok_r(NULL, BLANKS, &rest)) != NULL;) {
+                if (strcmp(word, "lenient") != 0) {
+                        complain(choice, "no setting is called", word, "see its dat.conf entry");
+                        return false;
+                }
+                ia->lenient = true;
+        }
+        return true;
+}
+
 static bool find_address(const char *instance, struct choice *choice)
 {
         struct ibv_device **devices;
@@ -192,8 +207,14 @@ static bool bind_anchor(struct ia *ia, const struct choice *choice)
 DAT_RETURN device_choose(struct ia *ia)
 {
         struct choice choice = {.ia_name = ia->binding->info.ia_name};
+        char instance[sizeof(ia->binding->instance)];
+        char *rest;
+        char *name;
 
-        if (!find_address(ia->binding->instance, &choice) || !bind_anchor(ia, &choice))
+        memcpy(instance, ia->binding->instance, sizeof(instance));
+        name = strtok_r(instance, BLANKS, &rest);
+        if (!read_settings(ia, &choice, rest) || !find_address(name ? name : "", &choice) ||
+            !bind_anchor(ia, &choice))
                 goto failed;
         ia->address = choice.address;
         ia->port = ia->anchor->port_num;

@@ -48,6 +48,25 @@ static DAT_EP_ATTR default_attr(const struct ia *ia)
         };
 }
 
+/* Programs exist that set the attributes they mean and leave 0 where they mean no limit. */
+static void fill_in_zeros(const struct ia *ia, DAT_EP_ATTR *attr)
+{
+        DAT_EP_ATTR defaults = default_attr(ia);
+
+        if (!attr->max_message_size)
+                attr->max_message_size = defaults.max_message_size;
+        if (!attr->max_rdma_size)
+                attr->max_rdma_size = defaults.max_rdma_size;
+        if (!attr->max_recv_iov)
+                attr->max_recv_iov = defaults.max_recv_iov;
+        if (!attr->max_request_iov)
+                attr->max_request_iov = defaults.max_request_iov;
+        if (!attr->max_rdma_read_iov)
+                attr->max_rdma_read_iov = defaults.max_rdma_read_iov;
+        if (!attr->max_rdma_write_iov)
+                attr->max_rdma_write_iov = defaults.max_rdma_write_iov;
+}
+
 static bool within(DAT_COUNT value, DAT_COUNT limit)
 {
         return value >= 0 && value <= limit;
@@ -475,6 +494,8 @@ static DAT_RETURN create(DAT_IA_HANDLE ia_handle, const struct wanted *wanted, b
         if (!ia)
                 return REF_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
         setup.attr = attr ? *attr : default_attr(ia);
+        if (ia->lenient)
+                fill_in_zeros(ia, &setup.attr);
         ret = get_setup(ia, wanted, with_srq, &setup);
         if (ret != DAT_SUCCESS)
                 goto put;

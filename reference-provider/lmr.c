@@ -30,6 +30,15 @@ void lmr_table_destroy(struct lmr_table *table)
         free(table->slots);
 }
 
+/* What an LMR allows: more than was asked for where the IA's entry says that reading is implied. */
+DAT_MEM_PRIV_FLAGS lmr_grants(const struct lmr *lmr)
+{
+        unsigned int implied =
+            lmr->obj.ia->lenient ? DAT_MEM_PRIV_LOCAL_READ_FLAG : DAT_MEM_PRIV_NONE_FLAG;
+
+        return (DAT_MEM_PRIV_FLAGS)((unsigned int)lmr->privileges | implied);
+}
+
 /* Slots are reused in the order in which they became free, so stale contexts stay stale long. */
 static bool slot_take(struct ia *ia, struct lmr *lmr)
 {
@@ -53,7 +62,7 @@ static bool slot_take(struct ia *ia, struct lmr *lmr)
         if (!slot->generation)
                 slot->generation = 1;
         slot->lkey = lmr->mr->lkey;
-        slot->privileges = lmr->privileges;
+        slot->privileges = lmr_grants(lmr);
         slot->pz = lmr->pz;
         slot->lmr = lmr;
         slot->start = (uint64_t)(uintptr_t)lmr->mr->addr;

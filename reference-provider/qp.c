@@ -62,6 +62,25 @@ DAT_RETURN ep_make_qp(struct ep *ep)
         return DAT_SUCCESS;
 }
 
+/*
+ * Makes a queue pair that stays in RESET, for its number: the CM takes requests that bear the same
+ * one for repetitions. NULL when there is none to be had. Called with ia->cm_lock held.
+ */
+struct ibv_qp *qp_for_number(struct ia *ia)
+{
+        struct ibv_qp_init_attr init = {
+            .cap = {.max_send_wr = 1, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1},
+            .qp_type = IBV_QPT_RC,
+        };
+
+        if (!ia->lender)
+                ia->lender = ibv_alloc_pd(ia->verbs);
+        if (!ia->lender || !evd_prepare(ia->sink))
+                return NULL;
+        init.send_cq = init.recv_cq = ia->sink->cq;
+        return ibv_create_qp(ia->lender, &init);
+}
+
 /* Moves the queue pair to INIT, RTR or RTS as librdmacm says for this connection. */
 bool ep_step_qp(struct ep *ep, struct rdma_cm_id *id, enum ibv_qp_state state)
 {

@@ -94,7 +94,7 @@ static DAT_RETURN check_bind(const struct rmr *rmr, const struct lmr *lmr,
             triplet->segment_length > lmr->length - offset)
                 return REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
         if (privileges & DAT_MEM_PRIV_REMOTE_READ_FLAG &&
-            !(lmr->privileges & DAT_MEM_PRIV_LOCAL_READ_FLAG))
+            !(lmr_grants(lmr) & DAT_MEM_PRIV_LOCAL_READ_FLAG))
                 return REF_ERROR(DAT_PRIVILEGES_VIOLATION, DAT_PRIVILEGES_RDMA_READ);
         if (privileges & DAT_MEM_PRIV_REMOTE_WRITE_FLAG &&
             !(lmr->privileges & DAT_MEM_PRIV_LOCAL_WRITE_FLAG))

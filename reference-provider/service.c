@@ -98,7 +98,7 @@ static void about_qp(const struct ibv_async_event *event)
 {
         struct ep *ep = event->element.qp->qp_context;
 
-        if (!object_pin(&ep->obj))
+        if (!ep || !object_pin(&ep->obj))
                 return;
         ep_failed(ep);
         object_put(ep);

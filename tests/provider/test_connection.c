@@ -103,6 +103,46 @@ static void private_data_arrives_whole(void **state)
                 private_data_of_size(sizes[i]);
 }
 
+/* Long private data takes two requests each, and all of them are on their way together. */
+static void private_data_of_many_arrives_whole(void **state)
+{
+        struct host *host = host_open();
+        unsigned char data[64];
+        struct end ends[8] = {0};
+        bool seen[8] = {false};
+
+        (void)state;
+        listen_any(host, DAT_PSP_CONSUMER_FLAG);
+        for (int i = 0; i < 8; i++) {
+                end_make(host, &ends[i], NULL);
+                fill(data, sizeof(data), i);
+                assert_dat(dat_ep_connect(ends[i].ep, host->attr.ia_address_ptr, host->qual, LONG,
+                                          sizeof(data), data, DAT_QOS_BEST_EFFORT,
+                                          DAT_CONNECT_DEFAULT_FLAG),
+                           DAT_SUCCESS);
+        }
+        for (int i = 0; i < 8; i++) {
+                DAT_CR_HANDLE cr = await_request(host);
+                DAT_CR_PARAM param;
+                int sender;
+
+                assert_dat(dat_cr_query(cr, DAT_CR_FIELD_ALL, &param), DAT_SUCCESS);
+                assert_int_equal(param.private_data_size, sizeof(data));
+                sender = *(unsigned char *)param.private_data;
+                assert_in_range(sender, 0, 7);
+                assert_false(seen[sender]);
+                seen[sender] = true;
+                fill(data, sizeof(data), sender);
+                assert_memory_equal(param.private_data, data, sizeof(data));
+                assert_dat(dat_cr_reject(cr), DAT_SUCCESS);
+        }
+        for (int i = 0; i < 8; i++) {
+                (void)await_event(ends[i].connect_evd, DAT_CONNECTION_EVENT_PEER_REJECTED);
+                end_free(&ends[i]);
+        }
+        host_close(host);
+}
+
 static void too_much_private_data_is_refused(void **state)
 {
         struct host *host = host_open();
@@ -400,6 +440,7 @@ int main(void)
             cmocka_unit_test(carries_messages_both_ways),
             cmocka_unit_test(receives_posted_before_the_connection_count),
             cmocka_unit_test(private_data_arrives_whole),
+            cmocka_unit_test(private_data_of_many_arrives_whole),
             cmocka_unit_test(too_much_private_data_is_refused),
             cmocka_unit_test(reject_is_the_peers),
             cmocka_unit_test(no_listener_is_not_the_peers),
