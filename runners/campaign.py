@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A campaign: one run of the suite against one subject, from the plan to the last record."""
 
+import hashlib
 import shutil
 import tempfile
 from collections import Counter
@@ -9,7 +10,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass, replace
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
@@ -19,6 +20,7 @@ from runners.assignment import Assignment
 from runners.catalogue import rulings
 from runners.catalogue.clauses import Catalogue, Clause, PageClauses
 from runners.checkout import VERSION, Checkout, revision
+from runners.errors import InputError
 from runners.interrupts import Interrupts
 from runners.plan import Case, Planned, plan
 from runners.plugin import RECORDS, SPREAD, TESTBEDS, VERDICT
@@ -27,6 +29,7 @@ from runners.results import EventLog, Record, ResultsFull
 from runners.selection import Choice, arguments, choose
 from runners.spread import Spread
 from runners.subject import Subject
+from runners.tally import Past, Tally
 from runners.testbed import Testbeds, incident
 
 DAT_CONF = "dat.conf"
@@ -92,42 +95,80 @@ def conduct(
                 _clear(folder, remove=not existed)
                 raise
             results.point_latest(checkout.results, order.run, folder)
-            progress.total = len(assignment.plan)
-            recorder = _Recorder(log, progress, interrupts)
-            if order.spread is not None:
-                spread = Spread(assignment, recorder.write, progress.say)
-                recorder.spread = opened.enter_context(spread)
-            _run(checkout, order, assignment, testbeds, recorder)
-            outcome = _end(assignment, recorder, interrupts)
-            # All is written down: who interrupts now waits for the hosts no longer.
-            with suppress(KeyboardInterrupt):
-                opened.close()
-    return outcome
+            recorder = _Recorder(log, progress, interrupts, Tally())
+            return _carry_out(checkout, order, assignment, assignment, testbeds, recorder, opened)
 
 
-def _run(
+def resume(
+    checkout: Checkout,
+    order: Order,
+    past: Past,
+    folder: Path,
+    progress: Progress,
+    interrupts: Interrupts,
+) -> Outcome:
+    """Run what is missing of the run in `folder`, which has `past`; the outcome is the whole run's.
+
+    Raises InputError where nothing is missing, or the suite or the subject has changed.
+    """
+    with EventLog.reopen(folder) as log, ExitStack() as opened:
+        assignment = _assignment(checkout, order, folder)
+        whole = replace(assignment, plan=tuple(past.planned(assignment.plan)))
+        past.compare(_run_record(checkout, order, whole.plan))
+        missing = past.tally.missing(whole.plan)
+        if past.complete and not missing:
+            raise InputError(f"nothing is missing in run {order.run}")
+        recorder = _Recorder(log, progress, interrupts, past.tally)
+        progress.say(f"run {order.run} goes on: {len(missing)} of {len(whole.plan)} are missing")
+        results.point_latest(checkout.results, order.run, folder)
+        recorder.write(incident("resumed", "", f"at {results.now()}, {len(missing)} were missing"))
+        whole = replace(whole, logs=f"{whole.logs}/resumed-{past.resumed + 1}")
+        testbeds = opened.enter_context(Testbeds(whole, "", progress.say))
+        todo = replace(whole, plan=tuple(missing))
+        return _carry_out(checkout, order, todo, whole, testbeds, recorder, opened)
+
+
+def _carry_out(
     checkout: Checkout,
     order: Order,
     assignment: Assignment,
+    whole: Assignment,
     testbeds: Testbeds,
     recorder: "_Recorder",
-) -> None:
+    opened: ExitStack,
+) -> Outcome:
+    """Run the assignment, which is the `whole` run's or a part of it; close what is `opened`."""
+    recorder.progress.total = len(assignment.plan)
+    if order.spread is not None:
+        spread = Spread(assignment, recorder.write, recorder.progress.say, recorder.tally)
+        recorder.spread = opened.enter_context(spread)
     try:
-        with tempfile.TemporaryDirectory(prefix="udapl-cts-") as name:
-            asked = [*arguments(checkout, Path(name)), str(assignment.save(Path(name)))]
-            if order.stop_first:
-                asked.append("-x")
-            if order.workers > 1:
-                asked += ["-p", "xdist.plugin", "-n", str(order.workers)]
-            else:
-                recorder.testbeds = testbeds
-            code = pytest.main(asked, plugins=[recorder])
-        if code in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
-            _run_again(assignment.plan, testbeds, recorder)
+        if assignment.plan:
+            recorder.testbeds = testbeds if order.workers == 1 else None
+            code = _run(checkout, order, assignment, recorder)
+        if not assignment.plan or code in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
+            _run_again(whole.plan, testbeds, recorder)
     except KeyboardInterrupt:
         pass
     except ResultsFull as error:
         recorder.fail("no-space", str(error))
+    outcome = _end(whole, recorder)
+    # All is written down: who interrupts now waits for the hosts no longer.
+    with suppress(KeyboardInterrupt):
+        opened.close()
+    return outcome
+
+
+def _run(
+    checkout: Checkout, order: Order, assignment: Assignment, recorder: "_Recorder"
+) -> int | pytest.ExitCode:
+    with tempfile.TemporaryDirectory(prefix="udapl-cts-") as name:
+        asked = [*arguments(checkout, Path(name)), str(assignment.save(Path(name)))]
+        if order.stop_first:
+            asked.append("-x")
+        if order.workers > 1:
+            asked += ["-p", "xdist.plugin", "-n", str(order.workers)]
+        return pytest.main(asked, plugins=[recorder])
 
 
 def _run_again(plan_: Sequence[Planned], testbeds: Testbeds, recorder: "_Recorder") -> None:
@@ -135,8 +176,10 @@ def _run_again(plan_: Sequence[Planned], testbeds: Testbeds, recorder: "_Recorde
     planned = {(one.case, one.hosts): one for one in plan_}
     failed = [
         (planned[key.case, key.hosts], key.where)
-        for key, word in recorder.words.items()
-        if word in results.NOT_KEPT and not testbeds.given_up(key.hosts)
+        for key, word in recorder.tally.words.items()
+        if word in results.NOT_KEPT
+        and key not in recorder.tally.again
+        and not testbeds.given_up(key.hosts)
     ]
     if failed:
         recorder.progress.say(f"again, alone: {len(failed)} that were not kept")
@@ -149,8 +192,12 @@ def _run_again(plan_: Sequence[Planned], testbeds: Testbeds, recorder: "_Recorde
             testbeds.run(one, 2, recorder.write)
 
 
-def _end(assignment: Assignment, recorder: "_Recorder", interrupts: Interrupts) -> Outcome:
-    code = results.exit_code(set(recorder.words.values()) | recorder.missing(assignment))
+def _end(assignment: Assignment, recorder: "_Recorder") -> Outcome:
+    interrupts = recorder.interrupts
+    words = set(recorder.tally.words.values())
+    if recorder.tally.missing(assignment.plan):
+        words.add("NOT-RUN")
+    code = results.exit_code(words)
     with interrupts.held():
         if interrupts.seen:
             recorder.fail("interrupted", f"{interrupts.seen} ended the run")
@@ -166,58 +213,30 @@ def _end(assignment: Assignment, recorder: "_Recorder", interrupts: Interrupts) 
     return Outcome(code, tuple(dict.fromkeys(recorder.errors)))
 
 
-class Key(NamedTuple):
-    """What has one first verdict: a case in a mode, and where every pair is tried, the hosts."""
-
-    case: str
-    hosts: int
-    where: tuple[str, ...] = ()
-
-
 class _Recorder:
-    """The pytest plugin of the process that writes: it takes the records out of every report.
+    """The pytest plugin of the process that writes: it takes the records out of every report."""
 
-    Only the words of the verdicts are kept here, so that a long run needs no more than a short one.
-    """
-
-    def __init__(self, log: EventLog, progress: Progress, interrupts: Interrupts) -> None:
+    def __init__(
+        self, log: EventLog, progress: Progress, interrupts: Interrupts, tally: Tally
+    ) -> None:
         self.progress = progress
+        self.interrupts = interrupts
+        self.tally = tally
         self.testbeds: Testbeds | None = None
         self.spread: Spread | None = None
-        self.words: dict[Key, str] = {}
         self.errors: list[str] = []
         self.ended_early = False
         self._log = log
-        self._interrupts = interrupts
-
-    def missing(self, assignment: Assignment) -> set[str]:
-        """NOT-RUN, where a part of the plan has no verdict."""
-        tried: Iterable[Key] = self.words
-        if self.spread is not None and assignment.every_pair:
-            wanted = {
-                Key(planned.case, planned.hosts, where)
-                for planned in assignment.plan
-                for where in self.spread.places(planned.hosts)
-            }
-        else:
-            wanted = {Key(planned.case, planned.hosts) for planned in assignment.plan}
-        return set() if wanted <= set(tried) else {"NOT-RUN"}
 
     def write(self, record: Record) -> None:
         """Put a record on the disk, then on the screen; from any thread. Raises ResultsFull."""
-        with self._interrupts.held():
+        with self.interrupts.held():
             self._log.append(record)
-            if record["type"] == "verdict" and record["attempt"] == 1:
-                self.words[self._key(record)] = record["verdict"]
-            elif record["type"] == "incident" and record["what"] in FATAL:
+            self.tally.take(record)
+            if record["type"] == "incident" and record["what"] in FATAL:
                 where = f"{record['host']}: " if record["host"] else ""
                 self.errors.append(where + record["text"])
         self.progress.record(record)
-
-    def _key(self, record: Record) -> Key:
-        where = (record["host"], record["peer"]) if "peer" in record else (record["host"],)
-        every = self.spread is not None and self.spread.every_pair
-        return Key(record["case"], record["hosts"], where if every else ())
 
     def fail(self, what: str, text: str) -> None:
         """The run ends early: an incident, where there is room to write it."""
@@ -303,6 +322,7 @@ def _run_record(checkout: Checkout, order: Order, plan_: Sequence[Planned]) -> R
             "version": VERSION,
             "commit": commit,
             "dirty": dirty,
+            "binary": _sha256(checkout.cases_binary),
             "profiles": _profiles(order.catalogue),
         },
         "subject": {
@@ -318,6 +338,11 @@ def _run_record(checkout: Checkout, order: Order, plan_: Sequence[Planned]) -> R
         "rulings": _rulings(checkout.rulings, pages),
         "plan": [{"case": planned.case, "hosts": planned.hosts} for planned in plan_],
     }
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _profiles(catalogue: Catalogue) -> dict[str, int]:

@@ -95,6 +95,24 @@ class EventLog:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         return cls(folder, descriptor)
 
+    @classmethod
+    def reopen(cls, folder: Path) -> Self:
+        """Go on with a run that has ended, or was ended. Raises InputError, RunnerError.
+
+        A line that was cut off at the end is cut off whole.
+        """
+        try:
+            descriptor = os.open(folder / EVENTS, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC)
+        except OSError as error:
+            raise explain(error, folder) from error
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            os.ftruncate(descriptor, _whole_lines(folder / EVENTS))
+        except BlockingIOError as error:
+            os.close(descriptor)
+            raise InputError(f"a run is going on in {folder}: wait for its end") from error
+        return cls(folder, descriptor)
+
     def append(self, record: Record) -> None:
         """Write one record and wait for the disk. Raises ResultsFull, having undone a part line."""
         text = _ENCODER.encode(record)
@@ -208,6 +226,12 @@ def explain(error: OSError, folder: Path) -> RunnerError:
             "free some space, or choose another --out"
         )
     return RunnerError(f"cannot write results to {folder}: {error.strerror}")
+
+
+def _whole_lines(path: Path) -> int:
+    """How many bytes of a file are whole lines."""
+    with path.open("rb") as file:
+        return sum(len(line) for line in file if line.endswith(b"\n"))
 
 
 def _link(link: Path, target: Path) -> None:

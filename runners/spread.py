@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import groupby
+from itertools import chain, groupby
 from queue import SimpleQueue
 from threading import Event, Thread
 from types import TracebackType
@@ -17,6 +17,7 @@ from runners.fabric.base import FabricError
 from runners.plan import Planned
 from runners.pool import Pool
 from runners.results import Record
+from runners.tally import Tally
 from runners.testbed import Emit, Progress, Testbed, incident
 
 # How long a case that was told to end may take, when the run ends early.
@@ -89,13 +90,15 @@ class Lane(Thread):
 class Spread:
     """Runs plans on the hosts of one fabric. A context; the hosts are opened by the first run()."""
 
-    def __init__(self, assignment: Assignment, emit: Emit, progress: Progress) -> None:
+    def __init__(
+        self, assignment: Assignment, emit: Emit, progress: Progress, tally: Tally
+    ) -> None:
         assert assignment.spread is not None
+        self._tally = tally
         self._assignment = assignment
         self._emit = emit
         self._progress = progress
-        self.every_pair = assignment.every_pair
-        self._names: list[str] = []
+        self._every_pair = assignment.every_pair
         self._hosts = assignment.spread
         self._pool: Pool | None = None
         self._stop = Event()
@@ -106,23 +109,20 @@ class Spread:
             pool = self._open(hosts)
             if pool is None:
                 return
-            if self.every_pair:
+            if self._every_pair:
                 yield from self._on_each(pool, hosts, list(planned))
             else:
                 yield from self._shared(pool, hosts, deque(planned))
 
     def again(self, planned: Planned, hosts: Sequence[str]) -> None:
         """Run a case once more, alone; on these hosts where every pair is tried."""
-        if self._pool is not None:
-            testbed = self._testbed(self._pool, planned.hosts, hosts if self.every_pair else ())
+        pool = self._pool or self._open(planned.hosts)
+        if pool is not None:
+            testbed = self._testbed(pool, planned.hosts, hosts if self._every_pair else ())
             try:
                 testbed.run(planned, 2, self._emit)
             finally:
                 testbed.close()
-
-    def places(self, hosts: int) -> list[tuple[str, ...]]:
-        """With `every_pair`, all that a case of a mode runs on, lost hosts included."""
-        return [place for places in rounds(self._names, hosts) for place in places]
 
     def __enter__(self) -> Self:
         return self
@@ -142,12 +142,14 @@ class Spread:
             try:
                 pool = Pool(self._assignment, self._hosts, self._emit, self._progress)
                 self._pool = pool.__enter__()
-                self._names = pool.hosts
             except FabricError as error:
                 self._emit(incident("fabric", "", str(error)))
                 return None
-        places = {"testbeds": self.places(hosts)} if self.every_pair else {}
-        self._emit(self._pool.record(hosts) | places)
+        record = self._pool.record(hosts)
+        if self._every_pair:
+            places = chain.from_iterable(rounds(self._pool.hosts, hosts))
+            record["testbeds"] = [list(names) for names in places]
+        self._emit(record)
         return self._pool
 
     def _shared(self, pool: Pool, hosts: int, cases: "deque[Planned]") -> Iterator[Told]:
@@ -161,11 +163,16 @@ class Spread:
         if cases and not self._stop.is_set():
             self._emit(incident("fabric", "", f"{len(cases)} cases are left: {given_up}"))
 
-    def _on_each(self, pool: Pool, hosts: int, cases: Sequence[Planned]) -> Iterator[Told]:
-        for names in rounds(pool.names, hosts):
-            sound = [one for one in names if set(one) <= set(pool.names)]
-            beds = [self._testbed(pool, hosts, one) for one in sound]
-            yield from self._side_by_side(beds, [deque(cases) for _ in beds])
+    def _on_each(self, pool: Pool, hosts: int, plan: Sequence[Planned]) -> Iterator[Told]:
+        for places in rounds(pool.names, hosts):
+            beds, cases = [], []
+            for names in places:
+                # An earlier part of the run may have been here.
+                left = [one for one in plan if not self._tally.has(one, names)]
+                if left and set(names) <= set(pool.names):
+                    beds.append(self._testbed(pool, hosts, names))
+                    cases.append(deque(left))
+            yield from self._side_by_side(beds, cases)
 
     def _testbed(self, pool: Pool, hosts: int, names: Sequence[str]) -> Testbed:
         return Testbed(self._assignment, hosts, "", opened=partial(pool.lease, hosts, names))

@@ -4,7 +4,9 @@
 import argparse
 import random
 import sys
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +19,12 @@ from runners.names import nearest
 
 if TYPE_CHECKING:
     from reports.model import Run
+    from runners.campaign import Order, Outcome
+    from runners.interrupts import Interrupts
+    from runners.plan import Case
+    from runners.progress import Progress
+    from runners.subject import Subject
+    from runners.tally import Past
 
 MODES = (1, 2)
 SEEDS = 1_000_000
@@ -31,6 +39,11 @@ def add_parser(commands: Subparsers) -> None:
         "report. Every case runs on one host, those with a peer also on two. Exit code: 0 "
         "conformant, 1 not conformant, 2 could not tell, 64 wrong input.",
     )
+    _add_arguments(parser)
+    parser.set_defaults(run=run)
+
+
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "ids",
         nargs="*",
@@ -109,18 +122,21 @@ def add_parser(commands: Subparsers) -> None:
         metavar="HOSTS",
         help="run the suite on each host, and its cases with a peer on each pair",
     )
-    parser.set_defaults(run=run)
+    parser.add_argument(
+        "--resume",
+        metavar="RUN",
+        help="finish what is missing in a run that ended early; takes no other option",
+    )
 
 
 def run(options: argparse.Namespace) -> int:
     """Run the campaign that the command line describes; its exit code."""
-    from runners.campaign import Order, conduct
-    from runners.interrupts import Interrupts
-    from runners.plan import load_cases, select
-    from runners.progress import Progress, console
-    from runners.selection import Choice
+    from runners.campaign import conduct
+    from runners.plan import load_cases
     from runners.subject import Subject, from_dat_conf, from_library
 
+    if options.resume is not None:
+        return _resume(options)
     checkout: Checkout = options.checkout.by(options.api)
     _check(options, checkout)
 
@@ -133,10 +149,63 @@ def run(options: argparse.Namespace) -> int:
 
     catalogue, cases = load_cases(checkout)
     seed = random.randrange(SEEDS) if options.seed is None else options.seed
-    order = Order(
-        run=results.new_run(checkout.results, seed),
+    run_ = results.new_run(checkout.results, seed)
+    order = _order(options, run_, seed, subject(), catalogue, cases)
+    folder = (options.out or checkout.results / order.run).absolute()
+    return _campaign(folder, options.waivers, partial(conduct, checkout, order, folder))
+
+
+def _resume(options: argparse.Namespace) -> int:
+    """Finish a run that ended early, as its own command had it."""
+    from runners.campaign import DAT_CONF, resume
+    from runners.plan import load_cases
+    from runners.subject import from_dat_conf
+    from runners.tally import Past
+
+    if len(options.command_line) != 3 + (options.command_line[-1] == options.resume):
+        raise InputError("--resume takes a run and nothing else: the run has its own options")
+    folder = results.find_run(options.checkout.results, options.resume)
+    past = Past.read(folder)
+    had = _options_of(past)
+    checkout: Checkout = options.checkout.by(had.api)
+    _check(had, checkout)
+    catalogue, cases = load_cases(checkout)
+    subject = from_dat_conf(folder / DAT_CONF, past.run["subject"]["ia"], checkout.api)
+    order = _order(had, past.run["run"], past.run["seed"], subject, catalogue, cases)
+    return _campaign(folder, had.waivers, partial(resume, checkout, order, past, folder))
+
+
+def _options_of(past: "Past") -> argparse.Namespace:
+    """The options that a run was begun with."""
+    parser = argparse.ArgumentParser(exit_on_error=False)
+    _add_arguments(parser)
+    command = past.run["command"]
+    try:
+        options, unknown = parser.parse_known_args(command[2:])
+    except argparse.ArgumentError as error:
+        unknown = [str(error)]
+    if unknown:
+        raise InputError(f"the suite changed since run {past.run['run']} began: {unknown[0]}")
+    options.command_line = command
+    return options
+
+
+def _order(
+    options: argparse.Namespace,
+    run_: str,
+    seed: int,
+    subject: "Subject",
+    catalogue: Catalogue,
+    cases: Sequence["Case"],
+) -> "Order":
+    from runners.campaign import Order
+    from runners.plan import select
+    from runners.selection import Choice
+
+    return Order(
+        run=run_,
         command=options.command_line,
-        subject=subject(),
+        subject=subject,
         cases=select(cases, options.ids),
         catalogue=catalogue,
         fabric=options.fabric,
@@ -150,12 +219,20 @@ def run(options: argparse.Namespace) -> int:
         every_pair=options.every_pair is not None,
         waivers=_waivers(options, catalogue),
     )
+
+
+def _campaign(
+    folder: Path, waivers: Path | None, conduct: "Callable[[Progress, Interrupts], Outcome]"
+) -> int:
+    """Have a run conducted, tell of it and report it; the exit code."""
+    from runners.interrupts import Interrupts
+    from runners.progress import Progress, console
+
     out = console()
-    folder = (options.out or checkout.results / order.run).absolute()
     with Interrupts(results.COULD_NOT_TELL) as interrupts:
         with Progress(out) as progress:
             try:
-                outcome = conduct(checkout, order, folder, progress, interrupts)
+                outcome = conduct(progress, interrupts)
             except KeyboardInterrupt:
                 raise RunnerError("interrupted before the first case") from None
         run_ = _tell(folder)
@@ -163,7 +240,7 @@ def run(options: argparse.Namespace) -> int:
         print(f"udapl-cts: {error}", file=sys.stderr)
     if run_ is None:
         return results.COULD_NOT_TELL
-    return _refuse_unused(options.waivers, run_) or outcome.exit_code
+    return _refuse_unused(waivers, run_) or outcome.exit_code
 
 
 def _waivers(options: argparse.Namespace, catalogue: Catalogue) -> list[results.Record]:
@@ -174,7 +251,7 @@ def _waivers(options: argparse.Namespace, catalogue: Catalogue) -> list[results.
     return read(options.waivers, catalogue.clauses, datetime.now(UTC).date())
 
 
-def _refuse_unused(path: Path, run_: "Run") -> int:
+def _refuse_unused(path: Path | None, run_: "Run") -> int:
     """Tell of each waiver that waives nothing; the exit code for that, or 0."""
     from reports.waivers import judge
 

@@ -244,6 +244,12 @@ def hangs_until_told(run: dict[str, Any]) -> None:
     hangs(run)
 
 
+def hangs_once(run: dict[str, Any]) -> None:
+    if once(3):
+        hangs_until_told(run)
+    passes(run)
+
+
 def babbles(run: dict[str, Any]) -> None:
     print("Segmentation fault (core dumped)")
     sys.stdout.flush()
@@ -319,6 +325,7 @@ BEHAVIOURS: dict[str, Callable[[dict[str, Any]], None]] = {
         hangs,
         beats,
         hangs_until_told,
+        hangs_once,
         babbles,
         invents,
         misspells,

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""`certify --resume`: what is missing in a run is run, and the report is of the whole."""
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+
+import pytest
+
+from tests.runners.fake_checkout import PROVIDER, Cts, compile_library, wait_for
+
+PASSES = tuple(f"passes_{number}" for number in range(8))
+
+
+def killed(cts: Cts, *options: str, cases: Sequence[str] = PASSES) -> None:
+    """A run that was killed in a case that hangs, but not a second time."""
+    cts.has("hangs_once", *cases, deadline_ms=60_000)
+    process = cts.start("certify", *options)
+    try:
+        wait_for(cts.hanging)
+    finally:
+        process.kill()
+        process.communicate()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--hosts", "1"),
+        ("--hosts", "1", "-k", "hangs or passes_3 or passes_4", "--seed", "2"),
+        ("--hosts", "1", "-n", "2"),
+        ("--hosts", "2", "--spread", "4"),
+        ("--every-pair", "3"),
+    ],
+)
+def test_a_killed_run_is_finished(cts: Cts, options: Sequence[str]) -> None:
+    killed(cts, *options)
+    before = cts.events()
+    done = cts("certify", "--resume", "latest")
+    assert done.returncode == 0, done
+    after = cts.events()
+    assert after[: len(before)] == before
+    resumed, *_, end = after[len(before) :]
+    assert resumed["what"] == "resumed"
+    assert (end["status"], end["exit"]) == ("complete", 0)
+    verdicts = [r for r in after if r["type"] == "verdict"]
+    keys = Counter((r["case"], r["hosts"], r["host"], r.get("peer", "")) for r in verdicts)
+    assert set(keys.values()) == {1}
+    planned = {(entry["case"], entry["hosts"]) for entry in before[0]["plan"]}
+    assert {(r["case"], r["hosts"]) for r in verdicts} == planned
+    assert "conformant" in done.stdout
+    report = json.loads((cts.results / "latest/report.json").read_text())
+    assert report["complete"] is True
+
+
+def test_a_failure_of_the_first_part_counts(cts: Cts) -> None:
+    killed(cts, "--hosts", "1", "--seed", "1", cases=("fails", "notes"))
+    done = cts("certify", "--resume", cts.events()[0]["run"])
+    assert done.returncode == 1, done
+    assert cts.verdicts()[-1] == ("fails", 1, 2, "FAIL")
+    assert Counter(attempt for *_, attempt, _ in cts.verdicts()) == {1: 3, 2: 1}
+
+
+def test_a_line_that_was_cut_off_is_run_again(cts: Cts) -> None:
+    cts.has(*PASSES)
+    cts("certify")
+    path = cts.results / "latest/events.jsonl"
+    *kept, last, _end = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(kept) + last[:-40])
+    done = cts("certify", "--resume", "latest")
+    assert done.returncode == 0, done
+    assert sorted(case for case, *_ in cts.verdicts()) == sorted(PASSES)
+
+
+def refused(cts: Cts, *words: str, options: Sequence[str] = ()) -> None:
+    """The latest run cannot be resumed, for a reason with these words, and is left as it was."""
+    path = cts.results / "latest/events.jsonl"
+    before = path.read_bytes()
+    done = cts("certify", "--resume", "latest", *options)
+    assert done.returncode == 64, done
+    assert done.stderr.startswith("udapl-cts: ")
+    assert done.stderr.count("\n") == 1
+    for word in words:
+        assert word in done.stderr
+    assert path.read_bytes() == before
+
+
+def test_a_run_that_lacks_nothing(cts: Cts) -> None:
+    cts("certify")
+    refused(cts, "nothing is missing in run")
+
+
+def test_a_provider_that_changed(cts: Cts) -> None:
+    killed(cts, "--hosts", "1")
+    compile_library(cts.provider, PROVIDER.replace("0", "1"))
+    refused(cts, "the provider changed since run", "sha256", "certify anew")
+
+
+def test_a_suite_that_changed(cts: Cts) -> None:
+    killed(cts, "--hosts", "1")
+    agent = cts.hanging.with_name("udapl-cases")
+    original = agent.read_text()
+    agent.write_text(original + "\n")
+    refused(cts, "the suite changed since run", "binary")
+    agent.write_text(original)
+    page = cts.root / "cases/demo/demo_page.toml"
+    text = page.read_text()
+    page.write_text(text.replace("when it is asked to", "whenever it is asked to"))
+    refused(cts, "the suite's clauses changed since run")
+    page.write_text(text)
+    cts.has("hangs_once")
+    refused(cts, "the suite changed since run", "a case of it is gone")
+
+
+def test_a_run_that_goes_on(cts: Cts) -> None:
+    cts.has("hangs_until_told", deadline_ms=60_000)
+    process = cts.start("certify", "--hosts", "1")
+    try:
+        wait_for(cts.hanging)
+        refused(cts, "a run is going on in")
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def test_it_takes_no_other_option(cts: Cts) -> None:
+    cts("certify")
+    refused(cts, "--resume takes a run and nothing else", options=("--seed", "3"))
+
+
+def test_a_run_that_is_not_there(cts: Cts) -> None:
+    cts("certify")
+    done = cts("certify", "--resume", "nonesuch")
+    assert done.returncode == 64, done
+    assert "no such run: nonesuch" in done.stderr
