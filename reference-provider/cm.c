@@ -114,8 +114,11 @@ void cm_doom(struct conn *conn)
 
 static void set_deadline(struct conn *conn, uint64_t from_now)
 {
+        struct ia *ia = conn->ia;
+
         conn->deadline = now_us() + from_now;
-        service_rearm(conn->ia);
+        if (!ia->next_deadline || conn->deadline < ia->next_deadline)
+                service_rearm(ia);
 }
 
 /* Separates an EP from its connection, which is told to the peer and left to end by itself. */
@@ -224,21 +227,6 @@ static uint32_t draw(void)
         return number;
 }
 
-static void bind_source(struct conn *conn, sa_family_t family)
-{
-        struct sockaddr_storage source = conn->ia->address;
-        uint32_t start = draw();
-
-        /* Without a bind, librdmacm takes the address and the port that the route suggests. */
-        if (source.ss_family != family)
-                return;
-        for (uint32_t i = 0; i < PORT_ATTEMPTS; i++) {
-                set_port(&source, (uint16_t)(FIRST_ACTIVE_PORT + (start + i) % ACTIVE_PORTS));
-                if (!rdma_bind_addr(conn->id, (struct sockaddr *)&source) || errno != EADDRINUSE)
-                        return;
-        }
-}
-
 static int resolving_ms(const struct conn *conn)
 {
         uint64_t now = now_us();
@@ -250,11 +238,30 @@ static int resolving_ms(const struct conn *conn)
         return (int)((conn->resolve_until - now) / 1000) + 1;
 }
 
-static int resolve_step(struct conn *conn)
+static int resolve_step(struct conn *conn, struct sockaddr_storage *source)
 {
-        if (rdma_resolve_addr(conn->id, NULL, (struct sockaddr *)&conn->peer, resolving_ms(conn)))
+        if (rdma_resolve_addr(conn->id, (struct sockaddr *)source, (struct sockaddr *)&conn->peer,
+                              resolving_ms(conn)))
                 return errno;
         return 0;
+}
+
+/* Starts from the IA's address, if it can. Else librdmacm takes one that the route suggests. */
+static int resolve_from_here(struct conn *conn)
+{
+        struct sockaddr_storage source = conn->ia->address;
+        int error = source.ss_family == conn->peer.ss_family ? EADDRINUSE : EAFNOSUPPORT;
+        uint32_t start = draw();
+
+        for (uint32_t i = 0; i < PORT_ATTEMPTS && error == EADDRINUSE; i++) {
+                conn->port = (uint16_t)(FIRST_ACTIVE_PORT + (start + i) % ACTIVE_PORTS);
+                set_port(&source, conn->port);
+                error = resolve_step(conn, &source);
+        }
+        if (!error)
+                return 0;
+        conn->port = 0;
+        return resolve_step(conn, NULL);
 }
 
 /* Starts on the way to a peer; returns an errno, and then the id may exist or not. */
@@ -266,8 +273,7 @@ int cm_resolve(struct conn *conn, const struct sockaddr_storage *to)
         if (rdma_create_id(conn->ia->cm, &conn->id, conn, RDMA_PS_TCP))
                 return errno;
         list_append(&conn->ia->conns, &conn->link);
-        bind_source(conn, to->ss_family);
-        return resolve_step(conn);
+        return resolve_from_here(conn);
 }
 
 struct target {
@@ -357,7 +363,7 @@ static DAT_RETURN connect_locked(struct ep *ep, const struct target *target)
                 atomic_store(&ep->state, DAT_EP_STATE_UNCONNECTED);
                 return REF_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_DEVICE);
         }
-        ep->local_port = ntohs(rdma_get_src_port(conn->id));
+        ep->local_port = conn->port;
         if (conn->fragmented)
                 start_fragment(ia, target, conn->token);
         return DAT_SUCCESS;
@@ -723,7 +729,7 @@ static void on_failure(struct conn *conn, DAT_EVENT_NUMBER number)
 /* The kernel asks for an address three times in a row and then only waits, so we ask again. */
 static void on_address_error(struct conn *conn)
 {
-        if (conn->kind != CONN_ENDED && now_us() < conn->resolve_until && !resolve_step(conn))
+        if (conn->kind != CONN_ENDED && now_us() < conn->resolve_until && !resolve_step(conn, NULL))
                 return;
         on_failure(conn, DAT_CONNECTION_EVENT_UNREACHABLE);
 }
@@ -859,6 +865,7 @@ void cm_handle_events(struct ia *ia)
                 struct rdma_cm_id *orphan = NULL;
 
                 pthread_mutex_lock(&ia->cm_lock);
+                service_hold_wakes(ia);
                 dispatch(ia, event);
                 if (event->event == RDMA_CM_EVENT_CONNECT_REQUEST && !event->id->context)
                         orphan = event->id;
@@ -868,6 +875,7 @@ void cm_handle_events(struct ia *ia)
                         ia->anchor = NULL;
                 }
                 pthread_mutex_unlock(&ia->cm_lock);
+                service_release_wakes(ia);
                 rdma_ack_cm_event(event);
                 if (orphan)
                         rdma_destroy_id(orphan);
@@ -953,6 +961,7 @@ uint64_t cm_expire(struct ia *ia)
         }
         next = earlier(next, probe_peers(ia, now));
         next = earlier(next, look_for_failures(ia, now));
+        ia->next_deadline = next;
         pthread_mutex_unlock(&ia->cm_lock);
         return next;
 }

@@ -302,6 +302,9 @@ struct evd_share {
         struct evd_share *next;
 };
 
+/* For what the completion queue will send, or has sent, the event that the channel holds next. */
+enum evd_arming { EVD_UNARMED, EVD_ARMED_SOLICITED, EVD_ARMED_ANY };
+
 #define EVD_QP_BUCKETS 256
 
 struct evd {
@@ -326,6 +329,7 @@ struct evd {
         int budget; /* completions that may be in the CQ at once */
         struct evd_share *shares;
         struct ep *qps[EVD_QP_BUCKETS]; /* SRQ endpoints by queue pair number */
+        enum evd_arming armed;
         bool channel_hit;
 
         int unsignalled_users; /* completion streams by their completion flags */
@@ -336,6 +340,7 @@ struct evd {
 
         bool waiter;
         bool sleeping; /* the waiter is in ppoll() */
+        bool wakes;    /* the waiter is to be woken once the lock is released */
         bool woken;
         bool closing;
         int wake_fd;
@@ -359,6 +364,7 @@ DAT_RETURN ref_evd_set_unwaitable(DAT_EVD_HANDLE);
 DAT_RETURN ref_evd_clear_unwaitable(DAT_EVD_HANDLE);
 DAT_RETURN evd_new(struct ia *ia, DAT_COUNT qlen, DAT_EVD_FLAGS flags, struct evd **out);
 void evd_close(struct evd *evd);
+void evd_wake(struct evd *evd);
 void evd_destroy(struct evd *evd);
 bool evd_post(struct evd *evd, const struct event *event);
 void evd_post_async(struct ia *ia, DAT_EVENT_NUMBER number, DAT_HANDLE about, DAT_COUNT reason);
@@ -427,6 +433,9 @@ void service_close(struct ia *ia);
 bool service_listen(struct ia *ia, struct evd *evd);
 void service_ignore(struct ia *ia, struct evd *evd);
 void service_rearm(struct ia *ia);
+void service_hold_wakes(struct ia *ia);
+void service_release_wakes(struct ia *ia);
+bool service_wakes_later(struct evd *evd);
 uint64_t now_us(void);
 
 /* ep.c */
@@ -605,6 +614,7 @@ struct conn {
         uint64_t deadline;            /* in now_us() time; 0 is none */
         struct sockaddr_storage peer; /* whom an active one resolves */
         uint64_t resolve_until;
+        uint16_t port; /* from which an active one comes, or 0 */
         DAT_CONN_QUAL qual;
         uint32_t token;
         bool fragmented;
@@ -677,6 +687,8 @@ struct ia {
         uint64_t probe_interval; /* in microseconds; 0 is never */
         uint64_t next_probe;
         uint64_t next_look;
+        uint64_t next_deadline; /* when the service thread looks again by itself, or 0 */
+        uint64_t timer;         /* what timer_fd is set to, or 0 */
         int counts[REF_KINDS];
         int epoll_fd;
         int kick_fd;
@@ -688,6 +700,9 @@ struct ia {
         bool async_out_of_scope;
         bool lenient;
         bool running;
+        bool again; /* the service thread has found more to do */
+        bool holds_wakes;
+        struct evd *to_wake;
         _Atomic bool stopping;
 };
 

@@ -49,14 +49,30 @@ static bool ring_reserve(struct evd *evd, int size)
 /* Wakes whoever is to learn of an event: the sleeping waiter, or else the CNO. */
 static void signal_arrival(struct evd *evd, bool notify)
 {
+        if (evd->sleeping)
+                evd->wakes = true;
+        else if (!evd->waiter && notify && evd->cno && evd->enabled)
+                cno_trigger(evd->cno, evd->obj.handle);
+}
+
+/* Ends the sleep of the waiter; called without the lock, for which it would only wait again. */
+void evd_wake(struct evd *evd)
+{
         uint64_t one = 1;
 
-        if (evd->sleeping) {
-                if (!evd->woken && write(evd->wake_fd, &one, sizeof(one)) == sizeof(one))
-                        evd->woken = true;
-        } else if (!evd->waiter && notify && evd->cno && evd->enabled) {
-                cno_trigger(evd->cno, evd->obj.handle);
-        }
+        if (write(evd->wake_fd, &one, sizeof(one)) < 0)
+                return; /* the counter is full, so the waiter is being woken already */
+}
+
+static void unlock(struct evd *evd)
+{
+        bool wakes = evd->wakes && !evd->woken;
+
+        evd->wakes = false;
+        evd->woken |= wakes;
+        pthread_mutex_unlock(&evd->lock);
+        if (wakes && !service_wakes_later(evd))
+                evd_wake(evd);
 }
 
 /* The place of the next event, which enqueue() then makes one of the queue; NULL without memory. */
@@ -297,7 +313,7 @@ void evd_drain(struct evd *evd)
 {
         pthread_mutex_lock(&evd->lock);
         drain_locked(evd, true);
-        pthread_mutex_unlock(&evd->lock);
+        unlock(evd);
 }
 
 /* The same, but no more than the FIFO is meant to hold. */
@@ -305,7 +321,7 @@ void evd_look(struct evd *evd)
 {
         pthread_mutex_lock(&evd->lock);
         drain_locked(evd, false);
-        pthread_mutex_unlock(&evd->lock);
+        unlock(evd);
 }
 
 static void raise_overflow(struct evd *evd)
@@ -336,7 +352,7 @@ bool evd_post(struct evd *evd, const struct event *event)
                 evd->overflowed = true;
                 raise = true;
         }
-        pthread_mutex_unlock(&evd->lock);
+        unlock(evd);
         if (raise)
                 raise_overflow(evd);
         return !lost;
@@ -376,6 +392,19 @@ static bool ensure_cq(struct evd *evd, int completions)
         return false;
 }
 
+/* Asks for an event at the next completion. Asked once, verbs sends one, however long it takes. */
+static bool arm(struct evd *evd, bool solicited)
+{
+        enum evd_arming wanted = solicited ? EVD_ARMED_SOLICITED : EVD_ARMED_ANY;
+
+        if (evd->armed == wanted)
+                return true;
+        if (ibv_req_notify_cq(evd->cq, solicited))
+                return false;
+        evd->armed = wanted;
+        return true;
+}
+
 static void update_watch(struct evd *evd)
 {
         bool want = evd->cq && !evd->closing && ((evd->cno && evd->enabled) || evd->watchers);
@@ -387,7 +416,7 @@ static void update_watch(struct evd *evd)
                 evd->watched = false;
         } else if (service_listen(evd->obj.ia, evd)) {
                 evd->watched = true;
-                (void)ibv_req_notify_cq(evd->cq, 0);
+                (void)arm(evd, false);
                 drain_locked(evd, false);
         }
 }
@@ -419,7 +448,7 @@ bool evd_prepare(struct evd *evd)
 
         pthread_mutex_lock(&evd->lock);
         ok = ensure_cq(evd, evd->budget);
-        pthread_mutex_unlock(&evd->lock);
+        unlock(evd);
         return ok;
 }
 
@@ -430,7 +459,7 @@ bool evd_reserve(struct evd *evd, int completions)
 
         pthread_mutex_lock(&evd->lock);
         ok = reserve_locked(evd, completions);
-        pthread_mutex_unlock(&evd->lock);
+        unlock(evd);
         return ok;
 }
 
@@ -438,7 +467,7 @@ void evd_unreserve(struct evd *evd, int completions)
 {
         pthread_mutex_lock(&evd->lock);
         evd->budget -= completions;
-        pthread_mutex_unlock(&evd->lock);
+        unlock(evd);
 }
 
 static struct evd_share *find_share(struct evd *evd, const struct srq *srq)
@@ -471,7 +500,7 @@ bool evd_share_srq(struct evd *evd, struct srq *srq, int depth)
         }
         if (ok)
                 share->eps++;
-        pthread_mutex_unlock(&evd->lock);
+        unlock(evd);
         return ok;
 }
 
@@ -489,7 +518,7 @@ void evd_unshare_srq(struct evd *evd, struct srq *srq)
                 *at = share->next;
                 free(share);
         }
-        pthread_mutex_unlock(&evd->lock);
+        unlock(evd);
 }
 
 /* Widens the share of an SRQ that is about to grow. */
@@ -505,7 +534,7 @@ bool evd_grow_share(struct evd *evd, struct srq *srq, int depth)
                 if (ok)
                         share->depth = depth;
         }
-        pthread_mutex_unlock(&evd->lock);
+        unlock(evd);
         return ok;
 }
 
@@ -517,7 +546,7 @@ void evd_add_qp(struct evd *evd, struct ep *ep)
         pthread_mutex_lock(&evd->lock);
         ep->qp_next = *bucket;
         *bucket = ep;
-        pthread_mutex_unlock(&evd->lock);
+        unlock(evd);
 }
 
 void evd_remove_qp(struct evd *evd, struct ep *ep)
@@ -529,7 +558,7 @@ void evd_remove_qp(struct evd *evd, struct ep *ep)
                 at = &(*at)->qp_next;
         if (*at)
                 *at = ep->qp_next;
-        pthread_mutex_unlock(&evd->lock);
+        unlock(evd);
 }
 
 /* Completes as flushed, in the order of posting, whatever a queue pair that is gone has left. */
@@ -541,7 +570,7 @@ void evd_flush(struct evd *evd, struct wr_pool *pool)
 
                 retire(evd, pool->ep, wr, wr->done ? DAT_DTO_SUCCESS : DAT_DTO_ERR_FLUSHED, 0);
         }
-        pthread_mutex_unlock(&evd->lock);
+        unlock(evd);
 }
 
 /* Completes one operation as flushed at once; false when the queue is full. */
@@ -553,7 +582,7 @@ bool evd_flush_one(struct evd *evd, struct ep *ep, const struct wr *wr)
         ok = evd->discards || evd->dto_count < dto_limit(evd);
         if (ok && !evd->discards)
                 push_completion(evd, ep, wr, DAT_DTO_ERR_FLUSHED, 0);
-        pthread_mutex_unlock(&evd->lock);
+        unlock(evd);
         return ok;
 }
 
@@ -566,7 +595,7 @@ void evd_bind_ready(struct evd *evd, struct wr *wr)
         pthread_spin_unlock(&wr->pool->lock);
         wr->pool->done++;
         retire_binds(evd, wr->pool);
-        pthread_mutex_unlock(&evd->lock);
+        unlock(evd);
 }
 
 /* Drops the events of an EP that is being freed, so that none names a dead handle. */
@@ -587,7 +616,7 @@ void evd_forget_ep(struct evd *evd, const struct ep *ep)
                 evd->ring[(evd->head + kept++) % evd->ring_size] = *event;
         }
         evd->count = kept;
-        pthread_mutex_unlock(&evd->lock);
+        unlock(evd);
 }
 
 /*
@@ -607,7 +636,7 @@ bool evd_accepts_flags(struct evd *evd, DAT_COMPLETION_FLAGS flags)
                      !evd->other_users;
         else
                 ok = !evd->unsignalled_users && !evd->solicited_users;
-        pthread_mutex_unlock(&evd->lock);
+        unlock(evd);
         return ok;
 }
 
@@ -622,14 +651,14 @@ void evd_count_stream(struct evd *evd, DAT_COMPLETION_FLAGS flags, int by)
                 evd->threshold_users += by;
         else
                 evd->plain_users += by;
-        pthread_mutex_unlock(&evd->lock);
+        unlock(evd);
 }
 
 void evd_count_other(struct evd *evd, int by)
 {
         pthread_mutex_lock(&evd->lock);
         evd->other_users += by;
-        pthread_mutex_unlock(&evd->lock);
+        unlock(evd);
 }
 
 /* Asks for, or no longer asks for, completions to be noticed while nobody waits. */
@@ -638,32 +667,34 @@ void evd_watch(struct evd *evd, int by)
         pthread_mutex_lock(&evd->lock);
         evd->watchers += by;
         update_watch(evd);
-        pthread_mutex_unlock(&evd->lock);
+        unlock(evd);
 }
 
-static void take_channel_events(struct evd *evd)
+/* There is no more than one, unless what the queue was armed for has changed. */
+static void take_channel_event(struct evd *evd)
 {
         struct ibv_cq *cq;
         void *context;
 
-        while (evd->channel && !ibv_get_cq_event(evd->channel, &cq, &context)) {
-                ibv_ack_cq_events(cq, 1);
-                evd->channel_hit = true;
-        }
+        if (!evd->channel || ibv_get_cq_event(evd->channel, &cq, &context))
+                return;
+        ibv_ack_cq_events(cq, 1);
+        evd->armed = EVD_UNARMED;
+        evd->channel_hit = true;
 }
 
 /* Called by the service thread when the channel of a watched EVD has something to read. */
 void evd_channel_ready(struct evd *evd)
 {
         pthread_mutex_lock(&evd->lock);
-        take_channel_events(evd);
+        take_channel_event(evd);
         if (evd->watched) {
-                (void)ibv_req_notify_cq(evd->cq, 0);
+                (void)arm(evd, false);
                 drain_locked(evd, false);
         }
         if (evd->sleeping)
                 signal_arrival(evd, true);
-        pthread_mutex_unlock(&evd->lock);
+        unlock(evd);
 }
 
 /* Makes an EVD that belongs to the IA; the caller publishes it, or not. */
@@ -708,7 +739,7 @@ static DAT_RETURN attach_cno(struct evd *evd, DAT_CNO_HANDLE cno_handle)
         old = evd->cno;
         evd->cno = cno;
         update_watch(evd);
-        pthread_mutex_unlock(&evd->lock);
+        unlock(evd);
         if (old)
                 cno_left(old);
         return ret;
@@ -798,7 +829,7 @@ DAT_RETURN ref_evd_query(DAT_EVD_HANDLE handle, DAT_EVD_PARAM_MASK mask, DAT_EVD
                     .cno_handle = evd->cno ? object_handle(&evd->cno->obj) : DAT_HANDLE_NULL,
                     .evd_flags = evd->flags,
                 };
-                pthread_mutex_unlock(&evd->lock);
+                unlock(evd);
         }
         object_put(evd);
         return ret;
@@ -826,7 +857,7 @@ static DAT_RETURN set_enabled(DAT_EVD_HANDLE handle, bool enabled)
         pthread_mutex_lock(&evd->lock);
         evd->enabled = enabled;
         update_watch(evd);
-        pthread_mutex_unlock(&evd->lock);
+        unlock(evd);
         object_put(evd);
         return DAT_SUCCESS;
 }
@@ -853,7 +884,7 @@ static DAT_RETURN set_waitable(DAT_EVD_HANDLE handle, bool waitable)
         evd->waitable = waitable;
         if (evd->sleeping)
                 signal_arrival(evd, false);
-        pthread_mutex_unlock(&evd->lock);
+        unlock(evd);
         object_put(evd);
         return DAT_SUCCESS;
 }
@@ -890,7 +921,7 @@ DAT_RETURN ref_evd_resize(DAT_EVD_HANDLE handle, DAT_COUNT qlen)
                 ret = REF_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
         else
                 evd->qlen = qlen;
-        pthread_mutex_unlock(&evd->lock);
+        unlock(evd);
         object_put(evd);
         return ret;
 }
@@ -916,7 +947,7 @@ DAT_RETURN ref_evd_post_se(DAT_EVD_HANDLE handle, const DAT_EVENT *dat)
 
                 push(evd, &event);
         }
-        pthread_mutex_unlock(&evd->lock);
+        unlock(evd);
         object_put(evd);
         return ret;
 }
@@ -944,7 +975,7 @@ DAT_RETURN ref_evd_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event)
                 else
                         ret = REF_ERROR(DAT_QUEUE_EMPTY, 0);
         }
-        pthread_mutex_unlock(&evd->lock);
+        unlock(evd);
         object_put(evd);
         return ret;
 }
@@ -983,7 +1014,7 @@ static int sleep_on(struct evd *evd, uint64_t deadline)
             {.fd = evd->channel ? evd->channel->fd : -1, .events = POLLIN},
         };
         struct timespec left;
-        uint64_t now = now_us();
+        uint64_t now = deadline ? now_us() : 0;
         uint64_t count;
         int ready;
         int error;
@@ -1003,7 +1034,7 @@ static int sleep_on(struct evd *evd, uint64_t deadline)
         if (ready > 0 && fds[0].revents && read(evd->wake_fd, &count, sizeof(count)) < 0)
                 return 1;
         if (ready > 0 && fds[1].revents)
-                take_channel_events(evd);
+                take_channel_event(evd);
         return ready < 0 ? -error : ready;
 }
 
@@ -1024,7 +1055,7 @@ static DAT_RETURN wait_locked(struct evd *evd, uint64_t deadline, DAT_COUNT thre
                         return DAT_SUCCESS;
                 evd->channel_hit = false;
                 if (evd->cq) {
-                        if (ibv_req_notify_cq(evd->cq, solicited))
+                        if (!arm(evd, solicited))
                                 return REF_ERROR(DAT_INTERNAL_ERROR, 0);
                         drain_locked(evd, false);
                         if (satisfied(evd, threshold, slept))
@@ -1074,7 +1105,7 @@ DAT_RETURN ref_evd_wait(DAT_EVD_HANDLE handle, DAT_TIMEOUT timeout, DAT_COUNT th
                 pop(evd, event);
         *nmore = evd->count;
 out:
-        pthread_mutex_unlock(&evd->lock);
+        unlock(evd);
         object_put(evd);
         return ret;
 }
@@ -1090,7 +1121,7 @@ DAT_RETURN ref_evd_free(DAT_EVD_HANDLE handle)
                 return BAD_EVD;
         pthread_mutex_lock(&evd->lock);
         waiter = evd->waiter;
-        pthread_mutex_unlock(&evd->lock);
+        unlock(evd);
         if (waiter) {
                 object_put(evd);
                 return REF_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_WAITER);
@@ -1119,7 +1150,7 @@ void evd_close(struct evd *evd)
         update_watch(evd);
         if (evd->sleeping)
                 signal_arrival(evd, false);
-        pthread_mutex_unlock(&evd->lock);
+        unlock(evd);
 }
 
 /* Frees an EVD that nothing feeds any more. Requests still queued on it are refused. */

@@ -304,10 +304,18 @@ DAT_RETURN ref_get_handle_type(DAT_HANDLE dat_handle, DAT_HANDLE_TYPE *type)
 
 /* The gate lives here because it rests on the same futex calls. */
 
+enum { GATE_OPEN, GATE_CLOSED, GATE_AWAITED };
+
 static void gate_await_open(struct gate *gate)
 {
-        while (atomic_load(&gate->closed))
-                futex_wait(&gate->closed, 1);
+        for (;;) {
+                uint32_t closed = GATE_CLOSED;
+
+                if (!atomic_compare_exchange_strong(&gate->closed, &closed, GATE_AWAITED) &&
+                    closed == GATE_OPEN)
+                        return;
+                futex_wait(&gate->closed, GATE_AWAITED);
+        }
 }
 
 /* Passes through; waits only while another thread keeps the gate closed. */
@@ -334,13 +342,13 @@ void gate_close(struct gate *gate)
 {
         uint32_t inside;
 
-        atomic_store(&gate->closed, 1);
+        atomic_store(&gate->closed, GATE_CLOSED);
         while ((inside = atomic_load(&gate->inside)) != 0)
                 futex_wait(&gate->inside, inside);
 }
 
 void gate_open(struct gate *gate)
 {
-        atomic_store(&gate->closed, 0);
-        futex_wake_all(&gate->closed);
+        if (atomic_exchange(&gate->closed, GATE_OPEN) == GATE_AWAITED)
+                futex_wake_all(&gate->closed);
 }

@@ -15,6 +15,9 @@ enum source { SOURCE_CM, SOURCE_ASYNC, SOURCE_KICK, SOURCE_TIMER, SOURCE_SINK, S
 /* What epoll returns: the address of one of these, or the handle of an EVD. */
 static char sources[SOURCES];
 
+/* The IA whose service thread this thread is, or NULL. */
+static _Thread_local const struct ia *serving;
+
 uint64_t now_us(void)
 {
         struct timespec now;
@@ -31,13 +34,47 @@ void work_init(struct work *work, struct object *owner, void (*run)(struct work 
         work->run = run;
 }
 
-/* Wakes the service thread, which then looks at its work and its deadlines. */
+/* Has the service thread look at its work and its deadlines, and wakes it for that. */
 void service_rearm(struct ia *ia)
 {
         uint64_t one = 1;
 
-        if (write(ia->kick_fd, &one, sizeof(one)) < 0)
+        if (serving == ia)
+                ia->again = true;
+        else if (write(ia->kick_fd, &one, sizeof(one)) < 0)
                 return; /* the counter is full, so the thread has been kicked already */
+}
+
+/*
+ * While the service thread holds ia->cm_lock, it leaves the first waiter that an event releases
+ * asleep, since the call that a Consumer makes upon an event is often one that needs the lock.
+ */
+void service_hold_wakes(struct ia *ia)
+{
+        ia->holds_wakes = true;
+}
+
+void service_release_wakes(struct ia *ia)
+{
+        struct evd *evd = ia->to_wake;
+
+        ia->holds_wakes = false;
+        ia->to_wake = NULL;
+        if (!evd)
+                return;
+        evd_wake(evd);
+        object_put(evd);
+}
+
+/* False when the caller is to wake the waiter itself. */
+bool service_wakes_later(struct evd *evd)
+{
+        struct ia *ia = evd->obj.ia;
+
+        if (!ia || serving != ia || !ia->holds_wakes || ia->to_wake || !object_pin(&evd->obj))
+                return false;
+        ia->to_wake = evd;
+        return true;
 }
 
 /* Has the service thread run the work once, unless its owner is freed before. */
@@ -166,8 +203,8 @@ static void empty(int fd)
 {
         uint64_t count;
 
-        while (read(fd, &count, sizeof(count)) == sizeof(count))
-                ;
+        if (read(fd, &count, sizeof(count)) < 0)
+                return; /* somebody has been faster, which is as good */
 }
 
 static void handle_evd(DAT_EVD_HANDLE handle)
@@ -196,6 +233,7 @@ static void handle_source(struct ia *ia, void *source)
                 return;
         case SOURCE_TIMER:
                 empty(ia->timer_fd);
+                ia->timer = 0;
                 return;
         case SOURCE_SINK:
                 evd_channel_ready(ia->sink);
@@ -212,22 +250,31 @@ static void set_timer(struct ia *ia, uint64_t deadline)
                          .tv_nsec = (long)(deadline % 1000000) * 1000},
         };
 
+        if (deadline == ia->timer)
+                return;
         (void)timerfd_settime(ia->timer_fd, TFD_TIMER_ABSTIME, &when, NULL);
+        ia->timer = deadline;
 }
 
 static void *serve(void *argument)
 {
         struct ia *ia = argument;
         struct epoll_event events[16];
+        uint64_t deadline;
         int n;
 
+        serving = ia;
         while (!atomic_load(&ia->stopping)) {
                 n = epoll_wait(ia->epoll_fd, events, 16, -1);
                 for (int i = 0; i < n; i++)
                         handle_source(ia, events[i].data.ptr);
-                run_work(ia);
-                set_timer(ia, cm_expire(ia));
-                cm_reap(ia);
+                do {
+                        ia->again = false;
+                        run_work(ia);
+                        deadline = cm_expire(ia);
+                        cm_reap(ia);
+                } while (ia->again);
+                set_timer(ia, deadline);
         }
         return NULL;
 }
