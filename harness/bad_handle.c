@@ -92,6 +92,24 @@ static DAT_HANDLE destroyed(struct test *t, DAT_HANDLE_TYPE type)
         return handle;
 }
 
+static DAT_HANDLE of_other_ia(struct test *t, DAT_HANDLE_TYPE type)
+{
+        DAT_IA_HANDLE other = other_ia(t);
+
+        switch (type) {
+        case DAT_HANDLE_TYPE_PZ:
+                return pz_of(t, other);
+        case DAT_HANDLE_TYPE_EVD:
+                return evd_with(t, .ia = other);
+        case DAT_HANDLE_TYPE_SRQ:
+                return srq_with(t, .ia = other, .pz = pz_of(t, other));
+        default:
+                break;
+        }
+        test_end(t, VERDICT_BROKEN, "bad_handle() makes no object of type %d of another IA",
+                 (int)type);
+}
+
 DAT_HANDLE bad_handle(struct test *t, DAT_HANDLE_TYPE type, enum bad_handle how)
 {
         switch (how) {
@@ -101,6 +119,8 @@ DAT_HANDLE bad_handle(struct test *t, DAT_HANDLE_TYPE type, enum bad_handle how)
                 return destroyed(t, type);
         case BAD_HANDLE_OTHER_KIND:
                 return type == DAT_HANDLE_TYPE_PZ ? evd_with(t) : pz(t);
+        case BAD_HANDLE_OTHER_IA:
+                return of_other_ia(t, type);
         }
         test_end(t, VERDICT_BROKEN, "bad_handle() knows no way %d", (int)how);
 }

@@ -25,11 +25,16 @@ DAT_EVD_HANDLE async_evd(struct test *t);
 const DAT_IA_ATTR *ia_attr(struct test *t);
 const DAT_PROVIDER_ATTR *provider_attr(struct test *t);
 
-/* The case's PZ, the same at each call; pz_new makes one more. */
+/* A second IA, of the same name, opened at the first call; nothing of the first one is its own. */
+DAT_IA_HANDLE other_ia(struct test *t);
+
+/* The case's PZ, the same at each call; pz_new makes one more, pz_of makes one of another IA. */
 DAT_PZ_HANDLE pz(struct test *t);
 DAT_PZ_HANDLE pz_new(struct test *t);
+DAT_PZ_HANDLE pz_of(struct test *t, DAT_IA_HANDLE ia);
 
 struct evd_opts {
+        DAT_IA_HANDLE ia;    /* ia(t) */
         DAT_COUNT qlen;      /* 64 */
         DAT_EVD_FLAGS flags; /* DAT_EVD_DTO_FLAG */
         DAT_CNO_HANDLE cno;
@@ -58,6 +63,7 @@ struct buf *buf_make(struct test *t, struct buf_opts opts);
 DAT_LMR_TRIPLET triplet(const struct buf *buf, size_t offset, size_t length);
 
 struct srq_opts {
+        DAT_IA_HANDLE ia;        /* ia(t) */
         DAT_COUNT max_recv_dtos; /* 8 */
         DAT_COUNT max_recv_iov;  /* 1 */
         DAT_PZ_HANDLE pz;        /* pz(t) */
@@ -173,9 +179,15 @@ void settle(struct test *t);
 
 /*
  * Handles that no call may take, for families of handle clauses: a null one, the handle of an
- * object of that kind already destroyed, and a live handle of another kind.
+ * object of that kind already destroyed, a live handle of another kind, and a live PZ, EVD or SRQ
+ * of another IA.
  */
-enum bad_handle { BAD_HANDLE_NULL, BAD_HANDLE_DESTROYED, BAD_HANDLE_OTHER_KIND };
+enum bad_handle {
+        BAD_HANDLE_NULL,
+        BAD_HANDLE_DESTROYED,
+        BAD_HANDLE_OTHER_KIND,
+        BAD_HANDLE_OTHER_IA,
+};
 DAT_HANDLE bad_handle(struct test *t, DAT_HANDLE_TYPE type, enum bad_handle how);
 
 /*

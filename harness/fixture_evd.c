@@ -7,8 +7,8 @@ DAT_EVD_HANDLE evd_make(struct test *t, struct evd_opts opts)
 {
         DAT_EVD_HANDLE made = DAT_HANDLE_NULL;
 
-        arrange(dat_evd_create(t->ia, opts.qlen ? opts.qlen : EVD_QLEN, opts.cno,
-                               opts.flags ? opts.flags : DAT_EVD_DTO_FLAG, &made));
+        arrange(dat_evd_create(opts.ia ? opts.ia : t->ia, opts.qlen ? opts.qlen : EVD_QLEN,
+                               opts.cno, opts.flags ? opts.flags : DAT_EVD_DTO_FLAG, &made));
         object_add(t, OBJECT_EVD, made);
         return made;
 }

@@ -27,6 +27,18 @@ DAT_IA_HANDLE ia(struct test *t)
         return t->ia;
 }
 
+DAT_IA_HANDLE other_ia(struct test *t)
+{
+        DAT_NAME_PTR name = (DAT_NAME_PTR)t->settings->ia;
+        DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
+
+        if (t->other_ia != DAT_HANDLE_NULL)
+                return t->other_ia;
+        arrange(dat_ia_open(name, ASYNC_QLEN, &async, &t->other_ia));
+        object_add(t, OBJECT_IA, t->other_ia);
+        return t->other_ia;
+}
+
 DAT_EVD_HANDLE async_evd(struct test *t)
 {
         return t->async_evd;

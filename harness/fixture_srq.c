@@ -13,7 +13,7 @@ DAT_SRQ_HANDLE srq_make(struct test *t, struct srq_opts opts)
         };
         DAT_SRQ_HANDLE made = DAT_HANDLE_NULL;
 
-        arrange(dat_srq_create(t->ia, opts.pz ? opts.pz : pz(t), &attr, &made));
+        arrange(dat_srq_create(opts.ia ? opts.ia : t->ia, opts.pz ? opts.pz : pz(t), &attr, &made));
         object_add(t, OBJECT_SRQ, made);
         return made;
 }

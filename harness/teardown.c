@@ -50,6 +50,9 @@ void object_remove(struct test *t, struct object *object)
 DAT_RETURN object_free(const struct object *object, const char **call)
 {
         switch (object->kind) {
+        case OBJECT_IA:
+                *call = "dat_ia_close";
+                return dat_ia_close(object->handle, DAT_CLOSE_GRACEFUL_FLAG);
         case OBJECT_PZ:
                 *call = "dat_pz_free";
                 return dat_pz_free(object->handle);

@@ -21,6 +21,7 @@ struct settings {
 };
 
 enum object_kind {
+        OBJECT_IA,
         OBJECT_PZ,
         OBJECT_EVD,
         OBJECT_CNO,
@@ -63,6 +64,7 @@ struct test {
 
         bool open;
         DAT_IA_HANDLE ia;
+        DAT_IA_HANDLE other_ia;
         DAT_EVD_HANDLE async_evd;
         bool queried;
         DAT_IA_ATTR ia_attr;

@@ -1068,6 +1068,26 @@ FAMILY(ep_create_with_srq, handle_of_other_kind, all_handles, NEEDS(SRQ))
         expect(call(&with, &ep), DAT_INVALID_HANDLE);
 }
 
+static const struct handle_argument of_an_ia[] = {
+    HANDLE_ARGUMENT(pz, PZ),
+    HANDLE_ARGUMENT(srq, SRQ),
+    EVD_HANDLES,
+};
+
+FAMILY(ep_create_with_srq, handle_of_other_ia, of_an_ia, NEEDS(SRQ))
+{
+        struct arguments with = with_bad(t, row, BAD_HANDLE_OTHER_IA);
+        DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
+        DAT_RETURN answer = call(&with, &ep);
+
+        if (dat_is(answer, DAT_SUCCESS))
+                adopt(t, DAT_HANDLE_TYPE_EP, ep);
+        if (dat_is(answer, DAT_SUCCESS))
+                note(t, "an EP was made with an object of another IA (GEN-12)");
+        else
+                expect(answer, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER);
+}
+
 static DAT_RETURN call_by(void *arg)
 {
         DAT_EP_HANDLE ep = DAT_HANDLE_NULL;

@@ -368,6 +368,7 @@ static const struct object_value {
         DAT_HANDLE_TYPE type;
         enum bad_handle how;
 } bad_objects[] = {
+    {"pz_null", EP_PARAM_pz_handle, DAT_HANDLE_TYPE_PZ, BAD_HANDLE_NULL},
     {"pz_other_kind", EP_PARAM_pz_handle, DAT_HANDLE_TYPE_PZ, BAD_HANDLE_OTHER_KIND},
     {"pz_destroyed", EP_PARAM_pz_handle, DAT_HANDLE_TYPE_PZ, BAD_HANDLE_DESTROYED},
     {"recv_evd_other_kind", EP_PARAM_recv_evd_handle, DAT_HANDLE_TYPE_EVD, BAD_HANDLE_OTHER_KIND},
@@ -390,6 +391,31 @@ FAMILY(ep_modify, invalid_object, bad_objects)
         ep_value_set(&change.asked, change.parameter, (uint64_t)(uintptr_t)bad);
 
         expect_or_note(modify(&change), DAT_INVALID_PARAMETER, DAT_INVALID_HANDLE);
+        expect_ep_kept(t, change.ep, &change.before, 0);
+}
+
+static const struct object_value foreign_objects[] = {
+    {"pz", EP_PARAM_pz_handle, DAT_HANDLE_TYPE_PZ, BAD_HANDLE_OTHER_IA},
+    {"recv_evd", EP_PARAM_recv_evd_handle, DAT_HANDLE_TYPE_EVD, BAD_HANDLE_OTHER_IA},
+    {"request_evd", EP_PARAM_request_evd_handle, DAT_HANDLE_TYPE_EVD, BAD_HANDLE_OTHER_IA},
+    {"connect_evd", EP_PARAM_connect_evd_handle, DAT_HANDLE_TYPE_EVD, BAD_HANDLE_OTHER_IA},
+};
+
+FAMILY(ep_modify, object_of_other_ia, foreign_objects)
+{
+        DAT_HANDLE foreign = bad_handle(t, row->type, row->how);
+        struct ep_change change = unconnected(t, row->parameter);
+        DAT_RETURN answer;
+
+        ep_value_set(&change.asked, change.parameter, (uint64_t)(uintptr_t)foreign);
+        answer = modify(&change);
+
+        if (dat_is(answer, DAT_SUCCESS)) {
+                expect_that(ep_change_shown(t, &change), "granted, and not done");
+                note(t, "an EP was given an object of another IA (GEN-12)");
+                return;
+        }
+        expect(answer, DAT_INVALID_PARAMETER, DAT_INVALID_HANDLE);
         expect_ep_kept(t, change.ep, &change.before, 0);
 }
 

@@ -571,6 +571,21 @@ FAMILY(srq_create, invalid_pz_handle, invalid_handles, NEEDS(SRQ))
                DAT_INVALID_HANDLE);
 }
 
+CASE(srq_create, pz_of_other_ia, NEEDS(SRQ))
+{
+        DAT_SRQ_ATTR attr = attr_of(8, 1, DAT_SRQ_LW_DEFAULT);
+        DAT_PZ_HANDLE zone = bad_handle(t, DAT_HANDLE_TYPE_PZ, BAD_HANDLE_OTHER_IA);
+        DAT_SRQ_HANDLE srq = DAT_HANDLE_NULL;
+        DAT_RETURN answer = dat_srq_create(ia(t), zone, &attr, &srq);
+
+        if (!dat_is(answer, DAT_SUCCESS)) {
+                expect(answer, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER);
+                return;
+        }
+        adopt(t, DAT_HANDLE_TYPE_SRQ, srq);
+        note(t, "an SRQ was made in a PZ of another IA (GEN-12)");
+}
+
 /* The arguments of a call that is made in a process of its own. */
 struct arguments {
         DAT_IA_HANDLE ia;
