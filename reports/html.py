@@ -41,6 +41,8 @@ from reports.model import (
 )
 from reports.profiles import CRITERIA as PROFILE_CRITERIA
 from reports.profiles import MEMBERS, profiles
+from reports.proof import faults_of, reasons
+from reports.sentences import Words, sentences
 from reports.tables import tables
 
 _TEMPLATES = Path(__file__).parent / "templates"
@@ -53,8 +55,11 @@ _BRIEF = 60
 _POINTER = re.compile("0x[0-9a-f]{6,}")
 
 
-def render(run: Run) -> str:
-    """Returns the HTML page of `run`."""
+def render(run: Run, words: Words | None = None) -> str:
+    """Returns the HTML page of `run`, with the words of the pages' sentences where they are given.
+
+    They are then in this page only, which says so.
+    """
     env = _environment(run)
     script = (_TEMPLATES / "report.js").read_text(encoding="utf-8")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
@@ -74,6 +79,10 @@ def render(run: Run) -> str:
         inapplicable=_inapplicable(run),
         modes=sorted(set(run.modes) | {h for case in run.cases for h in case.modes}),
         warnings=warnings(run),
+        sentences=sentences(run, words or {}),
+        with_words=words is not None,
+        faults=faults_of(run),
+        no_faults=reasons(run),
         profiles=profiles(run),
         levels=run.count(lambda clause: clause.level),
         pages=run.count(lambda clause: clause.page),

@@ -14,8 +14,11 @@ from reports.model import (
     Crash,
     End,
     Fabric,
+    Fault,
     Ia,
     Incident,
+    Page,
+    Proof,
     Ruling,
     Run,
     Subject,
@@ -23,6 +26,7 @@ from reports.model import (
     Verdict,
     Waiver,
 )
+from reports.printable import printable
 
 
 def load(run_dir: Path) -> Run:
@@ -128,6 +132,44 @@ def _run(record: Members) -> Run:
             for item in record.members("rulings")
         ),
         waivers=tuple(_waiver(item) for item in record.members("waivers")),
+        pages=tuple(_page(item) for item in record.members("pages")),
+        faults=tuple(
+            Fault(item.text("id", None), item.text("clause"), item.text("text"))
+            for item in record.members("faults")
+        ),
+        no_faults={
+            item.text("clause", None): item.text("reason") for item in record.members("no_faults")
+        },
+        proofs=tuple(_proof(item) for item in record.members("proofs")),
+    )
+
+
+def _page(item: Members) -> Page:
+    return Page(
+        name=item.text("page", None),
+        sections=tuple(
+            (row.text("name"), row.integer("count")) for row in item.members("sections")
+        ),
+        sentences=item.texts("sentences"),
+        informative={
+            hash_: row.text("reason")
+            for row in item.members("informative")
+            for hash_ in row.texts("sentences")
+        },
+    )
+
+
+def _proof(item: Members) -> Proof:
+    by_outcome = item.member("outcomes")
+    return Proof(
+        run=item.text("run"),
+        page=item.text("page"),
+        dirty=item.flag("dirty"),
+        outcomes={
+            mutant: printable(outcome)
+            for outcome in by_outcome.values
+            for mutant in by_outcome.pairs(outcome)
+        },
     )
 
 
@@ -154,6 +196,8 @@ def _clause(item: Members) -> Clause:
         needs=item.texts("needs"),
         rulings=item.texts("rulings"),
         reason=item.text("reason"),
+        sentences=item.texts("sentences"),
+        place=item.text("case"),
     )
 
 

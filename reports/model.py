@@ -222,6 +222,39 @@ class Waiver:
     expires: str
 
 
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A provider that is wrong in one thing: which clause or family of them it breaks, and how."""
+
+    id: str
+    clause: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Proof:
+    """A faults run of the same suite: what became of each fault with each case that was to catch
+    it. `page` is the path of its page from the run's folder, if it had one.
+    """
+
+    run: str
+    page: str
+    dirty: bool
+    outcomes: dict[tuple[str, str], str]
+
+
+@dataclass(frozen=True)
+class Page:
+    """How a page is accounted for: its sentences by hash, how many each section has, and why some
+    demand nothing.
+    """
+
+    name: str
+    sections: tuple[tuple[str, int], ...]
+    sentences: tuple[str, ...]
+    informative: dict[str, str]
+
+
 @dataclass
 class Clause:
     """A clause of the catalogue, with the cases that were planned for it."""
@@ -235,6 +268,9 @@ class Clause:
     needs: tuple[str, ...]
     rulings: tuple[str, ...]
     reason: str
+    sentences: tuple[str, ...] = ()
+    # Where its case stands in the suite's sources.
+    place: str = ""
     cases: list[Case] = field(default_factory=list)
 
     @cached_property
@@ -418,6 +454,10 @@ class Run:
     clauses: list[Clause]
     rulings: tuple[Ruling, ...] = ()
     waivers: tuple[Waiver, ...] = ()
+    pages: tuple[Page, ...] = ()
+    faults: tuple[Fault, ...] = ()
+    no_faults: dict[str, str] = field(default_factory=dict)
+    proofs: tuple[Proof, ...] = ()
     fabrics: list[Fabric] = field(default_factory=list)
     incidents: list[Incident] = field(default_factory=list)
     end: End | None = None

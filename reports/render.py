@@ -10,6 +10,7 @@ from reports import canonical, html, junit, markdown
 from reports.errors import ReportError
 from reports.load import load
 from reports.model import Run
+from reports.sentences import Words
 
 _RENDERERS: dict[str, tuple[str, Callable[[Run], str]]] = {
     "html": ("report.html", html.render),
@@ -19,12 +20,15 @@ _RENDERERS: dict[str, tuple[str, Callable[[Run], str]]] = {
 }
 
 FORMATS = tuple(_RENDERERS)
+WITH_PAGES = "report-with-pages.html"
 
 
-def render(run_dir: Path, fmt: str, run: Run | None = None) -> Path:
+def render(run_dir: Path, fmt: str, run: Run | None = None, words: Words | None = None) -> Path:
     """Makes the report `fmt` (one of FORMATS) of the run in `run_dir` and returns its path there.
 
-    `run` is that run where it is loaded already, which takes as long as a report.
+    `run` is that run where it is loaded already, which takes as long as a report. With `words`, the
+    HTML has the words of the pages' sentences, and a name that says so: they are not the suite's to
+    pass on.
 
     The file is replaced as a whole or left as it was. Raises ReportError when there is no such run
     or format, when events.jsonl is of a newer format or damaged, or when the file cannot be
@@ -33,8 +37,12 @@ def render(run_dir: Path, fmt: str, run: Run | None = None) -> Path:
     if fmt not in _RENDERERS:
         raise ReportError(f"no such report format: {fmt}; there are {', '.join(FORMATS)}")
     name, renderer = _RENDERERS[fmt]
+    run = run or load(run_dir)
+    if words is None:
+        text = renderer(run)
+    else:
+        name, text = WITH_PAGES, html.render(run, words)
     path = run_dir / name
-    text = renderer(run or load(run_dir))
     try:
         _replace(path, text)
     except OSError as error:

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from reports import profiles
-from runners import results
+from runners import proof, results
 from runners.assignment import Assignment
 from runners.catalogue import rulings
 from runners.catalogue.clauses import Catalogue, Clause, PageClauses
@@ -89,7 +89,7 @@ def conduct(
                 if not order.choice.everything:
                     chosen = choose(checkout, assignment, order.choice)
                     assignment = replace(assignment, plan=tuple(chosen))
-                log.append(_run_record(checkout, order, assignment.plan))
+                log.append(_run_record(checkout, order, assignment.plan, folder))
             except BaseException:
                 opened.close()
                 _clear(folder, remove=not existed)
@@ -114,7 +114,7 @@ def resume(
     with EventLog.reopen(folder) as log, ExitStack() as opened:
         assignment = _assignment(checkout, order, folder)
         whole = replace(assignment, plan=tuple(past.planned(assignment.plan)))
-        past.compare(_run_record(checkout, order, whole.plan))
+        past.compare(_run_record(checkout, order, whole.plan, folder))
         missing = past.tally.missing(whole.plan)
         if past.complete and not missing:
             raise InputError(f"nothing is missing in run {order.run}")
@@ -304,10 +304,12 @@ def _assignment(checkout: Checkout, order: Order, folder: Path) -> Assignment:
     )
 
 
-def _run_record(checkout: Checkout, order: Order, plan_: Sequence[Planned]) -> Record:
+def _run_record(checkout: Checkout, order: Order, plan_: Sequence[Planned], folder: Path) -> Record:
     commit, dirty = revision(checkout.root)
     chosen = {planned.case.split("/", 1)[0] for planned in plan_}
     pages = [page for page in order.catalogue.pages if page.slug in chosen]
+    clauses = [clause for page in pages for clause in page.clauses]
+    places = {case.id: f"{case.file}:{case.line}" for case in order.cases}
     subject = order.subject
     return {
         "type": "run",
@@ -334,8 +336,11 @@ def _run_record(checkout: Checkout, order: Order, plan_: Sequence[Planned]) -> R
             "dat_conf_entry": subject.entry.text,
         },
         "waivers": list(order.waivers),
-        "clauses": [_clause(clause) for page in pages for clause in page.clauses],
+        "pages": [_page(page) for page in pages],
+        "clauses": [_clause(clause, places.get(clause.id, "")) for clause in clauses],
         "rulings": _rulings(checkout.rulings, pages),
+        **proof.rows(checkout.faults, [clause.id for clause in clauses]),
+        "proofs": proof.outcomes(checkout.results, commit, folder),
         "plan": [{"case": planned.case, "hosts": planned.hosts} for planned in plan_],
     }
 
@@ -361,7 +366,17 @@ def _rulings(path: Path, pages: Iterable[PageClauses]) -> list[Record]:
     return [asdict(known[ruling]) for ruling in sorted(cited & known.keys())]
 
 
-def _clause(clause: Clause) -> Record:
+def _page(page: PageClauses) -> Record:
+    """How a page is accounted for. Its words stay where they are: a sentence is its hash."""
+    return {
+        "page": page.page,
+        "sections": [{"name": name, "count": count} for name, count in page.sections],
+        "sentences": list(page.sentences),
+        "informative": [asdict(row) for row in page.informative],
+    }
+
+
+def _clause(clause: Clause, place: str) -> Record:
     record: Record = {
         "id": clause.id,
         "page": clause.page,
@@ -371,6 +386,8 @@ def _clause(clause: Clause) -> Record:
         "check": clause.check,
         "needs": list(clause.needs),
         "rulings": list(clause.rulings),
+        "sentences": list(clause.sentences),
+        "case": place,
     }
     return record | ({"reason": clause.reason} if clause.reason else {})
 

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Self
 
 VERSION = "0.1.0"
+# The commit of a suite that is in no repository.
+UNKNOWN = "unknown"
 
 # The DAT APIs by which a provider can be certified: the cases and the reference provider of each.
 APIS = {
@@ -98,8 +100,8 @@ def revision(root: Path) -> tuple[str, bool]:
             check=False,
         )
     except FileNotFoundError:
-        return "unknown", False
+        return UNKNOWN, False
     if done.returncode != 0:
-        return "unknown", False
+        return UNKNOWN, False
     commit = done.stdout.strip()
     return commit.removesuffix("-dirty"), commit.endswith("-dirty")

@@ -77,12 +77,18 @@ def _findings(run: Run, rows: list[tuple[Case, int]], out: Console) -> None:
 def _profiles(run: Run, out: Console) -> None:
     table = Table("profile", "result", "because", box=None, pad_edge=False)
     table.columns[2].overflow = "fold"
-    for profile in profiles(run):
+    found = profiles(run)
+    touched = [profile for profile in found if profile.standings]
+    for profile in touched:
         result = Text(profile.result, style=RESULT_STYLES[profile.result])
         table.add_row(Text(profile.title), result, Text(profile.because))
-    out.print(table)
-    for word in dict.fromkeys(profile.result for profile in profiles(run)):
+    if touched:
+        out.print(table)
+    for word in dict.fromkeys(profile.result for profile in touched):
         out.print(Text(f"{word}: {CRITERIA[word]}", style="dim"))
+    others = [profile.title for profile in found if not profile.standings]
+    if others:
+        out.print(Text(f"nothing of other profiles was run: {', '.join(others)}", style="dim"))
 
 
 def _parity(run: Run, out: Console) -> None:

@@ -135,10 +135,10 @@
       }
     }
     for (const group of groups) {
-      for (const body of group.querySelectorAll("tbody")) {
+      for (const body of group.querySelectorAll(".matrix tbody")) {
         body.hidden = !body.querySelector("tr.clause:not([hidden])");
       }
-      group.hidden = !group.querySelector("tbody:not([hidden])");
+      group.hidden = !group.querySelector(".matrix tbody:not([hidden])");
     }
     tally.textContent = shown + " of " + rows.length;
     nothing.hidden = shown > 0;

@@ -11,10 +11,19 @@ from runners.catalogue.pages import Page, PageError, Sentence, read
 EXIT_USAGE = 64
 
 
+def _key(name: str) -> str:
+    """A section's name as TOML takes it for a key."""
+    return f'"{name}"' if " " in name else name
+
+
 def draft(page: Page) -> Iterator[tuple[Sentence | None, str]]:
     """The parts of a catalogue file that says nothing yet, each with the sentence it is about."""
     hashes = "".join(f'    "{hash_}",\n' for hash_ in page.hashes)
-    head = f'# SPDX-License-Identifier: BSD-2-Clause\npage = "{page.name}"\n'
+    sections = ", ".join(f"{_key(name)} = {count}" for name, count in page.sections)
+    head = (
+        f'# SPDX-License-Identifier: BSD-2-Clause\npage = "{page.name}"\n'
+        f"sections = {{ {sections} }}\n"
+    )
     yield None, f"{head}sentences = [\n{hashes}]\n"
     for hash_ in page.hashes:
         sentence = next(row for row in page.sentences if row.hash == hash_)

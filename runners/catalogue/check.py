@@ -83,6 +83,8 @@ def catalogue_faults(catalogue: Catalogue, root: Path, pages: Path | None) -> It
 
 def accounting_faults(page: PageClauses) -> Iterator[str]:
     """Each sentence is the ground of a clause or informative, and none is invented."""
+    if sum(count for _, count in page.sections) != len(page.sentences):
+        yield f"{page.page}: sections: do not add up to the {len(page.sentences)} sentences"
     listed = set(page.sentences)
     grounds = {hash_ for clause in page.clauses for hash_ in clause.sentences}
     informative = {hash_ for row in page.informative for hash_ in row.sentences}
@@ -111,6 +113,8 @@ def drift_faults(page: PageClauses, text: man.Page) -> Iterator[str]:
     common = [hash_ for hash_ in page.sentences if hash_ in where]
     if common != [hash_ for hash_ in text.hashes if hash_ in set(common)]:
         yield f"{page.page}: sentences: are not in the page's order"
+    elif page.sentences == text.hashes and page.sections != text.sections:
+        yield f"{page.page}: sections: are not the page's, which are {_counts(text.sections)}"
     for clause in page.clauses:
         sections = {where[hash_].section for hash_ in clause.sentences if hash_ in where}
         if sections and clause.section not in sections:
@@ -195,6 +199,10 @@ def _runs(text: str) -> Iterator[tuple[str, ...]]:
         run_ = tuple(row[at : at + QUOTED_WORDS])
         if len(set(run_)) > QUOTED_WORDS // 2 + 1:
             yield run_
+
+
+def _counts(sections: Iterable[tuple[str, int]]) -> str:
+    return ", ".join(f"{name} = {count}" for name, count in sections)
 
 
 def _list(words: Iterable[str]) -> str:

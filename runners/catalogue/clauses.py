@@ -2,8 +2,9 @@
 """The clauses: what cases/<object>/<page>.toml says of its page, as types.
 
 One file accounts for one page. `sentences` lists the hashes of the page's sentences in their
-order; each of them is the ground of a clause or is `informative` for a reason. A clause with
-`rows` is a family: each row is a clause of its own, with the id "page/name/row".
+order, `sections` how many of them each section has; each sentence is the ground of a clause or is
+`informative` for a reason. A clause with `rows` is a family: each row is a clause of its own, with
+the id "page/name/row".
 """
 
 import re
@@ -77,6 +78,7 @@ class PageClauses:
 
     page: str
     path: Path
+    sections: tuple[tuple[str, int], ...]
     sentences: tuple[str, ...]
     informative: tuple[Informative, ...]
     clauses: tuple[Clause, ...]
@@ -134,6 +136,7 @@ class _Reader:
     def page(self, table: Mapping[str, Any]) -> PageClauses:
         top = _Table(self, "the page", table)
         page = top.word("page", f"dat_{self.path.stem}", {f"dat_{self.path.stem}"})
+        sections = top.counts("sections")
         sentences = top.words("sentences", _HASH, required=True)
         informative = tuple(self._informative(row) for row in top.tables("informative"))
         clauses = [clause for row in top.tables("clause") for clause in self._family(page, row)]
@@ -144,7 +147,7 @@ class _Reader:
             self.faults.append(f"{self.name}: the page: sentences: {hash_} is listed twice")
         if self.faults:
             raise CatalogueError(self.faults)
-        return PageClauses(page, self.path, sentences, informative, tuple(clauses))
+        return PageClauses(page, self.path, sections, sentences, informative, tuple(clauses))
 
     def _informative(self, row: Mapping[str, Any]) -> Informative:
         table = _Table(self, f"informative {row.get('sentences', '')}", row)
@@ -241,6 +244,10 @@ class _Table:
                 self.fault(key, f"{word!r} is not known{nearest(word, known)}")
         return tuple(value)
 
+    def counts(self, key: str) -> tuple[tuple[str, int], ...]:
+        value = self._get(key, {}, _is_table_of_counts, "a table of numbers above 0")
+        return tuple(value.items())
+
     def matches(self, key: str, shape: re.Pattern[str], such_as: str) -> None:
         value = self._table.get(key)
         if isinstance(value, str) and not shape.fullmatch(value):
@@ -273,6 +280,10 @@ class _Table:
 
 def _is_text(value: Any) -> bool:
     return isinstance(value, str)
+
+
+def _is_table_of_counts(value: Any) -> bool:
+    return isinstance(value, dict) and all(type(n) is int and n > 0 for n in value.values())
 
 
 def _is_list_of(*kinds: type) -> Callable[[Any], bool]:

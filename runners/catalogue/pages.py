@@ -7,6 +7,7 @@ stands for the sentence's words alone: it outlives a page's being set anew in an
 
 import hashlib
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -60,6 +61,14 @@ class Page:
     def hashes(self) -> tuple[str, ...]:
         """The sentences' hashes in their order; a sentence that the page repeats stands once."""
         return tuple(dict.fromkeys(sentence.hash for sentence in self.sentences))
+
+    @property
+    def sections(self) -> tuple[tuple[str, int], ...]:
+        """How many of the hashes each section has, in their order."""
+        first: dict[str, str] = {}
+        for sentence in self.sentences:
+            first.setdefault(sentence.hash, sentence.section)
+        return tuple(Counter(first.values()).items())
 
 
 def words(text: str) -> list[str]:

@@ -2,10 +2,16 @@
 """`report`: render a run again, whole or partial."""
 
 import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from runners import results
+from runners.catalogue.pages import PageError, read
 from runners.commands import Subparsers
 from runners.errors import InputError
+
+if TYPE_CHECKING:
+    from reports.model import Run
 
 FORMATS = ("html", "junit", "json", "md")
 
@@ -15,15 +21,38 @@ def add_parser(commands: Subparsers) -> None:
     parser = commands.add_parser("report", help="render a run's report again")
     parser.add_argument("named", nargs="?", metavar="RUN", help="id or folder; default: the latest")
     parser.add_argument("--format", choices=FORMATS, default="html", help="default: html")
+    parser.add_argument(
+        "--pages",
+        type=Path,
+        metavar="DIR",
+        help="show the words of each sentence too, from the formatted man pages in DIR: "
+        "report-with-pages.html, for whoever has the pages",
+    )
     parser.set_defaults(run=_report)
 
 
 def _report(options: argparse.Namespace) -> int:
     from reports import ReportError, render
+    from reports.load import load
 
+    if options.pages is not None and options.format != "html":
+        raise InputError(f"--pages goes with --format html, not {options.format}")
     folder = results.find_run(options.checkout.results, options.named)
     try:
-        print(render(folder, options.format))
-    except ReportError as error:
+        run = load(folder)
+        words = None if options.pages is None else _words(run, options.pages)
+        print(render(folder, options.format, run, words))
+    except (ReportError, PageError) as error:
         raise InputError(str(error)) from error
     return 0
+
+
+def _words(run: "Run", pages: Path) -> dict[str, dict[str, str]]:
+    """The words of the sentences of each page of a run, by hash. Raises PageError."""
+    return {
+        page.name: {
+            sentence.hash: ": ".join((*sentence.terms, sentence.text))
+            for sentence in read(pages, page.name).sentences
+        }
+        for page in run.pages
+    }

@@ -22,6 +22,7 @@ SCHEMA = json.loads((REPOSITORY / "docs/results.schema.json").read_text())
 
 PAGE = """\
 page = "dat_{page}"
+sections = {{ DESCRIPTION = 1 }}
 sentences = ["00000001"]
 """
 CLAUSE = """

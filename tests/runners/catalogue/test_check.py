@@ -3,6 +3,7 @@
 
 import json
 import tomllib
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -78,7 +79,11 @@ class Kitchen:
         return self.root / "udapl-cases"
 
     def catalogue(self, clauses: str, sentences: tuple[str, ...] = PAGE.hashes) -> None:
-        head = f'page = "dat_kettle_fill"\nsentences = {json.dumps(sentences)}\n'
+        where = {row.hash: row.section for row in reversed(PAGE.sentences)}
+        counts = Counter(where.get(hash_, "DESCRIPTION") for hash_ in sentences)
+        sections = ", ".join(f'"{name}" = {count}' for name, count in counts.items())
+        head = f'page = "dat_kettle_fill"\nsections = {{ {sections} }}\n'
+        head += f"sentences = {json.dumps(sentences)}\n"
         path = self.root / "cases/kettle/kettle_fill.toml"
         path.write_text(head + clauses, encoding="utf-8")
 
@@ -191,6 +196,18 @@ def test_a_list_in_another_order_than_the_page(
 ) -> None:
     kitchen.catalogue(CLAUSES, tuple(reversed(PAGE.hashes)))
     assert told(kitchen, capsys) == ["dat_kettle_fill: sentences: are not in the page's order"]
+
+
+def test_sections_that_do_not_add_up(kitchen: Kitchen, capsys: pytest.CaptureFixture[str]) -> None:
+    path = kitchen.root / "cases/kettle/kettle_fill.toml"
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace('"NAME" = 1', '"NAME" = 2'), encoding="utf-8")
+    said = f"dat_kettle_fill: sections: do not add up to the {len(PAGE.hashes)} sentences"
+    assert said in told(kitchen, capsys)
+    assert (
+        f"sections: are not the page's, which are NAME = 1, {PAGE.sections[1][0]} = "
+        in (told(kitchen, capsys)[-1])
+    )
 
 
 def test_a_clause_in_a_section_without_its_sentences(
