@@ -39,6 +39,7 @@ from reports.model import (
     hosts_word,
     worst,
 )
+from reports.pairs import pairs
 from reports.profiles import CRITERIA as PROFILE_CRITERIA
 from reports.profiles import MEMBERS, profiles
 from reports.proof import faults_of, reasons
@@ -51,6 +52,7 @@ _BUNDLE = 64
 _STRIP_TICKS = 300
 _IN_PLACE = 200
 _PACKED = 2000
+_MATRIX = 40
 _BRIEF = 60
 _POINTER = re.compile("0x[0-9a-f]{6,}")
 
@@ -75,6 +77,9 @@ def render(run: Run, words: Words | None = None) -> str:
         full_findings=_FULL_FINDINGS,
         in_place=_IN_PLACE,
         brief=_BRIEF,
+        pairs=(matrix := pairs(run)),
+        telling=lambda case: _telling(case, bool(matrix.names)),
+        most_in_matrix=_MATRIX,
         undecided=[c for c in run.cases if c.worst is Verdict.BROKEN],
         inapplicable=_inapplicable(run),
         modes=sorted(set(run.modes) | {h for case in run.cases for h in case.modes}),
@@ -92,6 +97,11 @@ def render(run: Run, words: Words | None = None) -> str:
         provider=_provider(run),
         parity_table=lambda modes: _parity_table(run, modes[0], modes[1]),
     )
+
+
+def _telling(case: Case, on_each_pair: bool) -> list[Attempt]:
+    """The attempts that a finding shows: where there is one for each pair, not those that kept."""
+    return [a for a in case.ordered if not on_each_pair or a.verdict not in KEPT]
 
 
 def _fabric_keys(fabric: Fabric) -> list[str]:

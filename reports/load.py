@@ -57,6 +57,7 @@ def load(run_dir: Path) -> Run:
             )
         else:
             run.end = End(record.text("finished"), record.text("status", None))
+    cases.count_missing()
     return run
 
 
@@ -78,6 +79,13 @@ class _Cases:
         case = self._case(attempt.case)
         case.modes.add(attempt.hosts)
         case.attempts.append(attempt)
+
+    def count_missing(self) -> None:
+        """Where the suite runs on each of several testbeds, tell each case how many it lacks."""
+        for fabric in self._run.fabrics:
+            for case in self._cases.values() if fabric.testbeds else ():
+                firsts = [a for a in case.attempts if a.number == 1 and a.hosts == fabric.hosts]
+                case.missing[fabric.hosts] = len(fabric.testbeds) - len(firsts)
 
     def _case(self, name: str) -> Case:
         case = self._cases.get(name)
@@ -209,6 +217,11 @@ def _fabric(record: Members) -> Fabric:
             for host in record.members("facts")
         ),
         each=(_ia(record.member("ia")), *(_ia(item) for item in record.members("other_ias"))),
+        testbeds=tuple(
+            tuple(as_text(name) for name in names)
+            for names in record.items("testbeds")
+            if isinstance(names, list)
+        ),
     )
 
 
@@ -247,6 +260,7 @@ def _attempt(record: Members) -> Attempt:
         crash=_crash(record.member("crash")) if record.values.get("crash") else None,
         pending=record.text("pending"),
         output=record.text("output"),
+        peer=record.text("peer"),
     )
 
 

@@ -94,6 +94,12 @@ class Attempt:
     crash: Crash | None
     pending: str
     output: str
+    peer: str = ""
+
+    @property
+    def place(self) -> tuple[str, ...]:
+        """The hosts that it ran on, the subject's first."""
+        return (self.host, self.peer) if self.peer else (self.host,)
 
     @cached_property
     def failed_check(self) -> Check | None:
@@ -167,6 +173,8 @@ class Case:
     clause: "Clause"
     modes: set[int] = field(default_factory=set)
     attempts: list[Attempt] = field(default_factory=list)
+    # By mode, on how many testbeds it lacks a verdict where it is to run on each.
+    missing: dict[int, int] = field(default_factory=dict)
 
     def first(self, hosts: int) -> Attempt | None:
         """The first attempt that decides the verdict of mode `hosts`; the worst, if several."""
@@ -178,7 +186,9 @@ class Case:
         if hosts not in self.modes:
             return None
         first = self.first(hosts)
-        return first.verdict if first else Verdict.NOT_RUN
+        if first is None or self.missing.get(hosts):
+            return worst([Verdict.NOT_RUN, *([first.verdict] if first else [])])
+        return first.verdict
 
     @cached_property
     def worst(self) -> Verdict:
@@ -363,12 +373,13 @@ class Ia:
 @dataclass(frozen=True)
 class Fabric:
     """A fabric that was up: its hosts, and what the IA of each said of itself, the subject's
-    first.
+    first; and where the suite runs on each pair of hosts, the pairs.
     """
 
     hosts: int
     facts: tuple[dict[str, str], ...]
     each: tuple[Ia, ...]
+    testbeds: tuple[tuple[str, ...], ...] = ()
 
     @property
     def opened(self) -> bool:

@@ -11,6 +11,7 @@ from rich.text import Text
 from reports import waivers
 from reports.differences import warnings
 from reports.model import NOT_KEPT, UNKNOWN, Case, Run, Verdict
+from reports.pairs import pairs
 from reports.profiles import CRITERIA, profiles
 from runners.plan import mode
 from runners.progress import STYLES, one_line
@@ -33,6 +34,7 @@ def show(run: Run, out: Console) -> None:
     line = Text(f"{len(rows)} runs of {len(run.cases)} cases: ")
     out.print(line.append_text(Text(", ").join(Text(*word) for word in words)))
     _parity(run, out)
+    _pairs(run, out)
     _profiles(run, out)
     for warning in warnings(run):
         out.print(Text(f"warning: {warning}", style="bold yellow"))
@@ -102,3 +104,19 @@ def _parity(run: Run, out: Console) -> None:
     for case in parity.differing:
         said = ", ".join(f"{mode(hosts)} {case.verdict(hosts)}" for hosts in sorted(case.modes))
         out.print(Text(f"  {case.id}: {said}"))
+
+
+def _pairs(run: Run, out: Console) -> None:
+    found = pairs(run)
+    if not found.names:
+        return
+    count = len({difference.case.id for difference in found.differences})
+    differ = f"which differ in {count} case{'s' if count != 1 else ''}" if count else "which agree"
+    out.print(Text(f"pairs: {len(found.cells)} hosts and pairs of hosts, {differ}"))
+    for difference in found.differences:
+        said = [
+            f"{verdict} on {'-'.join(places[0])}"
+            + (f" and {len(places) - 1} more" if len(places) > 1 else "")
+            for verdict, places in difference.places
+        ]
+        out.print(Text(f"  {difference.case.id} [{mode(difference.hosts)}]: {', '.join(said)}"))

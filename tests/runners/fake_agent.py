@@ -167,6 +167,12 @@ def fails_on_two(run: dict[str, Any]) -> None:
     (fails if run["peer"] == "remote" else passes)(run)
 
 
+def peer_fails_on_host(run: dict[str, Any]) -> None:
+    """A pair's case that fails where the subject is on the host of the name's number."""
+    number = run["case"].rpartition("_")[2]
+    (fails if f"host{number}" == HOST else passes)(run)
+
+
 def crashes(run: dict[str, Any]) -> None:
     say(
         {
@@ -310,6 +316,7 @@ BEHAVIOURS: dict[str, Callable[[dict[str, Any]], None]] = {
         fails,
         fails_once,
         fails_on_two,
+        peer_fails_on_host,
         disturbs_network,
         crashes,
         times_out,

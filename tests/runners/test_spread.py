@@ -107,6 +107,29 @@ def test_every_pair(cts: Cts) -> None:
     assert sorted(pairs) == list(combinations(names, 2))
 
 
+def test_the_case_in_which_pairs_differ_is_told(cts: Cts) -> None:
+    cts.has("passes", "peer_fails_on_host_2")
+    done = cts("certify", "--every-pair", "4")
+    assert done.returncode == 1, done
+    assert "pairs: 10 hosts and pairs of hosts, which differ in 1 case\n" in done.stdout
+    assert "demo_page/peer_fails_on_host_2 [1 host]: PASS on host1 and 2 more" in done.stdout
+    assert "FAIL on host2-host3 and 1 more" in done.stdout
+    page = (cts.results / "latest/report.html").read_text()
+    assert "Where hosts differ" in page
+    assert 'title="host2, host3: 1 FAIL"' in page
+    again = {(host, peer) for host, peer in seconds(cts)}
+    assert again == {("host2", ""), ("host2", "host3"), ("host2", "host4")}
+
+
+def seconds(cts: Cts) -> list[tuple[str, str]]:
+    """Where the latest run's failures were run again."""
+    return [
+        (r["host"], r.get("peer", ""))
+        for r in cts.events()
+        if r["type"] == "verdict" and r["attempt"] == 2
+    ]
+
+
 def test_every_pair_with_a_host_that_dies(cts: Cts) -> None:
     cts.has("passes", "kills_host_once")
     done = cts("certify", "--every-pair", "4", "--hosts", "2")
@@ -115,6 +138,7 @@ def test_every_pair_with_a_host_that_dies(cts: Cts) -> None:
     (aside,) = (host for what, host in incidents(cts) if what == "host-aside")
     others = {(r["host"], r["peer"]) for r in verdicts(cts) if aside not in (r["host"], r["peer"])}
     assert len(others) == 3
+    assert "NOT-RUN" in done.stdout
     assert all(r["verdict"] == "PASS" for r in verdicts(cts) if (r["host"], r["peer"]) in others)
 
 
