@@ -369,6 +369,8 @@ void evd_destroy(struct evd *evd);
 bool evd_post(struct evd *evd, const struct event *event);
 void evd_post_async(struct ia *ia, DAT_EVENT_NUMBER number, DAT_HANDLE about, DAT_COUNT reason);
 void evd_drain(struct evd *evd);
+void evd_arm(struct evd *evd);
+bool evd_sleep(struct evd *evd, uint64_t until);
 void evd_look(struct evd *evd);
 bool evd_prepare(struct evd *evd);
 bool evd_reserve(struct evd *evd, int completions);

@@ -697,6 +697,27 @@ void evd_channel_ready(struct evd *evd)
         unlock(evd);
 }
 
+/* Has the channel tell of the next completion; those before it are in the FIFO on return. */
+void evd_arm(struct evd *evd)
+{
+        pthread_mutex_lock(&evd->lock);
+        (void)arm(evd, false);
+        drain_locked(evd, true);
+        unlock(evd);
+}
+
+/* Sleeps until the channel tells, or until the time, in now_us() time, is over: then false. */
+bool evd_sleep(struct evd *evd, uint64_t until)
+{
+        struct pollfd channel = {.fd = evd->channel->fd, .events = POLLIN};
+        uint64_t now = now_us();
+
+        if (now >= until || !poll(&channel, 1, (int)((until - now) / 1000) + 1))
+                return false;
+        evd_channel_ready(evd);
+        return true;
+}
+
 /* Makes an EVD that belongs to the IA; the caller publishes it, or not. */
 DAT_RETURN evd_new(struct ia *ia, DAT_COUNT qlen, DAT_EVD_FLAGS flags, struct evd **out)
 {

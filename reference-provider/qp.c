@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "daplref.h"
 
-#include <poll.h>
-
 #define MIN_RNR_TIMER 12 /* 0.64 ms; librdmacm would leave it at 655 ms */
 #define FOREVER       7
-#define INLINE        64 /* bytes of a request that verbs copies in the post, if it can */
-#define FLUSH_MS      10 /* in which soft-RoCE gives back a buffer of an SRQ */
+#define INLINE        64    /* bytes of a request that verbs copies in the post, if it can */
+#define FLUSH_TIME    10000 /* us, in which soft-RoCE gives back a buffer of an SRQ */
 
 /* A device does not tell how much it takes inline, nor whether it takes anything; so it is tried.
  */
@@ -164,18 +162,19 @@ void ep_drop_qp(struct ep *ep)
 /*
  * A message that has come in half holds a buffer of the SRQ. Soft-RoCE flushes it, in a tasklet
  * that runs some time after the queue pair was told of its end; one destroyed before that loses the
- * buffer. Verbs tells neither that there is one nor that there is none, so time has to pass.
+ * buffer. Its completion tells of it; that there is none, nothing tells but the time that passes.
  */
 static void await_flush(struct ep *ep)
 {
+        struct evd *evd = ep_recv_target(ep);
+        uint64_t deadline = now_us() + FLUSH_TIME;
         int held;
 
-        evd_drain(ep_recv_target(ep));
+        evd_drain(evd);
         held = atomic_load(&ep->srq_held);
-        for (int ms = 0; ms < FLUSH_MS && atomic_load(&ep->srq_held) <= held; ms++) {
-                (void)poll(NULL, 0, 1);
-                evd_drain(ep_recv_target(ep));
-        }
+        do
+                evd_arm(evd);
+        while (atomic_load(&ep->srq_held) <= held && evd_sleep(evd, deadline));
 }
 
 /*
