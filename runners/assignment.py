@@ -3,7 +3,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Self
@@ -16,7 +16,7 @@ FILE_NAME = "assignment.json"
 
 @dataclass(frozen=True)
 class Assignment:
-    """Which fabric, which agent in it, which cases in which order.
+    """Which fabric with which settings, which agent in it, which cases in which order.
 
     `spread` is the number of hosts that the plan is spread over, 0 for all that the fabric knows,
     None where it is not; with `every_pair` it runs on each pair of them.
@@ -29,6 +29,7 @@ class Assignment:
     plan: tuple[Planned, ...]
     spread: int | None = None
     every_pair: bool = False
+    settings: Mapping[str, Any] = field(default_factory=dict)
 
     def save(self, folder: Path) -> Path:
         """Write it into `folder`; the file's path."""
@@ -47,6 +48,11 @@ class Assignment:
 
     def open_fabric(self, hosts: int, progress: Any) -> Fabric:
         """The fabric for `hosts` hosts, not yet entered."""
-        module, _, name = self.fabric.partition(":")
-        made: Fabric = getattr(import_module(module), name)(hosts=hosts, progress=progress)
+        made: Fabric = fabric_class(self.fabric)(hosts=hosts, progress=progress, **self.settings)
         return made
+
+
+def fabric_class(name: str) -> Any:
+    """The class that a fabric's `module:class` names."""
+    module, _, attribute = name.partition(":")
+    return getattr(import_module(module), attribute)

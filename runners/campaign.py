@@ -2,10 +2,11 @@
 """A campaign: one run of the suite against one subject, from the plan to the last record."""
 
 import hashlib
+import json
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass, replace
 from itertools import chain
@@ -33,6 +34,7 @@ from runners.tally import Past, Tally
 from runners.testbed import Testbeds, incident
 
 DAT_CONF = "dat.conf"
+SETTINGS = "fabric.json"
 HOSTS = "hosts"
 TRACE = "runner-error.txt"
 
@@ -50,6 +52,7 @@ class Order:
     cases: Sequence[Case]
     catalogue: Catalogue
     fabric: str
+    settings: Mapping[str, Any]
     modes: Sequence[int]
     every_mode: bool
     seed: int
@@ -82,6 +85,7 @@ def conduct(
             try:
                 with interrupts.held():
                     _write(folder / DAT_CONF, order.subject.dat_conf)
+                    _write(folder / SETTINGS, json.dumps(order.settings, indent=1) + "\n")
                 assignment = _assignment(checkout, order, folder)
                 testbeds = opened.enter_context(Testbeds(assignment, "", progress.say))
                 if order.workers == 1 and order.spread is None:
@@ -97,6 +101,18 @@ def conduct(
             results.point_latest(checkout.results, order.run, folder)
             recorder = _Recorder(log, progress, interrupts, Tally())
             return _carry_out(checkout, order, assignment, assignment, testbeds, recorder, opened)
+
+
+def settings_of(folder: Path) -> dict[str, Any]:
+    """How the fabric of the run in `folder` was set; a run without the file had nothing to set."""
+    path = folder / SETTINGS
+    try:
+        settings: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        raise InputError(f"cannot read {path}: {error}") from error
+    return settings
 
 
 def resume(
@@ -301,6 +317,7 @@ def _assignment(checkout: Checkout, order: Order, folder: Path) -> Assignment:
         plan=tuple(plan(order.cases, order.modes, order.seed, order.every_mode)),
         spread=order.spread,
         every_pair=order.every_pair,
+        settings=order.settings,
     )
 
 

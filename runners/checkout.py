@@ -18,13 +18,17 @@ APIS = {
 }
 DEFAULT_API = "1.2"
 
-FABRICS = {"vm": "runners.fabric.vm:VmFabric"}
+FABRICS = {
+    "vm": "runners.fabric.vm:VmFabric",
+    "host": "runners.fabric.host:HostFabric",
+    "ssh": "runners.fabric.ssh:SshFabric",
+}
 
 
 @dataclass(frozen=True)
 class Checkout:
-    """A built checkout. `fabrics` maps a fabric's name to `module:class`, called as Fabric(hosts=N,
-    progress=callable). `api` is the one of APIS by which it meets a provider.
+    """A built checkout. `fabrics` maps a fabric's name to the `module:class` of a Fabric; `api` is
+    the one of APIS by which it meets a provider.
     """
 
     root: Path

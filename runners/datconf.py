@@ -7,6 +7,7 @@ from pathlib import Path
 
 from runners.checkout import DEFAULT_API
 from runners.errors import InputError
+from runners.fabric.files import Files
 
 FIELDS = 8
 
@@ -32,25 +33,30 @@ def entry(ia: str, library: Path, ia_params: str, api: str = DEFAULT_API) -> Ent
     return Entry(ia, api, str(library), line)
 
 
-def read(path: Path) -> list[Entry]:
+def read(path: Path, files: Files) -> str:
+    """The text of a dat.conf; raises InputError when it cannot be read."""
+    try:
+        return files.read(path).decode(encoding="utf-8", errors="surrogateescape")
+    except OSError as error:
+        raise InputError(
+            f"cannot read the dat.conf {files.where}{path}: {error.strerror}"
+        ) from error
+
+
+def entries(text: str) -> list[Entry]:
     """The entries of a dat.conf that dat_ia_open() reaches, in file order, the first of each name
     and API.
 
-    Lines that no libdat registers are skipped, as a libdat does. Raises InputError when the file
-    cannot be read.
+    Lines that no libdat registers are skipped, as a libdat does.
     """
-    try:
-        lines = path.read_text(encoding="utf-8", errors="surrogateescape").split("\n")
-    except OSError as error:
-        raise InputError(f"cannot read the dat.conf {path}: {error.strerror}") from error
-    entries: dict[tuple[str, str], Entry] = {}
-    for line in lines:
+    found: dict[tuple[str, str], Entry] = {}
+    for line in text.split("\n"):
         fields = _split(line)
         api = _reachable(fields) if fields is not None else None
         if fields is not None and api is not None:
             entry_ = Entry(fields[0], api, fields[4], line.strip())
-            entries.setdefault((entry_.ia, api), entry_)
-    return list(entries.values())
+            found.setdefault((entry_.ia, api), entry_)
+    return list(found.values())
 
 
 def _split(line: str) -> list[str] | None:

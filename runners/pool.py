@@ -83,6 +83,8 @@ class Pool:
         """Open the fabric and greet every host. Raises FabricError where none is left."""
         self._fabric.__enter__()
         try:
+            for host, why in self._fabric.set_aside:
+                self._tell(incident("host-aside", host, why))
             protocol.prepare()
             with ThreadPoolExecutor(STARTS) as starts:
                 seats = list(starts.map(self._seat, self._fabric.hosts))

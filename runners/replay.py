@@ -14,7 +14,7 @@ from reports.load import load
 from reports.model import Attempt, Run
 from runners import debugger, results
 from runners.assignment import Assignment
-from runners.campaign import DAT_CONF
+from runners.campaign import DAT_CONF, settings_of
 from runners.checkout import APIS, Checkout
 from runners.errors import InputError, RunnerError
 from runners.names import nearest
@@ -52,6 +52,7 @@ def replay(checkout: Checkout, named: Sequence[str], hosts: int | None, gdb: boo
             env={"DAT_OVERRIDE": str(dat_conf)},
             logs=logs,
             plan=(planned(choice.case, choice.hosts),),
+            settings=settings_of(choice.folder),
         )
         return _run(assignment, assignment.plan[0], choice, gdb)
 

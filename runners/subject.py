@@ -2,9 +2,9 @@
 """The subject: the provider under test, and the dat.conf through which every host loads it."""
 
 import hashlib
-import subprocess
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from elftools.elf.sections import NoteSection, SymbolTableSection
 from runners import datconf
 from runners.checkout import APIS, DEFAULT_API
 from runners.errors import InputError
+from runners.fabric.files import Files
 from runners.names import nearest
 
 OWN_IA = "cts0"
@@ -51,28 +52,25 @@ def from_library(path: Path, ia_params: str, api: str = DEFAULT_API) -> Subject:
             "neither --provider nor --ia-params may hold a newline: dat.conf has lines"
         )
     library = path.absolute()
-    sha256, build_id = _examine(library, api)
+    sha256, build_id = _examine(library, api, Files())
     entry = datconf.entry(OWN_IA, library, ia_params, api)
     return Subject(str(library), sha256, build_id, entry, entry.text + "\n")
 
 
-def from_dat_conf(path: Path, ia: str, api: str = DEFAULT_API) -> Subject:
-    """The provider that the dat.conf `path` names for the IA `ia`."""
-    entries = datconf.read(path)
+def from_dat_conf(path: Path, ia: str, api: str, files: Files) -> Subject:
+    """The provider that the dat.conf `path` names for the IA `ia`; both are among `files`."""
+    text = datconf.read(path, files)
+    entries = datconf.entries(text)
     chosen = next((entry for entry in entries if (entry.ia, entry.api) == (ia, api)), None)
     if chosen is None:
-        raise InputError(f"{path} has no IA {ia!r} {_why_not(entries, ia, api)}")
-    library = Path(chosen.library) if "/" in chosen.library else _loader_path(chosen.library)
+        raise InputError(f"{files.where}{path} has no IA {ia!r} {_why_not(entries, ia, api)}")
+    library = Path(chosen.library) if "/" in chosen.library else _loader_path(chosen.library, files)
     if not library.is_absolute():
-        raise InputError(f"{path} names {chosen.library} for {ia}: give its library a full path")
-    sha256, build_id = _examine(library, api)
-    return Subject(
-        str(library),
-        sha256,
-        build_id,
-        chosen,
-        path.read_text(encoding="utf-8", errors="surrogateescape"),
-    )
+        raise InputError(
+            f"{files.where}{path} names {chosen.library} for {ia}: give its library a full path"
+        )
+    sha256, build_id = _examine(library, api, files)
+    return Subject(str(library), sha256, build_id, chosen, text)
 
 
 def _why_not(entries: Sequence[datconf.Entry], ia: str, api: str) -> str:
@@ -85,30 +83,30 @@ def _why_not(entries: Sequence[datconf.Entry], ia: str, api: str) -> str:
     return f"that dat_ia_open() reaches (u{api}, nonthreadsafe, default){near}"
 
 
-def _examine(path: Path, api: str) -> tuple[str, str]:
+def _examine(path: Path, api: str, files: Files) -> tuple[str, str]:
     """The SHA-256 and the build id of a provider; raises InputError when it is none for `api`."""
+    named = f"{files.where}{path}"
     try:
-        with path.open("rb") as file:
-            sha256 = hashlib.file_digest(file, "sha256").hexdigest()
-            try:
-                elf = ELFFile(file)
-                if elf["e_machine"] != "EM_X86_64" or elf["e_type"] != "ET_DYN":
-                    raise InputError(f"{path} is no provider: not an x86-64 shared object")
-                if not _exports(elf, ENTRY_POINT):
-                    raise InputError(f"{path} is no provider: it does not export {ENTRY_POINT}()")
-                for other in _linked_apis(elf) - {api}:
-                    raise InputError(
-                        f"{path} is a provider of DAT {other}, by the libdat that it is linked"
-                        f" with: give --api {other}"
-                    )
-                return sha256, _build_id(elf)
-            except ELFError as error:
-                raise InputError(f"{path} is no provider: not a shared object ({error})") from error
+        content = files.read(path)
     except FileNotFoundError as error:
-        near = nearest(path.name, _siblings(path))
-        raise InputError(f"no such provider: {path}{near}") from error
+        near = nearest(path.name, files.libraries_beside(path))
+        raise InputError(f"no such provider: {named}{near}") from error
     except OSError as error:
-        raise InputError(f"cannot read the provider {path}: {error.strerror}") from error
+        raise InputError(f"cannot read the provider {named}: {error.strerror}") from error
+    try:
+        elf = ELFFile(BytesIO(content))
+        if elf["e_machine"] != "EM_X86_64" or elf["e_type"] != "ET_DYN":
+            raise InputError(f"{named} is no provider: not an x86-64 shared object")
+        if not _exports(elf, ENTRY_POINT):
+            raise InputError(f"{named} is no provider: it does not export {ENTRY_POINT}()")
+        for other in _linked_apis(elf) - {api}:
+            raise InputError(
+                f"{named} is a provider of DAT {other}, by the libdat that it is linked"
+                f" with: give --api {other}"
+            )
+        return hashlib.sha256(content).hexdigest(), _build_id(elf)
+    except ELFError as error:
+        raise InputError(f"{named} is no provider: not a shared object ({error})") from error
 
 
 def _linked_apis(elf: ELFFile) -> set[str]:
@@ -141,17 +139,9 @@ def _build_id(elf: ELFFile) -> str:
     return ""
 
 
-def _siblings(path: Path) -> list[str]:
-    try:
-        return [entry.name for entry in path.parent.iterdir() if ".so" in entry.name]
-    except OSError:
-        return []
-
-
-def _loader_path(soname: str) -> Path:
+def _loader_path(soname: str, files: Files) -> Path:
     """Where the dynamic loader's cache has `soname`; the bare name when it has it not."""
-    done = subprocess.run(["/sbin/ldconfig", "-p"], capture_output=True, text=True, check=False)
-    for line in done.stdout.splitlines():
+    for line in files.loader_cache().splitlines():
         name, _, path = line.strip().partition(" => ")
         if name.split(" (", 1)[0] == soname and "x86-64" in name:
             return Path(path)

@@ -47,6 +47,7 @@ class Bench:
         self.hosts = hosts
         self.session = session
         self.told = False
+        self.set_aside: Sequence[tuple[str, str]] = ()
         self._hellos = hellos
 
     @property
@@ -195,6 +196,8 @@ class Testbed:
             self._give_up("fabric", "", str(error), emit)
             return None
         if not opened.told:
+            for host, why in opened.set_aside:
+                emit(incident("host-aside", host, why))
             emit(opened.record(self._hosts))
             opened.told = True
         refused = opened.refusal()
@@ -260,6 +263,7 @@ class _Own(Bench):
         self, fabric: Fabric, logs: Path, hellos: Sequence[Message], session: Session
     ) -> None:
         super().__init__(fabric.hosts, hellos, session)
+        self.set_aside = fabric.set_aside
         self._fabric = fabric
         self._logs = logs
 
@@ -331,7 +335,8 @@ def hosts_record(mode: int, hosts: Iterable[Host], hellos: Iterable[Message]) ->
     ia, *others = (hello["ia"] for hello in hellos)
     facts = []
     for host in hosts:
-        fact = {name: _plain(value) for name, value in asdict(host.facts()).items()}
+        told = asdict(host.facts())
+        fact = {name: _plain(value) for name, value in told.items() if value != ""}
         facts.append({"name": host.name, "address": host.address, **fact})
     return {"type": "hosts", "hosts": mode, "facts": facts, "ia": ia, "other_ias": others}
 

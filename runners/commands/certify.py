@@ -4,11 +4,11 @@
 import argparse
 import random
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from runners import results
 from runners.catalogue.clauses import Catalogue
@@ -64,7 +64,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     subject.add_argument(
         "--ia-params",
         metavar="STR",
-        help="with --provider: the ia_params of its dat.conf entry (default: rxe0)",
+        help="with --provider: the ia_params of its dat.conf entry (default: the host's device)",
     )
     subject.add_argument(
         "--waivers",
@@ -73,7 +73,15 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         help="findings that are answered for (TOML, docs/certify.md); they change no verdict",
     )
     how = parser.add_argument_group("where, and what is kept")
-    how.add_argument("--fabric", default="vm", metavar="NAME", help="default: vm")
+    how.add_argument(
+        "--fabric",
+        default="vm",
+        metavar="NAME",
+        help="vm (default), host, ssh (docs/fabrics.md)",
+    )
+    how.add_argument(
+        "--hosts-file", type=Path, metavar="FILE", help="with --fabric ssh: its hosts, as TOML"
+    )
     how.add_argument(
         "--hosts", type=int, metavar="N", help="run every case on N hosts (1 or 2) only"
     )
@@ -131,7 +139,9 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the campaign that the command line describes; its exit code."""
+    from runners.assignment import fabric_class
     from runners.campaign import conduct
+    from runners.fabric.base import Wish
     from runners.plan import load_cases
     from runners.subject import Subject, from_dat_conf, from_library
 
@@ -140,24 +150,36 @@ def run(options: argparse.Namespace) -> int:
     checkout: Checkout = options.checkout.by(options.api)
     _check(options, checkout)
 
+    fabric = fabric_class(checkout.fabrics[options.fabric])
+    settings = fabric.settings(
+        Wish(options.hosts_file, options.dat_conf, options.ia, options.ia_params)
+    )
+    modes = _modes(options, fabric.most_hosts(settings))
+
     def subject() -> Subject:
-        if options.dat_conf is not None:
-            return from_dat_conf(options.dat_conf, options.ia, checkout.api)
-        if options.provider is not None:
-            return from_library(options.provider, options.ia_params or "rxe0", checkout.api)
-        return from_library(_reference(checkout), "rxe0", checkout.api)
+        entry = fabric.entry(settings)
+        if entry is None and options.dat_conf is not None:
+            entry = options.dat_conf, options.ia
+        if entry is not None:
+            path, ia = entry
+            with fabric.subject(settings) as files:
+                return from_dat_conf(path, ia, checkout.api, files)
+        params = options.ia_params or fabric.ia_params(settings)
+        return from_library(options.provider or _reference(checkout), params, checkout.api)
 
     catalogue, cases = load_cases(checkout)
     seed = random.randrange(SEEDS) if options.seed is None else options.seed
     run_ = results.new_run(checkout.results, seed)
-    order = _order(options, run_, seed, subject(), catalogue, cases)
+    order = _order(options, run_, seed, subject(), catalogue, cases, settings, modes)
     folder = (options.out or checkout.results / order.run).absolute()
     return _campaign(folder, options.waivers, partial(conduct, checkout, order, folder))
 
 
 def _resume(options: argparse.Namespace) -> int:
     """Finish a run that ended early, as its own command had it."""
-    from runners.campaign import DAT_CONF, resume
+    from runners.assignment import fabric_class
+    from runners.campaign import DAT_CONF, resume, settings_of
+    from runners.fabric.files import Files
     from runners.plan import load_cases
     from runners.subject import from_dat_conf
     from runners.tally import Past
@@ -170,8 +192,19 @@ def _resume(options: argparse.Namespace) -> int:
     checkout: Checkout = options.checkout.by(had.api)
     _check(had, checkout)
     catalogue, cases = load_cases(checkout)
-    subject = from_dat_conf(folder / DAT_CONF, past.run["subject"]["ia"], checkout.api)
-    order = _order(had, past.run["run"], past.run["seed"], subject, catalogue, cases)
+    fabric = fabric_class(checkout.fabrics[had.fabric])
+    settings = settings_of(folder)
+    entry = fabric.entry(settings)
+    if entry is None:
+        ia = past.run["subject"]["ia"]
+        subject = from_dat_conf(folder / DAT_CONF, ia, checkout.api, Files())
+    else:
+        path, ia = entry
+        with fabric.subject(settings) as files:
+            subject = from_dat_conf(path, ia, checkout.api, files)
+    modes = _modes(had, fabric.most_hosts(settings))
+    name, seed = past.run["run"], past.run["seed"]
+    order = _order(had, name, seed, subject, catalogue, cases, settings, modes)
     return _campaign(folder, had.waivers, partial(resume, checkout, order, past, folder))
 
 
@@ -197,6 +230,8 @@ def _order(
     subject: "Subject",
     catalogue: Catalogue,
     cases: Sequence["Case"],
+    settings: Mapping[str, Any],
+    modes: Sequence[int],
 ) -> "Order":
     from runners.campaign import Order
     from runners.plan import select
@@ -209,7 +244,8 @@ def _order(
         cases=select(cases, options.ids),
         catalogue=catalogue,
         fabric=options.fabric,
-        modes=MODES if options.hosts is None else (options.hosts,),
+        settings=settings,
+        modes=modes,
         every_mode=options.hosts is not None,
         seed=seed,
         choice=Choice(options.keyword, options.marker, options.last_failed),
@@ -315,6 +351,18 @@ def _check(options: argparse.Namespace, checkout: Checkout) -> None:
         raise InputError("--dat-conf needs --ia NAME: which of its IAs is to be certified")
     if options.ia_params is not None and options.provider is None:
         raise InputError("--ia-params goes with --provider: a dat.conf has its own")
+
+
+def _modes(options: argparse.Namespace, most: int) -> Sequence[int]:
+    """The host counts to run the cases on; raises InputError where the fabric has fewer hosts."""
+    if options.hosts is None:
+        return [hosts for hosts in MODES if hosts <= most]
+    if options.hosts > most:
+        raise InputError(
+            f"--hosts {options.hosts}: the {options.fabric} fabric has {most} "
+            f"host{'s' if most != 1 else ''} here"
+        )
+    return (options.hosts,)
 
 
 def _reference(checkout: Checkout) -> Path:

@@ -9,10 +9,9 @@ import os
 from pathlib import Path
 
 from runners.fabric import cache, qemu
-from runners.fabric.base import FabricError
+from runners.fabric.base import FabricError, Progress
 from runners.fabric.control import Control
 from runners.fabric.image import Image
-from runners.fabric.kernel import Progress
 
 DEVICE = Path("/dev/kvm")
 PROBE_TIMEOUT = 10.0

@@ -3,10 +3,20 @@
 
 import socket
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
+
+from runners.errors import InputError
+from runners.fabric.files import Files
+
+MANY = 1 << 20
+
+# Given a line before each step that takes long.
+Progress = Callable[[str], None]
 
 
 class FabricError(Exception):
@@ -20,6 +30,9 @@ class Facts:
     kernel: str
     rdma_core: str
     devices: tuple[str, ...]
+    firmware: tuple[str, ...] = ()
+    clock: str = ""
+    provider: str = ""
 
 
 class Host(ABC):
@@ -74,11 +87,55 @@ class Host(ABC):
         """Kernel, rdma-core and RDMA devices."""
 
 
+@dataclass(frozen=True)
+class Wish:
+    """What the command line says to the fabric; None where it says nothing."""
+
+    hosts_file: Path | None = None
+    dat_conf: Path | None = None
+    ia: str | None = None
+    ia_params: str | None = None
+
+
 class Fabric(ABC):
     """Some hosts joined by a network, from entering the context to leaving it.
 
-    Made with `hosts`, how many are wanted; 0 means all that there are.
+    Made with `hosts`, how many are wanted, 0 meaning all that there are, a `progress` to be told
+    what takes long, and its settings().
     """
+
+    @classmethod
+    def settings(cls, wish: Wish) -> dict[str, Any]:
+        """What `wish` means to this fabric, as JSON has it; raises InputError, FabricError."""
+        if wish.hosts_file is not None:
+            raise InputError("--hosts-file goes with --fabric ssh: this fabric has its own hosts")
+        return {}
+
+    @classmethod
+    def most_hosts(cls, settings: Mapping[str, Any]) -> int:
+        """How many hosts such a fabric can have."""
+        return MANY
+
+    @classmethod
+    @contextmanager
+    def subject(cls, settings: Mapping[str, Any]) -> Iterator[Files]:
+        """The files of the host that the subject will run on. Raises FabricError."""
+        yield Files()
+
+    @classmethod
+    def entry(cls, settings: Mapping[str, Any]) -> tuple[Path, str] | None:
+        """The dat.conf and the IA in it that are certified, where the settings say it."""
+        return None
+
+    @classmethod
+    def ia_params(cls, settings: Mapping[str, Any]) -> str:
+        """What a provider's IA is given when nobody says: the device. Raises FabricError."""
+        return "rxe0"
+
+    @property
+    def set_aside(self) -> Sequence[tuple[str, str]]:
+        """The hosts that this fabric would have had, and why it does without them."""
+        return ()
 
     @property
     @abstractmethod

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from runners.fabric import cache
-from runners.fabric.base import FabricError
-from runners.fabric.kernel import MODULES, Progress, kernel
+from runners.fabric.base import FabricError, Progress
+from runners.fabric.kernel import MODULES, kernel
 
 GUEST_SOURCES = Path(__file__).parent / "guest"
 COMPILE = ("cc", "-std=gnu11", "-D_GNU_SOURCE", "-static", "-Os", "-Wall", "-Wextra")

@@ -5,17 +5,15 @@ It is never installed. Only the kernel image and the modules a guest loads are k
 """
 
 import lzma
-import os
 import re
-import shutil
 import struct
 import subprocess
 import tarfile
-from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from runners.fabric import cache
-from runners.fabric.base import FabricError
+from runners.fabric import apt, cache
+from runners.fabric.apt import AptError
+from runners.fabric.base import FabricError, Progress
 
 METAPACKAGE = "linux-image-amd64"
 
@@ -28,24 +26,13 @@ MODULES = (
     "ip6_udp_tunnel rdma_rxe sch_netem"
 ).split()
 
-Progress = Callable[[str], None]
-
-
-class AptError(FabricError):
-    """apt has no such package, or cannot fetch it."""
-
 
 def kernel(progress: Progress) -> Path:
     """A directory with `vmlinux` and `modules/NAME.ko`, fetched when the cache has none."""
     kept = sorted((cache.cache_root() / "kernel").glob("linux-image-*"), key=_version)
     if kept:
         return kept[-1]
-    try:
-        return _fetched(progress)
-    except AptError as error:
-        progress(f"{error}; refreshing apt's lists")
-        _refresh_lists()
-    return _fetched(progress)
+    return apt.with_fresh_lists(lambda: _fetched(progress), progress)
 
 
 def _fetched(progress: Progress) -> Path:
@@ -61,43 +48,14 @@ def _fetched(progress: Progress) -> Path:
     return cache.entry("kernel", package, make)
 
 
-def _refresh_lists() -> None:
-    """Have apt learn what exists today; lists that are missing or old name nothing fetchable."""
-    if os.getuid() != 0 and shutil.which("sudo") is None:
-        raise FabricError("cannot refresh apt's lists: run `apt-get update` as root and try again")
-    try:
-        _run([*([] if os.getuid() == 0 else ["sudo"]), "apt-get", "update"])
-    except FabricError as error:
-        raise FabricError(f"cannot refresh apt's lists: {error}; is there a network?") from None
-
-
 def _version(path: Path) -> list[int]:
     return [int(number) for number in re.findall(r"\d+", path.name)]
-
-
-def _run(command: Sequence[str], directory: Path | None = None) -> str:
-    # Messages are matched, so they must not be translated.
-    environment = {**os.environ, "LC_ALL": "C.UTF-8"}
-    try:
-        done = subprocess.run(
-            command, cwd=directory, env=environment, capture_output=True, text=True, check=True
-        )
-    except FileNotFoundError:
-        raise FabricError(f"{command[0]} is missing; the vm fabric needs a Debian system") from None
-    except subprocess.CalledProcessError as error:
-        raise FabricError(_last_line(error.stderr) or f"{command[0]} failed") from None
-    return done.stdout
-
-
-def _last_line(text: str) -> str:
-    lines = [line for line in text.strip().splitlines() if line]
-    return lines[-1] if lines else ""
 
 
 def _newest_package() -> str:
     """The kernel package that Debian's metapackage names today."""
     try:
-        listing = _run(["apt-cache", "depends", "--important", METAPACKAGE])
+        listing = apt.run(["apt-cache", "depends", "--important", METAPACKAGE])
     except FabricError as error:
         raise AptError(f"cannot find a guest kernel: {error}") from None
     found = re.search(r"Depends: (linux-image-\d\S+)", listing)
@@ -107,12 +65,10 @@ def _newest_package() -> str:
 
 
 def _download(package: str, directory: Path) -> Path:
-    command = ["apt-get", "-o", "APT::Sandbox::User=root", "download", package]
     try:
-        _run(command, directory)
+        return apt.download(package, directory)
     except FabricError as error:
         raise AptError(f"cannot fetch the guest kernel {package}: {error}") from None
-    return next(directory.glob("*.deb"))
 
 
 def _unpack(archive: Path, directory: Path) -> None:

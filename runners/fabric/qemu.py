@@ -13,13 +13,13 @@ import socket
 import subprocess
 import tempfile
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
 from runners.fabric.base import FabricError
 from runners.fabric.image import Image
+from runners.fabric.spawn import spawn
 
 PROGRAM = "qemu-system-x86_64"
 
@@ -42,10 +42,6 @@ MONITOR = "monitor"
 
 # QEMU's remark on a guest that is alone, as one is in a fabric of one host.
 LONELY = "nic eth0 has no peer"
-
-# The kernel sends the parent-death signal when the *thread* that started a process ends, so all
-# guests are started from one thread that lives as long as this process.
-_starter = ThreadPoolExecutor(1, "qemu-starter")
 
 
 @dataclass(frozen=True)
@@ -176,7 +172,9 @@ def start(
     arguments += [*_network(links), *_memory(machine, memory), *extra]
     kept = [theirs.fileno() for _, theirs in pairs.values()]
     kept += [kernel_log.fileno(), *inherited, *(link.fileno() for link in links)]
-    process = _starter.submit(_spawn, arguments, kept, own_log).result()
+    process = spawn(
+        arguments, stdin=subprocess.DEVNULL, stdout=own_log, stderr=own_log, pass_fds=kept
+    )
     # only QEMU may hold its ends, or a dead one would leave the streams open
     for _, theirs in pairs.values():
         theirs.close()
@@ -190,17 +188,6 @@ def _log() -> IO[bytes]:
 
 def _port(number: int, name: str) -> tuple[str, str]:
     return "-device", f"virtserialport,nr={number},chardev={name},name={name}"
-
-
-def _spawn(arguments: list[str], kept: list[int], log: IO[bytes]) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
-        ["setpriv", "--pdeathsig", "KILL", "--", *arguments],
-        stdin=subprocess.DEVNULL,
-        stdout=log,
-        stderr=log,
-        pass_fds=kept,
-        start_new_session=True,
-    )
 
 
 def _network(links: Sequence[socket.socket]) -> list[str]:

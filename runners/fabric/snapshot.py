@@ -17,10 +17,9 @@ from typing import IO, TYPE_CHECKING
 
 from runners.fabric import cache, qemu
 from runners.fabric.accelerator import processor
-from runners.fabric.base import FabricError
+from runners.fabric.base import FabricError, Progress
 from runners.fabric.control import Control
 from runners.fabric.image import Image
-from runners.fabric.kernel import Progress
 
 if TYPE_CHECKING:
     from qemu.qmp import EventListener

@@ -9,10 +9,9 @@ from typing import Self
 
 from runners.fabric import qemu
 from runners.fabric.accelerator import accelerator
-from runners.fabric.base import Fabric, FabricError
+from runners.fabric.base import Fabric, FabricError, Progress
 from runners.fabric.guest_host import GuestHost
 from runners.fabric.image import Image, image
-from runners.fabric.kernel import Progress
 from runners.fabric.snapshot import snapshot
 from runners.fabric.streams import Sink
 

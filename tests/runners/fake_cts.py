@@ -10,6 +10,8 @@ from runners.checkout import Checkout
 FABRICS = {
     "vm": "tests.runners.fake_fabric:FakeFabric",
     "qemu": "runners.fabric.vm:VmFabric",
+    "host": "runners.fabric.host:HostFabric",
+    "ssh": "runners.fabric.ssh:SshFabric",
     "absent": "tests.runners.fake_fabric:AbsentFabric",
 }
 

@@ -7,6 +7,7 @@ import pytest
 
 from runners import datconf
 from runners.errors import InputError
+from runners.fabric.files import Files
 
 GOOD = 'ia0 u1.2 nonthreadsafe default libx.so v.1.0 "params" ""'
 
@@ -15,7 +16,7 @@ def read(tmp_path: Path, text: str) -> list[datconf.Entry]:
     """The entries of a file with this text."""
     path = tmp_path / "dat.conf"
     path.write_text(text)
-    return datconf.read(path)
+    return datconf.entries(datconf.read(path, Files()))
 
 
 @pytest.mark.parametrize(
@@ -70,4 +71,4 @@ def test_what_is_written_is_read_again(tmp_path: Path, path: str, params: str) -
 
 def test_unreadable(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot read"):
-        datconf.read(tmp_path)
+        datconf.read(tmp_path, Files())

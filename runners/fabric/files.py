@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The subject's files, as they are read before any agent runs: here, or on another machine."""
+
+import subprocess
+from pathlib import Path
+
+
+class Files:
+    """This machine's files."""
+
+    # Stands before a path in what a person is told.
+    where = ""
+
+    def read(self, path: Path) -> bytes:
+        """What `path` holds; raises OSError."""
+        return path.read_bytes()
+
+    def libraries_beside(self, path: Path) -> list[str]:
+        """The names of the shared objects in the folder of `path`."""
+        try:
+            return [entry.name for entry in path.parent.iterdir() if ".so" in entry.name]
+        except OSError:
+            return []
+
+    def loader_cache(self) -> str:
+        """The dynamic loader's cache, as `ldconfig -p` prints it."""
+        command = ["/sbin/ldconfig", "-p"]
+        return subprocess.run(command, capture_output=True, text=True, check=False).stdout
