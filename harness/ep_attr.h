@@ -13,7 +13,10 @@ static inline DAT_VLEN ep_attr_at_most(DAT_VLEN limit, DAT_VLEN wanted)
         return limit && limit < wanted ? limit : wanted;
 }
 
-/* 16 receives, 16 requests, one segment, messages up to 1 MiB or what the IA can do. */
+/*
+ * 16 receives, 16 requests, one segment, messages up to 1 MiB or what the IA can do. No RDMA reads,
+ * nor segments for them: a provider may refuse the one without the other.
+ */
 static inline DAT_EP_ATTR ep_attr_modest(const DAT_IA_ATTR *ia)
 {
         return (DAT_EP_ATTR){
@@ -26,7 +29,6 @@ static inline DAT_EP_ATTR ep_attr_modest(const DAT_IA_ATTR *ia)
             .max_recv_iov = 1,
             .max_request_iov = 1,
             .srq_soft_hw = DAT_HW_DEFAULT,
-            .max_rdma_read_iov = 1,
             .max_rdma_write_iov = 1,
         };
 }

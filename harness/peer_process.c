@@ -211,6 +211,7 @@ static json_t *make_ep(struct side *side, struct end *end, DAT_COUNT reads_out)
         attr.max_recv_dtos = RECV_DTOS;
         attr.max_rdma_read_in = at_most(side->attr.max_rdma_read_per_ep_in, READS);
         attr.max_rdma_read_out = at_most(side->attr.max_rdma_read_per_ep_out, reads_out);
+        attr.max_rdma_read_iov = attr.max_rdma_read_out ? 1 : 0;
         TRY(dat_evd_create, side->ia, RECV_QLEN, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG, &end->recv_evd);
         TRY(dat_evd_create, side->ia, REQUEST_QLEN, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG,
             &end->request_evd);

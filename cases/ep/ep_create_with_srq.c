@@ -44,7 +44,8 @@ static struct arguments arguments(struct test *t)
             .max_recv_iov = 1,
             .max_request_iov = 1,
             .srq_soft_hw = DAT_HW_DEFAULT,
-            .max_rdma_read_iov = 1,
+            .max_rdma_read_out = limits->max_rdma_read_per_ep_out > 0 ? 1 : 0,
+            .max_rdma_read_iov = limits->max_rdma_read_per_ep_out > 0 ? 1 : 0,
             .max_rdma_write_iov = 1,
         };
         return with;
@@ -630,7 +631,6 @@ FAMILY(ep_create_with_srq, requests_on_request_evd, requests, NEEDS(SRQ), PEER)
         DAT_COMPLETION_FLAGS none = DAT_COMPLETION_DEFAULT_FLAG;
         DAT_LMR_TRIPLET segment = triplet(buf_with(t), 0, MESSAGE);
 
-        with.param.ep_attr.max_rdma_read_out = 1;
         DAT_EP_HANDLE ep = create(t, &with);
         struct peer_ep *end = expect_connect(ep);
         DAT_RMR_TRIPLET remote = exposed(end);
@@ -669,6 +669,19 @@ CASE(ep_create_with_srq, reads_of_several_segments, NEEDS(SRQ), PEER)
         for (int i = 0; i < 2; i++)
                 expect_dto(with.request_evd);
         expect_that(message_holds(buf->addr, MESSAGE, 0), "what was read came damaged");
+}
+
+CASE(ep_create_with_srq, reads_mismatch, NEEDS(SRQ))
+{
+        struct arguments with = arguments(t);
+        DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
+
+        with.param.ep_attr.max_rdma_read_iov = 1;
+        with.param.ep_attr.max_rdma_read_out = 0;
+        DAT_RETURN answer = expect(call(&with, &ep), DAT_SUCCESS, DAT_INVALID_PARAMETER);
+
+        if (dat_is(answer, DAT_SUCCESS))
+                adopted(t, &with, ep);
 }
 
 CASE(ep_create_with_srq, bindings_on_request_evd, NEEDS(SRQ), PEER)

@@ -422,6 +422,7 @@ struct ep_snapshot ep_snapshot(struct test *t, DAT_EP_HANDLE ep)
 struct ep_change ep_change_in(struct test *t, const struct ep_parameter *parameter,
                               DAT_EP_STATE state)
 {
+        bool reads = ia_attr(t)->max_rdma_read_per_ep_out > 0;
         DAT_EP_ATTR few = {
             .service_type = DAT_SERVICE_TYPE_RC,
             .max_message_size = SHORT,
@@ -432,7 +433,8 @@ struct ep_change ep_change_in(struct test *t, const struct ep_parameter *paramet
             .max_recv_iov = 1,
             .max_request_iov = 1,
             .srq_soft_hw = DAT_HW_DEFAULT,
-            .max_rdma_read_iov = 1,
+            .max_rdma_read_out = reads,
+            .max_rdma_read_iov = reads,
             .max_rdma_write_iov = 1,
         };
         struct ep_change change = {.parameter = parameter};
