@@ -65,6 +65,10 @@ static void fill_in_zeros(const struct ia *ia, DAT_EP_ATTR *attr)
                 attr->max_rdma_read_iov = defaults.max_rdma_read_iov;
         if (!attr->max_rdma_write_iov)
                 attr->max_rdma_write_iov = defaults.max_rdma_write_iov;
+        if (!attr->max_rdma_read_in)
+                attr->max_rdma_read_in = ia_max_reads(ia);
+        if (!attr->max_rdma_read_out)
+                attr->max_rdma_read_out = ia_max_reads(ia);
 }
 
 static bool within(DAT_COUNT value, DAT_COUNT limit)
