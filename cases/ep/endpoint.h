@@ -5,15 +5,29 @@
 
 #include "case.h"
 
-static const struct ep_state_row {
+struct ep_state_row {
         const char *id;
         DAT_EP_STATE state;
-} ep_states[] = {
+};
+
+static const struct ep_state_row ep_states[] = {
     {"unconnected", DAT_EP_STATE_UNCONNECTED},
     {"reserved", DAT_EP_STATE_RESERVED},
     {"passive_connection_pending", DAT_EP_STATE_PASSIVE_CONNECTION_PENDING},
     {"active_connection_pending", DAT_EP_STATE_ACTIVE_CONNECTION_PENDING},
     {"tentative_connection_pending", DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING},
+    {"completion_pending", DAT_EP_STATE_COMPLETION_PENDING},
+    {"connected", DAT_EP_STATE_CONNECTED},
+    {"disconnect_pending", DAT_EP_STATE_DISCONNECT_PENDING},
+    {"disconnected", DAT_EP_STATE_DISCONNECTED},
+};
+
+/* Those that an EP of the consumer's own making can be in. */
+static const struct ep_state_row consumer_ep_states[] = {
+    {"unconnected", DAT_EP_STATE_UNCONNECTED},
+    {"reserved", DAT_EP_STATE_RESERVED},
+    {"passive_connection_pending", DAT_EP_STATE_PASSIVE_CONNECTION_PENDING},
+    {"active_connection_pending", DAT_EP_STATE_ACTIVE_CONNECTION_PENDING},
     {"completion_pending", DAT_EP_STATE_COMPLETION_PENDING},
     {"connected", DAT_EP_STATE_CONNECTED},
     {"disconnect_pending", DAT_EP_STATE_DISCONNECT_PENDING},

@@ -4,6 +4,7 @@
  * what it leaves.
  */
 #include "ep_modify.h"
+#include "endpoint.h"
 
 #include <limits.h>
 
@@ -162,10 +163,7 @@ FAMILY(ep_modify, undefined_mask_bit, undefined_bits)
  * What a refused change leaves, whatever it was answered with
  */
 
-static const struct forbidding {
-        const char *id;
-        DAT_EP_STATE state;
-} forbidding[] = {
+static const struct ep_state_row forbidding[] = {
     {"active_connection_pending", DAT_EP_STATE_ACTIVE_CONNECTION_PENDING},
     {"connected", DAT_EP_STATE_CONNECTED},
     {"disconnect_pending", DAT_EP_STATE_DISCONNECT_PENDING},
@@ -766,16 +764,7 @@ FAMILY(ep_modify, not_on_the_page, omitted)
  * Arguments
  */
 
-static const struct handle {
-        const char *id;
-        enum bad_handle how;
-} handles[] = {
-    {"null", BAD_HANDLE_NULL},
-    {"other_kind", BAD_HANDLE_OTHER_KIND},
-    {"destroyed", BAD_HANDLE_DESTROYED},
-};
-
-FAMILY(ep_modify, invalid_handle, handles)
+FAMILY(ep_modify, invalid_handle, invalid_eps)
 {
         DAT_EP_PARAM asked = {.ep_attr.max_recv_dtos = 8};
 

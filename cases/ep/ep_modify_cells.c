@@ -4,22 +4,8 @@
  * ep_modify/<parameter>/<state>: granted, shown and of effect; refused, and kept; or the
  * transport's.
  */
+#include "endpoint.h"
 #include "ep_modify.h"
-
-static const struct cell_state {
-        const char *id;
-        DAT_EP_STATE state;
-} states[] = {
-    {"unconnected", DAT_EP_STATE_UNCONNECTED},
-    {"reserved", DAT_EP_STATE_RESERVED},
-    {"passive_connection_pending", DAT_EP_STATE_PASSIVE_CONNECTION_PENDING},
-    {"active_connection_pending", DAT_EP_STATE_ACTIVE_CONNECTION_PENDING},
-    {"tentative_connection_pending", DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING},
-    {"connected", DAT_EP_STATE_CONNECTED},
-    {"disconnect_pending", DAT_EP_STATE_DISCONNECT_PENDING},
-    {"disconnected", DAT_EP_STATE_DISCONNECTED},
-    {"completion_pending", DAT_EP_STATE_COMPLETION_PENDING},
-};
 
 #define PASSIVE DAT_EP_STATE_PASSIVE_CONNECTION_PENDING
 
@@ -147,7 +133,7 @@ static void cell(struct test *t, const struct ep_parameter *parameter, DAT_EP_ST
 }
 
 #define PARAMETER_CELLS(name_)                                         \
-        FAMILY(ep_modify, name_, states, PEER)                         \
+        FAMILY(ep_modify, name_, ep_states, PEER)                      \
         {                                                              \
                 cell(t, &ep_parameters[EP_PARAM_##name_], row->state); \
         }

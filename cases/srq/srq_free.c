@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_srq_free: what stands in its way and what does not, and what each answer leaves behind. */
+#include "../ep/endpoint.h"
 #include "../handles.h"
 #include "queue.h"
 
@@ -126,21 +127,7 @@ CASE(srq_free, armed_raises_nothing, NEEDS(SRQ, SRQ_WATERMARKS))
  * In use by an EP
  */
 
-static const struct state {
-        const char *id;
-        DAT_EP_STATE state;
-} states[] = {
-    {"unconnected", DAT_EP_STATE_UNCONNECTED},
-    {"reserved", DAT_EP_STATE_RESERVED},
-    {"passive_connection_pending", DAT_EP_STATE_PASSIVE_CONNECTION_PENDING},
-    {"active_connection_pending", DAT_EP_STATE_ACTIVE_CONNECTION_PENDING},
-    {"completion_pending", DAT_EP_STATE_COMPLETION_PENDING},
-    {"connected", DAT_EP_STATE_CONNECTED},
-    {"disconnect_pending", DAT_EP_STATE_DISCONNECT_PENDING},
-    {"disconnected", DAT_EP_STATE_DISCONNECTED},
-};
-
-FAMILY(srq_free, in_use, states, NEEDS(SRQ), PEER)
+FAMILY(srq_free, in_use, consumer_ep_states, NEEDS(SRQ), PEER)
 {
         DAT_SRQ_HANDLE srq = srq_with(t);
 
@@ -149,7 +136,7 @@ FAMILY(srq_free, in_use, states, NEEDS(SRQ), PEER)
         expect_in_use(t, srq);
 }
 
-FAMILY(srq_free, refusal_keeps_parameters, states, NEEDS(SRQ), PEER)
+FAMILY(srq_free, refusal_keeps_parameters, consumer_ep_states, NEEDS(SRQ), PEER)
 {
         struct queue queue = queue_with(t, 8);
 
@@ -172,7 +159,7 @@ FAMILY(srq_free, refusal_keeps_parameters, states, NEEDS(SRQ), PEER)
 }
 
 /* The peer would take a further connection for the one that is asked for: it comes before that. */
-FAMILY(srq_free, refusal_keeps_buffers, states, NEEDS(SRQ), PEER)
+FAMILY(srq_free, refusal_keeps_buffers, consumer_ep_states, NEEDS(SRQ), PEER)
 {
         bool before = row->state == DAT_EP_STATE_ACTIVE_CONNECTION_PENDING;
         struct queue queue = queue_with(t, 8);
@@ -190,7 +177,7 @@ FAMILY(srq_free, refusal_keeps_buffers, states, NEEDS(SRQ), PEER)
         expect_messages(t, &queue, &flow, 4);
 }
 
-FAMILY(srq_free, refusal_keeps_ep_state, states, NEEDS(SRQ), PEER)
+FAMILY(srq_free, refusal_keeps_ep_state, consumer_ep_states, NEEDS(SRQ), PEER)
 {
         DAT_SRQ_HANDLE srq = srq_with(t);
         DAT_EP_HANDLE ep = ep_in(t, row->state, .srq = srq);
@@ -201,7 +188,7 @@ FAMILY(srq_free, refusal_keeps_ep_state, states, NEEDS(SRQ), PEER)
         expect_eq(ep_state(t, ep), before);
 }
 
-static const struct state connectable[] = {
+static const struct ep_state_row connectable[] = {
     {"unconnected", DAT_EP_STATE_UNCONNECTED},
     {"reserved", DAT_EP_STATE_RESERVED},
     {"passive_connection_pending", DAT_EP_STATE_PASSIVE_CONNECTION_PENDING},
@@ -293,7 +280,7 @@ CASE(srq_free, in_use_by_one_of_two, NEEDS(SRQ))
  * No longer in use
  */
 
-static const struct state freeable[] = {
+static const struct ep_state_row freeable[] = {
     {"unconnected", DAT_EP_STATE_UNCONNECTED},
     {"active_connection_pending", DAT_EP_STATE_ACTIVE_CONNECTION_PENDING},
     {"completion_pending", DAT_EP_STATE_COMPLETION_PENDING},

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_srq_post_recv: which vectors are taken, how messages fill them, and whom they complete to. */
+#include "../ep/endpoint.h"
 #include "../handles.h"
 #include "queue.h"
 
@@ -644,21 +645,7 @@ CASE(srq_post_recv, completion_on_recv_evd, NEEDS(SRQ), PEER)
         expect_quiet(ep_request_evd(t, flow.ep));
 }
 
-static const struct state {
-        const char *id;
-        DAT_EP_STATE state;
-} states[] = {
-    {"unconnected", DAT_EP_STATE_UNCONNECTED},
-    {"reserved", DAT_EP_STATE_RESERVED},
-    {"passive_connection_pending", DAT_EP_STATE_PASSIVE_CONNECTION_PENDING},
-    {"disconnected", DAT_EP_STATE_DISCONNECTED},
-    {"active_connection_pending", DAT_EP_STATE_ACTIVE_CONNECTION_PENDING},
-    {"completion_pending", DAT_EP_STATE_COMPLETION_PENDING},
-    {"connected", DAT_EP_STATE_CONNECTED},
-    {"disconnect_pending", DAT_EP_STATE_DISCONNECT_PENDING},
-};
-
-FAMILY(srq_post_recv, ep_state, states, NEEDS(SRQ), PEER)
+FAMILY(srq_post_recv, ep_state, consumer_ep_states, NEEDS(SRQ), PEER)
 {
         struct queue queue = queue_with(t, 8);
 
@@ -667,7 +654,7 @@ FAMILY(srq_post_recv, ep_state, states, NEEDS(SRQ), PEER)
         expect_room(t, &queue, 8);
 }
 
-static const struct state idle[] = {
+static const struct ep_state_row idle[] = {
     {"unconnected", DAT_EP_STATE_UNCONNECTED},
     {"reserved", DAT_EP_STATE_RESERVED},
     {"passive_connection_pending", DAT_EP_STATE_PASSIVE_CONNECTION_PENDING},
@@ -689,7 +676,7 @@ FAMILY(srq_post_recv, takes_none, idle, NEEDS(SRQ, SRQ_INFO_AVAILABLE), PEER)
 }
 
 /* Of the states before, those that the connection of another EP leaves as they are. */
-static const struct state lasting[] = {
+static const struct ep_state_row lasting[] = {
     {"unconnected", DAT_EP_STATE_UNCONNECTED},
     {"reserved", DAT_EP_STATE_RESERVED},
     {"passive_connection_pending", DAT_EP_STATE_PASSIVE_CONNECTION_PENDING},
