@@ -30,6 +30,7 @@ MASK_PREFIXES = {
     "DAT_EP_PARAM_MASK": "DAT_EP_FIELD_",
     "DAT_IA_ATTR_MASK": "DAT_IA_FIELD_",
     "DAT_PROVIDER_ATTR_MASK": "DAT_PROVIDER_FIELD_",
+    "DAT_HA_LB": "DAT_HA_LB_",
 }
 
 # Enumerations that hold an OR of their members, besides the *_FLAGS and *_MASK ones.
@@ -54,6 +55,7 @@ LENGTHS = {
 }
 
 NUMBERS = {
+    "int": "API_SIGNED",
     "DAT_COUNT": "API_SIGNED",
     "DAT_UINT32": "API_UNSIGNED",
     "DAT_UINT64": "API_UNSIGNED",
@@ -94,7 +96,8 @@ class Tables:
                 for macro, row in self.facts["macros"].items()
                 if macro.startswith(prefix) and isinstance(row["value"], int)
             }
-            rows.append((name, True, members))
+            if members:
+                rows.append((name, True, members))
         rows.append(("UNKNOWN_COUNT", False, {"DAT_VALUE_UNKNOWN": -2}))
         rows.append(("WATERMARK_COUNT", False, {"DAT_WATERMARK_INFINITE": -1}))
         rows.append(("DAT_TIMEOUT", False, {"DAT_TIMEOUT_INFINITE": 0xFFFFFFFF}))

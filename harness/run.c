@@ -51,15 +51,6 @@ bool run_probe(struct run *run, const char *ia, unsigned int deadline_ms)
         return begin(run, RUN_PROBE, probe_process, ia);
 }
 
-/* The deadline is looked at twice in a run, to find a teardown that began early and hangs. */
-static uint64_t next_look(const struct run *run)
-{
-        uint64_t end = run->started_ns + run->deadline_ms * NS_PER_MS;
-        uint64_t soon = after_ms(teardown_ms(run));
-
-        return soon < end ? soon : end;
-}
-
 bool run_case(struct run *run, unsigned long long seq, const struct case_job *job,
               unsigned int deadline_ms)
 {
@@ -70,7 +61,7 @@ bool run_case(struct run *run, unsigned long long seq, const struct case_job *jo
             (struct peer_job){.ia = job->settings.probe->ia, .event_ms = job->settings.event_ms};
         if (!begin(run, RUN_CASE, case_process, &run->job))
                 return false;
-        run->until_ns = job->settings.gdb ? 0 : next_look(run);
+        run->until_ns = job->settings.gdb ? 0 : after_ms(STALL_LOOK_MS);
         return true;
 }
 
@@ -364,22 +355,34 @@ void run_abandon(struct run *run)
         kill_main(run, KILLED_ABORT);
 }
 
-/* The deadline of the stage, or the time of another look at it, has come. */
-static void case_overdue(struct run *run)
+/* Whether what the case does now, its body or its teardown, should have ended. */
+static enum run_killed too_long(const struct run *run)
 {
         const struct evidence *evidence = run->main.evidence;
         uint64_t now = now_ns();
+        uint64_t began;
 
-        if (atomic_load(&evidence->phase) == PHASE_BODY) {
-                if (now >= run->started_ns + run->deadline_ms * NS_PER_MS)
-                        kill_main(run, KILLED_DEADLINE);
-                else
-                        run->until_ns = next_look(run);
-                return;
+        if (atomic_load(&evidence->phase) == PHASE_BODY)
+                return now >= run->started_ns + run->deadline_ms * NS_PER_MS ? KILLED_DEADLINE
+                                                                             : KILLED_NOT;
+        began = atomic_load(&evidence->teardown_ns);
+        return began > now || now >= began + teardown_ms(run) * NS_PER_MS ? KILLED_TEARDOWN
+                                                                          : KILLED_NOT;
+}
+
+/* A case is looked at again and again, to find a call that does not return as early as is fair. */
+static void look_at_case(struct run *run)
+{
+        enum run_killed why = too_long(run);
+
+        run->until_ns = after_ms(STALL_LOOK_MS);
+        if (why == KILLED_NOT) {
+                run->stalled_ms = stall_look(&run->stall, run->main.evidence, &run->job.settings);
+                if (run->stalled_ms)
+                        why = KILLED_STALL;
         }
-        run->until_ns = atomic_load(&evidence->teardown_ns) + teardown_ms(run) * NS_PER_MS;
-        if (now >= run->until_ns || run->until_ns > after_ms(teardown_ms(run)))
-                kill_main(run, KILLED_TEARDOWN);
+        if (why != KILLED_NOT)
+                kill_main(run, why);
 }
 
 static void overdue(struct run *run)
@@ -387,7 +390,7 @@ static void overdue(struct run *run)
         switch (run->stage) {
         case STAGE_WORKING:
                 if (run->kind == RUN_CASE)
-                        case_overdue(run);
+                        look_at_case(run);
                 else
                         kill_main(run, KILLED_DEADLINE);
                 break;
@@ -486,6 +489,11 @@ static void find(struct finding *finding, enum verdict verdict, const char *form
         va_end(args);
 }
 
+static const char *in_teardown(const struct run *run)
+{
+        return atomic_load(&run->main.evidence->phase) == PHASE_BODY ? "" : " in teardown";
+}
+
 /* What the agent ended, it explains. */
 static void find_killed(const struct run *run, struct finding *finding)
 {
@@ -495,6 +503,11 @@ static void find_killed(const struct run *run, struct finding *finding)
                 break;
         case KILLED_TEARDOWN:
                 find(finding, VERDICT_TIMEOUT, "teardown had no end after %u ms", teardown_ms(run));
+                break;
+        case KILLED_STALL:
+                find(finding, VERDICT_TIMEOUT, "no end of %s after %u ms%s",
+                     finding->pending ? finding->pending : "a call", run->stalled_ms,
+                     in_teardown(run));
                 break;
         case KILLED_ABORT:
                 find(finding, VERDICT_BROKEN, "aborted by the runner");
@@ -507,8 +520,7 @@ static void find_killed(const struct run *run, struct finding *finding)
 /* The process has ended by itself, but not at its end. */
 static void find_crash(const struct run *run, struct finding *finding)
 {
-        bool in_body = atomic_load(&run->main.evidence->phase) == PHASE_BODY;
-        const char *where = in_body ? "" : " in teardown";
+        const char *where = in_teardown(run);
         char how[64];
 
         if (WIFSIGNALED(run->main.status))

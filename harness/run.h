@@ -18,6 +18,7 @@
 #include "output.h"
 #include "peer_process.h"
 #include "render.h"
+#include "stall.h"
 
 enum run_kind { RUN_NONE, RUN_PROBE, RUN_CASE, RUN_PEER };
 
@@ -32,7 +33,7 @@ enum run_stage {
 enum peer_state { PEER_OFF, PEER_ON, PEER_ENDED };
 
 /* Why the agent, and not the process itself, ended it. */
-enum run_killed { KILLED_NOT, KILLED_DEADLINE, KILLED_TEARDOWN, KILLED_ABORT };
+enum run_killed { KILLED_NOT, KILLED_DEADLINE, KILLED_TEARDOWN, KILLED_STALL, KILLED_ABORT };
 
 /* Carries a message to or from a peer on another host; takes over `data`. */
 typedef void run_peer_out(void *context, unsigned long long seq, const char *op, json_t *data);
@@ -53,8 +54,10 @@ struct run {
         unsigned long long packets;            /* how many it met */
         char not_calmed[2 * DISTURBANCE_TEXT]; /* why it is so still, or nothing */
         enum run_killed killed;
-        unsigned int strays;  /* processes that outlived those that the agent started */
-        unsigned int garbage; /* lines on the suite's own channels that it did not write */
+        struct stall stall;
+        unsigned int stalled_ms; /* of KILLED_STALL: what the call was given */
+        unsigned int strays;     /* processes that outlived those that the agent started */
+        unsigned int garbage;    /* lines on the suite's own channels that it did not write */
         bool stop_unanswered;
         bool stop_announced;
         struct output output;

@@ -36,6 +36,8 @@ from runners.testbed import Testbeds, incident
 DAT_CONF = "dat.conf"
 SETTINGS = "fabric.json"
 HOSTS = "hosts"
+# How many of those that ended alike are run again.
+ALIKE = 5
 TRACE = "runner-error.txt"
 
 
@@ -188,10 +190,14 @@ def _run(
 
 
 def _run_again(plan_: Sequence[Planned], testbeds: Testbeds, recorder: "_Recorder") -> None:
-    """Each failure once more, with nothing else going on. The first verdict stands."""
+    """Each failure once more, with nothing else going on. The first verdict stands.
+
+    Of those that ended in one call with one verdict only ALIKE are run, unless one of them is kept
+    now (docs/decisions/0049-alike-ends-are-sampled.md).
+    """
     planned = {(one.case, one.hosts): one for one in plan_}
     failed = [
-        (planned[key.case, key.hosts], key.where)
+        (planned[key.case, key.hosts], key)
         for key, word in recorder.tally.words.items()
         if word in results.NOT_KEPT
         and key not in recorder.tally.again
@@ -199,13 +205,19 @@ def _run_again(plan_: Sequence[Planned], testbeds: Testbeds, recorder: "_Recorde
     ]
     if failed:
         recorder.progress.say(f"again, alone: {len(failed)} that were not kept")
-    for one, where in sorted(failed, key=lambda each: (each[0].hosts, each[0].case, each[1])):
+    tally = recorder.tally
+    alike = Counter(tally.end(key) for key in tally.again)
+    for one, key in sorted(failed, key=lambda each: (each[1].hosts, each[1].case, each[1].where)):
+        end = tally.end(key)
+        if end.pending and alike[end] >= ALIKE and not tally.kept_again(end):
+            continue
         recorder.progress.started(one.name)
         if recorder.spread is not None:
-            recorder.spread.again(one, where)
+            recorder.spread.again(one, key.where)
         else:
             testbeds.keep_only({one.hosts})
             testbeds.run(one, 2, recorder.write)
+        alike[end] += 1
 
 
 def _end(assignment: Assignment, recorder: "_Recorder") -> Outcome:
@@ -354,7 +366,7 @@ def _run_record(checkout: Checkout, order: Order, plan_: Sequence[Planned], fold
         },
         "waivers": list(order.waivers),
         "pages": [_page(page) for page in pages],
-        "clauses": [_clause(clause, places.get(clause.id, "")) for clause in clauses],
+        "clauses": [_clause(clause, places.get(clause.id, ""), subject.api) for clause in clauses],
         "rulings": _rulings(checkout.rulings, pages),
         **proof.rows(checkout.faults, [clause.id for clause in clauses]),
         "proofs": proof.outcomes(checkout.results, commit, folder),
@@ -393,13 +405,14 @@ def _page(page: PageClauses) -> Record:
     }
 
 
-def _clause(clause: Clause, place: str) -> Record:
+def _clause(clause: Clause, place: str, api: str) -> Record:
+    changed = clause.dat_2_0 if api == "2.0" else None
     record: Record = {
         "id": clause.id,
         "page": clause.page,
         "section": clause.section,
         "level": clause.level,
-        "text": clause.text,
+        "text": clause.text + (f" By DAT 2.0: {changed}" if changed else ""),
         "check": clause.check,
         "needs": list(clause.needs),
         "rulings": list(clause.rulings),

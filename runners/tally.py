@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from runners.errors import InputError
 from runners.plan import Planned
-from runners.results import EVENTS, Record
+from runners.results import EVENTS, NOT_KEPT, Record
 
 # What a run that goes on must have in common with its beginning, and what it is called.
 _COMMON = {
@@ -30,12 +30,21 @@ class Key(NamedTuple):
     where: tuple[str, ...] = ()
 
 
+class End(NamedTuple):
+    """How a case ended first: its mode, its verdict, and the call that it was in, if any."""
+
+    hosts: int
+    word: str
+    pending: str
+
+
 class Tally:
-    """The words of a run's first verdicts. No record is kept: a long run needs no more memory."""
+    """The words of a run's verdicts. No record is kept: a long run needs no more memory."""
 
     def __init__(self) -> None:
         self.words: dict[Key, str] = {}
-        self.again: set[Key] = set()
+        self.again: dict[Key, str] = {}
+        self._pending: dict[Key, str] = {}
         # By mode, where every pair is tried.
         self._places: dict[int, list[tuple[str, ...]]] = {}
 
@@ -48,12 +57,24 @@ class Tally:
             key = self._key(record["case"], record["hosts"], where)
             if record["attempt"] == 1:
                 self.words[key] = record["verdict"]
+                if "pending" in record:
+                    self._pending[key] = record["pending"]
             else:
-                self.again.add(key)
+                self.again[key] = record["verdict"]
 
     def has(self, planned: Planned, where: tuple[str, ...]) -> bool:
         """Whether a case has its first verdict, on these hosts where every pair is tried."""
         return self._key(planned.case, planned.hosts, where) in self.words
+
+    def end(self, key: Key) -> End:
+        """How a case that has its first verdict ended."""
+        return End(key.hosts, self.words[key], self._pending.get(key, ""))
+
+    def kept_again(self, end: End) -> bool:
+        """Whether one that ended so, which was not kept, was kept when it was run again."""
+        return any(
+            word not in NOT_KEPT and self.end(key) == end for key, word in self.again.items()
+        )
 
     def missing(self, plan: Iterable[Planned]) -> list[Planned]:
         """The part of a plan that lacks a verdict."""

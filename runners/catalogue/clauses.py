@@ -57,6 +57,7 @@ class Clause:
     needs: tuple[str, ...] = ()
     rulings: tuple[str, ...] = ()
     reason: str | None = None
+    dat_2_0: str | None = None  # what is otherwise by DAT 2.0
 
     @property
     def checkable(self) -> bool:
@@ -180,6 +181,7 @@ class _Reader:
             needs=table.words("needs", known=NEEDS),
             rulings=table.words("rulings", _RULING),
             reason=table.text("reason", required=check == "none") or None,
+            dat_2_0=table.text("dat_2_0") or None,
         )
 
     def _member(self, family: Clause, row: Mapping[str, Any]) -> Clause:
@@ -197,6 +199,7 @@ class _Reader:
             needs=family.needs,
             rulings=table.words("rulings", _RULING) or family.rulings,
             reason=family.reason,
+            dat_2_0=table.text("dat_2_0") or family.dat_2_0,
         )
         table.no_others()
         return member

@@ -64,6 +64,8 @@ def _show(options: argparse.Namespace) -> int:
     print(textwrap.fill(clause.text, shutil.get_terminal_size((100, 24)).columns))
     print(f"level: {clause.level}")
     print(f"check: {clause.check}" + (f" ({clause.reason})" if clause.reason else ""))
+    if clause.dat_2_0:
+        print(f"by DAT 2.0: {clause.dat_2_0}")
     if clause.needs:
         print(f"needs: {', '.join(clause.needs)}")
     if clause.rulings:

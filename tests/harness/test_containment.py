@@ -5,6 +5,7 @@ import json
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -39,7 +40,7 @@ def may_make_namespace() -> bool:
     return subprocess.run(["unshare", "--pid", "true"], check=False).returncode == 0
 
 
-def run_and_go_on(agent: Agent, case: str, **more: int) -> Outcome:
+def run_and_go_on(agent: Agent, case: str, **more: Any) -> Outcome:
     """The outcome of `case`, after which the agent must be as good as new."""
     outcome = agent.run(case, **more)
     assert nothing_is_left(agent)
@@ -71,12 +72,28 @@ def test_crash_in_the_case(agent: Agent) -> None:
 
 
 @pytest.mark.parametrize("act", ["hang", "stop"])
-def test_hang_in_the_provider(agent_on: MakeAgent, act: str) -> None:
-    outcome = run_and_go_on(agent_on(f"resize={act}"), "provider/resizes", deadline_ms=300)
+@pytest.mark.parametrize(("peer", "event_ms"), [("local", 300), ("none", 900)])
+def test_hang_in_the_provider(agent_on: MakeAgent, act: str, peer: str, event_ms: int) -> None:
+    agent = agent_on(f"resize={act}")
+    outcome = run_and_go_on(agent, "provider/resizes", peer=peer, event_ms=event_ms)
     assert outcome.word == "TIMEOUT"
-    assert outcome.reason == "no end after 300 ms"
+    assert outcome.reason == "no end of dat_srq_resize after 300 ms"
     assert outcome.verdict["pending"] == "dat_srq_resize"
     assert 300_000 <= outcome.verdict["us"] < 5_000_000
+
+
+def test_deadline_before_the_limit_of_a_call(agent_on: MakeAgent) -> None:
+    agent = agent_on("resize=hang")
+    outcome = run_and_go_on(agent, "provider/resizes", event_ms=60_000, deadline_ms=300)
+    assert (outcome.word, outcome.reason) == ("TIMEOUT", "no end after 300 ms")
+    assert outcome.verdict["pending"] == "dat_srq_resize"
+
+
+def test_a_wait_has_the_time_that_it_asks_for(agent: Agent) -> None:
+    """A quiet period that is longer than what any other call is given."""
+    outcome = agent.run("provider/keeps_quiet", peer="none", event_ms=300, quiet_ms=600)
+    assert outcome.word == "PASS"
+    assert outcome.verdict["us"] >= 600_000
 
 
 def test_hang_in_the_case(agent: Agent) -> None:
@@ -220,7 +237,7 @@ def test_failure_survives_a_teardown_that_fails(agent_on: MakeAgent) -> None:
     ("act", "word", "reason"),
     [
         ("crash", "CRASH", "ended by SIGSEGV in teardown"),
-        ("hang", "TIMEOUT", "teardown had no end after 1600 ms"),
+        ("hang", "TIMEOUT", "no end of dat_srq_free after 300 ms in teardown"),
         ("exit", "CRASH", "left without a verdict in teardown: exit status 0"),
     ],
 )

@@ -190,6 +190,11 @@ def times_out(run: dict[str, Any]) -> None:
     verdict(run, "TIMEOUT", "no end after 10000 ms", pending="dat_evd_wait")
 
 
+def times_out_at_first(run: dict[str, Any]) -> None:
+    """So do the first seven runs."""
+    (times_out if run["seq"] <= 7 else passes)(run)
+
+
 def spares(run: dict[str, Any]) -> None:
     """A fault that the case `passes` does not catch."""
     (passes if run["case"] == "demo_page/passes" else fails)(run)
@@ -320,6 +325,7 @@ BEHAVIOURS: dict[str, Callable[[dict[str, Any]], None]] = {
         disturbs_network,
         crashes,
         times_out,
+        times_out_at_first,
         spares,
         unsupported,
         lacks,

@@ -10,6 +10,14 @@ import pytest
 from tests.runners.fake_checkout import Cts, wait_for
 
 
+@pytest.mark.parametrize(("behaviour", "again"), [("times_out", 5), ("times_out_at_first", 7)])
+def test_of_many_that_ended_alike_some_are_run_again(cts: Cts, behaviour: str, again: int) -> None:
+    """All of them, where one of these ends otherwise alone."""
+    cts.has(*(f"{behaviour}_{number}" for number in range(7)))
+    assert cts("certify").returncode == 1
+    assert [attempt for _, _, attempt, _ in cts.verdicts()] == [1] * 7 + [2] * again
+
+
 @pytest.mark.parametrize(
     ("case", "verdict", "code"),
     [

@@ -46,6 +46,16 @@ def test_show(cts: Cts) -> None:
     assert "case: cases/demo/demo_page.c:1" in done.stdout
 
 
+def test_what_another_api_changes(cts: Cts) -> None:
+    catalogue = cts.root / "cases/demo/demo_page.toml"
+    catalogue.write_text(catalogue.read_text() + 'dat_2_0 = "It may fail, too."\n')
+    assert "by DAT 2.0: It may fail, too." in cts("show", "demo_page/passes").stdout
+    for api, told in (("1.2", False), ("2.0", True)):
+        assert cts("certify", "--api", api, "--provider", cts.provider).returncode == 0
+        (clause,) = cts.events()[0]["clauses"]
+        assert clause["text"].endswith("By DAT 2.0: It may fail, too.") == told
+
+
 @pytest.mark.parametrize(
     ("fmt", "name"),
     [

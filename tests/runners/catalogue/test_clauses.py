@@ -91,6 +91,13 @@ def test_each_row_of_a_family_is_a_clause(kettle: Path) -> None:
     assert null.sentences == cup.sentences == ("00000002",)
 
 
+def test_what_another_api_changes_is_the_familys_or_the_rows(kettle: Path) -> None:
+    more = 'dat_2_0 = "Tea, too."\nrows = ["green", {id = "black", dat_2_0 = "With milk."}]\n'
+    kettle.write_text(HEAD + CLAUSE + more, encoding="utf-8")
+    green, black = load_page(kettle).clauses
+    assert (green.dat_2_0, black.dat_2_0) == ("Tea, too.", "With milk.")
+
+
 def test_a_clause_without_a_case_keeps_its_reason(kettle: Path) -> None:
     text = CLAUSE.replace('"local"', '"none"') + 'reason = "Nobody can see\\n  the water."\n'
     kettle.write_text(HEAD + text, encoding="utf-8")
