@@ -994,7 +994,8 @@ DAT_RETURN ref_evd_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event)
                 if (evd->count)
                         pop(evd, event);
                 else
-                        ret = REF_ERROR(DAT_QUEUE_EMPTY, 0);
+                        ret = evd->obj.ia->lenient ? (DAT_RETURN)DAT_QUEUE_EMPTY
+                                                   : REF_ERROR(DAT_QUEUE_EMPTY, 0);
         }
         unlock(evd);
         object_put(evd);

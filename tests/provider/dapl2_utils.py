@@ -145,6 +145,7 @@ def limit(what: str, most: int, wants: str, more: bool = False) -> Program:
 PROGRAMS = (
     dtest("dtest", "-b 65536 -B 8"),
     dtest("dtest-cno", "-b 65536 -B 8 -c"),
+    dtest("dtest-polling", "-b 65536 -B 8 -p"),
     dtest("dtest-unidirectional", "-b 65536 -B 8 -u", more=True),
     dtest("dtest-streaming", "-b 65536 -B 8 -w", more=True),
     dtest("dtest-many", "-b 4096 -B 100", more=True),
