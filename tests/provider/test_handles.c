@@ -661,6 +661,39 @@ static void entries_of_dat_conf(void **state)
         }
         async = DAT_HANDLE_NULL;
         assert_dat(dat_ia_open((DAT_NAME_PTR) "none0", 8, &async, &ia), DAT_INSUFFICIENT_RESOURCES);
+        assert_dat(dat_ia_open((DAT_NAME_PTR) "odd0", 8, &async, &ia), DAT_INSUFFICIENT_RESOURCES);
+}
+
+/* A lenient entry lets a send read what may only be written, and takes 0 for no limit. */
+static void a_lenient_entry_forgives(void **state)
+{
+        DAT_EP_ATTR attr = {.max_recv_dtos = 4, .max_request_dtos = 4};
+        DAT_REGION_DESCRIPTION region;
+        struct host *host;
+        DAT_VADDR address;
+        DAT_VLEN length;
+        DAT_EVENT event;
+
+        (void)state;
+        setenv("DAPLREF_TEST_IA", "lenient0", 1);
+        host = host_open();
+        unsetenv("DAPLREF_TEST_IA");
+        listen_any(host, DAT_PSP_CONSUMER_FLAG);
+        end_make(host, &host->a, &attr);
+        end_make(host, &host->b, &attr);
+        region.for_va = host->a.memory;
+        assert_dat(dat_lmr_free(host->a.lmr), DAT_SUCCESS);
+        assert_dat(dat_lmr_create(host->ia, DAT_MEM_TYPE_VIRTUAL, region, BUFFER, host->pz,
+                                  DAT_MEM_PRIV_LOCAL_WRITE_FLAG, &host->a.lmr, &host->a.lmr_context,
+                                  &host->a.rmr_context, &length, &address),
+                   DAT_SUCCESS);
+        join_ends(host, &host->a, &host->b);
+        post_recv(&host->b, 0, 4096, 1);
+        post_send(&host->a, 0, 4096, 2);
+        await_completion(host->a.request_evd, host->a.ep, 2, DAT_DTO_SUCCESS, 4096);
+        await_completion(host->b.recv_evd, host->b.ep, 1, DAT_DTO_SUCCESS, 4096);
+        assert_int_equal(dat_evd_dequeue(host->b.recv_evd, &event), DAT_QUEUE_EMPTY);
+        host_close(host);
 }
 
 int main(void)
@@ -676,6 +709,7 @@ int main(void)
             cmocka_unit_test(the_published_depth_of_queues),
             cmocka_unit_test(several_ias_at_once),
             cmocka_unit_test(entries_of_dat_conf),
+            cmocka_unit_test(a_lenient_entry_forgives),
         };
 
         return cmocka_run_group_tests_name("handles", tests, NULL, NULL);
