@@ -62,7 +62,9 @@ class Job:
 
 @dataclass(frozen=True)
 class Order:
-    """What is to be done. `everything` runs each fault against each case of its page."""
+    """What is to be done. `everything` runs each fault against each case of its page; with two
+    `hosts`, cases with a peer have it on another one.
+    """
 
     run: str
     command: Sequence[str]
@@ -72,6 +74,7 @@ class Order:
     rows: Rows
     faults: Sequence[Fault]
     fabric: str
+    hosts: int
     workers: int
     everything: bool
 
@@ -146,29 +149,33 @@ class Log:
 
 
 class Crew:
-    """Some hosts, each with an agent, that run jobs in parallel; and a pair of hosts, opened when
-    first needed, for cases that disturb the network between them.
+    """Testbeds that run jobs in parallel: of one host for some cases, of two for the others. There
+    are `workers` of the kind that most cases need, and one, opened when first needed, of the other.
     """
 
-    def __init__(self, assignment: Assignment, workers: int, log: Log) -> None:
+    def __init__(self, assignment: Assignment, order: Order, log: Log) -> None:
         self._log = log
+        self._apart = order.hosts > 1
         self._stop = Event()
-        self._workers = workers
-        self._free: SimpleQueue[Testbed] = SimpleQueue()
-        self._pairs: SimpleQueue[Testbed] = SimpleQueue()
-        self._testbeds = [Testbed(assignment, 1, f"{n}-") for n in range(workers)]
-        for testbed in self._testbeds:
-            testbed.prepare()
-            self._free.put(testbed)
-        self._testbeds.append(Testbed(assignment, 2, ""))
-        self._pairs.put(self._testbeds[-1])
+        self._counts = {1: order.workers, 2: 1} if not self._apart else {1: 1, 2: order.workers}
+        self._free: dict[int, SimpleQueue[Testbed]] = {hosts: SimpleQueue() for hosts in (1, 2)}
+        self._testbeds = []
+        for hosts, count in self._counts.items():
+            for number in range(count):
+                testbed = Testbed(assignment, hosts, f"{number}-")
+                self._testbeds.append(testbed)
+                self._free[hosts].put(testbed)
+                if hosts == order.hosts:
+                    testbed.prepare()
 
     def run(self, jobs: Iterable[Job]) -> dict[Job, str]:
         """Run all jobs; the verdicts' words. A job for which no host is left is NOT-RUN."""
-        with ThreadPoolExecutor(self._workers) as pool, ThreadPoolExecutor(1) as networks:
-            futures = {
-                (networks if job.case.network else pool).submit(self._run, job): job for job in jobs
+        with ExitStack() as stack:
+            pools = {
+                hosts: stack.enter_context(ThreadPoolExecutor(count))
+                for hosts, count in self._counts.items()
             }
+            futures = {pools[self._hosts(job)].submit(self._run, job): job for job in jobs}
             try:
                 wait(futures, return_when=FIRST_EXCEPTION)
             except BaseException:
@@ -181,10 +188,13 @@ class Crew:
         for testbed in self._testbeds:
             testbed.close()
 
+    def _hosts(self, job: Job) -> int:
+        return 2 if job.case.network or (self._apart and job.case.peers) else 1
+
     def _run(self, job: Job) -> str:
         if self._stop.is_set():
             return "NOT-RUN"
-        free = self._pairs if job.case.network else self._free
+        free = self._free[self._hosts(job)]
         testbed = free.get()
         try:
             word = self._on(testbed, job)
@@ -203,7 +213,7 @@ class Crew:
             elif record["type"] == "incident":
                 self._log.append(record)
 
-        plan = planned(job.case, 2 if job.case.network else 1)
+        plan = planned(job.case, self._hosts(job))
         plan = replace(plan, deadline_ms=_deadline_ms(job.case))
         within = limits(plan, Limits(event_ms=EVENT_MS, quiet_ms=QUIET_MS))
         testbed.run(plan, 1, emit, ia=job.ia, within=within)
@@ -241,7 +251,7 @@ def conduct(checkout: Checkout, order: Order, folder: Path, tell: Callable[[Reco
         log.append(_run_record(checkout, order))
         status = "interrupted"
         try:
-            crew = Crew(_assignment(checkout, order, folder), order.workers, log)
+            crew = Crew(_assignment(checkout, order, folder), order, log)
             stack.callback(crew.close)
             _campaign(order, crew)
             status = "complete"

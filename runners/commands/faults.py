@@ -38,12 +38,19 @@ def add_parser(commands: Subparsers) -> None:
     )
     parser.add_argument("--fabric", default="vm", metavar="NAME", help="default: vm")
     parser.add_argument(
+        "--hosts",
+        type=int,
+        choices=(1, 2),
+        default=1,
+        help="2: cases with a peer have it on another host (default: 1)",
+    )
+    parser.add_argument(
         "-n",
         dest="workers",
         type=int,
         default=WORKERS,
         metavar="HOSTS",
-        help=f"hosts that work side by side (default: {WORKERS})",
+        help=f"hosts, or pairs of them, that work side by side (default: {WORKERS})",
     )
     parser.add_argument(
         "--matrix", action="store_true", help="run each fault against each case of its page"
@@ -83,6 +90,7 @@ def run(options: argparse.Namespace) -> int:
         rows=rows,
         faults=faults,
         fabric=options.fabric,
+        hosts=options.hosts,
         workers=options.workers,
         everything=options.matrix,
     )

@@ -108,6 +108,24 @@ def test_caught_only_by_another_case(foundry: Foundry) -> None:
     assert foundry.runs("page") == [("demo/spares", "passes2", "FAIL")]
 
 
+@pytest.mark.parametrize(
+    ("name", "options", "pair"),
+    [
+        ("talks_to_peer", [], False),
+        ("talks_to_peer", ["--hosts", "2"], True),
+        ("disturbs_network", [], True),
+    ],
+)
+def test_where_a_case_has_its_peer(
+    foundry: Foundry, name: str, options: list[str], pair: bool
+) -> None:
+    foundry.cts.has("passes", name)
+    foundry.has(fault("fails"), fault("fails2", name))
+    code, told = foundry.run(*options)
+    assert code == 0, told
+    assert (2 in foundry.cts.openings) == pair
+
+
 def test_an_arrangement_that_breaks_catches_nothing(foundry: Foundry) -> None:
     foundry.has(fault("breaks"))
     code, output = foundry.run()
