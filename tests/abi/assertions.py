@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Turn the ABI facts into a C program that asserts each of them about include/dat.
+"""Turn the facts about a DAT ABI into a C program that asserts each of them about its headers.
+
+Those of 1.2 are ours, in include/dat, and those of 2.0 are Debian's.
 
 A fact that C can settle while compiling is a static assertion, so a wrong header does not build.
 The program, when run, prints every fact as a TAP line, and their count.
@@ -15,9 +17,14 @@ from typing import Any
 
 Facts = dict[str, Any]
 
+# Debian's headers leave it to the program to include what they use.
+HEADERS = {
+    "uDAPL 1.2": "#include <dat/dat_registry.h>\n#include <dat/udat.h>\n",
+    "uDAPL 2.0": "#include <netinet/in.h>\n#include <stddef.h>\n#include <stdint.h>\n"
+    "#include <dat2/udat.h>\n#include <dat2/dat_registry.h>\n",
+}
+
 PROLOGUE = """\
-#include <dat/dat_registry.h>
-#include <dat/udat.h>
 #include <stdalign.h>
 #include <stdio.h>
 #include <string.h>
@@ -269,10 +276,12 @@ SYNONYMS = (
 
 def program(facts: Facts) -> str:
     """The C text."""
-    parts = [PROLOGUE]
+    parts = [HEADERS[facts["api"]], PROLOGUE]
     parts += [enum_members(name, row) for name, row in facts["enums"].items()]
     parts += slot_functions(facts)
-    sections = (enums, macros, typedefs, structs, functions, provider_table, return_codes)
+    sections = [enums, macros, typedefs, structs, functions, provider_table]
+    if "return_codes" in facts:
+        sections.append(return_codes)
     for section in sections:
         body = "".join(f"\t{line}\n" for line in section(facts))
         head = "\tDAT_PROVIDER *object = &provider;\n\n" if section is provider_table else ""
@@ -286,7 +295,7 @@ def program(facts: Facts) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("facts", type=Path, help="the facts, include/facts/dat-1.2.json")
+    parser.add_argument("facts", type=Path, help="the facts, as include/facts/dat-1.2.json")
     parser.add_argument("program", type=Path, help="the C file to write")
     args = parser.parse_args()
     args.program.write_text(program(json.loads(args.facts.read_text())))
