@@ -156,7 +156,8 @@ def _carry_out(
     opened: ExitStack,
 ) -> Outcome:
     """Run the assignment, which is the `whole` run's or a part of it; close what is `opened`."""
-    recorder.progress.total = len(assignment.plan)
+    recorder.plan = assignment.plan
+    recorder.progress.total = recorder.tally.expected(assignment.plan)
     if order.spread is not None:
         spread = Spread(assignment, recorder.write, recorder.progress.say, recorder.tally)
         recorder.spread = opened.enter_context(spread)
@@ -252,6 +253,7 @@ class _Recorder:
         self.tally = tally
         self.testbeds: Testbeds | None = None
         self.spread: Spread | None = None
+        self.plan: Sequence[Planned] = ()
         self.errors: list[str] = []
         self.ended_early = False
         self._log = log
@@ -261,6 +263,8 @@ class _Recorder:
         with self.interrupts.held():
             self._log.append(record)
             self.tally.take(record)
+            if record["type"] == "hosts":
+                self.progress.total = self.tally.expected(self.plan)
             if record["type"] == "incident" and record["what"] in FATAL:
                 where = f"{record['host']}: " if record["host"] else ""
                 self.errors.append(where + record["text"])

@@ -7,6 +7,7 @@ report's user_properties, as records, to the process that writes them down (camp
 
 from collections.abc import Iterator
 from contextlib import closing
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,13 @@ SPREAD = pytest.StashKey[Spread]()
 
 class NotKept(Exception):
     """The verdict of a case that is a failure for pytest: not kept, or not known."""
+
+
+@cache
+def _marker(label: str) -> pytest.MarkDecorator:
+    """A marker that all items share: there may be many thousands of them."""
+    made: pytest.MarkDecorator = getattr(pytest.mark, label)
+    return made
 
 
 class AssignmentFile(pytest.File):
@@ -57,7 +65,7 @@ class CaseItem(pytest.Item):
         self.planned = planned
         self.told: tuple[str, str] | None = None
         for label in planned.labels:
-            self.add_marker(label)
+            self.add_marker(_marker(label))
 
     def runtest(self) -> None:
         """Run the case; raises NotKept, or skips where there is nothing to judge."""

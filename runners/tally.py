@@ -76,6 +76,10 @@ class Tally:
             word not in NOT_KEPT and self.end(key) == end for key, word in self.again.items()
         )
 
+    def expected(self, plan: Iterable[Planned]) -> int:
+        """How many first verdicts a plan leads to, as far as its hosts are known."""
+        return sum(len(self._keys(one)) for one in plan)
+
     def missing(self, plan: Iterable[Planned]) -> list[Planned]:
         """The part of a plan that lacks a verdict."""
         return [one for one in plan if any(key not in self.words for key in self._keys(one))]
