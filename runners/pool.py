@@ -30,6 +30,8 @@ from runners.testbed import (
 
 # So many agents are started side by side; each start is a wait for a host.
 STARTS = 32
+# How long an agent whose stream was closed may take to leave.
+LEAVE_TIMEOUT = 5.0
 
 
 @dataclass(eq=False)
@@ -146,6 +148,9 @@ class Pool:
     def _probe(self, seat: Seat) -> Seat | None:
         """Another agent on a host whose agent was lost; None where there can be none."""
         seat.agent.close()
+        # What is left of the agent ends with its stream.
+        if seat.host.alive():
+            seat.host.exit_status(LEAVE_TIMEOUT)
         return None if self._closed else self._seat(seat.host)
 
     def _seat(self, host: Host) -> Seat | None:

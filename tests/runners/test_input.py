@@ -252,9 +252,10 @@ def test_out_that_is_empty(cts: Cts, tmp_path: Path) -> None:
     assert cts("certify", "--out", out).returncode == 0
 
 
-def test_no_space_for_the_results(cts: Cts) -> None:
+@pytest.mark.parametrize("options", [(), ("--spread", "2")])
+def test_no_space_for_the_results(cts: Cts, options: tuple[str, ...]) -> None:
     cts.has(*(f"passes_{number}" for number in range(40)))
-    argv, env = cts.command("certify", "--hosts", "1")
+    argv, env = cts.command("certify", "--hosts", "1", *options)
     limit = 24_000
 
     done = subprocess.run(
