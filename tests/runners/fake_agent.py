@@ -244,7 +244,7 @@ def hangs(run: dict[str, Any]) -> None:
 
 def beats(run: dict[str, Any]) -> None:
     """Lives longer than an agent may be silent."""
-    for _ in range(3):
+    for _ in range(5):
         select.select([], [], [], 1.0)
         say({"type": "heartbeat", "seq": run["seq"]})
     passes(run)
@@ -252,7 +252,9 @@ def beats(run: dict[str, Any]) -> None:
 
 def hangs_until_told(run: dict[str, Any]) -> None:
     (HERE / "hanging").touch()
-    hangs(run)
+    while True:
+        say({"type": "heartbeat", "seq": run["seq"]})
+        select.select([], [], [], 0.5)
 
 
 def hangs_once(run: dict[str, Any]) -> None:

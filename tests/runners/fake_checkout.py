@@ -110,7 +110,7 @@ class Cts:
     def __call__(self, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
         argv, env = self.command(*arguments)
         done = subprocess.run(
-            argv, env=env, cwd=self.root, capture_output=True, text=True, timeout=60, check=False
+            argv, env=env, cwd=self.root, capture_output=True, text=True, timeout=300, check=False
         )
         assert "Traceback" not in done.stdout + done.stderr, done.stderr
         return done
@@ -148,7 +148,7 @@ class Cts:
 
 def wait_for(path: Path) -> None:
     """Wait until somebody makes `path`."""
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 120
     while not path.exists():
         assert time.monotonic() < deadline, f"nobody made {path}"
         time.sleep(0.02)

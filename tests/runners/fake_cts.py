@@ -16,8 +16,8 @@ FABRICS = {
 }
 
 if __name__ == "__main__":
-    session.patience = lambda limits: limits.deadline_ms / 1000 + 0.5
-    session.ABORT_TIMEOUT = 0.5
-    session.SILENCE = 2.0
-    session.HELLO_TIMEOUT = 5.0
+    session.patience = lambda limits: limits.deadline_ms / 1000 + 3.0
+    session.ABORT_TIMEOUT = 1.0
+    session.SILENCE = 4.0
+    session.HELLO_TIMEOUT = 60.0
     raise SystemExit(cli.main(checkout=Checkout(Path(os.environ["FAKE_ROOT"]), FABRICS)))

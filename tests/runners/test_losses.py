@@ -52,7 +52,7 @@ def test_a_silent_agent_is_not_waited_for(cts: Cts) -> None:
     assert done.returncode == 2, done
     assert words(cts) == {"hangs": "BROKEN", "beats": "PASS"}
     (incident,) = incidents(cts)
-    assert incident["text"].startswith("no answer: not heard of for 2 s")
+    assert incident["text"].startswith("no answer: not heard of for 4 s")
 
 
 def test_evidence_before_the_loss_is_kept(cts: Cts) -> None:
