@@ -17,6 +17,7 @@ struct settings {
         unsigned int quiet_ms;
         enum peer_mode peer_mode;
         bool gdb;
+        bool undeclared;           /* run it though a feature that it needs is declared absent */
         const struct probe *probe; /* what a probe process saw of the IA */
 };
 

@@ -10,7 +10,7 @@ from reports.errors import ReportError
 from reports.printable import printable
 
 FORMAT = 1
-RECORD_TYPES = frozenset({"run", "hosts", "verdict", "incident", "end"})
+RECORD_TYPES = frozenset({"run", "hosts", "verdict", "undeclared", "incident", "end"})
 
 
 class Members:

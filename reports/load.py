@@ -23,6 +23,7 @@ from reports.model import (
     Run,
     Subject,
     Suite,
+    Undeclared,
     Verdict,
     Waiver,
 )
@@ -51,6 +52,12 @@ def load(run_dir: Path) -> Run:
             cases.add(_attempt(record))
         elif kind == "hosts":
             run.fabrics.append(_fabric(record))
+        elif kind == "undeclared":
+            run.undeclared.append(
+                Undeclared(
+                    record.text("feature", None), record.text("case"), record.text("verdict")
+                )
+            )
         elif kind == "incident":
             run.incidents.append(
                 Incident(record.text("what", None), record.text("host"), record.text("text"))

@@ -406,6 +406,15 @@ class Incident:
     text: str
 
 
+@dataclass(frozen=True, slots=True)
+class Undeclared:
+    """What came of the case that shows a feature at work, where the feature is not declared."""
+
+    feature: str
+    case: str
+    verdict: str
+
+
 @dataclass(frozen=True)
 class End:
     """The run's last word."""
@@ -470,6 +479,7 @@ class Run:
     no_faults: dict[str, str] = field(default_factory=dict)
     proofs: tuple[Proof, ...] = ()
     fabrics: list[Fabric] = field(default_factory=list)
+    undeclared: list[Undeclared] = field(default_factory=list)
     incidents: list[Incident] = field(default_factory=list)
     end: End | None = None
     cut_off: bool = False

@@ -22,7 +22,7 @@ CRITERIA = {
     ),
     "not declared": (
         "the provider's attributes declare the feature absent, which is no fault: its clauses are"
-        " UNSUPPORTED"
+        " UNSUPPORTED; that it works all the same is a note"
     ),
 }
 MEMBERS = (
@@ -102,7 +102,7 @@ def _result(run: Run, profile: Profile, clauses: Sequence[Clause]) -> tuple[str,
     if profile.broken:
         return "fail", f"{profile.broken} of {profile.total} clauses broken"
     if profile.name != CORE and _denied(run, profile.name):
-        return "not declared", _denial(run, clauses)
+        return "not declared", _denial(run, clauses) + _remark(run, profile.name)
     if profile.unchecked or not profile.kept:
         return "partial", f"{profile.unchecked} of {profile.total} clauses not checked"
     because = f"{profile.kept} of {profile.total} clauses checked and kept"
@@ -115,6 +115,14 @@ def _denied(run: Run, feature: str) -> bool:
     """Whether each IA that was opened declares `feature` absent."""
     said = [fabric.needs[feature] for fabric in run.fabrics if feature in fabric.needs]
     return bool(said) and all(word == "false" for word in said)
+
+
+def _remark(run: Run, feature: str) -> str:
+    """That a feature works though it is not declared, by the case that shows it at work."""
+    for tried in run.undeclared:
+        if tried.feature == feature and tried.verdict in KEPT:
+            return f"; note: it works all the same, as {tried.case} shows"
+    return ""
 
 
 def _denial(run: Run, clauses: Iterable[Clause]) -> str:

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -30,7 +31,7 @@ from runners.results import EventLog, Record, ResultsFull
 from runners.selection import Choice, arguments, choose
 from runners.spread import Spread
 from runners.subject import Subject
-from runners.tally import Past, Tally
+from runners.tally import Key, Past, Tally
 from runners.testbed import Testbeds, incident
 
 DAT_CONF = "dat.conf"
@@ -167,6 +168,7 @@ def _carry_out(
             code = _run(checkout, order, assignment, recorder)
         if not assignment.plan or code in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
             _run_again(whole.plan, testbeds, recorder)
+            _try_undeclared(order, whole.plan, testbeds, recorder)
     except KeyboardInterrupt:
         pass
     except ResultsFull as error:
@@ -219,6 +221,32 @@ def _run_again(plan_: Sequence[Planned], testbeds: Testbeds, recorder: "_Recorde
             testbeds.keep_only({one.hosts})
             testbeds.run(one, 2, recorder.write)
         alike[end] += 1
+
+
+def _try_undeclared(
+    order: Order, plan_: Sequence[Planned], testbeds: Testbeds, recorder: "_Recorder"
+) -> None:
+    """The case that shows a feature at work, of each that the provider does not declare."""
+    if recorder.spread is not None:
+        return
+    shows = {id_: clause.shows for id_, clause in order.catalogue.clauses.items() if clause.shows}
+    first = {one.case: one for one in reversed(plan_) if one.case in shows}
+    for one in first.values():
+        word = recorder.tally.words.get(Key(one.case, one.hosts))
+        if word != "UNSUPPORTED" or testbeds.given_up(one.hosts):
+            continue
+        recorder.progress.started(one.name)
+        testbeds.keep_only({one.hosts})
+        emit = partial(_tried, shows[one.case], recorder)
+        testbeds.run(one, 1, emit, undeclared=True)
+
+
+def _tried(feature: str, recorder: "_Recorder", record: Record) -> None:
+    """Write what came of a feature that was not declared: a verdict of no clause."""
+    if record["type"] == "verdict":
+        members = ("case", "hosts", "verdict", "reason")
+        record = {"type": "undeclared", "feature": feature} | {m: record[m] for m in members}
+    recorder.write(record)
 
 
 def _end(assignment: Assignment, recorder: "_Recorder") -> Outcome:

@@ -96,12 +96,14 @@ class Session:
         peer: str,
         gdb: Callable[[int], None] | None = None,
         ia: str | None = None,
+        undeclared: bool = False,
     ) -> Evidence:
         """Run one case to its verdict, or to the loss of a host; never raises AgentLost.
 
         `peer` is `none`, `local` or `remote`. With `gdb`, the case has no deadline and stops before
         its first call; `gdb` is then called with its process id on the subject's host. `ia` is the
-        IA that the case opens instead of the agent's.
+        IA that the case opens instead of the agent's. An `undeclared` case is run though a feature
+        that it needs is declared absent.
         """
         self._seq = next(_NUMBERS)
         self._running, self._peer_at_work = True, False
@@ -118,6 +120,7 @@ class Session:
                     "quiet_ms": limits.quiet_ms,
                     "gdb": gdb is not None,
                     **({"ia": ia} if ia else {}),
+                    **({"undeclared": True} if undeclared else {}),
                 }
             )
             self._await_verdict(evidence, limits, gdb)

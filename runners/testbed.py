@@ -120,11 +120,13 @@ class Testbed:
         ia: str | None = None,
         within: Limits | None = None,
         debug: Debug | None = None,
+        undeclared: bool = False,
     ) -> str | None:
         """Run one case; its verdict's word, or None where the hosts cannot be had (`given_up`).
 
         `ia` is the IA that the case opens instead of the agent's; `within` replaces limits().
-        With `debug`, the case stops before its first call, and `debug` is told where it waits.
+        With `debug`, the case stops before its first call, and `debug` is told where it waits. An
+        `undeclared` case is run though a feature that it needs is declared absent.
         """
         opened = self._ready(emit)
         while opened is not None and (lost := opened.session.lost()) is not None:
@@ -136,7 +138,7 @@ class Testbed:
         started, begun = now(), time.monotonic()
         gdb = None if debug is None else partial(debug, opened.hosts[0], opened.session)
         evidence = opened.session.run(
-            planned.case, within or limits(planned), peer(planned), gdb, ia
+            planned.case, within or limits(planned), peer(planned), gdb, ia, undeclared
         )
         elapsed = (time.monotonic() - begun) * 1000
         record = verdict_record(planned, attempt, opened.names, started, elapsed, evidence)
@@ -229,9 +231,11 @@ class Testbeds:
         """Begin to open the hosts of a mode."""
         self._by_mode[hosts].prepare()
 
-    def run(self, planned: Planned, attempt: int, emit: Emit) -> str | None:
+    def run(
+        self, planned: Planned, attempt: int, emit: Emit, undeclared: bool = False
+    ) -> str | None:
         """Run one case on the testbed of its mode."""
-        return self._by_mode[planned.hosts].run(planned, attempt, emit)
+        return self._by_mode[planned.hosts].run(planned, attempt, emit, undeclared=undeclared)
 
     def keep_only(self, wanted: Iterable[int]) -> None:
         """Close the hosts of every mode but these."""

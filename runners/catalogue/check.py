@@ -85,6 +85,9 @@ def accounting_faults(page: PageClauses) -> Iterator[str]:
     """Each sentence is the ground of a clause or informative, and none is invented."""
     if sum(count for _, count in page.sections) != len(page.sentences):
         yield f"{page.page}: sections: do not add up to the {len(page.sentences)} sentences"
+    for clause in page.clauses:
+        if clause.shows and clause.shows not in clause.needs:
+            yield f"{clause.id}: shows: {clause.shows} is not among its needs"
     listed = set(page.sentences)
     grounds = {hash_ for clause in page.clauses for hash_ in clause.sentences}
     informative = {hash_ for row in page.informative for hash_ in row.sentences}

@@ -57,6 +57,7 @@ class Clause:
     needs: tuple[str, ...] = ()
     rulings: tuple[str, ...] = ()
     reason: str | None = None
+    shows: str = ""
     dat_2_0: str | None = None  # what is otherwise by DAT 2.0
 
     @property
@@ -181,6 +182,7 @@ class _Reader:
             needs=table.words("needs", known=NEEDS),
             rulings=table.words("rulings", _RULING),
             reason=table.text("reason", required=check == "none") or None,
+            shows=table.one_of("shows", NEEDS),
             dat_2_0=table.text("dat_2_0") or None,
         )
 
@@ -246,6 +248,9 @@ class _Table:
             if known and word not in known:
                 self.fault(key, f"{word!r} is not known{nearest(word, known)}")
         return tuple(value)
+
+    def one_of(self, key: str, known: Iterable[str]) -> str:
+        return self.word(key, "", known) if key in self._table else ""
 
     def counts(self, key: str) -> tuple[tuple[str, int], ...]:
         value = self._get(key, {}, _is_table_of_counts, "a table of numbers above 0")

@@ -120,6 +120,15 @@ def test_refused_feature(
     assert outcome.reason.endswith(reason)
 
 
+def test_case_of_an_undeclared_feature_that_is_run_all_the_same(
+    agent_on: Callable[[str], Agent],
+) -> None:
+    agent = agent_on("srq=absent")
+    assert agent.run("provider/makes_srq_supported", undeclared=True).word == "PASS"
+    assert agent.run("provider/makes_srq_supported", undeclared=False).word == "UNSUPPORTED"
+    assert agent.run("provider/makes_srq_supported").word == "UNSUPPORTED"
+
+
 def test_quiet_evd_that_is_not(agent_on: Callable[[str], Agent]) -> None:
     outcome = agent_on("wait=event").run("provider/keeps_quiet")
     assert outcome.word == "FAIL"

@@ -31,7 +31,7 @@ IA: dict[str, Any] = {
         "provider_version_major": 1,
         "provider_version_minor": 4,
     },
-    "needs": {"srq_supported": True},
+    "needs": {"srq_supported": "FAKE_WITHOUT_SRQS" not in os.environ},
     "output": "",
 }
 
@@ -201,7 +201,15 @@ def spares(run: dict[str, Any]) -> None:
 
 
 def unsupported(run: dict[str, Any]) -> None:
+    if run.get("undeclared"):
+        passes(run)
+        return
     verdict(run, "UNSUPPORTED", "srq_watermarks_supported")
+
+
+def unsupported_for_good(run: dict[str, Any]) -> None:
+    """A feature that is undeclared and does not work either."""
+    (fails if run.get("undeclared") else unsupported)(run)
 
 
 def lacks(run: dict[str, Any]) -> None:
@@ -330,6 +338,7 @@ BEHAVIOURS: dict[str, Callable[[dict[str, Any]], None]] = {
         times_out_at_first,
         spares,
         unsupported,
+        unsupported_for_good,
         lacks,
         breaks,
         is_refused,

@@ -34,7 +34,7 @@ sentences = ["00000001"]
 text = "The call {name} when it is asked to."
 check = "{check}"
 needs = ["srq_supported"]
-"""
+{shows}"""
 PROVIDER = "int dat_provider_init(void) { return 0; }\n"
 
 
@@ -91,7 +91,9 @@ class Cts:
                 )
                 level = "may" if name in may else "must"
                 check = "network" if network else "pair" if pair else "local"
-                clauses.append(CLAUSE.format(page=page, name=name, level=level, check=check))
+                shows = 'shows = "srq_supported"\n' if "unsupported" in name else ""
+                clause = {"page": page, "name": name, "level": level, "check": check}
+                clauses.append(CLAUSE.format(**clause, shows=shows))
             (self.root / f"cases/demo/{page}.toml").write_text("".join(clauses))
         (self.root / "build/default/bin/cases.json").write_text(json.dumps(rows))
 

@@ -40,6 +40,31 @@ def test_exit_code_of_each_verdict(cts: Cts, case: str, verdict: str, code: int)
     assert cts.events()[-1] == cts.events()[-1] | {"type": "end", "exit": code}
 
 
+@pytest.mark.parametrize(
+    ("case", "word", "note"),
+    [
+        ("unsupported", "PASS", "note: it works all the same, as demo_page/unsupported shows"),
+        ("unsupported_for_good", "FAIL", ""),
+    ],
+)
+def test_an_undeclared_feature_is_tried_and_changes_nothing(
+    cts: Cts, case: str, word: str, note: str
+) -> None:
+    cts.has("passes", case)
+    cts.env["FAKE_WITHOUT_SRQS"] = "1"
+    done = cts("certify")
+    assert done.returncode == 0, done
+    assert (case, 1, 1, "UNSUPPORTED") in cts.verdicts()
+    (tried,) = [record for record in cts.events() if record["type"] == "undeclared"]
+    assert (tried["feature"], tried["case"], tried["verdict"]) == (
+        "srq_supported",
+        f"demo_page/{case}",
+        word,
+    )
+    assert ("works all the same, as" in done.stdout) == bool(note)
+    assert note in (cts.results / "latest/report.html").read_text()
+
+
 def test_a_failure_outweighs_what_is_not_known(cts: Cts) -> None:
     cts.has("breaks", "fails")
     assert cts("certify").returncode == 1
