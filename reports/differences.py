@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping
 
 from reports.model import Run
 
-# What may differ from host to host: who a host is, not what it is.
-_OWN = frozenset({"name", "address"})
+# What may differ from host to host, or is compared with the subject instead.
+_OWN = frozenset({"name", "address", "provider"})
 _OWN_ATTRIBUTES = frozenset({"adapter_name", "ia_address_ptr"})
 
 
@@ -15,10 +15,12 @@ def warnings(run: Run) -> list[str]:
     facts: dict[str, dict[str, str]] = {}
     attributes: dict[str, dict[str, str]] = {}
     build_ids: dict[str, str] = {}
+    digests: dict[str, str] = {}
     for fabric in run.fabrics:
         for host in fabric.facts:
             values = {key: value for key, value in host.items() if key not in _OWN}
             facts.setdefault(host.get("name", ""), values)
+            digests.setdefault(host.get("name", ""), host.get("provider", ""))
         for host, ia in zip(fabric.facts, fabric.each, strict=False):
             name = host.get("name", "")
             if ia.opened:
@@ -28,7 +30,8 @@ def warnings(run: Run) -> list[str]:
     return [
         *_differing("The hosts differ in", facts),
         *_differing("The IAs of the hosts differ in", attributes),
-        *_other_library(run.subject.build_id, build_ids),
+        *_other_library("build id", run.subject.build_id, build_ids),
+        *_other_library("SHA-256", run.subject.sha256, digests),
     ]
 
 
@@ -42,10 +45,10 @@ def _differing(what: str, hosts: Mapping[str, Mapping[str, str]]) -> Iterable[st
             yield f"{what} {key}: {said}."
 
 
-def _other_library(build_id: str, loaded: Mapping[str, str]) -> Iterable[str]:
+def _other_library(what: str, own: str, loaded: Mapping[str, str]) -> Iterable[str]:
     for host, other in loaded.items():
-        if build_id and other and other != build_id:
-            yield f"{host} loaded a provider of another build than the subject: build id {other}."
+        if own and other and other != own:
+            yield f"{host} has another provider than the subject: its {what} is {other}."
 
 
 def _names(hosts: list[str]) -> str:

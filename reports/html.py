@@ -105,8 +105,8 @@ def _telling(case: Case, on_each_pair: bool) -> list[Attempt]:
 
 
 def _fabric_keys(fabric: Fabric) -> list[str]:
-    """The names of all facts about a fabric's hosts, in the order in which they were told."""
-    return list(dict.fromkeys(key for host in fabric.facts for key in host))
+    """The names of all facts that are known of a fabric's hosts, in the order they were told."""
+    return list(dict.fromkeys(key for host in fabric.facts for key in host if host[key]))
 
 
 def _parted(attributes: dict[str, str]) -> list[tuple[str, dict[str, str]]]:

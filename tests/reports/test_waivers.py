@@ -93,12 +93,13 @@ def test_hosts_that_differ_are_told_at_the_top(tmp_path: Path) -> None:
     run = run_with()
     run.fabric(2, attributes=ATTRIBUTES)
     record = run.records[-1]
-    record["facts"][1]["kernel"] = "6.6.0"
+    record["facts"][1] |= {"kernel": "6.6.0", "provider": "ab" * 32}
     other = record["ia"] | {"attributes": ATTRIBUTES | {"provider_version_minor": 2}}
     record["other_ias"] = [other | {"build_id": "ffff"}]
     folder = run.write(tmp_path)
     top = Page(reports.render(folder, "html")).text_of("top")
     assert "The hosts differ in kernel: 6.1.0-40-amd64 on host1; 6.6.0 on host2." in top
     assert "The IAs of the hosts differ in provider_version_minor: 1 on host1; 2 on host2." in top
-    assert "host2 loaded a provider of another build than the subject: build id ffff." in top
+    assert "host2 has another provider than the subject: its build id is ffff." in top
+    assert f"host2 has another provider than the subject: its SHA-256 is {'ab' * 32}." in top
     assert "**These hosts are not alike:**" in reports.render(folder, "md").read_text()
