@@ -22,6 +22,7 @@ FABRICS = {
     "vm": "runners.fabric.vm:VmFabric",
     "host": "runners.fabric.host:HostFabric",
     "ssh": "runners.fabric.ssh:SshFabric",
+    "slurm": "runners.fabric.slurm:SlurmFabric",
 }
 
 

@@ -22,6 +22,7 @@ C_FOLDERS = (
 LOG_TAIL = 30
 # Tests that boot guests run alone: two cores are no more than two guests' worth.
 GUEST_TESTS = ["tests/runners/fabric", "tests/runners/guests"]
+LAB_TESTS = ["tests/lab"]
 # ctest runs these, on each build.
 BUILT_TESTS = ["tests/harness"]
 
@@ -103,6 +104,12 @@ STEPS = (
         "the vm fabric, and the command line with guests",
         ["{python} -m pytest -q {guest_tests}"],
         timeout=600,
+    ),
+    Step(
+        "labs",
+        "the ssh fabric on guests with an sshd, the slurm fabric on guests as a cluster's nodes",
+        ["{python} -m pytest -q {lab_tests}"],
+        timeout=900,
     ),
     Step(
         "provider",
@@ -222,7 +229,10 @@ class _Runner:
         several = {
             "{c_files}": self._c_files(),
             "{guest_tests}": GUEST_TESTS,
-            "{other_tests}": [f"--ignore={name}" for name in (*GUEST_TESTS, *BUILT_TESTS)],
+            "{lab_tests}": LAB_TESTS,
+            "{other_tests}": [
+                f"--ignore={name}" for name in (*GUEST_TESTS, *LAB_TESTS, *BUILT_TESTS)
+            ],
             "{pages}": ["--pages", str(self._pages)] if self._pages else [],
         }
         argv: list[str] = []

@@ -77,7 +77,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "--fabric",
         default="vm",
         metavar="NAME",
-        help="vm (default), host, ssh (docs/fabrics.md)",
+        help="vm (default), host, ssh, slurm (docs/fabrics.md)",
     )
     how.add_argument(
         "--hosts-file", type=Path, metavar="FILE", help="with --fabric ssh: its hosts, as TOML"

@@ -188,10 +188,15 @@ def _page(mutation: "Mutation", clause: str) -> str:
 
 
 def _check(options: argparse.Namespace, checkout: Checkout) -> None:
+    from runners.assignment import fabric_class
+    from runners.fabric.base import Wish
+
     if options.fabric not in checkout.fabrics:
         raise InputError(
             f"no fabric is called {options.fabric!r}" + nearest(options.fabric, checkout.fabrics)
         )
+    # A fabric that has to be told of its hosts says so: this command tells it nothing.
+    fabric_class(checkout.fabrics[options.fabric]).settings(Wish())
     if options.workers < 1:
         raise InputError(f"-n {options.workers}: at least one host has to run the cases")
 

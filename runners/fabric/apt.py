@@ -29,11 +29,10 @@ def with_fresh_lists(fetch: Callable[[], T], progress: Progress) -> T:
     return fetch()
 
 
-def download(package: str, directory: Path) -> Path:
-    """Fetch a package into `directory`; its archive. Raises FabricError."""
-    before = set(directory.glob("*.deb"))
-    run(["apt-get", "-o", "APT::Sandbox::User=root", "download", package], directory)
-    return next(iter(set(directory.glob("*.deb")) - before))
+def download(packages: Sequence[str], directory: Path) -> list[Path]:
+    """Fetch packages into `directory`; their archives. Raises FabricError."""
+    run(["apt-get", "-o", "APT::Sandbox::User=root", "download", *packages], directory)
+    return sorted(directory.glob("*.deb"))
 
 
 def run(command: Sequence[str], directory: Path | None = None) -> str:

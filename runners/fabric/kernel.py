@@ -66,7 +66,7 @@ def _newest_package() -> str:
 
 def _download(package: str, directory: Path) -> Path:
     try:
-        return apt.download(package, directory)
+        return apt.download([package], directory)[0]
     except FabricError as error:
         raise AptError(f"cannot fetch the guest kernel {package}: {error}") from None
 

@@ -43,17 +43,23 @@ class ProcessHost(Host):
         """Start the agent, by _spawn()."""
 
     def _spawn(
-        self, command: Sequence[str], env: Mapping[str, str], directory: str | None = None
+        self,
+        command: Sequence[str],
+        env: Mapping[str, str],
+        directory: str | None = None,
+        death: str = "KILL",
     ) -> socket.socket:
         """Start `command` with `env` beside this process's own variables; the stream joined to it.
 
-        Only the command holds the other end, so the stream ends when it does.
+        `death` is the signal that it gets when this process dies. Only the command holds the other
+        end, so the stream ends when it does.
         """
         ours, theirs = socket.socketpair()
         with theirs:
             try:
                 self._process = spawn(
                     command,
+                    death,
                     stdin=theirs,
                     stdout=theirs,
                     stderr=self._stderr,

@@ -11,11 +11,11 @@ from typing import Any
 _starter = ThreadPoolExecutor(1, "starter")
 
 
-def spawn(argv: Sequence[str], **options: Any) -> subprocess.Popen[bytes]:
-    """Start `argv` in a session of its own, with subprocess.Popen's `options`; it gets a SIGKILL
-    when this process dies. Raises OSError. A program that is missing ends with status 127.
+def spawn(argv: Sequence[str], death: str = "KILL", **options: Any) -> subprocess.Popen[bytes]:
+    """Start `argv` in a session of its own, with subprocess.Popen's `options`; it gets the signal
+    `death` when this process dies. Raises OSError. A program that is missing ends with status 127.
     """
-    command = ["setpriv", "--pdeathsig", "KILL", "--", *argv]
+    command = ["setpriv", "--pdeathsig", death, "--", *argv]
 
     def start() -> subprocess.Popen[bytes]:
         return subprocess.Popen(command, start_new_session=True, **options)

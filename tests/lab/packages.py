@@ -11,6 +11,10 @@ from runners.fabric.base import FabricError, Progress
 
 # With the libraries that a machine with packages.txt may lack.
 SSHD = "openssh-server libwrap0 libnsl2 libtirpc3".split()
+SLURM = (
+    "slurmctld slurmd slurm-client slurm-wlm-basic-plugins munge libmunge2 libhwloc15 libnuma1 "
+    "libdbus-1-3 libjson-c5 liblua5.1-0 libyaml-0-2 liblz4-1"
+).split()
 
 
 def unpacked(packages: Sequence[str], progress: Progress) -> Path:
@@ -19,12 +23,12 @@ def unpacked(packages: Sequence[str], progress: Progress) -> Path:
     """
 
     def make(directory: Path) -> None:
-        for package in packages:
-            progress(f"fetching {package} (once; it is unpacked, not installed)")
-            try:
-                archive = apt.download(package, directory)
-            except FabricError as error:
-                raise AptError(f"cannot fetch {package}: {error}") from None
+        progress(f"fetching {', '.join(packages)} (once; they are unpacked, not installed)")
+        try:
+            archives = apt.download(packages, directory)
+        except FabricError as error:
+            raise AptError(f"cannot fetch the lab's services: {error}") from None
+        for archive in archives:
             apt.run(["dpkg-deb", "-x", str(archive), str(directory)])
             archive.unlink()
         # a machine has these as links to usr's
@@ -33,6 +37,10 @@ def unpacked(packages: Sequence[str], progress: Progress) -> Path:
                 subprocess.run(
                     ["cp", "-rl", "--", str(directory / name), str(directory / "usr")], check=True
                 )
+
+        # which an installation would do by update-alternatives
+        for program in (directory / "usr/sbin").glob("*-wlm"):
+            program.with_name(program.name.removesuffix("-wlm")).symlink_to(program.name)
 
     def fetch() -> Path:
         return cache.entry("services", cache.digest(*packages), make)

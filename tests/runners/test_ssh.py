@@ -186,6 +186,21 @@ def test_a_copy_that_fits_nowhere(lab: Cts) -> None:
     assert "`directory`" in done.stderr
 
 
+def test_a_clock_that_disagrees(lab: Cts) -> None:
+    date = Path(lab.env["PATH"].split(":")[0], "date")
+    date.write_text('#!/bin/sh\necho "$(($(/bin/date +%s) + 3600))000"\n')
+    date.chmod(0o755)
+    assert lab("certify", *hosts(lab, "lab1")).returncode == 0
+    clock = first(lab, "hosts")["facts"][0]["clock"]
+    assert clock.endswith(" s ahead of the runner's")
+
+
+def test_faults_takes_no_hosts_file(lab: Cts) -> None:
+    done = lab("faults", "--fabric", "ssh")
+    assert done.returncode == 64, done
+    assert "needs --hosts-file" in done.stderr
+
+
 def test_replay_reaches_the_same_hosts(lab: Cts) -> None:
     lab.has("fails")
     assert lab("certify", *hosts(lab, "lab1")).returncode == 1

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The slurm fabric in guests that are the nodes of a real Slurm, its runner in a job of sbatch."""
+
+import json
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.lab.slurm_lab import ROOT, SlurmLab
+
+DEADLINE = 400
+PAIR = "srq_resize/no_message_lost/growing"
+CERTIFY = [sys.executable, "-P", "-m", "runners", "certify", "--fabric", "slurm"]
+KILL_RUNNER = """
+for process in /proc/[0-9]*; do
+        case $(tr '\\0' ' ' <"$process/cmdline") in
+        /*python*' -m runners certify '*) kill -9 "${process#/proc/}" ;;
+        esac
+done 2>/dev/null
+"""
+AGENTS = (
+    "cat /proc/[0-9]*/comm | grep udapl-cases; ls /tmp/udapl-cts-dat.conf-* 2>/dev/null; exit 0"
+)
+
+
+@pytest.fixture(scope="module")
+def lab() -> Iterator[SlurmLab]:
+    """Two nodes."""
+    with SlurmLab(2) as lab:
+        yield lab
+
+
+def job(out: str, *options: str) -> str:
+    """The command of a job that certifies into `out` on the first node."""
+    line = shlex.join([*CERTIFY, "--out", out, *options])
+    return f"export PYTHONPATH={shlex.quote(str(ROOT))}; exec {line}"
+
+
+def test_a_certification_by_sbatch(lab: SlurmLab) -> None:
+    status, said = lab.submit(job("/run/out", PAIR, "--hosts", "2"), DEADLINE)
+    assert status == 0, said
+    status, said = lab.run("cat /run/out/events.jsonl", DEADLINE)
+    events = [json.loads(line) for line in said.splitlines()]
+    facts = next(record["facts"] for record in events if record["type"] == "hosts")
+    assert [fact["name"] for fact in facts] == ["host1", "host2"]
+    verdict = next(record for record in events if record["type"] == "verdict")
+    assert (verdict["verdict"], verdict["host"], verdict["peer"]) == ("PASS", "host1", "host2")
+    assert lab.run(f"srun -N 2 sh -c {shlex.quote(AGENTS)}", DEADLINE) == (0, "")
+
+
+def test_a_killed_runner_leaves_no_process(lab: SlurmLab) -> None:
+    options = ["--wait", "-N", "2", "-o", "/run/killed.out"]
+    begin = shlex.join(["sbatch", *options, "--wrap", job("/run/killed", "srq_resize")])
+    told = "tail -n +1 -F /run/killed.out | grep -q -m 1 PASS"
+    start = f"cd {shlex.quote(str(ROOT))}; touch /run/killed.out; {begin} &"
+    status, said = lab.run(f"{start}\n{told}\n{KILL_RUNNER}\nwait", DEADLINE)
+    assert status == 0, said
+    left = "cat /proc/[0-9]*/comm | grep udapl-cases; exit 0"
+    assert lab.run(f"srun -N 2 sh -c {shlex.quote(left)}", DEADLINE) == (0, "")
+
+
+def test_outside_of_an_allocation(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [*CERTIFY, "--out", str(tmp_path / "out")],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 64, done
+    assert "sbatch" in done.stderr
