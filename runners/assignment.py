@@ -3,7 +3,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Self
@@ -34,7 +34,9 @@ class Assignment:
     def save(self, folder: Path) -> Path:
         """Write it into `folder`; the file's path."""
         path = folder / FILE_NAME
-        path.write_text(json.dumps(asdict(self)), encoding="utf-8")
+        # asdict() would copy every member of every case.
+        values = {**vars(self), "plan": [vars(planned) for planned in self.plan]}
+        path.write_text(json.dumps(values), encoding="utf-8")
         return path
 
     @classmethod

@@ -7,7 +7,7 @@ report's user_properties, as records, to the process that writes them down (camp
 
 from collections.abc import Iterator
 from contextlib import closing
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -94,6 +94,11 @@ class CaseItem(pytest.Item):
     def reportinfo(self) -> tuple[Path, int, str]:
         """Where the case stands."""
         return Path(self.planned.file), self.planned.line - 1, self.name
+
+    @cached_property
+    def location(self) -> tuple[str, int | None, str]:
+        """The same, without a look at the paths of this machine, which takes long."""
+        return self.planned.file, self.planned.line - 1, self.name
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> AssignmentFile | None:
