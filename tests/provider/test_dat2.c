@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the provider has otherwise for DAT 2.0. */
+/*
+ * What the provider has otherwise for DAT 2.0. With `serve` for an argument, the server of
+ * test_two_hosts.c by DAT 2.0, for a client by DAT 1.2.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,6 +10,7 @@
 
 #include <cmocka.h>
 #include <netinet/in.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,6 +20,10 @@
 
 #define LONG 20000000u
 #define SIZE ((size_t)64 * 1024)
+
+#define QUAL   7700
+#define COUNT  200
+#define WINDOW 60000 /* where the client reads and writes */
 
 #define assert_dat(call, type) assert_int_equal(DAT_GET_TYPE(call), type)
 
@@ -320,8 +328,58 @@ static void what_only_two_has_is_not_supported(void **state)
         host_close(host);
 }
 
-int main(void)
+/* An RMR triplet as a program by DAT 1.2 has it. */
+struct triplet_of_one {
+        uint32_t rmr_context;
+        uint32_t pad;
+        uint64_t target_address;
+        uint64_t segment_length;
+};
+
+static void post_slot(struct end *end, unsigned int slot)
 {
+        DAT_LMR_TRIPLET iov = segment(end, 4096);
+        DAT_DTO_COOKIE cookie = {.as_64 = slot};
+
+        iov.virtual_address += (DAT_VADDR)slot * 4096;
+        assert_dat(dat_ep_post_recv(end->ep, 1, &iov, cookie, 0), DAT_SUCCESS);
+}
+
+static void serves_a_client_of_one(void **state)
+{
+        struct host *host = host_open();
+        struct end *b = &host->b;
+        struct triplet_of_one window = {
+            .rmr_context = b->rmr_context,
+            .target_address = (uintptr_t)(b->memory + WINDOW),
+            .segment_length = 7,
+        };
+        DAT_EVENT event;
+
+        (void)state;
+        memcpy(b->memory + WINDOW, "before", 7);
+        for (unsigned int slot = 0; slot < 8; slot++)
+                post_slot(b, slot);
+        assert_dat(dat_psp_create(host->ia, QUAL, host->cr_evd, DAT_PSP_CONSUMER_FLAG, &host->psp),
+                   DAT_SUCCESS);
+        event = await_event(host->cr_evd, DAT_CONNECTION_REQUEST_EVENT);
+        assert_dat(dat_cr_accept(event.event_data.cr_arrival_event_data.cr_handle, b->ep,
+                                 sizeof(window), &window),
+                   DAT_SUCCESS);
+        (void)await_event(b->connect_evd, DAT_CONNECTION_EVENT_ESTABLISHED);
+        for (unsigned int i = 0; i < COUNT; i++) {
+                await_operation(b, DAT_DTO_RECEIVE, 1 + i * 20);
+                assert_int_equal(b->memory[(size_t)(i % 8) * 4096 + (size_t)i * 20], (uint8_t)i);
+                post_slot(b, i % 8);
+        }
+        (void)await_event(b->connect_evd, DAT_CONNECTION_EVENT_DISCONNECTED);
+        assert_string_equal((char *)b->memory + WINDOW, "behind");
+        host_close(host);
+}
+
+int main(int argc, char **argv)
+{
+        const struct CMUnitTest server[] = {cmocka_unit_test(serves_a_client_of_one)};
         const struct CMUnitTest tests[] = {
             cmocka_unit_test(attributes_of_two),
             cmocka_unit_test(an_ia_has_one_handle),
@@ -332,5 +390,11 @@ int main(void)
             cmocka_unit_test(what_only_two_has_is_not_supported),
         };
 
+        if (argc > 2 || (argc == 2 && strcmp(argv[1], "serve") != 0)) {
+                (void)fprintf(stderr, "usage: %s [serve]\n", argv[0]);
+                return 64;
+        }
+        if (argc == 2)
+                return cmocka_run_group_tests_name("two_apis", server, NULL, NULL);
         return cmocka_run_group_tests_name("dat2", tests, NULL, NULL);
 }
