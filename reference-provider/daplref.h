@@ -97,14 +97,32 @@ struct object {
 DAT_RETURN object_publish(struct ia *ia, struct object *object, DAT_HANDLE_TYPE kind);
 void *object_get(DAT_HANDLE handle, DAT_HANDLE_TYPE kind);
 bool object_pin(struct object *object);
-void object_put(void *object);
+void object_put_dead(struct handle *handle);
 bool object_kill(struct object *object);
 void object_await_last(struct object *object, uint32_t references);
 void object_bury(struct object *object);
 DAT_RETURN object_use(struct object *object, DAT_RETURN otherwise);
 void object_unuse(struct object *object);
 DAT_RETURN object_retire(struct object *object, DAT_RETURN when_used);
-DAT_HANDLE object_handle(const struct object *object);
+
+/* The bit of a handle's life that is set until somebody frees the object. */
+#define HANDLE_LIVE (UINT32_C(1) << 31)
+
+static inline DAT_HANDLE object_handle(const struct object *object)
+{
+        return object ? object->handle : DAT_HANDLE_NULL;
+}
+
+/* Lets go of an object that the caller has pinned. */
+static inline void object_put(void *body)
+{
+        struct handle *handle = ((struct object *)body)->handle;
+        uint32_t before = atomic_fetch_sub_explicit(&handle->life, 1, memory_order_acq_rel);
+
+        /* Only the memory of the record may be touched from here on: the object may be gone. */
+        if (!(before & HANDLE_LIVE))
+                object_put_dead(handle);
+}
 
 DAT_RETURN ref_set_consumer_context(DAT_HANDLE, DAT_CONTEXT);
 DAT_RETURN ref_get_consumer_context(DAT_HANDLE, DAT_CONTEXT *);
@@ -119,18 +137,58 @@ struct work {
         void (*run)(struct work *work);
 };
 
-/* handle.c has the gate, too: it lets many callers through at once, and lets one stop them all for
- * a while. */
+/* handle.c has the gate, too, which lets many callers through at once, and lets one stop them all
+ * for a while. */
 
 struct gate {
         _Atomic uint32_t inside;
         _Atomic uint32_t closed;
 };
 
-void gate_enter(struct gate *gate);
-void gate_leave(struct gate *gate);
+void gate_enter_closed(struct gate *gate);
+void gate_tell_closer(struct gate *gate);
 void gate_close(struct gate *gate);
 void gate_open(struct gate *gate);
+
+/* Passes through; waits only while another thread keeps the gate closed. */
+static inline void gate_enter(struct gate *gate)
+{
+        atomic_fetch_add(&gate->inside, 1);
+        if (atomic_load(&gate->closed))
+                gate_enter_closed(gate);
+}
+
+static inline void gate_leave(struct gate *gate)
+{
+        if (atomic_fetch_sub(&gate->inside, 1) == 1 && atomic_load(&gate->closed))
+                gate_tell_closer(gate);
+}
+
+/* And a lock, which costs a few instructions where nobody else wants it, and sleeps otherwise. */
+
+enum lock_state { LOCK_FREE, LOCK_HELD, LOCK_AWAITED };
+
+struct lock {
+        _Atomic uint32_t state;
+};
+
+void lock_await(struct lock *lock);
+void lock_tell(struct lock *lock);
+
+static inline void lock_acquire(struct lock *lock)
+{
+        uint32_t state = LOCK_FREE;
+
+        if (!atomic_compare_exchange_strong_explicit(&lock->state, &state, LOCK_HELD,
+                                                     memory_order_acquire, memory_order_relaxed))
+                lock_await(lock);
+}
+
+static inline void lock_release(struct lock *lock)
+{
+        if (atomic_exchange_explicit(&lock->state, LOCK_FREE, memory_order_release) == LOCK_AWAITED)
+                lock_tell(lock);
+}
 
 /* pool.c: the records of posted operations, in the order of posting. */
 
@@ -158,7 +216,7 @@ union wr_id {
 struct wr_slab;
 
 struct wr_pool {
-        pthread_spinlock_t lock; /* held for a few instructions, once at each post and completion */
+        struct lock lock;
         struct link free;
         struct link pending;
         struct wr_slab *slabs;
@@ -175,8 +233,21 @@ bool pool_grow(struct wr_pool *pool, int capacity);
 void pool_destroy(struct wr_pool *pool);
 struct wr *pool_take(struct wr_pool *pool, int limit);
 void pool_give(struct wr *wr);
-void wr_publish(struct wr *wr);
-bool wr_is_published(const struct wr *wr);
+
+/*
+ * Makes what the record says visible to the thread that will see its completion. The way there
+ * leads through the device, which orders nothing as far as the language is concerned.
+ */
+static inline void wr_publish(struct wr *wr)
+{
+        atomic_store_explicit(&wr->posted, true, memory_order_release);
+}
+
+/* False for a completion that came after its queue pair was taken down. */
+static inline bool wr_is_published(const struct wr *wr)
+{
+        return atomic_load_explicit(&wr->posted, memory_order_acquire);
+}
 
 /* pz.c */
 
@@ -309,7 +380,7 @@ enum evd_arming { EVD_UNARMED, EVD_ARMED_SOLICITED, EVD_ARMED_ANY };
 
 struct evd {
         struct object obj;
-        pthread_mutex_t lock;
+        struct lock lock;
         DAT_COUNT qlen;
         DAT_EVD_FLAGS flags;
         bool enabled;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "daplref.h"
 
-#include <string.h>
-
 #define BAD_EP REF_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP)
 
 #define REQUEST_FLAGS                                                     \
@@ -140,7 +138,7 @@ static void describe(struct ibv_send_wr *send, const struct request *request)
 static DAT_RETURN post_checked(struct ep *ep, const struct request *request, struct ibv_sge *sge,
                                int num_sge, DAT_VLEN length)
 {
-        struct ibv_send_wr send = {.sg_list = sge, .num_sge = num_sge};
+        struct ibv_send_wr send; /* whose other members no request of ours makes verbs read */
         int state = atomic_load(&ep->state);
         struct ibv_send_wr *bad;
         struct wr *wr;
@@ -160,6 +158,9 @@ static DAT_RETURN post_checked(struct ep *ep, const struct request *request, str
         if (state == DAT_EP_STATE_DISCONNECTED)
                 return flush_at_once(ep_request_target(ep), ep, wr);
         send.wr_id = ((union wr_id){.wr = wr}).number;
+        send.next = NULL;
+        send.sg_list = sge;
+        send.num_sge = num_sge;
         describe(&send, request);
         if (length <= ep->inline_max && request->kind != WR_RDMA_READ)
                 send.send_flags |= IBV_SEND_INLINE;
@@ -258,7 +259,8 @@ static DAT_RETURN post_recv(struct ep *ep, const struct ibv_sge *sge, int num_sg
         if (atomic_load(&ep->state) == DAT_EP_STATE_DISCONNECTED)
                 return flush_at_once(ep_recv_target(ep), ep, wr);
         wr->num_sge = num_sge;
-        memcpy(wr->sge, sge, sizeof(*sge) * (size_t)num_sge);
+        for (int i = 0; i < num_sge; i++)
+                wr->sge[i] = sge[i];
         if (!ep->qp_takes_receives) {
                 wr->held = true;
                 return DAT_SUCCESS;

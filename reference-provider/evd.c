@@ -47,7 +47,7 @@ static bool ring_reserve(struct evd *evd, int size)
 }
 
 /* Wakes whoever is to learn of an event: the sleeping waiter, or else the CNO. */
-static void signal_arrival(struct evd *evd, bool notify)
+static inline void signal_arrival(struct evd *evd, bool notify)
 {
         if (evd->sleeping)
                 evd->wakes = true;
@@ -64,19 +64,19 @@ void evd_wake(struct evd *evd)
                 return; /* the counter is full, so the waiter is being woken already */
 }
 
-static void unlock(struct evd *evd)
+static inline void unlock(struct evd *evd)
 {
         bool wakes = evd->wakes && !evd->woken;
 
         evd->wakes = false;
         evd->woken |= wakes;
-        pthread_mutex_unlock(&evd->lock);
+        lock_release(&evd->lock);
         if (wakes && !service_wakes_later(evd))
                 evd_wake(evd);
 }
 
 /* The place of the next event, which enqueue() then makes one of the queue; NULL without memory. */
-static struct event *tail(struct evd *evd)
+static inline struct event *tail(struct evd *evd)
 {
         int at = evd->head + evd->count;
 
@@ -89,7 +89,7 @@ static struct event *tail(struct evd *evd)
         return &evd->ring[at < evd->ring_size ? at : at - evd->ring_size];
 }
 
-static void enqueue(struct evd *evd, struct event *event)
+static inline void enqueue(struct evd *evd, struct event *event)
 {
         event->dat.evd_handle = object_handle(&evd->obj);
         evd->count++;
@@ -118,7 +118,7 @@ static void give_back(struct srq *srq, struct ep *ep)
                 ep_recv_held(ep, -1);
 }
 
-static void pop(struct evd *evd, DAT_EVENT *out)
+static inline void pop(struct evd *evd, DAT_EVENT *out)
 {
         struct event *event = &evd->ring[evd->head];
 
@@ -167,7 +167,7 @@ static DAT_DTO_COMPLETION_STATUS status_of(const struct wr *wr, enum ibv_wc_stat
         }
 }
 
-static bool wants_notice(const struct ep *ep, const struct wr *wr, bool ok)
+static inline bool wants_notice(const struct ep *ep, const struct wr *wr, bool ok)
 {
         if (!ok || !ep || wr->kind == WR_SRQ_RECV)
                 return !ep || !ok ||
@@ -183,8 +183,8 @@ static struct srq *srq_of(const struct wr *wr)
         return wr->kind == WR_SRQ_RECV ? wr->pool->srq : NULL;
 }
 
-static void push_completion(struct evd *evd, struct ep *ep, const struct wr *wr,
-                            DAT_DTO_COMPLETION_STATUS status, DAT_VLEN length)
+static inline void push_completion(struct evd *evd, struct ep *ep, const struct wr *wr,
+                                   DAT_DTO_COMPLETION_STATUS status, DAT_VLEN length)
 {
         bool ok = status == DAT_DTO_SUCCESS;
         struct event *event = tail(evd);
@@ -217,8 +217,8 @@ static void push_completion(struct evd *evd, struct ep *ep, const struct wr *wr,
 }
 
 /* Turns a posted operation into its event, or into nothing where its success was suppressed. */
-static void retire(struct evd *evd, struct ep *ep, struct wr *wr, DAT_DTO_COMPLETION_STATUS status,
-                   DAT_VLEN length)
+static inline void retire(struct evd *evd, struct ep *ep, struct wr *wr,
+                          DAT_DTO_COMPLETION_STATUS status, DAT_VLEN length)
 {
         bool silent = status == DAT_DTO_SUCCESS && wr->flags & DAT_COMPLETION_SUPPRESS_FLAG;
         bool request = wr->kind != WR_RECV && wr->kind != WR_SRQ_RECV;
@@ -243,13 +243,13 @@ static void retire_binds(struct evd *evd, struct wr_pool *pool)
         for (;;) {
                 struct wr *wr = NULL;
 
-                pthread_spin_lock(&pool->lock);
+                lock_acquire(&pool->lock);
                 if (!list_empty(&pool->pending)) {
                         wr = container_of(pool->pending.next, struct wr, link);
                         if (!wr->done)
                                 wr = NULL;
                 }
-                pthread_spin_unlock(&pool->lock);
+                lock_release(&pool->lock);
                 if (!wr)
                         return;
                 retire(evd, pool->ep, wr, DAT_DTO_SUCCESS, 0);
@@ -311,7 +311,7 @@ static void drain_locked(struct evd *evd, bool everything)
 /* Moves what the completion queue holds into the FIFO, all of it, however full the FIFO is. */
 void evd_drain(struct evd *evd)
 {
-        pthread_mutex_lock(&evd->lock);
+        lock_acquire(&evd->lock);
         drain_locked(evd, true);
         unlock(evd);
 }
@@ -319,7 +319,7 @@ void evd_drain(struct evd *evd)
 /* The same, but no more than the FIFO is meant to hold. */
 void evd_look(struct evd *evd)
 {
-        pthread_mutex_lock(&evd->lock);
+        lock_acquire(&evd->lock);
         drain_locked(evd, false);
         unlock(evd);
 }
@@ -343,7 +343,7 @@ bool evd_post(struct evd *evd, const struct event *event)
         bool lost;
         bool raise = false;
 
-        pthread_mutex_lock(&evd->lock);
+        lock_acquire(&evd->lock);
         drain_locked(evd, true);
         lost = evd->closing || evd->count - evd->dto_count >= evd->qlen;
         if (!lost) {
@@ -446,7 +446,7 @@ bool evd_prepare(struct evd *evd)
 {
         bool ok;
 
-        pthread_mutex_lock(&evd->lock);
+        lock_acquire(&evd->lock);
         ok = ensure_cq(evd, evd->budget);
         unlock(evd);
         return ok;
@@ -457,7 +457,7 @@ bool evd_reserve(struct evd *evd, int completions)
 {
         bool ok;
 
-        pthread_mutex_lock(&evd->lock);
+        lock_acquire(&evd->lock);
         ok = reserve_locked(evd, completions);
         unlock(evd);
         return ok;
@@ -465,7 +465,7 @@ bool evd_reserve(struct evd *evd, int completions)
 
 void evd_unreserve(struct evd *evd, int completions)
 {
-        pthread_mutex_lock(&evd->lock);
+        lock_acquire(&evd->lock);
         evd->budget -= completions;
         unlock(evd);
 }
@@ -485,7 +485,7 @@ bool evd_share_srq(struct evd *evd, struct srq *srq, int depth)
         struct evd_share *share;
         bool ok = true;
 
-        pthread_mutex_lock(&evd->lock);
+        lock_acquire(&evd->lock);
         share = find_share(evd, srq);
         if (!share) {
                 share = calloc(1, sizeof(*share));
@@ -508,7 +508,7 @@ void evd_unshare_srq(struct evd *evd, struct srq *srq)
 {
         struct evd_share **at;
 
-        pthread_mutex_lock(&evd->lock);
+        lock_acquire(&evd->lock);
         for (at = &evd->shares; *at && (*at)->srq != srq; at = &(*at)->next)
                 ;
         if (*at && --(*at)->eps == 0) {
@@ -527,7 +527,7 @@ bool evd_grow_share(struct evd *evd, struct srq *srq, int depth)
         struct evd_share *share;
         bool ok = true;
 
-        pthread_mutex_lock(&evd->lock);
+        lock_acquire(&evd->lock);
         share = find_share(evd, srq);
         if (share && depth > share->depth) {
                 ok = reserve_locked(evd, depth - share->depth);
@@ -543,7 +543,7 @@ void evd_add_qp(struct evd *evd, struct ep *ep)
 {
         struct ep **bucket = &evd->qps[ep->qp_num % EVD_QP_BUCKETS];
 
-        pthread_mutex_lock(&evd->lock);
+        lock_acquire(&evd->lock);
         ep->qp_next = *bucket;
         *bucket = ep;
         unlock(evd);
@@ -553,7 +553,7 @@ void evd_remove_qp(struct evd *evd, struct ep *ep)
 {
         struct ep **at = &evd->qps[ep->qp_num % EVD_QP_BUCKETS];
 
-        pthread_mutex_lock(&evd->lock);
+        lock_acquire(&evd->lock);
         while (*at && *at != ep)
                 at = &(*at)->qp_next;
         if (*at)
@@ -564,7 +564,7 @@ void evd_remove_qp(struct evd *evd, struct ep *ep)
 /* Completes as flushed, in the order of posting, whatever a queue pair that is gone has left. */
 void evd_flush(struct evd *evd, struct wr_pool *pool)
 {
-        pthread_mutex_lock(&evd->lock);
+        lock_acquire(&evd->lock);
         while (!list_empty(&pool->pending)) {
                 struct wr *wr = container_of(pool->pending.next, struct wr, link);
 
@@ -578,7 +578,7 @@ bool evd_flush_one(struct evd *evd, struct ep *ep, const struct wr *wr)
 {
         bool ok;
 
-        pthread_mutex_lock(&evd->lock);
+        lock_acquire(&evd->lock);
         ok = evd->discards || evd->dto_count < dto_limit(evd);
         if (ok && !evd->discards)
                 push_completion(evd, ep, wr, DAT_DTO_ERR_FLUSHED, 0);
@@ -589,10 +589,10 @@ bool evd_flush_one(struct evd *evd, struct ep *ep, const struct wr *wr)
 /* The bind has taken effect; its completion follows those of the operations before it. */
 void evd_bind_ready(struct evd *evd, struct wr *wr)
 {
-        pthread_mutex_lock(&evd->lock);
-        pthread_spin_lock(&wr->pool->lock);
+        lock_acquire(&evd->lock);
+        lock_acquire(&wr->pool->lock);
         wr->done = true;
-        pthread_spin_unlock(&wr->pool->lock);
+        lock_release(&wr->pool->lock);
         wr->pool->done++;
         retire_binds(evd, wr->pool);
         unlock(evd);
@@ -603,7 +603,7 @@ void evd_forget_ep(struct evd *evd, const struct ep *ep)
 {
         int kept = 0;
 
-        pthread_mutex_lock(&evd->lock);
+        lock_acquire(&evd->lock);
         for (int i = 0; i < evd->count; i++) {
                 struct event *event = &evd->ring[(evd->head + i) % evd->ring_size];
 
@@ -627,7 +627,7 @@ bool evd_accepts_flags(struct evd *evd, DAT_COMPLETION_FLAGS flags)
 {
         bool ok;
 
-        pthread_mutex_lock(&evd->lock);
+        lock_acquire(&evd->lock);
         if (flags == DAT_COMPLETION_UNSIGNALLED_FLAG)
                 ok = !evd->solicited_users && !evd->threshold_users && !evd->plain_users &&
                      !evd->other_users;
@@ -642,7 +642,7 @@ bool evd_accepts_flags(struct evd *evd, DAT_COMPLETION_FLAGS flags)
 
 void evd_count_stream(struct evd *evd, DAT_COMPLETION_FLAGS flags, int by)
 {
-        pthread_mutex_lock(&evd->lock);
+        lock_acquire(&evd->lock);
         if (flags == DAT_COMPLETION_UNSIGNALLED_FLAG)
                 evd->unsignalled_users += by;
         else if (flags == DAT_COMPLETION_SOLICITED_WAIT_FLAG)
@@ -656,7 +656,7 @@ void evd_count_stream(struct evd *evd, DAT_COMPLETION_FLAGS flags, int by)
 
 void evd_count_other(struct evd *evd, int by)
 {
-        pthread_mutex_lock(&evd->lock);
+        lock_acquire(&evd->lock);
         evd->other_users += by;
         unlock(evd);
 }
@@ -664,7 +664,7 @@ void evd_count_other(struct evd *evd, int by)
 /* Asks for, or no longer asks for, completions to be noticed while nobody waits. */
 void evd_watch(struct evd *evd, int by)
 {
-        pthread_mutex_lock(&evd->lock);
+        lock_acquire(&evd->lock);
         evd->watchers += by;
         update_watch(evd);
         unlock(evd);
@@ -686,7 +686,7 @@ static void take_channel_event(struct evd *evd)
 /* Called by the service thread when the channel of a watched EVD has something to read. */
 void evd_channel_ready(struct evd *evd)
 {
-        pthread_mutex_lock(&evd->lock);
+        lock_acquire(&evd->lock);
         take_channel_event(evd);
         if (evd->watched) {
                 (void)arm(evd, false);
@@ -700,7 +700,7 @@ void evd_channel_ready(struct evd *evd)
 /* Has the channel tell of the next completion; those before it are in the FIFO on return. */
 void evd_arm(struct evd *evd)
 {
-        pthread_mutex_lock(&evd->lock);
+        lock_acquire(&evd->lock);
         (void)arm(evd, false);
         drain_locked(evd, true);
         unlock(evd);
@@ -735,7 +735,6 @@ DAT_RETURN evd_new(struct ia *ia, DAT_COUNT qlen, DAT_EVD_FLAGS flags, struct ev
                 free(evd);
                 return REF_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
         }
-        pthread_mutex_init(&evd->lock, NULL);
         *out = evd;
         return DAT_SUCCESS;
 }
@@ -756,7 +755,7 @@ static DAT_RETURN attach_cno(struct evd *evd, DAT_CNO_HANDLE cno_handle)
                 if (ret != DAT_SUCCESS)
                         return ret;
         }
-        pthread_mutex_lock(&evd->lock);
+        lock_acquire(&evd->lock);
         old = evd->cno;
         evd->cno = cno;
         update_watch(evd);
@@ -842,7 +841,7 @@ DAT_RETURN ref_evd_query(DAT_EVD_HANDLE handle, DAT_EVD_PARAM_MASK mask, DAT_EVD
         } else if (!param) {
                 ret = REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
         } else {
-                pthread_mutex_lock(&evd->lock);
+                lock_acquire(&evd->lock);
                 *param = (DAT_EVD_PARAM){
                     .ia_handle = abi_ia_handle(&evd->obj.ia->obj),
                     .evd_qlen = evd->qlen,
@@ -875,7 +874,7 @@ static DAT_RETURN set_enabled(DAT_EVD_HANDLE handle, bool enabled)
 
         if (!evd)
                 return BAD_EVD;
-        pthread_mutex_lock(&evd->lock);
+        lock_acquire(&evd->lock);
         evd->enabled = enabled;
         update_watch(evd);
         unlock(evd);
@@ -901,7 +900,7 @@ static DAT_RETURN set_waitable(DAT_EVD_HANDLE handle, bool waitable)
 
         if (!evd)
                 return BAD_EVD;
-        pthread_mutex_lock(&evd->lock);
+        lock_acquire(&evd->lock);
         evd->waitable = waitable;
         if (evd->sleeping)
                 signal_arrival(evd, false);
@@ -934,7 +933,7 @@ DAT_RETURN ref_evd_resize(DAT_EVD_HANDLE handle, DAT_COUNT qlen)
                 object_put(evd);
                 return REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
         }
-        pthread_mutex_lock(&evd->lock);
+        lock_acquire(&evd->lock);
         drain_locked(evd, true);
         if (qlen < evd->count)
                 ret = REF_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_IN_USE);
@@ -959,7 +958,7 @@ DAT_RETURN ref_evd_post_se(DAT_EVD_HANDLE handle, const DAT_EVENT *dat)
                 object_put(evd);
                 return REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
         }
-        pthread_mutex_lock(&evd->lock);
+        lock_acquire(&evd->lock);
         drain_locked(evd, false);
         if (evd->count >= evd->qlen) {
                 ret = REF_ERROR(DAT_QUEUE_FULL, 0);
@@ -985,7 +984,7 @@ DAT_RETURN ref_evd_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event)
                 object_put(evd);
                 return REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
         }
-        pthread_mutex_lock(&evd->lock);
+        lock_acquire(&evd->lock);
         if (evd->waiter) {
                 ret = REF_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_WAITER);
         } else {
@@ -1047,10 +1046,10 @@ static int sleep_on(struct evd *evd, uint64_t deadline)
                 left = (struct timespec){.tv_sec = (time_t)((deadline - now) / 1000000),
                                          .tv_nsec = (long)((deadline - now) % 1000000) * 1000};
         evd->sleeping = true;
-        pthread_mutex_unlock(&evd->lock);
+        lock_release(&evd->lock);
         ready = ppoll(fds, 2, deadline ? &left : NULL, NULL);
         error = errno;
-        pthread_mutex_lock(&evd->lock);
+        lock_acquire(&evd->lock);
         evd->sleeping = false;
         evd->woken = false;
         if (ready > 0 && fds[0].revents && read(evd->wake_fd, &count, sizeof(count)) < 0)
@@ -1110,7 +1109,7 @@ DAT_RETURN ref_evd_wait(DAT_EVD_HANDLE handle, DAT_TIMEOUT timeout, DAT_COUNT th
                 return REF_ERROR(DAT_INVALID_PARAMETER,
                                  event ? DAT_INVALID_ARG5 : DAT_INVALID_ARG4);
         }
-        pthread_mutex_lock(&evd->lock);
+        lock_acquire(&evd->lock);
         ret = may_wait(evd, threshold);
         if (ret != DAT_SUCCESS)
                 goto out;
@@ -1141,7 +1140,7 @@ DAT_RETURN ref_evd_free(DAT_EVD_HANDLE handle)
 
         if (!evd)
                 return BAD_EVD;
-        pthread_mutex_lock(&evd->lock);
+        lock_acquire(&evd->lock);
         waiter = evd->waiter;
         unlock(evd);
         if (waiter) {
@@ -1167,7 +1166,7 @@ DAT_RETURN ref_evd_free(DAT_EVD_HANDLE handle)
 /* Releases whoever waits; no event is taken in any more. */
 void evd_close(struct evd *evd)
 {
-        pthread_mutex_lock(&evd->lock);
+        lock_acquire(&evd->lock);
         evd->closing = true;
         update_watch(evd);
         if (evd->sleeping)
@@ -1203,7 +1202,6 @@ void evd_destroy(struct evd *evd)
                 evd->shares = share->next;
                 free(share);
         }
-        pthread_mutex_destroy(&evd->lock);
         free(evd->ring);
         free(evd);
 }

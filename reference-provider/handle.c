@@ -8,7 +8,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define LIVE       (UINT32_C(1) << 31)
 #define KIND_SHIFT 24
 #define REFERENCES ((UINT32_C(1) << KIND_SHIFT) - 1)
 
@@ -38,9 +37,9 @@ static void futex_wait(_Atomic uint32_t *word, uint32_t seen)
         (void)syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, seen, NULL, NULL, 0);
 }
 
-static void futex_wake_all(_Atomic uint32_t *word)
+static void futex_wake(_Atomic uint32_t *word, int waiters)
 {
-        (void)syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+        (void)syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, waiters, NULL, NULL, 0);
 }
 
 static bool arena_map(void)
@@ -96,8 +95,8 @@ static struct handle *record_of(DAT_HANDLE handle)
         uintptr_t base = (uintptr_t)arena.records;
         uintptr_t at = (uintptr_t)handle;
 
-        if (!base || at < base || at - base >= sizeof(union record) * ARENA_RECORDS ||
-            (at - base) % sizeof(union record))
+        /* What lies below the arena is too far above it, once the difference has wrapped. */
+        if (!base || at - base >= sizeof(union record) * ARENA_RECORDS || at % sizeof(union record))
                 return NULL;
         return handle;
 }
@@ -136,7 +135,7 @@ DAT_RETURN object_publish(struct ia *ia, struct object *object, DAT_HANDLE_TYPE 
         handle->context.as_64 = 0;
         ia->counts[kind]++;
         list_append(&ia->objects[kind], &object->link);
-        atomic_store_explicit(&handle->life, LIVE | (uint32_t)kind << KIND_SHIFT,
+        atomic_store_explicit(&handle->life, HANDLE_LIVE | (uint32_t)kind << KIND_SHIFT,
                               memory_order_release);
         pthread_mutex_unlock(&ia->lock);
         return DAT_SUCCESS;
@@ -150,7 +149,7 @@ void *object_get(DAT_HANDLE dat_handle, DAT_HANDLE_TYPE kind)
 {
         struct handle *handle = record_of(dat_handle);
 
-        if (!handle || !record_pin(handle, LIVE | (uint32_t)kind << KIND_SHIFT, ~REFERENCES))
+        if (!handle || !record_pin(handle, HANDLE_LIVE | (uint32_t)kind << KIND_SHIFT, ~REFERENCES))
                 return NULL;
         return handle->object;
 }
@@ -158,24 +157,19 @@ void *object_get(DAT_HANDLE dat_handle, DAT_HANDLE_TYPE kind)
 /* Pins an object that the caller knows to exist; false when it is being freed. */
 bool object_pin(struct object *object)
 {
-        return object->handle && record_pin(object->handle, LIVE, LIVE);
+        return object->handle && record_pin(object->handle, HANDLE_LIVE, HANDLE_LIVE);
 }
 
-void object_put(void *body)
+/* Tells the thread that waits for the last holder of a dead object. */
+void object_put_dead(struct handle *handle)
 {
-        struct object *object = body;
-        _Atomic uint32_t *life = &object->handle->life;
-        uint32_t before = atomic_fetch_sub_explicit(life, 1, memory_order_acq_rel);
-
-        /* Only the memory of the record may be touched from here on: the object may be gone. */
-        if (!(before & LIVE))
-                futex_wake_all(life);
+        futex_wake(&handle->life, INT_MAX);
 }
 
 /* Makes the handle invalid for every later call; false when someone else has done so before. */
 bool object_kill(struct object *object)
 {
-        return atomic_fetch_and(&object->handle->life, ~LIVE) & LIVE;
+        return atomic_fetch_and(&object->handle->life, ~HANDLE_LIVE) & HANDLE_LIVE;
 }
 
 /* Waits until no more than that many callers still hold the dead object. */
@@ -195,7 +189,7 @@ void object_bury(struct object *object)
 {
         struct handle *handle = object->handle;
         struct ia *ia = object->ia;
-        uint32_t kind = (atomic_load(&handle->life) & ~LIVE) >> KIND_SHIFT;
+        uint32_t kind = (atomic_load(&handle->life) & ~HANDLE_LIVE) >> KIND_SHIFT;
 
         pthread_mutex_lock(&ia->lock);
         list_remove(&object->link);
@@ -212,7 +206,7 @@ DAT_RETURN object_use(struct object *object, DAT_RETURN otherwise)
         DAT_RETURN ret = otherwise;
 
         pthread_mutex_lock(&object->ia->lock);
-        if (atomic_load(&object->handle->life) & LIVE) {
+        if (atomic_load(&object->handle->life) & HANDLE_LIVE) {
                 object->users++;
                 ret = DAT_SUCCESS;
         }
@@ -249,16 +243,11 @@ DAT_RETURN object_retire(struct object *object, DAT_RETURN when_used)
         return ret;
 }
 
-DAT_HANDLE object_handle(const struct object *object)
-{
-        return object ? object->handle : DAT_HANDLE_NULL;
-}
-
 static struct handle *pin_any(DAT_HANDLE dat_handle)
 {
         struct handle *handle = record_of(dat_handle);
 
-        return handle && record_pin(handle, LIVE, LIVE) ? handle : NULL;
+        return handle && record_pin(handle, HANDLE_LIVE, HANDLE_LIVE) ? handle : NULL;
 }
 
 /* dat_set_consumer_context(3DAT), for objects of every kind. */
@@ -298,11 +287,11 @@ DAT_RETURN ref_get_handle_type(DAT_HANDLE dat_handle, DAT_HANDLE_TYPE *type)
         object_put(handle->object);
         if (!type)
                 return REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
-        *type = (DAT_HANDLE_TYPE)((life & ~LIVE) >> KIND_SHIFT);
+        *type = (DAT_HANDLE_TYPE)((life & ~HANDLE_LIVE) >> KIND_SHIFT);
         return DAT_SUCCESS;
 }
 
-/* The gate lives here because it rests on the same futex calls. */
+/* The gate and the lock live here because they rest on the same futex calls. */
 
 enum { GATE_OPEN, GATE_CLOSED, GATE_AWAITED };
 
@@ -318,23 +307,20 @@ static void gate_await_open(struct gate *gate)
         }
 }
 
-/* Passes through; waits only while another thread keeps the gate closed. */
-void gate_enter(struct gate *gate)
+/* What is left of gate_enter() for one that has met a closed gate. */
+void gate_enter_closed(struct gate *gate)
 {
-        atomic_fetch_add(&gate->inside, 1);
-        while (atomic_load(&gate->closed)) {
+        do {
                 gate_leave(gate);
                 gate_await_open(gate);
                 atomic_fetch_add(&gate->inside, 1);
-        }
+        } while (atomic_load(&gate->closed));
 }
 
-void gate_leave(struct gate *gate)
+/* The last one has left a gate that is being closed. */
+void gate_tell_closer(struct gate *gate)
 {
-        uint32_t before = atomic_fetch_sub(&gate->inside, 1);
-
-        if (before == 1 && atomic_load(&gate->closed))
-                futex_wake_all(&gate->inside);
+        futex_wake(&gate->inside, INT_MAX);
 }
 
 /* Stops newcomers and waits for those inside. One closer at a time, by a lock of the caller's. */
@@ -350,5 +336,19 @@ void gate_close(struct gate *gate)
 void gate_open(struct gate *gate)
 {
         if (atomic_exchange(&gate->closed, GATE_OPEN) == GATE_AWAITED)
-                futex_wake_all(&gate->closed);
+                futex_wake(&gate->closed, INT_MAX);
+}
+
+/* Sleeps until the lock is the caller's. */
+void lock_await(struct lock *lock)
+{
+        while (atomic_exchange_explicit(&lock->state, LOCK_AWAITED, memory_order_acquire) !=
+               LOCK_FREE)
+                futex_wait(&lock->state, LOCK_AWAITED);
+}
+
+/* Somebody may wait for the lock that has been released. */
+void lock_tell(struct lock *lock)
+{
+        futex_wake(&lock->state, 1);
 }

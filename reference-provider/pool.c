@@ -15,7 +15,6 @@ struct wr_slab {
 void pool_init(struct wr_pool *pool, struct ep *ep, struct srq *srq, bool keeps_sge)
 {
         memset(pool, 0, sizeof(*pool));
-        pthread_spin_init(&pool->lock, PTHREAD_PROCESS_PRIVATE);
         list_init(&pool->free);
         list_init(&pool->pending);
         pool->ep = ep;
@@ -41,7 +40,7 @@ bool pool_grow(struct wr_pool *pool, int capacity)
                         return false;
                 }
         }
-        pthread_spin_lock(&pool->lock);
+        lock_acquire(&pool->lock);
         for (int i = 0; i < more; i++) {
                 struct wr *wr = &slab->wrs[i];
 
@@ -53,7 +52,7 @@ bool pool_grow(struct wr_pool *pool, int capacity)
         slab->next = pool->slabs;
         pool->slabs = slab;
         pool->capacity = capacity;
-        pthread_spin_unlock(&pool->lock);
+        lock_release(&pool->lock);
         return true;
 }
 
@@ -66,7 +65,6 @@ void pool_destroy(struct wr_pool *pool)
                 free(slab->sges);
                 free(slab);
         }
-        pthread_spin_destroy(&pool->lock);
 }
 
 /* Returns a record, last in the order of posting, or NULL when `limit` of them are in use. */
@@ -74,7 +72,7 @@ struct wr *pool_take(struct wr_pool *pool, int limit)
 {
         struct wr *wr = NULL;
 
-        pthread_spin_lock(&pool->lock);
+        lock_acquire(&pool->lock);
         if (atomic_load(&pool->in_use) < limit && !list_empty(&pool->free)) {
                 wr = container_of(pool->free.next, struct wr, link);
                 list_remove(&wr->link);
@@ -83,7 +81,7 @@ struct wr *pool_take(struct wr_pool *pool, int limit)
                 wr->done = false;
                 atomic_fetch_add(&pool->in_use, 1);
         }
-        pthread_spin_unlock(&pool->lock);
+        lock_release(&pool->lock);
         return wr;
 }
 
@@ -91,25 +89,10 @@ void pool_give(struct wr *wr)
 {
         struct wr_pool *pool = wr->pool;
 
-        pthread_spin_lock(&pool->lock);
+        lock_acquire(&pool->lock);
         list_remove(&wr->link);
         atomic_store_explicit(&wr->posted, false, memory_order_relaxed);
         list_append(&pool->free, &wr->link);
         atomic_fetch_sub(&pool->in_use, 1);
-        pthread_spin_unlock(&pool->lock);
-}
-
-/*
- * Makes what the record says visible to the thread that will see its completion. The way there
- * leads through the device, which orders nothing as far as the language is concerned.
- */
-void wr_publish(struct wr *wr)
-{
-        atomic_store_explicit(&wr->posted, true, memory_order_release);
-}
-
-/* False for a completion that came after its queue pair was taken down. */
-bool wr_is_published(const struct wr *wr)
-{
-        return atomic_load_explicit(&wr->posted, memory_order_acquire);
+        lock_release(&pool->lock);
 }
