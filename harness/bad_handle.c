@@ -112,11 +112,15 @@ static DAT_HANDLE of_other_ia(struct test *t, DAT_HANDLE_TYPE type)
 
 DAT_HANDLE bad_handle(struct test *t, DAT_HANDLE_TYPE type, enum bad_handle how)
 {
+        DAT_HANDLE handle;
+
         switch (how) {
         case BAD_HANDLE_NULL:
                 return DAT_HANDLE_NULL;
         case BAD_HANDLE_DESTROYED:
-                return destroyed(t, type);
+                handle = destroyed(t, type);
+                atomic_store(&t->evidence->destroyed, (uint64_t)(uintptr_t)handle);
+                return handle;
         case BAD_HANDLE_OTHER_KIND:
                 return type == DAT_HANDLE_TYPE_PZ ? evd_with(t) : pz(t);
         case BAD_HANDLE_OTHER_IA:

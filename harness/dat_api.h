@@ -12,6 +12,9 @@
 #if UDAPL_CTS_API_MAJOR > 1
 #include <dat2/udat.h>
 
+/* Whether the registry reads what a handle points at, be it there or not. */
+#define REGISTRY_FOLLOWS_HANDLES true
+
 /* DAT_RMR_TRIPLET's. */
 #define target_address virtual_address
 
@@ -27,6 +30,8 @@ DAT_LMR_HANDLE lmr_of(struct test *t, const DAT_LMR_TRIPLET *segment);
         dat_rmr_bind(rmr_, lmr_of(t, segment_), segment_, privileges_, DAT_VA_TYPE_VA, __VA_ARGS__)
 #else
 #include <dat/udat.h>
+
+#define REGISTRY_FOLLOWS_HANDLES false
 #endif
 
 /* Compares what a page promises: the type of a return, not its subtype or class. */

@@ -144,6 +144,7 @@ struct evidence {
         _Atomic uint32_t phase;
         _Atomic int32_t pid; /* as seen by who reads /proc, for a debugger */
         _Atomic uint64_t teardown_ns;
+        _Atomic uint64_t destroyed; /* the handle of an object that the case made and destroyed */
         uint64_t started_ns;
         struct sealed_verdict body; /* before teardown */
         struct sealed_verdict end;  /* after it */

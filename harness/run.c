@@ -517,13 +517,33 @@ static void find_killed(const struct run *run, struct finding *finding)
         }
 }
 
+/*
+ * Whether the process faulted in a call that libdat2 dispatches by the handle of a destroyed
+ * object: libdat2 reads what is there before any provider sees the call. Our libdat does not.
+ */
+static bool follows_destroyed(const struct run *run)
+{
+        if (!REGISTRY_FOLLOWS_HANDLES || !WIFSIGNALED(run->main.status) ||
+            !render_pending(run->main.evidence))
+                return false;
+
+        const struct evidence *evidence = run->main.evidence;
+        uint64_t handle = atomic_load(&evidence->destroyed);
+        uint64_t count = atomic_load(&evidence->call_count);
+
+        return handle && evidence->calls[log_slot(count - 1)].args[0] == handle;
+}
+
 /* The process has ended by itself, but not at its end. */
 static void find_crash(const struct run *run, struct finding *finding)
 {
         const char *where = in_teardown(run);
         char how[64];
 
-        if (WIFSIGNALED(run->main.status))
+        if (follows_destroyed(run))
+                find(finding, VERDICT_NOTE, "%s in %s, by a destroyed handle (GEN-1)",
+                     describe_status(run->main.status, how, sizeof(how)), finding->pending);
+        else if (WIFSIGNALED(run->main.status))
                 find(finding, VERDICT_CRASH, "%s%s",
                      describe_status(run->main.status, how, sizeof(how)), where);
         else

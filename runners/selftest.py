@@ -129,6 +129,12 @@ STEPS = (
         ["{python} -m runners certify dat_srq_resize --hosts 2 -m local --out {work}/run"],
     ),
     Step(
+        "api-2.0",
+        "one page's cases on the reference provider's DAT 2.0 build",
+        ["{python} -m runners certify dat_ep_create_with_srq --api 2.0 --hosts 1 --out {work}/run"],
+        timeout=600,
+    ),
+    Step(
         "faults",
         "each fault of the faulty provider is caught by its clause's own case",
         ["{python} -m runners faults --out {work}/run"],
