@@ -154,6 +154,7 @@ PROGRAMS = (
     dtestcm("dtestcm", "-c 40 -w"),
     dtestcm("dtestcm-polling", "-c 40", more=True),
     dtestcm("dtestcm-ports", "-c 20 -m -w"),
+    dtestcm("dtestcm-late-accept", "-c 3 -d 1 -w", more=True),
     dtestcm("dtestcm-many", "-c 400 -w", more=True),
     Program(
         "dtestsrq",
