@@ -251,7 +251,7 @@ static int resolve_from_here(struct conn *conn)
 {
         struct sockaddr_storage source = conn->ia->address;
         int error = source.ss_family == conn->peer.ss_family ? EADDRINUSE : EAFNOSUPPORT;
-        uint32_t start = draw();
+        uint32_t start = conn->token ? conn->token : draw();
 
         for (uint32_t i = 0; i < PORT_ATTEMPTS && error == EADDRINUSE; i++) {
                 conn->port = (uint16_t)(FIRST_ACTIVE_PORT + (start + i) % ACTIVE_PORTS);
