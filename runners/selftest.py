@@ -109,7 +109,7 @@ STEPS = (
         "labs",
         "the ssh fabric on guests with an sshd, the slurm fabric on guests as a cluster's nodes",
         ["{python} -m pytest -q {lab_tests}"],
-        timeout=900,
+        timeout=1200,
     ),
     Step(
         "provider",

@@ -2,6 +2,7 @@
 """The slurm fabric in guests that are the nodes of a real Slurm, its runner in a job of sbatch."""
 
 import json
+import os
 import shlex
 import subprocess
 import sys
@@ -12,7 +13,7 @@ import pytest
 
 from tests.lab.slurm_lab import ROOT, SlurmLab
 
-DEADLINE = 400
+DEADLINE = 800
 PAIR = "srq_resize/no_message_lost/growing"
 CERTIFY = [sys.executable, "-P", "-m", "runners", "certify", "--fabric", "slurm"]
 KILL_RUNNER = """
@@ -55,9 +56,16 @@ def test_a_certification_by_sbatch(lab: SlurmLab) -> None:
 def test_a_killed_runner_leaves_no_process(lab: SlurmLab) -> None:
     options = ["--wait", "-N", "2", "-o", "/run/killed.out"]
     begin = shlex.join(["sbatch", *options, "--wrap", job("/run/killed", "srq_resize")])
-    told = "tail -n +1 -F /run/killed.out | grep -q -m 1 PASS"
-    start = f"cd {shlex.quote(str(ROOT))}; touch /run/killed.out; {begin} &"
-    status, said = lab.run(f"{start}\n{told}\n{KILL_RUNNER}\nwait", DEADLINE)
+    steps = (
+        f"cd {shlex.quote(str(ROOT))}",
+        "touch /run/killed.out && mkfifo /run/told",
+        f"{begin} &",
+        "tail -n +1 -F /run/killed.out >/run/told 2>/dev/null & tail=$!",
+        "grep -q -m 1 PASS /run/told && kill $tail",
+        KILL_RUNNER,
+        "wait",
+    )
+    status, said = lab.run("\n".join(steps), DEADLINE)
     assert status == 0, said
     left = "cat /proc/[0-9]*/comm | grep udapl-cases; exit 0"
     assert lab.run(f"srun -N 2 sh -c {shlex.quote(left)}", DEADLINE) == (0, "")
@@ -66,7 +74,7 @@ def test_a_killed_runner_leaves_no_process(lab: SlurmLab) -> None:
 def test_outside_of_an_allocation(tmp_path: Path) -> None:
     done = subprocess.run(
         [*CERTIFY, "--out", str(tmp_path / "out")],
-        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
         check=False,
