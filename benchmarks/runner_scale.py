@@ -138,7 +138,7 @@ def _read(events: Path) -> tuple[float, float, int]:
     return started, finished, verdicts
 
 
-WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 460, 260, 60, 16, 34, 44
+WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 460, 260, 60, 30, 34, 44
 
 
 def chart(
@@ -177,7 +177,9 @@ def chart(
         parts.append(f'<polyline class="l{number}" points="{joined}"/>')
         parts += [f'<circle class="l{number}" cx="{x:.1f}" cy="{y:.1f}" r="3"/>' for x, y in points]
         x, y = points[-1]
-        parts.append(f'<text class="name l{number}" x="{x:.1f}" y="{y - 9:.1f}">{name}</text>')
+        below = number < len(lines) - 1
+        y += 34 if below else -9
+        parts.append(f'<text class="name l{number}" x="{x:.1f}" y="{y:.1f}">{name}</text>')
     return "\n".join(parts)
 
 
