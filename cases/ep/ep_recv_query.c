@@ -331,10 +331,9 @@ CASE(ep_recv_query, takes_nothing, NEEDS(EP_RECV_INFO), PEER)
 static const struct traffic {
         const char *id;
         size_t length; /* bytes */
-        int windows;
 } traffic[] = {
-    {"short_messages", MESSAGE, 4 * WINDOWS},
-    {"long_messages", LONG_MESSAGE, WINDOWS},
+    {"short_messages", MESSAGE},
+    {"long_messages", LONG_MESSAGE},
 };
 
 /* At each query some of the messages sent may have come: so many receives may be gone. */
@@ -357,7 +356,7 @@ FAMILY(ep_recv_query, in_traffic, traffic, NEEDS(EP_RECV_INFO), PEER)
         struct own own = own_for(t, row->length, WINDOW);
 
         own.end = peer_connect(peer(t), own.ep);
-        own_traffic(t, &own, row->windows);
+        own_traffic(t, &own, WINDOWS);
 }
 
 /* Packets overtake each other, those of one message and those of several. */
@@ -523,7 +522,7 @@ FAMILY(ep_recv_query, srq_in_traffic, traffic, NEEDS(SRQ, EP_RECV_INFO), PEER)
         struct queue queue = queue_for(t, WINDOW, row->length, WINDOW);
         struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
 
-        srq_traffic(t, &queue, &flow, row->windows);
+        srq_traffic(t, &queue, &flow, WINDOWS);
 }
 
 CASE(ep_recv_query, srq_in_traffic_out_of_order, NEEDS(SRQ, EP_RECV_INFO), PEER_BY_NETWORK)
