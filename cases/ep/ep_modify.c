@@ -350,7 +350,7 @@ FAMILY(ep_modify, above_ia_limit, limited)
         struct ep_change change = unconnected(t, row->parameter);
         uint64_t limit = limit_of(t, row->parameter);
 
-        if (limit == (change.parameter->size == sizeof(DAT_COUNT) ? (uint64_t)INT_MAX : UINT64_MAX))
+        if (limit >= (change.parameter->size == sizeof(DAT_COUNT) ? (uint64_t)INT_MAX : UINT64_MAX))
                 unsupported(t, "the IA's limit: no number is above it");
         change.wanted = limit + 1;
         ep_value_set(&change.asked, change.parameter, change.wanted);
@@ -410,7 +410,8 @@ FAMILY(ep_modify, object_of_other_ia, foreign_objects)
         struct ep_change change = unconnected(t, row->parameter);
         DAT_RETURN answer;
 
-        ep_value_set(&change.asked, change.parameter, (uint64_t)(uintptr_t)foreign);
+        change.wanted = (uint64_t)(uintptr_t)foreign;
+        ep_value_set(&change.asked, change.parameter, change.wanted);
         answer = modify(&change);
 
         if (dat_is(answer, DAT_SUCCESS)) {
