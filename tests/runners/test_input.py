@@ -226,7 +226,7 @@ def test_two_runs_into_one_folder(cts: Cts, tmp_path: Path) -> None:
 
 def test_a_folder_that_is_going_to_be_used(cts: Cts, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    cts.has("hangs_until_told")
+    cts.has("hangs_until_told", deadline_ms=60_000)
     running = cts.start("certify", "--out", out, "--hosts", "1")
     try:
         wait_for(cts.hanging)
