@@ -5,6 +5,7 @@ Everything that happens is told as records (docs/results.md) to the `emit` that 
 """
 
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
@@ -40,7 +41,7 @@ def quiet(_line: str) -> None:
     """A Progress for where nobody looks."""
 
 
-class Bench:
+class Bench(ABC):
     """Open hosts, each with an agent, and the session with them; the subject's host comes first."""
 
     def __init__(self, hosts: Sequence[Host], hellos: Sequence[Message], session: Session) -> None:
@@ -66,9 +67,9 @@ class Bench:
                 return host.name, why
         return None
 
+    @abstractmethod
     def close(self, lost: AgentLost | None = None) -> None:
         """Let the hosts go; `lost` is the loss that is the reason, if one is."""
-        raise NotImplementedError
 
 
 # Opens the hosts and greets their agents. Raises FabricError, AgentLost.
