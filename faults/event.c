@@ -119,7 +119,7 @@ static bool pass(struct call *call, struct handle *evd, const struct step *step)
                 hold(evd, call->event, later, false);
                 return false;
         case EFFECT_REORDER:
-                hold(evd, call->event, later, true);
+                hold(evd, call->event, INT64_MAX, true);
                 return false;
         case EFFECT_CORRUPT:
                 corrupt(call);
