@@ -741,6 +741,7 @@ struct ia {
         struct rdma_event_channel *cm;
         struct evd *async_evd;
         struct evd *sink;      /* for completions that no Consumer wants */
+        struct ibv_pd *domain; /* of all zones, where the entry says one-domain; else NULL */
         struct ibv_pd *lender; /* of the queue pairs that lend their numbers; made when needed */
         struct link siblings;
         pthread_t thread;

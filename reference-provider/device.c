@@ -18,6 +18,7 @@ struct choice {
         int port; /* 0 is any */
         char netdev[IF_NAMESIZE];
         struct sockaddr_storage address;
+        bool one_domain;
 };
 
 static void complain(const struct choice *choice, const char *what, const char *about,
@@ -135,14 +136,17 @@ static bool read_address(const char *instance, struct sockaddr_storage *address)
 }
 
 /* The words after the device. */
-static bool read_settings(struct ia *ia, const struct choice *choice, char *rest)
+static bool read_settings(struct ia *ia, struct choice *choice, char *rest)
 {
         for (char *word; (word = strtok_r(NULL, BLANKS, &rest)) != NULL;) {
-                if (strcmp(word, "lenient") != 0) {
+                if (strcmp(word, "lenient") == 0) {
+                        ia->lenient = true;
+                } else if (strcmp(word, "one-domain") == 0) {
+                        choice->one_domain = true;
+                } else {
                         complain(choice, "no setting is called", word, "see its dat.conf entry");
                         return false;
                 }
-                ia->lenient = true;
         }
         return true;
 }
@@ -223,6 +227,11 @@ DAT_RETURN device_choose(struct ia *ia)
         if (!ia->verbs || ibv_query_device(ia->verbs, &ia->device) ||
             ibv_query_port(ia->verbs, ia->port, &ia->port_attr))
                 goto failed;
+        if (choice.one_domain) {
+                ia->domain = ibv_alloc_pd(ia->verbs);
+                if (!ia->domain)
+                        goto failed;
+        }
         return DAT_SUCCESS;
 failed:
         device_release(ia);
@@ -235,9 +244,12 @@ void device_release(struct ia *ia)
                 rdma_destroy_id(ia->anchor);
         if (ia->cm)
                 rdma_destroy_event_channel(ia->cm);
+        if (ia->domain)
+                ibv_dealloc_pd(ia->domain);
         if (ia->verbs)
                 ibv_close_device(ia->verbs);
         ia->anchor = NULL;
         ia->cm = NULL;
+        ia->domain = NULL;
         ia->verbs = NULL;
 }

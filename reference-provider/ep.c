@@ -449,6 +449,12 @@ struct wanted {
         DAT_SRQ_HANDLE srq;
 };
 
+/* soft-RoCE checks the buffers of an SRQ against the domain of the EP that takes them. */
+static bool suits_srq(const struct pz *pz, const struct srq *srq)
+{
+        return pz->pd == srq->pz->pd;
+}
+
 static DAT_RETURN get_setup(struct ia *ia, const struct wanted *wanted, bool with_srq,
                             struct setup *setup)
 {
@@ -470,8 +476,7 @@ static DAT_RETURN get_setup(struct ia *ia, const struct wanted *wanted, bool wit
         setup->srq = object_get(wanted->srq, DAT_HANDLE_TYPE_SRQ);
         if (!setup->srq || setup->srq->obj.ia != ia)
                 return REF_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_SRQ);
-        /* soft-RoCE checks the buffers of an SRQ against the zone of the EP that takes them. */
-        if (setup->srq->pz != setup->pz)
+        if (!suits_srq(setup->pz, setup->srq))
                 return REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
         return DAT_SUCCESS;
 }
@@ -691,7 +696,7 @@ static DAT_RETURN modify(struct ep *ep, uint64_t mask, const DAT_EP_PARAM *param
 
         if (mask & DAT_EP_FIELD_PZ_HANDLE) {
                 pz = object_get(wanted.pz, DAT_HANDLE_TYPE_PZ);
-                if (!pz || pz->obj.ia != ep->obj.ia || (ep->srq && pz != ep->srq->pz))
+                if (!pz || pz->obj.ia != ep->obj.ia || (ep->srq && !suits_srq(pz, ep->srq)))
                         ret = REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
                 to.pz = pz;
         }

@@ -307,7 +307,7 @@ static void describe_provider(const struct ia *ia, DAT_PROVIDER_ATTR *attr)
         attr->optimal_buffer_alignment = DAT_OPTIMAL_ALIGNMENT;
         attr->srq_supported = ia->device.max_srq ? DAT_TRUE : DAT_FALSE;
         attr->srq_watermarks_supported = attr->srq_supported;
-        attr->srq_ep_pz_difference_supported = DAT_FALSE;
+        attr->srq_ep_pz_difference_supported = ia->domain ? DAT_TRUE : DAT_FALSE;
         attr->srq_info_supported = attr->srq_supported;
         attr->ep_recv_info_supported = DAT_TRUE;
         attr->lmr_sync_req = DAT_FALSE;

@@ -4,7 +4,18 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* dat_pz_create(3DAT): a Protection Zone is a protection domain. */
+static struct ibv_pd *domain_take(struct ia *ia)
+{
+        return ia->domain ? ia->domain : ibv_alloc_pd(ia->verbs);
+}
+
+static void domain_give(struct ia *ia, struct ibv_pd *pd)
+{
+        if (pd != ia->domain)
+                ibv_dealloc_pd(pd);
+}
+
+/* dat_pz_create(3DAT): a Protection Zone is a protection domain, unless all share one. */
 DAT_RETURN ref_pz_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE *pz_handle)
 {
         struct ia *ia = object_get(ia_handle, DAT_HANDLE_TYPE_IA);
@@ -19,16 +30,16 @@ DAT_RETURN ref_pz_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE *pz_handle)
         pz = calloc(1, sizeof(*pz));
         if (!pz)
                 goto put;
-        pz->pd = ibv_alloc_pd(ia->verbs);
+        pz->pd = domain_take(ia);
         if (!pz->pd)
                 goto free;
         ret = object_publish(ia, &pz->obj, DAT_HANDLE_TYPE_PZ);
         if (ret != DAT_SUCCESS)
-                goto dealloc;
+                goto give;
         *pz_handle = object_handle(&pz->obj);
         goto put;
-dealloc:
-        ibv_dealloc_pd(pz->pd);
+give:
+        domain_give(ia, pz->pd);
 free:
         free(pz);
 put:
@@ -72,6 +83,6 @@ DAT_RETURN ref_pz_free(DAT_PZ_HANDLE pz_handle)
 void pz_destroy(struct pz *pz)
 {
         object_bury(&pz->obj);
-        ibv_dealloc_pd(pz->pd);
+        domain_give(pz->obj.ia, pz->pd);
         free(pz);
 }

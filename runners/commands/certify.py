@@ -64,7 +64,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     subject.add_argument(
         "--ia-params",
         metavar="STR",
-        help="with --provider: the ia_params of its dat.conf entry (default: the host's device)",
+        help="the ia_params of the provider's dat.conf entry (default: the host's device)",
     )
     subject.add_argument(
         "--waivers",
@@ -349,8 +349,8 @@ def _check(options: argparse.Namespace, checkout: Checkout) -> None:
         raise InputError("--ia names an entry of a dat.conf: give --dat-conf too")
     if options.dat_conf is not None and options.ia is None:
         raise InputError("--dat-conf needs --ia NAME: which of its IAs is to be certified")
-    if options.ia_params is not None and options.provider is None:
-        raise InputError("--ia-params goes with --provider: a dat.conf has its own")
+    if options.ia_params is not None and options.dat_conf is not None:
+        raise InputError("--ia-params does not go with --dat-conf: a dat.conf has its own")
 
 
 def _modes(options: argparse.Namespace, most: int) -> Sequence[int]:

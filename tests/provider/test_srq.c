@@ -423,6 +423,71 @@ static void recv_query_says_what_is_known(void **state)
         host_close(host);
 }
 
+/* The zone of an SRQ guards what is received, the zone of its EP what is sent. */
+static void an_ep_of_another_zone(void **state)
+{
+        DAT_EP_ATTR attr = plain_attr();
+        DAT_EP_PARAM param = {0};
+        struct host *host;
+        DAT_LMR_TRIPLET iov;
+        DAT_PZ_HANDLE pz;
+
+        (void)state;
+        setenv("DAPLREF_TEST_IA", "one0", 1);
+        host = srq_host(4);
+        unsetenv("DAPLREF_TEST_IA");
+        assert_int_equal(host->provider.srq_ep_pz_difference_supported, DAT_TRUE);
+        assert_dat(dat_ep_free(host->b.ep), DAT_SUCCESS);
+        await_event(host->a.connect_evd, DAT_CONNECTION_EVENT_DISCONNECTED);
+        assert_dat(dat_ep_reset(host->a.ep), DAT_SUCCESS);
+        assert_dat(dat_pz_create(host->ia, &pz), DAT_SUCCESS);
+        assert_dat(dat_ep_create_with_srq(host->ia, pz, host->b.recv_evd, host->b.request_evd,
+                                          host->b.connect_evd, host->b.srq, &attr, &host->b.ep),
+                   DAT_SUCCESS);
+        param.pz_handle = host->pz;
+        assert_dat(dat_ep_modify(host->b.ep, DAT_EP_FIELD_PZ_HANDLE, &param), DAT_SUCCESS);
+        param.pz_handle = pz;
+        assert_dat(dat_ep_modify(host->b.ep, DAT_EP_FIELD_PZ_HANDLE, &param), DAT_SUCCESS);
+        join_ends(host, &host->a, &host->b);
+        post_srq(&host->b, 0, 64, 1);
+        memset(host->a.memory, 0x5a, 64);
+        send_and_await(host, 64, 2);
+        await_completion(host->b.recv_evd, host->b.ep, 1, DAT_DTO_SUCCESS, 64);
+        assert_memory_equal(host->a.memory, host->b.memory, 64);
+        iov = segment(&host->b, 0, 64);
+        assert_dat(dat_ep_post_send(host->b.ep, 1, &iov, cookie(3), DAT_COMPLETION_DEFAULT_FLAG),
+                   DAT_PROTECTION_VIOLATION);
+        assert_dat(dat_ep_free(host->b.ep), DAT_SUCCESS);
+        host->b.ep = NULL;
+        assert_dat(dat_pz_free(pz), DAT_SUCCESS);
+        host_close(host);
+}
+
+/* Without the setting, soft-RoCE would refuse what such an EP receives. */
+static void one_zone_for_a_queue_and_its_eps(void **state)
+{
+        struct host *host = srq_host(4);
+        DAT_EP_ATTR attr = plain_attr();
+        DAT_EP_PARAM param = {0};
+        DAT_EP_HANDLE ep;
+        DAT_PZ_HANDLE pz;
+
+        (void)state;
+        assert_int_equal(host->provider.srq_ep_pz_difference_supported, DAT_FALSE);
+        assert_dat(dat_pz_create(host->ia, &pz), DAT_SUCCESS);
+        assert_dat(dat_ep_create_with_srq(host->ia, pz, host->b.recv_evd, host->b.request_evd,
+                                          host->b.connect_evd, host->b.srq, &attr, &ep),
+                   DAT_INVALID_PARAMETER);
+        assert_dat(dat_ep_create_with_srq(host->ia, host->pz, host->b.recv_evd, host->b.request_evd,
+                                          host->b.connect_evd, host->b.srq, &attr, &ep),
+                   DAT_SUCCESS);
+        param.pz_handle = pz;
+        assert_dat(dat_ep_modify(ep, DAT_EP_FIELD_PZ_HANDLE, &param), DAT_INVALID_PARAMETER);
+        assert_dat(dat_ep_free(ep), DAT_SUCCESS);
+        assert_dat(dat_pz_free(pz), DAT_SUCCESS);
+        host_close(host);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -440,6 +505,8 @@ int main(void)
             cmocka_unit_test(disconnect_leaves_the_queue_alone),
             cmocka_unit_test(freeing_an_ep_returns_its_buffers),
             cmocka_unit_test(several_eps_share_one),
+            cmocka_unit_test(an_ep_of_another_zone),
+            cmocka_unit_test(one_zone_for_a_queue_and_its_eps),
             cmocka_unit_test(watermarks_of_an_ep),
             cmocka_unit_test(recv_query_says_what_is_known),
         };

@@ -164,7 +164,7 @@ def test_provider_of_another_api(cts: Cts, tmp_path: Path) -> None:
         ("--fabric", "mv"),
         ("--ia", "x"),
         ("--dat-conf", "x"),
-        ("--ia-params", "x"),
+        ("--dat-conf", "x", "--ia", "x", "--ia-params", "x"),
         ("-k", "passes and"),
         ("-m", "must or"),
         ("-k", "nothing_of_this_name"),

@@ -57,6 +57,19 @@ def test_a_case_passes_on_the_reference_provider(tmp_path: Path, hosts: int) -> 
     assert facts["ia"]["library"] == str(here().reference_provider)
 
 
+def test_zones_may_differ_where_the_provider_says_so(tmp_path: Path) -> None:
+    choice = ["--ia-params", "rxe0 one-domain", "-k", "pz_of_its_own or pzs_of_several_eps"]
+    out = tmp_path / "out"
+    done = run(certify(out, *choice))
+    assert done.returncode == 0, done
+    words = {record["verdict"] for record in events(out) if record["type"] == "verdict"}
+    assert words == {"PASS"}
+    choice[-1] = "pz_difference_refused or second_pz_refused"
+    done = run([sys.executable, "-m", "runners", "faults", "--out", str(tmp_path / "f"), *choice])
+    assert done.returncode == 0, done
+    assert "must: 2 of 2 killed by their own case" in done.stdout
+
+
 def test_a_case_disturbs_the_network(tmp_path: Path) -> None:
     out = tmp_path / "out"
     done = run(certify(out, NETWORK_CASE))
