@@ -51,6 +51,7 @@ def _properties(run: Run) -> list[tuple[str, str]]:
         ("conclusion", run.conclusion.word),
         ("complete", "true" if run.complete else "false"),
         ("seed", run.seed),
+        ("patience", str(run.patience)),
         ("fabric", run.fabric),
         ("suite.version", run.suite.version),
         ("suite.commit", run.suite.commit),

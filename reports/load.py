@@ -125,6 +125,7 @@ def _run(record: Members) -> Run:
         started=record.text("started"),
         command=record.texts("command"),
         seed=as_text(record.values.get("seed", "")),
+        patience=record.integer("patience", 1),
         fabric=record.text("fabric"),
         modes=tuple(sorted(set(modes))),
         suite=Suite(

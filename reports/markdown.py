@@ -20,7 +20,8 @@ def render(run: Run) -> str:
         "",
         f"{_code(run.subject.name)} by DAT {run.subject.api} (sha256"
         f" {_code(run.subject.sha256[:16])}), IA {_code(run.subject.ia)}, run {_code(run.id)}, seed"
-        f" {_code(run.seed)}, suite {_code(run.suite.commit[:12])}"
+        f" {_code(run.seed)}{f', patience {run.patience}' if run.patience > 1 else ''}, suite"
+        f" {_code(run.suite.commit[:12])}"
         f"{' ' + run.suite.tree if run.suite.tree else ''}.",
         "",
     ]

@@ -467,6 +467,7 @@ class Run:
     started: str
     command: tuple[str, ...]
     seed: str
+    patience: int
     fabric: str
     modes: tuple[int, ...]
     suite: Suite
@@ -607,7 +608,8 @@ class Run:
 
     def replay(self, case: Case) -> str:
         """The command that runs `case` again as it ran here."""
-        return f"./udapl-cts replay {shlex.quote(self.id)} {shlex.quote(case.id)}"
+        patience = f" --patience {self.patience}" if self.patience > 1 else ""
+        return f"./udapl-cts replay {shlex.quote(self.id)} {shlex.quote(case.id)}{patience}"
 
 
 def _either(verdicts: Iterable[str]) -> str:

@@ -19,7 +19,8 @@ class Assignment:
     """Which fabric with which settings, which agent in it, which cases in which order.
 
     `spread` is the number of hosts that the plan is spread over, 0 for all that the fabric knows,
-    None where it is not; with `every_pair` it runs on each pair of them.
+    None where it is not; with `every_pair` it runs on each pair of them. `patience` is how many
+    times as long as usual everything may take.
     """
 
     fabric: str
@@ -29,6 +30,7 @@ class Assignment:
     plan: tuple[Planned, ...]
     spread: int | None = None
     every_pair: bool = False
+    patience: int = 1
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     def save(self, folder: Path) -> Path:

@@ -46,7 +46,7 @@ TRACE = "runner-error.txt"
 class Order:
     """What a campaign is to do. `modes` are host counts; `workers` counts processes.
 
-    `spread` and `every_pair` are those of the assignment.
+    `spread`, `every_pair` and `patience` are those of the assignment.
     """
 
     run: str
@@ -64,6 +64,7 @@ class Order:
     workers: int
     spread: int | None = None
     every_pair: bool = False
+    patience: int = 1
     waivers: Sequence[Record] = ()
 
 
@@ -361,6 +362,7 @@ def _assignment(checkout: Checkout, order: Order, folder: Path) -> Assignment:
         plan=tuple(plan(order.cases, order.modes, order.seed, order.every_mode)),
         spread=order.spread,
         every_pair=order.every_pair,
+        patience=order.patience,
         settings=order.settings,
     )
 
@@ -379,6 +381,7 @@ def _run_record(checkout: Checkout, order: Order, plan_: Sequence[Planned], fold
         "started": results.now(),
         "command": list(order.command),
         "seed": order.seed,
+        "patience": order.patience,
         "fabric": order.fabric,
         "modes": list(dict.fromkeys(planned.hosts for planned in plan_)),
         "suite": {

@@ -63,7 +63,8 @@ class Job:
 @dataclass(frozen=True)
 class Order:
     """What is to be done. `everything` runs each fault against each case of its page; with two
-    `hosts`, cases with a peer have it on another one.
+    `hosts`, cases with a peer have it on another one. With `patience`, all may take so many times
+    as long.
     """
 
     run: str
@@ -77,6 +78,7 @@ class Order:
     hosts: int
     workers: int
     everything: bool
+    patience: int = 1
 
 
 def rows_of(checkout: Checkout, catalogue: Catalogue) -> Rows:
@@ -156,6 +158,7 @@ class Crew:
     def __init__(self, assignment: Assignment, order: Order, log: Log) -> None:
         self._log = log
         self._apart = order.hosts > 1
+        self._patience = order.patience
         self._stop = Event()
         self._counts = {1: order.workers, 2: 1} if not self._apart else {1: 1, 2: order.workers}
         self._free: dict[int, SimpleQueue[Testbed]] = {hosts: SimpleQueue() for hosts in (1, 2)}
@@ -215,7 +218,7 @@ class Crew:
 
         plan = planned(job.case, self._hosts(job))
         plan = replace(plan, deadline_ms=_deadline_ms(job.case))
-        within = limits(plan, Limits(event_ms=EVENT_MS, quiet_ms=QUIET_MS))
+        within = limits(plan, Limits(event_ms=EVENT_MS, quiet_ms=QUIET_MS), self._patience)
         testbed.run(plan, 1, emit, ia=job.ia, within=within)
         said = verdicts[0] if verdicts else {}
         record = {
@@ -320,6 +323,7 @@ def _run_record(checkout: Checkout, order: Order) -> Record:
         "run": order.run,
         "started": results.now(),
         "command": list(order.command),
+        "patience": order.patience,
         "suite": {"version": VERSION, "commit": commit, "dirty": dirty},
         "subject": {"library": order.subject.library, "sha256": order.subject.sha256},
         "wrapper": {

@@ -33,7 +33,9 @@ class _Choice:
     hosts: int
 
 
-def replay(checkout: Checkout, named: Sequence[str], hosts: int | None, gdb: bool) -> int:
+def replay(
+    checkout: Checkout, named: Sequence[str], hosts: int | None, gdb: bool, patience: int | None
+) -> int:
     """Replay what `named` names ([RUN] [CASE]); the exit code says what came of it this time."""
     choice = _choose(checkout, named, hosts)
     checkout = checkout.by(choice.run.subject.api)
@@ -52,6 +54,7 @@ def replay(checkout: Checkout, named: Sequence[str], hosts: int | None, gdb: boo
             env={"DAT_OVERRIDE": str(dat_conf)},
             logs=logs,
             plan=(planned(choice.case, choice.hosts),),
+            patience=patience or choice.run.patience,
             settings=settings_of(choice.folder),
         )
         return _run(assignment, assignment.plan[0], choice, gdb)

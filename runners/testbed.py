@@ -139,7 +139,12 @@ class Testbed:
         started, begun = now(), time.monotonic()
         gdb = None if debug is None else partial(debug, opened.hosts[0], opened.session)
         evidence = opened.session.run(
-            planned.case, within or limits(planned), peer(planned), gdb, ia, undeclared
+            planned.case,
+            within or limits(planned, patience=self._assignment.patience),
+            peer(planned),
+            gdb,
+            ia,
+            undeclared,
         )
         elapsed = (time.monotonic() - begun) * 1000
         record = verdict_record(planned, attempt, opened.names, started, elapsed, evidence)
@@ -306,21 +311,17 @@ def save_logs(folder: Path, hosts: Iterable[Host]) -> None:
                 (folder / f"{host.name}.{name}").write_text(text, errors="replace")
 
 
-def limits(planned: Planned, usual: Limits | None = None) -> Limits:
+def limits(planned: Planned, usual: Limits | None = None, patience: int = 1) -> Limits:
     """How long this case may take; `usual` is what one without a say in it may.
 
-    Where packets are lost, an event may wait for a transport that waits before it repeats itself.
+    The lab gives `patience` times as much. Where packets are lost, an event may wait for a
+    transport that waits before it repeats itself.
     """
     given = usual or Limits()
     if planned.deadline_ms:
         given = replace(given, deadline_ms=planned.deadline_ms)
-    if planned.network:
-        given = replace(
-            given,
-            deadline_ms=PATIENT * given.deadline_ms,
-            event_ms=PATIENT * given.event_ms,
-        )
-    return given
+    times = patience * (PATIENT if planned.network else 1)
+    return replace(given, deadline_ms=times * given.deadline_ms, event_ms=times * given.event_ms)
 
 
 def peer(planned: Planned) -> str:

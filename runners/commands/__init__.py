@@ -8,3 +8,25 @@ if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[Any]
 else:
     Subparsers = Any
+
+# No agent takes an event that may be longer than ten minutes (docs/protocol.schema.json).
+PATIENCE_MOST = 60
+
+
+def add_patience(parser: argparse._ActionsContainer, default: int | None, otherwise: str) -> None:
+    """Add `--patience`; `otherwise` says in words what holds without it."""
+    parser.add_argument(
+        "--patience",
+        type=_patience,
+        default=default,
+        metavar="FACTOR",
+        help="give cases, calls and events so many times as long, on a host that is very busy or "
+        f"slow (1 to {PATIENCE_MOST}; default: {otherwise})",
+    )
+
+
+def _patience(text: str) -> int:
+    factor = int(text) if text.isdecimal() else 0
+    if not 1 <= factor <= PATIENCE_MOST:
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 1 to {PATIENCE_MOST}")
+    return factor

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from runners import results
 from runners.catalogue.clauses import Catalogue
 from runners.checkout import APIS, DEFAULT_API, Checkout
-from runners.commands import Subparsers
+from runners.commands import Subparsers, add_patience
 from runners.errors import InputError, RunnerError
 from runners.names import nearest
 
@@ -86,6 +86,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "--hosts", type=int, metavar="N", help="run every case on N hosts (1 or 2) only"
     )
     how.add_argument("--seed", type=int, metavar="N", help="the order of an earlier run")
+    add_patience(how, 1, "1")
     how.add_argument(
         "--out", type=Path, metavar="DIR", help="the run's folder (default: results/<run>)"
     )
@@ -253,6 +254,7 @@ def _order(
         workers=options.workers,
         spread=options.spread if options.every_pair is None else options.every_pair,
         every_pair=options.every_pair is not None,
+        patience=options.patience,
         waivers=_waivers(options, catalogue),
     )
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from runners import results
 from runners.checkout import Checkout
-from runners.commands import Subparsers
+from runners.commands import Subparsers, add_patience
 from runners.errors import InputError, RunnerError
 from runners.names import nearest
 
@@ -55,6 +55,7 @@ def add_parser(commands: Subparsers) -> None:
     parser.add_argument(
         "--matrix", action="store_true", help="run each fault against each case of its page"
     )
+    add_patience(parser, 1, "1")
     parser.add_argument("--list", action="store_true", help="print the faults, and run nothing")
     parser.add_argument(
         "--out", type=Path, metavar="DIR", help="the folder (default: results/faults-<time>)"
@@ -93,6 +94,7 @@ def run(options: argparse.Namespace) -> int:
         hosts=options.hosts,
         workers=options.workers,
         everything=options.matrix,
+        patience=options.patience,
     )
     _built(checkout.faulty_provider)
     folder = (options.out or checkout.results / name).absolute()

@@ -190,6 +190,15 @@ def times_out(run: dict[str, Any]) -> None:
     verdict(run, "TIMEOUT", "no end after 10000 ms", pending="dat_evd_wait")
 
 
+def tells_its_time(run: dict[str, Any]) -> None:
+    given = ", ".join(f"{name} {run[f'{name}_ms']}" for name in ("deadline", "event", "quiet"))
+    verdict(run, "TIMEOUT", given)
+
+
+def tells_its_time_to_peer(run: dict[str, Any]) -> None:
+    tells_its_time(run)
+
+
 def times_out_at_first(run: dict[str, Any]) -> None:
     """So do the first seven runs."""
     (times_out if run["seq"] <= 7 else passes)(run)
@@ -335,6 +344,8 @@ BEHAVIOURS: dict[str, Callable[[dict[str, Any]], None]] = {
         disturbs_network,
         crashes,
         times_out,
+        tells_its_time,
+        tells_its_time_to_peer,
         times_out_at_first,
         spares,
         unsupported,

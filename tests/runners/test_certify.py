@@ -170,6 +170,33 @@ def test_workers_share_the_cases_and_one_writes(cts: Cts) -> None:
     assert len(cts.verdicts()) == 12
 
 
+@pytest.mark.parametrize("options", [(), ("-n", "2"), ("--spread", "2")])
+def test_a_lab_gives_everything_more_time(cts: Cts, options: tuple[str, ...]) -> None:
+    cts.has("tells_its_time", "tells_its_time_to_peer")
+    usual, longer = ("deadline 300, event 3000, quiet 150", "deadline 1200, event 12000, quiet 150")
+    assert cts("certify", *options).returncode == 1
+    assert cts.events()[0]["patience"] == 1
+    assert {r["reason"] for r in cts.events() if r["type"] == "verdict"} == {usual}
+    done = cts("certify", "--patience", "4", *options)
+    run, *records = cts.events()
+    assert run["patience"] == 4
+    assert {r["reason"] for r in records if r["type"] == "verdict"} == {longer}
+    assert f"replay {run['run']} demo_page/tells_its_time --patience 4" in done.stdout
+    assert "Patience" in (cts.results / "latest/report.html").read_text()
+    assert "patience 4, suite" in (cts.results / "latest/report.md").read_text()
+
+
+def test_a_replay_has_the_patience_of_its_run(cts: Cts) -> None:
+    cts.has("tells_its_time")
+    cts("certify", "--patience", "4")
+    run = cts.events()[0]["run"]
+    assert "deadline 1200, event 12000" in cts("replay", run).stdout
+    assert "deadline 600, event 6000" in cts("replay", run, "--patience", "2").stdout
+    events = cts.results / "latest/events.jsonl"
+    events.write_text(events.read_text().replace('"patience":4,', ""))
+    assert "deadline 300, event 3000" in cts("replay", run).stdout
+
+
 def test_what_a_run_leaves_behind(cts: Cts) -> None:
     assert cts("certify", "--ia-params", "x", "--provider", cts.provider).returncode == 0
     folder = cts.results / "latest"

@@ -91,6 +91,18 @@ def test_caught_by_its_own_case(foundry: Foundry) -> None:
     assert "Can each case fail?" in (foundry.out / "faults.html").read_text()
 
 
+def test_a_mutant_has_more_time_on_a_slow_host(foundry: Foundry) -> None:
+    foundry.has(fault("tells_its_time"))
+    foundry.run()
+    (usual,) = [r["reason"] for r in foundry.records if r.get("purpose") == "own"]
+    assert usual == "deadline 300, event 1500, quiet 100"
+    shutil.rmtree(foundry.out)
+    foundry.run("--patience", "3")
+    assert foundry.records[0]["patience"] == 3
+    (longer,) = [r["reason"] for r in foundry.records if r.get("purpose") == "own"]
+    assert longer == "deadline 900, event 4500, quiet 100"
+
+
 def test_survived(foundry: Foundry) -> None:
     foundry.has(fault("fails"), fault("passes"))
     code, output = foundry.run()

@@ -161,6 +161,12 @@ def test_provider_of_another_api(cts: Cts, tmp_path: Path) -> None:
         ("--hosts", "0"),
         ("-n", "0"),
         ("--seed", "-1"),
+        ("--patience", "0"),
+        ("--patience", "-1"),
+        ("--patience", "61"),
+        ("--patience", "1.5"),
+        ("--patience", "much"),
+        ("--patience", ""),
         ("--fabric", "mv"),
         ("--ia", "x"),
         ("--dat-conf", "x"),
@@ -174,6 +180,11 @@ def test_provider_of_another_api(cts: Cts, tmp_path: Path) -> None:
 def test_options_that_do_not_fit(cts: Cts, options: tuple[str, ...]) -> None:
     refused(cts("certify", *options), USAGE)
     assert not list(cts.results.glob("*/events.jsonl"))
+
+
+@pytest.mark.parametrize("command", ["certify", "replay", "faults"])
+def test_patience_has_an_end(cts: Cts, command: str) -> None:
+    refused(cts(command, "--patience", "1000"), USAGE, "'1000'", "from 1 to 60")
 
 
 def test_usage_errors(cts: Cts) -> None:

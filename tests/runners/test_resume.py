@@ -29,6 +29,7 @@ def killed(cts: Cts, *options: str, cases: Sequence[str] = PASSES) -> None:
         ("--hosts", "1"),
         ("--hosts", "1", "-k", "hangs or passes_3 or passes_4", "--seed", "2"),
         ("--hosts", "1", "-n", "2"),
+        ("--hosts", "1", "--patience", "2"),
         ("--hosts", "2", "--spread", "4"),
         ("--every-pair", "3"),
     ],
