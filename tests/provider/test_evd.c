@@ -287,6 +287,45 @@ static void resize_keeps_what_is_queued(void **state)
         host_close(host);
 }
 
+static void completions_do_not_overflow(void **state)
+{
+        struct host *host = host_joined();
+
+        (void)state;
+        assert_dat(dat_evd_resize(host->a.request_evd, 1), DAT_SUCCESS);
+        assert_dat(dat_evd_resize(host->b.recv_evd, 1), DAT_SUCCESS);
+        for (unsigned int i = 0; i < 8; i++)
+                post_recv(&host->b, 0, 10, i);
+        for (unsigned int i = 0; i < 8; i++)
+                post_send(&host->a, 0, 10, i);
+        assert_silent(host->async_evd);
+        for (unsigned int i = 0; i < 8; i++) {
+                await_completion(host->a.request_evd, host->a.ep, i, DAT_DTO_SUCCESS, 10);
+                await_completion(host->b.recv_evd, host->b.ep, i, DAT_DTO_SUCCESS, 10);
+        }
+        assert_silent(host->async_evd);
+        host_close(host);
+}
+
+static void connection_events_overflow(void **state)
+{
+        struct host *host = host_listening();
+        DAT_EVENT event;
+
+        (void)state;
+        assert_dat(dat_evd_resize(host->a.connect_evd, 1), DAT_SUCCESS);
+        connect_to(host, &host->a, host->qual);
+        assert_dat(dat_cr_accept(await_request(host), host->b.ep, 0, NULL), DAT_SUCCESS);
+        (void)await_event(host->b.connect_evd, DAT_CONNECTION_EVENT_ESTABLISHED);
+        assert_dat(dat_ep_disconnect(host->a.ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+        event = await_event(host->async_evd, DAT_ASYNC_ERROR_EVD_OVERFLOW);
+        assert_ptr_equal(event.event_data.asynch_error_event_data.dat_handle, host->a.connect_evd);
+        (void)await_event(host->a.connect_evd, DAT_CONNECTION_EVENT_ESTABLISHED);
+        assert_silent(host->a.connect_evd);
+        assert_silent(host->async_evd);
+        host_close(host);
+}
+
 static void an_evd_that_is_fed_is_not_freed(void **state)
 {
         struct host *host = host_joined();
@@ -627,6 +666,8 @@ int main(void)
             cmocka_unit_test(waiters_are_released),
             cmocka_unit_test(a_signal_interrupts),
             cmocka_unit_test(resize_keeps_what_is_queued),
+            cmocka_unit_test(completions_do_not_overflow),
+            cmocka_unit_test(connection_events_overflow),
             cmocka_unit_test(an_evd_that_is_fed_is_not_freed),
             cmocka_unit_test(all_streams_merge),
             cmocka_unit_test(lost_events_are_reported_once),
