@@ -764,6 +764,7 @@ struct ia {
         uint64_t next_deadline; /* when the service thread looks again by itself, or 0 */
         uint64_t timer;         /* what timer_fd is set to, or 0 */
         int counts[REF_KINDS];
+        int max_evds;
         int epoll_fd;
         int kick_fd;
         int timer_fd;
@@ -786,6 +787,7 @@ DAT_RETURN ref_ia_query(DAT_IA_HANDLE, DAT_EVD_HANDLE *, DAT_IA_ATTR_MASK, DAT_I
                         DAT_PROVIDER_ATTR_MASK, DAT_PROVIDER_ATTR *);
 DAT_RETURN ref_ia_close(DAT_IA_HANDLE, DAT_CLOSE_FLAGS);
 DAT_COUNT ia_limit(const struct ia *ia, DAT_HANDLE_TYPE kind);
+uint64_t ia_max_lmr_length(const struct ia *ia);
 int ia_max_dtos(const struct ia *ia);
 int ia_max_srq_dtos(const struct ia *ia);
 int ia_max_iov(const struct ia *ia);

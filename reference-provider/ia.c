@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "daplref.h"
 
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
-#define MIN_ASYNC_QLEN 16
+#define MIN_ASYNC_QLEN      16
+#define DESCRIPTORS_PER_EVD 2 /* a completion channel, and what wakes its waiter */
 
 /* Every open IA, so that one whose async EVD belongs to another does not outlive that EVD. */
 static struct {
@@ -40,6 +44,40 @@ int ia_max_reads(const struct ia *ia)
         return smaller(smaller(ia->device.max_qp_rd_atom, ia->device.max_qp_init_rd_atom), 128);
 }
 
+/* The longest LMR: memory is pinned, so there is no more of it than the host has. */
+uint64_t ia_max_lmr_length(const struct ia *ia)
+{
+        uint64_t host = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+
+        return host < ia->device.max_mr_size ? host : ia->device.max_mr_size;
+}
+
+static int descriptors_in_use(void)
+{
+        DIR *all = opendir("/proc/self/fd");
+        int count = -3; /* itself, and the two names that every directory has */
+
+        if (!all)
+                return 0;
+        while (readdir(all))
+                count++;
+        closedir(all);
+        return count;
+}
+
+/* How many EVDs the descriptors suffice for that this process may still open. */
+static int evds_within_descriptors(void)
+{
+        struct rlimit limit;
+        int evds;
+
+        if (getrlimit(RLIMIT_NOFILE, &limit) ||
+            limit.rlim_cur > DESCRIPTORS_PER_EVD * (rlim_t)REF_MAX_EVDS * 2)
+                return REF_MAX_EVDS;
+        evds = ((int)limit.rlim_cur - descriptors_in_use()) / DESCRIPTORS_PER_EVD;
+        return evds > 1 ? evds : 1;
+}
+
 /* The most objects of a kind that one IA may have; the attributes publish the same numbers. */
 DAT_COUNT ia_limit(const struct ia *ia, DAT_HANDLE_TYPE kind)
 {
@@ -47,11 +85,12 @@ DAT_COUNT ia_limit(const struct ia *ia, DAT_HANDLE_TYPE kind)
         case DAT_HANDLE_TYPE_EP:
                 return smaller(REF_MAX_EPS, ia->device.max_qp);
         case DAT_HANDLE_TYPE_EVD:
-                return smaller(REF_MAX_EVDS, ia->device.max_cq);
+                return ia->max_evds;
         case DAT_HANDLE_TYPE_LMR:
-                return smaller(REF_MAX_LMRS, ia->device.max_mr);
+                return smaller(REF_MAX_LMRS, ia->device.max_mr - ia_limit(ia, DAT_HANDLE_TYPE_RMR));
         case DAT_HANDLE_TYPE_RMR:
-                return smaller(REF_MAX_RMRS, ia->device.max_mr);
+                /* A bound RMR is a memory region too; both kinds can be had at once. */
+                return smaller(REF_MAX_RMRS, ia->device.max_mr / 5);
         case DAT_HANDLE_TYPE_PZ:
                 return smaller(REF_MAX_PZS, ia->device.max_pd);
         case DAT_HANDLE_TYPE_SRQ:
@@ -160,6 +199,7 @@ static DAT_RETURN open_parts(struct ia *ia, DAT_COUNT qlen, DAT_EVD_HANDLE *asyn
         ret = service_start(ia);
         if (ret != DAT_SUCCESS)
                 goto sink;
+        ia->max_evds = smaller(smaller(REF_MAX_EVDS, ia->device.max_cq), evds_within_descriptors());
         ret = object_publish(ia, &ia->obj, DAT_HANDLE_TYPE_IA);
         if (ret != DAT_SUCCESS)
                 goto service;
@@ -255,7 +295,7 @@ static void describe_ia(struct ia *ia, DAT_IA_ATTR *attr)
         attr->max_evd_qlen = REF_MAX_EVD_QLEN;
         attr->max_iov_segments_per_dto = ia_max_iov(ia);
         attr->max_lmrs = ia_limit(ia, DAT_HANDLE_TYPE_LMR);
-        attr->max_lmr_block_size = abi_length(ia->device.max_mr_size);
+        attr->max_lmr_block_size = abi_length(ia_max_lmr_length(ia));
         attr->max_lmr_virtual_address = UINTPTR_MAX;
         attr->max_pzs = ia_limit(ia, DAT_HANDLE_TYPE_PZ);
         attr->max_message_size = ia->port_attr.max_msg_sz;
