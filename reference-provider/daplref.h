@@ -531,7 +531,10 @@ struct ep {
         struct wr_pool recvs;
         struct wr_pool requests;
         uint32_t inline_max;
-        int read_credit; /* RDMA reads that the peer serves at once; 0 is none */
+        int read_credit;           /* RDMA reads that the peer serves at once; 0 is none */
+        _Atomic uint32_t recv_psn; /* behind the last message that came; under the EVD's lock */
+        _Atomic unsigned int
+            mtu_shift; /* 0 while no message can come, or packets are not numbered */
 
         struct conn *conn;
         struct sockaddr_storage remote;
@@ -585,6 +588,7 @@ struct ibv_qp *qp_for_number(struct ia *ia);
 bool ep_start_qp(struct ep *ep, struct rdma_cm_id *id);
 bool ep_step_qp(struct ep *ep, struct rdma_cm_id *id, enum ibv_qp_state state);
 void ep_drop_qp(struct ep *ep);
+bool ep_may_be_receiving(struct ep *ep);
 void ep_end_connection(struct ep *ep);
 
 /* dto.c */

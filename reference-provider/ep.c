@@ -980,10 +980,7 @@ DAT_RETURN ref_ep_set_watermark(DAT_EP_HANDLE handle, DAT_COUNT soft, DAT_COUNT 
         return ret;
 }
 
-/*
- * How many receives are at the EP. Verbs does not show a buffer taken from an SRQ before it
- * completes, so what an EP of an SRQ holds is known only where it can hold none.
- */
+/* How many receives are at the EP. What one of an SRQ holds is known only where it holds none. */
 static DAT_COUNT recvs_at(struct ep *ep)
 {
         bool receiving;
@@ -991,7 +988,7 @@ static DAT_COUNT recvs_at(struct ep *ep)
         if (!ep->srq)
                 return atomic_load(&ep->recvs.in_use);
         pthread_mutex_lock(&ep->obj.ia->cm_lock);
-        receiving = ep->qp && srq_may_be_arriving(ep->srq);
+        receiving = ep_may_be_receiving(ep);
         pthread_mutex_unlock(&ep->obj.ia->cm_lock);
         return receiving ? DAT_VALUE_UNKNOWN : 0;
 }

@@ -265,6 +265,16 @@ static struct ep *find_qp(const struct evd *evd, uint32_t qp_num)
         return ep;
 }
 
+/* A message without a byte is a packet too. */
+static void count_packets(struct ep *ep, uint32_t length)
+{
+        unsigned int shift = atomic_load_explicit(&ep->mtu_shift, memory_order_relaxed);
+        uint32_t packets = length ? ((length - 1) >> shift) + 1 : 1;
+        uint32_t psn = atomic_load_explicit(&ep->recv_psn, memory_order_relaxed);
+
+        atomic_store_explicit(&ep->recv_psn, psn + packets, memory_order_relaxed);
+}
+
 static void complete(struct evd *evd, const struct ibv_wc *wc)
 {
         /* Error completions carry no valid opcode, so the record says what was posted. */
@@ -279,6 +289,8 @@ static void complete(struct evd *evd, const struct ibv_wc *wc)
         if (wr->kind == WR_SRQ_RECV) {
                 ep = find_qp(evd, wc->qp_num);
                 srq_buffer_taken(pool->srq);
+                if (ep && wc->status == IBV_WC_SUCCESS)
+                        count_packets(ep, wc->byte_len);
         }
         if (wr->kind == WR_RECV || wr->kind == WR_SRQ_RECV)
                 length = wc->byte_len;

@@ -3,7 +3,8 @@
 
 #define MIN_RNR_TIMER 12 /* 0.64 ms; librdmacm would leave it at 655 ms */
 #define FOREVER       7
-#define INLINE        64    /* bytes of a request that verbs copies in the post, if it can */
+#define INLINE        64 /* bytes of a request that verbs copies in the post, if it can */
+#define PSN_MASK      0xffffffu
 #define FLUSH_TIME    10000 /* us, in which soft-RoCE gives back a buffer of an SRQ */
 
 /* A device does not tell how much it takes inline, nor whether it takes anything; so it is tried.
@@ -55,6 +56,7 @@ DAT_RETURN ep_make_qp(struct ep *ep)
                 return REF_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEP);
         ep->qp_num = ep->qp->qp_num;
         ep->inline_max = init.cap.max_inline_data;
+        atomic_store(&ep->mtu_shift, 0);
         if (ep->srq)
                 evd_add_qp(ep_recv_target(ep), ep);
         return DAT_SUCCESS;
@@ -79,6 +81,15 @@ struct ibv_qp *qp_for_number(struct ia *ia)
         return ibv_create_qp(ia->lender, &init);
 }
 
+/* From where on, and by how many bytes each, the messages that come are counted in packets. */
+static void number_packets(struct ep *ep, const struct ibv_qp_attr *attr, int mask)
+{
+        if (mask & IBV_QP_RQ_PSN && mask & IBV_QP_PATH_MTU) {
+                atomic_store(&ep->recv_psn, attr->rq_psn);
+                atomic_store(&ep->mtu_shift, 7 + attr->path_mtu); /* IBV_MTU_256 is 1 */
+        }
+}
+
 /* Moves the queue pair to INIT, RTR or RTS as librdmacm says for this connection. */
 bool ep_step_qp(struct ep *ep, struct rdma_cm_id *id, enum ibv_qp_state state)
 {
@@ -92,6 +103,7 @@ bool ep_step_qp(struct ep *ep, struct rdma_cm_id *id, enum ibv_qp_state state)
         if (state == IBV_QPS_RTR) {
                 attr.min_rnr_timer = MIN_RNR_TIMER;
                 attr.max_dest_rd_atomic = (uint8_t)ep->attr.max_rdma_read_in;
+                number_packets(ep, &attr, mask);
         }
         if (state == IBV_QPS_RTS) {
                 if (attr.max_rd_atomic > ep->attr.max_rdma_read_out)
@@ -160,6 +172,31 @@ void ep_drop_qp(struct ep *ep)
 }
 
 /*
+ * Whether a message may have taken a buffer of the EP's SRQ that has not completed. Verbs does not
+ * show the buffer, but each packet moves the sequence number that the queue pair expects. Those of
+ * a peer's RDMA do too, after which nothing can be said. Called with ia->cm_lock held.
+ */
+bool ep_may_be_receiving(struct ep *ep)
+{
+        struct ibv_qp_init_attr init;
+        struct ibv_qp_attr attr;
+        uint32_t ahead;
+
+        if (!ep->qp || !srq_may_be_arriving(ep->srq))
+                return false;
+        if (ibv_query_qp(ep->qp, &attr, IBV_QP_STATE | IBV_QP_RQ_PSN, &init))
+                return true;
+        if (attr.qp_state == IBV_QPS_RESET || attr.qp_state == IBV_QPS_INIT)
+                return false;
+        if (!atomic_load(&ep->mtu_shift))
+                return true;
+        /* What the number includes and has completed is counted by then, and what came later. */
+        evd_drain(ep_recv_target(ep));
+        ahead = (attr.rq_psn - atomic_load(&ep->recv_psn)) & PSN_MASK;
+        return ahead && ahead <= PSN_MASK / 2;
+}
+
+/*
  * A message that has come in half holds a buffer of the SRQ. Soft-RoCE flushes it, in a tasklet
  * that runs some time after the queue pair was told of its end; one destroyed before that loses the
  * buffer. Its completion tells of it; that there is none, nothing tells but the time that passes.
@@ -190,7 +227,7 @@ void ep_end_connection(struct ep *ep)
         atomic_store(&ep->state, DAT_EP_STATE_DISCONNECTED);
         if (ep->qp) {
                 (void)ibv_modify_qp(ep->qp, &error, IBV_QP_STATE);
-                if (ep->srq && srq_may_be_arriving(ep->srq))
+                if (ep->srq && ep_may_be_receiving(ep))
                         await_flush(ep);
                 evd_drain(ep_recv_target(ep));
                 evd_drain(ep_request_target(ep));

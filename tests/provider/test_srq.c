@@ -394,32 +394,52 @@ static void assert_held(DAT_EP_HANDLE ep, DAT_COUNT expected)
 }
 
 /* Where no message can be arriving, an EP holds no buffer; where one can, nobody knows. */
-static void recv_query_says_what_is_known(void **state)
+/* Each packet is numbered: lengths around those that fill one, and a message that is empty. */
+static void recv_query_knows_that_nothing_arrives(void **state)
 {
-        struct host *host = host_open();
+        static const size_t lengths[] = {10, 0, 256, 1023, 1024, 1025, 4096, 4097, BUFFER};
+        struct host *host = srq_host(16);
+        DAT_COUNT count = sizeof(lengths) / sizeof(lengths[0]);
 
         (void)state;
-        listen_any(host, DAT_PSP_CONSUMER_FLAG);
-        end_make(host, &host->a, NULL);
-        end_make_with_srq(host, &host->b, NULL, 8);
+        for (DAT_COUNT i = 0; i <= count; i++)
+                post_srq(&host->b, 0, BUFFER, (uint64_t)i);
+        assert_held(host->b.ep, 0);
+        for (DAT_COUNT i = 0; i < count; i++) {
+                send_and_await(host, lengths[i], 99);
+                assert_held(host->b.ep, 0);
+                await_completion(host->b.recv_evd, host->b.ep, (uint64_t)i, DAT_DTO_SUCCESS,
+                                 lengths[i]);
+                assert_held(host->b.ep, 0);
+        }
+        assert_dat(dat_ep_disconnect(host->b.ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+        (void)await_event(host->b.connect_evd, DAT_CONNECTION_EVENT_DISCONNECTED);
+        assert_held(host->b.ep, 0);
+        assert_counts(host->b.srq, 16, 1, 1);
+        host_close(host);
+}
+
+/* A peer's RDMA is numbered among the packets of messages; no buffer may be left to one then. */
+static void recv_query_says_when_it_cannot_know(void **state)
+{
+        struct host *host = srq_host(8);
+        DAT_LMR_TRIPLET iov = segment(&host->a, 0, 8);
+        DAT_RMR_TRIPLET there = {.rmr_context = host->b.rmr_context,
+                                 .target_address = (DAT_VADDR)(uintptr_t)host->b.memory,
+                                 .segment_length = 8};
+
+        (void)state;
         post_srq(&host->b, 0, 64, 0);
         post_srq(&host->b, 0, 64, 1);
-        assert_held(host->b.ep, 0);
-        join_ends(host, &host->a, &host->b);
+        assert_dat(dat_ep_post_rdma_write(host->a.ep, 1, &iov, cookie(9), &there,
+                                          DAT_COMPLETION_DEFAULT_FLAG),
+                   DAT_SUCCESS);
+        await_completion(host->a.request_evd, host->a.ep, 9, DAT_DTO_SUCCESS, 8);
         assert_held(host->b.ep, DAT_VALUE_UNKNOWN);
         send_and_await(host, 10, 1);
         assert_held(host->b.ep, DAT_VALUE_UNKNOWN);
         send_and_await(host, 10, 2);
         assert_held(host->b.ep, 0);
-        await_completion(host->b.recv_evd, host->b.ep, 0, DAT_DTO_SUCCESS, 10);
-        await_completion(host->b.recv_evd, host->b.ep, 1, DAT_DTO_SUCCESS, 10);
-        assert_held(host->b.ep, 0);
-        post_srq(&host->b, 0, 64, 2);
-        assert_held(host->b.ep, DAT_VALUE_UNKNOWN);
-        assert_dat(dat_ep_disconnect(host->b.ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
-        (void)await_event(host->b.connect_evd, DAT_CONNECTION_EVENT_DISCONNECTED);
-        assert_held(host->b.ep, 0);
-        assert_counts(host->b.srq, 8, 1, 1);
         host_close(host);
 }
 
@@ -508,7 +528,8 @@ int main(void)
             cmocka_unit_test(an_ep_of_another_zone),
             cmocka_unit_test(one_zone_for_a_queue_and_its_eps),
             cmocka_unit_test(watermarks_of_an_ep),
-            cmocka_unit_test(recv_query_says_what_is_known),
+            cmocka_unit_test(recv_query_knows_that_nothing_arrives),
+            cmocka_unit_test(recv_query_says_when_it_cannot_know),
         };
 
         return cmocka_run_group_tests_name("srq", tests, NULL, NULL);
