@@ -417,6 +417,16 @@ static bool arm(struct evd *evd, bool solicited)
         return true;
 }
 
+/*
+ * Goes on listening in the service thread. Who watches waits for operations to complete, whether
+ * or not the Consumer takes their events and so makes room.
+ */
+static void watch(struct evd *evd)
+{
+        (void)arm(evd, false);
+        drain_locked(evd, evd->watchers > 0);
+}
+
 static void update_watch(struct evd *evd)
 {
         bool want = evd->cq && !evd->closing && ((evd->cno && evd->enabled) || evd->watchers);
@@ -428,8 +438,7 @@ static void update_watch(struct evd *evd)
                 evd->watched = false;
         } else if (service_listen(evd->obj.ia, evd)) {
                 evd->watched = true;
-                (void)arm(evd, false);
-                drain_locked(evd, false);
+                watch(evd);
         }
 }
 
@@ -700,10 +709,8 @@ void evd_channel_ready(struct evd *evd)
 {
         lock_acquire(&evd->lock);
         take_channel_event(evd);
-        if (evd->watched) {
-                (void)arm(evd, false);
-                drain_locked(evd, false);
-        }
+        if (evd->watched)
+                watch(evd);
         if (evd->sleeping)
                 signal_arrival(evd, true);
         unlock(evd);
@@ -1136,6 +1143,9 @@ DAT_RETURN ref_evd_wait(DAT_EVD_HANDLE handle, DAT_TIMEOUT timeout, DAT_COUNT th
         evd->waiter = false;
         if (ret == DAT_SUCCESS)
                 pop(evd, event);
+        /* The waiter may have read what the service thread listens for. */
+        if (evd->watched && evd->armed != EVD_ARMED_ANY)
+                watch(evd);
         *nmore = evd->count;
 out:
         unlock(evd);

@@ -311,6 +311,25 @@ static void graceful_disconnect_waits_for_the_peer(void **state)
         host_close(host);
 }
 
+/* A Consumer that takes no completions hears all the same that the last of them has come. */
+static void graceful_disconnect_needs_no_reader(void **state)
+{
+        struct host *host = host_joined();
+
+        (void)state;
+        for (unsigned int i = 0; i < 64; i++) {
+                post_recv(&host->b, 0, 10, i);
+                post_send(&host->a, 0, 10, i);
+                await_completion(host->b.recv_evd, host->b.ep, i, DAT_DTO_SUCCESS, 10);
+        }
+        (void)state_of(host->a.ep);
+        post_send(&host->a, 0, 10, 64);
+        assert_dat(dat_ep_disconnect(host->a.ep, DAT_CLOSE_GRACEFUL_FLAG), DAT_SUCCESS);
+        post_recv(&host->b, 0, 10, 64);
+        (void)await_event(host->a.connect_evd, DAT_CONNECTION_EVENT_DISCONNECTED);
+        host_close(host);
+}
+
 static void abrupt_overrides_graceful(void **state)
 {
         struct host *host = host_joined();
@@ -450,6 +469,7 @@ int main(void)
             cmocka_unit_test(abrupt_disconnect_flushes_both_ends),
             cmocka_unit_test(graceful_disconnect_delivers_first),
             cmocka_unit_test(graceful_disconnect_waits_for_the_peer),
+            cmocka_unit_test(graceful_disconnect_needs_no_reader),
             cmocka_unit_test(abrupt_overrides_graceful),
             cmocka_unit_test(disconnect_by_state),
             cmocka_unit_test(abort_of_an_attempt),

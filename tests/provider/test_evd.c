@@ -608,6 +608,43 @@ static void a_direct_waiter_comes_before_the_cno(void **state)
         host_close(host);
 }
 
+/* A waiter takes the event that the completion queue was armed for; the CNO hears of the next. */
+static void the_cno_hears_again_after_a_waiter(void **state)
+{
+        struct host *host = host_joined();
+        struct waiter waiter = {.evd = host->b.recv_evd, .threshold = 1, .timeout = LONG};
+        const struct sched_param first = {.sched_priority = 1};
+        DAT_CNO_HANDLE cno;
+        DAT_EVD_HANDLE heard;
+        int late = 0;
+
+        (void)state;
+        assert_dat(dat_cno_create(host->ia, DAT_OS_WAIT_PROXY_AGENT_NULL, &cno), DAT_SUCCESS);
+        assert_dat(dat_evd_modify_cno(host->b.recv_evd, cno), DAT_SUCCESS);
+        for (unsigned int i = 0; i < 20; i++) {
+                post_recv(&host->b, 0, 10, 1);
+                post_recv(&host->b, 0, 10, 2);
+                start_waiter(&waiter);
+                /* So it comes before the service thread, which then finds nothing to read. */
+                (void)pthread_setschedparam(waiter.thread, SCHED_FIFO, &first);
+                post_send(&host->a, 0, 10, 3);
+                finish_waiter(&waiter, DAT_SUCCESS);
+                await_completion(host->a.request_evd, host->a.ep, 3, DAT_DTO_SUCCESS, 10);
+                while (dat_cno_wait(cno, 0, &heard) == DAT_SUCCESS)
+                        ;
+                post_send(&host->a, 0, 10, 4);
+                late += dat_cno_wait(cno, QUIET, &heard) != DAT_SUCCESS;
+                await_completion(host->b.recv_evd, host->b.ep, 2, DAT_DTO_SUCCESS, 10);
+                await_completion(host->a.request_evd, host->a.ep, 4, DAT_DTO_SUCCESS, 10);
+        }
+        /* The service thread looks each second by itself, so a word that is lost only comes late.
+         */
+        assert_in_range(late, 0, 10);
+        assert_dat(dat_evd_modify_cno(host->b.recv_evd, DAT_HANDLE_NULL), DAT_SUCCESS);
+        assert_dat(dat_cno_free(cno), DAT_SUCCESS);
+        host_close(host);
+}
+
 struct agent {
         pthread_mutex_t lock;
         pthread_cond_t called;
@@ -678,6 +715,7 @@ int main(void)
             cmocka_unit_test(threshold_waits_for_completions),
             cmocka_unit_test(a_cno_hears_of_its_evds),
             cmocka_unit_test(a_direct_waiter_comes_before_the_cno),
+            cmocka_unit_test(the_cno_hears_again_after_a_waiter),
             cmocka_unit_test(an_agent_is_called),
         };
 
