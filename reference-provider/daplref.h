@@ -460,6 +460,7 @@ void evd_count_other(struct evd *evd, int by);
 void evd_watch(struct evd *evd, int by);
 void evd_channel_ready(struct evd *evd);
 void evd_bind_ready(struct evd *evd, struct wr *wr);
+void evd_withdraw(struct evd *evd, struct wr *wr);
 
 /* srq.c */
 

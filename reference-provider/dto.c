@@ -167,7 +167,7 @@ static DAT_RETURN post_checked(struct ep *ep, const struct request *request, str
         wr_publish(wr);
         if (!ibv_post_send(ep->qp, &send, &bad))
                 return DAT_SUCCESS;
-        pool_give(wr);
+        evd_withdraw(ep_request_target(ep), wr);
         return REF_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEP);
 }
 

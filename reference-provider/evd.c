@@ -619,6 +619,18 @@ void evd_bind_ready(struct evd *evd, struct wr *wr)
         unlock(evd);
 }
 
+/* Takes back an operation that is not posted after all; binds may have waited for it only. */
+void evd_withdraw(struct evd *evd, struct wr *wr)
+{
+        struct wr_pool *pool = wr->pool;
+
+        lock_acquire(&evd->lock);
+        pool_give(wr);
+        if (pool->done)
+                retire_binds(evd, pool);
+        unlock(evd);
+}
+
 /* Drops the events of an EP that is being freed, so that none names a dead handle. */
 void evd_forget_ep(struct evd *evd, const struct ep *ep)
 {

@@ -200,7 +200,7 @@ static DAT_RETURN post_bind(struct rmr *rmr, struct ep *ep, const DAT_LMR_TRIPLE
         }
         if (ret == DAT_SUCCESS)
                 ok = evd_flush_one(evd, ep, wr);
-        pool_give(wr);
+        evd_withdraw(evd, wr);
         return ok ? ret : REF_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEVD);
 }
 

@@ -198,6 +198,51 @@ static void posts_against_disconnects(void **state)
         host_close(host);
 }
 
+struct binder {
+        DAT_RMR_HANDLE rmr;
+        DAT_EP_HANDLE ep;
+};
+
+static void *bind_in_vain(void *argument)
+{
+        struct binder *binder = argument;
+        DAT_LMR_TRIPLET nothing = {.segment_length = 10};
+        DAT_RMR_CONTEXT context;
+
+        while (!atomic_load(&stop))
+                (void)dat_rmr_bind(binder->rmr, &nothing, DAT_MEM_PRIV_NONE_FLAG, binder->ep,
+                                   cookie(1), DAT_COMPLETION_DEFAULT_FLAG, &context);
+        return NULL;
+}
+
+/* A request that is refused while another is under way leaves nothing in that one's way. */
+static void binds_beside_refused_ones(void **state)
+{
+        struct host *host = host_joined();
+        DAT_LMR_TRIPLET region = segment(&host->a, 0, 10);
+        DAT_RMR_CONTEXT context;
+        struct binder other = {.ep = host->a.ep};
+        DAT_RMR_HANDLE rmr;
+        pthread_t thread;
+
+        (void)state;
+        assert_dat(dat_rmr_create(host->pz, &rmr), DAT_SUCCESS);
+        assert_dat(dat_rmr_create(host->pz, &other.rmr), DAT_SUCCESS);
+        atomic_store(&stop, false);
+        assert_int_equal(pthread_create(&thread, NULL, bind_in_vain, &other), 0);
+        for (uint64_t i = 0; i < 5000; i++) {
+                assert_dat(dat_rmr_bind(rmr, &region, DAT_MEM_PRIV_REMOTE_READ_FLAG, host->a.ep,
+                                        cookie(i), DAT_COMPLETION_DEFAULT_FLAG, &context),
+                           DAT_SUCCESS);
+                (void)await_event(host->a.request_evd, DAT_RMR_BIND_COMPLETION_EVENT);
+        }
+        atomic_store(&stop, true);
+        assert_int_equal(pthread_join(thread, NULL), 0);
+        assert_dat(dat_rmr_free(other.rmr), DAT_SUCCESS);
+        assert_dat(dat_rmr_free(rmr), DAT_SUCCESS);
+        host_close(host);
+}
+
 static void *use_stale_handles(void *argument)
 {
         struct end *end = argument;
@@ -237,6 +282,7 @@ int main(void)
         const struct CMUnitTest tests[] = {
             cmocka_unit_test(traffic_and_churn),
             cmocka_unit_test(posts_against_disconnects),
+            cmocka_unit_test(binds_beside_refused_ones),
             cmocka_unit_test(calls_against_close),
         };
 
