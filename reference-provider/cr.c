@@ -48,6 +48,7 @@ static void note_peer(struct ep *ep, const struct cr *cr)
 bool cr_deliver(struct service_point *point, struct conn *conn)
 {
         struct ia *ia = point->obj.ia;
+        struct cr *before = conn->cr; /* which is handed off, if there is one */
         struct cr *cr = calloc(1, sizeof(*cr));
         const struct sockaddr *peer = rdma_get_peer_addr(conn->id);
         struct event event = {.dat.event_number = DAT_CONNECTION_REQUEST_EVENT, .notify = true};
@@ -77,7 +78,7 @@ bool cr_deliver(struct service_point *point, struct conn *conn)
                 point->ep = NULL;
                 return true;
         }
-        conn->cr = NULL;
+        conn->cr = before;
         object_kill(&cr->obj);
         object_bury(&cr->obj);
 unclaim:

@@ -188,6 +188,38 @@ static void a_request_is_handed_off(void **state)
         host_close(host);
 }
 
+/* A service point whose EVD is full cannot take a request, which then stays where it is. */
+static void a_failed_handoff_keeps_the_request(void **state)
+{
+        struct host *host = host_listening();
+        DAT_EVENT event = {.event_number = DAT_SOFTWARE_EVENT};
+        struct end third = {0};
+        DAT_PSP_HANDLE full;
+        DAT_EVD_HANDLE evd;
+        DAT_CR_HANDLE cr;
+
+        (void)state;
+        end_make(host, &third, NULL);
+        assert_dat(dat_evd_create(host->ia, 1, DAT_HANDLE_NULL,
+                                  DAT_EVD_CR_FLAG | DAT_EVD_SOFTWARE_FLAG, &evd),
+                   DAT_SUCCESS);
+        assert_dat(dat_psp_create(host->ia, 7300, evd, DAT_PSP_CONSUMER_FLAG, &full), DAT_SUCCESS);
+        assert_dat(dat_evd_post_se(evd, &event), DAT_SUCCESS);
+        connect_to(host, &host->a, host->qual);
+        cr = await_request(host);
+        assert_dat(dat_cr_handoff(cr, 7300), DAT_INVALID_PARAMETER);
+        /* The peer gives up. Its next request comes after the word of that. */
+        assert_dat(dat_ep_disconnect(host->a.ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+        connect_to(host, &third, host->qual);
+        assert_dat(dat_cr_reject(await_request(host)), DAT_SUCCESS);
+        assert_dat(dat_cr_accept(cr, host->b.ep, 0, NULL), DAT_SUCCESS);
+        (void)await_event(host->b.connect_evd, DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
+        assert_dat(dat_psp_free(full), DAT_SUCCESS);
+        assert_dat(dat_evd_free(evd), DAT_SUCCESS);
+        end_free(&third);
+        host_close(host);
+}
+
 static void a_connection_is_duplicated(void **state)
 {
         struct host *host = host_joined();
@@ -314,6 +346,7 @@ int main(void)
             cmocka_unit_test(an_rsp_takes_one_request),
             cmocka_unit_test(a_freed_rsp_returns_its_ep),
             cmocka_unit_test(a_request_is_handed_off),
+            cmocka_unit_test(a_failed_handoff_keeps_the_request),
             cmocka_unit_test(a_connection_is_duplicated),
             cmocka_unit_test(a_full_backlog_refuses),
             cmocka_unit_test(a_request_outlives_its_point),
