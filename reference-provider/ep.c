@@ -652,7 +652,23 @@ static void merge_attr(DAT_EP_ATTR *attr, uint64_t mask, const DAT_EP_ATTR *want
 #undef MERGE
 }
 
-static DAT_RETURN check_held_receives(const struct ep *ep, const struct setup *to)
+/* The most segments of a receive that waits in software for its queue pair. */
+static int held_segments(struct wr_pool *pool)
+{
+        int most = 0;
+
+        lock_acquire(&pool->lock);
+        for (struct link *at = pool->pending.next; at != &pool->pending; at = at->next) {
+                const struct wr *wr = container_of(at, struct wr, link);
+
+                if (wr->num_sge > most)
+                        most = wr->num_sge;
+        }
+        lock_release(&pool->lock);
+        return most;
+}
+
+static DAT_RETURN check_held_receives(struct ep *ep, const struct setup *to)
 {
         int held = atomic_load(&ep->recvs.in_use);
 
@@ -663,7 +679,8 @@ static DAT_RETURN check_held_receives(const struct ep *ep, const struct setup *t
                 return REF_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_PZ);
         if (to->attr.recv_completion_flags != ep->attr.recv_completion_flags)
                 return REF_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_NOTREADY);
-        if (!ep->srq && to->attr.max_recv_dtos < held)
+        if (!ep->srq &&
+            (to->attr.max_recv_dtos < held || to->attr.max_recv_iov < held_segments(&ep->recvs)))
                 return REF_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_NOTREADY);
         return DAT_SUCCESS;
 }

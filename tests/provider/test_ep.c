@@ -252,6 +252,31 @@ static void modify_takes_effect(void **state)
         host_close(host);
 }
 
+/* What is posted already must still go to a queue pair that is made by the new attributes. */
+static void modify_leaves_posted_receives_room(void **state)
+{
+        struct host *host = host_listening();
+        DAT_LMR_TRIPLET iov[3];
+        DAT_EP_PARAM param;
+
+        (void)state;
+        for (size_t i = 0; i < 3; i++)
+                iov[i] = segment(&host->b, 100 * i, 10);
+        assert_dat(dat_ep_post_recv(host->b.ep, 3, iov, cookie(1), DAT_COMPLETION_DEFAULT_FLAG),
+                   DAT_SUCCESS);
+        memset(&param, 0, sizeof(param));
+        param.ep_attr.max_recv_iov = 2;
+        assert_dat(dat_ep_modify(host->b.ep, DAT_EP_FIELD_EP_ATTR_MAX_RECV_IOV, &param),
+                   DAT_INVALID_STATE);
+        param.ep_attr.max_recv_iov = 3;
+        assert_dat(dat_ep_modify(host->b.ep, DAT_EP_FIELD_EP_ATTR_MAX_RECV_IOV, &param),
+                   DAT_SUCCESS);
+        join_ends(host, &host->a, &host->b);
+        post_send(&host->a, 0, 30, 2);
+        await_completion(host->b.recv_evd, host->b.ep, 1, DAT_DTO_SUCCESS, 30);
+        host_close(host);
+}
+
 static void a_refused_change_changes_nothing(void **state)
 {
         struct host *host = host_open();
@@ -415,6 +440,7 @@ int main(void)
             cmocka_unit_test(query_names_the_peer),
             cmocka_unit_test(modify_follows_the_state),
             cmocka_unit_test(modify_takes_effect),
+            cmocka_unit_test(modify_leaves_posted_receives_room),
             cmocka_unit_test(a_refused_change_changes_nothing),
             cmocka_unit_test(sends_need_a_connection),
             cmocka_unit_test(status_tells_what_is_outstanding),
