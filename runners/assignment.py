@@ -3,12 +3,13 @@
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Self
 
-from runners.fabric.base import Fabric
+from runners.fabric.base import Fabric, FabricError
 from runners.plan import Planned
 
 FILE_NAME = "assignment.json"
@@ -54,6 +55,16 @@ class Assignment:
         """The fabric for `hosts` hosts, not yet entered."""
         made: Fabric = fabric_class(self.fabric)(hosts=hosts, progress=progress, **self.settings)
         return made
+
+    def side_by_side(self, hosts: int) -> int:
+        """How many fabrics, with so many hosts in all each, get more done than one."""
+        count: int = fabric_class(self.fabric).side_by_side(hosts)
+        return count
+
+    def make_ready(self, progress: Any) -> None:
+        """What such fabrics would each wait for; what cannot be made, they will tell of."""
+        with suppress(FabricError):
+            fabric_class(self.fabric).make_ready(progress)
 
 
 def fabric_class(name: str) -> Any:

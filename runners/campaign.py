@@ -39,12 +39,15 @@ SETTINGS = "fabric.json"
 HOSTS = "hosts"
 # How many of those that ended alike are run again.
 ALIKE = 5
+# A process takes as long to start, and to open its hosts, as it takes for so many cases.
+CASES_OF_A_START = 25
 TRACE = "runner-error.txt"
 
 
 @dataclass(frozen=True)
 class Order:
-    """What a campaign is to do. `modes` are host counts; `workers` counts processes.
+    """What a campaign is to do. `modes` are host counts; `workers` counts processes, None as many
+    as pay.
 
     `spread`, `every_pair` and `patience` are those of the assignment.
     """
@@ -61,7 +64,7 @@ class Order:
     seed: int
     choice: Choice
     stop_first: bool
-    workers: int
+    workers: int | None
     spread: int | None = None
     every_pair: bool = False
     patience: int = 1
@@ -92,7 +95,7 @@ def conduct(
                     _write(folder / SETTINGS, json.dumps(order.settings, indent=1) + "\n")
                 assignment = _assignment(checkout, order, folder)
                 testbeds = opened.enter_context(Testbeds(assignment, "", progress.say))
-                if order.workers == 1 and order.spread is None:
+                if order.spread is None and _workers(order, assignment) == 1:
                     testbeds.prepare(assignment.plan[0].hosts)
                 if not order.choice.everything:
                     chosen = choose(checkout, assignment, order.choice)
@@ -165,8 +168,9 @@ def _carry_out(
         recorder.spread = opened.enter_context(spread)
     try:
         if assignment.plan:
-            recorder.testbeds = testbeds if order.workers == 1 else None
-            code = _run(checkout, order, assignment, recorder)
+            workers = _workers(order, assignment)
+            recorder.testbeds = testbeds if workers == 1 else None
+            code = _run(checkout, order, assignment, workers, recorder)
         if not assignment.plan or code in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
             _run_again(whole.plan, testbeds, recorder)
             _try_undeclared(order, whole.plan, testbeds, recorder)
@@ -181,15 +185,31 @@ def _carry_out(
     return outcome
 
 
+def _workers(order: Order, assignment: Assignment) -> int:
+    """How many processes run the cases: what was asked for, or as many as this plan is worth."""
+    if order.spread is not None:
+        return 1
+    if order.workers is not None:
+        return order.workers
+    worth = len(assignment.plan) // CASES_OF_A_START
+    modes = {planned.hosts for planned in assignment.plan}
+    return min(worth, assignment.side_by_side(sum(modes))) if worth > 1 else 1
+
+
 def _run(
-    checkout: Checkout, order: Order, assignment: Assignment, recorder: "_Recorder"
+    checkout: Checkout,
+    order: Order,
+    assignment: Assignment,
+    workers: int,
+    recorder: "_Recorder",
 ) -> int | pytest.ExitCode:
     with tempfile.TemporaryDirectory(prefix="udapl-cts-") as name:
         asked = [*arguments(checkout, Path(name)), str(assignment.save(Path(name)))]
         if order.stop_first:
             asked.append("-x")
-        if order.workers > 1:
-            asked += ["-p", "xdist.plugin", "-n", str(order.workers)]
+        if workers > 1:
+            assignment.make_ready(recorder.progress.say)
+            asked += ["-p", "xdist.plugin", "-n", str(workers)]
         return pytest.main(asked, plugins=[recorder])
 
 

@@ -63,8 +63,8 @@ class Job:
 @dataclass(frozen=True)
 class Order:
     """What is to be done. `everything` runs each fault against each case of its page; with two
-    `hosts`, cases with a peer have it on another one. With `patience`, all may take so many times
-    as long.
+    `hosts`, cases with a peer have it on another one. `workers` None is as many as pay. With
+    `patience`, all may take so many times as long.
     """
 
     run: str
@@ -76,7 +76,7 @@ class Order:
     faults: Sequence[Fault]
     fabric: str
     hosts: int
-    workers: int
+    workers: int | None
     everything: bool
     patience: int = 1
 
@@ -160,7 +160,8 @@ class Crew:
         self._apart = order.hosts > 1
         self._patience = order.patience
         self._stop = Event()
-        self._counts = {1: order.workers, 2: 1} if not self._apart else {1: 1, 2: order.workers}
+        workers = order.workers or _workers(assignment, order.hosts)
+        self._counts = {1: workers, 2: 1} if not self._apart else {1: 1, 2: workers}
         self._free: dict[int, SimpleQueue[Testbed]] = {hosts: SimpleQueue() for hosts in (1, 2)}
         self._testbeds = []
         for hosts, count in self._counts.items():
@@ -233,6 +234,14 @@ class Crew:
         self._log.append(record)
         word: str = record["verdict"]
         return word
+
+
+def _workers(assignment: Assignment, hosts: int) -> int:
+    """As many as get more done than one, and one that computes while others wait for an event that
+    their mutant does not send.
+    """
+    count = assignment.side_by_side(hosts)
+    return count + 1 if count > 1 else 1
 
 
 def _deadline_ms(case: Case) -> int:

@@ -47,6 +47,8 @@ class AssignmentFile(pytest.File):
             testbeds = Testbeds(assignment, f"{worker}-" if worker else "")
             config.add_cleanup(lambda: testbeds.keep_only(()))
             config.stash[TESTBEDS] = testbeds
+            if worker:
+                testbeds.prepare(assignment.plan[0].hosts)
         for label in dict.fromkeys(
             label for planned in assignment.plan for label in planned.labels
         ):

@@ -109,9 +109,9 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "-n",
         dest="workers",
         type=int,
-        default=1,
         metavar="WORKERS",
-        help="processes that each open hosts of their own (default: 1)",
+        help="processes that each open hosts of their own (default: as many as pay, which is one a "
+        "processor with guests, and 1 elsewhere)",
     )
     many = parser.add_argument_group("many hosts")
     lots = many.add_mutually_exclusive_group()
@@ -338,10 +338,10 @@ def _check(options: argparse.Namespace, checkout: Checkout) -> None:
         )
     if options.hosts is not None and options.hosts not in MODES:
         raise InputError(f"--hosts {options.hosts}: the cases need 1 host or 2")
-    if options.workers < 1:
+    if options.workers is not None and options.workers < 1:
         raise InputError(f"-n {options.workers}: at least one process has to run the cases")
     spread = options.spread if options.every_pair is None else options.every_pair
-    if spread is not None and options.workers > 1:
+    if spread is not None and (options.workers or 1) > 1:
         raise InputError("-n goes with neither --spread nor --every-pair: one process drives them")
     if spread is not None and spread < 0:
         raise InputError(f"{spread} hosts: a number of hosts is positive")

@@ -17,8 +17,6 @@ from runners.names import nearest
 if TYPE_CHECKING:
     from reports.mutation import Mutation
 
-WORKERS = 3
-
 
 def add_parser(commands: Subparsers) -> None:
     """Add `faults` to the command line."""
@@ -48,9 +46,9 @@ def add_parser(commands: Subparsers) -> None:
         "-n",
         dest="workers",
         type=int,
-        default=WORKERS,
         metavar="HOSTS",
-        help=f"hosts, or pairs of them, that work side by side (default: {WORKERS})",
+        help="hosts, or pairs of them, that work side by side (default: as many as pay, which is "
+        "one more than processors with guests, and 1 elsewhere)",
     )
     parser.add_argument(
         "--matrix", action="store_true", help="run each fault against each case of its page"
@@ -199,7 +197,7 @@ def _check(options: argparse.Namespace, checkout: Checkout) -> None:
         )
     # A fabric that has to be told of its hosts says so: this command tells it nothing.
     fabric_class(checkout.fabrics[options.fabric]).settings(Wish())
-    if options.workers < 1:
+    if options.workers is not None and options.workers < 1:
         raise InputError(f"-n {options.workers}: at least one host has to run the cases")
 
 

@@ -117,6 +117,19 @@ class Fabric(ABC):
         return MANY
 
     @classmethod
+    def side_by_side(cls, hosts: int) -> int:
+        """How many such fabrics, with so many hosts in all each, get more done than one.
+
+        1 where they would be the same hosts, or nobody has said that there are others.
+        """
+        return 1
+
+    @classmethod
+    def make_ready(cls, progress: Progress) -> None:
+        """Make what several of them side by side would each wait for. Raises FabricError."""
+        return
+
+    @classmethod
     @contextmanager
     def subject(cls, settings: Mapping[str, Any]) -> Iterator[Files]:
         """The files of the host that the subject will run on. Raises FabricError."""

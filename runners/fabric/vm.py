@@ -7,7 +7,7 @@ from functools import partial
 from types import TracebackType
 from typing import Self
 
-from runners.fabric import qemu
+from runners.fabric import capacity, qemu
 from runners.fabric.accelerator import accelerator
 from runners.fabric.base import Fabric, FabricError, Progress
 from runners.fabric.guest_host import GuestHost
@@ -47,6 +47,18 @@ class VmFabric(Fabric):
         self._cloned = cloned and not counted
         self._counted = counted
         self._hosts: list[GuestHost] = []
+
+    @classmethod
+    def side_by_side(cls, hosts: int) -> int:
+        """As many as there are processors, while their guests take half of the free memory."""
+        room = capacity.free_memory_mib() // 2 // (hosts * qemu.Machine.memory_mib)
+        return max(1, min(capacity.processors(), room, MOST_HOSTS))
+
+    @classmethod
+    def make_ready(cls, progress: Progress) -> None:
+        qemu.program()  # without it nothing else is worth making
+        booted = image(progress)
+        snapshot(qemu.Machine(accelerator(booted, progress)), booted, progress)
 
     @property
     def hosts(self) -> Sequence[GuestHost]:

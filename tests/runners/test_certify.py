@@ -3,6 +3,7 @@
 
 import json
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -195,6 +196,19 @@ def test_a_replay_has_the_patience_of_its_run(cts: Cts) -> None:
     events = cts.results / "latest/events.jsonl"
     events.write_text(events.read_text().replace('"patience":4,', ""))
     assert "deadline 300, event 3000" in cts("replay", run).stdout
+
+
+@pytest.mark.parametrize(
+    ("cases", "options", "openings"),
+    [(50, (), 2), (50, ("-n", "1"), 1), (50, ("-k", "passes_1"), 1), (49, (), 1)],
+)
+def test_as_many_processes_as_pay(
+    cts: Cts, cases: int, options: Sequence[str], openings: int
+) -> None:
+    cts.env["FAKE_SIDE_BY_SIDE"] = "2"
+    cts.has(*(f"passes_{number}" for number in range(cases)))
+    assert cts("certify", "--hosts", "1", *options).returncode == 0
+    assert cts.openings == [1] * openings
 
 
 def test_what_a_run_leaves_behind(cts: Cts) -> None:
