@@ -169,8 +169,7 @@ void cm_end(struct conn *conn, DAT_EVENT_NUMBER number)
 
         ep->conn = NULL;
         cm_doom(conn);
-        ep_end_connection(ep);
-        ep_post_event(ep, number);
+        ep_end_connection(ep, number);
 }
 
 static struct rdma_conn_param param_of(struct ep *ep, const void *data, size_t size)
@@ -479,8 +478,7 @@ DAT_RETURN ref_ep_dup_connect(DAT_EP_HANDLE handle, DAT_EP_HANDLE dup_handle, DA
 static void finish_disconnect(struct ep *ep)
 {
         cm_part(ep);
-        ep_end_connection(ep);
-        ep_post_event(ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+        ep_end_connection(ep, DAT_CONNECTION_EVENT_DISCONNECTED);
 }
 
 /* New requests are refused from now on; those under way are awaited. */
@@ -961,6 +959,7 @@ uint64_t cm_expire(struct ia *ia)
         }
         next = earlier(next, probe_peers(ia, now));
         next = earlier(next, look_for_failures(ia, now));
+        next = earlier(next, ep_finish_ended(ia, now));
         ia->next_deadline = next;
         pthread_mutex_unlock(&ia->cm_lock);
         return next;

@@ -28,7 +28,7 @@ static void destroy_our_ep(struct ep *ep)
 {
         if (!object_kill(&ep->obj))
                 return;
-        ep_end_connection(ep);
+        ep_end_connection(ep, (DAT_EVENT_NUMBER)0);
         object_await_last(&ep->obj, 0);
         ep_destroy(ep);
 }

@@ -440,8 +440,6 @@ void evd_destroy(struct evd *evd);
 bool evd_post(struct evd *evd, const struct event *event);
 void evd_post_async(struct ia *ia, DAT_EVENT_NUMBER number, DAT_HANDLE about, DAT_COUNT reason);
 void evd_drain(struct evd *evd);
-void evd_arm(struct evd *evd);
-bool evd_sleep(struct evd *evd, uint64_t until);
 void evd_look(struct evd *evd);
 bool evd_prepare(struct evd *evd);
 bool evd_reserve(struct evd *evd, int completions);
@@ -452,7 +450,7 @@ bool evd_grow_share(struct evd *evd, struct srq *srq, int depth);
 void evd_add_qp(struct evd *evd, struct ep *ep);
 void evd_remove_qp(struct evd *evd, struct ep *ep);
 void evd_flush(struct evd *evd, struct wr_pool *pool);
-bool evd_flush_one(struct evd *evd, struct ep *ep, const struct wr *wr);
+bool evd_flush_one(struct evd *evd, struct ep *ep, struct wr *wr);
 void evd_forget_ep(struct evd *evd, const struct ep *ep);
 bool evd_accepts_flags(struct evd *evd, DAT_COMPLETION_FLAGS flags);
 void evd_count_stream(struct evd *evd, DAT_COMPLETION_FLAGS flags, int by);
@@ -549,6 +547,9 @@ struct ep {
         struct work broken_work;
         struct work drained_work;
         bool watching;
+        uint64_t ends_at;            /* in now_us() time, while it is ending; 0 otherwise */
+        struct link ending_link;     /* in ia->ending, the first to end first */
+        DAT_EVENT_NUMBER last_event; /* of the connection that ends, or 0 */
 
         _Atomic int srq_held; /* SRQ buffers consumed by this EP and not reaped */
         _Atomic int soft_watermark;
@@ -590,7 +591,10 @@ bool ep_start_qp(struct ep *ep, struct rdma_cm_id *id);
 bool ep_step_qp(struct ep *ep, struct rdma_cm_id *id, enum ibv_qp_state state);
 void ep_drop_qp(struct ep *ep);
 bool ep_may_be_receiving(struct ep *ep);
-void ep_end_connection(struct ep *ep);
+void ep_end_connection(struct ep *ep, DAT_EVENT_NUMBER number);
+uint64_t ep_finish_ended(struct ia *ia, uint64_t now);
+void ep_await_end(struct ep *ep);
+void ep_await_all_ends(struct ia *ia);
 
 /* dto.c */
 
@@ -754,6 +758,7 @@ struct ia {
 
         struct link conns;  /* under cm_lock */
         struct link doomed; /* connections to destroy once cm_lock is released */
+        struct link ending; /* EPs, under cm_lock */
         struct link listeners;
         struct link work; /* under work_lock */
         pthread_mutex_t lock;

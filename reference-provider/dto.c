@@ -114,10 +114,10 @@ static struct wr *take_record(struct wr_pool *pool, DAT_COUNT limit, struct evd 
 
 static DAT_RETURN flush_at_once(struct evd *evd, struct ep *ep, struct wr *wr)
 {
-        bool ok = evd_flush_one(evd, ep, wr);
-
+        if (evd_flush_one(evd, ep, wr))
+                return DAT_SUCCESS;
         pool_give(wr);
-        return ok ? DAT_SUCCESS : REF_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEVD);
+        return REF_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEVD);
 }
 
 static void describe(struct ibv_send_wr *send, const struct request *request)

@@ -334,8 +334,7 @@ static void run_broken(struct work *work)
         state = atomic_load(&ep->state);
         if (state == DAT_EP_STATE_CONNECTED || state == DAT_EP_STATE_DISCONNECT_PENDING) {
                 cm_part(ep);
-                ep_end_connection(ep);
-                ep_post_event(ep, DAT_CONNECTION_EVENT_BROKEN);
+                ep_end_connection(ep, DAT_CONNECTION_EVENT_BROKEN);
         }
         pthread_mutex_unlock(&ia->cm_lock);
 }
@@ -349,8 +348,7 @@ static void run_drained(struct work *work)
         if (atomic_load(&ep->state) == DAT_EP_STATE_DISCONNECT_PENDING &&
             !atomic_load(&ep->requests.in_use)) {
                 cm_part(ep);
-                ep_end_connection(ep);
-                ep_post_event(ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+                ep_end_connection(ep, DAT_CONNECTION_EVENT_DISCONNECTED);
         }
         pthread_mutex_unlock(&ia->cm_lock);
 }
@@ -377,6 +375,7 @@ static DAT_RETURN ep_new(struct ia *ia, DAT_EP_STATE state, struct ep **out)
         ep->hard_watermark = DAT_WATERMARK_INFINITE;
         pool_init(&ep->recvs, ep, NULL, true);
         pool_init(&ep->requests, ep, NULL, false);
+        list_init(&ep->ending_link);
         work_init(&ep->broken_work, &ep->obj, run_broken);
         work_init(&ep->drained_work, &ep->obj, run_drained);
         work_init(&ep->soft_work, &ep->obj, run_soft);
@@ -822,7 +821,7 @@ DAT_RETURN ref_ep_get_status(DAT_EP_HANDLE handle, DAT_EP_STATE *state, DAT_BOOL
         return DAT_SUCCESS;
 }
 
-/* dat_ep_reset(3DAT): the queue pair went with the connection, so there is nothing to wait for. */
+/* dat_ep_reset(3DAT): the queue pair goes with the connection, so it waits for that at most. */
 DAT_RETURN ref_ep_reset(DAT_EP_HANDLE handle)
 {
         struct ep *ep = object_get(handle, DAT_HANDLE_TYPE_EP);
@@ -832,6 +831,7 @@ DAT_RETURN ref_ep_reset(DAT_EP_HANDLE handle)
         if (!ep)
                 return BAD_EP;
         pthread_mutex_lock(&ep->obj.ia->cm_lock);
+        ep_await_end(ep);
         gate_close(&ep->gate);
         state = atomic_load(&ep->state);
         if (state == DAT_EP_STATE_DISCONNECTED) {
@@ -864,7 +864,8 @@ DAT_RETURN ref_ep_free(DAT_EP_HANDLE handle)
                 ret = BAD_EP;
         } else {
                 cm_part(ep);
-                ep_end_connection(ep);
+                ep_end_connection(ep, (DAT_EVENT_NUMBER)0);
+                ep_await_end(ep);
         }
         pthread_mutex_unlock(&ep->obj.ia->cm_lock);
         if (ret != DAT_SUCCESS) {

@@ -594,15 +594,23 @@ void evd_flush(struct evd *evd, struct wr_pool *pool)
         unlock(evd);
 }
 
-/* Completes one operation as flushed at once; false when the queue is full. */
-bool evd_flush_one(struct evd *evd, struct ep *ep, const struct wr *wr)
+/*
+ * Completes one operation as flushed: at once, or with those before it when the EP has ended. False
+ * when the queue is full; then the record is still the caller's.
+ */
+bool evd_flush_one(struct evd *evd, struct ep *ep, struct wr *wr)
 {
         bool ok;
 
+        if (ep->ends_at)
+                return true;
         lock_acquire(&evd->lock);
         ok = evd->discards || evd->dto_count < dto_limit(evd);
-        if (ok && !evd->discards)
-                push_completion(evd, ep, wr, DAT_DTO_ERR_FLUSHED, 0);
+        if (ok) {
+                if (!evd->discards)
+                        push_completion(evd, ep, wr, DAT_DTO_ERR_FLUSHED, 0);
+                pool_give(wr);
+        }
         unlock(evd);
         return ok;
 }
@@ -726,27 +734,6 @@ void evd_channel_ready(struct evd *evd)
         if (evd->sleeping)
                 signal_arrival(evd, true);
         unlock(evd);
-}
-
-/* Has the channel tell of the next completion; those before it are in the FIFO on return. */
-void evd_arm(struct evd *evd)
-{
-        lock_acquire(&evd->lock);
-        (void)arm(evd, false);
-        drain_locked(evd, true);
-        unlock(evd);
-}
-
-/* Sleeps until the channel tells, or until the time, in now_us() time, is over: then false. */
-bool evd_sleep(struct evd *evd, uint64_t until)
-{
-        struct pollfd channel = {.fd = evd->channel->fd, .events = POLLIN};
-        uint64_t now = now_us();
-
-        if (now >= until || !poll(&channel, 1, (int)((until - now) / 1000) + 1))
-                return false;
-        evd_channel_ready(evd);
-        return true;
 }
 
 /* Makes an EVD that belongs to the IA; the caller publishes it, or not. */

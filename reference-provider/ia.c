@@ -169,6 +169,7 @@ static struct ia *ia_new(const struct binding *binding)
         pthread_mutex_init(&ia->work_lock, NULL);
         list_init(&ia->conns);
         list_init(&ia->doomed);
+        list_init(&ia->ending);
         list_init(&ia->listeners);
         list_init(&ia->work);
         for (int kind = 0; kind < REF_KINDS; kind++)
@@ -444,8 +445,9 @@ static void end_connections(struct ia *ia)
                 struct ep *ep = container_of(container_of(at, struct object, link), struct ep, obj);
 
                 cm_part(ep);
-                ep_end_connection(ep);
+                ep_end_connection(ep, (DAT_EVENT_NUMBER)0);
         }
+        ep_await_all_ends(ia);
         pthread_mutex_unlock(&ia->cm_lock);
 }
 

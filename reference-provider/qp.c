@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "daplref.h"
 
+#include <poll.h>
+
 #define MIN_RNR_TIMER 12 /* 0.64 ms; librdmacm would leave it at 655 ms */
 #define FOREVER       7
 #define INLINE        64 /* bytes of a request that verbs copies in the post, if it can */
@@ -196,53 +198,122 @@ bool ep_may_be_receiving(struct ep *ep)
         return ahead && ahead <= PSN_MASK / 2;
 }
 
-/*
- * A message that has come in half holds a buffer of the SRQ. Soft-RoCE flushes it, in a tasklet
- * that runs some time after the queue pair was told of its end; one destroyed before that loses the
- * buffer. Its completion tells of it; that there is none, nothing tells but the time that passes.
- */
-static void await_flush(struct ep *ep)
+/* Takes the queue pair away; what the device had completed by then is collected. */
+static void take_qp_down(struct ep *ep)
 {
-        struct evd *evd = ep_recv_target(ep);
-        uint64_t deadline = now_us() + FLUSH_TIME;
-        int held;
-
-        evd_drain(evd);
-        held = atomic_load(&ep->srq_held);
-        do
-                evd_arm(evd);
-        while (atomic_load(&ep->srq_held) <= held && evd_sleep(evd, deadline));
+        evd_drain(ep_recv_target(ep));
+        evd_drain(ep_request_target(ep));
+        ibv_destroy_qp(ep->qp);
+        evd_drain(ep_recv_target(ep));
+        evd_drain(ep_request_target(ep));
+        if (ep->srq)
+                evd_remove_qp(ep_recv_target(ep), ep);
+        ep->qp = NULL;
+        ep->qp_takes_receives = false;
 }
 
-/*
- * Ends whatever connection there is, in the state Disconnected: what has completed is collected,
- * the queue pair goes, and what then remains is flushed in the order of posting. The flush is
- * ours because devices differ, and soft-RoCE forgets receives. Called with ia->cm_lock held.
- */
-void ep_end_connection(struct ep *ep)
+/* Called with ia->cm_lock held and the gate closed, which is open on return. */
+static void finish_end(struct ep *ep)
 {
-        struct ibv_qp_attr error = {.qp_state = IBV_QPS_ERR};
-
-        gate_close(&ep->gate);
-        atomic_store(&ep->state, DAT_EP_STATE_DISCONNECTED);
-        if (ep->qp) {
-                (void)ibv_modify_qp(ep->qp, &error, IBV_QP_STATE);
-                if (ep->srq && ep_may_be_receiving(ep))
-                        await_flush(ep);
-                evd_drain(ep_recv_target(ep));
-                evd_drain(ep_request_target(ep));
-                ibv_destroy_qp(ep->qp);
-                evd_drain(ep_recv_target(ep));
-                evd_drain(ep_request_target(ep));
-                if (ep->srq)
-                        evd_remove_qp(ep_recv_target(ep), ep);
-                ep->qp = NULL;
-                ep->qp_takes_receives = false;
-        }
+        if (ep->qp)
+                take_qp_down(ep);
         evd_flush(ep_recv_target(ep), &ep->recvs);
         evd_flush(ep_request_target(ep), &ep->requests);
         if (ep->watching)
                 evd_watch(ep_request_target(ep), -1);
         ep->watching = false;
+        ep->ends_at = 0;
+        list_remove(&ep->ending_link);
         gate_open(&ep->gate);
+        if (ep->last_event)
+                ep_post_event(ep, ep->last_event);
+}
+
+/*
+ * A message that has come in half holds a buffer of the SRQ. Soft-RoCE flushes it, in a tasklet
+ * that runs some time after the queue pair was told of its end; one destroyed before that loses the
+ * buffer. That there is none, nothing tells but the time that passes.
+ */
+static bool may_hold_a_buffer(struct ep *ep, int state)
+{
+        return ep->srq && state != DAT_EP_STATE_ACTIVE_CONNECTION_PENDING &&
+               ep_may_be_receiving(ep);
+}
+
+/*
+ * Ends whatever connection there is, in the state Disconnected: what has completed is collected,
+ * the queue pair goes, what then remains is flushed in the order of posting, and the event comes,
+ * if its number is not 0. The flush is ours because devices differ, and soft-RoCE forgets receives.
+ * An EP that may hold a buffer of an SRQ is ending for a while before that: ep_finish_ended() or
+ * ep_await_end() does the rest. Called with ia->cm_lock held.
+ */
+void ep_end_connection(struct ep *ep, DAT_EVENT_NUMBER number)
+{
+        struct ibv_qp_attr error = {.qp_state = IBV_QPS_ERR};
+        struct ia *ia = ep->obj.ia;
+        int state;
+
+        if (ep->ends_at)
+                return;
+        gate_close(&ep->gate);
+        state = atomic_exchange(&ep->state, DAT_EP_STATE_DISCONNECTED);
+        ep->last_event = number;
+        if (ep->qp) {
+                (void)ibv_modify_qp(ep->qp, &error, IBV_QP_STATE);
+                if (may_hold_a_buffer(ep, state)) {
+                        ep->ends_at = now_us() + FLUSH_TIME;
+                        list_append(&ia->ending, &ep->ending_link);
+                        gate_open(&ep->gate);
+                        service_rearm(ia);
+                        return;
+                }
+        }
+        finish_end(ep);
+}
+
+/*
+ * Finishes the EPs whose time to end is over by `now`. Returns when to do so next, or 0 when no EP
+ * is ending. Called with ia->cm_lock held.
+ */
+uint64_t ep_finish_ended(struct ia *ia, uint64_t now)
+{
+        while (!list_empty(&ia->ending)) {
+                struct ep *ep = container_of(ia->ending.next, struct ep, ending_link);
+
+                if (ep->ends_at > now)
+                        return ep->ends_at;
+                gate_close(&ep->gate);
+                finish_end(ep);
+        }
+        return 0;
+}
+
+/*
+ * Returns when no EP of the IA is ending that was to end by then. Called with ia->cm_lock held,
+ * which is released meanwhile: all that it guards may have changed.
+ */
+static void await_ended(struct ia *ia, uint64_t then)
+{
+        uint64_t now = now_us();
+
+        if (now < then) {
+                pthread_mutex_unlock(&ia->cm_lock);
+                (void)poll(NULL, 0, (int)((then - now) / 1000) + 1);
+                pthread_mutex_lock(&ia->cm_lock);
+        }
+        (void)ep_finish_ended(ia, now_us());
+}
+
+/* Waits until the EP, which the caller has pinned, is not ending; locked as await_ended(). */
+void ep_await_end(struct ep *ep)
+{
+        while (ep->ends_at)
+                await_ended(ep->obj.ia, ep->ends_at);
+}
+
+/* Waits until no EP of the IA is ending; locked as await_ended(). */
+void ep_await_all_ends(struct ia *ia)
+{
+        while (!list_empty(&ia->ending))
+                await_ended(ia, container_of(ia->ending.next, struct ep, ending_link)->ends_at);
 }

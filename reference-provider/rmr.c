@@ -176,7 +176,6 @@ static DAT_RETURN post_bind(struct rmr *rmr, struct ep *ep, const DAT_LMR_TRIPLE
         int state = atomic_load(&ep->state);
         struct wr *wr;
         DAT_RETURN ret;
-        bool ok = true;
 
         if (state != DAT_EP_STATE_CONNECTED && state != DAT_EP_STATE_DISCONNECTED)
                 return ep_state_error(ep);
@@ -198,10 +197,10 @@ static DAT_RETURN post_bind(struct rmr *rmr, struct ep *ep, const DAT_LMR_TRIPLE
                 evd_bind_ready(evd, wr);
                 return ret;
         }
-        if (ret == DAT_SUCCESS)
-                ok = evd_flush_one(evd, ep, wr);
+        if (ret == DAT_SUCCESS && evd_flush_one(evd, ep, wr))
+                return ret;
         evd_withdraw(evd, wr);
-        return ok ? ret : REF_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEVD);
+        return ret == DAT_SUCCESS ? REF_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEVD) : ret;
 }
 
 /*

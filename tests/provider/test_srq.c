@@ -309,6 +309,75 @@ static void disconnect_leaves_the_queue_alone(void **state)
         host_close(host);
 }
 
+/*
+ * After RDMA of its peer, whose packets count like those of messages, nothing tells whether an EP
+ * has a message under way: when it is ended, its queue pair goes a little later.
+ */
+static struct host *host_that_ends_later(void)
+{
+        struct host *host = srq_host(8);
+        DAT_LMR_TRIPLET iov = segment(&host->a, 0, 10);
+        DAT_RMR_TRIPLET remote = {
+            .rmr_context = host->b.rmr_context,
+            .target_address = (DAT_VADDR)(uintptr_t)host->b.memory,
+            .segment_length = 10,
+        };
+
+        post_srq(&host->b, 0, 64, 0);
+        assert_dat(dat_ep_post_rdma_write(host->a.ep, 1, &iov, cookie(0), &remote,
+                                          DAT_COMPLETION_DEFAULT_FLAG),
+                   DAT_SUCCESS);
+        await_completion(host->a.request_evd, host->a.ep, 0, DAT_DTO_SUCCESS, 10);
+        return host;
+}
+
+/* What is posted while it ends is flushed after what was posted before. */
+static void an_ending_ep_flushes_in_order(void **state)
+{
+        struct host *host = host_that_ends_later();
+
+        (void)state;
+        for (unsigned int i = 0; i < 3; i++)
+                post_send(&host->b, 0, 10, i);
+        assert_dat(dat_ep_disconnect(host->b.ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+        assert_int_equal(state_of(host->b.ep), DAT_EP_STATE_DISCONNECTED);
+        for (unsigned int i = 3; i < 6; i++)
+                post_send(&host->b, 0, 10, i);
+        for (unsigned int i = 0; i < 6; i++)
+                await_completion(host->b.request_evd, host->b.ep, i, DAT_DTO_ERR_FLUSHED, 0);
+        (void)await_event(host->b.connect_evd, DAT_CONNECTION_EVENT_DISCONNECTED);
+        assert_counts(host->b.srq, 8, 1, 1);
+        host_close(host);
+}
+
+static void an_ending_ep_can_be_reset(void **state)
+{
+        struct host *host = host_that_ends_later();
+
+        (void)state;
+        assert_dat(dat_ep_disconnect(host->b.ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+        assert_dat(dat_ep_reset(host->b.ep), DAT_SUCCESS);
+        (void)await_event(host->b.connect_evd, DAT_CONNECTION_EVENT_DISCONNECTED);
+        (void)await_event(host->a.connect_evd, DAT_CONNECTION_EVENT_DISCONNECTED);
+        assert_dat(dat_ep_reset(host->a.ep), DAT_SUCCESS);
+        join_ends(host, &host->a, &host->b);
+        send_and_await(host, 10, 1);
+        await_completion(host->b.recv_evd, host->b.ep, 0, DAT_DTO_SUCCESS, 10);
+        host_close(host);
+}
+
+static void an_ia_closes_while_eps_end(void **state)
+{
+        struct host *host = host_that_ends_later();
+
+        (void)state;
+        assert_dat(dat_ep_disconnect(host->b.ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+        assert_dat(dat_ia_close(host->ia, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+        free(host->a.memory);
+        free(host->b.memory);
+        free(host);
+}
+
 static void freeing_an_ep_returns_its_buffers(void **state)
 {
         struct host *host = srq_host(8);
@@ -523,6 +592,9 @@ int main(void)
             cmocka_unit_test(in_use_it_is_not_freed),
             cmocka_unit_test(handles_of_other_kinds_are_refused),
             cmocka_unit_test(disconnect_leaves_the_queue_alone),
+            cmocka_unit_test(an_ending_ep_flushes_in_order),
+            cmocka_unit_test(an_ending_ep_can_be_reset),
+            cmocka_unit_test(an_ia_closes_while_eps_end),
             cmocka_unit_test(freeing_an_ep_returns_its_buffers),
             cmocka_unit_test(several_eps_share_one),
             cmocka_unit_test(an_ep_of_another_zone),
