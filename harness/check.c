@@ -255,6 +255,19 @@ void note(struct test *t, const char *format, ...)
                 snprintf(t->reason, sizeof(t->reason), "%s", text);
 }
 
+_Noreturn void end_noted(struct test *t, const char *format, ...)
+{
+        char text[ENTRY_TEXT_MAX];
+        va_list args;
+
+        va_start(args, format);
+        vsnprintf(text, sizeof(text), format, args);
+        va_end(args);
+        note(t, "%s", text);
+        t->verdict = VERDICT_NOTE;
+        longjmp(t->end, 1);
+}
+
 void record(struct test *t, const char *format, ...)
 {
         char text[ENTRY_TEXT_MAX];

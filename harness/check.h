@@ -68,6 +68,10 @@ void check_expect_eq(struct test *t, const struct check_site *site, long long se
 /* note(): the case goes on, and what is left of its verdict is NOTE with this reason. */
 void note(struct test *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* end_noted(): a note that ends the case: what the clause asks for cannot be seen here. */
+_Noreturn void end_noted(struct test *t, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
 /* record(): a fact for the report, without any effect on the verdict. */
 void record(struct test *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

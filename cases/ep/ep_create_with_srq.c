@@ -156,8 +156,7 @@ FAMILY(ep_create_with_srq, connects, connecting, NEEDS(SRQ), PEER)
 
         flow.end = expect_connect(ep);
         queue_post(t, &queue, 2);
-        flow_send(&flow, 2);
-        expect_messages(t, &queue, &flow, 2);
+        expect_traffic(t, &queue, &flow, 2);
 }
 
 CASE(ep_create_with_srq, many_eps, NEEDS(SRQ))
@@ -848,8 +847,7 @@ CASE(ep_create_with_srq, pz_of_its_own, NEEDS(SRQ, SRQ_PZ_DIFFERENCE), PEER)
             .ep = ep, .evd = with.recv_evd, .end = expect_connect(ep), .length = MESSAGE};
 
         queue_post(t, &queue, 2);
-        flow_send(&flow, 2);
-        expect_messages(t, &queue, &flow, 2);
+        expect_traffic(t, &queue, &flow, 2);
 }
 
 CASE(ep_create_with_srq, pzs_of_several_eps, NEEDS(SRQ, SRQ_PZ_DIFFERENCE))
@@ -948,8 +946,7 @@ CASE(ep_create_with_srq, srq_serves_other_eps, NEEDS(SRQ), PEER)
         queue_post(t, &queue, 3);
         release(t, ep);
 
-        flow_send(&flow, 3);
-        expect_messages(t, &queue, &flow, 3);
+        expect_traffic(t, &queue, &flow, 3);
 }
 
 FAMILY(ep_create_with_srq, not_replaced, lives, NEEDS(SRQ), PEER)
@@ -989,8 +986,7 @@ CASE(ep_create_with_srq, receives_after_reset, NEEDS(SRQ), PEER)
 
         flow.end = expect_connect(ep);
         queue_post(t, &queue, 2);
-        flow_send(&flow, 2);
-        expect_messages(t, &queue, &flow, 2);
+        expect_traffic(t, &queue, &flow, 2);
 }
 
 CASE(ep_create_with_srq, receives_of_its_srq, NEEDS(SRQ), PEER)
@@ -1002,10 +998,8 @@ CASE(ep_create_with_srq, receives_of_its_srq, NEEDS(SRQ), PEER)
 
         queue_post(t, &one, 2);
         queue_post(t, &other, 2);
-        flow_send(&of_one, 2);
-        expect_messages(t, &one, &of_one, 2);
-        flow_send(&of_other, 2);
-        expect_messages(t, &other, &of_other, 2);
+        expect_traffic(t, &one, &of_one, 2);
+        expect_traffic(t, &other, &of_other, 2);
 }
 
 FAMILY(ep_create_with_srq, no_receive_of_its_own, lives, NEEDS(SRQ), PEER)
@@ -1029,8 +1023,7 @@ CASE(ep_create_with_srq, refused_receive_takes_no_message, NEEDS(SRQ), PEER)
         (void)dat_ep_post_recv(flow.ep, 1, &segment, (DAT_DTO_COOKIE){.as_64 = SLOTS},
                                DAT_COMPLETION_DEFAULT_FLAG);
         queue_post(t, &queue, 2);
-        flow_send(&flow, 2);
-        expect_messages(t, &queue, &flow, 2);
+        expect_traffic(t, &queue, &flow, 2);
 }
 
 /*

@@ -39,18 +39,16 @@ static struct stage stage_marked(struct test *t, DAT_COUNT soft, DAT_COUNT hard)
 }
 
 /*
- * Whether the provider counts receives whose completions stand unreaped, as an EP of another SRQ
- * shows; where it does not, what the case asks for cannot be seen (EP-43).
+ * The provider counts receives whose completions stand unreaped, as an EP of another SRQ shows;
+ * where it does not, what the case asks for cannot be seen (EP-43).
  */
-static bool counts_unreaped(struct test *t)
+static void require_unreaped_counted(struct test *t)
 {
         struct stage stage = stage_marked(t, 1, INFINITE);
 
         flow_deliver(t, &stage.flow, 2);
-        if (drain_async_event(t))
-                return true;
-        note(t, "no event with 2 receives unreaped above a mark of 1 (EP-43)");
-        return false;
+        if (!drain_async_event(t))
+                end_noted(t, "no event with 2 receives unreaped above a mark of 1 (EP-43)");
 }
 
 /* No event is there, neither of the soft mark nor of the hard one. */
@@ -111,8 +109,7 @@ static const struct mark exceeded[] = {
 
 FAMILY(ep_set_watermark, soft_exceeded_unreaped, exceeded, NEEDS(SRQ, EP_WATERMARKS), PEER)
 {
-        if (!counts_unreaped(t))
-                return;
+        require_unreaped_counted(t);
 
         struct stage stage = stage_marked(t, row->mark, INFINITE);
 
@@ -139,8 +136,7 @@ CASE(ep_set_watermark, own_receives_only, NEEDS(SRQ, EP_WATERMARKS), PEER)
         struct stage stage = stage_marked(t, 0, 0);
         struct flow other = flow_open(t, &stage.queue, DAT_HANDLE_NULL);
 
-        flow_send(&other, 3);
-        expect_messages(t, &stage.queue, &other, 3);
+        expect_traffic(t, &stage.queue, &other, 3);
 
         expect_no_event(t, &stage);
 }
@@ -201,8 +197,7 @@ CASE(ep_set_watermark, soft_again, NEEDS(SRQ, EP_WATERMARKS), PEER)
 
 CASE(ep_set_watermark, soft_again_above, NEEDS(SRQ, EP_WATERMARKS), PEER)
 {
-        if (!counts_unreaped(t))
-                return;
+        require_unreaped_counted(t);
 
         struct stage stage = stage_marked(t, 0, INFINITE);
 
@@ -220,8 +215,7 @@ CASE(ep_set_watermark, soft_again_above, NEEDS(SRQ, EP_WATERMARKS), PEER)
 
 CASE(ep_set_watermark, soft_already_above, NEEDS(SRQ, EP_WATERMARKS), PEER)
 {
-        if (!counts_unreaped(t))
-                return;
+        require_unreaped_counted(t);
 
         struct stage stage = stage_set(t);
 
@@ -243,8 +237,7 @@ CASE(ep_set_watermark, soft_already_at, NEEDS(SRQ, EP_WATERMARKS), PEER)
 
 CASE(ep_set_watermark, hard_already_above, NEEDS(SRQ, EP_WATERMARKS), PEER)
 {
-        if (!counts_unreaped(t))
-                return;
+        require_unreaped_counted(t);
 
         struct stage stage = stage_set(t);
 
@@ -292,8 +285,7 @@ FAMILY(ep_set_watermark, hard_kept, kept, NEEDS(SRQ, EP_WATERMARKS), PEER)
 
 FAMILY(ep_set_watermark, hard_exceeded_unreaped, exceeded, NEEDS(SRQ, EP_WATERMARKS), PEER)
 {
-        if (!counts_unreaped(t))
-                return;
+        require_unreaped_counted(t);
 
         struct stage stage = stage_marked(t, INFINITE, row->mark);
 
@@ -340,8 +332,7 @@ CASE(ep_set_watermark, both_exceeded, NEEDS(SRQ, EP_WATERMARKS), PEER)
 
 CASE(ep_set_watermark, soft_then_hard, NEEDS(SRQ, EP_WATERMARKS), PEER)
 {
-        if (!counts_unreaped(t))
-                return;
+        require_unreaped_counted(t);
 
         struct stage stage = stage_marked(t, 2, 4);
 
@@ -356,8 +347,7 @@ CASE(ep_set_watermark, soft_then_hard, NEEDS(SRQ, EP_WATERMARKS), PEER)
 
 CASE(ep_set_watermark, hard_then_soft, NEEDS(SRQ, EP_WATERMARKS), PEER)
 {
-        if (!counts_unreaped(t))
-                return;
+        require_unreaped_counted(t);
 
         struct stage stage = stage_marked(t, 4, 2);
 

@@ -149,6 +149,12 @@ void expect_messages(struct test *t, struct queue *queue, struct flow *flow, int
         }
 }
 
+void expect_traffic(struct test *t, struct queue *queue, struct flow *flow, int count)
+{
+        flow_send(flow, count);
+        expect_messages(t, queue, flow, count);
+}
+
 void expect_count(struct test *t, DAT_COUNT seen, DAT_COUNT wanted)
 {
         if (seen == DAT_VALUE_UNKNOWN)
@@ -157,13 +163,20 @@ void expect_count(struct test *t, DAT_COUNT seen, DAT_COUNT wanted)
                 expect_eq(seen, wanted);
 }
 
-bool arm_mark(struct test *t, DAT_SRQ_HANDLE srq, DAT_COUNT mark)
+#define EVENT_AT_ONCE "the event came when the mark of %d was set (SRQ-3)"
+
+void arm_mark(struct test *t, DAT_SRQ_HANDLE srq, DAT_COUNT mark)
 {
         must(dat_srq_set_lw(srq, mark));
-        if (!drain_async_event(t))
-                return true;
-        note(t, "the event came when the mark of %d was set (SRQ-3)", mark);
-        return false;
+        if (drain_async_event(t))
+                end_noted(t, EVENT_AT_ONCE, mark);
+}
+
+void try_mark(struct test *t, DAT_SRQ_HANDLE srq, DAT_COUNT mark)
+{
+        must(dat_srq_set_lw(srq, mark));
+        if (drain_async_event(t))
+                note(t, EVENT_AT_ONCE, mark);
 }
 
 void expect_stale_srq(struct test *t, DAT_RETURN (*call)(void *srq))

@@ -75,14 +75,18 @@ void check_message(struct test *t, struct queue *queue, struct flow *flows, int 
 /* Reaps the next `count` messages of a flow, and checks them. */
 void expect_messages(struct test *t, struct queue *queue, struct flow *flow, int count);
 
+/* The peer sends `count` messages over a flow, and they come. */
+void expect_traffic(struct test *t, struct queue *queue, struct flow *flow, int count);
+
 /* Any count is DAT_VALUE_UNKNOWN at times (SRQ-10), but no count is wrong. */
 void expect_count(struct test *t, DAT_COUNT seen, DAT_COUNT wanted);
 
 /*
- * Sets a mark that enough receives stand above. Returns false where the provider raised the event
- * at once all the same (SRQ-3), so that the mark is spent.
+ * Sets a mark that enough receives stand above. Where the provider raised the event at once all the
+ * same (SRQ-3), the mark is spent: arm_mark() ends the case with that note, try_mark() goes on.
  */
-bool arm_mark(struct test *t, DAT_SRQ_HANDLE srq, DAT_COUNT mark);
+void arm_mark(struct test *t, DAT_SRQ_HANDLE srq, DAT_COUNT mark);
+void try_mark(struct test *t, DAT_SRQ_HANDLE srq, DAT_COUNT mark);
 
 /*
  * Makes the call, in a process of its own, with the handle of an SRQ that was freed (GEN-1):

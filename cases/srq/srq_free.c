@@ -107,7 +107,7 @@ CASE(srq_free, armed, NEEDS(SRQ, SRQ_WATERMARKS))
         struct queue queue = queue_with(t, 8);
 
         queue_post(t, &queue, 4);
-        arm_mark(t, queue.srq, 4);
+        try_mark(t, queue.srq, 4);
 
         expect_freed(t, queue.srq);
 }
@@ -117,7 +117,7 @@ CASE(srq_free, armed_raises_nothing, NEEDS(SRQ, SRQ_WATERMARKS))
         struct queue queue = queue_with(t, 8);
 
         queue_post(t, &queue, 4);
-        arm_mark(t, queue.srq, 4);
+        try_mark(t, queue.srq, 4);
         release(t, queue.srq);
 
         expect_quiet(async_evd(t));
@@ -173,8 +173,7 @@ FAMILY(srq_free, refusal_keeps_buffers, consumer_ep_states, NEEDS(SRQ), PEER)
 
         if (!before)
                 flow = flow_open(t, &queue, DAT_HANDLE_NULL);
-        flow_send(&flow, 4);
-        expect_messages(t, &queue, &flow, 4);
+        expect_traffic(t, &queue, &flow, 4);
 }
 
 FAMILY(srq_free, refusal_keeps_ep_state, consumer_ep_states, NEEDS(SRQ), PEER)
@@ -208,8 +207,7 @@ FAMILY(srq_free, refusal_keeps_ep, connectable, NEEDS(SRQ), PEER)
             .end = expect_connect(ep),
             .length = MESSAGE,
         };
-        flow_send(&flow, 4);
-        expect_messages(t, &queue, &flow, 4);
+        expect_traffic(t, &queue, &flow, 4);
 }
 
 CASE(srq_free, refusal_keeps_connection, NEEDS(SRQ), PEER)
@@ -218,13 +216,11 @@ CASE(srq_free, refusal_keeps_connection, NEEDS(SRQ), PEER)
         struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
 
         queue_post(t, &queue, 4);
-        flow_send(&flow, 2);
-        expect_messages(t, &queue, &flow, 2);
+        expect_traffic(t, &queue, &flow, 2);
         (void)dat_srq_free(queue.srq);
 
         queue_post(t, &queue, 4);
-        flow_send(&flow, 6);
-        expect_messages(t, &queue, &flow, 6);
+        expect_traffic(t, &queue, &flow, 6);
 }
 
 CASE(srq_free, refusal_keeps_completions, NEEDS(SRQ), PEER)
@@ -246,8 +242,7 @@ CASE(srq_free, refusal_keeps_watermark_armed, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
         struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
 
         queue_post(t, &queue, 4);
-        if (!arm_mark(t, queue.srq, 3))
-                return;
+        arm_mark(t, queue.srq, 3);
         (void)dat_srq_free(queue.srq);
         expect_quiet(async_evd(t));
 
@@ -364,8 +359,7 @@ CASE(srq_free, keeps_other_srq, NEEDS(SRQ), PEER)
         release(t, other);
 
         expect_that(srq_size(t, queue.srq) >= 8, "the size of the other SRQ");
-        flow_send(&flow, 4);
-        expect_messages(t, &queue, &flow, 4);
+        expect_traffic(t, &queue, &flow, 4);
 }
 
 CASE(srq_free, resources_return, NEEDS(SRQ))
@@ -393,8 +387,7 @@ CASE(srq_free, next_srq_works, NEEDS(SRQ), PEER)
         struct queue queue = queue_with(t, 8);
         struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
         queue_post(t, &queue, 4);
-        flow_send(&flow, 4);
-        expect_messages(t, &queue, &flow, 4);
+        expect_traffic(t, &queue, &flow, 4);
 }
 
 CASE(srq_free, handle_not_reused, NEEDS(SRQ))

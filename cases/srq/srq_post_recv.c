@@ -390,8 +390,7 @@ FAMILY(srq_post_recv, longer_leaves_others, too_long, NEEDS(SRQ), PEER)
         queue_post(t, &queue, 4);
 
         struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
-        flow_send(&flow, 4);
-        expect_messages(t, &queue, &flow, 4);
+        expect_traffic(t, &queue, &flow, 4);
 }
 
 /*
@@ -448,8 +447,7 @@ CASE(srq_post_recv, cookie_of_its_receive, NEEDS(SRQ), PEER)
         struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
 
         queue_post(t, &queue, 16);
-        flow_send(&flow, 16);
-        expect_messages(t, &queue, &flow, 16);
+        expect_traffic(t, &queue, &flow, 16);
         expect_quiet(flow.evd);
 }
 
@@ -532,8 +530,7 @@ CASE(srq_post_recv, vector_reused_for_next, NEEDS(SRQ), PEER)
                 must(dat_srq_post_recv(queue.srq, 1, &segment, (DAT_DTO_COOKIE){.as_64 = slot}));
                 queue.posted |= UINT64_C(1) << slot;
         }
-        flow_send(&flow, 8);
-        expect_messages(t, &queue, &flow, 8);
+        expect_traffic(t, &queue, &flow, 8);
 }
 
 CASE(srq_post_recv, vector_not_modified, NEEDS(SRQ), PEER)
@@ -571,8 +568,7 @@ CASE(srq_post_recv, posted_before_ep, NEEDS(SRQ), PEER)
         queue_post(t, &queue, 4);
 
         struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
-        flow_send(&flow, 4);
-        expect_messages(t, &queue, &flow, 4);
+        expect_traffic(t, &queue, &flow, 4);
 }
 
 CASE(srq_post_recv, posted_after_connection, NEEDS(SRQ), PEER)
@@ -582,8 +578,7 @@ CASE(srq_post_recv, posted_after_connection, NEEDS(SRQ), PEER)
 
         for (int i = 0; i < 20; i++) {
                 queue_post(t, &queue, 1);
-                flow_send(&flow, 1);
-                expect_messages(t, &queue, &flow, 1);
+                expect_traffic(t, &queue, &flow, 1);
         }
 }
 
@@ -614,8 +609,7 @@ CASE(srq_post_recv, not_plain_ep, NEEDS(SRQ), PEER)
         expect_eq(expect_dto(ep_recv_evd(t, plain)).user_cookie.as_64, 99);
 
         struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
-        flow_send(&flow, 4);
-        expect_messages(t, &queue, &flow, 4);
+        expect_traffic(t, &queue, &flow, 4);
 }
 
 CASE(srq_post_recv, completion_names_ep, NEEDS(SRQ), PEER)
@@ -639,8 +633,7 @@ CASE(srq_post_recv, completion_on_recv_evd, NEEDS(SRQ), PEER)
         struct flow other = flow_open(t, &queue, DAT_HANDLE_NULL);
 
         queue_post(t, &queue, 4);
-        flow_send(&flow, 4);
-        expect_messages(t, &queue, &flow, 4);
+        expect_traffic(t, &queue, &flow, 4);
         expect_quiet(other.evd);
         expect_quiet(ep_request_evd(t, flow.ep));
 }
@@ -691,8 +684,7 @@ FAMILY(srq_post_recv, leaves_all_to_others, lasting, NEEDS(SRQ), PEER)
         queue_post(t, &queue, 4);
 
         struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
-        flow_send(&flow, 4);
-        expect_messages(t, &queue, &flow, 4);
+        expect_traffic(t, &queue, &flow, 4);
         expect_quiet(ep_recv_evd(t, ep));
 }
 
@@ -708,9 +700,7 @@ CASE(srq_post_recv, disconnect_pending_takes, NEEDS(SRQ), PEER)
         if (ep_state(t, flow.ep) == DAT_EP_STATE_DISCONNECTED)
                 unsupported(t, "DAT_EP_STATE_DISCONNECT_PENDING: the transport let no send wait");
         queue_post(t, &queue, 2);
-        flow_send(&flow, 2);
-
-        expect_messages(t, &queue, &flow, 2);
+        expect_traffic(t, &queue, &flow, 2);
         must_that(ep_state(t, flow.ep) == DAT_EP_STATE_DISCONNECT_PENDING,
                   "the EP left Disconnect Pending before its messages came");
 }
@@ -792,8 +782,7 @@ FAMILY(srq_post_recv, disconnect_leaves_others, endings, NEEDS(SRQ), PEER)
         int flushed;
 
         queue_post(t, &queue, 8);
-        flow_send(&flow, 2);
-        expect_messages(t, &queue, &flow, 2);
+        expect_traffic(t, &queue, &flow, 2);
         row->end(t, &flow);
 
         flushed = reap_disconnected(t, &queue, &flow);
@@ -899,9 +888,7 @@ FAMILY(srq_post_recv, in_order_of_sends_through, networks, NEEDS(SRQ), PEER_BY_N
 
         peer_disturb_by(peer(t), row->how);
         queue_post(t, &queue, 32);
-        flow_send(&flow, 32);
-
-        expect_messages(t, &queue, &flow, 32);
+        expect_traffic(t, &queue, &flow, 32);
         expect_quiet(flow.evd);
 }
 
@@ -1138,8 +1125,7 @@ CASE(srq_post_recv, too_many_keeps_others, NEEDS(SRQ), PEER)
         int posted = post_too_many(t, &queue);
         struct flow flow = flow_open(t, &queue, evd_with(t, .qlen = SLOTS));
 
-        flow_send(&flow, posted);
-        expect_messages(t, &queue, &flow, posted);
+        expect_traffic(t, &queue, &flow, posted);
         expect_quiet(flow.evd);
 }
 
@@ -1150,8 +1136,7 @@ CASE(srq_post_recv, room_after_reaping, NEEDS(SRQ), PEER)
         struct flow flow = flow_open(t, &queue, evd_with(t, .qlen = SLOTS));
 
         must_that(posted >= 3, "the queue of 8 took %d receives", posted);
-        flow_send(&flow, 3);
-        expect_messages(t, &queue, &flow, 3);
+        expect_traffic(t, &queue, &flow, 3);
 
         expect_room(t, &queue, 3);
 }
@@ -1239,8 +1224,7 @@ CASE(srq_post_recv, own_zone, NEEDS(SRQ), PEER)
 
         expect_room(t, &queue, 1);
         queue.posted = 1;
-        flow_send(&flow, 1);
-        expect_messages(t, &queue, &flow, 1);
+        expect_traffic(t, &queue, &flow, 1);
 }
 
 static const struct unprivileged {
@@ -1279,8 +1263,7 @@ CASE(srq_post_recv, write_privilege_alone, NEEDS(SRQ), PEER)
 
         expect_room(t, &queue, 1);
         queue.posted = 1;
-        flow_send(&flow, 1);
-        expect_messages(t, &queue, &flow, 1);
+        expect_traffic(t, &queue, &flow, 1);
 }
 
 FAMILY(srq_post_recv, freed_lmr, wrongs, NEEDS(SRQ), PEER)
@@ -1501,8 +1484,7 @@ FAMILY(srq_post_recv, refusal_takes_no_message, refusals, NEEDS(SRQ), PEER)
         queue_post(t, &queue, 4);
 
         struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
-        flow_send(&flow, 4);
-        expect_messages(t, &queue, &flow, 4);
+        expect_traffic(t, &queue, &flow, 4);
         expect_quiet(flow.evd);
 }
 
@@ -1514,7 +1496,6 @@ FAMILY(srq_post_recv, refusal_keeps_others, refusals, NEEDS(SRQ), PEER)
         queue_post(t, &queue, 4);
         if (!refused(t, row, queue.srq))
                 return;
-        flow_send(&flow, 4);
-        expect_messages(t, &queue, &flow, 4);
+        expect_traffic(t, &queue, &flow, 4);
         expect_quiet(flow.evd);
 }

@@ -232,8 +232,7 @@ FAMILY(srq_resize, keeps_buffers, changes, NEEDS(SRQ), PEER)
         queue_post(t, &queue, 4);
         resize(t, queue.srq, row, 4);
 
-        flow_send(&flow, 4);
-        expect_messages(t, &queue, &flow, 4);
+        expect_traffic(t, &queue, &flow, 4);
 }
 
 FAMILY(srq_resize, keeps_completions, changes, NEEDS(SRQ), PEER)
@@ -286,8 +285,7 @@ FAMILY(srq_resize, keeps_watermark_armed, changes, NEEDS(SRQ, SRQ_WATERMARKS), P
         struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
 
         queue_post(t, &queue, 4);
-        if (!arm_mark(t, queue.srq, 2))
-                return;
+        arm_mark(t, queue.srq, 2);
         resize(t, queue.srq, row, 4);
         expect_quiet(async_evd(t));
 
@@ -642,8 +640,7 @@ CASE(srq_resize, refusal_keeps_watermark_armed, NEEDS(SRQ, SRQ_WATERMARKS), PEER
         struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
 
         queue_post(t, &queue, 6);
-        if (!arm_mark(t, queue.srq, 4))
-                return;
+        arm_mark(t, queue.srq, 4);
         (void)dat_srq_resize(queue.srq, 5);
         expect_quiet(async_evd(t));
 
@@ -659,8 +656,7 @@ CASE(srq_resize, refusal_keeps_buffers, NEEDS(SRQ), PEER)
         queue_post(t, &queue, 6);
         (void)dat_srq_resize(queue.srq, 5);
 
-        flow_send(&flow, 6);
-        expect_messages(t, &queue, &flow, 6);
+        expect_traffic(t, &queue, &flow, 6);
 }
 
 CASE(srq_resize, refusal_keeps_completions, NEEDS(SRQ), PEER)
@@ -713,8 +709,7 @@ CASE(srq_resize, below_low_watermark_keeps_armed, NEEDS(SRQ, SRQ_WATERMARKS), PE
         struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
 
         queue_post(t, &queue, 6);
-        if (!arm_mark(t, queue.srq, 4))
-                return;
+        arm_mark(t, queue.srq, 4);
         (void)dat_srq_resize(queue.srq, 3);
         expect_quiet(async_evd(t));
 
@@ -730,8 +725,7 @@ CASE(srq_resize, below_low_watermark_keeps_buffers, NEEDS(SRQ, SRQ_WATERMARKS), 
         queue_post(t, &queue, 3);
         (void)dat_srq_resize(queue.srq, 4);
 
-        flow_send(&flow, 3);
-        expect_messages(t, &queue, &flow, 3);
+        expect_traffic(t, &queue, &flow, 3);
 }
 
 CASE(srq_resize, at_low_watermark, NEEDS(SRQ, SRQ_WATERMARKS))
@@ -869,8 +863,7 @@ CASE(srq_resize, connected_ep, NEEDS(SRQ), PEER)
         expect(dat_srq_resize(queue.srq, 4), DAT_SUCCESS);
 
         queue_post(t, &queue, 1);
-        flow_send(&flow, 1);
-        expect_messages(t, &queue, &flow, 1);
+        expect_traffic(t, &queue, &flow, 1);
 }
 
 CASE(srq_resize, disconnected_ep, NEEDS(SRQ), PEER)
@@ -885,8 +878,7 @@ CASE(srq_resize, disconnected_ep, NEEDS(SRQ), PEER)
         expect(dat_srq_resize(queue.srq, 4), DAT_SUCCESS);
 
         struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
-        flow_send(&flow, 4);
-        expect_messages(t, &queue, &flow, 4);
+        expect_traffic(t, &queue, &flow, 4);
 }
 
 FAMILY(srq_resize, later_ep, changes, NEEDS(SRQ), PEER)
@@ -897,8 +889,7 @@ FAMILY(srq_resize, later_ep, changes, NEEDS(SRQ), PEER)
 
         struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
         queue_post(t, &queue, 4);
-        flow_send(&flow, 4);
-        expect_messages(t, &queue, &flow, 4);
+        expect_traffic(t, &queue, &flow, 4);
 }
 
 CASE(srq_resize, repeated, NEEDS(SRQ), PEER)
@@ -912,8 +903,7 @@ CASE(srq_resize, repeated, NEEDS(SRQ), PEER)
                 expect(dat_srq_resize(queue.srq, 4), DAT_SUCCESS);
         }
 
-        flow_send(&flow, 4);
-        expect_messages(t, &queue, &flow, 4);
+        expect_traffic(t, &queue, &flow, 4);
 }
 
 /*
@@ -1019,6 +1009,5 @@ FAMILY(srq_resize, invalid_size_keeps_buffers, invalid_sizes, NEEDS(SRQ), PEER)
         queue_post(t, &queue, 4);
         (void)dat_srq_resize(queue.srq, row->size);
 
-        flow_send(&flow, 4);
-        expect_messages(t, &queue, &flow, 4);
+        expect_traffic(t, &queue, &flow, 4);
 }

@@ -117,7 +117,7 @@ FAMILY(srq_set_lw, no_event_above_mark, above_mark, NEEDS(SRQ, SRQ_WATERMARKS))
         struct queue queue = queue_with(t, 8);
 
         queue_post(t, &queue, row->posts);
-        arm_mark(t, queue.srq, row->mark);
+        try_mark(t, queue.srq, row->mark);
 
         expect_quiet(async_evd(t));
 }
@@ -132,13 +132,14 @@ struct armed {
         struct flow flow;
 };
 
-/* Returns false where the mark is spent by SRQ-3. */
-static bool armed_with(struct test *t, int posts, DAT_COUNT mark, struct armed *armed)
+static struct armed armed_with(struct test *t, int posts, DAT_COUNT mark)
 {
-        armed->queue = queue_with(t, 8);
-        armed->flow = flow_open(t, &armed->queue, DAT_HANDLE_NULL);
-        queue_post(t, &armed->queue, posts);
-        return arm_mark(t, armed->queue.srq, mark);
+        struct armed armed = {.queue = queue_with(t, 8)};
+
+        armed.flow = flow_open(t, &armed.queue, DAT_HANDLE_NULL);
+        queue_post(t, &armed.queue, posts);
+        arm_mark(t, armed.queue.srq, mark);
+        return armed;
 }
 
 static const struct fall {
@@ -154,10 +155,8 @@ static const struct fall {
 
 FAMILY(srq_set_lw, event_below_mark, falls, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
 {
-        struct armed armed;
+        struct armed armed = armed_with(t, row->posts, row->mark);
 
-        if (!armed_with(t, row->posts, row->mark, &armed))
-                return;
         flow_deliver(t, &armed.flow, row->posts - row->mark + 1);
 
         expect_async_event(armed.queue.srq);
@@ -171,10 +170,8 @@ static const struct fall falls_to_mark[] = {
 
 FAMILY(srq_set_lw, no_event_down_to_mark, falls_to_mark, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
 {
-        struct armed armed;
+        struct armed armed = armed_with(t, row->posts, row->mark);
 
-        if (!armed_with(t, row->posts, row->mark, &armed))
-                return;
         flow_deliver(t, &armed.flow, row->posts - row->mark);
 
         expect_quiet(async_evd(t));
@@ -182,10 +179,8 @@ FAMILY(srq_set_lw, no_event_down_to_mark, falls_to_mark, NEEDS(SRQ, SRQ_WATERMAR
 
 CASE(srq_set_lw, event_while_waiting, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
 {
-        struct armed armed;
+        struct armed armed = armed_with(t, 4, 4);
 
-        if (!armed_with(t, 4, 4, &armed))
-                return;
         flow_send(&armed.flow, 1);
 
         expect_async_event(armed.queue.srq);
@@ -193,10 +188,8 @@ CASE(srq_set_lw, event_while_waiting, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
 
 CASE(srq_set_lw, event_when_taken, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
 {
-        struct armed armed;
+        struct armed armed = armed_with(t, 4, 4);
 
-        if (!armed_with(t, 4, 4, &armed))
-                return;
         flow_deliver(t, &armed.flow, 1);
 
         expect_async_event(armed.queue.srq);
@@ -206,10 +199,8 @@ CASE(srq_set_lw, event_when_taken, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
 
 CASE(srq_set_lw, no_event_when_reaped, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
 {
-        struct armed armed;
+        struct armed armed = armed_with(t, 6, 4);
 
-        if (!armed_with(t, 6, 4, &armed))
-                return;
         flow_deliver(t, &armed.flow, 2);
         expect_messages(t, &armed.queue, &armed.flow, 2);
 
@@ -230,10 +221,7 @@ CASE(srq_set_lw, unreaped_do_not_count, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
 
 CASE(srq_set_lw, event_by_several_eps, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
 {
-        struct armed armed;
-
-        if (!armed_with(t, 5, 4, &armed))
-                return;
+        struct armed armed = armed_with(t, 5, 4);
         struct flow other = flow_open(t, &armed.queue, DAT_HANDLE_NULL);
         flow_deliver(t, &armed.flow, 1);
         expect_quiet(async_evd(t));
@@ -244,10 +232,8 @@ CASE(srq_set_lw, event_by_several_eps, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
 
 CASE(srq_set_lw, event_on_async_evd_alone, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
 {
-        struct armed armed;
+        struct armed armed = armed_with(t, 4, 4);
 
-        if (!armed_with(t, 4, 4, &armed))
-                return;
         flow_deliver(t, &armed.flow, 1);
         expect_messages(t, &armed.queue, &armed.flow, 1);
 
@@ -258,18 +244,15 @@ CASE(srq_set_lw, event_on_async_evd_alone, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
 
 CASE(srq_set_lw, event_keeps_connection, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
 {
-        struct armed armed;
+        struct armed armed = armed_with(t, 4, 4);
 
-        if (!armed_with(t, 4, 4, &armed))
-                return;
         flow_send(&armed.flow, 1);
         expect_async_event(armed.queue.srq);
 
         flow_send(&armed.flow, 3);
         expect_messages(t, &armed.queue, &armed.flow, 4);
         queue_post(t, &armed.queue, 4);
-        flow_send(&armed.flow, 4);
-        expect_messages(t, &armed.queue, &armed.flow, 4);
+        expect_traffic(t, &armed.queue, &armed.flow, 4);
 }
 
 /*
@@ -296,8 +279,7 @@ CASE(srq_set_lw, no_event_by_other_srq, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
         queue_post(t, &queue, 4);
         must(dat_srq_set_lw(queue.srq, 4));
         queue_post(t, &other, 4);
-        flow_send(&flow, 4);
-        expect_messages(t, &other, &flow, 4);
+        expect_traffic(t, &other, &flow, 4);
 
         expect_quiet(async_evd(t));
 }
@@ -305,12 +287,11 @@ CASE(srq_set_lw, no_event_by_other_srq, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
 CASE(srq_set_lw, event_of_the_srq, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
 {
         struct queue other = queue_with(t, 8);
-        struct armed armed;
 
         queue_post(t, &other, 4);
         must(dat_srq_set_lw(other.srq, 4));
-        if (!armed_with(t, 4, 4, &armed))
-                return;
+
+        struct armed armed = armed_with(t, 4, 4);
         flow_send(&armed.flow, 1);
 
         expect_async_event(armed.queue.srq);
@@ -340,10 +321,8 @@ CASE(srq_set_lw, no_event_by_plain_ep, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
 
 CASE(srq_set_lw, no_event_by_disconnect, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
 {
-        struct armed armed;
+        struct armed armed = armed_with(t, 4, 4);
 
-        if (!armed_with(t, 4, 4, &armed))
-                return;
         flow_break(t, &armed.flow);
         expect_quiet(async_evd(t));
 
@@ -358,10 +337,8 @@ CASE(srq_set_lw, no_event_by_disconnect, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
 
 CASE(srq_set_lw, once, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
 {
-        struct armed armed;
+        struct armed armed = armed_with(t, 6, 4);
 
-        if (!armed_with(t, 6, 4, &armed))
-                return;
         flow_deliver(t, &armed.flow, 3);
         expect_async_event(armed.queue.srq);
 
@@ -372,10 +349,8 @@ CASE(srq_set_lw, once, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
 
 CASE(srq_set_lw, once_in_a_burst, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
 {
-        struct armed armed;
+        struct armed armed = armed_with(t, 8, 7);
 
-        if (!armed_with(t, 8, 7, &armed))
-                return;
         flow_deliver(t, &armed.flow, 8);
 
         expect_async_event(armed.queue.srq);
@@ -397,17 +372,13 @@ CASE(srq_set_lw, once_after_event_at_once, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
 
 CASE(srq_set_lw, once_though_replenished, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
 {
-        struct armed armed;
+        struct armed armed = armed_with(t, 4, 4);
 
-        if (!armed_with(t, 4, 4, &armed))
-                return;
-        flow_send(&armed.flow, 4);
-        expect_messages(t, &armed.queue, &armed.flow, 4);
+        expect_traffic(t, &armed.queue, &armed.flow, 4);
         expect_async_event(armed.queue.srq);
 
         queue_post(t, &armed.queue, 6);
-        flow_send(&armed.flow, 6);
-        expect_messages(t, &armed.queue, &armed.flow, 6);
+        expect_traffic(t, &armed.queue, &armed.flow, 6);
         expect_quiet(async_evd(t));
 }
 
@@ -420,8 +391,7 @@ CASE(srq_set_lw, replenished_after_event_at_once, NEEDS(SRQ, SRQ_WATERMARKS), PE
         expect_async_event(queue.srq);
 
         queue_post(t, &queue, 6);
-        flow_send(&flow, 6);
-        expect_messages(t, &queue, &flow, 6);
+        expect_traffic(t, &queue, &flow, 6);
         expect_quiet(async_evd(t));
 }
 
@@ -442,19 +412,14 @@ static const struct again {
 /* Receives are replenished after the event, so that the next one is the second setting's alone. */
 FAMILY(srq_set_lw, rearmed, again, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
 {
-        struct armed armed;
-        DAT_SRQ_HANDLE srq;
+        struct armed armed = armed_with(t, row->first, row->first);
+        DAT_SRQ_HANDLE srq = armed.queue.srq;
 
-        if (!armed_with(t, row->first, row->first, &armed))
-                return;
-        srq = armed.queue.srq;
-        flow_send(&armed.flow, 1);
-        expect_messages(t, &armed.queue, &armed.flow, 1);
+        expect_traffic(t, &armed.queue, &armed.flow, 1);
         expect_async_event(srq);
         queue_post(t, &armed.queue, 9 - row->first);
 
-        if (!arm_mark(t, srq, row->second))
-                return;
+        arm_mark(t, srq, row->second);
         flow_deliver(t, &armed.flow, 8 - row->second);
         expect_quiet(async_evd(t));
         flow_deliver(t, &armed.flow, 1);
@@ -489,10 +454,9 @@ CASE(srq_set_lw, each_setting_has_its_event, NEEDS(SRQ, SRQ_WATERMARKS))
 
 CASE(srq_set_lw, lower_mark_replaces, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
 {
-        struct armed armed;
+        struct armed armed = armed_with(t, 6, 5);
 
-        if (!armed_with(t, 6, 5, &armed) || !arm_mark(t, armed.queue.srq, 3))
-                return;
+        arm_mark(t, armed.queue.srq, 3);
         flow_deliver(t, &armed.flow, 3);
         expect_quiet(async_evd(t));
 
@@ -503,10 +467,9 @@ CASE(srq_set_lw, lower_mark_replaces, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
 
 CASE(srq_set_lw, higher_mark_replaces, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
 {
-        struct armed armed;
+        struct armed armed = armed_with(t, 6, 3);
 
-        if (!armed_with(t, 6, 3, &armed) || !arm_mark(t, armed.queue.srq, 5))
-                return;
+        arm_mark(t, armed.queue.srq, 5);
         flow_deliver(t, &armed.flow, 2);
         expect_async_event(armed.queue.srq);
 
@@ -547,17 +510,14 @@ CASE(srq_set_lw, default_mark_raises_nothing, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
         expect_quiet(async_evd(t));
 
         queue_post(t, &queue, 2);
-        flow_send(&flow, 2);
-        expect_messages(t, &queue, &flow, 2);
+        expect_traffic(t, &queue, &flow, 2);
         expect_quiet(async_evd(t));
 }
 
 CASE(srq_set_lw, default_mark_disarms, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
 {
-        struct armed armed;
+        struct armed armed = armed_with(t, 4, 4);
 
-        if (!armed_with(t, 4, 4, &armed))
-                return;
         must(dat_srq_set_lw(armed.queue.srq, DAT_SRQ_LW_DEFAULT));
         drain_async_event(t);
         flow_deliver(t, &armed.flow, 4);
@@ -638,10 +598,8 @@ FAMILY(srq_set_lw, above_size_keeps_mark, too_high, NEEDS(SRQ, SRQ_WATERMARKS))
 
 FAMILY(srq_set_lw, above_size_keeps_armed, too_high, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
 {
-        struct armed armed;
+        struct armed armed = armed_with(t, 5, 4);
 
-        if (!armed_with(t, 5, 4, &armed))
-                return;
         (void)dat_srq_set_lw(armed.queue.srq, too_high_for(t, armed.queue.srq, row));
         flow_deliver(t, &armed.flow, 1);
         expect_quiet(async_evd(t));
@@ -687,8 +645,7 @@ CASE(srq_set_lw, keeps_buffers, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
         must(dat_srq_set_lw(queue.srq, 6));
         must(dat_srq_set_lw(queue.srq, 2));
 
-        flow_send(&flow, 4);
-        expect_messages(t, &queue, &flow, 4);
+        expect_traffic(t, &queue, &flow, 4);
 }
 
 CASE(srq_set_lw, keeps_completions, NEEDS(SRQ, SRQ_WATERMARKS), PEER)

@@ -15,6 +15,7 @@ DEQUEUE = "dat_evd_dequeue(async_evd(t), &(DAT_EVENT){.event_number = 0})"
     [
         ("harness/passes", "PASS", ""),
         ("harness/notes", "NOTE", "first remark"),
+        ("harness/ends_noted", "NOTE", "first remark"),
         ("harness/fails_by_value", "FAIL", "1 + 1 == 3: 2 was seen, 3 expected"),
         ("harness/fails_by_condition", "FAIL", "t is there (it is expected that t == NULL)"),
         (
@@ -76,6 +77,7 @@ def test_expected_returns_are_listed(agent: Agent) -> None:
 
 def test_all_notes_are_kept(agent: Agent) -> None:
     assert agent.run("harness/notes").texts("note") == ["first remark", "second remark"]
+    assert agent.run("harness/ends_noted").texts("note")[1:] == ["nothing is to be seen"]
     failed = agent.run("harness/fails_by_value")
     assert failed.texts("note") == ["a remark before the failure"]
 

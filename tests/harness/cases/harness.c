@@ -26,6 +26,12 @@ CASE(harness, notes)
         note(t, "second remark");
 }
 
+CASE(harness, ends_noted)
+{
+        note(t, "first remark");
+        end_noted(t, "nothing is to be seen");
+}
+
 CASE(harness, fails_by_value)
 {
         note(t, "a remark before the failure");
