@@ -377,7 +377,7 @@ static void look_at_case(struct run *run)
 
         run->until_ns = after_ms(STALL_LOOK_MS);
         if (why == KILLED_NOT) {
-                run->stalled_ms = stall_look(&run->stall, run->main.evidence, &run->job.settings);
+                run->stalled_ms = stall_look(&run->stall, &run->main, &run->job.settings);
                 if (run->stalled_ms)
                         why = KILLED_STALL;
         }

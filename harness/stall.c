@@ -1,11 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "stall.h"
 
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "api.h"
 
 #define US_PER_MS 1000
+#define NS_PER_S  UINT64_C(1000000000)
+#define LOOK_NS   (STALL_LOOK_MS * NS_PER_MS)
 #define UNLIMITED UINT32_MAX
 /* Without a peer there is nothing on the network to wait for: so much of an event's time is left.
  */
@@ -42,22 +49,83 @@ static unsigned int limit_ms(const struct call_record *call, const struct api_fu
         return settings->event_ms / LOCAL_PART;
 }
 
-unsigned int stall_look(struct stall *stall, const struct evidence *evidence,
+/* Of all threads of a process, in nanoseconds; 0 when it is gone. */
+static uint64_t processor_ns(pid_t pid)
+{
+        struct timespec used = {.tv_sec = 0};
+        clockid_t clock;
+
+        if (clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &used) < 0)
+                return 0;
+        return (uint64_t)used.tv_sec * NS_PER_S + (uint64_t)used.tv_nsec;
+}
+
+/* Whether a thread, an entry of `tasks`, runs or waits for a processor: its stat says R. */
+static bool thread_runnable(int tasks, const char *thread)
+{
+        char path[64];
+        char text[128];
+        const char *behind;
+        ssize_t length = -1;
+        int fd;
+
+        snprintf(path, sizeof(path), "%.32s/stat", thread);
+        fd = openat(tasks, path, O_RDONLY | O_CLOEXEC);
+        if (fd >= 0) {
+                length = read(fd, text, sizeof(text) - 1);
+                close(fd);
+        }
+        text[length < 0 ? 0 : length] = '\0';
+        /* The name may have parentheses of its own. */
+        behind = strrchr(text, ')');
+        return behind && strncmp(behind, ") R", 3) == 0;
+}
+
+static bool is_runnable(pid_t pid_in_proc)
+{
+        char path[64];
+        const struct dirent *thread;
+        bool runnable = false;
+        DIR *tasks;
+
+        snprintf(path, sizeof(path), "/proc/%d/task", (int)pid_in_proc);
+        tasks = opendir(path);
+        while (tasks && !runnable && (thread = readdir(tasks)))
+                runnable = thread_runnable(dirfd(tasks), thread->d_name);
+        if (tasks)
+                closedir(tasks);
+        return runnable;
+}
+
+static uint64_t spent_since(const struct stall *stall, const struct child *child, uint64_t used_ns)
+{
+        uint64_t got_ns = used_ns - stall->used_ns;
+
+        return is_runnable(atomic_load(&child->evidence->pid)) && got_ns < LOOK_NS ? got_ns
+                                                                                   : LOOK_NS;
+}
+
+unsigned int stall_look(struct stall *stall, const struct child *child,
                         const struct settings *settings)
 {
+        const struct evidence *evidence = child->evidence;
         uint64_t count = atomic_load(&evidence->call_count);
         const struct call_record *call = &evidence->calls[log_slot(count ? count - 1 : 0)];
         const struct api_function *function = function_of(call);
+        uint64_t used_ns;
         unsigned int limit;
 
         if (!function || count == 0 || atomic_load(&call->state) != CALL_BEGUN) {
                 *stall = (struct stall){.call = 0};
                 return 0;
         }
+        used_ns = processor_ns(child->pid);
         if (stall->call != count) {
-                *stall = (struct stall){.call = count};
+                *stall = (struct stall){.call = count, .used_ns = used_ns};
                 return 0;
         }
+        stall->spent_ns += spent_since(stall, child, used_ns);
+        stall->used_ns = used_ns;
         limit = limit_ms(call, function, settings);
-        return ++stall->looks * STALL_LOOK_MS >= limit ? limit : 0;
+        return stall->spent_ns >= limit * NS_PER_MS ? limit : 0;
 }

@@ -2,8 +2,10 @@
 """Whatever a case or its provider does costs one verdict, and nothing of it is left."""
 
 import json
+import os
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +30,19 @@ MakeAgent = Callable[[str], Agent]
 def namespace(request: pytest.FixtureRequest) -> bool:
     """Both ways of containment."""
     return bool(request.param)
+
+
+@pytest.fixture
+def crowd() -> Iterator[None]:
+    """Agents have one processor, and share it with eight that never sleep."""
+    all_of_them = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(all_of_them)})
+    with ExitStack() as stack:
+        stack.callback(os.sched_setaffinity, 0, all_of_them)
+        for _ in range(8):
+            hog = stack.enter_context(subprocess.Popen(["sh", "-c", "while :; do :; done"]))
+            stack.callback(hog.kill)
+        yield
 
 
 def nothing_is_left(agent: Agent) -> bool:
@@ -80,6 +95,23 @@ def test_hang_in_the_provider(agent_on: MakeAgent, act: str, peer: str, event_ms
     assert outcome.reason == "no end of dat_srq_resize after 300 ms"
     assert outcome.verdict["pending"] == "dat_srq_resize"
     assert 300_000 <= outcome.verdict["us"] < 5_000_000
+
+
+def test_a_call_that_computes_for_ever(agent_on: MakeAgent) -> None:
+    agent = agent_on("resize=spin")
+    outcome = run_and_go_on(agent, "provider/resizes", deadline_ms=600_000)
+    assert (outcome.word, outcome.reason) == ("TIMEOUT", "no end of dat_srq_resize after 300 ms")
+    outcome = run_and_go_on(agent, "provider/resizes", event_ms=600_000, deadline_ms=300)
+    assert (outcome.word, outcome.reason) == ("TIMEOUT", "no end after 300 ms")
+
+
+def test_a_call_that_starves_is_not_held_against_the_provider(
+    crowd: None, agent_on: MakeAgent
+) -> None:
+    """It needs 200 ms of a processor of which it gets a ninth, and is given 300 ms."""
+    agent = agent_on("resize=compute")
+    outcome = agent.run("provider/resizes", peer="none", event_ms=900, deadline_ms=600_000)
+    assert (outcome.word, outcome.reason) == ("PASS", "")
 
 
 def test_deadline_before_the_limit_of_a_call(agent_on: MakeAgent) -> None:

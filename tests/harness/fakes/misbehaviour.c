@@ -10,6 +10,7 @@
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define FAIL(type_) ((DAT_RETURN)(DAT_CLASS_ERROR | (type_)))
@@ -68,6 +69,31 @@ static DAT_RETURN hang(void)
         sigprocmask(SIG_BLOCK, &all, NULL);
         for (;;)
                 pause();
+        return DAT_SUCCESS;
+}
+
+static DAT_RETURN spin(void)
+{
+        for (volatile bool on = true; on;)
+                ;
+        return DAT_SUCCESS;
+}
+
+static uint64_t processor_ms(void)
+{
+        struct timespec used;
+
+        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+        return (uint64_t)used.tv_sec * 1000 + (uint64_t)used.tv_nsec / 1000000;
+}
+
+/* Works for so long as a processor gives it 200 ms. */
+static DAT_RETURN compute(void)
+{
+        uint64_t end = processor_ms() + 200;
+
+        while (processor_ms() < end)
+                ;
         return DAT_SUCCESS;
 }
 
@@ -215,6 +241,8 @@ DAT_RETURN misbehave(const char *site)
             {"abort", crash_by_abort},
             {"stack", crash_by_stack},
             {"hang", hang},
+            {"spin", spin},
+            {"compute", compute},
             {"stop", stop},
             {"exit", leave},
             {"_exit", leave_quickly},
