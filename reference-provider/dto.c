@@ -8,22 +8,23 @@
          DAT_COMPLETION_BARRIER_FENCE_FLAG)
 
 struct operation {
-        enum ibv_wr_opcode opcode;
+        struct ibv_send_wr request; /* what each begins as; copied faster than it is cleared */
         DAT_MEM_PRIV_FLAGS need;
         DAT_COMPLETION_FLAGS allowed;
         int flags_argument; /* for the subtype of an error about the flags */
 };
 
+/* Verbs always signals: the record must come back, whatever the Consumer wants to see. */
 static const struct operation operations[] = {
-    [WR_SEND] = {.opcode = IBV_WR_SEND,
+    [WR_SEND] = {.request = {.opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED},
                  .need = DAT_MEM_PRIV_LOCAL_READ_FLAG,
                  .allowed = REQUEST_FLAGS | DAT_COMPLETION_SOLICITED_WAIT_FLAG,
                  .flags_argument = DAT_INVALID_ARG5},
-    [WR_RDMA_READ] = {.opcode = IBV_WR_RDMA_READ,
+    [WR_RDMA_READ] = {.request = {.opcode = IBV_WR_RDMA_READ, .send_flags = IBV_SEND_SIGNALED},
                       .need = DAT_MEM_PRIV_LOCAL_WRITE_FLAG,
                       .allowed = REQUEST_FLAGS,
                       .flags_argument = DAT_INVALID_ARG6},
-    [WR_RDMA_WRITE] = {.opcode = IBV_WR_RDMA_WRITE,
+    [WR_RDMA_WRITE] = {.request = {.opcode = IBV_WR_RDMA_WRITE, .send_flags = IBV_SEND_SIGNALED},
                        .need = DAT_MEM_PRIV_LOCAL_READ_FLAG,
                        .allowed = REQUEST_FLAGS,
                        .flags_argument = DAT_INVALID_ARG6},
@@ -122,9 +123,7 @@ static DAT_RETURN flush_at_once(struct evd *evd, struct ep *ep, struct wr *wr)
 
 static void describe(struct ibv_send_wr *send, const struct request *request)
 {
-        /* Verbs always signals: the record must come back, whatever the Consumer wants to see. */
-        send->opcode = operations[request->kind].opcode;
-        send->send_flags = IBV_SEND_SIGNALED;
+        *send = operations[request->kind].request;
         if (request->flags & DAT_COMPLETION_SOLICITED_WAIT_FLAG)
                 send->send_flags |= IBV_SEND_SOLICITED;
         if (request->flags & DAT_COMPLETION_BARRIER_FENCE_FLAG)
@@ -138,7 +137,7 @@ static void describe(struct ibv_send_wr *send, const struct request *request)
 static DAT_RETURN post_checked(struct ep *ep, const struct request *request, struct ibv_sge *sge,
                                int num_sge, DAT_VLEN length)
 {
-        struct ibv_send_wr send; /* whose other members no request of ours makes verbs read */
+        struct ibv_send_wr send;
         int state = atomic_load(&ep->state);
         struct ibv_send_wr *bad;
         struct wr *wr;
@@ -157,11 +156,10 @@ static DAT_RETURN post_checked(struct ep *ep, const struct request *request, str
         wr->length = length;
         if (state == DAT_EP_STATE_DISCONNECTED)
                 return flush_at_once(ep_request_target(ep), ep, wr);
+        describe(&send, request);
         send.wr_id = ((union wr_id){.wr = wr}).number;
-        send.next = NULL;
         send.sg_list = sge;
         send.num_sge = num_sge;
-        describe(&send, request);
         if (length <= ep->inline_max && request->kind != WR_RDMA_READ)
                 send.send_flags |= IBV_SEND_INLINE;
         wr_publish(wr);
