@@ -1,8 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdio.h>
+
 #include "test.h"
 
 #define SRQ_RECV_DTOS 8
 #define SRQ_RECV_IOV  1
+
+/* An IA that has less than the case needs is not to blame; one that tells no limit has none. */
+static void need_limit(struct test *t, DAT_COUNT limit, DAT_COUNT needed, const char *name)
+{
+        char text[96];
+
+        if (limit <= 0 || needed <= limit)
+                return;
+        snprintf(text, sizeof(text), "%s = %d, where the case needs %d", name, limit, needed);
+        unsupported(t, text);
+}
 
 DAT_SRQ_HANDLE srq_make(struct test *t, struct srq_opts opts)
 {
@@ -13,6 +26,9 @@ DAT_SRQ_HANDLE srq_make(struct test *t, struct srq_opts opts)
         };
         DAT_SRQ_HANDLE made = DAT_HANDLE_NULL;
 
+        need_limit(t, ia_attr(t)->max_recv_per_srq, attr.max_recv_dtos, "max_recv_per_srq");
+        need_limit(t, ia_attr(t)->max_iov_segments_per_dto, attr.max_recv_iov,
+                   "max_iov_segments_per_dto");
         arrange(dat_srq_create(opts.ia ? opts.ia : t->ia, opts.pz ? opts.pz : pz(t), &attr, &made));
         object_add(t, OBJECT_SRQ, made);
         return made;

@@ -285,10 +285,10 @@ void peer_send_all(struct peer_ep *end, struct peer_send_opts opts)
 {
         size_t length = opts.length ? opts.length : 64;
         json_t *command =
-            json_pack("{s:s s:i s:i s:I s:I s:I s:i}", "do", "send", "ep", end->number, "count",
+            json_pack("{s:s s:i s:i s:I s:I s:I s:i s:i}", "do", "send", "ep", end->number, "count",
                       opts.count ? opts.count : 1, "length", (json_int_t)(opts.empty ? 0 : length),
                       "step", (json_int_t)opts.length_step, "first", (json_int_t)opts.first,
-                      "flags", (int)opts.flags);
+                      "flags", (int)opts.flags, "late", opts.late_ms);
 
         obey(end->peer, command, answer_ms(end->peer));
 }

@@ -76,6 +76,7 @@ struct peer_send_opts {
         size_t length_step;         /* 0 */
         uint64_t first;             /* sequence number of the first message: 0 */
         DAT_COMPLETION_FLAGS flags; /* DAT_COMPLETION_DEFAULT_FLAG; SOLICITED_WAIT, say */
+        int late_ms;                /* 0; the peer posts them so much later */
 };
 /*
  * Has the peer's end send messages; returns when they are queued at the peer, which posts as its

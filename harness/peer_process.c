@@ -52,6 +52,7 @@ struct job {
         size_t step;
         uint64_t first;
         DAT_COMPLETION_FLAGS flags;
+        uint64_t due_ns; /* none is posted before */
 };
 
 struct posted_recv {
@@ -208,11 +209,12 @@ static json_t *make_ep(struct side *side, struct end *end, DAT_COUNT reads_out)
 {
         DAT_EP_ATTR attr = ep_attr_modest(&side->attr);
 
-        attr.max_recv_dtos = RECV_DTOS;
+        attr.max_recv_dtos = at_most(side->attr.max_dto_per_ep, RECV_DTOS);
         attr.max_rdma_read_in = at_most(side->attr.max_rdma_read_per_ep_in, READS);
         attr.max_rdma_read_out = at_most(side->attr.max_rdma_read_per_ep_out, reads_out);
         attr.max_rdma_read_iov = attr.max_rdma_read_out ? 1 : 0;
-        TRY(dat_evd_create, side->ia, RECV_QLEN, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG, &end->recv_evd);
+        TRY(dat_evd_create, side->ia, at_most(side->attr.max_evd_qlen, RECV_QLEN), DAT_HANDLE_NULL,
+            DAT_EVD_DTO_FLAG, &end->recv_evd);
         TRY(dat_evd_create, side->ia, REQUEST_QLEN, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG,
             &end->request_evd);
         TRY(dat_evd_create, side->ia, CONNECT_QLEN, DAT_HANDLE_NULL, DAT_EVD_CONNECTION_FLAG,
@@ -316,6 +318,7 @@ static struct job parse_job(const json_t *command)
             .step = (size_t)number(command, "step"),
             .first = (uint64_t)number(command, "first"),
             .flags = (DAT_COMPLETION_FLAGS)number(command, "flags"),
+            .due_ns = now_ns() + (uint64_t)number(command, "late") * 1000000,
         };
 
         job.window = job.count < EP_ATTR_DTOS ? job.count : EP_ATTR_DTOS;
@@ -371,6 +374,8 @@ static void post_sends(struct end *end)
 {
         struct job *job = end->jobs;
 
+        if (job && now_ns() < job->due_ns)
+                return;
         while (job && job->posted < job->count && job->posted - job->completed < job->window) {
                 size_t slot = (size_t)(job->posted % job->window);
                 size_t length = job->length + job->step * (size_t)job->posted;

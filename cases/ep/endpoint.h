@@ -34,6 +34,15 @@ static const struct ep_state_row consumer_ep_states[] = {
     {"disconnected", DAT_EP_STATE_DISCONNECTED},
 };
 
+/* The EP is in that state still; a disconnect that was pending may have come to its end. */
+static inline void expect_ep_state_kept(struct test *t, DAT_EP_HANDLE ep, DAT_EP_STATE before)
+{
+        DAT_EP_STATE now = ep_state(t, ep);
+
+        if (before != DAT_EP_STATE_DISCONNECT_PENDING || now != DAT_EP_STATE_DISCONNECTED)
+                expect_eq(now, before);
+}
+
 static const struct invalid_ep {
         const char *id;
         enum bad_handle how;

@@ -62,7 +62,7 @@ static const struct modifiable {
 
 #define MODIFIABLE_COUNT (sizeof(modifiable) / sizeof(modifiable[0]))
 
-/* Other values for all that an Unconnected EP can be given; made before the EP. */
+/* Other values for all that an Unconnected EP can be given here; made before the EP. */
 struct wishes {
         uint64_t made[MODIFIABLE_COUNT];
         DAT_EP_PARAM asked;
@@ -85,6 +85,8 @@ static void wish(struct test *t, struct wishes *wishes, const DAT_EP_PARAM *now)
         for (size_t i = 0; i < MODIFIABLE_COUNT; i++) {
                 const struct ep_parameter *parameter = &ep_parameters[modifiable[i].parameter];
 
+                if (parameter->fixed_by && parameter->fixed_by(t))
+                        continue;
                 if (parameter->other)
                         wishes->made[i] = parameter->other(t, ep_value(now, parameter));
                 ep_value_set(&wishes->asked, parameter, wishes->made[i]);
@@ -96,13 +98,16 @@ FAMILY(ep_modify, only_requested, modifiable)
 {
         struct wishes wishes = {.all = 0};
         const struct ep_parameter *parameter = &ep_parameters[row->parameter];
+        DAT_EP_ATTR few = ep_attr_few(t);
 
         wish_objects(t, &wishes);
 
-        DAT_EP_HANDLE ep = ep_in(t, DAT_EP_STATE_UNCONNECTED);
+        DAT_EP_HANDLE ep = ep_in(t, DAT_EP_STATE_UNCONNECTED, .attr = &few);
         struct ep_snapshot before = ep_snapshot(t, ep);
 
         wish(t, &wishes, &before.param);
+        if (!(wishes.all & parameter->field))
+                unsupported(t, parameter->fixed_by(t));
 
         expect(dat_ep_modify(ep, parameter->field, &wishes.asked), DAT_SUCCESS);
         expect_ep_kept(t, ep, &before, parameter->field);
@@ -111,10 +116,11 @@ FAMILY(ep_modify, only_requested, modifiable)
 CASE(ep_modify, all_at_once)
 {
         struct wishes wishes = {.all = 0};
+        DAT_EP_ATTR few = ep_attr_few(t);
 
         wish_objects(t, &wishes);
 
-        DAT_EP_HANDLE ep = ep_in(t, DAT_EP_STATE_UNCONNECTED);
+        DAT_EP_HANDLE ep = ep_in(t, DAT_EP_STATE_UNCONNECTED, .attr = &few);
         struct ep_snapshot before = ep_snapshot(t, ep);
 
         wish(t, &wishes, &before.param);
@@ -127,6 +133,8 @@ CASE(ep_modify, all_at_once)
                     .wanted = wishes.made[i],
                 };
 
+                if (!(wishes.all & change.parameter->field))
+                        continue;
                 expect_that(ep_change_shown(t, &change), "%s was not changed with the others",
                             modifiable[i].id);
         }
@@ -441,6 +449,7 @@ static void expect_flag_taken(struct test *t, const struct value *row)
 {
         struct ep_change change = unconnected(t, row->parameter);
 
+        need_completion_flags(t, (DAT_COMPLETION_FLAGS)row->value);
         if (row->value == DAT_COMPLETION_DEFAULT_FLAG)
                 must(modify(&change));
         change.wanted = (uint64_t)row->value;
@@ -486,6 +495,7 @@ static struct ep_change controlled(struct test *t, const struct controlling *row
 {
         struct ep_change change = unconnected(t, row->parameter);
 
+        need_completion_flags(t, (DAT_COMPLETION_FLAGS)row->flag);
         must_that(dat_is(wait_for_two(t, &change), DAT_TIMEOUT_EXPIRED),
                   "a wait for two events is refused before any flag was set");
         ep_value_set(&change.asked, change.parameter, (uint64_t)row->flag);
@@ -525,6 +535,7 @@ FAMILY(ep_modify, always_supported, always_supported, PEER)
         DAT_LMR_TRIPLET segment = triplet(buf, 0, MESSAGE);
         struct peer_ep *end;
 
+        need_completion_flags(t, DAT_COMPLETION_EVD_THRESHOLD_FLAG);
         change.asked.ep_attr.request_completion_flags = DAT_COMPLETION_EVD_THRESHOLD_FLAG;
         must(modify(&change));
         end = must_connect(change.ep);

@@ -52,9 +52,12 @@ struct ep_parameter {
         bool address;
         bool at_least;   /* the EP may have more than is asked for (EP-27) */
         bool peer_reads; /* its effect needs a peer that reads */
+        /* The attribute that leaves the parameter one value only, or NULL. */
+        const char *(*fixed_by)(struct test *t);
         /* An object to be the new value; made before the EP, so that it is freed after it. */
         uint64_t (*make)(struct test *t);
-        /* A valid value other than `old`. Without make and other, `old` itself. */
+        /* A valid value other than `old`, where nothing leaves it one only. Without make and other,
+         * `old` itself. */
         uint64_t (*other)(struct test *t, uint64_t old);
         /* Connects the EP and uses what it was given. */
         void (*effect)(struct test *t, const struct ep_change *change);
@@ -62,9 +65,14 @@ struct ep_parameter {
 
 extern const struct ep_parameter ep_parameters[EP_PARAM_COUNT];
 
-/* An EP's parameters as dat_ep_query tells them; addresses are copied where they are valid. */
+/*
+ * An EP's parameters as dat_ep_query tells them; addresses are copied where they are valid, and of
+ * named attributes what stands behind the pointers is summed up.
+ */
 struct ep_snapshot {
         DAT_EP_PARAM param;
+        uint64_t transport_attr;
+        uint64_t provider_attr;
         struct sockaddr_storage local;
         struct sockaddr_storage remote;
 };
@@ -79,7 +87,13 @@ struct ep_change {
         DAT_EP_PARAM asked;
 };
 
-/* An EP of few means in this state, and another value for its parameter. */
+/* Attributes of an EP of few means, that can be given more. */
+DAT_EP_ATTR ep_attr_few(struct test *t);
+
+/*
+ * An EP of few means in this state, and another value for its parameter. Ends the case as
+ * UNSUPPORTED where there is no other value.
+ */
 struct ep_change ep_change_in(struct test *t, const struct ep_parameter *parameter,
                               DAT_EP_STATE state);
 

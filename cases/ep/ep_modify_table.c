@@ -77,45 +77,59 @@ static uint64_t other_flags(struct test *t, uint64_t old)
                                                       : DAT_COMPLETION_UNSIGNALLED_FLAG;
 }
 
+static uint64_t more_or_less(uint64_t old, DAT_COUNT limit)
+{
+        return old < (uint64_t)limit ? old + 1 : old - 1;
+}
+
 static uint64_t other_dtos(struct test *t, uint64_t old)
 {
         uint64_t most = (uint64_t)ia_attr(t)->max_dto_per_ep;
 
         if (most > DTOS_MAX)
                 most = DTOS_MAX;
-        return old + MORE_DTOS <= most ? old + MORE_DTOS : most - MORE_DTOS;
-}
-
-static uint64_t more_or_less(uint64_t old, DAT_COUNT limit)
-{
-        return old < (uint64_t)limit ? old + 1 : old - 1;
+        return old + MORE_DTOS <= most ? old + MORE_DTOS : more_or_less(old, (DAT_COUNT)most);
 }
 
 static uint64_t other_iov(struct test *t, uint64_t old)
 {
         DAT_COUNT limit = ia_attr(t)->max_iov_segments_per_dto;
 
-        if (limit < 2)
-                unsupported(t, "max_iov_segments_per_dto: there is one number only");
         return more_or_less(old, limit < SEGMENTS_MAX ? limit : SEGMENTS_MAX);
 }
 
 static uint64_t other_reads_in(struct test *t, uint64_t old)
 {
-        DAT_COUNT limit = ia_attr(t)->max_rdma_read_per_ep_in;
-
-        if (limit == 0)
-                unsupported(t, "max_rdma_read_per_ep_in = 0");
-        return more_or_less(old, limit);
+        return more_or_less(old, ia_attr(t)->max_rdma_read_per_ep_in);
 }
 
 static uint64_t other_reads_out(struct test *t, uint64_t old)
 {
-        DAT_COUNT limit = ia_attr(t)->max_rdma_read_per_ep_out;
+        return more_or_less(old, ia_attr(t)->max_rdma_read_per_ep_out);
+}
 
-        if (limit == 0)
-                unsupported(t, "max_rdma_read_per_ep_out = 0");
-        return more_or_less(old, limit);
+static const char *one_flag(struct test *t)
+{
+        return provider_attr(t)->completion_flags_supported & DAT_COMPLETION_UNSIGNALLED_FLAG
+                   ? NULL
+                   : "completion_flags_supported: no DAT_COMPLETION_UNSIGNALLED_FLAG";
+}
+
+static const char *one_segment(struct test *t)
+{
+        return ia_attr(t)->max_iov_segments_per_dto > 1
+                   ? NULL
+                   : "max_iov_segments_per_dto: there is one number only";
+}
+
+static const char *no_reads_in(struct test *t)
+{
+        return ia_attr(t)->max_rdma_read_per_ep_in > 0 ? NULL : "max_rdma_read_per_ep_in = 0";
+}
+
+static const char *no_reads_out(struct test *t)
+{
+        return ia_attr(t)->max_rdma_read_per_ep_out > 0 ? NULL : "max_rdma_read_per_ep_out = 0";
 }
 
 /*
@@ -333,21 +347,22 @@ const struct ep_parameter ep_parameters[EP_PARAM_COUNT] = {
     ATTR(max_message_size, MAX_MESSAGE_SIZE, .other = other_length, .effect = expect_long_message),
     ATTR(max_rdma_size, MAX_RDMA_SIZE, .other = other_length, .effect = expect_long_write),
     ATTR(qos, QOS, .effect = expect_ep_receives),
-    ATTR(recv_completion_flags, RECV_COMPLETION_FLAGS, .other = other_flags,
+    ATTR(recv_completion_flags, RECV_COMPLETION_FLAGS, .other = other_flags, .fixed_by = one_flag,
          .effect = expect_unsignalled_recv),
     ATTR(request_completion_flags, REQUEST_COMPLETION_FLAGS, .other = other_flags,
-         .effect = expect_unsignalled_send),
+         .fixed_by = one_flag, .effect = expect_unsignalled_send),
     ATTR(max_recv_dtos, MAX_RECV_DTOS, .other = other_dtos, .at_least = true,
          .effect = expect_room_in),
     ATTR(max_request_dtos, MAX_REQUEST_DTOS, .other = other_dtos, .at_least = true,
          .effect = expect_room_out),
-    ATTR(max_recv_iov, MAX_RECV_IOV, .other = other_iov, .at_least = true,
+    ATTR(max_recv_iov, MAX_RECV_IOV, .other = other_iov, .fixed_by = one_segment, .at_least = true,
          .effect = expect_segments_in),
-    ATTR(max_request_iov, MAX_REQUEST_IOV, .other = other_iov, .at_least = true,
-         .effect = expect_segments_out),
-    ATTR(max_rdma_read_in, MAX_RDMA_READ_IN, .other = other_reads_in, .peer_reads = true,
-         .effect = expect_read_by_peer),
-    ATTR(max_rdma_read_out, MAX_RDMA_READ_OUT, .other = other_reads_out, .effect = expect_read),
+    ATTR(max_request_iov, MAX_REQUEST_IOV, .other = other_iov, .fixed_by = one_segment,
+         .at_least = true, .effect = expect_segments_out),
+    ATTR(max_rdma_read_in, MAX_RDMA_READ_IN, .other = other_reads_in, .fixed_by = no_reads_in,
+         .peer_reads = true, .effect = expect_read_by_peer),
+    ATTR(max_rdma_read_out, MAX_RDMA_READ_OUT, .other = other_reads_out, .fixed_by = no_reads_out,
+         .effect = expect_read),
     NAMED(transport_attr_count, NUM_TRANSPORT_ATTR, ep_transport_specific_count),
     NAMED(transport_attr, TRANSPORT_SPECIFIC_ATTR, ep_transport_specific),
     NAMED(provider_attr_count, NUM_PROVIDER_ATTR, ep_provider_specific_count),
@@ -406,12 +421,31 @@ static void copy_address(struct sockaddr_storage *to, const struct sockaddr *fro
                                                    : sizeof(struct sockaddr_in));
 }
 
+/* A number that differs where names or values do: FNV-1a. */
+static uint64_t digest(const DAT_NAMED_ATTR *attr, DAT_COUNT count)
+{
+        uint64_t sum = UINT64_C(0xcbf29ce484222325);
+
+        for (DAT_COUNT i = 0; attr && i < count; i++) {
+                const char *const texts[] = {attr[i].name, attr[i].value};
+
+                for (int j = 0; j < 2; j++)
+                        for (const char *at = texts[j]; at && *at; at++)
+                                sum = (sum ^ (unsigned char)*at) * UINT64_C(0x100000001b3);
+        }
+        return sum;
+}
+
 struct ep_snapshot ep_snapshot(struct test *t, DAT_EP_HANDLE ep)
 {
         struct ep_snapshot seen;
 
         memset(&seen, 0, sizeof(seen));
         must(dat_ep_query(ep, DAT_EP_FIELD_ALL, &seen.param));
+        seen.transport_attr = digest(seen.param.ep_attr.ep_transport_specific,
+                                     seen.param.ep_attr.ep_transport_specific_count);
+        seen.provider_attr = digest(seen.param.ep_attr.ep_provider_specific,
+                                    seen.param.ep_attr.ep_provider_specific_count);
         copy_address(&seen.local, (const struct sockaddr *)seen.param.local_ia_address_ptr);
         if (has_ports(seen.param.ep_state))
                 copy_address(&seen.remote,
@@ -419,11 +453,11 @@ struct ep_snapshot ep_snapshot(struct test *t, DAT_EP_HANDLE ep)
         return seen;
 }
 
-struct ep_change ep_change_in(struct test *t, const struct ep_parameter *parameter,
-                              DAT_EP_STATE state)
+DAT_EP_ATTR ep_attr_few(struct test *t)
 {
         bool reads = ia_attr(t)->max_rdma_read_per_ep_out > 0;
-        DAT_EP_ATTR few = {
+
+        return (DAT_EP_ATTR){
             .service_type = DAT_SERVICE_TYPE_RC,
             .max_message_size = SHORT,
             .max_rdma_size = SHORT,
@@ -437,9 +471,18 @@ struct ep_change ep_change_in(struct test *t, const struct ep_parameter *paramet
             .max_rdma_read_iov = reads,
             .max_rdma_write_iov = 1,
         };
+}
+
+struct ep_change ep_change_in(struct test *t, const struct ep_parameter *parameter,
+                              DAT_EP_STATE state)
+{
+        const char *fixed = parameter->fixed_by ? parameter->fixed_by(t) : NULL;
         struct ep_change change = {.parameter = parameter};
+        DAT_EP_ATTR few = ep_attr_few(t);
         uint64_t old;
 
+        if (fixed)
+                unsupported(t, fixed);
         if (parameter->make)
                 change.wanted = parameter->make(t);
         change.ep = ep_in(t, state, .attr = &few);
@@ -489,6 +532,10 @@ static bool same(const struct ep_snapshot *one, const struct ep_snapshot *other,
                 return memcmp(&one->local, &other->local, sizeof(one->local)) == 0;
         if (parameter->field == DAT_EP_FIELD_REMOTE_IA_ADDRESS_PTR)
                 return memcmp(&one->remote, &other->remote, sizeof(one->remote)) == 0;
+        if (parameter->field == DAT_EP_FIELD_EP_ATTR_TRANSPORT_SPECIFIC_ATTR)
+                return one->transport_attr == other->transport_attr;
+        if (parameter->field == DAT_EP_FIELD_EP_ATTR_PROVIDER_SPECIFIC_ATTR)
+                return one->provider_attr == other->provider_attr;
         return ep_value(&one->param, parameter) == ep_value(&other->param, parameter);
 }
 

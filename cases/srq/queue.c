@@ -32,6 +32,26 @@ DAT_COUNT srq_size(struct test *t, DAT_SRQ_HANDLE srq)
         return srq_param(t, srq).max_recv_dtos;
 }
 
+DAT_COUNT srq_size_above(struct test *t, DAT_SRQ_HANDLE srq, DAT_COUNT more)
+{
+        DAT_COUNT size = srq_size(t, srq);
+        DAT_COUNT limit = ia_attr(t)->max_recv_per_srq;
+
+        if (size >= limit)
+                unsupported(t, "max_recv_per_srq: the queue is as large without being asked");
+        return more < limit - size ? size + more : limit;
+}
+
+DAT_COUNT srq_fill(struct test *t, DAT_SRQ_HANDLE srq, const struct buf *buf)
+{
+        DAT_LMR_TRIPLET segment = triplet(buf, 0, 1);
+        DAT_COUNT size = srq_size(t, srq);
+
+        for (DAT_COUNT i = 0; i < size; i++)
+                must(dat_srq_post_recv(srq, 1, &segment, (DAT_DTO_COOKIE){.as_64 = 0}));
+        return size;
+}
+
 void expect_room(struct test *t, const struct queue *queue, DAT_COUNT count)
 {
         DAT_LMR_TRIPLET segment = triplet(queue->buf, 0, queue->length);

@@ -37,6 +37,18 @@ void queue_post(struct test *t, struct queue *queue, int count);
 /* The size that dat_srq_query tells. */
 DAT_COUNT srq_size(struct test *t, DAT_SRQ_HANDLE srq);
 
+/*
+ * A size `more` above the present one, or as much above it as the IA lets an SRQ have. Ends the
+ * case as UNSUPPORTED where the queue is as large already.
+ */
+DAT_COUNT srq_size_above(struct test *t, DAT_SRQ_HANDLE srq, DAT_COUNT more);
+
+/*
+ * Posts a receive on each place of an SRQ that has none, and returns how many these are. They share
+ * memory: no message is to reach them.
+ */
+DAT_COUNT srq_fill(struct test *t, DAT_SRQ_HANDLE srq, const struct buf *buf);
+
 /* The queue takes `count` more receives. They may share memory: no message is to reach them. */
 void expect_room(struct test *t, const struct queue *queue, DAT_COUNT count);
 

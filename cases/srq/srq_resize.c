@@ -69,13 +69,13 @@ CASE(srq_resize, grow, NEEDS(SRQ))
 {
         DAT_SRQ_HANDLE srq = srq_with(t, .max_recv_dtos = 8);
 
-        expect(dat_srq_resize(srq, srq_size(t, srq) + 8), DAT_SUCCESS);
+        expect(dat_srq_resize(srq, srq_size_above(t, srq, 8)), DAT_SUCCESS);
 }
 
 CASE(srq_resize, grow_size, NEEDS(SRQ))
 {
         DAT_SRQ_HANDLE srq = srq_with(t, .max_recv_dtos = 8);
-        DAT_COUNT request = srq_size(t, srq) + 8;
+        DAT_COUNT request = srq_size_above(t, srq, 8);
 
         must(dat_srq_resize(srq, request));
 
@@ -86,7 +86,7 @@ CASE(srq_resize, grow_size, NEEDS(SRQ))
 CASE(srq_resize, grow_room, NEEDS(SRQ))
 {
         struct queue queue = queue_with(t, 8);
-        DAT_COUNT request = srq_size(t, queue.srq) + 8;
+        DAT_COUNT request = srq_size_above(t, queue.srq, 8);
 
         must(dat_srq_resize(queue.srq, request));
 
@@ -96,7 +96,7 @@ CASE(srq_resize, grow_room, NEEDS(SRQ))
 CASE(srq_resize, grow_by_one, NEEDS(SRQ))
 {
         struct queue queue = queue_with(t, 8);
-        DAT_COUNT request = srq_size(t, queue.srq) + 1;
+        DAT_COUNT request = srq_size_above(t, queue.srq, 1);
 
         expect(dat_srq_resize(queue.srq, request), DAT_SUCCESS);
         expect_room(t, &queue, request);
@@ -105,12 +105,11 @@ CASE(srq_resize, grow_by_one, NEEDS(SRQ))
 CASE(srq_resize, grow_full_queue, NEEDS(SRQ))
 {
         struct queue queue = queue_with(t, 8);
-        DAT_COUNT full = srq_size(t, queue.srq);
+        DAT_COUNT request = srq_size_above(t, queue.srq, 4);
+        DAT_COUNT full = srq_fill(t, queue.srq, queue.buf);
 
-        srq_post(t, queue.srq, queue.buf, 1, 0, full);
-
-        expect(dat_srq_resize(queue.srq, full + 4), DAT_SUCCESS);
-        expect_room(t, &queue, 4);
+        expect(dat_srq_resize(queue.srq, request), DAT_SUCCESS);
+        expect_room(t, &queue, request - full);
 }
 
 CASE(srq_resize, grow_to_ia_limit, NEEDS(SRQ))
@@ -218,7 +217,7 @@ static void resize(struct test *t, DAT_SRQ_HANDLE srq, const struct change *chan
         DAT_COUNT size = srq_size(t, srq);
 
         if (change->how == GROW)
-                size += 8;
+                size = srq_size_above(t, srq, 8);
         else if (change->how == SHRINK)
                 size = outstanding;
         must(dat_srq_resize(srq, size));
@@ -332,9 +331,7 @@ FAMILY(srq_resize, below_posted, below_posted, NEEDS(SRQ))
 CASE(srq_resize, below_full_queue, NEEDS(SRQ))
 {
         struct queue queue = queue_with(t, 8);
-        DAT_COUNT full = srq_size(t, queue.srq);
-
-        srq_post(t, queue.srq, queue.buf, 1, 0, full);
+        DAT_COUNT full = srq_fill(t, queue.srq, queue.buf);
 
         expect_refusal(t, queue.srq, full - 1);
 }
@@ -777,13 +774,16 @@ static const struct traffic {
     {"several_eps_on_one_evd", SHRINKING, .eps = 3, .one_evd = true},
 };
 
-static DAT_COUNT size_at(const struct traffic *row, int step)
+static DAT_COUNT size_at(struct test *t, const struct traffic *row, int step)
 {
+        DAT_COUNT limit = ia_attr(t)->max_recv_per_srq;
+        DAT_COUNT most = limit < MOST ? limit : MOST;
+
         if (row->how == ALTERNATING)
-                return step % 2 ? MOST : LEAST;
-        if (step > MOST - LEAST)
-                step = MOST - LEAST;
-        return row->how == GROWING ? LEAST + step : MOST - step;
+                return step % 2 ? most : LEAST;
+        if (step > most - LEAST)
+                step = most - LEAST;
+        return row->how == GROWING ? LEAST + step : most - step;
 }
 
 static int pending(const struct flow *flow)
@@ -821,7 +821,7 @@ FAMILY(srq_resize, no_message_lost, traffic, NEEDS(SRQ), PEER)
                         struct flow *flow = flow_due(flows, row, step);
                         int due = row->one_evd ? left : pending(flow);
 
-                        expect(dat_srq_resize(queue.srq, size_at(row, step++)), DAT_SUCCESS);
+                        expect(dat_srq_resize(queue.srq, size_at(t, row, step++)), DAT_SUCCESS);
                         if (reap_message(t, flow->evd, due, &met, &dto)) {
                                 check_message(t, &queue, flows, row->eps, &dto);
                                 left--;
@@ -850,7 +850,7 @@ CASE(srq_resize, unconnected_ep, NEEDS(SRQ))
 
         ep_with(t, .srq = queue.srq);
 
-        expect(dat_srq_resize(queue.srq, srq_size(t, queue.srq) + 8), DAT_SUCCESS);
+        expect(dat_srq_resize(queue.srq, srq_size_above(t, queue.srq, 8)), DAT_SUCCESS);
         expect(dat_srq_resize(queue.srq, 4), DAT_SUCCESS);
 }
 
@@ -859,7 +859,7 @@ CASE(srq_resize, connected_ep, NEEDS(SRQ), PEER)
         struct queue queue = queue_with(t, 8);
         struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
 
-        expect(dat_srq_resize(queue.srq, srq_size(t, queue.srq) + 8), DAT_SUCCESS);
+        expect(dat_srq_resize(queue.srq, srq_size_above(t, queue.srq, 8)), DAT_SUCCESS);
         expect(dat_srq_resize(queue.srq, 4), DAT_SUCCESS);
 
         queue_post(t, &queue, 1);
@@ -874,7 +874,7 @@ CASE(srq_resize, disconnected_ep, NEEDS(SRQ), PEER)
         queue_post(t, &queue, 4);
         flow_break(t, &gone);
 
-        expect(dat_srq_resize(queue.srq, srq_size(t, queue.srq) + 8), DAT_SUCCESS);
+        expect(dat_srq_resize(queue.srq, srq_size_above(t, queue.srq, 8)), DAT_SUCCESS);
         expect(dat_srq_resize(queue.srq, 4), DAT_SUCCESS);
 
         struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
@@ -897,9 +897,11 @@ CASE(srq_resize, repeated, NEEDS(SRQ), PEER)
         struct queue queue = queue_with(t, 8);
         struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
 
+        DAT_COUNT more = srq_size_above(t, queue.srq, 32);
+
         queue_post(t, &queue, 4);
         for (int i = 0; i < MANY; i++) {
-                expect(dat_srq_resize(queue.srq, 40), DAT_SUCCESS);
+                expect(dat_srq_resize(queue.srq, more), DAT_SUCCESS);
                 expect(dat_srq_resize(queue.srq, 4), DAT_SUCCESS);
         }
 
