@@ -110,15 +110,46 @@ static void every_srq(void **state)
         host_close(host);
 }
 
-static DAT_RETURN make_lmr(struct host *host, DAT_LMR_HANDLE *lmr, DAT_LMR_CONTEXT *context)
+static void every_ep_of_an_srq(void **state)
+{
+        struct host *host = host_open();
+        DAT_SRQ_ATTR srq_attr = {
+            .max_recv_dtos = 1, .max_recv_iov = 1, .low_watermark = DAT_SRQ_LW_DEFAULT};
+        DAT_COUNT max = host->attr.max_ep_per_srq;
+        DAT_EP_HANDLE *eps = allocate((size_t)max, sizeof(*eps));
+        DAT_EP_ATTR attr = small_attr();
+        DAT_EVD_HANDLE evd;
+        DAT_SRQ_HANDLE srq;
+        DAT_EP_HANDLE more;
+
+        (void)state;
+        assert_dat(make_evd(host, 1, &evd), DAT_SUCCESS);
+        assert_dat(dat_srq_create(host->ia, host->pz, &srq_attr, &srq), DAT_SUCCESS);
+        for (DAT_COUNT i = 0; i < max; i++)
+                assert_dat(
+                    dat_ep_create_with_srq(host->ia, host->pz, evd, evd, evd, srq, &attr, &eps[i]),
+                    DAT_SUCCESS);
+        assert_dat(dat_ep_create_with_srq(host->ia, host->pz, evd, evd, evd, srq, &attr, &more),
+                   DAT_INSUFFICIENT_RESOURCES);
+        for (DAT_COUNT i = 0; i < max; i++)
+                assert_dat(dat_ep_free(eps[i]), DAT_SUCCESS);
+        assert_dat(dat_srq_free(srq), DAT_SUCCESS);
+        assert_dat(dat_evd_free(evd), DAT_SUCCESS);
+        free(eps);
+        host_close(host);
+}
+
+static DAT_RETURN make_lmr(struct host *host, DAT_VLEN length, DAT_LMR_HANDLE *lmr,
+                           DAT_LMR_CONTEXT *context)
 {
         DAT_REGION_DESCRIPTION region = {.for_va = host->a.memory};
         DAT_RMR_CONTEXT rmr_context;
-        DAT_VLEN length;
+        DAT_VLEN registered;
         DAT_VADDR address;
 
-        return dat_lmr_create(host->ia, DAT_MEM_TYPE_VIRTUAL, region, 64, host->pz,
-                              DAT_MEM_PRIV_ALL_FLAG, lmr, context, &rmr_context, &length, &address);
+        return dat_lmr_create(host->ia, DAT_MEM_TYPE_VIRTUAL, region, length, host->pz,
+                              DAT_MEM_PRIV_ALL_FLAG, lmr, context, &rmr_context, &registered,
+                              &address);
 }
 
 static DAT_RETURN bind_whole(struct host *host, DAT_RMR_HANDLE rmr)
@@ -145,8 +176,10 @@ static void every_lmr_and_rmr(void **state)
 
         (void)state;
         for (DAT_COUNT i = 0; i < max_lmrs; i++)
-                assert_dat(make_lmr(host, &lmrs[i], &iov.lmr_context), DAT_SUCCESS);
-        assert_dat(make_lmr(host, &lmr, &context), DAT_INSUFFICIENT_RESOURCES);
+                assert_dat(make_lmr(host, 64, &lmrs[i], &iov.lmr_context), DAT_SUCCESS);
+        assert_dat(make_lmr(host, 64, &lmr, &context), DAT_INSUFFICIENT_RESOURCES);
+        assert_dat(make_lmr(host, host->attr.max_lmr_block_size + 1, &lmr, &context),
+                   DAT_INVALID_PARAMETER);
         post_recv(&host->b, 0, 64, 1);
         assert_dat(dat_ep_post_send(host->a.ep, 1, &iov, cookie(2), DAT_COMPLETION_DEFAULT_FLAG),
                    DAT_SUCCESS);
@@ -607,17 +640,12 @@ static void the_longest_message(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-            cmocka_unit_test(every_zone),
-            cmocka_unit_test(every_srq),
-            cmocka_unit_test(every_lmr_and_rmr),
-            cmocka_unit_test(every_evd),
-            cmocka_unit_test(every_evd_of_few_descriptors),
-            cmocka_unit_test(a_full_queue),
-            cmocka_unit_test(every_dto),
-            cmocka_unit_test(every_srq_buffer),
-            cmocka_unit_test(every_segment),
-            cmocka_unit_test(every_read),
-            cmocka_unit_test(the_longest_message),
+            cmocka_unit_test(every_zone),         cmocka_unit_test(every_srq),
+            cmocka_unit_test(every_ep_of_an_srq), cmocka_unit_test(every_lmr_and_rmr),
+            cmocka_unit_test(every_evd),          cmocka_unit_test(every_evd_of_few_descriptors),
+            cmocka_unit_test(a_full_queue),       cmocka_unit_test(every_dto),
+            cmocka_unit_test(every_srq_buffer),   cmocka_unit_test(every_segment),
+            cmocka_unit_test(every_read),         cmocka_unit_test(the_longest_message),
             cmocka_unit_test(every_ep),
         };
 
