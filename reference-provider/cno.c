@@ -94,41 +94,28 @@ DAT_RETURN ref_cno_query(DAT_CNO_HANDLE handle, DAT_CNO_PARAM_MASK mask, DAT_CNO
 DAT_RETURN ref_cno_free(DAT_CNO_HANDLE handle)
 {
         struct cno *cno = object_get(handle, DAT_HANDLE_TYPE_CNO);
-        DAT_RETURN busy = REF_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_CNO_IN_USE);
         DAT_RETURN ret;
-        bool waiters;
 
         if (!cno)
                 return BAD_CNO;
+        pthread_mutex_lock(&cno->obj.ia->lock);
         pthread_mutex_lock(&cno->lock);
-        waiters = cno->waiters > 0;
-        cno->closing = !waiters;
+        if (cno->obj.users || cno->waiters)
+                ret = REF_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_CNO_IN_USE);
+        else
+                ret = object_kill(&cno->obj) ? DAT_SUCCESS : BAD_CNO;
+        /* Who holds it and has not begun to wait is not to begin. */
+        if (ret == DAT_SUCCESS)
+                cno->closing = true;
         pthread_mutex_unlock(&cno->lock);
-        if (waiters) {
+        pthread_mutex_unlock(&cno->obj.ia->lock);
+        if (ret != DAT_SUCCESS) {
                 object_put(cno);
-                return busy;
-        }
-        ret = object_retire(&cno->obj, busy);
-        if (ret == DAT_SUCCESS) {
-                cno_destroy(cno);
                 return ret;
         }
-        if (DAT_GET_TYPE(ret) == DAT_INVALID_STATE)
-                cno_reopen(handle);
+        object_await_last(&cno->obj, 1);
+        cno_destroy(cno);
         return ret;
-}
-
-/* Undoes the closing of a CNO that proved to be in use. */
-void cno_reopen(DAT_CNO_HANDLE handle)
-{
-        struct cno *cno = object_get(handle, DAT_HANDLE_TYPE_CNO);
-
-        if (!cno)
-                return;
-        pthread_mutex_lock(&cno->lock);
-        cno->closing = false;
-        pthread_mutex_unlock(&cno->lock);
-        object_put(cno);
 }
 
 static int await_change(struct cno *cno, DAT_TIMEOUT timeout, uint64_t deadline)
@@ -199,19 +186,17 @@ void cno_trigger(struct cno *cno, struct handle *evd)
 /* An EVD no longer uses the CNO; the last one to leave releases the waiters. */
 void cno_left(struct cno *cno)
 {
-        bool last;
+        struct ia *ia = cno->obj.ia; /* which stays, unlike a CNO that nobody uses */
 
-        pthread_mutex_lock(&cno->obj.ia->lock);
-        last = cno->obj.users == 1;
-        pthread_mutex_unlock(&cno->obj.ia->lock);
+        pthread_mutex_lock(&ia->lock);
         pthread_mutex_lock(&cno->lock);
-        if (last) {
+        if (--cno->obj.users == 0) {
                 cno->releases++;
                 cno->triggered = false;
                 pthread_cond_broadcast(&cno->changed);
         }
         pthread_mutex_unlock(&cno->lock);
-        object_unuse(&cno->obj);
+        pthread_mutex_unlock(&ia->lock);
 }
 
 /* Releases every waiter for good. */
