@@ -784,11 +784,17 @@ static void on_removal(struct conn *conn)
 static void on_device_removal(struct ia *ia)
 {
         struct link *head = &ia->conns;
-        struct link *after;
+        struct link *at = head->next;
 
-        for (struct link *at = head->next; at != head; at = after) {
-                after = at->next;
-                on_removal(container_of(at, struct conn, link));
+        while (at != head) {
+                struct conn *conn = container_of(at, struct conn, link);
+
+                at = at->next;
+                if (conn->failed)
+                        continue;
+                /* Others may end with it, so begin again: this one has failed, or is off. */
+                on_removal(conn);
+                at = head->next;
         }
         if (ia->removed)
                 return;
