@@ -3,8 +3,8 @@
  * What the files of the reference provider share: the objects behind the handles and the calls
  * that cross from one object to another. docs/provider.md has the picture.
  *
- * Lock order, outermost first: ia->cm_lock, ia->lock, srq->resize_lock, evd->lock, then the leaves
- * (pool->lock, ia->work_lock, cno->lock).
+ * Lock order, outermost first: ia->cm_lock, srq->resize_lock, the list of IAs, ia->lock, evd->lock,
+ * then the leaves (pool->lock, ia->work_lock, cno->lock).
  */
 #ifndef DAPLREF_H
 #define DAPLREF_H
@@ -100,6 +100,8 @@ bool object_pin(struct object *object);
 void object_put_dead(struct handle *handle);
 bool object_kill(struct object *object);
 void object_await_last(struct object *object, uint32_t references);
+void object_await_all(struct ia *ia);
+bool object_lives(const struct object *object);
 void object_bury(struct object *object);
 DAT_RETURN object_use(struct object *object, DAT_RETURN otherwise);
 void object_unuse(struct object *object);
@@ -352,7 +354,6 @@ DAT_RETURN ref_cno_wait(DAT_CNO_HANDLE, DAT_TIMEOUT, DAT_EVD_HANDLE *);
 void cno_trigger(struct cno *cno, struct handle *evd);
 void cno_left(struct cno *cno);
 void cno_close(struct cno *cno);
-void cno_reopen(DAT_CNO_HANDLE handle);
 void cno_destroy(struct cno *cno);
 
 /* evd.c: a FIFO of events in software, into which a completion queue is drained. */
@@ -748,7 +749,7 @@ struct ia {
         struct ibv_context *verbs;
         struct rdma_cm_id *anchor; /* bound as long as the IA is open, so a removal is heard of */
         struct rdma_event_channel *cm;
-        struct evd *async_evd;
+        struct evd *async_evd; /* of this IA or of another, so under the lock of all IAs */
         struct evd *sink;      /* for completions that no Consumer wants */
         struct ibv_pd *domain; /* of all zones, where the entry says one-domain; else NULL */
         struct ibv_pd *lender; /* of the queue pairs that lend their numbers; made when needed */
@@ -781,6 +782,7 @@ struct ia {
         struct ibv_port_attr port_attr;
         uint8_t port;
         bool removed;
+        bool closing; /* under lock: no object is made any more */
         bool owns_async_evd;
         bool async_out_of_scope;
         bool lenient;
@@ -796,6 +798,7 @@ DAT_RETURN ref_ia_open_threadsafe(const DAT_NAME_PTR, DAT_COUNT, DAT_EVD_HANDLE 
 DAT_RETURN ref_ia_query(DAT_IA_HANDLE, DAT_EVD_HANDLE *, DAT_IA_ATTR_MASK, DAT_IA_ATTR *,
                         DAT_PROVIDER_ATTR_MASK, DAT_PROVIDER_ATTR *);
 DAT_RETURN ref_ia_close(DAT_IA_HANDLE, DAT_CLOSE_FLAGS);
+struct evd *ia_async_evd(struct ia *ia);
 DAT_COUNT ia_limit(const struct ia *ia, DAT_HANDLE_TYPE kind);
 uint64_t ia_max_lmr_length(const struct ia *ia);
 int ia_max_dtos(const struct ia *ia);

@@ -393,7 +393,9 @@ static DAT_RETURN ep_new(struct ia *ia, DAT_EP_STATE state, struct ep **out)
 /* Undoes ep_new() for an EP whose handle nobody has seen. */
 static void ep_abandon(struct ep *ep)
 {
-        object_kill(&ep->obj);
+        /* An IA that is being closed has taken it already. */
+        if (!object_kill(&ep->obj))
+                return;
         object_bury(&ep->obj);
         pool_destroy(&ep->recvs);
         pool_destroy(&ep->requests);
@@ -834,7 +836,9 @@ DAT_RETURN ref_ep_reset(DAT_EP_HANDLE handle)
         ep_await_end(ep);
         gate_close(&ep->gate);
         state = atomic_load(&ep->state);
-        if (state == DAT_EP_STATE_DISCONNECTED) {
+        if (!object_lives(&ep->obj)) {
+                ret = BAD_EP;
+        } else if (state == DAT_EP_STATE_DISCONNECTED) {
                 ep->private_data_size = 0;
                 atomic_store(&ep->state, DAT_EP_STATE_UNCONNECTED);
         } else if (state != DAT_EP_STATE_UNCONNECTED) {
@@ -989,8 +993,10 @@ DAT_RETURN ref_ep_set_watermark(DAT_EP_HANDLE handle, DAT_COUNT soft, DAT_COUNT 
         } else if (!mark_valid(hard)) {
                 ret = REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
         } else {
+                pthread_mutex_lock(&ep->obj.ia->cm_lock);
                 set_watermarks(ep, soft, hard);
                 ep->attr.srq_soft_hw = soft;
+                pthread_mutex_unlock(&ep->obj.ia->cm_lock);
                 drain_recvs(ep);
                 ep_recv_held(ep, 0);
         }

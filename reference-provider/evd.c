@@ -338,10 +338,8 @@ void evd_look(struct evd *evd)
 
 static void raise_overflow(struct evd *evd)
 {
-        struct ia *ia = evd->obj.ia;
-
-        if (ia && ia->async_evd != evd)
-                evd_post_async(ia, DAT_ASYNC_ERROR_EVD_OVERFLOW, object_handle(&evd->obj),
+        if (evd->obj.ia)
+                evd_post_async(evd->obj.ia, DAT_ASYNC_ERROR_EVD_OVERFLOW, object_handle(&evd->obj),
                                DAT_EVD_OVERFLOW_ERROR);
 }
 
@@ -378,9 +376,14 @@ void evd_post_async(struct ia *ia, DAT_EVENT_NUMBER number, DAT_HANDLE about, DA
             .dat.event_data.asynch_error_event_data = {.dat_handle = about, .reason = reason},
             .notify = true,
         };
+        struct evd *evd = ia_async_evd(ia);
 
-        if (ia->async_evd)
-                (void)evd_post(ia->async_evd, &event);
+        if (!evd)
+                return;
+        /* That it overflows itself, an EVD has no room for. */
+        if (object_handle(&evd->obj) != about)
+                (void)evd_post(evd, &event);
+        object_put(evd);
 }
 
 static bool ensure_cq(struct evd *evd, int completions)
@@ -1207,14 +1210,14 @@ void evd_destroy(struct evd *evd)
         }
         if (evd->watched)
                 service_ignore(evd->obj.ia, evd);
-        if (evd->obj.handle)
-                object_bury(&evd->obj);
         if (evd->cno)
                 cno_left(evd->cno);
         if (evd->cq)
                 ibv_destroy_cq(evd->cq);
         if (evd->channel)
                 ibv_destroy_comp_channel(evd->channel);
+        if (evd->obj.handle)
+                object_bury(&evd->obj);
         if (evd->wake_fd >= 0)
                 close(evd->wake_fd);
         while (evd->shares) {

@@ -116,13 +116,16 @@ static bool record_pin(struct handle *handle, uint32_t expected, uint32_t mask)
 /*
  * Gives the object a handle, counts it against the IA's limit for its kind and links it into the
  * IA. The object is visible to the Consumer as soon as the handle is handed out.
- * Returns DAT_INSUFFICIENT_RESOURCES when the limit is reached or no record is left.
+ * Returns DAT_INSUFFICIENT_RESOURCES when the limit is reached or no record is left, and
+ * DAT_INVALID_HANDLE when the IA is being closed.
  */
 DAT_RETURN object_publish(struct ia *ia, struct object *object, DAT_HANDLE_TYPE kind)
 {
         struct handle *handle;
 
         pthread_mutex_lock(&ia->lock);
+        if (ia->closing)
+                goto closing;
         if (ia->counts[kind] >= ia_limit(ia, kind))
                 goto full;
         handle = record_take();
@@ -142,6 +145,9 @@ DAT_RETURN object_publish(struct ia *ia, struct object *object, DAT_HANDLE_TYPE 
 full:
         pthread_mutex_unlock(&ia->lock);
         return REF_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+closing:
+        pthread_mutex_unlock(&ia->lock);
+        return REF_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
 }
 
 /* Returns the live object of that kind behind the handle, pinned until object_put(), or NULL. */
@@ -172,32 +178,82 @@ bool object_kill(struct object *object)
         return atomic_fetch_and(&object->handle->life, ~HANDLE_LIVE) & HANDLE_LIVE;
 }
 
-/* Waits until no more than that many callers still hold the dead object. */
-void object_await_last(struct object *object, uint32_t references)
+static void await_references(struct handle *handle, uint32_t references)
 {
-        _Atomic uint32_t *life = &object->handle->life;
-        uint32_t now = atomic_load(life);
+        uint32_t now = atomic_load(&handle->life);
 
         while ((now & REFERENCES) > references) {
-                futex_wait(life, now);
-                now = atomic_load(life);
+                futex_wait(&handle->life, now);
+                now = atomic_load(&handle->life);
         }
 }
 
-/* Takes the dead object out of its IA and retires its handle; the body is the caller's to free. */
+/* Waits until no more than that many callers still hold the dead object. */
+void object_await_last(struct object *object, uint32_t references)
+{
+        await_references(object->handle, references);
+}
+
+static struct handle *find_held(struct ia *ia)
+{
+        struct handle *held = NULL;
+
+        pthread_mutex_lock(&ia->lock);
+        for (int kind = 0; kind < REF_KINDS && !held; kind++) {
+                struct link *head = &ia->objects[kind];
+
+                if (kind == DAT_HANDLE_TYPE_IA)
+                        continue;
+                for (struct link *at = head->next; at != head && !held; at = at->next) {
+                        held = container_of(at, struct object, link)->handle;
+                        if (!(atomic_load(&held->life) & REFERENCES))
+                                held = NULL;
+                }
+        }
+        pthread_mutex_unlock(&ia->lock);
+        return held;
+}
+
+/*
+ * Waits until no call holds any object of an IA that is being closed, all of which are dead. A call
+ * that frees one holds it to the end, so what is left then is the caller's.
+ */
+void object_await_all(struct ia *ia)
+{
+        struct handle *held;
+
+        /* The object may go meanwhile. Its handle stays, and that is what is looked at. */
+        while ((held = find_held(ia)) != NULL)
+                await_references(held, 0);
+}
+
+/*
+ * Takes the dead object out of its IA and retires its handle; the body is the caller's to free. The
+ * IA may be gone on return, so this comes after all that needs it.
+ */
 void object_bury(struct object *object)
 {
         struct handle *handle = object->handle;
         struct ia *ia = object->ia;
         uint32_t kind = (atomic_load(&handle->life) & ~HANDLE_LIVE) >> KIND_SHIFT;
+        bool awaited;
 
         pthread_mutex_lock(&ia->lock);
         list_remove(&object->link);
         ia->counts[kind]--;
+        awaited = ia->closing;
         pthread_mutex_unlock(&ia->lock);
-        atomic_store(&handle->life, 0);
         handle->object = NULL;
+        atomic_store(&handle->life, 0);
+        if (awaited)
+                futex_wake(&handle->life, INT_MAX);
         record_give(handle);
+}
+
+/* Has nobody freed the object yet? What the answer holds for depends on the caller's locks. */
+bool object_lives(const struct object *object)
+{
+        return atomic_load(&object->handle->life) & HANDLE_LIVE;
 }
 
 /* Counts one more object that needs this one, or returns `otherwise` when this one is going. */
@@ -206,7 +262,7 @@ DAT_RETURN object_use(struct object *object, DAT_RETURN otherwise)
         DAT_RETURN ret = otherwise;
 
         pthread_mutex_lock(&object->ia->lock);
-        if (atomic_load(&object->handle->life) & HANDLE_LIVE) {
+        if (object_lives(object)) {
                 object->users++;
                 ret = DAT_SUCCESS;
         }

@@ -104,6 +104,22 @@ DAT_COUNT ia_limit(const struct ia *ia, DAT_HANDLE_TYPE kind)
         }
 }
 
+/*
+ * The EVD that hears of the IA's asynchronous events, pinned until object_put(). NULL when it is
+ * out of scope, or gone with the IA to which it belonged.
+ */
+struct evd *ia_async_evd(struct ia *ia)
+{
+        struct evd *evd;
+
+        pthread_mutex_lock(&ias.lock);
+        evd = ia->async_evd;
+        if (evd && !object_pin(&evd->obj))
+                evd = NULL;
+        pthread_mutex_unlock(&ias.lock);
+        return evd;
+}
+
 static DAT_RETURN open_async_evd(struct ia *ia, DAT_COUNT qlen, DAT_EVD_HANDLE *async_evd)
 {
         DAT_RETURN bad = REF_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_ASYNC);
@@ -118,11 +134,13 @@ static DAT_RETURN open_async_evd(struct ia *ia, DAT_COUNT qlen, DAT_EVD_HANDLE *
 
                 if (!evd)
                         return bad;
+                pthread_mutex_lock(&ias.lock);
                 ret = evd->obj.ia->binding == ia->binding && evd->flags & DAT_EVD_ASYNC_FLAG
                           ? object_use(&evd->obj, bad)
                           : bad;
                 if (ret == DAT_SUCCESS)
                         ia->async_evd = evd;
+                pthread_mutex_unlock(&ias.lock);
                 object_put(evd);
                 return ret;
         }
@@ -138,22 +156,6 @@ static DAT_RETURN open_async_evd(struct ia *ia, DAT_COUNT qlen, DAT_EVD_HANDLE *
         ia->owns_async_evd = true;
         ia->async_evd->obj.users = 1;
         return DAT_SUCCESS;
-}
-
-static void close_async_evd(struct ia *ia)
-{
-        struct evd *evd = ia->async_evd;
-
-        ia->async_evd = NULL;
-        if (!evd)
-                return;
-        object_unuse(&evd->obj);
-        if (!ia->owns_async_evd)
-                return;
-        object_kill(&evd->obj);
-        evd_close(evd);
-        object_await_last(&evd->obj, 0);
-        evd_destroy(evd);
 }
 
 static struct ia *ia_new(const struct binding *binding)
@@ -217,6 +219,30 @@ sink:
         return ret;
 }
 
+static void join_siblings(struct ia *ia)
+{
+        pthread_mutex_lock(&ias.lock);
+        list_append(&ias.all, &ia->siblings);
+        pthread_mutex_unlock(&ias.lock);
+}
+
+/* Reports on no EVD any more; nor does another IA report on one that goes with this. */
+static void leave_siblings(struct ia *ia)
+{
+        pthread_mutex_lock(&ias.lock);
+        list_remove(&ia->siblings);
+        if (ia->async_evd)
+                object_unuse(&ia->async_evd->obj);
+        ia->async_evd = NULL;
+        for (struct link *at = ias.all.next; at != &ias.all; at = at->next) {
+                struct ia *other = container_of(at, struct ia, siblings);
+
+                if (other->async_evd && other->async_evd->obj.ia == ia)
+                        other->async_evd = NULL;
+        }
+        pthread_mutex_unlock(&ias.lock);
+}
+
 static DAT_RETURN ia_open(const struct binding *binding, DAT_COUNT qlen, DAT_EVD_HANDLE *async_evd,
                           DAT_IA_HANDLE *ia_handle)
 {
@@ -225,10 +251,11 @@ static DAT_RETURN ia_open(const struct binding *binding, DAT_COUNT qlen, DAT_EVD
 
         if (!binding)
                 return REF_ERROR(DAT_PROVIDER_NOT_FOUND, DAT_NAME_NOT_REGISTERED);
-        if (qlen < 0 || qlen > REF_MAX_EVD_QLEN)
-                return REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
         if (!async_evd)
                 return REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+        /* The length is for the EVD that is to be made, if one is. */
+        if (*async_evd == DAT_HANDLE_NULL && (qlen < 0 || qlen > REF_MAX_EVD_QLEN))
+                return REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
         if (!ia_handle)
                 return REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4);
         ia = ia_new(binding);
@@ -237,19 +264,18 @@ static DAT_RETURN ia_open(const struct binding *binding, DAT_COUNT qlen, DAT_EVD
         ret = device_choose(ia);
         if (ret != DAT_SUCCESS)
                 goto delete;
+        join_siblings(ia);
         ret = open_parts(ia, qlen, async_evd);
         if (ret != DAT_SUCCESS)
-                goto device;
-        pthread_mutex_lock(&ias.lock);
-        list_append(&ias.all, &ia->siblings);
-        pthread_mutex_unlock(&ias.lock);
+                goto siblings;
         if (ia->async_out_of_scope)
                 *async_evd = (DAT_EVD_HANDLE)DAT_EVD_OUT_OF_SCOPE;
         else
                 *async_evd = object_handle(&ia->async_evd->obj);
         *ia_handle = object_handle(&ia->obj);
         return ret;
-device:
+siblings:
+        leave_siblings(ia);
         device_release(ia);
         delete : ia_delete(ia);
         return ret;
@@ -357,6 +383,18 @@ static void describe_provider(const struct ia *ia, DAT_PROVIDER_ATTR *attr)
         abi_describe_provider(attr);
 }
 
+static DAT_EVD_HANDLE async_handle(struct ia *ia)
+{
+        struct evd *evd = ia_async_evd(ia);
+        DAT_EVD_HANDLE handle = (DAT_EVD_HANDLE)DAT_EVD_OUT_OF_SCOPE;
+
+        if (evd) {
+                handle = object_handle(&evd->obj);
+                object_put(evd);
+        }
+        return handle;
+}
+
 /* dat_ia_query(3DAT): every attribute, whichever the masks ask for. */
 DAT_RETURN ref_ia_query(DAT_IA_HANDLE handle, DAT_EVD_HANDLE *async_evd, DAT_IA_ATTR_MASK ia_mask,
                         DAT_IA_ATTR *ia_attr, DAT_PROVIDER_ATTR_MASK provider_mask,
@@ -377,8 +415,7 @@ DAT_RETURN ref_ia_query(DAT_IA_HANDLE handle, DAT_EVD_HANDLE *async_evd, DAT_IA_
                 ret = REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG6);
         if (ret == DAT_SUCCESS) {
                 if (async_evd)
-                        *async_evd = ia->async_evd ? object_handle(&ia->async_evd->obj)
-                                                   : (DAT_EVD_HANDLE)DAT_EVD_OUT_OF_SCOPE;
+                        *async_evd = async_handle(ia);
                 if (ia_mask)
                         describe_ia(ia, ia_attr);
                 if (provider_mask)
@@ -412,10 +449,11 @@ static struct object *first_of(struct ia *ia, DAT_HANDLE_TYPE kind)
         return object;
 }
 
-/* Makes every handle of the IA invalid and releases the threads that wait under it. */
+/* Makes every handle of the IA invalid; there will be no others. */
 static void kill_all(struct ia *ia)
 {
         pthread_mutex_lock(&ia->lock);
+        ia->closing = true;
         for (int kind = 0; kind < REF_KINDS; kind++) {
                 struct link *head = &ia->objects[kind];
 
@@ -430,10 +468,12 @@ static void release_waiters(struct ia *ia)
         struct link *evds = &ia->objects[DAT_HANDLE_TYPE_EVD];
         struct link *cnos = &ia->objects[DAT_HANDLE_TYPE_CNO];
 
+        pthread_mutex_lock(&ia->lock);
         for (struct link *at = evds->next; at != evds; at = at->next)
                 evd_close(container_of(container_of(at, struct object, link), struct evd, obj));
         for (struct link *at = cnos->next; at != cnos; at = at->next)
                 cno_close(container_of(container_of(at, struct object, link), struct cno, obj));
+        pthread_mutex_unlock(&ia->lock);
 }
 
 static void end_connections(struct ia *ia)
@@ -497,25 +537,9 @@ static void destroy_all(struct ia *ia)
         struct object *object;
 
         for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
-                while ((object = first_of(ia, order[i])) != NULL) {
-                        object_await_last(object, 0);
+                while ((object = first_of(ia, order[i])) != NULL)
                         destroy(object, order[i]);
-                }
         }
-}
-
-/* No other IA may report on an EVD that goes with this one. */
-static void leave_siblings(struct ia *ia)
-{
-        pthread_mutex_lock(&ias.lock);
-        list_remove(&ia->siblings);
-        for (struct link *at = ias.all.next; at != &ias.all; at = at->next) {
-                struct ia *other = container_of(at, struct ia, siblings);
-
-                if (other->async_evd && other->async_evd->obj.ia == ia)
-                        other->async_evd = NULL;
-        }
-        pthread_mutex_unlock(&ias.lock);
 }
 
 /*
@@ -541,14 +565,12 @@ DAT_RETURN ref_ia_close(DAT_IA_HANDLE handle, DAT_CLOSE_FLAGS flags)
                 return ret;
         }
         object_await_last(&ia->obj, 1);
-        leave_siblings(ia);
         kill_all(ia);
+        leave_siblings(ia);
         release_waiters(ia);
+        object_await_all(ia);
         service_stop(ia);
         end_connections(ia);
-        if (ia->owns_async_evd)
-                object_await_last(&ia->async_evd->obj, 0);
-        close_async_evd(ia);
         destroy_all(ia);
         cm_close(ia);
         evd_destroy(ia->sink);

@@ -392,9 +392,9 @@ DAT_RETURN ref_lmr_free(DAT_LMR_HANDLE lmr_handle)
 void lmr_destroy(struct lmr *lmr)
 {
         slot_give(lmr->obj.ia, lmr);
+        ibv_dereg_mr(lmr->mr);
         object_unuse(&lmr->pz->obj);
         object_bury(&lmr->obj);
-        ibv_dereg_mr(lmr->mr);
         free(lmr);
 }
 

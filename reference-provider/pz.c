@@ -82,7 +82,7 @@ DAT_RETURN ref_pz_free(DAT_PZ_HANDLE pz_handle)
 /* Frees what a dead PZ consists of. */
 void pz_destroy(struct pz *pz)
 {
-        object_bury(&pz->obj);
         domain_give(pz->obj.ia, pz->pd);
+        object_bury(&pz->obj);
         free(pz);
 }

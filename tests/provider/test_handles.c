@@ -616,7 +616,8 @@ static void several_ias_at_once(void **state)
         (void)state;
         assert_dat(dat_ep_create(first->ia, second->pz, NULL, NULL, NULL, NULL, &ep),
                    DAT_INVALID_HANDLE);
-        assert_dat(dat_ia_open((DAT_NAME_PTR) "ref0", 8, &async, &third), DAT_SUCCESS);
+        /* The length is ignored where no EVD is to be made. */
+        assert_dat(dat_ia_open((DAT_NAME_PTR) "ref0", -1, &async, &third), DAT_SUCCESS);
         assert_ptr_equal(async, first->async_evd);
         assert_dat(dat_ia_close(third, DAT_CLOSE_GRACEFUL_FLAG), DAT_SUCCESS);
         async = (DAT_EVD_HANDLE)DAT_EVD_ASYNC_EXISTS;
@@ -696,6 +697,32 @@ static void a_lenient_entry_forgives(void **state)
         host_close(host);
 }
 
+/* An async EVD goes with the IA that made it, and leaves another that reports on it without one. */
+static void an_async_evd_goes_with_its_ia(void **state)
+{
+        struct host *first = host_open();
+        DAT_EVD_HANDLE async = first->async_evd;
+        DAT_SRQ_ATTR attr = {.max_recv_dtos = 4, .max_recv_iov = 1, .low_watermark = 2};
+        DAT_SRQ_HANDLE srq;
+        DAT_EVD_HANDLE evd;
+        DAT_IA_HANDLE second;
+        DAT_PZ_HANDLE pz;
+        DAT_EVENT event;
+
+        (void)state;
+        assert_dat(dat_ia_open((DAT_NAME_PTR) "ref0", 8, &async, &second), DAT_SUCCESS);
+        assert_dat(dat_pz_create(second, &pz), DAT_SUCCESS);
+        assert_dat(dat_srq_create(second, pz, &attr, &srq), DAT_SUCCESS);
+        event = await_event(async, DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR);
+        assert_ptr_equal(event.event_data.asynch_error_event_data.dat_handle, srq);
+        assert_dat(dat_ia_close(first->ia, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+        free(first);
+        assert_dat(dat_srq_set_lw(srq, 2), DAT_SUCCESS);
+        assert_dat(dat_ia_query(second, &evd, 0, NULL, 0, NULL), DAT_SUCCESS);
+        assert_int_equal((uintptr_t)evd, (uintptr_t)DAT_EVD_OUT_OF_SCOPE);
+        assert_dat(dat_ia_close(second, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -708,6 +735,7 @@ int main(void)
             cmocka_unit_test(the_published_number_of_queues),
             cmocka_unit_test(the_published_depth_of_queues),
             cmocka_unit_test(several_ias_at_once),
+            cmocka_unit_test(an_async_evd_goes_with_its_ia),
             cmocka_unit_test(entries_of_dat_conf),
             cmocka_unit_test(a_lenient_entry_forgives),
         };

@@ -277,6 +277,71 @@ static void calls_against_close(void **state)
         }
 }
 
+struct parting {
+        DAT_EVD_HANDLE evd;
+        DAT_EP_HANDLE ep;
+};
+
+/* Frees what it is given, at the least of priorities: whoever it wakes goes on before it does. */
+static void *free_slowly(void *argument)
+{
+        const struct sched_param param = {0};
+        struct parting *parting = argument;
+
+        (void)pthread_setschedparam(pthread_self(), SCHED_IDLE, &param);
+        if (parting->ep)
+                must(dat_ep_free(parting->ep));
+        if (parting->evd)
+                must(dat_evd_free(parting->evd));
+        return NULL;
+}
+
+static void close_abruptly(struct host *host)
+{
+        assert_dat(dat_ia_close(host->ia, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+        free(host->a.memory);
+        free(host->b.memory);
+        free(host);
+}
+
+/* The waiter on the CNO is released in the midst of the EVD's end, and closes the IA. */
+static void close_overtakes_the_free_of_an_evd(void **state)
+{
+        (void)state;
+        for (int i = 0; i < 5; i++) {
+                struct host *host = host_joined();
+                struct parting parting = {.evd = host->b.recv_evd};
+                DAT_EVD_HANDLE heard;
+                DAT_CNO_HANDLE cno;
+                pthread_t thread;
+
+                assert_dat(dat_cno_create(host->ia, DAT_OS_WAIT_PROXY_AGENT_NULL, &cno),
+                           DAT_SUCCESS);
+                assert_dat(dat_evd_modify_cno(host->b.recv_evd, cno), DAT_SUCCESS);
+                assert_dat(dat_ep_free(host->b.ep), DAT_SUCCESS);
+                assert_int_equal(pthread_create(&thread, NULL, free_slowly, &parting), 0);
+                (void)dat_cno_wait(cno, LONG, &heard);
+                close_abruptly(host);
+                assert_int_equal(pthread_join(thread, NULL), 0);
+        }
+}
+
+/* The peer hears of the disconnect in the midst of the EP's end, and closes the IA. */
+static void close_overtakes_the_free_of_an_ep(void **state)
+{
+        (void)state;
+        for (int i = 0; i < 5; i++) {
+                struct host *host = host_joined();
+                struct parting parting = {.ep = host->b.ep};
+                pthread_t thread;
+
+                assert_int_equal(pthread_create(&thread, NULL, free_slowly, &parting), 0);
+                (void)await_event(host->a.connect_evd, DAT_CONNECTION_EVENT_DISCONNECTED);
+                close_abruptly(host);
+                assert_int_equal(pthread_join(thread, NULL), 0);
+        }
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -284,6 +349,8 @@ int main(void)
             cmocka_unit_test(posts_against_disconnects),
             cmocka_unit_test(binds_beside_refused_ones),
             cmocka_unit_test(calls_against_close),
+            cmocka_unit_test(close_overtakes_the_free_of_an_evd),
+            cmocka_unit_test(close_overtakes_the_free_of_an_ep),
         };
 
         return cmocka_run_group_tests_name("threads", tests, NULL, NULL);
