@@ -24,11 +24,23 @@ static bool claim_ep(struct service_point *point, struct cr *cr)
         return true;
 }
 
-static void destroy_our_ep(struct ep *ep)
+/*
+ * Ends the life of an EP that the Provider has given. NULL when its IA is being closed, which has
+ * taken it already. Called with ia->cm_lock held.
+ */
+static struct ep *end_our_ep(struct ep *ep)
 {
         if (!object_kill(&ep->obj))
-                return;
+                return NULL;
         ep_end_connection(ep, (DAT_EVENT_NUMBER)0);
+        return ep;
+}
+
+/* Frees it, once those who hold it, and who may wait for ia->cm_lock, let go of it. */
+static void destroy_our_ep(struct ep *ep)
+{
+        if (!ep)
+                return;
         object_await_last(&ep->obj, 0);
         ep_destroy(ep);
 }
@@ -78,12 +90,14 @@ bool cr_deliver(struct service_point *point, struct conn *conn)
                 point->ep = NULL;
                 return true;
         }
+        /* An IA that is being closed has taken it already. */
+        if (!object_kill(&cr->obj))
+                return true;
         conn->cr = before;
-        object_kill(&cr->obj);
         object_bury(&cr->obj);
 unclaim:
         if (cr->ep_is_ours)
-                destroy_our_ep(cr->ep);
+                destroy_our_ep(end_our_ep(cr->ep));
         else if (cr->ep)
                 atomic_store(&cr->ep->state, DAT_EP_STATE_RESERVED);
         point->spent = false;
@@ -100,11 +114,12 @@ DAT_RETURN ref_cr_query(DAT_CR_HANDLE handle, DAT_CR_PARAM_MASK mask, DAT_CR_PAR
 
         if (!cr)
                 return BAD_CR;
-        if ((unsigned int)mask & ~(unsigned int)DAT_CR_FIELD_ALL)
+        if ((unsigned int)mask & ~(unsigned int)DAT_CR_FIELD_ALL) {
                 ret = REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
-        else if (!param)
+        } else if (!param) {
                 ret = REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
-        else
+        } else {
+                pthread_mutex_lock(&cr->obj.ia->cm_lock);
                 *param = (DAT_CR_PARAM){
                     .remote_ia_address_ptr = (DAT_IA_ADDRESS_PTR)&cr->remote,
                     .remote_port_qual = cr->remote_port,
@@ -112,6 +127,8 @@ DAT_RETURN ref_cr_query(DAT_CR_HANDLE handle, DAT_CR_PARAM_MASK mask, DAT_CR_PAR
                     .private_data = cr->private_data_size ? cr->private_data : NULL,
                     .local_ep_handle = cr->ep ? object_handle(&cr->ep->obj) : DAT_HANDLE_NULL,
                 };
+                pthread_mutex_unlock(&cr->obj.ia->cm_lock);
+        }
         object_put(cr);
         return ret;
 }
@@ -133,17 +150,23 @@ static struct ep *revert_ep(struct cr *cr)
         if (!ep)
                 return NULL;
         if (cr->ep_is_ours)
-                return ep;
+                return end_our_ep(ep);
         atomic_store(&ep->state, DAT_EP_STATE_UNCONNECTED);
         return NULL;
 }
 
-static void refuse(struct cr *cr, bool by_peer, int size, const void *data)
+/* Lives end under ia->cm_lock: of two threads with one request, the later finds that it is dead. */
+static DAT_RETURN refuse(struct cr *cr, bool by_peer, int size, const void *data)
 {
         struct ia *ia = cr->obj.ia;
         struct ep *ours;
 
         pthread_mutex_lock(&ia->cm_lock);
+        if (!object_kill(&cr->obj)) {
+                pthread_mutex_unlock(&ia->cm_lock);
+                object_put(cr);
+                return BAD_CR;
+        }
         ours = revert_ep(cr);
         cr->conn->cr = NULL;
         if (by_peer)
@@ -151,9 +174,9 @@ static void refuse(struct cr *cr, bool by_peer, int size, const void *data)
         else
                 cm_refuse(cr->conn);
         pthread_mutex_unlock(&ia->cm_lock);
-        if (ours)
-                destroy_our_ep(ours);
+        destroy_our_ep(ours);
         finish(cr);
+        return DAT_SUCCESS;
 }
 
 /* dat_cr_reject(3DAT). The private data, which 1.2 has not, comes with the peer's event. */
@@ -168,12 +191,9 @@ DAT_RETURN ref_cr_reject(DAT_CR_HANDLE handle, DAT_COUNT size, const DAT_PVOID d
                 ret = REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
         else if (size && !data)
                 ret = REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
-        else if (!object_kill(&cr->obj))
-                ret = BAD_CR;
         if (ret == DAT_SUCCESS)
-                refuse(cr, true, size, data);
-        else
-                object_put(cr);
+                return refuse(cr, true, size, data);
+        object_put(cr);
         return ret;
 }
 
@@ -182,12 +202,8 @@ void cr_discard(DAT_CR_HANDLE handle)
 {
         struct cr *cr = object_get(handle, DAT_HANDLE_TYPE_CR);
 
-        if (!cr)
-                return;
-        if (object_kill(&cr->obj))
-                refuse(cr, false, 0, NULL);
-        else
-                object_put(cr);
+        if (cr)
+                (void)refuse(cr, false, 0, NULL);
 }
 
 /* Frees a dead CR when its IA closes; its connection goes with the others. */
@@ -250,7 +266,7 @@ DAT_RETURN ref_cr_accept(DAT_CR_HANDLE handle, DAT_EP_HANDLE ep_handle, DAT_COUN
 {
         struct cr *cr = object_get(handle, DAT_HANDLE_TYPE_CR);
         struct ep *ep = NULL;
-        DAT_RETURN ret;
+        DAT_RETURN ret = DAT_SUCCESS;
 
         if (!cr)
                 return BAD_CR;
@@ -258,11 +274,11 @@ DAT_RETURN ref_cr_accept(DAT_CR_HANDLE handle, DAT_EP_HANDLE ep_handle, DAT_COUN
                 ret = REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
         else if (size && !data)
                 ret = REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4);
-        else
-                ret = choose_ep(cr, ep_handle, &ep);
         if (ret == DAT_SUCCESS) {
                 pthread_mutex_lock(&cr->obj.ia->cm_lock);
-                ret = accept_locked(cr, ep, size, data);
+                ret = choose_ep(cr, ep_handle, &ep);
+                if (ret == DAT_SUCCESS)
+                        ret = accept_locked(cr, ep, size, data);
                 pthread_mutex_unlock(&cr->obj.ia->cm_lock);
         }
         if (ep)
@@ -289,7 +305,9 @@ DAT_RETURN ref_cr_handoff(DAT_CR_HANDLE handle, DAT_CONN_QUAL qual)
                 return BAD_CR;
         pthread_mutex_lock(&cr->obj.ia->cm_lock);
         point = point_find(cr->obj.ia, qual);
-        if (point && cr_deliver(point, cr->conn)) {
+        if (!object_lives(&cr->obj)) {
+                ret = BAD_CR;
+        } else if (point && cr_deliver(point, cr->conn)) {
                 ret = object_kill(&cr->obj) ? DAT_SUCCESS : BAD_CR;
                 if (ret == DAT_SUCCESS)
                         ours = revert_ep(cr);
@@ -299,8 +317,7 @@ DAT_RETURN ref_cr_handoff(DAT_CR_HANDLE handle, DAT_CONN_QUAL qual)
                 object_put(cr);
                 return ret;
         }
-        if (ours)
-                destroy_our_ep(ours);
+        destroy_our_ep(ours);
         finish(cr);
         return ret;
 }
