@@ -150,50 +150,9 @@ static void peer_ended(struct run *run, json_t *data)
                 clear(run);
 }
 
-static void reaped(struct run *run, pid_t pid, int status)
-{
-        if (pid == run->main.pid) {
-                run->main.pid = 0;
-                run->main.status = status;
-                stop_peer(run);
-        } else if (pid == run->peer.pid) {
-                run->peer.pid = 0;
-                run->peer.status = status;
-                peer_ended(run, describe_end(&run->peer));
-        } else if (run->stage == STAGE_CLEARING && WIFSIGNALED(status)) {
-                run->strays++;
-        }
-}
-
-/* A case that is to be debugged has stopped itself: whoever waits for that is told. */
-static void stopped(struct run *run, pid_t pid)
-{
-        if (pid == run->main.pid && run->kind == RUN_CASE && run->job.settings.gdb)
-                run->stop_announced = true;
-}
-
-bool run_reap(struct run *run)
-{
-        for (;;) {
-                int status;
-                pid_t pid = waitpid(-1, &status, WNOHANG | WUNTRACED);
-
-                if (pid == 0)
-                        return false;
-                if (pid < 0 && errno == EINTR)
-                        continue;
-                if (pid < 0)
-                        return true;
-                if (WIFSTOPPED(status))
-                        stopped(run, pid);
-                else
-                        reaped(run, pid, status);
-        }
-}
-
 static void start_peer(struct run *run)
 {
-        if (run->peer_state != PEER_OFF)
+        if (run->peer_state != PEER_OFF || run->stage != STAGE_WORKING)
                 return;
         if (is_remote(run)) {
                 run->peer_state = PEER_ON;
@@ -295,6 +254,61 @@ static void from_peer(struct run *run, struct child *peer)
                 else
                         tell_case(run, "data", data);
                 json_decref(message);
+        }
+}
+
+/* What a process says; after its end, what it had said. */
+static void hear(struct run *run, struct child *child)
+{
+        if (!child->started || child->channel.ended)
+                return;
+        if (child == &run->main && run->kind != RUN_PEER)
+                from_case(run);
+        else
+                from_peer(run, child);
+}
+
+/* What a process had said comes before whatever its end leads to. */
+static void reaped(struct run *run, pid_t pid, int status)
+{
+        if (pid == run->main.pid) {
+                hear(run, &run->main);
+                run->main.pid = 0;
+                run->main.status = status;
+                stop_peer(run);
+        } else if (pid == run->peer.pid) {
+                hear(run, &run->peer);
+                run->peer.pid = 0;
+                run->peer.status = status;
+                peer_ended(run, describe_end(&run->peer));
+        } else if (run->stage == STAGE_CLEARING && WIFSIGNALED(status)) {
+                run->strays++;
+        }
+}
+
+/* A case that is to be debugged has stopped itself: whoever waits for that is told. */
+static void stopped(struct run *run, pid_t pid)
+{
+        if (pid == run->main.pid && run->kind == RUN_CASE && run->job.settings.gdb)
+                run->stop_announced = true;
+}
+
+bool run_reap(struct run *run)
+{
+        for (;;) {
+                int status;
+                pid_t pid = waitpid(-1, &status, WNOHANG | WUNTRACED);
+
+                if (pid == 0)
+                        return false;
+                if (pid < 0 && errno == EINTR)
+                        continue;
+                if (pid < 0)
+                        return true;
+                if (WIFSTOPPED(status))
+                        stopped(run, pid);
+                else
+                        reaped(run, pid, status);
         }
 }
 
@@ -443,18 +457,11 @@ void run_step(struct run *run)
         if (run->kind == RUN_NONE || run->stage == STAGE_DONE)
                 return;
         output_drain(&run->output);
-        if (!run->main.channel.ended) {
-                if (run->kind == RUN_PEER)
-                        from_peer(run, &run->main);
-                else
-                        from_case(run);
-        }
+        hear(run, &run->main);
         lines_write(&run->main.channel);
-        if (run->peer.started) {
-                if (!run->peer.channel.ended)
-                        from_peer(run, &run->peer);
+        hear(run, &run->peer);
+        if (run->peer.started)
                 lines_write(&run->peer.channel);
-        }
         if (run->until_ns && now_ns() >= run->until_ns)
                 overdue(run);
         if (run_reap(run) && run->stage == STAGE_CLEARING) {
