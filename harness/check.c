@@ -242,28 +242,32 @@ void check_guard(struct test *t, const char *seen)
         record_check(t, &site, ROLE_GUARD, false, "untouched guard areas", seen);
 }
 
-void note(struct test *t, const char *format, ...)
+static void keep_note(struct test *t, const char *format, va_list args)
 {
         char text[ENTRY_TEXT_MAX];
-        va_list args;
 
-        va_start(args, format);
         vsnprintf(text, sizeof(text), format, args);
-        va_end(args);
         record_text(t, ENTRY_NOTE, text);
         if (t->notes++ == 0)
                 snprintf(t->reason, sizeof(t->reason), "%s", text);
 }
 
-_Noreturn void end_noted(struct test *t, const char *format, ...)
+void note(struct test *t, const char *format, ...)
 {
-        char text[ENTRY_TEXT_MAX];
         va_list args;
 
         va_start(args, format);
-        vsnprintf(text, sizeof(text), format, args);
+        keep_note(t, format, args);
         va_end(args);
-        note(t, "%s", text);
+}
+
+_Noreturn void end_noted(struct test *t, const char *format, ...)
+{
+        va_list args;
+
+        va_start(args, format);
+        keep_note(t, format, args);
+        va_end(args);
         t->verdict = VERDICT_NOTE;
         longjmp(t->end, 1);
 }

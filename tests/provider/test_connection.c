@@ -163,11 +163,9 @@ static void too_much_private_data_is_refused(void **state)
 
 static void reject_is_the_peers(void **state)
 {
-        struct host *host = host_open();
+        struct host *host = host_listening();
 
         (void)state;
-        listen_any(host, DAT_PSP_CONSUMER_FLAG);
-        end_make(host, &host->a, NULL);
         post_recv(&host->a, 0, 10, 1);
         connect_to(host, &host->a, host->qual);
         assert_int_equal(state_of(host->a.ep), DAT_EP_STATE_ACTIVE_CONNECTION_PENDING);
