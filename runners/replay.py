@@ -7,13 +7,14 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from reports.errors import ReportError
 from reports.evidence import call_text
 from reports.load import load
 from reports.model import Attempt, Run
 from runners import debugger, results
-from runners.assignment import Assignment
+from runners.assignment import Assignment, fabric_class
 from runners.campaign import DAT_CONF, settings_of
 from runners.checkout import APIS, Checkout
 from runners.errors import InputError, RunnerError
@@ -55,9 +56,20 @@ def replay(
             logs=logs,
             plan=(planned(choice.case, choice.hosts),),
             patience=patience or choice.run.patience,
-            settings=settings_of(choice.folder),
+            settings=_settings(checkout, choice),
         )
         return _run(assignment, assignment.plan[0], choice, gdb)
+
+
+def _settings(checkout: Checkout, choice: _Choice) -> dict[str, Any]:
+    """The run's settings, so that the case meets the hosts again that it had there."""
+    settings = settings_of(choice.folder)
+    there = next(case for case in choice.run.cases if case.id == choice.case.id).first(choice.hosts)
+    if there is None:
+        return settings
+    fabric = fabric_class(checkout.fabrics[choice.run.fabric])
+    preferred: dict[str, Any] = fabric.prefer(settings, there.place)
+    return preferred
 
 
 def _choose(checkout: Checkout, named: Sequence[str], hosts: int | None) -> _Choice:
@@ -128,7 +140,7 @@ def _run(assignment: Assignment, one: Planned, choice: _Choice, gdb: bool) -> in
 def _print(choice: _Choice, records: Sequence[Record]) -> None:
     """Print the evidence, in the words of the reports."""
     attempt = _attempt(choice, records)
-    print("calls:")
+    print(f"on {' and '.join(attempt.place)}; calls:")
     for call in attempt.calls:
         print(call_text(call) + ("   <-- here" if call is attempt.culprit else ""))
     print("checks:")

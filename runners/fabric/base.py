@@ -3,7 +3,7 @@
 
 import socket
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -145,6 +145,11 @@ class Fabric(ABC):
         """What a provider's IA is given when nobody says: the device. Raises FabricError."""
         return "rxe0"
 
+    @classmethod
+    def prefer(cls, settings: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+        """The settings by which these hosts are the first that are asked, where hosts differ."""
+        return dict(settings)
+
     @property
     def set_aside(self) -> Sequence[tuple[str, str]]:
         """The hosts that this fabric would have had, and why it does without them."""
@@ -167,3 +172,9 @@ class Fabric(ABC):
         traceback: TracebackType | None,
     ) -> None:
         """End every host and whatever runs there."""
+
+
+def preferred(hosts: Iterable[Any], names: Sequence[str], name: Callable[[Any], str]) -> list[Any]:
+    """The hosts, those of `names` first and in that order; `name` tells the name of one."""
+    order = {each: place for place, each in enumerate(names)}
+    return sorted(hosts, key=lambda host: order.get(name(host), len(order)))

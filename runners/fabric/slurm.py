@@ -19,7 +19,7 @@ from typing import Any, Self
 
 from runners.errors import InputError
 from runners.fabric import facts
-from runners.fabric.base import Fabric, FabricError, Facts, Progress, Wish
+from runners.fabric.base import Fabric, FabricError, Facts, Progress, Wish, preferred
 from runners.fabric.process import LEAVE_TIMEOUT, ProcessHost
 
 JOB = "SLURM_JOB_ID"
@@ -85,9 +85,16 @@ class Node(ProcessHost):
 class SlurmFabric(Fabric):
     """As many nodes of the allocation as are asked for, the first that answer."""
 
-    def __init__(self, hosts: int, progress: Progress = lambda line: None) -> None:
+    def __init__(
+        self,
+        hosts: int,
+        progress: Progress = lambda line: None,
+        *,
+        first: Sequence[str] = (),
+    ) -> None:
         self._count = hosts
         self._progress = progress
+        self._first = first
         self._hosts: list[Node] = []
         self._set_aside: dict[str, str] = {}
 
@@ -107,6 +114,10 @@ class SlurmFabric(Fabric):
         return len(_nodes())
 
     @classmethod
+    def prefer(cls, settings: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+        return {**settings, "first": list(names)}
+
+    @classmethod
     def ia_params(cls, settings: Mapping[str, Any]) -> str:
         with cls(1) as fabric:
             return facts.only_device(fabric.hosts[0].name, fabric.hosts[0].facts())
@@ -120,7 +131,7 @@ class SlurmFabric(Fabric):
         return tuple(self._set_aside.items())
 
     def __enter__(self) -> Self:
-        nodes = _nodes()
+        nodes = preferred(_nodes(), self._first, str)
         if self._count > len(nodes):
             raise FabricError(f"the allocation has {len(nodes)} nodes, not {self._count}")
         wanted = self._count or len(nodes)

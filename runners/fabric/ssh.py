@@ -14,7 +14,7 @@ from typing import Any, Self
 from runners import datconf
 from runners.errors import InputError
 from runners.fabric import bundle, hosts_file, ssh_connection
-from runners.fabric.base import Fabric, FabricError, Facts, Progress, Wish
+from runners.fabric.base import Fabric, FabricError, Facts, Progress, Wish, preferred
 from runners.fabric.facts import only_device
 from runners.fabric.files import Files
 from runners.fabric.hosts_file import Entry
@@ -206,6 +206,11 @@ class SshFabric(Fabric):
             for b in rows
         )
         return len(rows) if pairs else 1
+
+    @classmethod
+    def prefer(cls, settings: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+        table = preferred(settings["table"], names, lambda row: str(row["name"]))
+        return {**settings, "table": table}
 
     @classmethod
     @contextmanager

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The ssh fabric with a scripted ssh: what becomes of hosts that are not as they should."""
 
+import json
 import os
 import sys
 from pathlib import Path
@@ -207,3 +208,18 @@ def test_replay_reaches_the_same_hosts(lab: Cts) -> None:
     done = lab("replay")
     assert done.returncode == 1, done
     assert "FAIL" in done.stdout
+
+
+def test_replay_has_the_pair_that_the_case_had(lab: Cts) -> None:
+    lab.has("talks_to_peer")
+    assert lab("certify", *hosts(lab, "lab1", "lab2", "lab3"), "--every-pair").returncode == 0
+    events = lab.results / "latest/events.jsonl"
+    records = [json.loads(line) for line in events.read_text().splitlines()]
+    for record in records:
+        if record.get("peer") == "lab3" and record["host"] == "lab2":
+            record["verdict"] = "FAIL"
+    events.write_text("".join(json.dumps(record) + "\n" for record in records))
+    assert "on lab2 and lab3; calls:" in lab("replay").stdout
+    path = lab.root / "results/latest/fabric.json"
+    path.write_text(path.read_text().replace('"address": "lab2"', '"address": "dead"'))
+    assert "on lab3 and lab1; calls:" in lab("replay").stdout
