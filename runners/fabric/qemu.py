@@ -24,8 +24,7 @@ from runners.fabric.spawn import spawn
 PROGRAM = "qemu-system-x86_64"
 
 KERNEL_OPTIONS = (
-    "console=ttyS0 panic=-1 quiet norandmaps nokaslr tsc=reliable mitigations=off no_timer_check "
-    "rcupdate.rcu_expedited=1"
+    "console=ttyS0 panic=-1 quiet norandmaps nokaslr tsc=reliable mitigations=off no_timer_check"
 )
 
 # How QEMU runs a guest's processor. Where it is `counted`, by TCG too, the guest's clocks advance
