@@ -2,6 +2,7 @@
 #include "daplref.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 
 #define BAD_CNO REF_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CNO)
@@ -26,7 +27,6 @@ DAT_RETURN ref_cno_create(DAT_IA_HANDLE ia_handle, DAT_OS_WAIT_PROXY_AGENT agent
 {
         struct ia *ia = object_get(ia_handle, DAT_HANDLE_TYPE_IA);
         DAT_RETURN ret = REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
-        pthread_condattr_t attr;
         struct cno *cno;
 
         if (!ia)
@@ -39,10 +39,6 @@ DAT_RETURN ref_cno_create(DAT_IA_HANDLE ia_handle, DAT_OS_WAIT_PROXY_AGENT agent
                 goto put;
         cno->agent = agent;
         pthread_mutex_init(&cno->lock, NULL);
-        pthread_condattr_init(&attr);
-        pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-        pthread_cond_init(&cno->changed, &attr);
-        pthread_condattr_destroy(&attr);
         work_init(&cno->agent_work, &cno->obj, run_agent);
         ret = object_publish(ia, &cno->obj, DAT_HANDLE_TYPE_CNO);
         if (ret == DAT_SUCCESS)
@@ -118,14 +114,27 @@ DAT_RETURN ref_cno_free(DAT_CNO_HANDLE handle)
         return ret;
 }
 
-static int await_change(struct cno *cno, DAT_TIMEOUT timeout, uint64_t deadline)
+/* Tells so many waiters to look again. Called with the lock held. */
+static void tell(struct cno *cno, int waiters)
 {
-        struct timespec until = {.tv_sec = (time_t)(deadline / 1000000),
-                                 .tv_nsec = (long)(deadline % 1000000) * 1000};
+        if (!cno->waiters)
+                return;
+        atomic_fetch_add(&cno->changes, 1);
+        futex_wake(&cno->changes, waiters);
+}
 
-        if (timeout == DAT_TIMEOUT_INFINITE)
-                return pthread_cond_wait(&cno->changed, &cno->lock);
-        return pthread_cond_timedwait(&cno->changed, &cno->lock, &until);
+/* Called with the lock held, which is released meanwhile. */
+static DAT_RETURN await_change(struct cno *cno, uint64_t deadline)
+{
+        uint32_t seen = atomic_load(&cno->changes);
+        int error;
+
+        pthread_mutex_unlock(&cno->lock);
+        error = futex_wait_until(&cno->changes, seen, deadline);
+        pthread_mutex_lock(&cno->lock);
+        if (error == ETIMEDOUT)
+                return REF_ERROR(DAT_QUEUE_EMPTY, 0);
+        return error == EINTR ? REF_ERROR(DAT_INTERRUPTED_CALL, 0) : DAT_SUCCESS;
 }
 
 /*
@@ -135,7 +144,7 @@ static int await_change(struct cno *cno, DAT_TIMEOUT timeout, uint64_t deadline)
 DAT_RETURN ref_cno_wait(DAT_CNO_HANDLE handle, DAT_TIMEOUT timeout, DAT_EVD_HANDLE *evd_handle)
 {
         struct cno *cno = object_get(handle, DAT_HANDLE_TYPE_CNO);
-        uint64_t deadline = now_us() + timeout;
+        uint64_t deadline = timeout == DAT_TIMEOUT_INFINITE ? 0 : now_us() + timeout;
         DAT_RETURN ret = DAT_SUCCESS;
         unsigned int releases;
 
@@ -149,11 +158,8 @@ DAT_RETURN ref_cno_wait(DAT_CNO_HANDLE handle, DAT_TIMEOUT timeout, DAT_EVD_HAND
         pthread_mutex_lock(&cno->lock);
         releases = cno->releases;
         cno->waiters++;
-        while (!cno->triggered && !cno->closing && cno->releases == releases &&
-               ret == DAT_SUCCESS) {
-                if (await_change(cno, timeout, deadline) == ETIMEDOUT)
-                        ret = REF_ERROR(DAT_QUEUE_EMPTY, 0);
-        }
+        while (!cno->triggered && !cno->closing && cno->releases == releases && ret == DAT_SUCCESS)
+                ret = await_change(cno, deadline);
         cno->waiters--;
         if (cno->triggered) {
                 *evd_handle = cno->triggered_by;
@@ -177,7 +183,7 @@ void cno_trigger(struct cno *cno, struct handle *evd)
         cno->triggered_by = evd;
         cno->agent_evd = evd;
         agent = cno->agent.proxy_agent_func;
-        pthread_cond_signal(&cno->changed);
+        tell(cno, 1);
         pthread_mutex_unlock(&cno->lock);
         if (agent)
                 work_queue(cno->obj.ia, &cno->agent_work);
@@ -193,7 +199,7 @@ void cno_left(struct cno *cno)
         if (--cno->obj.users == 0) {
                 cno->releases++;
                 cno->triggered = false;
-                pthread_cond_broadcast(&cno->changed);
+                tell(cno, INT_MAX);
         }
         pthread_mutex_unlock(&cno->lock);
         pthread_mutex_unlock(&ia->lock);
@@ -205,7 +211,7 @@ void cno_close(struct cno *cno)
         pthread_mutex_lock(&cno->lock);
         cno->closing = true;
         cno->triggered = false;
-        pthread_cond_broadcast(&cno->changed);
+        tell(cno, INT_MAX);
         pthread_mutex_unlock(&cno->lock);
 }
 
@@ -214,7 +220,6 @@ void cno_destroy(struct cno *cno)
 {
         work_cancel(cno->obj.ia, &cno->agent_work);
         object_bury(&cno->obj);
-        pthread_cond_destroy(&cno->changed);
         pthread_mutex_destroy(&cno->lock);
         free(cno);
 }

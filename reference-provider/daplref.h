@@ -126,6 +126,8 @@ static inline void object_put(void *body)
                 object_put_dead(handle);
 }
 
+int futex_wait_until(_Atomic uint32_t *word, uint32_t seen, uint64_t deadline);
+void futex_wake(_Atomic uint32_t *word, int waiters);
 DAT_RETURN ref_set_consumer_context(DAT_HANDLE, DAT_CONTEXT);
 DAT_RETURN ref_get_consumer_context(DAT_HANDLE, DAT_CONTEXT *);
 DAT_RETURN ref_get_handle_type(DAT_HANDLE, DAT_HANDLE_TYPE *);
@@ -335,7 +337,7 @@ void rmr_destroy(struct rmr *rmr);
 struct cno {
         struct object obj;
         pthread_mutex_t lock;
-        pthread_cond_t changed;
+        _Atomic uint32_t changes; /* on which waiters sleep */
         DAT_OS_WAIT_PROXY_AGENT agent;
         struct handle *triggered_by; /* the EVD of the trigger that nobody has collected yet */
         bool triggered;

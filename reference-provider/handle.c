@@ -37,7 +37,26 @@ static void futex_wait(_Atomic uint32_t *word, uint32_t seen)
         (void)syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, seen, NULL, NULL, 0);
 }
 
-static void futex_wake(_Atomic uint32_t *word, int waiters)
+/*
+ * Sleeps while the word is as it was seen, until futex_wake() or until the deadline, in now_us()
+ * time; 0 is none. Returns 0, ETIMEDOUT, or EINTR for a signal, whatever its handler asks for.
+ */
+int futex_wait_until(_Atomic uint32_t *word, uint32_t seen, uint64_t deadline)
+{
+        /* A sleep without an end would begin again by itself after a handler with SA_RESTART. */
+        struct timespec until = {.tv_sec = INT_MAX};
+
+        if (deadline)
+                until = (struct timespec){.tv_sec = (time_t)(deadline / 1000000),
+                                          .tv_nsec = (long)(deadline % 1000000) * 1000};
+        if (!syscall(SYS_futex, word, FUTEX_WAIT_BITSET_PRIVATE, seen, &until, NULL,
+                     FUTEX_BITSET_MATCH_ANY))
+                return 0;
+        return errno == ETIMEDOUT || errno == EINTR ? errno : 0;
+}
+
+/* Wakes so many of those that sleep on the word. */
+void futex_wake(_Atomic uint32_t *word, int waiters)
 {
         (void)syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, waiters, NULL, NULL, 0);
 }

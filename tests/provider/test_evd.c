@@ -260,6 +260,32 @@ static void a_signal_interrupts(void **state)
         host_close(host);
 }
 
+/* Whatever the handler was installed with. */
+static void a_signal_interrupts_a_cno(void **state)
+{
+        struct host *host = host_open();
+        struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+        DAT_TIMEOUT timeouts[] = {DAT_TIMEOUT_INFINITE, LONG};
+
+        (void)state;
+        sigaction(SIGUSR1, &action, NULL);
+        for (int i = 0; i < 2; i++) {
+                struct waiter waiter = {.timeout = timeouts[i]};
+
+                assert_dat(dat_cno_create(host->ia, DAT_OS_WAIT_PROXY_AGENT_NULL, &waiter.cno),
+                           DAT_SUCCESS);
+                start_cno_waiter(&waiter);
+                while (!atomic_load(&waiter.done)) {
+                        pthread_kill(waiter.thread, SIGUSR1);
+                        sched_yield();
+                }
+                finish_waiter(&waiter, DAT_INTERRUPTED_CALL);
+                assert_null(waiter.triggered);
+                assert_dat(dat_cno_free(waiter.cno), DAT_SUCCESS);
+        }
+        host_close(host);
+}
+
 static void resize_keeps_what_is_queued(void **state)
 {
         struct host *host = host_open();
@@ -702,6 +728,7 @@ int main(void)
             cmocka_unit_test(a_waiter_owns_its_evd),
             cmocka_unit_test(waiters_are_released),
             cmocka_unit_test(a_signal_interrupts),
+            cmocka_unit_test(a_signal_interrupts_a_cno),
             cmocka_unit_test(resize_keeps_what_is_queued),
             cmocka_unit_test(completions_do_not_overflow),
             cmocka_unit_test(connection_events_overflow),
