@@ -638,6 +638,8 @@ static void on_connect_request(struct ia *ia, struct rdma_cm_event *event)
                 return;
         }
         conn->id = event->id;
+        conn->reads_in = event->param.conn.responder_resources;
+        conn->reads_out = event->param.conn.initiator_depth;
         list_append(&ia->conns, &conn->link);
         if (length >= sizeof(struct wire_request) && wire_is(data, length, WIRE_REQUEST))
                 take_request(conn, data);

@@ -6,6 +6,20 @@
 
 #define BAD_CR REF_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CR)
 
+static int at_most(int value, int limit)
+{
+        return value < limit ? value : limit;
+}
+
+/* What the Provider knows of the attributes of the peer's EP, to which its own is to fit. */
+static void match_request(struct ep *ep, const struct conn *conn)
+{
+        int limit = ia_max_reads(ep->obj.ia);
+
+        ep->attr.max_rdma_read_in = at_most(conn->reads_in, limit);
+        ep->attr.max_rdma_read_out = at_most(conn->reads_out, limit);
+}
+
 static bool claim_ep(struct service_point *point, struct cr *cr)
 {
         struct ia *ia = point->obj.ia;
@@ -18,6 +32,7 @@ static bool claim_ep(struct service_point *point, struct cr *cr)
         } else if (point->flags == DAT_PSP_PROVIDER_FLAG) {
                 if (ep_new_tentative(ia, &cr->ep) != DAT_SUCCESS)
                         return false;
+                match_request(cr->ep, cr->conn);
                 cr->ep_is_ours = true;
         }
         point->spent = true;

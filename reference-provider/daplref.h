@@ -693,6 +693,8 @@ struct conn {
         struct ibv_qp *number; /* of a fragment: a queue pair that only lends its number */
         struct ep *ep;
         struct cr *cr;
+        uint8_t reads_in; /* RDMA reads that a peer wants to have served at once, and serves */
+        uint8_t reads_out;
         bool resolved; /* the peer's host has answered */
         bool established;
         bool failed;                  /* the peer has given up */

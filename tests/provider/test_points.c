@@ -29,6 +29,9 @@ static void the_provider_gives_an_ep(void **state)
         assert_null(param.pz_handle);
         assert_null(param.recv_evd_handle);
         assert_null(param.connect_evd_handle);
+        /* It serves as many reads as the peer means to have outstanding, and the reverse. */
+        assert_int_equal(param.ep_attr.max_rdma_read_in, plain_attr().max_rdma_read_out);
+        assert_int_equal(param.ep_attr.max_rdma_read_out, plain_attr().max_rdma_read_in);
         assert_dat(dat_ep_free(b->ep), DAT_INVALID_STATE);
         assert_dat(dat_cr_accept(cr, DAT_HANDLE_NULL, 0, NULL), DAT_INVALID_STATE);
         param.pz_handle = host->pz;
