@@ -199,6 +199,16 @@ void try_mark(struct test *t, DAT_SRQ_HANDLE srq, DAT_COUNT mark)
                 note(t, EVENT_AT_ONCE, mark);
 }
 
+struct armed armed_with(struct test *t, int posts, DAT_COUNT mark)
+{
+        struct armed armed = {.queue = queue_with(t, 8)};
+
+        armed.flow = flow_open(t, &armed.queue, DAT_HANDLE_NULL);
+        queue_post(t, &armed.queue, posts);
+        arm_mark(t, armed.queue.srq, mark);
+        return armed;
+}
+
 void expect_stale_srq(struct test *t, DAT_RETURN (*call)(void *srq))
 {
         DAT_HANDLE srq = bad_handle(t, DAT_HANDLE_TYPE_SRQ, BAD_HANDLE_DESTROYED);

@@ -100,6 +100,14 @@ void expect_count(struct test *t, DAT_COUNT seen, DAT_COUNT wanted);
 void arm_mark(struct test *t, DAT_SRQ_HANDLE srq, DAT_COUNT mark);
 void try_mark(struct test *t, DAT_SRQ_HANDLE srq, DAT_COUNT mark);
 
+/* A queue of `posts` receives under an armed mark of `mark`, and a connection to drain it by. */
+struct armed {
+        struct queue queue;
+        struct flow flow;
+};
+
+struct armed armed_with(struct test *t, int posts, DAT_COUNT mark);
+
 /*
  * Makes the call, in a process of its own, with the handle of an SRQ that was freed (GEN-1):
  * DAT_INVALID_HANDLE passes, another answer or a crash is a NOTE.

@@ -350,13 +350,10 @@ CASE(srq_create, default_mark_never_raises, NEEDS(SRQ), PEER)
 
 CASE(srq_create, mark_set_later, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
 {
-        struct queue queue = queue_with(t, 8);
-        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+        struct armed armed = armed_with(t, 4, 3);
 
-        queue_post(t, &queue, 4);
-        arm_mark(t, queue.srq, 3);
-        flow_send(&flow, 2);
-        expect_async_event(queue.srq);
+        flow_send(&armed.flow, 2);
+        expect_async_event(armed.queue.srq);
 }
 
 static const struct mark {

@@ -604,16 +604,13 @@ CASE(srq_query, keeps_completions, NEEDS(SRQ), PEER)
 
 CASE(srq_query, keeps_watermark_armed, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
 {
-        struct queue queue = queue_with(t, 8);
-        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+        struct armed armed = armed_with(t, 4, 3);
 
-        queue_post(t, &queue, 4);
-        arm_mark(t, queue.srq, 3);
-        query_often(t, queue.srq);
+        query_often(t, armed.queue.srq);
         expect_quiet(async_evd(t));
 
-        flow_send(&flow, 2);
-        expect_async_event(queue.srq);
+        flow_send(&armed.flow, 2);
+        expect_async_event(armed.queue.srq);
 }
 
 /*

@@ -633,16 +633,13 @@ CASE(srq_resize, refusal_keeps_low_watermark, NEEDS(SRQ, SRQ_WATERMARKS))
 
 CASE(srq_resize, refusal_keeps_watermark_armed, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
 {
-        struct queue queue = queue_with(t, 8);
-        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+        struct armed armed = armed_with(t, 6, 4);
 
-        queue_post(t, &queue, 6);
-        arm_mark(t, queue.srq, 4);
-        (void)dat_srq_resize(queue.srq, 5);
+        (void)dat_srq_resize(armed.queue.srq, 5);
         expect_quiet(async_evd(t));
 
-        flow_send(&flow, 3);
-        expect_async_event(queue.srq);
+        flow_send(&armed.flow, 3);
+        expect_async_event(armed.queue.srq);
 }
 
 CASE(srq_resize, refusal_keeps_buffers, NEEDS(SRQ), PEER)
@@ -702,16 +699,13 @@ CASE(srq_resize, below_low_watermark_keeps_mark, NEEDS(SRQ, SRQ_WATERMARKS))
 
 CASE(srq_resize, below_low_watermark_keeps_armed, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
 {
-        struct queue queue = queue_with(t, 8);
-        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+        struct armed armed = armed_with(t, 6, 4);
 
-        queue_post(t, &queue, 6);
-        arm_mark(t, queue.srq, 4);
-        (void)dat_srq_resize(queue.srq, 3);
+        (void)dat_srq_resize(armed.queue.srq, 3);
         expect_quiet(async_evd(t));
 
-        flow_send(&flow, 3);
-        expect_async_event(queue.srq);
+        flow_send(&armed.flow, 3);
+        expect_async_event(armed.queue.srq);
 }
 
 CASE(srq_resize, below_low_watermark_keeps_buffers, NEEDS(SRQ, SRQ_WATERMARKS), PEER)

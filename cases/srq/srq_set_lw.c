@@ -126,22 +126,6 @@ FAMILY(srq_set_lw, no_event_above_mark, above_mark, NEEDS(SRQ, SRQ_WATERMARKS))
  * The event when an EP takes a receive
  */
 
-/* A queue of `posts` receives under an armed mark of `mark`, and a connection to drain it by. */
-struct armed {
-        struct queue queue;
-        struct flow flow;
-};
-
-static struct armed armed_with(struct test *t, int posts, DAT_COUNT mark)
-{
-        struct armed armed = {.queue = queue_with(t, 8)};
-
-        armed.flow = flow_open(t, &armed.queue, DAT_HANDLE_NULL);
-        queue_post(t, &armed.queue, posts);
-        arm_mark(t, armed.queue.srq, mark);
-        return armed;
-}
-
 static const struct fall {
         const char *id;
         int posts;
