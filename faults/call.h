@@ -64,7 +64,7 @@ struct facts {
         long long ep_state;
 };
 
-#define STEPS_MAX 4
+#define STEPS_MAX 8
 
 /* How far one step of the fault has come. */
 struct step_state {

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from faults.expressions import Scope, compile_assignment, compile_call, compile_value
-from faults.rows import Fault, RowError, Step, load_faults
+from faults.rows import Fault, RowError, Step, load_faults, load_variants
 
 Facts = dict[str, Any]
 
@@ -359,7 +359,8 @@ def main(argv: list[str]) -> int:
         return 0
     try:
         writer = FaultWriter(facts)
-        for fault in load_faults(Path(path) for path in rows):
+        paths = [Path(path) for path in rows]
+        for fault in [*load_faults(paths), *load_variants(paths)]:
             writer.add(fault)
     except RowError as error:
         print(error, file=sys.stderr)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterable
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +47,11 @@ class Fault:
     case: str = ""
     verdicts: list[str] = field(default_factory=list)
 
+    @property
+    def name(self) -> str:
+        """The last part of its id."""
+        return self.id.rsplit("/", 1)[-1]
+
 
 @dataclass(frozen=True, kw_only=True)
 class NoFault:
@@ -74,7 +79,7 @@ KINDS: dict[str, type] = {
 STEP_KINDS = {known.name: KINDS[str(known.type)] for known in fields(Step)}
 STEP_KEYS = set(STEP_KINDS)
 FAULT_KEYS = {known.name for known in fields(Fault)} - {"path", "steps"} | {"step"}
-STEPS_MAX = 4
+STEPS_MAX = 8
 
 
 def _demand(
@@ -134,6 +139,18 @@ def load_faults(paths: Iterable[Path]) -> list[Fault]:
                 raise RowError(path, fault.id, f"the id is taken in {faults[fault.id].path}")
             faults[fault.id] = fault
     return list(faults.values())
+
+
+def load_variants(paths: Iterable[Path]) -> list[Fault]:
+    """All [[variant]] rows of the files: faults that break nothing. `variant/` begins their ids."""
+    variants = []
+    for path in paths:
+        for raw in _read(path, "variant"):
+            variant = _fault(path, raw)
+            if {"clause", "case", "verdicts"} & set(raw):
+                raise RowError(path, variant.id, "a variant breaks nothing, wherever it is met")
+            variants.append(replace(variant, id=f"variant/{variant.id}"))
+    return variants
 
 
 def load_no_faults(paths: Iterable[Path]) -> list[NoFault]:

@@ -50,6 +50,13 @@ def _build_and_test(preset: str) -> list[str]:
     ]
 
 
+def _variant(name: str, ids: str) -> str:
+    return (
+        f"{{python}} -m runners certify --variant {name} {ids} -m local --hosts 1"
+        f" --out {{work}}/{name}"
+    )
+
+
 STEPS = (
     Step(
         "format",
@@ -139,6 +146,15 @@ STEPS = (
         "each fault of the faulty provider is caught by its clause's own case",
         ["{python} -m runners faults --out {work}/run"],
         timeout=1200,
+    ),
+    Step(
+        "variants",
+        "no case fails a provider that differs in what the pages leave open",
+        [
+            _variant("roomy", "srq_resize"),
+            _variant("small", "srq_create ep_modify"),
+            _variant("plain", "srq_query"),
+        ],
     ),
 )
 

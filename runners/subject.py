@@ -73,6 +73,13 @@ def from_dat_conf(path: Path, ia: str, api: str, files: Files) -> Subject:
     return Subject(str(library), sha256, build_id, chosen, text)
 
 
+def varied(subject: Subject, library: Path, variant: str) -> Subject:
+    """The subject behind the variant of this name, of those that the faulty provider has."""
+    sha256, build_id = _examine(library, subject.api, Files())
+    entry = datconf.entry(f"variant:{variant}", library, f"{subject.ia} fault=variant/{variant}")
+    return Subject(str(library), sha256, build_id, entry, f"{subject.dat_conf}{entry.text}\n")
+
+
 def _why_not(entries: Sequence[datconf.Entry], ia: str, api: str) -> str:
     """The end of a sentence about a dat.conf that has no such IA for this API."""
     for entry in entries:

@@ -67,6 +67,11 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         help="the ia_params of the provider's dat.conf entry (default: the host's device)",
     )
     subject.add_argument(
+        "--variant",
+        metavar="NAME",
+        help="wrap it in a provider that differs in what the pages leave open (docs/faults.md)",
+    )
+    subject.add_argument(
         "--waivers",
         type=Path,
         metavar="FILE",
@@ -144,7 +149,7 @@ def run(options: argparse.Namespace) -> int:
     from runners.campaign import conduct
     from runners.fabric.base import Wish
     from runners.plan import load_cases
-    from runners.subject import Subject, from_dat_conf, from_library
+    from runners.subject import Subject, from_dat_conf, from_library, varied
 
     if options.resume is not None:
         return _resume(options)
@@ -158,6 +163,11 @@ def run(options: argparse.Namespace) -> int:
     modes = _modes(options, fabric.most_hosts(settings))
 
     def subject() -> Subject:
+        if options.variant is None:
+            return plain_subject()
+        return varied(plain_subject(), checkout.faulty_provider, options.variant)
+
+    def plain_subject() -> Subject:
         entry = fabric.entry(settings)
         if entry is None and options.dat_conf is not None:
             entry = options.dat_conf, options.ia
@@ -353,6 +363,26 @@ def _check(options: argparse.Namespace, checkout: Checkout) -> None:
         raise InputError("--dat-conf needs --ia NAME: which of its IAs is to be certified")
     if options.ia_params is not None and options.dat_conf is not None:
         raise InputError("--ia-params does not go with --dat-conf: a dat.conf has its own")
+    if options.variant is not None:
+        _check_variant(options.variant, checkout)
+
+
+def _check_variant(name: str, checkout: Checkout) -> None:
+    """Raise InputError where there is no such variant for the checkout's API."""
+    from faults.rows import RowError, load_variants
+
+    if checkout.api != DEFAULT_API:
+        raise InputError(f"--variant wraps providers of DAT {DEFAULT_API} only")
+    try:
+        variants = load_variants(sorted(checkout.faults.rglob("*.toml")))
+    except RowError as error:
+        raise RunnerError(str(error)) from error
+    names = [variant.name for variant in variants]
+    if name not in names:
+        raise InputError(
+            f"no variant is called {name!r}"
+            + (nearest(name, names) or f"; there is: {', '.join(names)}")
+        )
 
 
 def _modes(options: argparse.Namespace, most: int) -> Sequence[int]:

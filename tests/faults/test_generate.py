@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from faults.rows import load_faults, load_no_faults
+from faults.rows import load_faults, load_no_faults, load_variants
 
 ROOT = Path(__file__).resolve().parents[2]
 FACTS = ROOT / "include/facts/dat-1.2.json"
@@ -82,9 +82,13 @@ def changed(old: str, new: str) -> str:
             "'answer' needs a call",
         ),
         (
+            changed("[[fault]]", "[[variant]]") + 'clause = "demo_page/passes"\n',
+            "a variant breaks nothing",
+        ),
+        (
             '[[fault]]\nid = "demo/one"\ntext = "x"\n'
-            + '[[fault.step]]\non = "any call"\ndo = "leak"\n' * 5,
-            "more than 4 steps",
+            + '[[fault.step]]\non = "any call"\ndo = "leak"\n' * 9,
+            "more than 8 steps",
         ),
     ],
 )
@@ -111,6 +115,13 @@ def test_compiled(tmp_path: Path) -> None:
     assert ".asks = ASKS_SRQ" in text
 
 
+def test_variant_compiled(tmp_path: Path) -> None:
+    row = changed("[[fault]]", "[[variant]]").replace("demo/one", "one")
+    code, error, text = compile_row(tmp_path, row)
+    assert (code, error) == (0, "")
+    assert '.id = "variant/one"' in text
+
+
 def test_argument_with_the_name_of_a_fact(tmp_path: Path) -> None:
     row = changed("dat_srq_resize", "dat_srq_set_lw")
     code, error, text = compile_row(
@@ -126,3 +137,4 @@ def test_the_rows_of_this_project() -> None:
     assert all(bool(fault.clause) != bool(fault.case) for fault in faults)
     assert all(fault.verdicts for fault in faults if fault.case)
     assert all(row.reason for row in load_no_faults(paths))
+    assert all(variant.text for variant in load_variants(paths))

@@ -20,6 +20,13 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).parent
 SCHEMA = json.loads((REPOSITORY / "docs/results.schema.json").read_text())
 
+VARIANT = """
+[[variant]]
+id = "{name}"
+text = "It is {name}."
+on = "dat_srq_resize"
+do = "leak"
+"""
 PAGE = """\
 page = "dat_{page}"
 sections = {{ DESCRIPTION = 1 }}
@@ -96,6 +103,12 @@ class Cts:
                 clauses.append(CLAUSE.format(**clause, shows=shows))
             (self.root / f"cases/demo/{page}.toml").write_text("".join(clauses))
         (self.root / "build/default/bin/cases.json").write_text(json.dumps(rows))
+
+    def has_variant(self, name: str) -> None:
+        """Give the checkout a faulty provider with this variant."""
+        (self.root / "faults").mkdir()
+        (self.root / "faults/variants.toml").write_text(VARIANT.format(name=name))
+        shutil.copy(self.provider, self.provider.with_name("libdaplfault.so"))
 
     def command(self, *arguments: str | Path) -> tuple[list[str], dict[str, str]]:
         """The arguments and the environment of a process that obeys `arguments`."""

@@ -237,6 +237,17 @@ def test_what_a_run_leaves_behind(cts: Cts) -> None:
     assert {path.name for path in logs.iterdir()} == {"host1.console", "host1.stderr"}
 
 
+def test_a_variant_wraps_the_provider(cts: Cts) -> None:
+    cts.has_variant("roomy")
+    assert cts("certify", "--variant", "roomy").returncode == 0
+    subject = cts.events()[0]["subject"]
+    assert subject["ia"] == "variant:roomy"
+    assert subject["library"].endswith("libdaplfault.so")
+    own, wrapper = (cts.results / "latest/dat.conf").read_text().splitlines()
+    assert own.startswith("cts0 ")
+    assert '"cts0 fault=variant/roomy"' in wrapper
+
+
 def test_another_api(cts: Cts, tmp_path: Path) -> None:
     """The run's cases are those of its API, in a replay too; a report says which it is."""
     dat_conf = tmp_path / "dat.conf"

@@ -56,6 +56,12 @@ def test_unknown_clause(cts: Cts) -> None:
     refused(cts("show", "demo_page/pases"), USAGE, "demo_page/passes")
 
 
+def test_unknown_variant(cts: Cts) -> None:
+    cts.has_variant("roomy")
+    refused(cts("certify", "--variant", "romy"), USAGE, "romy", "nearest: roomy")
+    assert not cts.results.exists()
+
+
 def test_provider_that_does_not_exist(cts: Cts) -> None:
     missing = cts.provider.with_name("libdaplrex.so")
     refused(cts("certify", "--provider", missing), USAGE, str(missing), "nearest: libdaplref.so")
