@@ -709,6 +709,8 @@ static void on_established(struct conn *conn)
         conn->deadline = 0;
         atomic_store(&ep->state, DAT_EP_STATE_CONNECTED);
         ep_post_event(ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+        if (atomic_load(&ep->failed))
+                work_queue(ep->obj.ia, &ep->broken_work);
 }
 
 /* The attempt has failed. Who waits for it is told; who has not begun to wait is told on accept. */

@@ -547,6 +547,7 @@ struct ep {
         uint8_t private_data[256];
         int private_data_size;
 
+        _Atomic bool failed; /* what breaks the connection has been seen */
         struct work broken_work;
         struct work drained_work;
         bool watching;

@@ -933,11 +933,16 @@ void ep_request_done(struct ep *ep)
                 work_queue(ep->obj.ia, &ep->drained_work);
 }
 
-/* Something has failed that breaks the connection. May be called with an EVD locked. */
+/*
+ * Something has failed that breaks the connection: now, or once it is there, for messages may come
+ * before the event that says so. May be called with an EVD locked.
+ */
 void ep_failed(struct ep *ep)
 {
-        int state = atomic_load(&ep->state);
+        int state;
 
+        atomic_store(&ep->failed, true);
+        state = atomic_load(&ep->state);
         if (state == DAT_EP_STATE_CONNECTED || state == DAT_EP_STATE_DISCONNECT_PENDING)
                 work_queue(ep->obj.ia, &ep->broken_work);
 }
@@ -960,7 +965,7 @@ void ep_recv_held(struct ep *ep, int by)
         if (above(&ep->soft_watermark, &ep->soft_armed, held))
                 work_queue(ep->obj.ia, &ep->soft_work);
         if (above(&ep->hard_watermark, &ep->hard_armed, held))
-                work_queue(ep->obj.ia, &ep->broken_work);
+                ep_failed(ep);
 }
 
 static void drain_recvs(struct ep *ep)

@@ -59,6 +59,7 @@ DAT_RETURN ep_make_qp(struct ep *ep)
         ep->qp_num = ep->qp->qp_num;
         ep->inline_max = init.cap.max_inline_data;
         atomic_store(&ep->mtu_shift, 0);
+        atomic_store(&ep->failed, false);
         if (ep->srq)
                 evd_add_qp(ep_recv_target(ep), ep);
         return DAT_SUCCESS;

@@ -2,6 +2,7 @@
 /* Shared receive queues: what is counted, what is refused, and when the watermark speaks. */
 #include "loopback.h"
 
+#include <semaphore.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -452,6 +453,63 @@ static void watermarks_of_an_ep(void **state)
         host_close(host);
 }
 
+struct stopper {
+        sem_t stopped;
+        sem_t may_go_on;
+};
+
+static void stop(DAT_PVOID data, DAT_EVD_HANDLE evd)
+{
+        struct stopper *stopper = data;
+
+        (void)evd;
+        sem_post(&stopper->stopped);
+        sem_wait(&stopper->may_go_on);
+}
+
+/* A message may come before the event that the connection is there, and exceed the mark. */
+static void hard_watermark_before_established(void **state)
+{
+        struct stopper stopper;
+        DAT_OS_WAIT_PROXY_AGENT agent = {&stopper, stop};
+        struct host *near = host_open();
+        struct host *far = host_open();
+        DAT_EVD_HANDLE evd;
+        DAT_CNO_HANDLE cno;
+        DAT_EVENT event = {.event_number = DAT_SOFTWARE_EVENT};
+        DAT_CR_HANDLE cr;
+
+        (void)state;
+        sem_init(&stopper.stopped, 0, 0);
+        sem_init(&stopper.may_go_on, 0, 0);
+        assert_dat(dat_cno_create(far->ia, agent, &cno), DAT_SUCCESS);
+        assert_dat(dat_evd_create(far->ia, 4, cno, DAT_EVD_SOFTWARE_FLAG, &evd), DAT_SUCCESS);
+        listen_any(far, DAT_PSP_CONSUMER_FLAG);
+        end_make(near, &near->a, NULL);
+        end_make_with_srq(far, &far->b, NULL, 4);
+        assert_dat(dat_ep_set_watermark(far->b.ep, DAT_WATERMARK_INFINITE, 0), DAT_SUCCESS);
+        post_srq(&far->b, 0, 64, 1);
+        connect_to(near, &near->a, far->qual);
+        cr = await_request(far);
+        /* It is the thread that hears of connections which calls the agent. */
+        assert_dat(dat_evd_post_se(evd, &event), DAT_SUCCESS);
+        sem_wait(&stopper.stopped);
+        assert_dat(dat_cr_accept(cr, far->b.ep, 0, NULL), DAT_SUCCESS);
+        (void)await_event(near->a.connect_evd, DAT_CONNECTION_EVENT_ESTABLISHED);
+        send_and_await(near, 10, 2);
+        (void)srq_counts(far->b.srq);
+        assert_int_equal(state_of(far->b.ep), DAT_EP_STATE_COMPLETION_PENDING);
+        sem_post(&stopper.may_go_on);
+        (void)await_event(far->b.connect_evd, DAT_CONNECTION_EVENT_ESTABLISHED);
+        (void)await_event(far->b.connect_evd, DAT_CONNECTION_EVENT_BROKEN);
+        assert_dat(dat_evd_free(evd), DAT_SUCCESS);
+        assert_dat(dat_cno_free(cno), DAT_SUCCESS);
+        host_close(near);
+        host_close(far);
+        sem_destroy(&stopper.stopped);
+        sem_destroy(&stopper.may_go_on);
+}
+
 static void assert_held(DAT_EP_HANDLE ep, DAT_COUNT expected)
 {
         DAT_COUNT count = -2;
@@ -462,7 +520,6 @@ static void assert_held(DAT_EP_HANDLE ep, DAT_COUNT expected)
         assert_int_equal(span, expected);
 }
 
-/* Where no message can be arriving, an EP holds no buffer; where one can, nobody knows. */
 /* Each packet is numbered: lengths around those that fill one, and a message that is empty. */
 static void recv_query_knows_that_nothing_arrives(void **state)
 {
@@ -600,6 +657,7 @@ int main(void)
             cmocka_unit_test(an_ep_of_another_zone),
             cmocka_unit_test(one_zone_for_a_queue_and_its_eps),
             cmocka_unit_test(watermarks_of_an_ep),
+            cmocka_unit_test(hard_watermark_before_established),
             cmocka_unit_test(recv_query_knows_that_nothing_arrives),
             cmocka_unit_test(recv_query_says_when_it_cannot_know),
         };
