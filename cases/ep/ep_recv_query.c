@@ -360,7 +360,7 @@ FAMILY(ep_recv_query, in_traffic, traffic, NEEDS(EP_RECV_INFO), PEER)
 }
 
 /* Packets overtake each other, those of one message and those of several. */
-static const struct peer_disturb_opts out_of_order = {.delay_ms = 10, .reorder_percent = 25};
+static const struct peer_disturb_opts out_of_order = {.delay_ms = 10, .reorder_percent = 5};
 
 CASE(ep_recv_query, half_received, NEEDS(EP_RECV_INFO), PEER_BY_NETWORK)
 {

@@ -881,7 +881,7 @@ static const struct network {
         struct peer_disturb_opts how;
 } networks[] = {
     {"late", {.delay_ms = 40}},
-    {"out_of_order", {.delay_ms = 20, .reorder_percent = 25}},
+    {"out_of_order", {.delay_ms = 20, .reorder_percent = 5}},
     {"lossy", {.loss_percent = 2}},
 };
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import resource
 import socket
 import subprocess
 import sys
@@ -23,6 +24,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+# The EVDs that the provider offers need descriptors; a guest's shells have 1024.
+DESCRIPTORS = 8192
 IA = "ref2"
 SERVER = "10.77.0.1"
 SYNC_PORT = 7800
@@ -336,6 +339,7 @@ def main() -> int:
             f"no program is called {', '.join(sorted(unknown))}; see PROGRAMS in this file"
         )
 
+    resource.setrlimit(resource.RLIMIT_NOFILE, (DESCRIPTORS, DESCRIPTORS))
     library = (args.build / "lib/libdaplref2.so").resolve()
     failed = 0
     with tempfile.TemporaryDirectory() as folder:

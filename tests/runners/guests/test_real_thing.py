@@ -132,7 +132,7 @@ def test_a_guest_that_is_killed_costs_one_verdict(tmp_path: Path) -> None:
         for line in process.stdout:
             if line.startswith("[ 3/"):
                 break
-        os.kill(guest_of(process.pid), signal.SIGKILL)
+        os.kill(guests_of(process.pid)[0], signal.SIGKILL)
         rest, _ = process.communicate(timeout=2 * DEADLINE)
     assert process.returncode == 2, rest
     words = [record["verdict"] for record in events(out) if record["type"] == "verdict"]
@@ -197,16 +197,20 @@ def read_until(terminal: int, prompt: bytes | None) -> bytes:
 
 
 def guests_of(process: int) -> list[int]:
-    """The QEMU processes that `process` started."""
+    """The QEMU processes that `process` started, or those that it has run the cases."""
     found = []
     for task in Path(f"/proc/{process}/task").glob("*/children"):
-        for child in map(int, task.read_text().split()):
-            if "qemu" in Path(f"/proc/{child}/cmdline").read_bytes().decode():
+        for child in map(int, read_of(task).split()):
+            if "qemu" in read_of(Path(f"/proc/{child}/cmdline")):
                 found.append(child)
+            else:
+                found += guests_of(child)
     return found
 
 
-def guest_of(process: int) -> int:
-    """Its only guest."""
-    (guest,) = guests_of(process)
-    return guest
+def read_of(path: Path) -> str:
+    """The text of a file of /proc; empty when its process is gone."""
+    try:
+        return path.read_bytes().decode()
+    except (FileNotFoundError, ProcessLookupError):
+        return ""
