@@ -55,7 +55,7 @@ _Static_assert(sizeof(struct wire_fragment) <= REQUEST_MAX, "a fragment must fit
 _Static_assert(36 + 44 >= REF_MAX_PRIVATE_DATA, "two requests must hold all private data");
 
 #define SECONDS        UINT64_C(1000000)
-#define PARTING_TIME   (5 * SECONDS)  /* for the peer to acknowledge a disconnect */
+#define PARTING_TIME   (30 * SECONDS) /* for the peer to acknowledge a disconnect */
 #define GATHERING_TIME (10 * SECONDS) /* for the parts of a request to come together */
 #define LOOKING_TIME   SECONDS        /* until a failure is seen that no Consumer looks for */
 #define ACCEPTING_TIME (30 * SECONDS) /* for the peer to confirm an accepted connection */

@@ -374,6 +374,9 @@ static void serves_a_client_of_one(void **state)
         }
         (void)await_event(b->connect_evd, DAT_CONNECTION_EVENT_DISCONNECTED);
         assert_string_equal((char *)b->memory + WINDOW, "behind");
+        event = await_event(host->cr_evd, DAT_CONNECTION_REQUEST_EVENT);
+        assert_dat(dat_cr_reject(event.event_data.cr_arrival_event_data.cr_handle, 0, NULL),
+                   DAT_SUCCESS);
         host_close(host);
 }
 

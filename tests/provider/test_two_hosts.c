@@ -48,6 +48,8 @@ static void serve(void **state)
         }
         (void)await_event(host->b.connect_evd, DAT_CONNECTION_EVENT_DISCONNECTED);
         assert_string_equal((char *)host->b.memory + 60000, "behind");
+        /* The peer asks once more, and stays until this end knows that the connection is gone. */
+        assert_dat(dat_cr_reject(await_request(host)), DAT_SUCCESS);
         host_close(host);
 }
 
@@ -62,6 +64,13 @@ static void set_peer(struct sockaddr_storage *address)
                 fail_msg("%s is not an address", peer);
 }
 
+static void ask(struct host *host, struct sockaddr_storage *address)
+{
+        assert_dat(dat_ep_connect(host->a.ep, (DAT_IA_ADDRESS_PTR)address, QUAL, LONG, 0, NULL,
+                                  DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG),
+                   DAT_SUCCESS);
+}
+
 /* The server may not be up yet: then nobody listens, which is an event to try again after. */
 static DAT_EVENT connect_patiently(struct host *host, struct sockaddr_storage *address)
 {
@@ -69,9 +78,7 @@ static DAT_EVENT connect_patiently(struct host *host, struct sockaddr_storage *a
         DAT_COUNT nmore;
 
         for (int attempt = 0; attempt < 2000; attempt++) {
-                assert_dat(dat_ep_connect(host->a.ep, (DAT_IA_ADDRESS_PTR)address, QUAL, LONG, 0,
-                                          NULL, DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG),
-                           DAT_SUCCESS);
+                ask(host, address);
                 assert_dat(dat_evd_wait(host->a.connect_evd, 2 * LONG, 1, &event, &nmore),
                            DAT_SUCCESS);
                 if (event.event_number != DAT_CONNECTION_EVENT_NON_PEER_REJECTED)
@@ -90,6 +97,7 @@ static void request(void **state)
         DAT_RMR_TRIPLET window;
         DAT_LMR_TRIPLET iov;
         DAT_EVENT event;
+        DAT_COUNT nmore;
 
         (void)state;
         set_peer(&address);
@@ -111,6 +119,12 @@ static void request(void **state)
         assert_dat(dat_ep_disconnect(host->a.ep, DAT_CLOSE_GRACEFUL_FLAG), DAT_SUCCESS);
         await_completion(host->a.request_evd, host->a.ep, 2, DAT_DTO_SUCCESS, 7);
         (void)await_event(host->a.connect_evd, DAT_CONNECTION_EVENT_DISCONNECTED);
+        assert_dat(dat_ep_reset(host->a.ep), DAT_SUCCESS);
+        /* The IA stays open until the peer has heard of the end: it answers then, or is gone. */
+        ask(host, &address);
+        assert_dat(dat_evd_wait(host->a.connect_evd, 2 * LONG, 1, &event, &nmore), DAT_SUCCESS);
+        if (event.event_number != DAT_CONNECTION_EVENT_PEER_REJECTED)
+                assert_int_equal(event.event_number, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
         host_close(host);
 }
 
