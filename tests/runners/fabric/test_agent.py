@@ -129,6 +129,10 @@ def test_what_is_typed_reaches_the_program_on_the_terminal(host: GuestHost) -> N
         host, ["sh", "-c", "trap 'echo stopped; exit 0' INT; echo started; cat"]
     ) as stream:
         read_until(stream, b"started\r\n")
+        stream.sendall(b"typed\r")
+        # What cat repeats after the terminal's echo shows that it runs: a shell that is about to
+        # start it would keep the signal to itself, and wait.
+        read_until(stream, b"typed\r\ntyped\r\n")
         stream.sendall(b"\x03")
         assert b"stopped" in read_to_end(stream)
 
