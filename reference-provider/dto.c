@@ -160,7 +160,9 @@ static DAT_RETURN post_checked(struct ep *ep, const struct request *request, str
         send.wr_id = ((union wr_id){.wr = wr}).number;
         send.sg_list = sge;
         send.num_sge = num_sge;
-        if (length <= ep->inline_max && request->kind != WR_RDMA_READ)
+        /* What is fenced may carry what the reads before it have yet to bring. */
+        if (length <= ep->inline_max && request->kind != WR_RDMA_READ &&
+            !(request->flags & DAT_COMPLETION_BARRIER_FENCE_FLAG))
                 send.send_flags |= IBV_SEND_INLINE;
         wr_publish(wr);
         if (!ibv_post_send(ep->qp, &send, &bad))

@@ -9,10 +9,12 @@ static const char *name_of(DAT_RETURN ret)
 {
         const char *major = "?";
         const char *minor = "";
-        static char text[128];
+        static char texts[2][128];
+        static int turn;
+        char *text = texts[turn++ % 2];
 
         (void)dat_strerror(ret, &major, &minor);
-        (void)snprintf(text, sizeof(text), "%s %s", major, minor ? minor : "");
+        (void)snprintf(text, sizeof(texts[0]), "%s %s", major, minor ? minor : "");
         return text;
 }
 
@@ -22,6 +24,16 @@ void check_return(DAT_RETURN ret, DAT_RETURN type, const char *call, const char 
                 return;
         print_error("%s\n  returned %s (0x%08x), expected type 0x%x\n", call, name_of(ret), ret,
                     DAT_GET_TYPE(type));
+        _fail(file, line);
+}
+
+void check_refusal(DAT_RETURN ret, DAT_RETURN expected, const char *call, const char *file,
+                   int line)
+{
+        if (ret == (DAT_CLASS_ERROR | expected))
+                return;
+        print_error("%s\n  returned %s (0x%08x), expected %s\n", call, name_of(ret), ret,
+                    name_of(DAT_CLASS_ERROR | expected));
         _fail(file, line);
 }
 
@@ -244,13 +256,22 @@ struct host *host_listening(void)
         return host;
 }
 
-/* The same, with the ends joined. */
-struct host *host_joined(void)
+/* A host with both ends made by these attributes, and joined. */
+struct host *host_joined_with(const DAT_EP_ATTR *attr)
 {
-        struct host *host = host_listening();
+        struct host *host = host_open();
 
+        listen_any(host, DAT_PSP_CONSUMER_FLAG);
+        end_make(host, &host->a, attr);
+        end_make(host, &host->b, attr);
         join_ends(host, &host->a, &host->b);
         return host;
+}
+
+/* The same, by the plain ones. */
+struct host *host_joined(void)
+{
+        return host_joined_with(NULL);
 }
 
 void post_recv(struct end *end, size_t offset, size_t length, uint64_t cookie_value)

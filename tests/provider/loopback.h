@@ -23,6 +23,10 @@
 /* Compares the types of DAT returns and prints both by name. */
 #define assert_dat(call, type) check_return(call, type, #call, __FILE__, __LINE__)
 
+/* The same, and the subtype: which argument, which privilege, which state. */
+#define assert_refused(call, type, subtype) \
+        check_refusal(call, (DAT_RETURN)(type) | (DAT_RETURN)(subtype), #call, __FILE__, __LINE__)
+
 struct end {
         DAT_EP_HANDLE ep;
         DAT_EVD_HANDLE recv_evd;
@@ -49,6 +53,8 @@ struct host {
 };
 
 void check_return(DAT_RETURN ret, DAT_RETURN type, const char *call, const char *file, int line);
+void check_refusal(DAT_RETURN ret, DAT_RETURN expected, const char *call, const char *file,
+                   int line);
 DAT_EP_ATTR plain_attr(void);
 DAT_DTO_COOKIE cookie(uint64_t value);
 DAT_LMR_TRIPLET segment(const struct end *end, size_t offset, size_t length);
@@ -65,6 +71,7 @@ DAT_CR_HANDLE await_request(struct host *host);
 void connect_to(struct host *host, struct end *end, DAT_CONN_QUAL qual);
 void join_ends(struct host *host, struct end *a, struct end *b);
 struct host *host_listening(void);
+struct host *host_joined_with(const DAT_EP_ATTR *attr);
 struct host *host_joined(void);
 
 DAT_EVENT await_event(DAT_EVD_HANDLE evd, DAT_EVENT_NUMBER number);

@@ -338,25 +338,6 @@ static void every_ep(void **state)
         host_close(host);
 }
 
-static void remake_ep(struct host *host, struct end *end, const DAT_EP_ATTR *attr)
-{
-        assert_dat(dat_ep_free(end->ep), DAT_SUCCESS);
-        assert_dat(dat_ep_create(host->ia, host->pz, end->recv_evd, end->request_evd,
-                                 end->connect_evd, attr, &end->ep),
-                   DAT_SUCCESS);
-}
-
-/* Two joined ends with these attributes. */
-static struct host *host_joined_with(const DAT_EP_ATTR *attr)
-{
-        struct host *host = host_listening();
-
-        remake_ep(host, &host->a, attr);
-        remake_ep(host, &host->b, attr);
-        join_ends(host, &host->a, &host->b);
-        return host;
-}
-
 static void assert_no_ep_with(struct host *host, const DAT_EP_ATTR *attr)
 {
         DAT_EP_HANDLE ep;

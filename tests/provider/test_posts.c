@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What may be posted: with which segments, on which memory, by which flags, in which state. */
+#include "loopback.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef DAT_RETURN (*post_fn)(struct host *host, DAT_COUNT segments, DAT_LMR_TRIPLET *iov,
+                              DAT_COMPLETION_FLAGS flags);
+
+static DAT_RMR_TRIPLET there(const struct end *end, size_t offset, size_t length)
+{
+        return (DAT_RMR_TRIPLET){
+            .rmr_context = end->rmr_context,
+            .target_address = (DAT_VADDR)(uintptr_t)(end->memory + offset),
+            .segment_length = length,
+        };
+}
+
+/* Each kind of post, by the end a. Segments of a read hold what comes, whatever their length. */
+static DAT_RETURN a_send(struct host *host, DAT_COUNT segments, DAT_LMR_TRIPLET *iov,
+                         DAT_COMPLETION_FLAGS flags)
+{
+        return dat_ep_post_send(host->a.ep, segments, iov, cookie(1), flags);
+}
+
+static DAT_RETURN a_recv(struct host *host, DAT_COUNT segments, DAT_LMR_TRIPLET *iov,
+                         DAT_COMPLETION_FLAGS flags)
+{
+        return dat_ep_post_recv(host->a.ep, segments, iov, cookie(1), flags);
+}
+
+static DAT_RETURN a_read(struct host *host, DAT_COUNT segments, DAT_LMR_TRIPLET *iov,
+                         DAT_COMPLETION_FLAGS flags)
+{
+        DAT_RMR_TRIPLET from = there(&host->b, 0, 0);
+
+        return dat_ep_post_rdma_read(host->a.ep, segments, iov, cookie(1), &from, flags);
+}
+
+static DAT_RETURN a_write(struct host *host, DAT_COUNT segments, DAT_LMR_TRIPLET *iov,
+                          DAT_COMPLETION_FLAGS flags)
+{
+        DAT_RMR_TRIPLET to = there(&host->b, 0, BUFFER);
+
+        return dat_ep_post_rdma_write(host->a.ep, segments, iov, cookie(1), &to, flags);
+}
+
+static const struct post {
+        post_fn call;
+        DAT_MEM_PRIV_FLAGS needs;
+        unsigned int flags; /* of which any may be given, where the EP is set up for them */
+        int flags_argument;
+} posts[] = {
+    {a_send, DAT_MEM_PRIV_LOCAL_READ_FLAG,
+     DAT_COMPLETION_SUPPRESS_FLAG | DAT_COMPLETION_SOLICITED_WAIT_FLAG |
+         DAT_COMPLETION_UNSIGNALLED_FLAG | DAT_COMPLETION_BARRIER_FENCE_FLAG,
+     DAT_INVALID_ARG5},
+    {a_write, DAT_MEM_PRIV_LOCAL_READ_FLAG,
+     DAT_COMPLETION_SUPPRESS_FLAG | DAT_COMPLETION_UNSIGNALLED_FLAG |
+         DAT_COMPLETION_BARRIER_FENCE_FLAG,
+     DAT_INVALID_ARG6},
+    {a_read, DAT_MEM_PRIV_LOCAL_WRITE_FLAG,
+     DAT_COMPLETION_SUPPRESS_FLAG | DAT_COMPLETION_UNSIGNALLED_FLAG |
+         DAT_COMPLETION_BARRIER_FENCE_FLAG,
+     DAT_INVALID_ARG6},
+    {a_recv, DAT_MEM_PRIV_LOCAL_WRITE_FLAG, DAT_COMPLETION_UNSIGNALLED_FLAG, DAT_INVALID_ARG5},
+};
+
+#define POSTS (sizeof(posts) / sizeof(posts[0]))
+
+/* A refused post must leave nothing behind. */
+static void assert_nothing_posted(const struct host *host)
+{
+        DAT_BOOLEAN recv_idle;
+        DAT_BOOLEAN request_idle;
+        DAT_EP_STATE state;
+        DAT_EVENT event;
+
+        assert_dat(dat_ep_get_status(host->a.ep, &state, &recv_idle, &request_idle), DAT_SUCCESS);
+        assert_int_equal(recv_idle, DAT_TRUE);
+        assert_int_equal(request_idle, DAT_TRUE);
+        assert_dat(dat_evd_dequeue(host->a.recv_evd, &event), DAT_QUEUE_EMPTY);
+        assert_dat(dat_evd_dequeue(host->a.request_evd, &event), DAT_QUEUE_EMPTY);
+}
+
+static void flags_belong_to_their_posts(void **state)
+{
+        DAT_EP_ATTR attr = plain_attr();
+        struct host *host;
+
+        (void)state;
+        for (int round = 0; round < 2; round++) {
+                unsigned int set_up = round ? ~0u : ~(unsigned int)DAT_COMPLETION_UNSIGNALLED_FLAG;
+
+                if (round) {
+                        attr.recv_completion_flags = DAT_COMPLETION_UNSIGNALLED_FLAG;
+                        attr.request_completion_flags = DAT_COMPLETION_UNSIGNALLED_FLAG;
+                }
+                host = host_joined_with(&attr);
+                for (size_t i = 0; i < POSTS; i++) {
+                        for (unsigned int bit = 0; bit < 32; bit++) {
+                                unsigned int flag = 1u << bit;
+
+                                if (!(posts[i].flags & set_up & flag))
+                                        assert_refused(posts[i].call(host, 0, NULL,
+                                                                     (DAT_COMPLETION_FLAGS)flag),
+                                                       DAT_INVALID_PARAMETER,
+                                                       posts[i].flags_argument);
+                        }
+                }
+                assert_nothing_posted(host);
+                for (size_t i = 0; i < POSTS; i++) {
+                        post_recv(&host->b, 0, 10, i);
+                        assert_dat(posts[i].call(host, 0, NULL,
+                                                 (DAT_COMPLETION_FLAGS)(posts[i].flags & set_up)),
+                                   DAT_SUCCESS);
+                }
+                host_close(host);
+        }
+}
+
+static void segments_are_counted(void **state)
+{
+        static const DAT_COUNT most[] = {3, 5, 2, 4};
+        DAT_EP_ATTR attr = plain_attr();
+        DAT_LMR_TRIPLET iov[8];
+        struct host *host;
+
+        (void)state;
+        attr.max_request_iov = most[0];
+        attr.max_rdma_write_iov = most[1];
+        attr.max_rdma_read_iov = most[2];
+        attr.max_recv_iov = most[3];
+        host = host_joined_with(&attr);
+        for (size_t i = 0; i < 8; i++)
+                iov[i] = segment(&host->a, 100 * i, 10);
+        for (size_t i = 0; i < POSTS; i++) {
+                assert_refused(posts[i].call(host, most[i] + 1, iov, 0), DAT_INVALID_PARAMETER,
+                               DAT_INVALID_ARG2);
+                assert_refused(posts[i].call(host, -1, iov, 0), DAT_INVALID_PARAMETER,
+                               DAT_INVALID_ARG2);
+                assert_refused(posts[i].call(host, INT_MAX, iov, 0), DAT_INVALID_PARAMETER,
+                               DAT_INVALID_ARG2);
+                assert_refused(posts[i].call(host, INT_MIN, iov, 0), DAT_INVALID_PARAMETER,
+                               DAT_INVALID_ARG2);
+                assert_refused(posts[i].call(host, 1, NULL, 0), DAT_INVALID_PARAMETER,
+                               DAT_INVALID_ARG3);
+        }
+        assert_nothing_posted(host);
+        post_recv(&host->b, 0, 100, 7);
+        for (size_t i = 0; i < POSTS; i++)
+                assert_dat(posts[i].call(host, most[i], iov, 0), DAT_SUCCESS);
+        await_completion(host->a.request_evd, host->a.ep, 1, DAT_DTO_SUCCESS, 30);
+        await_completion(host->a.request_evd, host->a.ep, 1, DAT_DTO_SUCCESS, 50);
+        await_completion(host->a.request_evd, host->a.ep, 1, DAT_DTO_SUCCESS, 0);
+        post_send(&host->b, 0, 40, 8);
+        await_completion(host->a.recv_evd, host->a.ep, 1, DAT_DTO_SUCCESS, 40);
+        host_close(host);
+}
+
+static void segments_stay_in_their_lmr(void **state)
+{
+        struct host *host = host_joined();
+        DAT_LMR_TRIPLET good = segment(&host->a, 0, 10);
+        DAT_LMR_TRIPLET whole = segment(&host->a, 0, BUFFER);
+        DAT_LMR_TRIPLET bad[] = {
+            segment(&host->a, 0, BUFFER + 1),
+            segment(&host->a, 1, BUFFER),
+            segment(&host->a, BUFFER, 1),
+            segment(&host->a, BUFFER - 1, 2),
+            segment(&host->a, 0, UINT64_MAX),
+            segment(&host->a, 1, UINT64_MAX),
+            segment(&host->a, 0, UINT64_C(1) << 32),
+            segment(&host->a, 0, (UINT64_C(1) << 32) + 10),
+            segment(&host->a, 0, UINT64_C(1) << 63),
+            good,
+            good,
+            good,
+        };
+
+        (void)state;
+        bad[9].virtual_address -= 1;
+        bad[10].virtual_address = 0;
+        bad[11].virtual_address = UINT64_MAX;
+        for (size_t i = 0; i < POSTS; i++) {
+                for (size_t k = 0; k < sizeof(bad) / sizeof(bad[0]); k++) {
+                        DAT_LMR_TRIPLET iov[] = {bad[k], good, bad[k]};
+
+                        assert_refused(posts[i].call(host, 1, iov, 0), DAT_INVALID_PARAMETER,
+                                       DAT_INVALID_ARG3);
+                        assert_refused(posts[i].call(host, 2, iov + 1, 0), DAT_INVALID_PARAMETER,
+                                       DAT_INVALID_ARG3);
+                }
+        }
+        assert_nothing_posted(host);
+        post_recv(&host->b, 0, BUFFER, 7);
+        for (size_t i = 0; i < POSTS; i++)
+                assert_dat(posts[i].call(host, 1, &whole, 0), DAT_SUCCESS);
+        await_completion(host->a.request_evd, host->a.ep, 1, DAT_DTO_SUCCESS, BUFFER);
+        await_completion(host->a.request_evd, host->a.ep, 1, DAT_DTO_SUCCESS, BUFFER);
+        host_close(host);
+}
+
+static DAT_LMR_TRIPLET part_of(DAT_LMR_CONTEXT context, const struct end *end)
+{
+        DAT_LMR_TRIPLET triplet = segment(end, 0, 10);
+
+        triplet.lmr_context = context;
+        return triplet;
+}
+
+static DAT_LMR_HANDLE lmr_on(struct host *host, struct end *end, DAT_PZ_HANDLE pz,
+                             unsigned int privileges, DAT_LMR_CONTEXT *context,
+                             DAT_RMR_CONTEXT *rmr_context)
+{
+        DAT_REGION_DESCRIPTION region = {.for_va = end->memory};
+        DAT_LMR_HANDLE lmr;
+
+        assert_dat(dat_lmr_create(host->ia, DAT_MEM_TYPE_VIRTUAL, region, BUFFER, pz,
+                                  (DAT_MEM_PRIV_FLAGS)privileges, &lmr, context, rmr_context, NULL,
+                                  NULL),
+                   DAT_SUCCESS);
+        return lmr;
+}
+
+/* Of each set of privileges, local ones alone count here, and each post needs its own. */
+static void memory_grants_its_posts(void **state)
+{
+        struct host *host = host_joined();
+        unsigned int done = 0;
+
+        (void)state;
+        for (unsigned int set = 0; set < 16; set++) {
+                unsigned int privileges = (set & 3) | (set & 12) << 2;
+                DAT_LMR_CONTEXT context;
+                DAT_LMR_HANDLE lmr = lmr_on(host, &host->a, host->pz, privileges, &context, NULL);
+                DAT_LMR_TRIPLET iov = part_of(context, &host->a);
+
+                for (size_t i = 0; i < POSTS - 1; i++) {
+                        if (!(privileges & posts[i].needs)) {
+                                assert_refused(posts[i].call(host, 1, &iov, 0),
+                                               DAT_PRIVILEGES_VIOLATION,
+                                               posts[i].needs == DAT_MEM_PRIV_LOCAL_READ_FLAG
+                                                   ? DAT_PRIVILEGES_READ
+                                                   : DAT_PRIVILEGES_WRITE);
+                                continue;
+                        }
+                        if (posts[i].call == a_send)
+                                post_recv(&host->b, 0, 10, 7);
+                        assert_dat(posts[i].call(host, 1, &iov, 0), DAT_SUCCESS);
+                        await_completion(host->a.request_evd, host->a.ep, 1, DAT_DTO_SUCCESS,
+                                         posts[i].call == a_read ? 0 : 10);
+                        done++;
+                }
+                if (privileges & DAT_MEM_PRIV_LOCAL_WRITE_FLAG) {
+                        assert_dat(a_recv(host, 1, &iov, 0), DAT_SUCCESS);
+                        post_send(&host->b, 0, 10, 8);
+                        await_completion(host->a.recv_evd, host->a.ep, 1, DAT_DTO_SUCCESS, 10);
+                        done++;
+                } else {
+                        assert_refused(a_recv(host, 1, &iov, 0), DAT_PRIVILEGES_VIOLATION,
+                                       DAT_PRIVILEGES_WRITE);
+                }
+                assert_dat(dat_lmr_free(lmr), DAT_SUCCESS);
+                /* What is freed is refused, for whatever it was good. */
+                for (size_t i = 0; i < POSTS; i++)
+                        assert_dat(posts[i].call(host, 1, &iov, 0), DAT_PRIVILEGES_VIOLATION);
+        }
+        assert_int_equal(done, 8 * POSTS);
+        host_close(host);
+}
+
+static void zones_are_kept_apart(void **state)
+{
+        struct host *host = host_joined();
+        DAT_LMR_CONTEXT context;
+        DAT_LMR_TRIPLET iov[2];
+        DAT_LMR_HANDLE lmr;
+        DAT_PZ_HANDLE pz;
+
+        (void)state;
+        assert_dat(dat_pz_create(host->ia, &pz), DAT_SUCCESS);
+        lmr = lmr_on(host, &host->a, pz, DAT_MEM_PRIV_ALL_FLAG, &context, NULL);
+        assert_refused(dat_pz_free(pz), DAT_INVALID_STATE, DAT_INVALID_STATE_PZ_IN_USE);
+        iov[0] = segment(&host->a, 0, 10);
+        iov[1] = part_of(context, &host->a);
+        for (size_t i = 0; i < POSTS; i++)
+                assert_refused(posts[i].call(host, 2, iov, 0), DAT_PROTECTION_VIOLATION,
+                               posts[i].needs == DAT_MEM_PRIV_LOCAL_READ_FLAG
+                                   ? DAT_PROTECTION_READ
+                                   : DAT_PROTECTION_WRITE);
+        assert_nothing_posted(host);
+        assert_dat(dat_lmr_free(lmr), DAT_SUCCESS);
+        assert_dat(dat_pz_free(pz), DAT_SUCCESS);
+        host_close(host);
+}
+
+/* The first segments are full, one is filled in part, and those after it are as they were. */
+static void segments_fill_in_their_order(void **state)
+{
+        struct host *host = host_joined();
+        struct end *a = &host->a;
+        DAT_RMR_TRIPLET from = there(&host->b, 0, 150);
+        DAT_LMR_TRIPLET iov[] = {segment(a, 3000, 100), segment(a, 1000, 100),
+                                 segment(a, 2000, 100)};
+
+        (void)state;
+        for (int round = 0; round < 2; round++) {
+                memset(a->memory, 0xee, BUFFER);
+                for (size_t i = 0; i < 150; i++)
+                        host->b.memory[i] = (unsigned char)i;
+                if (round) {
+                        assert_dat(dat_ep_post_rdma_read(a->ep, 3, iov, cookie(1), &from, 0),
+                                   DAT_SUCCESS);
+                        await_completion(a->request_evd, a->ep, 1, DAT_DTO_SUCCESS, 150);
+                } else {
+                        assert_dat(a_recv(host, 3, iov, 0), DAT_SUCCESS);
+                        post_send(&host->b, 0, 150, 2);
+                        await_completion(a->recv_evd, a->ep, 1, DAT_DTO_SUCCESS, 150);
+                }
+                assert_memory_equal(a->memory + 3000, host->b.memory, 100);
+                assert_memory_equal(a->memory + 1000, host->b.memory + 100, 50);
+                for (size_t i = 0; i < 50; i++)
+                        assert_int_equal(a->memory[1050 + i], 0xee);
+                for (size_t i = 0; i < 100; i++)
+                        assert_int_equal(a->memory[2000 + i], 0xee);
+        }
+        host_close(host);
+}
+
+/*
+ * A fenced request starts when the reads before it are done, so it can carry what they brought.
+ * Here all of them wait for a message that has no receive yet.
+ */
+static void a_fenced_send_carries_what_was_read(void **state)
+{
+        static const size_t sizes[] = {8, 64, 65, 4096};
+        struct host *host = host_joined();
+        struct end *a = &host->a;
+        struct end *b = &host->b;
+
+        (void)state;
+        for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+                DAT_LMR_TRIPLET iov = segment(a, 0, sizes[i]);
+                DAT_RMR_TRIPLET from = there(b, 0, sizes[i]);
+                DAT_RMR_TRIPLET to = there(b, 20000, sizes[i]);
+
+                memset(a->memory, 0xee, BUFFER);
+                memset(b->memory, 0, BUFFER);
+                memset(b->memory, 0x77, sizes[i]);
+                post_send(a, 5000, 10, 0);
+                assert_dat(dat_ep_post_rdma_read(a->ep, 1, &iov, cookie(1), &from, 0), DAT_SUCCESS);
+                assert_dat(dat_ep_post_rdma_write(a->ep, 1, &iov, cookie(2), &to,
+                                                  DAT_COMPLETION_BARRIER_FENCE_FLAG),
+                           DAT_SUCCESS);
+                assert_dat(
+                    dat_ep_post_send(a->ep, 1, &iov, cookie(3), DAT_COMPLETION_BARRIER_FENCE_FLAG),
+                    DAT_SUCCESS);
+                post_recv(b, 5000, 10, 0);
+                post_recv(b, 10000, sizes[i], 3);
+                await_completion(a->request_evd, a->ep, 0, DAT_DTO_SUCCESS, 10);
+                for (unsigned int k = 1; k <= 3; k++)
+                        await_completion(a->request_evd, a->ep, k, DAT_DTO_SUCCESS, sizes[i]);
+                await_completion(b->recv_evd, b->ep, 0, DAT_DTO_SUCCESS, 10);
+                await_completion(b->recv_evd, b->ep, 3, DAT_DTO_SUCCESS, sizes[i]);
+                assert_memory_equal(b->memory + 10000, b->memory, sizes[i]);
+                assert_memory_equal(b->memory + 20000, b->memory, sizes[i]);
+        }
+        host_close(host);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+            cmocka_unit_test(flags_belong_to_their_posts),
+            cmocka_unit_test(segments_are_counted),
+            cmocka_unit_test(segments_stay_in_their_lmr),
+            cmocka_unit_test(memory_grants_its_posts),
+            cmocka_unit_test(zones_are_kept_apart),
+            cmocka_unit_test(segments_fill_in_their_order),
+            cmocka_unit_test(a_fenced_send_carries_what_was_read),
+        };
+
+        return cmocka_run_group_tests_name("posts", tests, NULL, NULL);
+}
