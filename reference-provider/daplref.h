@@ -208,7 +208,7 @@ struct wr {
         DAT_VLEN length;
         DAT_RMR_HANDLE rmr;
         int num_sge;
-        struct ibv_sge *sge; /* only where receives may be held */
+        struct ibv_sge *sge; /* of a receive: it may be held, and fail when its memory is gone */
 };
 
 /* What verbs carries for us with each operation: the address of its record. */
@@ -312,6 +312,7 @@ struct lmr *lmr_by_context(struct ia *ia, DAT_LMR_CONTEXT context);
 DAT_RETURN lmr_gather(struct ia *ia, const struct pz *pz, DAT_MEM_PRIV_FLAGS need,
                       const DAT_LMR_TRIPLET *iov, DAT_COUNT segments, struct ibv_sge *sge,
                       int *num_sge, DAT_VLEN *total);
+bool lmr_serves(const struct ia *ia, const struct ibv_sge *sge, int num_sge);
 
 /* rmr.c */
 

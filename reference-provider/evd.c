@@ -132,7 +132,8 @@ static inline void pop(struct evd *evd, DAT_EVENT *out)
         give_back(event->srq, event->ep);
 }
 
-static DAT_DTO_COMPLETION_STATUS status_of(const struct wr *wr, enum ibv_wc_status status)
+static DAT_DTO_COMPLETION_STATUS status_of(const struct evd *evd, const struct wr *wr,
+                                           enum ibv_wc_status status)
 {
         bool receive = wr->kind == WR_RECV || wr->kind == WR_SRQ_RECV;
 
@@ -144,8 +145,13 @@ static DAT_DTO_COMPLETION_STATUS status_of(const struct wr *wr, enum ibv_wc_stat
         case IBV_WC_LOC_LEN_ERR:
                 return DAT_DTO_ERR_LOCAL_LENGTH;
         case IBV_WC_LOC_QP_OP_ERR:
-                /* soft-RoCE says so of a message that is longer than the receive. */
-                return receive ? DAT_DTO_ERR_LOCAL_LENGTH : DAT_DTO_ERR_LOCAL_EP;
+                /*
+                 * soft-RoCE says so of memory whose LMR was freed after the post, which is all that
+                 * is left for a request to fail by here, and of a message longer than the receive.
+                 */
+                if (receive && lmr_serves(evd->obj.ia, wr->sge, wr->num_sge))
+                        return DAT_DTO_ERR_LOCAL_LENGTH;
+                return DAT_DTO_ERR_LOCAL_PROTECTION;
         case IBV_WC_LOC_EEC_OP_ERR:
                 return DAT_DTO_ERR_LOCAL_EP;
         case IBV_WC_LOC_PROT_ERR:
@@ -294,7 +300,7 @@ static void complete(struct evd *evd, const struct ibv_wc *wc)
         }
         if (wr->kind == WR_RECV || wr->kind == WR_SRQ_RECV)
                 length = wc->byte_len;
-        retire(evd, ep, wr, status_of(wr, wc->status), length);
+        retire(evd, ep, wr, status_of(evd, wr, wc->status), length);
         if (pool->done)
                 retire_binds(evd, pool);
         if (wc->status != IBV_WC_SUCCESS && ep)

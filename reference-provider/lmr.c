@@ -166,6 +166,28 @@ DAT_RETURN lmr_gather(struct ia *ia, const struct pz *pz, DAT_MEM_PRIV_FLAGS nee
         return DAT_SUCCESS;
 }
 
+static bool key_is_live(const struct ia *ia, uint32_t lkey)
+{
+        for (uint32_t i = 0; i < REF_MAX_LMRS; i++) {
+                const struct lmr_slot *slot = &ia->lmrs.slots[i];
+
+                if (atomic_load_explicit(&slot->context, memory_order_acquire) &&
+                    slot->lkey == lkey)
+                        return true;
+        }
+        return false;
+}
+
+/* Are the LMRs of a scatter list that lmr_gather() has made all still there? Takes its time. */
+bool lmr_serves(const struct ia *ia, const struct ibv_sge *sge, int num_sge)
+{
+        for (int i = 0; i < num_sge; i++) {
+                if (!key_is_live(ia, sge[i].lkey))
+                        return false;
+        }
+        return true;
+}
+
 static int access_of(DAT_MEM_PRIV_FLAGS privileges)
 {
         int access = 0;

@@ -11,7 +11,7 @@ struct wr_slab {
         struct wr wrs[];
 };
 
-/* keeps_sge: the records have room for a scatter list, which a held receive needs. */
+/* keeps_sge: the records have room for a scatter list, which receives need. */
 void pool_init(struct wr_pool *pool, struct ep *ep, struct srq *srq, bool keeps_sge)
 {
         memset(pool, 0, sizeof(*pool));

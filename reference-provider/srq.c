@@ -83,7 +83,7 @@ static DAT_RETURN srq_new(struct ia *ia, struct pz *pz, const DAT_SRQ_ATTR *attr
 
         if (!srq)
                 return REF_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
-        pool_init(&srq->pool, NULL, srq, false);
+        pool_init(&srq->pool, NULL, srq, true);
         pthread_mutex_init(&srq->resize_lock, NULL);
         work_init(&srq->low_work, &srq->obj, run_low);
         srq->obj.ia = ia;
@@ -202,6 +202,9 @@ static DAT_RETURN post(struct srq *srq, struct ibv_sge *sge, int num_sge, DAT_DT
         wr->cookie = cookie;
         wr->flags = DAT_COMPLETION_DEFAULT_FLAG;
         wr->length = 0;
+        wr->num_sge = num_sge;
+        for (int i = 0; i < num_sge; i++)
+                wr->sge[i] = sge[i];
         recv.wr_id = ((union wr_id){.wr = wr}).number;
         atomic_fetch_add(&srq->available, 1);
         wr_publish(wr);

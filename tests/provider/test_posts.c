@@ -371,6 +371,63 @@ static void a_fenced_send_carries_what_was_read(void **state)
         host_close(host);
 }
 
+/* A freed LMR takes its memory out of what was posted, and the connection with it. */
+static void memory_is_freed_under_a_receive(bool with_srq)
+{
+        struct host *host = host_open();
+        struct end *b = &host->b;
+        DAT_LMR_CONTEXT context;
+        DAT_LMR_TRIPLET iov;
+        DAT_LMR_HANDLE lmr;
+
+        listen_any(host, DAT_PSP_CONSUMER_FLAG);
+        end_make(host, &host->a, NULL);
+        if (with_srq)
+                end_make_with_srq(host, b, NULL, 4);
+        else
+                end_make(host, b, NULL);
+        join_ends(host, &host->a, b);
+        lmr = lmr_on(host, b, host->pz, DAT_MEM_PRIV_ALL_FLAG, &context, NULL);
+        iov = part_of(context, b);
+        if (with_srq)
+                assert_dat(dat_srq_post_recv(b->srq, 1, &iov, cookie(1)), DAT_SUCCESS);
+        else
+                assert_dat(dat_ep_post_recv(b->ep, 1, &iov, cookie(1), 0), DAT_SUCCESS);
+        assert_dat(dat_lmr_free(lmr), DAT_SUCCESS);
+        post_send(&host->a, 0, 10, 2);
+        await_completion(b->recv_evd, b->ep, 1, DAT_DTO_ERR_LOCAL_PROTECTION, 0);
+        await_completion(host->a.request_evd, host->a.ep, 2, DAT_DTO_ERR_REMOTE_RESPONDER, 0);
+        (void)await_event(host->a.connect_evd, DAT_CONNECTION_EVENT_BROKEN);
+        (void)await_event(b->connect_evd, DAT_CONNECTION_EVENT_BROKEN);
+        host_close(host);
+}
+
+static void memory_that_is_freed_under_a_receive(void **state)
+{
+        (void)state;
+        memory_is_freed_under_a_receive(false);
+        memory_is_freed_under_a_receive(true);
+}
+
+static void memory_that_is_freed_under_a_send(void **state)
+{
+        struct host *host = host_joined();
+        struct end *a = &host->a;
+        DAT_LMR_CONTEXT context;
+        DAT_LMR_HANDLE lmr = lmr_on(host, a, host->pz, DAT_MEM_PRIV_ALL_FLAG, &context, NULL);
+        DAT_LMR_TRIPLET iov = part_of(context, a);
+
+        (void)state;
+        iov.segment_length = 4096;
+        /* It waits for a receive. */
+        assert_dat(dat_ep_post_send(a->ep, 1, &iov, cookie(1), 0), DAT_SUCCESS);
+        assert_dat(dat_lmr_free(lmr), DAT_SUCCESS);
+        post_recv(&host->b, 0, 4096, 2);
+        await_completion(a->request_evd, a->ep, 1, DAT_DTO_ERR_LOCAL_PROTECTION, 0);
+        (void)await_event(a->connect_evd, DAT_CONNECTION_EVENT_BROKEN);
+        host_close(host);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -381,6 +438,8 @@ int main(void)
             cmocka_unit_test(zones_are_kept_apart),
             cmocka_unit_test(segments_fill_in_their_order),
             cmocka_unit_test(a_fenced_send_carries_what_was_read),
+            cmocka_unit_test(memory_that_is_freed_under_a_receive),
+            cmocka_unit_test(memory_that_is_freed_under_a_send),
         };
 
         return cmocka_run_group_tests_name("posts", tests, NULL, NULL);
