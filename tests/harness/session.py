@@ -95,7 +95,6 @@ class Agent:
             stderr=subprocess.PIPE,
         )
         self.seq = 0
-        self.heartbeats: list[int] = []  # the runs that they were of
         self._unread = b""
         self.hello_message: Message = {}
 
@@ -108,7 +107,7 @@ class Agent:
     def __exit__(self, kind: object, value: object, trace: object) -> None:
         if kind is None and self.process.poll() is None:
             self.send({"type": "bye"})
-            assert self.process.wait(timeout=10) == 0
+            assert self.process.wait(timeout=PATIENCE) == 0
         self.close()
 
     def close(self) -> None:
@@ -125,15 +124,18 @@ class Agent:
         self.process.stdin.flush()
 
     def receive(self) -> Message:
-        """The next message but heartbeats; none that an agent may not send."""
-        while True:
-            line = self._read_line()
-            assert len(line) <= 1 << 20
-            message: Message = json.loads(line)
-            assert admits("from_agent", message), line
-            if message["type"] != "heartbeat":
-                return message
-            self.heartbeats.append(message["seq"])
+        """The next message but heartbeats."""
+        while (message := self.receive_any())["type"] == "heartbeat":
+            pass
+        return message
+
+    def receive_any(self) -> Message:
+        """The next message; none that an agent may not send."""
+        line = self._read_line()
+        assert len(line) <= 1 << 20
+        message: Message = json.loads(line)
+        assert admits("from_agent", message), line
+        return message
 
     def _read_line(self) -> bytes:
         assert self.process.stdout
@@ -147,7 +149,7 @@ class Agent:
         return line + b"\n"
 
     def start(self, case: str, **more: Any) -> int:
-        """Start a case, with short times; returns the run's number."""
+        """Start a case, with more time than it needs; returns the run's number."""
         self.seq += 1
         self.send(
             {
@@ -155,8 +157,8 @@ class Agent:
                 "seq": self.seq,
                 "case": case,
                 "peer": "local",
-                "deadline_ms": 5000,
-                "event_ms": 300,
+                "deadline_ms": 1000 * PATIENCE,
+                "event_ms": 5000,
                 "quiet_ms": 20,
                 "gdb": False,
                 **more,
@@ -220,9 +222,9 @@ def processor_seconds(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def eventually(holds: Any, seconds: float = 5.0) -> bool:
-    """Whether `holds()` becomes true within `seconds`."""
-    end = time.monotonic() + seconds
+def eventually(holds: Any) -> bool:
+    """Whether `holds()` becomes true."""
+    end = time.monotonic() + PATIENCE
     while not holds():
         if time.monotonic() > end:
             return False

@@ -86,7 +86,8 @@ def test_listed_case(tmp_path: Path) -> None:
     ],
 )
 def test_exit_status(tmp_path: Path, case: str, status: int) -> None:
-    assert call("--run", case, "--deadline-ms", "300", folder=tmp_path).returncode == status
+    short = ["--deadline-ms", "300"] if case == "harness/hangs" else []
+    assert call("--run", case, *short, folder=tmp_path).returncode == status
 
 
 def test_evidence_is_readable(tmp_path: Path) -> None:
@@ -163,6 +164,6 @@ def test_wait_for_debugger(tmp_path: Path) -> None:
     words = process.stderr.readline().split()
     assert words[2:6] == ["waits", "for", "a", "debugger:"]
     os.kill(int(words[1]), signal.SIGCONT)
-    output, _ = process.communicate(timeout=20)
+    output, _ = process.communicate(timeout=30)
     assert process.returncode == 0
     assert output.splitlines()[-1] == "PASS harness/passes"

@@ -13,6 +13,7 @@ import pytest
 
 from tests.harness.session import (
     CASES,
+    PATIENCE,
     Agent,
     Outcome,
     descendants,
@@ -94,12 +95,12 @@ def test_hang_in_the_provider(agent_on: MakeAgent, act: str, peer: str, event_ms
     assert outcome.word == "TIMEOUT"
     assert outcome.reason == "no end of dat_srq_resize after 300 ms"
     assert outcome.verdict["pending"] == "dat_srq_resize"
-    assert 300_000 <= outcome.verdict["us"] < 5_000_000
+    assert outcome.verdict["us"] >= 300_000
 
 
 def test_a_call_that_computes_for_ever(agent_on: MakeAgent) -> None:
     agent = agent_on("resize=spin")
-    outcome = run_and_go_on(agent, "provider/resizes", deadline_ms=600_000)
+    outcome = run_and_go_on(agent, "provider/resizes", event_ms=300, deadline_ms=600_000)
     assert (outcome.word, outcome.reason) == ("TIMEOUT", "no end of dat_srq_resize after 300 ms")
     outcome = run_and_go_on(agent, "provider/resizes", event_ms=600_000, deadline_ms=300)
     assert (outcome.word, outcome.reason) == ("TIMEOUT", "no end after 300 ms")
@@ -116,8 +117,8 @@ def test_a_call_that_starves_is_not_held_against_the_provider(
 
 def test_deadline_before_the_limit_of_a_call(agent_on: MakeAgent) -> None:
     agent = agent_on("resize=hang")
-    outcome = run_and_go_on(agent, "provider/resizes", event_ms=60_000, deadline_ms=300)
-    assert (outcome.word, outcome.reason) == ("TIMEOUT", "no end after 300 ms")
+    outcome = run_and_go_on(agent, "provider/resizes", event_ms=60_000, deadline_ms=3000)
+    assert (outcome.word, outcome.reason) == ("TIMEOUT", "no end after 3000 ms")
     assert outcome.verdict["pending"] == "dat_srq_resize"
 
 
@@ -191,7 +192,7 @@ def test_daemon_is_found_and_killed(agent_on: MakeAgent) -> None:
 
 def test_daemon_of_a_case_that_hangs(agent_on: MakeAgent) -> None:
     agent = agent_on("resize=daemon srq_free=hang")
-    assert run_and_go_on(agent, "provider/resizes").word == "TIMEOUT"
+    assert run_and_go_on(agent, "provider/resizes", event_ms=300).word == "TIMEOUT"
 
 
 def test_flood_of_output(agent_on: MakeAgent) -> None:
@@ -269,18 +270,17 @@ def test_failure_survives_a_teardown_that_fails(agent_on: MakeAgent) -> None:
     ("act", "word", "reason"),
     [
         ("crash", "CRASH", "ended by SIGSEGV in teardown"),
-        ("hang", "TIMEOUT", "no end of dat_srq_free after 300 ms in teardown"),
+        ("hang", "TIMEOUT", "no end of dat_srq_free after 1000 ms in teardown"),
         ("exit", "CRASH", "left without a verdict in teardown: exit status 0"),
     ],
 )
 def test_teardown(agent_on: MakeAgent, act: str, word: str, reason: str) -> None:
     agent = agent_on(f"srq_free={act}")
-    outcome = run_and_go_on(agent, "provider/resizes")
+    outcome = run_and_go_on(agent, "provider/resizes", event_ms=1000)
     assert (outcome.word, outcome.reason) == (word, reason)
     assert outcome.verdict["pending"] == "dat_srq_free"
     assert outcome.of("call")[-1]["teardown"] is True
-    assert outcome.verdict["us"] < 6_000_000
-    failed = run_and_go_on(agent, "provider/fails_and_frees")
+    failed = run_and_go_on(agent, "provider/fails_and_frees", event_ms=1000)
     assert failed.word == "FAIL"
     assert failed.reason.startswith("dat_srq_resize(srq, 16) returned DAT_SUCCESS")
     assert failed.reason.endswith(f"; then: {reason}")
@@ -303,7 +303,7 @@ def test_guard_around_an_odd_length(agent: Agent) -> None:
 def test_agent_waits_idly(agent_on: MakeAgent, misbehaviour: str) -> None:
     agent = agent_on(misbehaviour)
     before = processor_seconds(agent.hello_message["pid"])
-    assert agent.run("provider/resizes", deadline_ms=1500).word == "TIMEOUT"
+    assert agent.run("provider/resizes", event_ms=1500, deadline_ms=1500).word == "TIMEOUT"
     assert processor_seconds(agent.hello_message["pid"]) - before < 0.2
 
 
@@ -339,6 +339,6 @@ def test_containment_without_a_pid_namespace(tmp_path: Path) -> None:
         stdout=subprocess.PIPE,
         text=True,
     )
-    output, _ = process.communicate(timeout=20)
+    output, _ = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0
     assert "leak: processes that outlived the case and were killed: 1" in output

