@@ -104,7 +104,7 @@ STEPS = (
         "python",
         "the runner, the reports and the catalogue, by their front doors",
         ["{python} -m pytest -q -n 2 {other_tests}"],
-        timeout=600,
+        timeout=900,
     ),
     Step(
         "guests",

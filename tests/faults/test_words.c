@@ -614,7 +614,7 @@ static void waits_end_too_early_and_too_late(void **state)
 {
         (void)state;
         assert_true(time_of_wait("unbroken", 50000) >= 0.05);
-        assert_true(time_of_wait("returns_at_once", 1000000) < 0.5);
+        assert_true(time_of_wait("returns_at_once", 60000000) < 30);
         assert_true(time_of_wait("waits_on", 1000) >= 0.1);
 }
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.lab.ssh_lab import SshLab
-from tests.runners.fake_checkout import REPOSITORY, wait_for
+from tests.runners.fake_checkout import REPOSITORY, start_in_step
 
 DEADLINE = 240
 CASE = "srq_resize/grow"
@@ -103,20 +103,12 @@ def test_a_disk_without_room(lab: SshLab, tmp_path: Path) -> None:
 
 def test_a_killed_runner_leaves_no_process(lab: SshLab, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    process = subprocess.Popen(
-        certify(lab, out, "srq_resize", "--hosts", "2"),
-        cwd=REPOSITORY,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stdout is not None
-    wait_for(out / "events.jsonl")
-    while "PASS" not in process.stdout.readline():
-        assert process.poll() is None
-    assert agents(lab, "lab1")
-    assert agents(lab, "lab2")
-    process.kill()
-    process.wait()
+    process, said = start_in_step(certify(lab, out, "srq_resize", "--hosts", "2"))
+    with process, said:
+        assert any("PASS" in line for line in said)
+        assert agents(lab, "lab1")
+        assert agents(lab, "lab2")
+        process.kill()
     deadline = time.monotonic() + DEADLINE
     while left := agents(lab, "lab1") + agents(lab, "lab2"):
         assert time.monotonic() < deadline, left
@@ -125,17 +117,13 @@ def test_a_killed_runner_leaves_no_process(lab: SshLab, tmp_path: Path) -> None:
 
 def test_a_host_that_dies_is_set_aside(lab: SshLab, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    with subprocess.Popen(
-        certify(lab, out, "srq_resize", "-m", "local", "--hosts", "1", "-k", "grow"),
-        cwd=REPOSITORY,
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as process:
-        assert process.stdout is not None
-        while "PASS" not in process.stdout.readline():
-            assert process.poll() is None
+    options = ["srq_resize", "-m", "local", "--hosts", "1", "-k", "grow"]
+    process, said = start_in_step(certify(lab, out, *options))
+    with process, said:
+        assert any("PASS" in line for line in said)
         lab.guests["lab1"].kill()
-        process.communicate(timeout=DEADLINE)
+        said.read()
+        process.wait(DEADLINE)
     records = events(out)
     verdicts = [record["verdict"] for record in records if record["type"] == "verdict"]
     assert len(verdicts) == len(records[0]["plan"])

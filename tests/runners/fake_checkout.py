@@ -4,13 +4,14 @@
 import json
 import os
 import shutil
+import socket
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import jsonschema
 
@@ -163,10 +164,26 @@ class Cts:
 
 def wait_for(path: Path) -> None:
     """Wait until somebody makes `path`."""
+    wait_until(path.exists, f"nobody made {path}")
+
+
+def wait_until(holds: Callable[[], bool], otherwise: str) -> None:
+    """Wait until `holds()` is true."""
     deadline = time.monotonic() + 120
-    while not path.exists():
-        assert time.monotonic() < deadline, f"nobody made {path}"
+    while not holds():
+        assert time.monotonic() < deadline, otherwise
         time.sleep(0.02)
+
+
+def start_in_step(argv: Sequence[str]) -> tuple[subprocess.Popen[bytes], TextIO]:
+    """Start a command of this repository, and the lines that it says: it gets no more than a few of
+    them ahead of who reads them.
+    """
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        theirs.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1)
+        process = subprocess.Popen(argv, cwd=REPOSITORY, stdout=theirs.fileno())
+        return process, ours.makefile()
 
 
 def make_checkout(root: Path, provider: Path) -> Cts:

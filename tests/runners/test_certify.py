@@ -274,11 +274,12 @@ def test_a_run_elsewhere_is_found_by_its_id(cts: Cts, tmp_path: Path) -> None:
 
 def test_a_folder_that_vanishes(cts: Cts, tmp_path: Path) -> None:
     cts.has("hangs_until_told")
+    cts.env["FAKE_GRACE"] = "2"
     out = tmp_path / "out"
     process = cts.start("certify", "--hosts", "1", "--out", out)
     wait_for(cts.hanging)
     shutil.rmtree(out)
-    stdout, stderr = process.communicate(timeout=30)
+    stdout, stderr = process.communicate(timeout=120)
     assert process.returncode == 2, stdout
     assert "no such run" in stderr
     assert "Traceback" not in stderr

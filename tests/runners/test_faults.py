@@ -241,7 +241,7 @@ def test_interrupted(foundry: Foundry) -> None:
     process = foundry.cts.start("faults", "-n", "1", "--out", foundry.out)
     wait_for(foundry.cts.hanging)
     process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=60)
+    _, errors = process.communicate(timeout=120)
     assert process.returncode == 2, errors
     assert "SIGINT ended the run" in errors
     assert foundry.records[-1]["status"] == "interrupted"

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.runners.fake_checkout import Cts, wait_for
+from tests.runners.fake_checkout import Cts, wait_for, wait_until
 
 CASES = ("passes_1", "passes_2", "hangs_until_told")
 
@@ -31,7 +31,7 @@ def last_seed() -> str:
 
 def ended(process: subprocess.Popen[str]) -> tuple[int, str, str]:
     """Exit code and outputs."""
-    out, err = process.communicate(timeout=20)
+    out, err = process.communicate(timeout=120)
     assert "Traceback" not in out + err, err
     return process.returncode, out, err
 
@@ -57,6 +57,7 @@ def test_a_terminal_interrupts_the_whole_group(cts: Cts) -> None:
     process = cts.start("certify", "--hosts", "1", "-n", "2")
     try:
         wait_for(cts.hanging)
+        wait_until(lambda: len(cts.openings) == 2, "the other worker has not begun")
         killpg(process, signal.SIGINT)
         code, out, err = ended(process)
     finally:

@@ -70,7 +70,8 @@ def test_a_step_that_hangs_is_ended_with_all_it_started(
     steps = [Step("one", "first", ["sh script"], timeout=1)]
     assert run(root, monkeypatch, steps) == 1
     assert "sh did not end within 1 s" in capsys.readouterr().out
-    steps = [Step("two", "second", ["flock -n held true"])]
+    # A process that was killed holds its files until it has gone.
+    steps = [Step("two", "second", ["flock -w 60 held true"])]
     assert run(root, monkeypatch, steps) == 0
 
 

@@ -87,7 +87,7 @@ def test_an_interrupted_run(cts: Cts) -> None:
     try:
         wait_for(cts.hanging)
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=30)
+        out, err = process.communicate(timeout=120)
     finally:
         process.kill()
     assert process.returncode == 2

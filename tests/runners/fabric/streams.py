@@ -3,7 +3,7 @@
 
 import socket
 
-DEADLINE = 20.0
+DEADLINE = 60.0
 
 
 def read_to_end(stream: socket.socket) -> bytes:

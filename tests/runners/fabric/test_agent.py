@@ -117,8 +117,9 @@ def test_a_console_works_beside_the_agent(host: GuestHost) -> None:
         stream.sendall(b"still here")
         assert read_exactly(stream, 10) == b"still here"
         host.resize_console("33 111")
-        terminal.sendall(b"stty size\r")
-        read_until(terminal, b"33 111\r\n")
+        # The size goes another way than what is typed.
+        terminal.sendall(b"until stty size | grep -n '33 111'; do :; done\r")
+        read_until(terminal, b"1:33 111\r\n")
         terminal.sendall(b"exit 4\r")
         read_to_end(terminal)
         assert host.console_status(DEADLINE) == 4

@@ -11,7 +11,7 @@ from tests.runners.fabric.streams import read_to_end
 @pytest.mark.parametrize("count", [2, 3])
 def test_every_host_reaches_every_other(count: int) -> None:
     names = [f"host{i + 1}{family}" for i in range(count) for family in ("", "-v6")]
-    script = "".join(f"ping -c 1 -W 5 {name} >/dev/null && echo {name}\n" for name in names)
+    script = "".join(f"ping -c 1 -W 20 {name} >/dev/null && echo {name}\n" for name in names)
 
     with VmFabric(count) as fabric:
         streams = [host.start_agent(["sh", "-c", script]) for host in fabric.hosts]
@@ -42,7 +42,7 @@ def test_a_dead_neighbour_leaves_the_others_running() -> None:
         first, middle, last = fabric.hosts
         first.kill()
         assert not first.alive()
-        answer = read_to_end(middle.start_agent(["ping", "-c", "1", "-W", "5", last.name]))
+        answer = read_to_end(middle.start_agent(["ping", "-c", "1", "-W", "20", last.name]))
 
     assert b" 0% packet loss" in answer
 

@@ -28,7 +28,7 @@ def run(command: Sequence[str], given: str = "", **env: str) -> subprocess.Compl
         input=given,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=240,
         check=False,
     )
 
@@ -81,7 +81,7 @@ def test_the_shell_has_a_terminal() -> None:
 
 def _type(terminal: int, prompt: bytes, answer: bytes) -> None:
     seen = b""
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while prompt not in seen:
         assert select.select([terminal], [], [], deadline - time.monotonic())[0], seen
         seen += os.read(terminal, 4096)

@@ -22,11 +22,16 @@ from runners.checkout import here
 from runners.fabric.vm import VmFabric
 from runners.session import Limits, Session
 from runners.subject import from_library
-from tests.runners.fake_checkout import REPOSITORY, compile_library, wait_for
+from tests.runners.fake_checkout import (
+    REPOSITORY,
+    compile_library,
+    start_in_step,
+    wait_for,
+)
 
 CASE = "srq_resize/grow"
 NETWORK_CASE = "srq_query/keeps_half_received"
-DEADLINE = 60
+DEADLINE = 240
 
 
 def certify(out: Path, *options: str | Path) -> list[str]:
@@ -121,20 +126,14 @@ def test_a_provider_that_cannot_be_loaded(tmp_path: Path) -> None:
 
 def test_a_guest_that_is_killed_costs_one_verdict(tmp_path: Path) -> None:
     out = tmp_path / "out"
-    with subprocess.Popen(
-        certify(out, "srq_resize", "--hosts", "1", "-m", "local"),
-        cwd=REPOSITORY,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as process:
-        assert process.stdout is not None
-        for line in process.stdout:
+    process, said = start_in_step(certify(out, "srq_resize", "--hosts", "1", "-m", "local"))
+    with process, said:
+        for line in said:
             if line.startswith("[ 3/"):
                 break
         os.kill(guests_of(process.pid)[0], signal.SIGKILL)
-        rest, _ = process.communicate(timeout=2 * DEADLINE)
-    assert process.returncode == 2, rest
+        rest = said.read()
+        assert process.wait(DEADLINE) == 2, rest
     words = [record["verdict"] for record in events(out) if record["type"] == "verdict"]
     assert words.count("BROKEN") <= 1
     assert words.count("PASS") == len(words) - words.count("BROKEN")
