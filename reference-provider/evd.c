@@ -757,8 +757,14 @@ DAT_RETURN evd_new(struct ia *ia, DAT_COUNT qlen, DAT_EVD_FLAGS flags, struct ev
         evd->flags = flags;
         evd->enabled = true;
         evd->waitable = true;
-        evd->wake_fd = -1;
+        /* Here, since dat_evd_wait(3DAT) has no return that says that descriptors are lacking. */
+        evd->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+        if (evd->wake_fd < 0) {
+                free(evd);
+                return REF_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_DEVICE);
+        }
         if (!ring_reserve(evd, 2 * qlen)) {
+                close(evd->wake_fd);
                 free(evd);
                 return REF_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
         }
@@ -1140,12 +1146,6 @@ DAT_RETURN ref_evd_wait(DAT_EVD_HANDLE handle, DAT_TIMEOUT timeout, DAT_COUNT th
         ret = may_wait(evd, threshold);
         if (ret != DAT_SUCCESS)
                 goto out;
-        if (evd->wake_fd < 0)
-                evd->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-        if (evd->wake_fd < 0) {
-                ret = REF_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_DEVICE);
-                goto out;
-        }
         evd->waiter = true;
         ret = wait_locked(evd, deadline, threshold);
         evd->waiter = false;
@@ -1224,8 +1224,7 @@ void evd_destroy(struct evd *evd)
                 ibv_destroy_comp_channel(evd->channel);
         if (evd->obj.handle)
                 object_bury(&evd->obj);
-        if (evd->wake_fd >= 0)
-                close(evd->wake_fd);
+        close(evd->wake_fd);
         while (evd->shares) {
                 struct evd_share *share = evd->shares;
 
