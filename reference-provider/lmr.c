@@ -233,6 +233,7 @@ static DAT_RETURN describe(struct lmr *lmr, DAT_MEM_TYPE type, DAT_REGION_DESCRI
                            DAT_VLEN length, void **start)
 {
         struct lmr *source;
+        bool ours;
 
         lmr->mem_type = type;
         lmr->region = region;
@@ -255,9 +256,12 @@ static DAT_RETURN describe(struct lmr *lmr, DAT_MEM_TYPE type, DAT_REGION_DESCRI
                 source = object_get(region.for_lmr_handle, DAT_HANDLE_TYPE_LMR);
                 if (!source)
                         return REF_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_LMR);
+                ours = source->obj.ia == lmr->pz->obj.ia;
                 *start = source->mr->addr;
                 lmr->length = source->length;
                 object_put(source);
+                if (!ours)
+                        return REF_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_LMR);
                 break;
         default:
                 return REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);

@@ -385,18 +385,52 @@ static void bad_registrations_are_refused(void **state)
         host_close(host);
 }
 
+static DAT_LMR_HANDLE region_of(struct host *host, const struct end *end, DAT_PZ_HANDLE pz,
+                                unsigned int privileges, DAT_LMR_CONTEXT *context,
+                                DAT_RMR_CONTEXT *rmr_context)
+{
+        DAT_REGION_DESCRIPTION region = {.for_va = end->memory};
+        DAT_LMR_HANDLE lmr;
+
+        assert_dat(dat_lmr_create(host->ia, DAT_MEM_TYPE_VIRTUAL, region, BUFFER, pz,
+                                  (DAT_MEM_PRIV_FLAGS)privileges, &lmr, context, rmr_context, NULL,
+                                  NULL),
+                   DAT_SUCCESS);
+        return lmr;
+}
+
 static void syncs_check_their_segments(void **state)
 {
         struct host *host = host_joined();
         DAT_LMR_TRIPLET iov[2] = {segment(&host->a, 0, 10), segment(&host->b, 0, BUFFER)};
+        DAT_LMR_HANDLE lmr;
+        DAT_PZ_HANDLE pz;
 
         (void)state;
         assert_int_equal(host->provider.lmr_sync_req, DAT_FALSE);
         assert_dat(dat_lmr_sync_rdma_read(host->ia, iov, 2), DAT_SUCCESS);
         assert_dat(dat_lmr_sync_rdma_write(host->ia, iov, 2), DAT_SUCCESS);
         iov[1].segment_length++;
+        assert_refused(dat_lmr_sync_rdma_read(host->ia, iov, 2), DAT_INVALID_PARAMETER,
+                       DAT_INVALID_ARG2);
+        assert_refused(dat_lmr_sync_rdma_write(host->ia, iov, 2), DAT_INVALID_PARAMETER,
+                       DAT_INVALID_ARG2);
+        assert_refused(dat_lmr_sync_rdma_read(host->pz, iov, 1), DAT_INVALID_HANDLE,
+                       DAT_INVALID_HANDLE_IA);
+        assert_refused(dat_lmr_sync_rdma_write(host->pz, iov, 1), DAT_INVALID_HANDLE,
+                       DAT_INVALID_HANDLE_IA);
+        assert_refused(dat_lmr_sync_rdma_read(host->ia, NULL, UINT64_MAX), DAT_INVALID_PARAMETER,
+                       DAT_INVALID_ARG2);
+        assert_dat(dat_lmr_sync_rdma_write(host->ia, NULL, 0), DAT_SUCCESS);
+        assert_dat(dat_pz_create(host->ia, &pz), DAT_SUCCESS);
+        lmr = region_of(host, &host->b, pz, DAT_MEM_PRIV_NONE_FLAG, &iov[1].lmr_context, NULL);
+        iov[1].segment_length = BUFFER;
+        assert_dat(dat_lmr_sync_rdma_read(host->ia, iov, 2), DAT_SUCCESS);
+        assert_dat(dat_lmr_sync_rdma_write(host->ia, iov, 2), DAT_SUCCESS);
+        assert_dat(dat_lmr_free(lmr), DAT_SUCCESS);
         assert_dat(dat_lmr_sync_rdma_read(host->ia, iov, 2), DAT_INVALID_PARAMETER);
         assert_dat(dat_lmr_sync_rdma_write(host->ia, iov, 2), DAT_INVALID_PARAMETER);
+        assert_dat(dat_pz_free(pz), DAT_SUCCESS);
         host_close(host);
 }
 
@@ -411,6 +445,445 @@ static void a_long_message_fails_at_both_ends(void **state)
         await_completion(host->a.request_evd, host->a.ep, 2, DAT_DTO_ERR_REMOTE_RESPONDER, 0);
         (void)await_event(host->a.connect_evd, DAT_CONNECTION_EVENT_BROKEN);
         (void)await_event(host->b.connect_evd, DAT_CONNECTION_EVENT_BROKEN);
+        host_close(host);
+}
+
+static void refuse_write(struct host *host, DAT_RMR_CONTEXT context, size_t offset, size_t length)
+{
+        assert_dat(rdma_write(host, remote(context, host->b.memory + offset, length), length, 1),
+                   DAT_SUCCESS);
+        await_refusal(host, 1);
+        rejoin(host);
+}
+
+static void refuse_read(struct host *host, DAT_RMR_CONTEXT context, size_t offset, size_t length)
+{
+        assert_dat(rdma_read(host, remote(context, host->b.memory + offset, length), length, 1),
+                   DAT_SUCCESS);
+        await_refusal(host, 1);
+        rejoin(host);
+}
+
+static void serve_write(struct host *host, DAT_RMR_CONTEXT context, size_t offset, size_t length)
+{
+        assert_dat(rdma_write(host, remote(context, host->b.memory + offset, length), length, 1),
+                   DAT_SUCCESS);
+        await_completion(host->a.request_evd, host->a.ep, 1, DAT_DTO_SUCCESS, length);
+}
+
+static void serve_read(struct host *host, DAT_RMR_CONTEXT context, size_t offset, size_t length)
+{
+        assert_dat(rdma_read(host, remote(context, host->b.memory + offset, length), length, 1),
+                   DAT_SUCCESS);
+        await_completion(host->a.request_evd, host->a.ep, 1, DAT_DTO_SUCCESS, length);
+}
+
+/* Whatever the local privileges, each remote one alone gives its own direction and no other. */
+static void an_lmr_grants_what_it_was_made_for(void **state)
+{
+        static const unsigned int local[] = {DAT_MEM_PRIV_NONE_FLAG, DAT_MEM_PRIV_LOCAL_READ_FLAG,
+                                             DAT_MEM_PRIV_LOCAL_WRITE_FLAG};
+        struct host *host = host_joined();
+        DAT_RMR_CONTEXT context;
+        DAT_LMR_HANDLE lmr;
+
+        (void)state;
+        for (size_t i = 0; i < sizeof(local) / sizeof(local[0]); i++) {
+                lmr = region_of(host, &host->b, host->pz, local[i] | DAT_MEM_PRIV_REMOTE_READ_FLAG,
+                                NULL, &context);
+                assert_int_not_equal(context, 0);
+                serve_read(host, context, 0, BUFFER);
+                if (!i)
+                        refuse_write(host, context, 0, 1);
+                assert_dat(dat_lmr_free(lmr), DAT_SUCCESS);
+                lmr = region_of(host, &host->b, host->pz, local[i] | DAT_MEM_PRIV_REMOTE_WRITE_FLAG,
+                                NULL, &context);
+                assert_int_not_equal(context, 0);
+                serve_write(host, context, 0, BUFFER);
+                if (!i)
+                        refuse_read(host, context, 0, 1);
+                assert_dat(dat_lmr_free(lmr), DAT_SUCCESS);
+        }
+        host_close(host);
+}
+
+static void an_lmr_ends_where_it_ends(void **state)
+{
+        struct host *host = host_joined();
+        struct end *b = &host->b;
+
+        (void)state;
+        serve_write(host, b->rmr_context, 0, 1);
+        serve_write(host, b->rmr_context, BUFFER - 1, 1);
+        serve_read(host, b->rmr_context, BUFFER - 1, 1);
+        refuse_write(host, b->rmr_context, (size_t)-1, 1);
+        refuse_write(host, b->rmr_context, BUFFER, 1);
+        refuse_read(host, b->rmr_context, (size_t)-1, 2);
+        refuse_read(host, b->rmr_context, BUFFER - 1, 2);
+        /* An access of no byte touches nothing, wherever it points. */
+        serve_write(host, b->rmr_context, BUFFER + 1, 0);
+        serve_read(host, b->rmr_context, BUFFER + 1, 0);
+        host_close(host);
+}
+
+static void what_is_freed_or_elsewhere_is_out_of_reach(void **state)
+{
+        struct host *host = host_joined();
+        DAT_RMR_CONTEXT context;
+        DAT_LMR_HANDLE lmr;
+        DAT_RMR_HANDLE rmr;
+        DAT_PZ_HANDLE pz;
+
+        (void)state;
+        lmr = region_of(host, &host->b, host->pz, DAT_MEM_PRIV_ALL_FLAG, NULL, &context);
+        serve_write(host, context, 0, 10);
+        assert_dat(dat_lmr_free(lmr), DAT_SUCCESS);
+        refuse_write(host, context, 0, 10);
+        assert_dat(dat_pz_create(host->ia, &pz), DAT_SUCCESS);
+        lmr = region_of(host, &host->b, pz, DAT_MEM_PRIV_ALL_FLAG, NULL, &context);
+        refuse_read(host, context, 0, 10);
+        assert_dat(dat_lmr_free(lmr), DAT_SUCCESS);
+        assert_dat(dat_pz_free(pz), DAT_SUCCESS);
+        assert_dat(dat_rmr_create(host->pz, &rmr), DAT_SUCCESS);
+        context = bind_rmr(host, rmr, 0, 10, DAT_MEM_PRIV_REMOTE_WRITE_FLAG);
+        assert_refused(dat_lmr_free(host->b.lmr), DAT_INVALID_STATE, DAT_INVALID_STATE_LMR_IN_USE);
+        serve_write(host, context, 0, 10);
+        /* A bound RMR can be freed, which unbinds it: the LMR is free as well. */
+        assert_dat(dat_rmr_free(rmr), DAT_SUCCESS);
+        refuse_write(host, context, 0, 10);
+        assert_dat(dat_lmr_free(host->b.lmr), DAT_SUCCESS);
+        host->b.lmr = DAT_HANDLE_NULL;
+        host_close(host);
+}
+
+/* What an RMR may grant depends on the local privileges of its LMR, not on the remote ones. */
+static void an_rmr_grants_no_more_than_its_lmr(void **state)
+{
+        static const struct {
+                unsigned int lmr;
+                unsigned int rmr;
+                DAT_RETURN subtype;
+        } binds[] = {
+            {DAT_MEM_PRIV_LOCAL_READ_FLAG, DAT_MEM_PRIV_REMOTE_READ_FLAG, 0},
+            {DAT_MEM_PRIV_LOCAL_WRITE_FLAG, DAT_MEM_PRIV_REMOTE_WRITE_FLAG, 0},
+            {DAT_MEM_PRIV_NONE_FLAG, DAT_MEM_PRIV_NONE_FLAG, 0},
+            {DAT_MEM_PRIV_LOCAL_READ_FLAG | DAT_MEM_PRIV_LOCAL_WRITE_FLAG, DAT_MEM_PRIV_ALL_FLAG,
+             0},
+            {DAT_MEM_PRIV_LOCAL_READ_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG,
+             DAT_MEM_PRIV_REMOTE_WRITE_FLAG, DAT_PRIVILEGES_RDMA_WRITE},
+            {DAT_MEM_PRIV_LOCAL_WRITE_FLAG | DAT_MEM_PRIV_REMOTE_READ_FLAG,
+             DAT_MEM_PRIV_REMOTE_READ_FLAG, DAT_PRIVILEGES_RDMA_READ},
+            {DAT_MEM_PRIV_LOCAL_READ_FLAG,
+             DAT_MEM_PRIV_REMOTE_READ_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG,
+             DAT_PRIVILEGES_RDMA_WRITE},
+        };
+        struct host *host = host_joined();
+        struct end *b = &host->b;
+        DAT_RMR_CONTEXT context;
+        DAT_RMR_HANDLE rmr;
+        DAT_RMR_PARAM param;
+
+        (void)state;
+        assert_dat(dat_rmr_create(host->pz, &rmr), DAT_SUCCESS);
+        for (size_t i = 0; i < sizeof(binds) / sizeof(binds[0]); i++) {
+                DAT_LMR_TRIPLET part = segment(b, 0, BUFFER);
+                DAT_LMR_HANDLE lmr =
+                    region_of(host, b, host->pz, binds[i].lmr, &part.lmr_context, NULL);
+                DAT_RETURN ret = dat_rmr_bind(rmr, &part, (DAT_MEM_PRIV_FLAGS)binds[i].rmr, b->ep,
+                                              cookie(i), DAT_COMPLETION_SUPPRESS_FLAG, &context);
+
+                if (binds[i].subtype) {
+                        assert_refused(ret, DAT_PRIVILEGES_VIOLATION, binds[i].subtype);
+                        assert_dat(dat_lmr_free(lmr), DAT_SUCCESS);
+                        continue;
+                }
+                assert_dat(ret, DAT_SUCCESS);
+                assert_dat(dat_rmr_query(rmr, DAT_RMR_FIELD_ALL, &param), DAT_SUCCESS);
+                assert_ptr_equal(param.ia_handle, host->ia);
+                assert_ptr_equal(param.pz_handle, host->pz);
+                assert_int_equal(param.mem_priv, binds[i].rmr);
+                assert_int_equal(param.rmr_context, context);
+                assert_memory_equal(&param.lmr_triplet, &part, sizeof(part));
+                if (binds[i].rmr & DAT_MEM_PRIV_REMOTE_READ_FLAG)
+                        serve_read(host, context, 0, BUFFER);
+                if (binds[i].rmr & DAT_MEM_PRIV_REMOTE_WRITE_FLAG)
+                        serve_write(host, context, 0, BUFFER);
+                if (!binds[i].rmr)
+                        refuse_read(host, context, 0, 1);
+                /* An unbind looks at no LMR. */
+                part.segment_length = 0;
+                part.lmr_context = 0;
+                assert_dat(dat_rmr_bind(rmr, &part, DAT_MEM_PRIV_NONE_FLAG, b->ep, cookie(i),
+                                        DAT_COMPLETION_SUPPRESS_FLAG, &context),
+                           DAT_SUCCESS);
+                assert_dat(dat_lmr_free(lmr), DAT_SUCCESS);
+        }
+        assert_silent(b->request_evd);
+        assert_dat(dat_rmr_free(rmr), DAT_SUCCESS);
+        host_close(host);
+}
+
+/* A refused bind leaves the RMR bound as it was. */
+static void a_refused_bind_changes_nothing(void **state)
+{
+        struct host *host = host_joined();
+        struct host *other = host_open();
+        struct end *b = &host->b;
+        DAT_LMR_TRIPLET bad[] = {
+            segment(b, 0, BUFFER + 1), segment(b, BUFFER, 1),     segment(b, (size_t)-1, 1),
+            segment(b, 1, UINT64_MAX), segment(b, 0, UINT64_MAX),
+        };
+        DAT_LMR_TRIPLET part = segment(b, 0, 10);
+        DAT_RMR_CONTEXT bound;
+        DAT_RMR_CONTEXT context;
+        DAT_RMR_HANDLE rmr;
+        DAT_RMR_HANDLE foreign;
+        DAT_LMR_HANDLE lmr;
+        DAT_PZ_HANDLE pz;
+
+        (void)state;
+        assert_dat(dat_rmr_create(host->pz, &rmr), DAT_SUCCESS);
+        assert_dat(dat_rmr_create(other->pz, &foreign), DAT_SUCCESS);
+        assert_dat(dat_pz_create(host->ia, &pz), DAT_SUCCESS);
+        bound = bind_rmr(host, rmr, 0, BUFFER, DAT_MEM_PRIV_REMOTE_READ_FLAG);
+        for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+                assert_refused(dat_rmr_bind(rmr, &bad[i], DAT_MEM_PRIV_REMOTE_READ_FLAG, b->ep,
+                                            cookie(1), 0, &context),
+                               DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+        assert_refused(
+            dat_rmr_bind(rmr, NULL, DAT_MEM_PRIV_REMOTE_READ_FLAG, b->ep, cookie(1), 0, &context),
+            DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+        assert_refused(
+            dat_rmr_bind(rmr, &part, (DAT_MEM_PRIV_FLAGS)0x4, b->ep, cookie(1), 0, &context),
+            DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+        assert_refused(
+            dat_rmr_bind(rmr, &part, DAT_MEM_PRIV_REMOTE_READ_FLAG, b->ep, cookie(1), 0, NULL),
+            DAT_INVALID_PARAMETER, DAT_INVALID_ARG7);
+        for (unsigned int bit = 0; bit < 32; bit++) {
+                unsigned int flag = 1u << bit;
+
+                if (flag != DAT_COMPLETION_SUPPRESS_FLAG &&
+                    flag != DAT_COMPLETION_BARRIER_FENCE_FLAG)
+                        assert_refused(dat_rmr_bind(rmr, &part, DAT_MEM_PRIV_REMOTE_READ_FLAG,
+                                                    b->ep, cookie(1), (DAT_COMPLETION_FLAGS)flag,
+                                                    &context),
+                                       DAT_INVALID_PARAMETER, DAT_INVALID_ARG6);
+        }
+        assert_refused(dat_rmr_bind(foreign, &part, DAT_MEM_PRIV_REMOTE_READ_FLAG, b->ep, cookie(1),
+                                    0, &context),
+                       DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
+        assert_refused(dat_rmr_bind(b->lmr, &part, DAT_MEM_PRIV_REMOTE_READ_FLAG, b->ep, cookie(1),
+                                    0, &context),
+                       DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_RMR);
+        assert_refused(dat_rmr_bind(rmr, &part, DAT_MEM_PRIV_REMOTE_READ_FLAG, DAT_HANDLE_NULL,
+                                    cookie(1), 0, &context),
+                       DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
+        /* An LMR of another zone than the RMR and the EP, and one that is gone. */
+        lmr = region_of(host, b, pz, DAT_MEM_PRIV_ALL_FLAG, &part.lmr_context, NULL);
+        assert_dat(
+            dat_rmr_bind(rmr, &part, DAT_MEM_PRIV_REMOTE_READ_FLAG, b->ep, cookie(1), 0, &context),
+            DAT_PROTECTION_VIOLATION);
+        assert_dat(dat_lmr_free(lmr), DAT_SUCCESS);
+        assert_dat(
+            dat_rmr_bind(rmr, &part, DAT_MEM_PRIV_REMOTE_READ_FLAG, b->ep, cookie(1), 0, &context),
+            DAT_PRIVILEGES_VIOLATION);
+        assert_silent(b->request_evd);
+        serve_read(host, bound, 0, BUFFER);
+        assert_dat(dat_rmr_free(rmr), DAT_SUCCESS);
+        assert_dat(dat_rmr_free(foreign), DAT_SUCCESS);
+        assert_dat(dat_pz_free(pz), DAT_SUCCESS);
+        host_close(other);
+        host_close(host);
+}
+
+/* A zone knows all who are in it, and a pointer that is not wanted may be null. */
+static void a_zone_in_use_stays(void **state)
+{
+        struct host *host = host_open();
+        DAT_SRQ_ATTR srq_attr = {
+            .max_recv_dtos = 4, .max_recv_iov = 1, .low_watermark = DAT_SRQ_LW_DEFAULT};
+        DAT_EP_ATTR attr = plain_attr();
+        DAT_PZ_PARAM param;
+        DAT_SRQ_HANDLE srq;
+        DAT_RMR_HANDLE rmr;
+        DAT_EP_HANDLE ep;
+        DAT_PZ_HANDLE pz;
+
+        (void)state;
+        assert_refused(dat_pz_create(host->ia, NULL), DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+        assert_dat(dat_pz_create(host->ia, &pz), DAT_SUCCESS);
+        assert_dat(dat_pz_query(pz, DAT_PZ_FIELD_ALL, &param), DAT_SUCCESS);
+        assert_ptr_equal(param.ia_handle, host->ia);
+        assert_refused(dat_pz_query(pz, (DAT_PZ_PARAM_MASK)2, &param), DAT_INVALID_PARAMETER,
+                       DAT_INVALID_ARG2);
+        assert_refused(dat_pz_query(pz, DAT_PZ_FIELD_ALL, NULL), DAT_INVALID_PARAMETER,
+                       DAT_INVALID_ARG3);
+        assert_refused(dat_rmr_create(pz, NULL), DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+        assert_dat(dat_ep_create(host->ia, pz, NULL, NULL, NULL, &attr, &ep), DAT_SUCCESS);
+        assert_refused(dat_pz_free(pz), DAT_INVALID_STATE, DAT_INVALID_STATE_PZ_IN_USE);
+        assert_dat(dat_ep_free(ep), DAT_SUCCESS);
+        assert_dat(dat_rmr_create(pz, &rmr), DAT_SUCCESS);
+        assert_refused(dat_pz_free(pz), DAT_INVALID_STATE, DAT_INVALID_STATE_PZ_IN_USE);
+        assert_refused(dat_rmr_query(rmr, (DAT_RMR_PARAM_MASK)(DAT_RMR_FIELD_ALL + 1), NULL),
+                       DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+        assert_refused(dat_rmr_query(rmr, DAT_RMR_FIELD_ALL, NULL), DAT_INVALID_PARAMETER,
+                       DAT_INVALID_ARG3);
+        assert_dat(dat_rmr_free(rmr), DAT_SUCCESS);
+        assert_dat(dat_srq_create(host->ia, pz, &srq_attr, &srq), DAT_SUCCESS);
+        assert_refused(dat_pz_free(pz), DAT_INVALID_STATE, DAT_INVALID_STATE_PZ_IN_USE);
+        assert_dat(dat_srq_free(srq), DAT_SUCCESS);
+        assert_dat(dat_pz_free(pz), DAT_SUCCESS);
+        assert_refused(dat_pz_free(pz), DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PZ);
+        host_close(host);
+}
+
+static void expect_lmr(DAT_LMR_HANDLE lmr, DAT_MEM_TYPE type, const void *start, DAT_PZ_HANDLE pz,
+                       DAT_MEM_PRIV_FLAGS privileges)
+{
+        DAT_LMR_PARAM param;
+
+        assert_dat(dat_lmr_query(lmr, DAT_LMR_FIELD_ALL, &param), DAT_SUCCESS);
+        assert_int_equal(param.mem_type, type);
+        assert_int_equal(param.length, 4096);
+        assert_ptr_equal(param.pz_handle, pz);
+        assert_int_equal(param.mem_priv, privileges);
+        assert_int_equal(param.registered_size, 4096);
+        assert_int_equal(param.registered_address, (uintptr_t)start);
+}
+
+/* An LMR over the memory of another has a zone and privileges of its own, and outlives it. */
+static void an_lmr_of_an_lmr_is_its_own(void **state)
+{
+        struct host *host = host_joined();
+        struct host *other = host_open();
+        unsigned char *memory = host->b.memory;
+        DAT_REGION_DESCRIPTION region = {.for_va = memory};
+        DAT_LMR_TRIPLET part = segment(&host->b, 0, 4096);
+        DAT_RMR_CONTEXT context;
+        DAT_LMR_HANDLE source;
+        DAT_LMR_HANDLE lmr;
+        DAT_LMR_PARAM param;
+        DAT_PZ_HANDLE pz;
+
+        (void)state;
+        assert_dat(dat_pz_create(host->ia, &pz), DAT_SUCCESS);
+        assert_dat(dat_lmr_create(host->ia, DAT_MEM_TYPE_VIRTUAL, region, 4096, pz,
+                                  DAT_MEM_PRIV_NONE_FLAG, &source, NULL, NULL, NULL, NULL),
+                   DAT_SUCCESS);
+        expect_lmr(source, DAT_MEM_TYPE_VIRTUAL, memory, pz, DAT_MEM_PRIV_NONE_FLAG);
+        region.for_lmr_handle = source;
+        assert_dat(dat_lmr_create(host->ia, DAT_MEM_TYPE_LMR, region, 0, host->pz,
+                                  DAT_MEM_PRIV_ALL_FLAG, &lmr, &part.lmr_context, &context, NULL,
+                                  NULL),
+                   DAT_SUCCESS);
+        expect_lmr(lmr, DAT_MEM_TYPE_LMR, memory, host->pz, DAT_MEM_PRIV_ALL_FLAG);
+        assert_dat(dat_lmr_query(lmr, DAT_LMR_FIELD_ALL, &param), DAT_SUCCESS);
+        assert_ptr_equal(param.region_desc.for_lmr_handle, source);
+        assert_int_equal(param.lmr_context, part.lmr_context);
+        assert_refused(dat_lmr_query(lmr, (DAT_LMR_PARAM_MASK)(DAT_LMR_FIELD_ALL + 1), &param),
+                       DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+        assert_refused(dat_lmr_query(lmr, DAT_LMR_FIELD_ALL, NULL), DAT_INVALID_PARAMETER,
+                       DAT_INVALID_ARG3);
+        assert_dat(dat_lmr_free(source), DAT_SUCCESS);
+        assert_dat(dat_pz_free(pz), DAT_SUCCESS);
+        serve_write(host, context, 0, 4096);
+        refuse_write(host, context, 0, 4097);
+        assert_dat(dat_ep_post_recv(host->b.ep, 1, &part, cookie(5), 0), DAT_SUCCESS);
+        post_send(&host->a, 0, 4096, 6);
+        await_completion(host->b.recv_evd, host->b.ep, 5, DAT_DTO_SUCCESS, 4096);
+        /* The memory of one IA's LMR is not another IA's to give. */
+        region.for_lmr_handle = lmr;
+        assert_refused(dat_lmr_create(other->ia, DAT_MEM_TYPE_LMR, region, 0, other->pz,
+                                      DAT_MEM_PRIV_ALL_FLAG, &source, NULL, NULL, NULL, NULL),
+                       DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_LMR);
+        assert_dat(dat_lmr_free(lmr), DAT_SUCCESS);
+        host_close(other);
+        host_close(host);
+}
+
+/* What may only be read can be sent from, and read by the peer, but not be made writable. */
+static void read_only_memory_is_registered_for_reading(void **state)
+{
+        static const unsigned int refused[] = {
+            DAT_MEM_PRIV_LOCAL_WRITE_FLAG, DAT_MEM_PRIV_REMOTE_WRITE_FLAG, DAT_MEM_PRIV_ALL_FLAG};
+        struct host *host = host_joined();
+        unsigned char *memory =
+            mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        DAT_REGION_DESCRIPTION region = {.for_va = memory};
+        DAT_LMR_TRIPLET part = {.virtual_address = (DAT_VADDR)(uintptr_t)memory,
+                                .segment_length = 4096};
+        DAT_RMR_CONTEXT context;
+        DAT_LMR_HANDLE lmr;
+
+        (void)state;
+        memset(memory, 0x5a, 4096);
+        assert_int_equal(mprotect(memory, 4096, PROT_READ), 0);
+        for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
+                assert_refused(dat_lmr_create(host->ia, DAT_MEM_TYPE_VIRTUAL, region, 4096,
+                                              host->pz, (DAT_MEM_PRIV_FLAGS)refused[i], &lmr, NULL,
+                                              NULL, NULL, NULL),
+                               DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+        assert_dat(dat_lmr_create(host->ia, DAT_MEM_TYPE_VIRTUAL, region, 4096, host->pz,
+                                  DAT_MEM_PRIV_READ_FLAG, &lmr, &part.lmr_context, &context, NULL,
+                                  NULL),
+                   DAT_SUCCESS);
+        post_recv(&host->b, 0, 4096, 1);
+        assert_dat(dat_ep_post_send(host->a.ep, 1, &part, cookie(2), 0), DAT_SUCCESS);
+        await_completion(host->b.recv_evd, host->b.ep, 1, DAT_DTO_SUCCESS, 4096);
+        await_completion(host->a.request_evd, host->a.ep, 2, DAT_DTO_SUCCESS, 4096);
+        assert_memory_equal(host->b.memory, memory, 4096);
+        assert_dat(rdma_read(host, remote(context, memory, 4096), 4096, 3), DAT_SUCCESS);
+        await_completion(host->a.request_evd, host->a.ep, 3, DAT_DTO_SUCCESS, 4096);
+        assert_memory_equal(host->a.memory, memory, 4096);
+        assert_dat(dat_lmr_free(lmr), DAT_SUCCESS);
+        munmap(memory, 4096);
+        host_close(host);
+}
+
+static void arguments_of_lmr_create(void **state)
+{
+        struct host *host = host_open();
+        struct host *other = host_open();
+        static unsigned char memory[64];
+        DAT_REGION_DESCRIPTION region = {.for_va = memory};
+        DAT_REGION_DESCRIPTION nowhere = {.for_va = NULL};
+        DAT_LMR_HANDLE lmr;
+
+        (void)state;
+        assert_refused(dat_lmr_create(host->ia, DAT_MEM_TYPE_VIRTUAL, nowhere, 64, host->pz,
+                                      DAT_MEM_PRIV_ALL_FLAG, &lmr, NULL, NULL, NULL, NULL),
+                       DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+        for (int i = 0; i < 3; i++)
+                assert_refused(dat_lmr_create(host->ia, DAT_MEM_TYPE_VIRTUAL, region,
+                                              i ? UINT64_MAX >> (i - 1) : 0, host->pz,
+                                              DAT_MEM_PRIV_ALL_FLAG, &lmr, NULL, NULL, NULL, NULL),
+                               DAT_INVALID_PARAMETER, DAT_INVALID_ARG4);
+        assert_refused(dat_lmr_create(host->ia, DAT_MEM_TYPE_VIRTUAL, region,
+                                      host->attr.max_lmr_block_size + 1, host->pz,
+                                      DAT_MEM_PRIV_ALL_FLAG, &lmr, NULL, NULL, NULL, NULL),
+                       DAT_INVALID_PARAMETER, DAT_INVALID_ARG4);
+        assert_refused(dat_lmr_create(host->ia, DAT_MEM_TYPE_VIRTUAL, region, 64, other->pz,
+                                      DAT_MEM_PRIV_ALL_FLAG, &lmr, NULL, NULL, NULL, NULL),
+                       DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PZ);
+        assert_refused(dat_lmr_create(host->pz, DAT_MEM_TYPE_VIRTUAL, region, 64, host->pz,
+                                      DAT_MEM_PRIV_ALL_FLAG, &lmr, NULL, NULL, NULL, NULL),
+                       DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
+        assert_refused(dat_lmr_create(host->ia, DAT_MEM_TYPE_VIRTUAL, region, 64, host->pz,
+                                      DAT_MEM_PRIV_ALL_FLAG, NULL, NULL, NULL, NULL, NULL),
+                       DAT_INVALID_PARAMETER, DAT_INVALID_ARG7);
+        for (unsigned int bit = 0; bit < 32; bit++) {
+                if (!(DAT_MEM_PRIV_ALL_FLAG & 1u << bit))
+                        assert_refused(dat_lmr_create(host->ia, DAT_MEM_TYPE_VIRTUAL, region, 64,
+                                                      host->pz, (DAT_MEM_PRIV_FLAGS)(1u << bit),
+                                                      &lmr, NULL, NULL, NULL, NULL),
+                                       DAT_INVALID_PARAMETER, DAT_INVALID_ARG6);
+        }
+        region.for_shared_memory.shared_memory_id = NULL;
+        region.for_shared_memory.virtual_address = memory;
+        assert_refused(dat_lmr_create(host->ia, DAT_MEM_TYPE_SHARED_VIRTUAL, region, 64, host->pz,
+                                      DAT_MEM_PRIV_ALL_FLAG, &lmr, NULL, NULL, NULL, NULL),
+                       DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+        host_close(other);
         host_close(host);
 }
 
@@ -430,6 +903,15 @@ int main(void)
             cmocka_unit_test(bad_registrations_are_refused),
             cmocka_unit_test(syncs_check_their_segments),
             cmocka_unit_test(a_long_message_fails_at_both_ends),
+            cmocka_unit_test(an_lmr_grants_what_it_was_made_for),
+            cmocka_unit_test(an_lmr_ends_where_it_ends),
+            cmocka_unit_test(what_is_freed_or_elsewhere_is_out_of_reach),
+            cmocka_unit_test(an_rmr_grants_no_more_than_its_lmr),
+            cmocka_unit_test(a_refused_bind_changes_nothing),
+            cmocka_unit_test(a_zone_in_use_stays),
+            cmocka_unit_test(an_lmr_of_an_lmr_is_its_own),
+            cmocka_unit_test(read_only_memory_is_registered_for_reading),
+            cmocka_unit_test(arguments_of_lmr_create),
         };
 
         return cmocka_run_group_tests_name("memory", tests, NULL, NULL);
