@@ -479,6 +479,81 @@ static void unsignalled_requests_wake_nobody(void **state)
         host_close(host);
 }
 
+/* The send comes last, so what the peer has received tells that the others are complete. */
+static void unsignalled_requests_of_every_kind_wake_nobody(void **state)
+{
+        struct host *host =
+            flagged_host(DAT_COMPLETION_DEFAULT_FLAG, DAT_COMPLETION_UNSIGNALLED_FLAG);
+        struct end *a = &host->a;
+        struct waiter waiter = {.evd = a->request_evd, .threshold = 1, .timeout = LONG};
+        DAT_LMR_TRIPLET iov = segment(a, 0, 10);
+        DAT_RMR_TRIPLET remote = {
+            .rmr_context = host->b.rmr_context,
+            .target_address = (DAT_VADDR)(uintptr_t)host->b.memory,
+            .segment_length = 10,
+        };
+        DAT_RMR_CONTEXT context;
+        DAT_RMR_HANDLE rmr;
+
+        (void)state;
+        assert_dat(dat_rmr_create(host->pz, &rmr), DAT_SUCCESS);
+        post_recv(&host->b, 0, 10, 1);
+        start_waiter(&waiter);
+        assert_dat(dat_rmr_bind(rmr, &iov, DAT_MEM_PRIV_REMOTE_READ_FLAG, a->ep, cookie(2),
+                                DAT_COMPLETION_UNSIGNALLED_FLAG, &context),
+                   DAT_SUCCESS);
+        assert_dat(dat_ep_post_rdma_write(a->ep, 1, &iov, cookie(3), &remote,
+                                          DAT_COMPLETION_UNSIGNALLED_FLAG),
+                   DAT_SUCCESS);
+        assert_dat(dat_ep_post_rdma_read(a->ep, 1, &iov, cookie(4), &remote,
+                                         DAT_COMPLETION_UNSIGNALLED_FLAG),
+                   DAT_SUCCESS);
+        assert_dat(
+            dat_ep_post_send(a->ep, 1, &iov, cookie(5),
+                             DAT_COMPLETION_UNSIGNALLED_FLAG | DAT_COMPLETION_BARRIER_FENCE_FLAG),
+            DAT_SUCCESS);
+        await_completion(host->b.recv_evd, host->b.ep, 1, DAT_DTO_SUCCESS, 10);
+        assert_silent(host->async_evd);
+        assert_false(atomic_load(&waiter.done));
+        /* What fails gives notice all the same. */
+        remote.rmr_context = 0;
+        assert_dat(dat_ep_post_rdma_write(a->ep, 1, &iov, cookie(6), &remote,
+                                          DAT_COMPLETION_UNSIGNALLED_FLAG),
+                   DAT_SUCCESS);
+        finish_waiter(&waiter, DAT_SUCCESS);
+        assert_int_equal(waiter.event.event_number, DAT_RMR_BIND_COMPLETION_EVENT);
+        assert_int_equal(waiter.event.event_data.rmr_completion_event_data.user_cookie.as_64, 2);
+        for (unsigned int i = 3; i <= 5; i++)
+                await_completion(a->request_evd, a->ep, i, DAT_DTO_SUCCESS, 10);
+        await_completion(a->request_evd, a->ep, 6, DAT_DTO_ERR_REMOTE_ACCESS, 0);
+        assert_dat(dat_rmr_free(rmr), DAT_SUCCESS);
+        host_close(host);
+}
+
+static void unsignalled_receives_wake_nobody(void **state)
+{
+        struct host *host =
+            flagged_host(DAT_COMPLETION_UNSIGNALLED_FLAG, DAT_COMPLETION_DEFAULT_FLAG);
+        struct waiter waiter = {.evd = host->b.recv_evd, .threshold = 1, .timeout = LONG};
+        DAT_LMR_TRIPLET iov = segment(&host->b, 0, 10);
+
+        (void)state;
+        assert_dat(
+            dat_ep_post_recv(host->b.ep, 1, &iov, cookie(1), DAT_COMPLETION_UNSIGNALLED_FLAG),
+            DAT_SUCCESS);
+        post_recv(&host->b, 0, 10, 2);
+        start_waiter(&waiter);
+        post_send(&host->a, 0, 10, 3);
+        await_completion(host->a.request_evd, host->a.ep, 3, DAT_DTO_SUCCESS, 10);
+        assert_silent(host->async_evd);
+        assert_false(atomic_load(&waiter.done));
+        post_send(&host->a, 0, 10, 4);
+        finish_waiter(&waiter, DAT_SUCCESS);
+        assert_int_equal(waiter.event.event_data.dto_completion_event_data.user_cookie.as_64, 1);
+        await_completion(host->b.recv_evd, host->b.ep, 2, DAT_DTO_SUCCESS, 10);
+        host_close(host);
+}
+
 static void only_solicited_messages_wake(void **state)
 {
         struct host *host =
@@ -736,6 +811,8 @@ int main(void)
             cmocka_unit_test(all_streams_merge),
             cmocka_unit_test(lost_events_are_reported_once),
             cmocka_unit_test(unsignalled_requests_wake_nobody),
+            cmocka_unit_test(unsignalled_requests_of_every_kind_wake_nobody),
+            cmocka_unit_test(unsignalled_receives_wake_nobody),
             cmocka_unit_test(only_solicited_messages_wake),
             cmocka_unit_test(suppressed_successes_are_not_seen),
             cmocka_unit_test(flags_that_do_not_mix_are_refused),

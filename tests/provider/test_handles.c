@@ -394,6 +394,20 @@ static void types_and_contexts_are_kept(void **state)
         for (int kind = 0; kind < KINDS; kind++) {
                 assert_dat(dat_get_consumer_context(zoo.of[kind], &value), DAT_SUCCESS);
                 assert_int_equal(value.as_64, 1000 + kind);
+                value.as_64 = UINT64_MAX;
+                assert_dat(dat_set_consumer_context(zoo.of[kind], value), DAT_SUCCESS);
+                value.as_64 = 0;
+                assert_dat(dat_get_consumer_context(zoo.of[kind], &value), DAT_SUCCESS);
+                assert_int_equal(value.as_64, UINT64_MAX);
+                value.as_ptr = NULL;
+                assert_dat(dat_set_consumer_context(zoo.of[kind], value), DAT_SUCCESS);
+                value.as_ptr = &zoo;
+                assert_dat(dat_get_consumer_context(zoo.of[kind], &value), DAT_SUCCESS);
+                assert_null(value.as_ptr);
+                assert_refused(dat_get_consumer_context(zoo.of[kind], NULL), DAT_INVALID_PARAMETER,
+                               DAT_INVALID_ARG2);
+                assert_refused(dat_get_handle_type(zoo.of[kind], NULL), DAT_INVALID_PARAMETER,
+                               DAT_INVALID_ARG2);
         }
         zoo_close(&zoo);
 }

@@ -428,6 +428,152 @@ static void memory_that_is_freed_under_a_send(void **state)
         host_close(host);
 }
 
+static DAT_RETURN bind_part(struct host *host, DAT_EP_HANDLE ep, DAT_RMR_HANDLE rmr,
+                            DAT_COMPLETION_FLAGS flags, DAT_RMR_CONTEXT *context)
+{
+        DAT_LMR_TRIPLET region = segment(&host->a, 0, 10);
+
+        return dat_rmr_bind(rmr, &region, DAT_MEM_PRIV_REMOTE_READ_FLAG, ep, cookie(9), flags,
+                            context);
+}
+
+/* In such a state requests are refused, and receives are taken. */
+static void expect_receives_only(struct host *host, DAT_EP_HANDLE ep, DAT_RMR_HANDLE rmr,
+                                 int subtype)
+{
+        DAT_LMR_TRIPLET iov = segment(&host->a, 0, 10);
+        DAT_EP_HANDLE own = host->a.ep;
+        DAT_RMR_CONTEXT context;
+
+        host->a.ep = ep;
+        for (size_t i = 0; i < POSTS - 1; i++)
+                assert_refused(posts[i].call(host, 1, &iov, 0), DAT_INVALID_STATE, subtype);
+        assert_refused(bind_part(host, ep, rmr, 0, &context), DAT_INVALID_STATE, subtype);
+        assert_dat(a_recv(host, 1, &iov, 0), DAT_SUCCESS);
+        host->a.ep = own;
+}
+
+static void posts_follow_the_state(void **state)
+{
+        struct host *host = host_open();
+        struct end *a = &host->a;
+        struct end *b = &host->b;
+        DAT_RMR_CONTEXT context;
+        DAT_RSP_HANDLE rsp;
+        DAT_RMR_HANDLE rmr;
+        DAT_CR_HANDLE cr;
+
+        (void)state;
+        end_make(host, a, NULL);
+        end_make(host, b, NULL);
+        assert_dat(dat_rmr_create(host->pz, &rmr), DAT_SUCCESS);
+        expect_receives_only(host, b->ep, rmr, DAT_INVALID_STATE_EP_UNCONNECTED);
+        assert_dat(dat_rsp_create(host->ia, 7100, b->ep, host->cr_evd, &rsp), DAT_SUCCESS);
+        expect_receives_only(host, b->ep, rmr, DAT_INVALID_STATE_EP_RESERVED);
+        connect_to(host, a, 7100);
+        assert_int_equal(state_of(a->ep), DAT_EP_STATE_ACTIVE_CONNECTION_PENDING);
+        expect_receives_only(host, a->ep, rmr, DAT_INVALID_STATE_EP_ACTCONNPENDING);
+        cr = any_request(host);
+        expect_receives_only(host, b->ep, rmr, DAT_INVALID_STATE_EP_PASSCONNPENDING);
+        assert_dat(dat_cr_accept(cr, DAT_HANDLE_NULL, 0, NULL), DAT_SUCCESS);
+        (void)await_event(a->connect_evd, DAT_CONNECTION_EVENT_ESTABLISHED);
+        (void)await_event(b->connect_evd, DAT_CONNECTION_EVENT_ESTABLISHED);
+        /* The fourth message has no receive, so a graceful disconnect has to wait. */
+        for (unsigned int i = 0; i < 4; i++)
+                post_send(a, 0, 10, 20 + i);
+        assert_dat(dat_ep_disconnect(a->ep, DAT_CLOSE_GRACEFUL_FLAG), DAT_SUCCESS);
+        assert_int_equal(state_of(a->ep), DAT_EP_STATE_DISCONNECT_PENDING);
+        expect_receives_only(host, a->ep, rmr, DAT_INVALID_STATE_EP_DISCPENDING);
+        for (unsigned int i = 0; i < 3; i++)
+                await_completion(b->recv_evd, b->ep, 1, DAT_DTO_SUCCESS, 10);
+        assert_dat(dat_ep_disconnect(a->ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+        assert_int_equal(state_of(a->ep), DAT_EP_STATE_DISCONNECTED);
+        for (unsigned int i = 0; i < 2; i++)
+                await_completion(a->recv_evd, a->ep, 1, DAT_DTO_ERR_FLUSHED, 0);
+        for (unsigned int i = 0; i < 4; i++)
+                await_completion(a->request_evd, a->ep, 20 + i,
+                                 i < 3 ? DAT_DTO_SUCCESS : DAT_DTO_ERR_FLUSHED, 10);
+        assert_nothing_posted(host);
+        /* Disconnected: each is taken and flushed at once, and the bind binds nothing. */
+        for (size_t i = 0; i < POSTS; i++)
+                assert_dat(posts[i].call(host, 0, NULL, 0), DAT_SUCCESS);
+        for (size_t i = 0; i < POSTS - 1; i++)
+                await_completion(a->request_evd, a->ep, 1, DAT_DTO_ERR_FLUSHED, 0);
+        await_completion(a->recv_evd, a->ep, 1, DAT_DTO_ERR_FLUSHED, 0);
+        assert_dat(bind_part(host, a->ep, rmr, DAT_COMPLETION_SUPPRESS_FLAG, &context),
+                   DAT_SUCCESS);
+        assert_int_equal(await_event(a->request_evd, DAT_RMR_BIND_COMPLETION_EVENT)
+                             .event_data.rmr_completion_event_data.status,
+                         DAT_RMR_BIND_FAILURE);
+        assert_nothing_posted(host);
+        assert_dat(dat_rmr_free(rmr), DAT_SUCCESS);
+        assert_dat(dat_rsp_free(rsp), DAT_SUCCESS);
+        host_close(host);
+}
+
+static void a_tentative_ep_takes_receives_once_it_has_a_zone(void **state)
+{
+        struct host *host = host_open();
+        DAT_EP_PARAM param;
+        DAT_CR_PARAM request;
+        DAT_RMR_HANDLE rmr;
+        DAT_CR_HANDLE cr;
+
+        (void)state;
+        listen_any(host, DAT_PSP_PROVIDER_FLAG);
+        end_make(host, &host->a, NULL);
+        assert_dat(dat_rmr_create(host->pz, &rmr), DAT_SUCCESS);
+        connect_to(host, &host->a, host->qual);
+        cr = await_request(host);
+        assert_dat(dat_cr_query(cr, DAT_CR_FIELD_ALL, &request), DAT_SUCCESS);
+        assert_refused(dat_ep_post_recv(request.local_ep_handle, 0, NULL, cookie(1), 0),
+                       DAT_INVALID_STATE, DAT_INVALID_STATE_EP_PZ);
+        assert_refused(dat_ep_post_send(request.local_ep_handle, 0, NULL, cookie(1), 0),
+                       DAT_INVALID_STATE, DAT_INVALID_STATE_EP_TENTCONNPENDING);
+        param.pz_handle = host->pz;
+        assert_dat(dat_ep_modify(request.local_ep_handle, DAT_EP_FIELD_PZ_HANDLE, &param),
+                   DAT_SUCCESS);
+        expect_receives_only(host, request.local_ep_handle, rmr,
+                             DAT_INVALID_STATE_EP_TENTCONNPENDING);
+        assert_dat(dat_cr_reject(cr), DAT_SUCCESS);
+        (void)await_event(host->a.connect_evd, DAT_CONNECTION_EVENT_PEER_REJECTED);
+        assert_dat(dat_rmr_free(rmr), DAT_SUCCESS);
+        host_close(host);
+}
+
+/* An EP whose attributes are all 0 connects, and has room for nothing. */
+static void zeros_are_taken_at_their_word(void **state)
+{
+        DAT_EP_ATTR attr = {.qos = DAT_QOS_BEST_EFFORT, .srq_soft_hw = DAT_HW_DEFAULT};
+        struct host *host = host_joined_with(&attr);
+        DAT_LMR_TRIPLET iov = segment(&host->a, 0, 1);
+        DAT_EP_PARAM param;
+
+        (void)state;
+        for (size_t i = 0; i < POSTS; i++) {
+                assert_refused(posts[i].call(host, 1, &iov, 0), DAT_INVALID_PARAMETER,
+                               DAT_INVALID_ARG2);
+                assert_refused(posts[i].call(host, 0, NULL, 0), DAT_INSUFFICIENT_RESOURCES,
+                               DAT_RESOURCE_CREDITS);
+        }
+        assert_dat(dat_ep_query(host->a.ep, DAT_EP_FIELD_ALL, &param), DAT_SUCCESS);
+        assert_memory_equal(&param.ep_attr, &attr, sizeof(attr));
+        host_close(host);
+        /* With room for one, and sizes of 0, there is still the message without a byte. */
+        attr.max_request_dtos = attr.max_recv_dtos = 1;
+        attr.max_request_iov = attr.max_rdma_write_iov = attr.max_recv_iov = 1;
+        host = host_joined_with(&attr);
+        iov = segment(&host->a, 0, 1);
+        assert_refused(a_send(host, 1, &iov, 0), DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+        assert_refused(a_write(host, 1, &iov, 0), DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+        assert_refused(a_read(host, 0, NULL, 0), DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_CREDITS);
+        assert_dat(dat_ep_post_recv(host->b.ep, 0, NULL, cookie(5), 0), DAT_SUCCESS);
+        assert_dat(a_send(host, 0, NULL, 0), DAT_SUCCESS);
+        await_completion(host->b.recv_evd, host->b.ep, 5, DAT_DTO_SUCCESS, 0);
+        await_completion(host->a.request_evd, host->a.ep, 1, DAT_DTO_SUCCESS, 0);
+        host_close(host);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -440,6 +586,9 @@ int main(void)
             cmocka_unit_test(a_fenced_send_carries_what_was_read),
             cmocka_unit_test(memory_that_is_freed_under_a_receive),
             cmocka_unit_test(memory_that_is_freed_under_a_send),
+            cmocka_unit_test(posts_follow_the_state),
+            cmocka_unit_test(a_tentative_ep_takes_receives_once_it_has_a_zone),
+            cmocka_unit_test(zeros_are_taken_at_their_word),
         };
 
         return cmocka_run_group_tests_name("posts", tests, NULL, NULL);

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -158,6 +159,63 @@ static void a_killed_peer_is_noticed(void **state)
         host_close(host);
 }
 
+static void connect_and_wait(struct story *story)
+{
+        struct host *host = host_open();
+
+        hear(story->to_other[0]);
+        request(host);
+        (void)await_event(host->a.connect_evd, DAT_CONNECTION_EVENT_ESTABLISHED);
+        post_send(&host->a, 0, 100, 1);
+        await_completion(host->a.request_evd, host->a.ep, 1, DAT_DTO_SUCCESS, 100);
+        hear(story->to_other[0]);
+        host_close(host);
+}
+
+/* A requester that is stopped does not confirm, so the EP that accepted waits in that state. */
+static void posts_before_the_peer_confirms(void **state)
+{
+        struct story story = begin(connect_and_wait);
+        struct host *host = serve();
+        DAT_LMR_TRIPLET iov = segment(&host->b, 0, 100);
+        DAT_RMR_TRIPLET remote = {.segment_length = 100};
+        DAT_RMR_CONTEXT context;
+        DAT_RMR_HANDLE rmr;
+        DAT_CR_HANDLE cr;
+        DAT_EP_PARAM param;
+
+        (void)state;
+        assert_dat(dat_rmr_create(host->pz, &rmr), DAT_SUCCESS);
+        say(story.to_other[1]);
+        cr = await_request(host);
+        kill(story.other, SIGSTOP);
+        assert_dat(dat_cr_accept(cr, host->b.ep, 0, NULL), DAT_SUCCESS);
+        assert_int_equal(state_of(host->b.ep), DAT_EP_STATE_COMPLETION_PENDING);
+        assert_refused(dat_ep_post_send(host->b.ep, 1, &iov, cookie(1), 0), DAT_INVALID_STATE,
+                       DAT_INVALID_STATE_EP_COMPLPENDING);
+        assert_refused(dat_ep_post_rdma_write(host->b.ep, 1, &iov, cookie(1), &remote, 0),
+                       DAT_INVALID_STATE, DAT_INVALID_STATE_EP_COMPLPENDING);
+        assert_refused(dat_ep_post_rdma_read(host->b.ep, 1, &iov, cookie(1), &remote, 0),
+                       DAT_INVALID_STATE, DAT_INVALID_STATE_EP_COMPLPENDING);
+        assert_refused(dat_rmr_bind(rmr, &iov, DAT_MEM_PRIV_REMOTE_READ_FLAG, host->b.ep, cookie(1),
+                                    0, &context),
+                       DAT_INVALID_STATE, DAT_INVALID_STATE_EP_COMPLPENDING);
+        assert_dat(dat_ep_query(host->b.ep, DAT_EP_FIELD_ALL, &param), DAT_SUCCESS);
+        assert_int_equal(param.ep_state, DAT_EP_STATE_COMPLETION_PENDING);
+        assert_int_equal(param.local_port_qual, QUAL);
+        assert_int_not_equal(param.remote_port_qual, 0);
+        assert_memory_equal(param.remote_ia_address_ptr, host->attr.ia_address_ptr,
+                            offsetof(struct sockaddr_in, sin_port));
+        post_recv(&host->b, 0, 100, 2);
+        kill(story.other, SIGCONT);
+        (void)await_event(host->b.connect_evd, DAT_CONNECTION_EVENT_ESTABLISHED);
+        await_completion(host->b.recv_evd, host->b.ep, 2, DAT_DTO_SUCCESS, 100);
+        say(story.to_other[1]);
+        end(&story, false);
+        assert_dat(dat_rmr_free(rmr), DAT_SUCCESS);
+        host_close(host);
+}
+
 static void listen_and_stay(struct story *story)
 {
         struct host *host = serve();
@@ -206,13 +264,88 @@ static void a_qualifier_belongs_to_one_process(void **state)
         host_close(host);
 }
 
+/* Memory that both processes have, and the forty bytes by which they name it. */
+static struct {
+        char id[DAT_LMR_COOKIE_SIZE];
+        unsigned char *memory;
+} shared;
+
+static DAT_LMR_HANDLE share(struct host *host, DAT_RMR_CONTEXT *context)
+{
+        DAT_REGION_DESCRIPTION region;
+        DAT_LMR_PARAM param;
+        DAT_LMR_HANDLE lmr;
+
+        region.for_shared_memory.virtual_address = shared.memory;
+        region.for_shared_memory.shared_memory_id = &shared.id;
+        assert_dat(dat_lmr_create(host->ia, DAT_MEM_TYPE_SHARED_VIRTUAL, region, 8192, host->pz,
+                                  DAT_MEM_PRIV_ALL_FLAG, &lmr, NULL, context, NULL, NULL),
+                   DAT_SUCCESS);
+        assert_dat(dat_lmr_query(lmr, DAT_LMR_FIELD_ALL, &param), DAT_SUCCESS);
+        assert_int_equal(param.mem_type, DAT_MEM_TYPE_SHARED_VIRTUAL);
+        assert_memory_equal(param.region_desc.for_shared_memory.shared_memory_id, &shared.id,
+                            sizeof(shared.id));
+        assert_ptr_equal(param.region_desc.for_shared_memory.virtual_address, shared.memory);
+        return lmr;
+}
+
+static void share_and_look(struct story *story)
+{
+        struct host *host = host_open();
+        DAT_LMR_HANDLE lmr = share(host, NULL);
+
+        say(story->to_us[1]);
+        hear(story->to_other[0]);
+        for (size_t i = 0; i < 8192; i++)
+                assert_int_equal(shared.memory[i], 0xa5);
+        memset(shared.memory, 0x5a, 8192);
+        assert_dat(dat_lmr_free(lmr), DAT_SUCCESS);
+        host_close(host);
+}
+
+/* The cookie is forty bytes, with a zero among them, and no string. */
+static void shared_memory_is_one_to_all(void **state)
+{
+        struct story story;
+        DAT_LMR_TRIPLET iov;
+        DAT_RMR_TRIPLET there = {.segment_length = 8192};
+        DAT_LMR_HANDLE lmr;
+        struct host *host;
+
+        (void)state;
+        memset(shared.id, 'x', sizeof(shared.id));
+        shared.id[3] = 0;
+        shared.memory = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        story = begin(share_and_look);
+        host = host_joined();
+        lmr = share(host, &there.rmr_context);
+        there.target_address = (DAT_VADDR)(uintptr_t)shared.memory;
+        hear(story.to_us[0]);
+        memset(host->a.memory, 0xa5, 8192);
+        iov = segment(&host->a, 0, 8192);
+        assert_dat(dat_ep_post_rdma_write(host->a.ep, 1, &iov, cookie(1), &there, 0), DAT_SUCCESS);
+        await_completion(host->a.request_evd, host->a.ep, 1, DAT_DTO_SUCCESS, 8192);
+        say(story.to_other[1]);
+        end(&story, false);
+        /* The other has gone, and what it wrote is here. */
+        assert_dat(dat_ep_post_rdma_read(host->a.ep, 1, &iov, cookie(2), &there, 0), DAT_SUCCESS);
+        await_completion(host->a.request_evd, host->a.ep, 2, DAT_DTO_SUCCESS, 8192);
+        for (size_t i = 0; i < 8192; i++)
+                assert_int_equal(host->a.memory[i], 0x5a);
+        assert_dat(dat_lmr_free(lmr), DAT_SUCCESS);
+        munmap(shared.memory, 8192);
+        host_close(host);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
             cmocka_unit_test(messages_cross),
             cmocka_unit_test(a_killed_peer_is_noticed),
+            cmocka_unit_test(posts_before_the_peer_confirms),
             cmocka_unit_test(a_server_killed_before_it_answers),
             cmocka_unit_test(a_qualifier_belongs_to_one_process),
+            cmocka_unit_test(shared_memory_is_one_to_all),
         };
 
         return cmocka_run_group_tests_name("processes", tests, NULL, NULL);
