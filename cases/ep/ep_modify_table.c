@@ -224,20 +224,39 @@ static void expect_connection(struct test *t, const struct ep_change *change)
         expect_connect(change->ep);
 }
 
+/* What wakes no waiter is there to be dequeued. */
+static void expect_dequeued(struct test *t, DAT_EVD_HANDLE evd)
+{
+        DAT_EVENT event = {.event_number = DAT_SOFTWARE_EVENT};
+
+        settle(t);
+        expect(dat_evd_dequeue(evd, &event), DAT_SUCCESS);
+        expect_eq(event.event_number, DAT_DTO_COMPLETION_EVENT);
+        expect_eq(event.event_data.dto_completion_event_data.status, DAT_DTO_SUCCESS);
+}
+
 static void expect_unsignalled_recv(struct test *t, const struct ep_change *change)
 {
         DAT_LMR_TRIPLET segment = triplet(buf_with(t), 0, MESSAGE);
+        struct peer_ep *end = expect_connect(change->ep);
 
-        expect_connect(change->ep);
         expect(post_recv(change->ep, &segment, 1, DAT_COMPLETION_UNSIGNALLED_FLAG), DAT_SUCCESS);
+        peer_send(end, .length = MESSAGE);
+        peer_wait_sent(end);
+        expect_dequeued(t, ep_recv_evd(t, change->ep));
 }
 
 static void expect_unsignalled_send(struct test *t, const struct ep_change *change)
 {
-        DAT_LMR_TRIPLET segment = triplet(buf_with(t), 0, MESSAGE);
+        struct buf *buf = buf_with(t);
+        DAT_LMR_TRIPLET segment = triplet(buf, 0, MESSAGE);
+        struct peer_ep *end = expect_connect(change->ep);
 
-        expect_connect(change->ep);
+        message_fill(buf->addr, MESSAGE, 0);
+        peer_post_recv(end, 1, MESSAGE);
         expect(post_send(change->ep, &segment, 1, DAT_COMPLETION_UNSIGNALLED_FLAG), DAT_SUCCESS);
+        peer_wait_recv(end, 0, MESSAGE);
+        expect_dequeued(t, ep_request_evd(t, change->ep));
 }
 
 /* They may share memory: no message is to reach them. */
@@ -251,15 +270,17 @@ static void expect_room_in(struct test *t, const struct ep_change *change)
                        DAT_SUCCESS);
 }
 
-/* The peer has no receive, so that none of the sends makes room for the next. */
+/* Each send finds a receive, and none is reaped before all are posted: they are outstanding. */
 static void expect_room_out(struct test *t, const struct ep_change *change)
 {
-        DAT_LMR_TRIPLET segment = triplet(buf_with(t), 0, MESSAGE);
+        DAT_LMR_TRIPLET segment = triplet(buf_with(t), 0, SHORT);
 
-        expect_connect(change->ep);
+        peer_post_recv(expect_connect(change->ep), (int)change->wanted, SHORT);
         for (uint64_t i = 0; i < change->wanted; i++)
                 expect(post_send(change->ep, &segment, 1, DAT_COMPLETION_DEFAULT_FLAG),
                        DAT_SUCCESS);
+        for (uint64_t i = 0; i < change->wanted; i++)
+                expect_dto(ep_request_evd(t, change->ep));
 }
 
 typedef DAT_RETURN post_rdma(DAT_EP_HANDLE, DAT_COUNT, DAT_LMR_TRIPLET *, DAT_DTO_COOKIE,
