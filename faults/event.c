@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "event.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -30,7 +31,16 @@ static int64_t now_us(void)
         return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
-static void hold(struct handle *evd, const DAT_EVENT *event, int64_t due_us, bool after_next)
+/* The call that took the event comes back later: what is told of the rest stays true meanwhile. */
+static void linger(unsigned int ms)
+{
+        struct timespec left = {.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000};
+
+        while (clock_nanosleep(CLOCK_MONOTONIC, 0, &left, &left) == EINTR)
+                ;
+}
+
+static void hold(struct handle *evd, const DAT_EVENT *event, bool after_next)
 {
         struct held *held = calloc(1, sizeof(*held));
         struct held **end;
@@ -38,7 +48,6 @@ static void hold(struct handle *evd, const DAT_EVENT *event, int64_t due_us, boo
         if (!held)
                 abort();
         held->event = *event;
-        held->due_us = due_us;
         held->after_next = after_next;
         for (end = &evd->held; *end; end = &(*end)->next)
                 ;
@@ -50,18 +59,16 @@ static void release_reordered(struct handle *evd, const DAT_EVENT *passed)
 {
         for (struct held *held = evd->held; held; held = held->next) {
                 if (held->after_next && event_object(&held->event) == event_object(passed))
-                        held->due_us = 0;
+                        held->after_next = false;
         }
 }
 
 static bool take_held(struct handle *evd, DAT_EVENT *event)
 {
-        int64_t now = evd->held ? now_us() : 0;
-
         for (struct held **at = &evd->held; *at; at = &(*at)->next) {
                 struct held *held = *at;
 
-                if (held->due_us > now)
+                if (held->after_next)
                         continue;
                 *event = held->event;
                 *at = held->next;
@@ -69,17 +76,6 @@ static bool take_held(struct handle *evd, DAT_EVENT *event)
                 return true;
         }
         return false;
-}
-
-static int64_t first_due(const struct handle *evd)
-{
-        int64_t due = INT64_MAX;
-
-        for (const struct held *held = evd->held; held; held = held->next) {
-                if (held->due_us < due)
-                        due = held->due_us;
-        }
-        return due;
 }
 
 /* Whether a completion is that of a receive; a shared EVD is told apart by the cookie. */
@@ -107,19 +103,17 @@ static void corrupt(const struct call *call)
 /* Whether the consumer gets the event now. */
 static bool pass(struct call *call, struct handle *evd, const struct step *step)
 {
-        int64_t later = now_us() + (int64_t)step->ms * 1000;
-
         switch (step->effect) {
         case EFFECT_LOSE:
                 return false;
         case EFFECT_DOUBLE:
-                hold(evd, call->event, 0, false);
+                hold(evd, call->event, false);
                 return true;
         case EFFECT_DELAY:
-                hold(evd, call->event, later, false);
-                return false;
+                linger(step->ms);
+                return true;
         case EFFECT_REORDER:
-                hold(evd, call->event, INT64_MAX, true);
+                hold(evd, call->event, true);
                 return false;
         case EFFECT_CORRUPT:
                 corrupt(call);
@@ -162,46 +156,26 @@ static void store_n_more(const struct call *call, DAT_COUNT count)
                 *n_more = count;
 }
 
-static DAT_RETURN wait_until(struct call *call, const struct handle *evd, int64_t deadline)
-{
-        int64_t until = first_due(evd);
-        int64_t left;
-
-        if (deadline < until)
-                until = deadline;
-        left = until - now_us();
-        if (until == INT64_MAX)
-                call->arg[WAIT_TIMEOUT] = DAT_TIMEOUT_INFINITE;
-        else
-                call->arg[WAIT_TIMEOUT] = left > 0 ? (DAT_TIMEOUT)left : 0;
-        return call_inner(call);
-}
-
 static DAT_RETURN take_from(struct call *call, struct handle *evd, DAT_EVENT *event)
 {
         DAT_TIMEOUT timeout = is_wait(call) ? (DAT_TIMEOUT)call->arg[WAIT_TIMEOUT] : 0;
-        int64_t deadline = timeout == DAT_TIMEOUT_INFINITE ? INT64_MAX : now_us() + timeout;
-        bool first = true;
+        bool ends = is_wait(call) && timeout != DAT_TIMEOUT_INFINITE;
+        int64_t deadline = ends ? now_us() + timeout : 0;
         DAT_RETURN ret;
 
         for (;;) {
+                int64_t left;
+
                 if (take_held(evd, event)) {
                         store_n_more(call, 0);
                         return DAT_SUCCESS;
                 }
-                if (is_wait(call) && (!first || evd->held))
-                        ret = wait_until(call, evd, deadline);
-                else
-                        ret = call_inner(call);
-                first = false;
-                if (ret == DAT_SUCCESS && look(call, evd, event))
-                        return DAT_SUCCESS;
-                if (ret == DAT_SUCCESS)
-                        continue;
-                if (!evd->held || !is_wait(call) || first_due(evd) >= deadline)
+                ret = call_inner(call);
+                if (ret != DAT_SUCCESS || look(call, evd, event))
                         return ret;
-                if (DAT_GET_TYPE(ret) != DAT_TIMEOUT_EXPIRED)
-                        return ret;
+                left = deadline - now_us();
+                if (ends)
+                        call->arg[WAIT_TIMEOUT] = left > 0 ? (DAT_TIMEOUT)left : 0;
         }
 }
 

@@ -25,8 +25,7 @@ struct posted {
 struct held {
         struct held *next;
         DAT_EVENT event;
-        int64_t due_us; /* monotonic clock */
-        bool after_next;
+        bool after_next; /* of its object; then it is due */
 };
 
 struct handle {

@@ -510,7 +510,7 @@ static void event_faults(void **state)
         }
 }
 
-static void delay_makes_a_waiter_wait(void **state)
+static void delay_makes_a_taker_wait(void **state)
 {
         DAT_EVENT event;
         DAT_COUNT more;
@@ -521,13 +521,10 @@ static void delay_makes_a_waiter_wait(void **state)
         open_bench(&b, "delay");
         post(&b, 1);
         send_byte(&b, 'a');
-        assert_int_equal(next_cookie(&b), 0);
         before = seconds();
-        assert_int_equal(TYPE(dat_evd_wait(b.recv_evd, 5000, 1, &event, &more)),
-                         DAT_TIMEOUT_EXPIRED);
-        assert_int_equal(dat_evd_wait(b.recv_evd, 5000000, 1, &event, &more), DAT_SUCCESS);
+        assert_int_equal(dat_evd_wait(b.recv_evd, 5000, 1, &event, &more), DAT_SUCCESS);
         assert_int_equal(event.event_data.dto_completion_event_data.user_cookie.as_64, 100);
-        assert_true(seconds() - before < 1);
+        assert_true(seconds() - before >= 0.03);
         dat_ia_close(b.ia, DAT_CLOSE_ABRUPT_FLAG);
 }
 
@@ -823,7 +820,7 @@ int main(void)
             cmocka_unit_test(state_of_the_ep_is_a_condition),
             cmocka_unit_test(bad_handles_are_a_condition),
             cmocka_unit_test(event_faults),
-            cmocka_unit_test(delay_makes_a_waiter_wait),
+            cmocka_unit_test(delay_makes_a_taker_wait),
             cmocka_unit_test(invent_wakes_without_cause),
             cmocka_unit_test(set_alters_an_event),
             cmocka_unit_test(corrupt_alters_the_message),
