@@ -374,6 +374,8 @@ CASE(ep_recv_query, half_received, NEEDS(EP_RECV_INFO), PEER_BY_NETWORK)
         for (int look = 0; look < MANY && !begun; look++) {
                 settle(t);
                 begun = message_holds(own.buf->addr, MESSAGE, 0);
+                if (begun && message_holds(own.buf->addr, COMING, 0))
+                        unsupported_in_part(t);
         }
         must_that(begun, "no byte of a message has come");
         struct info info = recv_info(t, own.ep);

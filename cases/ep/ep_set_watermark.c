@@ -20,13 +20,21 @@ struct stage {
         DAT_EVD_HANDLE connect_evd;
 };
 
+/* An EP that takes receives ahead of messages has them above a mark by itself (EP-43). */
 static struct stage stage_set(struct test *t)
 {
         struct stage stage = {.queue = queue_with(t, POSTS)};
+        DAT_COUNT ahead;
 
         queue_post(t, &stage.queue, POSTS);
         stage.flow = flow_open(t, &stage.queue, DAT_HANDLE_NULL);
         stage.connect_evd = ep_connect_evd(t, stage.flow.ep);
+        ahead = taken_ahead(t, &stage.flow, 1);
+        if (ahead > 0)
+                end_noted(t,
+                          "the EP took %d receives before any message came, and marks count them"
+                          " (EP-43)",
+                          ahead);
         return stage;
 }
 
@@ -462,6 +470,8 @@ static const struct ep_state_row before_connection[] = {
 /* Marks that are set before the EP is connected; its connection is what follows. */
 static struct stage stage_marked_in(struct test *t, DAT_EP_STATE state, struct pair marks)
 {
+        stage_set(t);
+
         struct stage stage = {.queue = queue_with(t, POSTS)};
         DAT_EP_HANDLE ep = ep_in(t, state, .srq = stage.queue.srq);
 

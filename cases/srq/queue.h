@@ -70,10 +70,14 @@ void flow_deliver(struct test *t, struct flow *flow, int count);
 /*
  * The peer sends a message of COMING bytes over each of `flows`, through a slow network. Returns
  * when some bytes of each are there: their receives are taken. Then must_be_coming() says, after
- * what the case looked at, that none of the messages was whole by then; else it is BROKEN.
+ * what the case looked at, that none of the messages was whole by then; else it is BROKEN. Where no
+ * message is seen before it is whole, the case ends by unsupported_in_part().
  */
 void flows_hold(struct test *t, const struct queue *queue, struct flow *flows, int count);
 void must_be_coming(struct test *t, const struct queue *queue, const struct flow *flows, int count);
+
+/* Ends the case as UNSUPPORTED: the transport has no moment in which a message is half there. */
+_Noreturn void unsupported_in_part(struct test *t);
 
 /* The peer ends the connection; the EP is Disconnected, and its event taken. */
 void flow_break(struct test *t, const struct flow *flow);
@@ -92,6 +96,19 @@ void expect_traffic(struct test *t, struct queue *queue, struct flow *flow, int 
 
 /* Any count is DAT_VALUE_UNKNOWN at times (SRQ-10), but no count is wrong. */
 void expect_count(struct test *t, DAT_COUNT seen, DAT_COUNT wanted);
+
+/*
+ * The receives that `flows`, at rest, tell that they hold: where no message is on its way, those
+ * that they took ahead of any (SRQ-31). 0 where one of them does not tell.
+ */
+DAT_COUNT taken_ahead(struct test *t, const struct flow *flows, int count);
+
+/*
+ * So many receives are told as available, or so many less as `flows`, which are at rest, tell that
+ * they took ahead: that is a NOTE.
+ */
+void expect_available(struct test *t, DAT_COUNT seen, const struct flow *flows, int count,
+                      DAT_COUNT wanted);
 
 /*
  * Sets a mark that enough receives stand above. Where the provider raised the event at once all the

@@ -666,7 +666,7 @@ CASE(srq_set_lw, keeps_counts, NEEDS(SRQ, SRQ_WATERMARKS, SRQ_INFO_AVAILABLE), P
         must(dat_srq_set_lw(queue.srq, 4));
 
         DAT_SRQ_PARAM param = srq_param(t, queue.srq);
-        expect_count(t, param.available_dto_count, 3);
+        expect_available(t, param.available_dto_count, &flow, 1, 3);
         expect_count(t, param.outstanding_dto_count, 5);
 }
 
