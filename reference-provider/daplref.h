@@ -414,8 +414,9 @@ struct evd {
         int other_users; /* streams that are not of completions */
 
         bool waiter;
-        bool sleeping; /* the waiter is in ppoll() */
-        bool wakes;    /* the waiter is to be woken once the lock is released */
+        unsigned int evictions; /* of waiters, whether or not there was one */
+        bool sleeping;          /* the waiter is in ppoll() */
+        bool wakes;             /* the waiter is to be woken once the lock is released */
         bool woken;
         bool closing;
         int wake_fd;

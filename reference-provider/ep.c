@@ -306,14 +306,19 @@ static DAT_RETURN setup_change(struct ep *ep, const struct setup *from, const st
 
         if (from)
                 count_streams(from, -1);
-        ret = streams_fit(to) ? setup_attach(ep, to)
-                              : REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG6);
+        ret = streams_fit(to) ? DAT_SUCCESS : REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG6);
+        /* For what an EVD's completion queue is armed depends on the streams of the EVD. */
+        if (ret == DAT_SUCCESS) {
+                count_streams(to, 1);
+                ret = setup_attach(ep, to);
+                if (ret != DAT_SUCCESS)
+                        count_streams(to, -1);
+        }
         if (ret != DAT_SUCCESS) {
                 if (from)
                         count_streams(from, 1);
                 return ret;
         }
-        count_streams(to, 1);
         setup_apply(ep, to);
         if (from && has_watermark(ep)) {
                 evd_watch(or_sink(ep, from->recv_evd), -1);

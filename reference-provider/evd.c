@@ -427,12 +427,27 @@ static bool arm(struct evd *evd, bool solicited)
 }
 
 /*
+ * Of a stream whose notices the sender controls, a CNO is to hear only what the sender solicits,
+ * which verbs tells by its event alone. Who watches wants to see every completion.
+ */
+static bool watches_solicited(const struct evd *evd)
+{
+        return evd->solicited_users && !evd->watchers;
+}
+
+static bool watches(const struct evd *evd)
+{
+        return evd->armed == EVD_ARMED_ANY ||
+               (evd->armed == EVD_ARMED_SOLICITED && watches_solicited(evd));
+}
+
+/*
  * Goes on listening in the service thread. Who watches waits for operations to complete, whether
  * or not the Consumer takes their events and so makes room.
  */
 static void watch(struct evd *evd)
 {
-        (void)arm(evd, false);
+        (void)arm(evd, watches_solicited(evd));
         drain_locked(evd, evd->watchers > 0);
 }
 
@@ -440,15 +455,11 @@ static void update_watch(struct evd *evd)
 {
         bool want = evd->cq && !evd->closing && ((evd->cno && evd->enabled) || evd->watchers);
 
-        if (want == evd->watched)
-                return;
-        if (!want) {
+        if (!want && evd->watched)
                 service_ignore(evd->obj.ia, evd);
-                evd->watched = false;
-        } else if (service_listen(evd->obj.ia, evd)) {
-                evd->watched = true;
+        evd->watched = want && (evd->watched || service_listen(evd->obj.ia, evd));
+        if (evd->watched && !watches(evd))
                 watch(evd);
-        }
 }
 
 static bool reserve_locked(struct evd *evd, int completions)
@@ -701,6 +712,7 @@ void evd_count_stream(struct evd *evd, DAT_COMPLETION_FLAGS flags, int by)
                 evd->threshold_users += by;
         else
                 evd->plain_users += by;
+        update_watch(evd);
         unlock(evd);
 }
 
@@ -740,7 +752,7 @@ void evd_channel_ready(struct evd *evd)
         take_channel_event(evd);
         if (evd->watched)
                 watch(evd);
-        if (evd->sleeping)
+        if (evd->sleeping || (evd->solicited_users && evd->count))
                 signal_arrival(evd, true);
         unlock(evd);
 }
@@ -935,6 +947,7 @@ static DAT_RETURN set_waitable(DAT_EVD_HANDLE handle, bool waitable)
                 return BAD_EVD;
         lock_acquire(&evd->lock);
         evd->waitable = waitable;
+        evd->evictions += !waitable;
         if (evd->sleeping)
                 signal_arrival(evd, false);
         unlock(evd);
@@ -1095,15 +1108,15 @@ static int sleep_on(struct evd *evd, uint64_t deadline)
 static DAT_RETURN wait_locked(struct evd *evd, uint64_t deadline, DAT_COUNT threshold)
 {
         bool solicited = evd->solicited_users > 0;
+        unsigned int evictions = evd->evictions;
         bool slept = false;
         int woken;
 
         for (;;) {
-                if (slept || evd->count < threshold)
-                        drain_locked(evd, false);
+                drain_locked(evd, false);
                 if (evd->closing)
                         return REF_ERROR(DAT_ABORT, 0);
-                if (!evd->waitable)
+                if (evd->evictions != evictions)
                         return REF_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_UNWAITABLE);
                 if (satisfied(evd, threshold, slept))
                         return DAT_SUCCESS;
@@ -1152,7 +1165,7 @@ DAT_RETURN ref_evd_wait(DAT_EVD_HANDLE handle, DAT_TIMEOUT timeout, DAT_COUNT th
         if (ret == DAT_SUCCESS)
                 pop(evd, event);
         /* The waiter may have read what the service thread listens for. */
-        if (evd->watched && evd->armed != EVD_ARMED_ANY)
+        if (evd->watched && !watches(evd))
                 watch(evd);
         *nmore = evd->count;
 out:

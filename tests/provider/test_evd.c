@@ -746,6 +746,221 @@ static void the_cno_hears_again_after_a_waiter(void **state)
         host_close(host);
 }
 
+static const DAT_OS_WAIT_PROXY_AGENT no_agent = {NULL, NULL};
+
+static DAT_CNO_HANDLE make_cno(struct host *host, DAT_OS_WAIT_PROXY_AGENT agent)
+{
+        DAT_CNO_HANDLE cno;
+
+        assert_dat(dat_cno_create(host->ia, agent, &cno), DAT_SUCCESS);
+        return cno;
+}
+
+static void assert_heard(DAT_CNO_HANDLE cno, DAT_EVD_HANDLE evd)
+{
+        DAT_EVD_HANDLE heard;
+
+        assert_dat(dat_cno_wait(cno, LONG, &heard), DAT_SUCCESS);
+        assert_ptr_equal(heard, evd);
+}
+
+static void assert_nothing_heard(DAT_CNO_HANDLE cno, DAT_TIMEOUT timeout)
+{
+        DAT_EVD_HANDLE heard = cno;
+
+        assert_dat(dat_cno_wait(cno, timeout, &heard), DAT_QUEUE_EMPTY);
+        assert_null(heard);
+}
+
+/* A waiter leaves, even if the EVD is waitable again before it comes to look. */
+static void a_moment_unwaitable_is_enough(void **state)
+{
+        struct host *host = host_open();
+        struct waiter waiter = {.evd = make_evd(host, 4, DAT_HANDLE_NULL),
+                                .threshold = 1,
+                                .timeout = DAT_TIMEOUT_INFINITE};
+        DAT_EVENT event;
+
+        (void)state;
+        for (int i = 0; i < 20; i++) {
+                start_waiter(&waiter);
+                assert_dat(dat_evd_set_unwaitable(waiter.evd), DAT_SUCCESS);
+                assert_dat(dat_evd_clear_unwaitable(waiter.evd), DAT_SUCCESS);
+                finish_waiter(&waiter, DAT_INVALID_STATE);
+        }
+        assert_dat(post_software(waiter.evd, 1), DAT_SUCCESS);
+        assert_dat(dat_evd_wait(waiter.evd, 0, 1, &event, &waiter.nmore), DAT_SUCCESS);
+        assert_dat(dat_evd_free(waiter.evd), DAT_SUCCESS);
+        host_close(host);
+}
+
+/* What is left on the queue includes completions at which nobody has looked yet. */
+static void nmore_counts_what_has_completed(void **state)
+{
+        struct host *host = host_listening();
+        struct end *b = &host->b;
+        DAT_EP_ATTR attr = plain_attr();
+        DAT_EVD_HANDLE evd;
+        DAT_EVENT event;
+        DAT_COUNT nmore;
+
+        (void)state;
+        assert_dat(dat_evd_create(host->ia, 8, DAT_HANDLE_NULL,
+                                  (DAT_EVD_FLAGS)(DAT_EVD_DTO_FLAG | DAT_EVD_SOFTWARE_FLAG), &evd),
+                   DAT_SUCCESS);
+        assert_dat(dat_ep_free(b->ep), DAT_SUCCESS);
+        assert_dat(
+            dat_ep_create(host->ia, host->pz, evd, b->request_evd, b->connect_evd, &attr, &b->ep),
+            DAT_SUCCESS);
+        join_ends(host, &host->a, b);
+        assert_dat(post_software(evd, 1), DAT_SUCCESS);
+        for (unsigned int i = 0; i < 3; i++) {
+                post_recv(b, 0, 10, i);
+                post_send(&host->a, 0, 10, i);
+                await_completion(host->a.request_evd, host->a.ep, i, DAT_DTO_SUCCESS, 10);
+        }
+        assert_dat(dat_evd_wait(evd, 0, 1, &event, &nmore), DAT_SUCCESS);
+        assert_int_equal(event.event_number, DAT_SOFTWARE_EVENT);
+        assert_int_equal(nmore, 3);
+        for (unsigned int i = 0; i < 3; i++) {
+                assert_dat(dat_evd_wait(evd, 0, 1, &event, &nmore), DAT_SUCCESS);
+                assert_int_equal(nmore, 2 - (int)i);
+        }
+        assert_dat(dat_ep_free(b->ep), DAT_SUCCESS);
+        b->ep = DAT_HANDLE_NULL;
+        assert_dat(dat_evd_free(evd), DAT_SUCCESS);
+        host_close(host);
+}
+
+/* One trigger is for one of those who wait. */
+static void a_trigger_is_for_one_waiter(void **state)
+{
+        struct host *host = host_open();
+        DAT_CNO_HANDLE cno = make_cno(host, no_agent);
+        struct waiter waiters[2] = {{.cno = cno, .timeout = DAT_TIMEOUT_INFINITE},
+                                    {.cno = cno, .timeout = DAT_TIMEOUT_INFINITE}};
+        DAT_EVD_HANDLE evd = make_evd(host, 4, cno);
+
+        (void)state;
+        start_cno_waiter(&waiters[0]);
+        start_cno_waiter(&waiters[1]);
+        assert_dat(post_software(evd, 1), DAT_SUCCESS);
+        assert_silent(host->async_evd);
+        assert_true(atomic_load(&waiters[0].done) != atomic_load(&waiters[1].done));
+        assert_dat(dat_cno_free(cno), DAT_INVALID_STATE);
+        assert_dat(post_software(evd, 2), DAT_SUCCESS);
+        for (int i = 0; i < 2; i++) {
+                finish_waiter(&waiters[i], DAT_SUCCESS);
+                assert_ptr_equal(waiters[i].triggered, evd);
+        }
+        assert_dat(dat_evd_free(evd), DAT_SUCCESS);
+        assert_dat(dat_cno_free(cno), DAT_SUCCESS);
+        host_close(host);
+}
+
+/* Events of every stream reach a CNO, and an EVD on which nobody may wait tells it too. */
+static void a_cno_hears_of_every_stream(void **state)
+{
+        struct host *host = host_listening();
+        DAT_CNO_HANDLE cno = make_cno(host, no_agent);
+        DAT_EVD_HANDLE evds[] = {host->cr_evd, host->a.connect_evd, host->b.recv_evd,
+                                 host->async_evd};
+        DAT_SRQ_ATTR attr = {.max_recv_dtos = 4, .max_recv_iov = 1, .low_watermark = 2};
+        DAT_SRQ_HANDLE srq;
+        DAT_EVENT event;
+
+        (void)state;
+        for (size_t i = 0; i < sizeof(evds) / sizeof(evds[0]); i++) {
+                assert_dat(dat_evd_modify_cno(evds[i], cno), DAT_SUCCESS);
+                assert_dat(dat_evd_set_unwaitable(evds[i]), DAT_SUCCESS);
+        }
+        connect_to(host, &host->a, host->qual);
+        assert_heard(cno, host->cr_evd);
+        assert_dat(dat_evd_dequeue(host->cr_evd, &event), DAT_SUCCESS);
+        assert_dat(
+            dat_cr_accept(event.event_data.cr_arrival_event_data.cr_handle, host->b.ep, 0, NULL),
+            DAT_SUCCESS);
+        assert_heard(cno, host->a.connect_evd);
+        assert_dat(dat_evd_dequeue(host->a.connect_evd, &event), DAT_SUCCESS);
+        assert_int_equal(event.event_number, DAT_CONNECTION_EVENT_ESTABLISHED);
+        (void)await_event(host->b.connect_evd, DAT_CONNECTION_EVENT_ESTABLISHED);
+        post_recv(&host->b, 0, 10, 1);
+        post_send(&host->a, 0, 10, 2);
+        assert_heard(cno, host->b.recv_evd);
+        assert_dat(dat_evd_clear_unwaitable(host->b.recv_evd), DAT_SUCCESS);
+        await_completion(host->b.recv_evd, host->b.ep, 1, DAT_DTO_SUCCESS, 10);
+        assert_dat(dat_srq_create(host->ia, host->pz, &attr, &srq), DAT_SUCCESS);
+        assert_heard(cno, host->async_evd);
+        assert_dat(dat_srq_free(srq), DAT_SUCCESS);
+        for (size_t i = 0; i < sizeof(evds) / sizeof(evds[0]); i++)
+                assert_dat(dat_evd_modify_cno(evds[i], DAT_HANDLE_NULL), DAT_SUCCESS);
+        assert_dat(dat_cno_free(cno), DAT_SUCCESS);
+        host_close(host);
+}
+
+/* Of a stream whose notices the sender controls, a CNO hears when the sender asks for it. */
+static void a_cno_hears_of_solicited_messages(void **state)
+{
+        struct host *host = host_open();
+        DAT_CNO_HANDLE cno = make_cno(host, no_agent);
+        DAT_LMR_TRIPLET iov;
+        DAT_EP_ATTR attr = plain_attr();
+        DAT_EVENT event;
+
+        (void)state;
+        attr.recv_completion_flags = DAT_COMPLETION_SOLICITED_WAIT_FLAG;
+        listen_any(host, DAT_PSP_CONSUMER_FLAG);
+        end_make(host, &host->a, NULL);
+        end_make(host, &host->b, NULL);
+        assert_dat(dat_ep_free(host->b.ep), DAT_SUCCESS);
+        assert_dat(dat_evd_free(host->b.recv_evd), DAT_SUCCESS);
+        assert_dat(dat_evd_create(host->ia, 8, cno, DAT_EVD_DTO_FLAG, &host->b.recv_evd),
+                   DAT_SUCCESS);
+        assert_dat(dat_ep_create(host->ia, host->pz, host->b.recv_evd, host->b.request_evd,
+                                 host->b.connect_evd, &attr, &host->b.ep),
+                   DAT_SUCCESS);
+        join_ends(host, &host->a, &host->b);
+        iov = segment(&host->a, 0, 10);
+        for (unsigned int round = 0; round < 3; round++) {
+                post_recv(&host->b, 0, 10, 1);
+                post_recv(&host->b, 0, 10, 2);
+                post_send(&host->a, 0, 10, 3);
+                await_completion(host->a.request_evd, host->a.ep, 3, DAT_DTO_SUCCESS, 10);
+                assert_nothing_heard(cno, QUIET);
+                assert_dat(dat_ep_post_send(host->a.ep, 1, &iov, cookie(4),
+                                            DAT_COMPLETION_SOLICITED_WAIT_FLAG),
+                           DAT_SUCCESS);
+                assert_heard(cno, host->b.recv_evd);
+                for (uint64_t i = 1; i <= 2; i++) {
+                        assert_dat(dat_evd_dequeue(host->b.recv_evd, &event), DAT_SUCCESS);
+                        assert_int_equal(
+                            event.event_data.dto_completion_event_data.user_cookie.as_64, i);
+                }
+                await_completion(host->a.request_evd, host->a.ep, 4, DAT_DTO_SUCCESS, 10);
+        }
+        post_recv(&host->b, 0, 10, 5);
+        assert_dat(dat_ep_disconnect(host->a.ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+        assert_heard(cno, host->b.recv_evd);
+        await_completion(host->b.recv_evd, host->b.ep, 5, DAT_DTO_ERR_FLUSHED, 0);
+        /* With the stream goes what it was like: of the next one, each message is told. */
+        end_free(&host->a);
+        assert_dat(dat_ep_free(host->b.ep), DAT_SUCCESS);
+        attr.recv_completion_flags = DAT_COMPLETION_DEFAULT_FLAG;
+        assert_dat(dat_ep_create(host->ia, host->pz, host->b.recv_evd, host->b.request_evd,
+                                 host->b.connect_evd, &attr, &host->b.ep),
+                   DAT_SUCCESS);
+        assert_dat(dat_evd_dequeue(host->b.connect_evd, &event), DAT_QUEUE_EMPTY);
+        end_make(host, &host->a, NULL);
+        join_ends(host, &host->a, &host->b);
+        assert_nothing_heard(cno, 0);
+        post_recv(&host->b, 0, 10, 6);
+        post_send(&host->a, 0, 10, 7);
+        assert_heard(cno, host->b.recv_evd);
+        assert_dat(dat_evd_modify_cno(host->b.recv_evd, DAT_HANDLE_NULL), DAT_SUCCESS);
+        assert_dat(dat_cno_free(cno), DAT_SUCCESS);
+        host_close(host);
+}
+
 struct agent {
         pthread_mutex_t lock;
         pthread_cond_t called;
@@ -820,6 +1035,11 @@ int main(void)
             cmocka_unit_test(a_cno_hears_of_its_evds),
             cmocka_unit_test(a_direct_waiter_comes_before_the_cno),
             cmocka_unit_test(the_cno_hears_again_after_a_waiter),
+            cmocka_unit_test(a_moment_unwaitable_is_enough),
+            cmocka_unit_test(nmore_counts_what_has_completed),
+            cmocka_unit_test(a_trigger_is_for_one_waiter),
+            cmocka_unit_test(a_cno_hears_of_every_stream),
+            cmocka_unit_test(a_cno_hears_of_solicited_messages),
             cmocka_unit_test(an_agent_is_called),
         };
 
