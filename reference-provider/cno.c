@@ -7,6 +7,27 @@
 
 #define BAD_CNO REF_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CNO)
 
+/* Takes one trigger from those that the agent is to be told of. Called with the lock held. */
+static bool take_due(struct cno *cno, struct handle **evd_handle)
+{
+        bool left = cno->last_evd_left;
+        struct evd *evd;
+
+        if (!cno->agent.proxy_agent_func)
+                return false;
+        if (list_empty(&cno->due)) {
+                *evd_handle = NULL;
+                cno->last_evd_left = false;
+                return left;
+        }
+        evd = container_of(cno->due.next, struct evd, due_link);
+        *evd_handle = evd->obj.handle;
+        list_remove(&evd->due_link);
+        if (--evd->due)
+                list_append(&cno->due, &evd->due_link);
+        return true;
+}
+
 static void run_agent(struct work *work)
 {
         struct cno *cno = container_of(work, struct cno, agent_work);
@@ -14,11 +35,15 @@ static void run_agent(struct work *work)
         struct handle *evd;
 
         pthread_mutex_lock(&cno->lock);
-        agent = cno->agent;
-        evd = cno->agent_evd;
-        pthread_mutex_unlock(&cno->lock);
-        if (agent.proxy_agent_func)
+        cno->agent_is_in = true;
+        while (take_due(cno, &evd)) {
+                agent = cno->agent;
+                pthread_mutex_unlock(&cno->lock);
                 agent.proxy_agent_func(agent.instance_data, evd);
+                pthread_mutex_lock(&cno->lock);
+        }
+        cno->agent_is_in = false;
+        pthread_mutex_unlock(&cno->lock);
 }
 
 /* dat_cno_create(3DAT): the agent, if any, is called by the IA's service thread. */
@@ -40,6 +65,7 @@ DAT_RETURN ref_cno_create(DAT_IA_HANDLE ia_handle, DAT_OS_WAIT_PROXY_AGENT agent
         cno->agent = agent;
         pthread_mutex_init(&cno->lock, NULL);
         work_init(&cno->agent_work, &cno->obj, run_agent);
+        list_init(&cno->due);
         ret = object_publish(ia, &cno->obj, DAT_HANDLE_TYPE_CNO);
         if (ret == DAT_SUCCESS)
                 *cno_handle = object_handle(&cno->obj);
@@ -50,7 +76,20 @@ put:
         return ret;
 }
 
-/* dat_cno_modify_agent(3DAT) */
+/* No agent is to be told any more. Called with the lock held. */
+static void drop_due(struct cno *cno)
+{
+        while (!list_empty(&cno->due)) {
+                struct evd *evd = container_of(cno->due.next, struct evd, due_link);
+
+                list_remove(&evd->due_link);
+                evd->due = 0;
+        }
+        cno->last_evd_left = false;
+}
+
+/* dat_cno_modify_agent(3DAT): triggers that the old agent has not been told of go to the new one.
+ */
 DAT_RETURN ref_cno_modify_agent(DAT_CNO_HANDLE handle, DAT_OS_WAIT_PROXY_AGENT agent)
 {
         struct cno *cno = object_get(handle, DAT_HANDLE_TYPE_CNO);
@@ -59,6 +98,8 @@ DAT_RETURN ref_cno_modify_agent(DAT_CNO_HANDLE handle, DAT_OS_WAIT_PROXY_AGENT a
                 return BAD_CNO;
         pthread_mutex_lock(&cno->lock);
         cno->agent = agent;
+        if (!agent.proxy_agent_func)
+                drop_due(cno);
         pthread_mutex_unlock(&cno->lock);
         object_put(cno);
         return DAT_SUCCESS;
@@ -86,7 +127,16 @@ DAT_RETURN ref_cno_query(DAT_CNO_HANDLE handle, DAT_CNO_PARAM_MASK mask, DAT_CNO
         return ret;
 }
 
-/* dat_cno_free(3DAT): DAT_INVALID_STATE while an EVD uses it or a thread waits on it. */
+/* Is it the agent of this CNO that calls? Called with the lock held. */
+static bool agent_calls(const struct cno *cno)
+{
+        return cno->agent_is_in && pthread_equal(pthread_self(), cno->obj.ia->thread);
+}
+
+/*
+ * dat_cno_free(3DAT): DAT_INVALID_STATE while an EVD uses it or a thread waits on it, and from
+ * within its agent.
+ */
 DAT_RETURN ref_cno_free(DAT_CNO_HANDLE handle)
 {
         struct cno *cno = object_get(handle, DAT_HANDLE_TYPE_CNO);
@@ -96,7 +146,7 @@ DAT_RETURN ref_cno_free(DAT_CNO_HANDLE handle)
                 return BAD_CNO;
         pthread_mutex_lock(&cno->obj.ia->lock);
         pthread_mutex_lock(&cno->lock);
-        if (cno->obj.users || cno->waiters)
+        if (cno->obj.users || cno->waiters || agent_calls(cno))
                 ret = REF_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_CNO_IN_USE);
         else
                 ret = object_kill(&cno->obj) ? DAT_SUCCESS : BAD_CNO;
@@ -173,34 +223,60 @@ DAT_RETURN ref_cno_wait(DAT_CNO_HANDLE handle, DAT_TIMEOUT timeout, DAT_EVD_HAND
         return ret;
 }
 
-/* An event has arrived at one of the CNO's EVDs. May be called with the EVD locked. */
-void cno_trigger(struct cno *cno, struct handle *evd)
+/* An event has arrived at one of the CNO's EVDs. Called with the EVD locked. */
+void cno_trigger(struct cno *cno, struct evd *evd)
 {
         bool agent;
 
         pthread_mutex_lock(&cno->lock);
         cno->triggered = true;
-        cno->triggered_by = evd;
-        cno->agent_evd = evd;
+        cno->triggered_by = evd->obj.handle;
         agent = cno->agent.proxy_agent_func;
+        if (agent && !evd->due++)
+                list_append(&cno->due, &evd->due_link);
         tell(cno, 1);
         pthread_mutex_unlock(&cno->lock);
         if (agent)
                 work_queue(cno->obj.ia, &cno->agent_work);
 }
 
-/* An EVD no longer uses the CNO; the last one to leave releases the waiters. */
-void cno_left(struct cno *cno)
+/*
+ * Takes back the triggers of an EVD of which the agent has not been told, and returns how many
+ * there are. Called with the EVD locked.
+ */
+int cno_take_due(struct cno *cno, struct evd *evd)
+{
+        int due;
+
+        pthread_mutex_lock(&cno->lock);
+        due = evd->due;
+        evd->due = 0;
+        list_remove(&evd->due_link);
+        pthread_mutex_unlock(&cno->lock);
+        return due;
+}
+
+/*
+ * An EVD no longer uses the CNO, because it goes over to another or, if `freed` is not NULL,
+ * because it is freed. Then the last one releases the waiters, and the agent hears of it.
+ */
+void cno_left(struct cno *cno, const struct evd *freed)
 {
         struct ia *ia = cno->obj.ia; /* which stays, unlike a CNO that nobody uses */
+        bool agent = false;
 
         pthread_mutex_lock(&ia->lock);
         pthread_mutex_lock(&cno->lock);
-        if (--cno->obj.users == 0) {
+        if (--cno->obj.users == 0 && freed) {
                 cno->releases++;
-                cno->triggered = false;
+                if (cno->triggered_by == freed->obj.handle)
+                        cno->triggered = false;
+                agent = cno->agent.proxy_agent_func;
+                cno->last_evd_left = agent;
                 tell(cno, INT_MAX);
         }
+        if (agent)
+                work_queue(ia, &cno->agent_work);
         pthread_mutex_unlock(&cno->lock);
         pthread_mutex_unlock(&ia->lock);
 }
@@ -213,6 +289,17 @@ void cno_close(struct cno *cno)
         cno->triggered = false;
         tell(cno, INT_MAX);
         pthread_mutex_unlock(&cno->lock);
+}
+
+/* Tells the agent that there will be no trigger any more. The service thread must have ended. */
+void cno_dismiss_agent(struct cno *cno)
+{
+        DAT_OS_WAIT_PROXY_AGENT agent = cno->agent;
+
+        cno->agent.proxy_agent_func = NULL;
+        drop_due(cno);
+        if (agent.proxy_agent_func)
+                agent.proxy_agent_func(agent.instance_data, DAT_HANDLE_NULL);
 }
 
 /* Frees what a dead CNO consists of. */

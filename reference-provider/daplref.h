@@ -42,6 +42,7 @@
 
 struct ia;
 struct ep;
+struct evd;
 struct srq;
 struct srq_user;
 struct conn;
@@ -346,7 +347,9 @@ struct cno {
         int waiters;
         unsigned int releases;
         struct work agent_work;
-        struct handle *agent_evd;
+        struct link due;    /* EVDs whose triggers the agent has not been told of */
+        bool last_evd_left; /* of which the agent has not been told either */
+        bool agent_is_in;
 };
 
 DAT_RETURN ref_cno_create(DAT_IA_HANDLE, DAT_OS_WAIT_PROXY_AGENT, DAT_CNO_HANDLE *);
@@ -354,9 +357,11 @@ DAT_RETURN ref_cno_modify_agent(DAT_CNO_HANDLE, DAT_OS_WAIT_PROXY_AGENT);
 DAT_RETURN ref_cno_query(DAT_CNO_HANDLE, DAT_CNO_PARAM_MASK, DAT_CNO_PARAM *);
 DAT_RETURN ref_cno_free(DAT_CNO_HANDLE);
 DAT_RETURN ref_cno_wait(DAT_CNO_HANDLE, DAT_TIMEOUT, DAT_EVD_HANDLE *);
-void cno_trigger(struct cno *cno, struct handle *evd);
-void cno_left(struct cno *cno);
+void cno_trigger(struct cno *cno, struct evd *evd);
+int cno_take_due(struct cno *cno, struct evd *evd);
+void cno_left(struct cno *cno, const struct evd *freed);
 void cno_close(struct cno *cno);
+void cno_dismiss_agent(struct cno *cno);
 void cno_destroy(struct cno *cno);
 
 /* evd.c: a FIFO of events in software, into which a completion queue is drained. */
@@ -421,6 +426,8 @@ struct evd {
         bool closing;
         int wake_fd;
         struct cno *cno;
+        struct link due_link; /* in cno->due, and how many times, under cno->lock */
+        int due;
         bool watched; /* the service thread listens to the channel */
         int watchers; /* graceful disconnects that need the service thread to listen */
 };

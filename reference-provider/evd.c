@@ -52,7 +52,7 @@ static inline void signal_arrival(struct evd *evd, bool notify)
         if (evd->sleeping)
                 evd->wakes = true;
         else if (!evd->waiter && notify && evd->cno && evd->enabled)
-                cno_trigger(evd->cno, evd->obj.handle);
+                cno_trigger(evd->cno, evd);
 }
 
 /* Ends the sleep of the waiter; called without the lock, for which it would only wait again. */
@@ -775,6 +775,7 @@ DAT_RETURN evd_new(struct ia *ia, DAT_COUNT qlen, DAT_EVD_FLAGS flags, struct ev
                 free(evd);
                 return REF_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_DEVICE);
         }
+        list_init(&evd->due_link);
         if (!ring_reserve(evd, 2 * qlen)) {
                 close(evd->wake_fd);
                 free(evd);
@@ -789,6 +790,7 @@ static DAT_RETURN attach_cno(struct evd *evd, DAT_CNO_HANDLE cno_handle)
         struct cno *cno = NULL;
         struct cno *old;
         DAT_RETURN ret = DAT_SUCCESS;
+        int due;
 
         if (cno_handle != DAT_HANDLE_NULL) {
                 cno = object_get(cno_handle, DAT_HANDLE_TYPE_CNO);
@@ -802,11 +804,14 @@ static DAT_RETURN attach_cno(struct evd *evd, DAT_CNO_HANDLE cno_handle)
         }
         lock_acquire(&evd->lock);
         old = evd->cno;
+        due = old ? cno_take_due(old, evd) : 0;
         evd->cno = cno;
+        while (cno && due--)
+                cno_trigger(cno, evd);
         update_watch(evd);
         unlock(evd);
         if (old)
-                cno_left(old);
+                cno_left(old, NULL);
         return ret;
 }
 
@@ -1229,8 +1234,10 @@ void evd_destroy(struct evd *evd)
         }
         if (evd->watched)
                 service_ignore(evd->obj.ia, evd);
-        if (evd->cno)
-                cno_left(evd->cno);
+        if (evd->cno) {
+                (void)cno_take_due(evd->cno, evd);
+                cno_left(evd->cno, evd);
+        }
         if (evd->cq)
                 ibv_destroy_cq(evd->cq);
         if (evd->channel)

@@ -476,6 +476,15 @@ static void release_waiters(struct ia *ia)
         pthread_mutex_unlock(&ia->lock);
 }
 
+static void dismiss_agents(struct ia *ia)
+{
+        struct link *head = &ia->objects[DAT_HANDLE_TYPE_CNO];
+
+        for (struct link *at = head->next; at != head; at = at->next)
+                cno_dismiss_agent(
+                    container_of(container_of(at, struct object, link), struct cno, obj));
+}
+
 static void end_connections(struct ia *ia)
 {
         struct link *head = &ia->objects[DAT_HANDLE_TYPE_EP];
@@ -570,6 +579,7 @@ DAT_RETURN ref_ia_close(DAT_IA_HANDLE handle, DAT_CLOSE_FLAGS flags)
         release_waiters(ia);
         object_await_all(ia);
         service_stop(ia);
+        dismiss_agents(ia);
         end_connections(ia);
         destroy_all(ia);
         cm_close(ia);

@@ -832,6 +832,90 @@ static void nmore_counts_what_has_completed(void **state)
         host_close(host);
 }
 
+/* What an EVD has told its CNO is there to be collected after the EVD has gone over to another. */
+static void a_trigger_stays_with_the_old_cno(void **state)
+{
+        struct host *host = host_open();
+        DAT_CNO_HANDLE first = make_cno(host, no_agent);
+        DAT_CNO_HANDLE second = make_cno(host, no_agent);
+        DAT_EVD_HANDLE evd = make_evd(host, 4, first);
+        DAT_EVD_PARAM param;
+
+        (void)state;
+        assert_dat(post_software(evd, 1), DAT_SUCCESS);
+        assert_dat(dat_evd_modify_cno(evd, second), DAT_SUCCESS);
+        assert_heard(first, evd);
+        assert_nothing_heard(first, 0);
+        assert_nothing_heard(second, 0);
+        assert_dat(dat_evd_query(evd, DAT_EVD_FIELD_CNO, &param), DAT_SUCCESS);
+        assert_ptr_equal(param.cno_handle, second);
+        assert_dat(dat_cno_free(first), DAT_SUCCESS);
+        assert_dat(dat_evd_modify_cno(evd, second), DAT_SUCCESS);
+        assert_dat(post_software(evd, 2), DAT_SUCCESS);
+        assert_dat(dat_evd_modify_cno(evd, DAT_HANDLE_NULL), DAT_SUCCESS);
+        assert_dat(post_software(evd, 3), DAT_SUCCESS);
+        assert_heard(second, evd);
+        assert_nothing_heard(second, 0);
+        assert_dat(dat_cno_free(second), DAT_SUCCESS);
+        assert_dat(dat_evd_query(evd, DAT_EVD_FIELD_CNO, &param), DAT_SUCCESS);
+        assert_null(param.cno_handle);
+        assert_dat(dat_evd_free(evd), DAT_SUCCESS);
+        host_close(host);
+}
+
+/* Only the end of the last EVD that a CNO has releases who waits on it. */
+static void waiters_leave_with_the_last_evd(void **state)
+{
+        struct host *host = host_open();
+        struct waiter waiter = {.cno = make_cno(host, no_agent), .timeout = DAT_TIMEOUT_INFINITE};
+        DAT_EVD_HANDLE moved = make_evd(host, 4, waiter.cno);
+        DAT_EVD_HANDLE evds[2];
+
+        (void)state;
+        start_cno_waiter(&waiter);
+        assert_silent(host->async_evd);
+        assert_dat(dat_evd_modify_cno(moved, DAT_HANDLE_NULL), DAT_SUCCESS);
+        for (int i = 0; i < 2; i++)
+                evds[i] = make_evd(host, 4, waiter.cno);
+        assert_dat(dat_evd_free(moved), DAT_SUCCESS);
+        assert_dat(dat_evd_free(evds[0]), DAT_SUCCESS);
+        assert_silent(host->async_evd);
+        assert_false(atomic_load(&waiter.done));
+        assert_dat(dat_evd_free(evds[1]), DAT_SUCCESS);
+        finish_waiter(&waiter, DAT_INVALID_STATE);
+        assert_null(waiter.triggered);
+        assert_dat(dat_cno_free(waiter.cno), DAT_SUCCESS);
+        host_close(host);
+}
+
+/* As the page of dat_cno_free advises: an EVD that goes from CNO to CNO releases their waiters. */
+static void a_software_event_releases_each_waiter(void **state)
+{
+        struct host *host = host_open();
+        struct waiter waiters[3];
+        DAT_EVD_HANDLE evd = make_evd(host, 4, DAT_HANDLE_NULL);
+
+        (void)state;
+        memset(waiters, 0, sizeof(waiters));
+        for (int i = 0; i < 3; i++) {
+                waiters[i].cno = make_cno(host, no_agent);
+                waiters[i].timeout = DAT_TIMEOUT_INFINITE;
+                start_cno_waiter(&waiters[i]);
+        }
+        for (int i = 0; i < 3; i++) {
+                assert_dat(dat_evd_modify_cno(evd, waiters[i].cno), DAT_SUCCESS);
+                assert_dat(post_software(evd, 1), DAT_SUCCESS);
+        }
+        for (int i = 0; i < 3; i++) {
+                finish_waiter(&waiters[i], DAT_SUCCESS);
+                assert_ptr_equal(waiters[i].triggered, evd);
+        }
+        assert_dat(dat_evd_free(evd), DAT_SUCCESS);
+        for (int i = 0; i < 3; i++)
+                assert_dat(dat_cno_free(waiters[i].cno), DAT_SUCCESS);
+        host_close(host);
+}
+
 /* One trigger is for one of those who wait. */
 static void a_trigger_is_for_one_waiter(void **state)
 {
@@ -965,17 +1049,40 @@ struct agent {
         pthread_mutex_t lock;
         pthread_cond_t called;
         int calls;
-        DAT_EVD_HANDLE evd;
+        DAT_EVD_HANDLE evds[8];
+        DAT_CNO_HANDLE cno; /* which it tries to free */
+        DAT_RETURN freed;
+        bool held; /* the first call does not return before it is let go */
 };
 
 static void agent_function(DAT_PVOID data, DAT_EVD_HANDLE evd)
 {
         struct agent *agent = data;
 
+        if (agent->cno)
+                agent->freed = dat_cno_free(agent->cno);
         pthread_mutex_lock(&agent->lock);
-        agent->calls++;
-        agent->evd = evd;
-        pthread_cond_signal(&agent->called);
+        agent->evds[agent->calls++ % 8] = evd;
+        pthread_cond_broadcast(&agent->called);
+        while (agent->held)
+                pthread_cond_wait(&agent->called, &agent->lock);
+        pthread_mutex_unlock(&agent->lock);
+}
+
+static void await_calls(struct agent *agent, int calls)
+{
+        pthread_mutex_lock(&agent->lock);
+        while (agent->calls < calls)
+                pthread_cond_wait(&agent->called, &agent->lock);
+        assert_int_equal(agent->calls, calls);
+        pthread_mutex_unlock(&agent->lock);
+}
+
+static void let_go(struct agent *agent)
+{
+        pthread_mutex_lock(&agent->lock);
+        agent->held = false;
+        pthread_cond_broadcast(&agent->called);
         pthread_mutex_unlock(&agent->lock);
 }
 
@@ -985,27 +1092,145 @@ static void an_agent_is_called(void **state)
         struct agent agent = {.lock = PTHREAD_MUTEX_INITIALIZER,
                               .called = PTHREAD_COND_INITIALIZER};
         DAT_OS_WAIT_PROXY_AGENT proxy = {&agent, agent_function};
+        DAT_CNO_HANDLE cno = make_cno(host, proxy);
+        DAT_EVD_HANDLE evd = make_evd(host, 4, cno);
         DAT_CNO_PARAM param;
-        DAT_CNO_HANDLE cno;
-        DAT_EVD_HANDLE evd;
 
         (void)state;
-        assert_dat(dat_cno_create(host->ia, proxy, &cno), DAT_SUCCESS);
         assert_dat(dat_cno_query(cno, DAT_CNO_FIELD_ALL, &param), DAT_SUCCESS);
+        assert_ptr_equal(param.ia_handle, host->ia);
         assert_ptr_equal(param.agent.instance_data, &agent);
-        evd = make_evd(host, 4, cno);
+        assert_true(param.agent.proxy_agent_func == agent_function);
         assert_dat(post_software(evd, 1), DAT_SUCCESS);
-        pthread_mutex_lock(&agent.lock);
-        while (!agent.calls)
-                pthread_cond_wait(&agent.called, &agent.lock);
-        pthread_mutex_unlock(&agent.lock);
-        assert_ptr_equal(agent.evd, evd);
+        await_calls(&agent, 1);
+        assert_ptr_equal(agent.evds[0], evd);
+        /* Besides what is delivered by the CNO itself. */
+        assert_heard(cno, evd);
         assert_dat(dat_cno_modify_agent(cno, DAT_OS_WAIT_PROXY_AGENT_NULL), DAT_SUCCESS);
+        assert_dat(dat_cno_query(cno, DAT_CNO_FIELD_AGENT, &param), DAT_SUCCESS);
+        assert_null(param.agent.instance_data);
+        assert_true(param.agent.proxy_agent_func == NULL);
         assert_dat(post_software(evd, 2), DAT_SUCCESS);
         assert_silent(host->async_evd);
         assert_int_equal(agent.calls, 1);
         assert_dat(dat_evd_free(evd), DAT_SUCCESS);
         assert_dat(dat_cno_free(cno), DAT_SUCCESS);
+        host_close(host);
+}
+
+/* Each trigger, of each EVD, also of those that come while the agent is at work. */
+static void an_agent_is_told_of_each_trigger(void **state)
+{
+        struct host *host = host_open();
+        struct agent agent = {.lock = PTHREAD_MUTEX_INITIALIZER,
+                              .called = PTHREAD_COND_INITIALIZER};
+        struct agent other = {.lock = PTHREAD_MUTEX_INITIALIZER,
+                              .called = PTHREAD_COND_INITIALIZER};
+        DAT_OS_WAIT_PROXY_AGENT proxy = {&agent, agent_function};
+        DAT_OS_WAIT_PROXY_AGENT instead = {&other, agent_function};
+        DAT_CNO_HANDLE cno = make_cno(host, proxy);
+        DAT_EVD_HANDLE evds[] = {make_evd(host, 4, cno), make_evd(host, 4, cno)};
+        int of_first = 0;
+
+        (void)state;
+        agent.held = true;
+        assert_dat(post_software(evds[0], 1), DAT_SUCCESS);
+        await_calls(&agent, 1);
+        assert_dat(post_software(evds[0], 2), DAT_SUCCESS);
+        assert_dat(post_software(evds[1], 3), DAT_SUCCESS);
+        assert_dat(post_software(evds[0], 4), DAT_SUCCESS);
+        let_go(&agent);
+        await_calls(&agent, 4);
+        for (int i = 0; i < 4; i++) {
+                of_first += agent.evds[i] == evds[0];
+                assert_true(agent.evds[i] == evds[0] || agent.evds[i] == evds[1]);
+        }
+        assert_int_equal(of_first, 3);
+        /* What the old agent has not been told, the new one is. */
+        agent.held = true;
+        assert_dat(post_software(evds[1], 5), DAT_SUCCESS);
+        await_calls(&agent, 5);
+        assert_dat(post_software(evds[1], 6), DAT_SUCCESS);
+        assert_dat(dat_cno_modify_agent(cno, instead), DAT_SUCCESS);
+        let_go(&agent);
+        await_calls(&other, 1);
+        assert_ptr_equal(other.evds[0], evds[1]);
+        /* The last EVD that goes is the last of which it hears. */
+        assert_dat(dat_evd_free(evds[0]), DAT_SUCCESS);
+        assert_silent(host->async_evd);
+        assert_int_equal(other.calls, 1);
+        assert_dat(dat_evd_free(evds[1]), DAT_SUCCESS);
+        await_calls(&other, 2);
+        assert_null(other.evds[1]);
+        assert_int_equal(agent.calls, 5);
+        assert_dat(dat_cno_free(cno), DAT_SUCCESS);
+        host_close(host);
+}
+
+/* An agent hears of the close of its IA, and may not free the CNO that is calling it. */
+static void an_agent_hears_of_the_end(void **state)
+{
+        struct host *host = host_open();
+        struct agent agent = {.lock = PTHREAD_MUTEX_INITIALIZER,
+                              .called = PTHREAD_COND_INITIALIZER};
+        struct agent idle = {.lock = PTHREAD_MUTEX_INITIALIZER, .called = PTHREAD_COND_INITIALIZER};
+        DAT_OS_WAIT_PROXY_AGENT proxy = {&agent, agent_function};
+        DAT_OS_WAIT_PROXY_AGENT other = {&idle, agent_function};
+        DAT_CNO_HANDLE cno = make_cno(host, proxy);
+        DAT_EVD_HANDLE evd = make_evd(host, 4, cno);
+
+        (void)state;
+        (void)make_cno(host, other);
+        agent.cno = cno;
+        agent.held = true;
+        assert_dat(post_software(evd, 1), DAT_SUCCESS);
+        await_calls(&agent, 1);
+        assert_refused(agent.freed, DAT_INVALID_STATE, DAT_INVALID_STATE_CNO_IN_USE);
+        assert_dat(dat_evd_modify_cno(evd, DAT_HANDLE_NULL), DAT_SUCCESS);
+        assert_dat(dat_evd_modify_cno(evd, cno), DAT_SUCCESS);
+        let_go(&agent);
+        assert_dat(dat_evd_modify_cno(evd, DAT_HANDLE_NULL), DAT_SUCCESS);
+        assert_dat(dat_ia_close(host->ia, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+        assert_int_equal(agent.calls, 2);
+        assert_null(agent.evds[1]);
+        assert_refused(agent.freed, DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CNO);
+        assert_int_equal(idle.calls, 1);
+        assert_null(idle.evds[0]);
+        free(host);
+}
+
+/* An agent may undo what called it, but for the CNO itself, whose EVD it may free. */
+static void free_the_evd(DAT_PVOID data, DAT_EVD_HANDLE evd)
+{
+        struct agent *agent = data;
+        DAT_RETURN ret = evd ? dat_evd_free(evd) : DAT_SUCCESS;
+        DAT_RETURN cno_ret = dat_cno_free(agent->cno);
+
+        pthread_mutex_lock(&agent->lock);
+        agent->freed = ret == DAT_SUCCESS ? cno_ret : ret;
+        agent->calls++;
+        pthread_cond_broadcast(&agent->called);
+        pthread_mutex_unlock(&agent->lock);
+}
+
+static void an_agent_frees_its_evd(void **state)
+{
+        struct host *host = host_open();
+        struct agent agent = {.lock = PTHREAD_MUTEX_INITIALIZER,
+                              .called = PTHREAD_COND_INITIALIZER};
+        DAT_OS_WAIT_PROXY_AGENT proxy = {&agent, free_the_evd};
+        DAT_EVENT event;
+        DAT_EVD_HANDLE evd;
+
+        (void)state;
+        agent.cno = make_cno(host, proxy);
+        evd = make_evd(host, 4, agent.cno);
+        assert_dat(post_software(evd, 1), DAT_SUCCESS);
+        await_calls(&agent, 2);
+        assert_refused(agent.freed, DAT_INVALID_STATE, DAT_INVALID_STATE_CNO_IN_USE);
+        assert_dat(dat_evd_dequeue(evd, &event), DAT_INVALID_HANDLE);
+        while (DAT_GET_TYPE(dat_cno_free(agent.cno)) == DAT_INVALID_STATE)
+                sched_yield();
         host_close(host);
 }
 
@@ -1037,10 +1262,16 @@ int main(void)
             cmocka_unit_test(the_cno_hears_again_after_a_waiter),
             cmocka_unit_test(a_moment_unwaitable_is_enough),
             cmocka_unit_test(nmore_counts_what_has_completed),
+            cmocka_unit_test(a_trigger_stays_with_the_old_cno),
+            cmocka_unit_test(waiters_leave_with_the_last_evd),
+            cmocka_unit_test(a_software_event_releases_each_waiter),
             cmocka_unit_test(a_trigger_is_for_one_waiter),
             cmocka_unit_test(a_cno_hears_of_every_stream),
             cmocka_unit_test(a_cno_hears_of_solicited_messages),
             cmocka_unit_test(an_agent_is_called),
+            cmocka_unit_test(an_agent_is_told_of_each_trigger),
+            cmocka_unit_test(an_agent_hears_of_the_end),
+            cmocka_unit_test(an_agent_frees_its_evd),
         };
 
         return cmocka_run_group_tests_name("evd", tests, NULL, NULL);
