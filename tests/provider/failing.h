@@ -10,8 +10,8 @@
 /* The `nth` such call from now, counted from 1 over all threads, fails; no other does. */
 void fail_call(int nth);
 
-/* Lets all calls pass again. Returns the name of the function that failed, or null where fewer calls
- * than that came. */
+/* Lets all calls pass again. Returns the name of the function that failed, or null where fewer
+ * calls than that came. */
 const char *failed_call(void);
 
 #endif
