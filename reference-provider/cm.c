@@ -27,7 +27,7 @@ struct wire {
         uint8_t kind;
         uint8_t size; /* of all the Consumer's private data */
         uint8_t fragmented;
-        uint8_t reserved[2];
+        uint16_t presence; /* of a request or reply: the sender's ia->presence */
         uint32_t token;
 } __attribute__((packed));
 
@@ -196,6 +196,7 @@ void cm_accept(struct conn *conn, struct ep *ep, int size, const void *data)
         struct wire_reply reply = {.wire = wire_head(WIRE_REPLY, size)};
         struct rdma_conn_param param = param_of(ep, &reply, sizeof(reply.wire) + (size_t)size);
 
+        reply.wire.presence = htobe16(conn->ia->presence);
         if (size)
                 memcpy(reply.data, data, (size_t)size);
         ep->conn = conn;
@@ -312,6 +313,7 @@ static void write_request(struct conn *conn, const struct target *target)
         int part = target->size < MAIN_PART ? target->size : MAIN_PART;
 
         request.wire.fragmented = target->size > part;
+        request.wire.presence = htobe16(conn->ia->presence);
         request.wire.token = draw();
         request.qual = htobe64(target->qual);
         if (part)
@@ -610,6 +612,7 @@ static void take_request(struct conn *conn, const struct wire_request *request)
         struct conn *fragment;
 
         conn->qual = be64toh(request->qual);
+        conn->presence = be16toh(request->wire.presence);
         conn->token = request->wire.token;
         conn->fragmented = request->wire.fragmented;
         conn->expected = size;
@@ -693,6 +696,7 @@ static void on_reply(struct conn *conn, const struct rdma_cm_event *event)
                 cm_end(conn, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
                 return;
         }
+        conn->presence = be16toh(reply->wire.presence);
         conn->established = true;
         conn->deadline = 0;
         atomic_store(&ep->state, DAT_EP_STATE_CONNECTED);
@@ -717,9 +721,8 @@ static void on_established(struct conn *conn)
 static void on_failure(struct conn *conn, DAT_EVENT_NUMBER number)
 {
         conn->failed = true;
-        /* A probe is a success when it is refused: somebody was there to refuse it. */
         if (conn->kind == CONN_PROBE && number == DAT_CONNECTION_EVENT_UNREACHABLE)
-                probe_failed(conn);
+                probe_unanswered(conn);
         if (conn->ep)
                 cm_end(conn, conn->kind == CONN_PASSIVE
                                  ? DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR
@@ -742,6 +745,8 @@ static void on_rejected(struct conn *conn, const struct rdma_cm_event *event)
         size_t length = event->param.conn.private_data_len;
         bool by_peer = wire_is(event->param.conn.private_data, length, WIRE_REJECTED);
 
+        if (conn->kind == CONN_PROBE)
+                probe_refused(conn, event->status);
         if (by_peer && conn->ep)
                 (void)keep_private_data(conn->ep, reply, length);
         on_failure(conn, by_peer ? DAT_CONNECTION_EVENT_PEER_REJECTED

@@ -627,7 +627,7 @@ enum conn_kind {
         CONN_ACTIVE,   /* requested here */
         CONN_PASSIVE,  /* requested by a peer */
         CONN_FRAGMENT, /* carries the rest of another request's private data */
-        CONN_PROBE,    /* asks whether a peer's host still answers */
+        CONN_PROBE,    /* asks whether a peer's host still answers, or its IA is open */
         CONN_LISTENER, /* is no connection, but a struct listener */
         CONN_ENDED,    /* has no EP any more and only waits for librdmacm to finish with it */
 };
@@ -711,7 +711,8 @@ struct conn {
         uint64_t deadline;            /* in now_us() time; 0 is none */
         struct sockaddr_storage peer; /* whom an active one resolves */
         uint64_t resolve_until;
-        uint16_t port; /* from which an active one comes, or 0 */
+        uint16_t port;     /* from which an active one comes, or 0 */
+        uint16_t presence; /* the peer's ia->presence */
         DAT_CONN_QUAL qual;
         uint32_t token;
         bool fragmented;
@@ -741,11 +742,13 @@ void cm_accept(struct conn *conn, struct ep *ep, int size, const void *data);
 void cm_reap(struct ia *ia);
 void cm_close(struct ia *ia);
 
-/* probe.c: hosts that have died say nothing, so they are asked. */
+/* probe.c: hosts that have died say nothing, nor do processes whose last word was lost: they are
+ * asked. */
 
 void probe_init(struct ia *ia);
 uint64_t probe_peers(struct ia *ia, uint64_t now);
-void probe_failed(struct conn *conn);
+void probe_unanswered(struct conn *question);
+void probe_refused(struct conn *question, int reason);
 
 /* ia.c, device.c, provider.c */
 
@@ -762,6 +765,8 @@ struct ia {
         const struct binding *binding;
         struct ibv_context *verbs;
         struct rdma_cm_id *anchor; /* bound as long as the IA is open, so a removal is heard of */
+        uint16_t
+            presence; /* the port on which the anchor listens for probes, or 0; peers know it */
         struct rdma_event_channel *cm;
         struct evd *async_evd; /* of this IA or of another, so under the lock of all IAs */
         struct evd *sink;      /* for completions that no Consumer wants */

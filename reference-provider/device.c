@@ -205,6 +205,16 @@ static bool bind_anchor(struct ia *ia, const struct choice *choice)
 }
 
 /*
+ * Listens on the anchor's port, where a peer asks whether this IA is still open. Without it peers
+ * can ask the host only.
+ */
+static void show_presence(struct ia *ia)
+{
+        if (!rdma_listen(ia->anchor, 0))
+                ia->presence = ntohs(rdma_get_src_port(ia->anchor));
+}
+
+/*
  * Finds the device that the instance data of the dat.conf entry means, binds to its address and
  * opens it. On failure everything is released and the reason is on stderr.
  */
@@ -232,6 +242,7 @@ DAT_RETURN device_choose(struct ia *ia)
                 if (!ia->domain)
                         goto failed;
         }
+        show_presence(ia);
         return DAT_SUCCESS;
 failed:
         device_release(ia);

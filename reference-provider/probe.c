@@ -10,12 +10,18 @@
  * ever, because so few repetitions as verbs can count would break connections that only wait for
  * a receive. So each peer's host is asked now and then for a service that nobody offers. The
  * refusal comes from its kernel; where none comes, the connections to that host are broken.
+ *
+ * A process that ends has its kernel say so, once for each connection. That may be lost, so each
+ * peer's IA is asked too, on the port that it has listened on since it was opened. Its refusal
+ * means nothing, nor does its silence, for a process may be stopped; but where the kernel refuses,
+ * because nobody listens there any more, the connections to that IA are broken.
  */
 #define SECONDS          UINT64_C(1000000)
 #define DEFAULT_INTERVAL 10
 #define MAX_INTERVAL     3600
 #define PATIENCE         3 /* intervals until an answer is overdue */
 #define NO_SERVICE       1 /* a port that needs privilege, and that nothing listens on */
+#define NOBODY_LISTENS   8 /* InfiniBand's reason for a rejection: no such service */
 
 /* Reads DAPLREF_PROBE_SECONDS: the time between two probes, 0 for none. */
 void probe_init(struct ia *ia)
@@ -39,14 +45,14 @@ static bool has_peer_elsewhere(const struct conn *conn)
                                 rdma_get_peer_addr(conn->id));
 }
 
-static bool is_being_asked(struct ia *ia, const struct sockaddr *peer)
+static bool is_being_asked(struct ia *ia, const struct sockaddr *peer, uint16_t port)
 {
         struct link *head = &ia->conns;
 
         for (struct link *at = head->next; at != head; at = at->next) {
                 const struct conn *conn = container_of(at, struct conn, link);
 
-                if (conn->kind == CONN_PROBE &&
+                if (conn->kind == CONN_PROBE && conn->qual == port &&
                     cm_same_address((const struct sockaddr *)&conn->peer, peer))
                         return true;
         }
@@ -59,21 +65,45 @@ static bool tells_of_absence(int error)
                error == ENODEV;
 }
 
+/*
+ * Breaks the connections to the host that was asked; where one port of it was asked, those to the
+ * IA that listened there.
+ */
+static void break_all(const struct conn *question)
+{
+        struct link *head = &question->ia->conns;
+        struct link *after;
+
+        for (struct link *at = head->next; at != head; at = after) {
+                struct conn *conn = container_of(at, struct conn, link);
+
+                after = at->next;
+                if (conn->established && conn->ep &&
+                    (question->qual == NO_SERVICE || question->qual == conn->presence) &&
+                    cm_same_address((struct sockaddr *)&question->peer,
+                                    rdma_get_peer_addr(conn->id)))
+                        cm_end(conn, DAT_CONNECTION_EVENT_BROKEN);
+        }
+}
+
 /* Sends the question; false when there is no way to the peer, and its connections are broken. */
-static bool probe(struct ia *ia, const struct conn *conn)
+static bool probe(struct ia *ia, const struct conn *conn, uint16_t port)
 {
         const struct sockaddr *peer = rdma_get_peer_addr(conn->id);
-        struct conn *question = cm_new(ia, CONN_PROBE);
+        struct conn *question;
         struct sockaddr_storage to;
         int error;
 
+        if (is_being_asked(ia, peer, port))
+                return true;
+        question = cm_new(ia, CONN_PROBE);
         if (!question)
                 return true;
         memset(&to, 0, sizeof(to));
         memcpy(&to, peer,
                peer->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6)
                                            : sizeof(struct sockaddr_in));
-        question->qual = NO_SERVICE;
+        question->qual = port;
         question->deadline = now_us() + PATIENCE * ia->probe_interval;
         error = cm_resolve(question, &to);
         if (!error)
@@ -83,7 +113,7 @@ static bool probe(struct ia *ia, const struct conn *conn)
                 return true;
         }
         if (tells_of_absence(error))
-                probe_failed(question);
+                break_all(question);
         cm_doom(question);
         return !tells_of_absence(error);
 }
@@ -97,10 +127,11 @@ static void probe_all(struct ia *ia)
                 struct conn *conn = container_of(at, struct conn, link);
 
                 at = at->next;
-                if (!has_peer_elsewhere(conn) || is_being_asked(ia, rdma_get_peer_addr(conn->id)))
+                if (!has_peer_elsewhere(conn))
                         continue;
                 /* A peer that is gone at once takes connections off the list: begin again. */
-                if (!probe(ia, conn))
+                if (!probe(ia, conn, NO_SERVICE) ||
+                    (conn->presence && !probe(ia, conn, conn->presence)))
                         at = head->next;
         }
 }
@@ -135,19 +166,16 @@ uint64_t probe_peers(struct ia *ia, uint64_t now)
         return ia->next_probe;
 }
 
-/* Nobody has answered: every connection to that host is broken. */
-void probe_failed(struct conn *question)
+/* Nobody has answered. Of a host that means that it is gone; an IA may be held up. */
+void probe_unanswered(struct conn *question)
 {
-        struct link *head = &question->ia->conns;
-        struct link *after;
+        if (question->qual == NO_SERVICE)
+                break_all(question);
+}
 
-        for (struct link *at = head->next; at != head; at = after) {
-                struct conn *conn = container_of(at, struct conn, link);
-
-                after = at->next;
-                if (conn->established && conn->ep &&
-                    cm_same_address((struct sockaddr *)&question->peer,
-                                    rdma_get_peer_addr(conn->id)))
-                        cm_end(conn, DAT_CONNECTION_EVENT_BROKEN);
-        }
+/* Somebody has answered, with librdmacm's reason for it: a host, which is there, or an IA. */
+void probe_refused(struct conn *question, int reason)
+{
+        if (question->qual != NO_SERVICE && reason == NOBODY_LISTENS)
+                break_all(question);
 }
