@@ -2,7 +2,6 @@
 #include "disturbance.h"
 
 #include <errno.h>
-#include <ifaddrs.h>
 #include <linux/pkt_sched.h>
 #include <linux/rtnetlink.h>
 #include <net/if.h>
@@ -14,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "address.h"
+#include "netdev.h"
 
 /* By this handle an agent knows its own queueing discipline again. */
 #define OWN_HANDLE      (0xda70U << 16)
@@ -55,30 +54,6 @@ static struct nl_sock *route_socket(char *why, size_t why_size)
         nl_socket_free(sock);
         say(why, why_size, "no netlink socket: %s", nl_geterror(err));
         return NULL;
-}
-
-/* The netdev that has `address`, unless nothing that it sends leaves the host; else 0. */
-static int netdev_of(const char *address, char *name, char *why, size_t why_size)
-{
-        struct ifaddrs *all = NULL;
-        char text[64];
-        int index = 0;
-
-        if (getifaddrs(&all) < 0)
-                return say(why, why_size, "the host's addresses: %s", strerror(errno));
-        for (const struct ifaddrs *one = all; one && !index; one = one->ifa_next) {
-                if (!one->ifa_addr || (one->ifa_flags & IFF_LOOPBACK))
-                        continue;
-                address_text(one->ifa_addr, text, sizeof(text));
-                if (strcmp(text, address) != 0)
-                        continue;
-                snprintf(name, IF_NAMESIZE, "%s", one->ifa_name);
-                index = (int)if_nametoindex(name);
-        }
-        freeifaddrs(all);
-        if (!index)
-                say(why, why_size, "no netdev to another host has the IA's address %s", address);
-        return index;
 }
 
 static bool parse(const json_t *wanted, struct wanted *parsed)
@@ -198,9 +173,12 @@ bool disturbance_begin(struct disturbance *disturbance, const char *address, con
                 return say(why, why_size, "the network is disturbed already");
         if (!parse(wanted, &parsed))
                 return say(why, why_size, "this is no disturbance that netem knows");
-        netdev = netdev_of(address, name, why, why_size);
-        if (!netdev)
-                return false;
+        netdev = netdev_of(address, name);
+        if (netdev < 0)
+                return say(why, why_size, "the host's addresses: %s", strerror(errno));
+        if (netdev == 0)
+                return say(why, why_size, "no netdev to another host has the IA's address %s",
+                           address);
         sock = route_socket(why, why_size);
         if (!sock)
                 return false;
@@ -241,6 +219,8 @@ void disturbance_forget(const char *address)
         char why[DISTURBANCE_TEXT];
         unsigned long long packets;
 
-        left.netdev = netdev_of(address, name, why, sizeof(why));
+        left.netdev = netdev_of(address, name);
+        if (left.netdev < 0)
+                return;
         disturbance_end(&left, &packets, why, sizeof(why));
 }

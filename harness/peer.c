@@ -6,11 +6,13 @@
 #include "peer.h"
 
 #include <jansson.h>
+#include <net/if.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "address.h"
 #include "lines.h"
+#include "netdev.h"
 #include "test.h"
 
 /* Beyond what the peer itself may wait: the way there and back. */
@@ -25,6 +27,9 @@ struct peer {
         struct sockaddr_storage address;
         DAT_CONN_QUAL qual;
         DAT_COUNT reads_out;
+        bool counted;                         /* of a disturbed network: */
+        char counter[64];                     /* what counts the packets out of order, and */
+        unsigned long long out_of_order_then; /* how many they were when it began */
 };
 
 struct peer_ep {
@@ -229,6 +234,17 @@ void peer_wait_connected(struct peer_ep *end)
              answer_ms(end->peer));
 }
 
+/* How many packets have come to this host out of order; false where none counts them. */
+static bool out_of_order(struct peer *peer, unsigned long long *packets)
+{
+        char address[64];
+        char netdev[IF_NAMESIZE];
+
+        address_text(ia_attr(peer->t)->ia_address_ptr, address, sizeof(address));
+        return netdev_of(address, netdev) > 0 &&
+               netdev_out_of_order(netdev, packets, peer->counter, sizeof(peer->counter));
+}
+
 void peer_disturb_by(struct peer *peer, struct peer_disturb_opts opts)
 {
         json_t *data;
@@ -244,6 +260,38 @@ void peer_disturb_by(struct peer *peer, struct peer_disturb_opts opts)
         record(peer->t, "what the peer's host sends is disturbed: %s",
                text_of(data, "network", "it does not say how"));
         json_decref(data);
+        peer->counted = out_of_order(peer, &peer->out_of_order_then);
+}
+
+static unsigned long long overtaken(struct peer *peer)
+{
+        unsigned long long now = peer->out_of_order_then;
+
+        out_of_order(peer, &now);
+        return now - peer->out_of_order_then;
+}
+
+bool peer_overtook(struct peer *peer)
+{
+        return !peer->counted || overtaken(peer) > 0;
+}
+
+void must_have_overtaken(struct peer *peer)
+{
+        struct test *t = peer->t;
+        unsigned long long packets;
+
+        if (!peer->counted) {
+                note(t, "whether packets came out of order is not known: no RDMA device of this"
+                        " host counts them");
+                return;
+        }
+        packets = overtaken(peer);
+        if (packets == 0)
+                test_end(t, VERDICT_BROKEN,
+                         "the network was disturbed, and no packet came out of order (%s)",
+                         peer->counter);
+        record(t, "packets that came out of order: %llu (%s)", packets, peer->counter);
 }
 
 void peer_freeze(struct peer *peer)

@@ -50,6 +50,15 @@ struct peer_disturb_opts {
 void peer_disturb_by(struct peer *peer, struct peer_disturb_opts opts);
 #define peer_disturb(peer_, ...) peer_disturb_by((peer_), (struct peer_disturb_opts){__VA_ARGS__})
 
+/*
+ * What a disturbed network may do to packets and need not: whether any has come out of order to the
+ * case's host since peer_disturb(), as the RDMA device there counts them; true, too, where none
+ * counts. A case that goes on until then ends with must_have_overtaken(): BROKEN where none came
+ * so, a NOTE where nobody counts.
+ */
+bool peer_overtook(struct peer *peer);
+void must_have_overtaken(struct peer *peer);
+
 /* Stops the peer's process, with all its threads, until the next command to the peer. */
 void peer_freeze(struct peer *peer);
 

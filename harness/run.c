@@ -605,8 +605,10 @@ static void find_overwritten(struct finding *finding)
 static void find_undisturbed(const struct run *run, struct finding *finding)
 {
         const json_t *disturbed = json_object_get(run->remote, "disturbed");
+        bool shows_nothing =
+            finding->verdict <= VERDICT_NOTE || finding->verdict == VERDICT_UNSUPPORTED;
 
-        if (disturbed && finding->verdict <= VERDICT_NOTE &&
+        if (disturbed && shows_nothing &&
             json_integer_value(json_object_get(disturbed, "packets")) == 0)
                 find(finding, VERDICT_BROKEN, "no packet met the disturbed network (%s)",
                      json_string_value(json_object_get(disturbed, "network")));
