@@ -465,6 +465,7 @@ void evd_flush(struct evd *evd, struct wr_pool *pool);
 bool evd_flush_one(struct evd *evd, struct ep *ep, struct wr *wr);
 void evd_forget_ep(struct evd *evd, const struct ep *ep);
 bool evd_accepts_flags(struct evd *evd, DAT_COMPLETION_FLAGS flags);
+bool evd_accepts_others(struct evd *evd);
 void evd_count_stream(struct evd *evd, DAT_COMPLETION_FLAGS flags, int by);
 void evd_count_other(struct evd *evd, int by);
 void evd_watch(struct evd *evd, int by);

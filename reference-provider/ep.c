@@ -160,6 +160,8 @@ static bool streams_fit(const struct setup *setup)
         struct evd *shared[] = {setup->recv_evd, setup->request_evd};
         DAT_COMPLETION_FLAGS flags[] = {recv, request};
 
+        if (setup->connect_evd && !evd_accepts_others(setup->connect_evd))
+                return false;
         for (int i = 0; i < 2; i++) {
                 bool controlled = flags[i] == DAT_COMPLETION_UNSIGNALLED_FLAG ||
                                   flags[i] == DAT_COMPLETION_SOLICITED_WAIT_FLAG;
@@ -299,14 +301,18 @@ static void set_watermarks(struct ep *ep, DAT_COUNT soft, DAT_COUNT hard)
         atomic_store(&ep->hard_armed, hard != DAT_WATERMARK_INFINITE);
 }
 
-/* Goes over from one setup to another, or leaves everything as it is. `from` may be NULL. */
-static DAT_RETURN setup_change(struct ep *ep, const struct setup *from, const struct setup *to)
+/*
+ * Goes over from one setup to another, or leaves everything as it is. `from` may be NULL;
+ * `argument` is the subtype of an error about flags that do not go together on an EVD.
+ */
+static DAT_RETURN setup_change(struct ep *ep, const struct setup *from, const struct setup *to,
+                               int argument)
 {
         DAT_RETURN ret;
 
         if (from)
                 count_streams(from, -1);
-        ret = streams_fit(to) ? DAT_SUCCESS : REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG6);
+        ret = streams_fit(to) ? DAT_SUCCESS : REF_ERROR(DAT_INVALID_PARAMETER, argument);
         /* For what an EVD's completion queue is armed depends on the streams of the EVD. */
         if (ret == DAT_SUCCESS) {
                 count_streams(to, 1);
@@ -415,7 +421,7 @@ DAT_RETURN ep_new_tentative(struct ia *ia, struct ep **out)
 
         if (ret != DAT_SUCCESS)
                 return ret;
-        ret = setup_change(*out, NULL, &setup);
+        ret = setup_change(*out, NULL, &setup, DAT_NO_SUBTYPE);
         if (ret != DAT_SUCCESS)
                 ep_abandon(*out);
         return ret;
@@ -502,6 +508,7 @@ static DAT_RETURN create(DAT_IA_HANDLE ia_handle, const struct wanted *wanted, b
                          const DAT_EP_ATTR *attr, DAT_EP_HANDLE *ep_handle)
 {
         struct ia *ia = object_get(ia_handle, DAT_HANDLE_TYPE_IA);
+        int attr_argument = with_srq ? DAT_INVALID_ARG7 : DAT_INVALID_ARG6;
         struct setup setup = {0};
         struct ep *ep;
         DAT_RETURN ret;
@@ -514,13 +521,16 @@ static DAT_RETURN create(DAT_IA_HANDLE ia_handle, const struct wanted *wanted, b
         ret = get_setup(ia, wanted, with_srq, &setup);
         if (ret != DAT_SUCCESS)
                 goto put;
-        ret = REF_ERROR(DAT_INVALID_PARAMETER, with_srq ? DAT_INVALID_ARG7 : DAT_INVALID_ARG6);
-        if ((with_srq && !attr) || !attr_valid(ia, &setup.attr, with_srq) || !ep_handle)
+        ret = REF_ERROR(DAT_INVALID_PARAMETER, attr_argument);
+        if ((with_srq && !attr) || !attr_valid(ia, &setup.attr, with_srq))
+                goto put;
+        ret = REF_ERROR(DAT_INVALID_PARAMETER, attr_argument + 1);
+        if (!ep_handle)
                 goto put;
         ret = ep_new(ia, DAT_EP_STATE_UNCONNECTED, &ep);
         if (ret != DAT_SUCCESS)
                 goto put;
-        ret = setup_change(ep, NULL, &setup);
+        ret = setup_change(ep, NULL, &setup, attr_argument);
         if (ret != DAT_SUCCESS) {
                 ep_abandon(ep);
                 goto put;
@@ -747,7 +757,7 @@ static DAT_RETURN modify(struct ep *ep, uint64_t mask, const DAT_EP_PARAM *param
         if (ret == DAT_SUCCESS)
                 ret = check_held_receives(ep, &to);
         if (ret == DAT_SUCCESS)
-                ret = setup_change(ep, &from, &to);
+                ret = setup_change(ep, &from, &to, DAT_INVALID_ARG3);
         if (ret == DAT_SUCCESS)
                 leave_evds(ep, &from);
         for (int i = 0; i < 3; i++)

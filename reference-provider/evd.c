@@ -701,6 +701,13 @@ bool evd_accepts_flags(struct evd *evd, DAT_COMPLETION_FLAGS flags)
         return ok;
 }
 
+/* May a stream that is not of completions use the EVD beside those that do? */
+bool evd_accepts_others(struct evd *evd)
+{
+        /* It gives notice of each of its events, as completions by default do. */
+        return evd_accepts_flags(evd, DAT_COMPLETION_DEFAULT_FLAG);
+}
+
 void evd_count_stream(struct evd *evd, DAT_COMPLETION_FLAGS flags, int by)
 {
         lock_acquire(&evd->lock);

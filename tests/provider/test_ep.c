@@ -430,6 +430,248 @@ static void free_in_every_state(void **state)
         host_close(host);
 }
 
+/* Each argument of its own is refused by its own subtype, and with or without an SRQ. */
+static void arguments_of_ep_create(void **state)
+{
+        struct host *host = host_open();
+        struct host *other = host_open();
+        struct end *a = &host->a;
+        DAT_EP_ATTR attr = plain_attr();
+        DAT_HANDLE wrong[] = {host->ia, other->pz, other->cr_evd};
+        DAT_EP_HANDLE ep;
+
+        (void)state;
+        end_make_with_srq(host, a, NULL, 4);
+        for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+                DAT_HANDLE bad = wrong[i];
+
+                assert_refused(dat_ep_create(host->ia, bad, NULL, NULL, NULL, &attr, &ep),
+                               DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PZ);
+                assert_refused(dat_ep_create(host->ia, host->pz, bad, NULL, NULL, &attr, &ep),
+                               DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_RECV);
+                assert_refused(dat_ep_create(host->ia, host->pz, NULL, bad, NULL, &attr, &ep),
+                               DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_REQUEST);
+                assert_refused(dat_ep_create(host->ia, host->pz, NULL, NULL, bad, &attr, &ep),
+                               DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_CONN);
+                assert_refused(
+                    dat_ep_create_with_srq(host->ia, host->pz, NULL, NULL, NULL, bad, &attr, &ep),
+                    DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_SRQ);
+        }
+        /* EVDs that are not made for such events. */
+        assert_refused(dat_ep_create(host->ia, host->pz, a->connect_evd, NULL, NULL, &attr, &ep),
+                       DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_RECV);
+        assert_refused(dat_ep_create(host->ia, host->pz, NULL, a->connect_evd, NULL, &attr, &ep),
+                       DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_REQUEST);
+        assert_refused(dat_ep_create(host->ia, host->pz, NULL, NULL, a->recv_evd, &attr, &ep),
+                       DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_CONN);
+        assert_refused(dat_ep_create(host->pz, host->pz, NULL, NULL, NULL, &attr, &ep),
+                       DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
+        assert_refused(dat_ep_create(host->ia, host->pz, NULL, NULL, NULL, &attr, NULL),
+                       DAT_INVALID_PARAMETER, DAT_INVALID_ARG7);
+        assert_refused(
+            dat_ep_create_with_srq(host->ia, host->pz, NULL, NULL, NULL, a->srq, NULL, &ep),
+            DAT_INVALID_PARAMETER, DAT_INVALID_ARG7);
+        assert_refused(
+            dat_ep_create_with_srq(host->ia, host->pz, NULL, NULL, NULL, a->srq, &attr, NULL),
+            DAT_INVALID_PARAMETER, DAT_INVALID_ARG8);
+        host_close(other);
+        host_close(host);
+}
+
+static void no_attribute_is_negative_or_unknown(void **state)
+{
+        struct host *host = host_open();
+        DAT_EP_ATTR bad[17];
+        DAT_NAMED_ATTR named = {"name", "value"};
+        DAT_EP_PARAM before;
+        DAT_EP_PARAM param;
+        DAT_EP_HANDLE ep;
+
+        (void)state;
+        end_make(host, &host->a, NULL);
+        for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+                bad[i] = plain_attr();
+        bad[0].max_message_size = UINT64_MAX;
+        bad[1].max_rdma_size = UINT64_MAX;
+        bad[2].recv_completion_flags = (DAT_COMPLETION_FLAGS)0x20;
+        bad[3].request_completion_flags = (DAT_COMPLETION_FLAGS)0x20;
+        bad[4].max_recv_dtos = -1;
+        bad[5].max_recv_iov = -1;
+        bad[6].max_request_iov = -1;
+        bad[7].max_rdma_read_in = -1;
+        bad[8].max_rdma_read_out = -1;
+        bad[9].srq_soft_hw = -2;
+        bad[10].max_rdma_read_iov = -1;
+        bad[11].max_rdma_write_iov = -1;
+        bad[12].max_rdma_write_iov = host->attr.max_iov_segments_per_rdma_write + 1;
+        bad[13].ep_transport_specific_count = 1;
+        bad[13].ep_transport_specific = &named;
+        bad[14].ep_provider_specific_count = 1;
+        bad[14].ep_provider_specific = &named;
+        bad[15].recv_completion_flags = DAT_COMPLETION_SUPPRESS_FLAG;
+        bad[16].qos = (DAT_QOS)0x100;
+        assert_dat(dat_ep_query(host->a.ep, DAT_EP_FIELD_ALL, &before), DAT_SUCCESS);
+        for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+                assert_refused(create(host, &bad[i], &ep), DAT_INVALID_PARAMETER, DAT_INVALID_ARG6);
+                param = before;
+                param.ep_attr = bad[i];
+                assert_refused(dat_ep_modify(host->a.ep, DAT_EP_FIELD_EP_ATTR_ALL, &param),
+                               DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+        }
+        assert_dat(dat_ep_query(host->a.ep, DAT_EP_FIELD_ALL, &param), DAT_SUCCESS);
+        assert_memory_equal(&param, &before, sizeof(param));
+        host_close(host);
+}
+
+/* In either order: silent completions, or those to be solicited, have their EVD to themselves. */
+static void silent_streams_have_their_evd_alone(void **state)
+{
+        static const DAT_COMPLETION_FLAGS controlled[] = {DAT_COMPLETION_UNSIGNALLED_FLAG,
+                                                          DAT_COMPLETION_SOLICITED_WAIT_FLAG};
+        struct host *host = host_open();
+        DAT_EP_PARAM param;
+        DAT_EVD_HANDLE evd;
+
+        (void)state;
+        end_make(host, &host->a, NULL);
+        assert_dat(dat_evd_create(host->ia, 64, DAT_HANDLE_NULL,
+                                  DAT_EVD_DTO_FLAG | DAT_EVD_CONNECTION_FLAG, &evd),
+                   DAT_SUCCESS);
+        for (size_t i = 0; i < sizeof(controlled) / sizeof(controlled[0]); i++) {
+                DAT_EP_ATTR silent = plain_attr();
+                DAT_EP_ATTR plain = plain_attr();
+                DAT_EP_ATTR threshold = plain_attr();
+                DAT_EP_HANDLE one;
+                DAT_EP_HANDLE two;
+
+                silent.recv_completion_flags = controlled[i];
+                threshold.recv_completion_flags = DAT_COMPLETION_EVD_THRESHOLD_FLAG;
+                threshold.request_completion_flags = DAT_COMPLETION_EVD_THRESHOLD_FLAG;
+                assert_refused(dat_ep_create(host->ia, host->pz, evd, NULL, evd, &silent, &one),
+                               DAT_INVALID_PARAMETER, DAT_INVALID_ARG6);
+                assert_refused(dat_ep_create(host->ia, host->pz, evd, evd, NULL, &silent, &one),
+                               DAT_INVALID_PARAMETER, DAT_INVALID_ARG6);
+                assert_dat(dat_ep_create(host->ia, host->pz, evd, NULL, NULL, &silent, &one),
+                           DAT_SUCCESS);
+                assert_dat(dat_ep_create(host->ia, host->pz, evd, NULL, NULL, &silent, &two),
+                           DAT_SUCCESS);
+                assert_dat(dat_ep_free(two), DAT_SUCCESS);
+                assert_refused(dat_ep_create(host->ia, host->pz, evd, NULL, NULL, &plain, &two),
+                               DAT_INVALID_PARAMETER, DAT_INVALID_ARG6);
+                assert_refused(dat_ep_create(host->ia, host->pz, NULL, evd, NULL, &threshold, &two),
+                               DAT_INVALID_PARAMETER, DAT_INVALID_ARG6);
+                assert_refused(dat_ep_create(host->ia, host->pz, NULL, NULL, evd, &plain, &two),
+                               DAT_INVALID_PARAMETER, DAT_INVALID_ARG6);
+                param.connect_evd_handle = evd;
+                assert_refused(dat_ep_modify(host->a.ep, DAT_EP_FIELD_CONNECT_EVD_HANDLE, &param),
+                               DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+                assert_dat(dat_ep_free(one), DAT_SUCCESS);
+                assert_dat(dat_ep_create(host->ia, host->pz, NULL, NULL, evd, &plain, &one),
+                           DAT_SUCCESS);
+                assert_refused(dat_ep_create(host->ia, host->pz, evd, NULL, NULL, &silent, &two),
+                               DAT_INVALID_PARAMETER, DAT_INVALID_ARG6);
+                assert_dat(dat_ep_create(host->ia, host->pz, evd, evd, evd, &threshold, &two),
+                           DAT_SUCCESS);
+                assert_dat(dat_ep_free(two), DAT_SUCCESS);
+                assert_dat(dat_ep_free(one), DAT_SUCCESS);
+        }
+        assert_dat(dat_evd_free(evd), DAT_SUCCESS);
+        host_close(host);
+}
+
+static bool same_host(DAT_IA_ADDRESS_PTR a, DAT_IA_ADDRESS_PTR b)
+{
+        return a && a->sa_family == AF_INET && b->sa_family == AF_INET &&
+               ((struct sockaddr_in *)a)->sin_addr.s_addr ==
+                   ((struct sockaddr_in *)b)->sin_addr.s_addr;
+}
+
+/* Both ends are on this host, so each address is the same one. Ports of 0 are not looked at. */
+static void expect_query(struct host *host, DAT_EP_HANDLE ep, DAT_EP_STATE ep_state,
+                         DAT_PORT_QUAL local, DAT_PORT_QUAL peer)
+{
+        DAT_EP_PARAM param;
+
+        memset(&param, 0xee, sizeof(param));
+        assert_dat(dat_ep_query(ep, DAT_EP_FIELD_ALL, &param), DAT_SUCCESS);
+        assert_ptr_equal(param.ia_handle, host->ia);
+        assert_int_equal(param.ep_state, ep_state);
+        assert_true(same_host(param.local_ia_address_ptr, host->attr.ia_address_ptr));
+        if (local)
+                assert_int_equal(param.local_port_qual, local);
+        if (!peer)
+                return;
+        assert_true(same_host(param.remote_ia_address_ptr, host->attr.ia_address_ptr));
+        assert_int_equal(param.remote_port_qual, peer);
+}
+
+static DAT_PORT_QUAL local_port(DAT_EP_HANDLE ep)
+{
+        DAT_EP_PARAM param;
+
+        assert_dat(dat_ep_query(ep, DAT_EP_FIELD_LOCAL_PORT_QUAL, &param), DAT_SUCCESS);
+        assert_int_not_equal(param.local_port_qual, 0);
+        return param.local_port_qual;
+}
+
+static void query_names_the_peer_in_every_state(void **state)
+{
+        struct host *host = host_open();
+        struct end *a = &host->a;
+        struct end *b = &host->b;
+        DAT_CR_PARAM request;
+        DAT_PORT_QUAL port;
+        DAT_RSP_HANDLE rsp;
+        DAT_CR_HANDLE cr;
+        DAT_EP_PARAM param;
+
+        (void)state;
+        listen_any(host, DAT_PSP_PROVIDER_FLAG);
+        end_make(host, a, NULL);
+        end_make(host, b, NULL);
+        expect_query(host, a->ep, DAT_EP_STATE_UNCONNECTED, 0, 0);
+        assert_dat(dat_rsp_create(host->ia, 7100, b->ep, host->cr_evd, &rsp), DAT_SUCCESS);
+        expect_query(host, b->ep, DAT_EP_STATE_RESERVED, 0, 0);
+        connect_to(host, a, host->qual);
+        port = local_port(a->ep);
+        expect_query(host, a->ep, DAT_EP_STATE_ACTIVE_CONNECTION_PENDING, port, host->qual);
+        cr = await_request(host);
+        assert_dat(dat_cr_query(cr, DAT_CR_FIELD_ALL, &request), DAT_SUCCESS);
+        expect_query(host, request.local_ep_handle, DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING,
+                     host->qual, port);
+        assert_dat(dat_cr_reject(cr), DAT_SUCCESS);
+        (void)await_event(a->connect_evd, DAT_CONNECTION_EVENT_PEER_REJECTED);
+        expect_query(host, a->ep, DAT_EP_STATE_DISCONNECTED, 0, 0);
+        assert_dat(dat_ep_reset(a->ep), DAT_SUCCESS);
+        connect_to(host, a, 7100);
+        port = local_port(a->ep);
+        cr = any_request(host);
+        expect_query(host, b->ep, DAT_EP_STATE_PASSIVE_CONNECTION_PENDING, 7100, port);
+        assert_dat(dat_cr_accept(cr, DAT_HANDLE_NULL, 0, NULL), DAT_SUCCESS);
+        (void)await_event(a->connect_evd, DAT_CONNECTION_EVENT_ESTABLISHED);
+        (void)await_event(b->connect_evd, DAT_CONNECTION_EVENT_ESTABLISHED);
+        expect_query(host, a->ep, DAT_EP_STATE_CONNECTED, port, 7100);
+        expect_query(host, b->ep, DAT_EP_STATE_CONNECTED, 7100, port);
+        post_send(a, 0, 10, 1);
+        assert_dat(dat_ep_disconnect(a->ep, DAT_CLOSE_GRACEFUL_FLAG), DAT_SUCCESS);
+        expect_query(host, a->ep, DAT_EP_STATE_DISCONNECT_PENDING, port, 7100);
+        /* Fields that nobody asks for need no room in the masks, but all of them some in memory. */
+        assert_dat(dat_ep_query(a->ep, 0, &param), DAT_SUCCESS);
+        for (unsigned int bit = 0; bit < 64; bit++) {
+                uint64_t mask = UINT64_C(1) << bit;
+
+                if (mask & DAT_EP_FIELD_ALL)
+                        assert_dat(dat_ep_query(a->ep, mask, &param), DAT_SUCCESS);
+                else
+                        assert_refused(dat_ep_query(a->ep, mask, &param), DAT_INVALID_PARAMETER,
+                                       DAT_INVALID_ARG2);
+        }
+        assert_refused(dat_ep_query(a->ep, DAT_EP_FIELD_ALL, NULL), DAT_INVALID_PARAMETER,
+                       DAT_INVALID_ARG3);
+        assert_dat(dat_rsp_free(rsp), DAT_SUCCESS);
+        host_close(host);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -448,6 +690,10 @@ int main(void)
             cmocka_unit_test(zero_bytes_are_a_message),
             cmocka_unit_test(eps_without_dto_evds_work),
             cmocka_unit_test(free_in_every_state),
+            cmocka_unit_test(arguments_of_ep_create),
+            cmocka_unit_test(no_attribute_is_negative_or_unknown),
+            cmocka_unit_test(silent_streams_have_their_evd_alone),
+            cmocka_unit_test(query_names_the_peer_in_every_state),
         };
 
         return cmocka_run_group_tests_name("ep", tests, NULL, NULL);
