@@ -67,6 +67,12 @@ _Static_assert(36 + 44 >= REF_MAX_PRIVATE_DATA, "two requests must hold all priv
 #define ACTIVE_PORTS      4536
 #define PORT_ATTEMPTS     16
 
+#define EVENTS_AT_ONCE 16                   /* so that no call has others' without end */
+#define TOKEN_STEP     UINT32_C(0x9e3779b1) /* odd, so no token returns soon */
+
+/* The IA of whose events this thread handles one, and whose doomed connections it reaps next. */
+static _Thread_local const struct ia *handling;
+
 static struct wire wire_head(enum wire_kind kind, int size)
 {
         return (struct wire){
@@ -109,7 +115,8 @@ void cm_doom(struct conn *conn)
         conn->deadline = 0;
         list_remove(&conn->link);
         list_append(&ia->doomed, &conn->link);
-        service_rearm(ia);
+        if (handling != ia)
+                service_rearm(ia);
 }
 
 static void set_deadline(struct conn *conn, uint64_t from_now)
@@ -218,13 +225,14 @@ static void set_port(struct sockaddr_storage *address, uint16_t port)
                 ((struct sockaddr_in *)address)->sin_port = htons(port);
 }
 
-static uint32_t draw(void)
+/* Each IA begins somewhere, and goes on by steps that scatter what is made of them, such as ports.
+ */
+static uint32_t draw(struct ia *ia)
 {
-        uint32_t number = 0;
-
-        if (getrandom(&number, sizeof(number), 0) != sizeof(number))
-                number = (uint32_t)now_us();
-        return number;
+        if (!ia->token && getrandom(&ia->token, sizeof(ia->token), 0) != sizeof(ia->token))
+                ia->token = (uint32_t)now_us();
+        ia->token += TOKEN_STEP;
+        return ia->token;
 }
 
 static int resolving_ms(const struct conn *conn)
@@ -251,7 +259,7 @@ static int resolve_from_here(struct conn *conn)
 {
         struct sockaddr_storage source = conn->ia->address;
         int error = source.ss_family == conn->peer.ss_family ? EADDRINUSE : EAFNOSUPPORT;
-        uint32_t start = conn->token ? conn->token : draw();
+        uint32_t start = conn->token ? conn->token : draw(conn->ia);
 
         for (uint32_t i = 0; i < PORT_ATTEMPTS && error == EADDRINUSE; i++) {
                 conn->port = (uint16_t)(FIRST_ACTIVE_PORT + (start + i) % ACTIVE_PORTS);
@@ -314,7 +322,7 @@ static void write_request(struct conn *conn, const struct target *target)
 
         request.wire.fragmented = target->size > part;
         request.wire.presence = htobe16(conn->ia->presence);
-        request.wire.token = draw();
+        request.wire.token = draw(conn->ia);
         request.qual = htobe64(target->qual);
         if (part)
                 memcpy(request.data, target->data, (size_t)part);
@@ -413,6 +421,7 @@ DAT_RETURN ref_ep_connect(DAT_EP_HANDLE handle, DAT_IA_ADDRESS_PTR address, DAT_
         struct ep *ep = object_get(handle, DAT_HANDLE_TYPE_EP);
         struct target target = {.qual = qual, .timeout = timeout, .size = size, .data = data};
         DAT_RETURN ret;
+        bool relieving;
 
         if (!ep)
                 return REF_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
@@ -429,9 +438,9 @@ DAT_RETURN ref_ep_connect(DAT_EP_HANDLE handle, DAT_IA_ADDRESS_PTR address, DAT_
         if (ret == DAT_SUCCESS)
                 ret = read_address(address, &target.address);
         if (ret == DAT_SUCCESS) {
-                pthread_mutex_lock(&ep->obj.ia->cm_lock);
+                relieving = cm_enter(ep->obj.ia);
                 ret = connect_locked(ep, &target);
-                pthread_mutex_unlock(&ep->obj.ia->cm_lock);
+                cm_leave(ep->obj.ia, relieving);
         }
         object_put(ep);
         return ret;
@@ -448,6 +457,7 @@ DAT_RETURN ref_ep_dup_connect(DAT_EP_HANDLE handle, DAT_EP_HANDLE dup_handle, DA
         struct ep *dup = object_get(dup_handle, DAT_HANDLE_TYPE_EP);
         struct target target = {.timeout = timeout, .size = size, .data = data};
         DAT_RETURN ret;
+        bool relieving;
 
         if (!ep || !dup)
                 ret = REF_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
@@ -460,7 +470,7 @@ DAT_RETURN ref_ep_dup_connect(DAT_EP_HANDLE handle, DAT_EP_HANDLE dup_handle, DA
         if (ret == DAT_SUCCESS && dup->obj.ia != ep->obj.ia)
                 ret = REF_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
         if (ret == DAT_SUCCESS) {
-                pthread_mutex_lock(&ep->obj.ia->cm_lock);
+                relieving = cm_enter(ep->obj.ia);
                 if (atomic_load(&dup->state) == DAT_EP_STATE_CONNECTED) {
                         target.address = dup->remote;
                         target.qual = dup->initiated ? dup->remote_qual : dup->remote_port;
@@ -468,7 +478,7 @@ DAT_RETURN ref_ep_dup_connect(DAT_EP_HANDLE handle, DAT_EP_HANDLE dup_handle, DA
                 } else {
                         ret = ep_state_error(dup);
                 }
-                pthread_mutex_unlock(&ep->obj.ia->cm_lock);
+                cm_leave(ep->obj.ia, relieving);
         }
         if (dup)
                 object_put(dup);
@@ -527,13 +537,14 @@ DAT_RETURN ref_ep_disconnect(DAT_EP_HANDLE handle, DAT_CLOSE_FLAGS flags)
 {
         struct ep *ep = object_get(handle, DAT_HANDLE_TYPE_EP);
         DAT_RETURN ret = REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+        bool relieving;
 
         if (!ep)
                 return REF_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
         if (flags == DAT_CLOSE_ABRUPT_FLAG || flags == DAT_CLOSE_GRACEFUL_FLAG) {
-                pthread_mutex_lock(&ep->obj.ia->cm_lock);
+                relieving = cm_enter(ep->obj.ia);
                 ret = disconnect_locked(ep, flags);
-                pthread_mutex_unlock(&ep->obj.ia->cm_lock);
+                cm_leave(ep->obj.ia, relieving);
         }
         object_put(ep);
         return ret;
@@ -869,31 +880,81 @@ static void dispatch(struct ia *ia, struct rdma_cm_event *event)
         }
 }
 
-/* Fetches what librdmacm has to tell. Called by the service thread only. */
+/* Destroys the connections given up. Called in ia->cm_turn, so no event of theirs is under way. */
+static void reap(struct ia *ia)
+{
+        for (;;) {
+                struct conn *conn = NULL;
+
+                pthread_mutex_lock(&ia->cm_lock);
+                if (!list_empty(&ia->doomed)) {
+                        conn = container_of(ia->doomed.next, struct conn, link);
+                        list_remove(&conn->link);
+                }
+                pthread_mutex_unlock(&ia->cm_lock);
+                if (!conn)
+                        return;
+                rdma_destroy_id(conn->id);
+                conn_free(conn);
+        }
+}
+
+static void handle(struct ia *ia, struct rdma_cm_event *event)
+{
+        struct rdma_cm_id *orphan = NULL;
+
+        pthread_mutex_lock(&ia->cm_lock);
+        handling = ia;
+        service_hold_wakes();
+        dispatch(ia, event);
+        if (event->event == RDMA_CM_EVENT_CONNECT_REQUEST && !event->id->context)
+                orphan = event->id;
+        /* The removal of the device waits for every id on it to go. */
+        if (event->event == RDMA_CM_EVENT_DEVICE_REMOVAL && event->id == ia->anchor) {
+                orphan = ia->anchor;
+                ia->anchor = NULL;
+        }
+        handling = NULL;
+        pthread_mutex_unlock(&ia->cm_lock);
+        service_release_wakes();
+        rdma_ack_cm_event(event);
+        if (orphan)
+                rdma_destroy_id(orphan);
+        reap(ia);
+}
+
+/* Fetches what librdmacm has to tell, or some of it when there is much. Called without a lock. */
 void cm_handle_events(struct ia *ia)
 {
         struct rdma_cm_event *event;
 
-        while (!rdma_get_cm_event(ia->cm, &event)) {
-                struct rdma_cm_id *orphan = NULL;
+        pthread_mutex_lock(&ia->cm_turn);
+        for (int i = 0; i < EVENTS_AT_ONCE && !rdma_get_cm_event(ia->cm, &event); i++)
+                handle(ia, event);
+        pthread_mutex_unlock(&ia->cm_turn);
+}
 
-                pthread_mutex_lock(&ia->cm_lock);
-                service_hold_wakes(ia);
-                dispatch(ia, event);
-                if (event->event == RDMA_CM_EVENT_CONNECT_REQUEST && !event->id->context)
-                        orphan = event->id;
-                /* The removal of the device waits for every id on it to go. */
-                if (event->event == RDMA_CM_EVENT_DEVICE_REMOVAL && event->id == ia->anchor) {
-                        orphan = ia->anchor;
-                        ia->anchor = NULL;
-                }
-                pthread_mutex_unlock(&ia->cm_lock);
-                service_release_wakes(ia);
-                rdma_ack_cm_event(event);
-                if (orphan)
-                        rdma_destroy_id(orphan);
-                cm_reap(ia);
-        }
+/*
+ * Takes ia->cm_lock for a call that makes librdmacm tell something. What can be had by then,
+ * cm_leave() handles: else the service thread would wake in the midst of the call, sleep until it
+ * has the lock, and often wake in turn who waits for the event.
+ */
+bool cm_enter(struct ia *ia)
+{
+        bool relieving = service_relieve(ia);
+
+        pthread_mutex_lock(&ia->cm_lock);
+        return relieving;
+}
+
+/* Releases the lock; `relieving` is what cm_enter() has returned. */
+void cm_leave(struct ia *ia, bool relieving)
+{
+        pthread_mutex_unlock(&ia->cm_lock);
+        if (!relieving)
+                return;
+        cm_handle_events(ia);
+        service_resume(ia);
 }
 
 static void expire(struct conn *conn)
@@ -980,23 +1041,12 @@ uint64_t cm_expire(struct ia *ia)
         return next;
 }
 
-/* Destroys the connections given up, none of which has an event that waits for ia->cm_lock. */
+/* Destroys the connections given up that nobody who handles an event has reaped. */
 void cm_reap(struct ia *ia)
 {
-        for (;;) {
-                struct conn *conn = NULL;
-
-                pthread_mutex_lock(&ia->cm_lock);
-                if (!list_empty(&ia->doomed)) {
-                        conn = container_of(ia->doomed.next, struct conn, link);
-                        list_remove(&conn->link);
-                }
-                pthread_mutex_unlock(&ia->cm_lock);
-                if (!conn)
-                        return;
-                rdma_destroy_id(conn->id);
-                conn_free(conn);
-        }
+        pthread_mutex_lock(&ia->cm_turn);
+        reap(ia);
+        pthread_mutex_unlock(&ia->cm_turn);
 }
 
 /* Destroys every connection of an IA whose service thread has ended. */

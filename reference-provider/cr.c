@@ -282,6 +282,7 @@ DAT_RETURN ref_cr_accept(DAT_CR_HANDLE handle, DAT_EP_HANDLE ep_handle, DAT_COUN
         struct cr *cr = object_get(handle, DAT_HANDLE_TYPE_CR);
         struct ep *ep = NULL;
         DAT_RETURN ret = DAT_SUCCESS;
+        bool relieving;
 
         if (!cr)
                 return BAD_CR;
@@ -290,11 +291,11 @@ DAT_RETURN ref_cr_accept(DAT_CR_HANDLE handle, DAT_EP_HANDLE ep_handle, DAT_COUN
         else if (size && !data)
                 ret = REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4);
         if (ret == DAT_SUCCESS) {
-                pthread_mutex_lock(&cr->obj.ia->cm_lock);
+                relieving = cm_enter(cr->obj.ia);
                 ret = choose_ep(cr, ep_handle, &ep);
                 if (ret == DAT_SUCCESS)
                         ret = accept_locked(cr, ep, size, data);
-                pthread_mutex_unlock(&cr->obj.ia->cm_lock);
+                cm_leave(cr->obj.ia, relieving);
         }
         if (ep)
                 object_put(ep);

@@ -3,8 +3,8 @@
  * What the files of the reference provider share: the objects behind the handles and the calls
  * that cross from one object to another. docs/provider.md has the picture.
  *
- * Lock order, outermost first: ia->cm_lock, srq->resize_lock, the list of IAs, ia->lock, evd->lock,
- * then the leaves (pool->lock, ia->work_lock, cno->lock).
+ * Lock order, outermost first: ia->cm_turn, ia->cm_lock, srq->resize_lock, the list of IAs,
+ * ia->lock, evd->lock, then the leaves (pool->lock, ia->work_lock, cno->lock).
  */
 #ifndef DAPLREF_H
 #define DAPLREF_H
@@ -518,8 +518,10 @@ void service_close(struct ia *ia);
 bool service_listen(struct ia *ia, struct evd *evd);
 void service_ignore(struct ia *ia, struct evd *evd);
 void service_rearm(struct ia *ia);
-void service_hold_wakes(struct ia *ia);
-void service_release_wakes(struct ia *ia);
+bool service_relieve(struct ia *ia);
+void service_resume(struct ia *ia);
+void service_hold_wakes(void);
+void service_release_wakes(void);
 bool service_wakes_later(struct evd *evd);
 uint64_t now_us(void);
 
@@ -734,6 +736,8 @@ int cm_resolve(struct conn *conn, const struct sockaddr_storage *to);
 void cm_doom(struct conn *conn);
 void cm_end(struct conn *conn, DAT_EVENT_NUMBER number);
 bool cm_same_address(const struct sockaddr *a, const struct sockaddr *b);
+bool cm_enter(struct ia *ia);
+void cm_leave(struct ia *ia, bool relieving);
 void cm_handle_events(struct ia *ia);
 uint64_t cm_expire(struct ia *ia);
 void cm_part(struct ep *ep);
@@ -783,12 +787,14 @@ struct ia {
         struct link listeners;
         struct link work; /* under work_lock */
         pthread_mutex_t lock;
+        pthread_mutex_t cm_turn; /* of the thread that fetches and handles librdmacm's events */
         pthread_mutex_t cm_lock;
         pthread_mutex_t work_lock;
         struct link objects[REF_KINDS]; /* under lock */
 
         struct sockaddr_storage address;
         struct ibv_device_attr device;
+        uint32_t token;          /* the last that was drawn, or 0; under cm_lock */
         uint64_t probe_interval; /* in microseconds; 0 is never */
         uint64_t next_probe;
         uint64_t next_look;
@@ -797,6 +803,7 @@ struct ia {
         int counts[REF_KINDS];
         int max_evds;
         int epoll_fd;
+        int cm_fd; /* a set with librdmacm's descriptor in it */
         int kick_fd;
         int timer_fd;
         struct ibv_port_attr port_attr;
@@ -807,9 +814,8 @@ struct ia {
         bool async_out_of_scope;
         bool lenient;
         bool running;
-        bool again; /* the service thread has found more to do */
-        bool holds_wakes;
-        struct evd *to_wake;
+        bool again;            /* the service thread has found more to do */
+        _Atomic bool relieved; /* a call of the Consumer's fetches librdmacm's events */
         _Atomic bool stopping;
 };
 

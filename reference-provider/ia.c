@@ -165,8 +165,9 @@ static struct ia *ia_new(const struct binding *binding)
         if (!ia)
                 return NULL;
         ia->binding = binding;
-        ia->epoll_fd = ia->kick_fd = ia->timer_fd = -1;
+        ia->epoll_fd = ia->cm_fd = ia->kick_fd = ia->timer_fd = -1;
         pthread_mutex_init(&ia->lock, NULL);
+        pthread_mutex_init(&ia->cm_turn, NULL);
         pthread_mutex_init(&ia->cm_lock, NULL);
         pthread_mutex_init(&ia->work_lock, NULL);
         list_init(&ia->conns);
@@ -187,6 +188,7 @@ static void ia_delete(struct ia *ia)
 {
         lmr_table_destroy(&ia->lmrs);
         pthread_mutex_destroy(&ia->work_lock);
+        pthread_mutex_destroy(&ia->cm_turn);
         pthread_mutex_destroy(&ia->cm_lock);
         pthread_mutex_destroy(&ia->lock);
         free(ia);

@@ -18,6 +18,10 @@ static char sources[SOURCES];
 /* The IA whose service thread this thread is, or NULL. */
 static _Thread_local const struct ia *serving;
 
+/* Whether this thread holds wakes, and whose waiter it then is to wake. */
+static _Thread_local bool holds_wakes;
+static _Thread_local struct evd *to_wake;
+
 uint64_t now_us(void)
 {
         struct timespec now;
@@ -46,20 +50,21 @@ void service_rearm(struct ia *ia)
 }
 
 /*
- * While the service thread holds ia->cm_lock, it leaves the first waiter that an event releases
- * asleep, since the call that a Consumer makes upon an event is often one that needs the lock.
+ * A thread that handles an event of librdmacm with ia->cm_lock held leaves the first waiter whom it
+ * releases asleep, since the call that a Consumer makes upon an event is often one that needs the
+ * lock.
  */
-void service_hold_wakes(struct ia *ia)
+void service_hold_wakes(void)
 {
-        ia->holds_wakes = true;
+        holds_wakes = true;
 }
 
-void service_release_wakes(struct ia *ia)
+void service_release_wakes(void)
 {
-        struct evd *evd = ia->to_wake;
+        struct evd *evd = to_wake;
 
-        ia->holds_wakes = false;
-        ia->to_wake = NULL;
+        holds_wakes = false;
+        to_wake = NULL;
         if (!evd)
                 return;
         evd_wake(evd);
@@ -69,11 +74,9 @@ void service_release_wakes(struct ia *ia)
 /* False when the caller is to wake the waiter itself. */
 bool service_wakes_later(struct evd *evd)
 {
-        struct ia *ia = evd->obj.ia;
-
-        if (!ia || serving != ia || !ia->holds_wakes || ia->to_wake || !object_pin(&evd->obj))
+        if (!holds_wakes || to_wake || !object_pin(&evd->obj))
                 return false;
-        ia->to_wake = evd;
+        to_wake = evd;
         return true;
 }
 
@@ -279,11 +282,53 @@ static void *serve(void *argument)
         return NULL;
 }
 
-static bool add_source(struct ia *ia, int fd, void *source)
+static bool add_to(int epoll_fd, int fd, void *source)
 {
         struct epoll_event event = {.events = EPOLLIN, .data.ptr = source};
 
-        return !epoll_ctl(ia->epoll_fd, EPOLL_CTL_ADD, fd, &event);
+        return !epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &event);
+}
+
+static bool add_source(struct ia *ia, int fd, void *source)
+{
+        return add_to(ia->epoll_fd, fd, source);
+}
+
+/*
+ * librdmacm's descriptor is in a set of its own, which is in the service thread's. The kernel wakes
+ * who has such a descriptor in its set at every event, asked for or not, but not who has the set.
+ */
+static bool add_cm(struct ia *ia)
+{
+        return add_to(ia->cm_fd, ia->cm->fd, NULL) &&
+               add_source(ia, ia->cm_fd, &sources[SOURCE_CM]);
+}
+
+static void listen_to_cm(struct ia *ia, bool listen)
+{
+        struct epoll_event event = {.events = listen ? EPOLLIN : 0,
+                                    .data.ptr = &sources[SOURCE_CM]};
+
+        (void)epoll_ctl(ia->epoll_fd, EPOLL_CTL_MOD, ia->cm_fd, &event);
+}
+
+/*
+ * Has the service thread leave librdmacm's events to the calling thread, which is about to cause
+ * some, until service_resume(). False when another thread has them already.
+ */
+bool service_relieve(struct ia *ia)
+{
+        if (atomic_exchange(&ia->relieved, true))
+                return false;
+        listen_to_cm(ia, false);
+        return true;
+}
+
+/* Has it fetch them again, at once if there are any. */
+void service_resume(struct ia *ia)
+{
+        listen_to_cm(ia, true);
+        atomic_store(&ia->relieved, false);
 }
 
 static void *source_of(const struct ia *ia, const struct evd *evd)
@@ -304,7 +349,7 @@ void service_ignore(struct ia *ia, struct evd *evd)
 
 static void close_fds(struct ia *ia)
 {
-        int *fds[] = {&ia->epoll_fd, &ia->kick_fd, &ia->timer_fd};
+        int *fds[] = {&ia->epoll_fd, &ia->cm_fd, &ia->kick_fd, &ia->timer_fd};
 
         for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++) {
                 if (*fds[i] >= 0)
@@ -321,13 +366,13 @@ DAT_RETURN service_start(struct ia *ia)
         int error;
 
         ia->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+        ia->cm_fd = epoll_create1(EPOLL_CLOEXEC);
         ia->kick_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
         ia->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
         (void)fcntl(ia->cm->fd, F_SETFL, O_NONBLOCK);
         (void)fcntl(ia->verbs->async_fd, F_SETFL, O_NONBLOCK);
-        if (ia->epoll_fd < 0 || ia->kick_fd < 0 || ia->timer_fd < 0 ||
-            !add_source(ia, ia->cm->fd, &sources[SOURCE_CM]) ||
-            !add_source(ia, ia->verbs->async_fd, &sources[SOURCE_ASYNC]) ||
+        if (ia->epoll_fd < 0 || ia->cm_fd < 0 || ia->kick_fd < 0 || ia->timer_fd < 0 ||
+            !add_cm(ia) || !add_source(ia, ia->verbs->async_fd, &sources[SOURCE_ASYNC]) ||
             !add_source(ia, ia->kick_fd, &sources[SOURCE_KICK]) ||
             !add_source(ia, ia->timer_fd, &sources[SOURCE_TIMER]))
                 goto failed;

@@ -453,37 +453,56 @@ static void watermarks_of_an_ep(void **state)
         host_close(host);
 }
 
+/* The thread that fetches a host's events, for as long as an agent keeps it. */
 struct stopper {
         sem_t stopped;
         sem_t may_go_on;
+        DAT_CNO_HANDLE cno;
+        DAT_EVD_HANDLE evd;
 };
 
 static void stop(DAT_PVOID data, DAT_EVD_HANDLE evd)
 {
         struct stopper *stopper = data;
 
-        (void)evd;
+        if (evd == DAT_HANDLE_NULL)
+                return;
         sem_post(&stopper->stopped);
         sem_wait(&stopper->may_go_on);
+}
+
+static void stop_service(struct host *host, struct stopper *stopper)
+{
+        DAT_OS_WAIT_PROXY_AGENT agent = {stopper, stop};
+        DAT_EVENT event = {.event_number = DAT_SOFTWARE_EVENT};
+
+        sem_init(&stopper->stopped, 0, 0);
+        sem_init(&stopper->may_go_on, 0, 0);
+        assert_dat(dat_cno_create(host->ia, agent, &stopper->cno), DAT_SUCCESS);
+        assert_dat(dat_evd_create(host->ia, 4, stopper->cno, DAT_EVD_SOFTWARE_FLAG, &stopper->evd),
+                   DAT_SUCCESS);
+        assert_dat(dat_evd_post_se(stopper->evd, &event), DAT_SUCCESS);
+        sem_wait(&stopper->stopped);
+}
+
+static void free_stopper(struct stopper *stopper)
+{
+        assert_dat(dat_evd_free(stopper->evd), DAT_SUCCESS);
+        assert_dat(dat_cno_free(stopper->cno), DAT_SUCCESS);
+        sem_destroy(&stopper->stopped);
+        sem_destroy(&stopper->may_go_on);
 }
 
 /* A message may come before the event that the connection is there, and exceed the mark. */
 static void hard_watermark_before_established(void **state)
 {
-        struct stopper stopper;
-        DAT_OS_WAIT_PROXY_AGENT agent = {&stopper, stop};
         struct host *near = host_open();
         struct host *far = host_open();
-        DAT_EVD_HANDLE evd;
-        DAT_CNO_HANDLE cno;
-        DAT_EVENT event = {.event_number = DAT_SOFTWARE_EVENT};
+        struct stopper near_service;
+        struct stopper far_service;
         DAT_CR_HANDLE cr;
 
         (void)state;
-        sem_init(&stopper.stopped, 0, 0);
-        sem_init(&stopper.may_go_on, 0, 0);
-        assert_dat(dat_cno_create(far->ia, agent, &cno), DAT_SUCCESS);
-        assert_dat(dat_evd_create(far->ia, 4, cno, DAT_EVD_SOFTWARE_FLAG, &evd), DAT_SUCCESS);
         listen_any(far, DAT_PSP_CONSUMER_FLAG);
         end_make(near, &near->a, NULL);
         end_make_with_srq(far, &far->b, NULL, 4);
@@ -491,23 +510,22 @@ static void hard_watermark_before_established(void **state)
         post_srq(&far->b, 0, 64, 1);
         connect_to(near, &near->a, far->qual);
         cr = await_request(far);
-        /* It is the thread that hears of connections which calls the agent. */
-        assert_dat(dat_evd_post_se(evd, &event), DAT_SUCCESS);
-        sem_wait(&stopper.stopped);
+        /* An accept handles what comes while it lasts, so nothing is to come before its end. */
+        stop_service(near, &near_service);
         assert_dat(dat_cr_accept(cr, far->b.ep, 0, NULL), DAT_SUCCESS);
+        stop_service(far, &far_service);
+        sem_post(&near_service.may_go_on);
         (void)await_event(near->a.connect_evd, DAT_CONNECTION_EVENT_ESTABLISHED);
         send_and_await(near, 10, 2);
         (void)srq_counts(far->b.srq);
         assert_int_equal(state_of(far->b.ep), DAT_EP_STATE_COMPLETION_PENDING);
-        sem_post(&stopper.may_go_on);
+        sem_post(&far_service.may_go_on);
         (void)await_event(far->b.connect_evd, DAT_CONNECTION_EVENT_ESTABLISHED);
         (void)await_event(far->b.connect_evd, DAT_CONNECTION_EVENT_BROKEN);
-        assert_dat(dat_evd_free(evd), DAT_SUCCESS);
-        assert_dat(dat_cno_free(cno), DAT_SUCCESS);
+        free_stopper(&near_service);
+        free_stopper(&far_service);
         host_close(near);
         host_close(far);
-        sem_destroy(&stopper.stopped);
-        sem_destroy(&stopper.may_go_on);
 }
 
 static void assert_held(DAT_EP_HANDLE ep, DAT_COUNT expected)
