@@ -750,20 +750,6 @@ static void on_address_error(struct conn *conn)
         on_failure(conn, DAT_CONNECTION_EVENT_UNREACHABLE);
 }
 
-static void on_rejected(struct conn *conn, const struct rdma_cm_event *event)
-{
-        const struct wire_reply *reply = event->param.conn.private_data;
-        size_t length = event->param.conn.private_data_len;
-        bool by_peer = wire_is(event->param.conn.private_data, length, WIRE_REJECTED);
-
-        if (conn->kind == CONN_PROBE)
-                probe_refused(conn, event->status);
-        if (by_peer && conn->ep)
-                (void)keep_private_data(conn->ep, reply, length);
-        on_failure(conn, by_peer ? DAT_CONNECTION_EVENT_PEER_REJECTED
-                                 : DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
-}
-
 static bool qp_has_failed(const struct ep *ep)
 {
         struct ibv_qp_init_attr init;
@@ -790,6 +776,25 @@ static void on_disconnected(struct conn *conn)
         if (qp_has_failed(conn->ep))
                 number = DAT_CONNECTION_EVENT_BROKEN;
         cm_end(conn, number);
+}
+
+static void on_rejected(struct conn *conn, const struct rdma_cm_event *event)
+{
+        const struct wire_reply *reply = event->param.conn.private_data;
+        size_t length = event->param.conn.private_data_len;
+        bool by_peer = wire_is(event->param.conn.private_data, length, WIRE_REJECTED);
+
+        /* Who accepted has given up before it heard that the connection was there; here it was. */
+        if (conn->established) {
+                on_disconnected(conn);
+                return;
+        }
+        if (conn->kind == CONN_PROBE)
+                probe_refused(conn, event->status);
+        if (by_peer && conn->ep)
+                (void)keep_private_data(conn->ep, reply, length);
+        on_failure(conn, by_peer ? DAT_CONNECTION_EVENT_PEER_REJECTED
+                                 : DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
 }
 
 static void on_removal(struct conn *conn)

@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What each state of an EP allows of the calls that begin, accept and end connections. */
+#include "loopback.h"
+
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What a state allows. */
+enum allowed {
+        MAY_CONNECT = 1, /* and be accepted with, and be reserved */
+        MAY_DISCONNECT = 2,
+        MAY_RESET = 4,
+        MAY_FREE = 8,
+        MAY_BE_DUPLICATED = 16,
+};
+
+/* All that the calls need besides the EP that they are about. */
+struct stage {
+        struct host *host; /* whose ends are joined */
+        struct end idle;
+        struct end asking; /* for a request that waits for its answer */
+        DAT_CR_HANDLE cr;
+};
+
+static struct stage stage_open(void)
+{
+        struct stage stage = {.host = host_joined()};
+
+        end_make(stage.host, &stage.idle, NULL);
+        end_make(stage.host, &stage.asking, NULL);
+        connect_to(stage.host, &stage.asking, stage.host->qual);
+        stage.cr = await_request(stage.host);
+        return stage;
+}
+
+static void stage_close(struct stage *stage)
+{
+        assert_dat(dat_cr_reject(stage->cr), DAT_SUCCESS);
+        (void)await_event(stage->asking.connect_evd, DAT_CONNECTION_EVENT_PEER_REJECTED);
+        end_free(&stage->asking);
+        end_free(&stage->idle);
+        host_close(stage->host);
+}
+
+static DAT_RETURN ask(struct host *host, DAT_EP_HANDLE ep)
+{
+        return dat_ep_connect(ep, host->attr.ia_address_ptr, 7777, LONG, 0, NULL,
+                              DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG);
+}
+
+/* Tries what the EP's state forbids; `subtype` says which state that is. Nothing may change. */
+static void expect_state(struct stage *stage, DAT_EP_HANDLE ep, DAT_EP_STATE expected, int subtype,
+                         unsigned int allowed)
+{
+        struct host *host = stage->host;
+        DAT_BOOLEAN idle;
+        DAT_RSP_HANDLE rsp;
+
+        assert_int_equal(state_of(ep), expected);
+        assert_dat(dat_ep_get_status(ep, NULL, NULL, NULL), DAT_SUCCESS);
+        assert_dat(dat_ep_get_status(ep, NULL, &idle, NULL), DAT_SUCCESS);
+        assert_true(idle == DAT_TRUE || idle == DAT_FALSE);
+        if (!(allowed & MAY_CONNECT)) {
+                assert_refused(ask(host, ep), DAT_INVALID_STATE, subtype);
+                assert_refused(
+                    dat_ep_dup_connect(ep, host->a.ep, LONG, 0, NULL, DAT_QOS_BEST_EFFORT),
+                    DAT_INVALID_STATE, subtype);
+                assert_refused(dat_rsp_create(host->ia, 7150, ep, host->cr_evd, &rsp),
+                               DAT_INVALID_STATE, subtype);
+                assert_refused(dat_cr_accept(stage->cr, ep, 0, NULL), DAT_INVALID_STATE, subtype);
+        }
+        if (!(allowed & MAY_BE_DUPLICATED))
+                assert_refused(
+                    dat_ep_dup_connect(stage->idle.ep, ep, LONG, 0, NULL, DAT_QOS_BEST_EFFORT),
+                    DAT_INVALID_STATE, subtype);
+        if (!(allowed & MAY_DISCONNECT)) {
+                assert_refused(dat_ep_disconnect(ep, DAT_CLOSE_ABRUPT_FLAG), DAT_INVALID_STATE,
+                               subtype);
+                assert_refused(dat_ep_disconnect(ep, DAT_CLOSE_GRACEFUL_FLAG), DAT_INVALID_STATE,
+                               subtype);
+        }
+        if (!(allowed & MAY_RESET))
+                assert_refused(dat_ep_reset(ep), DAT_INVALID_STATE, subtype);
+        if (!(allowed & MAY_FREE))
+                assert_refused(dat_ep_free(ep), DAT_INVALID_STATE, subtype);
+        assert_int_equal(state_of(ep), expected);
+}
+
+static void states_of_an_active_end(void **state)
+{
+        struct stage stage = stage_open();
+        struct host *host = stage.host;
+        struct end c = {0};
+
+        (void)state;
+        end_make(host, &c, NULL);
+        post_recv(&c, 0, 10, 1);
+        expect_state(&stage, c.ep, DAT_EP_STATE_UNCONNECTED, DAT_INVALID_STATE_EP_UNCONNECTED,
+                     MAY_CONNECT | MAY_RESET | MAY_FREE);
+        /* To reset it is nothing, and its receives stay. */
+        assert_dat(dat_ep_reset(c.ep), DAT_SUCCESS);
+        assert_silent(c.recv_evd);
+        assert_dat(dat_ep_dup_connect(c.ep, host->a.ep, LONG, 0, NULL, DAT_QOS_BEST_EFFORT),
+                   DAT_SUCCESS);
+        expect_state(&stage, c.ep, DAT_EP_STATE_ACTIVE_CONNECTION_PENDING,
+                     DAT_INVALID_STATE_EP_ACTCONNPENDING, MAY_DISCONNECT | MAY_FREE);
+        assert_dat(dat_cr_accept(await_request(host), stage.idle.ep, 0, NULL), DAT_SUCCESS);
+        (void)await_event(c.connect_evd, DAT_CONNECTION_EVENT_ESTABLISHED);
+        (void)await_event(stage.idle.connect_evd, DAT_CONNECTION_EVENT_ESTABLISHED);
+        assert_dat(dat_ep_free(stage.idle.ep), DAT_SUCCESS);
+        (void)await_event(c.connect_evd, DAT_CONNECTION_EVENT_DISCONNECTED);
+        stage.idle.ep = DAT_HANDLE_NULL;
+        end_free(&stage.idle);
+        end_make(host, &stage.idle, NULL);
+        await_completion(c.recv_evd, c.ep, 1, DAT_DTO_ERR_FLUSHED, 0);
+        expect_state(&stage, c.ep, DAT_EP_STATE_DISCONNECTED, DAT_INVALID_STATE_EP_DISCONNECTED,
+                     MAY_DISCONNECT | MAY_RESET | MAY_FREE);
+        /* To disconnect it is nothing either. */
+        assert_dat(dat_ep_disconnect(c.ep, DAT_CLOSE_GRACEFUL_FLAG), DAT_SUCCESS);
+        assert_dat(dat_ep_disconnect(c.ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+        assert_silent(c.connect_evd);
+        assert_dat(dat_ep_reset(c.ep), DAT_SUCCESS);
+        expect_state(&stage, c.ep, DAT_EP_STATE_UNCONNECTED, DAT_INVALID_STATE_EP_UNCONNECTED,
+                     MAY_CONNECT | MAY_RESET | MAY_FREE);
+        expect_state(&stage, host->a.ep, DAT_EP_STATE_CONNECTED, DAT_INVALID_STATE_EP_CONNECTED,
+                     MAY_DISCONNECT | MAY_FREE | MAY_BE_DUPLICATED);
+        end_free(&c);
+        stage_close(&stage);
+}
+
+static void an_end_that_waits_for_its_requests(void **state)
+{
+        struct stage stage = stage_open();
+        struct host *host = stage.host;
+        struct end c = {0};
+        struct end d = {0};
+
+        (void)state;
+        end_make(host, &c, NULL);
+        end_make(host, &d, NULL);
+        join_ends(host, &c, &d);
+        /* There is no receive for it. */
+        post_send(&c, 0, 10, 1);
+        assert_dat(dat_ep_disconnect(c.ep, DAT_CLOSE_GRACEFUL_FLAG), DAT_SUCCESS);
+        expect_state(&stage, c.ep, DAT_EP_STATE_DISCONNECT_PENDING,
+                     DAT_INVALID_STATE_EP_DISCPENDING, MAY_DISCONNECT | MAY_FREE);
+        /* What the peer does ends it all the same. */
+        assert_dat(dat_ep_disconnect(d.ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+        (void)await_event(d.connect_evd, DAT_CONNECTION_EVENT_DISCONNECTED);
+        (void)await_event(c.connect_evd, DAT_CONNECTION_EVENT_DISCONNECTED);
+        await_completion(c.request_evd, c.ep, 1, DAT_DTO_ERR_FLUSHED, 0);
+        assert_silent(c.connect_evd);
+        assert_int_equal(state_of(c.ep), DAT_EP_STATE_DISCONNECTED);
+        end_free(&c);
+        end_free(&d);
+        stage_close(&stage);
+}
+
+static void states_of_a_passive_end(void **state)
+{
+        struct stage stage = stage_open();
+        struct host *host = stage.host;
+        struct end c = {0};
+        struct end d = {0};
+        DAT_RSP_HANDLE rsp;
+        DAT_CR_HANDLE cr;
+
+        (void)state;
+        end_make(host, &c, NULL);
+        end_make(host, &d, NULL);
+        assert_dat(dat_rsp_create(host->ia, 7151, d.ep, host->cr_evd, &rsp), DAT_SUCCESS);
+        expect_state(&stage, d.ep, DAT_EP_STATE_RESERVED, DAT_INVALID_STATE_EP_RESERVED, 0);
+        connect_to(host, &c, 7151);
+        cr = any_request(host);
+        expect_state(&stage, d.ep, DAT_EP_STATE_PASSIVE_CONNECTION_PENDING,
+                     DAT_INVALID_STATE_EP_PASSCONNPENDING, 0);
+        /* The request does not need its service point any more. */
+        assert_dat(dat_rsp_free(rsp), DAT_SUCCESS);
+        expect_state(&stage, d.ep, DAT_EP_STATE_PASSIVE_CONNECTION_PENDING,
+                     DAT_INVALID_STATE_EP_PASSCONNPENDING, 0);
+        assert_dat(dat_cr_reject(cr), DAT_SUCCESS);
+        (void)await_event(c.connect_evd, DAT_CONNECTION_EVENT_PEER_REJECTED);
+        expect_state(&stage, d.ep, DAT_EP_STATE_UNCONNECTED, DAT_INVALID_STATE_EP_UNCONNECTED,
+                     MAY_CONNECT | MAY_RESET | MAY_FREE);
+        end_free(&c);
+        end_free(&d);
+        stage_close(&stage);
+}
+
+static void an_end_that_the_provider_gives(void **state)
+{
+        struct stage stage = stage_open();
+        struct host *host = stage.host;
+        struct end c = {0};
+        DAT_CR_PARAM request;
+        DAT_PSP_HANDLE psp;
+        DAT_CR_HANDLE cr;
+
+        (void)state;
+        end_make(host, &c, NULL);
+        assert_dat(dat_psp_create(host->ia, 7152, host->cr_evd, DAT_PSP_PROVIDER_FLAG, &psp),
+                   DAT_SUCCESS);
+        connect_to(host, &c, 7152);
+        cr = any_request(host);
+        assert_dat(dat_cr_query(cr, DAT_CR_FIELD_ALL, &request), DAT_SUCCESS);
+        expect_state(&stage, request.local_ep_handle, DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING,
+                     DAT_INVALID_STATE_EP_TENTCONNPENDING, 0);
+        assert_dat(dat_psp_free(psp), DAT_SUCCESS);
+        expect_state(&stage, request.local_ep_handle, DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING,
+                     DAT_INVALID_STATE_EP_TENTCONNPENDING, 0);
+        assert_dat(dat_cr_reject(cr), DAT_SUCCESS);
+        assert_refused(dat_ep_get_status(request.local_ep_handle, NULL, NULL, NULL),
+                       DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
+        (void)await_event(c.connect_evd, DAT_CONNECTION_EVENT_PEER_REJECTED);
+        end_free(&c);
+        stage_close(&stage);
+}
+
+/* Holds the service thread of an IA, by an agent that does not return, so that nothing is fetched
+ * that comes to the IA. */
+struct brake {
+        sem_t in;
+        sem_t go;
+        DAT_CNO_HANDLE cno;
+        DAT_EVD_HANDLE evd;
+};
+
+static void stop_here(DAT_PVOID data, DAT_EVD_HANDLE evd)
+{
+        struct brake *brake = data;
+
+        if (!evd)
+                return;
+        (void)sem_post(&brake->in);
+        (void)sem_wait(&brake->go);
+}
+
+static void brake_on(struct brake *brake, struct host *host)
+{
+        DAT_OS_WAIT_PROXY_AGENT agent = {brake, stop_here};
+        DAT_EVENT event = {.event_number = DAT_SOFTWARE_EVENT};
+
+        (void)sem_init(&brake->in, 0, 0);
+        (void)sem_init(&brake->go, 0, 0);
+        assert_dat(dat_cno_create(host->ia, agent, &brake->cno), DAT_SUCCESS);
+        assert_dat(dat_evd_create(host->ia, 1, brake->cno, DAT_EVD_SOFTWARE_FLAG, &brake->evd),
+                   DAT_SUCCESS);
+        assert_dat(dat_evd_post_se(brake->evd, &event), DAT_SUCCESS);
+        assert_int_equal(sem_wait(&brake->in), 0);
+}
+
+static void brake_off(struct brake *brake)
+{
+        (void)sem_post(&brake->go);
+        assert_dat(dat_evd_free(brake->evd), DAT_SUCCESS);
+        assert_dat(dat_cno_free(brake->cno), DAT_SUCCESS);
+        (void)sem_destroy(&brake->in);
+        (void)sem_destroy(&brake->go);
+}
+
+/* An IA that has accepted and has not heard yet that the connection is there. */
+static struct host *half_accepted(struct stage *stage, struct end *c, struct brake *brake)
+{
+        struct host *other = host_open();
+        DAT_CR_HANDLE cr;
+
+        listen_any(other, DAT_PSP_CONSUMER_FLAG);
+        end_make(other, &other->b, NULL);
+        post_recv(&other->b, 0, 10, 1);
+        end_make(stage->host, c, NULL);
+        connect_to(stage->host, c, other->qual);
+        cr = await_request(other);
+        brake_on(brake, other);
+        assert_dat(dat_cr_accept(cr, other->b.ep, 0, NULL), DAT_SUCCESS);
+        (void)await_event(c->connect_evd, DAT_CONNECTION_EVENT_ESTABLISHED);
+        assert_int_equal(state_of(other->b.ep), DAT_EP_STATE_COMPLETION_PENDING);
+        return other;
+}
+
+static void accepted_and_not_yet_connected(void **state)
+{
+        struct stage stage = stage_open();
+        struct brake brake;
+        struct end c = {0};
+        struct host *other = half_accepted(&stage, &c, &brake);
+        DAT_EP_HANDLE ep = other->b.ep;
+        DAT_RSP_HANDLE rsp;
+
+        (void)state;
+        assert_refused(ask(other, ep), DAT_INVALID_STATE, DAT_INVALID_STATE_EP_COMPLPENDING);
+        assert_refused(dat_rsp_create(other->ia, 7153, ep, other->cr_evd, &rsp), DAT_INVALID_STATE,
+                       DAT_INVALID_STATE_EP_COMPLPENDING);
+        assert_refused(dat_ep_reset(ep), DAT_INVALID_STATE, DAT_INVALID_STATE_EP_COMPLPENDING);
+        brake_off(&brake);
+        (void)await_event(other->b.connect_evd, DAT_CONNECTION_EVENT_ESTABLISHED);
+        assert_int_equal(state_of(ep), DAT_EP_STATE_CONNECTED);
+        post_send(&c, 0, 10, 2);
+        await_completion(other->b.recv_evd, ep, 1, DAT_DTO_SUCCESS, 10);
+        host_close(other);
+        (void)await_event(c.connect_evd, DAT_CONNECTION_EVENT_DISCONNECTED);
+        end_free(&c);
+        stage_close(&stage);
+}
+
+static void disconnect_before(DAT_CLOSE_FLAGS flags)
+{
+        struct stage stage = stage_open();
+        struct brake brake;
+        struct end c = {0};
+        struct host *other = half_accepted(&stage, &c, &brake);
+
+        assert_dat(dat_ep_disconnect(other->b.ep, flags), DAT_SUCCESS);
+        assert_int_equal(state_of(other->b.ep), DAT_EP_STATE_DISCONNECTED);
+        (void)await_event(other->b.connect_evd, DAT_CONNECTION_EVENT_DISCONNECTED);
+        await_completion(other->b.recv_evd, other->b.ep, 1, DAT_DTO_ERR_FLUSHED, 0);
+        brake_off(&brake);
+        /* The peer was told of a connection, so it hears that it has ended. */
+        (void)await_event(c.connect_evd, DAT_CONNECTION_EVENT_DISCONNECTED);
+        assert_int_equal(state_of(c.ep), DAT_EP_STATE_DISCONNECTED);
+        assert_silent(c.connect_evd);
+        assert_silent(other->b.connect_evd);
+        end_free(&c);
+        host_close(other);
+        stage_close(&stage);
+}
+
+static void disconnect_before_the_connection_is_there(void **state)
+{
+        (void)state;
+        disconnect_before(DAT_CLOSE_ABRUPT_FLAG);
+        disconnect_before(DAT_CLOSE_GRACEFUL_FLAG);
+}
+
+static void free_before_the_connection_is_there(void **state)
+{
+        struct stage stage = stage_open();
+        struct brake brake;
+        struct end c = {0};
+        struct host *other = half_accepted(&stage, &c, &brake);
+
+        (void)state;
+        assert_dat(dat_ep_free(other->b.ep), DAT_SUCCESS);
+        other->b.ep = DAT_HANDLE_NULL;
+        brake_off(&brake);
+        (void)await_event(c.connect_evd, DAT_CONNECTION_EVENT_DISCONNECTED);
+        end_free(&c);
+        host_close(other);
+        stage_close(&stage);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+            cmocka_unit_test(states_of_an_active_end),
+            cmocka_unit_test(an_end_that_waits_for_its_requests),
+            cmocka_unit_test(states_of_a_passive_end),
+            cmocka_unit_test(an_end_that_the_provider_gives),
+            cmocka_unit_test(accepted_and_not_yet_connected),
+            cmocka_unit_test(disconnect_before_the_connection_is_there),
+            cmocka_unit_test(free_before_the_connection_is_there),
+        };
+
+        return cmocka_run_group_tests_name("states", tests, NULL, NULL);
+}
