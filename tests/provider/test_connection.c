@@ -222,28 +222,6 @@ static void nowhere_is_unreachable(void **state)
         host_close(host);
 }
 
-static void bad_arguments_of_connect(void **state)
-{
-        struct host *host = host_open();
-        struct sockaddr odd = {.sa_family = AF_UNIX};
-        DAT_IA_ADDRESS_PTR here = host->attr.ia_address_ptr;
-        DAT_EP_HANDLE ep;
-
-        (void)state;
-        end_make(host, &host->a, NULL);
-        ep = host->a.ep;
-        assert_dat(dat_ep_connect(ep, NULL, 7, LONG, 0, NULL, 0, 0), DAT_INVALID_PARAMETER);
-        assert_dat(dat_ep_connect(ep, &odd, 7, LONG, 0, NULL, 0, 0), DAT_INVALID_ADDRESS);
-        assert_dat(dat_ep_connect(ep, here, 7, 0, 0, NULL, 0, 0), DAT_INVALID_PARAMETER);
-        assert_dat(dat_ep_connect(ep, here, 7, LONG, -1, NULL, 0, 0), DAT_INVALID_PARAMETER);
-        assert_dat(dat_ep_connect(ep, here, 7, LONG, 0, NULL, DAT_QOS_PREMIUM, 0),
-                   DAT_MODEL_NOT_SUPPORTED);
-        assert_dat(dat_ep_connect(ep, here, 7, LONG, 0, NULL, 0, DAT_CONNECT_MULTIPATH_FLAG),
-                   DAT_MODEL_NOT_SUPPORTED);
-        assert_int_equal(state_of(ep), DAT_EP_STATE_UNCONNECTED);
-        host_close(host);
-}
-
 static void abrupt_disconnect_flushes_both_ends(void **state)
 {
         struct host *host = host_joined();
@@ -450,6 +428,433 @@ static void wide_qualifiers_connect(void **state)
         host_close(host);
 }
 
+/* The content of a connection event that carries no private data. */
+static void await_plain(const struct end *end, DAT_EVENT_NUMBER number)
+{
+        DAT_EVENT event = await_event(end->connect_evd, number);
+        DAT_CONNECTION_EVENT_DATA *data = &event.event_data.connect_event_data;
+
+        assert_ptr_equal(data->ep_handle, end->ep);
+        assert_int_equal(data->private_data_size, 0);
+        assert_null(data->private_data);
+}
+
+static DAT_RETURN ask(struct host *host, DAT_CONN_QUAL qual, DAT_TIMEOUT timeout, DAT_COUNT size,
+                      DAT_PVOID data)
+{
+        return dat_ep_connect(host->a.ep, host->attr.ia_address_ptr, qual, timeout, size, data,
+                              DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG);
+}
+
+static void events_tell_whose_they_are(void **state)
+{
+        struct host *host = host_listening();
+        struct sockaddr_in nowhere = {.sin_family = AF_INET};
+        char data[] = "data";
+
+        (void)state;
+        inet_pton(AF_INET, "203.0.113.1", &nowhere.sin_addr);
+        assert_dat(ask(host, host->qual, DAT_TIMEOUT_INFINITE, 4, data), DAT_SUCCESS);
+        assert_dat(dat_cr_reject(await_request(host)), DAT_SUCCESS);
+        await_plain(&host->a, DAT_CONNECTION_EVENT_PEER_REJECTED);
+        assert_dat(dat_ep_reset(host->a.ep), DAT_SUCCESS);
+        assert_dat(ask(host, 7777, DAT_TIMEOUT_INFINITE, 4, data), DAT_SUCCESS);
+        await_plain(&host->a, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+        assert_dat(dat_ep_reset(host->a.ep), DAT_SUCCESS);
+        assert_dat(dat_ep_connect(host->a.ep, (DAT_IA_ADDRESS_PTR)&nowhere, 7777, SECOND / 2, 4,
+                                  data, DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG),
+                   DAT_SUCCESS);
+        await_plain(&host->a, DAT_CONNECTION_EVENT_UNREACHABLE);
+        assert_int_equal(state_of(host->a.ep), DAT_EP_STATE_DISCONNECTED);
+        assert_dat(dat_ep_reset(host->a.ep), DAT_SUCCESS);
+        assert_dat(ask(host, host->qual, SECOND / 4, 4, data), DAT_SUCCESS);
+        await_plain(&host->a, DAT_CONNECTION_EVENT_TIMED_OUT);
+        post_recv(&host->b, 0, 10, 1);
+        assert_dat(dat_cr_accept(await_request(host), host->b.ep, 4, data), DAT_SUCCESS);
+        await_plain(&host->b, DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
+        assert_int_equal(state_of(host->b.ep), DAT_EP_STATE_DISCONNECTED);
+        await_completion(host->b.recv_evd, host->b.ep, 1, DAT_DTO_ERR_FLUSHED, 0);
+        assert_dat(dat_ep_reset(host->a.ep), DAT_SUCCESS);
+        assert_dat(dat_ep_reset(host->b.ep), DAT_SUCCESS);
+        assert_dat(ask(host, host->qual, DAT_TIMEOUT_INFINITE, 4, data), DAT_SUCCESS);
+        assert_dat(dat_cr_accept(await_request(host), host->b.ep, 0, NULL), DAT_SUCCESS);
+        await_plain(&host->a, DAT_CONNECTION_EVENT_ESTABLISHED);
+        await_plain(&host->b, DAT_CONNECTION_EVENT_ESTABLISHED);
+        assert_dat(dat_ep_disconnect(host->b.ep, DAT_CLOSE_DEFAULT), DAT_SUCCESS);
+        await_plain(&host->b, DAT_CONNECTION_EVENT_DISCONNECTED);
+        await_plain(&host->a, DAT_CONNECTION_EVENT_DISCONNECTED);
+        assert_silent(host->a.connect_evd);
+        assert_silent(host->b.connect_evd);
+        host_close(host);
+}
+
+/* A send that the peer's receive is too short for breaks the connection for both. */
+static void broken_ends_tell_whose_they_are(void **state)
+{
+        struct host *host = host_joined();
+
+        (void)state;
+        post_recv(&host->b, 0, 10, 1);
+        post_send(&host->a, 0, 100, 2);
+        await_plain(&host->a, DAT_CONNECTION_EVENT_BROKEN);
+        await_plain(&host->b, DAT_CONNECTION_EVENT_BROKEN);
+        assert_int_equal(state_of(host->a.ep), DAT_EP_STATE_DISCONNECTED);
+        assert_int_equal(state_of(host->b.ep), DAT_EP_STATE_DISCONNECTED);
+        host_close(host);
+}
+
+/* It is the Consumer's to read until it frees or resets the EP, and is then of no other connection.
+ */
+static void private_data_lasts(void **state)
+{
+        struct host *host = host_listening();
+        char answer[64];
+        DAT_EVENT event;
+        void *data;
+
+        (void)state;
+        fill((unsigned char *)answer, sizeof(answer), 7);
+        assert_dat(ask(host, host->qual, LONG, 0, NULL), DAT_SUCCESS);
+        assert_dat(dat_cr_accept(await_request(host), host->b.ep, sizeof(answer), answer),
+                   DAT_SUCCESS);
+        event = await_event(host->a.connect_evd, DAT_CONNECTION_EVENT_ESTABLISHED);
+        data = event.event_data.connect_event_data.private_data;
+        (void)await_event(host->b.connect_evd, DAT_CONNECTION_EVENT_ESTABLISHED);
+        post_send(&host->a, 0, 10, 1);
+        assert_dat(dat_ep_disconnect(host->a.ep, DAT_CLOSE_GRACEFUL_FLAG), DAT_SUCCESS);
+        assert_int_equal(state_of(host->a.ep), DAT_EP_STATE_DISCONNECT_PENDING);
+        assert_memory_equal(data, answer, sizeof(answer));
+        assert_dat(dat_ep_disconnect(host->b.ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+        await_plain(&host->a, DAT_CONNECTION_EVENT_DISCONNECTED);
+        await_plain(&host->b, DAT_CONNECTION_EVENT_DISCONNECTED);
+        assert_memory_equal(data, answer, sizeof(answer));
+        assert_dat(dat_ep_reset(host->a.ep), DAT_SUCCESS);
+        assert_dat(dat_ep_reset(host->b.ep), DAT_SUCCESS);
+        connect_to(host, &host->a, host->qual);
+        assert_dat(dat_cr_accept(await_request(host), host->b.ep, 0, NULL), DAT_SUCCESS);
+        await_plain(&host->a, DAT_CONNECTION_EVENT_ESTABLISHED);
+        host_close(host);
+}
+
+/* The EPs of two hosts whose roles change: who asked before answers now. */
+static void an_end_that_asked_can_answer(void **state)
+{
+        struct host *host = host_joined();
+        struct end swapped;
+        DAT_EVENT event;
+        char data[] = "other way";
+
+        (void)state;
+        assert_dat(dat_ep_disconnect(host->a.ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+        await_plain(&host->a, DAT_CONNECTION_EVENT_DISCONNECTED);
+        await_plain(&host->b, DAT_CONNECTION_EVENT_DISCONNECTED);
+        assert_dat(dat_ep_reset(host->a.ep), DAT_SUCCESS);
+        assert_dat(dat_ep_reset(host->b.ep), DAT_SUCCESS);
+        swapped = host->a;
+        host->a = host->b;
+        host->b = swapped;
+        connect_to(host, &host->a, host->qual);
+        assert_dat(dat_cr_accept(await_request(host), host->b.ep, sizeof(data), data), DAT_SUCCESS);
+        event = await_event(host->a.connect_evd, DAT_CONNECTION_EVENT_ESTABLISHED);
+        assert_int_equal(event.event_data.connect_event_data.private_data_size, sizeof(data));
+        await_plain(&host->b, DAT_CONNECTION_EVENT_ESTABLISHED);
+        host_close(host);
+}
+
+/* However short the time, there is one event, and it says that the time was too short. */
+static void the_shortest_time(void **state)
+{
+        struct host *host = host_listening();
+        DAT_TIMEOUT times[] = {1, 100, 1000};
+        DAT_EVENT event;
+        DAT_COUNT nmore;
+
+        (void)state;
+        for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
+                post_recv(&host->a, 0, 10, i);
+                assert_dat(ask(host, host->qual, times[i], 0, NULL), DAT_SUCCESS);
+                assert_dat(dat_evd_wait(host->a.connect_evd, LONG, 1, &event, &nmore), DAT_SUCCESS);
+                assert_true(event.event_number == DAT_CONNECTION_EVENT_TIMED_OUT ||
+                            event.event_number == DAT_CONNECTION_EVENT_UNREACHABLE);
+                assert_int_equal(state_of(host->a.ep), DAT_EP_STATE_DISCONNECTED);
+                await_completion(host->a.recv_evd, host->a.ep, i, DAT_DTO_ERR_FLUSHED, 0);
+                assert_silent(host->a.connect_evd);
+                assert_dat(dat_ep_reset(host->a.ep), DAT_SUCCESS);
+        }
+        /* What came of it at the other end is not in the way of the next request. */
+        while (dat_evd_dequeue(host->cr_evd, &event) == DAT_SUCCESS)
+                assert_dat(dat_cr_reject(event.event_data.cr_arrival_event_data.cr_handle),
+                           DAT_SUCCESS);
+        join_ends(host, &host->a, &host->b);
+        host_close(host);
+}
+
+/* All that can be wrong with a request, by its argument. Nothing of it changes the EP. */
+static void each_argument_of_connect(void **state)
+{
+        static const char *const not_hosts[] = {"0.0.0.0", "224.0.0.1", "255.255.255.255"};
+        static const char *const not_six[] = {"::", "ff02::1"};
+        struct host *host = host_listening();
+        struct sockaddr_storage address = {.ss_family = AF_UNIX};
+        DAT_IA_ADDRESS_PTR there = (DAT_IA_ADDRESS_PTR)&address;
+        DAT_IA_ADDRESS_PTR here = host->attr.ia_address_ptr;
+        DAT_COUNT max = host->provider.max_private_data_size;
+        DAT_EP_HANDLE ep = host->a.ep;
+        char data[1024] = {0};
+
+        (void)state;
+        post_recv(&host->a, 0, 10, 1);
+        assert_refused(dat_ep_connect(ep, NULL, 7, LONG, 0, NULL, 0, 0), DAT_INVALID_PARAMETER,
+                       DAT_INVALID_ARG2);
+        assert_refused(dat_ep_connect(ep, here, 7, 0, 0, NULL, 0, 0), DAT_INVALID_PARAMETER,
+                       DAT_INVALID_ARG4);
+        assert_refused(ask(host, 7, LONG, -1, data), DAT_INVALID_PARAMETER, DAT_INVALID_ARG5);
+        assert_refused(ask(host, 7, LONG, INT32_MIN, NULL), DAT_INVALID_PARAMETER,
+                       DAT_INVALID_ARG5);
+        assert_refused(ask(host, 7, LONG, max + 1, data), DAT_INVALID_PARAMETER, DAT_INVALID_ARG5);
+        assert_refused(ask(host, 7, LONG, INT32_MAX, data), DAT_INVALID_PARAMETER,
+                       DAT_INVALID_ARG5);
+        assert_refused(ask(host, 7, LONG, 1, NULL), DAT_INVALID_PARAMETER, DAT_INVALID_ARG6);
+        for (unsigned int qos = 1; qos <= 0x80; qos *= 2)
+                assert_refused(dat_ep_connect(ep, here, 7, LONG, 0, NULL, (DAT_QOS)qos, 0),
+                               DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
+        assert_refused(dat_ep_connect(ep, here, 7, LONG, 0, NULL, 0, (DAT_CONNECT_FLAGS)2),
+                       DAT_INVALID_PARAMETER, DAT_INVALID_ARG8);
+        assert_refused(dat_ep_connect(ep, here, 7, LONG, 0, NULL, 0, DAT_CONNECT_MULTIPATH_FLAG),
+                       DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
+        assert_refused(dat_ep_connect(ep, there, 7, LONG, 0, NULL, 0, 0), DAT_INVALID_ADDRESS,
+                       DAT_INVALID_ADDRESS_UNSUPPORTED);
+        address.ss_family = AF_INET;
+        for (size_t i = 0; i < sizeof(not_hosts) / sizeof(not_hosts[0]); i++) {
+                inet_pton(AF_INET, not_hosts[i], &((struct sockaddr_in *)&address)->sin_addr);
+                assert_refused(dat_ep_connect(ep, there, 7, LONG, 0, NULL, 0, 0),
+                               DAT_INVALID_ADDRESS, DAT_INVALID_ADDRESS_MALFORMED);
+        }
+        address.ss_family = AF_INET6;
+        for (size_t i = 0; i < sizeof(not_six) / sizeof(not_six[0]); i++) {
+                inet_pton(AF_INET6, not_six[i], &((struct sockaddr_in6 *)&address)->sin6_addr);
+                assert_refused(dat_ep_connect(ep, there, 7, LONG, 0, NULL, 0, 0),
+                               DAT_INVALID_ADDRESS, DAT_INVALID_ADDRESS_MALFORMED);
+        }
+        assert_int_equal(state_of(ep), DAT_EP_STATE_UNCONNECTED);
+        assert_dat(dat_evd_wait(host->a.connect_evd, 0, 1, &(DAT_EVENT){0}, &(DAT_COUNT){0}),
+                   DAT_TIMEOUT_EXPIRED);
+        join_ends(host, &host->a, &host->b);
+        host_close(host);
+}
+
+static void each_argument_of_dup_connect(void **state)
+{
+        struct host *host = host_joined();
+        struct host *other = host_open();
+        struct end c = {0};
+        DAT_COUNT max = host->provider.max_private_data_size;
+        char data[1024] = {0};
+        DAT_CR_PARAM param;
+        DAT_CR_HANDLE cr;
+        DAT_EP_HANDLE gone;
+
+        (void)state;
+        end_make(host, &c, NULL);
+        gone = c.ep;
+        end_free(&c);
+        end_make(host, &c, NULL);
+        assert_refused(dat_ep_dup_connect(c.ep, DAT_HANDLE_NULL, LONG, 0, NULL, 0),
+                       DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
+        assert_refused(dat_ep_dup_connect(c.ep, gone, LONG, 0, NULL, 0), DAT_INVALID_HANDLE,
+                       DAT_INVALID_HANDLE_EP);
+        assert_refused(dat_ep_dup_connect(c.ep, c.recv_evd, LONG, 0, NULL, 0), DAT_INVALID_HANDLE,
+                       DAT_INVALID_HANDLE_EP);
+        assert_refused(dat_ep_dup_connect(c.ep, host->a.ep, 0, 0, NULL, 0), DAT_INVALID_PARAMETER,
+                       DAT_INVALID_ARG3);
+        assert_refused(dat_ep_dup_connect(c.ep, host->a.ep, LONG, -1, data, 0),
+                       DAT_INVALID_PARAMETER, DAT_INVALID_ARG4);
+        assert_refused(dat_ep_dup_connect(c.ep, host->a.ep, LONG, max + 1, data, 0),
+                       DAT_INVALID_PARAMETER, DAT_INVALID_ARG4);
+        assert_refused(dat_ep_dup_connect(c.ep, host->a.ep, LONG, 1, NULL, 0),
+                       DAT_INVALID_PARAMETER, DAT_INVALID_ARG5);
+        assert_refused(dat_ep_dup_connect(c.ep, host->a.ep, LONG, 0, NULL, DAT_QOS_LOW_LATENCY),
+                       DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
+        assert_refused(dat_ep_dup_connect(host->a.ep, host->a.ep, LONG, 0, NULL, 0),
+                       DAT_INVALID_STATE, DAT_INVALID_STATE_EP_CONNECTED);
+        end_make(other, &other->a, NULL);
+        assert_refused(dat_ep_dup_connect(other->a.ep, host->a.ep, LONG, 0, NULL, 0),
+                       DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
+        host_close(other);
+        /* It asks the same peer, with private data of its own, and can time out. */
+        fill((unsigned char *)data, max, 3);
+        assert_dat(dat_ep_dup_connect(c.ep, host->a.ep, SECOND / 4, max, data, 0), DAT_SUCCESS);
+        cr = await_request(host);
+        assert_dat(dat_cr_query(cr, DAT_CR_FIELD_ALL, &param), DAT_SUCCESS);
+        assert_int_equal(param.private_data_size, max);
+        assert_memory_equal(param.private_data, data, (size_t)max);
+        await_plain(&c, DAT_CONNECTION_EVENT_TIMED_OUT);
+        assert_dat(dat_cr_reject(cr), DAT_SUCCESS);
+        /* The peer of an end that was asked listens nowhere. */
+        assert_dat(dat_ep_reset(c.ep), DAT_SUCCESS);
+        assert_dat(dat_ep_dup_connect(c.ep, host->b.ep, LONG, 0, NULL, 0), DAT_SUCCESS);
+        await_plain(&c, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+        end_free(&c);
+        host_close(host);
+}
+
+/* The end of an EP is the end of its connection, or of its request. */
+static void a_freed_ep_ends_what_it_had(void **state)
+{
+        struct host *host = host_joined();
+        DAT_CR_HANDLE cr;
+
+        (void)state;
+        assert_dat(dat_ep_free(host->a.ep), DAT_SUCCESS);
+        host->a.ep = DAT_HANDLE_NULL;
+        await_plain(&host->b, DAT_CONNECTION_EVENT_DISCONNECTED);
+        end_free(&host->a);
+        end_make(host, &host->a, NULL);
+        connect_to(host, &host->a, host->qual);
+        cr = await_request(host);
+        end_free(&host->a);
+        end_make(host, &host->a, NULL);
+        /* Its next request comes after the word of that. */
+        connect_to(host, &host->a, host->qual);
+        assert_dat(dat_cr_reject(await_request(host)), DAT_SUCCESS);
+        assert_dat(dat_ep_reset(host->b.ep), DAT_SUCCESS);
+        post_recv(&host->b, 0, 10, 1);
+        assert_dat(dat_cr_accept(cr, host->b.ep, 0, NULL), DAT_SUCCESS);
+        await_plain(&host->b, DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
+        await_completion(host->b.recv_evd, host->b.ep, 1, DAT_DTO_ERR_FLUSHED, 0);
+        host_close(host);
+}
+
+/* Where one EVD has all of an EP's events, its completions come before the end, at both ends. */
+static void completions_come_before_the_end(DAT_CLOSE_FLAGS flags)
+{
+        struct host *host = host_listening();
+        DAT_EP_ATTR attr = plain_attr();
+        struct end *ends[] = {&host->a, &host->b};
+        DAT_EVD_HANDLE evds[2];
+
+        for (int i = 0; i < 2; i++) {
+                assert_dat(
+                    dat_evd_create(host->ia, 64, DAT_HANDLE_NULL, DAT_EVD_DEFAULT_FLAG, &evds[i]),
+                    DAT_SUCCESS);
+                assert_dat(dat_ep_free(ends[i]->ep), DAT_SUCCESS);
+                assert_dat(dat_ep_create(host->ia, host->pz, evds[i], evds[i], evds[i], &attr,
+                                         &ends[i]->ep),
+                           DAT_SUCCESS);
+        }
+        connect_to(host, &host->a, host->qual);
+        assert_dat(dat_cr_accept(await_request(host), host->b.ep, 0, NULL), DAT_SUCCESS);
+        for (int i = 0; i < 2; i++)
+                (void)await_event(evds[i], DAT_CONNECTION_EVENT_ESTABLISHED);
+        for (unsigned int i = 0; i < 8; i++) {
+                post_recv(&host->b, 0, 4096, i);
+                post_recv(&host->a, 0, 4096, 100 + i);
+        }
+        for (unsigned int i = 0; i < 4; i++)
+                post_send(&host->a, 0, 4096, 10 + i);
+        assert_dat(dat_ep_disconnect(host->a.ep, flags), DAT_SUCCESS);
+        for (int i = 0; i < 2; i++) {
+                int completions = 0;
+                DAT_EVENT event;
+                DAT_COUNT nmore;
+
+                for (;;) {
+                        assert_dat(dat_evd_wait(evds[i], LONG, 1, &event, &nmore), DAT_SUCCESS);
+                        if (event.event_number != DAT_DTO_COMPLETION_EVENT)
+                                break;
+                        completions++;
+                }
+                assert_int_equal(event.event_number, DAT_CONNECTION_EVENT_DISCONNECTED);
+                assert_int_equal(completions, i ? 8 : 12);
+                assert_int_equal(nmore, 0);
+                assert_dat(dat_ep_free(ends[i]->ep), DAT_SUCCESS);
+                ends[i]->ep = DAT_HANDLE_NULL;
+                assert_dat(dat_evd_free(evds[i]), DAT_SUCCESS);
+        }
+        host_close(host);
+}
+
+static void the_end_comes_last(void **state)
+{
+        (void)state;
+        completions_come_before_the_end(DAT_CLOSE_GRACEFUL_FLAG);
+        completions_come_before_the_end(DAT_CLOSE_ABRUPT_FLAG);
+}
+
+static struct host *host_open_as(const char *name)
+{
+        struct host *host;
+
+        setenv("DAPLREF_TEST_IA", name, 1);
+        host = host_open();
+        unsetenv("DAPLREF_TEST_IA");
+        return host;
+}
+
+static void assert_same_host(const void *a, const void *b)
+{
+        assert_int_equal(((const struct sockaddr *)a)->sa_family, AF_INET6);
+        assert_memory_equal(&((const struct sockaddr_in6 *)a)->sin6_addr,
+                            &((const struct sockaddr_in6 *)b)->sin6_addr, sizeof(struct in6_addr));
+}
+
+/* Over IPv6, with private data in two parts; and from an IA that has an IPv4 address. */
+static void six_is_as_good_as_four(void **state)
+{
+        struct host *host = host_open_as("six0");
+        struct host *four = host_open();
+        DAT_IA_ADDRESS_PTR here = host->attr.ia_address_ptr;
+        struct sockaddr_in6 nowhere = {.sin6_family = AF_INET6};
+        unsigned char data[64];
+        DAT_CR_PARAM request;
+        DAT_EP_PARAM param;
+        DAT_EVENT event;
+
+        (void)state;
+        listen_any(host, DAT_PSP_CONSUMER_FLAG);
+        end_make(host, &host->a, NULL);
+        end_make(host, &host->b, NULL);
+        fill(data, sizeof(data), 5);
+        assert_dat(ask(host, host->qual, LONG, sizeof(data), data), DAT_SUCCESS);
+        event = await_event(host->cr_evd, DAT_CONNECTION_REQUEST_EVENT);
+        assert_same_host(event.event_data.cr_arrival_event_data.local_ia_address_ptr, here);
+        assert_dat(dat_cr_query(event.event_data.cr_arrival_event_data.cr_handle, DAT_CR_FIELD_ALL,
+                                &request),
+                   DAT_SUCCESS);
+        assert_same_host(request.remote_ia_address_ptr, here);
+        assert_int_equal(request.private_data_size, sizeof(data));
+        assert_memory_equal(request.private_data, data, sizeof(data));
+        assert_dat(dat_ep_query(host->a.ep, DAT_EP_FIELD_ALL, &param), DAT_SUCCESS);
+        assert_int_equal(param.local_port_qual, request.remote_port_qual);
+        assert_dat(
+            dat_cr_accept(event.event_data.cr_arrival_event_data.cr_handle, host->b.ep, 0, NULL),
+            DAT_SUCCESS);
+        await_plain(&host->a, DAT_CONNECTION_EVENT_ESTABLISHED);
+        await_plain(&host->b, DAT_CONNECTION_EVENT_ESTABLISHED);
+        assert_dat(dat_ep_query(host->b.ep, DAT_EP_FIELD_ALL, &param), DAT_SUCCESS);
+        assert_same_host(param.remote_ia_address_ptr, here);
+        assert_same_host(param.local_ia_address_ptr, here);
+        end_free(&host->b);
+        await_plain(&host->a, DAT_CONNECTION_EVENT_DISCONNECTED);
+        assert_dat(dat_ep_reset(host->a.ep), DAT_SUCCESS);
+        assert_dat(ask(host, 7777, LONG, 0, NULL), DAT_SUCCESS);
+        await_plain(&host->a, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+        assert_dat(dat_ep_reset(host->a.ep), DAT_SUCCESS);
+        inet_pton(AF_INET6, "2001:db8::1", &nowhere.sin6_addr);
+        assert_dat(dat_ep_connect(host->a.ep, (DAT_IA_ADDRESS_PTR)&nowhere, 7, SECOND / 4, 0, NULL,
+                                  DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG),
+                   DAT_SUCCESS);
+        await_plain(&host->a, DAT_CONNECTION_EVENT_UNREACHABLE);
+        end_make(four, &four->a, NULL);
+        assert_dat(dat_ep_connect(four->a.ep, here, host->qual, LONG, 0, NULL, DAT_QOS_BEST_EFFORT,
+                                  DAT_CONNECT_DEFAULT_FLAG),
+                   DAT_SUCCESS);
+        assert_dat(dat_cr_reject(await_request(host)), DAT_SUCCESS);
+        await_plain(&four->a, DAT_CONNECTION_EVENT_PEER_REJECTED);
+        host_close(four);
+        host_close(host);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -463,7 +868,6 @@ int main(void)
             cmocka_unit_test(no_listener_is_not_the_peers),
             cmocka_unit_test(silence_ends_with_the_timeout),
             cmocka_unit_test(nowhere_is_unreachable),
-            cmocka_unit_test(bad_arguments_of_connect),
             cmocka_unit_test(abrupt_disconnect_flushes_both_ends),
             cmocka_unit_test(graceful_disconnect_delivers_first),
             cmocka_unit_test(graceful_disconnect_waits_for_the_peer),
@@ -475,6 +879,16 @@ int main(void)
             cmocka_unit_test(close_with_everything_open),
             cmocka_unit_test(a_qualifier_is_used_once),
             cmocka_unit_test(wide_qualifiers_connect),
+            cmocka_unit_test(events_tell_whose_they_are),
+            cmocka_unit_test(broken_ends_tell_whose_they_are),
+            cmocka_unit_test(private_data_lasts),
+            cmocka_unit_test(an_end_that_asked_can_answer),
+            cmocka_unit_test(the_shortest_time),
+            cmocka_unit_test(each_argument_of_connect),
+            cmocka_unit_test(each_argument_of_dup_connect),
+            cmocka_unit_test(a_freed_ep_ends_what_it_had),
+            cmocka_unit_test(the_end_comes_last),
+            cmocka_unit_test(six_is_as_good_as_four),
         };
 
         return cmocka_run_group_tests_name("connection", tests, NULL, NULL);
