@@ -353,6 +353,12 @@ static bool act_before(struct call *call, const struct step *step)
         }
 }
 
+static DAT_RETURN pass_on(struct call *call)
+{
+        call->ret = event_takes(call) ? event_take(call) : call_inner(call);
+        return call->ret;
+}
+
 static void act_after(struct call *call, const struct step *step)
 {
         switch (step->effect) {
@@ -362,6 +368,10 @@ static void act_after(struct call *call, const struct step *step)
                 break;
         case EFFECT_ALSO:
                 step->change(call);
+                break;
+        case EFFECT_AGAIN:
+                step->change(call);
+                pass_on(call);
                 break;
         case EFFECT_INVENT:
                 call->ret = event_invent(call, step);
@@ -399,12 +409,6 @@ static void strike_after(struct call *call, const struct fault *fault, bool *str
                 if (struck[i])
                         act_after(call, &fault->steps[i]);
         }
-}
-
-static DAT_RETURN pass_on(struct call *call)
-{
-        call->ret = event_takes(call) ? event_take(call) : call_inner(call);
-        return call->ret;
 }
 
 static DAT_RETURN make(struct call *call)

@@ -162,6 +162,16 @@ class Scope:
         self.guard(f"call->arg[{index}]")
         return f"(({struct} *)(uintptr_t)call->arg[{index}])->{member}", is_pointer
 
+    def element(self, node: ast.expr) -> str:
+        """Of an array that stands in a structure, what its elements are."""
+        if not isinstance(node, ast.Attribute) or not isinstance(node.value, ast.Name):
+            return ""
+        struct = self.params.get(node.value.id, (0, ""))[1].removesuffix(" *")
+        if node.value.id == "event" or struct not in self.facts["structs"]:
+            return ""
+        element, bracket, _ = self.member_type(struct, node.attr).partition("[")
+        return element.removeprefix("const ") if bracket else ""
+
     def inner_field(self, outer: ast.Attribute, member: str) -> tuple[str, bool]:
         """A field of the structure that stands in another one."""
         if outer.attr != "ep_attr":
@@ -295,6 +305,12 @@ def compile_assignment(scope: Scope, target: str, text: str) -> str:
     lvalue, is_pointer = scope.lvalue(node)
     cast = "(void *)(uintptr_t)" if is_pointer else f"(__typeof__({lvalue}))"
     guards = " && ".join(scope.guards)
+    element = scope.element(node)
+    if element:
+        array = f"(({element} *)(uintptr_t){lvalue})"
+        each = f"for (size_t i = 0; i < sizeof({lvalue}) / sizeof({element}); i++)"
+        store = f"{each}\n                        {array}[i] = ({element})({value});\n"
+        return f"        if ({guards})\n                {store}"
     store = f"{lvalue} = {cast}({value});\n"
     return own + (
         f"        if ({guards})\n                {store}" if guards else f"        {store}"

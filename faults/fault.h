@@ -9,6 +9,7 @@ enum effect {
         EFFECT_ANSWER,   /* returns without doing it */
         EFFECT_REPORT,   /* does it and returns something else */
         EFFECT_WITH,     /* does it with other arguments */
+        EFFECT_AGAIN,    /* does it once more, with other arguments */
         EFFECT_SET,      /* does it and stores other results; or alters an event */
         EFFECT_ALSO,     /* does it and makes another call too */
         EFFECT_LOSE,     /* an event never comes */

@@ -25,11 +25,12 @@ BY_VALUE = {"DAT_OS_WAIT_PROXY_AGENT": "ARG_AGENT", "DAT_REGION_DESCRIPTION": "A
 CONTEXTS = {"DAT_CONTEXT", "DAT_DTO_COOKIE", "DAT_RMR_COOKIE"}
 
 EFFECTS = {
-    "answer", "report", "with", "set", "also", "lose", "double", "delay", "reorder", "invent",
-    "corrupt", "leak", "crash", "hang", "exit", "fork", "daemon", "print", "close", "scribble",
+    "answer", "report", "with", "again", "set", "also", "lose", "double", "delay", "reorder",
+    "invent", "corrupt", "leak", "crash", "hang", "exit", "fork", "daemon", "print", "close",
+    "scribble",
 }  # fmt: skip
 EVENT_EFFECTS = {"lose", "double", "delay", "reorder", "corrupt"}
-CALL_EFFECTS = {"answer", "report", "with", "invent"}
+CALL_EFFECTS = {"answer", "report", "with", "again", "invent"}
 
 
 def calls_of(facts: Facts) -> dict[str, dict[str, Any]]:
@@ -249,7 +250,10 @@ class StepWriter:
         shared = self.calls[calls[0]]["params"] if calls else []
         for call in calls[1:]:
             theirs = self.calls[call]["params"]
-            shared = [param for i, param in enumerate(shared) if theirs[i : i + 1] == [param]]
+            shared = [
+                param if theirs[i : i + 1] == [param] else ["", "", ""]
+                for i, param in enumerate(shared)
+            ]
         return Scope(self.facts, self.fault, self.index, shared, is_event=not calls)
 
     def function(self, signature: str, body: str) -> None:

@@ -345,6 +345,8 @@ static const struct resizing {
     {"report", 9, DAT_INVALID_STATE, 9},
     {"report_refusal_as_success", 9, DAT_SUCCESS, 9},
     {"report_refusal_as_success", 1, DAT_SUCCESS, 8},
+    {"again", 9, DAT_SUCCESS, 9},
+    {"again", 1, DAT_SUCCESS, 4},
     {"also", 9, DAT_SUCCESS, 9},
     {"also", 1, DAT_INVALID_STATE, 11},
     {"with", 9, DAT_SUCCESS, 8},
