@@ -352,10 +352,12 @@ static void raise_overflow(struct evd *evd)
 /*
  * Adds an event that does not come from a completion queue; those already completed go first.
  * Returns false when the queue is full of such events: the event is lost, and the async EVD
- * hears of it once.
+ * hears of it once. Not so of a Connection Request, which the caller refuses: the length of the
+ * queue is the backlog that the Consumer wants.
  */
 bool evd_post(struct evd *evd, const struct event *event)
 {
+        bool is_request = event->dat.event_number == DAT_CONNECTION_REQUEST_EVENT;
         bool lost;
         bool raise = false;
 
@@ -364,7 +366,7 @@ bool evd_post(struct evd *evd, const struct event *event)
         lost = evd->closing || evd->count - evd->dto_count >= evd->qlen;
         if (!lost) {
                 push(evd, event);
-        } else if (!evd->overflowed && !evd->closing) {
+        } else if (!evd->overflowed && !evd->closing && !is_request) {
                 evd->overflowed = true;
                 raise = true;
         }
