@@ -335,6 +335,12 @@ static DAT_RETURN setup_change(struct ep *ep, const struct setup *from, const st
         return DAT_SUCCESS;
 }
 
+/* The mark that an attribute asks for: 0 is what programs leave there that know of none. */
+static DAT_COUNT soft_mark(const DAT_EP_ATTR *attr)
+{
+        return attr->srq_soft_hw > 0 ? attr->srq_soft_hw : DAT_WATERMARK_INFINITE;
+}
+
 static void run_broken(struct work *work)
 {
         struct ep *ep = container_of(work, struct ep, broken_work);
@@ -535,8 +541,8 @@ static DAT_RETURN create(DAT_IA_HANDLE ia_handle, const struct wanted *wanted, b
                 ep_abandon(ep);
                 goto put;
         }
-        if (with_srq && attr->srq_soft_hw > 0)
-                set_watermarks(ep, attr->srq_soft_hw, DAT_WATERMARK_INFINITE);
+        if (with_srq)
+                set_watermarks(ep, soft_mark(&setup.attr), DAT_WATERMARK_INFINITE);
         *ep_handle = object_handle(&ep->obj);
 put:
         put_setup(&setup);
@@ -760,6 +766,8 @@ static DAT_RETURN modify(struct ep *ep, uint64_t mask, const DAT_EP_PARAM *param
                 ret = setup_change(ep, &from, &to, DAT_INVALID_ARG3);
         if (ret == DAT_SUCCESS)
                 leave_evds(ep, &from);
+        if (ret == DAT_SUCCESS && ep->srq && mask & DAT_EP_FIELD_EP_ATTR_SRQ_SOFT_HW)
+                set_watermarks(ep, soft_mark(&to.attr), atomic_load(&ep->hard_watermark));
         for (int i = 0; i < 3; i++)
                 put_evd(pinned[i]);
         if (pz)

@@ -187,14 +187,23 @@ static bool take_credit(struct srq *srq)
         return true;
 }
 
+/* Gives back the buffers that EPs without a receive EVD have filled: nobody else looks for them. */
+static void reap_unwanted(struct srq *srq)
+{
+        evd_drain(srq->obj.ia->sink);
+}
+
 static DAT_RETURN post(struct srq *srq, struct ibv_sge *sge, int num_sge, DAT_DTO_COOKIE cookie)
 {
         struct ibv_recv_wr *bad;
         struct ibv_recv_wr recv = {.sg_list = sge, .num_sge = num_sge};
         struct wr *wr;
 
-        if (!take_credit(srq))
-                return REF_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_SRQ);
+        if (!take_credit(srq)) {
+                reap_unwanted(srq);
+                if (!take_credit(srq))
+                        return REF_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_SRQ);
+        }
         wr = pool_take(&srq->pool, srq->pool.capacity);
         if (!wr)
                 goto uncredit;
@@ -303,6 +312,7 @@ static bool grow(struct srq *srq, int depth)
 
 static DAT_RETURN resize(struct srq *srq, int depth)
 {
+        reap_unwanted(srq);
         if (depth < atomic_load(&srq->outstanding) || depth < atomic_load(&srq->low_watermark))
                 return REF_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_SRQ_OPERATIONAL);
         if (depth > srq->hardware_depth && !grow(srq, depth))

@@ -426,6 +426,57 @@ static void several_eps_share_one(void **state)
         host_close(host);
 }
 
+/* Buffers whose completions nobody wants to see are free again as soon as they are filled. */
+static void buffers_of_an_ep_without_a_recv_evd(void **state)
+{
+        struct host *host = srq_host(4);
+        struct end *b = &host->b;
+        DAT_EP_ATTR attr = plain_attr();
+
+        (void)state;
+        assert_dat(dat_ep_free(b->ep), DAT_SUCCESS);
+        (void)await_event(host->a.connect_evd, DAT_CONNECTION_EVENT_DISCONNECTED);
+        assert_dat(dat_ep_reset(host->a.ep), DAT_SUCCESS);
+        assert_dat(dat_ep_create_with_srq(host->ia, host->pz, DAT_HANDLE_NULL, b->request_evd,
+                                          b->connect_evd, b->srq, &attr, &b->ep),
+                   DAT_SUCCESS);
+        join_ends(host, &host->a, b);
+        for (unsigned int round = 0; round < 3; round++) {
+                for (unsigned int i = 0; i < 4; i++)
+                        post_srq(b, 0, 64, i);
+                for (unsigned int i = 0; i < 4; i++)
+                        send_and_await(host, 10, i);
+        }
+        assert_dat(dat_srq_resize(b->srq, 1), DAT_SUCCESS);
+        assert_counts(b->srq, 1, 0, 0);
+        host_close(host);
+}
+
+/* By dat_ep_modify() an SRQ's EP gets a mark that counts, as it does when it is created. */
+static void a_watermark_by_modify(void **state)
+{
+        struct host *host = host_open();
+        DAT_EP_PARAM param;
+        DAT_EVENT event;
+
+        (void)state;
+        listen_any(host, DAT_PSP_CONSUMER_FLAG);
+        end_make(host, &host->a, NULL);
+        end_make_with_srq(host, &host->b, NULL, 8);
+        param.ep_attr.srq_soft_hw = 1;
+        assert_dat(dat_ep_modify(host->b.ep, DAT_EP_FIELD_EP_ATTR_SRQ_SOFT_HW, &param),
+                   DAT_SUCCESS);
+        join_ends(host, &host->a, &host->b);
+        for (unsigned int i = 0; i < 3; i++)
+                post_srq(&host->b, 0, 64, i);
+        send_and_await(host, 10, 1);
+        assert_silent(host->async_evd);
+        send_and_await(host, 10, 2);
+        event = await_event(host->async_evd, DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR);
+        assert_ptr_equal(event.event_data.asynch_error_event_data.dat_handle, host->b.ep);
+        host_close(host);
+}
+
 static void watermarks_of_an_ep(void **state)
 {
         struct host *host = srq_host(8);
@@ -674,6 +725,8 @@ int main(void)
             cmocka_unit_test(several_eps_share_one),
             cmocka_unit_test(an_ep_of_another_zone),
             cmocka_unit_test(one_zone_for_a_queue_and_its_eps),
+            cmocka_unit_test(buffers_of_an_ep_without_a_recv_evd),
+            cmocka_unit_test(a_watermark_by_modify),
             cmocka_unit_test(watermarks_of_an_ep),
             cmocka_unit_test(hard_watermark_before_established),
             cmocka_unit_test(recv_query_knows_that_nothing_arrives),
