@@ -387,11 +387,17 @@ static void eps_without_dto_evds_work(void **state)
         struct host *host = host_open();
         DAT_EP_ATTR attr = plain_attr();
         struct end *a = &host->a;
+        DAT_RMR_TRIPLET nowhere = {.segment_length = 10};
+        DAT_RMR_CONTEXT context;
+        DAT_LMR_TRIPLET iov;
+        DAT_RMR_HANDLE rmr;
 
         (void)state;
         listen_any(host, DAT_PSP_CONSUMER_FLAG);
         end_make(host, a, NULL);
         end_make(host, &host->b, NULL);
+        iov = segment(a, 0, 10);
+        assert_dat(dat_rmr_create(host->pz, &rmr), DAT_SUCCESS);
         assert_dat(dat_ep_free(a->ep), DAT_SUCCESS);
         assert_dat(dat_ep_create(host->ia, host->pz, DAT_HANDLE_NULL, DAT_HANDLE_NULL,
                                  a->connect_evd, &attr, &a->ep),
@@ -401,9 +407,23 @@ static void eps_without_dto_evds_work(void **state)
                 post_recv(&host->b, 0, 10, i);
                 post_send(a, 0, 10, i);
                 await_completion(host->b.recv_evd, host->b.ep, i, DAT_DTO_SUCCESS, 10);
+                post_recv(a, 0, 10, i);
+                post_send(&host->b, 0, 10, i);
+                await_completion(host->b.request_evd, host->b.ep, i, DAT_DTO_SUCCESS, 10);
+                assert_dat(dat_rmr_bind(rmr, &iov, DAT_MEM_PRIV_REMOTE_READ_FLAG, a->ep, cookie(i),
+                                        DAT_COMPLETION_DEFAULT_FLAG, &context),
+                           DAT_SUCCESS);
         }
+        assert_dat(dat_rmr_free(rmr), DAT_SUCCESS);
         assert_dat(dat_ep_disconnect(a->ep, DAT_CLOSE_GRACEFUL_FLAG), DAT_SUCCESS);
         (void)await_event(a->connect_evd, DAT_CONNECTION_EVENT_DISCONNECTED);
+        (void)await_event(host->b.connect_evd, DAT_CONNECTION_EVENT_DISCONNECTED);
+        /* What fails unseen ends the connection as well. */
+        assert_dat(dat_ep_reset(a->ep), DAT_SUCCESS);
+        assert_dat(dat_ep_reset(host->b.ep), DAT_SUCCESS);
+        join_ends(host, a, &host->b);
+        assert_dat(dat_ep_post_rdma_write(a->ep, 1, &iov, cookie(1), &nowhere, 0), DAT_SUCCESS);
+        (void)await_event(a->connect_evd, DAT_CONNECTION_EVENT_BROKEN);
         host_close(host);
 }
 

@@ -574,6 +574,119 @@ static void zeros_are_taken_at_their_word(void **state)
         host_close(host);
 }
 
+/* More is flushed than the EVD has room for: nothing is lost, and the order is that of the posts.
+ */
+static void a_short_evd_gets_every_flush(void **state)
+{
+        struct host *host = host_listening();
+        struct end *a = &host->a;
+        DAT_LMR_TRIPLET iov = segment(a, 0, 10);
+        DAT_EP_ATTR attr = plain_attr();
+        DAT_EVD_HANDLE evd;
+        DAT_COUNT n = 0;
+        DAT_RETURN ret;
+
+        (void)state;
+        assert_dat(dat_ep_free(a->ep), DAT_SUCCESS);
+        assert_dat(dat_evd_create(host->ia, 1, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG, &evd),
+                   DAT_SUCCESS);
+        assert_dat(
+            dat_ep_create(host->ia, host->pz, evd, a->request_evd, a->connect_evd, &attr, &a->ep),
+            DAT_SUCCESS);
+        join_ends(host, a, &host->b);
+        for (unsigned int i = 0; i < 8; i++)
+                assert_dat(dat_ep_post_recv(a->ep, 1, &iov, cookie(UINT64_MAX - i), 0),
+                           DAT_SUCCESS);
+        post_send(&host->b, 0, 10, 1);
+        post_send(&host->b, 0, 10, 2);
+        await_completion(host->b.request_evd, host->b.ep, 1, DAT_DTO_SUCCESS, 10);
+        await_completion(host->b.request_evd, host->b.ep, 2, DAT_DTO_SUCCESS, 10);
+        assert_dat(dat_ep_disconnect(a->ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+        for (unsigned int i = 0; i < 8; i++)
+                await_completion(evd, a->ep, UINT64_MAX - i,
+                                 i < 2 ? DAT_DTO_SUCCESS : DAT_DTO_ERR_FLUSHED, 10);
+        assert_nothing_posted(host);
+        /* What is posted now is refused where its flush has no room. */
+        while ((ret = dat_ep_post_recv(a->ep, 1, &iov, cookie(1), 0)) == DAT_SUCCESS)
+                assert_true(++n < 1000);
+        assert_refused(ret, DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEVD);
+        assert_true(n > 0);
+        await_completion(evd, a->ep, 1, DAT_DTO_ERR_FLUSHED, 0);
+        assert_dat(dat_ep_post_recv(a->ep, 1, &iov, cookie(3), 0), DAT_SUCCESS);
+        assert_dat(dat_ep_free(a->ep), DAT_SUCCESS);
+        a->ep = DAT_HANDLE_NULL;
+        assert_dat(dat_evd_free(evd), DAT_SUCCESS);
+        host_close(host);
+}
+
+/* Each kind of request counts, and the next of any kind is refused without an effect. */
+static void requests_of_all_kinds_count_together(void **state)
+{
+        struct host *host = host_joined();
+        struct end *a = &host->a;
+        DAT_LMR_TRIPLET iov = segment(a, 0, 10);
+        DAT_RMR_CONTEXT context;
+        DAT_RMR_PARAM param;
+        DAT_RMR_HANDLE rmr;
+
+        (void)state;
+        assert_dat(dat_rmr_create(host->pz, &rmr), DAT_SUCCESS);
+        for (unsigned int i = 0; i < 5; i++)
+                post_send(a, 0, 10, i);
+        for (size_t i = 1; i < POSTS - 1; i++)
+                assert_dat(posts[i].call(host, 1, &iov, DAT_COMPLETION_SUPPRESS_FLAG), DAT_SUCCESS);
+        assert_dat(bind_part(host, a->ep, rmr, DAT_COMPLETION_SUPPRESS_FLAG, &context),
+                   DAT_SUCCESS);
+        for (size_t i = 0; i < POSTS - 1; i++)
+                assert_refused(posts[i].call(host, 1, &iov, 0), DAT_INSUFFICIENT_RESOURCES,
+                               DAT_RESOURCE_CREDITS);
+        iov.segment_length = 5;
+        assert_refused(
+            dat_rmr_bind(rmr, &iov, DAT_MEM_PRIV_REMOTE_WRITE_FLAG, a->ep, cookie(1), 0, &context),
+            DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_CREDITS);
+        assert_dat(dat_rmr_query(rmr, DAT_RMR_FIELD_ALL, &param), DAT_SUCCESS);
+        assert_int_equal(param.lmr_triplet.segment_length, 10);
+        for (unsigned int i = 0; i < 5; i++)
+                post_recv(&host->b, 0, 10, i);
+        for (unsigned int i = 0; i < 5; i++)
+                await_completion(a->request_evd, a->ep, i, DAT_DTO_SUCCESS, 10);
+        /* The suppressed are not seen, but their places come back. */
+        for (unsigned int i = 5; i < 8; i++)
+                post_recv(&host->b, 0, 10, i);
+        for (unsigned int i = 0; i < 8; i++) {
+                if (i == 3)
+                        post_recv(&host->b, 0, 10, 8);
+                post_send(a, 0, 10, 20 + i);
+                if (i < 4)
+                        await_completion(a->request_evd, a->ep, 20 + i, DAT_DTO_SUCCESS, 10);
+        }
+        assert_dat(dat_rmr_free(rmr), DAT_SUCCESS);
+        host_close(host);
+}
+
+/* Receives that wait for a connection which does not come about are flushed, as after one. */
+static void a_failed_attempt_flushes_its_receives(void **state)
+{
+        struct host *host = host_listening();
+        struct end *a = &host->a;
+
+        (void)state;
+        post_recv(a, 0, 10, 1);
+        connect_to(host, a, host->qual);
+        post_recv(a, 0, 10, 2);
+        assert_dat(dat_cr_reject(await_request(host)), DAT_SUCCESS);
+        (void)await_event(a->connect_evd, DAT_CONNECTION_EVENT_PEER_REJECTED);
+        await_completion(a->recv_evd, a->ep, 1, DAT_DTO_ERR_FLUSHED, 0);
+        await_completion(a->recv_evd, a->ep, 2, DAT_DTO_ERR_FLUSHED, 0);
+        assert_nothing_posted(host);
+        assert_dat(dat_ep_reset(a->ep), DAT_SUCCESS);
+        post_recv(a, 0, 10, 3);
+        join_ends(host, a, &host->b);
+        post_send(&host->b, 0, 10, 4);
+        await_completion(a->recv_evd, a->ep, 3, DAT_DTO_SUCCESS, 10);
+        host_close(host);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -589,6 +702,9 @@ int main(void)
             cmocka_unit_test(posts_follow_the_state),
             cmocka_unit_test(a_tentative_ep_takes_receives_once_it_has_a_zone),
             cmocka_unit_test(zeros_are_taken_at_their_word),
+            cmocka_unit_test(a_short_evd_gets_every_flush),
+            cmocka_unit_test(requests_of_all_kinds_count_together),
+            cmocka_unit_test(a_failed_attempt_flushes_its_receives),
         };
 
         return cmocka_run_group_tests_name("posts", tests, NULL, NULL);
