@@ -488,7 +488,6 @@ DAT_EP_ATTR ep_attr_few(struct test *t)
             .max_recv_iov = 1,
             .max_request_iov = 1,
             .srq_soft_hw = DAT_HW_DEFAULT,
-            .max_rdma_read_out = reads,
             .max_rdma_read_iov = reads,
             .max_rdma_write_iov = 1,
         };
