@@ -303,6 +303,19 @@ FAMILY(ep_set_watermark, hard_exceeded_unreaped, exceeded, NEEDS(SRQ, EP_WATERMA
         expect_broken(t, &stage);
 }
 
+CASE(ep_set_watermark, hard_keeps_messages, NEEDS(SRQ, EP_WATERMARKS), PEER)
+{
+        require_unreaped_counted(t);
+
+        struct stage stage = stage_marked(t, INFINITE, 3);
+
+        flow_deliver(t, &stage.flow, 3);
+        flow_send(&stage.flow, 1);
+        expect_broken(t, &stage);
+
+        expect_messages(t, &stage.queue, &stage.flow, 3);
+}
+
 /*
  * Two marks
  */
