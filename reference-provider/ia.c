@@ -427,16 +427,34 @@ DAT_RETURN ref_ia_query(DAT_IA_HANDLE handle, DAT_EVD_HANDLE *async_evd, DAT_IA_
         return ret;
 }
 
+/* EPs that the Provider has given with requests that nobody has answered. */
+static int count_given_eps(const struct ia *ia)
+{
+        const struct link *head = &ia->objects[DAT_HANDLE_TYPE_CR];
+        int count = 0;
+
+        for (struct link *at = head->next; at != head; at = at->next) {
+                struct cr *cr = container_of(container_of(at, struct object, link), struct cr, obj);
+
+                count += cr->ep && cr->ep_is_ours;
+        }
+        return count;
+}
+
+/* Has the Consumer made anything that is still there? */
 static bool has_objects(struct ia *ia)
 {
         int count = ia->owns_async_evd ? -1 : 0;
 
+        pthread_mutex_lock(&ia->cm_lock);
         pthread_mutex_lock(&ia->lock);
         for (int kind = 0; kind < REF_KINDS; kind++) {
-                if (kind != DAT_HANDLE_TYPE_IA)
+                if (kind != DAT_HANDLE_TYPE_IA && kind != DAT_HANDLE_TYPE_CR)
                         count += ia->counts[kind];
         }
+        count -= count_given_eps(ia);
         pthread_mutex_unlock(&ia->lock);
+        pthread_mutex_unlock(&ia->cm_lock);
         return count > 0;
 }
 
