@@ -693,6 +693,22 @@ static bool keep_private_data(struct ep *ep, const struct wire_reply *reply, siz
         return true;
 }
 
+/* The connection is there. What breaks it may have been seen already. */
+static void establish(struct conn *conn)
+{
+        struct ep *ep = conn->ep;
+
+        conn->established = true;
+        conn->deadline = 0;
+        atomic_store(&ep->state, DAT_EP_STATE_CONNECTED);
+        ep_post_event(ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+        if (atomic_load(&ep->failed))
+                work_queue(ep->obj.ia, &ep->broken_work);
+        /* The service thread, which looks for failures, may not be the one that handles this. */
+        if (!ep->obj.ia->next_look)
+                service_rearm(ep->obj.ia);
+}
+
 static void on_reply(struct conn *conn, const struct rdma_cm_event *event)
 {
         const struct wire_reply *reply = event->param.conn.private_data;
@@ -708,10 +724,7 @@ static void on_reply(struct conn *conn, const struct rdma_cm_event *event)
                 return;
         }
         conn->presence = be16toh(reply->wire.presence);
-        conn->established = true;
-        conn->deadline = 0;
-        atomic_store(&ep->state, DAT_EP_STATE_CONNECTED);
-        ep_post_event(ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+        establish(conn);
 }
 
 static void on_established(struct conn *conn)
@@ -720,12 +733,7 @@ static void on_established(struct conn *conn)
 
         if (!ep || atomic_load(&ep->state) != DAT_EP_STATE_COMPLETION_PENDING)
                 return;
-        conn->established = true;
-        conn->deadline = 0;
-        atomic_store(&ep->state, DAT_EP_STATE_CONNECTED);
-        ep_post_event(ep, DAT_CONNECTION_EVENT_ESTABLISHED);
-        if (atomic_load(&ep->failed))
-                work_queue(ep->obj.ia, &ep->broken_work);
+        establish(conn);
 }
 
 /* The attempt has failed. Who waits for it is told; who has not begun to wait is told on accept. */
