@@ -2,7 +2,7 @@
 /* What each state of an EP allows of the calls that begin, accept and end connections. */
 #include "loopback.h"
 
-#include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
 #include <stdlib.h>
 #include <string.h>
@@ -260,22 +260,25 @@ static void brake_off(struct brake *brake)
         (void)sem_destroy(&brake->go);
 }
 
-/* An IA that has accepted and has not heard yet that the connection is there. */
-static struct host *half_accepted(struct stage *stage, struct end *c, struct brake *brake)
+/*
+ * Has an end of the stage accept the request of another IA, which is kept from hearing of it, so
+ * that the connection is not there yet.
+ */
+static struct host *half_accepted(struct stage *stage, struct end *d, struct brake *brake)
 {
         struct host *other = host_open();
         DAT_CR_HANDLE cr;
 
-        listen_any(other, DAT_PSP_CONSUMER_FLAG);
-        end_make(other, &other->b, NULL);
-        post_recv(&other->b, 0, 10, 1);
-        end_make(stage->host, c, NULL);
-        connect_to(stage->host, c, other->qual);
-        cr = await_request(other);
+        end_make(stage->host, d, NULL);
+        post_recv(d, 0, 10, 1);
+        end_make(other, &other->a, NULL);
+        assert_dat(dat_ep_connect(other->a.ep, stage->host->attr.ia_address_ptr, stage->host->qual,
+                                  DAT_TIMEOUT_INFINITE, 0, NULL, DAT_QOS_BEST_EFFORT,
+                                  DAT_CONNECT_DEFAULT_FLAG),
+                   DAT_SUCCESS);
+        cr = await_request(stage->host);
         brake_on(brake, other);
-        assert_dat(dat_cr_accept(cr, other->b.ep, 0, NULL), DAT_SUCCESS);
-        (void)await_event(c->connect_evd, DAT_CONNECTION_EVENT_ESTABLISHED);
-        assert_int_equal(state_of(other->b.ep), DAT_EP_STATE_COMPLETION_PENDING);
+        assert_dat(dat_cr_accept(cr, d->ep, 0, NULL), DAT_SUCCESS);
         return other;
 }
 
@@ -283,46 +286,55 @@ static void accepted_and_not_yet_connected(void **state)
 {
         struct stage stage = stage_open();
         struct brake brake;
-        struct end c = {0};
-        struct host *other = half_accepted(&stage, &c, &brake);
-        DAT_EP_HANDLE ep = other->b.ep;
-        DAT_RSP_HANDLE rsp;
+        struct end d = {0};
+        struct host *other = half_accepted(&stage, &d, &brake);
 
         (void)state;
-        assert_refused(ask(other, ep), DAT_INVALID_STATE, DAT_INVALID_STATE_EP_COMPLPENDING);
-        assert_refused(dat_rsp_create(other->ia, 7153, ep, other->cr_evd, &rsp), DAT_INVALID_STATE,
-                       DAT_INVALID_STATE_EP_COMPLPENDING);
-        assert_refused(dat_ep_reset(ep), DAT_INVALID_STATE, DAT_INVALID_STATE_EP_COMPLPENDING);
+        expect_state(&stage, d.ep, DAT_EP_STATE_COMPLETION_PENDING,
+                     DAT_INVALID_STATE_EP_COMPLPENDING, MAY_DISCONNECT | MAY_FREE);
         brake_off(&brake);
-        (void)await_event(other->b.connect_evd, DAT_CONNECTION_EVENT_ESTABLISHED);
-        assert_int_equal(state_of(ep), DAT_EP_STATE_CONNECTED);
-        post_send(&c, 0, 10, 2);
-        await_completion(other->b.recv_evd, ep, 1, DAT_DTO_SUCCESS, 10);
+        (void)await_event(d.connect_evd, DAT_CONNECTION_EVENT_ESTABLISHED);
+        (void)await_event(other->a.connect_evd, DAT_CONNECTION_EVENT_ESTABLISHED);
+        assert_int_equal(state_of(d.ep), DAT_EP_STATE_CONNECTED);
+        post_send(&other->a, 0, 10, 2);
+        await_completion(d.recv_evd, d.ep, 1, DAT_DTO_SUCCESS, 10);
         host_close(other);
-        (void)await_event(c.connect_evd, DAT_CONNECTION_EVENT_DISCONNECTED);
-        end_free(&c);
+        (void)await_event(d.connect_evd, DAT_CONNECTION_EVENT_DISCONNECTED);
+        end_free(&d);
         stage_close(&stage);
+}
+
+/* One that was told of the connection hears that it has ended, another that there will be none. */
+static void await_no_connection(const struct end *end)
+{
+        DAT_EVENT event;
+        DAT_COUNT nmore;
+
+        assert_dat(dat_evd_wait(end->connect_evd, LONG, 1, &event, &nmore), DAT_SUCCESS);
+        if (event.event_number == DAT_CONNECTION_EVENT_ESTABLISHED)
+                (void)await_event(end->connect_evd, DAT_CONNECTION_EVENT_DISCONNECTED);
+        else
+                assert_int_equal(event.event_number, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+        assert_int_equal(state_of(end->ep), DAT_EP_STATE_DISCONNECTED);
+        assert_dat(dat_evd_dequeue(end->connect_evd, &event), DAT_QUEUE_EMPTY);
 }
 
 static void disconnect_before(DAT_CLOSE_FLAGS flags)
 {
         struct stage stage = stage_open();
         struct brake brake;
-        struct end c = {0};
-        struct host *other = half_accepted(&stage, &c, &brake);
+        struct end d = {0};
+        struct host *other = half_accepted(&stage, &d, &brake);
 
-        assert_dat(dat_ep_disconnect(other->b.ep, flags), DAT_SUCCESS);
-        assert_int_equal(state_of(other->b.ep), DAT_EP_STATE_DISCONNECTED);
-        (void)await_event(other->b.connect_evd, DAT_CONNECTION_EVENT_DISCONNECTED);
-        await_completion(other->b.recv_evd, other->b.ep, 1, DAT_DTO_ERR_FLUSHED, 0);
+        assert_dat(dat_ep_disconnect(d.ep, flags), DAT_SUCCESS);
+        assert_int_equal(state_of(d.ep), DAT_EP_STATE_DISCONNECTED);
+        (void)await_event(d.connect_evd, DAT_CONNECTION_EVENT_DISCONNECTED);
+        await_completion(d.recv_evd, d.ep, 1, DAT_DTO_ERR_FLUSHED, 0);
         brake_off(&brake);
-        /* The peer was told of a connection, so it hears that it has ended. */
-        (void)await_event(c.connect_evd, DAT_CONNECTION_EVENT_DISCONNECTED);
-        assert_int_equal(state_of(c.ep), DAT_EP_STATE_DISCONNECTED);
-        assert_silent(c.connect_evd);
-        assert_silent(other->b.connect_evd);
-        end_free(&c);
+        await_no_connection(&other->a);
+        assert_silent(d.connect_evd);
         host_close(other);
+        end_free(&d);
         stage_close(&stage);
 }
 
@@ -337,16 +349,49 @@ static void free_before_the_connection_is_there(void **state)
 {
         struct stage stage = stage_open();
         struct brake brake;
-        struct end c = {0};
-        struct host *other = half_accepted(&stage, &c, &brake);
+        struct end d = {0};
+        struct host *other = half_accepted(&stage, &d, &brake);
 
         (void)state;
-        assert_dat(dat_ep_free(other->b.ep), DAT_SUCCESS);
-        other->b.ep = DAT_HANDLE_NULL;
+        assert_dat(dat_ep_free(d.ep), DAT_SUCCESS);
+        d.ep = DAT_HANDLE_NULL;
         brake_off(&brake);
-        (void)await_event(c.connect_evd, DAT_CONNECTION_EVENT_DISCONNECTED);
-        end_free(&c);
+        await_no_connection(&other->a);
         host_close(other);
+        end_free(&d);
+        stage_close(&stage);
+}
+
+/* The same while the other end is about to hear that it is connected, in both orders. */
+static void an_accept_and_its_end_at_once(void **state)
+{
+        struct stage stage = stage_open();
+        struct host *host = stage.host;
+        struct host *other = host_open();
+        struct end d = {0};
+
+        (void)state;
+        end_make(other, &other->a, NULL);
+        end_make(host, &d, NULL);
+        for (int i = 0; i < 20; i++) {
+                DAT_EVENT event;
+
+                assert_dat(dat_ep_connect(other->a.ep, host->attr.ia_address_ptr, host->qual, LONG,
+                                          0, NULL, DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG),
+                           DAT_SUCCESS);
+                assert_dat(dat_cr_accept(await_request(host), d.ep, 0, NULL), DAT_SUCCESS);
+                if (i % 2)
+                        sched_yield();
+                assert_dat(dat_ep_disconnect(d.ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+                await_no_connection(&other->a);
+                while (dat_evd_dequeue(d.connect_evd, &event) == DAT_SUCCESS)
+                        ;
+                assert_int_equal(event.event_number, DAT_CONNECTION_EVENT_DISCONNECTED);
+                assert_dat(dat_ep_reset(d.ep), DAT_SUCCESS);
+                assert_dat(dat_ep_reset(other->a.ep), DAT_SUCCESS);
+        }
+        host_close(other);
+        end_free(&d);
         stage_close(&stage);
 }
 
@@ -360,6 +405,7 @@ int main(void)
             cmocka_unit_test(accepted_and_not_yet_connected),
             cmocka_unit_test(disconnect_before_the_connection_is_there),
             cmocka_unit_test(free_before_the_connection_is_there),
+            cmocka_unit_test(an_accept_and_its_end_at_once),
         };
 
         return cmocka_run_group_tests_name("states", tests, NULL, NULL);
