@@ -178,6 +178,26 @@ static bool streams_fit(const struct setup *setup)
         return true;
 }
 
+/*
+ * Counts the streams of a setup, unless they do not go together with those that are there. Two
+ * threads do so in turn. Those of the EP's setup before, which it is to leave, do not matter.
+ */
+static bool join_streams(struct ia *ia, const struct setup *from, const struct setup *to)
+{
+        bool fit;
+
+        pthread_mutex_lock(&ia->lock);
+        if (from)
+                count_streams(from, -1);
+        fit = streams_fit(to);
+        if (fit)
+                count_streams(to, 1);
+        if (from)
+                count_streams(from, 1);
+        pthread_mutex_unlock(&ia->lock);
+        return fit;
+}
+
 static DAT_RETURN use_evd(struct evd *evd, int subtype)
 {
         return evd ? object_use(&evd->obj, REF_ERROR(DAT_INVALID_HANDLE, subtype)) : DAT_SUCCESS;
@@ -310,21 +330,16 @@ static DAT_RETURN setup_change(struct ep *ep, const struct setup *from, const st
 {
         DAT_RETURN ret;
 
-        if (from)
-                count_streams(from, -1);
-        ret = streams_fit(to) ? DAT_SUCCESS : REF_ERROR(DAT_INVALID_PARAMETER, argument);
         /* For what an EVD's completion queue is armed depends on the streams of the EVD. */
-        if (ret == DAT_SUCCESS) {
-                count_streams(to, 1);
-                ret = setup_attach(ep, to);
-                if (ret != DAT_SUCCESS)
-                        count_streams(to, -1);
-        }
+        if (!join_streams(ep->obj.ia, from, to))
+                return REF_ERROR(DAT_INVALID_PARAMETER, argument);
+        ret = setup_attach(ep, to);
         if (ret != DAT_SUCCESS) {
-                if (from)
-                        count_streams(from, 1);
+                count_streams(to, -1);
                 return ret;
         }
+        if (from)
+                count_streams(from, -1);
         setup_apply(ep, to);
         if (from && has_watermark(ep)) {
                 evd_watch(or_sink(ep, from->recv_evd), -1);

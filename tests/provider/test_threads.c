@@ -3,12 +3,14 @@
 #include "loopback.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define PAIRS    3
 #define MESSAGES 300
+#define RIVALRY  10000
 
 struct pair {
         pthread_t sender;
@@ -342,12 +344,73 @@ static void close_overtakes_the_free_of_an_ep(void **state)
         }
 }
 
+struct rival {
+        struct host *host;
+        DAT_EVD_HANDLE evd;
+        DAT_COMPLETION_FLAGS flags;
+        atomic_bool *others;
+        atomic_bool holds;
+};
+
+/* Puts EPs on the EVD, of which there may be none while it has one with the other's flags. */
+static void *put_and_remove(void *argument)
+{
+        struct rival *rival = argument;
+        DAT_EP_ATTR attr = plain_attr();
+        DAT_EP_HANDLE ep;
+        DAT_RETURN ret;
+
+        attr.recv_completion_flags = rival->flags;
+        for (int made = 0; made < RIVALRY;) {
+                ret = dat_ep_create(rival->host->ia, rival->host->pz, rival->evd, DAT_HANDLE_NULL,
+                                    DAT_HANDLE_NULL, &attr, &ep);
+                if (DAT_GET_TYPE(ret) == DAT_INVALID_PARAMETER) {
+                        sched_yield();
+                        continue;
+                }
+                must(ret);
+                atomic_store(&rival->holds, true);
+                sched_yield();
+                if (atomic_load(rival->others))
+                        abort();
+                atomic_store(&rival->holds, false);
+                must(dat_ep_free(ep));
+                made++;
+        }
+        return NULL;
+}
+
+static void streams_that_do_not_go_together(void **state)
+{
+        struct host *host = host_open();
+        struct rival rivals[2] = {{.flags = DAT_COMPLETION_DEFAULT_FLAG},
+                                  {.flags = DAT_COMPLETION_UNSIGNALLED_FLAG}};
+        pthread_t threads[2];
+        DAT_EVD_HANDLE evd;
+
+        (void)state;
+        assert_dat(dat_evd_create(host->ia, 8, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG, &evd),
+                   DAT_SUCCESS);
+        for (int i = 0; i < 2; i++) {
+                rivals[i].host = host;
+                rivals[i].evd = evd;
+                rivals[i].others = &rivals[1 - i].holds;
+        }
+        for (int i = 0; i < 2; i++)
+                assert_int_equal(pthread_create(&threads[i], NULL, put_and_remove, &rivals[i]), 0);
+        for (int i = 0; i < 2; i++)
+                assert_int_equal(pthread_join(threads[i], NULL), 0);
+        assert_dat(dat_evd_free(evd), DAT_SUCCESS);
+        host_close(host);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
             cmocka_unit_test(traffic_and_churn),
             cmocka_unit_test(posts_against_disconnects),
             cmocka_unit_test(binds_beside_refused_ones),
+            cmocka_unit_test(streams_that_do_not_go_together),
             cmocka_unit_test(calls_against_close),
             cmocka_unit_test(close_overtakes_the_free_of_an_evd),
             cmocka_unit_test(close_overtakes_the_free_of_an_ep),
