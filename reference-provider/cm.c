@@ -988,7 +988,8 @@ static void expire(struct conn *conn)
 
 /*
  * A failed operation shows in a completion queue and nowhere else, at which the Consumer need not
- * look: it may wait for the end of the connection. So each connection's are looked at now and then.
+ * look: it may wait for the end of the connection. So each connection's are looked at now and then;
+ * and the queue pair, where an EVD that nobody reads keeps the completion queue from being emptied.
  * Returns when to do so next, or 0 while nothing is connected.
  */
 static uint64_t look_for_failures(struct ia *ia, uint64_t now)
@@ -996,6 +997,7 @@ static uint64_t look_for_failures(struct ia *ia, uint64_t now)
         struct link *head = &ia->conns;
         bool due = ia->next_look && ia->next_look <= now;
         bool any = false;
+        bool all;
 
         for (struct link *at = head->next; at != head; at = at->next) {
                 struct conn *conn = container_of(at, struct conn, link);
@@ -1005,8 +1007,10 @@ static uint64_t look_for_failures(struct ia *ia, uint64_t now)
                 any = true;
                 if (!due)
                         continue;
-                evd_look(ep_recv_target(conn->ep));
-                evd_look(ep_request_target(conn->ep));
+                all = evd_look(ep_recv_target(conn->ep));
+                all = evd_look(ep_request_target(conn->ep)) && all;
+                if (!all && qp_has_failed(conn->ep))
+                        ep_failed(conn->ep);
         }
         if (!any)
                 ia->next_look = 0;

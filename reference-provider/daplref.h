@@ -452,7 +452,7 @@ void evd_destroy(struct evd *evd);
 bool evd_post(struct evd *evd, const struct event *event);
 void evd_post_async(struct ia *ia, DAT_EVENT_NUMBER number, DAT_HANDLE about, DAT_COUNT reason);
 void evd_drain(struct evd *evd);
-void evd_look(struct evd *evd);
+bool evd_look(struct evd *evd);
 bool evd_prepare(struct evd *evd);
 bool evd_reserve(struct evd *evd, int completions);
 void evd_unreserve(struct evd *evd, int completions);

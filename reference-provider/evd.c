@@ -334,12 +334,16 @@ void evd_drain(struct evd *evd)
         unlock(evd);
 }
 
-/* The same, but no more than the FIFO is meant to hold. */
-void evd_look(struct evd *evd)
+/* The same, but no more than the FIFO is meant to hold; false when something may be left. */
+bool evd_look(struct evd *evd)
 {
+        bool all;
+
         lock_acquire(&evd->lock);
         drain_locked(evd, false);
+        all = evd->dto_count < dto_limit(evd);
         unlock(evd);
+        return all;
 }
 
 static void raise_overflow(struct evd *evd)

@@ -687,6 +687,52 @@ static void a_failed_attempt_flushes_its_receives(void **state)
         host_close(host);
 }
 
+/* A full EVD that nobody reads leaves the failure in the completion queue. */
+static void a_failure_behind_a_full_evd(void **state)
+{
+        struct host *host = host_open();
+        struct end *a = &host->a;
+        DAT_EP_ATTR attr = plain_attr();
+        DAT_EVD_HANDLE small;
+        DAT_LMR_CONTEXT context;
+        DAT_LMR_TRIPLET iov;
+        DAT_EP_PARAM param;
+        DAT_LMR_HANDLE lmr;
+
+        (void)state;
+        attr.max_request_dtos = 2;
+        listen_any(host, DAT_PSP_CONSUMER_FLAG);
+        end_make(host, a, &attr);
+        end_make(host, &host->b, NULL);
+        assert_dat(dat_evd_create(host->ia, 1, DAT_HANDLE_NULL,
+                                  DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG, &small),
+                   DAT_SUCCESS);
+        param.request_evd_handle = small;
+        assert_dat(dat_ep_modify(a->ep, DAT_EP_FIELD_REQUEST_EVD_HANDLE, &param), DAT_SUCCESS);
+        join_ends(host, a, &host->b);
+        for (unsigned int i = 0; i < 2; i++) {
+                post_recv(&host->b, 0, 10, i);
+                post_send(a, 0, 10, i);
+                await_completion(host->b.recv_evd, host->b.ep, i, DAT_DTO_SUCCESS, 10);
+        }
+        lmr = lmr_on(host, a, host->pz, DAT_MEM_PRIV_ALL_FLAG, &context, NULL);
+        iov = part_of(context, a);
+        iov.segment_length = 4096;
+        (void)state_of(a->ep); /* fills the EVD, and gives back what the sends were posted with */
+        /* It waits for a receive. */
+        assert_dat(dat_ep_post_send(a->ep, 1, &iov, cookie(2), 0), DAT_SUCCESS);
+        assert_dat(dat_lmr_free(lmr), DAT_SUCCESS);
+        post_recv(&host->b, 0, 4096, 2);
+        (void)await_event(a->connect_evd, DAT_CONNECTION_EVENT_BROKEN);
+        for (unsigned int i = 0; i < 2; i++)
+                await_completion(small, a->ep, i, DAT_DTO_SUCCESS, 10);
+        await_completion(small, a->ep, 2, DAT_DTO_ERR_LOCAL_PROTECTION, 0);
+        assert_dat(dat_ep_free(a->ep), DAT_SUCCESS);
+        a->ep = DAT_HANDLE_NULL;
+        assert_dat(dat_evd_free(small), DAT_SUCCESS);
+        host_close(host);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -699,6 +745,7 @@ int main(void)
             cmocka_unit_test(a_fenced_send_carries_what_was_read),
             cmocka_unit_test(memory_that_is_freed_under_a_receive),
             cmocka_unit_test(memory_that_is_freed_under_a_send),
+            cmocka_unit_test(a_failure_behind_a_full_evd),
             cmocka_unit_test(posts_follow_the_state),
             cmocka_unit_test(a_tentative_ep_takes_receives_once_it_has_a_zone),
             cmocka_unit_test(zeros_are_taken_at_their_word),
