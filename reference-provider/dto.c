@@ -181,14 +181,15 @@ static DAT_RETURN post_request(DAT_EP_HANDLE handle, const struct request *reque
 
         if (!ep)
                 return BAD_EP;
+        /* The check is inside, too: what it goes by may be changed while the gate is closed. */
+        gate_enter(&ep->gate);
         ret = check_request(ep, request, sge, &num_sge, &length);
         if (ret == DAT_SUCCESS) {
                 if (request->kind == WR_RDMA_READ)
                         num_sge = trim(sge, num_sge, length);
-                gate_enter(&ep->gate);
                 ret = post_checked(ep, request, sge, num_sge, length);
-                gate_leave(&ep->gate);
         }
+        gate_leave(&ep->gate);
         object_put(ep);
         return ret;
 }
@@ -286,6 +287,7 @@ DAT_RETURN ref_ep_post_recv(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_LMR_TR
 
         if (!ep)
                 return BAD_EP;
+        gate_enter(&ep->gate);
         if (ep->srq)
                 ret = REF_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_SRQ_IN_USE);
         else if (!ep->pz)
@@ -301,11 +303,9 @@ DAT_RETURN ref_ep_post_recv(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_LMR_TR
         if (ret == DAT_SUCCESS)
                 ret = lmr_gather(ep->obj.ia, ep->pz, DAT_MEM_PRIV_LOCAL_WRITE_FLAG, iov, segments,
                                  sge, &num_sge, &length);
-        if (ret == DAT_SUCCESS) {
-                gate_enter(&ep->gate);
+        if (ret == DAT_SUCCESS)
                 ret = post_recv(ep, sge, num_sge, cookie, flags);
-                gate_leave(&ep->gate);
-        }
+        gate_leave(&ep->gate);
         object_put(ep);
         return ret;
 }

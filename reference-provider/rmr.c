@@ -177,6 +177,14 @@ static DAT_RETURN post_bind(struct rmr *rmr, struct ep *ep, const DAT_LMR_TRIPLE
         struct wr *wr;
         DAT_RETURN ret;
 
+        if (ep->pz != rmr->pz)
+                return REF_ERROR(DAT_PROTECTION_VIOLATION, 0);
+        ret = dto_check_flags(ep, flags,
+                              DAT_COMPLETION_SUPPRESS_FLAG | DAT_COMPLETION_UNSIGNALLED_FLAG |
+                                  DAT_COMPLETION_BARRIER_FENCE_FLAG,
+                              DAT_INVALID_ARG6);
+        if (ret != DAT_SUCCESS)
+                return ret;
         if (state != DAT_EP_STATE_CONNECTED && state != DAT_EP_STATE_DISCONNECTED)
                 return ep_state_error(ep);
         wr = pool_take(&ep->requests, ep->attr.max_request_dtos);
@@ -213,7 +221,7 @@ DAT_RETURN ref_rmr_bind(DAT_RMR_HANDLE handle, const DAT_LMR_TRIPLET *triplet,
 {
         struct rmr *rmr = object_get(handle, DAT_HANDLE_TYPE_RMR);
         struct ep *ep = object_get(ep_handle, DAT_HANDLE_TYPE_EP);
-        DAT_RETURN ret;
+        DAT_RETURN ret = DAT_SUCCESS;
 
         if (!rmr)
                 ret = BAD_RMR;
@@ -225,14 +233,6 @@ DAT_RETURN ref_rmr_bind(DAT_RMR_HANDLE handle, const DAT_LMR_TRIPLET *triplet,
                 ret = REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
         else if (!context)
                 ret = REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG7);
-        else if (ep->pz != rmr->pz)
-                ret = REF_ERROR(DAT_PROTECTION_VIOLATION, 0);
-        else
-                ret =
-                    dto_check_flags(ep, flags,
-                                    DAT_COMPLETION_SUPPRESS_FLAG | DAT_COMPLETION_UNSIGNALLED_FLAG |
-                                        DAT_COMPLETION_BARRIER_FENCE_FLAG,
-                                    DAT_INVALID_ARG6);
         if (ret == DAT_SUCCESS) {
                 gate_enter(&ep->gate);
                 ret = post_bind(rmr, ep, triplet, privileges, cookie, flags, context);

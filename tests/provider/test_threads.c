@@ -279,6 +279,65 @@ static void calls_against_close(void **state)
         }
 }
 
+struct moving {
+        DAT_PZ_HANDLE pzs[2];
+        _Atomic(DAT_EP_HANDLE) ep;
+};
+
+/* Takes the EP from zone to zone, as often as it lets itself be taken. */
+static void *change_zones(void *argument)
+{
+        struct moving *moving = argument;
+        DAT_EP_PARAM param;
+
+        for (int i = 0; !atomic_load(&stop); i++) {
+                param.pz_handle = moving->pzs[i % 2];
+                (void)dat_ep_modify(atomic_load(&moving->ep), DAT_EP_FIELD_PZ_HANDLE, &param);
+                sched_yield();
+        }
+        return NULL;
+}
+
+/* What has been posted was checked against the zone that the EP has from then on. */
+static void posts_against_changes_of_the_zone(void **state)
+{
+        struct host *host = host_open();
+        struct end *b = &host->b;
+        struct moving moving = {.ep = DAT_HANDLE_NULL};
+        DAT_EP_ATTR attr = plain_attr();
+        DAT_LMR_TRIPLET iov;
+        DAT_EP_PARAM param;
+        pthread_t thread;
+        DAT_EP_HANDLE ep;
+        DAT_RETURN ret;
+
+        (void)state;
+        end_make(host, b, NULL);
+        iov = segment(b, 0, 64);
+        moving.pzs[0] = host->pz;
+        assert_dat(dat_pz_create(host->ia, &moving.pzs[1]), DAT_SUCCESS);
+        atomic_store(&stop, false);
+        assert_int_equal(pthread_create(&thread, NULL, change_zones, &moving), 0);
+        for (int i = 0; i < RIVALRY; i++) {
+                assert_dat(dat_ep_create(host->ia, host->pz, b->recv_evd, DAT_HANDLE_NULL,
+                                         DAT_HANDLE_NULL, &attr, &ep),
+                           DAT_SUCCESS);
+                atomic_store(&moving.ep, ep);
+                sched_yield();
+                ret = dat_ep_post_recv(ep, 1, &iov, cookie(1), 0);
+                if (DAT_GET_TYPE(ret) != DAT_PROTECTION_VIOLATION) {
+                        assert_dat(ret, DAT_SUCCESS);
+                        assert_dat(dat_ep_query(ep, DAT_EP_FIELD_PZ_HANDLE, &param), DAT_SUCCESS);
+                        assert_ptr_equal(param.pz_handle, host->pz);
+                }
+                assert_dat(dat_ep_free(ep), DAT_SUCCESS);
+        }
+        atomic_store(&stop, true);
+        assert_int_equal(pthread_join(thread, NULL), 0);
+        assert_dat(dat_pz_free(moving.pzs[1]), DAT_SUCCESS);
+        host_close(host);
+}
+
 struct parting {
         DAT_EVD_HANDLE evd;
         DAT_EP_HANDLE ep;
@@ -411,6 +470,7 @@ int main(void)
             cmocka_unit_test(posts_against_disconnects),
             cmocka_unit_test(binds_beside_refused_ones),
             cmocka_unit_test(streams_that_do_not_go_together),
+            cmocka_unit_test(posts_against_changes_of_the_zone),
             cmocka_unit_test(calls_against_close),
             cmocka_unit_test(close_overtakes_the_free_of_an_evd),
             cmocka_unit_test(close_overtakes_the_free_of_an_ep),
