@@ -117,6 +117,9 @@ static void flags_belong_to_their_posts(void **state)
                                                  (DAT_COMPLETION_FLAGS)(posts[i].flags & set_up)),
                                    DAT_SUCCESS);
                 }
+                /* All of them but the receive were to be silent. */
+                post_send(&host->a, 0, 10, 9);
+                await_completion(host->a.request_evd, host->a.ep, 9, DAT_DTO_SUCCESS, 10);
                 host_close(host);
         }
 }
@@ -372,7 +375,9 @@ static void a_fenced_send_carries_what_was_read(void **state)
 }
 
 /* A freed LMR takes its memory out of what was posted, and the connection with it. */
-static void memory_is_freed_under_a_receive(bool with_srq)
+enum receiver { OF_THE_EP, OF_THE_EP_EARLY, OF_THE_SRQ };
+
+static void memory_is_freed_under_a_receive(enum receiver receiver)
 {
         struct host *host = host_open();
         struct end *b = &host->b;
@@ -382,18 +387,21 @@ static void memory_is_freed_under_a_receive(bool with_srq)
 
         listen_any(host, DAT_PSP_CONSUMER_FLAG);
         end_make(host, &host->a, NULL);
-        if (with_srq)
+        if (receiver == OF_THE_SRQ)
                 end_make_with_srq(host, b, NULL, 4);
         else
                 end_make(host, b, NULL);
-        join_ends(host, &host->a, b);
+        if (receiver != OF_THE_EP_EARLY)
+                join_ends(host, &host->a, b);
         lmr = lmr_on(host, b, host->pz, DAT_MEM_PRIV_ALL_FLAG, &context, NULL);
         iov = part_of(context, b);
-        if (with_srq)
+        if (receiver == OF_THE_SRQ)
                 assert_dat(dat_srq_post_recv(b->srq, 1, &iov, cookie(1)), DAT_SUCCESS);
         else
                 assert_dat(dat_ep_post_recv(b->ep, 1, &iov, cookie(1), 0), DAT_SUCCESS);
         assert_dat(dat_lmr_free(lmr), DAT_SUCCESS);
+        if (receiver == OF_THE_EP_EARLY)
+                join_ends(host, &host->a, b);
         post_send(&host->a, 0, 10, 2);
         await_completion(b->recv_evd, b->ep, 1, DAT_DTO_ERR_LOCAL_PROTECTION, 0);
         await_completion(host->a.request_evd, host->a.ep, 2, DAT_DTO_ERR_REMOTE_RESPONDER, 0);
@@ -405,26 +413,207 @@ static void memory_is_freed_under_a_receive(bool with_srq)
 static void memory_that_is_freed_under_a_receive(void **state)
 {
         (void)state;
-        memory_is_freed_under_a_receive(false);
-        memory_is_freed_under_a_receive(true);
+        memory_is_freed_under_a_receive(OF_THE_EP);
+        memory_is_freed_under_a_receive(OF_THE_EP_EARLY);
+        memory_is_freed_under_a_receive(OF_THE_SRQ);
 }
 
-static void memory_that_is_freed_under_a_send(void **state)
+/* Each waits behind a message that has no receive yet, and begins when its memory is gone. */
+static void memory_that_is_freed_under_a_request(void **state)
+{
+        DAT_RMR_TRIPLET remote;
+
+        (void)state;
+        for (size_t i = 0; i < POSTS - 1; i++) {
+                struct host *host = host_joined();
+                struct end *a = &host->a;
+                DAT_LMR_CONTEXT context;
+                DAT_LMR_HANDLE lmr =
+                    lmr_on(host, a, host->pz, DAT_MEM_PRIV_ALL_FLAG, &context, NULL);
+                DAT_LMR_TRIPLET iov = part_of(context, a);
+
+                iov.segment_length = 4096;
+                remote = there(&host->b, 0, 4096);
+                post_send(a, 0, 10, 0);
+                if (posts[i].call == a_read)
+                        assert_dat(dat_ep_post_rdma_read(a->ep, 1, &iov, cookie(1), &remote, 0),
+                                   DAT_SUCCESS);
+                else
+                        assert_dat(posts[i].call(host, 1, &iov, 0), DAT_SUCCESS);
+                assert_dat(dat_lmr_free(lmr), DAT_SUCCESS);
+                post_recv(&host->b, 0, 10, 2);
+                post_recv(&host->b, 0, 4096, 3);
+                await_completion(a->request_evd, a->ep, 0, DAT_DTO_SUCCESS, 10);
+                await_completion(a->request_evd, a->ep, 1, DAT_DTO_ERR_LOCAL_PROTECTION, 0);
+                (void)await_event(a->connect_evd, DAT_CONNECTION_EVENT_BROKEN);
+                host_close(host);
+        }
+}
+
+static void assert_empty(DAT_EVD_HANDLE evd)
+{
+        DAT_EVENT event;
+
+        assert_dat(dat_evd_dequeue(evd, &event), DAT_QUEUE_EMPTY);
+}
+
+/* The first failure is told as what it is; the rest is flushed in its order, at both ends. */
+static void a_failure_flushes_what_follows(void **state)
 {
         struct host *host = host_joined();
         struct end *a = &host->a;
-        DAT_LMR_CONTEXT context;
-        DAT_LMR_HANDLE lmr = lmr_on(host, a, host->pz, DAT_MEM_PRIV_ALL_FLAG, &context, NULL);
-        DAT_LMR_TRIPLET iov = part_of(context, a);
+        struct end *b = &host->b;
+        DAT_LMR_TRIPLET iov = segment(a, 0, 10);
+        DAT_RMR_CONTEXT context;
+        DAT_RMR_HANDLE rmr;
 
         (void)state;
-        iov.segment_length = 4096;
-        /* It waits for a receive. */
-        assert_dat(dat_ep_post_send(a->ep, 1, &iov, cookie(1), 0), DAT_SUCCESS);
-        assert_dat(dat_lmr_free(lmr), DAT_SUCCESS);
-        post_recv(&host->b, 0, 4096, 2);
-        await_completion(a->request_evd, a->ep, 1, DAT_DTO_ERR_LOCAL_PROTECTION, 0);
+        assert_dat(dat_rmr_create(host->pz, &rmr), DAT_SUCCESS);
+        for (unsigned int i = 0; i < 3; i++)
+                post_recv(a, 0, 10, 40 + i);
+        post_send(a, 0, 10, 0);
+        post_send(a, 0, 11, 1);
+        post_send(a, 0, 10, 2);
+        for (size_t i = 1; i < POSTS - 1; i++)
+                assert_dat(posts[i].call(host, 1, &iov, DAT_COMPLETION_SUPPRESS_FLAG), DAT_SUCCESS);
+        assert_dat(
+            dat_rmr_bind(rmr, &iov, DAT_MEM_PRIV_REMOTE_READ_FLAG, a->ep, cookie(3), 0, &context),
+            DAT_SUCCESS);
+        for (unsigned int i = 0; i < 4; i++)
+                post_recv(b, 0, 10, 50 + i);
+        await_completion(b->recv_evd, b->ep, 50, DAT_DTO_SUCCESS, 10);
+        await_completion(b->recv_evd, b->ep, 51, DAT_DTO_LENGTH_ERROR, 0);
+        for (unsigned int i = 2; i < 4; i++)
+                await_completion(b->recv_evd, b->ep, 50 + i, DAT_DTO_ERR_FLUSHED, 0);
+        await_completion(a->request_evd, a->ep, 0, DAT_DTO_SUCCESS, 10);
+        await_completion(a->request_evd, a->ep, 1, DAT_DTO_ERR_REMOTE_RESPONDER, 0);
+        await_completion(a->request_evd, a->ep, 2, DAT_DTO_ERR_FLUSHED, 0);
+        for (size_t i = 1; i < POSTS - 1; i++)
+                await_completion(a->request_evd, a->ep, 1, DAT_DTO_ERR_FLUSHED, 0);
+        (void)await_event(a->request_evd, DAT_RMR_BIND_COMPLETION_EVENT);
+        for (unsigned int i = 0; i < 3; i++)
+                await_completion(a->recv_evd, a->ep, 40 + i, DAT_DTO_ERR_FLUSHED, 0);
         (void)await_event(a->connect_evd, DAT_CONNECTION_EVENT_BROKEN);
+        (void)await_event(b->connect_evd, DAT_CONNECTION_EVENT_BROKEN);
+        assert_int_equal(state_of(a->ep), DAT_EP_STATE_DISCONNECTED);
+        assert_int_equal(state_of(b->ep), DAT_EP_STATE_DISCONNECTED);
+        assert_nothing_posted(host);
+        assert_empty(a->connect_evd);
+        assert_empty(b->connect_evd);
+        assert_empty(b->recv_evd);
+        assert_empty(host->async_evd);
+        assert_dat(dat_rmr_free(rmr), DAT_SUCCESS);
+        host_close(host);
+}
+
+#define MOST_SEGMENTS 4
+
+/* A vector over the memory from `base` on, of so many bytes at most, with empty segments too. */
+static DAT_COUNT random_vector(const struct end *end, size_t base, DAT_LMR_TRIPLET *iov,
+                               size_t *length)
+{
+        DAT_COUNT n = rand() % (MOST_SEGMENTS + 1);
+        size_t at = base;
+
+        *length = 0;
+        for (DAT_COUNT i = 0; i < n; i++) {
+                size_t part = rand() % 4 ? (size_t)rand() % 3000 : 0;
+
+                at += (size_t)rand() % 1000;
+                iov[i] = segment(end, at, part);
+                at += part;
+                *length += part;
+        }
+        return n;
+}
+
+/* Lays the bytes out over a vector, or collects them from there. */
+static void scatter(unsigned char *image, const unsigned char *memory, const DAT_LMR_TRIPLET *iov,
+                    DAT_COUNT n, const unsigned char *from, size_t length)
+{
+        for (DAT_COUNT i = 0; i < n && length; i++) {
+                size_t at = iov[i].virtual_address - (uintptr_t)memory;
+                size_t part = iov[i].segment_length < length ? iov[i].segment_length : length;
+
+                memcpy(image + at, from, part);
+                from += part;
+                length -= part;
+        }
+}
+
+static void gather(unsigned char *out, const unsigned char *memory, const DAT_LMR_TRIPLET *iov,
+                   DAT_COUNT n)
+{
+        for (DAT_COUNT i = 0; i < n; i++) {
+                memcpy(out, memory + (iov[i].virtual_address - (uintptr_t)memory),
+                       iov[i].segment_length);
+                out += iov[i].segment_length;
+        }
+}
+
+static void fill_randomly(unsigned char *memory)
+{
+        for (size_t i = 0; i < BUFFER; i++)
+                memory[i] = (unsigned char)rand();
+}
+
+/* Vectors of all shapes: every byte arrives where it should, and no other byte changes. */
+static void random_vectors_move_every_byte(void **state)
+{
+        struct host *host = host_joined();
+        struct end *a = &host->a;
+        struct end *b = &host->b;
+        unsigned char *image = malloc(BUFFER);
+        unsigned char *data = malloc(BUFFER);
+
+        (void)state;
+        srand(1);
+        fill_randomly(a->memory);
+        fill_randomly(b->memory);
+        for (unsigned int round = 0; round < 150; round++) {
+                DAT_LMR_TRIPLET from[MOST_SEGMENTS];
+                DAT_LMR_TRIPLET to[MOST_SEGMENTS];
+                DAT_RMR_TRIPLET remote;
+                size_t length;
+                size_t room;
+                DAT_COUNT n = random_vector(a, 0, from, &length);
+                DAT_COUNT m = random_vector(b, 20000, to, &room);
+
+                switch (round % 3) {
+                case 0: /* a send into what may be longer, but not shorter */
+                        while (room < length)
+                                m = random_vector(b, 20000, to, &room);
+                        memcpy(image, b->memory, BUFFER);
+                        gather(data, a->memory, from, n);
+                        scatter(image, b->memory, to, m, data, length);
+                        assert_dat(dat_ep_post_recv(b->ep, m, to, cookie(round), 0), DAT_SUCCESS);
+                        assert_dat(dat_ep_post_send(a->ep, n, from, cookie(round), 0), DAT_SUCCESS);
+                        await_completion(b->recv_evd, b->ep, round, DAT_DTO_SUCCESS, length);
+                        break;
+                case 1:
+                        remote = there(b, 30000 + round, length + round % 2);
+                        memcpy(image, b->memory, BUFFER);
+                        gather(image + 30000 + round, a->memory, from, n);
+                        assert_dat(
+                            dat_ep_post_rdma_write(a->ep, n, from, cookie(round), &remote, 0),
+                            DAT_SUCCESS);
+                        break;
+                default: /* a read that fills its vector in part */
+                        room = length ? (size_t)rand() % (length + 1) : 0;
+                        remote = there(b, 1 + round, room);
+                        memcpy(image, a->memory, BUFFER);
+                        scatter(image, a->memory, from, n, b->memory + 1 + round, room);
+                        assert_dat(dat_ep_post_rdma_read(a->ep, n, from, cookie(round), &remote, 0),
+                                   DAT_SUCCESS);
+                        await_completion(a->request_evd, a->ep, round, DAT_DTO_SUCCESS, room);
+                        assert_memory_equal(a->memory, image, BUFFER);
+                        continue;
+                }
+                await_completion(a->request_evd, a->ep, round, DAT_DTO_SUCCESS, length);
+                assert_memory_equal(b->memory, image, BUFFER);
+        }
+        free(image);
+        free(data);
         host_close(host);
 }
 
@@ -744,8 +933,10 @@ int main(void)
             cmocka_unit_test(segments_fill_in_their_order),
             cmocka_unit_test(a_fenced_send_carries_what_was_read),
             cmocka_unit_test(memory_that_is_freed_under_a_receive),
-            cmocka_unit_test(memory_that_is_freed_under_a_send),
+            cmocka_unit_test(memory_that_is_freed_under_a_request),
             cmocka_unit_test(a_failure_behind_a_full_evd),
+            cmocka_unit_test(a_failure_flushes_what_follows),
+            cmocka_unit_test(random_vectors_move_every_byte),
             cmocka_unit_test(posts_follow_the_state),
             cmocka_unit_test(a_tentative_ep_takes_receives_once_it_has_a_zone),
             cmocka_unit_test(zeros_are_taken_at_their_word),
