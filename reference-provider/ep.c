@@ -652,6 +652,8 @@ static bool state_allows(uint64_t mask, int state)
         bool quiet = state == DAT_EP_STATE_UNCONNECTED;
         bool tentative = state == DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING;
 
+        if (!mask)
+                return true;
         if (!quiet && !tentative && state != DAT_EP_STATE_RESERVED &&
             state != DAT_EP_STATE_PASSIVE_CONNECTION_PENDING)
                 return false;
@@ -748,6 +750,8 @@ static DAT_RETURN modify(struct ep *ep, uint64_t mask, const DAT_EP_PARAM *param
         struct pz *pz = NULL;
         DAT_RETURN ret = DAT_SUCCESS;
 
+        if (!mask)
+                return ret;
         if (mask & DAT_EP_FIELD_PZ_HANDLE) {
                 pz = object_get(wanted.pz, DAT_HANDLE_TYPE_PZ);
                 if (!pz || pz->obj.ia != ep->obj.ia || (ep->srq && !suits_srq(pz, ep->srq)))

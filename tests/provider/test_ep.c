@@ -196,6 +196,8 @@ static void expect_modify(DAT_EP_HANDLE ep, DAT_PZ_HANDLE pz, bool early, bool z
                            quiet ? DAT_SUCCESS : DAT_INVALID_STATE);
         assert_dat(dat_ep_modify(ep, DAT_EP_FIELD_PZ_HANDLE, &param),
                    zone ? DAT_SUCCESS : DAT_INVALID_STATE);
+        /* A change of nothing is none that a state could forbid. */
+        assert_dat(dat_ep_modify(ep, 0, &param), DAT_SUCCESS);
 }
 
 static void modify_follows_the_state(void **state)
@@ -350,6 +352,19 @@ static void status_tells_what_is_outstanding(void **state)
         assert_dat(dat_ep_recv_query(host->a.ep, &count, &span), DAT_SUCCESS);
         assert_int_equal(count, 2);
         assert_int_equal(span, 2);
+        /* What has completed is at the EP no more, seen or not; and nobody must ask for both. */
+        post_recv(&host->b, 0, 10, 3);
+        post_send(&host->b, 0, 10, 4);
+        await_completion(host->b.request_evd, host->b.ep, 4, DAT_DTO_SUCCESS, 10);
+        assert_dat(dat_ep_recv_query(host->a.ep, NULL, &span), DAT_SUCCESS);
+        assert_int_equal(span, 1);
+        assert_dat(dat_ep_recv_query(host->a.ep, &count, NULL), DAT_SUCCESS);
+        assert_int_equal(count, 1);
+        assert_dat(dat_ep_recv_query(host->a.ep, NULL, NULL), DAT_SUCCESS);
+        assert_dat(dat_ep_disconnect(host->a.ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+        assert_dat(dat_ep_recv_query(host->a.ep, &count, &span), DAT_SUCCESS);
+        assert_int_equal(count, 0);
+        assert_int_equal(span, 0);
         host_close(host);
 }
 
