@@ -506,6 +506,48 @@ static void a_failure_flushes_what_follows(void **state)
         host_close(host);
 }
 
+/* iov_ownership_on_return: what the vector says counts when it is posted, and no more after that.
+ */
+static void vectors_are_the_consumers_again(void **state)
+{
+        struct host *host = host_listening();
+        struct end *a = &host->a;
+        struct end *b = &host->b;
+        DAT_LMR_TRIPLET garbage = {.virtual_address = 1, .segment_length = UINT64_MAX};
+        DAT_LMR_TRIPLET iov = segment(b, 100, 10);
+        DAT_RMR_TRIPLET remote;
+
+        (void)state;
+        assert_int_equal(host->provider.iov_ownership_on_return, DAT_IOV_CONSUMER);
+        assert_dat(dat_ep_post_recv(b->ep, 1, &iov, cookie(1), 0), DAT_SUCCESS);
+        iov = garbage;
+        join_ends(host, a, b);
+        memset(a->memory, 0x33, 4096);
+        /* The first waits until there is a receive, and so do the others. */
+        post_send(a, 0, 10, 0);
+        iov = segment(a, 0, 4096);
+        assert_dat(dat_ep_post_send(a->ep, 1, &iov, cookie(1), 0), DAT_SUCCESS);
+        remote = there(b, 20000, 4096);
+        assert_dat(dat_ep_post_rdma_write(a->ep, 1, &iov, cookie(2), &remote, 0), DAT_SUCCESS);
+        iov = segment(a, 8192, 4096);
+        assert_dat(dat_ep_post_rdma_read(a->ep, 1, &iov, cookie(3), &remote, 0), DAT_SUCCESS);
+        iov = garbage;
+        memset(&remote, 0, sizeof(remote));
+        iov = segment(b, 10000, 4096);
+        assert_dat(dat_ep_post_recv(b->ep, 1, &iov, cookie(2), 0), DAT_SUCCESS);
+        iov = garbage;
+        await_completion(b->recv_evd, b->ep, 1, DAT_DTO_SUCCESS, 10);
+        await_completion(b->recv_evd, b->ep, 2, DAT_DTO_SUCCESS, 4096);
+        await_completion(a->request_evd, a->ep, 0, DAT_DTO_SUCCESS, 10);
+        for (unsigned int i = 1; i <= 3; i++)
+                await_completion(a->request_evd, a->ep, i, DAT_DTO_SUCCESS, 4096);
+        assert_memory_equal(b->memory + 100, a->memory, 10);
+        assert_memory_equal(b->memory + 10000, a->memory, 4096);
+        assert_memory_equal(b->memory + 20000, a->memory, 4096);
+        assert_memory_equal(a->memory + 8192, a->memory, 4096);
+        host_close(host);
+}
+
 #define MOST_SEGMENTS 4
 
 /* A vector over the memory from `base` on, of so many bytes at most, with empty segments too. */
@@ -936,6 +978,7 @@ int main(void)
             cmocka_unit_test(memory_that_is_freed_under_a_request),
             cmocka_unit_test(a_failure_behind_a_full_evd),
             cmocka_unit_test(a_failure_flushes_what_follows),
+            cmocka_unit_test(vectors_are_the_consumers_again),
             cmocka_unit_test(random_vectors_move_every_byte),
             cmocka_unit_test(posts_follow_the_state),
             cmocka_unit_test(a_tentative_ep_takes_receives_once_it_has_a_zone),

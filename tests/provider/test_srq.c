@@ -452,6 +452,59 @@ static void buffers_of_an_ep_without_a_recv_evd(void **state)
         host_close(host);
 }
 
+#define MOST_QUEUES 64
+
+/*
+ * A completion queue has room for so many buffers only. An SRQ that cannot grow for want of it is
+ * as it was, and an EP that cannot be made leaves nothing behind.
+ */
+static void resize_without_room_for_completions(void **state)
+{
+        struct host *host = srq_host(4);
+        struct end *b = &host->b;
+        DAT_SRQ_ATTR attr = {.max_recv_dtos = host->attr.max_recv_per_srq,
+                             .max_recv_iov = 1,
+                             .low_watermark = DAT_SRQ_LW_DEFAULT};
+        DAT_EP_ATTR ep_attr = plain_attr();
+        DAT_SRQ_HANDLE srqs[MOST_QUEUES];
+        DAT_EP_HANDLE eps[MOST_QUEUES];
+        DAT_COUNT most = attr.max_recv_dtos;
+        DAT_RETURN ret;
+        int n = 0;
+
+        (void)state;
+        while (attr.max_recv_dtos) {
+                assert_true(n < MOST_QUEUES);
+                assert_dat(dat_srq_create(host->ia, host->pz, &attr, &srqs[n]), DAT_SUCCESS);
+                ret = dat_ep_create_with_srq(host->ia, host->pz, b->recv_evd, b->request_evd,
+                                             DAT_HANDLE_NULL, srqs[n], &ep_attr, &eps[n]);
+                if (ret == DAT_SUCCESS) {
+                        n++;
+                        continue;
+                }
+                assert_refused(ret, DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEVD);
+                assert_dat(dat_srq_free(srqs[n]), DAT_SUCCESS);
+                attr.max_recv_dtos /= 2;
+        }
+        assert_refused(dat_srq_resize(b->srq, most), DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_SRQ);
+        assert_counts(b->srq, 4, 0, 0);
+        assert_dat(dat_srq_resize(b->srq, 3), DAT_SUCCESS);
+        for (unsigned int i = 0; i < 3; i++)
+                post_srq(b, 0, 64, i);
+        assert_refused(dat_srq_post_recv(b->srq, 0, NULL, cookie(1)), DAT_INSUFFICIENT_RESOURCES,
+                       DAT_RESOURCE_SRQ);
+        for (unsigned int i = 0; i < 3; i++) {
+                send_and_await(host, 10, i);
+                await_completion(b->recv_evd, b->ep, i, DAT_DTO_SUCCESS, 10);
+        }
+        while (n--) {
+                assert_dat(dat_ep_free(eps[n]), DAT_SUCCESS);
+                assert_dat(dat_srq_free(srqs[n]), DAT_SUCCESS);
+        }
+        assert_dat(dat_srq_resize(b->srq, most), DAT_SUCCESS);
+        host_close(host);
+}
+
 /* By dat_ep_modify() an SRQ's EP gets a mark that counts, as it does when it is created. */
 static void a_watermark_by_modify(void **state)
 {
@@ -726,6 +779,7 @@ int main(void)
             cmocka_unit_test(an_ep_of_another_zone),
             cmocka_unit_test(one_zone_for_a_queue_and_its_eps),
             cmocka_unit_test(buffers_of_an_ep_without_a_recv_evd),
+            cmocka_unit_test(resize_without_room_for_completions),
             cmocka_unit_test(a_watermark_by_modify),
             cmocka_unit_test(watermarks_of_an_ep),
             cmocka_unit_test(hard_watermark_before_established),
