@@ -306,7 +306,7 @@ static void start_fragment(struct ia *ia, const struct target *target, uint32_t 
         memcpy(conn->wire, &fragment, sizeof(fragment));
         conn->wire_size = sizeof(fragment);
         conn->qual = target->qual;
-        conn->deadline = now_us() + GATHERING_TIME;
+        set_deadline(conn, GATHERING_TIME);
         if (!cm_resolve(conn, &target->address))
                 return;
         if (conn->id)
@@ -440,7 +440,7 @@ DAT_RETURN ref_ep_connect(DAT_EP_HANDLE handle, DAT_IA_ADDRESS_PTR address, DAT_
         if (ret == DAT_SUCCESS) {
                 relieving = cm_enter(ep->obj.ia);
                 ret = connect_locked(ep, &target);
-                cm_leave(ep->obj.ia, relieving);
+                cm_leave(ep->obj.ia, relieving, ret);
         }
         object_put(ep);
         return ret;
@@ -478,7 +478,7 @@ DAT_RETURN ref_ep_dup_connect(DAT_EP_HANDLE handle, DAT_EP_HANDLE dup_handle, DA
                 } else {
                         ret = ep_state_error(dup);
                 }
-                cm_leave(ep->obj.ia, relieving);
+                cm_leave(ep->obj.ia, relieving, ret);
         }
         if (dup)
                 object_put(dup);
@@ -544,7 +544,7 @@ DAT_RETURN ref_ep_disconnect(DAT_EP_HANDLE handle, DAT_CLOSE_FLAGS flags)
         if (flags == DAT_CLOSE_ABRUPT_FLAG || flags == DAT_CLOSE_GRACEFUL_FLAG) {
                 relieving = cm_enter(ep->obj.ia);
                 ret = disconnect_locked(ep, flags);
-                cm_leave(ep->obj.ia, relieving);
+                cm_leave(ep->obj.ia, relieving, ret);
         }
         object_put(ep);
         return ret;
@@ -960,13 +960,14 @@ bool cm_enter(struct ia *ia)
         return relieving;
 }
 
-/* Releases the lock; `relieving` is what cm_enter() has returned. */
-void cm_leave(struct ia *ia, bool relieving)
+/* Releases the lock. `relieving` is what cm_enter() has returned; a refused call causes nothing. */
+void cm_leave(struct ia *ia, bool relieving, DAT_RETURN ret)
 {
         pthread_mutex_unlock(&ia->cm_lock);
         if (!relieving)
                 return;
-        cm_handle_events(ia);
+        if (ret == DAT_SUCCESS)
+                cm_handle_events(ia);
         service_resume(ia);
 }
 

@@ -295,7 +295,7 @@ DAT_RETURN ref_cr_accept(DAT_CR_HANDLE handle, DAT_EP_HANDLE ep_handle, DAT_COUN
                 ret = choose_ep(cr, ep_handle, &ep);
                 if (ret == DAT_SUCCESS)
                         ret = accept_locked(cr, ep, size, data);
-                cm_leave(cr->obj.ia, relieving);
+                cm_leave(cr->obj.ia, relieving, ret);
         }
         if (ep)
                 object_put(ep);

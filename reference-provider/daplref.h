@@ -737,7 +737,7 @@ void cm_doom(struct conn *conn);
 void cm_end(struct conn *conn, DAT_EVENT_NUMBER number);
 bool cm_same_address(const struct sockaddr *a, const struct sockaddr *b);
 bool cm_enter(struct ia *ia);
-void cm_leave(struct ia *ia, bool relieving);
+void cm_leave(struct ia *ia, bool relieving, DAT_RETURN ret);
 void cm_handle_events(struct ia *ia);
 uint64_t cm_expire(struct ia *ia);
 void cm_part(struct ep *ep);
