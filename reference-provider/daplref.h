@@ -70,6 +70,14 @@ static inline void list_append(struct link *head, struct link *item)
         head->prev = item;
 }
 
+/* Takes the item from the list that it is in to the end of another. */
+static inline void list_move(struct link *head, struct link *item)
+{
+        item->prev->next = item->next;
+        item->next->prev = item->prev;
+        list_append(head, item);
+}
+
 static inline void list_remove(struct link *item)
 {
         item->prev->next = item->next;
@@ -236,8 +244,34 @@ struct wr_pool {
 void pool_init(struct wr_pool *pool, struct ep *ep, struct srq *srq, bool keeps_sge);
 bool pool_grow(struct wr_pool *pool, int capacity);
 void pool_destroy(struct wr_pool *pool);
-struct wr *pool_take(struct wr_pool *pool, int limit);
-void pool_give(struct wr *wr);
+
+/* Returns a record, last in the order of posting, or NULL when `limit` of them are in use. */
+static inline struct wr *pool_take(struct wr_pool *pool, int limit)
+{
+        struct wr *wr = NULL;
+
+        lock_acquire(&pool->lock);
+        if (atomic_load(&pool->in_use) < limit && !list_empty(&pool->free)) {
+                wr = container_of(pool->free.next, struct wr, link);
+                list_move(&pool->pending, &wr->link);
+                wr->held = false;
+                wr->done = false;
+                atomic_fetch_add(&pool->in_use, 1);
+        }
+        lock_release(&pool->lock);
+        return wr;
+}
+
+static inline void pool_give(struct wr *wr)
+{
+        struct wr_pool *pool = wr->pool;
+
+        lock_acquire(&pool->lock);
+        atomic_store_explicit(&wr->posted, false, memory_order_relaxed);
+        list_move(&pool->free, &wr->link);
+        atomic_fetch_sub(&pool->in_use, 1);
+        lock_release(&pool->lock);
+}
 
 /*
  * Makes what the record says visible to the thread that will see its completion. The way there
@@ -402,6 +436,7 @@ struct evd {
         int count;
         int dto_count;
         int notify_count;
+        DAT_EVENT *taker; /* where the next completion goes, with the queue empty; or NULL */
         bool overflowed;
 
         struct ibv_cq *cq;

@@ -189,36 +189,51 @@ static struct srq *srq_of(const struct wr *wr)
         return wr->kind == WR_SRQ_RECV ? wr->pool->srq : NULL;
 }
 
+static inline void describe(DAT_EVENT *dat, const struct ep *ep, const struct wr *wr,
+                            DAT_DTO_COMPLETION_STATUS status, DAT_VLEN length)
+{
+        if (wr->kind == WR_BIND) {
+                dat->event_number = DAT_RMR_BIND_COMPLETION_EVENT;
+                dat->event_data.rmr_completion_event_data = (DAT_RMR_BIND_COMPLETION_EVENT_DATA){
+                    .rmr_handle = wr->rmr,
+                    .user_cookie = wr->cookie,
+                    .status = status,
+                };
+                return;
+        }
+        dat->event_number = DAT_DTO_COMPLETION_EVENT;
+        dat->event_data.dto_completion_event_data = (DAT_DTO_COMPLETION_EVENT_DATA){
+            .ep_handle = ep ? object_handle(&ep->obj) : DAT_HANDLE_NULL,
+            .user_cookie = wr->cookie,
+            .status = status,
+            .transfered_length = status == DAT_DTO_SUCCESS ? length : 0,
+        };
+        abi_tell_operation(&dat->event_data.dto_completion_event_data, wr->kind);
+}
+
 static inline void push_completion(struct evd *evd, struct ep *ep, const struct wr *wr,
                                    DAT_DTO_COMPLETION_STATUS status, DAT_VLEN length)
 {
-        bool ok = status == DAT_DTO_SUCCESS;
-        struct event *event = tail(evd);
+        bool notify = wants_notice(ep, wr, status == DAT_DTO_SUCCESS);
+        DAT_EVENT *taker = evd->taker;
+        struct event *event;
 
+        if (taker) {
+                describe(taker, ep, wr, status, length);
+                taker->evd_handle = object_handle(&evd->obj);
+                evd->taker = NULL;
+                signal_arrival(evd, notify);
+                give_back(srq_of(wr), ep);
+                return;
+        }
+        event = tail(evd);
         if (!event)
                 return;
         event->ep = ep;
         event->srq = srq_of(wr);
         event->dto = true;
-        event->notify = wants_notice(ep, wr, ok);
-        if (wr->kind == WR_BIND) {
-                event->dat.event_number = DAT_RMR_BIND_COMPLETION_EVENT;
-                event->dat.event_data.rmr_completion_event_data =
-                    (DAT_RMR_BIND_COMPLETION_EVENT_DATA){
-                        .rmr_handle = wr->rmr,
-                        .user_cookie = wr->cookie,
-                        .status = status,
-                    };
-        } else {
-                event->dat.event_number = DAT_DTO_COMPLETION_EVENT;
-                event->dat.event_data.dto_completion_event_data = (DAT_DTO_COMPLETION_EVENT_DATA){
-                    .ep_handle = ep ? object_handle(&ep->obj) : DAT_HANDLE_NULL,
-                    .user_cookie = wr->cookie,
-                    .status = status,
-                    .transfered_length = ok ? length : 0,
-                };
-                abi_tell_operation(&event->dat.event_data.dto_completion_event_data, wr->kind);
-        }
+        event->notify = notify;
+        describe(&event->dat, ep, wr, status, length);
         enqueue(evd, event);
 }
 
@@ -1051,14 +1066,15 @@ DAT_RETURN ref_evd_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event)
         lock_acquire(&evd->lock);
         if (evd->waiter) {
                 ret = REF_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_WAITER);
+        } else if (evd->count) {
+                pop(evd, event);
         } else {
-                if (!evd->count)
-                        drain_locked(evd, false);
-                if (evd->count)
-                        pop(evd, event);
-                else
+                evd->taker = event;
+                drain_locked(evd, false);
+                if (evd->taker)
                         ret = evd->obj.ia->lenient ? (DAT_RETURN)DAT_QUEUE_EMPTY
                                                    : REF_ERROR(DAT_QUEUE_EMPTY, 0);
+                evd->taker = NULL;
         }
         unlock(evd);
         object_put(evd);

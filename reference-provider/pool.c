@@ -66,33 +66,3 @@ void pool_destroy(struct wr_pool *pool)
                 free(slab);
         }
 }
-
-/* Returns a record, last in the order of posting, or NULL when `limit` of them are in use. */
-struct wr *pool_take(struct wr_pool *pool, int limit)
-{
-        struct wr *wr = NULL;
-
-        lock_acquire(&pool->lock);
-        if (atomic_load(&pool->in_use) < limit && !list_empty(&pool->free)) {
-                wr = container_of(pool->free.next, struct wr, link);
-                list_remove(&wr->link);
-                list_append(&pool->pending, &wr->link);
-                wr->held = false;
-                wr->done = false;
-                atomic_fetch_add(&pool->in_use, 1);
-        }
-        lock_release(&pool->lock);
-        return wr;
-}
-
-void pool_give(struct wr *wr)
-{
-        struct wr_pool *pool = wr->pool;
-
-        lock_acquire(&pool->lock);
-        list_remove(&wr->link);
-        atomic_store_explicit(&wr->posted, false, memory_order_relaxed);
-        list_append(&pool->free, &wr->link);
-        atomic_fetch_sub(&pool->in_use, 1);
-        lock_release(&pool->lock);
-}
