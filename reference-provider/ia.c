@@ -2,6 +2,7 @@
 #include "daplref.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +10,9 @@
 #include <unistd.h>
 
 #define MIN_ASYNC_QLEN      16
-#define DESCRIPTORS_PER_EVD 2 /* a completion channel, and what wakes its waiter */
+#define DESCRIPTORS_PER_EVD 2  /* a completion channel, and what wakes its waiter */
+#define DESCRIPTORS_PER_IA  14 /* some of them only while it opens */
+#define PLENTY              (2 * DESCRIPTORS_PER_EVD * REF_MAX_EVDS) /* of descriptors */
 
 /* Every open IA, so that one whose async EVD belongs to another does not outlive that EVD. */
 static struct {
@@ -58,23 +61,42 @@ static int descriptors_in_use(void)
         int count = -3; /* itself, and the two names that every directory has */
 
         if (!all)
-                return 0;
+                return errno == EMFILE ? PLENTY : 0;
         while (readdir(all))
                 count++;
         closedir(all);
         return count;
 }
 
+/* How many descriptors this process may still open; of very many it does not matter how many. */
+static int descriptors_left(void)
+{
+        struct rlimit limit;
+        int used;
+
+        if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur > PLENTY)
+                return PLENTY;
+        used = descriptors_in_use();
+        return used < (int)limit.rlim_cur ? (int)limit.rlim_cur - used : 0;
+}
+
+static bool has_descriptors(const struct binding *binding)
+{
+        int left = descriptors_left();
+
+        if (left < DESCRIPTORS_PER_IA)
+                (void)fprintf(stderr,
+                              "daplref: IA %s: it takes %d descriptors, and %d are left; see "
+                              "'ulimit -n'\n",
+                              binding->info.ia_name, DESCRIPTORS_PER_IA, left);
+        return left >= DESCRIPTORS_PER_IA;
+}
+
 /* How many EVDs the descriptors suffice for that this process may still open. */
 static int evds_within_descriptors(void)
 {
-        struct rlimit limit;
-        int evds;
+        int evds = descriptors_left() / DESCRIPTORS_PER_EVD;
 
-        if (getrlimit(RLIMIT_NOFILE, &limit) ||
-            limit.rlim_cur > DESCRIPTORS_PER_EVD * (rlim_t)REF_MAX_EVDS * 2)
-                return REF_MAX_EVDS;
-        evds = ((int)limit.rlim_cur - descriptors_in_use()) / DESCRIPTORS_PER_EVD;
         return evds > 1 ? evds : 1;
 }
 
@@ -260,6 +282,8 @@ static DAT_RETURN ia_open(const struct binding *binding, DAT_COUNT qlen, DAT_EVD
                 return REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
         if (!ia_handle)
                 return REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4);
+        if (!has_descriptors(binding))
+                return REF_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_DEVICE);
         ia = ia_new(binding);
         if (!ia)
                 return REF_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);

@@ -3,6 +3,7 @@
  * refused. */
 #include "loopback.h"
 
+#include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -252,6 +253,122 @@ static void every_evd_of_few_descriptors(void **state)
 }
 
 /* The longest queue there is, filled and emptied in order. */
+static int open_descriptors(int *highest)
+{
+        DIR *folder = opendir("/proc/self/fd");
+        const struct dirent *entry;
+        int count = 0;
+
+        assert_non_null(folder);
+        *highest = 0;
+        while ((entry = readdir(folder))) {
+                int number = atoi(entry->d_name);
+
+                if (entry->d_name[0] == '.' || number == dirfd(folder))
+                        continue;
+                count++;
+                if (number > *highest)
+                        *highest = number;
+        }
+        closedir(folder);
+        return count;
+}
+
+/* Whether the call had all that it needs; else it must say that it had not. */
+static bool has_enough(DAT_RETURN ret)
+{
+        if (DAT_GET_TYPE(ret) != DAT_INSUFFICIENT_RESOURCES)
+                assert_dat(ret, DAT_SUCCESS);
+        return ret == DAT_SUCCESS;
+}
+
+static bool waited_for(DAT_EVD_HANDLE evd, DAT_EVENT *event)
+{
+        DAT_COUNT nmore;
+
+        return has_enough(dat_evd_wait(evd, LONG, 1, event, &nmore));
+}
+
+/* Connects two EPs of an IA, and sends a message; false where something was lacking. */
+static bool connects(DAT_IA_HANDLE ia)
+{
+        DAT_EVD_HANDLE requests;
+        DAT_EVD_HANDLE evds[2];
+        DAT_CONN_QUAL qual;
+        DAT_PSP_HANDLE psp;
+        DAT_EP_HANDLE eps[2];
+        DAT_EP_ATTR attr = small_attr();
+        DAT_IA_ATTR ia_attr;
+        DAT_PZ_HANDLE pz;
+        DAT_EVENT event;
+
+        assert_dat(dat_ia_query(ia, NULL, DAT_IA_FIELD_ALL, &ia_attr, 0, NULL), DAT_SUCCESS);
+        if (!has_enough(dat_pz_create(ia, &pz)) ||
+            !has_enough(dat_evd_create(ia, 4, DAT_HANDLE_NULL, DAT_EVD_CR_FLAG, &requests)) ||
+            !has_enough(dat_psp_create_any(ia, &qual, requests, DAT_PSP_CONSUMER_FLAG, &psp)))
+                return false;
+        for (int i = 0; i < 2; i++)
+                if (!has_enough(
+                        dat_evd_create(ia, 8, DAT_HANDLE_NULL, DAT_EVD_DEFAULT_FLAG, &evds[i])) ||
+                    !has_enough(dat_ep_create(ia, pz, evds[i], evds[i], evds[i], &attr, &eps[i])) ||
+                    !has_enough(dat_ep_post_recv(eps[i], 0, NULL, cookie(1), 0)))
+                        return false;
+        if (!has_enough(dat_ep_connect(eps[0], ia_attr.ia_address_ptr, qual, LONG, 0, NULL,
+                                       DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG)) ||
+            !waited_for(requests, &event) ||
+            !has_enough(
+                dat_cr_accept(event.event_data.cr_arrival_event_data.cr_handle, eps[1], 0, NULL)))
+                return false;
+        for (int i = 0; i < 2; i++) {
+                if (!waited_for(evds[i], &event))
+                        return false;
+                assert_int_equal(event.event_number, DAT_CONNECTION_EVENT_ESTABLISHED);
+        }
+        if (!has_enough(dat_ep_post_send(eps[0], 0, NULL, cookie(2), 0)))
+                return false;
+        await_completion(evds[1], eps[1], 1, DAT_DTO_SUCCESS, 0);
+        return true;
+}
+
+/* Two IAs of a process, whose limits know nothing of each other. */
+static bool opens_two(void)
+{
+        DAT_IA_HANDLE ias[2];
+        bool enough = true;
+        int opened = 0;
+
+        for (; opened < 2 && enough; opened += enough) {
+                DAT_EVD_HANDLE async_evd = DAT_HANDLE_NULL;
+
+                enough = has_enough(dat_ia_open("ref0", 4, &async_evd, &ias[opened]));
+        }
+        for (int i = 0; i < opened && enough; i++)
+                enough = connects(ias[i]);
+        while (opened--)
+                assert_dat(dat_ia_close(ias[opened], DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+        return enough;
+}
+
+/* Whichever call is the first to find no descriptor says so, and leaves none behind. */
+static void descriptors_run_out_anywhere(void **state)
+{
+        rlim_t usual = descriptors();
+        bool enough = false;
+        int highest;
+        int before;
+
+        (void)state;
+        assert_true(opens_two());
+        before = open_descriptors(&highest);
+        for (int more = 0; !enough; more++) {
+                assert_in_range(more, 0, 100);
+                allow_descriptors((rlim_t)(highest + 1 + more));
+                enough = opens_two();
+                allow_descriptors(usual);
+                assert_int_equal(open_descriptors(&highest), before);
+        }
+}
+
 static void a_full_queue(void **state)
 {
         struct host *host = host_open();
@@ -621,12 +738,19 @@ static void the_longest_message(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-            cmocka_unit_test(every_zone),         cmocka_unit_test(every_srq),
-            cmocka_unit_test(every_ep_of_an_srq), cmocka_unit_test(every_lmr_and_rmr),
-            cmocka_unit_test(every_evd),          cmocka_unit_test(every_evd_of_few_descriptors),
-            cmocka_unit_test(a_full_queue),       cmocka_unit_test(every_dto),
-            cmocka_unit_test(every_srq_buffer),   cmocka_unit_test(every_segment),
-            cmocka_unit_test(every_read),         cmocka_unit_test(the_longest_message),
+            cmocka_unit_test(every_zone),
+            cmocka_unit_test(every_srq),
+            cmocka_unit_test(every_ep_of_an_srq),
+            cmocka_unit_test(every_lmr_and_rmr),
+            cmocka_unit_test(every_evd),
+            cmocka_unit_test(every_evd_of_few_descriptors),
+            cmocka_unit_test(descriptors_run_out_anywhere),
+            cmocka_unit_test(a_full_queue),
+            cmocka_unit_test(every_dto),
+            cmocka_unit_test(every_srq_buffer),
+            cmocka_unit_test(every_segment),
+            cmocka_unit_test(every_read),
+            cmocka_unit_test(the_longest_message),
             cmocka_unit_test(every_ep),
         };
 
