@@ -347,6 +347,9 @@ struct lmr *lmr_by_context(struct ia *ia, DAT_LMR_CONTEXT context);
 DAT_RETURN lmr_gather(struct ia *ia, const struct pz *pz, DAT_MEM_PRIV_FLAGS need,
                       const DAT_LMR_TRIPLET *iov, DAT_COUNT segments, struct ibv_sge *sge,
                       int *num_sge, DAT_VLEN *total);
+DAT_RETURN lmr_gather_recv(struct ia *ia, const struct pz *pz, const DAT_LMR_TRIPLET *iov,
+                           DAT_COUNT segments, struct ibv_sge *sge, int *num_sge);
+int lmr_trim(struct ibv_sge *sge, int num_sge, DAT_VLEN length);
 bool lmr_serves(const struct ia *ia, const struct ibv_sge *sge, int num_sge);
 
 /* rmr.c */

@@ -89,19 +89,6 @@ static DAT_RETURN check_request(struct ep *ep, const struct request *request, st
         return DAT_SUCCESS;
 }
 
-/* A read takes what the remote segment has, and the local vector may well be longer. */
-static int trim(struct ibv_sge *sge, int num_sge, DAT_VLEN length)
-{
-        int used = 0;
-
-        while (used < num_sge && length) {
-                if (sge[used].length > length)
-                        sge[used].length = (uint32_t)length;
-                length -= sge[used++].length;
-        }
-        return used;
-}
-
 /* A record is free again only when its completion is drained, which may be all that it needs. */
 static struct wr *take_record(struct wr_pool *pool, DAT_COUNT limit, struct evd *evd)
 {
@@ -186,7 +173,7 @@ static DAT_RETURN post_request(DAT_EP_HANDLE handle, const struct request *reque
         ret = check_request(ep, request, sge, &num_sge, &length);
         if (ret == DAT_SUCCESS) {
                 if (request->kind == WR_RDMA_READ)
-                        num_sge = trim(sge, num_sge, length);
+                        num_sge = lmr_trim(sge, num_sge, length);
                 ret = post_checked(ep, request, sge, num_sge, length);
         }
         gate_leave(&ep->gate);
@@ -282,7 +269,6 @@ DAT_RETURN ref_ep_post_recv(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_LMR_TR
         struct ep *ep = object_get(handle, DAT_HANDLE_TYPE_EP);
         struct ibv_sge sge[REF_MAX_IOV];
         DAT_RETURN ret = DAT_SUCCESS;
-        DAT_VLEN length;
         int num_sge;
 
         if (!ep)
@@ -301,8 +287,7 @@ DAT_RETURN ref_ep_post_recv(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_LMR_TR
                   ep->attr.recv_completion_flags != DAT_COMPLETION_UNSIGNALLED_FLAG))
                 ret = REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG5);
         if (ret == DAT_SUCCESS)
-                ret = lmr_gather(ep->obj.ia, ep->pz, DAT_MEM_PRIV_LOCAL_WRITE_FLAG, iov, segments,
-                                 sge, &num_sge, &length);
+                ret = lmr_gather_recv(ep->obj.ia, ep->pz, iov, segments, sge, &num_sge);
         if (ret == DAT_SUCCESS)
                 ret = post_recv(ep, sge, num_sge, cookie, flags);
         gate_leave(&ep->gate);

@@ -124,6 +124,7 @@ static DAT_RETURN privilege_error(DAT_MEM_PRIV_FLAGS need)
  * Turns a Consumer's I/O vector into a scatter list, with room for REF_MAX_IOV entries, after
  * checking each segment: a live LMR, in the zone `pz` (any when NULL), with the privilege `need`,
  * and within its bounds. Empty segments are dropped. Verbs finds such faults too late or never.
+ * A segment that is longer than any message is cut short, but counts whole in the total.
  */
 DAT_RETURN lmr_gather(struct ia *ia, const struct pz *pz, DAT_MEM_PRIV_FLAGS need,
                       const DAT_LMR_TRIPLET *iov, DAT_COUNT segments, struct ibv_sge *sge,
@@ -151,12 +152,13 @@ DAT_RETURN lmr_gather(struct ia *ia, const struct pz *pz, DAT_MEM_PRIV_FLAGS nee
                         return privilege_error(need);
                 offset = triplet->virtual_address - slot->start;
                 if (triplet->virtual_address < slot->start || offset > slot->length ||
-                    triplet->segment_length > slot->length - offset ||
-                    triplet->segment_length > UINT32_MAX)
+                    triplet->segment_length > slot->length - offset)
                         return REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
                 sge[used++] = (struct ibv_sge){
                     .addr = triplet->virtual_address,
-                    .length = (uint32_t)triplet->segment_length,
+                    .length = triplet->segment_length < UINT32_MAX
+                                  ? (uint32_t)triplet->segment_length
+                                  : UINT32_MAX,
                     .lkey = slot->lkey,
                 };
                 sum += triplet->segment_length;
@@ -164,6 +166,35 @@ DAT_RETURN lmr_gather(struct ia *ia, const struct pz *pz, DAT_MEM_PRIV_FLAGS nee
         *num_sge = used;
         *total = sum;
         return DAT_SUCCESS;
+}
+
+/* Shortens a scatter list to that many bytes; returns how many entries are left. */
+int lmr_trim(struct ibv_sge *sge, int num_sge, DAT_VLEN length)
+{
+        int used = 0;
+
+        while (used < num_sge && length) {
+                if (sge[used].length > length)
+                        sge[used].length = (uint32_t)length;
+                length -= sge[used++].length;
+        }
+        return used;
+}
+
+/*
+ * The same for a receive, which may have more room than any message needs: soft-RoCE takes 2 GiB
+ * and more in one for too little.
+ */
+DAT_RETURN lmr_gather_recv(struct ia *ia, const struct pz *pz, const DAT_LMR_TRIPLET *iov,
+                           DAT_COUNT segments, struct ibv_sge *sge, int *num_sge)
+{
+        DAT_VLEN room;
+        DAT_RETURN ret =
+            lmr_gather(ia, pz, DAT_MEM_PRIV_LOCAL_WRITE_FLAG, iov, segments, sge, num_sge, &room);
+
+        if (ret == DAT_SUCCESS && room > ia->port_attr.max_msg_sz)
+                *num_sge = lmr_trim(sge, *num_sge, ia->port_attr.max_msg_sz);
+        return ret;
 }
 
 static bool key_is_live(const struct ia *ia, uint32_t lkey)

@@ -236,7 +236,6 @@ DAT_RETURN ref_srq_post_recv(DAT_SRQ_HANDLE handle, DAT_COUNT segments, DAT_LMR_
         struct srq *srq = object_get(handle, DAT_HANDLE_TYPE_SRQ);
         struct ibv_sge sge[REF_MAX_IOV];
         DAT_RETURN ret;
-        DAT_VLEN length;
         int num_sge;
 
         if (!srq)
@@ -246,8 +245,7 @@ DAT_RETURN ref_srq_post_recv(DAT_SRQ_HANDLE handle, DAT_COUNT segments, DAT_LMR_
         else if (segments && !iov)
                 ret = REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
         else
-                ret = lmr_gather(srq->obj.ia, srq->pz, DAT_MEM_PRIV_LOCAL_WRITE_FLAG, iov, segments,
-                                 sge, &num_sge, &length);
+                ret = lmr_gather_recv(srq->obj.ia, srq->pz, iov, segments, sge, &num_sge);
         if (ret == DAT_SUCCESS) {
                 gate_enter(&srq->gate);
                 ret = post(srq, sge, num_sge, cookie);

@@ -5,6 +5,8 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 typedef DAT_RETURN (*post_fn)(struct host *host, DAT_COUNT segments, DAT_LMR_TRIPLET *iov,
                               DAT_COMPLETION_FLAGS flags);
@@ -548,6 +550,47 @@ static void vectors_are_the_consumers_again(void **state)
         host_close(host);
 }
 
+#define VAST ((size_t)130 << 20)
+
+/* A receive may have far more room than any message needs. Its pages are one and the same. */
+static void a_vast_receive_takes_any_message(void **state)
+{
+        DAT_EP_ATTR attr = plain_attr();
+        unsigned char *vast =
+            mmap(NULL, VAST, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        DAT_REGION_DESCRIPTION region = {.for_va = vast};
+        int fd = memfd_create("vast", 0);
+        DAT_LMR_TRIPLET iov[16];
+        struct host *host;
+        DAT_LMR_HANDLE lmr;
+
+        (void)state;
+        attr.max_recv_iov = 16;
+        host = host_joined_with(&attr);
+        assert_int_equal(ftruncate(fd, 1 << 20), 0);
+        for (size_t at = 0; at < VAST; at += 1 << 20)
+                assert_ptr_equal(
+                    mmap(vast + at, 1 << 20, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0),
+                    vast + at);
+        assert_dat(dat_lmr_create(host->ia, DAT_MEM_TYPE_VIRTUAL, region, VAST, host->pz,
+                                  DAT_MEM_PRIV_ALL_FLAG, &lmr, &iov[0].lmr_context, NULL, NULL,
+                                  NULL),
+                   DAT_SUCCESS);
+        iov[0].virtual_address = (DAT_VADDR)(uintptr_t)vast;
+        iov[0].segment_length = VAST;
+        for (size_t i = 1; i < 16; i++)
+                iov[i] = iov[0];
+        assert_dat(dat_ep_post_recv(host->b.ep, 16, iov, cookie(1), 0), DAT_SUCCESS);
+        memset(host->a.memory, 0x44, 100);
+        post_send(&host->a, 0, 100, 2);
+        await_completion(host->b.recv_evd, host->b.ep, 1, DAT_DTO_SUCCESS, 100);
+        assert_memory_equal(vast, host->a.memory, 100);
+        assert_dat(dat_lmr_free(lmr), DAT_SUCCESS);
+        munmap(vast, VAST);
+        close(fd);
+        host_close(host);
+}
+
 #define MOST_SEGMENTS 4
 
 /* A vector over the memory from `base` on, of so many bytes at most, with empty segments too. */
@@ -979,6 +1022,7 @@ int main(void)
             cmocka_unit_test(a_failure_behind_a_full_evd),
             cmocka_unit_test(a_failure_flushes_what_follows),
             cmocka_unit_test(vectors_are_the_consumers_again),
+            cmocka_unit_test(a_vast_receive_takes_any_message),
             cmocka_unit_test(random_vectors_move_every_byte),
             cmocka_unit_test(posts_follow_the_state),
             cmocka_unit_test(a_tentative_ep_takes_receives_once_it_has_a_zone),
