@@ -658,6 +658,7 @@ static void query_names_the_peer_in_every_state(void **state)
         DAT_PORT_QUAL port;
         DAT_RSP_HANDLE rsp;
         DAT_CR_HANDLE cr;
+        DAT_EP_PARAM before;
         DAT_EP_PARAM param;
 
         (void)state;
@@ -667,6 +668,7 @@ static void query_names_the_peer_in_every_state(void **state)
         expect_query(host, a->ep, DAT_EP_STATE_UNCONNECTED, 0, 0);
         assert_dat(dat_rsp_create(host->ia, 7100, b->ep, host->cr_evd, &rsp), DAT_SUCCESS);
         expect_query(host, b->ep, DAT_EP_STATE_RESERVED, 0, 0);
+        assert_dat(dat_ep_query(b->ep, DAT_EP_FIELD_ALL, &before), DAT_SUCCESS);
         connect_to(host, a, host->qual);
         port = local_port(a->ep);
         expect_query(host, a->ep, DAT_EP_STATE_ACTIVE_CONNECTION_PENDING, port, host->qual);
@@ -687,6 +689,9 @@ static void query_names_the_peer_in_every_state(void **state)
         (void)await_event(b->connect_evd, DAT_CONNECTION_EVENT_ESTABLISHED);
         expect_query(host, a->ep, DAT_EP_STATE_CONNECTED, port, 7100);
         expect_query(host, b->ep, DAT_EP_STATE_CONNECTED, 7100, port);
+        /* A connection changes none of the attributes that the Consumer has given. */
+        assert_dat(dat_ep_query(b->ep, DAT_EP_FIELD_ALL, &param), DAT_SUCCESS);
+        assert_memory_equal(&param.ep_attr, &before.ep_attr, sizeof(param.ep_attr));
         post_send(a, 0, 10, 1);
         assert_dat(dat_ep_disconnect(a->ep, DAT_CLOSE_GRACEFUL_FLAG), DAT_SUCCESS);
         expect_query(host, a->ep, DAT_EP_STATE_DISCONNECT_PENDING, port, 7100);

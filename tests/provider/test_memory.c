@@ -520,6 +520,8 @@ static void an_lmr_ends_where_it_ends(void **state)
         refuse_write(host, b->rmr_context, BUFFER, 1);
         refuse_read(host, b->rmr_context, (size_t)-1, 2);
         refuse_read(host, b->rmr_context, BUFFER - 1, 2);
+        refuse_write(host, b->rmr_context, (size_t)0 - (uintptr_t)b->memory, 1);
+        refuse_read(host, b->rmr_context, UINTPTR_MAX - (uintptr_t)b->memory, 10);
         /* An access of no byte touches nothing, wherever it points. */
         serve_write(host, b->rmr_context, BUFFER + 1, 0);
         serve_read(host, b->rmr_context, BUFFER + 1, 0);
