@@ -17,6 +17,7 @@
 #define SECOND 1000000u
 #define LONG   (20 * SECOND) /* for what must happen */
 #define QUIET  (SECOND / 5)  /* for what must not */
+#define SHORT  (3 * SECOND)  /* for what is not to succeed, though it must be well under way */
 
 #define BUFFER ((size_t)64 * 1024)
 

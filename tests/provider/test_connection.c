@@ -195,8 +195,8 @@ static void silence_ends_with_the_timeout(void **state)
         struct host *host = host_listening();
 
         (void)state;
-        assert_dat(dat_ep_connect(host->a.ep, host->attr.ia_address_ptr, host->qual, SECOND / 2, 0,
-                                  NULL, DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG),
+        assert_dat(dat_ep_connect(host->a.ep, host->attr.ia_address_ptr, host->qual, SHORT, 0, NULL,
+                                  DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG),
                    DAT_SUCCESS);
         (void)await_event(host->a.connect_evd, DAT_CONNECTION_EVENT_TIMED_OUT);
         assert_int_equal(state_of(host->a.ep), DAT_EP_STATE_DISCONNECTED);
@@ -467,7 +467,7 @@ static void events_tell_whose_they_are(void **state)
         await_plain(&host->a, DAT_CONNECTION_EVENT_UNREACHABLE);
         assert_int_equal(state_of(host->a.ep), DAT_EP_STATE_DISCONNECTED);
         assert_dat(dat_ep_reset(host->a.ep), DAT_SUCCESS);
-        assert_dat(ask(host, host->qual, SECOND / 4, 4, data), DAT_SUCCESS);
+        assert_dat(ask(host, host->qual, SHORT, 4, data), DAT_SUCCESS);
         await_plain(&host->a, DAT_CONNECTION_EVENT_TIMED_OUT);
         post_recv(&host->b, 0, 10, 1);
         assert_dat(dat_cr_accept(await_request(host), host->b.ep, 4, data), DAT_SUCCESS);
@@ -683,7 +683,7 @@ static void each_argument_of_dup_connect(void **state)
         host_close(other);
         /* It asks the same peer, with private data of its own, and can time out. */
         fill((unsigned char *)data, max, 3);
-        assert_dat(dat_ep_dup_connect(c.ep, host->a.ep, SECOND / 4, max, data, 0), DAT_SUCCESS);
+        assert_dat(dat_ep_dup_connect(c.ep, host->a.ep, SHORT, max, data, 0), DAT_SUCCESS);
         cr = await_request(host);
         assert_dat(dat_cr_query(cr, DAT_CR_FIELD_ALL, &param), DAT_SUCCESS);
         assert_int_equal(param.private_data_size, max);

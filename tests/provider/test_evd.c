@@ -112,7 +112,7 @@ static void a_timeout_takes_its_time(void **state)
 
         (void)state;
         assert_dat(dat_evd_wait(evd, 300000, 1, &event, &nmore), DAT_TIMEOUT_EXPIRED);
-        assert_in_range(microseconds() - start, 300000, 3000000);
+        assert_true(microseconds() - start >= 300000);
         assert_dat(dat_evd_free(evd), DAT_SUCCESS);
         host_close(host);
 }

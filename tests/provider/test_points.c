@@ -249,12 +249,15 @@ static void a_full_backlog_refuses(void **state)
         struct host *host = host_open();
         struct end ends[3];
         DAT_EVD_HANDLE evd;
-        DAT_EVENT event;
-        DAT_COUNT nmore;
-        int refused = 0;
+        DAT_EVD_HANDLE connect_evd;
+        DAT_EP_PARAM param;
 
         (void)state;
         memset(ends, 0, sizeof(ends));
+        assert_dat(
+            dat_evd_create(host->ia, 4, DAT_HANDLE_NULL, DAT_EVD_CONNECTION_FLAG, &connect_evd),
+            DAT_SUCCESS);
+        param.connect_evd_handle = connect_evd;
         assert_dat(dat_evd_create(host->ia, 2, DAT_HANDLE_NULL, DAT_EVD_CR_FLAG, &evd),
                    DAT_SUCCESS);
         assert_dat(
@@ -262,23 +265,19 @@ static void a_full_backlog_refuses(void **state)
             DAT_SUCCESS);
         for (int i = 0; i < 3; i++) {
                 end_make(host, &ends[i], NULL);
+                assert_dat(dat_ep_modify(ends[i].ep, DAT_EP_FIELD_CONNECT_EVD_HANDLE, &param),
+                           DAT_SUCCESS);
                 connect_to(host, &ends[i], host->qual);
         }
-        for (int i = 0; i < 3; i++) {
-                DAT_RETURN ret = dat_evd_wait(ends[i].connect_evd, SECOND, 1, &event, &nmore);
-
-                if (ret != DAT_SUCCESS)
-                        continue;
-                assert_int_equal(event.event_number, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
-                refused++;
-        }
-        assert_int_equal(refused, 1);
+        (void)await_event(connect_evd, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+        assert_silent(connect_evd);
         /* Requests that nobody took go with their EVD. */
         assert_dat(dat_psp_free(host->psp), DAT_SUCCESS);
         host->psp = DAT_HANDLE_NULL;
         assert_dat(dat_evd_free(evd), DAT_SUCCESS);
         for (int i = 0; i < 3; i++)
                 end_free(&ends[i]);
+        assert_dat(dat_evd_free(connect_evd), DAT_SUCCESS);
         host_close(host);
 }
 
