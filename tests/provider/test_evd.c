@@ -1234,6 +1234,189 @@ static void an_agent_frees_its_evd(void **state)
         host_close(host);
 }
 
+/* All that can be wrong with a call on an EVD, by its argument or state. */
+static void each_argument_of_an_evd(void **state)
+{
+        struct host *host = host_open();
+        struct host *other = host_open();
+        struct waiter waiter = {.evd = make_evd(host, 4, DAT_HANDLE_NULL),
+                                .threshold = 4,
+                                .timeout = DAT_TIMEOUT_INFINITE};
+        DAT_CNO_HANDLE foreign = make_cno(other, no_agent);
+        DAT_COUNT wrong[] = {0, -1, INT32_MIN, host->attr.max_evd_qlen + 1, INT32_MAX};
+        DAT_EVD_HANDLE evd = waiter.evd;
+        DAT_EVD_PARAM param;
+        DAT_EVENT event;
+        DAT_COUNT nmore;
+
+        (void)state;
+        assert_refused(dat_evd_query(evd, (DAT_EVD_PARAM_MASK)0x20, &param), DAT_INVALID_PARAMETER,
+                       DAT_INVALID_ARG2);
+        assert_refused(dat_evd_query(evd, DAT_EVD_FIELD_ALL, NULL), DAT_INVALID_PARAMETER,
+                       DAT_INVALID_ARG3);
+        for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+                assert_refused(dat_evd_resize(evd, wrong[i]), DAT_INVALID_PARAMETER,
+                               DAT_INVALID_ARG2);
+                assert_refused(dat_evd_wait(evd, 0, wrong[i], &event, &nmore),
+                               DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+        }
+        assert_refused(dat_evd_wait(evd, 0, 5, &event, &nmore), DAT_INVALID_PARAMETER,
+                       DAT_INVALID_ARG3);
+        assert_refused(dat_evd_wait(evd, 0, 1, NULL, &nmore), DAT_INVALID_PARAMETER,
+                       DAT_INVALID_ARG4);
+        assert_refused(dat_evd_wait(evd, 0, 1, &event, NULL), DAT_INVALID_PARAMETER,
+                       DAT_INVALID_ARG5);
+        assert_refused(dat_evd_dequeue(evd, NULL), DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+        assert_refused(dat_evd_modify_cno(evd, foreign), DAT_INVALID_HANDLE,
+                       DAT_INVALID_HANDLE_CNO);
+        assert_refused(dat_evd_modify_cno(evd, evd), DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CNO);
+        for (DAT_TIMEOUT timeout = 0; timeout <= 1; timeout++) {
+                nmore = -1;
+                assert_refused(dat_evd_wait(evd, timeout, 4, &event, &nmore), DAT_TIMEOUT_EXPIRED,
+                               DAT_NO_SUBTYPE);
+                assert_int_equal(nmore, 0);
+        }
+        start_waiter(&waiter);
+        assert_refused(dat_evd_wait(evd, 0, 1, &event, &nmore), DAT_INVALID_STATE,
+                       DAT_INVALID_STATE_EVD_WAITER);
+        assert_refused(dat_evd_dequeue(evd, &event), DAT_INVALID_STATE,
+                       DAT_INVALID_STATE_EVD_WAITER);
+        assert_refused(dat_evd_free(evd), DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_WAITER);
+        assert_dat(dat_evd_set_unwaitable(evd), DAT_SUCCESS);
+        finish_waiter(&waiter, DAT_INVALID_STATE);
+        assert_refused(waiter.ret, DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_UNWAITABLE);
+        assert_refused(dat_evd_wait(evd, 0, 1, &event, &nmore), DAT_INVALID_STATE,
+                       DAT_INVALID_STATE_EVD_UNWAITABLE);
+        /* To do it twice is to do nothing, and either state is told. */
+        for (int i = 0; i < 2; i++) {
+                assert_dat(dat_evd_set_unwaitable(evd), DAT_SUCCESS);
+                assert_dat(dat_evd_disable(evd), DAT_SUCCESS);
+        }
+        assert_dat(dat_evd_query(evd, DAT_EVD_FIELD_EVD_STATE, &param), DAT_SUCCESS);
+        assert_int_equal(param.evd_state, DAT_EVD_STATE_DISABLED | DAT_EVD_STATE_UNWAITABLE);
+        for (int i = 0; i < 2; i++) {
+                assert_dat(dat_evd_clear_unwaitable(evd), DAT_SUCCESS);
+                assert_dat(dat_evd_enable(evd), DAT_SUCCESS);
+        }
+        assert_dat(dat_evd_query(evd, DAT_EVD_FIELD_EVD_STATE, &param), DAT_SUCCESS);
+        assert_int_equal(param.evd_state, DAT_EVD_STATE_ENABLED | DAT_EVD_STATE_WAITABLE);
+        assert_dat(dat_evd_free(evd), DAT_SUCCESS);
+        assert_dat(dat_cno_free(foreign), DAT_SUCCESS);
+        host_close(other);
+        host_close(host);
+}
+
+static void each_argument_of_a_cno(void **state)
+{
+        struct host *host = host_open();
+        DAT_CNO_HANDLE cno = make_cno(host, no_agent);
+        DAT_EVD_HANDLE evd = make_evd(host, 1, cno);
+        DAT_CNO_PARAM param;
+
+        (void)state;
+        assert_refused(dat_cno_create(host->ia, no_agent, NULL), DAT_INVALID_PARAMETER,
+                       DAT_INVALID_ARG3);
+        assert_refused(dat_cno_query(cno, (DAT_CNO_PARAM_MASK)0x4, &param), DAT_INVALID_PARAMETER,
+                       DAT_INVALID_ARG2);
+        assert_refused(dat_cno_query(cno, DAT_CNO_FIELD_ALL, NULL), DAT_INVALID_PARAMETER,
+                       DAT_INVALID_ARG3);
+        assert_dat(dat_cno_query(cno, DAT_CNO_FIELD_ALL, &param), DAT_SUCCESS);
+        assert_true(param.agent.proxy_agent_func == NULL);
+        assert_refused(dat_cno_wait(cno, 0, NULL), DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+        assert_nothing_heard(cno, 0);
+        assert_nothing_heard(cno, 1);
+        assert_refused(dat_cno_free(cno), DAT_INVALID_STATE, DAT_INVALID_STATE_CNO_IN_USE);
+        /* Of an EVD that is disabled it hears nothing, of what came meanwhile neither. */
+        assert_dat(dat_evd_disable(evd), DAT_SUCCESS);
+        assert_dat(post_software(evd, 1), DAT_SUCCESS);
+        assert_nothing_heard(cno, 0);
+        assert_dat(dat_evd_enable(evd), DAT_SUCCESS);
+        assert_nothing_heard(cno, 0);
+        assert_dat(post_software(evd, 2), DAT_QUEUE_FULL);
+        assert_nothing_heard(cno, 0);
+        assert_dat(dat_evd_free(evd), DAT_SUCCESS);
+        assert_dat(dat_cno_free(cno), DAT_SUCCESS);
+        host_close(host);
+}
+
+/* Of streams that the Consumer controls by flags, no more than one event can be waited for. */
+static void a_threshold_is_not_for_controlled_streams(void **state)
+{
+        struct host *host =
+            flagged_host(DAT_COMPLETION_SOLICITED_WAIT_FLAG, DAT_COMPLETION_UNSIGNALLED_FLAG);
+        DAT_EVD_PARAM param;
+        DAT_EVENT event;
+        DAT_COUNT nmore;
+
+        (void)state;
+        assert_refused(dat_evd_wait(host->a.recv_evd, 0, 2, &event, &nmore), DAT_INVALID_STATE,
+                       DAT_INVALID_STATE_EVD_CONFIG_SOLICITED);
+        assert_refused(dat_evd_wait(host->a.request_evd, 0, 2, &event, &nmore), DAT_INVALID_STATE,
+                       DAT_INVALID_STATE_EVD_CONFIG_NOTIFY);
+        assert_dat(dat_evd_wait(host->a.recv_evd, 0, 1, &event, &nmore), DAT_TIMEOUT_EXPIRED);
+        assert_dat(dat_evd_query(host->a.recv_evd, DAT_EVD_FIELD_ALL, &param), DAT_SUCCESS);
+        assert_true(param.evd_state & DAT_EVD_STATE_CONFIG_SOLICITED);
+        host_close(host);
+}
+
+#define SHARED_EVENTS 4000
+
+struct taker {
+        pthread_t thread;
+        DAT_EVD_HANDLE evd;
+        atomic_int *left;
+};
+
+static void *take_events(void *argument)
+{
+        struct taker *taker = argument;
+        DAT_EVENT event;
+        DAT_COUNT nmore;
+
+        for (int i = 0; atomic_load(taker->left) > 0; i++) {
+                DAT_RETURN ret = i % 2 ? dat_evd_dequeue(taker->evd, &event)
+                                       : dat_evd_wait(taker->evd, 0, 1, &event, &nmore);
+
+                if (ret != DAT_SUCCESS)
+                        continue;
+                atomic_fetch_add((atomic_int *)event.event_data.software_event_data.pointer, 1);
+                atomic_fetch_sub(taker->left, 1);
+        }
+        return NULL;
+}
+
+/* However many threads take events, each event is delivered once. */
+static void each_event_is_delivered_once(void **state)
+{
+        struct host *host = host_open();
+        DAT_EVD_HANDLE evd = make_evd(host, 16, DAT_HANDLE_NULL);
+        atomic_int *taken = calloc(SHARED_EVENTS, sizeof(*taken));
+        atomic_int left = SHARED_EVENTS;
+        struct taker takers[3];
+
+        (void)state;
+        assert_non_null(taken);
+        for (int i = 0; i < 3; i++) {
+                takers[i] = (struct taker){.evd = evd, .left = &left};
+                assert_int_equal(pthread_create(&takers[i].thread, NULL, take_events, &takers[i]),
+                                 0);
+        }
+        for (int i = 0; i < SHARED_EVENTS; i++) {
+                DAT_EVENT event = {.event_number = DAT_SOFTWARE_EVENT};
+
+                event.event_data.software_event_data.pointer = &taken[i];
+                while (DAT_GET_TYPE(dat_evd_post_se(evd, &event)) == DAT_QUEUE_FULL)
+                        sched_yield();
+        }
+        for (int i = 0; i < 3; i++)
+                assert_int_equal(pthread_join(takers[i].thread, NULL), 0);
+        for (int i = 0; i < SHARED_EVENTS; i++)
+                assert_int_equal(atomic_load(&taken[i]), 1);
+        free(taken);
+        assert_dat(dat_evd_free(evd), DAT_SUCCESS);
+        host_close(host);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -1272,6 +1455,10 @@ int main(void)
             cmocka_unit_test(an_agent_is_told_of_each_trigger),
             cmocka_unit_test(an_agent_hears_of_the_end),
             cmocka_unit_test(an_agent_frees_its_evd),
+            cmocka_unit_test(each_argument_of_an_evd),
+            cmocka_unit_test(each_argument_of_a_cno),
+            cmocka_unit_test(a_threshold_is_not_for_controlled_streams),
+            cmocka_unit_test(each_event_is_delivered_once),
         };
 
         return cmocka_run_group_tests_name("evd", tests, NULL, NULL);
