@@ -186,6 +186,7 @@ EXPORT void dat_provider_fini(const DAT_PROVIDER_INFO *info)
         pthread_mutex_unlock(&bindings.lock);
         if (!binding || !binding->registered)
                 return;
-        (void)dat_registry_remove_provider(&binding->table, &binding->info);
-        binding->registered = false;
+        /* The registry keeps what is in use, and goes on opening it. */
+        if (dat_registry_remove_provider(&binding->table, &binding->info) == DAT_SUCCESS)
+                binding->registered = false;
 }

@@ -2,8 +2,11 @@
 /* Interface adapters: how they are opened, what they say of themselves, and how they close. */
 #include "loopback.h"
 
+#include <dat/dat_registry.h>
+#include <dlfcn.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -406,6 +409,70 @@ static void peers_hear_of_a_close(void **state)
         host_close(host);
 }
 
+/* The path of the provider's library, which an IA has been opened of. */
+static void find_library(char *path, size_t size)
+{
+        FILE *maps = fopen("/proc/self/maps", "re");
+        char line[1024];
+
+        assert_non_null(maps);
+        path[0] = '\0';
+        while (!path[0] && fgets(line, sizeof(line), maps)) {
+                if (!strstr(line, "/libdaplref.so"))
+                        continue;
+                line[strcspn(line, "\n")] = '\0';
+                (void)snprintf(path, size, "%s", strchr(line, '/'));
+        }
+        (void)fclose(maps);
+        assert_true(path[0]);
+}
+
+/* A program can load the provider by itself, for a name of its own, and put it away again. */
+static void a_program_loads_the_provider(void **state)
+{
+        struct host *host = host_open();
+        DAT_PROVIDER_INFO info = {
+            .ia_name = "own0", .dapl_version_major = 1, .dapl_version_minor = 2};
+        DAT_PROVIDER_INFO later = {
+            .ia_name = "own1", .dapl_version_major = 1, .dapl_version_minor = 3};
+        DAT_PROVIDER_INIT_FUNC init;
+        DAT_PROVIDER_FINI_FUNC fini;
+        DAT_EVD_HANDLE evd = DAT_HANDLE_NULL;
+        DAT_IA_HANDLE ia;
+        char path[512];
+        void *library;
+
+        (void)state;
+        find_library(path, sizeof(path));
+        library = dlopen(path, RTLD_NOW);
+        assert_non_null(library);
+        *(void **)&init = dlsym(library, DAT_PROVIDER_INIT_FUNC_STR);
+        *(void **)&fini = dlsym(library, DAT_PROVIDER_FINI_FUNC_STR);
+        assert_non_null(*(void **)&init);
+        assert_non_null(*(void **)&fini);
+        fini(&info); /* which is of nothing */
+        for (int i = 0; i < 2; i++) {
+                assert_refused(open_as("own0", 8, &evd, &ia), DAT_PROVIDER_NOT_FOUND,
+                               DAT_NAME_NOT_REGISTERED);
+                init(&info, "");
+                assert_dat(open_as("own0", 8, &evd, &ia), DAT_SUCCESS);
+                /* It stays for whoever is using it. */
+                fini(&info);
+                assert_dat(dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG), DAT_SUCCESS);
+                evd = DAT_HANDLE_NULL;
+                assert_dat(open_as("own0", 8, &evd, &ia), DAT_SUCCESS);
+                assert_dat(dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG), DAT_SUCCESS);
+                evd = DAT_HANDLE_NULL;
+                fini(&info);
+        }
+        /* One that cannot begin leaves no entry. */
+        init(&later, "");
+        assert_refused(open_as("own1", 8, &evd, &ia), DAT_PROVIDER_NOT_FOUND,
+                       DAT_NAME_NOT_REGISTERED);
+        assert_int_equal(dlclose(library), 0);
+        host_close(host);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -419,6 +486,7 @@ int main(void)
             cmocka_unit_test(an_accepted_ep_stands_in_the_way),
             cmocka_unit_test(a_close_releases_its_own),
             cmocka_unit_test(peers_hear_of_a_close),
+            cmocka_unit_test(a_program_loads_the_provider),
         };
 
         return cmocka_run_group_tests_name("ia", tests, NULL, NULL);
