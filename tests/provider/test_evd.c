@@ -929,6 +929,8 @@ static void a_trigger_is_for_one_waiter(void **state)
         start_cno_waiter(&waiters[0]);
         start_cno_waiter(&waiters[1]);
         assert_dat(post_software(evd, 1), DAT_SUCCESS);
+        while (!atomic_load(&waiters[0].done) && !atomic_load(&waiters[1].done))
+                sched_yield();
         assert_silent(host->async_evd);
         assert_true(atomic_load(&waiters[0].done) != atomic_load(&waiters[1].done));
         assert_dat(dat_cno_free(cno), DAT_INVALID_STATE);
@@ -1359,7 +1361,7 @@ static void a_threshold_is_not_for_controlled_streams(void **state)
         host_close(host);
 }
 
-#define SHARED_EVENTS 4000
+#define SHARED_EVENTS 1000
 
 struct taker {
         pthread_t thread;
@@ -1377,8 +1379,10 @@ static void *take_events(void *argument)
                 DAT_RETURN ret = i % 2 ? dat_evd_dequeue(taker->evd, &event)
                                        : dat_evd_wait(taker->evd, 0, 1, &event, &nmore);
 
-                if (ret != DAT_SUCCESS)
+                if (ret != DAT_SUCCESS) {
+                        sched_yield();
                         continue;
+                }
                 atomic_fetch_add((atomic_int *)event.event_data.software_event_data.pointer, 1);
                 atomic_fetch_sub(taker->left, 1);
         }
