@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #define MIN_ASYNC_QLEN      16
-#define DESCRIPTORS_PER_EVD 2  /* a completion channel, and what wakes its waiter */
-#define DESCRIPTORS_PER_IA  14 /* some of them only while it opens */
-#define PLENTY              (2 * DESCRIPTORS_PER_EVD * REF_MAX_EVDS) /* of descriptors */
+#define DESCRIPTORS_PER_EVD 2    /* a completion channel, and what wakes its waiter */
+#define DESCRIPTORS_PER_IA  14   /* some of them only while it opens */
+#define PLENTY              8192 /* of descriptors: two IAs with all their EVDs need no more */
 
 /* Every open IA, so that one whose async EVD belongs to another does not outlive that EVD. */
 static struct {
