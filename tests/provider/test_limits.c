@@ -362,7 +362,7 @@ static void descriptors_run_out_anywhere(void **state)
         before = open_descriptors(&highest);
         for (int more = 0; !enough; more++) {
                 assert_in_range(more, 0, 100);
-                allow_descriptors((rlim_t)(highest + 1 + more));
+                allow_descriptors((rlim_t)highest + 1 + (rlim_t)more);
                 enough = opens_two();
                 allow_descriptors(usual);
                 assert_int_equal(open_descriptors(&highest), before);
