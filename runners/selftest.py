@@ -39,7 +39,7 @@ class Step:
     name: str
     what: str
     commands: Sequence[str]
-    timeout: int = 300
+    timeout: int = 600
 
 
 def _build_and_test(preset: str) -> list[str]:
@@ -93,7 +93,6 @@ STEPS = (
         "tidy",
         "C sources, analysed by clang-tidy",
         ["run-clang-tidy -quiet -p build/clang -j 2 '^(?!.*/build/).*[.]c$'"],
-        timeout=600,
     ),
     Step(
         "spec",
@@ -110,7 +109,7 @@ STEPS = (
         "guests",
         "the vm fabric, and the command line with guests",
         ["{python} -m pytest -q {guest_tests}"],
-        timeout=600,
+        timeout=900,
     ),
     Step(
         "labs",
@@ -122,7 +121,7 @@ STEPS = (
         "provider",
         "the reference provider's own tests, in one guest and in two",
         ["ctest --test-dir build/default -L guest --output-on-failure --no-tests=error"],
-        timeout=600,
+        timeout=900,
     ),
     Step(
         "certify",
@@ -139,7 +138,6 @@ STEPS = (
         "api-2.0",
         "one page's cases on the reference provider's DAT 2.0 build",
         ["{python} -m runners certify dat_ep_create_with_srq --api 2.0 --hosts 1 --out {work}/run"],
-        timeout=600,
     ),
     Step(
         "faults",
