@@ -4,7 +4,7 @@
  * that cross from one object to another. docs/provider.md has the picture.
  *
  * Lock order, outermost first: ia->cm_turn, ia->cm_lock, srq->resize_lock, the list of IAs,
- * ia->lock, evd->lock, then the leaves (pool->lock, ia->work_lock, cno->lock).
+ * ia->lock, evd->lock, cno->lock, then the leaves (pool->lock, ia->work_lock).
  */
 #ifndef DAPLREF_H
 #define DAPLREF_H
