@@ -4,11 +4,13 @@
 import os
 import signal
 import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
-from tests.runners.fake_checkout import Cts, wait_for, wait_until
+from tests.runners.fake_checkout import REPOSITORY, Cts, wait_for, wait_until
 
 CASES = ("passes_1", "passes_2", "hangs_until_told")
 
@@ -122,3 +124,18 @@ def test_interrupted_before_anything_ran(cts: Cts) -> None:
 def killpg(process: subprocess.Popen[str], number: signal.Signals) -> None:
     """What a terminal does on ^C."""
     os.killpg(process.pid, number)
+
+
+def test_an_interrupt_while_the_program_loads_ends_it_without_a_traceback(tmp_path: Path) -> None:
+    itself = "import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n"
+    (tmp_path / "argparse.py").write_text(itself)
+
+    process = subprocess.run(
+        [sys.executable, "-P", "-m", "runners", "list"],
+        env={**os.environ, "PYTHONPATH": f"{tmp_path}:{REPOSITORY}"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert (process.returncode, process.stdout, process.stderr) == (-signal.SIGINT, "", "")
