@@ -292,14 +292,14 @@ struct target {
         const void *data;
 };
 
-static void start_fragment(struct ia *ia, const struct target *target, uint32_t token)
+static bool start_fragment(struct ia *ia, const struct target *target, uint32_t token)
 {
         struct conn *conn = cm_new(ia, CONN_FRAGMENT);
         struct wire_fragment fragment = {.wire = wire_head(WIRE_FRAGMENT, target->size)};
         size_t rest = (size_t)(target->size - MAIN_PART);
 
         if (!conn)
-                return;
+                return false;
         conn->number = qp_for_number(ia);
         fragment.wire.token = token;
         memcpy(fragment.data, (const uint8_t *)target->data + MAIN_PART, rest);
@@ -308,11 +308,32 @@ static void start_fragment(struct ia *ia, const struct target *target, uint32_t 
         conn->qual = target->qual;
         set_deadline(conn, GATHERING_TIME);
         if (!cm_resolve(conn, &target->address))
-                return;
+                return true;
         if (conn->id)
                 cm_doom(conn);
         else
                 conn_free(conn);
+        return false;
+}
+
+/* Ends the attempt that a fragment of ours belongs to: the peer would wait for the rest in vain. */
+static void end_whole(const struct conn *fragment, DAT_EVENT_NUMBER number)
+{
+        struct link *head = &fragment->ia->conns;
+        struct wire wire;
+
+        if (fragment->kind != CONN_FRAGMENT || !fragment->wire_size)
+                return;
+        memcpy(&wire, fragment->wire, sizeof(wire));
+        for (struct link *at = head->next; at != head; at = at->next) {
+                struct conn *request = container_of(at, struct conn, link);
+
+                if (request->kind == CONN_ACTIVE && request->fragmented && request->ep &&
+                    request->token == wire.token && !request->established) {
+                        cm_end(request, number);
+                        return;
+                }
+        }
 }
 
 static void write_request(struct conn *conn, const struct target *target)
@@ -373,8 +394,8 @@ static DAT_RETURN connect_locked(struct ep *ep, const struct target *target)
                 return REF_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_DEVICE);
         }
         ep->local_port = conn->port;
-        if (conn->fragmented)
-                start_fragment(ia, target, conn->token);
+        if (conn->fragmented && !start_fragment(ia, target, conn->token))
+                cm_end(conn, DAT_CONNECTION_EVENT_UNREACHABLE);
         return DAT_SUCCESS;
 }
 
@@ -678,10 +699,12 @@ static void on_route(struct conn *conn)
                 param.qp_num = conn->number->qp_num;
         if (ok && !rdma_connect(conn->id, &param))
                 return;
-        if (conn->ep)
+        if (conn->ep) {
                 cm_end(conn, DAT_CONNECTION_EVENT_UNREACHABLE);
-        else
-                cm_doom(conn);
+                return;
+        }
+        end_whole(conn, DAT_CONNECTION_EVENT_UNREACHABLE);
+        cm_doom(conn);
 }
 
 static bool keep_private_data(struct ep *ep, const struct wire_reply *reply, size_t length)
@@ -799,6 +822,8 @@ static void on_rejected(struct conn *conn, const struct rdma_cm_event *event)
         }
         if (conn->kind == CONN_PROBE)
                 probe_refused(conn, event->status);
+        if (!wire_is(event->param.conn.private_data, length, WIRE_COLLECTED))
+                end_whole(conn, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
         if (by_peer && conn->ep)
                 (void)keep_private_data(conn->ep, reply, length);
         on_failure(conn, by_peer ? DAT_CONNECTION_EVENT_PEER_REJECTED
@@ -855,8 +880,10 @@ static void dispatch(struct ia *ia, struct rdma_cm_event *event)
         switch (event->event) {
         case RDMA_CM_EVENT_ADDR_RESOLVED:
                 conn->resolved = true;
-                if (conn->kind != CONN_ENDED && rdma_resolve_route(conn->id, resolving_ms(conn)))
+                if (conn->kind != CONN_ENDED && rdma_resolve_route(conn->id, resolving_ms(conn))) {
+                        end_whole(conn, DAT_CONNECTION_EVENT_UNREACHABLE);
                         on_failure(conn, DAT_CONNECTION_EVENT_UNREACHABLE);
+                }
                 break;
         case RDMA_CM_EVENT_ROUTE_RESOLVED:
                 if (conn->kind != CONN_ENDED)
