@@ -65,7 +65,7 @@ DAT_LMR_TRIPLET segment(const struct end *end, size_t offset, size_t length)
 {
         return (DAT_LMR_TRIPLET){
             .lmr_context = end->lmr_context,
-            .virtual_address = (DAT_VADDR)(uintptr_t)(end->memory + offset),
+            .virtual_address = (DAT_VADDR)(uintptr_t)end->memory + offset,
             .segment_length = length,
         };
 }

@@ -15,6 +15,16 @@ static DAT_RMR_TRIPLET remote(DAT_RMR_CONTEXT context, const unsigned char *at, 
         };
 }
 
+/* The same of the accepting end's memory, before which there is an offset of -1. */
+static DAT_RMR_TRIPLET remote_at(const struct host *host, DAT_RMR_CONTEXT context, size_t offset,
+                                 size_t length)
+{
+        DAT_RMR_TRIPLET there = remote(context, host->b.memory, length);
+
+        there.target_address += offset;
+        return there;
+}
+
 static DAT_RETURN rdma_write(struct host *host, DAT_RMR_TRIPLET to, size_t length,
                              uint64_t cookie_value)
 {
@@ -450,7 +460,7 @@ static void a_long_message_fails_at_both_ends(void **state)
 
 static void refuse_write(struct host *host, DAT_RMR_CONTEXT context, size_t offset, size_t length)
 {
-        assert_dat(rdma_write(host, remote(context, host->b.memory + offset, length), length, 1),
+        assert_dat(rdma_write(host, remote_at(host, context, offset, length), length, 1),
                    DAT_SUCCESS);
         await_refusal(host, 1);
         rejoin(host);
@@ -458,7 +468,7 @@ static void refuse_write(struct host *host, DAT_RMR_CONTEXT context, size_t offs
 
 static void refuse_read(struct host *host, DAT_RMR_CONTEXT context, size_t offset, size_t length)
 {
-        assert_dat(rdma_read(host, remote(context, host->b.memory + offset, length), length, 1),
+        assert_dat(rdma_read(host, remote_at(host, context, offset, length), length, 1),
                    DAT_SUCCESS);
         await_refusal(host, 1);
         rejoin(host);
@@ -466,14 +476,14 @@ static void refuse_read(struct host *host, DAT_RMR_CONTEXT context, size_t offse
 
 static void serve_write(struct host *host, DAT_RMR_CONTEXT context, size_t offset, size_t length)
 {
-        assert_dat(rdma_write(host, remote(context, host->b.memory + offset, length), length, 1),
+        assert_dat(rdma_write(host, remote_at(host, context, offset, length), length, 1),
                    DAT_SUCCESS);
         await_completion(host->a.request_evd, host->a.ep, 1, DAT_DTO_SUCCESS, length);
 }
 
 static void serve_read(struct host *host, DAT_RMR_CONTEXT context, size_t offset, size_t length)
 {
-        assert_dat(rdma_read(host, remote(context, host->b.memory + offset, length), length, 1),
+        assert_dat(rdma_read(host, remote_at(host, context, offset, length), length, 1),
                    DAT_SUCCESS);
         await_completion(host->a.request_evd, host->a.ep, 1, DAT_DTO_SUCCESS, length);
 }
