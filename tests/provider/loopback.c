@@ -113,6 +113,21 @@ static void make_parts(struct host *host, struct end *end)
                    DAT_SUCCESS);
 }
 
+/* Another LMR of an end's memory, which is to be freed before it; the contexts may be NULL. */
+DAT_LMR_HANDLE region_of(struct host *host, const struct end *end, DAT_PZ_HANDLE pz,
+                         unsigned int privileges, DAT_LMR_CONTEXT *context,
+                         DAT_RMR_CONTEXT *rmr_context)
+{
+        DAT_REGION_DESCRIPTION region = {.for_va = end->memory};
+        DAT_LMR_HANDLE lmr;
+
+        assert_dat(dat_lmr_create(host->ia, DAT_MEM_TYPE_VIRTUAL, region, BUFFER, pz,
+                                  (DAT_MEM_PRIV_FLAGS)privileges, &lmr, context, rmr_context, NULL,
+                                  NULL),
+                   DAT_SUCCESS);
+        return lmr;
+}
+
 void end_make(struct host *host, struct end *end, const DAT_EP_ATTR *attr)
 {
         DAT_EP_ATTR plain = plain_attr();

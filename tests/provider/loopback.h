@@ -66,6 +66,9 @@ void end_make(struct host *host, struct end *end, const DAT_EP_ATTR *attr);
 void end_make_with_srq(struct host *host, struct end *end, const DAT_EP_ATTR *attr,
                        DAT_COUNT depth);
 void end_free(struct end *end);
+DAT_LMR_HANDLE region_of(struct host *host, const struct end *end, DAT_PZ_HANDLE pz,
+                         unsigned int privileges, DAT_LMR_CONTEXT *context,
+                         DAT_RMR_CONTEXT *rmr_context);
 void listen_any(struct host *host, DAT_PSP_FLAGS flags);
 DAT_CR_HANDLE any_request(struct host *host);
 DAT_CR_HANDLE await_request(struct host *host);

@@ -395,20 +395,6 @@ static void bad_registrations_are_refused(void **state)
         host_close(host);
 }
 
-static DAT_LMR_HANDLE region_of(struct host *host, const struct end *end, DAT_PZ_HANDLE pz,
-                                unsigned int privileges, DAT_LMR_CONTEXT *context,
-                                DAT_RMR_CONTEXT *rmr_context)
-{
-        DAT_REGION_DESCRIPTION region = {.for_va = end->memory};
-        DAT_LMR_HANDLE lmr;
-
-        assert_dat(dat_lmr_create(host->ia, DAT_MEM_TYPE_VIRTUAL, region, BUFFER, pz,
-                                  (DAT_MEM_PRIV_FLAGS)privileges, &lmr, context, rmr_context, NULL,
-                                  NULL),
-                   DAT_SUCCESS);
-        return lmr;
-}
-
 static void syncs_check_their_segments(void **state)
 {
         struct host *host = host_joined();

@@ -216,20 +216,6 @@ static DAT_LMR_TRIPLET part_of(DAT_LMR_CONTEXT context, const struct end *end)
         return triplet;
 }
 
-static DAT_LMR_HANDLE lmr_on(struct host *host, struct end *end, DAT_PZ_HANDLE pz,
-                             unsigned int privileges, DAT_LMR_CONTEXT *context,
-                             DAT_RMR_CONTEXT *rmr_context)
-{
-        DAT_REGION_DESCRIPTION region = {.for_va = end->memory};
-        DAT_LMR_HANDLE lmr;
-
-        assert_dat(dat_lmr_create(host->ia, DAT_MEM_TYPE_VIRTUAL, region, BUFFER, pz,
-                                  (DAT_MEM_PRIV_FLAGS)privileges, &lmr, context, rmr_context, NULL,
-                                  NULL),
-                   DAT_SUCCESS);
-        return lmr;
-}
-
 /* Of each set of privileges, local ones alone count here, and each post needs its own. */
 static void memory_grants_its_posts(void **state)
 {
@@ -240,7 +226,8 @@ static void memory_grants_its_posts(void **state)
         for (unsigned int set = 0; set < 16; set++) {
                 unsigned int privileges = (set & 3) | (set & 12) << 2;
                 DAT_LMR_CONTEXT context;
-                DAT_LMR_HANDLE lmr = lmr_on(host, &host->a, host->pz, privileges, &context, NULL);
+                DAT_LMR_HANDLE lmr =
+                    region_of(host, &host->a, host->pz, privileges, &context, NULL);
                 DAT_LMR_TRIPLET iov = part_of(context, &host->a);
 
                 for (size_t i = 0; i < POSTS - 1; i++) {
@@ -287,7 +274,7 @@ static void zones_are_kept_apart(void **state)
 
         (void)state;
         assert_dat(dat_pz_create(host->ia, &pz), DAT_SUCCESS);
-        lmr = lmr_on(host, &host->a, pz, DAT_MEM_PRIV_ALL_FLAG, &context, NULL);
+        lmr = region_of(host, &host->a, pz, DAT_MEM_PRIV_ALL_FLAG, &context, NULL);
         assert_refused(dat_pz_free(pz), DAT_INVALID_STATE, DAT_INVALID_STATE_PZ_IN_USE);
         iov[0] = segment(&host->a, 0, 10);
         iov[1] = part_of(context, &host->a);
@@ -395,7 +382,7 @@ static void memory_is_freed_under_a_receive(enum receiver receiver)
                 end_make(host, b, NULL);
         if (receiver != OF_THE_EP_EARLY)
                 join_ends(host, &host->a, b);
-        lmr = lmr_on(host, b, host->pz, DAT_MEM_PRIV_ALL_FLAG, &context, NULL);
+        lmr = region_of(host, b, host->pz, DAT_MEM_PRIV_ALL_FLAG, &context, NULL);
         iov = part_of(context, b);
         if (receiver == OF_THE_SRQ)
                 assert_dat(dat_srq_post_recv(b->srq, 1, &iov, cookie(1)), DAT_SUCCESS);
@@ -430,7 +417,7 @@ static void memory_that_is_freed_under_a_read(void **state)
         struct host *host = host_joined();
         struct end *a = &host->a;
         DAT_LMR_CONTEXT context;
-        DAT_LMR_HANDLE lmr = lmr_on(host, a, host->pz, DAT_MEM_PRIV_ALL_FLAG, &context, NULL);
+        DAT_LMR_HANDLE lmr = region_of(host, a, host->pz, DAT_MEM_PRIV_ALL_FLAG, &context, NULL);
         DAT_RMR_TRIPLET from = there(&host->b, 0, 10);
         DAT_LMR_TRIPLET iov = part_of(context, a);
 
@@ -982,7 +969,7 @@ static void a_failure_behind_a_full_evd(void **state)
                 post_send(a, 0, 10, i);
                 await_completion(host->b.recv_evd, host->b.ep, i, DAT_DTO_SUCCESS, 10);
         }
-        lmr = lmr_on(host, a, host->pz, DAT_MEM_PRIV_ALL_FLAG, &context, NULL);
+        lmr = region_of(host, a, host->pz, DAT_MEM_PRIV_ALL_FLAG, &context, NULL);
         iov = part_of(context, a);
         iov.segment_length = 4096;
         (void)state_of(a->ep); /* fills the EVD, and gives back what the sends were posted with */
