@@ -238,6 +238,7 @@ def test_a_lost_host_is_replaced(foundry: Foundry) -> None:
 
 def test_interrupted(foundry: Foundry) -> None:
     foundry.has(fault("hangs_until_told"))
+    foundry.cts.env["FAKE_GRACE"] = "3"
     process = foundry.cts.start("faults", "-n", "1", "--out", foundry.out)
     wait_for(foundry.cts.hanging)
     process.send_signal(signal.SIGINT)
