@@ -15,7 +15,7 @@ from pathlib import Path
 from statistics import median
 
 from benchmarks.fabric_boot import describe_machine
-from runners import datconf
+from runners.campaign import datconf
 from runners.checkout import Checkout, here
 from runners.fabric.vm import VmFabric
 

@@ -11,15 +11,15 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.fabric_boot import describe_machine
-from runners import datconf
-from runners.agent import Agent
+from runners.campaign import datconf
+from runners.campaign.agent import Agent
+from runners.campaign.plan import Planned, load_cases, plan
+from runners.campaign.session import Session
+from runners.campaign.testbed import limits
 from runners.checkout import Checkout, here
 from runners.fabric.console import console
 from runners.fabric.guest_host import GuestHost
 from runners.fabric.vm import VmFabric
-from runners.plan import Planned, load_cases, plan
-from runners.session import Session
-from runners.testbed import limits
 
 ROUNDS = 3
 WANTED_RATE = 30

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from runners.results import EVENTS
+from runners.results.records import EVENTS
 from tests.runners.fake_checkout import PROVIDER, compile_library, make_checkout
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"

@@ -105,8 +105,8 @@ struct case_entry {
                     .row_size = sizeof((table_)[0]), __VA_ARGS__);                        \
         static void page_##__##name_(struct test *t, const __typeof__((table_)[0]) *row)
 
-#include "check.h"
-#include "fixture.h"
-#include "peer.h"
+#include "case/check.h"
+#include "case/fixture.h"
+#include "peer/peer.h"
 
 #endif

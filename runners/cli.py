@@ -22,7 +22,7 @@ from runners.commands import (
 )
 from runners.errors import InputError, RunnerError
 from runners.fabric.base import FabricError
-from runners.results import COULD_NOT_TELL
+from runners.results.records import COULD_NOT_TELL
 
 EXIT_INTERRUPTED = 130
 

@@ -23,7 +23,7 @@ def add_parser(commands: Subparsers) -> None:
 
 
 def _list(options: argparse.Namespace) -> int:
-    from runners.plan import load_cases
+    from runners.campaign.plan import load_cases
 
     _, cases = load_cases(options.checkout)
     rows = [
@@ -51,8 +51,8 @@ def _needs(row: dict[str, Any]) -> str:
 
 
 def _show(options: argparse.Namespace) -> int:
+    from runners.campaign.plan import list_cases
     from runners.catalogue.clauses import load
-    from runners.plan import list_cases
 
     catalogue = load(options.checkout.catalogue)
     clause = catalogue.clauses.get(options.clause)

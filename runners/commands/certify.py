@@ -10,21 +10,21 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from runners import results
 from runners.catalogue.clauses import Catalogue
 from runners.checkout import APIS, DEFAULT_API, Checkout
 from runners.commands import Subparsers, add_patience
 from runners.errors import InputError, RunnerError
 from runners.names import nearest
+from runners.results import records
 
 if TYPE_CHECKING:
     from reports.model import Run
-    from runners.campaign import Order, Outcome
+    from runners.campaign.campaign import Order, Outcome
+    from runners.campaign.plan import Case
+    from runners.campaign.progress import Progress
+    from runners.campaign.subject import Subject
+    from runners.campaign.tally import Past
     from runners.interrupts import Interrupts
-    from runners.plan import Case
-    from runners.progress import Progress
-    from runners.subject import Subject
-    from runners.tally import Past
 
 MODES = (1, 2)
 SEEDS = 1_000_000
@@ -145,11 +145,11 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the campaign that the command line describes; its exit code."""
-    from runners.assignment import fabric_class
-    from runners.campaign import conduct
+    from runners.campaign.assignment import fabric_class
+    from runners.campaign.campaign import conduct
+    from runners.campaign.plan import load_cases
+    from runners.campaign.subject import Subject, from_dat_conf, from_library, varied
     from runners.fabric.base import Wish
-    from runners.plan import load_cases
-    from runners.subject import Subject, from_dat_conf, from_library, varied
 
     if options.resume is not None:
         return _resume(options)
@@ -180,7 +180,7 @@ def run(options: argparse.Namespace) -> int:
 
     catalogue, cases = load_cases(checkout)
     seed = random.randrange(SEEDS) if options.seed is None else options.seed
-    run_ = results.new_run(checkout.results, seed)
+    run_ = records.new_run(checkout.results, seed)
     order = _order(options, run_, seed, subject(), catalogue, cases, settings, modes)
     folder = (options.out or checkout.results / order.run).absolute()
     return _campaign(folder, options.waivers, partial(conduct, checkout, order, folder))
@@ -188,16 +188,16 @@ def run(options: argparse.Namespace) -> int:
 
 def _resume(options: argparse.Namespace) -> int:
     """Finish a run that ended early, as its own command had it."""
-    from runners.assignment import fabric_class
-    from runners.campaign import DAT_CONF, resume, settings_of
+    from runners.campaign.assignment import fabric_class
+    from runners.campaign.campaign import DAT_CONF, resume, settings_of
+    from runners.campaign.plan import load_cases
+    from runners.campaign.subject import from_dat_conf
+    from runners.campaign.tally import Past
     from runners.fabric.files import Files
-    from runners.plan import load_cases
-    from runners.subject import from_dat_conf
-    from runners.tally import Past
 
     if len(options.command_line) != 3 + (options.command_line[-1] == options.resume):
         raise InputError("--resume takes a run and nothing else: the run has its own options")
-    folder = results.find_run(options.checkout.results, options.resume)
+    folder = records.find_run(options.checkout.results, options.resume)
     past = Past.read(folder)
     had = _options_of(past)
     checkout: Checkout = options.checkout.by(had.api)
@@ -244,9 +244,9 @@ def _order(
     settings: Mapping[str, Any],
     modes: Sequence[int],
 ) -> "Order":
-    from runners.campaign import Order
-    from runners.plan import select
-    from runners.selection import Choice
+    from runners.campaign.campaign import Order
+    from runners.campaign.plan import select
+    from runners.campaign.selection import Choice
 
     return Order(
         run=run_,
@@ -273,11 +273,11 @@ def _campaign(
     folder: Path, waivers: Path | None, conduct: "Callable[[Progress, Interrupts], Outcome]"
 ) -> int:
     """Have a run conducted, tell of it and report it; the exit code."""
+    from runners.campaign.progress import Progress, console
     from runners.interrupts import Interrupts
-    from runners.progress import Progress, console
 
     out = console()
-    with Interrupts(results.COULD_NOT_TELL) as interrupts:
+    with Interrupts(records.COULD_NOT_TELL) as interrupts:
         with Progress(out) as progress:
             try:
                 outcome = conduct(progress, interrupts)
@@ -287,12 +287,12 @@ def _campaign(
     for error in outcome.errors:
         print(f"udapl-cts: {error}", file=sys.stderr)
     if run_ is None:
-        return results.COULD_NOT_TELL
+        return records.COULD_NOT_TELL
     return _refuse_unused(waivers, run_) or outcome.exit_code
 
 
-def _waivers(options: argparse.Namespace, catalogue: Catalogue) -> list[results.Record]:
-    from runners.waivers import read
+def _waivers(options: argparse.Namespace, catalogue: Catalogue) -> list[records.Record]:
+    from runners.results.waivers import read
 
     if options.waivers is None:
         return []
@@ -317,8 +317,8 @@ def _tell(folder: Path) -> "Run | None":
     """Render the reports, and print what they say in short; None when there is nothing to read."""
     from reports import ReportError, render
     from reports.load import load
-    from runners import summary
-    from runners.progress import console
+    from runners.campaign.progress import console
+    from runners.results import summary
 
     out = console()
     try:

@@ -8,11 +8,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runners import results
 from runners.checkout import Checkout
 from runners.commands import Subparsers, add_patience
 from runners.errors import InputError, RunnerError
 from runners.names import nearest
+from runners.results import records
 
 if TYPE_CHECKING:
     from reports.mutation import Mutation
@@ -63,10 +63,10 @@ def add_parser(commands: Subparsers) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the mutants that the command line describes; the exit code."""
-    from runners import mutation
+    from runners.campaign import mutation
+    from runners.campaign.plan import load_cases
+    from runners.campaign.subject import from_library
     from runners.interrupts import Interrupts
-    from runners.plan import load_cases
-    from runners.subject import from_library
 
     checkout: Checkout = options.checkout
     _check(options, checkout)
@@ -96,7 +96,7 @@ def run(options: argparse.Namespace) -> int:
     )
     _built(checkout.faulty_provider)
     folder = (options.out or checkout.results / name).absolute()
-    with Interrupts(results.COULD_NOT_TELL) as interrupts:
+    with Interrupts(records.COULD_NOT_TELL) as interrupts:
         teller = _Teller()
         try:
             mutation.conduct(checkout, order, folder, teller.tell)
@@ -109,13 +109,13 @@ class _Teller:
     """Prints while it runs what a person wants to know: how far it is, and what surprises."""
 
     def __init__(self) -> None:
-        from runners.progress import console
+        from runners.campaign.progress import console
 
         self._out = console()
         self._started = datetime.now(UTC)
         self._counts: dict[str, Counter[str]] = {}
 
-    def tell(self, record: results.Record) -> None:
+    def tell(self, record: records.Record) -> None:
         """A record that was just written."""
         if record["type"] == "mutation":
             self._out.print(f"{record['run']}: {len(record['faults'])} faults")
@@ -126,12 +126,12 @@ class _Teller:
         else:
             self._count(*_PURPOSES)
 
-    def _verdict(self, record: results.Record) -> None:
+    def _verdict(self, record: records.Record) -> None:
         purpose = record["purpose"]
         if purpose != "whole":
             self._count("whole")
         self._counts.setdefault(purpose, Counter())[record["verdict"]] += 1
-        red = record["verdict"] in results.NOT_KEPT
+        red = record["verdict"] in records.NOT_KEPT
         if (purpose == "own" and not red) or (purpose in ("whole", "after") and red):
             name = record["fault"] or "no fault"
             line = f"{record['verdict']:<11} {name}: {record['case']}  {record['reason']}"
@@ -188,7 +188,7 @@ def _page(mutation: "Mutation", clause: str) -> str:
 
 
 def _check(options: argparse.Namespace, checkout: Checkout) -> None:
-    from runners.assignment import fabric_class
+    from runners.campaign.assignment import fabric_class
     from runners.fabric.base import Wish
 
     if options.fabric not in checkout.fabrics:

@@ -5,10 +5,10 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runners import results
 from runners.catalogue.pages import PageError, read
 from runners.commands import Subparsers
 from runners.errors import InputError
+from runners.results import records
 
 if TYPE_CHECKING:
     from reports.model import Run
@@ -37,7 +37,7 @@ def _report(options: argparse.Namespace) -> int:
 
     if options.pages is not None and options.format != "html":
         raise InputError(f"--pages goes with --format html, not {options.format}")
-    folder = results.find_run(options.checkout.results, options.named)
+    folder = records.find_run(options.checkout.results, options.named)
     try:
         run = load(folder)
         words = None if options.pages is None else _words(run, options.pages)

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from runners import datconf
+from runners.campaign import datconf
 from runners.errors import InputError
 from runners.fabric import bundle, hosts_file, ssh_connection
 from runners.fabric.base import Fabric, FabricError, Facts, Progress, Wish, preferred

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "evidence.h"
+#include "evidence/evidence.h"
 
 #define NONCE UINT64_C(0x1234567890abcdef)
 

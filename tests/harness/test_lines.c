@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "lines.h"
+#include "evidence/lines.h"
 
 struct pair {
         struct lines lines;

@@ -8,7 +8,8 @@ one hangs, and else more than any agent is held up.
 import os
 from pathlib import Path
 
-from runners import cli, session
+from runners import cli
+from runners.campaign import session
 from runners.checkout import Checkout
 
 FABRICS = {

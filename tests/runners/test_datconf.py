@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from runners import datconf
+from runners.campaign import datconf
 from runners.errors import InputError
 from runners.fabric.files import Files
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from runners import results
 from runners.errors import InputError, RunnerError
-from runners.results import EventLog, ResultsFull
+from runners.results import records
+from runners.results.records import EventLog, ResultsFull
 from tests.runners.fake_checkout import REPOSITORY, SCHEMA
 
 
@@ -35,7 +35,7 @@ def test_a_record_that_does_not_fit_leaves_no_trace(tmp_path: Path) -> None:
     program = (
         "import resource\n"
         "from pathlib import Path\n"
-        "from runners.results import EventLog, ResultsFull\n"
+        "from runners.results.records import EventLog, ResultsFull\n"
         f"log = EventLog.create(Path({str(tmp_path)!r}))\n"
         "log.append({'a': 1})\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (100, 1000))\n"
@@ -71,7 +71,7 @@ def test_only_one_process_creates_a_run(tmp_path: Path) -> None:
 def test_ids_of_runs_differ(tmp_path: Path) -> None:
     names = set()
     for _ in range(5):
-        name = results.new_run(tmp_path, 7)
+        name = records.new_run(tmp_path, 7)
         (tmp_path / name).mkdir()
         names.add(name)
     assert len(names) == 5
@@ -92,7 +92,7 @@ def test_ids_of_runs_differ(tmp_path: Path) -> None:
     ],
 )
 def test_exit_code(words: list[str], code: int) -> None:
-    assert results.exit_code(words) == code
+    assert records.exit_code(words) == code
 
 
 def test_the_examples_of_the_contract_are_valid() -> None:

@@ -17,11 +17,11 @@ from typing import Any
 
 import pytest
 
-from runners.agent import Agent
+from runners.campaign.agent import Agent
+from runners.campaign.session import Limits, Session
+from runners.campaign.subject import from_library
 from runners.checkout import here
 from runners.fabric.vm import VmFabric
-from runners.session import Limits, Session
-from runners.subject import from_library
 from tests.runners.fake_checkout import (
     REPOSITORY,
     compile_library,

@@ -1,0 +1,490 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "agent/agent.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "agent/build_id.h"
+#include "agent/preload.h"
+#include "agent/run.h"
+#include "case/needs.h"
+
+#define PROTOCOL          1
+#define PROBE_DEADLINE_MS 15000
+#define BEAT_MS           1000
+#define SEQ_MAX           ((json_int_t)1 << 53)
+#define DEADLINE_MAX_MS   3600000
+#define EVENT_MAX_MS      600000
+#define EVENT_DEFAULT_MS  3000
+#define QUIET_MAX_MS      60000
+
+struct agent {
+        struct lines lines;
+        const char *ia;
+        struct run run;
+        struct probe probe;
+        char case_ia[DAT_NAME_MAX_LENGTH]; /* of the run under way */
+        uint64_t beat_ns;                  /* when the next heartbeat of a run is due */
+        int signals;
+        bool greeted;
+        bool debugger_told;
+        bool leaving;
+        int status;
+};
+
+static void say(struct agent *agent, json_t *message)
+{
+        lines_put(&agent->lines, message);
+}
+
+static void say_error(struct agent *agent, json_int_t seq, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+static void say_error(struct agent *agent, json_int_t seq, const char *format, ...)
+{
+        json_t *message = json_pack("{s:s}", "type", "error");
+        char reason[1024];
+        va_list args;
+
+        va_start(args, format);
+        vsnprintf(reason, sizeof(reason), format, args);
+        va_end(args);
+        if (seq)
+                json_object_set_new(message, "seq", json_integer(seq));
+        json_object_set_new(message, "reason", text_json(reason, strlen(reason)));
+        say(agent, message);
+}
+
+static void leave(struct agent *agent, int status)
+{
+        agent->leaving = true;
+        agent->status = status;
+        if (agent->run.kind != RUN_NONE)
+                run_abandon(&agent->run);
+}
+
+static void emit(void *agent, json_t *event)
+{
+        say(agent, event);
+}
+
+/* What this host says about a peer: as the case's side, or as the one that hosts it. */
+static void say_peer(void *context, unsigned long long seq, const char *op, json_t *data)
+{
+        struct agent *agent = context;
+        const char *from = agent->run.kind == RUN_PEER ? "peer" : "case";
+
+        say(agent, json_pack("{s:s s:I s:s s:s s:o}", "type", "peer", "seq", (json_int_t)seq,
+                             "from", from, "op", op, "data", data));
+}
+
+static pid_t own_pid(void)
+{
+        char text[32];
+        ssize_t length = readlink("/proc/self", text, sizeof(text) - 1);
+
+        text[length < 0 ? 0 : length] = '\0';
+        return (pid_t)strtol(text, NULL, 10);
+}
+
+static json_t *describe_ia(struct agent *agent)
+{
+        const struct probe *probe = &agent->probe;
+        json_t *ia = json_object();
+
+        json_object_set_new(ia, "name", text_json(probe->ia, strlen(probe->ia)));
+        json_object_set_new(ia, "open", json_boolean(probe->open));
+        if (probe->open) {
+                if (probe->library[0])
+                        json_object_set_new(ia, "library",
+                                            text_json(probe->library, strlen(probe->library)));
+                if (probe->build_id[0])
+                        json_object_set_new(ia, "build_id", json_string(probe->build_id));
+                json_object_set_new(ia, "attributes", render_attributes(probe));
+                json_object_set_new(ia, "needs", needs_declared_json(&probe->provider_attr));
+        } else {
+                json_object_set_new(ia, "reason", text_json(probe->reason, strlen(probe->reason)));
+        }
+        json_object_set_new(ia, "output",
+                            text_json(agent->run.output.text, agent->run.output.length));
+        return ia;
+}
+
+static void answer_hello(struct agent *agent)
+{
+        char id[64];
+
+        build_id(id, sizeof(id));
+        run_probed(&agent->run, &agent->probe);
+        say(agent,
+            json_pack("{s:s s:i s:s s:i s:s s:i s:s s:o}", "type", "hello", "protocol", PROTOCOL,
+                      "suite", UDAPL_CTS_VERSION, "pid", (int)own_pid(), "build", id, "cases",
+                      (int)registry_count(), "api", UDAPL_CTS_API, "ia", describe_ia(agent)));
+        agent->greeted = true;
+        disturbance_forget(agent->probe.address);
+        preload(&agent->probe);
+}
+
+/* No case is to meet what another one has asked of the network. */
+static void give_up(struct agent *agent, const char *why)
+{
+        say_error(agent, 0, "%s", why);
+        leave(agent, 1);
+}
+
+static void finish_run(struct agent *agent)
+{
+        struct run *run = &agent->run;
+
+        switch (run->kind) {
+        case RUN_PROBE:
+                answer_hello(agent);
+                break;
+        case RUN_CASE:
+                run_events(run, emit, agent);
+                say(agent, run_verdict(run));
+                break;
+        case RUN_PEER:
+                say_peer(agent, run->seq, "stopped", run_stopped(run));
+                if (run->not_calmed[0])
+                        give_up(agent, run->not_calmed);
+                break;
+        case RUN_NONE:
+                break;
+        }
+        run_forget(run);
+}
+
+/* A command that cannot be taken ends the session. */
+static bool refuse(struct agent *agent, const char *what)
+{
+        say_error(agent, 0, "line %zu: %s", agent->lines.number, what);
+        leave(agent, 1);
+        return false;
+}
+
+static bool take_hello(struct agent *agent, json_t *message)
+{
+        int protocol;
+
+        if (json_unpack_ex(message, NULL, JSON_STRICT, "{s:s s:i}", "type", &(char *){NULL},
+                           "protocol", &protocol) != 0)
+                return refuse(agent, "hello has a member that is missing, unknown or wrong");
+        if (protocol != PROTOCOL) {
+                say_error(agent, 0, "protocol %d is asked for, this agent speaks %d", protocol,
+                          PROTOCOL);
+                leave(agent, 1);
+                return false;
+        }
+        if (agent->greeted || agent->run.kind != RUN_NONE)
+                return refuse(agent, "hello is said twice");
+        if (!run_probe(&agent->run, agent->ia, PROBE_DEADLINE_MS))
+                return refuse(agent, "the host has not the means for a process");
+        return true;
+}
+
+static bool parse_mode(const char *text, enum peer_mode *mode)
+{
+        static const char *const names[] = {"none", "local", "remote"};
+
+        for (int i = 0; i < 3; i++)
+                if (strcmp(text, names[i]) == 0) {
+                        *mode = (enum peer_mode)i;
+                        return true;
+                }
+        return false;
+}
+
+static bool within(json_int_t value, json_int_t least, json_int_t most)
+{
+        return value >= least && value <= most;
+}
+
+static void no_such_case(struct agent *agent, json_int_t seq, const char *id)
+{
+        char *text = registry_no_such(id);
+
+        say_error(agent, seq, "%s", text);
+        free(text);
+}
+
+/* A run for which the host has not the means has its verdict at once. */
+static void say_no_means(struct agent *agent, json_int_t seq, const struct case_ref *ref)
+{
+        say(agent, json_pack("{s:s s:I s:s s:s s:s+ s:i s:s}", "type", "verdict", "seq", seq,
+                             "case", ref->id, "verdict", "RESOURCE", "reason",
+                             "the case's process was not started: ", strerror(errno), "us", 0,
+                             "output", ""));
+}
+
+static void await_beat(struct agent *agent)
+{
+        agent->beat_ns = now_ns() + BEAT_MS * NS_PER_MS;
+}
+
+static bool take_run(struct agent *agent, json_t *message)
+{
+        json_int_t seq, deadline_ms, event_ms, quiet_ms;
+        const char *id, *mode;
+        const char *ia = agent->probe.ia;
+        int gdb;
+        int undeclared = 0;
+        struct case_job job = {.settings = {.ia = agent->case_ia, .probe = &agent->probe}};
+
+        if (json_unpack_ex(message, NULL, JSON_STRICT, "{s:s s:I s:s s:s s:I s:I s:I s:b s?s s?b}",
+                           "type", &(char *){NULL}, "seq", &seq, "case", &id, "peer", &mode,
+                           "deadline_ms", &deadline_ms, "event_ms", &event_ms, "quiet_ms",
+                           &quiet_ms, "gdb", &gdb, "ia", &ia, "undeclared", &undeclared) != 0 ||
+            strlen(ia) >= sizeof(agent->case_ia) || !within(seq, 1, SEQ_MAX) ||
+            !within(deadline_ms, 1, DEADLINE_MAX_MS) || !within(event_ms, 1, EVENT_MAX_MS) ||
+            !within(quiet_ms, 0, QUIET_MAX_MS) || !parse_mode(mode, &job.settings.peer_mode))
+                return refuse(agent, "run has a member that is missing, unknown or wrong");
+        if (agent->run.kind != RUN_NONE) {
+                say_error(agent, seq, "run %llu is still under way", agent->run.seq);
+                return true;
+        }
+        job.ref = registry_find(id);
+        if (!job.ref) {
+                no_such_case(agent, seq, id);
+                return true;
+        }
+        memcpy(agent->case_ia, ia, strlen(ia) + 1);
+        job.settings.event_ms = (unsigned int)event_ms;
+        job.settings.quiet_ms = (unsigned int)quiet_ms;
+        job.settings.gdb = gdb;
+        job.settings.undeclared = undeclared;
+        agent->debugger_told = false;
+        await_beat(agent);
+        if (!run_case(&agent->run, (unsigned long long)seq, &job, (unsigned int)deadline_ms))
+                say_no_means(agent, seq, job.ref);
+        return true;
+}
+
+/* Another host's case asks for a peer; what prevents it is said as the peer's end. */
+static void host_peer(struct agent *agent, json_int_t seq, const json_t *data)
+{
+        const json_t *said = json_object_get(data, "event_ms");
+        json_int_t event_ms = said ? json_integer_value(said) : EVENT_DEFAULT_MS;
+        struct peer_job job = {.ia = agent->probe.ia,
+                               .address = agent->probe.address,
+                               .event_ms = (unsigned int)event_ms};
+        const char *why = "the peer's host is busy with another run";
+
+        if (agent->run.kind == RUN_NONE && within(event_ms, 1, EVENT_MAX_MS)) {
+                await_beat(agent);
+                if (run_peer(&agent->run, (unsigned long long)seq, &job))
+                        return;
+                why = strerror(errno);
+        }
+        say(agent, json_pack("{s:s s:I s:s s:s s:{s:i s:s}}", "type", "peer", "seq", seq, "from",
+                             "peer", "op", "stopped", "data", "status", 0, "reason", why));
+}
+
+static bool is_one_of(const char *text, const char *const *list)
+{
+        for (; *list; list++)
+                if (strcmp(text, *list) == 0)
+                        return true;
+        return false;
+}
+
+static bool take_peer(struct agent *agent, json_t *message)
+{
+        static const char *const to_host[] = {"start", "data", "disturb", "stop", NULL};
+        static const char *const to_case[] = {"data", "stopped", NULL};
+        enum run_kind wanted;
+        json_int_t seq;
+        const char *from, *op;
+        json_t *data;
+
+        if (json_unpack_ex(message, NULL, JSON_STRICT, "{s:s s:I s:s s:s s:o}", "type",
+                           &(char *){NULL}, "seq", &seq, "from", &from, "op", &op, "data",
+                           &data) != 0 ||
+            !within(seq, 1, SEQ_MAX) || !json_is_object(data))
+                return refuse(agent, "peer has a member that is missing, unknown or wrong");
+        if (strcmp(from, "case") == 0 && is_one_of(op, to_host))
+                wanted = RUN_PEER;
+        else if (strcmp(from, "peer") == 0 && is_one_of(op, to_case))
+                wanted = RUN_CASE;
+        else
+                return refuse(agent, "peer has an unknown \"from\" or \"op\"");
+        if (wanted == RUN_PEER && strcmp(op, "start") == 0)
+                host_peer(agent, seq, data);
+        else if (agent->run.kind == wanted && agent->run.seq == (unsigned long long)seq)
+                run_peer_in(&agent->run, op, json_incref(data));
+        return true;
+}
+
+static bool take_abort(struct agent *agent, json_t *message)
+{
+        json_int_t seq;
+
+        if (json_unpack_ex(message, NULL, JSON_STRICT, "{s:s s:I}", "type", &(char *){NULL}, "seq",
+                           &seq) != 0)
+                return refuse(agent, "abort has a member that is missing, unknown or wrong");
+        if (agent->run.kind == RUN_CASE && agent->run.seq == (unsigned long long)seq)
+                run_abort(&agent->run);
+        return true;
+}
+
+static bool take_bye(struct agent *agent, json_t *message)
+{
+        if (json_object_size(message) != 1)
+                return refuse(agent, "bye has a member that is unknown");
+        leave(agent, 0);
+        return false;
+}
+
+/* Obeys one line; false when no more lines are to be taken. */
+static bool take_line(struct agent *agent, const char *line)
+{
+        static const struct {
+                const char *type;
+                bool (*take)(struct agent *agent, json_t *message);
+                bool needs_hello;
+        } commands[] = {
+            {"hello", take_hello, false}, {"run", take_run, true},  {"peer", take_peer, true},
+            {"abort", take_abort, true},  {"bye", take_bye, false},
+        };
+        json_t *message = json_loads(line, JSON_REJECT_DUPLICATES, NULL);
+        const char *type = json_string_value(json_object_get(message, "type"));
+        bool more = false;
+        size_t i = 0;
+        size_t count = sizeof(commands) / sizeof(commands[0]);
+
+        if (!message) {
+                say_error(agent, 0, "line %zu is not JSON", agent->lines.number);
+                leave(agent, 1);
+                return false;
+        }
+        while (i < count && (!type || strcmp(commands[i].type, type) != 0))
+                i++;
+        if (i == count)
+                refuse(agent, "its type is missing or unknown");
+        else if (commands[i].needs_hello && !agent->greeted)
+                refuse(agent, "the session has not been opened by hello");
+        else
+                more = commands[i].take(agent, message);
+        json_decref(message);
+        return more;
+}
+
+/* What comes before hello is answered has to wait for that. */
+static bool listens(const struct agent *agent)
+{
+        return !agent->leaving && agent->run.kind != RUN_PROBE;
+}
+
+/* Obeys what has come; after the run that it had to wait for, what came in the meantime too. */
+static void take_lines(struct agent *agent)
+{
+        char *line;
+
+        if (!listens(agent))
+                return;
+        lines_read(&agent->lines);
+        while (listens(agent) && (line = lines_next(&agent->lines)))
+                if (!take_line(agent, line))
+                        return;
+        if (!listens(agent))
+                return;
+        if (agent->lines.overlong)
+                refuse(agent, "it is longer than 1 MiB");
+        else if (agent->lines.ended)
+                leave(agent, 0);
+}
+
+static void tell_debugger(struct agent *agent)
+{
+        const struct run *run = &agent->run;
+        char text[96];
+        int pid;
+
+        if (!run->stop_announced || agent->debugger_told)
+                return;
+        agent->debugger_told = true;
+        pid = atomic_load(&run->main.evidence->pid);
+        snprintf(text, sizeof(text), "process %d waits for a debugger: gdb -p %d", pid, pid);
+        say(agent, json_pack("{s:s s:I s:s s:s}", "type", "event", "seq", (json_int_t)run->seq,
+                             "kind", "record", "text", text));
+}
+
+static bool beats(const struct agent *agent)
+{
+        return agent->run.kind == RUN_CASE || agent->run.kind == RUN_PEER;
+}
+
+/* How long to sleep: until the run wants its turn or a heartbeat is due; -1 without an end. */
+static int sleep_ms(struct agent *agent)
+{
+        int wanted = run_timeout_ms(&agent->run);
+        uint64_t now = now_ns();
+        int left;
+
+        if (!beats(agent))
+                return wanted;
+        left = now >= agent->beat_ns ? 0 : (int)((agent->beat_ns - now) / NS_PER_MS) + 1;
+        return wanted >= 0 && wanted < left ? wanted : left;
+}
+
+/* Tells the runner each second of a run that this host still lives. */
+static void beat(struct agent *agent)
+{
+        if (!beats(agent) || now_ns() < agent->beat_ns)
+                return;
+        await_beat(agent);
+        say(agent, json_pack("{s:s s:I}", "type", "heartbeat", "seq", (json_int_t)agent->run.seq));
+}
+
+static void step(struct agent *agent)
+{
+        struct pollfd fds[RUN_FDS_MAX + 3];
+        struct signalfd_siginfo signal;
+        int count = run_fds(&agent->run, fds);
+
+        fds[count++] = (struct pollfd){.fd = agent->signals, .events = POLLIN};
+        if (listens(agent))
+                fds[count++] = (struct pollfd){.fd = agent->lines.in, .events = POLLIN};
+        if (agent->lines.queued)
+                fds[count++] = (struct pollfd){.fd = agent->lines.out, .events = POLLOUT};
+        poll(fds, (nfds_t)count, sleep_ms(agent));
+        while (read(agent->signals, &signal, sizeof(signal)) > 0)
+                ;
+        lines_write(&agent->lines);
+        take_lines(agent);
+        run_step(&agent->run);
+        tell_debugger(agent);
+        beat(agent);
+        if (run_done(&agent->run)) {
+                finish_run(agent);
+                take_lines(agent);
+        }
+        if (agent->lines.lost && !agent->leaving)
+                leave(agent, 1);
+}
+
+int agent_serve(const char *ia, int in, int out)
+{
+        static struct agent agent;
+        sigset_t child;
+
+        signal(SIGPIPE, SIG_IGN);
+        sigemptyset(&child);
+        sigaddset(&child, SIGCHLD);
+        sigprocmask(SIG_BLOCK, &child, NULL);
+        agent.signals = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
+        agent.ia = ia;
+        agent.run = (struct run){.peer_out = say_peer, .context = &agent};
+        lines_open(&agent.lines, in, out);
+        while (!agent.leaving || agent.run.kind != RUN_NONE)
+                step(&agent);
+        lines_wait_written(&agent.lines, 2000);
+        lines_close(&agent.lines);
+        return agent.status;
+}

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "agent/by_hand.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "agent/containment.h"
+#include "agent/run.h"
+
+#define PROBE_DEADLINE_MS 15000
+
+static int watch_children(void)
+{
+        sigset_t child;
+
+        sigemptyset(&child);
+        sigaddset(&child, SIGCHLD);
+        sigprocmask(SIG_BLOCK, &child, NULL);
+        return signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+static void tell_debugger(const struct run *run)
+{
+        int pid = atomic_load(&run->main.evidence->pid);
+
+        fprintf(stderr,
+                "process %d waits for a debugger: gdb -p %d -ex 'handle SIGSTOP nostop noprint "
+                "nopass' -ex 'break CALL' -ex continue\n",
+                pid, pid);
+}
+
+static void finish(struct run *run, int signals)
+{
+        bool told = false;
+
+        while (!run_done(run)) {
+                struct pollfd fds[RUN_FDS_MAX + 1];
+                struct signalfd_siginfo signal;
+                int count = run_fds(run, fds);
+
+                fds[count++] = (struct pollfd){.fd = signals, .events = POLLIN};
+                poll(fds, (nfds_t)count, run_timeout_ms(run));
+                while (read(signals, &signal, sizeof(signal)) > 0)
+                        ;
+                run_step(run);
+                if (run->stop_announced && !told) {
+                        tell_debugger(run);
+                        told = true;
+                }
+        }
+}
+
+static const char *text_of(const json_t *event, const char *key)
+{
+        const char *text = json_string_value(json_object_get(event, key));
+
+        return text ? text : "";
+}
+
+static void print_pairs(const json_t *list, const char *between)
+{
+        size_t i;
+        json_t *pair;
+
+        json_array_foreach(list, i, pair)
+            printf("%s%s=%s", i ? between : "", json_string_value(json_array_get(pair, 0)),
+                   json_string_value(json_array_get(pair, 1)));
+}
+
+static void print_call(const json_t *event)
+{
+        const json_t *out = json_object_get(event, "out");
+        const char *subtype = text_of(event, "sub");
+
+        printf("%4lld %s%s%s(", json_integer_value(json_object_get(event, "n")),
+               strcmp(text_of(event, "who"), "peer") == 0 ? "peer: " : "",
+               json_is_true(json_object_get(event, "teardown")) ? "teardown: " : "",
+               text_of(event, "call"));
+        print_pairs(json_object_get(event, "args"), ", ");
+        if (json_is_true(json_object_get(event, "unfinished"))) {
+                printf(") did not return\n");
+                return;
+        }
+        printf(") = %s%s%s", text_of(event, "ret"), *subtype ? ", " : "", subtype);
+        printf("  [%lld us]", json_integer_value(json_object_get(event, "us")));
+        if (json_array_size(out)) {
+                printf("\n       -> ");
+                print_pairs(out, "\n          ");
+        }
+        printf("\n");
+}
+
+static void print_list(const json_t *list, const char *before)
+{
+        size_t i;
+        json_t *line;
+
+        json_array_foreach(list, i, line) printf("%s%s\n", before, json_string_value(line));
+}
+
+static void print_check(const json_t *event)
+{
+        bool ok = json_is_true(json_object_get(event, "ok"));
+
+        printf("%s %s: %s  (%s:%lld, after call %lld)\n", ok ? "  ok" : "FAIL",
+               text_of(event, "role"), text_of(event, "text"), text_of(event, "file"),
+               json_integer_value(json_object_get(event, "line")),
+               json_integer_value(json_object_get(event, "calls")));
+        if (ok)
+                return;
+        print_list(json_object_get(event, "expected"), "       expected: ");
+        printf("       seen:     %s\n", text_of(event, "seen"));
+}
+
+static void print_event(void *context, json_t *event)
+{
+        const char *kind = text_of(event, "kind");
+
+        (void)context;
+        if (strcmp(kind, "call") == 0) {
+                print_call(event);
+        } else if (strcmp(kind, "check") == 0) {
+                print_check(event);
+        } else if (strcmp(kind, "crash") == 0) {
+                printf("crash: %s\n", text_of(event, "signal"));
+                print_list(json_object_get(event, "backtrace"), "       ");
+        } else {
+                printf("%s: %s\n", kind, text_of(event, "text"));
+        }
+        json_decref(event);
+}
+
+static int exit_status(const char *verdict)
+{
+        static const struct {
+                const char *verdict;
+                int status;
+        } statuses[] = {
+            {"PASS", 0}, {"NOTE", 0}, {"FAIL", 1}, {"CRASH", 1}, {"TIMEOUT", 1},
+        };
+
+        for (size_t i = 0; i < sizeof(statuses) / sizeof(statuses[0]); i++)
+                if (strcmp(verdict, statuses[i].verdict) == 0)
+                        return statuses[i].status;
+        return 2;
+}
+
+static int print_verdict(const struct run *run)
+{
+        json_t *message = run_verdict(run);
+        const char *verdict = text_of(message, "verdict");
+        const char *reason = text_of(message, "reason");
+        const char *pending = text_of(message, "pending");
+        int status = exit_status(verdict);
+
+        if (run->output.length)
+                printf("--- output ---\n%s\n--- end of output ---\n", text_of(message, "output"));
+        printf("%s %s%s%s%s%s%s\n", verdict, text_of(message, "case"), *reason ? ": " : "", reason,
+               *pending ? " (in " : "", pending, *pending ? ")" : "");
+        json_decref(message);
+        return status;
+}
+
+static int no_means(void)
+{
+        fprintf(stderr, "the host has not the means for a process: %s\n", strerror(errno));
+        return 2;
+}
+
+int by_hand_run(const struct case_ref *ref, const struct by_hand *how)
+{
+        static struct probe probe;
+        static struct run run;
+        unsigned int deadline_ms = how->deadline_ms;
+        int signals = watch_children();
+        struct case_job job = {
+            .ref = ref,
+            .settings =
+                {
+                    .ia = probe.ia,
+                    .event_ms = how->event_ms,
+                    .quiet_ms = how->quiet_ms,
+                    .peer_mode = PEER_MODE_LOCAL,
+                    .gdb = how->wait_for_debugger,
+                    .probe = &probe,
+                },
+        };
+        int status;
+
+        containment_adopt();
+        if (!run_probe(&run, how->ia, PROBE_DEADLINE_MS))
+                return no_means();
+        finish(&run, signals);
+        run_probed(&run, &probe);
+        run_forget(&run);
+        if (!deadline_ms)
+                deadline_ms = case_deadline_ms(ref->entry);
+        if (!run_case(&run, 1, &job, deadline_ms))
+                return no_means();
+        finish(&run, signals);
+        run_events(&run, print_event, NULL);
+        status = print_verdict(&run);
+        run_forget(&run);
+        return status;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef HARNESS_BY_HAND_H
+#define HARNESS_BY_HAND_H
+
+#include <stdbool.h>
+
+#include "case/registry.h"
+
+struct by_hand {
+        const char *ia; /* NULL: the registry's first */
+        bool wait_for_debugger;
+        unsigned int event_ms;
+        unsigned int quiet_ms;
+        unsigned int deadline_ms; /* 0: the case's own */
+};
+
+/*
+ * Runs one case with a local peer and prints its evidence for a person. Returns the exit status:
+ * 0 for PASS and NOTE, 1 for FAIL, CRASH and TIMEOUT, 2 otherwise.
+ */
+int by_hand_run(const struct case_ref *ref, const struct by_hand *how);
+
+#endif

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "agent/case_process.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "agent/descriptors.h"
+#include "case/needs.h"
+
+static void check_needs(struct test *t)
+{
+        char denied[128];
+
+        if (!t->settings->undeclared &&
+            needs_missing(t->entry->needs, &t->settings->probe->provider_attr, denied,
+                          sizeof(denied)))
+                unsupported(t, denied);
+}
+
+static void run_body(struct test *t)
+{
+        if (t->settings->probe->open)
+                check_needs(t);
+        else if (!t->settings->ia[0])
+                test_end(t, VERDICT_BROKEN, "%s", t->settings->probe->reason);
+        ia_open(t);
+        if (!t->settings->probe->open)
+                test_end(t, VERDICT_BROKEN, "the IA opens now, but did not at first: %s",
+                         t->settings->probe->reason);
+        t->entry->body(t, t->row);
+        t->verdict = t->notes ? VERDICT_NOTE : VERDICT_PASS;
+}
+
+/* Opening and closing an IA may leave some descriptors: those are the provider's own business. */
+static void report_descriptors(struct test *t, struct descriptors *after)
+{
+        const struct probe *probe = t->settings->probe;
+        bool matched[PROBE_LEFT_MAX] = {false};
+
+        for (size_t i = 0; i < after->count; i++) {
+                size_t j = 0;
+
+                while (j < probe->left_count &&
+                       (matched[j] || strcmp(probe->left[j], after->at[i].target) != 0))
+                        j++;
+                if (j < probe->left_count)
+                        matched[j] = true;
+                else
+                        leak(t, "descriptor %d was opened and is left: %s", after->at[i].fd,
+                             after->at[i].target);
+        }
+}
+
+/* What teardown saw may change the verdict of the body. */
+static void conclude(struct test *t)
+{
+        if (t->guard_broken && t->verdict != VERDICT_FAIL) {
+                t->verdict = VERDICT_FAIL;
+                snprintf(t->reason, sizeof(t->reason),
+                         "memory outside a registered buffer was written");
+        } else if (t->leaks && t->verdict == VERDICT_PASS) {
+                t->verdict = VERDICT_NOTE;
+                snprintf(t->reason, sizeof(t->reason), "%s", t->leak);
+        }
+}
+
+void case_process(const void *arg, struct evidence *evidence, uint64_t nonce, int channel)
+{
+        static struct descriptors before;
+        static struct descriptors after;
+        static struct test test;
+        const struct case_job *job = arg;
+        struct test *t = &test;
+
+        *t = (struct test){
+            .entry = job->ref->entry,
+            .row = job->ref->row,
+            .settings = &job->settings,
+            .evidence = evidence,
+            .nonce = nonce,
+            .channel = channel,
+        };
+        if (job->settings.gdb)
+                raise(SIGSTOP);
+        descriptors_list(&before);
+        if (setjmp(t->end) == 0)
+                run_body(t);
+        verdict_put(&evidence->body, nonce, t->verdict, t->reason);
+        atomic_store(&evidence->teardown_ns, now_ns());
+        atomic_store(&evidence->phase, PHASE_TEARDOWN);
+        teardown(t);
+        descriptors_list(&after);
+        descriptors_new(&after, &before);
+        report_descriptors(t, &after);
+        conclude(t);
+        verdict_put(&evidence->end, nonce, t->verdict, t->reason);
+        atomic_store(&evidence->phase, PHASE_DONE);
+}

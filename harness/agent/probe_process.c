@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "agent/probe_process.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "agent/build_id.h"
+#include "agent/descriptors.h"
+#include "agent/preload.h"
+#include "evidence/address.h"
+#include "evidence/api.h"
+
+#define REGISTRY_MAX 64
+
+static bool failed(struct probe *probe, const char *what, DAT_RETURN ret)
+{
+        char type[API_NAME_SPACE];
+        char subtype[API_NAME_SPACE];
+
+        if (dat_is(ret, DAT_SUCCESS))
+                return false;
+        snprintf(probe->reason, sizeof(probe->reason), "%s(\"%s\") returned %s, %s", what,
+                 probe->ia, api_return_name(ret, type), api_subtype_name(ret, subtype));
+        return true;
+}
+
+/* The first IA of dat.conf. */
+static bool find_first(struct probe *probe)
+{
+        static DAT_PROVIDER_INFO infos[REGISTRY_MAX];
+        DAT_PROVIDER_INFO *list[REGISTRY_MAX];
+        DAT_COUNT count = 0;
+        DAT_RETURN ret;
+
+        for (size_t i = 0; i < REGISTRY_MAX; i++)
+                list[i] = &infos[i];
+        ret = dat_registry_list_providers(REGISTRY_MAX, &count, list);
+        if (!dat_is(ret, DAT_SUCCESS) || count < 1) {
+                snprintf(probe->reason, sizeof(probe->reason),
+                         "no IA was named, and the dat.conf that DAT_OVERRIDE names has none");
+                return false;
+        }
+        snprintf(probe->ia, sizeof(probe->ia), "%s", infos[0].ia_name);
+        return true;
+}
+
+/* Keeps the path and the build id of the object that has the entry point of a provider. */
+static int find_library(struct dl_phdr_info *info, size_t size, void *arg)
+{
+        struct probe *probe = arg;
+        void *handle;
+        void *symbol;
+        Dl_info where;
+
+        (void)size;
+        if (!info->dlpi_name || !info->dlpi_name[0])
+                return 0;
+        handle = dlopen(info->dlpi_name, RTLD_LAZY | RTLD_NOLOAD);
+        if (!handle)
+                return 0;
+        symbol = dlsym(handle, "dat_provider_init");
+        dlclose(handle);
+        if (!symbol || !dladdr(symbol, &where) || strcmp(where.dli_fname, info->dlpi_name) != 0)
+                return 0;
+        snprintf(probe->library, sizeof(probe->library), "%s", info->dlpi_name);
+        build_id_of(info, probe->build_id, sizeof(probe->build_id));
+        return 1;
+}
+
+static void look(struct probe *probe)
+{
+        DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
+        DAT_IA_HANDLE ia = DAT_HANDLE_NULL;
+        DAT_RETURN ret = dat_ia_open(probe->ia, 64, &async, &ia);
+
+        if (failed(probe, "dat_ia_open", ret))
+                return;
+        dl_iterate_phdr(find_library, probe);
+        preload_note(probe);
+        ret = dat_ia_query(ia, &async, DAT_IA_FIELD_ALL, &probe->ia_attr, DAT_PROVIDER_FIELD_ALL,
+                           &probe->provider_attr);
+        if (failed(probe, "dat_ia_query", ret))
+                return;
+        address_text(probe->ia_attr.ia_address_ptr, probe->address, sizeof(probe->address));
+        ret = dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG);
+        if (failed(probe, "dat_ia_close", ret))
+                return;
+        probe->open = true;
+}
+
+static void keep_left(struct probe *probe, const struct descriptors *left)
+{
+        for (size_t i = 0; i < left->count && i < PROBE_LEFT_MAX; i++)
+                snprintf(probe->left[probe->left_count++], PROBE_LEFT_TEXT, "%s",
+                         left->at[i].target);
+}
+
+void probe_process(const void *arg, struct evidence *evidence, uint64_t nonce, int channel)
+{
+        static struct descriptors before;
+        static struct descriptors after;
+        struct probe *probe = &evidence->probe;
+
+        (void)channel;
+        if (arg)
+                snprintf(probe->ia, sizeof(probe->ia), "%s", (const char *)arg);
+        else if (!find_first(probe))
+                goto out;
+        descriptors_list(&before);
+        look(probe);
+        descriptors_list(&after);
+        descriptors_new(&after, &before);
+        keep_left(probe, &after);
+out:
+        verdict_put(&evidence->end, nonce, VERDICT_PASS, "");
+        atomic_store(&evidence->phase, PHASE_DONE);
+}

@@ -1,0 +1,801 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "agent/run.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "agent/containment.h"
+#include "agent/probe_process.h"
+
+/* How long a peer may take to end on request, on this host and on the other one. */
+#define STOP_LOCAL_MS  2000
+#define STOP_REMOTE_MS 5000
+/* How often what cannot be killed at once is killed again. */
+#define CLEAR_AGAIN_MS 100
+
+static uint64_t after_ms(unsigned int ms)
+{
+        return now_ns() + ms * NS_PER_MS;
+}
+
+/* Teardown has as long as two events may take, and a second for all that is no wait. */
+static unsigned int teardown_ms(const struct run *run)
+{
+        return 2 * run->job.settings.event_ms + 1000;
+}
+
+static bool begin(struct run *run, enum run_kind kind, child_body *body, const void *arg)
+{
+        run->kind = kind;
+        run->stage = STAGE_WORKING;
+        run->started_ns = now_ns();
+        if (!output_open(&run->output)) {
+                run->kind = RUN_NONE;
+                return false;
+        }
+        if (!child_start(&run->main, run->output.write_fd, body, arg)) {
+                output_close(&run->output);
+                run->kind = RUN_NONE;
+                return false;
+        }
+        return true;
+}
+
+bool run_probe(struct run *run, const char *ia, unsigned int deadline_ms)
+{
+        run->deadline_ms = deadline_ms;
+        run->until_ns = after_ms(deadline_ms);
+        return begin(run, RUN_PROBE, probe_process, ia);
+}
+
+bool run_case(struct run *run, unsigned long long seq, const struct case_job *job,
+              unsigned int deadline_ms)
+{
+        run->seq = seq;
+        run->job = *job;
+        run->deadline_ms = deadline_ms;
+        run->peer_job =
+            (struct peer_job){.ia = job->settings.probe->ia, .event_ms = job->settings.event_ms};
+        if (!begin(run, RUN_CASE, case_process, &run->job))
+                return false;
+        run->until_ns = job->settings.gdb ? 0 : after_ms(STALL_LOOK_MS);
+        return true;
+}
+
+bool run_peer(struct run *run, unsigned long long seq, const struct peer_job *job)
+{
+        run->seq = seq;
+        run->peer_job = *job;
+        run->until_ns = 0;
+        return begin(run, RUN_PEER, peer_process, &run->peer_job);
+}
+
+static void kill_main(struct run *run, enum run_killed why)
+{
+        if (run->main.pid == 0 || run->killed != KILLED_NOT)
+                return;
+        run->killed = why;
+        containment_kill_group(run->main.pid);
+        run->until_ns = 0;
+}
+
+/* Whatever the processes left behind goes now. */
+static void clear(struct run *run)
+{
+        run->stage = STAGE_CLEARING;
+        run->until_ns = after_ms(CLEAR_AGAIN_MS);
+        containment_kill();
+}
+
+static bool is_remote(const struct run *run)
+{
+        return run->kind == RUN_CASE && run->job.settings.peer_mode == PEER_MODE_REMOTE;
+}
+
+/* The main process is gone: its peer is stopped first, if there is one. */
+static void stop_peer(struct run *run)
+{
+        if (run->peer_state != PEER_ON) {
+                clear(run);
+                return;
+        }
+        run->stage = STAGE_STOPPING;
+        if (is_remote(run)) {
+                run->until_ns = after_ms(STOP_REMOTE_MS);
+                run->peer_out(run->context, run->seq, "stop", json_object());
+        } else {
+                run->until_ns = after_ms(STOP_LOCAL_MS);
+                lines_put(&run->peer.channel, json_pack("{s:s}", "op", "stop"));
+        }
+}
+
+static const char *describe_status(int status, char *text, size_t size)
+{
+        if (WIFSIGNALED(status))
+                snprintf(text, size, "ended by %s", signal_name(WTERMSIG(status)));
+        else
+                snprintf(text, size, "left with status %d", WEXITSTATUS(status));
+        return text;
+}
+
+/* How a peer's process ended, in words. */
+static json_t *describe_end(const struct child *peer)
+{
+        const char *pending = render_pending(peer->evidence);
+        char how[64];
+        char reason[128];
+
+        describe_status(peer->status, how, sizeof(how));
+        snprintf(reason, sizeof(reason), "%s%s%s", how, pending ? " in " : "",
+                 pending ? pending : "");
+        return json_pack("{s:i s:s}", "status", peer->status, "reason", reason);
+}
+
+static void tell_case(struct run *run, const char *op, json_t *data)
+{
+        if (run->main.pid)
+                lines_put(&run->main.channel, json_pack("{s:s s:o}", "op", op, "data", data));
+        else
+                json_decref(data);
+}
+
+static void peer_ended(struct run *run, json_t *data)
+{
+        run->peer_state = PEER_ENDED;
+        tell_case(run, "stopped", data);
+        if (run->stage == STAGE_STOPPING)
+                clear(run);
+}
+
+static void start_peer(struct run *run)
+{
+        if (run->peer_state != PEER_OFF || run->stage != STAGE_WORKING)
+                return;
+        if (is_remote(run)) {
+                run->peer_state = PEER_ON;
+                run->peer_out(run->context, run->seq, "start",
+                              json_pack("{s:i}", "event_ms", (int)run->peer_job.event_ms));
+                return;
+        }
+        if (child_start(&run->peer, run->output.write_fd, peer_process, &run->peer_job)) {
+                run->peer_state = PEER_ON;
+                return;
+        }
+        peer_ended(
+            run, json_pack("{s:i s:s+}", "status", 0, "reason", "not started: ", strerror(errno)));
+}
+
+static void to_peer(struct run *run, json_t *data)
+{
+        if (run->peer_state != PEER_ON)
+                json_decref(data);
+        else if (is_remote(run))
+                run->peer_out(run->context, run->seq, "data", data);
+        else
+                lines_put(&run->peer.channel, json_pack("{s:s s:o}", "op", "data", "data", data));
+}
+
+/* Only between two hosts is there a network that belongs to nobody else. */
+static void disturb(struct run *run, json_t *data)
+{
+        if (is_remote(run)) {
+                run->peer_out(run->context, run->seq, "disturb", data);
+                return;
+        }
+        json_decref(data);
+        tell_case(run, "data",
+                  json_pack("{s:b s:s}", "ok", 0, "why", "its peer is on the case's own host"));
+}
+
+/*
+ * One line of a process: an object with `op` and an object `data`. Anything else is a provider's
+ * that wrote to descriptors at random: it is counted and dropped.
+ */
+static json_t *parse(const char *line, const char **op)
+{
+        json_t *message = json_loads(line, 0, NULL);
+        json_t *data = NULL;
+
+        if (message &&
+            json_unpack_ex(message, NULL, JSON_STRICT, "{s:s s:O}", "op", op, "data", &data) == 0 &&
+            json_is_object(data)) {
+                json_decref(data);
+                return message;
+        }
+        json_decref(data);
+        json_decref(message);
+        return NULL;
+}
+
+static void from_case(struct run *run)
+{
+        char *line;
+
+        lines_read(&run->main.channel);
+        while ((line = lines_next(&run->main.channel))) {
+                const char *op;
+                json_t *message = parse(line, &op);
+
+                if (!message) {
+                        run->garbage++;
+                        continue;
+                }
+                if (strcmp(op, "start") == 0)
+                        start_peer(run);
+                else if (strcmp(op, "data") == 0)
+                        to_peer(run, json_incref(json_object_get(message, "data")));
+                else if (strcmp(op, "disturb") == 0)
+                        disturb(run, json_incref(json_object_get(message, "data")));
+                json_decref(message);
+        }
+}
+
+/* Of a local peer to its case, or of a hosted one to the other host. */
+static void from_peer(struct run *run, struct child *peer)
+{
+        char *line;
+
+        lines_read(&peer->channel);
+        while ((line = lines_next(&peer->channel))) {
+                const char *op;
+                json_t *message = parse(line, &op);
+                json_t *data;
+
+                if (!message) {
+                        run->garbage++;
+                        continue;
+                }
+                data = json_incref(json_object_get(message, "data"));
+                if (run->kind == RUN_PEER)
+                        run->peer_out(run->context, run->seq, "data", data);
+                else
+                        tell_case(run, "data", data);
+                json_decref(message);
+        }
+}
+
+/* What a process says; after its end, what it had said. */
+static void hear(struct run *run, struct child *child)
+{
+        if (!child->started || child->channel.ended)
+                return;
+        if (child == &run->main && run->kind != RUN_PEER)
+                from_case(run);
+        else
+                from_peer(run, child);
+}
+
+/* What a process had said comes before whatever its end leads to. */
+static void reaped(struct run *run, pid_t pid, int status)
+{
+        if (pid == run->main.pid) {
+                hear(run, &run->main);
+                run->main.pid = 0;
+                run->main.status = status;
+                stop_peer(run);
+        } else if (pid == run->peer.pid) {
+                hear(run, &run->peer);
+                run->peer.pid = 0;
+                run->peer.status = status;
+                peer_ended(run, describe_end(&run->peer));
+        } else if (run->stage == STAGE_CLEARING && WIFSIGNALED(status)) {
+                run->strays++;
+        }
+}
+
+/* A case that is to be debugged has stopped itself: whoever waits for that is told. */
+static void stopped(struct run *run, pid_t pid)
+{
+        if (pid == run->main.pid && run->kind == RUN_CASE && run->job.settings.gdb)
+                run->stop_announced = true;
+}
+
+bool run_reap(struct run *run)
+{
+        for (;;) {
+                int status;
+                pid_t pid = waitpid(-1, &status, WNOHANG | WUNTRACED);
+
+                if (pid == 0)
+                        return false;
+                if (pid < 0 && errno == EINTR)
+                        continue;
+                if (pid < 0)
+                        return true;
+                if (WIFSTOPPED(status))
+                        stopped(run, pid);
+                else
+                        reaped(run, pid, status);
+        }
+}
+
+/* The agent disturbs the network itself: its end, unlike the peer's process, is no case's doing. */
+static void disturb_for_case(struct run *run, const json_t *wanted)
+{
+        char why[2 * DISTURBANCE_TEXT];
+        json_t *answer;
+
+        if (disturbance_begin(&run->disturbance, run->peer_job.address, wanted, why, sizeof(why))) {
+                run->disturbed = true;
+                answer = json_pack("{s:b s:s}", "ok", 1, "network", run->disturbance.text);
+        } else {
+                answer = json_pack("{s:b s:s}", "ok", 0, "why", why);
+        }
+        run->peer_out(run->context, run->seq, "data", answer);
+}
+
+static void calm(struct run *run)
+{
+        disturbance_end(&run->disturbance, &run->packets, run->not_calmed, sizeof(run->not_calmed));
+}
+
+void run_peer_in(struct run *run, const char *op, json_t *data)
+{
+        if (run->kind == RUN_PEER ? run->stage != STAGE_WORKING : run->peer_state != PEER_ON) {
+                json_decref(data);
+        } else if (run->kind == RUN_PEER && strcmp(op, "stop") == 0) {
+                lines_put(&run->main.channel, json_pack("{s:s}", "op", "stop"));
+                run->until_ns = after_ms(STOP_LOCAL_MS);
+                json_decref(data);
+        } else if (run->kind == RUN_PEER && strcmp(op, "disturb") == 0) {
+                disturb_for_case(run, data);
+                json_decref(data);
+        } else if (run->kind == RUN_PEER) {
+                lines_put(&run->main.channel, json_pack("{s:s s:o}", "op", "data", "data", data));
+        } else if (strcmp(op, "stopped") == 0) {
+                run->remote = json_deep_copy(data);
+                json_object_del(data, "events");
+                json_object_del(data, "output");
+                peer_ended(run, data);
+        } else {
+                tell_case(run, "data", data);
+        }
+}
+
+void run_abort(struct run *run)
+{
+        kill_main(run, KILLED_ABORT);
+}
+
+void run_abandon(struct run *run)
+{
+        if (is_remote(run) && run->peer_state == PEER_ON) {
+                run->peer_out(run->context, run->seq, "stop", json_object());
+                peer_ended(run, json_object());
+        }
+        kill_main(run, KILLED_ABORT);
+}
+
+/* Whether what the case does now, its body or its teardown, should have ended. */
+static enum run_killed too_long(const struct run *run)
+{
+        const struct evidence *evidence = run->main.evidence;
+        uint64_t now = now_ns();
+        uint64_t began;
+
+        if (atomic_load(&evidence->phase) == PHASE_BODY)
+                return now >= run->started_ns + run->deadline_ms * NS_PER_MS ? KILLED_DEADLINE
+                                                                             : KILLED_NOT;
+        began = atomic_load(&evidence->teardown_ns);
+        return began > now || now >= began + teardown_ms(run) * NS_PER_MS ? KILLED_TEARDOWN
+                                                                          : KILLED_NOT;
+}
+
+/* A case is looked at again and again, to find a call that does not return as early as is fair. */
+static void look_at_case(struct run *run)
+{
+        enum run_killed why = too_long(run);
+
+        run->until_ns = after_ms(STALL_LOOK_MS);
+        if (why == KILLED_NOT) {
+                run->stalled_ms = stall_look(&run->stall, &run->main, &run->job.settings);
+                if (run->stalled_ms)
+                        why = KILLED_STALL;
+        }
+        if (why != KILLED_NOT)
+                kill_main(run, why);
+}
+
+static void overdue(struct run *run)
+{
+        switch (run->stage) {
+        case STAGE_WORKING:
+                if (run->kind == RUN_CASE)
+                        look_at_case(run);
+                else
+                        kill_main(run, KILLED_DEADLINE);
+                break;
+        case STAGE_STOPPING:
+                run->stop_unanswered = is_remote(run);
+                if (run->stop_unanswered)
+                        peer_ended(run, json_object());
+                else
+                        containment_kill_group(run->peer.pid);
+                run->until_ns = 0;
+                break;
+        case STAGE_CLEARING:
+                clear(run);
+                break;
+        case STAGE_DONE:
+                break;
+        }
+}
+
+int run_fds(const struct run *run, struct pollfd *fds)
+{
+        const struct child *children[] = {&run->main, &run->peer};
+        int count = 0;
+
+        if (run->kind == RUN_NONE)
+                return 0;
+        fds[count++] = (struct pollfd){.fd = run->output.read_fd, .events = POLLIN};
+        for (int i = 0; i < 2; i++) {
+                const struct lines *channel = &children[i]->channel;
+                short in = channel->ended ? 0 : POLLIN;
+                short out = channel->queued ? POLLOUT : 0;
+
+                if (children[i]->started && (in || out))
+                        fds[count++] = (struct pollfd){.fd = channel->in, .events = in | out};
+        }
+        return count;
+}
+
+int run_timeout_ms(const struct run *run)
+{
+        uint64_t now = now_ns();
+
+        if (run->kind == RUN_NONE || run->until_ns == 0 || run->stage == STAGE_DONE)
+                return -1;
+        return now >= run->until_ns ? 0 : (int)((run->until_ns - now) / NS_PER_MS) + 1;
+}
+
+void run_step(struct run *run)
+{
+        if (run->kind == RUN_NONE || run->stage == STAGE_DONE)
+                return;
+        output_drain(&run->output);
+        hear(run, &run->main);
+        lines_write(&run->main.channel);
+        hear(run, &run->peer);
+        if (run->peer.started)
+                lines_write(&run->peer.channel);
+        if (run->until_ns && now_ns() >= run->until_ns)
+                overdue(run);
+        if (run_reap(run) && run->stage == STAGE_CLEARING) {
+                output_drain(&run->output);
+                calm(run);
+                run->ended_ns = now_ns();
+                run->stage = STAGE_DONE;
+        }
+}
+
+bool run_done(const struct run *run)
+{
+        return run->kind != RUN_NONE && run->stage == STAGE_DONE;
+}
+
+/* A verdict, while it is being found. */
+struct finding {
+        enum verdict verdict;
+        const char *pending;
+        char reason[REASON_MAX];
+};
+
+static void find(struct finding *finding, enum verdict verdict, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+static void find(struct finding *finding, enum verdict verdict, const char *format, ...)
+{
+        va_list args;
+
+        finding->verdict = verdict;
+        va_start(args, format);
+        vsnprintf(finding->reason, sizeof(finding->reason), format, args);
+        va_end(args);
+}
+
+static const char *in_teardown(const struct run *run)
+{
+        return atomic_load(&run->main.evidence->phase) == PHASE_BODY ? "" : " in teardown";
+}
+
+/* What the agent ended, it explains. */
+static void find_killed(const struct run *run, struct finding *finding)
+{
+        switch (run->killed) {
+        case KILLED_DEADLINE:
+                find(finding, VERDICT_TIMEOUT, "no end after %u ms", run->deadline_ms);
+                break;
+        case KILLED_TEARDOWN:
+                find(finding, VERDICT_TIMEOUT, "teardown had no end after %u ms", teardown_ms(run));
+                break;
+        case KILLED_STALL:
+                find(finding, VERDICT_TIMEOUT, "no end of %s after %u ms%s",
+                     finding->pending ? finding->pending : "a call", run->stalled_ms,
+                     in_teardown(run));
+                break;
+        case KILLED_ABORT:
+                find(finding, VERDICT_BROKEN, "aborted by the runner");
+                break;
+        case KILLED_NOT:
+                break;
+        }
+}
+
+/*
+ * Whether the process faulted in a call that libdat2 dispatches by the handle of a destroyed
+ * object: libdat2 reads what is there before any provider sees the call. Our libdat does not.
+ */
+static bool follows_destroyed(const struct run *run)
+{
+        if (!REGISTRY_FOLLOWS_HANDLES || !WIFSIGNALED(run->main.status) ||
+            !render_pending(run->main.evidence))
+                return false;
+
+        const struct evidence *evidence = run->main.evidence;
+        uint64_t handle = atomic_load(&evidence->destroyed);
+        uint64_t count = atomic_load(&evidence->call_count);
+
+        return handle && evidence->calls[log_slot(count - 1)].args[0] == handle;
+}
+
+/* The process has ended by itself, but not at its end. */
+static void find_crash(const struct run *run, struct finding *finding)
+{
+        const char *where = in_teardown(run);
+        char how[64];
+
+        if (follows_destroyed(run))
+                find(finding, VERDICT_NOTE, "%s in %s, by a destroyed handle (GEN-1)",
+                     describe_status(run->main.status, how, sizeof(how)), finding->pending);
+        else if (WIFSIGNALED(run->main.status))
+                find(finding, VERDICT_CRASH, "%s%s",
+                     describe_status(run->main.status, how, sizeof(how)), where);
+        else
+                find(finding, VERDICT_CRASH, "left without a verdict%s: exit status %d", where,
+                     WEXITSTATUS(run->main.status));
+}
+
+/* A FAIL of the clause is not hidden by what teardown did afterwards. */
+static void keep_failure(const struct run *run, struct finding *finding)
+{
+        struct sealed_verdict body;
+        char after[REASON_MAX];
+
+        if (!verdict_get(&run->main.evidence->body, run->main.nonce, &body) ||
+            body.verdict != VERDICT_FAIL)
+                return;
+        snprintf(after, sizeof(after), "%s", finding->reason);
+        find(finding, VERDICT_FAIL, "%.600s; then: %.400s", body.reason, after);
+}
+
+static void find_verdict(const struct run *run, struct finding *finding)
+{
+        struct sealed_verdict end;
+
+        if (verdict_get(&run->main.evidence->end, run->main.nonce, &end) &&
+            run->killed != KILLED_ABORT) {
+                find(finding, (enum verdict)end.verdict, "%s", end.reason);
+                return;
+        }
+        finding->pending = render_pending(run->main.evidence);
+        if (run->killed != KILLED_NOT)
+                find_killed(run, finding);
+        else
+                find_crash(run, finding);
+        keep_failure(run, finding);
+}
+
+/* Whoever overwrote the harness's memory may have broken anything else: that is told first. */
+static void find_overwritten(struct finding *finding)
+{
+        static const char what[] = "memory of the harness was overwritten";
+        char then[REASON_MAX];
+
+        snprintf(then, sizeof(then), "%s", finding->reason);
+        if (finding->verdict <= VERDICT_NOTE)
+                find(finding, VERDICT_FAIL, "%s", what);
+        else
+                find(finding, finding->verdict, "%s; then: %.900s", what, then);
+}
+
+/* What an adapter sends past its netdev has not been disturbed, and has shown nothing. */
+static void find_undisturbed(const struct run *run, struct finding *finding)
+{
+        const json_t *disturbed = json_object_get(run->remote, "disturbed");
+        bool shows_nothing =
+            finding->verdict <= VERDICT_NOTE || finding->verdict == VERDICT_UNSUPPORTED;
+
+        if (disturbed && shows_nothing &&
+            json_integer_value(json_object_get(disturbed, "packets")) == 0)
+                find(finding, VERDICT_BROKEN, "no packet met the disturbed network (%s)",
+                     json_string_value(json_object_get(disturbed, "network")));
+}
+
+/* What was found when the process itself was gone. */
+static void find_remains(const struct run *run, struct finding *finding)
+{
+        find_undisturbed(run, finding);
+        if (run->stop_unanswered && finding->verdict <= VERDICT_NOTE)
+                find(finding, VERDICT_BROKEN, "the peer's host did not say that the peer is gone");
+        if (!evidence_whole(run->main.evidence, run->main.nonce))
+                find_overwritten(finding);
+        if (finding->verdict != VERDICT_PASS)
+                return;
+        if (run->strays && run->killed == KILLED_NOT)
+                find(finding, VERDICT_NOTE, "processes that outlived the case: %u", run->strays);
+        else if (run->garbage)
+                find(finding, VERDICT_NOTE, "lines written to the suite's own channel: %u",
+                     run->garbage);
+}
+
+/* What a disturbed network did, as the host says that disturbed it. */
+static void emit_disturbed(const struct run *run, render_emit *emit, void *context)
+{
+        const json_t *disturbed = json_object_get(run->remote, "disturbed");
+        const char *network = json_string_value(json_object_get(disturbed, "network"));
+        char text[2 * DISTURBANCE_TEXT];
+
+        if (!network)
+                return;
+        snprintf(text, sizeof(text), "the network is as before; %lld packets met %s",
+                 (long long)json_integer_value(json_object_get(disturbed, "packets")), network);
+        emit(context, json_pack("{s:s s:I s:s s:s}", "type", "event", "seq", (json_int_t)run->seq,
+                                "kind", "record", "text", text));
+}
+
+/* The other agent's events, of this very run. */
+static void emit_remote(const struct run *run, render_emit *emit, void *context)
+{
+        size_t i;
+        json_t *event;
+
+        json_array_foreach(json_object_get(run->remote, "events"), i, event)
+        {
+                const char *type = json_string_value(json_object_get(event, "type"));
+                json_int_t seq = json_integer_value(json_object_get(event, "seq"));
+
+                if (type && strcmp(type, "event") == 0 && seq == (json_int_t)run->seq)
+                        emit(context, json_incref(event));
+        }
+}
+
+static void emit_count(const struct run *run, const char *kind, const char *what,
+                       unsigned int count, render_emit *emit, void *context)
+{
+        char text[96];
+
+        if (count == 0)
+                return;
+        snprintf(text, sizeof(text), "%s: %u", what, count);
+        emit(context, json_pack("{s:s s:I s:s s:s}", "type", "event", "seq", (json_int_t)run->seq,
+                                "kind", kind, "text", text));
+}
+
+void run_events(const struct run *run, render_emit *emit, void *context)
+{
+        render_evidence(run->main.evidence, run->seq, run->kind == RUN_PEER ? "peer" : "case", emit,
+                        context);
+        if (run->peer.started)
+                render_evidence(run->peer.evidence, run->seq, "peer", emit, context);
+        emit_remote(run, emit, context);
+        emit_disturbed(run, emit, context);
+        if (run->killed == KILLED_NOT)
+                emit_count(run, "leak", "processes that outlived the case and were killed",
+                           run->strays, emit, context);
+        emit_count(run, "record", "lines written to the suite's own channel", run->garbage, emit,
+                   context);
+}
+
+/* What this host's processes wrote, and behind it what a remote peer did. */
+static json_t *all_output(const struct run *run)
+{
+        const json_t *remote = json_object_get(run->remote, "output");
+        char text[OUTPUT_KEPT];
+        size_t length = run->output.length;
+        size_t more = json_string_length(remote);
+
+        memcpy(text, run->output.text, length);
+        if (more > sizeof(text) - length)
+                more = sizeof(text) - length;
+        if (more)
+                memcpy(text + length, json_string_value(remote), more);
+        return text_json(text, length + more);
+}
+
+json_t *run_verdict(const struct run *run)
+{
+        struct finding finding = {.verdict = VERDICT_NONE};
+        json_t *message;
+
+        find_verdict(run, &finding);
+        find_remains(run, &finding);
+        message = json_pack("{s:s s:I s:s s:s s:o}", "type", "verdict", "seq", (json_int_t)run->seq,
+                            "case", run->job.ref->id, "verdict", verdict_name(finding.verdict),
+                            "reason", text_json(finding.reason, strlen(finding.reason)));
+        if (finding.pending)
+                json_object_set_new(message, "pending", json_string(finding.pending));
+        json_object_set_new(message, "us",
+                            json_integer((json_int_t)((run->ended_ns - run->started_ns) / 1000)));
+        json_object_set_new(message, "output", all_output(run));
+        return message;
+}
+
+void run_probed(const struct run *run, struct probe *probe)
+{
+        const struct evidence *evidence = run->main.evidence;
+        const char *pending = render_pending(evidence);
+        struct sealed_verdict end;
+        char how[64];
+
+        memcpy(probe, &evidence->probe, sizeof(*probe));
+        probe->ia[sizeof(probe->ia) - 1] = '\0';
+        probe->reason[sizeof(probe->reason) - 1] = '\0';
+        probe->library[sizeof(probe->library) - 1] = '\0';
+        if (probe->left_count > PROBE_LEFT_MAX)
+                probe->left_count = PROBE_LEFT_MAX;
+        for (size_t i = 0; i < PROBE_LEFT_MAX; i++)
+                probe->left[i][PROBE_LEFT_TEXT - 1] = '\0';
+        if (verdict_get(&evidence->end, run->main.nonce, &end))
+                return;
+        probe->open = false;
+        if (!pending)
+                pending = "the probe, outside of any call";
+        if (run->killed != KILLED_NOT)
+                snprintf(probe->reason, sizeof(probe->reason), "no end after %u ms of %s",
+                         run->deadline_ms, pending);
+        else
+                snprintf(probe->reason, sizeof(probe->reason), "%s in %s",
+                         describe_status(run->main.status, how, sizeof(how)), pending);
+}
+
+/* Events, as many as a line has room for. */
+struct collection {
+        json_t *list;
+        size_t size;
+};
+
+#define COLLECTION_MAX (LINE_MAX_BYTES / 4 * 3)
+
+static void collect(void *context, json_t *event)
+{
+        struct collection *collection = context;
+
+        collection->size += json_dumpb(event, NULL, 0, JSON_COMPACT) + 1;
+        if (collection->size < COLLECTION_MAX)
+                json_array_append(collection->list, event);
+        json_decref(event);
+}
+
+json_t *run_stopped(const struct run *run)
+{
+        json_t *data = describe_end(&run->main);
+        struct collection collection = {.list = json_array()};
+
+        run_events(run, collect, &collection);
+        json_object_set_new(data, "events", collection.list);
+        json_object_set_new(data, "output", text_json(run->output.text, run->output.length));
+        if (run->disturbed)
+                json_object_set_new(data, "disturbed",
+                                    json_pack("{s:s s:I}", "network", run->disturbance.text,
+                                              "packets", (json_int_t)run->packets));
+        return data;
+}
+
+void run_forget(struct run *run)
+{
+        if (run->kind == RUN_NONE)
+                return;
+        output_close(&run->output);
+        child_forget(&run->main);
+        if (run->peer.started)
+                child_forget(&run->peer);
+        json_decref(run->remote);
+        *run = (struct run){
+            .kind = RUN_NONE,
+            .peer_out = run->peer_out,
+            .context = run->context,
+        };
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * One run of contained processes, from the first fork to the last reaping: a case (with the peer
+ * that it may start), a probe of the IA, or a peer that is hosted for another agent's case. There
+ * is at most one run at a time, so every process that descends from this one is the run's.
+ *
+ * The owner polls run_fds(), calls run_step() when anything is ready or run_timeout_ms() is over,
+ * and tells it of reaped processes. When run_done(), no process of the run exists any more.
+ */
+#ifndef HARNESS_RUN_H
+#define HARNESS_RUN_H
+
+#include <poll.h>
+
+#include "agent/case_process.h"
+#include "agent/child.h"
+#include "agent/output.h"
+#include "agent/stall.h"
+#include "evidence/render.h"
+#include "peer/disturbance.h"
+#include "peer/peer_process.h"
+
+enum run_kind { RUN_NONE, RUN_PROBE, RUN_CASE, RUN_PEER };
+
+enum run_stage {
+        STAGE_WORKING,  /* the main process does its work */
+        STAGE_STOPPING, /* it is gone; its peer is being stopped */
+        STAGE_CLEARING, /* whatever is left is being killed and reaped */
+        STAGE_DONE,
+};
+
+/* Where the case's peer is in its life. */
+enum peer_state { PEER_OFF, PEER_ON, PEER_ENDED };
+
+/* Why the agent, and not the process itself, ended it. */
+enum run_killed { KILLED_NOT, KILLED_DEADLINE, KILLED_TEARDOWN, KILLED_STALL, KILLED_ABORT };
+
+/* Carries a message to or from a peer on another host; takes over `data`. */
+typedef void run_peer_out(void *context, unsigned long long seq, const char *op, json_t *data);
+
+struct run {
+        enum run_kind kind;
+        enum run_stage stage;
+        unsigned long long seq;
+        unsigned int deadline_ms;
+        struct case_job job;
+        struct peer_job peer_job;
+        struct child main;
+        struct child peer; /* of a case, on this host */
+        enum peer_state peer_state;
+        json_t *remote;                        /* what a remote peer's agent said of its end */
+        struct disturbance disturbance;        /* of what this host sends to a case elsewhere */
+        bool disturbed;                        /* so it was; then: */
+        unsigned long long packets;            /* how many it met */
+        char not_calmed[2 * DISTURBANCE_TEXT]; /* why it is so still, or nothing */
+        enum run_killed killed;
+        struct stall stall;
+        unsigned int stalled_ms; /* of KILLED_STALL: what the call was given */
+        unsigned int strays;     /* processes that outlived those that the agent started */
+        unsigned int garbage;    /* lines on the suite's own channels that it did not write */
+        bool stop_unanswered;
+        bool stop_announced;
+        struct output output;
+        uint64_t started_ns;
+        uint64_t ended_ns;
+        uint64_t until_ns; /* when the present stage is over, 0: never */
+        run_peer_out *peer_out;
+        void *context;
+};
+
+/* False, with errno, when the host has not the means; the run is then RUN_NONE. */
+bool run_probe(struct run *run, const char *ia, unsigned int deadline_ms);
+bool run_case(struct run *run, unsigned long long seq, const struct case_job *job,
+              unsigned int deadline_ms);
+bool run_peer(struct run *run, unsigned long long seq, const struct peer_job *job);
+
+#define RUN_FDS_MAX 5
+int run_fds(const struct run *run, struct pollfd *fds);
+int run_timeout_ms(const struct run *run);
+void run_step(struct run *run);
+bool run_done(const struct run *run);
+
+/* Reaps what has ended; true when no process is left at all. */
+bool run_reap(struct run *run);
+
+/* A message from the other host: `start` is not among them. Takes over `data`. */
+void run_peer_in(struct run *run, const char *op, json_t *data);
+
+/* Ends a case: its verdict follows. */
+void run_abort(struct run *run);
+
+/* The same for whatever it is, when there is nobody left to listen: no answer is waited for. */
+void run_abandon(struct run *run);
+
+/* The events and the verdict of a case that is done; its result as the protocol has it. */
+void run_events(const struct run *run, render_emit *emit, void *context);
+json_t *run_verdict(const struct run *run);
+
+/* What a probe learned; `open` is false, with a reason, where it died or hung. */
+void run_probed(const struct run *run, struct probe *probe);
+
+/* The `data` of a hosted peer's "stopped": its status, how it ended, its events. */
+json_t *run_stopped(const struct run *run);
+
+/* Gives everything back; the run is RUN_NONE. */
+void run_forget(struct run *run);
+
+#endif

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Handles that no call may take. */
+#include "case/ep_attr.h"
+#include "case/test.h"
+
+#define CONN_QUAL_FIRST 21000
+#define CONN_QUAL_LAST  21999
+
+static DAT_HANDLE make_cno(struct test *t)
+{
+        DAT_CNO_HANDLE made = DAT_HANDLE_NULL;
+
+        arrange(dat_cno_create(t->ia, DAT_OS_WAIT_PROXY_AGENT_NULL, &made));
+        object_add(t, OBJECT_CNO, made);
+        return made;
+}
+
+static DAT_HANDLE make_rmr(struct test *t)
+{
+        DAT_RMR_HANDLE made = DAT_HANDLE_NULL;
+
+        arrange(dat_rmr_create(pz(t), &made));
+        object_add(t, OBJECT_RMR, made);
+        return made;
+}
+
+/* A service point at the first connection qualifier that is free. */
+static DAT_HANDLE make_service_point(struct test *t, enum object_kind kind)
+{
+        DAT_EVD_HANDLE evd = evd_with(t, .flags = DAT_EVD_CR_FLAG);
+        DAT_EP_HANDLE ep = kind == OBJECT_RSP ? ep_with(t) : DAT_HANDLE_NULL;
+        DAT_HANDLE made = DAT_HANDLE_NULL;
+        DAT_RETURN ret = DAT_CONN_QUAL_IN_USE;
+
+        for (DAT_CONN_QUAL qual = CONN_QUAL_FIRST;
+             dat_is(ret, DAT_CONN_QUAL_IN_USE) && qual <= CONN_QUAL_LAST; qual++)
+                ret = kind == OBJECT_RSP
+                          ? dat_rsp_create(t->ia, qual, ep, evd, &made)
+                          : dat_psp_create(t->ia, qual, evd, DAT_PSP_CONSUMER_FLAG, &made);
+        arrange(ret);
+        object_add(t, kind, made);
+        return made;
+}
+
+/* A live object of the type, on the teardown list. */
+static DAT_HANDLE make(struct test *t, DAT_HANDLE_TYPE type)
+{
+        switch (type) {
+        case DAT_HANDLE_TYPE_CNO:
+                return make_cno(t);
+        case DAT_HANDLE_TYPE_EP:
+                return ep_with(t);
+        case DAT_HANDLE_TYPE_EVD:
+                return evd_with(t);
+        case DAT_HANDLE_TYPE_LMR:
+                return buf_with(t)->lmr;
+        case DAT_HANDLE_TYPE_PSP:
+                return make_service_point(t, OBJECT_PSP);
+        case DAT_HANDLE_TYPE_PZ:
+                return pz_new(t);
+        case DAT_HANDLE_TYPE_RMR:
+                return make_rmr(t);
+        case DAT_HANDLE_TYPE_RSP:
+                return make_service_point(t, OBJECT_RSP);
+        case DAT_HANDLE_TYPE_SRQ:
+                return srq_with(t);
+        default:
+                break;
+        }
+        test_end(t, VERDICT_BROKEN, "bad_handle() makes no object of type %d", (int)type);
+}
+
+static DAT_HANDLE closed_ia(struct test *t)
+{
+        DAT_NAME_PTR name = (DAT_NAME_PTR)t->settings->ia;
+        DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
+        DAT_IA_HANDLE second = DAT_HANDLE_NULL;
+
+        arrange(dat_ia_open(name, 1, &async, &second));
+        arrange(dat_ia_close(second, DAT_CLOSE_ABRUPT_FLAG));
+        return second;
+}
+
+static DAT_HANDLE destroyed(struct test *t, DAT_HANDLE_TYPE type)
+{
+        DAT_HANDLE handle;
+
+        if (type == DAT_HANDLE_TYPE_IA)
+                return closed_ia(t);
+        handle = make(t, type);
+        release(t, handle);
+        return handle;
+}
+
+static DAT_HANDLE of_other_ia(struct test *t, DAT_HANDLE_TYPE type)
+{
+        DAT_IA_HANDLE other = other_ia(t);
+
+        switch (type) {
+        case DAT_HANDLE_TYPE_PZ:
+                return pz_of(t, other);
+        case DAT_HANDLE_TYPE_EVD:
+                return evd_with(t, .ia = other);
+        case DAT_HANDLE_TYPE_SRQ:
+                return srq_with(t, .ia = other, .pz = pz_of(t, other));
+        default:
+                break;
+        }
+        test_end(t, VERDICT_BROKEN, "bad_handle() makes no object of type %d of another IA",
+                 (int)type);
+}
+
+DAT_HANDLE bad_handle(struct test *t, DAT_HANDLE_TYPE type, enum bad_handle how)
+{
+        DAT_HANDLE handle;
+
+        switch (how) {
+        case BAD_HANDLE_NULL:
+                return DAT_HANDLE_NULL;
+        case BAD_HANDLE_DESTROYED:
+                handle = destroyed(t, type);
+                atomic_store(&t->evidence->destroyed, (uint64_t)(uintptr_t)handle);
+                return handle;
+        case BAD_HANDLE_OTHER_KIND:
+                return type == DAT_HANDLE_TYPE_PZ ? evd_with(t) : pz(t);
+        case BAD_HANDLE_OTHER_IA:
+                return of_other_ia(t, type);
+        }
+        test_end(t, VERDICT_BROKEN, "bad_handle() knows no way %d", (int)how);
+}

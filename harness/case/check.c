@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "case/check.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "case/needs.h"
+#include "case/test.h"
+#include "evidence/api.h"
+#include "evidence/trace.h"
+
+static struct entry *entry_new(struct test *t, uint64_t *number)
+{
+        uint64_t n = atomic_fetch_add(&t->evidence->entry_count, 1);
+        struct entry *entry = &t->evidence->entries[log_slot(n)];
+
+        atomic_store(&entry->number, 0);
+        entry->calls = trace_count();
+        entry->expected[0] = '\0';
+        entry->seen[0] = '\0';
+        entry->text[0] = '\0';
+        *number = n + 1;
+        return entry;
+}
+
+static void record_text(struct test *t, enum entry_kind kind, const char *text)
+{
+        uint64_t number;
+        struct entry *entry = entry_new(t, &number);
+
+        entry->kind = (uint16_t)kind;
+        snprintf(entry->text, sizeof(entry->text), "%s", text);
+        atomic_store(&entry->number, number);
+}
+
+static void record_check(struct test *t, const struct check_site *site, enum check_role role,
+                         bool ok, const char *expected, const char *seen)
+{
+        uint64_t number;
+        struct entry *entry = entry_new(t, &number);
+
+        entry->kind = ENTRY_CHECK;
+        entry->role = (uint16_t)role;
+        entry->ok = ok;
+        entry->line = site->line;
+        snprintf(entry->file, sizeof(entry->file), "%s", site->file);
+        snprintf(entry->text, sizeof(entry->text), "%s", site->text);
+        snprintf(entry->expected, sizeof(entry->expected), "%s", expected);
+        snprintf(entry->seen, sizeof(entry->seen), "%s", seen);
+        atomic_store(&entry->number, number);
+}
+
+_Noreturn void test_end(struct test *t, enum verdict verdict, const char *format, ...)
+{
+        va_list args;
+
+        t->verdict = verdict;
+        va_start(args, format);
+        vsnprintf(t->reason, sizeof(t->reason), format, args);
+        va_end(args);
+        longjmp(t->end, 1);
+}
+
+static void return_text(char *text, size_t size, DAT_RETURN ret)
+{
+        char type[API_NAME_SPACE];
+        char subtype[API_NAME_SPACE];
+
+        if (DAT_GET_SUBTYPE(ret) == DAT_NO_SUBTYPE)
+                snprintf(text, size, "%s", api_return_name(ret, type));
+        else
+                snprintf(text, size, "%s, %s", api_return_name(ret, type),
+                         api_subtype_name(ret, subtype));
+}
+
+/* The names of a set of returns, with `between` between them. */
+static void set_text(char *text, size_t size, const DAT_RETURN *set, size_t set_len,
+                     const char *between)
+{
+        char name[API_NAME_SPACE];
+        size_t used = 0;
+
+        text[0] = '\0';
+        for (size_t i = 0; i < set_len && used < size; i++)
+                used += (size_t)snprintf(text + used, size - used, "%s%s", i ? between : "",
+                                         api_return_name(set[i], name));
+}
+
+static bool in_set(DAT_RETURN ret, const DAT_RETURN *set, size_t set_len)
+{
+        for (size_t i = 0; i < set_len; i++)
+                if (dat_is(ret, set[i]))
+                        return true;
+        return false;
+}
+
+static bool says_unsupported(DAT_RETURN ret)
+{
+        return dat_is(ret, DAT_MODEL_NOT_SUPPORTED) || dat_is(ret, DAT_NOT_IMPLEMENTED);
+}
+
+/* An arrangement failed: the suite's misfortune, or a feature refused that is not denied. */
+static _Noreturn void arrangement_failed(struct test *t, const struct check_site *site,
+                                         DAT_RETURN ret)
+{
+        char seen[96];
+        char declared[256];
+
+        return_text(seen, sizeof(seen), ret);
+        record_check(t, site, ROLE_MUST, false, "DAT_SUCCESS", seen);
+        if (!says_unsupported(ret))
+                test_end(t, VERDICT_BROKEN, "%s returned %s", site->text, seen);
+        if (t->entry->needs == 0)
+                test_end(t, VERDICT_FAIL,
+                         "%s returned %s, but no attribute declares the feature absent", site->text,
+                         seen);
+        needs_declaration(t->entry->needs, &t->settings->probe->provider_attr, declared,
+                          sizeof(declared));
+        test_end(t, VERDICT_FAIL, "%s returned %s, but the feature is declared (%s)", site->text,
+                 seen, declared);
+}
+
+/* The harness's own arguments tell nobody anything: the call's name does. */
+void check_arrange(struct test *t, const struct check_site *site, DAT_RETURN ret)
+{
+        struct check_site named = *site;
+        char name[64];
+
+        if (dat_is(ret, DAT_SUCCESS))
+                return;
+        snprintf(name, sizeof(name), "%.*s", (int)strcspn(site->text, "("), site->text);
+        named.text = name;
+        arrangement_failed(t, &named, ret);
+}
+
+DAT_RETURN check_must(struct test *t, const struct check_site *site, DAT_RETURN ret)
+{
+        if (!dat_is(ret, DAT_SUCCESS))
+                arrangement_failed(t, site, ret);
+        record_check(t, site, ROLE_MUST, true, "DAT_SUCCESS", "DAT_SUCCESS");
+        return ret;
+}
+
+void check_must_that(struct test *t, const struct check_site *site, bool holds, const char *format,
+                     ...)
+{
+        char seen[256];
+        va_list args;
+
+        va_start(args, format);
+        vsnprintf(seen, sizeof(seen), format, args);
+        va_end(args);
+        record_check(t, site, ROLE_MUST, holds, site->text, seen);
+        if (!holds)
+                test_end(t, VERDICT_BROKEN, "%s (it must hold that %s)", seen, site->text);
+}
+
+DAT_RETURN check_expect(struct test *t, const struct check_site *site, DAT_RETURN ret,
+                        const DAT_RETURN *set, size_t set_len)
+{
+        char expected[256];
+        char seen[96];
+        bool ok = in_set(ret, set, set_len);
+
+        set_text(expected, sizeof(expected), set, set_len, "\n");
+        return_text(seen, sizeof(seen), ret);
+        record_check(t, site, ROLE_EXPECT, ok, expected, seen);
+        if (ok)
+                return ret;
+        set_text(expected, sizeof(expected), set, set_len, " or ");
+        test_end(t, VERDICT_FAIL, "%s returned %s, expected %s", site->text, seen, expected);
+}
+
+DAT_RETURN check_expect_or_note(struct test *t, const struct check_site *site, DAT_RETURN ret,
+                                DAT_RETURN wanted, const DAT_RETURN *notes, size_t notes_len)
+{
+        char seen[96];
+
+        if (!dat_is(ret, wanted) && in_set(ret, notes, notes_len)) {
+                char first[API_NAME_SPACE];
+                char others[200];
+                char expected[256];
+
+                return_text(seen, sizeof(seen), ret);
+                set_text(others, sizeof(others), notes, notes_len, "\n");
+                snprintf(expected, sizeof(expected), "%s\n%s", api_return_name(wanted, first),
+                         others);
+                record_check(t, site, ROLE_EXPECT, true, expected, seen);
+                note(t, "%s returned %s rather than %s", site->text, seen,
+                     api_return_name(wanted, first));
+                return ret;
+        }
+        return check_expect(t, site, ret, &wanted, 1);
+}
+
+void check_expect_that(struct test *t, const struct check_site *site, bool holds,
+                       const char *format, ...)
+{
+        char seen[256];
+        va_list args;
+
+        va_start(args, format);
+        vsnprintf(seen, sizeof(seen), format, args);
+        va_end(args);
+        record_check(t, site, ROLE_EXPECT, holds, site->text, seen);
+        if (!holds)
+                test_end(t, VERDICT_FAIL, "%s (it is expected that %s)", seen, site->text);
+}
+
+void check_expect_eq(struct test *t, const struct check_site *site, long long seen,
+                     long long wanted)
+{
+        char seen_text[32];
+        char wanted_text[32];
+
+        snprintf(seen_text, sizeof(seen_text), "%lld", seen);
+        snprintf(wanted_text, sizeof(wanted_text), "%lld", wanted);
+        record_check(t, site, ROLE_EXPECT, seen == wanted, wanted_text, seen_text);
+        if (seen != wanted)
+                test_end(t, VERDICT_FAIL, "%s: %lld was seen, %lld expected", site->text, seen,
+                         wanted);
+}
+
+void check_event(struct test *t, const struct check_site *site, bool clause, bool ok,
+                 const char *expected, const char *seen)
+{
+        record_check(t, site, clause ? ROLE_EXPECT : ROLE_MUST, ok, expected, seen);
+        if (!ok)
+                test_end(t, clause ? VERDICT_FAIL : VERDICT_BROKEN, "%s: expected %s, saw %s",
+                         site->text, expected, seen);
+}
+
+void check_guard(struct test *t, const char *seen)
+{
+        static const struct check_site site = {
+            .file = "harness/case/fixture_buf.c",
+            .line = 0,
+            .text = "the guard areas of a buffer are whole",
+        };
+
+        record_check(t, &site, ROLE_GUARD, false, "untouched guard areas", seen);
+}
+
+static void keep_note(struct test *t, const char *format, va_list args)
+{
+        char text[ENTRY_TEXT_MAX];
+
+        vsnprintf(text, sizeof(text), format, args);
+        record_text(t, ENTRY_NOTE, text);
+        if (t->notes++ == 0)
+                snprintf(t->reason, sizeof(t->reason), "%s", text);
+}
+
+void note(struct test *t, const char *format, ...)
+{
+        va_list args;
+
+        va_start(args, format);
+        keep_note(t, format, args);
+        va_end(args);
+}
+
+_Noreturn void end_noted(struct test *t, const char *format, ...)
+{
+        va_list args;
+
+        va_start(args, format);
+        keep_note(t, format, args);
+        va_end(args);
+        t->verdict = VERDICT_NOTE;
+        longjmp(t->end, 1);
+}
+
+void record(struct test *t, const char *format, ...)
+{
+        char text[ENTRY_TEXT_MAX];
+        va_list args;
+
+        va_start(args, format);
+        vsnprintf(text, sizeof(text), format, args);
+        va_end(args);
+        record_text(t, ENTRY_RECORD, text);
+}
+
+void leak(struct test *t, const char *format, ...)
+{
+        char text[ENTRY_TEXT_MAX];
+        va_list args;
+
+        va_start(args, format);
+        vsnprintf(text, sizeof(text), format, args);
+        va_end(args);
+        record_text(t, ENTRY_LEAK, text);
+        if (t->leaks++ == 0)
+                snprintf(t->leak, sizeof(t->leak), "%s", text);
+}
+
+_Noreturn void resource(struct test *t, const char *format, ...)
+{
+        char text[REASON_MAX];
+        va_list args;
+
+        va_start(args, format);
+        vsnprintf(text, sizeof(text), format, args);
+        va_end(args);
+        test_end(t, VERDICT_RESOURCE, "%s", text);
+}
+
+_Noreturn void unsupported(struct test *t, const char *attribute)
+{
+        test_end(t, VERDICT_UNSUPPORTED, "%s", attribute);
+}

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Fixtures: what a case lives on. Each maker returns a usable object or ends the case as BROKEN,
+ * and puts the object on the case's list, from which it is freed in reverse order however the case
+ * ends. What cannot be freed is reported, and the rest is still freed. Options that are 0 take the
+ * default in the comment.
+ */
+#ifndef HARNESS_FIXTURE_H
+#define HARNESS_FIXTURE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "case/check.h"
+#include "dat_api.h"
+
+struct test;
+struct peer_ep;
+
+/* The IA under test, opened before the case starts, and its async EVD. */
+DAT_IA_HANDLE ia(struct test *t);
+DAT_EVD_HANDLE async_evd(struct test *t);
+
+/* What the IA says of itself, all fields. */
+const DAT_IA_ATTR *ia_attr(struct test *t);
+const DAT_PROVIDER_ATTR *provider_attr(struct test *t);
+
+/* A second IA, of the same name, opened at the first call; nothing of the first one is its own. */
+DAT_IA_HANDLE other_ia(struct test *t);
+
+/* The case's PZ, the same at each call; pz_new makes one more, pz_of makes one of another IA. */
+DAT_PZ_HANDLE pz(struct test *t);
+DAT_PZ_HANDLE pz_new(struct test *t);
+DAT_PZ_HANDLE pz_of(struct test *t, DAT_IA_HANDLE ia);
+
+struct evd_opts {
+        DAT_IA_HANDLE ia;    /* ia(t) */
+        DAT_COUNT qlen;      /* 64 */
+        DAT_EVD_FLAGS flags; /* DAT_EVD_DTO_FLAG */
+        DAT_CNO_HANDLE cno;
+};
+/* UNSUPPORTED where the provider merges no such streams. */
+DAT_EVD_HANDLE evd_make(struct test *t, struct evd_opts opts);
+#define evd_with(t_, ...) evd_make((t_), (struct evd_opts){__VA_ARGS__})
+
+/* Registered memory between two guard areas, which teardown checks: a byte written there is FAIL.
+ */
+struct buf {
+        DAT_LMR_HANDLE lmr;
+        DAT_LMR_CONTEXT lmr_context;
+        DAT_RMR_CONTEXT rmr_context;
+        unsigned char *addr; /* first usable byte */
+        size_t length;       /* usable bytes */
+};
+struct buf_opts {
+        size_t length;                 /* 4096 */
+        DAT_PZ_HANDLE pz;              /* pz(t) */
+        DAT_MEM_PRIV_FLAGS privileges; /* all local and remote ones */
+};
+struct buf *buf_make(struct test *t, struct buf_opts opts);
+#define buf_with(t_, ...) buf_make((t_), (struct buf_opts){__VA_ARGS__})
+
+/* A triplet for `length` bytes at `offset` of `buf`; no bound is checked. */
+DAT_LMR_TRIPLET triplet(const struct buf *buf, size_t offset, size_t length);
+
+struct srq_opts {
+        DAT_IA_HANDLE ia;        /* ia(t) */
+        DAT_COUNT max_recv_dtos; /* 8 */
+        DAT_COUNT max_recv_iov;  /* 1 */
+        DAT_PZ_HANDLE pz;        /* pz(t) */
+};
+/* UNSUPPORTED where the IA's own limits are below what is asked for. */
+DAT_SRQ_HANDLE srq_make(struct test *t, struct srq_opts opts);
+#define srq_with(t_, ...) srq_make((t_), (struct srq_opts){__VA_ARGS__})
+
+/* All fields of dat_srq_query; a failing query ends the case as BROKEN. */
+DAT_SRQ_PARAM srq_param(struct test *t, DAT_SRQ_HANDLE srq);
+
+/*
+ * Posts `count` receives of `size` bytes each, one segment, from consecutive slots of `buf`
+ * beginning at slot `first`; receive i has the cookie as_64 = first + i.
+ */
+void srq_post(struct test *t, DAT_SRQ_HANDLE srq, const struct buf *buf, size_t size, int first,
+              int count);
+
+struct ep_opts {
+        DAT_SRQ_HANDLE srq;         /* none: the EP has its own receive queue */
+        DAT_PZ_HANDLE pz;           /* pz(t) */
+        DAT_EVD_HANDLE recv_evd;    /* an own one with qlen 64 */
+        DAT_EVD_HANDLE request_evd; /* an own one with qlen 64 */
+        DAT_EVD_HANDLE connect_evd; /* an own one with qlen 8 */
+        const DAT_EP_ATTR *attr;    /* modest depths: 16 receives, 16 requests, 1 segment */
+};
+DAT_EP_HANDLE ep_make(struct test *t, struct ep_opts opts);
+#define ep_with(t_, ...) ep_make((t_), (struct ep_opts){__VA_ARGS__})
+
+/* Ends the case as UNSUPPORTED where the provider declares one of these flags absent. */
+void need_completion_flags(struct test *t, DAT_COMPLETION_FLAGS flags);
+
+/* The EVDs that an EP of ep_with() reports to. */
+DAT_EVD_HANDLE ep_recv_evd(struct test *t, DAT_EP_HANDLE ep);
+DAT_EVD_HANDLE ep_request_evd(struct test *t, DAT_EP_HANDLE ep);
+DAT_EVD_HANDLE ep_connect_evd(struct test *t, DAT_EP_HANDLE ep);
+
+/*
+ * An EP in one of the nine states that dat_ep_query tells. It is made as ep_with() makes it, but
+ * for Tentative Connection Pending, where it is the Provider's, without zone and EVDs. All states
+ * but Unconnected and Reserved need the peer: the case is declared with PEER. A state that cannot
+ * be had ends the case, as UNSUPPORTED where the provider or the transport has none.
+ */
+#define ep_in(t_, state_, ...) ep_make_in((t_), (state_), (struct ep_opts){__VA_ARGS__})
+DAT_EP_HANDLE ep_make_in(struct test *t, DAT_EP_STATE state, struct ep_opts opts);
+
+/* The EP's state as dat_ep_get_status tells it. */
+DAT_EP_STATE ep_state(struct test *t, DAT_EP_HANDLE ep);
+
+/* Tells the fixtures to which EVD the EP reports from now on; `which` is of its EVDs' fields. */
+void ep_reports_to(struct test *t, DAT_EP_HANDLE ep, DAT_EP_PARAM_MASK which, DAT_EVD_HANDLE evd);
+
+/*
+ * Connects an EP that is Unconnected, Reserved, or Passive or Tentative Connection Pending, and
+ * returns the peer's end; a Provider's EP is given what it lacks. must_connect: a failure of the
+ * EP's side ends the case as BROKEN. expect_connect: as FAIL.
+ */
+#define must_connect(ep_)   fixture_connect(t, CHECK_SITE_("connection of " #ep_), (ep_), false)
+#define expect_connect(ep_) fixture_connect(t, CHECK_SITE_("connection of " #ep_), (ep_), true)
+struct peer_ep *fixture_connect(struct test *t, const struct check_site *site, DAT_EP_HANDLE ep,
+                                bool clause);
+
+/*
+ * Frees now what a maker made, instead of at the end: srq, ep, evd, pz handles and bufs. The free
+ * itself must succeed (BROKEN otherwise). To have a case call the free under test itself, it first
+ * takes the object off the list with disown().
+ */
+void release(struct test *t, void *handle);
+void disown(struct test *t, void *handle);
+
+/*
+ * Puts what the case itself made on the list: a PZ, EVD, SRQ or EP. Of an EP the fixtures know no
+ * EVDs until ep_reports_to() tells them.
+ */
+void adopt(struct test *t, DAT_HANDLE_TYPE type, DAT_HANDLE handle);
+
+/*
+ * must_event: waits for one event on `evd`, up to the run's event deadline; none, or one with
+ * another number, ends the case as BROKEN. expect_event: the same, as FAIL.
+ */
+#define must_event(evd_, number_) \
+        fixture_event(t, CHECK_SITE_(#number_ " on " #evd_), (evd_), (number_), false)
+#define expect_event(evd_, number_) \
+        fixture_event(t, CHECK_SITE_(#number_ " on " #evd_), (evd_), (number_), true)
+DAT_EVENT fixture_event(struct test *t, const struct check_site *site, DAT_EVD_HANDLE evd,
+                        DAT_EVENT_NUMBER number, bool clause);
+
+/* expect_quiet: nothing may arrive on `evd` for one quiet period of the run, else FAIL. */
+#define expect_quiet(evd_) fixture_quiet(t, CHECK_SITE_("quiet " #evd_), (evd_))
+void fixture_quiet(struct test *t, const struct check_site *site, DAT_EVD_HANDLE evd);
+
+/*
+ * Takes the async event that the last call may have raised about `handle` (a watermark already
+ * passed, say), waiting one quiet period for it. Returns whether there was one.
+ */
+bool drain_async_event(struct test *t);
+
+/*
+ * expect_async_event: waits for an asynchronous event about `handle`, of whatever number: the pages
+ * give none for watermarks. None up to the run's event deadline, or another event, is FAIL.
+ */
+#define expect_async_event(handle_) \
+        fixture_async_event(t, CHECK_SITE_("async event about " #handle_), (handle_))
+void fixture_async_event(struct test *t, const struct check_site *site, DAT_HANDLE handle);
+
+/* An event with a successful DTO completion, else BROKEN (must_dto) or FAIL (expect_dto). */
+#define must_dto(evd_)   fixture_dto(t, CHECK_SITE_("completion on " #evd_), (evd_), false)
+#define expect_dto(evd_) fixture_dto(t, CHECK_SITE_("completion on " #evd_), (evd_), true)
+DAT_DTO_COMPLETION_EVENT_DATA fixture_dto(struct test *t, const struct check_site *site,
+                                          DAT_EVD_HANDLE evd, bool clause);
+
+/*
+ * Waits one quiet period, taking nothing, so that what is under way has arrived: after
+ * peer_wait_sent(), say, the completions of the sent messages stand on their EVDs.
+ */
+void settle(struct test *t);
+
+/*
+ * Handles that no call may take, for families of handle clauses: a null one, the handle of an
+ * object of that kind already destroyed, a live handle of another kind, and a live PZ, EVD or SRQ
+ * of another IA.
+ */
+enum bad_handle {
+        BAD_HANDLE_NULL,
+        BAD_HANDLE_DESTROYED,
+        BAD_HANDLE_OTHER_KIND,
+        BAD_HANDLE_OTHER_IA,
+};
+DAT_HANDLE bad_handle(struct test *t, DAT_HANDLE_TYPE type, enum bad_handle how);
+
+/*
+ * Makes a call in a process of its own, for arguments on which a provider is free to fault, and
+ * stores its return. Returns false where the call ended that process; how is recorded.
+ */
+bool call_apart(struct test *t, DAT_RETURN (*call)(void *arg), void *arg, DAT_RETURN *ret);
+
+#endif

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Registered memory between two guard areas. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "case/test.h"
+
+#define BUF_LENGTH 4096
+#define PAGE       4096
+
+/* The guard before the buffer fills a page; the one after it fills the last page and one more. */
+static size_t mapped_length(const struct buf *buf)
+{
+        return PAGE + (buf->length + PAGE - 1) / PAGE * PAGE + PAGE;
+}
+
+static unsigned char *mapped_start(const struct buf *buf)
+{
+        return buf->addr - PAGE;
+}
+
+static unsigned char guard_byte(const unsigned char *at)
+{
+        return (unsigned char)(0xa5 ^ ((uintptr_t)at & 0xff));
+}
+
+/* The first byte of [from, to) that is not the guard's, or `to`. */
+static const unsigned char *first_damage(const unsigned char *from, const unsigned char *to)
+{
+        while (from < to && *from == guard_byte(from))
+                from++;
+        return from;
+}
+
+static void fill_guard(unsigned char *from, const unsigned char *to)
+{
+        for (; from < to; from++)
+                *from = guard_byte(from);
+}
+
+static struct buf *buf_map(struct test *t, size_t length)
+{
+        struct buf *buf = calloc(1, sizeof(*buf));
+        unsigned char *start;
+
+        if (!buf)
+                resource(t, "no memory for a buffer of %zu bytes", length);
+        buf->length = length;
+        start = mmap(NULL, mapped_length(buf), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+                     -1, 0);
+        if (start == MAP_FAILED)
+                resource(t, "no memory for a buffer of %zu bytes", length);
+        buf->addr = start + PAGE;
+        fill_guard(start, buf->addr);
+        fill_guard(buf->addr + length, start + mapped_length(buf));
+        return buf;
+}
+
+void buf_unmap(struct buf *buf)
+{
+        munmap(mapped_start(buf), mapped_length(buf));
+        free(buf);
+}
+
+struct buf *buf_make(struct test *t, struct buf_opts opts)
+{
+        struct buf *buf = buf_map(t, opts.length ? opts.length : BUF_LENGTH);
+        DAT_PZ_HANDLE zone = opts.pz ? opts.pz : pz(t);
+        DAT_MEM_PRIV_FLAGS privileges = opts.privileges ? opts.privileges : DAT_MEM_PRIV_ALL_FLAG;
+        DAT_REGION_DESCRIPTION region = {.for_va = buf->addr};
+        DAT_VLEN registered_length;
+        DAT_VADDR registered_address;
+
+        arrange(dat_lmr_create(t->ia, DAT_MEM_TYPE_VIRTUAL, region, buf->length, zone, privileges,
+                               &buf->lmr, &buf->lmr_context, &buf->rmr_context, &registered_length,
+                               &registered_address));
+        object_add(t, OBJECT_LMR, buf->lmr)->buf = buf;
+        return buf;
+}
+
+#if UDAPL_CTS_API_MAJOR > 1
+DAT_LMR_HANDLE lmr_of(struct test *t, const DAT_LMR_TRIPLET *segment)
+{
+        for (const struct object *o = t->objects; o; o = o->older)
+                if (o->buf && o->buf->lmr_context == segment->lmr_context)
+                        return o->handle;
+        return DAT_HANDLE_NULL;
+}
+#endif
+
+DAT_LMR_TRIPLET triplet(const struct buf *buf, size_t offset, size_t length)
+{
+        return (DAT_LMR_TRIPLET){
+            .lmr_context = buf->lmr_context,
+            .virtual_address = (DAT_VADDR)(uintptr_t)(buf->addr + offset),
+            .segment_length = length,
+        };
+}
+
+bool guards_whole(struct test *t, const struct buf *buf)
+{
+        const unsigned char *start = mapped_start(buf);
+        const unsigned char *end = start + mapped_length(buf);
+        const unsigned char *after = buf->addr + buf->length;
+        const unsigned char *damage = first_damage(start, buf->addr);
+        char seen[128];
+
+        if (damage < buf->addr) {
+                snprintf(seen, sizeof(seen),
+                         "0x%02x in the guard, %td bytes before a buffer of %zu", *damage,
+                         buf->addr - damage, buf->length);
+                check_guard(t, seen);
+                return false;
+        }
+        damage = first_damage(after, end);
+        if (damage < end) {
+                snprintf(seen, sizeof(seen), "0x%02x in the guard, %td bytes after a buffer of %zu",
+                         *damage, damage - after, buf->length);
+                check_guard(t, seen);
+                return false;
+        }
+        return true;
+}
+
+void check_guards(struct test *t)
+{
+        for (const struct object *o = t->objects; o; o = o->older)
+                if (o->buf && !guards_whole(t, o->buf))
+                        test_end(t, VERDICT_FAIL, "memory outside a registered buffer was written");
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "case/ep_attr.h"
+#include "case/test.h"
+
+#define CONNECT_QLEN 8
+
+struct object *ep_object(struct test *t, DAT_EP_HANDLE ep)
+{
+        struct object *object = object_find(t, ep);
+
+        if (!object)
+                object = object_of_ep(t, ep, OBJECT_CR);
+        if (!object || (object->kind != OBJECT_EP && object->kind != OBJECT_CR))
+                test_end(t, VERDICT_BROKEN, "the EP was not made by a fixture, or is freed");
+        return object;
+}
+
+DAT_EP_HANDLE ep_make(struct test *t, struct ep_opts opts)
+{
+        DAT_PZ_HANDLE zone = opts.pz ? opts.pz : pz(t);
+        DAT_EVD_HANDLE recv = opts.recv_evd ? opts.recv_evd : evd_with(t);
+        DAT_EVD_HANDLE request = opts.request_evd ? opts.request_evd : evd_with(t);
+        DAT_EVD_HANDLE connect = opts.connect_evd;
+        DAT_EP_ATTR attr = ep_attr_modest(ia_attr(t));
+        DAT_EP_HANDLE made = DAT_HANDLE_NULL;
+        struct object *object;
+
+        if (opts.attr)
+                attr = *opts.attr;
+        if (!connect)
+                connect = evd_with(t, .qlen = CONNECT_QLEN, .flags = DAT_EVD_CONNECTION_FLAG);
+        if (opts.srq)
+                arrange(dat_ep_create_with_srq(t->ia, zone, recv, request, connect, opts.srq, &attr,
+                                               &made));
+        else
+                arrange(dat_ep_create(t->ia, zone, recv, request, connect, &attr, &made));
+        object = object_add(t, OBJECT_EP, made);
+        object->recv_evd = recv;
+        object->request_evd = request;
+        object->connect_evd = connect;
+        return made;
+}
+
+void need_completion_flags(struct test *t, DAT_COMPLETION_FLAGS flags)
+{
+        if (~provider_attr(t)->completion_flags_supported & flags)
+                unsupported(t, "completion_flags_supported: not the flag of the case");
+}
+
+DAT_EVD_HANDLE ep_recv_evd(struct test *t, DAT_EP_HANDLE ep)
+{
+        return ep_object(t, ep)->recv_evd;
+}
+
+DAT_EVD_HANDLE ep_request_evd(struct test *t, DAT_EP_HANDLE ep)
+{
+        return ep_object(t, ep)->request_evd;
+}
+
+DAT_EVD_HANDLE ep_connect_evd(struct test *t, DAT_EP_HANDLE ep)
+{
+        return ep_object(t, ep)->connect_evd;
+}

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* An EP in whichever of its nine states, and the way from there to a connection. */
+#include <stdio.h>
+#include <sys/random.h>
+
+#include "case/ep_attr.h"
+#include "case/test.h"
+#include "evidence/api.h"
+
+#define CONN_QUAL_FIRST 20000
+#define CONN_QUAL_COUNT 1000
+#define CR_QLEN         8
+#define CONNECT_QLEN    8
+
+/* The states that a header adds for EPs yet to be configured count as the plain ones (GEN-7). */
+static DAT_EP_STATE plain(DAT_EP_STATE state)
+{
+        switch (state) {
+        case DAT_EP_STATE_UNCONFIGURED_UNCONNECTED:
+                return DAT_EP_STATE_UNCONNECTED;
+        case DAT_EP_STATE_UNCONFIGURED_RESERVED:
+                return DAT_EP_STATE_RESERVED;
+        case DAT_EP_STATE_UNCONFIGURED_PASSIVE:
+                return DAT_EP_STATE_PASSIVE_CONNECTION_PENDING;
+        case DAT_EP_STATE_UNCONFIGURED_TENTATIVE:
+                return DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING;
+        default:
+                return state;
+        }
+}
+
+DAT_EP_STATE ep_state(struct test *t, DAT_EP_HANDLE ep)
+{
+        DAT_EP_STATE state = DAT_EP_STATE_UNCONNECTED;
+        DAT_BOOLEAN recv_idle;
+        DAT_BOOLEAN request_idle;
+
+        arrange(dat_ep_get_status(ep, &state, &recv_idle, &request_idle));
+        return plain(state);
+}
+
+static const char *state_name(DAT_EP_STATE state)
+{
+        const char *name = api_member_name(api_enum_named("DAT_EP_STATE"), (uint64_t)state);
+
+        return name ? name : "a state without a name";
+}
+
+/* An RSP for `ep`, or for null a PSP whose EPs the provider makes, at a qualifier that is free. */
+static struct object *listen_for(struct test *t, DAT_EP_HANDLE ep)
+{
+        DAT_EVD_HANDLE evd = evd_with(t, .qlen = CR_QLEN, .flags = DAT_EVD_CR_FLAG);
+        DAT_RETURN ret = DAT_CONN_QUAL_IN_USE;
+        DAT_HANDLE made = DAT_HANDLE_NULL;
+        struct object *point;
+        DAT_CONN_QUAL qual = 0;
+        uint32_t seed;
+
+        if (getrandom(&seed, sizeof(seed), 0) != sizeof(seed))
+                seed = 0;
+        for (uint32_t i = 0; dat_is(ret, DAT_CONN_QUAL_IN_USE) && i < CONN_QUAL_COUNT; i++) {
+                qual = CONN_QUAL_FIRST + (seed + i) % CONN_QUAL_COUNT;
+                ret = ep ? dat_rsp_create(t->ia, qual, ep, evd, &made)
+                         : dat_psp_create(t->ia, qual, evd, DAT_PSP_PROVIDER_FLAG, &made);
+        }
+        arrange(ret);
+        point = object_add(t, ep ? OBJECT_RSP : OBJECT_PSP, made);
+        point->ep = ep;
+        point->cr_evd = evd;
+        point->qual = qual;
+        return point;
+}
+
+/* The peer asks for a connection to the service point, and the request has come. */
+static struct object *await_request(struct test *t, const struct object *point)
+{
+        struct peer_ep *end = peer_request(peer(t), point->qual);
+        DAT_EVENT event = must_event(point->cr_evd, DAT_CONNECTION_REQUEST_EVENT);
+        struct object *request =
+            object_add(t, OBJECT_CR, event.event_data.cr_arrival_event_data.cr_handle);
+
+        request->ep = point->ep;
+        request->end = end;
+        return request;
+}
+
+static DAT_EP_HANDLE reserved(struct test *t, struct ep_opts opts)
+{
+        DAT_EP_HANDLE ep = ep_make(t, opts);
+
+        listen_for(t, ep);
+        return ep;
+}
+
+static DAT_EP_HANDLE passive(struct test *t, struct ep_opts opts)
+{
+        DAT_EP_HANDLE ep = reserved(t, opts);
+
+        await_request(t, object_of_ep(t, ep, OBJECT_RSP));
+        return ep;
+}
+
+/*
+ * The EVDs that this EP is to be given stand on the list before its request: they are freed after
+ * the request has been rejected.
+ */
+static DAT_EP_HANDLE tentative(struct test *t)
+{
+        DAT_EVD_HANDLE recv = evd_with(t);
+        DAT_EVD_HANDLE send = evd_with(t);
+        DAT_EVD_HANDLE connect =
+            evd_with(t, .qlen = CONNECT_QLEN, .flags = DAT_EVD_CONNECTION_FLAG);
+        DAT_CR_PARAM param = {.local_ep_handle = DAT_HANDLE_NULL};
+        struct object *request;
+
+        if (provider_attr(t)->ep_creator == DAT_PSP_CREATES_EP_NEVER)
+                unsupported(t, "ep_creator = DAT_PSP_CREATES_EP_NEVER");
+        pz(t);
+        request = await_request(t, listen_for(t, DAT_HANDLE_NULL));
+        arrange(dat_cr_query(request->handle, DAT_CR_FIELD_LOCAL_EP_HANDLE, &param));
+        request->ep = param.local_ep_handle;
+        request->recv_evd = recv;
+        request->request_evd = send;
+        request->connect_evd = connect;
+        return param.local_ep_handle;
+}
+
+static DAT_EP_HANDLE asking(struct test *t, struct ep_opts opts)
+{
+        DAT_EP_HANDLE ep = ep_make(t, opts);
+
+        peer_leave_asking(peer(t), ep);
+        return ep;
+}
+
+static DAT_EP_HANDLE connected(struct test *t, struct ep_opts opts)
+{
+        DAT_EP_HANDLE ep = ep_make(t, opts);
+
+        peer_connect(peer(t), ep);
+        return ep;
+}
+
+/* A send for which the peer has no receive keeps a graceful disconnect waiting. */
+static DAT_EP_HANDLE disconnecting(struct test *t, struct ep_opts opts)
+{
+        struct buf *buf = buf_with(t, .pz = opts.pz);
+        DAT_LMR_TRIPLET segment = triplet(buf, 0, 1);
+        DAT_EP_HANDLE ep = connected(t, opts);
+
+        arrange(dat_ep_post_send(ep, 1, &segment, (DAT_DTO_COOKIE){.as_64 = 0},
+                                 DAT_COMPLETION_DEFAULT_FLAG));
+        arrange(dat_ep_disconnect(ep, DAT_CLOSE_GRACEFUL_FLAG));
+        if (ep_state(t, ep) == DAT_EP_STATE_DISCONNECTED)
+                unsupported(t, "DAT_EP_STATE_DISCONNECT_PENDING: the transport let no send wait");
+        return ep;
+}
+
+static DAT_EP_HANDLE disconnected(struct test *t, struct ep_opts opts)
+{
+        DAT_EP_HANDLE ep = connected(t, opts);
+
+        arrange(dat_ep_disconnect(ep, DAT_CLOSE_ABRUPT_FLAG));
+        must_event(ep_connect_evd(t, ep), DAT_CONNECTION_EVENT_DISCONNECTED);
+        return ep;
+}
+
+/* The request has its EP with it, be it the RSP's or the Provider's. */
+static DAT_RETURN accept_request(struct test *t, struct object *request)
+{
+        DAT_RETURN ret = dat_cr_accept(request->handle, DAT_HANDLE_NULL, 0, NULL);
+        struct object *ep;
+
+        if (!dat_is(ret, DAT_SUCCESS))
+                return ret;
+        if (!object_find(t, request->ep)) {
+                ep = object_add(t, OBJECT_EP, request->ep);
+                ep->recv_evd = request->recv_evd;
+                ep->request_evd = request->request_evd;
+                ep->connect_evd = request->connect_evd;
+        }
+        object_remove(t, request);
+        return ret;
+}
+
+/* An accepted connection that its asker, stopped meanwhile, does not complete. */
+static DAT_EP_HANDLE completing(struct test *t, struct ep_opts opts)
+{
+        DAT_EP_HANDLE ep = passive(t, opts);
+        DAT_EP_STATE state;
+
+        peer_freeze(peer(t));
+        arrange(accept_request(t, object_of_ep(t, ep, OBJECT_CR)));
+        state = ep_state(t, ep);
+        if (state == DAT_EP_STATE_CONNECTED)
+                unsupported(t, "DAT_EP_STATE_COMPLETION_PENDING: the transport waits for no peer");
+        return ep;
+}
+
+DAT_EP_HANDLE ep_make_in(struct test *t, DAT_EP_STATE state, struct ep_opts opts)
+{
+        DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
+        DAT_EP_STATE seen;
+
+        switch (plain(state)) {
+        case DAT_EP_STATE_UNCONNECTED:
+                ep = ep_make(t, opts);
+                break;
+        case DAT_EP_STATE_RESERVED:
+                ep = reserved(t, opts);
+                break;
+        case DAT_EP_STATE_PASSIVE_CONNECTION_PENDING:
+                ep = passive(t, opts);
+                break;
+        case DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING:
+                ep = tentative(t);
+                break;
+        case DAT_EP_STATE_ACTIVE_CONNECTION_PENDING:
+                ep = asking(t, opts);
+                break;
+        case DAT_EP_STATE_CONNECTED:
+                ep = connected(t, opts);
+                break;
+        case DAT_EP_STATE_DISCONNECT_PENDING:
+                ep = disconnecting(t, opts);
+                break;
+        case DAT_EP_STATE_DISCONNECTED:
+                ep = disconnected(t, opts);
+                break;
+        case DAT_EP_STATE_COMPLETION_PENDING:
+                ep = completing(t, opts);
+                break;
+        default:
+                test_end(t, VERDICT_BROKEN, "ep_in() knows no state %d", (int)state);
+        }
+        seen = ep_state(t, ep);
+        /* dat_ep_get_status has no word for Completion Pending (EP-8). */
+        if (seen != plain(state) && !(plain(state) == DAT_EP_STATE_COMPLETION_PENDING &&
+                                      seen == DAT_EP_STATE_PASSIVE_CONNECTION_PENDING))
+                test_end(t, VERDICT_BROKEN, "the EP was to be in %s and is in %s",
+                         state_name(plain(state)), state_name(seen));
+        return ep;
+}
+
+/* A Provider's EP has neither zone nor EVDs, and cannot be connected until it has been given them.
+ */
+static void equip(struct test *t, DAT_EP_HANDLE ep)
+{
+        const struct object *object = ep_object(t, ep);
+        DAT_EP_PARAM param = {.ep_state = DAT_EP_STATE_UNCONNECTED};
+        DAT_EP_PARAM_MASK lacking = 0;
+
+        arrange(dat_ep_query(ep, DAT_EP_FIELD_ALL, &param));
+        if (!param.pz_handle)
+                lacking |= DAT_EP_FIELD_PZ_HANDLE;
+        if (!param.recv_evd_handle)
+                lacking |= DAT_EP_FIELD_RECV_EVD_HANDLE;
+        if (!param.request_evd_handle)
+                lacking |= DAT_EP_FIELD_REQUEST_EVD_HANDLE;
+        if (!param.connect_evd_handle)
+                lacking |= DAT_EP_FIELD_CONNECT_EVD_HANDLE;
+        param.pz_handle = pz(t);
+        param.recv_evd_handle = object->recv_evd;
+        param.request_evd_handle = object->request_evd;
+        param.connect_evd_handle = object->connect_evd;
+        if (lacking)
+                arrange(dat_ep_modify(ep, lacking, &param));
+}
+
+struct peer_ep *fixture_connect(struct test *t, const struct check_site *site, DAT_EP_HANDLE ep,
+                                bool clause)
+{
+        DAT_EVD_HANDLE connect_evd = ep_connect_evd(t, ep);
+        struct object *request = object_of_ep(t, ep, OBJECT_CR);
+        struct object *point = object_of_ep(t, ep, OBJECT_RSP);
+        struct peer_ep *end;
+
+        if (!request && !point)
+                return peer_connect_by(peer(t), site, ep, clause);
+        if (!request)
+                request = await_request(t, point);
+        end = request->end;
+        equip(t, ep);
+        check_ret(t, site, accept_request(t, request), clause);
+        fixture_event(t, site, connect_evd, DAT_CONNECTION_EVENT_ESTABLISHED, clause);
+        peer_wait_connected(end);
+        return end;
+}
+
+void ep_reports_to(struct test *t, DAT_EP_HANDLE ep, DAT_EP_PARAM_MASK which, DAT_EVD_HANDLE evd)
+{
+        struct object *object = ep_object(t, ep);
+
+        if (which & DAT_EP_FIELD_RECV_EVD_HANDLE)
+                object->recv_evd = evd;
+        if (which & DAT_EP_FIELD_REQUEST_EVD_HANDLE)
+                object->request_evd = evd;
+        if (which & DAT_EP_FIELD_CONNECT_EVD_HANDLE)
+                object->connect_evd = evd;
+}

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Waiting for events, and for their absence. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "case/settle.h"
+#include "case/test.h"
+#include "evidence/api.h"
+
+#define US_PER_MS 1000
+
+static const char *event_name(DAT_EVENT_NUMBER number, char *space, size_t size)
+{
+        const char *name = api_member_name(api_enum_named("DAT_EVENT_NUMBER"), (uint64_t)number);
+
+        if (name)
+                return name;
+        snprintf(space, size, "event 0x%x", (unsigned int)number);
+        return space;
+}
+
+/* A call that a fixture makes on the case's behalf, at the case's place. */
+static void call_failed(struct test *t, const struct check_site *site, const char *call,
+                        DAT_RETURN ret)
+{
+        struct check_site named = {.file = site->file, .line = site->line, .text = call};
+
+        check_arrange(t, &named, ret);
+}
+
+/* Waits for one event; what did not come is an outcome of the clause or of the arrangement. */
+static void wait_event(struct test *t, const struct check_site *site, DAT_EVD_HANDLE evd,
+                       const char *wanted, bool clause, DAT_EVENT *event)
+{
+        DAT_COUNT more;
+        char seen[64];
+        DAT_RETURN ret = dat_evd_wait(evd, t->settings->event_ms * US_PER_MS, 1, event, &more);
+
+        if (dat_is(ret, DAT_SUCCESS))
+                return;
+        if (!dat_is(ret, DAT_TIMEOUT_EXPIRED))
+                call_failed(t, site, "dat_evd_wait", ret);
+        snprintf(seen, sizeof(seen), "no event within %u ms", t->settings->event_ms);
+        check_event(t, site, clause, false, wanted, seen);
+}
+
+DAT_EVENT fixture_event(struct test *t, const struct check_site *site, DAT_EVD_HANDLE evd,
+                        DAT_EVENT_NUMBER number, bool clause)
+{
+        char wanted_space[32];
+        char seen_space[32];
+        const char *wanted = event_name(number, wanted_space, sizeof(wanted_space));
+        DAT_EVENT event;
+
+        memset(&event, 0, sizeof(event));
+        wait_event(t, site, evd, wanted, clause, &event);
+        check_event(t, site, clause, event.event_number == number, wanted,
+                    event_name(event.event_number, seen_space, sizeof(seen_space)));
+        return event;
+}
+
+void fixture_async_event(struct test *t, const struct check_site *site, DAT_HANDLE handle)
+{
+        static const char wanted[] = "an asynchronous event about the object";
+        const char *name;
+        char space[32];
+        char seen[64];
+        DAT_EVENT event;
+        bool own;
+
+        memset(&event, 0, sizeof(event));
+        wait_event(t, site, t->async_evd, wanted, true, &event);
+        own = event.event_number >= DAT_ASYNC_ERROR_EVD_OVERFLOW &&
+              event.event_number <= DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR &&
+              event.event_data.asynch_error_event_data.dat_handle == handle;
+        name = event_name(event.event_number, space, sizeof(space));
+        snprintf(seen, sizeof(seen), "%s about %s", name, own ? "it" : "something else");
+        check_event(t, site, true, own, wanted, seen);
+}
+
+DAT_DTO_COMPLETION_EVENT_DATA fixture_dto(struct test *t, const struct check_site *site,
+                                          DAT_EVD_HANDLE evd, bool clause)
+{
+        static const char wanted[] = "DAT_DTO_COMPLETION_EVENT with DAT_DTO_SUCCESS";
+        const DAT_DTO_COMPLETION_EVENT_DATA *dto;
+        char space[32];
+        char seen[128];
+        const char *name;
+        DAT_EVENT event;
+
+        memset(&event, 0, sizeof(event));
+        wait_event(t, site, evd, wanted, clause, &event);
+        dto = &event.event_data.dto_completion_event_data;
+        name = event_name(event.event_number, space, sizeof(space));
+        if (event.event_number != DAT_DTO_COMPLETION_EVENT) {
+                check_event(t, site, clause, false, wanted, name);
+        } else {
+                const char *status = api_member_name(api_enum_named("DAT_DTO_COMPLETION_STATUS"),
+                                                     (uint64_t)dto->status);
+
+                snprintf(seen, sizeof(seen), "%s, cookie %" PRIu64 ", %" PRIu64 " bytes",
+                         status ? status : "an unknown status", dto->user_cookie.as_64,
+                         (uint64_t)dto->transfered_length);
+                check_event(t, site, clause, dto->status == DAT_DTO_SUCCESS, wanted, seen);
+        }
+        check_guards(t);
+        return *dto;
+}
+
+/*
+ * Waits one quiet period for an event, the whole of it even where the provider answers early.
+ * Returns whether one came.
+ */
+static bool quiet_period(struct test *t, const struct check_site *site, DAT_EVD_HANDLE evd,
+                         DAT_EVENT *event)
+{
+        uint64_t start = now_ns();
+        DAT_COUNT more;
+        DAT_RETURN ret;
+
+        memset(event, 0, sizeof(*event));
+        ret = dat_evd_wait(evd, t->settings->quiet_ms * US_PER_MS, 1, event, &more);
+        if (dat_is(ret, DAT_SUCCESS))
+                return true;
+        if (!dat_is(ret, DAT_TIMEOUT_EXPIRED))
+                call_failed(t, site, "dat_evd_wait", ret);
+        if (!settle_until(start + (uint64_t)t->settings->quiet_ms * 1000000))
+                return false;
+        ret = dat_evd_dequeue(evd, event);
+        if (!dat_is(ret, DAT_QUEUE_EMPTY))
+                call_failed(t, site, "dat_evd_dequeue", ret);
+        return dat_is(ret, DAT_SUCCESS);
+}
+
+void fixture_quiet(struct test *t, const struct check_site *site, DAT_EVD_HANDLE evd)
+{
+        DAT_EVENT event;
+        char space[32];
+        bool came = quiet_period(t, site, evd, &event);
+
+        check_event(t, site, true, !came, "no event",
+                    came ? event_name(event.event_number, space, sizeof(space)) : "no event");
+}
+
+bool drain_async_event(struct test *t)
+{
+        DAT_EVENT event;
+
+        return quiet_period(t, CHECK_SITE_("drain_async_event(t)"), t->async_evd, &event);
+}
+
+void settle(struct test *t)
+{
+        settle_until(now_ns() + (uint64_t)t->settings->quiet_ms * 1000000);
+}

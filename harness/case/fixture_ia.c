@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdlib.h>
+
+#include "case/test.h"
+#include "evidence/api.h"
+
+#define ASYNC_QLEN 64
+
+void ia_open(struct test *t)
+{
+        DAT_NAME_PTR name = (DAT_NAME_PTR)t->settings->ia;
+
+        DAT_RETURN ret;
+        char type[API_NAME_SPACE];
+        char subtype[API_NAME_SPACE];
+
+        t->async_evd = DAT_HANDLE_NULL;
+        ret = dat_ia_open(name, ASYNC_QLEN, &t->async_evd, &t->ia);
+        if (!dat_is(ret, DAT_SUCCESS))
+                test_end(t, VERDICT_BROKEN, "dat_ia_open(\"%s\") returned %s, %s", name,
+                         api_return_name(ret, type), api_subtype_name(ret, subtype));
+        t->open = true;
+}
+
+DAT_IA_HANDLE ia(struct test *t)
+{
+        return t->ia;
+}
+
+DAT_IA_HANDLE other_ia(struct test *t)
+{
+        DAT_NAME_PTR name = (DAT_NAME_PTR)t->settings->ia;
+        DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
+
+        if (t->other_ia != DAT_HANDLE_NULL)
+                return t->other_ia;
+        arrange(dat_ia_open(name, ASYNC_QLEN, &async, &t->other_ia));
+        object_add(t, OBJECT_IA, t->other_ia);
+        return t->other_ia;
+}
+
+DAT_EVD_HANDLE async_evd(struct test *t)
+{
+        return t->async_evd;
+}
+
+static void query(struct test *t)
+{
+        DAT_EVD_HANDLE async;
+
+        if (t->queried)
+                return;
+        t->provider_attr = calloc(1, sizeof(*t->provider_attr));
+        if (!t->provider_attr)
+                resource(t, "no memory for the attributes of the IA");
+        arrange(dat_ia_query(t->ia, &async, DAT_IA_FIELD_ALL, &t->ia_attr, DAT_PROVIDER_FIELD_ALL,
+                             t->provider_attr));
+        t->queried = true;
+}
+
+const DAT_IA_ATTR *ia_attr(struct test *t)
+{
+        query(t);
+        return &t->ia_attr;
+}
+
+const DAT_PROVIDER_ATTR *provider_attr(struct test *t)
+{
+        query(t);
+        return t->provider_attr;
+}

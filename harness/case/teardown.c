@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What fixtures made is freed in reverse order, from any state, whatever fails on the way. */
+#include <stdlib.h>
+
+#include "case/test.h"
+#include "evidence/api.h"
+#include "evidence/trace.h"
+
+struct object *object_add(struct test *t, enum object_kind kind, DAT_HANDLE handle)
+{
+        struct object *object = calloc(1, sizeof(*object));
+
+        if (!object)
+                resource(t, "no memory for the list of objects");
+        object->kind = kind;
+        object->handle = handle;
+        object->older = t->objects;
+        t->objects = object;
+        return object;
+}
+
+struct object *object_find(struct test *t, const void *handle)
+{
+        for (struct object *o = t->objects; o; o = o->older)
+                if (o->handle == handle || (o->buf && o->buf == handle))
+                        return o;
+        return NULL;
+}
+
+struct object *object_of_ep(struct test *t, DAT_EP_HANDLE ep, enum object_kind kind)
+{
+        for (struct object *o = t->objects; o; o = o->older)
+                if (o->kind == kind && o->ep == ep)
+                        return o;
+        return NULL;
+}
+
+void object_remove(struct test *t, struct object *object)
+{
+        struct object **link = &t->objects;
+
+        while (*link != object)
+                link = &(*link)->older;
+        *link = object->older;
+        if (object->handle == t->pz)
+                t->pz = DAT_HANDLE_NULL;
+        free(object);
+}
+
+DAT_RETURN object_free(const struct object *object, const char **call)
+{
+        switch (object->kind) {
+        case OBJECT_IA:
+                *call = "dat_ia_close";
+                return dat_ia_close(object->handle, DAT_CLOSE_GRACEFUL_FLAG);
+        case OBJECT_PZ:
+                *call = "dat_pz_free";
+                return dat_pz_free(object->handle);
+        case OBJECT_EVD:
+                *call = "dat_evd_free";
+                return dat_evd_free(object->handle);
+        case OBJECT_CNO:
+                *call = "dat_cno_free";
+                return dat_cno_free(object->handle);
+        case OBJECT_LMR:
+                *call = "dat_lmr_free";
+                return dat_lmr_free(object->handle);
+        case OBJECT_RMR:
+                *call = "dat_rmr_free";
+                return dat_rmr_free(object->handle);
+        case OBJECT_SRQ:
+                *call = "dat_srq_free";
+                return dat_srq_free(object->handle);
+        case OBJECT_EP:
+                *call = "dat_ep_free";
+                return dat_ep_free(object->handle);
+        case OBJECT_PSP:
+                *call = "dat_psp_free";
+                return dat_psp_free(object->handle);
+        case OBJECT_RSP:
+                *call = "dat_rsp_free";
+                return dat_rsp_free(object->handle);
+        case OBJECT_CR:
+                *call = "dat_cr_reject";
+                return dat_cr_reject(object->handle);
+        }
+        *call = "no call";
+        return DAT_INVALID_HANDLE;
+}
+
+static struct object *find_owned(struct test *t, void *handle)
+{
+        struct object *object = object_find(t, handle);
+
+        if (!object)
+                test_end(t, VERDICT_BROKEN, "no fixture made the object, or it is freed already");
+        return object;
+}
+
+void disown(struct test *t, void *handle)
+{
+        object_remove(t, find_owned(t, handle));
+}
+
+void adopt(struct test *t, DAT_HANDLE_TYPE type, DAT_HANDLE handle)
+{
+        switch (type) {
+        case DAT_HANDLE_TYPE_EP:
+                object_add(t, OBJECT_EP, handle);
+                return;
+        case DAT_HANDLE_TYPE_EVD:
+                object_add(t, OBJECT_EVD, handle);
+                return;
+        case DAT_HANDLE_TYPE_PZ:
+                object_add(t, OBJECT_PZ, handle);
+                return;
+        case DAT_HANDLE_TYPE_SRQ:
+                object_add(t, OBJECT_SRQ, handle);
+                return;
+        default:
+                test_end(t, VERDICT_BROKEN, "adopt() takes no object of type %d", (int)type);
+        }
+}
+
+void release(struct test *t, void *handle)
+{
+        struct object *object = find_owned(t, handle);
+        struct buf *buf = object->buf;
+        char space[API_NAME_SPACE];
+        const char *call;
+        DAT_RETURN ret = object_free(object, &call);
+
+        object_remove(t, object);
+        if (!dat_is(ret, DAT_SUCCESS))
+                test_end(t, VERDICT_BROKEN, "%s returned %s", call, api_return_name(ret, space));
+        if (!buf)
+                return;
+        if (!guards_whole(t, buf))
+                test_end(t, VERDICT_FAIL, "memory outside a registered buffer was written");
+        buf_unmap(buf);
+}
+
+static void report_failure(struct test *t, const char *call, DAT_RETURN ret)
+{
+        char type[API_NAME_SPACE];
+        char subtype[API_NAME_SPACE];
+
+        leak(t, "%s returned %s, %s in teardown (call %llu)", call, api_return_name(ret, type),
+             api_subtype_name(ret, subtype), (unsigned long long)trace_count());
+}
+
+/* A connection is ended before its EP is freed; an EP that does not say is left to its free. */
+static void end_connection(DAT_EP_HANDLE ep)
+{
+        DAT_EP_STATE state;
+        DAT_BOOLEAN recv_idle;
+        DAT_BOOLEAN request_idle;
+        DAT_RETURN ret = dat_ep_get_status(ep, &state, &recv_idle, &request_idle);
+
+        if (dat_is(ret, DAT_SUCCESS) && state == DAT_EP_STATE_CONNECTED)
+                dat_ep_disconnect(ep, DAT_CLOSE_ABRUPT_FLAG);
+}
+
+/* Frees one object. Its memory stays mapped where the provider still knows it. */
+static void free_object(struct test *t, struct object *object)
+{
+        const char *call;
+        DAT_RETURN ret;
+
+        if (object->kind == OBJECT_EP)
+                end_connection(object->handle);
+        ret = object_free(object, &call);
+        if (!dat_is(ret, DAT_SUCCESS))
+                report_failure(t, call, ret);
+        if (object->buf && !guards_whole(t, object->buf))
+                t->guard_broken = true;
+        if (object->buf && dat_is(ret, DAT_SUCCESS))
+                buf_unmap(object->buf);
+}
+
+static void close_ia(struct test *t)
+{
+        DAT_RETURN ret = dat_ia_close(t->ia, DAT_CLOSE_GRACEFUL_FLAG);
+
+        if (dat_is(ret, DAT_SUCCESS))
+                return;
+        report_failure(t, "dat_ia_close(DAT_CLOSE_GRACEFUL_FLAG)", ret);
+        ret = dat_ia_close(t->ia, DAT_CLOSE_ABRUPT_FLAG);
+        if (!dat_is(ret, DAT_SUCCESS))
+                report_failure(t, "dat_ia_close(DAT_CLOSE_ABRUPT_FLAG)", ret);
+}
+
+void teardown(struct test *t)
+{
+        while (t->objects) {
+                struct object *newest = t->objects;
+
+                free_object(t, newest);
+                t->objects = newest->older;
+                free(newest);
+        }
+        if (t->open)
+                close_ia(t);
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A case while it runs, inside its own process: what the parts of the harness know of it. */
+#ifndef HARNESS_TEST_H
+#define HARNESS_TEST_H
+
+#include <setjmp.h>
+
+#include "case.h"
+#include "evidence/evidence.h"
+
+enum peer_mode { PEER_MODE_NONE, PEER_MODE_LOCAL, PEER_MODE_REMOTE };
+
+/* What a run command says of the case's surroundings. */
+struct settings {
+        const char *ia;
+        unsigned int event_ms;
+        unsigned int quiet_ms;
+        enum peer_mode peer_mode;
+        bool gdb;
+        bool undeclared;           /* run it though a feature that it needs is declared absent */
+        const struct probe *probe; /* what a probe process saw of the IA */
+};
+
+enum object_kind {
+        OBJECT_IA,
+        OBJECT_PZ,
+        OBJECT_EVD,
+        OBJECT_CNO,
+        OBJECT_LMR,
+        OBJECT_RMR,
+        OBJECT_SRQ,
+        OBJECT_EP,
+        OBJECT_PSP,
+        OBJECT_RSP,
+        OBJECT_CR,
+};
+
+/* Something that the fixtures made and that is still to be freed. */
+struct object {
+        struct object *older;
+        enum object_kind kind;
+        DAT_HANDLE handle;
+        struct buf *buf;                                   /* of an LMR that belongs to one */
+        DAT_EVD_HANDLE recv_evd, request_evd, connect_evd; /* of an EP, or for that of a CR */
+        DAT_EP_HANDLE ep;                                  /* of an RSP, or of a CR */
+        DAT_EVD_HANDLE cr_evd;                             /* of an RSP */
+        DAT_CONN_QUAL qual;                                /* of an RSP */
+        struct peer_ep *end;                               /* the requesting end of a CR */
+};
+
+struct test {
+        const struct case_entry *entry;
+        const void *row;
+        const struct settings *settings;
+        struct evidence *evidence;
+        uint64_t nonce;
+        int channel; /* to the agent */
+        jmp_buf end;
+
+        enum verdict verdict;
+        char reason[REASON_MAX];
+        unsigned int notes;
+        unsigned int leaks;
+        char leak[ENTRY_TEXT_MAX]; /* the first one */
+
+        bool open;
+        DAT_IA_HANDLE ia;
+        DAT_IA_HANDLE other_ia;
+        DAT_EVD_HANDLE async_evd;
+        bool queried;
+        DAT_IA_ATTR ia_attr;
+        DAT_PROVIDER_ATTR *provider_attr; /* has const members: filled by the provider only */
+        DAT_PZ_HANDLE pz;
+        struct object *objects;
+        bool guard_broken; /* seen in teardown */
+        struct peer *peer;
+};
+
+/* Ends the case with a verdict. */
+_Noreturn void test_end(struct test *t, enum verdict verdict, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* leak(): something was not given back: a PASS becomes a NOTE. */
+void leak(struct test *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/*
+ * arrange(): must() for the harness itself. What works leaves no check behind, so that a report
+ * shows what the case's author wrote.
+ */
+#define arrange(call_) check_arrange(t, CHECK_SITE_(#call_), (call_))
+void check_arrange(struct test *t, const struct check_site *site, DAT_RETURN ret);
+
+/* A return that is to be DAT_SUCCESS: of the clause (FAIL) or of an arrangement (BROKEN). */
+static inline void check_ret(struct test *t, const struct check_site *site, DAT_RETURN ret,
+                             bool clause)
+{
+        if (clause)
+                check_expect(t, site, ret, DAT_SET_(DAT_SUCCESS), 1);
+        else
+                check_arrange(t, site, ret);
+}
+
+/* peer_connect(), whose failure is of the clause or of an arrangement. */
+struct peer_ep *peer_connect_by(struct peer *peer, const struct check_site *site, DAT_EP_HANDLE ep,
+                                bool clause);
+
+/* A wait's outcome: of the clause (FAIL) or of an arrangement (BROKEN). */
+void check_event(struct test *t, const struct check_site *site, bool clause, bool ok,
+                 const char *expected, const char *seen);
+
+/* Records a damaged guard; says nothing of the verdict. */
+void check_guard(struct test *t, const char *seen);
+
+/* Whether the guards of a buffer are whole; records what is not. */
+bool guards_whole(struct test *t, const struct buf *buf);
+/* Ends the case as FAIL where the guard of any buffer was overwritten. */
+void check_guards(struct test *t);
+
+/* The teardown list (teardown.c). */
+struct object *object_add(struct test *t, enum object_kind kind, DAT_HANDLE handle);
+struct object *object_find(struct test *t, const void *handle);
+/* The RSP or CR of an EP, or NULL. */
+struct object *object_of_ep(struct test *t, DAT_EP_HANDLE ep, enum object_kind kind);
+/* What a fixture knows of an EP that it made, or that a CR brought; else the case is BROKEN. */
+struct object *ep_object(struct test *t, DAT_EP_HANDLE ep);
+void object_remove(struct test *t, struct object *object);
+DAT_RETURN object_free(const struct object *object, const char **call);
+void buf_unmap(struct buf *buf);
+
+/* Opens the IA under test; closes it with all that is left, from any state. */
+void ia_open(struct test *t);
+void teardown(struct test *t);
+
+#endif

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "evidence/names.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct name *names_find(const struct names *names, uint64_t handle)
+{
+        for (size_t i = names->count; i > 0; i--)
+                if (names->list[i - 1].handle == handle)
+                        return &names->list[i - 1];
+        return NULL;
+}
+
+static size_t count_of(const struct names *names, const char *kind)
+{
+        size_t count = 0;
+
+        for (size_t i = 0; i < names->count; i++)
+                if (strcmp(names->list[i].kind, kind) == 0)
+                        count++;
+        return count;
+}
+
+/* There is but one IA and one async EVD in most cases: they need no number. */
+static bool is_single(const char *kind)
+{
+        return strcmp(kind, "ia") == 0 || strcmp(kind, "async_evd") == 0;
+}
+
+struct name *names_made(struct names *names, uint64_t handle, const char *kind)
+{
+        struct name *name = names_find(names, handle);
+        size_t number = count_of(names, kind) + 1;
+
+        if (name && !name->freed)
+                return name;
+        if (names->count == names->capacity) {
+                size_t larger = names->capacity ? 2 * names->capacity : 64;
+                struct name *moved = realloc(names->list, larger * sizeof(*moved));
+
+                if (!moved)
+                        return NULL;
+                names->list = moved;
+                names->capacity = larger;
+        }
+        name = &names->list[names->count++];
+        *name = (struct name){.handle = handle, .kind = kind};
+        if (number == 1 && is_single(kind))
+                snprintf(name->text, sizeof(name->text), "%s", kind);
+        else
+                snprintf(name->text, sizeof(name->text), "%s#%zu", kind, number);
+        return name;
+}
+
+const struct name *names_of_context(const struct names *names, uint32_t context)
+{
+        for (size_t i = names->count; i > 0; i--) {
+                const struct name *name = &names->list[i - 1];
+
+                if (name->is_memory && !name->freed &&
+                    (name->lmr_context == context || name->rmr_context == context))
+                        return name;
+        }
+        return NULL;
+}
+
+const struct name *names_of_address(const struct names *names, uint64_t address)
+{
+        for (size_t i = names->count; i > 0; i--) {
+                const struct name *name = &names->list[i - 1];
+
+                if (name->is_memory && !name->freed && address - name->address < name->length)
+                        return name;
+        }
+        return NULL;
+}
+
+void names_clear(struct names *names)
+{
+        free(names->list);
+        *names = (struct names){.list = NULL};
+}

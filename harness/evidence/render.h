@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Evidence as the protocol's events (docs/protocol.md). The processes that wrote it are gone. */
+#ifndef HARNESS_RENDER_H
+#define HARNESS_RENDER_H
+
+#include <jansson.h>
+
+#include "evidence/evidence.h"
+
+/* Takes over each event. */
+typedef void render_emit(void *context, json_t *event);
+
+/* All events of one process: calls, then checks and remarks, then its crash. */
+void render_evidence(const struct evidence *evidence, unsigned long long seq, const char *who,
+                     render_emit *emit, void *context);
+
+/* The call that a process was in when it ended, or NULL. */
+const char *render_pending(const struct evidence *evidence);
+
+/* "SIGSEGV". */
+const char *signal_name(int signal);
+
+/* The scalar attributes of an IA and its provider, by name. */
+json_t *render_attributes(const struct probe *probe);
+
+#endif

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "evidence/trace.h"
+
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "evidence/api.h"
+
+/* Elements of an array and bytes of private data that are worth keeping. */
+#define ARRAY_MAX  8
+#define BYTES_MAX  64
+#define STRING_MAX 256
+
+static struct evidence *evidence;
+
+void trace_start(struct evidence *to)
+{
+        evidence = to;
+}
+
+uint64_t trace_count(void)
+{
+        return evidence ? atomic_load(&evidence->call_count) : 0;
+}
+
+/*
+ * Reads what a call was given. A case may hand over a wild pointer on purpose, which is the
+ * provider's to survive: so the kernel is asked to read it.
+ */
+static size_t read_memory(void *to, const void *from, size_t length)
+{
+        struct iovec local = {.iov_base = to, .iov_len = length};
+        struct iovec remote = {.iov_base = (void *)from, .iov_len = length};
+        ssize_t got = process_vm_readv(getpid(), &local, 1, &remote, 1, 0);
+
+        return got < 0 ? 0 : (size_t)got;
+}
+
+static void capture(struct call_record *call, struct call_span *span, const void *from,
+                    size_t length)
+{
+        size_t got;
+
+        if (!from || length == 0 || length > CALL_BYTES_MAX - call->used)
+                return;
+        got = read_memory(call->bytes + call->used, from, length);
+        if (got < length)
+                return;
+        span->offset = (uint16_t)call->used;
+        span->length = (uint16_t)length;
+        call->used += (uint32_t)((length + 7) & ~(size_t)7);
+}
+
+/* A string may end just before memory that cannot be read, so it is read page by page. */
+static void capture_string(struct call_record *call, struct call_span *span, const char *from)
+{
+        char *to = (char *)call->bytes + call->used;
+        size_t length = 0;
+
+        if (!from || STRING_MAX > CALL_BYTES_MAX - call->used)
+                return;
+        while (length < STRING_MAX - 1) {
+                size_t page_left = 4096 - (uintptr_t)(from + length) % 4096;
+                size_t want = STRING_MAX - 1 - length;
+                size_t got =
+                    read_memory(to + length, from + length, want < page_left ? want : page_left);
+                size_t string = strnlen(to + length, got);
+
+                length += string;
+                if (got == 0 || string < got)
+                        break;
+        }
+        to[length] = '\0';
+        span->offset = (uint16_t)call->used;
+        span->length = (uint16_t)(length + 1);
+        call->used += (uint32_t)((length + 8) & ~(size_t)7);
+}
+
+static size_t elements(const struct api_param *param, const struct call_record *call, size_t max)
+{
+        int count = param->count == API_NO_COUNT ? 1 : (int)call->args[param->count];
+
+        if (count < 0)
+                return 0;
+        return (size_t)count < max ? (size_t)count : max;
+}
+
+static void capture_pointed(struct call_record *call, const struct api_param *param,
+                            struct call_span *span, const void *pointer)
+{
+        if (param->type->kind == API_STRING) {
+                const char *string = NULL;
+
+                if (pointer && read_memory(&string, pointer, sizeof(string)) == sizeof(string))
+                        capture_string(call, span, string);
+                return;
+        }
+        capture(call, span, pointer, elements(param, call, ARRAY_MAX) * param->type->size);
+}
+
+/* The argument, where it is a pointer. */
+static const void *pointer_of(const struct trace_arg *arg)
+{
+        const void *pointer = NULL;
+
+        if (arg->size == sizeof(pointer))
+                memcpy(&pointer, arg->at, sizeof(pointer));
+        return pointer;
+}
+
+static void capture_in(struct call_record *call, const struct api_param *param, size_t i,
+                       const struct trace_arg *arg)
+{
+        struct call_span *span = &call->in[i];
+        const void *pointer = pointer_of(arg);
+
+        if (param->pointer) {
+                if (param->direction & API_IN)
+                        capture_pointed(call, param, span, pointer);
+                return;
+        }
+        switch (param->type->kind) {
+        case API_STRUCT:
+                capture(call, span, arg->at, arg->size);
+                break;
+        case API_STRING:
+                capture_string(call, span, pointer);
+                break;
+        case API_ADDRESS:
+                capture(call, span, pointer, sizeof(struct sockaddr_in6));
+                if (span->length == 0)
+                        capture(call, span, pointer, sizeof(struct sockaddr));
+                break;
+        case API_BYTES:
+                capture(call, span, pointer, elements(param, call, BYTES_MAX));
+                break;
+        default:
+                break;
+        }
+}
+
+struct call_record *trace_begin(unsigned int function, const struct trace_arg *args)
+{
+        const struct api_function *api = &api_functions[function];
+        struct call_record *call;
+        uint64_t n;
+
+        if (!evidence)
+                return NULL;
+        n = atomic_fetch_add(&evidence->call_count, 1);
+        call = &evidence->calls[log_slot(n)];
+        atomic_store(&call->state, CALL_EMPTY);
+        call->function = (uint16_t)function;
+        call->teardown = atomic_load(&evidence->phase) != PHASE_BODY;
+        call->number = n + 1;
+        call->ret = 0;
+        call->used = 0;
+        call->took_ns = 0;
+        memset(call->in, 0, sizeof(call->in));
+        memset(call->out, 0, sizeof(call->out));
+        for (size_t i = 0; i < api->count; i++) {
+                size_t size = args[i].size < 8 ? args[i].size : 8;
+
+                call->args[i] = 0;
+                memcpy(&call->args[i], args[i].at, size);
+        }
+        for (size_t i = 0; i < api->count; i++)
+                capture_in(call, &api->params[i], i, &args[i]);
+        call->at_ns = now_ns() - evidence->started_ns;
+        atomic_store(&call->state, CALL_BEGUN);
+        return call;
+}
+
+void trace_end(struct call_record *call, const struct trace_arg *args, DAT_RETURN ret)
+{
+        const struct api_function *api;
+
+        if (!call)
+                return;
+        call->took_ns = now_ns() - evidence->started_ns - call->at_ns;
+        call->ret = ret;
+        api = &api_functions[call->function];
+        for (size_t i = 0; dat_is(ret, DAT_SUCCESS) && i < api->count; i++)
+                if (api->params[i].pointer && (api->params[i].direction & API_OUT))
+                        capture_pointed(call, &api->params[i], &call->out[i], pointer_of(&args[i]));
+        atomic_store(&call->state, CALL_DONE);
+}

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "evidence/value.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "dat_api.h"
+
+void text_add(struct value_text *text, const char *format, ...)
+{
+        size_t room = sizeof(text->at) - text->length;
+        va_list args;
+        int length;
+
+        va_start(args, format);
+        length = vsnprintf(text->at + text->length, room, format, args);
+        va_end(args);
+        if (length > 0)
+                text->length += (size_t)length < room ? (size_t)length : room - 1;
+}
+
+uint64_t value_number(const unsigned char *bytes, size_t size)
+{
+        uint64_t number = 0;
+
+        memcpy(&number, bytes, size < sizeof(number) ? size : sizeof(number));
+        return number;
+}
+
+static int64_t signed_number(const unsigned char *bytes, size_t size)
+{
+        uint64_t number = value_number(bytes, size);
+
+        return size == 4 ? (int32_t)number : (int64_t)number;
+}
+
+/* All members of a mask are its name for "all"; else each that is in it, the widest first. */
+static void add_flags(struct value_text *text, const struct api_enum *names, uint64_t value)
+{
+        const char *whole = api_member_name(names, value);
+        uint64_t left = value;
+        const char *between = "";
+
+        if (whole) {
+                text_add(text, "%s", whole);
+                return;
+        }
+        for (size_t i = 0; i < names->count; i++) {
+                const struct api_member *member = &names->members[i];
+                bool one_bit = member->value && (member->value & (member->value - 1)) == 0;
+
+                if (one_bit && (left & member->value)) {
+                        text_add(text, "%s%s", between, member->name);
+                        between = "|";
+                        left &= ~member->value;
+                }
+        }
+        if (left || !*between)
+                text_add(text, "%s0x%" PRIx64, between, left);
+}
+
+static void add_enum(struct value_text *text, const struct api_enum *names, uint64_t value)
+{
+        const char *name = names ? api_member_name(names, value) : NULL;
+
+        if (names && names->flags)
+                add_flags(text, names, value);
+        else if (name)
+                text_add(text, "%s", name);
+        else
+                text_add(text, "%" PRIu64, value);
+}
+
+static void add_handle(struct value_text *text, const struct names *names, uint64_t handle)
+{
+        const struct name *name = names_find(names, handle);
+
+        if (handle == 0)
+                text_add(text, "DAT_HANDLE_NULL");
+        else if (name)
+                text_add(text, "%s%s", name->text, name->freed ? " (freed)" : "");
+        else
+                text_add(text, "0x%" PRIx64, handle);
+}
+
+static void add_address(struct value_text *text, const struct names *names, uint64_t address)
+{
+        const struct name *name = names_of_address(names, address);
+
+        if (name)
+                text_add(text, "%s+%" PRIu64, name->text, address - name->address);
+        else
+                text_add(text, "0x%" PRIx64, address);
+}
+
+static void add_context(struct value_text *text, const struct names *names, uint32_t context)
+{
+        const struct name *name = names_of_context(names, context);
+
+        if (name)
+                text_add(text, "%s", name->text);
+        else
+                text_add(text, "0x%" PRIx32, context);
+}
+
+static void add_characters(struct value_text *text, const unsigned char *bytes, size_t size)
+{
+        text_add(text, "\"");
+        for (size_t i = 0; i < size && bytes[i]; i++)
+                text_add(text, isprint(bytes[i]) ? "%c" : "\\x%02x", bytes[i]);
+        text_add(text, "\"");
+}
+
+static void add_struct(struct value_text *text, struct names *names,
+                       const struct api_struct *layout, const unsigned char *bytes)
+{
+        text_add(text, "{");
+        for (size_t i = 0; i < layout->count; i++) {
+                const struct api_field *field = &layout->fields[i];
+
+                text_add(text, "%s%s=", i ? ", " : "", field->name);
+                value_add(text, names, field->type, bytes + field->offset);
+        }
+        text_add(text, "}");
+}
+
+/* The reason of an async event means something only with the kind of object that it is about. */
+static void add_async(struct value_text *text, const struct names *names,
+                      const DAT_ASYNCH_ERROR_EVENT_DATA *data)
+{
+        const struct name *name = names_find(names, (uint64_t)(uintptr_t)data->dat_handle);
+        const char *kind = name ? name->kind : "";
+        const struct api_enum *reasons;
+        char table[40] = "DAT_";
+        size_t length = strlen(table);
+
+        if (strcmp(kind, "async_evd") == 0)
+                kind = "evd";
+        while (*kind && length < 12)
+                table[length++] = (char)toupper((unsigned char)*kind++);
+        snprintf(table + length, sizeof(table) - length, "_ASYNC_ERROR_REASON");
+        reasons = api_enum_named(table);
+        text_add(text, "{dat_handle=");
+        add_handle(text, names, (uint64_t)(uintptr_t)data->dat_handle);
+        text_add(text, ", reason=");
+        add_enum(text, reasons, (uint64_t)data->reason);
+        text_add(text, "}");
+}
+
+static void add_event(struct value_text *text, struct names *names, const unsigned char *bytes)
+{
+        static const struct {
+                DAT_EVENT_NUMBER first, last;
+                const char *layout;
+        } members[] = {
+            {DAT_DTO_COMPLETION_EVENT, DAT_DTO_COMPLETION_EVENT, "DAT_DTO_COMPLETION_EVENT_DATA"},
+            {DAT_RMR_BIND_COMPLETION_EVENT, DAT_RMR_BIND_COMPLETION_EVENT,
+             "DAT_RMR_BIND_COMPLETION_EVENT_DATA"},
+            {DAT_CONNECTION_REQUEST_EVENT, DAT_CONNECTION_REQUEST_EVENT,
+             "DAT_CR_ARRIVAL_EVENT_DATA"},
+            {DAT_CONNECTION_EVENT_ESTABLISHED, DAT_CONNECTION_EVENT_UNREACHABLE,
+             "DAT_CONNECTION_EVENT_DATA"},
+            {DAT_SOFTWARE_EVENT, DAT_SOFTWARE_EVENT, "DAT_SOFTWARE_EVENT_DATA"},
+        };
+        DAT_EVENT event;
+
+        memcpy(&event, bytes, sizeof(event));
+        text_add(text, "{event_number=");
+        add_enum(text, api_enum_named("DAT_EVENT_NUMBER"), (uint64_t)event.event_number);
+        text_add(text, ", evd_handle=");
+        add_handle(text, names, (uint64_t)(uintptr_t)event.evd_handle);
+        text_add(text, ", event_data=");
+        if (event.event_number == DAT_CONNECTION_REQUEST_EVENT)
+                names_made(names,
+                           (uint64_t)(uintptr_t)event.event_data.cr_arrival_event_data.cr_handle,
+                           "cr");
+        for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++)
+                if (event.event_number >= members[i].first &&
+                    event.event_number <= members[i].last) {
+                        add_struct(text, names, api_struct_named(members[i].layout),
+                                   bytes + offsetof(DAT_EVENT, event_data));
+                        text_add(text, "}");
+                        return;
+                }
+        add_async(text, names, &event.event_data.asynch_error_event_data);
+        text_add(text, "}");
+}
+
+void value_add(struct value_text *text, struct names *names, const struct api_type *type,
+               const unsigned char *bytes)
+{
+        uint64_t number = value_number(bytes, type->size);
+        const char *special = type->names ? api_member_name(type->names, number) : NULL;
+        char space[API_NAME_SPACE];
+
+        switch (type->kind) {
+        case API_SIGNED:
+                if (type->names)
+                        special = api_member_name(type->names,
+                                                  (uint64_t)signed_number(bytes, type->size));
+                if (special)
+                        text_add(text, "%s", special);
+                else
+                        text_add(text, "%" PRId64, signed_number(bytes, type->size));
+                break;
+        case API_UNSIGNED:
+                if (special)
+                        text_add(text, "%s", special);
+                else
+                        text_add(text, "%" PRIu64, number);
+                break;
+        case API_CONTEXT:
+                text_add(text, "%" PRIu64, number);
+                break;
+        case API_BOOLEAN:
+                text_add(text, "%s", number ? "DAT_TRUE" : "DAT_FALSE");
+                break;
+        case API_ENUM:
+                add_enum(text, type->names, number);
+                break;
+        case API_HANDLE:
+                add_handle(text, names, number);
+                break;
+        case API_RETURN:
+                text_add(text, "%s", api_return_name((uint32_t)number, space));
+                break;
+        case API_LMR_CONTEXT:
+                add_context(text, names, (uint32_t)number);
+                break;
+        case API_VADDR:
+                add_address(text, names, number);
+                break;
+        case API_TEXT:
+                add_characters(text, bytes, type->size);
+                break;
+        case API_STRUCT:
+                add_struct(text, names, type->layout, bytes);
+                break;
+        case API_EVENT:
+                add_event(text, names, bytes);
+                break;
+        case API_STRING:
+        case API_ADDRESS:
+        case API_BYTES:
+        case API_POINTER:
+                text_add(text, number ? "0x%" PRIx64 : "NULL", number);
+                break;
+        }
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Values of the DAT API as text: symbols for enumerations and flags, names for handles. */
+#ifndef HARNESS_VALUE_H
+#define HARNESS_VALUE_H
+
+#include <stddef.h>
+
+#include "evidence/api.h"
+#include "evidence/names.h"
+
+#define VALUE_TEXT_MAX 4096
+
+struct value_text {
+        size_t length;
+        char at[VALUE_TEXT_MAX];
+};
+
+void text_add(struct value_text *text, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Appends the value at `bytes`, which are as many as its type has. */
+void value_add(struct value_text *text, struct names *names, const struct api_type *type,
+               const unsigned char *bytes);
+
+/* A number of up to eight bytes at `bytes`. */
+uint64_t value_number(const unsigned char *bytes, size_t size);
+
+#endif

@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The case's side of its peer. Commands and answers are JSON objects on the channel to the agent,
+ * which carries them to the peer's process wherever that is (peer_process.c).
+ */
+#include "peer/peer.h"
+
+#include <jansson.h>
+#include <net/if.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "case/test.h"
+#include "evidence/address.h"
+#include "evidence/lines.h"
+#include "peer/netdev.h"
+
+/* Beyond what the peer itself may wait: the way there and back. */
+#define ANSWER_SLACK_MS 2000
+#define US_PER_MS       1000
+
+struct peer {
+        struct test *t;
+        struct lines channel;
+        json_t *stopped; /* what the agent said of the end of the peer's process */
+        bool listening;
+        struct sockaddr_storage address;
+        DAT_CONN_QUAL qual;
+        DAT_COUNT reads_out;
+        bool counted;                         /* of a disturbed network: */
+        char counter[64];                     /* what counts the packets out of order, and */
+        unsigned long long out_of_order_then; /* how many they were when it began */
+};
+
+struct peer_ep {
+        struct peer *peer;
+        int number;
+};
+
+static void post(struct peer *peer, const char *op, json_t *data)
+{
+        lines_put(&peer->channel, json_pack("{s:s s:o}", "op", op, "data", data));
+        if (!lines_wait_written(&peer->channel, (int)peer->t->settings->event_ms))
+                test_end(peer->t, VERDICT_BROKEN, "the channel to the agent is gone");
+}
+
+struct peer *peer(struct test *t)
+{
+        struct peer *made;
+
+        if (t->peer)
+                return t->peer;
+        if (t->entry->peers == 0)
+                test_end(t, VERDICT_BROKEN, "the case uses a peer but is not declared with PEER");
+        if (t->settings->peer_mode == PEER_MODE_NONE)
+                test_end(t, VERDICT_BROKEN, "the case was run without a place for its peer");
+        made = calloc(1, sizeof(*made));
+        if (!made)
+                resource(t, "no memory for the peer");
+        made->t = t;
+        lines_open(&made->channel, t->channel, t->channel);
+        t->peer = made;
+        post(made, "start",
+             json_pack("{s:i s:i}", "event_ms", (int)t->settings->event_ms, "quiet_ms",
+                       (int)t->settings->quiet_ms));
+        return made;
+}
+
+/* The next message of the agent, or NULL after `ms` (-1: for ever). */
+static json_t *receive(struct peer *peer, int ms)
+{
+        for (;;) {
+                char *line = lines_next(&peer->channel);
+
+                if (line) {
+                        json_t *message = json_loads(line, 0, NULL);
+
+                        if (!message)
+                                test_end(peer->t, VERDICT_BROKEN, "garbage on the peer's channel");
+                        return message;
+                }
+                if (peer->channel.ended)
+                        test_end(peer->t, VERDICT_BROKEN, "the channel to the agent is gone");
+                if (!lines_wait_readable(&peer->channel, ms))
+                        return NULL;
+                lines_read(&peer->channel);
+        }
+}
+
+static const char *text_of(const json_t *object, const char *key, const char *otherwise)
+{
+        const char *text = json_string_value(json_object_get(object, key));
+
+        return text ? text : otherwise;
+}
+
+/* The `data` of the next message; an end of the peer is kept, and NULL returned. */
+static json_t *receive_data(struct peer *peer, int ms, const char *what)
+{
+        json_t *message = receive(peer, ms);
+        json_t *data;
+
+        if (!message)
+                test_end(peer->t, VERDICT_BROKEN, "the peer did not answer to %s within %d ms",
+                         what, ms);
+        data = json_incref(json_object_get(message, "data"));
+        if (strcmp(text_of(message, "op", ""), "stopped") == 0) {
+                peer->stopped = data;
+                data = NULL;
+        }
+        json_decref(message);
+        return data;
+}
+
+static json_t *answer(struct peer *peer, int ms, const char *what)
+{
+        json_t *data;
+
+        if (peer->stopped)
+                test_end(peer->t, VERDICT_BROKEN, "%s: the peer has ended (%s)", what,
+                         text_of(peer->stopped, "reason", "no reason given"));
+        data = receive_data(peer, ms, what);
+        if (!data)
+                test_end(peer->t, VERDICT_BROKEN, "%s: the peer has ended (%s)", what,
+                         text_of(peer->stopped, "reason", "no reason given"));
+        if (!json_is_true(json_object_get(data, "ok")))
+                test_end(peer->t, VERDICT_BROKEN, "the peer could not %s: %s", what,
+                         text_of(data, "why", "it does not say why"));
+        return data;
+}
+
+static int answer_ms(const struct peer *peer)
+{
+        return (int)(2 * peer->t->settings->event_ms + ANSWER_SLACK_MS);
+}
+
+/* Has the peer obey one command and drops its answer. */
+static void obey(struct peer *peer, json_t *command, int ms)
+{
+        char what[32];
+
+        strncpy(what, text_of(command, "do", "?"), sizeof(what) - 1);
+        what[sizeof(what) - 1] = '\0';
+        post(peer, "data", command);
+        json_decref(answer(peer, ms, what));
+}
+
+static void parse_address(struct peer *peer, const json_t *data)
+{
+        const char *text = text_of(data, "address", "");
+
+        if (!address_parse(text, &peer->address))
+                test_end(peer->t, VERDICT_BROKEN, "the peer's IA has no usable address: \"%s\"",
+                         text);
+        peer->qual = (DAT_CONN_QUAL)json_integer_value(json_object_get(data, "qual"));
+}
+
+static void listen_once(struct peer *peer)
+{
+        json_t *data;
+
+        if (peer->listening)
+                return;
+        post(peer, "data", json_pack("{s:s}", "do", "listen"));
+        data = answer(peer, answer_ms(peer), "listen");
+        parse_address(peer, data);
+        json_decref(data);
+        peer->listening = true;
+}
+
+void peer_reads(struct peer *peer, DAT_COUNT reads_out)
+{
+        peer->reads_out = reads_out;
+}
+
+/* An end by the number that the peer's answer gives it. */
+static struct peer_ep *end_of(struct peer *peer, json_t *data)
+{
+        struct peer_ep *end = calloc(1, sizeof(*end));
+
+        if (!end)
+                resource(peer->t, "no memory for an end of a connection");
+        end->peer = peer;
+        end->number = (int)json_integer_value(json_object_get(data, "ep"));
+        json_decref(data);
+        return end;
+}
+
+struct peer_ep *peer_connect_by(struct peer *peer, const struct check_site *site, DAT_EP_HANDLE ep,
+                                bool clause)
+{
+        struct test *t = peer->t;
+
+        listen_once(peer);
+        post(peer, "data", json_pack("{s:s s:i}", "do", "accept", "reads", (int)peer->reads_out));
+        check_ret(t, site,
+                  dat_ep_connect(ep, (DAT_IA_ADDRESS_PTR)&peer->address, peer->qual,
+                                 t->settings->event_ms * US_PER_MS, 0, NULL, DAT_QOS_BEST_EFFORT,
+                                 DAT_CONNECT_DEFAULT_FLAG),
+                  clause);
+        fixture_event(t, site, ep_connect_evd(t, ep), DAT_CONNECTION_EVENT_ESTABLISHED, clause);
+        return end_of(peer, answer(peer, answer_ms(peer), "accept"));
+}
+
+struct peer_ep *peer_connect(struct peer *peer, DAT_EP_HANDLE ep)
+{
+        return peer_connect_by(peer, CHECK_SITE_("the connection to the peer"), ep, false);
+}
+
+void peer_leave_asking(struct peer *peer, DAT_EP_HANDLE ep)
+{
+        struct test *t = peer->t;
+
+        listen_once(peer);
+        arrange(dat_ep_connect(ep, (DAT_IA_ADDRESS_PTR)&peer->address, peer->qual,
+                               DAT_TIMEOUT_INFINITE, 0, NULL, DAT_QOS_BEST_EFFORT,
+                               DAT_CONNECT_DEFAULT_FLAG));
+}
+
+struct peer_ep *peer_request(struct peer *peer, DAT_CONN_QUAL qual)
+{
+        char address[64];
+
+        address_text(ia_attr(peer->t)->ia_address_ptr, address, sizeof(address));
+        post(peer, "data",
+             json_pack("{s:s s:s s:I s:i}", "do", "request", "address", address, "qual",
+                       (json_int_t)qual, "reads", (int)peer->reads_out));
+        return end_of(peer, answer(peer, answer_ms(peer), "request"));
+}
+
+void peer_wait_connected(struct peer_ep *end)
+{
+        obey(end->peer, json_pack("{s:s s:i}", "do", "wait_connected", "ep", end->number),
+             answer_ms(end->peer));
+}
+
+/* How many packets have come to this host out of order; false where none counts them. */
+static bool out_of_order(struct peer *peer, unsigned long long *packets)
+{
+        char address[64];
+        char netdev[IF_NAMESIZE];
+
+        address_text(ia_attr(peer->t)->ia_address_ptr, address, sizeof(address));
+        return netdev_of(address, netdev) > 0 &&
+               netdev_out_of_order(netdev, packets, peer->counter, sizeof(peer->counter));
+}
+
+void peer_disturb_by(struct peer *peer, struct peer_disturb_opts opts)
+{
+        json_t *data;
+
+        if (!peer->t->entry->network)
+                test_end(peer->t, VERDICT_BROKEN,
+                         "the case disturbs the network but is not declared with PEER_BY_NETWORK");
+        post(peer, "disturb",
+             json_pack("{s:i s:i s:i s:i}", "delay_ms", opts.delay_ms, "reorder_percent",
+                       opts.reorder_percent, "loss_percent", opts.loss_percent, "kbit_per_s",
+                       opts.kbit_per_s));
+        data = answer(peer, answer_ms(peer), "disturb the network");
+        record(peer->t, "what the peer's host sends is disturbed: %s",
+               text_of(data, "network", "it does not say how"));
+        json_decref(data);
+        peer->counted = out_of_order(peer, &peer->out_of_order_then);
+}
+
+static unsigned long long overtaken(struct peer *peer)
+{
+        unsigned long long now = peer->out_of_order_then;
+
+        out_of_order(peer, &now);
+        return now - peer->out_of_order_then;
+}
+
+bool peer_overtook(struct peer *peer)
+{
+        return !peer->counted || overtaken(peer) > 0;
+}
+
+void must_have_overtaken(struct peer *peer)
+{
+        struct test *t = peer->t;
+        unsigned long long packets;
+
+        if (!peer->counted) {
+                note(t, "whether packets came out of order is not known: no RDMA device of this"
+                        " host counts them");
+                return;
+        }
+        packets = overtaken(peer);
+        if (packets == 0)
+                test_end(t, VERDICT_BROKEN,
+                         "the network was disturbed, and no packet came out of order (%s)",
+                         peer->counter);
+        record(t, "packets that came out of order: %llu (%s)", packets, peer->counter);
+}
+
+void peer_freeze(struct peer *peer)
+{
+        obey(peer, json_pack("{s:s}", "do", "freeze"), answer_ms(peer));
+}
+
+struct peer_memory peer_expose(struct peer_ep *end, size_t length)
+{
+        struct peer_memory memory;
+        json_t *data;
+
+        post(end->peer, "data",
+             json_pack("{s:s s:i s:I}", "do", "expose", "ep", end->number, "length",
+                       (json_int_t)length));
+        data = answer(end->peer, answer_ms(end->peer), "expose");
+        memory.rmr_context = (DAT_RMR_CONTEXT)json_integer_value(json_object_get(data, "context"));
+        memory.address = (DAT_VADDR)json_integer_value(json_object_get(data, "address"));
+        json_decref(data);
+        return memory;
+}
+
+bool peer_read(struct peer_ep *end, DAT_RMR_CONTEXT context, DAT_VADDR address, size_t length)
+{
+        json_t *data;
+        bool holds;
+
+        post(end->peer, "data",
+             json_pack("{s:s s:i s:I s:I s:I}", "do", "read", "ep", end->number, "context",
+                       (json_int_t)context, "address", (json_int_t)address, "length",
+                       (json_int_t)length));
+        data = answer(end->peer, answer_ms(end->peer), "read");
+        holds = json_is_true(json_object_get(data, "holds"));
+        json_decref(data);
+        return holds;
+}
+
+void peer_send_all(struct peer_ep *end, struct peer_send_opts opts)
+{
+        size_t length = opts.length ? opts.length : 64;
+        json_t *command =
+            json_pack("{s:s s:i s:i s:I s:I s:I s:i s:i}", "do", "send", "ep", end->number, "count",
+                      opts.count ? opts.count : 1, "length", (json_int_t)(opts.empty ? 0 : length),
+                      "step", (json_int_t)opts.length_step, "first", (json_int_t)opts.first,
+                      "flags", (int)opts.flags, "late", opts.late_ms);
+
+        obey(end->peer, command, answer_ms(end->peer));
+}
+
+void peer_wait_sent(struct peer_ep *end)
+{
+        obey(end->peer, json_pack("{s:s s:i}", "do", "wait_sent", "ep", end->number), -1);
+}
+
+void peer_post_recv(struct peer_ep *end, int count, size_t length)
+{
+        obey(end->peer,
+             json_pack("{s:s s:i s:i s:I}", "do", "post_recv", "ep", end->number, "count", count,
+                       "length", (json_int_t)length),
+             answer_ms(end->peer));
+}
+
+void peer_wait_recv(struct peer_ep *end, uint64_t sequence, size_t length)
+{
+        obey(end->peer,
+             json_pack("{s:s s:i s:I s:I}", "do", "wait_recv", "ep", end->number, "sequence",
+                       (json_int_t)sequence, "length", (json_int_t)length),
+             answer_ms(end->peer));
+}
+
+void peer_disconnect(struct peer_ep *end, DAT_CLOSE_FLAGS flags)
+{
+        obey(end->peer,
+             json_pack("{s:s s:i s:i}", "do", "disconnect", "ep", end->number, "flags", (int)flags),
+             answer_ms(end->peer));
+}
+
+void peer_wait_disconnected(struct peer_ep *end)
+{
+        obey(end->peer, json_pack("{s:s s:i}", "do", "wait_disconnected", "ep", end->number),
+             answer_ms(end->peer));
+}
+
+void peer_kill(struct peer *peer)
+{
+        post(peer, "data", json_pack("{s:s}", "do", "kill"));
+        while (!peer->stopped)
+                json_decref(receive_data(peer, answer_ms(peer), "kill"));
+}

@@ -1,0 +1,760 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * One thread does everything, since a provider need not be thread-safe: commands are obeyed as they
+ * come, and between them what has been queued to be sent is posted as completions allow.
+ */
+#include "peer/peer_process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/random.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "case/ep_attr.h"
+#include "evidence/address.h"
+#include "evidence/api.h"
+#include "peer/peer.h"
+
+#define ENDS_MAX        16
+#define RECVS_MAX       1024
+#define RECV_QLEN       256
+#define REQUEST_QLEN    64
+#define CONNECT_QLEN    8
+#define RECV_DTOS       256
+#define READS           4
+#define CONN_QUAL_FIRST 22000
+#define CONN_QUAL_COUNT 10000
+#define US_PER_MS       1000
+/* How long completions are waited for while commands may come. */
+#define BETWEEN_COMMANDS_US 2000
+
+/* Messages that are to be sent; in its memory there is a slot for each that is under way. */
+struct job {
+        struct job *next;
+        unsigned char *memory;
+        DAT_LMR_HANDLE lmr;
+        DAT_LMR_CONTEXT context;
+        size_t slot;
+        int window;
+        int count;
+        int posted;
+        int completed;
+        size_t length;
+        size_t step;
+        uint64_t first;
+        DAT_COMPLETION_FLAGS flags;
+        uint64_t due_ns; /* none is posted before */
+};
+
+struct posted_recv {
+        unsigned char *at;
+        size_t length;
+};
+
+struct end {
+        DAT_EP_HANDLE ep;
+        DAT_EVD_HANDLE recv_evd;
+        DAT_EVD_HANDLE request_evd;
+        DAT_EVD_HANDLE connect_evd;
+        struct job *jobs;
+        char failure[160]; /* of a send, until it is asked for */
+        struct posted_recv recvs[RECVS_MAX];
+        int recv_count;
+};
+
+struct side {
+        struct lines channel;
+        unsigned int event_ms;
+        DAT_IA_HANDLE ia;
+        DAT_IA_ATTR attr;
+        DAT_PZ_HANDLE pz;
+        DAT_EVD_HANDLE cr_evd;
+        DAT_CONN_QUAL qual;
+        char address[64];
+        char broken[160]; /* why the IA is not open */
+        struct end *ends[ENDS_MAX];
+        int end_count;
+        struct end *awaited; /* whose sends wait_sent waits for */
+        uint64_t progress_ns;
+};
+
+static json_t *yes(void)
+{
+        return json_pack("{s:b}", "ok", 1);
+}
+
+static json_t *no(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static json_t *no(const char *format, ...)
+{
+        char why[256];
+        va_list args;
+
+        va_start(args, format);
+        vsnprintf(why, sizeof(why), format, args);
+        va_end(args);
+        return json_pack("{s:b s:s}", "ok", 0, "why", why);
+}
+
+static json_t *no_call(const char *call, DAT_RETURN ret)
+{
+        char type[API_NAME_SPACE];
+        char subtype[API_NAME_SPACE];
+
+        return no("%s returned %s, %s", call, api_return_name(ret, type),
+                  api_subtype_name(ret, subtype));
+}
+
+/* Leaves the function with an answer where a call fails. */
+#define TRY(function_, ...)                               \
+        do {                                              \
+                DAT_RETURN ret_ = function_(__VA_ARGS__); \
+                if (!dat_is(ret_, DAT_SUCCESS))           \
+                        return no_call(#function_, ret_); \
+        } while (0)
+
+static void reply(struct side *side, json_t *data)
+{
+        lines_put(&side->channel, json_pack("{s:s s:o}", "op", "data", "data", data));
+        lines_wait_written(&side->channel, (int)side->event_ms);
+}
+
+static json_t *wait_event(const struct side *side, DAT_EVD_HANDLE evd, DAT_EVENT *event,
+                          const char *what)
+{
+        DAT_COUNT more;
+        DAT_RETURN ret = dat_evd_wait(evd, side->event_ms * US_PER_MS, 1, event, &more);
+
+        if (dat_is(ret, DAT_TIMEOUT_EXPIRED))
+                return no("no %s within %u ms", what, side->event_ms);
+        return dat_is(ret, DAT_SUCCESS) ? NULL : no_call("dat_evd_wait", ret);
+}
+
+static const char *event_name(const DAT_EVENT *event)
+{
+        const char *name =
+            api_member_name(api_enum_named("DAT_EVENT_NUMBER"), (uint64_t)event->event_number);
+
+        return name ? name : "an unknown event";
+}
+
+static json_t *wait_for(const struct side *side, DAT_EVD_HANDLE evd, DAT_EVENT_NUMBER number,
+                        DAT_EVENT *event)
+{
+        const char *wanted = api_member_name(api_enum_named("DAT_EVENT_NUMBER"), (uint64_t)number);
+        json_t *refusal = wait_event(side, evd, event, wanted);
+
+        if (refusal)
+                return refusal;
+        return event->event_number == number
+                   ? NULL
+                   : no("%s came instead of %s", event_name(event), wanted);
+}
+
+static json_t *open_ia(struct side *side, const char *name)
+{
+        static DAT_PROVIDER_ATTR provider;
+        DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
+
+        TRY(dat_ia_open, (DAT_NAME_PTR)name, 64, &async, &side->ia);
+        TRY(dat_ia_query, side->ia, &async, DAT_IA_FIELD_ALL, &side->attr, DAT_PROVIDER_FIELD_ALL,
+            &provider);
+        address_text(side->attr.ia_address_ptr, side->address, sizeof(side->address));
+        TRY(dat_pz_create, side->ia, &side->pz);
+        return NULL;
+}
+
+static json_t *do_listen(struct side *side, const json_t *command)
+{
+        DAT_PSP_HANDLE psp;
+        DAT_RETURN ret;
+        uint32_t seed;
+
+        (void)command;
+        TRY(dat_evd_create, side->ia, CONNECT_QLEN, DAT_HANDLE_NULL, DAT_EVD_CR_FLAG,
+            &side->cr_evd);
+        if (getrandom(&seed, sizeof(seed), 0) != sizeof(seed))
+                seed = 0;
+        for (uint32_t i = 0; i < CONN_QUAL_COUNT; i++) {
+                side->qual = CONN_QUAL_FIRST + (seed + i) % CONN_QUAL_COUNT;
+                ret =
+                    dat_psp_create(side->ia, side->qual, side->cr_evd, DAT_PSP_CONSUMER_FLAG, &psp);
+                if (dat_is(ret, DAT_SUCCESS))
+                        return json_pack("{s:b s:s s:I}", "ok", 1, "address", side->address, "qual",
+                                         (json_int_t)side->qual);
+                if (!dat_is(ret, DAT_CONN_QUAL_IN_USE) && !dat_is(ret, DAT_CONN_QUAL_UNAVAILABLE))
+                        return no_call("dat_psp_create", ret);
+        }
+        return no("no connection qualifier is free");
+}
+
+static DAT_COUNT at_most(DAT_COUNT limit, DAT_COUNT wanted)
+{
+        return wanted < limit ? wanted : limit;
+}
+
+/*
+ * Any EP of the case may read from the peer's; which may read itself only when it is told so, for
+ * one that reads more than the other end lets may be refused a connection.
+ */
+static json_t *make_ep(struct side *side, struct end *end, DAT_COUNT reads_out)
+{
+        DAT_EP_ATTR attr = ep_attr_modest(&side->attr);
+
+        attr.max_recv_dtos = at_most(side->attr.max_dto_per_ep, RECV_DTOS);
+        attr.max_rdma_read_in = at_most(side->attr.max_rdma_read_per_ep_in, READS);
+        attr.max_rdma_read_out = at_most(side->attr.max_rdma_read_per_ep_out, reads_out);
+        attr.max_rdma_read_iov = attr.max_rdma_read_out ? 1 : 0;
+        TRY(dat_evd_create, side->ia, at_most(side->attr.max_evd_qlen, RECV_QLEN), DAT_HANDLE_NULL,
+            DAT_EVD_DTO_FLAG, &end->recv_evd);
+        TRY(dat_evd_create, side->ia, REQUEST_QLEN, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG,
+            &end->request_evd);
+        TRY(dat_evd_create, side->ia, CONNECT_QLEN, DAT_HANDLE_NULL, DAT_EVD_CONNECTION_FLAG,
+            &end->connect_evd);
+        TRY(dat_ep_create, side->ia, side->pz, end->recv_evd, end->request_evd, end->connect_evd,
+            &attr, &end->ep);
+        return NULL;
+}
+
+static long long number(const json_t *command, const char *key)
+{
+        return json_integer_value(json_object_get(command, key));
+}
+
+/* An end with an EP, or NULL and the refusal. */
+static struct end *new_end(struct side *side, const json_t *command, json_t **refusal)
+{
+        struct end *end = NULL;
+
+        if (side->end_count < ENDS_MAX)
+                end = calloc(1, sizeof(*end));
+        if (!end) {
+                *refusal = no("no more than %d connections", ENDS_MAX);
+                return NULL;
+        }
+        side->ends[side->end_count++] = end;
+        *refusal = make_ep(side, end, (DAT_COUNT)number(command, "reads"));
+        return *refusal ? NULL : end;
+}
+
+static json_t *do_request(struct side *side, const json_t *command)
+{
+        const char *text = json_string_value(json_object_get(command, "address"));
+        struct sockaddr_storage address;
+        json_t *refusal;
+        struct end *end = new_end(side, command, &refusal);
+
+        if (!end)
+                return refusal;
+        if (!text || !address_parse(text, &address))
+                return no("the case's IA has no usable address");
+        TRY(dat_ep_connect, end->ep, (DAT_IA_ADDRESS_PTR)&address,
+            (DAT_CONN_QUAL)number(command, "qual"), DAT_TIMEOUT_INFINITE, 0, NULL,
+            DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG);
+        return json_pack("{s:b s:i}", "ok", 1, "ep", side->end_count - 1);
+}
+
+static json_t *do_wait_connected(struct side *side, const json_t *command)
+{
+        struct end *end = side->ends[number(command, "ep")];
+        DAT_EVENT event;
+        json_t *refusal =
+            wait_for(side, end->connect_evd, DAT_CONNECTION_EVENT_ESTABLISHED, &event);
+
+        return refusal ? refusal : yes();
+}
+
+static json_t *do_accept(struct side *side, const json_t *command)
+{
+        json_t *refusal;
+        struct end *end = new_end(side, command, &refusal);
+        DAT_EVENT event;
+
+        if (!end)
+                return refusal;
+        refusal = wait_for(side, side->cr_evd, DAT_CONNECTION_REQUEST_EVENT, &event);
+        if (refusal)
+                return refusal;
+        TRY(dat_cr_accept, event.event_data.cr_arrival_event_data.cr_handle, end->ep, 0, NULL);
+        refusal = wait_for(side, end->connect_evd, DAT_CONNECTION_EVENT_ESTABLISHED, &event);
+        if (refusal)
+                return refusal;
+        return json_pack("{s:b s:i}", "ok", 1, "ep", side->end_count - 1);
+}
+
+/* Memory of `length` bytes, registered. */
+static json_t *register_memory(const struct side *side, size_t length, unsigned char **memory,
+                               DAT_LMR_HANDLE *lmr, DAT_LMR_CONTEXT *context)
+{
+        DAT_REGION_DESCRIPTION region;
+        DAT_RMR_CONTEXT rmr_context;
+        DAT_VLEN registered_length;
+        DAT_VADDR registered_address;
+
+        *memory = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (*memory == MAP_FAILED)
+                return no("no memory for %zu bytes", length);
+        region.for_va = *memory;
+        TRY(dat_lmr_create, side->ia, DAT_MEM_TYPE_VIRTUAL, region, length, side->pz,
+            DAT_MEM_PRIV_ALL_FLAG, lmr, context, &rmr_context, &registered_length,
+            &registered_address);
+        return NULL;
+}
+
+/* A job is what the command says; there is no memory for it yet. */
+static struct job parse_job(const json_t *command)
+{
+        struct job job = {
+            .count = (int)number(command, "count"),
+            .length = (size_t)number(command, "length"),
+            .step = (size_t)number(command, "step"),
+            .first = (uint64_t)number(command, "first"),
+            .flags = (DAT_COMPLETION_FLAGS)number(command, "flags"),
+            .due_ns = now_ns() + (uint64_t)number(command, "late") * 1000000,
+        };
+
+        job.window = job.count < EP_ATTR_DTOS ? job.count : EP_ATTR_DTOS;
+        job.slot = job.length + job.step * (size_t)(job.count - 1);
+        if (!job.slot)
+                job.slot = 1; /* no memory of no bytes can be registered */
+        return job;
+}
+
+static json_t *do_send(struct side *side, const json_t *command)
+{
+        struct end *end = side->ends[number(command, "ep")];
+        struct job job = parse_job(command);
+        struct job **last = &end->jobs;
+        json_t *refusal;
+
+        if (job.count < 1)
+                return no("there is nothing to send");
+        if (job.flags & DAT_COMPLETION_SUPPRESS_FLAG)
+                return no("sends without completions cannot be counted");
+        refusal = register_memory(side, job.slot * (size_t)job.window, &job.memory, &job.lmr,
+                                  &job.context);
+        if (refusal)
+                return refusal;
+        while (*last)
+                last = &(*last)->next;
+        *last = malloc(sizeof(job));
+        if (!*last)
+                return no("no memory");
+        **last = job;
+        side->progress_ns = now_ns();
+        return yes();
+}
+
+static void end_job(struct end *end)
+{
+        struct job *job = end->jobs;
+
+        dat_lmr_free(job->lmr);
+        munmap(job->memory, job->slot * (size_t)job->window);
+        end->jobs = job->next;
+        free(job);
+}
+
+static void fail_sends(struct end *end, const char *what, const char *how)
+{
+        snprintf(end->failure, sizeof(end->failure), "%s: %s", what, how);
+        while (end->jobs)
+                end_job(end);
+}
+
+static void post_sends(struct end *end)
+{
+        struct job *job = end->jobs;
+
+        if (job && now_ns() < job->due_ns)
+                return;
+        while (job && job->posted < job->count && job->posted - job->completed < job->window) {
+                size_t slot = (size_t)(job->posted % job->window);
+                size_t length = job->length + job->step * (size_t)job->posted;
+                unsigned char *at = job->memory + slot * job->slot;
+                DAT_LMR_TRIPLET segment = {
+                    .lmr_context = job->context,
+                    .virtual_address = (DAT_VADDR)(uintptr_t)at,
+                    .segment_length = length,
+                };
+                DAT_DTO_COOKIE cookie = {.as_64 = (DAT_UINT64)job->posted};
+                char space[API_NAME_SPACE];
+                DAT_RETURN ret;
+
+                message_fill(at, length, job->first + (uint64_t)job->posted);
+                ret = dat_ep_post_send(end->ep, length ? 1 : 0, length ? &segment : NULL, cookie,
+                                       job->flags);
+                if (!dat_is(ret, DAT_SUCCESS)) {
+                        fail_sends(end, "dat_ep_post_send", api_return_name(ret, space));
+                        return;
+                }
+                job->posted++;
+        }
+}
+
+static void reap_send(struct side *side, struct end *end, const DAT_EVENT *event)
+{
+        DAT_DTO_COMPLETION_STATUS status = event->event_data.dto_completion_event_data.status;
+        struct job *job = end->jobs;
+
+        side->progress_ns = now_ns();
+        if (!job)
+                return;
+        if (event->event_number != DAT_DTO_COMPLETION_EVENT || status != DAT_DTO_SUCCESS) {
+                const char *name =
+                    api_member_name(api_enum_named("DAT_DTO_COMPLETION_STATUS"), (uint64_t)status);
+
+                fail_sends(end, "a send completed with", name ? name : "an unknown status");
+                return;
+        }
+        if (++job->completed == job->count)
+                end_job(end);
+}
+
+/* Moves all sends on; returns an end that has some under way, or NULL. */
+static struct end *move_sends(struct side *side)
+{
+        struct end *busy = NULL;
+
+        for (int i = 0; i < side->end_count; i++) {
+                struct end *end = side->ends[i];
+                DAT_EVENT event;
+
+                post_sends(end);
+                while (end->jobs &&
+                       dat_is(dat_evd_dequeue(end->request_evd, &event), DAT_SUCCESS)) {
+                        reap_send(side, end, &event);
+                        post_sends(end);
+                }
+                if (end->jobs)
+                        busy = end;
+        }
+        return busy;
+}
+
+static void wait_completion(struct side *side, struct end *end)
+{
+        DAT_EVENT event;
+        DAT_COUNT more;
+        DAT_RETURN ret = dat_evd_wait(end->request_evd, BETWEEN_COMMANDS_US, 1, &event, &more);
+
+        if (dat_is(ret, DAT_SUCCESS)) {
+                reap_send(side, end, &event);
+        } else if (!dat_is(ret, DAT_TIMEOUT_EXPIRED)) {
+                char space[API_NAME_SPACE];
+
+                fail_sends(end, "dat_evd_wait", api_return_name(ret, space));
+        }
+}
+
+/* Answers wait_sent as soon as there is an answer. */
+static void answer_awaited(struct side *side)
+{
+        struct end *end = side->awaited;
+        json_t *data = NULL;
+
+        if (!end)
+                return;
+        if (end->failure[0]) {
+                data = no("%s", end->failure);
+                end->failure[0] = '\0';
+        } else if (!end->jobs) {
+                data = yes();
+        } else if (now_ns() - side->progress_ns > (uint64_t)side->event_ms * 1000000) {
+                data = no("%d of %d sends have completed, and no more within %u ms",
+                          end->jobs->completed, end->jobs->count, side->event_ms);
+        }
+        if (!data)
+                return;
+        side->awaited = NULL;
+        reply(side, data);
+}
+
+static json_t *do_wait_sent(struct side *side, const json_t *command)
+{
+        side->awaited = side->ends[number(command, "ep")];
+        side->progress_ns = now_ns();
+        return NULL;
+}
+
+static json_t *do_post_recv(struct side *side, const json_t *command)
+{
+        struct end *end = side->ends[number(command, "ep")];
+        int count = (int)number(command, "count");
+        size_t length = (size_t)number(command, "length");
+        unsigned char *memory;
+        DAT_LMR_CONTEXT context;
+        DAT_LMR_HANDLE lmr;
+        json_t *refusal;
+
+        if (count > RECVS_MAX - end->recv_count)
+                return no("no more than %d receives", RECVS_MAX);
+        refusal = register_memory(side, (size_t)count * length, &memory, &lmr, &context);
+        if (refusal)
+                return refusal;
+        for (int i = 0; i < count; i++) {
+                unsigned char *at = memory + (size_t)i * length;
+                DAT_LMR_TRIPLET segment = {
+                    .lmr_context = context,
+                    .virtual_address = (DAT_VADDR)(uintptr_t)at,
+                    .segment_length = length,
+                };
+                DAT_DTO_COOKIE cookie = {.as_64 = (DAT_UINT64)end->recv_count};
+
+                end->recvs[end->recv_count++] = (struct posted_recv){at, length};
+                TRY(dat_ep_post_recv, end->ep, 1, &segment, cookie, DAT_COMPLETION_DEFAULT_FLAG);
+        }
+        return yes();
+}
+
+static json_t *do_wait_recv(struct side *side, const json_t *command)
+{
+        struct end *end = side->ends[number(command, "ep")];
+        uint64_t sequence = (uint64_t)number(command, "sequence");
+        size_t length = (size_t)number(command, "length");
+        const DAT_DTO_COMPLETION_EVENT_DATA *dto;
+        DAT_EVENT event;
+        json_t *refusal = wait_for(side, end->recv_evd, DAT_DTO_COMPLETION_EVENT, &event);
+
+        if (refusal)
+                return refusal;
+        dto = &event.event_data.dto_completion_event_data;
+        if (dto->status != DAT_DTO_SUCCESS)
+                return no("a receive completed with status %d", (int)dto->status);
+        if (dto->transfered_length != length)
+                return no("%zu bytes were received, not %zu", (size_t)dto->transfered_length,
+                          length);
+        if (dto->user_cookie.as_64 >= (DAT_UINT64)end->recv_count)
+                return no("a receive completed with a cookie that no receive has");
+        if (!message_holds(end->recvs[dto->user_cookie.as_64].at, length, sequence))
+                return no("what was received is not message %llu", (unsigned long long)sequence);
+        return yes();
+}
+
+static json_t *do_disconnect(struct side *side, const json_t *command)
+{
+        struct end *end = side->ends[number(command, "ep")];
+        json_t *refusal;
+        DAT_EVENT event;
+
+        TRY(dat_ep_disconnect, end->ep, (DAT_CLOSE_FLAGS)number(command, "flags"));
+        refusal = wait_for(side, end->connect_evd, DAT_CONNECTION_EVENT_DISCONNECTED, &event);
+        return refusal ? refusal : yes();
+}
+
+static json_t *do_wait_disconnected(struct side *side, const json_t *command)
+{
+        struct end *end = side->ends[number(command, "ep")];
+        DAT_EVENT event;
+        json_t *refusal = wait_event(side, end->connect_evd, &event, "end of the connection");
+
+        if (refusal)
+                return refusal;
+        if (event.event_number != DAT_CONNECTION_EVENT_DISCONNECTED &&
+            event.event_number != DAT_CONNECTION_EVENT_BROKEN)
+                return no("%s came instead of the end of the connection", event_name(&event));
+        return yes();
+}
+
+static json_t *do_expose(struct side *side, const json_t *command)
+{
+        size_t length = (size_t)number(command, "length");
+        DAT_REGION_DESCRIPTION region;
+        unsigned char *memory;
+        DAT_LMR_HANDLE lmr;
+        DAT_LMR_CONTEXT lmr_context;
+        DAT_RMR_CONTEXT rmr_context;
+        DAT_VLEN registered_length;
+        DAT_VADDR registered_address;
+
+        memory = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (memory == MAP_FAILED)
+                return no("no memory for %zu bytes", length);
+        message_fill(memory, length, 0);
+        region.for_va = memory;
+        TRY(dat_lmr_create, side->ia, DAT_MEM_TYPE_VIRTUAL, region, length, side->pz,
+            DAT_MEM_PRIV_ALL_FLAG, &lmr, &lmr_context, &rmr_context, &registered_length,
+            &registered_address);
+        return json_pack("{s:b s:I s:I}", "ok", 1, "context", (json_int_t)rmr_context, "address",
+                         (json_int_t)(uintptr_t)memory);
+}
+
+static json_t *do_read(struct side *side, const json_t *command)
+{
+        struct end *end = side->ends[number(command, "ep")];
+        size_t length = (size_t)number(command, "length");
+        DAT_RMR_TRIPLET from = {
+            .rmr_context = (DAT_RMR_CONTEXT)number(command, "context"),
+            .target_address = (DAT_VADDR)number(command, "address"),
+            .segment_length = length,
+        };
+        DAT_LMR_TRIPLET to = {.segment_length = length};
+        DAT_DTO_COMPLETION_STATUS status;
+        unsigned char *memory;
+        DAT_LMR_HANDLE lmr;
+        DAT_EVENT event;
+        json_t *refusal = register_memory(side, length, &memory, &lmr, &to.lmr_context);
+
+        if (refusal)
+                return refusal;
+        to.virtual_address = (DAT_VADDR)(uintptr_t)memory;
+        TRY(dat_ep_post_rdma_read, end->ep, 1, &to, (DAT_DTO_COOKIE){.as_64 = 0}, &from,
+            DAT_COMPLETION_DEFAULT_FLAG);
+        refusal = wait_for(side, end->request_evd, DAT_DTO_COMPLETION_EVENT, &event);
+        if (refusal)
+                return refusal;
+        status = event.event_data.dto_completion_event_data.status;
+        return json_pack("{s:b s:b}", "ok", 1, "holds",
+                         status == DAT_DTO_SUCCESS && message_holds(memory, length, 0));
+}
+
+/* Whether the process whose stat this is has stopped, as far as the kernel tells. */
+static bool is_stopped(int stat)
+{
+        char text[256] = "";
+        const char *state;
+
+        if (pread(stat, text, sizeof(text) - 1, 0) <= 0)
+                return false;
+        state = strrchr(text, ')');
+        return state && state[1] == ' ' && state[2] == 'T';
+}
+
+/* Stops `pid` until something comes on its channel, or the channel ends. */
+static _Noreturn void hold(struct side *side, pid_t pid, int stat)
+{
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        kill(pid, SIGSTOP);
+        while (getppid() == pid && !is_stopped(stat))
+                sched_yield();
+        reply(side, yes());
+        lines_wait_readable(&side->channel, -1);
+        kill(pid, SIGCONT);
+        _exit(0);
+}
+
+/*
+ * Another process does it, since one that is stopped can neither answer nor go on by itself. It is
+ * given the stat of this one: /proc may know it by another number than this PID namespace does.
+ */
+static json_t *do_freeze(struct side *side, const json_t *command)
+{
+        pid_t self = getpid();
+        int stat = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
+        pid_t holder = fork();
+        int status;
+
+        (void)command;
+        if (holder == 0)
+                hold(side, self, stat);
+        close(stat);
+        if (holder < 0)
+                return no("no process to hold the peer: %s", strerror(errno));
+        while (waitpid(holder, &status, 0) < 0 && errno == EINTR)
+                ;
+        return NULL;
+}
+
+static json_t *do_kill(struct side *side, const json_t *command)
+{
+        (void)side;
+        (void)command;
+        raise(SIGKILL);
+        return NULL;
+}
+
+static json_t *obey(struct side *side, const json_t *command)
+{
+        static const struct {
+                const char *name;
+                json_t *(*function)(struct side *side, const json_t *command);
+                bool of_end;
+        } commands[] = {
+            {"listen", do_listen, false},
+            {"accept", do_accept, false},
+            {"send", do_send, true},
+            {"wait_sent", do_wait_sent, true},
+            {"post_recv", do_post_recv, true},
+            {"wait_recv", do_wait_recv, true},
+            {"disconnect", do_disconnect, true},
+            {"wait_disconnected", do_wait_disconnected, true},
+            {"request", do_request, false},
+            {"wait_connected", do_wait_connected, true},
+            {"expose", do_expose, true},
+            {"read", do_read, true},
+            {"freeze", do_freeze, false},
+            {"kill", do_kill, false},
+        };
+        const char *name = json_string_value(json_object_get(command, "do"));
+
+        if (side->broken[0])
+                return no("%s", side->broken);
+        for (size_t i = 0; name && i < sizeof(commands) / sizeof(commands[0]); i++) {
+                long long ep = number(command, "ep");
+
+                if (strcmp(commands[i].name, name) != 0)
+                        continue;
+                if (commands[i].of_end && (ep < 0 || ep >= side->end_count))
+                        return no("there is no connection %lld", ep);
+                return commands[i].function(side, command);
+        }
+        return no("the command \"%s\" is unknown", name ? name : "");
+}
+
+/* Obeys what has come; false when the peer is to end. */
+static bool take_commands(struct side *side)
+{
+        char *line;
+
+        lines_read(&side->channel);
+        while ((line = lines_next(&side->channel))) {
+                json_t *message = json_loads(line, 0, NULL);
+                const char *op = json_string_value(json_object_get(message, "op"));
+                bool stop = !op || strcmp(op, "stop") == 0;
+                json_t *data = NULL;
+
+                if (!stop)
+                        data = obey(side, json_object_get(message, "data"));
+                json_decref(message);
+                if (stop)
+                        return false;
+                if (data)
+                        reply(side, data);
+        }
+        return !side->channel.ended;
+}
+
+void peer_process(const void *arg, struct evidence *evidence, uint64_t nonce, int channel)
+{
+        static struct side side;
+        const struct peer_job *job = arg;
+        json_t *refusal;
+
+        side.event_ms = job->event_ms;
+        lines_open(&side.channel, channel, channel);
+        refusal = open_ia(&side, job->ia);
+        if (refusal)
+                snprintf(side.broken, sizeof(side.broken), "open its IA: %s",
+                         json_string_value(json_object_get(refusal, "why")));
+        do {
+                struct end *busy = move_sends(&side);
+
+                answer_awaited(&side);
+                if (busy)
+                        wait_completion(&side, busy);
+                else if (!side.awaited)
+                        lines_wait_readable(&side.channel, -1);
+        } while (take_commands(&side));
+        if (side.ia)
+                dat_ia_close(side.ia, DAT_CLOSE_ABRUPT_FLAG);
+        verdict_put(&evidence->end, nonce, VERDICT_PASS, "");
+        atomic_store(&evidence->phase, PHASE_DONE);
+}

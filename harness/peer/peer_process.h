@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The process of a peer: opens an IA of its own and obeys the commands of peer.c. */
+#ifndef HARNESS_PEER_PROCESS_H
+#define HARNESS_PEER_PROCESS_H
+
+#include "agent/child.h"
+
+struct peer_job {
+        const char *ia;
+        const char *address; /* of the IA, as text */
+        unsigned int event_ms;
+};
+
+/* Its argument is a struct peer_job. */
+child_body peer_process;
+
+#endif

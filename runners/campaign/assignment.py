@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The assignment: all that a process needs to know that runs cases, as a file hands it on."""
+
+import json
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Self
+
+from runners.campaign.plan import Planned
+from runners.fabric.base import Fabric, FabricError
+
+FILE_NAME = "assignment.json"
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """Which fabric with which settings, which agent in it, which cases in which order.
+
+    `spread` is the number of hosts that the plan is spread over, 0 for all that the fabric knows,
+    None where it is not; with `every_pair` it runs on each pair of them. `patience` is how many
+    times as long as usual everything may take.
+    """
+
+    fabric: str
+    argv: tuple[str, ...]
+    env: Mapping[str, str]
+    logs: str
+    plan: tuple[Planned, ...]
+    spread: int | None = None
+    every_pair: bool = False
+    patience: int = 1
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def save(self, folder: Path) -> Path:
+        """Write it into `folder`; the file's path."""
+        path = folder / FILE_NAME
+        # asdict() would copy every member of every case.
+        values = {**vars(self), "plan": [vars(planned) for planned in self.plan]}
+        path.write_text(json.dumps(values), encoding="utf-8")
+        return path
+
+    @classmethod
+    def load(cls, path: Path) -> Self:
+        """What save() wrote."""
+        values: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        plan = tuple(
+            Planned(**{**entry, "labels": tuple(entry["labels"])}) for entry in values.pop("plan")
+        )
+        return cls(plan=plan, **{**values, "argv": tuple(values["argv"])})
+
+    def open_fabric(self, hosts: int, progress: Any) -> Fabric:
+        """The fabric for `hosts` hosts, not yet entered."""
+        made: Fabric = fabric_class(self.fabric)(hosts=hosts, progress=progress, **self.settings)
+        return made
+
+    def side_by_side(self, hosts: int) -> int:
+        """How many fabrics, with so many hosts in all each, get more done than one."""
+        count: int = fabric_class(self.fabric).side_by_side(hosts)
+        return count
+
+    def make_ready(self, progress: Any) -> None:
+        """What such fabrics would each wait for; what cannot be made, they will tell of."""
+        with suppress(FabricError):
+            fabric_class(self.fabric).make_ready(progress)
+
+
+def fabric_class(name: str) -> Any:
+    """The class that a fabric's `module:class` names."""
+    module, _, attribute = name.partition(":")
+    return getattr(import_module(module), attribute)

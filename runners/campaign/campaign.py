@@ -1,0 +1,495 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A campaign: one run of the suite against one subject, from the plan to the last record."""
+
+import hashlib
+import json
+import shutil
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reports import profiles
+from runners.campaign.assignment import Assignment
+from runners.campaign.plan import Case, Planned, plan
+from runners.campaign.plugin import RECORDS, SPREAD, TESTBEDS, VERDICT
+from runners.campaign.progress import FATAL, Progress
+from runners.campaign.selection import Choice, arguments, choose
+from runners.campaign.spread import Spread
+from runners.campaign.subject import Subject
+from runners.campaign.tally import Key, Past, Tally
+from runners.campaign.testbed import Testbeds, incident
+from runners.catalogue import rulings
+from runners.catalogue.clauses import Catalogue, Clause, PageClauses
+from runners.checkout import VERSION, Checkout, revision
+from runners.errors import InputError
+from runners.interrupts import Interrupts
+from runners.results import proof, records
+from runners.results.records import EventLog, Record, ResultsFull
+
+DAT_CONF = "dat.conf"
+SETTINGS = "fabric.json"
+HOSTS = "hosts"
+# How many of those that ended alike are run again.
+ALIKE = 5
+# A process takes as long to start, and to open its hosts, as it takes for so many cases.
+CASES_OF_A_START = 25
+TRACE = "runner-error.txt"
+
+
+@dataclass(frozen=True)
+class Order:
+    """What a campaign is to do. `modes` are host counts; `workers` counts processes, None as many
+    as pay.
+
+    `spread`, `every_pair` and `patience` are those of the assignment.
+    """
+
+    run: str
+    command: Sequence[str]
+    subject: Subject
+    cases: Sequence[Case]
+    catalogue: Catalogue
+    fabric: str
+    settings: Mapping[str, Any]
+    modes: Sequence[int]
+    every_mode: bool
+    seed: int
+    choice: Choice
+    stop_first: bool
+    workers: int | None
+    spread: int | None = None
+    every_pair: bool = False
+    patience: int = 1
+    waivers: Sequence[Record] = ()
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a campaign ended; `errors` are what it could not do, a line each."""
+
+    exit_code: int
+    errors: Sequence[str]
+
+
+def conduct(
+    checkout: Checkout, order: Order, folder: Path, progress: Progress, interrupts: Interrupts
+) -> Outcome:
+    """Run the suite into `folder`, which must be absent or empty. What was done is on the disk,
+    whatever happens. Raises RunnerError when nothing could be run, and leaves no folder then.
+    """
+    existed = folder.is_dir()
+    with EventLog.create(folder) as log:
+        progress.say(f"run {order.run}, seed {order.seed}: {order.subject.library}")
+        with ExitStack() as opened:
+            try:
+                with interrupts.held():
+                    _write(folder / DAT_CONF, order.subject.dat_conf)
+                    _write(folder / SETTINGS, json.dumps(order.settings, indent=1) + "\n")
+                assignment = _assignment(checkout, order, folder)
+                testbeds = opened.enter_context(Testbeds(assignment, "", progress.say))
+                if order.spread is None and _workers(order, assignment) == 1:
+                    testbeds.prepare(assignment.plan[0].hosts)
+                if not order.choice.everything:
+                    chosen = choose(checkout, assignment, order.choice)
+                    assignment = replace(assignment, plan=tuple(chosen))
+                log.append(_run_record(checkout, order, assignment.plan, folder))
+            except BaseException:
+                opened.close()
+                _clear(folder, remove=not existed)
+                raise
+            records.point_latest(checkout.results, order.run, folder)
+            recorder = _Recorder(log, progress, interrupts, Tally())
+            return _carry_out(checkout, order, assignment, assignment, testbeds, recorder, opened)
+
+
+def settings_of(folder: Path) -> dict[str, Any]:
+    """How the fabric of the run in `folder` was set; a run without the file had nothing to set."""
+    path = folder / SETTINGS
+    try:
+        settings: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        raise InputError(f"cannot read {path}: {error}") from error
+    return settings
+
+
+def resume(
+    checkout: Checkout,
+    order: Order,
+    past: Past,
+    folder: Path,
+    progress: Progress,
+    interrupts: Interrupts,
+) -> Outcome:
+    """Run what is missing of the run in `folder`, which has `past`; the outcome is the whole run's.
+
+    Raises InputError where nothing is missing, or the suite or the subject has changed.
+    """
+    with EventLog.reopen(folder) as log, ExitStack() as opened:
+        assignment = _assignment(checkout, order, folder)
+        whole = replace(assignment, plan=tuple(past.planned(assignment.plan)))
+        past.compare(_run_record(checkout, order, whole.plan, folder))
+        missing = past.tally.missing(whole.plan)
+        if past.complete and not missing:
+            raise InputError(f"nothing is missing in run {order.run}")
+        recorder = _Recorder(log, progress, interrupts, past.tally)
+        progress.say(f"run {order.run} goes on: {len(missing)} of {len(whole.plan)} are missing")
+        records.point_latest(checkout.results, order.run, folder)
+        recorder.write(incident("resumed", "", f"at {records.now()}, {len(missing)} were missing"))
+        whole = replace(whole, logs=f"{whole.logs}/resumed-{past.resumed + 1}")
+        testbeds = opened.enter_context(Testbeds(whole, "", progress.say))
+        todo = replace(whole, plan=tuple(missing))
+        return _carry_out(checkout, order, todo, whole, testbeds, recorder, opened)
+
+
+def _carry_out(
+    checkout: Checkout,
+    order: Order,
+    assignment: Assignment,
+    whole: Assignment,
+    testbeds: Testbeds,
+    recorder: "_Recorder",
+    opened: ExitStack,
+) -> Outcome:
+    """Run the assignment, which is the `whole` run's or a part of it; close what is `opened`."""
+    recorder.plan = assignment.plan
+    recorder.progress.total = recorder.tally.expected(assignment.plan)
+    if order.spread is not None:
+        spread = Spread(assignment, recorder.write, recorder.progress.say, recorder.tally)
+        recorder.spread = opened.enter_context(spread)
+    try:
+        if assignment.plan:
+            workers = _workers(order, assignment)
+            recorder.testbeds = testbeds if workers == 1 else None
+            code = _run(checkout, order, assignment, workers, recorder)
+        if not assignment.plan or code in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
+            _run_again(whole.plan, testbeds, recorder)
+            _try_undeclared(order, whole.plan, testbeds, recorder)
+    except KeyboardInterrupt:
+        pass
+    except ResultsFull as error:
+        recorder.fail("no-space", str(error))
+    outcome = _end(whole, recorder)
+    # All is written down: who interrupts now waits for the hosts no longer.
+    with suppress(KeyboardInterrupt):
+        opened.close()
+    return outcome
+
+
+def _workers(order: Order, assignment: Assignment) -> int:
+    """How many processes run the cases: what was asked for, or as many as this plan is worth."""
+    if order.spread is not None:
+        return 1
+    if order.workers is not None:
+        return order.workers
+    worth = len(assignment.plan) // CASES_OF_A_START
+    modes = {planned.hosts for planned in assignment.plan}
+    return min(worth, assignment.side_by_side(sum(modes))) if worth > 1 else 1
+
+
+def _run(
+    checkout: Checkout,
+    order: Order,
+    assignment: Assignment,
+    workers: int,
+    recorder: "_Recorder",
+) -> int | pytest.ExitCode:
+    with tempfile.TemporaryDirectory(prefix="udapl-cts-") as name:
+        asked = [*arguments(checkout, Path(name)), str(assignment.save(Path(name)))]
+        if order.stop_first:
+            asked.append("-x")
+        if workers > 1:
+            assignment.make_ready(recorder.progress.say)
+            asked += ["-p", "xdist.plugin", "-n", str(workers)]
+        return pytest.main(asked, plugins=[recorder])
+
+
+def _run_again(plan_: Sequence[Planned], testbeds: Testbeds, recorder: "_Recorder") -> None:
+    """Each failure once more, with nothing else going on. The first verdict stands.
+
+    Of those that ended in one call with one verdict only ALIKE are run, unless one of them is kept
+    now (docs/decisions/0049-alike-ends-are-sampled.md).
+    """
+    planned = {(one.case, one.hosts): one for one in plan_}
+    failed = [
+        (planned[key.case, key.hosts], key)
+        for key, word in recorder.tally.words.items()
+        if word in records.NOT_KEPT
+        and key not in recorder.tally.again
+        and not testbeds.given_up(key.hosts)
+    ]
+    if failed:
+        recorder.progress.say(f"again, alone: {len(failed)} that were not kept")
+    tally = recorder.tally
+    alike = Counter(tally.end(key) for key in tally.again)
+    for one, key in sorted(failed, key=lambda each: (each[1].hosts, each[1].case, each[1].where)):
+        end = tally.end(key)
+        if end.pending and alike[end] >= ALIKE and not tally.kept_again(end):
+            continue
+        recorder.progress.started(one.name)
+        if recorder.spread is not None:
+            recorder.spread.again(one, key.where)
+        else:
+            testbeds.keep_only({one.hosts})
+            testbeds.run(one, 2, recorder.write)
+        alike[end] += 1
+
+
+def _try_undeclared(
+    order: Order, plan_: Sequence[Planned], testbeds: Testbeds, recorder: "_Recorder"
+) -> None:
+    """The case that shows a feature at work, of each that the provider does not declare."""
+    if recorder.spread is not None:
+        return
+    shows = {id_: clause.shows for id_, clause in order.catalogue.clauses.items() if clause.shows}
+    first = {one.case: one for one in reversed(plan_) if one.case in shows}
+    for one in first.values():
+        word = recorder.tally.words.get(Key(one.case, one.hosts))
+        if word != "UNSUPPORTED" or testbeds.given_up(one.hosts):
+            continue
+        recorder.progress.started(one.name)
+        testbeds.keep_only({one.hosts})
+        emit = partial(_tried, shows[one.case], recorder)
+        testbeds.run(one, 1, emit, undeclared=True)
+
+
+def _tried(feature: str, recorder: "_Recorder", record: Record) -> None:
+    """Write what came of a feature that was not declared: a verdict of no clause."""
+    if record["type"] == "verdict":
+        members = ("case", "hosts", "verdict", "reason")
+        record = {"type": "undeclared", "feature": feature} | {m: record[m] for m in members}
+    recorder.write(record)
+
+
+def _end(assignment: Assignment, recorder: "_Recorder") -> Outcome:
+    interrupts = recorder.interrupts
+    words = set(recorder.tally.words.values())
+    if recorder.tally.missing(assignment.plan):
+        words.add("NOT-RUN")
+    code = records.exit_code(words)
+    with interrupts.held():
+        if interrupts.seen:
+            recorder.fail("interrupted", f"{interrupts.seen} ended the run")
+        if recorder.ended_early:
+            code = records.COULD_NOT_TELL
+        status = "interrupted" if recorder.ended_early else "complete"
+        end = {"type": "end", "finished": records.now(), "status": status, "exit": code}
+        try:
+            recorder.write(end)
+        except ResultsFull as error:
+            recorder.fail("no-space", str(error))
+            code = records.COULD_NOT_TELL
+    return Outcome(code, tuple(dict.fromkeys(recorder.errors)))
+
+
+class _Recorder:
+    """The pytest plugin of the process that writes: it takes the records out of every report."""
+
+    def __init__(
+        self, log: EventLog, progress: Progress, interrupts: Interrupts, tally: Tally
+    ) -> None:
+        self.progress = progress
+        self.interrupts = interrupts
+        self.tally = tally
+        self.testbeds: Testbeds | None = None
+        self.spread: Spread | None = None
+        self.plan: Sequence[Planned] = ()
+        self.errors: list[str] = []
+        self.ended_early = False
+        self._log = log
+
+    def write(self, record: Record) -> None:
+        """Put a record on the disk, then on the screen; from any thread. Raises ResultsFull."""
+        with self.interrupts.held():
+            self._log.append(record)
+            self.tally.take(record)
+            if record["type"] == "hosts":
+                self.progress.total = self.tally.expected(self.plan)
+            if record["type"] == "incident" and record["what"] in FATAL:
+                where = f"{record['host']}: " if record["host"] else ""
+                self.errors.append(where + record["text"])
+        self.progress.record(record)
+
+    def fail(self, what: str, text: str) -> None:
+        """The run ends early: an incident, where there is room to write it."""
+        self.ended_early = True
+        try:
+            self.write(incident(what, "", text))
+        except ResultsFull:
+            self.errors.append(text)
+
+    def pytest_configure(self, config: pytest.Config) -> None:
+        """Lends the open hosts to the cases that run in this process."""
+        if self.testbeds is not None:
+            config.stash[TESTBEDS] = self.testbeds
+        if self.spread is not None:
+            config.stash[SPREAD] = self.spread
+
+    def pytest_runtest_logstart(self, nodeid: str) -> None:
+        """A case began, here or in a worker."""
+        self.progress.started(nodeid)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """A case ended; a report of another phase than the call is a worker's obituary."""
+        try:
+            records = _records(report) if report.when == "call" else []
+            for record in records:
+                self.write(record)
+            if report.failed and VERDICT not in dict(report.user_properties):
+                self._unexpected(f"{report.nodeid}: {report.longreprtext}")
+        except ResultsFull as error:
+            self.fail("no-space", str(error))
+            raise pytest.exit.Exception(str(error)) from error
+
+    def pytest_internalerror(self, excrepr: Any, excinfo: pytest.ExceptionInfo[Any]) -> bool:
+        """What should not happen: its traceback goes to a file, its last line to the person."""
+        if isinstance(excinfo.value, ResultsFull):
+            self.fail("no-space", str(excinfo.value))
+            return True
+        self.ended_early = True
+        self._unexpected(str(excrepr))
+        return True
+
+    def _unexpected(self, trace: str) -> None:
+        path = self._log.folder / TRACE
+        with suppress(OSError), path.open("a", encoding="utf-8") as file:
+            file.write(f"{trace}\n")
+        last = trace.strip().rsplit("\n", 1)[-1]
+        self.write(incident("runner", "", f"the runner failed ({last}); {path} has more"))
+
+
+def _records(report: pytest.TestReport) -> list[Record]:
+    properties: dict[str, Any] = dict(report.user_properties)
+    records: list[Record] = properties.get(RECORDS, [])
+    return records
+
+
+def _assignment(checkout: Checkout, order: Order, folder: Path) -> Assignment:
+    return Assignment(
+        fabric=checkout.fabrics[order.fabric],
+        argv=(str(checkout.cases_binary), "--serve", "--ia", order.subject.ia),
+        env={"DAT_OVERRIDE": str(folder / DAT_CONF)},
+        logs=str(folder / HOSTS),
+        plan=tuple(plan(order.cases, order.modes, order.seed, order.every_mode)),
+        spread=order.spread,
+        every_pair=order.every_pair,
+        patience=order.patience,
+        settings=order.settings,
+    )
+
+
+def _run_record(checkout: Checkout, order: Order, plan_: Sequence[Planned], folder: Path) -> Record:
+    commit, dirty = revision(checkout.root)
+    chosen = {planned.case.split("/", 1)[0] for planned in plan_}
+    pages = [page for page in order.catalogue.pages if page.slug in chosen]
+    clauses = [clause for page in pages for clause in page.clauses]
+    places = {case.id: f"{case.file}:{case.line}" for case in order.cases}
+    subject = order.subject
+    return {
+        "type": "run",
+        "format": records.FORMAT,
+        "run": order.run,
+        "started": records.now(),
+        "command": list(order.command),
+        "seed": order.seed,
+        "patience": order.patience,
+        "fabric": order.fabric,
+        "modes": list(dict.fromkeys(planned.hosts for planned in plan_)),
+        "suite": {
+            "version": VERSION,
+            "commit": commit,
+            "dirty": dirty,
+            "binary": _sha256(checkout.cases_binary),
+            "profiles": _profiles(order.catalogue),
+        },
+        "subject": {
+            "library": subject.library,
+            "api": subject.api,
+            "sha256": subject.sha256,
+            "build_id": subject.build_id,
+            "ia": subject.ia,
+            "dat_conf_entry": subject.entry.text,
+        },
+        "waivers": list(order.waivers),
+        "pages": [_page(page) for page in pages],
+        "clauses": [_clause(clause, places.get(clause.id, ""), subject.api) for clause in clauses],
+        "rulings": _rulings(checkout.rulings, pages),
+        **proof.rows(checkout.faults, [clause.id for clause in clauses]),
+        "proofs": proof.outcomes(checkout.results, commit, folder),
+        "plan": [{"case": planned.case, "hosts": planned.hosts} for planned in plan_],
+    }
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _profiles(catalogue: Catalogue) -> dict[str, int]:
+    """How many clauses each profile has in the whole suite, of which a run may be a part."""
+    members = (
+        profiles.of(clause.level, clause.check, clause.needs)
+        for clause in catalogue.clauses.values()
+    )
+    return dict(Counter(chain.from_iterable(members)))
+
+
+def _rulings(path: Path, pages: Iterable[PageClauses]) -> list[Record]:
+    """The rulings that clauses of `pages` cite, in the words of this run's checkout."""
+    known = rulings.load(path)
+    cited = {ruling for page in pages for clause in page.clauses for ruling in clause.rulings}
+    return [asdict(known[ruling]) for ruling in sorted(cited & known.keys())]
+
+
+def _page(page: PageClauses) -> Record:
+    """How a page is accounted for. Its words stay where they are: a sentence is its hash."""
+    return {
+        "page": page.page,
+        "sections": [{"name": name, "count": count} for name, count in page.sections],
+        "sentences": list(page.sentences),
+        "informative": [asdict(row) for row in page.informative],
+    }
+
+
+def _clause(clause: Clause, place: str, api: str) -> Record:
+    changed = clause.dat_2_0 if api == "2.0" else None
+    record: Record = {
+        "id": clause.id,
+        "page": clause.page,
+        "section": clause.section,
+        "level": clause.level,
+        "text": clause.text + (f" By DAT 2.0: {changed}" if changed else ""),
+        "check": clause.check,
+        "needs": list(clause.needs),
+        "rulings": list(clause.rulings),
+        "sentences": list(clause.sentences),
+        "case": place,
+    }
+    return record | ({"reason": clause.reason} if clause.reason else {})
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8", errors="surrogateescape")
+    except OSError as error:
+        raise records.explain(error, path.parent) from error
+
+
+def _clear(folder: Path, remove: bool) -> None:
+    """Undo the beginning of a run that never was one."""
+    for entry in folder.iterdir():
+        if entry.is_dir():
+            shutil.rmtree(entry, ignore_errors=True)
+        else:
+            entry.unlink()
+    if remove:
+        folder.rmdir()

@@ -1,0 +1,363 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Mutation: the suite against providers that are each wrong in one thing, and what kills them.
+
+A mutant is a fault and a case of the clause that the fault violates. Its case must turn red; where
+it does not, the page's other cases are tried. What happened goes to faults.jsonl, record by record.
+"""
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from queue import SimpleQueue
+from threading import Event, Lock
+from typing import Any
+
+from faults.rows import Fault, RowError
+from runners.campaign import datconf
+from runners.campaign.assignment import Assignment
+from runners.campaign.plan import Case, planned
+from runners.campaign.session import Limits
+from runners.campaign.subject import Subject
+from runners.campaign.testbed import Testbed, limits
+from runners.catalogue.clauses import Catalogue
+from runners.catalogue.faults import Rows, load_rows, prefixes, unknown, unproven
+from runners.checkout import VERSION, Checkout, revision
+from runners.errors import InputError, RunnerError
+from runners.results import records
+from runners.results.records import EventLog, Record
+
+FORMAT = 1
+FILE = "faults.jsonl"
+DAT_CONF = "dat.conf"
+WHOLE_IA = "whole"
+
+# Shorter than a certification's: a mutant is often killed by an event that never comes.
+EVENT_MS = 1_500
+QUIET_MS = 100
+DEADLINE_MS = 6_000
+
+# What a run is for.
+WHOLE, OWN, PAGE, HOSTILE, AFTER = "whole", "own", "page", "hostile", "after"
+
+RED = records.NOT_KEPT
+
+
+@dataclass(frozen=True, eq=False)
+class Job:
+    """One case to be run, with a fault or with none."""
+
+    purpose: str
+    case: Case
+    fault: Fault | None = None
+
+    @property
+    def ia(self) -> str:
+        """The IA that the case opens."""
+        if self.fault is None or self.purpose == AFTER:
+            return WHOLE_IA
+        return f"fault:{self.fault.id}"
+
+
+@dataclass(frozen=True)
+class Order:
+    """What is to be done. `everything` runs each fault against each case of its page; with two
+    `hosts`, cases with a peer have it on another one. `workers` None is as many as pay. With
+    `patience`, all may take so many times as long.
+    """
+
+    run: str
+    command: Sequence[str]
+    subject: Subject
+    catalogue: Catalogue
+    cases: Sequence[Case]
+    rows: Rows
+    faults: Sequence[Fault]
+    fabric: str
+    hosts: int
+    workers: int | None
+    everything: bool
+    patience: int = 1
+
+
+def rows_of(checkout: Checkout, catalogue: Catalogue) -> Rows:
+    """The faults of the checkout; raises RunnerError where a row makes no sense."""
+    try:
+        rows = load_rows(checkout.faults)
+    except RowError as error:
+        raise RunnerError(str(error)) from error
+    for line in unknown(catalogue, rows):
+        raise RunnerError(line)
+    return rows
+
+
+def own_cases(fault: Fault, cases: Iterable[Case]) -> list[Case]:
+    """The cases of the clause that a fault violates; of a family, all its rows."""
+    return [case for case in cases if fault.clause in prefixes(case.id)]
+
+
+def dat_conf(subject: Subject, library: Path, faults: Iterable[Fault]) -> str:
+    """The subject's dat.conf, with an entry for the unbroken wrapper and one for each fault."""
+    entries = [datconf.entry(WHOLE_IA, library, subject.ia)]
+    entries += [
+        datconf.entry(f"fault:{fault.id}", library, f"{subject.ia} fault={fault.id}")
+        for fault in faults
+    ]
+    return subject.dat_conf + "".join(f"{entry.text}\n" for entry in entries)
+
+
+def choose(faults: Sequence[Fault], keyword: str) -> list[Fault]:
+    """The faults whose id, clause or text the expression of pytest's -k matches."""
+    if not keyword:
+        return list(faults)
+    # pytest's own grammar, so that -k means the same in all commands.
+    from _pytest.mark.expression import Expression
+
+    try:
+        expression = Expression.compile(keyword)
+    except SyntaxError as error:
+        raise InputError(f"-k {keyword!r}: {error}") from error
+
+    def chosen(fault: Fault) -> bool:
+        names = f"{fault.id} {fault.clause} {fault.case}".lower()
+
+        def matches(word: str, /, **_: object) -> bool:
+            return word.lower() in names
+
+        return expression.evaluate(matches)
+
+    found = [fault for fault in faults if chosen(fault)]
+    if not found:
+        raise InputError(f"no fault is chosen by -k {keyword!r}")
+    return found
+
+
+class Log:
+    """faults.jsonl while it is written, by several threads, and what stands in it so far."""
+
+    def __init__(self, log: EventLog, tell: Callable[[Record], None]) -> None:
+        self._log = log
+        self._tell = tell
+        self._lock = Lock()
+        self.records: list[Record] = []
+
+    def append(self, record: Record) -> None:
+        """Write a record to the disk, then tell of it."""
+        with self._lock:
+            self._log.append(record)
+            self.records.append(record)
+            self._tell(record)
+
+
+class Crew:
+    """Testbeds that run jobs in parallel: of one host for some cases, of two for the others. There
+    are `workers` of the kind that most cases need, and one, opened when first needed, of the other.
+    """
+
+    def __init__(self, assignment: Assignment, order: Order, log: Log) -> None:
+        self._log = log
+        self._apart = order.hosts > 1
+        self._patience = order.patience
+        self._stop = Event()
+        workers = order.workers or _workers(assignment, order.hosts)
+        self._counts = {1: workers, 2: 1} if not self._apart else {1: 1, 2: workers}
+        self._free: dict[int, SimpleQueue[Testbed]] = {hosts: SimpleQueue() for hosts in (1, 2)}
+        self._testbeds = []
+        for hosts, count in self._counts.items():
+            for number in range(count):
+                testbed = Testbed(assignment, hosts, f"{number}-")
+                self._testbeds.append(testbed)
+                self._free[hosts].put(testbed)
+                if hosts == order.hosts:
+                    testbed.prepare()
+
+    def run(self, jobs: Iterable[Job]) -> dict[Job, str]:
+        """Run all jobs; the verdicts' words. A job for which no host is left is NOT-RUN."""
+        with ExitStack() as stack:
+            pools = {
+                hosts: stack.enter_context(ThreadPoolExecutor(count))
+                for hosts, count in self._counts.items()
+            }
+            futures = {pools[self._hosts(job)].submit(self._run, job): job for job in jobs}
+            try:
+                wait(futures, return_when=FIRST_EXCEPTION)
+            except BaseException:
+                self._stop.set()
+                raise
+            return {job: future.result() for future, job in futures.items()}
+
+    def close(self) -> None:
+        """End the hosts."""
+        for testbed in self._testbeds:
+            testbed.close()
+
+    def _hosts(self, job: Job) -> int:
+        return 2 if job.case.network or (self._apart and job.case.peers) else 1
+
+    def _run(self, job: Job) -> str:
+        if self._stop.is_set():
+            return "NOT-RUN"
+        free = self._free[self._hosts(job)]
+        testbed = free.get()
+        try:
+            word = self._on(testbed, job)
+            if job.purpose == HOSTILE:
+                self._on(testbed, Job(AFTER, job.case, job.fault))
+            return word
+        finally:
+            free.put(testbed)
+
+    def _on(self, testbed: Testbed, job: Job) -> str:
+        verdicts: list[Record] = []
+
+        def emit(record: Record) -> None:
+            if record["type"] == "verdict":
+                verdicts.append(record)
+            elif record["type"] == "incident":
+                self._log.append(record)
+
+        plan = planned(job.case, self._hosts(job))
+        plan = replace(plan, deadline_ms=_deadline_ms(job.case))
+        within = limits(plan, Limits(event_ms=EVENT_MS, quiet_ms=QUIET_MS), self._patience)
+        testbed.run(plan, 1, emit, ia=job.ia, within=within)
+        said = verdicts[0] if verdicts else {}
+        record = {
+            "type": "verdict",
+            "purpose": job.purpose,
+            "fault": job.fault.id if job.fault else "",
+            "case": job.case.id,
+            "verdict": said.get("verdict", "NOT-RUN"),
+            "reason": said.get("reason", testbed.given_up),
+            "ms": said.get("ms", 0.0),
+        }
+        self._log.append(record)
+        word: str = record["verdict"]
+        return word
+
+
+def _workers(assignment: Assignment, hosts: int) -> int:
+    """As many as get more done than one, and one that computes while others wait for an event that
+    their mutant does not send.
+    """
+    count = assignment.side_by_side(hosts)
+    return count + 1 if count > 1 else 1
+
+
+def _deadline_ms(case: Case) -> int:
+    """A case with a deadline of its own keeps it."""
+    own = case.deadline_ms not in (0, Limits().deadline_ms)
+    return case.deadline_ms if own else DEADLINE_MS
+
+
+def conduct(checkout: Checkout, order: Order, folder: Path, tell: Callable[[Record], None]) -> Path:
+    """Run all mutants; returns the path of faults.jsonl. What was done is on the disk, whatever
+    happens. Raises RunnerError when nothing could be run, KeyboardInterrupt after a ^C.
+    """
+    with ExitStack() as stack:
+        log = Log(stack.enter_context(EventLog.create(folder, FILE)), tell)
+        library = checkout.faulty_provider
+        (folder / DAT_CONF).write_text(
+            dat_conf(order.subject, library, order.faults), encoding="utf-8"
+        )
+        log.append(_run_record(checkout, order))
+        status = "interrupted"
+        try:
+            crew = Crew(_assignment(checkout, order, folder), order, log)
+            stack.callback(crew.close)
+            _campaign(order, crew)
+            status = "complete"
+        finally:
+            log.append({"type": "end", "finished": records.now(), "status": status})
+    return folder / FILE
+
+
+def _campaign(order: Order, crew: Crew) -> None:
+    clause_faults = [fault for fault in order.faults if fault.clause]
+    pages = {case.page for fault in clause_faults for case in own_cases(fault, order.cases)}
+    on_page = [case for case in order.cases if case.page in pages]
+    selected = len(order.faults) < len(order.rows.faults)
+    own = [
+        Job(OWN, case, fault) for fault in clause_faults for case in own_cases(fault, order.cases)
+    ]
+    needed = {job.case.id for job in own}
+    crew.run(Job(WHOLE, case) for case in on_page if case.id in needed or not selected)
+    words = crew.run([*_hostile(order), *own])
+    alive = [job for job in own if words[job] not in RED]
+    tried = (
+        clause_faults
+        if order.everything
+        else {job.fault.id: job.fault for job in alive if job.fault}.values()
+    )
+    crew.run(_elsewhere(tried, on_page, own))
+
+
+def _elsewhere(faults: Iterable[Fault], cases: Iterable[Case], own: Iterable[Job]) -> Iterator[Job]:
+    """The page's other cases, for faults that their own case let live."""
+    done = {(job.fault.id, job.case.id) for job in own if job.fault}
+    cases = list(cases)
+    for fault in faults:
+        page = fault.clause.split("/", 1)[0]
+        for case in cases:
+            if case.id.split("/", 1)[0] == page and (fault.id, case.id) not in done:
+                yield Job(PAGE, case, fault)
+
+
+def _hostile(order: Order) -> Iterator[Job]:
+    """Each hostile fault, where it is to be met."""
+    by_id = {case.id: case for case in order.cases}
+    for fault in order.faults:
+        if fault.case:
+            yield Job(HOSTILE, by_id[fault.case], fault)
+
+
+def _assignment(checkout: Checkout, order: Order, folder: Path) -> Assignment:
+    return Assignment(
+        fabric=checkout.fabrics[order.fabric],
+        argv=(str(checkout.cases_binary), "--serve", "--ia", WHOLE_IA),
+        env={"DAT_OVERRIDE": str(folder / DAT_CONF)},
+        logs=str(folder / "hosts"),
+        plan=(),
+    )
+
+
+def _run_record(checkout: Checkout, order: Order) -> Record:
+    commit, dirty = revision(checkout.root)
+    wrapper = checkout.faulty_provider
+    named = {page.page for page in order.catalogue.pages}
+    clauses = [clause for clause in order.catalogue.clauses.values() if clause.page in named]
+    return {
+        "type": "mutation",
+        "format": FORMAT,
+        "run": order.run,
+        "started": records.now(),
+        "command": list(order.command),
+        "patience": order.patience,
+        "suite": {"version": VERSION, "commit": commit, "dirty": dirty},
+        "subject": {"library": order.subject.library, "sha256": order.subject.sha256},
+        "wrapper": {
+            "library": str(wrapper),
+            "sha256": hashlib.sha256(wrapper.read_bytes()).hexdigest(),
+        },
+        "selected": len(order.faults) != len(order.rows.faults),
+        "clauses": [
+            {"id": clause.id, "page": clause.page, "level": clause.level, "text": clause.text}
+            for clause in clauses
+            if clause.checkable
+        ],
+        "faults": [_fault(fault, order.cases) for fault in order.faults],
+        "no_faults": [{"clause": row.clause, "reason": row.reason} for row in order.rows.no_faults],
+        "unproven": unproven(order.catalogue, order.rows),
+    }
+
+
+def _fault(fault: Fault, cases: Sequence[Case]) -> dict[str, Any]:
+    return {
+        "id": fault.id,
+        "clause": fault.clause,
+        "text": fault.text,
+        "own": [case.id for case in own_cases(fault, cases)] if fault.clause else [],
+        "case": fault.case,
+        "verdicts": fault.verdicts,
+    }

@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The pytest plugin that runs cases: each planned case is an item, in this process or a worker's.
+
+pytest is given an assignment's file to collect from. What a case left behind travels in its
+report's user_properties, as records, to the process that writes them down (campaign.py).
+"""
+
+from collections.abc import Iterator
+from contextlib import closing
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from runners.campaign.assignment import FILE_NAME, Assignment
+from runners.campaign.plan import Planned
+from runners.campaign.spread import Spread
+from runners.campaign.testbed import Testbeds
+from runners.results import records
+
+RECORDS = "records"
+VERDICT = "verdict"
+TESTBEDS = pytest.StashKey[Testbeds]()
+SPREAD = pytest.StashKey[Spread]()
+
+
+class NotKept(Exception):
+    """The verdict of a case that is a failure for pytest: not kept, or not known."""
+
+
+@cache
+def _marker(label: str) -> pytest.MarkDecorator:
+    """A marker that all items share: there may be many thousands of them."""
+    made: pytest.MarkDecorator = getattr(pytest.mark, label)
+    return made
+
+
+class AssignmentFile(pytest.File):
+    """The plan as a collection of items, in the plan's order."""
+
+    def collect(self) -> Iterator["CaseItem"]:
+        assignment = Assignment.load(self.path)
+        config = self.config
+        if TESTBEDS not in config.stash:
+            worker = getattr(config, "workerinput", {}).get("workerid", "")
+            testbeds = Testbeds(assignment, f"{worker}-" if worker else "")
+            config.add_cleanup(lambda: testbeds.keep_only(()))
+            config.stash[TESTBEDS] = testbeds
+            if worker:
+                testbeds.prepare(assignment.plan[0].hosts)
+        for label in dict.fromkeys(
+            label for planned in assignment.plan for label in planned.labels
+        ):
+            config.addinivalue_line("markers", label)
+        for planned in assignment.plan:
+            yield CaseItem.from_parent(
+                self, name=planned.name, nodeid=planned.name, planned=planned
+            )
+
+
+class CaseItem(pytest.Item):
+    """One case in one mode. Its page, object, level and check are its markers."""
+
+    def __init__(self, *, planned: Planned, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.planned = planned
+        self.told: tuple[str, str] | None = None
+        for label in planned.labels:
+            self.add_marker(_marker(label))
+
+    def runtest(self) -> None:
+        """Run the case; raises NotKept, or skips where there is nothing to judge."""
+        if self.told is None:
+            told: list[records.Record] = []
+            testbeds = self.config.stash[TESTBEDS]
+            self.user_properties.append((RECORDS, told))
+            verdict = testbeds.run(self.planned, 1, told.append)
+            if verdict is None:
+                pytest.skip(testbeds.given_up(self.planned.hosts))
+            reason = told[-1]["reason"]
+        else:
+            verdict, reason = self.told
+        self.user_properties.append((VERDICT, verdict))
+        if verdict in records.NOT_KEPT | records.NOT_KNOWN:
+            raise NotKept(f"{verdict}: {reason}")
+        if verdict not in records.KEPT:
+            pytest.skip(f"{verdict}: {reason}")
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        """The verdict alone; a traceback only for what should not happen."""
+        if isinstance(excinfo.value, NotKept):
+            return str(excinfo.value)
+        return super().repr_failure(excinfo, style)
+
+    def reportinfo(self) -> tuple[Path, int, str]:
+        """Where the case stands."""
+        return Path(self.planned.file), self.planned.line - 1, self.name
+
+    @cached_property
+    def location(self) -> tuple[str, int | None, str]:
+        """The same, without a look at the paths of this machine, which takes long."""
+        return self.planned.file, self.planned.line - 1, self.name
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> AssignmentFile | None:
+    """Takes an assignment's file, and no other."""
+    if file_path.name != FILE_NAME:
+        return None
+    # A node's name is a keyword of all its items: -k must not match the file's.
+    return AssignmentFile.from_parent(parent, path=file_path, name="")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop(session: pytest.Session) -> bool | None:
+    """A spread plan: each item is judged when its case has ended on some testbed."""
+    spread = session.config.stash.get(SPREAD, None)
+    if spread is None or session.config.option.collectonly:
+        return None
+    items = {item.planned: item for item in session.items if isinstance(item, CaseItem)}
+    with closing(spread.run(list(items))) as ended:
+        for told in ended:
+            item = items[told.planned]
+            item.told = (told.word, told.reason)
+            item.user_properties.clear()
+            _report(item)
+            if session.shouldfail:
+                raise session.Failed(session.shouldfail)
+    return True
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> Iterator[None]:
+    """The hosts of the next mode are opened while this one's cases run, and let go with it."""
+    outcome = yield
+    assert isinstance(item, CaseItem)
+    testbeds = item.config.stash[TESTBEDS]
+    here = item.planned.hosts
+    if isinstance(nextitem, CaseItem) and nextitem.planned.hosts != here:
+        testbeds.keep_only({nextitem.planned.hosts})
+    elif later := _mode_after(item, here):
+        testbeds.prepare(later)
+    return outcome
+
+
+def _report(item: CaseItem) -> None:
+    """pytest's protocol for an item that was run elsewhere: there is nothing to set up for it."""
+    hook = item.ihook
+    hook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+    call = pytest.CallInfo.from_call(item.runtest, when="call")
+    report = hook.pytest_runtest_makereport(item=item, call=call)
+    hook.pytest_runtest_logreport(report=report)
+    hook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+
+
+def _mode_after(item: pytest.Item, hosts: int) -> int | None:
+    """The mode that follows `hosts` in the plan of this process; None for the last."""
+    modes = list(
+        dict.fromkeys(i.planned.hosts for i in item.session.items if isinstance(i, CaseItem))
+    )
+    following = modes[modes.index(hosts) + 1 :]
+    return following[0] if following else None

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""pytest as the suite uses it: its arguments, and the part of a plan that -k, -m, --lf choose."""
+
+import os
+import tempfile
+from collections.abc import Sequence
+from contextlib import redirect_stderr
+from dataclasses import dataclass, replace
+from io import StringIO
+from pathlib import Path
+
+import pytest
+
+from runners.campaign.assignment import Assignment
+from runners.campaign.plan import Planned
+from runners.campaign.plugin import CaseItem
+from runners.checkout import Checkout
+from runners.errors import InputError, RunnerError
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What pytest's own options choose; empty for all."""
+
+    keyword: str = ""
+    marker: str = ""
+    last_failed: bool = False
+
+    @property
+    def everything(self) -> bool:
+        """Whether nothing is left out."""
+        return not (self.keyword or self.marker or self.last_failed)
+
+
+def arguments(checkout: Checkout, folder: Path) -> list[str]:
+    """What pytest is always called with: this suite's plugin, and nobody else's settings."""
+    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
+    os.environ.pop("PYTEST_ADDOPTS", None)
+    return [
+        "-p",
+        "runners.campaign.plugin",
+        "-p",
+        "no:terminalreporter",
+        "-p",
+        "no:warnings",
+        "--capture=no",
+        "-c",
+        os.devnull,
+        "--rootdir",
+        str(folder),
+        # Nor may a parent folder's name be a keyword of every case.
+        "--confcutdir",
+        str(folder),
+        "-o",
+        f"cache_dir={checkout.cache / 'pytest'}",
+    ]
+
+
+def choose(checkout: Checkout, assignment: Assignment, choice: Choice) -> list[Planned]:
+    """The part of the plan that is chosen, in its order.
+
+    Raises InputError when an expression is wrong, or chooses nothing.
+    """
+    collected = _Collected()
+    with tempfile.TemporaryDirectory(prefix="udapl-cts-") as name:
+        folder = Path(name)
+        asked = [*arguments(checkout, folder), "--collect-only", str(assignment.save(folder))]
+        if choice.keyword:
+            asked += ["-k", choice.keyword]
+        if choice.marker:
+            asked += ["-m", choice.marker]
+        if choice.last_failed:
+            asked.append("--lf")
+        with redirect_stderr(StringIO()) as errors:
+            code = pytest.main(asked, plugins=[collected])
+    if code == pytest.ExitCode.USAGE_ERROR:
+        said = errors.getvalue().strip().removeprefix("ERROR: ")
+        raise InputError(said.split("\n", 1)[0])
+    if code == pytest.ExitCode.NO_TESTS_COLLECTED:
+        raise InputError(f"nothing is chosen by {_described(choice)}")
+    if code != pytest.ExitCode.OK:
+        raise RunnerError(
+            f"pytest could not collect the cases: {errors.getvalue().strip() or code}"
+        )
+    return collected.planned
+
+
+def restrict(assignment: Assignment, planned: Sequence[Planned]) -> Assignment:
+    """The assignment with another plan."""
+    return replace(assignment, plan=tuple(planned))
+
+
+class _Collected:
+    """A pytest plugin that keeps what was collected."""
+
+    def __init__(self) -> None:
+        self.planned: list[Planned] = []
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        self.planned = [item.planned for item in session.items if isinstance(item, CaseItem)]
+
+
+def _described(choice: Choice) -> str:
+    options = {"-k": choice.keyword, "-m": choice.marker}
+    words = [f"{option} {value!r}" for option, value in options.items() if value]
+    return " and ".join(words + (["--lf"] if choice.last_failed else []))

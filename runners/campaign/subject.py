@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The subject: the provider under test, and the dat.conf through which every host loads it."""
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+from elftools.common.exceptions import ELFError
+from elftools.elf.dynamic import DynamicSection
+from elftools.elf.elffile import ELFFile
+from elftools.elf.sections import NoteSection, SymbolTableSection
+
+from runners.campaign import datconf
+from runners.checkout import APIS, DEFAULT_API
+from runners.errors import InputError
+from runners.fabric.files import Files
+from runners.names import nearest
+
+OWN_IA = "cts0"
+ENTRY_POINT = "dat_provider_init"
+REGISTRIES = {"libdat.so.1": "1.2", "libdat2.so.2": "2.0"}
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What a report says the run was about, and the text of the dat.conf that says the same."""
+
+    library: str
+    sha256: str
+    build_id: str
+    entry: datconf.Entry
+    dat_conf: str
+
+    @property
+    def api(self) -> str:
+        """The DAT API that it speaks."""
+        return self.entry.api
+
+    @property
+    def ia(self) -> str:
+        """The name that dat_ia_open() is given."""
+        return self.entry.ia
+
+
+def from_library(path: Path, ia_params: str, api: str = DEFAULT_API) -> Subject:
+    """The provider in the shared object `path`, its IA opened with the string `ia_params`."""
+    if any(character in f"{path}{ia_params}" for character in "\n\0"):
+        raise InputError(
+            "neither --provider nor --ia-params may hold a newline: dat.conf has lines"
+        )
+    library = path.absolute()
+    sha256, build_id = _examine(library, api, Files())
+    entry = datconf.entry(OWN_IA, library, ia_params, api)
+    return Subject(str(library), sha256, build_id, entry, entry.text + "\n")
+
+
+def from_dat_conf(path: Path, ia: str, api: str, files: Files) -> Subject:
+    """The provider that the dat.conf `path` names for the IA `ia`; both are among `files`."""
+    text = datconf.read(path, files)
+    entries = datconf.entries(text)
+    chosen = next((entry for entry in entries if (entry.ia, entry.api) == (ia, api)), None)
+    if chosen is None:
+        raise InputError(f"{files.where}{path} has no IA {ia!r} {_why_not(entries, ia, api)}")
+    library = Path(chosen.library) if "/" in chosen.library else _loader_path(chosen.library, files)
+    if not library.is_absolute():
+        raise InputError(
+            f"{files.where}{path} names {chosen.library} for {ia}: give its library a full path"
+        )
+    sha256, build_id = _examine(library, api, files)
+    return Subject(str(library), sha256, build_id, chosen, text)
+
+
+def varied(subject: Subject, library: Path, variant: str) -> Subject:
+    """The subject behind the variant of this name, of those that the faulty provider has."""
+    sha256, build_id = _examine(library, subject.api, Files())
+    entry = datconf.entry(f"variant:{variant}", library, f"{subject.ia} fault=variant/{variant}")
+    return Subject(str(library), sha256, build_id, entry, f"{subject.dat_conf}{entry.text}\n")
+
+
+def _why_not(entries: Sequence[datconf.Entry], ia: str, api: str) -> str:
+    """The end of a sentence about a dat.conf that has no such IA for this API."""
+    for entry in entries:
+        if entry.ia == ia and entry.api in APIS:
+            return f"of DAT {api}: its entry is u{entry.api}, so give --api {entry.api}"
+    names = [entry.ia for entry in entries if entry.api == api]
+    near = nearest(ia, names) or (f"; it has: {', '.join(names)}" if names else "")
+    return f"that dat_ia_open() reaches (u{api}, nonthreadsafe, default){near}"
+
+
+def _examine(path: Path, api: str, files: Files) -> tuple[str, str]:
+    """The SHA-256 and the build id of a provider; raises InputError when it is none for `api`."""
+    named = f"{files.where}{path}"
+    try:
+        content = files.read(path)
+    except FileNotFoundError as error:
+        near = nearest(path.name, files.libraries_beside(path))
+        raise InputError(f"no such provider: {named}{near}") from error
+    except OSError as error:
+        raise InputError(f"cannot read the provider {named}: {error.strerror}") from error
+    try:
+        elf = ELFFile(BytesIO(content))
+        if elf["e_machine"] != "EM_X86_64" or elf["e_type"] != "ET_DYN":
+            raise InputError(f"{named} is no provider: not an x86-64 shared object")
+        if not _exports(elf, ENTRY_POINT):
+            raise InputError(f"{named} is no provider: it does not export {ENTRY_POINT}()")
+        for other in _linked_apis(elf) - {api}:
+            raise InputError(
+                f"{named} is a provider of DAT {other}, by the libdat that it is linked"
+                f" with: give --api {other}"
+            )
+        return hashlib.sha256(content).hexdigest(), _build_id(elf)
+    except ELFError as error:
+        raise InputError(f"{named} is no provider: not a shared object ({error})") from error
+
+
+def _linked_apis(elf: ELFFile) -> set[str]:
+    """The DAT APIs whose registry a provider is linked with; it need not be linked with any."""
+    section = elf.get_section_by_name(".dynamic")
+    if not isinstance(section, DynamicSection):
+        return set()
+    tags: Iterable[Any] = section.iter_tags("DT_NEEDED")
+    needed = {tag.needed for tag in tags}
+    return {api for library, api in REGISTRIES.items() if library in needed}
+
+
+def _exports(elf: ELFFile, name: str) -> bool:
+    table = elf.get_section_by_name(".dynsym")
+    if isinstance(table, SymbolTableSection):
+        symbols = table.get_symbol_by_name(name) or []
+        return any(
+            symbol["st_shndx"] != "SHN_UNDEF" and symbol["st_info"]["bind"] != "STB_LOCAL"
+            for symbol in symbols
+        )
+    return False
+
+
+def _build_id(elf: ELFFile) -> str:
+    section = elf.get_section_by_name(".note.gnu.build-id")
+    if isinstance(section, NoteSection):
+        for note in section.iter_notes():
+            if note["n_type"] == "NT_GNU_BUILD_ID":
+                return str(note["n_desc"])
+    return ""
+
+
+def _loader_path(soname: str, files: Files) -> Path:
+    """Where the dynamic loader's cache has `soname`; the bare name when it has it not."""
+    for line in files.loader_cache().splitlines():
+        name, _, path = line.strip().partition(" => ")
+        if name.split(" (", 1)[0] == soname and "x86-64" in name:
+            return Path(path)
+    return Path(soname)

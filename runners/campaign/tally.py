@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a run has of its plan, and what an earlier, unfinished one had."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from runners.campaign.plan import Planned
+from runners.errors import InputError
+from runners.results.records import EVENTS, NOT_KEPT, Record
+
+# What a run that goes on must have in common with its beginning, and what it is called.
+_COMMON = {
+    "suite": "the suite",
+    "subject": "the provider",
+    "clauses": "the suite's clauses",
+    "rulings": "the suite's rulings",
+    "waivers": "the waivers",
+    "plan": "the plan",
+}
+
+
+class Key(NamedTuple):
+    """What has one first verdict: a case in a mode, and where every pair is tried, the hosts."""
+
+    case: str
+    hosts: int
+    where: tuple[str, ...] = ()
+
+
+class End(NamedTuple):
+    """How a case ended first: its mode, its verdict, and the call that it was in, if any."""
+
+    hosts: int
+    word: str
+    pending: str
+
+
+class Tally:
+    """The words of a run's verdicts. No record is kept: a long run needs no more memory."""
+
+    def __init__(self) -> None:
+        self.words: dict[Key, str] = {}
+        self.again: dict[Key, str] = {}
+        self._pending: dict[Key, str] = {}
+        # By mode, where every pair is tried.
+        self._places: dict[int, list[tuple[str, ...]]] = {}
+
+    def take(self, record: Record) -> None:
+        """Take what there is in a record of events.jsonl."""
+        if record["type"] == "hosts" and "testbeds" in record:
+            self._places[record["hosts"]] = [tuple(names) for names in record["testbeds"]]
+        elif record["type"] == "verdict":
+            where = (record["host"], record["peer"]) if "peer" in record else (record["host"],)
+            key = self._key(record["case"], record["hosts"], where)
+            if record["attempt"] == 1:
+                self.words[key] = record["verdict"]
+                if "pending" in record:
+                    self._pending[key] = record["pending"]
+            else:
+                self.again[key] = record["verdict"]
+
+    def has(self, planned: Planned, where: tuple[str, ...]) -> bool:
+        """Whether a case has its first verdict, on these hosts where every pair is tried."""
+        return self._key(planned.case, planned.hosts, where) in self.words
+
+    def end(self, key: Key) -> End:
+        """How a case that has its first verdict ended."""
+        return End(key.hosts, self.words[key], self._pending.get(key, ""))
+
+    def kept_again(self, end: End) -> bool:
+        """Whether one that ended so, which was not kept, was kept when it was run again."""
+        return any(
+            word not in NOT_KEPT and self.end(key) == end for key, word in self.again.items()
+        )
+
+    def expected(self, plan: Iterable[Planned]) -> int:
+        """How many first verdicts a plan leads to, as far as its hosts are known."""
+        return sum(len(self._keys(one)) for one in plan)
+
+    def missing(self, plan: Iterable[Planned]) -> list[Planned]:
+        """The part of a plan that lacks a verdict."""
+        return [one for one in plan if any(key not in self.words for key in self._keys(one))]
+
+    def _key(self, case: str, hosts: int, where: tuple[str, ...]) -> Key:
+        return Key(case, hosts, where if hosts in self._places else ())
+
+    def _keys(self, planned: Planned) -> list[Key]:
+        places = self._places.get(planned.hosts, [()])
+        return [Key(planned.case, planned.hosts, where) for where in places]
+
+
+@dataclass(frozen=True)
+class Past:
+    """A run that has begun, as its events.jsonl tells it."""
+
+    run: Record
+    tally: Tally
+    resumed: int
+    complete: bool
+
+    @classmethod
+    def read(cls, folder: Path) -> "Past":
+        """Read a run's records. Raises InputError for one that is damaged, or has none."""
+        run: Record = {}
+        tally = Tally()
+        resumed, complete = 0, False
+        with (folder / EVENTS).open("rb") as file:
+            for number, line in enumerate(file, start=1):
+                if not line.endswith(b"\n"):
+                    break
+                try:
+                    record = json.loads(line.decode("utf-8", "surrogateescape"))
+                    run = run or record
+                    tally.take(record)
+                    resumed += record.get("what") == "resumed"
+                    complete = record["type"] == "end" and record["status"] == "complete"
+                except (ValueError, KeyError, TypeError, AttributeError) as error:
+                    raise InputError(f"{file.name}, line {number}: this is no record") from error
+        if run.get("type") != "run":
+            raise InputError(f"{folder} holds no record of a run: there is nothing to resume")
+        return cls(run, tally, resumed, complete)
+
+    def planned(self, plan: Iterable[Planned]) -> list[Planned]:
+        """The cases of `plan` that the run had planned, in its order. Raises InputError."""
+        known = {(one.case, one.hosts): one for one in plan}
+        try:
+            return [known[entry["case"], entry["hosts"]] for entry in self.run["plan"]]
+        except KeyError as error:
+            raise InputError(
+                f"the suite changed since run {self.run['run']} began: a case of it is gone"
+            ) from error
+
+    def compare(self, run: Record) -> None:
+        """Raise InputError where `run`, the same run begun today, would not be the same."""
+        for name, called in _COMMON.items():
+            if self.run.get(name) != run[name]:
+                raise InputError(
+                    f"{called} changed since run {self.run['run']} began{self._how(name, run)}: "
+                    "its verdicts would be about two things; certify anew"
+                )
+
+    def _how(self, name: str, run: Record) -> str:
+        for member in ("commit", "sha256", "binary", "library"):
+            if name in ("suite", "subject") and self.run[name].get(member) != run[name].get(member):
+                return f" ({member} {self.run[name].get(member)}, now {run[name].get(member)})"
+        return ""

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The end of a run on a terminal: findings, counts, parity of the modes, where the report is."""
+
+from collections import Counter
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from reports import waivers
+from reports.differences import warnings
+from reports.model import NOT_KEPT, UNKNOWN, Case, Run, Verdict
+from reports.pairs import pairs
+from reports.profiles import CRITERIA, profiles
+from runners.campaign.plan import mode
+from runners.campaign.progress import STYLES, one_line
+
+RESULT_STYLES = {
+    "success": "green",
+    "partial": "yellow",
+    "fail": "bold red",
+    "not declared": "blue",
+}
+
+
+def show(run: Run, out: Console) -> None:
+    """Print what `run` found."""
+    rows = [(case, hosts) for case in run.cases for hosts in sorted(case.modes)]
+    verdicts = {(case.id, hosts): case.verdict(hosts) or Verdict.NOT_RUN for case, hosts in rows}
+    _findings(run, rows, out)
+    counts = Counter(verdicts.values())
+    words = [(f"{counts[word]} {word}", STYLES[word]) for word in Verdict if counts[word]]
+    line = Text(f"{len(rows)} runs of {len(run.cases)} cases: ")
+    out.print(line.append_text(Text(", ").join(Text(*word) for word in words)))
+    _parity(run, out)
+    _pairs(run, out)
+    _profiles(run, out)
+    for warning in warnings(run):
+        out.print(Text(f"warning: {warning}", style="bold yellow"))
+    if run.waivers:
+        out.print(Text(waivers.sentence(run)))
+    conclusion = run.conclusion
+    style = {"conformant": "bold green", "not conformant": "bold red"}.get(conclusion.word)
+    out.print(Text.assemble((conclusion.word, style or "bold yellow"), f": {conclusion.because}"))
+
+
+def show_files(html: Path | None, run: Run, out: Console) -> None:
+    """Print where to read on."""
+    if html is not None:
+        out.print(Text(f"report: {html}"))
+    if run.findings:
+        out.print(Text(f"replay: {run.replay(run.findings[0])}"))
+
+
+def _findings(run: Run, rows: list[tuple[Case, int]], out: Console) -> None:
+    waived = waivers.waived(run)
+    table = Table("verdict", "case", "mode", "what happened", box=None, pad_edge=False)
+    table.columns[3].overflow = "fold"
+    not_run: Counter[int] = Counter()
+    for case, hosts in rows:
+        attempt = case.first(hosts)
+        if attempt is None:
+            not_run[hosts] += 1
+        elif attempt.verdict in NOT_KEPT | UNKNOWN:
+            again = [a for a in case.ordered if a.hosts == hosts and a.number == 2]
+            second = f" (again, alone: {again[0].verdict})" if again else ""
+            word = Text(attempt.verdict, style=STYLES[attempt.verdict])
+            said = one_line(attempt.summary) + second
+            if attempt.verdict in NOT_KEPT and case.clause.id in waived:
+                said += f" (waived until {waived[case.clause.id].expires})"
+            table.add_row(word, Text(case.id), Text(mode(hosts)), Text(said))
+    if table.row_count:
+        out.print(table)
+    for hosts, count in sorted(not_run.items()):
+        out.print(Text(f"NOT-RUN: {count} with {mode(hosts)}", style=STYLES["NOT-RUN"]))
+
+
+def _profiles(run: Run, out: Console) -> None:
+    table = Table("profile", "result", "because", box=None, pad_edge=False)
+    table.columns[2].overflow = "fold"
+    found = profiles(run)
+    touched = [profile for profile in found if profile.standings]
+    for profile in touched:
+        result = Text(profile.result, style=RESULT_STYLES[profile.result])
+        table.add_row(Text(profile.title), result, Text(profile.because))
+    if touched:
+        out.print(table)
+    for word in dict.fromkeys(profile.result for profile in touched):
+        out.print(Text(f"{word}: {CRITERIA[word]}", style="dim"))
+    others = [profile.title for profile in found if not profile.standings]
+    if others:
+        out.print(Text(f"nothing of other profiles was run: {', '.join(others)}", style="dim"))
+
+
+def _parity(run: Run, out: Console) -> None:
+    parity = run.parity
+    if not parity.compared:
+        return
+    if not parity.differing:
+        out.print(Text(f"parity: {parity.compared} cases ran in each mode, and agree"))
+        return
+    out.print(Text(f"parity: {len(parity.differing)} of {parity.compared} cases differ by mode"))
+    for case in parity.differing:
+        said = ", ".join(f"{mode(hosts)} {case.verdict(hosts)}" for hosts in sorted(case.modes))
+        out.print(Text(f"  {case.id}: {said}"))
+
+
+def _pairs(run: Run, out: Console) -> None:
+    found = pairs(run)
+    if not found.names:
+        return
+    count = len({difference.case.id for difference in found.differences})
+    differ = f"which differ in {count} case{'s' if count != 1 else ''}" if count else "which agree"
+    out.print(Text(f"pairs: {len(found.cells)} hosts and pairs of hosts, {differ}"))
+    for difference in found.differences:
+        said = [
+            f"{verdict} on {'-'.join(places[0])}"
+            + (f" and {len(places) - 1} more" if len(places) > 1 else "")
+            for verdict, places in difference.places
+        ]
+        out.print(Text(f"  {difference.case.id} [{mode(difference.hosts)}]: {', '.join(said)}"))
