@@ -2,7 +2,7 @@
 /*
  * What a case is made of. A case includes this header and nothing else of the harness:
  *
- *	CASE(srq_resize, below_low_watermark, NEEDS(SRQ_WATERMARKS))
+ *	CASE(srq_resize, below_low_watermark)
  *	{
  *		DAT_SRQ_HANDLE srq = srq_with(t, .max_recv_dtos = 8);
  *
@@ -56,16 +56,6 @@ struct case_entry {
         size_t row_size;
 };
 
-#define NEEDS_1(a)                         .needs = NEED_##a
-#define NEEDS_2(a, b)                      .needs = NEED_##a | NEED_##b
-#define NEEDS_3(a, b, c)                   .needs = NEED_##a | NEED_##b | NEED_##c
-#define NEEDS_PICK(_1, _2, _3, macro, ...) macro
-/* Names one to three optional features: NEEDS(SRQ, SRQ_WATERMARKS). */
-#define NEEDS(...) NEEDS_PICK(__VA_ARGS__, NEEDS_3, NEEDS_2, NEEDS_1)(__VA_ARGS__)
-/* The case has a peer: peer(t) gives it. */
-#define PEER .peers = 1
-/* Its peer is on another host, and peer_disturb() disturbs the network between the two. */
-#define PEER_BY_NETWORK .peers = 1, .network = true
 /* The longest time that the clause itself may take, where the default would be wrong. */
 #define DEADLINE_MS(ms) .deadline_ms = (ms)
 
@@ -79,8 +69,21 @@ struct case_entry {
             .body = body_,                                                                      \
             __VA_ARGS__}
 
-/* A case; its id is "page/name", which is also its clause's id. */
-#define CASE(page_, name_, ...)                                              \
+/*
+ * A case; its id is "page/name", which is also its clause's id. Its needs, its peer and whether it
+ * disturbs the network are the clause's: clauses/<page>.h, made of the catalogue, is included.
+ */
+#define CASE(page_, name_, ...) CASE_WITH(page_, name_, CLAUSE_##page_##__##name_, __VA_ARGS__)
+
+/*
+ * A family: one body over a table, each row a case with the id "page/name/row". `table_` is an
+ * array of structures whose first member is `const char *id`; the body sees its row as `row`.
+ */
+#define FAMILY(page_, name_, table_, ...) \
+        FAMILY_WITH(page_, name_, table_, CLAUSE_##page_##__##name_, __VA_ARGS__)
+
+/* The same for cases that have no clause: members of struct case_entry say what they need. */
+#define CASE_WITH(page_, name_, ...)                                         \
         static void page_##__##name_(struct test *t);                        \
         static void page_##__##name_##_body(struct test *t, const void *row) \
         {                                                                    \
@@ -90,11 +93,7 @@ struct case_entry {
         CASE_ENTRY_(page_, name_, page_##__##name_##_body, __VA_ARGS__);     \
         static void page_##__##name_(struct test *t)
 
-/*
- * A family: one body over a table, each row a case with the id "page/name/row". `table_` is an
- * array of structures whose first member is `const char *id`; the body sees its row as `row`.
- */
-#define FAMILY(page_, name_, table_, ...)                                                 \
+#define FAMILY_WITH(page_, name_, table_, ...)                                            \
         static void page_##__##name_(struct test *t, const __typeof__((table_)[0]) *row); \
         static void page_##__##name_##_body(struct test *t, const void *row)              \
         {                                                                                 \

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_ep_create_with_srq: what the EP is made with, and its bond with the SRQ. */
+#include "clauses/ep_create_with_srq.h"
 #include "../handles.h"
 #include "../srq/queue.h"
 #include "ep_modify.h"
@@ -89,14 +90,14 @@ static DAT_EP_PARAM described(struct test *t, DAT_EP_HANDLE ep)
  * What is made
  */
 
-CASE(ep_create_with_srq, created, NEEDS(SRQ))
+CASE(ep_create_with_srq, created)
 {
         struct arguments with = arguments(t);
 
         described(t, create(t, &with));
 }
 
-CASE(ep_create_with_srq, unconnected, NEEDS(SRQ))
+CASE(ep_create_with_srq, unconnected)
 {
         struct arguments with = arguments(t);
 
@@ -130,7 +131,7 @@ static DAT_HANDLE handle_at(const void *structure, size_t offset)
         return handle;
 }
 
-FAMILY(ep_create_with_srq, shows, shown, NEEDS(SRQ))
+FAMILY(ep_create_with_srq, shows, shown)
 {
         struct arguments with = arguments(t);
         DAT_EP_PARAM param = described(t, create(t, &with));
@@ -148,7 +149,7 @@ static const struct connecting {
     {"accepting", DAT_EP_STATE_PASSIVE_CONNECTION_PENDING},
 };
 
-FAMILY(ep_create_with_srq, connects, connecting, NEEDS(SRQ), PEER)
+FAMILY(ep_create_with_srq, connects, connecting)
 {
         struct queue queue = queue_with(t, 8);
         DAT_EP_HANDLE ep = ep_in(t, row->state, .srq = queue.srq);
@@ -159,7 +160,7 @@ FAMILY(ep_create_with_srq, connects, connecting, NEEDS(SRQ), PEER)
         expect_traffic(t, &queue, &flow, 2);
 }
 
-CASE(ep_create_with_srq, many_eps, NEEDS(SRQ))
+CASE(ep_create_with_srq, many_eps)
 {
         struct arguments with = arguments(t);
         DAT_COUNT limit = ia_attr(t)->max_ep_per_srq;
@@ -241,7 +242,7 @@ static uint64_t value_of(struct test *t, DAT_EP_HANDLE ep, const struct number *
         return ep_value(&param, &number->parameter);
 }
 
-FAMILY(ep_create_with_srq, exact, exact, NEEDS(SRQ))
+FAMILY(ep_create_with_srq, exact, exact)
 {
         uint64_t asked = within_limit(t, row);
         struct arguments with = asking(t, row, asked);
@@ -249,7 +250,7 @@ FAMILY(ep_create_with_srq, exact, exact, NEEDS(SRQ))
         expect_eq(value_of(t, create(t, &with), row), asked);
 }
 
-FAMILY(ep_create_with_srq, at_least, at_least, NEEDS(SRQ))
+FAMILY(ep_create_with_srq, at_least, at_least)
 {
         uint64_t asked = within_limit(t, row);
         struct arguments with = asking(t, row, asked);
@@ -285,7 +286,7 @@ static void set_flags(struct test *t, struct arguments *with, bool request,
                 with->param.ep_attr.recv_completion_flags = value;
 }
 
-FAMILY(ep_create_with_srq, exact_flags, flags, NEEDS(SRQ))
+FAMILY(ep_create_with_srq, exact_flags, flags)
 {
         struct arguments with = arguments(t);
 
@@ -296,7 +297,7 @@ FAMILY(ep_create_with_srq, exact_flags, flags, NEEDS(SRQ))
                   row->flags);
 }
 
-CASE(ep_create_with_srq, exact_service, NEEDS(SRQ))
+CASE(ep_create_with_srq, exact_service)
 {
         struct arguments with = arguments(t);
         DAT_EP_ATTR attr = described(t, create(t, &with)).ep_attr;
@@ -305,14 +306,14 @@ CASE(ep_create_with_srq, exact_service, NEEDS(SRQ))
         expect_eq(attr.qos, DAT_QOS_BEST_EFFORT);
 }
 
-CASE(ep_create_with_srq, default_watermark, NEEDS(SRQ))
+CASE(ep_create_with_srq, default_watermark)
 {
         struct arguments with = arguments(t);
 
         expect_eq(described(t, create(t, &with)).ep_attr.srq_soft_hw, DAT_HW_DEFAULT);
 }
 
-CASE(ep_create_with_srq, soft_watermark, NEEDS(SRQ, EP_WATERMARKS))
+CASE(ep_create_with_srq, soft_watermark)
 {
         struct arguments with = arguments(t);
 
@@ -321,7 +322,7 @@ CASE(ep_create_with_srq, soft_watermark, NEEDS(SRQ, EP_WATERMARKS))
         expect_eq(described(t, create(t, &with)).ep_attr.srq_soft_hw, 3);
 }
 
-FAMILY(ep_create_with_srq, at_ia_limit, numbers, NEEDS(SRQ))
+FAMILY(ep_create_with_srq, at_ia_limit, numbers)
 {
         uint64_t limit = limit_of(t, row);
         struct arguments with = asking(t, row, limit);
@@ -356,7 +357,7 @@ static uint64_t greatest(const struct number *row)
         return row->parameter.size == sizeof(DAT_VLEN) ? UINT64_MAX : INT_MAX;
 }
 
-FAMILY(ep_create_with_srq, above_ia_limit, numbers, NEEDS(SRQ))
+FAMILY(ep_create_with_srq, above_ia_limit, numbers)
 {
         uint64_t limit = limit_of(t, row);
 
@@ -365,7 +366,7 @@ FAMILY(ep_create_with_srq, above_ia_limit, numbers, NEEDS(SRQ))
         expect_beyond(t, row, limit + 1);
 }
 
-FAMILY(ep_create_with_srq, far_above_ia_limit, numbers, NEEDS(SRQ))
+FAMILY(ep_create_with_srq, far_above_ia_limit, numbers)
 {
         if (limit_of(t, row) == greatest(row))
                 unsupported(t, "the IA's limit: no number is above it");
@@ -382,7 +383,7 @@ static const struct number counts[] = {
     NUMBER(max_rdma_write_iov, max_iov_segments_per_rdma_write, 0),
 };
 
-FAMILY(ep_create_with_srq, negative, counts, NEEDS(SRQ))
+FAMILY(ep_create_with_srq, negative, counts)
 {
         struct arguments with = asking(t, row, (uint64_t)-1);
         DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
@@ -412,7 +413,7 @@ static const struct wrong {
 #undef WRONG
 };
 
-FAMILY(ep_create_with_srq, wrong, wrong, NEEDS(SRQ))
+FAMILY(ep_create_with_srq, wrong, wrong)
 {
         struct arguments with = arguments(t);
         DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
@@ -431,7 +432,7 @@ static const struct ignored {
     {"negative", -1},
 };
 
-FAMILY(ep_create_with_srq, max_recv_iov_ignored, ignored, NEEDS(SRQ))
+FAMILY(ep_create_with_srq, max_recv_iov_ignored, ignored)
 {
         struct arguments with = arguments(t);
         DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
@@ -444,7 +445,7 @@ FAMILY(ep_create_with_srq, max_recv_iov_ignored, ignored, NEEDS(SRQ))
                 described(t, adopted(t, &with, ep));
 }
 
-CASE(ep_create_with_srq, request_room, NEEDS(SRQ), PEER)
+CASE(ep_create_with_srq, request_room)
 {
         struct arguments with = asking(t, &at_least[0], 5);
         DAT_EP_HANDLE ep = create(t, &with);
@@ -460,7 +461,7 @@ CASE(ep_create_with_srq, request_room, NEEDS(SRQ), PEER)
                 expect_dto(with.request_evd);
 }
 
-CASE(ep_create_with_srq, request_segments, NEEDS(SRQ), PEER)
+CASE(ep_create_with_srq, request_segments)
 {
         DAT_COUNT count = (DAT_COUNT)within_limit(t, &at_least[1]);
         struct arguments with = asking(t, &at_least[1], (uint64_t)count);
@@ -481,7 +482,7 @@ CASE(ep_create_with_srq, request_segments, NEEDS(SRQ), PEER)
         peer_wait_recv(end, 0, MESSAGE);
 }
 
-FAMILY(ep_create_with_srq, kept_by_connection, exact, NEEDS(SRQ), PEER)
+FAMILY(ep_create_with_srq, kept_by_connection, exact)
 {
         uint64_t asked = within_limit(t, row);
         struct arguments with = asking(t, row, asked);
@@ -509,7 +510,7 @@ static const struct no_evd {
     {"all", true, true, true},
 };
 
-FAMILY(ep_create_with_srq, null_evd, no_evd, NEEDS(SRQ))
+FAMILY(ep_create_with_srq, null_evd, no_evd)
 {
         struct arguments with = arguments(t);
 
@@ -526,7 +527,7 @@ FAMILY(ep_create_with_srq, null_evd, no_evd, NEEDS(SRQ))
         expect_that(param.connect_evd_handle == with.connect_evd, "another EVD for connections");
 }
 
-CASE(ep_create_with_srq, without_recv_evd, NEEDS(SRQ), PEER)
+CASE(ep_create_with_srq, without_recv_evd)
 {
         struct arguments with = arguments(t);
         struct buf *buf = buf_with(t);
@@ -542,7 +543,7 @@ CASE(ep_create_with_srq, without_recv_evd, NEEDS(SRQ), PEER)
         expect_that(message_holds(buf->addr, MESSAGE, 0), "the message is not in the receive");
 }
 
-CASE(ep_create_with_srq, without_request_evd, NEEDS(SRQ), PEER)
+CASE(ep_create_with_srq, without_request_evd)
 {
         struct arguments with = arguments(t);
         struct buf *buf = buf_with(t);
@@ -561,7 +562,7 @@ CASE(ep_create_with_srq, without_request_evd, NEEDS(SRQ), PEER)
         expect_quiet(with.recv_evd);
 }
 
-CASE(ep_create_with_srq, connect_evd_later, NEEDS(SRQ), PEER)
+CASE(ep_create_with_srq, connect_evd_later)
 {
         struct arguments with = arguments(t);
         DAT_EP_PARAM later = {.connect_evd_handle = with.connect_evd};
@@ -584,7 +585,7 @@ static const struct wrong_evd {
     {"connect", offsetof(struct arguments, connect_evd), DAT_EVD_DTO_FLAG},
 };
 
-FAMILY(ep_create_with_srq, evd_of_another_stream, wrong_evd, NEEDS(SRQ))
+FAMILY(ep_create_with_srq, evd_of_another_stream, wrong_evd)
 {
         struct arguments with = arguments(t);
         DAT_EVD_HANDLE evd = evd_with(t, .flags = row->flags);
@@ -595,7 +596,7 @@ FAMILY(ep_create_with_srq, evd_of_another_stream, wrong_evd, NEEDS(SRQ))
         expect(call(&with, &ep), DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER);
 }
 
-CASE(ep_create_with_srq, receives_on_recv_evd, NEEDS(SRQ), PEER)
+CASE(ep_create_with_srq, receives_on_recv_evd)
 {
         struct arguments with = arguments(t);
         DAT_EP_HANDLE ep = create(t, &with);
@@ -627,7 +628,7 @@ static const struct request {
     {"rdma_read", READ},
 };
 
-FAMILY(ep_create_with_srq, requests_on_request_evd, requests, NEEDS(SRQ), PEER)
+FAMILY(ep_create_with_srq, requests_on_request_evd, requests)
 {
         struct arguments with = arguments(t);
         DAT_DTO_COOKIE cookie = {.as_64 = 77};
@@ -653,7 +654,7 @@ FAMILY(ep_create_with_srq, requests_on_request_evd, requests, NEEDS(SRQ), PEER)
         expect_quiet(with.recv_evd);
 }
 
-CASE(ep_create_with_srq, reads_of_several_segments, NEEDS(SRQ), PEER)
+CASE(ep_create_with_srq, reads_of_several_segments)
 {
         struct arguments with = arguments(t);
         struct buf *buf = buf_with(t);
@@ -677,7 +678,7 @@ CASE(ep_create_with_srq, reads_of_several_segments, NEEDS(SRQ), PEER)
         expect_that(message_holds(buf->addr, MESSAGE, 0), "what was read came damaged");
 }
 
-CASE(ep_create_with_srq, reads_mismatch, NEEDS(SRQ))
+CASE(ep_create_with_srq, reads_mismatch)
 {
         struct arguments with = arguments(t);
         DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
@@ -690,7 +691,7 @@ CASE(ep_create_with_srq, reads_mismatch, NEEDS(SRQ))
                 adopted(t, &with, ep);
 }
 
-CASE(ep_create_with_srq, bindings_on_request_evd, NEEDS(SRQ), PEER)
+CASE(ep_create_with_srq, bindings_on_request_evd)
 {
         struct arguments with = arguments(t);
 
@@ -711,7 +712,7 @@ CASE(ep_create_with_srq, bindings_on_request_evd, NEEDS(SRQ), PEER)
         must(dat_rmr_free(rmr));
 }
 
-CASE(ep_create_with_srq, connection_events_on_connect_evd, NEEDS(SRQ), PEER)
+CASE(ep_create_with_srq, connection_events_on_connect_evd)
 {
         struct arguments with = arguments(t);
         DAT_EP_HANDLE ep = create(t, &with);
@@ -737,7 +738,7 @@ static const struct shared_flags {
      DAT_COMPLETION_UNSIGNALLED_FLAG},
 };
 
-FAMILY(ep_create_with_srq, same_flags_on_one_evd, same_flags, NEEDS(SRQ))
+FAMILY(ep_create_with_srq, same_flags_on_one_evd, same_flags)
 {
         struct arguments with = arguments(t);
 
@@ -761,7 +762,7 @@ static const struct shared_flags mixed_flags[] = {
      DAT_COMPLETION_DEFAULT_FLAG},
 };
 
-FAMILY(ep_create_with_srq, mixed_flags_on_one_evd, mixed_flags, NEEDS(SRQ))
+FAMILY(ep_create_with_srq, mixed_flags_on_one_evd, mixed_flags)
 {
         struct arguments with = arguments(t);
         DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
@@ -775,7 +776,7 @@ FAMILY(ep_create_with_srq, mixed_flags_on_one_evd, mixed_flags, NEEDS(SRQ))
                 adopted(t, &with, ep);
 }
 
-FAMILY(ep_create_with_srq, solicited_waits_alone, no_evd, NEEDS(SRQ))
+FAMILY(ep_create_with_srq, solicited_waits_alone, no_evd)
 {
         struct arguments with = arguments(t);
         DAT_EVD_HANDLE evd = evd_with(t, .flags = DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG |
@@ -797,7 +798,7 @@ FAMILY(ep_create_with_srq, solicited_waits_alone, no_evd, NEEDS(SRQ))
                 adopted(t, &with, ep);
 }
 
-CASE(ep_create_with_srq, threshold_beside_other_streams, NEEDS(SRQ))
+CASE(ep_create_with_srq, threshold_beside_other_streams)
 {
         struct arguments with = arguments(t);
 
@@ -816,7 +817,7 @@ static const struct signals {
     {"unsignalled", DAT_COMPLETION_UNSIGNALLED_FLAG},
 };
 
-FAMILY(ep_create_with_srq, receives_signal, signals, NEEDS(SRQ), PEER)
+FAMILY(ep_create_with_srq, receives_signal, signals)
 {
         struct arguments with = arguments(t);
 
@@ -833,7 +834,7 @@ FAMILY(ep_create_with_srq, receives_signal, signals, NEEDS(SRQ), PEER)
  * The Protection Zone
  */
 
-CASE(ep_create_with_srq, pz_of_the_srq_only, NEEDS(SRQ))
+CASE(ep_create_with_srq, pz_of_the_srq_only)
 {
         struct arguments with = arguments(t);
         DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
@@ -845,7 +846,7 @@ CASE(ep_create_with_srq, pz_of_the_srq_only, NEEDS(SRQ))
         expect(call(&with, &ep), DAT_INVALID_PARAMETER);
 }
 
-CASE(ep_create_with_srq, pz_of_its_own, NEEDS(SRQ, SRQ_PZ_DIFFERENCE), PEER)
+CASE(ep_create_with_srq, pz_of_its_own)
 {
         struct queue queue = queue_with(t, 8);
         struct arguments with = arguments(t);
@@ -860,7 +861,7 @@ CASE(ep_create_with_srq, pz_of_its_own, NEEDS(SRQ, SRQ_PZ_DIFFERENCE), PEER)
         expect_traffic(t, &queue, &flow, 2);
 }
 
-CASE(ep_create_with_srq, pzs_of_several_eps, NEEDS(SRQ, SRQ_PZ_DIFFERENCE))
+CASE(ep_create_with_srq, pzs_of_several_eps)
 {
         struct arguments with = arguments(t);
 
@@ -870,7 +871,7 @@ CASE(ep_create_with_srq, pzs_of_several_eps, NEEDS(SRQ, SRQ_PZ_DIFFERENCE))
         }
 }
 
-CASE(ep_create_with_srq, memory_of_another_pz, NEEDS(SRQ), PEER)
+CASE(ep_create_with_srq, memory_of_another_pz)
 {
         struct arguments with = arguments(t);
         DAT_EP_HANDLE ep = create(t, &with);
@@ -921,14 +922,14 @@ static DAT_EP_HANDLE live(struct test *t, DAT_SRQ_HANDLE srq, const struct life 
         return ep;
 }
 
-FAMILY(ep_create_with_srq, keeps_srq, lives, NEEDS(SRQ), PEER)
+FAMILY(ep_create_with_srq, keeps_srq, lives)
 {
         DAT_SRQ_HANDLE srq = srq_with(t);
 
         expect_that(described(t, live(t, srq, row)).srq_handle == srq, "the EP has another SRQ");
 }
 
-FAMILY(ep_create_with_srq, srq_in_use, lives, NEEDS(SRQ), PEER)
+FAMILY(ep_create_with_srq, srq_in_use, lives)
 {
         DAT_SRQ_HANDLE srq = srq_with(t);
 
@@ -937,7 +938,7 @@ FAMILY(ep_create_with_srq, srq_in_use, lives, NEEDS(SRQ), PEER)
         expect_or_note(dat_srq_free(srq), DAT_INVALID_STATE, DAT_INVALID_HANDLE);
 }
 
-FAMILY(ep_create_with_srq, srq_free_after_ep, lives, NEEDS(SRQ), PEER)
+FAMILY(ep_create_with_srq, srq_free_after_ep, lives)
 {
         DAT_SRQ_HANDLE srq = srq_with(t);
 
@@ -947,7 +948,7 @@ FAMILY(ep_create_with_srq, srq_free_after_ep, lives, NEEDS(SRQ), PEER)
         expect(dat_srq_free(srq), DAT_SUCCESS);
 }
 
-CASE(ep_create_with_srq, srq_serves_other_eps, NEEDS(SRQ), PEER)
+CASE(ep_create_with_srq, srq_serves_other_eps)
 {
         struct queue queue = queue_with(t, 8);
         struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
@@ -959,7 +960,7 @@ CASE(ep_create_with_srq, srq_serves_other_eps, NEEDS(SRQ), PEER)
         expect_traffic(t, &queue, &flow, 3);
 }
 
-FAMILY(ep_create_with_srq, not_replaced, lives, NEEDS(SRQ), PEER)
+FAMILY(ep_create_with_srq, not_replaced, lives)
 {
         DAT_SRQ_HANDLE srq = srq_with(t);
         DAT_EP_PARAM other = {.srq_handle = srq_with(t)};
@@ -970,7 +971,7 @@ FAMILY(ep_create_with_srq, not_replaced, lives, NEEDS(SRQ), PEER)
         expect_that(described(t, ep).srq_handle == srq, "the EP has another SRQ");
 }
 
-FAMILY(ep_create_with_srq, not_taken_away, lives, NEEDS(SRQ), PEER)
+FAMILY(ep_create_with_srq, not_taken_away, lives)
 {
         DAT_SRQ_HANDLE srq = srq_with(t);
         DAT_EP_PARAM none = {.srq_handle = DAT_HANDLE_NULL};
@@ -981,14 +982,14 @@ FAMILY(ep_create_with_srq, not_taken_away, lives, NEEDS(SRQ), PEER)
         expect_that(described(t, ep).srq_handle == srq, "the EP has lost its SRQ");
 }
 
-CASE(ep_create_with_srq, reset, NEEDS(SRQ), PEER)
+CASE(ep_create_with_srq, reset)
 {
         DAT_EP_HANDLE ep = live(t, srq_with(t), &lives[3]);
 
         expect_eq(ep_state(t, ep), DAT_EP_STATE_UNCONNECTED);
 }
 
-CASE(ep_create_with_srq, receives_after_reset, NEEDS(SRQ), PEER)
+CASE(ep_create_with_srq, receives_after_reset)
 {
         struct queue queue = queue_with(t, 8);
         DAT_EP_HANDLE ep = live(t, queue.srq, &lives[3]);
@@ -999,7 +1000,7 @@ CASE(ep_create_with_srq, receives_after_reset, NEEDS(SRQ), PEER)
         expect_traffic(t, &queue, &flow, 2);
 }
 
-CASE(ep_create_with_srq, receives_of_its_srq, NEEDS(SRQ), PEER)
+CASE(ep_create_with_srq, receives_of_its_srq)
 {
         struct queue one = queue_with(t, 8);
         struct queue other = queue_with(t, 8);
@@ -1012,7 +1013,7 @@ CASE(ep_create_with_srq, receives_of_its_srq, NEEDS(SRQ), PEER)
         expect_traffic(t, &other, &of_other, 2);
 }
 
-FAMILY(ep_create_with_srq, no_receive_of_its_own, lives, NEEDS(SRQ), PEER)
+FAMILY(ep_create_with_srq, no_receive_of_its_own, lives)
 {
         DAT_SRQ_HANDLE srq = srq_with(t);
         DAT_LMR_TRIPLET segment = triplet(buf_with(t), 0, MESSAGE);
@@ -1024,7 +1025,7 @@ FAMILY(ep_create_with_srq, no_receive_of_its_own, lives, NEEDS(SRQ), PEER)
         expect_that(!dat_is(ret, DAT_INTERNAL_ERROR), "an internal error (GEN-3)");
 }
 
-CASE(ep_create_with_srq, refused_receive_takes_no_message, NEEDS(SRQ), PEER)
+CASE(ep_create_with_srq, refused_receive_takes_no_message)
 {
         struct queue queue = queue_with(t, 8);
         struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
@@ -1068,7 +1069,7 @@ static struct arguments with_bad(struct test *t, const struct handle_argument *r
         return with;
 }
 
-FAMILY(ep_create_with_srq, null_handle, never_null, NEEDS(SRQ))
+FAMILY(ep_create_with_srq, null_handle, never_null)
 {
         struct arguments with = with_bad(t, row, BAD_HANDLE_NULL);
         DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
@@ -1076,7 +1077,7 @@ FAMILY(ep_create_with_srq, null_handle, never_null, NEEDS(SRQ))
         expect(call(&with, &ep), DAT_INVALID_HANDLE);
 }
 
-FAMILY(ep_create_with_srq, handle_of_other_kind, all_handles, NEEDS(SRQ))
+FAMILY(ep_create_with_srq, handle_of_other_kind, all_handles)
 {
         struct arguments with = with_bad(t, row, BAD_HANDLE_OTHER_KIND);
         DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
@@ -1090,7 +1091,7 @@ static const struct handle_argument of_an_ia[] = {
     EVD_HANDLES,
 };
 
-FAMILY(ep_create_with_srq, handle_of_other_ia, of_an_ia, NEEDS(SRQ))
+FAMILY(ep_create_with_srq, handle_of_other_ia, of_an_ia)
 {
         struct arguments with = with_bad(t, row, BAD_HANDLE_OTHER_IA);
         DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
@@ -1111,7 +1112,7 @@ static DAT_RETURN call_by(void *arg)
         return call(arg, &ep);
 }
 
-FAMILY(ep_create_with_srq, destroyed_handle, all_handles, NEEDS(SRQ))
+FAMILY(ep_create_with_srq, destroyed_handle, all_handles)
 {
         struct arguments with = with_bad(t, row, BAD_HANDLE_DESTROYED);
         DAT_RETURN answer;
@@ -1126,7 +1127,7 @@ FAMILY(ep_create_with_srq, destroyed_handle, all_handles, NEEDS(SRQ))
                                DAT_INVALID_STATE);
 }
 
-CASE(ep_create_with_srq, null_attributes, NEEDS(SRQ))
+CASE(ep_create_with_srq, null_attributes)
 {
         struct arguments with = arguments(t);
         DAT_RETURN answer;
@@ -1138,7 +1139,7 @@ CASE(ep_create_with_srq, null_attributes, NEEDS(SRQ))
                 note(t, "the call crashed");
 }
 
-CASE(ep_create_with_srq, null_ep_handle, NEEDS(SRQ))
+CASE(ep_create_with_srq, null_ep_handle)
 {
         struct arguments with = arguments(t);
         DAT_RETURN answer;

@@ -4,6 +4,7 @@
  * what it leaves.
  */
 #include "ep_modify.h"
+#include "clauses/ep_modify.h"
 #include "endpoint.h"
 
 #include <limits.h>
@@ -184,7 +185,7 @@ static const struct ep_state_row forbidding[] = {
     {"completion_pending", DAT_EP_STATE_COMPLETION_PENDING},
 };
 
-FAMILY(ep_modify, late_change_keeps, forbidding, PEER)
+FAMILY(ep_modify, late_change_keeps, forbidding)
 {
         struct wishes wishes = {.all = 0};
 
@@ -202,7 +203,7 @@ FAMILY(ep_modify, late_change_keeps, forbidding, PEER)
         expect_ep_kept(t, ep, &before, 0);
 }
 
-CASE(ep_modify, late_change_keeps_traffic, PEER)
+CASE(ep_modify, late_change_keeps_traffic)
 {
         struct wishes wishes = {.all = 0};
         struct ep_change change = {.parameter = recv_dtos};
@@ -237,7 +238,7 @@ static const struct modifiable fixed[] = {
 #undef ROW
 };
 
-FAMILY(ep_modify, never_modifiable_keeps, fixed, PEER)
+FAMILY(ep_modify, never_modifiable_keeps, fixed)
 {
         struct ep_change change =
             ep_change_in(t, &ep_parameters[row->parameter], DAT_EP_STATE_CONNECTED);
@@ -528,7 +529,7 @@ static const struct always {
     {"barrier_fence", DAT_COMPLETION_BARRIER_FENCE_FLAG},
 };
 
-FAMILY(ep_modify, always_supported, always_supported, PEER)
+FAMILY(ep_modify, always_supported, always_supported)
 {
         struct ep_change change = unconnected(t, EP_PARAM_request_completion_flags);
         struct buf *buf = buf_with(t);
@@ -573,7 +574,7 @@ static void expect_protection_error(struct test *t, DAT_EVD_HANDLE evd)
 }
 
 /* Either the receive that the new zone does not cover fails, or the zone stays (EP-19). */
-CASE(ep_modify, pz_with_posted_receive, PEER)
+CASE(ep_modify, pz_with_posted_receive)
 {
         struct ep_change change = unconnected(t, EP_PARAM_pz_handle);
         DAT_RETURN ret;
@@ -589,7 +590,7 @@ CASE(ep_modify, pz_with_posted_receive, PEER)
         expect_protection_error(t, ep_recv_evd(t, change.ep));
 }
 
-CASE(ep_modify, old_pz_covers_no_more, PEER)
+CASE(ep_modify, old_pz_covers_no_more)
 {
         struct ep_change change = unconnected(t, EP_PARAM_pz_handle);
         struct buf *buf = buf_with(t);
@@ -617,7 +618,7 @@ static void moved(struct test *t, struct ep_change *change)
         ep_reports_to(t, change->ep, change->parameter->field, ep_wanted_handle(change));
 }
 
-CASE(ep_modify, leaves_recv_evd, PEER)
+CASE(ep_modify, leaves_recv_evd)
 {
         struct ep_change change = unconnected(t, EP_PARAM_recv_evd_handle);
         DAT_EVD_HANDLE old = ep_recv_evd(t, change.ep);
@@ -628,7 +629,7 @@ CASE(ep_modify, leaves_recv_evd, PEER)
         expect_quiet(old);
 }
 
-CASE(ep_modify, leaves_request_evd, PEER)
+CASE(ep_modify, leaves_request_evd)
 {
         struct ep_change change = unconnected(t, EP_PARAM_request_evd_handle);
         DAT_EVD_HANDLE old = ep_request_evd(t, change.ep);
@@ -639,7 +640,7 @@ CASE(ep_modify, leaves_request_evd, PEER)
         expect_quiet(old);
 }
 
-CASE(ep_modify, leaves_connect_evd, PEER)
+CASE(ep_modify, leaves_connect_evd)
 {
         struct ep_change change = unconnected(t, EP_PARAM_connect_evd_handle);
         DAT_EVD_HANDLE old = ep_connect_evd(t, change.ep);
@@ -694,7 +695,7 @@ FAMILY(ep_modify, no_evd, evds)
  * Later, and again
  */
 
-CASE(ep_modify, after_reset, PEER)
+CASE(ep_modify, after_reset)
 {
         struct ep_change change = ep_change_in(t, recv_dtos, DAT_EP_STATE_DISCONNECTED);
 
@@ -733,7 +734,7 @@ CASE(ep_modify, other_ep_untouched)
  * What the page leaves out (EP-18)
  */
 
-CASE(ep_modify, srq_handle, NEEDS(SRQ))
+CASE(ep_modify, srq_handle)
 {
         DAT_SRQ_HANDLE srq = srq_with(t);
         DAT_EP_PARAM asked = {.srq_handle = srq_with(t)};

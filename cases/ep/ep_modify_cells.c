@@ -4,6 +4,7 @@
  * ep_modify/<parameter>/<state>: granted, shown and of effect; refused, and kept; or the
  * transport's.
  */
+#include "clauses/ep_modify.h"
 #include "endpoint.h"
 #include "ep_modify.h"
 
@@ -133,13 +134,13 @@ static void cell(struct test *t, const struct ep_parameter *parameter, DAT_EP_ST
 }
 
 #define PARAMETER_CELLS(name_)                                         \
-        FAMILY(ep_modify, name_, ep_states, PEER)                      \
+        FAMILY(ep_modify, name_, ep_states)                            \
         {                                                              \
                 cell(t, &ep_parameters[EP_PARAM_##name_], row->state); \
         }
 EP_PARAMETERS(PARAMETER_CELLS)
 
-CASE(ep_modify, some_in_passive_connection_pending, PEER)
+CASE(ep_modify, some_in_passive_connection_pending)
 {
         expect_that(!all_refused_in_passive(t),
                     "all parameters are refused with DAT_INVALID_STATE in this state");

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_ep_recv_query: the receives that an EP holds and their span, at rest and in traffic. */
+#include "clauses/ep_recv_query.h"
 #include "../srq/queue.h"
 #include "endpoint.h"
 
@@ -170,7 +171,7 @@ static DAT_EP_HANDLE filled(struct test *t, const struct filling *row, DAT_COUNT
         return own.ep;
 }
 
-FAMILY(ep_recv_query, posted, fillings, NEEDS(EP_RECV_INFO))
+FAMILY(ep_recv_query, posted, fillings)
 {
         DAT_COUNT posts;
         DAT_EP_HANDLE ep = filled(t, row, &posts);
@@ -178,7 +179,7 @@ FAMILY(ep_recv_query, posted, fillings, NEEDS(EP_RECV_INFO))
         expect_count(t, recv_info(t, ep).count, posts);
 }
 
-FAMILY(ep_recv_query, posted_span, fillings, NEEDS(EP_RECV_INFO))
+FAMILY(ep_recv_query, posted_span, fillings)
 {
         DAT_COUNT posts;
         DAT_EP_HANDLE ep = filled(t, row, &posts);
@@ -186,7 +187,7 @@ FAMILY(ep_recv_query, posted_span, fillings, NEEDS(EP_RECV_INFO))
         expect_idle_span(t, recv_info(t, ep).span, posts);
 }
 
-CASE(ep_recv_query, posted_one_by_one, NEEDS(EP_RECV_INFO))
+CASE(ep_recv_query, posted_one_by_one)
 {
         struct own own = own_with(t, 0);
 
@@ -196,21 +197,21 @@ CASE(ep_recv_query, posted_one_by_one, NEEDS(EP_RECV_INFO))
         }
 }
 
-CASE(ep_recv_query, connected, NEEDS(EP_RECV_INFO), PEER)
+CASE(ep_recv_query, connected)
 {
         struct own own = own_connected(t, POSTS);
 
         expect_count(t, recv_info(t, own.ep).count, POSTS);
 }
 
-CASE(ep_recv_query, connected_span, NEEDS(EP_RECV_INFO), PEER)
+CASE(ep_recv_query, connected_span)
 {
         struct own own = own_connected(t, POSTS);
 
         expect_idle_span(t, recv_info(t, own.ep).span, POSTS);
 }
 
-CASE(ep_recv_query, own_receives_only, NEEDS(EP_RECV_INFO))
+CASE(ep_recv_query, own_receives_only)
 {
         DAT_EVD_HANDLE evd = evd_with(t);
         DAT_EP_HANDLE one = ep_with(t, .recv_evd = evd);
@@ -227,7 +228,7 @@ CASE(ep_recv_query, own_receives_only, NEEDS(EP_RECV_INFO))
         expect_count(t, recv_info(t, other.ep).count, POSTS);
 }
 
-CASE(ep_recv_query, requests_not_counted, NEEDS(EP_RECV_INFO), PEER)
+CASE(ep_recv_query, requests_not_counted)
 {
         struct own own = own_connected(t, POSTS);
         DAT_LMR_TRIPLET segment = triplet(own.buf, 0, MESSAGE);
@@ -266,21 +267,21 @@ static struct own own_after_messages(struct test *t, const struct arrival *row, 
         return own;
 }
 
-FAMILY(ep_recv_query, completed, arrivals, NEEDS(EP_RECV_INFO), PEER)
+FAMILY(ep_recv_query, completed, arrivals)
 {
         struct own own = own_after_messages(t, row, 2);
 
         expect_count(t, recv_info(t, own.ep).count, POSTS - 2);
 }
 
-FAMILY(ep_recv_query, completed_span, arrivals, NEEDS(EP_RECV_INFO), PEER)
+FAMILY(ep_recv_query, completed_span, arrivals)
 {
         struct own own = own_after_messages(t, row, 2);
 
         expect_idle_span(t, recv_info(t, own.ep).span, POSTS - 2);
 }
 
-FAMILY(ep_recv_query, all_completed, arrivals, NEEDS(EP_RECV_INFO), PEER)
+FAMILY(ep_recv_query, all_completed, arrivals)
 {
         struct own own = own_after_messages(t, row, POSTS);
         struct info info = recv_info(t, own.ep);
@@ -289,7 +290,7 @@ FAMILY(ep_recv_query, all_completed, arrivals, NEEDS(EP_RECV_INFO), PEER)
         expect_count(t, info.span, 0);
 }
 
-CASE(ep_recv_query, posted_again, NEEDS(EP_RECV_INFO), PEER)
+CASE(ep_recv_query, posted_again)
 {
         struct own own = own_connected(t, POSTS);
 
@@ -300,7 +301,7 @@ CASE(ep_recv_query, posted_again, NEEDS(EP_RECV_INFO), PEER)
         expect_count(t, recv_info(t, own.ep).count, POSTS + 1);
 }
 
-CASE(ep_recv_query, counted_complete, NEEDS(EP_RECV_INFO), PEER)
+CASE(ep_recv_query, counted_complete)
 {
         struct own own = own_connected(t, POSTS);
         DAT_COUNT count = recv_info(t, own.ep).count;
@@ -311,7 +312,7 @@ CASE(ep_recv_query, counted_complete, NEEDS(EP_RECV_INFO), PEER)
         expect_quiet(own.evd);
 }
 
-CASE(ep_recv_query, takes_nothing, NEEDS(EP_RECV_INFO), PEER)
+CASE(ep_recv_query, takes_nothing)
 {
         struct own own = own_connected(t, POSTS);
 
@@ -349,7 +350,7 @@ static void own_traffic(struct test *t, struct own *own)
         expect_count(t, recv_info(t, own->ep).count, 2);
 }
 
-FAMILY(ep_recv_query, in_traffic, traffic, NEEDS(EP_RECV_INFO), PEER)
+FAMILY(ep_recv_query, in_traffic, traffic)
 {
         struct own own = own_for(t, row->length, WINDOW);
 
@@ -367,7 +368,7 @@ static bool goes_on_to_overtake(struct test *t, int window)
         return window < FEW_WINDOWS || (window < MANY && !peer_overtook(peer(t)));
 }
 
-CASE(ep_recv_query, half_received, NEEDS(EP_RECV_INFO), PEER_BY_NETWORK)
+CASE(ep_recv_query, half_received)
 {
         struct own own = own_for(t, COMING, 2);
         bool begun = false;
@@ -389,7 +390,7 @@ CASE(ep_recv_query, half_received, NEEDS(EP_RECV_INFO), PEER_BY_NETWORK)
         expect_within(t, info, 2, 2);
 }
 
-CASE(ep_recv_query, in_traffic_out_of_order, NEEDS(EP_RECV_INFO), PEER_BY_NETWORK)
+CASE(ep_recv_query, in_traffic_out_of_order)
 {
         struct own own = own_for(t, PACKETS, WINDOW);
 
@@ -422,7 +423,7 @@ static void disconnect(struct test *t, const struct ending *row, DAT_EP_HANDLE e
         must_event(ep_connect_evd(t, ep), DAT_CONNECTION_EVENT_DISCONNECTED);
 }
 
-FAMILY(ep_recv_query, disconnected, endings, NEEDS(EP_RECV_INFO), PEER)
+FAMILY(ep_recv_query, disconnected, endings)
 {
         struct own own = own_connected(t, POSTS);
 
@@ -434,7 +435,7 @@ FAMILY(ep_recv_query, disconnected, endings, NEEDS(EP_RECV_INFO), PEER)
         expect_count(t, info.span, 0);
 }
 
-CASE(ep_recv_query, posted_disconnected, NEEDS(EP_RECV_INFO), PEER)
+CASE(ep_recv_query, posted_disconnected)
 {
         struct own own = own_connected(t, 0);
 
@@ -445,7 +446,7 @@ CASE(ep_recv_query, posted_disconnected, NEEDS(EP_RECV_INFO), PEER)
         expect_count(t, recv_info(t, own.ep).count, 0);
 }
 
-CASE(ep_recv_query, after_reset, NEEDS(EP_RECV_INFO), PEER)
+CASE(ep_recv_query, after_reset)
 {
         struct own own = own_connected(t, POSTS);
 
@@ -462,7 +463,7 @@ CASE(ep_recv_query, after_reset, NEEDS(EP_RECV_INFO), PEER)
  * Receives of an SRQ
  */
 
-CASE(ep_recv_query, srq_unconnected, NEEDS(SRQ, EP_RECV_INFO))
+CASE(ep_recv_query, srq_unconnected)
 {
         struct queue queue = queue_with(t, 8);
         DAT_EP_HANDLE ep = ep_with(t, .srq = queue.srq);
@@ -474,7 +475,7 @@ CASE(ep_recv_query, srq_unconnected, NEEDS(SRQ, EP_RECV_INFO))
         expect_count(t, info.span, 0);
 }
 
-CASE(ep_recv_query, srq_connected, NEEDS(SRQ, EP_RECV_INFO), PEER)
+CASE(ep_recv_query, srq_connected)
 {
         struct queue queue = queue_with(t, 8);
         struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
@@ -484,7 +485,7 @@ CASE(ep_recv_query, srq_connected, NEEDS(SRQ, EP_RECV_INFO), PEER)
         expect_within(t, recv_info(t, flow.ep), 0, POSTS);
 }
 
-FAMILY(ep_recv_query, srq_completed, arrivals, NEEDS(SRQ, EP_RECV_INFO), PEER)
+FAMILY(ep_recv_query, srq_completed, arrivals)
 {
         struct queue queue = queue_with(t, 8);
         struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
@@ -499,7 +500,7 @@ FAMILY(ep_recv_query, srq_completed, arrivals, NEEDS(SRQ, EP_RECV_INFO), PEER)
         expect_count(t, info.span, 0);
 }
 
-FAMILY(ep_recv_query, srq_disconnected, endings, NEEDS(SRQ, EP_RECV_INFO), PEER)
+FAMILY(ep_recv_query, srq_disconnected, endings)
 {
         struct queue queue = queue_with(t, 8);
         struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
@@ -523,7 +524,7 @@ static void srq_traffic(struct test *t, struct queue *queue, struct flow *flow)
         }
 }
 
-FAMILY(ep_recv_query, srq_in_traffic, traffic, NEEDS(SRQ, EP_RECV_INFO), PEER)
+FAMILY(ep_recv_query, srq_in_traffic, traffic)
 {
         struct queue queue = queue_for(t, WINDOW, row->length, WINDOW);
         struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
@@ -532,7 +533,7 @@ FAMILY(ep_recv_query, srq_in_traffic, traffic, NEEDS(SRQ, EP_RECV_INFO), PEER)
                 srq_traffic(t, &queue, &flow);
 }
 
-CASE(ep_recv_query, srq_in_traffic_out_of_order, NEEDS(SRQ, EP_RECV_INFO), PEER_BY_NETWORK)
+CASE(ep_recv_query, srq_in_traffic_out_of_order)
 {
         struct queue queue = queue_for(t, WINDOW, PACKETS, WINDOW);
         struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
@@ -543,7 +544,7 @@ CASE(ep_recv_query, srq_in_traffic_out_of_order, NEEDS(SRQ, EP_RECV_INFO), PEER_
         must_have_overtaken(peer(t));
 }
 
-CASE(ep_recv_query, srq_half_received, NEEDS(SRQ, EP_RECV_INFO), PEER_BY_NETWORK)
+CASE(ep_recv_query, srq_half_received)
 {
         struct queue queue = queue_for(t, WINDOW, COMING, 3);
         struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
@@ -556,7 +557,7 @@ CASE(ep_recv_query, srq_half_received, NEEDS(SRQ, EP_RECV_INFO), PEER_BY_NETWORK
         expect_within(t, info, 1, 3);
 }
 
-CASE(ep_recv_query, srq_several_eps, NEEDS(SRQ, EP_RECV_INFO), PEER)
+CASE(ep_recv_query, srq_several_eps)
 {
         struct queue queue = queue_for(t, WINDOW, LONG_MESSAGE, WINDOW);
         struct flow flows[2];
@@ -583,7 +584,7 @@ CASE(ep_recv_query, srq_several_eps, NEEDS(SRQ, EP_RECV_INFO), PEER)
         }
 }
 
-CASE(ep_recv_query, srq_takes_nothing, NEEDS(SRQ, EP_RECV_INFO), PEER)
+CASE(ep_recv_query, srq_takes_nothing)
 {
         struct queue queue = queue_with(t, 8);
         struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
@@ -602,7 +603,7 @@ CASE(ep_recv_query, srq_takes_nothing, NEEDS(SRQ, EP_RECV_INFO), PEER)
  * States
  */
 
-FAMILY(ep_recv_query, in_state, ep_states, NEEDS(EP_RECV_INFO), PEER)
+FAMILY(ep_recv_query, in_state, ep_states)
 {
         DAT_EP_HANDLE ep = ep_in(t, row->state);
         DAT_EP_STATE before = ep_state(t, ep);
@@ -617,7 +618,7 @@ FAMILY(ep_recv_query, in_state, ep_states, NEEDS(EP_RECV_INFO), PEER)
  * Arguments, and what a provider has not
  */
 
-CASE(ep_recv_query, count_alone, NEEDS(EP_RECV_INFO))
+CASE(ep_recv_query, count_alone)
 {
         struct own own = own_with(t, POSTS);
         DAT_COUNT count = UNTOLD;
@@ -626,7 +627,7 @@ CASE(ep_recv_query, count_alone, NEEDS(EP_RECV_INFO))
         expect_count(t, count, POSTS);
 }
 
-CASE(ep_recv_query, span_alone, NEEDS(EP_RECV_INFO))
+CASE(ep_recv_query, span_alone)
 {
         struct own own = own_with(t, POSTS);
         DAT_COUNT span = UNTOLD;
@@ -640,7 +641,7 @@ static DAT_RETURN query_into_nothing(void *ep)
         return dat_ep_recv_query(ep, NULL, NULL);
 }
 
-CASE(ep_recv_query, nothing_asked, NEEDS(EP_RECV_INFO))
+CASE(ep_recv_query, nothing_asked)
 {
         struct own own = own_with(t, POSTS);
         DAT_RETURN answer;
@@ -659,7 +660,7 @@ static const struct result {
     {"span", true},
 };
 
-FAMILY(ep_recv_query, within_count, results, NEEDS(EP_RECV_INFO))
+FAMILY(ep_recv_query, within_count, results)
 {
         struct own own = own_with(t, POSTS);
         struct buf *buf = buf_with(t, .length = sizeof(DAT_COUNT));

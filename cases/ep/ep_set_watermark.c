@@ -4,6 +4,7 @@
  * breaks the connection, and when neither may be. A mark of 0 is exceeded by the first message,
  * whatever a provider counts; other marks are exceeded by receives that stand unreaped (EP-43).
  */
+#include "clauses/ep_set_watermark.h"
 #include "../srq/queue.h"
 #include "endpoint.h"
 
@@ -82,7 +83,7 @@ static void expect_broken(struct test *t, const struct stage *stage)
  * The soft mark
  */
 
-CASE(ep_set_watermark, soft_exceeded, NEEDS(SRQ, EP_WATERMARKS), PEER)
+CASE(ep_set_watermark, soft_exceeded)
 {
         struct stage stage = stage_marked(t, 0, INFINITE);
 
@@ -100,7 +101,7 @@ static const struct mark {
     {"at", 3, 3},
 };
 
-FAMILY(ep_set_watermark, soft_kept, kept, NEEDS(SRQ, EP_WATERMARKS), PEER)
+FAMILY(ep_set_watermark, soft_kept, kept)
 {
         struct stage stage = stage_marked(t, row->mark, INFINITE);
 
@@ -115,7 +116,7 @@ static const struct mark exceeded[] = {
     {"by_sixth", 5, 6},
 };
 
-FAMILY(ep_set_watermark, soft_exceeded_unreaped, exceeded, NEEDS(SRQ, EP_WATERMARKS), PEER)
+FAMILY(ep_set_watermark, soft_exceeded_unreaped, exceeded)
 {
         require_unreaped_counted(t);
 
@@ -127,7 +128,7 @@ FAMILY(ep_set_watermark, soft_exceeded_unreaped, exceeded, NEEDS(SRQ, EP_WATERMA
         expect_async_event(stage.flow.ep);
 }
 
-CASE(ep_set_watermark, reaped_not_counted, NEEDS(SRQ, EP_WATERMARKS), PEER)
+CASE(ep_set_watermark, reaped_not_counted)
 {
         struct stage stage = stage_marked(t, 2, 2);
 
@@ -139,7 +140,7 @@ CASE(ep_set_watermark, reaped_not_counted, NEEDS(SRQ, EP_WATERMARKS), PEER)
         expect_no_event(t, &stage);
 }
 
-CASE(ep_set_watermark, own_receives_only, NEEDS(SRQ, EP_WATERMARKS), PEER)
+CASE(ep_set_watermark, own_receives_only)
 {
         struct stage stage = stage_marked(t, 0, 0);
         struct flow other = flow_open(t, &stage.queue, DAT_HANDLE_NULL);
@@ -149,7 +150,7 @@ CASE(ep_set_watermark, own_receives_only, NEEDS(SRQ, EP_WATERMARKS), PEER)
         expect_no_event(t, &stage);
 }
 
-CASE(ep_set_watermark, soft_keeps_messages, NEEDS(SRQ, EP_WATERMARKS), PEER)
+CASE(ep_set_watermark, soft_keeps_messages)
 {
         struct stage stage = stage_marked(t, 0, INFINITE);
 
@@ -164,7 +165,7 @@ CASE(ep_set_watermark, soft_keeps_messages, NEEDS(SRQ, EP_WATERMARKS), PEER)
  * Once per setting
  */
 
-CASE(ep_set_watermark, soft_once, NEEDS(SRQ, EP_WATERMARKS), PEER)
+CASE(ep_set_watermark, soft_once)
 {
         struct stage stage = stage_marked(t, 0, INFINITE);
 
@@ -176,7 +177,7 @@ CASE(ep_set_watermark, soft_once, NEEDS(SRQ, EP_WATERMARKS), PEER)
         expect_quiet(async_evd(t));
 }
 
-CASE(ep_set_watermark, soft_once_though_reaped, NEEDS(SRQ, EP_WATERMARKS), PEER)
+CASE(ep_set_watermark, soft_once_though_reaped)
 {
         struct stage stage = stage_marked(t, 0, INFINITE);
 
@@ -189,7 +190,7 @@ CASE(ep_set_watermark, soft_once_though_reaped, NEEDS(SRQ, EP_WATERMARKS), PEER)
         expect_quiet(async_evd(t));
 }
 
-CASE(ep_set_watermark, soft_again, NEEDS(SRQ, EP_WATERMARKS), PEER)
+CASE(ep_set_watermark, soft_again)
 {
         struct stage stage = stage_marked(t, 0, INFINITE);
 
@@ -203,7 +204,7 @@ CASE(ep_set_watermark, soft_again, NEEDS(SRQ, EP_WATERMARKS), PEER)
         expect_async_event(stage.flow.ep);
 }
 
-CASE(ep_set_watermark, soft_again_above, NEEDS(SRQ, EP_WATERMARKS), PEER)
+CASE(ep_set_watermark, soft_again_above)
 {
         require_unreaped_counted(t);
 
@@ -221,7 +222,7 @@ CASE(ep_set_watermark, soft_again_above, NEEDS(SRQ, EP_WATERMARKS), PEER)
  * A mark that is set with receives at the EP
  */
 
-CASE(ep_set_watermark, soft_already_above, NEEDS(SRQ, EP_WATERMARKS), PEER)
+CASE(ep_set_watermark, soft_already_above)
 {
         require_unreaped_counted(t);
 
@@ -233,7 +234,7 @@ CASE(ep_set_watermark, soft_already_above, NEEDS(SRQ, EP_WATERMARKS), PEER)
         expect_async_event(stage.flow.ep);
 }
 
-CASE(ep_set_watermark, soft_already_at, NEEDS(SRQ, EP_WATERMARKS), PEER)
+CASE(ep_set_watermark, soft_already_at)
 {
         struct stage stage = stage_set(t);
 
@@ -243,7 +244,7 @@ CASE(ep_set_watermark, soft_already_at, NEEDS(SRQ, EP_WATERMARKS), PEER)
         expect_quiet(async_evd(t));
 }
 
-CASE(ep_set_watermark, hard_already_above, NEEDS(SRQ, EP_WATERMARKS), PEER)
+CASE(ep_set_watermark, hard_already_above)
 {
         require_unreaped_counted(t);
 
@@ -255,7 +256,7 @@ CASE(ep_set_watermark, hard_already_above, NEEDS(SRQ, EP_WATERMARKS), PEER)
         expect_broken(t, &stage);
 }
 
-CASE(ep_set_watermark, hard_already_at, NEEDS(SRQ, EP_WATERMARKS), PEER)
+CASE(ep_set_watermark, hard_already_at)
 {
         struct stage stage = stage_set(t);
 
@@ -270,7 +271,7 @@ CASE(ep_set_watermark, hard_already_at, NEEDS(SRQ, EP_WATERMARKS), PEER)
  * The hard mark
  */
 
-CASE(ep_set_watermark, hard_exceeded, NEEDS(SRQ, EP_WATERMARKS), PEER)
+CASE(ep_set_watermark, hard_exceeded)
 {
         struct stage stage = stage_marked(t, INFINITE, 0);
 
@@ -279,7 +280,7 @@ CASE(ep_set_watermark, hard_exceeded, NEEDS(SRQ, EP_WATERMARKS), PEER)
         expect_broken(t, &stage);
 }
 
-FAMILY(ep_set_watermark, hard_kept, kept, NEEDS(SRQ, EP_WATERMARKS), PEER)
+FAMILY(ep_set_watermark, hard_kept, kept)
 {
         struct stage stage = stage_marked(t, INFINITE, row->mark);
 
@@ -291,7 +292,7 @@ FAMILY(ep_set_watermark, hard_kept, kept, NEEDS(SRQ, EP_WATERMARKS), PEER)
         expect_messages_all(t, &stage);
 }
 
-FAMILY(ep_set_watermark, hard_exceeded_unreaped, exceeded, NEEDS(SRQ, EP_WATERMARKS), PEER)
+FAMILY(ep_set_watermark, hard_exceeded_unreaped, exceeded)
 {
         require_unreaped_counted(t);
 
@@ -303,7 +304,7 @@ FAMILY(ep_set_watermark, hard_exceeded_unreaped, exceeded, NEEDS(SRQ, EP_WATERMA
         expect_broken(t, &stage);
 }
 
-CASE(ep_set_watermark, hard_keeps_messages, NEEDS(SRQ, EP_WATERMARKS), PEER)
+CASE(ep_set_watermark, hard_keeps_messages)
 {
         require_unreaped_counted(t);
 
@@ -320,7 +321,7 @@ CASE(ep_set_watermark, hard_keeps_messages, NEEDS(SRQ, EP_WATERMARKS), PEER)
  * Two marks
  */
 
-CASE(ep_set_watermark, soft_breaks_nothing, NEEDS(SRQ, EP_WATERMARKS), PEER)
+CASE(ep_set_watermark, soft_breaks_nothing)
 {
         struct stage stage = stage_marked(t, 0, INFINITE);
 
@@ -331,7 +332,7 @@ CASE(ep_set_watermark, soft_breaks_nothing, NEEDS(SRQ, EP_WATERMARKS), PEER)
         expect_eq(ep_state(t, stage.flow.ep), DAT_EP_STATE_CONNECTED);
 }
 
-CASE(ep_set_watermark, hard_raises_no_async, NEEDS(SRQ, EP_WATERMARKS), PEER)
+CASE(ep_set_watermark, hard_raises_no_async)
 {
         struct stage stage = stage_marked(t, INFINITE, 0);
 
@@ -341,7 +342,7 @@ CASE(ep_set_watermark, hard_raises_no_async, NEEDS(SRQ, EP_WATERMARKS), PEER)
         expect_quiet(async_evd(t));
 }
 
-CASE(ep_set_watermark, both_exceeded, NEEDS(SRQ, EP_WATERMARKS), PEER)
+CASE(ep_set_watermark, both_exceeded)
 {
         struct stage stage = stage_marked(t, 0, 0);
 
@@ -351,7 +352,7 @@ CASE(ep_set_watermark, both_exceeded, NEEDS(SRQ, EP_WATERMARKS), PEER)
         expect_broken(t, &stage);
 }
 
-CASE(ep_set_watermark, soft_then_hard, NEEDS(SRQ, EP_WATERMARKS), PEER)
+CASE(ep_set_watermark, soft_then_hard)
 {
         require_unreaped_counted(t);
 
@@ -366,7 +367,7 @@ CASE(ep_set_watermark, soft_then_hard, NEEDS(SRQ, EP_WATERMARKS), PEER)
         expect_quiet(async_evd(t));
 }
 
-CASE(ep_set_watermark, hard_then_soft, NEEDS(SRQ, EP_WATERMARKS), PEER)
+CASE(ep_set_watermark, hard_then_soft)
 {
         require_unreaped_counted(t);
 
@@ -407,7 +408,7 @@ static struct stage stage_replaced(struct test *t, const struct replacement *row
         return stage;
 }
 
-FAMILY(ep_set_watermark, raised, to_higher, NEEDS(SRQ, EP_WATERMARKS), PEER)
+FAMILY(ep_set_watermark, raised, to_higher)
 {
         struct stage stage = stage_replaced(t, row);
 
@@ -425,7 +426,7 @@ static const struct replacement to_lower[] = {
     {"hard_with_soft_changed", {INFINITE, 0}, {MANY, 0}},
 };
 
-FAMILY(ep_set_watermark, lowered, to_lower, NEEDS(SRQ, EP_WATERMARKS), PEER)
+FAMILY(ep_set_watermark, lowered, to_lower)
 {
         struct stage stage = stage_replaced(t, row);
 
@@ -437,7 +438,7 @@ FAMILY(ep_set_watermark, lowered, to_lower, NEEDS(SRQ, EP_WATERMARKS), PEER)
                 expect_broken(t, &stage);
 }
 
-CASE(ep_set_watermark, infinite, NEEDS(SRQ, EP_WATERMARKS), PEER)
+CASE(ep_set_watermark, infinite)
 {
         struct stage stage = stage_marked(t, INFINITE, INFINITE);
 
@@ -446,7 +447,7 @@ CASE(ep_set_watermark, infinite, NEEDS(SRQ, EP_WATERMARKS), PEER)
         expect_messages_all(t, &stage);
 }
 
-CASE(ep_set_watermark, infinite_at_first, NEEDS(SRQ, EP_WATERMARKS), PEER)
+CASE(ep_set_watermark, infinite_at_first)
 {
         struct stage stage = stage_set(t);
 
@@ -459,7 +460,7 @@ CASE(ep_set_watermark, infinite_at_first, NEEDS(SRQ, EP_WATERMARKS), PEER)
  * States
  */
 
-FAMILY(ep_set_watermark, in_state, ep_states, NEEDS(SRQ, EP_WATERMARKS), PEER)
+FAMILY(ep_set_watermark, in_state, ep_states)
 {
         DAT_SRQ_HANDLE srq = srq_with(t);
         DAT_EP_HANDLE ep = ep_in(t, row->state, .srq = srq);
@@ -500,7 +501,7 @@ static struct stage stage_marked_in(struct test *t, DAT_EP_STATE state, struct p
         return stage;
 }
 
-FAMILY(ep_set_watermark, soft_before_connection, before_connection, NEEDS(SRQ, EP_WATERMARKS), PEER)
+FAMILY(ep_set_watermark, soft_before_connection, before_connection)
 {
         struct stage stage = stage_marked_in(t, row->state, (struct pair){0, INFINITE});
 
@@ -509,7 +510,7 @@ FAMILY(ep_set_watermark, soft_before_connection, before_connection, NEEDS(SRQ, E
         expect_async_event(stage.flow.ep);
 }
 
-FAMILY(ep_set_watermark, hard_before_connection, before_connection, NEEDS(SRQ, EP_WATERMARKS), PEER)
+FAMILY(ep_set_watermark, hard_before_connection, before_connection)
 {
         struct stage stage = stage_marked_in(t, row->state, (struct pair){INFINITE, 0});
 
@@ -532,7 +533,7 @@ static const struct argument {
     {"hard_above_srq", {INFINITE, 1000000}},
 };
 
-FAMILY(ep_set_watermark, greatest, greatest, NEEDS(SRQ, EP_WATERMARKS), PEER)
+FAMILY(ep_set_watermark, greatest, greatest)
 {
         struct stage stage = stage_set(t);
 
@@ -551,7 +552,7 @@ static const struct argument negative[] = {
     {"hard_least", {INFINITE, INT_MIN}},
 };
 
-FAMILY(ep_set_watermark, negative, negative, NEEDS(SRQ, EP_WATERMARKS), PEER)
+FAMILY(ep_set_watermark, negative, negative)
 {
         struct stage stage = stage_set(t);
 
@@ -563,7 +564,7 @@ FAMILY(ep_set_watermark, negative, negative, NEEDS(SRQ, EP_WATERMARKS), PEER)
         expect_messages_all(t, &stage);
 }
 
-FAMILY(ep_set_watermark, refusal_keeps_marks, negative, NEEDS(SRQ, EP_WATERMARKS), PEER)
+FAMILY(ep_set_watermark, refusal_keeps_marks, negative)
 {
         bool bad_soft = row->marks.soft != INFINITE;
         struct stage stage = stage_marked(t, bad_soft ? 0 : INFINITE, bad_soft ? INFINITE : 0);
@@ -580,7 +581,7 @@ FAMILY(ep_set_watermark, refusal_keeps_marks, negative, NEEDS(SRQ, EP_WATERMARKS
                 expect_broken(t, &stage);
 }
 
-CASE(ep_set_watermark, as_declared, NEEDS(SRQ))
+CASE(ep_set_watermark, as_declared)
 {
         DAT_SRQ_HANDLE srq = srq_with(t);
         DAT_EP_HANDLE ep = ep_with(t, .srq = srq);
@@ -594,7 +595,7 @@ CASE(ep_set_watermark, as_declared, NEEDS(SRQ))
                 record(t, "marks are granted, though those of SRQs are declared absent");
 }
 
-CASE(ep_set_watermark, plain_ep, NEEDS(EP_WATERMARKS))
+CASE(ep_set_watermark, plain_ep)
 {
         DAT_EP_HANDLE ep = ep_with(t);
 
@@ -602,7 +603,7 @@ CASE(ep_set_watermark, plain_ep, NEEDS(EP_WATERMARKS))
         expect_quiet(async_evd(t));
 }
 
-FAMILY(ep_set_watermark, invalid_handle, invalid_eps, NEEDS(EP_WATERMARKS))
+FAMILY(ep_set_watermark, invalid_handle, invalid_eps)
 {
         expect(dat_ep_set_watermark(bad_handle(t, DAT_HANDLE_TYPE_EP, row->how), 4, 4),
                DAT_INVALID_HANDLE);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_srq_create: what an SRQ has at least, what it starts with, and what is no SRQ. */
+#include "clauses/srq_create.h"
 #include "../handles.h"
 #include "queue.h"
 
@@ -38,19 +39,19 @@ static DAT_SRQ_ATTR attr_of(DAT_COUNT dtos, DAT_COUNT iov, DAT_COUNT mark)
  * What is made
  */
 
-CASE(srq_create, created, NEEDS(SRQ))
+CASE(srq_create, created)
 {
         described(t, create(t, pz(t), attr_of(8, 1, DAT_SRQ_LW_DEFAULT)));
 }
 
-CASE(srq_create, ia, NEEDS(SRQ))
+CASE(srq_create, ia)
 {
         DAT_SRQ_HANDLE srq = srq_with(t);
 
         expect_that(srq_param(t, srq).ia_handle == ia(t), "the SRQ is of another IA");
 }
 
-CASE(srq_create, pz, NEEDS(SRQ))
+CASE(srq_create, pz)
 {
         DAT_PZ_HANDLE first = pz(t);
         DAT_PZ_HANDLE second = pz_new(t);
@@ -61,7 +62,7 @@ CASE(srq_create, pz, NEEDS(SRQ))
         expect_that(srq_param(t, of_second).pz_handle == second, "not the PZ that was given");
 }
 
-CASE(srq_create, another_srq, NEEDS(SRQ))
+CASE(srq_create, another_srq)
 {
         struct queue one = queue_with(t, 8);
         struct queue other = queue_with(t, 8);
@@ -71,17 +72,17 @@ CASE(srq_create, another_srq, NEEDS(SRQ))
         expect_room(t, &other, 8);
 }
 
-CASE(srq_create, no_available, NEEDS(SRQ, SRQ_INFO_AVAILABLE))
+CASE(srq_create, no_available)
 {
         expect_count(t, srq_param(t, srq_with(t)).available_dto_count, 0);
 }
 
-CASE(srq_create, no_outstanding, NEEDS(SRQ, SRQ_INFO_OUTSTANDING))
+CASE(srq_create, no_outstanding)
 {
         expect_count(t, srq_param(t, srq_with(t)).outstanding_dto_count, 0);
 }
 
-CASE(srq_create, unattached, NEEDS(SRQ))
+CASE(srq_create, unattached)
 {
         DAT_SRQ_HANDLE srq = srq_with(t);
 
@@ -91,7 +92,7 @@ CASE(srq_create, unattached, NEEDS(SRQ))
         expect(dat_srq_free(srq), DAT_SUCCESS);
 }
 
-CASE(srq_create, unattached_to_plain_ep, NEEDS(SRQ), PEER)
+CASE(srq_create, unattached_to_plain_ep)
 {
         DAT_EP_HANDLE plain = ep_with(t);
         struct peer_ep *end = peer_connect(peer(t), plain);
@@ -128,7 +129,7 @@ static DAT_COUNT size_of(struct test *t, const struct size *row)
         return row->dtos < limit ? row->dtos : limit;
 }
 
-FAMILY(srq_create, size, sizes, NEEDS(SRQ))
+FAMILY(srq_create, size, sizes)
 {
         DAT_COUNT asked = size_of(t, row);
         DAT_COUNT size = srq_size(t, create(t, pz(t), attr_of(asked, 1, DAT_SRQ_LW_DEFAULT)));
@@ -136,7 +137,7 @@ FAMILY(srq_create, size, sizes, NEEDS(SRQ))
         expect_that(size >= asked, "%d asked for, %d queried", asked, size);
 }
 
-FAMILY(srq_create, room, sizes, NEEDS(SRQ))
+FAMILY(srq_create, room, sizes)
 {
         DAT_COUNT asked = size_of(t, row);
         struct queue queue = queue_with(t, asked);
@@ -144,7 +145,7 @@ FAMILY(srq_create, room, sizes, NEEDS(SRQ))
         expect_room(t, &queue, asked);
 }
 
-CASE(srq_create, room_as_queried, NEEDS(SRQ))
+CASE(srq_create, room_as_queried)
 {
         struct queue queue = queue_with(t, 33);
 
@@ -175,21 +176,21 @@ static void expect_at_least(struct test *t, DAT_SRQ_HANDLE srq, DAT_COUNT dtos, 
                     param.max_recv_iov);
 }
 
-CASE(srq_create, size_at_ia_limit, NEEDS(SRQ))
+CASE(srq_create, size_at_ia_limit)
 {
         DAT_COUNT limit = ia_attr(t)->max_recv_per_srq;
 
         expect_at_least(t, create_at_limit(t, limit, 1), limit, 1);
 }
 
-CASE(srq_create, segments_at_ia_limit, NEEDS(SRQ))
+CASE(srq_create, segments_at_ia_limit)
 {
         DAT_COUNT limit = ia_attr(t)->max_iov_segments_per_dto;
 
         expect_at_least(t, create_at_limit(t, 8, limit), 8, limit);
 }
 
-CASE(srq_create, both_at_ia_limits, NEEDS(SRQ))
+CASE(srq_create, both_at_ia_limits)
 {
         DAT_COUNT dtos = ia_attr(t)->max_recv_per_srq;
         DAT_COUNT iov = ia_attr(t)->max_iov_segments_per_dto;
@@ -242,7 +243,7 @@ static struct queue queue_in_parts(struct test *t, DAT_COUNT count)
         return queue;
 }
 
-FAMILY(srq_create, segments, parts, NEEDS(SRQ))
+FAMILY(srq_create, segments, parts)
 {
         DAT_COUNT asked = parts_of(t, row);
         DAT_SRQ_HANDLE srq = create(t, pz(t), attr_of(8, asked, DAT_SRQ_LW_DEFAULT));
@@ -251,12 +252,12 @@ FAMILY(srq_create, segments, parts, NEEDS(SRQ))
         expect_that(iov >= asked, "%d asked for, %d queried", asked, iov);
 }
 
-FAMILY(srq_create, segments_taken, parts, NEEDS(SRQ))
+FAMILY(srq_create, segments_taken, parts)
 {
         queue_in_parts(t, parts_of(t, row));
 }
 
-FAMILY(srq_create, segments_filled, parts, NEEDS(SRQ), PEER)
+FAMILY(srq_create, segments_filled, parts)
 {
         struct queue queue = queue_in_parts(t, parts_of(t, row));
         struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
@@ -264,7 +265,7 @@ FAMILY(srq_create, segments_filled, parts, NEEDS(SRQ), PEER)
         expect_traffic(t, &queue, &flow, 1);
 }
 
-CASE(srq_create, larger_than_asked, NEEDS(SRQ))
+CASE(srq_create, larger_than_asked)
 {
         DAT_COUNT limit = ia_attr(t)->max_recv_per_srq;
 
@@ -282,7 +283,7 @@ CASE(srq_create, larger_than_asked, NEEDS(SRQ))
  * The Protection Zone
  */
 
-CASE(srq_create, memory_of_its_pz, NEEDS(SRQ), PEER)
+CASE(srq_create, memory_of_its_pz)
 {
         DAT_PZ_HANDLE zone = pz_new(t);
         struct queue queue = {
@@ -300,7 +301,7 @@ CASE(srq_create, memory_of_its_pz, NEEDS(SRQ), PEER)
         expect_traffic(t, &queue, &flow, 1);
 }
 
-CASE(srq_create, memory_of_another_pz, NEEDS(SRQ), PEER)
+CASE(srq_create, memory_of_another_pz)
 {
         struct queue queue = queue_with(t, 8);
         struct buf *foreign = buf_with(t, .pz = pz_new(t));
@@ -323,21 +324,21 @@ CASE(srq_create, memory_of_another_pz, NEEDS(SRQ), PEER)
  * The low watermark
  */
 
-CASE(srq_create, default_mark, NEEDS(SRQ))
+CASE(srq_create, default_mark)
 {
         DAT_SRQ_HANDLE srq = create(t, pz(t), attr_of(8, 1, DAT_SRQ_LW_DEFAULT));
 
         expect_eq(srq_param(t, srq).low_watermark, DAT_SRQ_LW_DEFAULT);
 }
 
-CASE(srq_create, default_mark_raises_nothing, NEEDS(SRQ))
+CASE(srq_create, default_mark_raises_nothing)
 {
         create(t, pz(t), attr_of(8, 1, DAT_SRQ_LW_DEFAULT));
 
         expect_quiet(async_evd(t));
 }
 
-CASE(srq_create, default_mark_never_raises, NEEDS(SRQ), PEER)
+CASE(srq_create, default_mark_never_raises)
 {
         struct queue queue = queue_with(t, 8);
         struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
@@ -348,7 +349,7 @@ CASE(srq_create, default_mark_never_raises, NEEDS(SRQ), PEER)
         expect_quiet(async_evd(t));
 }
 
-CASE(srq_create, mark_set_later, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
+CASE(srq_create, mark_set_later)
 {
         struct armed armed = armed_with(t, 4, 3);
 
@@ -365,7 +366,7 @@ static const struct mark {
     {"size", 8},
 };
 
-FAMILY(srq_create, other_mark, marks, NEEDS(SRQ))
+FAMILY(srq_create, other_mark, marks)
 {
         DAT_SRQ_ATTR attr = attr_of(8, 1, row->mark);
         DAT_SRQ_HANDLE srq = DAT_HANDLE_NULL;
@@ -399,7 +400,7 @@ static bool arrives(DAT_EVD_HANDLE evd)
                event.event_data.dto_completion_event_data.status == DAT_DTO_SUCCESS;
 }
 
-CASE(srq_create, no_receive, NEEDS(SRQ), PEER)
+CASE(srq_create, no_receive)
 {
         struct queue queue = queue_with(t, 8);
         struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
@@ -444,7 +445,7 @@ static void open_flows(struct test *t, const struct queue *queue, const struct s
                 flows[i] = flow_open(t, queue, evd);
 }
 
-FAMILY(srq_create, recv_evds, sharings, NEEDS(SRQ), PEER)
+FAMILY(srq_create, recv_evds, sharings)
 {
         struct queue queue = queue_with(t, 8);
         struct flow flows[3];
@@ -457,7 +458,7 @@ FAMILY(srq_create, recv_evds, sharings, NEEDS(SRQ), PEER)
         }
 }
 
-CASE(srq_create, any_ep_takes, NEEDS(SRQ), PEER)
+CASE(srq_create, any_ep_takes)
 {
         struct queue queue = queue_with(t, 8);
         struct flow one = flow_open(t, &queue, DAT_HANDLE_NULL);
@@ -472,7 +473,7 @@ CASE(srq_create, any_ep_takes, NEEDS(SRQ), PEER)
         }
 }
 
-CASE(srq_create, fewer_receives_than_eps, NEEDS(SRQ), PEER)
+CASE(srq_create, fewer_receives_than_eps)
 {
         struct queue queue = queue_with(t, 2);
         struct flow flows[3];
@@ -489,7 +490,7 @@ static const struct sharing orders[] = {
     {"one_evd", 3, true},
 };
 
-FAMILY(srq_create, order_per_connection, orders, NEEDS(SRQ), PEER)
+FAMILY(srq_create, order_per_connection, orders)
 {
         struct queue queue = queue_with(t, 24);
         struct flow flows[3];
@@ -521,12 +522,12 @@ static DAT_COUNT create_all(struct test *t)
         return limit;
 }
 
-CASE(srq_create, as_many_as_the_ia_has, NEEDS(SRQ))
+CASE(srq_create, as_many_as_the_ia_has)
 {
         create_all(t);
 }
 
-CASE(srq_create, one_more_than_the_ia_has, NEEDS(SRQ))
+CASE(srq_create, one_more_than_the_ia_has)
 {
         DAT_COUNT limit = create_all(t);
         DAT_SRQ_ATTR attr = attr_of(1, 1, DAT_SRQ_LW_DEFAULT);
@@ -541,7 +542,7 @@ CASE(srq_create, one_more_than_the_ia_has, NEEDS(SRQ))
         expect_at_least(t, srq, 1, 1);
 }
 
-CASE(srq_create, again_after_free, NEEDS(SRQ))
+CASE(srq_create, again_after_free)
 {
         DAT_COUNT rounds = ia_attr(t)->max_srqs < MOST_SRQS ? ia_attr(t)->max_srqs : MOST_SRQS;
 
@@ -556,7 +557,7 @@ CASE(srq_create, again_after_free, NEEDS(SRQ))
  * Arguments
  */
 
-FAMILY(srq_create, invalid_ia_handle, invalid_handles, NEEDS(SRQ))
+FAMILY(srq_create, invalid_ia_handle, invalid_handles)
 {
         DAT_SRQ_ATTR attr = attr_of(8, 1, DAT_SRQ_LW_DEFAULT);
         DAT_SRQ_HANDLE srq = DAT_HANDLE_NULL;
@@ -565,7 +566,7 @@ FAMILY(srq_create, invalid_ia_handle, invalid_handles, NEEDS(SRQ))
                DAT_INVALID_HANDLE);
 }
 
-FAMILY(srq_create, invalid_pz_handle, invalid_handles, NEEDS(SRQ))
+FAMILY(srq_create, invalid_pz_handle, invalid_handles)
 {
         DAT_SRQ_ATTR attr = attr_of(8, 1, DAT_SRQ_LW_DEFAULT);
         DAT_SRQ_HANDLE srq = DAT_HANDLE_NULL;
@@ -574,7 +575,7 @@ FAMILY(srq_create, invalid_pz_handle, invalid_handles, NEEDS(SRQ))
                DAT_INVALID_HANDLE);
 }
 
-CASE(srq_create, pz_of_other_ia, NEEDS(SRQ))
+CASE(srq_create, pz_of_other_ia)
 {
         DAT_SRQ_ATTR attr = attr_of(8, 1, DAT_SRQ_LW_DEFAULT);
         DAT_PZ_HANDLE zone = bad_handle(t, DAT_HANDLE_TYPE_PZ, BAD_HANDLE_OTHER_IA);
@@ -612,7 +613,7 @@ static const struct stale {
     {"pz_handle", DAT_HANDLE_TYPE_PZ},
 };
 
-FAMILY(srq_create, destroyed, stale, NEEDS(SRQ))
+FAMILY(srq_create, destroyed, stale)
 {
         DAT_SRQ_ATTR attr = attr_of(8, 1, DAT_SRQ_LW_DEFAULT);
         DAT_HANDLE gone = bad_handle(t, row->type, BAD_HANDLE_DESTROYED);
@@ -637,7 +638,7 @@ static const struct null {
     {"srq_handle", false},
 };
 
-FAMILY(srq_create, null, nulls, NEEDS(SRQ))
+FAMILY(srq_create, null, nulls)
 {
         DAT_SRQ_ATTR attr = attr_of(8, 1, DAT_SRQ_LW_DEFAULT);
         DAT_SRQ_HANDLE srq = DAT_HANDLE_NULL;
@@ -664,7 +665,7 @@ static const struct bad_attr {
     {"max_recv_iov_least", {.max_recv_dtos = 8, .max_recv_iov = INT_MIN}},
 };
 
-FAMILY(srq_create, negative, negative, NEEDS(SRQ))
+FAMILY(srq_create, negative, negative)
 {
         DAT_SRQ_ATTR attr = row->attr;
         DAT_SRQ_HANDLE srq = DAT_HANDLE_NULL;
@@ -677,7 +678,7 @@ static const struct bad_attr wrong_marks[] = {
     {"greatest", {.max_recv_dtos = 8, .max_recv_iov = 1, .low_watermark = INT_MAX}},
 };
 
-FAMILY(srq_create, wrong_mark, wrong_marks, NEEDS(SRQ))
+FAMILY(srq_create, wrong_mark, wrong_marks)
 {
         DAT_SRQ_ATTR attr = row->attr;
         DAT_SRQ_HANDLE srq = DAT_HANDLE_NULL;
@@ -703,7 +704,7 @@ static const struct beyond {
     {"max_recv_iov_greatest", true, true},
 };
 
-FAMILY(srq_create, too_large, beyond, NEEDS(SRQ))
+FAMILY(srq_create, too_large, beyond)
 {
         DAT_COUNT limit =
             row->segments ? ia_attr(t)->max_iov_segments_per_dto : ia_attr(t)->max_recv_per_srq;
@@ -730,7 +731,7 @@ static const struct bad_attr zeros[] = {
     {"max_recv_iov", {.max_recv_dtos = 8, .max_recv_iov = 0}},
 };
 
-FAMILY(srq_create, zero, zeros, NEEDS(SRQ))
+FAMILY(srq_create, zero, zeros)
 {
         DAT_SRQ_ATTR attr = row->attr;
         DAT_SRQ_HANDLE srq = DAT_HANDLE_NULL;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_srq_free: what stands in its way and what does not, and what each answer leaves behind. */
+#include "clauses/srq_free.h"
 #include "../ep/endpoint.h"
 #include "../handles.h"
 #include "queue.h"
@@ -30,7 +31,7 @@ static void expect_in_use(struct test *t, DAT_SRQ_HANDLE srq)
  * Nothing in the way
  */
 
-CASE(srq_free, unused, NEEDS(SRQ))
+CASE(srq_free, unused)
 {
         expect_freed(t, srq_with(t));
 }
@@ -43,7 +44,7 @@ static const struct posts {
     {"full_queue", true},
 };
 
-FAMILY(srq_free, posted, posts, NEEDS(SRQ))
+FAMILY(srq_free, posted, posts)
 {
         struct queue queue = queue_with(t, 8);
 
@@ -55,7 +56,7 @@ FAMILY(srq_free, posted, posts, NEEDS(SRQ))
         expect_freed(t, queue.srq);
 }
 
-CASE(srq_free, ep_freed_before, NEEDS(SRQ))
+CASE(srq_free, ep_freed_before)
 {
         DAT_SRQ_HANDLE srq = srq_with(t);
         DAT_EP_HANDLE ep = ep_with(t, .srq = srq);
@@ -65,7 +66,7 @@ CASE(srq_free, ep_freed_before, NEEDS(SRQ))
         expect_freed(t, srq);
 }
 
-CASE(srq_free, other_eps_of_ia, NEEDS(SRQ))
+CASE(srq_free, other_eps_of_ia)
 {
         DAT_SRQ_HANDLE other = srq_with(t);
         DAT_SRQ_HANDLE srq = srq_with(t);
@@ -76,7 +77,7 @@ CASE(srq_free, other_eps_of_ia, NEEDS(SRQ))
         expect_freed(t, srq);
 }
 
-CASE(srq_free, unreaped, NEEDS(SRQ), PEER)
+CASE(srq_free, unreaped)
 {
         struct queue queue = queue_with(t, 8);
         struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
@@ -92,7 +93,7 @@ CASE(srq_free, unreaped, NEEDS(SRQ), PEER)
         expect(dat_evd_dequeue(flow.evd, &event), DAT_QUEUE_EMPTY);
 }
 
-CASE(srq_free, messages_on_their_way, NEEDS(SRQ), PEER)
+CASE(srq_free, messages_on_their_way)
 {
         struct queue queue = queue_for(t, 8, LONG_MESSAGE, 8);
         struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
@@ -105,7 +106,7 @@ CASE(srq_free, messages_on_their_way, NEEDS(SRQ), PEER)
         expect_freed(t, queue.srq);
 }
 
-CASE(srq_free, armed, NEEDS(SRQ, SRQ_WATERMARKS))
+CASE(srq_free, armed)
 {
         struct queue queue = queue_with(t, 8);
 
@@ -115,7 +116,7 @@ CASE(srq_free, armed, NEEDS(SRQ, SRQ_WATERMARKS))
         expect_freed(t, queue.srq);
 }
 
-CASE(srq_free, armed_raises_nothing, NEEDS(SRQ, SRQ_WATERMARKS))
+CASE(srq_free, armed_raises_nothing)
 {
         struct queue queue = queue_with(t, 8);
 
@@ -130,7 +131,7 @@ CASE(srq_free, armed_raises_nothing, NEEDS(SRQ, SRQ_WATERMARKS))
  * In use by an EP
  */
 
-FAMILY(srq_free, in_use, consumer_ep_states, NEEDS(SRQ), PEER)
+FAMILY(srq_free, in_use, consumer_ep_states)
 {
         DAT_SRQ_HANDLE srq = srq_with(t);
 
@@ -139,7 +140,7 @@ FAMILY(srq_free, in_use, consumer_ep_states, NEEDS(SRQ), PEER)
         expect_in_use(t, srq);
 }
 
-FAMILY(srq_free, refusal_keeps_parameters, consumer_ep_states, NEEDS(SRQ), PEER)
+FAMILY(srq_free, refusal_keeps_parameters, consumer_ep_states)
 {
         struct queue queue = queue_with(t, 8);
 
@@ -162,7 +163,7 @@ FAMILY(srq_free, refusal_keeps_parameters, consumer_ep_states, NEEDS(SRQ), PEER)
 }
 
 /* The peer would take a further connection for the one that is asked for: it comes before that. */
-FAMILY(srq_free, refusal_keeps_buffers, consumer_ep_states, NEEDS(SRQ), PEER)
+FAMILY(srq_free, refusal_keeps_buffers, consumer_ep_states)
 {
         bool before = row->state == DAT_EP_STATE_ACTIVE_CONNECTION_PENDING;
         struct queue queue = queue_with(t, 8);
@@ -179,7 +180,7 @@ FAMILY(srq_free, refusal_keeps_buffers, consumer_ep_states, NEEDS(SRQ), PEER)
         expect_traffic(t, &queue, &flow, 4);
 }
 
-FAMILY(srq_free, refusal_keeps_ep_state, consumer_ep_states, NEEDS(SRQ), PEER)
+FAMILY(srq_free, refusal_keeps_ep_state, consumer_ep_states)
 {
         DAT_SRQ_HANDLE srq = srq_with(t);
         DAT_EP_HANDLE ep = ep_in(t, row->state, .srq = srq);
@@ -196,7 +197,7 @@ static const struct ep_state_row connectable[] = {
     {"passive_connection_pending", DAT_EP_STATE_PASSIVE_CONNECTION_PENDING},
 };
 
-FAMILY(srq_free, refusal_keeps_ep, connectable, NEEDS(SRQ), PEER)
+FAMILY(srq_free, refusal_keeps_ep, connectable)
 {
         struct queue queue = queue_with(t, 8);
         DAT_EP_HANDLE ep = ep_in(t, row->state, .srq = queue.srq);
@@ -213,7 +214,7 @@ FAMILY(srq_free, refusal_keeps_ep, connectable, NEEDS(SRQ), PEER)
         expect_traffic(t, &queue, &flow, 4);
 }
 
-CASE(srq_free, refusal_keeps_connection, NEEDS(SRQ), PEER)
+CASE(srq_free, refusal_keeps_connection)
 {
         struct queue queue = queue_with(t, 8);
         struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
@@ -226,7 +227,7 @@ CASE(srq_free, refusal_keeps_connection, NEEDS(SRQ), PEER)
         expect_traffic(t, &queue, &flow, 6);
 }
 
-CASE(srq_free, refusal_keeps_completions, NEEDS(SRQ), PEER)
+CASE(srq_free, refusal_keeps_completions)
 {
         struct queue queue = queue_with(t, 8);
         struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
@@ -239,7 +240,7 @@ CASE(srq_free, refusal_keeps_completions, NEEDS(SRQ), PEER)
         expect_quiet(flow.evd);
 }
 
-CASE(srq_free, refusal_keeps_watermark_armed, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
+CASE(srq_free, refusal_keeps_watermark_armed)
 {
         struct armed armed = armed_with(t, 4, 3);
 
@@ -250,7 +251,7 @@ CASE(srq_free, refusal_keeps_watermark_armed, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
         expect_async_event(armed.queue.srq);
 }
 
-CASE(srq_free, in_use_after_reset, NEEDS(SRQ), PEER)
+CASE(srq_free, in_use_after_reset)
 {
         DAT_SRQ_HANDLE srq = srq_with(t);
         DAT_EP_HANDLE ep = ep_in(t, DAT_EP_STATE_DISCONNECTED, .srq = srq);
@@ -260,7 +261,7 @@ CASE(srq_free, in_use_after_reset, NEEDS(SRQ), PEER)
         expect_in_use(t, srq);
 }
 
-CASE(srq_free, in_use_by_one_of_two, NEEDS(SRQ))
+CASE(srq_free, in_use_by_one_of_two)
 {
         DAT_SRQ_HANDLE srq = srq_with(t);
         DAT_EP_HANDLE one = ep_with(t, .srq = srq);
@@ -284,7 +285,7 @@ static const struct ep_state_row freeable[] = {
     {"disconnected", DAT_EP_STATE_DISCONNECTED},
 };
 
-FAMILY(srq_free, after_ep, freeable, NEEDS(SRQ), PEER)
+FAMILY(srq_free, after_ep, freeable)
 {
         struct queue queue = queue_with(t, 8);
         DAT_EP_HANDLE ep;
@@ -297,7 +298,7 @@ FAMILY(srq_free, after_ep, freeable, NEEDS(SRQ), PEER)
         expect_freed(t, queue.srq);
 }
 
-CASE(srq_free, after_both_eps, NEEDS(SRQ))
+CASE(srq_free, after_both_eps)
 {
         DAT_SRQ_HANDLE srq = srq_with(t);
         DAT_EP_HANDLE one = ep_with(t, .srq = srq);
@@ -310,7 +311,7 @@ CASE(srq_free, after_both_eps, NEEDS(SRQ))
         expect_freed(t, srq);
 }
 
-CASE(srq_free, after_many_refusals, NEEDS(SRQ))
+CASE(srq_free, after_many_refusals)
 {
         DAT_SRQ_HANDLE srq = srq_with(t);
         DAT_EP_HANDLE ep = ep_with(t, .srq = srq);
@@ -326,7 +327,7 @@ CASE(srq_free, after_many_refusals, NEEDS(SRQ))
  * What a destroyed SRQ leaves behind
  */
 
-CASE(srq_free, frees_zone, NEEDS(SRQ))
+CASE(srq_free, frees_zone)
 {
         DAT_PZ_HANDLE zone = pz_new(t);
         DAT_SRQ_HANDLE srq = srq_with(t, .pz = zone);
@@ -337,7 +338,7 @@ CASE(srq_free, frees_zone, NEEDS(SRQ))
         expect(dat_pz_free(zone), DAT_SUCCESS);
 }
 
-CASE(srq_free, frees_memory, NEEDS(SRQ))
+CASE(srq_free, frees_memory)
 {
         struct queue queue = queue_with(t, 8);
         DAT_LMR_HANDLE lmr = queue.buf->lmr;
@@ -349,7 +350,7 @@ CASE(srq_free, frees_memory, NEEDS(SRQ))
         expect(dat_lmr_free(lmr), DAT_SUCCESS);
 }
 
-CASE(srq_free, keeps_other_srq, NEEDS(SRQ), PEER)
+CASE(srq_free, keeps_other_srq)
 {
         struct queue queue = queue_with(t, 8);
         struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
@@ -362,7 +363,7 @@ CASE(srq_free, keeps_other_srq, NEEDS(SRQ), PEER)
         expect_traffic(t, &queue, &flow, 4);
 }
 
-CASE(srq_free, resources_return, NEEDS(SRQ))
+CASE(srq_free, resources_return)
 {
         DAT_COUNT limit = ia_attr(t)->max_srqs;
 
@@ -379,7 +380,7 @@ CASE(srq_free, resources_return, NEEDS(SRQ))
         }
 }
 
-CASE(srq_free, next_srq_works, NEEDS(SRQ), PEER)
+CASE(srq_free, next_srq_works)
 {
         for (int i = 0; i < MANY; i++)
                 release(t, srq_with(t));
@@ -390,7 +391,7 @@ CASE(srq_free, next_srq_works, NEEDS(SRQ), PEER)
         expect_traffic(t, &queue, &flow, 4);
 }
 
-CASE(srq_free, handle_not_reused, NEEDS(SRQ))
+CASE(srq_free, handle_not_reused)
 {
         DAT_SRQ_HANDLE freed = srq_with(t);
 
@@ -404,12 +405,12 @@ CASE(srq_free, handle_not_reused, NEEDS(SRQ))
  * Arguments
  */
 
-FAMILY(srq_free, invalid_handle, invalid_handles, NEEDS(SRQ))
+FAMILY(srq_free, invalid_handle, invalid_handles)
 {
         expect(dat_srq_free(bad_handle(t, DAT_HANDLE_TYPE_SRQ, row->how)), DAT_INVALID_HANDLE);
 }
 
-CASE(srq_free, other_kind_kept, NEEDS(SRQ))
+CASE(srq_free, other_kind_kept)
 {
         DAT_PZ_HANDLE zone = pz_new(t);
         DAT_PZ_PARAM param = {.ia_handle = DAT_HANDLE_NULL};
@@ -451,7 +452,7 @@ static const struct use {
     {"post_recv", post_recv},
 };
 
-FAMILY(srq_free, destroyed_handle, uses, NEEDS(SRQ))
+FAMILY(srq_free, destroyed_handle, uses)
 {
         expect_stale_srq(t, row->call);
 }

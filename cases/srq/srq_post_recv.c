@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_srq_post_recv: which vectors are taken, how messages fill them, and whom they complete to. */
+#include "clauses/srq_post_recv.h"
 #include "../ep/endpoint.h"
 #include "../handles.h"
 #include "queue.h"
@@ -119,7 +120,7 @@ static const struct message {
     {"all_but_one_byte", 499},
 };
 
-FAMILY(srq_post_recv, shorter_fills_in_order, shorter, NEEDS(SRQ), PEER)
+FAMILY(srq_post_recv, shorter_fills_in_order, shorter)
 {
         struct filled filled = fill(t, row->length);
 
@@ -128,14 +129,14 @@ FAMILY(srq_post_recv, shorter_fills_in_order, shorter, NEEDS(SRQ), PEER)
                     row->length);
 }
 
-FAMILY(srq_post_recv, shorter_length, shorter, NEEDS(SRQ), PEER)
+FAMILY(srq_post_recv, shorter_length, shorter)
 {
         struct filled filled = fill(t, row->length);
 
         expect_eq(filled.dto.transfered_length, row->length);
 }
 
-FAMILY(srq_post_recv, shorter_leaves_rest, shorter, NEEDS(SRQ), PEER)
+FAMILY(srq_post_recv, shorter_leaves_rest, shorter)
 {
         struct filled filled = fill(t, row->length);
         size_t rest = VECTOR_LENGTH - row->length;
@@ -145,14 +146,14 @@ FAMILY(srq_post_recv, shorter_leaves_rest, shorter, NEEDS(SRQ), PEER)
                     row->length + kept, row->length);
 }
 
-FAMILY(srq_post_recv, shorter_leaves_outside, shorter, NEEDS(SRQ), PEER)
+FAMILY(srq_post_recv, shorter_leaves_outside, shorter)
 {
         struct filled filled = fill(t, row->length);
 
         expect_outside_untouched(t, &filled.vector);
 }
 
-CASE(srq_post_recv, equal_fills_in_order, NEEDS(SRQ), PEER)
+CASE(srq_post_recv, equal_fills_in_order)
 {
         struct filled filled = fill(t, VECTOR_LENGTH);
 
@@ -160,21 +161,21 @@ CASE(srq_post_recv, equal_fills_in_order, NEEDS(SRQ), PEER)
                     "the segments, in their order, do not hold the message");
 }
 
-CASE(srq_post_recv, equal_length, NEEDS(SRQ), PEER)
+CASE(srq_post_recv, equal_length)
 {
         struct filled filled = fill(t, VECTOR_LENGTH);
 
         expect_eq(filled.dto.transfered_length, VECTOR_LENGTH);
 }
 
-CASE(srq_post_recv, equal_leaves_outside, NEEDS(SRQ), PEER)
+CASE(srq_post_recv, equal_leaves_outside)
 {
         struct filled filled = fill(t, VECTOR_LENGTH);
 
         expect_outside_untouched(t, &filled.vector);
 }
 
-CASE(srq_post_recv, segments_of_several_lmrs, NEEDS(SRQ), PEER)
+CASE(srq_post_recv, segments_of_several_lmrs)
 {
         DAT_SRQ_HANDLE srq = srq_for_vectors(t);
         DAT_EP_HANDLE ep = ep_with(t, .srq = srq);
@@ -197,7 +198,7 @@ CASE(srq_post_recv, segments_of_several_lmrs, NEEDS(SRQ), PEER)
                     "the LMRs, in the vector's order, do not hold the message");
 }
 
-CASE(srq_post_recv, fewer_segments_than_vector, NEEDS(SRQ), PEER)
+CASE(srq_post_recv, fewer_segments_than_vector)
 {
         struct vector vector = vector_with(t);
         DAT_SRQ_HANDLE srq = srq_for_vectors(t);
@@ -256,7 +257,7 @@ static void expect_comb_filled(struct test *t, DAT_SRQ_HANDLE srq, const struct 
                     "the %d segments, in their order, do not hold the message", comb->count);
 }
 
-CASE(srq_post_recv, most_segments, NEEDS(SRQ), PEER)
+CASE(srq_post_recv, most_segments)
 {
         DAT_COUNT most = ia_attr(t)->max_iov_segments_per_dto;
         DAT_SRQ_HANDLE srq = srq_with(t, .max_recv_iov = most);
@@ -270,7 +271,7 @@ CASE(srq_post_recv, most_segments, NEEDS(SRQ), PEER)
  * Receives of no size, and messages of none
  */
 
-CASE(srq_post_recv, zero_segments, NEEDS(SRQ))
+CASE(srq_post_recv, zero_segments)
 {
         struct vector vector = vector_with(t);
         DAT_SRQ_HANDLE srq = srq_with(t);
@@ -278,7 +279,7 @@ CASE(srq_post_recv, zero_segments, NEEDS(SRQ))
         expect(dat_srq_post_recv(srq, 0, vector.iov, COOKIE), DAT_SUCCESS);
 }
 
-CASE(srq_post_recv, zero_segments_null_vector, NEEDS(SRQ))
+CASE(srq_post_recv, zero_segments_null_vector)
 {
         expect(dat_srq_post_recv(srq_with(t), 0, NULL, COOKIE), DAT_SUCCESS);
 }
@@ -293,7 +294,7 @@ static const struct empty {
     {"segments", true, SEGMENTS},
 };
 
-FAMILY(srq_post_recv, empty_message, empties, NEEDS(SRQ), PEER)
+FAMILY(srq_post_recv, empty_message, empties)
 {
         struct vector vector = vector_with(t);
         DAT_SRQ_HANDLE srq = srq_for_vectors(t);
@@ -311,7 +312,7 @@ FAMILY(srq_post_recv, empty_message, empties, NEEDS(SRQ), PEER)
                     "an empty message wrote memory");
 }
 
-CASE(srq_post_recv, segment_without_length, NEEDS(SRQ), PEER)
+CASE(srq_post_recv, segment_without_length)
 {
         struct vector vector = vector_with(t);
         DAT_SRQ_HANDLE srq = srq_for_vectors(t);
@@ -361,21 +362,21 @@ static DAT_DTO_COMPLETION_EVENT_DATA overflow(struct test *t, const struct too_l
         return event.event_data.dto_completion_event_data;
 }
 
-FAMILY(srq_post_recv, longer, too_long, NEEDS(SRQ), PEER)
+FAMILY(srq_post_recv, longer, too_long)
 {
         struct vector vector = vector_with(t);
 
         expect_eq(overflow(t, row, srq_for_vectors(t), &vector).status, DAT_DTO_ERR_LOCAL_LENGTH);
 }
 
-FAMILY(srq_post_recv, longer_cookie, too_long, NEEDS(SRQ), PEER)
+FAMILY(srq_post_recv, longer_cookie, too_long)
 {
         struct vector vector = vector_with(t);
 
         expect_eq(overflow(t, row, srq_for_vectors(t), &vector).user_cookie.as_64, 4711);
 }
 
-FAMILY(srq_post_recv, longer_leaves_outside, too_long, NEEDS(SRQ), PEER)
+FAMILY(srq_post_recv, longer_leaves_outside, too_long)
 {
         struct vector vector = vector_with(t);
 
@@ -383,7 +384,7 @@ FAMILY(srq_post_recv, longer_leaves_outside, too_long, NEEDS(SRQ), PEER)
         expect_outside_untouched(t, &vector);
 }
 
-FAMILY(srq_post_recv, longer_leaves_others, too_long, NEEDS(SRQ), PEER)
+FAMILY(srq_post_recv, longer_leaves_others, too_long)
 {
         struct vector vector = vector_with(t);
         struct queue queue = {.srq = srq_for_vectors(t), .length = MESSAGE, .buf = buf_with(t)};
@@ -412,7 +413,7 @@ static const struct cookie {
     {"every_byte", UINT64_C(0x0123456789abcdef)},
 };
 
-FAMILY(srq_post_recv, cookie, cookies, NEEDS(SRQ), PEER)
+FAMILY(srq_post_recv, cookie, cookies)
 {
         struct queue queue = queue_with(t, 8);
         struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
@@ -425,7 +426,7 @@ FAMILY(srq_post_recv, cookie, cookies, NEEDS(SRQ), PEER)
                     "the cookie is not the one posted");
 }
 
-CASE(srq_post_recv, same_cookie, NEEDS(SRQ), PEER)
+CASE(srq_post_recv, same_cookie)
 {
         struct queue queue = queue_with(t, 8);
         struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
@@ -443,7 +444,7 @@ CASE(srq_post_recv, same_cookie, NEEDS(SRQ), PEER)
         expect_quiet(flow.evd);
 }
 
-CASE(srq_post_recv, cookie_of_its_receive, NEEDS(SRQ), PEER)
+CASE(srq_post_recv, cookie_of_its_receive)
 {
         struct queue queue = queue_with(t, 16);
         struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
@@ -500,7 +501,7 @@ static const struct reuse {
     {"unmapped", unmap},
 };
 
-FAMILY(srq_post_recv, vector_given_back, reuses, NEEDS(SRQ), PEER)
+FAMILY(srq_post_recv, vector_given_back, reuses)
 {
         struct vector vector = vector_with(t);
         DAT_LMR_TRIPLET *iov = mapped_vector(t);
@@ -520,7 +521,7 @@ FAMILY(srq_post_recv, vector_given_back, reuses, NEEDS(SRQ), PEER)
         expect_that(message_holds(flat, VECTOR_LENGTH, 0), "the message went elsewhere");
 }
 
-CASE(srq_post_recv, vector_reused_for_next, NEEDS(SRQ), PEER)
+CASE(srq_post_recv, vector_reused_for_next)
 {
         struct queue queue = queue_with(t, 8);
         struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
@@ -535,7 +536,7 @@ CASE(srq_post_recv, vector_reused_for_next, NEEDS(SRQ), PEER)
         expect_traffic(t, &queue, &flow, 8);
 }
 
-CASE(srq_post_recv, vector_not_modified, NEEDS(SRQ), PEER)
+CASE(srq_post_recv, vector_not_modified)
 {
         struct vector vector = vector_with(t);
         DAT_SRQ_HANDLE srq = srq_for_vectors(t);
@@ -556,14 +557,14 @@ CASE(srq_post_recv, vector_not_modified, NEEDS(SRQ), PEER)
  * Which EP a receive completes to
  */
 
-CASE(srq_post_recv, without_ep, NEEDS(SRQ))
+CASE(srq_post_recv, without_ep)
 {
         struct queue queue = queue_with(t, 8);
 
         expect_room(t, &queue, 1);
 }
 
-CASE(srq_post_recv, posted_before_ep, NEEDS(SRQ), PEER)
+CASE(srq_post_recv, posted_before_ep)
 {
         struct queue queue = queue_with(t, 8);
 
@@ -573,7 +574,7 @@ CASE(srq_post_recv, posted_before_ep, NEEDS(SRQ), PEER)
         expect_traffic(t, &queue, &flow, 4);
 }
 
-CASE(srq_post_recv, posted_after_connection, NEEDS(SRQ), PEER)
+CASE(srq_post_recv, posted_after_connection)
 {
         struct queue queue = queue_with(t, 8);
         struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
@@ -584,7 +585,7 @@ CASE(srq_post_recv, posted_after_connection, NEEDS(SRQ), PEER)
         }
 }
 
-CASE(srq_post_recv, any_ep, NEEDS(SRQ), PEER)
+CASE(srq_post_recv, any_ep)
 {
         struct queue queue = queue_with(t, 8);
         struct flow flows[2] = {flow_open(t, &queue, DAT_HANDLE_NULL),
@@ -597,7 +598,7 @@ CASE(srq_post_recv, any_ep, NEEDS(SRQ), PEER)
         }
 }
 
-CASE(srq_post_recv, not_plain_ep, NEEDS(SRQ), PEER)
+CASE(srq_post_recv, not_plain_ep)
 {
         struct queue queue = queue_with(t, 8);
         DAT_EP_HANDLE plain = ep_with(t);
@@ -614,7 +615,7 @@ CASE(srq_post_recv, not_plain_ep, NEEDS(SRQ), PEER)
         expect_traffic(t, &queue, &flow, 4);
 }
 
-CASE(srq_post_recv, completion_names_ep, NEEDS(SRQ), PEER)
+CASE(srq_post_recv, completion_names_ep)
 {
         struct queue queue = queue_with(t, 8);
         DAT_EVD_HANDLE evd = evd_with(t);
@@ -628,7 +629,7 @@ CASE(srq_post_recv, completion_names_ep, NEEDS(SRQ), PEER)
         }
 }
 
-CASE(srq_post_recv, completion_on_recv_evd, NEEDS(SRQ), PEER)
+CASE(srq_post_recv, completion_on_recv_evd)
 {
         struct queue queue = queue_with(t, 8);
         struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
@@ -640,7 +641,7 @@ CASE(srq_post_recv, completion_on_recv_evd, NEEDS(SRQ), PEER)
         expect_quiet(ep_request_evd(t, flow.ep));
 }
 
-FAMILY(srq_post_recv, ep_state, consumer_ep_states, NEEDS(SRQ), PEER)
+FAMILY(srq_post_recv, ep_state, consumer_ep_states)
 {
         struct queue queue = queue_with(t, 8);
 
@@ -658,7 +659,7 @@ static const struct ep_state_row idle[] = {
     {"disconnected", DAT_EP_STATE_DISCONNECTED},
 };
 
-FAMILY(srq_post_recv, takes_none, idle, NEEDS(SRQ, SRQ_INFO_AVAILABLE), PEER)
+FAMILY(srq_post_recv, takes_none, idle)
 {
         struct queue queue = queue_with(t, 8);
         DAT_EP_HANDLE ep = ep_in(t, row->state, .srq = queue.srq);
@@ -678,7 +679,7 @@ static const struct ep_state_row lasting[] = {
     {"disconnected", DAT_EP_STATE_DISCONNECTED},
 };
 
-FAMILY(srq_post_recv, leaves_all_to_others, lasting, NEEDS(SRQ), PEER)
+FAMILY(srq_post_recv, leaves_all_to_others, lasting)
 {
         struct queue queue = queue_with(t, 8);
         DAT_EP_HANDLE ep = ep_in(t, row->state, .srq = queue.srq);
@@ -690,7 +691,7 @@ FAMILY(srq_post_recv, leaves_all_to_others, lasting, NEEDS(SRQ), PEER)
         expect_quiet(ep_recv_evd(t, ep));
 }
 
-CASE(srq_post_recv, disconnect_pending_takes, NEEDS(SRQ), PEER)
+CASE(srq_post_recv, disconnect_pending_takes)
 {
         struct queue queue = queue_with(t, 8);
         struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
@@ -780,7 +781,7 @@ static const struct ending {
     {"by_peer", end_by_peer},
 };
 
-FAMILY(srq_post_recv, disconnect_leaves_others, endings, NEEDS(SRQ), PEER)
+FAMILY(srq_post_recv, disconnect_leaves_others, endings)
 {
         struct queue queue = queue_with(t, 8);
         struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
@@ -796,7 +797,7 @@ FAMILY(srq_post_recv, disconnect_leaves_others, endings, NEEDS(SRQ), PEER)
         expect_rest_usable(t, &queue);
 }
 
-FAMILY(srq_post_recv, disconnect_keeps_completions, endings, NEEDS(SRQ), PEER)
+FAMILY(srq_post_recv, disconnect_keeps_completions, endings)
 {
         struct queue queue = queue_with(t, 8);
         struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
@@ -809,7 +810,7 @@ FAMILY(srq_post_recv, disconnect_keeps_completions, endings, NEEDS(SRQ), PEER)
         expect_quiet(flow.evd);
 }
 
-FAMILY(srq_post_recv, disconnect_under_traffic, endings, NEEDS(SRQ), PEER)
+FAMILY(srq_post_recv, disconnect_under_traffic, endings)
 {
         struct queue queue = queue_for(t, 12, LONG_MESSAGE, 12);
         int flushed = 0;
@@ -827,7 +828,7 @@ FAMILY(srq_post_recv, disconnect_under_traffic, endings, NEEDS(SRQ), PEER)
         expect_rest_usable(t, &queue);
 }
 
-CASE(srq_post_recv, disconnect_flushes_half_received, NEEDS(SRQ), PEER_BY_NETWORK)
+CASE(srq_post_recv, disconnect_flushes_half_received)
 {
         struct queue queue = queue_for(t, 8, COMING, 2);
         struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
@@ -857,7 +858,7 @@ static const struct order {
     {"several_eps_on_one_evd", .eps = 3, .one_evd = true},
 };
 
-FAMILY(srq_post_recv, in_order_of_sends, orders, NEEDS(SRQ), PEER)
+FAMILY(srq_post_recv, in_order_of_sends, orders)
 {
         struct queue queue = queue_with(t, 48);
         DAT_EVD_HANDLE evd = row->one_evd ? evd_with(t) : DAT_HANDLE_NULL;
@@ -888,7 +889,7 @@ static const struct network {
     {"lossy", {.loss_percent = 2}, true},
 };
 
-FAMILY(srq_post_recv, in_order_of_sends_through, networks, NEEDS(SRQ), PEER_BY_NETWORK)
+FAMILY(srq_post_recv, in_order_of_sends_through, networks)
 {
         struct queue queue = queue_for(t, 32, TWO_PACKETS, 32);
         struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
@@ -903,7 +904,7 @@ FAMILY(srq_post_recv, in_order_of_sends_through, networks, NEEDS(SRQ), PEER_BY_N
                 must_have_overtaken(peer(t));
 }
 
-CASE(srq_post_recv, short_after_long, NEEDS(SRQ), PEER)
+CASE(srq_post_recv, short_after_long)
 {
         struct queue queue = queue_for(t, 8, LONG_MESSAGE, 8);
         struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
@@ -997,7 +998,7 @@ static const struct signal {
     {"unsignalled_solicited", DAT_COMPLETION_UNSIGNALLED_FLAG, DAT_COMPLETION_SOLICITED_WAIT_FLAG},
 };
 
-FAMILY(srq_post_recv, signals, signals, NEEDS(SRQ), PEER)
+FAMILY(srq_post_recv, signals, signals)
 {
         struct queue queue;
         struct flow flow = flow_signalled(t, &queue, row->receives);
@@ -1011,7 +1012,7 @@ FAMILY(srq_post_recv, signals, signals, NEEDS(SRQ), PEER)
         }
 }
 
-CASE(srq_post_recv, solicited_signals, NEEDS(SRQ), PEER)
+CASE(srq_post_recv, solicited_signals)
 {
         struct queue queue;
         struct flow flow = flow_signalled(t, &queue, DAT_COMPLETION_SOLICITED_WAIT_FLAG);
@@ -1042,7 +1043,7 @@ static int reap_there(struct test *t, struct queue *queue, struct flow *flow)
  * A waiter sleeps through messages that come after it: one try in which it did is enough. Where so
  * few came in time that none may have met it asleep, the try says nothing.
  */
-CASE(srq_post_recv, unsolicited_waits, NEEDS(SRQ), PEER, DEADLINE_MS(20000))
+CASE(srq_post_recv, unsolicited_waits, DEADLINE_MS(20000))
 {
         struct queue queue;
         struct flow flow = flow_signalled(t, &queue, DAT_COMPLETION_SOLICITED_WAIT_FLAG);
@@ -1073,7 +1074,7 @@ CASE(srq_post_recv, unsolicited_waits, NEEDS(SRQ), PEER, DEADLINE_MS(20000))
         expect_that(slept, "the waiter was woken by messages that nobody solicited");
 }
 
-CASE(srq_post_recv, threshold_waits, NEEDS(SRQ), PEER)
+CASE(srq_post_recv, threshold_waits)
 {
         struct queue queue;
         struct flow flow = flow_signalled(t, &queue, DAT_COMPLETION_EVD_THRESHOLD_FLAG);
@@ -1088,7 +1089,7 @@ CASE(srq_post_recv, threshold_waits, NEEDS(SRQ), PEER)
         expect_messages(t, &queue, &flow, 2);
 }
 
-CASE(srq_post_recv, threshold_signals, NEEDS(SRQ), PEER)
+CASE(srq_post_recv, threshold_signals)
 {
         struct queue queue;
         struct flow flow = flow_signalled(t, &queue, DAT_COMPLETION_EVD_THRESHOLD_FLAG);
@@ -1104,7 +1105,7 @@ CASE(srq_post_recv, threshold_signals, NEEDS(SRQ), PEER)
  * How many
  */
 
-CASE(srq_post_recv, whole_queue, NEEDS(SRQ), PEER)
+CASE(srq_post_recv, whole_queue)
 {
         struct queue queue = queue_with(t, 8);
         DAT_COUNT size = srq_size(t, queue.srq);
@@ -1146,14 +1147,14 @@ static int post_too_many(struct test *t, struct queue *queue)
         return SLOTS;
 }
 
-CASE(srq_post_recv, too_many, NEEDS(SRQ))
+CASE(srq_post_recv, too_many)
 {
         struct queue queue = queue_with(t, 8);
 
         post_too_many(t, &queue);
 }
 
-CASE(srq_post_recv, too_many_keeps_others, NEEDS(SRQ), PEER)
+CASE(srq_post_recv, too_many_keeps_others)
 {
         struct queue queue = queue_with(t, 8);
         int posted = post_too_many(t, &queue);
@@ -1163,7 +1164,7 @@ CASE(srq_post_recv, too_many_keeps_others, NEEDS(SRQ), PEER)
         expect_quiet(flow.evd);
 }
 
-CASE(srq_post_recv, room_after_reaping, NEEDS(SRQ), PEER)
+CASE(srq_post_recv, room_after_reaping)
 {
         struct queue queue = queue_with(t, 8);
         int posted = post_too_many(t, &queue);
@@ -1214,7 +1215,7 @@ static struct buf *foreign_buf(struct test *t)
         return buf;
 }
 
-FAMILY(srq_post_recv, other_zone, wrongs, NEEDS(SRQ), PEER)
+FAMILY(srq_post_recv, other_zone, wrongs)
 {
         struct vector vector = vector_with(t);
         DAT_SRQ_HANDLE srq = srq_for_vectors(t);
@@ -1226,7 +1227,7 @@ FAMILY(srq_post_recv, other_zone, wrongs, NEEDS(SRQ), PEER)
         expect_violation(t, ret, srq, row->segments == 1 ? 100 : VECTOR_LENGTH);
 }
 
-CASE(srq_post_recv, other_zone_unwritten, NEEDS(SRQ), PEER)
+CASE(srq_post_recv, other_zone_unwritten)
 {
         struct queue queue = queue_with(t, 8);
         struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
@@ -1245,7 +1246,7 @@ CASE(srq_post_recv, other_zone_unwritten, NEEDS(SRQ), PEER)
                     (int)event.event_data.dto_completion_event_data.status);
 }
 
-CASE(srq_post_recv, own_zone, NEEDS(SRQ), PEER)
+CASE(srq_post_recv, own_zone)
 {
         DAT_PZ_HANDLE zone = pz_new(t);
         struct queue queue = {
@@ -1273,7 +1274,7 @@ static const struct unprivileged {
     {"remote_read", 1, 0, DAT_MEM_PRIV_LOCAL_READ_FLAG | DAT_MEM_PRIV_REMOTE_READ_FLAG},
 };
 
-FAMILY(srq_post_recv, no_write_privilege, unprivileged, NEEDS(SRQ), PEER)
+FAMILY(srq_post_recv, no_write_privilege, unprivileged)
 {
         struct vector vector = vector_with(t);
         DAT_SRQ_HANDLE srq = srq_for_vectors(t);
@@ -1286,7 +1287,7 @@ FAMILY(srq_post_recv, no_write_privilege, unprivileged, NEEDS(SRQ), PEER)
         expect_violation(t, ret, srq, row->segments == 1 ? 100 : VECTOR_LENGTH);
 }
 
-CASE(srq_post_recv, write_privilege_alone, NEEDS(SRQ), PEER)
+CASE(srq_post_recv, write_privilege_alone)
 {
         struct queue queue = {
             .srq = srq_with(t),
@@ -1300,7 +1301,7 @@ CASE(srq_post_recv, write_privilege_alone, NEEDS(SRQ), PEER)
         expect_traffic(t, &queue, &flow, 1);
 }
 
-FAMILY(srq_post_recv, freed_lmr, wrongs, NEEDS(SRQ), PEER)
+FAMILY(srq_post_recv, freed_lmr, wrongs)
 {
         struct vector vector = vector_with(t);
         DAT_SRQ_HANDLE srq = srq_for_vectors(t);
@@ -1331,7 +1332,7 @@ static const struct bounds {
     {"greatest_length", 0, ~(DAT_VLEN)0, LMR_LENGTH + 1},
 };
 
-FAMILY(srq_post_recv, outside_lmr, bounds, NEEDS(SRQ), PEER)
+FAMILY(srq_post_recv, outside_lmr, bounds)
 {
         struct buf *buf = buf_with(t, .length = LMR_LENGTH);
         DAT_LMR_TRIPLET segment = triplet(buf, 0, 0);
@@ -1345,7 +1346,7 @@ FAMILY(srq_post_recv, outside_lmr, bounds, NEEDS(SRQ), PEER)
         expect_violation(t, ret, srq, row->message);
 }
 
-FAMILY(srq_post_recv, outside_lmr_at, wrongs, NEEDS(SRQ), PEER)
+FAMILY(srq_post_recv, outside_lmr_at, wrongs)
 {
         struct vector vector = vector_with(t);
         DAT_SRQ_HANDLE srq = srq_for_vectors(t);
@@ -1359,7 +1360,7 @@ FAMILY(srq_post_recv, outside_lmr_at, wrongs, NEEDS(SRQ), PEER)
         expect_violation(t, ret, srq, row->segments == 1 ? length : VECTOR_LENGTH);
 }
 
-CASE(srq_post_recv, whole_lmr, NEEDS(SRQ), PEER)
+CASE(srq_post_recv, whole_lmr)
 {
         struct buf *buf = buf_with(t, .length = LMR_LENGTH + 3);
         DAT_LMR_TRIPLET segment = triplet(buf, 0, buf->length);
@@ -1385,7 +1386,7 @@ static const struct number {
     {"least", INT_MIN},
 };
 
-FAMILY(srq_post_recv, negative_segments, negative, NEEDS(SRQ))
+FAMILY(srq_post_recv, negative_segments, negative)
 {
         struct vector vector = vector_with(t);
 
@@ -1393,7 +1394,7 @@ FAMILY(srq_post_recv, negative_segments, negative, NEEDS(SRQ))
                DAT_INVALID_PARAMETER);
 }
 
-CASE(srq_post_recv, segment_too_many, NEEDS(SRQ), PEER)
+CASE(srq_post_recv, segment_too_many)
 {
         DAT_SRQ_HANDLE srq = srq_with(t);
         struct comb comb = comb_for(t, srq, 1);
@@ -1407,7 +1408,7 @@ CASE(srq_post_recv, segment_too_many, NEEDS(SRQ), PEER)
              comb.count);
 }
 
-CASE(srq_post_recv, greatest_segments, NEEDS(SRQ))
+CASE(srq_post_recv, greatest_segments)
 {
         struct vector vector = vector_with(t);
 
@@ -1420,7 +1421,7 @@ static DAT_RETURN post_null_vector(void *srq)
         return dat_srq_post_recv(srq, 1, NULL, COOKIE);
 }
 
-CASE(srq_post_recv, null_vector, NEEDS(SRQ))
+CASE(srq_post_recv, null_vector)
 {
         DAT_RETURN answer;
 
@@ -1430,7 +1431,7 @@ CASE(srq_post_recv, null_vector, NEEDS(SRQ))
                 record(t, "a null vector of one segment is not answered by DAT_INVALID_PARAMETER");
 }
 
-FAMILY(srq_post_recv, invalid_handle, invalid_handles, NEEDS(SRQ))
+FAMILY(srq_post_recv, invalid_handle, invalid_handles)
 {
         DAT_LMR_TRIPLET segment = triplet(buf_with(t), 0, MESSAGE);
 
@@ -1443,7 +1444,7 @@ static DAT_RETURN post_nothing(void *srq)
         return dat_srq_post_recv(srq, 0, NULL, COOKIE);
 }
 
-CASE(srq_post_recv, destroyed_handle, NEEDS(SRQ))
+CASE(srq_post_recv, destroyed_handle)
 {
         expect_stale_srq(t, post_nothing);
 }
@@ -1501,7 +1502,7 @@ static bool refused(struct test *t, const struct refusal *row, DAT_SRQ_HANDLE sr
         return false;
 }
 
-FAMILY(srq_post_recv, refusal_takes_no_place, refusals, NEEDS(SRQ))
+FAMILY(srq_post_recv, refusal_takes_no_place, refusals)
 {
         struct queue queue = queue_with(t, 8);
 
@@ -1509,7 +1510,7 @@ FAMILY(srq_post_recv, refusal_takes_no_place, refusals, NEEDS(SRQ))
                 expect_room(t, &queue, srq_size(t, queue.srq));
 }
 
-FAMILY(srq_post_recv, refusal_takes_no_message, refusals, NEEDS(SRQ), PEER)
+FAMILY(srq_post_recv, refusal_takes_no_message, refusals)
 {
         struct queue queue = queue_with(t, 8);
 
@@ -1522,7 +1523,7 @@ FAMILY(srq_post_recv, refusal_takes_no_message, refusals, NEEDS(SRQ), PEER)
         expect_quiet(flow.evd);
 }
 
-FAMILY(srq_post_recv, refusal_keeps_others, refusals, NEEDS(SRQ), PEER)
+FAMILY(srq_post_recv, refusal_keeps_others, refusals)
 {
         struct queue queue = queue_with(t, 8);
         struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);

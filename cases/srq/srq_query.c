@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_srq_query: every field by its own bit, the counts at every step, and what is no mask. */
+#include "clauses/srq_query.h"
 #include "../handles.h"
 #include "queue.h"
 
@@ -121,7 +122,7 @@ static void check_fields(struct test *t, const struct known *known, unsigned int
                         fields[i].check(t, known, &param);
 }
 
-FAMILY(srq_query, field, fields, NEEDS(SRQ))
+FAMILY(srq_query, field, fields)
 {
         struct known known = known_srq(t);
         DAT_SRQ_PARAM param = queried(t, known.srq, row->bit);
@@ -129,7 +130,7 @@ FAMILY(srq_query, field, fields, NEEDS(SRQ))
         row->check(t, &known, &param);
 }
 
-FAMILY(srq_query, field_among_all, fields, NEEDS(SRQ))
+FAMILY(srq_query, field_among_all, fields)
 {
         struct known known = known_srq(t);
         DAT_SRQ_PARAM param = queried(t, known.srq, DAT_SRQ_FIELD_ALL);
@@ -137,7 +138,7 @@ FAMILY(srq_query, field_among_all, fields, NEEDS(SRQ))
         row->check(t, &known, &param);
 }
 
-CASE(srq_query, every_mask, NEEDS(SRQ))
+CASE(srq_query, every_mask)
 {
         struct known known = known_srq(t);
 
@@ -145,7 +146,7 @@ CASE(srq_query, every_mask, NEEDS(SRQ))
                 check_fields(t, &known, mask);
 }
 
-CASE(srq_query, size_is_room, NEEDS(SRQ))
+CASE(srq_query, size_is_room)
 {
         struct queue queue = queue_with(t, KNOWN_DTOS);
         DAT_SRQ_PARAM param = queried(t, queue.srq, DAT_SRQ_FIELD_MAX_RECV_DTO);
@@ -153,7 +154,7 @@ CASE(srq_query, size_is_room, NEEDS(SRQ))
         expect_room(t, &queue, param.max_recv_dtos);
 }
 
-CASE(srq_query, segments_are_taken, NEEDS(SRQ))
+CASE(srq_query, segments_are_taken)
 {
         struct known known = known_srq(t);
         DAT_SRQ_PARAM param = queried(t, known.srq, DAT_SRQ_FIELD_MAX_RECV_IOV);
@@ -170,7 +171,7 @@ CASE(srq_query, segments_are_taken, NEEDS(SRQ))
                DAT_SUCCESS);
 }
 
-CASE(srq_query, own_parameters, NEEDS(SRQ))
+CASE(srq_query, own_parameters)
 {
         DAT_PZ_HANDLE zone = pz_new(t);
         DAT_SRQ_HANDLE one = srq_with(t, .max_recv_dtos = 4);
@@ -197,7 +198,7 @@ static const struct asked {
     {"among_all", DAT_SRQ_FIELD_ALL},
 };
 
-FAMILY(srq_query, low_watermark_set, asked, NEEDS(SRQ, SRQ_WATERMARKS))
+FAMILY(srq_query, low_watermark_set, asked)
 {
         DAT_SRQ_HANDLE srq = srq_with(t, .max_recv_dtos = 8);
 
@@ -207,7 +208,7 @@ FAMILY(srq_query, low_watermark_set, asked, NEEDS(SRQ, SRQ_WATERMARKS))
         expect_eq(param.low_watermark, 5);
 }
 
-CASE(srq_query, within_structure, NEEDS(SRQ))
+CASE(srq_query, within_structure)
 {
         DAT_SRQ_HANDLE srq = srq_with(t);
         struct buf *buf = buf_with(t, .length = sizeof(DAT_SRQ_PARAM));
@@ -256,7 +257,7 @@ static struct queue example(struct test *t, const struct step *step, struct flow
         return queue;
 }
 
-FAMILY(srq_query, example_size, steps, NEEDS(SRQ), PEER)
+FAMILY(srq_query, example_size, steps)
 {
         struct flow flow;
         struct queue queue = example(t, row, &flow);
@@ -266,7 +267,7 @@ FAMILY(srq_query, example_size, steps, NEEDS(SRQ), PEER)
         expect_room(t, &queue, size - row->outstanding);
 }
 
-FAMILY(srq_query, example_available, steps, NEEDS(SRQ, SRQ_INFO_AVAILABLE), PEER)
+FAMILY(srq_query, example_available, steps)
 {
         struct flow flow;
         struct queue queue = example(t, row, &flow);
@@ -274,7 +275,7 @@ FAMILY(srq_query, example_available, steps, NEEDS(SRQ, SRQ_INFO_AVAILABLE), PEER
         expect_available(t, available(t, queue.srq), &flow, 1, row->available);
 }
 
-FAMILY(srq_query, example_outstanding, steps, NEEDS(SRQ, SRQ_INFO_OUTSTANDING), PEER)
+FAMILY(srq_query, example_outstanding, steps)
 {
         struct flow flow;
         struct queue queue = example(t, row, &flow);
@@ -282,8 +283,7 @@ FAMILY(srq_query, example_outstanding, steps, NEEDS(SRQ, SRQ_INFO_OUTSTANDING), 
         expect_count(t, outstanding(t, queue.srq), row->outstanding);
 }
 
-FAMILY(srq_query, example_at_once, steps, NEEDS(SRQ, SRQ_INFO_AVAILABLE, SRQ_INFO_OUTSTANDING),
-       PEER)
+FAMILY(srq_query, example_at_once, steps)
 {
         struct flow flow;
         struct queue queue = example(t, row, &flow);
@@ -311,7 +311,7 @@ static DAT_SRQ_HANDLE filled(struct test *t, const struct filling *row, DAT_COUN
         return srq;
 }
 
-FAMILY(srq_query, available_when, fillings, NEEDS(SRQ, SRQ_INFO_AVAILABLE))
+FAMILY(srq_query, available_when, fillings)
 {
         DAT_COUNT posts;
         DAT_SRQ_HANDLE srq = filled(t, row, &posts);
@@ -319,7 +319,7 @@ FAMILY(srq_query, available_when, fillings, NEEDS(SRQ, SRQ_INFO_AVAILABLE))
         expect_count(t, available(t, srq), posts);
 }
 
-FAMILY(srq_query, outstanding_when, fillings, NEEDS(SRQ, SRQ_INFO_OUTSTANDING))
+FAMILY(srq_query, outstanding_when, fillings)
 {
         DAT_COUNT posts;
         DAT_SRQ_HANDLE srq = filled(t, row, &posts);
@@ -327,7 +327,7 @@ FAMILY(srq_query, outstanding_when, fillings, NEEDS(SRQ, SRQ_INFO_OUTSTANDING))
         expect_count(t, outstanding(t, srq), posts);
 }
 
-CASE(srq_query, available_are_taken, NEEDS(SRQ, SRQ_INFO_AVAILABLE), PEER)
+CASE(srq_query, available_are_taken)
 {
         struct queue queue = queue_with(t, 8);
         struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
@@ -339,7 +339,7 @@ CASE(srq_query, available_are_taken, NEEDS(SRQ, SRQ_INFO_AVAILABLE), PEER)
         expect_count(t, available(t, queue.srq), 0);
 }
 
-CASE(srq_query, outstanding_leaves_room, NEEDS(SRQ, SRQ_INFO_OUTSTANDING), PEER)
+CASE(srq_query, outstanding_leaves_room)
 {
         struct queue queue = queue_with(t, 8);
         struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
@@ -375,7 +375,7 @@ static struct queue with_two_eps(struct test *t, const struct evds *row, struct 
         return queue;
 }
 
-FAMILY(srq_query, available_to_several_eps, evds, NEEDS(SRQ, SRQ_INFO_AVAILABLE), PEER)
+FAMILY(srq_query, available_to_several_eps, evds)
 {
         struct flow flows[2];
         struct queue queue = with_two_eps(t, row, flows);
@@ -383,7 +383,7 @@ FAMILY(srq_query, available_to_several_eps, evds, NEEDS(SRQ, SRQ_INFO_AVAILABLE)
         expect_available(t, available(t, queue.srq), flows, 2, 5);
 }
 
-FAMILY(srq_query, outstanding_at_several_eps, evds, NEEDS(SRQ, SRQ_INFO_OUTSTANDING), PEER)
+FAMILY(srq_query, outstanding_at_several_eps, evds)
 {
         struct flow flows[2];
         struct queue queue = with_two_eps(t, row, flows);
@@ -391,7 +391,7 @@ FAMILY(srq_query, outstanding_at_several_eps, evds, NEEDS(SRQ, SRQ_INFO_OUTSTAND
         expect_count(t, outstanding(t, queue.srq), 8);
 }
 
-CASE(srq_query, available_after_disconnect, NEEDS(SRQ, SRQ_INFO_AVAILABLE), PEER)
+CASE(srq_query, available_after_disconnect)
 {
         DAT_COUNT left = 3;
         DAT_EVENT event;
@@ -410,7 +410,7 @@ CASE(srq_query, available_after_disconnect, NEEDS(SRQ, SRQ_INFO_AVAILABLE), PEER
         expect_count(t, available(t, queue.srq), left);
 }
 
-CASE(srq_query, outstanding_after_disconnect, NEEDS(SRQ, SRQ_INFO_OUTSTANDING), PEER)
+CASE(srq_query, outstanding_after_disconnect)
 {
         struct queue queue = queue_with(t, 8);
         struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
@@ -442,17 +442,17 @@ static DAT_SRQ_HANDLE with_neighbours(struct test *t)
         return queue.srq;
 }
 
-CASE(srq_query, available_of_this_srq, NEEDS(SRQ, SRQ_INFO_AVAILABLE))
+CASE(srq_query, available_of_this_srq)
 {
         expect_count(t, available(t, with_neighbours(t)), 2);
 }
 
-CASE(srq_query, outstanding_of_this_srq, NEEDS(SRQ, SRQ_INFO_OUTSTANDING))
+CASE(srq_query, outstanding_of_this_srq)
 {
         expect_count(t, outstanding(t, with_neighbours(t)), 2);
 }
 
-CASE(srq_query, available_in_traffic, NEEDS(SRQ, SRQ_INFO_AVAILABLE), PEER)
+CASE(srq_query, available_in_traffic)
 {
         struct queue queue = queue_for(t, 8, LONG_MESSAGE, 8);
         struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
@@ -480,7 +480,7 @@ CASE(srq_query, available_in_traffic, NEEDS(SRQ, SRQ_INFO_AVAILABLE), PEER)
         }
 }
 
-CASE(srq_query, outstanding_in_traffic, NEEDS(SRQ, SRQ_INFO_OUTSTANDING), PEER)
+CASE(srq_query, outstanding_in_traffic)
 {
         struct queue queue = queue_for(t, 8, LONG_MESSAGE, 8);
         struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
@@ -511,7 +511,7 @@ static struct queue half_received(struct test *t, int posts, struct flow *flows,
         return queue;
 }
 
-CASE(srq_query, outstanding_half_received, NEEDS(SRQ, SRQ_INFO_OUTSTANDING), PEER_BY_NETWORK)
+CASE(srq_query, outstanding_half_received)
 {
         struct flow flows[2];
         struct queue queue = half_received(t, 2, flows, 2);
@@ -523,7 +523,7 @@ CASE(srq_query, outstanding_half_received, NEEDS(SRQ, SRQ_INFO_OUTSTANDING), PEE
 
 /* A provider that sees no receive taken until its message is whole is excused until then (SRQ-28).
  */
-CASE(srq_query, available_half_received, NEEDS(SRQ, SRQ_INFO_AVAILABLE), PEER_BY_NETWORK)
+CASE(srq_query, available_half_received)
 {
         struct queue queue = queue_for(t, 8, COMING, 3);
         struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
@@ -544,7 +544,7 @@ CASE(srq_query, available_half_received, NEEDS(SRQ, SRQ_INFO_AVAILABLE), PEER_BY
         expect_available(t, available(t, queue.srq), &flow, 1, 2);
 }
 
-CASE(srq_query, outstanding_of_three_kinds, NEEDS(SRQ, SRQ_INFO_OUTSTANDING), PEER_BY_NETWORK)
+CASE(srq_query, outstanding_of_three_kinds)
 {
         struct queue queue = queue_for(t, 8, COMING, 6);
         struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
@@ -558,7 +558,7 @@ CASE(srq_query, outstanding_of_three_kinds, NEEDS(SRQ, SRQ_INFO_OUTSTANDING), PE
         expect_count(t, seen, 6);
 }
 
-CASE(srq_query, keeps_half_received, NEEDS(SRQ), PEER_BY_NETWORK)
+CASE(srq_query, keeps_half_received)
 {
         struct flow flow;
         struct queue queue = half_received(t, 2, &flow, 1);
@@ -578,14 +578,14 @@ static void expect_declared(struct test *t, DAT_COUNT seen, DAT_COUNT wanted)
                 expect_eq(seen, DAT_VALUE_UNKNOWN);
 }
 
-CASE(srq_query, available_as_declared, NEEDS(SRQ))
+CASE(srq_query, available_as_declared)
 {
         struct known known = known_srq(t);
 
         expect_declared(t, available(t, known.srq), KNOWN_POSTS);
 }
 
-CASE(srq_query, outstanding_as_declared, NEEDS(SRQ))
+CASE(srq_query, outstanding_as_declared)
 {
         struct known known = known_srq(t);
 
@@ -596,7 +596,7 @@ CASE(srq_query, outstanding_as_declared, NEEDS(SRQ))
  * What a query leaves as it was
  */
 
-CASE(srq_query, keeps_buffers, NEEDS(SRQ), PEER)
+CASE(srq_query, keeps_buffers)
 {
         struct queue queue = queue_with(t, 8);
         struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
@@ -607,7 +607,7 @@ CASE(srq_query, keeps_buffers, NEEDS(SRQ), PEER)
         expect_traffic(t, &queue, &flow, 4);
 }
 
-CASE(srq_query, keeps_completions, NEEDS(SRQ), PEER)
+CASE(srq_query, keeps_completions)
 {
         struct queue queue = queue_with(t, 8);
         struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
@@ -620,7 +620,7 @@ CASE(srq_query, keeps_completions, NEEDS(SRQ), PEER)
         expect_quiet(flow.evd);
 }
 
-CASE(srq_query, keeps_watermark_armed, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
+CASE(srq_query, keeps_watermark_armed)
 {
         struct armed armed = armed_with(t, 4, 3);
 
@@ -646,7 +646,7 @@ static const struct mask {
     {"all_bits", ~0U},
 };
 
-FAMILY(srq_query, invalid_mask, masks, NEEDS(SRQ))
+FAMILY(srq_query, invalid_mask, masks)
 {
         DAT_SRQ_HANDLE srq = srq_with(t);
         DAT_SRQ_PARAM param;
@@ -655,7 +655,7 @@ FAMILY(srq_query, invalid_mask, masks, NEEDS(SRQ))
         expect(dat_srq_query(srq, (DAT_SRQ_PARAM_MASK)row->bits, &param), DAT_INVALID_PARAMETER);
 }
 
-CASE(srq_query, invalid_mask_then_valid, NEEDS(SRQ))
+CASE(srq_query, invalid_mask_then_valid)
 {
         struct known known = known_srq(t);
         DAT_SRQ_PARAM param;
@@ -666,7 +666,7 @@ CASE(srq_query, invalid_mask_then_valid, NEEDS(SRQ))
         check_fields(t, &known, DAT_SRQ_FIELD_ALL);
 }
 
-CASE(srq_query, no_mask, NEEDS(SRQ))
+CASE(srq_query, no_mask)
 {
         DAT_SRQ_HANDLE srq = srq_with(t);
         DAT_SRQ_PARAM param;
@@ -676,7 +676,7 @@ CASE(srq_query, no_mask, NEEDS(SRQ))
                        DAT_INVALID_PARAMETER);
 }
 
-FAMILY(srq_query, invalid_handle, invalid_handles, NEEDS(SRQ))
+FAMILY(srq_query, invalid_handle, invalid_handles)
 {
         DAT_SRQ_PARAM param;
 
@@ -694,7 +694,7 @@ static DAT_RETURN query(void *srq)
         return dat_srq_query(srq, DAT_SRQ_FIELD_ALL, &param);
 }
 
-CASE(srq_query, destroyed_handle, NEEDS(SRQ))
+CASE(srq_query, destroyed_handle)
 {
         expect_stale_srq(t, query);
 }
@@ -704,7 +704,7 @@ static DAT_RETURN query_into_nothing(void *srq)
         return dat_srq_query(srq, DAT_SRQ_FIELD_ALL, NULL);
 }
 
-CASE(srq_query, null_structure, NEEDS(SRQ))
+CASE(srq_query, null_structure)
 {
         struct known known = known_srq(t);
         DAT_RETURN answer;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_srq_resize: what a new size promises, what refuses it, and what no answer may lose. */
+#include "clauses/srq_resize.h"
 #include "../handles.h"
 #include "queue.h"
 
@@ -74,14 +75,14 @@ static struct queue queue_below_mark(struct test *t, DAT_COUNT mark)
  * Growing
  */
 
-CASE(srq_resize, grow, NEEDS(SRQ))
+CASE(srq_resize, grow)
 {
         DAT_SRQ_HANDLE srq = srq_with(t, .max_recv_dtos = 8);
 
         expect(dat_srq_resize(srq, srq_size_above(t, srq, 8)), DAT_SUCCESS);
 }
 
-CASE(srq_resize, grow_size, NEEDS(SRQ))
+CASE(srq_resize, grow_size)
 {
         DAT_SRQ_HANDLE srq = srq_with(t, .max_recv_dtos = 8);
         DAT_COUNT request = srq_size_above(t, srq, 8);
@@ -92,7 +93,7 @@ CASE(srq_resize, grow_size, NEEDS(SRQ))
         expect_that(size >= request, "%d asked for, %d queried", request, size);
 }
 
-CASE(srq_resize, grow_room, NEEDS(SRQ))
+CASE(srq_resize, grow_room)
 {
         struct queue queue = queue_with(t, 8);
         DAT_COUNT request = srq_size_above(t, queue.srq, 8);
@@ -102,7 +103,7 @@ CASE(srq_resize, grow_room, NEEDS(SRQ))
         expect_room(t, &queue, request);
 }
 
-CASE(srq_resize, grow_by_one, NEEDS(SRQ))
+CASE(srq_resize, grow_by_one)
 {
         struct queue queue = queue_with(t, 8);
         DAT_COUNT request = srq_size_above(t, queue.srq, 1);
@@ -111,7 +112,7 @@ CASE(srq_resize, grow_by_one, NEEDS(SRQ))
         expect_room(t, &queue, request);
 }
 
-CASE(srq_resize, grow_full_queue, NEEDS(SRQ))
+CASE(srq_resize, grow_full_queue)
 {
         struct queue queue = queue_with(t, 8);
         DAT_COUNT request = srq_size_above(t, queue.srq, 4);
@@ -121,7 +122,7 @@ CASE(srq_resize, grow_full_queue, NEEDS(SRQ))
         expect_room(t, &queue, request - full);
 }
 
-CASE(srq_resize, grow_to_ia_limit, NEEDS(SRQ))
+CASE(srq_resize, grow_to_ia_limit)
 {
         DAT_SRQ_HANDLE srq = srq_with(t, .max_recv_dtos = 8);
         DAT_COUNT limit = ia_attr(t)->max_recv_per_srq;
@@ -137,14 +138,14 @@ CASE(srq_resize, grow_to_ia_limit, NEEDS(SRQ))
  * Shrinking, or not
  */
 
-CASE(srq_resize, shrink, NEEDS(SRQ))
+CASE(srq_resize, shrink)
 {
         DAT_SRQ_HANDLE srq = srq_with(t, .max_recv_dtos = 16);
 
         expect(dat_srq_resize(srq, 8), DAT_SUCCESS);
 }
 
-CASE(srq_resize, shrink_at_least_request, NEEDS(SRQ))
+CASE(srq_resize, shrink_at_least_request)
 {
         DAT_SRQ_HANDLE srq = srq_with(t, .max_recv_dtos = 16);
 
@@ -153,7 +154,7 @@ CASE(srq_resize, shrink_at_least_request, NEEDS(SRQ))
         expect_that(srq_size(t, srq) >= 8, "8 asked for, %d queried", srq_size(t, srq));
 }
 
-CASE(srq_resize, shrink_at_most_old_size, NEEDS(SRQ))
+CASE(srq_resize, shrink_at_most_old_size)
 {
         DAT_SRQ_HANDLE srq = srq_with(t, .max_recv_dtos = 16);
         DAT_COUNT old = srq_size(t, srq);
@@ -163,7 +164,7 @@ CASE(srq_resize, shrink_at_most_old_size, NEEDS(SRQ))
         expect_that(srq_size(t, srq) <= old, "shrunk from %d to %d", old, srq_size(t, srq));
 }
 
-CASE(srq_resize, shrink_room, NEEDS(SRQ))
+CASE(srq_resize, shrink_room)
 {
         struct queue queue = queue_with(t, 16);
 
@@ -173,7 +174,7 @@ CASE(srq_resize, shrink_room, NEEDS(SRQ))
         expect_room(t, &queue, 5);
 }
 
-CASE(srq_resize, shrink_quality, NEEDS(SRQ))
+CASE(srq_resize, shrink_quality)
 {
         DAT_SRQ_HANDLE srq = srq_with(t, .max_recv_dtos = 48);
 
@@ -189,14 +190,14 @@ CASE(srq_resize, shrink_quality, NEEDS(SRQ))
         }
 }
 
-CASE(srq_resize, same_size, NEEDS(SRQ))
+CASE(srq_resize, same_size)
 {
         DAT_SRQ_HANDLE srq = srq_with(t, .max_recv_dtos = 8);
 
         expect(dat_srq_resize(srq, srq_size(t, srq)), DAT_SUCCESS);
 }
 
-CASE(srq_resize, same_size_stays, NEEDS(SRQ))
+CASE(srq_resize, same_size_stays)
 {
         DAT_SRQ_HANDLE srq = srq_with(t, .max_recv_dtos = 8);
         DAT_COUNT old = srq_size(t, srq);
@@ -232,7 +233,7 @@ static void resize(struct test *t, DAT_SRQ_HANDLE srq, const struct change *chan
         must(dat_srq_resize(srq, size));
 }
 
-FAMILY(srq_resize, keeps_buffers, changes, NEEDS(SRQ), PEER)
+FAMILY(srq_resize, keeps_buffers, changes)
 {
         struct queue queue = queue_with(t, 16);
         struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
@@ -243,7 +244,7 @@ FAMILY(srq_resize, keeps_buffers, changes, NEEDS(SRQ), PEER)
         expect_traffic(t, &queue, &flow, 4);
 }
 
-FAMILY(srq_resize, keeps_completions, changes, NEEDS(SRQ), PEER)
+FAMILY(srq_resize, keeps_completions, changes)
 {
         struct queue queue = queue_with(t, 16);
         struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
@@ -256,7 +257,7 @@ FAMILY(srq_resize, keeps_completions, changes, NEEDS(SRQ), PEER)
         expect_quiet(flow.evd);
 }
 
-FAMILY(srq_resize, keeps_available_count, changes, NEEDS(SRQ, SRQ_INFO_AVAILABLE))
+FAMILY(srq_resize, keeps_available_count, changes)
 {
         struct queue queue = queue_with(t, 16);
 
@@ -266,7 +267,7 @@ FAMILY(srq_resize, keeps_available_count, changes, NEEDS(SRQ, SRQ_INFO_AVAILABLE
         expect_count(t, srq_param(t, queue.srq).available_dto_count, 4);
 }
 
-FAMILY(srq_resize, keeps_outstanding_count, changes, NEEDS(SRQ, SRQ_INFO_OUTSTANDING))
+FAMILY(srq_resize, keeps_outstanding_count, changes)
 {
         struct queue queue = queue_with(t, 16);
 
@@ -276,7 +277,7 @@ FAMILY(srq_resize, keeps_outstanding_count, changes, NEEDS(SRQ, SRQ_INFO_OUTSTAN
         expect_count(t, srq_param(t, queue.srq).outstanding_dto_count, 4);
 }
 
-FAMILY(srq_resize, keeps_low_watermark, changes, NEEDS(SRQ, SRQ_WATERMARKS))
+FAMILY(srq_resize, keeps_low_watermark, changes)
 {
         struct queue queue = queue_with(t, 16);
 
@@ -287,7 +288,7 @@ FAMILY(srq_resize, keeps_low_watermark, changes, NEEDS(SRQ, SRQ_WATERMARKS))
         expect_eq(srq_param(t, queue.srq).low_watermark, 3);
 }
 
-FAMILY(srq_resize, keeps_watermark_armed, changes, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
+FAMILY(srq_resize, keeps_watermark_armed, changes)
 {
         struct queue queue = queue_with(t, 16);
         struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
@@ -301,7 +302,7 @@ FAMILY(srq_resize, keeps_watermark_armed, changes, NEEDS(SRQ, SRQ_WATERMARKS), P
         expect_async_event(queue.srq);
 }
 
-FAMILY(srq_resize, keeps_attributes, changes, NEEDS(SRQ))
+FAMILY(srq_resize, keeps_attributes, changes)
 {
         DAT_SRQ_HANDLE srq = srq_with(t, .max_recv_dtos = 16, .max_recv_iov = 2);
         DAT_SRQ_PARAM before = srq_param(t, srq);
@@ -328,7 +329,7 @@ static const struct request {
     {"by_far", 6, 1},
 };
 
-FAMILY(srq_resize, below_posted, below_posted, NEEDS(SRQ))
+FAMILY(srq_resize, below_posted, below_posted)
 {
         struct queue queue = queue_with(t, 8);
 
@@ -337,7 +338,7 @@ FAMILY(srq_resize, below_posted, below_posted, NEEDS(SRQ))
         expect_refusal(t, queue.srq, row->size);
 }
 
-CASE(srq_resize, below_full_queue, NEEDS(SRQ))
+CASE(srq_resize, below_full_queue)
 {
         struct queue queue = queue_with(t, 8);
         DAT_COUNT full = srq_fill(t, queue.srq, queue.buf);
@@ -345,7 +346,7 @@ CASE(srq_resize, below_full_queue, NEEDS(SRQ))
         expect_refusal(t, queue.srq, full - 1);
 }
 
-CASE(srq_resize, below_taken, NEEDS(SRQ), PEER)
+CASE(srq_resize, below_taken)
 {
         struct queue queue = queue_for(t, 8, LONG_MESSAGE, 4);
         struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
@@ -403,14 +404,14 @@ static DAT_SRQ_HANDLE srq_with_outstanding(struct test *t, const struct outstand
         return queue.srq;
 }
 
-FAMILY(srq_resize, below_outstanding, outstanding, NEEDS(SRQ), PEER)
+FAMILY(srq_resize, below_outstanding, outstanding)
 {
         DAT_SRQ_HANDLE srq = srq_with_outstanding(t, row);
 
         expect_refusal(t, srq, row->posts - 1);
 }
 
-FAMILY(srq_resize, at_outstanding, outstanding, NEEDS(SRQ), PEER)
+FAMILY(srq_resize, at_outstanding, outstanding)
 {
         DAT_SRQ_HANDLE srq = srq_with_outstanding(t, row);
 
@@ -441,7 +442,7 @@ static struct queue half_received(struct test *t, const struct half *row, struct
         return queue;
 }
 
-FAMILY(srq_resize, below_half_received, halves, NEEDS(SRQ), PEER_BY_NETWORK)
+FAMILY(srq_resize, below_half_received, halves)
 {
         struct flow flows[2];
         struct queue queue = half_received(t, row, flows);
@@ -450,7 +451,7 @@ FAMILY(srq_resize, below_half_received, halves, NEEDS(SRQ), PEER_BY_NETWORK)
         must_be_coming(t, &queue, flows, row->eps);
 }
 
-FAMILY(srq_resize, at_half_received, halves, NEEDS(SRQ), PEER_BY_NETWORK)
+FAMILY(srq_resize, at_half_received, halves)
 {
         struct flow flows[2];
         struct queue queue = half_received(t, row, flows);
@@ -459,7 +460,7 @@ FAMILY(srq_resize, at_half_received, halves, NEEDS(SRQ), PEER_BY_NETWORK)
         must_be_coming(t, &queue, flows, row->eps);
 }
 
-FAMILY(srq_resize, keeps_half_received, changes, NEEDS(SRQ), PEER_BY_NETWORK)
+FAMILY(srq_resize, keeps_half_received, changes)
 {
         const struct half half = {.posts = 2, .eps = 1};
         struct flow flow;
@@ -471,7 +472,7 @@ FAMILY(srq_resize, keeps_half_received, changes, NEEDS(SRQ), PEER_BY_NETWORK)
         expect_messages(t, &queue, &flow, 1);
 }
 
-CASE(srq_resize, refusal_keeps_half_received, NEEDS(SRQ), PEER_BY_NETWORK)
+CASE(srq_resize, refusal_keeps_half_received)
 {
         const struct half half = {.posts = 2, .eps = 1};
         struct flow flow;
@@ -483,7 +484,7 @@ CASE(srq_resize, refusal_keeps_half_received, NEEDS(SRQ), PEER_BY_NETWORK)
         expect_messages(t, &queue, &flow, 1);
 }
 
-CASE(srq_resize, at_posted, NEEDS(SRQ))
+CASE(srq_resize, at_posted)
 {
         struct queue queue = queue_with(t, 8);
 
@@ -492,7 +493,7 @@ CASE(srq_resize, at_posted, NEEDS(SRQ))
         expect(dat_srq_resize(queue.srq, 6), DAT_SUCCESS);
 }
 
-CASE(srq_resize, below_completed_of_disconnected_ep, NEEDS(SRQ), PEER)
+CASE(srq_resize, below_completed_of_disconnected_ep)
 {
         struct queue queue = queue_with(t, 8);
         struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
@@ -524,7 +525,7 @@ static const struct reaping {
     {"dequeue", reap_by_dequeue},
 };
 
-FAMILY(srq_resize, after_reaping, reapings, NEEDS(SRQ), PEER)
+FAMILY(srq_resize, after_reaping, reapings)
 {
         struct queue queue = queue_with(t, 8);
         struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
@@ -542,7 +543,7 @@ FAMILY(srq_resize, after_reaping, reapings, NEEDS(SRQ), PEER)
  * What is not outstanding on the SRQ
  */
 
-CASE(srq_resize, other_srq_not_counted, NEEDS(SRQ))
+CASE(srq_resize, other_srq_not_counted)
 {
         DAT_SRQ_HANDLE srq = srq_with(t, .max_recv_dtos = 8);
         struct queue other = queue_with(t, 8);
@@ -552,7 +553,7 @@ CASE(srq_resize, other_srq_not_counted, NEEDS(SRQ))
         expect(dat_srq_resize(srq, 2), DAT_SUCCESS);
 }
 
-CASE(srq_resize, other_srq_untouched, NEEDS(SRQ))
+CASE(srq_resize, other_srq_untouched)
 {
         DAT_SRQ_HANDLE srq = srq_with(t, .max_recv_dtos = 8);
         struct queue other = queue_with(t, 8);
@@ -564,7 +565,7 @@ CASE(srq_resize, other_srq_untouched, NEEDS(SRQ))
         expect_room(t, &other, size);
 }
 
-CASE(srq_resize, plain_ep_not_counted, NEEDS(SRQ), PEER)
+CASE(srq_resize, plain_ep_not_counted)
 {
         struct queue queue = queue_with(t, 8);
         DAT_EVD_HANDLE evd = evd_with(t);
@@ -588,7 +589,7 @@ CASE(srq_resize, plain_ep_not_counted, NEEDS(SRQ), PEER)
  * What a refused request leaves as it was. The answer is for other cases to judge.
  */
 
-CASE(srq_resize, refusal_keeps_size, NEEDS(SRQ))
+CASE(srq_resize, refusal_keeps_size)
 {
         struct queue queue = queue_with(t, 8);
         DAT_COUNT size = srq_size(t, queue.srq);
@@ -599,7 +600,7 @@ CASE(srq_resize, refusal_keeps_size, NEEDS(SRQ))
         expect_eq(srq_size(t, queue.srq), size);
 }
 
-CASE(srq_resize, refusal_keeps_room, NEEDS(SRQ))
+CASE(srq_resize, refusal_keeps_room)
 {
         struct queue queue = queue_with(t, 8);
         DAT_COUNT size = srq_size(t, queue.srq);
@@ -610,7 +611,7 @@ CASE(srq_resize, refusal_keeps_room, NEEDS(SRQ))
         expect_room(t, &queue, size - 6);
 }
 
-CASE(srq_resize, refusal_keeps_available_count, NEEDS(SRQ, SRQ_INFO_AVAILABLE))
+CASE(srq_resize, refusal_keeps_available_count)
 {
         struct queue queue = queue_with(t, 8);
 
@@ -620,7 +621,7 @@ CASE(srq_resize, refusal_keeps_available_count, NEEDS(SRQ, SRQ_INFO_AVAILABLE))
         expect_count(t, srq_param(t, queue.srq).available_dto_count, 6);
 }
 
-CASE(srq_resize, refusal_keeps_outstanding_count, NEEDS(SRQ, SRQ_INFO_OUTSTANDING))
+CASE(srq_resize, refusal_keeps_outstanding_count)
 {
         struct queue queue = queue_with(t, 8);
 
@@ -630,7 +631,7 @@ CASE(srq_resize, refusal_keeps_outstanding_count, NEEDS(SRQ, SRQ_INFO_OUTSTANDIN
         expect_count(t, srq_param(t, queue.srq).outstanding_dto_count, 6);
 }
 
-CASE(srq_resize, refusal_keeps_low_watermark, NEEDS(SRQ, SRQ_WATERMARKS))
+CASE(srq_resize, refusal_keeps_low_watermark)
 {
         struct queue queue = queue_with(t, 8);
 
@@ -641,7 +642,7 @@ CASE(srq_resize, refusal_keeps_low_watermark, NEEDS(SRQ, SRQ_WATERMARKS))
         expect_eq(srq_param(t, queue.srq).low_watermark, 4);
 }
 
-CASE(srq_resize, refusal_keeps_watermark_armed, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
+CASE(srq_resize, refusal_keeps_watermark_armed)
 {
         struct armed armed = armed_with(t, 6, 4);
 
@@ -652,7 +653,7 @@ CASE(srq_resize, refusal_keeps_watermark_armed, NEEDS(SRQ, SRQ_WATERMARKS), PEER
         expect_async_event(armed.queue.srq);
 }
 
-CASE(srq_resize, refusal_keeps_buffers, NEEDS(SRQ), PEER)
+CASE(srq_resize, refusal_keeps_buffers)
 {
         struct queue queue = queue_with(t, 8);
         struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
@@ -663,7 +664,7 @@ CASE(srq_resize, refusal_keeps_buffers, NEEDS(SRQ), PEER)
         expect_traffic(t, &queue, &flow, 6);
 }
 
-CASE(srq_resize, refusal_keeps_completions, NEEDS(SRQ), PEER)
+CASE(srq_resize, refusal_keeps_completions)
 {
         struct queue queue = queue_with(t, 8);
         struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
@@ -680,14 +681,14 @@ CASE(srq_resize, refusal_keeps_completions, NEEDS(SRQ), PEER)
  * The low watermark
  */
 
-CASE(srq_resize, below_low_watermark, NEEDS(SRQ, SRQ_WATERMARKS))
+CASE(srq_resize, below_low_watermark)
 {
         struct queue queue = queue_below_mark(t, 4);
 
         expect(dat_srq_resize(queue.srq, 3), DAT_INVALID_STATE);
 }
 
-CASE(srq_resize, below_low_watermark_keeps_size, NEEDS(SRQ, SRQ_WATERMARKS))
+CASE(srq_resize, below_low_watermark_keeps_size)
 {
         struct queue queue = queue_below_mark(t, 4);
         DAT_COUNT size = srq_size(t, queue.srq);
@@ -698,7 +699,7 @@ CASE(srq_resize, below_low_watermark_keeps_size, NEEDS(SRQ, SRQ_WATERMARKS))
         expect_room(t, &queue, size);
 }
 
-CASE(srq_resize, below_low_watermark_keeps_mark, NEEDS(SRQ, SRQ_WATERMARKS))
+CASE(srq_resize, below_low_watermark_keeps_mark)
 {
         struct queue queue = queue_below_mark(t, 4);
 
@@ -707,7 +708,7 @@ CASE(srq_resize, below_low_watermark_keeps_mark, NEEDS(SRQ, SRQ_WATERMARKS))
         expect_eq(srq_param(t, queue.srq).low_watermark, 4);
 }
 
-CASE(srq_resize, below_low_watermark_keeps_armed, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
+CASE(srq_resize, below_low_watermark_keeps_armed)
 {
         struct armed armed = armed_with(t, 6, 4);
 
@@ -718,7 +719,7 @@ CASE(srq_resize, below_low_watermark_keeps_armed, NEEDS(SRQ, SRQ_WATERMARKS), PE
         expect_async_event(armed.queue.srq);
 }
 
-CASE(srq_resize, below_low_watermark_keeps_buffers, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
+CASE(srq_resize, below_low_watermark_keeps_buffers)
 {
         struct queue queue = queue_below_mark(t, 6);
         struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
@@ -729,14 +730,14 @@ CASE(srq_resize, below_low_watermark_keeps_buffers, NEEDS(SRQ, SRQ_WATERMARKS), 
         expect_traffic(t, &queue, &flow, 3);
 }
 
-CASE(srq_resize, at_low_watermark, NEEDS(SRQ, SRQ_WATERMARKS))
+CASE(srq_resize, at_low_watermark)
 {
         struct queue queue = queue_below_mark(t, 4);
 
         expect(dat_srq_resize(queue.srq, 4), DAT_SUCCESS);
 }
 
-CASE(srq_resize, at_low_watermark_and_outstanding, NEEDS(SRQ, SRQ_WATERMARKS))
+CASE(srq_resize, at_low_watermark_and_outstanding)
 {
         struct queue queue = queue_with(t, 8);
 
@@ -746,7 +747,7 @@ CASE(srq_resize, at_low_watermark_and_outstanding, NEEDS(SRQ, SRQ_WATERMARKS))
         expect(dat_srq_resize(queue.srq, 4), DAT_SUCCESS);
 }
 
-CASE(srq_resize, after_lowering_watermark, NEEDS(SRQ, SRQ_WATERMARKS))
+CASE(srq_resize, after_lowering_watermark)
 {
         struct queue queue = queue_below_mark(t, 4);
 
@@ -808,7 +809,7 @@ static struct flow *flow_due(struct flow *flows, const struct traffic *row, int 
 
 /* Where messages are told of late, they are seldom met: the turns end, and so the case takes long.
  */
-FAMILY(srq_resize, no_message_lost, traffic, NEEDS(SRQ), PEER, DEADLINE_MS(20000))
+FAMILY(srq_resize, no_message_lost, traffic, DEADLINE_MS(20000))
 {
         struct queue queue = queue_for(t, LEAST, LONG_MESSAGE, LEAST);
         DAT_EVD_HANDLE evd = row->one_evd ? evd_with(t) : DAT_HANDLE_NULL;
@@ -853,7 +854,7 @@ FAMILY(srq_resize, no_message_lost, traffic, NEEDS(SRQ), PEER, DEADLINE_MS(20000
  * The endpoints of the SRQ
  */
 
-CASE(srq_resize, unconnected_ep, NEEDS(SRQ))
+CASE(srq_resize, unconnected_ep)
 {
         struct queue queue = queue_with(t, 8);
 
@@ -863,7 +864,7 @@ CASE(srq_resize, unconnected_ep, NEEDS(SRQ))
         expect(dat_srq_resize(queue.srq, 4), DAT_SUCCESS);
 }
 
-CASE(srq_resize, connected_ep, NEEDS(SRQ), PEER)
+CASE(srq_resize, connected_ep)
 {
         struct queue queue = queue_with(t, 8);
         struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
@@ -875,7 +876,7 @@ CASE(srq_resize, connected_ep, NEEDS(SRQ), PEER)
         expect_traffic(t, &queue, &flow, 1);
 }
 
-CASE(srq_resize, disconnected_ep, NEEDS(SRQ), PEER)
+CASE(srq_resize, disconnected_ep)
 {
         struct queue queue = queue_with(t, 8);
         struct flow gone = flow_open(t, &queue, DAT_HANDLE_NULL);
@@ -890,7 +891,7 @@ CASE(srq_resize, disconnected_ep, NEEDS(SRQ), PEER)
         expect_traffic(t, &queue, &flow, 4);
 }
 
-FAMILY(srq_resize, later_ep, changes, NEEDS(SRQ), PEER)
+FAMILY(srq_resize, later_ep, changes)
 {
         struct queue queue = queue_with(t, 16);
 
@@ -901,7 +902,7 @@ FAMILY(srq_resize, later_ep, changes, NEEDS(SRQ), PEER)
         expect_traffic(t, &queue, &flow, 4);
 }
 
-CASE(srq_resize, repeated, NEEDS(SRQ), PEER)
+CASE(srq_resize, repeated)
 {
         struct queue queue = queue_with(t, 8);
         struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
@@ -921,7 +922,7 @@ CASE(srq_resize, repeated, NEEDS(SRQ), PEER)
  * Arguments
  */
 
-FAMILY(srq_resize, invalid_handle, invalid_handles, NEEDS(SRQ))
+FAMILY(srq_resize, invalid_handle, invalid_handles)
 {
         expect(dat_srq_resize(bad_handle(t, DAT_HANDLE_TYPE_SRQ, row->how), 8), DAT_INVALID_HANDLE);
 }
@@ -934,7 +935,7 @@ static const struct argument {
     {"least", INT_MIN},
 };
 
-FAMILY(srq_resize, negative, negative, NEEDS(SRQ))
+FAMILY(srq_resize, negative, negative)
 {
         DAT_SRQ_HANDLE srq = srq_with(t, .max_recv_dtos = 8);
 
@@ -946,7 +947,7 @@ static DAT_RETURN resize_to_8(void *srq)
         return dat_srq_resize(srq, 8);
 }
 
-CASE(srq_resize, destroyed_handle, NEEDS(SRQ))
+CASE(srq_resize, destroyed_handle)
 {
         expect_stale_srq(t, resize_to_8);
 }
@@ -956,7 +957,7 @@ static const struct argument too_large[] = {
     {"greatest", INT_MAX},
 };
 
-FAMILY(srq_resize, too_large, too_large, NEEDS(SRQ))
+FAMILY(srq_resize, too_large, too_large)
 {
         DAT_SRQ_HANDLE srq = srq_with(t, .max_recv_dtos = 8);
         DAT_COUNT limit = ia_attr(t)->max_recv_per_srq;
@@ -974,14 +975,14 @@ FAMILY(srq_resize, too_large, too_large, NEEDS(SRQ))
         note(t, "%d granted, above the IA's own max_recv_per_srq of %d", request, limit);
 }
 
-CASE(srq_resize, zero, NEEDS(SRQ))
+CASE(srq_resize, zero)
 {
         DAT_SRQ_HANDLE srq = srq_with(t, .max_recv_dtos = 8);
 
         expect(dat_srq_resize(srq, 0), DAT_INVALID_PARAMETER, DAT_INVALID_STATE, DAT_SUCCESS);
 }
 
-CASE(srq_resize, zero_then_grow, NEEDS(SRQ))
+CASE(srq_resize, zero_then_grow)
 {
         struct queue queue = queue_with(t, 8);
 
@@ -991,7 +992,7 @@ CASE(srq_resize, zero_then_grow, NEEDS(SRQ))
         expect_room(t, &queue, 8);
 }
 
-CASE(srq_resize, zero_below_outstanding, NEEDS(SRQ))
+CASE(srq_resize, zero_below_outstanding)
 {
         struct queue queue = queue_with(t, 8);
         DAT_COUNT size = srq_size(t, queue.srq);
@@ -1012,7 +1013,7 @@ static const struct argument invalid_sizes[] = {
     {"greatest", INT_MAX},
 };
 
-FAMILY(srq_resize, invalid_size_keeps_buffers, invalid_sizes, NEEDS(SRQ), PEER)
+FAMILY(srq_resize, invalid_size_keeps_buffers, invalid_sizes)
 {
         struct queue queue = queue_with(t, 8);
         struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_srq_set_lw: when a mark's event comes and when it does not, once per setting. */
+#include "clauses/srq_set_lw.h"
 #include "../handles.h"
 #include "queue.h"
 
@@ -9,7 +10,7 @@
  * Setting
  */
 
-CASE(srq_set_lw, set, NEEDS(SRQ, SRQ_WATERMARKS))
+CASE(srq_set_lw, set)
 {
         struct queue queue = queue_with(t, 8);
 
@@ -18,14 +19,14 @@ CASE(srq_set_lw, set, NEEDS(SRQ, SRQ_WATERMARKS))
         expect(dat_srq_set_lw(queue.srq, 4), DAT_SUCCESS);
 }
 
-CASE(srq_set_lw, set_on_empty_queue, NEEDS(SRQ, SRQ_WATERMARKS))
+CASE(srq_set_lw, set_on_empty_queue)
 {
         DAT_SRQ_HANDLE srq = srq_with(t, .max_recv_dtos = 8);
 
         expect(dat_srq_set_lw(srq, 4), DAT_SUCCESS);
 }
 
-CASE(srq_set_lw, set_value, NEEDS(SRQ, SRQ_WATERMARKS))
+CASE(srq_set_lw, set_value)
 {
         struct queue queue = queue_with(t, 8);
 
@@ -36,7 +37,7 @@ CASE(srq_set_lw, set_value, NEEDS(SRQ, SRQ_WATERMARKS))
         }
 }
 
-CASE(srq_set_lw, value_after_event, NEEDS(SRQ, SRQ_WATERMARKS))
+CASE(srq_set_lw, value_after_event)
 {
         DAT_SRQ_HANDLE srq = srq_with(t, .max_recv_dtos = 8);
 
@@ -46,7 +47,7 @@ CASE(srq_set_lw, value_after_event, NEEDS(SRQ, SRQ_WATERMARKS))
         expect_eq(srq_param(t, srq).low_watermark, 4);
 }
 
-CASE(srq_set_lw, as_declared, NEEDS(SRQ))
+CASE(srq_set_lw, as_declared)
 {
         DAT_SRQ_HANDLE srq = srq_with(t, .max_recv_dtos = 8);
         DAT_RETURN ret = dat_srq_set_lw(srq, 4);
@@ -70,7 +71,7 @@ static const struct shortage {
     {"none_of_all", 0, 8}, {"all_but_one", 7, 8},
 };
 
-FAMILY(srq_set_lw, event_at_once, shortages, NEEDS(SRQ, SRQ_WATERMARKS))
+FAMILY(srq_set_lw, event_at_once, shortages)
 {
         struct queue queue = queue_with(t, 8);
 
@@ -80,7 +81,7 @@ FAMILY(srq_set_lw, event_at_once, shortages, NEEDS(SRQ, SRQ_WATERMARKS))
         expect_async_event(queue.srq);
 }
 
-FAMILY(srq_set_lw, event_at_once_only_once, shortages, NEEDS(SRQ, SRQ_WATERMARKS))
+FAMILY(srq_set_lw, event_at_once_only_once, shortages)
 {
         struct queue queue = queue_with(t, 8);
 
@@ -97,7 +98,7 @@ static const struct shortage at_mark[] = {
     {"full_queue", 8, 8},
 };
 
-FAMILY(srq_set_lw, no_event_at_mark, at_mark, NEEDS(SRQ, SRQ_WATERMARKS))
+FAMILY(srq_set_lw, no_event_at_mark, at_mark)
 {
         struct queue queue = queue_with(t, 8);
 
@@ -112,7 +113,7 @@ static const struct shortage above_mark[] = {
     {"by_far", 8, 1},
 };
 
-FAMILY(srq_set_lw, no_event_above_mark, above_mark, NEEDS(SRQ, SRQ_WATERMARKS))
+FAMILY(srq_set_lw, no_event_above_mark, above_mark)
 {
         struct queue queue = queue_with(t, 8);
 
@@ -137,7 +138,7 @@ static const struct fall {
     {"full_queue", 8, 8},
 };
 
-FAMILY(srq_set_lw, event_below_mark, falls, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
+FAMILY(srq_set_lw, event_below_mark, falls)
 {
         struct armed armed = armed_with(t, row->posts, row->mark);
 
@@ -152,7 +153,7 @@ static const struct fall falls_to_mark[] = {
     {"to_last", 3, 1},
 };
 
-FAMILY(srq_set_lw, no_event_down_to_mark, falls_to_mark, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
+FAMILY(srq_set_lw, no_event_down_to_mark, falls_to_mark)
 {
         struct armed armed = armed_with(t, row->posts, row->mark);
 
@@ -161,7 +162,7 @@ FAMILY(srq_set_lw, no_event_down_to_mark, falls_to_mark, NEEDS(SRQ, SRQ_WATERMAR
         expect_quiet(async_evd(t));
 }
 
-CASE(srq_set_lw, event_while_waiting, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
+CASE(srq_set_lw, event_while_waiting)
 {
         struct armed armed = armed_with(t, 4, 4);
 
@@ -170,7 +171,7 @@ CASE(srq_set_lw, event_while_waiting, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
         expect_async_event(armed.queue.srq);
 }
 
-CASE(srq_set_lw, event_when_taken, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
+CASE(srq_set_lw, event_when_taken)
 {
         struct armed armed = armed_with(t, 4, 4);
 
@@ -181,7 +182,7 @@ CASE(srq_set_lw, event_when_taken, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
         expect_quiet(async_evd(t));
 }
 
-CASE(srq_set_lw, no_event_when_reaped, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
+CASE(srq_set_lw, no_event_when_reaped)
 {
         struct armed armed = armed_with(t, 6, 4);
 
@@ -191,7 +192,7 @@ CASE(srq_set_lw, no_event_when_reaped, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
         expect_quiet(async_evd(t));
 }
 
-CASE(srq_set_lw, unreaped_do_not_count, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
+CASE(srq_set_lw, unreaped_do_not_count)
 {
         struct queue queue = queue_with(t, 8);
         struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
@@ -203,7 +204,7 @@ CASE(srq_set_lw, unreaped_do_not_count, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
         expect_async_event(queue.srq);
 }
 
-CASE(srq_set_lw, event_by_several_eps, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
+CASE(srq_set_lw, event_by_several_eps)
 {
         struct armed armed = armed_with(t, 5, 4);
         struct flow other = flow_open(t, &armed.queue, DAT_HANDLE_NULL);
@@ -214,7 +215,7 @@ CASE(srq_set_lw, event_by_several_eps, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
         expect_async_event(armed.queue.srq);
 }
 
-CASE(srq_set_lw, event_on_async_evd_alone, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
+CASE(srq_set_lw, event_on_async_evd_alone)
 {
         struct armed armed = armed_with(t, 4, 4);
 
@@ -226,7 +227,7 @@ CASE(srq_set_lw, event_on_async_evd_alone, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
         expect_quiet(ep_connect_evd(t, armed.flow.ep));
 }
 
-CASE(srq_set_lw, event_keeps_connection, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
+CASE(srq_set_lw, event_keeps_connection)
 {
         struct armed armed = armed_with(t, 4, 4);
 
@@ -243,7 +244,7 @@ CASE(srq_set_lw, event_keeps_connection, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
  * What is not a receive taken from this SRQ
  */
 
-CASE(srq_set_lw, no_event_by_posting, NEEDS(SRQ, SRQ_WATERMARKS))
+CASE(srq_set_lw, no_event_by_posting)
 {
         struct queue queue = queue_with(t, 8);
 
@@ -254,7 +255,7 @@ CASE(srq_set_lw, no_event_by_posting, NEEDS(SRQ, SRQ_WATERMARKS))
         expect_quiet(async_evd(t));
 }
 
-CASE(srq_set_lw, no_event_by_other_srq, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
+CASE(srq_set_lw, no_event_by_other_srq)
 {
         struct queue queue = queue_with(t, 8);
         struct queue other = queue_with(t, 8);
@@ -268,7 +269,7 @@ CASE(srq_set_lw, no_event_by_other_srq, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
         expect_quiet(async_evd(t));
 }
 
-CASE(srq_set_lw, event_of_the_srq, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
+CASE(srq_set_lw, event_of_the_srq)
 {
         struct queue other = queue_with(t, 8);
 
@@ -282,7 +283,7 @@ CASE(srq_set_lw, event_of_the_srq, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
         expect_quiet(async_evd(t));
 }
 
-CASE(srq_set_lw, no_event_by_plain_ep, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
+CASE(srq_set_lw, no_event_by_plain_ep)
 {
         struct queue queue = queue_with(t, 8);
         DAT_EVD_HANDLE evd = evd_with(t);
@@ -303,7 +304,7 @@ CASE(srq_set_lw, no_event_by_plain_ep, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
         expect_quiet(async_evd(t));
 }
 
-CASE(srq_set_lw, no_event_by_disconnect, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
+CASE(srq_set_lw, no_event_by_disconnect)
 {
         struct armed armed = armed_with(t, 4, 4);
 
@@ -319,7 +320,7 @@ CASE(srq_set_lw, no_event_by_disconnect, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
  * Once per setting
  */
 
-CASE(srq_set_lw, once, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
+CASE(srq_set_lw, once)
 {
         struct armed armed = armed_with(t, 6, 4);
 
@@ -331,7 +332,7 @@ CASE(srq_set_lw, once, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
         expect_quiet(async_evd(t));
 }
 
-CASE(srq_set_lw, once_in_a_burst, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
+CASE(srq_set_lw, once_in_a_burst)
 {
         struct armed armed = armed_with(t, 8, 7);
 
@@ -341,7 +342,7 @@ CASE(srq_set_lw, once_in_a_burst, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
         expect_quiet(async_evd(t));
 }
 
-CASE(srq_set_lw, once_after_event_at_once, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
+CASE(srq_set_lw, once_after_event_at_once)
 {
         struct queue queue = queue_with(t, 8);
         struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
@@ -354,7 +355,7 @@ CASE(srq_set_lw, once_after_event_at_once, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
         expect_quiet(async_evd(t));
 }
 
-CASE(srq_set_lw, once_though_replenished, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
+CASE(srq_set_lw, once_though_replenished)
 {
         struct armed armed = armed_with(t, 4, 4);
 
@@ -366,7 +367,7 @@ CASE(srq_set_lw, once_though_replenished, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
         expect_quiet(async_evd(t));
 }
 
-CASE(srq_set_lw, replenished_after_event_at_once, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
+CASE(srq_set_lw, replenished_after_event_at_once)
 {
         struct queue queue = queue_with(t, 8);
         struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
@@ -394,7 +395,7 @@ static const struct again {
 };
 
 /* Receives are replenished after the event, so that the next one is the second setting's alone. */
-FAMILY(srq_set_lw, rearmed, again, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
+FAMILY(srq_set_lw, rearmed, again)
 {
         struct armed armed = armed_with(t, row->first, row->first);
         DAT_SRQ_HANDLE srq = armed.queue.srq;
@@ -411,7 +412,7 @@ FAMILY(srq_set_lw, rearmed, again, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
         expect_quiet(async_evd(t));
 }
 
-CASE(srq_set_lw, rearmed_while_below, NEEDS(SRQ, SRQ_WATERMARKS))
+CASE(srq_set_lw, rearmed_while_below)
 {
         struct queue queue = queue_with(t, 8);
 
@@ -423,7 +424,7 @@ CASE(srq_set_lw, rearmed_while_below, NEEDS(SRQ, SRQ_WATERMARKS))
         expect_quiet(async_evd(t));
 }
 
-CASE(srq_set_lw, each_setting_has_its_event, NEEDS(SRQ, SRQ_WATERMARKS))
+CASE(srq_set_lw, each_setting_has_its_event)
 {
         DAT_SRQ_HANDLE srq = srq_with(t, .max_recv_dtos = 8);
 
@@ -436,7 +437,7 @@ CASE(srq_set_lw, each_setting_has_its_event, NEEDS(SRQ, SRQ_WATERMARKS))
         expect_quiet(async_evd(t));
 }
 
-CASE(srq_set_lw, lower_mark_replaces, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
+CASE(srq_set_lw, lower_mark_replaces)
 {
         struct armed armed = armed_with(t, 6, 5);
 
@@ -449,7 +450,7 @@ CASE(srq_set_lw, lower_mark_replaces, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
         expect_quiet(async_evd(t));
 }
 
-CASE(srq_set_lw, higher_mark_replaces, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
+CASE(srq_set_lw, higher_mark_replaces)
 {
         struct armed armed = armed_with(t, 6, 3);
 
@@ -461,7 +462,7 @@ CASE(srq_set_lw, higher_mark_replaces, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
         expect_quiet(async_evd(t));
 }
 
-CASE(srq_set_lw, higher_mark_at_once, NEEDS(SRQ, SRQ_WATERMARKS))
+CASE(srq_set_lw, higher_mark_at_once)
 {
         struct queue queue = queue_with(t, 8);
 
@@ -477,7 +478,7 @@ CASE(srq_set_lw, higher_mark_at_once, NEEDS(SRQ, SRQ_WATERMARKS))
  * The default mark
  */
 
-CASE(srq_set_lw, default_mark, NEEDS(SRQ, SRQ_WATERMARKS))
+CASE(srq_set_lw, default_mark)
 {
         DAT_SRQ_HANDLE srq = srq_with(t, .max_recv_dtos = 8);
 
@@ -485,7 +486,7 @@ CASE(srq_set_lw, default_mark, NEEDS(SRQ, SRQ_WATERMARKS))
         expect_eq(srq_param(t, srq).low_watermark, DAT_SRQ_LW_DEFAULT);
 }
 
-CASE(srq_set_lw, default_mark_raises_nothing, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
+CASE(srq_set_lw, default_mark_raises_nothing)
 {
         struct queue queue = queue_with(t, 8);
         struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
@@ -498,7 +499,7 @@ CASE(srq_set_lw, default_mark_raises_nothing, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
         expect_quiet(async_evd(t));
 }
 
-CASE(srq_set_lw, default_mark_disarms, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
+CASE(srq_set_lw, default_mark_disarms)
 {
         struct armed armed = armed_with(t, 4, 4);
 
@@ -513,7 +514,7 @@ CASE(srq_set_lw, default_mark_disarms, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
  * The size, and beyond
  */
 
-CASE(srq_set_lw, at_size, NEEDS(SRQ, SRQ_WATERMARKS))
+CASE(srq_set_lw, at_size)
 {
         DAT_SRQ_HANDLE srq = srq_with(t, .max_recv_dtos = 8);
         DAT_COUNT size = srq_size(t, srq);
@@ -522,7 +523,7 @@ CASE(srq_set_lw, at_size, NEEDS(SRQ, SRQ_WATERMARKS))
         expect_eq(srq_param(t, srq).low_watermark, size);
 }
 
-CASE(srq_set_lw, at_grown_size, NEEDS(SRQ, SRQ_WATERMARKS))
+CASE(srq_set_lw, at_grown_size)
 {
         DAT_SRQ_HANDLE srq = srq_with(t, .max_recv_dtos = 8);
 
@@ -531,7 +532,7 @@ CASE(srq_set_lw, at_grown_size, NEEDS(SRQ, SRQ_WATERMARKS))
         expect(dat_srq_set_lw(srq, srq_size(t, srq)), DAT_SUCCESS);
 }
 
-CASE(srq_set_lw, above_shrunk_size, NEEDS(SRQ, SRQ_WATERMARKS))
+CASE(srq_set_lw, above_shrunk_size)
 {
         DAT_SRQ_HANDLE srq = srq_with(t, .max_recv_dtos = 16);
 
@@ -553,14 +554,14 @@ static DAT_COUNT too_high_for(struct test *t, DAT_SRQ_HANDLE srq, const struct m
         return row->mark ? row->mark : srq_size(t, srq) + 1;
 }
 
-FAMILY(srq_set_lw, above_size, too_high, NEEDS(SRQ, SRQ_WATERMARKS))
+FAMILY(srq_set_lw, above_size, too_high)
 {
         DAT_SRQ_HANDLE srq = srq_with(t, .max_recv_dtos = 8);
 
         expect(dat_srq_set_lw(srq, too_high_for(t, srq, row)), DAT_INVALID_PARAMETER);
 }
 
-FAMILY(srq_set_lw, above_size_raises_nothing, too_high, NEEDS(SRQ, SRQ_WATERMARKS))
+FAMILY(srq_set_lw, above_size_raises_nothing, too_high)
 {
         DAT_SRQ_HANDLE srq = srq_with(t, .max_recv_dtos = 8);
 
@@ -569,7 +570,7 @@ FAMILY(srq_set_lw, above_size_raises_nothing, too_high, NEEDS(SRQ, SRQ_WATERMARK
         expect_quiet(async_evd(t));
 }
 
-FAMILY(srq_set_lw, above_size_keeps_mark, too_high, NEEDS(SRQ, SRQ_WATERMARKS))
+FAMILY(srq_set_lw, above_size_keeps_mark, too_high)
 {
         struct queue queue = queue_with(t, 8);
 
@@ -580,7 +581,7 @@ FAMILY(srq_set_lw, above_size_keeps_mark, too_high, NEEDS(SRQ, SRQ_WATERMARKS))
         expect_eq(srq_param(t, queue.srq).low_watermark, 4);
 }
 
-FAMILY(srq_set_lw, above_size_keeps_armed, too_high, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
+FAMILY(srq_set_lw, above_size_keeps_armed, too_high)
 {
         struct armed armed = armed_with(t, 5, 4);
 
@@ -592,7 +593,7 @@ FAMILY(srq_set_lw, above_size_keeps_armed, too_high, NEEDS(SRQ, SRQ_WATERMARKS),
         expect_async_event(armed.queue.srq);
 }
 
-CASE(srq_set_lw, above_size_keeps_spent, NEEDS(SRQ, SRQ_WATERMARKS))
+CASE(srq_set_lw, above_size_keeps_spent)
 {
         DAT_SRQ_HANDLE srq = srq_with(t, .max_recv_dtos = 8);
 
@@ -608,7 +609,7 @@ static const struct mark negative[] = {
     {"least", INT_MIN},
 };
 
-FAMILY(srq_set_lw, negative, negative, NEEDS(SRQ, SRQ_WATERMARKS))
+FAMILY(srq_set_lw, negative, negative)
 {
         DAT_SRQ_HANDLE srq = srq_with(t, .max_recv_dtos = 8);
 
@@ -620,7 +621,7 @@ FAMILY(srq_set_lw, negative, negative, NEEDS(SRQ, SRQ_WATERMARKS))
  * What a granted mark leaves as it was
  */
 
-CASE(srq_set_lw, keeps_buffers, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
+CASE(srq_set_lw, keeps_buffers)
 {
         struct queue queue = queue_with(t, 8);
         struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
@@ -632,7 +633,7 @@ CASE(srq_set_lw, keeps_buffers, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
         expect_traffic(t, &queue, &flow, 4);
 }
 
-CASE(srq_set_lw, keeps_completions, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
+CASE(srq_set_lw, keeps_completions)
 {
         struct queue queue = queue_with(t, 8);
         struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
@@ -645,7 +646,7 @@ CASE(srq_set_lw, keeps_completions, NEEDS(SRQ, SRQ_WATERMARKS), PEER)
         expect_quiet(flow.evd);
 }
 
-CASE(srq_set_lw, keeps_size, NEEDS(SRQ, SRQ_WATERMARKS))
+CASE(srq_set_lw, keeps_size)
 {
         struct queue queue = queue_with(t, 8);
         DAT_COUNT size = srq_size(t, queue.srq);
@@ -656,7 +657,7 @@ CASE(srq_set_lw, keeps_size, NEEDS(SRQ, SRQ_WATERMARKS))
         expect_room(t, &queue, size);
 }
 
-CASE(srq_set_lw, keeps_counts, NEEDS(SRQ, SRQ_WATERMARKS, SRQ_INFO_AVAILABLE), PEER)
+CASE(srq_set_lw, keeps_counts)
 {
         struct queue queue = queue_with(t, 8);
         struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
@@ -670,7 +671,7 @@ CASE(srq_set_lw, keeps_counts, NEEDS(SRQ, SRQ_WATERMARKS, SRQ_INFO_AVAILABLE), P
         expect_count(t, param.outstanding_dto_count, 5);
 }
 
-CASE(srq_set_lw, keeps_other_srq, NEEDS(SRQ, SRQ_WATERMARKS))
+CASE(srq_set_lw, keeps_other_srq)
 {
         DAT_SRQ_HANDLE other = srq_with(t, .max_recv_dtos = 8);
         DAT_SRQ_HANDLE srq = srq_with(t, .max_recv_dtos = 8);
@@ -688,7 +689,7 @@ CASE(srq_set_lw, keeps_other_srq, NEEDS(SRQ, SRQ_WATERMARKS))
  * Arguments
  */
 
-FAMILY(srq_set_lw, invalid_handle, invalid_handles, NEEDS(SRQ, SRQ_WATERMARKS))
+FAMILY(srq_set_lw, invalid_handle, invalid_handles)
 {
         expect(dat_srq_set_lw(bad_handle(t, DAT_HANDLE_TYPE_SRQ, row->how), 4), DAT_INVALID_HANDLE);
 }
@@ -698,7 +699,7 @@ static DAT_RETURN set_to_4(void *srq)
         return dat_srq_set_lw(srq, 4);
 }
 
-CASE(srq_set_lw, destroyed_handle, NEEDS(SRQ, SRQ_WATERMARKS))
+CASE(srq_set_lw, destroyed_handle)
 {
         expect_stale_srq(t, set_to_4);
 }

@@ -105,7 +105,7 @@ DAT_EVD_HANDLE ep_connect_evd(struct test *t, DAT_EP_HANDLE ep);
 /*
  * An EP in one of the nine states that dat_ep_query tells. It is made as ep_with() makes it, but
  * for Tentative Connection Pending, where it is the Provider's, without zone and EVDs. All states
- * but Unconnected and Reserved need the peer: the case is declared with PEER. A state that cannot
+ * but Unconnected and Reserved need the peer: the clause has check = "pair". A state that cannot
  * be had ends the case, as UNSUPPORTED where the provider or the transport has none.
  */
 #define ep_in(t_, state_, ...) ep_make_in((t_), (state_), (struct ep_opts){__VA_ARGS__})

@@ -51,7 +51,8 @@ struct peer *peer(struct test *t)
         if (t->peer)
                 return t->peer;
         if (t->entry->peers == 0)
-                test_end(t, VERDICT_BROKEN, "the case uses a peer but is not declared with PEER");
+                test_end(t, VERDICT_BROKEN,
+                         "the case uses a peer, and its clause has not check = \"pair\"");
         if (t->settings->peer_mode == PEER_MODE_NONE)
                 test_end(t, VERDICT_BROKEN, "the case was run without a place for its peer");
         made = calloc(1, sizeof(*made));
@@ -250,8 +251,9 @@ void peer_disturb_by(struct peer *peer, struct peer_disturb_opts opts)
         json_t *data;
 
         if (!peer->t->entry->network)
-                test_end(peer->t, VERDICT_BROKEN,
-                         "the case disturbs the network but is not declared with PEER_BY_NETWORK");
+                test_end(
+                    peer->t, VERDICT_BROKEN,
+                    "the case disturbs the network, and its clause has not check = \"network\"");
         post(peer, "disturb",
              json_pack("{s:i s:i s:i s:i}", "delay_ms", opts.delay_ms, "reorder_percent",
                        opts.reorder_percent, "loss_percent", opts.loss_percent, "kbit_per_s",

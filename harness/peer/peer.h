@@ -18,7 +18,7 @@ struct test;
 struct peer;
 struct peer_ep;
 
-/* The case's peer, started at the first call; the case must be declared with PEER. */
+/* The case's peer, started at the first call; its clause has check = "pair". */
 struct peer *peer(struct test *t);
 
 /*
@@ -44,8 +44,8 @@ struct peer_disturb_opts {
         int kbit_per_s; /* 0: as fast as it goes */
 };
 /*
- * Disturbs what the peer's host sends from now until the case ends. The case is declared with
- * PEER_BY_NETWORK. It is BROKEN where the host cannot do it, and where no packet met it.
+ * Disturbs what the peer's host sends from now until the case ends. The clause has check =
+ * "network". It is BROKEN where the host cannot do it, and where no packet met it.
  */
 void peer_disturb_by(struct peer *peer, struct peer_disturb_opts opts);
 #define peer_disturb(peer_, ...) peer_disturb_by((peer_), (struct peer_disturb_opts){__VA_ARGS__})

@@ -67,7 +67,7 @@ def test_case_that_crashes_leaves_no_peer(agent: Agent) -> None:
 
 
 def test_undeclared_peer(agent: Agent) -> None:
-    assert "not declared with PEER" in agent.run("harness/has_no_peer").reason
+    assert 'has not check = "pair"' in agent.run("harness/has_no_peer").reason
 
 
 def test_network_to_nowhere_is_not_disturbed(agent: Agent) -> None:
@@ -76,7 +76,7 @@ def test_network_to_nowhere_is_not_disturbed(agent: Agent) -> None:
     assert outcome.reason == (
         "the peer could not disturb the network: its peer is on the case's own host"
     )
-    assert "not declared with PEER_BY_NETWORK" in agent.run("harness/disturbs_undeclared").reason
+    assert 'has not check = "network"' in agent.run("harness/disturbs_undeclared").reason
 
 
 def test_no_place_for_a_peer(agent: Agent) -> None:

@@ -2,7 +2,7 @@
 /* A case whose id is taken: by twice.c. */
 #include "case.h"
 
-CASE(twice, the_same)
+CASE_WITH(twice, the_same, .needs = 0)
 {
         record(t, "other");
 }

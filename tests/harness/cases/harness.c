@@ -10,7 +10,7 @@
 
 #include "case.h"
 
-CASE(harness, passes)
+CASE_WITH(harness, passes, .needs = 0)
 {
         DAT_PZ_HANDLE zone = pz_new(t);
 
@@ -20,93 +20,93 @@ CASE(harness, passes)
         record(t, "a fact: %d", 42);
 }
 
-CASE(harness, notes)
+CASE_WITH(harness, notes, .needs = 0)
 {
         note(t, "first remark");
         note(t, "second remark");
 }
 
-CASE(harness, ends_noted)
+CASE_WITH(harness, ends_noted, .needs = 0)
 {
         note(t, "first remark");
         end_noted(t, "nothing is to be seen");
 }
 
-CASE(harness, fails_by_value)
+CASE_WITH(harness, fails_by_value, .needs = 0)
 {
         note(t, "a remark before the failure");
         expect_eq(1 + 1, 3);
 }
 
-CASE(harness, fails_by_condition)
+CASE_WITH(harness, fails_by_condition, .needs = 0)
 {
         expect_that(t == NULL, "t is there");
 }
 
-CASE(harness, fails_by_return)
+CASE_WITH(harness, fails_by_return, .needs = 0)
 {
         expect(dat_evd_dequeue(async_evd(t), &(DAT_EVENT){.event_number = 0}), DAT_SUCCESS,
                DAT_INVALID_STATE);
 }
 
-CASE(harness, notes_by_return)
+CASE_WITH(harness, notes_by_return, .needs = 0)
 {
         expect_or_note(dat_evd_dequeue(async_evd(t), &(DAT_EVENT){.event_number = 0}), DAT_SUCCESS,
                        DAT_QUEUE_EMPTY);
 }
 
-CASE(harness, breaks)
+CASE_WITH(harness, breaks, .needs = 0)
 {
         must(dat_evd_dequeue(async_evd(t), &(DAT_EVENT){.event_number = 0}));
 }
 
-CASE(harness, breaks_by_condition)
+CASE_WITH(harness, breaks_by_condition, .needs = 0)
 {
         must_that(1 > 2, "one is %d", 1);
 }
 
-CASE(harness, lacks)
+CASE_WITH(harness, lacks, .needs = 0)
 {
         resource(t, "no more %s", "tea");
 }
 
-CASE(harness, declines)
+CASE_WITH(harness, declines, .needs = 0)
 {
         unsupported(t, "tea_supported = 0");
 }
 
-CASE(harness, crashes)
+CASE_WITH(harness, crashes, .needs = 0)
 {
         raise(SIGSEGV);
         record(t, "not reached: %p", (void *)t);
 }
 
-CASE(harness, hangs)
+CASE_WITH(harness, hangs, .needs = 0)
 {
         (void)t;
         for (;;)
                 pause();
 }
 
-CASE(harness, leaves)
+CASE_WITH(harness, leaves, .needs = 0)
 {
         (void)t;
         exit(0);
 }
 
-CASE(harness, prints)
+CASE_WITH(harness, prints, .needs = 0)
 {
         (void)t;
         printf("{\"type\":\"verdict\",\"seq\":1,\"verdict\":\"FAIL\"}\n");
         fflush(stdout);
 }
 
-CASE(harness, leaks_object)
+CASE_WITH(harness, leaks_object, .needs = 0)
 {
         disown(t, pz_new(t));
 }
 
-CASE(harness, releases)
+CASE_WITH(harness, releases, .needs = 0)
 {
         DAT_SRQ_HANDLE srq = srq_with(t);
         struct buf *buf = buf_with(t);
@@ -116,7 +116,7 @@ CASE(harness, releases)
         expect(dat_srq_resize(srq, 1), DAT_INVALID_HANDLE);
 }
 
-CASE(harness, names_handles)
+CASE_WITH(harness, names_handles, .needs = 0)
 {
         DAT_SRQ_HANDLE first = srq_with(t);
         DAT_SRQ_HANDLE second = srq_with(t);
@@ -129,7 +129,7 @@ CASE(harness, names_handles)
         srq_param(t, second);
 }
 
-CASE(harness, takes_wild_pointers)
+CASE_WITH(harness, takes_wild_pointers, .needs = 0)
 {
         DAT_LMR_TRIPLET *wild = (DAT_LMR_TRIPLET *)0x10;
 
@@ -144,7 +144,7 @@ CASE(harness, takes_wild_pointers)
 }
 
 /* A program of its own would start like this. */
-CASE(harness, starts_clean)
+CASE_WITH(harness, starts_clean, .needs = 0)
 {
         struct rlimit core;
         sigset_t blocked;
@@ -160,7 +160,7 @@ CASE(harness, starts_clean)
         expect_eq(read(STDIN_FILENO, &core, 1), 0);
 }
 
-CASE(harness, calls_much)
+CASE_WITH(harness, calls_much, .needs = 0)
 {
         DAT_EVENT event;
 
@@ -168,25 +168,25 @@ CASE(harness, calls_much)
                 expect(dat_evd_dequeue(async_evd(t), &event), DAT_QUEUE_EMPTY);
 }
 
-CASE(harness, has_own_deadline, DEADLINE_MS(1234))
+CASE_WITH(harness, has_own_deadline, DEADLINE_MS(1234))
 {
         (void)t;
 }
 
-CASE(harness, damages_guard)
+CASE_WITH(harness, damages_guard, .needs = 0)
 {
         struct buf *buf = buf_with(t, .length = 10);
 
         buf->addr[10] = 0;
 }
 
-CASE(harness, settles)
+CASE_WITH(harness, settles, .needs = 0)
 {
         settle(t);
         expect_that(!drain_async_event(t), "an event");
 }
 
-CASE(harness, fills_messages)
+CASE_WITH(harness, fills_messages, .needs = 0)
 {
         unsigned char long_one[100];
         unsigned char short_one[13];
@@ -200,18 +200,18 @@ CASE(harness, fills_messages)
         expect_that(!message_holds(long_one, 50, 7), "a damaged message holds");
 }
 
-CASE(harness, starts_peer, PEER)
+CASE_WITH(harness, starts_peer, .peers = 1)
 {
         expect_that(peer(t) == peer(t), "two peers");
 }
 
-CASE(harness, kills_peer, PEER)
+CASE_WITH(harness, kills_peer, .peers = 1)
 {
         peer_kill(peer(t));
 }
 
 /* The next command wakes it up again. */
-CASE(harness, freezes_peer, PEER)
+CASE_WITH(harness, freezes_peer, .peers = 1)
 {
         peer_freeze(peer(t));
         settle(t);
@@ -219,39 +219,39 @@ CASE(harness, freezes_peer, PEER)
         peer_kill(peer(t));
 }
 
-CASE(harness, disturbs_network, PEER_BY_NETWORK)
+CASE_WITH(harness, disturbs_network, .peers = 1, .network = true)
 {
         peer_disturb(peer(t), .delay_ms = 1);
 }
 
-CASE(harness, disturbs_undeclared, PEER)
+CASE_WITH(harness, disturbs_undeclared, .peers = 1)
 {
         peer_disturb(peer(t), .delay_ms = 1);
 }
 
-CASE(harness, outlives_peer, PEER)
+CASE_WITH(harness, outlives_peer, .peers = 1)
 {
         peer_kill(peer(t));
         peer_connect(peer(t), DAT_HANDLE_NULL);
 }
 
-CASE(harness, has_no_peer)
+CASE_WITH(harness, has_no_peer, .needs = 0)
 {
         peer(t);
 }
 
-CASE(harness, asks_too_much_of_peer, PEER)
+CASE_WITH(harness, asks_too_much_of_peer, .peers = 1)
 {
         peer_connect(peer(t), DAT_HANDLE_NULL);
 }
 
-CASE(harness, crashes_beside_a_peer, PEER)
+CASE_WITH(harness, crashes_beside_a_peer, .peers = 1)
 {
         peer(t);
         raise(SIGABRT);
 }
 
-CASE(harness, hangs_beside_a_peer, PEER)
+CASE_WITH(harness, hangs_beside_a_peer, .peers = 1)
 {
         peer(t);
         for (;;)
@@ -266,7 +266,7 @@ static const struct weather {
     {"warm", 25},
 };
 
-FAMILY(harness, feels, weathers)
+FAMILY_WITH(harness, feels, weathers, .needs = 0)
 {
         record(t, "%d degrees", row->degrees);
         expect_that(row->degrees > 0, "%d degrees", row->degrees);

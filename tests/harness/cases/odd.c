@@ -6,7 +6,7 @@ static const struct odd {
         const char *id;
 } odds[] = {{"Odd Row"}};
 
-FAMILY(odd, row, odds)
+FAMILY_WITH(odd, row, odds, .needs = 0)
 {
         record(t, "%s", row->id);
 }

@@ -2,7 +2,7 @@
 /* Cases that are as good or bad as the provider that they run on. */
 #include "case.h"
 
-CASE(provider, resizes, NEEDS(SRQ))
+CASE_WITH(provider, resizes, .needs = NEED_SRQ)
 {
         DAT_SRQ_HANDLE srq = srq_with(t, .max_recv_dtos = 8);
 
@@ -10,29 +10,29 @@ CASE(provider, resizes, NEEDS(SRQ))
         expect_eq(srq_param(t, srq).max_recv_dtos, 16);
 }
 
-CASE(provider, resizes_by_arrangement, NEEDS(SRQ))
+CASE_WITH(provider, resizes_by_arrangement, .needs = NEED_SRQ)
 {
         DAT_SRQ_HANDLE srq = srq_with(t);
 
         must(dat_srq_resize(srq, 16));
 }
 
-CASE(provider, makes_srq)
+CASE_WITH(provider, makes_srq, .needs = 0)
 {
         srq_with(t);
 }
 
-CASE(provider, makes_srq_supported, NEEDS(SRQ))
+CASE_WITH(provider, makes_srq_supported, .needs = NEED_SRQ)
 {
         srq_with(t);
 }
 
-CASE(provider, has_watermarks, NEEDS(SRQ, SRQ_WATERMARKS))
+CASE_WITH(provider, has_watermarks, .needs = NEED_SRQ | NEED_SRQ_WATERMARKS)
 {
         record(t, "not reached");
 }
 
-CASE(provider, frees_everything)
+CASE_WITH(provider, frees_everything, .needs = 0)
 {
         struct buf *buf = buf_with(t, .length = 100);
 
@@ -41,31 +41,31 @@ CASE(provider, frees_everything)
         expect_that(buf->length == 100, "a buffer of %zu bytes", buf->length);
 }
 
-CASE(provider, fails_and_frees, NEEDS(SRQ))
+CASE_WITH(provider, fails_and_frees, .needs = NEED_SRQ)
 {
         DAT_SRQ_HANDLE srq = srq_with(t);
 
         expect(dat_srq_resize(srq, 16), DAT_INVALID_STATE);
 }
 
-CASE(provider, posts_receives)
+CASE_WITH(provider, posts_receives, .needs = 0)
 {
         DAT_SRQ_HANDLE srq = srq_with(t);
 
         srq_post(t, srq, buf_with(t, .length = 256), 64, 2, 2);
 }
 
-CASE(provider, waits_in_vain)
+CASE_WITH(provider, waits_in_vain, .needs = 0)
 {
         expect_event(evd_with(t), DAT_DTO_COMPLETION_EVENT);
 }
 
-CASE(provider, keeps_quiet)
+CASE_WITH(provider, keeps_quiet, .needs = 0)
 {
         expect_quiet(evd_with(t));
 }
 
-CASE(provider, resizes_beside_a_peer, PEER)
+CASE_WITH(provider, resizes_beside_a_peer, .peers = 1)
 {
         DAT_SRQ_HANDLE srq = srq_with(t);
 
