@@ -592,7 +592,14 @@ bool evd_grow_share(struct evd *evd, struct srq *srq, int depth)
         lock_acquire(&evd->lock);
         share = find_share(evd, srq);
         if (share && depth > share->depth) {
-                ok = reserve_locked(evd, depth - share->depth);
+                int more = depth - share->depth;
+
+                ok = reserve_locked(evd, more);
+                /* What is discarded has no queue, or one that queue pairs complete to already. */
+                if (ok && evd->discards && evd->cq && !ensure_cq(evd, evd->budget)) {
+                        evd->budget -= more;
+                        ok = false;
+                }
                 if (ok)
                         share->depth = depth;
         }

@@ -426,14 +426,11 @@ static void several_eps_share_one(void **state)
         host_close(host);
 }
 
-/* Buffers whose completions nobody wants to see are free again as soon as they are filled. */
-static void buffers_of_an_ep_without_a_recv_evd(void **state)
+/* Has the end receive without an EVD, into its SRQ as before, and joins it again. */
+static void leave_recv_evd(struct host *host, struct end *b)
 {
-        struct host *host = srq_host(4);
-        struct end *b = &host->b;
         DAT_EP_ATTR attr = plain_attr();
 
-        (void)state;
         assert_dat(dat_ep_free(b->ep), DAT_SUCCESS);
         (void)await_event(host->a.connect_evd, DAT_CONNECTION_EVENT_DISCONNECTED);
         assert_dat(dat_ep_reset(host->a.ep), DAT_SUCCESS);
@@ -441,12 +438,41 @@ static void buffers_of_an_ep_without_a_recv_evd(void **state)
                                           b->connect_evd, b->srq, &attr, &b->ep),
                    DAT_SUCCESS);
         join_ends(host, &host->a, b);
+}
+
+/* Buffers whose completions nobody wants to see are free again as soon as they are filled. */
+static void buffers_of_an_ep_without_a_recv_evd(void **state)
+{
+        struct host *host = srq_host(4);
+        struct end *b = &host->b;
+
+        (void)state;
+        leave_recv_evd(host, b);
         for (unsigned int round = 0; round < 3; round++) {
                 for (unsigned int i = 0; i < 4; i++)
                         post_srq(b, 0, 64, i);
                 for (unsigned int i = 0; i < 4; i++)
                         send_and_await(host, 10, i);
         }
+        assert_dat(dat_srq_resize(b->srq, 1), DAT_SUCCESS);
+        assert_counts(b->srq, 1, 0, 0);
+        host_close(host);
+}
+
+/* Nor is one lost of as many as the SRQ has grown to, since nobody need look at them meanwhile. */
+static void growth_of_an_ep_without_a_recv_evd(void **state)
+{
+        struct host *host = srq_host(4);
+        struct end *b = &host->b;
+        DAT_COUNT depth = 1000;
+
+        (void)state;
+        leave_recv_evd(host, b);
+        assert_dat(dat_srq_resize(b->srq, depth), DAT_SUCCESS);
+        for (DAT_COUNT i = 0; i < depth; i++)
+                post_srq(b, 0, 64, (uint64_t)i);
+        for (DAT_COUNT i = 0; i < depth; i++)
+                send_and_await(host, 10, (uint64_t)i);
         assert_dat(dat_srq_resize(b->srq, 1), DAT_SUCCESS);
         assert_counts(b->srq, 1, 0, 0);
         host_close(host);
@@ -779,6 +805,7 @@ int main(void)
             cmocka_unit_test(an_ep_of_another_zone),
             cmocka_unit_test(one_zone_for_a_queue_and_its_eps),
             cmocka_unit_test(buffers_of_an_ep_without_a_recv_evd),
+            cmocka_unit_test(growth_of_an_ep_without_a_recv_evd),
             cmocka_unit_test(resize_without_room_for_completions),
             cmocka_unit_test(a_watermark_by_modify),
             cmocka_unit_test(watermarks_of_an_ep),
