@@ -1,5 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "cm.h"
+#include "cr.h"
 #include "daplref.h"
+#include "dat_abi.h"
+#include "ep.h"
+#include "evd.h"
+#include "handle.h"
+#include "ia.h"
+#include "list.h"
+#include "lock.h"
+#include "probe.h"
+#include "qp.h"
+#include "service.h"
+#include "sp.h"
 
 #include <endian.h>
 #include <errno.h>

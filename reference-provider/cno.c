@@ -1,5 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "cno.h"
 #include "daplref.h"
+#include "dat_abi.h"
+#include "evd.h"
+#include "handle.h"
+#include "ia.h"
+#include "list.h"
+#include "lock.h"
+#include "service.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -1,5 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "cr.h"
+#include "cm.h"
 #include "daplref.h"
+#include "ep.h"
+#include "evd.h"
+#include "handle.h"
+#include "ia.h"
+#include "qp.h"
+#include "sp.h"
 
 #include <stdlib.h>
 #include <string.h>

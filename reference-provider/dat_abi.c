@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "dat_abi.h"
+#include "cr.h"
 #include "daplref.h"
+#include "handle.h"
+#include "lmr.h"
+#include "rmr.h"
 
 #ifdef DAPLREF_DAT_2
 

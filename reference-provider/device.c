@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "device.h"
 #include "daplref.h"
+#include "ia.h"
+#include "provider.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -1,5 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "dto.h"
 #include "daplref.h"
+#include "dat_abi.h"
+#include "ep.h"
+#include "evd.h"
+#include "handle.h"
+#include "lmr.h"
+#include "lock.h"
+#include "pool.h"
 
 #define BAD_EP REF_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP)
 

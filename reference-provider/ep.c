@@ -1,5 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "ep.h"
+#include "cm.h"
 #include "daplref.h"
+#include "dat_abi.h"
+#include "evd.h"
+#include "handle.h"
+#include "ia.h"
+#include "list.h"
+#include "lock.h"
+#include "pool.h"
+#include "pz.h"
+#include "qp.h"
+#include "service.h"
+#include "srq.h"
 
 #include <errno.h>
 #include <stdlib.h>

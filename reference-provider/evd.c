@@ -1,5 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "evd.h"
+#include "cno.h"
+#include "cr.h"
 #include "daplref.h"
+#include "dat_abi.h"
+#include "ep.h"
+#include "handle.h"
+#include "ia.h"
+#include "list.h"
+#include "lmr.h"
+#include "lock.h"
+#include "pool.h"
+#include "service.h"
+#include "srq.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "handle.h"
 #include "daplref.h"
+#include "ia.h"
+#include "list.h"
+#include "lock.h"
+#include "provider.h"
 
-#include <errno.h>
 #include <limits.h>
-#include <linux/futex.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #define KIND_SHIFT 24
 #define REFERENCES ((UINT32_C(1) << KIND_SHIFT) - 1)
@@ -31,35 +32,6 @@ static struct {
         struct handle *oldest;
         struct handle *newest;
 } arena = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
-static void futex_wait(_Atomic uint32_t *word, uint32_t seen)
-{
-        (void)syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, seen, NULL, NULL, 0);
-}
-
-/*
- * Sleeps while the word is as it was seen, until futex_wake() or until the deadline, in now_us()
- * time; 0 is none. Returns 0, ETIMEDOUT, or EINTR for a signal, whatever its handler asks for.
- */
-int futex_wait_until(_Atomic uint32_t *word, uint32_t seen, uint64_t deadline)
-{
-        /* A sleep without an end would begin again by itself after a handler with SA_RESTART. */
-        struct timespec until = {.tv_sec = INT_MAX};
-
-        if (deadline)
-                until = (struct timespec){.tv_sec = (time_t)(deadline / 1000000),
-                                          .tv_nsec = (long)(deadline % 1000000) * 1000};
-        if (!syscall(SYS_futex, word, FUTEX_WAIT_BITSET_PRIVATE, seen, &until, NULL,
-                     FUTEX_BITSET_MATCH_ANY))
-                return 0;
-        return errno == ETIMEDOUT || errno == EINTR ? errno : 0;
-}
-
-/* Wakes so many of those that sleep on the word. */
-void futex_wake(_Atomic uint32_t *word, int waiters)
-{
-        (void)syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, waiters, NULL, NULL, 0);
-}
 
 static bool arena_map(void)
 {
@@ -364,66 +336,4 @@ DAT_RETURN ref_get_handle_type(DAT_HANDLE dat_handle, DAT_HANDLE_TYPE *type)
                 return REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
         *type = (DAT_HANDLE_TYPE)((life & ~HANDLE_LIVE) >> KIND_SHIFT);
         return DAT_SUCCESS;
-}
-
-/* The gate and the lock live here because they rest on the same futex calls. */
-
-enum { GATE_OPEN, GATE_CLOSED, GATE_AWAITED };
-
-static void gate_await_open(struct gate *gate)
-{
-        for (;;) {
-                uint32_t closed = GATE_CLOSED;
-
-                if (!atomic_compare_exchange_strong(&gate->closed, &closed, GATE_AWAITED) &&
-                    closed == GATE_OPEN)
-                        return;
-                futex_wait(&gate->closed, GATE_AWAITED);
-        }
-}
-
-/* What is left of gate_enter() for one that has met a closed gate. */
-void gate_enter_closed(struct gate *gate)
-{
-        do {
-                gate_leave(gate);
-                gate_await_open(gate);
-                atomic_fetch_add(&gate->inside, 1);
-        } while (atomic_load(&gate->closed));
-}
-
-/* The last one has left a gate that is being closed. */
-void gate_tell_closer(struct gate *gate)
-{
-        futex_wake(&gate->inside, INT_MAX);
-}
-
-/* Stops newcomers and waits for those inside. One closer at a time, by a lock of the caller's. */
-void gate_close(struct gate *gate)
-{
-        uint32_t inside;
-
-        atomic_store(&gate->closed, GATE_CLOSED);
-        while ((inside = atomic_load(&gate->inside)) != 0)
-                futex_wait(&gate->inside, inside);
-}
-
-void gate_open(struct gate *gate)
-{
-        if (atomic_exchange(&gate->closed, GATE_OPEN) == GATE_AWAITED)
-                futex_wake(&gate->closed, INT_MAX);
-}
-
-/* Sleeps until the lock is the caller's. */
-void lock_await(struct lock *lock)
-{
-        while (atomic_exchange_explicit(&lock->state, LOCK_AWAITED, memory_order_acquire) !=
-               LOCK_FREE)
-                futex_wait(&lock->state, LOCK_AWAITED);
-}
-
-/* Somebody may wait for the lock that has been released. */
-void lock_tell(struct lock *lock)
-{
-        futex_wake(&lock->state, 1);
 }

@@ -1,5 +1,24 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "ia.h"
+#include "cm.h"
+#include "cno.h"
+#include "cr.h"
 #include "daplref.h"
+#include "dat_abi.h"
+#include "device.h"
+#include "ep.h"
+#include "evd.h"
+#include "handle.h"
+#include "list.h"
+#include "lmr.h"
+#include "probe.h"
+#include "provider.h"
+#include "pz.h"
+#include "qp.h"
+#include "rmr.h"
+#include "service.h"
+#include "sp.h"
+#include "srq.h"
 
 #include <dirent.h>
 #include <errno.h>

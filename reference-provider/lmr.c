@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "lmr.h"
 #include "daplref.h"
+#include "dat_abi.h"
+#include "handle.h"
+#include "ia.h"
+#include "pz.h"
 
 #include <errno.h>
 #include <inttypes.h>

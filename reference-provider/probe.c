@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "daplref.h"
+#include "probe.h"
+#include "cm.h"
+#include "ia.h"
+#include "list.h"
+#include "service.h"
 
 #include <errno.h>
 #include <stdlib.h>

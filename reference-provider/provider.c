@@ -1,5 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "daplref.h"
+#include "provider.h"
+#include "cm.h"
+#include "cno.h"
+#include "cr.h"
+#include "dat_abi.h"
+#include "dto.h"
+#include "ep.h"
+#include "evd.h"
+#include "handle.h"
+#include "ia.h"
+#include "lmr.h"
+#include "pz.h"
+#include "rmr.h"
+#include "sp.h"
+#include "srq.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "pz.h"
 #include "daplref.h"
+#include "dat_abi.h"
+#include "handle.h"
+#include "ia.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "qp.h"
 #include "daplref.h"
+#include "ep.h"
+#include "evd.h"
+#include "handle.h"
+#include "ia.h"
+#include "list.h"
+#include "lock.h"
+#include "pool.h"
+#include "pz.h"
+#include "service.h"
+#include "srq.h"
 
 #include <poll.h>
 

@@ -1,5 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "rmr.h"
 #include "daplref.h"
+#include "dat_abi.h"
+#include "dto.h"
+#include "ep.h"
+#include "evd.h"
+#include "handle.h"
+#include "ia.h"
+#include "lmr.h"
+#include "lock.h"
+#include "pool.h"
+#include "pz.h"
 
 #include <stdlib.h>
 #include <string.h>

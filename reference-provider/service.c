@@ -1,5 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "service.h"
+#include "cm.h"
 #include "daplref.h"
+#include "dat_abi.h"
+#include "ep.h"
+#include "evd.h"
+#include "handle.h"
+#include "ia.h"
+#include "list.h"
+#include "srq.h"
 
 #include <errno.h>
 #include <fcntl.h>

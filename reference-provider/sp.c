@@ -1,5 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "sp.h"
+#include "cm.h"
 #include "daplref.h"
+#include "dat_abi.h"
+#include "ep.h"
+#include "evd.h"
+#include "handle.h"
+#include "ia.h"
+#include "list.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "srq.h"
 #include "daplref.h"
+#include "dat_abi.h"
+#include "evd.h"
+#include "handle.h"
+#include "ia.h"
+#include "list.h"
+#include "lmr.h"
+#include "lock.h"
+#include "pool.h"
+#include "pz.h"
+#include "service.h"
 
 #include <errno.h>
 #include <stdlib.h>

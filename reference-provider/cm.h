@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Connections over librdmacm. */
+#ifndef DAPLREF_CM_H
+#define DAPLREF_CM_H
+
+#include <infiniband/verbs.h>
+#include <netinet/in.h>
+#include <rdma/rdma_cma.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "daplref.h"
+#include "list.h"
+
+struct cr;
+struct ep;
+struct ia;
+
+/* What the context of an id of librdmacm begins with. */
+enum conn_kind {
+        CONN_ACTIVE,   /* requested here */
+        CONN_PASSIVE,  /* requested by a peer */
+        CONN_FRAGMENT, /* carries the rest of another request's private data */
+        CONN_PROBE,    /* asks whether a peer's host still answers, or its IA is open */
+        CONN_LISTENER, /* is no connection, but a struct listener */
+        CONN_ENDED,    /* has no EP any more and only waits for librdmacm to finish with it */
+};
+
+struct conn {
+        enum conn_kind kind;
+        struct link link; /* in ia->conns, under ia->cm_lock */
+        struct ia *ia;
+        struct rdma_cm_id *id;
+        struct ibv_qp *number; /* of a fragment: a queue pair that only lends its number */
+        struct ep *ep;
+        struct cr *cr;
+        uint8_t reads_in; /* RDMA reads that a peer wants to have served at once, and serves */
+        uint8_t reads_out;
+        bool resolved; /* the peer's host has answered */
+        bool established;
+        bool failed;                  /* the peer has given up */
+        uint64_t deadline;            /* in now_us() time; 0 is none */
+        struct sockaddr_storage peer; /* whom an active one resolves */
+        uint64_t resolve_until;
+        uint16_t port;     /* from which an active one comes, or 0 */
+        uint16_t presence; /* the peer's ia->presence */
+        DAT_CONN_QUAL qual;
+        uint32_t token;
+        bool fragmented;
+        int expected; /* bytes of private data in all */
+        int have;
+        uint8_t data[REF_MAX_PRIVATE_DATA];
+        uint8_t wire[64];
+        int wire_size;
+};
+
+DAT_RETURN ref_ep_connect(DAT_EP_HANDLE, DAT_IA_ADDRESS_PTR, DAT_CONN_QUAL, DAT_TIMEOUT, DAT_COUNT,
+                          const DAT_PVOID, DAT_QOS, DAT_CONNECT_FLAGS);
+DAT_RETURN ref_ep_dup_connect(DAT_EP_HANDLE, DAT_EP_HANDLE, DAT_TIMEOUT, DAT_COUNT, const DAT_PVOID,
+                              DAT_QOS);
+DAT_RETURN ref_ep_disconnect(DAT_EP_HANDLE, DAT_CLOSE_FLAGS);
+struct conn *cm_new(struct ia *ia, enum conn_kind kind);
+int cm_resolve(struct conn *conn, const struct sockaddr_storage *to);
+void cm_doom(struct conn *conn);
+void cm_end(struct conn *conn, DAT_EVENT_NUMBER number);
+bool cm_same_address(const struct sockaddr *a, const struct sockaddr *b);
+bool cm_enter(struct ia *ia);
+void cm_leave(struct ia *ia, bool relieving, DAT_RETURN ret);
+void cm_handle_events(struct ia *ia);
+uint64_t cm_expire(struct ia *ia);
+void cm_part(struct ep *ep);
+void cm_reject(struct conn *conn, int size, const void *data);
+void cm_refuse(struct conn *conn);
+void cm_accept(struct conn *conn, struct ep *ep, int size, const void *data);
+void cm_reap(struct ia *ia);
+void cm_close(struct ia *ia);
+
+#endif

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef DAPLREF_DTO_H
+#define DAPLREF_DTO_H
+
+#include "daplref.h"
+
+struct ep;
+
+DAT_RETURN ref_ep_post_send(DAT_EP_HANDLE, DAT_COUNT, DAT_LMR_TRIPLET *, DAT_DTO_COOKIE,
+                            DAT_COMPLETION_FLAGS);
+DAT_RETURN ref_ep_post_recv(DAT_EP_HANDLE, DAT_COUNT, DAT_LMR_TRIPLET *, DAT_DTO_COOKIE,
+                            DAT_COMPLETION_FLAGS);
+DAT_RETURN ref_ep_post_rdma_read(DAT_EP_HANDLE, DAT_COUNT, DAT_LMR_TRIPLET *, DAT_DTO_COOKIE,
+                                 const DAT_RMR_TRIPLET *, DAT_COMPLETION_FLAGS);
+DAT_RETURN ref_ep_post_rdma_write(DAT_EP_HANDLE, DAT_COUNT, DAT_LMR_TRIPLET *, DAT_DTO_COOKIE,
+                                  const DAT_RMR_TRIPLET *, DAT_COMPLETION_FLAGS);
+DAT_RETURN dto_check_flags(const struct ep *ep, DAT_COMPLETION_FLAGS flags,
+                           DAT_COMPLETION_FLAGS allowed, int subtype);
+
+#endif

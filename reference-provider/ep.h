@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef DAPLREF_EP_H
+#define DAPLREF_EP_H
+
+#include <infiniband/verbs.h>
+#include <netinet/in.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "handle.h"
+#include "list.h"
+#include "lock.h"
+#include "pool.h"
+#include "service.h"
+
+struct conn;
+struct evd;
+struct ia;
+struct pz;
+struct srq;
+
+struct ep {
+        struct object obj;
+        _Atomic int state; /* DAT_EP_STATE, changed under ia->cm_lock */
+        struct pz *pz;
+        struct evd *recv_evd;
+        struct evd *request_evd;
+        struct evd *connect_evd;
+        struct srq *srq;
+        DAT_EP_ATTR attr;
+
+        struct gate gate;
+        struct ibv_qp *qp;
+        uint32_t qp_num;
+        bool qp_takes_receives;
+        struct ep *qp_next; /* in recv_evd->qps */
+        struct wr_pool recvs;
+        struct wr_pool requests;
+        uint32_t inline_max;
+        int read_credit;           /* RDMA reads that the peer serves at once; 0 is none */
+        _Atomic uint32_t recv_psn; /* behind the last message that came; under the EVD's lock */
+        _Atomic unsigned int
+            mtu_shift; /* 0 while no message can come, or packets are not numbered */
+
+        struct conn *conn;
+        struct sockaddr_storage remote;
+        DAT_PORT_QUAL local_port;
+        DAT_PORT_QUAL remote_port;
+        DAT_CONN_QUAL remote_qual;
+        bool initiated; /* the last connection was requested from here */
+        uint8_t private_data[256];
+        int private_data_size;
+
+        _Atomic bool failed; /* what breaks the connection has been seen */
+        struct work broken_work;
+        struct work drained_work;
+        bool watching;
+        uint64_t ends_at;            /* in now_us() time, while it is ending; 0 otherwise */
+        struct link ending_link;     /* in ia->ending, the first to end first */
+        DAT_EVENT_NUMBER last_event; /* of the connection that ends, or 0 */
+
+        _Atomic int srq_held; /* SRQ buffers consumed by this EP and not reaped */
+        _Atomic int soft_watermark;
+        _Atomic int hard_watermark;
+        struct work soft_work;
+        _Atomic bool soft_armed;
+        _Atomic bool hard_armed;
+};
+
+/* Where an EP's completions go: to its EVDs, or to where they are discarded. */
+struct evd *ep_recv_target(const struct ep *ep);
+struct evd *ep_request_target(const struct ep *ep);
+
+DAT_RETURN ref_ep_create(DAT_IA_HANDLE, DAT_PZ_HANDLE, DAT_EVD_HANDLE, DAT_EVD_HANDLE,
+                         DAT_EVD_HANDLE, const DAT_EP_ATTR *, DAT_EP_HANDLE *);
+DAT_RETURN ref_ep_create_with_srq(DAT_IA_HANDLE, DAT_PZ_HANDLE, DAT_EVD_HANDLE, DAT_EVD_HANDLE,
+                                  DAT_EVD_HANDLE, DAT_SRQ_HANDLE, const DAT_EP_ATTR *,
+                                  DAT_EP_HANDLE *);
+DAT_RETURN ref_ep_query(DAT_EP_HANDLE, DAT_EP_PARAM_MASK, DAT_EP_PARAM *);
+DAT_RETURN ref_ep_modify(DAT_EP_HANDLE, DAT_EP_PARAM_MASK, const DAT_EP_PARAM *);
+DAT_RETURN ref_ep_get_status(DAT_EP_HANDLE, DAT_EP_STATE *, DAT_BOOLEAN *, DAT_BOOLEAN *);
+DAT_RETURN ref_ep_free(DAT_EP_HANDLE);
+DAT_RETURN ref_ep_reset(DAT_EP_HANDLE);
+DAT_RETURN ref_ep_recv_query(DAT_EP_HANDLE, DAT_COUNT *, DAT_COUNT *);
+DAT_RETURN ref_ep_set_watermark(DAT_EP_HANDLE, DAT_COUNT, DAT_COUNT);
+DAT_RETURN ep_new_tentative(struct ia *ia, struct ep **out);
+void ep_destroy(struct ep *ep);
+DAT_RETURN ep_state_error(const struct ep *ep);
+void ep_post_event(struct ep *ep, DAT_EVENT_NUMBER number);
+void ep_request_done(struct ep *ep);
+void ep_failed(struct ep *ep);
+void ep_recv_held(struct ep *ep, int by);
+
+#endif

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A FIFO of events in software, into which a completion queue is drained. */
+#ifndef DAPLREF_EVD_H
+#define DAPLREF_EVD_H
+
+#include <infiniband/verbs.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "handle.h"
+#include "list.h"
+#include "lock.h"
+
+struct cno;
+struct ep;
+struct ia;
+struct srq;
+struct wr;
+struct wr_pool;
+
+struct event {
+        DAT_EVENT dat;
+        struct ep *ep;   /* whose event it is; dropped when the EP goes */
+        struct srq *srq; /* whose buffer the event returns to the Consumer */
+        bool dto;
+        bool notify;
+};
+
+/* How many completions one SRQ can leave on one EVD. */
+struct evd_share {
+        struct srq *srq;
+        int eps;
+        int depth;
+        struct evd_share *next;
+};
+
+/* For what the completion queue will send, or has sent, the event that the channel holds next. */
+enum evd_arming { EVD_UNARMED, EVD_ARMED_SOLICITED, EVD_ARMED_ANY };
+
+#define EVD_QP_BUCKETS 256
+
+struct evd {
+        struct object obj;
+        struct lock lock;
+        DAT_COUNT qlen;
+        DAT_EVD_FLAGS flags;
+        bool enabled;
+        bool waitable;
+        bool discards; /* the IA's own EVD for completions that no Consumer wants */
+
+        struct event *ring;
+        int ring_size;
+        int head;
+        int count;
+        int dto_count;
+        int notify_count;
+        DAT_EVENT *taker; /* where the next completion goes, with the queue empty; or NULL */
+        bool overflowed;
+
+        struct ibv_cq *cq;
+        struct ibv_comp_channel *channel;
+        int budget; /* completions that may be in the CQ at once */
+        struct evd_share *shares;
+        struct ep *qps[EVD_QP_BUCKETS]; /* SRQ endpoints by queue pair number */
+        enum evd_arming armed;
+        bool channel_hit;
+
+        int unsignalled_users; /* completion streams by their completion flags */
+        int solicited_users;
+        int threshold_users;
+        int plain_users;
+        int other_users; /* streams that are not of completions */
+
+        bool waiter;
+        unsigned int evictions; /* of waiters, whether or not there was one */
+        bool sleeping;          /* the waiter is in ppoll() */
+        bool wakes;             /* the waiter is to be woken once the lock is released */
+        bool woken;
+        bool closing;
+        int wake_fd;
+        struct cno *cno;
+        struct link due_link; /* in cno->due, and how many times, under cno->lock */
+        int due;
+        bool watched; /* the service thread listens to the channel */
+        int watchers; /* graceful disconnects that need the service thread to listen */
+};
+
+DAT_RETURN ref_evd_create(DAT_IA_HANDLE, DAT_COUNT, DAT_CNO_HANDLE, DAT_EVD_FLAGS,
+                          DAT_EVD_HANDLE *);
+DAT_RETURN ref_evd_query(DAT_EVD_HANDLE, DAT_EVD_PARAM_MASK, DAT_EVD_PARAM *);
+DAT_RETURN ref_evd_modify_cno(DAT_EVD_HANDLE, DAT_CNO_HANDLE);
+DAT_RETURN ref_evd_enable(DAT_EVD_HANDLE);
+DAT_RETURN ref_evd_disable(DAT_EVD_HANDLE);
+DAT_RETURN ref_evd_wait(DAT_EVD_HANDLE, DAT_TIMEOUT, DAT_COUNT, DAT_EVENT *, DAT_COUNT *);
+DAT_RETURN ref_evd_resize(DAT_EVD_HANDLE, DAT_COUNT);
+DAT_RETURN ref_evd_post_se(DAT_EVD_HANDLE, const DAT_EVENT *);
+DAT_RETURN ref_evd_dequeue(DAT_EVD_HANDLE, DAT_EVENT *);
+DAT_RETURN ref_evd_free(DAT_EVD_HANDLE);
+DAT_RETURN ref_evd_set_unwaitable(DAT_EVD_HANDLE);
+DAT_RETURN ref_evd_clear_unwaitable(DAT_EVD_HANDLE);
+DAT_RETURN evd_new(struct ia *ia, DAT_COUNT qlen, DAT_EVD_FLAGS flags, struct evd **out);
+void evd_close(struct evd *evd);
+void evd_wake(struct evd *evd);
+void evd_destroy(struct evd *evd);
+bool evd_post(struct evd *evd, const struct event *event);
+void evd_post_async(struct ia *ia, DAT_EVENT_NUMBER number, DAT_HANDLE about, DAT_COUNT reason);
+void evd_drain(struct evd *evd);
+bool evd_look(struct evd *evd);
+bool evd_prepare(struct evd *evd);
+bool evd_reserve(struct evd *evd, int completions);
+void evd_unreserve(struct evd *evd, int completions);
+bool evd_share_srq(struct evd *evd, struct srq *srq, int depth);
+void evd_unshare_srq(struct evd *evd, struct srq *srq);
+bool evd_grow_share(struct evd *evd, struct srq *srq, int depth);
+void evd_add_qp(struct evd *evd, struct ep *ep);
+void evd_remove_qp(struct evd *evd, struct ep *ep);
+void evd_flush(struct evd *evd, struct wr_pool *pool);
+bool evd_flush_one(struct evd *evd, struct ep *ep, struct wr *wr);
+void evd_forget_ep(struct evd *evd, const struct ep *ep);
+bool evd_accepts_flags(struct evd *evd, DAT_COMPLETION_FLAGS flags);
+bool evd_accepts_others(struct evd *evd);
+void evd_count_stream(struct evd *evd, DAT_COMPLETION_FLAGS flags, int by);
+void evd_count_other(struct evd *evd, int by);
+void evd_watch(struct evd *evd, int by);
+void evd_channel_ready(struct evd *evd);
+void evd_bind_ready(struct evd *evd, struct wr *wr);
+void evd_withdraw(struct evd *evd, struct wr *wr);
+
+#endif

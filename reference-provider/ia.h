@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef DAPLREF_IA_H
+#define DAPLREF_IA_H
+
+#include <infiniband/verbs.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <rdma/rdma_cma.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "daplref.h"
+#include "handle.h"
+#include "list.h"
+#include "lmr.h"
+
+struct binding;
+struct evd;
+
+struct ia {
+        struct object obj;
+        const struct binding *binding;
+        struct ibv_context *verbs;
+        struct rdma_cm_id *anchor; /* bound as long as the IA is open, so a removal is heard of */
+        uint16_t
+            presence; /* the port on which the anchor listens for probes, or 0; peers know it */
+        struct rdma_event_channel *cm;
+        struct evd *async_evd; /* of this IA or of another, so under the lock of all IAs */
+        struct evd *sink;      /* for completions that no Consumer wants */
+        struct ibv_pd *domain; /* of all zones, where the entry says one-domain; else NULL */
+        struct ibv_pd *lender; /* of the queue pairs that lend their numbers; made when needed */
+        struct link siblings;
+        pthread_t thread;
+        struct lmr_table lmrs;
+
+        struct link conns;  /* under cm_lock */
+        struct link doomed; /* connections to destroy once cm_lock is released */
+        struct link ending; /* EPs, under cm_lock */
+        struct link listeners;
+        struct link work; /* under work_lock */
+        pthread_mutex_t lock;
+        pthread_mutex_t cm_turn; /* of the thread that fetches and handles librdmacm's events */
+        pthread_mutex_t cm_lock;
+        pthread_mutex_t work_lock;
+        struct link objects[REF_KINDS]; /* under lock */
+
+        struct sockaddr_storage address;
+        struct ibv_device_attr device;
+        uint32_t token;          /* the last that was drawn, or 0; under cm_lock */
+        uint64_t probe_interval; /* in microseconds; 0 is never */
+        uint64_t next_probe;
+        uint64_t next_look;
+        uint64_t next_deadline; /* when the service thread looks again by itself, or 0 */
+        uint64_t timer;         /* what timer_fd is set to, or 0 */
+        int counts[REF_KINDS];
+        int max_evds;
+        int epoll_fd;
+        int cm_fd; /* a set with librdmacm's descriptor in it */
+        int kick_fd;
+        int timer_fd;
+        struct ibv_port_attr port_attr;
+        uint8_t port;
+        bool removed;
+        bool closing; /* under lock: no object is made any more */
+        bool owns_async_evd;
+        bool async_out_of_scope;
+        bool lenient;
+        bool running;
+        bool again;            /* the service thread has found more to do */
+        _Atomic bool relieved; /* a call of the Consumer's fetches librdmacm's events */
+        _Atomic bool stopping;
+};
+
+DAT_RETURN ref_ia_open(const DAT_NAME_PTR, DAT_COUNT, DAT_EVD_HANDLE *, DAT_IA_HANDLE *);
+DAT_RETURN ref_ia_open_threadsafe(const DAT_NAME_PTR, DAT_COUNT, DAT_EVD_HANDLE *, DAT_IA_HANDLE *);
+DAT_RETURN ref_ia_query(DAT_IA_HANDLE, DAT_EVD_HANDLE *, DAT_IA_ATTR_MASK, DAT_IA_ATTR *,
+                        DAT_PROVIDER_ATTR_MASK, DAT_PROVIDER_ATTR *);
+DAT_RETURN ref_ia_close(DAT_IA_HANDLE, DAT_CLOSE_FLAGS);
+struct evd *ia_async_evd(struct ia *ia);
+DAT_COUNT ia_limit(const struct ia *ia, DAT_HANDLE_TYPE kind);
+uint64_t ia_max_lmr_length(const struct ia *ia);
+int ia_max_dtos(const struct ia *ia);
+int ia_max_srq_dtos(const struct ia *ia);
+int ia_max_iov(const struct ia *ia);
+int ia_max_reads(const struct ia *ia);
+
+#endif

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The context of an LMR is a slot number and a generation, so a freed one is recognised. */
+#ifndef DAPLREF_LMR_H
+#define DAPLREF_LMR_H
+
+#include <infiniband/verbs.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "handle.h"
+
+struct ia;
+struct pz;
+
+struct lmr {
+        struct object obj;
+        struct pz *pz;
+        struct ibv_mr *mr;
+        DAT_MEM_TYPE mem_type;
+        DAT_REGION_DESCRIPTION region;
+        char cookie[DAT_LMR_COOKIE_SIZE];
+        DAT_VLEN length;
+        DAT_MEM_PRIV_FLAGS privileges;
+        DAT_LMR_CONTEXT context;
+};
+
+struct lmr_slot {
+        _Atomic uint32_t context; /* 0 while the slot is empty */
+        uint32_t generation;
+        uint32_t lkey;
+        DAT_MEM_PRIV_FLAGS privileges;
+        struct pz *pz;
+        struct lmr *lmr;
+        uint64_t start;
+        uint64_t length;
+        uint32_t next_free;
+};
+
+struct lmr_table {
+        struct lmr_slot *slots;
+        uint32_t first_free;
+        uint32_t last_free;
+};
+
+DAT_RETURN ref_lmr_create(DAT_IA_HANDLE, DAT_MEM_TYPE, DAT_REGION_DESCRIPTION, DAT_VLEN,
+                          DAT_PZ_HANDLE, DAT_MEM_PRIV_FLAGS, DAT_LMR_HANDLE *, DAT_LMR_CONTEXT *,
+                          DAT_RMR_CONTEXT *, DAT_VLEN *, DAT_VADDR *);
+DAT_RETURN ref_lmr_query(DAT_LMR_HANDLE, DAT_LMR_PARAM_MASK, DAT_LMR_PARAM *);
+DAT_RETURN ref_lmr_free(DAT_LMR_HANDLE);
+DAT_RETURN ref_lmr_sync_rdma_read(DAT_IA_HANDLE, const DAT_LMR_TRIPLET *, DAT_VLEN);
+DAT_RETURN ref_lmr_sync_rdma_write(DAT_IA_HANDLE, const DAT_LMR_TRIPLET *, DAT_VLEN);
+bool lmr_table_init(struct lmr_table *table);
+void lmr_table_destroy(struct lmr_table *table);
+void lmr_destroy(struct lmr *lmr);
+DAT_MEM_PRIV_FLAGS lmr_grants(const struct lmr *lmr);
+struct lmr *lmr_by_context(struct ia *ia, DAT_LMR_CONTEXT context);
+DAT_RETURN lmr_gather(struct ia *ia, const struct pz *pz, DAT_MEM_PRIV_FLAGS need,
+                      const DAT_LMR_TRIPLET *iov, DAT_COUNT segments, struct ibv_sge *sge,
+                      int *num_sge, DAT_VLEN *total);
+DAT_RETURN lmr_gather_recv(struct ia *ia, const struct pz *pz, const DAT_LMR_TRIPLET *iov,
+                           DAT_COUNT segments, struct ibv_sge *sge, int *num_sge);
+int lmr_trim(struct ibv_sge *sge, int num_sge, DAT_VLEN length);
+bool lmr_serves(const struct ia *ia, const struct ibv_sge *sge, int num_sge);
+
+#endif

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Sleeping on a word, and what rests on it. */
+#ifndef DAPLREF_LOCK_H
+#define DAPLREF_LOCK_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+void futex_wait(_Atomic uint32_t *word, uint32_t seen);
+int futex_wait_until(_Atomic uint32_t *word, uint32_t seen, uint64_t deadline);
+void futex_wake(_Atomic uint32_t *word, int waiters);
+
+/* Lets many callers through at once, and lets one stop them all for a while. */
+struct gate {
+        _Atomic uint32_t inside;
+        _Atomic uint32_t closed;
+};
+
+void gate_enter_closed(struct gate *gate);
+void gate_tell_closer(struct gate *gate);
+void gate_close(struct gate *gate);
+void gate_open(struct gate *gate);
+
+/* Passes through; waits only while another thread keeps the gate closed. */
+static inline void gate_enter(struct gate *gate)
+{
+        atomic_fetch_add(&gate->inside, 1);
+        if (atomic_load(&gate->closed))
+                gate_enter_closed(gate);
+}
+
+static inline void gate_leave(struct gate *gate)
+{
+        if (atomic_fetch_sub(&gate->inside, 1) == 1 && atomic_load(&gate->closed))
+                gate_tell_closer(gate);
+}
+
+/* Costs a few instructions where nobody else wants it, and sleeps otherwise. */
+enum lock_state { LOCK_FREE, LOCK_HELD, LOCK_AWAITED };
+
+struct lock {
+        _Atomic uint32_t state;
+};
+
+void lock_await(struct lock *lock);
+void lock_tell(struct lock *lock);
+
+static inline void lock_acquire(struct lock *lock)
+{
+        uint32_t state = LOCK_FREE;
+
+        if (!atomic_compare_exchange_strong_explicit(&lock->state, &state, LOCK_HELD,
+                                                     memory_order_acquire, memory_order_relaxed))
+                lock_await(lock);
+}
+
+static inline void lock_release(struct lock *lock)
+{
+        if (atomic_exchange_explicit(&lock->state, LOCK_FREE, memory_order_release) == LOCK_AWAITED)
+                lock_tell(lock);
+}
+
+#endif

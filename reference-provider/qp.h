@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The queue pair of an EP, from its making to its end. */
+#ifndef DAPLREF_QP_H
+#define DAPLREF_QP_H
+
+#include <infiniband/verbs.h>
+#include <rdma/rdma_cma.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "daplref.h"
+
+struct ep;
+struct ia;
+
+DAT_RETURN ep_make_qp(struct ep *ep);
+struct ibv_qp *qp_for_number(struct ia *ia);
+bool ep_start_qp(struct ep *ep, struct rdma_cm_id *id);
+bool ep_step_qp(struct ep *ep, struct rdma_cm_id *id, enum ibv_qp_state state);
+void ep_drop_qp(struct ep *ep);
+bool ep_may_be_receiving(struct ep *ep);
+void ep_end_connection(struct ep *ep, DAT_EVENT_NUMBER number);
+uint64_t ep_finish_ended(struct ia *ia, uint64_t now);
+void ep_await_end(struct ep *ep);
+void ep_await_all_ends(struct ia *ia);
+
+#endif

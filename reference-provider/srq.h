@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef DAPLREF_SRQ_H
+#define DAPLREF_SRQ_H
+
+#include <infiniband/verbs.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "handle.h"
+#include "lock.h"
+#include "pool.h"
+#include "service.h"
+
+struct evd;
+struct pz;
+struct srq_user;
+
+struct srq {
+        struct object obj;
+        struct pz *pz;
+        struct ibv_srq *srq;
+        pthread_mutex_t resize_lock;
+        struct gate gate; /* posts go through, a resize of the verbs queue stops them */
+        struct wr_pool pool;
+        _Atomic int max_recv_dtos;
+        int max_recv_iov;
+        int hardware_depth;
+        _Atomic int low_watermark;
+        _Atomic bool armed;
+        _Atomic int available;   /* on the queue */
+        _Atomic int outstanding; /* on the queue, taken by EPs, or not reaped */
+        struct srq_user *users;  /* where its buffers can complete, under resize_lock */
+        struct work low_work;
+};
+
+DAT_RETURN ref_srq_create(DAT_IA_HANDLE, DAT_PZ_HANDLE, DAT_SRQ_ATTR *, DAT_SRQ_HANDLE *);
+DAT_RETURN ref_srq_free(DAT_SRQ_HANDLE);
+DAT_RETURN ref_srq_post_recv(DAT_SRQ_HANDLE, DAT_COUNT, DAT_LMR_TRIPLET *, DAT_DTO_COOKIE);
+DAT_RETURN ref_srq_query(DAT_SRQ_HANDLE, DAT_SRQ_PARAM_MASK, DAT_SRQ_PARAM *);
+DAT_RETURN ref_srq_resize(DAT_SRQ_HANDLE, DAT_COUNT);
+DAT_RETURN ref_srq_set_lw(DAT_SRQ_HANDLE, DAT_COUNT);
+void srq_destroy(struct srq *srq);
+void srq_buffer_taken(struct srq *srq);
+void srq_buffer_reaped(struct srq *srq);
+bool srq_may_be_arriving(struct srq *srq);
+void srq_low_event(struct srq *srq);
+bool srq_attach(struct srq *srq, struct evd *evd);
+void srq_detach(struct srq *srq, struct evd *evd);
+
+#endif
