@@ -58,13 +58,13 @@ class Assignment:
 
     def side_by_side(self, hosts: int) -> int:
         """How many fabrics, with so many hosts in all each, get more done than one."""
-        count: int = fabric_class(self.fabric).side_by_side(hosts)
+        count: int = fabric_class(self.fabric).side_by_side(hosts, self.settings)
         return count
 
     def make_ready(self, progress: Any) -> None:
         """What such fabrics would each wait for; what cannot be made, they will tell of."""
         with suppress(FabricError):
-            fabric_class(self.fabric).make_ready(progress)
+            fabric_class(self.fabric).make_ready(progress, self.settings)
 
 
 def fabric_class(name: str) -> Any:

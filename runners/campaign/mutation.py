@@ -6,7 +6,7 @@ it does not, the page's other cases are tried. What happened goes to faults.json
 """
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -76,6 +76,7 @@ class Order:
     rows: Rows
     faults: Sequence[Fault]
     fabric: str
+    settings: Mapping[str, Any]
     hosts: int
     workers: int | None
     everything: bool
@@ -319,6 +320,7 @@ def _assignment(checkout: Checkout, order: Order, folder: Path) -> Assignment:
         env={"DAT_OVERRIDE": str(folder / DAT_CONF)},
         logs=str(folder / "hosts"),
         plan=(),
+        settings=order.settings,
     )
 
 

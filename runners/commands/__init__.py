@@ -11,6 +11,7 @@ else:
 
 # No agent takes an event that may be longer than ten minutes (docs/protocol.schema.json).
 PATIENCE_MOST = 60
+CPUS_MOST = 8
 
 
 def add_patience(parser: argparse._ActionsContainer, default: int | None, otherwise: str) -> None:
@@ -25,8 +26,26 @@ def add_patience(parser: argparse._ActionsContainer, default: int | None, otherw
     )
 
 
+def add_cpus(parser: argparse._ActionsContainer) -> None:
+    """Add `--cpus`, which is None where it is not given."""
+    parser.add_argument(
+        "--cpus",
+        type=_cpus,
+        metavar="N",
+        help=f"processors of a guest of the vm fabric (1 to {CPUS_MOST}; default: 1)",
+    )
+
+
 def _patience(text: str) -> int:
-    factor = int(text) if text.isdecimal() else 0
-    if not 1 <= factor <= PATIENCE_MOST:
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 1 to {PATIENCE_MOST}")
-    return factor
+    return _number(text, PATIENCE_MOST)
+
+
+def _cpus(text: str) -> int:
+    return _number(text, CPUS_MOST)
+
+
+def _number(text: str, most: int) -> int:
+    number = int(text) if text.isdecimal() else 0
+    if not 1 <= number <= most:
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 1 to {most}")
+    return number

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from runners.catalogue.clauses import Catalogue
 from runners.checkout import APIS, DEFAULT_API, Checkout
-from runners.commands import Subparsers, add_patience
+from runners.commands import Subparsers, add_cpus, add_patience
 from runners.errors import InputError, RunnerError
 from runners.names import nearest
 from runners.results import records
@@ -90,6 +90,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     how.add_argument(
         "--hosts", type=int, metavar="N", help="run every case on N hosts (1 or 2) only"
     )
+    add_cpus(how)
     how.add_argument("--seed", type=int, metavar="N", help="the order of an earlier run")
     add_patience(how, 1, "1")
     how.add_argument(
@@ -158,7 +159,7 @@ def run(options: argparse.Namespace) -> int:
 
     fabric = fabric_class(checkout.fabrics[options.fabric])
     settings = fabric.settings(
-        Wish(options.hosts_file, options.dat_conf, options.ia, options.ia_params)
+        Wish(options.hosts_file, options.dat_conf, options.ia, options.ia_params, options.cpus)
     )
     modes = _modes(options, fabric.most_hosts(settings))
 

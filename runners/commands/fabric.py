@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 from threading import Thread
 
-from runners.commands import Subparsers
+from runners.commands import Subparsers, add_cpus
 from runners.fabric.base import FabricError
 from runners.fabric.console import attach
 from runners.fabric.guest_host import GuestHost
@@ -32,16 +32,18 @@ def add_parser(commands: Subparsers) -> None:
         "With several guests, Ctrl-] and a digit switch the shell to another one.",
     )
     shell.add_argument("--hosts", type=int, default=1, metavar="N", help="how many (default: 1)")
+    add_cpus(shell)
     shell.add_argument("argv", nargs="*", metavar="COMMAND", help="after `--`: what to run")
     shell.set_defaults(run=_shell)
 
 
 def _shell(options: argparse.Namespace) -> int:
+    cpus = options.cpus or 1
     if not options.argv and sys.stdin.isatty():
-        with VmFabric(options.hosts, _progress) as fabric:
+        with VmFabric(options.hosts, _progress, cpus=cpus) as fabric:
             return attach(fabric.hosts, os.getcwd())
     errors = _Labels(2, options.hosts)
-    with VmFabric(options.hosts, _progress, errors.write) as fabric:
+    with VmFabric(options.hosts, _progress, errors.write, cpus=cpus) as fabric:
         return _run_everywhere(fabric.hosts, options.argv or SHELL_ON_A_PIPE)
 
 

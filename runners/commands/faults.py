@@ -6,10 +6,10 @@ import sys
 from collections import Counter
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from runners.checkout import Checkout
-from runners.commands import Subparsers, add_patience
+from runners.commands import Subparsers, add_cpus, add_patience
 from runners.errors import InputError, RunnerError
 from runners.names import nearest
 from runners.results import records
@@ -50,6 +50,7 @@ def add_parser(commands: Subparsers) -> None:
         help="hosts, or pairs of them, that work side by side (default: as many as pay, which is "
         "one more than processors with guests, and 1 elsewhere)",
     )
+    add_cpus(parser)
     parser.add_argument(
         "--matrix", action="store_true", help="run each fault against each case of its page"
     )
@@ -69,7 +70,7 @@ def run(options: argparse.Namespace) -> int:
     from runners.interrupts import Interrupts
 
     checkout: Checkout = options.checkout
-    _check(options, checkout)
+    settings = _settings(options, checkout)
     catalogue, cases = load_cases(checkout)
     rows = mutation.rows_of(checkout, catalogue)
     faults = mutation.choose(rows.faults, options.keyword)
@@ -89,6 +90,7 @@ def run(options: argparse.Namespace) -> int:
         rows=rows,
         faults=faults,
         fabric=options.fabric,
+        settings=settings,
         hosts=options.hosts,
         workers=options.workers,
         everything=options.matrix,
@@ -187,7 +189,8 @@ def _page(mutation: "Mutation", clause: str) -> str:
     return page
 
 
-def _check(options: argparse.Namespace, checkout: Checkout) -> None:
+def _settings(options: argparse.Namespace, checkout: Checkout) -> dict[str, Any]:
+    """The fabric's settings; raises InputError where the options do not fit together."""
     from runners.campaign.assignment import fabric_class
     from runners.fabric.base import Wish
 
@@ -195,10 +198,12 @@ def _check(options: argparse.Namespace, checkout: Checkout) -> None:
         raise InputError(
             f"no fabric is called {options.fabric!r}" + nearest(options.fabric, checkout.fabrics)
         )
-    # A fabric that has to be told of its hosts says so: this command tells it nothing.
-    fabric_class(checkout.fabrics[options.fabric]).settings(Wish())
     if options.workers is not None and options.workers < 1:
         raise InputError(f"-n {options.workers}: at least one host has to run the cases")
+    # A fabric that has to be told of its hosts says so: this command has nothing to tell it.
+    fabric = fabric_class(checkout.fabrics[options.fabric])
+    settings: dict[str, Any] = fabric.settings(Wish(cpus=options.cpus))
+    return settings
 
 
 def _built(library: Path) -> Path:

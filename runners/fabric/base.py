@@ -95,6 +95,7 @@ class Wish:
     dat_conf: Path | None = None
     ia: str | None = None
     ia_params: str | None = None
+    cpus: int | None = None
 
 
 class Fabric(ABC):
@@ -109,6 +110,7 @@ class Fabric(ABC):
         """What `wish` means to this fabric, as JSON has it; raises InputError, FabricError."""
         if wish.hosts_file is not None:
             raise InputError("--hosts-file goes with --fabric ssh: this fabric has its own hosts")
+        refuse_cpus(wish)
         return {}
 
     @classmethod
@@ -117,7 +119,7 @@ class Fabric(ABC):
         return MANY
 
     @classmethod
-    def side_by_side(cls, hosts: int) -> int:
+    def side_by_side(cls, hosts: int, settings: Mapping[str, Any]) -> int:
         """How many such fabrics, with so many hosts in all each, get more done than one.
 
         1 where they would be the same hosts, or nobody has said that there are others.
@@ -125,7 +127,7 @@ class Fabric(ABC):
         return 1
 
     @classmethod
-    def make_ready(cls, progress: Progress) -> None:
+    def make_ready(cls, progress: Progress, settings: Mapping[str, Any]) -> None:
         """Make what several of them side by side would each wait for. Raises FabricError."""
         return
 
@@ -172,6 +174,12 @@ class Fabric(ABC):
         traceback: TracebackType | None,
     ) -> None:
         """End every host and whatever runs there."""
+
+
+def refuse_cpus(wish: Wish) -> None:
+    """Raise InputError where `wish` gives hosts processors that are as they are."""
+    if wish.cpus is not None:
+        raise InputError("--cpus goes with --fabric vm: other hosts have their own processors")
 
 
 def preferred(hosts: Iterable[Any], names: Sequence[str], name: Callable[[Any], str]) -> list[Any]:

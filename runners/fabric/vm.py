@@ -2,14 +2,15 @@
 """The `vm` fabric: QEMU guests with soft-RoCE, which need no RDMA hardware, no root and no KVM."""
 
 import socket
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from runners.fabric import capacity, qemu
 from runners.fabric.accelerator import accelerator
-from runners.fabric.base import Fabric, FabricError, Progress
+from runners.fabric.base import Fabric, FabricError, Progress, Wish
 from runners.fabric.guest_host import GuestHost
 from runners.fabric.image import Image, image
 from runners.fabric.snapshot import snapshot
@@ -28,7 +29,7 @@ class VmFabric(Fabric):
     `progress` is given a line before each step that takes long. `stderr` is given what the agent of
     the host so named writes to its standard error, as it comes, besides the host's own log. Guests
     that are not `cloned` from a saved one boot, which takes them some three seconds; so do those
-    whose clocks are to have `counted` instructions.
+    whose clocks are to have `counted` instructions. Each has `cpus` processors.
     """
 
     def __init__(
@@ -38,6 +39,7 @@ class VmFabric(Fabric):
         stderr: Callable[[str, bytes], None] | None = None,
         cloned: bool = True,
         counted: bool = False,
+        cpus: int = 1,
     ) -> None:
         if not 1 <= hosts <= MOST_HOSTS:
             raise FabricError(f"the vm fabric has 1 to {MOST_HOSTS} hosts, not {hosts}")
@@ -46,19 +48,29 @@ class VmFabric(Fabric):
         self._stderr = stderr
         self._cloned = cloned and not counted
         self._counted = counted
+        self._cpus = cpus
         self._hosts: list[GuestHost] = []
 
     @classmethod
-    def side_by_side(cls, hosts: int) -> int:
-        """As many as there are processors, while their guests take half of the free memory."""
-        room = capacity.free_memory_mib() // 2 // (hosts * qemu.Machine.memory_mib)
-        return max(1, min(capacity.processors(), room, MOST_HOSTS))
+    def settings(cls, wish: Wish) -> dict[str, Any]:
+        settings = super().settings(replace(wish, cpus=None))
+        return settings if wish.cpus is None else {**settings, "cpus": wish.cpus}
 
     @classmethod
-    def make_ready(cls, progress: Progress) -> None:
+    def side_by_side(cls, hosts: int, settings: Mapping[str, Any]) -> int:
+        """As many as there are processors for a guest of each, while the guests take half of the
+        free memory.
+        """
+        room = capacity.free_memory_mib() // 2 // (hosts * qemu.Machine.memory_mib)
+        busy = capacity.processors() // int(settings.get("cpus", 1))
+        return max(1, min(busy, room, MOST_HOSTS))
+
+    @classmethod
+    def make_ready(cls, progress: Progress, settings: Mapping[str, Any]) -> None:
         qemu.program()  # without it nothing else is worth making
         booted = image(progress)
-        snapshot(qemu.Machine(accelerator(booted, progress)), booted, progress)
+        machine = qemu.Machine(accelerator(booted, progress), settings.get("cpus", 1))
+        snapshot(machine, booted, progress)
 
     @property
     def hosts(self) -> Sequence[GuestHost]:
@@ -84,7 +96,7 @@ class VmFabric(Fabric):
         qemu.program()  # without it nothing else is worth making
         booted = image(self._progress)
         usual = accelerator(booted, self._progress)
-        machine = qemu.Machine("counted" if self._counted else usual)
+        machine = qemu.Machine("counted" if self._counted else usual, self._cpus)
         if not (self._cloned and self._clone(machine, booted)):
             self._start(partial(qemu.start, machine, booted))
 

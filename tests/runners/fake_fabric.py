@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from threading import Event
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from runners.fabric.base import Fabric, FabricError, Facts, Host
 
@@ -87,7 +87,7 @@ class FakeFabric(Fabric):
         self._hosts: list[FakeHost] = []
 
     @classmethod
-    def side_by_side(cls, hosts: int) -> int:
+    def side_by_side(cls, hosts: int, settings: Mapping[str, Any]) -> int:
         return int(os.environ.get("FAKE_SIDE_BY_SIDE", "1"))
 
     @property

@@ -52,6 +52,23 @@ def test_an_id_leaves_the_others_out(cts: Cts) -> None:
     ]
 
 
+@pytest.mark.parametrize("count", ["0", "9", "two"])
+def test_processors_that_no_guest_has(cts: Cts, count: str) -> None:
+    for command in (["certify"], ["faults"], ["fabric", "shell"]):
+        refused(cts(*command, "--cpus", count), USAGE, "--cpus", "from 1 to 8")
+    assert not cts.results.exists()
+
+
+def test_processors_of_hosts_that_have_their_own(cts: Cts, tmp_path: Path) -> None:
+    hosts = tmp_path / "hosts.toml"
+    hosts.write_text('[[host]]\naddress = "lab1"\n')
+    done = cts("certify", "--cpus", "2", "--fabric", "ssh", "--hosts-file", hosts)
+    refused(done, USAGE, "--cpus goes with --fabric vm")
+    refused(cts("certify", "--cpus", "2", "--fabric", "host"), USAGE, "--fabric vm")
+    refused(cts("faults", "--cpus", "2", "--fabric", "host"), USAGE, "--fabric vm")
+    assert not cts.results.exists()
+
+
 def test_unknown_clause(cts: Cts) -> None:
     refused(cts("show", "demo_page/pases"), USAGE, "demo_page/passes")
 

@@ -51,6 +51,13 @@ def test_a_script_on_standard_input_is_run() -> None:
     assert shell(given="hostname; exit 5").returncode == 5
 
 
+def test_a_guest_has_as_many_processors_as_are_asked_for() -> None:
+    assert shell("--", "nproc").stdout == "1\n"
+    done = shell("--hosts", "2", "--cpus", "2", "--", "nproc")
+
+    assert sorted(done.stdout.splitlines()) == ["host1| 2", "host2| 2"]
+
+
 def test_with_several_hosts_each_line_says_whose_it_is() -> None:
     done = shell("--hosts", "2", "--", "sh", "-c", "hostname; test $(hostname) = host1 || exit 6")
 

@@ -124,6 +124,20 @@ def test_a_provider_that_cannot_be_loaded(tmp_path: Path) -> None:
     assert (out / "report.html").is_file()
 
 
+def test_cases_run_on_two_processors(tmp_path: Path) -> None:
+    source = """
+#include <stdio.h>
+#include <unistd.h>
+void dat_provider_init(void) { dprintf(2, "%ld processors\\n", sysconf(_SC_NPROCESSORS_ONLN)); }
+void dat_provider_fini(void) {}
+"""
+    library = compile_library(tmp_path / "libcounting.so", source)
+    out = tmp_path / "out"
+    done = run(certify(out, CASE, "--hosts", "1", "--cpus", "2", "--provider", library))
+    assert done.returncode == 2, done
+    assert "2 processors" in done.stderr
+
+
 def test_a_guest_that_is_killed_costs_one_verdict(tmp_path: Path) -> None:
     out = tmp_path / "out"
     process, said = start_in_step(certify(out, "srq_resize", "--hosts", "1", "-m", "local"))
