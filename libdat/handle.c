@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -11,15 +12,20 @@ struct trusted handle_trusted[HANDLE_MAX_TABLES];
 atomic_size_t handle_trusted_end;
 static pthread_mutex_t writers = PTHREAD_MUTEX_INITIALIZER;
 
+/* A bit for each signal, also where a pointer is shorter: any other size is refused unseen. */
+#define KERNEL_MASK_SIZE ((size_t)_NSIG / 8)
+
 /*
- * The kernel copies the eight bytes of a signal mask before it looks at the invalid first argument:
- * EFAULT where they cannot be read, else EINVAL, and nothing is changed.
+ * The kernel copies a signal mask before it looks at the invalid first argument: EFAULT where it
+ * cannot be read, else EINVAL, and nothing is changed. The mask that is asked about is the aligned
+ * one that the handle's first word lies in, which is in one page.
  */
 static bool is_readable(DAT_HANDLE handle)
 {
+        uintptr_t mask = (uintptr_t)handle & ~(uintptr_t)(KERNEL_MASK_SIZE - 1);
         int saved = errno;
         bool readable =
-            syscall(SYS_rt_sigprocmask, ~0, handle, NULL, sizeof(void *)) == 0 || errno != EFAULT;
+            syscall(SYS_rt_sigprocmask, ~0, mask, NULL, KERNEL_MASK_SIZE) == 0 || errno != EFAULT;
 
         errno = saved;
         return readable;
