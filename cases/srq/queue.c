@@ -16,14 +16,31 @@ struct queue queue_with(struct test *t, DAT_COUNT size)
         return queue_for(t, size, MESSAGE, SLOTS);
 }
 
+/* A slot of the queue's memory that no receive stands on; from now on one does. */
+static int take_slot(struct queue *queue)
+{
+        int slot = __builtin_ctzll(~queue->posted);
+
+        queue->posted |= UINT64_C(1) << slot;
+        return slot;
+}
+
 void queue_post(struct test *t, struct queue *queue, int count)
 {
-        for (int slot = 0; count > 0; slot++) {
-                if (queue->posted >> slot & 1)
-                        continue;
-                srq_post(t, queue->srq, queue->buf, queue->length, slot, 1);
-                queue->posted |= UINT64_C(1) << slot;
-                count--;
+        for (int i = 0; i < count; i++)
+                srq_post(t, queue->srq, queue->buf, queue->length, take_slot(queue), 1);
+}
+
+void expect_posts(struct test *t, struct queue *queue, int count)
+{
+        for (int i = 0; i < count; i++) {
+                int slot = take_slot(queue);
+                DAT_LMR_TRIPLET segment =
+                    triplet(queue->buf, (size_t)slot * queue->length, queue->length);
+
+                expect(dat_srq_post_recv(queue->srq, 1, &segment,
+                                         (DAT_DTO_COOKIE){.as_64 = (DAT_UINT64)slot}),
+                       DAT_SUCCESS);
         }
 }
 

@@ -31,8 +31,10 @@ struct flow {
 struct queue queue_for(struct test *t, DAT_COUNT size, size_t length, size_t slots);
 struct queue queue_with(struct test *t, DAT_COUNT size);
 
-/* Posts `count` receives more, on free slots. */
+/* Posts `count` receives more, on free slots; for expect_posts() that they are taken is the clause.
+ */
 void queue_post(struct test *t, struct queue *queue, int count);
+void expect_posts(struct test *t, struct queue *queue, int count);
 
 /* The size that dat_srq_query tells. */
 DAT_COUNT srq_size(struct test *t, DAT_SRQ_HANDLE srq);
