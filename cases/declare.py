@@ -1,32 +1,45 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Writes what a page's catalogue file declares of its cases, as a header for them.
+"""Writes the C that a page's catalogue file stands for.
 
-A clause says once, in its .toml, which features its case needs, whether it has a peer and whether
-it disturbs the network; CASE() and FAMILY() of harness/case.h take it from here. A case without a
-clause does not compile.
+`python -m cases.declare FACTS PAGE.toml OUT.h OUT.c`
+
+OUT.h has a declaration for each clause that a case decides: which features it needs, whether it has
+a peer, whether it disturbs the network. CASE() and FAMILY() of harness/case.h take it from there; a
+case without a clause does not compile. OUT.c has the cases of the standard clauses.
 """
 
+import json
 import sys
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from cases.standard import Handle, Raw, Standard, StandardError, clauses, read
+
 PEERS = {
     "local": "",
     "pair": ", .peers = 1",
     "network": ", .peers = 1, .network = true",
 }
+HOWS = {
+    "null": "BAD_HANDLE_NULL",
+    "other_kind": "BAD_HANDLE_OTHER_KIND",
+    "destroyed": "BAD_HANDLE_DESTROYED",
+    "other_ia": "BAD_HANDLE_OTHER_IA",
+}
+HEADER = (
+    "/* SPDX-License-Identifier: BSD-2-Clause */\n/* Made from {name} by cases/declare.py. */\n"
+)
 
 
 class DeclarationError(Exception):
     """A clause that no case can be declared by; the message names it."""
 
 
-def declarations(page: Mapping[str, Any]) -> Iterator[str]:
-    """A line for each clause of the file that a case decides."""
-    for clause in page.get("clause", []):
+def declarations(tables: list[Raw]) -> Iterator[str]:
+    """A line for each clause that a case decides."""
+    for clause in tables:
         check = clause.get("check")
         if check == "none":
             continue
@@ -44,28 +57,135 @@ def constant(need: str) -> str:
     return f"NEED_{need.removesuffix('_supported').upper()}"
 
 
-def header(path: Path) -> str:
-    """The header for the cases of the catalogue file `path`."""
-    page = tomllib.loads(path.read_text(encoding="utf-8"))
-    guard = f"CLAUSES_{path.stem.upper()}_H"
+def parameters(facts: Mapping[str, Any], standard: Standard) -> list[tuple[str, str, str]]:
+    """Direction, type and name of each parameter of a page's call."""
+    function = facts["functions"].get(standard.call)
+    if function is None:
+        raise DeclarationError(f"{standard.page}: standard: there is no call {standard.call}")
+    params = [(direction, type_, name) for direction, type_, name in function["params"]]
+    named = {name for _, _, name in params}
+    asked = [row.argument for row in standard.handles] + [row.argument for row in standard.pointers]
+    for argument in asked:
+        if argument not in named:
+            raise DeclarationError(
+                f"{standard.page}: standard: {standard.call} has no argument {argument}"
+            )
+    return params
+
+
+def made(standard: Standard, params: list[tuple[str, str, str]]) -> tuple[str, str] | None:
+    """The argument by which the call gives a new object, and that object's kind."""
+    _, type_, name = params[-1]
+    if "_create" not in standard.page or not type_.replace(" ", "").endswith("_HANDLE*"):
+        return None
+    return name, type_.split("_")[1]
+
+
+def call_struct(standard: Standard, params: list[tuple[str, str, str]]) -> str:
+    """The arguments of a call as a structure, and the function that fills in legal ones."""
+    members = "".join(f"        {type_} {name};\n" for _, type_, name in params)
     return (
-        "/* SPDX-License-Identifier: BSD-2-Clause */\n"
-        f"/* Made from {path.name} by declare.py. */\n"
-        f"#ifndef {guard}\n#define {guard}\n\n{''.join(declarations(page))}\n#endif\n"
+        f"struct {standard.call}_call {{\n{members}}};\n\n"
+        f"void {standard.page}_legal(struct test *t, struct {standard.call}_call *call);\n\n"
     )
 
 
-def main() -> int:
-    """Writes the header of argv[1] to argv[2]; 1 when the file makes no sense."""
-    source, target = Path(sys.argv[1]), Path(sys.argv[2])
+def header(path: Path, page: Mapping[str, Any], standard: Standard | None, facts: Any) -> str:
+    """The header for the cases of the catalogue file `path`."""
+    guard = f"CLAUSES_{path.stem.upper()}_H"
+    tables = list(page.get("clause", []))
+    struct = ""
+    if standard:
+        tables += clauses(standard)
+        struct = call_struct(standard, parameters(facts, standard)) if standard.has_cases else ""
+    return (
+        f"{HEADER.format(name=path.name)}#ifndef {guard}\n#define {guard}\n\n"
+        f'#include "case.h"\n\n{struct}{"".join(declarations(tables))}\n#endif\n'
+    )
+
+
+def source(path: Path, standard: Standard | None, facts: Any, line: int) -> str:
+    """The cases of the standard clauses; the place that they name is the [standard] table."""
+    head = HEADER.format(name=path.name)
+    if not standard or not standard.has_cases:
+        return f'{head}#include "clauses/{path.stem}.h"\n'
+    params = parameters(facts, standard)
+    struct = f"struct {standard.call}_call"
+    gift = made(standard, params)
+    adopts = (
+        f"        .made = offsetof({struct}, {gift[0]}),\n"
+        f"        .made_type = DAT_HANDLE_TYPE_{gift[1]},\n        .makes = true,\n"
+        if gift
+        else ""
+    )
+    arguments = ", ".join(f"call->{name}" for _, _, name in params)
+    rows = "".join(_table(standard, struct, handle) for handle in standard.handles)
+    cases = "".join(_cases(standard, struct))
+    return (
+        f'{head}#include "case/standard.h"\n#include "clauses/{path.stem}.h"\n\n'
+        f"static void arrange_legal(struct test *t, void *call)\n{{\n"
+        f"        {standard.page}_legal(t, call);\n}}\n\n"
+        f"static DAT_RETURN make(const void *arg)\n{{\n"
+        f"        const {struct} *call = arg;\n\n"
+        f"        return {standard.call}({arguments});\n}}\n\n"
+        f"static const struct standard_call standard = {{\n"
+        f'        .name = "{standard.call}",\n        .legal = arrange_legal,\n'
+        f"        .make = make,\n        .size = sizeof({struct}),\n"
+        f"        .refused = {standard.returns},\n{adopts}}};\n\n"
+        f'{rows}#line {line} "cases/{path.parent.name}/{path.name}"\n{cases}'
+    )
+
+
+def _table(standard: Standard, struct: str, handle: Handle) -> str:
+    rows = "".join(
+        f'        {{"{how}", "{handle.argument}", offsetof({struct}, {handle.argument}),\n'
+        f"         DAT_HANDLE_TYPE_{handle.kind.upper()}, {HOWS[how]}}},\n"
+        for how in handle.hows
+        if (how, handle.kind) != ("destroyed", "srq")
+    )
+    return f"static const struct standard_handle bad_{handle.argument}[] = {{\n{rows}}};\n\n"
+
+
+def _cases(standard: Standard, struct: str) -> Iterator[str]:
+    """A line each: all of them stand at one place."""
+    for handle in standard.handles:
+        yield (
+            f"FAMILY({standard.page}, {standard.family(handle)}, bad_{handle.argument})"
+            " { standard_bad_handle(t, &standard, row); } "
+        )
+        if handle.kind == "srq":
+            yield (
+                f"CASE({standard.page}, {standard.separate(handle)})"
+                f' {{ standard_destroyed_srq(t, &standard, "{handle.argument}",'
+                f" offsetof({struct}, {handle.argument})); }} "
+            )
+    for pointer in standard.pointers:
+        yield (
+            f"CASE({standard.page}, null_{pointer.argument})"
+            f' {{ standard_null_pointer(t, &standard, "{pointer.argument}",'
+            f" offsetof({struct}, {pointer.argument})); }} "
+        )
+    yield "\n"
+
+
+def main(argv: list[str]) -> int:
+    """Writes header and cases; 1 when the file makes no sense."""
+    facts_path, path, header_path, source_path = map(Path, argv)
     try:
-        text = header(source)
-    except (DeclarationError, tomllib.TOMLDecodeError, KeyError, AttributeError) as error:
-        print(f"{source}: {error}", file=sys.stderr)
+        text = path.read_text(encoding="utf-8")
+        page = tomllib.loads(text)
+        facts = json.loads(facts_path.read_text(encoding="utf-8"))
+        standard = read(path.stem, page)
+        line = text[: text.find("[standard]")].count("\n") + 1
+        header_text = header(path, page, standard, facts)
+        source_text = source(path, standard, facts, line)
+    except (DeclarationError, StandardError, tomllib.TOMLDecodeError, KeyError) as error:
+        print(f"{path}: {error}", file=sys.stderr)
         return 1
-    target.write_text(text, encoding="utf-8")
+    header_path.write_text(header_text, encoding="utf-8")
+    source_path.write_text(source_text, encoding="utf-8")
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Faults as their .toml files say them; docs/faults.md has the words."""
+"""Faults as their .toml files say them; docs/faults.md has the words.
+
+A catalogue file with a [standard] table stands for the faults of its standard clauses.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
+
+from cases import standard
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,9 +128,17 @@ def _fault(path: Path, raw: dict[str, Any]) -> Fault:
 
 def _read(path: Path, table: str) -> list[dict[str, Any]]:
     try:
-        rows: list[dict[str, Any]] = tomllib.loads(path.read_text(encoding="utf-8")).get(table, [])
+        tables = tomllib.loads(path.read_text(encoding="utf-8"))
+        page = standard.read(path.stem, tables)
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise RowError(path, "the file", str(error)) from error
+    except standard.StandardError as error:
+        raise RowError(path, "standard", str(error)) from error
+    rows: list[dict[str, Any]] = tables.get(table, [])
+    if page and table == "fault":
+        return [*rows, *standard.faults(page)]
+    if page and table == "no_fault":
+        return [*rows, *standard.no_faults(page)]
     return rows
 
 

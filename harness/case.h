@@ -82,6 +82,12 @@ struct case_entry {
 #define FAMILY(page_, name_, table_, ...) \
         FAMILY_WITH(page_, name_, table_, CLAUSE_##page_##__##name_, __VA_ARGS__)
 
+/*
+ * What a legal call of the page is: fills in `call`, whose members have the names of the call's
+ * arguments. The page's standard cases start from it (case/standard.h).
+ */
+#define LEGAL(page_) void page_##_legal(struct test *t, struct dat_##page_##_call *call)
+
 /* The same for cases that have no clause: members of struct case_entry say what they need. */
 #define CASE_WITH(page_, name_, ...)                                         \
         static void page_##__##name_(struct test *t);                        \

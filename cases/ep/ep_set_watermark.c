@@ -603,8 +603,9 @@ CASE(ep_set_watermark, plain_ep)
         expect_quiet(async_evd(t));
 }
 
-FAMILY(ep_set_watermark, invalid_handle, invalid_eps)
+LEGAL(ep_set_watermark)
 {
-        expect(dat_ep_set_watermark(bad_handle(t, DAT_HANDLE_TYPE_EP, row->how), 4, 4),
-               DAT_INVALID_HANDLE);
+        call->ep_handle = ep_with(t, .srq = srq_with(t));
+        call->soft_high_watermark = 4;
+        call->hard_high_watermark = 4;
 }

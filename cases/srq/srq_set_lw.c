@@ -689,17 +689,11 @@ CASE(srq_set_lw, keeps_other_srq)
  * Arguments
  */
 
-FAMILY(srq_set_lw, invalid_handle, invalid_handles)
+LEGAL(srq_set_lw)
 {
-        expect(dat_srq_set_lw(bad_handle(t, DAT_HANDLE_TYPE_SRQ, row->how), 4), DAT_INVALID_HANDLE);
-}
+        struct queue queue = queue_with(t, 8);
 
-static DAT_RETURN set_to_4(void *srq)
-{
-        return dat_srq_set_lw(srq, 4);
-}
-
-CASE(srq_set_lw, destroyed_handle)
-{
-        expect_stale_srq(t, set_to_4);
+        queue_post(t, &queue, 6);
+        call->srq_handle = queue.srq;
+        call->low_watermark = 4;
 }

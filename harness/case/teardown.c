@@ -102,24 +102,26 @@ void disown(struct test *t, void *handle)
         object_remove(t, find_owned(t, handle));
 }
 
+static const struct {
+        DAT_HANDLE_TYPE type;
+        enum object_kind kind;
+} kinds[] = {
+    {DAT_HANDLE_TYPE_CNO, OBJECT_CNO}, {DAT_HANDLE_TYPE_EP, OBJECT_EP},
+    {DAT_HANDLE_TYPE_EVD, OBJECT_EVD}, {DAT_HANDLE_TYPE_LMR, OBJECT_LMR},
+    {DAT_HANDLE_TYPE_PSP, OBJECT_PSP}, {DAT_HANDLE_TYPE_PZ, OBJECT_PZ},
+    {DAT_HANDLE_TYPE_RMR, OBJECT_RMR}, {DAT_HANDLE_TYPE_RSP, OBJECT_RSP},
+    {DAT_HANDLE_TYPE_SRQ, OBJECT_SRQ},
+};
+
 void adopt(struct test *t, DAT_HANDLE_TYPE type, DAT_HANDLE handle)
 {
-        switch (type) {
-        case DAT_HANDLE_TYPE_EP:
-                object_add(t, OBJECT_EP, handle);
+        for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+                if (kinds[i].type != type)
+                        continue;
+                object_add(t, kinds[i].kind, handle);
                 return;
-        case DAT_HANDLE_TYPE_EVD:
-                object_add(t, OBJECT_EVD, handle);
-                return;
-        case DAT_HANDLE_TYPE_PZ:
-                object_add(t, OBJECT_PZ, handle);
-                return;
-        case DAT_HANDLE_TYPE_SRQ:
-                object_add(t, OBJECT_SRQ, handle);
-                return;
-        default:
-                test_end(t, VERDICT_BROKEN, "adopt() takes no object of type %d", (int)type);
         }
+        test_end(t, VERDICT_BROKEN, "adopt() takes no object of type %d", (int)type);
 }
 
 void release(struct test *t, void *handle)

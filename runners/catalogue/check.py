@@ -85,6 +85,9 @@ def accounting_faults(page: PageClauses) -> Iterator[str]:
     """Each sentence is the ground of a clause or informative, and none is invented."""
     if sum(count for _, count in page.sections) != len(page.sentences):
         yield f"{page.page}: sections: do not add up to the {len(page.sentences)} sentences"
+    convicting = {c.id for c in page.clauses if c.level == "must" and c.checkable}
+    if page.legal and page.legal not in convicting:
+        yield f"{page.page}: standard: legal: {page.legal} is no must clause with a case"
     for clause in page.clauses:
         if clause.shows and clause.shows not in clause.needs:
             yield f"{clause.id}: shows: {clause.shows} is not among its needs"

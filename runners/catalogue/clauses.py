@@ -15,6 +15,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from cases import standard
 from runners.names import nearest
 
 LEVELS = ("must", "may", "consumer", "info")
@@ -84,6 +85,7 @@ class PageClauses:
     sentences: tuple[str, ...]
     informative: tuple[Informative, ...]
     clauses: tuple[Clause, ...]
+    legal: str  # the clause whose case fails a provider that refuses every call of the page
 
     @property
     def slug(self) -> str:
@@ -141,7 +143,9 @@ class _Reader:
         sections = top.counts("sections")
         sentences = top.words("sentences", _HASH, required=True)
         informative = tuple(self._informative(row) for row in top.tables("informative"))
-        clauses = [clause for row in top.tables("clause") for clause in self._family(page, row)]
+        follows = self._standard(top)
+        tables = [*top.tables("clause"), *(standard.clauses(follows) if follows else ())]
+        clauses = [clause for row in tables for clause in self._family(page, row)]
         top.no_others()
         for id_ in _repeated(clause.id for clause in clauses):
             self.faults.append(f"{self.name}: {id_}: id: there are two clauses of this name")
@@ -149,7 +153,17 @@ class _Reader:
             self.faults.append(f"{self.name}: the page: sentences: {hash_} is listed twice")
         if self.faults:
             raise CatalogueError(self.faults)
-        return PageClauses(page, self.path, sections, sentences, informative, tuple(clauses))
+        legal = follows.legal if follows else ""
+        return PageClauses(page, self.path, sections, sentences, informative, tuple(clauses), legal)
+
+    def _standard(self, top: "_Table") -> standard.Standard | None:
+        """The page's table of arguments, from which clauses follow."""
+        top.mapping("standard")
+        try:
+            return standard.read(self.path.stem, top.table)
+        except standard.StandardError as error:
+            self.faults.append(f"{self.name}: {error}")
+            return None
 
     def _informative(self, row: Mapping[str, Any]) -> Informative:
         table = _Table(self, f"informative {row.get('sentences', '')}", row)
@@ -213,7 +227,7 @@ class _Table:
     def __init__(self, reader: _Reader, place: str, table: Mapping[str, Any]) -> None:
         self._reader = reader
         self._place = place
-        self._table = table
+        self.table = table
         self._read: set[str] = set()
 
     def fault(self, key: str, what: str) -> None:
@@ -221,7 +235,7 @@ class _Table:
 
     def text(self, key: str, *, required: bool = False) -> str:
         value = " ".join(self._get(key, "", _is_text, "a text").split())
-        if required and not value and _is_text(self._table.get(key, "")):
+        if required and not value and _is_text(self.table.get(key, "")):
             self.fault(key, "is missing or empty")
         return value
 
@@ -240,7 +254,7 @@ class _Table:
         required: bool = False,
     ) -> tuple[str, ...]:
         value = self._get(key, [], _is_list_of(str), "a list of texts")
-        if required and not value and isinstance(self._table.get(key, []), list):
+        if required and not value and isinstance(self.table.get(key, []), list):
             self.fault(key, "is missing or empty")
         for word in value:
             if shape and not shape.fullmatch(word):
@@ -250,23 +264,27 @@ class _Table:
         return tuple(value)
 
     def one_of(self, key: str, known: Iterable[str]) -> str:
-        return self.word(key, "", known) if key in self._table else ""
+        return self.word(key, "", known) if key in self.table else ""
 
     def counts(self, key: str) -> tuple[tuple[str, int], ...]:
         value = self._get(key, {}, _is_table_of_counts, "a table of numbers above 0")
         return tuple(value.items())
 
     def matches(self, key: str, shape: re.Pattern[str], such_as: str) -> None:
-        value = self._table.get(key)
+        value = self.table.get(key)
         if isinstance(value, str) and not shape.fullmatch(value):
             self.fault(key, f"{value!r} is not {such_as}")
+
+    def mapping(self, key: str) -> Mapping[str, Any]:
+        value: Mapping[str, Any] = self._get(key, {}, _is_table, "a table")
+        return value
 
     def tables(self, key: str) -> list[Mapping[str, Any]]:
         return list(self._get(key, [], _is_list_of(dict), "an array of tables"))
 
     def members(self, key: str) -> list[Mapping[str, Any]] | None:
         """A family's rows: a name stands for a table with that id."""
-        if key not in self._table:
+        if key not in self.table:
             return None
         rows = self._get(key, [], _is_list_of(str, dict), "a list of names and tables")
         if not rows:
@@ -274,12 +292,12 @@ class _Table:
         return [{"id": row} if isinstance(row, str) else row for row in rows]
 
     def no_others(self) -> None:
-        for key in sorted(self._table.keys() - self._read):
+        for key in sorted(self.table.keys() - self._read):
             self.fault(key, f"is no key of this table{nearest(key, self._read)}")
 
     def _get(self, key: str, default: Any, fits: Callable[[Any], bool], what: str) -> Any:
         self._read.add(key)
-        value = self._table.get(key, default)
+        value = self.table.get(key, default)
         if fits(value):
             return value
         self.fault(key, f"is not {what}")
@@ -288,6 +306,10 @@ class _Table:
 
 def _is_text(value: Any) -> bool:
     return isinstance(value, str)
+
+
+def _is_table(value: Any) -> bool:
+    return isinstance(value, dict)
 
 
 def _is_table_of_counts(value: Any) -> bool:

@@ -25,8 +25,11 @@ class Rows:
 
 
 def load_rows(folder: Path) -> Rows:
-    """All rows under `folder` (faults/); RowError where one makes no sense."""
-    paths = sorted(folder.rglob("*.toml"))
+    """All rows under `folder` (faults/), and those that follow from the catalogue beside it.
+
+    RowError where one makes no sense.
+    """
+    paths = [*sorted(folder.rglob("*.toml")), *sorted((folder.parent / "cases").glob("*/*.toml"))]
     return Rows(load_faults(paths), load_no_faults(paths))
 
 
@@ -62,5 +65,11 @@ def proof_faults(catalogue: Catalogue, folder: Path) -> Iterator[str]:
         yield str(error)
         return
     yield from unknown(catalogue, rows)
+    for page in catalogue.pages:
+        if not page.legal:
+            yield (
+                f"{page.page}: standard: legal: is missing: name the clause whose case fails a"
+                " provider that refuses every call"
+            )
     for id_ in unproven(catalogue, rows):
         yield f"{id_}: has neither a fault for its case to catch nor a no_fault with a reason"

@@ -51,6 +51,9 @@ sentences = ["{POURS}"]
 text = "The cook waits."
 check = "none"
 reason = "Binds the cook."
+
+[standard]
+legal = "kettle_fill/stove"
 """
 
 CASES: dict[str, tuple[int, list[str]]] = {
@@ -382,7 +385,6 @@ def test_must_clauses_with_faults(kitchen: Kitchen, clauses: tuple[str, ...]) ->
 def test_a_page_without_any_fault(kitchen: Kitchen, capsys: pytest.CaptureFixture[str]) -> None:
     give_faults(kitchen)
     assert [fault.split(":")[0] for fault in told(kitchen, capsys)] == [
-        "kettle_fill/stove",
         "kettle_fill/pour/iron",
         "kettle_fill/pour/glass",
     ]
@@ -406,3 +408,21 @@ def test_a_fault_that_makes_no_sense(kitchen: Kitchen, capsys: pytest.CaptureFix
     give_faults(kitchen, "stove", "pour", "pour")
     (fault,) = told(kitchen, capsys)
     assert "kettle/pour: the id is taken" in fault
+
+
+def test_a_page_that_names_no_legal_call(
+    kitchen: Kitchen, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kitchen.catalogue(CLAUSES.replace("[standard]\nlegal", "# legal"))
+    give_faults(kitchen, "stove", "pour")
+    (fault,) = told(kitchen, capsys)
+    assert fault.startswith("dat_kettle_fill: standard: legal: is missing")
+
+
+@pytest.mark.parametrize("legal", ["kettle_fill/patience", "kettle_fill/pot", "kettle_fill/pour"])
+def test_a_legal_call_that_no_case_makes(
+    kitchen: Kitchen, capsys: pytest.CaptureFixture[str], legal: str
+) -> None:
+    kitchen.catalogue(CLAUSES.replace('legal = "kettle_fill/stove"', f'legal = "{legal}"'))
+    (fault,) = told(kitchen, capsys)
+    assert fault.startswith(f"dat_kettle_fill: standard: legal: {legal} is no must clause")

@@ -5,7 +5,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-DECLARE = Path(__file__).parents[3] / "cases/declare.py"
+import pytest
+
+ROOT = Path(__file__).parents[3]
+FACTS = ROOT / "include/facts/dat-1.2.json"
 PAGE = """
 [[clause]]
 id = "kettle_fill/local"
@@ -28,9 +31,14 @@ check = "none"
 
 
 def declare(folder: Path, page: str) -> "subprocess.CompletedProcess[str]":
-    (folder / "kettle_fill.toml").write_text(page)
-    argv = [sys.executable, str(DECLARE), "kettle_fill.toml", "kettle_fill.h"]
-    return subprocess.run(argv, cwd=folder, capture_output=True, text=True)
+    return declare_as(folder, "kettle_fill", page)
+
+
+def declare_as(folder: Path, name: str, page: str) -> "subprocess.CompletedProcess[str]":
+    (folder / f"{name}.toml").write_text(page)
+    files = [str(folder / f"{name}.{end}") for end in ("toml", "h", "c")]
+    argv = [sys.executable, "-m", "cases.declare", str(FACTS), *files]
+    return subprocess.run(argv, cwd=ROOT, capture_output=True, text=True)
 
 
 def test_a_clause_with_a_case_declares_it(tmp_path: Path) -> None:
@@ -52,4 +60,53 @@ def test_a_check_that_is_none_ends_the_build(tmp_path: Path) -> None:
 def test_a_file_that_is_no_toml_ends_the_build(tmp_path: Path) -> None:
     done = declare(tmp_path, "[[clause\n")
     assert done.returncode == 1
-    assert done.stderr.startswith("kettle_fill.toml: ")
+    assert "kettle_fill.toml: " in done.stderr
+
+
+STANDARD = """
+[standard]
+legal = "evd_modify_cno/set"
+section = "RETURN VALUES"
+sentences = ["0123abcd"]
+handles = [
+    { argument = "evd_handle", kind = "evd", dispatch = true },
+    { argument = "cno_handle", kind = "cno", null = true },
+]
+"""
+
+
+def test_standard_clauses_bring_their_cases(tmp_path: Path) -> None:
+    done = declare_as(tmp_path, "evd_modify_cno", STANDARD)
+    assert done.stderr == ""
+    header = (tmp_path / "evd_modify_cno.h").read_text()
+    assert "struct dat_evd_modify_cno_call {" in header
+    assert "#define CLAUSE_evd_modify_cno__invalid_evd_handle .needs = 0" in header
+    source = (tmp_path / "evd_modify_cno.c").read_text()
+    assert "FAMILY(evd_modify_cno, invalid_cno_handle, bad_cno_handle)" in source
+    assert source.count("BAD_HANDLE_NULL") == 1
+
+
+def test_an_argument_that_the_call_has_not_ends_the_build(tmp_path: Path) -> None:
+    done = declare_as(tmp_path, "evd_modify_cno", STANDARD.replace("cno_handle", "kettle"))
+    assert done.returncode == 1
+    assert "dat_evd_modify_cno has no argument kettle" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("was", "is_", "told"),
+    [
+        ('kind = "cno"', 'kind = "pot"', "'pot' is no kind"),
+        ('kind = "cno"', "", "kind is missing"),
+        ("null = true", "nil = true", "unknown key nil"),
+        ('legal = "evd_modify_cno/set"', "", "legal is missing"),
+        ('legal = "evd_modify_cno/set"', 'legal = "pot/set"', "no clause of the page"),
+        ("null = true", "other_ia = true", "other_ia is for pz, evd, srq"),
+    ],
+)
+def test_a_table_of_arguments_that_makes_no_sense_ends_the_build(
+    tmp_path: Path, was: str, is_: str, told: str
+) -> None:
+    wrong = STANDARD.replace(was, is_).replace(", ,", ",").replace(",  }", " }")
+    done = declare_as(tmp_path, "evd_modify_cno", wrong)
+    assert done.returncode == 1
+    assert told in done.stderr

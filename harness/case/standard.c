@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "case/standard.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "case/test.h"
+
+#define TEXT_MAX 128
+
+/* The legal call, in memory that lives as long as the process of the case. */
+static void *legal_call(struct test *t, const struct standard_call *standard)
+{
+        char *call = calloc(1, standard->size + sizeof(DAT_HANDLE));
+
+        if (!call)
+                resource(t, "no memory for the arguments of %s", standard->name);
+        standard->legal(t, call);
+        if (standard->makes) {
+                DAT_HANDLE *place = (DAT_HANDLE *)(void *)(call + standard->size);
+
+                memcpy(call + standard->made, &place, sizeof(place));
+        }
+        return call;
+}
+
+/* The place of the check: the [standard] table, with the call as a reader would write it. */
+static struct check_site site_of(const struct test *t, char text[TEXT_MAX],
+                                 const struct standard_call *standard, const char *argument,
+                                 const char *what)
+{
+        snprintf(text, TEXT_MAX, "%s(%s: %s)", standard->name, argument, what);
+        return (struct check_site){.file = t->entry->file, .line = t->entry->line, .text = text};
+}
+
+static const char *words(enum bad_handle how)
+{
+        switch (how) {
+        case BAD_HANDLE_NULL:
+                return "DAT_HANDLE_NULL";
+        case BAD_HANDLE_DESTROYED:
+                return "of an object that is gone";
+        case BAD_HANDLE_OTHER_KIND:
+                return "of a live object of another kind";
+        case BAD_HANDLE_OTHER_IA:
+                return "of another IA";
+        }
+        return "a bad handle";
+}
+
+/* What a granted call made is the case's. */
+static void take_made(struct test *t, const struct standard_call *standard, const char *call)
+{
+        DAT_HANDLE made;
+
+        if (!standard->makes)
+                return;
+        memcpy(&made, call + standard->size, sizeof(made));
+        adopt(t, standard->made_type, made);
+}
+
+static void expect_legal(struct test *t, const struct standard_call *standard, const char *call)
+{
+        char text[TEXT_MAX];
+        struct check_site site = site_of(t, text, standard, "all", "legal");
+
+        check_expect(t, &site, standard->make(call), DAT_SET_(DAT_SUCCESS), 1);
+        take_made(t, standard, call);
+}
+
+struct apart {
+        const struct standard_call *standard;
+        const void *call;
+};
+
+static DAT_RETURN make_apart(void *arg)
+{
+        const struct apart *apart = arg;
+
+        return apart->standard->make(apart->call);
+}
+
+/* GEN-1: by DAT 2.0 the registry itself follows the handle, and may die of it. */
+static void expect_destroyed(struct test *t, const struct check_site *site,
+                             const struct standard_call *standard, const void *call)
+{
+        struct apart apart = {.standard = standard, .call = call};
+        DAT_RETURN ret;
+
+        if (call_apart(t, make_apart, &apart, &ret))
+                check_expect_or_note(
+                    t, site, ret, standard->refused,
+                    DAT_SET_(DAT_INVALID_PARAMETER, DAT_INVALID_STATE, DAT_INVALID_HANDLE), 3);
+        else if (REGISTRY_FOLLOWS_HANDLES)
+                note(t, "the call ended its process, as it may by DAT 2.0 (GEN-1)");
+        else
+                check_event(t, site, true, false, "an answer", "the call ended its process");
+}
+
+/* GEN-12: a provider whose IAs share everything may do what it is asked. */
+static void expect_foreign(struct test *t, const struct check_site *site,
+                           const struct standard_call *standard, const char *call)
+{
+        DAT_RETURN ret =
+            check_expect(t, site, standard->make(call),
+                         DAT_SET_(DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER, DAT_SUCCESS), 3);
+
+        if (!dat_is(ret, DAT_SUCCESS))
+                return;
+        note(t, "granted, though the object is another IA's (GEN-12)");
+        take_made(t, standard, call);
+}
+
+void standard_bad_handle(struct test *t, const struct standard_call *standard,
+                         const struct standard_handle *handle)
+{
+        char *call = legal_call(t, standard);
+        DAT_HANDLE good;
+        DAT_HANDLE bad = bad_handle(t, handle->type, handle->how);
+        char text[TEXT_MAX];
+        struct check_site site = site_of(t, text, standard, handle->argument, words(handle->how));
+
+        memcpy(&good, call + handle->offset, sizeof(good));
+        memcpy(call + handle->offset, &bad, sizeof(bad));
+        if (handle->how == BAD_HANDLE_DESTROYED) {
+                expect_destroyed(t, &site, standard, call);
+        } else if (handle->how == BAD_HANDLE_OTHER_IA) {
+                expect_foreign(t, &site, standard, call);
+        } else {
+                check_expect(t, &site, standard->make(call), &standard->refused, 1);
+        }
+        memcpy(call + handle->offset, &good, sizeof(good));
+        expect_legal(t, standard, call);
+}
+
+void standard_destroyed_srq(struct test *t, const struct standard_call *standard,
+                            const char *argument, size_t offset)
+{
+        char *call = legal_call(t, standard);
+        DAT_HANDLE bad = bad_handle(t, DAT_HANDLE_TYPE_SRQ, BAD_HANDLE_DESTROYED);
+        struct apart apart = {.standard = standard, .call = call};
+        char text[TEXT_MAX];
+        struct check_site site = site_of(t, text, standard, argument, words(BAD_HANDLE_DESTROYED));
+        DAT_RETURN ret;
+
+        memcpy(call + offset, &bad, sizeof(bad));
+        if (call_apart(t, make_apart, &apart, &ret))
+                check_expect_or_note(
+                    t, &site, ret, standard->refused,
+                    DAT_SET_(DAT_INVALID_PARAMETER, DAT_INVALID_STATE, DAT_SUCCESS), 3);
+        else
+                note(t, "the call crashed, as it may with a destroyed SRQ (GEN-1)");
+}
+
+void standard_null_pointer(struct test *t, const struct standard_call *standard,
+                           const char *argument, size_t offset)
+{
+        char *call = legal_call(t, standard);
+        struct apart apart = {.standard = standard, .call = call};
+        void *good;
+        void *none = NULL;
+        DAT_RETURN ret;
+
+        memcpy(&good, call + offset, sizeof(good));
+        memcpy(call + offset, &none, sizeof(none));
+        if (call_apart(t, make_apart, &apart, &ret))
+                record(t, "%s with a null %s returned 0x%x", standard->name, argument,
+                       (unsigned int)ret);
+        memcpy(call + offset, &good, sizeof(good));
+        expect_legal(t, standard, call);
+}

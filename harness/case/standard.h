@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The cases that every call has: what may not be given for a handle or a pointer. The build makes
+ * them from a page's [standard] table (cases/declare.py); the page's C file says what a legal call
+ *is:
+ *
+ *	LEGAL(srq_resize)
+ *	{
+ *		call->srq_handle = srq_with(t, .max_recv_dtos = 8);
+ *		call->srq_max_recv_dto = 8;
+ *	}
+ */
+#ifndef HARNESS_STANDARD_H
+#define HARNESS_STANDARD_H
+
+#include "case.h"
+
+/* A page's call, with its arguments in a structure of `size` bytes. */
+struct standard_call {
+        const char *name;
+        void (*legal)(struct test *t, void *call); /* arranges, and fills in */
+        DAT_RETURN (*make)(const void *call);
+        size_t size;
+        DAT_RETURN refused; /* what a bad handle is answered with */
+        bool makes; /* an object, whose handle goes to where the argument at `made` points */
+        size_t made;
+        DAT_HANDLE_TYPE made_type;
+};
+
+/* A handle argument, and a way for it to be bad. */
+struct standard_handle {
+        const char *id;
+        const char *argument;
+        size_t offset;
+        DAT_HANDLE_TYPE type;
+        enum bad_handle how;
+};
+
+/*
+ * The call with the bad handle is refused as the page says, and with the good one then succeeds.
+ * A destroyed handle is answered as by GEN-1, one of another IA as by GEN-12.
+ */
+void standard_bad_handle(struct test *t, const struct standard_call *standard,
+                         const struct standard_handle *handle);
+
+/* A freed SRQ's handle: DAT_INVALID_HANDLE passes; another answer, or a crash, is a NOTE (GEN-1).
+ */
+void standard_destroyed_srq(struct test *t, const struct standard_call *standard,
+                            const char *argument, size_t offset);
+
+/* Whatever the null pointer is answered with (GEN-4), a legal call succeeds afterwards. */
+void standard_null_pointer(struct test *t, const struct standard_call *standard,
+                           const char *argument, size_t offset);
+
+#endif
