@@ -10,8 +10,16 @@
 #include "service.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdlib.h>
+
+/* A thread in dat_cno_wait(3DAT), which sleeps on the answer and is in a list of the CNO's. */
+struct cno_waiter {
+        struct link link;
+        _Atomic uint32_t answer;
+        struct handle *evd;
+};
+
+enum cno_answer { ANSWER_NONE, ANSWER_TRIGGER, ANSWER_RELEASE };
 
 #define BAD_CNO REF_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CNO)
 
@@ -74,6 +82,9 @@ DAT_RETURN ref_cno_create(DAT_IA_HANDLE ia_handle, DAT_OS_WAIT_PROXY_AGENT agent
         pthread_mutex_init(&cno->lock, NULL);
         work_init(&cno->agent_work, &cno->obj, run_agent);
         list_init(&cno->due);
+        list_init(&cno->waiting);
+        list_init(&cno->told);
+        list_init(&cno->pending);
         ret = object_publish(ia, &cno->obj, DAT_HANDLE_TYPE_CNO);
         if (ret == DAT_SUCCESS)
                 *cno_handle = object_handle(&cno->obj);
@@ -154,7 +165,8 @@ DAT_RETURN ref_cno_free(DAT_CNO_HANDLE handle)
                 return BAD_CNO;
         pthread_mutex_lock(&cno->obj.ia->lock);
         pthread_mutex_lock(&cno->lock);
-        if (cno->obj.users || cno->waiters || agent_calls(cno))
+        if (cno->obj.users || !list_empty(&cno->waiting) || !list_empty(&cno->told) ||
+            agent_calls(cno))
                 ret = REF_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_CNO_IN_USE);
         else
                 ret = object_kill(&cno->obj) ? DAT_SUCCESS : BAD_CNO;
@@ -172,39 +184,70 @@ DAT_RETURN ref_cno_free(DAT_CNO_HANDLE handle)
         return ret;
 }
 
-/* Tells so many waiters to look again. Called with the lock held. */
-static void tell(struct cno *cno, int waiters)
+/* Ends the sleep of the thread that has waited longest. Called with the lock held. */
+static void answer_first(struct cno *cno, enum cno_answer answer, struct handle *evd)
 {
-        if (!cno->waiters)
-                return;
-        atomic_fetch_add(&cno->changes, 1);
-        futex_wake(&cno->changes, waiters);
+        struct cno_waiter *waiter = container_of(cno->waiting.next, struct cno_waiter, link);
+
+        waiter->evd = evd;
+        list_move(&cno->told, &waiter->link);
+        atomic_store(&waiter->answer, answer);
+        futex_wake(&waiter->answer, 1);
 }
 
-/* Called with the lock held, which is released meanwhile. */
-static DAT_RETURN await_change(struct cno *cno, uint64_t deadline)
+static void release_all(struct cno *cno)
 {
-        uint32_t seen = atomic_load(&cno->changes);
-        int error;
+        while (!list_empty(&cno->waiting))
+                answer_first(cno, ANSWER_RELEASE, NULL);
+}
 
-        pthread_mutex_unlock(&cno->lock);
-        error = futex_wait_until(&cno->changes, seen, deadline);
-        pthread_mutex_lock(&cno->lock);
-        if (error == ETIMEDOUT)
-                return REF_ERROR(DAT_QUEUE_EMPTY, 0);
-        return error == EINTR ? REF_ERROR(DAT_INTERRUPTED_CALL, 0) : DAT_SUCCESS;
+/* Nobody is to collect the trigger any more. Called with the lock held. */
+static void drop(struct cno_trigger *trigger)
+{
+        list_remove(&trigger->link);
+        if (trigger->left)
+                free(trigger);
+}
+
+static struct cno_trigger *first_pending(struct cno *cno)
+{
+        return container_of(cno->pending.next, struct cno_trigger, link);
+}
+
+/* Sleeps until there is an answer. Called with the lock held, which is released meanwhile. */
+static DAT_RETURN await_answer(struct cno *cno, struct cno_waiter *waiter, uint64_t deadline)
+{
+        int error = 0;
+
+        list_append(&cno->waiting, &waiter->link);
+        while (!atomic_load(&waiter->answer) && !error) {
+                pthread_mutex_unlock(&cno->lock);
+                error = futex_wait_until(&waiter->answer, ANSWER_NONE, deadline);
+                pthread_mutex_lock(&cno->lock);
+        }
+        list_remove(&waiter->link);
+        switch (atomic_load(&waiter->answer)) {
+        case ANSWER_TRIGGER:
+                return DAT_SUCCESS;
+        case ANSWER_RELEASE:
+                return REF_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_CNO_DEAD);
+        default:
+                return error == EINTR ? REF_ERROR(DAT_INTERRUPTED_CALL, 0)
+                                      : REF_ERROR(DAT_QUEUE_EMPTY, 0);
+        }
 }
 
 /*
  * dat_cno_wait(3DAT). A waiter that is released because the IA closes, or because the last EVD of
- * the CNO goes, gets DAT_INVALID_STATE and a null EVD.
+ * the CNO goes, gets DAT_INVALID_STATE and a null EVD. One that was told by an EVD which is freed
+ * before its thread runs gets DAT_SUCCESS and a null EVD.
  */
 DAT_RETURN ref_cno_wait(DAT_CNO_HANDLE handle, DAT_TIMEOUT timeout, DAT_EVD_HANDLE *evd_handle)
 {
         struct cno *cno = object_get(handle, DAT_HANDLE_TYPE_CNO);
         uint64_t deadline = timeout == DAT_TIMEOUT_INFINITE ? 0 : now_us() + timeout;
+        struct cno_waiter waiter = {.answer = ANSWER_NONE};
         DAT_RETURN ret = DAT_SUCCESS;
-        unsigned int releases;
 
         if (!cno)
                 return BAD_CNO;
@@ -212,20 +255,16 @@ DAT_RETURN ref_cno_wait(DAT_CNO_HANDLE handle, DAT_TIMEOUT timeout, DAT_EVD_HAND
                 object_put(cno);
                 return REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
         }
-        *evd_handle = DAT_HANDLE_NULL;
         pthread_mutex_lock(&cno->lock);
-        releases = cno->releases;
-        cno->waiters++;
-        while (!cno->triggered && !cno->closing && cno->releases == releases && ret == DAT_SUCCESS)
-                ret = await_change(cno, deadline);
-        cno->waiters--;
-        if (cno->triggered) {
-                *evd_handle = cno->triggered_by;
-                cno->triggered = false;
-                ret = DAT_SUCCESS;
-        } else if (cno->closing || cno->releases != releases) {
+        if (cno->closing) {
                 ret = REF_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_CNO_DEAD);
+        } else if (!list_empty(&cno->pending)) {
+                waiter.evd = first_pending(cno)->evd;
+                drop(first_pending(cno));
+        } else {
+                ret = await_answer(cno, &waiter, deadline);
         }
+        *evd_handle = waiter.evd;
         pthread_mutex_unlock(&cno->lock);
         object_put(cno);
         return ret;
@@ -237,12 +276,13 @@ void cno_trigger(struct cno *cno, struct evd *evd)
         bool agent;
 
         pthread_mutex_lock(&cno->lock);
-        cno->triggered = true;
-        cno->triggered_by = evd->obj.handle;
+        if (!list_empty(&cno->waiting))
+                answer_first(cno, ANSWER_TRIGGER, evd->obj.handle);
+        else if (list_empty(&evd->trigger->link))
+                list_append(&cno->pending, &evd->trigger->link);
         agent = cno->agent.proxy_agent_func;
         if (agent && !evd->due++)
                 list_append(&cno->due, &evd->due_link);
-        tell(cno, 1);
         pthread_mutex_unlock(&cno->lock);
         if (agent)
                 work_queue(cno->obj.ia, &cno->agent_work);
@@ -264,29 +304,96 @@ int cno_take_due(struct cno *cno, struct evd *evd)
         return due;
 }
 
-/*
- * An EVD no longer uses the CNO, because it goes over to another or, if `freed` is not NULL,
- * because it is freed. Then the last one releases the waiters, and the agent hears of it.
- */
-void cno_left(struct cno *cno, const struct evd *freed)
+/* What an EVD needs to feed a CNO; NULL without memory. */
+struct cno_trigger *cno_new_trigger(void)
 {
-        struct ia *ia = cno->obj.ia; /* which stays, unlike a CNO that nobody uses */
+        struct cno_trigger *trigger = calloc(1, sizeof(*trigger));
+
+        if (trigger)
+                list_init(&trigger->link);
+        return trigger;
+}
+
+/* Does the CNO hold a trigger of this EVD that it has left behind? Called with the lock held. */
+static bool has_left(const struct cno *cno, const struct handle *evd)
+{
+        for (const struct link *at = cno->pending.next; at != &cno->pending; at = at->next) {
+                const struct cno_trigger *trigger = container_of(at, struct cno_trigger, link);
+
+                if (trigger->left && trigger->evd == evd)
+                        return true;
+        }
+        return false;
+}
+
+/*
+ * An EVD goes over to another CNO, or to none. What it has told this one is there to be collected,
+ * so its trigger stays. Called with the EVD locked.
+ */
+void cno_leave(struct cno *cno, struct evd *evd)
+{
+        pthread_mutex_lock(&cno->lock);
+        evd->left_triggers = true;
+        if (has_left(cno, evd->obj.handle)) {
+                list_remove(&evd->trigger->link);
+        } else if (!list_empty(&evd->trigger->link)) {
+                evd->trigger->left = true;
+                evd->trigger = NULL;
+        }
+        pthread_mutex_unlock(&cno->lock);
+}
+
+/* Called with the lock held. */
+static void forget_triggers(struct cno *cno, const struct handle *evd)
+{
+        for (struct link *at = cno->pending.next, *next = at->next; at != &cno->pending;
+             at = next, next = at->next) {
+                struct cno_trigger *trigger = container_of(at, struct cno_trigger, link);
+
+                if (trigger->evd == evd)
+                        drop(trigger);
+        }
+        for (struct link *at = cno->told.next; at != &cno->told; at = at->next) {
+                struct cno_waiter *waiter = container_of(at, struct cno_waiter, link);
+
+                if (waiter->evd == evd)
+                        waiter->evd = NULL;
+        }
+}
+
+/*
+ * Nobody is to hear of an EVD that is freed, neither from the CNO that it uses, which may be NULL,
+ * nor from one that it used. The last one of a CNO releases the waiters, and the agent hears of it.
+ */
+void cno_forget(struct cno *cno, struct evd *evd)
+{
+        struct ia *ia = evd->obj.ia;
+        struct link *cnos = &ia->objects[DAT_HANDLE_TYPE_CNO];
         bool agent = false;
 
         pthread_mutex_lock(&ia->lock);
-        pthread_mutex_lock(&cno->lock);
-        if (--cno->obj.users == 0 && freed) {
-                cno->releases++;
-                if (cno->triggered_by == freed->obj.handle)
-                        cno->triggered = false;
-                agent = cno->agent.proxy_agent_func;
-                cno->last_evd_left = agent;
-                tell(cno, INT_MAX);
+        for (struct link *at = cnos->next; evd->left_triggers && at != cnos; at = at->next) {
+                struct cno *any =
+                    container_of(container_of(at, struct object, link), struct cno, obj);
+
+                pthread_mutex_lock(&any->lock);
+                forget_triggers(any, evd->obj.handle);
+                pthread_mutex_unlock(&any->lock);
         }
-        if (agent)
-                work_queue(ia, &cno->agent_work);
-        pthread_mutex_unlock(&cno->lock);
+        if (cno) {
+                pthread_mutex_lock(&cno->lock);
+                forget_triggers(cno, evd->obj.handle);
+                if (--cno->obj.users == 0) {
+                        release_all(cno);
+                        agent = cno->agent.proxy_agent_func;
+                        cno->last_evd_left = agent;
+                }
+                if (agent)
+                        work_queue(ia, &cno->agent_work);
+                pthread_mutex_unlock(&cno->lock);
+        }
         pthread_mutex_unlock(&ia->lock);
+        free(evd->trigger);
 }
 
 /* Releases every waiter for good. */
@@ -294,8 +401,9 @@ void cno_close(struct cno *cno)
 {
         pthread_mutex_lock(&cno->lock);
         cno->closing = true;
-        cno->triggered = false;
-        tell(cno, INT_MAX);
+        release_all(cno);
+        for (struct link *at = cno->told.next; at != &cno->told; at = at->next)
+                container_of(at, struct cno_waiter, link)->evd = NULL;
         pthread_mutex_unlock(&cno->lock);
 }
 
@@ -314,6 +422,8 @@ void cno_dismiss_agent(struct cno *cno)
 void cno_destroy(struct cno *cno)
 {
         work_cancel(cno->obj.ia, &cno->agent_work);
+        while (!list_empty(&cno->pending))
+                drop(first_pending(cno));
         object_bury(&cno->obj);
         pthread_mutex_destroy(&cno->lock);
         free(cno);

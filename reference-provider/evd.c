@@ -833,34 +833,57 @@ DAT_RETURN evd_new(struct ia *ia, DAT_COUNT qlen, DAT_EVD_FLAGS flags, struct ev
         return DAT_SUCCESS;
 }
 
+/* Counts the EVD as one that uses the CNO, of which there has to be one. */
+static DAT_RETURN use_cno(const struct evd *evd, DAT_CNO_HANDLE handle, struct cno **out)
+{
+        struct cno *cno = object_get(handle, DAT_HANDLE_TYPE_CNO);
+        DAT_RETURN ret = REF_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CNO);
+
+        if (cno && cno->obj.ia == evd->obj.ia)
+                ret = object_use(&cno->obj, ret);
+        if (cno)
+                object_put(cno);
+        *out = cno;
+        return ret;
+}
+
 static DAT_RETURN attach_cno(struct evd *evd, DAT_CNO_HANDLE cno_handle)
 {
+        struct cno_trigger *trigger = NULL;
         struct cno *cno = NULL;
         struct cno *old;
-        DAT_RETURN ret = DAT_SUCCESS;
+        DAT_RETURN ret;
         int due;
 
         if (cno_handle != DAT_HANDLE_NULL) {
-                cno = object_get(cno_handle, DAT_HANDLE_TYPE_CNO);
-                ret = REF_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CNO);
-                if (cno && cno->obj.ia == evd->obj.ia)
-                        ret = object_use(&cno->obj, ret);
-                if (cno)
-                        object_put(cno);
-                if (ret != DAT_SUCCESS)
+                trigger = cno_new_trigger();
+                if (!trigger)
+                        return REF_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+                trigger->evd = evd->obj.handle;
+                ret = use_cno(evd, cno_handle, &cno);
+                if (ret != DAT_SUCCESS) {
+                        free(trigger);
                         return ret;
+                }
         }
         lock_acquire(&evd->lock);
         old = evd->cno;
         due = old ? cno_take_due(old, evd) : 0;
+        if (old)
+                cno_leave(old, evd);
+        if (cno && !evd->trigger) {
+                evd->trigger = trigger;
+                trigger = NULL;
+        }
         evd->cno = cno;
         while (cno && due--)
                 cno_trigger(cno, evd);
         update_watch(evd);
         unlock(evd);
+        free(trigger);
         if (old)
-                cno_left(old, NULL);
-        return ret;
+                object_unuse(&old->obj);
+        return DAT_SUCCESS;
 }
 
 /*
@@ -1283,10 +1306,10 @@ void evd_destroy(struct evd *evd)
         }
         if (evd->watched)
                 service_ignore(evd->obj.ia, evd);
-        if (evd->cno) {
+        if (evd->cno)
                 (void)cno_take_due(evd->cno, evd);
-                cno_left(evd->cno, evd);
-        }
+        if (evd->obj.handle)
+                cno_forget(evd->cno, evd);
         if (evd->cq)
                 ibv_destroy_cq(evd->cq);
         if (evd->channel)

@@ -12,6 +12,7 @@
 #include "lock.h"
 
 struct cno;
+struct cno_trigger;
 struct ep;
 struct ia;
 struct srq;
@@ -79,7 +80,9 @@ struct evd {
         bool closing;
         int wake_fd;
         struct cno *cno;
-        struct link due_link; /* in cno->due, and how many times, under cno->lock */
+        struct cno_trigger *trigger; /* its own with the CNO, once it has had one */
+        bool left_triggers;          /* and others may be with CNOs that it had before */
+        struct link due_link;        /* in cno->due, and how many times, under cno->lock */
         int due;
         bool watched; /* the service thread listens to the channel */
         int watchers; /* graceful disconnects that need the service thread to listen */

@@ -3,11 +3,14 @@
 #include "loopback.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 static DAT_EVD_HANDLE make_evd(struct host *host, DAT_COUNT qlen, DAT_CNO_HANDLE cno)
 {
@@ -127,6 +130,7 @@ struct waiter {
         DAT_EVENT event;
         DAT_COUNT nmore;
         DAT_EVD_HANDLE triggered;
+        atomic_int tid; /* 0 until the thread has begun */
         atomic_bool begun;
         atomic_bool done;
 };
@@ -145,6 +149,7 @@ static void *wait_on_cno(void *argument)
 {
         struct waiter *waiter = argument;
 
+        atomic_store(&waiter->tid, gettid());
         atomic_store(&waiter->begun, true);
         waiter->ret = dat_cno_wait(waiter->cno, waiter->timeout, &waiter->triggered);
         atomic_store(&waiter->done, true);
@@ -171,6 +176,28 @@ static void start_cno_waiter(struct waiter *waiter)
         assert_int_equal(pthread_create(&waiter->thread, NULL, wait_on_cno, waiter), 0);
         while (!atomic_load(&waiter->begun))
                 sched_yield();
+}
+
+/* Returns when the waiter sleeps in its call, as the kernel tells of its thread. */
+static void await_sleep(const struct waiter *waiter)
+{
+        char path[64];
+        char state;
+
+        do {
+                FILE *file;
+
+                sched_yield();
+                (void)snprintf(path, sizeof(path), "/proc/self/task/%d/stat",
+                               atomic_load(&waiter->tid));
+                file = fopen(path, "r");
+                state = '?';
+                if (!file)
+                        continue;
+                if (fscanf(file, "%*d %*s %c", &state) != 1)
+                        state = '?';
+                (void)fclose(file);
+        } while (state != 'S');
 }
 
 static void finish_waiter(struct waiter *waiter, DAT_RETURN type)
@@ -863,6 +890,123 @@ static void a_trigger_stays_with_the_old_cno(void **state)
         host_close(host);
 }
 
+/* The handle of an EVD that has been freed is never heard of; what the others told is. */
+static void a_freed_evd_is_not_heard_of(void **state)
+{
+        struct host *host = host_open();
+        DAT_CNO_HANDLE cno = make_cno(host, no_agent);
+        DAT_CNO_HANDLE other = make_cno(host, no_agent);
+        DAT_EVD_HANDLE stays = make_evd(host, 4, cno);
+        DAT_EVD_HANDLE goes = make_evd(host, 4, cno);
+        DAT_EVD_HANDLE roams = make_evd(host, 4, cno);
+
+        (void)state;
+        assert_dat(post_software(goes, 1), DAT_SUCCESS);
+        assert_dat(dat_evd_free(goes), DAT_SUCCESS);
+        assert_nothing_heard(cno, 0);
+        for (int i = 0; i < 2; i++) {
+                goes = make_evd(host, 4, cno);
+                assert_dat(post_software(i ? stays : goes, 1), DAT_SUCCESS);
+                assert_dat(post_software(i ? goes : stays, 2), DAT_SUCCESS);
+                assert_dat(dat_evd_free(goes), DAT_SUCCESS);
+                assert_heard(cno, stays);
+                assert_nothing_heard(cno, 0);
+        }
+        /* Nor of one that had gone over to another CNO before. */
+        assert_dat(post_software(roams, 1), DAT_SUCCESS);
+        assert_dat(dat_evd_modify_cno(roams, other), DAT_SUCCESS);
+        assert_dat(post_software(roams, 2), DAT_SUCCESS);
+        assert_dat(dat_evd_modify_cno(roams, DAT_HANDLE_NULL), DAT_SUCCESS);
+        assert_dat(dat_evd_free(roams), DAT_SUCCESS);
+        assert_nothing_heard(cno, 0);
+        assert_nothing_heard(other, 0);
+        assert_dat(dat_evd_free(stays), DAT_SUCCESS);
+        assert_dat(dat_cno_free(cno), DAT_SUCCESS);
+        assert_dat(dat_cno_free(other), DAT_SUCCESS);
+        host_close(host);
+}
+
+/* Has the thread run on one CPU with this one, and only while this one sleeps. */
+static void run_after_me(pthread_t thread)
+{
+        const struct sched_param first = {.sched_priority = 1};
+        cpu_set_t one;
+
+        CPU_ZERO(&one);
+        CPU_SET(0, &one);
+        assert_int_equal(pthread_setaffinity_np(thread, sizeof(one), &one), 0);
+        assert_int_equal(pthread_setaffinity_np(pthread_self(), sizeof(one), &one), 0);
+        assert_int_equal(pthread_setschedparam(pthread_self(), SCHED_FIFO, &first), 0);
+}
+
+static void run_as_before(void)
+{
+        const struct sched_param plain = {0};
+        cpu_set_t all;
+
+        memset(&all, 0xff, sizeof(all));
+        assert_int_equal(pthread_setaffinity_np(pthread_self(), sizeof(all), &all), 0);
+        assert_int_equal(pthread_setschedparam(pthread_self(), SCHED_OTHER, &plain), 0);
+}
+
+/* A waiter that has been told leaves, though the EVD is freed before it runs; but it names none. */
+static void a_waiter_leaves_without_the_evd_that_told_it(void **state)
+{
+        struct host *host = host_open();
+        struct waiter waiter = {.cno = make_cno(host, no_agent), .timeout = LONG};
+        DAT_EVD_HANDLE stays = make_evd(host, 4, waiter.cno);
+        DAT_EVD_HANDLE goes = make_evd(host, 4, waiter.cno);
+
+        (void)state;
+        start_cno_waiter(&waiter);
+        await_sleep(&waiter);
+        run_after_me(waiter.thread);
+        assert_dat(post_software(goes, 1), DAT_SUCCESS);
+        assert_dat(dat_evd_free(goes), DAT_SUCCESS);
+        run_as_before();
+        finish_waiter(&waiter, DAT_SUCCESS);
+        assert_null(waiter.triggered);
+        assert_nothing_heard(waiter.cno, 0);
+        assert_dat(dat_evd_free(stays), DAT_SUCCESS);
+        assert_dat(dat_cno_free(waiter.cno), DAT_SUCCESS);
+        host_close(host);
+}
+
+/* Triggers that come at once release as many waiters, whichever EVDs they are of. */
+static void each_trigger_releases_a_waiter(void **state)
+{
+        struct host *host = host_open();
+        DAT_CNO_HANDLE cno = make_cno(host, no_agent);
+        DAT_EVD_HANDLE evds[2] = {make_evd(host, 4, cno), make_evd(host, 4, cno)};
+        struct waiter waiters[2];
+
+        (void)state;
+        for (int round = 0; round < 2; round++) {
+                DAT_EVD_HANDLE second = evds[round];
+
+                for (int i = 0; i < 2; i++) {
+                        waiters[i] = (struct waiter){.cno = cno, .timeout = LONG};
+                        start_cno_waiter(&waiters[i]);
+                        await_sleep(&waiters[i]);
+                        run_after_me(waiters[i].thread);
+                        run_as_before();
+                }
+                run_after_me(waiters[0].thread);
+                assert_dat(post_software(evds[0], 1), DAT_SUCCESS);
+                assert_dat(post_software(second, 2), DAT_SUCCESS);
+                run_as_before();
+                for (int i = 0; i < 2; i++)
+                        finish_waiter(&waiters[i], DAT_SUCCESS);
+                assert_true((waiters[0].triggered == evds[0] && waiters[1].triggered == second) ||
+                            (waiters[1].triggered == evds[0] && waiters[0].triggered == second));
+                assert_nothing_heard(cno, 0);
+        }
+        for (int i = 0; i < 2; i++)
+                assert_dat(dat_evd_free(evds[i]), DAT_SUCCESS);
+        assert_dat(dat_cno_free(cno), DAT_SUCCESS);
+        host_close(host);
+}
+
 /* Only the end of the last EVD that a CNO has releases who waits on it. */
 static void waiters_leave_with_the_last_evd(void **state)
 {
@@ -1450,6 +1594,9 @@ int main(void)
             cmocka_unit_test(a_moment_unwaitable_is_enough),
             cmocka_unit_test(nmore_counts_what_has_completed),
             cmocka_unit_test(a_trigger_stays_with_the_old_cno),
+            cmocka_unit_test(a_freed_evd_is_not_heard_of),
+            cmocka_unit_test(a_waiter_leaves_without_the_evd_that_told_it),
+            cmocka_unit_test(each_trigger_releases_a_waiter),
             cmocka_unit_test(waiters_leave_with_the_last_evd),
             cmocka_unit_test(a_software_event_releases_each_waiter),
             cmocka_unit_test(a_trigger_is_for_one_waiter),
