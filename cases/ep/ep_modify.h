@@ -52,12 +52,10 @@ struct ep_parameter {
         bool address;
         bool at_least;   /* the EP may have more than is asked for (EP-27) */
         bool peer_reads; /* its effect needs a peer that reads */
-        /* The attribute that leaves the parameter one value only, or NULL. */
-        const char *(*fixed_by)(struct test *t);
         /* An object to be the new value; made before the EP, so that it is freed after it. */
         uint64_t (*make)(struct test *t);
-        /* A valid value other than `old`, where nothing leaves it one only. Without make and other,
-         * `old` itself. */
+        /* A valid value other than `old`, or `old` where what is declared leaves it one only.
+         * Without make and other, `old` itself. */
         uint64_t (*other)(struct test *t, uint64_t old);
         /* Connects the EP and uses what it was given. */
         void (*effect)(struct test *t, const struct ep_change *change);
@@ -90,10 +88,17 @@ struct ep_change {
 /* Attributes of an EP of few means, that can be given more. */
 DAT_EP_ATTR ep_attr_few(struct test *t);
 
+/* An object to be the new value of a parameter that takes one; made before the EP. */
+uint64_t ep_new_object(struct test *t, const struct ep_parameter *parameter);
+
 /*
- * An EP of few means in this state, and another value for its parameter. Ends the case as
- * UNSUPPORTED where there is no other value.
+ * Another value for a parameter of an EP, `made` where it is an object. Of what is asked for, the
+ * fields of no mask are poison.
  */
+struct ep_change ep_change_of(struct test *t, const struct ep_parameter *parameter,
+                              DAT_EP_HANDLE ep, uint64_t made);
+
+/* An EP of few means in this state, and another value for its parameter. */
 struct ep_change ep_change_in(struct test *t, const struct ep_parameter *parameter,
                               DAT_EP_STATE state);
 
@@ -113,5 +118,17 @@ void expect_ep_kept(struct test *t, DAT_EP_HANDLE ep, const struct ep_snapshot *
 /* What most uses of a changed EP need, over its connection: a message comes; a message goes. */
 void expect_ep_receives(struct test *t, const struct ep_change *change);
 void expect_ep_sends(struct test *t, const struct ep_change *change);
+
+/* So many messages, at once, in so many segments of that length each. */
+struct load {
+        size_t dtos;
+        size_t segments;
+        size_t length; /* bytes */
+};
+/* A connected EP, whose memory is of `zone`, takes them from its peer's end; gives them to it. */
+void expect_ep_takes(struct test *t, DAT_EP_HANDLE ep, DAT_PZ_HANDLE zone, struct peer_ep *end,
+                     struct load load);
+void expect_ep_gives(struct test *t, DAT_EP_HANDLE ep, DAT_PZ_HANDLE zone, struct peer_ep *end,
+                     struct load load);
 
 #endif

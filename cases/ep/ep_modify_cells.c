@@ -34,15 +34,21 @@ static bool shows_anew(struct test *t, const struct ep_change *change)
  */
 static bool all_refused_in_passive(struct test *t)
 {
+        DAT_EP_ATTR few = ep_attr_few(t);
+        uint64_t made[EP_PARAM_COUNT];
         bool refused = false;
+        DAT_EP_HANDLE ep;
 
+        for (int i = 0; i < EP_PARAM_COUNT; i++)
+                made[i] = ep_new_object(t, &ep_parameters[i]);
+        ep = ep_in(t, PASSIVE, .attr = &few);
         for (int i = 0; i < EP_PARAM_COUNT; i++) {
                 struct ep_change change;
                 DAT_RETURN ret;
 
                 if (!allowed_in(&ep_parameters[i], PASSIVE))
                         continue;
-                change = ep_change_in(t, &ep_parameters[i], PASSIVE);
+                change = ep_change_of(t, &ep_parameters[i], ep, made[i]);
                 ret = modify(&change);
                 if (dat_is(ret, DAT_INVALID_STATE))
                         refused = true;

@@ -11,6 +11,7 @@
 #define MORE_DTOS    16
 #define DTOS_MAX     48 /* below the length of a fixture's EVD */
 #define SEGMENTS_MAX 64
+#define READS_MAX    4 /* those that the peer's end is the target of at once */
 
 #define IN_STATE(state_)  (1u << DAT_EP_STATE_##state_)
 #define NEVER             0
@@ -70,11 +71,33 @@ static uint64_t other_length(struct test *t, uint64_t old)
         return old == LONG ? SHORT : LONG;
 }
 
-static uint64_t other_flags(struct test *t, uint64_t old)
+/* One of `flags` that the provider declares, or none where the EP has one, or declares none. */
+static uint64_t declared_flag(struct test *t, uint64_t old, const DAT_COMPLETION_FLAGS *flags,
+                              int count)
 {
-        (void)t;
-        return old == DAT_COMPLETION_UNSIGNALLED_FLAG ? DAT_COMPLETION_DEFAULT_FLAG
-                                                      : DAT_COMPLETION_UNSIGNALLED_FLAG;
+        DAT_COMPLETION_FLAGS declared = provider_attr(t)->completion_flags_supported;
+
+        for (int i = 0; old == DAT_COMPLETION_DEFAULT_FLAG && i < count; i++)
+                if (declared & flags[i])
+                        return flags[i];
+        return DAT_COMPLETION_DEFAULT_FLAG;
+}
+
+static uint64_t other_recv_flags(struct test *t, uint64_t old)
+{
+        static const DAT_COMPLETION_FLAGS flags[] = {DAT_COMPLETION_UNSIGNALLED_FLAG,
+                                                     DAT_COMPLETION_EVD_THRESHOLD_FLAG,
+                                                     DAT_COMPLETION_SOLICITED_WAIT_FLAG};
+
+        return declared_flag(t, old, flags, 3);
+}
+
+static uint64_t other_request_flags(struct test *t, uint64_t old)
+{
+        static const DAT_COMPLETION_FLAGS flags[] = {DAT_COMPLETION_UNSIGNALLED_FLAG,
+                                                     DAT_COMPLETION_EVD_THRESHOLD_FLAG};
+
+        return declared_flag(t, old, flags, 2);
 }
 
 static uint64_t more_or_less(uint64_t old, DAT_COUNT limit)
@@ -95,41 +118,27 @@ static uint64_t other_iov(struct test *t, uint64_t old)
 {
         DAT_COUNT limit = ia_attr(t)->max_iov_segments_per_dto;
 
+        if (limit <= 1)
+                return 1;
         return more_or_less(old, limit < SEGMENTS_MAX ? limit : SEGMENTS_MAX);
+}
+
+/* As many as the peer's end lets be under way, or one less. */
+static uint64_t other_reads(uint64_t old, DAT_COUNT limit)
+{
+        uint64_t most = limit < READS_MAX ? (uint64_t)limit : READS_MAX;
+
+        return most == old && old > 0 ? old - 1 : most;
 }
 
 static uint64_t other_reads_in(struct test *t, uint64_t old)
 {
-        return more_or_less(old, ia_attr(t)->max_rdma_read_per_ep_in);
+        return other_reads(old, ia_attr(t)->max_rdma_read_per_ep_in);
 }
 
 static uint64_t other_reads_out(struct test *t, uint64_t old)
 {
-        return more_or_less(old, ia_attr(t)->max_rdma_read_per_ep_out);
-}
-
-static const char *one_flag(struct test *t)
-{
-        return provider_attr(t)->completion_flags_supported & DAT_COMPLETION_UNSIGNALLED_FLAG
-                   ? NULL
-                   : "completion_flags_supported: no DAT_COMPLETION_UNSIGNALLED_FLAG";
-}
-
-static const char *one_segment(struct test *t)
-{
-        return ia_attr(t)->max_iov_segments_per_dto > 1
-                   ? NULL
-                   : "max_iov_segments_per_dto: there is one number only";
-}
-
-static const char *no_reads_in(struct test *t)
-{
-        return ia_attr(t)->max_rdma_read_per_ep_in > 0 ? NULL : "max_rdma_read_per_ep_in = 0";
-}
-
-static const char *no_reads_out(struct test *t)
-{
-        return ia_attr(t)->max_rdma_read_per_ep_out > 0 ? NULL : "max_rdma_read_per_ep_out = 0";
+        return other_reads(old, ia_attr(t)->max_rdma_read_per_ep_out);
 }
 
 /*
@@ -154,69 +163,104 @@ static DAT_RETURN post_send(DAT_EP_HANDLE ep, DAT_LMR_TRIPLET *segments, int cou
         return dat_ep_post_send(ep, count, segments, (DAT_DTO_COOKIE){.as_64 = 0}, flags);
 }
 
-static void split(const struct buf *buf, DAT_LMR_TRIPLET *segments, size_t count)
+static void split(const struct buf *buf, size_t offset, DAT_LMR_TRIPLET *segments,
+                  const struct load *load)
 {
-        for (size_t i = 0; i < count; i++)
-                segments[i] = triplet(buf, i * SEGMENT, SEGMENT);
+        for (size_t i = 0; i < load->segments; i++)
+                segments[i] = triplet(buf, offset + i * load->length, load->length);
 }
 
-/* A message of so many segments comes. */
-static void receive_segments(struct test *t, const struct ep_change *change, size_t count,
-                             size_t length)
+/* None is reaped before all are posted: they are outstanding at once. */
+void expect_ep_takes(struct test *t, DAT_EP_HANDLE ep, DAT_PZ_HANDLE zone, struct peer_ep *end,
+                     struct load load)
 {
-        struct buf *buf = buf_with(t, .length = count * length, .pz = zone_of(t, change));
-        DAT_LMR_TRIPLET segments[SEGMENTS_MAX] = {triplet(buf, 0, length)};
-        struct peer_ep *end = expect_connect(change->ep);
+        size_t length = load.segments * load.length;
+        struct buf *buf = buf_with(t, .length = load.dtos * length, .pz = zone);
+        DAT_LMR_TRIPLET segments[SEGMENTS_MAX];
 
-        if (count > 1)
-                split(buf, segments, count);
-        expect(post_recv(change->ep, segments, (int)count, DAT_COMPLETION_DEFAULT_FLAG),
-               DAT_SUCCESS);
-        peer_send(end, .length = count * length);
-        expect_eq(expect_dto(ep_recv_evd(t, change->ep)).transfered_length, count * length);
-        expect_that(message_holds(buf->addr, count * length, 0), "the message came damaged");
+        for (size_t i = 0; i < load.dtos; i++) {
+                split(buf, i * length, segments, &load);
+                expect(post_recv(ep, segments, (int)load.segments, DAT_COMPLETION_DEFAULT_FLAG),
+                       DAT_SUCCESS);
+        }
+        peer_send(end, .count = (int)load.dtos, .length = length);
+        for (size_t i = 0; i < load.dtos; i++) {
+                expect_eq(expect_dto(ep_recv_evd(t, ep)).transfered_length, length);
+                expect_that(message_holds(buf->addr + i * length, length, i),
+                            "message %zu came damaged", i);
+        }
+        release(t, buf->lmr);
 }
 
-static void send_segments(struct test *t, const struct ep_change *change, size_t count,
-                          size_t length)
+/* Each send finds a receive, and none is reaped before all are posted: they are outstanding. */
+void expect_ep_gives(struct test *t, DAT_EP_HANDLE ep, DAT_PZ_HANDLE zone, struct peer_ep *end,
+                     struct load load)
 {
-        struct buf *buf = buf_with(t, .length = count * length, .pz = zone_of(t, change));
-        DAT_LMR_TRIPLET segments[SEGMENTS_MAX] = {triplet(buf, 0, length)};
-        struct peer_ep *end = expect_connect(change->ep);
+        size_t length = load.segments * load.length;
+        struct buf *buf = buf_with(t, .length = load.dtos * length, .pz = zone);
+        DAT_LMR_TRIPLET segments[SEGMENTS_MAX];
 
-        if (count > 1)
-                split(buf, segments, count);
-        message_fill(buf->addr, count * length, 0);
-        peer_post_recv(end, 1, count * length);
-        expect(post_send(change->ep, segments, (int)count, DAT_COMPLETION_DEFAULT_FLAG),
-               DAT_SUCCESS);
-        expect_dto(ep_request_evd(t, change->ep));
-        peer_wait_recv(end, 0, count * length);
+        peer_post_recv(end, (int)load.dtos, length);
+        for (size_t i = 0; i < load.dtos; i++) {
+                message_fill(buf->addr + i * length, length, i);
+                split(buf, i * length, segments, &load);
+                expect(post_send(ep, segments, (int)load.segments, DAT_COMPLETION_DEFAULT_FLAG),
+                       DAT_SUCCESS);
+        }
+        for (size_t i = 0; i < load.dtos; i++)
+                expect_dto(ep_request_evd(t, ep));
+        for (size_t i = 0; i < load.dtos; i++)
+                peer_wait_recv(end, i, length);
+        release(t, buf->lmr);
+}
+
+static void bring(struct test *t, const struct ep_change *change, struct load load)
+{
+        expect_ep_takes(t, change->ep, zone_of(t, change), expect_connect(change->ep), load);
+}
+
+static void carry(struct test *t, const struct ep_change *change, struct load load)
+{
+        expect_ep_gives(t, change->ep, zone_of(t, change), expect_connect(change->ep), load);
 }
 
 void expect_ep_receives(struct test *t, const struct ep_change *change)
 {
-        receive_segments(t, change, 1, MESSAGE);
+        bring(t, change, (struct load){1, 1, MESSAGE});
 }
 
 void expect_ep_sends(struct test *t, const struct ep_change *change)
 {
-        send_segments(t, change, 1, MESSAGE);
+        carry(t, change, (struct load){1, 1, MESSAGE});
 }
 
 static void expect_long_message(struct test *t, const struct ep_change *change)
 {
-        send_segments(t, change, 1, (size_t)change->wanted);
+        struct load load = {1, 1, (size_t)change->wanted};
+        struct peer_ep *end = expect_connect(change->ep);
+
+        expect_ep_gives(t, change->ep, pz(t), end, load);
+        expect_ep_takes(t, change->ep, pz(t), end, load);
 }
 
 static void expect_segments_in(struct test *t, const struct ep_change *change)
 {
-        receive_segments(t, change, (size_t)change->wanted, SEGMENT);
+        bring(t, change, (struct load){1, (size_t)change->wanted, SEGMENT});
 }
 
 static void expect_segments_out(struct test *t, const struct ep_change *change)
 {
-        send_segments(t, change, (size_t)change->wanted, SEGMENT);
+        carry(t, change, (struct load){1, (size_t)change->wanted, SEGMENT});
+}
+
+static void expect_room_in(struct test *t, const struct ep_change *change)
+{
+        bring(t, change, (struct load){(size_t)change->wanted, 1, MESSAGE});
+}
+
+static void expect_room_out(struct test *t, const struct ep_change *change)
+{
+        carry(t, change, (struct load){(size_t)change->wanted, 1, SHORT});
 }
 
 static void expect_connection(struct test *t, const struct ep_change *change)
@@ -235,65 +279,50 @@ static void expect_dequeued(struct test *t, DAT_EVD_HANDLE evd)
         expect_eq(event.event_data.dto_completion_event_data.status, DAT_DTO_SUCCESS);
 }
 
-static void expect_unsignalled_recv(struct test *t, const struct ep_change *change)
+static void expect_flagged_recv(struct test *t, const struct ep_change *change)
 {
+        DAT_COMPLETION_FLAGS flag = (DAT_COMPLETION_FLAGS)change->wanted;
+        bool unsignalled = flag == DAT_COMPLETION_UNSIGNALLED_FLAG;
         DAT_LMR_TRIPLET segment = triplet(buf_with(t), 0, MESSAGE);
         struct peer_ep *end = expect_connect(change->ep);
 
-        expect(post_recv(change->ep, &segment, 1, DAT_COMPLETION_UNSIGNALLED_FLAG), DAT_SUCCESS);
-        peer_send(end, .length = MESSAGE);
+        expect(post_recv(change->ep, &segment, 1, unsignalled ? flag : DAT_COMPLETION_DEFAULT_FLAG),
+               DAT_SUCCESS);
+        peer_send(end, .length = MESSAGE, .flags = flag & DAT_COMPLETION_SOLICITED_WAIT_FLAG);
         peer_wait_sent(end);
-        expect_dequeued(t, ep_recv_evd(t, change->ep));
+        if (unsignalled)
+                expect_dequeued(t, ep_recv_evd(t, change->ep));
+        else
+                expect_dto(ep_recv_evd(t, change->ep));
 }
 
-static void expect_unsignalled_send(struct test *t, const struct ep_change *change)
+static void expect_flagged_send(struct test *t, const struct ep_change *change)
 {
+        DAT_COMPLETION_FLAGS flag = (DAT_COMPLETION_FLAGS)change->wanted;
+        bool unsignalled = flag == DAT_COMPLETION_UNSIGNALLED_FLAG;
         struct buf *buf = buf_with(t);
         DAT_LMR_TRIPLET segment = triplet(buf, 0, MESSAGE);
         struct peer_ep *end = expect_connect(change->ep);
 
         message_fill(buf->addr, MESSAGE, 0);
         peer_post_recv(end, 1, MESSAGE);
-        expect(post_send(change->ep, &segment, 1, DAT_COMPLETION_UNSIGNALLED_FLAG), DAT_SUCCESS);
+        expect(post_send(change->ep, &segment, 1, unsignalled ? flag : DAT_COMPLETION_DEFAULT_FLAG),
+               DAT_SUCCESS);
         peer_wait_recv(end, 0, MESSAGE);
-        expect_dequeued(t, ep_request_evd(t, change->ep));
-}
-
-/* They share memory: how many come counts here, and not what. */
-static void expect_room_in(struct test *t, const struct ep_change *change)
-{
-        DAT_LMR_TRIPLET segment = triplet(buf_with(t), 0, MESSAGE);
-        struct peer_ep *end = expect_connect(change->ep);
-
-        for (uint64_t i = 0; i < change->wanted; i++)
-                expect(post_recv(change->ep, &segment, 1, DAT_COMPLETION_DEFAULT_FLAG),
-                       DAT_SUCCESS);
-        peer_send(end, .count = (int)change->wanted, .length = MESSAGE);
-        for (uint64_t i = 0; i < change->wanted; i++)
-                expect_dto(ep_recv_evd(t, change->ep));
-}
-
-/* Each send finds a receive, and none is reaped before all are posted: they are outstanding. */
-static void expect_room_out(struct test *t, const struct ep_change *change)
-{
-        DAT_LMR_TRIPLET segment = triplet(buf_with(t), 0, SHORT);
-
-        peer_post_recv(expect_connect(change->ep), (int)change->wanted, SHORT);
-        for (uint64_t i = 0; i < change->wanted; i++)
-                expect(post_send(change->ep, &segment, 1, DAT_COMPLETION_DEFAULT_FLAG),
-                       DAT_SUCCESS);
-        for (uint64_t i = 0; i < change->wanted; i++)
+        if (unsignalled)
+                expect_dequeued(t, ep_request_evd(t, change->ep));
+        else
                 expect_dto(ep_request_evd(t, change->ep));
 }
 
 typedef DAT_RETURN post_rdma(DAT_EP_HANDLE, DAT_COUNT, DAT_LMR_TRIPLET *, DAT_DTO_COOKIE,
                              const DAT_RMR_TRIPLET *, DAT_COMPLETION_FLAGS);
 
+/* So many of them are outstanding at once, each for a place of its own. */
 static struct buf *expect_rdma(struct test *t, const struct ep_change *change, post_rdma *post,
-                               size_t length)
+                               size_t count, size_t length)
 {
-        struct buf *buf = buf_with(t, .length = length);
-        DAT_LMR_TRIPLET segment = triplet(buf, 0, length);
+        struct buf *buf = buf_with(t, .length = count * length);
         struct peer_memory memory = peer_expose(expect_connect(change->ep), length);
         DAT_RMR_TRIPLET remote = {
             .rmr_context = memory.rmr_context,
@@ -301,36 +330,47 @@ static struct buf *expect_rdma(struct test *t, const struct ep_change *change, p
             .segment_length = length,
         };
 
-        expect(post(change->ep, 1, &segment, (DAT_DTO_COOKIE){.as_64 = 0}, &remote,
-                    DAT_COMPLETION_DEFAULT_FLAG),
-               DAT_SUCCESS);
-        expect_dto(ep_request_evd(t, change->ep));
+        for (size_t i = 0; i < count; i++) {
+                DAT_LMR_TRIPLET segment = triplet(buf, i * length, length);
+
+                expect(post(change->ep, 1, &segment, (DAT_DTO_COOKIE){.as_64 = i}, &remote,
+                            DAT_COMPLETION_DEFAULT_FLAG),
+                       DAT_SUCCESS);
+        }
+        for (size_t i = 0; i < count; i++)
+                expect_eq(expect_dto(ep_request_evd(t, change->ep)).user_cookie.as_64, i);
         return buf;
 }
 
 static void expect_long_write(struct test *t, const struct ep_change *change)
 {
-        expect_rdma(t, change, dat_ep_post_rdma_write, (size_t)change->wanted);
+        expect_rdma(t, change, dat_ep_post_rdma_write, 1, (size_t)change->wanted);
 }
 
-static void expect_read(struct test *t, const struct ep_change *change)
+static void expect_reads(struct test *t, const struct ep_change *change)
 {
-        if (change->wanted == 0)
-                return;
-        struct buf *buf = expect_rdma(t, change, dat_ep_post_rdma_read, MESSAGE);
+        size_t count = (size_t)change->wanted;
 
-        expect_that(message_holds(buf->addr, MESSAGE, 0), "what was read came damaged");
+        if (count == 0)
+                return;
+        struct buf *buf = expect_rdma(t, change, dat_ep_post_rdma_read, count, MESSAGE);
+
+        for (size_t i = 0; i < count; i++)
+                expect_that(message_holds(buf->addr + i * MESSAGE, MESSAGE, 0),
+                            "what read %zu brought came damaged", i);
 }
 
-static void expect_read_by_peer(struct test *t, const struct ep_change *change)
+static void expect_reads_by_peer(struct test *t, const struct ep_change *change)
 {
         struct buf *buf = buf_with(t);
-        struct peer_ep *end = expect_connect(change->ep);
+        struct peer_ep *end;
 
-        if (change->wanted == 0)
-                return;
+        peer_reads(peer(t), (DAT_COUNT)change->wanted);
+        end = expect_connect(change->ep);
         message_fill(buf->addr, MESSAGE, 0);
-        expect_that(peer_read(end, buf->rmr_context, (DAT_VADDR)(uintptr_t)buf->addr, MESSAGE),
+        for (uint64_t i = 0; i < change->wanted; i++)
+                expect_that(
+                    peer_read(end, buf->rmr_context, (DAT_VADDR)(uintptr_t)buf->addr, MESSAGE),
                     "the peer could not read the EP's memory");
 }
 
@@ -371,22 +411,21 @@ const struct ep_parameter ep_parameters[EP_PARAM_COUNT] = {
     ATTR(max_message_size, MAX_MESSAGE_SIZE, .other = other_length, .effect = expect_long_message),
     ATTR(max_rdma_size, MAX_RDMA_SIZE, .other = other_length, .effect = expect_long_write),
     ATTR(qos, QOS, .effect = expect_ep_receives),
-    ATTR(recv_completion_flags, RECV_COMPLETION_FLAGS, .other = other_flags, .fixed_by = one_flag,
-         .effect = expect_unsignalled_recv),
-    ATTR(request_completion_flags, REQUEST_COMPLETION_FLAGS, .other = other_flags,
-         .fixed_by = one_flag, .effect = expect_unsignalled_send),
+    ATTR(recv_completion_flags, RECV_COMPLETION_FLAGS, .other = other_recv_flags,
+         .effect = expect_flagged_recv),
+    ATTR(request_completion_flags, REQUEST_COMPLETION_FLAGS, .other = other_request_flags,
+         .effect = expect_flagged_send),
     ATTR(max_recv_dtos, MAX_RECV_DTOS, .other = other_dtos, .at_least = true,
          .effect = expect_room_in),
     ATTR(max_request_dtos, MAX_REQUEST_DTOS, .other = other_dtos, .at_least = true,
          .effect = expect_room_out),
-    ATTR(max_recv_iov, MAX_RECV_IOV, .other = other_iov, .fixed_by = one_segment, .at_least = true,
+    ATTR(max_recv_iov, MAX_RECV_IOV, .other = other_iov, .at_least = true,
          .effect = expect_segments_in),
-    ATTR(max_request_iov, MAX_REQUEST_IOV, .other = other_iov, .fixed_by = one_segment,
-         .at_least = true, .effect = expect_segments_out),
-    ATTR(max_rdma_read_in, MAX_RDMA_READ_IN, .other = other_reads_in, .fixed_by = no_reads_in,
-         .peer_reads = true, .effect = expect_read_by_peer),
-    ATTR(max_rdma_read_out, MAX_RDMA_READ_OUT, .other = other_reads_out, .fixed_by = no_reads_out,
-         .effect = expect_read),
+    ATTR(max_request_iov, MAX_REQUEST_IOV, .other = other_iov, .at_least = true,
+         .effect = expect_segments_out),
+    ATTR(max_rdma_read_in, MAX_RDMA_READ_IN, .other = other_reads_in, .peer_reads = true,
+         .effect = expect_reads_by_peer),
+    ATTR(max_rdma_read_out, MAX_RDMA_READ_OUT, .other = other_reads_out, .effect = expect_reads),
     NAMED(transport_attr_count, NUM_TRANSPORT_ATTR, ep_transport_specific_count),
     NAMED(transport_attr, TRANSPORT_SPECIFIC_ATTR, ep_transport_specific),
     NAMED(provider_attr_count, NUM_PROVIDER_ATTR, ep_provider_specific_count),
@@ -496,28 +535,41 @@ DAT_EP_ATTR ep_attr_few(struct test *t)
         };
 }
 
-struct ep_change ep_change_in(struct test *t, const struct ep_parameter *parameter,
-                              DAT_EP_STATE state)
+/* Fields that no mask names hold what no EP can have: whoever reads them is found out. */
+#define POISON 0xa5
+
+uint64_t ep_new_object(struct test *t, const struct ep_parameter *parameter)
 {
-        const char *fixed = parameter->fixed_by ? parameter->fixed_by(t) : NULL;
-        struct ep_change change = {.parameter = parameter};
-        DAT_EP_ATTR few = ep_attr_few(t);
+        return parameter->make ? parameter->make(t) : 0;
+}
+
+struct ep_change ep_change_of(struct test *t, const struct ep_parameter *parameter,
+                              DAT_EP_HANDLE ep, uint64_t made)
+{
+        struct ep_change change = {.parameter = parameter, .ep = ep, .wanted = made};
         uint64_t old;
 
-        if (fixed)
-                unsupported(t, fixed);
-        if (parameter->make)
-                change.wanted = parameter->make(t);
-        change.ep = ep_in(t, state, .attr = &few);
-        change.before = ep_snapshot(t, change.ep);
+        change.before = ep_snapshot(t, ep);
         old = ep_value(&change.before.param, parameter);
         if (parameter->other)
                 change.wanted = parameter->other(t, old);
         else if (!parameter->make)
                 change.wanted = old;
-        change.asked = change.before.param;
+        memset(&change.asked, POISON, sizeof(change.asked));
+        /* A number of named attributes and the place where they are go together. */
+        if (parameter->of_transport)
+                change.asked = change.before.param;
         ep_value_set(&change.asked, parameter, change.wanted);
         return change;
+}
+
+struct ep_change ep_change_in(struct test *t, const struct ep_parameter *parameter,
+                              DAT_EP_STATE state)
+{
+        uint64_t made = ep_new_object(t, parameter);
+        DAT_EP_ATTR few = ep_attr_few(t);
+
+        return ep_change_of(t, parameter, ep_in(t, state, .attr = &few), made);
 }
 
 bool ep_change_shown(struct test *t, const struct ep_change *change)
