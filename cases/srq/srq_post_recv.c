@@ -404,6 +404,7 @@ FAMILY(srq_post_recv, longer_leaves_others, too_long)
 
         struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
         expect_traffic(t, &queue, &flow, 4);
+        expect_room(t, &queue, srq_size(t, queue.srq));
 }
 
 /*
@@ -656,10 +657,12 @@ CASE(srq_post_recv, completion_on_recv_evd)
 FAMILY(srq_post_recv, ep_state, consumer_ep_states)
 {
         struct queue queue = queue_with(t, 8);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
 
         ep_in(t, row->state, .srq = queue.srq);
 
-        expect_room(t, &queue, 8);
+        expect_posts(t, &queue, 4);
+        expect_traffic(t, &queue, &flow, 4);
 }
 
 static const struct ep_state_row idle[] = {
@@ -674,33 +677,130 @@ static const struct ep_state_row idle[] = {
 FAMILY(srq_post_recv, takes_none, idle)
 {
         struct queue queue = queue_with(t, 8);
-        DAT_EP_HANDLE ep = ep_in(t, row->state, .srq = queue.srq);
+        struct flow flow = {.ep = ep_in(t, row->state, .srq = queue.srq)};
 
         expect_posts(t, &queue, 4);
         settle(t);
 
         expect_count(t, srq_param(t, queue.srq).available_dto_count, 4);
-        expect_quiet(ep_recv_evd(t, ep));
+        expect_eq(taken_ahead(t, &flow, 1), 0);
+        expect_quiet(ep_recv_evd(t, flow.ep));
 }
 
-/* Of the states before, those that the connection of another EP leaves as they are. */
-static const struct ep_state_row lasting[] = {
-    {"unconnected", DAT_EP_STATE_UNCONNECTED},
-    {"reserved", DAT_EP_STATE_RESERVED},
-    {"passive_connection_pending", DAT_EP_STATE_PASSIVE_CONNECTION_PENDING},
-    {"disconnected", DAT_EP_STATE_DISCONNECTED},
-};
-
-FAMILY(srq_post_recv, leaves_all_to_others, lasting)
+FAMILY(srq_post_recv, leaves_all_to_others, idle)
 {
         struct queue queue = queue_with(t, 8);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
         DAT_EP_HANDLE ep = ep_in(t, row->state, .srq = queue.srq);
 
         expect_posts(t, &queue, 4);
-
-        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
         expect_traffic(t, &queue, &flow, 4);
         expect_quiet(ep_recv_evd(t, ep));
+}
+
+/* What an SRQ may have behind it, or may be amid, when a receive is posted. */
+static void leave_unreaped(struct test *t, struct queue *queue, struct flow *flow)
+{
+        expect_posts(t, queue, 3);
+        flow_deliver(t, flow, 3);
+}
+
+static void let_message_wait(struct test *t, struct queue *queue, struct flow *flow)
+{
+        (void)queue;
+        flow_send(flow, 1);
+        settle(t);
+}
+
+static void drain(struct test *t, struct queue *queue, struct flow *flow)
+{
+        expect_posts(t, queue, 8);
+        expect_traffic(t, queue, flow, 8);
+}
+
+static void refuse_free(struct test *t, struct queue *queue, struct flow *flow)
+{
+        (void)flow;
+        must_that(!dat_is(dat_srq_free(queue->srq), DAT_SUCCESS), "an SRQ in use was freed");
+}
+
+static void free_other_ep(struct test *t, struct queue *queue, struct flow *flow)
+{
+        struct flow other = flow_open(t, queue, DAT_HANDLE_NULL);
+
+        (void)flow;
+        expect_posts(t, queue, 1);
+        expect_traffic(t, queue, &other, 1);
+        release(t, other.ep);
+}
+
+static void grow(struct test *t, struct queue *queue, struct flow *flow)
+{
+        (void)flow;
+        must(dat_srq_resize(queue->srq, srq_size_above(t, queue->srq, 8)));
+}
+
+static void shrink(struct test *t, struct queue *queue, struct flow *flow)
+{
+        (void)flow;
+        must(dat_srq_resize(queue->srq, 2));
+}
+
+static void arm(struct test *t, struct queue *queue, struct flow *flow)
+{
+        (void)flow;
+        expect_posts(t, queue, 3);
+        try_mark(t, queue->srq, 2);
+}
+
+static void pass_mark(struct test *t, struct queue *queue, struct flow *flow)
+{
+        arm(t, queue, flow);
+        expect_traffic(t, queue, flow, 2);
+        drain_async_event(t);
+}
+
+struct situation {
+        const char *id;
+        void (*bring)(struct test *t, struct queue *queue, struct flow *flow);
+};
+
+static const struct situation situations[] = {
+    {"completions_unreaped", leave_unreaped},
+    {"message_waiting", let_message_wait},
+    {"queue_drained", drain},
+    {"free_refused", refuse_free},
+    {"ep_freed", free_other_ep},
+    {"queue_grown", grow},
+    {"queue_shrunk", shrink},
+};
+
+static const struct situation mark_situations[] = {
+    {"armed", arm},
+    {"raised", pass_mark},
+};
+
+/* Two receives more are taken, and all that are posted serve the messages that wait and more. */
+static void expect_posts_serve(struct test *t, const struct situation *situation)
+{
+        struct queue queue = queue_with(t, 8);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+
+        situation->bring(t, &queue, &flow);
+
+        expect_posts(t, &queue, 2);
+        expect_messages(t, &queue, &flow, (int)(flow.sent - flow.received));
+        expect_traffic(t, &queue, &flow, __builtin_popcountll(queue.posted));
+}
+
+FAMILY(srq_post_recv, while_srq, situations)
+{
+        expect_posts_serve(t, row);
+}
+
+FAMILY(srq_post_recv, while_mark, mark_situations)
+{
+        expect_posts_serve(t, row);
 }
 
 CASE(srq_post_recv, disconnect_pending_takes)
@@ -755,7 +855,7 @@ static int reap_disconnected(struct test *t, struct queue *queue, struct flow *f
         return flushed;
 }
 
-/* Each receive that is still posted takes a message of another EP. */
+/* Each of the receives that are still posted takes a message of another EP. */
 static void expect_rest_usable(struct test *t, struct queue *queue)
 {
         struct flow flow = flow_open(t, queue, DAT_HANDLE_NULL);
@@ -793,20 +893,63 @@ static const struct ending {
     {"by_peer", end_by_peer},
 };
 
+/*
+ * The most receives that an EP, at rest, can have taken: what it tells, or else those that are
+ * told as available no more. -1 where the provider tells neither.
+ */
+static int most_taken(struct test *t, const struct queue *queue, const struct flow *flow)
+{
+        DAT_COUNT available = srq_param(t, queue->srq).available_dto_count;
+        DAT_COUNT held = DAT_VALUE_UNKNOWN;
+        DAT_COUNT span;
+
+        if (provider_attr(t)->ep_recv_info_supported)
+                must(dat_ep_recv_query(flow->ep, &held, &span));
+        if (held != DAT_VALUE_UNKNOWN)
+                return held;
+        if (available != DAT_VALUE_UNKNOWN)
+                return __builtin_popcountll(queue->posted) - available;
+        return -1;
+}
+
 FAMILY(srq_post_recv, disconnect_leaves_others, endings)
 {
         struct queue queue = queue_with(t, 8);
         struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
         int flushed;
+        int most;
+
+        expect_posts(t, &queue, 8);
+        expect_traffic(t, &queue, &flow, 2);
+        most = most_taken(t, &queue, &flow);
+        row->end(t, &flow);
+
+        flushed = reap_disconnected(t, &queue, &flow);
+        expect_that(most < 0 || flushed <= most,
+                    "%d receives were flushed, and the EP had taken %d", flushed, most);
+        if (queue.posted)
+                expect_rest_usable(t, &queue);
+        else
+                note(t, "an idle EP had taken all receives, and was not asked to tell");
+}
+
+FAMILY(srq_post_recv, disconnect_counted, endings)
+{
+        struct queue queue = queue_with(t, 8);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+        DAT_COUNT rest;
+        DAT_SRQ_PARAM param;
 
         expect_posts(t, &queue, 8);
         expect_traffic(t, &queue, &flow, 2);
         row->end(t, &flow);
+        reap_disconnected(t, &queue, &flow);
 
-        flushed = reap_disconnected(t, &queue, &flow);
-        if (flushed == 6)
-                unsupported(t, "receives of an SRQ: an idle EP takes all of them");
-        expect_rest_usable(t, &queue);
+        rest = __builtin_popcountll(queue.posted);
+        param = srq_param(t, queue.srq);
+        expect_count(t, param.available_dto_count, rest);
+        expect_count(t, param.outstanding_dto_count, rest);
+        expect_room(t, &queue, srq_size(t, queue.srq) - rest);
 }
 
 FAMILY(srq_post_recv, disconnect_keeps_completions, endings)
