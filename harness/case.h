@@ -112,6 +112,7 @@ struct case_entry {
 
 #include "case/check.h"
 #include "case/fixture.h"
+#include "case/waiter.h"
 #include "peer/peer.h"
 
 #endif

@@ -34,9 +34,16 @@ def pair(name: str, value: str) -> str:
     return f"{name}={value}" if name else value
 
 
+def maker(call: Call) -> str:
+    """Who made a call, "[peer] ", "[thread 2] "; empty for the case's own first thread."""
+    who = [] if call.who == "case" else [call.who]
+    who += [f"thread {call.thread}"] if call.thread > 1 else []
+    return f"[{', '.join(who)}] " if who else ""
+
+
 def call_text(call: Call) -> str:
     """A call in one line, in the manner of a system call trace."""
-    who = "" if call.who == "case" else f"[{call.who}] "
+    who = maker(call)
     args = ", ".join(pair(*arg) for arg in call.args)
     out = "; ".join(pair(*item) for item in call.out)
     line = f"{call.n:4} {who}{call.name}({args}) = {returned(call)}"

@@ -289,6 +289,7 @@ def _call(item: Members) -> Call:
     return Call(
         n=item.integer("n"),
         who=item.text("who", "case"),
+        thread=item.integer("thread") or 1,
         name=item.text("call"),
         args=item.pairs("args"),
         ret=item.text("ret"),

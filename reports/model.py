@@ -41,6 +41,7 @@ class Call:
 
     n: int
     who: str
+    thread: int  # 1: the one that the process began with
     name: str
     args: tuple[tuple[str, str], ...]
     ret: str

@@ -235,13 +235,15 @@ static bool take_run(struct agent *agent, json_t *message)
         const char *ia = agent->probe.ia;
         int gdb;
         int undeclared = 0;
+        json_int_t seed = 0;
         struct case_job job = {.settings = {.ia = agent->case_ia, .probe = &agent->probe}};
 
-        if (json_unpack_ex(message, NULL, JSON_STRICT, "{s:s s:I s:s s:s s:I s:I s:I s:b s?s s?b}",
-                           "type", &(char *){NULL}, "seq", &seq, "case", &id, "peer", &mode,
-                           "deadline_ms", &deadline_ms, "event_ms", &event_ms, "quiet_ms",
-                           &quiet_ms, "gdb", &gdb, "ia", &ia, "undeclared", &undeclared) != 0 ||
-            strlen(ia) >= sizeof(agent->case_ia) || !within(seq, 1, SEQ_MAX) ||
+        if (json_unpack_ex(message, NULL, JSON_STRICT,
+                           "{s:s s:I s:s s:s s:I s:I s:I s:b s?s s?b s?I}", "type", &(char *){NULL},
+                           "seq", &seq, "case", &id, "peer", &mode, "deadline_ms", &deadline_ms,
+                           "event_ms", &event_ms, "quiet_ms", &quiet_ms, "gdb", &gdb, "ia", &ia,
+                           "undeclared", &undeclared, "seed", &seed) != 0 ||
+            strlen(ia) >= sizeof(agent->case_ia) || !within(seq, 1, SEQ_MAX) || seed < 0 ||
             !within(deadline_ms, 1, DEADLINE_MAX_MS) || !within(event_ms, 1, EVENT_MAX_MS) ||
             !within(quiet_ms, 0, QUIET_MAX_MS) || !parse_mode(mode, &job.settings.peer_mode))
                 return refuse(agent, "run has a member that is missing, unknown or wrong");
@@ -255,13 +257,15 @@ static bool take_run(struct agent *agent, json_t *message)
                 return true;
         }
         memcpy(agent->case_ia, ia, strlen(ia) + 1);
+        job.settings.deadline_ms = (unsigned int)deadline_ms;
         job.settings.event_ms = (unsigned int)event_ms;
         job.settings.quiet_ms = (unsigned int)quiet_ms;
         job.settings.gdb = gdb;
         job.settings.undeclared = undeclared;
+        job.settings.seed = (uint64_t)seed;
         agent->debugger_told = false;
         await_beat(agent);
-        if (!run_case(&agent->run, (unsigned long long)seq, &job, (unsigned int)deadline_ms))
+        if (!run_case(&agent->run, (unsigned long long)seq, &job))
                 say_no_means(agent, seq, job.ref);
         return true;
 }

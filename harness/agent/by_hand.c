@@ -71,12 +71,23 @@ static void print_pairs(const json_t *list, const char *between)
                    json_string_value(json_array_get(pair, 1)));
 }
 
+static const char *by_thread(const json_t *event)
+{
+        static char text[32];
+        const json_t *thread = json_object_get(event, "thread");
+
+        text[0] = '\0';
+        if (thread)
+                snprintf(text, sizeof(text), "thread %lld: ", json_integer_value(thread));
+        return text;
+}
+
 static void print_call(const json_t *event)
 {
         const json_t *out = json_object_get(event, "out");
         const char *subtype = text_of(event, "sub");
 
-        printf("%4lld %s%s%s(", json_integer_value(json_object_get(event, "n")),
+        printf("%4lld %s%s%s%s(", json_integer_value(json_object_get(event, "n")), by_thread(event),
                strcmp(text_of(event, "who"), "peer") == 0 ? "peer: " : "",
                json_is_true(json_object_get(event, "teardown")) ? "teardown: " : "",
                text_of(event, "call"));
@@ -175,17 +186,19 @@ int by_hand_run(const struct case_ref *ref, const struct by_hand *how)
 {
         static struct probe probe;
         static struct run run;
-        unsigned int deadline_ms = how->deadline_ms;
         int signals = watch_children();
         struct case_job job = {
             .ref = ref,
             .settings =
                 {
                     .ia = probe.ia,
+                    .deadline_ms =
+                        how->deadline_ms ? how->deadline_ms : case_deadline_ms(ref->entry),
                     .event_ms = how->event_ms,
                     .quiet_ms = how->quiet_ms,
                     .peer_mode = PEER_MODE_LOCAL,
                     .gdb = how->wait_for_debugger,
+                    .seed = how->seed,
                     .probe = &probe,
                 },
         };
@@ -197,9 +210,7 @@ int by_hand_run(const struct case_ref *ref, const struct by_hand *how)
         finish(&run, signals);
         run_probed(&run, &probe);
         run_forget(&run);
-        if (!deadline_ms)
-                deadline_ms = case_deadline_ms(ref->entry);
-        if (!run_case(&run, 1, &job, deadline_ms))
+        if (!run_case(&run, 1, &job))
                 return no_means();
         finish(&run, signals);
         run_events(&run, print_event, NULL);

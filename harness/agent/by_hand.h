@@ -12,6 +12,7 @@ struct by_hand {
         unsigned int event_ms;
         unsigned int quiet_ms;
         unsigned int deadline_ms; /* 0: the case's own */
+        unsigned int seed;
 };
 
 /*

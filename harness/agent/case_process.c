@@ -81,6 +81,7 @@ void case_process(const void *arg, struct evidence *evidence, uint64_t nonce, in
             .nonce = nonce,
             .channel = channel,
         };
+        draw_begin(t, job->ref->id);
         if (job->settings.gdb)
                 raise(SIGSTOP);
         descriptors_list(&before);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <fcntl.h>
 #include <getopt.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +27,7 @@ static const char help[] =
     "      --event-ms N         how long a fixture waits for an event (3000)\n"
     "      --quiet-ms N         the quiet period (150)\n"
     "      --deadline-ms N      how long the case may take (its own, or 10000)\n"
+    "      --seed N             what the case draws (0)\n"
     "  --serve                speak the agent's protocol on the standard streams\n"
     "  --ia NAME              the IA under test (the first of dat.conf)\n"
     "  --help\n"
@@ -83,13 +85,18 @@ static int serve(const char *ia)
         return agent_serve(ia, in, out);
 }
 
-static bool parse_ms(const char *text, unsigned int *ms)
+static bool parse_number(const char *text, unsigned long most, unsigned int *number)
 {
         char *end;
         unsigned long value = strtoul(text, &end, 10);
 
-        *ms = (unsigned int)value;
-        return *text >= '0' && *text <= '9' && *end == '\0' && value <= 3600000;
+        *number = (unsigned int)value;
+        return *text >= '0' && *text <= '9' && *end == '\0' && value <= most;
+}
+
+static bool parse_ms(const char *text, unsigned int *ms)
+{
+        return parse_number(text, 3600000, ms);
 }
 
 int main(int argc, char **argv)
@@ -103,6 +110,7 @@ int main(int argc, char **argv)
             {"event-ms", required_argument, NULL, 'e'},
             {"quiet-ms", required_argument, NULL, 'q'},
             {"deadline-ms", required_argument, NULL, 'd'},
+            {"seed", required_argument, NULL, 'n'},
             {"help", no_argument, NULL, 'h'},
             {NULL, 0, NULL, 0},
         };
@@ -138,6 +146,10 @@ int main(int argc, char **argv)
                         break;
                 case 'd':
                         good = parse_ms(optarg, &how.deadline_ms) && how.deadline_ms > 0;
+                        break;
+                case 'n':
+                        if (!parse_number(optarg, UINT_MAX, &how.seed))
+                                return usage("not a seed: %s", optarg);
                         break;
                 case 'h':
                         fputs(help, stdout);

@@ -51,12 +51,11 @@ bool run_probe(struct run *run, const char *ia, unsigned int deadline_ms)
         return begin(run, RUN_PROBE, probe_process, ia);
 }
 
-bool run_case(struct run *run, unsigned long long seq, const struct case_job *job,
-              unsigned int deadline_ms)
+bool run_case(struct run *run, unsigned long long seq, const struct case_job *job)
 {
         run->seq = seq;
         run->job = *job;
-        run->deadline_ms = deadline_ms;
+        run->deadline_ms = job->settings.deadline_ms;
         run->peer_job =
             (struct peer_job){.ia = job->settings.probe->ia, .event_ms = job->settings.event_ms};
         if (!begin(run, RUN_CASE, case_process, &run->job))
@@ -530,15 +529,12 @@ static void find_killed(const struct run *run, struct finding *finding)
  */
 static bool follows_destroyed(const struct run *run)
 {
-        if (!REGISTRY_FOLLOWS_HANDLES || !WIFSIGNALED(run->main.status) ||
-            !render_pending(run->main.evidence))
-                return false;
-
         const struct evidence *evidence = run->main.evidence;
+        const struct call_record *call = render_pending_call(evidence);
         uint64_t handle = atomic_load(&evidence->destroyed);
-        uint64_t count = atomic_load(&evidence->call_count);
 
-        return handle && evidence->calls[log_slot(count - 1)].args[0] == handle;
+        return REGISTRY_FOLLOWS_HANDLES && WIFSIGNALED(run->main.status) && call && handle &&
+               call->args[0] == handle;
 }
 
 /* The process has ended by itself, but not at its end. */

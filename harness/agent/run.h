@@ -70,8 +70,7 @@ struct run {
 
 /* False, with errno, when the host has not the means; the run is then RUN_NONE. */
 bool run_probe(struct run *run, const char *ia, unsigned int deadline_ms);
-bool run_case(struct run *run, unsigned long long seq, const struct case_job *job,
-              unsigned int deadline_ms);
+bool run_case(struct run *run, unsigned long long seq, const struct case_job *job);
 bool run_peer(struct run *run, unsigned long long seq, const struct peer_job *job);
 
 #define RUN_FDS_MAX 5

@@ -105,27 +105,52 @@ static uint64_t spent_since(const struct stall *stall, const struct child *child
                                                                                    : LOOK_NS;
 }
 
+/*
+ * Of the calls that the process's threads are in, the one that is to return first; NULL where none
+ * has a limit.
+ */
+static const struct call_record *first_due(const struct evidence *evidence,
+                                           const struct settings *settings, unsigned int *limit)
+{
+        const struct call_record *first = NULL;
+        uint64_t first_ns = 0;
+
+        for (size_t i = 0; i < LOG_SLOTS; i++) {
+                const struct call_record *call = &evidence->calls[i];
+                const struct api_function *function = function_of(call);
+                unsigned int ms;
+                uint64_t due_ns;
+
+                if (atomic_load(&call->state) != CALL_BEGUN || !function)
+                        continue;
+                ms = limit_ms(call, function, settings);
+                due_ns = call->at_ns + ms * NS_PER_MS;
+                if (ms == UNLIMITED || (first && due_ns >= first_ns))
+                        continue;
+                first = call;
+                first_ns = due_ns;
+                *limit = ms;
+        }
+        return first;
+}
+
 unsigned int stall_look(struct stall *stall, const struct child *child,
                         const struct settings *settings)
 {
-        const struct evidence *evidence = child->evidence;
-        uint64_t count = atomic_load(&evidence->call_count);
-        const struct call_record *call = &evidence->calls[log_slot(count ? count - 1 : 0)];
-        const struct api_function *function = function_of(call);
+        unsigned int limit = 0;
+        const struct call_record *call = first_due(child->evidence, settings, &limit);
         uint64_t used_ns;
-        unsigned int limit;
 
-        if (!function || count == 0 || atomic_load(&call->state) != CALL_BEGUN) {
+        if (!call) {
                 *stall = (struct stall){.call = 0};
                 return 0;
         }
         used_ns = processor_ns(child->pid);
-        if (stall->call != count) {
-                *stall = (struct stall){.call = count, .used_ns = used_ns};
+        if (stall->call != call->number) {
+                *stall = (struct stall){.call = call->number, .used_ns = used_ns};
                 return 0;
         }
         stall->spent_ns += spent_since(stall, child, used_ns);
         stall->used_ns = used_ns;
-        limit = limit_ms(call, function, settings);
         return stall->spent_ns >= limit * NS_PER_MS ? limit : 0;
 }

@@ -194,6 +194,7 @@ static void close_ia(struct test *t)
 
 void teardown(struct test *t)
 {
+        waiters_end(t);
         while (t->objects) {
                 struct object *newest = t->objects;
 

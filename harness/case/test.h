@@ -13,10 +13,12 @@ enum peer_mode { PEER_MODE_NONE, PEER_MODE_LOCAL, PEER_MODE_REMOTE };
 /* What a run command says of the case's surroundings. */
 struct settings {
         const char *ia;
+        unsigned int deadline_ms; /* of the body */
         unsigned int event_ms;
         unsigned int quiet_ms;
         enum peer_mode peer_mode;
         bool gdb;
+        uint64_t seed;             /* of the run: what is drawn comes from it */
         bool undeclared;           /* run it though a feature that it needs is declared absent */
         const struct probe *probe; /* what a probe process saw of the IA */
 };
@@ -74,6 +76,8 @@ struct test {
         struct object *objects;
         bool guard_broken; /* seen in teardown */
         struct peer *peer;
+        struct waiter *waiters;
+        uint64_t draws; /* state of draw() */
 };
 
 /* Ends the case with a verdict. */
@@ -126,6 +130,12 @@ struct object *ep_object(struct test *t, DAT_EP_HANDLE ep);
 void object_remove(struct test *t, struct object *object);
 DAT_RETURN object_free(const struct object *object, const char **call);
 void buf_unmap(struct buf *buf);
+
+/* Begins what draw() gives, from the run's seed and the case's id. */
+void draw_begin(struct test *t, const char *id);
+
+/* Ends the calls that other threads of the case are still in, and what was kept of them. */
+void waiters_end(struct test *t);
 
 /* Opens the IA under test; closes it with all that is left, from any state. */
 void ia_open(struct test *t);

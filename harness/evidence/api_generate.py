@@ -280,10 +280,10 @@ DAT_RETURN __wrap_{name}({taken})
 {{
         const struct trace_arg args[] = {{{given}
         }};
-        struct call_record *call = trace_begin({index}, args);
+        struct trace_call call = trace_begin({index}, args);
         DAT_RETURN ret = __real_{name}({passed});
 
-        trace_end(call, args, ret);
+        trace_end(&call, args, ret);
         return ret;
 }}
 """

@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "evidence/trace.h"
+
 #define STACK_SIZE 65536
 /* This function and the one that the kernel returns from it through. */
 #define FRAMES_OF_HANDLER 2
@@ -48,6 +50,7 @@ static void on_crash(int signal)
         void **frames = all + FRAMES_OF_HANDLER;
         int count;
 
+        crash->thread = trace_thread();
         atomic_store(&crash->signal, (uint32_t)signal);
         count = backtrace(all, CRASH_FRAMES_MAX + FRAMES_OF_HANDLER) - FRAMES_OF_HANDLER;
         if (count < 0)

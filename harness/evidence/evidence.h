@@ -65,9 +65,11 @@ struct call_span {
 };
 
 struct call_record {
+        _Atomic uint32_t busy; /* one thread writes to it, and the others let it */
         _Atomic uint32_t state;
         uint16_t function; /* index in api_functions */
         uint16_t teardown; /* made by the harness after the verdict */
+        uint16_t thread;   /* that makes it: 1 is the one that the process began with */
         uint64_t number;   /* n + 1 */
         uint32_t ret;
         uint32_t used;
@@ -103,6 +105,7 @@ struct entry {
 
 struct crash {
         _Atomic uint32_t signal; /* 0: none */
+        uint32_t thread;
         uint32_t frames;
         uint64_t address[CRASH_FRAMES_MAX];
         _Atomic uint32_t lines; /* how many of `line` are written */

@@ -226,6 +226,8 @@ static json_t *render_call(struct render *render, const struct call_record *call
 
         json_object_set_new(event, "n", json_integer((json_int_t)call->number));
         json_object_set_new(event, "who", json_string(render->who));
+        if (call->thread > 1)
+                json_object_set_new(event, "thread", json_integer(call->thread));
         json_object_set_new(event, "call", json_string(function->name));
         json_object_set_new(event, "args", render_args(render, call, function));
         if (done) {
@@ -412,17 +414,35 @@ void render_evidence(const struct evidence *evidence, unsigned long long seq, co
         names_clear(&render.names);
 }
 
+/* The last call that has begun and not returned, of `thread`, or for 0 of any. */
+static const struct call_record *last_begun(const struct evidence *evidence, uint32_t thread)
+{
+        const struct call_record *last = NULL;
+
+        for (size_t i = 0; i < LOG_SLOTS; i++) {
+                const struct call_record *call = &evidence->calls[i];
+
+                if (atomic_load(&call->state) == CALL_BEGUN &&
+                    call->function < api_function_count && (!thread || call->thread == thread) &&
+                    (!last || call->number > last->number))
+                        last = call;
+        }
+        return last;
+}
+
+/* A thread that crashed is in its own call; what had no end hangs in the last one. */
+const struct call_record *render_pending_call(const struct evidence *evidence)
+{
+        bool crashed = atomic_load(&evidence->crash.signal) != 0;
+
+        return last_begun(evidence, crashed ? evidence->crash.thread : 0);
+}
+
 const char *render_pending(const struct evidence *evidence)
 {
-        uint64_t count = believable(atomic_load(&evidence->call_count));
-        const struct call_record *call;
+        const struct call_record *call = render_pending_call(evidence);
 
-        if (count == 0)
-                return NULL;
-        call = &evidence->calls[log_slot(count - 1)];
-        if (atomic_load(&call->state) != CALL_BEGUN || call->function >= api_function_count)
-                return NULL;
-        return api_functions[call->function].name;
+        return call ? api_functions[call->function].name : NULL;
 }
 
 /* A scalar as JSON has it; what exceeds its integers is text, and what is no scalar is NULL. */

@@ -14,7 +14,8 @@ typedef void render_emit(void *context, json_t *event);
 void render_evidence(const struct evidence *evidence, unsigned long long seq, const char *who,
                      render_emit *emit, void *context);
 
-/* The call that a process was in when it ended, or NULL. */
+/* The call that a process was in when it ended, and its name; or NULL. */
+const struct call_record *render_pending_call(const struct evidence *evidence);
 const char *render_pending(const struct evidence *evidence);
 
 /* "SIGSEGV". */

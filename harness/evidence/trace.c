@@ -14,10 +14,26 @@
 #define STRING_MAX 256
 
 static struct evidence *evidence;
+static _Atomic unsigned int threads;
+static _Thread_local unsigned int thread;
+static _Thread_local struct trace_watch *watched;
+
+unsigned int trace_thread(void)
+{
+        if (!thread)
+                thread = atomic_fetch_add(&threads, 1) + 1;
+        return thread;
+}
+
+void trace_watch(struct trace_watch *watch)
+{
+        watched = watch;
+}
 
 void trace_start(struct evidence *to)
 {
         evidence = to;
+        trace_thread();
 }
 
 uint64_t trace_count(void)
@@ -141,20 +157,30 @@ static void capture_in(struct call_record *call, const struct api_param *param, 
         }
 }
 
-struct call_record *trace_begin(unsigned int function, const struct trace_arg *args)
+/*
+ * A record is one thread's at a time: another one comes upon it only when the log has gone round
+ * between its two looks, and then leaves its own call unrecorded.
+ */
+static bool take(struct call_record *record)
+{
+        return atomic_exchange(&record->busy, 1) == 0;
+}
+
+static void give_back(struct call_record *record)
+{
+        atomic_store(&record->busy, 0);
+}
+
+static void record_begin(struct call_record *call, uint64_t number, unsigned int function,
+                         const struct trace_arg *args)
 {
         const struct api_function *api = &api_functions[function];
-        struct call_record *call;
-        uint64_t n;
 
-        if (!evidence)
-                return NULL;
-        n = atomic_fetch_add(&evidence->call_count, 1);
-        call = &evidence->calls[log_slot(n)];
         atomic_store(&call->state, CALL_EMPTY);
         call->function = (uint16_t)function;
         call->teardown = atomic_load(&evidence->phase) != PHASE_BODY;
-        call->number = n + 1;
+        call->thread = (uint16_t)trace_thread();
+        call->number = number;
         call->ret = 0;
         call->used = 0;
         call->took_ns = 0;
@@ -170,20 +196,51 @@ struct call_record *trace_begin(unsigned int function, const struct trace_arg *a
                 capture_in(call, &api->params[i], i, &args[i]);
         call->at_ns = now_ns() - evidence->started_ns;
         atomic_store(&call->state, CALL_BEGUN);
-        return call;
 }
 
-void trace_end(struct call_record *call, const struct trace_arg *args, DAT_RETURN ret)
+static void record_end(struct call_record *call, const struct trace_arg *args, DAT_RETURN ret,
+                       uint64_t ended_ns)
 {
-        const struct api_function *api;
+        const struct api_function *api = &api_functions[call->function];
 
-        if (!call)
-                return;
-        call->took_ns = now_ns() - evidence->started_ns - call->at_ns;
+        call->took_ns = ended_ns - evidence->started_ns - call->at_ns;
         call->ret = ret;
-        api = &api_functions[call->function];
         for (size_t i = 0; dat_is(ret, DAT_SUCCESS) && i < api->count; i++)
                 if (api->params[i].pointer && (api->params[i].direction & API_OUT))
                         capture_pointed(call, &api->params[i], &call->out[i], pointer_of(&args[i]));
         atomic_store(&call->state, CALL_DONE);
+}
+
+struct trace_call trace_begin(unsigned int function, const struct trace_arg *args)
+{
+        struct trace_call call = {.record = NULL};
+        struct call_record *record;
+        uint64_t n;
+
+        if (!evidence)
+                return call;
+        n = atomic_fetch_add(&evidence->call_count, 1);
+        record = &evidence->calls[log_slot(n)];
+        call.number = n + 1;
+        if (take(record)) {
+                call.record = record;
+                record_begin(record, call.number, function, args);
+                give_back(record);
+        }
+        if (watched)
+                atomic_store(&watched->inside, call.number);
+        return call;
+}
+
+void trace_end(const struct trace_call *call, const struct trace_arg *args, DAT_RETURN ret)
+{
+        uint64_t ended_ns = now_ns();
+
+        if (watched)
+                atomic_store(&watched->inside, 0);
+        if (!call->record || !take(call->record))
+                return;
+        if (call->record->number == call->number)
+                record_end(call->record, args, ret, ended_ns);
+        give_back(call->record);
 }

@@ -22,9 +22,26 @@ struct trace_arg {
 /* From now on calls are recorded in `evidence`; times count from its started_ns. */
 void trace_start(struct evidence *evidence);
 
-/* Records that call `function` is entered; NULL where nothing is recorded. */
-struct call_record *trace_begin(unsigned int function, const struct trace_arg *args);
-void trace_end(struct call_record *call, const struct trace_arg *args, DAT_RETURN ret);
+/* A call while it is made. Its record is another call's when the log has gone round meanwhile. */
+struct trace_call {
+        struct call_record *record; /* NULL: none is kept */
+        uint64_t number;
+};
+
+/* Records that call `function` is entered, and that it has returned. */
+struct trace_call trace_begin(unsigned int function, const struct trace_arg *args);
+void trace_end(const struct trace_call *call, const struct trace_arg *args, DAT_RETURN ret);
+
+/* The calling thread's number in the records: 1, or in the order of their first calls. */
+unsigned int trace_thread(void);
+
+/* The call that a thread is in, for other threads to look at: its number, 0 outside of any. */
+struct trace_watch {
+        _Atomic uint64_t inside;
+};
+
+/* From now on `watch` tells of the calling thread; NULL ends it. */
+void trace_watch(struct trace_watch *watch);
 
 /* How many calls have been recorded. */
 uint64_t trace_count(void);

@@ -21,7 +21,7 @@ class Assignment:
 
     `spread` is the number of hosts that the plan is spread over, 0 for all that the fabric knows,
     None where it is not; with `every_pair` it runs on each pair of them. `patience` is how many
-    times as long as usual everything may take.
+    times as long as usual everything may take; what cases draw comes from `seed`.
     """
 
     fabric: str
@@ -32,6 +32,7 @@ class Assignment:
     spread: int | None = None
     every_pair: bool = False
     patience: int = 1
+    seed: int = 0
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     def save(self, folder: Path) -> Path:

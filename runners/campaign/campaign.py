@@ -383,6 +383,7 @@ def _assignment(checkout: Checkout, order: Order, folder: Path) -> Assignment:
         spread=order.spread,
         every_pair=order.every_pair,
         patience=order.patience,
+        seed=order.seed,
         settings=order.settings,
     )
 

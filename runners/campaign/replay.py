@@ -57,6 +57,7 @@ def replay(
             logs=logs,
             plan=(planned(choice.case, choice.hosts),),
             patience=patience or choice.run.patience,
+            seed=int(choice.run.seed or 0),
             settings=_settings(checkout, choice),
         )
         return _run(assignment, assignment.plan[0], choice, gdb)

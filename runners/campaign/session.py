@@ -29,6 +29,10 @@ _NUMBERS = count(1)
 _WAITS = re.compile(r"^process (\d+) waits for a debugger")
 
 
+# Agents count in JSON, which knows whole numbers up to here.
+SEEDS = 1 << 53
+
+
 @dataclass(frozen=True)
 class Limits:
     """How long a case may take, by default; all in milliseconds."""
@@ -97,13 +101,14 @@ class Session:
         gdb: Callable[[int], None] | None = None,
         ia: str | None = None,
         undeclared: bool = False,
+        seed: int = 0,
     ) -> Evidence:
         """Run one case to its verdict, or to the loss of a host; never raises AgentLost.
 
         `peer` is `none`, `local` or `remote`. With `gdb`, the case has no deadline and stops before
         its first call; `gdb` is then called with its process id on the subject's host. `ia` is the
         IA that the case opens instead of the agent's. An `undeclared` case is run though a feature
-        that it needs is declared absent.
+        that it needs is declared absent. What the case draws comes from `seed`.
         """
         self._seq = next(_NUMBERS)
         self._running, self._peer_at_work = True, False
@@ -119,6 +124,7 @@ class Session:
                     "event_ms": limits.event_ms,
                     "quiet_ms": limits.quiet_ms,
                     "gdb": gdb is not None,
+                    "seed": seed % SEEDS,
                     **({"ia": ia} if ia else {}),
                     **({"undeclared": True} if undeclared else {}),
                 }

@@ -145,6 +145,7 @@ class Testbed:
             gdb,
             ia,
             undeclared,
+            self._assignment.seed,
         )
         elapsed = (time.monotonic() - begun) * 1000
         record = verdict_record(planned, attempt, opened.names, started, elapsed, evidence)
@@ -321,7 +322,7 @@ def limits(planned: Planned, usual: Limits | None = None, patience: int = 1) -> 
     if planned.deadline_ms:
         given = replace(given, deadline_ms=planned.deadline_ms)
     times = patience * (PATIENT if planned.network else 1)
-    return replace(given, deadline_ms=times * given.deadline_ms, event_ms=times * given.event_ms)
+    return Limits(times * given.deadline_ms, times * given.event_ms, times * given.quiet_ms)
 
 
 def peer(planned: Planned) -> str:

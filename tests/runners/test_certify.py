@@ -174,7 +174,7 @@ def test_workers_share_the_cases_and_one_writes(cts: Cts) -> None:
 @pytest.mark.parametrize("options", [(), ("-n", "2"), ("--spread", "2")])
 def test_a_lab_gives_everything_more_time(cts: Cts, options: tuple[str, ...]) -> None:
     cts.has("tells_its_time", "tells_its_time_to_peer")
-    usual, longer = ("deadline 300, event 3000, quiet 150", "deadline 1200, event 12000, quiet 150")
+    usual, longer = ("deadline 300, event 3000, quiet 150", "deadline 1200, event 12000, quiet 600")
     assert cts("certify", *options).returncode == 1
     assert cts.events()[0]["patience"] == 1
     assert {r["reason"] for r in cts.events() if r["type"] == "verdict"} == {usual}

@@ -15,6 +15,8 @@
 
 #include "misbehaviour.h"
 
+#define QUEUE 64
+
 #define FAIL(type_) ((DAT_RETURN)(DAT_CLASS_ERROR | (type_)))
 
 struct object {
@@ -23,7 +25,10 @@ struct object {
         struct object *next; /* of all that are alive */
         struct object *ia;
         DAT_SRQ_PARAM srq;
-        unsigned char *memory; /* of an LMR */
+        unsigned char *memory;     /* of an LMR */
+        DAT_PVOID pointers[QUEUE]; /* of an EVD: what its software events point at, */
+        int events, taken;         /* how many have come and how many are taken */
+        bool unwaitable;
 };
 
 static DAT_PROVIDER table;
@@ -173,22 +178,82 @@ static DAT_RETURN evd_create(DAT_IA_HANDLE ia, DAT_COUNT qlen, DAT_CNO_HANDLE cn
         return make(ia, DAT_HANDLE_TYPE_EVD, evd);
 }
 
-/* Nothing ever happens, so a wait is as long as it may be; a misbehaving one returns at once. */
-static DAT_RETURN evd_wait(DAT_EVD_HANDLE evd, DAT_TIMEOUT timeout, DAT_COUNT threshold,
+/* Of all EVDs; `came` tells of events, and of EVDs on which nobody may wait. */
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t came = PTHREAD_COND_INITIALIZER;
+
+static DAT_RETURN evd_post_se(DAT_EVD_HANDLE evd, const DAT_EVENT *event)
+{
+        struct object *object = find(evd, DAT_HANDLE_TYPE_EVD);
+
+        if (!object)
+                return FAIL(DAT_INVALID_HANDLE);
+        pthread_mutex_lock(&mutex);
+        object->pointers[object->events++ % QUEUE] = event->event_data.software_event_data.pointer;
+        if (!is_wanted("wait=deaf"))
+                pthread_cond_broadcast(&came);
+        pthread_mutex_unlock(&mutex);
+        return DAT_SUCCESS;
+}
+
+static void set_waitable(struct object *evd, bool waitable)
+{
+        pthread_mutex_lock(&mutex);
+        evd->unwaitable = !waitable;
+        pthread_cond_broadcast(&came);
+        pthread_mutex_unlock(&mutex);
+}
+
+static DAT_RETURN evd_set_unwaitable(DAT_EVD_HANDLE evd)
+{
+        if (!find(evd, DAT_HANDLE_TYPE_EVD))
+                return FAIL(DAT_INVALID_HANDLE);
+        set_waitable(evd, false);
+        return DAT_SUCCESS;
+}
+
+/* The oldest event of an EVD, by one who holds the lock. */
+static bool take_event(struct object *evd, DAT_EVENT *event)
+{
+        if (evd->taken == evd->events)
+                return false;
+        memset(event, 0, sizeof(*event));
+        event->event_number = DAT_SOFTWARE_EVENT;
+        event->evd_handle = evd;
+        event->event_data.software_event_data.pointer = evd->pointers[evd->taken++ % QUEUE];
+        return true;
+}
+
+/* Waits for events to come until then; one that polls asks again and again. */
+static bool has_events(struct object *evd, DAT_COUNT threshold, const struct timespec *until)
+{
+        while (evd->events - evd->taken < threshold && !evd->unwaitable) {
+                if (is_wanted("wait=poll")) {
+                        pthread_mutex_unlock(&mutex);
+                        pthread_mutex_lock(&mutex);
+                } else if (!until) {
+                        pthread_cond_wait(&came, &mutex);
+                } else if (pthread_cond_timedwait(&came, &mutex, until) == ETIMEDOUT) {
+                        break;
+                }
+        }
+        return evd->events - evd->taken >= threshold;
+}
+
+/* A misbehaving wait returns at once. */
+static DAT_RETURN evd_wait(DAT_EVD_HANDLE handle, DAT_TIMEOUT timeout, DAT_COUNT threshold,
                            DAT_EVENT *event, DAT_COUNT *more)
 {
-        static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-        static pthread_cond_t never = PTHREAD_COND_INITIALIZER;
+        struct object *evd = find(handle, DAT_HANDLE_TYPE_EVD);
+        DAT_RETURN ret = FAIL(DAT_TIMEOUT_EXPIRED);
         struct timespec until;
 
-        (void)threshold;
-        (void)more;
-        if (!find(evd, DAT_HANDLE_TYPE_EVD))
+        if (!evd)
                 return FAIL(DAT_INVALID_HANDLE);
         if (is_wanted("wait=event")) {
                 memset(event, 0, sizeof(*event));
                 event->event_number = DAT_SOFTWARE_EVENT;
-                event->evd_handle = evd;
+                event->evd_handle = handle;
                 return DAT_SUCCESS;
         }
         if (is_wanted("wait=early"))
@@ -199,16 +264,27 @@ static DAT_RETURN evd_wait(DAT_EVD_HANDLE evd, DAT_TIMEOUT timeout, DAT_COUNT th
         until.tv_sec += until.tv_nsec / 1000000000;
         until.tv_nsec %= 1000000000;
         pthread_mutex_lock(&mutex);
-        while (pthread_cond_timedwait(&never, &mutex, &until) != ETIMEDOUT)
-                ;
+        if (has_events(evd, threshold, timeout == DAT_TIMEOUT_INFINITE ? NULL : &until) &&
+            take_event(evd, event))
+                ret = DAT_SUCCESS;
+        else if (evd->unwaitable)
+                ret = FAIL(DAT_INVALID_STATE);
+        *more = evd->events - evd->taken;
         pthread_mutex_unlock(&mutex);
-        return FAIL(DAT_TIMEOUT_EXPIRED);
+        return ret;
 }
 
-static DAT_RETURN evd_dequeue(DAT_EVD_HANDLE evd, DAT_EVENT *event)
+static DAT_RETURN evd_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event)
 {
-        (void)event;
-        return find(evd, DAT_HANDLE_TYPE_EVD) ? FAIL(DAT_QUEUE_EMPTY) : FAIL(DAT_INVALID_HANDLE);
+        struct object *evd = find(handle, DAT_HANDLE_TYPE_EVD);
+        bool taken;
+
+        if (!evd)
+                return FAIL(DAT_INVALID_HANDLE);
+        pthread_mutex_lock(&mutex);
+        taken = take_event(evd, event);
+        pthread_mutex_unlock(&mutex);
+        return taken ? DAT_SUCCESS : FAIL(DAT_QUEUE_EMPTY);
 }
 
 static DAT_RETURN evd_free(DAT_EVD_HANDLE evd)
@@ -347,6 +423,8 @@ void dat_provider_init(const DAT_PROVIDER_INFO *info, const char *params)
             .evd_create_func = evd_create,
             .evd_wait_func = evd_wait,
             .evd_dequeue_func = evd_dequeue,
+            .evd_post_se_func = evd_post_se,
+            .evd_set_unwaitable_func = evd_set_unwaitable,
             .evd_free_func = evd_free,
             .lmr_create_func = lmr_create,
             .lmr_free_func = lmr_free,

@@ -1,0 +1,487 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Calls on other threads of the case: waits that are proven, and races. */
+#include "case/waiter.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "case/registry.h"
+#include "case/settle.h"
+#include "case/test.h"
+#include "evidence/api.h"
+#include "evidence/trace.h"
+
+#define NS_PER_US 1000
+#define NS_PER_S  UINT64_C(1000000000)
+
+/*
+ * A thread sleeps in its call, and not just for a lock on the way there, when it is seen asleep so
+ * often in a row and has spent no processor time in between.
+ */
+#define LOOKS_ASLEEP 32
+/* It polls there when it has spent more processor time than any way into a call takes. */
+#define POLLED_NS (20 * NS_PER_MS)
+
+enum call_kind { CALL_EVD_WAIT, CALL_CNO_WAIT, CALL_ANY };
+
+struct waiter {
+        struct waiter *next;
+        enum call_kind kind;
+        DAT_HANDLE on; /* the EVD or the CNO */
+        DAT_TIMEOUT timeout;
+        DAT_COUNT threshold;
+        DAT_RETURN (*call)(void *arg);
+        void *arg;
+        pthread_t thread;
+        _Atomic int stat; /* its state in /proc, opened by itself; -1: not yet */
+        struct trace_watch watch;
+        struct woken woken; /* from when it is done */
+        pthread_mutex_t lock;
+        pthread_cond_t changed;
+        bool done;
+};
+
+static void cond_init_monotonic(pthread_cond_t *cond)
+{
+        pthread_condattr_t attr;
+
+        pthread_condattr_init(&attr);
+        pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+        pthread_cond_init(cond, &attr);
+        pthread_condattr_destroy(&attr);
+}
+
+static struct timespec at_ns(uint64_t ns)
+{
+        return (struct timespec){.tv_sec = (time_t)(ns / NS_PER_S),
+                                 .tv_nsec = (long)(ns % NS_PER_S)};
+}
+
+static uint64_t event_deadline(const struct test *t)
+{
+        return now_ns() + t->settings->event_ms * NS_PER_MS;
+}
+
+/* What a call leaves unwritten does not look like an answer. */
+static void make_call(struct waiter *waiter)
+{
+        struct woken *woken = &waiter->woken;
+        uint64_t began_ns;
+
+        memset(&woken->event, 0xa5, sizeof(woken->event));
+        woken->more = -1;
+        woken->evd = (DAT_EVD_HANDLE)woken;
+        began_ns = now_ns();
+        switch (waiter->kind) {
+        case CALL_EVD_WAIT:
+                woken->ret = dat_evd_wait(waiter->on, waiter->timeout, waiter->threshold,
+                                          &woken->event, &woken->more);
+                break;
+        case CALL_CNO_WAIT:
+                woken->ret = dat_cno_wait(waiter->on, waiter->timeout, &woken->evd);
+                break;
+        case CALL_ANY:
+                woken->ret = waiter->call(waiter->arg);
+                break;
+        }
+        woken->us = (now_ns() - began_ns) / NS_PER_US;
+}
+
+static void *waiter_main(void *arg)
+{
+        struct waiter *waiter = arg;
+
+        trace_watch(&waiter->watch);
+        atomic_store(&waiter->stat, open("/proc/thread-self/stat", O_RDONLY | O_CLOEXEC));
+        make_call(waiter);
+        pthread_mutex_lock(&waiter->lock);
+        waiter->done = true;
+        pthread_cond_signal(&waiter->changed);
+        pthread_mutex_unlock(&waiter->lock);
+        return NULL;
+}
+
+static struct waiter *waiter_start(struct test *t, struct waiter what)
+{
+        struct waiter *waiter = malloc(sizeof(*waiter));
+        int err;
+
+        if (!waiter)
+                resource(t, "no memory for a thread");
+        *waiter = what;
+        atomic_store(&waiter->stat, -1);
+        pthread_mutex_init(&waiter->lock, NULL);
+        cond_init_monotonic(&waiter->changed);
+        err = pthread_create(&waiter->thread, NULL, waiter_main, waiter);
+        if (err) {
+                free(waiter);
+                resource(t, "no thread: %s", strerror(err));
+        }
+        waiter->next = t->waiters;
+        t->waiters = waiter;
+        return waiter;
+}
+
+struct waiter *wait_on_evd(struct test *t, DAT_EVD_HANDLE evd, DAT_TIMEOUT timeout,
+                           DAT_COUNT threshold)
+{
+        return waiter_start(
+            t, (struct waiter){
+                   .kind = CALL_EVD_WAIT, .on = evd, .timeout = timeout, .threshold = threshold});
+}
+
+struct waiter *wait_on_cno(struct test *t, DAT_CNO_HANDLE cno, DAT_TIMEOUT timeout)
+{
+        return waiter_start(t,
+                            (struct waiter){.kind = CALL_CNO_WAIT, .on = cno, .timeout = timeout});
+}
+
+struct waiter *wait_in(struct test *t, DAT_RETURN (*call)(void *arg), void *arg)
+{
+        return waiter_start(t, (struct waiter){.kind = CALL_ANY, .call = call, .arg = arg});
+}
+
+static bool is_done(struct waiter *waiter)
+{
+        bool done;
+
+        pthread_mutex_lock(&waiter->lock);
+        done = waiter->done;
+        pthread_mutex_unlock(&waiter->lock);
+        return done;
+}
+
+/* Waits for the end of the call; false when it has none until then. */
+static bool done_until(struct waiter *waiter, uint64_t until_ns)
+{
+        struct timespec until = at_ns(until_ns);
+        bool done;
+
+        pthread_mutex_lock(&waiter->lock);
+        while (!waiter->done &&
+               pthread_cond_timedwait(&waiter->changed, &waiter->lock, &until) != ETIMEDOUT)
+                ;
+        done = waiter->done;
+        pthread_mutex_unlock(&waiter->lock);
+        return done;
+}
+
+bool is_waiting(struct waiter *waiter)
+{
+        return !is_done(waiter);
+}
+
+/* Whether the kernel says of the thread that it sleeps. */
+static bool sleeps(const struct waiter *waiter)
+{
+        int stat = atomic_load(&waiter->stat);
+        char text[256];
+        const char *state;
+        ssize_t length;
+
+        length = stat < 0 ? -1 : pread(stat, text, sizeof(text) - 1, 0);
+        if (length <= 0)
+                return false;
+        text[length] = '\0';
+        /* The name may have parentheses of its own. */
+        state = strrchr(text, ')');
+        return state && strncmp(state, ") S", 3) == 0;
+}
+
+/* The processor time that the thread has spent; 0 when it is gone. */
+static uint64_t spent_ns(const struct waiter *waiter)
+{
+        struct timespec spent = {.tv_sec = 0};
+        clockid_t clock;
+
+        if (pthread_getcpuclockid(waiter->thread, &clock) != 0 || clock_gettime(clock, &spent) < 0)
+                return 0;
+        return (uint64_t)spent.tv_sec * NS_PER_S + (uint64_t)spent.tv_nsec;
+}
+
+/* Looks at the thread until it waits; NULL when it has returned, or nothing is shown in time. */
+static const char *seen_waiting(struct waiter *waiter, uint64_t until_ns)
+{
+        unsigned int asleep = 0;
+        uint64_t entered_ns = 0; /* its processor time then */
+        uint64_t before_ns = 0;
+        uint64_t call = 0;
+
+        while (!is_done(waiter) && now_ns() < until_ns) {
+                uint64_t inside = atomic_load(&waiter->watch.inside);
+                uint64_t spent = spent_ns(waiter);
+
+                if (inside != call) {
+                        call = inside;
+                        entered_ns = spent;
+                        asleep = 0;
+                }
+                asleep = inside && spent == before_ns && sleeps(waiter) ? asleep + 1 : 0;
+                before_ns = spent;
+                if (asleep >= LOOKS_ASLEEP)
+                        return "it sleeps in its call";
+                if (inside && spent - entered_ns >= POLLED_NS)
+                        return "it polls in its call";
+                sched_yield();
+        }
+        return NULL;
+}
+
+static void describe_return(const struct waiter *waiter, char *text, size_t size)
+{
+        char space[API_NAME_SPACE];
+
+        snprintf(text, size, "it returned %s after %llu us",
+                 api_return_name(waiter->woken.ret, space), (unsigned long long)waiter->woken.us);
+}
+
+void waiter_waits(struct test *t, const struct check_site *site, struct waiter *waiter, bool clause)
+{
+        const char *seen = seen_waiting(waiter, event_deadline(t));
+        char returned[96];
+
+        if (!seen && !is_done(waiter))
+                test_end(t, VERDICT_BROKEN, "%s: whether it does is not to be seen within %u ms",
+                         site->text, t->settings->event_ms);
+        if (!seen)
+                describe_return(waiter, returned, sizeof(returned));
+        check_event(t, site, clause, seen != NULL, "a thread that waits in its call",
+                    seen ? seen : returned);
+}
+
+struct woken waiter_awake(struct test *t, const struct check_site *site, struct waiter *waiter,
+                          bool clause)
+{
+        bool done = done_until(waiter, event_deadline(t));
+        char seen[96];
+
+        if (done)
+                describe_return(waiter, seen, sizeof(seen));
+        else
+                snprintf(seen, sizeof(seen), "it waits still after %u ms", t->settings->event_ms);
+        check_event(t, site, clause, done, "the return of its call", seen);
+        return waiter->woken;
+}
+
+void waiter_asleep(struct test *t, const struct check_site *site, struct waiter *waiter)
+{
+        bool done = done_until(waiter, now_ns() + t->settings->quiet_ms * NS_PER_MS);
+        char seen[96] = "it waits still";
+
+        if (done)
+                describe_return(waiter, seen, sizeof(seen));
+        check_event(t, site, true, !done, "a thread that waits in its call", seen);
+}
+
+static void waiter_forget(struct waiter *waiter)
+{
+        int stat = atomic_load(&waiter->stat);
+
+        pthread_join(waiter->thread, NULL);
+        if (stat >= 0)
+                close(stat);
+        pthread_cond_destroy(&waiter->changed);
+        pthread_mutex_destroy(&waiter->lock);
+        free(waiter);
+}
+
+static bool is_live_evd(struct test *t, DAT_HANDLE handle)
+{
+        return handle == t->async_evd || object_find(t, handle);
+}
+
+/* What waits on an EVD that the case has freed, or elsewhere, is left to its own timeout. */
+static void waiter_wake(struct test *t, struct waiter *waiter)
+{
+        if (waiter->kind == CALL_EVD_WAIT && is_live_evd(t, waiter->on))
+                dat_evd_set_unwaitable(waiter->on);
+}
+
+void waiters_end(struct test *t)
+{
+        uint64_t until_ns = event_deadline(t);
+
+        for (struct waiter *waiter = t->waiters; waiter; waiter = waiter->next)
+                if (!is_done(waiter))
+                        waiter_wake(t, waiter);
+        while (t->waiters) {
+                struct waiter *waiter = t->waiters;
+
+                t->waiters = waiter->next;
+                if (done_until(waiter, until_ns))
+                        waiter_forget(waiter);
+                else
+                        leak(t, "a thread of the case waits still, %u ms after its end",
+                             t->settings->event_ms);
+        }
+}
+
+/*
+ * Races
+ */
+
+/* Between the last thread's start and the common instant, and the farthest apart of two calls. */
+#define RACE_START_NS  (200 * NS_PER_US)
+#define RACE_SPREAD_NS (100 * NS_PER_US)
+
+/* A thread may outlive the case that gave it up: what it writes is not on the case's stack. */
+struct heat {
+        pthread_mutex_t lock;
+        pthread_cond_t changed;
+        size_t running;
+        pthread_barrier_t ready;
+        uint64_t start_ns;
+        struct entrant {
+                struct heat *heat;
+                pthread_t thread;
+                struct racer racer;
+                uint64_t after_ns;
+                bool preempts;
+        } entrants[];
+};
+
+/*
+ * Where there is but one processor, threads meet in their calls only when one preempts the other:
+ * all but one do, if they may.
+ */
+static void preempt_others(void)
+{
+        struct sched_param param = {.sched_priority = 1};
+
+        pthread_setschedparam(pthread_self(), SCHED_FIFO, &param);
+}
+
+static void *entrant_main(void *arg)
+{
+        struct entrant *entrant = arg;
+        struct heat *heat = entrant->heat;
+        struct racer *racer = &entrant->racer;
+
+        if (entrant->preempts)
+                preempt_others();
+        pthread_barrier_wait(&heat->ready);
+        settle_until(heat->start_ns + entrant->after_ns);
+        racer->began_ns = now_ns();
+        racer->ret = racer->call(racer->arg);
+        racer->ended_ns = now_ns();
+        pthread_mutex_lock(&heat->lock);
+        if (--heat->running == 0)
+                pthread_cond_signal(&heat->changed);
+        pthread_mutex_unlock(&heat->lock);
+        return NULL;
+}
+
+static struct heat *heat_new(struct test *t, const struct racer *racers, size_t count)
+{
+        struct heat *heat = calloc(1, sizeof(*heat) + count * sizeof(heat->entrants[0]));
+        bool alone = sysconf(_SC_NPROCESSORS_ONLN) == 1;
+
+        if (!heat)
+                resource(t, "no memory for a race");
+        pthread_mutex_init(&heat->lock, NULL);
+        cond_init_monotonic(&heat->changed);
+        pthread_barrier_init(&heat->ready, NULL, (unsigned int)count + 1);
+        heat->running = count;
+        for (size_t i = 0; i < count; i++)
+                heat->entrants[i] = (struct entrant){
+                    .heat = heat,
+                    .racer = racers[i],
+                    .after_ns = draw(t, RACE_SPREAD_NS),
+                    .preempts = alone && i > 0,
+                };
+        return heat;
+}
+
+static void heat_free(struct heat *heat)
+{
+        pthread_barrier_destroy(&heat->ready);
+        pthread_cond_destroy(&heat->changed);
+        pthread_mutex_destroy(&heat->lock);
+        free(heat);
+}
+
+static bool heat_over(struct heat *heat, uint64_t until_ns)
+{
+        struct timespec until = at_ns(until_ns);
+        bool over;
+
+        pthread_mutex_lock(&heat->lock);
+        while (heat->running > 0 &&
+               pthread_cond_timedwait(&heat->changed, &heat->lock, &until) != ETIMEDOUT)
+                ;
+        over = heat->running == 0;
+        pthread_mutex_unlock(&heat->lock);
+        return over;
+}
+
+static bool any_met(const struct racer *racers, size_t count)
+{
+        for (size_t i = 0; i < count; i++)
+                for (size_t j = 0; j < i; j++)
+                        if (racers[i].began_ns < racers[j].ended_ns &&
+                            racers[j].began_ns < racers[i].ended_ns)
+                                return true;
+        return false;
+}
+
+bool race_all(struct test *t, const struct check_site *site, struct racer *racers, size_t count)
+{
+        struct heat *heat = heat_new(t, racers, count);
+        char seen[64];
+
+        for (size_t i = 0; i < count; i++) {
+                int err = pthread_create(&heat->entrants[i].thread, NULL, entrant_main,
+                                         &heat->entrants[i]);
+
+                if (err)
+                        resource(t, "no thread: %s", strerror(err));
+        }
+        heat->start_ns = now_ns() + RACE_START_NS;
+        pthread_barrier_wait(&heat->ready);
+        if (!heat_over(heat, event_deadline(t))) {
+                snprintf(seen, sizeof(seen), "not all have returned after %u ms",
+                         t->settings->event_ms);
+                check_event(t, site, true, false, "the return of all calls", seen);
+        }
+        for (size_t i = 0; i < count; i++) {
+                pthread_join(heat->entrants[i].thread, NULL);
+                racers[i] = heat->entrants[i].racer;
+        }
+        heat_free(heat);
+        return any_met(racers, count);
+}
+
+struct stress stress_of(struct test *t, unsigned int rounds)
+{
+        return (struct stress){
+            .t = t,
+            .rounds = rounds,
+            .until_ns = now_ns() + t->settings->deadline_ms * NS_PER_MS / 2,
+        };
+}
+
+bool stress_round(struct stress *stress)
+{
+        return stress->done < stress->rounds && now_ns() < stress->until_ns;
+}
+
+void stress_met(struct stress *stress, bool met)
+{
+        stress->done++;
+        stress->met += met;
+}
+
+void must_have_met(const struct stress *stress)
+{
+        record(stress->t, "%u of %u rounds met, seed %llu", stress->met, stress->done,
+               (unsigned long long)stress->t->settings->seed);
+        if (stress->met == 0)
+                test_end(stress->t, VERDICT_BROKEN, "in none of %u rounds did the calls meet",
+                         stress->done);
+}

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Calls on other threads of a case: a wait is proven before the case acts, a race is counted."""
+
+import re
+from collections.abc import Callable
+
+import pytest
+
+from tests.harness.session import Agent, Outcome
+
+
+def seen(outcome: Outcome) -> list[str]:
+    return [check["seen"] for check in outcome.of("check")]
+
+
+@pytest.mark.parametrize("case", ["wakes", "two_thresholds", "times_out", "outlasts_the_log"])
+def test_a_proven_waiter_wakes(agent: Agent, case: str) -> None:
+    outcome = agent.run(f"waiter/{case}")
+    assert outcome.word == "PASS", outcome.reason
+    assert "it sleeps in its call" in seen(outcome)
+
+
+def test_one_that_polls_waits_too(agent_on: Callable[[str], Agent]) -> None:
+    outcome = agent_on("wait=poll").run("waiter/wakes")
+    assert outcome.word == "PASS", outcome.reason
+    assert "it polls in its call" in seen(outcome)
+
+
+def test_a_waiter_that_did_not_wait_proves_nothing(agent_on: Callable[[str], Agent]) -> None:
+    agent = agent_on("wait=early")
+    outcome = agent.run("waiter/wakes")
+    assert outcome.word == "BROKEN"
+    assert re.search(
+        "expected a thread that waits in its call, saw it returned DAT_TIMEOUT_EXPIRED after",
+        outcome.reason,
+    )
+    assert agent.run("waiter/expects_a_wait").word == "FAIL"
+
+
+def test_a_sleep_outside_of_any_call_is_no_wait(agent: Agent) -> None:
+    outcome = agent.run("waiter/sleeps_outside", event_ms=200)
+    assert outcome.word == "BROKEN"
+    assert "whether it does is not to be seen within 200 ms" in outcome.reason
+
+
+def test_who_is_not_woken_fails(agent_on: Callable[[str], Agent]) -> None:
+    outcome = agent_on("wait=deaf").run("waiter/wakes", event_ms=300)
+    assert outcome.word == "FAIL"
+    assert outcome.reason.endswith("the return of its call, saw it waits still after 300 ms")
+
+
+def test_calls_tell_their_thread(agent: Agent) -> None:
+    outcome = agent.run("waiter/two_thresholds")
+    threads = {call["n"]: call.get("thread", 1) for call in outcome.of("call")}
+    waits = [call for call in outcome.of("call") if call["call"] == "dat_evd_wait"]
+    assert sorted(call["thread"] for call in waits) == [2, 3]
+    assert {thread for n, thread in threads.items() if n not in [c["n"] for c in waits]} == {1}
+
+
+def test_a_wait_whose_record_is_gone_spoils_no_other(agent: Agent) -> None:
+    calls = agent.run("waiter/outlasts_the_log").of("call")
+    assert {call["call"] for call in calls[256:-10]} == {"dat_evd_dequeue"}
+    assert all(call["ret"] in ("DAT_QUEUE_EMPTY", "DAT_SUCCESS") for call in calls)
+
+
+def test_races_are_counted(agent: Agent) -> None:
+    outcome = agent.run("waiter/races", seed=7)
+    assert outcome.word == "PASS", outcome.reason
+    (text,) = [text for text in outcome.texts("record") if "rounds" in text]
+    assert re.fullmatch(r"[1-9]\d* of \d+ rounds met, seed 7", text)
+
+
+def test_no_race_met_is_broken(agent: Agent) -> None:
+    outcome = agent.run("waiter/meets_nobody")
+    assert (outcome.word, outcome.reason) == (
+        "BROKEN",
+        "in none of 3 rounds did the calls meet",
+    )
+
+
+def test_a_call_of_a_race_without_end_fails(agent: Agent) -> None:
+    outcome = agent.run("waiter/races_for_ever", event_ms=200)
+    assert outcome.word == "FAIL"
+    assert "not all have returned after 200 ms" in outcome.reason
+
+
+def test_what_is_drawn_comes_from_the_seed(agent: Agent) -> None:
+    first, again, other = (
+        agent.run("waiter/draws", seed=seed).texts("record") for seed in (1, 1, 2)
+    )
+    assert first == again != other
