@@ -9,15 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 
 #define CANARY       0x5c
 #define LONG_MESSAGE ((size_t)256 * 1024)
 #define TWO_PACKETS  ((size_t)6000) /* bytes, at least two packets of a RDMA network */
-#define PATIENCE_US  3000000        /* of a waiter that is to be woken */
-#define WOKEN_US     1500000        /* by when it was woken, and has not given up */
-#define NAP_US       400000         /* of a waiter that nothing is to wake */
-#define LATE_MS      100            /* by when the waiter sleeps */
 #define TRIES        5
 #define ROUNDS       20 /* of messages, until packets overtake each other */
 #define DISCONNECTS  4
@@ -1083,31 +1078,6 @@ CASE(srq_post_recv, short_after_long)
  * Signals
  */
 
-static long long now_us(void)
-{
-        struct timespec now;
-
-        clock_gettime(CLOCK_MONOTONIC, &now);
-        return (long long)now.tv_sec * 1000000 + now.tv_nsec / 1000;
-}
-
-struct nap {
-        DAT_RETURN ret;
-        DAT_EVENT event;
-        DAT_COUNT more;
-        long long us;
-};
-
-static struct nap wait_for(DAT_EVD_HANDLE evd, DAT_TIMEOUT timeout, DAT_COUNT threshold)
-{
-        struct nap nap = {.more = 0};
-        long long start = now_us();
-
-        nap.ret = dat_evd_wait(evd, timeout, threshold, &nap.event, &nap.more);
-        nap.us = now_us() - start;
-        return nap;
-}
-
 /* A queue of long messages and an EP that receives from it with these flags. */
 static struct flow flow_signalled(struct test *t, struct queue *queue, DAT_COMPLETION_FLAGS flags)
 {
@@ -1127,18 +1097,38 @@ static struct flow flow_signalled(struct test *t, struct queue *queue, DAT_COMPL
                              .length = LONG_MESSAGE};
 }
 
-/* The waiter was woken, by the completion of the flow's next message. */
-static void expect_woken(struct test *t, struct queue *queue, struct flow *flow,
-                         DAT_COUNT threshold)
+/* A thread waits on the flow's EVD, proven, for so many events. */
+static struct waiter *wait_for(struct test *t, const struct flow *flow, DAT_COUNT threshold)
 {
-        struct nap nap = wait_for(flow->evd, PATIENCE_US, threshold);
+        struct waiter *waiter = wait_on_evd(t, flow->evd, DAT_TIMEOUT_INFINITE, threshold);
 
-        expect(nap.ret, DAT_SUCCESS);
-        expect_that(nap.us < WOKEN_US, "the waiter slept %lld us", nap.us);
-        expect_that(nap.more >= threshold - 1, "%d events, and %d more were to be there",
-                    nap.more + 1, threshold - nap.more - 1);
-        expect_eq(nap.event.event_data.dto_completion_event_data.status, DAT_DTO_SUCCESS);
-        check_message(t, queue, flow, 1, &nap.event.event_data.dto_completion_event_data);
+        must_wait(waiter);
+        return waiter;
+}
+
+/* The waiter was woken, by the completion of the flow's next message. */
+static void check_woken(struct test *t, struct queue *queue, struct flow *flow,
+                        const struct woken *woken, DAT_COUNT threshold)
+{
+        expect(woken->ret, DAT_SUCCESS);
+        expect_that(woken->more >= threshold - 1, "%d events, and %d more were to be there",
+                    woken->more + 1, threshold - woken->more - 1);
+        expect_eq(woken->event.event_data.dto_completion_event_data.status, DAT_DTO_SUCCESS);
+        check_message(t, queue, flow, 1, &woken->event.event_data.dto_completion_event_data);
+}
+
+static void expect_woken(struct test *t, struct queue *queue, struct flow *flow,
+                         struct waiter *waiter, DAT_COUNT threshold)
+{
+        struct woken woken = expect_awake(waiter);
+
+        check_woken(t, queue, flow, &woken, threshold);
+}
+
+static void send_solicited(struct flow *flow)
+{
+        peer_send(flow->end, .length = LONG_MESSAGE, .first = flow->sent++,
+                  .flags = DAT_COMPLETION_SOLICITED_WAIT_FLAG);
 }
 
 static const struct signal {
@@ -1161,9 +1151,11 @@ FAMILY(srq_post_recv, signals, signals)
         need_completion_flags(t, row->sends);
         expect_posts(t, &queue, TRIES);
         for (int i = 0; i < TRIES; i++) {
+                struct waiter *waiter = wait_for(t, &flow, 1);
+
                 peer_send(flow.end, .length = LONG_MESSAGE, .first = flow.sent++,
                           .flags = row->sends);
-                expect_woken(t, &queue, &flow, 1);
+                expect_woken(t, &queue, &flow, waiter, 1);
         }
 }
 
@@ -1172,75 +1164,51 @@ CASE(srq_post_recv, solicited_signals)
         struct queue queue;
         struct flow flow = flow_signalled(t, &queue, DAT_COMPLETION_SOLICITED_WAIT_FLAG);
 
-        expect_posts(t, &queue, 5);
-        flow_send(&flow, 4);
-        peer_send(flow.end, .length = LONG_MESSAGE, .first = flow.sent++,
-                  .flags = DAT_COMPLETION_SOLICITED_WAIT_FLAG);
+        expect_posts(t, &queue, TRIES);
+        for (int i = 0; i < TRIES; i++) {
+                struct waiter *waiter = wait_for(t, &flow, 1);
 
-        expect_woken(t, &queue, &flow, 1);
-        expect_messages(t, &queue, &flow, 4);
-}
-
-/* Reaps and checks what is there of the flow's messages; how many these were. */
-static int reap_there(struct test *t, struct queue *queue, struct flow *flow)
-{
-        DAT_EVENT event;
-        int count = 0;
-
-        while (dat_is(dat_evd_dequeue(flow->evd, &event), DAT_SUCCESS)) {
-                check_message(t, queue, flow, 1, &event.event_data.dto_completion_event_data);
-                count++;
+                send_solicited(&flow);
+                expect_woken(t, &queue, &flow, waiter, 1);
         }
-        return count;
 }
 
-/*
- * A waiter sleeps through messages that come after it: one try in which it did is enough. Where so
- * few came in time that none may have met it asleep, the try says nothing.
- */
-CASE(srq_post_recv, unsolicited_waits, DEADLINE_MS(20000))
+/* That they came while the waiter slept, the solicited one behind them shows. */
+CASE(srq_post_recv, unsolicited_waits)
 {
         struct queue queue;
         struct flow flow = flow_signalled(t, &queue, DAT_COMPLETION_SOLICITED_WAIT_FLAG);
-        bool slept = false;
-        bool woken = false;
+        struct waiter *waiter;
+        struct woken woken;
 
-        for (int i = 0; i < TRIES && !slept; i++) {
-                long long nap_us = (long long)NAP_US << (i < 2 ? i : 2);
-                struct nap nap;
-                int came = 0;
+        expect_posts(t, &queue, 8);
+        waiter = wait_for(t, &flow, 1);
+        flow_send(&flow, 7);
+        peer_wait_sent(flow.end);
+        expect_asleep(waiter);
 
-                expect_posts(t, &queue, 8);
-                peer_send(flow.end, .count = 8, .length = LONG_MESSAGE, .first = flow.sent,
-                          .late_ms = LATE_MS);
-                flow.sent += 8;
-                nap = wait_for(flow.evd, (DAT_TIMEOUT)nap_us, 1);
-                if (dat_is(nap.ret, DAT_SUCCESS)) {
-                        check_message(t, &queue, &flow, 1,
-                                      &nap.event.event_data.dto_completion_event_data);
-                        came++;
-                }
-                came += reap_there(t, &queue, &flow);
-                woken = woken || nap.us < nap_us;
-                slept = nap.us >= nap_us && came >= 4;
-                expect_messages(t, &queue, &flow, 8 - came);
-        }
-        must_that(slept || woken, "too few messages came while the waiter slept");
-        expect_that(slept, "the waiter was woken by messages that nobody solicited");
+        send_solicited(&flow);
+        woken = must_awake(waiter);
+        check_woken(t, &queue, &flow, &woken, 1);
+        expect_messages(t, &queue, &flow, 7);
 }
 
 CASE(srq_post_recv, threshold_waits)
 {
         struct queue queue;
         struct flow flow = flow_signalled(t, &queue, DAT_COMPLETION_EVD_THRESHOLD_FLAG);
-        struct nap nap;
+        struct waiter *waiter;
+        struct woken woken;
 
-        expect_posts(t, &queue, 2);
+        expect_posts(t, &queue, 3);
+        waiter = wait_for(t, &flow, 3);
         flow_send(&flow, 2);
-        nap = wait_for(flow.evd, NAP_US, 3);
+        peer_wait_sent(flow.end);
+        expect_asleep(waiter);
 
-        expect(nap.ret, DAT_TIMEOUT_EXPIRED);
-        expect_eq(nap.more, 2);
+        flow_send(&flow, 1);
+        woken = must_awake(waiter);
+        check_woken(t, &queue, &flow, &woken, 3);
         expect_messages(t, &queue, &flow, 2);
 }
 
@@ -1248,11 +1216,13 @@ CASE(srq_post_recv, threshold_signals)
 {
         struct queue queue;
         struct flow flow = flow_signalled(t, &queue, DAT_COMPLETION_EVD_THRESHOLD_FLAG);
+        struct waiter *waiter;
 
         expect_posts(t, &queue, 3);
+        waiter = wait_for(t, &flow, 3);
         flow_send(&flow, 3);
 
-        expect_woken(t, &queue, &flow, 3);
+        expect_woken(t, &queue, &flow, waiter, 3);
         expect_messages(t, &queue, &flow, 2);
 }
 

@@ -165,10 +165,15 @@ FAMILY(srq_set_lw, no_event_down_to_mark, falls_to_mark)
 CASE(srq_set_lw, event_while_waiting)
 {
         struct armed armed = armed_with(t, 4, 4);
+        struct waiter *waiter = wait_on_evd(t, async_evd(t), DAT_TIMEOUT_INFINITE, 1);
+        struct woken woken;
 
+        must_wait(waiter);
         flow_send(&armed.flow, 1);
+        woken = expect_awake(waiter);
 
-        expect_async_event(armed.queue.srq);
+        expect(woken.ret, DAT_SUCCESS);
+        expect_async_about(&woken.event, armed.queue.srq);
 }
 
 CASE(srq_set_lw, event_when_taken)

@@ -170,6 +170,12 @@ bool drain_async_event(struct test *t);
         fixture_async_event(t, CHECK_SITE_("async event about " #handle_), (handle_))
 void fixture_async_event(struct test *t, const struct check_site *site, DAT_HANDLE handle);
 
+/* The same of an event that the case has taken itself. */
+#define expect_async_about(event_, handle_) \
+        fixture_async_about(t, CHECK_SITE_("async event about " #handle_), (event_), (handle_))
+void fixture_async_about(struct test *t, const struct check_site *site, const DAT_EVENT *event,
+                         DAT_HANDLE handle);
+
 /* An event with a successful DTO completion, else BROKEN (must_dto) or FAIL (expect_dto). */
 #define must_dto(evd_)   fixture_dto(t, CHECK_SITE_("completion on " #evd_), (evd_), false)
 #define expect_dto(evd_) fixture_dto(t, CHECK_SITE_("completion on " #evd_), (evd_), true)

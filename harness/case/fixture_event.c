@@ -60,23 +60,30 @@ DAT_EVENT fixture_event(struct test *t, const struct check_site *site, DAT_EVD_H
         return event;
 }
 
-void fixture_async_event(struct test *t, const struct check_site *site, DAT_HANDLE handle)
+static const char about_object[] = "an asynchronous event about the object";
+
+void fixture_async_about(struct test *t, const struct check_site *site, const DAT_EVENT *event,
+                         DAT_HANDLE handle)
 {
-        static const char wanted[] = "an asynchronous event about the object";
-        const char *name;
+        bool own = event->event_number >= DAT_ASYNC_ERROR_EVD_OVERFLOW &&
+                   event->event_number <= DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR &&
+                   event->event_data.asynch_error_event_data.dat_handle == handle;
         char space[32];
         char seen[64];
+
+        snprintf(seen, sizeof(seen), "%s about %s",
+                 event_name(event->event_number, space, sizeof(space)),
+                 own ? "it" : "something else");
+        check_event(t, site, true, own, about_object, seen);
+}
+
+void fixture_async_event(struct test *t, const struct check_site *site, DAT_HANDLE handle)
+{
         DAT_EVENT event;
-        bool own;
 
         memset(&event, 0, sizeof(event));
-        wait_event(t, site, t->async_evd, wanted, true, &event);
-        own = event.event_number >= DAT_ASYNC_ERROR_EVD_OVERFLOW &&
-              event.event_number <= DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR &&
-              event.event_data.asynch_error_event_data.dat_handle == handle;
-        name = event_name(event.event_number, space, sizeof(space));
-        snprintf(seen, sizeof(seen), "%s about %s", name, own ? "it" : "something else");
-        check_event(t, site, true, own, wanted, seen);
+        wait_event(t, site, t->async_evd, about_object, true, &event);
+        fixture_async_about(t, site, &event, handle);
 }
 
 DAT_DTO_COMPLETION_EVENT_DATA fixture_dto(struct test *t, const struct check_site *site,
