@@ -101,6 +101,13 @@ DAT_RETURN ref_evd_dequeue(DAT_EVD_HANDLE, DAT_EVENT *);
 DAT_RETURN ref_evd_free(DAT_EVD_HANDLE);
 DAT_RETURN ref_evd_set_unwaitable(DAT_EVD_HANDLE);
 DAT_RETURN ref_evd_clear_unwaitable(DAT_EVD_HANDLE);
+#define BAD_EVD REF_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_REQUEST)
+
+static inline struct evd *evd_get(DAT_EVD_HANDLE handle)
+{
+        return object_get(handle, DAT_HANDLE_TYPE_EVD);
+}
+
 DAT_RETURN evd_new(struct ia *ia, DAT_COUNT qlen, DAT_EVD_FLAGS flags, struct evd **out);
 void evd_close(struct evd *evd);
 void evd_wake(struct evd *evd);

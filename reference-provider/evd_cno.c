@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "evd_cno.h"
+#include "cno.h"
+#include "daplref.h"
+#include "evd.h"
+#include "evd_cq.h"
+#include "evd_queue.h"
+#include "handle.h"
+#include "lock.h"
+#include "service.h"
+
+#include <stdlib.h>
+
+/*
+ * Of a stream whose notices the sender controls, a CNO is to hear only what the sender solicits,
+ * which verbs tells by its event alone. Who watches wants to see every completion.
+ */
+static bool watches_solicited(const struct evd *evd)
+{
+        return evd->solicited_users && !evd->watchers;
+}
+
+bool evd_watches(const struct evd *evd)
+{
+        return evd->armed == EVD_ARMED_ANY ||
+               (evd->armed == EVD_ARMED_SOLICITED && watches_solicited(evd));
+}
+
+/*
+ * Goes on listening in the service thread. Who watches waits for operations to complete, whether
+ * or not the Consumer takes their events and so makes room.
+ */
+void evd_go_on_watching(struct evd *evd)
+{
+        (void)evd_arm(evd, watches_solicited(evd));
+        evd_drain_locked(evd, evd->watchers > 0);
+}
+
+void evd_update_watch(struct evd *evd)
+{
+        bool want = evd->cq && !evd->closing && ((evd->cno && evd->enabled) || evd->watchers);
+
+        if (!want && evd->watched)
+                service_ignore(evd->obj.ia, evd);
+        evd->watched = want && (evd->watched || service_listen(evd->obj.ia, evd));
+        if (evd->watched && !evd_watches(evd))
+                evd_go_on_watching(evd);
+}
+
+/* Asks for, or no longer asks for, completions to be noticed while nobody waits. */
+void evd_watch(struct evd *evd, int by)
+{
+        lock_acquire(&evd->lock);
+        evd->watchers += by;
+        evd_update_watch(evd);
+        evd_unlock(evd);
+}
+
+/* Called by the service thread when the channel of a watched EVD has something to read. */
+void evd_channel_ready(struct evd *evd)
+{
+        lock_acquire(&evd->lock);
+        evd_take_channel_event(evd);
+        if (evd->watched)
+                evd_go_on_watching(evd);
+        if (evd->sleeping || (evd->solicited_users && evd->count))
+                evd_signal_arrival(evd, true);
+        evd_unlock(evd);
+}
+
+/* Counts the EVD as one that uses the CNO, of which there has to be one. */
+static DAT_RETURN use_cno(const struct evd *evd, DAT_CNO_HANDLE handle, struct cno **out)
+{
+        struct cno *cno = object_get(handle, DAT_HANDLE_TYPE_CNO);
+        DAT_RETURN ret = REF_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CNO);
+
+        if (cno && cno->obj.ia == evd->obj.ia)
+                ret = object_use(&cno->obj, ret);
+        if (cno)
+                object_put(cno);
+        *out = cno;
+        return ret;
+}
+
+DAT_RETURN evd_attach_cno(struct evd *evd, DAT_CNO_HANDLE cno_handle)
+{
+        struct cno_trigger *trigger = NULL;
+        struct cno *cno = NULL;
+        struct cno *old;
+        DAT_RETURN ret;
+        int due;
+
+        if (cno_handle != DAT_HANDLE_NULL) {
+                trigger = cno_new_trigger();
+                if (!trigger)
+                        return REF_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+                trigger->evd = evd->obj.handle;
+                ret = use_cno(evd, cno_handle, &cno);
+                if (ret != DAT_SUCCESS) {
+                        free(trigger);
+                        return ret;
+                }
+        }
+        lock_acquire(&evd->lock);
+        old = evd->cno;
+        due = old ? cno_take_due(old, evd) : 0;
+        if (old)
+                cno_leave(old, evd);
+        if (cno && !evd->trigger) {
+                evd->trigger = trigger;
+                trigger = NULL;
+        }
+        evd->cno = cno;
+        while (cno && due--)
+                cno_trigger(cno, evd);
+        evd_update_watch(evd);
+        evd_unlock(evd);
+        free(trigger);
+        if (old)
+                object_unuse(&old->obj);
+        return DAT_SUCCESS;
+}
+
+/* dat_evd_modify_cno(3DAT) */
+DAT_RETURN ref_evd_modify_cno(DAT_EVD_HANDLE handle, DAT_CNO_HANDLE cno_handle)
+{
+        struct evd *evd = evd_get(handle);
+        DAT_RETURN ret;
+
+        if (!evd)
+                return BAD_EVD;
+        ret = evd_attach_cno(evd, cno_handle);
+        object_put(evd);
+        return ret;
+}
+
+static DAT_RETURN set_enabled(DAT_EVD_HANDLE handle, bool enabled)
+{
+        struct evd *evd = evd_get(handle);
+
+        if (!evd)
+                return BAD_EVD;
+        lock_acquire(&evd->lock);
+        evd->enabled = enabled;
+        evd_update_watch(evd);
+        evd_unlock(evd);
+        object_put(evd);
+        return DAT_SUCCESS;
+}
+
+/* dat_evd_enable(3DAT) */
+DAT_RETURN ref_evd_enable(DAT_EVD_HANDLE handle)
+{
+        return set_enabled(handle, true);
+}
+
+/* dat_evd_disable(3DAT) */
+DAT_RETURN ref_evd_disable(DAT_EVD_HANDLE handle)
+{
+        return set_enabled(handle, false);
+}

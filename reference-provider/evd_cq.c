@@ -1,0 +1,499 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "evd_cq.h"
+#include "dat_abi.h"
+#include "ep.h"
+#include "evd.h"
+#include "evd_cno.h"
+#include "evd_queue.h"
+#include "handle.h"
+#include "ia.h"
+#include "list.h"
+#include "lmr.h"
+#include "lock.h"
+#include "pool.h"
+#include "srq.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+
+#define POLL_BATCH 16
+
+static DAT_DTO_COMPLETION_STATUS status_of(const struct evd *evd, const struct wr *wr,
+                                           enum ibv_wc_status status)
+{
+        bool receive = wr->kind == WR_RECV || wr->kind == WR_SRQ_RECV;
+
+        if (status == IBV_WC_SUCCESS)
+                return DAT_DTO_SUCCESS;
+        switch (status) {
+        case IBV_WC_WR_FLUSH_ERR:
+                return DAT_DTO_ERR_FLUSHED;
+        case IBV_WC_LOC_LEN_ERR:
+                return DAT_DTO_ERR_LOCAL_LENGTH;
+        case IBV_WC_LOC_QP_OP_ERR:
+                /*
+                 * soft-RoCE says so of memory whose LMR was freed after the post, which is all that
+                 * is left for a request to fail by here, and of a message longer than the receive.
+                 */
+                if (receive && lmr_serves(evd->obj.ia, wr->sge, wr->num_sge))
+                        return DAT_DTO_ERR_LOCAL_LENGTH;
+                return DAT_DTO_ERR_LOCAL_PROTECTION;
+        case IBV_WC_LOC_EEC_OP_ERR:
+                return DAT_DTO_ERR_LOCAL_EP;
+        case IBV_WC_LOC_PROT_ERR:
+        case IBV_WC_LOC_ACCESS_ERR:
+                return DAT_DTO_ERR_LOCAL_PROTECTION;
+        case IBV_WC_BAD_RESP_ERR:
+                return DAT_DTO_ERR_BAD_RESPONSE;
+        case IBV_WC_REM_ACCESS_ERR:
+                return DAT_DTO_ERR_REMOTE_ACCESS;
+        case IBV_WC_REM_INV_REQ_ERR:
+        case IBV_WC_REM_OP_ERR:
+                return DAT_DTO_ERR_REMOTE_RESPONDER;
+        case IBV_WC_RNR_RETRY_EXC_ERR:
+                return DAT_DTO_ERR_RECEIVER_NOT_READY;
+        case IBV_WC_MW_BIND_ERR:
+                return DAT_RMR_OPERATION_FAILED;
+        default:
+                return DAT_DTO_ERR_TRANSPORT;
+        }
+}
+
+static inline bool wants_notice(const struct ep *ep, const struct wr *wr, bool ok)
+{
+        if (!ok || !ep || wr->kind == WR_SRQ_RECV)
+                return !ep || !ok ||
+                       ep->attr.recv_completion_flags != DAT_COMPLETION_SOLICITED_WAIT_FLAG;
+        if (wr->kind == WR_RECV &&
+            ep->attr.recv_completion_flags == DAT_COMPLETION_SOLICITED_WAIT_FLAG)
+                return false;
+        return !(wr->flags & DAT_COMPLETION_UNSIGNALLED_FLAG);
+}
+
+static struct srq *srq_of(const struct wr *wr)
+{
+        return wr->kind == WR_SRQ_RECV ? wr->pool->srq : NULL;
+}
+
+static inline void describe(DAT_EVENT *dat, const struct ep *ep, const struct wr *wr,
+                            DAT_DTO_COMPLETION_STATUS status, DAT_VLEN length)
+{
+        if (wr->kind == WR_BIND) {
+                dat->event_number = DAT_RMR_BIND_COMPLETION_EVENT;
+                dat->event_data.rmr_completion_event_data = (DAT_RMR_BIND_COMPLETION_EVENT_DATA){
+                    .rmr_handle = wr->rmr,
+                    .user_cookie = wr->cookie,
+                    .status = status,
+                };
+                return;
+        }
+        dat->event_number = DAT_DTO_COMPLETION_EVENT;
+        dat->event_data.dto_completion_event_data = (DAT_DTO_COMPLETION_EVENT_DATA){
+            .ep_handle = ep ? object_handle(&ep->obj) : DAT_HANDLE_NULL,
+            .user_cookie = wr->cookie,
+            .status = status,
+            .transfered_length = status == DAT_DTO_SUCCESS ? length : 0,
+        };
+        abi_tell_operation(&dat->event_data.dto_completion_event_data, wr->kind);
+}
+
+static inline void push_completion(struct evd *evd, struct ep *ep, const struct wr *wr,
+                                   DAT_DTO_COMPLETION_STATUS status, DAT_VLEN length)
+{
+        bool notify = wants_notice(ep, wr, status == DAT_DTO_SUCCESS);
+        DAT_EVENT *taker = evd->taker;
+        struct event *event;
+
+        if (taker) {
+                describe(taker, ep, wr, status, length);
+                taker->evd_handle = object_handle(&evd->obj);
+                evd->taker = NULL;
+                evd_signal_arrival(evd, notify);
+                evd_give_back(srq_of(wr), ep);
+                return;
+        }
+        event = evd_tail(evd);
+        if (!event)
+                return;
+        event->ep = ep;
+        event->srq = srq_of(wr);
+        event->dto = true;
+        event->notify = notify;
+        describe(&event->dat, ep, wr, status, length);
+        evd_enqueue(evd, event);
+}
+
+/* Turns a posted operation into its event, or into nothing where its success was suppressed. */
+static inline void retire(struct evd *evd, struct ep *ep, struct wr *wr,
+                          DAT_DTO_COMPLETION_STATUS status, DAT_VLEN length)
+{
+        bool silent = status == DAT_DTO_SUCCESS && wr->flags & DAT_COMPLETION_SUPPRESS_FLAG;
+        bool request = wr->kind != WR_RECV && wr->kind != WR_SRQ_RECV;
+        struct srq *srq = srq_of(wr);
+
+        if (srq && ep)
+                ep_recv_held(ep, 1);
+        if (evd->discards)
+                evd_give_back(srq, ep);
+        else if (!silent)
+                push_completion(evd, ep, wr, status, length);
+        if (wr->done)
+                wr->pool->done--;
+        pool_give(wr);
+        if (request)
+                ep_request_done(ep);
+}
+
+/* A bind completes in software, and in its turn: when all that was posted before it has. */
+static void retire_binds(struct evd *evd, struct wr_pool *pool)
+{
+        for (;;) {
+                struct wr *wr = NULL;
+
+                lock_acquire(&pool->lock);
+                if (!list_empty(&pool->pending)) {
+                        wr = container_of(pool->pending.next, struct wr, link);
+                        if (!wr->done)
+                                wr = NULL;
+                }
+                lock_release(&pool->lock);
+                if (!wr)
+                        return;
+                retire(evd, pool->ep, wr, DAT_DTO_SUCCESS, 0);
+        }
+}
+
+static struct ep *find_qp(const struct evd *evd, uint32_t qp_num)
+{
+        struct ep *ep = evd->qps[qp_num % EVD_QP_BUCKETS];
+
+        while (ep && ep->qp_num != qp_num)
+                ep = ep->qp_next;
+        return ep;
+}
+
+/* A message without a byte is a packet too. */
+static void count_packets(struct ep *ep, uint32_t length)
+{
+        unsigned int shift = atomic_load_explicit(&ep->mtu_shift, memory_order_relaxed);
+        uint32_t packets = length ? ((length - 1) >> shift) + 1 : 1;
+        uint32_t psn = atomic_load_explicit(&ep->recv_psn, memory_order_relaxed);
+
+        atomic_store_explicit(&ep->recv_psn, psn + packets, memory_order_relaxed);
+}
+
+static void complete(struct evd *evd, const struct ibv_wc *wc)
+{
+        /* Error completions carry no valid opcode, so the record says what was posted. */
+        struct wr *wr = ((union wr_id){.number = wc->wr_id}).wr;
+        struct wr_pool *pool = wr->pool;
+        struct ep *ep = pool->ep;
+        DAT_VLEN length;
+
+        if (!wr_is_published(wr))
+                return;
+        length = wr->length;
+        if (wr->kind == WR_SRQ_RECV) {
+                ep = find_qp(evd, wc->qp_num);
+                srq_buffer_taken(pool->srq);
+                if (ep && wc->status == IBV_WC_SUCCESS)
+                        count_packets(ep, wc->byte_len);
+        }
+        if (wr->kind == WR_RECV || wr->kind == WR_SRQ_RECV)
+                length = wc->byte_len;
+        retire(evd, ep, wr, status_of(evd, wr, wc->status), length);
+        if (pool->done)
+                retire_binds(evd, pool);
+        if (wc->status != IBV_WC_SUCCESS && ep)
+                ep_failed(ep);
+}
+
+void evd_drain_locked(struct evd *evd, bool everything)
+{
+        struct ibv_wc wc[POLL_BATCH];
+        int room = POLL_BATCH;
+        int n;
+
+        if (!evd->cq)
+                return;
+        do {
+                if (!everything)
+                        room = min_int(POLL_BATCH, evd_dto_limit(evd) - evd->dto_count);
+                if (room <= 0)
+                        return;
+                n = ibv_poll_cq(evd->cq, room, wc);
+                for (int i = 0; i < n; i++)
+                        complete(evd, &wc[i]);
+        } while (n == room);
+}
+
+/* Moves what the completion queue holds into the FIFO, all of it, however full the FIFO is. */
+void evd_drain(struct evd *evd)
+{
+        lock_acquire(&evd->lock);
+        evd_drain_locked(evd, true);
+        evd_unlock(evd);
+}
+
+/* The same, but no more than the FIFO is meant to hold; false when something may be left. */
+bool evd_look(struct evd *evd)
+{
+        bool all;
+
+        lock_acquire(&evd->lock);
+        evd_drain_locked(evd, false);
+        all = evd->dto_count < evd_dto_limit(evd);
+        evd_unlock(evd);
+        return all;
+}
+
+static bool ensure_cq(struct evd *evd, int completions)
+{
+        struct ia *ia = evd->obj.ia;
+        int entries = max_int(completions, POLL_BATCH);
+
+        if (entries > ia->device.max_cqe)
+                return false;
+        if (evd->cq)
+                return entries <= evd->cq->cqe || !ibv_resize_cq(evd->cq, entries);
+        evd->channel = ibv_create_comp_channel(ia->verbs);
+        if (!evd->channel)
+                return false;
+        (void)fcntl(evd->channel->fd, F_SETFL, O_NONBLOCK);
+        evd->cq = ibv_create_cq(ia->verbs, entries, evd, evd->channel, 0);
+        if (evd->cq)
+                return true;
+        ibv_destroy_comp_channel(evd->channel);
+        evd->channel = NULL;
+        return false;
+}
+
+/* Asks for an event at the next completion. Asked once, verbs sends one, however long it takes. */
+bool evd_arm(struct evd *evd, bool solicited)
+{
+        enum evd_arming wanted = solicited ? EVD_ARMED_SOLICITED : EVD_ARMED_ANY;
+
+        if (evd->armed == wanted)
+                return true;
+        if (ibv_req_notify_cq(evd->cq, solicited))
+                return false;
+        evd->armed = wanted;
+        return true;
+}
+
+/* There is no more than one, unless what the queue was armed for has changed. */
+void evd_take_channel_event(struct evd *evd)
+{
+        struct ibv_cq *cq;
+        void *context;
+
+        if (!evd->channel || ibv_get_cq_event(evd->channel, &cq, &context))
+                return;
+        ibv_ack_cq_events(cq, 1);
+        evd->armed = EVD_UNARMED;
+        evd->channel_hit = true;
+}
+
+static bool reserve_locked(struct evd *evd, int completions)
+{
+        int budget = evd->budget + completions;
+
+        /* What is discarded needs no queue before something is connected to it. */
+        if (evd->discards) {
+                evd->budget = budget;
+                return true;
+        }
+        if (!ensure_cq(evd, budget) ||
+            !evd_ring_reserve(evd, 2 * (evd->qlen + max_int(evd->qlen, budget))))
+                return false;
+        evd->budget = budget;
+        evd_update_watch(evd);
+        /* A waiter that went to sleep before there was a completion queue listens to none. */
+        if (evd->sleeping)
+                evd_signal_arrival(evd, false);
+        return true;
+}
+
+/* Makes sure of the completion queue, for a queue pair that is about to be made. */
+bool evd_prepare(struct evd *evd)
+{
+        bool ok;
+
+        lock_acquire(&evd->lock);
+        ok = ensure_cq(evd, evd->budget);
+        evd_unlock(evd);
+        return ok;
+}
+
+/* Makes room in the completion queue for that many more completions at once. */
+bool evd_reserve(struct evd *evd, int completions)
+{
+        bool ok;
+
+        lock_acquire(&evd->lock);
+        ok = reserve_locked(evd, completions);
+        evd_unlock(evd);
+        return ok;
+}
+
+void evd_unreserve(struct evd *evd, int completions)
+{
+        lock_acquire(&evd->lock);
+        evd->budget -= completions;
+        evd_unlock(evd);
+}
+
+static struct evd_share *find_share(struct evd *evd, const struct srq *srq)
+{
+        struct evd_share *share = evd->shares;
+
+        while (share && share->srq != srq)
+                share = share->next;
+        return share;
+}
+
+/* The buffers of an SRQ can all complete here, but only once, however many EPs it serves. */
+bool evd_share_srq(struct evd *evd, struct srq *srq, int depth)
+{
+        struct evd_share *share;
+        bool ok = true;
+
+        lock_acquire(&evd->lock);
+        share = find_share(evd, srq);
+        if (!share) {
+                share = calloc(1, sizeof(*share));
+                ok = share && reserve_locked(evd, depth);
+                if (ok) {
+                        *share =
+                            (struct evd_share){.srq = srq, .depth = depth, .next = evd->shares};
+                        evd->shares = share;
+                } else {
+                        free(share);
+                }
+        }
+        if (ok)
+                share->eps++;
+        evd_unlock(evd);
+        return ok;
+}
+
+void evd_unshare_srq(struct evd *evd, struct srq *srq)
+{
+        struct evd_share **at;
+
+        lock_acquire(&evd->lock);
+        for (at = &evd->shares; *at && (*at)->srq != srq; at = &(*at)->next)
+                ;
+        if (*at && --(*at)->eps == 0) {
+                struct evd_share *share = *at;
+
+                evd->budget -= share->depth;
+                *at = share->next;
+                free(share);
+        }
+        evd_unlock(evd);
+}
+
+/* Widens the share of an SRQ that is about to grow. */
+bool evd_grow_share(struct evd *evd, struct srq *srq, int depth)
+{
+        struct evd_share *share;
+        bool ok = true;
+
+        lock_acquire(&evd->lock);
+        share = find_share(evd, srq);
+        if (share && depth > share->depth) {
+                int more = depth - share->depth;
+
+                ok = reserve_locked(evd, more);
+                /* What is discarded has no queue, or one that queue pairs complete to already. */
+                if (ok && evd->discards && evd->cq && !ensure_cq(evd, evd->budget)) {
+                        evd->budget -= more;
+                        ok = false;
+                }
+                if (ok)
+                        share->depth = depth;
+        }
+        evd_unlock(evd);
+        return ok;
+}
+
+/* Lets completions of an SRQ find the EP that took the buffer. */
+void evd_add_qp(struct evd *evd, struct ep *ep)
+{
+        struct ep **bucket = &evd->qps[ep->qp_num % EVD_QP_BUCKETS];
+
+        lock_acquire(&evd->lock);
+        ep->qp_next = *bucket;
+        *bucket = ep;
+        evd_unlock(evd);
+}
+
+void evd_remove_qp(struct evd *evd, struct ep *ep)
+{
+        struct ep **at = &evd->qps[ep->qp_num % EVD_QP_BUCKETS];
+
+        lock_acquire(&evd->lock);
+        while (*at && *at != ep)
+                at = &(*at)->qp_next;
+        if (*at)
+                *at = ep->qp_next;
+        evd_unlock(evd);
+}
+
+/* Completes as flushed, in the order of posting, whatever a queue pair that is gone has left. */
+void evd_flush(struct evd *evd, struct wr_pool *pool)
+{
+        lock_acquire(&evd->lock);
+        while (!list_empty(&pool->pending)) {
+                struct wr *wr = container_of(pool->pending.next, struct wr, link);
+
+                retire(evd, pool->ep, wr, wr->done ? DAT_DTO_SUCCESS : DAT_DTO_ERR_FLUSHED, 0);
+        }
+        evd_unlock(evd);
+}
+
+/*
+ * Completes one operation as flushed: at once, or with those before it when the EP has ended. False
+ * when the queue is full; then the record is still the caller's.
+ */
+bool evd_flush_one(struct evd *evd, struct ep *ep, struct wr *wr)
+{
+        bool ok;
+
+        if (ep->ends_at)
+                return true;
+        lock_acquire(&evd->lock);
+        ok = evd->discards || evd->dto_count < evd_dto_limit(evd);
+        if (ok) {
+                if (!evd->discards)
+                        push_completion(evd, ep, wr, DAT_DTO_ERR_FLUSHED, 0);
+                pool_give(wr);
+        }
+        evd_unlock(evd);
+        return ok;
+}
+
+/* The bind has taken effect; its completion follows those of the operations before it. */
+void evd_bind_ready(struct evd *evd, struct wr *wr)
+{
+        lock_acquire(&evd->lock);
+        lock_acquire(&wr->pool->lock);
+        wr->done = true;
+        lock_release(&wr->pool->lock);
+        wr->pool->done++;
+        retire_binds(evd, wr->pool);
+        evd_unlock(evd);
+}
+
+/* Takes back an operation that is not posted after all; binds may have waited for it only. */
+void evd_withdraw(struct evd *evd, struct wr *wr)
+{
+        struct wr_pool *pool = wr->pool;
+
+        lock_acquire(&evd->lock);
+        pool_give(wr);
+        if (pool->done)
+                retire_binds(evd, pool);
+        evd_unlock(evd);
+}

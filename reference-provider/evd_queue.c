@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "evd_queue.h"
+#include "daplref.h"
+#include "ep.h"
+#include "evd.h"
+#include "evd_cq.h"
+#include "handle.h"
+#include "ia.h"
+#include "lock.h"
+#include "srq.h"
+
+#include <stdlib.h>
+
+bool evd_ring_reserve(struct evd *evd, int size)
+{
+        struct event *ring;
+
+        if (size <= evd->ring_size)
+                return true;
+        ring = calloc((size_t)size, sizeof(*ring));
+        if (!ring)
+                return false;
+        for (int i = 0; i < evd->count; i++)
+                ring[i] = evd->ring[(evd->head + i) % evd->ring_size];
+        free(evd->ring);
+        evd->ring = ring;
+        evd->ring_size = size;
+        evd->head = 0;
+        return true;
+}
+
+void evd_push(struct evd *evd, const struct event *event)
+{
+        struct event *slot = evd_tail(evd);
+
+        if (!slot)
+                return;
+        *slot = *event;
+        evd_enqueue(evd, slot);
+}
+
+/* The buffer of an SRQ, if it was one, is the Consumer's again. */
+void evd_give_back(struct srq *srq, struct ep *ep)
+{
+        if (!srq)
+                return;
+        srq_buffer_reaped(srq);
+        if (ep)
+                ep_recv_held(ep, -1);
+}
+
+static void raise_overflow(struct evd *evd)
+{
+        if (evd->obj.ia)
+                evd_post_async(evd->obj.ia, DAT_ASYNC_ERROR_EVD_OVERFLOW, object_handle(&evd->obj),
+                               DAT_EVD_OVERFLOW_ERROR);
+}
+
+/*
+ * Adds an event that does not come from a completion queue; those already completed go first.
+ * Returns false when the queue is full of such events: the event is lost, and the async EVD
+ * hears of it once. Not so of a Connection Request, which the caller refuses: the length of the
+ * queue is the backlog that the Consumer wants.
+ */
+bool evd_post(struct evd *evd, const struct event *event)
+{
+        bool is_request = event->dat.event_number == DAT_CONNECTION_REQUEST_EVENT;
+        bool lost;
+        bool raise = false;
+
+        lock_acquire(&evd->lock);
+        evd_drain_locked(evd, true);
+        lost = evd->closing || evd->count - evd->dto_count >= evd->qlen;
+        if (!lost) {
+                evd_push(evd, event);
+        } else if (!evd->overflowed && !evd->closing && !is_request) {
+                evd->overflowed = true;
+                raise = true;
+        }
+        evd_unlock(evd);
+        if (raise)
+                raise_overflow(evd);
+        return !lost;
+}
+
+/* Reports an asynchronous event of the IA on the EVD that was chosen at dat_ia_open(). */
+void evd_post_async(struct ia *ia, DAT_EVENT_NUMBER number, DAT_HANDLE about, DAT_COUNT reason)
+{
+        struct event event = {
+            .dat.event_number = number,
+            .dat.event_data.asynch_error_event_data = {.dat_handle = about, .reason = reason},
+            .notify = true,
+        };
+        struct evd *evd = ia_async_evd(ia);
+
+        if (!evd)
+                return;
+        /* That it overflows itself, an EVD has no room for. */
+        if (object_handle(&evd->obj) != about)
+                (void)evd_post(evd, &event);
+        object_put(evd);
+}
+
+/* Drops the events of an EP that is being freed, so that none names a dead handle. */
+void evd_forget_ep(struct evd *evd, const struct ep *ep)
+{
+        int kept = 0;
+
+        lock_acquire(&evd->lock);
+        for (int i = 0; i < evd->count; i++) {
+                struct event *event = &evd->ring[(evd->head + i) % evd->ring_size];
+
+                if (event->ep == ep) {
+                        evd->dto_count -= event->dto;
+                        evd->notify_count -= event->notify;
+                        evd_give_back(event->srq, event->ep);
+                        continue;
+                }
+                evd->ring[(evd->head + kept++) % evd->ring_size] = *event;
+        }
+        evd->count = kept;
+        evd_unlock(evd);
+}
+
+/* dat_evd_resize(3DAT): exact, and DAT_INVALID_STATE below the number of events queued. */
+DAT_RETURN ref_evd_resize(DAT_EVD_HANDLE handle, DAT_COUNT qlen)
+{
+        struct evd *evd = evd_get(handle);
+        DAT_RETURN ret = DAT_SUCCESS;
+
+        if (!evd)
+                return BAD_EVD;
+        if (qlen < 1 || qlen > REF_MAX_EVD_QLEN) {
+                object_put(evd);
+                return REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+        }
+        lock_acquire(&evd->lock);
+        evd_drain_locked(evd, true);
+        if (qlen < evd->count)
+                ret = REF_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_IN_USE);
+        else if (!evd_ring_reserve(evd, 2 * (qlen + max_int(qlen, evd->budget))))
+                ret = REF_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+        else
+                evd->qlen = qlen;
+        evd_unlock(evd);
+        object_put(evd);
+        return ret;
+}
+
+/* dat_evd_post_se(3DAT): DAT_QUEUE_FULL when the queue holds its length, and nobody hears of it. */
+DAT_RETURN ref_evd_post_se(DAT_EVD_HANDLE handle, const DAT_EVENT *dat)
+{
+        struct evd *evd = evd_get(handle);
+        DAT_RETURN ret = DAT_SUCCESS;
+
+        if (!evd)
+                return BAD_EVD;
+        if (!dat || dat->event_number != DAT_SOFTWARE_EVENT) {
+                object_put(evd);
+                return REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+        }
+        lock_acquire(&evd->lock);
+        evd_drain_locked(evd, false);
+        if (evd->count >= evd->qlen) {
+                ret = REF_ERROR(DAT_QUEUE_FULL, 0);
+        } else {
+                struct event event = {.dat = *dat, .notify = true};
+
+                evd_push(evd, &event);
+        }
+        evd_unlock(evd);
+        object_put(evd);
+        return ret;
+}
+
+/* dat_evd_dequeue(3DAT): DAT_INVALID_STATE while a thread waits on the EVD. */
+DAT_RETURN ref_evd_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event)
+{
+        struct evd *evd = evd_get(handle);
+        DAT_RETURN ret = DAT_SUCCESS;
+
+        if (!evd)
+                return BAD_EVD;
+        if (!event) {
+                object_put(evd);
+                return REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+        }
+        lock_acquire(&evd->lock);
+        if (evd->waiter) {
+                ret = REF_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_WAITER);
+        } else if (evd->count) {
+                evd_pop(evd, event);
+        } else {
+                evd->taker = event;
+                evd_drain_locked(evd, false);
+                if (evd->taker)
+                        ret = evd->obj.ia->lenient ? (DAT_RETURN)DAT_QUEUE_EMPTY
+                                                   : REF_ERROR(DAT_QUEUE_EMPTY, 0);
+                evd->taker = NULL;
+        }
+        evd_unlock(evd);
+        object_put(evd);
+        return ret;
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The FIFO of an EVD, for the files that EVDs are made of. All is called with the EVD locked. */
+#ifndef DAPLREF_EVD_QUEUE_H
+#define DAPLREF_EVD_QUEUE_H
+
+#include <stdbool.h>
+
+#include "cno.h"
+#include "evd.h"
+#include "handle.h"
+#include "lock.h"
+#include "service.h"
+
+bool evd_ring_reserve(struct evd *evd, int size);
+void evd_push(struct evd *evd, const struct event *event);
+void evd_give_back(struct srq *srq, struct ep *ep);
+
+/* Wakes whoever is to learn of an event: the sleeping waiter, or else the CNO. */
+static inline void evd_signal_arrival(struct evd *evd, bool notify)
+{
+        if (evd->sleeping)
+                evd->wakes = true;
+        else if (!evd->waiter && notify && evd->cno && evd->enabled)
+                cno_trigger(evd->cno, evd);
+}
+
+static inline void evd_unlock(struct evd *evd)
+{
+        bool wakes = evd->wakes && !evd->woken;
+
+        evd->wakes = false;
+        evd->woken |= wakes;
+        lock_release(&evd->lock);
+        if (wakes && !service_wakes_later(evd))
+                evd_wake(evd);
+}
+
+/* The next event's place, which evd_enqueue() then makes one of the queue; NULL without memory. */
+static inline struct event *evd_tail(struct evd *evd)
+{
+        int at = evd->head + evd->count;
+
+        /* Only a connection's end can exceed the ring, and it comes on no fast path. */
+        if (evd->count == evd->ring_size) {
+                if (!evd_ring_reserve(evd, 2 * evd->ring_size))
+                        return NULL;
+                at = evd->count;
+        }
+        return &evd->ring[at < evd->ring_size ? at : at - evd->ring_size];
+}
+
+static inline void evd_enqueue(struct evd *evd, struct event *event)
+{
+        event->dat.evd_handle = object_handle(&evd->obj);
+        evd->count++;
+        evd->dto_count += event->dto;
+        evd->notify_count += event->notify;
+        evd_signal_arrival(evd, event->notify);
+}
+
+static inline void evd_pop(struct evd *evd, DAT_EVENT *out)
+{
+        struct event *event = &evd->ring[evd->head];
+
+        *out = event->dat;
+        if (++evd->head == evd->ring_size)
+                evd->head = 0;
+        evd->count--;
+        evd->dto_count -= event->dto;
+        evd->notify_count -= event->notify;
+        evd->overflowed = false;
+        evd_give_back(event->srq, event->ep);
+}
+
+#endif
