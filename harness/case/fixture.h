@@ -53,6 +53,7 @@ struct buf {
         size_t length;       /* usable bytes */
 };
 struct buf_opts {
+        DAT_IA_HANDLE ia;              /* ia(t) */
         size_t length;                 /* 4096 */
         DAT_PZ_HANDLE pz;              /* pz(t) */
         DAT_MEM_PRIV_FLAGS privileges; /* all local and remote ones */

@@ -73,9 +73,9 @@ struct buf *buf_make(struct test *t, struct buf_opts opts)
         DAT_VLEN registered_length;
         DAT_VADDR registered_address;
 
-        arrange(dat_lmr_create(t->ia, DAT_MEM_TYPE_VIRTUAL, region, buf->length, zone, privileges,
-                               &buf->lmr, &buf->lmr_context, &buf->rmr_context, &registered_length,
-                               &registered_address));
+        arrange(dat_lmr_create(opts.ia ? opts.ia : t->ia, DAT_MEM_TYPE_VIRTUAL, region, buf->length,
+                               zone, privileges, &buf->lmr, &buf->lmr_context, &buf->rmr_context,
+                               &registered_length, &registered_address));
         object_add(t, OBJECT_LMR, buf->lmr)->buf = buf;
         return buf;
 }
