@@ -1,24 +1,29 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_srq_create: what an SRQ has at least, what it starts with, and what is no SRQ. */
 #include "clauses/srq_create.h"
-#include "../handles.h"
 #include "queue.h"
 
 #include <limits.h>
 
-#define MANY         500  /* receives */
-#define MOST_SRQS    1024 /* that a case makes at once */
-#define MOST_PARTS   64   /* segments that a case makes of a message */
-#define DELIVERED_US 3000000
+#define MANY       500  /* receives */
+#define MOST_SRQS  1024 /* that a case makes at once */
+#define MOST_PARTS 64   /* segments that a case makes of a message */
+#define LOOKS      30   /* quiet periods in which a message that waits comes */
 
 /* An SRQ with these attributes, by the call under test. */
-static DAT_SRQ_HANDLE create(struct test *t, DAT_PZ_HANDLE zone, DAT_SRQ_ATTR attr)
+static DAT_SRQ_HANDLE create_on(struct test *t, DAT_IA_HANDLE of, DAT_PZ_HANDLE zone,
+                                DAT_SRQ_ATTR attr)
 {
         DAT_SRQ_HANDLE srq = DAT_HANDLE_NULL;
 
-        expect(dat_srq_create(ia(t), zone, &attr, &srq), DAT_SUCCESS);
+        expect(dat_srq_create(of, zone, &attr, &srq), DAT_SUCCESS);
         adopt(t, DAT_HANDLE_TYPE_SRQ, srq);
         return srq;
+}
+
+static DAT_SRQ_HANDLE create(struct test *t, DAT_PZ_HANDLE zone, DAT_SRQ_ATTR attr)
+{
+        return create_on(t, ia(t), zone, attr);
 }
 
 /* What a query says of it; that it can be queried is part of the clause. */
@@ -35,57 +40,96 @@ static DAT_SRQ_ATTR attr_of(DAT_COUNT dtos, DAT_COUNT iov, DAT_COUNT mark)
         return (DAT_SRQ_ATTR){.max_recv_dtos = dtos, .max_recv_iov = iov, .low_watermark = mark};
 }
 
+/* A queue on an SRQ of this zone. */
+static struct queue queue_in(struct test *t, DAT_PZ_HANDLE zone, DAT_COUNT size)
+{
+        return (struct queue){.srq = create(t, zone, attr_of(size, 1, DAT_SRQ_LW_DEFAULT)),
+                              .length = MESSAGE,
+                              .buf = buf_with(t, .length = SLOTS * MESSAGE, .pz = zone)};
+}
+
+static struct queue queue_made(struct test *t, DAT_COUNT size)
+{
+        return queue_in(t, pz(t), size);
+}
+
+static void expect_at_least(struct test *t, DAT_SRQ_HANDLE srq, DAT_COUNT dtos, DAT_COUNT iov)
+{
+        DAT_SRQ_PARAM param = described(t, srq);
+
+        expect_that(param.max_recv_dtos >= dtos, "%d receives asked for, %d queried", dtos,
+                    param.max_recv_dtos);
+        expect_that(param.max_recv_iov >= iov, "%d segments asked for, %d queried", iov,
+                    param.max_recv_iov);
+}
+
 /*
  * What is made
  */
 
 CASE(srq_create, created)
 {
-        described(t, create(t, pz(t), attr_of(8, 1, DAT_SRQ_LW_DEFAULT)));
+        expect_at_least(t, create(t, pz(t), attr_of(8, 1, DAT_SRQ_LW_DEFAULT)), 8, 1);
 }
 
 CASE(srq_create, ia)
 {
-        DAT_SRQ_HANDLE srq = srq_with(t);
+        DAT_IA_HANDLE other = other_ia(t);
+        DAT_SRQ_HANDLE first = create(t, pz(t), attr_of(8, 1, DAT_SRQ_LW_DEFAULT));
+        DAT_SRQ_HANDLE foreign =
+            create_on(t, other, pz_of(t, other), attr_of(8, 1, DAT_SRQ_LW_DEFAULT));
+        DAT_SRQ_HANDLE last = create(t, pz(t), attr_of(8, 1, DAT_SRQ_LW_DEFAULT));
 
-        expect_that(srq_param(t, srq).ia_handle == ia(t), "the SRQ is of another IA");
+        expect_that(described(t, first).ia_handle == ia(t), "the first SRQ is of another IA");
+        expect_that(described(t, foreign).ia_handle == other, "the second SRQ is not of its IA");
+        expect_that(described(t, last).ia_handle == ia(t), "the last SRQ is of another IA");
 }
 
 CASE(srq_create, pz)
 {
-        DAT_PZ_HANDLE first = pz(t);
-        DAT_PZ_HANDLE second = pz_new(t);
-        DAT_SRQ_HANDLE of_second = srq_with(t, .pz = second);
-        DAT_SRQ_HANDLE of_first = srq_with(t, .pz = first);
+        DAT_PZ_HANDLE zones[2] = {pz(t), pz_new(t)};
+        DAT_SRQ_HANDLE srqs[3];
 
-        expect_that(srq_param(t, of_first).pz_handle == first, "not the PZ that was given");
-        expect_that(srq_param(t, of_second).pz_handle == second, "not the PZ that was given");
+        for (int i = 0; i < 3; i++)
+                srqs[i] = create(t, zones[i % 2], attr_of(8, 1, DAT_SRQ_LW_DEFAULT));
+        for (int i = 0; i < 3; i++)
+                expect_that(described(t, srqs[i]).pz_handle == zones[i % 2],
+                            "SRQ %d has not the PZ that was given", i);
 }
 
 CASE(srq_create, another_srq)
 {
-        struct queue one = queue_with(t, 8);
-        struct queue other = queue_with(t, 8);
+        struct queue one = queue_made(t, 8);
+        struct queue other = queue_made(t, 8);
 
         expect_that(one.srq != other.srq, "two SRQs have one handle");
-        srq_fill(t, one.srq, one.buf);
-        expect_room(t, &other, 8);
+        expect_room(t, &one, srq_size(t, one.srq));
+        expect_room(t, &other, srq_size(t, other.srq));
 }
 
 CASE(srq_create, no_available)
 {
-        expect_count(t, srq_param(t, srq_with(t)).available_dto_count, 0);
+        queue_post(t, &(struct queue){.srq = srq_with(t), .length = 1, .buf = buf_with(t)}, 3);
+
+        DAT_SRQ_HANDLE srq = create(t, pz(t), attr_of(8, 1, DAT_SRQ_LW_DEFAULT));
+        expect_count(t, described(t, srq).available_dto_count, 0);
 }
 
 CASE(srq_create, no_outstanding)
 {
-        expect_count(t, srq_param(t, srq_with(t)).outstanding_dto_count, 0);
+        queue_post(t, &(struct queue){.srq = srq_with(t), .length = 1, .buf = buf_with(t)}, 3);
+
+        DAT_SRQ_HANDLE srq = create(t, pz(t), attr_of(8, 1, DAT_SRQ_LW_DEFAULT));
+        expect_count(t, described(t, srq).outstanding_dto_count, 0);
 }
 
 CASE(srq_create, unattached)
 {
-        DAT_SRQ_HANDLE srq = srq_with(t);
+        DAT_SRQ_HANDLE srq;
 
+        ep_with(t);
+        ep_with(t, .srq = srq_with(t));
+        srq = create(t, pz(t), attr_of(8, 1, DAT_SRQ_LW_DEFAULT));
         ep_with(t);
         disown(t, srq);
 
@@ -96,7 +140,7 @@ CASE(srq_create, unattached_to_plain_ep)
 {
         DAT_EP_HANDLE plain = ep_with(t);
         struct peer_ep *end = peer_connect(peer(t), plain);
-        struct queue queue = queue_with(t, 8);
+        struct queue queue = queue_made(t, 8);
         DAT_LMR_TRIPLET segment = triplet(buf_with(t), 0, MESSAGE);
 
         queue_post(t, &queue, 4);
@@ -119,6 +163,7 @@ static const struct size {
 } sizes[] = {
     {"one", 1},
     {"odd", 33},
+    {"sixty_four", 64},
     {"many", MANY},
 };
 
@@ -132,22 +177,21 @@ static DAT_COUNT size_of(struct test *t, const struct size *row)
 FAMILY(srq_create, size, sizes)
 {
         DAT_COUNT asked = size_of(t, row);
-        DAT_COUNT size = srq_size(t, create(t, pz(t), attr_of(asked, 1, DAT_SRQ_LW_DEFAULT)));
 
-        expect_that(size >= asked, "%d asked for, %d queried", asked, size);
+        expect_at_least(t, create(t, pz(t), attr_of(asked, 1, DAT_SRQ_LW_DEFAULT)), asked, 1);
 }
 
 FAMILY(srq_create, room, sizes)
 {
         DAT_COUNT asked = size_of(t, row);
-        struct queue queue = queue_with(t, asked);
+        struct queue queue = queue_made(t, asked);
 
         expect_room(t, &queue, asked);
 }
 
 CASE(srq_create, room_as_queried)
 {
-        struct queue queue = queue_with(t, 33);
+        struct queue queue = queue_made(t, 33);
 
         expect_room(t, &queue, srq_size(t, queue.srq));
 }
@@ -164,16 +208,6 @@ static DAT_SRQ_HANDLE create_at_limit(struct test *t, DAT_COUNT dtos, DAT_COUNT 
                 resource(t, "no resources for %d receives of %d segments", dtos, iov);
         adopt(t, DAT_HANDLE_TYPE_SRQ, srq);
         return srq;
-}
-
-static void expect_at_least(struct test *t, DAT_SRQ_HANDLE srq, DAT_COUNT dtos, DAT_COUNT iov)
-{
-        DAT_SRQ_PARAM param = described(t, srq);
-
-        expect_that(param.max_recv_dtos >= dtos, "%d receives asked for, %d queried", dtos,
-                    param.max_recv_dtos);
-        expect_that(param.max_recv_iov >= iov, "%d segments asked for, %d queried", iov,
-                    param.max_recv_iov);
 }
 
 CASE(srq_create, size_at_ia_limit)
@@ -227,8 +261,9 @@ static DAT_COUNT parts_of(struct test *t, const struct parts *row)
 /* A queue of one receive, whose message comes in so many parts. */
 static struct queue queue_in_parts(struct test *t, DAT_COUNT count)
 {
-        struct queue queue = {
-            .srq = srq_with(t, .max_recv_iov = count), .length = MESSAGE, .buf = buf_with(t)};
+        struct queue queue = {.srq = create(t, pz(t), attr_of(8, count, DAT_SRQ_LW_DEFAULT)),
+                              .length = MESSAGE,
+                              .buf = buf_with(t)};
         DAT_LMR_TRIPLET segments[MOST_PARTS];
 
         for (DAT_COUNT i = 0; i < count; i++) {
@@ -246,10 +281,8 @@ static struct queue queue_in_parts(struct test *t, DAT_COUNT count)
 FAMILY(srq_create, segments, parts)
 {
         DAT_COUNT asked = parts_of(t, row);
-        DAT_SRQ_HANDLE srq = create(t, pz(t), attr_of(8, asked, DAT_SRQ_LW_DEFAULT));
-        DAT_COUNT iov = srq_param(t, srq).max_recv_iov;
 
-        expect_that(iov >= asked, "%d asked for, %d queried", asked, iov);
+        expect_at_least(t, create(t, pz(t), attr_of(8, asked, DAT_SRQ_LW_DEFAULT)), 8, asked);
 }
 
 FAMILY(srq_create, segments_taken, parts)
@@ -283,40 +316,46 @@ CASE(srq_create, larger_than_asked)
  * The Protection Zone
  */
 
+/* A connection to the queue over an EP of this zone. */
+static struct flow flow_in(struct test *t, const struct queue *queue, DAT_PZ_HANDLE zone)
+{
+        DAT_EP_HANDLE ep = ep_with(t, .srq = queue->srq, .pz = zone);
+
+        return (struct flow){.ep = ep,
+                             .evd = ep_recv_evd(t, ep),
+                             .end = peer_connect(peer(t), ep),
+                             .length = MESSAGE};
+}
+
 CASE(srq_create, memory_of_its_pz)
 {
         DAT_PZ_HANDLE zone = pz_new(t);
-        struct queue queue = {
-            .srq = srq_with(t, .pz = zone), .length = MESSAGE, .buf = buf_with(t, .pz = zone)};
-        DAT_EP_HANDLE ep = ep_with(t, .srq = queue.srq, .pz = zone);
-        struct flow flow = {.ep = ep,
-                            .evd = ep_recv_evd(t, ep),
-                            .end = peer_connect(peer(t), ep),
-                            .length = MESSAGE};
+        struct queue queue = queue_in(t, zone, 8);
+        struct flow flow = flow_in(t, &queue, zone);
 
-        DAT_LMR_TRIPLET segment = triplet(queue.buf, 0, MESSAGE);
-        expect(dat_srq_post_recv(queue.srq, 1, &segment, (DAT_DTO_COOKIE){.as_64 = 0}),
-               DAT_SUCCESS);
-        queue.posted = 1;
-        expect_traffic(t, &queue, &flow, 1);
+        expect_posts(t, &queue, 2);
+        expect_traffic(t, &queue, &flow, 2);
 }
 
 CASE(srq_create, memory_of_another_pz)
 {
-        struct queue queue = queue_with(t, 8);
+        struct queue queue = queue_made(t, 8);
         struct buf *foreign = buf_with(t, .pz = pz_new(t));
         DAT_LMR_TRIPLET segment = triplet(foreign, 0, MESSAGE);
-        DAT_EP_HANDLE ep = ep_with(t, .srq = queue.srq);
-        struct peer_ep *end = peer_connect(peer(t), ep);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
         DAT_RETURN ret =
-            expect(dat_srq_post_recv(queue.srq, 1, &segment, (DAT_DTO_COOKIE){.as_64 = 0}),
+            expect(dat_srq_post_recv(queue.srq, 1, &segment, (DAT_DTO_COOKIE){.as_64 = SLOTS}),
                    DAT_PROTECTION_VIOLATION, DAT_INVALID_PARAMETER, DAT_SUCCESS);
 
-        if (!dat_is(ret, DAT_SUCCESS))
-                return;
-        peer_send(end, .length = MESSAGE);
-        DAT_EVENT event = expect_event(ep_recv_evd(t, ep), DAT_DTO_COMPLETION_EVENT);
-        expect_eq(event.event_data.dto_completion_event_data.status, DAT_DTO_ERR_LOCAL_PROTECTION);
+        if (dat_is(ret, DAT_SUCCESS)) {
+                flow_send(&flow, 1);
+                DAT_EVENT event = expect_event(flow.evd, DAT_DTO_COMPLETION_EVENT);
+                expect_eq(event.event_data.dto_completion_event_data.status,
+                          DAT_DTO_ERR_LOCAL_PROTECTION);
+        } else {
+                expect_posts(t, &queue, 1);
+                expect_traffic(t, &queue, &flow, 1);
+        }
         expect_that(!message_holds(foreign->addr, MESSAGE, 0), "the message is in that memory");
 }
 
@@ -340,7 +379,7 @@ CASE(srq_create, default_mark_raises_nothing)
 
 CASE(srq_create, default_mark_never_raises)
 {
-        struct queue queue = queue_with(t, 8);
+        struct queue queue = queue_made(t, 8);
         struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
 
         queue_post(t, &queue, 3);
@@ -351,10 +390,16 @@ CASE(srq_create, default_mark_never_raises)
 
 CASE(srq_create, mark_set_later)
 {
-        struct armed armed = armed_with(t, 4, 3);
+        struct queue queue = queue_made(t, 8);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
 
-        flow_send(&armed.flow, 2);
-        expect_async_event(armed.queue.srq);
+        queue_post(t, &queue, 4);
+        arm_mark(t, queue.srq, 3);
+        expect_eq(described(t, queue.srq).low_watermark, 3);
+
+        expect_traffic(t, &queue, &flow, 2);
+        expect_async_event(queue.srq);
+        expect_quiet(async_evd(t));
 }
 
 static const struct mark {
@@ -390,36 +435,58 @@ FAMILY(srq_create, other_mark, marks)
  */
 
 /* Whether the next message arrives whole, in good time. */
-static bool arrives(DAT_EVD_HANDLE evd)
+static bool arrives(struct test *t, DAT_EVD_HANDLE evd)
 {
-        DAT_COUNT more;
+        DAT_RETURN ret = DAT_QUEUE_EMPTY;
         DAT_EVENT event;
 
-        return dat_is(dat_evd_wait(evd, DELIVERED_US, 1, &event, &more), DAT_SUCCESS) &&
-               event.event_number == DAT_DTO_COMPLETION_EVENT &&
+        for (int look = 0; look < LOOKS && dat_is(ret, DAT_QUEUE_EMPTY); look++) {
+                ret = dat_evd_dequeue(evd, &event);
+                if (dat_is(ret, DAT_QUEUE_EMPTY))
+                        settle(t);
+        }
+        return dat_is(ret, DAT_SUCCESS) && event.event_number == DAT_DTO_COMPLETION_EVENT &&
                event.event_data.dto_completion_event_data.status == DAT_DTO_SUCCESS;
 }
 
-CASE(srq_create, no_receive)
+/* After so many messages, the next one finds no receive, at an EP of the queue and a plain one. */
+static void compare_without_receive(struct test *t, int before)
 {
-        struct queue queue = queue_with(t, 8);
+        struct queue queue = queue_made(t, 8);
         struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
         DAT_EP_HANDLE plain = ep_with(t);
         struct peer_ep *end = peer_connect(peer(t), plain);
         DAT_LMR_TRIPLET segment = triplet(buf_with(t), 0, MESSAGE);
+        DAT_DTO_COOKIE cookie = {.as_64 = 0};
 
+        for (int i = 0; i < before; i++) {
+                expect_posts(t, &queue, 1);
+                expect_traffic(t, &queue, &flow, 1);
+                must(dat_ep_post_recv(plain, 1, &segment, cookie, DAT_COMPLETION_DEFAULT_FLAG));
+                peer_send(end, .length = MESSAGE);
+                must_dto(ep_recv_evd(t, plain));
+        }
         flow_send(&flow, 1);
         peer_send(end, .length = MESSAGE);
         settle(t);
-        queue_post(t, &queue, 1);
-        (void)dat_ep_post_recv(plain, 1, &segment, (DAT_DTO_COOKIE){.as_64 = 0},
-                               DAT_COMPLETION_DEFAULT_FLAG);
+        expect_posts(t, &queue, 1);
+        (void)dat_ep_post_recv(plain, 1, &segment, cookie, DAT_COMPLETION_DEFAULT_FLAG);
 
-        bool by_plain = arrives(ep_recv_evd(t, plain));
-        bool by_srq = arrives(flow.evd);
+        bool by_plain = arrives(t, ep_recv_evd(t, plain));
+        bool by_srq = arrives(t, flow.evd);
         record(t, "without a receive a message %s", by_plain ? "waits" : "is lost");
         expect_that(by_srq == by_plain, "the EP of the SRQ %s, the one with its own queue %s",
                     by_srq ? "gets it" : "does not", by_plain ? "gets it" : "does not");
+}
+
+CASE(srq_create, no_receive)
+{
+        compare_without_receive(t, 0);
+}
+
+CASE(srq_create, no_receive_any_more)
+{
+        compare_without_receive(t, 2);
 }
 
 /*
@@ -447,7 +514,7 @@ static void open_flows(struct test *t, const struct queue *queue, const struct s
 
 FAMILY(srq_create, recv_evds, sharings)
 {
-        struct queue queue = queue_with(t, 8);
+        struct queue queue = queue_made(t, 8);
         struct flow flows[3];
 
         open_flows(t, &queue, row, flows);
@@ -460,7 +527,7 @@ FAMILY(srq_create, recv_evds, sharings)
 
 CASE(srq_create, any_ep_takes)
 {
-        struct queue queue = queue_with(t, 8);
+        struct queue queue = queue_made(t, 8);
         struct flow one = flow_open(t, &queue, DAT_HANDLE_NULL);
         struct flow other = flow_open(t, &queue, DAT_HANDLE_NULL);
 
@@ -475,7 +542,7 @@ CASE(srq_create, any_ep_takes)
 
 CASE(srq_create, fewer_receives_than_eps)
 {
-        struct queue queue = queue_with(t, 2);
+        struct queue queue = queue_made(t, 2);
         struct flow flows[3];
 
         open_flows(t, &queue, &sharings[0], flows);
@@ -492,7 +559,7 @@ static const struct sharing orders[] = {
 
 FAMILY(srq_create, order_per_connection, orders)
 {
-        struct queue queue = queue_with(t, 24);
+        struct queue queue = queue_made(t, 24);
         struct flow flows[3];
 
         open_flows(t, &queue, row, flows);
@@ -557,104 +624,6 @@ CASE(srq_create, again_after_free)
  * Arguments
  */
 
-FAMILY(srq_create, invalid_ia_handle, invalid_handles)
-{
-        DAT_SRQ_ATTR attr = attr_of(8, 1, DAT_SRQ_LW_DEFAULT);
-        DAT_SRQ_HANDLE srq = DAT_HANDLE_NULL;
-
-        expect(dat_srq_create(bad_handle(t, DAT_HANDLE_TYPE_IA, row->how), pz(t), &attr, &srq),
-               DAT_INVALID_HANDLE);
-}
-
-FAMILY(srq_create, invalid_pz_handle, invalid_handles)
-{
-        DAT_SRQ_ATTR attr = attr_of(8, 1, DAT_SRQ_LW_DEFAULT);
-        DAT_SRQ_HANDLE srq = DAT_HANDLE_NULL;
-
-        expect(dat_srq_create(ia(t), bad_handle(t, DAT_HANDLE_TYPE_PZ, row->how), &attr, &srq),
-               DAT_INVALID_HANDLE);
-}
-
-CASE(srq_create, pz_of_other_ia)
-{
-        DAT_SRQ_ATTR attr = attr_of(8, 1, DAT_SRQ_LW_DEFAULT);
-        DAT_PZ_HANDLE zone = bad_handle(t, DAT_HANDLE_TYPE_PZ, BAD_HANDLE_OTHER_IA);
-        DAT_SRQ_HANDLE srq = DAT_HANDLE_NULL;
-        DAT_RETURN answer = dat_srq_create(ia(t), zone, &attr, &srq);
-
-        if (!dat_is(answer, DAT_SUCCESS)) {
-                expect(answer, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER);
-                return;
-        }
-        adopt(t, DAT_HANDLE_TYPE_SRQ, srq);
-        note(t, "an SRQ was made in a PZ of another IA (GEN-12)");
-}
-
-/* The arguments of a call that is made in a process of its own. */
-struct arguments {
-        DAT_IA_HANDLE ia;
-        DAT_PZ_HANDLE pz;
-        DAT_SRQ_ATTR *attr;
-        DAT_SRQ_HANDLE *srq;
-};
-
-static DAT_RETURN create_by(void *arg)
-{
-        const struct arguments *with = arg;
-
-        return dat_srq_create(with->ia, with->pz, with->attr, with->srq);
-}
-
-static const struct stale {
-        const char *id;
-        DAT_HANDLE_TYPE type;
-} stale[] = {
-    {"ia_handle", DAT_HANDLE_TYPE_IA},
-    {"pz_handle", DAT_HANDLE_TYPE_PZ},
-};
-
-FAMILY(srq_create, destroyed, stale)
-{
-        DAT_SRQ_ATTR attr = attr_of(8, 1, DAT_SRQ_LW_DEFAULT);
-        DAT_HANDLE gone = bad_handle(t, row->type, BAD_HANDLE_DESTROYED);
-        bool is_ia = row->type == DAT_HANDLE_TYPE_IA;
-        DAT_SRQ_HANDLE srq = DAT_HANDLE_NULL;
-        struct arguments arguments = {
-            .ia = is_ia ? gone : ia(t), .pz = is_ia ? pz(t) : gone, .attr = &attr, .srq = &srq};
-        DAT_RETURN answer;
-
-        if (call_apart(t, create_by, &arguments, &answer))
-                expect_or_note(answer, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER,
-                               DAT_INVALID_STATE);
-        else
-                note(t, "the call crashed");
-}
-
-static const struct null {
-        const char *id;
-        bool attr;
-} nulls[] = {
-    {"srq_attr", true},
-    {"srq_handle", false},
-};
-
-FAMILY(srq_create, null, nulls)
-{
-        DAT_SRQ_ATTR attr = attr_of(8, 1, DAT_SRQ_LW_DEFAULT);
-        DAT_SRQ_HANDLE srq = DAT_HANDLE_NULL;
-        struct arguments arguments = {.ia = ia(t),
-                                      .pz = pz(t),
-                                      .attr = row->attr ? NULL : &attr,
-                                      .srq = row->attr ? &srq : NULL};
-        DAT_RETURN answer;
-
-        if (call_apart(t, create_by, &arguments, &answer))
-                expect_or_note(answer, DAT_INVALID_PARAMETER, DAT_INVALID_HANDLE, DAT_INVALID_STATE,
-                               DAT_INVALID_ADDRESS);
-        else
-                record(t, "the call crashed, as it may with a null pointer (GEN-4)");
-}
-
 static const struct bad_attr {
         const char *id;
         DAT_SRQ_ATTR attr;
@@ -675,21 +644,30 @@ FAMILY(srq_create, negative, negative)
 
 static const struct bad_attr wrong_marks[] = {
     {"negative", {.max_recv_dtos = 8, .max_recv_iov = 1, .low_watermark = -1}},
+    {"above_size", {.max_recv_dtos = 8, .max_recv_iov = 1}},
     {"greatest", {.max_recv_dtos = 8, .max_recv_iov = 1, .low_watermark = INT_MAX}},
 };
 
+/* The row's mark; or else one more than the places of a queue that is asked for 8 of them. */
+static DAT_COUNT mark_of(struct test *t, const struct bad_attr *row)
+{
+        if (row->attr.low_watermark)
+                return row->attr.low_watermark;
+        return srq_size(t, create(t, pz(t), attr_of(8, 1, DAT_SRQ_LW_DEFAULT))) + 1;
+}
+
 FAMILY(srq_create, wrong_mark, wrong_marks)
 {
-        DAT_SRQ_ATTR attr = row->attr;
+        DAT_SRQ_ATTR attr = attr_of(8, 1, mark_of(t, row));
         DAT_SRQ_HANDLE srq = DAT_HANDLE_NULL;
         DAT_RETURN ret =
             expect_or_note(dat_srq_create(ia(t), pz(t), &attr, &srq), DAT_INVALID_PARAMETER,
                            DAT_MODEL_NOT_SUPPORTED, DAT_SUCCESS);
 
-        if (!dat_is(ret, DAT_SUCCESS))
-                return;
-        adopt(t, DAT_HANDLE_TYPE_SRQ, srq);
-        expect_eq(described(t, srq).low_watermark, DAT_SRQ_LW_DEFAULT);
+        if (dat_is(ret, DAT_SUCCESS)) {
+                adopt(t, DAT_HANDLE_TYPE_SRQ, srq);
+                expect_eq(described(t, srq).low_watermark, DAT_SRQ_LW_DEFAULT);
+        }
         expect_quiet(async_evd(t));
 }
 
@@ -735,11 +713,64 @@ FAMILY(srq_create, zero, zeros)
 {
         DAT_SRQ_ATTR attr = row->attr;
         DAT_SRQ_HANDLE srq = DAT_HANDLE_NULL;
+        struct queue queue = {.length = 1, .buf = buf_with(t)};
         DAT_RETURN ret =
             expect(dat_srq_create(ia(t), pz(t), &attr, &srq), DAT_INVALID_PARAMETER, DAT_SUCCESS);
 
-        if (dat_is(ret, DAT_SUCCESS))
-                adopt(t, DAT_HANDLE_TYPE_SRQ, srq);
+        if (!dat_is(ret, DAT_SUCCESS))
+                return;
+        adopt(t, DAT_HANDLE_TYPE_SRQ, srq);
+        expect_at_least(t, srq, attr.max_recv_dtos, attr.max_recv_iov);
+        queue.srq = srq;
+        if (described(t, srq).max_recv_iov > 0)
+                expect_room(t, &queue, srq_size(t, srq));
+}
+
+static const struct bad_attr refused[] = {
+    {"max_recv_dtos", {.max_recv_dtos = -1, .max_recv_iov = 1}},
+    {"max_recv_iov", {.max_recv_dtos = 8, .max_recv_iov = -1}},
+    {"low_watermark", {.max_recv_dtos = 8, .max_recv_iov = 1, .low_watermark = INT_MAX}},
+    {"all", {.max_recv_dtos = -1, .max_recv_iov = INT_MAX, .low_watermark = INT_MAX}},
+};
+
+/* A count may be DAT_VALUE_UNKNOWN at any moment (SRQ-10). */
+static void expect_same_count(struct test *t, DAT_COUNT is, DAT_COUNT was)
+{
+        if (is != DAT_VALUE_UNKNOWN && was != DAT_VALUE_UNKNOWN)
+                expect_eq(is, was);
+}
+
+/* An SRQ from before is as it was, and the next one has all that it is asked to have. */
+FAMILY(srq_create, after_refusals, refused)
+{
+        DAT_COUNT rounds = ia_attr(t)->max_srqs < MOST_SRQS ? ia_attr(t)->max_srqs : MOST_SRQS;
+        struct queue before = queue_made(t, 8);
+        DAT_SRQ_PARAM was;
+        DAT_SRQ_PARAM is;
+
+        expect_posts(t, &before, 2);
+        was = described(t, before.srq);
+        for (DAT_COUNT i = 0; i < rounds; i++) {
+                DAT_SRQ_ATTR attr = row->attr;
+                DAT_SRQ_HANDLE srq = DAT_HANDLE_NULL;
+
+                if (dat_is(dat_srq_create(ia(t), pz(t), &attr, &srq), DAT_SUCCESS)) {
+                        adopt(t, DAT_HANDLE_TYPE_SRQ, srq);
+                        end_noted(t, "granted: there is nothing to see after a refusal");
+                }
+        }
+        is = described(t, before.srq);
+        expect_eq(is.max_recv_dtos, was.max_recv_dtos);
+        expect_eq(is.max_recv_iov, was.max_recv_iov);
+        expect_eq(is.low_watermark, was.low_watermark);
+        expect_same_count(t, is.available_dto_count, was.available_dto_count);
+        expect_same_count(t, is.outstanding_dto_count, was.outstanding_dto_count);
+        expect_room(t, &before, is.max_recv_dtos - 2);
+
+        struct queue next = queue_made(t, 8);
+        expect_at_least(t, next.srq, 8, 1);
+        expect_room(t, &next, srq_size(t, next.srq));
+        expect_quiet(async_evd(t));
 }
 
 CASE(srq_create, none_without_srqs)
@@ -757,4 +788,14 @@ CASE(srq_create, none_without_srqs)
                 return;
         }
         expect_or_note(ret, DAT_MODEL_NOT_SUPPORTED, DAT_NOT_IMPLEMENTED);
+}
+
+LEGAL(srq_create)
+{
+        static DAT_SRQ_ATTR attr;
+
+        attr = attr_of(8, 1, DAT_SRQ_LW_DEFAULT);
+        call->ia_handle = ia(t);
+        call->pz_handle = pz(t);
+        call->srq_attr = &attr;
 }
