@@ -54,8 +54,11 @@ DAT_COUNT srq_size_above(struct test *t, DAT_SRQ_HANDLE srq, DAT_COUNT more)
         DAT_COUNT size = srq_size(t, srq);
         DAT_COUNT limit = ia_attr(t)->max_recv_per_srq;
 
-        if (size >= limit)
-                unsupported(t, "max_recv_per_srq: the queue is as large without being asked");
+        if (size >= limit) {
+                note(t, "the queue has the %d places of max_recv_per_srq without being asked",
+                     limit);
+                return size;
+        }
         return more < limit - size ? size + more : limit;
 }
 
@@ -249,20 +252,49 @@ void expect_available(struct test *t, DAT_COUNT seen, const struct flow *flows, 
              ahead);
 }
 
-#define EVENT_AT_ONCE "the event came when the mark of %d was set (SRQ-3)"
-
-void arm_mark(struct test *t, DAT_SRQ_HANDLE srq, DAT_COUNT mark)
+void expect_kept(struct test *t, DAT_SRQ_HANDLE srq, const DAT_SRQ_PARAM *before)
 {
-        must(dat_srq_set_lw(srq, mark));
-        if (drain_async_event(t))
-                end_noted(t, EVENT_AT_ONCE, mark);
+        DAT_SRQ_PARAM after = {.ia_handle = DAT_HANDLE_NULL};
+
+        expect(dat_srq_query(srq, DAT_SRQ_FIELD_ALL, &after), DAT_SUCCESS);
+        expect_that(after.ia_handle == before->ia_handle, "the SRQ is of another IA");
+        expect_that(after.pz_handle == before->pz_handle, "the SRQ is of another PZ");
+        expect_eq(after.srq_state, before->srq_state);
+        expect_eq(after.max_recv_dtos, before->max_recv_dtos);
+        expect_eq(after.max_recv_iov, before->max_recv_iov);
+        expect_eq(after.low_watermark, before->low_watermark);
+        if (before->available_dto_count != DAT_VALUE_UNKNOWN)
+                expect_count(t, after.available_dto_count, before->available_dto_count);
+        if (before->outstanding_dto_count != DAT_VALUE_UNKNOWN)
+                expect_count(t, after.outstanding_dto_count, before->outstanding_dto_count);
 }
 
-void try_mark(struct test *t, DAT_SRQ_HANDLE srq, DAT_COUNT mark)
+void arm_mark(struct test *t, struct armed *armed, DAT_COUNT mark)
 {
-        must(dat_srq_set_lw(srq, mark));
-        if (drain_async_event(t))
-                note(t, EVENT_AT_ONCE, mark);
+        DAT_COUNT posted = __builtin_popcountll(armed->queue.posted);
+        DAT_COUNT left = posted - taken_ahead(t, &armed->flow, armed->flow.ep ? 1 : 0);
+        DAT_COUNT told = srq_param(t, armed->queue.srq).available_dto_count;
+
+        must_that(told == DAT_VALUE_UNKNOWN || told == left,
+                  "%d receives are told as available, where %d are posted and not taken", told,
+                  left);
+        must(dat_srq_set_lw(armed->queue.srq, mark));
+        armed->raised = drain_async_event(t);
+        if (!armed->raised)
+                return;
+        must_that(mark < posted || left < mark, "an event came with %d receives at a mark of %d",
+                  left, mark);
+        note(t, "the event came when the mark of %d was set (%s)", mark,
+             left < mark ? "SRQ-31" : "SRQ-3");
+}
+
+struct armed queue_armed(struct test *t, int posts, DAT_COUNT mark)
+{
+        struct armed armed = {.queue = queue_with(t, 8)};
+
+        queue_post(t, &armed.queue, posts);
+        arm_mark(t, &armed, mark);
+        return armed;
 }
 
 struct armed armed_with(struct test *t, int posts, DAT_COUNT mark)
@@ -271,8 +303,16 @@ struct armed armed_with(struct test *t, int posts, DAT_COUNT mark)
 
         armed.flow = flow_open(t, &armed.queue, DAT_HANDLE_NULL);
         queue_post(t, &armed.queue, posts);
-        arm_mark(t, armed.queue.srq, mark);
+        arm_mark(t, &armed, mark);
         return armed;
+}
+
+void expect_mark_event(struct test *t, const struct armed *armed)
+{
+        if (armed->raised)
+                expect_quiet(async_evd(t));
+        else
+                expect_async_event(armed->queue.srq);
 }
 
 void expect_stale_srq(struct test *t, DAT_RETURN (*call)(void *srq))

@@ -40,8 +40,8 @@ void expect_posts(struct test *t, struct queue *queue, int count);
 DAT_COUNT srq_size(struct test *t, DAT_SRQ_HANDLE srq);
 
 /*
- * A size `more` above the present one, or as much above it as the IA lets an SRQ have. Ends the
- * case as UNSUPPORTED where the queue is as large already.
+ * A size `more` above the present one, or as much above it as the IA lets an SRQ have. Where the
+ * queue is as large already, that is a NOTE, and its present size is what can be asked for.
  */
 DAT_COUNT srq_size_above(struct test *t, DAT_SRQ_HANDLE srq, DAT_COUNT more);
 
@@ -112,20 +112,30 @@ DAT_COUNT taken_ahead(struct test *t, const struct flow *flows, int count);
 void expect_available(struct test *t, DAT_COUNT seen, const struct flow *flows, int count,
                       DAT_COUNT wanted);
 
-/*
- * Sets a mark that enough receives stand above. Where the provider raised the event at once all the
- * same (SRQ-3), the mark is spent: arm_mark() ends the case with that note, try_mark() goes on.
- */
-void arm_mark(struct test *t, DAT_SRQ_HANDLE srq, DAT_COUNT mark);
-void try_mark(struct test *t, DAT_SRQ_HANDLE srq, DAT_COUNT mark);
+/* All that dat_srq_query tells is as it was `before`, but for counts that are not told. */
+void expect_kept(struct test *t, DAT_SRQ_HANDLE srq, const DAT_SRQ_PARAM *before);
 
-/* A queue of `posts` receives under an armed mark of `mark`, and a connection to drain it by. */
+/* A queue under a mark, and a connection to drain it by. */
 struct armed {
         struct queue queue;
-        struct flow flow;
+        struct flow flow; /* none: nothing is connected */
+        bool raised; /* the mark's event came when it was set, though enough receives are there */
 };
 
+/*
+ * Sets a mark that as many receives stand at, or more, none of them unreaped. Where there are more
+ * the event may come at once by the usage note's letter (SRQ-3), and where EPs took some ahead of
+ * messages (SRQ-31): that is a NOTE, and the mark has no event to come. Else it is BROKEN.
+ */
+void arm_mark(struct test *t, struct armed *armed, DAT_COUNT mark);
+
+/* A connected queue of `posts` receives under an armed mark; `queue_armed`: without a connection.
+ */
 struct armed armed_with(struct test *t, int posts, DAT_COUNT mark);
+struct armed queue_armed(struct test *t, int posts, DAT_COUNT mark);
+
+/* The event of the mark last armed comes, or none where it came when it was set. */
+void expect_mark_event(struct test *t, const struct armed *armed);
 
 /*
  * Makes the call, in a process of its own, with the handle of an SRQ that was freed (GEN-1):

@@ -390,15 +390,15 @@ CASE(srq_create, default_mark_never_raises)
 
 CASE(srq_create, mark_set_later)
 {
-        struct queue queue = queue_made(t, 8);
-        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+        struct armed armed = {.queue = queue_made(t, 8)};
 
-        queue_post(t, &queue, 4);
-        arm_mark(t, queue.srq, 3);
-        expect_eq(described(t, queue.srq).low_watermark, 3);
+        armed.flow = flow_open(t, &armed.queue, DAT_HANDLE_NULL);
+        queue_post(t, &armed.queue, 4);
+        arm_mark(t, &armed, 4);
+        expect_eq(described(t, armed.queue.srq).low_watermark, 4);
 
-        expect_traffic(t, &queue, &flow, 2);
-        expect_async_event(queue.srq);
+        expect_traffic(t, &armed.queue, &armed.flow, 1);
+        expect_mark_event(t, &armed);
         expect_quiet(async_evd(t));
 }
 

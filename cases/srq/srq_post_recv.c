@@ -743,9 +743,8 @@ static void shrink(struct test *t, struct queue *queue, struct flow *flow)
 
 static void arm(struct test *t, struct queue *queue, struct flow *flow)
 {
-        (void)flow;
         expect_posts(t, queue, 3);
-        try_mark(t, queue->srq, 2);
+        arm_mark(t, &(struct armed){.queue = *queue, .flow = *flow}, 2);
 }
 
 static void pass_mark(struct test *t, struct queue *queue, struct flow *flow)

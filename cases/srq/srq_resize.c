@@ -8,6 +8,8 @@
 
 #define LONG_MESSAGE ((size_t)128 * 1024) /* bytes */
 #define MANY         50                   /* repetitions */
+#define STEPS        60                   /* by which a queue grows */
+#define MOST_POSTS   65536                /* where the IA's limit is beyond counting */
 #define ENOUGH       8                    /* calls that met messages on their way */
 #define MOMENT_US    1000                 /* in which a message may make some of its way */
 #define MOMENTS      3000                 /* in which any message has come */
@@ -43,8 +45,8 @@ static void flow_send_soon(struct flow *flow, int count)
 }
 
 /*
- * The request, below what is outstanding, is refused; or it is granted with size and count as they
- * were, which a provider that never shrinks may do (SRQ-2).
+ * The request, below what is outstanding, is refused; or it is granted with all as it was, which a
+ * provider that never shrinks may do (SRQ-2).
  */
 static void expect_refusal(struct test *t, DAT_SRQ_HANDLE srq, DAT_COUNT request)
 {
@@ -52,13 +54,15 @@ static void expect_refusal(struct test *t, DAT_SRQ_HANDLE srq, DAT_COUNT request
         DAT_RETURN ret =
             expect_or_note(dat_srq_resize(srq, request), DAT_INVALID_STATE, DAT_SUCCESS);
 
-        if (!dat_is(ret, DAT_SUCCESS))
-                return;
-        DAT_SRQ_PARAM after = srq_param(t, srq);
+        if (dat_is(ret, DAT_SUCCESS))
+                expect_kept(t, srq, &before);
+}
 
-        expect_eq(after.max_recv_dtos, before.max_recv_dtos);
-        if (before.outstanding_dto_count != DAT_VALUE_UNKNOWN)
-                expect_count(t, after.outstanding_dto_count, before.outstanding_dto_count);
+/* All requests from `most` down, which are refused. */
+static void expect_refusals(struct test *t, DAT_SRQ_HANDLE srq, DAT_COUNT most)
+{
+        for (DAT_COUNT request = most; request > 0; request--)
+                expect_refusal(t, srq, request);
 }
 
 /* An SRQ that has too few receives for its mark; the event of that is taken. */
@@ -112,6 +116,24 @@ CASE(srq_resize, grow_by_one)
         expect_room(t, &queue, request);
 }
 
+/* Full at each size: a place that is missing anywhere on the way shows. */
+CASE(srq_resize, grow_step_by_step)
+{
+        struct queue queue = queue_with(t, 1);
+        DAT_COUNT full = srq_fill(t, queue.srq, queue.buf);
+
+        for (int step = 0; step < STEPS && full < ia_attr(t)->max_recv_per_srq; step++) {
+                DAT_COUNT request = srq_size_above(t, queue.srq, 1 + step % 3);
+                DAT_COUNT size;
+
+                expect(dat_srq_resize(queue.srq, request), DAT_SUCCESS);
+                size = srq_size(t, queue.srq);
+                expect_that(size >= request, "%d asked for, %d queried", request, size);
+                expect_room(t, &queue, size - full);
+                full = size;
+        }
+}
+
 CASE(srq_resize, grow_full_queue)
 {
         struct queue queue = queue_with(t, 8);
@@ -134,6 +156,17 @@ CASE(srq_resize, grow_to_ia_limit)
         expect_that(srq_size(t, srq) >= limit, "%d asked for, %d queried", limit, srq_size(t, srq));
 }
 
+CASE(srq_resize, ia_limit_room)
+{
+        struct queue queue = queue_with(t, 8);
+        DAT_COUNT limit = ia_attr(t)->max_recv_per_srq;
+
+        if (dat_is(dat_srq_resize(queue.srq, limit), DAT_INSUFFICIENT_RESOURCES))
+                resource(t, "no resources for the %d receives that the IA gives an SRQ", limit);
+
+        expect_room(t, &queue, limit < MOST_POSTS ? limit : MOST_POSTS);
+}
+
 /*
  * Shrinking, or not
  */
@@ -143,6 +176,15 @@ CASE(srq_resize, shrink)
         DAT_SRQ_HANDLE srq = srq_with(t, .max_recv_dtos = 16);
 
         expect(dat_srq_resize(srq, 8), DAT_SUCCESS);
+}
+
+CASE(srq_resize, shrink_to_one)
+{
+        struct queue queue = queue_with(t, 16);
+
+        expect(dat_srq_resize(queue.srq, 1), DAT_SUCCESS);
+
+        expect_room(t, &queue, srq_size(t, queue.srq));
 }
 
 CASE(srq_resize, shrink_at_least_request)
@@ -221,8 +263,8 @@ static const struct change {
 };
 
 /* A shrink goes to the very number of receives outstanding. */
-static void resize(struct test *t, DAT_SRQ_HANDLE srq, const struct change *change,
-                   DAT_COUNT outstanding)
+static DAT_RETURN resize(struct test *t, DAT_SRQ_HANDLE srq, const struct change *change,
+                         DAT_COUNT outstanding)
 {
         DAT_COUNT size = srq_size(t, srq);
 
@@ -230,7 +272,50 @@ static void resize(struct test *t, DAT_SRQ_HANDLE srq, const struct change *chan
                 size = srq_size_above(t, srq, 8);
         else if (change->how == SHRINK)
                 size = outstanding;
-        must(dat_srq_resize(srq, size));
+        return dat_srq_resize(srq, size);
+}
+
+/* Every size that a queue may have whose receives and mark ask for `least` is granted. */
+static void expect_granted(struct test *t, DAT_SRQ_HANDLE srq, DAT_COUNT least)
+{
+        expect(dat_srq_resize(srq, srq_size_above(t, srq, 4)), DAT_SUCCESS);
+        expect(dat_srq_resize(srq, srq_size(t, srq)), DAT_SUCCESS);
+        expect(dat_srq_resize(srq, least + 1), DAT_SUCCESS);
+        expect(dat_srq_resize(srq, least), DAT_SUCCESS);
+        expect(dat_srq_resize(srq, srq_size_above(t, srq, 1)), DAT_SUCCESS);
+}
+
+CASE(srq_resize, granted_with_posted)
+{
+        struct queue queue = queue_with(t, 8);
+
+        queue_post(t, &queue, 5);
+
+        expect_granted(t, queue.srq, 5);
+}
+
+/* A mark whose event is still to come, or has come. */
+static const struct under_mark {
+        const char *id;
+        int posts;
+        DAT_COUNT mark;
+        DAT_COUNT least; /* the smallest size that can be had */
+} under_marks[] = {
+    {"armed", .posts = 4, .mark = 4, .least = 4},
+    {"armed_below", .posts = 6, .mark = 3, .least = 6},
+    {"spent", .posts = 0, .mark = 4, .least = 4},
+    {"default", .posts = 2, .mark = DAT_SRQ_LW_DEFAULT, .least = 2},
+};
+
+FAMILY(srq_resize, granted_under_mark, under_marks)
+{
+        struct queue queue = queue_with(t, 8);
+
+        queue_post(t, &queue, row->posts);
+        must(dat_srq_set_lw(queue.srq, row->mark));
+        drain_async_event(t);
+
+        expect_granted(t, queue.srq, row->least);
 }
 
 FAMILY(srq_resize, keeps_buffers, changes)
@@ -239,7 +324,7 @@ FAMILY(srq_resize, keeps_buffers, changes)
         struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
 
         queue_post(t, &queue, 4);
-        resize(t, queue.srq, row, 4);
+        must(resize(t, queue.srq, row, 4));
 
         expect_traffic(t, &queue, &flow, 4);
 }
@@ -251,7 +336,7 @@ FAMILY(srq_resize, keeps_completions, changes)
 
         queue_post(t, &queue, 4);
         flow_deliver(t, &flow, 4);
-        resize(t, queue.srq, row, 4);
+        must(resize(t, queue.srq, row, 4));
 
         expect_messages(t, &queue, &flow, 4);
         expect_quiet(flow.evd);
@@ -262,7 +347,7 @@ FAMILY(srq_resize, keeps_available_count, changes)
         struct queue queue = queue_with(t, 16);
 
         queue_post(t, &queue, 4);
-        resize(t, queue.srq, row, 4);
+        must(resize(t, queue.srq, row, 4));
 
         expect_count(t, srq_param(t, queue.srq).available_dto_count, 4);
 }
@@ -272,7 +357,7 @@ FAMILY(srq_resize, keeps_outstanding_count, changes)
         struct queue queue = queue_with(t, 16);
 
         queue_post(t, &queue, 4);
-        resize(t, queue.srq, row, 4);
+        must(resize(t, queue.srq, row, 4));
 
         expect_count(t, srq_param(t, queue.srq).outstanding_dto_count, 4);
 }
@@ -283,23 +368,38 @@ FAMILY(srq_resize, keeps_low_watermark, changes)
 
         queue_post(t, &queue, 4);
         must(dat_srq_set_lw(queue.srq, 3));
-        resize(t, queue.srq, row, 4);
+        must(resize(t, queue.srq, row, 4));
 
         expect_eq(srq_param(t, queue.srq).low_watermark, 3);
 }
 
 FAMILY(srq_resize, keeps_watermark_armed, changes)
 {
-        struct queue queue = queue_with(t, 16);
-        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+        struct armed armed = armed_with(t, 4, 4);
 
-        queue_post(t, &queue, 4);
-        arm_mark(t, queue.srq, 2);
-        resize(t, queue.srq, row, 4);
+        must(resize(t, armed.queue.srq, row, 4));
         expect_quiet(async_evd(t));
 
-        flow_send(&flow, 3);
-        expect_async_event(queue.srq);
+        flow_deliver(t, &armed.flow, 1);
+        expect_mark_event(t, &armed);
+        expect_quiet(async_evd(t));
+}
+
+/* As many messages as the queue has places, each whole in a receive of its own. */
+FAMILY(srq_resize, places_receive, changes)
+{
+        struct queue queue = queue_with(t, 16);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+        DAT_COUNT size;
+
+        must(resize(t, queue.srq, row, 4));
+        size = srq_size(t, queue.srq);
+        if (size > SLOTS)
+                size = SLOTS;
+        for (int round = 0; round < 2; round++) {
+                expect_posts(t, &queue, size);
+                expect_traffic(t, &queue, &flow, size);
+        }
 }
 
 FAMILY(srq_resize, keeps_attributes, changes)
@@ -307,7 +407,7 @@ FAMILY(srq_resize, keeps_attributes, changes)
         DAT_SRQ_HANDLE srq = srq_with(t, .max_recv_dtos = 16, .max_recv_iov = 2);
         DAT_SRQ_PARAM before = srq_param(t, srq);
 
-        resize(t, srq, row, 4);
+        must(resize(t, srq, row, 4));
 
         DAT_SRQ_PARAM after = srq_param(t, srq);
         expect_eq(after.max_recv_iov, before.max_recv_iov);
@@ -343,7 +443,7 @@ CASE(srq_resize, below_full_queue)
         struct queue queue = queue_with(t, 8);
         DAT_COUNT full = srq_fill(t, queue.srq, queue.buf);
 
-        expect_refusal(t, queue.srq, full - 1);
+        expect_refusals(t, queue.srq, full - 1);
 }
 
 CASE(srq_resize, below_taken)
@@ -408,7 +508,7 @@ FAMILY(srq_resize, below_outstanding, outstanding)
 {
         DAT_SRQ_HANDLE srq = srq_with_outstanding(t, row);
 
-        expect_refusal(t, srq, row->posts - 1);
+        expect_refusals(t, srq, row->posts - 1);
 }
 
 FAMILY(srq_resize, at_outstanding, outstanding)
@@ -416,6 +516,11 @@ FAMILY(srq_resize, at_outstanding, outstanding)
         DAT_SRQ_HANDLE srq = srq_with_outstanding(t, row);
 
         expect(dat_srq_resize(srq, row->posts), DAT_SUCCESS);
+}
+
+FAMILY(srq_resize, granted_with_outstanding, outstanding)
+{
+        expect_granted(t, srq_with_outstanding(t, row), row->posts);
 }
 
 /* Of the receives of a queue, each of `eps` EPs has one for a message that is half there. */
@@ -460,13 +565,23 @@ FAMILY(srq_resize, at_half_received, halves)
         must_be_coming(t, &queue, flows, row->eps);
 }
 
+FAMILY(srq_resize, granted_half_received, changes)
+{
+        const struct half half = {.posts = 2, .eps = 1};
+        struct flow flow;
+        struct queue queue = half_received(t, &half, &flow);
+
+        expect(resize(t, queue.srq, row, half.posts), DAT_SUCCESS);
+        must_be_coming(t, &queue, &flow, 1);
+}
+
 FAMILY(srq_resize, keeps_half_received, changes)
 {
         const struct half half = {.posts = 2, .eps = 1};
         struct flow flow;
         struct queue queue = half_received(t, &half, &flow);
 
-        resize(t, queue.srq, row, half.posts);
+        must(resize(t, queue.srq, row, half.posts));
         must_be_coming(t, &queue, &flow, 1);
 
         expect_messages(t, &queue, &flow, 1);
@@ -503,6 +618,18 @@ CASE(srq_resize, below_completed_of_disconnected_ep)
         flow_break(t, &flow);
 
         expect_refusal(t, queue.srq, 3);
+}
+
+CASE(srq_resize, granted_with_completed_of_disconnected_ep)
+{
+        struct queue queue = queue_with(t, 8);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+
+        queue_post(t, &queue, 4);
+        flow_deliver(t, &flow, 4);
+        flow_break(t, &flow);
+
+        expect_granted(t, queue.srq, 4);
 }
 
 static DAT_RETURN reap_by_wait(DAT_EVD_HANDLE evd, DAT_EVENT *event)
@@ -553,16 +680,58 @@ CASE(srq_resize, other_srq_not_counted)
         expect(dat_srq_resize(srq, 2), DAT_SUCCESS);
 }
 
-CASE(srq_resize, other_srq_untouched)
+/* Which of several SRQs, in the order of their making, the request is for. */
+static const struct chosen {
+        const char *id;
+        int index;
+} chosen[] = {
+    {"first", 0},
+    {"middle", 1},
+    {"last", 2},
+};
+
+FAMILY(srq_resize, other_srq_untouched, chosen)
 {
-        DAT_SRQ_HANDLE srq = srq_with(t, .max_recv_dtos = 8);
-        struct queue other = queue_with(t, 8);
-        DAT_COUNT size = srq_size(t, other.srq);
+        struct queue queues[3];
+        DAT_SRQ_PARAM before[3];
 
-        must(dat_srq_resize(srq, 2));
+        for (int i = 0; i < 3; i++) {
+                queues[i] = queue_with(t, 8);
+                queue_post(t, &queues[i], 1 + i);
+                before[i] = srq_param(t, queues[i].srq);
+        }
+        DAT_SRQ_HANDLE srq = queues[row->index].srq;
+        DAT_COUNT request = srq_size_above(t, srq, 8);
 
-        expect_eq(srq_size(t, other.srq), size);
-        expect_room(t, &other, size);
+        must(dat_srq_resize(srq, request));
+
+        expect_that(srq_size(t, srq) >= request, "%d asked for, %d queried", request,
+                    srq_size(t, srq));
+        for (int i = 0; i < 3; i++) {
+                if (i == row->index)
+                        continue;
+                expect_kept(t, queues[i].srq, &before[i]);
+                expect_room(t, &queues[i], before[i].max_recv_dtos - 1 - i);
+        }
+}
+
+CASE(srq_resize, srq_of_other_ia)
+{
+        DAT_IA_HANDLE other = other_ia(t);
+        DAT_PZ_HANDLE zone = pz_of(t, other);
+        struct queue own = queue_with(t, 8);
+        struct queue queue = {
+            .srq = srq_with(t, .ia = other, .pz = zone, .max_recv_dtos = 8),
+            .length = MESSAGE,
+            .buf = buf_with(t, .ia = other, .pz = zone, .length = MESSAGE),
+        };
+        DAT_SRQ_PARAM before = srq_param(t, own.srq);
+        DAT_COUNT request = srq_size_above(t, queue.srq, 8);
+
+        expect(dat_srq_resize(queue.srq, request), DAT_SUCCESS);
+
+        expect_room(t, &queue, request);
+        expect_kept(t, own.srq, &before);
 }
 
 CASE(srq_resize, plain_ep_not_counted)
@@ -589,92 +758,130 @@ CASE(srq_resize, plain_ep_not_counted)
  * What a refused request leaves as it was. The answer is for other cases to judge.
  */
 
-CASE(srq_resize, refusal_keeps_size)
+#define BEYOND INT_MIN + 1 /* stands for one above the IA's limit */
+
+/* Requests that are refused of a queue that has 6 receives. */
+static const struct refusal {
+        const char *id;
+        DAT_COUNT size;
+} refusals[] = {
+    {"below_by_one", 5}, {"below_by_far", 1},        {"zero", 0},           {"minus_one", -1},
+    {"least", INT_MIN},  {"above_ia_limit", BEYOND}, {"greatest", INT_MAX},
+};
+
+static void refuse(struct test *t, DAT_SRQ_HANDLE srq, const struct refusal *row)
 {
-        struct queue queue = queue_with(t, 8);
-        DAT_COUNT size = srq_size(t, queue.srq);
+        DAT_COUNT limit = ia_attr(t)->max_recv_per_srq;
+        DAT_COUNT request = row->size;
 
-        queue_post(t, &queue, 6);
-        (void)dat_srq_resize(queue.srq, 5);
-
-        expect_eq(srq_size(t, queue.srq), size);
+        if (request == BEYOND)
+                request = limit < INT_MAX ? limit + 1 : INT_MAX;
+        if (dat_is(dat_srq_resize(srq, request), DAT_SUCCESS) && request > 6)
+                end_noted(t, "%d granted, above the IA's own max_recv_per_srq of %d (SRQ-17)",
+                          request, limit);
 }
 
-CASE(srq_resize, refusal_keeps_room)
+FAMILY(srq_resize, refusal_keeps_parameters, refusals)
+{
+        struct queue queue = queue_with(t, 8);
+
+        queue_post(t, &queue, 6);
+        DAT_SRQ_PARAM before = srq_param(t, queue.srq);
+        refuse(t, queue.srq, row);
+
+        expect_kept(t, queue.srq, &before);
+}
+
+FAMILY(srq_resize, refusal_keeps_room, refusals)
 {
         struct queue queue = queue_with(t, 8);
         DAT_COUNT size = srq_size(t, queue.srq);
 
         queue_post(t, &queue, 6);
-        (void)dat_srq_resize(queue.srq, 5);
+        refuse(t, queue.srq, row);
 
         expect_room(t, &queue, size - 6);
 }
 
-CASE(srq_resize, refusal_keeps_available_count)
+FAMILY(srq_resize, refusal_keeps_available_count, refusals)
 {
         struct queue queue = queue_with(t, 8);
 
         queue_post(t, &queue, 6);
-        (void)dat_srq_resize(queue.srq, 5);
+        refuse(t, queue.srq, row);
 
         expect_count(t, srq_param(t, queue.srq).available_dto_count, 6);
 }
 
-CASE(srq_resize, refusal_keeps_outstanding_count)
+FAMILY(srq_resize, refusal_keeps_outstanding_count, refusals)
 {
         struct queue queue = queue_with(t, 8);
 
         queue_post(t, &queue, 6);
-        (void)dat_srq_resize(queue.srq, 5);
+        refuse(t, queue.srq, row);
 
         expect_count(t, srq_param(t, queue.srq).outstanding_dto_count, 6);
 }
 
-CASE(srq_resize, refusal_keeps_low_watermark)
+FAMILY(srq_resize, refusal_keeps_low_watermark, refusals)
 {
         struct queue queue = queue_with(t, 8);
 
         queue_post(t, &queue, 6);
         must(dat_srq_set_lw(queue.srq, 4));
-        (void)dat_srq_resize(queue.srq, 5);
+        refuse(t, queue.srq, row);
 
         expect_eq(srq_param(t, queue.srq).low_watermark, 4);
 }
 
-CASE(srq_resize, refusal_keeps_watermark_armed)
+FAMILY(srq_resize, refusal_keeps_watermark_armed, refusals)
 {
-        struct armed armed = armed_with(t, 6, 4);
+        struct armed armed = armed_with(t, 6, 6);
 
-        (void)dat_srq_resize(armed.queue.srq, 5);
+        refuse(t, armed.queue.srq, row);
         expect_quiet(async_evd(t));
 
-        flow_send(&armed.flow, 3);
-        expect_async_event(armed.queue.srq);
+        flow_deliver(t, &armed.flow, 1);
+        expect_mark_event(t, &armed);
+        expect_quiet(async_evd(t));
 }
 
-CASE(srq_resize, refusal_keeps_buffers)
+FAMILY(srq_resize, refusal_keeps_buffers, refusals)
 {
         struct queue queue = queue_with(t, 8);
         struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
 
         queue_post(t, &queue, 6);
-        (void)dat_srq_resize(queue.srq, 5);
+        refuse(t, queue.srq, row);
 
         expect_traffic(t, &queue, &flow, 6);
+        expect_quiet(flow.evd);
 }
 
-CASE(srq_resize, refusal_keeps_completions)
+FAMILY(srq_resize, refusal_keeps_completions, refusals)
 {
         struct queue queue = queue_with(t, 8);
         struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
 
-        queue_post(t, &queue, 4);
-        flow_deliver(t, &flow, 4);
-        (void)dat_srq_resize(queue.srq, 3);
+        queue_post(t, &queue, 6);
+        flow_deliver(t, &flow, 6);
+        refuse(t, queue.srq, row);
 
-        expect_messages(t, &queue, &flow, 4);
+        expect_messages(t, &queue, &flow, 6);
         expect_quiet(flow.evd);
+}
+
+/* Refused more than once, so that what each refusal keeps for itself adds up. */
+FAMILY(srq_resize, granted_after_refusal, refusals)
+{
+        struct queue queue = queue_with(t, 8);
+
+        queue_post(t, &queue, 6);
+        for (int i = 0; i < MANY; i++)
+                refuse(t, queue.srq, row);
+
+        expect_granted(t, queue.srq, 6);
+        expect_room(t, &queue, srq_size(t, queue.srq) - 6);
 }
 
 /*
@@ -686,6 +893,42 @@ CASE(srq_resize, below_low_watermark)
         struct queue queue = queue_below_mark(t, 4);
 
         expect(dat_srq_resize(queue.srq, 3), DAT_INVALID_STATE);
+}
+
+/* Of a queue with `posts` receives, every size below a mark of `mark`, or at the size for 0. */
+static const struct mark {
+        const char *id;
+        int posts;
+        DAT_COUNT mark;
+} marks[] = {
+    {"armed", .posts = 6, .mark = 4},
+    {"armed_at_receives", .posts = 4, .mark = 4},
+    {"too_few_receives", .posts = 2, .mark = 4},
+    {"at_size", .posts = 0, .mark = 0},
+};
+
+FAMILY(srq_resize, below_low_watermark_when, marks)
+{
+        struct queue queue = queue_with(t, 8);
+        DAT_COUNT mark = row->mark ? row->mark : srq_size(t, queue.srq);
+
+        queue_post(t, &queue, row->posts);
+        must(dat_srq_set_lw(queue.srq, mark));
+        drain_async_event(t);
+
+        for (DAT_COUNT request = mark - 1; request > 0; request--)
+                expect(dat_srq_resize(queue.srq, request), DAT_INVALID_STATE);
+}
+
+CASE(srq_resize, below_low_watermark_keeps_parameters)
+{
+        struct queue queue = queue_below_mark(t, 4);
+
+        queue_post(t, &queue, 2);
+        DAT_SRQ_PARAM before = srq_param(t, queue.srq);
+        (void)dat_srq_resize(queue.srq, 3);
+
+        expect_kept(t, queue.srq, &before);
 }
 
 CASE(srq_resize, below_low_watermark_keeps_size)
@@ -710,13 +953,14 @@ CASE(srq_resize, below_low_watermark_keeps_mark)
 
 CASE(srq_resize, below_low_watermark_keeps_armed)
 {
-        struct armed armed = armed_with(t, 6, 4);
+        struct armed armed = armed_with(t, 4, 4);
 
         (void)dat_srq_resize(armed.queue.srq, 3);
         expect_quiet(async_evd(t));
 
-        flow_send(&armed.flow, 3);
-        expect_async_event(armed.queue.srq);
+        flow_deliver(t, &armed.flow, 1);
+        expect_mark_event(t, &armed);
+        expect_quiet(async_evd(t));
 }
 
 CASE(srq_resize, below_low_watermark_keeps_buffers)
@@ -747,6 +991,17 @@ CASE(srq_resize, at_low_watermark_and_outstanding)
         expect(dat_srq_resize(queue.srq, 4), DAT_SUCCESS);
 }
 
+CASE(srq_resize, granted_after_below_low_watermark)
+{
+        struct queue queue = queue_below_mark(t, 4);
+
+        for (int i = 0; i < MANY; i++)
+                (void)dat_srq_resize(queue.srq, 3);
+
+        expect_granted(t, queue.srq, 4);
+        expect_room(t, &queue, srq_size(t, queue.srq));
+}
+
 CASE(srq_resize, after_lowering_watermark)
 {
         struct queue queue = queue_below_mark(t, 4);
@@ -755,6 +1010,17 @@ CASE(srq_resize, after_lowering_watermark)
         must(dat_srq_set_lw(queue.srq, 2));
 
         expect(dat_srq_resize(queue.srq, 3), DAT_SUCCESS);
+}
+
+CASE(srq_resize, after_raising_watermark)
+{
+        struct queue queue = queue_below_mark(t, 2);
+
+        must(dat_srq_set_lw(queue.srq, 5));
+        drain_async_event(t);
+
+        expect(dat_srq_resize(queue.srq, 4), DAT_INVALID_STATE);
+        expect(dat_srq_resize(queue.srq, 5), DAT_SUCCESS);
 }
 
 /*
@@ -895,7 +1161,7 @@ FAMILY(srq_resize, later_ep, changes)
 {
         struct queue queue = queue_with(t, 16);
 
-        resize(t, queue.srq, row, 4);
+        must(resize(t, queue.srq, row, 4));
 
         struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
         queue_post(t, &queue, 4);
@@ -947,9 +1213,7 @@ FAMILY(srq_resize, too_large, too_large)
         DAT_SRQ_HANDLE srq = srq_with(t, .max_recv_dtos = 8);
         DAT_COUNT limit = ia_attr(t)->max_recv_per_srq;
 
-        if (limit == INT_MAX)
-                unsupported(t, "max_recv_per_srq: no number is above it");
-        DAT_COUNT request = row->size ? row->size : limit + 1;
+        DAT_COUNT request = row->size || limit == INT_MAX ? INT_MAX : limit + 1;
         DAT_RETURN ret = expect(dat_srq_resize(srq, request), DAT_INVALID_PARAMETER,
                                 DAT_INSUFFICIENT_RESOURCES, DAT_SUCCESS);
 
@@ -957,7 +1221,8 @@ FAMILY(srq_resize, too_large, too_large)
                 return;
         expect_that(srq_size(t, srq) >= request, "%d asked for, %d queried", request,
                     srq_size(t, srq));
-        note(t, "%d granted, above the IA's own max_recv_per_srq of %d", request, limit);
+        if (request > limit)
+                note(t, "%d granted, above the IA's own max_recv_per_srq of %d", request, limit);
 }
 
 CASE(srq_resize, zero)
@@ -990,23 +1255,6 @@ CASE(srq_resize, zero_below_outstanding)
         if (dat_is(ret, DAT_SUCCESS))
                 note(t, "granted, with 2 receives outstanding (SRQ-2)");
         expect_eq(srq_size(t, queue.srq), size);
-}
-
-static const struct argument invalid_sizes[] = {
-    {"negative", -1},
-    {"zero", 0},
-    {"greatest", INT_MAX},
-};
-
-FAMILY(srq_resize, invalid_size_keeps_buffers, invalid_sizes)
-{
-        struct queue queue = queue_with(t, 8);
-        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
-
-        queue_post(t, &queue, 4);
-        (void)dat_srq_resize(queue.srq, row->size);
-
-        expect_traffic(t, &queue, &flow, 4);
 }
 
 LEGAL(srq_resize)
