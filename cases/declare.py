@@ -48,8 +48,22 @@ def declarations(tables: list[Raw]) -> Iterator[str]:
                 f"{clause.get('id')}: check: {check!r} is not none, {', '.join(PEERS)}"
             )
         name = clause["id"].replace("/", "__")
-        needs = " | ".join(constant(word) for word in clause.get("needs", [])) or "0"
-        yield f"#define CLAUSE_{name} .needs = {needs}{PEERS[check]}\n"
+        needs = constants(clause.get("needs", []))
+        yield f"#define CLAUSE_{name} .needs = {needs}{row_needs(clause)}{PEERS[check]}\n"
+
+
+def row_needs(clause: Raw) -> str:
+    """The member for what single rows of a family need besides the family; empty without any."""
+    rows = [row for row in clause.get("rows", []) if isinstance(row, dict) and row.get("needs")]
+    if not rows:
+        return ""
+    listed = "".join(f'{{"{row["id"]}", {constants(row["needs"])}}}, ' for row in rows)
+    return f", .row_needs = (const struct row_needs[]){{{listed}{{NULL, 0}}}}"
+
+
+def constants(needs: list[str]) -> str:
+    """The needs as a member of struct case_entry has them."""
+    return " | ".join(constant(word) for word in needs) or "0"
 
 
 def constant(need: str) -> str:

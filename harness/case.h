@@ -29,15 +29,45 @@ struct test;
  * Optional features. A case that needs one which the provider's own attributes declare absent is
  * UNSUPPORTED; the lower-case name with "_supported" is the catalogue's word for it.
  */
-enum need {
-        NEED_SRQ = 1 << 0,            /* srq_supported: dat_srq_create is not refused as a model */
-        NEED_SRQ_WATERMARKS = 1 << 1, /* srq_watermarks_supported */
-        NEED_SRQ_INFO_AVAILABLE = 1 << 2,   /* srq_info_supported: available_dto_count */
-        NEED_SRQ_INFO_OUTSTANDING = 1 << 3, /* srq_info_supported: outstanding_dto_count */
-        NEED_SRQ_PZ_DIFFERENCE = 1 << 4,    /* srq_ep_pz_difference_supported */
-        NEED_EP_RECV_INFO = 1 << 5,         /* ep_recv_info_supported */
-        NEED_EP_WATERMARKS = 1 << 6,        /* recv watermarks of an EP */
-        NEED_THREAD_SAFE = 1 << 7,          /* is_thread_safe */
+#define NEED_(bit_)               (UINT64_C(1) << (bit_))
+#define NEED_SRQ                  NEED_(0) /* dat_srq_create is not refused as a model */
+#define NEED_SRQ_WATERMARKS       NEED_(1)
+#define NEED_SRQ_INFO_AVAILABLE   NEED_(2) /* srq_info_supported: available_dto_count */
+#define NEED_SRQ_INFO_OUTSTANDING NEED_(3) /* srq_info_supported: outstanding_dto_count */
+#define NEED_SRQ_PZ_DIFFERENCE    NEED_(4)
+#define NEED_EP_RECV_INFO         NEED_(5)
+#define NEED_EP_WATERMARKS        NEED_(6) /* recv watermarks of an EP */
+#define NEED_THREAD_SAFE          NEED_(7)
+/* completion_flags_supported has the flag */
+#define NEED_SUPPRESS_FLAG       NEED_(8)
+#define NEED_SOLICITED_WAIT_FLAG NEED_(9)
+#define NEED_UNSIGNALLED_FLAG    NEED_(10)
+#define NEED_BARRIER_FENCE_FLAG  NEED_(11)
+#define NEED_EVD_THRESHOLD_FLAG  NEED_(12)
+/* ep_creator: whether a PSP makes the EPs of its requests, and whether it leaves them to others */
+#define NEED_PROVIDER_MADE_EP NEED_(13)
+#define NEED_CONSUMER_MADE_EP NEED_(14)
+/* evd_stream_merging_supported: an EVD of both streams, and of more where each two of them merge */
+#define NEED_MERGED_SOFTWARE_CR         NEED_(15)
+#define NEED_MERGED_SOFTWARE_DTO        NEED_(16)
+#define NEED_MERGED_SOFTWARE_CONNECTION NEED_(17)
+#define NEED_MERGED_SOFTWARE_RMR_BIND   NEED_(18)
+#define NEED_MERGED_SOFTWARE_ASYNC      NEED_(19)
+#define NEED_MERGED_CR_DTO              NEED_(20)
+#define NEED_MERGED_CR_CONNECTION       NEED_(21)
+#define NEED_MERGED_CR_RMR_BIND         NEED_(22)
+#define NEED_MERGED_CR_ASYNC            NEED_(23)
+#define NEED_MERGED_DTO_CONNECTION      NEED_(24)
+#define NEED_MERGED_DTO_RMR_BIND        NEED_(25)
+#define NEED_MERGED_DTO_ASYNC           NEED_(26)
+#define NEED_MERGED_CONNECTION_RMR_BIND NEED_(27)
+#define NEED_MERGED_CONNECTION_ASYNC    NEED_(28)
+#define NEED_MERGED_RMR_BIND_ASYNC      NEED_(29)
+
+/* What a row of a family needs besides what the family does. */
+struct row_needs {
+        const char *id;
+        uint64_t needs;
 };
 
 /* One registered case, or one family of them: with rows, each row is a case of its own. */
@@ -47,11 +77,12 @@ struct case_entry {
         const char *file;
         int line;
         void (*body)(struct test *t, const void *row);
-        unsigned int needs;       /* OR of enum need */
-        unsigned int peers;       /* peer processes the case talks to: 0 or 1 */
-        bool network;             /* the case disturbs the network to its peer */
-        unsigned int deadline_ms; /* 0: the default of the run */
-        const void *rows;         /* array whose element starts with a `const char *id` */
+        uint64_t needs;                    /* OR of NEED_ */
+        unsigned int peers;                /* peer processes the case talks to: 0 or 1 */
+        bool network;                      /* the case disturbs the network to its peer */
+        unsigned int deadline_ms;          /* 0: the default of the run */
+        const struct row_needs *row_needs; /* of the rows that have any; ended by a null id */
+        const void *rows;                  /* array whose element starts with a `const char *id` */
         size_t row_count;
         size_t row_size;
 };

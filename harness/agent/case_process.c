@@ -13,7 +13,7 @@ static void check_needs(struct test *t)
         char denied[128];
 
         if (!t->settings->undeclared &&
-            needs_missing(t->entry->needs, &t->settings->probe->provider_attr, denied,
+            needs_missing(t->needs, &t->settings->probe->provider_attr, denied,
                           sizeof(denied)))
                 unsupported(t, denied);
 }
@@ -76,6 +76,7 @@ void case_process(const void *arg, struct evidence *evidence, uint64_t nonce, in
         *t = (struct test){
             .entry = job->ref->entry,
             .row = job->ref->row,
+            .needs = job->ref->needs,
             .settings = &job->settings,
             .evidence = evidence,
             .nonce = nonce,

@@ -111,11 +111,11 @@ static _Noreturn void arrangement_failed(struct test *t, const struct check_site
         record_check(t, site, ROLE_MUST, false, "DAT_SUCCESS", seen);
         if (!says_unsupported(ret))
                 test_end(t, VERDICT_BROKEN, "%s returned %s", site->text, seen);
-        if (t->entry->needs == 0)
+        if (t->needs == 0)
                 test_end(t, VERDICT_FAIL,
                          "%s returned %s, but no attribute declares the feature absent", site->text,
                          seen);
-        needs_declaration(t->entry->needs, &t->settings->probe->provider_attr, declared,
+        needs_declaration(t->needs, &t->settings->probe->provider_attr, declared,
                           sizeof(declared));
         test_end(t, VERDICT_FAIL, "%s returned %s, but the feature is declared (%s)", site->text,
                  seen, declared);

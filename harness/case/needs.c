@@ -15,22 +15,63 @@ static const struct need_row {
         const char *name;
         const char *attribute;
         size_t offset;
-        enum need need;
+        uint64_t need;
         bool of_srq;
+        int bits;   /* that are to be set; 0: any will do */
+        int denied; /* the value that says that it is absent */
 } rows[] = {
-#define ROW(need_, name_, attribute_, of_srq_)                                                     \
-        {                                                                                          \
-                name_, #attribute_, offsetof(DAT_PROVIDER_ATTR, attribute_), NEED_##need_, of_srq_ \
+#define ATTRIBUTE(need_, name_, attribute_)        \
+        .name = (name_), .attribute = #attribute_, \
+        .offset = offsetof(DAT_PROVIDER_ATTR, attribute_), .need = NEED_##need_
+    {ATTRIBUTE(SRQ, "srq_supported", srq_supported)},
+    {ATTRIBUTE(SRQ_WATERMARKS, "srq_watermarks_supported", srq_watermarks_supported),
+     .of_srq = true},
+    {ATTRIBUTE(SRQ_INFO_AVAILABLE, "srq_info_available_supported", srq_info_supported),
+     .of_srq = true},
+    {ATTRIBUTE(SRQ_INFO_OUTSTANDING, "srq_info_outstanding_supported", srq_info_supported),
+     .of_srq = true},
+    {ATTRIBUTE(SRQ_PZ_DIFFERENCE, "srq_pz_difference_supported", srq_ep_pz_difference_supported),
+     .of_srq = true},
+    {ATTRIBUTE(EP_RECV_INFO, "ep_recv_info_supported", ep_recv_info_supported)},
+    {ATTRIBUTE(EP_WATERMARKS, "ep_watermarks_supported", srq_watermarks_supported)},
+    {ATTRIBUTE(THREAD_SAFE, "thread_safe_supported", is_thread_safe)},
+#define FLAG(flag_, name_)                                                  \
+        {                                                                   \
+                ATTRIBUTE(flag_##_FLAG, name_, completion_flags_supported), \
+                    .bits = DAT_COMPLETION_##flag_##_FLAG                   \
         }
-    ROW(SRQ, "srq_supported", srq_supported, false),
-    ROW(SRQ_WATERMARKS, "srq_watermarks_supported", srq_watermarks_supported, true),
-    ROW(SRQ_INFO_AVAILABLE, "srq_info_available_supported", srq_info_supported, true),
-    ROW(SRQ_INFO_OUTSTANDING, "srq_info_outstanding_supported", srq_info_supported, true),
-    ROW(SRQ_PZ_DIFFERENCE, "srq_pz_difference_supported", srq_ep_pz_difference_supported, true),
-    ROW(EP_RECV_INFO, "ep_recv_info_supported", ep_recv_info_supported, false),
-    ROW(EP_WATERMARKS, "ep_watermarks_supported", srq_watermarks_supported, false),
-    ROW(THREAD_SAFE, "thread_safe_supported", is_thread_safe, false),
-#undef ROW
+    FLAG(SUPPRESS, "suppress_flag_supported"),
+    FLAG(SOLICITED_WAIT, "solicited_wait_flag_supported"),
+    FLAG(UNSIGNALLED, "unsignalled_flag_supported"),
+    FLAG(BARRIER_FENCE, "barrier_fence_flag_supported"),
+    FLAG(EVD_THRESHOLD, "evd_threshold_flag_supported"),
+#undef FLAG
+    {ATTRIBUTE(PROVIDER_MADE_EP, "provider_made_ep_supported", ep_creator),
+     .denied = DAT_PSP_CREATES_EP_NEVER},
+    {ATTRIBUTE(CONSUMER_MADE_EP, "consumer_made_ep_supported", ep_creator),
+     .denied = DAT_PSP_CREATES_EP_ALWAYS},
+/* Rows and columns of the attribute are the streams in the order of their flags. */
+#define MERGED(need_, name_, one_, other_)                                                   \
+        {                                                                                    \
+                ATTRIBUTE(MERGED_##need_, name_, evd_stream_merging_supported[one_][other_]) \
+        }
+    MERGED(SOFTWARE_CR, "merged_software_cr_supported", 0, 1),
+    MERGED(SOFTWARE_DTO, "merged_software_dto_supported", 0, 2),
+    MERGED(SOFTWARE_CONNECTION, "merged_software_connection_supported", 0, 3),
+    MERGED(SOFTWARE_RMR_BIND, "merged_software_rmr_bind_supported", 0, 4),
+    MERGED(SOFTWARE_ASYNC, "merged_software_async_supported", 0, 5),
+    MERGED(CR_DTO, "merged_cr_dto_supported", 1, 2),
+    MERGED(CR_CONNECTION, "merged_cr_connection_supported", 1, 3),
+    MERGED(CR_RMR_BIND, "merged_cr_rmr_bind_supported", 1, 4),
+    MERGED(CR_ASYNC, "merged_cr_async_supported", 1, 5),
+    MERGED(DTO_CONNECTION, "merged_dto_connection_supported", 2, 3),
+    MERGED(DTO_RMR_BIND, "merged_dto_rmr_bind_supported", 2, 4),
+    MERGED(DTO_ASYNC, "merged_dto_async_supported", 2, 5),
+    MERGED(CONNECTION_RMR_BIND, "merged_connection_rmr_bind_supported", 3, 4),
+    MERGED(CONNECTION_ASYNC, "merged_connection_async_supported", 3, 5),
+    MERGED(RMR_BIND_ASYNC, "merged_rmr_bind_async_supported", 4, 5),
+#undef MERGED
+#undef ATTRIBUTE
 };
 
 #define ROW_COUNT (sizeof(rows) / sizeof(rows[0]))
@@ -43,15 +84,22 @@ static int value(const struct need_row *row, const DAT_PROVIDER_ATTR *attr)
         return value;
 }
 
+static bool denies(const struct need_row *row, const DAT_PROVIDER_ATTR *attr)
+{
+        int said = value(row, attr);
+
+        return row->bits ? (said & row->bits) != row->bits : said == row->denied;
+}
+
 /* The row whose attribute says that this feature is absent, or NULL. */
 static const struct need_row *denied_by(const struct need_row *row, const DAT_PROVIDER_ATTR *attr)
 {
-        if (row->of_srq && value(&rows[0], attr) == 0)
+        if (row->of_srq && denies(&rows[0], attr))
                 return &rows[0];
-        return value(row, attr) == 0 ? row : NULL;
+        return denies(row, attr) ? row : NULL;
 }
 
-json_t *needs_json(unsigned int needs)
+json_t *needs_json(uint64_t needs)
 {
         json_t *list = json_array();
 
@@ -70,7 +118,18 @@ json_t *needs_declared_json(const DAT_PROVIDER_ATTR *attr)
         return object;
 }
 
-bool needs_missing(unsigned int needs, const DAT_PROVIDER_ATTR *attr, char *text, size_t size)
+/* "srq_supported = 0"; a flag that is not among others is named by its feature. */
+static void describe(const struct need_row *row, const DAT_PROVIDER_ATTR *attr, char *text,
+                     size_t size)
+{
+        if (row->bits)
+                snprintf(text, size, "%s = 0x%x: no %s", row->attribute, value(row, attr),
+                         row->name);
+        else
+                snprintf(text, size, "%s = %d", row->attribute, value(row, attr));
+}
+
+bool needs_missing(uint64_t needs, const DAT_PROVIDER_ATTR *attr, char *text, size_t size)
 {
         for (size_t i = 0; i < ROW_COUNT; i++) {
                 const struct need_row *denied = NULL;
@@ -78,14 +137,14 @@ bool needs_missing(unsigned int needs, const DAT_PROVIDER_ATTR *attr, char *text
                 if (needs & rows[i].need)
                         denied = denied_by(&rows[i], attr);
                 if (denied) {
-                        snprintf(text, size, "%s = %d", denied->attribute, value(denied, attr));
+                        describe(denied, attr, text, size);
                         return true;
                 }
         }
         return false;
 }
 
-void needs_declaration(unsigned int needs, const DAT_PROVIDER_ATTR *attr, char *text, size_t size)
+void needs_declaration(uint64_t needs, const DAT_PROVIDER_ATTR *attr, char *text, size_t size)
 {
         size_t used = 0;
 

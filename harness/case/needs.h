@@ -8,7 +8,7 @@
 #include "case.h"
 
 /* The catalogue's words for a set of needs, as a list. */
-json_t *needs_json(unsigned int needs);
+json_t *needs_json(uint64_t needs);
 
 /* Every feature and whether the attributes declare it, as an object. */
 json_t *needs_declared_json(const DAT_PROVIDER_ATTR *attr);
@@ -17,9 +17,9 @@ json_t *needs_declared_json(const DAT_PROVIDER_ATTR *attr);
  * Writes the declaration that says that a needed feature is absent ("srq_supported = 0") and
  * returns true; false when all are declared.
  */
-bool needs_missing(unsigned int needs, const DAT_PROVIDER_ATTR *attr, char *text, size_t size);
+bool needs_missing(uint64_t needs, const DAT_PROVIDER_ATTR *attr, char *text, size_t size);
 
 /* "srq_supported = 1, srq_watermarks_supported = 3": what declares a set of needs. */
-void needs_declaration(unsigned int needs, const DAT_PROVIDER_ATTR *attr, char *text, size_t size);
+void needs_declaration(uint64_t needs, const DAT_PROVIDER_ATTR *attr, char *text, size_t size);
 
 #endif

@@ -26,15 +26,29 @@ static size_t rows_of(const struct case_entry *entry)
         return entry->rows ? entry->row_count : 1;
 }
 
+/* Those of the family, and those that this row alone has. */
+static uint64_t needs_of_row(const struct case_entry *entry, const char *id)
+{
+        uint64_t needs = entry->needs;
+
+        for (const struct row_needs *row = entry->row_needs; row && row->id; row++)
+                if (strcmp(row->id, id) == 0)
+                        needs |= row->needs;
+        return needs;
+}
+
 static struct case_ref make_ref(const struct case_entry *entry, size_t index)
 {
-        struct case_ref ref = {.entry = entry};
+        struct case_ref ref = {.entry = entry, .needs = entry->needs};
         int length;
 
         if (entry->rows) {
+                const char *id;
+
                 ref.row = (const char *)entry->rows + index * entry->row_size;
-                length = asprintf(&ref.id, "%s/%s/%s", entry->page, entry->name,
-                                  *(const char *const *)ref.row);
+                id = *(const char *const *)ref.row;
+                ref.needs = needs_of_row(entry, id);
+                length = asprintf(&ref.id, "%s/%s/%s", entry->page, entry->name, id);
         } else {
                 length = asprintf(&ref.id, "%s/%s", entry->page, entry->name);
         }
@@ -115,7 +129,7 @@ json_t *case_json(const struct case_ref *ref)
 
         return json_pack("{s:s s:s s:s s:i s:i s:b s:o s:i}", "id", ref->id, "page", entry->page,
                          "file", entry->file, "line", entry->line, "peers", (int)entry->peers,
-                         "network", (int)entry->network, "needs", needs_json(entry->needs),
+                         "network", (int)entry->network, "needs", needs_json(ref->needs),
                          "deadline_ms", (int)case_deadline_ms(entry));
 }
 

@@ -12,6 +12,7 @@ struct case_ref {
         char *id;
         const struct case_entry *entry;
         const void *row;
+        uint64_t needs; /* of the case, be it a row */
 };
 
 /* Deadline of a case that does not name one, in milliseconds. */

@@ -53,6 +53,7 @@ struct object {
 struct test {
         const struct case_entry *entry;
         const void *row;
+        uint64_t needs;
         const struct settings *settings;
         struct evidence *evidence;
         uint64_t nonce;

@@ -40,6 +40,15 @@ DEQUEUE = "dat_evd_dequeue(async_evd(t), &(DAT_EVENT){.event_number = 0})"
         ("provider/frees_everything", "PASS", ""),
         ("provider/keeps_quiet", "PASS", ""),
         ("provider/has_watermarks", "UNSUPPORTED", "srq_watermarks_supported = 0"),
+        ("provider/has/srq", "PASS", ""),
+        (
+            "provider/has/threshold",
+            "UNSUPPORTED",
+            "completion_flags_supported = 0x4: no evd_threshold_flag_supported",
+        ),
+        ("provider/has/merged", "UNSUPPORTED", "evd_stream_merging_supported[1][2] = 0"),
+        ("provider/has/provider_made", "UNSUPPORTED", "ep_creator = 0"),
+        ("provider/has/consumer_made", "PASS", ""),
     ],
 )
 def test_verdict(agent: Agent, case: str, word: str, reason: str) -> None:

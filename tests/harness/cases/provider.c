@@ -73,3 +73,19 @@ CASE_WITH(provider, resizes_beside_a_peer, .peers = 1)
         expect(dat_srq_resize(srq, 16), DAT_SUCCESS);
         settle(t);
 }
+
+static const struct feature {
+        const char *id;
+} features[] = {{"srq"}, {"threshold"}, {"merged"}, {"provider_made"}, {"consumer_made"}};
+
+FAMILY_WITH(provider, has, features, .needs = NEED_SRQ,
+            .row_needs = (const struct row_needs[]){
+                {"threshold", NEED_UNSIGNALLED_FLAG | NEED_EVD_THRESHOLD_FLAG},
+                {"merged", NEED_MERGED_CR_DTO},
+                {"provider_made", NEED_PROVIDER_MADE_EP},
+                {"consumer_made", NEED_CONSUMER_MADE_EP},
+                {NULL, 0},
+            })
+{
+        record(t, "%s", row->id);
+}

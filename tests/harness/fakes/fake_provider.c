@@ -124,6 +124,7 @@ static DAT_RETURN ia_query(DAT_IA_HANDLE ia, DAT_EVD_HANDLE *async, DAT_IA_ATTR_
                 provider_attr->is_thread_safe = registered.is_thread_safe;
                 provider_attr->srq_supported = !is_wanted("srq=absent");
                 provider_attr->srq_info_supported = 3;
+                provider_attr->completion_flags_supported = DAT_COMPLETION_UNSIGNALLED_FLAG;
         }
         return DAT_SUCCESS;
 }
