@@ -1093,7 +1093,6 @@ uint64_t cm_expire(struct ia *ia)
         }
         next = earlier(next, probe_peers(ia, now));
         next = earlier(next, look_for_failures(ia, now));
-        next = earlier(next, ep_finish_ended(ia, now));
         ia->next_deadline = next;
         pthread_mutex_unlock(&ia->cm_lock);
         return next;

@@ -3,6 +3,7 @@
 #include "cm.h"
 #include "daplref.h"
 #include "dat_abi.h"
+#include "ends.h"
 #include "evd.h"
 #include "handle.h"
 #include "ia.h"
@@ -888,7 +889,7 @@ DAT_RETURN ref_ep_reset(DAT_EP_HANDLE handle)
         if (!ep)
                 return BAD_EP;
         pthread_mutex_lock(&ep->obj.ia->cm_lock);
-        ep_await_end(ep);
+        ends_await(ep);
         gate_close(&ep->gate);
         state = atomic_load(&ep->state);
         if (!object_lives(&ep->obj)) {
@@ -924,7 +925,7 @@ DAT_RETURN ref_ep_free(DAT_EP_HANDLE handle)
         } else {
                 cm_part(ep);
                 ep_end_connection(ep, (DAT_EVENT_NUMBER)0);
-                ep_await_end(ep);
+                ends_await(ep);
         }
         pthread_mutex_unlock(&ep->obj.ia->cm_lock);
         if (ret != DAT_SUCCESS) {

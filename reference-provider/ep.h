@@ -34,7 +34,8 @@ struct ep {
         struct ibv_qp *qp;
         uint32_t qp_num;
         bool qp_takes_receives;
-        struct ep *qp_next; /* in recv_evd->qps */
+        bool qp_takes_messages; /* or has done so */
+        struct ep *qp_next;     /* in recv_evd->qps */
         struct wr_pool recvs;
         struct wr_pool requests;
         uint32_t inline_max;
@@ -56,8 +57,8 @@ struct ep {
         struct work broken_work;
         struct work drained_work;
         bool watching;
-        uint64_t ends_at;            /* in now_us() time, while it is ending; 0 otherwise */
-        struct link ending_link;     /* in ia->ending, the first to end first */
+        uint64_t ends_behind;        /* which of the IA's barriers, while it is ending; else 0 */
+        struct link ending_link;     /* in ia->ends.eps */
         DAT_EVENT_NUMBER last_event; /* of the connection that ends, or 0 */
 
         _Atomic int srq_held; /* SRQ buffers consumed by this EP and not reaped */

@@ -461,7 +461,7 @@ bool evd_flush_one(struct evd *evd, struct ep *ep, struct wr *wr)
 {
         bool ok;
 
-        if (ep->ends_at)
+        if (ep->ends_behind)
                 return true;
         lock_acquire(&evd->lock);
         ok = evd->discards || evd->dto_count < evd_dto_limit(evd);

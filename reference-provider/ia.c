@@ -6,6 +6,7 @@
 #include "daplref.h"
 #include "dat_abi.h"
 #include "device.h"
+#include "ends.h"
 #include "ep.h"
 #include "evd.h"
 #include "handle.h"
@@ -213,7 +214,7 @@ static struct ia *ia_new(const struct binding *binding)
         pthread_mutex_init(&ia->work_lock, NULL);
         list_init(&ia->conns);
         list_init(&ia->doomed);
-        list_init(&ia->ending);
+        ends_init(ia);
         list_init(&ia->listeners);
         list_init(&ia->work);
         for (int kind = 0; kind < REF_KINDS; kind++)
@@ -228,6 +229,7 @@ static struct ia *ia_new(const struct binding *binding)
 static void ia_delete(struct ia *ia)
 {
         lmr_table_destroy(&ia->lmrs);
+        ends_destroy(ia);
         pthread_mutex_destroy(&ia->work_lock);
         pthread_mutex_destroy(&ia->cm_turn);
         pthread_mutex_destroy(&ia->cm_lock);
@@ -559,7 +561,7 @@ static void end_connections(struct ia *ia)
                 cm_part(ep);
                 ep_end_connection(ep, (DAT_EVENT_NUMBER)0);
         }
-        ep_await_all_ends(ia);
+        ends_await_all(ia);
         pthread_mutex_unlock(&ia->cm_lock);
 }
 
@@ -644,6 +646,7 @@ DAT_RETURN ref_ia_close(DAT_IA_HANDLE handle, DAT_CLOSE_FLAGS flags)
         service_stop(ia);
         dismiss_agents(ia);
         end_connections(ia);
+        ends_stop(ia);
         destroy_all(ia);
         cm_close(ia);
         evd_destroy(ia->sink);

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "daplref.h"
+#include "ends.h"
 #include "handle.h"
 #include "list.h"
 #include "lmr.h"
@@ -36,7 +37,7 @@ struct ia {
 
         struct link conns;  /* under cm_lock */
         struct link doomed; /* connections to destroy once cm_lock is released */
-        struct link ending; /* EPs, under cm_lock */
+        struct ends ends;
         struct link listeners;
         struct link work; /* under work_lock */
         pthread_mutex_t lock;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "qp.h"
 #include "daplref.h"
+#include "ends.h"
 #include "ep.h"
 #include "evd.h"
 #include "handle.h"
@@ -12,13 +13,10 @@
 #include "service.h"
 #include "srq.h"
 
-#include <poll.h>
-
 #define MIN_RNR_TIMER 12 /* 0.64 ms; librdmacm would leave it at 655 ms */
 #define FOREVER       7
 #define INLINE        64 /* bytes of a request that verbs copies in the post, if it can */
 #define PSN_MASK      0xffffffu
-#define FLUSH_TIME    10000 /* us, in which soft-RoCE gives back a buffer of an SRQ */
 
 /* A device does not tell how much it takes inline, nor whether it takes anything; so it is tried.
  */
@@ -118,6 +116,7 @@ bool ep_step_qp(struct ep *ep, struct rdma_cm_id *id, enum ibv_qp_state state)
                 attr.min_rnr_timer = MIN_RNR_TIMER;
                 attr.max_dest_rd_atomic = (uint8_t)ep->attr.max_rdma_read_in;
                 number_packets(ep, &attr, mask);
+                ep->qp_takes_messages = true;
         }
         if (state == IBV_QPS_RTS) {
                 if (attr.max_rd_atomic > ep->attr.max_rdma_read_out)
@@ -222,6 +221,7 @@ static void take_qp_down(struct ep *ep)
                 evd_remove_qp(ep_recv_target(ep), ep);
         ep->qp = NULL;
         ep->qp_takes_receives = false;
+        ep->qp_takes_messages = false;
 }
 
 /* Called with ia->cm_lock held and the gate closed, which is open on return. */
@@ -234,98 +234,41 @@ static void finish_end(struct ep *ep)
         if (ep->watching)
                 evd_watch(ep_request_target(ep), -1);
         ep->watching = false;
-        ep->ends_at = 0;
-        list_remove(&ep->ending_link);
+        ep->ends_behind = 0;
         gate_open(&ep->gate);
         if (ep->last_event)
                 ep_post_event(ep, ep->last_event);
 }
 
-/*
- * A message that has come in half holds a buffer of the SRQ. Soft-RoCE flushes it, in a tasklet
- * that runs some time after the queue pair was told of its end; one destroyed before that loses the
- * buffer. That there is none, nothing tells but the time that passes.
- */
-static bool may_hold_a_buffer(struct ep *ep, int state)
+/* Finishes the end of an EP that has waited for it. Called with ia->cm_lock held. */
+void ep_finish_end(struct ep *ep)
 {
-        return ep->srq && state != DAT_EP_STATE_ACTIVE_CONNECTION_PENDING &&
-               ep_may_be_receiving(ep);
+        gate_close(&ep->gate);
+        finish_end(ep);
 }
 
 /*
  * Ends whatever connection there is, in the state Disconnected: what has completed is collected,
  * the queue pair goes, what then remains is flushed in the order of posting, and the event comes,
  * if its number is not 0. The flush is ours because devices differ, and soft-RoCE forgets receives.
- * An EP that may hold a buffer of an SRQ is ending for a while before that: ep_finish_ended() or
- * ep_await_end() does the rest. Called with ia->cm_lock held.
+ * An EP whose queue pair may have taken something from an SRQ is ending for a while before that,
+ * see ends.c. Called with ia->cm_lock held.
  */
 void ep_end_connection(struct ep *ep, DAT_EVENT_NUMBER number)
 {
         struct ibv_qp_attr error = {.qp_state = IBV_QPS_ERR};
-        struct ia *ia = ep->obj.ia;
-        int state;
 
-        if (ep->ends_at)
+        if (ep->ends_behind)
                 return;
         gate_close(&ep->gate);
-        state = atomic_exchange(&ep->state, DAT_EP_STATE_DISCONNECTED);
+        atomic_store(&ep->state, DAT_EP_STATE_DISCONNECTED);
         ep->last_event = number;
-        if (ep->qp) {
+        if (ep->qp)
                 (void)ibv_modify_qp(ep->qp, &error, IBV_QP_STATE);
-                if (may_hold_a_buffer(ep, state)) {
-                        ep->ends_at = now_us() + FLUSH_TIME;
-                        list_append(&ia->ending, &ep->ending_link);
-                        gate_open(&ep->gate);
-                        service_rearm(ia);
-                        return;
-                }
-        }
-        finish_end(ep);
-}
-
-/*
- * Finishes the EPs whose time to end is over by `now`. Returns when to do so next, or 0 when no EP
- * is ending. Called with ia->cm_lock held.
- */
-uint64_t ep_finish_ended(struct ia *ia, uint64_t now)
-{
-        while (!list_empty(&ia->ending)) {
-                struct ep *ep = container_of(ia->ending.next, struct ep, ending_link);
-
-                if (ep->ends_at > now)
-                        return ep->ends_at;
-                gate_close(&ep->gate);
+        if (!ep->srq || !ep->qp_takes_messages) {
                 finish_end(ep);
+                return;
         }
-        return 0;
-}
-
-/*
- * Returns when no EP of the IA is ending that was to end by then. Called with ia->cm_lock held,
- * which is released meanwhile: all that it guards may have changed.
- */
-static void await_ended(struct ia *ia, uint64_t then)
-{
-        uint64_t now = now_us();
-
-        if (now < then) {
-                pthread_mutex_unlock(&ia->cm_lock);
-                (void)poll(NULL, 0, (int)((then - now) / 1000) + 1);
-                pthread_mutex_lock(&ia->cm_lock);
-        }
-        (void)ep_finish_ended(ia, now_us());
-}
-
-/* Waits until the EP, which the caller has pinned, is not ending; locked as await_ended(). */
-void ep_await_end(struct ep *ep)
-{
-        while (ep->ends_at)
-                await_ended(ep->obj.ia, ep->ends_at);
-}
-
-/* Waits until no EP of the IA is ending; locked as await_ended(). */
-void ep_await_all_ends(struct ia *ia)
-{
-        while (!list_empty(&ia->ending))
-                await_ended(ia, container_of(ia->ending.next, struct ep, ending_link)->ends_at);
+        ends_add(ep);
+        gate_open(&ep->gate);
 }

@@ -20,8 +20,6 @@ bool ep_step_qp(struct ep *ep, struct rdma_cm_id *id, enum ibv_qp_state state);
 void ep_drop_qp(struct ep *ep);
 bool ep_may_be_receiving(struct ep *ep);
 void ep_end_connection(struct ep *ep, DAT_EVENT_NUMBER number);
-uint64_t ep_finish_ended(struct ia *ia, uint64_t now);
-void ep_await_end(struct ep *ep);
-void ep_await_all_ends(struct ia *ia);
+void ep_finish_end(struct ep *ep);
 
 #endif

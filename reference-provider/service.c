@@ -367,13 +367,22 @@ static void close_fds(struct ia *ia)
         }
 }
 
-/* Starts the service thread; every signal stays with the Consumer's own threads. */
-DAT_RETURN service_start(struct ia *ia)
+/* Starts a thread of the provider's; every signal stays with the Consumer's own. */
+bool service_spawn(pthread_t *thread, void *(*run)(void *), struct ia *ia)
 {
         sigset_t all;
         sigset_t before;
         int error;
 
+        sigfillset(&all);
+        pthread_sigmask(SIG_SETMASK, &all, &before);
+        error = pthread_create(thread, NULL, run, ia);
+        pthread_sigmask(SIG_SETMASK, &before, NULL);
+        return !error;
+}
+
+DAT_RETURN service_start(struct ia *ia)
+{
         ia->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
         ia->cm_fd = epoll_create1(EPOLL_CLOEXEC);
         ia->kick_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -385,14 +394,9 @@ DAT_RETURN service_start(struct ia *ia)
             !add_source(ia, ia->kick_fd, &sources[SOURCE_KICK]) ||
             !add_source(ia, ia->timer_fd, &sources[SOURCE_TIMER]))
                 goto failed;
-        sigfillset(&all);
-        pthread_sigmask(SIG_SETMASK, &all, &before);
-        error = pthread_create(&ia->thread, NULL, serve, ia);
-        pthread_sigmask(SIG_SETMASK, &before, NULL);
-        if (error)
-                goto failed;
-        ia->running = true;
-        return DAT_SUCCESS;
+        ia->running = service_spawn(&ia->thread, serve, ia);
+        if (ia->running)
+                return DAT_SUCCESS;
 failed:
         close_fds(ia);
         return REF_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_ERROR_HANDLER);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The one thread of an IA, which fetches every event that nobody waits for. */
+/* The service thread of an IA, which fetches every event that nobody waits for. */
 #ifndef DAPLREF_SERVICE_H
 #define DAPLREF_SERVICE_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -24,6 +25,7 @@ struct work {
 void work_init(struct work *work, struct object *owner, void (*run)(struct work *));
 void work_queue(struct ia *ia, struct work *work);
 void work_cancel(struct ia *ia, struct work *work);
+bool service_spawn(pthread_t *thread, void *(*run)(void *), struct ia *ia);
 DAT_RETURN service_start(struct ia *ia);
 void service_stop(struct ia *ia);
 void service_close(struct ia *ia);

@@ -2,6 +2,7 @@
 #include "srq.h"
 #include "daplref.h"
 #include "dat_abi.h"
+#include "ends.h"
 #include "evd.h"
 #include "handle.h"
 #include "ia.h"
@@ -146,7 +147,9 @@ DAT_RETURN ref_srq_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle, DAT_
         ret = object_use(&pz->obj, REF_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PZ));
         if (ret != DAT_SUCCESS)
                 goto out;
-        ret = srq_new(ia, pz, attr, &srq);
+        ret = ends_start(ia);
+        if (ret == DAT_SUCCESS)
+                ret = srq_new(ia, pz, attr, &srq);
         if (ret != DAT_SUCCESS) {
                 object_unuse(&pz->obj);
                 goto out;

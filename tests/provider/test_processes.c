@@ -2,10 +2,15 @@
 /* Two processes: what one sees of the other, most of all when the other dies. */
 #include "loopback.h"
 
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -337,6 +342,50 @@ static void shared_memory_is_one_to_all(void **state)
         host_close(host);
 }
 
+/* Has the kernel know no membarrier() for this process. */
+static void take_barrier_away(void)
+{
+        struct sock_filter filter[] = {
+            BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+            BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_membarrier, 0, 1),
+            BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EINVAL),
+            BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+        };
+        struct sock_fprog program = {.len = sizeof(filter) / sizeof(filter[0]), .filter = filter};
+
+        assert_int_equal(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+        assert_int_equal(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program), 0);
+        assert_int_equal(syscall(SYS_membarrier, 0, 0, 0), -1);
+}
+
+static void end_without_barrier(struct story *story)
+{
+        struct host *host = host_open();
+
+        (void)story;
+        take_barrier_away();
+        listen_any(host, DAT_PSP_CONSUMER_FLAG);
+        end_make(host, &host->a, NULL);
+        end_make_with_srq(host, &host->b, NULL, 4);
+        join_ends(host, &host->a, &host->b);
+        post_srq(&host->b, 0, 10, 1);
+        post_send(&host->b, 0, 10, 2); /* which nobody receives */
+        assert_dat(dat_ep_disconnect(host->b.ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+        await_completion(host->b.request_evd, host->b.ep, 2, DAT_DTO_ERR_FLUSHED, 0);
+        (void)await_event(host->b.connect_evd, DAT_CONNECTION_EVENT_DISCONNECTED);
+        assert_int_equal(srq_counts(host->b.srq).available_dto_count, 1);
+        host_close(host);
+}
+
+/* Then time has to do, by which the end of an SRQ's EP comes all the same. */
+static void a_kernel_without_a_barrier(void **state)
+{
+        struct story story = begin(end_without_barrier);
+
+        (void)state;
+        end(&story, false);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -346,6 +395,7 @@ int main(void)
             cmocka_unit_test(a_server_killed_before_it_answers),
             cmocka_unit_test(a_qualifier_belongs_to_one_process),
             cmocka_unit_test(shared_memory_is_one_to_all),
+            cmocka_unit_test(a_kernel_without_a_barrier),
         };
 
         return cmocka_run_group_tests_name("processes", tests, NULL, NULL);

@@ -310,10 +310,8 @@ static void disconnect_leaves_the_queue_alone(void **state)
         host_close(host);
 }
 
-/*
- * After RDMA of its peer, whose packets count like those of messages, nothing tells whether an EP
- * has a message under way: when it is ended, its queue pair goes a little later.
- */
+/* What an SRQ's EP has taken comes back only when no processor is in the midst of its messages; so
+ * it ends some time after it was Disconnected. */
 static struct host *host_that_ends_later(void)
 {
         struct host *host = srq_host(8);

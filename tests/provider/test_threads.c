@@ -200,6 +200,80 @@ static void posts_against_disconnects(void **state)
         host_close(host);
 }
 
+#define QUEUE       16
+#define TWO_PACKETS ((size_t)8192) /* where the network carries 4096 bytes at once */
+#define DISCONNECTS 300
+
+/* Sends messages of two packets for as long as the EP lets it; what becomes of them is no matter.
+ */
+static void *send_long_ones(void *argument)
+{
+        struct end *end = argument;
+        DAT_LMR_TRIPLET iov = segment(end, 0, TWO_PACKETS);
+        DAT_EVENT event;
+
+        while (!atomic_load(&stop)) {
+                if (dat_ep_post_send(end->ep, 1, &iov, cookie(1), 0) != DAT_SUCCESS)
+                        sched_yield();
+                while (dat_evd_dequeue(end->request_evd, &event) == DAT_SUCCESS)
+                        ;
+        }
+        return NULL;
+}
+
+/* Takes the receives that have come back, messages or not; returns how many. */
+static int take_back(struct end *end)
+{
+        DAT_EVENT event;
+        int count = 0;
+
+        while (dat_evd_dequeue(end->recv_evd, &event) == DAT_SUCCESS)
+                count++;
+        return count;
+}
+
+/*
+ * An EP that is disconnected in the midst of its messages gives each receive of its SRQ back, by
+ * its event or to the others; what is left on the queue takes messages to the last.
+ */
+static void disconnects_against_messages(void **state)
+{
+        struct host *host = host_open();
+        struct end *a = &host->a;
+        struct end *b = &host->b;
+        pthread_t sender;
+        int posted = 0;
+
+        (void)state;
+        listen_any(host, DAT_PSP_CONSUMER_FLAG);
+        end_make(host, a, NULL);
+        end_make_with_srq(host, b, NULL, QUEUE);
+        atomic_store(&stop, false);
+        assert_int_equal(pthread_create(&sender, NULL, send_long_ones, a), 0);
+        for (int i = 0; i < DISCONNECTS; i++) {
+                for (; posted < QUEUE; posted++)
+                        post_srq(b, 0, TWO_PACKETS, 0);
+                join_ends(host, a, b);
+                (void)await_event(b->recv_evd, DAT_DTO_COMPLETION_EVENT);
+                assert_dat(dat_ep_disconnect(b->ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+                (void)await_event(b->connect_evd, DAT_CONNECTION_EVENT_DISCONNECTED);
+                (void)await_event(a->connect_evd, DAT_CONNECTION_EVENT_DISCONNECTED);
+                posted -= 1 + take_back(b);
+                assert_int_equal(srq_counts(b->srq).available_dto_count, posted);
+                assert_dat(dat_ep_reset(a->ep), DAT_SUCCESS);
+                assert_dat(dat_ep_reset(b->ep), DAT_SUCCESS);
+        }
+        atomic_store(&stop, true);
+        assert_int_equal(pthread_join(sender, NULL), 0);
+        join_ends(host, a, b);
+        for (; posted; posted--) {
+                post_send(a, 0, TWO_PACKETS, 2);
+                await_completion(b->recv_evd, b->ep, 0, DAT_DTO_SUCCESS, TWO_PACKETS);
+                await_completion(a->request_evd, a->ep, 2, DAT_DTO_SUCCESS, TWO_PACKETS);
+        }
+        host_close(host);
+}
+
 struct binder {
         DAT_RMR_HANDLE rmr;
         DAT_EP_HANDLE ep;
@@ -468,6 +542,7 @@ int main(void)
         const struct CMUnitTest tests[] = {
             cmocka_unit_test(traffic_and_churn),
             cmocka_unit_test(posts_against_disconnects),
+            cmocka_unit_test(disconnects_against_messages),
             cmocka_unit_test(binds_beside_refused_ones),
             cmocka_unit_test(streams_that_do_not_go_together),
             cmocka_unit_test(posts_against_changes_of_the_zone),

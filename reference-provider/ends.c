@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "ends.h"
+
+#include <linux/membarrier.h>
+#include <poll.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "ep.h"
+#include "ia.h"
+#include "qp.h"
+#include "service.h"
+
+/*
+ * A queue pair in ERR takes nothing more from its SRQ, but for one message that a processor is in
+ * the midst of; and what it has taken for a message that is there in half, it gives back in a
+ * tasklet. Soft-RoCE tells of neither, and one destroyed before that loses the receive. So an EP
+ * with an SRQ ends behind a barrier, which each processor has to pass: it has then left what it was
+ * in, and has run the tasklets that waited.
+ */
+
+static void pause_for(long nanoseconds)
+{
+        struct timespec time = {.tv_nsec = nanoseconds};
+
+        (void)ppoll(NULL, 0, &time, NULL);
+}
+
+static void pass_barrier(void)
+{
+        /* The kernel may not offer it; then so long a time has to do. */
+        const long instead = 100000000;
+
+        /* This processor: a timer's interrupt is followed by the tasklets. */
+        pause_for(1);
+        /* And the others: the kernel waits for a quiescent state of each. */
+        if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0))
+                pause_for(instead);
+}
+
+void ends_init(struct ia *ia)
+{
+        list_init(&ia->ends.eps);
+        pthread_cond_init(&ia->ends.more, NULL);
+}
+
+void ends_destroy(struct ia *ia)
+{
+        pthread_cond_destroy(&ia->ends.more);
+}
+
+/* Passes one barrier, and finishes the EPs that waited for it. The lock is released meanwhile. */
+static void pass(struct ia *ia)
+{
+        struct ends *ends = &ia->ends;
+        uint64_t number = ++ends->begun;
+
+        pthread_mutex_unlock(&ia->cm_lock);
+        pass_barrier();
+        pthread_mutex_lock(&ia->cm_lock);
+        if (ends->over < number)
+                ends->over = number;
+        while (!list_empty(&ends->eps)) {
+                struct ep *ep = container_of(ends->eps.next, struct ep, ending_link);
+
+                if (ep->ends_behind > ends->over)
+                        return;
+                list_remove(&ep->ending_link);
+                ep_finish_end(ep);
+        }
+}
+
+static void *serve(void *argument)
+{
+        struct ia *ia = argument;
+        struct ends *ends = &ia->ends;
+
+        pthread_mutex_lock(&ia->cm_lock);
+        while (!ends->stopping) {
+                if (list_empty(&ends->eps))
+                        pthread_cond_wait(&ends->more, &ia->cm_lock);
+                else
+                        pass(ia);
+        }
+        pthread_mutex_unlock(&ia->cm_lock);
+        return NULL;
+}
+
+/*
+ * Starts the thread that finishes ends, unless it runs already; an IA without an SRQ has none.
+ * DAT_INSUFFICIENT_RESOURCES when there is no thread to be had.
+ */
+DAT_RETURN ends_start(struct ia *ia)
+{
+        struct ends *ends = &ia->ends;
+
+        pthread_mutex_lock(&ia->cm_lock);
+        if (!ends->running)
+                ends->running = service_spawn(&ends->thread, serve, ia);
+        pthread_mutex_unlock(&ia->cm_lock);
+        return ends->running ? DAT_SUCCESS
+                             : REF_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_ERROR_HANDLER);
+}
+
+/* Ends the thread of an IA in which no EP is ending any more. */
+void ends_stop(struct ia *ia)
+{
+        struct ends *ends = &ia->ends;
+
+        if (!ends->running)
+                return;
+        pthread_mutex_lock(&ia->cm_lock);
+        ends->stopping = true;
+        pthread_cond_signal(&ends->more);
+        pthread_mutex_unlock(&ia->cm_lock);
+        pthread_join(ends->thread, NULL);
+        ends->running = false;
+}
+
+/* The EP, whose queue pair is in ERR, is ending from now on. Called with ia->cm_lock held. */
+void ends_add(struct ep *ep)
+{
+        struct ends *ends = &ep->obj.ia->ends;
+
+        ep->ends_behind = ends->begun + 1;
+        list_append(&ends->eps, &ep->ending_link);
+        pthread_cond_signal(&ends->more);
+}
+
+/*
+ * Waits until the EP, which the caller has pinned, is not ending. Called with ia->cm_lock held,
+ * which is released meanwhile: all that it guards may have changed.
+ */
+void ends_await(struct ep *ep)
+{
+        while (ep->ends_behind)
+                pass(ep->obj.ia);
+}
+
+/* Waits until no EP of the IA is ending; locked as ends_await(). */
+void ends_await_all(struct ia *ia)
+{
+        while (!list_empty(&ia->ends.eps))
+                pass(ia);
+}
