@@ -56,6 +56,7 @@ EVENT_FIELDS = {
     "cr": (f"{REQUEST}.cr_handle", True),
     "object": (f"{ASYNC}.dat_handle", True),
     "reason": (f"{ASYNC}.reason", False),
+    "pointer": ("call->event->event_data.software_event_data.pointer", True),
 }
 
 # The only structure that stands in another one: ep_attr in DAT_EP_PARAM.
