@@ -1,0 +1,406 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* dat_evd_resize: room as asked for, every event kept, and what is no length. */
+#include "clauses/evd_resize.h"
+#include "dispatcher.h"
+
+#include <limits.h>
+#include <string.h>
+
+#define MESSAGE  ((size_t)64) /* bytes */
+#define INCOMING 16           /* messages on their way */
+
+static DAT_COUNT places_of(struct test *t, DAT_EVD_HANDLE evd)
+{
+        return evd_param(t, evd).evd_qlen;
+}
+
+/*
+ * A length `more` above the present one. Where an EVD has all that the IA allows from the first, as
+ * evd_query/qlen_is_room holds it to, there is none.
+ */
+static DAT_COUNT places_above(struct test *t, DAT_EVD_HANDLE evd, DAT_COUNT more)
+{
+        DAT_COUNT places = places_of(t, evd);
+
+        if (ia_attr(t)->max_evd_qlen - places < more)
+                end_noted(t, "an EVD has %d of at most %d places: it cannot grow", places,
+                          ia_attr(t)->max_evd_qlen);
+        return places + more;
+}
+
+/* An empty EVD takes `count` software events, and gives them. */
+static void expect_room_of(struct test *t, DAT_EVD_HANDLE evd, DAT_COUNT count)
+{
+        for (DAT_COUNT i = 0; i < count; i++) {
+                DAT_EVENT event = se_event((unsigned int)i);
+
+                expect(dat_evd_post_se(evd, &event), DAT_SUCCESS);
+        }
+        expect_ses(t, evd, 0, count);
+        expect_empty(t, evd);
+}
+
+/*
+ * Sizes that can be had
+ */
+
+static const struct growth {
+        const char *id;
+        DAT_COUNT more;
+} growths[] = {
+    {"by_one", 1},
+    {"twice", SE_QLEN},
+    {"by_far", 20 * SE_QLEN},
+};
+
+FAMILY(evd_resize, grow, growths)
+{
+        DAT_EVD_HANDLE evd = se_evd(t, DAT_HANDLE_NULL);
+        DAT_COUNT request = places_above(t, evd, row->more);
+
+        expect(dat_evd_resize(evd, request), DAT_SUCCESS);
+
+        expect_that(places_of(t, evd) >= request, "%d places asked for, %d queried", request,
+                    places_of(t, evd));
+        expect_room_of(t, evd, request);
+}
+
+CASE(evd_resize, grow_full_queue)
+{
+        DAT_EVD_HANDLE evd = se_evd(t, DAT_HANDLE_NULL);
+        DAT_COUNT places = places_of(t, evd);
+        DAT_COUNT request = places_above(t, evd, 8);
+
+        post_ses(t, evd, 0, places);
+        expect(dat_evd_resize(evd, request), DAT_SUCCESS);
+
+        for (DAT_COUNT i = places; i < request; i++) {
+                DAT_EVENT event = se_event((unsigned int)i);
+
+                expect(dat_evd_post_se(evd, &event), DAT_SUCCESS);
+        }
+        expect_ses(t, evd, 0, request);
+        expect_empty(t, evd);
+}
+
+CASE(evd_resize, grow_to_ia_limit)
+{
+        DAT_EVD_HANDLE evd = se_evd(t, DAT_HANDLE_NULL);
+        DAT_COUNT limit = ia_attr(t)->max_evd_qlen;
+        DAT_RETURN ret =
+            expect(dat_evd_resize(evd, limit), DAT_SUCCESS, DAT_INSUFFICIENT_RESOURCES);
+
+        if (dat_is(ret, DAT_SUCCESS))
+                expect_that(places_of(t, evd) >= limit, "%d places asked for, %d queried", limit,
+                            places_of(t, evd));
+        else
+                note(t, "there is no room for the %d places of max_evd_qlen", limit);
+}
+
+CASE(evd_resize, shrink)
+{
+        DAT_EVD_HANDLE evd = evd_with(t, .qlen = 8 * SE_QLEN, .flags = DAT_EVD_SOFTWARE_FLAG);
+
+        expect(dat_evd_resize(evd, SE_QLEN), DAT_SUCCESS);
+
+        expect_that(places_of(t, evd) >= SE_QLEN, "%d places asked for, %d queried", SE_QLEN,
+                    places_of(t, evd));
+        expect_room_of(t, evd, SE_QLEN);
+}
+
+CASE(evd_resize, shrink_to_one)
+{
+        DAT_EVD_HANDLE evd = se_evd(t, DAT_HANDLE_NULL);
+
+        expect(dat_evd_resize(evd, 1), DAT_SUCCESS);
+        expect_room_of(t, evd, 1);
+}
+
+CASE(evd_resize, same_size)
+{
+        DAT_EVD_HANDLE evd = se_evd(t, DAT_HANDLE_NULL);
+        DAT_COUNT places = places_of(t, evd);
+
+        expect(dat_evd_resize(evd, places), DAT_SUCCESS);
+
+        expect_that(places_of(t, evd) >= places, "%d places asked for, %d queried", places,
+                    places_of(t, evd));
+        expect_room_of(t, evd, places);
+}
+
+CASE(evd_resize, repeated)
+{
+        DAT_EVD_HANDLE evd = se_evd(t, DAT_HANDLE_NULL);
+        DAT_COUNT more = places_above(t, evd, 100);
+
+        post_ses(t, evd, 0, 4);
+        for (int i = 0; i < 100; i++) {
+                expect(dat_evd_resize(evd, more), DAT_SUCCESS);
+                expect(dat_evd_resize(evd, 4), DAT_SUCCESS);
+        }
+
+        expect_ses(t, evd, 0, 4);
+        expect_empty(t, evd);
+}
+
+/*
+ * What a granted request leaves as it was
+ */
+
+static const struct to {
+        const char *id;
+        DAT_COUNT queued;
+        DAT_COUNT places; /* 0: as many as there are */
+} tos[] = {
+    {"grow", SE_QLEN, 4 * SE_QLEN},
+    {"shrink_to_content", SE_QLEN / 2, SE_QLEN / 2},
+    {"shrink_above_content", SE_QLEN / 2, SE_QLEN - 1},
+    {"same_size", SE_QLEN, 0},
+};
+
+FAMILY(evd_resize, keeps_events, tos)
+{
+        DAT_EVD_HANDLE evd = se_evd(t, DAT_HANDLE_NULL);
+
+        post_ses(t, evd, 0, row->queued);
+        expect(dat_evd_resize(evd, row->places ? row->places : places_of(t, evd)), DAT_SUCCESS);
+
+        expect_ses(t, evd, 0, row->queued);
+        expect_empty(t, evd);
+        expect_quiet(async_evd(t));
+}
+
+FAMILY(evd_resize, keeps_order_round_the_end, tos)
+{
+        DAT_EVD_HANDLE evd = se_evd(t, DAT_HANDLE_NULL);
+        const int gone = SE_QLEN - 3;
+
+        post_ses(t, evd, 0, gone);
+        expect_ses(t, evd, 0, gone);
+        post_ses(t, evd, gone, row->queued);
+        expect(dat_evd_resize(evd, row->places ? row->places : places_of(t, evd)), DAT_SUCCESS);
+
+        expect_ses(t, evd, gone, row->queued);
+        expect_empty(t, evd);
+}
+
+CASE(evd_resize, keeps_parameters)
+{
+        DAT_CNO_HANDLE cno = cno_new(t);
+        DAT_EVD_HANDLE other = se_evd(t, DAT_HANDLE_NULL);
+        DAT_EVD_HANDLE evd = se_evd(t, cno);
+        DAT_COUNT others = places_of(t, other);
+        DAT_EVD_HANDLE named = DAT_HANDLE_NULL;
+        DAT_EVD_PARAM before;
+        DAT_EVD_PARAM after;
+
+        must(dat_evd_set_unwaitable(evd));
+        before = evd_param(t, evd);
+        expect(dat_evd_resize(evd, places_above(t, evd, 8)), DAT_SUCCESS);
+
+        after = evd_param(t, evd);
+        expect_that(after.ia_handle == before.ia_handle, "the IA has changed");
+        expect_that(after.cno_handle == cno, "the CNO has changed");
+        expect_eq(after.evd_state, before.evd_state);
+        expect_eq(after.evd_flags, before.evd_flags);
+        expect_eq(places_of(t, other), others);
+        expect(dat_cno_wait(cno, 0, &named), DAT_QUEUE_EMPTY);
+}
+
+CASE(evd_resize, keeps_trigger)
+{
+        DAT_CNO_HANDLE cno = cno_new(t);
+        DAT_EVD_HANDLE evd = se_evd(t, cno);
+        DAT_EVD_HANDLE named = DAT_HANDLE_NULL;
+
+        must(dat_evd_enable(evd));
+        post_ses(t, evd, 0, 1);
+        expect(dat_evd_resize(evd, places_above(t, evd, 8)), DAT_SUCCESS);
+
+        expect(dat_cno_wait(cno, 0, &named), DAT_SUCCESS);
+        expect_that(named == evd, "the CNO names another EVD");
+        expect_ses(t, evd, 0, 1);
+}
+
+CASE(evd_resize, keeps_waiter)
+{
+        DAT_EVD_HANDLE evd = se_evd(t, DAT_HANDLE_NULL);
+        struct waiter *waiter = wait_on_evd(t, evd, DAT_TIMEOUT_INFINITE, 1);
+        struct woken woken;
+
+        must_wait(waiter);
+        expect(dat_evd_resize(evd, places_above(t, evd, 8)), DAT_SUCCESS);
+        expect_asleep(waiter);
+
+        post_ses(t, evd, 0, 1);
+        woken = expect_awake(waiter);
+        expect(woken.ret, DAT_SUCCESS);
+        expect_se(t, evd, &woken.event, 0);
+}
+
+/* An EP whose receives the peer's messages complete on `evd`. */
+static struct peer_ep *feed(struct test *t, DAT_EVD_HANDLE evd, const struct buf *buf)
+{
+        DAT_EP_HANDLE ep = ep_with(t, .recv_evd = evd);
+        struct peer_ep *end = peer_connect(peer(t), ep);
+
+        for (unsigned int i = 0; i < INCOMING; i++) {
+                DAT_LMR_TRIPLET segment = triplet(buf, i * MESSAGE, MESSAGE);
+
+                must(dat_ep_post_recv(ep, 1, &segment, (DAT_DTO_COOKIE){.as_64 = i},
+                                      DAT_COMPLETION_DEFAULT_FLAG));
+        }
+        return end;
+}
+
+static void expect_message(struct test *t, const struct buf *buf, DAT_EVD_HANDLE evd,
+                           const DAT_EVENT *event, unsigned int number)
+{
+        const DAT_DTO_COMPLETION_EVENT_DATA *dto = &event->event_data.dto_completion_event_data;
+
+        expect_eq(event->event_number, DAT_DTO_COMPLETION_EVENT);
+        expect_that(event->evd_handle == evd, "the event names another EVD");
+        expect_eq(dto->status, DAT_DTO_SUCCESS);
+        expect_eq(dto->user_cookie.as_64, number);
+        expect_that(message_holds(buf->addr + number * MESSAGE, MESSAGE, number),
+                    "the memory of receive %u has not message %u", number, number);
+}
+
+CASE(evd_resize, keeps_completions)
+{
+        DAT_EVD_HANDLE evd = evd_with(t, .qlen = INCOMING);
+        struct buf *buf = buf_with(t, .length = INCOMING * MESSAGE);
+        struct peer_ep *end = feed(t, evd, buf);
+
+        peer_send(end, .count = INCOMING, .length = MESSAGE);
+        peer_wait_sent(end);
+        settle(t);
+        expect(dat_evd_resize(evd, places_above(t, evd, 8)), DAT_SUCCESS);
+
+        for (unsigned int i = 0; i < INCOMING; i++) {
+                DAT_EVENT event = expect_event(evd, DAT_DTO_COMPLETION_EVENT);
+
+                expect_message(t, buf, evd, &event, i);
+        }
+        expect_quiet(evd);
+}
+
+CASE(evd_resize, keeps_incoming)
+{
+        DAT_EVD_HANDLE evd = evd_with(t, .qlen = INCOMING);
+        struct buf *buf = buf_with(t, .length = INCOMING * MESSAGE);
+        struct peer_ep *end = feed(t, evd, buf);
+        DAT_COUNT sizes[] = {places_of(t, evd), places_above(t, evd, 16)};
+
+        peer_send(end, .count = INCOMING, .length = MESSAGE);
+        for (unsigned int i = 0; i < INCOMING; i++) {
+                DAT_EVENT event;
+
+                expect(dat_evd_resize(evd, sizes[i % 2]), DAT_SUCCESS);
+                event = expect_event(evd, DAT_DTO_COMPLETION_EVENT);
+                expect_message(t, buf, evd, &event, i);
+        }
+        expect_quiet(evd);
+        expect_quiet(async_evd(t));
+}
+
+/*
+ * Below what is queued
+ */
+
+static const struct shortage {
+        const char *id;
+        DAT_COUNT queued, places;
+} shortages[] = {
+    {"by_one", SE_QLEN, SE_QLEN - 1},
+    {"to_one", SE_QLEN, 1},
+    {"of_few", 2, 1},
+};
+
+FAMILY(evd_resize, below_content, shortages)
+{
+        DAT_EVD_HANDLE evd = se_evd(t, DAT_HANDLE_NULL);
+        DAT_COUNT before = places_of(t, evd);
+        DAT_RETURN ret;
+
+        post_ses(t, evd, 0, row->queued);
+        ret = expect(dat_evd_resize(evd, row->places), DAT_INVALID_STATE, DAT_SUCCESS);
+        if (dat_is(ret, DAT_INVALID_STATE))
+                expect_eq(places_of(t, evd), before);
+
+        expect_ses(t, evd, 0, row->queued);
+        expect_empty(t, evd);
+        if (dat_is(ret, DAT_INVALID_STATE))
+                expect_room_of(t, evd, before);
+        expect_quiet(async_evd(t));
+}
+
+/*
+ * What is no length
+ */
+
+static const struct length {
+        const char *id;
+        DAT_COUNT places;
+} negatives[] = {
+    {"minus_one", -1},
+    {"least", INT_MIN},
+};
+
+FAMILY(evd_resize, negative, negatives)
+{
+        DAT_EVD_HANDLE evd = se_evd(t, DAT_HANDLE_NULL);
+        DAT_COUNT before = places_of(t, evd);
+
+        post_ses(t, evd, 0, 2);
+        expect(dat_evd_resize(evd, row->places), DAT_INVALID_PARAMETER, DAT_INVALID_STATE);
+
+        expect_eq(places_of(t, evd), before);
+        expect_ses(t, evd, 0, 2);
+        expect_room_of(t, evd, before);
+}
+
+CASE(evd_resize, zero)
+{
+        DAT_EVD_HANDLE evd = se_evd(t, DAT_HANDLE_NULL);
+
+        expect(dat_evd_resize(evd, 0), DAT_INVALID_PARAMETER, DAT_SUCCESS);
+        expect(dat_evd_resize(evd, SE_QLEN), DAT_SUCCESS);
+        expect_room_of(t, evd, SE_QLEN);
+}
+
+static const struct length excesses[] = {
+    {"by_one", 0},
+    {"greatest", INT_MAX},
+};
+
+FAMILY(evd_resize, above_ia_limit, excesses)
+{
+        DAT_EVD_HANDLE evd = se_evd(t, DAT_HANDLE_NULL);
+        DAT_COUNT before = places_of(t, evd);
+        DAT_COUNT limit = ia_attr(t)->max_evd_qlen;
+        DAT_COUNT request = row->places ? row->places : limit + (limit < INT_MAX);
+        DAT_RETURN ret;
+
+        post_ses(t, evd, 0, 2);
+        ret = expect(dat_evd_resize(evd, request), DAT_INVALID_PARAMETER,
+                     DAT_INSUFFICIENT_RESOURCES, DAT_INVALID_STATE, DAT_SUCCESS);
+        if (dat_is(ret, DAT_SUCCESS)) {
+                expect_that(places_of(t, evd) >= request, "%d places asked for, %d queried",
+                            request, places_of(t, evd));
+                note(t, "%d places granted, above the IA's own limit of %d", request, limit);
+        } else {
+                expect_eq(places_of(t, evd), before);
+                if (dat_is(ret, DAT_INVALID_STATE))
+                        note(t, "DAT_INVALID_STATE for more than the IA's limit (EVD-6)");
+        }
+
+        expect_ses(t, evd, 0, 2);
+        expect_room_of(t, evd, before);
+}
+
+LEGAL(evd_resize)
+{
+        call->evd_handle = se_evd(t, DAT_HANDLE_NULL);
+        call->evd_min_qlen = SE_QLEN + 1;
+}
