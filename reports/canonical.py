@@ -44,6 +44,8 @@ def _run(run: Run) -> dict[str, Any]:
         "features": [{"declared": value, "name": name} for name, value in needs],
         "format": FORMAT,
         "modes": run.modes,
+        "in_part": run.in_part,
+        "pages": {"covered": run.covered, "of": len(run.suite.pages)},
         "parity": {
             "compared": run.parity.compared,
             "differing": sorted(case.id for case in run.parity.differing),

@@ -49,6 +49,10 @@ def _properties(run: Run) -> list[tuple[str, str]]:
     return [
         ("run", run.id),
         ("conclusion", run.conclusion.word),
+        ("conclusion.because", run.conclusion.because),
+        ("pages", run.coverage),
+        ("pages.covered", " ".join(run.covered)),
+        ("in_part", "; ".join(run.in_part)),
         ("complete", "true" if run.complete else "false"),
         ("seed", run.seed),
         ("patience", str(run.patience)),

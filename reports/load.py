@@ -133,6 +133,12 @@ def _run(record: Members) -> Run:
             suite.text("commit"),
             suite.flag("dirty"),
             suite.counts("profiles"),
+            suite.texts("pages"),
+            suite.integer("cases"),
+            {
+                row.integer("hosts", None): row.integer("cases", None)
+                for row in suite.members("plan")
+            },
         ),
         subject=Subject(
             library=subject.text("library"),
@@ -141,6 +147,7 @@ def _run(record: Members) -> Run:
             build_id=subject.text("build_id"),
             ia=subject.text("ia"),
             dat_conf_entry=subject.text("dat_conf_entry"),
+            variant=subject.text("variant"),
         ),
         clauses=[_clause(item) for item in record.members("clauses")],
         rulings=tuple(

@@ -25,6 +25,7 @@ def render(run: Run) -> str:
         f"{' ' + run.suite.tree if run.suite.tree else ''}.",
         "",
     ]
+    lines += [_plain(_sentence(conclusion.because)), "", *_pages(run)]
     lines += _partial(run)
     for said in (run.unsaid, waivers.sentence(run)):
         lines += [said, ""] if said else []
@@ -52,6 +53,15 @@ def _code(text: str) -> str:
 def _plain(text: str) -> str:
     """Prose of the catalogue, with nothing that Markdown would act on."""
     return re.sub(r"([\\`*_{}\[\]<>#@|~!])", r"\\\1", " ".join(text.split()))
+
+
+def _pages(run: Run) -> list[str]:
+    named = ", ".join(map(_code, run.covered)) or "none"
+    return [f"Clauses of {run.coverage}: {named}.", ""]
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}."
 
 
 def _partial(run: Run) -> list[str]:

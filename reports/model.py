@@ -4,7 +4,7 @@
 import enum
 import shlex
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeVar
@@ -332,6 +332,10 @@ class Suite:
     dirty: bool
     # How many clauses each profile has, of all pages.
     profiles: dict[str, int] = field(default_factory=dict)
+    # Every page there is, with clauses or without; all cases, and how many a whole run has by mode.
+    pages: tuple[str, ...] = ()
+    cases: int = 0
+    plan: dict[int, int] = field(default_factory=dict)
 
     @property
     def tree(self) -> str:
@@ -351,6 +355,7 @@ class Subject:
     build_id: str
     ia: str
     dat_conf_entry: str
+    variant: str = ""
 
     @property
     def name(self) -> str:
@@ -444,16 +449,21 @@ class Conclusion:
 
 CRITERIA = {
     "conformant": (
-        "at least one clause was kept (PASS, NOTE), and every other planned case too or it did not"
-        " apply: UNSUPPORTED, the provider declares the feature absent, or RESOURCE, the host ran"
-        " out of something"
+        "a whole run of a suite as committed, in each mode, in which at least one clause was kept"
+        " (PASS, NOTE), and every other too or it did not apply (UNSUPPORTED: the provider declares"
+        " the feature absent); it speaks of the pages that are named, and of no other"
+    ),
+    "kept, in part": (
+        "what was checked was kept, but it was not all, or not as a lab repeats it: a selection,"
+        " one mode, a changed suite, more patience than usual, a variant of the provider, or a"
+        " clause for which the host had not the means (RESOURCE)"
     ),
     "not conformant": (
         "a first attempt ended in FAIL, CRASH or TIMEOUT; a second attempt never takes that back"
     ),
     "could not tell": (
         "nothing of that kind, but a case is BROKEN, which is the suite's or the host's failure,"
-        " or NOT-RUN, or no clause could be checked at all"
+        " or NOT-RUN, the run was interrupted, or no clause could be checked at all"
     ),
 }
 
@@ -547,6 +557,46 @@ class Run:
         return f"{_clauses(count)} of the same pages {verb} not selected: nothing is said of them."
 
     @cached_property
+    def covered(self) -> tuple[str, ...]:
+        """The pages that this run had a case of."""
+        return tuple(sorted({clause.page for clause in self.planned}))
+
+    @cached_property
+    def coverage(self) -> str:
+        """How many of all pages those are: "10 of the 73 pages"."""
+        count, total = len(self.covered), len(self.suite.pages)
+        if total:
+            return f"{count} of the {total} pages"
+        return "1 page" if count == 1 else f"{count} pages"
+
+    @cached_property
+    def in_part(self) -> tuple[str, ...]:
+        """Why what was kept is not what a whole run of the suite would say, a reason each."""
+        return tuple(self._in_part())
+
+    def _in_part(self) -> Iterator[str]:
+        suite = self.suite
+        if suite.cases == 0:
+            yield "a run that does not say how much the whole suite is"
+        elif len(self.cases) < suite.cases:
+            yield f"a selection, {len(self.cases)} of {suite.cases} cases"
+        else:
+            for hosts, whole in sorted(suite.plan.items()):
+                count = sum(hosts in case.modes for case in self.cases)
+                if count < whole:
+                    yield f"{count or 'none'} of {whole} cases on {hosts_word(hosts)}"
+        if not suite.tree:
+            yield "a suite of no known commit"
+        elif suite.dirty:
+            yield "a suite with local changes"
+        if self.patience > 1:
+            yield f"{self.patience} times the usual patience"
+        if self.subject.variant:
+            yield f"the variant {self.subject.variant} of the provider"
+        if self.counts[Verdict.RESOURCE]:
+            yield f"{_clauses(self.counts[Verdict.RESOURCE])} without the means for it (RESOURCE)"
+
+    @cached_property
     def findings(self) -> list[Case]:
         """The cases that were not kept."""
         return [case for case in self.cases if case.worst in NOT_KEPT]
@@ -602,9 +652,15 @@ class Run:
         elif not checked:
             word = "could not tell"
             because = "no clause applied, so none was checked"
+        elif self.end is not None and self.end.status != "complete":
+            word = "could not tell"
+            because = f"the run was {self.end.status}"
+        elif self.in_part:
+            word = "kept, in part"
+            because = f"each clause that was checked was kept; this was {'; '.join(self.in_part)}"
         else:
             word = "conformant"
-            because = "each clause that was checked was kept"
+            because = f"each clause that was checked was kept, of {self.coverage}"
         return Conclusion(word, sentence, because, CRITERIA[word])
 
     def replay(self, case: Case) -> str:

@@ -87,26 +87,23 @@ def here() -> Checkout:
 
 
 def revision(root: Path) -> tuple[str, bool]:
-    """The commit that `root` is at, and whether it was changed since; `unknown` without git."""
+    """The commit that `root` is at, and whether it was changed since; `unknown` without git.
+
+    A case that git does not know yet is a change: it is built all the same.
+    """
+    described = _git(root, "describe", "--always", "--abbrev=12", "--dirty", "--exclude=*")
+    if described is None:
+        return UNKNOWN, False
+    added = _git(root, "ls-files", "--others", "--exclude-standard", "--", "cases")
+    return described.removesuffix("-dirty"), described.endswith("-dirty") or bool(added)
+
+
+def _git(root: Path, *arguments: str) -> str | None:
+    """What git says of `root`; None where there is no git, or it refuses."""
     try:
         done = subprocess.run(
-            [
-                "git",
-                "-C",
-                str(root),
-                "describe",
-                "--always",
-                "--abbrev=12",
-                "--dirty",
-                "--exclude=*",
-            ],
-            capture_output=True,
-            text=True,
-            check=False,
+            ["git", "-C", str(root), *arguments], capture_output=True, text=True, check=False
         )
     except FileNotFoundError:
-        return UNKNOWN, False
-    if done.returncode != 0:
-        return UNKNOWN, False
-    commit = done.stdout.strip()
-    return commit.removesuffix("-dirty"), commit.endswith("-dirty")
+        return None
+    return done.stdout.strip() if done.returncode == 0 else None

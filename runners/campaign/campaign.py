@@ -27,7 +27,7 @@ from runners.campaign.subject import Subject
 from runners.campaign.tally import Key, Past, Tally
 from runners.campaign.testbed import Testbeds, incident
 from runners.catalogue import rulings
-from runners.catalogue.clauses import Catalogue, Clause, PageClauses
+from runners.catalogue.clauses import Catalogue, Clause, PageClauses, every_page
 from runners.checkout import VERSION, Checkout, revision
 from runners.errors import InputError
 from runners.interrupts import Interrupts
@@ -46,8 +46,8 @@ TRACE = "runner-error.txt"
 
 @dataclass(frozen=True)
 class Order:
-    """What a campaign is to do. `modes` are host counts; `workers` counts processes, None as many
-    as pay.
+    """What a campaign is to do, of the plan that the `whole` suite has in both modes. `modes` are
+    host counts; `workers` counts processes, None as many as pay.
 
     `spread`, `every_pair` and `patience` are those of the assignment.
     """
@@ -56,6 +56,7 @@ class Order:
     command: Sequence[str]
     subject: Subject
     cases: Sequence[Case]
+    whole: Sequence[Planned]
     catalogue: Catalogue
     fabric: str
     settings: Mapping[str, Any]
@@ -411,6 +412,12 @@ def _run_record(checkout: Checkout, order: Order, plan_: Sequence[Planned], fold
             "dirty": dirty,
             "binary": _sha256(checkout.cases_binary),
             "profiles": _profiles(order.catalogue),
+            "pages": list(every_page(checkout.catalogue)),
+            "cases": len({planned.case for planned in order.whole}),
+            "plan": [
+                {"hosts": hosts, "cases": count}
+                for hosts, count in Counter(planned.hosts for planned in order.whole).items()
+            ],
         },
         "subject": {
             "library": subject.library,
@@ -419,6 +426,7 @@ def _run_record(checkout: Checkout, order: Order, plan_: Sequence[Planned], fold
             "build_id": subject.build_id,
             "ia": subject.ia,
             "dat_conf_entry": subject.entry.text,
+            **({"variant": subject.variant} if subject.variant else {}),
         },
         "waivers": list(order.waivers),
         "pages": [_page(page) for page in pages],

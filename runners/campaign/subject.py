@@ -26,13 +26,16 @@ REGISTRIES = {"libdat.so.1": "1.2", "libdat2.so.2": "2.0"}
 
 @dataclass(frozen=True)
 class Subject:
-    """What a report says the run was about, and the text of the dat.conf that says the same."""
+    """What a report says the run was about, and the text of the dat.conf that says the same; behind
+    which `variant`, if it is behind one.
+    """
 
     library: str
     sha256: str
     build_id: str
     entry: datconf.Entry
     dat_conf: str
+    variant: str = ""
 
     @property
     def api(self) -> str:
@@ -77,7 +80,8 @@ def varied(subject: Subject, library: Path, variant: str) -> Subject:
     """The subject behind the variant of this name, of those that the faulty provider has."""
     sha256, build_id = _examine(library, subject.api, Files())
     entry = datconf.entry(f"variant:{variant}", library, f"{subject.ia} fault=variant/{variant}")
-    return Subject(str(library), sha256, build_id, entry, f"{subject.dat_conf}{entry.text}\n")
+    dat_conf = f"{subject.dat_conf}{entry.text}\n"
+    return Subject(str(library), sha256, build_id, entry, dat_conf, variant)
 
 
 def _why_not(entries: Sequence[datconf.Entry], ia: str, api: str) -> str:

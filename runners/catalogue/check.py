@@ -14,7 +14,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from runners.catalogue import pages as man
-from runners.catalogue.clauses import Catalogue, CatalogueError, Clause, PageClauses, load
+from runners.catalogue.clauses import (
+    Catalogue,
+    CatalogueError,
+    Clause,
+    PageClauses,
+    every_page,
+    load,
+)
 from runners.catalogue.faults import proof_faults
 from runners.catalogue.rulings import load as load_rulings
 from runners.names import nearest
@@ -71,6 +78,7 @@ def run(pages: Path | None = None, *, root: Path = _ROOT, binary: Path | None = 
 def catalogue_faults(catalogue: Catalogue, root: Path, pages: Path | None) -> Iterator[str]:
     """What is wrong without looking at a case."""
     rulings = frozenset(load_rulings(root / "docs/rulings.md"))
+    yield from list_faults(catalogue, every_page(root / "cases"), pages)
     for page in catalogue.pages:
         yield from accounting_faults(page)
         yield from ruling_faults(page, rulings)
@@ -79,6 +87,20 @@ def catalogue_faults(catalogue: Catalogue, root: Path, pages: Path | None) -> It
         for page in catalogue.pages:
             yield from drift_faults(page, man.read(pages, page.page))
             yield from quotation_faults(page, quotable)
+
+
+def list_faults(catalogue: Catalogue, listed: Sequence[str], pages: Path | None) -> Iterator[str]:
+    """cases/pages.txt, of which reports say how many are covered, names each page once."""
+    for name in sorted({name for name in listed if listed.count(name) > 1}):
+        yield f"cases/pages.txt: {name} is listed twice"
+    for page in catalogue.pages:
+        if page.page not in listed:
+            yield f"{page.page}: is not in cases/pages.txt{nearest(page.page, listed)}"
+    if pages is not None:
+        there = {path.stem for path in pages.glob("dat_*.txt")}
+        for name in sorted(there ^ set(listed)):
+            where = "is listed, and no page" if name in listed else "is a page, and not listed"
+            yield f"cases/pages.txt: {name} {where}"
 
 
 def accounting_faults(page: PageClauses) -> Iterator[str]:

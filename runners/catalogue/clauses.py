@@ -141,6 +141,19 @@ def load(directory: Path) -> Catalogue:
     return Catalogue(tuple(pages))
 
 
+def every_page(directory: Path) -> tuple[str, ...]:
+    """The name of every page, with clauses or without as yet: `directory`/pages.txt has them.
+
+    Raises CatalogueError.
+    """
+    path = directory / "pages.txt"
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise CatalogueError([f"{directory.name}/{path.name}: {error}"]) from None
+    return tuple(line for line in lines if line and not line.startswith("#"))
+
+
 def load_page(path: Path, name: str | None = None) -> PageClauses:
     """One catalogue file; `name` is what messages call it (its path)."""
     name = name or str(path)

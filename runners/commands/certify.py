@@ -37,7 +37,8 @@ def add_parser(commands: Subparsers) -> None:
         help="run the suite on a provider",
         description="Run the suite on a provider (default: the reference provider) and write a "
         "report. Every case runs on one host, those with a peer also on two. Exit code: 0 "
-        "conformant, 1 not conformant, 2 could not tell, 64 wrong input.",
+        "conformant, or kept as far as it was run; 1 not conformant, 2 could not tell, 64 wrong "
+        "input.",
     )
     _add_arguments(parser)
     parser.set_defaults(run=run)
@@ -246,7 +247,7 @@ def _order(
     modes: Sequence[int],
 ) -> "Order":
     from runners.campaign.campaign import Order
-    from runners.campaign.plan import select
+    from runners.campaign.plan import plan, select
     from runners.campaign.selection import Choice
 
     return Order(
@@ -254,6 +255,7 @@ def _order(
         command=options.command_line,
         subject=subject,
         cases=select(cases, options.ids),
+        whole=plan(cases, MODES, seed, every_mode=False),
         catalogue=catalogue,
         fabric=options.fabric,
         settings=settings,

@@ -42,6 +42,7 @@ def show(run: Run, out: Console) -> None:
         out.print(Text(waivers.sentence(run)))
     conclusion = run.conclusion
     style = {"conformant": "bold green", "not conformant": "bold red"}.get(conclusion.word)
+    out.print(Text(f"clauses of {run.coverage}"))
     out.print(Text.assemble((conclusion.word, style or "bold yellow"), f": {conclusion.because}"))
 
 

@@ -2,6 +2,8 @@
 """Builds events.jsonl files of runs that never were, in the format of docs/results.md."""
 
 import json
+from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -80,7 +82,12 @@ class SyntheticRun:
             "seed": 7,
             "fabric": "vm",
             "modes": list(modes),
-            "suite": {"version": "0.1.0", "commit": "0123abcd4567", "dirty": False},
+            "suite": {
+                "version": "0.1.0",
+                "commit": "0123abcd4567",
+                "dirty": False,
+                "pages": ["dat_srq_free", "dat_srq_resize", "dat_srq_set_lw"],
+            },
             "subject": {
                 "library": "/opt/vendor/lib/libvendor.so",
                 "sha256": "3f" * 32,
@@ -92,6 +99,15 @@ class SyntheticRun:
             "plan": [],
         }
         self.records: list[Record] = []
+
+    def of_a_suite(self, cases: int = 0, by_mode: Mapping[int, int] | None = None) -> None:
+        """Says that the suite is what is planned here, and so many cases more, by mode too."""
+        plan = Counter(int(row["hosts"]) for row in self.head["plan"])
+        plan.update(by_mode or {})
+        self.head["suite"]["cases"] = len({row["case"] for row in self.head["plan"]}) + cases
+        self.head["suite"]["plan"] = [
+            {"hosts": hosts, "cases": count} for hosts, count in plan.items()
+        ]
 
     def clause(self, name: str, **more: Any) -> str:
         """Adds a clause of dat_srq_resize, or of `page`, and returns its id."""
@@ -181,7 +197,9 @@ class SyntheticRun:
         )
 
     def lines(self) -> list[Record]:
-        """All records in order."""
+        """All records in order; those planned are the whole suite where nothing else was said."""
+        if "plan" not in self.head["suite"] and self.head["plan"]:
+            self.of_a_suite()
         return [self.head, *self.records]
 
     def write(self, results: Path) -> Path:

@@ -80,6 +80,8 @@ class Cts:
         The page is demo_page; of more `pages`, which are numbered, each has the same cases.
         """
         rows = []
+        listed = ["dat_demo_page", *(f"dat_demo_page_{number}" for number in range(2, pages + 1))]
+        (self.root / "cases/pages.txt").write_text("\n".join([*listed, "dat_of_no_clause\n"]))
         for page in ["demo_page", *(f"demo_page_{number}" for number in range(2, pages + 1))]:
             clauses = [PAGE.format(page=page)]
             for number, name in enumerate(names):
@@ -104,6 +106,13 @@ class Cts:
                 clauses.append(CLAUSE.format(**clause, shows=shows))
             (self.root / f"cases/demo/{page}.toml").write_text("".join(clauses))
         (self.root / "build/default/bin/cases.json").write_text(json.dumps(rows))
+
+    def is_committed(self) -> None:
+        """Make the checkout a repository of one commit, without local changes."""
+        (self.root / ".gitignore").write_text("/*\n!/cases\n")
+        for command in ("init -q", "add .", "commit -q -m all"):
+            who = ["-c", "user.name=a", "-c", "user.email=a@b"]
+            subprocess.run(["git", *who, *command.split()], cwd=self.root, check=True)
 
     def has_variant(self, name: str) -> None:
         """Give the checkout a faulty provider with this variant."""

@@ -73,6 +73,7 @@ class Kitchen:
         for folder in ("cases/kettle", "docs", "pages"):
             (self.root / folder).mkdir(parents=True)
         self.catalogue(CLAUSES)
+        self.listed("dat_kettle_fill")
         self.page(KETTLE)
         self.cases(CASES)
         self.rulings("# Rulings\n\n### TEA-1: green tea\n")
@@ -89,6 +90,9 @@ class Kitchen:
         head += f"sentences = {json.dumps(sentences)}\n"
         path = self.root / "cases/kettle/kettle_fill.toml"
         path.write_text(head + clauses, encoding="utf-8")
+
+    def listed(self, *pages: str) -> None:
+        (self.root / "cases/pages.txt").write_text("\n".join(("# all pages", *pages)))
 
     def page(self, text: str) -> None:
         (self.root / "pages/dat_kettle_fill.txt").write_text(text, encoding="utf-8")
@@ -226,6 +230,22 @@ def test_a_page_that_is_not_there(kitchen: Kitchen, capsys: pytest.CaptureFixtur
     (kitchen.root / "pages/dat_kettle_fill.txt").unlink()
     assert kitchen.check() == DISAGREES
     assert "dat_kettle_fill.txt: no such page" in capsys.readouterr().err
+
+
+def test_a_list_of_pages_that_is_not_theirs(
+    kitchen: Kitchen, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kitchen.listed("dat_kettle_fil", "dat_pot", "dat_pot")
+    assert told(kitchen, capsys) == [
+        "cases/pages.txt: dat_pot is listed twice",
+        "dat_kettle_fill: is not in cases/pages.txt; nearest: dat_kettle_fil",
+        "cases/pages.txt: dat_kettle_fil is listed, and no page",
+        "cases/pages.txt: dat_kettle_fill is a page, and not listed",
+        "cases/pages.txt: dat_pot is listed, and no page",
+    ]
+    (kitchen.root / "cases/pages.txt").unlink()
+    assert kitchen.check() == DISAGREES
+    assert "cases/pages.txt" in capsys.readouterr().err
 
 
 def test_a_catalogue_that_cannot_be_read(
