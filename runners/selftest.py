@@ -119,8 +119,18 @@ STEPS = (
     ),
     Step(
         "provider",
-        "the reference provider's own tests, in one guest and in two",
+        "the reference provider's own tests, in one guest, in two, and in one of two processors",
         ["ctest --test-dir build/default -L guest --output-on-failure --no-tests=error"],
+        timeout=900,
+    ),
+    Step(
+        "tsan",
+        "the provider's tests in a guest of two processors, by ThreadSanitizer",
+        [
+            "cmake --preset tsan",
+            "cmake --build --preset tsan --target tests/provider/all reference-provider/all",
+            "ctest --test-dir build/tsan -R provider-two-cpus --output-on-failure --no-tests=error",
+        ],
         timeout=900,
     ),
     Step(
