@@ -276,10 +276,8 @@ static const struct flags {
     {"request_threshold", true, DAT_COMPLETION_EVD_THRESHOLD_FLAG},
 };
 
-static void set_flags(struct test *t, struct arguments *with, bool request,
-                      DAT_COMPLETION_FLAGS value)
+static void set_flags(struct arguments *with, bool request, DAT_COMPLETION_FLAGS value)
 {
-        need_completion_flags(t, value);
         if (request)
                 with->param.ep_attr.request_completion_flags = value;
         else
@@ -290,7 +288,7 @@ FAMILY(ep_create_with_srq, exact_flags, flags)
 {
         struct arguments with = arguments(t);
 
-        set_flags(t, &with, row->request, row->flags);
+        set_flags(&with, row->request, row->flags);
 
         DAT_EP_ATTR attr = described(t, create(t, &with)).ep_attr;
         expect_eq(row->request ? attr.request_completion_flags : attr.recv_completion_flags,
@@ -742,7 +740,7 @@ FAMILY(ep_create_with_srq, same_flags_on_one_evd, same_flags)
 {
         struct arguments with = arguments(t);
 
-        set_flags(t, &with, row->request, row->first);
+        set_flags(&with, row->request, row->first);
         create(t, &with);
         create(t, &with);
 }
@@ -767,9 +765,9 @@ FAMILY(ep_create_with_srq, mixed_flags_on_one_evd, mixed_flags)
         struct arguments with = arguments(t);
         DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
 
-        set_flags(t, &with, row->request, row->first);
+        set_flags(&with, row->request, row->first);
         create(t, &with);
-        set_flags(t, &with, row->request, row->second);
+        set_flags(&with, row->request, row->second);
 
         DAT_RETURN ret = expect_or_note(call(&with, &ep), DAT_INVALID_PARAMETER, DAT_SUCCESS);
         if (dat_is(ret, DAT_SUCCESS))
@@ -783,7 +781,7 @@ FAMILY(ep_create_with_srq, solicited_waits_alone, no_evd)
                                                   DAT_EVD_CONNECTION_FLAG);
         DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
 
-        set_flags(t, &with, false, DAT_COMPLETION_SOLICITED_WAIT_FLAG);
+        set_flags(&with, false, DAT_COMPLETION_SOLICITED_WAIT_FLAG);
         with.recv_evd = evd;
         if (row->request)
                 with.request_evd = evd;
@@ -804,7 +802,7 @@ CASE(ep_create_with_srq, threshold_beside_other_streams)
 
         with.recv_evd = evd_with(t, .flags = DAT_EVD_DTO_FLAG | DAT_EVD_CONNECTION_FLAG);
         with.connect_evd = with.recv_evd;
-        set_flags(t, &with, false, DAT_COMPLETION_EVD_THRESHOLD_FLAG);
+        set_flags(&with, false, DAT_COMPLETION_EVD_THRESHOLD_FLAG);
 
         create(t, &with);
 }
@@ -821,7 +819,7 @@ FAMILY(ep_create_with_srq, receives_signal, signals)
 {
         struct arguments with = arguments(t);
 
-        set_flags(t, &with, false, row->flags);
+        set_flags(&with, false, row->flags);
         DAT_EP_HANDLE ep = create(t, &with);
         struct peer_ep *end = expect_connect(ep);
 

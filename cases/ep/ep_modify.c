@@ -443,7 +443,6 @@ static void expect_flag_taken(struct test *t, const struct value *row)
 {
         struct ep_change change = unconnected(t, row->parameter);
 
-        need_completion_flags(t, (DAT_COMPLETION_FLAGS)row->value);
         if (row->value == DAT_COMPLETION_DEFAULT_FLAG)
                 must(modify(&change));
         change.wanted = (uint64_t)row->value;
@@ -489,7 +488,6 @@ static struct ep_change controlled(struct test *t, const struct controlling *row
 {
         struct ep_change change = unconnected(t, row->parameter);
 
-        need_completion_flags(t, (DAT_COMPLETION_FLAGS)row->flag);
         must_that(dat_is(wait_for_two(t, &change), DAT_TIMEOUT_EXPIRED),
                   "a wait for two events is refused before any flag was set");
         ep_value_set(&change.asked, change.parameter, (uint64_t)row->flag);
@@ -529,7 +527,6 @@ FAMILY(ep_modify, always_supported, always_supported)
         DAT_LMR_TRIPLET segment = triplet(buf, 0, MESSAGE);
         struct peer_ep *end;
 
-        need_completion_flags(t, DAT_COMPLETION_EVD_THRESHOLD_FLAG);
         change.asked.ep_attr.request_completion_flags = DAT_COMPLETION_EVD_THRESHOLD_FLAG;
         must(modify(&change));
         end = must_connect(change.ep);

@@ -39,7 +39,8 @@ struct evd_opts {
         DAT_EVD_FLAGS flags; /* DAT_EVD_DTO_FLAG */
         DAT_CNO_HANDLE cno;
 };
-/* UNSUPPORTED where the provider merges no such streams. */
+/* Of several streams, the clause needs those that they are merged with: "merged_cr_dto_supported".
+ */
 DAT_EVD_HANDLE evd_make(struct test *t, struct evd_opts opts);
 #define evd_with(t_, ...) evd_make((t_), (struct evd_opts){__VA_ARGS__})
 
@@ -94,9 +95,6 @@ struct ep_opts {
 };
 DAT_EP_HANDLE ep_make(struct test *t, struct ep_opts opts);
 #define ep_with(t_, ...) ep_make((t_), (struct ep_opts){__VA_ARGS__})
-
-/* Ends the case as UNSUPPORTED where the provider declares one of these flags absent. */
-void need_completion_flags(struct test *t, DAT_COMPLETION_FLAGS flags);
 
 /* The EVDs that an EP of ep_with() reports to. */
 DAT_EVD_HANDLE ep_recv_evd(struct test *t, DAT_EP_HANDLE ep);

@@ -41,12 +41,6 @@ DAT_EP_HANDLE ep_make(struct test *t, struct ep_opts opts)
         return made;
 }
 
-void need_completion_flags(struct test *t, DAT_COMPLETION_FLAGS flags)
-{
-        if (~provider_attr(t)->completion_flags_supported & flags)
-                unsupported(t, "completion_flags_supported: not the flag of the case");
-}
-
 DAT_EVD_HANDLE ep_recv_evd(struct test *t, DAT_EP_HANDLE ep)
 {
         return ep_object(t, ep)->recv_evd;

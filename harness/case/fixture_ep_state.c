@@ -113,8 +113,6 @@ static DAT_EP_HANDLE tentative(struct test *t)
         DAT_CR_PARAM param = {.local_ep_handle = DAT_HANDLE_NULL};
         struct object *request;
 
-        if (provider_attr(t)->ep_creator == DAT_PSP_CREATES_EP_NEVER)
-                unsupported(t, "ep_creator = DAT_PSP_CREATES_EP_NEVER");
         pz(t);
         request = await_request(t, listen_for(t, DAT_HANDLE_NULL));
         arrange(dat_cr_query(request->handle, DAT_CR_FIELD_LOCAL_EP_HANDLE, &param));

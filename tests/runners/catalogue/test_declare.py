@@ -54,7 +54,8 @@ def test_a_clause_with_a_case_declares_it(tmp_path: Path) -> None:
         "#define CLAUSE_kettle_fill__local .needs = 0",
         "#define CLAUSE_kettle_fill__pair .needs = NEED_SRQ | NEED_THREAD_SAFE, .peers = 1",
         "#define CLAUSE_kettle_fill__network .needs = NEED_SRQ, .peers = 1, .network = true",
-        "#define CLAUSE_kettle_fill__rows .needs = NEED_SRQ, .row_needs = (const struct row_needs[])"
+        "#define CLAUSE_kettle_fill__rows .needs = NEED_SRQ,"
+        " .row_needs = (const struct row_needs[])"
         '{{"flagged", NEED_SUPPRESS_FLAG | NEED_THREAD_SAFE}, {NULL, 0}}',
     ]
 
