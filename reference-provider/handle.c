@@ -27,11 +27,38 @@ union record {
 static struct {
         pthread_mutex_t lock;
         union record *records;
+        bool watches_forks;
         uint32_t fresh;
         uint32_t quarantined;
         struct handle *oldest;
         struct handle *newest;
 } arena = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void before_fork(void)
+{
+        pthread_mutex_lock(&arena.lock);
+}
+
+static void after_fork(void)
+{
+        pthread_mutex_unlock(&arena.lock);
+}
+
+/*
+ * What a child has from its parent leads to kernel objects that are the parent's, and to threads
+ * that the child has not: it holds no live handle.
+ */
+static void after_fork_in_child(void)
+{
+        for (uint32_t i = 0; i < arena.fresh; i++) {
+                _Atomic uint32_t *life = &arena.records[i].handle.life;
+
+                /* A page that is not written to stays shared. */
+                if (atomic_load(life))
+                        atomic_store(life, 0);
+        }
+        pthread_mutex_unlock(&arena.lock);
+}
 
 static bool arena_map(void)
 {
@@ -39,6 +66,10 @@ static bool arena_map(void)
 
         if (arena.records)
                 return true;
+        if (!arena.watches_forks)
+                arena.watches_forks = !pthread_atfork(before_fork, after_fork, after_fork_in_child);
+        if (!arena.watches_forks)
+                return false;
         memory = mmap(NULL, sizeof(union record) * ARENA_RECORDS, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (memory == MAP_FAILED)

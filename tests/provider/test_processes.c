@@ -342,6 +342,108 @@ static void shared_memory_is_one_to_all(void **state)
         host_close(host);
 }
 
+#define EXPECT_DEAD(call) assert_int_equal(DAT_GET_TYPE(call), DAT_GET_TYPE(DAT_INVALID_HANDLE))
+
+/* Calls of each kind on what a child has from its parent. */
+static void use_inherited(struct host *host)
+{
+        struct end *a = &host->a;
+        DAT_LMR_TRIPLET iov = segment(a, 0, 10);
+        DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
+        DAT_EP_ATTR attr = plain_attr();
+        DAT_EVD_HANDLE async_evd = DAT_HANDLE_NULL;
+        DAT_PZ_HANDLE pz = DAT_HANDLE_NULL;
+        DAT_HANDLE_TYPE type;
+        DAT_PSP_PARAM psp;
+        DAT_LMR_PARAM lmr;
+        DAT_EVD_PARAM evd;
+        DAT_EP_PARAM param;
+        DAT_PZ_PARAM zone;
+        DAT_EVENT event;
+        DAT_COUNT nmore;
+
+        EXPECT_DEAD(dat_ia_query(host->ia, &async_evd, 0, NULL, 0, NULL));
+        EXPECT_DEAD(dat_get_handle_type(host->ia, &type));
+        EXPECT_DEAD(dat_pz_create(host->ia, &pz));
+        EXPECT_DEAD(dat_pz_query(host->pz, DAT_PZ_FIELD_ALL, &zone));
+        EXPECT_DEAD(dat_pz_free(host->pz));
+        EXPECT_DEAD(dat_lmr_query(a->lmr, DAT_LMR_FIELD_ALL, &lmr));
+        EXPECT_DEAD(dat_lmr_free(a->lmr));
+        EXPECT_DEAD(dat_ep_create(host->ia, host->pz, a->recv_evd, a->request_evd, a->connect_evd,
+                                  &attr, &ep));
+        EXPECT_DEAD(dat_ep_query(a->ep, DAT_EP_FIELD_ALL, &param));
+        EXPECT_DEAD(dat_ep_get_status(a->ep, NULL, NULL, NULL));
+        EXPECT_DEAD(dat_ep_post_send(a->ep, 1, &iov, cookie(1), DAT_COMPLETION_DEFAULT_FLAG));
+        EXPECT_DEAD(dat_ep_post_recv(a->ep, 1, &iov, cookie(1), DAT_COMPLETION_DEFAULT_FLAG));
+        EXPECT_DEAD(dat_ep_disconnect(a->ep, DAT_CLOSE_ABRUPT_FLAG));
+        EXPECT_DEAD(dat_ep_reset(a->ep));
+        EXPECT_DEAD(dat_ep_free(a->ep));
+        EXPECT_DEAD(dat_srq_post_recv(host->b.srq, 0, NULL, cookie(1)));
+        EXPECT_DEAD(dat_srq_resize(host->b.srq, 8));
+        EXPECT_DEAD(dat_srq_free(host->b.srq));
+        EXPECT_DEAD(dat_evd_query(a->recv_evd, DAT_EVD_FIELD_ALL, &evd));
+        EXPECT_DEAD(dat_evd_dequeue(a->recv_evd, &event));
+        EXPECT_DEAD(dat_evd_wait(a->recv_evd, 0, 1, &event, &nmore));
+        EXPECT_DEAD(dat_evd_free(a->recv_evd));
+        EXPECT_DEAD(dat_psp_query(host->psp, DAT_PSP_FIELD_ALL, &psp));
+        EXPECT_DEAD(dat_psp_free(host->psp));
+        EXPECT_DEAD(dat_ia_close(host->ia, DAT_CLOSE_GRACEFUL_FLAG));
+        EXPECT_DEAD(dat_ia_close(host->ia, DAT_CLOSE_ABRUPT_FLAG));
+}
+
+/* Exchanges one message between the ends of a host, of which `b` has an SRQ. */
+static void exchange(struct host *host, uint64_t number)
+{
+        post_srq(&host->b, 0, 64, number);
+        post_send(&host->a, 0, 64, number);
+        await_completion(host->b.recv_evd, host->b.ep, number, DAT_DTO_SUCCESS, 64);
+        await_completion(host->a.request_evd, host->a.ep, number, DAT_DTO_SUCCESS, 64);
+}
+
+static struct host *joined_with_srq(void)
+{
+        struct host *host = host_open();
+
+        listen_any(host, DAT_PSP_CONSUMER_FLAG);
+        end_make(host, &host->a, NULL);
+        end_make_with_srq(host, &host->b, NULL, 4);
+        join_ends(host, &host->a, &host->b);
+        return host;
+}
+
+static void have_a_child(struct story *story)
+{
+        struct host *host = joined_with_srq();
+        int status;
+        pid_t child;
+
+        (void)story;
+        exchange(host, 1);
+        child = fork();
+        assert_true(child >= 0);
+        if (!child) {
+                use_inherited(host);
+                /* What it opens itself is its own. */
+                host = joined_with_srq();
+                exchange(host, 2);
+                host_close(host);
+                exit(0);
+        }
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_int_equal(status, 0);
+        exchange(host, 3);
+        host_close(host);
+}
+
+/* In a child every handle of its parent is dead, so that nothing it does reaches their objects. */
+static void a_child_touches_nothing_of_its_parent(void **state)
+{
+        struct story story = begin(have_a_child);
+
+        (void)state;
+        end(&story, false);
+}
+
 /* Has the kernel know no membarrier() for this process. */
 static void take_barrier_away(void)
 {
@@ -360,14 +462,10 @@ static void take_barrier_away(void)
 
 static void end_without_barrier(struct story *story)
 {
-        struct host *host = host_open();
+        struct host *host = joined_with_srq();
 
         (void)story;
         take_barrier_away();
-        listen_any(host, DAT_PSP_CONSUMER_FLAG);
-        end_make(host, &host->a, NULL);
-        end_make_with_srq(host, &host->b, NULL, 4);
-        join_ends(host, &host->a, &host->b);
         post_srq(&host->b, 0, 10, 1);
         post_send(&host->b, 0, 10, 2); /* which nobody receives */
         assert_dat(dat_ep_disconnect(host->b.ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
@@ -395,6 +493,7 @@ int main(void)
             cmocka_unit_test(a_server_killed_before_it_answers),
             cmocka_unit_test(a_qualifier_belongs_to_one_process),
             cmocka_unit_test(shared_memory_is_one_to_all),
+            cmocka_unit_test(a_child_touches_nothing_of_its_parent),
             cmocka_unit_test(a_kernel_without_a_barrier),
         };
 
