@@ -35,7 +35,8 @@ bool call_apart(struct test *t, DAT_RETURN (*call)(void *arg), void *arg, DAT_RE
 
         if (pipe(ends) < 0)
                 resource(t, "no pipe to a process apart: %s", strerror(errno));
-        pid = fork();
+        /* Not by fork(), at which a provider may take its handles from the child. */
+        pid = _Fork();
         if (pid < 0) {
                 close(ends[0]);
                 close(ends[1]);
