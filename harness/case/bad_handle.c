@@ -4,7 +4,7 @@
 #include "case/test.h"
 
 #define CONN_QUAL_FIRST 21000
-#define CONN_QUAL_LAST  21999
+#define CONN_QUAL_COUNT 1000
 
 static DAT_HANDLE make_cno(struct test *t)
 {
@@ -24,19 +24,22 @@ static DAT_HANDLE make_rmr(struct test *t)
         return made;
 }
 
-/* A service point at the first connection qualifier that is free. */
+/* A service point at a connection qualifier that is free. */
 static DAT_HANDLE make_service_point(struct test *t, enum object_kind kind)
 {
         DAT_EVD_HANDLE evd = evd_with(t, .flags = DAT_EVD_CR_FLAG);
         DAT_EP_HANDLE ep = kind == OBJECT_RSP ? ep_with(t) : DAT_HANDLE_NULL;
         DAT_HANDLE made = DAT_HANDLE_NULL;
         DAT_RETURN ret = DAT_CONN_QUAL_IN_USE;
+        DAT_CONN_QUAL first = draw(t, CONN_QUAL_COUNT);
 
-        for (DAT_CONN_QUAL qual = CONN_QUAL_FIRST;
-             dat_is(ret, DAT_CONN_QUAL_IN_USE) && qual <= CONN_QUAL_LAST; qual++)
+        for (DAT_CONN_QUAL i = 0; dat_is(ret, DAT_CONN_QUAL_IN_USE) && i < CONN_QUAL_COUNT; i++) {
+                DAT_CONN_QUAL qual = CONN_QUAL_FIRST + (first + i) % CONN_QUAL_COUNT;
+
                 ret = kind == OBJECT_RSP
                           ? dat_rsp_create(t->ia, qual, ep, evd, &made)
                           : dat_psp_create(t->ia, qual, evd, DAT_PSP_CONSUMER_FLAG, &made);
+        }
         arrange(ret);
         object_add(t, kind, made);
         return made;

@@ -181,6 +181,9 @@ void fixture_async_about(struct test *t, const struct check_site *site, const DA
 DAT_DTO_COMPLETION_EVENT_DATA fixture_dto(struct test *t, const struct check_site *site,
                                           DAT_EVD_HANDLE evd, bool clause);
 
+/* The run's event deadline as a timeout of DAT, for a case that makes a wait itself. */
+DAT_TIMEOUT event_timeout(struct test *t);
+
 /*
  * Waits one quiet period, taking nothing, so that what is under way has arrived: after
  * peer_wait_sent(), say, the completions of the sent messages stand on their EVDs.

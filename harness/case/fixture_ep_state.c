@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* An EP in whichever of its nine states, and the way from there to a connection. */
 #include <stdio.h>
-#include <sys/random.h>
 
 #include "case/ep_attr.h"
 #include "case/test.h"
@@ -11,6 +10,7 @@
 #define CONN_QUAL_COUNT 1000
 #define CR_QLEN         8
 #define CONNECT_QLEN    8
+#define ASKER_BYTES     64
 
 /* The states that a header adds for EPs yet to be configured count as the plain ones (GEN-7). */
 static DAT_EP_STATE plain(DAT_EP_STATE state)
@@ -53,13 +53,11 @@ static struct object *listen_for(struct test *t, DAT_EP_HANDLE ep)
         DAT_RETURN ret = DAT_CONN_QUAL_IN_USE;
         DAT_HANDLE made = DAT_HANDLE_NULL;
         struct object *point;
+        DAT_CONN_QUAL first = draw(t, CONN_QUAL_COUNT);
         DAT_CONN_QUAL qual = 0;
-        uint32_t seed;
 
-        if (getrandom(&seed, sizeof(seed), 0) != sizeof(seed))
-                seed = 0;
         for (uint32_t i = 0; dat_is(ret, DAT_CONN_QUAL_IN_USE) && i < CONN_QUAL_COUNT; i++) {
-                qual = CONN_QUAL_FIRST + (seed + i) % CONN_QUAL_COUNT;
+                qual = CONN_QUAL_FIRST + (first + i) % CONN_QUAL_COUNT;
                 ret = ep ? dat_rsp_create(t->ia, qual, ep, evd, &made)
                          : dat_psp_create(t->ia, qual, evd, DAT_PSP_PROVIDER_FLAG, &made);
         }
@@ -139,18 +137,34 @@ static DAT_EP_HANDLE connected(struct test *t, struct ep_opts opts)
         return ep;
 }
 
-/* A send for which the peer has no receive keeps a graceful disconnect waiting. */
+/*
+ * Nothing waited. That a transport has no such state is no provider's to say: both ends tell then
+ * that the connection is at its end, this one while its peer is stopped.
+ */
+static _Noreturn void ended_at_once(struct test *t, DAT_EP_HANDLE ep, struct peer_ep *end)
+{
+        must_event(ep_connect_evd(t, ep), DAT_CONNECTION_EVENT_DISCONNECTED);
+        peer_wait_disconnected(end);
+        unsupported(t, "DAT_EP_STATE_DISCONNECT_PENDING: the transport let nothing wait");
+}
+
+/*
+ * Whatever a graceful disconnect waits for, it does not come: the peer has no receive for the send,
+ * and is stopped, so that it does not answer.
+ */
 static DAT_EP_HANDLE disconnecting(struct test *t, struct ep_opts opts)
 {
         struct buf *buf = buf_with(t, .pz = opts.pz);
         DAT_LMR_TRIPLET segment = triplet(buf, 0, 1);
-        DAT_EP_HANDLE ep = connected(t, opts);
+        DAT_EP_HANDLE ep = ep_make(t, opts);
+        struct peer_ep *end = peer_connect(peer(t), ep);
 
         arrange(dat_ep_post_send(ep, 1, &segment, (DAT_DTO_COOKIE){.as_64 = 0},
                                  DAT_COMPLETION_DEFAULT_FLAG));
+        peer_freeze(peer(t));
         arrange(dat_ep_disconnect(ep, DAT_CLOSE_GRACEFUL_FLAG));
         if (ep_state(t, ep) == DAT_EP_STATE_DISCONNECTED)
-                unsupported(t, "DAT_EP_STATE_DISCONNECT_PENDING: the transport let no send wait");
+                ended_at_once(t, ep, end);
         return ep;
 }
 
@@ -181,17 +195,39 @@ static DAT_RETURN accept_request(struct test *t, struct object *request)
         return ret;
 }
 
+/*
+ * The EP is Connected while its asker is stopped. That a transport completes a connection without
+ * it is no provider's to say: what is written to the asker's memory arrives then.
+ */
+static _Noreturn void completed_at_once(struct test *t, DAT_EP_HANDLE ep, DAT_PZ_HANDLE zone,
+                                        const struct peer_memory *memory)
+{
+        struct buf *buf = buf_with(t, .length = ASKER_BYTES, .pz = zone);
+        DAT_LMR_TRIPLET from = triplet(buf, 0, ASKER_BYTES);
+        DAT_RMR_TRIPLET to = {
+            .rmr_context = memory->rmr_context,
+            .target_address = memory->address,
+            .segment_length = ASKER_BYTES,
+        };
+
+        must_event(ep_connect_evd(t, ep), DAT_CONNECTION_EVENT_ESTABLISHED);
+        arrange(dat_ep_post_rdma_write(ep, 1, &from, (DAT_DTO_COOKIE){.as_64 = 0}, &to,
+                                       DAT_COMPLETION_DEFAULT_FLAG));
+        must_dto(ep_request_evd(t, ep));
+        unsupported(t, "DAT_EP_STATE_COMPLETION_PENDING: the transport waits for no peer");
+}
+
 /* An accepted connection that its asker, stopped meanwhile, does not complete. */
 static DAT_EP_HANDLE completing(struct test *t, struct ep_opts opts)
 {
         DAT_EP_HANDLE ep = passive(t, opts);
-        DAT_EP_STATE state;
+        struct object *request = object_of_ep(t, ep, OBJECT_CR);
+        struct peer_memory memory = peer_expose(request->end, ASKER_BYTES);
 
         peer_freeze(peer(t));
-        arrange(accept_request(t, object_of_ep(t, ep, OBJECT_CR)));
-        state = ep_state(t, ep);
-        if (state == DAT_EP_STATE_CONNECTED)
-                unsupported(t, "DAT_EP_STATE_COMPLETION_PENDING: the transport waits for no peer");
+        arrange(accept_request(t, request));
+        if (ep_state(t, ep) == DAT_EP_STATE_CONNECTED)
+                completed_at_once(t, ep, opts.pz, &memory);
         return ep;
 }
 

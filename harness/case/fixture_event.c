@@ -157,6 +157,11 @@ bool drain_async_event(struct test *t)
         return quiet_period(t, CHECK_SITE_("drain_async_event(t)"), t->async_evd, &event);
 }
 
+DAT_TIMEOUT event_timeout(struct test *t)
+{
+        return t->settings->event_ms * US_PER_MS;
+}
+
 void settle(struct test *t)
 {
         settle_until(now_ns() + (uint64_t)t->settings->quiet_ms * 1000000);

@@ -14,6 +14,7 @@
 #include "evidence/address.h"
 #include "evidence/lines.h"
 #include "peer/netdev.h"
+#include "peer/peer_process.h"
 
 /* Beyond what the peer itself may wait: the way there and back. */
 #define ANSWER_SLACK_MS 2000
@@ -162,7 +163,9 @@ static void listen_once(struct peer *peer)
 
         if (peer->listening)
                 return;
-        post(peer, "data", json_pack("{s:s}", "do", "listen"));
+        post(peer, "data",
+             json_pack("{s:s s:I}", "do", "listen", "from",
+                       (json_int_t)draw(peer->t, PEER_CONN_QUALS)));
         data = answer(peer, answer_ms(peer), "listen");
         parse_address(peer, data);
         json_decref(data);

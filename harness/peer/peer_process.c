@@ -15,7 +15,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/random.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -32,7 +31,6 @@
 #define RECV_DTOS       256
 #define READS           4
 #define CONN_QUAL_FIRST 22000
-#define CONN_QUAL_COUNT 10000
 #define US_PER_MS       1000
 /* How long completions are waited for while commands may come. */
 #define BETWEEN_COMMANDS_US 2000
@@ -159,6 +157,11 @@ static json_t *wait_for(const struct side *side, DAT_EVD_HANDLE evd, DAT_EVENT_N
                    : no("%s came instead of %s", event_name(event), wanted);
 }
 
+static long long number(const json_t *command, const char *key)
+{
+        return json_integer_value(json_object_get(command, key));
+}
+
 static json_t *open_ia(struct side *side, const char *name)
 {
         static DAT_PROVIDER_ATTR provider;
@@ -175,16 +178,13 @@ static json_t *open_ia(struct side *side, const char *name)
 static json_t *do_listen(struct side *side, const json_t *command)
 {
         DAT_PSP_HANDLE psp;
+        DAT_CONN_QUAL first = (DAT_CONN_QUAL)number(command, "from");
         DAT_RETURN ret;
-        uint32_t seed;
 
-        (void)command;
         TRY(dat_evd_create, side->ia, CONNECT_QLEN, DAT_HANDLE_NULL, DAT_EVD_CR_FLAG,
             &side->cr_evd);
-        if (getrandom(&seed, sizeof(seed), 0) != sizeof(seed))
-                seed = 0;
-        for (uint32_t i = 0; i < CONN_QUAL_COUNT; i++) {
-                side->qual = CONN_QUAL_FIRST + (seed + i) % CONN_QUAL_COUNT;
+        for (DAT_CONN_QUAL i = 0; i < PEER_CONN_QUALS; i++) {
+                side->qual = CONN_QUAL_FIRST + (first + i) % PEER_CONN_QUALS;
                 ret =
                     dat_psp_create(side->ia, side->qual, side->cr_evd, DAT_PSP_CONSUMER_FLAG, &psp);
                 if (dat_is(ret, DAT_SUCCESS))
@@ -222,11 +222,6 @@ static json_t *make_ep(struct side *side, struct end *end, DAT_COUNT reads_out)
         TRY(dat_ep_create, side->ia, side->pz, end->recv_evd, end->request_evd, end->connect_evd,
             &attr, &end->ep);
         return NULL;
-}
-
-static long long number(const json_t *command, const char *key)
-{
-        return json_integer_value(json_object_get(command, key));
 }
 
 /* An end with an EP, or NULL and the refusal. */

@@ -5,6 +5,9 @@
 
 #include "agent/child.h"
 
+/* How many connection qualifiers a peer listens at one of; the case draws which one is first. */
+#define PEER_CONN_QUALS 10000
+
 struct peer_job {
         const char *ia;
         const char *address; /* of the IA, as text */
