@@ -63,6 +63,33 @@ struct ep_parameter {
 
 extern const struct ep_parameter ep_parameters[EP_PARAM_COUNT];
 
+/* Rows of families: those that an Unconnected EP takes another value for, or the one they have. */
+struct ep_parameter_row {
+        const char *id;
+        enum ep_parameter_id parameter;
+};
+
+#define EP_MODIFIABLE(X)            \
+        X(pz_handle)                \
+        X(recv_evd_handle)          \
+        X(request_evd_handle)       \
+        X(connect_evd_handle)       \
+        X(service_type)             \
+        X(max_message_size)         \
+        X(max_rdma_size)            \
+        X(qos)                      \
+        X(recv_completion_flags)    \
+        X(request_completion_flags) \
+        X(max_recv_dtos)            \
+        X(max_request_dtos)         \
+        X(max_recv_iov)             \
+        X(max_request_iov)          \
+        X(max_rdma_read_in)         \
+        X(max_rdma_read_out)
+
+#define EP_PARAMETER_ROW(name_) {#name_, EP_PARAM_##name_},
+static const struct ep_parameter_row ep_modifiable[] = {EP_MODIFIABLE(EP_PARAMETER_ROW)};
+
 /*
  * An EP's parameters as dat_ep_query tells them; addresses are copied where they are valid, and of
  * named attributes what stands behind the pointers is summed up.
@@ -105,6 +132,11 @@ struct ep_change ep_change_in(struct test *t, const struct ep_parameter *paramet
 /* The new value, where it is an object. */
 DAT_HANDLE ep_wanted_handle(const struct ep_change *change);
 
+/* The call that asks for it; that it is granted, shown, and all that is changed; the last alone. */
+DAT_RETURN ep_modify(struct ep_change *change);
+void expect_ep_change(struct test *t, struct ep_change *change);
+void expect_ep_changed_alone(struct test *t, const struct ep_change *change);
+
 uint64_t ep_value(const DAT_EP_PARAM *param, const struct ep_parameter *parameter);
 void ep_value_set(DAT_EP_PARAM *param, const struct ep_parameter *parameter, uint64_t value);
 
@@ -130,5 +162,8 @@ void expect_ep_takes(struct test *t, DAT_EP_HANDLE ep, DAT_PZ_HANDLE zone, struc
                      struct load load);
 void expect_ep_gives(struct test *t, DAT_EP_HANDLE ep, DAT_PZ_HANDLE zone, struct peer_ep *end,
                      struct load load);
+
+/* An EP that is not connected yet is, and bears all that dat_ep_query says of it, both ways. */
+void expect_ep_bears(struct test *t, DAT_EP_HANDLE ep);
 
 #endif

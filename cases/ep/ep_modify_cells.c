@@ -9,11 +9,7 @@
 #include "ep_modify.h"
 
 #define PASSIVE DAT_EP_STATE_PASSIVE_CONNECTION_PENDING
-
-static DAT_RETURN modify(struct ep_change *change)
-{
-        return dat_ep_modify(change->ep, change->parameter->field, &change->asked);
-}
+#define MESSAGE ((size_t)64) /* bytes */
 
 static bool allowed_in(const struct ep_parameter *parameter, DAT_EP_STATE state)
 {
@@ -49,7 +45,7 @@ static bool all_refused_in_passive(struct test *t)
                 if (!allowed_in(&ep_parameters[i], PASSIVE))
                         continue;
                 change = ep_change_of(t, &ep_parameters[i], ep, made[i]);
-                ret = modify(&change);
+                ret = ep_modify(&change);
                 if (dat_is(ret, DAT_INVALID_STATE))
                         refused = true;
                 else if (!dat_is(ret, DAT_SUCCESS) || shows_anew(t, &change))
@@ -63,13 +59,13 @@ static bool ignored_in_unconnected(struct test *t, const struct ep_parameter *pa
 {
         struct ep_change change = ep_change_in(t, parameter, DAT_EP_STATE_UNCONNECTED);
 
-        return dat_is(modify(&change), DAT_SUCCESS) && !ep_change_shown(t, &change);
+        return dat_is(ep_modify(&change), DAT_SUCCESS) && !ep_change_shown(t, &change);
 }
 
 static void expect_granted(struct test *t, struct ep_change *change, DAT_EP_STATE state)
 {
         const struct ep_parameter *parameter = change->parameter;
-        DAT_RETURN ret = modify(change);
+        DAT_RETURN ret = ep_modify(change);
 
         if (state == PASSIVE && dat_is(ret, DAT_INVALID_STATE) && all_refused_in_passive(t)) {
                 note(t, "refused with all other parameters in this state (EP-17)");
@@ -84,19 +80,29 @@ static void expect_granted(struct test *t, struct ep_change *change, DAT_EP_STAT
                 note(t, "granted and not done, as in Unconnected (EP-17)");
                 return;
         }
-        expect_ep_kept(t, change->ep, &change->before, parameter->field);
-        ep_reports_to(t, change->ep,
-                      parameter->field &
-                          (DAT_EP_FIELD_RECV_EVD_HANDLE | DAT_EP_FIELD_REQUEST_EVD_HANDLE |
-                           DAT_EP_FIELD_CONNECT_EVD_HANDLE),
-                      ep_wanted_handle(change));
+        expect_ep_changed_alone(t, change);
         parameter->effect(t, change);
 }
 
-static void expect_refused(struct test *t, struct ep_change *change, DAT_RETURN with)
+static bool can_be_connected(DAT_EP_STATE state)
 {
-        expect(modify(change), with);
+        return state == DAT_EP_STATE_UNCONNECTED || state == DAT_EP_STATE_RESERVED ||
+               state == PASSIVE || state == DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING;
+}
+
+/* What can never be changed may be refused for the state too, where it lets nothing be (EP-50). */
+static void expect_refused(struct test *t, struct ep_change *change, DAT_EP_STATE state)
+{
+        if (change->parameter->states)
+                expect(ep_modify(change), DAT_INVALID_STATE);
+        else if (can_be_connected(state))
+                expect(ep_modify(change), DAT_INVALID_PARAMETER);
+        else
+                expect(ep_modify(change), DAT_INVALID_PARAMETER, DAT_INVALID_STATE);
         expect_ep_kept(t, change->ep, &change->before, 0);
+        if (can_be_connected(state))
+                expect_ep_takes(t, change->ep, pz(t), expect_connect(change->ep),
+                                (struct load){1, 1, MESSAGE});
 }
 
 /*
@@ -113,11 +119,12 @@ static void expect_transport_decides(struct test *t, struct ep_change *change, D
         DAT_RETURN ret;
 
         if (!safe)
-                ret = expect(modify(change), DAT_SUCCESS, DAT_INVALID_STATE, DAT_INVALID_PARAMETER);
+                ret = expect(ep_modify(change), DAT_SUCCESS, DAT_INVALID_STATE,
+                             DAT_INVALID_PARAMETER);
         else if (count)
-                ret = expect(modify(change), DAT_SUCCESS);
+                ret = expect(ep_modify(change), DAT_SUCCESS);
         else
-                ret = expect_or_note(modify(change), DAT_SUCCESS, DAT_INVALID_PARAMETER);
+                ret = expect_or_note(ep_modify(change), DAT_SUCCESS, DAT_INVALID_PARAMETER);
         record(t, "the EP has %d such attributes, and the call %s", count,
                dat_is(ret, DAT_SUCCESS) ? "succeeded" : "was refused");
         expect_ep_kept(t, change->ep, &change->before, 0);
@@ -135,8 +142,7 @@ static void cell(struct test *t, const struct ep_parameter *parameter, DAT_EP_ST
         else if (allowed_in(parameter, state))
                 expect_granted(t, &change, state);
         else
-                expect_refused(t, &change,
-                               parameter->states ? DAT_INVALID_STATE : DAT_INVALID_PARAMETER);
+                expect_refused(t, &change, state);
 }
 
 #define PARAMETER_CELLS(name_)                                         \

@@ -214,6 +214,28 @@ void expect_ep_gives(struct test *t, DAT_EP_HANDLE ep, DAT_PZ_HANDLE zone, struc
         release(t, buf->lmr);
 }
 
+static size_t at_most(DAT_COUNT number, size_t limit)
+{
+        return number > 0 && (size_t)number < limit ? (size_t)number : limit;
+}
+
+void expect_ep_bears(struct test *t, DAT_EP_HANDLE ep)
+{
+        DAT_EP_PARAM param = ep_snapshot(t, ep).param;
+        struct load in = {at_most(param.ep_attr.max_recv_dtos, DTOS_MAX),
+                          at_most(param.ep_attr.max_recv_iov, SEGMENTS_MAX), SEGMENT};
+        struct load out = {at_most(param.ep_attr.max_request_dtos, DTOS_MAX),
+                           at_most(param.ep_attr.max_request_iov, SEGMENTS_MAX), SEGMENT};
+        struct load longest = {
+            1, 1, param.ep_attr.max_message_size < LONG ? param.ep_attr.max_message_size : LONG};
+        struct peer_ep *end = expect_connect(ep);
+
+        expect_ep_takes(t, ep, param.pz_handle, end, in);
+        expect_ep_gives(t, ep, param.pz_handle, end, out);
+        expect_ep_takes(t, ep, param.pz_handle, end, longest);
+        expect_ep_gives(t, ep, param.pz_handle, end, longest);
+}
+
 static void bring(struct test *t, const struct ep_change *change, struct load load)
 {
         expect_ep_takes(t, change->ep, zone_of(t, change), expect_connect(change->ep), load);
@@ -584,6 +606,29 @@ bool ep_change_shown(struct test *t, const struct ep_change *change)
         note(t, "%s: %llu asked for, %llu queried (EP-27)", change->parameter->name,
              (unsigned long long)change->wanted, (unsigned long long)seen);
         return true;
+}
+
+DAT_RETURN ep_modify(struct ep_change *change)
+{
+        return dat_ep_modify(change->ep, change->parameter->field, &change->asked);
+}
+
+void expect_ep_changed_alone(struct test *t, const struct ep_change *change)
+{
+        const DAT_EP_PARAM_MASK evds = DAT_EP_FIELD_RECV_EVD_HANDLE |
+                                       DAT_EP_FIELD_REQUEST_EVD_HANDLE |
+                                       DAT_EP_FIELD_CONNECT_EVD_HANDLE;
+
+        expect_ep_kept(t, change->ep, &change->before, change->parameter->field);
+        ep_reports_to(t, change->ep, change->parameter->field & evds, ep_wanted_handle(change));
+}
+
+void expect_ep_change(struct test *t, struct ep_change *change)
+{
+        expect(ep_modify(change), DAT_SUCCESS);
+        expect_that(ep_change_shown(t, change), "%s: %llu asked for and granted, and not queried",
+                    change->parameter->name, (unsigned long long)change->wanted);
+        expect_ep_changed_alone(t, change);
 }
 
 static bool defined(const struct ep_parameter *parameter, DAT_EP_STATE state)

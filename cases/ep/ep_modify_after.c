@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * dat_ep_modify: what a change takes along and what it leaves. Receives that are posted, the EVDs
+ * and zones of before and after, other EPs, an SRQ; and changes that come later, or are taken back.
+ */
+#include "clauses/ep_modify.h"
+#include "endpoint.h"
+#include "ep_modify.h"
+
+#define MESSAGE  ((size_t)64)
+#define RECEIVES 4
+#define TIMES    20
+
+static struct ep_change unconnected(struct test *t, enum ep_parameter_id id)
+{
+        return ep_change_in(t, &ep_parameters[id], DAT_EP_STATE_UNCONNECTED);
+}
+
+static DAT_RETURN post_recv(DAT_EP_HANDLE ep, const struct buf *buf)
+{
+        DAT_LMR_TRIPLET segment = triplet(buf, 0, MESSAGE);
+
+        return dat_ep_post_recv(ep, 1, &segment, (DAT_DTO_COOKIE){.as_64 = 0},
+                                DAT_COMPLETION_DEFAULT_FLAG);
+}
+
+/* The change, back to what was before. */
+static struct ep_change backwards(const struct ep_change *change)
+{
+        struct ep_change back = *change;
+
+        back.wanted = ep_value(&change->before.param, change->parameter);
+        ep_value_set(&back.asked, back.parameter, back.wanted);
+        ep_value_set(&back.before.param, back.parameter, change->wanted);
+        return back;
+}
+
+/*
+ * Posted receives
+ */
+
+static const struct ep_state_row before_accepting[] = {
+    {"unconnected", DAT_EP_STATE_UNCONNECTED},
+    {"reserved", DAT_EP_STATE_RESERVED},
+    {"passive_connection_pending", DAT_EP_STATE_PASSIVE_CONNECTION_PENDING},
+};
+
+/* Where flags have one value only, the same may be granted. */
+FAMILY(ep_modify, recv_flags_after_posting, before_accepting)
+{
+        struct ep_change change =
+            ep_change_in(t, &ep_parameters[EP_PARAM_recv_completion_flags], row->state);
+
+        must(post_recv(change.ep, buf_with(t)));
+
+        if (change.wanted == ep_value(&change.before.param, change.parameter))
+                expect(ep_modify(&change), DAT_SUCCESS, DAT_INVALID_STATE, DAT_INVALID_PARAMETER);
+        else
+                expect(ep_modify(&change), DAT_INVALID_STATE, DAT_INVALID_PARAMETER);
+        expect_ep_kept(t, change.ep, &change.before, 0);
+}
+
+static void expect_protection_error(struct test *t, DAT_EVD_HANDLE evd)
+{
+        DAT_EVENT event = expect_event(evd, DAT_DTO_COMPLETION_EVENT);
+
+        expect_eq(event.event_data.dto_completion_event_data.status, DAT_DTO_ERR_LOCAL_PROTECTION);
+}
+
+/* Either the receive that the new zone does not cover fails, or the zone stays (EP-19). */
+CASE(ep_modify, pz_with_posted_receive)
+{
+        struct ep_change change = unconnected(t, EP_PARAM_pz_handle);
+        DAT_RETURN ret;
+
+        must(post_recv(change.ep, buf_with(t)));
+
+        ret = expect(ep_modify(&change), DAT_SUCCESS, DAT_INVALID_STATE, DAT_INVALID_PARAMETER);
+        if (!dat_is(ret, DAT_SUCCESS)) {
+                expect_ep_kept(t, change.ep, &change.before, 0);
+                return;
+        }
+        peer_send(must_connect(change.ep), .length = MESSAGE);
+        expect_protection_error(t, ep_recv_evd(t, change.ep));
+}
+
+CASE(ep_modify, old_pz_covers_no_more)
+{
+        struct ep_change change = unconnected(t, EP_PARAM_pz_handle);
+        struct buf *buf = buf_with(t);
+        struct peer_ep *end;
+        DAT_RETURN ret;
+
+        expect(ep_modify(&change), DAT_SUCCESS);
+        end = must_connect(change.ep);
+
+        ret = expect(post_recv(change.ep, buf), DAT_PROTECTION_VIOLATION, DAT_INVALID_PARAMETER,
+                     DAT_SUCCESS);
+        if (!dat_is(ret, DAT_SUCCESS))
+                return;
+        peer_send(end, .length = MESSAGE);
+        expect_protection_error(t, ep_recv_evd(t, change.ep));
+}
+
+/* All but zone and receive flags, which receives hold. */
+static const struct ep_parameter_row beside_receives[] = {
+    {"recv_evd_handle", EP_PARAM_recv_evd_handle},
+    {"request_evd_handle", EP_PARAM_request_evd_handle},
+    {"connect_evd_handle", EP_PARAM_connect_evd_handle},
+    {"service_type", EP_PARAM_service_type},
+    {"max_message_size", EP_PARAM_max_message_size},
+    {"max_rdma_size", EP_PARAM_max_rdma_size},
+    {"qos", EP_PARAM_qos},
+    {"request_completion_flags", EP_PARAM_request_completion_flags},
+    {"max_recv_dtos", EP_PARAM_max_recv_dtos},
+    {"max_request_dtos", EP_PARAM_max_request_dtos},
+    {"max_recv_iov", EP_PARAM_max_recv_iov},
+    {"max_request_iov", EP_PARAM_max_request_iov},
+    {"max_rdma_read_in", EP_PARAM_max_rdma_read_in},
+    {"max_rdma_read_out", EP_PARAM_max_rdma_read_out},
+};
+
+static void expect_message(struct test *t, DAT_EP_HANDLE ep, const struct buf *buf,
+                           uint64_t sequence)
+{
+        expect_eq(expect_dto(ep_recv_evd(t, ep)).transfered_length, MESSAGE);
+        expect_that(message_holds(buf->addr, MESSAGE, sequence), "message %d came damaged",
+                    (int)sequence);
+}
+
+FAMILY(ep_modify, with_posted_receive, beside_receives)
+{
+        struct ep_change change = unconnected(t, row->parameter);
+        struct buf *buf = buf_with(t);
+
+        must(post_recv(change.ep, buf));
+
+        expect_ep_change(t, &change);
+        peer_send(expect_connect(change.ep), .length = MESSAGE);
+        expect_message(t, change.ep, buf, 0);
+}
+
+/* Granted or not (EP-53), the receives that were posted serve. */
+CASE(ep_modify, fewer_than_posted)
+{
+        struct ep_change change = unconnected(t, EP_PARAM_max_recv_dtos);
+        struct buf *bufs[RECEIVES];
+        struct peer_ep *end;
+
+        for (int i = 0; i < RECEIVES; i++) {
+                bufs[i] = buf_with(t);
+                must(post_recv(change.ep, bufs[i]));
+        }
+        change.wanted = 1;
+        ep_value_set(&change.asked, change.parameter, change.wanted);
+
+        if (dat_is(
+                expect(ep_modify(&change), DAT_SUCCESS, DAT_INVALID_STATE, DAT_INVALID_PARAMETER),
+                DAT_SUCCESS))
+                expect_that(ep_change_shown(t, &change), "granted, and not queried");
+        else
+                expect_ep_kept(t, change.ep, &change.before, 0);
+        end = expect_connect(change.ep);
+        peer_send(end, .count = RECEIVES, .length = MESSAGE);
+        for (int i = 0; i < RECEIVES; i++)
+                expect_message(t, change.ep, bufs[i], (uint64_t)i);
+}
+
+/*
+ * EVDs and zones
+ */
+
+CASE(ep_modify, leaves_recv_evd)
+{
+        struct ep_change change = unconnected(t, EP_PARAM_recv_evd_handle);
+        DAT_EVD_HANDLE old = ep_recv_evd(t, change.ep);
+
+        expect_ep_change(t, &change);
+
+        expect_ep_receives(t, &change);
+        expect_quiet(old);
+}
+
+CASE(ep_modify, leaves_request_evd)
+{
+        struct ep_change change = unconnected(t, EP_PARAM_request_evd_handle);
+        DAT_EVD_HANDLE old = ep_request_evd(t, change.ep);
+
+        expect_ep_change(t, &change);
+
+        expect_ep_sends(t, &change);
+        expect_quiet(old);
+}
+
+CASE(ep_modify, leaves_connect_evd)
+{
+        struct ep_change change = unconnected(t, EP_PARAM_connect_evd_handle);
+        DAT_EVD_HANDLE old = ep_connect_evd(t, change.ep);
+
+        expect_ep_change(t, &change);
+
+        expect_connect(change.ep);
+        expect_quiet(old);
+}
+
+static const struct ep_parameter_row evds[] = {
+    {"recv", EP_PARAM_recv_evd_handle},
+    {"request", EP_PARAM_request_evd_handle},
+    {"connect", EP_PARAM_connect_evd_handle},
+};
+
+/* Nothing holds an EVD any more that an EP has left. */
+FAMILY(ep_modify, old_evd_is_free, evds)
+{
+        struct ep_change change = unconnected(t, row->parameter);
+        DAT_EVD_HANDLE old = change.before.param.recv_evd_handle;
+
+        if (row->parameter == EP_PARAM_request_evd_handle)
+                old = change.before.param.request_evd_handle;
+        if (row->parameter == EP_PARAM_connect_evd_handle)
+                old = change.before.param.connect_evd_handle;
+        expect_ep_change(t, &change);
+        disown(t, old);
+
+        expect(dat_evd_free(old), DAT_SUCCESS);
+}
+
+FAMILY(ep_modify, new_evd_is_in_use, evds)
+{
+        struct ep_change change = unconnected(t, row->parameter);
+
+        expect_ep_change(t, &change);
+
+        expect(dat_evd_free(ep_wanted_handle(&change)), DAT_INVALID_STATE);
+}
+
+CASE(ep_modify, old_pz_is_free)
+{
+        DAT_PZ_HANDLE old = pz_new(t);
+        DAT_PZ_HANDLE zone = pz_new(t);
+        DAT_EP_HANDLE ep = ep_with(t, .pz = old);
+        struct ep_change change =
+            ep_change_of(t, &ep_parameters[EP_PARAM_pz_handle], ep, (uint64_t)(uintptr_t)zone);
+
+        expect_ep_change(t, &change);
+        disown(t, old);
+
+        expect(dat_pz_free(old), DAT_SUCCESS);
+}
+
+CASE(ep_modify, new_pz_is_in_use)
+{
+        struct ep_change change = unconnected(t, EP_PARAM_pz_handle);
+
+        expect_ep_change(t, &change);
+
+        expect(dat_pz_free(ep_wanted_handle(&change)), DAT_INVALID_STATE);
+}
+
+CASE(ep_modify, one_evd_for_both)
+{
+        DAT_EVD_HANDLE both = evd_with(t);
+        DAT_EP_HANDLE ep = ep_in(t, DAT_EP_STATE_UNCONNECTED);
+
+        for (int i = 0; i < 2; i++) {
+                struct ep_change change = ep_change_of(t, &ep_parameters[evds[i].parameter], ep,
+                                                       (uint64_t)(uintptr_t)both);
+
+                expect_ep_change(t, &change);
+        }
+        expect_ep_bears(t, ep);
+}
+
+FAMILY(ep_modify, no_evd, evds)
+{
+        struct ep_change change = unconnected(t, row->parameter);
+
+        change.wanted = (uint64_t)(uintptr_t)DAT_HANDLE_NULL;
+        ep_value_set(&change.asked, change.parameter, change.wanted);
+
+        if (dat_is(expect(ep_modify(&change), DAT_SUCCESS, DAT_INVALID_PARAMETER), DAT_SUCCESS))
+                expect_that(ep_change_shown(t, &change), "granted, and not queried");
+        else
+                expect_ep_kept(t, change.ep, &change.before, 0);
+}
+
+/*
+ * Later, and again
+ */
+
+FAMILY(ep_modify, after_reset, ep_modifiable)
+{
+        struct ep_change change =
+            ep_change_in(t, &ep_parameters[row->parameter], DAT_EP_STATE_DISCONNECTED);
+
+        must(dat_ep_reset(change.ep));
+        change.before = ep_snapshot(t, change.ep);
+
+        expect_ep_change(t, &change);
+        change.parameter->effect(t, &change);
+}
+
+FAMILY(ep_modify, changed_back, ep_modifiable)
+{
+        struct ep_change change = unconnected(t, row->parameter);
+        struct ep_change back = backwards(&change);
+
+        expect_ep_change(t, &change);
+        expect_ep_change(t, &back);
+
+        back.parameter->effect(t, &back);
+}
+
+CASE(ep_modify, last_value_counts)
+{
+        struct ep_change change = unconnected(t, EP_PARAM_max_message_size);
+        struct ep_change back = backwards(&change);
+
+        for (int i = 0; i < TIMES; i++) {
+                expect(ep_modify(&change), DAT_SUCCESS);
+                expect(ep_modify(&back), DAT_SUCCESS);
+        }
+        expect_ep_kept(t, change.ep, &change.before, 0);
+}
+
+/*
+ * Other EPs
+ */
+
+CASE(ep_modify, other_ep_untouched)
+{
+        DAT_EP_HANDLE other = ep_in(t, DAT_EP_STATE_UNCONNECTED);
+        struct ep_snapshot before = ep_snapshot(t, other);
+        struct ep_change change = unconnected(t, EP_PARAM_max_recv_dtos);
+
+        expect_ep_change(t, &change);
+
+        expect_ep_kept(t, other, &before, 0);
+}
+
+FAMILY(ep_modify, older_ep, ep_modifiable)
+{
+        struct ep_change change = unconnected(t, row->parameter);
+        DAT_EP_ATTR few = ep_attr_few(t);
+        DAT_EP_HANDLE newer[2];
+        struct ep_snapshot before[2];
+
+        for (int i = 0; i < 2; i++) {
+                newer[i] = ep_with(t, .attr = &few);
+                before[i] = ep_snapshot(t, newer[i]);
+        }
+        expect_ep_change(t, &change);
+
+        for (int i = 0; i < 2; i++)
+                expect_ep_kept(t, newer[i], &before[i], 0);
+}
+
+/*
+ * An EP with an SRQ
+ */
+
+static const struct ep_parameter_row beside_srq[] = {
+    {"recv_evd_handle", EP_PARAM_recv_evd_handle},
+    {"request_evd_handle", EP_PARAM_request_evd_handle},
+    {"connect_evd_handle", EP_PARAM_connect_evd_handle},
+    {"max_message_size", EP_PARAM_max_message_size},
+    {"max_rdma_size", EP_PARAM_max_rdma_size},
+    {"request_completion_flags", EP_PARAM_request_completion_flags},
+    {"max_recv_dtos", EP_PARAM_max_recv_dtos},
+    {"max_request_dtos", EP_PARAM_max_request_dtos},
+    {"max_request_iov", EP_PARAM_max_request_iov},
+    {"max_rdma_read_in", EP_PARAM_max_rdma_read_in},
+    {"max_rdma_read_out", EP_PARAM_max_rdma_read_out},
+};
+
+FAMILY(ep_modify, of_srq, beside_srq)
+{
+        const struct ep_parameter *parameter = &ep_parameters[row->parameter];
+        uint64_t made = ep_new_object(t, parameter);
+        DAT_SRQ_HANDLE srq = srq_with(t);
+        struct buf *buf = buf_with(t);
+        DAT_EP_ATTR few = ep_attr_few(t);
+        DAT_EP_HANDLE ep = ep_with(t, .srq = srq, .attr = &few);
+        struct ep_change change = ep_change_of(t, parameter, ep, made);
+        struct peer_ep *end;
+
+        srq_post(t, srq, buf, MESSAGE, 0, 1);
+
+        expect_ep_change(t, &change);
+        expect_that(ep_snapshot(t, ep).param.srq_handle == srq, "the EP has left its SRQ");
+        end = expect_connect(ep);
+        peer_send(end, .length = MESSAGE);
+        expect_message(t, ep, buf, 0);
+        expect_ep_gives(t, ep, pz(t), end,
+                        (struct load){row->parameter == EP_PARAM_max_request_dtos
+                                          ? (size_t)change.wanted
+                                          : (size_t)few.max_request_dtos,
+                                      1, MESSAGE});
+}
+
+/* EP-25 */
+CASE(ep_modify, pz_of_srq)
+{
+        DAT_PZ_HANDLE zone = pz_new(t);
+        DAT_EP_HANDLE ep = ep_with(t, .srq = srq_with(t));
+        struct ep_change change =
+            ep_change_of(t, &ep_parameters[EP_PARAM_pz_handle], ep, (uint64_t)(uintptr_t)zone);
+
+        if (provider_attr(t)->srq_ep_pz_difference_supported) {
+                expect_ep_change(t, &change);
+                return;
+        }
+        expect(ep_modify(&change), DAT_INVALID_PARAMETER);
+        expect_ep_kept(t, ep, &change.before, 0);
+}
