@@ -218,9 +218,9 @@ CASE(srq_resize, shrink_room)
 
 CASE(srq_resize, shrink_quality)
 {
-        DAT_SRQ_HANDLE srq = srq_with(t, .max_recv_dtos = 48);
+        DAT_SRQ_HANDLE srq = srq_with(t, .max_recv_dtos = 24);
 
-        for (DAT_COUNT request = 33; request > 0; request /= 2) {
+        for (DAT_COUNT request = 17; request > 0; request /= 2) {
                 DAT_COUNT old = srq_size(t, srq);
 
                 expect(dat_srq_resize(srq, request), DAT_SUCCESS);
@@ -404,7 +404,8 @@ FAMILY(srq_resize, places_receive, changes)
 
 FAMILY(srq_resize, keeps_attributes, changes)
 {
-        DAT_SRQ_HANDLE srq = srq_with(t, .max_recv_dtos = 16, .max_recv_iov = 2);
+        DAT_COUNT most = ia_attr(t)->max_iov_segments_per_dto;
+        DAT_SRQ_HANDLE srq = srq_with(t, .max_recv_dtos = 16, .max_recv_iov = most < 2 ? most : 2);
         DAT_SRQ_PARAM before = srq_param(t, srq);
 
         must(resize(t, srq, row, 4));

@@ -6,6 +6,10 @@
 
 #include <limits.h>
 
+#define MANY       50 /* repetitions */
+#define ROUNDS     10 /* of traffic */
+#define ASYNC_MOST 64 /* events that stand on the async EVD */
+
 /*
  * Setting
  */
@@ -35,6 +39,134 @@ CASE(srq_set_lw, set_value)
                 must(dat_srq_set_lw(queue.srq, mark));
                 expect_eq(srq_param(t, queue.srq).low_watermark, mark);
         }
+}
+
+/* Each mark up to 8, falling and rising, is granted and told, whatever event it raises. */
+static void expect_marks_granted(struct test *t, DAT_SRQ_HANDLE srq)
+{
+        DAT_EVENT event;
+
+        for (DAT_COUNT i = -8; i <= 8; i++) {
+                DAT_COUNT mark = i < 0 ? -i : i;
+
+                expect(dat_srq_set_lw(srq, mark), DAT_SUCCESS);
+                expect_eq(srq_param(t, srq).low_watermark, mark);
+        }
+        for (int i = 0; i < ASYNC_MOST; i++)
+                if (!dat_is(dat_evd_dequeue(async_evd(t), &event), DAT_SUCCESS))
+                        break;
+}
+
+static void post_some(struct test *t, struct queue *queue, struct flow *flow)
+{
+        (void)flow;
+        queue_post(t, queue, 4);
+}
+
+static void post_all(struct test *t, struct queue *queue, struct flow *flow)
+{
+        (void)flow;
+        queue_post(t, queue, 8);
+}
+
+static void grow(struct test *t, struct queue *queue, struct flow *flow)
+{
+        (void)flow;
+        must(dat_srq_resize(queue->srq, srq_size_above(t, queue->srq, 8)));
+}
+
+static void shrink(struct test *t, struct queue *queue, struct flow *flow)
+{
+        grow(t, queue, flow);
+        must(dat_srq_resize(queue->srq, 8));
+}
+
+static void spend(struct test *t, struct queue *queue, struct flow *flow)
+{
+        (void)flow;
+        must(dat_srq_set_lw(queue->srq, 8));
+        drain_async_event(t);
+}
+
+static void refuse(struct test *t, struct queue *queue, struct flow *flow)
+{
+        (void)flow;
+        for (int i = 0; i < MANY; i++)
+                (void)dat_srq_set_lw(queue->srq, srq_size(t, queue->srq) + 1 + i);
+}
+
+static void refuse_resize(struct test *t, struct queue *queue, struct flow *flow)
+{
+        (void)flow;
+        queue_post(t, queue, 4);
+        (void)dat_srq_resize(queue->srq, 2);
+}
+
+static void join_ep(struct test *t, struct queue *queue, struct flow *flow)
+{
+        queue_post(t, queue, 4);
+        *flow = flow_open(t, queue, DAT_HANDLE_NULL);
+}
+
+static void leave_unreaped(struct test *t, struct queue *queue, struct flow *flow)
+{
+        join_ep(t, queue, flow);
+        flow_deliver(t, flow, 3);
+}
+
+static void reap(struct test *t, struct queue *queue, struct flow *flow)
+{
+        leave_unreaped(t, queue, flow);
+        expect_messages(t, queue, flow, 3);
+}
+
+static void disconnect(struct test *t, struct queue *queue, struct flow *flow)
+{
+        leave_unreaped(t, queue, flow);
+        flow_break(t, flow);
+}
+
+/* What an SRQ has been through when it is given marks. */
+struct situation {
+        const char *id;
+        void (*bring)(struct test *t, struct queue *queue, struct flow *flow);
+};
+
+static const struct situation situations[] = {
+    {"some_posted", post_some},
+    {"full", post_all},
+    {"grown", grow},
+    {"shrunk", shrink},
+    {"spent", spend},
+    {"mark_refused", refuse},
+    {"resize_refused", refuse_resize},
+};
+
+static const struct situation connected_situations[] = {
+    {"connected", join_ep},
+    {"unreaped", leave_unreaped},
+    {"reaped", reap},
+    {"disconnected", disconnect},
+};
+
+FAMILY(srq_set_lw, granted_when, situations)
+{
+        struct queue queue = queue_with(t, 8);
+        struct flow flow;
+
+        row->bring(t, &queue, &flow);
+
+        expect_marks_granted(t, queue.srq);
+}
+
+FAMILY(srq_set_lw, granted_while, connected_situations)
+{
+        struct queue queue = queue_with(t, 8);
+        struct flow flow;
+
+        row->bring(t, &queue, &flow);
+
+        expect_marks_granted(t, queue.srq);
 }
 
 CASE(srq_set_lw, value_after_event)
@@ -129,10 +261,8 @@ static const struct fall {
         int posts;
         DAT_COUNT mark;
 } falls[] = {
-    {"from_mark", 4, 4},
-    {"from_above", 6, 4},
-    {"last_taken", 2, 1},
-    {"full_queue", 8, 8},
+    {"from_mark", 4, 4},   {"from_above", 6, 4}, {"two", 2, 2},
+    {"all_but_one", 7, 7}, {"last_taken", 2, 1}, {"full_queue", 8, 8},
 };
 
 FAMILY(srq_set_lw, event_below_mark, falls)
@@ -274,17 +404,46 @@ CASE(srq_set_lw, no_event_by_other_srq)
         expect_quiet(async_evd(t));
 }
 
-CASE(srq_set_lw, event_of_the_srq)
+/* Which of several SRQs, in the order of their making, has its receive taken first. */
+static const struct chosen {
+        const char *id;
+        int index;
+} chosen[] = {
+    {"first", 0},
+    {"middle", 1},
+    {"last", 2},
+};
+
+FAMILY(srq_set_lw, event_of_the_srq, chosen)
 {
-        struct queue other = queue_with(t, 8);
+        struct armed armed[3];
 
-        queue_post(t, &other, 4);
-        must(dat_srq_set_lw(other.srq, 4));
+        for (int i = 0; i < 3; i++)
+                armed[i] = armed_with(t, 4, 4);
 
-        struct armed armed = armed_with(t, 4, 4);
-        flow_send(&armed.flow, 1);
+        for (int i = 0; i < 3; i++) {
+                struct armed *one = &armed[(row->index + i) % 3];
 
-        expect_mark_event(t, &armed);
+                flow_deliver(t, &one->flow, 1);
+                expect_mark_event(t, one);
+                expect_quiet(async_evd(t));
+        }
+}
+
+CASE(srq_set_lw, srq_of_other_ia)
+{
+        DAT_IA_HANDLE other = other_ia(t);
+        DAT_SRQ_HANDLE srq = srq_with(t, .ia = other, .pz = pz_of(t, other), .max_recv_dtos = 8);
+        DAT_EVD_HANDLE evd = DAT_HANDLE_NULL;
+        struct woken woken;
+
+        must(dat_ia_query(other, &evd, DAT_IA_FIELD_NONE, NULL, DAT_PROVIDER_FIELD_NONE, NULL));
+
+        expect(dat_srq_set_lw(srq, 4), DAT_SUCCESS);
+        expect_eq(srq_param(t, srq).low_watermark, 4);
+        woken = expect_awake(wait_on_evd(t, evd, DAT_TIMEOUT_INFINITE, 1));
+        expect(woken.ret, DAT_SUCCESS);
+        expect_async_about(&woken.event, srq);
         expect_quiet(async_evd(t));
 }
 
@@ -345,6 +504,23 @@ CASE(srq_set_lw, once_in_a_burst)
 
         expect_mark_event(t, &armed);
         expect_quiet(async_evd(t));
+}
+
+/* The mark is set before, between or after the messages: its one event comes by either. */
+CASE(srq_set_lw, once_in_traffic)
+{
+        struct queue queue = queue_with(t, 8);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+
+        for (int round = 0; round < ROUNDS; round++) {
+                queue_post(t, &queue, 8);
+                flow_send(&flow, 8);
+                expect(dat_srq_set_lw(queue.srq, 8), DAT_SUCCESS);
+                expect_messages(t, &queue, &flow, 8);
+
+                expect_async_event(queue.srq);
+                expect_quiet(async_evd(t));
+        }
 }
 
 CASE(srq_set_lw, once_after_event_at_once)
@@ -573,6 +749,17 @@ FAMILY(srq_set_lw, above_size, too_high)
         expect(dat_srq_set_lw(srq, too_high_for(t, srq, row)), DAT_INVALID_PARAMETER);
 }
 
+/* One above the size, and at ever greater distances from it. */
+CASE(srq_set_lw, above_size_by_any)
+{
+        struct queue queue = queue_with(t, 8);
+        DAT_COUNT size = srq_size(t, queue.srq);
+
+        queue_post(t, &queue, 8);
+        for (DAT_COUNT by = 1; by < INT_MAX - size - by; by *= 2)
+                expect(dat_srq_set_lw(queue.srq, size + by), DAT_INVALID_PARAMETER);
+}
+
 FAMILY(srq_set_lw, above_size_raises_nothing, too_high)
 {
         DAT_SRQ_HANDLE srq = srq_with(t, .max_recv_dtos = 8);
@@ -593,16 +780,43 @@ FAMILY(srq_set_lw, above_size_keeps_mark, too_high)
         expect_eq(srq_param(t, queue.srq).low_watermark, 4);
 }
 
+FAMILY(srq_set_lw, above_size_keeps_parameters, too_high)
+{
+        struct queue queue = queue_with(t, 8);
+
+        queue_post(t, &queue, 5);
+        must(dat_srq_set_lw(queue.srq, 5));
+        DAT_SRQ_PARAM before = srq_param(t, queue.srq);
+        (void)dat_srq_set_lw(queue.srq, too_high_for(t, queue.srq, row));
+
+        expect_kept(t, queue.srq, &before);
+        expect_room(t, &queue, before.max_recv_dtos - 5);
+}
+
+FAMILY(srq_set_lw, above_size_keeps_buffers, too_high)
+{
+        struct queue queue = queue_with(t, 8);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+
+        queue_post(t, &queue, 6);
+        flow_deliver(t, &flow, 2);
+        (void)dat_srq_set_lw(queue.srq, too_high_for(t, queue.srq, row));
+
+        expect_messages(t, &queue, &flow, 2);
+        expect_traffic(t, &queue, &flow, 4);
+        expect_quiet(flow.evd);
+}
+
 FAMILY(srq_set_lw, above_size_keeps_armed, too_high)
 {
-        struct armed armed = armed_with(t, 5, 4);
+        struct armed armed = armed_with(t, 4, 4);
 
         (void)dat_srq_set_lw(armed.queue.srq, too_high_for(t, armed.queue.srq, row));
-        flow_deliver(t, &armed.flow, 1);
         expect_quiet(async_evd(t));
 
         flow_deliver(t, &armed.flow, 1);
         expect_mark_event(t, &armed);
+        expect_quiet(async_evd(t));
 }
 
 CASE(srq_set_lw, above_size_keeps_spent)
