@@ -78,7 +78,6 @@ DAT_RETURN evd_new(struct ia *ia, DAT_COUNT qlen, DAT_EVD_FLAGS flags, struct ev
         evd->qlen = qlen;
         evd->flags = flags;
         evd->enabled = true;
-        evd->waitable = true;
         /* Here, since dat_evd_wait(3DAT) has no return that says that descriptors are lacking. */
         evd->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
         if (evd->wake_fd < 0) {
@@ -141,7 +140,7 @@ static DAT_EVD_STATE state_of(const struct evd *evd)
 {
         unsigned int state = evd->enabled ? DAT_EVD_STATE_ENABLED : DAT_EVD_STATE_DISABLED;
 
-        state |= evd->waitable ? DAT_EVD_STATE_WAITABLE : DAT_EVD_STATE_UNWAITABLE;
+        state |= evd->state == EVD_UNWAITABLE ? DAT_EVD_STATE_UNWAITABLE : DAT_EVD_STATE_WAITABLE;
         if (evd->solicited_users)
                 state |= DAT_EVD_STATE_CONFIG_SOLICITED;
         else if (evd->threshold_users)
@@ -188,7 +187,7 @@ DAT_RETURN ref_evd_free(DAT_EVD_HANDLE handle)
         if (!evd)
                 return BAD_EVD;
         lock_acquire(&evd->lock);
-        waiter = evd->waiter;
+        waiter = evd_has_waiter(evd);
         evd_unlock(evd);
         if (waiter) {
                 object_put(evd);
@@ -213,11 +212,9 @@ DAT_RETURN ref_evd_free(DAT_EVD_HANDLE handle)
 /* Releases whoever waits; no event is taken in any more. */
 void evd_close(struct evd *evd)
 {
+        evd_send_away(evd, EVD_CLOSE, REF_ERROR(DAT_ABORT, 0));
         lock_acquire(&evd->lock);
-        evd->closing = true;
         evd_update_watch(evd);
-        if (evd->sleeping)
-                evd_signal_arrival(evd, false);
         evd_unlock(evd);
 }
 

@@ -4,9 +4,11 @@
 #define DAPLREF_EVD_H
 
 #include <infiniband/verbs.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "evd_state.h"
 #include "handle.h"
 #include "list.h"
 #include "lock.h"
@@ -14,6 +16,7 @@
 struct cno;
 struct cno_trigger;
 struct ep;
+struct evd_waiter;
 struct ia;
 struct srq;
 struct wr;
@@ -46,7 +49,6 @@ struct evd {
         DAT_COUNT qlen;
         DAT_EVD_FLAGS flags;
         bool enabled;
-        bool waitable;
         bool discards; /* the IA's own EVD for completions that no Consumer wants */
 
         struct event *ring;
@@ -72,12 +74,10 @@ struct evd {
         int plain_users;
         int other_users; /* streams that are not of completions */
 
-        bool waiter;
-        unsigned int evictions; /* of waiters, whether or not there was one */
-        bool sleeping;          /* the waiter is in ppoll() */
-        bool wakes;             /* the waiter is to be woken once the lock is released */
-        bool woken;
-        bool closing;
+        enum evd_state state;
+        struct evd_waiter *waiter; /* on its thread's stack, while the EVD is its own */
+        _Atomic int leaving;       /* threads that were sent away, and have not run yet */
+        _Atomic uint32_t departures;
         int wake_fd;
         struct cno *cno;
         struct cno_trigger *trigger; /* its own with the CNO, once it has had one */
@@ -110,6 +110,7 @@ static inline struct evd *evd_get(DAT_EVD_HANDLE handle)
 
 DAT_RETURN evd_new(struct ia *ia, DAT_COUNT qlen, DAT_EVD_FLAGS flags, struct evd **out);
 void evd_close(struct evd *evd);
+void evd_send_away(struct evd *evd, enum evd_input input, DAT_RETURN ret);
 void evd_wake(struct evd *evd);
 void evd_destroy(struct evd *evd);
 bool evd_post(struct evd *evd, const struct event *event);

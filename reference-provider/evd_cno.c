@@ -38,7 +38,8 @@ void evd_go_on_watching(struct evd *evd)
 
 void evd_update_watch(struct evd *evd)
 {
-        bool want = evd->cq && !evd->closing && ((evd->cno && evd->enabled) || evd->watchers);
+        bool want =
+            evd->cq && evd->state != EVD_CLOSING && ((evd->cno && evd->enabled) || evd->watchers);
 
         if (!want && evd->watched)
                 service_ignore(evd->obj.ia, evd);
@@ -63,9 +64,23 @@ void evd_channel_ready(struct evd *evd)
         evd_take_channel_event(evd);
         if (evd->watched)
                 evd_go_on_watching(evd);
-        if (evd->sleeping || (evd->solicited_users && evd->count))
+        if (evd->state == EVD_AWAITED || (evd->solicited_users && evd->count))
                 evd_signal_arrival(evd, true);
         evd_unlock(evd);
+}
+
+/*
+ * What has completed arrived before the EVD is enabled, disabled or given another CNO: who is to
+ * hear of it is decided by how things are until then.
+ */
+static void evd_settle(struct evd *evd)
+{
+        if (!evd->cq)
+                return;
+        evd_take_channel_event(evd);
+        evd_drain_locked(evd, false);
+        if (evd->solicited_users && evd->count && evd->channel_hit)
+                evd_signal_arrival(evd, true);
 }
 
 /* Counts the EVD as one that uses the CNO, of which there has to be one. */
@@ -102,6 +117,7 @@ DAT_RETURN evd_attach_cno(struct evd *evd, DAT_CNO_HANDLE cno_handle)
                 }
         }
         lock_acquire(&evd->lock);
+        evd_settle(evd);
         old = evd->cno;
         due = old ? cno_take_due(old, evd) : 0;
         if (old)
@@ -141,6 +157,7 @@ static DAT_RETURN set_enabled(DAT_EVD_HANDLE handle, bool enabled)
         if (!evd)
                 return BAD_EVD;
         lock_acquire(&evd->lock);
+        evd_settle(evd);
         evd->enabled = enabled;
         evd_update_watch(evd);
         evd_unlock(evd);

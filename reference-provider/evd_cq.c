@@ -309,7 +309,7 @@ static bool reserve_locked(struct evd *evd, int completions)
         evd->budget = budget;
         evd_update_watch(evd);
         /* A waiter that went to sleep before there was a completion queue listens to none. */
-        if (evd->sleeping)
+        if (evd->state == EVD_AWAITED)
                 evd_signal_arrival(evd, false);
         return true;
 }

@@ -70,10 +70,10 @@ bool evd_post(struct evd *evd, const struct event *event)
 
         lock_acquire(&evd->lock);
         evd_drain_locked(evd, true);
-        lost = evd->closing || evd->count - evd->dto_count >= evd->qlen;
+        lost = evd->state == EVD_CLOSING || evd->count - evd->dto_count >= evd->qlen;
         if (!lost) {
                 evd_push(evd, event);
-        } else if (!evd->overflowed && !evd->closing && !is_request) {
+        } else if (!evd->overflowed && evd->state != EVD_CLOSING && !is_request) {
                 evd->overflowed = true;
                 raise = true;
         }
@@ -186,7 +186,7 @@ DAT_RETURN ref_evd_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event)
                 return REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
         }
         lock_acquire(&evd->lock);
-        if (evd->waiter) {
+        if (evd_has_waiter(evd)) {
                 ret = REF_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_WAITER);
         } else if (evd->count) {
                 evd_pop(evd, event);

@@ -15,21 +15,25 @@ bool evd_ring_reserve(struct evd *evd, int size);
 void evd_push(struct evd *evd, const struct event *event);
 void evd_give_back(struct srq *srq, struct ep *ep);
 
+static inline bool evd_has_waiter(const struct evd *evd)
+{
+        return evd->state >= EVD_LOOKED_AT && evd->state <= EVD_WOKEN;
+}
+
 /* Wakes whoever is to learn of an event: the sleeping waiter, or else the CNO. */
 static inline void evd_signal_arrival(struct evd *evd, bool notify)
 {
-        if (evd->sleeping)
-                evd->wakes = true;
-        else if (!evd->waiter && notify && evd->cno && evd->enabled)
+        if (evd_has_waiter(evd))
+                evd->state = evd_after(evd->state, EVD_ARRIVAL);
+        else if (notify && evd->cno && evd->enabled)
                 cno_trigger(evd->cno, evd);
 }
 
 static inline void evd_unlock(struct evd *evd)
 {
-        bool wakes = evd->wakes && !evd->woken;
+        bool wakes = evd->state == EVD_CALLED;
 
-        evd->wakes = false;
-        evd->woken |= wakes;
+        evd->state = evd_after(evd->state, EVD_UNLOCK);
         lock_release(&evd->lock);
         if (wakes && !service_wakes_later(evd))
                 evd_wake(evd);

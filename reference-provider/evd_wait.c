@@ -4,61 +4,89 @@
 #include "evd_cno.h"
 #include "evd_cq.h"
 #include "evd_queue.h"
+#include "evd_state.h"
 #include "handle.h"
 #include "lock.h"
 #include "service.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <time.h>
 #include <unistd.h>
+
+/* A thread in dat_evd_wait(3DAT). */
+struct evd_waiter {
+        DAT_RETURN sent_away; /* with what, or DAT_SUCCESS while the EVD is its own */
+};
 
 /* Ends the sleep of the waiter; called without the lock, for which it would only wait again. */
 void evd_wake(struct evd *evd)
 {
         uint64_t one = 1;
 
+        if (atomic_load(&evd->leaving)) {
+                atomic_fetch_add(&evd->departures, 1);
+                futex_wake(&evd->departures, INT_MAX);
+        }
         if (write(evd->wake_fd, &one, sizeof(one)) < 0)
                 return; /* the counter is full, so the waiter is being woken already */
 }
 
-static DAT_RETURN set_waitable(DAT_EVD_HANDLE handle, bool waitable)
+/* Makes the EVD unwaitable, or closes it. Who waited has no part in it from now on. */
+void evd_send_away(struct evd *evd, enum evd_input input, DAT_RETURN ret)
+{
+        struct evd_waiter *waiter;
+
+        lock_acquire(&evd->lock);
+        waiter = evd->waiter;
+        evd->waiter = NULL;
+        evd->state = evd_after(evd->state, input);
+        if (waiter) {
+                waiter->sent_away = ret;
+                atomic_fetch_add(&evd->leaving, 1);
+        }
+        evd_unlock(evd);
+        if (waiter)
+                evd_wake(evd);
+}
+
+/* dat_evd_set_unwaitable(3DAT): a thread that waits is released with DAT_INVALID_STATE. */
+DAT_RETURN ref_evd_set_unwaitable(DAT_EVD_HANDLE handle)
+{
+        struct evd *evd = evd_get(handle);
+
+        if (!evd)
+                return BAD_EVD;
+        evd_send_away(evd, EVD_MAKE_UNWAITABLE,
+                      REF_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_UNWAITABLE));
+        object_put(evd);
+        return DAT_SUCCESS;
+}
+
+/* dat_evd_clear_unwaitable(3DAT) */
+DAT_RETURN ref_evd_clear_unwaitable(DAT_EVD_HANDLE handle)
 {
         struct evd *evd = evd_get(handle);
 
         if (!evd)
                 return BAD_EVD;
         lock_acquire(&evd->lock);
-        evd->waitable = waitable;
-        evd->evictions += !waitable;
-        if (evd->sleeping)
-                evd_signal_arrival(evd, false);
+        evd->state = evd_after(evd->state, EVD_MAKE_WAITABLE);
         evd_unlock(evd);
         object_put(evd);
         return DAT_SUCCESS;
-}
-
-/* dat_evd_set_unwaitable(3DAT): a thread that waits is released with DAT_INVALID_STATE. */
-DAT_RETURN ref_evd_set_unwaitable(DAT_EVD_HANDLE handle)
-{
-        return set_waitable(handle, false);
-}
-
-/* dat_evd_clear_unwaitable(3DAT) */
-DAT_RETURN ref_evd_clear_unwaitable(DAT_EVD_HANDLE handle)
-{
-        return set_waitable(handle, true);
 }
 
 static DAT_RETURN may_wait(struct evd *evd, DAT_COUNT threshold)
 {
         if (threshold < 1 || threshold > evd->qlen)
                 return REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
-        if (evd->closing)
+        if (evd->state == EVD_CLOSING)
                 return REF_ERROR(DAT_ABORT, 0);
-        if (!evd->waitable)
+        if (evd->state == EVD_UNWAITABLE)
                 return REF_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_UNWAITABLE);
-        if (evd->waiter)
+        if (evd_has_waiter(evd))
                 return REF_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_WAITER);
         if (threshold > 1 && evd->unsignalled_users)
                 return REF_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_CONFIG_NOTIFY);
@@ -76,51 +104,68 @@ static bool satisfied(const struct evd *evd, DAT_COUNT threshold, bool slept)
                (evd->solicited_users && evd->channel_hit);
 }
 
-/* Sleeps until something happens to the EVD; 0 when the time is over, -EINTR for a signal. */
-static int sleep_on(struct evd *evd, uint64_t deadline)
+/* Sleeps until there is something to read; 0 when the time is over, -EINTR for a signal. */
+static int poll_until(struct pollfd fds[2], uint64_t deadline)
 {
-        struct pollfd fds[2] = {
-            {.fd = evd->wake_fd, .events = POLLIN},
-            {.fd = evd->channel ? evd->channel->fd : -1, .events = POLLIN},
-        };
         struct timespec left;
         uint64_t now = deadline ? now_us() : 0;
-        uint64_t count;
         int ready;
-        int error;
 
         if (deadline && now >= deadline)
                 return 0;
         if (deadline)
                 left = (struct timespec){.tv_sec = (time_t)((deadline - now) / 1000000),
                                          .tv_nsec = (long)((deadline - now) % 1000000) * 1000};
-        evd->sleeping = true;
-        lock_release(&evd->lock);
         ready = ppoll(fds, 2, deadline ? &left : NULL, NULL);
-        error = errno;
-        lock_acquire(&evd->lock);
-        evd->sleeping = false;
-        evd->woken = false;
-        if (ready > 0 && fds[0].revents && read(evd->wake_fd, &count, sizeof(count)) < 0)
-                return 1;
-        if (ready > 0 && fds[1].revents)
-                evd_take_channel_event(evd);
-        return ready < 0 ? -error : ready;
+        return ready < 0 ? -errno : ready;
 }
 
-static DAT_RETURN wait_locked(struct evd *evd, uint64_t deadline, DAT_COUNT threshold)
+/*
+ * A thread that was sent away and has not run is to find what wakes it, so another one does not
+ * read that before. It sleeps until the first is gone, or it has something to look at itself.
+ */
+static int await_departure(struct evd *evd, uint32_t seen, uint64_t deadline)
+{
+        int error = futex_wait_until(&evd->departures, seen, deadline);
+
+        return error == ETIMEDOUT ? 0 : error == EINTR ? -EINTR : 1;
+}
+
+/* Sleeps until something happens to the EVD; 0 when the time is over, -EINTR for a signal. */
+static int sleep_on(struct evd *evd, const struct evd_waiter *waiter, uint64_t deadline)
+{
+        struct pollfd fds[2] = {
+            {.fd = evd->wake_fd, .events = POLLIN},
+            {.fd = evd->channel ? evd->channel->fd : -1, .events = POLLIN},
+        };
+        uint32_t seen = atomic_load(&evd->departures);
+        bool behind = atomic_load(&evd->leaving) > 0;
+        uint64_t count;
+        int ready;
+
+        evd->state = evd_after(evd->state, EVD_SLEEP);
+        lock_release(&evd->lock);
+        ready = behind ? await_departure(evd, seen, deadline) : poll_until(fds, deadline);
+        lock_acquire(&evd->lock);
+        if (ready > 0 && fds[0].revents && read(evd->wake_fd, &count, sizeof(count)) < 0)
+                ready = 1; /* somebody has been faster, which is as good */
+        if (waiter->sent_away)
+                return ready;
+        evd->state = evd_after(evd->state, EVD_RUN);
+        if (ready > 0 && fds[1].revents)
+                evd_take_channel_event(evd);
+        return ready;
+}
+
+static DAT_RETURN wait_locked(struct evd *evd, const struct evd_waiter *waiter, uint64_t deadline,
+                              DAT_COUNT threshold)
 {
         bool solicited = evd->solicited_users > 0;
-        unsigned int evictions = evd->evictions;
         bool slept = false;
         int woken;
 
         for (;;) {
                 evd_drain_locked(evd, false);
-                if (evd->closing)
-                        return REF_ERROR(DAT_ABORT, 0);
-                if (evd->evictions != evictions)
-                        return REF_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_UNWAITABLE);
                 if (satisfied(evd, threshold, slept))
                         return DAT_SUCCESS;
                 evd->channel_hit = false;
@@ -131,8 +176,10 @@ static DAT_RETURN wait_locked(struct evd *evd, uint64_t deadline, DAT_COUNT thre
                         if (satisfied(evd, threshold, slept))
                                 return DAT_SUCCESS;
                 }
-                woken = sleep_on(evd, deadline);
+                woken = sleep_on(evd, waiter, deadline);
                 slept = true;
+                if (waiter->sent_away)
+                        return waiter->sent_away;
                 if (woken == -EINTR)
                         return REF_ERROR(DAT_INTERRUPTED_CALL, 0);
                 if (!woken) {
@@ -143,12 +190,21 @@ static DAT_RETURN wait_locked(struct evd *evd, uint64_t deadline, DAT_COUNT thre
         }
 }
 
+/* Who was sent away lets those who wait after it go on. Called with the lock held. */
+static void depart(struct evd *evd)
+{
+        atomic_fetch_sub(&evd->leaving, 1);
+        atomic_fetch_add(&evd->departures, 1);
+        futex_wake(&evd->departures, INT_MAX);
+}
+
 /* dat_evd_wait(3DAT): sleeps on the completion channel and on an eventfd; it never spins. */
 DAT_RETURN ref_evd_wait(DAT_EVD_HANDLE handle, DAT_TIMEOUT timeout, DAT_COUNT threshold,
                         DAT_EVENT *event, DAT_COUNT *nmore)
 {
         struct evd *evd = evd_get(handle);
         uint64_t deadline = timeout == DAT_TIMEOUT_INFINITE ? 0 : now_us() + timeout;
+        struct evd_waiter waiter = {.sent_away = DAT_SUCCESS};
         DAT_RETURN ret;
 
         if (!evd)
@@ -162,9 +218,15 @@ DAT_RETURN ref_evd_wait(DAT_EVD_HANDLE handle, DAT_TIMEOUT timeout, DAT_COUNT th
         ret = may_wait(evd, threshold);
         if (ret != DAT_SUCCESS)
                 goto out;
-        evd->waiter = true;
-        ret = wait_locked(evd, deadline, threshold);
-        evd->waiter = false;
+        evd->waiter = &waiter;
+        evd->state = evd_after(evd->state, EVD_ENTER);
+        ret = wait_locked(evd, &waiter, deadline, threshold);
+        if (waiter.sent_away) {
+                depart(evd);
+                goto out;
+        }
+        evd->waiter = NULL;
+        evd->state = evd_after(evd->state, EVD_LEAVE);
         if (ret == DAT_SUCCESS)
                 evd_pop(evd, event);
         /* The waiter may have read what the service thread listens for. */

@@ -139,6 +139,7 @@ static void *wait_on_evd(void *argument)
 {
         struct waiter *waiter = argument;
 
+        atomic_store(&waiter->tid, gettid());
         waiter->ret = dat_evd_wait(waiter->evd, waiter->timeout, waiter->threshold, &waiter->event,
                                    &waiter->nmore);
         atomic_store(&waiter->done, true);
@@ -799,6 +800,29 @@ static void assert_nothing_heard(DAT_CNO_HANDLE cno, DAT_TIMEOUT timeout)
         assert_null(heard);
 }
 
+/* Has the thread run on one CPU with this one, and only while this one sleeps. */
+static void run_after_me(pthread_t thread)
+{
+        const struct sched_param first = {.sched_priority = 1};
+        cpu_set_t one;
+
+        CPU_ZERO(&one);
+        CPU_SET(0, &one);
+        assert_int_equal(pthread_setaffinity_np(thread, sizeof(one), &one), 0);
+        assert_int_equal(pthread_setaffinity_np(pthread_self(), sizeof(one), &one), 0);
+        assert_int_equal(pthread_setschedparam(pthread_self(), SCHED_FIFO, &first), 0);
+}
+
+static void run_as_before(void)
+{
+        const struct sched_param plain = {0};
+        cpu_set_t all;
+
+        memset(&all, 0xff, sizeof(all));
+        assert_int_equal(pthread_setaffinity_np(pthread_self(), sizeof(all), &all), 0);
+        assert_int_equal(pthread_setschedparam(pthread_self(), SCHED_OTHER, &plain), 0);
+}
+
 /* A waiter leaves, even if the EVD is waitable again before it comes to look. */
 static void a_moment_unwaitable_is_enough(void **state)
 {
@@ -818,6 +842,105 @@ static void a_moment_unwaitable_is_enough(void **state)
         assert_dat(post_software(waiter.evd, 1), DAT_SUCCESS);
         assert_dat(dat_evd_wait(waiter.evd, 0, 1, &event, &waiter.nmore), DAT_SUCCESS);
         assert_dat(dat_evd_free(waiter.evd), DAT_SUCCESS);
+        host_close(host);
+}
+
+/* Who is sent away has no part in the EVD any more, whether or not its thread has run since. */
+static void an_evd_is_free_of_whom_it_sent_away(void **state)
+{
+        struct host *host = host_open();
+        DAT_CNO_HANDLE cno = make_cno(host, no_agent);
+        struct waiter gone = {
+            .evd = make_evd(host, 4, cno), .threshold = 1, .timeout = DAT_TIMEOUT_INFINITE};
+        struct waiter next = {.evd = gone.evd, .threshold = 1, .timeout = LONG};
+        DAT_EVENT event;
+        DAT_COUNT nmore;
+
+        (void)state;
+        for (int round = 0; round < 4; round++) {
+                gone.done = next.done = false;
+                start_waiter(&gone);
+                await_sleep(&gone);
+                run_after_me(gone.thread);
+                assert_dat(dat_evd_set_unwaitable(gone.evd), DAT_SUCCESS);
+                assert_refused(dat_evd_wait(gone.evd, 0, 1, &event, &nmore), DAT_INVALID_STATE,
+                               DAT_INVALID_STATE_EVD_UNWAITABLE);
+                assert_dat(post_software(gone.evd, 1), DAT_SUCCESS);
+                assert_heard(cno, gone.evd);
+                assert_dat(dat_evd_dequeue(gone.evd, &event), DAT_SUCCESS);
+                assert_dat(dat_evd_dequeue(gone.evd, &event), DAT_QUEUE_EMPTY);
+                assert_dat(dat_evd_clear_unwaitable(gone.evd), DAT_SUCCESS);
+                if (round % 2) {
+                        assert_dat(post_software(gone.evd, 2), DAT_SUCCESS);
+                        assert_dat(dat_evd_wait(gone.evd, 0, 1, &event, &nmore), DAT_SUCCESS);
+                        assert_heard(cno, gone.evd);
+                }
+                if (round < 2) {
+                        assert_false(atomic_load(&gone.done));
+                        run_as_before();
+                        start_waiter(&next);
+                        assert_dat(post_software(next.evd, 3), DAT_SUCCESS);
+                        finish_waiter(&next, DAT_SUCCESS);
+                        assert_nothing_heard(cno, 0);
+                } else {
+                        assert_dat(dat_evd_wait(gone.evd, QUIET, 1, &event, &nmore),
+                                   DAT_TIMEOUT_EXPIRED);
+                        run_as_before();
+                }
+                finish_waiter(&gone, DAT_INVALID_STATE);
+        }
+        /* It may even be freed, which then waits for the thread to leave. */
+        start_waiter(&gone);
+        await_sleep(&gone);
+        run_after_me(gone.thread);
+        assert_dat(dat_evd_set_unwaitable(gone.evd), DAT_SUCCESS);
+        assert_dat(dat_evd_free(gone.evd), DAT_SUCCESS);
+        run_as_before();
+        finish_waiter(&gone, DAT_INVALID_STATE);
+        assert_dat(dat_cno_free(cno), DAT_SUCCESS);
+        host_close(host);
+}
+
+/* A completion arrives when it completes: no CNO hears of it that the EVD gets or regains later. */
+static void a_cno_hears_of_what_arrives_then(void **state)
+{
+        struct host *host = host_joined();
+        DAT_CNO_HANDLE cno = make_cno(host, no_agent);
+        DAT_CNO_HANDLE other = make_cno(host, no_agent);
+        DAT_EVD_HANDLE evd = host->b.recv_evd;
+        DAT_EVD_HANDLE heard;
+
+        (void)state;
+        for (int round = 0; round < 3; round++) {
+                for (unsigned int i = 0; i < 3; i++)
+                        post_recv(&host->b, 0, 10, i);
+                /* Without a CNO, or disabled after it has listened once. */
+                if (round)
+                        assert_dat(dat_evd_disable(evd), DAT_SUCCESS);
+                post_send(&host->a, 0, 10, 7);
+                await_completion(host->a.request_evd, host->a.ep, 7, DAT_DTO_SUCCESS, 10);
+                if (round == 0)
+                        assert_dat(dat_evd_modify_cno(evd, cno), DAT_SUCCESS);
+                if (round == 2)
+                        assert_dat(dat_evd_modify_cno(evd, other), DAT_SUCCESS);
+                if (round)
+                        assert_dat(dat_evd_enable(evd), DAT_SUCCESS);
+                assert_nothing_heard(cno, QUIET);
+                assert_nothing_heard(other, 0);
+                post_send(&host->a, 0, 10, 8);
+                assert_heard(round == 2 ? other : cno, evd);
+                await_completion(host->a.request_evd, host->a.ep, 8, DAT_DTO_SUCCESS, 10);
+                for (unsigned int i = 0; i < 2; i++)
+                        await_completion(evd, host->b.ep, i, DAT_DTO_SUCCESS, 10);
+                post_send(&host->a, 0, 10, 9);
+                await_completion(host->a.request_evd, host->a.ep, 9, DAT_DTO_SUCCESS, 10);
+                await_completion(evd, host->b.ep, 2, DAT_DTO_SUCCESS, 10);
+                while (dat_cno_wait(round == 2 ? other : cno, QUIET, &heard) == DAT_SUCCESS)
+                        ;
+        }
+        assert_dat(dat_evd_modify_cno(evd, DAT_HANDLE_NULL), DAT_SUCCESS);
+        assert_dat(dat_cno_free(cno), DAT_SUCCESS);
+        assert_dat(dat_cno_free(other), DAT_SUCCESS);
         host_close(host);
 }
 
@@ -924,29 +1047,6 @@ static void a_freed_evd_is_not_heard_of(void **state)
         assert_dat(dat_cno_free(cno), DAT_SUCCESS);
         assert_dat(dat_cno_free(other), DAT_SUCCESS);
         host_close(host);
-}
-
-/* Has the thread run on one CPU with this one, and only while this one sleeps. */
-static void run_after_me(pthread_t thread)
-{
-        const struct sched_param first = {.sched_priority = 1};
-        cpu_set_t one;
-
-        CPU_ZERO(&one);
-        CPU_SET(0, &one);
-        assert_int_equal(pthread_setaffinity_np(thread, sizeof(one), &one), 0);
-        assert_int_equal(pthread_setaffinity_np(pthread_self(), sizeof(one), &one), 0);
-        assert_int_equal(pthread_setschedparam(pthread_self(), SCHED_FIFO, &first), 0);
-}
-
-static void run_as_before(void)
-{
-        const struct sched_param plain = {0};
-        cpu_set_t all;
-
-        memset(&all, 0xff, sizeof(all));
-        assert_int_equal(pthread_setaffinity_np(pthread_self(), sizeof(all), &all), 0);
-        assert_int_equal(pthread_setschedparam(pthread_self(), SCHED_OTHER, &plain), 0);
 }
 
 /* A waiter that has been told leaves, though the EVD is freed before it runs; but it names none. */
@@ -1592,6 +1692,8 @@ int main(void)
             cmocka_unit_test(a_direct_waiter_comes_before_the_cno),
             cmocka_unit_test(the_cno_hears_again_after_a_waiter),
             cmocka_unit_test(a_moment_unwaitable_is_enough),
+            cmocka_unit_test(an_evd_is_free_of_whom_it_sent_away),
+            cmocka_unit_test(a_cno_hears_of_what_arrives_then),
             cmocka_unit_test(nmore_counts_what_has_completed),
             cmocka_unit_test(a_trigger_stays_with_the_old_cno),
             cmocka_unit_test(a_freed_evd_is_not_heard_of),
