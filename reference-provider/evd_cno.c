@@ -57,15 +57,25 @@ void evd_watch(struct evd *evd, int by)
         evd_unlock(evd);
 }
 
+/* A waiter from under whom the event was taken looks again; so does who waits for what is
+ * solicited. */
+static void tell_of_hit(struct evd *evd)
+{
+        if (evd->state == EVD_AWAITED || (evd->solicited_users && evd->count))
+                evd_signal_arrival(evd, true);
+}
+
 /* Called by the service thread when the channel of a watched EVD has something to read. */
 void evd_channel_ready(struct evd *evd)
 {
+        bool hit;
+
         lock_acquire(&evd->lock);
-        evd_take_channel_event(evd);
+        hit = evd_take_channel_event(evd);
         if (evd->watched)
                 evd_go_on_watching(evd);
-        if (evd->state == EVD_AWAITED || (evd->solicited_users && evd->count))
-                evd_signal_arrival(evd, true);
+        if (hit)
+                tell_of_hit(evd);
         evd_unlock(evd);
 }
 
@@ -75,12 +85,11 @@ void evd_channel_ready(struct evd *evd)
  */
 static void evd_settle(struct evd *evd)
 {
-        if (!evd->cq)
-                return;
-        evd_take_channel_event(evd);
+        bool hit = evd_take_channel_event(evd);
+
         evd_drain_locked(evd, false);
-        if (evd->solicited_users && evd->count && evd->channel_hit)
-                evd_signal_arrival(evd, true);
+        if (hit)
+                tell_of_hit(evd);
 }
 
 /* Counts the EVD as one that uses the CNO, of which there has to be one. */

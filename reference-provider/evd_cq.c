@@ -281,17 +281,21 @@ bool evd_arm(struct evd *evd, bool solicited)
         return true;
 }
 
-/* There is no more than one, unless what the queue was armed for has changed. */
-void evd_take_channel_event(struct evd *evd)
+/*
+ * False where the channel has none. There is no more than one, unless what the queue was armed for
+ * has changed.
+ */
+bool evd_take_channel_event(struct evd *evd)
 {
         struct ibv_cq *cq;
         void *context;
 
         if (!evd->channel || ibv_get_cq_event(evd->channel, &cq, &context))
-                return;
+                return false;
         ibv_ack_cq_events(cq, 1);
         evd->armed = EVD_UNARMED;
         evd->channel_hit = true;
+        return true;
 }
 
 static bool reserve_locked(struct evd *evd, int completions)

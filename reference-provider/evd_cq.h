@@ -10,7 +10,7 @@
 
 void evd_drain_locked(struct evd *evd, bool everything);
 bool evd_arm(struct evd *evd, bool solicited);
-void evd_take_channel_event(struct evd *evd);
+bool evd_take_channel_event(struct evd *evd);
 
 static inline int min_int(int a, int b)
 {

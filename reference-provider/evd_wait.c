@@ -153,7 +153,7 @@ static int sleep_on(struct evd *evd, const struct evd_waiter *waiter, uint64_t d
                 return ready;
         evd->state = evd_after(evd->state, EVD_RUN);
         if (ready > 0 && fds[1].revents)
-                evd_take_channel_event(evd);
+                (void)evd_take_channel_event(evd);
         return ready;
 }
 

@@ -944,6 +944,73 @@ static void a_cno_hears_of_what_arrives_then(void **state)
         host_close(host);
 }
 
+/* What a waiter sleeps on is taken from under it by who enables its EVD, and it wakes all the same.
+ */
+static void a_waiter_sleeps_through_enabling(void **state)
+{
+        struct host *host = host_joined();
+        struct waiter waiter = {.evd = host->a.request_evd, .threshold = 1, .timeout = LONG};
+        DAT_LMR_TRIPLET iov = segment(&host->a, 0, 10);
+        DAT_EVENT event;
+        int late = 0;
+
+        (void)state;
+        for (int round = 0; round < 20; round++) {
+                uint64_t start;
+
+                post_recv(&host->b, 0, 10, 1);
+                post_recv(&host->b, 0, 10, 2);
+                start_waiter(&waiter);
+                await_sleep(&waiter);
+                run_after_me(waiter.thread);
+                assert_dat(
+                    dat_ep_post_send(host->a.ep, 1, &iov, cookie(3), DAT_COMPLETION_SUPPRESS_FLAG),
+                    DAT_SUCCESS);
+                /* The message has come before its sender hears of that. */
+                for (int i = 0, come = 0; come < 1000; i++) {
+                        come += come || dat_evd_dequeue(host->b.recv_evd, &event) == DAT_SUCCESS;
+                        assert_dat(i % 2 ? dat_evd_enable(waiter.evd) : dat_evd_disable(waiter.evd),
+                                   DAT_SUCCESS);
+                }
+                run_as_before();
+                start = microseconds();
+                post_send(&host->a, 0, 10, 4);
+                finish_waiter(&waiter, DAT_SUCCESS);
+                late += microseconds() - start > QUIET;
+                await_completion(host->b.recv_evd, host->b.ep, 2, DAT_DTO_SUCCESS, 10);
+        }
+        /* The service thread looks each second by itself, so who is not woken only comes late. */
+        assert_in_range(late, 0, 10);
+        host_close(host);
+}
+
+/* What was solicited is told once, however often the EVD is enabled afterwards. */
+static void a_solicited_message_is_told_once(void **state)
+{
+        struct host *host =
+            flagged_host(DAT_COMPLETION_SOLICITED_WAIT_FLAG, DAT_COMPLETION_DEFAULT_FLAG);
+        DAT_CNO_HANDLE cno = make_cno(host, no_agent);
+        DAT_EVD_HANDLE evd = host->b.recv_evd;
+        DAT_LMR_TRIPLET iov = segment(&host->a, 0, 10);
+
+        (void)state;
+        assert_dat(dat_evd_modify_cno(evd, cno), DAT_SUCCESS);
+        post_recv(&host->b, 0, 10, 1);
+        assert_dat(
+            dat_ep_post_send(host->a.ep, 1, &iov, cookie(2), DAT_COMPLETION_SOLICITED_WAIT_FLAG),
+            DAT_SUCCESS);
+        assert_heard(cno, evd);
+        for (int i = 0; i < 2; i++) {
+                assert_dat(dat_evd_disable(evd), DAT_SUCCESS);
+                assert_dat(dat_evd_enable(evd), DAT_SUCCESS);
+                assert_dat(dat_evd_modify_cno(evd, cno), DAT_SUCCESS);
+        }
+        assert_nothing_heard(cno, QUIET);
+        assert_dat(dat_evd_modify_cno(evd, DAT_HANDLE_NULL), DAT_SUCCESS);
+        assert_dat(dat_cno_free(cno), DAT_SUCCESS);
+        host_close(host);
+}
+
 /* What is left on the queue includes completions at which nobody has looked yet. */
 static void nmore_counts_what_has_completed(void **state)
 {
@@ -1694,6 +1761,8 @@ int main(void)
             cmocka_unit_test(a_moment_unwaitable_is_enough),
             cmocka_unit_test(an_evd_is_free_of_whom_it_sent_away),
             cmocka_unit_test(a_cno_hears_of_what_arrives_then),
+            cmocka_unit_test(a_waiter_sleeps_through_enabling),
+            cmocka_unit_test(a_solicited_message_is_told_once),
             cmocka_unit_test(nmore_counts_what_has_completed),
             cmocka_unit_test(a_trigger_stays_with_the_old_cno),
             cmocka_unit_test(a_freed_evd_is_not_heard_of),
