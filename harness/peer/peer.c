@@ -190,20 +190,41 @@ static struct peer_ep *end_of(struct peer *peer, json_t *data)
         return end;
 }
 
-struct peer_ep *peer_connect_by(struct peer *peer, const struct check_site *site, DAT_EP_HANDLE ep,
-                                bool clause)
+static void accept_next(struct peer *peer)
+{
+        listen_once(peer);
+        post(peer, "data", json_pack("{s:s s:i}", "do", "accept", "reads", (int)peer->reads_out));
+}
+
+/* The call that asked the accepting peer was made. */
+static struct peer_ep *await_connected(struct peer *peer, const struct check_site *site,
+                                       DAT_EP_HANDLE ep, DAT_RETURN asked, bool clause)
 {
         struct test *t = peer->t;
 
-        listen_once(peer);
-        post(peer, "data", json_pack("{s:s s:i}", "do", "accept", "reads", (int)peer->reads_out));
-        check_ret(t, site,
-                  dat_ep_connect(ep, (DAT_IA_ADDRESS_PTR)&peer->address, peer->qual,
-                                 t->settings->event_ms * US_PER_MS, 0, NULL, DAT_QOS_BEST_EFFORT,
-                                 DAT_CONNECT_DEFAULT_FLAG),
-                  clause);
+        check_ret(t, site, asked, clause);
         fixture_event(t, site, ep_connect_evd(t, ep), DAT_CONNECTION_EVENT_ESTABLISHED, clause);
         return end_of(peer, answer(peer, answer_ms(peer), "accept"));
+}
+
+struct peer_ep *peer_connect_by(struct peer *peer, const struct check_site *site, DAT_EP_HANDLE ep,
+                                bool clause)
+{
+        accept_next(peer);
+        return await_connected(peer, site, ep,
+                               dat_ep_connect(ep, (DAT_IA_ADDRESS_PTR)&peer->address, peer->qual,
+                                              peer->t->settings->event_ms * US_PER_MS, 0, NULL,
+                                              DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG),
+                               clause);
+}
+
+struct peer_ep *peer_connect_like(struct peer *peer, DAT_EP_HANDLE ep, DAT_EP_HANDLE like)
+{
+        accept_next(peer);
+        return await_connected(peer, CHECK_SITE_("the connection to where another EP is"), ep,
+                               dat_ep_dup_connect(ep, like, peer->t->settings->event_ms * US_PER_MS,
+                                                  0, NULL, DAT_QOS_BEST_EFFORT),
+                               true);
 }
 
 struct peer_ep *peer_connect(struct peer *peer, DAT_EP_HANDLE ep)
