@@ -13,8 +13,7 @@ static void check_needs(struct test *t)
         char denied[128];
 
         if (!t->settings->undeclared &&
-            needs_missing(t->needs, &t->settings->probe->provider_attr, denied,
-                          sizeof(denied)))
+            needs_missing(t->needs, &t->settings->probe->provider_attr, denied, sizeof(denied)))
                 unsupported(t, denied);
 }
 
@@ -30,6 +29,17 @@ static void run_body(struct test *t)
                          t->settings->probe->reason);
         t->entry->body(t, t->row);
         t->verdict = t->notes ? VERDICT_NOTE : VERDICT_PASS;
+}
+
+/* An event that names the wrong objects fails any case, but for what it failed by itself. */
+static void judge_events(struct test *t)
+{
+        const char *wrong = events_wrong();
+
+        if (!wrong || t->verdict == VERDICT_FAIL)
+                return;
+        t->verdict = VERDICT_FAIL;
+        snprintf(t->reason, sizeof(t->reason), "%s", wrong);
 }
 
 /* Opening and closing an IA may leave some descriptors: those are the provider's own business. */
@@ -86,8 +96,10 @@ void case_process(const void *arg, struct evidence *evidence, uint64_t nonce, in
         if (job->settings.gdb)
                 raise(SIGSTOP);
         descriptors_list(&before);
+        events_watch(t);
         if (setjmp(t->end) == 0)
                 run_body(t);
+        judge_events(t);
         verdict_put(&evidence->body, nonce, t->verdict, t->reason);
         atomic_store(&evidence->teardown_ns, now_ns());
         atomic_store(&evidence->phase, PHASE_TEARDOWN);

@@ -230,6 +230,12 @@ void check_event(struct test *t, const struct check_site *site, bool clause, boo
                          site->text, expected, seen);
 }
 
+void check_rule(struct test *t, const struct check_site *site, const char *expected,
+                const char *seen)
+{
+        record_check(t, site, ROLE_EXPECT, false, expected, seen);
+}
+
 void check_guard(struct test *t, const char *seen)
 {
         static const struct check_site site = {

@@ -113,6 +113,10 @@ struct peer_ep *peer_connect_by(struct peer *peer, const struct check_site *site
 void check_event(struct test *t, const struct check_site *site, bool clause, bool ok,
                  const char *expected, const char *seen);
 
+/* Records that what any case may expect does not hold; says nothing of the verdict. */
+void check_rule(struct test *t, const struct check_site *site, const char *expected,
+                const char *seen);
+
 /* Records a damaged guard; says nothing of the verdict. */
 void check_guard(struct test *t, const char *seen);
 
@@ -134,6 +138,14 @@ void buf_unmap(struct buf *buf);
 
 /* Begins what draw() gives, from the run's seed and the case's id. */
 void draw_begin(struct test *t, const char *id);
+
+/*
+ * From now on each event that the case takes, whichever way, is looked at: it names the EVD that it
+ * was taken from, and an object that there is. The first one that does not is told of by
+ * events_wrong(), in words; else NULL.
+ */
+void events_watch(struct test *t);
+const char *events_wrong(void);
 
 /* Ends the calls that other threads of the case are still in, and what was kept of them. */
 void waiters_end(struct test *t);

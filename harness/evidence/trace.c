@@ -6,14 +6,14 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "evidence/api.h"
-
 /* Elements of an array and bytes of private data that are worth keeping. */
 #define ARRAY_MAX  8
 #define BYTES_MAX  64
 #define STRING_MAX 256
 
 static struct evidence *evidence;
+static trace_observer *observer;
+static void *observer_context;
 static _Atomic unsigned int threads;
 static _Thread_local unsigned int thread;
 static _Thread_local struct trace_watch *watched;
@@ -23,6 +23,12 @@ unsigned int trace_thread(void)
         if (!thread)
                 thread = atomic_fetch_add(&threads, 1) + 1;
         return thread;
+}
+
+void trace_observe(trace_observer *seen, void *context)
+{
+        observer = seen;
+        observer_context = context;
 }
 
 void trace_watch(struct trace_watch *watch)
@@ -52,6 +58,11 @@ static size_t read_memory(void *to, const void *from, size_t length)
         ssize_t got = process_vm_readv(getpid(), &local, 1, &remote, 1, 0);
 
         return got < 0 ? 0 : (size_t)got;
+}
+
+bool trace_read(void *to, const void *from, size_t length)
+{
+        return from && read_memory(to, from, length) == length;
 }
 
 static void capture(struct call_record *call, struct call_span *span, const void *from,
@@ -116,8 +127,7 @@ static void capture_pointed(struct call_record *call, const struct api_param *pa
         capture(call, span, pointer, elements(param, call, ARRAY_MAX) * param->type->size);
 }
 
-/* The argument, where it is a pointer. */
-static const void *pointer_of(const struct trace_arg *arg)
+const void *trace_pointer(const struct trace_arg *arg)
 {
         const void *pointer = NULL;
 
@@ -130,7 +140,7 @@ static void capture_in(struct call_record *call, const struct api_param *param, 
                        const struct trace_arg *arg)
 {
         struct call_span *span = &call->in[i];
-        const void *pointer = pointer_of(arg);
+        const void *pointer = trace_pointer(arg);
 
         if (param->pointer) {
                 if (param->direction & API_IN)
@@ -207,13 +217,14 @@ static void record_end(struct call_record *call, const struct trace_arg *args, D
         call->ret = ret;
         for (size_t i = 0; dat_is(ret, DAT_SUCCESS) && i < api->count; i++)
                 if (api->params[i].pointer && (api->params[i].direction & API_OUT))
-                        capture_pointed(call, &api->params[i], &call->out[i], pointer_of(&args[i]));
+                        capture_pointed(call, &api->params[i], &call->out[i],
+                                        trace_pointer(&args[i]));
         atomic_store(&call->state, CALL_DONE);
 }
 
 struct trace_call trace_begin(unsigned int function, const struct trace_arg *args)
 {
-        struct trace_call call = {.record = NULL};
+        struct trace_call call = {.record = NULL, .function = function};
         struct call_record *record;
         uint64_t n;
 
@@ -238,9 +249,11 @@ void trace_end(const struct trace_call *call, const struct trace_arg *args, DAT_
 
         if (watched)
                 atomic_store(&watched->inside, 0);
-        if (!call->record || !take(call->record))
-                return;
-        if (call->record->number == call->number)
-                record_end(call->record, args, ret, ended_ns);
-        give_back(call->record);
+        if (call->record && take(call->record)) {
+                if (call->record->number == call->number)
+                        record_end(call->record, args, ret, ended_ns);
+                give_back(call->record);
+        }
+        if (observer && dat_is(ret, DAT_SUCCESS))
+                observer(observer_context, call, &api_functions[call->function], args);
 }

@@ -7,6 +7,7 @@
 #ifndef HARNESS_TRACE_H
 #define HARNESS_TRACE_H
 
+#include "evidence/api.h"
 #include "evidence/evidence.h"
 
 struct trace_arg {
@@ -26,11 +27,25 @@ void trace_start(struct evidence *evidence);
 struct trace_call {
         struct call_record *record; /* NULL: none is kept */
         uint64_t number;
+        unsigned int function;
 };
 
 /* Records that call `function` is entered, and that it has returned. */
 struct trace_call trace_begin(unsigned int function, const struct trace_arg *args);
 void trace_end(const struct trace_call *call, const struct trace_arg *args, DAT_RETURN ret);
+
+/*
+ * From now on `observer` is told of each call that has succeeded, by the thread that made it. What
+ * it wants to read of the consumer's memory trace_read() reads, be it there or not; false, where it
+ * is not.
+ */
+typedef void trace_observer(void *context, const struct trace_call *call,
+                            const struct api_function *function, const struct trace_arg *args);
+void trace_observe(trace_observer *observer, void *context);
+bool trace_read(void *to, const void *from, size_t length);
+
+/* The argument, where it is a pointer; else NULL. */
+const void *trace_pointer(const struct trace_arg *arg);
 
 /* The calling thread's number in the records: 1, or in the order of their first calls. */
 unsigned int trace_thread(void);

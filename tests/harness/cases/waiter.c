@@ -145,3 +145,40 @@ CASE_WITH(waiter, draws, .needs = 0)
         record(t, "%llu %llu", (unsigned long long)draw(t, 1000000),
                (unsigned long long)draw(t, 1000000));
 }
+
+CASE_WITH(waiter, takes_by_dequeue, .needs = 0)
+{
+        DAT_EVD_HANDLE evd = evd_with(t);
+        DAT_EVENT event;
+
+        post(t, evd);
+        must(dat_evd_dequeue(evd, &event));
+}
+
+CASE_WITH(waiter, takes_by_wait, .needs = 0)
+{
+        DAT_EVD_HANDLE evd = evd_with(t);
+        DAT_EVENT event;
+        DAT_COUNT more;
+
+        post(t, evd);
+        must(dat_evd_wait(evd, 0, 1, &event, &more));
+}
+
+CASE_WITH(waiter, takes_on_a_thread, .needs = 0)
+{
+        DAT_EVD_HANDLE evd = evd_with(t);
+
+        post(t, evd);
+        must_awake(wait_on_evd(t, evd, 0, 1));
+}
+
+CASE_WITH(waiter, takes_and_fails, .needs = 0)
+{
+        DAT_EVD_HANDLE evd = evd_with(t);
+        DAT_EVENT event;
+
+        post(t, evd);
+        must(dat_evd_dequeue(evd, &event));
+        expect_eq(1 + 1, 3);
+}

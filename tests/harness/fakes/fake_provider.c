@@ -34,6 +34,7 @@ struct object {
 static DAT_PROVIDER table;
 static DAT_PROVIDER_INFO registered;
 static struct object *alive;
+static DAT_EVD_HANDLE async_evd;
 static char name[DAT_NAME_MAX_LENGTH];
 static struct sockaddr_in address = {.sin_family = AF_INET};
 
@@ -97,7 +98,10 @@ static DAT_RETURN ia_open(const DAT_NAME_PTR ia_name, DAT_COUNT qlen, DAT_EVD_HA
         snprintf(name, sizeof(name), "%s", ia_name);
         if (make(NULL, DAT_HANDLE_TYPE_IA, ia) != DAT_SUCCESS)
                 return FAIL(DAT_INSUFFICIENT_RESOURCES);
-        return make(*ia, DAT_HANDLE_TYPE_EVD, async);
+        if (make(*ia, DAT_HANDLE_TYPE_EVD, async) != DAT_SUCCESS)
+                return FAIL(DAT_INSUFFICIENT_RESOURCES);
+        async_evd = *async;
+        return DAT_SUCCESS;
 }
 
 static DAT_RETURN ia_query(DAT_IA_HANDLE ia, DAT_EVD_HANDLE *async, DAT_IA_ATTR_MASK ia_mask,
@@ -220,8 +224,14 @@ static bool take_event(struct object *evd, DAT_EVENT *event)
                 return false;
         memset(event, 0, sizeof(*event));
         event->event_number = DAT_SOFTWARE_EVENT;
-        event->evd_handle = evd;
+        event->evd_handle = is_wanted("event=other_evd") ? evd->ia : evd;
+        if (is_wanted("event=async_evd"))
+                event->evd_handle = async_evd;
         event->event_data.software_event_data.pointer = evd->pointers[evd->taken++ % QUEUE];
+        if (is_wanted("event=of_no_ep")) {
+                event->event_number = DAT_DTO_COMPLETION_EVENT;
+                event->event_data.dto_completion_event_data.ep_handle = evd;
+        }
         return true;
 }
 

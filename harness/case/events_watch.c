@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Each event that a case takes is looked at, by no doing of the case's author. */
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "case/test.h"
+#include "evidence/api.h"
+#include "evidence/trace.h"
+
+/* A handle that a call has given, and of what. */
+struct known {
+        uint64_t handle;
+        const char *kind; /* "ep", as the trace has it */
+};
+
+static struct watch {
+        struct test *t;
+        pthread_mutex_t lock;
+        struct known *known;
+        size_t count;
+        size_t capacity;
+        bool provider_makes_eps;
+        char wrong[ENTRY_TEXT_MAX];
+} watch = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void learn(uint64_t handle, const char *kind)
+{
+        if (watch.count == watch.capacity) {
+                size_t larger = watch.capacity ? 2 * watch.capacity : 64;
+                struct known *moved = realloc(watch.known, larger * sizeof(*moved));
+
+                if (!moved)
+                        abort();
+                watch.known = moved;
+                watch.capacity = larger;
+        }
+        watch.known[watch.count++] = (struct known){handle, kind};
+}
+
+/* Whether there was ever such an object; of null, whether there was one of any kind. */
+static bool is_known(DAT_HANDLE handle, const char *kind)
+{
+        for (size_t i = 0; i < watch.count; i++)
+                if (watch.known[i].handle == (uint64_t)(uintptr_t)handle &&
+                    (!kind || strcmp(watch.known[i].kind, kind) == 0))
+                        return true;
+        return false;
+}
+
+/* The object's number among those of its kind, as reports name it; 0 where it is unknown. */
+static size_t number_of(DAT_HANDLE handle, const char *kind)
+{
+        size_t number = 0;
+
+        for (size_t i = 0; i < watch.count; i++) {
+                if (strcmp(watch.known[i].kind, kind) != 0)
+                        continue;
+                number++;
+                if (watch.known[i].handle == (uint64_t)(uintptr_t)handle)
+                        return number;
+        }
+        return 0;
+}
+
+static void found_wrong(uint64_t call, const char *event, const char *expected, const char *format,
+                        ...) __attribute__((format(printf, 4, 5)));
+static void found_wrong(uint64_t call, const char *event, const char *expected, const char *format,
+                        ...)
+{
+        struct check_site site = {.file = "harness/case/events_watch.c", .line = 0};
+        char text[128];
+        char seen[128];
+        va_list args;
+
+        va_start(args, format);
+        vsnprintf(seen, sizeof(seen), format, args);
+        va_end(args);
+        snprintf(text, sizeof(text), "%s, taken by call %" PRIu64, event, call);
+        site.text = text;
+        check_rule(watch.t, &site, expected, seen);
+        if (!watch.wrong[0])
+                snprintf(watch.wrong, sizeof(watch.wrong), "%s: expected %s, saw %s", text,
+                         expected, seen);
+}
+
+static void look_at_object(uint64_t call, const char *event, const char *member, bool is_right)
+{
+        if (!is_right)
+                found_wrong(call, event, "an object of the case", "%s, which is none", member);
+}
+
+static bool is_ep(DAT_EP_HANDLE ep)
+{
+        return is_known(ep, "ep") || (watch.provider_makes_eps && ep);
+}
+
+/*
+ * Events of other numbers than DAT 1.2 has, and asynchronous ones of a registry that hides the IA's
+ * handle from the provider, name what cannot be known here.
+ */
+static void look_at_objects(uint64_t call, const char *name, const DAT_EVENT *event)
+{
+        const DAT_EVENT_DATA *data = &event->event_data;
+        DAT_HANDLE handle;
+
+        switch (event->event_number) {
+        case DAT_DTO_COMPLETION_EVENT:
+                handle = data->dto_completion_event_data.ep_handle;
+                look_at_object(call, name, "ep_handle", is_ep(handle));
+                break;
+        case DAT_RMR_BIND_COMPLETION_EVENT:
+                handle = data->rmr_completion_event_data.rmr_handle;
+                look_at_object(call, name, "rmr_handle", is_known(handle, "rmr"));
+                break;
+        case DAT_CONNECTION_REQUEST_EVENT:
+                handle = data->cr_arrival_event_data.sp_handle.psp_handle;
+                look_at_object(call, name, "sp_handle",
+                               is_known(handle, "psp") || is_known(handle, "rsp"));
+                handle = data->cr_arrival_event_data.cr_handle;
+                look_at_object(call, name, "cr_handle", handle != DAT_HANDLE_NULL);
+                break;
+        case DAT_CONNECTION_EVENT_ESTABLISHED:
+        case DAT_CONNECTION_EVENT_PEER_REJECTED:
+        case DAT_CONNECTION_EVENT_NON_PEER_REJECTED:
+        case DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR:
+        case DAT_CONNECTION_EVENT_DISCONNECTED:
+        case DAT_CONNECTION_EVENT_BROKEN:
+        case DAT_CONNECTION_EVENT_TIMED_OUT:
+        case DAT_CONNECTION_EVENT_UNREACHABLE:
+                handle = data->connect_event_data.ep_handle;
+                look_at_object(call, name, "ep_handle", is_ep(handle));
+                break;
+        case DAT_ASYNC_ERROR_EVD_OVERFLOW:
+        case DAT_ASYNC_ERROR_IA_CATASTROPHIC:
+        case DAT_ASYNC_ERROR_EP_BROKEN:
+        case DAT_ASYNC_ERROR_TIMED_OUT:
+        case DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR:
+                handle = data->asynch_error_event_data.dat_handle;
+                look_at_object(call, name, "dat_handle",
+                               REGISTRY_FOLLOWS_HANDLES || is_known(handle, NULL));
+                break;
+        default:
+                break;
+        }
+}
+
+/* EVDs by their numbers, since handles differ from run to run; the first one is the async EVD. */
+static void name_evd(uint64_t call, const char *event, size_t from, size_t seen)
+{
+        char expected[64];
+
+        snprintf(expected, sizeof(expected), "evd_handle to be its EVD, the case's %zu. one", from);
+        if (seen)
+                found_wrong(call, event, expected, "the %zu. one", seen);
+        else
+                found_wrong(call, event, expected, "a handle of none");
+}
+
+static void look_at_event(uint64_t call, DAT_EVD_HANDLE evd, const DAT_EVENT *event)
+{
+        const char *name =
+            api_member_name(api_enum_named("DAT_EVENT_NUMBER"), (uint64_t)event->event_number);
+
+        if (!name)
+                name = "an event of an unknown number";
+        if (event->evd_handle != evd)
+                name_evd(call, name, number_of(evd, "evd"), number_of(event->evd_handle, "evd"));
+        look_at_objects(call, name, event);
+}
+
+static void learn_made(const struct api_function *function, const struct trace_arg *args)
+{
+        for (size_t i = 0; i < function->count; i++) {
+                const struct api_param *param = &function->params[i];
+                uint64_t handle;
+
+                if (param->pointer && (param->direction & API_OUT) &&
+                    param->type->kind == API_HANDLE && param->type->object &&
+                    trace_read(&handle, trace_pointer(&args[i]), sizeof(handle)))
+                        learn(handle, param->type->object);
+        }
+}
+
+static uint64_t argument(const struct trace_arg *args, size_t i)
+{
+        uint64_t value = 0;
+
+        memcpy(&value, args[i].at, args[i].size < sizeof(value) ? args[i].size : sizeof(value));
+        return value;
+}
+
+static void learn_of_cr(const struct trace_arg *args)
+{
+        DAT_CR_PARAM param;
+
+        if ((argument(args, 1) & DAT_CR_FIELD_LOCAL_EP_HANDLE) &&
+            trace_read(&param, trace_pointer(&args[2]), sizeof(param)))
+                learn((uint64_t)(uintptr_t)param.local_ep_handle, "ep");
+}
+
+static bool takes_event(const char *call, size_t *at)
+{
+        *at = strcmp(call, "dat_evd_wait") == 0 ? 3 : 1;
+        return *at == 3 || strcmp(call, "dat_evd_dequeue") == 0;
+}
+
+static void observe(void *context, const struct trace_call *call,
+                    const struct api_function *function, const struct trace_arg *args)
+{
+        DAT_EVENT event;
+        size_t at;
+
+        (void)context;
+        pthread_mutex_lock(&watch.lock);
+        learn_made(function, args);
+        if (strcmp(function->name, "dat_cr_query") == 0)
+                learn_of_cr(args);
+        else if (strcmp(function->name, "dat_psp_create") == 0)
+                watch.provider_makes_eps |= argument(args, 3) == DAT_PSP_PROVIDER_FLAG;
+        else if (takes_event(function->name, &at) &&
+                 trace_read(&event, trace_pointer(&args[at]), sizeof(event)))
+                look_at_event(call->number, (DAT_EVD_HANDLE)trace_pointer(&args[0]), &event);
+        pthread_mutex_unlock(&watch.lock);
+}
+
+void events_watch(struct test *t)
+{
+        watch.t = t;
+        trace_observe(observe, t);
+}
+
+const char *events_wrong(void)
+{
+        trace_observe(NULL, NULL);
+        return watch.wrong[0] ? watch.wrong : NULL;
+}
