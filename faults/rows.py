@@ -41,7 +41,8 @@ class Step:
 class Fault:
     """One [[fault]]. `clause` is what it violates: a clause, or a family of them.
 
-    A hostile fault has no clause: `verdicts` are those that it may cost the case that meets it.
+    A hostile fault has no clause: `verdicts` are those that it may cost the case that meets it, and
+    `teardown` the calls that are then found broken in its teardown.
     """
 
     path: Path
@@ -51,6 +52,7 @@ class Fault:
     clause: str = ""
     case: str = ""
     verdicts: list[str] = field(default_factory=list)
+    teardown: list[str] = field(default_factory=list)
 
     @property
     def name(self) -> str:
@@ -160,7 +162,7 @@ def load_variants(paths: Iterable[Path]) -> list[Fault]:
     for path in paths:
         for raw in _read(path, "variant"):
             variant = _fault(path, raw)
-            if {"clause", "case", "verdicts"} & set(raw):
+            if {"clause", "case", "verdicts", "teardown"} & set(raw):
                 raise RowError(path, variant.id, "a variant breaks nothing, wherever it is met")
             variants.append(replace(variant, id=f"variant/{variant.id}"))
     return variants

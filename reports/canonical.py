@@ -69,6 +69,15 @@ def _run(run: Run) -> dict[str, Any]:
             "provider": _provider(run),
             "sha256": subject.sha256,
         },
+        "teardown": [
+            {
+                "call": broken.trouble.call,
+                "cases": sorted(case.id for case in broken.cases),
+                "saw": broken.trouble.key[2],
+                "what": broken.trouble.what,
+            }
+            for broken in run.breakages
+        ],
         "suite": {
             "commit": run.suite.commit,
             "dirty": run.suite.dirty,
@@ -99,5 +108,12 @@ def _case(case: Case) -> dict[str, Any]:
     modes = []
     for hosts in sorted(case.modes):
         again = [a.verdict for a in case.ordered if a.hosts == hosts and a.number > 1]
-        modes.append({"again": again, "hosts": hosts, "verdict": case.verdict(hosts)})
+        modes.append(
+            {
+                "again": again,
+                "hosts": hosts,
+                "unstable": hosts in case.unstable,
+                "verdict": case.verdict(hosts),
+            }
+        )
     return {"id": case.id, "modes": modes}

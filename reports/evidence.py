@@ -43,7 +43,7 @@ def maker(call: Call) -> str:
 
 def call_text(call: Call) -> str:
     """A call in one line, in the manner of a system call trace."""
-    who = maker(call)
+    who = maker(call) + ("[in teardown] " if call.teardown else "")
     args = ", ".join(pair(*arg) for arg in call.args)
     out = "; ".join(pair(*item) for item in call.out)
     line = f"{call.n:4} {who}{call.name}({args}) = {returned(call)}"
@@ -58,14 +58,16 @@ class Line:
     check: Check | None = None
     missing: str = ""
     flagged: bool = False
+    # In this call teardown broke.
+    troubled: bool = False
 
 
 @dataclass(frozen=True)
 class Trace:
     """What an attempt did: what led up to the decision, its surroundings, what came after it.
 
-    The teardown is the harness's, and stands apart unless the decision fell there. The peer's calls
-    have numbers and a clock of their own, so they cannot stand among the case's.
+    The teardown is the harness's, and stands apart. The peer's calls have numbers and a clock of
+    their own, so they cannot stand among the case's.
     """
 
     earlier: Sequence[Line]
@@ -84,12 +86,11 @@ class Trace:
 def trace(attempt: Attempt, limit: int) -> Trace:
     """The calls and checks of `attempt`, at most `limit` lines in each part of it."""
     culprit = attempt.culprit
-    all_in_one = culprit is not None and culprit.teardown
     own, teardown, peer = [], [], []
     for call in attempt.calls:
         if call.who != "case":
             peer.append(call)
-        elif call.teardown and not all_in_one:
+        elif call.teardown:
             teardown.append(call)
         else:
             own.append(call)
@@ -108,13 +109,18 @@ def trace(attempt: Attempt, limit: int) -> Trace:
         lines[:begin],
         lines[begin:end],
         lines[end:],
-        _lines(teardown, (), culprit),
+        _lines(teardown, (), None, attempt.troubled),
         _lines(peer, (), culprit),
     )
     return Trace(*(_shortened(part, limit) for part in parts))
 
 
-def _lines(calls: Sequence[Call], checks: Sequence[Check], culprit: Call | None) -> list[Line]:
+def _lines(
+    calls: Sequence[Call],
+    checks: Sequence[Check],
+    culprit: Call | None,
+    troubled: Sequence[Call] = (),
+) -> list[Line]:
     """The checks among the calls, each after the last call that it could see.
 
     Where numbers are missing a line says so: an agent keeps so many calls and no more.
@@ -133,7 +139,7 @@ def _lines(calls: Sequence[Call], checks: Sequence[Check], culprit: Call | None)
         if call.n > last + 1:
             lines.append(Line(missing=f"{call.n - last - 1} calls were not kept"))
             catch_up(call.n - 1)
-        lines.append(Line(call=call, flagged=call is culprit))
+        lines.append(Line(call=call, flagged=call is culprit, troubled=call in troubled))
         last = call.n
     catch_up(max((check.after_call for check in checks), default=0))
     return lines
@@ -159,16 +165,26 @@ def attempt_text(attempt: Attempt) -> str:
     if story.earlier:
         lines.append(f"({len(story.earlier)} earlier lines are in report.html)")
     lines += [_line_text(line) for line in story.shown]
+    lines += [f"in teardown: {trouble.text}" for trouble in attempt.teardown]
     if attempt.crash and attempt.crash.backtrace:
-        lines.append("backtrace:")
+        lines.append("backtrace, in teardown:" if attempt.crash.teardown else "backtrace:")
         lines += [f"    {frame}" for frame in attempt.crash.backtrace]
     lines += [f"leak: {leak}" for leak in attempt.leaks]
     return "\n".join(lines)
 
 
+def teardown_text(attempt: Attempt) -> str:
+    """What broke in the teardown of an attempt, and its calls, as plain text."""
+    lines = [f"in teardown: {trouble.text}" for trouble in attempt.teardown]
+    lines += [_line_text(line) for line in trace(attempt, _WINDOW).teardown]
+    if attempt.crash and attempt.crash.teardown:
+        lines += ["backtrace:", *(f"    {frame}" for frame in attempt.crash.backtrace)]
+    return "\n".join(lines)
+
+
 def _line_text(line: Line) -> str:
     if line.call:
-        return call_text(line.call) + ("   <-- here" if line.flagged else "")
+        return call_text(line.call) + ("   <-- here" if line.flagged or line.troubled else "")
     if line.check:
         check = line.check
         word = "held" if check.ok else f"saw {check.seen}"

@@ -35,6 +35,7 @@ from reports.model import (
     Clause,
     Fabric,
     Run,
+    Trouble,
     Verdict,
     hosts_word,
     worst,
@@ -179,6 +180,7 @@ def _environment(run: Run) -> Environment:
         waived=waivers.waived(run),
         waivers=waivers.judge(run),
         waived_sentence=waivers.sentence(run),
+        anchor=_anchor,
         same_calls=_same_calls,
         trace=trace,
         standings=[verdict.value for verdict in Verdict] + ["not selected", "no case"],
@@ -189,6 +191,11 @@ def _environment(run: Run) -> Environment:
 def _counted(things: Sized, name: str) -> str:
     """ "1 call", "12 calls"."""
     return f"{len(things)} {name}{'s' if len(things) != 1 else ''}"
+
+
+def _anchor(trouble: Trouble) -> str:
+    """Where the page tells of what broke in teardown."""
+    return "teardown:" + ":".join(trouble.key)
 
 
 def _mark(verdict: Verdict | None) -> str:

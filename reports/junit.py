@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 
-from reports.evidence import attempt_text
+from reports.evidence import attempt_text, teardown_text
 from reports.model import NOT_KEPT, Attempt, Case, Run, Verdict, Waiver, hosts_word
 from reports.profiles import CRITERIA, profiles
 from reports.waivers import waived
@@ -26,6 +26,8 @@ def render(run: Run) -> str:
     modes = sorted({hosts for case in run.cases for hosts in case.modes})
     for hosts in modes:
         xml.add_testsuite(_suite(run, hosts, waivers))
+    if run.breakages:
+        xml.add_testsuite(_teardown(run))
     xml.update_statistics()  # type: ignore[no-untyped-call]
     # The readers' schema has this attribute on a suite, and not here.
     xml._elem.attrib.pop("skipped", "")
@@ -45,6 +47,23 @@ def _suite(run: Run, hosts: int, waivers: Mapping[str, Waiver]) -> TestSuite:
     return suite
 
 
+def _teardown(run: Run) -> TestSuite:
+    """What broke in teardown: a failure each, under the page of the call."""
+    suite = TestSuite(f"{run.subject.name}, teardown")
+    for name, value in _properties(run):
+        suite.add_property(name, value)
+    cases = []
+    for broken in run.breakages:
+        case = TestCase(broken.text, classname=broken.trouble.call or "udapl-cts", time=0)
+        failure = Failure(f"{broken.text}, {broken.extent}", "TEARDOWN")
+        failure.text = teardown_text(broken.attempt)
+        case.result = [failure]
+        case.system_out = f"replay: {run.replay(broken.cases[0])}"
+        cases.append(case)
+    suite.add_testcases(cases)
+    return suite
+
+
 def _properties(run: Run) -> list[tuple[str, str]]:
     return [
         ("run", run.id),
@@ -54,6 +73,8 @@ def _properties(run: Run) -> list[tuple[str, str]]:
         ("pages.covered", " ".join(run.covered)),
         ("in_part", "; ".join(run.in_part)),
         ("complete", "true" if run.complete else "false"),
+        ("teardown", str(len(run.breakages))),
+        ("unstable", " ".join(case.id for case in run.unstable)),
         ("seed", run.seed),
         ("patience", str(run.patience)),
         ("fabric", run.fabric),
@@ -115,10 +136,13 @@ def _told(run: Run, case: Case, hosts: int, waiver: Waiver | None) -> str:
         if attempt.number > 1:
             said = f": {attempt.summary}" if attempt.summary else ""
             parts.append(f"attempt {attempt.number}, alone: {attempt.verdict}{said}")
+        parts += [f"in teardown: {trouble.text}" for trouble in attempt.teardown]
         if attempt.verdict is Verdict.NOTE:
             parts += [f"note: {remark}" for remark in attempt.remarks]
         if attempt.output:
             parts.append(f"output of attempt {attempt.number}:\n{attempt.output}")
+    if hosts in case.unstable:
+        parts.append("unstable: it ended otherwise when it was run again")
     if case.verdict(hosts) in NOT_KEPT and waiver:
         parts.append(
             f"waived until {waiver.expires} by {waiver.approver}, and still a finding:"

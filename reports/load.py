@@ -23,6 +23,7 @@ from reports.model import (
     Run,
     Subject,
     Suite,
+    Trouble,
     Undeclared,
     Verdict,
     Waiver,
@@ -276,6 +277,10 @@ def _attempt(record: Members) -> Attempt:
         pending=record.text("pending"),
         output=record.text("output"),
         peer=record.text("peer"),
+        teardown=tuple(
+            Trouble(item.text("call"), item.text("what", None), item.text("saw"))
+            for item in record.members("teardown")
+        ),
     )
 
 
@@ -310,4 +315,4 @@ def _call(item: Members) -> Call:
 
 
 def _crash(item: Members) -> Crash:
-    return Crash(item.text("signal"), item.texts("backtrace"))
+    return Crash(item.text("signal"), item.texts("backtrace"), item.flag("teardown"))

@@ -33,6 +33,8 @@ def render(run: Run) -> str:
     lines += _counts(run)
     lines += _profiles(run)
     lines += _findings(run)
+    lines += _teardown(run)
+    lines += _unstable(run)
     lines += _listed("Not decided", run.with_verdict(Verdict.BROKEN))
     lines += _listed("Kept, with a note", run.with_verdict(Verdict.NOTE))
     lines += _parity(run)
@@ -124,6 +126,36 @@ def _findings(run: Run) -> list[str]:
     if rest > 0:
         lines.append(f"- and {rest} more in report.html")
     return [*lines, ""] if lines else []
+
+
+def _teardown(run: Run) -> list[str]:
+    lines = []
+    for broken in run.breakages[:_LISTED]:
+        lines += [
+            f"- **TEARDOWN** {_code(broken.trouble.text)}, {_plain(broken.extent)}",
+            f"  - replay: {_code(run.replay(broken.cases[0]))}",
+        ]
+    rest = len(run.breakages) - _LISTED
+    if rest > 0:
+        lines.append(f"- and {rest} more in report.html")
+    return ["Broken in teardown, and counted against no clause:", "", *lines, ""] if lines else []
+
+
+def _unstable(run: Run) -> list[str]:
+    if not run.unstable:
+        return []
+    lines = [f"- {_code(case.id)} ({_attempts(case)})" for case in run.unstable[:_LISTED]]
+    if len(run.unstable) > _LISTED:
+        lines.append(f"- and {len(run.unstable) - _LISTED} more in report.html")
+    return ["Unstable, they ended otherwise when they were run again:", "", *lines, ""]
+
+
+def _attempts(case: Case) -> str:
+    said = []
+    for hosts in case.unstable:
+        ended = [attempt.ended for attempt in case.ordered if attempt.hosts == hosts]
+        said.append(f"{hosts_word(hosts)}: {', then '.join(ended)}")
+    return _plain("; ".join(said))
 
 
 def _modes(case: Case) -> str:

@@ -73,6 +73,31 @@ class Crash:
 
     signal: str
     backtrace: tuple[str, ...]
+    teardown: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """What broke in a case's teardown: the call, which is empty outside of any, how ("refused",
+    "crash", "timeout"), and what was seen.
+    """
+
+    call: str
+    what: str
+    saw: str
+
+    @property
+    def text(self) -> str:
+        """In words: "dat_ep_free refused with DAT_INVALID_STATE"."""
+        if self.what == "refused":
+            return f"{self.call} refused with {self.saw}"
+        inside = f"inside {self.call}" if self.call else "outside of any call"
+        return f"{self.saw} {inside}"
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """What is the same for all cases that met the same, however long each waited."""
+        return self.call, self.what, "no end" if self.what == "timeout" else self.saw
 
 
 @dataclass(frozen=True)
@@ -96,6 +121,7 @@ class Attempt:
     pending: str
     output: str
     peer: str = ""
+    teardown: tuple[Trouble, ...] = ()
 
     @property
     def place(self) -> tuple[str, ...]:
@@ -109,23 +135,40 @@ class Attempt:
 
     @cached_property
     def culprit(self) -> Call | None:
-        """The call that the verdict is about: the one that did not return, or was found wrong."""
-        stuck = [call for call in self.calls if call.unfinished and call.who == "case"]
-        if not stuck:
-            stuck = [call for call in self.calls if call.unfinished]
-        if stuck:
-            return stuck[-1]
+        """The call that the verdict is about: the one that did not return, or was found wrong.
+
+        It is none of teardown's, whose troubles are findings of their own.
+        """
+        calls = [call for call in self.calls if not call.teardown]
         if self.verdict in (Verdict.CRASH, Verdict.TIMEOUT):
-            return next((c for c in reversed(self.calls) if c.name == self.pending), None)
+            stuck = [call for call in calls if call.unfinished and call.who == "case"]
+            stuck = stuck or [call for call in calls if call.unfinished]
+            if stuck:
+                return stuck[-1]
+            return next((c for c in reversed(calls) if c.name == self.pending), None)
         check = self.failed_check
         if check is None:
             return None
-        before = [c for c in self.calls if c.n <= check.after_call and not c.teardown]
-        named = [call for call in before if call.who == "case" and call.name in check.text]
+        before = [c for c in calls if c.n <= check.after_call and c.who == "case"]
+        named = [call for call in before if call.name in check.text]
         # A guard tells that something wrote where it must not, but not what did.
         if not named and self.verdict is Verdict.FAIL and check.role != "guard":
-            named = [call for call in before if call.who == "case"]
+            # What a check without a call's name looks at is what the page's own call has done.
+            own = f"dat_{self.case.partition('/')[0]}"
+            named = [call for call in before if call.name == own] or before
         return named[-1] if named else None
+
+    @cached_property
+    def troubled(self) -> tuple[Call, ...]:
+        """The calls in which its teardown broke."""
+        found = []
+        for trouble in self.teardown:
+            calls = [c for c in self.calls if c.teardown and c.who == "case"]
+            if trouble.what == "refused":
+                found += [c for c in calls if c.name == trouble.call and c.ret == trouble.saw][:1]
+            else:
+                found += [c for c in calls if c.unfinished]
+        return tuple(found)
 
     @property
     def expected(self) -> tuple[str, ...]:
@@ -142,7 +185,7 @@ class Attempt:
     @property
     def seen(self) -> str:
         """What happened instead, in one line."""
-        if self.crash and self.crash.signal:
+        if self.verdict is Verdict.CRASH and self.crash and self.crash.signal:
             inside = f" inside {self.pending}" if self.pending else ""
             return f"{self.crash.signal}{inside}"
         if self.verdict in (Verdict.CRASH, Verdict.TIMEOUT) and self.pending:
@@ -161,9 +204,36 @@ class Attempt:
         return self.seen if self.verdict in NOT_KEPT else self.reason
 
     @property
+    def ended(self) -> str:
+        """The verdict, and that teardown broke where it did."""
+        return f"{self.verdict}, teardown broken" if self.teardown else str(self.verdict)
+
+    @property
     def remarks(self) -> tuple[str, ...]:
         """Why a NOTE is one: its notes and leaks, or its reason when it has neither."""
         return self.notes + self.leaks or ((self.reason,) if self.reason else ())
+
+
+@dataclass(frozen=True)
+class Breakage:
+    """A finding of its own: one thing that broke when what cases had made was freed. `cases` are
+    those that met it, `attempt` is the first one's.
+    """
+
+    trouble: Trouble
+    cases: tuple["Case", ...]
+    attempt: Attempt
+
+    @property
+    def text(self) -> str:
+        """In one line, without the cases."""
+        return f"teardown: {self.trouble.text}"
+
+    @property
+    def extent(self) -> str:
+        """In how many cases: "in 12 cases, first in ep_create/..."."""
+        first = self.cases[0].id
+        return f"in {len(self.cases)} cases, first in {first}" if self.cases[1:] else f"in {first}"
 
 
 @dataclass
@@ -202,6 +272,22 @@ class Case:
         """The first attempt that the worst verdict comes from."""
         firsts = (self.first(hosts) for hosts in sorted(self.modes))
         return next((a for a in firsts if a and a.verdict is self.worst), None)
+
+    @cached_property
+    def unstable(self) -> tuple[int, ...]:
+        """The modes in which it ended otherwise when it was run again."""
+        return tuple(hosts for hosts in sorted(self.modes) if self._varied(hosts))
+
+    def _varied(self, hosts: int) -> bool:
+        ended: dict[tuple[str, ...], dict[int, object]] = {}
+        here = [attempt for attempt in self.attempts if attempt.hosts == hosts]
+        # Where every pair is tried, an attempt is compared with that of the same hosts.
+        many = sum(attempt.number == 1 for attempt in here) > 1
+        for attempt in here:
+            broken = tuple(trouble.key for trouble in attempt.teardown)
+            place = attempt.place if many else ()
+            ended.setdefault(place, {})[attempt.number] = attempt.verdict, broken
+        return any(len(set(by_number.values())) > 1 for by_number in ended.values())
 
     @cached_property
     def ordered(self) -> list[Attempt]:
@@ -459,7 +545,8 @@ CRITERIA = {
         " clause for which the host had not the means (RESOURCE)"
     ),
     "not conformant": (
-        "a first attempt ended in FAIL, CRASH or TIMEOUT; a second attempt never takes that back"
+        "a first attempt ended in FAIL, CRASH or TIMEOUT, or what a case had made could not be"
+        " freed (teardown); a second attempt never takes that back"
     ),
     "could not tell": (
         "nothing of that kind, but a case is BROKEN, which is the suite's or the host's failure,"
@@ -601,6 +688,30 @@ class Run:
         """The cases that were not kept."""
         return [case for case in self.cases if case.worst in NOT_KEPT]
 
+    @cached_property
+    def breakages(self) -> list[Breakage]:
+        """What broke in teardown, in first attempts: one for each call and cause."""
+        found: dict[tuple[str, str, str], tuple[Trouble, dict[str, Case], Attempt]] = {}
+        for case in self.cases:
+            for attempt in case.ordered:
+                for trouble in attempt.teardown if attempt.number == 1 else ():
+                    seen = found.setdefault(trouble.key, (trouble, {}, attempt))
+                    seen[1][case.id] = case
+        return [
+            Breakage(trouble, tuple(cases.values()), attempt)
+            for _, (trouble, cases, attempt) in sorted(found.items())
+        ]
+
+    @cached_property
+    def first_broken(self) -> Case | None:
+        """The case to replay first: one that was not kept, or else one whose teardown broke."""
+        return next(iter((*self.findings, *(each.cases[0] for each in self.breakages))), None)
+
+    @cached_property
+    def unstable(self) -> list[Case]:
+        """The cases that ended otherwise when they were run again."""
+        return [case for case in self.cases if case.unstable]
+
     def with_verdict(self, *verdicts: Verdict) -> list[Clause]:
         """The clauses whose verdict is one of `verdicts`."""
         return [clause for clause in self.clauses if clause.verdict in verdicts]
@@ -640,9 +751,12 @@ class Run:
             sentence = f"{_clauses(checked)} checked, {broken or 'none'} broken"
         if unknown:
             sentence += f", {unknown} not decided"
-        if broken:
+        if self.breakages:
+            ways = len(self.breakages)
+            sentence += f", teardown broken in {ways} way{'s' if ways > 1 else ''}"
+        if broken or self.breakages:
             word = "not conformant"
-            because = f"{_clauses(broken)} ended in {_either(NOT_KEPT & set(self.counts))}"
+            because = "; ".join(self._broken(broken))
         elif unknown:
             word = "could not tell"
             because = f"nothing was found broken, but {_clauses(unknown)} could not be decided"
@@ -662,6 +776,14 @@ class Run:
             word = "conformant"
             because = f"each clause that was checked was kept, of {self.coverage}"
         return Conclusion(word, sentence, because, CRITERIA[word])
+
+    def _broken(self, clauses: int) -> Iterator[str]:
+        """What is broken, in so many clauses and in teardown."""
+        if clauses:
+            yield f"{_clauses(clauses)} ended in {_either(NOT_KEPT & set(self.counts))}"
+        if self.breakages:
+            calls = dict.fromkeys(each.trouble.call or "no call" for each in self.breakages)
+            yield f"teardown broke ({', '.join(calls)})"
 
     def replay(self, case: Case) -> str:
         """The command that runs `case` again as it ran here."""

@@ -46,6 +46,8 @@ class Run:
     verdict: str
     reason: str
     ms: float
+    # The calls in which its teardown broke.
+    teardown: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -77,6 +79,7 @@ class Hostile:
     run: Run | None
     after: Run | None
     allowed: tuple[str, ...]
+    teardown: tuple[str, ...]
 
     @property
     def met(self) -> bool:
@@ -89,6 +92,7 @@ class Hostile:
         return (
             self.run is not None
             and self.run.verdict in self.allowed
+            and self.run.teardown == self.teardown
             and self.after is not None
             and self.after.verdict in KEPT
         )
@@ -204,7 +208,8 @@ def _mutation(head: Mapping[str, Any], records: Iterable[Mapping[str, Any]]) -> 
     status = "interrupted"
     for record in records:
         if record["type"] == "verdict":
-            run = Run(record["case"], record["verdict"], record["reason"], record["ms"])
+            broken = tuple(one["call"] for one in record.get("teardown", ()))
+            run = Run(record["case"], record["verdict"], record["reason"], record["ms"], broken)
             runs.setdefault(record["purpose"], {})[record["fault"], record["case"]] = run
         elif record["type"] == "incident":
             incidents.append(
@@ -319,6 +324,7 @@ def _hostile(
         run=runs.get("hostile", {}).get(key),
         after=runs.get("after", {}).get(key),
         allowed=tuple(fault["verdicts"]),
+        teardown=tuple(fault.get("teardown", ())),
     )
 
 

@@ -137,7 +137,9 @@ static void print_event(void *context, json_t *event)
         } else if (strcmp(kind, "check") == 0) {
                 print_check(event);
         } else if (strcmp(kind, "crash") == 0) {
-                printf("crash: %s\n", text_of(event, "signal"));
+                printf("crash%s: %s\n",
+                       json_is_true(json_object_get(event, "teardown")) ? " in teardown" : "",
+                       text_of(event, "signal"));
                 print_list(json_object_get(event, "backtrace"), "       ");
         } else {
                 printf("%s: %s\n", kind, text_of(event, "text"));
@@ -160,6 +162,18 @@ static int exit_status(const char *verdict)
         return 2;
 }
 
+/* What broke in teardown, a line each; whether anything did. */
+static bool print_teardown(const json_t *list)
+{
+        size_t i;
+        json_t *broken;
+
+        json_array_foreach(list, i, broken)
+            printf("in teardown: %s: %s, saw %s\n", text_of(broken, "call"),
+                   text_of(broken, "what"), text_of(broken, "saw"));
+        return json_array_size(list) > 0;
+}
+
 static int print_verdict(const struct run *run)
 {
         json_t *message = run_verdict(run);
@@ -172,6 +186,8 @@ static int print_verdict(const struct run *run)
                 printf("--- output ---\n%s\n--- end of output ---\n", text_of(message, "output"));
         printf("%s %s%s%s%s%s%s\n", verdict, text_of(message, "case"), *reason ? ": " : "", reason,
                *pending ? " (in " : "", pending, *pending ? ")" : "");
+        if (print_teardown(json_object_get(message, "teardown")))
+                status = 1;
         json_decref(message);
         return status;
 }

@@ -476,11 +476,13 @@ bool run_done(const struct run *run)
         return run->kind != RUN_NONE && run->stage == STAGE_DONE;
 }
 
-/* A verdict, while it is being found. */
+/* A verdict, while it is being found; and what ended the case in its teardown, if something did. */
 struct finding {
         enum verdict verdict;
         const char *pending;
         char reason[REASON_MAX];
+        const char *ended; /* "crash", "timeout" */
+        char saw[64];
 };
 
 static void find(struct finding *finding, enum verdict verdict, const char *format, ...)
@@ -495,11 +497,6 @@ static void find(struct finding *finding, enum verdict verdict, const char *form
         va_end(args);
 }
 
-static const char *in_teardown(const struct run *run)
-{
-        return atomic_load(&run->main.evidence->phase) == PHASE_BODY ? "" : " in teardown";
-}
-
 /* What the agent ended, it explains. */
 static void find_killed(const struct run *run, struct finding *finding)
 {
@@ -511,9 +508,8 @@ static void find_killed(const struct run *run, struct finding *finding)
                 find(finding, VERDICT_TIMEOUT, "teardown had no end after %u ms", teardown_ms(run));
                 break;
         case KILLED_STALL:
-                find(finding, VERDICT_TIMEOUT, "no end of %s after %u ms%s",
-                     finding->pending ? finding->pending : "a call", run->stalled_ms,
-                     in_teardown(run));
+                find(finding, VERDICT_TIMEOUT, "no end of %s after %u ms",
+                     finding->pending ? finding->pending : "a call", run->stalled_ms);
                 break;
         case KILLED_ABORT:
                 find(finding, VERDICT_BROKEN, "aborted by the runner");
@@ -540,48 +536,60 @@ static bool follows_destroyed(const struct run *run)
 /* The process has ended by itself, but not at its end. */
 static void find_crash(const struct run *run, struct finding *finding)
 {
-        const char *where = in_teardown(run);
         char how[64];
 
         if (follows_destroyed(run))
                 find(finding, VERDICT_NOTE, "%s in %s, by a destroyed handle (GEN-1)",
                      describe_status(run->main.status, how, sizeof(how)), finding->pending);
         else if (WIFSIGNALED(run->main.status))
-                find(finding, VERDICT_CRASH, "%s%s",
-                     describe_status(run->main.status, how, sizeof(how)), where);
+                find(finding, VERDICT_CRASH, "%s",
+                     describe_status(run->main.status, how, sizeof(how)));
         else
-                find(finding, VERDICT_CRASH, "left without a verdict%s: exit status %d", where,
+                find(finding, VERDICT_CRASH, "left without a verdict: exit status %d",
                      WEXITSTATUS(run->main.status));
 }
 
-/* A FAIL of the clause is not hidden by what teardown did afterwards. */
-static void keep_failure(const struct run *run, struct finding *finding)
+/* What ended a process whose clause had its verdict already is a finding of its own. */
+static void find_ended(const struct run *run, struct finding *finding)
 {
-        struct sealed_verdict body;
-        char after[REASON_MAX];
+        int status = run->main.status;
 
-        if (!verdict_get(&run->main.evidence->body, run->main.nonce, &body) ||
-            body.verdict != VERDICT_FAIL)
+        finding->ended = "timeout";
+        if (run->killed == KILLED_STALL)
+                snprintf(finding->saw, sizeof(finding->saw), "no end after %u ms", run->stalled_ms);
+        else if (run->killed != KILLED_NOT)
+                snprintf(finding->saw, sizeof(finding->saw), "no end after %u ms",
+                         teardown_ms(run));
+        if (run->killed != KILLED_NOT)
                 return;
-        snprintf(after, sizeof(after), "%s", finding->reason);
-        find(finding, VERDICT_FAIL, "%.600s; then: %.400s", body.reason, after);
+        finding->ended = "crash";
+        if (WIFSIGNALED(status))
+                snprintf(finding->saw, sizeof(finding->saw), "%s", signal_name(WTERMSIG(status)));
+        else
+                snprintf(finding->saw, sizeof(finding->saw), "exit status %d", WEXITSTATUS(status));
 }
 
+/* Teardown takes no verdict from the clause: its own checks have given it one. */
 static void find_verdict(const struct run *run, struct finding *finding)
 {
-        struct sealed_verdict end;
+        const struct evidence *evidence = run->main.evidence;
+        struct sealed_verdict said;
 
-        if (verdict_get(&run->main.evidence->end, run->main.nonce, &end) &&
-            run->killed != KILLED_ABORT) {
-                find(finding, (enum verdict)end.verdict, "%s", end.reason);
+        if (run->killed != KILLED_ABORT && verdict_get(&evidence->end, run->main.nonce, &said)) {
+                find(finding, (enum verdict)said.verdict, "%s", said.reason);
                 return;
         }
-        finding->pending = render_pending(run->main.evidence);
+        finding->pending = render_pending(evidence);
+        if (run->killed != KILLED_ABORT && atomic_load(&evidence->phase) == PHASE_TEARDOWN &&
+            verdict_get(&evidence->body, run->main.nonce, &said)) {
+                find(finding, (enum verdict)said.verdict, "%s", said.reason);
+                find_ended(run, finding);
+                return;
+        }
         if (run->killed != KILLED_NOT)
                 find_killed(run, finding);
         else
                 find_crash(run, finding);
-        keep_failure(run, finding);
 }
 
 /* Whoever overwrote the harness's memory may have broken anything else: that is told first. */
@@ -701,18 +709,42 @@ static json_t *all_output(const struct run *run)
         return text_json(text, length + more);
 }
 
+/*
+ * What broke in teardown, whatever the clause's verdict is. A free that was refused after a check
+ * did not hold is none: what the case has left behind then, nobody but the case knows of.
+ */
+static json_t *teardown_findings(const struct run *run, const struct finding *finding)
+{
+        json_t *list = json_array();
+        json_t *refused = render_refused(run->main.evidence);
+
+        if (refused && finding->verdict <= VERDICT_NOTE)
+                json_array_append(list, refused);
+        json_decref(refused);
+        if (finding->ended)
+                json_array_append_new(list, json_pack("{s:s s:s s:s}", "call",
+                                                      finding->pending ? finding->pending : "",
+                                                      "what", finding->ended, "saw", finding->saw));
+        return list;
+}
+
 json_t *run_verdict(const struct run *run)
 {
         struct finding finding = {.verdict = VERDICT_NONE};
         json_t *message;
+        json_t *teardown;
 
         find_verdict(run, &finding);
+        teardown = teardown_findings(run, &finding);
         find_remains(run, &finding);
         message = json_pack("{s:s s:I s:s s:s s:o}", "type", "verdict", "seq", (json_int_t)run->seq,
                             "case", run->job.ref->id, "verdict", verdict_name(finding.verdict),
                             "reason", text_json(finding.reason, strlen(finding.reason)));
-        if (finding.pending)
+        if (finding.pending && !finding.ended)
                 json_object_set_new(message, "pending", json_string(finding.pending));
+        if (json_array_size(teardown))
+                json_object_set(message, "teardown", teardown);
+        json_decref(teardown);
         json_object_set_new(message, "us",
                             json_integer((json_int_t)((run->ended_ns - run->started_ns) / 1000)));
         json_object_set_new(message, "output", all_output(run));

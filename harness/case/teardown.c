@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What fixtures made is freed in reverse order, from any state, whatever fails on the way. */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "case/test.h"
@@ -142,11 +143,14 @@ void release(struct test *t, void *handle)
         buf_unmap(buf);
 }
 
+/* What is refused after that may be refused for that: the first one is the finding. */
 static void report_failure(struct test *t, const char *call, DAT_RETURN ret)
 {
         char type[API_NAME_SPACE];
         char subtype[API_NAME_SPACE];
 
+        if (!atomic_load(&t->evidence->refused))
+                atomic_store(&t->evidence->refused, trace_count());
         leak(t, "%s returned %s, %s in teardown (call %llu)", call, api_return_name(ret, type),
              api_subtype_name(ret, subtype), (unsigned long long)trace_count());
 }
@@ -163,6 +167,16 @@ static void end_connection(DAT_EP_HANDLE ep)
                 dat_ep_disconnect(ep, DAT_CLOSE_ABRUPT_FLAG);
 }
 
+/* Whoever wrote there did it while the case ran: that is the clause's, however teardown ends. */
+static void find_guard_broken(struct test *t)
+{
+        if (t->verdict == VERDICT_FAIL)
+                return;
+        t->verdict = VERDICT_FAIL;
+        snprintf(t->reason, sizeof(t->reason), "memory outside a registered buffer was written");
+        verdict_put(&t->evidence->body, t->nonce, t->verdict, t->reason);
+}
+
 /* Frees one object. Its memory stays mapped where the provider still knows it. */
 static void free_object(struct test *t, struct object *object)
 {
@@ -175,7 +189,7 @@ static void free_object(struct test *t, struct object *object)
         if (!dat_is(ret, DAT_SUCCESS))
                 report_failure(t, call, ret);
         if (object->buf && !guards_whole(t, object->buf))
-                t->guard_broken = true;
+                find_guard_broken(t);
         if (object->buf && dat_is(ret, DAT_SUCCESS))
                 buf_unmap(object->buf);
 }

@@ -75,7 +75,6 @@ struct test {
         DAT_PROVIDER_ATTR *provider_attr; /* has const members: filled by the provider only */
         DAT_PZ_HANDLE pz;
         struct object *objects;
-        bool guard_broken; /* seen in teardown */
         struct peer *peer;
         struct waiter *waiters;
         uint64_t draws; /* state of draw() */

@@ -400,6 +400,8 @@ static void render_crash(struct render *render, const struct evidence *evidence)
         }
         json_object_set_new(event, "signal", json_string(signal_name((int)number)));
         json_object_set_new(event, "backtrace", backtrace);
+        if (atomic_load(&evidence->phase) != PHASE_BODY)
+                json_object_set_new(event, "teardown", json_true());
         render->emit(render->context, event);
 }
 
@@ -443,6 +445,22 @@ const char *render_pending(const struct evidence *evidence)
         const struct call_record *call = render_pending_call(evidence);
 
         return call ? api_functions[call->function].name : NULL;
+}
+
+json_t *render_refused(const struct evidence *evidence)
+{
+        uint64_t number = atomic_load(&evidence->refused);
+        const struct call_record *call;
+        char space[API_NAME_SPACE];
+
+        if (number == 0)
+                return NULL;
+        call = &evidence->calls[log_slot(number - 1)];
+        if (call->number != number || atomic_load(&call->state) != CALL_DONE || !call->teardown ||
+            call->function >= api_function_count)
+                return NULL;
+        return json_pack("{s:s s:s s:s}", "call", api_functions[call->function].name, "what",
+                         "refused", "saw", api_return_name(call->ret, space));
 }
 
 /* A scalar as JSON has it; what exceeds its integers is text, and what is no scalar is NULL. */

@@ -18,6 +18,9 @@ void render_evidence(const struct evidence *evidence, unsigned long long seq, co
 const struct call_record *render_pending_call(const struct evidence *evidence);
 const char *render_pending(const struct evidence *evidence);
 
+/* The first free that teardown was refused, as a verdict's `teardown` has it, or NULL. */
+json_t *render_refused(const struct evidence *evidence);
+
 /* "SIGSEGV". */
 const char *signal_name(int signal);
 

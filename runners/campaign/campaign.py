@@ -217,24 +217,23 @@ def _run(
 def _run_again(plan_: Sequence[Planned], testbeds: Testbeds, recorder: "_Recorder") -> None:
     """Each failure once more, with nothing else going on. The first verdict stands.
 
-    Of those that ended in one call with one verdict only ALIKE are run, unless one of them is kept
-    now (docs/decisions/0049-alike-ends-are-sampled.md).
+    Of those that ended in one call with one verdict only ALIKE are run, unless one of them ends
+    otherwise now (docs/decisions/0049-alike-ends-are-sampled.md).
     """
     planned = {(one.case, one.hosts): one for one in plan_}
     failed = [
         (planned[key.case, key.hosts], key)
-        for key, word in recorder.tally.words.items()
-        if word in records.NOT_KEPT
-        and key not in recorder.tally.again
-        and not testbeds.given_up(key.hosts)
+        for key, end in recorder.tally.ends.items()
+        if end.broken and key not in recorder.tally.again and not testbeds.given_up(key.hosts)
     ]
     if failed:
-        recorder.progress.say(f"again, alone: {len(failed)} that were not kept")
+        recorder.progress.say(f"again, alone: {len(failed)} that were not kept, or not freed")
     tally = recorder.tally
-    alike = Counter(tally.end(key) for key in tally.again)
+    alike = Counter(tally.ends[key] for key in tally.again)
     for one, key in sorted(failed, key=lambda each: (each[1].hosts, each[1].case, each[1].where)):
-        end = tally.end(key)
-        if end.pending and alike[end] >= ALIKE and not tally.kept_again(end):
+        end = tally.ends[key]
+        sampled = end.pending or end.teardown
+        if sampled and alike[end] >= ALIKE and not tally.varied(end):
             continue
         recorder.progress.started(one.name)
         if recorder.spread is not None:
@@ -254,8 +253,8 @@ def _try_undeclared(
     shows = {id_: clause.shows for id_, clause in order.catalogue.clauses.items() if clause.shows}
     first = {one.case: one for one in reversed(plan_) if one.case in shows}
     for one in first.values():
-        word = recorder.tally.words.get(Key(one.case, one.hosts))
-        if word != "UNSUPPORTED" or testbeds.given_up(one.hosts):
+        end = recorder.tally.ends.get(Key(one.case, one.hosts))
+        if end is None or end.word != "UNSUPPORTED" or testbeds.given_up(one.hosts):
             continue
         recorder.progress.started(one.name)
         testbeds.keep_only({one.hosts})
@@ -273,10 +272,11 @@ def _tried(feature: str, recorder: "_Recorder", record: Record) -> None:
 
 def _end(assignment: Assignment, recorder: "_Recorder") -> Outcome:
     interrupts = recorder.interrupts
-    words = set(recorder.tally.words.values())
+    ends = set(recorder.tally.ends.values())
+    words = {end.word for end in ends}
     if recorder.tally.missing(assignment.plan):
         words.add("NOT-RUN")
-    code = records.exit_code(words)
+    code = records.exit_code(words, any(end.teardown for end in ends))
     with interrupts.held():
         if interrupts.seen:
             recorder.fail("interrupted", f"{interrupts.seen} ended the run")

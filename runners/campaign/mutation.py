@@ -232,6 +232,7 @@ class Crew:
             "verdict": said.get("verdict", "NOT-RUN"),
             "reason": said.get("reason", testbed.given_up),
             "ms": said.get("ms", 0.0),
+            **({"teardown": said["teardown"]} if "teardown" in said else {}),
         }
         self._log.append(record)
         word: str = record["verdict"]
@@ -362,4 +363,5 @@ def _fault(fault: Fault, cases: Sequence[Case]) -> dict[str, Any]:
         "own": [case.id for case in own_cases(fault, cases)] if fault.clause else [],
         "case": fault.case,
         "verdicts": fault.verdicts,
+        "teardown": fault.teardown,
     }

@@ -65,25 +65,26 @@ class CaseItem(pytest.Item):
     def __init__(self, *, planned: Planned, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.planned = planned
-        self.told: tuple[str, str] | None = None
+        self.told: records.Record | None = None
         for label in planned.labels:
             self.add_marker(_marker(label))
 
     def runtest(self) -> None:
         """Run the case; raises NotKept, or skips where there is nothing to judge."""
-        if self.told is None:
+        ended = self.told
+        if ended is None:
             told: list[records.Record] = []
             testbeds = self.config.stash[TESTBEDS]
             self.user_properties.append((RECORDS, told))
-            verdict = testbeds.run(self.planned, 1, told.append)
-            if verdict is None:
+            if testbeds.run(self.planned, 1, told.append) is None:
                 pytest.skip(testbeds.given_up(self.planned.hosts))
-            reason = told[-1]["reason"]
-        else:
-            verdict, reason = self.told
+            ended = next(record for record in told if record["type"] == "verdict")
+        verdict, reason = ended["verdict"], ended["reason"]
         self.user_properties.append((VERDICT, verdict))
         if verdict in records.NOT_KEPT | records.NOT_KNOWN:
             raise NotKept(f"{verdict}: {reason}")
+        if broken := records.in_teardown(ended):
+            raise NotKept(f"teardown: {broken}")
         if verdict not in records.KEPT:
             pytest.skip(f"{verdict}: {reason}")
 
@@ -121,7 +122,7 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
     with closing(spread.run(list(items))) as ended:
         for told in ended:
             item = items[told.planned]
-            item.told = (told.word, told.reason)
+            item.told = told.verdict
             item.user_properties.clear()
             _report(item)
             if session.shouldfail:

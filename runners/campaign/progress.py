@@ -85,11 +85,13 @@ class Progress:
         if first:
             self._done += 1
             self._counts[word] += 1
-        if self._out.is_terminal and word in SILENT and first:
+        broken = records.in_teardown(record)
+        if self._out.is_terminal and word in SILENT and first and not broken:
             return
         place = f"[{self._done:{len(str(self.total))}}/{self.total}]" if first else "[again]"
         name = f"{record['case']} [{mode(record['hosts'])}]"
         said = f"  {one_line(record['reason'])}" if record["reason"] and word != "PASS" else ""
+        said += f"  teardown: {broken}" if broken else ""
         if self._out.is_terminal:
             style = STYLES[word]
             self._out.print(Text.assemble(place, " ", (f"{word:<11}", style), f" {name}{said}"))

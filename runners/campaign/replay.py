@@ -88,9 +88,9 @@ def _choose(checkout: Checkout, named: Sequence[str], hosts: int | None) -> _Cho
     if run.subject.api not in APIS:
         raise InputError(f"run {run.id} was made by DAT {run.subject.api}, which is not here")
     if case_name is None:
-        if not run.findings:
+        if run.first_broken is None:
             raise InputError(f"run {run.id} has no failure to replay: name a case of it")
-        case_name = run.findings[0].id
+        case_name = run.first_broken.id
     recorded = {case.id: case for case in run.cases}
     if case_name not in recorded:
         near = nearest(case_name, recorded)
@@ -136,7 +136,8 @@ def _run(assignment: Assignment, one: Planned, choice: _Choice, gdb: bool) -> in
     if verdict is None:
         raise RunnerError(testbed.given_up)
     _print(choice, told)
-    return records.exit_code([told[-1]["verdict"]])
+    ended = next(record for record in told if record["type"] == "verdict")
+    return records.exit_code([ended["verdict"]], "teardown" in ended)
 
 
 def _print(choice: _Choice, records: Sequence[Record]) -> None:
@@ -144,7 +145,8 @@ def _print(choice: _Choice, records: Sequence[Record]) -> None:
     attempt = _attempt(choice, records)
     print(f"on {' and '.join(attempt.place)}; calls:")
     for call in attempt.calls:
-        print(call_text(call) + ("   <-- here" if call is attempt.culprit else ""))
+        here = call is attempt.culprit or call in attempt.troubled
+        print(call_text(call) + ("   <-- here" if here else ""))
     print("checks:")
     for check in attempt.checks:
         admitted = f": expected {' or '.join(check.expected)}" if check.expected else ""
@@ -160,6 +162,8 @@ def _print(choice: _Choice, records: Sequence[Record]) -> None:
     ):
         for text in texts:
             print(f"{title}: {text}")
+    for trouble in attempt.teardown:
+        print(f"in teardown: {trouble.text}")
     print(f"{attempt.verdict}" + (f": {attempt.summary}" if attempt.summary else ""))
 
 

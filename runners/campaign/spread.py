@@ -26,11 +26,10 @@ STOP_TIMEOUT = 5.0
 
 @dataclass(frozen=True)
 class Told:
-    """A case that ended: its verdict's word and reason."""
+    """A case that ended: its verdict's record."""
 
     planned: Planned
-    word: str
-    reason: str
+    verdict: Record
 
 
 class Lane(Thread):
@@ -79,7 +78,7 @@ class Lane(Thread):
             self._cases.appendleft(planned)
         elif not self._over.is_set():
             verdict = next(record for record in said if record["type"] == "verdict")
-            self._out.put(Told(planned, verdict["verdict"], verdict["reason"]))
+            self._out.put(Told(planned, verdict))
 
     def _tell(self, record: Record) -> None:
         # What ends because the run ends is no verdict; that a lane ends is no incident of the run.

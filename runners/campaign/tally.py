@@ -31,20 +31,27 @@ class Key(NamedTuple):
 
 
 class End(NamedTuple):
-    """How a case ended first: its mode, its verdict, and the call that it was in, if any."""
+    """How a case ended: its mode, its verdict, the call that it was in, if any, and in which calls
+    of its teardown something broke, and how.
+    """
 
     hosts: int
     word: str
     pending: str
+    teardown: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def broken(self) -> bool:
+        """Whether something was found broken."""
+        return self.word in NOT_KEPT or bool(self.teardown)
 
 
 class Tally:
-    """The words of a run's verdicts. No record is kept: a long run needs no more memory."""
+    """How a run's cases ended. No record is kept: a long run needs no more memory."""
 
     def __init__(self) -> None:
-        self.words: dict[Key, str] = {}
-        self.again: dict[Key, str] = {}
-        self._pending: dict[Key, str] = {}
+        self.ends: dict[Key, End] = {}
+        self.again: dict[Key, End] = {}
         # By mode, where every pair is tried.
         self._places: dict[int, list[tuple[str, ...]]] = {}
 
@@ -55,25 +62,20 @@ class Tally:
         elif record["type"] == "verdict":
             where = (record["host"], record["peer"]) if "peer" in record else (record["host"],)
             key = self._key(record["case"], record["hosts"], where)
-            if record["attempt"] == 1:
-                self.words[key] = record["verdict"]
-                if "pending" in record:
-                    self._pending[key] = record["pending"]
-            else:
-                self.again[key] = record["verdict"]
+            broken = tuple((one["call"], one["what"]) for one in record.get("teardown", ()))
+            end = End(key.hosts, record["verdict"], record.get("pending", ""), broken)
+            (self.ends if record["attempt"] == 1 else self.again)[key] = end
 
     def has(self, planned: Planned, where: tuple[str, ...]) -> bool:
         """Whether a case has its first verdict, on these hosts where every pair is tried."""
-        return self._key(planned.case, planned.hosts, where) in self.words
+        return self._key(planned.case, planned.hosts, where) in self.ends
 
-    def end(self, key: Key) -> End:
-        """How a case that has its first verdict ended."""
-        return End(key.hosts, self.words[key], self._pending.get(key, ""))
-
-    def kept_again(self, end: End) -> bool:
-        """Whether one that ended so, which was not kept, was kept when it was run again."""
+    def varied(self, end: End) -> bool:
+        """Whether one that ended so at first ended otherwise when it was run again."""
         return any(
-            word not in NOT_KEPT and self.end(key) == end for key, word in self.again.items()
+            (again.word, again.teardown) != (end.word, end.teardown)
+            for key, again in self.again.items()
+            if self.ends.get(key) == end
         )
 
     def expected(self, plan: Iterable[Planned]) -> int:
@@ -82,7 +84,7 @@ class Tally:
 
     def missing(self, plan: Iterable[Planned]) -> list[Planned]:
         """The part of a plan that lacks a verdict."""
-        return [one for one in plan if any(key not in self.words for key in self._keys(one))]
+        return [one for one in plan if any(key not in self.ends for key in self._keys(one))]
 
     def _key(self, case: str, hosts: int, where: tuple[str, ...]) -> Key:
         return Key(case, hosts, where if hosts in self._places else ())

@@ -389,8 +389,9 @@ def verdict_record(
     crash = next((event for event in events if event["kind"] == "crash"), None)
     if crash is not None:
         record["crash"] = crash
-    if "pending" in said:
-        record["pending"] = said["pending"]
+    for member in ("pending", "teardown"):
+        if member in said:
+            record[member] = said[member]
     return record
 
 

@@ -207,15 +207,25 @@ def in_progress(folder: Path) -> bool:
     return False
 
 
-def exit_code(words: Collection[str]) -> int:
-    """What the first verdicts of a plan say as a whole: 0, 1 or 2, as docs/results.md has it."""
+def exit_code(words: Collection[str], teardown: bool = False) -> int:
+    """What the first verdicts of a plan say as a whole: 0, 1 or 2, as docs/results.md has it.
+
+    `teardown` is whether that of any case broke.
+    """
     found = set(words)
-    if found & NOT_KEPT:
+    if found & NOT_KEPT or teardown:
         return NOT_CONFORMANT
     # A run that checked nothing says nothing: a provider cannot conform by declaring all absent.
     if found & NOT_KNOWN or not found & KEPT:
         return COULD_NOT_TELL
     return CONFORMANT
+
+
+def in_teardown(record: Record) -> str:
+    """What broke in the teardown that a verdict's record tells of, in words; mostly nothing."""
+    from reports.model import Trouble
+
+    return "; ".join(Trouble(**broken).text for broken in record.get("teardown", ()))
 
 
 def explain(error: OSError, folder: Path) -> RunnerError:

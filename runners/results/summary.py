@@ -33,6 +33,8 @@ def show(run: Run, out: Console) -> None:
     words = [(f"{counts[word]} {word}", STYLES[word]) for word in Verdict if counts[word]]
     line = Text(f"{len(rows)} runs of {len(run.cases)} cases: ")
     out.print(line.append_text(Text(", ").join(Text(*word) for word in words)))
+    _teardown(run, out)
+    _unstable(run, out)
     _parity(run, out)
     _pairs(run, out)
     _profiles(run, out)
@@ -50,8 +52,8 @@ def show_files(html: Path | None, run: Run, out: Console) -> None:
     """Print where to read on."""
     if html is not None:
         out.print(Text(f"report: {html}"))
-    if run.findings:
-        out.print(Text(f"replay: {run.replay(run.findings[0])}"))
+    if run.first_broken:
+        out.print(Text(f"replay: {run.replay(run.first_broken)}"))
 
 
 def _findings(run: Run, rows: list[tuple[Case, int]], out: Console) -> None:
@@ -75,6 +77,21 @@ def _findings(run: Run, rows: list[tuple[Case, int]], out: Console) -> None:
         out.print(table)
     for hosts, count in sorted(not_run.items()):
         out.print(Text(f"NOT-RUN: {count} with {mode(hosts)}", style=STYLES["NOT-RUN"]))
+
+
+def _teardown(run: Run, out: Console) -> None:
+    for broken in run.breakages:
+        out.print(Text(f"{one_line(broken.text)}, {broken.extent}", style="bold red"))
+
+
+def _unstable(run: Run, out: Console) -> None:
+    if not run.unstable:
+        return
+    out.print(Text(f"unstable: {len(run.unstable)} ended otherwise when they were run again"))
+    for case in run.unstable:
+        for hosts in case.unstable:
+            ended = [attempt.ended for attempt in case.ordered if attempt.hosts == hosts]
+            out.print(Text(f"  {case.id} [{mode(hosts)}]: {', then '.join(ended)}"))
 
 
 def _profiles(run: Run, out: Console) -> None:

@@ -192,7 +192,8 @@ def test_daemon_is_found_and_killed(agent_on: MakeAgent) -> None:
 
 def test_daemon_of_a_case_that_hangs(agent_on: MakeAgent) -> None:
     agent = agent_on("resize=daemon srq_free=hang")
-    assert run_and_go_on(agent, "provider/resizes", event_ms=300).word == "TIMEOUT"
+    outcome = run_and_go_on(agent, "provider/resizes", event_ms=300)
+    assert outcome.verdict["teardown"][0]["what"] == "timeout"
 
 
 def test_flood_of_output(agent_on: MakeAgent) -> None:
@@ -237,16 +238,25 @@ def test_descriptors_that_opening_leaves(agent_on: MakeAgent) -> None:
     assert len(with_more.run("provider/resizes").texts("leak")) == 1
 
 
+def broken(call: str, what: str, saw: str) -> dict[str, str]:
+    return {"call": call, "what": what, "saw": saw}
+
+
 def test_leaked_object(agent: Agent) -> None:
     outcome = run_and_go_on(agent, "harness/leaks_object")
-    assert outcome.word == "NOTE"
-    assert outcome.reason.startswith("dat_ia_close(DAT_CLOSE_GRACEFUL_FLAG) returned")
+    assert (outcome.word, outcome.reason) == ("PASS", "")
+    assert outcome.verdict["teardown"] == [broken("dat_ia_close", "refused", "DAT_INVALID_STATE")]
+    (leak,) = outcome.texts("leak")
+    assert leak.startswith("dat_ia_close(DAT_CLOSE_GRACEFUL_FLAG) returned DAT_INVALID_STATE")
+    assert " in teardown (call " in leak
 
 
 def test_every_free_fails(agent_on: MakeAgent) -> None:
-    agent = agent_on("free=fail")
+    """What is refused after the first may be refused for it, and so may what is left open."""
+    agent = agent_on("free=fail open=leak")
     outcome = agent.run("provider/frees_everything")
-    assert outcome.word == "NOTE"
+    assert (outcome.word, outcome.reason) == ("PASS", "")
+    assert outcome.verdict["teardown"] == [broken("dat_evd_free", "refused", "DAT_INTERNAL_ERROR")]
     assert nothing_is_left(agent)
     frees = [leak.split()[0] for leak in outcome.texts("leak")]
     assert frees == [
@@ -260,30 +270,56 @@ def test_every_free_fails(agent_on: MakeAgent) -> None:
     assert all("DAT_INTERNAL_ERROR" in leak for leak in outcome.texts("leak")[:-1])
 
 
-def test_failure_survives_a_teardown_that_fails(agent_on: MakeAgent) -> None:
+def test_free_that_is_refused_after_a_failure_is_no_finding(agent_on: MakeAgent) -> None:
+    """What a case that was left in its middle leaves behind, nobody but the case knows of."""
     outcome = agent_on("free=fail").run("provider/fails_and_frees")
     assert outcome.word == "FAIL"
     assert outcome.reason.startswith("dat_srq_resize(srq, 16) returned DAT_SUCCESS")
+    assert "teardown" not in outcome.verdict
+    assert outcome.texts("leak")[0].startswith("dat_srq_free returned DAT_INTERNAL_ERROR")
 
 
 @pytest.mark.parametrize(
-    ("act", "word", "reason"),
+    ("act", "what", "saw"),
     [
-        ("crash", "CRASH", "ended by SIGSEGV in teardown"),
-        ("hang", "TIMEOUT", "no end of dat_srq_free after 1000 ms in teardown"),
-        ("exit", "CRASH", "left without a verdict in teardown: exit status 0"),
+        ("crash", "crash", "SIGSEGV"),
+        ("abort", "crash", "SIGABRT"),
+        ("hang", "timeout", "no end after 1000 ms"),
+        ("exit", "crash", "exit status 0"),
     ],
 )
-def test_teardown(agent_on: MakeAgent, act: str, word: str, reason: str) -> None:
+def test_teardown_is_a_finding_of_its_own(
+    agent_on: MakeAgent, act: str, what: str, saw: str
+) -> None:
+    """The clause keeps the verdict that its checks earned."""
     agent = agent_on(f"srq_free={act}")
     outcome = run_and_go_on(agent, "provider/resizes", event_ms=1000)
-    assert (outcome.word, outcome.reason) == (word, reason)
-    assert outcome.verdict["pending"] == "dat_srq_free"
+    assert (outcome.word, outcome.reason) == ("PASS", "")
+    assert outcome.verdict["teardown"] == [broken("dat_srq_free", what, saw)]
+    assert "pending" not in outcome.verdict
     assert outcome.of("call")[-1]["teardown"] is True
+    assert [crash["teardown"] for crash in outcome.of("crash")] == [True] * saw.startswith("SIG")
     failed = run_and_go_on(agent, "provider/fails_and_frees", event_ms=1000)
     assert failed.word == "FAIL"
     assert failed.reason.startswith("dat_srq_resize(srq, 16) returned DAT_SUCCESS")
-    assert failed.reason.endswith(f"; then: {reason}")
+    assert "then" not in failed.reason
+    assert failed.verdict["teardown"] == outcome.verdict["teardown"]
+
+
+def test_refused_free_and_a_crash_after_it(agent_on: MakeAgent) -> None:
+    outcome = agent_on("srq_free=fail free=crash").run("provider/resizes")
+    assert (outcome.word, outcome.reason) == ("PASS", "")
+    assert outcome.verdict["teardown"] == [
+        broken("dat_srq_free", "refused", "DAT_INTERNAL_ERROR"),
+        broken("dat_pz_free", "crash", "SIGSEGV"),
+    ]
+
+
+def test_guard_found_broken_before_teardown_crashes(agent_on: MakeAgent) -> None:
+    outcome = agent_on("post=overrun srq_free=crash").run("provider/posts_receives")
+    assert outcome.word == "FAIL"
+    assert outcome.reason == "memory outside a registered buffer was written"
+    assert outcome.verdict["teardown"] == [broken("dat_srq_free", "crash", "SIGSEGV")]
 
 
 def test_guard_overwritten_by_the_provider(agent_on: MakeAgent) -> None:
@@ -303,7 +339,8 @@ def test_guard_around_an_odd_length(agent: Agent) -> None:
 def test_agent_waits_idly(agent_on: MakeAgent, misbehaviour: str) -> None:
     agent = agent_on(misbehaviour)
     before = processor_seconds(agent.hello_message["pid"])
-    assert agent.run("provider/resizes", event_ms=1500, deadline_ms=1500).word == "TIMEOUT"
+    verdict = agent.run("provider/resizes", event_ms=1500, deadline_ms=1500).verdict
+    assert verdict["verdict"] == "TIMEOUT" or verdict["teardown"][0]["what"] == "timeout"
     assert processor_seconds(agent.hello_message["pid"]) - before < 0.2
 
 

@@ -14,7 +14,12 @@ import pytest
 from tests.harness.session import CASES, PATIENCE, ROOT, Agent, admits, eventually
 
 PAGE = (ROOT / "docs" / "protocol.md").read_text()
-OPTIONAL = {"run": {"ia", "seed"}, "event": {"sub"}, "verdict": {"pending"}, "error": {"seq"}}
+OPTIONAL = {
+    "run": {"ia", "seed"},
+    "event": {"sub"},
+    "verdict": {"pending", "teardown"},
+    "error": {"seq"},
+}
 RUN = {
     "type": "run",
     "seq": 1,

@@ -85,8 +85,8 @@ def test_what_it_says(tmp_path: Path) -> None:
         {
             "id": "srq_resize/below_outstanding",
             "modes": [
-                {"again": ["FAIL"], "hosts": 1, "verdict": "FAIL"},
-                {"again": ["PASS"], "hosts": 2, "verdict": "FAIL"},
+                {"again": ["FAIL"], "hosts": 1, "unstable": False, "verdict": "FAIL"},
+                {"again": ["PASS"], "hosts": 2, "unstable": True, "verdict": "FAIL"},
             ],
         }
     ]

@@ -69,7 +69,7 @@ def verdict(
     )
 
 
-def call(run: dict[str, Any], ret: str, tell: Tell = say) -> None:
+def call(run: dict[str, Any], ret: str, tell: Tell = say, **more: Any) -> None:
     """Tell of one call."""
     tell(
         {
@@ -85,6 +85,7 @@ def call(run: dict[str, Any], ret: str, tell: Tell = say) -> None:
             "out": [],
             "at_us": 10,
             "us": 5,
+            **more,
         }
     )
 
@@ -163,6 +164,34 @@ def fails_once(run: dict[str, Any]) -> None:
     (fails if once(1) else passes)(run)
 
 
+def declines_again(run: dict[str, Any]) -> None:
+    """Fails, and does not apply when it is run again."""
+    (fails if once(4) else unsupported)(run)
+
+
+def frees_nothing(run: dict[str, Any]) -> None:
+    """Passes, and then its free is refused."""
+    call(run, "DAT_INVALID_STATE")
+    check(run, True, "DAT_INVALID_STATE")
+    call(run, "DAT_INTERNAL_ERROR", n=2, call="dat_srq_free", teardown=True)
+    broken = {"call": "dat_srq_free", "what": "refused", "saw": "DAT_INTERNAL_ERROR"}
+    verdict(run, "PASS", teardown=[broken])
+
+
+def frees_nothing_once(run: dict[str, Any]) -> None:
+    (frees_nothing if once(5) else passes)(run)
+
+
+def fails_and_dies(run: dict[str, Any]) -> None:
+    """Fails, and crashes in its teardown."""
+    call(run, "DAT_SUCCESS")
+    check(run, False, "DAT_SUCCESS")
+    died = {"type": "event", "seq": run["seq"], "kind": "crash", "teardown": True}
+    say({**died, "signal": "SIGABRT", "backtrace": ["libfake.so(fake_ep_free+0x3)"]})
+    broken = {"call": "dat_ep_free", "what": "crash", "saw": "SIGABRT"}
+    verdict(run, "FAIL", "expected DAT_INVALID_STATE, saw DAT_SUCCESS", teardown=[broken])
+
+
 def fails_on_two(run: dict[str, Any]) -> None:
     (fails if run["peer"] == "remote" else passes)(run)
 
@@ -188,6 +217,10 @@ def crashes(run: dict[str, Any]) -> None:
 
 def times_out(run: dict[str, Any]) -> None:
     verdict(run, "TIMEOUT", "no end after 10000 ms", pending="dat_evd_wait")
+
+
+def declines_after_timeout(run: dict[str, Any]) -> None:
+    (times_out if once(6) else unsupported)(run)
 
 
 def tells_its_time(run: dict[str, Any]) -> None:
@@ -339,11 +372,16 @@ BEHAVIOURS: dict[str, Callable[[dict[str, Any]], None]] = {
         notes,
         fails,
         fails_once,
+        declines_again,
+        frees_nothing,
+        frees_nothing_once,
+        fails_and_dies,
         fails_on_two,
         peer_fails_on_host,
         disturbs_network,
         crashes,
         times_out,
+        declines_after_timeout,
         tells_its_time,
         tells_its_time_to_peer,
         times_out_at_first,
