@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "queue.h"
 
-/* Quiet periods in which a message comes through a slow network, if only whole. */
-#define LOOKS 40
+/* Looks, a tenth of a quiet period apart, in which a message comes through a slow network. */
+#define LOOKS 400
 
 struct queue queue_for(struct test *t, DAT_COUNT size, size_t length, size_t slots)
 {
@@ -141,7 +141,7 @@ void flows_hold(struct test *t, const struct queue *queue, struct flow *flows, i
                 flow_send(&flows[i], 1);
         }
         for (int look = 0; look < LOOKS && begun < count; look++) {
-                settle(t);
+                settle_briefly(t);
                 begun = receives_of_all(queue, flows, count, MESSAGE);
                 in_part |= begun > receives_of_all(queue, flows, count, queue->length);
                 if (begun > 0 && !in_part)

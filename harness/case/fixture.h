@@ -190,6 +190,9 @@ DAT_TIMEOUT event_timeout(struct test *t);
  */
 void settle(struct test *t);
 
+/* Waits a tenth of that: for a look at what is on its way, again and again. */
+void settle_briefly(struct test *t);
+
 /*
  * Handles that no call may take, for families of handle clauses: a null one, the handle of an
  * object of that kind already destroyed, a live handle of another kind, and a live PZ, EVD or SRQ

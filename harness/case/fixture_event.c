@@ -166,3 +166,8 @@ void settle(struct test *t)
 {
         settle_until(now_ns() + (uint64_t)t->settings->quiet_ms * 1000000);
 }
+
+void settle_briefly(struct test *t)
+{
+        settle_until(now_ns() + (uint64_t)t->settings->quiet_ms * 100000);
+}
