@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_srq_query: every field by its own bit, the counts at every step, and what is no mask. */
 #include "clauses/srq_query.h"
+#include "../ep/endpoint.h"
 #include "../handles.h"
 #include "queue.h"
 
+#include <limits.h>
 #include <string.h>
 
 #define LONG_MESSAGE ((size_t)128 * 1024) /* bytes */
@@ -13,6 +15,7 @@
 /* An SRQ whose parameters a case knows, for it made them. */
 struct known {
         DAT_SRQ_HANDLE srq;
+        DAT_COUNT iov;
         DAT_PZ_HANDLE pz;
         const struct buf *buf;
 };
@@ -23,9 +26,12 @@ struct known {
 
 static struct known known_srq(struct test *t)
 {
+        DAT_COUNT most = ia_attr(t)->max_iov_segments_per_dto;
+        DAT_COUNT iov = most < KNOWN_IOV ? most : KNOWN_IOV;
         DAT_PZ_HANDLE zone = pz_new(t);
         struct known known = {
-            .srq = srq_with(t, .max_recv_dtos = KNOWN_DTOS, .max_recv_iov = KNOWN_IOV, .pz = zone),
+            .srq = srq_with(t, .max_recv_dtos = KNOWN_DTOS, .max_recv_iov = iov, .pz = zone),
+            .iov = iov,
             .pz = zone,
             .buf = buf_with(t, .pz = zone),
         };
@@ -87,14 +93,34 @@ static void check_dtos(struct test *t, const struct known *known, const DAT_SRQ_
 
 static void check_iov(struct test *t, const struct known *known, const DAT_SRQ_PARAM *param)
 {
-        (void)known;
-        check_least(t, param->max_recv_iov, KNOWN_IOV, ia_attr(t)->max_iov_segments_per_dto);
+        check_least(t, param->max_recv_iov, known->iov, ia_attr(t)->max_iov_segments_per_dto);
 }
 
 static void check_mark(struct test *t, const struct known *known, const DAT_SRQ_PARAM *param)
 {
         (void)known;
         expect_eq(param->low_watermark, DAT_SRQ_LW_DEFAULT);
+}
+
+/* A provider may tell less than it declares, never anything wrong, nor more than it declares. */
+static void expect_declared(struct test *t, DAT_COUNT seen, DAT_COUNT wanted)
+{
+        if (provider_attr(t)->srq_info_supported)
+                expect_count(t, seen, wanted);
+        else
+                expect_eq(seen, DAT_VALUE_UNKNOWN);
+}
+
+static void check_available(struct test *t, const struct known *known, const DAT_SRQ_PARAM *param)
+{
+        (void)known;
+        expect_declared(t, param->available_dto_count, KNOWN_POSTS);
+}
+
+static void check_outstanding(struct test *t, const struct known *known, const DAT_SRQ_PARAM *param)
+{
+        (void)known;
+        expect_declared(t, param->outstanding_dto_count, KNOWN_POSTS);
 }
 
 static const struct field {
@@ -108,6 +134,8 @@ static const struct field {
     {"max_recv_dtos", DAT_SRQ_FIELD_MAX_RECV_DTO, check_dtos},
     {"max_recv_iov", DAT_SRQ_FIELD_MAX_RECV_IOV, check_iov},
     {"low_watermark", DAT_SRQ_FIELD_LOW_WATERMARK, check_mark},
+    {"available_dto_count", DAT_SRQ_FIELD_AVAILABLE_DTO_COUNT, check_available},
+    {"outstanding_dto_count", DAT_SRQ_FIELD_OUTSTANDING_DTO_COUNT, check_outstanding},
 };
 
 #define FIELD_COUNT (sizeof(fields) / sizeof(fields[0]))
@@ -154,40 +182,80 @@ CASE(srq_query, size_is_room)
         expect_room(t, &queue, param.max_recv_dtos);
 }
 
-CASE(srq_query, segments_are_taken)
+static const struct width {
+        const char *id;
+        DAT_COUNT iov; /* 0: as many as the IA has */
+} widths[] = {
+    {"one", 1},
+    {"ia_limit", 0},
+};
+
+FAMILY(srq_query, segments_are_taken, widths)
 {
-        struct known known = known_srq(t);
-        DAT_SRQ_PARAM param = queried(t, known.srq, DAT_SRQ_FIELD_MAX_RECV_IOV);
+        DAT_COUNT iov = row->iov ? row->iov : ia_attr(t)->max_iov_segments_per_dto;
+        DAT_SRQ_HANDLE srq = srq_with(t, .max_recv_iov = iov);
+        const struct buf *buf = buf_with(t);
+        DAT_COUNT told = queried(t, srq, DAT_SRQ_FIELD_MAX_RECV_IOV).max_recv_iov;
         DAT_LMR_TRIPLET segments[WIDEST];
 
-        must_that(param.max_recv_iov > 0, "%d segments", param.max_recv_iov);
-        if (param.max_recv_iov > WIDEST)
-                unsupported(t, "max_recv_iov: more segments than the case can give");
-        for (int i = 0; i < param.max_recv_iov; i++)
-                segments[i] = triplet(known.buf, (size_t)i, 1);
+        expect_that(told >= iov, "%d asked for, %d queried", iov, told);
+        if (told > WIDEST)
+                told = WIDEST;
+        for (int i = 0; i < told; i++)
+                segments[i] = triplet(buf, (size_t)i, 1);
 
-        expect(dat_srq_post_recv(known.srq, param.max_recv_iov, segments,
-                                 (DAT_DTO_COOKIE){.as_64 = 0}),
-               DAT_SUCCESS);
+        expect(dat_srq_post_recv(srq, told, segments, (DAT_DTO_COOKIE){.as_64 = 0}), DAT_SUCCESS);
 }
 
-CASE(srq_query, own_parameters)
+/* Which of several SRQs, in the order of their making, is asked about. */
+static const struct chosen {
+        const char *id;
+        int index;
+} chosen[] = {
+    {"first", 0},
+    {"middle", 1},
+    {"last", 2},
+};
+
+FAMILY(srq_query, own_parameters, chosen)
 {
-        DAT_PZ_HANDLE zone = pz_new(t);
-        DAT_SRQ_HANDLE one = srq_with(t, .max_recv_dtos = 4);
-        DAT_SRQ_HANDLE other = srq_with(t, .max_recv_dtos = 4, .pz = zone);
-        DAT_COUNT size = srq_size(t, one);
-        DAT_COUNT request = srq_size_above(t, other, 8);
+        DAT_PZ_HANDLE zones[3];
+        DAT_SRQ_HANDLE srqs[3];
+        DAT_SRQ_PARAM param;
 
-        must(dat_srq_resize(other, request));
+        for (int i = 0; i < 3; i++) {
+                zones[i] = pz_new(t);
+                srqs[i] = srq_with(t, .max_recv_dtos = 4, .pz = zones[i]);
+                srq_post(t, srqs[i], buf_with(t, .pz = zones[i]), MESSAGE, 0, 1 + i);
+        }
+        DAT_COUNT size = srq_size(t, srqs[(row->index + 1) % 3]);
+        DAT_COUNT request = srq_size_above(t, srqs[row->index], 8);
 
-        DAT_SRQ_PARAM param = queried(t, one, DAT_SRQ_FIELD_ALL);
-        expect_eq(param.max_recv_dtos, size);
-        expect_that(param.pz_handle == pz(t), "the PZ is not the SRQ's own");
-        param = queried(t, other, DAT_SRQ_FIELD_ALL);
+        must(dat_srq_resize(srqs[row->index], request));
+
+        param = queried(t, srqs[row->index], DAT_SRQ_FIELD_ALL);
         expect_that(param.max_recv_dtos >= request, "%d places, %d asked for", param.max_recv_dtos,
                     request);
+        expect_that(param.pz_handle == zones[row->index], "the PZ is not the SRQ's own");
+        expect_declared(t, param.outstanding_dto_count, 1 + row->index);
+        expect_declared(t, param.available_dto_count, 1 + row->index);
+        param = queried(t, srqs[(row->index + 1) % 3], DAT_SRQ_FIELD_ALL);
+        expect_eq(param.max_recv_dtos, size);
+        expect_that(param.pz_handle == zones[(row->index + 1) % 3], "the PZ is not the SRQ's own");
+}
+
+CASE(srq_query, srq_of_other_ia)
+{
+        DAT_IA_HANDLE other = other_ia(t);
+        DAT_PZ_HANDLE zone = pz_of(t, other);
+        DAT_SRQ_HANDLE own = srq_with(t);
+        DAT_SRQ_HANDLE srq = srq_with(t, .ia = other, .pz = zone);
+        DAT_SRQ_PARAM param = queried(t, srq, DAT_SRQ_FIELD_ALL);
+
+        expect_that(param.ia_handle == other, "the IA is not the SRQ's own");
         expect_that(param.pz_handle == zone, "the PZ is not the SRQ's own");
+        param = queried(t, own, DAT_SRQ_FIELD_ALL);
+        expect_that(param.ia_handle == ia(t), "the IA is not the SRQ's own");
 }
 
 static const struct asked {
@@ -213,7 +281,9 @@ CASE(srq_query, within_structure)
         DAT_SRQ_HANDLE srq = srq_with(t);
         struct buf *buf = buf_with(t, .length = sizeof(DAT_SRQ_PARAM));
 
-        expect(dat_srq_query(srq, DAT_SRQ_FIELD_ALL, (DAT_SRQ_PARAM *)buf->addr), DAT_SUCCESS);
+        for (unsigned int mask = 1; mask <= DAT_SRQ_FIELD_ALL; mask++)
+                expect(dat_srq_query(srq, (DAT_SRQ_PARAM_MASK)mask, (DAT_SRQ_PARAM *)buf->addr),
+                       DAT_SUCCESS);
         release(t, buf->lmr);
 }
 
@@ -325,6 +395,39 @@ FAMILY(srq_query, outstanding_when, fillings)
         DAT_SRQ_HANDLE srq = filled(t, row, &posts);
 
         expect_count(t, outstanding(t, srq), posts);
+}
+
+/* Each number between none and a full queue, up by posting and down by messages. */
+CASE(srq_query, available_at_each_step)
+{
+        struct queue queue = queue_with(t, 8);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+
+        for (DAT_COUNT posted = 1; posted <= 8; posted++) {
+                queue_post(t, &queue, 1);
+                expect_available(t, available(t, queue.srq), &flow, 1, posted);
+        }
+        for (DAT_COUNT left = 7; left >= 0; left--) {
+                expect_traffic(t, &queue, &flow, 1);
+                expect_available(t, available(t, queue.srq), &flow, 1, left);
+        }
+}
+
+CASE(srq_query, outstanding_at_each_step)
+{
+        struct queue queue = queue_with(t, 8);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+
+        for (DAT_COUNT posted = 1; posted <= 8; posted++) {
+                queue_post(t, &queue, 1);
+                expect_count(t, outstanding(t, queue.srq), posted);
+        }
+        flow_deliver(t, &flow, 8);
+        for (DAT_COUNT left = 8; left > 0; left--) {
+                expect_count(t, outstanding(t, queue.srq), left);
+                expect_messages(t, &queue, &flow, 1);
+        }
+        expect_count(t, outstanding(t, queue.srq), 0);
 }
 
 CASE(srq_query, available_are_taken)
@@ -462,6 +565,7 @@ CASE(srq_query, available_in_traffic)
                 DAT_COUNT least;
 
                 queue_post(t, &queue, 8);
+                expect_available(t, available(t, queue.srq), &flow, 1, 8);
                 least = 2 - taken_ahead(t, &flow, 1);
                 flow_send(&flow, 6);
                 for (int reaped = 0; reaped < 6; reaped++) {
@@ -530,6 +634,7 @@ CASE(srq_query, available_half_received)
         DAT_COUNT at_rest;
 
         queue_post(t, &queue, 3);
+        expect_available(t, available(t, queue.srq), &flow, 1, 3);
         at_rest = 3 - taken_ahead(t, &flow, 1);
         flows_hold(t, &queue, &flow, 1);
         DAT_COUNT seen = available(t, queue.srq);
@@ -569,15 +674,6 @@ CASE(srq_query, keeps_half_received)
         expect_messages(t, &queue, &flow, 1);
 }
 
-/* A provider may tell less than it declares, never anything wrong, nor more than it declares. */
-static void expect_declared(struct test *t, DAT_COUNT seen, DAT_COUNT wanted)
-{
-        if (provider_attr(t)->srq_info_supported)
-                expect_count(t, seen, wanted);
-        else
-                expect_eq(seen, DAT_VALUE_UNKNOWN);
-}
-
 CASE(srq_query, available_as_declared)
 {
         struct known known = known_srq(t);
@@ -595,6 +691,76 @@ CASE(srq_query, outstanding_as_declared)
 /*
  * What a query leaves as it was
  */
+
+FAMILY(srq_query, while_ep, consumer_ep_states)
+{
+        struct known known = known_srq(t);
+        DAT_EP_HANDLE ep = ep_in(t, row->state, .srq = known.srq, .pz = known.pz);
+        DAT_EP_STATE before = ep_state(t, ep);
+
+        check_fields(t, &known, DAT_SRQ_FIELD_ALL & ~DAT_SRQ_FIELD_AVAILABLE_DTO_COUNT);
+
+        expect_ep_state_kept(t, ep, before);
+}
+
+static void refuse_resize(struct test *t, const struct known *known)
+{
+        (void)t;
+        (void)dat_srq_resize(known->srq, 1);
+}
+
+static void refuse_mark(struct test *t, const struct known *known)
+{
+        (void)t;
+        (void)dat_srq_set_lw(known->srq, INT_MAX);
+}
+
+static void refuse_free(struct test *t, const struct known *known)
+{
+        (void)t;
+        (void)dat_srq_free(known->srq);
+}
+
+static void refuse_mask(struct test *t, const struct known *known)
+{
+        DAT_SRQ_PARAM param;
+
+        (void)t;
+        (void)dat_srq_query(known->srq, (DAT_SRQ_PARAM_MASK)~0U, &param);
+}
+
+/* Calls that are refused of an SRQ with receives and an EP. */
+static const struct refusal {
+        const char *id;
+        void (*refuse)(struct test *t, const struct known *known);
+} refusals[] = {
+    {"resize", refuse_resize},
+    {"set_lw", refuse_mark},
+    {"free", refuse_free},
+    {"query", refuse_mask},
+};
+
+FAMILY(srq_query, after_refusal, refusals)
+{
+        struct known known = known_srq(t);
+
+        ep_with(t, .srq = known.srq, .pz = known.pz);
+        for (int i = 0; i < MANY; i++)
+                row->refuse(t, &known);
+
+        check_fields(t, &known, DAT_SRQ_FIELD_ALL);
+        for (size_t i = 0; i < FIELD_COUNT; i++)
+                check_fields(t, &known, fields[i].bit);
+}
+
+CASE(srq_query, keeps_parameters)
+{
+        struct known known = known_srq(t);
+        DAT_SRQ_PARAM before = queried(t, known.srq, DAT_SRQ_FIELD_ALL);
+
+        for (int i = 0; i < MANY; i++)
+                expect_kept(t, known.srq, &before);
+}
 
 CASE(srq_query, keeps_buffers)
 {
@@ -656,13 +822,26 @@ FAMILY(srq_query, invalid_mask, masks)
         expect(dat_srq_query(srq, (DAT_SRQ_PARAM_MASK)row->bits, &param), DAT_INVALID_PARAMETER);
 }
 
+/* Each bit of the mask's 32 that is no field's, alone and beside every field's. */
+CASE(srq_query, invalid_mask_by_any_bit)
+{
+        DAT_SRQ_HANDLE srq = srq_with(t);
+        DAT_SRQ_PARAM param;
+
+        for (unsigned int bit = DAT_SRQ_FIELD_ALL + 1; bit != 0; bit <<= 1)
+                for (unsigned int valid = 1; valid <= DAT_SRQ_FIELD_ALL; valid <<= 1) {
+                        expect(dat_srq_query(srq, (DAT_SRQ_PARAM_MASK)bit, &param),
+                               DAT_INVALID_PARAMETER);
+                        expect(dat_srq_query(srq, (DAT_SRQ_PARAM_MASK)(bit | valid), &param),
+                               DAT_INVALID_PARAMETER);
+                }
+}
+
 CASE(srq_query, invalid_mask_then_valid)
 {
         struct known known = known_srq(t);
-        DAT_SRQ_PARAM param;
 
-        memset(&param, 0, sizeof(param));
-        (void)dat_srq_query(known.srq, (DAT_SRQ_PARAM_MASK)~0U, &param);
+        refuse_mask(t, &known);
 
         check_fields(t, &known, DAT_SRQ_FIELD_ALL);
 }
