@@ -36,18 +36,31 @@ static void remember(struct open_ia *ia)
         pthread_mutex_unlock(&lock);
 }
 
-/* NULL where the IA was not opened here. */
-static struct open_ia *forget(DAT_IA_HANDLE handle)
+/* The latest of the handle, or NULL where the IA was not opened here. */
+static struct open_ia *recall(DAT_IA_HANDLE handle)
 {
-        struct open_ia **link = &open_ias;
         struct open_ia *found;
 
         pthread_mutex_lock(&lock);
-        while (*link && (*link)->handle != handle)
+        found = open_ias;
+        while (found && found->handle != handle)
+                found = found->next;
+        pthread_mutex_unlock(&lock);
+        return found;
+}
+
+/* False where another thread has been faster. */
+static bool forget(const struct open_ia *ia)
+{
+        struct open_ia **link = &open_ias;
+        bool found;
+
+        pthread_mutex_lock(&lock);
+        while (*link && *link != ia)
                 link = &(*link)->next;
         found = *link;
         if (found)
-                *link = found->next;
+                *link = ia->next;
         pthread_mutex_unlock(&lock);
         return found;
 }
@@ -143,11 +156,12 @@ DAT_RETURN dat_ia_close(DAT_IA_HANDLE ia_handle, DAT_CLOSE_FLAGS close_flags)
                 return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
         if (!provider->ia_close_func)
                 return DAT_ERROR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
+        /* From the close on, the provider may give the handle to an IA that is opened meanwhile. */
+        ia = recall(ia_handle);
         ret = provider->ia_close_func(ia_handle, close_flags);
         if (is_failure(ret))
                 return ret;
-        ia = forget(ia_handle);
-        if (ia) {
+        if (ia && forget(ia)) {
                 handle_distrust(ia->table);
                 registry_release(ia->held);
                 free(ia);

@@ -71,6 +71,7 @@ static sem_t go_on;
 
 static struct fake_ia ias[512];
 static size_t ias_used;
+static struct fake_ia *ia_again; /* the address that the next IA gets, if one */
 
 __attribute__((visibility("default"))) void fake_called(const char *function, const char *detail)
 {
@@ -91,7 +92,8 @@ __attribute__((visibility("default"))) struct fake_ia *fake_new_ia(void)
         struct fake_ia *ia;
 
         pthread_mutex_lock(&calls_lock);
-        ia = &ias[ias_used++ % COUNT(ias)];
+        ia = ia_again ? ia_again : &ias[ias_used++ % COUNT(ias)];
+        ia_again = NULL;
         pthread_mutex_unlock(&calls_lock);
         return ia;
 }
@@ -739,6 +741,54 @@ static void open_waits_for_the_fini_of_another_thread(void **state)
         sem_destroy(&done);
 }
 
+/* The provider closed an IA and has given its address to another one before libdat hears of it. */
+static void address_of_an_ia_that_is_being_closed(void **state)
+{
+        DAT_IA_HANDLE first = opened("plain");
+        DAT_IA_HANDLE second;
+        pthread_t closing;
+        void *closed;
+
+        (void)state;
+        hold_at = "ia_close";
+        assert_int_equal(pthread_create(&closing, NULL, close_it, first), 0);
+        sem_wait(&held);
+        hold_at = NULL;
+        ia_again = first;
+        second = opened("RO_AWARE_exact");
+        assert_ptr_equal(second, first);
+        sem_post(&go_on);
+        pthread_join(closing, &closed);
+        assert_non_null(closed);
+        assert_calls("init(some parameters) ia_open(plain) ia_close(abrupt) init(exact) "
+                     "ia_open(RO_AWARE_exact) fini(plain) ");
+        assert_true(fake_is_loaded());
+        assert_non_null(close_it(second));
+        assert_calls("ia_close(abrupt) fini(RO_AWARE_exact) ");
+        assert_false(fake_is_loaded());
+}
+
+/* Of two threads that close an IA, the provider refuses one; the record goes with the other. */
+static void two_threads_close_one_ia(void **state)
+{
+        DAT_IA_HANDLE ia = opened("fails_close");
+        pthread_t closing;
+        void *closed;
+
+        (void)state;
+        hold_at = "ia_close";
+        assert_int_equal(pthread_create(&closing, NULL, close_it, ia), 0);
+        sem_wait(&held);
+        hold_at = NULL;
+        assert_int_equal(dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG), FAKE_ERROR);
+        sem_post(&go_on);
+        pthread_join(closing, &closed);
+        assert_non_null(closed);
+        assert_calls("init(fails_close) ia_open(fails_close) ia_close(abrupt) ia_close(graceful) "
+                     "fini(fails_close) ");
+        assert_false(fake_is_loaded());
+}
+
 #define THREADS 4
 #define ROUNDS  25
 
@@ -860,6 +910,8 @@ int main(void)
             TEST(too_many_providers),
             TEST(open_waits_for_the_init_of_another_thread),
             TEST(open_waits_for_the_fini_of_another_thread),
+            TEST(address_of_an_ia_that_is_being_closed),
+            TEST(two_threads_close_one_ia),
             TEST(threads_share_one_library),
         };
 
