@@ -282,8 +282,9 @@ typedef DAT_UINT64 DAT_IA_ATTR_MASK;
 #define DAT_IA_FIELD_ALL                                    UINT64_C(0x7ffffffff)
 #define DAT_IA_FIELD_NONE                                   UINT64_C(0x0)
 
-#define DAT_IA_ALL                   DAT_IA_FIELD_ALL
-#define DAT_IA_FIELD_IA_MAX_MTU_SIZE DAT_IA_FIELD_IA_MAX_MESSAGE_SIZE
+#define DAT_IA_ALL                     DAT_IA_FIELD_ALL
+#define DAT_IA_FIELD_IA_MAX_MTU_SIZE   DAT_IA_FIELD_IA_MAX_MESSAGE_SIZE
+#define DAT_IA_FIELD_IA_MAX_DTO_PER_OP DAT_IA_FIELD_IA_MAX_DTO_PER_EP
 
 /*
  * EP

@@ -18,11 +18,7 @@ from typing import Any
 Facts = dict[str, Any]
 
 # Debian's headers leave it to the program to include what they use.
-HEADERS = {
-    "uDAPL 1.2": "#include <dat/dat_registry.h>\n#include <dat/udat.h>\n",
-    "uDAPL 2.0": "#include <netinet/in.h>\n#include <stddef.h>\n#include <stdint.h>\n"
-    "#include <dat2/udat.h>\n#include <dat2/dat_registry.h>\n",
-}
+HEADERS_2_0 = ("netinet/in.h", "stddef.h", "stdint.h", "dat2/udat.h", "dat2/dat_registry.h")
 
 PROLOGUE = """\
 #include <stdalign.h>
@@ -276,7 +272,8 @@ SYNONYMS = (
 
 def program(facts: Facts) -> str:
     """The C text."""
-    parts = [HEADERS[facts["api"]], PROLOGUE]
+    headers = facts.get("headers", HEADERS_2_0)
+    parts = [*(f"#include <{header}>" for header in headers), PROLOGUE]
     parts += [enum_members(name, row) for name, row in facts["enums"].items()]
     parts += slot_functions(facts)
     sections = [enums, macros, typedefs, structs, functions, provider_table]

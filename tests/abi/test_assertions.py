@@ -32,6 +32,10 @@ def swap_slots(facts: Facts) -> None:
 
 # What is made wrong, and part of the fact that the compiler must then name.
 STATIC: dict[str, tuple[Edit, str]] = {
+    "header that programs include": (
+        lambda f: f["headers"].append("dat/kdat.h"),
+        "dat/kdat.h",
+    ),
     "value of an enumerator": (
         lambda f: f["enums"]["DAT_QOS"]["members"].update(DAT_QOS_ECONOMY=5),
         "DAT_QOS_ECONOMY: 5",
