@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Files that a host is given by copy: a folder named after the SHA-256 of all that it holds.
 
-A host that has the folder, whole, is sent nothing. Folders that no run used for a month go.
+A host that has the folder, whole, is sent nothing. Folders that no run used for a month go. That a
+folder is ours shows by its name, which is the digest of the list in it, and by its holding nothing
+but what is listed; nothing else is trusted, replaced or removed, and nothing is sent to a directory
+that holds anything else (docs/decisions/0103-what-a-host-is-given-can-be-told.md).
 """
 
 import hashlib
@@ -18,22 +21,60 @@ MANIFEST = "SHA256SUMS"
 
 # Each reads the store's directory (an empty line: the user's cache) and the folder's name.
 _WHERE = (
-    "IFS= read -r store && IFS= read -r name || exit 1; "
+    "export LC_ALL=C; IFS= read -r store && IFS= read -r name || exit 1; "
     '[ -n "$store" ] || store="${XDG_CACHE_HOME:-${HOME:?has no value}/.cache}/udapl-cts"; '
 )
-_FIND = (
-    _WHERE + 'cd "$store/$name" 2>/dev/null || exit 0; '
-    f"sha256sum --check --quiet {MANIFEST} >/dev/null 2>&1 || exit 0; "
-    "touch . && pwd -P"
+# Of folders in the store. digest_of ENTRY: a copy is called by its digest, one that comes or goes
+# has that between .new- and a dash. ours FOLDER DIGEST: its list is the one that the digest stands
+# for, and it holds nothing that is not listed. discard FOLDER DIGEST: removes what is ours, and its
+# list last.
+_OURS = (
+    "digest_of() { case $1 in .new-*-*) digest=${1#.new-} digest=${digest%-*} ;; *) digest=$1 ;; "
+    'esac; case $digest in *[!0-9a-f]*) return 1 ;; esac; [ "${#digest}" -eq 64 ]; }; '
+    f'ours() {{ [ -d "$1" ] && [ ! -h "$1" ] && [ -f "$1/{MANIFEST}" ] && '
+    f'[ ! -h "$1/{MANIFEST}" ] && list=$(sha256sum <"$1/{MANIFEST}") && '
+    f'[ "${{list%% *}}" = "$2" ] && list=$(cut -c 67- "$1/{MANIFEST}"; echo {MANIFEST}) && '
+    r'[ -z "$(find "$1" -mindepth 1 ! -type d -printf "%P\n" | grep -vxF -e "$list")" ]; }; '
+    'whole() { ours "$1" "$2" && '
+    f'(cd "$1" && sha256sum --check --quiet {MANIFEST}) >/dev/null 2>&1; }}; '
+    'discard() { gone=$(mktemp -u "$store/.new-$2-XXXXXX") && mv -T "$1" "$gone" && '
+    f'find "$gone" -mindepth 1 ! -type d ! -path "$gone/{MANIFEST}" -delete && '
+    f'rm -f "$gone/{MANIFEST}" && find "$gone" -depth -type d -exec rmdir {{}} ";"; }}; '
 )
+_REFUSE = (
+    'refuse() { echo "$store $1: name another \\`directory\\` in the hosts file, one that is only '
+    'for this" >&2; exit 1; }; '
+    'if [ -e "$store" ]; then '
+    '[ ! "$store" -ef / ] || refuse "is the root of the file system"; '
+    r'{ printf "%s\n" "$HOME"; getent passwd | cut -d : -f 6; } | while IFS= read -r home; do '
+    '[ ! "$store" -ef "$home" ] || exit 1; done || refuse "is a home"; '
+    r'alien=$(find "$store/" -mindepth 1 -maxdepth 1 -printf "%f\n" | while IFS= read -r entry; do '
+    'one=$store/$entry; if digest_of "$entry" && [ -d "$one" ] && [ ! -h "$one" ]; then '
+    '[ "$entry" = "$digest" ] || continue; ours "$one" "$digest" && continue; fi; '
+    # another run may have taken it away meanwhile
+    '[ ! -e "$one" ] && [ ! -h "$one" ] || { echo "$entry"; break; }; done) || exit 1; '
+    '[ -z "$alien" ] || refuse "holds $alien, which is no copy of ours"; fi; '
+)
+_FIND = (
+    _WHERE
+    + _OURS
+    + 'if whole "$store/$name" "$name"; then cd "$store/$name" && touch . && pwd -P; '
+    f"else {_REFUSE} fi"
+)
+# The list comes first in the archive, so that what is left of an interrupted run can be told.
 _PUT = (
-    _WHERE + 'mkdir -p "$store" && new=$(mktemp -d "$store/.new-XXXXXX") || exit 1; '
+    _WHERE + _OURS + 'mkdir -p "$store" && new=$(mktemp -d "$store/.new-$name-XXXXXX") || exit 1; '
     'trap "rm -rf \\"\\$new\\"" EXIT; '
     'tar -C "$new" -xf - || exit 1; '
     f'(cd "$new" && sha256sum --check --quiet {MANIFEST}) >&2 || exit 1; '
-    'find "$store" -mindepth 1 -maxdepth 1 -mtime +30 -exec rm -rf {} +; '
-    '[ ! -e "$store/$name" ] || rm -rf "$store/$name"; '
-    'chmod 755 "$new" && mv -T "$new" "$store/$name" && cd "$store/$name" && pwd -P'
+    'find "$store/" -mindepth 1 -maxdepth 1 -type d -mtime +30 -printf "%f\\n" | '
+    'while IFS= read -r entry; do digest_of "$entry" || continue; one=$store/$entry; '
+    'if [ "$entry" = "$digest" ]; then whole "$one" "$digest"; else ours "$one" "$digest"; fi && '
+    'discard "$one" "$digest"; done; '
+    'if ! whole "$store/$name" "$name"; then '
+    '{ ! ours "$store/$name" "$name" || discard "$store/$name" "$name"; } && '
+    'chmod 755 "$new" && mv -T "$new" "$store/$name" || exit 1; fi; '
+    'cd "$store/$name" && pwd -P'
 )
 _LIBRARIES = (
     'while IFS= read -r file; do echo "file ${file##*/}"; LC_ALL=C ldd "$file" 2>&1; done; exit 0'
@@ -78,7 +119,7 @@ class Bundle:
         """The folder as a tar archive; what is in bin/ can be executed."""
         out = io.BytesIO()
         with tarfile.open(fileobj=out, mode="w") as tar:
-            for place, data in [*self.files.items(), (MANIFEST, self.manifest)]:
+            for place, data in [(MANIFEST, self.manifest), *self.files.items()]:
                 member = tarfile.TarInfo(place)
                 member.size = len(data)
                 member.mode = 0o755 if place.startswith("bin/") else 0o644

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The ssh fabric with a scripted ssh: what becomes of hosts that are not as they should."""
 
+import hashlib
 import json
 import os
 import sys
@@ -33,6 +34,37 @@ def hosts(lab: Cts, *addresses: str, more: str = "") -> list[str | Path]:
     rows = [f'[[host]]\naddress = "{address}"\n' for address in addresses]
     path.write_text(f'[defaults]\nfiles = "shared"\nia_params = "dev0"\n{more}\n' + "".join(rows))
     return ["--fabric", "ssh", "--hosts-file", path]
+
+
+def copying(lab: Cts, directory: Path | str) -> list[str | Path]:
+    """The options for one host, which gets copies into `directory`."""
+    options = hosts(lab, "lab1")
+    path = lab.root / "hosts.toml"
+    copies = f'files = "copy"\ndirectory = "{directory}"'
+    path.write_text(path.read_text().replace('files = "shared"', copies))
+    return options
+
+
+def copies(store: Path) -> list[Path]:
+    """What is in a directory for copies, the agent's first."""
+    return sorted(store.iterdir(), key=lambda copy: not (copy / "bin").exists())
+
+
+def months_ago(*paths: Path) -> None:
+    """Have these not been used for two months."""
+    for path in paths:
+        os.utime(path, (path.stat().st_atime, path.stat().st_mtime - 60 * 24 * 3600))
+
+
+def made(store: Path, files: dict[str, bytes], name: str = "{}") -> Path:
+    """A copy as a run of long ago left it; `name` has a place for its list's digest."""
+    rows = [f"{hashlib.sha256(data).hexdigest()}  {place}\n" for place, data in files.items()]
+    listed = "".join(sorted(rows, key=lambda row: row[66:])).encode()
+    copy = store / name.format(hashlib.sha256(listed).hexdigest())
+    for place, data in {**files, "SHA256SUMS": listed}.items():
+        (copy / place).parent.mkdir(parents=True, exist_ok=True)
+        (copy / place).write_bytes(data)
+    return copy
 
 
 def first(lab: Cts, kind: str) -> dict[str, Any]:
@@ -185,6 +217,150 @@ def test_a_copy_that_fits_nowhere(lab: Cts) -> None:
     assert done.returncode == 2, done
     assert "Not a directory" in done.stderr
     assert "`directory`" in done.stderr
+
+
+def test_old_copies_go_and_nothing_else(lab: Cts, tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    old = made(store, {"bin/agent": b"an old one", "lib/more.so": b"", "dat.conf": b"#"})
+    begun = made(store, {"bin/agent": b"begun"}, ".new-{}-abcdef")
+    cut = made(store, {"bin/agent": b"cut off", "lib/x.so": b"x"}, ".new-{}-ghijkl")
+    (cut / "bin/agent").write_bytes(b"cut")
+    young = made(store, {"bin/agent": b"another run's"})
+    changed = made(store, {"bin/agent": b"changed"})
+    (changed / "bin/agent").write_bytes(b"by somebody")
+    joined = made(store, {"bin/agent": b"joined"}, ".new-{}-mnopqr")
+    (joined / "thesis.tex").write_text("years of work")
+    months_ago(old, begun, cut, changed, joined)
+    done = lab("certify", *copying(lab, store))
+    assert done.returncode == 0, done
+    left = set(store.iterdir())
+    assert {young, changed, joined} <= left
+    assert len(left) == 6
+    assert (joined / "thesis.tex").read_text() == "years of work"
+    assert not {old, begun, cut} & left
+
+
+def test_a_copy_is_used_again(lab: Cts, tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    assert lab("certify", *copying(lab, store)).returncode == 0
+    before = {path: path.stat().st_ino for path in store.rglob("*")}
+    assert len(copies(store)) == 3
+    months_ago(*copies(store))
+    assert lab("certify", *copying(lab, store)).returncode == 0
+    assert {path: path.stat().st_ino for path in store.rglob("*")} == before
+
+
+def test_a_damaged_copy_is_sent_anew(lab: Cts, tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    assert lab("certify", *copying(lab, store)).returncode == 0
+    agent = copies(store)[0] / "bin/udapl-cases"
+    whole = agent.read_bytes()
+    agent.write_bytes(whole[:100])
+    done = lab("certify", *copying(lab, store))
+    assert done.returncode == 0, done
+    assert agent.read_bytes() == whole
+    assert len(copies(store)) == 3
+
+
+def relist(copy: Path) -> None:
+    """Write the list of what is in a copy, as somebody does who changed it."""
+    rows = {
+        str(path.relative_to(copy)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in copy.rglob("*")
+        if path.is_file() and path.name != "SHA256SUMS"
+    }
+    listed = "".join(f"{digest}  {place}\n" for place, digest in sorted(rows.items()))
+    (copy / "SHA256SUMS").write_text(listed)
+
+
+@pytest.mark.parametrize("place", ["bin/udapl-cases", "lib/libjansson.so.4"])
+def test_a_copy_is_what_its_name_says(lab: Cts, tmp_path: Path, place: str) -> None:
+    store = tmp_path / "store"
+    assert lab("certify", *copying(lab, store)).returncode == 0
+    agent = copies(store)[0]
+    (agent / place).parent.mkdir(exist_ok=True)
+    (agent / place).write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\n")
+    if place.startswith("bin"):
+        relist(agent)
+    done = lab("certify", *copying(lab, store))
+    assert not (tmp_path / "ran").exists()
+    assert done.returncode == 2, done
+    assert f"holds {agent.name}, which is no copy of ours" in done.stderr
+
+
+HOLDINGS = (
+    ".ssh/authorized_keys",
+    "thesis.tex",
+    f"{'0' * 64}/thesis.tex",
+    f"{'0' * 64}",
+    f".new-{'0' * 64}",
+    ".new-abcdef/thesis.tex",
+    f"{'0' * 63}g/SHA256SUMS",
+)
+
+
+@pytest.mark.parametrize("holding", HOLDINGS)
+def test_a_directory_that_holds_anything_else(lab: Cts, tmp_path: Path, holding: str) -> None:
+    store = tmp_path / "home"
+    (store / holding).parent.mkdir(parents=True)
+    (store / holding).write_text("years of work")
+    months_ago(store / holding, *store.iterdir())
+    done = lab("certify", *copying(lab, store))
+    assert done.returncode == 2, done
+    assert f"lab1: {store} holds {holding.split('/')[0]}, which is no copy of ours" in done.stderr
+    assert "name another `directory`" in done.stderr
+    assert [path for path in store.rglob("*") if path.is_file()] == [store / holding]
+
+
+def test_a_copy_that_somebody_put_something_into(lab: Cts, tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    old = made(store, {"bin/agent": b"an old one"})
+    (old / "bin/thesis.tex").write_text("years of work")
+    months_ago(old)
+    done = lab("certify", *copying(lab, store))
+    assert done.returncode == 2, done
+    assert f"holds {old.name}, which is no copy of ours" in done.stderr
+    assert (old / "bin/thesis.tex").exists()
+
+
+def test_a_link_is_no_copy(lab: Cts, tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    elsewhere = made(tmp_path, {"bin/agent": b"an old one"})
+    store.mkdir()
+    (store / elsewhere.name).symlink_to(elsewhere)
+    done = lab("certify", *copying(lab, store))
+    assert done.returncode == 2, done
+    assert f"holds {elsewhere.name}, which is no copy of ours" in done.stderr
+    assert (elsewhere / "bin/agent").exists()
+
+
+def test_a_home_and_the_root_are_refused(lab: Cts) -> None:
+    home, linked = lab.root / "home-lab1", lab.root / "linked"
+    home.mkdir()
+    linked.symlink_to(home)
+    # Whatever becomes of the check: nothing of this machine's is at stake.
+    programs = Path(lab.env["PATH"].split(":")[0])
+    for name in ("chmod", "mkdir", "mktemp", "mv", "rm", "rmdir", "tar", "touch"):
+        (programs / name).write_text(f"#!/bin/sh\n: > {lab.root}/called; exit 1\n")
+        (programs / name).chmod(0o755)
+    root = "the root of the file system"
+    for directory, what in (
+        ("/", root),
+        ("//", root),
+        ("/." * 3, root),
+        (f"{lab.root}{'/..' * 40}", root),
+        (f"{home}", "a home"),
+        (f"{home}/", "a home"),
+        (f"{lab.root}/linked/../home-lab1", "a home"),
+        (f"{linked}", "a home"),
+        (f"{Path('~root').expanduser()}", "a home"),
+    ):
+        done = lab("certify", *copying(lab, directory))
+        assert not (lab.root / "called").exists()
+        assert done.returncode == 2, done
+        assert f"lab1: {directory} is {what}" in done.stderr
+        assert "name another `directory`" in done.stderr
+    assert list(home.iterdir()) == []
 
 
 def test_a_clock_that_disagrees(lab: Cts) -> None:
