@@ -82,20 +82,26 @@ static DAT_RETURN make_apart(void *arg)
 }
 
 /* GEN-1: by DAT 2.0 the registry itself follows the handle, and may die of it. */
-static void expect_destroyed(struct test *t, const struct check_site *site,
-                             const struct standard_call *standard, const void *call)
+static void answered_apart(struct test *t, const struct check_site *site,
+                           DAT_RETURN (*call)(void *arg), void *arg, DAT_RETURN refused)
 {
-        struct apart apart = {.standard = standard, .call = call};
         DAT_RETURN ret;
 
-        if (call_apart(t, make_apart, &apart, &ret))
-                check_expect_or_note(
-                    t, site, ret, standard->refused,
-                    DAT_SET_(DAT_INVALID_PARAMETER, DAT_INVALID_STATE, DAT_INVALID_HANDLE), 3);
+        if (call_apart(t, call, arg, &ret))
+                check_expect_or_note(t, site, ret, refused,
+                                     DAT_SET_(DAT_INVALID_PARAMETER, DAT_INVALID_STATE,
+                                              DAT_INVALID_HANDLE),
+                                     3);
         else if (REGISTRY_FOLLOWS_HANDLES)
                 note(t, "the call ended its process, as it may by DAT 2.0 (GEN-1)");
         else
                 check_event(t, site, true, false, "an answer", "the call ended its process");
+}
+
+void stale_answered(struct test *t, const struct check_site *site, DAT_RETURN (*call)(void *handle),
+                    DAT_HANDLE handle)
+{
+        answered_apart(t, site, call, handle, DAT_INVALID_HANDLE);
 }
 
 /* GEN-12: a provider whose IAs share everything may do what it is asked. */
@@ -124,7 +130,9 @@ void standard_bad_handle(struct test *t, const struct standard_call *standard,
         memcpy(&good, call + handle->offset, sizeof(good));
         memcpy(call + handle->offset, &bad, sizeof(bad));
         if (handle->how == BAD_HANDLE_DESTROYED) {
-                expect_destroyed(t, &site, standard, call);
+                answered_apart(t, &site, make_apart,
+                               &(struct apart){.standard = standard, .call = call},
+                               standard->refused);
         } else if (handle->how == BAD_HANDLE_OTHER_IA) {
                 expect_foreign(t, &site, standard, call);
         } else {

@@ -52,4 +52,14 @@ void standard_destroyed_srq(struct test *t, const struct standard_call *standard
 void standard_null_pointer(struct test *t, const struct standard_call *standard,
                            const char *argument, size_t offset);
 
+/*
+ * Makes the call, in a process of its own, with the handle of an object that is gone (GEN-1):
+ * DAT_INVALID_HANDLE passes, another error is a NOTE, success is a FAIL, and so is a call that ends
+ * its process, but by DAT 2.0.
+ */
+#define expect_stale(call_, handle_) \
+        stale_answered(t, CHECK_SITE_(#call_ " of a handle that is gone"), (call_), (handle_))
+void stale_answered(struct test *t, const struct check_site *site, DAT_RETURN (*call)(void *handle),
+                    DAT_HANDLE handle);
+
 #endif

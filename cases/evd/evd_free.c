@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* dat_evd_free: what goes with an EVD, what stays, and what stands in its way. */
+#include "clauses/evd_free.h"
+#include "case/standard.h"
+#include "dispatcher.h"
+
+#include <string.h>
+
+#define MESSAGE    ((size_t)64) /* bytes */
+#define QUAL_FIRST 22000
+#define QUAL_COUNT 500
+
+static void free_now(struct test *t, DAT_EVD_HANDLE evd)
+{
+        expect(dat_evd_free(evd), DAT_SUCCESS);
+        disown(t, evd);
+}
+
+/*
+ * Nothing in the way
+ */
+
+CASE(evd_free, unused)
+{
+        free_now(t, se_evd(t, DAT_HANDLE_NULL));
+}
+
+static const struct stream {
+        const char *id;
+        DAT_EVD_FLAGS flag;
+} streams[] = {
+    {"connection_request", DAT_EVD_CR_FLAG},
+    {"dto_completion", DAT_EVD_DTO_FLAG},
+    {"connection", DAT_EVD_CONNECTION_FLAG},
+    {"rmr_bind", DAT_EVD_RMR_BIND_FLAG},
+};
+
+FAMILY(evd_free, of_each_stream, streams)
+{
+        free_now(t, evd_with(t, .flags = row->flag));
+}
+
+static const struct count {
+        const char *id;
+        int events;
+} counts[] = {
+    {"one", 1},
+    {"full", SE_QLEN},
+};
+
+FAMILY(evd_free, with_events, counts)
+{
+        DAT_EVD_HANDLE other = se_evd(t, DAT_HANDLE_NULL);
+        DAT_EVD_HANDLE evd = se_evd(t, DAT_HANDLE_NULL);
+
+        post_ses(t, other, 0, 4);
+        post_ses(t, evd, 100, row->events);
+        free_now(t, evd);
+
+        expect_ses(t, other, 0, 4);
+        expect_empty(t, other);
+        expect_quiet(async_evd(t));
+}
+
+static const struct state {
+        const char *id;
+        DAT_RETURN (*call)(DAT_EVD_HANDLE evd);
+} states[] = {
+    {"disabled", dat_evd_disable},
+    {"unwaitable", dat_evd_set_unwaitable},
+};
+
+FAMILY(evd_free, in_state, states)
+{
+        DAT_EVD_HANDLE evd = se_evd(t, DAT_HANDLE_NULL);
+
+        must(row->call(evd));
+        free_now(t, evd);
+}
+
+CASE(evd_free, older_of_two)
+{
+        DAT_EVD_HANDLE evd = se_evd(t, DAT_HANDLE_NULL);
+        DAT_EVD_HANDLE newer = se_evd(t, DAT_HANDLE_NULL);
+
+        post_ses(t, newer, 0, 3);
+        free_now(t, evd);
+
+        expect_ses(t, newer, 0, 3);
+        post_ses(t, newer, 3, 1);
+        expect_ses(t, newer, 3, 1);
+}
+
+CASE(evd_free, triggered_cno_stays)
+{
+        DAT_CNO_HANDLE cno = cno_new(t);
+        DAT_EVD_HANDLE other = se_evd(t, cno);
+        DAT_EVD_HANDLE evd = se_evd(t, cno);
+        DAT_EVD_HANDLE named = DAT_HANDLE_NULL;
+
+        must(dat_evd_enable(other));
+        post_ses(t, evd, 0, 1);
+        free_now(t, evd);
+
+        (void)dat_cno_wait(cno, 0, &named);
+        post_ses(t, other, 0, 1);
+        expect(dat_cno_wait(cno, 0, &named), DAT_SUCCESS);
+        expect_that(named == other, "the CNO names another EVD than the one that is left");
+}
+
+CASE(evd_free, often)
+{
+        for (int i = 0; i < 200; i++) {
+                DAT_EVD_HANDLE evd = se_evd(t, DAT_HANDLE_NULL);
+
+                post_ses(t, evd, 0, 2);
+                free_now(t, evd);
+        }
+}
+
+/*
+ * Fed by a stream
+ */
+
+static DAT_HANDLE feed_recv(struct test *t, DAT_EVD_HANDLE evd)
+{
+        return ep_with(t, .recv_evd = evd);
+}
+
+static DAT_HANDLE feed_request(struct test *t, DAT_EVD_HANDLE evd)
+{
+        return ep_with(t, .request_evd = evd);
+}
+
+static DAT_HANDLE feed_connect(struct test *t, DAT_EVD_HANDLE evd)
+{
+        return ep_with(t, .connect_evd = evd);
+}
+
+static DAT_HANDLE feed_psp(struct test *t, DAT_EVD_HANDLE evd)
+{
+        DAT_CONN_QUAL qual = QUAL_FIRST + draw(t, QUAL_COUNT);
+        DAT_PSP_HANDLE psp = DAT_HANDLE_NULL;
+        DAT_RETURN ret = DAT_CONN_QUAL_IN_USE;
+
+        for (int i = 0; dat_is(ret, DAT_CONN_QUAL_IN_USE) && i < QUAL_COUNT; i++)
+                ret = dat_psp_create(ia(t), qual++, evd, DAT_PSP_CONSUMER_FLAG, &psp);
+        must(ret);
+        adopt(t, DAT_HANDLE_TYPE_PSP, psp);
+        return psp;
+}
+
+static DAT_HANDLE feed_rsp(struct test *t, DAT_EVD_HANDLE evd)
+{
+        DAT_CONN_QUAL qual = QUAL_FIRST + draw(t, QUAL_COUNT);
+        DAT_EP_HANDLE ep = ep_with(t);
+        DAT_RSP_HANDLE rsp = DAT_HANDLE_NULL;
+        DAT_RETURN ret = DAT_CONN_QUAL_IN_USE;
+
+        for (int i = 0; dat_is(ret, DAT_CONN_QUAL_IN_USE) && i < QUAL_COUNT; i++)
+                ret = dat_rsp_create(ia(t), qual++, ep, evd, &rsp);
+        must(ret);
+        adopt(t, DAT_HANDLE_TYPE_RSP, rsp);
+        return rsp;
+}
+
+static const struct feed {
+        const char *id;
+        DAT_EVD_FLAGS flag;
+        DAT_HANDLE (*by)(struct test *t, DAT_EVD_HANDLE evd);
+} feeds[] = {
+    {"receives", DAT_EVD_DTO_FLAG, feed_recv},
+    {"requests", DAT_EVD_DTO_FLAG, feed_request},
+    {"connection", DAT_EVD_CONNECTION_FLAG, feed_connect},
+    {"psp", DAT_EVD_CR_FLAG, feed_psp},
+    {"rsp", DAT_EVD_CR_FLAG, feed_rsp},
+};
+
+FAMILY(evd_free, fed, feeds)
+{
+        DAT_EVD_HANDLE evd = evd_with(t, .flags = row->flag);
+
+        row->by(t, evd);
+
+        expect(dat_evd_free(evd), DAT_INVALID_STATE);
+}
+
+FAMILY(evd_free, fed_keeps, feeds)
+{
+        DAT_EVD_HANDLE evd = evd_with(t, .flags = row->flag);
+        DAT_EVD_PARAM before = evd_param(t, evd);
+        DAT_EVD_PARAM after;
+
+        row->by(t, evd);
+        (void)dat_evd_free(evd);
+
+        memset(&after, 0xa5, sizeof(after));
+        expect(dat_evd_query(evd, DAT_EVD_FIELD_ALL, &after), DAT_SUCCESS);
+        expect_eq(after.evd_qlen, before.evd_qlen);
+        expect_eq(after.evd_flags, before.evd_flags);
+        expect_empty(t, evd);
+}
+
+FAMILY(evd_free, source_freed_before, feeds)
+{
+        DAT_EVD_HANDLE evd = evd_with(t, .flags = row->flag);
+        DAT_HANDLE source = row->by(t, evd);
+
+        (void)dat_evd_free(evd);
+        release(t, source);
+
+        free_now(t, evd);
+}
+
+CASE(evd_free, fed_by_two)
+{
+        DAT_EVD_HANDLE evd = evd_with(t);
+        DAT_HANDLE one = feed_recv(t, evd);
+        DAT_HANDLE other = feed_request(t, evd);
+
+        release(t, one);
+        expect(dat_evd_free(evd), DAT_INVALID_STATE);
+        release(t, other);
+        free_now(t, evd);
+}
+
+CASE(evd_free, fed_goes_on)
+{
+        DAT_EVD_HANDLE evd = evd_with(t);
+        DAT_EP_HANDLE ep = ep_with(t, .recv_evd = evd);
+        struct buf *buf = buf_with(t);
+        DAT_LMR_TRIPLET segment = triplet(buf, 0, MESSAGE);
+        struct peer_ep *end = peer_connect(peer(t), ep);
+
+        (void)dat_evd_free(evd);
+
+        must(dat_ep_post_recv(ep, 1, &segment, (DAT_DTO_COOKIE){.as_64 = 5},
+                              DAT_COMPLETION_DEFAULT_FLAG));
+        peer_send(end, .length = MESSAGE);
+        expect_eq(expect_dto(evd).user_cookie.as_64, 5);
+        expect_that(message_holds(buf->addr, MESSAGE, 0), "the memory has not the message");
+}
+
+CASE(evd_free, earlier_source_goes_on)
+{
+        DAT_EVD_HANDLE former = evd_with(t);
+        DAT_EVD_HANDLE evd = evd_with(t);
+        DAT_EP_HANDLE ep = ep_with(t, .recv_evd = former);
+        struct buf *buf = buf_with(t);
+        DAT_LMR_TRIPLET segment = triplet(buf, 0, MESSAGE);
+        DAT_EP_PARAM param = {.recv_evd_handle = evd};
+        struct peer_ep *end;
+
+        must(dat_ep_modify(ep, DAT_EP_FIELD_RECV_EVD_HANDLE, &param));
+        ep_reports_to(t, ep, DAT_EP_FIELD_RECV_EVD_HANDLE, evd);
+        free_now(t, former);
+
+        end = peer_connect(peer(t), ep);
+        must(dat_ep_post_recv(ep, 1, &segment, (DAT_DTO_COOKIE){.as_64 = 5},
+                              DAT_COMPLETION_DEFAULT_FLAG));
+        peer_send(end, .length = MESSAGE);
+        expect_eq(expect_dto(evd).user_cookie.as_64, 5);
+        expect_that(message_holds(buf->addr, MESSAGE, 0), "the memory has not the message");
+}
+
+CASE(evd_free, of_the_ia)
+{
+        DAT_EVD_HANDLE evd = se_evd(t, DAT_HANDLE_NULL);
+
+        expect(dat_evd_free(async_evd(t)), DAT_INVALID_STATE, DAT_SUCCESS);
+
+        post_ses(t, evd, 0, 1);
+        expect_ses(t, evd, 0, 1);
+        expect_that(se_evd(t, DAT_HANDLE_NULL) != DAT_HANDLE_NULL, "no EVD can be made");
+}
+
+/*
+ * A waiter
+ */
+
+CASE(evd_free, under_waiter)
+{
+        DAT_EVD_HANDLE evd = se_evd(t, DAT_HANDLE_NULL);
+        struct waiter *waiter = wait_on_evd(t, evd, DAT_TIMEOUT_INFINITE, 1);
+        struct woken woken;
+        DAT_RETURN ret;
+
+        must_wait(waiter);
+        ret = expect(dat_evd_free(evd), DAT_INVALID_STATE, DAT_SUCCESS);
+        if (dat_is(ret, DAT_SUCCESS)) {
+                disown(t, evd);
+                woken = expect_awake(waiter);
+                expect(woken.ret, DAT_ABORT);
+                return;
+        }
+        expect_asleep(waiter);
+        post_ses(t, evd, 0, 1);
+        woken = expect_awake(waiter);
+        expect(woken.ret, DAT_SUCCESS);
+        expect_se(t, evd, &woken.event, 0);
+}
+
+/*
+ * The handle afterwards
+ */
+
+static DAT_RETURN query(void *evd)
+{
+        DAT_EVD_PARAM param;
+
+        return dat_evd_query(evd, DAT_EVD_FIELD_ALL, &param);
+}
+
+static DAT_RETURN resize(void *evd)
+{
+        return dat_evd_resize(evd, 2 * SE_QLEN);
+}
+
+static DAT_RETURN wait(void *evd)
+{
+        DAT_EVENT event;
+        DAT_COUNT more;
+
+        return dat_evd_wait(evd, 0, 1, &event, &more);
+}
+
+static DAT_RETURN dequeue(void *evd)
+{
+        DAT_EVENT event;
+
+        return dat_evd_dequeue(evd, &event);
+}
+
+static DAT_RETURN post(void *evd)
+{
+        DAT_EVENT event = se_event(0);
+
+        return dat_evd_post_se(evd, &event);
+}
+
+static DAT_RETURN take_cno(void *evd)
+{
+        return dat_evd_modify_cno(evd, DAT_HANDLE_NULL);
+}
+
+static const struct use {
+        const char *id;
+        DAT_RETURN (*call)(void *evd);
+} uses[] = {
+    {"query", query},
+    {"resize", resize},
+    {"wait", wait},
+    {"dequeue", dequeue},
+    {"post_se", post},
+    {"modify_cno", take_cno},
+    {"enable", dat_evd_enable},
+    {"disable", dat_evd_disable},
+    {"set_unwaitable", dat_evd_set_unwaitable},
+    {"clear_unwaitable", dat_evd_clear_unwaitable},
+    {"free", dat_evd_free},
+};
+
+FAMILY(evd_free, handle_afterwards, uses)
+{
+        expect_stale(row->call, bad_handle(t, DAT_HANDLE_TYPE_EVD, BAD_HANDLE_DESTROYED));
+}
+
+LEGAL(evd_free)
+{
+        call->evd_handle = se_evd(t, DAT_HANDLE_NULL);
+        disown(t, call->evd_handle);
+}
