@@ -19,52 +19,103 @@ struct stage {
         struct queue queue;
         struct flow flow;
         DAT_EVD_HANDLE connect_evd;
+        DAT_COUNT ahead; /* receives that the EP holds though no message came */
 };
 
-/* An EP that takes receives ahead of messages has them above a mark by itself (EP-43). */
+/*
+ * Receives that an EP tells it took ahead of messages, which marks may count (EP-43). Where the SRQ
+ * tells all of them as its own still, one of the two counts is false, and excuses nothing (EP-54).
+ */
+static DAT_COUNT held_ahead(struct test *t, const struct stage *stage)
+{
+        DAT_COUNT available = DAT_VALUE_UNKNOWN;
+        DAT_COUNT held = 0;
+        DAT_COUNT span;
+
+        if (!provider_attr(t)->ep_recv_info_supported ||
+            !dat_is(dat_ep_recv_query(stage->flow.ep, &held, &span), DAT_SUCCESS) ||
+            held == DAT_VALUE_UNKNOWN)
+                return 0;
+        if (provider_attr(t)->srq_info_supported)
+                available = srq_param(t, stage->queue.srq).available_dto_count;
+        return available == DAT_VALUE_UNKNOWN || available + held == POSTS ? held : 0;
+}
+
 static struct stage stage_set(struct test *t)
 {
         struct stage stage = {.queue = queue_with(t, POSTS)};
-        DAT_COUNT ahead;
 
         queue_post(t, &stage.queue, POSTS);
         stage.flow = flow_open(t, &stage.queue, DAT_HANDLE_NULL);
         stage.connect_evd = ep_connect_evd(t, stage.flow.ep);
-        ahead = taken_ahead(t, &stage.flow, 1);
-        if (ahead > 0)
-                end_noted(t,
-                          "the EP took %d receives before any message came, and marks count them"
-                          " (EP-43)",
-                          ahead);
+        stage.ahead = held_ahead(t, &stage);
         return stage;
+}
+
+static void expect_set(struct test *t, DAT_EP_HANDLE ep, DAT_COUNT soft, DAT_COUNT hard)
+{
+        expect(dat_ep_set_watermark(ep, soft, hard), DAT_SUCCESS);
 }
 
 static struct stage stage_marked(struct test *t, DAT_COUNT soft, DAT_COUNT hard)
 {
         struct stage stage = stage_set(t);
 
-        must(dat_ep_set_watermark(stage.flow.ep, soft, hard));
+        expect_set(t, stage.flow.ep, soft, hard);
         return stage;
 }
 
+#define OF_AHEAD "the EP took %d receives before any message came, and its marks count them (EP-43)"
+
+/* No event of the soft mark is there, but for receives that the EP took ahead of messages. */
+static void expect_no_soft_event(struct test *t, const struct stage *stage)
+{
+        if (stage->ahead == 0)
+                expect_quiet(async_evd(t));
+        else if (drain_async_event(t))
+                end_noted(t, OF_AHEAD, stage->ahead);
+}
+
+static void expect_unbroken(struct test *t, const struct stage *stage)
+{
+        settle(t);
+        if (stage->ahead > 0 && ep_state(t, stage->flow.ep) != DAT_EP_STATE_CONNECTED)
+                end_noted(t, OF_AHEAD, stage->ahead);
+        expect_quiet(stage->connect_evd);
+        expect_eq(ep_state(t, stage->flow.ep), DAT_EP_STATE_CONNECTED);
+}
+
+static void expect_no_event(struct test *t, const struct stage *stage)
+{
+        expect_no_soft_event(t, stage);
+        expect_unbroken(t, stage);
+}
+
+/* A hard mark may have an asynchronous event of its own, besides the broken connection (EP-55). */
+static void expect_no_event_but_of_hard(struct test *t)
+{
+        if (drain_async_event(t))
+                note(t, "an asynchronous event came of the hard mark (EP-55)");
+        expect_quiet(async_evd(t));
+}
+
 /*
- * The provider counts receives whose completions stand unreaped, as an EP of another SRQ shows;
- * where it does not, what the case asks for cannot be seen (EP-43).
+ * The provider counts receives whose completions stand unreaped, as an EP of another SRQ shows by
+ * either mark; where it does not, what the case asks for cannot be seen (EP-43).
  */
 static void require_unreaped_counted(struct test *t)
 {
-        struct stage stage = stage_marked(t, 1, INFINITE);
+        struct stage soft = stage_marked(t, 1, INFINITE);
+        struct stage hard;
 
-        flow_deliver(t, &stage.flow, 2);
-        if (!drain_async_event(t))
-                end_noted(t, "no event with 2 receives unreaped above a mark of 1 (EP-43)");
-}
-
-/* No event is there, neither of the soft mark nor of the hard one. */
-static void expect_no_event(struct test *t, const struct stage *stage)
-{
-        expect_quiet(async_evd(t));
-        expect_quiet(stage->connect_evd);
+        flow_deliver(t, &soft.flow, POSTS);
+        if (drain_async_event(t))
+                return;
+        hard = stage_marked(t, INFINITE, 1);
+        flow_send(&hard.flow, POSTS);
+        settle(t);
+        if (ep_state(t, hard.flow.ep) == DAT_EP_STATE_CONNECTED)
+                end_noted(t, "no event with %d receives unreaped above a mark of 1 (EP-43)", POSTS);
 }
 
 static void expect_messages_all(struct test *t, struct stage *stage)
@@ -107,7 +158,7 @@ FAMILY(ep_set_watermark, soft_kept, kept)
 
         flow_deliver(t, &stage.flow, row->messages);
 
-        expect_quiet(async_evd(t));
+        expect_no_soft_event(t, &stage);
 }
 
 static const struct mark exceeded[] = {
@@ -123,7 +174,7 @@ FAMILY(ep_set_watermark, soft_exceeded_unreaped, exceeded)
         struct stage stage = stage_marked(t, row->mark, INFINITE);
 
         flow_deliver(t, &stage.flow, row->messages - 1);
-        expect_quiet(async_evd(t));
+        expect_no_soft_event(t, &stage);
         flow_send(&stage.flow, 1);
         expect_async_event(stage.flow.ep);
 }
@@ -148,6 +199,21 @@ CASE(ep_set_watermark, own_receives_only)
         expect_traffic(t, &stage.queue, &other, 3);
 
         expect_no_event(t, &stage);
+}
+
+CASE(ep_set_watermark, each_ep_its_own)
+{
+        struct stage stage = stage_marked(t, 0, INFINITE);
+        struct flow newer = flow_open(t, &stage.queue, DAT_HANDLE_NULL);
+
+        expect_set(t, newer.ep, 0, INFINITE);
+
+        flow_send(&newer, 1);
+        expect_async_event(newer.ep);
+        expect_no_soft_event(t, &stage);
+        flow_send(&stage.flow, 1);
+        expect_async_event(stage.flow.ep);
+        expect_quiet(async_evd(t));
 }
 
 CASE(ep_set_watermark, soft_keeps_messages)
@@ -195,10 +261,10 @@ CASE(ep_set_watermark, soft_again)
         struct stage stage = stage_marked(t, 0, INFINITE);
 
         flow_send(&stage.flow, 1);
-        must_that(drain_async_event(t), "the first setting raised no event");
+        expect_async_event(stage.flow.ep);
         expect_messages_all(t, &stage);
-        must(dat_ep_set_watermark(stage.flow.ep, 0, INFINITE));
-        expect_quiet(async_evd(t));
+        expect_set(t, stage.flow.ep, 0, INFINITE);
+        expect_no_soft_event(t, &stage);
 
         flow_send(&stage.flow, 1);
         expect_async_event(stage.flow.ep);
@@ -211,8 +277,8 @@ CASE(ep_set_watermark, soft_again_above)
         struct stage stage = stage_marked(t, 0, INFINITE);
 
         flow_deliver(t, &stage.flow, 2);
-        must_that(drain_async_event(t), "the first setting raised no event");
-        must(dat_ep_set_watermark(stage.flow.ep, 0, INFINITE));
+        expect_async_event(stage.flow.ep);
+        expect_set(t, stage.flow.ep, 0, INFINITE);
 
         expect_async_event(stage.flow.ep);
         expect_quiet(async_evd(t));
@@ -229,7 +295,7 @@ CASE(ep_set_watermark, soft_already_above)
         struct stage stage = stage_set(t);
 
         flow_deliver(t, &stage.flow, 3);
-        must(dat_ep_set_watermark(stage.flow.ep, 2, INFINITE));
+        expect_set(t, stage.flow.ep, 2, INFINITE);
 
         expect_async_event(stage.flow.ep);
 }
@@ -239,9 +305,9 @@ CASE(ep_set_watermark, soft_already_at)
         struct stage stage = stage_set(t);
 
         flow_deliver(t, &stage.flow, 3);
-        must(dat_ep_set_watermark(stage.flow.ep, 3, INFINITE));
+        expect_set(t, stage.flow.ep, 3, INFINITE);
 
-        expect_quiet(async_evd(t));
+        expect_no_soft_event(t, &stage);
 }
 
 CASE(ep_set_watermark, hard_already_above)
@@ -251,7 +317,7 @@ CASE(ep_set_watermark, hard_already_above)
         struct stage stage = stage_set(t);
 
         flow_deliver(t, &stage.flow, 3);
-        must(dat_ep_set_watermark(stage.flow.ep, INFINITE, 2));
+        expect_set(t, stage.flow.ep, INFINITE, 2);
 
         expect_broken(t, &stage);
 }
@@ -261,9 +327,9 @@ CASE(ep_set_watermark, hard_already_at)
         struct stage stage = stage_set(t);
 
         flow_deliver(t, &stage.flow, 3);
-        must(dat_ep_set_watermark(stage.flow.ep, INFINITE, 3));
+        expect_set(t, stage.flow.ep, INFINITE, 3);
 
-        expect_quiet(stage.connect_evd);
+        expect_unbroken(t, &stage);
         expect_messages_all(t, &stage);
 }
 
@@ -285,7 +351,7 @@ FAMILY(ep_set_watermark, hard_kept, kept)
         struct stage stage = stage_marked(t, INFINITE, row->mark);
 
         flow_send(&stage.flow, row->messages);
-        expect_quiet(stage.connect_evd);
+        expect_unbroken(t, &stage);
 
         expect_messages_all(t, &stage);
         flow_send(&stage.flow, 1);
@@ -299,7 +365,7 @@ FAMILY(ep_set_watermark, hard_exceeded_unreaped, exceeded)
         struct stage stage = stage_marked(t, INFINITE, row->mark);
 
         flow_send(&stage.flow, row->messages - 1);
-        expect_quiet(stage.connect_evd);
+        expect_unbroken(t, &stage);
         flow_send(&stage.flow, 1);
         expect_broken(t, &stage);
 }
@@ -310,11 +376,36 @@ CASE(ep_set_watermark, hard_keeps_messages)
 
         struct stage stage = stage_marked(t, INFINITE, 3);
 
-        flow_deliver(t, &stage.flow, 3);
+        flow_send(&stage.flow, 3);
+        expect_unbroken(t, &stage);
         flow_send(&stage.flow, 1);
         expect_broken(t, &stage);
 
         expect_messages(t, &stage.queue, &stage.flow, 3);
+}
+
+/* Each receive completes to the EP whose connection broke, or serves another one (SRQ-26). */
+CASE(ep_set_watermark, hard_loses_no_receive)
+{
+        struct stage stage = stage_marked(t, INFINITE, 0);
+        struct flow other = flow_open(t, &stage.queue, DAT_HANDLE_NULL);
+        DAT_EVENT event = {.event_number = DAT_SOFTWARE_EVENT};
+        int left = POSTS;
+
+        flow_send(&stage.flow, 1);
+        expect_broken(t, &stage);
+        settle(t);
+        for (; dat_is(dat_evd_dequeue(stage.flow.evd, &event), DAT_SUCCESS); left--) {
+                const DAT_DTO_COMPLETION_EVENT_DATA *dto =
+                    &event.event_data.dto_completion_event_data;
+
+                expect_eq(dto->ep_handle == stage.flow.ep, true);
+                if (dto->status == DAT_DTO_SUCCESS)
+                        check_message(t, &stage.queue, &stage.flow, 1, dto);
+                else
+                        stage.queue.posted &= ~(UINT64_C(1) << dto->user_cookie.as_64);
+        }
+        expect_traffic(t, &stage.queue, &other, left);
 }
 
 /*
@@ -339,7 +430,7 @@ CASE(ep_set_watermark, hard_raises_no_async)
         flow_send(&stage.flow, 1);
         expect_broken(t, &stage);
 
-        expect_quiet(async_evd(t));
+        expect_no_event_but_of_hard(t);
 }
 
 CASE(ep_set_watermark, both_exceeded)
@@ -358,13 +449,13 @@ CASE(ep_set_watermark, soft_then_hard)
 
         struct stage stage = stage_marked(t, 2, 4);
 
-        flow_deliver(t, &stage.flow, 3);
+        flow_send(&stage.flow, 3);
         expect_async_event(stage.flow.ep);
-        flow_deliver(t, &stage.flow, 1);
+        flow_send(&stage.flow, 1);
         expect_no_event(t, &stage);
         flow_send(&stage.flow, 1);
         expect_broken(t, &stage);
-        expect_quiet(async_evd(t));
+        expect_no_event_but_of_hard(t);
 }
 
 CASE(ep_set_watermark, hard_then_soft)
@@ -373,11 +464,11 @@ CASE(ep_set_watermark, hard_then_soft)
 
         struct stage stage = stage_marked(t, 4, 2);
 
-        flow_deliver(t, &stage.flow, 2);
+        flow_send(&stage.flow, 2);
         expect_no_event(t, &stage);
         flow_send(&stage.flow, 1);
         expect_broken(t, &stage);
-        expect_quiet(async_evd(t));
+        expect_no_event_but_of_hard(t);
 }
 
 /*
@@ -404,7 +495,7 @@ static struct stage stage_replaced(struct test *t, const struct replacement *row
 {
         struct stage stage = stage_marked(t, row->first.soft, row->first.hard);
 
-        must(dat_ep_set_watermark(stage.flow.ep, row->second.soft, row->second.hard));
+        expect_set(t, stage.flow.ep, row->second.soft, row->second.hard);
         return stage;
 }
 
@@ -460,18 +551,39 @@ CASE(ep_set_watermark, infinite_at_first)
  * States
  */
 
+static const struct pair each_kind[] = {{4, 4}, {0, INFINITE}, {INFINITE, 0}, {INFINITE, INFINITE}};
+
+/* The Provider's own EP has no SRQ (EP-44). */
 FAMILY(ep_set_watermark, in_state, ep_states)
 {
         DAT_SRQ_HANDLE srq = srq_with(t);
         DAT_EP_HANDLE ep = ep_in(t, row->state, .srq = srq);
         DAT_EP_STATE before = ep_state(t, ep);
 
-        /* The Provider's own EP has no SRQ (EP-44). */
-        if (row->state == DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING)
-                expect(dat_ep_set_watermark(ep, 4, 4), DAT_SUCCESS, DAT_MODEL_NOT_SUPPORTED);
-        else
-                expect(dat_ep_set_watermark(ep, 4, 4), DAT_SUCCESS);
-        expect_ep_state_kept(t, ep, before);
+        for (int i = 0; i < 4; i++) {
+                DAT_RETURN ret = dat_ep_set_watermark(ep, each_kind[i].soft, each_kind[i].hard);
+
+                if (row->state == DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING)
+                        expect(ret, DAT_SUCCESS, DAT_MODEL_NOT_SUPPORTED);
+                else
+                        expect(ret, DAT_SUCCESS);
+                expect_ep_state_kept(t, ep, before);
+        }
+        expect_quiet(async_evd(t));
+}
+
+/* All marks that an SRQ of that size has a use for, each alone and both together. */
+CASE(ep_set_watermark, every_mark)
+{
+        DAT_SRQ_HANDLE srq = srq_with(t, .max_recv_dtos = POSTS);
+        DAT_EP_HANDLE ep = ep_with(t, .srq = srq);
+        DAT_COUNT size = srq_size(t, srq);
+
+        for (DAT_COUNT mark = 0; mark <= size; mark++) {
+                expect_set(t, ep, mark, INFINITE);
+                expect_set(t, ep, INFINITE, mark);
+                expect_set(t, ep, mark, size - mark);
+        }
         expect_quiet(async_evd(t));
 }
 
@@ -484,13 +596,11 @@ static const struct ep_state_row before_connection[] = {
 /* Marks that are set before the EP is connected; its connection is what follows. */
 static struct stage stage_marked_in(struct test *t, DAT_EP_STATE state, struct pair marks)
 {
-        stage_set(t);
-
         struct stage stage = {.queue = queue_with(t, POSTS)};
         DAT_EP_HANDLE ep = ep_in(t, state, .srq = stage.queue.srq);
 
         queue_post(t, &stage.queue, POSTS);
-        must(dat_ep_set_watermark(ep, marks.soft, marks.hard));
+        expect_set(t, ep, marks.soft, marks.hard);
         stage.connect_evd = ep_connect_evd(t, ep);
         stage.flow = (struct flow){
             .ep = ep,
@@ -498,6 +608,7 @@ static struct stage stage_marked_in(struct test *t, DAT_EP_STATE state, struct p
             .end = must_connect(ep),
             .length = MESSAGE,
         };
+        stage.ahead = held_ahead(t, &stage);
         return stage;
 }
 
@@ -533,6 +644,13 @@ static const struct argument {
     {"hard_above_srq", {INFINITE, 1000000}},
 };
 
+static void expect_not_exceeded(struct test *t, struct stage *stage, int messages)
+{
+        flow_send(&stage->flow, messages);
+        expect_no_event(t, stage);
+        expect_messages_all(t, stage);
+}
+
 FAMILY(ep_set_watermark, greatest, greatest)
 {
         struct stage stage = stage_set(t);
@@ -540,9 +658,36 @@ FAMILY(ep_set_watermark, greatest, greatest)
         expect_or_note(dat_ep_set_watermark(stage.flow.ep, row->marks.soft, row->marks.hard),
                        DAT_SUCCESS, DAT_INVALID_PARAMETER);
 
-        flow_send(&stage.flow, MANY);
-        expect_no_event(t, &stage);
-        expect_messages_all(t, &stage);
+        expect_not_exceeded(t, &stage, POSTS);
+}
+
+static const struct beside_size {
+        const char *id;
+        bool hard;
+        DAT_COUNT above;
+} beside_size[] = {
+    {"soft_at", false, 0},
+    {"soft_above", false, 1},
+    {"hard_at", true, 0},
+    {"hard_above", true, 1},
+};
+
+/* The mark of a size can be had; one above it need not be (EP-45). */
+FAMILY(ep_set_watermark, beside_size, beside_size)
+{
+        struct stage stage = stage_set(t);
+        DAT_COUNT size = srq_size(t, stage.queue.srq);
+        int all = size < SLOTS ? (int)size : SLOTS;
+        DAT_COUNT mark = size + row->above;
+        DAT_RETURN ret = dat_ep_set_watermark(stage.flow.ep, row->hard ? INFINITE : mark,
+                                              row->hard ? mark : INFINITE);
+
+        if (row->above)
+                expect_or_note(ret, DAT_SUCCESS, DAT_INVALID_PARAMETER);
+        else
+                expect(ret, DAT_SUCCESS);
+        queue_post(t, &stage.queue, all - POSTS);
+        expect_not_exceeded(t, &stage, all);
 }
 
 static const struct argument negative[] = {
@@ -559,9 +704,25 @@ FAMILY(ep_set_watermark, negative, negative)
         expect_or_note(dat_ep_set_watermark(stage.flow.ep, row->marks.soft, row->marks.hard),
                        DAT_INVALID_PARAMETER, DAT_SUCCESS);
 
-        flow_send(&stage.flow, MANY);
-        expect_no_event(t, &stage);
-        expect_messages_all(t, &stage);
+        expect_not_exceeded(t, &stage, POSTS);
+}
+
+static const struct argument half_good[] = {
+    {"good_soft", {0, -2}},
+    {"good_hard", {-2, 0}},
+};
+
+FAMILY(ep_set_watermark, refusal_sets_nothing, half_good)
+{
+        struct stage stage = stage_set(t);
+
+        if (dat_is(expect_or_note(
+                       dat_ep_set_watermark(stage.flow.ep, row->marks.soft, row->marks.hard),
+                       DAT_INVALID_PARAMETER, DAT_SUCCESS),
+                   DAT_SUCCESS))
+                return;
+        expect_not_exceeded(t, &stage, POSTS);
+        expect_set(t, stage.flow.ep, 0, INFINITE);
 }
 
 FAMILY(ep_set_watermark, refusal_keeps_marks, negative)
