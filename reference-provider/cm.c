@@ -4,6 +4,7 @@
 #include "daplref.h"
 #include "dat_abi.h"
 #include "ep.h"
+#include "ep_state.h"
 #include "evd.h"
 #include "handle.h"
 #include "ia.h"
@@ -14,6 +15,7 @@
 #include "service.h"
 #include "sp.h"
 
+#include <assert.h>
 #include <endian.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -118,13 +120,37 @@ static void conn_free(struct conn *conn)
         free(conn);
 }
 
+#define TO(state) (1u << (state))
+
+/* What may follow upon each state. */
+static const unsigned int followers[CONN_STATES] = {
+    [CONN_RESOLVING] = TO(CONN_REQUESTING) | TO(CONN_OVER),
+    [CONN_REQUESTING] = TO(CONN_ESTABLISHED) | TO(CONN_OVER),
+    [CONN_GATHERING] = TO(CONN_REPORTED) | TO(CONN_OVER),
+    [CONN_REPORTED] = TO(CONN_ACCEPTED) | TO(CONN_GIVEN_UP) | TO(CONN_OVER),
+    [CONN_GIVEN_UP] = TO(CONN_OVER),
+    [CONN_ACCEPTED] = TO(CONN_ESTABLISHED) | TO(CONN_OVER),
+    [CONN_ESTABLISHED] = TO(CONN_PARTING) | TO(CONN_OVER),
+    [CONN_PARTING] = TO(CONN_OVER),
+};
+
+/* Takes the connection to a state that may follow. Called with ia->cm_lock held. */
+void conn_become(struct conn *conn, enum conn_state state)
+{
+        bool follows = followers[conn->state] & TO(state);
+
+        assert(follows);
+        (void)follows;
+        conn->state = state;
+}
+
 /* Gives a connection up. Its id is destroyed by the service thread once its events are done. */
 void cm_doom(struct conn *conn)
 {
         struct ia *ia = conn->ia;
 
+        conn_become(conn, CONN_OVER);
         conn->ep = NULL;
-        conn->kind = CONN_ENDED;
         conn->deadline = 0;
         list_remove(&conn->link);
         list_append(&ia->doomed, &conn->link);
@@ -149,12 +175,12 @@ void cm_part(struct ep *ep)
         if (!conn)
                 return;
         ep->conn = NULL;
-        if (!conn->established) {
+        if (conn->state != CONN_ESTABLISHED) {
                 cm_doom(conn);
                 return;
         }
+        conn_become(conn, CONN_PARTING);
         conn->ep = NULL;
-        conn->kind = CONN_ENDED;
         (void)rdma_disconnect(conn->id);
         set_deadline(conn, PARTING_TIME);
 }
@@ -165,7 +191,7 @@ static void answer_no(struct conn *conn, enum wire_kind kind, int size, const vo
 
         if (size)
                 memcpy(reply.data, data, (size_t)size);
-        if (!conn->failed)
+        if (conn->state != CONN_GIVEN_UP)
                 (void)rdma_reject(conn->id, &reply, (uint8_t)(sizeof(reply.wire) + (size_t)size));
         cm_doom(conn);
 }
@@ -185,11 +211,12 @@ void cm_refuse(struct conn *conn)
 /* The connection or the attempt is over: the EP is Disconnected and the Consumer hears why. */
 void cm_end(struct conn *conn, DAT_EVENT_NUMBER number)
 {
+        enum ep_event ends = conn->state == CONN_ESTABLISHED ? EP_LOSES : EP_FAILS;
         struct ep *ep = conn->ep;
 
         ep->conn = NULL;
         cm_doom(conn);
-        ep_end_connection(ep, number);
+        ep_must(ep, ends, number);
 }
 
 static struct rdma_conn_param param_of(struct ep *ep, const void *data, size_t size)
@@ -221,12 +248,13 @@ void cm_accept(struct conn *conn, struct ep *ep, int size, const void *data)
                 memcpy(reply.data, data, (size_t)size);
         ep->conn = conn;
         conn->ep = ep;
-        atomic_store(&ep->state, DAT_EP_STATE_COMPLETION_PENDING);
-        if (conn->failed || !ep_start_qp(ep, conn->id) || !ep_step_qp(ep, conn->id, IBV_QPS_RTR) ||
-            !ep_step_qp(ep, conn->id, IBV_QPS_RTS) || rdma_accept(conn->id, &param)) {
+        if (conn->state == CONN_GIVEN_UP || !ep_start_qp(ep, conn->id) ||
+            !ep_step_qp(ep, conn->id, IBV_QPS_RTR) || !ep_step_qp(ep, conn->id, IBV_QPS_RTS) ||
+            rdma_accept(conn->id, &param)) {
                 cm_end(conn, DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
                 return;
         }
+        conn_become(conn, CONN_ACCEPTED);
         set_deadline(conn, ACCEPTING_TIME);
 }
 
@@ -342,7 +370,7 @@ static void end_whole(const struct conn *fragment, DAT_EVENT_NUMBER number)
                 struct conn *request = container_of(at, struct conn, link);
 
                 if (request->kind == CONN_ACTIVE && request->fragmented && request->ep &&
-                    request->token == wire.token && !request->established) {
+                    request->token == wire.token && request->state != CONN_ESTABLISHED) {
                         cm_end(request, number);
                         return;
                 }
@@ -372,7 +400,7 @@ static DAT_RETURN connect_locked(struct ep *ep, const struct target *target)
         struct conn *conn;
         DAT_RETURN ret;
 
-        if (atomic_load(&ep->state) != DAT_EP_STATE_UNCONNECTED)
+        if (!ep_may(ep, EP_CONNECTS))
                 return ep_state_error(ep);
         ret = ep_make_qp(ep);
         if (ret != DAT_SUCCESS)
@@ -392,7 +420,7 @@ static DAT_RETURN connect_locked(struct ep *ep, const struct target *target)
         ep->remote_port = port_of_qual(target->qual);
         ep->local_port = 0;
         ep->private_data_size = 0;
-        atomic_store(&ep->state, DAT_EP_STATE_ACTIVE_CONNECTION_PENDING);
+        ep_must(ep, EP_CONNECTS, (DAT_EVENT_NUMBER)0);
         if (target->timeout != DAT_TIMEOUT_INFINITE)
                 set_deadline(conn, target->timeout);
         if (cm_resolve(conn, &target->address)) {
@@ -403,7 +431,7 @@ static DAT_RETURN connect_locked(struct ep *ep, const struct target *target)
                 ep->conn = NULL;
                 free(conn);
                 ep_drop_qp(ep);
-                atomic_store(&ep->state, DAT_EP_STATE_UNCONNECTED);
+                ep_must(ep, EP_CANNOT_BEGIN, (DAT_EVENT_NUMBER)0);
                 return REF_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_DEVICE);
         }
         ep->local_port = conn->port;
@@ -505,7 +533,7 @@ DAT_RETURN ref_ep_dup_connect(DAT_EP_HANDLE handle, DAT_EP_HANDLE dup_handle, DA
                 ret = REF_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
         if (ret == DAT_SUCCESS) {
                 relieving = cm_enter(ep->obj.ia);
-                if (atomic_load(&dup->state) == DAT_EP_STATE_CONNECTED) {
+                if (atomic_load(&dup->state) == EP_CONNECTED) {
                         target.address = dup->remote;
                         target.qual = dup->initiated ? dup->remote_qual : dup->remote_port;
                         ret = connect_locked(ep, &target);
@@ -521,49 +549,12 @@ DAT_RETURN ref_ep_dup_connect(DAT_EP_HANDLE handle, DAT_EP_HANDLE dup_handle, DA
         return ret;
 }
 
-static void finish_disconnect(struct ep *ep)
-{
-        cm_part(ep);
-        ep_end_connection(ep, DAT_CONNECTION_EVENT_DISCONNECTED);
-}
-
-/* New requests are refused from now on; those under way are awaited. */
-static void begin_graceful(struct ep *ep)
-{
-        struct evd *evd = ep_request_target(ep);
-
-        gate_close(&ep->gate);
-        atomic_store(&ep->state, DAT_EP_STATE_DISCONNECT_PENDING);
-        gate_open(&ep->gate);
-        ep->watching = true;
-        evd_watch(evd, 1);
-        evd_drain(evd);
-        if (!atomic_load(&ep->requests.in_use))
-                finish_disconnect(ep);
-}
-
 static DAT_RETURN disconnect_locked(struct ep *ep, DAT_CLOSE_FLAGS flags)
 {
-        switch (atomic_load(&ep->state)) {
-        case DAT_EP_STATE_DISCONNECTED:
-                return DAT_SUCCESS;
-        case DAT_EP_STATE_CONNECTED:
-                if (flags == DAT_CLOSE_GRACEFUL_FLAG)
-                        begin_graceful(ep);
-                else
-                        finish_disconnect(ep);
-                return DAT_SUCCESS;
-        case DAT_EP_STATE_DISCONNECT_PENDING:
-                if (flags == DAT_CLOSE_ABRUPT_FLAG)
-                        finish_disconnect(ep);
-                return DAT_SUCCESS;
-        case DAT_EP_STATE_ACTIVE_CONNECTION_PENDING:
-        case DAT_EP_STATE_COMPLETION_PENDING:
-                finish_disconnect(ep);
-                return DAT_SUCCESS;
-        default:
-                return ep_state_error(ep);
-        }
+        enum ep_event leaves = flags == DAT_CLOSE_ABRUPT_FLAG ? EP_LEAVES : EP_LEAVES_IN_PEACE;
+
+        return ep_take(ep, leaves, DAT_CONNECTION_EVENT_DISCONNECTED) ? DAT_SUCCESS
+                                                                      : ep_state_error(ep);
 }
 
 /* dat_ep_disconnect(3DAT) */
@@ -615,8 +606,8 @@ static struct conn *find_part(const struct conn *conn)
         for (struct link *at = head->next; at != head; at = at->next) {
                 struct conn *other = container_of(at, struct conn, link);
 
-                if (other->kind == wanted && other->fragmented && other->token == conn->token &&
-                    !other->cr && !other->ep && other->have < other->expected &&
+                if (other->kind == wanted && other->state == CONN_GATHERING && other->fragmented &&
+                    other->token == conn->token && other->have < other->expected &&
                     cm_same_address(rdma_get_peer_addr(other->id), rdma_get_peer_addr(conn->id)))
                         return other;
         }
@@ -685,6 +676,7 @@ static void on_connect_request(struct ia *ia, struct rdma_cm_event *event)
                 (void)rdma_reject(event->id, NULL, 0);
                 return;
         }
+        conn->state = CONN_GATHERING;
         conn->id = event->id;
         conn->reads_in = event->param.conn.responder_resources;
         conn->reads_out = event->param.conn.initiator_depth;
@@ -734,9 +726,9 @@ static void establish(struct conn *conn)
 {
         struct ep *ep = conn->ep;
 
-        conn->established = true;
+        conn_become(conn, CONN_ESTABLISHED);
         conn->deadline = 0;
-        atomic_store(&ep->state, DAT_EP_STATE_CONNECTED);
+        ep_must(ep, EP_IS_ESTABLISHED, (DAT_EVENT_NUMBER)0);
         ep_post_event(ep, DAT_CONNECTION_EVENT_ESTABLISHED);
         if (atomic_load(&ep->failed))
                 work_queue(ep->obj.ia, &ep->broken_work);
@@ -767,7 +759,7 @@ static void on_established(struct conn *conn)
 {
         struct ep *ep = conn->ep;
 
-        if (!ep || atomic_load(&ep->state) != DAT_EP_STATE_COMPLETION_PENDING)
+        if (!ep || atomic_load(&ep->state) != EP_ACCEPTING)
                 return;
         establish(conn);
 }
@@ -775,21 +767,22 @@ static void on_established(struct conn *conn)
 /* The attempt has failed. Who waits for it is told; who has not begun to wait is told on accept. */
 static void on_failure(struct conn *conn, DAT_EVENT_NUMBER number)
 {
-        conn->failed = true;
         if (conn->kind == CONN_PROBE && number == DAT_CONNECTION_EVENT_UNREACHABLE)
                 probe_unanswered(conn);
         if (conn->ep)
                 cm_end(conn, conn->kind == CONN_PASSIVE
                                  ? DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR
                                  : number);
-        else if (!conn->cr)
+        else if (conn->state == CONN_REPORTED)
+                conn_become(conn, CONN_GIVEN_UP);
+        else if (conn->state != CONN_GIVEN_UP)
                 cm_doom(conn);
 }
 
 /* The kernel asks for an address three times in a row and then only waits, so we ask again. */
 static void on_address_error(struct conn *conn)
 {
-        if (conn->kind != CONN_ENDED && now_us() < conn->resolve_until && !resolve_step(conn, NULL))
+        if (now_us() < conn->resolve_until && !resolve_step(conn, NULL))
                 return;
         on_failure(conn, DAT_CONNECTION_EVENT_UNREACHABLE);
 }
@@ -807,12 +800,12 @@ static void on_disconnected(struct conn *conn)
 {
         DAT_EVENT_NUMBER number = DAT_CONNECTION_EVENT_DISCONNECTED;
 
-        if (conn->kind == CONN_ENDED) {
+        if (conn->state == CONN_PARTING) {
                 cm_doom(conn);
                 return;
         }
         (void)rdma_disconnect(conn->id);
-        if (!conn->established) {
+        if (conn->state != CONN_ESTABLISHED) {
                 on_failure(conn, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
                 return;
         }
@@ -829,7 +822,7 @@ static void on_rejected(struct conn *conn, const struct rdma_cm_event *event)
         bool by_peer = wire_is(event->param.conn.private_data, length, WIRE_REJECTED);
 
         /* Who accepted has given up before it heard that the connection was there; here it was. */
-        if (conn->established) {
+        if (conn->state == CONN_ESTABLISHED || conn->state == CONN_PARTING) {
                 on_disconnected(conn);
                 return;
         }
@@ -845,7 +838,7 @@ static void on_rejected(struct conn *conn, const struct rdma_cm_event *event)
 
 static void on_removal(struct conn *conn)
 {
-        if (conn->ep && conn->established)
+        if (conn->state == CONN_ESTABLISHED)
                 cm_end(conn, DAT_CONNECTION_EVENT_BROKEN);
         else
                 on_failure(conn, DAT_CONNECTION_EVENT_UNREACHABLE);
@@ -861,7 +854,7 @@ static void on_device_removal(struct ia *ia)
                 struct conn *conn = container_of(at, struct conn, link);
 
                 at = at->next;
-                if (conn->failed)
+                if (conn->state == CONN_GIVEN_UP)
                         continue;
                 /* Others may end with it, so begin again: this one has failed, or is off. */
                 on_removal(conn);
@@ -886,21 +879,18 @@ static void dispatch(struct ia *ia, struct rdma_cm_event *event)
                 on_device_removal(ia);
                 return;
         }
-        if (conn && conn->kind == CONN_LISTENER)
-                return;
-        if (!conn)
+        if (!conn || conn->kind == CONN_LISTENER || conn->state == CONN_OVER)
                 return;
         switch (event->event) {
         case RDMA_CM_EVENT_ADDR_RESOLVED:
-                conn->resolved = true;
-                if (conn->kind != CONN_ENDED && rdma_resolve_route(conn->id, resolving_ms(conn))) {
+                conn_become(conn, CONN_REQUESTING);
+                if (rdma_resolve_route(conn->id, resolving_ms(conn))) {
                         end_whole(conn, DAT_CONNECTION_EVENT_UNREACHABLE);
                         on_failure(conn, DAT_CONNECTION_EVENT_UNREACHABLE);
                 }
                 break;
         case RDMA_CM_EVENT_ROUTE_RESOLVED:
-                if (conn->kind != CONN_ENDED)
-                        on_route(conn);
+                on_route(conn);
                 break;
         case RDMA_CM_EVENT_CONNECT_RESPONSE:
                 on_reply(conn, event);
@@ -925,7 +915,7 @@ static void dispatch(struct ia *ia, struct rdma_cm_event *event)
                 on_disconnected(conn);
                 break;
         case RDMA_CM_EVENT_TIMEWAIT_EXIT:
-                if (conn->kind == CONN_ENDED)
+                if (conn->state == CONN_PARTING)
                         cm_doom(conn);
                 break;
         default:
@@ -1017,11 +1007,11 @@ static void expire(struct conn *conn)
 
         if (conn->kind == CONN_PASSIVE)
                 number = DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR;
-        else if (!conn->resolved)
+        else if (conn->state == CONN_RESOLVING)
                 number = DAT_CONNECTION_EVENT_UNREACHABLE;
         if (conn->ep)
                 cm_end(conn, number);
-        else if (conn->kind == CONN_PASSIVE)
+        else if (conn->kind == CONN_PASSIVE && conn->state == CONN_GATHERING)
                 cm_refuse(conn);
         else
                 on_failure(conn, DAT_CONNECTION_EVENT_UNREACHABLE);
@@ -1043,7 +1033,7 @@ static uint64_t look_for_failures(struct ia *ia, uint64_t now)
         for (struct link *at = head->next; at != head; at = at->next) {
                 struct conn *conn = container_of(at, struct conn, link);
 
-                if (!conn->established || !conn->ep)
+                if (conn->state != CONN_ESTABLISHED)
                         continue;
                 any = true;
                 if (!due)

@@ -23,11 +23,25 @@ enum conn_kind {
         CONN_FRAGMENT, /* carries the rest of another request's private data */
         CONN_PROBE,    /* asks whether a peer's host still answers, or its IA is open */
         CONN_LISTENER, /* is no connection, but a struct listener */
-        CONN_ENDED,    /* has no EP any more and only waits for librdmacm to finish with it */
+};
+
+/* How far one has come; cm.c has what may follow upon what. */
+enum conn_state {
+        CONN_RESOLVING,  /* the peer's address */
+        CONN_REQUESTING, /* the peer's host is there */
+        CONN_GATHERING,  /* the parts of a peer's request, or its CR */
+        CONN_REPORTED,   /* by a CR */
+        CONN_GIVEN_UP,   /* by the peer; who accepts will hear of it */
+        CONN_ACCEPTED,   /* and the peer has yet to confirm it */
+        CONN_ESTABLISHED,
+        CONN_PARTING, /* has no EP any more; the peer has yet to acknowledge that */
+        CONN_OVER,    /* has nothing any more, and waits to be destroyed */
+        CONN_STATES
 };
 
 struct conn {
         enum conn_kind kind;
+        enum conn_state state;
         struct link link; /* in ia->conns, under ia->cm_lock */
         struct ia *ia;
         struct rdma_cm_id *id;
@@ -36,9 +50,6 @@ struct conn {
         struct cr *cr;
         uint8_t reads_in; /* RDMA reads that a peer wants to have served at once, and serves */
         uint8_t reads_out;
-        bool resolved; /* the peer's host has answered */
-        bool established;
-        bool failed;                  /* the peer has given up */
         uint64_t deadline;            /* in now_us() time; 0 is none */
         struct sockaddr_storage peer; /* whom an active one resolves */
         uint64_t resolve_until;
@@ -61,6 +72,7 @@ DAT_RETURN ref_ep_dup_connect(DAT_EP_HANDLE, DAT_EP_HANDLE, DAT_TIMEOUT, DAT_COU
 DAT_RETURN ref_ep_disconnect(DAT_EP_HANDLE, DAT_CLOSE_FLAGS);
 struct conn *cm_new(struct ia *ia, enum conn_kind kind);
 int cm_resolve(struct conn *conn, const struct sockaddr_storage *to);
+void conn_become(struct conn *conn, enum conn_state state);
 void cm_doom(struct conn *conn);
 void cm_end(struct conn *conn, DAT_EVENT_NUMBER number);
 bool cm_same_address(const struct sockaddr *a, const struct sockaddr *b);

@@ -3,6 +3,7 @@
 #include "cm.h"
 #include "daplref.h"
 #include "ep.h"
+#include "ep_state.h"
 #include "evd.h"
 #include "handle.h"
 #include "ia.h"
@@ -36,7 +37,7 @@ static bool claim_ep(struct service_point *point, struct cr *cr)
                 return false;
         if (point->ep) {
                 cr->ep = point->ep;
-                atomic_store(&cr->ep->state, DAT_EP_STATE_PASSIVE_CONNECTION_PENDING);
+                ep_must(cr->ep, EP_IS_ASKED, (DAT_EVENT_NUMBER)0);
         } else if (point->flags == DAT_PSP_PROVIDER_FLAG) {
                 if (ep_new_tentative(ia, &cr->ep) != DAT_SUCCESS)
                         return false;
@@ -55,7 +56,7 @@ static struct ep *end_our_ep(struct ep *ep)
 {
         if (!object_kill(&ep->obj))
                 return NULL;
-        ep_end_connection(ep, (DAT_EVENT_NUMBER)0);
+        ep_must(ep, EP_IS_DROPPED, (DAT_EVENT_NUMBER)0);
         return ep;
 }
 
@@ -104,6 +105,8 @@ bool cr_deliver(struct service_point *point, struct conn *conn)
                 goto unclaim;
         if (cr->ep)
                 note_peer(cr->ep, cr);
+        if (conn->state == CONN_GATHERING)
+                conn_become(conn, CONN_REPORTED);
         conn->cr = cr;
         data->sp_handle.psp_handle = object_handle(&point->obj);
         data->local_ia_address_ptr = (DAT_IA_ADDRESS_PTR)&ia->address;
@@ -122,7 +125,7 @@ unclaim:
         if (cr->ep_is_ours)
                 destroy_our_ep(end_our_ep(cr->ep));
         else if (cr->ep)
-                atomic_store(&cr->ep->state, DAT_EP_STATE_RESERVED);
+                ep_must(cr->ep, EP_IS_NOT_ASKED, (DAT_EVENT_NUMBER)0);
         point->spent = false;
 free:
         free(cr);
@@ -174,7 +177,7 @@ static struct ep *revert_ep(struct cr *cr)
                 return NULL;
         if (cr->ep_is_ours)
                 return end_our_ep(ep);
-        atomic_store(&ep->state, DAT_EP_STATE_UNCONNECTED);
+        ep_must(ep, EP_IS_PASSED_BY, (DAT_EVENT_NUMBER)0);
         return NULL;
 }
 
@@ -260,10 +263,10 @@ static DAT_RETURN choose_ep(struct cr *cr, DAT_EP_HANDLE ep_handle, struct ep **
 
 static DAT_RETURN accept_locked(struct cr *cr, struct ep *ep, DAT_COUNT size, const void *data)
 {
-        int state = atomic_load(&ep->state);
+        enum ep_event accepts = cr->ep == ep ? EP_ACCEPTS_OWN : EP_ACCEPTS;
         DAT_RETURN ret;
 
-        if (cr->ep != ep && state != DAT_EP_STATE_UNCONNECTED)
+        if (!ep_may(ep, accepts))
                 return ep_state_error(ep);
         ret = ep_make_qp(ep);
         if (ret != DAT_SUCCESS)
@@ -275,6 +278,7 @@ static DAT_RETURN accept_locked(struct cr *cr, struct ep *ep, DAT_COUNT size, co
         note_peer(ep, cr);
         cr->conn->cr = NULL;
         cr->ep = NULL;
+        ep_must(ep, accepts, (DAT_EVENT_NUMBER)0);
         cm_accept(cr->conn, ep, size, data);
         return DAT_SUCCESS;
 }

@@ -3,6 +3,7 @@
 #include "daplref.h"
 #include "dat_abi.h"
 #include "ep.h"
+#include "ep_state.h"
 #include "evd.h"
 #include "handle.h"
 #include "lmr.h"
@@ -137,10 +138,10 @@ static DAT_RETURN post_checked(struct ep *ep, const struct request *request, str
         struct ibv_send_wr *bad;
         struct wr *wr;
 
-        if (state != DAT_EP_STATE_CONNECTED && state != DAT_EP_STATE_DISCONNECTED)
+        if (state != EP_CONNECTED && !ep_state_flushes(state))
                 return ep_state_error(ep);
         /* With no credit a device may wait for ever. */
-        if (request->kind == WR_RDMA_READ && state == DAT_EP_STATE_CONNECTED && !ep->read_credit)
+        if (request->kind == WR_RDMA_READ && state == EP_CONNECTED && !ep->read_credit)
                 return REF_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_CREDITS);
         wr = take_record(&ep->requests, ep->attr.max_request_dtos, ep_request_target(ep));
         if (!wr)
@@ -149,7 +150,7 @@ static DAT_RETURN post_checked(struct ep *ep, const struct request *request, str
         wr->flags = request->flags;
         wr->cookie = request->cookie;
         wr->length = length;
-        if (state == DAT_EP_STATE_DISCONNECTED)
+        if (ep_state_flushes(state))
                 return flush_at_once(ep_request_target(ep), ep, wr);
         describe(&send, request);
         send.wr_id = ((union wr_id){.wr = wr}).number;
@@ -252,7 +253,7 @@ static DAT_RETURN post_recv(struct ep *ep, const struct ibv_sge *sge, int num_sg
         wr->flags = flags;
         wr->cookie = cookie;
         wr->length = 0;
-        if (atomic_load(&ep->state) == DAT_EP_STATE_DISCONNECTED)
+        if (ep_state_flushes(atomic_load(&ep->state)))
                 return flush_at_once(ep_recv_target(ep), ep, wr);
         wr->num_sge = num_sge;
         for (int i = 0; i < num_sge; i++)

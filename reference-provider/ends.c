@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "ep.h"
+#include "ep_state.h"
 #include "ia.h"
-#include "qp.h"
 #include "service.h"
 
 /*
@@ -67,7 +67,7 @@ static void pass(struct ia *ia)
                 if (ep->ends_behind > ends->over)
                         return;
                 list_remove(&ep->ending_link);
-                ep_finish_end(ep);
+                ep_must(ep, EP_IS_QUIET, (DAT_EVENT_NUMBER)0);
         }
 }
 
@@ -134,7 +134,7 @@ void ends_add(struct ep *ep)
  */
 void ends_await(struct ep *ep)
 {
-        while (ep->ends_behind)
+        while (atomic_load(&ep->state) == EP_ENDING)
                 pass(ep->obj.ia);
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "ep.h"
-#include "cm.h"
 #include "daplref.h"
 #include "dat_abi.h"
 #include "ends.h"
+#include "ep_state.h"
 #include "evd.h"
 #include "handle.h"
 #include "ia.h"
@@ -374,14 +374,10 @@ static void run_broken(struct work *work)
 {
         struct ep *ep = container_of(work, struct ep, broken_work);
         struct ia *ia = ep->obj.ia;
-        int state;
 
         pthread_mutex_lock(&ia->cm_lock);
-        state = atomic_load(&ep->state);
-        if (state == DAT_EP_STATE_CONNECTED || state == DAT_EP_STATE_DISCONNECT_PENDING) {
-                cm_part(ep);
-                ep_end_connection(ep, DAT_CONNECTION_EVENT_BROKEN);
-        }
+        /* It may have ended otherwise meanwhile. */
+        (void)ep_take(ep, EP_LOSES, DAT_CONNECTION_EVENT_BROKEN);
         pthread_mutex_unlock(&ia->cm_lock);
 }
 
@@ -391,11 +387,8 @@ static void run_drained(struct work *work)
         struct ia *ia = ep->obj.ia;
 
         pthread_mutex_lock(&ia->cm_lock);
-        if (atomic_load(&ep->state) == DAT_EP_STATE_DISCONNECT_PENDING &&
-            !atomic_load(&ep->requests.in_use)) {
-                cm_part(ep);
-                ep_end_connection(ep, DAT_CONNECTION_EVENT_DISCONNECTED);
-        }
+        if (!atomic_load(&ep->requests.in_use))
+                (void)ep_take(ep, EP_IS_DRAINED, DAT_CONNECTION_EVENT_DISCONNECTED);
         pthread_mutex_unlock(&ia->cm_lock);
 }
 
@@ -407,7 +400,7 @@ static void run_soft(struct work *work)
                        DAT_SRQ_SOFT_HIGH_WATERMARK_EVENT);
 }
 
-static DAT_RETURN ep_new(struct ia *ia, DAT_EP_STATE state, struct ep **out)
+static DAT_RETURN ep_new(struct ia *ia, enum ep_state state, struct ep **out)
 {
         struct ep *ep = calloc(1, sizeof(*ep));
         DAT_RETURN ret;
@@ -452,7 +445,7 @@ static void ep_abandon(struct ep *ep)
 DAT_RETURN ep_new_tentative(struct ia *ia, struct ep **out)
 {
         struct setup setup = {.attr = default_attr(ia)};
-        DAT_RETURN ret = ep_new(ia, DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING, out);
+        DAT_RETURN ret = ep_new(ia, EP_TENTATIVE, out);
 
         if (ret != DAT_SUCCESS)
                 return ret;
@@ -562,7 +555,7 @@ static DAT_RETURN create(DAT_IA_HANDLE ia_handle, const struct wanted *wanted, b
         ret = REF_ERROR(DAT_INVALID_PARAMETER, attr_argument + 1);
         if (!ep_handle)
                 goto put;
-        ret = ep_new(ia, DAT_EP_STATE_UNCONNECTED, &ep);
+        ret = ep_new(ia, EP_UNCONNECTED, &ep);
         if (ret != DAT_SUCCESS)
                 goto put;
         ret = setup_change(ep, NULL, &setup, attr_argument);
@@ -631,7 +624,7 @@ DAT_RETURN ref_ep_query(DAT_EP_HANDLE handle, DAT_EP_PARAM_MASK mask, DAT_EP_PAR
                 pthread_mutex_lock(&ia->cm_lock);
                 *param = (DAT_EP_PARAM){
                     .ia_handle = abi_ia_handle(&ia->obj),
-                    .ep_state = (DAT_EP_STATE)atomic_load(&ep->state),
+                    .ep_state = ep_dat_state(ep),
                     .local_ia_address_ptr = (DAT_IA_ADDRESS_PTR)&ia->address,
                     .local_port_qual = ep->local_port,
                     .remote_ia_address_ptr = (DAT_IA_ADDRESS_PTR)&ep->remote,
@@ -663,13 +656,12 @@ DAT_RETURN ref_ep_query(DAT_EP_HANDLE handle, DAT_EP_PARAM_MASK mask, DAT_EP_PAR
 /* The table of dat_ep_modify(3DAT): may these fields be changed in that state? */
 static bool state_allows(uint64_t mask, int state)
 {
-        bool quiet = state == DAT_EP_STATE_UNCONNECTED;
-        bool tentative = state == DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING;
+        bool quiet = state == EP_UNCONNECTED;
+        bool tentative = state == EP_TENTATIVE;
 
         if (!mask)
                 return true;
-        if (!quiet && !tentative && state != DAT_EP_STATE_RESERVED &&
-            state != DAT_EP_STATE_PASSIVE_CONNECTION_PENDING)
+        if (!quiet && !tentative && state != EP_RESERVED && state != EP_PASSIVE)
                 return false;
         if (mask & DAT_EP_FIELD_PZ_HANDLE && !quiet && !tentative)
                 return false;
@@ -839,24 +831,6 @@ DAT_RETURN ref_ep_modify(DAT_EP_HANDLE handle, DAT_EP_PARAM_MASK dat_mask,
         return ret;
 }
 
-/* DAT_INVALID_STATE, saying which state it is. */
-DAT_RETURN ep_state_error(const struct ep *ep)
-{
-        static const int subtypes[] = {
-            [DAT_EP_STATE_UNCONNECTED] = DAT_INVALID_STATE_EP_UNCONNECTED,
-            [DAT_EP_STATE_RESERVED] = DAT_INVALID_STATE_EP_RESERVED,
-            [DAT_EP_STATE_PASSIVE_CONNECTION_PENDING] = DAT_INVALID_STATE_EP_PASSCONNPENDING,
-            [DAT_EP_STATE_ACTIVE_CONNECTION_PENDING] = DAT_INVALID_STATE_EP_ACTCONNPENDING,
-            [DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING] = DAT_INVALID_STATE_EP_TENTCONNPENDING,
-            [DAT_EP_STATE_CONNECTED] = DAT_INVALID_STATE_EP_CONNECTED,
-            [DAT_EP_STATE_DISCONNECT_PENDING] = DAT_INVALID_STATE_EP_DISCPENDING,
-            [DAT_EP_STATE_DISCONNECTED] = DAT_INVALID_STATE_EP_DISCONNECTED,
-            [DAT_EP_STATE_COMPLETION_PENDING] = DAT_INVALID_STATE_EP_COMPLPENDING,
-        };
-
-        return REF_ERROR(DAT_INVALID_STATE, subtypes[atomic_load(&ep->state)]);
-}
-
 /* dat_ep_get_status(3DAT): each of the pointers may be null. */
 DAT_RETURN ref_ep_get_status(DAT_EP_HANDLE handle, DAT_EP_STATE *state, DAT_BOOLEAN *recv_idle,
                              DAT_BOOLEAN *request_idle)
@@ -870,7 +844,7 @@ DAT_RETURN ref_ep_get_status(DAT_EP_HANDLE handle, DAT_EP_STATE *state, DAT_BOOL
         evd_drain(ep_request_target(ep));
         pthread_mutex_unlock(&ep->obj.ia->cm_lock);
         if (state)
-                *state = (DAT_EP_STATE)atomic_load(&ep->state);
+                *state = ep_dat_state(ep);
         if (recv_idle)
                 *recv_idle = atomic_load(&ep->recvs.in_use) ? DAT_FALSE : DAT_TRUE;
         if (request_idle)
@@ -884,23 +858,15 @@ DAT_RETURN ref_ep_reset(DAT_EP_HANDLE handle)
 {
         struct ep *ep = object_get(handle, DAT_HANDLE_TYPE_EP);
         DAT_RETURN ret = DAT_SUCCESS;
-        int state;
 
         if (!ep)
                 return BAD_EP;
         pthread_mutex_lock(&ep->obj.ia->cm_lock);
         ends_await(ep);
-        gate_close(&ep->gate);
-        state = atomic_load(&ep->state);
-        if (!object_lives(&ep->obj)) {
+        if (!object_lives(&ep->obj))
                 ret = BAD_EP;
-        } else if (state == DAT_EP_STATE_DISCONNECTED) {
-                ep->private_data_size = 0;
-                atomic_store(&ep->state, DAT_EP_STATE_UNCONNECTED);
-        } else if (state != DAT_EP_STATE_UNCONNECTED) {
+        else if (!ep_take(ep, EP_IS_RESET, (DAT_EVENT_NUMBER)0))
                 ret = ep_state_error(ep);
-        }
-        gate_open(&ep->gate);
         pthread_mutex_unlock(&ep->obj.ia->cm_lock);
         object_put(ep);
         return ret;
@@ -911,20 +877,16 @@ DAT_RETURN ref_ep_free(DAT_EP_HANDLE handle)
 {
         struct ep *ep = object_get(handle, DAT_HANDLE_TYPE_EP);
         DAT_RETURN ret = DAT_SUCCESS;
-        int state;
 
         if (!ep)
                 return BAD_EP;
         pthread_mutex_lock(&ep->obj.ia->cm_lock);
-        state = atomic_load(&ep->state);
-        if (state == DAT_EP_STATE_RESERVED || state == DAT_EP_STATE_PASSIVE_CONNECTION_PENDING ||
-            state == DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING) {
+        if (!ep_may(ep, EP_IS_FREED)) {
                 ret = ep_state_error(ep);
         } else if (!object_kill(&ep->obj)) {
                 ret = BAD_EP;
         } else {
-                cm_part(ep);
-                ep_end_connection(ep, (DAT_EVENT_NUMBER)0);
+                ep_must(ep, EP_IS_FREED, (DAT_EVENT_NUMBER)0);
                 ends_await(ep);
         }
         pthread_mutex_unlock(&ep->obj.ia->cm_lock);
@@ -984,8 +946,7 @@ void ep_post_event(struct ep *ep, DAT_EVENT_NUMBER number)
 /* A request has left the EP. Called with an EVD locked. */
 void ep_request_done(struct ep *ep)
 {
-        if (atomic_load(&ep->state) == DAT_EP_STATE_DISCONNECT_PENDING &&
-            !atomic_load(&ep->requests.in_use))
+        if (atomic_load(&ep->state) == EP_DRAINING && !atomic_load(&ep->requests.in_use))
                 work_queue(ep->obj.ia, &ep->drained_work);
 }
 
@@ -999,7 +960,7 @@ void ep_failed(struct ep *ep)
 
         atomic_store(&ep->failed, true);
         state = atomic_load(&ep->state);
-        if (state == DAT_EP_STATE_CONNECTED || state == DAT_EP_STATE_DISCONNECT_PENDING)
+        if (ep_state_can_break(state))
                 work_queue(ep->obj.ia, &ep->broken_work);
 }
 

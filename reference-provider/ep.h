@@ -22,7 +22,7 @@ struct srq;
 
 struct ep {
         struct object obj;
-        _Atomic int state; /* DAT_EP_STATE, changed under ia->cm_lock */
+        _Atomic int state; /* enum ep_state, changed by ep_take() under ia->cm_lock */
         struct pz *pz;
         struct evd *recv_evd;
         struct evd *request_evd;
@@ -57,7 +57,7 @@ struct ep {
         struct work broken_work;
         struct work drained_work;
         bool watching;
-        uint64_t ends_behind;        /* which of the IA's barriers, while it is ending; else 0 */
+        uint64_t ends_behind;        /* which of the IA's barriers, while it is ending */
         struct link ending_link;     /* in ia->ends.eps */
         DAT_EVENT_NUMBER last_event; /* of the connection that ends, or 0 */
 
@@ -87,7 +87,6 @@ DAT_RETURN ref_ep_recv_query(DAT_EP_HANDLE, DAT_COUNT *, DAT_COUNT *);
 DAT_RETURN ref_ep_set_watermark(DAT_EP_HANDLE, DAT_COUNT, DAT_COUNT);
 DAT_RETURN ep_new_tentative(struct ia *ia, struct ep **out);
 void ep_destroy(struct ep *ep);
-DAT_RETURN ep_state_error(const struct ep *ep);
 void ep_post_event(struct ep *ep, DAT_EVENT_NUMBER number);
 void ep_request_done(struct ep *ep);
 void ep_failed(struct ep *ep);

@@ -2,6 +2,7 @@
 #include "evd_cq.h"
 #include "dat_abi.h"
 #include "ep.h"
+#include "ep_state.h"
 #include "evd.h"
 #include "evd_cno.h"
 #include "evd_queue.h"
@@ -465,7 +466,7 @@ bool evd_flush_one(struct evd *evd, struct ep *ep, struct wr *wr)
 {
         bool ok;
 
-        if (ep->ends_behind)
+        if (atomic_load(&ep->state) == EP_ENDING)
                 return true;
         lock_acquire(&evd->lock);
         ok = evd->discards || evd->dto_count < evd_dto_limit(evd);

@@ -8,6 +8,7 @@
 #include "device.h"
 #include "ends.h"
 #include "ep.h"
+#include "ep_state.h"
 #include "evd.h"
 #include "handle.h"
 #include "list.h"
@@ -558,8 +559,7 @@ static void end_connections(struct ia *ia)
         for (struct link *at = head->next; at != head; at = at->next) {
                 struct ep *ep = container_of(container_of(at, struct object, link), struct ep, obj);
 
-                cm_part(ep);
-                ep_end_connection(ep, (DAT_EVENT_NUMBER)0);
+                ep_must(ep, EP_IS_DROPPED, (DAT_EVENT_NUMBER)0);
         }
         ends_await_all(ia);
         pthread_mutex_unlock(&ia->cm_lock);

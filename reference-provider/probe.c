@@ -44,7 +44,7 @@ void probe_init(struct ia *ia)
 
 static bool has_peer_elsewhere(const struct conn *conn)
 {
-        return conn->established && conn->ep &&
+        return conn->state == CONN_ESTABLISHED &&
                !cm_same_address((struct sockaddr *)&conn->ia->address,
                                 rdma_get_peer_addr(conn->id));
 }
@@ -82,7 +82,7 @@ static void break_all(const struct conn *question)
                 struct conn *conn = container_of(at, struct conn, link);
 
                 after = at->next;
-                if (conn->established && conn->ep &&
+                if (conn->state == CONN_ESTABLISHED &&
                     (question->qual == NO_SERVICE || question->qual == conn->presence) &&
                     cm_same_address((struct sockaddr *)&question->peer,
                                     rdma_get_peer_addr(conn->id)))

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "qp.h"
 #include "daplref.h"
-#include "ends.h"
 #include "ep.h"
 #include "evd.h"
 #include "handle.h"
@@ -209,8 +208,22 @@ bool ep_may_be_receiving(struct ep *ep)
         return ahead && ahead <= PSN_MASK / 2;
 }
 
+/* Has the queue pair take nothing more, or next to nothing, see ends.c. */
+void qp_stop(struct ep *ep)
+{
+        struct ibv_qp_attr error = {.qp_state = IBV_QPS_ERR};
+
+        (void)ibv_modify_qp(ep->qp, &error, IBV_QP_STATE);
+}
+
+/* Can a queue pair that is stopped have something of an SRQ that it has yet to give back? */
+bool qp_may_hold(const struct ep *ep)
+{
+        return ep->qp && ep->srq && ep->qp_takes_messages;
+}
+
 /* Takes the queue pair away; what the device had completed by then is collected. */
-static void take_qp_down(struct ep *ep)
+void qp_take_down(struct ep *ep)
 {
         evd_drain(ep_recv_target(ep));
         evd_drain(ep_request_target(ep));
@@ -222,53 +235,4 @@ static void take_qp_down(struct ep *ep)
         ep->qp = NULL;
         ep->qp_takes_receives = false;
         ep->qp_takes_messages = false;
-}
-
-/* Called with ia->cm_lock held and the gate closed, which is open on return. */
-static void finish_end(struct ep *ep)
-{
-        if (ep->qp)
-                take_qp_down(ep);
-        evd_flush(ep_recv_target(ep), &ep->recvs);
-        evd_flush(ep_request_target(ep), &ep->requests);
-        if (ep->watching)
-                evd_watch(ep_request_target(ep), -1);
-        ep->watching = false;
-        ep->ends_behind = 0;
-        gate_open(&ep->gate);
-        if (ep->last_event)
-                ep_post_event(ep, ep->last_event);
-}
-
-/* Finishes the end of an EP that has waited for it. Called with ia->cm_lock held. */
-void ep_finish_end(struct ep *ep)
-{
-        gate_close(&ep->gate);
-        finish_end(ep);
-}
-
-/*
- * Ends whatever connection there is, in the state Disconnected: what has completed is collected,
- * the queue pair goes, what then remains is flushed in the order of posting, and the event comes,
- * if its number is not 0. The flush is ours because devices differ, and soft-RoCE forgets receives.
- * An EP whose queue pair may have taken something from an SRQ is ending for a while before that,
- * see ends.c. Called with ia->cm_lock held.
- */
-void ep_end_connection(struct ep *ep, DAT_EVENT_NUMBER number)
-{
-        struct ibv_qp_attr error = {.qp_state = IBV_QPS_ERR};
-
-        if (ep->ends_behind)
-                return;
-        gate_close(&ep->gate);
-        atomic_store(&ep->state, DAT_EP_STATE_DISCONNECTED);
-        ep->last_event = number;
-        if (ep->qp)
-                (void)ibv_modify_qp(ep->qp, &error, IBV_QP_STATE);
-        if (!ep->srq || !ep->qp_takes_messages) {
-                finish_end(ep);
-                return;
-        }
-        ends_add(ep);
-        gate_open(&ep->gate);
 }

@@ -19,7 +19,8 @@ bool ep_start_qp(struct ep *ep, struct rdma_cm_id *id);
 bool ep_step_qp(struct ep *ep, struct rdma_cm_id *id, enum ibv_qp_state state);
 void ep_drop_qp(struct ep *ep);
 bool ep_may_be_receiving(struct ep *ep);
-void ep_end_connection(struct ep *ep, DAT_EVENT_NUMBER number);
-void ep_finish_end(struct ep *ep);
+void qp_stop(struct ep *ep);
+bool qp_may_hold(const struct ep *ep);
+void qp_take_down(struct ep *ep);
 
 #endif

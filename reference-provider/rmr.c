@@ -4,6 +4,7 @@
 #include "dat_abi.h"
 #include "dto.h"
 #include "ep.h"
+#include "ep_state.h"
 #include "evd.h"
 #include "handle.h"
 #include "ia.h"
@@ -168,7 +169,7 @@ static DAT_RETURN bind_locked(struct rmr *rmr, struct ep *ep, const DAT_LMR_TRIP
                 ret = check_bind(rmr, lmr, triplet, privileges);
         }
         /* An EP that is not connected flushes the bind: then it must have no effect. */
-        if (ret == DAT_SUCCESS && atomic_load(&ep->state) == DAT_EP_STATE_CONNECTED)
+        if (ret == DAT_SUCCESS && atomic_load(&ep->state) == EP_CONNECTED)
                 ret = bind_region(rmr, lmr, triplet, privileges);
         if (ret == DAT_SUCCESS) {
                 wr->rmr = object_handle(&rmr->obj);
@@ -196,7 +197,7 @@ static DAT_RETURN post_bind(struct rmr *rmr, struct ep *ep, const DAT_LMR_TRIPLE
                               DAT_INVALID_ARG6);
         if (ret != DAT_SUCCESS)
                 return ret;
-        if (state != DAT_EP_STATE_CONNECTED && state != DAT_EP_STATE_DISCONNECTED)
+        if (state != EP_CONNECTED && !ep_state_flushes(state))
                 return ep_state_error(ep);
         wr = pool_take(&ep->requests, ep->attr.max_request_dtos);
         if (!wr && ep->attr.max_request_dtos) {
@@ -212,7 +213,7 @@ static DAT_RETURN post_bind(struct rmr *rmr, struct ep *ep, const DAT_LMR_TRIPLE
         pthread_mutex_lock(&rmr->lock);
         ret = bind_locked(rmr, ep, triplet, privileges, wr, context);
         pthread_mutex_unlock(&rmr->lock);
-        if (ret == DAT_SUCCESS && state == DAT_EP_STATE_CONNECTED) {
+        if (ret == DAT_SUCCESS && state == EP_CONNECTED) {
                 evd_bind_ready(evd, wr);
                 return ret;
         }

@@ -4,6 +4,7 @@
 #include "daplref.h"
 #include "dat_abi.h"
 #include "ep.h"
+#include "ep_state.h"
 #include "evd.h"
 #include "handle.h"
 #include "ia.h"
@@ -171,8 +172,9 @@ void point_unlisten(struct service_point *point)
                 list_remove(&listener->link);
         else
                 listener = NULL;
-        if (point->ep && atomic_load(&point->ep->state) == DAT_EP_STATE_RESERVED)
-                atomic_store(&point->ep->state, DAT_EP_STATE_UNCONNECTED);
+        /* Where the IA closes, the EP has ended before. */
+        if (point->ep)
+                (void)ep_take(point->ep, EP_IS_RELEASED, (DAT_EVENT_NUMBER)0);
         point->ep = NULL;
         pthread_mutex_unlock(&ia->cm_lock);
         if (!listener)
@@ -333,9 +335,7 @@ static DAT_RETURN reserve_ep(struct ep *ep)
         DAT_RETURN ret = DAT_SUCCESS;
 
         pthread_mutex_lock(&ep->obj.ia->cm_lock);
-        if (atomic_load(&ep->state) == DAT_EP_STATE_UNCONNECTED)
-                atomic_store(&ep->state, DAT_EP_STATE_RESERVED);
-        else
+        if (!ep_take(ep, EP_IS_RESERVED, (DAT_EVENT_NUMBER)0))
                 ret = ep_state_error(ep);
         pthread_mutex_unlock(&ep->obj.ia->cm_lock);
         return ret;
@@ -344,7 +344,7 @@ static DAT_RETURN reserve_ep(struct ep *ep)
 static void unreserve_ep(struct ep *ep)
 {
         pthread_mutex_lock(&ep->obj.ia->cm_lock);
-        atomic_store(&ep->state, DAT_EP_STATE_UNCONNECTED);
+        ep_must(ep, EP_IS_RELEASED, (DAT_EVENT_NUMBER)0);
         pthread_mutex_unlock(&ep->obj.ia->cm_lock);
 }
 

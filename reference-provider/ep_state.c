@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "ep_state.h"
+
+#include <assert.h>
+#include <stdatomic.h>
+
+#include "cm.h"
+#include "ends.h"
+#include "ep.h"
+#include "evd.h"
+#include "lock.h"
+#include "qp.h"
+
+enum action {
+        NOTHING,
+        DRAIN,  /* waits for the requests under way */
+        END,    /* stops the queue pair, and waits until it is quiet */
+        FINISH, /* collects what it has, flushes the rest, and tells the Consumer */
+        FORGET, /* the last connection */
+};
+
+struct step {
+        enum ep_state next; /* 0 where the state does not know the event */
+        enum action action;
+};
+
+/* clang-format off */
+static const struct step steps[EP_STATES][EP_EVENTS] = {
+        [EP_UNCONNECTED] = {
+                [EP_IS_RESERVED]     = {EP_RESERVED},
+                [EP_CONNECTS]        = {EP_CONNECTING},
+                [EP_ACCEPTS]         = {EP_ACCEPTING},
+                [EP_IS_RESET]        = {EP_UNCONNECTED},
+                [EP_IS_FREED]        = {EP_ENDING, END},
+                [EP_IS_DROPPED]      = {EP_ENDING, END},
+        },
+        [EP_RESERVED] = {
+                [EP_IS_RELEASED]     = {EP_UNCONNECTED},
+                [EP_IS_ASKED]        = {EP_PASSIVE},
+                [EP_IS_DROPPED]      = {EP_ENDING, END},
+        },
+        [EP_PASSIVE] = {
+                [EP_IS_NOT_ASKED]    = {EP_RESERVED},
+                [EP_IS_PASSED_BY]    = {EP_UNCONNECTED},
+                [EP_ACCEPTS_OWN]     = {EP_ACCEPTING},
+                [EP_IS_DROPPED]      = {EP_ENDING, END},
+        },
+        [EP_TENTATIVE] = {
+                [EP_ACCEPTS_OWN]     = {EP_ACCEPTING},
+                [EP_IS_DROPPED]      = {EP_ENDING, END},
+        },
+        [EP_CONNECTING] = {
+                [EP_CANNOT_BEGIN]    = {EP_UNCONNECTED},
+                [EP_IS_ESTABLISHED]  = {EP_CONNECTED},
+                [EP_FAILS]           = {EP_ENDING, END},
+                [EP_LEAVES]          = {EP_ENDING, END},
+                [EP_LEAVES_IN_PEACE] = {EP_ENDING, END},
+                [EP_IS_FREED]        = {EP_ENDING, END},
+                [EP_IS_DROPPED]      = {EP_ENDING, END},
+        },
+        [EP_ACCEPTING] = {
+                [EP_IS_ESTABLISHED]  = {EP_CONNECTED},
+                [EP_FAILS]           = {EP_ENDING, END},
+                [EP_LEAVES]          = {EP_ENDING, END},
+                [EP_LEAVES_IN_PEACE] = {EP_ENDING, END},
+                [EP_IS_FREED]        = {EP_ENDING, END},
+                [EP_IS_DROPPED]      = {EP_ENDING, END},
+        },
+        [EP_CONNECTED] = {
+                [EP_LOSES]           = {EP_ENDING, END},
+                [EP_LEAVES]          = {EP_ENDING, END},
+                [EP_LEAVES_IN_PEACE] = {EP_DRAINING, DRAIN},
+                [EP_IS_FREED]        = {EP_ENDING, END},
+                [EP_IS_DROPPED]      = {EP_ENDING, END},
+        },
+        [EP_DRAINING] = {
+                [EP_LOSES]           = {EP_ENDING, END},
+                [EP_LEAVES]          = {EP_ENDING, END},
+                [EP_LEAVES_IN_PEACE] = {EP_DRAINING},
+                [EP_IS_DRAINED]      = {EP_ENDING, END},
+                [EP_IS_FREED]        = {EP_ENDING, END},
+                [EP_IS_DROPPED]      = {EP_ENDING, END},
+        },
+        [EP_ENDING] = {
+                [EP_LEAVES]          = {EP_ENDING},
+                [EP_LEAVES_IN_PEACE] = {EP_ENDING},
+                [EP_IS_QUIET]        = {EP_DISCONNECTED, FINISH},
+                [EP_IS_FREED]        = {EP_ENDING},
+                [EP_IS_DROPPED]      = {EP_ENDING},
+        },
+        [EP_DISCONNECTED] = {
+                [EP_LEAVES]          = {EP_DISCONNECTED},
+                [EP_LEAVES_IN_PEACE] = {EP_DISCONNECTED},
+                [EP_IS_RESET]        = {EP_UNCONNECTED, FORGET},
+                [EP_IS_FREED]        = {EP_DISCONNECTED},
+                [EP_IS_DROPPED]      = {EP_DISCONNECTED},
+        },
+};
+/* clang-format on */
+
+static const struct step *step_of(const struct ep *ep, enum ep_event event)
+{
+        return &steps[atomic_load(&ep->state)][event];
+}
+
+/* Would ep_take() do anything? Called with ia->cm_lock held. */
+bool ep_may(const struct ep *ep, enum ep_event event)
+{
+        return step_of(ep, event)->next;
+}
+
+static void drain(struct ep *ep)
+{
+        struct evd *evd = ep_request_target(ep);
+
+        ep->watching = true;
+        evd_watch(evd, 1);
+        evd_drain(evd);
+        if (!atomic_load(&ep->requests.in_use))
+                ep_must(ep, EP_IS_DRAINED, DAT_CONNECTION_EVENT_DISCONNECTED);
+}
+
+/* Flushes are ours because devices differ, and soft-RoCE forgets receives. */
+static void collect_and_flush(struct ep *ep)
+{
+        if (ep->qp)
+                qp_take_down(ep);
+        evd_flush(ep_recv_target(ep), &ep->recvs);
+        evd_flush(ep_request_target(ep), &ep->requests);
+        if (ep->watching)
+                evd_watch(ep_request_target(ep), -1);
+        ep->watching = false;
+}
+
+/* Of the actions, what nobody may post beside. */
+static void act_alone(struct ep *ep, enum action action)
+{
+        if (action == END && ep->qp)
+                qp_stop(ep);
+        else if (action == FINISH)
+                collect_and_flush(ep);
+        else if (action == FORGET)
+                ep->private_data_size = 0;
+}
+
+static void act(struct ep *ep, enum action action)
+{
+        if (action == DRAIN)
+                drain(ep);
+        else if (action == END && qp_may_hold(ep))
+                ends_add(ep);
+        else if (action == END)
+                ep_must(ep, EP_IS_QUIET, (DAT_EVENT_NUMBER)0);
+        else if (action == FINISH && ep->last_event)
+                ep_post_event(ep, ep->last_event);
+}
+
+/*
+ * Takes the EP from its state to the one that follows upon the event, and does what belongs to it;
+ * `number` is what a Consumer is told of an end, or 0. False, and nothing changes, where the state
+ * does not know the event. Called with ia->cm_lock held and the gate open.
+ */
+bool ep_take(struct ep *ep, enum ep_event event, DAT_EVENT_NUMBER number)
+{
+        const struct step *step = step_of(ep, event);
+
+        if (!step->next)
+                return false;
+        if (step->action == END) {
+                ep->last_event = number;
+                cm_part(ep);
+        }
+        gate_close(&ep->gate);
+        atomic_store(&ep->state, step->next);
+        act_alone(ep, step->action);
+        gate_open(&ep->gate);
+        act(ep, step->action);
+        return true;
+}
+
+/* The same, where the caller knows that the state is one for the event. */
+void ep_must(struct ep *ep, enum ep_event event, DAT_EVENT_NUMBER number)
+{
+        bool taken = ep_take(ep, event, number);
+
+        assert(taken);
+        (void)taken;
+}
+
+/* What the state is to the Consumer. */
+DAT_EP_STATE ep_dat_state(const struct ep *ep)
+{
+        static const DAT_EP_STATE states[EP_STATES] = {
+            [EP_UNCONNECTED] = DAT_EP_STATE_UNCONNECTED,
+            [EP_RESERVED] = DAT_EP_STATE_RESERVED,
+            [EP_PASSIVE] = DAT_EP_STATE_PASSIVE_CONNECTION_PENDING,
+            [EP_TENTATIVE] = DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING,
+            [EP_CONNECTING] = DAT_EP_STATE_ACTIVE_CONNECTION_PENDING,
+            [EP_ACCEPTING] = DAT_EP_STATE_COMPLETION_PENDING,
+            [EP_CONNECTED] = DAT_EP_STATE_CONNECTED,
+            [EP_DRAINING] = DAT_EP_STATE_DISCONNECT_PENDING,
+            [EP_ENDING] = DAT_EP_STATE_DISCONNECTED,
+            [EP_DISCONNECTED] = DAT_EP_STATE_DISCONNECTED,
+        };
+
+        return states[atomic_load(&ep->state)];
+}
+
+/* DAT_INVALID_STATE, saying which state it is. */
+DAT_RETURN ep_state_error(const struct ep *ep)
+{
+        static const int subtypes[] = {
+            [EP_UNCONNECTED] = DAT_INVALID_STATE_EP_UNCONNECTED,
+            [EP_RESERVED] = DAT_INVALID_STATE_EP_RESERVED,
+            [EP_PASSIVE] = DAT_INVALID_STATE_EP_PASSCONNPENDING,
+            [EP_TENTATIVE] = DAT_INVALID_STATE_EP_TENTCONNPENDING,
+            [EP_CONNECTING] = DAT_INVALID_STATE_EP_ACTCONNPENDING,
+            [EP_ACCEPTING] = DAT_INVALID_STATE_EP_COMPLPENDING,
+            [EP_CONNECTED] = DAT_INVALID_STATE_EP_CONNECTED,
+            [EP_DRAINING] = DAT_INVALID_STATE_EP_DISCPENDING,
+            [EP_ENDING] = DAT_INVALID_STATE_EP_DISCONNECTED,
+            [EP_DISCONNECTED] = DAT_INVALID_STATE_EP_DISCONNECTED,
+        };
+
+        return REF_ERROR(DAT_INVALID_STATE, subtypes[atomic_load(&ep->state)]);
+}
