@@ -154,7 +154,7 @@ static bool agent_calls(const struct cno *cno)
 
 /*
  * dat_cno_free(3DAT): DAT_INVALID_STATE while an EVD uses it or a thread waits on it, and from
- * within its agent.
+ * within its agent. A thread that has been told is awaited, which waits for nothing any more.
  */
 DAT_RETURN ref_cno_free(DAT_CNO_HANDLE handle)
 {
@@ -165,8 +165,7 @@ DAT_RETURN ref_cno_free(DAT_CNO_HANDLE handle)
                 return BAD_CNO;
         pthread_mutex_lock(&cno->obj.ia->lock);
         pthread_mutex_lock(&cno->lock);
-        if (cno->obj.users || !list_empty(&cno->waiting) || !list_empty(&cno->told) ||
-            agent_calls(cno))
+        if (cno->obj.users || !list_empty(&cno->waiting) || agent_calls(cno))
                 ret = REF_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_CNO_IN_USE);
         else
                 ret = object_kill(&cno->obj) ? DAT_SUCCESS : BAD_CNO;

@@ -165,7 +165,6 @@ static DAT_RETURN wait_locked(struct evd *evd, const struct evd_waiter *waiter, 
         int woken;
 
         for (;;) {
-                evd_drain_locked(evd, false);
                 if (satisfied(evd, threshold, slept))
                         return DAT_SUCCESS;
                 evd->channel_hit = false;
@@ -182,11 +181,10 @@ static DAT_RETURN wait_locked(struct evd *evd, const struct evd_waiter *waiter, 
                         return waiter->sent_away;
                 if (woken == -EINTR)
                         return REF_ERROR(DAT_INTERRUPTED_CALL, 0);
-                if (!woken) {
-                        evd_drain_locked(evd, false);
+                evd_drain_locked(evd, false);
+                if (!woken)
                         return evd->count >= threshold ? DAT_SUCCESS
                                                        : REF_ERROR(DAT_TIMEOUT_EXPIRED, 0);
-                }
         }
 }
 
@@ -218,6 +216,8 @@ DAT_RETURN ref_evd_wait(DAT_EVD_HANDLE handle, DAT_TIMEOUT timeout, DAT_COUNT th
         ret = may_wait(evd, threshold);
         if (ret != DAT_SUCCESS)
                 goto out;
+        /* What has completed before arrived while nobody waited. */
+        evd_drain_locked(evd, false);
         evd->waiter = &waiter;
         evd->state = evd_after(evd->state, EVD_ENTER);
         ret = wait_locked(evd, &waiter, deadline, threshold);

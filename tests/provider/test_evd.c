@@ -1174,6 +1174,64 @@ static void each_trigger_releases_a_waiter(void **state)
         host_close(host);
 }
 
+/* What has arrived before somebody looks at the EVD directly is told, whoever takes it. */
+static void a_look_hides_nothing_from_the_cno(void **state)
+{
+        struct host *host = host_joined();
+        DAT_CNO_HANDLE cno = make_cno(host, no_agent);
+        DAT_EVD_HANDLE evd = host->b.recv_evd;
+        DAT_EVENT event;
+        DAT_COUNT nmore;
+
+        (void)state;
+        assert_dat(dat_evd_modify_cno(evd, cno), DAT_SUCCESS);
+        for (int round = 0; round < 10; round++) {
+                post_recv(&host->b, 0, 10, 1);
+                /* So the service thread does not run between. */
+                run_after_me(pthread_self());
+                post_send(&host->a, 0, 10, 2);
+                while (dat_evd_wait(evd, 0, 1, &event, &nmore) != DAT_SUCCESS)
+                        ;
+                run_as_before();
+                assert_heard(cno, evd);
+                await_completion(host->a.request_evd, host->a.ep, 2, DAT_DTO_SUCCESS, 10);
+                assert_nothing_heard(cno, 0);
+        }
+        assert_dat(dat_evd_modify_cno(evd, DAT_HANDLE_NULL), DAT_SUCCESS);
+        assert_dat(dat_cno_free(cno), DAT_SUCCESS);
+        host_close(host);
+}
+
+/* A thread that has been told, or released, is not blocked on the CNO any more. */
+static void a_cno_whose_waiter_was_told_is_freed(void **state)
+{
+        struct host *host = host_open();
+
+        (void)state;
+        for (int told = 0; told < 2; told++) {
+                struct waiter waiter = {.cno = make_cno(host, no_agent),
+                                        .timeout = DAT_TIMEOUT_INFINITE};
+                DAT_EVD_HANDLE evd = make_evd(host, 4, waiter.cno);
+
+                start_cno_waiter(&waiter);
+                await_sleep(&waiter);
+                run_after_me(waiter.thread);
+                if (told) {
+                        assert_dat(post_software(evd, 1), DAT_SUCCESS);
+                        assert_dat(dat_evd_modify_cno(evd, DAT_HANDLE_NULL), DAT_SUCCESS);
+                } else {
+                        assert_dat(dat_evd_free(evd), DAT_SUCCESS);
+                }
+                assert_dat(dat_cno_free(waiter.cno), DAT_SUCCESS);
+                run_as_before();
+                finish_waiter(&waiter, told ? DAT_SUCCESS : DAT_INVALID_STATE);
+                assert_ptr_equal(waiter.triggered, told ? evd : DAT_HANDLE_NULL);
+                if (told)
+                        assert_dat(dat_evd_free(evd), DAT_SUCCESS);
+        }
+        host_close(host);
+}
+
 /* Only the end of the last EVD that a CNO has releases who waits on it. */
 static void waiters_leave_with_the_last_evd(void **state)
 {
@@ -1768,6 +1826,8 @@ int main(void)
             cmocka_unit_test(a_freed_evd_is_not_heard_of),
             cmocka_unit_test(a_waiter_leaves_without_the_evd_that_told_it),
             cmocka_unit_test(each_trigger_releases_a_waiter),
+            cmocka_unit_test(a_look_hides_nothing_from_the_cno),
+            cmocka_unit_test(a_cno_whose_waiter_was_told_is_freed),
             cmocka_unit_test(waiters_leave_with_the_last_evd),
             cmocka_unit_test(a_software_event_releases_each_waiter),
             cmocka_unit_test(a_trigger_is_for_one_waiter),
