@@ -7,6 +7,8 @@
 #include <limits.h>
 #include <string.h>
 
+#define MET               3  /* rounds in which their calls met are enough */
+#define THREADS           3  /* that make EPs at once */
 #define MANY              16 /* EPs of one SRQ */
 #define QUAL_FIRST        22000
 #define QUALS             1000
@@ -1566,6 +1568,51 @@ FAMILY(ep_create_with_srq, after_refusals, refusals)
         expect(dat_evd_free(good.request_evd), DAT_SUCCESS);
         expect(dat_evd_free(good.connect_evd), DAT_SUCCESS);
         expect(dat_pz_free(zone), DAT_SUCCESS);
+}
+
+/* A call that a thread makes, beside others. */
+struct creation {
+        struct arguments with;
+        DAT_EP_HANDLE ep;
+};
+
+static DAT_RETURN create_by(void *arg)
+{
+        struct creation *creation = arg;
+
+        return call(&creation->with, &creation->ep);
+}
+
+/* EVDs, zone and SRQ are the same for all. */
+CASE(ep_create_with_srq, any_thread, DEADLINE_MS(20000))
+{
+        struct arguments with = arguments(t);
+        struct stress stress = stress_of(t, 3000);
+
+        while (stress.met < MET && stress_round(&stress)) {
+                struct creation creations[THREADS];
+                struct racer racers[THREADS];
+
+                for (int i = 0; i < THREADS; i++) {
+                        creations[i] = (struct creation){.with = with};
+                        creations[i].with.param.ep_attr.max_recv_dtos = 2 + i;
+                        racers[i] = (struct racer){.call = create_by, .arg = &creations[i]};
+                }
+                stress_met(&stress, race(racers, THREADS));
+                for (int i = 0; i < THREADS; i++) {
+                        expect(racers[i].ret, DAT_SUCCESS);
+                        adopted(t, &with, creations[i].ep);
+                }
+                for (int i = 0; i < THREADS; i++) {
+                        DAT_EP_PARAM param = described(t, creations[i].ep);
+
+                        expect_eq(param.ep_attr.max_recv_dtos, 2 + i);
+                        expect_that(param.srq_handle == with.srq, "the EP has another SRQ");
+                }
+                for (int i = 0; i < THREADS; i++)
+                        release(t, creations[i].ep);
+        }
+        must_have_met(&stress);
 }
 
 LEGAL(ep_create_with_srq)

@@ -5,6 +5,8 @@
 
 #include <limits.h>
 
+#define MET        3    /* rounds in which their calls met are enough */
+#define THREADS    3    /* that make SRQs at once */
 #define MANY       500  /* receives */
 #define MOST_SRQS  1024 /* that a case makes at once */
 #define MOST_PARTS 64   /* segments that a case makes of a message */
@@ -788,6 +790,58 @@ CASE(srq_create, none_without_srqs)
                 return;
         }
         expect_or_note(ret, DAT_MODEL_NOT_SUPPORTED, DAT_NOT_IMPLEMENTED);
+}
+
+/* A call that a thread makes, beside others. */
+struct creation {
+        DAT_IA_HANDLE ia;
+        DAT_PZ_HANDLE pz;
+        DAT_SRQ_ATTR attr;
+        DAT_SRQ_HANDLE srq;
+};
+
+static DAT_RETURN create_by(void *arg)
+{
+        struct creation *creation = arg;
+
+        return dat_srq_create(creation->ia, creation->pz, &creation->attr, &creation->srq);
+}
+
+CASE(srq_create, any_thread, DEADLINE_MS(20000))
+{
+        DAT_PZ_HANDLE zones[2] = {pz(t), pz_new(t)};
+        struct buf *bufs[2] = {buf_with(t), buf_with(t, .pz = zones[1])};
+        struct stress stress = stress_of(t, 3000);
+
+        while (stress.met < MET && stress_round(&stress)) {
+                struct creation creations[THREADS];
+                struct racer racers[THREADS];
+
+                for (int i = 0; i < THREADS; i++) {
+                        creations[i] =
+                            (struct creation){.ia = ia(t),
+                                              .pz = zones[i % 2],
+                                              .attr = attr_of(4 + i, 1, DAT_SRQ_LW_DEFAULT)};
+                        racers[i] = (struct racer){.call = create_by, .arg = &creations[i]};
+                }
+                stress_met(&stress, race(racers, THREADS));
+                for (int i = 0; i < THREADS; i++) {
+                        expect(racers[i].ret, DAT_SUCCESS);
+                        adopt(t, DAT_HANDLE_TYPE_SRQ, creations[i].srq);
+                }
+                for (int i = 0; i < THREADS; i++) {
+                        struct queue queue = {
+                            .srq = creations[i].srq, .length = 1, .buf = bufs[i % 2]};
+
+                        expect_at_least(t, queue.srq, 4 + i, 1);
+                        expect_that(described(t, queue.srq).pz_handle == zones[i % 2],
+                                    "the SRQ of thread %d has not its zone", i);
+                        expect_room(t, &queue, 4 + i);
+                }
+                for (int i = 0; i < THREADS; i++)
+                        release(t, creations[i].srq);
+        }
+        must_have_met(&stress);
 }
 
 LEGAL(srq_create)

@@ -15,6 +15,7 @@
 #define TWO_PACKETS  ((size_t)6000) /* bytes, at least two packets of a RDMA network */
 #define TRIES        5
 #define ROUNDS       20 /* of messages, until packets overtake each other */
+#define POSTERS      4  /* threads that post at once */
 #define DISCONNECTS  4
 #define COOKIE       ((DAT_DTO_COOKIE){.as_64 = 0})
 #define WIDEST       8192  /* segments that a case can give */
@@ -1137,6 +1138,8 @@ static const struct signal {
     {"default", DAT_COMPLETION_DEFAULT_FLAG, DAT_COMPLETION_DEFAULT_FLAG},
     {"unsignalled", DAT_COMPLETION_UNSIGNALLED_FLAG, DAT_COMPLETION_DEFAULT_FLAG},
     {"evd_threshold", DAT_COMPLETION_EVD_THRESHOLD_FLAG, DAT_COMPLETION_DEFAULT_FLAG},
+    {"evd_threshold_solicited", DAT_COMPLETION_EVD_THRESHOLD_FLAG,
+     DAT_COMPLETION_SOLICITED_WAIT_FLAG},
     {"default_solicited", DAT_COMPLETION_DEFAULT_FLAG, DAT_COMPLETION_SOLICITED_WAIT_FLAG},
     {"unsignalled_solicited", DAT_COMPLETION_UNSIGNALLED_FLAG, DAT_COMPLETION_SOLICITED_WAIT_FLAG},
 };
@@ -1221,6 +1224,51 @@ CASE(srq_post_recv, threshold_signals)
 
         expect_woken(t, &queue, &flow, waiter, 3);
         expect_messages(t, &queue, &flow, 2);
+}
+
+/*
+ * Threads
+ */
+
+/* A receive that a thread posts, beside others. */
+struct posting {
+        DAT_SRQ_HANDLE srq;
+        DAT_LMR_TRIPLET segment;
+        DAT_DTO_COOKIE cookie;
+};
+
+static DAT_RETURN post_by(void *arg)
+{
+        struct posting *posting = arg;
+
+        return dat_srq_post_recv(posting->srq, 1, &posting->segment, posting->cookie);
+}
+
+CASE(srq_post_recv, from_threads_at_once, DEADLINE_MS(20000))
+{
+        struct queue queue = queue_with(t, 8);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+        struct stress stress = stress_of(t, 3000);
+
+        while (stress.met == 0 && stress_round(&stress)) {
+                struct posting postings[POSTERS];
+                struct racer racers[POSTERS];
+
+                for (size_t i = 0; i < POSTERS; i++) {
+                        postings[i] =
+                            (struct posting){.srq = queue.srq,
+                                             .segment = triplet(queue.buf, i * MESSAGE, MESSAGE),
+                                             .cookie = {.as_64 = i}};
+                        racers[i] = (struct racer){.call = post_by, .arg = &postings[i]};
+                }
+                stress_met(&stress, race(racers, POSTERS));
+                for (size_t i = 0; i < POSTERS; i++)
+                        expect(racers[i].ret, DAT_SUCCESS);
+                queue.posted = (UINT64_C(1) << POSTERS) - 1;
+                expect_traffic(t, &queue, &flow, POSTERS);
+        }
+        expect_room(t, &queue, srq_size(t, queue.srq));
+        must_have_met(&stress);
 }
 
 /*
@@ -1535,6 +1583,18 @@ FAMILY(srq_post_recv, unknown_lmr, wrongs)
         expect_untouched(t, buf, "memory that is named without its LMR");
 }
 
+CASE(srq_post_recv, lmr_of_other_ia)
+{
+        DAT_IA_HANDLE other = other_ia(t);
+        struct buf *buf = kept_buf(t, (struct buf_opts){.ia = other, .pz = pz_of(t, other)});
+        struct bad bad = bad_with(t, &wrongs[3], triplet(buf, 0, 0));
+        DAT_RETURN ret = expect(bad_post(&bad), DAT_PROTECTION_VIOLATION, DAT_PRIVILEGES_VIOLATION,
+                                DAT_INVALID_PARAMETER, DAT_SUCCESS);
+
+        expect_violation(t, ret, bad.srq, bad.message);
+        expect_untouched(t, buf, "an LMR of another IA");
+}
+
 #define LMR_LENGTH 4096
 
 static const struct bounds {
@@ -1638,12 +1698,14 @@ static DAT_RETURN post_null_vector(void *srq)
 
 CASE(srq_post_recv, null_vector)
 {
+        DAT_SRQ_HANDLE srq = srq_with(t);
         DAT_RETURN answer;
 
-        if (!call_apart(t, post_null_vector, srq_with(t), &answer))
+        if (!call_apart(t, post_null_vector, srq, &answer))
                 record(t, "the call crashed, as it may with a null vector of one segment");
         else if (!dat_is(answer, DAT_INVALID_PARAMETER))
                 record(t, "a null vector of one segment is not answered by DAT_INVALID_PARAMETER");
+        expect_room(t, &(struct queue){.srq = srq, .length = 1, .buf = buf_with(t)}, 1);
 }
 
 /*
