@@ -70,6 +70,29 @@ void expect_empty(struct test *t, DAT_EVD_HANDLE evd)
         expect(dat_evd_dequeue(evd, &event), DAT_QUEUE_EMPTY);
 }
 
+void expect_notified(struct test *t, DAT_CNO_HANDLE cno, DAT_EVD_HANDLE evd)
+{
+        DAT_EVD_HANDLE named = DAT_HANDLE_NULL;
+
+        expect(dat_cno_wait(cno, event_timeout(t), &named), DAT_SUCCESS);
+        expect_that(named == evd, "the CNO names another EVD");
+}
+
+void expect_no_notice(struct test *t, DAT_CNO_HANDLE cno)
+{
+        DAT_EVD_HANDLE named = DAT_HANDLE_NULL;
+
+        settle(t);
+        expect(dat_cno_wait(cno, 0, &named), DAT_QUEUE_EMPTY);
+}
+
+void forget_notice(DAT_CNO_HANDLE cno)
+{
+        DAT_EVD_HANDLE named = DAT_HANDLE_NULL;
+
+        (void)dat_cno_wait(cno, 0, &named);
+}
+
 DAT_EVD_PARAM evd_param(struct test *t, DAT_EVD_HANDLE evd)
 {
         DAT_EVD_PARAM param;

@@ -28,6 +28,15 @@ void expect_ses(struct test *t, DAT_EVD_HANDLE evd, unsigned int first, int coun
 /* dat_evd_dequeue finds nothing. */
 void expect_empty(struct test *t, DAT_EVD_HANDLE evd);
 
+/* The CNO is notified, and names this EVD. */
+void expect_notified(struct test *t, DAT_CNO_HANDLE cno, DAT_EVD_HANDLE evd);
+
+/* The CNO is not notified within a quiet period. */
+void expect_no_notice(struct test *t, DAT_CNO_HANDLE cno);
+
+/* Takes a notification that the CNO may have. */
+void forget_notice(DAT_CNO_HANDLE cno);
+
 /* All fields of dat_evd_query, which is written over what no provider would leave so; else BROKEN.
  */
 DAT_EVD_PARAM evd_param(struct test *t, DAT_EVD_HANDLE evd);

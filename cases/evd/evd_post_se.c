@@ -212,13 +212,11 @@ CASE(evd_post_se, triggers_cno)
         DAT_CNO_HANDLE cno = cno_new(t);
         DAT_EVD_HANDLE evd = se_evd(t, cno);
         DAT_EVENT event = se_event(0);
-        DAT_EVD_HANDLE named = DAT_HANDLE_NULL;
 
         must(dat_evd_enable(evd));
         expect(dat_evd_post_se(evd, &event), DAT_SUCCESS);
 
-        expect(dat_cno_wait(cno, 0, &named), DAT_SUCCESS);
-        expect_that(named == evd, "the CNO names another EVD");
+        expect_notified(t, cno, evd);
         expect_ses(t, evd, 0, 1);
 }
 

@@ -190,7 +190,6 @@ CASE(evd_resize, keeps_parameters)
         DAT_EVD_HANDLE other = se_evd(t, DAT_HANDLE_NULL);
         DAT_EVD_HANDLE evd = se_evd(t, cno);
         DAT_COUNT others = places_of(t, other);
-        DAT_EVD_HANDLE named = DAT_HANDLE_NULL;
         DAT_EVD_PARAM before;
         DAT_EVD_PARAM after;
 
@@ -204,21 +203,19 @@ CASE(evd_resize, keeps_parameters)
         expect_eq(after.evd_state, before.evd_state);
         expect_eq(after.evd_flags, before.evd_flags);
         expect_eq(places_of(t, other), others);
-        expect(dat_cno_wait(cno, 0, &named), DAT_QUEUE_EMPTY);
+        expect_no_notice(t, cno);
 }
 
 CASE(evd_resize, keeps_trigger)
 {
         DAT_CNO_HANDLE cno = cno_new(t);
         DAT_EVD_HANDLE evd = se_evd(t, cno);
-        DAT_EVD_HANDLE named = DAT_HANDLE_NULL;
 
         must(dat_evd_enable(evd));
         post_ses(t, evd, 0, 1);
         expect(dat_evd_resize(evd, places_above(t, evd, 8)), DAT_SUCCESS);
 
-        expect(dat_cno_wait(cno, 0, &named), DAT_SUCCESS);
-        expect_that(named == evd, "the CNO names another EVD");
+        expect_notified(t, cno, evd);
         expect_ses(t, evd, 0, 1);
 }
 

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* dat_evd_clear_unwaitable: the EVD can be waited for again. */
+#include "clauses/evd_clear_unwaitable.h"
+#include "state.h"
+
+static const struct evd_state unwaitable = {.enabled = true};
+
+FAMILY(evd_clear_unwaitable, from_state, evd_states)
+{
+        DAT_CNO_HANDLE cno = row->has_cno ? cno_new(t) : DAT_HANDLE_NULL;
+        DAT_EVD_HANDLE evd = evd_in(t, row->state, cno);
+
+        expect(dat_evd_clear_unwaitable(evd), DAT_SUCCESS);
+
+        expect_state(t, evd, (struct evd_state){.enabled = row->state.enabled, .waitable = true},
+                     cno);
+}
+
+CASE(evd_clear_unwaitable, thread_waits_and_is_woken)
+{
+        DAT_EVD_HANDLE evd = evd_in(t, unwaitable, DAT_HANDLE_NULL);
+        struct waiter *waiter;
+        struct woken woken;
+
+        expect(dat_evd_clear_unwaitable(evd), DAT_SUCCESS);
+        waiter = wait_on_evd(t, evd, DAT_TIMEOUT_INFINITE, 2);
+        expect_wait(waiter);
+        post_ses(t, evd, 0, 1);
+        expect_asleep(waiter);
+        post_ses(t, evd, 1, 1);
+
+        woken = expect_awake(waiter);
+        expect(woken.ret, DAT_SUCCESS);
+        expect_se(t, evd, &woken.event, 0);
+        expect_ses(t, evd, 1, 1);
+}
+
+CASE(evd_clear_unwaitable, wait_times_out)
+{
+        DAT_EVD_HANDLE evd = evd_in(t, unwaitable, DAT_HANDLE_NULL);
+        DAT_EVENT event = se_event(0);
+        DAT_COUNT more = -1;
+
+        expect(dat_evd_clear_unwaitable(evd), DAT_SUCCESS);
+
+        expect(dat_evd_wait(evd, 1000, 1, &event, &more), DAT_TIMEOUT_EXPIRED);
+        expect_eq(more, 0);
+}
+
+CASE(evd_clear_unwaitable, gives_what_came_before)
+{
+        DAT_EVD_HANDLE evd = evd_in(t, unwaitable, DAT_HANDLE_NULL);
+        DAT_EVENT event;
+        DAT_COUNT more = -1;
+
+        post_ses(t, evd, 0, 3);
+        expect(dat_evd_clear_unwaitable(evd), DAT_SUCCESS);
+
+        expect(dat_evd_wait(evd, 0, 1, &event, &more), DAT_SUCCESS);
+        expect_se(t, evd, &event, 0);
+        expect_eq(more, 2);
+        expect_ses(t, evd, 1, 2);
+}
+
+CASE(evd_clear_unwaitable, this_evd_alone)
+{
+        DAT_EVD_HANDLE older = evd_in(t, unwaitable, DAT_HANDLE_NULL);
+        DAT_EVD_HANDLE evd = evd_in(t, unwaitable, DAT_HANDLE_NULL);
+        DAT_EVD_HANDLE newer = evd_in(t, unwaitable, DAT_HANDLE_NULL);
+
+        expect(dat_evd_clear_unwaitable(evd), DAT_SUCCESS);
+
+        expect_state(t, older, unwaitable, DAT_HANDLE_NULL);
+        expect_state(t, newer, unwaitable, DAT_HANDLE_NULL);
+}
+
+CASE(evd_clear_unwaitable, keeps_direct_waiter)
+{
+        DAT_EVD_HANDLE evd =
+            evd_in(t, (struct evd_state){.enabled = true, .waitable = true}, DAT_HANDLE_NULL);
+        struct waiter *waiter = wait_on_evd(t, evd, DAT_TIMEOUT_INFINITE, 1);
+
+        must_wait(waiter);
+        expect(dat_evd_clear_unwaitable(evd), DAT_SUCCESS);
+        expect_asleep(waiter);
+
+        post_ses(t, evd, 0, 1);
+        expect(expect_awake(waiter).ret, DAT_SUCCESS);
+}
+
+CASE(evd_clear_unwaitable, lets_waiter_of_cno_wait)
+{
+        DAT_CNO_HANDLE cno = cno_new(t);
+        DAT_EVD_HANDLE evd = evd_in(t, unwaitable, cno);
+        struct waiter *waiter = wait_on_cno(t, cno, 4 * event_timeout(t));
+        struct woken woken;
+
+        must_wait(waiter);
+        expect(dat_evd_clear_unwaitable(evd), DAT_SUCCESS);
+        expect_asleep(waiter);
+
+        post_ses(t, evd, 0, 1);
+        woken = expect_awake(waiter);
+        expect(woken.ret, DAT_SUCCESS);
+        expect_that(woken.evd == evd, "the CNO names another EVD");
+}
+
+CASE(evd_clear_unwaitable, keeps_notification)
+{
+        DAT_CNO_HANDLE cno = cno_new(t);
+        DAT_EVD_HANDLE evd = evd_in(t, unwaitable, cno);
+
+        post_ses(t, evd, 0, 1);
+        expect(dat_evd_clear_unwaitable(evd), DAT_SUCCESS);
+
+        expect_notified(t, cno, evd);
+        expect_ses(t, evd, 0, 1);
+}
+
+CASE(evd_clear_unwaitable, again_and_again)
+{
+        DAT_EVD_HANDLE evd = evd_in(t, unwaitable, DAT_HANDLE_NULL);
+
+        for (int i = 0; i < 50; i++) {
+                expect(dat_evd_clear_unwaitable(evd), DAT_SUCCESS);
+                expect(dat_evd_clear_unwaitable(evd), DAT_SUCCESS);
+                expect(dat_evd_set_unwaitable(evd), DAT_SUCCESS);
+        }
+        expect(dat_evd_clear_unwaitable(evd), DAT_SUCCESS);
+
+        expect_state(t, evd, (struct evd_state){.enabled = true, .waitable = true},
+                     DAT_HANDLE_NULL);
+}
+
+LEGAL(evd_clear_unwaitable)
+{
+        call->evd_handle = se_evd(t, DAT_HANDLE_NULL);
+        must(dat_evd_set_unwaitable(call->evd_handle));
+}

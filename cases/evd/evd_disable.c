@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* dat_evd_disable: events come, and the CNO hears nothing of them. */
+#include "clauses/evd_disable.h"
+#include "state.h"
+
+#include <sched.h>
+
+FAMILY(evd_disable, from_state, evd_states)
+{
+        DAT_CNO_HANDLE cno = row->has_cno ? cno_new(t) : DAT_HANDLE_NULL;
+        DAT_EVD_HANDLE evd = evd_in(t, row->state, cno);
+
+        expect(dat_evd_disable(evd), DAT_SUCCESS);
+
+        expect_state(t, evd, (struct evd_state){.waitable = row->state.waitable}, cno);
+}
+
+CASE(evd_disable, again_and_again)
+{
+        DAT_CNO_HANDLE cno = cno_new(t);
+        DAT_EVD_HANDLE evd = evd_in(t, (struct evd_state){.enabled = true, .waitable = true}, cno);
+
+        for (int i = 0; i < 50; i++) {
+                expect(dat_evd_disable(evd), DAT_SUCCESS);
+                expect(dat_evd_disable(evd), DAT_SUCCESS);
+                expect(dat_evd_enable(evd), DAT_SUCCESS);
+        }
+        expect(dat_evd_disable(evd), DAT_SUCCESS);
+
+        expect_state(t, evd, (struct evd_state){.waitable = true}, cno);
+}
+
+CASE(evd_disable, this_evd_alone)
+{
+        DAT_CNO_HANDLE cno = cno_new(t);
+        struct evd_state enabled = {.enabled = true, .waitable = true};
+        DAT_EVD_HANDLE older = evd_in(t, enabled, cno);
+        DAT_EVD_HANDLE evd = evd_in(t, enabled, cno);
+        DAT_EVD_HANDLE newer = evd_in(t, enabled, cno);
+
+        expect(dat_evd_disable(evd), DAT_SUCCESS);
+
+        post_ses(t, evd, 0, 1);
+        expect_no_notice(t, cno);
+        post_ses(t, older, 0, 1);
+        expect_notified(t, cno, older);
+        post_ses(t, newer, 0, 1);
+        expect_notified(t, cno, newer);
+}
+
+CASE(evd_disable, keeps_events)
+{
+        DAT_EVD_HANDLE evd =
+            evd_in(t, (struct evd_state){.enabled = true, .waitable = true}, cno_new(t));
+
+        post_ses(t, evd, 0, SE_QLEN / 2);
+        expect(dat_evd_disable(evd), DAT_SUCCESS);
+        post_ses(t, evd, SE_QLEN / 2, SE_QLEN / 2);
+
+        expect_ses(t, evd, 0, SE_QLEN);
+        expect_empty(t, evd);
+}
+
+CASE(evd_disable, lets_waiter_of_cno_wait)
+{
+        DAT_CNO_HANDLE cno = cno_new(t);
+        struct evd_state enabled = {.enabled = true, .waitable = true};
+        DAT_EVD_HANDLE evd = evd_in(t, enabled, cno);
+        DAT_EVD_HANDLE other = evd_in(t, enabled, cno);
+        struct waiter *waiter = wait_on_cno(t, cno, 4 * event_timeout(t));
+        struct woken woken;
+
+        must_wait(waiter);
+        expect(dat_evd_disable(evd), DAT_SUCCESS);
+        post_ses(t, evd, 0, 1);
+        expect_asleep(waiter);
+
+        post_ses(t, other, 0, 1);
+        woken = expect_awake(waiter);
+        expect(woken.ret, DAT_SUCCESS);
+        expect_that(woken.evd == other, "the CNO names another EVD");
+}
+
+CASE(evd_disable, keeps_direct_waiter)
+{
+        DAT_EVD_HANDLE evd =
+            evd_in(t, (struct evd_state){.enabled = true, .waitable = true}, cno_new(t));
+        struct waiter *waiter = wait_on_evd(t, evd, DAT_TIMEOUT_INFINITE, 1);
+        struct woken woken;
+
+        must_wait(waiter);
+        expect(dat_evd_disable(evd), DAT_SUCCESS);
+        expect_asleep(waiter);
+        post_ses(t, evd, 0, 1);
+
+        woken = expect_awake(waiter);
+        expect(woken.ret, DAT_SUCCESS);
+        expect_se(t, evd, &woken.event, 0);
+}
+
+#define TURNS 501 /* calls of a thread */
+
+/*
+ * Ends disabled. The first call that failed, or success. Between calls others get the processor, be
+ * it the only one.
+ */
+static DAT_RETURN to_and_fro(void *evd)
+{
+        DAT_RETURN ret = DAT_SUCCESS;
+
+        for (int i = 0; i < TURNS && dat_is(ret, DAT_SUCCESS); i++) {
+                ret = i % 2 ? dat_evd_enable(evd) : dat_evd_disable(evd);
+                sched_yield();
+        }
+        return ret;
+}
+
+/* Each event that is posted is there; DAT_QUEUE_EMPTY where one is lost. */
+static DAT_RETURN post_and_take(void *evd)
+{
+        DAT_RETURN ret = DAT_SUCCESS;
+
+        for (unsigned int i = 0; i < TURNS && dat_is(ret, DAT_SUCCESS); i++) {
+                DAT_EVENT event = se_event(i);
+
+                ret = dat_evd_post_se(evd, &event);
+                sched_yield();
+                if (dat_is(ret, DAT_SUCCESS))
+                        ret = dat_evd_dequeue(evd, &event);
+        }
+        return ret;
+}
+
+CASE(evd_disable, while_event_comes, DEADLINE_MS(20000))
+{
+        DAT_CNO_HANDLE cno = cno_new(t);
+        DAT_EVD_HANDLE evd = evd_in(t, (struct evd_state){.enabled = true, .waitable = true}, cno);
+        struct stress stress = stress_of(t, 30);
+
+        while (stress_round(&stress)) {
+                struct racer racers[] = {
+                    {.call = to_and_fro, .arg = evd},
+                    {.call = post_and_take, .arg = evd},
+                    {.call = to_and_fro, .arg = evd},
+                };
+
+                stress_met(&stress, race(racers, 3));
+                for (int i = 0; i < 3; i++)
+                        expect(racers[i].ret, DAT_SUCCESS);
+                expect_empty(t, evd);
+        }
+        must_have_met(&stress);
+        expect(dat_evd_disable(evd), DAT_SUCCESS);
+        settle(t);
+        forget_notice(cno);
+        expect_state(t, evd, (struct evd_state){.waitable = true}, cno);
+}
+
+LEGAL(evd_disable)
+{
+        call->evd_handle = se_evd(t, DAT_HANDLE_NULL);
+}

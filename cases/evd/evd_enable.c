@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* dat_evd_enable: events trigger the CNO, whatever the EVD was before, but for a direct waiter. */
+#include "clauses/evd_enable.h"
+#include "state.h"
+
+#include <sched.h>
+
+FAMILY(evd_enable, from_state, evd_states)
+{
+        DAT_CNO_HANDLE cno = row->has_cno ? cno_new(t) : DAT_HANDLE_NULL;
+        DAT_EVD_HANDLE evd = evd_in(t, row->state, cno);
+
+        expect(dat_evd_enable(evd), DAT_SUCCESS);
+
+        expect_state(t, evd, (struct evd_state){.enabled = true, .waitable = row->state.waitable},
+                     cno);
+}
+
+CASE(evd_enable, again_and_again)
+{
+        DAT_CNO_HANDLE cno = cno_new(t);
+        DAT_EVD_HANDLE evd = evd_in(t, (struct evd_state){.waitable = true}, cno);
+
+        for (int i = 0; i < 50; i++) {
+                expect(dat_evd_enable(evd), DAT_SUCCESS);
+                expect(dat_evd_enable(evd), DAT_SUCCESS);
+                expect(dat_evd_disable(evd), DAT_SUCCESS);
+        }
+        expect(dat_evd_enable(evd), DAT_SUCCESS);
+
+        expect_state(t, evd, (struct evd_state){.enabled = true, .waitable = true}, cno);
+}
+
+CASE(evd_enable, this_evd_alone)
+{
+        DAT_CNO_HANDLE cno = cno_new(t);
+        DAT_EVD_HANDLE older = evd_in(t, (struct evd_state){.waitable = true}, cno);
+        DAT_EVD_HANDLE evd = evd_in(t, (struct evd_state){.waitable = true}, cno);
+        DAT_EVD_HANDLE newer = evd_in(t, (struct evd_state){.waitable = true}, cno);
+
+        expect(dat_evd_enable(evd), DAT_SUCCESS);
+
+        post_ses(t, older, 0, 1);
+        post_ses(t, newer, 0, 1);
+        expect_no_notice(t, cno);
+        post_ses(t, evd, 0, 1);
+        expect_notified(t, cno, evd);
+}
+
+CASE(evd_enable, keeps_events)
+{
+        DAT_EVD_HANDLE evd = evd_in(t, (struct evd_state){.waitable = true}, cno_new(t));
+
+        post_ses(t, evd, 0, SE_QLEN);
+        expect(dat_evd_enable(evd), DAT_SUCCESS);
+
+        expect_ses(t, evd, 0, SE_QLEN);
+        expect_empty(t, evd);
+}
+
+CASE(evd_enable, wakes_waiter_of_cno)
+{
+        DAT_CNO_HANDLE cno = cno_new(t);
+        DAT_EVD_HANDLE evd = evd_in(t, (struct evd_state){.waitable = true}, cno);
+        struct waiter *waiter = wait_on_cno(t, cno, 2 * event_timeout(t));
+        struct woken woken;
+
+        must_wait(waiter);
+        expect(dat_evd_enable(evd), DAT_SUCCESS);
+        post_ses(t, evd, 0, 1);
+
+        woken = expect_awake(waiter);
+        expect(woken.ret, DAT_SUCCESS);
+        expect_that(woken.evd == evd, "the CNO names another EVD");
+}
+
+/*
+ * A direct waiter
+ */
+
+CASE(evd_enable, keeps_direct_waiter)
+{
+        DAT_EVD_HANDLE evd = evd_in(t, (struct evd_state){.waitable = true}, cno_new(t));
+        struct waiter *waiter = wait_on_evd(t, evd, DAT_TIMEOUT_INFINITE, 1);
+        struct woken woken;
+
+        must_wait(waiter);
+        expect(dat_evd_enable(evd), DAT_SUCCESS);
+        expect_asleep(waiter);
+        post_ses(t, evd, 0, 1);
+
+        woken = expect_awake(waiter);
+        expect(woken.ret, DAT_SUCCESS);
+        expect_se(t, evd, &woken.event, 0);
+}
+
+CASE(evd_enable, direct_waiter_first)
+{
+        DAT_CNO_HANDLE cno = cno_new(t);
+        DAT_EVD_HANDLE evd = evd_in(t, (struct evd_state){.waitable = true}, cno);
+        struct waiter *waiter = wait_on_evd(t, evd, DAT_TIMEOUT_INFINITE, 2);
+        struct woken woken;
+
+        must_wait(waiter);
+        expect(dat_evd_enable(evd), DAT_SUCCESS);
+        post_ses(t, evd, 0, 1);
+        expect_no_notice(t, cno);
+        expect_asleep(waiter);
+        post_ses(t, evd, 1, 1);
+
+        woken = expect_awake(waiter);
+        expect(woken.ret, DAT_SUCCESS);
+        expect_no_notice(t, cno);
+        expect_ses(t, evd, 1, 1);
+        post_ses(t, evd, 2, 1);
+        expect_notified(t, cno, evd);
+}
+
+#define TURNS 500 /* calls of a thread */
+
+/* The first call that failed, or success. Between calls others get the processor, be it the only
+ * one. */
+static DAT_RETURN to_and_fro(void *evd)
+{
+        DAT_RETURN ret = DAT_SUCCESS;
+
+        for (int i = 0; i < TURNS && dat_is(ret, DAT_SUCCESS); i++) {
+                ret = i % 2 ? dat_evd_enable(evd) : dat_evd_disable(evd);
+                sched_yield();
+        }
+        return ret;
+}
+
+CASE(evd_enable, from_threads_at_once, DEADLINE_MS(20000))
+{
+        DAT_CNO_HANDLE cno = cno_new(t);
+        DAT_EVD_HANDLE evd = evd_in(t, (struct evd_state){.waitable = true}, cno);
+        struct stress stress = stress_of(t, 30);
+
+        while (stress_round(&stress)) {
+                struct racer racers[] = {
+                    {.call = to_and_fro, .arg = evd},
+                    {.call = to_and_fro, .arg = evd},
+                    {.call = to_and_fro, .arg = evd},
+                };
+
+                stress_met(&stress, race(racers, 3));
+                for (int i = 0; i < 3; i++)
+                        expect(racers[i].ret, DAT_SUCCESS);
+                expect(dat_evd_enable(evd), DAT_SUCCESS);
+                post_ses(t, evd, 0, 1);
+                expect_notified(t, cno, evd);
+                expect_ses(t, evd, 0, 1);
+        }
+        must_have_met(&stress);
+}
+
+LEGAL(evd_enable)
+{
+        call->evd_handle = se_evd(t, DAT_HANDLE_NULL);
+}

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* dat_evd_modify_cno: who is notified from then on, and what the change leaves alone. */
+#include "clauses/evd_modify_cno.h"
+#include "state.h"
+
+static const struct evd_state plain = {.enabled = true, .waitable = true};
+
+FAMILY(evd_modify_cno, from_state, evd_states)
+{
+        DAT_CNO_HANDLE cno = cno_new(t);
+        DAT_EVD_HANDLE evd = evd_in(t, row->state, row->has_cno ? cno_new(t) : DAT_HANDLE_NULL);
+
+        expect(dat_evd_modify_cno(evd, cno), DAT_SUCCESS);
+
+        expect_state(t, evd, row->state, cno);
+}
+
+FAMILY(evd_modify_cno, taken_away, evd_states)
+{
+        DAT_EVD_HANDLE evd = evd_in(t, row->state, row->has_cno ? cno_new(t) : DAT_HANDLE_NULL);
+
+        expect(dat_evd_modify_cno(evd, DAT_HANDLE_NULL), DAT_SUCCESS);
+
+        expect_state(t, evd, row->state, DAT_HANDLE_NULL);
+}
+
+CASE(evd_modify_cno, same_again)
+{
+        DAT_CNO_HANDLE cno = cno_new(t);
+        DAT_EVD_HANDLE evd = evd_in(t, plain, cno);
+
+        expect(dat_evd_modify_cno(evd, cno), DAT_SUCCESS);
+
+        expect_state(t, evd, plain, cno);
+}
+
+CASE(evd_modify_cno, disabled_meanwhile)
+{
+        DAT_CNO_HANDLE former = cno_new(t);
+        DAT_CNO_HANDLE cno = cno_new(t);
+        DAT_EVD_HANDLE evd = evd_in(t, plain, former);
+
+        must(dat_evd_disable(evd));
+        expect(dat_evd_modify_cno(evd, cno), DAT_SUCCESS);
+        must(dat_evd_enable(evd));
+        post_ses(t, evd, 0, 1);
+
+        expect_notified(t, cno, evd);
+        expect_no_notice(t, former);
+}
+
+CASE(evd_modify_cno, former_hears_nothing_more)
+{
+        DAT_CNO_HANDLE former = cno_new(t);
+        DAT_EVD_HANDLE evd = evd_in(t, plain, former);
+
+        expect(dat_evd_modify_cno(evd, DAT_HANDLE_NULL), DAT_SUCCESS);
+        settle(t);
+        forget_notice(former);
+        post_ses(t, evd, 0, 1);
+
+        expect_no_notice(t, former);
+        expect_ses(t, evd, 0, 1);
+}
+
+CASE(evd_modify_cno, this_evd_alone)
+{
+        DAT_CNO_HANDLE former = cno_new(t);
+        DAT_CNO_HANDLE cno = cno_new(t);
+        DAT_EVD_HANDLE older = evd_in(t, plain, former);
+        DAT_EVD_HANDLE evd = evd_in(t, plain, former);
+        DAT_EVD_HANDLE newer = evd_in(t, plain, former);
+
+        expect(dat_evd_modify_cno(evd, cno), DAT_SUCCESS);
+
+        expect_state(t, older, plain, former);
+        expect_state(t, newer, plain, former);
+        expect_state(t, evd, plain, cno);
+}
+
+CASE(evd_modify_cno, several_on_one)
+{
+        DAT_CNO_HANDLE cno = cno_new(t);
+        DAT_EVD_HANDLE evds[3];
+
+        for (int i = 0; i < 3; i++) {
+                evds[i] = evd_in(t, plain, DAT_HANDLE_NULL);
+                expect(dat_evd_modify_cno(evds[i], cno), DAT_SUCCESS);
+        }
+        for (int i = 0; i < 3; i++)
+                expect_state(t, evds[i], plain, cno);
+}
+
+CASE(evd_modify_cno, to_and_fro)
+{
+        DAT_CNO_HANDLE cnos[] = {cno_new(t), cno_new(t)};
+        DAT_EVD_HANDLE evd = evd_in(t, plain, DAT_HANDLE_NULL);
+
+        for (int i = 0; i < 50; i++) {
+                expect(dat_evd_modify_cno(evd, cnos[i % 2]), DAT_SUCCESS);
+                post_ses(t, evd, (unsigned int)i, 1);
+                expect_notified(t, cnos[i % 2], evd);
+                expect_ses(t, evd, (unsigned int)i, 1);
+        }
+}
+
+CASE(evd_modify_cno, keeps_events)
+{
+        DAT_CNO_HANDLE cno = cno_new(t);
+        DAT_EVD_HANDLE evd = evd_in(t, plain, cno_new(t));
+
+        post_ses(t, evd, 0, SE_QLEN / 2);
+        expect(dat_evd_modify_cno(evd, cno), DAT_SUCCESS);
+        post_ses(t, evd, SE_QLEN / 2, SE_QLEN / 2);
+
+        expect_ses(t, evd, 0, SE_QLEN);
+        expect_empty(t, evd);
+}
+
+CASE(evd_modify_cno, wakes_waiter_of_new)
+{
+        DAT_CNO_HANDLE cno = cno_new(t);
+        DAT_EVD_HANDLE evd = evd_in(t, plain, cno_new(t));
+        struct waiter *waiter = wait_on_cno(t, cno, 4 * event_timeout(t));
+        struct woken woken;
+
+        must_wait(waiter);
+        expect(dat_evd_modify_cno(evd, cno), DAT_SUCCESS);
+        expect_asleep(waiter);
+        post_ses(t, evd, 0, 1);
+
+        woken = expect_awake(waiter);
+        expect(woken.ret, DAT_SUCCESS);
+        expect_that(woken.evd == evd, "the CNO names another EVD");
+}
+
+CASE(evd_modify_cno, lets_waiter_of_former_wait)
+{
+        DAT_CNO_HANDLE former = cno_new(t);
+        DAT_CNO_HANDLE cno = cno_new(t);
+        DAT_EVD_HANDLE other = evd_in(t, plain, former);
+        DAT_EVD_HANDLE evd = evd_in(t, plain, former);
+        struct waiter *waiter = wait_on_cno(t, former, 4 * event_timeout(t));
+        struct woken woken;
+
+        must_wait(waiter);
+        expect(dat_evd_modify_cno(evd, cno), DAT_SUCCESS);
+        post_ses(t, evd, 0, 1);
+        expect_asleep(waiter);
+
+        post_ses(t, other, 0, 1);
+        woken = expect_awake(waiter);
+        expect(woken.ret, DAT_SUCCESS);
+        expect_that(woken.evd == other, "the CNO names an EVD that has left it");
+}
+
+CASE(evd_modify_cno, former_can_be_freed)
+{
+        DAT_CNO_HANDLE former = cno_new(t);
+        DAT_CNO_HANDLE cno = cno_new(t);
+        DAT_EVD_HANDLE evd = evd_in(t, plain, former);
+
+        expect(dat_evd_modify_cno(evd, cno), DAT_SUCCESS);
+
+        expect(dat_cno_free(former), DAT_SUCCESS);
+        disown(t, former);
+        expect(dat_cno_free(cno), DAT_INVALID_STATE);
+        expect_state(t, evd, plain, cno);
+}
+
+LEGAL(evd_modify_cno)
+{
+        call->cno_handle = cno_new(t);
+        call->evd_handle = se_evd(t, DAT_HANDLE_NULL);
+}

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* dat_evd_set_unwaitable: nobody waits any more, and events come as before. */
+#include "clauses/evd_set_unwaitable.h"
+#include "state.h"
+
+static const struct evd_state plain = {.enabled = true, .waitable = true};
+
+FAMILY(evd_set_unwaitable, from_state, evd_states)
+{
+        DAT_CNO_HANDLE cno = row->has_cno ? cno_new(t) : DAT_HANDLE_NULL;
+        DAT_EVD_HANDLE evd = evd_in(t, row->state, cno);
+
+        expect(dat_evd_set_unwaitable(evd), DAT_SUCCESS);
+
+        expect_state(t, evd, (struct evd_state){.enabled = row->state.enabled}, cno);
+}
+
+static const struct queue_row {
+        const char *id;
+        int events;
+        DAT_TIMEOUT timeout;
+        DAT_COUNT threshold;
+} waits[] = {
+    {"empty_for_ever", 0, DAT_TIMEOUT_INFINITE, 1},
+    {"empty_not_at_all", 0, 0, 1},
+    {"empty_for_a_while", 0, 1000000, 1},
+    {"with_an_event", 1, DAT_TIMEOUT_INFINITE, 1},
+    {"with_all_that_are_awaited", 3, DAT_TIMEOUT_INFINITE, 3},
+};
+
+FAMILY(evd_set_unwaitable, wait_is_refused, waits)
+{
+        DAT_EVD_HANDLE evd = evd_in(t, plain, DAT_HANDLE_NULL);
+        struct waiter *waiter;
+
+        post_ses(t, evd, 0, row->events);
+        expect(dat_evd_set_unwaitable(evd), DAT_SUCCESS);
+        waiter = wait_on_evd(t, evd, row->timeout, row->threshold);
+
+        expect(expect_awake(waiter).ret, DAT_INVALID_STATE);
+        expect_ses(t, evd, 0, row->events);
+        expect_empty(t, evd);
+}
+
+static const struct queue_row waiters[] = {
+    {"for_ever", 0, DAT_TIMEOUT_INFINITE, 1},
+    {"for_long", 0, 3600U * 1000000, 1},
+    {"for_more_than_there_are", 2, DAT_TIMEOUT_INFINITE, 3},
+};
+
+FAMILY(evd_set_unwaitable, wakes_waiter, waiters)
+{
+        DAT_EVD_HANDLE evd = evd_in(t, plain, DAT_HANDLE_NULL);
+        struct waiter *waiter;
+
+        post_ses(t, evd, 0, row->events);
+        waiter = wait_on_evd(t, evd, row->timeout, row->threshold);
+        must_wait(waiter);
+        expect(dat_evd_set_unwaitable(evd), DAT_SUCCESS);
+
+        expect(expect_awake(waiter).ret, DAT_INVALID_STATE);
+        expect_ses(t, evd, 0, row->events);
+        expect_empty(t, evd);
+}
+
+CASE(evd_set_unwaitable, this_evd_alone)
+{
+        DAT_EVD_HANDLE older = evd_in(t, plain, DAT_HANDLE_NULL);
+        DAT_EVD_HANDLE evd = evd_in(t, plain, DAT_HANDLE_NULL);
+        DAT_EVD_HANDLE newer = evd_in(t, plain, DAT_HANDLE_NULL);
+        struct waiter *waiters_of_others[] = {
+            wait_on_evd(t, older, DAT_TIMEOUT_INFINITE, 1),
+            wait_on_evd(t, newer, DAT_TIMEOUT_INFINITE, 1),
+        };
+
+        must_wait(waiters_of_others[0]);
+        must_wait(waiters_of_others[1]);
+        expect(dat_evd_set_unwaitable(evd), DAT_SUCCESS);
+        expect_asleep(waiters_of_others[0]);
+        expect_asleep(waiters_of_others[1]);
+
+        post_ses(t, older, 0, 1);
+        post_ses(t, newer, 0, 1);
+        expect(expect_awake(waiters_of_others[0]).ret, DAT_SUCCESS);
+        expect(expect_awake(waiters_of_others[1]).ret, DAT_SUCCESS);
+}
+
+/*
+ * The CNO, and events
+ */
+
+CASE(evd_set_unwaitable, lets_waiter_of_cno_wait)
+{
+        DAT_CNO_HANDLE cno = cno_new(t);
+        DAT_EVD_HANDLE evd = evd_in(t, plain, cno);
+        struct waiter *waiter = wait_on_cno(t, cno, 4 * event_timeout(t));
+        struct woken woken;
+
+        must_wait(waiter);
+        expect(dat_evd_set_unwaitable(evd), DAT_SUCCESS);
+        expect_asleep(waiter);
+
+        post_ses(t, evd, 0, 1);
+        woken = expect_awake(waiter);
+        expect(woken.ret, DAT_SUCCESS);
+        expect_that(woken.evd == evd, "the CNO names another EVD");
+}
+
+CASE(evd_set_unwaitable, keeps_notification)
+{
+        DAT_CNO_HANDLE cno = cno_new(t);
+        DAT_EVD_HANDLE evd = evd_in(t, plain, cno);
+
+        post_ses(t, evd, 0, 1);
+        expect(dat_evd_set_unwaitable(evd), DAT_SUCCESS);
+
+        expect_notified(t, cno, evd);
+        expect_ses(t, evd, 0, 1);
+}
+
+CASE(evd_set_unwaitable, events_come)
+{
+        DAT_EVD_HANDLE evd = evd_in(t, plain, DAT_HANDLE_NULL);
+
+        post_ses(t, evd, 0, SE_QLEN / 2);
+        expect(dat_evd_set_unwaitable(evd), DAT_SUCCESS);
+        post_ses(t, evd, SE_QLEN / 2, SE_QLEN / 2);
+
+        expect_ses(t, evd, 0, SE_QLEN);
+        expect_empty(t, evd);
+}
+
+CASE(evd_set_unwaitable, again_and_again)
+{
+        DAT_EVD_HANDLE evd = evd_in(t, plain, DAT_HANDLE_NULL);
+
+        for (int i = 0; i < 50; i++) {
+                expect(dat_evd_set_unwaitable(evd), DAT_SUCCESS);
+                expect(dat_evd_set_unwaitable(evd), DAT_SUCCESS);
+                expect(dat_evd_clear_unwaitable(evd), DAT_SUCCESS);
+        }
+        expect(dat_evd_set_unwaitable(evd), DAT_SUCCESS);
+
+        expect_state(t, evd, (struct evd_state){.enabled = true}, DAT_HANDLE_NULL);
+}
+
+/*
+ * A thread on its way into a wait
+ */
+
+static DAT_RETURN wait_for_ever(void *evd)
+{
+        DAT_EVENT event;
+        DAT_COUNT more;
+
+        return dat_evd_wait(evd, DAT_TIMEOUT_INFINITE, 1, &event, &more);
+}
+
+static DAT_RETURN set_unwaitable(void *evd)
+{
+        return dat_evd_set_unwaitable(evd);
+}
+
+CASE(evd_set_unwaitable, while_thread_enters, DEADLINE_MS(20000))
+{
+        DAT_EVD_HANDLE evd = evd_in(t, plain, DAT_HANDLE_NULL);
+        struct stress stress = stress_of(t, 300);
+
+        while (stress_round(&stress)) {
+                struct racer racers[] = {
+                    {.call = wait_for_ever, .arg = evd},
+                    {.call = set_unwaitable, .arg = evd},
+                };
+
+                stress_met(&stress, race(racers, 2));
+                expect(racers[0].ret, DAT_INVALID_STATE);
+                expect(racers[1].ret, DAT_SUCCESS);
+                expect(dat_evd_clear_unwaitable(evd), DAT_SUCCESS);
+        }
+        must_have_met(&stress);
+}
+
+LEGAL(evd_set_unwaitable)
+{
+        call->evd_handle = se_evd(t, DAT_HANDLE_NULL);
+}
