@@ -145,6 +145,14 @@ STEPS = (
         ["{python} -m runners certify dat_srq_resize --hosts 2 -m local --out {work}/run"],
     ),
     Step(
+        "two-cpus",
+        "traffic and tear-down of SRQs and their EPs, on guests of two processors",
+        [
+            "{python} -m runners certify srq_post_recv srq_query srq_free ep_recv_query"
+            " -k 'disconnect or traffic' --cpus 2 --out {work}/run"
+        ],
+    ),
+    Step(
         "api-2.0",
         "one page's cases on the reference provider's DAT 2.0 build",
         ["{python} -m runners certify dat_ep_create_with_srq --api 2.0 --hosts 1 --out {work}/run"],
