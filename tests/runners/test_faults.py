@@ -100,7 +100,7 @@ def test_a_mutant_has_more_time_on_a_slow_host(foundry: Foundry) -> None:
     foundry.run("--patience", "3")
     assert foundry.records[0]["patience"] == 3
     (longer,) = [r["reason"] for r in foundry.records if r.get("purpose") == "own"]
-    assert longer == "deadline 900, event 4500, quiet 100"
+    assert longer == "deadline 900, event 4500, quiet 300"
 
 
 def test_survived(foundry: Foundry) -> None:
