@@ -75,6 +75,7 @@ def _run(run: Run) -> dict[str, Any]:
                 "cases": sorted(case.id for case in broken.cases),
                 "saw": broken.trouble.key[2],
                 "what": broken.trouble.what,
+                "who": broken.trouble.who,
             }
             for broken in run.breakages
         ],

@@ -110,7 +110,7 @@ def trace(attempt: Attempt, limit: int) -> Trace:
         lines[begin:end],
         lines[end:],
         _lines(teardown, (), None, attempt.troubled),
-        _lines(peer, (), culprit),
+        _lines(peer, (), culprit, attempt.troubled),
     )
     return Trace(*(_shortened(part, limit) for part in parts))
 
@@ -176,7 +176,9 @@ def attempt_text(attempt: Attempt) -> str:
 def teardown_text(attempt: Attempt) -> str:
     """What broke in the teardown of an attempt, and its calls, as plain text."""
     lines = [f"in teardown: {trouble.text}" for trouble in attempt.teardown]
-    lines += [_line_text(line) for line in trace(attempt, _WINDOW).teardown]
+    story = trace(attempt, _WINDOW)
+    of_peer = any(trouble.who == "peer" for trouble in attempt.teardown)
+    lines += [_line_text(line) for line in (*story.teardown, *(story.peer if of_peer else ()))]
     if attempt.crash and attempt.crash.teardown:
         lines += ["backtrace:", *(f"    {frame}" for frame in attempt.crash.backtrace)]
     return "\n".join(lines)

@@ -278,7 +278,12 @@ def _attempt(record: Members) -> Attempt:
         output=record.text("output"),
         peer=record.text("peer"),
         teardown=tuple(
-            Trouble(item.text("call"), item.text("what", None), item.text("saw"))
+            Trouble(
+                item.text("call"),
+                item.text("what", None),
+                item.text("saw"),
+                item.text("who", "case"),
+            )
             for item in record.members("teardown")
         ),
     )
@@ -315,4 +320,9 @@ def _call(item: Members) -> Call:
 
 
 def _crash(item: Members) -> Crash:
-    return Crash(item.text("signal"), item.texts("backtrace"), item.flag("teardown"))
+    return Crash(
+        item.text("signal"),
+        item.texts("backtrace"),
+        item.flag("teardown"),
+        item.text("who", "case"),
+    )

@@ -74,30 +74,33 @@ class Crash:
     signal: str
     backtrace: tuple[str, ...]
     teardown: bool = False
+    who: str = "case"
 
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
     """What broke in a case's teardown: the call, which is empty outside of any, how ("refused",
-    "crash", "timeout"), and what was seen.
+    "crash", "timeout"), what was seen, and whose it was, the `case`'s or its `peer`'s.
     """
 
     call: str
     what: str
     saw: str
+    who: str = "case"
 
     @property
     def text(self) -> str:
         """In words: "dat_ep_free refused with DAT_INVALID_STATE"."""
+        whose = f" of the {self.who}" if self.who != "case" else ""
         if self.what == "refused":
-            return f"{self.call} refused with {self.saw}"
-        inside = f"inside {self.call}" if self.call else "outside of any call"
+            return f"{self.call}{whose} refused with {self.saw}"
+        inside = f"inside {self.call}{whose}" if self.call else f"outside of any call{whose}"
         return f"{self.saw} {inside}"
 
     @property
-    def key(self) -> tuple[str, str, str]:
+    def key(self) -> tuple[str, str, str, str]:
         """What is the same for all cases that met the same, however long each waited."""
-        return self.call, self.what, "no end" if self.what == "timeout" else self.saw
+        return self.call, self.what, "no end" if self.what == "timeout" else self.saw, self.who
 
 
 @dataclass(frozen=True)
@@ -163,7 +166,7 @@ class Attempt:
         """The calls in which its teardown broke."""
         found = []
         for trouble in self.teardown:
-            calls = [c for c in self.calls if c.teardown and c.who == "case"]
+            calls = [c for c in self.calls if c.teardown and c.who == trouble.who]
             if trouble.what == "refused":
                 found += [c for c in calls if c.name == trouble.call and c.ret == trouble.saw][:1]
             else:
@@ -691,7 +694,7 @@ class Run:
     @cached_property
     def breakages(self) -> list[Breakage]:
         """What broke in teardown, in first attempts: one for each call and cause."""
-        found: dict[tuple[str, str, str], tuple[Trouble, dict[str, Case], Attempt]] = {}
+        found: dict[tuple[str, str, str, str], tuple[Trouble, dict[str, Case], Attempt]] = {}
         for case in self.cases:
             for attempt in case.ordered:
                 for trouble in attempt.teardown if attempt.number == 1 else ():

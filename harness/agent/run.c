@@ -2,6 +2,7 @@
 #include "agent/run.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -710,6 +711,26 @@ static json_t *all_output(const struct run *run)
 }
 
 /*
+ * What broke when a peer closed its IA, appended to `list`. That it was ended, for it took too long
+ * or because its case asked for it, is no crash of its own.
+ */
+static void peer_teardown(const struct child *peer, json_t *list)
+{
+        const struct evidence *evidence = peer->evidence;
+        const char *pending = render_pending(evidence);
+        json_t *broken = render_refused(evidence);
+
+        if (!broken && atomic_load(&evidence->phase) == PHASE_TEARDOWN &&
+            WIFSIGNALED(peer->status) && WTERMSIG(peer->status) != SIGKILL)
+                broken = json_pack("{s:s s:s s:s}", "call", pending ? pending : "", "what", "crash",
+                                   "saw", signal_name(WTERMSIG(peer->status)));
+        if (!broken)
+                return;
+        json_object_set_new(broken, "who", json_string("peer"));
+        json_array_append_new(list, broken);
+}
+
+/*
  * What broke in teardown, whatever the clause's verdict is. A free that was refused after a check
  * did not hold is none: what the case has left behind then, nobody but the case knows of.
  */
@@ -725,6 +746,9 @@ static json_t *teardown_findings(const struct run *run, const struct finding *fi
                 json_array_append_new(list, json_pack("{s:s s:s s:s}", "call",
                                                       finding->pending ? finding->pending : "",
                                                       "what", finding->ended, "saw", finding->saw));
+        if (run->peer.started)
+                peer_teardown(&run->peer, list);
+        json_array_extend(list, json_object_get(run->remote, "teardown"));
         return list;
 }
 
@@ -801,9 +825,14 @@ json_t *run_stopped(const struct run *run)
 {
         json_t *data = describe_end(&run->main);
         struct collection collection = {.list = json_array()};
+        json_t *teardown = json_array();
 
         run_events(run, collect, &collection);
         json_object_set_new(data, "events", collection.list);
+        peer_teardown(&run->main, teardown);
+        if (json_array_size(teardown))
+                json_object_set(data, "teardown", teardown);
+        json_decref(teardown);
         json_object_set_new(data, "output", text_json(run->output.text, run->output.length));
         if (run->disturbed)
                 json_object_set_new(data, "disturbed",

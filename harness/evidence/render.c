@@ -402,6 +402,8 @@ static void render_crash(struct render *render, const struct evidence *evidence)
         json_object_set_new(event, "backtrace", backtrace);
         if (atomic_load(&evidence->phase) != PHASE_BODY)
                 json_object_set_new(event, "teardown", json_true());
+        if (strcmp(render->who, "peer") == 0)
+                json_object_set_new(event, "who", json_string(render->who));
         render->emit(render->context, event);
 }
 

@@ -21,6 +21,7 @@
 #include "case/ep_attr.h"
 #include "evidence/address.h"
 #include "evidence/api.h"
+#include "evidence/trace.h"
 #include "peer/peer.h"
 
 #define ENDS_MAX        16
@@ -704,6 +705,14 @@ static json_t *obey(struct side *side, const json_t *command)
         return no("the command \"%s\" is unknown", name ? name : "");
 }
 
+/* What it has goes with its IA, in whatever state: an abrupt close is refused by nobody. */
+static void close_ia(const struct side *side, struct evidence *evidence)
+{
+        atomic_store(&evidence->phase, PHASE_TEARDOWN);
+        if (side->ia && !dat_is(dat_ia_close(side->ia, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS))
+                atomic_store(&evidence->refused, trace_count());
+}
+
 /* Obeys what has come; false when the peer is to end. */
 static bool take_commands(struct side *side)
 {
@@ -748,8 +757,7 @@ void peer_process(const void *arg, struct evidence *evidence, uint64_t nonce, in
                 else if (!side.awaited)
                         lines_wait_readable(&side.channel, -1);
         } while (take_commands(&side));
-        if (side.ia)
-                dat_ia_close(side.ia, DAT_CLOSE_ABRUPT_FLAG);
+        close_ia(&side, evidence);
         verdict_put(&evidence->end, nonce, VERDICT_PASS, "");
         atomic_store(&evidence->phase, PHASE_DONE);
 }

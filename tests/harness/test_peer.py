@@ -53,6 +53,24 @@ def test_peer_that_crashes(agent_on: Callable[[str], Agent]) -> None:
     assert outcome.of("crash")[0]["signal"] == "SIGSEGV"
 
 
+@pytest.mark.parametrize(
+    ("act", "what", "saw"),
+    [("crash", "crash", "SIGSEGV"), ("fail", "refused", "DAT_INTERNAL_ERROR")],
+)
+def test_peer_whose_teardown_breaks(
+    agent_on: Callable[[str], Agent], act: str, what: str, saw: str
+) -> None:
+    """It is no clause's, and told as the peer's."""
+    outcome = agent_on(f"abrupt={act}").run("harness/starts_peer")
+    assert (outcome.word, outcome.reason) == ("PASS", "")
+    broken = {"call": "dat_ia_close", "what": what, "saw": saw, "who": "peer"}
+    assert outcome.verdict["teardown"] == [broken]
+    last = [event for event in outcome.of("call") if event["who"] == "peer"][-1]
+    assert (last["call"], last["teardown"]) == ("dat_ia_close", True)
+    told = [(crash["who"], crash["teardown"]) for crash in outcome.of("crash")]
+    assert told == [("peer", True)] * (act == "crash")
+
+
 def test_peer_that_hangs(agent_on: Callable[[str], Agent]) -> None:
     agent = agent_on("psp=hang")
     outcome = agent.run("harness/asks_too_much_of_peer", event_ms=300)
@@ -131,6 +149,15 @@ def test_remote_peer(pair: tuple[Agent, Agent]) -> None:
         "dat_ia_close",
     ]
     assert descendants(peer.hello_message["pid"]) == set()
+
+
+def test_remote_peer_whose_teardown_breaks(tmp_path: Path) -> None:
+    (tmp_path / "there").mkdir()
+    with Agent(tmp_path) as case, Agent(tmp_path / "there", "abrupt=crash") as peer:
+        outcome, carried = run_remote(case, peer, "harness/starts_peer")
+    broken = {"call": "dat_ia_close", "what": "crash", "saw": "SIGSEGV", "who": "peer"}
+    assert carried[-1]["data"]["teardown"] == [broken]
+    assert (outcome.word, outcome.verdict["teardown"]) == ("PASS", [broken])
 
 
 def test_remote_peer_obeys(pair: tuple[Agent, Agent]) -> None:

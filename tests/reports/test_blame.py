@@ -78,7 +78,7 @@ def test_the_page_tells_it_apart_from_the_clauses(tmp_path: Path) -> None:
     assert page.title() == "15 clauses checked, 1 broken, teardown broken in 3 ways"
     said = "Not conformant 1 clause ended in FAIL; teardown broke (dat_ep_free, dat_ia_close)."
     assert said in page.text_of("top")
-    refused = page.by_id("teardown:dat_ep_free:refused:DAT_INVALID_STATE")
+    refused = page.by_id("teardown:dat_ep_free:refused:DAT_INVALID_STATE:case")
     assert words(refused).startswith(
         "2 TEARDOWN dat_ep_free Happened dat_ep_free refused with DAT_INVALID_STATE in teardown"
     )
@@ -128,6 +128,26 @@ def test_junit_has_a_suite_for_it(tmp_path: Path) -> None:
     (kept,) = [case for case in by_mode if case.name == "srq_resize/kept_00[1-host]"]
     assert not kept.result
     assert "in teardown: dat_ep_free refused" in kept.system_out
+
+
+def test_what_broke_in_the_peer_is_told_as_the_peer_s(tmp_path: Path) -> None:
+    run = SyntheticRun(modes=(1,))
+    died = {"call": "dat_ia_close", "what": "crash", "saw": "SIGSEGV", "who": "peer"}
+    calls = [*setup_calls(), call(1, "dat_ia_close", who="peer", unfinished=True, teardown=True)]
+    crash = {"signal": "SIGSEGV", "backtrace": ["libvendor.so"], "teardown": True, "who": "peer"}
+    run.case("grow", calls=calls, crash=crash, teardown=[died])
+    run.end(code=1)
+    told = reports_of(run, tmp_path)
+    finding = Page(tmp_path / run.folder / "report.html").by_id(
+        "teardown:dat_ia_close:crash:SIGSEGV:peer"
+    )
+    assert "SIGSEGV inside dat_ia_close of the peer in teardown" in words(finding)
+    assert "Backtrace of the peer in teardown, SIGSEGV" in words(finding)
+    (flag,) = with_class(finding, "here")
+    assert words(flag).startswith("1 dat_ia_close(")
+    assert "[peer] [in teardown] dat_ia_close() = did not return   <-- here" in told[
+        "junit"
+    ].replace("&lt;", "<")
 
 
 def varying_run() -> SyntheticRun:

@@ -32,6 +32,7 @@ def test_teardown_counts_once_and_against_no_clause(cts: Cts) -> None:
         {
             "call": "dat_srq_free",
             "what": "refused",
+            "who": "case",
             "saw": "DAT_INTERNAL_ERROR",
             "cases": ["demo_page/frees_nothing_1", "demo_page/frees_nothing_2"],
         }

@@ -147,6 +147,8 @@ static DAT_RETURN ia_close(DAT_IA_HANDLE handle, DAT_CLOSE_FLAGS flags)
         struct object *next;
 
         MISBEHAVE("close");
+        if (flags == DAT_CLOSE_ABRUPT_FLAG)
+                MISBEHAVE("abrupt");
         if (!ia)
                 return FAIL(DAT_INVALID_HANDLE);
         if (flags == DAT_CLOSE_GRACEFUL_FLAG && has_children(ia))
