@@ -2,6 +2,7 @@
 /* dat_ep_recv_query: the receives that an EP holds and their span, at rest and in traffic. */
 #include "clauses/ep_recv_query.h"
 #include "../srq/queue.h"
+#include "case/standard.h"
 #include "endpoint.h"
 
 #include <limits.h>
@@ -11,6 +12,7 @@
 #define PACKETS      ((size_t)6000)       /* bytes, at least two packets of a RDMA network */
 #define UNTOLD       INT_MIN              /* in a count that was not written */
 #define POSTS        5
+#define SEGMENTS     4
 #define WINDOW       8  /* receives that traffic always finds */
 #define WINDOWS      8  /* times that traffic fills them */
 #define FEW_WINDOWS  3  /* the same at least, where the network is slow */
@@ -69,6 +71,23 @@ struct own {
         uint64_t sent;
         uint64_t received;
 };
+
+/* So many segments for a receive, and the rest modest. */
+static DAT_EP_ATTR ep_attr_of(struct test *t, int segments)
+{
+        return (DAT_EP_ATTR){
+            .service_type = DAT_SERVICE_TYPE_RC,
+            .max_message_size = ia_attr(t)->max_message_size,
+            .max_rdma_size = ia_attr(t)->max_rdma_size,
+            .qos = DAT_QOS_BEST_EFFORT,
+            .max_recv_dtos = 2 * POSTS,
+            .max_request_dtos = 1,
+            .max_recv_iov = segments,
+            .max_request_iov = 1,
+            .srq_soft_hw = DAT_HW_DEFAULT,
+            .max_rdma_write_iov = 1,
+        };
+}
 
 static struct own own_for(struct test *t, size_t length, size_t slots)
 {
@@ -213,19 +232,84 @@ CASE(ep_recv_query, connected_span)
 
 CASE(ep_recv_query, own_receives_only)
 {
+        static const int posts[] = {0, POSTS, 2};
         DAT_EVD_HANDLE evd = evd_with(t);
-        DAT_EP_HANDLE one = ep_with(t, .recv_evd = evd);
-        struct own other = {
-            .ep = ep_with(t, .recv_evd = evd),
-            .evd = evd,
-            .buf = buf_with(t),
-            .length = MESSAGE,
-        };
+        struct own owns[3];
 
-        own_post(t, &other, POSTS);
+        for (int i = 0; i < 3; i++) {
+                owns[i] = (struct own){
+                    .ep = ep_with(t, .recv_evd = evd),
+                    .evd = evd,
+                    .buf = buf_with(t),
+                    .length = MESSAGE,
+                };
+                own_post(t, &owns[i], posts[i]);
+        }
 
-        expect_count(t, recv_info(t, one).count, 0);
-        expect_count(t, recv_info(t, other.ep).count, POSTS);
+        for (int i = 0; i < 3; i++)
+                expect_count(t, recv_info(t, owns[i].ep).count, posts[i]);
+}
+
+CASE(ep_recv_query, segments_counted_once)
+{
+        DAT_COUNT limit = ia_attr(t)->max_iov_segments_per_dto;
+        int count = limit < SEGMENTS ? (int)limit : SEGMENTS;
+        DAT_EP_ATTR attr = ep_attr_of(t, count);
+        DAT_EP_HANDLE ep = ep_with(t, .attr = &attr);
+        struct buf *buf = buf_with(t);
+        DAT_LMR_TRIPLET segments[SEGMENTS];
+
+        for (int i = 0; i < count; i++)
+                segments[i] = triplet(buf, (size_t)i * MESSAGE, MESSAGE);
+        for (int i = 0; i < POSTS; i++)
+                must(dat_ep_post_recv(ep, count, segments, (DAT_DTO_COOKIE){.as_64 = 0},
+                                      DAT_COMPLETION_DEFAULT_FLAG));
+
+        struct info info = recv_info(t, ep);
+        expect_count(t, info.count, POSTS);
+        expect_idle_span(t, info.span, POSTS);
+}
+
+/*
+ * Posts that are refused: counted where they are taken all the same
+ */
+
+static const struct attempt {
+        const char *id;
+        bool full;    /* each place of the EP has its receive before */
+        bool foreign; /* the last segment lies beyond its memory */
+        int segments;
+} attempts[] = {
+    {"beyond_size", true, false, 1},
+    {"bad_last_segment", false, true, 2},
+    {"too_many_segments", false, false, SEGMENTS + 1},
+};
+
+FAMILY(ep_recv_query, refused_post, attempts)
+{
+        DAT_EP_ATTR attr = ep_attr_of(t, row->foreign ? 2 : 1);
+        struct buf *buf = buf_with(t, .length = SLOTS * MESSAGE);
+        DAT_EP_HANDLE ep = ep_with(t, .attr = &attr);
+        struct own own = {.ep = ep, .evd = ep_recv_evd(t, ep), .buf = buf, .length = MESSAGE};
+        DAT_EP_PARAM param = {.ep_state = DAT_EP_STATE_UNCONNECTED};
+        DAT_LMR_TRIPLET segments[SEGMENTS + 1];
+        DAT_COUNT posts;
+        DAT_RETURN ret;
+
+        must(dat_ep_query(ep, DAT_EP_FIELD_ALL, &param));
+        posts = row->full ? param.ep_attr.max_recv_dtos : POSTS;
+        own_post(t, &own, posts);
+        for (int i = 0; i < row->segments; i++)
+                segments[i] = triplet(buf, 0, MESSAGE);
+        if (row->foreign)
+                segments[row->segments - 1] = triplet(buf, buf->length, MESSAGE);
+
+        ret = dat_ep_post_recv(ep, row->segments, segments, (DAT_DTO_COOKIE){.as_64 = SLOTS},
+                               DAT_COMPLETION_DEFAULT_FLAG);
+        if (dat_is(ret, DAT_SUCCESS))
+                posts++;
+        expect_count(t, recv_info(t, ep).count, posts);
+        expect_idle_span(t, recv_info(t, ep).span, posts);
 }
 
 CASE(ep_recv_query, requests_not_counted)
@@ -475,14 +559,78 @@ CASE(ep_recv_query, srq_unconnected)
         expect_count(t, info.span, 0);
 }
 
+static const struct ep_state_row taking_nothing[] = {
+    {"reserved", DAT_EP_STATE_RESERVED},
+    {"passive_connection_pending", DAT_EP_STATE_PASSIVE_CONNECTION_PENDING},
+    {"active_connection_pending", DAT_EP_STATE_ACTIVE_CONNECTION_PENDING},
+    {"disconnected", DAT_EP_STATE_DISCONNECTED},
+};
+
+FAMILY(ep_recv_query, srq_in_state, taking_nothing)
+{
+        struct queue queue = queue_with(t, 8);
+        DAT_EP_HANDLE ep = ep_in(t, row->state, .srq = queue.srq);
+
+        queue_post(t, &queue, POSTS);
+
+        struct info info = recv_info(t, ep);
+        expect_count(t, info.count, 0);
+        expect_count(t, info.span, 0);
+}
+
+/*
+ * What the SRQ tells as available and what its EPs hold is all that was posted and has not come:
+ * none is told twice, and none by nobody.
+ */
+static void expect_accounted(struct test *t, const struct queue *queue, DAT_COUNT held,
+                             DAT_COUNT waiting)
+{
+        DAT_COUNT available = srq_param(t, queue->srq).available_dto_count;
+
+        if (provider_attr(t)->srq_info_supported && available != DAT_VALUE_UNKNOWN &&
+            held != DAT_VALUE_UNKNOWN)
+                expect_that(available + held == waiting,
+                            "%d receives are available and %d at EPs, where %d wait for messages",
+                            available, held, waiting);
+}
+
 CASE(ep_recv_query, srq_connected)
 {
         struct queue queue = queue_with(t, 8);
         struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+        struct info info;
 
         queue_post(t, &queue, POSTS);
 
-        expect_within(t, recv_info(t, flow.ep), 0, POSTS);
+        info = recv_info(t, flow.ep);
+        expect_within(t, info, 0, POSTS);
+        expect_accounted(t, &queue, info.count, POSTS);
+        expect_traffic(t, &queue, &flow, POSTS);
+}
+
+CASE(ep_recv_query, srq_accounted)
+{
+        struct queue queue = queue_with(t, 8);
+        struct flow flows[2];
+        DAT_COUNT held = 0;
+
+        for (int i = 0; i < 2; i++)
+                flows[i] = flow_open(t, &queue, DAT_HANDLE_NULL);
+        queue_post(t, &queue, POSTS);
+        flow_deliver(t, &flows[0], 1);
+        flow_deliver(t, &flows[1], 1);
+        expect_messages(t, &queue, &flows[1], 1);
+
+        for (int i = 0; i < 2; i++) {
+                struct info info = recv_info(t, flows[i].ep);
+
+                expect_within(t, info, 0, POSTS - 2);
+                if (info.count == DAT_VALUE_UNKNOWN || held == DAT_VALUE_UNKNOWN)
+                        held = DAT_VALUE_UNKNOWN;
+                else
+                        held += info.count;
+        }
+        expect_accounted(t, &queue, held, POSTS - 2);
 }
 
 FAMILY(ep_recv_query, srq_completed, arrivals)
@@ -614,6 +762,31 @@ FAMILY(ep_recv_query, in_state, ep_states)
         expect_ep_state_kept(t, ep, before);
 }
 
+/* In Disconnected they are flushed at once, and where a disconnect is pending they may be. */
+FAMILY(ep_recv_query, posted_in_state, consumer_ep_states)
+{
+        struct own own = {
+            .ep = ep_in(t, row->state),
+            .buf = buf_with(t),
+            .length = MESSAGE,
+        };
+        DAT_EP_STATE before = ep_state(t, own.ep);
+        struct info info;
+
+        own.evd = ep_recv_evd(t, own.ep);
+        own_post(t, &own, 3);
+        if (row->state == DAT_EP_STATE_DISCONNECTED)
+                expect_flushes(t, own.evd, 3);
+
+        info = recv_info(t, own.ep);
+        if (row->state == DAT_EP_STATE_DISCONNECTED)
+                expect_count(t, info.count, 0);
+        else if (ep_state(t, own.ep) == before)
+                expect_count(t, info.count, 3);
+        else
+                expect_within(t, info, 0, 3);
+}
+
 /*
  * Arguments, and what a provider has not
  */
@@ -694,15 +867,22 @@ CASE(ep_recv_query, as_declared)
         expect_eq(info.span, DAT_VALUE_UNKNOWN);
 }
 
-FAMILY(ep_recv_query, invalid_handle, invalid_eps)
+static DAT_RETURN query_of(void *ep)
 {
         DAT_COUNT count;
         DAT_COUNT span;
+
+        return dat_ep_recv_query(ep, &count, &span);
+}
+
+FAMILY(ep_recv_query, invalid_handle, invalid_eps)
+{
         DAT_HANDLE ep = bad_handle(t, DAT_HANDLE_TYPE_EP, row->how);
 
-        if (provider_attr(t)->ep_recv_info_supported)
-                expect(dat_ep_recv_query(ep, &count, &span), DAT_INVALID_HANDLE);
+        if (!provider_attr(t)->ep_recv_info_supported)
+                expect(query_of(ep), DAT_INVALID_HANDLE, DAT_MODEL_NOT_SUPPORTED);
+        else if (row->how == BAD_HANDLE_DESTROYED)
+                expect_stale(query_of, ep);
         else
-                expect(dat_ep_recv_query(ep, &count, &span), DAT_INVALID_HANDLE,
-                       DAT_MODEL_NOT_SUPPORTED);
+                expect(query_of(ep), DAT_INVALID_HANDLE);
 }
