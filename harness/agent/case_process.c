@@ -10,10 +10,15 @@
 
 static void check_needs(struct test *t)
 {
+        const struct probe *probe = t->settings->probe;
         char denied[128];
 
+        if (needs_untold(t->needs, probe->provider_unwritten, denied, sizeof(denied)))
+                test_end(t, VERDICT_BROKEN,
+                         "dat_ia_query left %s unwritten: whether the feature is there is not told",
+                         denied);
         if (!t->settings->undeclared &&
-            needs_missing(t->needs, &t->settings->probe->provider_attr, denied, sizeof(denied)))
+            needs_missing(t->needs, &probe->provider_attr, denied, sizeof(denied)))
                 unsupported(t, denied);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "case/ep_attr.h"
 #include "case/test.h"
+#include "case/written.h"
 
 #define CONNECT_QLEN 8
 
@@ -13,6 +14,41 @@ struct object *ep_object(struct test *t, DAT_EP_HANDLE ep)
         if (!object || (object->kind != OBJECT_EP && object->kind != OBJECT_CR))
                 test_end(t, VERDICT_BROKEN, "the EP was not made by a fixture, or is freed");
         return object;
+}
+
+#define EP_HANDLES                                                                                 \
+        (DAT_EP_FIELD_PZ_HANDLE | DAT_EP_FIELD_RECV_EVD_HANDLE | DAT_EP_FIELD_REQUEST_EVD_HANDLE | \
+         DAT_EP_FIELD_CONNECT_EVD_HANDLE)
+
+void ep_verify(struct test *t, DAT_EP_HANDLE ep, const char *call, const DAT_EP_PARAM *asked)
+{
+        static const char query[] = "dat_ep_query";
+        DAT_EP_PARAM param;
+
+        poison(&param, sizeof(param));
+        arrange(dat_ep_query(ep, EP_HANDLES, &param));
+        must_show(t, call, query, "its zone", param.pz_handle == asked->pz_handle);
+        must_show(t, call, query, "its receive EVD",
+                  param.recv_evd_handle == asked->recv_evd_handle);
+        must_show(t, call, query, "its request EVD",
+                  param.request_evd_handle == asked->request_evd_handle);
+        must_show(t, call, query, "its connect EVD",
+                  param.connect_evd_handle == asked->connect_evd_handle);
+}
+
+/* The pages of the calls look for themselves. */
+static void verify_made(struct test *t, DAT_EP_HANDLE ep, const char *call, DAT_PZ_HANDLE zone)
+{
+        const struct object *object = ep_object(t, ep);
+        DAT_EP_PARAM asked = {
+            .pz_handle = zone,
+            .recv_evd_handle = object->recv_evd,
+            .request_evd_handle = object->request_evd,
+            .connect_evd_handle = object->connect_evd,
+        };
+
+        if (!is_of_page(t, "ep_query") && !is_of_page(t, "ep_modify") && !is_of_page(t, call + 4))
+                ep_verify(t, ep, call, &asked);
 }
 
 DAT_EP_HANDLE ep_make(struct test *t, struct ep_opts opts)
@@ -38,6 +74,7 @@ DAT_EP_HANDLE ep_make(struct test *t, struct ep_opts opts)
         object->recv_evd = recv;
         object->request_evd = request;
         object->connect_evd = connect;
+        verify_made(t, made, opts.srq ? "dat_ep_create_with_srq" : "dat_ep_create", zone);
         return made;
 }
 

@@ -4,6 +4,7 @@
 
 #include "case/ep_attr.h"
 #include "case/test.h"
+#include "case/written.h"
 #include "evidence/api.h"
 
 #define CONN_QUAL_FIRST 20000
@@ -31,12 +32,21 @@ static DAT_EP_STATE plain(DAT_EP_STATE state)
 
 DAT_EP_STATE ep_state(struct test *t, DAT_EP_HANDLE ep)
 {
-        DAT_EP_STATE state = DAT_EP_STATE_UNCONNECTED;
         DAT_BOOLEAN recv_idle;
         DAT_BOOLEAN request_idle;
+        DAT_EP_STATE state;
 
+        poison(&state, sizeof(state));
         arrange(dat_ep_get_status(ep, &state, &recv_idle, &request_idle));
+        must_be_written(t, "dat_ep_get_status", "the state", &state, sizeof(state));
         return plain(state);
+}
+
+void must_be_connected(struct test *t, DAT_EP_HANDLE ep)
+{
+        if (!is_of_page(t, "ep_get_status"))
+                must_show(t, "a wait for DAT_CONNECTION_EVENT_ESTABLISHED", "dat_ep_get_status",
+                          "the connection", ep_state(t, ep) == DAT_EP_STATE_CONNECTED);
 }
 
 static const char *state_name(DAT_EP_STATE state)
@@ -108,12 +118,14 @@ static DAT_EP_HANDLE tentative(struct test *t)
         DAT_EVD_HANDLE send = evd_with(t);
         DAT_EVD_HANDLE connect =
             evd_with(t, .qlen = CONNECT_QLEN, .flags = DAT_EVD_CONNECTION_FLAG);
-        DAT_CR_PARAM param = {.local_ep_handle = DAT_HANDLE_NULL};
+        DAT_CR_PARAM param;
         struct object *request;
 
         pz(t);
         request = await_request(t, listen_for(t, DAT_HANDLE_NULL));
+        poison(&param, sizeof(param));
         arrange(dat_cr_query(request->handle, DAT_CR_FIELD_LOCAL_EP_HANDLE, &param));
+        MUST_BE_WRITTEN("dat_cr_query", param, local_ep_handle);
         request->ep = param.local_ep_handle;
         request->recv_evd = recv;
         request->request_evd = send;
@@ -281,24 +293,35 @@ DAT_EP_HANDLE ep_make_in(struct test *t, DAT_EP_STATE state, struct ep_opts opts
 static void equip(struct test *t, DAT_EP_HANDLE ep)
 {
         const struct object *object = ep_object(t, ep);
-        DAT_EP_PARAM param = {.ep_state = DAT_EP_STATE_UNCONNECTED};
         DAT_EP_PARAM_MASK lacking = 0;
+        DAT_EP_PARAM param;
 
+        poison(&param, sizeof(param));
         arrange(dat_ep_query(ep, DAT_EP_FIELD_ALL, &param));
-        if (!param.pz_handle)
+        MUST_BE_WRITTEN("dat_ep_query", param, pz_handle);
+        MUST_BE_WRITTEN("dat_ep_query", param, recv_evd_handle);
+        MUST_BE_WRITTEN("dat_ep_query", param, request_evd_handle);
+        MUST_BE_WRITTEN("dat_ep_query", param, connect_evd_handle);
+        if (!param.pz_handle) {
                 lacking |= DAT_EP_FIELD_PZ_HANDLE;
-        if (!param.recv_evd_handle)
+                param.pz_handle = pz(t);
+        }
+        if (!param.recv_evd_handle) {
                 lacking |= DAT_EP_FIELD_RECV_EVD_HANDLE;
-        if (!param.request_evd_handle)
+                param.recv_evd_handle = object->recv_evd;
+        }
+        if (!param.request_evd_handle) {
                 lacking |= DAT_EP_FIELD_REQUEST_EVD_HANDLE;
-        if (!param.connect_evd_handle)
+                param.request_evd_handle = object->request_evd;
+        }
+        if (!param.connect_evd_handle) {
                 lacking |= DAT_EP_FIELD_CONNECT_EVD_HANDLE;
-        param.pz_handle = pz(t);
-        param.recv_evd_handle = object->recv_evd;
-        param.request_evd_handle = object->request_evd;
-        param.connect_evd_handle = object->connect_evd;
-        if (lacking)
-                arrange(dat_ep_modify(ep, lacking, &param));
+                param.connect_evd_handle = object->connect_evd;
+        }
+        if (!lacking)
+                return;
+        arrange(dat_ep_modify(ep, lacking, &param));
+        ep_verify(t, ep, "dat_ep_modify", &param);
 }
 
 struct peer_ep *fixture_connect(struct test *t, const struct check_site *site, DAT_EP_HANDLE ep,
@@ -317,6 +340,7 @@ struct peer_ep *fixture_connect(struct test *t, const struct check_site *site, D
         equip(t, ep);
         check_ret(t, site, accept_request(t, request), clause);
         fixture_event(t, site, connect_evd, DAT_CONNECTION_EVENT_ESTABLISHED, clause);
+        must_be_connected(t, ep);
         peer_wait_connected(end);
         return end;
 }

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "case/test.h"
+#include "case/written.h"
 #include "evidence/api.h"
 
 #define ASYNC_QLEN 64
@@ -46,6 +47,7 @@ DAT_EVD_HANDLE async_evd(struct test *t)
 
 static void query(struct test *t)
 {
+        char names[REASON_MAX / 2];
         DAT_EVD_HANDLE async;
 
         if (t->queried)
@@ -53,8 +55,14 @@ static void query(struct test *t)
         t->provider_attr = calloc(1, sizeof(*t->provider_attr));
         if (!t->provider_attr)
                 resource(t, "no memory for the attributes of the IA");
+        poison(&t->ia_attr, sizeof(t->ia_attr));
+        poison((void *)t->provider_attr, sizeof(*t->provider_attr));
         arrange(dat_ia_query(t->ia, &async, DAT_IA_FIELD_ALL, &t->ia_attr, DAT_PROVIDER_FIELD_ALL,
                              t->provider_attr));
+        if (unwritten_fields("DAT_IA_ATTR", &t->ia_attr, names, sizeof(names)))
+                record(t, "dat_ia_query left unwritten of the IA's attributes: %s", names);
+        if (unwritten_fields("DAT_PROVIDER_ATTR", (void *)t->provider_attr, names, sizeof(names)))
+                record(t, "dat_ia_query left unwritten of the provider's attributes: %s", names);
         t->queried = true;
 }
 

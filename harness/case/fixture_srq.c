@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "case/test.h"
+#include "case/written.h"
 
 #define SRQ_RECV_DTOS 8
 #define SRQ_RECV_IOV  1
@@ -15,6 +16,22 @@ static void need_limit(struct test *t, DAT_COUNT limit, DAT_COUNT needed, const 
                 return;
         snprintf(text, sizeof(text), "%s = %d, where the case needs %d", name, limit, needed);
         unsupported(t, text);
+}
+
+/* The SRQ is the one that was asked for; the pages of the two calls look for themselves. */
+static void verify(struct test *t, DAT_SRQ_HANDLE srq, const DAT_SRQ_ATTR *asked,
+                   DAT_PZ_HANDLE zone)
+{
+        DAT_SRQ_PARAM param;
+
+        if (is_of_page(t, "srq_query") || is_of_page(t, "srq_create"))
+                return;
+        param = srq_param(t, srq);
+        must_show(t, "dat_srq_create", "dat_srq_query", "its zone", param.pz_handle == zone);
+        must_show(t, "dat_srq_create", "dat_srq_query", "as many receives as were asked for",
+                  param.max_recv_dtos >= asked->max_recv_dtos);
+        must_show(t, "dat_srq_create", "dat_srq_query", "as many segments as were asked for",
+                  param.max_recv_iov >= asked->max_recv_iov);
 }
 
 DAT_SRQ_HANDLE srq_make(struct test *t, struct srq_opts opts)
@@ -31,14 +48,20 @@ DAT_SRQ_HANDLE srq_make(struct test *t, struct srq_opts opts)
                    "max_iov_segments_per_dto");
         arrange(dat_srq_create(opts.ia ? opts.ia : t->ia, opts.pz ? opts.pz : pz(t), &attr, &made));
         object_add(t, OBJECT_SRQ, made);
+        verify(t, made, &attr, opts.pz ? opts.pz : pz(t));
         return made;
 }
 
 DAT_SRQ_PARAM srq_param(struct test *t, DAT_SRQ_HANDLE srq)
 {
-        DAT_SRQ_PARAM param = {.ia_handle = DAT_HANDLE_NULL};
+        char names[REASON_MAX / 2];
+        DAT_SRQ_PARAM param;
 
+        poison(&param, sizeof(param));
         arrange(dat_srq_query(srq, DAT_SRQ_FIELD_ALL, &param));
+        if (unwritten_fields("DAT_SRQ_PARAM", &param, names, sizeof(names)))
+                test_end(t, VERDICT_BROKEN,
+                         "dat_srq_query returned DAT_SUCCESS and left %s unwritten", names);
         return param;
 }
 

@@ -144,6 +144,30 @@ bool needs_missing(uint64_t needs, const DAT_PROVIDER_ATTR *attr, char *text, si
         return false;
 }
 
+static bool is_untold(const struct need_row *row, const bool *unwritten)
+{
+        bool untold = true;
+
+        for (size_t i = 0; i < sizeof(int); i++)
+                untold &= unwritten[row->offset + i];
+        return untold;
+}
+
+bool needs_untold(uint64_t needs, const bool *unwritten, char *text, size_t size)
+{
+        for (size_t i = 0; i < ROW_COUNT; i++) {
+                const struct need_row *told_by = rows[i].of_srq ? &rows[0] : &rows[i];
+
+                if (!(needs & rows[i].need))
+                        continue;
+                if (is_untold(told_by, unwritten) || is_untold(&rows[i], unwritten)) {
+                        snprintf(text, size, "%s", rows[i].attribute);
+                        return true;
+                }
+        }
+        return false;
+}
+
 void needs_declaration(uint64_t needs, const DAT_PROVIDER_ATTR *attr, char *text, size_t size)
 {
         size_t used = 0;

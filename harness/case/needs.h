@@ -19,6 +19,12 @@ json_t *needs_declared_json(const DAT_PROVIDER_ATTR *attr);
  */
 bool needs_missing(uint64_t needs, const DAT_PROVIDER_ATTR *attr, char *text, size_t size);
 
+/*
+ * Writes which needed feature is told of by an attribute that was never written, by the bytes of
+ * the attributes that were not, and returns true; false when all are told of.
+ */
+bool needs_untold(uint64_t needs, const bool *unwritten, char *text, size_t size);
+
 /* "srq_supported = 1, srq_watermarks_supported = 3": what declares a set of needs. */
 void needs_declaration(uint64_t needs, const DAT_PROVIDER_ATTR *attr, char *text, size_t size);
 

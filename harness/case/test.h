@@ -131,6 +131,10 @@ struct object *object_find(struct test *t, const void *handle);
 struct object *object_of_ep(struct test *t, DAT_EP_HANDLE ep, enum object_kind kind);
 /* What a fixture knows of an EP that it made, or that a CR brought; else the case is BROKEN. */
 struct object *ep_object(struct test *t, DAT_EP_HANDLE ep);
+/* The EP has the zone and the EVDs that `asked` has; else the case is BROKEN, by `call`. */
+void ep_verify(struct test *t, DAT_EP_HANDLE ep, const char *call, const DAT_EP_PARAM *asked);
+/* An EP whose connection was reported is Connected; else the case is BROKEN. */
+void must_be_connected(struct test *t, DAT_EP_HANDLE ep);
 void object_remove(struct test *t, struct object *object);
 DAT_RETURN object_free(const struct object *object, const char **call);
 void buf_unmap(struct buf *buf);

@@ -130,6 +130,8 @@ struct probe {
         char address[64];
         DAT_IA_ATTR ia_attr;
         DAT_PROVIDER_ATTR provider_attr;
+        bool ia_unwritten[sizeof(DAT_IA_ATTR)]; /* the bytes that dat_ia_query left as they were */
+        bool provider_unwritten[sizeof(DAT_PROVIDER_ATTR)];
         uint32_t left_count; /* descriptors that opening and closing the IA once leaves */
         char left[PROBE_LEFT_MAX][PROBE_LEFT_TEXT];
 };

@@ -495,7 +495,15 @@ static json_t *scalar(const struct api_type *type, const unsigned char *bytes)
         return text_json(text.at, text.length);
 }
 
-static void add_scalars(json_t *object, const char *name, const void *values)
+static bool is_unwritten(const struct api_field *field, const bool *unwritten)
+{
+        for (size_t i = 0; i < field->type->size; i++)
+                if (!unwritten[field->offset + i])
+                        return false;
+        return true;
+}
+
+static void add_scalars(json_t *object, const char *name, const void *values, const bool *unwritten)
 {
         const struct api_struct *layout = api_struct_named(name);
 
@@ -503,6 +511,10 @@ static void add_scalars(json_t *object, const char *name, const void *values)
                 const struct api_field *field = &layout->fields[i];
                 json_t *value = scalar(field->type, (const unsigned char *)values + field->offset);
 
+                if (value && is_unwritten(field, unwritten)) {
+                        json_decref(value);
+                        value = json_string("unwritten");
+                }
                 if (value)
                         json_object_set_new(object, field->name, value);
         }
@@ -512,8 +524,8 @@ json_t *render_attributes(const struct probe *probe)
 {
         json_t *object = json_object();
 
-        add_scalars(object, "DAT_IA_ATTR", &probe->ia_attr);
-        add_scalars(object, "DAT_PROVIDER_ATTR", &probe->provider_attr);
+        add_scalars(object, "DAT_IA_ATTR", &probe->ia_attr, probe->ia_unwritten);
+        add_scalars(object, "DAT_PROVIDER_ATTR", &probe->provider_attr, probe->provider_unwritten);
         json_object_set_new(object, "ia_address_ptr",
                             text_field(probe->address, sizeof(probe->address)));
         return object;

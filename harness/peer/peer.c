@@ -204,6 +204,7 @@ static struct peer_ep *await_connected(struct peer *peer, const struct check_sit
 
         check_ret(t, site, asked, clause);
         fixture_event(t, site, ep_connect_evd(t, ep), DAT_CONNECTION_EVENT_ESTABLISHED, clause);
+        must_be_connected(t, ep);
         return end_of(peer, answer(peer, answer_ms(peer), "accept"));
 }
 

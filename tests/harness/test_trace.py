@@ -40,7 +40,7 @@ def test_handles_have_names(agent: Agent) -> None:
 def test_structures_have_members(agent: Agent) -> None:
     (create, _) = calls_of(agent, "harness/names_handles", "dat_srq_create")
     assert arguments(create)["srq_attr"] == "{max_recv_dtos=8, max_recv_iov=1, low_watermark=0}"
-    (query,) = calls_of(agent, "harness/names_handles", "dat_srq_query")
+    *_, query = calls_of(agent, "harness/names_handles", "dat_srq_query")
     assert arguments(query)["srq_param_mask"] == "DAT_SRQ_FIELD_ALL"
     assert results(query)["srq_param"] == (
         "{ia_handle=ia, srq_state=DAT_SRQ_STATE_OPERATIONAL, pz_handle=pz#1, max_recv_dtos=8, "
@@ -81,7 +81,7 @@ def test_wild_pointers_are_not_followed(agent: Agent) -> None:
     assert outcome.word == "PASS"
     (post,) = [c for c in outcome.of("call") if c["call"] == "dat_srq_post_recv"]
     assert arguments(post)["local_iov"] == "0x10"
-    (query,) = [c for c in outcome.of("call") if c["call"] == "dat_srq_query"]
+    *_, query = [c for c in outcome.of("call") if c["call"] == "dat_srq_query"]
     assert arguments(query)["srq_param"] == "NULL"
     assert arguments(query)["srq_handle"] == "pz#1"
 

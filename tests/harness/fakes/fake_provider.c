@@ -120,6 +120,8 @@ static DAT_RETURN ia_query(DAT_IA_HANDLE ia, DAT_EVD_HANDLE *async, DAT_IA_ATTR_
                 ia_attr->max_lmr_virtual_address = ~(DAT_VADDR)0;
         }
         if (provider_mask && provider_attr) {
+                DAT_BOOLEAN untouched = provider_attr->srq_supported;
+
                 memset((void *)provider_attr, 0, sizeof(*provider_attr));
                 snprintf(provider_attr->provider_name, sizeof(provider_attr->provider_name), "%s",
                          registered.ia_name);
@@ -127,6 +129,8 @@ static DAT_RETURN ia_query(DAT_IA_HANDLE ia, DAT_EVD_HANDLE *async, DAT_IA_ATTR_
                 provider_attr->dapl_version_minor = registered.dapl_version_minor;
                 provider_attr->is_thread_safe = registered.is_thread_safe;
                 provider_attr->srq_supported = !is_wanted("srq=absent");
+                if (is_wanted("attributes=unwritten"))
+                        provider_attr->srq_supported = untouched;
                 provider_attr->srq_info_supported = 3;
                 provider_attr->completion_flags_supported = DAT_COMPLETION_UNSIGNALLED_FLAG;
         }
@@ -349,7 +353,7 @@ static DAT_RETURN srq_create(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz, DAT_SRQ_ATTR *a
             .ia_handle = ia,
             .pz_handle = pz,
             .max_recv_dtos = attr->max_recv_dtos,
-            .max_recv_iov = attr->max_recv_iov,
+            .max_recv_iov = is_wanted("create=narrow") ? 0 : attr->max_recv_iov,
         };
         return DAT_SUCCESS;
 }
@@ -357,12 +361,16 @@ static DAT_RETURN srq_create(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz, DAT_SRQ_ATTR *a
 static DAT_RETURN srq_query(DAT_SRQ_HANDLE srq, DAT_SRQ_PARAM_MASK mask, DAT_SRQ_PARAM *param)
 {
         struct object *object = find(srq, DAT_HANDLE_TYPE_SRQ);
+        DAT_COUNT untouched;
 
         (void)mask;
         MISBEHAVE("query");
         if (!object)
                 return FAIL(DAT_INVALID_HANDLE) | DAT_INVALID_HANDLE_SRQ;
+        untouched = param->max_recv_iov;
         *param = object->srq;
+        if (is_wanted("parameters=unwritten"))
+                param->max_recv_iov = untouched;
         return DAT_SUCCESS;
 }
 
