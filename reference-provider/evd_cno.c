@@ -57,11 +57,13 @@ void evd_watch(struct evd *evd, int by)
         evd_unlock(evd);
 }
 
-/* A waiter from under whom the event was taken looks again; so does who waits for what is
- * solicited. */
+/*
+ * A waiter from under whom the event was taken looks again; so does who waits for what is
+ * solicited, of which nothing was said when it was queued, as it was of all other events.
+ */
 static void tell_of_hit(struct evd *evd)
 {
-        if (evd->state == EVD_AWAITED || (evd->solicited_users && evd->count))
+        if (evd->state == EVD_AWAITED || (evd->solicited_users && evd->count > evd->notify_count))
                 evd_signal_arrival(evd, true);
 }
 
