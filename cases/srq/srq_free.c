@@ -56,6 +56,93 @@ FAMILY(srq_free, posted, posts)
         expect_freed(t, queue.srq);
 }
 
+static void grow(struct test *t, struct queue *queue)
+{
+        must(dat_srq_resize(queue->srq, srq_size_above(t, queue->srq, 8)));
+}
+
+static void shrink(struct test *t, struct queue *queue)
+{
+        queue_post(t, queue, 2);
+        must(dat_srq_resize(queue->srq, 2));
+}
+
+static void refuse_size(struct test *t, struct queue *queue)
+{
+        queue_post(t, queue, 4);
+        for (int i = 0; i < MANY; i++)
+                (void)dat_srq_resize(queue->srq, 3);
+}
+
+static void refuse_receive(struct test *t, struct queue *queue)
+{
+        DAT_LMR_TRIPLET segment = triplet(queue->buf, 0, MESSAGE);
+
+        (void)t;
+        for (int i = 0; i < MANY; i++)
+                (void)dat_srq_post_recv(queue->srq, -1, &segment, (DAT_DTO_COOKIE){.as_64 = 0});
+}
+
+static void ask(struct test *t, struct queue *queue)
+{
+        for (int i = 0; i < MANY; i++)
+                srq_size(t, queue->srq);
+}
+
+/* What an SRQ has been through that no EP uses. */
+static const struct past {
+        const char *id;
+        void (*bring)(struct test *t, struct queue *queue);
+} pasts[] = {
+    {"grown", grow},
+    {"shrunk", shrink},
+    {"resize_refused", refuse_size},
+    {"post_refused", refuse_receive},
+    {"queried", ask},
+};
+
+FAMILY(srq_free, after_calls, pasts)
+{
+        struct queue queue = queue_with(t, 8);
+
+        row->bring(t, &queue);
+
+        expect_freed(t, queue.srq);
+}
+
+CASE(srq_free, mark_spent)
+{
+        struct queue queue = queue_with(t, 8);
+
+        must(dat_srq_set_lw(queue.srq, 8));
+        drain_async_event(t);
+
+        expect_freed(t, queue.srq);
+}
+
+CASE(srq_free, drained)
+{
+        struct queue queue = queue_with(t, 8);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+
+        queue_post(t, &queue, 8);
+        expect_traffic(t, &queue, &flow, 8);
+        release(t, flow.ep);
+
+        expect_freed(t, queue.srq);
+}
+
+CASE(srq_free, srq_of_other_ia)
+{
+        DAT_IA_HANDLE other = other_ia(t);
+        DAT_SRQ_HANDLE own = srq_with(t);
+        DAT_SRQ_PARAM before = srq_param(t, own);
+
+        expect_freed(t, srq_with(t, .ia = other, .pz = pz_of(t, other)));
+
+        expect_kept(t, own, &before);
+}
+
 CASE(srq_free, ep_freed_before)
 {
         DAT_SRQ_HANDLE srq = srq_with(t);
@@ -247,15 +334,82 @@ CASE(srq_free, in_use_after_reset)
         expect_in_use(t, srq);
 }
 
-CASE(srq_free, in_use_by_one_of_two)
+/* Which of two EPs, in the order of their making, is left. */
+static const struct left {
+        const char *id;
+        bool older;
+} left[] = {
+    {"older", true},
+    {"newer", false},
+};
+
+FAMILY(srq_free, in_use_by_one_of_two, left)
 {
         DAT_SRQ_HANDLE srq = srq_with(t);
-        DAT_EP_HANDLE one = ep_with(t, .srq = srq);
+        DAT_EP_HANDLE older = ep_with(t, .srq = srq);
+        DAT_EP_HANDLE newer = ep_with(t, .srq = srq);
 
-        ep_with(t, .srq = srq);
-        release(t, one);
+        release(t, row->older ? newer : older);
 
         expect_in_use(t, srq);
+}
+
+/*
+ * What can be done after refusals
+ */
+
+static struct queue refused(struct test *t, DAT_EP_HANDLE *ep)
+{
+        struct queue queue = queue_with(t, 8);
+
+        queue_post(t, &queue, 3);
+        *ep = ep_with(t, .srq = queue.srq);
+        for (int i = 0; i < MANY; i++)
+                (void)dat_srq_free(queue.srq);
+        return queue;
+}
+
+CASE(srq_free, refused_takes_receives)
+{
+        DAT_EP_HANDLE ep;
+        struct queue queue = refused(t, &ep);
+
+        expect_room(t, &queue, srq_size(t, queue.srq) - 3);
+}
+
+CASE(srq_free, refused_is_resized)
+{
+        DAT_EP_HANDLE ep;
+        struct queue queue = refused(t, &ep);
+        DAT_COUNT more = srq_size_above(t, queue.srq, 8);
+
+        expect(dat_srq_resize(queue.srq, 3), DAT_SUCCESS);
+        expect(dat_srq_resize(queue.srq, more), DAT_SUCCESS);
+        expect_room(t, &queue, more - 3);
+}
+
+CASE(srq_free, refused_takes_mark)
+{
+        DAT_EP_HANDLE ep;
+        struct queue queue = refused(t, &ep);
+
+        expect(dat_srq_set_lw(queue.srq, 5), DAT_SUCCESS);
+        expect_async_event(queue.srq);
+}
+
+CASE(srq_free, refused_takes_ep)
+{
+        DAT_EP_HANDLE ep;
+        struct queue queue = refused(t, &ep);
+        DAT_EP_HANDLE more = DAT_HANDLE_NULL;
+        DAT_EP_PARAM param;
+
+        must(dat_ep_query(ep, DAT_EP_FIELD_ALL, &param));
+
+        expect(dat_ep_create_with_srq(ia(t), pz(t), evd_with(t), evd_with(t), DAT_HANDLE_NULL,
+                                      queue.srq, &param.ep_attr, &more),
+               DAT_SUCCESS);
+        adopt(t, DAT_HANDLE_TYPE_EP, more);
 }
 
 /*
@@ -336,17 +490,57 @@ CASE(srq_free, frees_memory)
         expect(dat_lmr_free(lmr), DAT_SUCCESS);
 }
 
-CASE(srq_free, keeps_other_srq)
+/* Which of several SRQs, in the order of their making, is freed. */
+static const struct chosen {
+        const char *id;
+        int index;
+} chosen[] = {
+    {"first", 0},
+    {"middle", 1},
+    {"last", 2},
+};
+
+FAMILY(srq_free, keeps_other_srq, chosen)
 {
-        struct queue queue = queue_with(t, 8);
-        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
-        DAT_SRQ_HANDLE other = srq_with(t);
+        struct queue queues[3];
+        DAT_SRQ_PARAM before[3];
 
-        queue_post(t, &queue, 4);
-        release(t, other);
+        for (int i = 0; i < 3; i++) {
+                queues[i] = queue_with(t, 8);
+                queue_post(t, &queues[i], 2 + i);
+                before[i] = srq_param(t, queues[i].srq);
+        }
 
-        expect_that(srq_size(t, queue.srq) >= 8, "the size of the other SRQ");
-        expect_traffic(t, &queue, &flow, 4);
+        expect_freed(t, queues[row->index].srq);
+
+        for (int i = 0; i < 3; i++) {
+                struct flow flow;
+
+                if (i == row->index)
+                        continue;
+                expect_kept(t, queues[i].srq, &before[i]);
+                flow = flow_open(t, &queues[i], DAT_HANDLE_NULL);
+                expect_traffic(t, &queues[i], &flow, 2 + i);
+        }
+}
+
+/* As many SRQs as there can be at a time, if not too many; then one goes, and one more can come. */
+CASE(srq_free, makes_room_for_another)
+{
+        DAT_SRQ_ATTR attr = {.max_recv_dtos = 8, .max_recv_iov = 1};
+        DAT_SRQ_HANDLE oldest = srq_with(t);
+        DAT_SRQ_HANDLE srq;
+        int made = 1;
+
+        while (made < SRQS_MOST && dat_is(dat_srq_create(ia(t), pz(t), &attr, &srq), DAT_SUCCESS)) {
+                adopt(t, DAT_HANDLE_TYPE_SRQ, srq);
+                made++;
+        }
+        record(t, "%d SRQs were made", made);
+
+        expect_freed(t, oldest);
+        expect(dat_srq_create(ia(t), pz(t), &attr, &srq), DAT_SUCCESS);
+        adopt(t, DAT_HANDLE_TYPE_SRQ, srq);
 }
 
 CASE(srq_free, resources_return)
