@@ -62,7 +62,8 @@ struct evd {
 
         struct ibv_cq *cq;
         struct ibv_comp_channel *channel;
-        int budget; /* completions that may be in the CQ at once */
+        int budget;        /* completions that may be in the CQ at once */
+        _Atomic bool lost; /* the device has lost one, for want of room or otherwise */
         struct evd_share *shares;
         struct ep *qps[EVD_QP_BUCKETS]; /* SRQ endpoints by queue pair number */
         enum evd_arming armed;

@@ -236,14 +236,14 @@ void evd_drain(struct evd *evd)
         evd_unlock(evd);
 }
 
-/* The same, but no more than the FIFO is meant to hold; false when something may be left. */
+/* The same, but no more than the FIFO is meant to hold; false when something is left, or lost. */
 bool evd_look(struct evd *evd)
 {
         bool all;
 
         lock_acquire(&evd->lock);
         evd_drain_locked(evd, false);
-        all = evd->dto_count < evd_dto_limit(evd);
+        all = evd->dto_count < evd_dto_limit(evd) && !atomic_load(&evd->lost);
         evd_unlock(evd);
         return all;
 }

@@ -157,6 +157,8 @@ static void about_cq(const struct ibv_async_event *event)
 {
         struct evd *evd = event->element.cq->cq_context;
 
+        /* Whose queue pair is in ERR for it, look_for_failures() finds out. */
+        atomic_store(&evd->lost, true);
         if (evd->discards || !object_pin(&evd->obj))
                 return;
         evd_post_async(evd->obj.ia, DAT_ASYNC_ERROR_EVD_OVERFLOW, object_handle(&evd->obj),

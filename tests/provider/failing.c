@@ -17,6 +17,7 @@
 
 static atomic_int to_go; /* calls until the one that fails, 0 where none shall */
 static const char *_Atomic failed;
+static atomic_bool in_vain;
 
 void fail_call(int nth)
 {
@@ -28,6 +29,11 @@ const char *failed_call(void)
 {
         atomic_store(&to_go, 0);
         return atomic_load(&failed);
+}
+
+void resize_in_vain(bool vain)
+{
+        atomic_store(&in_vain, vain);
 }
 
 static bool is_of_provider(const void *caller)
@@ -121,7 +127,20 @@ FAILING(struct ibv_cq *, NULL, ibv_create_cq,
         (struct ibv_context * context, int entries, void *cq_context,
          struct ibv_comp_channel *channel, int vector),
         (context, entries, cq_context, channel, vector))
-FAILING(int, ENOMEM, ibv_resize_cq, (struct ibv_cq * cq, int entries), (cq, entries))
+
+int ibv_resize_cq(struct ibv_cq *cq, int entries)
+{
+        static int (*_Atomic real)(struct ibv_cq *, int);
+
+        if (atomic_load(&in_vain))
+                return 0;
+        if (shall_fail("ibv_resize_cq", __builtin_return_address(0)))
+                return ENOMEM;
+        if (!real)
+                real = (int (*)(struct ibv_cq *, int))dlsym(RTLD_NEXT, "ibv_resize_cq");
+        return real(cq, entries);
+}
+
 FAILING(struct ibv_srq *, NULL, ibv_create_srq,
         (struct ibv_pd * pd, struct ibv_srq_init_attr *attr), (pd, attr))
 FAILING(int, ENOMEM, ibv_modify_srq, (struct ibv_srq * srq, struct ibv_srq_attr *attr, int mask),

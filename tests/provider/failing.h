@@ -7,11 +7,16 @@
 #ifndef FAILING_H
 #define FAILING_H
 
+#include <stdbool.h>
+
 /* The `nth` such call from now, counted from 1 over all threads, fails; no other does. */
 void fail_call(int nth);
 
 /* Lets all calls pass again. Returns the name of the function that failed, or null where fewer
  * calls than that came. */
 const char *failed_call(void);
+
+/* Has completion queues stay as they are, though they are told to have been resized. */
+void resize_in_vain(bool vain);
 
 #endif

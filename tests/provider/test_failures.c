@@ -322,6 +322,58 @@ static const char *a_pair_is_used(int nth)
         return what;
 }
 
+#define MORE_THAN_FIT 1000
+
+/* Sends until a message is not taken; its completion comes with the end of the connection. */
+static void send_to_the_last(struct host *host)
+{
+        DAT_DTO_COMPLETION_STATUS status = DAT_DTO_SUCCESS;
+        DAT_EVENT event;
+
+        for (int i = 0; i < MORE_THAN_FIT && status == DAT_DTO_SUCCESS; i++) {
+                post_send(&host->a, 0, 10, 1);
+                event = await_event(host->a.request_evd, DAT_DTO_COMPLETION_EVENT);
+                status = event.event_data.dto_completion_event_data.status;
+        }
+        assert_int_not_equal(status, DAT_DTO_SUCCESS);
+}
+
+static void lose_a_completion(bool without_evd)
+{
+        struct host *host = host_open();
+        struct end *b = &host->b;
+        DAT_EP_ATTR attr = plain_attr();
+
+        listen_any(host, DAT_PSP_CONSUMER_FLAG);
+        end_make(host, &host->a, NULL);
+        end_make_with_srq(host, b, NULL, 4);
+        assert_dat(dat_ep_free(b->ep), DAT_SUCCESS);
+        assert_dat(dat_ep_create_with_srq(host->ia, host->pz,
+                                          without_evd ? DAT_HANDLE_NULL : b->recv_evd,
+                                          b->request_evd, b->connect_evd, b->srq, &attr, &b->ep),
+                   DAT_SUCCESS);
+        join_ends(host, &host->a, b);
+        resize_in_vain(true);
+        assert_dat(dat_srq_resize(b->srq, MORE_THAN_FIT), DAT_SUCCESS);
+        resize_in_vain(false);
+        for (int i = 0; i < MORE_THAN_FIT; i++)
+                post_srq(b, 0, 10, 1);
+        send_to_the_last(host);
+        (void)await_event(b->connect_evd, DAT_CONNECTION_EVENT_BROKEN);
+        (void)await_event(host->a.connect_evd, DAT_CONNECTION_EVENT_DISCONNECTED);
+        if (!without_evd)
+                (void)await_event(host->async_evd, DAT_ASYNC_ERROR_EVD_OVERFLOW);
+        host_close(host);
+}
+
+/* A queue pair whose completion the device has lost does nothing more: the Consumer hears of it. */
+static void a_lost_completion(void **state)
+{
+        (void)state;
+        lose_a_completion(false);
+        lose_a_completion(true);
+}
+
 static void opening(void **state)
 {
         (void)state;
@@ -349,10 +401,9 @@ static void using(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-            cmocka_unit_test(opening),
-            cmocka_unit_test(making),
-            cmocka_unit_test(joining),
-            cmocka_unit_test(using),
+            cmocka_unit_test(opening),           cmocka_unit_test(making),
+            cmocka_unit_test(joining),           cmocka_unit_test(using),
+            cmocka_unit_test(a_lost_completion),
         };
 
         return cmocka_run_group_tests_name("failures", tests, NULL, NULL);
