@@ -1790,6 +1790,134 @@ static void each_event_is_delivered_once(void **state)
         host_close(host);
 }
 
+#define STORM_EVENTS 4000
+
+/* What the threads of the storm share. */
+struct storm {
+        DAT_EVD_HANDLE evd;
+        DAT_CNO_HANDLE cnos[2];
+        atomic_int taken[STORM_EVENTS];
+        atomic_int left;
+        atomic_int strange; /* returns that nothing explains */
+};
+
+static void storm_took(struct storm *storm, const DAT_EVENT *event)
+{
+        atomic_fetch_add((atomic_int *)event->event_data.software_event_data.pointer, 1);
+        atomic_fetch_sub(&storm->left, 1);
+}
+
+static void *storm_waits(void *argument)
+{
+        struct storm *storm = argument;
+        DAT_EVENT event;
+        DAT_COUNT nmore;
+
+        while (atomic_load(&storm->left) > 0) {
+                DAT_RETURN ret = dat_evd_wait(storm->evd, QUIET, 1, &event, &nmore);
+
+                if (ret == DAT_SUCCESS)
+                        storm_took(storm, &event);
+                else if (DAT_GET_TYPE(ret) != DAT_INVALID_STATE &&
+                         DAT_GET_TYPE(ret) != DAT_TIMEOUT_EXPIRED)
+                        atomic_fetch_add(&storm->strange, 1);
+        }
+        return NULL;
+}
+
+static void *storm_hears(void *argument)
+{
+        struct storm *storm = argument;
+        DAT_EVENT event;
+
+        for (int i = 0; atomic_load(&storm->left) > 0; i++) {
+                DAT_EVD_HANDLE heard = storm;
+                DAT_RETURN ret = dat_cno_wait(storm->cnos[i % 2], SECOND / 1000, &heard);
+
+                if (DAT_GET_TYPE(ret) != DAT_QUEUE_EMPTY && heard != storm->evd)
+                        atomic_fetch_add(&storm->strange, 1);
+                ret = dat_evd_dequeue(storm->evd, &event);
+                if (ret == DAT_SUCCESS)
+                        storm_took(storm, &event);
+                else if (DAT_GET_TYPE(ret) != DAT_QUEUE_EMPTY &&
+                         DAT_GET_TYPE(ret) != DAT_INVALID_STATE)
+                        atomic_fetch_add(&storm->strange, 1);
+        }
+        return NULL;
+}
+
+static void *storm_changes(void *argument)
+{
+        struct storm *storm = argument;
+        DAT_RETURN ret = DAT_SUCCESS;
+
+        for (int i = 0; atomic_load(&storm->left) > 0 && ret == DAT_SUCCESS; i++) {
+                switch (i % 6) {
+                case 0:
+                        ret = dat_evd_set_unwaitable(storm->evd);
+                        break;
+                case 1:
+                        ret = dat_evd_clear_unwaitable(storm->evd);
+                        break;
+                case 2:
+                        ret = dat_evd_disable(storm->evd);
+                        break;
+                case 3:
+                        ret = dat_evd_enable(storm->evd);
+                        break;
+                case 4:
+                        ret = dat_evd_modify_cno(storm->evd, storm->cnos[i / 6 % 2]);
+                        break;
+                default:
+                        ret = dat_evd_resize(storm->evd, 8 + i % 8);
+                        if (DAT_GET_TYPE(ret) == DAT_INVALID_STATE)
+                                ret = DAT_SUCCESS;
+                        sched_yield();
+                }
+        }
+        if (ret != DAT_SUCCESS)
+                atomic_fetch_add(&storm->strange, 1);
+        return NULL;
+}
+
+/* Whatever is done to an EVD meanwhile, each event comes once, and nobody sleeps for ever. */
+static void an_evd_stands_a_storm(void **state)
+{
+        static void *(*const parts[])(void *) = {storm_waits, storm_waits, storm_hears, storm_hears,
+                                                 storm_changes};
+        struct host *host = host_open();
+        struct storm *storm = calloc(1, sizeof(*storm));
+        pthread_t threads[5];
+
+        (void)state;
+        assert_non_null(storm);
+        for (int i = 0; i < 2; i++)
+                storm->cnos[i] = make_cno(host, no_agent);
+        storm->evd = make_evd(host, 8, storm->cnos[0]);
+        atomic_store(&storm->left, STORM_EVENTS);
+        for (int i = 0; i < 5; i++)
+                assert_int_equal(pthread_create(&threads[i], NULL, parts[i], storm), 0);
+        for (int i = 0; i < STORM_EVENTS; i++) {
+                DAT_EVENT event = {.event_number = DAT_SOFTWARE_EVENT};
+
+                event.event_data.software_event_data.pointer = &storm->taken[i];
+                while (DAT_GET_TYPE(dat_evd_post_se(storm->evd, &event)) == DAT_QUEUE_FULL)
+                        sched_yield();
+        }
+        for (int i = 0; i < 5; i++)
+                assert_int_equal(pthread_join(threads[i], NULL), 0);
+        for (int i = 0; i < STORM_EVENTS; i++)
+                assert_int_equal(atomic_load(&storm->taken[i]), 1);
+        assert_int_equal(atomic_load(&storm->strange), 0);
+        assert_dat(dat_evd_free(storm->evd), DAT_SUCCESS);
+        for (int i = 0; i < 2; i++) {
+                assert_nothing_heard(storm->cnos[i], 0);
+                assert_dat(dat_cno_free(storm->cnos[i]), DAT_SUCCESS);
+        }
+        free(storm);
+        host_close(host);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -1841,6 +1969,7 @@ int main(void)
             cmocka_unit_test(each_argument_of_a_cno),
             cmocka_unit_test(a_threshold_is_not_for_controlled_streams),
             cmocka_unit_test(each_event_is_delivered_once),
+            cmocka_unit_test(an_evd_stands_a_storm),
         };
 
         return cmocka_run_group_tests_name("evd", tests, NULL, NULL);
