@@ -49,6 +49,12 @@ class Run:
     # The calls in which its teardown broke.
     teardown: tuple[str, ...] = ()
 
+    @property
+    def ended(self) -> str:
+        """The verdict, and in which calls teardown broke, if it did."""
+        broken = f", teardown broken in {', '.join(self.teardown)}" if self.teardown else ""
+        return f"{self.verdict}{broken}"
+
 
 @dataclass(frozen=True)
 class Mutant:
@@ -95,6 +101,7 @@ class Hostile:
             and self.run.teardown == self.teardown
             and self.after is not None
             and self.after.verdict in KEPT
+            and not self.after.teardown
         )
 
 
@@ -145,7 +152,11 @@ class Mutation:
     @property
     def not_green(self) -> list[Run]:
         """What the unbroken wrapper was not green in."""
-        return [run for run in self.whole.values() if run.verdict not in KEPT | INAPPLICABLE]
+        return [
+            run
+            for run in self.whole.values()
+            if run.verdict not in KEPT | INAPPLICABLE or run.teardown
+        ]
 
     def of(self, *outcomes: Outcome) -> list[Mutant]:
         """The mutants with these outcomes."""
@@ -162,6 +173,13 @@ class Mutation:
             Score(page, level, sum(m.outcome is Outcome.KILLED for m in group), len(group))
             for (page, level), group in sorted(groups.items())
         ]
+
+    @property
+    def coverage(self) -> str:
+        """How many of all pages have mutants here: "10 of the 73 pages"."""
+        count = len({mutant.page for mutant in self.mutants})
+        total = len(self.head.get("pages", ()))
+        return f"{count} of the {total} pages" if total else f"{count} pages"
 
     @property
     def loose(self) -> list[Hostile]:

@@ -22,7 +22,7 @@ from runners.campaign.plan import Case, planned
 from runners.campaign.session import Limits
 from runners.campaign.subject import Subject
 from runners.campaign.testbed import Testbed, limits
-from runners.catalogue.clauses import Catalogue
+from runners.catalogue.clauses import Catalogue, every_page
 from runners.catalogue.faults import Rows, load_rows, prefixes, unknown, unproven
 from runners.checkout import VERSION, Checkout, revision
 from runners.errors import InputError, RunnerError
@@ -343,6 +343,7 @@ def _run_record(checkout: Checkout, order: Order) -> Record:
             "library": str(wrapper),
             "sha256": hashlib.sha256(wrapper.read_bytes()).hexdigest(),
         },
+        "pages": list(every_page(checkout.catalogue)),
         "selected": len(order.faults) != len(order.rows.faults),
         "clauses": [
             {"id": clause.id, "page": clause.page, "level": clause.level, "text": clause.text}

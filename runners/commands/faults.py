@@ -170,10 +170,10 @@ def _report(folder: Path) -> int:
     for mutant in mutation.of(Outcome.SURVIVED, Outcome.ELSEWHERE):
         print(f"{mutant.outcome}: {mutant.fault} ({mutant.case})")
     for each in mutation.not_green:
-        print(f"not green without a fault: {each.case}: {each.verdict} {each.reason}")
+        print(f"not green without a fault: {each.case}: {each.ended} {each.reason}")
     for hostile in mutation.loose:
-        met = hostile.run.verdict if hostile.run else "no verdict"
-        after = hostile.after.verdict if hostile.after else "none"
+        met = hostile.run.ended if hostile.run else "no verdict"
+        after = hostile.after.ended if hostile.after else "none"
         print(f"not contained: {hostile.fault}: {met}, afterwards {after}")
     for page, count in Counter(_page(mutation, id_) for id_ in mutation.head["unproven"]).items():
         clauses = "must clause" if count == 1 else "must clauses"

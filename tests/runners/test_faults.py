@@ -220,6 +220,31 @@ def test_a_hostile_fault_costs_its_verdict(foundry: Foundry) -> None:
     assert foundry.runs("after") == [("demo/crashes", "passes", "PASS")]
 
 
+def test_a_hostile_fault_that_breaks_a_teardown(foundry: Foundry) -> None:
+    """The row names the calls: neither another verdict nor another teardown is contained."""
+    row = HOSTILE.format(name="frees_nothing", verdict="PASS")
+    foundry.has(fault("fails"), row + 'teardown = ["dat_srq_free"]\n')
+    code, output = foundry.run()
+    assert code == 0, output
+    page = (foundry.out / "faults.html").read_text()
+    assert "PASS, teardown broken in dat_srq_free" in page
+    assert "They are about 1 of the 2 pages." in page
+    shutil.rmtree(foundry.out)
+    foundry.has(fault("fails"), row)
+    code, output = foundry.run()
+    assert code == 1
+    said = "not contained: demo/frees_nothing: PASS, teardown broken in dat_srq_free, afterwards"
+    assert said in output
+
+
+def test_a_teardown_that_breaks_without_a_fault_is_not_green(foundry: Foundry) -> None:
+    foundry.cts.has("frees_nothing")
+    foundry.has(fault("fails", "frees_nothing"))
+    code, output = foundry.run()
+    assert code == 1
+    assert "not green without a fault: demo_page/frees_nothing: PASS, teardown broken" in output
+
+
 @pytest.mark.parametrize("name", ["passes", "kills_host"])
 def test_a_hostile_fault_that_is_not_contained(foundry: Foundry, name: str) -> None:
     foundry.has(fault("fails"), HOSTILE.format(name=name, verdict="CRASH"))
