@@ -474,7 +474,13 @@ FAMILY(ep_modify, above_ia_limit, limited)
         note(t, "granted above the IA's own limit of %llu (EP-29)", (unsigned long long)limit);
 }
 
-/* Of how many DTOs there are the limits may not all be had (EP-52). */
+/* Queues that long may not be had (EP-52), and so many reads the peer's end may not let be. */
+static bool borne_at_limit(enum ep_parameter_id parameter)
+{
+        return parameter != EP_PARAM_max_recv_dtos && parameter != EP_PARAM_max_request_dtos &&
+               parameter != EP_PARAM_max_rdma_read_out;
+}
+
 FAMILY(ep_modify, at_ia_limit, limited)
 {
         struct ep_change change = unconnected(t, row->parameter);
@@ -491,7 +497,8 @@ FAMILY(ep_modify, at_ia_limit, limited)
                 return;
         }
         expect_ep_change(t, &change);
-        expect_ep_bears(t, change.ep);
+        if (borne_at_limit(row->parameter))
+                expect_ep_bears(t, change.ep);
 }
 
 static const struct object_value {
@@ -665,33 +672,62 @@ FAMILY(ep_modify, flags_release_evd, controlling)
 
 static const struct always {
         const char *id;
+        DAT_COMPLETION_FLAGS of_ep;
         DAT_COMPLETION_FLAGS posted;
 } always_supported[] = {
-    {"suppress", DAT_COMPLETION_SUPPRESS_FLAG},
-    {"solicited_wait", DAT_COMPLETION_SOLICITED_WAIT_FLAG},
-    {"barrier_fence", DAT_COMPLETION_BARRIER_FENCE_FLAG},
+    {"suppress", DAT_COMPLETION_EVD_THRESHOLD_FLAG, DAT_COMPLETION_SUPPRESS_FLAG},
+    {"solicited_wait", DAT_COMPLETION_EVD_THRESHOLD_FLAG, DAT_COMPLETION_SOLICITED_WAIT_FLAG},
+    {"barrier_fence", DAT_COMPLETION_EVD_THRESHOLD_FLAG, DAT_COMPLETION_BARRIER_FENCE_FLAG},
+    {"suppress_by_default", DAT_COMPLETION_DEFAULT_FLAG, DAT_COMPLETION_SUPPRESS_FLAG},
+    {"solicited_wait_by_default", DAT_COMPLETION_DEFAULT_FLAG, DAT_COMPLETION_SOLICITED_WAIT_FLAG},
+    {"barrier_fence_by_default", DAT_COMPLETION_DEFAULT_FLAG, DAT_COMPLETION_BARRIER_FENCE_FLAG},
+    {"suppress_unsignalled", DAT_COMPLETION_UNSIGNALLED_FLAG, DAT_COMPLETION_SUPPRESS_FLAG},
+    {"solicited_wait_unsignalled", DAT_COMPLETION_UNSIGNALLED_FLAG,
+     DAT_COMPLETION_SOLICITED_WAIT_FLAG},
+    {"barrier_fence_unsignalled", DAT_COMPLETION_UNSIGNALLED_FLAG,
+     DAT_COMPLETION_BARRIER_FENCE_FLAG},
 };
+
+static void expect_completion(struct test *t, DAT_EP_HANDLE ep, const struct always *row)
+{
+        if (row->posted == DAT_COMPLETION_SUPPRESS_FLAG)
+                expect_quiet(ep_request_evd(t, ep));
+        else
+                expect_dto(ep_request_evd(t, ep));
+}
 
 FAMILY(ep_modify, always_supported, always_supported)
 {
         struct ep_change change = unconnected(t, EP_PARAM_request_completion_flags);
         struct buf *buf = buf_with(t);
         DAT_LMR_TRIPLET segment = triplet(buf, 0, MESSAGE);
+        struct peer_memory memory;
         struct peer_ep *end;
 
-        change.asked.ep_attr.request_completion_flags = DAT_COMPLETION_EVD_THRESHOLD_FLAG;
-        expect(ep_modify(&change), DAT_SUCCESS);
+        change.wanted = (uint64_t)row->of_ep;
+        ep_value_set(&change.asked, change.parameter, change.wanted);
+        expect_ep_change(t, &change);
         end = must_connect(change.ep);
         message_fill(buf->addr, MESSAGE, 0);
+        memory = peer_expose(end, MESSAGE);
         peer_post_recv(end, 1, MESSAGE);
 
-        expect(dat_ep_post_send(change.ep, 1, &segment, (DAT_DTO_COOKIE){.as_64 = 0}, row->posted),
+        DAT_RMR_TRIPLET remote = {
+            .rmr_context = memory.rmr_context,
+            .target_address = memory.address,
+            .segment_length = MESSAGE,
+        };
+        /* A message can be waited for, an RDMA write cannot. */
+        if (row->posted != DAT_COMPLETION_SOLICITED_WAIT_FLAG) {
+                expect(dat_ep_post_rdma_write(change.ep, 1, &segment, (DAT_DTO_COOKIE){.as_64 = 0},
+                                              &remote, row->posted),
+                       DAT_SUCCESS);
+                expect_completion(t, change.ep, row);
+        }
+        expect(dat_ep_post_send(change.ep, 1, &segment, (DAT_DTO_COOKIE){.as_64 = 1}, row->posted),
                DAT_SUCCESS);
         peer_wait_recv(end, 0, MESSAGE);
-        if (row->posted == DAT_COMPLETION_SUPPRESS_FLAG)
-                expect_quiet(ep_request_evd(t, change.ep));
-        else
-                expect_dto(ep_request_evd(t, change.ep));
+        expect_completion(t, change.ep, row);
 }
 
 /*

@@ -216,7 +216,9 @@ void expect_ep_gives(struct test *t, DAT_EP_HANDLE ep, DAT_PZ_HANDLE zone, struc
 
 static size_t at_most(DAT_COUNT number, size_t limit)
 {
-        return number > 0 && (size_t)number < limit ? (size_t)number : limit;
+        if (number < 1)
+                return 1;
+        return (size_t)number < limit ? (size_t)number : limit;
 }
 
 void expect_ep_bears(struct test *t, DAT_EP_HANDLE ep)
