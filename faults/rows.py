@@ -42,7 +42,7 @@ class Fault:
     """One [[fault]]. `clause` is what it violates: a clause, or a family of them.
 
     A hostile fault has no clause: `verdicts` are those that it may cost the case that meets it, and
-    `teardown` the calls that are then found broken in its teardown.
+    `teardown` the calls that may then be found broken in its teardown; "none" is that nothing is.
     """
 
     path: Path
@@ -52,7 +52,7 @@ class Fault:
     clause: str = ""
     case: str = ""
     verdicts: list[str] = field(default_factory=list)
-    teardown: list[str] = field(default_factory=list)
+    teardown: list[str] = field(default_factory=lambda: ["none"])
 
     @property
     def name(self) -> str:

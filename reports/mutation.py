@@ -98,7 +98,7 @@ class Hostile:
         return (
             self.run is not None
             and self.run.verdict in self.allowed
-            and self.run.teardown == self.teardown
+            and set(self.run.teardown or ("none",)) <= set(self.teardown)
             and self.after is not None
             and self.after.verdict in KEPT
             and not self.after.teardown
@@ -342,7 +342,7 @@ def _hostile(
         run=runs.get("hostile", {}).get(key),
         after=runs.get("after", {}).get(key),
         allowed=tuple(fault["verdicts"]),
-        teardown=tuple(fault.get("teardown", ())),
+        teardown=tuple(fault.get("teardown", ("none",))),
     )
 
 
