@@ -197,13 +197,24 @@ class Attempt:
         return (check.seen if check else "") or self.reason or "no reason was recorded"
 
     @property
+    def after(self) -> str:
+        """The call under test, and what it returned, where the check that failed does not name it:
+        " (after dat_srq_resize = DAT_SUCCESS)".
+        """
+        call, check = self.culprit, self.failed_check
+        if call is None or check is None or call.name in check.text:
+            return ""
+        return f" (after {call.name} = {'no return' if call.unfinished else call.ret})"
+
+    @property
     def summary(self) -> str:
         """Expected and seen in one line, for lists and messages."""
         check = self.failed_check
         if self.verdict is Verdict.FAIL and check and check.expected:
-            return f"{check.text}: expected {' or '.join(check.expected)}, saw {self.seen}"
+            expected = " or ".join(check.expected)
+            return f"{check.text}: expected {expected}, saw {self.seen}{self.after}"
         if self.verdict is Verdict.FAIL and check:
-            return f"{check.text}: {self.seen}"
+            return f"{check.text}: {self.seen}{self.after}"
         return self.seen if self.verdict in NOT_KEPT else self.reason
 
     @property

@@ -104,6 +104,7 @@ def test_the_headline_is_the_check_that_failed(tmp_path: Path) -> None:
     assert "Backtrace in teardown, SIGABRT" in words(finding)
     (line,) = [row for row in told["md"].splitlines() if "saw no event" in row]
     assert "SIGABRT" not in line
+    assert "within 3000 ms (after dat_srq_resize = DAT_SUCCESS)" in line
     assert "- **TEARDOWN** `SIGABRT inside dat_ep_free`, in srq\\_resize/connects" in told["md"]
     assert (
         "- **TEARDOWN** `dat_ep_free refused with DAT_INVALID_STATE`, in 12 cases, first in"
