@@ -344,6 +344,9 @@ static bool act_before(struct call *call, const struct step *step)
         case EFFECT_INVENT:
                 call->ret = event_invent(call, step);
                 return true;
+        case EFFECT_DEAF:
+                call->ret = event_sleep_through(call);
+                return true;
         case EFFECT_WITH:
                 step->change(call);
                 return false;

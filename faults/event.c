@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { WAIT_TIMEOUT = 1, WAIT_EVENT = 3, WAIT_N_MORE = 4, DEQUEUE_EVENT = 1 };
 
@@ -187,6 +188,28 @@ DAT_RETURN event_take(struct call *call)
         if (!evd || evd->type != DAT_HANDLE_TYPE_EVD || !event)
                 return call_inner(call);
         return take_from(call, evd, event);
+}
+
+/* Sleeps as long as the wait may take; for one without end, for ever. */
+static void sleep_through(DAT_TIMEOUT timeout)
+{
+        while (timeout == DAT_TIMEOUT_INFINITE)
+                pause();
+        linger(timeout / 1000);
+}
+
+DAT_RETURN event_sleep_through(struct call *call)
+{
+        DAT_TIMEOUT timeout = is_wait(call) ? (DAT_TIMEOUT)call->arg[WAIT_TIMEOUT] : 0;
+        DAT_RETURN ret;
+
+        if (is_wait(call))
+                call->arg[WAIT_TIMEOUT] = 0;
+        ret = event_takes(call) ? event_take(call) : call_inner(call);
+        if (DAT_GET_TYPE(ret) != DAT_TIMEOUT_EXPIRED)
+                return ret;
+        sleep_through(timeout);
+        return event_take(call);
 }
 
 DAT_RETURN event_invent(struct call *call, const struct step *step)

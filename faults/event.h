@@ -12,6 +12,9 @@ bool event_takes(const struct call *call);
 DAT_RETURN event_take(struct call *call);
 
 /* Gives such a call an event that nobody made, by the step. */
+/* A wait that takes what is there when it begins, and is woken by nothing that comes later. */
+DAT_RETURN event_sleep_through(struct call *call);
+
 DAT_RETURN event_invent(struct call *call, const struct step *step);
 
 #endif

@@ -26,6 +26,8 @@ enum effect {
         EFFECT_DAEMON,   /* and one that is in no process group of ours */
         EFFECT_PRINT,    /* prints what looks like a passing verdict */
         EFFECT_CLOSE,    /* closes each descriptor of the process */
+        EFFECT_REUSE,    /* gives handles of destroyed objects to new ones */
+        EFFECT_DEAF,     /* a wait is not woken by what comes after it began */
         EFFECT_SCRIBBLE, /* writes past the end of the newest LMR's memory */
 };
 

@@ -27,10 +27,10 @@ CONTEXTS = {"DAT_CONTEXT", "DAT_DTO_COOKIE", "DAT_RMR_COOKIE"}
 EFFECTS = {
     "answer", "report", "with", "again", "set", "also", "lose", "double", "delay", "reorder",
     "invent", "corrupt", "leak", "crash", "hang", "exit", "fork", "daemon", "print", "close",
-    "scribble",
+    "scribble", "reuse", "deaf",
 }  # fmt: skip
 EVENT_EFFECTS = {"lose", "double", "delay", "reorder", "corrupt"}
-CALL_EFFECTS = {"answer", "report", "with", "again", "invent"}
+CALL_EFFECTS = {"answer", "report", "with", "again", "invent", "deaf"}
 
 
 def calls_of(facts: Facts) -> dict[str, dict[str, Any]]:

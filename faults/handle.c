@@ -10,6 +10,7 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct handle *by_outer[BUCKETS];
 static struct handle *by_inner[BUCKETS];
+static bool reuse;
 
 static size_t bucket(const void *address)
 {
@@ -29,18 +30,46 @@ static void *allocate(size_t size)
         return memory;
 }
 
+void handle_reuse(void)
+{
+        pthread_mutex_lock(&lock);
+        reuse = true;
+        pthread_mutex_unlock(&lock);
+}
+
+/* A handle of an object of the type that is gone, off the list by inner handle; or NULL. */
+static struct handle *take_destroyed(const DAT_PROVIDER *table, DAT_HANDLE_TYPE type)
+{
+        for (size_t i = 0; reuse && i < BUCKETS; i++) {
+                for (struct handle **at = &by_inner[i]; *at; at = &(*at)->next_inner) {
+                        struct handle *handle = *at;
+
+                        if (!handle->destroyed || handle->table != table || handle->type != type)
+                                continue;
+                        *at = handle->next_inner;
+                        return handle;
+                }
+        }
+        return NULL;
+}
+
 struct handle *handle_new(DAT_PROVIDER *table, DAT_HANDLE inner, DAT_HANDLE_TYPE type)
 {
-        struct handle *handle = allocate(sizeof(*handle));
-        size_t outer_slot = bucket(handle);
         size_t inner_slot = bucket(inner);
+        struct handle *handle;
 
+        pthread_mutex_lock(&lock);
+        handle = take_destroyed(table, type);
+        if (handle) {
+                *handle = (struct handle){.next_outer = handle->next_outer};
+        } else {
+                handle = allocate(sizeof(*handle));
+                handle->next_outer = by_outer[bucket(handle)];
+                by_outer[bucket(handle)] = handle;
+        }
         handle->table = table;
         handle->inner = inner;
         handle->type = type;
-        pthread_mutex_lock(&lock);
-        handle->next_outer = by_outer[outer_slot];
-        by_outer[outer_slot] = handle;
         handle->next_inner = by_inner[inner_slot];
         by_inner[inner_slot] = handle;
         pthread_mutex_unlock(&lock);

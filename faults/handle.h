@@ -54,6 +54,9 @@ static inline void *word_pointer(uint64_t word)
         return (void *)(uintptr_t)word; /* NOLINT(performance-no-int-to-ptr) */
 }
 
+/* From now on a new object takes the handle of one of its kind that is gone, if there is any. */
+void handle_reuse(void);
+
 /* A new handle in front of `inner`; aborts without memory. */
 struct handle *handle_new(DAT_PROVIDER *table, DAT_HANDLE inner, DAT_HANDLE_TYPE type);
 

@@ -64,6 +64,9 @@ bool hostile_act(const struct call *call, enum effect effect)
         case EFFECT_SCRIBBLE:
                 scribble(call);
                 return true;
+        case EFFECT_REUSE:
+                handle_reuse();
+                return true;
         default:
                 return false;
         }

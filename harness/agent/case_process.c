@@ -47,6 +47,20 @@ static void judge_events(struct test *t)
         snprintf(t->reason, sizeof(t->reason), "%s", wrong);
 }
 
+/* A provider may give a handle again: that it then leads to an object is no failure. */
+static void judge_reborn(struct test *t)
+{
+        const char *kind = handle_reborn();
+
+        if (!kind || t->verdict != VERDICT_FAIL)
+                return;
+        t->verdict = VERDICT_BROKEN;
+        snprintf(t->reason, sizeof(t->reason),
+                 "the handle of the destroyed %s was a live one's again before the case was done "
+                 "with it: it destroys too early",
+                 kind);
+}
+
 /* Opening and closing an IA may leave some descriptors: those are the provider's own business. */
 static void report_descriptors(struct test *t, struct descriptors *after)
 {
@@ -100,6 +114,7 @@ void case_process(const void *arg, struct evidence *evidence, uint64_t nonce, in
         events_watch(t);
         if (setjmp(t->end) == 0)
                 run_body(t);
+        judge_reborn(t);
         judge_events(t);
         verdict_put(&evidence->body, nonce, t->verdict, t->reason);
         atomic_store(&evidence->teardown_ns, now_ns());

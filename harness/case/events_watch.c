@@ -24,11 +24,31 @@ static struct watch {
         size_t count;
         size_t capacity;
         bool provider_makes_eps;
+        const char *reborn; /* what has the destroyed object's handle now */
         char wrong[ENTRY_TEXT_MAX];
 } watch = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
+/* Whether there was ever such an object; of null, whether there was one of any kind. */
+static bool is_known(DAT_HANDLE handle, const char *kind)
+{
+        for (size_t i = 0; i < watch.count; i++)
+                if (watch.known[i].handle == (uint64_t)(uintptr_t)handle &&
+                    (!kind || strcmp(watch.known[i].kind, kind) == 0))
+                        return true;
+        return false;
+}
+
+/* A handle that a destroyed object of the same kind had is a live object's now. */
+static void note_reborn(uint64_t handle, const char *kind)
+{
+        if (handle && handle == atomic_load(&watch.t->evidence->destroyed) &&
+            is_known((DAT_HANDLE)(uintptr_t)handle, kind))
+                watch.reborn = kind;
+}
+
 static void learn(uint64_t handle, const char *kind)
 {
+        note_reborn(handle, kind);
         if (watch.count == watch.capacity) {
                 size_t larger = watch.capacity ? 2 * watch.capacity : 64;
                 struct known *moved = realloc(watch.known, larger * sizeof(*moved));
@@ -39,16 +59,6 @@ static void learn(uint64_t handle, const char *kind)
                 watch.capacity = larger;
         }
         watch.known[watch.count++] = (struct known){handle, kind};
-}
-
-/* Whether there was ever such an object; of null, whether there was one of any kind. */
-static bool is_known(DAT_HANDLE handle, const char *kind)
-{
-        for (size_t i = 0; i < watch.count; i++)
-                if (watch.known[i].handle == (uint64_t)(uintptr_t)handle &&
-                    (!kind || strcmp(watch.known[i].kind, kind) == 0))
-                        return true;
-        return false;
 }
 
 /* The object's number among those of its kind, as reports name it; 0 where it is unknown. */
@@ -231,6 +241,11 @@ void events_watch(struct test *t)
 {
         watch.t = t;
         trace_observe(observe, t);
+}
+
+const char *handle_reborn(void)
+{
+        return watch.reborn;
 }
 
 const char *events_wrong(void)

@@ -196,7 +196,8 @@ void settle_briefly(struct test *t);
 /*
  * Handles that no call may take, for families of handle clauses: a null one, the handle of an
  * object of that kind already destroyed, a live handle of another kind, and a live PZ, EVD or SRQ
- * of another IA.
+ * of another IA. A provider may give the handle of a destroyed object to the next one of its
+ * kind: a case asks for one last, when it has made all that it needs.
  */
 enum bad_handle {
         BAD_HANDLE_NULL,

@@ -88,10 +88,9 @@ static void answered_apart(struct test *t, const struct check_site *site,
         DAT_RETURN ret;
 
         if (call_apart(t, call, arg, &ret))
-                check_expect_or_note(t, site, ret, refused,
-                                     DAT_SET_(DAT_INVALID_PARAMETER, DAT_INVALID_STATE,
-                                              DAT_INVALID_HANDLE),
-                                     3);
+                check_expect_or_note(
+                    t, site, ret, refused,
+                    DAT_SET_(DAT_INVALID_PARAMETER, DAT_INVALID_STATE, DAT_INVALID_HANDLE), 3);
         else if (REGISTRY_FOLLOWS_HANDLES)
                 note(t, "the call ended its process, as it may by DAT 2.0 (GEN-1)");
         else

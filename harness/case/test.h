@@ -143,6 +143,12 @@ void buf_unmap(struct buf *buf);
 void draw_begin(struct test *t, const char *id);
 
 /*
+ * The kind of object that has been made since with the very handle of the one that bad_handle()
+ * destroyed; NULL where none has.
+ */
+const char *handle_reborn(void);
+
+/*
  * From now on each event that the case takes, whichever way, is looked at: it names the EVD that it
  * was taken from, and an object that there is. The first one that does not is told of by
  * events_wrong(), in words; else NULL.

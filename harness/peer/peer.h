@@ -28,8 +28,8 @@ struct peer *peer(struct test *t);
 struct peer_ep *peer_connect(struct peer *peer, DAT_EP_HANDLE ep);
 
 /*
- * Connects `ep` by dat_ep_dup_connect to where `like` is connected, to a new EP of the peer. That it
- * can be is the clause.
+ * Connects `ep` by dat_ep_dup_connect to where `like` is connected, to a new EP of the peer. That
+ * it can be is the clause.
  */
 struct peer_ep *peer_connect_like(struct peer *peer, DAT_EP_HANDLE ep, DAT_EP_HANDLE like);
 

@@ -48,3 +48,14 @@ def test_an_unwritten_attribute_is_told(agent_on: Callable[[str], Agent]) -> Non
     assert attributes["is_thread_safe"] is not None
     (record,) = agent.run("provider/frees_everything").texts("record")
     assert record == "dat_ia_query left unwritten of the provider's attributes: srq_supported"
+
+
+def test_a_handle_may_be_given_again(agent_on: Callable[[str], Agent]) -> None:
+    agent = agent_on("handles=reused")
+    early = agent.run("harness/destroys_too_early")
+    assert (early.word, early.reason) == (
+        "BROKEN",
+        "the handle of the destroyed srq was a live one's again before the case was done with it: "
+        "it destroys too early",
+    )
+    assert agent.run("harness/destroys_last").word == "PASS"

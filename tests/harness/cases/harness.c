@@ -271,3 +271,20 @@ FAMILY_WITH(harness, feels, weathers, .needs = 0)
         record(t, "%d degrees", row->degrees);
         expect_that(row->degrees > 0, "%d degrees", row->degrees);
 }
+
+CASE_WITH(harness, destroys_too_early, .needs = 0)
+{
+        DAT_SRQ_HANDLE gone = bad_handle(t, DAT_HANDLE_TYPE_SRQ, BAD_HANDLE_DESTROYED);
+
+        srq_with(t);
+        expect(dat_srq_resize(gone, 16), DAT_INVALID_HANDLE);
+}
+
+CASE_WITH(harness, destroys_last, .needs = 0)
+{
+        DAT_SRQ_HANDLE gone;
+
+        srq_with(t);
+        gone = bad_handle(t, DAT_HANDLE_TYPE_SRQ, BAD_HANDLE_DESTROYED);
+        expect(dat_srq_resize(gone, 16), DAT_INVALID_HANDLE);
+}

@@ -35,6 +35,7 @@ static DAT_PROVIDER table;
 static DAT_PROVIDER_INFO registered;
 static struct object *alive;
 static DAT_EVD_HANDLE async_evd;
+static struct object *spare; /* whose address the next one has */
 static char name[DAT_NAME_MAX_LENGTH];
 static struct sockaddr_in address = {.sin_family = AF_INET};
 
@@ -56,10 +57,12 @@ static struct object *find(DAT_HANDLE handle, DAT_HANDLE_TYPE type)
 
 static DAT_RETURN make(DAT_HANDLE ia, DAT_HANDLE_TYPE type, DAT_HANDLE *made)
 {
-        struct object *object = calloc(1, sizeof(*object));
+        struct object *object = spare ? spare : calloc(1, sizeof(*object));
 
         if (!object)
                 return FAIL(DAT_INSUFFICIENT_RESOURCES);
+        spare = NULL;
+        memset(object, 0, sizeof(*object));
         object->provider = &table;
         object->type = type;
         object->ia = ia;
@@ -76,7 +79,10 @@ static void unmake(struct object *object)
         while (*link != object)
                 link = &(*link)->next;
         *link = object->next;
-        free(object);
+        if (is_wanted("handles=reused") && !spare)
+                spare = object;
+        else
+                free(object);
 }
 
 static DAT_RETURN free_object(DAT_HANDLE handle, DAT_HANDLE_TYPE type)
