@@ -193,7 +193,7 @@ FAMILY(srq_create, room, sizes)
 
 CASE(srq_create, room_as_queried)
 {
-        struct queue queue = queue_made(t, 33);
+        struct queue queue = queue_made(t, size_of(t, &sizes[1]));
 
         expect_room(t, &queue, srq_size(t, queue.srq));
 }
