@@ -47,6 +47,7 @@ def test_who_is_not_woken_fails(agent_on: Callable[[str], Agent]) -> None:
     outcome = agent_on("wait=deaf").run("waiter/wakes", event_ms=300)
     assert outcome.word == "FAIL"
     assert outcome.reason.endswith("the return of its call, saw it waits still after 300 ms")
+    assert "teardown" not in outcome.verdict
 
 
 def test_calls_tell_their_thread(agent: Agent) -> None:
@@ -82,6 +83,7 @@ def test_a_call_of_a_race_without_end_fails(agent: Agent) -> None:
     outcome = agent.run("waiter/races_for_ever", event_ms=200)
     assert outcome.word == "FAIL"
     assert "not all have returned after 200 ms" in outcome.reason
+    assert "teardown" not in outcome.verdict
 
 
 def test_what_is_drawn_comes_from_the_seed(agent: Agent) -> None:
