@@ -287,7 +287,8 @@ static const struct attempt {
 
 FAMILY(ep_recv_query, refused_post, attempts)
 {
-        DAT_EP_ATTR attr = ep_attr_of(t, row->foreign ? 2 : 1);
+        int count = row->foreign && ia_attr(t)->max_iov_segments_per_dto < 2 ? 1 : row->segments;
+        DAT_EP_ATTR attr = ep_attr_of(t, row->foreign ? count : 1);
         struct buf *buf = buf_with(t, .length = SLOTS * MESSAGE);
         DAT_EP_HANDLE ep = ep_with(t, .attr = &attr);
         struct own own = {.ep = ep, .evd = ep_recv_evd(t, ep), .buf = buf, .length = MESSAGE};
@@ -299,12 +300,12 @@ FAMILY(ep_recv_query, refused_post, attempts)
         must(dat_ep_query(ep, DAT_EP_FIELD_ALL, &param));
         posts = row->full ? param.ep_attr.max_recv_dtos : POSTS;
         own_post(t, &own, posts);
-        for (int i = 0; i < row->segments; i++)
+        for (int i = 0; i < count; i++)
                 segments[i] = triplet(buf, 0, MESSAGE);
         if (row->foreign)
-                segments[row->segments - 1] = triplet(buf, buf->length, MESSAGE);
+                segments[count - 1] = triplet(buf, buf->length, MESSAGE);
 
-        ret = dat_ep_post_recv(ep, row->segments, segments, (DAT_DTO_COOKIE){.as_64 = SLOTS},
+        ret = dat_ep_post_recv(ep, count, segments, (DAT_DTO_COOKIE){.as_64 = SLOTS},
                                DAT_COMPLETION_DEFAULT_FLAG);
         if (dat_is(ret, DAT_SUCCESS))
                 posts++;
