@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* dat_evd_dequeue: the first event, whole, once, and for nobody while a thread waits. */
+#include "clauses/evd_dequeue.h"
+#include "event_kind.h"
+#include "state.h"
+
+#include <sched.h>
+#include <string.h>
+
+static const struct evd_state plain = {.enabled = true, .waitable = true};
+
+/* What dat_evd_dequeue gives, as soon as it gives something. */
+static DAT_EVENT dequeued(struct test *t, DAT_EVD_HANDLE evd)
+{
+        DAT_RETURN ret = DAT_QUEUE_EMPTY;
+        DAT_EVENT event;
+
+        for (int i = 0; dat_is(ret, DAT_QUEUE_EMPTY) && i < 200; i++) {
+                if (i)
+                        settle_briefly(t);
+                memset(&event, 0xa5, sizeof(event));
+                ret = expect(dat_evd_dequeue(evd, &event), DAT_SUCCESS, DAT_QUEUE_EMPTY);
+        }
+        expect_that(dat_is(ret, DAT_SUCCESS), "the event has not come");
+        return event;
+}
+
+/*
+ * Each kind of event
+ */
+
+FAMILY(evd_dequeue, event, event_kinds)
+{
+        struct brought brought = bring(t, row);
+        DAT_EVENT event = dequeued(t, brought.evd);
+
+        expect_brought(t, row, &brought, &event);
+        expect_empty(t, brought.evd);
+}
+
+CASE(evd_dequeue, within_structure)
+{
+        DAT_EVD_HANDLE evd = se_evd(t, DAT_HANDLE_NULL);
+        struct buf *buf = buf_with(t, .length = sizeof(DAT_EVENT));
+        DAT_EVENT *event = (DAT_EVENT *)(void *)buf->addr;
+
+        post_ses(t, evd, 0, 1);
+        expect(dat_evd_dequeue(evd, event), DAT_SUCCESS);
+
+        expect_se(t, evd, event, 0);
+        release(t, buf->lmr);
+}
+
+/*
+ * The first one, once
+ */
+
+CASE(evd_dequeue, one_at_a_time)
+{
+        DAT_EVD_HANDLE evd = se_evd(t, DAT_HANDLE_NULL);
+
+        post_ses(t, evd, 0, 3);
+
+        expect_ses(t, evd, 0, 1);
+        post_ses(t, evd, 3, 1);
+        expect_ses(t, evd, 1, 3);
+        expect_empty(t, evd);
+}
+
+CASE(evd_dequeue, whole_queue)
+{
+        DAT_EVD_HANDLE evd = se_evd(t, DAT_HANDLE_NULL);
+        DAT_COUNT places = evd_param(t, evd).evd_qlen;
+
+        post_ses(t, evd, 0, places);
+
+        expect_ses(t, evd, 0, places);
+        expect_empty(t, evd);
+}
+
+CASE(evd_dequeue, among_waits)
+{
+        DAT_EVD_HANDLE evd = se_evd(t, DAT_HANDLE_NULL);
+
+        post_ses(t, evd, 0, SE_QLEN);
+        for (unsigned int i = 0; i < SE_QLEN; i += 2) {
+                DAT_EVENT event;
+                DAT_COUNT more = -1;
+
+                expect_ses(t, evd, i, 1);
+                memset(&event, 0xa5, sizeof(event));
+                expect(dat_evd_wait(evd, 0, 1, &event, &more), DAT_SUCCESS);
+                expect_se(t, evd, &event, i + 1);
+        }
+        expect_empty(t, evd);
+}
+
+CASE(evd_dequeue, of_this_evd)
+{
+        DAT_EVD_HANDLE older = se_evd(t, DAT_HANDLE_NULL);
+        DAT_EVD_HANDLE evd = se_evd(t, DAT_HANDLE_NULL);
+        DAT_EVD_HANDLE newer = se_evd(t, DAT_HANDLE_NULL);
+
+        post_ses(t, older, 10, 2);
+        post_ses(t, newer, 20, 2);
+
+        expect_empty(t, evd);
+        post_ses(t, evd, 0, 1);
+        expect_ses(t, evd, 0, 1);
+        expect_ses(t, older, 10, 2);
+        expect_ses(t, newer, 20, 2);
+}
+
+FAMILY(evd_dequeue, in_state, evd_states)
+{
+        DAT_EVD_HANDLE evd = evd_in(t, row->state, row->has_cno ? cno_new(t) : DAT_HANDLE_NULL);
+
+        expect_empty(t, evd);
+        post_ses(t, evd, 0, 3);
+        expect_ses(t, evd, 0, 3);
+        expect_empty(t, evd);
+}
+
+/*
+ * Nothing there
+ */
+
+static const struct stream {
+        const char *id;
+        DAT_EVD_FLAGS flag;
+} streams[] = {
+    {"software", DAT_EVD_SOFTWARE_FLAG},  {"connection_request", DAT_EVD_CR_FLAG},
+    {"dto_completion", DAT_EVD_DTO_FLAG}, {"connection", DAT_EVD_CONNECTION_FLAG},
+    {"rmr_bind", DAT_EVD_RMR_BIND_FLAG},
+};
+
+FAMILY(evd_dequeue, empty, streams)
+{
+        DAT_EVD_HANDLE evd = evd_with(t, .flags = row->flag);
+
+        for (int i = 0; i < 3; i++)
+                expect_empty(t, evd);
+}
+
+CASE(evd_dequeue, empty_async)
+{
+        expect_empty(t, async_evd(t));
+}
+
+CASE(evd_dequeue, empty_then_event)
+{
+        DAT_EVD_HANDLE evd = se_evd(t, DAT_HANDLE_NULL);
+
+        for (unsigned int i = 0; i < 2 * SE_QLEN; i++) {
+                expect_empty(t, evd);
+                post_ses(t, evd, i, 1);
+                expect_ses(t, evd, i, 1);
+        }
+        expect_empty(t, evd);
+}
+
+/*
+ * A thread that waits
+ */
+
+static const struct waiting {
+        const char *id;
+        int queued;
+        DAT_COUNT threshold;
+} waitings[] = {
+    {"for_one", 0, 1},
+    {"for_more_than_there_are", 2, 3},
+};
+
+FAMILY(evd_dequeue, while_thread_waits, waitings)
+{
+        DAT_EVD_HANDLE evd = evd_in(t, plain, DAT_HANDLE_NULL);
+        struct waiter *waiter;
+        DAT_EVENT event;
+        struct woken woken;
+
+        post_ses(t, evd, 0, row->queued);
+        waiter = wait_on_evd(t, evd, DAT_TIMEOUT_INFINITE, row->threshold);
+        must_wait(waiter);
+        for (int i = 0; i < 3; i++)
+                expect(dat_evd_dequeue(evd, &event), DAT_INVALID_STATE);
+        expect_asleep(waiter);
+        post_ses(t, evd, (unsigned int)row->queued, 1);
+
+        woken = expect_awake(waiter);
+        expect(woken.ret, DAT_SUCCESS);
+        expect_se(t, evd, &woken.event, 0);
+        expect_ses(t, evd, 1, row->queued);
+        expect_empty(t, evd);
+}
+
+CASE(evd_dequeue, while_thread_waits_elsewhere)
+{
+        DAT_EVD_HANDLE other = se_evd(t, DAT_HANDLE_NULL);
+        DAT_EVD_HANDLE evd = se_evd(t, DAT_HANDLE_NULL);
+        struct waiter *waiter = wait_on_evd(t, other, DAT_TIMEOUT_INFINITE, 1);
+
+        must_wait(waiter);
+        expect_empty(t, evd);
+        post_ses(t, evd, 0, 1);
+        expect_ses(t, evd, 0, 1);
+
+        post_ses(t, other, 0, 1);
+        expect(expect_awake(waiter).ret, DAT_SUCCESS);
+}
+
+/*
+ * Several threads
+ */
+
+struct dequeuing {
+        DAT_EVD_HANDLE evd;
+        DAT_EVENT event;
+};
+
+static DAT_RETURN dequeue_one(void *arg)
+{
+        struct dequeuing *dequeuing = arg;
+
+        return dat_evd_dequeue(dequeuing->evd, &dequeuing->event);
+}
+
+CASE(evd_dequeue, by_threads_in_turn)
+{
+        DAT_EVD_HANDLE evd = se_evd(t, DAT_HANDLE_NULL);
+
+        post_ses(t, evd, 0, 6);
+        for (unsigned int i = 0; i < 6; i++) {
+                struct dequeuing dequeuing = {.evd = evd};
+                struct waiter *thread = wait_in(t, dequeue_one, &dequeuing);
+
+                expect(expect_awake(thread).ret, DAT_SUCCESS);
+                expect_se(t, evd, &dequeuing.event, i);
+        }
+        expect_empty(t, evd);
+}
+
+#define THREADS 3
+#define EACH    SE_QLEN
+
+/* The events that one thread took. */
+struct taking {
+        DAT_EVD_HANDLE evd;
+        uintptr_t pointers[EACH];
+        unsigned int count;
+};
+
+/* Takes what there is until nothing is; between calls others get the processor. */
+static DAT_RETURN take_all(void *arg)
+{
+        struct taking *taking = arg;
+        DAT_RETURN ret = DAT_SUCCESS;
+
+        while (dat_is(ret, DAT_SUCCESS) && taking->count < EACH) {
+                DAT_EVENT event;
+
+                ret = dat_evd_dequeue(taking->evd, &event);
+                if (dat_is(ret, DAT_SUCCESS))
+                        taking->pointers[taking->count++] =
+                            (uintptr_t)event.event_data.software_event_data.pointer;
+                sched_yield();
+        }
+        return ret;
+}
+
+/* Which of the events 0 to SE_QLEN - 1 a thread has; one that is none of them, or twice there,
+ * fails. */
+static unsigned int taken_by(struct test *t, const struct taking *taking, unsigned int before)
+{
+        for (unsigned int i = 0; i < taking->count; i++) {
+                unsigned int number = 0;
+
+                while (number < SE_QLEN &&
+                       (uintptr_t)se_event(number).event_data.software_event_data.pointer !=
+                           taking->pointers[i])
+                        number++;
+                expect_that(number < SE_QLEN, "an event that nobody posted");
+                expect_that(!(before & (1U << number)), "event %u came twice", number);
+                before |= 1U << number;
+        }
+        return before;
+}
+
+CASE(evd_dequeue, by_threads_at_once, DEADLINE_MS(20000))
+{
+        DAT_EVD_HANDLE evd = se_evd(t, DAT_HANDLE_NULL);
+        struct stress stress = stress_of(t, 200);
+
+        while (stress_round(&stress)) {
+                struct taking takings[THREADS] = {{.evd = evd}, {.evd = evd}, {.evd = evd}};
+                struct racer racers[THREADS];
+                unsigned int seen = 0;
+
+                for (int i = 0; i < THREADS; i++)
+                        racers[i] = (struct racer){.call = take_all, .arg = &takings[i]};
+                post_ses(t, evd, 0, SE_QLEN);
+                stress_met(&stress, race(racers, THREADS));
+                for (int i = 0; i < THREADS; i++) {
+                        expect(racers[i].ret, DAT_SUCCESS, DAT_QUEUE_EMPTY);
+                        seen = taken_by(t, &takings[i], seen);
+                }
+                expect_eq(seen, (1U << SE_QLEN) - 1);
+                expect_empty(t, evd);
+        }
+        must_have_met(&stress);
+}
+
+LEGAL(evd_dequeue)
+{
+        static DAT_EVENT event;
+
+        call->evd_handle = se_evd(t, DAT_HANDLE_NULL);
+        call->event = &event;
+        post_ses(t, call->evd_handle, 0, 1);
+}

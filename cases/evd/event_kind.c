@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "event_kind.h"
+#include "loop.h"
+
+#include <string.h>
+
+void bring_software(struct test *t, struct brought *brought)
+{
+        post_ses(t, brought->evd, 9, 1);
+}
+
+void bring_receive(struct test *t, struct brought *brought)
+{
+        struct buf *buf = buf_with(t);
+        struct loop loop =
+            loop_of(t, (struct ep_opts){.recv_evd = brought->evd}, (struct ep_opts){0});
+
+        brought->ep = loop.active;
+        brought->cookie = UINT64_C(0xfedcba9876543210);
+        brought->length = MESSAGE;
+        loop_join(t, &loop);
+        loop_post_recv(t, loop.active, buf, brought->cookie);
+        loop_post_send(t, loop.passive, buf, 1);
+}
+
+void bring_send(struct test *t, struct brought *brought)
+{
+        struct buf *buf = buf_with(t);
+        struct loop loop =
+            loop_of(t, (struct ep_opts){.request_evd = brought->evd}, (struct ep_opts){0});
+
+        brought->ep = loop.active;
+        brought->cookie = UINT64_C(0x8000000000000001);
+        brought->length = MESSAGE;
+        loop_join(t, &loop);
+        loop_post_recv(t, loop.passive, buf, 1);
+        loop_post_send(t, loop.active, buf, brought->cookie);
+}
+
+void bring_flushed_receive(struct test *t, struct brought *brought)
+{
+        struct buf *buf = buf_with(t);
+        struct loop loop =
+            loop_of(t, (struct ep_opts){.recv_evd = brought->evd}, (struct ep_opts){0});
+
+        brought->ep = loop.active;
+        brought->cookie = UINT64_C(0x0123456789abcdef);
+        loop_join(t, &loop);
+        loop_post_recv(t, loop.active, buf, brought->cookie);
+        must(dat_ep_disconnect(loop.active, DAT_CLOSE_ABRUPT_FLAG));
+}
+
+void bring_request(struct test *t, struct brought *brought)
+{
+        struct loop loop = {.requests = brought->evd, .active = ep_with(t)};
+
+        loop_private_data(brought->private_data, OF_REQUEST);
+        loop_ask(t, &loop);
+        brought->psp = loop.psp;
+        brought->qual = loop.qual;
+}
+
+void bring_established_active(struct test *t, struct brought *brought)
+{
+        struct loop loop =
+            loop_of(t, (struct ep_opts){.connect_evd = brought->evd}, (struct ep_opts){0});
+
+        brought->ep = loop.active;
+        loop_private_data(brought->private_data, OF_ACCEPT);
+        loop_ask(t, &loop);
+        loop_accept(t, &loop);
+}
+
+void bring_established_passive(struct test *t, struct brought *brought)
+{
+        struct loop loop =
+            loop_of(t, (struct ep_opts){0}, (struct ep_opts){.connect_evd = brought->evd});
+
+        brought->ep = loop.passive;
+        loop_ask(t, &loop);
+        loop_accept(t, &loop);
+}
+
+void bring_rejected(struct test *t, struct brought *brought)
+{
+        struct loop loop =
+            loop_of(t, (struct ep_opts){.connect_evd = brought->evd}, (struct ep_opts){0});
+
+        brought->ep = loop.active;
+        loop_ask(t, &loop);
+        loop_take_request(t, &loop);
+        must(dat_cr_reject(loop.request));
+}
+
+void bring_disconnected(struct test *t, struct brought *brought)
+{
+        struct loop loop =
+            loop_of(t, (struct ep_opts){.connect_evd = brought->evd}, (struct ep_opts){0});
+
+        brought->ep = loop.active;
+        loop_join(t, &loop);
+        must(dat_ep_disconnect(loop.passive, DAT_CLOSE_ABRUPT_FLAG));
+}
+
+struct brought bring(struct test *t, const struct event_kind *kind)
+{
+        struct brought brought = {.evd = evd_with(t, .qlen = SE_QLEN, .flags = kind->flags)};
+
+        kind->bring(t, &brought);
+        return brought;
+}
+
+/*
+ * What each says
+ */
+
+void check_software(struct test *t, const struct brought *brought, const DAT_EVENT *event)
+{
+        expect_se(t, brought->evd, event, 9);
+}
+
+static void expect_dto_of(struct test *t, const struct brought *brought, const DAT_EVENT *event,
+                          DAT_DTO_COMPLETION_STATUS status)
+{
+        const DAT_DTO_COMPLETION_EVENT_DATA *dto = &event->event_data.dto_completion_event_data;
+
+        expect_that(dto->ep_handle == brought->ep, "the completion names another EP");
+        expect_eq(dto->user_cookie.as_64, brought->cookie);
+        expect_eq(dto->status, status);
+}
+
+void check_completion(struct test *t, const struct brought *brought, const DAT_EVENT *event)
+{
+        expect_dto_of(t, brought, event, DAT_DTO_SUCCESS);
+        expect_eq(event->event_data.dto_completion_event_data.transfered_length, brought->length);
+}
+
+void check_flushed(struct test *t, const struct brought *brought, const DAT_EVENT *event)
+{
+        expect_dto_of(t, brought, event, DAT_DTO_ERR_FLUSHED);
+}
+
+/* So many bytes of private data as were sent, or more, whose rest is the transport's. */
+static void expect_private(struct test *t, const struct brought *brought, const void *data,
+                           DAT_COUNT size)
+{
+        expect_that(size >= PRIVATE_SIZE, "%d bytes of private data, %d were sent", size,
+                    PRIVATE_SIZE);
+        expect_that(memcmp(data, brought->private_data, PRIVATE_SIZE) == 0,
+                    "the private data is not what was sent");
+}
+
+void check_request(struct test *t, const struct brought *brought, const DAT_EVENT *event)
+{
+        const DAT_CR_ARRIVAL_EVENT_DATA *arrival = &event->event_data.cr_arrival_event_data;
+        DAT_CR_PARAM param;
+
+        expect_that(arrival->sp_handle.psp_handle == brought->psp,
+                    "the request names another service point");
+        expect_eq(arrival->conn_qual, brought->qual);
+        memset(&param, 0, sizeof(param));
+        expect(dat_cr_query(arrival->cr_handle,
+                            DAT_CR_FIELD_PRIVATE_DATA_SIZE | DAT_CR_FIELD_PRIVATE_DATA, &param),
+               DAT_SUCCESS);
+        expect_private(t, brought, param.private_data, param.private_data_size);
+        must(dat_cr_reject(arrival->cr_handle));
+}
+
+void check_established_active(struct test *t, const struct brought *brought, const DAT_EVENT *event)
+{
+        const DAT_CONNECTION_EVENT_DATA *connection = &event->event_data.connect_event_data;
+
+        expect_that(connection->ep_handle == brought->ep, "the event names another EP");
+        expect_private(t, brought, connection->private_data, connection->private_data_size);
+}
+
+void check_established_passive(struct test *t, const struct brought *brought,
+                               const DAT_EVENT *event)
+{
+        const DAT_CONNECTION_EVENT_DATA *connection = &event->event_data.connect_event_data;
+
+        expect_that(connection->ep_handle == brought->ep, "the event names another EP");
+        expect_eq(connection->private_data_size, 0);
+}
+
+void check_ended(struct test *t, const struct brought *brought, const DAT_EVENT *event)
+{
+        expect_that(event->event_data.connect_event_data.ep_handle == brought->ep,
+                    "the event names another EP");
+}
+
+void expect_brought(struct test *t, const struct event_kind *kind, const struct brought *brought,
+                    const DAT_EVENT *event)
+{
+        expect_eq(event->event_number, kind->number);
+        expect_that(event->evd_handle == brought->evd, "the event names another EVD");
+        kind->check(t, brought, event);
+}

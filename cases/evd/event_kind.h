@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Events of each kind that a case can bring about by itself, between two EPs of its IA. */
+#ifndef CASES_EVD_EVENT_KIND_H
+#define CASES_EVD_EVENT_KIND_H
+
+#include "dispatcher.h"
+#include "loop.h"
+
+#define PRIVATE_SIZE                                                                 \
+        24 /* bytes of private data that each side sends; any provider takes so many \
+            */
+
+/* An event that is on its way to `evd`, and what it has to say. */
+struct brought {
+        DAT_EVD_HANDLE evd;
+        DAT_EP_HANDLE ep;
+        DAT_PSP_HANDLE psp;
+        DAT_CONN_QUAL qual;
+        DAT_RMR_HANDLE rmr;
+        uint64_t cookie;
+        DAT_VLEN length;
+        unsigned char private_data[PRIVATE_SIZE];
+};
+
+struct event_kind {
+        const char *id;
+        DAT_EVENT_NUMBER number;
+        DAT_EVD_FLAGS flags; /* of an EVD that takes it */
+        void (*bring)(struct test *t, struct brought *brought);
+        void (*check)(struct test *t, const struct brought *brought, const DAT_EVENT *event);
+};
+
+void bring_software(struct test *t, struct brought *brought);
+void bring_receive(struct test *t, struct brought *brought);
+void bring_send(struct test *t, struct brought *brought);
+void bring_flushed_receive(struct test *t, struct brought *brought);
+void bring_request(struct test *t, struct brought *brought);
+void bring_established_active(struct test *t, struct brought *brought);
+void bring_established_passive(struct test *t, struct brought *brought);
+void bring_rejected(struct test *t, struct brought *brought);
+void bring_disconnected(struct test *t, struct brought *brought);
+
+void check_software(struct test *t, const struct brought *brought, const DAT_EVENT *event);
+void check_completion(struct test *t, const struct brought *brought, const DAT_EVENT *event);
+void check_flushed(struct test *t, const struct brought *brought, const DAT_EVENT *event);
+void check_request(struct test *t, const struct brought *brought, const DAT_EVENT *event);
+void check_established_active(struct test *t, const struct brought *brought,
+                              const DAT_EVENT *event);
+void check_established_passive(struct test *t, const struct brought *brought,
+                               const DAT_EVENT *event);
+void check_ended(struct test *t, const struct brought *brought, const DAT_EVENT *event);
+
+static const struct event_kind event_kinds[] = {
+    {"software", DAT_SOFTWARE_EVENT, DAT_EVD_SOFTWARE_FLAG, bring_software, check_software},
+    {"receive", DAT_DTO_COMPLETION_EVENT, DAT_EVD_DTO_FLAG, bring_receive, check_completion},
+    {"send", DAT_DTO_COMPLETION_EVENT, DAT_EVD_DTO_FLAG, bring_send, check_completion},
+    {"flushed_receive", DAT_DTO_COMPLETION_EVENT, DAT_EVD_DTO_FLAG, bring_flushed_receive,
+     check_flushed},
+    {"connection_request", DAT_CONNECTION_REQUEST_EVENT, DAT_EVD_CR_FLAG, bring_request,
+     check_request},
+    {"established_active", DAT_CONNECTION_EVENT_ESTABLISHED, DAT_EVD_CONNECTION_FLAG,
+     bring_established_active, check_established_active},
+    {"established_passive", DAT_CONNECTION_EVENT_ESTABLISHED, DAT_EVD_CONNECTION_FLAG,
+     bring_established_passive, check_established_passive},
+    {"rejected", DAT_CONNECTION_EVENT_PEER_REJECTED, DAT_EVD_CONNECTION_FLAG, bring_rejected,
+     check_ended},
+    {"disconnected", DAT_CONNECTION_EVENT_DISCONNECTED, DAT_EVD_CONNECTION_FLAG, bring_disconnected,
+     check_ended},
+};
+
+/* The EVD for an event of this kind, and the event on its way to it. */
+struct brought bring(struct test *t, const struct event_kind *kind);
+
+/* The event is of this kind, of the EVD that it was brought to, and says what it has to. */
+void expect_brought(struct test *t, const struct event_kind *kind, const struct brought *brought,
+                    const DAT_EVENT *event);
+
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A connection from the case's IA to itself, which needs no peer. */
+#ifndef CASES_EVD_LOOP_H
+#define CASES_EVD_LOOP_H
+
+#include "case.h"
+
+#define MESSAGE      ((size_t)64) /* bytes of a message */
+#define PRIVATE_SIZE 24 /* bytes of private data that each side sends; any provider takes so many \
+                         */
+#define OF_REQUEST 3    /* the first byte of the private data that goes one way, and the other */
+#define OF_ACCEPT  101
+
+/* Two EPs, as far as they have come. */
+struct loop {
+        DAT_EP_HANDLE active;
+        DAT_EP_HANDLE passive;
+        DAT_PSP_HANDLE psp;
+        DAT_CONN_QUAL qual;
+        DAT_EVD_HANDLE requests;
+        DAT_CR_HANDLE request;
+};
+
+/* Two EPs with EVDs of their own, but for those that the options name. */
+struct loop loop_of(struct test *t, struct ep_opts active, struct ep_opts passive);
+
+/*
+ * A service point at a qualifier that is drawn, and a request for it; the request is taken; and it
+ * is accepted. loop_join() does all, and takes the events of both ends. Each is BROKEN where it
+ * fails.
+ */
+void loop_ask(struct test *t, struct loop *loop);
+void loop_take_request(struct test *t, struct loop *loop);
+void loop_accept(struct test *t, struct loop *loop);
+void loop_join(struct test *t, struct loop *loop);
+
+/* The private data that begins with `first`. */
+void loop_private_data(unsigned char data[PRIVATE_SIZE], unsigned char first);
+
+/* A receive into the first bytes of `buf`, and a message from others of its bytes; else BROKEN. */
+void loop_post_recv(struct test *t, DAT_EP_HANDLE ep, const struct buf *buf, uint64_t cookie);
+void loop_post_send(struct test *t, DAT_EP_HANDLE ep, const struct buf *buf, uint64_t cookie);
+
+#endif
