@@ -50,20 +50,27 @@ void check_established_passive(struct test *t, const struct brought *brought,
                                const DAT_EVENT *event);
 void check_ended(struct test *t, const struct brought *brought, const DAT_EVENT *event);
 
+/* Those before which no other comes to the same EVD. */
+#define LONE_EVENT_KINDS                                                                           \
+        {"software", DAT_SOFTWARE_EVENT, DAT_EVD_SOFTWARE_FLAG, bring_software, check_software},   \
+            {"receive", DAT_DTO_COMPLETION_EVENT, DAT_EVD_DTO_FLAG, bring_receive,                 \
+             check_completion},                                                                    \
+            {"send", DAT_DTO_COMPLETION_EVENT, DAT_EVD_DTO_FLAG, bring_send, check_completion},    \
+            {"flushed_receive", DAT_DTO_COMPLETION_EVENT, DAT_EVD_DTO_FLAG, bring_flushed_receive, \
+             check_flushed},                                                                       \
+            {"connection_request", DAT_CONNECTION_REQUEST_EVENT, DAT_EVD_CR_FLAG, bring_request,   \
+             check_request},                                                                       \
+            {"established_active", DAT_CONNECTION_EVENT_ESTABLISHED, DAT_EVD_CONNECTION_FLAG,      \
+             bring_established_active, check_established_active},                                  \
+            {"established_passive", DAT_CONNECTION_EVENT_ESTABLISHED, DAT_EVD_CONNECTION_FLAG,     \
+             bring_established_passive, check_established_passive},                                \
+        {                                                                                          \
+                "rejected", DAT_CONNECTION_EVENT_PEER_REJECTED, DAT_EVD_CONNECTION_FLAG,           \
+                    bring_rejected, check_ended                                                    \
+        }
+
 static const struct event_kind event_kinds[] = {
-    {"software", DAT_SOFTWARE_EVENT, DAT_EVD_SOFTWARE_FLAG, bring_software, check_software},
-    {"receive", DAT_DTO_COMPLETION_EVENT, DAT_EVD_DTO_FLAG, bring_receive, check_completion},
-    {"send", DAT_DTO_COMPLETION_EVENT, DAT_EVD_DTO_FLAG, bring_send, check_completion},
-    {"flushed_receive", DAT_DTO_COMPLETION_EVENT, DAT_EVD_DTO_FLAG, bring_flushed_receive,
-     check_flushed},
-    {"connection_request", DAT_CONNECTION_REQUEST_EVENT, DAT_EVD_CR_FLAG, bring_request,
-     check_request},
-    {"established_active", DAT_CONNECTION_EVENT_ESTABLISHED, DAT_EVD_CONNECTION_FLAG,
-     bring_established_active, check_established_active},
-    {"established_passive", DAT_CONNECTION_EVENT_ESTABLISHED, DAT_EVD_CONNECTION_FLAG,
-     bring_established_passive, check_established_passive},
-    {"rejected", DAT_CONNECTION_EVENT_PEER_REJECTED, DAT_EVD_CONNECTION_FLAG, bring_rejected,
-     check_ended},
+    LONE_EVENT_KINDS,
     {"disconnected", DAT_CONNECTION_EVENT_DISCONNECTED, DAT_EVD_CONNECTION_FLAG, bring_disconnected,
      check_ended},
 };

@@ -5,10 +5,11 @@
 
 #include "case.h"
 
-#define MESSAGE      ((size_t)64) /* bytes of a message */
-#define PRIVATE_SIZE 24 /* bytes of private data that each side sends; any provider takes so many \
-                         */
-#define OF_REQUEST 3    /* the first byte of the private data that goes one way, and the other */
+#define MESSAGE ((size_t)64) /* bytes of a message */
+#define PRIVATE_SIZE                                                                           \
+        24           /* bytes of private data that each side sends; any provider takes so many \
+                      */
+#define OF_REQUEST 3 /* the first byte of the private data that goes one way, and the other */
 #define OF_ACCEPT  101
 
 /* Two EPs, as far as they have come. */

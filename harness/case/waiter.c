@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -170,6 +171,19 @@ static bool done_until(struct waiter *waiter, uint64_t until_ns)
         done = waiter->done;
         pthread_mutex_unlock(&waiter->lock);
         return done;
+}
+
+static void do_nothing(int number)
+{
+        (void)number;
+}
+
+void waiter_interrupt(struct test *t, struct waiter *waiter)
+{
+        const struct sigaction action = {.sa_handler = do_nothing};
+
+        if (sigaction(SIGUSR1, &action, NULL) || pthread_kill(waiter->thread, SIGUSR1))
+                resource(t, "no signal to a thread");
 }
 
 bool is_waiting(struct waiter *waiter)

@@ -61,6 +61,9 @@ struct woken waiter_awake(struct test *t, const struct check_site *site, struct 
 #define expect_asleep(waiter_) waiter_asleep(t, CHECK_SITE_(#waiter_ " still waits"), (waiter_))
 void waiter_asleep(struct test *t, const struct check_site *site, struct waiter *waiter);
 
+/* Sends a signal to the waiter's thread, whose handler does nothing and restarts no call. */
+void waiter_interrupt(struct test *t, struct waiter *waiter);
+
 /* Whether the call has not returned yet. */
 bool is_waiting(struct waiter *waiter);
 
