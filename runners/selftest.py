@@ -170,6 +170,7 @@ STEPS = (
             _variant("roomy", "srq_resize"),
             _variant("small", "srq_create"),
             _variant("plain", "srq_query"),
+            _variant("recycling", "ep_modify/invalid_object"),
         ],
     ),
 )

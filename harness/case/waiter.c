@@ -341,8 +341,18 @@ void waiters_end(struct test *t)
  */
 
 /* Between the last thread's start and the common instant, and the farthest apart of two calls. */
-#define RACE_START_NS  (200 * NS_PER_US)
+#define RACE_START_NS  (2 * NS_PER_MS)
 #define RACE_SPREAD_NS (100 * NS_PER_US)
+
+/*
+ * Where there is but one processor, threads meet in their calls only when one preempts the other:
+ * all but the first do, if they may. A timer there may be as coarse as the kernel's tick, so the
+ * first one spins to its start, and that is laid before a tick, which the last race has found.
+ */
+#define TICKS_NS      (20 * NS_PER_MS) /* a whole number of them, at the usual rates */
+#define TICK_EARLY_NS (200 * NS_PER_US)
+
+static uint64_t tick_ns;
 
 /* A thread may outlive the case that gave it up: what it writes is not on the case's stack. */
 struct heat {
@@ -356,14 +366,12 @@ struct heat {
                 pthread_t thread;
                 struct racer racer;
                 uint64_t after_ns;
+                uint64_t woken_ns;
+                bool spins;
                 bool preempts;
         } entrants[];
 };
 
-/*
- * Where there is but one processor, threads meet in their calls only when one preempts the other:
- * all but one do, if they may.
- */
 static void preempt_others(void)
 {
         struct sched_param param = {.sched_priority = 1};
@@ -380,8 +388,13 @@ static void *entrant_main(void *arg)
         if (entrant->preempts)
                 preempt_others();
         pthread_barrier_wait(&heat->ready);
-        settle_until(heat->start_ns + entrant->after_ns);
-        racer->began_ns = now_ns();
+        if (entrant->spins)
+                while (now_ns() < heat->start_ns + entrant->after_ns)
+                        ;
+        else
+                settle_until(heat->start_ns + entrant->after_ns);
+        entrant->woken_ns = now_ns();
+        racer->began_ns = entrant->woken_ns;
         racer->ret = racer->call(racer->arg);
         racer->ended_ns = now_ns();
         pthread_mutex_lock(&heat->lock);
@@ -406,10 +419,20 @@ static struct heat *heat_new(struct test *t, const struct racer *racers, size_t 
                 heat->entrants[i] = (struct entrant){
                     .heat = heat,
                     .racer = racers[i],
-                    .after_ns = draw(t, RACE_SPREAD_NS),
+                    .after_ns = alone ? 0 : draw(t, RACE_SPREAD_NS),
+                    .spins = alone && i == 0,
                     .preempts = alone && i > 0,
                 };
+        if (alone)
+                heat->entrants[0].after_ns = draw(t, TICK_EARLY_NS + RACE_SPREAD_NS);
         return heat;
+}
+
+static uint64_t start_after(uint64_t ns)
+{
+        uint64_t passed = tick_ns && ns > tick_ns ? (ns - tick_ns) / TICKS_NS + 1 : 0;
+
+        return passed ? tick_ns + passed * TICKS_NS - TICK_EARLY_NS : ns;
 }
 
 static void heat_free(struct heat *heat)
@@ -456,7 +479,7 @@ bool race_all(struct test *t, const struct check_site *site, struct racer *racer
                 if (err)
                         resource(t, "no thread: %s", strerror(err));
         }
-        heat->start_ns = now_ns() + RACE_START_NS;
+        heat->start_ns = start_after(now_ns() + RACE_START_NS);
         pthread_barrier_wait(&heat->ready);
         if (!heat_over(heat, event_deadline(t))) {
                 snprintf(seen, sizeof(seen), "not all have returned after %u ms",
@@ -466,6 +489,8 @@ bool race_all(struct test *t, const struct check_site *site, struct racer *racer
         for (size_t i = 0; i < count; i++) {
                 pthread_join(heat->entrants[i].thread, NULL);
                 racers[i] = heat->entrants[i].racer;
+                if (heat->entrants[i].preempts)
+                        tick_ns = heat->entrants[i].woken_ns;
         }
         heat_free(heat);
         return any_met(racers, count);
