@@ -78,6 +78,7 @@ DAT_RETURN evd_new(struct ia *ia, DAT_COUNT qlen, DAT_EVD_FLAGS flags, struct ev
         evd->qlen = qlen;
         evd->flags = flags;
         evd->enabled = true;
+        evd->turn = 1;
         /* Here, since dat_evd_wait(3DAT) has no return that says that descriptors are lacking. */
         evd->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
         if (evd->wake_fd < 0) {
@@ -212,7 +213,7 @@ DAT_RETURN ref_evd_free(DAT_EVD_HANDLE handle)
 /* Releases whoever waits; no event is taken in any more. */
 void evd_close(struct evd *evd)
 {
-        evd_send_away(evd, EVD_CLOSE, REF_ERROR(DAT_ABORT, 0));
+        evd_send_away(evd, EVD_CLOSE);
         lock_acquire(&evd->lock);
         evd_update_watch(evd);
         evd_unlock(evd);

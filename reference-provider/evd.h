@@ -16,7 +16,6 @@
 struct cno;
 struct cno_trigger;
 struct ep;
-struct evd_waiter;
 struct ia;
 struct srq;
 struct wr;
@@ -76,8 +75,9 @@ struct evd {
         int other_users; /* streams that are not of completions */
 
         enum evd_state state;
-        struct evd_waiter *waiter; /* on its thread's stack, while the EVD is its own */
-        _Atomic int leaving;       /* threads that were sent away, and have not run yet */
+        unsigned int turn;    /* of the waiter, from 1; another once it has been sent away */
+        unsigned int aborted; /* the turn that ended because the EVD closed */
+        _Atomic int leaving;  /* threads that were sent away, and have not run yet */
         _Atomic uint32_t departures;
         int wake_fd;
         struct cno *cno;
@@ -111,7 +111,7 @@ static inline struct evd *evd_get(DAT_EVD_HANDLE handle)
 
 DAT_RETURN evd_new(struct ia *ia, DAT_COUNT qlen, DAT_EVD_FLAGS flags, struct evd **out);
 void evd_close(struct evd *evd);
-void evd_send_away(struct evd *evd, enum evd_input input, DAT_RETURN ret);
+void evd_send_away(struct evd *evd, enum evd_input input);
 void evd_wake(struct evd *evd);
 void evd_destroy(struct evd *evd);
 bool evd_post(struct evd *evd, const struct event *event);

@@ -15,11 +15,6 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A thread in dat_evd_wait(3DAT). */
-struct evd_waiter {
-        DAT_RETURN sent_away; /* with what, or DAT_SUCCESS while the EVD is its own */
-};
-
 /* Ends the sleep of the waiter; called without the lock, for which it would only wait again. */
 void evd_wake(struct evd *evd)
 {
@@ -34,20 +29,19 @@ void evd_wake(struct evd *evd)
 }
 
 /* Makes the EVD unwaitable, or closes it. Who waited has no part in it from now on. */
-void evd_send_away(struct evd *evd, enum evd_input input, DAT_RETURN ret)
+void evd_send_away(struct evd *evd, enum evd_input input)
 {
-        struct evd_waiter *waiter;
+        bool waited;
 
         lock_acquire(&evd->lock);
-        waiter = evd->waiter;
-        evd->waiter = NULL;
+        waited = evd_has_waiter(evd);
         evd->state = evd_after(evd->state, input);
-        if (waiter) {
-                waiter->sent_away = ret;
-                atomic_fetch_add(&evd->leaving, 1);
-        }
+        if (waited && input == EVD_CLOSE)
+                evd->aborted = evd->turn;
+        evd->turn += waited;
+        atomic_fetch_add(&evd->leaving, waited);
         evd_unlock(evd);
-        if (waiter)
+        if (waited)
                 evd_wake(evd);
 }
 
@@ -58,8 +52,7 @@ DAT_RETURN ref_evd_set_unwaitable(DAT_EVD_HANDLE handle)
 
         if (!evd)
                 return BAD_EVD;
-        evd_send_away(evd, EVD_MAKE_UNWAITABLE,
-                      REF_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_UNWAITABLE));
+        evd_send_away(evd, EVD_MAKE_UNWAITABLE);
         object_put(evd);
         return DAT_SUCCESS;
 }
@@ -132,7 +125,7 @@ static int await_departure(struct evd *evd, uint32_t seen, uint64_t deadline)
 }
 
 /* Sleeps until something happens to the EVD; 0 when the time is over, -EINTR for a signal. */
-static int sleep_on(struct evd *evd, const struct evd_waiter *waiter, uint64_t deadline)
+static int sleep_on(struct evd *evd, unsigned int turn, uint64_t deadline)
 {
         struct pollfd fds[2] = {
             {.fd = evd->wake_fd, .events = POLLIN},
@@ -149,7 +142,7 @@ static int sleep_on(struct evd *evd, const struct evd_waiter *waiter, uint64_t d
         lock_acquire(&evd->lock);
         if (ready > 0 && fds[0].revents && read(evd->wake_fd, &count, sizeof(count)) < 0)
                 ready = 1; /* somebody has been faster, which is as good */
-        if (waiter->sent_away)
+        if (evd->turn != turn)
                 return ready;
         evd->state = evd_after(evd->state, EVD_RUN);
         if (ready > 0 && fds[1].revents)
@@ -157,10 +150,17 @@ static int sleep_on(struct evd *evd, const struct evd_waiter *waiter, uint64_t d
         return ready;
 }
 
-static DAT_RETURN wait_locked(struct evd *evd, const struct evd_waiter *waiter, uint64_t deadline,
-                              DAT_COUNT threshold)
+static DAT_RETURN sent_away(const struct evd *evd, unsigned int turn)
+{
+        return evd->aborted == turn
+                   ? REF_ERROR(DAT_ABORT, 0)
+                   : REF_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_UNWAITABLE);
+}
+
+static DAT_RETURN wait_locked(struct evd *evd, uint64_t deadline, DAT_COUNT threshold)
 {
         bool solicited = evd->solicited_users > 0;
+        unsigned int turn = evd->turn;
         bool slept = false;
         int woken;
 
@@ -175,10 +175,10 @@ static DAT_RETURN wait_locked(struct evd *evd, const struct evd_waiter *waiter, 
                         if (satisfied(evd, threshold, slept))
                                 return DAT_SUCCESS;
                 }
-                woken = sleep_on(evd, waiter, deadline);
+                woken = sleep_on(evd, turn, deadline);
                 slept = true;
-                if (waiter->sent_away)
-                        return waiter->sent_away;
+                if (evd->turn != turn)
+                        return sent_away(evd, turn);
                 if (woken == -EINTR)
                         return REF_ERROR(DAT_INTERRUPTED_CALL, 0);
                 evd_drain_locked(evd, false);
@@ -202,7 +202,7 @@ DAT_RETURN ref_evd_wait(DAT_EVD_HANDLE handle, DAT_TIMEOUT timeout, DAT_COUNT th
 {
         struct evd *evd = evd_get(handle);
         uint64_t deadline = timeout == DAT_TIMEOUT_INFINITE ? 0 : now_us() + timeout;
-        struct evd_waiter waiter = {.sent_away = DAT_SUCCESS};
+        unsigned int turn;
         DAT_RETURN ret;
 
         if (!evd)
@@ -218,14 +218,13 @@ DAT_RETURN ref_evd_wait(DAT_EVD_HANDLE handle, DAT_TIMEOUT timeout, DAT_COUNT th
                 goto out;
         /* What has completed before arrived while nobody waited. */
         evd_drain_locked(evd, false);
-        evd->waiter = &waiter;
+        turn = evd->turn;
         evd->state = evd_after(evd->state, EVD_ENTER);
-        ret = wait_locked(evd, &waiter, deadline, threshold);
-        if (waiter.sent_away) {
+        ret = wait_locked(evd, deadline, threshold);
+        if (evd->turn != turn) {
                 depart(evd);
                 goto out;
         }
-        evd->waiter = NULL;
         evd->state = evd_after(evd->state, EVD_LEAVE);
         if (ret == DAT_SUCCESS)
                 evd_pop(evd, event);
