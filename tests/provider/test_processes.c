@@ -411,22 +411,29 @@ static struct host *joined_with_srq(void)
         return host;
 }
 
-static void have_a_child(struct story *story)
+static void open_in_child(void)
 {
         struct host *host = joined_with_srq();
+
+        exchange(host, 2);
+        host_close(host);
+}
+
+static void have_a_child(struct story *story)
+{
+        static struct host *host; /* which the child has, too, to its end */
         int status;
         pid_t child;
 
         (void)story;
+        host = joined_with_srq();
         exchange(host, 1);
         child = fork();
         assert_true(child >= 0);
         if (!child) {
                 use_inherited(host);
                 /* What it opens itself is its own. */
-                host = joined_with_srq();
-                exchange(host, 2);
-                host_close(host);
+                open_in_child();
                 exit(0);
         }
         assert_int_equal(waitpid(child, &status, 0), child);
