@@ -664,8 +664,10 @@ class Run:
 
     @cached_property
     def coverage(self) -> str:
-        """How many of all pages those are: "10 of the 73 pages"."""
-        count, total = len(self.covered), len(self.suite.pages)
+        """How many of all pages those are: "10 of the 73 pages". A call may have no page."""
+        pages = self.suite.pages
+        count = len(set(self.covered) & set(pages)) if pages else len(self.covered)
+        total = len(pages)
         if total:
             return f"{count} of the {total} pages"
         return "1 page" if count == 1 else f"{count} pages"

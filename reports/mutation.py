@@ -177,8 +177,10 @@ class Mutation:
     @property
     def coverage(self) -> str:
         """How many of all pages have mutants here: "10 of the 73 pages"."""
-        count = len({mutant.page for mutant in self.mutants})
-        total = len(self.head.get("pages", ()))
+        pages = self.head.get("pages", ())
+        found = {mutant.page for mutant in self.mutants}
+        count = len(found & set(pages)) if pages else len(found)
+        total = len(pages)
         return f"{count} of the {total} pages" if total else f"{count} pages"
 
     @property

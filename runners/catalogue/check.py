@@ -85,7 +85,12 @@ def catalogue_faults(catalogue: Catalogue, root: Path, pages: Path | None) -> It
     if pages is not None:
         quotable = quotations(pages)
         for page in catalogue.pages:
-            yield from drift_faults(page, man.read(pages, page.page))
+            if page.stands_on:
+                yield from borrowing_faults(
+                    page, [man.read(pages, name) for name in page.stands_on]
+                )
+            else:
+                yield from drift_faults(page, man.read(pages, page.page))
             yield from quotation_faults(page, quotable)
 
 
@@ -94,7 +99,7 @@ def list_faults(catalogue: Catalogue, listed: Sequence[str], pages: Path | None)
     for name in sorted({name for name in listed if listed.count(name) > 1}):
         yield f"cases/pages.txt: {name} is listed twice"
     for page in catalogue.pages:
-        if page.page not in listed:
+        if page.page not in listed and not page.stands_on:
             yield f"{page.page}: is not in cases/pages.txt{nearest(page.page, listed)}"
     if pages is not None:
         there = {path.stem for path in pages.glob("dat_*.txt")}
@@ -147,6 +152,21 @@ def drift_faults(page: PageClauses, text: man.Page) -> Iterator[str]:
         sections = {where[hash_].section for hash_ in clause.sentences if hash_ in where}
         if sections and clause.section not in sections:
             yield f"{clause.id}: section: its sentences stand in {', '.join(sorted(sections))}"
+
+
+def borrowing_faults(page: PageClauses, texts: Sequence[man.Page]) -> Iterator[str]:
+    """The sentences of a call without a page stand on the pages that are named for it."""
+    sections: dict[str, set[str]] = {}
+    for text in texts:
+        for sentence in text.sentences:
+            sections.setdefault(sentence.hash, set()).add(sentence.section)
+    for hash_ in page.sentences:
+        if hash_ not in sections:
+            yield f"{page.page}: {hash_} is listed, and none of {', '.join(page.stands_on)} has it"
+    for clause in page.clauses:
+        found = {name for hash_ in clause.sentences for name in sections.get(hash_, ())}
+        if found and clause.section not in found:
+            yield f"{clause.id}: section: its sentences stand in {', '.join(sorted(found))}"
 
 
 def ruling_faults(page: PageClauses, rulings: frozenset[str]) -> Iterator[str]:

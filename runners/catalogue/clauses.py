@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The clauses: what cases/<object>/<page>.toml says of its page, as types.
 
-One file accounts for one page. `sentences` lists the hashes of the page's sentences in their
+One file accounts for one page; for dat_evd_create, which has none, by the sentences of the pages
+that it `stands_on`. `sentences` lists the hashes of the page's sentences in their
 order, `sections` how many of them each section has; each sentence is the ground of a clause or is
 `informative` for a reason. A clause with `rows` is a family: each row is a clause of its own, with
 the id "page/name/row".
@@ -107,6 +108,9 @@ class PageClauses:
     sentences: tuple[str, ...]
     informative: tuple[Informative, ...]
     clauses: tuple[Clause, ...]
+    stands_on: tuple[
+        str, ...
+    ]  # the pages whose sentences they are, where there is no page of its own
     legal: str  # the clause whose case fails a provider that refuses every call of the page
 
     @property
@@ -177,6 +181,7 @@ class _Reader:
         page = top.word("page", f"dat_{self.path.stem}", {f"dat_{self.path.stem}"})
         sections = top.counts("sections")
         sentences = top.words("sentences", _HASH, required=True)
+        stands_on = top.words("stands_on")
         informative = tuple(self._informative(row) for row in top.tables("informative"))
         follows = self._standard(top)
         tables = [*top.tables("clause"), *(standard.clauses(follows) if follows else ())]
@@ -189,7 +194,16 @@ class _Reader:
         if self.faults:
             raise CatalogueError(self.faults)
         legal = follows.legal if follows else ""
-        return PageClauses(page, self.path, sections, sentences, informative, tuple(clauses), legal)
+        return PageClauses(
+            page,
+            self.path,
+            sections,
+            sentences,
+            informative,
+            tuple(clauses),
+            stands_on,
+            legal,
+        )
 
     def _standard(self, top: "_Table") -> standard.Standard | None:
         """The page's table of arguments, from which clauses follow."""

@@ -446,3 +446,28 @@ def test_a_legal_call_that_no_case_makes(
     kitchen.catalogue(CLAUSES.replace('legal = "kettle_fill/stove"', f'legal = "{legal}"'))
     (fault,) = told(kitchen, capsys)
     assert fault.startswith(f"dat_kettle_fill: standard: legal: {legal} is no must clause")
+
+
+def test_a_call_without_a_page_stands_on_the_sentences_of_others(kitchen: Kitchen) -> None:
+    kitchen.catalogue(CLAUSES)
+    path = kitchen.root / "cases/kettle/kettle_fill.toml"
+    text = path.read_text().replace("kettle_fill", "kettle_make")
+    text = text.replace(
+        'page = "dat_kettle_make"', 'page = "dat_kettle_make"\nstands_on = ["dat_kettle_fill"]'
+    )
+    (kitchen.root / "cases/kettle/kettle_make.toml").write_text(text, encoding="utf-8")
+    makes = {id_.replace("fill", "make"): case for id_, case in CASES.items()}
+    kitchen.cases({**CASES, **makes})
+    assert kitchen.check() == AGREES
+
+
+def test_a_borrowed_sentence_that_no_page_has(
+    kitchen: Kitchen, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = kitchen.root / "cases/kettle/kettle_fill.toml"
+    text = path.read_text().replace(
+        'page = "dat_kettle_fill"', 'page = "dat_kettle_fill"\nstands_on = ["dat_kettle_fill"]'
+    )
+    path.write_text(text.replace(REFUSED, "0123abcd"), encoding="utf-8")
+    (fault,) = told(kitchen, capsys)
+    assert fault == "dat_kettle_fill: 0123abcd is listed, and none of dat_kettle_fill has it"
