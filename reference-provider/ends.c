@@ -93,14 +93,16 @@ static void *serve(void *argument)
  */
 DAT_RETURN ends_start(struct ia *ia)
 {
+        DAT_RETURN ret = DAT_SUCCESS;
         struct ends *ends = &ia->ends;
 
         pthread_mutex_lock(&ia->cm_lock);
         if (!ends->running)
                 ends->running = service_spawn(&ends->thread, serve, ia);
+        if (!ends->running)
+                ret = REF_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_ERROR_HANDLER);
         pthread_mutex_unlock(&ia->cm_lock);
-        return ends->running ? DAT_SUCCESS
-                             : REF_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_ERROR_HANDLER);
+        return ret;
 }
 
 /* Ends the thread of an IA in which no EP is ending any more. */
