@@ -45,7 +45,7 @@ from reports.profiles import CRITERIA as PROFILE_CRITERIA
 from reports.profiles import MEMBERS, profiles
 from reports.proof import faults_of, reasons
 from reports.sentences import Words, sentences
-from reports.tables import tables
+from reports.tables import pictures, tables
 
 _TEMPLATES = Path(__file__).parent / "templates"
 _FULL_FINDINGS = 100
@@ -92,6 +92,7 @@ def render(run: Run, words: Words | None = None) -> str:
         profiles=profiles(run),
         levels=run.count(lambda clause: clause.level),
         pages=run.count(lambda clause: clause.page),
+        pictures=pictures(run.clauses),
         tables={group.page: tables(row.clause for row in group.rows) for group in groups.values()},
         fabric_keys=_fabric_keys,
         parted=_parted,

@@ -222,6 +222,7 @@ def _clause(item: Members) -> Clause:
         reason=item.text("reason"),
         sentences=item.texts("sentences"),
         place=item.text("case"),
+        picture=item.text("picture"),
     )
 
 

@@ -382,6 +382,8 @@ class Clause:
     sentences: tuple[str, ...] = ()
     # Where its case stands in the suite's sources.
     place: str = ""
+    # What its family is a row of, with families of other pages.
+    picture: str = ""
     cases: list[Case] = field(default_factory=list)
 
     @cached_property

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Families of clauses that make a table together, such as parameters by EP state, as a picture."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from reports.model import Clause
@@ -26,38 +26,45 @@ class Square:
 
 @dataclass(frozen=True)
 class Table:
-    """Families of one page whose rows have the same names."""
+    """Families whose rows have the same names: of one page, or of several for a picture."""
 
-    page: str
+    name: str
     columns: tuple[str, ...]
     rows: tuple[tuple[str, tuple[Square, ...]], ...]
 
 
 def tables(clauses: Iterable[Clause]) -> list[Table]:
-    """The tables among `clauses`: at least three families with the same four rows or more."""
-    families: dict[tuple[str, str], list[Clause]] = {}
-    for clause in clauses:
-        family, _, row = clause.name.partition("/")
-        if row:
-            families.setdefault((clause.page, family), []).append(clause)
-    shapes: dict[tuple[str, tuple[str, ...]], list[tuple[str, list[Clause]]]] = {}
-    for (page, family), members in families.items():
-        columns = tuple(clause.name.partition("/")[2] for clause in members)
-        shapes.setdefault((page, columns), []).append((family, members))
+    """The tables of the pages: at least three families of one with the same four rows or more."""
+    alone = (clause for clause in clauses if not clause.picture)
     return [
-        Table(
-            page,
-            columns,
-            tuple((family, tuple(_squares(members))) for family, members in found),
-        )
-        for (page, columns), found in shapes.items()
-        if len(columns) >= _FEWEST_COLUMNS and len(found) >= _FEWEST_ROWS
+        table
+        for table in _tables(alone, lambda clause: clause.page, lambda clause: clause.name)
+        if len(table.columns) >= _FEWEST_COLUMNS and len(table.rows) >= _FEWEST_ROWS
     ]
 
 
-def _squares(clauses: Iterable[Clause]) -> Iterator[Square]:
+def pictures(clauses: Iterable[Clause]) -> list[Table]:
+    """The tables that the catalogue asks for: families of any page that name the same picture."""
+    drawn = (clause for clause in clauses if clause.picture)
+    return _tables(drawn, lambda clause: clause.picture, lambda clause: clause.id)
+
+
+def _tables(
+    clauses: Iterable[Clause], table_of: Callable[[Clause], str], name_of: Callable[[Clause], str]
+) -> list[Table]:
+    """The families among `clauses`, in tables of the same name and the same rows."""
+    families: dict[tuple[str, str], list[tuple[str, Clause]]] = {}
     for clause in clauses:
-        yield Square(clause, _demand(clause))
+        _, _, row = clause.name.partition("/")
+        if row:
+            label = name_of(clause).removesuffix(f"/{row}")
+            families.setdefault((table_of(clause), label), []).append((row, clause))
+    shapes: dict[tuple[str, tuple[str, ...]], list[tuple[str, tuple[Square, ...]]]] = {}
+    for (table, label), members in families.items():
+        columns = tuple(row for row, _ in members)
+        squares = tuple(Square(clause, _demand(clause)) for _, clause in members)
+        shapes.setdefault((table, columns), []).append((label, squares))
+    return [Table(table, columns, tuple(found)) for (table, columns), found in shapes.items()]
 
 
 def _demand(clause: Clause) -> str:

@@ -115,9 +115,11 @@ FAMILY(evd_dequeue, in_state, evd_states)
 {
         DAT_EVD_HANDLE evd = evd_in(t, row->state, row->has_cno ? cno_new(t) : DAT_HANDLE_NULL);
 
-        expect_empty(t, evd);
         post_ses(t, evd, 0, 3);
         expect_ses(t, evd, 0, 3);
+        expect_empty(t, evd);
+        post_ses(t, evd, 3, 1);
+        expect_ses(t, evd, 3, 1);
         expect_empty(t, evd);
 }
 

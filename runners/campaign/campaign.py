@@ -483,7 +483,8 @@ def _clause(clause: Clause, place: str, api: str) -> Record:
         "sentences": list(clause.sentences),
         "case": place,
     }
-    return record | ({"reason": clause.reason} if clause.reason else {})
+    said = {"reason": clause.reason, "picture": clause.picture}
+    return record | {key: value for key, value in said.items() if value}
 
 
 def _write(path: Path, text: str) -> None:

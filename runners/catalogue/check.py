@@ -82,6 +82,7 @@ def catalogue_faults(catalogue: Catalogue, root: Path, pages: Path | None) -> It
     for page in catalogue.pages:
         yield from accounting_faults(page)
         yield from ruling_faults(page, rulings)
+    yield from picture_faults(catalogue)
     if pages is not None:
         quotable = quotations(pages)
         for page in catalogue.pages:
@@ -175,6 +176,23 @@ def ruling_faults(page: PageClauses, rulings: frozenset[str]) -> Iterator[str]:
         for ruling in clause.rulings:
             if ruling not in rulings:
                 yield f"{clause.id}: rulings: {ruling} is not in docs/rulings.md"
+
+
+def picture_faults(catalogue: Catalogue) -> Iterator[str]:
+    """The families that a picture is drawn of have the same rows, and there are several."""
+    drawn: dict[str, dict[str, list[str]]] = {}
+    for clause in catalogue.clauses.values():
+        if clause.picture:
+            family, _, row = clause.id.rpartition("/")
+            drawn.setdefault(clause.picture, {}).setdefault(family, []).append(row)
+    for picture, families in drawn.items():
+        (first, rows), *others = families.items()
+        if not others:
+            near = nearest(picture, drawn.keys() - {picture})
+            yield f"{first}: picture: no other family has {picture!r}{near}"
+        for family, found in others:
+            if found != rows:
+                yield f"{family}: picture: its rows are not those of {first} in {picture!r}"
 
 
 def quotations(directory: Path) -> frozenset[tuple[str, ...]]:

@@ -83,6 +83,7 @@ class Clause:
     reason: str | None = None
     shows: str = ""
     dat_2_0: str | None = None  # what is otherwise by DAT 2.0
+    picture: str = ""  # what the report draws, by the families that say so, each a row of it
 
     @property
     def checkable(self) -> bool:
@@ -229,6 +230,8 @@ class _Reader:
         table.matches("id", re.compile(rf"{stem}/{_SLUG.pattern}"), f"{self.path.stem}/name")
         clause = self._clause(page, table)
         members = table.members("rows")
+        if clause.picture and members is None:
+            table.fault("picture", "stands only where there are rows")
         table.no_others()
         return [clause] if members is None else [self._member(clause, row) for row in members]
 
@@ -247,6 +250,7 @@ class _Reader:
             reason=table.text("reason", required=check == "none") or None,
             shows=table.one_of("shows", NEEDS),
             dat_2_0=table.text("dat_2_0") or None,
+            picture=table.text("picture"),
         )
 
     def _member(self, family: Clause, row: Mapping[str, Any]) -> Clause:
@@ -265,6 +269,7 @@ class _Reader:
             rulings=table.words("rulings", _RULING) or family.rulings,
             reason=family.reason,
             dat_2_0=table.text("dat_2_0") or family.dat_2_0,
+            picture=family.picture,
         )
         table.no_others()
         return member

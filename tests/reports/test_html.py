@@ -77,6 +77,32 @@ def test_families_with_the_same_rows_are_drawn_as_a_table(tmp_path: Path) -> Non
     assert "alone ·" not in text
 
 
+def test_families_of_several_pages_are_drawn_as_the_picture_that_they_name(tmp_path: Path) -> None:
+    run = SyntheticRun()
+    for page, expected in [
+        ("dat_evd_wait", ["DAT_SUCCESS"]),
+        ("dat_evd_dequeue", ["DAT_INVALID_STATE"]),
+    ]:
+        for state in ("enabled", "disabled"):
+            broken = (page, state) == ("dat_evd_wait", "disabled")
+            run.case(
+                f"in_state/{state}",
+                "FAIL" if broken else "PASS",
+                clause={"page": page, "picture": "An EVD, by its state"},
+                checks=[check("ret", expected=expected, seen=expected[0], ok=not broken)],
+            )
+    run.case("in_state/enabled")
+    run.end(code=1)
+    report = page_of(run, tmp_path)
+    [drawn] = with_class(report.by_id("clauses"), "squares")
+    assert words(drawn).startswith("An EVD, by its state, 2 by 2: ")
+    rows = "enabled disabled evd_wait/in_state + FAIL evd_dequeue/in_state \N{MINUS SIGN}"
+    assert rows in words(drawn)
+    assert [report.by_id(link.get("href", "")[1:]).get("class") for link in drawn.iter("a")] == [
+        "clause"
+    ] * 4
+
+
 def test_a_finding_has_the_words_of_the_ruling_it_leans_on(tmp_path: Path) -> None:
     run = SyntheticRun()
     run.head["rulings"] = [

@@ -287,6 +287,28 @@ def test_eight_words_in_a_row_are_no_quotation(kitchen: Kitchen) -> None:
     assert kitchen.check() == AGREES
 
 
+def test_families_of_a_picture_that_have_other_rows(
+    kitchen: Kitchen, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = 'rows = ["iron", "glass"]\n'
+    drawn = f'picture = "Kettles"\n{rows}'
+    family = CLAUSES[CLAUSES.index('[[clause]]\nid = "kettle_fill/pour"') :]
+    family = family[: family.index(rows)].replace("/pour", "/drain")
+    assert 'id = "kettle_fill/drain"' in family
+    other = f'{family}picture = "Kettles"\nrows = ["iron", "copper"]\n\n'
+    text = CLAUSES.replace(rows, drawn).replace("[standard]", f"{other}[standard]")
+    kitchen.catalogue(text)
+    kitchen.cases(CASES | {f"kettle_fill/drain/{row}": (1, []) for row in ("iron", "copper")})
+    assert told(kitchen, capsys) == [
+        "kettle_fill/drain: picture: its rows are not those of kettle_fill/pour in 'Kettles'"
+    ]
+
+
+def test_a_picture_of_one_family(kitchen: Kitchen, capsys: pytest.CaptureFixture[str]) -> None:
+    kitchen.catalogue(CLAUSES.replace("rows = ", 'picture = "Kettles"\nrows = '))
+    assert told(kitchen, capsys) == ["kettle_fill/pour: picture: no other family has 'Kettles'"]
+
+
 def test_a_clause_without_a_case(kitchen: Kitchen, capsys: pytest.CaptureFixture[str]) -> None:
     kitchen.cases({**CASES, "kettle_fill/pour/glas": CASES["kettle_fill/pour/glass"]})
     assert told(kitchen, capsys, pages=False) == [

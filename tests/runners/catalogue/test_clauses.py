@@ -179,6 +179,17 @@ def test_a_family_without_rows_is_refused(kettle: Path) -> None:
     assert faults_of(kettle, HEAD + text) == ["kettle_fill.toml: kettle_fill/full: rows: is empty"]
 
 
+def test_a_picture_is_each_rows_of_its_family(kettle: Path) -> None:
+    kettle.write_text(HEAD + CLAUSE + 'picture = "Kettles"\nrows = ["iron"]\n', encoding="utf-8")
+    assert [clause.picture for clause in load_page(kettle).clauses] == ["Kettles"]
+
+
+def test_a_picture_of_no_family_is_refused(kettle: Path) -> None:
+    assert faults_of(kettle, HEAD + CLAUSE + 'picture = "Kettles"\n') == [
+        "kettle_fill.toml: kettle_fill/full: picture: stands only where there are rows"
+    ]
+
+
 def test_two_clauses_of_one_name_are_refused(kettle: Path) -> None:
     assert faults_of(kettle, HEAD + CLAUSE + CLAUSE) == [
         "kettle_fill.toml: kettle_fill/full: id: there are two clauses of this name"
