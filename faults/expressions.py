@@ -59,8 +59,9 @@ EVENT_FIELDS = {
     "pointer": ("call->event->event_data.software_event_data.pointer", True),
 }
 
-# The only structure that stands in another one: ep_attr in DAT_EP_PARAM.
-ATTR = "DAT_EP_ATTR"
+# The structures that stand in another one, by their member: of DAT_EP_PARAM and DAT_CNO_PARAM.
+INNER = {"ep_attr": "DAT_EP_ATTR", "agent": "DAT_OS_WAIT_PROXY_AGENT"}
+POINTERS = ("_HANDLE", "*", "_PTR", "_PVOID", "_FUNC")
 
 # What else a name may be.
 WORDS = {
@@ -159,7 +160,7 @@ class Scope:
         struct = c_type.removeprefix("const ").removesuffix(" *")
         if struct not in self.facts["structs"]:
             raise self.fail(f"{base} points at no structure")
-        is_pointer = self.member_type(struct, member).endswith(("_HANDLE", "*", "_PTR"))
+        is_pointer = self.member_type(struct, member).endswith(POINTERS)
         self.guard(f"call->arg[{index}]")
         return f"(({struct} *)(uintptr_t)call->arg[{index}])->{member}", is_pointer
 
@@ -175,10 +176,10 @@ class Scope:
 
     def inner_field(self, outer: ast.Attribute, member: str) -> tuple[str, bool]:
         """A field of the structure that stands in another one."""
-        if outer.attr != "ep_attr":
+        if outer.attr not in INNER:
             raise self.fail(f"{ast.unparse(outer)} is no structure")
         target, _ = self.lvalue(outer)
-        is_pointer = self.member_type(ATTR, member).endswith(("_HANDLE", "*", "_PTR"))
+        is_pointer = self.member_type(INNER[outer.attr], member).endswith(POINTERS)
         return f"{target}.{member}", is_pointer
 
     def member_type(self, struct: str, member: str) -> str:
