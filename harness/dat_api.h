@@ -18,6 +18,10 @@
 /* DAT_RMR_TRIPLET's. */
 #define target_address virtual_address
 
+/* Agents are one kind of proxy; the bit of all fields is one of its own. */
+#define DAT_CNO_FIELD_AGENT DAT_CNO_FIELD_PROXY
+#define CNO_FIELD_BITS      (DAT_CNO_FIELD_PROXY | DAT_CNO_FIELD_ALL)
+
 struct test;
 
 /* The LMR that a segment of a case lies in; DAT_HANDLE_NULL where no fixture made it. */
@@ -32,7 +36,20 @@ DAT_LMR_HANDLE lmr_of(struct test *t, const DAT_LMR_TRIPLET *segment);
 #include <dat/udat.h>
 
 #define REGISTRY_FOLLOWS_HANDLES false
+
+#define CNO_FIELD_BITS DAT_CNO_FIELD_ALL
 #endif
+
+/* The agent that a query of DAT_CNO_FIELD_AGENT tells. */
+static inline DAT_OS_WAIT_PROXY_AGENT cno_param_agent(const DAT_CNO_PARAM *param)
+{
+#if UDAPL_CTS_API_MAJOR > 1
+        return param->proxy_type == DAT_PROXY_TYPE_NONE ? DAT_OS_WAIT_PROXY_AGENT_NULL
+                                                        : param->proxy.agent;
+#else
+        return param->agent;
+#endif
+}
 
 /* Compares what a page promises: the type of a return, not its subtype or class. */
 static inline bool dat_is(DAT_RETURN ret, DAT_RETURN type)
