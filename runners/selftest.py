@@ -92,7 +92,8 @@ STEPS = (
     Step(
         "tidy",
         "C sources, analysed by clang-tidy",
-        ["run-clang-tidy -quiet -p build/clang -j 2 '^(?!.*/build/).*[.]c$'"],
+        ["run-clang-tidy -quiet -p build/clang '^(?!.*/build/).*[.]c$'"],
+        timeout=1200,
     ),
     Step(
         "spec",
