@@ -162,7 +162,7 @@ STEPS = (
         "faults",
         "each fault of the faulty provider is caught by its clause's own case",
         ["{python} -m runners faults --out {work}/run"],
-        timeout=1200,
+        timeout=2400,
     ),
     Step(
         "variants",
