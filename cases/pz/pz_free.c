@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* dat_pz_free: what stands in a zone's way, and what stays when it goes. */
+#include "clauses/pz_free.h"
+#include "../ep/endpoint.h"
+#include "../handles.h"
+#include "case/standard.h"
+#include "zone.h"
+
+#define MANY  100 /* refusals */
+#define OFTEN 300 /* zones, one after another */
+#define ZONES 20  /* at once */
+#define MIXED 3   /* kinds that the page names */
+
+static void free_now(struct test *t, DAT_PZ_HANDLE zone)
+{
+        expect(dat_pz_free(zone), DAT_SUCCESS);
+        disown(t, zone);
+}
+
+/* The zone is refused for its user; true where it is, as one with an SRQ need not be (PZ-1). */
+static bool is_refused(struct test *t, const struct zone_kind *kind, DAT_PZ_HANDLE zone)
+{
+        if (kind->type != DAT_HANDLE_TYPE_SRQ) {
+                expect(dat_pz_free(zone), DAT_INVALID_STATE);
+                return true;
+        }
+        if (dat_is(expect_or_note(dat_pz_free(zone), DAT_INVALID_STATE, DAT_SUCCESS),
+                   DAT_INVALID_STATE))
+                return true;
+        disown(t, zone);
+        return false;
+}
+
+static void expect_there(struct test *t, DAT_PZ_HANDLE zone)
+{
+        DAT_PZ_PARAM param = {.ia_handle = DAT_HANDLE_NULL};
+
+        expect(dat_pz_query(zone, DAT_PZ_FIELD_ALL, &param), DAT_SUCCESS);
+        expect_that(param.ia_handle == ia(t), "the PZ is of another IA");
+}
+
+/*
+ * Nothing in the way
+ */
+
+CASE(pz_free, unused)
+{
+        free_now(t, pz_new(t));
+}
+
+FAMILY(pz_free, was_used, zone_kinds)
+{
+        DAT_PZ_HANDLE zone = pz_new(t);
+
+        release(t, made_in(t, row, zone));
+
+        free_now(t, zone);
+}
+
+FAMILY(pz_free, users_elsewhere, zone_kinds)
+{
+        DAT_PZ_HANDLE older = pz_new(t);
+        DAT_PZ_HANDLE other = pz_new(t);
+        DAT_PZ_HANDLE newer = pz_new(t);
+        DAT_HANDLE user = made_in(t, row, other);
+
+        free_now(t, older);
+        free_now(t, newer);
+
+        expect_there(t, other);
+        expect_that(row->zone_of(user) == other, "the %s is in its zone no more", row->id);
+}
+
+CASE(pz_free, ep_moved_out)
+{
+        DAT_PZ_HANDLE from = pz_new(t);
+        DAT_PZ_HANDLE to = pz_new(t);
+        DAT_EP_HANDLE ep = ep_with(t, .pz = from);
+        DAT_EP_PARAM param = {.pz_handle = to};
+
+        must(dat_ep_modify(ep, DAT_EP_FIELD_PZ_HANDLE, &param));
+
+        expect(dat_pz_free(to), DAT_INVALID_STATE);
+        free_now(t, from);
+        expect_that(zone_of_ep(ep) == to, "the EP is not in the zone that it was moved to");
+}
+
+CASE(pz_free, user_refused)
+{
+        DAT_PZ_HANDLE zone = pz_new(t);
+        struct zone_args args = zone_args(t);
+        DAT_HANDLE user = DAT_HANDLE_NULL;
+
+        args.recv_evd = zone;
+        must_that(!dat_is(ep_create_in(&args, zone, &user), DAT_SUCCESS),
+                  "an EP was made with a PZ for an EVD");
+
+        free_now(t, zone);
+}
+
+CASE(pz_free, of_other_ia)
+{
+        DAT_PZ_HANDLE here = pz_new(t);
+        DAT_PZ_HANDLE there = pz_of(t, other_ia(t));
+        DAT_HANDLE user = made_in(t, &zone_kinds[0], here);
+
+        free_now(t, there);
+
+        expect_there(t, here);
+        expect_that(zone_of_ep(user) == here, "the EP is in its zone no more");
+        expect(dat_pz_free(here), DAT_INVALID_STATE);
+}
+
+CASE(pz_free, often)
+{
+        for (int i = 0; i < OFTEN; i++)
+                free_now(t, pz_new(t));
+}
+
+CASE(pz_free, many_in_any_order)
+{
+        DAT_PZ_HANDLE zones[ZONES];
+
+        for (int i = 0; i < ZONES; i++)
+                zones[i] = pz_new(t);
+        for (int left = ZONES; left > 0; left--) {
+                uint64_t which = draw(t, (uint64_t)left);
+
+                free_now(t, zones[which]);
+                zones[which] = zones[left - 1];
+                for (int i = 0; i < left - 1; i++)
+                        expect_there(t, zones[i]);
+        }
+}
+
+/* Which of two zones goes. */
+static const struct place {
+        const char *id;
+        int gone;
+} places[] = {
+    {"older", 0},
+    {"newer", 1},
+};
+
+FAMILY(pz_free, other_carries, places)
+{
+        DAT_PZ_HANDLE zones[] = {pz_new(t), pz_new(t)};
+        struct zone_path path = path_in(t, zones[!row->gone]);
+
+        expect_carries(t, &path);
+        free_now(t, zones[row->gone]);
+        expect_carries(t, &path);
+        expect(dat_pz_free(zones[!row->gone]), DAT_INVALID_STATE);
+        expect_carries(t, &path);
+}
+
+/*
+ * In use
+ */
+
+FAMILY(pz_free, in_use, zone_kinds)
+{
+        DAT_PZ_HANDLE zone = pz_new(t);
+        DAT_HANDLE user = made_in(t, row, zone);
+
+        if (is_refused(t, row, zone))
+                return;
+        disown(t, user);
+        expect(dat_srq_free(user), DAT_SUCCESS);
+}
+
+FAMILY(pz_free, refusal_keeps, zone_kinds)
+{
+        DAT_PZ_HANDLE zone = pz_new(t);
+        DAT_HANDLE user = made_in(t, row, zone);
+        struct zone_args args = zone_args(t);
+        DAT_HANDLE second = DAT_HANDLE_NULL;
+
+        if (!is_refused(t, row, zone))
+                return;
+
+        expect_there(t, zone);
+        expect_that(row->zone_of(user) == zone, "the %s is in the zone no more", row->id);
+        expect(row->create(&args, zone, &second), DAT_SUCCESS);
+        adopt(t, row->type, second);
+        expect_that(row->zone_of(second) == zone, "the new %s is not in the zone", row->id);
+}
+
+FAMILY(pz_free, freed_after_user, zone_kinds)
+{
+        DAT_PZ_HANDLE zone = pz_new(t);
+        DAT_HANDLE user = made_in(t, row, zone);
+
+        for (int i = 0; i < MANY; i++)
+                if (!is_refused(t, row, zone))
+                        return;
+        release(t, user);
+
+        free_now(t, zone);
+}
+
+FAMILY(pz_free, one_of_two_left, zone_kinds)
+{
+        for (int left = 0; left < 2; left++) {
+                DAT_PZ_HANDLE zone = pz_new(t);
+                DAT_HANDLE users[2];
+
+                for (int i = 0; i < 2; i++)
+                        users[i] = made_in(t, row, zone);
+                release(t, users[!left]);
+                if (!is_refused(t, row, zone))
+                        return;
+                release(t, users[left]);
+                free_now(t, zone);
+        }
+}
+
+CASE(pz_free, kinds_mixed)
+{
+        DAT_PZ_HANDLE zone = pz_new(t);
+        DAT_HANDLE users[MIXED];
+
+        for (int i = 0; i < MIXED; i++)
+                users[i] = made_in(t, &zone_kinds[i], zone);
+        for (int left = MIXED; left > 0; left--) {
+                uint64_t which = draw(t, (uint64_t)left);
+
+                expect(dat_pz_free(zone), DAT_INVALID_STATE);
+                release(t, users[which]);
+                users[which] = users[left - 1];
+        }
+        free_now(t, zone);
+}
+
+FAMILY(pz_free, in_use_in_state, consumer_ep_states)
+{
+        DAT_PZ_HANDLE zone = pz_new(t);
+        DAT_EP_HANDLE ep = ep_in(t, row->state, .pz = zone);
+
+        expect(dat_pz_free(zone), DAT_INVALID_STATE);
+        expect_ep_state_kept(t, ep, row->state);
+        expect_that(zone_of_ep(ep) == zone, "the EP is in the zone no more");
+}
+
+CASE(pz_free, refusal_keeps_traffic)
+{
+        DAT_PZ_HANDLE zone = pz_new(t);
+        struct zone_path path = path_in(t, zone);
+        DAT_LMR_TRIPLET segment = triplet(path.buf, MESSAGE, MESSAGE);
+
+        must(dat_ep_post_recv(path.ep, 1, &segment, (DAT_DTO_COOKIE){.as_64 = 77},
+                              DAT_COMPLETION_DEFAULT_FLAG));
+        expect(dat_pz_free(zone), DAT_INVALID_STATE);
+
+        peer_send(path.end, .length = MESSAGE);
+        expect_eq(expect_dto(ep_recv_evd(t, path.ep)).user_cookie.as_64, 77);
+        expect_that(message_holds(path.buf->addr + MESSAGE, MESSAGE, 0),
+                    "the memory has not the message");
+        expect_carries(t, &path);
+}
+
+/*
+ * The handle afterwards
+ */
+
+/* What the calls below take besides the zone. */
+static struct {
+        struct zone_args args;
+        DAT_EP_HANDLE ep;
+        DAT_SRQ_HANDLE srq;
+} beside;
+
+static DAT_RETURN query(void *zone)
+{
+        DAT_PZ_PARAM param;
+
+        return dat_pz_query(zone, DAT_PZ_FIELD_ALL, &param);
+}
+
+static DAT_RETURN ep_create(void *zone)
+{
+        DAT_HANDLE made;
+
+        return ep_create_in(&beside.args, zone, &made);
+}
+
+static DAT_RETURN ep_create_with_srq(void *zone)
+{
+        const struct zone_args *args = &beside.args;
+        DAT_EP_HANDLE made;
+
+        return dat_ep_create_with_srq(args->ia, zone, args->recv_evd, args->request_evd,
+                                      args->connect_evd, beside.srq, &args->ep_attr, &made);
+}
+
+static DAT_RETURN ep_modify(void *zone)
+{
+        DAT_EP_PARAM param = {.pz_handle = zone};
+
+        return dat_ep_modify(beside.ep, DAT_EP_FIELD_PZ_HANDLE, &param);
+}
+
+static DAT_RETURN lmr_create(void *zone)
+{
+        DAT_HANDLE made;
+
+        return lmr_create_in(&beside.args, zone, &made);
+}
+
+static DAT_RETURN rmr_create(void *zone)
+{
+        DAT_HANDLE made;
+
+        return rmr_create_in(&beside.args, zone, &made);
+}
+
+static DAT_RETURN srq_create(void *zone)
+{
+        DAT_HANDLE made;
+
+        return srq_create_in(&beside.args, zone, &made);
+}
+
+static const struct use {
+        const char *id;
+        DAT_RETURN (*call)(void *zone);
+} uses[] = {
+    {"query", query},
+    {"ep_create", ep_create},
+    {"ep_create_with_srq", ep_create_with_srq},
+    {"ep_modify", ep_modify},
+    {"lmr_create", lmr_create},
+    {"rmr_create", rmr_create},
+    {"srq_create", srq_create},
+};
+
+FAMILY(pz_free, handle_afterwards, uses)
+{
+        beside.args = zone_args(t);
+        beside.ep = ep_with(t);
+        if (row->call == ep_create_with_srq)
+                beside.srq = srq_with(t);
+
+        expect_stale(row->call, bad_handle(t, DAT_HANDLE_TYPE_PZ, BAD_HANDLE_DESTROYED));
+}
+
+CASE(pz_free, second_free)
+{
+        DAT_PZ_HANDLE other = pz_new(t);
+        DAT_PZ_HANDLE gone = bad_handle(t, DAT_HANDLE_TYPE_PZ, BAD_HANDLE_DESTROYED);
+        DAT_RETURN ret;
+
+        if (call_apart(t, dat_pz_free, gone, &ret))
+                record(t, "a second free of a PZ returned 0x%x", (unsigned int)ret);
+        free_now(t, other);
+}
+
+/*
+ * Arguments
+ */
+
+FAMILY(pz_free, invalid_handle, invalid_handles)
+{
+        DAT_PZ_HANDLE zone = pz_new(t);
+
+        expect(dat_pz_free(bad_handle(t, DAT_HANDLE_TYPE_PZ, row->how)), DAT_INVALID_HANDLE);
+        free_now(t, zone);
+}
+
+CASE(pz_free, other_kind_kept)
+{
+        DAT_EVD_HANDLE evd = evd_with(t);
+        DAT_EVD_PARAM param = {.ia_handle = DAT_HANDLE_NULL};
+
+        (void)dat_pz_free(evd);
+
+        expect(dat_evd_query(evd, DAT_EVD_FIELD_ALL, &param), DAT_SUCCESS);
+        expect_that(param.ia_handle == ia(t), "the EVD is of another IA");
+}
