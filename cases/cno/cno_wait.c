@@ -1,0 +1,699 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* dat_cno_wait: who sleeps until when, which EVD is named, and what does not notify. */
+#include "clauses/cno_wait.h"
+#include "../evd/event_kind.h"
+#include "agent.h"
+
+#include <limits.h>
+
+/* A thread that was notified: DAT_SUCCESS, and this EVD. */
+static void expect_told(struct test *t, struct waiter *waiter, DAT_EVD_HANDLE evd)
+{
+        struct woken woken = expect_awake(waiter);
+
+        expect(woken.ret, DAT_SUCCESS);
+        expect_that(woken.evd == evd, "the CNO names another EVD");
+}
+
+/* There is no notification: the wait says so, and its handle is null. */
+static void expect_none(struct test *t, DAT_CNO_HANDLE cno)
+{
+        DAT_EVD_HANDLE named = (DAT_EVD_HANDLE)&named;
+
+        expect(dat_cno_wait(cno, 0, &named), DAT_QUEUE_EMPTY);
+        expect_that(named == DAT_HANDLE_NULL, "a time-out names an EVD");
+}
+
+/* Puts the EVDs into a drawn order. */
+static void shuffle(struct test *t, DAT_EVD_HANDLE *evds, unsigned int count)
+{
+        for (unsigned int i = count; i > 1; i--) {
+                uint64_t at = draw(t, i);
+                DAT_EVD_HANDLE evd = evds[i - 1];
+
+                evds[i - 1] = evds[at];
+                evds[at] = evd;
+        }
+}
+
+/*
+ * A thread that sleeps
+ */
+
+static const struct event_kind lone_kinds[] = {LONE_EVENT_KINDS};
+
+/* An enabled EVD for events of this kind, whose CNO this is. */
+static struct brought feeding_kind(struct test *t, const struct event_kind *kind,
+                                   DAT_CNO_HANDLE cno)
+{
+        struct brought brought = {
+            .evd = evd_with(t, .qlen = SE_QLEN, .flags = kind->flags, .cno = cno)};
+
+        must(dat_evd_enable(brought.evd));
+        return brought;
+}
+
+FAMILY(cno_wait, wakes, lone_kinds)
+{
+        DAT_CNO_HANDLE cno = cno_new(t);
+        struct brought brought = feeding_kind(t, row, cno);
+        struct waiter *waiter = wait_on_cno(t, cno, DAT_TIMEOUT_INFINITE);
+
+        expect_wait(waiter);
+        row->bring(t, &brought);
+
+        expect_told(t, waiter, brought.evd);
+        expect_event(brought.evd, row->number);
+}
+
+FAMILY(cno_wait, kept_trigger, lone_kinds)
+{
+        DAT_CNO_HANDLE cno = cno_new(t);
+        struct brought brought = feeding_kind(t, row, cno);
+
+        row->bring(t, &brought);
+        settle(t);
+
+        expect_notified(t, cno, brought.evd);
+        expect_event(brought.evd, row->number);
+}
+
+CASE(cno_wait, sleeps_until_notified)
+{
+        DAT_CNO_HANDLE cno = cno_new(t);
+        DAT_EVD_HANDLE evd = feeding(t, cno);
+        struct waiter *waiter = wait_on_cno(t, cno, DAT_TIMEOUT_INFINITE);
+
+        expect_wait(waiter);
+        expect_asleep(waiter);
+        post_ses(t, evd, 0, 1);
+
+        expect_told(t, waiter, evd);
+        expect_ses(t, evd, 0, 1);
+        expect_empty(t, evd);
+}
+
+CASE(cno_wait, again_and_again)
+{
+        DAT_CNO_HANDLE cno = cno_new(t);
+        DAT_EVD_HANDLE evd = feeding(t, cno);
+
+        for (unsigned int i = 0; i < 5; i++) {
+                struct waiter *waiter = wait_on_cno(t, cno, DAT_TIMEOUT_INFINITE);
+
+                expect_wait(waiter);
+                post_ses(t, evd, i, 1);
+                expect_told(t, waiter, evd);
+                expect_ses(t, evd, i, 1);
+        }
+}
+
+CASE(cno_wait, of_this_cno)
+{
+        DAT_CNO_HANDLE older = cno_new(t);
+        DAT_CNO_HANDLE cno = cno_new(t);
+        DAT_CNO_HANDLE newer = cno_new(t);
+        DAT_EVD_HANDLE others[] = {feeding(t, older), feeding(t, newer),
+                                   feeding(t, DAT_HANDLE_NULL)};
+        DAT_EVD_HANDLE evd = feeding(t, cno);
+        struct waiter *waiter = wait_on_cno(t, cno, DAT_TIMEOUT_INFINITE);
+
+        expect_wait(waiter);
+        for (int i = 0; i < 3; i++)
+                post_ses(t, others[i], 0, 2);
+        expect_asleep(waiter);
+        post_ses(t, evd, 0, 1);
+
+        expect_told(t, waiter, evd);
+        expect_notified(t, older, others[0]);
+        expect_notified(t, newer, others[1]);
+}
+
+CASE(cno_wait, two_cnos_at_once)
+{
+        DAT_CNO_HANDLE cnos[] = {cno_new(t), cno_new(t)};
+        DAT_EVD_HANDLE evds[] = {feeding(t, cnos[0]), feeding(t, cnos[1])};
+        struct waiter *waiters[] = {wait_on_cno(t, cnos[0], DAT_TIMEOUT_INFINITE),
+                                    wait_on_cno(t, cnos[1], DAT_TIMEOUT_INFINITE)};
+
+        expect_wait(waiters[0]);
+        expect_wait(waiters[1]);
+        post_ses(t, evds[1], 0, 1);
+        expect_told(t, waiters[1], evds[1]);
+        expect_asleep(waiters[0]);
+        post_ses(t, evds[0], 0, 1);
+        expect_told(t, waiters[0], evds[0]);
+}
+
+CASE(cno_wait, of_two_ias)
+{
+        DAT_CNO_HANDLE there = DAT_HANDLE_NULL;
+        DAT_CNO_HANDLE here = cno_new(t);
+        DAT_EVD_HANDLE evds[2];
+
+        must(dat_cno_create(other_ia(t), DAT_OS_WAIT_PROXY_AGENT_NULL, &there));
+        adopt(t, DAT_HANDLE_TYPE_CNO, there);
+        evds[0] = feeding(t, here);
+        evds[1] = evd_with(t, .ia = other_ia(t), .qlen = SE_QLEN, .flags = DAT_EVD_SOFTWARE_FLAG,
+                           .cno = there);
+
+        post_ses(t, evds[1], 0, 1);
+        expect_none(t, here);
+        expect_notified(t, there, evds[1]);
+        post_ses(t, evds[0], 0, 1);
+        expect_notified(t, here, evds[0]);
+        expect_none(t, there);
+}
+
+/*
+ * A notification that was there before
+ */
+
+static const struct kept {
+        const char *id;
+        DAT_TIMEOUT timeout;
+} kepts[] = {
+    {"not_at_all", 0},
+    {"one_microsecond", 1},
+    {"for_ever", DAT_TIMEOUT_INFINITE},
+    {"above_signed_range", 1U << 31},
+};
+
+FAMILY(cno_wait, kept_for_wait_of, kepts)
+{
+        DAT_CNO_HANDLE cno = cno_new(t);
+        DAT_EVD_HANDLE evd = feeding(t, cno);
+        struct waiter *waiter;
+
+        post_ses(t, evd, 0, 1);
+        settle(t);
+        waiter = wait_on_cno(t, cno, row->timeout);
+
+        expect_told(t, waiter, evd);
+        expect_none(t, cno);
+}
+
+CASE(cno_wait, one_trigger_one_wake)
+{
+        DAT_CNO_HANDLE cno = cno_new(t);
+        DAT_EVD_HANDLE evd = feeding(t, cno);
+        struct waiter *waiter;
+
+        post_ses(t, evd, 0, 1);
+        expect_notified(t, cno, evd);
+        expect_none(t, cno);
+        waiter = wait_on_cno(t, cno, 4 * event_timeout(t));
+        expect_wait(waiter);
+        expect_asleep(waiter);
+        post_ses(t, evd, 1, 1);
+
+        expect_told(t, waiter, evd);
+        expect_none(t, cno);
+        expect_ses(t, evd, 0, 2);
+}
+
+CASE(cno_wait, several_events)
+{
+        DAT_CNO_HANDLE cno = cno_new(t);
+        DAT_EVD_HANDLE evd = feeding(t, cno);
+        DAT_EVD_HANDLE named = DAT_HANDLE_NULL;
+        int told = 1;
+
+        post_ses(t, evd, 0, SE_QLEN);
+        expect_notified(t, cno, evd);
+        while (told < SE_QLEN &&
+               dat_is(expect(dat_cno_wait(cno, 0, &named), DAT_SUCCESS, DAT_QUEUE_EMPTY),
+                      DAT_SUCCESS)) {
+                expect_that(named == evd, "the CNO names another EVD");
+                told++;
+        }
+        record(t, "%d notifications of %d events", told, SE_QLEN);
+        expect_none(t, cno);
+        expect_ses(t, evd, 0, SE_QLEN);
+}
+
+CASE(cno_wait, reaped_before)
+{
+        DAT_CNO_HANDLE cno = cno_new(t);
+        DAT_EVD_HANDLE evd = feeding(t, cno);
+        DAT_EVD_HANDLE named = DAT_HANDLE_NULL;
+        DAT_RETURN ret;
+
+        post_ses(t, evd, 0, 1);
+        expect_ses(t, evd, 0, 1);
+        ret = expect(dat_cno_wait(cno, 0, &named), DAT_SUCCESS, DAT_QUEUE_EMPTY);
+        expect_that(named == (dat_is(ret, DAT_SUCCESS) ? evd : DAT_HANDLE_NULL),
+                    "the CNO names another EVD");
+        record(t, "a wait for what is reaped %s",
+               dat_is(ret, DAT_SUCCESS) ? "is notified" : "finds nothing");
+
+        expect_none(t, cno);
+        post_ses(t, evd, 1, 1);
+        expect_notified(t, cno, evd);
+}
+
+/*
+ * Which EVD
+ */
+
+#define EVDS 20
+
+CASE(cno_wait, each_evd_named)
+{
+        DAT_CNO_HANDLE cno = cno_new(t);
+        DAT_EVD_HANDLE evds[EVDS];
+
+        for (int i = 0; i < EVDS; i++)
+                evds[i] = feeding(t, cno);
+        for (unsigned int round = 0; round < 3; round++) {
+                shuffle(t, evds, EVDS);
+                for (int i = 0; i < EVDS; i++) {
+                        post_ses(t, evds[i], round, 1);
+                        expect_notified(t, cno, evds[i]);
+                        expect_ses(t, evds[i], round, 1);
+                }
+        }
+        expect_none(t, cno);
+}
+
+CASE(cno_wait, each_evd_wakes)
+{
+        DAT_CNO_HANDLE cno = cno_new(t);
+        DAT_EVD_HANDLE evds[] = {feeding(t, cno), feeding(t, cno), feeding(t, cno)};
+
+        shuffle(t, evds, 3);
+        for (int i = 0; i < 3; i++) {
+                struct waiter *waiter = wait_on_cno(t, cno, DAT_TIMEOUT_INFINITE);
+
+                expect_wait(waiter);
+                post_ses(t, evds[i], 0, 1);
+                expect_told(t, waiter, evds[i]);
+        }
+}
+
+CASE(cno_wait, several_evds_at_once)
+{
+        DAT_CNO_HANDLE cno = cno_new(t);
+        DAT_EVD_HANDLE evds[] = {feeding(t, cno), feeding(t, cno), feeding(t, cno)};
+        DAT_EVD_HANDLE named = DAT_HANDLE_NULL;
+        int told = 0;
+
+        shuffle(t, evds, 3);
+        post_ses(t, evds[0], 0, 1);
+        post_ses(t, evds[1], 0, 1);
+        expect(dat_cno_wait(cno, event_timeout(t), &named), DAT_SUCCESS);
+        do {
+                expect_that(named == evds[0] || named == evds[1],
+                            "the CNO names an EVD that has had no event");
+                told++;
+        } while (told < 2 &&
+                 dat_is(expect(dat_cno_wait(cno, 0, &named), DAT_SUCCESS, DAT_QUEUE_EMPTY),
+                        DAT_SUCCESS));
+        record(t, "%d notifications of two EVDs", told);
+
+        expect_none(t, cno);
+        expect_ses(t, evds[0], 0, 1);
+        expect_ses(t, evds[1], 0, 1);
+        expect_empty(t, evds[2]);
+}
+
+CASE(cno_wait, within_pointer)
+{
+        DAT_CNO_HANDLE cno = cno_new(t);
+        DAT_EVD_HANDLE evd = feeding(t, cno);
+        struct buf *buf = buf_with(t, .length = sizeof(DAT_EVD_HANDLE));
+        DAT_EVD_HANDLE *named = (DAT_EVD_HANDLE *)(void *)buf->addr;
+
+        post_ses(t, evd, 0, 1);
+        expect(dat_cno_wait(cno, event_timeout(t), named), DAT_SUCCESS);
+        expect_that(*named == evd, "the CNO names another EVD");
+        expect(dat_cno_wait(cno, 0, named), DAT_QUEUE_EMPTY);
+        expect_that(*named == DAT_HANDLE_NULL, "a time-out names an EVD");
+        release(t, buf->lmr);
+}
+
+/*
+ * Time
+ */
+
+static const struct patience {
+        const char *id;
+        DAT_TIMEOUT us;
+        bool has_evds;
+} patiences[] = {
+    {"none", 0, true},
+    {"one_microsecond", 1, true},
+    {"one_millisecond", 1000, true},
+    {"forty_milliseconds", 40000, true},
+    {"a_third_of_a_second", 333333, true},
+    {"none_without_evds", 0, false},
+    {"forty_milliseconds_without_evds", 40000, false},
+};
+
+FAMILY(cno_wait, time_out, patiences)
+{
+        DAT_CNO_HANDLE cno = cno_new(t);
+        struct waiter *waiter;
+        struct woken woken;
+
+        if (row->has_evds) {
+                feeding(t, cno);
+                feeding(t, cno);
+        }
+        waiter = wait_on_cno(t, cno, row->us);
+
+        woken = expect_awake(waiter);
+        expect(woken.ret, DAT_QUEUE_EMPTY);
+        expect_that(woken.evd == DAT_HANDLE_NULL, "a time-out names an EVD");
+        expect_that(woken.us >= row->us, "back after %llu us, of %u", (unsigned long long)woken.us,
+                    row->us);
+        record(t, "back after %llu us, of %u", (unsigned long long)woken.us, row->us);
+}
+
+static const struct patience long_ones[] = {
+    {"for_ever", DAT_TIMEOUT_INFINITE, true},
+    {"greatest_number", DAT_TIMEOUT_INFINITE - 1, true},
+    {"above_signed_range", 1U << 31, true},
+    {"greatest_signed_number", INT_MAX, true},
+};
+
+FAMILY(cno_wait, long_wait, long_ones)
+{
+        DAT_CNO_HANDLE cno = cno_new(t);
+        DAT_EVD_HANDLE evd = feeding(t, cno);
+        struct waiter *waiter = wait_on_cno(t, cno, row->us);
+
+        expect_wait(waiter);
+        expect_asleep(waiter);
+        post_ses(t, evd, 0, 1);
+
+        expect_told(t, waiter, evd);
+}
+
+CASE(cno_wait, time_out_then_event)
+{
+        DAT_CNO_HANDLE cno = cno_new(t);
+        DAT_EVD_HANDLE evd = feeding(t, cno);
+        DAT_EVD_HANDLE named = DAT_HANDLE_NULL;
+
+        for (unsigned int i = 0; i < 10; i++) {
+                expect(dat_cno_wait(cno, 100, &named), DAT_QUEUE_EMPTY);
+                post_ses(t, evd, i, 1);
+                expect_notified(t, cno, evd);
+        }
+        expect_ses(t, evd, 0, 10);
+}
+
+/*
+ * EVDs that do not notify
+ */
+
+CASE(cno_wait, disabled_evd)
+{
+        DAT_CNO_HANDLE cno = cno_new(t);
+        DAT_EVD_HANDLE disabled = feeding(t, cno);
+        DAT_EVD_HANDLE evd = feeding(t, cno);
+        struct waiter *waiter;
+
+        must(dat_evd_disable(disabled));
+        waiter = wait_on_cno(t, cno, DAT_TIMEOUT_INFINITE);
+        expect_wait(waiter);
+        post_ses(t, disabled, 0, 3);
+        expect_asleep(waiter);
+        post_ses(t, evd, 0, 1);
+
+        expect_told(t, waiter, evd);
+        expect_none(t, cno);
+        expect_ses(t, disabled, 0, 3);
+}
+
+CASE(cno_wait, waited_evd)
+{
+        DAT_CNO_HANDLE cno = cno_new(t);
+        DAT_EVD_HANDLE waited = feeding(t, cno);
+        DAT_EVD_HANDLE evd = feeding(t, cno);
+        struct waiter *direct = wait_on_evd(t, waited, DAT_TIMEOUT_INFINITE, 3);
+        struct waiter *waiter = wait_on_cno(t, cno, DAT_TIMEOUT_INFINITE);
+
+        must_wait(direct);
+        expect_wait(waiter);
+        post_ses(t, waited, 0, 3);
+        expect(expect_awake(direct).ret, DAT_SUCCESS);
+        expect_asleep(waiter);
+        post_ses(t, evd, 0, 1);
+
+        expect_told(t, waiter, evd);
+        expect_none(t, cno);
+        post_ses(t, waited, 3, 1);
+        expect_notified(t, cno, waited);
+}
+
+/*
+ * Several threads
+ */
+
+#define WAITERS 4
+#define LOOKS   300 /* for a thread that returns */
+
+/* How many of the waiters have returned, once they are more than before. */
+static int returned(struct test *t, struct waiter *const *waiters, int before)
+{
+        int back = 0;
+
+        for (int look = 0; back <= before && look < LOOKS; look++) {
+                settle_briefly(t);
+                back = 0;
+                for (int i = 0; i < WAITERS; i++)
+                        back += !is_waiting(waiters[i]);
+        }
+        return back;
+}
+
+CASE(cno_wait, several_waiters)
+{
+        DAT_CNO_HANDLE cno = cno_new(t);
+        DAT_EVD_HANDLE evd = feeding(t, cno);
+        struct waiter *waiters[WAITERS];
+        int back = 0;
+
+        for (int i = 0; i < WAITERS; i++) {
+                waiters[i] = wait_on_cno(t, cno, DAT_TIMEOUT_INFINITE);
+                expect_wait(waiters[i]);
+        }
+        for (unsigned int i = 0; i < WAITERS && back < WAITERS; i++) {
+                int before = back;
+
+                post_ses(t, evd, i, 1);
+                back = returned(t, waiters, before);
+                expect_that(back > before, "an event wakes none of %d threads", WAITERS - before);
+                record(t, "an event wakes %d of %d threads", back - before, WAITERS - before);
+        }
+        for (int i = 0; i < WAITERS; i++)
+                expect_told(t, waiters[i], evd);
+}
+
+static DAT_RETURN post_one(void *evd)
+{
+        DAT_EVENT event = se_event(5);
+
+        return dat_evd_post_se(evd, &event);
+}
+
+struct waiting {
+        DAT_CNO_HANDLE cno;
+        DAT_EVD_HANDLE named;
+        DAT_TIMEOUT timeout;
+};
+
+static DAT_RETURN wait_for(void *arg)
+{
+        struct waiting *waiting = arg;
+
+        return dat_cno_wait(waiting->cno, waiting->timeout, &waiting->named);
+}
+
+CASE(cno_wait, event_while_thread_enters, DEADLINE_MS(20000))
+{
+        DAT_CNO_HANDLE cno = cno_new(t);
+        DAT_EVD_HANDLE evd = feeding(t, cno);
+        struct stress stress = stress_of(t, 300);
+
+        while (stress_round(&stress)) {
+                struct waiting waiting = {.cno = cno, .timeout = DAT_TIMEOUT_INFINITE};
+                struct racer racers[] = {
+                    {.call = wait_for, .arg = &waiting},
+                    {.call = post_one, .arg = evd},
+                };
+
+                stress_met(&stress, race(racers, 2));
+                expect(racers[0].ret, DAT_SUCCESS);
+                expect(racers[1].ret, DAT_SUCCESS);
+                expect_that(waiting.named == evd, "the CNO names another EVD");
+                expect_ses(t, evd, 5, 1);
+                expect_none(t, cno);
+        }
+        must_have_met(&stress);
+}
+
+CASE(cno_wait, by_threads_at_once, DEADLINE_MS(20000))
+{
+        DAT_CNO_HANDLE cno = cno_new(t);
+        DAT_EVD_HANDLE evd = feeding(t, cno);
+        struct stress stress = stress_of(t, 50);
+
+        while (stress_round(&stress)) {
+                struct waiting waitings[] = {{.cno = cno, .timeout = 30000},
+                                             {.cno = cno, .timeout = 30000}};
+                struct racer racers[] = {
+                    {.call = wait_for, .arg = &waitings[0]},
+                    {.call = wait_for, .arg = &waitings[1]},
+                    {.call = post_one, .arg = evd},
+                };
+                int told = 0;
+
+                stress_met(&stress, race(racers, 3));
+                expect(racers[2].ret, DAT_SUCCESS);
+                for (int i = 0; i < 2; i++) {
+                        bool success = dat_is(expect(racers[i].ret, DAT_SUCCESS, DAT_QUEUE_EMPTY),
+                                              DAT_SUCCESS);
+
+                        expect_that(waitings[i].named == (success ? evd : DAT_HANDLE_NULL),
+                                    "the CNO names another EVD");
+                        told += success;
+                }
+                forget_notice(cno);
+                expect_that(told > 0, "an event wakes none of two threads");
+                expect_ses(t, evd, 5, 1);
+        }
+        must_have_met(&stress);
+}
+
+/*
+ * Waiters that are let go
+ */
+
+/* Any return, but one that names an EVD (CNO-2). */
+static void expect_let_go(struct test *t, struct waiter *waiter)
+{
+        struct woken woken = expect_awake(waiter);
+
+        expect_that(!dat_is(woken.ret, DAT_SUCCESS) || woken.evd == DAT_HANDLE_NULL,
+                    "a thread that is let go is told of an EVD");
+        record(t, "let go with 0x%x", (unsigned int)woken.ret);
+}
+
+CASE(cno_wait, last_evd_freed)
+{
+        DAT_CNO_HANDLE cno = cno_new(t);
+        DAT_EVD_HANDLE evds[] = {feeding(t, cno), feeding(t, cno), feeding(t, cno)};
+        struct waiter *waiter = wait_on_cno(t, cno, DAT_TIMEOUT_INFINITE);
+
+        expect_wait(waiter);
+        release(t, evds[1]);
+        release(t, evds[0]);
+        expect_asleep(waiter);
+        release(t, evds[2]);
+
+        expect_let_go(t, waiter);
+}
+
+CASE(cno_wait, all_waiters_let_go)
+{
+        DAT_CNO_HANDLE cno = cno_new(t);
+        DAT_EVD_HANDLE evd = feeding(t, cno);
+        struct waiter *waiters[WAITERS];
+
+        for (int i = 0; i < WAITERS; i++) {
+                waiters[i] = wait_on_cno(t, cno, DAT_TIMEOUT_INFINITE);
+                expect_wait(waiters[i]);
+        }
+        release(t, evd);
+
+        for (int i = 0; i < WAITERS; i++)
+                expect_let_go(t, waiters[i]);
+}
+
+CASE(cno_wait, agent_let_go)
+{
+        struct agent *agent = agent_new(t);
+        DAT_CNO_HANDLE cno = cno_with(t, agent);
+        DAT_EVD_HANDLE evds[] = {feeding(t, cno), feeding(t, cno)};
+
+        release(t, evds[0]);
+        expect_uncalled(t, agent);
+        release(t, evds[1]);
+
+        expect_called(t, agent, DAT_HANDLE_NULL);
+}
+
+CASE(cno_wait, used_again_after_last_evd)
+{
+        DAT_CNO_HANDLE cno = cno_new(t);
+        DAT_EVD_HANDLE evd = feeding(t, cno);
+        struct waiter *waiter = wait_on_cno(t, cno, DAT_TIMEOUT_INFINITE);
+
+        expect_wait(waiter);
+        release(t, evd);
+        expect_let_go(t, waiter);
+
+        evd = feeding(t, cno);
+        post_ses(t, evd, 0, 1);
+        expect_notified(t, cno, evd);
+}
+
+CASE(cno_wait, ia_closed)
+{
+        DAT_IA_HANDLE closing = other_ia(t);
+        DAT_CNO_HANDLE here = cno_new(t);
+        DAT_CNO_HANDLE there = DAT_HANDLE_NULL;
+        DAT_EVD_HANDLE evd = feeding(t, here);
+        struct waiter *stays;
+        struct waiter *waiters[2];
+
+        must(dat_cno_create(closing, DAT_OS_WAIT_PROXY_AGENT_NULL, &there));
+        stays = wait_on_cno(t, here, DAT_TIMEOUT_INFINITE);
+        expect_wait(stays);
+        for (int i = 0; i < 2; i++) {
+                waiters[i] = wait_on_cno(t, there, DAT_TIMEOUT_INFINITE);
+                expect_wait(waiters[i]);
+        }
+        disown(t, closing);
+        must(dat_ia_close(closing, DAT_CLOSE_ABRUPT_FLAG));
+
+        expect_let_go(t, waiters[0]);
+        expect_let_go(t, waiters[1]);
+        expect_asleep(stays);
+        post_ses(t, evd, 0, 1);
+        expect(expect_awake(stays).ret, DAT_SUCCESS);
+}
+
+CASE(cno_wait, signal)
+{
+        DAT_CNO_HANDLE cno = cno_new(t);
+        DAT_EVD_HANDLE evd = feeding(t, cno);
+        struct waiter *waiter = wait_on_cno(t, cno, DAT_TIMEOUT_INFINITE);
+
+        expect_wait(waiter);
+        waiter_interrupt(t, waiter);
+        settle(t);
+        if (is_waiting(waiter)) {
+                record(t, "the wait goes on");
+                post_ses(t, evd, 0, 1);
+                expect_told(t, waiter, evd);
+        } else {
+                expect(expect_awake(waiter).ret, DAT_INTERRUPTED_CALL);
+        }
+        post_ses(t, evd, 1, 1);
+        expect_notified(t, cno, evd);
+        expect_none(t, cno);
+}
+
+LEGAL(cno_wait)
+{
+        static DAT_EVD_HANDLE evd;
+
+        call->cno_handle = cno_new(t);
+        call->timeout = 0;
+        call->evd_handle = &evd;
+        post_ses(t, feeding(t, call->cno_handle), 0, 1);
+}
