@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "event_kind.h"
-#include "loop.h"
+#include "../loop.h"
 
 #include <string.h>
 

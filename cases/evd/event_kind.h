@@ -3,8 +3,8 @@
 #ifndef CASES_EVD_EVENT_KIND_H
 #define CASES_EVD_EVENT_KIND_H
 
+#include "../loop.h"
 #include "dispatcher.h"
-#include "loop.h"
 
 #define PRIVATE_SIZE                                                                 \
         24 /* bytes of private data that each side sends; any provider takes so many \

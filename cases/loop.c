@@ -10,20 +10,35 @@ void loop_private_data(unsigned char data[PRIVATE_SIZE], unsigned char first)
                 data[i] = (unsigned char)(first + 7 * i);
 }
 
-void loop_ask(struct test *t, struct loop *loop)
+DAT_PSP_HANDLE loop_listen(struct test *t, DAT_EVD_HANDLE evd, DAT_PSP_FLAGS flags,
+                           DAT_CONN_QUAL *qual)
 {
-        unsigned char data[PRIVATE_SIZE];
+        DAT_CONN_QUAL first = draw(t, QUAL_COUNT);
+        DAT_PSP_HANDLE psp = DAT_HANDLE_NULL;
         DAT_RETURN ret = DAT_CONN_QUAL_IN_USE;
 
-        loop_private_data(data, OF_REQUEST);
-        loop->qual = QUAL_FIRST + draw(t, QUAL_COUNT);
-        for (int i = 0; dat_is(ret, DAT_CONN_QUAL_IN_USE) && i < QUAL_COUNT; i++)
-                ret = dat_psp_create(ia(t), ++loop->qual, loop->requests, DAT_PSP_CONSUMER_FLAG,
-                                     &loop->psp);
+        for (DAT_CONN_QUAL i = 0; dat_is(ret, DAT_CONN_QUAL_IN_USE) && i < QUAL_COUNT; i++) {
+                *qual = QUAL_FIRST + (first + i) % QUAL_COUNT;
+                ret = dat_psp_create(ia(t), *qual, evd, flags, &psp);
+        }
         must(ret);
-        adopt(t, DAT_HANDLE_TYPE_PSP, loop->psp);
-        must(dat_ep_connect(loop->active, ia_attr(t)->ia_address_ptr, loop->qual, event_timeout(t),
-                            PRIVATE_SIZE, data, DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG));
+        adopt(t, DAT_HANDLE_TYPE_PSP, psp);
+        return psp;
+}
+
+void loop_connect(struct test *t, DAT_EP_HANDLE ep, DAT_CONN_QUAL qual)
+{
+        unsigned char data[PRIVATE_SIZE];
+
+        loop_private_data(data, OF_REQUEST);
+        must(dat_ep_connect(ep, ia_attr(t)->ia_address_ptr, qual, event_timeout(t), PRIVATE_SIZE,
+                            data, DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG));
+}
+
+void loop_ask(struct test *t, struct loop *loop)
+{
+        loop->psp = loop_listen(t, loop->requests, DAT_PSP_CONSUMER_FLAG, &loop->qual);
+        loop_connect(t, loop->active, loop->qual);
 }
 
 void loop_take_request(struct test *t, struct loop *loop)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A connection from the case's IA to itself, which needs no peer. */
-#ifndef CASES_EVD_LOOP_H
-#define CASES_EVD_LOOP_H
+#ifndef CASES_LOOP_H
+#define CASES_LOOP_H
 
 #include "case.h"
 
@@ -24,6 +24,14 @@ struct loop {
 
 /* Two EPs with EVDs of their own, but for those that the options name. */
 struct loop loop_of(struct test *t, struct ep_opts active, struct ep_opts passive);
+
+/*
+ * A PSP for requests on `evd`, at a qualifier that is drawn and told by `qual`; and an EP that asks
+ * for a connection to a qualifier of the case's IA. Each is BROKEN where it fails.
+ */
+DAT_PSP_HANDLE loop_listen(struct test *t, DAT_EVD_HANDLE evd, DAT_PSP_FLAGS flags,
+                           DAT_CONN_QUAL *qual);
+void loop_connect(struct test *t, DAT_EP_HANDLE ep, DAT_CONN_QUAL qual);
 
 /*
  * A service point at a qualifier that is drawn, and a request for it; the request is taken; and it
