@@ -99,7 +99,9 @@ CASE(evd_resize, grow_to_ia_limit)
 
 CASE(evd_resize, shrink)
 {
-        DAT_EVD_HANDLE evd = evd_with(t, .qlen = 8 * SE_QLEN, .flags = DAT_EVD_SOFTWARE_FLAG);
+        DAT_COUNT limit = ia_attr(t)->max_evd_qlen;
+        DAT_EVD_HANDLE evd = evd_with(t, .qlen = limit < 8 * SE_QLEN ? limit : 8 * SE_QLEN,
+                                      .flags = DAT_EVD_SOFTWARE_FLAG);
 
         expect(dat_evd_resize(evd, SE_QLEN), DAT_SUCCESS);
 
