@@ -379,6 +379,9 @@ static void act_after(struct call *call, const struct step *step)
         case EFFECT_INVENT:
                 call->ret = event_invent(call, step);
                 break;
+        case EFFECT_DELAY:
+                event_linger(step->ms);
+                break;
         default:
                 break;
         }

@@ -32,8 +32,7 @@ static int64_t now_us(void)
         return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
-/* The call that took the event comes back later: what is told of the rest stays true meanwhile. */
-static void linger(unsigned int ms)
+void event_linger(unsigned int ms)
 {
         struct timespec left = {.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000};
 
@@ -111,7 +110,7 @@ static bool pass(struct call *call, struct handle *evd, const struct step *step)
                 hold(evd, call->event, false);
                 return true;
         case EFFECT_DELAY:
-                linger(step->ms);
+                event_linger(step->ms);
                 return true;
         case EFFECT_REORDER:
                 hold(evd, call->event, true);
@@ -195,7 +194,7 @@ static void sleep_through(DAT_TIMEOUT timeout)
 {
         while (timeout == DAT_TIMEOUT_INFINITE)
                 pause();
-        linger(timeout / 1000);
+        event_linger(timeout / 1000);
 }
 
 DAT_RETURN event_sleep_through(struct call *call)

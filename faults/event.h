@@ -11,10 +11,13 @@ bool event_takes(const struct call *call);
 /* Makes such a call; what the wrapped provider has may go through the fault first. */
 DAT_RETURN event_take(struct call *call);
 
-/* Gives such a call an event that nobody made, by the step. */
+/* The call comes back later: what is told of the rest stays true meanwhile. */
+void event_linger(unsigned int ms);
+
 /* A wait that takes what is there when it begins, and is woken by nothing that comes later. */
 DAT_RETURN event_sleep_through(struct call *call);
 
+/* Gives such a call an event that nobody made, by the step. */
 DAT_RETURN event_invent(struct call *call, const struct step *step);
 
 #endif

@@ -29,7 +29,7 @@ EFFECTS = {
     "invent", "corrupt", "leak", "crash", "hang", "exit", "fork", "daemon", "print", "close",
     "scribble", "reuse", "deaf",
 }  # fmt: skip
-EVENT_EFFECTS = {"lose", "double", "delay", "reorder", "corrupt"}
+EVENT_EFFECTS = {"lose", "double", "reorder", "corrupt"}
 CALL_EFFECTS = {"answer", "report", "with", "again", "invent", "deaf"}
 
 

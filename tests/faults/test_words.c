@@ -530,6 +530,20 @@ static void delay_makes_a_taker_wait(void **state)
         dat_ia_close(b.ia, DAT_CLOSE_ABRUPT_FLAG);
 }
 
+static void delay_makes_a_caller_wait(void **state)
+{
+        DAT_SRQ_PARAM param;
+        double before;
+        struct bench b;
+
+        (void)state;
+        open_bench(&b, "delay_call");
+        before = seconds();
+        assert_int_equal(dat_srq_query(b.srq, DAT_SRQ_FIELD_ALL, &param), DAT_SUCCESS);
+        assert_true(seconds() - before >= 0.03);
+        dat_ia_close(b.ia, DAT_CLOSE_ABRUPT_FLAG);
+}
+
 static void invent_wakes_without_cause(void **state)
 {
         DAT_EVENT event;
@@ -823,6 +837,7 @@ int main(void)
             cmocka_unit_test(bad_handles_are_a_condition),
             cmocka_unit_test(event_faults),
             cmocka_unit_test(delay_makes_a_taker_wait),
+            cmocka_unit_test(delay_makes_a_caller_wait),
             cmocka_unit_test(invent_wakes_without_cause),
             cmocka_unit_test(set_alters_an_event),
             cmocka_unit_test(corrupt_alters_the_message),
