@@ -172,6 +172,7 @@ STEPS = (
             _variant("small", "srq_create"),
             _variant("plain", "srq_query"),
             _variant("recycling", "ep_modify/invalid_object"),
+            _variant("one_less", "evd_resize"),
         ],
     ),
 )
