@@ -27,9 +27,11 @@
 
 struct agent {
         struct lines lines;
-        const char *ia;
+        const char *named; /* the IA; NULL: the registry's first */
         struct run run;
         struct probe probe;
+        struct probe threadsafe;           /* of the IA's threadsafe entry */
+        json_t *ia;                        /* what hello says of it */
         char case_ia[DAT_NAME_MAX_LENGTH]; /* of the run under way */
         uint64_t beat_ns;                  /* when the next heartbeat of a run is due */
         int signals;
@@ -107,7 +109,6 @@ static json_t *describe_ia(struct agent *agent)
                 if (probe->build_id[0])
                         json_object_set_new(ia, "build_id", json_string(probe->build_id));
                 json_object_set_new(ia, "attributes", render_attributes(probe));
-                json_object_set_new(ia, "needs", needs_declared_json(&probe->provider_attr));
         } else {
                 json_object_set_new(ia, "reason", text_json(probe->reason, strlen(probe->reason)));
         }
@@ -121,11 +122,15 @@ static void answer_hello(struct agent *agent)
         char id[64];
 
         build_id(id, sizeof(id));
-        run_probed(&agent->run, &agent->probe);
+        if (agent->probe.open)
+                json_object_set_new(agent->ia, "needs",
+                                    needs_declared_json(&agent->probe.provider_attr,
+                                                        &agent->threadsafe.provider_attr));
         say(agent,
             json_pack("{s:s s:i s:s s:i s:s s:i s:s s:o}", "type", "hello", "protocol", PROTOCOL,
                       "suite", UDAPL_CTS_VERSION, "pid", (int)own_pid(), "build", id, "cases",
-                      (int)registry_count(), "api", UDAPL_CTS_API, "ia", describe_ia(agent)));
+                      (int)registry_count(), "api", UDAPL_CTS_API, "ia", agent->ia));
+        agent->ia = NULL;
         agent->greeted = true;
         disturbance_forget(agent->probe.address);
         preload(&agent->probe);
@@ -138,14 +143,38 @@ static void give_up(struct agent *agent, const char *why)
         leave(agent, 1);
 }
 
+/* A command that cannot be taken ends the session. */
+static bool refuse(struct agent *agent, const char *what)
+{
+        say_error(agent, 0, "line %zu: %s", agent->lines.number, what);
+        leave(agent, 1);
+        return false;
+}
+
+/* What was seen by the IA's one entry, and, where that opens, then by its threadsafe one. */
+static void take_probe(struct agent *agent)
+{
+        const struct probe_job again = {.ia = agent->probe.ia, .threadsafe = true};
+        bool first = !agent->ia;
+
+        run_probed(&agent->run, first ? &agent->probe : &agent->threadsafe);
+        if (first)
+                agent->ia = describe_ia(agent);
+        run_forget(&agent->run);
+        if (!first || !agent->probe.open)
+                answer_hello(agent);
+        else if (!run_probe(&agent->run, &again, PROBE_DEADLINE_MS))
+                refuse(agent, "the host has not the means for a process");
+}
+
 static void finish_run(struct agent *agent)
 {
         struct run *run = &agent->run;
 
         switch (run->kind) {
         case RUN_PROBE:
-                answer_hello(agent);
-                break;
+                take_probe(agent);
+                return;
         case RUN_CASE:
                 run_events(run, emit, agent);
                 say(agent, run_verdict(run));
@@ -159,14 +188,6 @@ static void finish_run(struct agent *agent)
                 break;
         }
         run_forget(run);
-}
-
-/* A command that cannot be taken ends the session. */
-static bool refuse(struct agent *agent, const char *what)
-{
-        say_error(agent, 0, "line %zu: %s", agent->lines.number, what);
-        leave(agent, 1);
-        return false;
 }
 
 static bool take_hello(struct agent *agent, json_t *message)
@@ -184,7 +205,7 @@ static bool take_hello(struct agent *agent, json_t *message)
         }
         if (agent->greeted || agent->run.kind != RUN_NONE)
                 return refuse(agent, "hello is said twice");
-        if (!run_probe(&agent->run, agent->ia, PROBE_DEADLINE_MS))
+        if (!run_probe(&agent->run, &(struct probe_job){.ia = agent->named}, PROBE_DEADLINE_MS))
                 return refuse(agent, "the host has not the means for a process");
         return true;
 }
@@ -236,7 +257,7 @@ static bool take_run(struct agent *agent, json_t *message)
         int gdb;
         int undeclared = 0;
         json_int_t seed = 0;
-        struct case_job job = {.settings = {.ia = agent->case_ia, .probe = &agent->probe}};
+        struct case_job job = {.settings = {.ia = agent->case_ia}};
 
         if (json_unpack_ex(message, NULL, JSON_STRICT,
                            "{s:s s:I s:s s:s s:I s:I s:I s:b s?s s?b s?I}", "type", &(char *){NULL},
@@ -257,6 +278,7 @@ static bool take_run(struct agent *agent, json_t *message)
                 return true;
         }
         memcpy(agent->case_ia, ia, strlen(ia) + 1);
+        job.settings.probe = case_probe(job.ref, &agent->probe, &agent->threadsafe);
         job.settings.deadline_ms = (unsigned int)deadline_ms;
         job.settings.event_ms = (unsigned int)event_ms;
         job.settings.quiet_ms = (unsigned int)quiet_ms;
@@ -483,7 +505,7 @@ int agent_serve(const char *ia, int in, int out)
         sigaddset(&child, SIGCHLD);
         sigprocmask(SIG_BLOCK, &child, NULL);
         agent.signals = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
-        agent.ia = ia;
+        agent.named = ia;
         agent.run = (struct run){.peer_out = say_peer, .context = &agent};
         lines_open(&agent.lines, in, out);
         while (!agent.leaving || agent.run.kind != RUN_NONE)

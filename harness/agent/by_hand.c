@@ -198,9 +198,20 @@ static int no_means(void)
         return 2;
 }
 
+static bool probe_entry(struct run *run, int signals, struct probe_job job, struct probe *probe)
+{
+        if (!run_probe(run, &job, PROBE_DEADLINE_MS))
+                return false;
+        finish(run, signals);
+        run_probed(run, probe);
+        run_forget(run);
+        return true;
+}
+
 int by_hand_run(const struct case_ref *ref, const struct by_hand *how)
 {
         static struct probe probe;
+        static struct probe threadsafe;
         static struct run run;
         int signals = watch_children();
         struct case_job job = {
@@ -215,17 +226,18 @@ int by_hand_run(const struct case_ref *ref, const struct by_hand *how)
                     .peer_mode = PEER_MODE_LOCAL,
                     .gdb = how->wait_for_debugger,
                     .seed = how->seed,
-                    .probe = &probe,
                 },
         };
         int status;
 
         containment_adopt();
-        if (!run_probe(&run, how->ia, PROBE_DEADLINE_MS))
+        if (!probe_entry(&run, signals, (struct probe_job){.ia = how->ia}, &probe))
                 return no_means();
-        finish(&run, signals);
-        run_probed(&run, &probe);
-        run_forget(&run);
+        if (probe.open &&
+            !probe_entry(&run, signals, (struct probe_job){.ia = probe.ia, .threadsafe = true},
+                         &threadsafe))
+                return no_means();
+        job.settings.probe = case_probe(ref, &probe, &threadsafe);
         if (!run_case(&run, 1, &job))
                 return no_means();
         finish(&run, signals);

@@ -109,8 +109,10 @@ static void look(struct probe *probe)
 {
         DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
         DAT_IA_HANDLE ia = DAT_HANDLE_NULL;
-        DAT_RETURN ret = dat_ia_open(probe->ia, 64, &async, &ia);
+        DAT_RETURN ret = dat_ia_openv(probe->ia, 64, &async, &ia, DAT_VERSION_MAJOR,
+                                      DAT_VERSION_MINOR, probe->threadsafe ? DAT_TRUE : DAT_FALSE);
 
+        probe->listed = !dat_is(ret, DAT_PROVIDER_NOT_FOUND);
         if (failed(probe, "dat_ia_open", ret))
                 return;
         dl_iterate_phdr(find_library, probe);
@@ -136,11 +138,15 @@ void probe_process(const void *arg, struct evidence *evidence, uint64_t nonce, i
 {
         static struct descriptors before;
         static struct descriptors after;
+        const struct probe_job *job = arg;
         struct probe *probe = &evidence->probe;
 
         (void)channel;
-        if (arg)
-                snprintf(probe->ia, sizeof(probe->ia), "%s", (const char *)arg);
+        probe->threadsafe = job->threadsafe;
+        /* A process that ends in the call has found a provider. */
+        probe->listed = true;
+        if (job->ia)
+                snprintf(probe->ia, sizeof(probe->ia), "%s", job->ia);
         else if (!find_first(probe))
                 goto out;
         descriptors_list(&before);
@@ -151,4 +157,10 @@ void probe_process(const void *arg, struct evidence *evidence, uint64_t nonce, i
 out:
         verdict_put(&evidence->end, nonce, VERDICT_PASS, "");
         atomic_store(&evidence->phase, PHASE_DONE);
+}
+
+const struct probe *case_probe(const struct case_ref *ref, const struct probe *probe,
+                               const struct probe *threadsafe)
+{
+        return ref->needs & NEED_THREAD_SAFE && threadsafe->listed ? threadsafe : probe;
 }

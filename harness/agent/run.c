@@ -9,7 +9,6 @@
 #include <sys/wait.h>
 
 #include "agent/containment.h"
-#include "agent/probe_process.h"
 
 /* How long a peer may take to end on request, on this host and on the other one. */
 #define STOP_LOCAL_MS  2000
@@ -45,11 +44,11 @@ static bool begin(struct run *run, enum run_kind kind, child_body *body, const v
         return true;
 }
 
-bool run_probe(struct run *run, const char *ia, unsigned int deadline_ms)
+bool run_probe(struct run *run, const struct probe_job *job, unsigned int deadline_ms)
 {
         run->deadline_ms = deadline_ms;
         run->until_ns = after_ms(deadline_ms);
-        return begin(run, RUN_PROBE, probe_process, ia);
+        return begin(run, RUN_PROBE, probe_process, job);
 }
 
 bool run_case(struct run *run, unsigned long long seq, const struct case_job *job)

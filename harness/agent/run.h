@@ -15,6 +15,7 @@
 #include "agent/case_process.h"
 #include "agent/child.h"
 #include "agent/output.h"
+#include "agent/probe_process.h"
 #include "agent/stall.h"
 #include "evidence/render.h"
 #include "peer/disturbance.h"
@@ -69,7 +70,7 @@ struct run {
 };
 
 /* False, with errno, when the host has not the means; the run is then RUN_NONE. */
-bool run_probe(struct run *run, const char *ia, unsigned int deadline_ms);
+bool run_probe(struct run *run, const struct probe_job *job, unsigned int deadline_ms);
 bool run_case(struct run *run, unsigned long long seq, const struct case_job *job);
 bool run_peer(struct run *run, unsigned long long seq, const struct peer_job *job);
 

@@ -75,11 +75,8 @@ static DAT_HANDLE make(struct test *t, DAT_HANDLE_TYPE type)
 
 static DAT_HANDLE closed_ia(struct test *t)
 {
-        DAT_NAME_PTR name = (DAT_NAME_PTR)t->settings->ia;
-        DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
-        DAT_IA_HANDLE second = DAT_HANDLE_NULL;
+        DAT_IA_HANDLE second = ia_another(t, 1);
 
-        arrange(dat_ia_open(name, 1, &async, &second));
         arrange(dat_ia_close(second, DAT_CLOSE_ABRUPT_FLAG));
         return second;
 }

@@ -7,18 +7,28 @@
 
 #define ASYNC_QLEN 64
 
-void ia_open(struct test *t)
+/* As dat_ia_open(), by the entry that the probe opened it by. */
+static DAT_RETURN open_by_entry(struct test *t, DAT_COUNT qlen, DAT_EVD_HANDLE *async,
+                                DAT_IA_HANDLE *made)
 {
         DAT_NAME_PTR name = (DAT_NAME_PTR)t->settings->ia;
 
+        return dat_ia_openv(name, qlen, async, made, DAT_VERSION_MAJOR, DAT_VERSION_MINOR,
+                            t->settings->probe->threadsafe ? DAT_TRUE : DAT_FALSE);
+}
+
+void ia_open(struct test *t)
+{
         DAT_RETURN ret;
         char type[API_NAME_SPACE];
         char subtype[API_NAME_SPACE];
 
         t->async_evd = DAT_HANDLE_NULL;
-        ret = dat_ia_open(name, ASYNC_QLEN, &t->async_evd, &t->ia);
+        if (t->settings->probe->threadsafe)
+                record(t, "the IA is opened by its threadsafe entry of dat.conf");
+        ret = open_by_entry(t, ASYNC_QLEN, &t->async_evd, &t->ia);
         if (!dat_is(ret, DAT_SUCCESS))
-                test_end(t, VERDICT_BROKEN, "dat_ia_open(\"%s\") returned %s, %s", name,
+                test_end(t, VERDICT_BROKEN, "dat_ia_open(\"%s\") returned %s, %s", t->settings->ia,
                          api_return_name(ret, type), api_subtype_name(ret, subtype));
         t->open = true;
 }
@@ -28,14 +38,20 @@ DAT_IA_HANDLE ia(struct test *t)
         return t->ia;
 }
 
+DAT_IA_HANDLE ia_another(struct test *t, DAT_COUNT qlen)
+{
+        DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
+        DAT_IA_HANDLE made = DAT_HANDLE_NULL;
+
+        check_arrange(t, CHECK_SITE_("dat_ia_open"), open_by_entry(t, qlen, &async, &made));
+        return made;
+}
+
 DAT_IA_HANDLE other_ia(struct test *t)
 {
-        DAT_NAME_PTR name = (DAT_NAME_PTR)t->settings->ia;
-        DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
-
         if (t->other_ia != DAT_HANDLE_NULL)
                 return t->other_ia;
-        arrange(dat_ia_open(name, ASYNC_QLEN, &async, &t->other_ia));
+        t->other_ia = ia_another(t, ASYNC_QLEN);
         object_add(t, OBJECT_IA, t->other_ia);
         return t->other_ia;
 }

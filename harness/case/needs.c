@@ -109,12 +109,15 @@ json_t *needs_json(uint64_t needs)
         return list;
 }
 
-json_t *needs_declared_json(const DAT_PROVIDER_ATTR *attr)
+json_t *needs_declared_json(const DAT_PROVIDER_ATTR *attr, const DAT_PROVIDER_ATTR *threadsafe)
 {
         json_t *object = json_object();
 
-        for (size_t i = 0; i < ROW_COUNT; i++)
-                json_object_set_new(object, rows[i].name, json_boolean(!denied_by(&rows[i], attr)));
+        for (size_t i = 0; i < ROW_COUNT; i++) {
+                const DAT_PROVIDER_ATTR *by = rows[i].need & NEED_THREAD_SAFE ? threadsafe : attr;
+
+                json_object_set_new(object, rows[i].name, json_boolean(!denied_by(&rows[i], by)));
+        }
         return object;
 }
 

@@ -10,8 +10,11 @@
 /* The catalogue's words for a set of needs, as a list. */
 json_t *needs_json(uint64_t needs);
 
-/* Every feature and whether the attributes declare it, as an object. */
-json_t *needs_declared_json(const DAT_PROVIDER_ATTR *attr);
+/*
+ * Every feature and whether the attributes declare it, as an object; safety under threads by those
+ * of the threadsafe entry.
+ */
+json_t *needs_declared_json(const DAT_PROVIDER_ATTR *attr, const DAT_PROVIDER_ATTR *threadsafe);
 
 /*
  * Writes the declaration that says that a needed feature is absent ("srq_supported = 0") and

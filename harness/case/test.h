@@ -161,6 +161,8 @@ void waiters_end(struct test *t);
 
 /* Opens the IA under test; closes it with all that is left, from any state. */
 void ia_open(struct test *t);
+/* The same IA opened once more; the caller closes it. */
+DAT_IA_HANDLE ia_another(struct test *t, DAT_COUNT qlen);
 void teardown(struct test *t);
 
 #endif

@@ -121,6 +121,8 @@ struct crash {
 
 struct probe {
         bool open;
+        bool threadsafe;              /* it is of the IA's threadsafe entry, not of the other one */
+        bool listed;                  /* false: no provider is registered by such an entry */
         char ia[DAT_NAME_MAX_LENGTH]; /* the one asked for, or else the registry's first */
         char reason[REASON_MAX];
         char library[PROBE_PATH_MAX];

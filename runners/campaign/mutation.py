@@ -100,13 +100,15 @@ def own_cases(fault: Fault, cases: Iterable[Case]) -> list[Case]:
 
 
 def dat_conf(subject: Subject, library: Path, faults: Iterable[Fault]) -> str:
-    """The subject's dat.conf, with an entry for the unbroken wrapper and one for each fault."""
-    entries = [datconf.entry(WHOLE_IA, library, subject.ia)]
-    entries += [
-        datconf.entry(f"fault:{fault.id}", library, f"{subject.ia} fault={fault.id}")
-        for fault in faults
-    ]
-    return subject.dat_conf + "".join(f"{entry.text}\n" for entry in entries)
+    """The subject's dat.conf, with an entry for the unbroken wrapper and one for each fault, and
+    threadsafe ones beside them where the subject has one.
+    """
+    wrapped = {WHOLE_IA: subject.ia}
+    wrapped |= {f"fault:{fault.id}": f"{subject.ia} fault={fault.id}" for fault in faults}
+    threadsafe = subject.threadsafe
+    return subject.dat_conf + "".join(
+        datconf.lines(ia, library, params, threadsafe=threadsafe) for ia, params in wrapped.items()
+    )
 
 
 def choose(faults: Sequence[Fault], keyword: str) -> list[Fault]:

@@ -47,6 +47,12 @@ class Subject:
         """The name that dat_ia_open() is given."""
         return self.entry.ia
 
+    @property
+    def threadsafe(self) -> bool:
+        """Whether the dat.conf has a threadsafe entry of the IA too."""
+        entries = datconf.entries(self.dat_conf, threadsafe=True)
+        return any((entry.ia, entry.api) == (self.ia, self.api) for entry in entries)
+
 
 def from_library(path: Path, ia_params: str, api: str = DEFAULT_API) -> Subject:
     """The provider in the shared object `path`, its IA opened with the string `ia_params`."""
@@ -57,7 +63,8 @@ def from_library(path: Path, ia_params: str, api: str = DEFAULT_API) -> Subject:
     library = path.absolute()
     sha256, build_id = _examine(library, api, Files())
     entry = datconf.entry(OWN_IA, library, ia_params, api)
-    return Subject(str(library), sha256, build_id, entry, entry.text + "\n")
+    text = datconf.lines(OWN_IA, library, ia_params, api)
+    return Subject(str(library), sha256, build_id, entry, text)
 
 
 def from_dat_conf(path: Path, ia: str, api: str, files: Files) -> Subject:
@@ -79,9 +86,10 @@ def from_dat_conf(path: Path, ia: str, api: str, files: Files) -> Subject:
 def varied(subject: Subject, library: Path, variant: str) -> Subject:
     """The subject behind the variant of this name, of those that the faulty provider has."""
     sha256, build_id = _examine(library, subject.api, Files())
-    entry = datconf.entry(f"variant:{variant}", library, f"{subject.ia} fault=variant/{variant}")
-    dat_conf = f"{subject.dat_conf}{entry.text}\n"
-    return Subject(str(library), sha256, build_id, entry, dat_conf, variant)
+    ia, params = f"variant:{variant}", f"{subject.ia} fault=variant/{variant}"
+    own = datconf.lines(ia, library, params, threadsafe=subject.threadsafe)
+    entry = datconf.entry(ia, library, params)
+    return Subject(str(library), sha256, build_id, entry, subject.dat_conf + own, variant)
 
 
 def _why_not(entries: Sequence[datconf.Entry], ia: str, api: str) -> str:

@@ -128,7 +128,7 @@ class SshHost(ProcessHost):
         params = params_of(self._entry, self._wish)
         if params is None:
             params = only_device(self.name, self._facts)
-        text = datconf.entry(entry.ia, library, params, entry.api).text + "\n"
+        text = datconf.lines(entry.ia, library, params, entry.api)
         conf = bundle.Bundle({"dat.conf": text.encode(errors="surrogateescape")})
         self._note_hash(str(library))
         return f"{bundle.put(self._connection, conf, self._entry.directory)}/dat.conf"

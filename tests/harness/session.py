@@ -46,13 +46,20 @@ def admits(definition: str, message: object) -> bool:
     return bool(validator(definition).is_valid(message))
 
 
-def environment(folder: Path, misbehaviour: str = "") -> dict[str, str]:
-    """An environment whose dat.conf has the IA `fake0` on the provider of the tests."""
+def environment(
+    folder: Path, misbehaviour: str = "", threadsafe: str | None = None
+) -> dict[str, str]:
+    """An environment whose dat.conf has the IA `fake0` on the provider of the tests; with a
+    threadsafe entry too, where it is said how the provider misbehaves by that.
+    """
     conf = folder / "dat.conf"
-    conf.write_text(
-        f'fake0 u1.2 nonthreadsafe default {PROVIDER} fake.1.0 "{misbehaviour}" ""\n'
-        f'fake1 u1.2 nonthreadsafe default {PROVIDER} fake.1.0 "" ""\n'
-    )
+    lines = [
+        f'fake0 u1.2 nonthreadsafe default {PROVIDER} fake.1.0 "{misbehaviour}" ""\n',
+        f'fake1 u1.2 nonthreadsafe default {PROVIDER} fake.1.0 "" ""\n',
+    ]
+    if threadsafe is not None:
+        lines.append(f'fake0 u1.2 threadsafe default {PROVIDER} fake.1.0 "{threadsafe}" ""\n')
+    conf.write_text("".join(lines))
     return {**os.environ, "DAT_OVERRIDE": str(conf)}
 
 
@@ -85,11 +92,16 @@ class Agent:
     """An agent on pipes. Leaving the context says `bye` and expects a clean end."""
 
     def __init__(
-        self, folder: Path, misbehaviour: str = "", ia: str = "fake0", namespace: bool = True
+        self,
+        folder: Path,
+        misbehaviour: str = "",
+        ia: str = "fake0",
+        namespace: bool = True,
+        threadsafe: str | None = None,
     ) -> None:
         self.process = subprocess.Popen(
             [*([] if namespace else UNPRIVILEGED), str(CASES), "--serve", "--ia", ia],
-            env=environment(folder, misbehaviour),
+            env=environment(folder, misbehaviour, threadsafe),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

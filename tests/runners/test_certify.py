@@ -224,10 +224,11 @@ def test_what_a_run_leaves_behind(cts: Cts) -> None:
         "report.md",
         "junit.xml",
     }
-    entry = (folder / "dat.conf").read_text()
-    assert entry == f'cts0 u1.2 nonthreadsafe default {cts.provider} cts.1.0 "x" ""\n'
+    entry, threadsafe = (folder / "dat.conf").read_text().splitlines()
+    assert entry == f'cts0 u1.2 nonthreadsafe default {cts.provider} cts.1.0 "x" ""'
+    assert threadsafe == f'cts0 u1.2 threadsafe default {cts.provider} cts.1.0 "x" ""'
     run = cts.events()[0]
-    assert run["subject"]["dat_conf_entry"] == entry.strip()
+    assert run["subject"]["dat_conf_entry"] == entry
     assert run["subject"]["library"] == str(cts.provider)
     assert len(run["subject"]["sha256"]) == 64
     assert len(run["subject"]["build_id"]) == 40
@@ -243,9 +244,30 @@ def test_a_variant_wraps_the_provider(cts: Cts) -> None:
     subject = cts.events()[0]["subject"]
     assert subject["ia"] == "variant:roomy"
     assert subject["library"].endswith("libdaplfault.so")
-    own, wrapper = (cts.results / "latest/dat.conf").read_text().splitlines()
-    assert own.startswith("cts0 ")
+    *own, wrapper, threadsafe = (cts.results / "latest/dat.conf").read_text().splitlines()
+    assert [line.split()[:3] for line in own] == [
+        ["cts0", "u1.2", "nonthreadsafe"],
+        ["cts0", "u1.2", "threadsafe"],
+    ]
     assert '"cts0 fault=variant/roomy"' in wrapper
+    assert wrapper.replace(" nonthreadsafe ", " threadsafe ") == threadsafe
+
+
+def test_a_wrapper_is_threadsafe_where_the_provider_is(cts: Cts, tmp_path: Path) -> None:
+    cts.has_variant("roomy")
+    dat_conf = tmp_path / "dat.conf"
+    plain = f'a u1.2 nonthreadsafe default {cts.provider} v.1.0 "" ""\n'
+    for more, kinds in [
+        ("", ["nonthreadsafe"]),
+        (plain.replace(" nonthread", " thread"), ["nonthreadsafe", "threadsafe"]),
+        (plain.replace("a u1.2 nonthread", "b u1.2 thread"), ["nonthreadsafe"]),
+    ]:
+        dat_conf.write_text(plain + more)
+        options = ("--dat-conf", dat_conf, "--ia", "a", "--variant", "roomy")
+        assert cts("certify", *options).returncode == 0
+        lines = (cts.results / "latest/dat.conf").read_text().splitlines()
+        wrappers = [line.split()[2] for line in lines if line.startswith("variant:roomy ")]
+        assert wrappers == kinds
 
 
 def test_another_api(cts: Cts, tmp_path: Path) -> None:

@@ -69,6 +69,15 @@ def test_what_is_written_is_read_again(tmp_path: Path, path: str, params: str) -
     assert read(tmp_path, written.text + "\n") == [written]
 
 
+def test_threadsafe_entries(tmp_path: Path) -> None:
+    text = datconf.lines("cts0", Path("/a/libx.so"), "rxe0")
+    plain, threadsafe = text.splitlines()
+    assert plain.replace(" nonthreadsafe ", " threadsafe ") == threadsafe
+    assert [entry.text for entry in read(tmp_path, text)] == [plain]
+    assert [entry.text for entry in datconf.entries(text, threadsafe=True)] == [threadsafe]
+    assert datconf.lines("cts0", Path("/a/libx.so"), "rxe0", threadsafe=False) == plain + "\n"
+
+
 def test_unreadable(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot read"):
         datconf.read(tmp_path, Files())

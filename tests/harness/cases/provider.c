@@ -76,7 +76,8 @@ CASE_WITH(provider, resizes_beside_a_peer, .peers = 1)
 
 static const struct feature {
         const char *id;
-} features[] = {{"srq"}, {"threshold"}, {"merged"}, {"provider_made"}, {"consumer_made"}};
+} features[] = {{"srq"},           {"threshold"},     {"merged"},
+                {"provider_made"}, {"consumer_made"}, {"thread_safe"}};
 
 FAMILY_WITH(provider, has, features, .needs = NEED_SRQ,
             .row_needs = (const struct row_needs[]){
@@ -84,6 +85,7 @@ FAMILY_WITH(provider, has, features, .needs = NEED_SRQ,
                 {"merged", NEED_MERGED_CR_DTO},
                 {"provider_made", NEED_PROVIDER_MADE_EP},
                 {"consumer_made", NEED_CONSUMER_MADE_EP},
+                {"thread_safe", NEED_THREAD_SAFE},
                 {NULL, 0},
             })
 {
