@@ -6,6 +6,7 @@
 #include "queue.h"
 
 #include <limits.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -15,7 +16,8 @@
 #define TWO_PACKETS  ((size_t)6000) /* bytes, at least two packets of a RDMA network */
 #define TRIES        5
 #define ROUNDS       20 /* of messages, until packets overtake each other */
-#define POSTERS      4  /* threads that post at once */
+#define POSTERS      3  /* threads that post at once */
+#define SHARE        3  /* receives that each of them posts */
 #define DISCONNECTS  4
 #define COOKIE       ((DAT_DTO_COOKIE){.as_64 = 0})
 #define WIDEST       8192  /* segments that a case can give */
@@ -1233,42 +1235,49 @@ CASE(srq_post_recv, threshold_signals)
  * Threads
  */
 
-/* A receive that a thread posts, beside others. */
-struct posting {
-        DAT_SRQ_HANDLE srq;
-        DAT_LMR_TRIPLET segment;
-        DAT_DTO_COOKIE cookie;
+/* The receives that a thread posts, beside others: on so many slots from `first` on. */
+struct share {
+        const struct queue *queue;
+        size_t first;
 };
 
-static DAT_RETURN post_by(void *arg)
+/* The first call that failed, or success. Between calls others get the processor, be it the only
+ * one. */
+static DAT_RETURN post_share(void *arg)
 {
-        struct posting *posting = arg;
+        const struct share *share = arg;
+        DAT_RETURN ret = DAT_SUCCESS;
 
-        return dat_srq_post_recv(posting->srq, 1, &posting->segment, posting->cookie);
+        for (size_t i = 0; i < SHARE && dat_is(ret, DAT_SUCCESS); i++) {
+                size_t slot = share->first + i;
+                DAT_LMR_TRIPLET segment = triplet(share->queue->buf, slot * MESSAGE, MESSAGE);
+
+                ret = dat_srq_post_recv(share->queue->srq, 1, &segment,
+                                        (DAT_DTO_COOKIE){.as_64 = slot});
+                sched_yield();
+        }
+        return ret;
 }
 
 CASE(srq_post_recv, from_threads_at_once, DEADLINE_MS(20000))
 {
-        struct queue queue = queue_with(t, 8);
+        struct queue queue = queue_with(t, POSTERS * SHARE);
         struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
-        struct stress stress = stress_of(t, 3000);
+        struct stress stress = stress_of(t, 30);
 
-        while (stress.met == 0 && stress_round(&stress)) {
-                struct posting postings[POSTERS];
+        while (stress_round(&stress)) {
+                struct share shares[POSTERS];
                 struct racer racers[POSTERS];
 
                 for (size_t i = 0; i < POSTERS; i++) {
-                        postings[i] =
-                            (struct posting){.srq = queue.srq,
-                                             .segment = triplet(queue.buf, i * MESSAGE, MESSAGE),
-                                             .cookie = {.as_64 = i}};
-                        racers[i] = (struct racer){.call = post_by, .arg = &postings[i]};
+                        shares[i] = (struct share){.queue = &queue, .first = i * SHARE};
+                        racers[i] = (struct racer){.call = post_share, .arg = &shares[i]};
                 }
                 stress_met(&stress, race(racers, POSTERS));
                 for (size_t i = 0; i < POSTERS; i++)
                         expect(racers[i].ret, DAT_SUCCESS);
-                queue.posted = (UINT64_C(1) << POSTERS) - 1;
-                expect_traffic(t, &queue, &flow, POSTERS);
+                queue.posted = (UINT64_C(1) << (POSTERS * SHARE)) - 1;
+                expect_traffic(t, &queue, &flow, POSTERS * SHARE);
         }
         expect_room(t, &queue, srq_size(t, queue.srq));
         must_have_met(&stress);
