@@ -854,6 +854,7 @@ CASE(ep_recv_query, as_declared)
         struct info info = {.count = UNTOLD, .span = UNTOLD};
         DAT_RETURN ret = dat_ep_recv_query(own.ep, &info.count, &info.span);
 
+        must_be_told(t, NEED_EP_RECV_INFO);
         if (provider_attr(t)->ep_recv_info_supported) {
                 expect(ret, DAT_SUCCESS);
                 expect_count(t, info.count, POSTS);

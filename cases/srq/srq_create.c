@@ -781,6 +781,7 @@ CASE(srq_create, none_without_srqs)
         DAT_SRQ_HANDLE srq = DAT_HANDLE_NULL;
         DAT_RETURN ret;
 
+        must_be_told(t, NEED_SRQ);
         if (provider_attr(t)->srq_supported)
                 unsupported(t, "srq_supported: the provider has SRQs");
         ret = dat_srq_create(ia(t), pz(t), &attr, &srq);

@@ -125,7 +125,8 @@ static void answer_hello(struct agent *agent)
         if (agent->probe.open)
                 json_object_set_new(agent->ia, "needs",
                                     needs_declared_json(&agent->probe.provider_attr,
-                                                        &agent->threadsafe.provider_attr));
+                                                        &agent->threadsafe.provider_attr,
+                                                        agent->probe.provider_unwritten));
         say(agent,
             json_pack("{s:s s:i s:s s:i s:s s:i s:s s:o}", "type", "hello", "protocol", PROTOCOL,
                       "suite", UDAPL_CTS_VERSION, "pid", (int)own_pid(), "build", id, "cases",

@@ -13,10 +13,7 @@ static void check_needs(struct test *t)
         const struct probe *probe = t->settings->probe;
         char denied[128];
 
-        if (needs_untold(t->needs, probe->provider_unwritten, denied, sizeof(denied)))
-                test_end(t, VERDICT_BROKEN,
-                         "dat_ia_query left %s unwritten: whether the feature is there is not told",
-                         denied);
+        must_be_told(t, t->needs);
         if (!t->settings->undeclared &&
             needs_missing(t->needs, &probe->provider_attr, denied, sizeof(denied)))
                 unsupported(t, denied);

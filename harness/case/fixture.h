@@ -25,6 +25,9 @@ DAT_EVD_HANDLE async_evd(struct test *t);
 const DAT_IA_ATTR *ia_attr(struct test *t);
 const DAT_PROVIDER_ATTR *provider_attr(struct test *t);
 
+/* Ends the case as BROKEN where an attribute was left unwritten that declares one of `needs`. */
+void must_be_told(struct test *t, uint64_t needs);
+
 /* A second IA, of the same name, opened at the first call; nothing of the first one is its own. */
 DAT_IA_HANDLE other_ia(struct test *t);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <stdlib.h>
 
+#include "case/needs.h"
 #include "case/test.h"
 #include "case/written.h"
 #include "evidence/api.h"
@@ -92,4 +93,14 @@ const DAT_PROVIDER_ATTR *provider_attr(struct test *t)
 {
         query(t);
         return t->provider_attr;
+}
+
+void must_be_told(struct test *t, uint64_t needs)
+{
+        char untold[128];
+
+        if (needs_untold(needs, t->settings->probe->provider_unwritten, untold, sizeof(untold)))
+                test_end(t, VERDICT_BROKEN,
+                         "dat_ia_query left %s unwritten: whether the feature is there is not told",
+                         untold);
 }

@@ -109,18 +109,6 @@ json_t *needs_json(uint64_t needs)
         return list;
 }
 
-json_t *needs_declared_json(const DAT_PROVIDER_ATTR *attr, const DAT_PROVIDER_ATTR *threadsafe)
-{
-        json_t *object = json_object();
-
-        for (size_t i = 0; i < ROW_COUNT; i++) {
-                const DAT_PROVIDER_ATTR *by = rows[i].need & NEED_THREAD_SAFE ? threadsafe : attr;
-
-                json_object_set_new(object, rows[i].name, json_boolean(!denied_by(&rows[i], by)));
-        }
-        return object;
-}
-
 /* "srq_supported = 0"; a flag that is not among others is named by its feature. */
 static void describe(const struct need_row *row, const DAT_PROVIDER_ATTR *attr, char *text,
                      size_t size)
@@ -156,14 +144,31 @@ static bool is_untold(const struct need_row *row, const bool *unwritten)
         return untold;
 }
 
+/* Whether what tells of this feature, or of all SRQs, was never written. */
+static bool is_untold_of(const struct need_row *row, const bool *unwritten)
+{
+        return is_untold(row, unwritten) || (row->of_srq && is_untold(&rows[0], unwritten));
+}
+
+json_t *needs_declared_json(const DAT_PROVIDER_ATTR *attr, const DAT_PROVIDER_ATTR *threadsafe,
+                            const bool *unwritten)
+{
+        json_t *object = json_object();
+
+        for (size_t i = 0; i < ROW_COUNT; i++) {
+                const DAT_PROVIDER_ATTR *by = rows[i].need & NEED_THREAD_SAFE ? threadsafe : attr;
+
+                if (!is_untold_of(&rows[i], unwritten))
+                        json_object_set_new(object, rows[i].name,
+                                            json_boolean(!denied_by(&rows[i], by)));
+        }
+        return object;
+}
+
 bool needs_untold(uint64_t needs, const bool *unwritten, char *text, size_t size)
 {
         for (size_t i = 0; i < ROW_COUNT; i++) {
-                const struct need_row *told_by = rows[i].of_srq ? &rows[0] : &rows[i];
-
-                if (!(needs & rows[i].need))
-                        continue;
-                if (is_untold(told_by, unwritten) || is_untold(&rows[i], unwritten)) {
+                if ((needs & rows[i].need) && is_untold_of(&rows[i], unwritten)) {
                         snprintf(text, size, "%s", rows[i].attribute);
                         return true;
                 }

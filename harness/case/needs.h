@@ -11,10 +11,12 @@
 json_t *needs_json(uint64_t needs);
 
 /*
- * Every feature and whether the attributes declare it, as an object; safety under threads by those
- * of the threadsafe entry.
+ * Every feature and whether the attributes declare it, as an object, without those of which an
+ * attribute that was never written would tell; safety under threads by those of the threadsafe
+ * entry.
  */
-json_t *needs_declared_json(const DAT_PROVIDER_ATTR *attr, const DAT_PROVIDER_ATTR *threadsafe);
+json_t *needs_declared_json(const DAT_PROVIDER_ATTR *attr, const DAT_PROVIDER_ATTR *threadsafe,
+                            const bool *unwritten);
 
 /*
  * Writes the declaration that says that a needed feature is absent ("srq_supported = 0") and
