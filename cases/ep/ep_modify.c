@@ -8,6 +8,7 @@
 #include "endpoint.h"
 
 #include <limits.h>
+#include <string.h>
 
 #define MESSAGE ((size_t)64)
 
@@ -82,6 +83,15 @@ FAMILY(ep_modify, others_unread, ep_modifiable)
 {
         struct ep_change change = unconnected(t, row->parameter);
 
+        expect_ep_change(t, &change);
+}
+
+FAMILY(ep_modify, zeros_unread, ep_modifiable)
+{
+        struct ep_change change = unconnected(t, row->parameter);
+
+        memset(&change.asked, 0, sizeof(change.asked));
+        ep_value_set(&change.asked, change.parameter, change.wanted);
         expect_ep_change(t, &change);
 }
 
