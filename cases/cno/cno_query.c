@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_cno_query: each field by its own bit, the agent after each change, and what is no mask. */
 #include "clauses/cno_query.h"
+#include "../masks.h"
 #include "agent.h"
 
 #include <string.h>
@@ -230,16 +231,7 @@ CASE(cno_query, within_structure)
  * Arguments
  */
 
-static const struct mask {
-        const char *id;
-        unsigned int bits;
-} masks[] = {
-    {"next_bit", CNO_FIELD_BITS + 1},
-    {"next_bit_among_all", CNO_FIELD_BITS | (CNO_FIELD_BITS + 1)},
-    {"middle_bit", 1U << 16},
-    {"highest_bit", 1U << 31},
-    {"all_bits", ~0U},
-};
+static const struct undefined_mask masks[] = {UNDEFINED_MASKS(CNO_FIELD_BITS)};
 
 FAMILY(cno_query, invalid_mask, masks)
 {

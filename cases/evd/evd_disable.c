@@ -98,29 +98,12 @@ CASE(evd_disable, keeps_direct_waiter)
         expect_se(t, evd, &woken.event, 0);
 }
 
-#define TURNS 501 /* calls of a thread */
-
-/*
- * Ends disabled. The first call that failed, or success. Between calls others get the processor, be
- * it the only one.
- */
-static DAT_RETURN to_and_fro(void *evd)
-{
-        DAT_RETURN ret = DAT_SUCCESS;
-
-        for (int i = 0; i < TURNS && dat_is(ret, DAT_SUCCESS); i++) {
-                ret = i % 2 ? dat_evd_enable(evd) : dat_evd_disable(evd);
-                sched_yield();
-        }
-        return ret;
-}
-
 /* Each event that is posted is there; DAT_QUEUE_EMPTY where one is lost. */
 static DAT_RETURN post_and_take(void *evd)
 {
         DAT_RETURN ret = DAT_SUCCESS;
 
-        for (unsigned int i = 0; i < TURNS && dat_is(ret, DAT_SUCCESS); i++) {
+        for (unsigned int i = 0; i < TO_AND_FRO && dat_is(ret, DAT_SUCCESS); i++) {
                 DAT_EVENT event = se_event(i);
 
                 ret = dat_evd_post_se(evd, &event);
@@ -139,9 +122,9 @@ CASE(evd_disable, while_event_comes, DEADLINE_MS(20000))
 
         while (stress_round(&stress)) {
                 struct racer racers[] = {
-                    {.call = to_and_fro, .arg = evd},
+                    {.call = disable_to_and_fro, .arg = evd},
                     {.call = post_and_take, .arg = evd},
-                    {.call = to_and_fro, .arg = evd},
+                    {.call = disable_to_and_fro, .arg = evd},
                 };
 
                 stress_met(&stress, race(racers, 3));

@@ -3,8 +3,6 @@
 #include "clauses/evd_enable.h"
 #include "state.h"
 
-#include <sched.h>
-
 FAMILY(evd_enable, from_state, evd_states)
 {
         DAT_CNO_HANDLE cno = row->has_cno ? cno_new(t) : DAT_HANDLE_NULL;
@@ -116,21 +114,6 @@ CASE(evd_enable, direct_waiter_first)
         expect_notified(t, cno, evd);
 }
 
-#define TURNS 500 /* calls of a thread */
-
-/* The first call that failed, or success. Between calls others get the processor, be it the only
- * one. */
-static DAT_RETURN to_and_fro(void *evd)
-{
-        DAT_RETURN ret = DAT_SUCCESS;
-
-        for (int i = 0; i < TURNS && dat_is(ret, DAT_SUCCESS); i++) {
-                ret = i % 2 ? dat_evd_enable(evd) : dat_evd_disable(evd);
-                sched_yield();
-        }
-        return ret;
-}
-
 CASE(evd_enable, from_threads_at_once, DEADLINE_MS(20000))
 {
         DAT_CNO_HANDLE cno = cno_new(t);
@@ -139,9 +122,9 @@ CASE(evd_enable, from_threads_at_once, DEADLINE_MS(20000))
 
         while (stress_round(&stress)) {
                 struct racer racers[] = {
-                    {.call = to_and_fro, .arg = evd},
-                    {.call = to_and_fro, .arg = evd},
-                    {.call = to_and_fro, .arg = evd},
+                    {.call = disable_to_and_fro, .arg = evd},
+                    {.call = disable_to_and_fro, .arg = evd},
+                    {.call = disable_to_and_fro, .arg = evd},
                 };
 
                 stress_met(&stress, race(racers, 3));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_evd_query: every field by its own bit, the state after each change, and what is no mask. */
 #include "clauses/evd_query.h"
+#include "../masks.h"
 #include "dispatcher.h"
 
 #include <string.h>
@@ -330,16 +331,7 @@ CASE(evd_query, within_structure)
  * Arguments
  */
 
-static const struct mask {
-        const char *id;
-        unsigned int bits;
-} masks[] = {
-    {"next_bit", DAT_EVD_FIELD_ALL + 1},
-    {"next_bit_among_all", DAT_EVD_FIELD_ALL | (DAT_EVD_FIELD_ALL + 1)},
-    {"middle_bit", 1U << 16},
-    {"highest_bit", 1U << 31},
-    {"all_bits", ~0U},
-};
+static const struct undefined_mask masks[] = {UNDEFINED_MASKS(DAT_EVD_FIELD_ALL)};
 
 FAMILY(evd_query, invalid_mask, masks)
 {

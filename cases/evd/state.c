@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "state.h"
 
+#include <sched.h>
 #include <string.h>
 
 DAT_EVD_HANDLE evd_in(struct test *t, struct evd_state state, DAT_CNO_HANDLE cno)
@@ -55,4 +56,15 @@ void expect_state(struct test *t, DAT_EVD_HANDLE evd, struct evd_state state, DA
         expect_empty(t, evd);
         if (cno)
                 forget_notice(cno);
+}
+
+DAT_RETURN disable_to_and_fro(void *evd)
+{
+        DAT_RETURN ret = DAT_SUCCESS;
+
+        for (int i = 0; i < TO_AND_FRO && dat_is(ret, DAT_SUCCESS); i++) {
+                ret = i % 2 ? dat_evd_enable(evd) : dat_evd_disable(evd);
+                sched_yield();
+        }
+        return ret;
 }

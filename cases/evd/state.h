@@ -36,4 +36,12 @@ DAT_EVD_HANDLE evd_in(struct test *t, struct evd_state state, DAT_CNO_HANDLE cno
  */
 void expect_state(struct test *t, DAT_EVD_HANDLE evd, struct evd_state state, DAT_CNO_HANDLE cno);
 
+#define TO_AND_FRO 501 /* calls of a thread that changes a state to and fro */
+
+/*
+ * Disables and enables the EVD in turn, so often, and disables it last; for a thread of a race:
+ * between calls others get the processor, be it the only one. Returns the first error, or success.
+ */
+DAT_RETURN disable_to_and_fro(void *evd);
+
 #endif

@@ -2,6 +2,7 @@
 /* dat_psp_query: every field by its own bit, of which PSP it is, and what is no mask. */
 #include "clauses/psp_query.h"
 #include "../loop.h"
+#include "../masks.h"
 
 #include <string.h>
 
@@ -388,16 +389,7 @@ CASE(psp_query, any_thread)
  * Arguments
  */
 
-static const struct mask {
-        const char *id;
-        unsigned int bits;
-} masks[] = {
-    {"next_bit", DAT_PSP_FIELD_ALL + 1},
-    {"next_bit_among_all", DAT_PSP_FIELD_ALL | (DAT_PSP_FIELD_ALL + 1)},
-    {"middle_bit", 1U << 16},
-    {"highest_bit", 1U << 31},
-    {"all_bits", ~0U},
-};
+static const struct undefined_mask masks[] = {UNDEFINED_MASKS(DAT_PSP_FIELD_ALL)};
 
 FAMILY(psp_query, invalid_mask, masks)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_pz_query: the IA of a zone, whatever is in it, and what is no mask. */
 #include "clauses/pz_query.h"
+#include "../masks.h"
 #include "zone.h"
 
 #include <string.h>
@@ -188,16 +189,7 @@ CASE(pz_query, any_thread, DEADLINE_MS(20000))
  * Arguments
  */
 
-static const struct mask {
-        const char *id;
-        unsigned int bits;
-} masks[] = {
-    {"next_bit", DAT_PZ_FIELD_ALL + 1},
-    {"next_bit_among_all", DAT_PZ_FIELD_ALL | (DAT_PZ_FIELD_ALL + 1)},
-    {"middle_bit", 1U << 16},
-    {"highest_bit", 1U << 31},
-    {"all_bits", ~0U},
-};
+static const struct undefined_mask masks[] = {UNDEFINED_MASKS(DAT_PZ_FIELD_ALL)};
 
 FAMILY(pz_query, invalid_mask, masks)
 {

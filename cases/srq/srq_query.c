@@ -3,6 +3,7 @@
 #include "clauses/srq_query.h"
 #include "../ep/endpoint.h"
 #include "../handles.h"
+#include "../masks.h"
 #include "queue.h"
 
 #include <limits.h>
@@ -802,16 +803,7 @@ CASE(srq_query, keeps_watermark_armed)
  * Arguments
  */
 
-static const struct mask {
-        const char *id;
-        unsigned int bits;
-} masks[] = {
-    {"next_bit", DAT_SRQ_FIELD_ALL + 1},
-    {"next_bit_among_all", DAT_SRQ_FIELD_ALL | (DAT_SRQ_FIELD_ALL + 1)},
-    {"middle_bit", 1U << 16},
-    {"highest_bit", 1U << 31},
-    {"all_bits", ~0U},
-};
+static const struct undefined_mask masks[] = {UNDEFINED_MASKS(DAT_SRQ_FIELD_ALL)};
 
 FAMILY(srq_query, invalid_mask, masks)
 {
