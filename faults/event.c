@@ -192,8 +192,9 @@ DAT_RETURN event_take(struct call *call)
 /* Sleeps as long as the wait may take; for one without end, for ever. */
 static void sleep_through(DAT_TIMEOUT timeout)
 {
-        while (timeout == DAT_TIMEOUT_INFINITE)
-                pause();
+        if (timeout == DAT_TIMEOUT_INFINITE)
+                for (;;)
+                        pause();
         event_linger(timeout / 1000);
 }
 

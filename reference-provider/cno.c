@@ -421,8 +421,9 @@ void cno_dismiss_agent(struct cno *cno)
 void cno_destroy(struct cno *cno)
 {
         work_cancel(cno->obj.ia, &cno->agent_work);
-        while (!list_empty(&cno->pending))
-                drop(first_pending(cno));
+        for (struct link *at = cno->pending.next, *next = at->next; at != &cno->pending;
+             at = next, next = at->next)
+                drop(container_of(at, struct cno_trigger, link));
         object_bury(&cno->obj);
         pthread_mutex_destroy(&cno->lock);
         free(cno);

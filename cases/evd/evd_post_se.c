@@ -82,15 +82,15 @@ CASE(evd_post_se, event_is_kept)
 {
         DAT_EVD_HANDLE evd = se_evd(t, DAT_HANDLE_NULL);
         DAT_EVENT event;
-        DAT_EVENT before;
+        unsigned char *bytes = (unsigned char *)&event;
+        unsigned char before[sizeof(event)];
 
         memset(&event, 0x5a, sizeof(event));
         event.event_number = DAT_SOFTWARE_EVENT;
-        before = event;
+        memcpy(before, bytes, sizeof(event));
         expect(dat_evd_post_se(evd, &event), DAT_SUCCESS);
 
-        expect_that(memcmp(&event, &before, sizeof(event)) == 0,
-                    "the Consumer's event has changed");
+        expect_that(memcmp(bytes, before, sizeof(event)) == 0, "the Consumer's event has changed");
 }
 
 CASE(evd_post_se, in_order)

@@ -1301,8 +1301,8 @@ static struct crowd crowd_for(struct test *t, DAT_SRQ_HANDLE srq)
 
         if (crowd.size > MOST_PLACES)
                 unsupported(t, "max_recv_dtos: more places than the case can fill");
-        crowd.queue.buf = buf_with(t, .length = (size_t)(crowd.size + BEYOND) * MESSAGE);
-        crowd.came = calloc((size_t)(crowd.size + BEYOND), sizeof(*crowd.came));
+        crowd.queue.buf = buf_with(t, .length = ((size_t)crowd.size + BEYOND) * MESSAGE);
+        crowd.came = calloc(((size_t)crowd.size + BEYOND), sizeof(*crowd.came));
         if (!crowd.came)
                 resource(t, "no memory for %d slots", crowd.size);
         return crowd;

@@ -525,12 +525,14 @@ static void find_killed(const struct run *run, struct finding *finding)
  */
 static bool follows_destroyed(const struct run *run)
 {
-        const struct evidence *evidence = run->main.evidence;
-        const struct call_record *call = render_pending_call(evidence);
-        uint64_t handle = atomic_load(&evidence->destroyed);
+        const struct call_record *call;
+        uint64_t handle;
 
-        return REGISTRY_FOLLOWS_HANDLES && WIFSIGNALED(run->main.status) && call && handle &&
-               call->args[0] == handle;
+        if (!REGISTRY_FOLLOWS_HANDLES || !WIFSIGNALED(run->main.status))
+                return false;
+        call = render_pending_call(run->main.evidence);
+        handle = atomic_load(&run->main.evidence->destroyed);
+        return call && handle && call->args[0] == handle;
 }
 
 /* The process has ended by itself, but not at its end. */

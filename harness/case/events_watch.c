@@ -42,7 +42,7 @@ static bool is_known(DAT_HANDLE handle, const char *kind)
 static void note_reborn(uint64_t handle, const char *kind)
 {
         if (handle && handle == atomic_load(&watch.t->evidence->destroyed) &&
-            is_known((DAT_HANDLE)(uintptr_t)handle, kind))
+            is_known((DAT_HANDLE)(uintptr_t)handle, kind)) /* NOLINT(performance-no-int-to-ptr) */
                 watch.reborn = kind;
 }
 
@@ -149,9 +149,9 @@ static void look_at_objects(uint64_t call, const char *name, const DAT_EVENT *ev
         case DAT_ASYNC_ERROR_EP_BROKEN:
         case DAT_ASYNC_ERROR_TIMED_OUT:
         case DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR:
-                handle = data->asynch_error_event_data.dat_handle;
                 look_at_object(call, name, "dat_handle",
-                               REGISTRY_FOLLOWS_HANDLES || is_known(handle, NULL));
+                               REGISTRY_FOLLOWS_HANDLES ||
+                                   is_known(data->asynch_error_event_data.dat_handle, NULL));
                 break;
         default:
                 break;

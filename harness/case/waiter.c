@@ -18,7 +18,7 @@
 #include "evidence/api.h"
 #include "evidence/trace.h"
 
-#define NS_PER_US 1000
+#define NS_PER_US UINT64_C(1000)
 #define NS_PER_S  UINT64_C(1000000000)
 
 /*
