@@ -10,7 +10,9 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <search.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -80,24 +82,56 @@ static void warn_of_line(void *context, unsigned int line, unsigned int field, c
                          conf_field_name(field), reason);
 }
 
-/* Put the entry behind those of its key, and its key behind the others. */
-static void list_entry(struct conf_entry *entry)
+/* Keys while the file is read: a file may have thousands, and each entry looks for its own. */
+struct loading {
+        void *keys; /* tsearch(3)'s tree of the listings' keys */
+        struct listing **end;
+};
+
+static int compare_keys(const void *one, const void *other)
 {
-        struct listing *listing = find_listing(&entry->info);
-        struct listing **end = &listings;
+        const DAT_PROVIDER_INFO *a = one;
+        const DAT_PROVIDER_INFO *b = other;
+        int order = strcmp(a->ia_name, b->ia_name);
+
+        if (!order)
+                order = (int)a->dapl_version_major - (int)b->dapl_version_major;
+        if (!order)
+                order = (int)a->dapl_version_minor - (int)b->dapl_version_minor;
+        return order ? order : (int)a->is_thread_safe - (int)b->is_thread_safe;
+}
+
+/* The listing of the entry's key, a new one behind the others where there is none yet, or NULL. */
+static struct listing *listing_for(struct loading *loading, const struct conf_entry *entry)
+{
+        const DAT_PROVIDER_INFO *const *known = tfind(&entry->info, &loading->keys, compare_keys);
+        struct listing *listing;
+
+        if (known)
+                return (struct listing *)((char *)*known - offsetof(struct listing, info));
+        listing = calloc(1, sizeof(*listing));
+        if (!listing)
+                return NULL;
+        listing->info = entry->info;
+        if (!tsearch(&listing->info, &loading->keys, compare_keys)) {
+                free(listing);
+                return NULL;
+        }
+        *loading->end = listing;
+        loading->end = &listing->next;
+        return listing;
+}
+
+/* Put the entry behind those of its key, and its key behind the others. */
+static void list_entry(struct loading *loading, struct conf_entry *entry)
+{
+        struct listing *listing = listing_for(loading, entry);
         struct conf_entry **last;
 
         if (!listing) {
-                listing = calloc(1, sizeof(*listing));
-                if (!listing) {
-                        warn_of_line((void *)conf_path, entry->line, 0, strerror(ENOMEM));
-                        conf_free(entry);
-                        return;
-                }
-                listing->info = entry->info;
-                while (*end)
-                        end = &(*end)->next;
-                *end = listing;
+                warn_of_line((void *)conf_path, entry->line, 0, strerror(ENOMEM));
+                conf_free(entry);
+                return;
         }
         last = &listing->entries;
         while (*last)
@@ -105,10 +139,16 @@ static void list_entry(struct conf_entry *entry)
         *last = entry;
 }
 
+static void keep(void *key)
+{
+        (void)key;
+}
+
 static void read_conf(void)
 {
         /* A program with more rights than its caller loads no library of the caller's choice. */
         const char *override = secure_getenv("DAT_OVERRIDE");
+        struct loading loading = {.end = &listings};
         struct conf_entry *entries;
         FILE *file;
 
@@ -137,8 +177,9 @@ static void read_conf(void)
                          entry->info.dapl_version_minor,
                          entry->info.is_thread_safe ? "threadsafe" : "nonthreadsafe",
                          entry->library);
-                list_entry(entry);
+                list_entry(&loading, entry);
         }
+        tdestroy(loading.keys, keep);
 }
 
 DAT_RETURN dat_registry_list_providers(DAT_COUNT max_to_return, DAT_COUNT *entries_returned,
