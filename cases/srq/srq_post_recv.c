@@ -2,7 +2,6 @@
 /* dat_srq_post_recv: which vectors are taken, how messages fill them, and whom they complete to. */
 #include "clauses/srq_post_recv.h"
 #include "../ep/endpoint.h"
-#include "../handles.h"
 #include "queue.h"
 
 #include <limits.h>

@@ -2,7 +2,6 @@
 /* dat_srq_query: every field by its own bit, the counts at every step, and what is no mask. */
 #include "clauses/srq_query.h"
 #include "../ep/endpoint.h"
-#include "../handles.h"
 #include "../masks.h"
 #include "queue.h"
 

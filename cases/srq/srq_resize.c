@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_srq_resize: what a new size promises, what refuses it, and what no answer may lose. */
 #include "clauses/srq_resize.h"
-#include "../handles.h"
 #include "queue.h"
 
 #include <limits.h>
