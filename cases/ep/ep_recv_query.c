@@ -3,7 +3,7 @@
 #include "clauses/ep_recv_query.h"
 #include "../srq/queue.h"
 #include "case/standard.h"
-#include "endpoint.h"
+#include "states.h"
 
 #include <limits.h>
 #include <string.h>
@@ -754,13 +754,12 @@ CASE(ep_recv_query, srq_takes_nothing)
 
 FAMILY(ep_recv_query, in_state, ep_states)
 {
-        DAT_EP_HANDLE ep = ep_in(t, row->state);
-        DAT_EP_STATE before = ep_state(t, ep);
-        struct info info = recv_info(t, ep);
+        struct ep_held held = ep_hold(t, row->state);
+        struct info info = recv_info(t, held.ep);
 
         expect_count(t, info.count, 0);
         expect_count(t, info.span, 0);
-        expect_ep_state_kept(t, ep, before);
+        expect_ep_untouched(t, &held);
 }
 
 /* In Disconnected they are flushed at once, and where a disconnect is pending they may be. */

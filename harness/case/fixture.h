@@ -130,6 +130,16 @@ struct peer_ep *fixture_connect(struct test *t, const struct check_site *site, D
                                 bool clause);
 
 /*
+ * An EP of ep_in(), in that state still, goes on from there as one does that nobody disturbed: its
+ * connection is made, or is completed, or ends, or, once over, is followed by another; with the
+ * events that belong to it, each the first on its EVD. Returns the peer's end of an EP that is
+ * Connected then, and NULL where a disconnect was pending. Any failure is FAIL.
+ */
+#define expect_goes_on(ep_, state_) fixture_go_on(t, CHECK_SITE_(#ep_ " goes on"), (ep_), (state_))
+struct peer_ep *fixture_go_on(struct test *t, const struct check_site *site, DAT_EP_HANDLE ep,
+                              DAT_EP_STATE state);
+
+/*
  * Frees now what a maker made, instead of at the end: srq, ep, evd, pz handles and bufs. The free
  * itself must succeed (BROKEN otherwise). To have a case call the free under test itself, it first
  * takes the object off the list with disown().

@@ -12,6 +12,7 @@
 #define CR_QLEN         8
 #define CONNECT_QLEN    8
 #define ASKER_BYTES     64
+#define LAST_BYTES      1 /* of the message that a graceful disconnect waits for */
 
 /* The states that a header adds for EPs yet to be configured count as the plain ones (GEN-7). */
 static DAT_EP_STATE plain(DAT_EP_STATE state)
@@ -145,7 +146,7 @@ static DAT_EP_HANDLE connected(struct test *t, struct ep_opts opts)
 {
         DAT_EP_HANDLE ep = ep_make(t, opts);
 
-        peer_connect(peer(t), ep);
+        ep_object(t, ep)->end = peer_connect(peer(t), ep);
         return ep;
 }
 
@@ -166,11 +167,12 @@ static _Noreturn void ended_at_once(struct test *t, DAT_EP_HANDLE ep, struct pee
  */
 static DAT_EP_HANDLE disconnecting(struct test *t, struct ep_opts opts)
 {
-        struct buf *buf = buf_with(t, .pz = opts.pz);
-        DAT_LMR_TRIPLET segment = triplet(buf, 0, 1);
+        struct buf *buf = buf_with(t, .length = LAST_BYTES, .pz = opts.pz);
+        DAT_LMR_TRIPLET segment = triplet(buf, 0, LAST_BYTES);
         DAT_EP_HANDLE ep = ep_make(t, opts);
         struct peer_ep *end = peer_connect(peer(t), ep);
 
+        ep_object(t, ep)->end = end;
         arrange(dat_ep_post_send(ep, 1, &segment, (DAT_DTO_COOKIE){.as_64 = 0},
                                  DAT_COMPLETION_DEFAULT_FLAG));
         peer_freeze(peer(t));
@@ -203,6 +205,7 @@ static DAT_RETURN accept_request(struct test *t, struct object *request)
                 ep->request_evd = request->request_evd;
                 ep->connect_evd = request->connect_evd;
         }
+        object_find(t, request->ep)->end = request->end;
         object_remove(t, request);
         return ret;
 }
@@ -343,6 +346,51 @@ struct peer_ep *fixture_connect(struct test *t, const struct check_site *site, D
         must_be_connected(t, ep);
         peer_wait_connected(end);
         return end;
+}
+
+/* The peer's end of a connection that is complete, or is so once the peer runs again. */
+static struct peer_ep *complete(struct test *t, const struct check_site *site, DAT_EP_HANDLE ep,
+                                DAT_EP_STATE state)
+{
+        struct peer_ep *end = ep_object(t, ep)->end;
+
+        if (state == DAT_EP_STATE_CONNECTED)
+                return end;
+        peer_wait_connected(end);
+        fixture_event(t, site, ep_connect_evd(t, ep), DAT_CONNECTION_EVENT_ESTABLISHED, true);
+        must_be_connected(t, ep);
+        return end;
+}
+
+/* What was waited for comes: the peer runs again, and takes the message. */
+static void end_disconnect(struct test *t, const struct check_site *site, DAT_EP_HANDLE ep)
+{
+        struct peer_ep *end = ep_object(t, ep)->end;
+
+        peer_post_recv(end, 1, LAST_BYTES);
+        expect_dto(ep_request_evd(t, ep));
+        fixture_event(t, site, ep_connect_evd(t, ep), DAT_CONNECTION_EVENT_DISCONNECTED, true);
+        peer_wait_disconnected(end);
+}
+
+struct peer_ep *fixture_go_on(struct test *t, const struct check_site *site, DAT_EP_HANDLE ep,
+                              DAT_EP_STATE state)
+{
+        switch (plain(state)) {
+        case DAT_EP_STATE_ACTIVE_CONNECTION_PENDING:
+                return peer_accept_asking(peer(t), site, ep);
+        case DAT_EP_STATE_COMPLETION_PENDING:
+        case DAT_EP_STATE_CONNECTED:
+                return complete(t, site, ep, plain(state));
+        case DAT_EP_STATE_DISCONNECT_PENDING:
+                end_disconnect(t, site, ep);
+                return NULL;
+        case DAT_EP_STATE_DISCONNECTED:
+                check_ret(t, site, dat_ep_reset(ep), true);
+                return fixture_connect(t, site, ep, true);
+        default:
+                return fixture_connect(t, site, ep, true);
+        }
 }
 
 void ep_reports_to(struct test *t, DAT_EP_HANDLE ep, DAT_EP_PARAM_MASK which, DAT_EVD_HANDLE evd)

@@ -47,7 +47,7 @@ struct object {
         DAT_EP_HANDLE ep;                                  /* of an RSP, or of a CR */
         DAT_EVD_HANDLE cr_evd;                             /* of an RSP */
         DAT_CONN_QUAL qual;                                /* of an RSP */
-        struct peer_ep *end;                               /* the requesting end of a CR */
+        struct peer_ep *end; /* the other end: of a CR, or of an EP that ep_in() connected */
 };
 
 struct test {

@@ -243,6 +243,13 @@ void peer_leave_asking(struct peer *peer, DAT_EP_HANDLE ep)
                                DAT_CONNECT_DEFAULT_FLAG));
 }
 
+struct peer_ep *peer_accept_asking(struct peer *peer, const struct check_site *site,
+                                   DAT_EP_HANDLE ep)
+{
+        accept_next(peer);
+        return await_connected(peer, site, ep, DAT_SUCCESS, true);
+}
+
 struct peer_ep *peer_request(struct peer *peer, DAT_CONN_QUAL qual)
 {
         char address[64];

@@ -36,6 +36,14 @@ struct peer_ep *peer_connect_like(struct peer *peer, DAT_EP_HANDLE ep, DAT_EP_HA
 /* Has `ep` ask the peer for a connection that the peer neither accepts nor rejects. */
 void peer_leave_asking(struct peer *peer, DAT_EP_HANDLE ep);
 
+struct check_site;
+
+/* Has the peer accept what it left unanswered, and returns its end. That both connect is the
+ * clause.
+ */
+struct peer_ep *peer_accept_asking(struct peer *peer, const struct check_site *site,
+                                   DAT_EP_HANDLE ep);
+
 /*
  * Has a new EP of the peer ask for a connection to `qual` of the case's IA; returns when it has
  * asked. peer_wait_connected() returns when that EP is Connected.

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What a call does to an EP in each of its states. A page whose call takes an EP has a family with
+ * the rows of ep_states (endpoint.h), picture = "ep_states" and check = "pair":
+ *
+ *	FAMILY(ep_free, in_state, ep_states)
+ *	{
+ *		struct ep_held held = ep_hold(t, row->state);
+ *
+ *		if (ep_is_in(&held, REFUSED_IN)) {
+ *			expect(dat_ep_free(held.ep), DAT_INVALID_STATE);
+ *			expect_ep_untouched(t, &held);
+ *			return;
+ *		}
+ *		...
+ *	}
+ */
+#ifndef CASES_EP_STATES_H
+#define CASES_EP_STATES_H
+
+#include "endpoint.h"
+#include "ep_modify.h"
+
+/* An EP that is held in a state, as ep_in() makes it, and all that a query tells of it there. */
+struct ep_held {
+        DAT_EP_HANDLE ep;
+        DAT_EP_STATE state;
+        struct ep_snapshot before;
+};
+#define ep_hold(t_, state_, ...) ep_held_in((t_), (state_), (struct ep_opts){__VA_ARGS__})
+struct ep_held ep_held_in(struct test *t, DAT_EP_STATE state, struct ep_opts opts);
+
+/* Sets of states: EP_IN(RESERVED) | EP_IN(CONNECTED), by the names after DAT_EP_STATE_. */
+#define EP_IN(state_) (1U << DAT_EP_STATE_##state_)
+bool ep_is_in(const struct ep_held *held, unsigned int states);
+
+/*
+ * After a refusal: state and parameters are as they were, nothing has been reported, and the EP
+ * goes on from its state as ever: its connection is made, completed or ended, and where it is
+ * Connected then, a message goes each way. Nothing but the refused call may have been made of it.
+ */
+void expect_ep_untouched(struct test *t, const struct ep_held *held);
+
+#endif
