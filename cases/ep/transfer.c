@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "transfer.h"
+#include "case/ep_attr.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CANARY 0x5c
+#define CELL   64 /* bytes: what the addresses of segments are aligned to, and shifted from */
+#define WINDOW 8  /* bytes by which it is found where a byte belongs */
+
+/*
+ * Vectors
+ */
+
+static DAT_COUNT segments_of(const struct vector_opts *opts)
+{
+        if (opts->split)
+                return opts->split->segments;
+        return opts->segments ? opts->segments : 1;
+}
+
+/* The bytes of the first `count` segments. */
+static size_t end_of(const struct vector_opts *opts, DAT_COUNT count)
+{
+        size_t all = 0;
+        size_t front = 0;
+
+        if (!opts->split)
+                return opts->length * (size_t)count / (size_t)segments_of(opts);
+        for (DAT_COUNT i = 0; i < opts->split->segments; i++) {
+                all += opts->split->parts[i];
+                front += i < count ? opts->split->parts[i] : 0;
+        }
+        return (opts->length * front + all - 1) / all;
+}
+
+static size_t shift_of(const struct vector_opts *opts, DAT_COUNT segment)
+{
+        return opts->aligned ? opts->shift : ((size_t)segment * 22 + 1) % CELL;
+}
+
+struct vector vector_make(struct test *t, struct vector_opts opts)
+{
+        struct vector vector = {.count = segments_of(&opts), .length = opts.length};
+        size_t count = (size_t)vector.count;
+        size_t at = 0;
+
+        opts.buf.length = opts.length + (count + 1) * 3 * CELL;
+        vector.buf = buf_make(t, opts.buf);
+        vector.iov = calloc(count, sizeof(*vector.iov));
+        if (!vector.iov)
+                resource(t, "no memory for a vector of %zu segments", count);
+        memset(vector.buf->addr, CANARY, vector.buf->length);
+        for (DAT_COUNT i = vector.count - 1; i >= 0; i--) {
+                size_t length = end_of(&opts, i + 1) - end_of(&opts, i);
+
+                at = (at + CELL) / CELL * CELL + shift_of(&opts, i);
+                vector.iov[i] = triplet(vector.buf, at, length);
+                at += length;
+        }
+        return vector;
+}
+
+static unsigned char *memory_of(const struct vector *vector, DAT_COUNT segment)
+{
+        return vector->buf->addr +
+               (vector->iov[segment].virtual_address - (DAT_VADDR)(uintptr_t)vector->buf->addr);
+}
+
+static unsigned char *allocated(struct test *t, size_t length)
+{
+        unsigned char *memory = malloc(length + 1);
+
+        if (!memory)
+                resource(t, "no memory for %zu bytes", length);
+        return memory;
+}
+
+void vector_fill(struct test *t, const struct vector *vector, uint64_t sequence)
+{
+        unsigned char *message = allocated(t, vector->length);
+        size_t at = 0;
+
+        message_fill(message, vector->length, sequence);
+        for (DAT_COUNT i = 0; i < vector->count; i++) {
+                memcpy(memory_of(vector, i), message + at, vector->iov[i].segment_length);
+                at += vector->iov[i].segment_length;
+        }
+        free(message);
+}
+
+DAT_RMR_TRIPLET vector_remote(const struct vector *vector)
+{
+        return (DAT_RMR_TRIPLET){
+            .rmr_context = vector->buf->rmr_context,
+            .target_address = vector->iov[0].virtual_address,
+            .segment_length = vector->iov[0].segment_length,
+        };
+}
+
+static void judge(struct test *t, const struct check_site *site, bool clause, bool holds,
+                  const char *seen)
+{
+        if (clause)
+                check_expect_that(t, site, holds, "%s", seen);
+        else
+                check_must_that(t, site, holds, "%s", seen);
+}
+
+/* What the bytes of a message, as far as they are there, have at `at` that does not belong there.
+ */
+static void tell(const unsigned char *seen, const unsigned char *message, size_t length, size_t at,
+                 char *text, size_t size)
+{
+        size_t window = length - at < WINDOW ? length - at : WINDOW;
+        const unsigned char *place = memmem(message, length, seen + at, window);
+
+        if (seen[at] == CANARY)
+                snprintf(text, size, "byte %zu of %zu was not written", at, length);
+        else if (place && window == WINDOW)
+                snprintf(text, size, "byte %zu of %zu is what belongs at %td", at, length,
+                         place - message);
+        else
+                snprintf(text, size, "byte %zu of %zu is 0x%02x, not 0x%02x", at, length, seen[at],
+                         message[at]);
+}
+
+static size_t same(const unsigned char *a, const unsigned char *b, size_t length)
+{
+        size_t at = 0;
+
+        while (at < length && a[at] == b[at])
+                at++;
+        return at;
+}
+
+static size_t canaries(const unsigned char *at, size_t length)
+{
+        size_t count = 0;
+
+        while (count < length && at[count] == CANARY)
+                count++;
+        return count;
+}
+
+static void gather(const struct vector *vector, unsigned char *flat)
+{
+        for (DAT_COUNT i = 0; i < vector->count; i++) {
+                memcpy(flat, memory_of(vector, i), vector->iov[i].segment_length);
+                flat += vector->iov[i].segment_length;
+        }
+}
+
+/* The first byte of the memory, in no segment, that is no canary; else its length. */
+static size_t written_around(struct test *t, const struct vector *vector)
+{
+        size_t length = vector->buf->length;
+        unsigned char *copy = allocated(t, length);
+        size_t at;
+
+        memcpy(copy, vector->buf->addr, length);
+        for (DAT_COUNT i = 0; i < vector->count; i++)
+                memset(copy + (memory_of(vector, i) - vector->buf->addr), CANARY,
+                       vector->iov[i].segment_length);
+        at = canaries(copy, length);
+        free(copy);
+        return at;
+}
+
+static void judge_around(struct test *t, const struct check_site *site, const struct vector *vector,
+                         bool clause)
+{
+        size_t at = written_around(t, vector);
+        char text[80];
+
+        snprintf(text, sizeof(text), "byte %zu of the memory, in no segment, was written", at);
+        judge(t, site, clause, at == vector->buf->length, text);
+}
+
+void vector_kept_around(struct test *t, const struct check_site *site, const struct vector *vector)
+{
+        judge_around(t, site, vector, true);
+}
+
+void vector_holds(struct test *t, const struct check_site *site, const struct vector *vector,
+                  uint64_t sequence, size_t length, bool clause)
+{
+        unsigned char *seen = allocated(t, vector->length);
+        unsigned char *message = allocated(t, length);
+        char text[120] = "";
+        size_t at;
+
+        must_that(length <= vector->length, "%zu bytes are asked of a vector of %zu", length,
+                  vector->length);
+        gather(vector, seen);
+        message_fill(message, length, sequence);
+        at = same(seen, message, length);
+        if (at < length)
+                tell(seen, message, length, at, text, sizeof(text));
+        judge(t, site, clause, at == length, text);
+        at = length + canaries(seen + length, vector->length - length);
+        snprintf(text, sizeof(text), "byte %zu of the vector, behind the %zu, was written", at,
+                 length);
+        judge(t, site, clause, at == vector->length, text);
+        judge_around(t, site, vector, clause);
+        free(message);
+        free(seen);
+}
+
+size_t length_of(struct test *t, const struct length_row *row, DAT_VLEN most)
+{
+        if (row->length == LENGTH_MOST)
+                return most;
+        if (row->length > most)
+                unsupported(t, "max_message_size, max_rdma_size: less than the row's length");
+        return row->length;
+}
+
+/*
+ * Two EPs
+ */
+
+DAT_EP_ATTR transfer_attr(struct test *t, struct transfer_opts opts)
+{
+        DAT_EP_ATTR attr = ep_attr_modest(ia_attr(t));
+        DAT_COUNT segments = opts.segments ? opts.segments : 1;
+
+        if (segments > ia_attr(t)->max_iov_segments_per_dto)
+                unsupported(t, "max_iov_segments_per_dto: fewer than the case has");
+        if (segments > ia_attr(t)->max_iov_segments_per_rdma_write)
+                unsupported(t, "max_iov_segments_per_rdma_write: fewer than the case has");
+        if (opts.reads && segments > ia_attr(t)->max_iov_segments_per_rdma_read)
+                unsupported(t, "max_iov_segments_per_rdma_read: fewer than the case has");
+        attr.max_recv_iov = segments;
+        attr.max_request_iov = segments;
+        attr.max_rdma_write_iov = segments;
+        attr.max_rdma_read_iov = opts.reads ? segments : 0;
+        attr.max_rdma_read_in = opts.reads;
+        attr.max_rdma_read_out = opts.reads;
+        attr.recv_completion_flags = opts.recv_flags;
+        attr.request_completion_flags = opts.request_flags;
+        if (opts.dtos) {
+                attr.max_recv_dtos = opts.dtos;
+                attr.max_request_dtos = opts.dtos;
+        }
+        if (opts.most) {
+                attr.max_message_size = opts.most;
+                attr.max_rdma_size = opts.most;
+        }
+        return attr;
+}
+
+struct loop transfer_make(struct test *t, struct transfer_opts opts)
+{
+        DAT_EP_ATTR active = transfer_attr(t, opts);
+        DAT_EP_ATTR passive = active;
+        struct loop loop;
+
+        passive.request_completion_flags = DAT_COMPLETION_DEFAULT_FLAG;
+        loop = loop_of(
+            t, (struct ep_opts){.attr = &active, .request_evd = opts.request_evd, .pz = opts.pz},
+            (struct ep_opts){.attr = &passive, .recv_evd = opts.recv_evd});
+        loop_join(t, &loop);
+        return loop;
+}
+
+DAT_RETURN send_vector(DAT_EP_HANDLE ep, const struct vector *vector, uint64_t cookie,
+                       DAT_COMPLETION_FLAGS flags)
+{
+        return dat_ep_post_send(ep, vector->length ? vector->count : 0, vector->iov, COOKIE(cookie),
+                                flags);
+}
+
+DAT_RETURN recv_vector(DAT_EP_HANDLE ep, const struct vector *vector, uint64_t cookie,
+                       DAT_COMPLETION_FLAGS flags)
+{
+        return dat_ep_post_recv(ep, vector->length ? vector->count : 0, vector->iov, COOKIE(cookie),
+                                flags);
+}
+
+/*
+ * Completions
+ */
+
+void completion_is(struct test *t, const struct check_site *site, const DAT_EVENT *event,
+                   const struct completion *completion, bool clause)
+{
+        const DAT_DTO_COMPLETION_EVENT_DATA *dto = &event->event_data.dto_completion_event_data;
+        char text[160];
+
+        judge(t, site, clause, dto->ep_handle == completion->ep, "the completion names another EP");
+        snprintf(text, sizeof(text), "the cookie is 0x%llx, not 0x%llx",
+                 (unsigned long long)dto->user_cookie.as_64,
+                 (unsigned long long)completion->cookie);
+        judge(t, site, clause, dto->user_cookie.as_64 == completion->cookie, text);
+        snprintf(text, sizeof(text), "the status is %d, not %d", (int)dto->status,
+                 (int)completion->status);
+        judge(t, site, clause, dto->status == completion->status, text);
+        if (completion->status != DAT_DTO_SUCCESS)
+                return;
+        snprintf(text, sizeof(text), "the length is %llu, not %zu",
+                 (unsigned long long)dto->transfered_length, completion->length);
+        judge(t, site, clause, dto->transfered_length == completion->length, text);
+}
+
+void completion_comes(struct test *t, const struct check_site *site, DAT_EVD_HANDLE evd,
+                      const struct completion *completion, bool clause)
+{
+        DAT_EVENT event = fixture_event(t, site, evd, DAT_DTO_COMPLETION_EVENT, clause);
+
+        judge(t, site, clause, event.evd_handle == evd, "the event names another EVD");
+        completion_is(t, site, &event, completion, clause);
+}

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What posted transfers have in common: memory whose every byte says where it belongs, vectors of
+ * segments with canaries around each, two connected EPs of one IA, and completions of which every
+ * field is looked at.
+ */
+#ifndef CASES_EP_TRANSFER_H
+#define CASES_EP_TRANSFER_H
+
+#include "../loop.h"
+
+#define SPLIT_MOST 8
+#define COOKIE(n_) ((DAT_DTO_COOKIE){.as_64 = (n_)})
+
+/* How the bytes of a vector are shared among its segments: by these parts of all. */
+struct split {
+        const char *id;
+        DAT_COUNT segments;
+        unsigned char parts[SPLIT_MOST];
+};
+
+/* Of one segment, halves, and parts of all lengths in each order. */
+static const struct split splits[] = {
+    {"one", 1, {1}},
+    {"halves", 2, {1, 1}},
+    {"short_first", 2, {1, 99}},
+    {"short_last", 2, {99, 1}},
+    {"growing", 4, {1, 2, 4, 8}},
+    {"shrinking", 4, {8, 4, 2, 1}},
+    {"long_among_short", 3, {1, 98, 1}},
+};
+
+/* Segments without length among others: a provider may refuse them (SRQ-25). */
+static const struct split splits_with_empty[] = {
+    {"empty_first", 3, {0, 1, 2}},
+    {"empty_among", 3, {1, 0, 2}},
+    {"empty_last", 3, {2, 1, 0}},
+    {"empty_but_one", 4, {0, 0, 1, 0}},
+};
+
+/*
+ * Memory of a transfer: segments in the order of the vector, in another order in their buffer,
+ * apart from each other and at odd addresses. What is in no segment is canaries.
+ */
+struct vector {
+        struct buf *buf;
+        DAT_COUNT count;
+        size_t length; /* of all segments */
+        DAT_LMR_TRIPLET *iov;
+};
+struct vector_opts {
+        size_t length;             /* 0: segments without bytes */
+        const struct split *split; /* one segment */
+        DAT_COUNT segments;        /* instead of a split: so many, about equally long */
+        bool aligned;              /* each segment begins `shift` bytes behind a multiple of 64 */
+        unsigned int shift;        /* 0 to 63 */
+        struct buf_opts buf;       /* but for the length */
+};
+/* A vector that is all canaries: a receive's, or of an RDMA read. */
+struct vector vector_make(struct test *t, struct vector_opts opts);
+#define vector_with(t_, ...) vector_make((t_), (struct vector_opts){__VA_ARGS__})
+
+/* The segments, in their order, hold message `sequence` from now on: what is to be sent. */
+void vector_fill(struct test *t, const struct vector *vector, uint64_t sequence);
+
+/* A vector of one segment as the remote buffer of an RDMA. */
+DAT_RMR_TRIPLET vector_remote(const struct vector *vector);
+
+/*
+ * The first `length` bytes of the segments, in their order, are those of message `sequence`; all
+ * else, in the segments and around them, is canaries still. What a byte has instead is told: the
+ * byte of another place, or none. must_hold: a vector that holds something else is BROKEN.
+ */
+#define expect_holds(vector_, sequence_, length_)                                           \
+        vector_holds(t, CHECK_SITE_(#vector_ " holds its message"), (vector_), (sequence_), \
+                     (length_), true)
+#define must_hold(vector_, sequence_, length_)                                              \
+        vector_holds(t, CHECK_SITE_(#vector_ " holds its message"), (vector_), (sequence_), \
+                     (length_), false)
+void vector_holds(struct test *t, const struct check_site *site, const struct vector *vector,
+                  uint64_t sequence, size_t length, bool clause);
+
+/* Nothing was written to the vector, nor around it. */
+#define expect_untouched(vector_) expect_holds((vector_), 0, 0)
+
+/*
+ * As expect_holds(), but of the segments nothing is asked: a transfer that failed may have left
+ * anything there, and nothing elsewhere.
+ */
+#define expect_kept_around(vector_) \
+        vector_kept_around(t, CHECK_SITE_("around " #vector_), (vector_))
+void vector_kept_around(struct test *t, const struct check_site *site, const struct vector *vector);
+
+/* Lengths of messages and RDMA: none, one byte, around each MTU that a path may have, and more. */
+#define LENGTH_MOST ((size_t)-1)
+struct length_row {
+        const char *id;
+        size_t length; /* LENGTH_MOST: the most that the EP was made for */
+};
+#define LENGTHS_AROUND(mtu_)                               \
+        {"below_" #mtu_, (mtu_)-1}, {"at_" #mtu_, (mtu_)}, \
+        {                                                  \
+                "above_" #mtu_, (mtu_) + 1                 \
+        }
+static const struct length_row transfer_lengths[] = {
+    {"none", 0},
+    {"one", 1},
+    LENGTHS_AROUND(8),
+    LENGTHS_AROUND(256),
+    LENGTHS_AROUND(512),
+    LENGTHS_AROUND(1024),
+    LENGTHS_AROUND(2048),
+    LENGTHS_AROUND(4096),
+    LENGTHS_AROUND(8192),
+    LENGTHS_AROUND(65536),
+    {"many_packets", 300007},
+    {"most", LENGTH_MOST},
+};
+/* The row's length, where the EP's limit is `most`; UNSUPPORTED where that is less. */
+size_t length_of(struct test *t, const struct length_row *row, DAT_VLEN most);
+
+/* Two EPs that are to be connected, each with EVDs of its own. */
+struct transfer_opts {
+        DAT_COUNT segments;                 /* 1: of receives, sends, RDMA writes; and reads */
+        DAT_COUNT dtos;                     /* 16: receives, and requests */
+        DAT_VLEN most;                      /* of messages and RDMA: 1 MiB, or what the IA can do */
+        DAT_COUNT reads;                    /* 0: RDMA reads under way, each way */
+        DAT_COMPLETION_FLAGS recv_flags;    /* the EPs' attributes */
+        DAT_COMPLETION_FLAGS request_flags; /* of the active EP alone */
+        DAT_EVD_HANDLE recv_evd;            /* of the passive EP */
+        DAT_EVD_HANDLE request_evd;         /* of the active EP */
+        DAT_PZ_HANDLE pz;                   /* of the active EP */
+};
+/* The attributes of such an EP; UNSUPPORTED where the IA's own limits are below. */
+DAT_EP_ATTR transfer_attr(struct test *t, struct transfer_opts opts);
+
+/* The EPs, connected; the active one sends, by convention. */
+struct loop transfer_make(struct test *t, struct transfer_opts opts);
+#define transfer_with(t_, ...) transfer_make((t_), (struct transfer_opts){__VA_ARGS__})
+
+/* The calls, with a vector for the segments: none where it has no bytes (SRQ-25). */
+DAT_RETURN send_vector(DAT_EP_HANDLE ep, const struct vector *vector, uint64_t cookie,
+                       DAT_COMPLETION_FLAGS flags);
+DAT_RETURN recv_vector(DAT_EP_HANDLE ep, const struct vector *vector, uint64_t cookie,
+                       DAT_COMPLETION_FLAGS flags);
+
+/*
+ * The next event of the EVD is the completion of a DTO, and each field of it is as told; the length
+ * is asked of what succeeded only. must_complete: else BROKEN.
+ */
+struct completion {
+        DAT_EP_HANDLE ep;
+        uint64_t cookie;
+        size_t length;
+        DAT_DTO_COMPLETION_STATUS status; /* DAT_DTO_SUCCESS */
+};
+#define expect_completion(evd_, ...)                                     \
+        completion_comes(t, CHECK_SITE_("completion on " #evd_), (evd_), \
+                         &(const struct completion){__VA_ARGS__}, true)
+#define must_complete(evd_, ...)                                         \
+        completion_comes(t, CHECK_SITE_("completion on " #evd_), (evd_), \
+                         &(const struct completion){__VA_ARGS__}, false)
+void completion_comes(struct test *t, const struct check_site *site, DAT_EVD_HANDLE evd,
+                      const struct completion *completion, bool clause);
+
+/* The same of an event that the case has taken itself. */
+void completion_is(struct test *t, const struct check_site *site, const DAT_EVENT *event,
+                   const struct completion *completion, bool clause);
+
+#endif
