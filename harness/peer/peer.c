@@ -13,6 +13,7 @@
 #include "case/test.h"
 #include "evidence/address.h"
 #include "evidence/lines.h"
+#include "peer/hex.h"
 #include "peer/netdev.h"
 #include "peer/peer_process.h"
 
@@ -25,8 +26,7 @@ struct peer {
         struct lines channel;
         json_t *stopped; /* what the agent said of the end of the peer's process */
         bool listening;
-        struct sockaddr_storage address;
-        DAT_CONN_QUAL qual;
+        struct peer_place place;
         DAT_COUNT reads_out;
         bool counted;                         /* of a disturbed network: */
         char counter[64];                     /* what counts the packets out of order, and */
@@ -147,28 +147,39 @@ static void obey(struct peer *peer, json_t *command, int ms)
         json_decref(answer(peer, ms, what));
 }
 
-static void parse_address(struct peer *peer, const json_t *data)
+static void parse_address(struct peer *peer, const char *text, struct sockaddr_storage *address)
 {
-        const char *text = text_of(data, "address", "");
-
-        if (!address_parse(text, &peer->address))
+        if (!address_parse(text, address))
                 test_end(peer->t, VERDICT_BROKEN, "the peer's IA has no usable address: \"%s\"",
                          text);
-        peer->qual = (DAT_CONN_QUAL)json_integer_value(json_object_get(data, "qual"));
 }
 
-static void listen_once(struct peer *peer)
+struct peer_place peer_listen(struct peer *peer)
 {
+        struct peer_place place;
         json_t *data;
 
-        if (peer->listening)
-                return;
         post(peer, "data",
              json_pack("{s:s s:I}", "do", "listen", "from",
                        (json_int_t)draw(peer->t, PEER_CONN_QUALS)));
         data = answer(peer, answer_ms(peer), "listen");
-        parse_address(peer, data);
+        parse_address(peer, text_of(data, "address", ""), &place.address);
+        place.qual = (DAT_CONN_QUAL)json_integer_value(json_object_get(data, "qual"));
         json_decref(data);
+        return place;
+}
+
+void peer_stop_listening(struct peer *peer, DAT_CONN_QUAL qual)
+{
+        obey(peer, json_pack("{s:s s:I}", "do", "stop_listening", "qual", (json_int_t)qual),
+             answer_ms(peer));
+}
+
+static void listen_once(struct peer *peer)
+{
+        if (peer->listening)
+                return;
+        peer->place = peer_listen(peer);
         peer->listening = true;
 }
 
@@ -213,7 +224,8 @@ struct peer_ep *peer_connect_by(struct peer *peer, const struct check_site *site
 {
         accept_next(peer);
         return await_connected(peer, site, ep,
-                               dat_ep_connect(ep, (DAT_IA_ADDRESS_PTR)&peer->address, peer->qual,
+                               dat_ep_connect(ep, (DAT_IA_ADDRESS_PTR)&peer->place.address,
+                                              peer->place.qual,
                                               peer->t->settings->event_ms * US_PER_MS, 0, NULL,
                                               DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG),
                                clause);
@@ -238,7 +250,7 @@ void peer_leave_asking(struct peer *peer, DAT_EP_HANDLE ep)
         struct test *t = peer->t;
 
         listen_once(peer);
-        arrange(dat_ep_connect(ep, (DAT_IA_ADDRESS_PTR)&peer->address, peer->qual,
+        arrange(dat_ep_connect(ep, (DAT_IA_ADDRESS_PTR)&peer->place.address, peer->place.qual,
                                DAT_TIMEOUT_INFINITE, 0, NULL, DAT_QOS_BEST_EFFORT,
                                DAT_CONNECT_DEFAULT_FLAG));
 }
@@ -250,21 +262,133 @@ struct peer_ep *peer_accept_asking(struct peer *peer, const struct check_site *s
         return await_connected(peer, site, ep, DAT_SUCCESS, true);
 }
 
-struct peer_ep *peer_request(struct peer *peer, DAT_CONN_QUAL qual)
+static void must_fit(struct peer *peer, DAT_COUNT size)
 {
+        if (size < 0 || size > PEER_PRIVATE_MAX)
+                test_end(peer->t, VERDICT_BROKEN,
+                         "the peer is given no more than %d bytes of private data, not %d",
+                         PEER_PRIVATE_MAX, (int)size);
+}
+
+static DAT_COUNT parse_private_data(const json_t *data, unsigned char bytes[PEER_PRIVATE_MAX])
+{
+        hex_parse(text_of(data, "private", ""), bytes, PEER_PRIVATE_MAX);
+        return (DAT_COUNT)json_integer_value(json_object_get(data, "size"));
+}
+
+struct peer_ep *peer_ask_by(struct peer *peer, DAT_CONN_QUAL qual, struct peer_ask_opts opts)
+{
+        DAT_TIMEOUT timeout = opts.timeout ? opts.timeout : DAT_TIMEOUT_INFINITE;
         char address[64];
 
+        must_fit(peer, opts.private_data_size);
         address_text(ia_attr(peer->t)->ia_address_ptr, address, sizeof(address));
         post(peer, "data",
-             json_pack("{s:s s:s s:I s:i}", "do", "request", "address", address, "qual",
-                       (json_int_t)qual, "reads", (int)peer->reads_out));
+             json_pack("{s:s s:s s:I s:i s:I s:o}", "do", "request", "address", address, "qual",
+                       (json_int_t)qual, "reads", (int)peer->reads_out, "timeout",
+                       (json_int_t)timeout, "private",
+                       hex_json(opts.private_data, (size_t)opts.private_data_size)));
         return end_of(peer, answer(peer, answer_ms(peer), "request"));
+}
+
+struct peer_ep *peer_request(struct peer *peer, DAT_CONN_QUAL qual)
+{
+        return peer_ask(peer, qual, .private_data_size = 0);
 }
 
 void peer_wait_connected(struct peer_ep *end)
 {
         obey(end->peer, json_pack("{s:s s:i}", "do", "wait_connected", "ep", end->number),
              answer_ms(end->peer));
+}
+
+void peer_give_up(struct peer_ep *end)
+{
+        obey(end->peer, json_pack("{s:s s:i}", "do", "give_up", "ep", end->number),
+             answer_ms(end->peer));
+}
+
+DAT_PORT_QUAL peer_port(struct peer_ep *end)
+{
+        DAT_PORT_QUAL port;
+        json_t *data;
+
+        post(end->peer, "data", json_pack("{s:s s:i}", "do", "port", "ep", end->number));
+        data = answer(end->peer, answer_ms(end->peer), "port");
+        port = (DAT_PORT_QUAL)json_integer_value(json_object_get(data, "port"));
+        json_decref(data);
+        return port;
+}
+
+struct peer_event peer_wait_event(struct peer_ep *end)
+{
+        struct peer_event event = {.number = (DAT_EVENT_NUMBER)0};
+        json_t *data;
+
+        post(end->peer, "data", json_pack("{s:s s:i}", "do", "wait_event", "ep", end->number));
+        data = answer(end->peer, answer_ms(end->peer), "wait_event");
+        event.number = (DAT_EVENT_NUMBER)json_integer_value(json_object_get(data, "number"));
+        event.after_ms = (int)json_integer_value(json_object_get(data, "after_ms"));
+        event.private_data_size = parse_private_data(data, event.private_data);
+        json_decref(data);
+        return event;
+}
+
+/* Whether the peer says that there is one. */
+static bool there_is(struct peer *peer, json_t *command, const char *what)
+{
+        json_t *data;
+        bool there;
+
+        post(peer, "data", command);
+        data = answer(peer, answer_ms(peer), what);
+        there = json_is_true(json_object_get(data, "there"));
+        json_decref(data);
+        return there;
+}
+
+bool peer_has_event(struct peer_ep *end)
+{
+        return there_is(end->peer, json_pack("{s:s s:i}", "do", "has_event", "ep", end->number),
+                        "has_event");
+}
+
+bool peer_has_request(struct peer *peer)
+{
+        return there_is(peer, json_pack("{s:s}", "do", "has_request"), "has_request");
+}
+
+struct peer_cr peer_take_request(struct peer *peer)
+{
+        struct peer_cr request = {.peer = peer};
+        json_t *data;
+
+        post(peer, "data", json_pack("{s:s}", "do", "take_request"));
+        data = answer(peer, answer_ms(peer), "take_request");
+        request.number = (int)json_integer_value(json_object_get(data, "cr"));
+        request.qual = (DAT_CONN_QUAL)json_integer_value(json_object_get(data, "qual"));
+        request.port = (DAT_PORT_QUAL)json_integer_value(json_object_get(data, "port"));
+        address_parse(text_of(data, "address", ""), &request.address);
+        request.private_data_size = parse_private_data(data, request.private_data);
+        json_decref(data);
+        return request;
+}
+
+struct peer_ep *peer_accept(const struct peer_cr *request, const void *data, DAT_COUNT size)
+{
+        struct peer *peer = request->peer;
+
+        must_fit(peer, size);
+        post(peer, "data",
+             json_pack("{s:s s:i s:i s:o}", "do", "accept_request", "cr", request->number, "reads",
+                       (int)peer->reads_out, "private", hex_json(data, (size_t)size)));
+        return end_of(peer, answer(peer, answer_ms(peer), "accept_request"));
+}
+
+void peer_reject(const struct peer_cr *request)
+{
+        obey(request->peer, json_pack("{s:s s:i}", "do", "reject", "cr", request->number),
+             answer_ms(request->peer));
 }
 
 /* How many packets have come to this host out of order; false where none counts them. */

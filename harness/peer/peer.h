@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <sys/socket.h>
+
 #include "dat_api.h"
 
 struct test;
@@ -50,6 +52,71 @@ struct peer_ep *peer_accept_asking(struct peer *peer, const struct check_site *s
  */
 struct peer_ep *peer_request(struct peer *peer, DAT_CONN_QUAL qual);
 void peer_wait_connected(struct peer_ep *end);
+
+/* The most private data that travels on the suite's channel. */
+#define PEER_PRIVATE_MAX 1024
+
+struct peer_ask_opts {
+        const void *private_data;
+        DAT_COUNT private_data_size;
+        DAT_TIMEOUT timeout; /* DAT_TIMEOUT_INFINITE */
+};
+/* The same with private data and a timeout; several may be under way at once. */
+struct peer_ep *peer_ask_by(struct peer *peer, DAT_CONN_QUAL qual, struct peer_ask_opts opts);
+#define peer_ask(peer_, qual_, ...) \
+        peer_ask_by((peer_), (qual_), (struct peer_ask_opts){__VA_ARGS__})
+
+/* Has the peer's end, which has asked, give up: dat_ep_disconnect, whose event nobody waits for. */
+void peer_give_up(struct peer_ep *end);
+
+/* The local port qualifier that the peer's end has. */
+DAT_PORT_QUAL peer_port(struct peer_ep *end);
+
+struct peer_event {
+        DAT_EVENT_NUMBER number;
+        DAT_COUNT private_data_size;
+        unsigned char private_data[PEER_PRIVATE_MAX];
+        int after_ms; /* since the end was made: its request, or its accept, followed at once */
+};
+/*
+ * The next connection event of the peer's end, whichever it is; BROKEN where none comes.
+ * peer_has_event() only looks, and takes what there is.
+ */
+struct peer_event peer_wait_event(struct peer_ep *end);
+bool peer_has_event(struct peer_ep *end);
+
+/* Where requests reach the peer. */
+struct peer_place {
+        struct sockaddr_storage address;
+        DAT_CONN_QUAL qual;
+};
+/*
+ * One more qualifier that the peer listens at, and answers nothing by itself; and none any more.
+ * Requests at all of the peer's qualifiers come to it in one order.
+ */
+struct peer_place peer_listen(struct peer *peer);
+void peer_stop_listening(struct peer *peer, DAT_CONN_QUAL qual);
+
+/* A request that has come to the peer, as its event and dat_cr_query there tell of it. */
+struct peer_cr {
+        struct peer *peer;
+        int number;
+        DAT_CONN_QUAL qual;              /* that it came by */
+        struct sockaddr_storage address; /* of who asks */
+        DAT_PORT_QUAL port;
+        DAT_COUNT private_data_size;
+        unsigned char private_data[PEER_PRIVATE_MAX];
+};
+/* Waits for the next one; BROKEN where none comes. peer_has_request() only looks, and keeps it. */
+struct peer_cr peer_take_request(struct peer *peer);
+bool peer_has_request(struct peer *peer);
+
+/*
+ * Answers it; the end that accepts is a new one, and not awaited: peer_wait_connected() or
+ * peer_wait_event() does that.
+ */
+struct peer_ep *peer_accept(const struct peer_cr *request, const void *data, DAT_COUNT size);
+void peer_reject(const struct peer_cr *request);
 
 struct peer_disturb_opts {
         int delay_ms;        /* each packet is so late */

@@ -22,13 +22,17 @@
 #include "evidence/address.h"
 #include "evidence/api.h"
 #include "evidence/trace.h"
+#include "peer/hex.h"
 #include "peer/peer.h"
 
-#define ENDS_MAX        16
+#define ENDS_MAX        128
+#define POINTS_MAX      64
+#define REQUESTS_MAX    256
 #define RECVS_MAX       1024
 #define RECV_QLEN       256
 #define REQUEST_QLEN    64
 #define CONNECT_QLEN    8
+#define CR_QLEN         128
 #define RECV_DTOS       256
 #define READS           4
 #define CONN_QUAL_FIRST 22000
@@ -68,6 +72,13 @@ struct end {
         char failure[160]; /* of a send, until it is asked for */
         struct posted_recv recvs[RECVS_MAX];
         int recv_count;
+        uint64_t made_ns; /* its EP; the call that connects it follows */
+};
+
+/* A qualifier that is listened at. */
+struct point {
+        DAT_PSP_HANDLE psp; /* null again when it is no more */
+        DAT_CONN_QUAL qual;
 };
 
 struct side {
@@ -76,8 +87,13 @@ struct side {
         DAT_IA_HANDLE ia;
         DAT_IA_ATTR attr;
         DAT_PZ_HANDLE pz;
-        DAT_EVD_HANDLE cr_evd;
-        DAT_CONN_QUAL qual;
+        DAT_EVD_HANDLE cr_evd; /* of all points; made with the first */
+        struct point points[POINTS_MAX];
+        int point_count;
+        DAT_CR_HANDLE requests[REQUESTS_MAX]; /* null again when they are answered */
+        int request_count;
+        DAT_EVENT pending; /* a request that has been seen, and not been taken */
+        bool has_pending;
         char address[64];
         char broken[160]; /* why the IA is not open */
         struct end *ends[ENDS_MAX];
@@ -176,30 +192,51 @@ static json_t *open_ia(struct side *side, const char *name)
         return NULL;
 }
 
+static DAT_COUNT at_most(DAT_COUNT limit, DAT_COUNT wanted)
+{
+        return wanted < limit ? wanted : limit;
+}
+
 static json_t *do_listen(struct side *side, const json_t *command)
 {
-        DAT_PSP_HANDLE psp;
+        struct point *point = &side->points[side->point_count];
         DAT_CONN_QUAL first = (DAT_CONN_QUAL)number(command, "from");
         DAT_RETURN ret;
 
-        TRY(dat_evd_create, side->ia, CONNECT_QLEN, DAT_HANDLE_NULL, DAT_EVD_CR_FLAG,
-            &side->cr_evd);
+        if (side->point_count == POINTS_MAX)
+                return no("no more than %d qualifiers", POINTS_MAX);
+        if (!side->cr_evd)
+                TRY(dat_evd_create, side->ia, at_most(side->attr.max_evd_qlen, CR_QLEN),
+                    DAT_HANDLE_NULL, DAT_EVD_CR_FLAG, &side->cr_evd);
         for (DAT_CONN_QUAL i = 0; i < PEER_CONN_QUALS; i++) {
-                side->qual = CONN_QUAL_FIRST + (first + i) % PEER_CONN_QUALS;
-                ret =
-                    dat_psp_create(side->ia, side->qual, side->cr_evd, DAT_PSP_CONSUMER_FLAG, &psp);
-                if (dat_is(ret, DAT_SUCCESS))
+                point->qual = CONN_QUAL_FIRST + (first + i) % PEER_CONN_QUALS;
+                ret = dat_psp_create(side->ia, point->qual, side->cr_evd, DAT_PSP_CONSUMER_FLAG,
+                                     &point->psp);
+                if (dat_is(ret, DAT_SUCCESS)) {
+                        side->point_count++;
                         return json_pack("{s:b s:s s:I}", "ok", 1, "address", side->address, "qual",
-                                         (json_int_t)side->qual);
+                                         (json_int_t)point->qual);
+                }
                 if (!dat_is(ret, DAT_CONN_QUAL_IN_USE) && !dat_is(ret, DAT_CONN_QUAL_UNAVAILABLE))
                         return no_call("dat_psp_create", ret);
         }
         return no("no connection qualifier is free");
 }
 
-static DAT_COUNT at_most(DAT_COUNT limit, DAT_COUNT wanted)
+static json_t *do_stop_listening(struct side *side, const json_t *command)
 {
-        return wanted < limit ? wanted : limit;
+        DAT_CONN_QUAL qual = (DAT_CONN_QUAL)number(command, "qual");
+
+        for (int i = 0; i < side->point_count; i++) {
+                struct point *point = &side->points[i];
+
+                if (!point->psp || point->qual != qual)
+                        continue;
+                TRY(dat_psp_free, point->psp);
+                point->psp = DAT_HANDLE_NULL;
+                return yes();
+        }
+        return no("no qualifier %llu is listened at", (unsigned long long)qual);
 }
 
 /*
@@ -238,12 +275,29 @@ static struct end *new_end(struct side *side, const json_t *command, json_t **re
         }
         side->ends[side->end_count++] = end;
         *refusal = make_ep(side, end, (DAT_COUNT)number(command, "reads"));
+        end->made_ns = now_ns();
         return *refusal ? NULL : end;
+}
+
+/* The private data that the case gave with the command, and its size. */
+static DAT_COUNT parse_private_data(const json_t *command, unsigned char bytes[PEER_PRIVATE_MAX])
+{
+        const char *text = json_string_value(json_object_get(command, "private"));
+
+        return text ? (DAT_COUNT)hex_parse(text, bytes, PEER_PRIVATE_MAX) : 0;
+}
+
+/* Private data that came, as the case reads it. */
+static json_t *private_data_json(const void *bytes, DAT_COUNT size)
+{
+        return hex_json(bytes, bytes && size > 0 ? (size_t)at_most(PEER_PRIVATE_MAX, size) : 0);
 }
 
 static json_t *do_request(struct side *side, const json_t *command)
 {
         const char *text = json_string_value(json_object_get(command, "address"));
+        unsigned char bytes[PEER_PRIVATE_MAX];
+        DAT_COUNT size = parse_private_data(command, bytes);
         struct sockaddr_storage address;
         json_t *refusal;
         struct end *end = new_end(side, command, &refusal);
@@ -253,9 +307,146 @@ static json_t *do_request(struct side *side, const json_t *command)
         if (!text || !address_parse(text, &address))
                 return no("the case's IA has no usable address");
         TRY(dat_ep_connect, end->ep, (DAT_IA_ADDRESS_PTR)&address,
-            (DAT_CONN_QUAL)number(command, "qual"), DAT_TIMEOUT_INFINITE, 0, NULL,
-            DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG);
+            (DAT_CONN_QUAL)number(command, "qual"), (DAT_TIMEOUT)number(command, "timeout"), size,
+            size ? bytes : NULL, DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG);
         return json_pack("{s:b s:i}", "ok", 1, "ep", side->end_count - 1);
+}
+
+static json_t *do_give_up(struct side *side, const json_t *command)
+{
+        TRY(dat_ep_disconnect, side->ends[number(command, "ep")]->ep, DAT_CLOSE_ABRUPT_FLAG);
+        return yes();
+}
+
+static json_t *do_port(struct side *side, const json_t *command)
+{
+        DAT_EP_PARAM param = {.local_port_qual = 0};
+
+        TRY(dat_ep_query, side->ends[number(command, "ep")]->ep, DAT_EP_FIELD_LOCAL_PORT_QUAL,
+            &param);
+        return json_pack("{s:b s:I}", "ok", 1, "port", (json_int_t)param.local_port_qual);
+}
+
+static json_t *do_wait_event(struct side *side, const json_t *command)
+{
+        struct end *end = side->ends[number(command, "ep")];
+        const DAT_CONNECTION_EVENT_DATA *data;
+        DAT_EVENT event;
+        json_t *refusal = wait_event(side, end->connect_evd, &event, "connection event");
+
+        if (refusal)
+                return refusal;
+        data = &event.event_data.connect_event_data;
+        return json_pack("{s:b s:s s:I s:i s:i s:o}", "ok", 1, "event", event_name(&event),
+                         "number", (json_int_t)event.event_number, "after_ms",
+                         (int)((now_ns() - end->made_ns) / 1000000), "size",
+                         (int)data->private_data_size, "private",
+                         private_data_json(data->private_data, data->private_data_size));
+}
+
+static json_t *do_has_event(struct side *side, const json_t *command)
+{
+        struct end *end = side->ends[number(command, "ep")];
+        DAT_EVENT event;
+        DAT_RETURN ret = dat_evd_dequeue(end->connect_evd, &event);
+
+        if (!dat_is(ret, DAT_SUCCESS) && !dat_is(ret, DAT_QUEUE_EMPTY))
+                return no_call("dat_evd_dequeue", ret);
+        return json_pack("{s:b s:b}", "ok", 1, "there", dat_is(ret, DAT_SUCCESS));
+}
+
+/* The next request, be it that a look has found it already. */
+static json_t *next_request(struct side *side, DAT_EVENT *event)
+{
+        if (!side->cr_evd)
+                return no("the peer listens nowhere");
+        if (!side->has_pending)
+                return wait_for(side, side->cr_evd, DAT_CONNECTION_REQUEST_EVENT, event);
+        *event = side->pending;
+        side->has_pending = false;
+        return NULL;
+}
+
+static json_t *do_has_request(struct side *side, const json_t *command)
+{
+        DAT_RETURN ret;
+
+        (void)command;
+        if (side->cr_evd && !side->has_pending) {
+                ret = dat_evd_dequeue(side->cr_evd, &side->pending);
+                if (!dat_is(ret, DAT_SUCCESS) && !dat_is(ret, DAT_QUEUE_EMPTY))
+                        return no_call("dat_evd_dequeue", ret);
+                side->has_pending = dat_is(ret, DAT_SUCCESS);
+        }
+        return json_pack("{s:b s:b}", "ok", 1, "there", side->has_pending);
+}
+
+static json_t *do_take_request(struct side *side, const json_t *command)
+{
+        const DAT_CR_ARRIVAL_EVENT_DATA *arrival;
+        DAT_CR_PARAM param;
+        char address[64];
+        DAT_EVENT event;
+        json_t *refusal;
+
+        (void)command;
+        if (side->request_count == REQUESTS_MAX)
+                return no("no more than %d requests", REQUESTS_MAX);
+        refusal = next_request(side, &event);
+        if (refusal)
+                return refusal;
+        arrival = &event.event_data.cr_arrival_event_data;
+        TRY(dat_cr_query, arrival->cr_handle, DAT_CR_FIELD_ALL, &param);
+        side->requests[side->request_count++] = arrival->cr_handle;
+        address_text(param.remote_ia_address_ptr, address, sizeof(address));
+        return json_pack("{s:b s:i s:I s:s s:I s:i s:o}", "ok", 1, "cr", side->request_count - 1,
+                         "qual", (json_int_t)arrival->conn_qual, "address", address, "port",
+                         (json_int_t)param.remote_port_qual, "size", (int)param.private_data_size,
+                         "private", private_data_json(param.private_data, param.private_data_size));
+}
+
+/* The request that the command names, which it is to answer; or NULL and the refusal. */
+static DAT_CR_HANDLE answered(struct side *side, const json_t *command, json_t **refusal)
+{
+        long long at = number(command, "cr");
+        DAT_CR_HANDLE request = DAT_HANDLE_NULL;
+
+        *refusal = NULL;
+        if (at >= 0 && at < side->request_count) {
+                request = side->requests[at];
+                side->requests[at] = DAT_HANDLE_NULL;
+        }
+        if (!request)
+                *refusal = no("there is no request %lld to be answered", at);
+        return request;
+}
+
+static json_t *do_accept_request(struct side *side, const json_t *command)
+{
+        unsigned char bytes[PEER_PRIVATE_MAX];
+        DAT_COUNT size = parse_private_data(command, bytes);
+        json_t *refusal;
+        DAT_CR_HANDLE request = answered(side, command, &refusal);
+        struct end *end;
+
+        if (!request)
+                return refusal;
+        end = new_end(side, command, &refusal);
+        if (!end)
+                return refusal;
+        TRY(dat_cr_accept, request, end->ep, size, size ? bytes : NULL);
+        return json_pack("{s:b s:i}", "ok", 1, "ep", side->end_count - 1);
+}
+
+static json_t *do_reject(struct side *side, const json_t *command)
+{
+        json_t *refusal;
+        DAT_CR_HANDLE request = answered(side, command, &refusal);
+
+        if (!request)
+                return refusal;
+        TRY(dat_cr_reject, request);
+        return yes();
 }
 
 static json_t *do_wait_connected(struct side *side, const json_t *command)
@@ -276,7 +467,7 @@ static json_t *do_accept(struct side *side, const json_t *command)
 
         if (!end)
                 return refusal;
-        refusal = wait_for(side, side->cr_evd, DAT_CONNECTION_REQUEST_EVENT, &event);
+        refusal = next_request(side, &event);
         if (refusal)
                 return refusal;
         TRY(dat_cr_accept, event.event_data.cr_arrival_event_data.cr_handle, end->ep, 0, NULL);
@@ -682,7 +873,16 @@ static json_t *obey(struct side *side, const json_t *command)
             {"wait_recv", do_wait_recv, true},
             {"disconnect", do_disconnect, true},
             {"wait_disconnected", do_wait_disconnected, true},
+            {"stop_listening", do_stop_listening, false},
+            {"take_request", do_take_request, false},
+            {"has_request", do_has_request, false},
+            {"accept_request", do_accept_request, false},
+            {"reject", do_reject, false},
             {"request", do_request, false},
+            {"give_up", do_give_up, true},
+            {"port", do_port, true},
+            {"wait_event", do_wait_event, true},
+            {"has_event", do_has_event, true},
             {"wait_connected", do_wait_connected, true},
             {"expose", do_expose, true},
             {"read", do_read, true},

@@ -38,6 +38,28 @@ def test_peer_is_frozen(agent: Agent) -> None:
     assert descendants(agent.hello_message["pid"]) == set()
 
 
+def test_peer_listens(agent: Agent) -> None:
+    outcome = agent.run("harness/has_peer_listen")
+    assert (outcome.word, outcome.reason) == ("PASS", "")
+    assert outcome.calls("peer").count("dat_psp_create") == 2
+    assert outcome.calls("peer")[-2:] == ["dat_evd_dequeue", "dat_ia_close"]
+
+
+@pytest.mark.parametrize(
+    ("case", "why"),
+    [
+        ("stops_listening_twice", "the peer could not stop_listening: no qualifier "),
+        ("takes_request_of_nobody", "the peer could not take_request: no DAT_CONNECTION_REQUEST_"),
+        ("answers_no_request", "the peer could not reject: there is no request 0 to be answered"),
+        ("gives_peer_too_much", "the peer is given no more than 1024 bytes of private data, not "),
+    ],
+)
+def test_peer_that_is_asked_for_nothing(agent: Agent, case: str, why: str) -> None:
+    outcome = agent.run(f"harness/{case}", event_ms=300)
+    assert outcome.word == "BROKEN"
+    assert outcome.reason.startswith(why)
+
+
 def test_peer_that_cannot_obey(agent_on: Callable[[str], Agent]) -> None:
     outcome = agent_on("psp=fail").run("harness/asks_too_much_of_peer")
     assert outcome.word == "BROKEN"

@@ -219,6 +219,44 @@ CASE_WITH(harness, freezes_peer, .peers = 1)
         peer_kill(peer(t));
 }
 
+CASE_WITH(harness, has_peer_listen, .peers = 1)
+{
+        struct peer_place one = peer_listen(peer(t));
+        struct peer_place other = peer_listen(peer(t));
+
+        expect_that(one.qual != other.qual, "two service points have one qualifier");
+        peer_stop_listening(peer(t), one.qual);
+        expect_that(!peer_has_request(peer(t)), "a request of nobody");
+}
+
+CASE_WITH(harness, stops_listening_twice, .peers = 1)
+{
+        struct peer_place place = peer_listen(peer(t));
+
+        peer_stop_listening(peer(t), place.qual);
+        peer_stop_listening(peer(t), place.qual);
+}
+
+CASE_WITH(harness, takes_request_of_nobody, .peers = 1)
+{
+        peer_listen(peer(t));
+        peer_take_request(peer(t));
+}
+
+CASE_WITH(harness, answers_no_request, .peers = 1)
+{
+        struct peer_cr request = {.peer = peer(t), .number = 0};
+
+        peer_reject(&request);
+}
+
+CASE_WITH(harness, gives_peer_too_much, .peers = 1)
+{
+        unsigned char bytes[PEER_PRIVATE_MAX + 1] = {0};
+
+        peer_ask(peer(t), 1, .private_data = bytes, .private_data_size = sizeof(bytes));
+}
+
 CASE_WITH(harness, disturbs_network, .peers = 1, .network = true)
 {
         peer_disturb(peer(t), .delay_ms = 1);

@@ -436,6 +436,11 @@ static DAT_RETURN psp_create(DAT_IA_HANDLE ia, DAT_CONN_QUAL qual, DAT_EVD_HANDL
         return make(ia, DAT_HANDLE_TYPE_PSP, psp);
 }
 
+static DAT_RETURN psp_free(DAT_PSP_HANDLE psp)
+{
+        return free_object(psp, DAT_HANDLE_TYPE_PSP);
+}
+
 void dat_provider_init(const DAT_PROVIDER_INFO *info, const char *params)
 {
         misbehaviour_want(params);
@@ -461,6 +466,7 @@ void dat_provider_init(const DAT_PROVIDER_INFO *info, const char *params)
             .srq_post_recv_func = srq_post_recv,
             .srq_free_func = srq_free,
             .psp_create_func = psp_create,
+            .psp_free_func = psp_free,
         };
         dat_registry_add_provider(&table, &registered);
 }
