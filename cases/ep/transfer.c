@@ -7,8 +7,9 @@
 #include <string.h>
 
 #define CANARY 0x5c
-#define CELL   64 /* bytes: what the addresses of segments are aligned to, and shifted from */
-#define WINDOW 8  /* bytes by which it is found where a byte belongs */
+#define WRONG  0xa9 /* what the memory of a wrong vector is full of */
+#define CELL   64   /* bytes: what the addresses of segments are aligned to, and shifted from */
+#define WINDOW 8    /* bytes by which it is found where a byte belongs */
 
 /*
  * Vectors
@@ -136,11 +137,11 @@ static size_t same(const unsigned char *a, const unsigned char *b, size_t length
         return at;
 }
 
-static size_t canaries(const unsigned char *at, size_t length)
+static size_t run_of(const unsigned char *at, size_t length, unsigned char byte)
 {
         size_t count = 0;
 
-        while (count < length && at[count] == CANARY)
+        while (count < length && at[count] == byte)
                 count++;
         return count;
 }
@@ -164,7 +165,7 @@ static size_t written_around(struct test *t, const struct vector *vector)
         for (DAT_COUNT i = 0; i < vector->count; i++)
                 memset(copy + (memory_of(vector, i) - vector->buf->addr), CANARY,
                        vector->iov[i].segment_length);
-        at = canaries(copy, length);
+        at = run_of(copy, length, CANARY);
         free(copy);
         return at;
 }
@@ -200,13 +201,135 @@ void vector_holds(struct test *t, const struct check_site *site, const struct ve
         if (at < length)
                 tell(seen, message, length, at, text, sizeof(text));
         judge(t, site, clause, at == length, text);
-        at = length + canaries(seen + length, vector->length - length);
+        at = length + run_of(seen + length, vector->length - length, CANARY);
         snprintf(text, sizeof(text), "byte %zu of the vector, behind the %zu, was written", at,
                  length);
         judge(t, site, clause, at == vector->length, text);
         judge_around(t, site, vector, clause);
         free(message);
         free(seen);
+}
+
+/*
+ * Wrong segments
+ */
+
+static DAT_MEM_PRIV_FLAGS other_privileges(DAT_MEM_PRIV_FLAGS needed, bool remote)
+{
+        if (needed == DAT_MEM_PRIV_LOCAL_READ_FLAG)
+                return DAT_MEM_PRIV_LOCAL_WRITE_FLAG |
+                       (remote ? DAT_MEM_PRIV_REMOTE_WRITE_FLAG : DAT_MEM_PRIV_NONE_FLAG);
+        return DAT_MEM_PRIV_LOCAL_READ_FLAG |
+               (remote ? DAT_MEM_PRIV_REMOTE_READ_FLAG : DAT_MEM_PRIV_NONE_FLAG);
+}
+
+static struct buf *wrong_buf(struct test *t, enum wrong_kind kind, DAT_MEM_PRIV_FLAGS needed)
+{
+        struct buf_opts opts = {.length = 0};
+        struct buf *buf;
+
+        if (kind == WRONG_ZONE)
+                opts.pz = pz_new(t);
+        if (kind == WRONG_PRIVILEGE || kind == WRONG_PRIVILEGES)
+                opts.privileges = other_privileges(needed, kind == WRONG_PRIVILEGES);
+        if (kind == WRONG_IA) {
+                opts.ia = other_ia(t);
+                opts.pz = pz_of(t, opts.ia);
+        }
+        buf = buf_make(t, opts);
+        memset(buf->addr, WRONG, buf->length);
+        return buf;
+}
+
+static DAT_LMR_TRIPLET wrong_segment(const struct buf *buf, enum wrong_kind kind)
+{
+        DAT_LMR_TRIPLET segment = triplet(buf, 0, WRONG_BYTES);
+
+        switch (kind) {
+        case WRONG_CONTEXT:
+                segment.lmr_context ^= 0x5a5a00;
+                break;
+        case WRONG_BEFORE:
+                segment.virtual_address--;
+                break;
+        case WRONG_AFTER:
+                segment.virtual_address += buf->length - WRONG_BYTES + 1;
+                break;
+        case WRONG_LONGER:
+                segment.segment_length = buf->length + 1;
+                break;
+        case WRONG_BEHIND:
+                segment.virtual_address += buf->length;
+                segment.segment_length = 1;
+                break;
+        case WRONG_FAR:
+                segment.virtual_address += UINT64_C(1) << 40;
+                break;
+        default:
+                break;
+        }
+        return segment;
+}
+
+struct wrong wrong_with(struct test *t, const struct wrong_row *row, DAT_MEM_PRIV_FLAGS needed)
+{
+        struct wrong wrong = {
+            .kind = row->kind,
+            .vector = vector_with(t, .length = (size_t)row->segments * WRONG_BYTES,
+                                  .segments = row->segments),
+            .named = wrong_buf(t, row->kind, needed),
+        };
+
+        memset(wrong.vector.buf->addr, WRONG, wrong.vector.buf->length);
+        wrong.vector.iov[row->at] = wrong_segment(wrong.named, row->kind);
+        if (row->kind == WRONG_FREED) {
+                release(t, wrong.named);
+                wrong.named = NULL;
+        }
+        return wrong;
+}
+
+bool wrong_answered(struct test *t, const struct check_site *site, DAT_RETURN ret,
+                    const struct wrong *wrong)
+{
+        static const DAT_RETURN zone[] = {DAT_SUCCESS, DAT_PROTECTION_VIOLATION};
+        static const DAT_RETURN privilege[] = {DAT_SUCCESS, DAT_PRIVILEGES_VIOLATION};
+        static const DAT_RETURN bounds[] = {DAT_SUCCESS, DAT_INVALID_PARAMETER};
+        static const DAT_RETURN any[] = {DAT_SUCCESS, DAT_PRIVILEGES_VIOLATION,
+                                         DAT_PROTECTION_VIOLATION, DAT_INVALID_PARAMETER};
+
+        switch (wrong->kind) {
+        case WRONG_ZONE:
+                check_expect(t, site, ret, zone, 2);
+                break;
+        case WRONG_PRIVILEGE:
+        case WRONG_PRIVILEGES:
+                check_expect(t, site, ret, privilege, 2);
+                break;
+        case WRONG_FREED:
+        case WRONG_CONTEXT:
+        case WRONG_IA:
+                check_expect(t, site, ret, any, 4);
+                break;
+        default:
+                check_expect(t, site, ret, bounds, 2);
+        }
+        return !dat_is(ret, DAT_SUCCESS);
+}
+
+void expect_wrong_untouched(struct test *t, const struct wrong *wrong)
+{
+        const struct buf *bufs[] = {wrong->vector.buf, wrong->named};
+
+        for (size_t i = 0; i < 2; i++) {
+                size_t at;
+
+                if (!bufs[i])
+                        continue;
+                at = run_of(bufs[i]->addr, bufs[i]->length, WRONG);
+                expect_that(at == bufs[i]->length, "byte %zu of %s was written", at,
+                            i ? "what the wrong segment names" : "the good segments");
+        }
 }
 
 size_t length_of(struct test *t, const struct length_row *row, DAT_VLEN most)
@@ -233,6 +356,9 @@ DAT_EP_ATTR transfer_attr(struct test *t, struct transfer_opts opts)
                 unsupported(t, "max_iov_segments_per_rdma_write: fewer than the case has");
         if (opts.reads && segments > ia_attr(t)->max_iov_segments_per_rdma_read)
                 unsupported(t, "max_iov_segments_per_rdma_read: fewer than the case has");
+        if (opts.reads > ia_attr(t)->max_rdma_read_per_ep_in ||
+            opts.reads > ia_attr(t)->max_rdma_read_per_ep_out)
+                unsupported(t, "max_rdma_read_per_ep: fewer than the case has");
         attr.max_recv_iov = segments;
         attr.max_request_iov = segments;
         attr.max_rdma_write_iov = segments;

@@ -91,6 +91,72 @@ void vector_holds(struct test *t, const struct check_site *site, const struct ve
         vector_kept_around(t, CHECK_SITE_("around " #vector_), (vector_))
 void vector_kept_around(struct test *t, const struct check_site *site, const struct vector *vector);
 
+/*
+ * Vectors of which one segment is wrong, as rows of families about protection: with one segment,
+ * and at each place among three.
+ */
+enum wrong_kind {
+        WRONG_ZONE,       /* an LMR of another zone */
+        WRONG_PRIVILEGE,  /* one with the other local privilege only */
+        WRONG_PRIVILEGES, /* and with the remote one that goes with it */
+        WRONG_FREED,      /* one that is gone */
+        WRONG_CONTEXT,    /* a context of no LMR */
+        WRONG_IA,         /* an LMR of another IA */
+        WRONG_BEFORE,     /* one byte before the LMR */
+        WRONG_AFTER,      /* one byte behind it */
+        WRONG_LONGER,     /* all of it, and one byte more */
+        WRONG_BEHIND,     /* the byte behind it */
+        WRONG_FAR,        /* far behind it */
+};
+struct wrong_row {
+        const char *id;
+        enum wrong_kind kind;
+        DAT_COUNT segments;
+        DAT_COUNT at;
+};
+#define WRONG_AMONG(id_, kind_)                                            \
+        {#id_, WRONG_##kind_, 1, 0}, {#id_ "_first", WRONG_##kind_, 3, 0}, \
+            {#id_ "_among", WRONG_##kind_, 3, 1},                          \
+        {                                                                  \
+#id_ "_last", WRONG_##kind_, 3, 2                          \
+        }
+static const struct wrong_row wrong_segments[] = {
+    WRONG_AMONG(other_zone, ZONE),
+    WRONG_AMONG(no_privilege, PRIVILEGE),
+    {"no_privilege_but_remote", WRONG_PRIVILEGES, 1, 0},
+    WRONG_AMONG(freed_lmr, FREED),
+    WRONG_AMONG(unknown_lmr, CONTEXT),
+    {"lmr_of_other_ia", WRONG_IA, 1, 0},
+    WRONG_AMONG(before_lmr, BEFORE),
+    WRONG_AMONG(after_lmr, AFTER),
+    {"longer_than_lmr", WRONG_LONGER, 1, 0},
+    {"behind_lmr", WRONG_BEHIND, 1, 0},
+    {"far_behind_lmr", WRONG_FAR, 1, 0},
+};
+struct wrong {
+        enum wrong_kind kind;
+        struct vector
+            vector;        /* its memory, and what it names, has no byte of a message or a canary */
+        struct buf *named; /* what the wrong segment names; NULL: it is gone */
+};
+/*
+ * The row's vector, for a transfer that needs this local privilege. It is made last of all: a
+ * context may be given to the next LMR. Each segment has WRONG_BYTES, or what the row says.
+ */
+#define WRONG_BYTES ((size_t)100)
+struct wrong wrong_with(struct test *t, const struct wrong_row *row, DAT_MEM_PRIV_FLAGS needed);
+
+/*
+ * The post is refused as the pages say for the row, or granted, and then to be found out (GEN-9);
+ * returns whether it was refused.
+ */
+#define expect_wrong(call_, wrong_) wrong_answered(t, CHECK_SITE_(#call_), (call_), (wrong_))
+bool wrong_answered(struct test *t, const struct check_site *site, DAT_RETURN ret,
+                    const struct wrong *wrong);
+
+/* Neither the good segments nor what the wrong one names were written. */
+void expect_wrong_untouched(struct test *t, const struct wrong *wrong);
+
 /* Lengths of messages and RDMA: none, one byte, around each MTU that a path may have, and more. */
 #define LENGTH_MOST ((size_t)-1)
 struct length_row {
