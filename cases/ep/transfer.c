@@ -439,3 +439,16 @@ void completion_comes(struct test *t, const struct check_site *site, DAT_EVD_HAN
         judge(t, site, clause, event.evd_handle == evd, "the event names another EVD");
         completion_is(t, site, &event, completion, clause);
 }
+
+void peer_has(struct test *t, const struct check_site *site, struct peer_ep *end, uint64_t sequence,
+              size_t length)
+{
+        struct peer_received received = peer_take_recv(end, sequence);
+
+        check_expect_that(t, site, received.came, "no message came to the peer");
+        check_expect_that(t, site, received.status == DAT_DTO_SUCCESS,
+                          "the peer's receive completed with status %d", (int)received.status);
+        check_expect_that(t, site, received.length == length,
+                          "the peer received %zu bytes, not %zu", received.length, length);
+        check_expect_that(t, site, received.holds, "the peer received other bytes than were sent");
+}

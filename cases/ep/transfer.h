@@ -229,6 +229,12 @@ struct completion {
 void completion_comes(struct test *t, const struct check_site *site, DAT_EVD_HANDLE evd,
                       const struct completion *completion, bool clause);
 
+/* A message has come to the next receive at the peer's end, whole and with success. */
+#define expect_peer_has(end_, sequence_, length_) \
+        peer_has(t, CHECK_SITE_(#sequence_ " at " #end_), (end_), (sequence_), (length_))
+void peer_has(struct test *t, const struct check_site *site, struct peer_ep *end, uint64_t sequence,
+              size_t length);
+
 /* The same of an event that the case has taken itself. */
 void completion_is(struct test *t, const struct check_site *site, const DAT_EVENT *event,
                    const struct completion *completion, bool clause);

@@ -520,6 +520,26 @@ void peer_wait_recv(struct peer_ep *end, uint64_t sequence, size_t length)
              answer_ms(end->peer));
 }
 
+struct peer_received peer_take_recv(struct peer_ep *end, uint64_t sequence)
+{
+        json_t *data;
+        struct peer_received received;
+
+        post(end->peer, "data",
+             json_pack("{s:s s:i s:I}", "do", "take_recv", "ep", end->number, "sequence",
+                       (json_int_t)sequence));
+        data = answer(end->peer, answer_ms(end->peer), "take_recv");
+        received = (struct peer_received){
+            .came = json_is_true(json_object_get(data, "came")),
+            .status =
+                (DAT_DTO_COMPLETION_STATUS)json_integer_value(json_object_get(data, "status")),
+            .length = (size_t)json_integer_value(json_object_get(data, "length")),
+            .holds = json_is_true(json_object_get(data, "holds")),
+        };
+        json_decref(data);
+        return received;
+}
+
 void peer_disconnect(struct peer_ep *end, DAT_CLOSE_FLAGS flags)
 {
         obey(end->peer,

@@ -184,6 +184,16 @@ void peer_post_recv(struct peer_ep *end, int count, size_t length);
 /* Waits for one receive at the peer's end and checks that it is message `sequence`. */
 void peer_wait_recv(struct peer_ep *end, uint64_t sequence, size_t length);
 
+/* What the next receive at the peer's end came to. */
+struct peer_received {
+        bool came; /* it has completed within the event deadline */
+        DAT_DTO_COMPLETION_STATUS status;
+        size_t length;
+        bool holds; /* what was received is as much of the message that was asked for */
+};
+/* Waits for that receive, and says whether it is message `sequence`; what to make of it is left. */
+struct peer_received peer_take_recv(struct peer_ep *end, uint64_t sequence);
+
 /* Disconnects the peer's end and returns when its DISCONNECTED event is there. */
 void peer_disconnect(struct peer_ep *end, DAT_CLOSE_FLAGS flags);
 

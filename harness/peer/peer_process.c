@@ -726,6 +726,28 @@ static json_t *do_wait_recv(struct side *side, const json_t *command)
         return yes();
 }
 
+static json_t *do_take_recv(struct side *side, const json_t *command)
+{
+        struct end *end = side->ends[number(command, "ep")];
+        const DAT_DTO_COMPLETION_EVENT_DATA *dto;
+        DAT_EVENT event;
+        json_t *none = wait_for(side, end->recv_evd, DAT_DTO_COMPLETION_EVENT, &event);
+        bool holds;
+
+        if (none) {
+                json_decref(none);
+                return json_pack("{s:b s:b}", "ok", 1, "came", 0);
+        }
+        dto = &event.event_data.dto_completion_event_data;
+        if (dto->user_cookie.as_64 >= (DAT_UINT64)end->recv_count)
+                return no("a receive completed with a cookie that no receive has");
+        holds = dto->transfered_length <= end->recvs[dto->user_cookie.as_64].length &&
+                message_holds(end->recvs[dto->user_cookie.as_64].at, dto->transfered_length,
+                              (uint64_t)number(command, "sequence"));
+        return json_pack("{s:b s:b s:i s:I s:b}", "ok", 1, "came", 1, "status", (int)dto->status,
+                         "length", (json_int_t)dto->transfered_length, "holds", holds);
+}
+
 static json_t *do_disconnect(struct side *side, const json_t *command)
 {
         struct end *end = side->ends[number(command, "ep")];
@@ -871,6 +893,7 @@ static json_t *obey(struct side *side, const json_t *command)
             {"wait_sent", do_wait_sent, true},
             {"post_recv", do_post_recv, true},
             {"wait_recv", do_wait_recv, true},
+            {"take_recv", do_take_recv, true},
             {"disconnect", do_disconnect, true},
             {"wait_disconnected", do_wait_disconnected, true},
             {"stop_listening", do_stop_listening, false},
