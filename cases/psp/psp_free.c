@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_psp_free: what goes with a PSP, what stays, and what its qualifier is afterwards. */
 #include "clauses/psp_free.h"
-#include "../loop.h"
+#include "../point.h"
 #include "case/standard.h"
 
 #include <string.h>
@@ -16,36 +16,6 @@
 #define UNHEARD_FIRST 24000
 #define UNHEARD_COUNT 400
 
-static DAT_EVD_HANDLE request_evd(struct test *t)
-{
-        return evd_with(t, .qlen = 8, .flags = DAT_EVD_CR_FLAG);
-}
-
-static struct loop loop_new(struct test *t)
-{
-        return loop_of(t, (struct ep_opts){0}, (struct ep_opts){0});
-}
-
-/* The same, with a CNO that tells of requests and leaves them on their EVD. */
-static struct loop watched_loop(struct test *t, DAT_CNO_HANDLE *cno)
-{
-        struct loop loop = loop_new(t);
-
-        must(dat_cno_create(ia(t), DAT_OS_WAIT_PROXY_AGENT_NULL, cno));
-        adopt(t, DAT_HANDLE_TYPE_CNO, *cno);
-        loop.requests = evd_with(t, .qlen = 8, .flags = DAT_EVD_CR_FLAG, .cno = *cno);
-        must(dat_evd_enable(loop.requests));
-        return loop;
-}
-
-/* A request stands on the EVD: it is no longer under way. */
-static void must_stand(struct test *t, DAT_CNO_HANDLE cno)
-{
-        DAT_EVD_HANDLE evd;
-
-        must(dat_cno_wait(cno, event_timeout(t), &evd));
-}
-
 static void listen_by(struct test *t, struct loop *loop, DAT_PSP_FLAGS flags)
 {
         loop->psp = loop_listen(t, loop->requests, flags, &loop->qual);
@@ -56,85 +26,6 @@ static void free_now(struct test *t, DAT_PSP_HANDLE psp)
 {
         expect(dat_psp_free(psp), DAT_SUCCESS);
         disown(t, psp);
-}
-
-/* A PSP at this very qualifier, which was another one's. */
-static DAT_PSP_HANDLE again_at(struct test *t, DAT_CONN_QUAL qual, DAT_EVD_HANDLE evd,
-                               DAT_PSP_FLAGS flags)
-{
-        DAT_PSP_HANDLE psp = DAT_HANDLE_NULL;
-
-        expect(dat_psp_create(ia(t), qual, evd, flags, &psp), DAT_SUCCESS);
-        adopt(t, DAT_HANDLE_TYPE_PSP, psp);
-        return psp;
-}
-
-/* The EVD's next event is a request for this point, at this qualifier. */
-static DAT_CR_HANDLE expect_request(struct test *t, DAT_EVD_HANDLE evd, DAT_HANDLE point,
-                                    DAT_CONN_QUAL qual)
-{
-        DAT_EVENT event = expect_event(evd, DAT_CONNECTION_REQUEST_EVENT);
-        const DAT_CR_ARRIVAL_EVENT_DATA *data = &event.event_data.cr_arrival_event_data;
-
-        expect_that(data->sp_handle.psp_handle == point, "the request is for another point");
-        expect_eq(data->conn_qual, qual);
-        return data->cr_handle;
-}
-
-static void expect_empty(struct test *t, DAT_EVD_HANDLE evd)
-{
-        DAT_EVENT event;
-
-        expect(dat_evd_dequeue(evd, &event), DAT_QUEUE_EMPTY);
-}
-
-static void expect_accepted(struct test *t, DAT_CR_HANDLE request, const struct loop *loop)
-{
-        expect(dat_cr_accept(request, loop->passive, 0, NULL), DAT_SUCCESS);
-        expect_event(ep_connect_evd(t, loop->passive), DAT_CONNECTION_EVENT_ESTABLISHED);
-        expect_event(ep_connect_evd(t, loop->active), DAT_CONNECTION_EVENT_ESTABLISHED);
-        expect_eq(ep_state(t, loop->passive), DAT_EP_STATE_CONNECTED);
-        expect_eq(ep_state(t, loop->active), DAT_EP_STATE_CONNECTED);
-}
-
-static void expect_rejected(struct test *t, DAT_CR_HANDLE request, const struct loop *loop)
-{
-        expect(dat_cr_reject(request), DAT_SUCCESS);
-        expect_event(ep_connect_evd(t, loop->active), DAT_CONNECTION_EVENT_PEER_REJECTED);
-}
-
-/* A message goes from one EP to the other. */
-static void expect_message(struct test *t, DAT_EP_HANDLE from, DAT_EP_HANDLE to)
-{
-        struct buf *buf = buf_with(t);
-
-        message_fill(buf->addr + 2 * MESSAGE, MESSAGE, 7);
-        memset(buf->addr, 0, 2 * MESSAGE);
-        loop_post_recv(t, to, buf, 5);
-        loop_post_send(t, from, buf, 6);
-        expect_eq(expect_dto(ep_recv_evd(t, to)).user_cookie.as_64, 5);
-        expect_eq(expect_dto(ep_request_evd(t, from)).user_cookie.as_64, 6);
-        expect_that(message_holds(buf->addr, MESSAGE, 7), "the memory has not the message");
-}
-
-/* A request for the point comes to its EVD, and becomes a connection. */
-static void expect_served(struct test *t, DAT_HANDLE point, DAT_CONN_QUAL qual, DAT_EVD_HANDLE evd)
-{
-        struct loop asks = loop_new(t);
-
-        loop_connect(t, asks.active, qual);
-        expect_accepted(t, expect_request(t, evd, point, qual), &asks);
-}
-
-/* A request for the qualifier is refused by no consumer, and reported to none. */
-static void expect_refused(struct test *t, DAT_CONN_QUAL qual, DAT_EVD_HANDLE evd)
-{
-        DAT_EP_HANDLE ep = ep_with(t);
-
-        loop_connect(t, ep, qual);
-        expect_event(ep_connect_evd(t, ep), DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
-        expect_eq(ep_state(t, ep), DAT_EP_STATE_DISCONNECTED);
-        expect_quiet(evd);
 }
 
 /*
@@ -208,6 +99,7 @@ static void free_one_of_two(struct test *t, bool newer)
         free_now(t, psps[newer]);
 
         expect_refused(t, quals[newer], evd);
+        expect_quiet(evd);
         expect_untouched(t, psps[!newer], quals[!newer], evd);
 }
 
@@ -253,7 +145,7 @@ CASE(psp_free, often)
 
         for (int i = 0; i < TIMES; i++) {
                 free_now(t, psp);
-                psp = again_at(t, qual, evd, DAT_PSP_CONSUMER_FLAG);
+                psp = psp_at(t, qual, evd, DAT_PSP_CONSUMER_FLAG);
         }
         expect_served(t, psp, qual, evd);
 }
@@ -264,7 +156,7 @@ CASE(psp_free, often)
 
 static void again_same_evd(struct test *t, struct loop *loop)
 {
-        DAT_PSP_HANDLE psp = again_at(t, loop->qual, loop->requests, DAT_PSP_CONSUMER_FLAG);
+        DAT_PSP_HANDLE psp = psp_at(t, loop->qual, loop->requests, DAT_PSP_CONSUMER_FLAG);
 
         expect_served(t, psp, loop->qual, loop->requests);
 }
@@ -272,7 +164,7 @@ static void again_same_evd(struct test *t, struct loop *loop)
 static void again_other_evd(struct test *t, struct loop *loop)
 {
         DAT_EVD_HANDLE evd = request_evd(t);
-        DAT_PSP_HANDLE psp = again_at(t, loop->qual, evd, DAT_PSP_CONSUMER_FLAG);
+        DAT_PSP_HANDLE psp = psp_at(t, loop->qual, evd, DAT_PSP_CONSUMER_FLAG);
 
         expect_served(t, psp, loop->qual, evd);
         expect_empty(t, loop->requests);
@@ -280,7 +172,7 @@ static void again_other_evd(struct test *t, struct loop *loop)
 
 static void again_other_flag(struct test *t, struct loop *loop)
 {
-        DAT_PSP_HANDLE psp = again_at(t, loop->qual, loop->requests, DAT_PSP_PROVIDER_FLAG);
+        DAT_PSP_HANDLE psp = psp_at(t, loop->qual, loop->requests, DAT_PSP_PROVIDER_FLAG);
         DAT_CR_PARAM param = {.local_ep_handle = DAT_HANDLE_NULL};
         DAT_CR_HANDLE request;
 
@@ -293,21 +185,17 @@ static void again_other_flag(struct test *t, struct loop *loop)
 
 static void again_reserved(struct test *t, struct loop *loop)
 {
-        DAT_RSP_HANDLE rsp = DAT_HANDLE_NULL;
+        DAT_RSP_HANDLE rsp = rsp_at(t, loop->qual, loop->passive, loop->requests);
 
-        expect(dat_rsp_create(ia(t), loop->qual, loop->passive, loop->requests, &rsp), DAT_SUCCESS);
-        adopt(t, DAT_HANDLE_TYPE_RSP, rsp);
         loop_connect(t, loop->active, loop->qual);
-        expect(dat_cr_accept(expect_request(t, loop->requests, rsp, loop->qual), DAT_HANDLE_NULL, 0,
-                             NULL),
-               DAT_SUCCESS);
-        expect_event(ep_connect_evd(t, loop->active), DAT_CONNECTION_EVENT_ESTABLISHED);
+        expect_accepted_by(t, expect_request(t, loop->requests, rsp, loop->qual), DAT_HANDLE_NULL,
+                           loop);
 }
 
 static void again_after_request(struct test *t, struct loop *loop)
 {
         DAT_EVD_HANDLE evd = request_evd(t);
-        DAT_PSP_HANDLE psp = again_at(t, loop->qual, evd, DAT_PSP_CONSUMER_FLAG);
+        DAT_PSP_HANDLE psp = psp_at(t, loop->qual, evd, DAT_PSP_CONSUMER_FLAG);
 
         expect_served(t, psp, loop->qual, evd);
         expect_accepted(t, loop->request, loop);
@@ -374,6 +262,7 @@ FAMILY(psp_free, refused, befores)
         free_now(t, loop.psp);
 
         expect_refused(t, loop.qual, loop.requests);
+        expect_quiet(loop.requests);
 }
 
 /* What an EP gets that asks where nobody listens. */
@@ -507,31 +396,13 @@ CASE(psp_free, all_requests_stay)
 CASE(psp_free, providers_ep_stays)
 {
         struct loop loop = loop_new(t);
-        DAT_EP_PARAM with = {
-            .pz_handle = pz(t),
-            .recv_evd_handle = ep_recv_evd(t, loop.passive),
-            .request_evd_handle = ep_request_evd(t, loop.passive),
-            .connect_evd_handle = ep_connect_evd(t, loop.passive),
-        };
-        DAT_CR_PARAM param = {.local_ep_handle = DAT_HANDLE_NULL};
 
         listen_by(t, &loop, DAT_PSP_PROVIDER_FLAG);
         take_request(t, &loop);
-        must(dat_cr_query(loop.request, DAT_CR_FIELD_LOCAL_EP_HANDLE, &param));
-        must_that(param.local_ep_handle != DAT_HANDLE_NULL, "the provider made no EP");
+        must_that(request_ep(t, loop.request) != DAT_HANDLE_NULL, "the provider made no EP");
         free_now(t, loop.psp);
 
-        expect_eq(ep_state(t, param.local_ep_handle), DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING);
-        expect(dat_ep_modify(param.local_ep_handle,
-                             DAT_EP_FIELD_PZ_HANDLE | DAT_EP_FIELD_RECV_EVD_HANDLE |
-                                 DAT_EP_FIELD_REQUEST_EVD_HANDLE | DAT_EP_FIELD_CONNECT_EVD_HANDLE,
-                             &with),
-               DAT_SUCCESS);
-        expect(dat_cr_accept(loop.request, DAT_HANDLE_NULL, 0, NULL), DAT_SUCCESS);
-        adopt(t, DAT_HANDLE_TYPE_EP, param.local_ep_handle);
-        expect_event(with.connect_evd_handle, DAT_CONNECTION_EVENT_ESTABLISHED);
-        expect_event(ep_connect_evd(t, loop.active), DAT_CONNECTION_EVENT_ESTABLISHED);
-        expect_eq(ep_state(t, param.local_ep_handle), DAT_EP_STATE_CONNECTED);
+        expect_own_accepted(t, loop.request, &loop);
 }
 
 CASE(psp_free, connection_stays)

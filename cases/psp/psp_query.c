@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_psp_query: every field by its own bit, of which PSP it is, and what is no mask. */
 #include "clauses/psp_query.h"
-#include "../loop.h"
 #include "../masks.h"
+#include "../point.h"
 
 #include <string.h>
 
@@ -17,11 +17,6 @@ struct known {
         DAT_PSP_HANDLE psp;
         DAT_PSP_PARAM param;
 };
-
-static DAT_EVD_HANDLE request_evd(struct test *t)
-{
-        return evd_with(t, .qlen = 8, .flags = DAT_EVD_CR_FLAG);
-}
 
 static struct known known_on(struct test *t, DAT_EVD_HANDLE evd, DAT_PSP_FLAGS flags)
 {
@@ -205,10 +200,11 @@ CASE(psp_query, any_qualifier)
  * What happens to a PSP, and to others
  */
 
+/* It was seen to stand. */
 static void leave(struct test *t, struct loop *loop)
 {
+        (void)t;
         (void)loop;
-        settle(t);
 }
 
 static void reject(struct test *t, struct loop *loop)
@@ -244,10 +240,12 @@ static struct known known_of(struct test *t, const struct loop *loop)
 
 FAMILY(psp_query, after_request, fates)
 {
-        struct loop loop = loop_of(t, (struct ep_opts){0}, (struct ep_opts){0});
+        DAT_CNO_HANDLE cno;
+        struct loop loop = watched_loop(t, &cno);
         struct known known;
 
         loop_ask(t, &loop);
+        must_stand(t, cno);
         row->meet(t, &loop);
 
         known = known_of(t, &loop);
@@ -313,10 +311,11 @@ static void expect_joined(struct test *t, struct loop *loop)
 
 CASE(psp_query, keeps_request)
 {
-        struct loop loop = loop_of(t, (struct ep_opts){0}, (struct ep_opts){0});
+        DAT_CNO_HANDLE cno;
+        struct loop loop = watched_loop(t, &cno);
 
         loop_ask(t, &loop);
-        settle(t);
+        must_stand(t, cno);
         query_often(t, loop.psp);
 
         expect_joined(t, &loop);
@@ -324,7 +323,7 @@ CASE(psp_query, keeps_request)
 
 CASE(psp_query, keeps_listening)
 {
-        struct loop loop = loop_of(t, (struct ep_opts){0}, (struct ep_opts){0});
+        struct loop loop = loop_new(t);
 
         loop.psp = loop_listen(t, loop.requests, DAT_PSP_CONSUMER_FLAG, &loop.qual);
         query_often(t, loop.psp);
