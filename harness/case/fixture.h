@@ -113,7 +113,18 @@ DAT_EVD_HANDLE ep_connect_evd(struct test *t, DAT_EP_HANDLE ep);
 #define ep_in(t_, state_, ...) ep_make_in((t_), (state_), (struct ep_opts){__VA_ARGS__})
 DAT_EP_HANDLE ep_make_in(struct test *t, DAT_EP_STATE state, struct ep_opts opts);
 
-/* The EP's state as dat_ep_get_status tells it. */
+/*
+ * The RSP of an EP of ep_in() that is Reserved or Passive Connection Pending, and the request for
+ * one that is Passive or Tentative Connection Pending. release() frees the one and rejects the
+ * other.
+ */
+DAT_RSP_HANDLE ep_rsp(struct test *t, DAT_EP_HANDLE ep);
+DAT_CR_HANDLE ep_request(struct test *t, DAT_EP_HANDLE ep);
+
+/* A state of those that only the header has counts as the plain one (GEN-7). */
+DAT_EP_STATE plain_ep_state(DAT_EP_STATE state);
+
+/* The EP's plain state as dat_ep_get_status tells it. */
 DAT_EP_STATE ep_state(struct test *t, DAT_EP_HANDLE ep);
 
 /* Tells the fixtures to which EVD the EP reports from now on; `which` is of its EVDs' fields. */

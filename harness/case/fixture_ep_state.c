@@ -15,7 +15,7 @@
 #define LAST_BYTES      1 /* of the message that a graceful disconnect waits for */
 
 /* The states that a header adds for EPs yet to be configured count as the plain ones (GEN-7). */
-static DAT_EP_STATE plain(DAT_EP_STATE state)
+DAT_EP_STATE plain_ep_state(DAT_EP_STATE state)
 {
         switch (state) {
         case DAT_EP_STATE_UNCONFIGURED_UNCONNECTED:
@@ -40,7 +40,20 @@ DAT_EP_STATE ep_state(struct test *t, DAT_EP_HANDLE ep)
         poison(&state, sizeof(state));
         arrange(dat_ep_get_status(ep, &state, &recv_idle, &request_idle));
         must_be_written(t, "dat_ep_get_status", "the state", &state, sizeof(state));
-        return plain(state);
+        return plain_ep_state(state);
+}
+
+/* The page of the call looks by another one. */
+static DAT_EP_STATE known_state(struct test *t, DAT_EP_HANDLE ep)
+{
+        DAT_EP_PARAM param;
+
+        if (!is_of_page(t, "ep_get_status"))
+                return ep_state(t, ep);
+        poison(&param, sizeof(param));
+        arrange(dat_ep_query(ep, DAT_EP_FIELD_EP_STATE, &param));
+        MUST_BE_WRITTEN("dat_ep_query", param, ep_state);
+        return plain_ep_state(param.ep_state);
 }
 
 void must_be_connected(struct test *t, DAT_EP_HANDLE ep)
@@ -177,7 +190,7 @@ static DAT_EP_HANDLE disconnecting(struct test *t, struct ep_opts opts)
                                  DAT_COMPLETION_DEFAULT_FLAG));
         peer_freeze(peer(t));
         arrange(dat_ep_disconnect(ep, DAT_CLOSE_GRACEFUL_FLAG));
-        if (ep_state(t, ep) == DAT_EP_STATE_DISCONNECTED)
+        if (known_state(t, ep) == DAT_EP_STATE_DISCONNECTED)
                 ended_at_once(t, ep, end);
         return ep;
 }
@@ -241,7 +254,7 @@ static DAT_EP_HANDLE completing(struct test *t, struct ep_opts opts)
 
         peer_freeze(peer(t));
         arrange(accept_request(t, request));
-        if (ep_state(t, ep) == DAT_EP_STATE_CONNECTED)
+        if (known_state(t, ep) == DAT_EP_STATE_CONNECTED)
                 completed_at_once(t, ep, opts.pz, &memory);
         return ep;
 }
@@ -251,7 +264,7 @@ DAT_EP_HANDLE ep_make_in(struct test *t, DAT_EP_STATE state, struct ep_opts opts
         DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
         DAT_EP_STATE seen;
 
-        switch (plain(state)) {
+        switch (plain_ep_state(state)) {
         case DAT_EP_STATE_UNCONNECTED:
                 ep = ep_make(t, opts);
                 break;
@@ -282,13 +295,33 @@ DAT_EP_HANDLE ep_make_in(struct test *t, DAT_EP_STATE state, struct ep_opts opts
         default:
                 test_end(t, VERDICT_BROKEN, "ep_in() knows no state %d", (int)state);
         }
-        seen = ep_state(t, ep);
+        seen = known_state(t, ep);
         /* dat_ep_get_status has no word for Completion Pending (EP-8). */
-        if (seen != plain(state) && !(plain(state) == DAT_EP_STATE_COMPLETION_PENDING &&
-                                      seen == DAT_EP_STATE_PASSIVE_CONNECTION_PENDING))
+        if (seen != plain_ep_state(state) &&
+            !(plain_ep_state(state) == DAT_EP_STATE_COMPLETION_PENDING &&
+              seen == DAT_EP_STATE_PASSIVE_CONNECTION_PENDING))
                 test_end(t, VERDICT_BROKEN, "the EP was to be in %s and is in %s",
-                         state_name(plain(state)), state_name(seen));
+                         state_name(plain_ep_state(state)), state_name(seen));
         return ep;
+}
+
+static DAT_HANDLE handle_of_ep(struct test *t, DAT_EP_HANDLE ep, enum object_kind kind)
+{
+        const struct object *object = object_of_ep(t, ep, kind);
+
+        if (!object)
+                test_end(t, VERDICT_BROKEN, "no fixture made an RSP, or had a request, for the EP");
+        return object->handle;
+}
+
+DAT_RSP_HANDLE ep_rsp(struct test *t, DAT_EP_HANDLE ep)
+{
+        return handle_of_ep(t, ep, OBJECT_RSP);
+}
+
+DAT_CR_HANDLE ep_request(struct test *t, DAT_EP_HANDLE ep)
+{
+        return handle_of_ep(t, ep, OBJECT_CR);
 }
 
 /* A Provider's EP has neither zone nor EVDs, and cannot be connected until it has been given them.
@@ -376,12 +409,12 @@ static void end_disconnect(struct test *t, const struct check_site *site, DAT_EP
 struct peer_ep *fixture_go_on(struct test *t, const struct check_site *site, DAT_EP_HANDLE ep,
                               DAT_EP_STATE state)
 {
-        switch (plain(state)) {
+        switch (plain_ep_state(state)) {
         case DAT_EP_STATE_ACTIVE_CONNECTION_PENDING:
                 return peer_accept_asking(peer(t), site, ep);
         case DAT_EP_STATE_COMPLETION_PENDING:
         case DAT_EP_STATE_CONNECTED:
-                return complete(t, site, ep, plain(state));
+                return complete(t, site, ep, plain_ep_state(state));
         case DAT_EP_STATE_DISCONNECT_PENDING:
                 end_disconnect(t, site, ep);
                 return NULL;

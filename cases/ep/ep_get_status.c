@@ -1,0 +1,639 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* dat_ep_get_status: the state, from one to the next, and who is idle: what is posted, done,
+ * reaped. */
+#include "clauses/ep_get_status.h"
+#include "case/standard.h"
+#include "states.h"
+#include "transfer.h"
+
+#include <string.h>
+
+#define POSTS   4
+#define MANY    100 /* calls */
+#define THREADS 4
+#define ROW     50  /* calls that a thread makes in a row */
+#define MET     20  /* rounds that met are enough */
+#define LATE_MS 100 /* what the peer's host sends */
+#define TRIES   5
+
+struct status {
+        DAT_EP_STATE state; /* a plain one */
+        DAT_BOOLEAN recv_idle;
+        DAT_BOOLEAN request_idle;
+};
+
+/* The answer, into memory that no provider would leave so. */
+static struct status status_of(struct test *t, DAT_EP_HANDLE ep)
+{
+        struct status status;
+
+        memset(&status, 0xa5, sizeof(status));
+        expect(dat_ep_get_status(ep, &status.state, &status.recv_idle, &status.request_idle),
+               DAT_SUCCESS);
+        status.state = plain_ep_state(status.state);
+        return status;
+}
+
+static void expect_idle(struct test *t, DAT_EP_HANDLE ep, DAT_BOOLEAN recv, DAT_BOOLEAN request)
+{
+        struct status status = status_of(t, ep);
+
+        expect_eq(status.recv_idle, recv);
+        expect_eq(status.request_idle, request);
+}
+
+/*
+ * States
+ */
+
+static DAT_EP_STATE queried_state(struct test *t, DAT_EP_HANDLE ep)
+{
+        return plain_ep_state(ep_snapshot(t, ep).param.ep_state);
+}
+
+/* The page has no word for Completion Pending (EP-8); a disconnect that is pending may end. */
+static bool tells(struct test *t, const struct ep_held *held, DAT_EP_STATE told)
+{
+        if (held->state == DAT_EP_STATE_COMPLETION_PENDING)
+                return told == held->state || told == DAT_EP_STATE_PASSIVE_CONNECTION_PENDING;
+        if (held->state == DAT_EP_STATE_DISCONNECT_PENDING && told == DAT_EP_STATE_DISCONNECTED)
+                return queried_state(t, held->ep) == told;
+        return told == held->state;
+}
+
+FAMILY(ep_get_status, in_state, ep_states)
+{
+        struct ep_held held = ep_hold(t, row->state);
+        struct status status = status_of(t, held.ep);
+        bool waits = status.state == DAT_EP_STATE_DISCONNECT_PENDING;
+
+        expect_that(tells(t, &held, status.state), "an EP in state %d is told to be in %d",
+                    (int)held.state, (int)status.state);
+        expect_eq(status.recv_idle, DAT_TRUE);
+        expect_eq(status.request_idle, waits ? DAT_FALSE : DAT_TRUE);
+        expect_ep_untouched(t, &held);
+}
+
+static void ask_for(struct test *t, struct loop *loop)
+{
+        loop_ask(t, loop);
+        must_event(loop->requests, DAT_CONNECTION_REQUEST_EVENT);
+}
+
+static void reject_it(struct test *t, struct loop *loop)
+{
+        loop_ask(t, loop);
+        loop_take_request(t, loop);
+        must(dat_cr_reject(loop->request));
+        must_event(ep_connect_evd(t, loop->active), DAT_CONNECTION_EVENT_PEER_REJECTED);
+}
+
+static void find_nobody(struct test *t, struct loop *loop)
+{
+        release(t, loop_listen(t, loop->requests, DAT_PSP_CONSUMER_FLAG, &loop->qual));
+        loop_connect(t, loop->active, loop->qual);
+        must_event(ep_connect_evd(t, loop->active), DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+}
+
+/* The request is left alone, and whoever asked for it gives up. */
+static void give_up(struct test *t, struct loop *loop)
+{
+        loop_ask(t, loop);
+        must_event(loop->requests, DAT_CONNECTION_REQUEST_EVENT);
+        must(dat_ep_disconnect(loop->active, DAT_CLOSE_ABRUPT_FLAG));
+}
+
+static void leave(struct test *t, struct loop *loop)
+{
+        loop_join(t, loop);
+        must(dat_ep_disconnect(loop->active, DAT_CLOSE_ABRUPT_FLAG));
+        must_event(ep_connect_evd(t, loop->active), DAT_CONNECTION_EVENT_DISCONNECTED);
+}
+
+static void leave_in_peace(struct test *t, struct loop *loop)
+{
+        loop_join(t, loop);
+        must(dat_ep_disconnect(loop->active, DAT_CLOSE_GRACEFUL_FLAG));
+        must_event(ep_connect_evd(t, loop->active), DAT_CONNECTION_EVENT_DISCONNECTED);
+}
+
+static void be_left(struct test *t, struct loop *loop)
+{
+        loop_join(t, loop);
+        must(dat_ep_disconnect(loop->passive, DAT_CLOSE_ABRUPT_FLAG));
+        must_event(ep_connect_evd(t, loop->active), DAT_CONNECTION_EVENT_DISCONNECTED);
+}
+
+static void reset_it(struct test *t, struct loop *loop)
+{
+        leave(t, loop);
+        must(dat_ep_reset(loop->active));
+}
+
+static void ask_again(struct test *t, struct loop *loop)
+{
+        reset_it(t, loop);
+        loop_connect(t, loop->active, loop->qual);
+        must_event(loop->requests, DAT_CONNECTION_REQUEST_EVENT);
+}
+
+/* What happens to the EP that asks, and the state that it is in then. */
+static const struct turn {
+        const char *id;
+        void (*make)(struct test *t, struct loop *loop);
+        DAT_EP_STATE state;
+} turns[] = {
+    {"asks", ask_for, DAT_EP_STATE_ACTIVE_CONNECTION_PENDING},
+    {"rejected", reject_it, DAT_EP_STATE_DISCONNECTED},
+    {"nobody_listens", find_nobody, DAT_EP_STATE_DISCONNECTED},
+    {"gives_up", give_up, DAT_EP_STATE_DISCONNECTED},
+    {"established", loop_join, DAT_EP_STATE_CONNECTED},
+    {"disconnects", leave, DAT_EP_STATE_DISCONNECTED},
+    {"disconnects_gracefully", leave_in_peace, DAT_EP_STATE_DISCONNECTED},
+    {"other_end_disconnects", be_left, DAT_EP_STATE_DISCONNECTED},
+    {"reset", reset_it, DAT_EP_STATE_UNCONNECTED},
+    {"asks_again", ask_again, DAT_EP_STATE_ACTIVE_CONNECTION_PENDING},
+};
+
+FAMILY(ep_get_status, state_after, turns)
+{
+        struct loop loop = loop_of(t, (struct ep_opts){0}, (struct ep_opts){0});
+
+        row->make(t, &loop);
+
+        expect_eq(status_of(t, loop.active).state, row->state);
+}
+
+CASE(ep_get_status, accepted_end)
+{
+        struct loop loop = loop_of(t, (struct ep_opts){0}, (struct ep_opts){0});
+
+        loop_join(t, &loop);
+        expect_eq(status_of(t, loop.passive).state, DAT_EP_STATE_CONNECTED);
+        must(dat_ep_disconnect(loop.active, DAT_CLOSE_ABRUPT_FLAG));
+        must_event(ep_connect_evd(t, loop.passive), DAT_CONNECTION_EVENT_DISCONNECTED);
+        expect_eq(status_of(t, loop.passive).state, DAT_EP_STATE_DISCONNECTED);
+}
+
+CASE(ep_get_status, rsp_freed)
+{
+        DAT_EP_HANDLE ep = ep_in(t, DAT_EP_STATE_RESERVED);
+
+        release(t, ep_rsp(t, ep));
+
+        expect_eq(status_of(t, ep).state, DAT_EP_STATE_UNCONNECTED);
+}
+
+CASE(ep_get_status, passive_rejected)
+{
+        DAT_EP_HANDLE ep = ep_in(t, DAT_EP_STATE_PASSIVE_CONNECTION_PENDING);
+
+        release(t, ep_request(t, ep));
+
+        expect_eq(status_of(t, ep).state, DAT_EP_STATE_UNCONNECTED);
+}
+
+CASE(ep_get_status, own_state)
+{
+        struct loop left = loop_of(t, (struct ep_opts){0}, (struct ep_opts){0});
+        struct loop joined = loop_of(t, (struct ep_opts){0}, (struct ep_opts){0});
+        DAT_EP_HANDLE unconnected = ep_with(t);
+        DAT_EP_HANDLE reserved = ep_in(t, DAT_EP_STATE_RESERVED);
+
+        leave(t, &left);
+        loop_join(t, &joined);
+
+        expect_eq(status_of(t, left.active).state, DAT_EP_STATE_DISCONNECTED);
+        expect_eq(status_of(t, joined.active).state, DAT_EP_STATE_CONNECTED);
+        expect_eq(status_of(t, joined.passive).state, DAT_EP_STATE_CONNECTED);
+        expect_eq(status_of(t, unconnected).state, DAT_EP_STATE_UNCONNECTED);
+        expect_eq(status_of(t, reserved).state, DAT_EP_STATE_RESERVED);
+}
+
+/*
+ * Receives
+ */
+
+static void post_recvs(struct test *t, DAT_EP_HANDLE ep, int count)
+{
+        struct vector vector = vector_with(t, .length = MESSAGE);
+
+        for (int i = 0; i < count; i++)
+                must(recv_vector(ep, &vector, (uint64_t)i, DAT_COMPLETION_DEFAULT_FLAG));
+}
+
+static void post_sends(struct test *t, DAT_EP_HANDLE ep, int count)
+{
+        struct vector vector = vector_with(t, .length = MESSAGE);
+
+        for (int i = 0; i < count; i++)
+                must(send_vector(ep, &vector, (uint64_t)i, DAT_COMPLETION_DEFAULT_FLAG));
+}
+
+static void must_be_flushed(struct test *t, DAT_EVD_HANDLE evd, int count)
+{
+        for (int i = 0; i < count; i++) {
+                DAT_EVENT event = must_event(evd, DAT_DTO_COMPLETION_EVENT);
+
+                must_that(event.event_data.dto_completion_event_data.status == DAT_DTO_ERR_FLUSHED,
+                          "what was posted was not flushed");
+        }
+}
+
+/* Where the EP is, or comes to be, Disconnected, the receive is flushed. */
+FAMILY(ep_get_status, recv_in_state, consumer_ep_states)
+{
+        DAT_EP_HANDLE ep = ep_in(t, row->state);
+        bool ends = row->state == DAT_EP_STATE_DISCONNECTED;
+
+        post_recvs(t, ep, 1);
+        if (ends)
+                must_be_flushed(t, ep_recv_evd(t, ep), 1);
+        struct status status = status_of(t, ep);
+
+        if (row->state == DAT_EP_STATE_DISCONNECT_PENDING &&
+            status.state == DAT_EP_STATE_DISCONNECTED)
+                return;
+        expect_eq(status.recv_idle, ends ? DAT_TRUE : DAT_FALSE);
+}
+
+CASE(ep_get_status, recvs_reaped)
+{
+        struct loop loop = transfer_with(t);
+
+        post_recvs(t, loop.passive, POSTS);
+        for (int i = 0; i < POSTS; i++) {
+                expect_idle(t, loop.passive, DAT_FALSE, DAT_TRUE);
+                post_sends(t, loop.active, 1);
+                must_dto(ep_recv_evd(t, loop.passive));
+        }
+        expect_idle(t, loop.passive, DAT_TRUE, DAT_TRUE);
+        post_recvs(t, loop.passive, 1);
+        expect_idle(t, loop.passive, DAT_FALSE, DAT_TRUE);
+}
+
+CASE(ep_get_status, recvs_flushed)
+{
+        struct loop loop = transfer_with(t);
+
+        post_recvs(t, loop.passive, POSTS);
+        must(dat_ep_disconnect(loop.passive, DAT_CLOSE_ABRUPT_FLAG));
+        must_event(ep_connect_evd(t, loop.passive), DAT_CONNECTION_EVENT_DISCONNECTED);
+        must_be_flushed(t, ep_recv_evd(t, loop.passive), POSTS);
+
+        expect_idle(t, loop.passive, DAT_TRUE, DAT_TRUE);
+}
+
+CASE(ep_get_status, recv_of_srq)
+{
+        DAT_SRQ_HANDLE srq = srq_with(t);
+        DAT_EP_HANDLE ep = ep_with(t, .srq = srq);
+
+        srq_post(t, srq, buf_with(t), MESSAGE, 0, POSTS);
+
+        expect_idle(t, ep, DAT_TRUE, DAT_TRUE);
+}
+
+/* Of two EPs with the same EVDs, the one that has something to do: made first, or last. */
+static const struct place {
+        const char *id;
+        int busy;
+} places[] = {
+    {"older", 0},
+    {"newer", 1},
+};
+
+FAMILY(ep_get_status, recv_of_other, places)
+{
+        DAT_EVD_HANDLE evd = evd_with(t);
+        DAT_EP_HANDLE eps[] = {ep_with(t, .recv_evd = evd), ep_with(t, .recv_evd = evd)};
+
+        post_recvs(t, eps[row->busy], 1);
+
+        expect_idle(t, eps[row->busy], DAT_FALSE, DAT_TRUE);
+        expect_idle(t, eps[!row->busy], DAT_TRUE, DAT_TRUE);
+}
+
+CASE(ep_get_status, recv_refused)
+{
+        DAT_EP_HANDLE ep = ep_with(t);
+        DAT_LMR_TRIPLET beyond = triplet(buf_with(t), 0, (size_t)1 << 20);
+
+        must_that(!dat_is(dat_ep_post_recv(ep, 1, &beyond, COOKIE(0), DAT_COMPLETION_DEFAULT_FLAG),
+                          DAT_SUCCESS),
+                  "a receive into memory that is not registered was taken");
+
+        expect_idle(t, ep, DAT_TRUE, DAT_TRUE);
+}
+
+/*
+ * Requests
+ */
+
+/* Each send goes when the other end has a receive for it, and not before. */
+CASE(ep_get_status, sends_reaped)
+{
+        struct loop loop = transfer_with(t);
+
+        post_sends(t, loop.active, POSTS);
+        for (int i = 0; i < POSTS; i++) {
+                expect_idle(t, loop.active, DAT_TRUE, DAT_FALSE);
+                post_recvs(t, loop.passive, 1);
+                must_dto(ep_request_evd(t, loop.active));
+        }
+        expect_idle(t, loop.active, DAT_TRUE, DAT_TRUE);
+}
+
+enum work { WORK_SEND, WORK_WRITE, WORK_READ };
+
+static DAT_RETURN work_post(DAT_EP_HANDLE ep, enum work work, const struct vector *vector,
+                            DAT_RMR_TRIPLET remote)
+{
+        switch (work) {
+        case WORK_WRITE:
+                return dat_ep_post_rdma_write(ep, 1, vector->iov, COOKIE(0), &remote,
+                                              DAT_COMPLETION_DEFAULT_FLAG);
+        case WORK_READ:
+                return dat_ep_post_rdma_read(ep, 1, vector->iov, COOKIE(0), &remote,
+                                             DAT_COMPLETION_DEFAULT_FLAG);
+        default:
+                return send_vector(ep, vector, 0, DAT_COMPLETION_DEFAULT_FLAG);
+        }
+}
+
+static const struct worker {
+        const char *id;
+        enum work work;
+} workers[] = {
+    {"send", WORK_SEND},
+    {"rdma_write", WORK_WRITE},
+    {"rdma_read", WORK_READ},
+};
+
+FAMILY(ep_get_status, request_reaped, workers)
+{
+        struct loop loop = transfer_with(t, .reads = row->work == WORK_READ);
+        struct vector vector = vector_with(t, .length = MESSAGE);
+        struct vector there = vector_with(t, .length = MESSAGE);
+
+        post_recvs(t, loop.passive, 1);
+        must(work_post(loop.active, row->work, &vector, vector_remote(&there)));
+        must_dto(ep_request_evd(t, loop.active));
+
+        expect_idle(t, loop.active, DAT_TRUE, DAT_TRUE);
+}
+
+CASE(ep_get_status, bind_reaped)
+{
+        DAT_EVD_HANDLE evd = evd_with(t, .flags = DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG);
+        struct loop loop = transfer_with(t, .request_evd = evd);
+        DAT_LMR_TRIPLET segment = triplet(buf_with(t), 0, MESSAGE);
+        DAT_RMR_HANDLE rmr = DAT_HANDLE_NULL;
+        DAT_RMR_CONTEXT context;
+
+        must(dat_rmr_create(pz(t), &rmr));
+        adopt(t, DAT_HANDLE_TYPE_RMR, rmr);
+        must(dat_rmr_bind(rmr, &segment, DAT_MEM_PRIV_REMOTE_READ_FLAG, loop.active,
+                          (DAT_RMR_COOKIE){.as_64 = 0}, DAT_COMPLETION_DEFAULT_FLAG, &context));
+        must_event(evd, DAT_RMR_BIND_COMPLETION_EVENT);
+
+        expect_idle(t, loop.active, DAT_TRUE, DAT_TRUE);
+}
+
+/* Nothing stands on the EVD after the answer: what was posted was not complete when it was made. */
+static bool seen_under_way(DAT_EVD_HANDLE evd)
+{
+        DAT_EVENT event;
+
+        return dat_is(dat_evd_dequeue(evd, &event), DAT_QUEUE_EMPTY);
+}
+
+/* What acknowledges the request, or brings what it reads, is late. */
+FAMILY(ep_get_status, request_under_way, workers)
+{
+        DAT_EP_ATTR attr = transfer_attr(t, (struct transfer_opts){
+                                                .segments = 1,
+                                                .reads = row->work == WORK_READ,
+                                            });
+        DAT_EP_HANDLE ep = ep_with(t, .attr = &attr);
+        struct vector vector = vector_with(t, .length = MESSAGE);
+        struct peer_ep *end = must_connect(ep);
+        struct peer_memory memory = peer_expose(end, MESSAGE);
+        DAT_RMR_TRIPLET remote = {
+            .rmr_context = memory.rmr_context,
+            .target_address = memory.address,
+            .segment_length = MESSAGE,
+        };
+        struct status status;
+        bool seen = false;
+
+        peer_post_recv(end, TRIES, MESSAGE);
+        peer_disturb(peer(t), .delay_ms = LATE_MS);
+        for (int i = 0; i < TRIES && !seen; i++) {
+                must(work_post(ep, row->work, &vector, remote));
+                status = status_of(t, ep);
+                seen = seen_under_way(ep_request_evd(t, ep));
+                if (seen)
+                        must_dto(ep_request_evd(t, ep));
+        }
+        must_that(seen, "each of %d requests was complete at once", TRIES);
+
+        expect_eq(status.request_idle, DAT_FALSE);
+        expect_eq(status.recv_idle, DAT_TRUE);
+        expect_idle(t, ep, DAT_TRUE, DAT_TRUE);
+}
+
+CASE(ep_get_status, requests_flushed)
+{
+        struct loop loop = transfer_with(t);
+        struct vector vector = vector_with(t, .length = MESSAGE);
+        struct vector there = vector_with(t, .length = MESSAGE);
+
+        post_sends(t, loop.active, 1);
+        must(work_post(loop.active, WORK_WRITE, &vector, vector_remote(&there)));
+        must(dat_ep_disconnect(loop.active, DAT_CLOSE_ABRUPT_FLAG));
+        must_event(ep_connect_evd(t, loop.active), DAT_CONNECTION_EVENT_DISCONNECTED);
+        must_be_flushed(t, ep_request_evd(t, loop.active), 2);
+
+        expect_idle(t, loop.active, DAT_TRUE, DAT_TRUE);
+}
+
+/* Its successor's completion says that it is done too. */
+CASE(ep_get_status, send_suppressed)
+{
+        struct loop loop = transfer_with(t);
+        struct vector vector = vector_with(t, .length = MESSAGE);
+
+        must(send_vector(loop.active, &vector, 0, DAT_COMPLETION_SUPPRESS_FLAG));
+        expect_idle(t, loop.active, DAT_TRUE, DAT_FALSE);
+        post_sends(t, loop.active, 1);
+        post_recvs(t, loop.passive, 2);
+        must_dto(ep_request_evd(t, loop.active));
+
+        expect_idle(t, loop.active, DAT_TRUE, DAT_TRUE);
+}
+
+FAMILY(ep_get_status, send_of_other, places)
+{
+        DAT_EVD_HANDLE evd = evd_with(t);
+        struct loop loops[] = {
+            transfer_with(t, .request_evd = evd),
+            transfer_with(t, .request_evd = evd),
+        };
+
+        post_sends(t, loops[row->busy].active, 1);
+
+        expect_idle(t, loops[row->busy].active, DAT_TRUE, DAT_FALSE);
+        expect_idle(t, loops[!row->busy].active, DAT_TRUE, DAT_TRUE);
+}
+
+CASE(ep_get_status, send_refused)
+{
+        DAT_EP_HANDLE ep = ep_with(t);
+        struct vector vector = vector_with(t, .length = MESSAGE);
+
+        must_that(!dat_is(send_vector(ep, &vector, 0, DAT_COMPLETION_DEFAULT_FLAG), DAT_SUCCESS),
+                  "an EP that is not connected took a send");
+
+        expect_idle(t, ep, DAT_TRUE, DAT_TRUE);
+}
+
+/* Of both kinds something is under way, at each end. */
+CASE(ep_get_status, both_ways)
+{
+        struct loop loop = transfer_with(t);
+
+        post_recvs(t, loop.active, 1);
+        post_sends(t, loop.active, 1);
+        expect_idle(t, loop.active, DAT_FALSE, DAT_FALSE);
+        expect_idle(t, loop.passive, DAT_TRUE, DAT_TRUE);
+        post_recvs(t, loop.passive, 1);
+        must_dto(ep_request_evd(t, loop.active));
+        expect_idle(t, loop.active, DAT_FALSE, DAT_TRUE);
+        post_sends(t, loop.passive, 1);
+        must_dto(ep_recv_evd(t, loop.active));
+        expect_idle(t, loop.active, DAT_TRUE, DAT_TRUE);
+}
+
+/* After a reset there is nothing left, whatever became of the completions. */
+CASE(ep_get_status, after_reset)
+{
+        struct loop loop = transfer_with(t);
+
+        post_recvs(t, loop.active, POSTS);
+        post_sends(t, loop.active, POSTS);
+        must(dat_ep_disconnect(loop.active, DAT_CLOSE_ABRUPT_FLAG));
+        must_event(ep_connect_evd(t, loop.active), DAT_CONNECTION_EVENT_DISCONNECTED);
+        must_be_flushed(t, ep_recv_evd(t, loop.active), POSTS);
+        must_be_flushed(t, ep_request_evd(t, loop.active), POSTS);
+        must(dat_ep_reset(loop.active));
+        expect_idle(t, loop.active, DAT_TRUE, DAT_TRUE);
+        post_recvs(t, loop.active, 1);
+
+        expect_idle(t, loop.active, DAT_FALSE, DAT_TRUE);
+}
+
+/*
+ * What the call leaves as it was
+ */
+
+CASE(ep_get_status, takes_nothing)
+{
+        struct loop loop = transfer_with(t);
+
+        post_recvs(t, loop.passive, POSTS);
+        post_sends(t, loop.active, POSTS);
+        must(dat_ep_disconnect(loop.active, DAT_CLOSE_GRACEFUL_FLAG));
+        for (int i = 0; i < MANY; i++) {
+                status_of(t, loop.active);
+                status_of(t, loop.passive);
+        }
+
+        for (uint64_t i = 0; i < POSTS; i++) {
+                expect_completion(ep_recv_evd(t, loop.passive), loop.passive, i, MESSAGE, 0);
+                expect_completion(ep_request_evd(t, loop.active), loop.active, i, MESSAGE, 0);
+        }
+        expect_event(ep_connect_evd(t, loop.active), DAT_CONNECTION_EVENT_DISCONNECTED);
+        expect_event(ep_connect_evd(t, loop.passive), DAT_CONNECTION_EVENT_DISCONNECTED);
+}
+
+/* Each of the three results stands last before a guard. */
+CASE(ep_get_status, within_results)
+{
+        DAT_EP_HANDLE ep = ep_with(t);
+        struct buf *state = buf_with(t, .length = sizeof(DAT_EP_STATE));
+        struct buf *recv = buf_with(t, .length = sizeof(DAT_BOOLEAN));
+        struct buf *request = buf_with(t, .length = sizeof(DAT_BOOLEAN));
+
+        expect(dat_ep_get_status(ep, (DAT_EP_STATE *)(void *)state->addr,
+                                 (DAT_BOOLEAN *)(void *)recv->addr,
+                                 (DAT_BOOLEAN *)(void *)request->addr),
+               DAT_SUCCESS);
+        release(t, request->lmr);
+        release(t, recv->lmr);
+        release(t, state->lmr);
+}
+
+struct asking {
+        DAT_EP_HANDLE ep;
+        struct status answers[ROW];
+};
+
+static DAT_RETURN ask_in_a_row(void *arg)
+{
+        struct asking *asking = arg;
+        DAT_RETURN ret = DAT_SUCCESS;
+
+        for (int i = 0; i < ROW && dat_is(ret, DAT_SUCCESS); i++) {
+                struct status *answer = &asking->answers[i];
+
+                ret = dat_ep_get_status(asking->ep, &answer->state, &answer->recv_idle,
+                                        &answer->request_idle);
+        }
+        return ret;
+}
+
+static void check_answers(struct test *t, const struct asking *asking, bool connected)
+{
+        for (int i = 0; i < ROW; i++) {
+                expect_eq(plain_ep_state(asking->answers[i].state),
+                          connected ? DAT_EP_STATE_CONNECTED : DAT_EP_STATE_UNCONNECTED);
+                expect_eq(asking->answers[i].recv_idle, DAT_TRUE);
+                expect_eq(asking->answers[i].request_idle, connected ? DAT_FALSE : DAT_TRUE);
+        }
+}
+
+CASE(ep_get_status, any_thread)
+{
+        struct loop loop = transfer_with(t);
+        DAT_EP_HANDLE eps[] = {ep_with(t), loop.active};
+        struct stress stress = stress_of(t, 500);
+
+        post_sends(t, loop.active, 1);
+        while (stress.met < MET && stress_round(&stress)) {
+                struct asking askings[THREADS];
+                struct racer racers[THREADS];
+
+                memset(askings, 0xa5, sizeof(askings));
+                for (int i = 0; i < THREADS; i++) {
+                        askings[i].ep = eps[i % 2];
+                        racers[i] = (struct racer){.call = ask_in_a_row, .arg = &askings[i]};
+                }
+                stress_met(&stress, race(racers, THREADS));
+                for (int i = 0; i < THREADS; i++) {
+                        expect(racers[i].ret, DAT_SUCCESS);
+                        check_answers(t, &askings[i], i % 2);
+                }
+        }
+        must_have_met(&stress);
+}
+
+LEGAL(ep_get_status)
+{
+        static struct status status;
+
+        call->ep_handle = ep_with(t);
+        call->ep_state = &status.state;
+        call->recv_idle = &status.recv_idle;
+        call->request_idle = &status.request_idle;
+}
