@@ -60,7 +60,11 @@ EVENT_FIELDS = {
 }
 
 # The structures that stand in another one, by their member: of DAT_EP_PARAM and DAT_CNO_PARAM.
-INNER = {"ep_attr": "DAT_EP_ATTR", "agent": "DAT_OS_WAIT_PROXY_AGENT"}
+INNER = {
+    "ep_attr": "DAT_EP_ATTR",
+    "agent": "DAT_OS_WAIT_PROXY_AGENT",
+    "lmr_triplet": "DAT_LMR_TRIPLET",
+}
 POINTERS = ("_HANDLE", "*", "_PTR", "_PVOID", "_FUNC")
 
 # What else a name may be.
