@@ -51,6 +51,17 @@ static inline DAT_OS_WAIT_PROXY_AGENT cno_param_agent(const DAT_CNO_PARAM *param
 #endif
 }
 
+/* Whether the RMR is of one EP, and reached over no other; by DAT 1.2 each is of its zone. */
+static inline bool rmr_is_of_one_ep(const DAT_RMR_PARAM *param)
+{
+#if UDAPL_CTS_API_MAJOR > 1
+        return param->rmr_scope == DAT_RMR_SCOPE_EP;
+#else
+        (void)param;
+        return false;
+#endif
+}
+
 /* Compares what a page promises: the type of a return, not its subtype or class. */
 static inline bool dat_is(DAT_RETURN ret, DAT_RETURN type)
 {

@@ -1,47 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "window.h"
-#include "case/ep_attr.h"
 
 #include <string.h>
 
 #define MARGIN ((size_t)64) /* bytes of the far end's memory before those that it uses */
-
-static DAT_EP_ATTR attr_of(struct test *t, bool reads)
-{
-        DAT_EP_ATTR attr = ep_attr_modest(ia_attr(t));
-
-        if (reads) {
-                attr.max_rdma_read_in = 1;
-                attr.max_rdma_read_out = 1;
-                attr.max_rdma_read_iov = 1;
-        }
-        return attr;
-}
-
-static void demand_reads(struct test *t)
-{
-        const DAT_IA_ATTR *attr = ia_attr(t);
-
-        if (attr->max_rdma_read_per_ep_in < 1)
-                unsupported(t, "max_rdma_read_per_ep_in = 0");
-        if (attr->max_rdma_read_per_ep_out < 1)
-                unsupported(t, "max_rdma_read_per_ep_out = 0");
-        if (attr->max_iov_segments_per_rdma_read < 1)
-                unsupported(t, "max_iov_segments_per_rdma_read = 0");
-}
 
 /* The two EPs, connected; the far one has a zone and memory of its own. */
 static void join(struct test *t, struct window *window, struct window_opts opts)
 {
         DAT_EVD_HANDLE evd =
             evd_with(t, .flags = DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG, .cno = opts.cno);
-        DAT_EP_ATTR far_attr = attr_of(t, opts.reads);
-        DAT_EP_ATTR attr = attr_of(t, opts.reads);
+        DAT_EP_ATTR far_attr = transfer_attr(t, (struct transfer_opts){.reads = opts.reads});
+        DAT_EP_ATTR attr = far_attr;
         DAT_PZ_HANDLE far_pz = pz_new(t);
         struct loop loop;
 
-        if (opts.reads)
-                demand_reads(t);
         attr.request_completion_flags = opts.requests;
         loop = loop_of(t, (struct ep_opts){.pz = window->pz, .request_evd = evd, .attr = &attr},
                        (struct ep_opts){.pz = far_pz, .attr = &far_attr});
@@ -140,7 +113,7 @@ DAT_DTO_COMPLETION_STATUS reach(struct test *t, struct window *window, enum way 
 }
 
 /* The memory is as the case left it, and so are the case's bytes beside those that were read. */
-static void expect_untouched(struct test *t, const struct window *window, size_t length)
+static void expect_kept(struct test *t, const struct window *window, size_t length)
 {
         unsigned char filled[MEMORY + 2 * MARGIN];
         const unsigned char *away = window->away->addr;
@@ -168,7 +141,7 @@ void expect_reached(struct test *t, struct window *window, enum way way, DAT_RMR
                 expect_that(memcmp(at, window->before + offset, length) == 0,
                             "what was read is not what the memory has");
         }
-        expect_untouched(t, window, length);
+        expect_kept(t, window, length);
 }
 
 void expect_denied(struct test *t, struct window *window, enum way way, DAT_RMR_CONTEXT context,
