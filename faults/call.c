@@ -142,7 +142,7 @@ static void event_outward(const struct call *call, DAT_EVENT *event)
         }
 }
 
-/* Only a CR tells of an EP that the consumer has not made. */
+/* Only a CR tells of an EP that the consumer has not made, and goes on telling the same. */
 static void cr_param_outward(const struct call *call, DAT_CR_PARAM *param)
 {
         if (call->arg[1] & DAT_CR_FIELD_LOCAL_EP_HANDLE)
@@ -152,10 +152,10 @@ static void cr_param_outward(const struct call *call, DAT_CR_PARAM *param)
 
 static void param_outward(const struct call *call, const struct arg_desc *desc, void *param)
 {
-        for (const short *at = desc->handles_at; *at >= 0; at++)
-                *handle_at(param, *at) = handle_outward(*handle_at(param, *at));
         if (call->slot == &call_slots[SLOT_CR_QUERY])
                 cr_param_outward(call, param);
+        for (const short *at = desc->handles_at; *at >= 0; at++)
+                *handle_at(param, *at) = handle_outward(*handle_at(param, *at));
         if (call->slot == &call_slots[SLOT_CNO_QUERY] && (call->arg[1] & DAT_CNO_FIELD_AGENT))
                 agent_outward(&((DAT_CNO_PARAM *)param)->agent);
 }

@@ -159,8 +159,8 @@ void release(struct test *t, void *handle);
 void disown(struct test *t, void *handle);
 
 /*
- * Puts what the case itself made on the list: an object of any kind but IA and CR. Of an EP the
- * fixtures know no EVDs until ep_reports_to() tells them.
+ * Puts what the case itself made on the list: an object of any kind but IA. Of an EP the fixtures
+ * know no EVDs until ep_reports_to() tells them; a CR is rejected.
  */
 void adopt(struct test *t, DAT_HANDLE_TYPE type, DAT_HANDLE handle);
 

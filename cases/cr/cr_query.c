@@ -1,0 +1,568 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* dat_cr_query: every field by its own bit, of which request it is, and what is no mask. */
+#include "clauses/cr_query.h"
+#include "../masks.h"
+#include "case/standard.h"
+#include "case/written.h"
+#include "request.h"
+
+#include <netinet/in.h>
+#include <string.h>
+
+#define MANY    100 /* queries */
+#define POINTS  6   /* requests at once */
+#define THREADS 4
+#define ROW     50 /* queries that a thread makes in a row */
+#define MET     20 /* rounds that met are enough */
+#define ODD     13 /* bytes of private data */
+
+/* A request of which a case knows all, for it has asked. */
+struct known {
+        struct request request;
+        DAT_EP_HANDLE local_ep;
+        DAT_PORT_QUAL port;
+        unsigned char first; /* of the private data */
+};
+
+static DAT_PORT_QUAL port_of(struct test *t, DAT_EP_HANDLE ep)
+{
+        DAT_EP_PARAM param;
+
+        memset(&param, 0, sizeof(param));
+        must(dat_ep_query(ep, DAT_EP_FIELD_LOCAL_PORT_QUAL, &param));
+        return param.local_port_qual;
+}
+
+static struct known known_at(struct test *t, struct request request, unsigned char first)
+{
+        struct known known = {.request = request, .first = first};
+        unsigned char data[PRIVATE_SIZE];
+
+        loop_private_data(data, first);
+        must_ask(t, &known.request, (struct asks){.size = PRIVATE_SIZE, .data = data});
+        known.port = port_of(t, known.request.active);
+        must_take(t, &known.request);
+        return known;
+}
+
+static struct known known_request(struct test *t)
+{
+        return known_at(t, request_at(t, MADE_BY_CONSUMER), OF_REQUEST);
+}
+
+/* A query of the fields in `mask`, into memory that no provider would leave so. */
+static DAT_CR_PARAM queried(struct test *t, DAT_CR_HANDLE cr, unsigned int mask)
+{
+        DAT_CR_PARAM param;
+
+        poison(&param, sizeof(param));
+        expect(dat_cr_query(cr, (DAT_CR_PARAM_MASK)mask, &param), DAT_SUCCESS);
+        return param;
+}
+
+/*
+ * Fields
+ */
+
+/* Whether both are addresses of one host, whatever the ports. */
+static bool same_host(const struct sockaddr *a, const struct sockaddr *b)
+{
+        if (a->sa_family != b->sa_family)
+                return false;
+        if (a->sa_family == AF_INET6)
+                return memcmp(&((const struct sockaddr_in6 *)a)->sin6_addr,
+                              &((const struct sockaddr_in6 *)b)->sin6_addr,
+                              sizeof(struct in6_addr)) == 0;
+        return ((const struct sockaddr_in *)a)->sin_addr.s_addr ==
+               ((const struct sockaddr_in *)b)->sin_addr.s_addr;
+}
+
+static void check_address(struct test *t, const struct known *known, const DAT_CR_PARAM *param)
+{
+        (void)known;
+        expect_that(!is_poison(&param->remote_ia_address_ptr, sizeof(DAT_IA_ADDRESS_PTR)) &&
+                        param->remote_ia_address_ptr,
+                    "no address is told");
+        expect_that(same_host(param->remote_ia_address_ptr, ia_attr(t)->ia_address_ptr),
+                    "the address is not that of the IA which asked");
+}
+
+static void check_port(struct test *t, const struct known *known, const DAT_CR_PARAM *param)
+{
+        expect_eq(param->remote_port_qual, known->port);
+}
+
+static void check_size(struct test *t, const struct known *known, const DAT_CR_PARAM *param)
+{
+        DAT_COUNT limit = provider_attr(t)->max_private_data_size;
+
+        (void)known;
+        expect_that(param->private_data_size >= PRIVATE_SIZE && param->private_data_size <= limit,
+                    "%d bytes of private data, %d were sent", param->private_data_size,
+                    PRIVATE_SIZE);
+        if (param->private_data_size > PRIVATE_SIZE)
+                note(t, "%d bytes of private data, %d were sent (CR-2)", param->private_data_size,
+                     PRIVATE_SIZE);
+}
+
+static void check_data(struct test *t, const struct known *known, const DAT_CR_PARAM *param)
+{
+        unsigned char sent[PRIVATE_SIZE];
+
+        loop_private_data(sent, known->first);
+        expect_that(!is_poison(&param->private_data, sizeof(DAT_PVOID)) && param->private_data,
+                    "no private data is told");
+        expect_that(memcmp(param->private_data, sent, PRIVATE_SIZE) == 0,
+                    "the private data is not what was sent");
+}
+
+static void check_local_ep(struct test *t, const struct known *known, const DAT_CR_PARAM *param)
+{
+        expect_that(param->local_ep_handle == known->local_ep,
+                    "the local EP is not the one of the request");
+}
+
+static const struct field {
+        const char *id;
+        DAT_CR_PARAM_MASK bit;
+        void (*check)(struct test *t, const struct known *known, const DAT_CR_PARAM *param);
+} fields[] = {
+    {"remote_ia_address_ptr", DAT_CR_FIELD_REMOTE_IA_ADDRESS_PTR, check_address},
+    {"remote_port_qual", DAT_CR_FIELD_REMOTE_PORT_QUAL, check_port},
+    {"private_data_size", DAT_CR_FIELD_PRIVATE_DATA_SIZE, check_size},
+    {"private_data", DAT_CR_FIELD_PRIVATE_DATA, check_data},
+    {"local_ep_handle", DAT_CR_FIELD_LOCAL_EP_HANDLE, check_local_ep},
+};
+
+#define FIELD_COUNT (sizeof(fields) / sizeof(fields[0]))
+
+static void check_param(struct test *t, const struct known *known, const DAT_CR_PARAM *param,
+                        unsigned int mask)
+{
+        for (size_t i = 0; i < FIELD_COUNT; i++)
+                if (mask & fields[i].bit)
+                        fields[i].check(t, known, param);
+}
+
+static void check_fields(struct test *t, const struct known *known, unsigned int mask)
+{
+        DAT_CR_PARAM param = queried(t, known->request.cr, mask);
+
+        check_param(t, known, &param, mask);
+}
+
+FAMILY(cr_query, field, fields)
+{
+        struct known known = known_request(t);
+
+        check_fields(t, &known, row->bit);
+}
+
+FAMILY(cr_query, field_among_all, fields)
+{
+        struct known known = known_request(t);
+        DAT_CR_PARAM param = queried(t, known.request.cr, DAT_CR_FIELD_ALL);
+
+        row->check(t, &known, &param);
+}
+
+CASE(cr_query, every_mask)
+{
+        struct known known = known_request(t);
+
+        for (unsigned int mask = 1; mask <= DAT_CR_FIELD_ALL; mask++)
+                check_fields(t, &known, mask);
+}
+
+/* Which EP the request has, by who has made it. */
+static void expect_local_ep(struct test *t, const struct request *request, DAT_EP_HANDLE told)
+{
+        DAT_EP_PARAM param;
+
+        if (request->maker == MADE_BY_CONSUMER) {
+                expect_that(told == DAT_HANDLE_NULL, "an EP that nobody made");
+                return;
+        }
+        expect_that(told != DAT_HANDLE_NULL, "no EP is told");
+        memset(&param, 0, sizeof(param));
+        expect(dat_ep_query(told, DAT_EP_FIELD_IA_HANDLE, &param), DAT_SUCCESS);
+        expect_that(param.ia_handle == ia(t), "the EP is of another IA");
+        if (request->maker == MADE_BY_PROVIDER) {
+                expect_eq(ep_state(t, told), DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING);
+        } else {
+                expect_that(told == request->passive, "the EP is not the RSP's");
+                expect_eq(ep_state(t, told), DAT_EP_STATE_PASSIVE_CONNECTION_PENDING);
+        }
+}
+
+FAMILY(cr_query, local_ep, request_kinds)
+{
+        struct request request = request_at(t, row->maker);
+
+        must_ask(t, &request, (struct asks){0});
+        request.cr = expect_cr_request(t, request.evd, request.point, request.qual);
+
+        expect_local_ep(t, &request,
+                        queried(t, request.cr, DAT_CR_FIELD_LOCAL_EP_HANDLE).local_ep_handle);
+        expect_local_ep(t, &request, queried(t, request.cr, DAT_CR_FIELD_ALL).local_ep_handle);
+}
+
+CASE(cr_query, own_local_ep)
+{
+        struct request first = request_at(t, MADE_BY_PROVIDER);
+        DAT_CR_HANDLE crs[POINTS];
+        DAT_EP_HANDLE eps[POINTS];
+
+        for (int i = 0; i < POINTS; i++) {
+                must_ask(t, &first, (struct asks){0});
+                crs[i] = expect_cr_request(t, first.evd, first.point, first.qual);
+                eps[i] = queried(t, crs[i], DAT_CR_FIELD_LOCAL_EP_HANDLE).local_ep_handle;
+                expect_local_ep(t, &first, eps[i]);
+                first.active = ep_with(t);
+        }
+        for (int i = 0; i < POINTS; i++) {
+                expect_that(queried(t, crs[i], DAT_CR_FIELD_ALL).local_ep_handle == eps[i],
+                            "the EP of request %d is another one now", i);
+                for (int j = 0; j < i; j++)
+                        expect_that(eps[i] != eps[j], "requests %d and %d have one EP", j, i);
+        }
+}
+
+CASE(cr_query, own_parameters)
+{
+        struct known known[POINTS];
+
+        known[0] = known_request(t);
+        for (int i = 1; i < POINTS; i++)
+                known[i] = known_at(t, request_like(t, &known[0].request),
+                                    (unsigned char)(OF_REQUEST + 10 * i));
+
+        for (int i = 0; i < POINTS; i++)
+                check_fields(t, &known[i], DAT_CR_FIELD_ALL);
+}
+
+CASE(cr_query, own_port)
+{
+        struct known older = known_request(t);
+        struct known newer = known_at(t, request_like(t, &older.request), OF_REQUEST);
+
+        must_that(older.port != newer.port, "two EPs that ask have one port");
+        check_fields(t, &older, DAT_CR_FIELD_REMOTE_PORT_QUAL);
+        check_fields(t, &newer, DAT_CR_FIELD_REMOTE_PORT_QUAL);
+}
+
+CASE(cr_query, address_leads_there)
+{
+        struct known known = known_request(t);
+        struct request back = request_like(t, &known.request);
+        DAT_CR_PARAM param = queried(t, known.request.cr, DAT_CR_FIELD_REMOTE_IA_ADDRESS_PTR);
+
+        expect(dat_ep_connect(back.active, param.remote_ia_address_ptr, back.qual, event_timeout(t),
+                              0, NULL, DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG),
+               DAT_SUCCESS);
+        back.cr = expect_cr_request(t, back.evd, back.point, back.qual);
+        expect_cr_accepted(t, &back);
+}
+
+static DAT_COUNT none(struct test *t)
+{
+        (void)t;
+        return 0;
+}
+
+static DAT_COUNT one(struct test *t)
+{
+        (void)t;
+        return 1;
+}
+
+static DAT_COUNT odd(struct test *t)
+{
+        (void)t;
+        return ODD;
+}
+
+static DAT_COUNT most(struct test *t)
+{
+        return provider_attr(t)->max_private_data_size;
+}
+
+static DAT_COUNT nearly_most(struct test *t)
+{
+        return most(t) - 1;
+}
+
+static const struct amount {
+        const char *id;
+        DAT_COUNT (*of)(struct test *t);
+} amounts[] = {
+    {"none", none}, {"one", one}, {"odd", odd}, {"nearly_most", nearly_most}, {"most", most},
+};
+
+/* The private data is what was sent, whose bytes are drawn; what is told beyond it is zeros. */
+static void expect_private_data(struct test *t, const DAT_CR_PARAM *param,
+                                const unsigned char *sent, DAT_COUNT size)
+{
+        const unsigned char *told = param->private_data;
+
+        expect_that(param->private_data_size >= size && param->private_data_size <= most(t),
+                    "%d bytes of private data, %d were sent", param->private_data_size, size);
+        expect_that(size == 0 || memcmp(told, sent, (size_t)size) == 0,
+                    "the private data is not what was sent");
+        for (DAT_COUNT i = size; i < param->private_data_size; i++)
+                expect_that(told[i] == 0, "byte %d, which was not sent, is %d", i, told[i]);
+        if (param->private_data_size > size)
+                note(t, "%d bytes of private data, %d were sent (CR-2)", param->private_data_size,
+                     size);
+}
+
+FAMILY(cr_query, private_data, amounts)
+{
+        struct request request = request_at(t, MADE_BY_CONSUMER);
+        DAT_COUNT size = row->of(t);
+        unsigned char *sent = buf_with(t, .length = (size_t)size + 1)->addr;
+        DAT_CR_PARAM param;
+
+        for (DAT_COUNT i = 0; i < size; i++)
+                sent[i] = (unsigned char)draw(t, 256);
+        must_ask(t, &request, (struct asks){.size = size, .data = size ? sent : NULL});
+        must_take(t, &request);
+
+        param = queried(t, request.cr, DAT_CR_FIELD_ALL);
+        expect_private_data(t, &param, sent, size);
+        param = queried(t, request.cr, DAT_CR_FIELD_PRIVATE_DATA_SIZE | DAT_CR_FIELD_PRIVATE_DATA);
+        expect_private_data(t, &param, sent, size);
+}
+
+/*
+ * What happens to a request, and to others
+ */
+
+static void free_point(struct test *t, struct request *request)
+{
+        release(t, request->point);
+}
+
+static void accept_another(struct test *t, struct request *request)
+{
+        struct request other = requested_like(t, request);
+
+        must(dat_cr_accept(other.cr, named_ep(&other), 0, NULL));
+        request_accepted(t, &other);
+        must_event(ep_connect_evd(t, other.passive), DAT_CONNECTION_EVENT_ESTABLISHED);
+}
+
+static void reject_another(struct test *t, struct request *request)
+{
+        struct request other = requested_like(t, request);
+
+        must(dat_cr_reject(other.cr));
+        request_gone(t, &other);
+}
+
+static void refuse(struct test *t, struct request *request)
+{
+        (void)dat_cr_accept(request->cr, DAT_HANDLE_NULL, 0, NULL);
+        (void)dat_cr_accept(request->cr, request->passive, -1, NULL);
+        must_that(ep_state(t, request->passive) == DAT_EP_STATE_UNCONNECTED,
+                  "an accept that is to be refused has changed the EP");
+}
+
+static void give_up(struct test *t, struct request *request)
+{
+        must(dat_ep_disconnect(request->active, DAT_CLOSE_ABRUPT_FLAG));
+        must_event(ep_connect_evd(t, request->active), DAT_CONNECTION_EVENT_DISCONNECTED);
+}
+
+static const struct change {
+        const char *id;
+        void (*make)(struct test *t, struct request *request);
+} changes[] = {
+    {"point_freed", free_point},        {"other_accepted", accept_another},
+    {"other_rejected", reject_another}, {"accept_refused", refuse},
+    {"asker_gave_up", give_up},
+};
+
+FAMILY(cr_query, after, changes)
+{
+        struct known known = known_request(t);
+
+        check_fields(t, &known, DAT_CR_FIELD_ALL);
+        row->make(t, &known.request);
+
+        check_fields(t, &known, DAT_CR_FIELD_ALL);
+}
+
+/*
+ * What a query leaves as it was
+ */
+
+static void query_often(struct test *t, DAT_CR_HANDLE cr)
+{
+        for (int i = 0; i < MANY; i++)
+                queried(t, cr, DAT_CR_FIELD_ALL);
+}
+
+FAMILY(cr_query, keeps_request, request_kinds)
+{
+        struct request request = requested(t, row->maker);
+
+        query_often(t, request.cr);
+
+        expect_cr_accepted(t, &request);
+        expect_cr_parted(t, &request);
+}
+
+CASE(cr_query, keeps_rejectable)
+{
+        struct request request = requested(t, MADE_BY_CONSUMER);
+
+        query_often(t, request.cr);
+
+        expect_cr_rejected(t, &request);
+        expect_empty(t, request.evd);
+}
+
+CASE(cr_query, within_structure)
+{
+        struct known known = known_request(t);
+        struct buf *buf = buf_with(t, .length = sizeof(DAT_CR_PARAM));
+        DAT_CR_PARAM *param = (DAT_CR_PARAM *)(void *)buf->addr;
+
+        expect(dat_cr_query(known.request.cr, DAT_CR_FIELD_ALL, param), DAT_SUCCESS);
+        check_param(t, &known, param, DAT_CR_FIELD_ALL);
+        release(t, buf->lmr);
+}
+
+struct asking {
+        DAT_CR_HANDLE cr;
+        DAT_CR_PARAM params[ROW];
+};
+
+/* One query is over before another thread has begun. */
+static DAT_RETURN ask_in_a_row(void *arg)
+{
+        struct asking *asking = arg;
+        DAT_RETURN ret = DAT_SUCCESS;
+
+        for (int i = 0; i < ROW && dat_is(ret, DAT_SUCCESS); i++)
+                ret = dat_cr_query(asking->cr, DAT_CR_FIELD_ALL, &asking->params[i]);
+        return ret;
+}
+
+CASE(cr_query, any_thread)
+{
+        struct known known[2];
+        struct stress stress = stress_of(t, 500);
+
+        known[0] = known_request(t);
+        known[1] = known_at(t, request_like(t, &known[0].request), OF_ACCEPT);
+        while (stress.met < MET && stress_round(&stress)) {
+                struct asking askings[THREADS];
+                struct racer racers[THREADS];
+
+                poison(askings, sizeof(askings));
+                for (int i = 0; i < THREADS; i++) {
+                        askings[i].cr = known[i % 2].request.cr;
+                        racers[i] = (struct racer){.call = ask_in_a_row, .arg = &askings[i]};
+                }
+                stress_met(&stress, race(racers, THREADS));
+                for (int i = 0; i < THREADS; i++) {
+                        expect(racers[i].ret, DAT_SUCCESS);
+                        for (int j = 0; j < ROW; j++)
+                                check_param(t, &known[i % 2], &askings[i].params[j],
+                                            DAT_CR_FIELD_ALL & ~DAT_CR_FIELD_PRIVATE_DATA_SIZE);
+                }
+        }
+        must_have_met(&stress);
+}
+
+/*
+ * A peer's request
+ */
+
+CASE(cr_query, address_of_peer)
+{
+        struct request request = request_at(t, MADE_BY_CONSUMER);
+        DAT_EP_HANDLE ep = ep_with(t);
+        DAT_EP_PARAM there;
+        DAT_CR_PARAM param;
+
+        peer_connect(peer(t), ep);
+        memset(&there, 0, sizeof(there));
+        must(dat_ep_query(ep, DAT_EP_FIELD_REMOTE_IA_ADDRESS_PTR, &there));
+        must_that(there.remote_ia_address_ptr, "the EP tells no address of its peer");
+        peer_request(peer(t), request.qual);
+        request.cr = expect_cr_request(t, request.evd, request.point, request.qual);
+
+        param = queried(t, request.cr, DAT_CR_FIELD_ALL);
+        expect_that(same_host(param.remote_ia_address_ptr, there.remote_ia_address_ptr),
+                    "the address is not that of the peer's IA");
+}
+
+CASE(cr_query, port_of_peer)
+{
+        struct request request = request_at(t, MADE_BY_CONSUMER);
+        struct peer_ep *end = peer_request(peer(t), request.qual);
+
+        request.cr = expect_cr_request(t, request.evd, request.point, request.qual);
+
+        expect_eq(queried(t, request.cr, DAT_CR_FIELD_REMOTE_PORT_QUAL).remote_port_qual,
+                  peer_port(end));
+        expect_eq(queried(t, request.cr, DAT_CR_FIELD_ALL).remote_port_qual, peer_port(end));
+}
+
+FAMILY(cr_query, private_data_of_peer, amounts)
+{
+        struct request request = request_at(t, MADE_BY_CONSUMER);
+        DAT_COUNT size = row->of(t);
+        unsigned char sent[PEER_PRIVATE_MAX];
+        DAT_CR_PARAM param;
+
+        if (size > PEER_PRIVATE_MAX)
+                size = PEER_PRIVATE_MAX;
+        for (DAT_COUNT i = 0; i < size; i++)
+                sent[i] = (unsigned char)draw(t, 256);
+        peer_ask(peer(t), request.qual, .private_data = sent, .private_data_size = size);
+        request.cr = expect_cr_request(t, request.evd, request.point, request.qual);
+
+        param = queried(t, request.cr, DAT_CR_FIELD_ALL);
+        expect_private_data(t, &param, sent, size);
+}
+
+/*
+ * Arguments
+ */
+
+static const struct undefined_mask masks[] = {UNDEFINED_MASKS(DAT_CR_FIELD_ALL)};
+
+FAMILY(cr_query, invalid_mask, masks)
+{
+        struct known known = known_request(t);
+        DAT_CR_PARAM param;
+
+        memset(&param, 0, sizeof(param));
+        expect(dat_cr_query(known.request.cr, (DAT_CR_PARAM_MASK)row->bits, &param),
+               DAT_INVALID_PARAMETER);
+        check_fields(t, &known, DAT_CR_FIELD_ALL);
+}
+
+CASE(cr_query, no_mask)
+{
+        struct known known = known_request(t);
+        DAT_CR_PARAM param;
+
+        memset(&param, 0, sizeof(param));
+        expect_or_note(dat_cr_query(known.request.cr, (DAT_CR_PARAM_MASK)0, &param), DAT_SUCCESS,
+                       DAT_INVALID_PARAMETER);
+        check_fields(t, &known, DAT_CR_FIELD_ALL);
+}
+
+LEGAL(cr_query)
+{
+        static DAT_CR_PARAM param;
+
+        call->cr_handle = known_request(t).request.cr;
+        call->cr_param_mask = DAT_CR_FIELD_ALL;
+        call->cr_param = &param;
+}
