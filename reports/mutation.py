@@ -106,6 +106,15 @@ class Hostile:
 
 
 @dataclass(frozen=True)
+class Unsteady:
+    """A case that ended otherwise, with the same fault or none, when it was tried again."""
+
+    fault: str
+    first: Run
+    second: Run
+
+
+@dataclass(frozen=True)
 class Score:
     """Mutants of one page and level: those killed by their own case, of all that count."""
 
@@ -147,6 +156,7 @@ class Mutation:
     mutants: tuple[Mutant, ...]
     hostile: tuple[Hostile, ...]
     grids: tuple[Grid, ...]
+    unsteady: tuple[Unsteady, ...]
     incidents: tuple[str, ...]
 
     @property
@@ -224,13 +234,18 @@ def load(folder: Path) -> Mutation:
 
 def _mutation(head: Mapping[str, Any], records: Iterable[Mapping[str, Any]]) -> Mutation:
     runs: dict[str, dict[tuple[str, str], Run]] = {}
+    unsteady = []
     incidents = []
     status = "interrupted"
     for record in records:
         if record["type"] == "verdict":
             broken = tuple(one["call"] for one in record.get("teardown", ()))
             run = Run(record["case"], record["verdict"], record["reason"], record["ms"], broken)
-            runs.setdefault(record["purpose"], {})[record["fault"], record["case"]] = run
+            of_purpose = runs.setdefault(record["purpose"], {})
+            first = of_purpose.get((record["fault"], record["case"]))
+            if first is not None and first.verdict != run.verdict:
+                unsteady.append(Unsteady(record["fault"], first, run))
+            of_purpose[record["fault"], record["case"]] = run
         elif record["type"] == "incident":
             incidents.append(
                 f"{record['host']}: {record['text']}" if record["host"] else record["text"]
@@ -254,6 +269,7 @@ def _mutation(head: Mapping[str, Any], records: Iterable[Mapping[str, Any]]) -> 
         ),
         hostile=tuple(_hostile(fault, runs) for fault in head["faults"] if fault["case"]),
         grids=tuple(_grids(head["faults"], clauses, by_fault)),
+        unsteady=tuple(unsteady),
         incidents=tuple(incidents),
     )
 

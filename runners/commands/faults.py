@@ -48,7 +48,7 @@ def add_parser(commands: Subparsers) -> None:
         type=int,
         metavar="HOSTS",
         help="hosts, or pairs of them, that work side by side (default: as many as pay, which is "
-        "one more than processors with guests, and 1 elsewhere)",
+        "one more than three for two processors with guests, and 1 elsewhere)",
     )
     add_cpus(parser)
     parser.add_argument(
@@ -167,6 +167,11 @@ def _report(folder: Path) -> int:
         path = render(folder)
     except ReportError as error:
         raise RunnerError(str(error)) from error
+    for score in mutation.scores:
+        print(f"{score.page}, {score.level}: {score.killed} of {score.of} killed by their own case")
+    for case in mutation.unsteady:
+        what = f"{case.fault or 'no fault'} ({case.first.case})"
+        print(f"unsteady: {what}: {case.first.verdict}, then {case.second.verdict}")
     for mutant in mutation.of(Outcome.SURVIVED, Outcome.ELSEWHERE):
         print(f"{mutant.outcome}: {mutant.fault} ({mutant.case})")
     for each in mutation.not_green:
@@ -178,8 +183,6 @@ def _report(folder: Path) -> int:
     for page, count in Counter(_page(mutation, id_) for id_ in mutation.head["unproven"]).items():
         clauses = "must clause" if count == 1 else "must clauses"
         print(f"neither fault nor reason: {count} {clauses} of {page}")
-    for score in mutation.scores:
-        print(f"{score.page}, {score.level}: {score.killed} of {score.of} killed by their own case")
     print(f"report: {path}")
     return mutation.exit_code
 

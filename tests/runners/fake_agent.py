@@ -178,6 +178,10 @@ def frees_nothing(run: dict[str, Any]) -> None:
     verdict(run, "PASS", teardown=[broken])
 
 
+def passes_once(run: dict[str, Any]) -> None:
+    (passes if once(7) else fails)(run)
+
+
 def frees_nothing_once(run: dict[str, Any]) -> None:
     (frees_nothing if once(5) else passes)(run)
 
@@ -372,6 +376,7 @@ BEHAVIOURS: dict[str, Callable[[dict[str, Any]], None]] = {
         notes,
         fails,
         fails_once,
+        passes_once,
         declines_again,
         frees_nothing,
         frees_nothing_once,

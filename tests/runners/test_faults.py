@@ -111,6 +111,24 @@ def test_survived(foundry: Foundry) -> None:
     assert "1 of 2 killed" in output
 
 
+def test_a_survivor_is_tried_again(foundry: Foundry) -> None:
+    foundry.has(fault("fails"), fault("passes_once"))
+    code, output = foundry.run()
+    assert code == 0, output
+    assert "unsteady: demo/passes_once (demo_page/passes): PASS, then FAIL" in output
+    assert "2 of 2 killed" in output
+    page = (foundry.out / "faults.html").read_text()
+    assert "Unsteady: another verdict when tried again" in page
+
+
+def test_what_is_not_green_is_tried_again(foundry: Foundry) -> None:
+    foundry.cts.has("passes", "fails_once")
+    foundry.has(fault("fails"), fault("fails2", "fails_once"))
+    code, output = foundry.run()
+    assert code == 0, output
+    assert "unsteady: no fault (demo_page/fails_once): FAIL, then PASS" in output
+
+
 def test_caught_only_by_another_case(foundry: Foundry) -> None:
     foundry.cts.has("passes", "passes2")
     foundry.has(fault("spares"), fault("fails", "passes2"))
