@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #define CANARY 0x5c
 #define WRONG  0xa9 /* what the memory of a wrong vector is full of */
@@ -451,4 +452,130 @@ void peer_has(struct test *t, const struct check_site *site, struct peer_ep *end
         check_expect_that(t, site, received.length == length,
                           "the peer received %zu bytes, not %zu", received.length, length);
         check_expect_that(t, site, received.holds, "the peer received other bytes than were sent");
+}
+
+/*
+ * Lines of messages
+ */
+
+struct line line_between(struct test *t, DAT_EP_HANDLE from, DAT_EP_HANDLE to, uint64_t slots)
+{
+        struct line line = {
+            .from = from,
+            .to = to,
+            .source = buf_with(t, .length = slots * MESSAGE),
+            .target = buf_with(t, .length = slots * MESSAGE),
+            .slots = slots,
+        };
+
+        memset(line.target->addr, CANARY, line.target->length);
+        return line;
+}
+
+struct line line_make(struct test *t, struct transfer_opts opts)
+{
+        struct loop loop = transfer_make(t, opts);
+
+        return line_between(t, loop.active, loop.passive, LINE_SLOTS);
+}
+
+DAT_RETURN line_send(struct line *line, DAT_COMPLETION_FLAGS flags)
+{
+        size_t at = line->sent % line->slots * MESSAGE;
+        DAT_LMR_TRIPLET segment = triplet(line->source, at, MESSAGE);
+        DAT_RETURN ret;
+
+        message_fill(line->source->addr + at, MESSAGE, line->sent);
+        ret = dat_ep_post_send(line->from, 1, &segment, COOKIE(line->sent), flags);
+        if (dat_is(ret, DAT_SUCCESS))
+                line->sent++;
+        return ret;
+}
+
+DAT_RETURN line_recv(struct line *line, DAT_COMPLETION_FLAGS flags)
+{
+        DAT_LMR_TRIPLET segment =
+            triplet(line->target, line->awaited % line->slots * MESSAGE, MESSAGE);
+        DAT_RETURN ret = dat_ep_post_recv(line->to, 1, &segment, COOKIE(line->awaited), flags);
+
+        if (dat_is(ret, DAT_SUCCESS))
+                line->awaited++;
+        return ret;
+}
+
+void must_line_recv(struct test *t, struct line *line, int count)
+{
+        for (int i = 0; i < count; i++)
+                must(line_recv(line, DAT_COMPLETION_DEFAULT_FLAG));
+}
+
+void expect_arrivals(struct test *t, struct line *line, int count)
+{
+        for (int i = 0; i < count; i++) {
+                uint64_t sequence = line->arrived++;
+                const unsigned char *at = line->target->addr + sequence % line->slots * MESSAGE;
+
+                expect_completion(ep_recv_evd(t, line->to), .ep = line->to, .cookie = sequence,
+                                  .length = MESSAGE);
+                expect_that(message_holds(at, MESSAGE, sequence), "message %llu is not whole",
+                            (unsigned long long)sequence);
+        }
+}
+
+void expect_sends_complete(struct test *t, struct line *line, int count)
+{
+        for (int i = 0; i < count; i++)
+                expect_completion(ep_request_evd(t, line->from), .ep = line->from,
+                                  .cookie = line->complete++, .length = MESSAGE);
+}
+
+void must_end(struct test *t, const struct loop *loop)
+{
+        must(dat_ep_disconnect(loop->active, DAT_CLOSE_ABRUPT_FLAG));
+        must_event(ep_connect_evd(t, loop->active), DAT_CONNECTION_EVENT_DISCONNECTED);
+        must_event(ep_connect_evd(t, loop->passive), DAT_CONNECTION_EVENT_DISCONNECTED);
+}
+
+/*
+ * Vectors after the call
+ */
+
+void vector_overwrite(DAT_LMR_TRIPLET *iov, size_t length)
+{
+        memset(iov, 0xff, length);
+}
+
+void vector_protect(DAT_LMR_TRIPLET *iov, size_t length)
+{
+        mprotect(iov, length, PROT_NONE);
+}
+
+void vector_unmap(DAT_LMR_TRIPLET *iov, size_t length)
+{
+        munmap(iov, length);
+}
+
+size_t vector_mapped(const struct vector *vector)
+{
+        return (size_t)vector->count * sizeof(*vector->iov);
+}
+
+DAT_LMR_TRIPLET *vector_mapping(struct test *t, const struct vector *vector)
+{
+        size_t length = vector_mapped(vector);
+        DAT_LMR_TRIPLET *iov =
+            mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+        if (iov == MAP_FAILED)
+                resource(t, "no memory for a vector");
+        memcpy(iov, vector->iov, length);
+        return iov;
+}
+
+void need_ownership(struct test *t, DAT_IOV_OWNERSHIP most)
+{
+        if (provider_attr(t)->iov_ownership_on_return > most)
+                unsupported(t, most == DAT_IOV_CONSUMER
+                                   ? "iov_ownership_on_return: not DAT_IOV_CONSUMER"
+                                   : "iov_ownership_on_return = DAT_IOV_PROVIDER_MOD");
 }

@@ -7,6 +7,7 @@
 #ifndef CASES_EP_TRANSFER_H
 #define CASES_EP_TRANSFER_H
 
+#include "../evd/dispatcher.h"
 #include "../loop.h"
 
 #define SPLIT_MOST 8
@@ -228,6 +229,59 @@ struct completion {
                          &(const struct completion){__VA_ARGS__}, false)
 void completion_comes(struct test *t, const struct check_site *site, DAT_EVD_HANDLE evd,
                       const struct completion *completion, bool clause);
+
+/*
+ * A way for messages of MESSAGE bytes from one EP to another, connected to it: message i goes from
+ * its own slot of memory to its own slot, and has the cookie i at both ends.
+ */
+struct line {
+        DAT_EP_HANDLE from;
+        DAT_EP_HANDLE to;
+        struct buf *source;
+        struct buf *target;
+        uint64_t slots;    /* from then on slots are used again */
+        uint64_t sent;     /* posted */
+        uint64_t awaited;  /* receives posted */
+        uint64_t arrived;  /* receives that have completed */
+        uint64_t complete; /* sends that have */
+};
+struct line line_between(struct test *t, DAT_EP_HANDLE from, DAT_EP_HANDLE to, uint64_t slots);
+
+/* A line of the EPs of transfer_with(), from the active one to the passive one. */
+#define LINE_SLOTS         64
+#define line_with(t_, ...) line_make((t_), (struct transfer_opts){__VA_ARGS__})
+struct line line_make(struct test *t, struct transfer_opts opts);
+
+/* Posts the next send, the next receive; what is not taken was none. */
+DAT_RETURN line_send(struct line *line, DAT_COMPLETION_FLAGS flags);
+DAT_RETURN line_recv(struct line *line, DAT_COMPLETION_FLAGS flags);
+void must_line_recv(struct test *t, struct line *line, int count);
+
+/* The next messages have come, whole, each to its own slot; the next sends have completed. */
+void expect_arrivals(struct test *t, struct line *line, int count);
+void expect_sends_complete(struct test *t, struct line *line, int count);
+
+/* The active EP has ended the connection; the events of both ends are taken. */
+void must_end(struct test *t, const struct loop *loop);
+
+/* Vectors after the call, where the provider's attribute gives them back to the consumer. */
+struct vector_end {
+        const char *id;
+        void (*end)(DAT_LMR_TRIPLET *iov, size_t length);
+};
+void vector_overwrite(DAT_LMR_TRIPLET *iov, size_t length);
+void vector_protect(DAT_LMR_TRIPLET *iov, size_t length);
+void vector_unmap(DAT_LMR_TRIPLET *iov, size_t length);
+static const struct vector_end vector_ends[] = {
+    {"overwritten", vector_overwrite},
+    {"protected", vector_protect},
+    {"unmapped", vector_unmap},
+};
+/* The segments once more, in a mapping of their own. */
+DAT_LMR_TRIPLET *vector_mapping(struct test *t, const struct vector *vector);
+size_t vector_mapped(const struct vector *vector);
+/* UNSUPPORTED where the provider keeps vectors for longer. */
+void need_ownership(struct test *t, DAT_IOV_OWNERSHIP most);
 
 /* A message has come to the next receive at the peer's end, whole and with success. */
 #define expect_peer_has(end_, sequence_, length_) \
