@@ -22,16 +22,14 @@
 #define DAT_CNO_FIELD_AGENT DAT_CNO_FIELD_PROXY
 #define CNO_FIELD_BITS      (DAT_CNO_FIELD_PROXY | DAT_CNO_FIELD_ALL)
 
-struct test;
-
-/* The LMR that a segment of a case lies in; DAT_HANDLE_NULL where no fixture made it. */
-DAT_LMR_HANDLE lmr_of(struct test *t, const DAT_LMR_TRIPLET *segment);
+/* The LMR that a segment of the case lies in; DAT_HANDLE_NULL where no fixture made it. */
+DAT_LMR_HANDLE lmr_of(const DAT_LMR_TRIPLET *segment);
 
 #define dat_cr_reject(cr_) dat_cr_reject(cr_, 0, NULL)
 #define dat_lmr_create(ia_, type_, region_, length_, pz_, privileges_, ...) \
         dat_lmr_create(ia_, type_, region_, length_, pz_, privileges_, DAT_VA_TYPE_VA, __VA_ARGS__)
 #define dat_rmr_bind(rmr_, segment_, privileges_, ...) \
-        dat_rmr_bind(rmr_, lmr_of(t, segment_), segment_, privileges_, DAT_VA_TYPE_VA, __VA_ARGS__)
+        dat_rmr_bind(rmr_, lmr_of(segment_), segment_, privileges_, DAT_VA_TYPE_VA, __VA_ARGS__)
 #else
 #include <dat/udat.h>
 
