@@ -66,19 +66,26 @@ DAT_LMR_TRIPLET region(const struct window *window)
         return triplet(window->memory, REGION, WIDTH);
 }
 
-DAT_RMR_CONTEXT must_bind(struct test *t, const struct window *window, DAT_RMR_HANDLE rmr,
-                          DAT_LMR_TRIPLET segment, DAT_MEM_PRIV_FLAGS privileges)
+static DAT_RMR_CONTEXT bind_and_take(struct test *t, DAT_EP_HANDLE ep, DAT_EVD_HANDLE evd,
+                                     DAT_RMR_HANDLE rmr, DAT_LMR_TRIPLET segment,
+                                     DAT_MEM_PRIV_FLAGS privileges)
 {
         DAT_RMR_CONTEXT context = 0;
         DAT_EVENT event;
 
-        must(dat_rmr_bind(rmr, &segment, privileges, window->near, (DAT_RMR_COOKIE){.as_64 = 5},
-                          DAT_COMPLETION_DEFAULT_FLAG, &context));
-        event = must_event(window->requests, DAT_RMR_BIND_COMPLETION_EVENT);
+        must(dat_rmr_bind(rmr, &segment, privileges, ep, COOKIE(5), DAT_COMPLETION_DEFAULT_FLAG,
+                          &context));
+        event = must_event(evd, DAT_RMR_BIND_COMPLETION_EVENT);
         must_that(event.event_data.rmr_completion_event_data.status == DAT_RMR_BIND_SUCCESS,
                   "a legal bind completed with status %d",
                   (int)event.event_data.rmr_completion_event_data.status);
         return context;
+}
+
+DAT_RMR_CONTEXT must_bind(struct test *t, const struct window *window, DAT_RMR_HANDLE rmr,
+                          DAT_LMR_TRIPLET segment, DAT_MEM_PRIV_FLAGS privileges)
+{
+        return bind_and_take(t, window->near, window->requests, rmr, segment, privileges);
 }
 
 DAT_RMR_CONTEXT must_bind_region(struct test *t, const struct window *window, DAT_RMR_HANDLE rmr)
@@ -167,4 +174,30 @@ void expect_bind_done(struct test *t, DAT_EVD_HANDLE evd, DAT_RMR_HANDLE rmr, ui
         expect_that(data->rmr_handle == rmr, "the completion names another RMR");
         expect_eq(data->user_cookie.as_64, cookie);
         expect_eq(data->status, status);
+}
+
+struct peer_window peer_window(struct test *t)
+{
+        DAT_EVD_HANDLE evd = evd_with(t, .flags = DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG);
+        DAT_EP_ATTR attr = transfer_attr(t, (struct transfer_opts){.reads = 1});
+        struct peer_window window = {.ep = ep_with(t, .request_evd = evd, .attr = &attr),
+                                     .requests = evd,
+                                     .memory = buf_with(t, .privileges = LOCAL_PRIVILEGES)};
+
+        peer_reads(peer(t), 1);
+        window.end = must_connect(window.ep);
+        message_fill(window.memory->addr, window.memory->length, 0);
+        return window;
+}
+
+DAT_RMR_CONTEXT peer_window_bind(struct test *t, const struct peer_window *window,
+                                 DAT_RMR_HANDLE rmr)
+{
+        return bind_and_take(t, window->ep, window->requests, rmr,
+                             triplet(window->memory, 0, WIDTH), REMOTE_PRIVILEGES);
+}
+
+bool peer_window_reads(const struct peer_window *window, DAT_RMR_CONTEXT context)
+{
+        return peer_read(window->end, context, (DAT_VADDR)(uintptr_t)window->memory->addr, WIDTH);
 }

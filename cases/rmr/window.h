@@ -89,6 +89,20 @@ void expect_reached(struct test *t, struct window *window, enum way way, DAT_RMR
 void expect_denied(struct test *t, struct window *window, enum way way, DAT_RMR_CONTEXT context,
                    size_t offset, size_t length);
 
+/* A connection to the peer, which may read the case's memory. The clause has check = "pair". */
+struct peer_window {
+        DAT_EP_HANDLE ep;
+        DAT_EVD_HANDLE requests;
+        struct peer_ep *end;
+        struct buf *memory; /* holds message 0, and has local privileges only */
+};
+struct peer_window peer_window(struct test *t);
+
+/* Binds its first bytes and takes the completion; and whether the peer can read them. */
+DAT_RMR_CONTEXT peer_window_bind(struct test *t, const struct peer_window *window,
+                                 DAT_RMR_HANDLE rmr);
+bool peer_window_reads(const struct peer_window *window, DAT_RMR_CONTEXT context);
+
 /* The next event of `evd` is the completion of a bind of `rmr`, with this cookie and status. */
 void expect_bind_done(struct test *t, DAT_EVD_HANDLE evd, DAT_RMR_HANDLE rmr, uint64_t cookie,
                       DAT_RMR_BIND_COMPLETION_STATUS status);

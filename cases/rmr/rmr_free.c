@@ -1,0 +1,397 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* dat_rmr_free: what it lets go of, and what nobody reaches any more. */
+#include "clauses/rmr_free.h"
+#include "../handles.h"
+#include "case/standard.h"
+#include "window.h"
+
+#define OFTEN 100 /* RMRs, one after another */
+#define RMRS  20  /* at once */
+#define AWAY  16  /* RDMA writes under way */
+
+static void free_now(struct test *t, DAT_RMR_HANDLE rmr)
+{
+        expect(dat_rmr_free(rmr), DAT_SUCCESS);
+        disown(t, rmr);
+}
+
+static void expect_lmr_freed(struct test *t, const struct buf *buf)
+{
+        expect(dat_lmr_free(buf->lmr), DAT_SUCCESS);
+        disown(t, buf->lmr);
+}
+
+static void expect_there(struct test *t, DAT_RMR_HANDLE rmr, DAT_PZ_HANDLE zone)
+{
+        DAT_RMR_PARAM param = {.ia_handle = DAT_HANDLE_NULL};
+
+        expect(dat_rmr_query(rmr, DAT_RMR_FIELD_PZ_HANDLE, &param), DAT_SUCCESS);
+        expect_that(param.pz_handle == zone, "the RMR is in another zone");
+}
+
+/*
+ * What is freed, and what it held
+ */
+
+CASE(rmr_free, freed)
+{
+        DAT_PZ_HANDLE zone = pz_new(t);
+
+        free_now(t, rmr_in(t, zone));
+
+        expect(dat_pz_free(zone), DAT_SUCCESS);
+        disown(t, zone);
+}
+
+static void bind_it(struct test *t, struct window *window, DAT_RMR_HANDLE rmr)
+{
+        must_bind_region(t, window, rmr);
+}
+
+static void bind_anew(struct test *t, struct window *window, DAT_RMR_HANDLE rmr)
+{
+        struct buf *former = buf_with(t, .pz = window->pz);
+
+        must_bind(t, window, rmr, triplet(former, 0, WIDTH), REMOTE_PRIVILEGES);
+        must_bind_region(t, window, rmr);
+        expect_lmr_freed(t, former);
+}
+
+static void unbind(struct test *t, struct window *window, DAT_RMR_HANDLE rmr)
+{
+        must_bind_region(t, window, rmr);
+        must_bind(t, window, rmr, triplet(window->memory, REGION, 0), REMOTE_PRIVILEGES);
+}
+
+static void bind_in_full(struct test *t, struct window *window, DAT_RMR_HANDLE rmr)
+{
+        must_bind(t, window, rmr, triplet(window->memory, 0, MEMORY), REMOTE_PRIVILEGES);
+}
+
+static void bind_closed(struct test *t, struct window *window, DAT_RMR_HANDLE rmr)
+{
+        must_bind(t, window, rmr, region(window), DAT_MEM_PRIV_NONE_FLAG);
+}
+
+static void bind_unreaped(struct test *t, struct window *window, DAT_RMR_HANDLE rmr)
+{
+        DAT_LMR_TRIPLET segment = region(window);
+        DAT_RMR_CONTEXT context;
+
+        must(dat_rmr_bind(rmr, &segment, REMOTE_PRIVILEGES, window->near, COOKIE(8),
+                          DAT_COMPLETION_DEFAULT_FLAG, &context));
+        settle_briefly(t);
+}
+
+static void use(struct test *t, struct window *window, DAT_RMR_HANDLE rmr)
+{
+        DAT_RMR_CONTEXT context = must_bind_region(t, window, rmr);
+
+        expect_reached(t, window, BY_WRITE, context, REGION, WIDTH);
+}
+
+static void bind_and_disconnect(struct test *t, struct window *window, DAT_RMR_HANDLE rmr)
+{
+        must_bind_region(t, window, rmr);
+        must(dat_ep_disconnect(window->near, DAT_CLOSE_ABRUPT_FLAG));
+        must_event(ep_connect_evd(t, window->near), DAT_CONNECTION_EVENT_DISCONNECTED);
+}
+
+static void bind_and_free_ep(struct test *t, struct window *window, DAT_RMR_HANDLE rmr)
+{
+        bind_and_disconnect(t, window, rmr);
+        release(t, window->near);
+}
+
+static const struct binding {
+        const char *id;
+        void (*make)(struct test *t, struct window *window, DAT_RMR_HANDLE rmr);
+} bindings[] = {
+    {"bound", bind_it},
+    {"bound_anew", bind_anew},
+    {"unbound", unbind},
+    {"bound_in_full", bind_in_full},
+    {"bound_without_privileges", bind_closed},
+    {"unreaped", bind_unreaped},
+    {"used", use},
+    {"disconnected", bind_and_disconnect},
+    {"ep_gone", bind_and_free_ep},
+};
+
+FAMILY(rmr_free, freed_when, bindings)
+{
+        struct window window = window_with(t);
+        DAT_RMR_HANDLE rmr = rmr_in(t, window.pz);
+
+        row->make(t, &window, rmr);
+
+        free_now(t, rmr);
+        expect_lmr_freed(t, window.memory);
+        if (row->make == bind_unreaped)
+                expect_bind_done(t, window.requests, rmr, 8, DAT_RMR_BIND_SUCCESS);
+}
+
+/* Which of two RMRs goes first. */
+static const struct place {
+        const char *id;
+        int gone;
+} places[] = {
+    {"older", 0},
+    {"newer", 1},
+};
+
+FAMILY(rmr_free, one_of_two_binds, places)
+{
+        struct window window = window_with(t);
+        DAT_RMR_HANDLE rmrs[] = {rmr_in(t, window.pz), rmr_in(t, window.pz)};
+
+        must_bind_region(t, &window, rmrs[0]);
+        must_bind_region(t, &window, rmrs[1]);
+
+        free_now(t, rmrs[row->gone]);
+        expect(dat_lmr_free(window.memory->lmr), DAT_INVALID_STATE);
+        free_now(t, rmrs[!row->gone]);
+        expect_lmr_freed(t, window.memory);
+}
+
+CASE(rmr_free, often)
+{
+        struct window window = window_with(t);
+
+        for (int i = 0; i < OFTEN; i++) {
+                DAT_RMR_HANDLE rmr = rmr_in(t, window.pz);
+
+                must_bind_region(t, &window, rmr);
+                free_now(t, rmr);
+        }
+        expect_lmr_freed(t, window.memory);
+}
+
+CASE(rmr_free, many_in_any_order)
+{
+        DAT_RMR_HANDLE rmrs[RMRS];
+
+        for (int i = 0; i < RMRS; i++)
+                rmrs[i] = rmr_in(t, pz(t));
+        for (int left = RMRS; left > 0; left--) {
+                uint64_t which = draw(t, (uint64_t)left);
+
+                free_now(t, rmrs[which]);
+                rmrs[which] = rmrs[left - 1];
+                for (int i = 0; i < left - 1; i++)
+                        expect_there(t, rmrs[i], pz(t));
+        }
+}
+
+CASE(rmr_free, of_other_ia)
+{
+        DAT_PZ_HANDLE foreign = pz_of(t, other_ia(t));
+        DAT_RMR_HANDLE here = rmr_in(t, pz(t));
+        DAT_RMR_HANDLE there = rmr_in(t, foreign);
+
+        free_now(t, there);
+
+        expect_there(t, here, pz(t));
+        expect(dat_pz_free(foreign), DAT_SUCCESS);
+        disown(t, foreign);
+}
+
+/*
+ * What was open
+ */
+
+static void expect_broken(struct test *t, DAT_EP_HANDLE ep)
+{
+        expect_event(ep_connect_evd(t, ep), DAT_CONNECTION_EVENT_BROKEN);
+        expect_eq(ep_state(t, ep), DAT_EP_STATE_DISCONNECTED);
+}
+
+static const struct closing {
+        const char *id;
+        enum way way;
+        bool used;
+} closings[] = {
+    {"write", BY_WRITE, .used = false},
+    {"read", BY_READ, .used = false},
+    {"write_after_use", BY_WRITE, .used = true},
+    {"read_after_use", BY_READ, .used = true},
+};
+
+FAMILY(rmr_free, closes, closings)
+{
+        struct window window = window_for(t, row->way);
+        DAT_RMR_HANDLE rmr = rmr_in(t, window.pz);
+        DAT_RMR_CONTEXT context = must_bind_region(t, &window, rmr);
+
+        if (row->used)
+                expect_reached(t, &window, row->way, context, REGION, WIDTH);
+        free_now(t, rmr);
+
+        expect_denied(t, &window, row->way, context, REGION, WIDTH);
+        expect_broken(t, window.far);
+}
+
+CASE(rmr_free, closes_to_peer)
+{
+        struct peer_window window = peer_window(t);
+        DAT_RMR_HANDLE rmr = rmr_in(t, pz(t));
+        DAT_RMR_CONTEXT context = peer_window_bind(t, &window, rmr);
+
+        expect_that(peer_window_reads(&window, context), "the peer could not read what was bound");
+        free_now(t, rmr);
+        expect_that(!peer_window_reads(&window, context), "the peer read what was freed");
+}
+
+FAMILY(rmr_free, closes_everywhere, ways)
+{
+        bool reads = row->way == BY_READ;
+        struct window window = window_for(t, row->way);
+        struct window beside = window_beside(t, &window, window.pz, reads);
+        DAT_RMR_HANDLE rmr = rmr_in(t, window.pz);
+        DAT_RMR_CONTEXT context = must_bind_region(t, &window, rmr);
+
+        free_now(t, rmr);
+
+        expect_denied(t, &beside, row->way, context, REGION, WIDTH);
+}
+
+FAMILY(rmr_free, others_stay_open, ways)
+{
+        struct window window = window_for(t, row->way);
+        DAT_RMR_CONTEXT contexts[3];
+        DAT_RMR_HANDLE rmrs[3];
+
+        for (int i = 0; i < 3; i++) {
+                rmrs[i] = rmr_in(t, window.pz);
+                contexts[i] = must_bind_region(t, &window, rmrs[i]);
+        }
+        free_now(t, rmrs[1]);
+
+        expect_reached(t, &window, row->way, contexts[0], REGION, WIDTH);
+        expect_reached(t, &window, row->way, contexts[2], REGION, WIDTH);
+}
+
+/* Posts RDMA writes of the region, of which none is awaited. */
+static void send_away(struct test *t, const struct window *window, DAT_RMR_CONTEXT context)
+{
+        DAT_LMR_TRIPLET local = triplet(window->away, 0, WIDTH);
+        DAT_RMR_TRIPLET remote = {
+            .rmr_context = context,
+            .target_address = (DAT_VADDR)(uintptr_t)window->memory->addr + REGION,
+            .segment_length = WIDTH,
+        };
+
+        for (unsigned int i = 0; i < AWAY; i++)
+                must(dat_ep_post_rdma_write(window->far, 1, &local, COOKIE(i), &remote,
+                                            DAT_COMPLETION_DEFAULT_FLAG));
+}
+
+/* Those that were done, then perhaps one that was denied, and then those that it left undone. */
+CASE(rmr_free, under_way)
+{
+        struct window window = window_with(t);
+        DAT_RMR_HANDLE rmr = rmr_in(t, window.pz);
+        DAT_DTO_COMPLETION_STATUS status = DAT_DTO_SUCCESS;
+        bool denied = false;
+
+        send_away(t, &window, must_bind_region(t, &window, rmr));
+        free_now(t, rmr);
+
+        for (unsigned int i = 0; i < AWAY; i++) {
+                DAT_EVENT event =
+                    expect_event(ep_request_evd(t, window.far), DAT_DTO_COMPLETION_EVENT);
+
+                status = event.event_data.dto_completion_event_data.status;
+                expect_eq(event.event_data.dto_completion_event_data.user_cookie.as_64, i);
+                if (denied)
+                        expect_eq(status, DAT_DTO_ERR_FLUSHED);
+                else
+                        expect_that(status == DAT_DTO_SUCCESS ||
+                                        status == DAT_DTO_ERR_REMOTE_ACCESS,
+                                    "an RDMA write completed with status %d", (int)status);
+                denied |= status == DAT_DTO_ERR_REMOTE_ACCESS;
+        }
+        record(t, "the free %s a write that was under way", denied ? "denied" : "denied not");
+        if (denied)
+                expect_broken(t, window.far);
+        else
+                expect_eq(ep_state(t, window.far), DAT_EP_STATE_CONNECTED);
+}
+
+/*
+ * The handle afterwards
+ */
+
+/* What the calls below take besides the RMR. */
+static struct {
+        DAT_EP_HANDLE ep;
+        DAT_LMR_TRIPLET segment;
+} beside;
+
+static DAT_RETURN query_stale(void *rmr)
+{
+        DAT_RMR_PARAM param;
+
+        return dat_rmr_query(rmr, DAT_RMR_FIELD_ALL, &param);
+}
+
+static DAT_RETURN bind_stale(void *rmr)
+{
+        DAT_RMR_CONTEXT context;
+
+        return dat_rmr_bind(rmr, &beside.segment, REMOTE_PRIVILEGES, beside.ep, COOKIE(1),
+                            DAT_COMPLETION_DEFAULT_FLAG, &context);
+}
+
+static const struct use {
+        const char *id;
+        DAT_RETURN (*call)(void *rmr);
+} uses[] = {
+    {"query", query_stale},
+    {"bind", bind_stale},
+};
+
+FAMILY(rmr_free, handle_afterwards, uses)
+{
+        if (row->call == bind_stale) {
+                struct window window = window_with(t);
+
+                beside.ep = window.near;
+                beside.segment = region(&window);
+        }
+        expect_stale(row->call, bad_handle(t, DAT_HANDLE_TYPE_RMR, BAD_HANDLE_DESTROYED));
+}
+
+CASE(rmr_free, second_free)
+{
+        DAT_RMR_HANDLE other = rmr_in(t, pz(t));
+        DAT_RMR_HANDLE gone = bad_handle(t, DAT_HANDLE_TYPE_RMR, BAD_HANDLE_DESTROYED);
+        DAT_RETURN ret;
+
+        if (call_apart(t, dat_rmr_free, gone, &ret))
+                record(t, "a second free of an RMR returned 0x%x", (unsigned int)ret);
+        free_now(t, other);
+}
+
+/*
+ * Arguments
+ */
+
+FAMILY(rmr_free, invalid_handle, invalid_handles)
+{
+        DAT_RMR_HANDLE rmr = rmr_in(t, pz(t));
+
+        expect(dat_rmr_free(bad_handle(t, DAT_HANDLE_TYPE_RMR, row->how)), DAT_INVALID_HANDLE);
+        free_now(t, rmr);
+}
+
+CASE(rmr_free, other_kind_kept)
+{
+        struct buf *buf = buf_with(t);
+        DAT_LMR_PARAM param = {.ia_handle = DAT_HANDLE_NULL};
+
+        (void)dat_rmr_free(buf->lmr);
+
+        expect(dat_lmr_query(buf->lmr, DAT_LMR_FIELD_ALL, &param), DAT_SUCCESS);
+        expect_eq(param.lmr_context, buf->lmr_context);
+}
