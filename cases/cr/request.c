@@ -142,6 +142,40 @@ struct request requested_like(struct test *t, const struct request *other)
         return request;
 }
 
+void lose_by_disconnect(struct test *t, struct request *request)
+{
+        must(dat_ep_disconnect(request->active, DAT_CLOSE_ABRUPT_FLAG));
+        must_event(ep_connect_evd(t, request->active), DAT_CONNECTION_EVENT_DISCONNECTED);
+}
+
+/* Either event is for this (EP-3). */
+void lose_by_timeout(struct test *t, struct request *request)
+{
+        DAT_EVENT event;
+        DAT_COUNT more;
+
+        must(dat_evd_wait(ep_connect_evd(t, request->active), event_timeout(t), 1, &event, &more));
+        must_that(event.event_number == DAT_CONNECTION_EVENT_TIMED_OUT ||
+                      event.event_number == DAT_CONNECTION_EVENT_UNREACHABLE,
+                  "the EP that asks did not time out");
+}
+
+void lose_by_free(struct test *t, struct request *request)
+{
+        release(t, request->active);
+        request->active = DAT_HANDLE_NULL;
+}
+
+struct request requested_in_vain(struct test *t, enum ep_maker maker, const struct asker_loss *loss)
+{
+        struct request request = request_at(t, maker);
+
+        must_ask(t, &request, (struct asks){.timeout = loss->timeout});
+        must_take(t, &request);
+        loss->lose(t, &request);
+        return request;
+}
+
 DAT_EP_HANDLE named_ep(const struct request *request)
 {
         return request->maker == MADE_BY_CONSUMER ? request->passive : DAT_HANDLE_NULL;

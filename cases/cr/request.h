@@ -67,6 +67,26 @@ void must_take(struct test *t, struct request *request);
 struct request requested(struct test *t, enum ep_maker maker);
 struct request requested_like(struct test *t, const struct request *other);
 
+/* How the EP that asks is lost while its request stands, as rows of families. */
+struct asker_loss {
+        const char *id;
+        DAT_TIMEOUT timeout; /* that it asks with; 0: the event deadline */
+        void (*lose)(struct test *t, struct request *request);
+};
+void lose_by_disconnect(struct test *t, struct request *request);
+void lose_by_timeout(struct test *t, struct request *request);
+void lose_by_free(struct test *t, struct request *request);
+
+static const struct asker_loss asker_losses[] = {
+    {"disconnected", 0, lose_by_disconnect},
+    {"timed_out", 250000, lose_by_timeout},
+    {"freed", 0, lose_by_free},
+};
+
+/* A request that has come and is taken, whose asker is lost then. */
+struct request requested_in_vain(struct test *t, enum ep_maker maker,
+                                 const struct asker_loss *loss);
+
 /* The EP that came with the request, as dat_cr_query tells it. */
 DAT_EP_HANDLE must_tell_ep(struct test *t, DAT_CR_HANDLE cr);
 

@@ -73,14 +73,14 @@ void peer_give_up(struct peer_ep *end);
 DAT_PORT_QUAL peer_port(struct peer_ep *end);
 
 struct peer_event {
-        DAT_EVENT_NUMBER number;
+        DAT_EVENT_NUMBER number; /* 0: there is none */
         DAT_COUNT private_data_size;
         unsigned char private_data[PEER_PRIVATE_MAX];
         int after_ms; /* since the end was made: its request, or its accept, followed at once */
 };
 /*
- * The next connection event of the peer's end, whichever it is; BROKEN where none comes.
- * peer_has_event() only looks, and takes what there is.
+ * The next connection event of the peer's end, whichever it is; its number is 0 where none comes
+ * within the event deadline. peer_has_event() only looks, and takes what there is.
  */
 struct peer_event peer_wait_event(struct peer_ep *end);
 bool peer_has_event(struct peer_ep *end);

@@ -332,10 +332,14 @@ static json_t *do_wait_event(struct side *side, const json_t *command)
         struct end *end = side->ends[number(command, "ep")];
         const DAT_CONNECTION_EVENT_DATA *data;
         DAT_EVENT event;
-        json_t *refusal = wait_event(side, end->connect_evd, &event, "connection event");
+        DAT_COUNT more;
+        DAT_RETURN ret =
+            dat_evd_wait(end->connect_evd, side->event_ms * US_PER_MS, 1, &event, &more);
 
-        if (refusal)
-                return refusal;
+        if (dat_is(ret, DAT_TIMEOUT_EXPIRED))
+                return yes();
+        if (!dat_is(ret, DAT_SUCCESS))
+                return no_call("dat_evd_wait", ret);
         data = &event.event_data.connect_event_data;
         return json_pack("{s:b s:s s:I s:i s:i s:o}", "ok", 1, "event", event_name(&event),
                          "number", (json_int_t)event.event_number, "after_ms",

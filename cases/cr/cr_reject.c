@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* dat_cr_reject: who is told, whose EP is whose again, and what of the request is left. */
+#include "clauses/cr_reject.h"
+#include "case/standard.h"
+#include "request.h"
+
+#include <string.h>
+
+#define REQUESTS 6  /* at once */
+#define TIMES    40 /* that a request is made and rejected */
+
+/* The EP, which was rejected, asks once more, and its connection is the next thing that it hears.
+ */
+static void expect_asks_again(struct test *t, DAT_EP_HANDLE active)
+{
+        struct request again = request_at(t, MADE_BY_CONSUMER);
+
+        expect(dat_ep_reset(active), DAT_SUCCESS);
+        again.active = active;
+        expect(dat_ep_connect(active, ia_attr(t)->ia_address_ptr, again.qual, event_timeout(t), 0,
+                              NULL, DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG),
+               DAT_SUCCESS);
+        again.cr = expect_cr_request(t, again.evd, again.point, again.qual);
+        expect_cr_accepted(t, &again);
+}
+
+/*
+ * The EP that asked
+ */
+
+FAMILY(cr_reject, asker_told, request_kinds)
+{
+        struct request request = requested(t, row->maker);
+
+        expect_cr_rejected(t, &request);
+
+        expect_asks_again(t, request.active);
+        expect_empty(t, request.evd);
+        expect_empty(t, request.connect_evd);
+}
+
+FAMILY(cr_reject, peer_told, request_kinds)
+{
+        struct request request = request_at(t, row->maker);
+        struct peer_ep *end = peer_request(peer(t), request.qual);
+
+        request.cr = expect_cr_request(t, request.evd, request.point, request.qual);
+        expect(dat_cr_reject(request.cr), DAT_SUCCESS);
+        request_gone(t, &request);
+
+        expect_eq(peer_wait_event(end).number, DAT_CONNECTION_EVENT_PEER_REJECTED);
+        if (row->maker == MADE_FOR_RSP)
+                expect_eq(ep_state(t, request.passive), DAT_EP_STATE_UNCONNECTED);
+}
+
+FAMILY(cr_reject, peers_other_request, two_requests)
+{
+        struct request request = request_at(t, MADE_BY_CONSUMER);
+        struct peer_ep *ends[2];
+        DAT_CR_HANDLE crs[2];
+
+        for (int i = 0; i < 2; i++) {
+                ends[i] = peer_request(peer(t), request.qual);
+                crs[i] = expect_cr_request(t, request.evd, request.point, request.qual);
+        }
+        expect(dat_cr_reject(crs[row->one]), DAT_SUCCESS);
+        disown(t, crs[row->one]);
+
+        expect_eq(peer_wait_event(ends[row->one]).number, DAT_CONNECTION_EVENT_PEER_REJECTED);
+        expect(dat_cr_accept(crs[!row->one], request.passive, 0, NULL), DAT_SUCCESS);
+        disown(t, crs[!row->one]);
+        expect_cr_told(t, request.passive, DAT_CONNECTION_EVENT_ESTABLISHED);
+        expect_eq(peer_wait_event(ends[!row->one]).number, DAT_CONNECTION_EVENT_ESTABLISHED);
+}
+
+/*
+ * The EP that came with the request
+ */
+
+static void is_unconnected(struct test *t, struct request *request)
+{
+        expect_eq(ep_state(t, request->passive), DAT_EP_STATE_UNCONNECTED);
+}
+
+static void has_parameters(struct test *t, struct request *request)
+{
+        DAT_EP_PARAM param;
+
+        memset(&param, 0, sizeof(param));
+        expect(dat_ep_query(request->passive, DAT_EP_FIELD_ALL, &param), DAT_SUCCESS);
+        expect_that(param.ia_handle == ia(t), "the IA is another one");
+        expect_that(param.pz_handle == request->zone, "the zone is another one");
+        expect_that(param.recv_evd_handle == request->recv_evd, "the receive EVD is another one");
+        expect_that(param.request_evd_handle == request->request_evd,
+                    "the request EVD is another one");
+        expect_that(param.connect_evd_handle == request->connect_evd,
+                    "the connect EVD is another one");
+}
+
+static void accepts(struct test *t, struct request *request)
+{
+        struct request other = requested(t, MADE_BY_CONSUMER);
+
+        other.passive = request->passive;
+        expect_cr_accepted(t, &other);
+}
+
+static void asks(struct test *t, struct request *request)
+{
+        expect_eq(ep_state(t, request->passive), DAT_EP_STATE_UNCONNECTED);
+        expect_asks_again(t, request->passive);
+}
+
+static void is_reserved(struct test *t, struct request *request)
+{
+        struct request other = *request;
+
+        other.active = ep_with(t);
+        other.point = rsp_new(t, request->passive, request->evd, &other.qual);
+        expect_eq(ep_state(t, request->passive), DAT_EP_STATE_RESERVED);
+        must_ask(t, &other, (struct asks){0});
+        other.cr = expect_cr_request(t, other.evd, other.point, other.qual);
+        expect_cr_accepted(t, &other);
+}
+
+static void is_freed(struct test *t, struct request *request)
+{
+        expect(dat_ep_free(request->passive), DAT_SUCCESS);
+        disown(t, request->passive);
+}
+
+static const struct ep_use {
+        const char *id;
+        void (*use)(struct test *t, struct request *request);
+} ep_uses[] = {
+    {"unconnected", is_unconnected},
+    {"parameters", has_parameters},
+    {"accepts", accepts},
+    {"asks", asks},
+    {"reserved", is_reserved},
+    {"freed", is_freed},
+};
+
+FAMILY(cr_reject, reserved_ep, ep_uses)
+{
+        struct request request = requested(t, MADE_FOR_RSP);
+
+        expect(dat_cr_reject(request.cr), DAT_SUCCESS);
+        request_gone(t, &request);
+
+        row->use(t, &request);
+}
+
+/*
+ * What stays
+ */
+
+FAMILY(cr_reject, other_request, two_requests)
+{
+        struct request requests[2];
+
+        requests[0] = requested(t, MADE_BY_CONSUMER);
+        requests[1] = requested_like(t, &requests[0]);
+        expect_cr_rejected(t, &requests[row->one]);
+
+        expect_cr_kept(t, &requests[!row->one]);
+        expect_cr_accepted(t, &requests[!row->one]);
+        expect_cr_parted(t, &requests[!row->one]);
+        expect_empty(t, requests[row->one].evd);
+}
+
+FAMILY(cr_reject, other_providers_ep, two_requests)
+{
+        struct request requests[2];
+
+        requests[0] = requested(t, MADE_BY_PROVIDER);
+        requests[1] = requested_like(t, &requests[0]);
+        expect_cr_rejected(t, &requests[row->one]);
+
+        expect_cr_accepted(t, &requests[!row->one]);
+}
+
+CASE(cr_reject, in_any_order)
+{
+        struct request requests[REQUESTS];
+
+        requests[0] = requested(t, MADE_BY_CONSUMER);
+        for (int i = 1; i < REQUESTS; i++)
+                requests[i] = requested_like(t, &requests[0]);
+        for (int left = REQUESTS; left > 0; left--) {
+                uint64_t which = draw(t, (uint64_t)left);
+
+                expect_cr_rejected(t, &requests[which]);
+                requests[which] = requests[left - 1];
+                for (int i = 0; i < left - 1; i++)
+                        expect_cr_kept(t, &requests[i]);
+        }
+}
+
+/* Whether an RSP is there after its request is left open (RSP-1). */
+static void free_spent(struct test *t, DAT_RSP_HANDLE rsp)
+{
+        DAT_RETURN ret;
+
+        disown(t, rsp);
+        ret = dat_rsp_free(rsp);
+        must_that(dat_is(ret, DAT_SUCCESS) || dat_is(ret, DAT_INVALID_HANDLE),
+                  "the RSP whose request was rejected cannot be freed");
+}
+
+FAMILY(cr_reject, often, request_kinds)
+{
+        struct request request = request_at(t, row->maker);
+
+        for (int i = 0; i < TIMES; i++) {
+                must_ask(t, &request, (struct asks){0});
+                request.cr = expect_cr_request(t, request.evd, request.point, request.qual);
+                expect_cr_rejected(t, &request);
+                expect(dat_ep_reset(request.active), DAT_SUCCESS);
+                if (row->maker != MADE_FOR_RSP)
+                        continue;
+                free_spent(t, request.point);
+                request.point = rsp_new(t, request.passive, request.evd, &request.qual);
+        }
+        must_ask(t, &request, (struct asks){0});
+        request.cr = expect_cr_request(t, request.evd, request.point, request.qual);
+        if (row->maker == MADE_BY_PROVIDER) {
+                request.passive = must_tell_ep(t, request.cr);
+                must_equip(t, &request);
+        }
+        expect_cr_accepted(t, &request);
+}
+
+/*
+ * What the request has lost meanwhile
+ */
+
+static void free_point(struct test *t, struct request *request)
+{
+        release(t, request->point);
+}
+
+static void free_point_and_evd(struct test *t, struct request *request)
+{
+        release(t, request->point);
+        release(t, request->evd);
+}
+
+static const struct left_alone {
+        const char *id;
+        void (*leave)(struct test *t, struct request *request);
+} left_alone[] = {
+    {"point_freed", free_point},
+    {"evd_freed", free_point_and_evd},
+};
+
+FAMILY(cr_reject, request_alone, left_alone)
+{
+        struct request request = requested(t, MADE_BY_CONSUMER);
+
+        row->leave(t, &request);
+
+        expect_cr_rejected(t, &request);
+}
+
+/* The asker is heard of no more: its connection is the next thing that it hears. */
+FAMILY(cr_reject, asker_gone, asker_losses)
+{
+        struct request request = requested_in_vain(t, MADE_BY_CONSUMER, row);
+
+        expect(dat_cr_reject(request.cr), DAT_SUCCESS);
+        request_gone(t, &request);
+
+        if (request.active)
+                expect_asks_again(t, request.active);
+        expect_empty(t, request.evd);
+        expect_empty(t, request.connect_evd);
+}
+
+FAMILY(cr_reject, reserved_asker_gone, asker_losses)
+{
+        struct request request = requested_in_vain(t, MADE_FOR_RSP, row);
+
+        expect(dat_cr_reject(request.cr), DAT_SUCCESS);
+        request_gone(t, &request);
+
+        is_unconnected(t, &request);
+        accepts(t, &request);
+}
+
+static void kill_peer(struct peer_ep *end, struct peer *peer)
+{
+        (void)end;
+        peer_kill(peer);
+}
+
+static void give_up(struct peer_ep *end, struct peer *peer)
+{
+        (void)peer;
+        peer_give_up(end);
+}
+
+static const struct peer_loss {
+        const char *id;
+        void (*lose)(struct peer_ep *end, struct peer *peer);
+} peer_losses[] = {
+    {"gave_up", give_up},
+    {"died", kill_peer},
+};
+
+FAMILY(cr_reject, peer_gone, peer_losses)
+{
+        struct request request = request_at(t, MADE_FOR_RSP);
+        struct peer *asks = peer(t);
+        struct peer_ep *end = peer_request(asks, request.qual);
+
+        request.cr = expect_cr_request(t, request.evd, request.point, request.qual);
+        row->lose(end, asks);
+
+        expect(dat_cr_reject(request.cr), DAT_SUCCESS);
+        request_gone(t, &request);
+        is_unconnected(t, &request);
+        accepts(t, &request);
+}
+
+/*
+ * The handle afterwards
+ */
+
+FAMILY(cr_reject, handle_afterwards, cr_uses)
+{
+        struct request request = requested(t, MADE_BY_CONSUMER);
+
+        make_for_uses(t);
+        expect_cr_rejected(t, &request);
+
+        expect_stale(row->call, request.cr);
+}
+
+FAMILY(cr_reject, handle_of_reserved_afterwards, cr_uses)
+{
+        struct request request = requested(t, MADE_FOR_RSP);
+
+        make_for_uses(t);
+        expect_cr_rejected(t, &request);
+
+        expect_stale(row->call, request.cr);
+}
+
+LEGAL(cr_reject)
+{
+        struct request request = requested(t, MADE_BY_CONSUMER);
+
+        request_gone(t, &request);
+        call->cr_handle = request.cr;
+}
