@@ -119,7 +119,7 @@ static int add_netem(struct nl_sock *sock, int netdev, const struct wanted *want
         return nl_send_sync(sock, msg);
 }
 
-/* Takes the queueing discipline of an agent away; its packets are those that it has sent on. */
+/* Takes the queueing discipline of an agent away; its packets are those that it sent on or lost. */
 static int remove_netem(struct nl_sock *sock, int netdev, unsigned long long *packets)
 {
         struct nl_cache *all;
@@ -132,7 +132,8 @@ static int remove_netem(struct nl_sock *sock, int netdev, unsigned long long *pa
         nl_cache_free(all);
         if (!own)
                 return -NLE_OBJ_NOTFOUND;
-        *packets = rtnl_tc_get_stat(TC_CAST(own), RTNL_TC_PACKETS);
+        *packets = rtnl_tc_get_stat(TC_CAST(own), RTNL_TC_PACKETS) +
+                   rtnl_tc_get_stat(TC_CAST(own), RTNL_TC_DROPS);
         err = rtnl_qdisc_delete(sock, own);
         rtnl_qdisc_put(own);
         return err;

@@ -390,7 +390,7 @@ static json_t *do_take_request(struct side *side, const json_t *command)
         const DAT_CR_ARRIVAL_EVENT_DATA *arrival;
         DAT_CR_PARAM param;
         char address[64];
-        DAT_EVENT event;
+        DAT_EVENT event = {.evd_handle = DAT_HANDLE_NULL};
         json_t *refusal;
 
         (void)command;
@@ -467,7 +467,7 @@ static json_t *do_accept(struct side *side, const json_t *command)
 {
         json_t *refusal;
         struct end *end = new_end(side, command, &refusal);
-        DAT_EVENT event;
+        DAT_EVENT event = {.evd_handle = DAT_HANDLE_NULL};
 
         if (!end)
                 return refusal;
