@@ -95,9 +95,14 @@ def made(standard: Standard, params: list[tuple[str, str, str]]) -> tuple[str, s
     return name, type_.split("_")[1]
 
 
+def assignable(type_: str) -> str:
+    """An argument's type as a member's, which is filled in later."""
+    return type_ if type_.endswith("*") else type_.removeprefix("const ")
+
+
 def call_struct(standard: Standard, params: list[tuple[str, str, str]]) -> str:
     """The arguments of a call as a structure, and the function that fills in legal ones."""
-    members = "".join(f"        {type_} {name};\n" for _, type_, name in params)
+    members = "".join(f"        {assignable(type_)} {name};\n" for _, type_, name in params)
     return (
         f"struct {standard.call}_call {{\n{members}}};\n\n"
         f"void {standard.page}_legal(struct test *t, struct {standard.call}_call *call);\n\n"

@@ -1,0 +1,481 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* dat_ep_connect: who hears of it and what, and each way for it to end. */
+#include "clauses/ep_connect.h"
+#include "../point.h"
+#include "case/standard.h"
+#include "connect.h"
+#include "states.h"
+
+#include <netinet/in.h>
+#include <string.h>
+
+#define US_PER_MS 1000
+
+CASE(ep_connect, established)
+{
+        connect_established(t, BY_ADDRESS);
+}
+
+CASE(ep_connect, pending)
+{
+        connect_pending(t, BY_ADDRESS);
+}
+
+CASE(ep_connect, rejected)
+{
+        connect_rejected(t, BY_ADDRESS);
+}
+
+CASE(ep_connect, port)
+{
+        connect_port(t, BY_ADDRESS);
+}
+
+CASE(ep_connect, own_port)
+{
+        connect_own_ports(t, BY_ADDRESS);
+}
+
+CASE(ep_connect, many)
+{
+        connect_many(t, BY_ADDRESS);
+}
+
+CASE(ep_connect, arguments_copied)
+{
+        connect_arguments_copied(t, BY_ADDRESS);
+}
+
+FAMILY(ep_connect, private_data, private_sizes)
+{
+        connect_private_data(t, BY_ADDRESS, row);
+}
+
+FAMILY(ep_connect, bad_private_data_size, bad_private_sizes)
+{
+        connect_bad_size(t, BY_ADDRESS, row);
+}
+
+FAMILY(ep_connect, qos, qualities)
+{
+        connect_qos(t, BY_ADDRESS, row);
+}
+
+FAMILY(ep_connect, timed_out, timeouts)
+{
+        connect_timed_out(t, BY_ADDRESS, row);
+}
+
+CASE(ep_connect, timed_out_each)
+{
+        connect_timed_out_each(t, BY_ADDRESS);
+}
+
+CASE(ep_connect, timeout_zero)
+{
+        connect_timeout_zero(t, BY_ADDRESS);
+}
+
+CASE(ep_connect, timeout_infinite)
+{
+        connect_timeout_infinite(t, BY_ADDRESS);
+}
+
+CASE(ep_connect, timeout_over)
+{
+        connect_timeout_over(t, BY_ADDRESS);
+}
+
+CASE(ep_connect, answered_late)
+{
+        connect_answered_late(t, BY_ADDRESS);
+}
+
+FAMILY(ep_connect, reads, reads_that_fit)
+{
+        connect_reads(t, BY_ADDRESS, row);
+}
+
+CASE(ep_connect, peer)
+{
+        connect_peer(t, BY_ADDRESS);
+}
+
+CASE(ep_connect, peer_port)
+{
+        connect_peer_port(t, BY_ADDRESS);
+}
+
+CASE(ep_connect, peer_private_data)
+{
+        connect_private_data_to_peer(t, BY_ADDRESS);
+}
+
+CASE(ep_connect, peer_rejects)
+{
+        connect_peer_rejects(t, BY_ADDRESS);
+}
+
+CASE(ep_connect, peer_never_answers)
+{
+        connect_peer_never_answers(t, BY_ADDRESS);
+}
+
+CASE(ep_connect, peer_freezes)
+{
+        connect_peer_freezes(t, BY_ADDRESS);
+}
+
+CASE(ep_connect, peer_dies)
+{
+        connect_peer_dies(t, BY_ADDRESS);
+}
+
+CASE(ep_connect, peer_is_gone)
+{
+        connect_peer_is_gone(t, BY_ADDRESS);
+}
+
+/*
+ * Who hears
+ */
+
+static const struct distance {
+        const char *id;
+        DAT_CONN_QUAL bit; /* in which the two qualifiers differ */
+} distances[] = {
+    {"bit_0", 1},
+    {"bit_15", UINT64_C(1) << 15},
+    {"bit_16", UINT64_C(1) << 16},
+    {"bit_31", UINT64_C(1) << 31},
+    {"bit_32", UINT64_C(1) << 32},
+    {"bit_63", UINT64_C(1) << 63},
+};
+
+/* A second service point; a provider need not have each qualifier. */
+static DAT_PSP_HANDLE listen_at(struct test *t, DAT_CONN_QUAL qual, DAT_EVD_HANDLE evd)
+{
+        DAT_PSP_HANDLE psp = DAT_HANDLE_NULL;
+        DAT_RETURN ret = dat_psp_create(ia(t), qual, evd, DAT_PSP_CONSUMER_FLAG, &psp);
+
+        if (!dat_is(ret, DAT_SUCCESS))
+                end_noted(t, "no service point can be had at qualifier %#llx",
+                          (unsigned long long)qual);
+        adopt(t, DAT_HANDLE_TYPE_PSP, psp);
+        return psp;
+}
+
+/* Each of two service points is asked, and it alone hears. */
+FAMILY(ep_connect, qualifier, distances)
+{
+        struct stage stage;
+        struct stage other;
+
+        stage_set(t, &stage, BY_ADDRESS);
+        other = stage;
+        other.asking.ep = other.loop.active = ep_with(t, .srq = DAT_HANDLE_NULL);
+        other.loop.passive = ep_with(t, .srq = DAT_HANDLE_NULL);
+        other.loop.requests = evd_with(t, .flags = DAT_EVD_CR_FLAG);
+        other.asking.qual = other.loop.qual = stage.loop.qual ^ row->bit;
+        other.loop.psp = listen_at(t, other.loop.qual, other.loop.requests);
+        other.asking.data = other.data;
+
+        expect(connect_ask(&other.asking), DAT_SUCCESS);
+        expect_stage_accepted(t, &other);
+        expect(connect_ask(&stage.asking), DAT_SUCCESS);
+        expect_stage_accepted(t, &stage);
+}
+
+/* The peer's IA is asked, though this one listens at the same qualifier, where both can. */
+CASE(ep_connect, address)
+{
+        struct remote remote;
+        struct peer_cr request;
+        DAT_EVD_HANDLE requests = evd_with(t, .flags = DAT_EVD_CR_FLAG);
+        DAT_PSP_HANDLE psp = DAT_HANDLE_NULL;
+        DAT_EVENT event;
+
+        remote_set(t, &remote, BY_ADDRESS);
+        if (dat_is(dat_psp_create(ia(t), remote.place.qual, requests, DAT_PSP_CONSUMER_FLAG, &psp),
+                   DAT_SUCCESS))
+                adopt(t, DAT_HANDLE_TYPE_PSP, psp);
+        expect(connect_ask(&remote.asking), DAT_SUCCESS);
+        request = expect_peer_request(t);
+        peer_accept(&request, NULL, 0);
+        expect_ep_told(t, remote.asking.ep, DAT_CONNECTION_EVENT_ESTABLISHED,
+                       DAT_EP_STATE_CONNECTED);
+        expect(dat_evd_dequeue(requests, &event), DAT_QUEUE_EMPTY);
+}
+
+/* This side asks the peer while the peer asks this side; two connections come of it. */
+CASE(ep_connect, both_ways)
+{
+        struct stage stage;
+        struct remote remote;
+        struct peer_cr request;
+        struct peer_ep *asked;
+
+        stage_set(t, &stage, BY_ADDRESS);
+        remote_set(t, &remote, BY_ADDRESS);
+        asked = peer_ask(peer(t), stage.loop.qual, .private_data = stage.data,
+                         .private_data_size = PRIVATE_SIZE);
+        expect(connect_ask(&remote.asking), DAT_SUCCESS);
+        request = expect_peer_request(t);
+        expect_stage_heard(t, &stage);
+        must(dat_cr_accept(stage.loop.request, stage.loop.passive, 0, NULL));
+        peer_accept(&request, NULL, 0);
+        expect_ep_told(t, remote.asking.ep, DAT_CONNECTION_EVENT_ESTABLISHED,
+                       DAT_EP_STATE_CONNECTED);
+        expect_ep_told(t, stage.loop.passive, DAT_CONNECTION_EVENT_ESTABLISHED,
+                       DAT_EP_STATE_CONNECTED);
+        peer_wait_connected(asked);
+}
+
+/*
+ * Nobody hears
+ */
+
+enum deafness { NEVER, NO_MORE, BESIDE, FAR_BESIDE };
+
+static const struct unheard {
+        const char *id;
+        enum deafness how;
+} unheard_rows[] = {
+    {"never", NEVER},
+    {"no_more", NO_MORE},
+    {"beside", BESIDE},
+    {"far_beside", FAR_BESIDE},
+};
+
+FAMILY(ep_connect, not_listening, unheard_rows)
+{
+        struct stage stage;
+
+        stage_set(t, &stage, BY_ADDRESS);
+        switch (row->how) {
+        case NEVER:
+                stage.asking.qual = point_qual(t);
+                break;
+        case NO_MORE:
+                disown(t, stage.loop.psp);
+                must(dat_psp_free(stage.loop.psp));
+                break;
+        case BESIDE:
+                stage.asking.qual ^= UINT64_C(1) << 13;
+                break;
+        case FAR_BESIDE:
+                stage.asking.qual ^= UINT64_C(1) << 40;
+                break;
+        }
+        expect(connect_ask(&stage.asking), DAT_SUCCESS);
+        expect_ep_told(t, stage.asking.ep, DAT_CONNECTION_EVENT_NON_PEER_REJECTED,
+                       DAT_EP_STATE_DISCONNECTED);
+}
+
+/* Addresses that are no host's. */
+struct nowhere {
+        const char *id;
+        struct sockaddr_storage address;
+};
+
+static void set_four(struct sockaddr_storage *address, uint32_t host)
+{
+        struct sockaddr_in *four = (struct sockaddr_in *)address;
+
+        memset(address, 0, sizeof(*address));
+        four->sin_family = AF_INET;
+        four->sin_addr.s_addr = htonl(host);
+}
+
+static void set_six(struct sockaddr_storage *address, unsigned char first, unsigned char second)
+{
+        struct sockaddr_in6 *six = (struct sockaddr_in6 *)address;
+
+        memset(address, 0, sizeof(*address));
+        six->sin6_family = AF_INET6;
+        six->sin6_addr.s6_addr[0] = first;
+        six->sin6_addr.s6_addr[1] = second;
+        six->sin6_addr.s6_addr[15] = first ? 1 : 0;
+}
+
+/* A failure, at once or by one event; and where at once, as if nothing had been asked. */
+static void expect_nowhere(struct test *t, struct sockaddr_storage *address)
+{
+        struct ep_snapshot before;
+        struct asking asking;
+        struct stage stage;
+        DAT_EVENT event;
+        DAT_COUNT more;
+        DAT_RETURN ret;
+
+        stage_set(t, &stage, BY_ADDRESS);
+        before = ep_snapshot(t, stage.asking.ep);
+        asking = stage.asking;
+        asking.address = (DAT_IA_ADDRESS_PTR)address;
+        asking.timeout = 150 * US_PER_MS;
+        ret = connect_ask(&asking);
+        if (!dat_is(ret, DAT_SUCCESS)) {
+                expect(ret, DAT_INVALID_ADDRESS);
+                expect_stage_connects(t, &stage, &before);
+                return;
+        }
+        expect(dat_evd_wait(ep_connect_evd(t, asking.ep), event_timeout(t), 1, &event, &more),
+               DAT_SUCCESS);
+        expect_eq(ep_state(t, asking.ep), DAT_EP_STATE_DISCONNECTED);
+        if (event.event_number == DAT_CONNECTION_EVENT_NON_PEER_REJECTED)
+                note(t, "a host that is not there is told as one that rejects");
+        else
+                expect_that(event.event_number == DAT_CONNECTION_EVENT_UNREACHABLE ||
+                                event.event_number == DAT_CONNECTION_EVENT_TIMED_OUT,
+                            "event %#x tells that there is no such host",
+                            (unsigned int)event.event_number);
+        expect(dat_evd_dequeue(ep_connect_evd(t, asking.ep), &event), DAT_QUEUE_EMPTY);
+}
+
+enum bad_address {
+        TEST_NET,
+        OTHER_TEST_NET,
+        MULTICAST,
+        MULTICAST_SIX,
+        DOCUMENTED_SIX,
+        FAMILY_NONE,
+        FAMILY_UNKNOWN
+};
+
+static const struct address_row {
+        const char *id;
+        enum bad_address kind;
+} unreachable_rows[] = {{"ipv4", TEST_NET},
+                        {"other_ipv4", OTHER_TEST_NET},
+                        {"ipv6", DOCUMENTED_SIX}},
+  malformed_rows[] = {{"multicast_ipv4", MULTICAST},
+                      {"multicast_ipv6", MULTICAST_SIX},
+                      {"no_family", FAMILY_NONE},
+                      {"unknown_family", FAMILY_UNKNOWN}};
+
+static struct sockaddr_storage bad_address(enum bad_address kind)
+{
+        struct sockaddr_storage address;
+
+        memset(&address, 0, sizeof(address));
+        switch (kind) {
+        case TEST_NET:
+                set_four(&address, 0xc0000201);
+                break;
+        case OTHER_TEST_NET:
+                set_four(&address, 0xcb007109);
+                break;
+        case MULTICAST:
+                set_four(&address, 0xe0000001);
+                break;
+        case MULTICAST_SIX:
+                set_six(&address, 0xff, 0x02);
+                break;
+        case DOCUMENTED_SIX:
+                set_six(&address, 0x20, 0x01);
+                ((struct sockaddr_in6 *)&address)->sin6_addr.s6_addr[2] = 0x0d;
+                ((struct sockaddr_in6 *)&address)->sin6_addr.s6_addr[3] = 0xb8;
+                break;
+        case FAMILY_NONE:
+                break;
+        case FAMILY_UNKNOWN:
+                set_four(&address, 0xc0000201);
+                address.ss_family = 250;
+                break;
+        }
+        return address;
+}
+
+FAMILY(ep_connect, unreachable, unreachable_rows)
+{
+        struct sockaddr_storage address = bad_address(row->kind);
+
+        expect_nowhere(t, &address);
+}
+
+FAMILY(ep_connect, malformed_address, malformed_rows)
+{
+        struct sockaddr_storage address = bad_address(row->kind);
+
+        expect_nowhere(t, &address);
+}
+
+/* What the peer's host answers is lost on its way: that nobody listens there is not heard. */
+CASE(ep_connect, cut_off)
+{
+        struct remote remote;
+        uint64_t began;
+
+        remote_set(t, &remote, BY_ADDRESS);
+        peer_stop_listening(peer(t), remote.place.qual);
+        peer_disturb(peer(t), .loss_percent = 100);
+        remote.asking.timeout = 300 * US_PER_MS;
+        began = connect_clock_us();
+        expect(connect_ask(&remote.asking), DAT_SUCCESS);
+        expect_ep_failed(t, remote.asking.ep, remote.asking.timeout,
+                         DAT_CONNECTION_EVENT_UNREACHABLE, DAT_CONNECTION_EVENT_TIMED_OUT);
+        record(t, "told after %llu us", (unsigned long long)(connect_clock_us() - began));
+}
+
+/*
+ * Flags and states
+ */
+
+CASE(ep_connect, multipath)
+{
+        struct ep_snapshot before;
+        struct asking asking;
+        struct stage stage;
+        DAT_RETURN ret;
+
+        stage_set(t, &stage, BY_ADDRESS);
+        before = ep_snapshot(t, stage.asking.ep);
+        asking = stage.asking;
+        asking.flags = DAT_CONNECT_MULTIPATH_FLAG;
+        ret = connect_ask(&asking);
+        if (dat_is(ret, DAT_SUCCESS)) {
+                expect_stage_accepted(t, &stage);
+                return;
+        }
+        expect_that(!provider_attr(t)->supports_multipath,
+                    "supports_multipath is declared, and multipathing refused");
+        expect_stage_connects(t, &stage, &before);
+}
+
+/* Where it is no longer Unconnected, nothing is heard of the request but by who heard the first. */
+FAMILY(ep_connect, in_state, ep_states)
+{
+        struct ep_held held = ep_hold(t, row->state);
+        struct asking asking;
+        struct stage stage;
+        DAT_EVENT event;
+
+        stage_set(t, &stage, BY_ADDRESS);
+        asking = stage.asking;
+        asking.ep = held.ep;
+        if (row->state == DAT_EP_STATE_UNCONNECTED) {
+                stage.asking = asking;
+                stage.loop.active = held.ep;
+                expect(connect_ask(&asking), DAT_SUCCESS);
+                expect_stage_accepted(t, &stage);
+                return;
+        }
+        expect(connect_ask(&asking), DAT_INVALID_STATE);
+        expect_ep_untouched(t, &held);
+        expect(dat_evd_dequeue(stage.loop.requests, &event), DAT_QUEUE_EMPTY);
+}
+
+LEGAL(ep_connect)
+{
+        static struct stage stage;
+
+        stage_set(t, &stage, BY_ADDRESS);
+        call->ep_handle = stage.asking.ep;
+        call->remote_ia_address = stage.asking.address;
+        call->remote_conn_qual = stage.asking.qual;
+        call->timeout = stage.asking.timeout;
+        call->private_data_size = stage.asking.size;
+        call->private_data = stage.asking.data;
+        call->quality_of_service = stage.asking.qos;
+        call->connect_flags = stage.asking.flags;
+}
