@@ -472,6 +472,22 @@ struct peer_memory peer_expose(struct peer_ep *end, size_t length)
         return memory;
 }
 
+bool peer_holds(struct peer_ep *end, struct peer_memory memory, size_t offset, size_t length,
+                uint64_t sequence)
+{
+        json_t *data;
+        bool holds;
+
+        post(end->peer, "data",
+             json_pack("{s:s s:i s:I s:I s:I s:I}", "do", "holds", "ep", end->number, "address",
+                       (json_int_t)memory.address, "offset", (json_int_t)offset, "length",
+                       (json_int_t)length, "sequence", (json_int_t)sequence));
+        data = answer(end->peer, answer_ms(end->peer), "look at its memory");
+        holds = json_is_true(json_object_get(data, "holds"));
+        json_decref(data);
+        return holds;
+}
+
 bool peer_read(struct peer_ep *end, DAT_RMR_CONTEXT context, DAT_VADDR address, size_t length)
 {
         json_t *data;

@@ -150,6 +150,13 @@ struct peer_memory {
 };
 struct peer_memory peer_expose(struct peer_ep *end, size_t length);
 
+/*
+ * Whether the `length` bytes from `offset` on of that memory are, as the peer itself sees them,
+ * those that message `sequence` has from there on.
+ */
+bool peer_holds(struct peer_ep *end, struct peer_memory memory, size_t offset, size_t length,
+                uint64_t sequence);
+
 /* EPs that the peer makes from now on may have `reads_out` RDMA reads under way; 0 at first. */
 void peer_reads(struct peer *peer, DAT_COUNT reads_out);
 

@@ -800,6 +800,23 @@ static json_t *do_expose(struct side *side, const json_t *command)
                          (json_int_t)(uintptr_t)memory);
 }
 
+static json_t *do_holds(struct side *side, const json_t *command)
+{
+        const unsigned char *memory = (const unsigned char *)(uintptr_t)number(command, "address");
+        size_t offset = (size_t)number(command, "offset");
+        size_t length = (size_t)number(command, "length");
+        unsigned char *message = malloc(offset + length + 1);
+        bool holds;
+
+        (void)side;
+        if (!message)
+                return no("no memory for %zu bytes", offset + length);
+        message_fill(message, offset + length, (uint64_t)number(command, "sequence"));
+        holds = memcmp(memory + offset, message + offset, length) == 0;
+        free(message);
+        return json_pack("{s:b s:b}", "ok", 1, "holds", holds);
+}
+
 static json_t *do_read(struct side *side, const json_t *command)
 {
         struct end *end = side->ends[number(command, "ep")];
@@ -912,6 +929,7 @@ static json_t *obey(struct side *side, const json_t *command)
             {"has_event", do_has_event, true},
             {"wait_connected", do_wait_connected, true},
             {"expose", do_expose, true},
+            {"holds", do_holds, true},
             {"read", do_read, true},
             {"freeze", do_freeze, false},
             {"kill", do_kill, false},
