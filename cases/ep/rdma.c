@@ -4,7 +4,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #define LENGTH      ((size_t)1000) /* bytes of an RDMA */
 #define READS       4
@@ -669,33 +668,17 @@ void rdma_fenced(struct test *t, const struct rdma_kind *kind)
  * The I/O vector after the call
  */
 
-static void need_ownership(struct test *t, DAT_IOV_OWNERSHIP most)
-{
-        if (provider_attr(t)->iov_ownership_on_return > most)
-                unsupported(t, most == DAT_IOV_CONSUMER
-                                   ? "iov_ownership_on_return: not DAT_IOV_CONSUMER"
-                                   : "iov_ownership_on_return = DAT_IOV_PROVIDER_MOD");
-}
-
 void rdma_vector_given_back(struct test *t, const struct rdma_kind *kind,
-                            const struct rdma_reuse *row)
+                            const struct vector_end *row)
 {
         struct rdma rdma = rdma_with(t, kind, .length = LONG, .segments = SEGMENTS);
         DAT_RMR_TRIPLET remote = vector_remote(&rdma.remote);
-        size_t size = sizeof(DAT_LMR_TRIPLET) * SEGMENTS;
-        DAT_LMR_TRIPLET *iov =
-            mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        DAT_LMR_TRIPLET *iov = vector_mapping(t, &rdma.local);
 
         need_ownership(t, DAT_IOV_CONSUMER);
-        if (iov == MAP_FAILED)
-                resource(t, "no memory for a vector");
-        memcpy(iov, rdma.local.iov, size);
         expect(kind->post(rdma.ep, SEGMENTS, iov, COOKIE(1), &remote, DAT_COMPLETION_DEFAULT_FLAG),
                DAT_SUCCESS);
-        if (row->unmapped)
-                munmap(iov, size);
-        else
-                memset(iov, 0xff, size);
+        row->end(iov, vector_mapped(&rdma.local));
         expect_rdma(t, &rdma, 1, LONG);
 }
 

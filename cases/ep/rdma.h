@@ -210,15 +210,8 @@ void rdma_suppressed_failure(struct test *t, const struct rdma_kind *kind);
 void rdma_unsignalled_waits(struct test *t, const struct rdma_kind *kind);
 void rdma_fenced(struct test *t, const struct rdma_kind *kind);
 
-static const struct rdma_reuse {
-        const char *id;
-        bool unmapped; /* else overwritten */
-} rdma_reuses[] = {
-    {"overwritten", false},
-    {"unmapped", true},
-};
 void rdma_vector_given_back(struct test *t, const struct rdma_kind *kind,
-                            const struct rdma_reuse *row);
+                            const struct vector_end *row);
 void rdma_vector_not_modified(struct test *t, const struct rdma_kind *kind);
 void rdma_remote_given_back(struct test *t, const struct rdma_kind *kind);
 

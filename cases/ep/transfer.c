@@ -71,6 +71,23 @@ static unsigned char *memory_of(const struct vector *vector, DAT_COUNT segment)
                (vector->iov[segment].virtual_address - (DAT_VADDR)(uintptr_t)vector->buf->addr);
 }
 
+unsigned char *vector_at(const struct vector *vector)
+{
+        return memory_of(vector, 0);
+}
+
+struct vector vector_over(struct test *t, struct buf *buf)
+{
+        struct vector vector = {.buf = buf, .count = 1, .length = buf->length};
+
+        vector.iov = calloc(1, sizeof(*vector.iov));
+        if (!vector.iov)
+                resource(t, "no memory for a vector");
+        memset(buf->addr, CANARY, buf->length);
+        *vector.iov = triplet(buf, 0, buf->length);
+        return vector;
+}
+
 static unsigned char *allocated(struct test *t, size_t length)
 {
         unsigned char *memory = malloc(length + 1);

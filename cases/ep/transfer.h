@@ -61,6 +61,12 @@ struct vector_opts {
 struct vector vector_make(struct test *t, struct vector_opts opts);
 #define vector_with(t_, ...) vector_make((t_), (struct vector_opts){__VA_ARGS__})
 
+/* The whole of a buffer as a vector of one segment, all canaries. */
+struct vector vector_over(struct test *t, struct buf *buf);
+
+/* Where its first segment lies. */
+unsigned char *vector_at(const struct vector *vector);
+
 /* The segments, in their order, hold message `sequence` from now on: what is to be sent. */
 void vector_fill(struct test *t, const struct vector *vector, uint64_t sequence);
 
