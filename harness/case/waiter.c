@@ -348,6 +348,7 @@ void waiters_end(struct test *t)
  * Where there is but one processor, threads meet in their calls only when one preempts the other:
  * all but the first do, if they may. A timer there may be as coarse as the kernel's tick, so the
  * first one spins to its start, and that is laid before a tick, which the last race has found.
+ * Where timers are finer, the others come anywhere between that start and the tick.
  */
 #define TICKS_NS      (20 * NS_PER_MS) /* a whole number of them, at the usual rates */
 #define TICK_EARLY_NS (200 * NS_PER_US)
@@ -419,7 +420,7 @@ static struct heat *heat_new(struct test *t, const struct racer *racers, size_t 
                 heat->entrants[i] = (struct entrant){
                     .heat = heat,
                     .racer = racers[i],
-                    .after_ns = alone ? 0 : draw(t, RACE_SPREAD_NS),
+                    .after_ns = draw(t, alone ? TICK_EARLY_NS : RACE_SPREAD_NS),
                     .spins = alone && i == 0,
                     .preempts = alone && i > 0,
                 };
