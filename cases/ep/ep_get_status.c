@@ -5,6 +5,7 @@
 #include "case/standard.h"
 #include "states.h"
 #include "transfer.h"
+#include "turns.h"
 
 #include <string.h>
 
@@ -74,88 +75,7 @@ FAMILY(ep_get_status, in_state, ep_states)
         expect_ep_untouched(t, &held);
 }
 
-static void ask_for(struct test *t, struct loop *loop)
-{
-        loop_ask(t, loop);
-        must_event(loop->requests, DAT_CONNECTION_REQUEST_EVENT);
-}
-
-static void reject_it(struct test *t, struct loop *loop)
-{
-        loop_ask(t, loop);
-        loop_take_request(t, loop);
-        must(dat_cr_reject(loop->request));
-        must_event(ep_connect_evd(t, loop->active), DAT_CONNECTION_EVENT_PEER_REJECTED);
-}
-
-static void find_nobody(struct test *t, struct loop *loop)
-{
-        release(t, loop_listen(t, loop->requests, DAT_PSP_CONSUMER_FLAG, &loop->qual));
-        loop_connect(t, loop->active, loop->qual);
-        must_event(ep_connect_evd(t, loop->active), DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
-}
-
-/* The request is left alone, and whoever asked for it gives up. */
-static void give_up(struct test *t, struct loop *loop)
-{
-        loop_ask(t, loop);
-        must_event(loop->requests, DAT_CONNECTION_REQUEST_EVENT);
-        must(dat_ep_disconnect(loop->active, DAT_CLOSE_ABRUPT_FLAG));
-}
-
-static void leave(struct test *t, struct loop *loop)
-{
-        loop_join(t, loop);
-        must(dat_ep_disconnect(loop->active, DAT_CLOSE_ABRUPT_FLAG));
-        must_event(ep_connect_evd(t, loop->active), DAT_CONNECTION_EVENT_DISCONNECTED);
-}
-
-static void leave_in_peace(struct test *t, struct loop *loop)
-{
-        loop_join(t, loop);
-        must(dat_ep_disconnect(loop->active, DAT_CLOSE_GRACEFUL_FLAG));
-        must_event(ep_connect_evd(t, loop->active), DAT_CONNECTION_EVENT_DISCONNECTED);
-}
-
-static void be_left(struct test *t, struct loop *loop)
-{
-        loop_join(t, loop);
-        must(dat_ep_disconnect(loop->passive, DAT_CLOSE_ABRUPT_FLAG));
-        must_event(ep_connect_evd(t, loop->active), DAT_CONNECTION_EVENT_DISCONNECTED);
-}
-
-static void reset_it(struct test *t, struct loop *loop)
-{
-        leave(t, loop);
-        must(dat_ep_reset(loop->active));
-}
-
-static void ask_again(struct test *t, struct loop *loop)
-{
-        reset_it(t, loop);
-        loop_connect(t, loop->active, loop->qual);
-        must_event(loop->requests, DAT_CONNECTION_REQUEST_EVENT);
-}
-
-/* What happens to the EP that asks, and the state that it is in then. */
-static const struct turn {
-        const char *id;
-        void (*make)(struct test *t, struct loop *loop);
-        DAT_EP_STATE state;
-} turns[] = {
-    {"asks", ask_for, DAT_EP_STATE_ACTIVE_CONNECTION_PENDING},
-    {"rejected", reject_it, DAT_EP_STATE_DISCONNECTED},
-    {"nobody_listens", find_nobody, DAT_EP_STATE_DISCONNECTED},
-    {"gives_up", give_up, DAT_EP_STATE_DISCONNECTED},
-    {"established", loop_join, DAT_EP_STATE_CONNECTED},
-    {"disconnects", leave, DAT_EP_STATE_DISCONNECTED},
-    {"disconnects_gracefully", leave_in_peace, DAT_EP_STATE_DISCONNECTED},
-    {"other_end_disconnects", be_left, DAT_EP_STATE_DISCONNECTED},
-    {"reset", reset_it, DAT_EP_STATE_UNCONNECTED},
-    {"asks_again", ask_again, DAT_EP_STATE_ACTIVE_CONNECTION_PENDING},
-};
-
-FAMILY(ep_get_status, state_after, turns)
+FAMILY(ep_get_status, state_after, ep_turns)
 {
         struct loop loop = loop_of(t, (struct ep_opts){0}, (struct ep_opts){0});
 
@@ -200,7 +120,7 @@ CASE(ep_get_status, own_state)
         DAT_EP_HANDLE unconnected = ep_with(t);
         DAT_EP_HANDLE reserved = ep_in(t, DAT_EP_STATE_RESERVED);
 
-        leave(t, &left);
+        ep_turn_leave(t, &left);
         loop_join(t, &joined);
 
         expect_eq(status_of(t, left.active).state, DAT_EP_STATE_DISCONNECTED);

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The ways of an EP from one state to the next. */
+#ifndef CASES_EP_TURNS_H
+#define CASES_EP_TURNS_H
+
+#include "../loop.h"
+
+/* What may happen to the active EP of a new loop; each is BROKEN where it fails. */
+void ep_turn_ask(struct test *t, struct loop *loop);
+void ep_turn_reject(struct test *t, struct loop *loop);
+void ep_turn_find_nobody(struct test *t, struct loop *loop);
+void ep_turn_give_up(struct test *t, struct loop *loop);
+void ep_turn_leave(struct test *t, struct loop *loop);
+void ep_turn_leave_in_peace(struct test *t, struct loop *loop);
+void ep_turn_be_left(struct test *t, struct loop *loop);
+void ep_turn_reset(struct test *t, struct loop *loop);
+void ep_turn_ask_again(struct test *t, struct loop *loop);
+
+/* As rows of families, with the state that the active EP is in then. */
+static const struct ep_turn {
+        const char *id;
+        void (*make)(struct test *t, struct loop *loop);
+        DAT_EP_STATE state;
+} ep_turns[] = {
+    {"asks", ep_turn_ask, DAT_EP_STATE_ACTIVE_CONNECTION_PENDING},
+    {"rejected", ep_turn_reject, DAT_EP_STATE_DISCONNECTED},
+    {"nobody_listens", ep_turn_find_nobody, DAT_EP_STATE_DISCONNECTED},
+    {"gives_up", ep_turn_give_up, DAT_EP_STATE_DISCONNECTED},
+    {"established", loop_join, DAT_EP_STATE_CONNECTED},
+    {"disconnects", ep_turn_leave, DAT_EP_STATE_DISCONNECTED},
+    {"disconnects_gracefully", ep_turn_leave_in_peace, DAT_EP_STATE_DISCONNECTED},
+    {"other_end_disconnects", ep_turn_be_left, DAT_EP_STATE_DISCONNECTED},
+    {"reset", ep_turn_reset, DAT_EP_STATE_UNCONNECTED},
+    {"asks_again", ep_turn_ask_again, DAT_EP_STATE_ACTIVE_CONNECTION_PENDING},
+};
+
+#endif
