@@ -280,6 +280,7 @@ _HEIGHTS = {
     Verdict.FAIL: 40,
     Verdict.TIMEOUT: 40,
     Verdict.CRASH: 40,
+    Verdict.CONTRADICTED: 40,
 }
 
 

@@ -3,6 +3,7 @@
 
 from pathlib import Path
 
+from reports.contradiction import contradiction
 from reports.errors import ReportError
 from reports.events import Members, as_text, read
 from reports.model import (
@@ -260,7 +261,7 @@ def _attempt(record: Members) -> Attempt:
         verdict = Verdict(word)
     except ValueError:
         record.damaged(f"there is no verdict {word!r}")
-    return Attempt(
+    attempt = Attempt(
         case=record.text("case", None),
         hosts=record.integer("hosts", None),
         number=record.integer("attempt", 1),
@@ -288,6 +289,9 @@ def _attempt(record: Members) -> Attempt:
             for item in record.members("teardown")
         ),
     )
+    if against := contradiction(record.values):
+        record.damaged(f"{attempt.case} is {verdict} there, but {printable(against)}")
+    return attempt
 
 
 def _check(item: Members) -> Check:

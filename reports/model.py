@@ -22,10 +22,11 @@ class Verdict(enum.StrEnum):
     FAIL = "FAIL"
     TIMEOUT = "TIMEOUT"
     CRASH = "CRASH"
+    CONTRADICTED = "CONTRADICTED"
 
 
 KEPT = frozenset({Verdict.PASS, Verdict.NOTE})
-NOT_KEPT = frozenset({Verdict.FAIL, Verdict.CRASH, Verdict.TIMEOUT})
+NOT_KEPT = frozenset({Verdict.FAIL, Verdict.CRASH, Verdict.TIMEOUT, Verdict.CONTRADICTED})
 UNKNOWN = frozenset({Verdict.BROKEN, Verdict.NOT_RUN})
 _ORDER = list(Verdict)
 
@@ -182,6 +183,8 @@ class Attempt:
             if self.pending:
                 return (f"{self.pending} returns in time, whatever it returns",)
             return ("the case ends in time",)
+        if self.verdict is Verdict.CONTRADICTED:
+            return ("a verdict that agrees with its evidence",)
         check = self.failed_check
         return check.expected if check else ()
 
@@ -191,6 +194,8 @@ class Attempt:
         if self.verdict is Verdict.CRASH and self.crash and self.crash.signal:
             inside = f" inside {self.pending}" if self.pending else ""
             return f"{self.crash.signal}{inside}"
+        if self.verdict is Verdict.CONTRADICTED:
+            return self.reason
         if self.verdict in (Verdict.CRASH, Verdict.TIMEOUT) and self.pending:
             return f"{self.reason or 'no verdict'} (inside {self.pending})"
         check = self.failed_check
@@ -561,8 +566,8 @@ CRITERIA = {
         " clause for which the host had not the means (RESOURCE)"
     ),
     "not conformant": (
-        "a first attempt ended in FAIL, CRASH or TIMEOUT, or what a case had made could not be"
-        " freed (teardown); a second attempt never takes that back"
+        "a first attempt ended in FAIL, CRASH, TIMEOUT or CONTRADICTED, or what a case had made"
+        " could not be freed (teardown); a second attempt never takes that back"
     ),
     "could not tell": (
         "nothing of that kind, but a case is BROKEN, which is the suite's or the host's failure,"

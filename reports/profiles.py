@@ -17,8 +17,8 @@ CRITERIA = {
         " NOT-RUN, BROKEN or RESOURCE"
     ),
     "fail": (
-        "at least one of its clauses ended in FAIL, CRASH or TIMEOUT; of a declared feature, the"
-        " answer that it is not supported is one"
+        "at least one of its clauses ended in FAIL, CRASH, TIMEOUT or CONTRADICTED; of a declared"
+        " feature, the answer that it is not supported is one"
     ),
     "not declared": (
         "the provider's attributes declare the feature absent, which is no fault: its clauses are"

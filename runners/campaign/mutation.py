@@ -42,7 +42,7 @@ DEADLINE_MS = 6_000
 # What a run is for.
 WHOLE, OWN, PAGE, HOSTILE, AFTER = "whole", "own", "page", "hostile", "after"
 
-RED = records.NOT_KEPT
+RED = records.NOT_KEPT - {records.CONTRADICTED}
 INAPPLICABLE = frozenset({"UNSUPPORTED", "RESOURCE"})
 
 

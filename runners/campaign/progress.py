@@ -22,6 +22,7 @@ STYLES = {
     "FAIL": "bold red",
     "CRASH": "bold red",
     "TIMEOUT": "bold red",
+    "CONTRADICTED": "bold red",
 }
 # These end a run, or a mode: they are told at its end, as errors.
 FATAL = frozenset({"fabric", "ia", "interrupted", "no-space", "runner"})

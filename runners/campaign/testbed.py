@@ -16,6 +16,7 @@ from threading import Thread
 from types import TracebackType
 from typing import Any, Self
 
+from reports.contradiction import contradiction
 from runners.campaign import protocol
 from runners.campaign.agent import Agent, AgentLost
 from runners.campaign.assignment import Assignment
@@ -23,7 +24,7 @@ from runners.campaign.plan import Planned
 from runners.campaign.protocol import Message
 from runners.campaign.session import Evidence, Limits, Session
 from runners.fabric.base import Fabric, FabricError, Host
-from runners.results.records import Record, now
+from runners.results.records import CONTRADICTED, Record, now
 
 # A host that is lost so often without a verdict in between is not opened again.
 LOSSES_IN_A_ROW = 3
@@ -149,6 +150,10 @@ class Testbed:
         )
         elapsed = (time.monotonic() - begun) * 1000
         record = verdict_record(planned, attempt, opened.names, started, elapsed, evidence)
+        if against := contradiction(record):
+            emit(incident("contradiction", opened.names[0], f"{planned.case}: {against}"))
+            said = f"the record contradicts itself: {record['verdict']} was said, but {against}"
+            record |= {"verdict": CONTRADICTED, "reason": said}
         if evidence.lost is None:
             self._losses = 0
             emit(record)

@@ -24,7 +24,8 @@ EVENTS = "events.jsonl"
 LATEST = "latest"
 
 KEPT = frozenset({"PASS", "NOTE"})
-NOT_KEPT = frozenset({"FAIL", "CRASH", "TIMEOUT"})
+CONTRADICTED = "CONTRADICTED"
+NOT_KEPT = frozenset({"FAIL", "CRASH", "TIMEOUT", CONTRADICTED})
 NOT_KNOWN = frozenset({"BROKEN", "NOT-RUN"})
 
 CONFORMANT = 0

@@ -148,6 +148,8 @@ def notes(run: dict[str, Any]) -> None:
     text(run, "note", "queue not shrunk")
     text(run, "record", "16 entries")
     text(run, "leak", "1 descriptor more than before the case")
+    call(run, "DAT_INVALID_STATE")
+    check(run, True, "DAT_INVALID_STATE")
     verdict(run, "NOTE", "queue not shrunk")
 
 
@@ -158,6 +160,33 @@ def fails(run: dict[str, Any]) -> None:
     call(run, "DAT_SUCCESS")
     check(run, False, "DAT_SUCCESS")
     verdict(run, "FAIL", "expected DAT_INVALID_STATE, saw DAT_SUCCESS")
+
+
+def lies(run: dict[str, Any]) -> None:
+    """Passes, though its check did not hold."""
+    call(run, "DAT_SUCCESS")
+    check(run, False, "DAT_SUCCESS")
+    verdict(run, "PASS")
+
+
+def leaps(run: dict[str, Any]) -> None:
+    """Passes out of the middle of a call."""
+    told: list[dict[str, Any]] = []
+    call(run, "", told.append, unfinished=True)
+    say({name: value for name, value in told[0].items() if name not in ("ret", "sub", "out", "us")})
+    check(run, True, "DAT_INVALID_STATE")
+    verdict(run, "PASS")
+
+
+def shows_nothing(run: dict[str, Any]) -> None:
+    """Passes, and has neither called nor checked anything."""
+    verdict(run, "PASS")
+
+
+def declines_and_fails(run: dict[str, Any]) -> None:
+    """Has not what the clause needs, and fails it."""
+    check(run, False, "DAT_SUCCESS")
+    unsupported(run)
 
 
 def fails_once(run: dict[str, Any]) -> None:
@@ -375,6 +404,10 @@ BEHAVIOURS: dict[str, Callable[[dict[str, Any]], None]] = {
         works,
         notes,
         fails,
+        lies,
+        leaps,
+        shows_nothing,
+        declines_and_fails,
         fails_once,
         passes_once,
         declines_again,

@@ -42,6 +42,40 @@ def test_exit_code_of_each_verdict(cts: Cts, case: str, verdict: str, code: int)
 
 
 @pytest.mark.parametrize(
+    ("case", "said", "against"),
+    [
+        ("lies", "PASS", "cases/demo/demo_page.c:12: dat_srq_resize(srq, 3) did not hold"),
+        ("leaps", "PASS", "dat_srq_resize did not return"),
+        ("shows_nothing", "PASS", "no call was made"),
+        ("declines_and_fails", "UNSUPPORTED", "dat_srq_resize(srq, 3) did not hold"),
+    ],
+)
+def test_a_verdict_that_its_evidence_contradicts(
+    cts: Cts, case: str, said: str, against: str
+) -> None:
+    cts.has("passes", case)
+    done = cts("certify")
+    assert done.returncode == 1, done
+    assert (case, 1, 1, "CONTRADICTED") in cts.verdicts()
+    (reason, _) = (r["reason"] for r in cts.events() if r.get("verdict") == "CONTRADICTED")
+    assert reason.startswith(f"the record contradicts itself: {said} was said, but ")
+    assert reason.endswith(against)
+    told = [r["text"] for r in cts.events() if r.get("what") == "contradiction"]
+    assert told[0].endswith(against)
+    assert "Not conformant" in (cts.results / "latest" / "report.md").read_text()
+
+
+def test_a_record_whose_verdict_was_changed_is_refused(cts: Cts) -> None:
+    cts.has("passes", "fails")
+    assert cts("certify").returncode == 1
+    events = cts.results / "latest" / "events.jsonl"
+    events.write_text(events.read_text().replace('"verdict":"FAIL"', '"verdict":"PASS"'))
+    done = cts("report")
+    assert done.returncode not in (0, 1)
+    assert "demo_page/fails is PASS there, but cases/demo/demo_page.c:12" in done.stderr
+
+
+@pytest.mark.parametrize(
     ("case", "word", "note"),
     [
         ("unsupported", "PASS", "note: it works all the same, as demo_page/unsupported shows"),
