@@ -63,6 +63,9 @@ struct test;
 #define NEED_MERGED_CONNECTION_RMR_BIND NEED_(27)
 #define NEED_MERGED_CONNECTION_ASYNC    NEED_(28)
 #define NEED_MERGED_RMR_BIND_ASYNC      NEED_(29)
+/* lmr_mem_types_supported has the type, where it is read as bits (LMR-3) */
+#define NEED_MEM_TYPE_LMR    NEED_(30)
+#define NEED_MEM_TYPE_SHARED NEED_(31)
 
 /* What a row of a family needs besides what the family does. */
 struct row_needs {

@@ -22,7 +22,7 @@
 #define DAT_CNO_FIELD_AGENT DAT_CNO_FIELD_PROXY
 #define CNO_FIELD_BITS      (DAT_CNO_FIELD_PROXY | DAT_CNO_FIELD_ALL)
 
-/* The LMR that a segment of the case lies in; DAT_HANDLE_NULL where no fixture made it. */
+/* The LMR that a segment of the case lies in; DAT_HANDLE_NULL where it is none of the case's. */
 DAT_LMR_HANDLE lmr_of(const DAT_LMR_TRIPLET *segment);
 
 #define dat_cr_reject(cr_) dat_cr_reject(cr_, 0, NULL)

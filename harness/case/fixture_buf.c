@@ -88,11 +88,23 @@ struct buf *buf_make(struct test *t, struct buf_opts opts)
 }
 
 #if UDAPL_CTS_API_MAJOR > 1
+static bool is_of(const struct object *object, DAT_LMR_CONTEXT context)
+{
+        DAT_LMR_PARAM param;
+
+        if (object->buf)
+                return object->buf->lmr_context == context;
+        return object->kind == OBJECT_LMR &&
+               dat_is(dat_lmr_query(object->handle, DAT_LMR_FIELD_LMR_CONTEXT, &param),
+                      DAT_SUCCESS) &&
+               param.lmr_context == context;
+}
+
 DAT_LMR_HANDLE lmr_of(const DAT_LMR_TRIPLET *segment)
 {
         for (const struct object *o = segment && made_for ? made_for->objects : NULL; o;
              o = o->older)
-                if (o->buf && o->buf->lmr_context == segment->lmr_context)
+                if (is_of(o, segment->lmr_context))
                         return o->handle;
         return DAT_HANDLE_NULL;
 }

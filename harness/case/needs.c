@@ -71,6 +71,10 @@ static const struct need_row {
     MERGED(CONNECTION_ASYNC, "merged_connection_async_supported", 3, 5),
     MERGED(RMR_BIND_ASYNC, "merged_rmr_bind_async_supported", 4, 5),
 #undef MERGED
+    {ATTRIBUTE(MEM_TYPE_LMR, "mem_type_lmr_supported", lmr_mem_types_supported),
+     .bits = DAT_MEM_TYPE_LMR},
+    {ATTRIBUTE(MEM_TYPE_SHARED, "mem_type_shared_supported", lmr_mem_types_supported),
+     .bits = DAT_MEM_TYPE_SHARED_VIRTUAL},
 #undef ATTRIBUTE
 };
 

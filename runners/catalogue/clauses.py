@@ -52,6 +52,8 @@ NEEDS = (
     "merged_connection_rmr_bind_supported",
     "merged_connection_async_supported",
     "merged_rmr_bind_async_supported",
+    "mem_type_lmr_supported",
+    "mem_type_shared_supported",
 )
 
 _SLUG = re.compile(r"[a-z][a-z0-9_]*")

@@ -47,6 +47,11 @@ DEQUEUE = "dat_evd_dequeue(async_evd(t), &(DAT_EVENT){.event_number = 0})"
             "completion_flags_supported = 0x4: no evd_threshold_flag_supported",
         ),
         ("provider/has/merged", "UNSUPPORTED", "evd_stream_merging_supported[1][2] = 0"),
+        (
+            "provider/has/shared_memory",
+            "UNSUPPORTED",
+            "lmr_mem_types_supported = 0x0: no mem_type_shared_supported",
+        ),
         ("provider/has/provider_made", "UNSUPPORTED", "ep_creator = 0"),
         ("provider/has/consumer_made", "PASS", ""),
     ],

@@ -76,8 +76,8 @@ CASE_WITH(provider, resizes_beside_a_peer, .peers = 1)
 
 static const struct feature {
         const char *id;
-} features[] = {{"srq"},           {"threshold"},     {"merged"},
-                {"provider_made"}, {"consumer_made"}, {"thread_safe"}};
+} features[] = {{"srq"},           {"threshold"},   {"merged"},       {"provider_made"},
+                {"consumer_made"}, {"thread_safe"}, {"shared_memory"}};
 
 FAMILY_WITH(provider, has, features, .needs = NEED_SRQ,
             .row_needs = (const struct row_needs[]){
@@ -86,6 +86,7 @@ FAMILY_WITH(provider, has, features, .needs = NEED_SRQ,
                 {"provider_made", NEED_PROVIDER_MADE_EP},
                 {"consumer_made", NEED_CONSUMER_MADE_EP},
                 {"thread_safe", NEED_THREAD_SAFE},
+                {"shared_memory", NEED_MEM_TYPE_SHARED},
                 {NULL, 0},
             })
 {
