@@ -89,10 +89,12 @@ def parameters(facts: Mapping[str, Any], standard: Standard) -> list[tuple[str, 
 
 def made(standard: Standard, params: list[tuple[str, str, str]]) -> tuple[str, str] | None:
     """The argument by which the call gives a new object, and that object's kind."""
-    _, type_, name = params[-1]
-    if "_create" not in standard.page or not type_.replace(" ", "").endswith("_HANDLE*"):
+    if "_create" not in standard.page:
         return None
-    return name, type_.split("_")[1]
+    for direction, type_, name in params:
+        if direction == "OUT" and type_.replace(" ", "").endswith("_HANDLE*"):
+            return name, type_.split("_")[1]
+    return None
 
 
 def assignable(type_: str) -> str:

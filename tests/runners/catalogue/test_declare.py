@@ -95,6 +95,20 @@ def test_standard_clauses_bring_their_cases(tmp_path: Path) -> None:
     assert source.count("BAD_HANDLE_NULL") == 1
 
 
+def test_what_a_call_makes_is_found_among_its_results(tmp_path: Path) -> None:
+    table = """
+    [standard]
+    legal = "lmr_create/created"
+    section = "RETURN VALUES"
+    sentences = ["0123abcd"]
+    handles = [{ argument = "ia_handle", kind = "ia", dispatch = true }]
+    """
+    assert declare_as(tmp_path, "lmr_create", table).stderr == ""
+    source = (tmp_path / "lmr_create.c").read_text()
+    assert ".made = offsetof(struct dat_lmr_create_call, lmr_handle)" in source
+    assert ".made_type = DAT_HANDLE_TYPE_LMR" in source
+
+
 def test_an_argument_that_the_call_has_not_ends_the_build(tmp_path: Path) -> None:
     done = declare_as(tmp_path, "evd_modify_cno", STANDARD.replace("cno_handle", "kettle"))
     assert done.returncode == 1
