@@ -1,0 +1,518 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* dat_psp_create_any: qualifiers of the provider's choice, which are nobody else's. */
+#include "clauses/psp_create_any.h"
+#include "case/written.h"
+#include "psp.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define PLACES  4
+#define TAKEN   16 /* qualifiers after a choice that are taken, one by one */
+#define MANY    1000
+#define THREADS 3
+#define ROW     16 /* PSPs that a thread makes in a row */
+#define MET     2  /* rounds that met are enough */
+#define TIMES   20 /* that a choice is freed and another made */
+
+/* The call under test: a PSP, and a qualifier that nobody had written there. */
+static DAT_PSP_HANDLE psp_any(struct test *t, DAT_EVD_HANDLE evd, DAT_PSP_FLAGS flags,
+                              DAT_CONN_QUAL *qual)
+{
+        DAT_PSP_HANDLE psp;
+
+        poison(&psp, sizeof(psp));
+        poison(qual, sizeof(*qual));
+        expect(dat_psp_create_any(ia(t), qual, evd, flags, &psp), DAT_SUCCESS);
+        expect_that(!is_poison(&psp, sizeof(psp)), "no handle was stored");
+        expect_that(!is_poison(qual, sizeof(*qual)), "no qualifier was stored");
+        adopt(t, DAT_HANDLE_TYPE_PSP, psp);
+        return psp;
+}
+
+/*
+ * What a PSP is
+ */
+
+static const struct psp_maker makers[] = {PSP_MAKERS};
+
+FAMILY(psp_create_any, usable, makers)
+{
+        DAT_EVD_HANDLE evd = request_evd(t);
+        DAT_CONN_QUAL qual;
+        DAT_PSP_HANDLE psp = psp_any(t, evd, row->flags, &qual);
+
+        expect_psp(t, psp, qual, evd, row->flags);
+        expect_empty(t, evd);
+        expect_served_by(t, psp, qual, evd, row->flags);
+        expect_served_by(t, psp, qual, evd, row->flags);
+        expect_empty(t, evd);
+}
+
+FAMILY(psp_create_any, as_declared, makers)
+{
+        DAT_EVD_HANDLE evd = request_evd(t);
+        DAT_CONN_QUAL qual;
+        DAT_PSP_HANDLE psp;
+        DAT_RETURN ret = dat_psp_create_any(ia(t), &qual, evd, row->flags, &psp);
+
+        must_be_told(t, NEED_PROVIDER_MADE_EP);
+        if (psp_declared(t, row->flags)) {
+                expect(ret, DAT_SUCCESS);
+                adopt(t, DAT_HANDLE_TYPE_PSP, psp);
+        } else {
+                expect(ret, DAT_MODEL_NOT_SUPPORTED);
+        }
+}
+
+FAMILY(psp_create_any, from_peer, makers)
+{
+        struct loop loop = loop_new(t);
+        struct peer_ep *end;
+        DAT_CR_HANDLE request;
+
+        loop.psp = psp_any(t, loop.requests, row->flags, &loop.qual);
+        end = peer_request(peer(t), loop.qual);
+
+        request = expect_request(t, loop.requests, loop.psp, loop.qual);
+        psp_take_peer(t, request, row->flags, &loop);
+        peer_wait_connected(end);
+        psp_hear_peer(t, end, loop.passive);
+}
+
+CASE(psp_create_any, backlog)
+{
+        DAT_CNO_HANDLE cno;
+        struct loop loop = watched_loop(t, &cno);
+        struct loop asks[PLACES];
+        DAT_COUNT places;
+
+        must(dat_evd_resize(loop.requests, PLACES));
+        places = evd_param(t, loop.requests).evd_qlen;
+        must_that(places >= PLACES, "the EVD was made for %d and has %d", PLACES, (int)places);
+        loop.psp = psp_any(t, loop.requests, DAT_PSP_CONSUMER_FLAG, &loop.qual);
+        for (int i = 0; i < PLACES; i++) {
+                DAT_EVD_HANDLE evd;
+
+                asks[i] = loop_new(t);
+                loop_connect(t, asks[i].active, loop.qual);
+                expect(dat_cno_wait(cno, event_timeout(t), &evd), DAT_SUCCESS);
+        }
+
+        for (int i = 0; i < PLACES; i++)
+                asks[i].request = expect_request(t, loop.requests, loop.psp, loop.qual);
+        for (int i = 0; i < PLACES; i++)
+                expect(dat_cr_accept(asks[i].request, asks[i].passive, 0, NULL), DAT_SUCCESS);
+        for (int i = 0; i < PLACES; i++) {
+                expect_event(ep_connect_evd(t, asks[i].passive), DAT_CONNECTION_EVENT_ESTABLISHED);
+                expect_event(ep_connect_evd(t, asks[i].active), DAT_CONNECTION_EVENT_ESTABLISHED);
+        }
+}
+
+/*
+ * Whose qualifier it is
+ */
+
+/* What stands where the qualifier is to be stored means nothing. */
+static void store_zero(struct test *t, DAT_EVD_HANDLE evd, DAT_CONN_QUAL *qual)
+{
+        (void)t;
+        (void)evd;
+        *qual = 0;
+}
+
+static void store_all_bits(struct test *t, DAT_EVD_HANDLE evd, DAT_CONN_QUAL *qual)
+{
+        (void)t;
+        (void)evd;
+        *qual = UINT64_MAX;
+}
+
+static void store_taken(struct test *t, DAT_EVD_HANDLE evd, DAT_CONN_QUAL *qual)
+{
+        loop_listen(t, evd, DAT_PSP_CONSUMER_FLAG, qual);
+}
+
+static const struct stored {
+        const char *id;
+        void (*store)(struct test *t, DAT_EVD_HANDLE evd, DAT_CONN_QUAL *qual);
+} stored[] = {
+    {"zero", store_zero},
+    {"all_bits", store_all_bits},
+    {"taken", store_taken},
+};
+
+FAMILY(psp_create_any, overwrites, stored)
+{
+        DAT_EVD_HANDLE evd = request_evd(t);
+        DAT_CONN_QUAL before;
+        DAT_CONN_QUAL qual;
+        DAT_PSP_HANDLE psp;
+
+        row->store(t, evd, &before);
+        qual = before;
+        expect(dat_psp_create_any(ia(t), &qual, evd, DAT_PSP_CONSUMER_FLAG, &psp), DAT_SUCCESS);
+        adopt(t, DAT_HANDLE_TYPE_PSP, psp);
+
+        expect_that(qual != before, "the qualifier is the one that stood there");
+        expect_served(t, psp, qual, evd);
+}
+
+/*
+ * A choice is made and freed, so that the next one may well follow it; that qualifier and those
+ * after it are then taken, as far as nobody has them. Returns how many.
+ */
+static int take_after(struct test *t, DAT_CONN_QUAL quals[TAKEN],
+                      bool (*take)(struct test *t, DAT_CONN_QUAL qual))
+{
+        DAT_EVD_HANDLE evd = request_evd(t);
+        DAT_CONN_QUAL qual;
+        DAT_PSP_HANDLE psp = psp_any(t, evd, DAT_PSP_CONSUMER_FLAG, &qual);
+        int count = 0;
+
+        release(t, psp);
+        for (int i = 0; i < TAKEN; i++)
+                if (take(t, qual + (DAT_CONN_QUAL)i))
+                        quals[count++] = qual + (DAT_CONN_QUAL)i;
+        must_that(count > 0, "of %d qualifiers none could be taken", TAKEN);
+        return count;
+}
+
+static bool take_here(struct test *t, DAT_CONN_QUAL qual)
+{
+        DAT_EVD_HANDLE evd = request_evd(t);
+        DAT_PSP_HANDLE psp;
+
+        if (!dat_is(dat_psp_create(ia(t), qual, evd, DAT_PSP_CONSUMER_FLAG, &psp), DAT_SUCCESS))
+                return false;
+        adopt(t, DAT_HANDLE_TYPE_PSP, psp);
+        return true;
+}
+
+static bool take_reserved(struct test *t, DAT_CONN_QUAL qual)
+{
+        DAT_EVD_HANDLE evd = request_evd(t);
+        DAT_RSP_HANDLE rsp;
+
+        if (!dat_is(dat_rsp_create(ia(t), qual, ep_with(t), evd, &rsp), DAT_SUCCESS))
+                return false;
+        adopt(t, DAT_HANDLE_TYPE_RSP, rsp);
+        return true;
+}
+
+static bool take_there(struct test *t, DAT_CONN_QUAL qual)
+{
+        DAT_EVD_HANDLE evd = evd_with(t, .ia = other_ia(t), .flags = DAT_EVD_CR_FLAG);
+        DAT_PSP_HANDLE psp;
+
+        if (!dat_is(dat_psp_create(other_ia(t), qual, evd, DAT_PSP_CONSUMER_FLAG, &psp),
+                    DAT_SUCCESS))
+                return false;
+        adopt(t, DAT_HANDLE_TYPE_PSP, psp);
+        return true;
+}
+
+static const struct taker {
+        const char *id;
+        bool (*take)(struct test *t, DAT_CONN_QUAL qual);
+} takers[] = {
+    {"psp", take_here},
+    {"rsp", take_reserved},
+    {"other_ia", take_there},
+};
+
+FAMILY(psp_create_any, never_in_use, takers)
+{
+        DAT_EVD_HANDLE evd = request_evd(t);
+        DAT_CONN_QUAL taken[TAKEN];
+        int count = take_after(t, taken, row->take);
+
+        for (int i = 0; i < TAKEN; i++) {
+                DAT_CONN_QUAL qual;
+                DAT_PSP_HANDLE psp = psp_any(t, evd, DAT_PSP_CONSUMER_FLAG, &qual);
+
+                for (int j = 0; j < count; j++)
+                        expect_that(qual != taken[j], "qualifier %llu is another point's",
+                                    (unsigned long long)qual);
+                if (i == 0)
+                        expect_served(t, psp, qual, evd);
+        }
+}
+
+CASE(psp_create_any, not_the_peers)
+{
+        DAT_EVD_HANDLE evd = request_evd(t);
+        struct peer_place place = peer_listen(peer(t));
+
+        for (int i = 0; i < PLACES; i++) {
+                DAT_CONN_QUAL qual;
+                DAT_PSP_HANDLE psp = psp_any(t, evd, DAT_PSP_CONSUMER_FLAG, &qual);
+                struct peer_ep *end;
+                struct loop loop = {.passive = ep_with(t)};
+
+                end = peer_request(peer(t), qual);
+                psp_take_peer(t, expect_request(t, evd, psp, qual), DAT_PSP_CONSUMER_FLAG, &loop);
+                peer_wait_connected(end);
+                psp_hear_peer(t, end, loop.passive);
+        }
+        expect_that(!peer_has_request(peer(t)), "a request came to the peer's own qualifier %llu",
+                    (unsigned long long)place.qual);
+}
+
+CASE(psp_create_any, in_use_then)
+{
+        DAT_EVD_HANDLE evd = request_evd(t);
+        DAT_CONN_QUAL qual;
+        DAT_PSP_HANDLE psp = psp_any(t, evd, DAT_PSP_CONSUMER_FLAG, &qual);
+        DAT_PSP_HANDLE other = DAT_HANDLE_NULL;
+
+        expect(dat_psp_create(ia(t), qual, evd, DAT_PSP_CONSUMER_FLAG, &other),
+               DAT_CONN_QUAL_IN_USE);
+        expect(dat_rsp_create(ia(t), qual, ep_with(t), evd, &other), DAT_CONN_QUAL_IN_USE);
+        expect_served(t, psp, qual, evd);
+}
+
+CASE(psp_create_any, freed_and_chosen)
+{
+        DAT_EVD_HANDLE evd = request_evd(t);
+        DAT_CONN_QUAL qual;
+        DAT_PSP_HANDLE psp = psp_any(t, evd, DAT_PSP_CONSUMER_FLAG, &qual);
+
+        for (int i = 0; i < TIMES; i++) {
+                release(t, psp);
+                psp = psp_any(t, evd, DAT_PSP_CONSUMER_FLAG, &qual);
+                expect_psp(t, psp, qual, evd, DAT_PSP_CONSUMER_FLAG);
+        }
+        expect_served(t, psp, qual, evd);
+}
+
+CASE(psp_create_any, freed_and_named)
+{
+        DAT_EVD_HANDLE evd = request_evd(t);
+        DAT_CONN_QUAL qual;
+
+        release(t, psp_any(t, evd, DAT_PSP_CONSUMER_FLAG, &qual));
+        expect_refused(t, qual, evd);
+        expect_served(t, psp_at(t, qual, evd, DAT_PSP_CONSUMER_FLAG), qual, evd);
+}
+
+static int by_value(const void *one, const void *other)
+{
+        DAT_CONN_QUAL a = *(const DAT_CONN_QUAL *)one;
+        DAT_CONN_QUAL b = *(const DAT_CONN_QUAL *)other;
+
+        return (a > b) - (a < b);
+}
+
+static void expect_all_differ(struct test *t, const DAT_CONN_QUAL *quals, int count)
+{
+        static DAT_CONN_QUAL sorted[MANY];
+        int alike = 0;
+
+        memcpy(sorted, quals, (size_t)count * sizeof(*sorted));
+        qsort(sorted, (size_t)count, sizeof(*sorted), by_value);
+        for (int i = 1; i < count; i++)
+                alike += sorted[i - 1] == sorted[i];
+        expect_that(alike == 0, "%d of %d PSPs have the qualifier of another", alike, count);
+}
+
+CASE(psp_create_any, many_at_once)
+{
+        static DAT_PSP_HANDLE psps[MANY];
+        static DAT_CONN_QUAL quals[MANY];
+        DAT_EVD_HANDLE evd = request_evd(t);
+        int count;
+
+        for (count = 0; count < MANY; count++) {
+                DAT_RETURN ret = dat_psp_create_any(ia(t), &quals[count], evd,
+                                                    DAT_PSP_CONSUMER_FLAG, &psps[count]);
+
+                if (count >= PLACES && (dat_is(ret, DAT_INSUFFICIENT_RESOURCES) ||
+                                        dat_is(ret, DAT_CONN_QUAL_UNAVAILABLE)))
+                        break;
+                expect(ret, DAT_SUCCESS);
+                adopt(t, DAT_HANDLE_TYPE_PSP, psps[count]);
+        }
+        record(t, "%d PSPs at once", count);
+
+        psp_all_differ(t, psps, count);
+        expect_all_differ(t, quals, count);
+        for (int i = 0; i < count; i++)
+                expect_psp(t, psps[i], quals[i], evd, DAT_PSP_CONSUMER_FLAG);
+        expect_served(t, psps[0], quals[0], evd);
+        expect_served(t, psps[count / 2], quals[count / 2], evd);
+        expect_served(t, psps[count - 1], quals[count - 1], evd);
+}
+
+/*
+ * EPs of requests
+ */
+
+CASE(psp_create_any, consumers_ep)
+{
+        struct loop loop = loop_new(t);
+
+        loop.psp = psp_any(t, loop.requests, DAT_PSP_CONSUMER_FLAG, &loop.qual);
+        loop_connect(t, loop.active, loop.qual);
+        loop.request = expect_request(t, loop.requests, loop.psp, loop.qual);
+
+        expect_that(request_ep(t, loop.request) == DAT_HANDLE_NULL, "an EP that nobody made");
+        expect_accepted(t, loop.request, &loop);
+        expect_message(t, loop.active, loop.passive);
+}
+
+static const struct psp_ep_field ep_fields[] = {PSP_EP_FIELDS};
+
+FAMILY(psp_create_any, providers_ep, ep_fields)
+{
+        struct loop loop = {.requests = request_evd(t)};
+
+        loop.psp = psp_any(t, loop.requests, DAT_PSP_PROVIDER_FLAG, &loop.qual);
+        psp_check_ep(t, &loop, row);
+}
+
+CASE(psp_create_any, providers_ep_equipped)
+{
+        struct loop loop = {.requests = request_evd(t), .active = ep_with(t)};
+        DAT_EP_HANDLE ep;
+
+        loop.psp = psp_any(t, loop.requests, DAT_PSP_PROVIDER_FLAG, &loop.qual);
+        loop_connect(t, loop.active, loop.qual);
+        ep = expect_own_accepted(t, expect_request(t, loop.requests, loop.psp, loop.qual), &loop);
+        expect_message(t, loop.active, ep);
+        expect_message(t, ep, loop.active);
+}
+
+CASE(psp_create_any, attributes_match)
+{
+        struct loop loop = {.requests = request_evd(t)};
+
+        loop.psp = psp_any(t, loop.requests, DAT_PSP_PROVIDER_FLAG, &loop.qual);
+        psp_read_all(t, &loop);
+}
+
+/*
+ * Waking, and threads
+ */
+
+CASE(psp_create_any, wakes_waiter)
+{
+        struct loop loop = loop_new(t);
+        struct waiter *waiter;
+        struct woken woken;
+
+        loop.psp = psp_any(t, loop.requests, DAT_PSP_CONSUMER_FLAG, &loop.qual);
+        waiter = wait_on_evd(t, loop.requests, event_timeout(t), 1);
+        must_wait(waiter);
+        loop_connect(t, loop.active, loop.qual);
+
+        woken = expect_awake(waiter);
+        expect(woken.ret, DAT_SUCCESS);
+        expect_eq(woken.event.event_number, DAT_CONNECTION_REQUEST_EVENT);
+        expect_accepted(t, woken.event.event_data.cr_arrival_event_data.cr_handle, &loop);
+}
+
+struct making {
+        DAT_IA_HANDLE ia;
+        DAT_EVD_HANDLE evd;
+        DAT_CONN_QUAL *quals;
+        DAT_PSP_HANDLE *psps;
+};
+
+static DAT_RETURN make_row(void *arg)
+{
+        struct making *making = arg;
+        DAT_RETURN ret = DAT_SUCCESS;
+
+        for (int i = 0; i < ROW && dat_is(ret, DAT_SUCCESS); i++)
+                ret = dat_psp_create_any(making->ia, &making->quals[i], making->evd,
+                                         DAT_PSP_CONSUMER_FLAG, &making->psps[i]);
+        return ret;
+}
+
+CASE(psp_create_any, threads)
+{
+        DAT_EVD_HANDLE evd = request_evd(t);
+        struct stress stress = stress_of(t, 200);
+
+        while (stress.met < MET && stress_round(&stress)) {
+                DAT_CONN_QUAL quals[THREADS * ROW];
+                DAT_PSP_HANDLE psps[THREADS * ROW];
+                struct making makings[THREADS];
+                struct racer racers[THREADS];
+
+                for (int i = 0; i < THREADS; i++) {
+                        makings[i] = (struct making){ia(t), evd, &quals[i * ROW], &psps[i * ROW]};
+                        racers[i] = (struct racer){.call = make_row, .arg = &makings[i]};
+                }
+                stress_met(&stress, race(racers, THREADS));
+                for (int i = 0; i < THREADS; i++)
+                        expect(racers[i].ret, DAT_SUCCESS);
+                for (int i = 0; i < THREADS * ROW; i++) {
+                        adopt(t, DAT_HANDLE_TYPE_PSP, psps[i]);
+                        expect_psp(t, psps[i], quals[i], evd, DAT_PSP_CONSUMER_FLAG);
+                }
+                expect_all_differ(t, quals, THREADS * ROW);
+                for (int i = 0; i < THREADS * ROW; i++)
+                        release(t, psps[i]);
+        }
+        must_have_met(&stress);
+}
+
+/*
+ * Arguments
+ */
+
+static const struct wrong_evd wrong_evds[] = {WRONG_EVDS};
+
+FAMILY(psp_create_any, evd_of_other_stream, wrong_evds)
+{
+        DAT_EVD_HANDLE evd = wrong_evd(t, row);
+        DAT_EVD_HANDLE right = request_evd(t);
+        DAT_CONN_QUAL qual;
+        DAT_PSP_HANDLE psp;
+
+        expect(dat_psp_create_any(ia(t), &qual, evd, DAT_PSP_CONSUMER_FLAG, &psp),
+               DAT_INVALID_HANDLE);
+
+        psp = psp_any(t, right, DAT_PSP_CONSUMER_FLAG, &qual);
+        expect_served(t, psp, qual, right);
+        expect_empty(t, evd);
+}
+
+static const struct wrong_evd merged_evds[] = {MERGED_EVDS};
+
+FAMILY(psp_create_any, evd_of_more_streams, merged_evds)
+{
+        DAT_EVD_HANDLE evd = evd_with(t, .qlen = 8, .flags = row->flags);
+        DAT_CONN_QUAL qual;
+        DAT_PSP_HANDLE psp = psp_any(t, evd, DAT_PSP_CONSUMER_FLAG, &qual);
+
+        expect_served(t, psp, qual, evd);
+        expect_empty(t, evd);
+}
+
+static const struct psp_no_flag no_flags[] = {PSP_NO_FLAGS};
+
+FAMILY(psp_create_any, invalid_flags, no_flags)
+{
+        DAT_EVD_HANDLE evd = request_evd(t);
+        DAT_CONN_QUAL qual;
+        DAT_PSP_HANDLE psp;
+
+        expect(dat_psp_create_any(ia(t), &qual, evd, (DAT_PSP_FLAGS)row->bits, &psp),
+               DAT_INVALID_PARAMETER);
+
+        psp = psp_any(t, evd, DAT_PSP_CONSUMER_FLAG, &qual);
+        expect_served(t, psp, qual, evd);
+}
+
+LEGAL(psp_create_any)
+{
+        static DAT_CONN_QUAL qual;
+
+        call->ia_handle = ia(t);
+        call->conn_qual = &qual;
+        call->evd_handle = request_evd(t);
+        call->psp_flags = DAT_PSP_CONSUMER_FLAG;
+}
