@@ -163,6 +163,8 @@ bool wrong_answered(struct test *t, const struct check_site *site, DAT_RETURN re
 
 /* Neither the good segments nor what the wrong one names were written. */
 void expect_wrong_untouched(struct test *t, const struct wrong *wrong);
+/* The latter alone: good segments before the wrong one may have been filled. */
+void expect_named_untouched(struct test *t, const struct wrong *wrong);
 
 /* Lengths of messages and RDMA: none, one byte, around each MTU that a path may have, and more. */
 #define LENGTH_MOST ((size_t)-1)
@@ -211,7 +213,10 @@ DAT_EP_ATTR transfer_attr(struct test *t, struct transfer_opts opts);
 struct loop transfer_make(struct test *t, struct transfer_opts opts);
 #define transfer_with(t_, ...) transfer_make((t_), (struct transfer_opts){__VA_ARGS__})
 
-/* The calls, with a vector for the segments: none where it has no bytes (SRQ-25). */
+/*
+ * The calls, with a copy of the vector's segments: none where it has no bytes (SRQ-25). What
+ * becomes of the copy hides nothing from expect_holds().
+ */
 DAT_RETURN send_vector(DAT_EP_HANDLE ep, const struct vector *vector, uint64_t cookie,
                        DAT_COMPLETION_FLAGS flags);
 DAT_RETURN recv_vector(DAT_EP_HANDLE ep, const struct vector *vector, uint64_t cookie,
