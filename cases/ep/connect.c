@@ -109,13 +109,6 @@ static void expect_about(struct test *t, const DAT_EVENT *event, DAT_EP_HANDLE e
                     "the event names another EP");
 }
 
-static void expect_none(struct test *t, DAT_EVD_HANDLE evd)
-{
-        DAT_EVENT event;
-
-        expect(dat_evd_dequeue(evd, &event), DAT_QUEUE_EMPTY);
-}
-
 void expect_ep_pending(struct test *t, DAT_EP_HANDLE ep)
 {
         DAT_EP_PARAM param;
@@ -124,7 +117,7 @@ void expect_ep_pending(struct test *t, DAT_EP_HANDLE ep)
         expect_eq(ep_state(t, ep), DAT_EP_STATE_ACTIVE_CONNECTION_PENDING);
         expect(dat_ep_query(ep, DAT_EP_FIELD_EP_STATE, &param), DAT_SUCCESS);
         expect_eq(param.ep_state, DAT_EP_STATE_ACTIVE_CONNECTION_PENDING);
-        expect_none(t, ep_connect_evd(t, ep));
+        expect_empty(t, ep_connect_evd(t, ep));
 }
 
 void expect_ep_told(struct test *t, DAT_EP_HANDLE ep, DAT_EVENT_NUMBER number, DAT_EP_STATE state)
@@ -134,7 +127,7 @@ void expect_ep_told(struct test *t, DAT_EP_HANDLE ep, DAT_EVENT_NUMBER number, D
 
         expect_about(t, &event, ep);
         expect_eq(ep_state(t, ep), state);
-        expect_none(t, ep_connect_evd(t, ep));
+        expect_empty(t, ep_connect_evd(t, ep));
 }
 
 DAT_EVENT_NUMBER expect_ep_failed(struct test *t, DAT_EP_HANDLE ep, DAT_TIMEOUT timeout,
@@ -150,7 +143,7 @@ DAT_EVENT_NUMBER expect_ep_failed(struct test *t, DAT_EP_HANDLE ep, DAT_TIMEOUT 
                     (unsigned int)event.event_number, (unsigned int)one, (unsigned int)other);
         expect_about(t, &event, ep);
         expect_eq(ep_state(t, ep), DAT_EP_STATE_DISCONNECTED);
-        expect_none(t, ep_connect_evd(t, ep));
+        expect_empty(t, ep_connect_evd(t, ep));
         return event.event_number;
 }
 
@@ -187,7 +180,7 @@ void expect_stage_accepted(struct test *t, struct stage *stage)
         expect_ep_told(t, stage->asking.ep, DAT_CONNECTION_EVENT_ESTABLISHED,
                        DAT_EP_STATE_CONNECTED);
         expect_event(ep_connect_evd(t, stage->loop.passive), DAT_CONNECTION_EVENT_ESTABLISHED);
-        expect_none(t, stage->loop.requests);
+        expect_empty(t, stage->loop.requests);
 }
 
 void expect_loop_carries(struct test *t, DAT_EP_HANDLE one, DAT_EP_HANDLE other)
@@ -199,7 +192,7 @@ void expect_loop_carries(struct test *t, DAT_EP_HANDLE one, DAT_EP_HANDLE other)
 void expect_stage_connects(struct test *t, struct stage *stage, const struct ep_snapshot *before)
 {
         expect_ep_kept(t, stage->asking.ep, before, 0);
-        expect_none(t, ep_connect_evd(t, stage->asking.ep));
+        expect_empty(t, ep_connect_evd(t, stage->asking.ep));
         expect(connect_ask(&stage->asking), DAT_SUCCESS);
         expect_stage_accepted(t, stage);
         expect_loop_carries(t, stage->asking.ep, stage->loop.passive);
@@ -217,7 +210,7 @@ void connect_established(struct test *t, enum way way)
         expect(connect_ask(&stage.asking), DAT_SUCCESS);
         expect_stage_accepted(t, &stage);
         expect_loop_carries(t, stage.asking.ep, stage.loop.passive);
-        expect_none(t, ep_connect_evd(t, stage.asking.ep));
+        expect_empty(t, ep_connect_evd(t, stage.asking.ep));
 }
 
 void connect_pending(struct test *t, enum way way)
@@ -559,7 +552,7 @@ void connect_timeout_over(struct test *t, enum way way)
         expect_ep_failed(t, other.ep, other.timeout, DAT_CONNECTION_EVENT_TIMED_OUT,
                          DAT_CONNECTION_EVENT_UNREACHABLE);
         expect_eq(ep_state(t, stage.asking.ep), DAT_EP_STATE_CONNECTED);
-        expect_none(t, ep_connect_evd(t, stage.asking.ep));
+        expect_empty(t, ep_connect_evd(t, stage.asking.ep));
         expect_event(ep_connect_evd(t, stage.loop.passive), DAT_CONNECTION_EVENT_ESTABLISHED);
         expect_loop_carries(t, stage.asking.ep, stage.loop.passive);
 }
@@ -596,9 +589,9 @@ void connect_answered_late(struct test *t, enum way way)
                 must(dat_evd_wait(ep_connect_evd(t, stage.loop.passive), event_timeout(t), 1,
                                   &event, &more));
         expect_eq(ep_state(t, stage.asking.ep), DAT_EP_STATE_DISCONNECTED);
-        expect_none(t, ep_connect_evd(t, stage.asking.ep));
+        expect_empty(t, ep_connect_evd(t, stage.asking.ep));
         expect(dat_ep_reset(stage.asking.ep), DAT_SUCCESS);
-        expect_none(t, ep_connect_evd(t, stage.asking.ep));
+        expect_empty(t, ep_connect_evd(t, stage.asking.ep));
 }
 
 void connect_reads(struct test *t, enum way way, const struct reads_row *row)
@@ -694,7 +687,7 @@ static void expect_crowd_told(struct test *t, struct crowd *crowd, int count)
                                                               ? DAT_EP_STATE_DISCONNECTED
                                                               : DAT_EP_STATE_CONNECTED);
         }
-        expect_none(t, crowd->opts.connect_evd);
+        expect_empty(t, crowd->opts.connect_evd);
 }
 
 void connect_many(struct test *t, enum way way)
@@ -851,7 +844,7 @@ void connect_peer_dies(struct test *t, enum way way)
                     "event %#x tells that the peer is gone", (unsigned int)event.event_number);
         expect_about(t, &event, remote.asking.ep);
         expect_eq(ep_state(t, remote.asking.ep), DAT_EP_STATE_DISCONNECTED);
-        expect_none(t, ep_connect_evd(t, remote.asking.ep));
+        expect_empty(t, ep_connect_evd(t, remote.asking.ep));
 }
 
 /* Nobody listens at the peer any more. */
