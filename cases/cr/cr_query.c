@@ -14,7 +14,6 @@
 #define THREADS 4
 #define ROW     50 /* queries that a thread makes in a row */
 #define MET     20 /* rounds that met are enough */
-#define ODD     13 /* bytes of private data */
 
 /* A request of which a case knows all, for it has asked. */
 struct known {
@@ -264,62 +263,10 @@ CASE(cr_query, address_leads_there)
         expect_cr_accepted(t, &back);
 }
 
-static DAT_COUNT none(struct test *t)
-{
-        (void)t;
-        return 0;
-}
-
-static DAT_COUNT one(struct test *t)
-{
-        (void)t;
-        return 1;
-}
-
-static DAT_COUNT odd(struct test *t)
-{
-        (void)t;
-        return ODD;
-}
-
-static DAT_COUNT most(struct test *t)
-{
-        return provider_attr(t)->max_private_data_size;
-}
-
-static DAT_COUNT nearly_most(struct test *t)
-{
-        return most(t) - 1;
-}
-
-static const struct amount {
-        const char *id;
-        DAT_COUNT (*of)(struct test *t);
-} amounts[] = {
-    {"none", none}, {"one", one}, {"odd", odd}, {"nearly_most", nearly_most}, {"most", most},
-};
-
-/* The private data is what was sent, whose bytes are drawn; what is told beyond it is zeros. */
-static void expect_private_data(struct test *t, const DAT_CR_PARAM *param,
-                                const unsigned char *sent, DAT_COUNT size)
-{
-        const unsigned char *told = param->private_data;
-
-        expect_that(param->private_data_size >= size && param->private_data_size <= most(t),
-                    "%d bytes of private data, %d were sent", param->private_data_size, size);
-        expect_that(size == 0 || memcmp(told, sent, (size_t)size) == 0,
-                    "the private data is not what was sent");
-        for (DAT_COUNT i = size; i < param->private_data_size; i++)
-                expect_that(told[i] == 0, "byte %d, which was not sent, is %d", i, told[i]);
-        if (param->private_data_size > size)
-                note(t, "%d bytes of private data, %d were sent (CR-2)", param->private_data_size,
-                     size);
-}
-
 FAMILY(cr_query, private_data, amounts)
 {
         struct request request = request_at(t, MADE_BY_CONSUMER);
-        DAT_COUNT size = row->of(t);
+        DAT_COUNT size = amount_of(t, row);
         unsigned char *sent = buf_with(t, .length = (size_t)size + 1)->addr;
         DAT_CR_PARAM param;
 
@@ -329,19 +276,14 @@ FAMILY(cr_query, private_data, amounts)
         must_take(t, &request);
 
         param = queried(t, request.cr, DAT_CR_FIELD_ALL);
-        expect_private_data(t, &param, sent, size);
+        expect_private_data(t, param.private_data, param.private_data_size, sent, size);
         param = queried(t, request.cr, DAT_CR_FIELD_PRIVATE_DATA_SIZE | DAT_CR_FIELD_PRIVATE_DATA);
-        expect_private_data(t, &param, sent, size);
+        expect_private_data(t, param.private_data, param.private_data_size, sent, size);
 }
 
 /*
  * What happens to a request, and to others
  */
-
-static void free_point(struct test *t, struct request *request)
-{
-        release(t, request->point);
-}
 
 static void accept_another(struct test *t, struct request *request)
 {
@@ -368,19 +310,13 @@ static void refuse(struct test *t, struct request *request)
                   "an accept that is to be refused has changed the EP");
 }
 
-static void give_up(struct test *t, struct request *request)
-{
-        must(dat_ep_disconnect(request->active, DAT_CLOSE_ABRUPT_FLAG));
-        must_event(ep_connect_evd(t, request->active), DAT_CONNECTION_EVENT_DISCONNECTED);
-}
-
 static const struct change {
         const char *id;
         void (*make)(struct test *t, struct request *request);
 } changes[] = {
-    {"point_freed", free_point},        {"other_accepted", accept_another},
-    {"other_rejected", reject_another}, {"accept_refused", refuse},
-    {"asker_gave_up", give_up},
+    {"point_freed", lose_point},           {"other_accepted", accept_another},
+    {"other_rejected", reject_another},    {"accept_refused", refuse},
+    {"asker_gave_up", lose_by_disconnect},
 };
 
 FAMILY(cr_query, after, changes)
@@ -515,7 +451,7 @@ CASE(cr_query, port_of_peer)
 FAMILY(cr_query, private_data_of_peer, amounts)
 {
         struct request request = request_at(t, MADE_BY_CONSUMER);
-        DAT_COUNT size = row->of(t);
+        DAT_COUNT size = amount_of(t, row);
         unsigned char sent[PEER_PRIVATE_MAX];
         DAT_CR_PARAM param;
 
@@ -527,7 +463,7 @@ FAMILY(cr_query, private_data_of_peer, amounts)
         request.cr = expect_cr_request(t, request.evd, request.point, request.qual);
 
         param = queried(t, request.cr, DAT_CR_FIELD_ALL);
-        expect_private_data(t, &param, sent, size);
+        expect_private_data(t, param.private_data, param.private_data_size, sent, size);
 }
 
 /*

@@ -235,23 +235,12 @@ FAMILY(cr_reject, often, request_kinds)
  * What the request has lost meanwhile
  */
 
-static void free_point(struct test *t, struct request *request)
-{
-        release(t, request->point);
-}
-
-static void free_point_and_evd(struct test *t, struct request *request)
-{
-        release(t, request->point);
-        release(t, request->evd);
-}
-
 static const struct left_alone {
         const char *id;
         void (*leave)(struct test *t, struct request *request);
 } left_alone[] = {
-    {"point_freed", free_point},
-    {"evd_freed", free_point_and_evd},
+    {"point_freed", lose_point},
+    {"evd_freed", lose_point_and_evd},
 };
 
 FAMILY(cr_reject, request_alone, left_alone)
@@ -287,26 +276,6 @@ FAMILY(cr_reject, reserved_asker_gone, asker_losses)
         is_unconnected(t, &request);
         accepts(t, &request);
 }
-
-static void kill_peer(struct peer_ep *end, struct peer *peer)
-{
-        (void)end;
-        peer_kill(peer);
-}
-
-static void give_up(struct peer_ep *end, struct peer *peer)
-{
-        (void)peer;
-        peer_give_up(end);
-}
-
-static const struct peer_loss {
-        const char *id;
-        void (*lose)(struct peer_ep *end, struct peer *peer);
-} peer_losses[] = {
-    {"gave_up", give_up},
-    {"died", kill_peer},
-};
 
 FAMILY(cr_reject, peer_gone, peer_losses)
 {

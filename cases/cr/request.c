@@ -16,6 +16,24 @@ static struct {
         DAT_CONN_QUAL qual;
 } beside;
 
+DAT_COUNT amount_of(struct test *t, const struct amount *row)
+{
+        return row->size < 0 ? provider_attr(t)->max_private_data_size + 1 + row->size : row->size;
+}
+
+void expect_private_data(struct test *t, const unsigned char *told, DAT_COUNT told_size,
+                         const unsigned char *sent, DAT_COUNT size)
+{
+        expect_that(told_size >= size && told_size <= provider_attr(t)->max_private_data_size,
+                    "%d bytes of private data, %d were sent", told_size, size);
+        expect_that(size == 0 || memcmp(told, sent, (size_t)size) == 0,
+                    "the private data is not what was sent");
+        for (DAT_COUNT i = size; i < told_size; i++)
+                expect_that(told[i] == 0, "byte %d, which was not sent, is %d", i, told[i]);
+        if (told_size > size)
+                note(t, "%d bytes of private data, %d were sent (CR-2)", told_size, size);
+}
+
 static DAT_RSP_HANDLE reserve(struct test *t, struct request *request)
 {
         DAT_RSP_HANDLE rsp = DAT_HANDLE_NULL;
@@ -166,6 +184,29 @@ void lose_by_free(struct test *t, struct request *request)
         request->active = DAT_HANDLE_NULL;
 }
 
+void lose_peer_by_disconnect(struct peer_ep *end, struct peer *peer)
+{
+        (void)peer;
+        peer_give_up(end);
+}
+
+void lose_peer_by_death(struct peer_ep *end, struct peer *peer)
+{
+        (void)end;
+        peer_kill(peer);
+}
+
+void lose_point(struct test *t, struct request *request)
+{
+        release(t, request->point);
+}
+
+void lose_point_and_evd(struct test *t, struct request *request)
+{
+        release(t, request->point);
+        release(t, request->evd);
+}
+
 struct request requested_in_vain(struct test *t, enum ep_maker maker, const struct asker_loss *loss)
 {
         struct request request = request_at(t, maker);
@@ -213,6 +254,12 @@ DAT_CONNECTION_EVENT_DATA expect_cr_told(struct test *t, DAT_EP_HANDLE ep, DAT_E
         expect_that(event.event_data.connect_event_data.ep_handle == ep,
                     "the event names another EP");
         return event.event_data.connect_event_data;
+}
+
+void expect_cr_unfit(struct test *t, DAT_RETURN ret)
+{
+        expect_that(!dat_is(ret, DAT_SUCCESS) && !dat_is(ret, DAT_INTERNAL_ERROR),
+                    "the call returned 0x%x", (unsigned int)ret);
 }
 
 void expect_cr_connected(struct test *t, const struct request *request)

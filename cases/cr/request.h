@@ -34,6 +34,21 @@ static const struct which_of_two two_requests[] = {
     {"newer", 1},
 };
 
+/* How much private data goes with a request or its acceptance, as rows of families. */
+struct amount {
+        const char *id;
+        DAT_COUNT size; /* where it is negative, from max_private_data_size + 1 on */
+};
+
+static const struct amount amounts[] = {
+    {"none", 0}, {"one", 1}, {"odd", 13}, {"nearly_most", -2}, {"most", -1},
+};
+DAT_COUNT amount_of(struct test *t, const struct amount *row);
+
+/* What is told is what was sent; where it is more, the rest is zeros, which is noted (CR-2). */
+void expect_private_data(struct test *t, const unsigned char *told, DAT_COUNT told_size,
+                         const unsigned char *sent, DAT_COUNT size);
+
 struct request {
         enum ep_maker maker;
         DAT_EP_HANDLE active;  /* that asks */
@@ -83,6 +98,23 @@ static const struct asker_loss asker_losses[] = {
     {"freed", 0, lose_by_free},
 };
 
+/* How a peer is lost that has asked. */
+struct peer_loss {
+        const char *id;
+        void (*lose)(struct peer_ep *end, struct peer *peer);
+};
+void lose_peer_by_disconnect(struct peer_ep *end, struct peer *peer);
+void lose_peer_by_death(struct peer_ep *end, struct peer *peer);
+
+static const struct peer_loss peer_losses[] = {
+    {"gave_up", lose_peer_by_disconnect},
+    {"died", lose_peer_by_death},
+};
+
+/* The service point is freed, and with it the EVD of its requests. */
+void lose_point(struct test *t, struct request *request);
+void lose_point_and_evd(struct test *t, struct request *request);
+
 /* A request that has come and is taken, whose asker is lost then. */
 struct request requested_in_vain(struct test *t, enum ep_maker maker,
                                  const struct asker_loss *loss);
@@ -107,6 +139,9 @@ DAT_CR_HANDLE expect_cr_request(struct test *t, DAT_EVD_HANDLE evd, DAT_HANDLE p
 
 /* The EP's next connection event, about that very EP. */
 DAT_CONNECTION_EVENT_DATA expect_cr_told(struct test *t, DAT_EP_HANDLE ep, DAT_EVENT_NUMBER number);
+
+/* The call was refused, by whatever word (CR-1). */
+void expect_cr_unfit(struct test *t, DAT_RETURN ret);
 
 /* The request can be accepted: both ends are told, are Connected, and a message goes each way. */
 void expect_cr_accepted(struct test *t, const struct request *request);
