@@ -121,6 +121,10 @@ DAT_EP_HANDLE ep_make_in(struct test *t, DAT_EP_STATE state, struct ep_opts opts
 DAT_RSP_HANDLE ep_rsp(struct test *t, DAT_EP_HANDLE ep);
 DAT_CR_HANDLE ep_request(struct test *t, DAT_EP_HANDLE ep);
 
+/* The peer's end of an EP of ep_in() that is Completion Pending, Connected or Disconnect Pending.
+ */
+struct peer_ep *ep_end(struct test *t, DAT_EP_HANDLE ep);
+
 /* A state of those that only the header has counts as the plain one (GEN-7). */
 DAT_EP_STATE plain_ep_state(DAT_EP_STATE state);
 

@@ -324,6 +324,15 @@ DAT_CR_HANDLE ep_request(struct test *t, DAT_EP_HANDLE ep)
         return handle_of_ep(t, ep, OBJECT_CR);
 }
 
+struct peer_ep *ep_end(struct test *t, DAT_EP_HANDLE ep)
+{
+        struct peer_ep *end = ep_object(t, ep)->end;
+
+        if (!end)
+                test_end(t, VERDICT_BROKEN, "no fixture connected the EP with the peer");
+        return end;
+}
+
 /* A Provider's EP has neither zone nor EVDs, and cannot be connected until it has been given them.
  */
 static void equip(struct test *t, DAT_EP_HANDLE ep)
@@ -385,7 +394,7 @@ struct peer_ep *fixture_connect(struct test *t, const struct check_site *site, D
 static struct peer_ep *complete(struct test *t, const struct check_site *site, DAT_EP_HANDLE ep,
                                 DAT_EP_STATE state)
 {
-        struct peer_ep *end = ep_object(t, ep)->end;
+        struct peer_ep *end = ep_end(t, ep);
 
         if (state == DAT_EP_STATE_CONNECTED)
                 return end;
@@ -398,7 +407,7 @@ static struct peer_ep *complete(struct test *t, const struct check_site *site, D
 /* What was waited for comes: the peer runs again, and takes the message. */
 static void end_disconnect(struct test *t, const struct check_site *site, DAT_EP_HANDLE ep)
 {
-        struct peer_ep *end = ep_object(t, ep)->end;
+        struct peer_ep *end = ep_end(t, ep);
 
         peer_post_recv(end, 1, LAST_BYTES);
         expect_dto(ep_request_evd(t, ep));
