@@ -14,20 +14,30 @@
 
 #define SLOT_BITS 14
 #define SLOT_MASK ((UINT32_C(1) << SLOT_BITS) - 1)
-#define NO_SLOT   UINT32_MAX
+#define NO_SLOT   ((uint32_t)REF_MAX_LMRS)
 
 _Static_assert((UINT32_C(1) << SLOT_BITS) >= REF_MAX_LMRS, "an LMR context must hold each slot");
 
+/*
+ * The list of free slots is right where all of them are zeros, each leading to the slot behind it:
+ * no page of the table is touched before a slot in it is used.
+ */
 bool lmr_table_init(struct lmr_table *table)
 {
         table->slots = calloc(REF_MAX_LMRS, sizeof(*table->slots));
-        if (!table->slots)
-                return false;
-        for (uint32_t i = 0; i < REF_MAX_LMRS; i++)
-                table->slots[i].next_free = i + 1 < REF_MAX_LMRS ? i + 1 : NO_SLOT;
         table->first_free = 0;
         table->last_free = REF_MAX_LMRS - 1;
-        return true;
+        return table->slots;
+}
+
+static uint32_t next_free(const struct lmr_table *table, uint32_t index)
+{
+        return index + 1 + table->slots[index].skipped;
+}
+
+static void set_next_free(struct lmr_table *table, uint32_t index, uint32_t next)
+{
+        table->slots[index].skipped = next - (index + 1);
 }
 
 void lmr_table_destroy(struct lmr_table *table)
@@ -58,7 +68,7 @@ static bool slot_take(struct ia *ia, struct lmr *lmr)
                 return false;
         }
         slot = &table->slots[index];
-        table->first_free = slot->next_free;
+        table->first_free = next_free(table, index);
         if (table->first_free == NO_SLOT)
                 table->last_free = NO_SLOT;
         pthread_mutex_unlock(&ia->lock);
@@ -86,11 +96,11 @@ static void slot_give(struct ia *ia, struct lmr *lmr)
         atomic_store(&slot->context, 0);
         pthread_mutex_lock(&ia->lock);
         slot->lmr = NULL;
-        slot->next_free = NO_SLOT;
+        set_next_free(table, index, NO_SLOT);
         if (table->last_free == NO_SLOT)
                 table->first_free = index;
         else
-                table->slots[table->last_free].next_free = index;
+                set_next_free(table, table->last_free, index);
         table->last_free = index;
         pthread_mutex_unlock(&ia->lock);
 }

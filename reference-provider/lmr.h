@@ -34,7 +34,7 @@ struct lmr_slot {
         struct lmr *lmr;
         uint64_t start;
         uint64_t length;
-        uint32_t next_free;
+        uint32_t skipped; /* how far behind its neighbour the next free slot is, modulo 2^32 */
 };
 
 struct lmr_table {
