@@ -150,7 +150,7 @@ class Scope:
         if name not in self.params:
             raise self.fail(f"unknown name {name}")
         index, c_type = self.params[name]
-        pointee = c_type.removesuffix(" *")
+        pointee = c_type.removeprefix("const ").removesuffix(" *")
         if c_type.endswith(" *") and pointee not in self.facts["structs"]:
             self.guard(f"call->arg[{index}]")
             return f"*({c_type})(uintptr_t)call->arg[{index}]", pointee.endswith("_HANDLE")

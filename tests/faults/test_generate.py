@@ -131,6 +131,14 @@ def test_argument_with_the_name_of_a_fact(tmp_path: Path) -> None:
     assert "((long long)(DAT_COUNT)call->arg[1] == call->facts.low_watermark)" in text
 
 
+def test_pointer_to_a_const_structure(tmp_path: Path) -> None:
+    row = changed("dat_srq_resize", "dat_lmr_sync_rdma_read")
+    code, error, text = compile_row(tmp_path, row + 'when = "local_segments == 0"\n')
+    assert (code, error) == (0, "")
+    assert "(long long)call->arg[1] == 0LL" in text
+    assert "*(const DAT_LMR_TRIPLET *)" not in text
+
+
 def test_the_rows_of_this_project() -> None:
     paths = sorted((ROOT / "faults").rglob("*.toml"))
     faults = load_faults(paths)
