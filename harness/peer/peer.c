@@ -503,6 +503,16 @@ bool peer_read(struct peer_ep *end, DAT_RMR_CONTEXT context, DAT_VADDR address, 
         return holds;
 }
 
+void peer_write(struct peer_ep *end, DAT_RMR_CONTEXT context, DAT_VADDR address, size_t length,
+                uint64_t sequence)
+{
+        obey(end->peer,
+             json_pack("{s:s s:i s:I s:I s:I s:I}", "do", "write", "ep", end->number, "context",
+                       (json_int_t)context, "address", (json_int_t)address, "length",
+                       (json_int_t)length, "sequence", (json_int_t)sequence),
+             answer_ms(end->peer));
+}
+
 void peer_send_all(struct peer_ep *end, struct peer_send_opts opts)
 {
         size_t length = opts.length ? opts.length : 64;

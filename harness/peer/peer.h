@@ -166,6 +166,13 @@ void peer_reads(struct peer *peer, DAT_COUNT reads_out);
  */
 bool peer_read(struct peer_ep *end, DAT_RMR_CONTEXT context, DAT_VADDR address, size_t length);
 
+/*
+ * Has the peer's end write message `sequence` to `length` bytes of the case's memory; returns when
+ * that has completed at the peer, with success.
+ */
+void peer_write(struct peer_ep *end, DAT_RMR_CONTEXT context, DAT_VADDR address, size_t length,
+                uint64_t sequence);
+
 struct peer_send_opts {
         int count;                  /* 1 */
         size_t length;              /* 64, bytes; length_step is added at each further message */

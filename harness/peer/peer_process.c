@@ -802,7 +802,10 @@ static json_t *do_expose(struct side *side, const json_t *command)
 
 static json_t *do_holds(struct side *side, const json_t *command)
 {
-        const unsigned char *memory = (const unsigned char *)(uintptr_t)number(command, "address");
+        union {
+                uintptr_t number;
+                const unsigned char *pointer;
+        } memory = {.number = (uintptr_t)number(command, "address")};
         size_t offset = (size_t)number(command, "offset");
         size_t length = (size_t)number(command, "length");
         unsigned char *message = malloc(offset + length + 1);
@@ -812,7 +815,7 @@ static json_t *do_holds(struct side *side, const json_t *command)
         if (!message)
                 return no("no memory for %zu bytes", offset + length);
         message_fill(message, offset + length, (uint64_t)number(command, "sequence"));
-        holds = memcmp(memory + offset, message + offset, length) == 0;
+        holds = memcmp(memory.pointer + offset, message + offset, length) == 0;
         free(message);
         return json_pack("{s:b s:b}", "ok", 1, "holds", holds);
 }
@@ -844,6 +847,37 @@ static json_t *do_read(struct side *side, const json_t *command)
         status = event.event_data.dto_completion_event_data.status;
         return json_pack("{s:b s:b}", "ok", 1, "holds",
                          status == DAT_DTO_SUCCESS && message_holds(memory, length, 0));
+}
+
+static json_t *do_write(struct side *side, const json_t *command)
+{
+        struct end *end = side->ends[number(command, "ep")];
+        size_t length = (size_t)number(command, "length");
+        DAT_RMR_TRIPLET to = {
+            .rmr_context = (DAT_RMR_CONTEXT)number(command, "context"),
+            .target_address = (DAT_VADDR)number(command, "address"),
+            .segment_length = length,
+        };
+        DAT_LMR_TRIPLET from = {.segment_length = length};
+        DAT_DTO_COMPLETION_STATUS status;
+        unsigned char *memory;
+        DAT_LMR_HANDLE lmr;
+        DAT_EVENT event;
+        json_t *refusal = register_memory(side, length, &memory, &lmr, &from.lmr_context);
+
+        if (refusal)
+                return refusal;
+        message_fill(memory, length, (uint64_t)number(command, "sequence"));
+        from.virtual_address = (DAT_VADDR)(uintptr_t)memory;
+        TRY(dat_ep_post_rdma_write, end->ep, 1, &from, (DAT_DTO_COOKIE){.as_64 = 0}, &to,
+            DAT_COMPLETION_DEFAULT_FLAG);
+        refusal = wait_for(side, end->request_evd, DAT_DTO_COMPLETION_EVENT, &event);
+        if (refusal)
+                return refusal;
+        status = event.event_data.dto_completion_event_data.status;
+        return status == DAT_DTO_SUCCESS
+                   ? yes()
+                   : no("an RDMA write completed with status %d", (int)status);
 }
 
 /* Whether the process whose stat this is has stopped, as far as the kernel tells. */
@@ -931,6 +965,7 @@ static json_t *obey(struct side *side, const json_t *command)
             {"expose", do_expose, true},
             {"holds", do_holds, true},
             {"read", do_read, true},
+            {"write", do_write, true},
             {"freeze", do_freeze, false},
             {"kill", do_kill, false},
         };
