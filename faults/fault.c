@@ -105,11 +105,28 @@ static void srq_facts(struct facts *facts, const struct handle *srq)
                                  : param.outstanding_dto_count;
 }
 
+/* The object of the call or event, if that is an EP; else the EP among the call's arguments. */
+static struct handle *ep_of(const struct call *call, struct handle *object)
+{
+        if (call->event || object->type == DAT_HANDLE_TYPE_EP)
+                return object;
+        for (int i = 1; i < call->slot->argc; i++) {
+                struct handle *argument = call->slot->args[i].kind == ARG_HANDLE
+                                              ? handle_find(word_pointer(call->arg[i]))
+                                              : NULL;
+
+                if (argument && argument->type == DAT_HANDLE_TYPE_EP)
+                        return argument;
+        }
+        return object;
+}
+
 void fault_facts(struct call *call)
 {
         const struct fault *fault = call->provider->fault;
         struct handle *object = fault && fault->asks ? call_object(call) : NULL;
         struct handle *srq = srq_of(object);
+        struct handle *ep;
 
         if (!object || object->destroyed)
                 return;
@@ -119,8 +136,9 @@ void fault_facts(struct call *call)
                 if (fault->asks & ASKS_NEIGHBOURS)
                         neighbours(call->provider, &call->facts, srq);
         }
-        if (object->type == DAT_HANDLE_TYPE_EP && (fault->asks & ASKS_EP)) {
-                call->facts.ep_state = ep_state(object);
+        ep = ep_of(call, object);
+        if (ep->type == DAT_HANDLE_TYPE_EP && !ep->destroyed && (fault->asks & ASKS_EP)) {
+                call->facts.ep_state = ep_state(ep);
                 call->facts.ep_known = call->facts.ep_state >= 0;
         }
 }
