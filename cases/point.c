@@ -114,6 +114,19 @@ void expect_psp(struct test *t, DAT_PSP_HANDLE psp, DAT_CONN_QUAL qual, DAT_EVD_
         expect_that(param.ia_handle == ia(t), "the IA is not the PSP's own");
 }
 
+void expect_rsp(struct test *t, DAT_RSP_HANDLE rsp, DAT_CONN_QUAL qual, DAT_EP_HANDLE ep,
+                DAT_EVD_HANDLE evd)
+{
+        DAT_RSP_PARAM param;
+
+        poison(&param, sizeof(param));
+        expect(dat_rsp_query(rsp, DAT_RSP_FIELD_ALL, &param), DAT_SUCCESS);
+        expect_eq(param.conn_qual, qual);
+        expect_that(param.ep_handle == ep, "the EP is not the RSP's own");
+        expect_that(param.evd_handle == evd, "the EVD is not the RSP's own");
+        expect_that(param.ia_handle == ia(t), "the IA is not the RSP's own");
+}
+
 DAT_CR_HANDLE expect_request(struct test *t, DAT_EVD_HANDLE evd, DAT_HANDLE point,
                              DAT_CONN_QUAL qual)
 {
@@ -184,7 +197,6 @@ DAT_EP_HANDLE expect_own_taken(struct test *t, DAT_CR_HANDLE request)
         DAT_EP_PARAM with = equipment(t);
 
         expect_that(ep != DAT_HANDLE_NULL, "the provider made no EP");
-        expect_eq(ep_state(t, ep), DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING);
         expect(dat_ep_modify(ep, EQUIPMENT, &with), DAT_SUCCESS);
         expect(dat_cr_accept(request, DAT_HANDLE_NULL, 0, NULL), DAT_SUCCESS);
         own(t, ep, &with);
@@ -213,6 +225,23 @@ void expect_message(struct test *t, DAT_EP_HANDLE from, DAT_EP_HANDLE to)
         expect_eq(expect_dto(ep_recv_evd(t, to)).user_cookie.as_64, 5);
         expect_eq(expect_dto(ep_request_evd(t, from)).user_cookie.as_64, 6);
         expect_that(message_holds(buf->addr, MESSAGE, 7), "the memory has not the message");
+}
+
+void expect_peer_messages(struct test *t, struct peer_ep *end, DAT_EP_HANDLE ep)
+{
+        struct buf *buf = buf_with(t);
+
+        memset(buf->addr, 0, 2 * MESSAGE);
+        loop_post_recv(t, ep, buf, 5);
+        peer_send(end, .length = MESSAGE, .first = 3);
+        expect_eq(expect_dto(ep_recv_evd(t, ep)).user_cookie.as_64, 5);
+        expect_that(message_holds(buf->addr, MESSAGE, 3), "the memory has not the peer's message");
+        peer_post_recv(end, 1, MESSAGE);
+        message_fill(buf->addr + 2 * MESSAGE, MESSAGE, 4);
+        loop_post_send(t, ep, buf, 6);
+        expect_eq(expect_dto(ep_request_evd(t, ep)).user_cookie.as_64, 6);
+        peer_wait_recv(end, 4, MESSAGE);
+        peer_wait_sent(end);
 }
 
 void expect_served(struct test *t, DAT_PSP_HANDLE psp, DAT_CONN_QUAL qual, DAT_EVD_HANDLE evd)

@@ -36,6 +36,10 @@ DAT_RSP_HANDLE rsp_new(struct test *t, DAT_EP_HANDLE ep, DAT_EVD_HANDLE evd, DAT
 void expect_psp(struct test *t, DAT_PSP_HANDLE psp, DAT_CONN_QUAL qual, DAT_EVD_HANDLE evd,
                 DAT_PSP_FLAGS flags);
 
+/* The RSP, whose EP is the consumer's and had no request yet, tells these. */
+void expect_rsp(struct test *t, DAT_RSP_HANDLE rsp, DAT_CONN_QUAL qual, DAT_EP_HANDLE ep,
+                DAT_EVD_HANDLE evd);
+
 /* The EVD's next event is a request for this point, at this qualifier. */
 DAT_CR_HANDLE expect_request(struct test *t, DAT_EVD_HANDLE evd, DAT_HANDLE point,
                              DAT_CONN_QUAL qual);
@@ -62,6 +66,9 @@ DAT_EP_HANDLE expect_own_accepted(struct test *t, DAT_CR_HANDLE request, const s
 
 /* A message goes from one EP to the other. */
 void expect_message(struct test *t, DAT_EP_HANDLE from, DAT_EP_HANDLE to);
+
+/* A message comes from the peer's end, and one goes there. */
+void expect_peer_messages(struct test *t, struct peer_ep *end, DAT_EP_HANDLE ep);
 
 /* A request for the PSP comes to its EVD, with an EP as its flags say, and becomes a connection. */
 void expect_served(struct test *t, DAT_PSP_HANDLE psp, DAT_CONN_QUAL qual, DAT_EVD_HANDLE evd);

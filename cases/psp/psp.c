@@ -48,23 +48,6 @@ void psp_take_peer(struct test *t, DAT_CR_HANDLE request, DAT_PSP_FLAGS flags, s
         expect_event(ep_connect_evd(t, loop->passive), DAT_CONNECTION_EVENT_ESTABLISHED);
 }
 
-void psp_hear_peer(struct test *t, struct peer_ep *end, DAT_EP_HANDLE ep)
-{
-        struct buf *buf = buf_with(t);
-
-        memset(buf->addr, 0, 2 * MESSAGE);
-        loop_post_recv(t, ep, buf, 5);
-        peer_send(end, .length = MESSAGE, .first = 3);
-        expect_eq(expect_dto(ep_recv_evd(t, ep)).user_cookie.as_64, 5);
-        expect_that(message_holds(buf->addr, MESSAGE, 3), "the memory has not the peer's message");
-        peer_post_recv(end, 1, MESSAGE);
-        message_fill(buf->addr + 2 * MESSAGE, MESSAGE, 4);
-        loop_post_send(t, ep, buf, 6);
-        expect_eq(expect_dto(ep_request_evd(t, ep)).user_cookie.as_64, 6);
-        peer_wait_recv(end, 4, MESSAGE);
-        peer_wait_sent(end);
-}
-
 void psp_hold(struct test *t, struct loop *holder)
 {
         holder->psp = loop_listen(t, holder->requests, DAT_PSP_CONSUMER_FLAG, &holder->qual);

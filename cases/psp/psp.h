@@ -25,10 +25,9 @@ void psp_all_differ(struct test *t, const DAT_PSP_HANDLE *psps, int count);
 
 /*
  * A request of the peer is accepted, with the loop's passive EP, or with the provider's, which is
- * then the loop's; and a message goes each way.
+ * then the loop's.
  */
 void psp_take_peer(struct test *t, DAT_CR_HANDLE request, DAT_PSP_FLAGS flags, struct loop *loop);
-void psp_hear_peer(struct test *t, struct peer_ep *end, DAT_EP_HANDLE ep);
 
 /* Who has a qualifier that a PSP is asked for, in vain. */
 struct psp_holder {

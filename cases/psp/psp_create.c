@@ -65,7 +65,7 @@ FAMILY(psp_create, from_peer, makers)
         request = expect_request(t, loop.requests, loop.psp, loop.qual);
         psp_take_peer(t, request, row->flags, &loop);
         peer_wait_connected(end);
-        psp_hear_peer(t, end, loop.passive);
+        expect_peer_messages(t, end, loop.passive);
 }
 
 CASE(psp_create, several_from_peer)

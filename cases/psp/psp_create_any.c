@@ -77,7 +77,7 @@ FAMILY(psp_create_any, from_peer, makers)
         request = expect_request(t, loop.requests, loop.psp, loop.qual);
         psp_take_peer(t, request, row->flags, &loop);
         peer_wait_connected(end);
-        psp_hear_peer(t, end, loop.passive);
+        expect_peer_messages(t, end, loop.passive);
 }
 
 CASE(psp_create_any, backlog)
@@ -253,7 +253,7 @@ CASE(psp_create_any, not_the_peers)
                 end = peer_request(peer(t), qual);
                 psp_take_peer(t, expect_request(t, evd, psp, qual), DAT_PSP_CONSUMER_FLAG, &loop);
                 peer_wait_connected(end);
-                psp_hear_peer(t, end, loop.passive);
+                expect_peer_messages(t, end, loop.passive);
         }
         expect_that(!peer_has_request(peer(t)), "a request came to the peer's own qualifier %llu",
                     (unsigned long long)place.qual);

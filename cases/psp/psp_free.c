@@ -402,6 +402,8 @@ CASE(psp_free, providers_ep_stays)
         must_that(request_ep(t, loop.request) != DAT_HANDLE_NULL, "the provider made no EP");
         free_now(t, loop.psp);
 
+        expect_eq(ep_state(t, request_ep(t, loop.request)),
+                  DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING);
         expect_own_accepted(t, loop.request, &loop);
 }
 

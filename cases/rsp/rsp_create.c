@@ -1,0 +1,606 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* dat_rsp_create: one request for one EP, which is Reserved until then. */
+#include "clauses/rsp_create.h"
+#include "../ep/states.h"
+#include "../point.h"
+#include "case/standard.h"
+#include "case/written.h"
+
+#include <string.h>
+
+#define TOGETHER 4
+#define LOOKS    300 /* for an answer; each lasts as long as settle_briefly() */
+#define THREADS  3
+#define ROW      4 /* RSPs that a thread makes in a row */
+#define MET      2 /* rounds that met are enough */
+
+static const struct maker {
+        const char *id;
+        bool own; /* the EP is the consumer's */
+} makers[] = {
+    {"consumer", true},
+    {"provider", false},
+};
+
+static void reserve(struct test *t, struct loop *loop, bool own)
+{
+        loop->psp = rsp_new(t, own ? loop->passive : DAT_HANDLE_NULL, loop->requests, &loop->qual);
+}
+
+static struct loop reserved_loop(struct test *t)
+{
+        struct loop loop = loop_new(t);
+
+        reserve(t, &loop, true);
+        return loop;
+}
+
+static void take(struct test *t, struct loop *loop)
+{
+        loop_connect(t, loop->active, loop->qual);
+        loop->request = expect_request(t, loop->requests, loop->psp, loop->qual);
+}
+
+static void accept_it(struct test *t, struct loop *loop)
+{
+        expect_accepted_by(t, loop->request, DAT_HANDLE_NULL, loop);
+}
+
+/* An RSP with that EP takes a request, and both ends are Connected. */
+static void expect_reserves(struct test *t, DAT_EP_HANDLE ep, DAT_CONN_QUAL qual,
+                            DAT_EVD_HANDLE evd)
+{
+        struct loop loop = {.active = ep_with(t), .passive = ep, .requests = evd, .qual = qual};
+
+        loop.psp = rsp_at(t, qual, ep, evd);
+        take(t, &loop);
+        accept_it(t, &loop);
+}
+
+/*
+ * What an RSP is
+ */
+
+FAMILY(rsp_create, usable, makers)
+{
+        struct loop loop = loop_new(t);
+
+        reserve(t, &loop, row->own);
+        expect_empty(t, loop.requests);
+        take(t, &loop);
+        if (row->own) {
+                expect_that(request_ep(t, loop.request) == loop.passive,
+                            "the request has not the EP of the RSP");
+                accept_it(t, &loop);
+        } else {
+                loop.passive = expect_own_accepted(t, loop.request, &loop);
+        }
+
+        expect_message(t, loop.active, loop.passive);
+        expect_message(t, loop.passive, loop.active);
+        expect_empty(t, loop.requests);
+}
+
+CASE(rsp_create, told)
+{
+        struct loop loop = reserved_loop(t);
+
+        expect_rsp(t, loop.psp, loop.qual, loop.passive, loop.requests);
+}
+
+CASE(rsp_create, as_declared)
+{
+        DAT_EVD_HANDLE evd = request_evd(t);
+        DAT_RSP_HANDLE rsp;
+        DAT_RETURN ret = dat_rsp_create(ia(t), point_qual(t), DAT_HANDLE_NULL, evd, &rsp);
+
+        must_be_told(t, NEED_PROVIDER_MADE_EP);
+        if (provider_attr(t)->ep_creator != DAT_PSP_CREATES_EP_NEVER) {
+                expect(ret, DAT_SUCCESS);
+                adopt(t, DAT_HANDLE_TYPE_RSP, rsp);
+        } else {
+                expect(ret, DAT_MODEL_NOT_SUPPORTED, DAT_INVALID_HANDLE);
+        }
+}
+
+FAMILY(rsp_create, from_peer, makers)
+{
+        struct loop loop = loop_new(t);
+        struct peer_ep *end;
+
+        reserve(t, &loop, row->own);
+        end = peer_request(peer(t), loop.qual);
+        loop.request = expect_request(t, loop.requests, loop.psp, loop.qual);
+        if (row->own) {
+                expect(dat_cr_accept(loop.request, DAT_HANDLE_NULL, 0, NULL), DAT_SUCCESS);
+                expect_event(ep_connect_evd(t, loop.passive), DAT_CONNECTION_EVENT_ESTABLISHED);
+        } else {
+                loop.passive = expect_own_taken(t, loop.request);
+        }
+
+        peer_wait_connected(end);
+        expect_peer_messages(t, end, loop.passive);
+}
+
+CASE(rsp_create, several_at_once)
+{
+        DAT_EVD_HANDLE evd = request_evd(t);
+        struct loop loops[TOGETHER];
+
+        for (int i = 0; i < TOGETHER; i++) {
+                loops[i] = loop_new(t);
+                loops[i].requests = evd;
+                reserve(t, &loops[i], true);
+        }
+        for (int i = 0; i < TOGETHER; i++)
+                expect_rsp(t, loops[i].psp, loops[i].qual, loops[i].passive, evd);
+        for (int i = TOGETHER - 1; i >= 0; i--) {
+                take(t, &loops[i]);
+                expect_that(request_ep(t, loops[i].request) == loops[i].passive,
+                            "the request has the EP of another RSP");
+        }
+        for (int i = 0; i < TOGETHER; i++) {
+                accept_it(t, &loops[i]);
+                expect_message(t, loops[i].active, loops[i].passive);
+        }
+}
+
+/*
+ * The EP
+ */
+
+static void come_created(struct test *t, struct loop *loop)
+{
+        (void)t;
+        (void)loop;
+}
+
+static void come_rejected(struct test *t, struct loop *loop)
+{
+        take(t, loop);
+        expect_rejected(t, loop->request, loop);
+}
+
+static void come_accepted(struct test *t, struct loop *loop)
+{
+        take(t, loop);
+        accept_it(t, loop);
+}
+
+static const struct stage {
+        const char *id;
+        void (*come)(struct test *t, struct loop *loop);
+        DAT_EP_STATE state;
+} stages[] = {
+    {"created", come_created, DAT_EP_STATE_RESERVED},
+    {"requested", take, DAT_EP_STATE_PASSIVE_CONNECTION_PENDING},
+    {"accepted", come_accepted, DAT_EP_STATE_CONNECTED},
+    {"rejected", come_rejected, DAT_EP_STATE_UNCONNECTED},
+};
+
+FAMILY(rsp_create, ep_state, stages)
+{
+        struct loop loop = reserved_loop(t);
+
+        row->come(t, &loop);
+        expect_eq(ep_state(t, loop.passive), row->state);
+        if (row->come == take)
+                accept_it(t, &loop);
+}
+
+static void reuse_reserved(struct test *t, struct loop *loop)
+{
+        expect_reserves(t, loop->passive, point_qual(t), request_evd(t));
+}
+
+static void reuse_active(struct test *t, struct loop *loop)
+{
+        struct loop back = {.active = loop->passive, .passive = ep_with(t)};
+
+        back.requests = request_evd(t);
+        back.psp = psp_new(t, back.requests, DAT_PSP_CONSUMER_FLAG, &back.qual);
+        expect(dat_ep_connect(back.active, ia_attr(t)->ia_address_ptr, back.qual, event_timeout(t),
+                              0, NULL, DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG),
+               DAT_SUCCESS);
+        back.request = expect_request(t, back.requests, back.psp, back.qual);
+        expect_accepted(t, back.request, &back);
+}
+
+static void reuse_passive(struct test *t, struct loop *loop)
+{
+        struct loop other = {.active = ep_with(t), .passive = loop->passive};
+
+        other.requests = request_evd(t);
+        other.psp = psp_new(t, other.requests, DAT_PSP_CONSUMER_FLAG, &other.qual);
+        take(t, &other);
+        expect_accepted(t, other.request, &other);
+}
+
+static void reuse_freed(struct test *t, struct loop *loop)
+{
+        expect(dat_ep_free(loop->passive), DAT_SUCCESS);
+        disown(t, loop->passive);
+}
+
+static const struct reuse {
+        const char *id;
+        void (*reuse)(struct test *t, struct loop *loop);
+} reuses[] = {
+    {"reserved_again", reuse_reserved},
+    {"asks_itself", reuse_active},
+    {"accepts_for_psp", reuse_passive},
+    {"freed", reuse_freed},
+};
+
+FAMILY(rsp_create, after_rejection, reuses)
+{
+        struct loop loop = reserved_loop(t);
+
+        come_rejected(t, &loop);
+        row->reuse(t, &loop);
+}
+
+FAMILY(rsp_create, in_state, ep_states)
+{
+        DAT_EVD_HANDLE evd = request_evd(t);
+        struct ep_held held = ep_hold(t, row->state);
+        struct loop loop = {.requests = evd, .passive = held.ep};
+        struct peer_ep *end;
+
+        if (!ep_is_in(&held, EP_IN(UNCONNECTED))) {
+                expect(dat_rsp_create(ia(t), point_qual(t), held.ep, evd, &loop.psp),
+                       DAT_INVALID_STATE);
+                expect_ep_untouched(t, &held);
+                return;
+        }
+        reserve(t, &loop, true);
+        expect_eq(ep_state(t, held.ep), DAT_EP_STATE_RESERVED);
+        end = peer_request(peer(t), loop.qual);
+        loop.request = expect_request(t, evd, loop.psp, loop.qual);
+        expect(dat_cr_accept(loop.request, DAT_HANDLE_NULL, 0, NULL), DAT_SUCCESS);
+        expect_event(ep_connect_evd(t, held.ep), DAT_CONNECTION_EVENT_ESTABLISHED);
+        peer_wait_connected(end);
+        expect_peer_messages(t, end, held.ep);
+}
+
+CASE(rsp_create, refused_leaves_qualifier)
+{
+        struct loop loop = reserved_loop(t);
+        DAT_CONN_QUAL qual = loop.qual + 1;
+        DAT_RSP_HANDLE rsp;
+
+        expect(dat_rsp_create(ia(t), qual, loop.passive, loop.requests, &rsp), DAT_INVALID_STATE);
+
+        expect_reserves(t, ep_with(t), qual, request_evd(t));
+        take(t, &loop);
+        accept_it(t, &loop);
+}
+
+CASE(rsp_create, only_its_ep)
+{
+        struct loop loop = reserved_loop(t);
+        DAT_EP_HANDLE other = ep_with(t);
+
+        take(t, &loop);
+        expect(dat_cr_accept(loop.request, other, 0, NULL), DAT_INVALID_PARAMETER,
+               DAT_INVALID_HANDLE);
+
+        expect_eq(ep_state(t, other), DAT_EP_STATE_UNCONNECTED);
+        expect_eq(ep_state(t, loop.passive), DAT_EP_STATE_PASSIVE_CONNECTION_PENDING);
+        accept_it(t, &loop);
+        expect_message(t, loop.active, loop.passive);
+}
+
+CASE(rsp_create, ep_of_other_ia)
+{
+        DAT_IA_HANDLE other = other_ia(t);
+        DAT_EVD_HANDLE dtos = evd_with(t, .ia = other);
+        DAT_EVD_HANDLE connect = evd_with(t, .ia = other, .flags = DAT_EVD_CONNECTION_FLAG);
+        struct loop loop = loop_new(t);
+        DAT_CONN_QUAL qual = point_qual(t);
+        DAT_EP_HANDLE ep;
+        DAT_RSP_HANDLE rsp;
+
+        must(dat_ep_create(other, pz_of(t, other), dtos, dtos, connect, NULL, &ep));
+        adopt(t, DAT_HANDLE_TYPE_EP, ep);
+        if (dat_is(expect(dat_rsp_create(ia(t), qual, ep, loop.requests, &rsp), DAT_INVALID_HANDLE,
+                          DAT_INVALID_PARAMETER, DAT_SUCCESS),
+                   DAT_SUCCESS)) {
+                adopt(t, DAT_HANDLE_TYPE_RSP, rsp);
+                expect_eq(ep_state(t, ep), DAT_EP_STATE_RESERVED);
+                note(t, "an EP of another IA was reserved");
+                return;
+        }
+        expect_eq(ep_state(t, ep), DAT_EP_STATE_UNCONNECTED);
+        expect_reserves(t, loop.passive, qual, loop.requests);
+}
+
+/*
+ * One request
+ */
+
+static void meet_stands(struct test *t, struct loop *loop)
+{
+        loop_connect(t, loop->active, loop->qual);
+}
+
+static const struct met {
+        const char *id;
+        void (*meet)(struct test *t, struct loop *loop);
+        int left; /* events on the EVD afterwards */
+} mets[] = {
+    {"untaken", meet_stands, 1},
+    {"taken", take, 0},
+    {"accepted", come_accepted, 0},
+    {"rejected", come_rejected, 0},
+};
+
+FAMILY(rsp_create, one_request, mets)
+{
+        DAT_CNO_HANDLE cno;
+        struct loop loop = watched_loop(t, &cno);
+        DAT_EP_HANDLE second = ep_with(t);
+
+        reserve(t, &loop, true);
+        row->meet(t, &loop);
+        must_stand(t, cno);
+        loop_connect(t, second, loop.qual);
+
+        expect_event(ep_connect_evd(t, second), DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+        expect_eq(ep_state(t, second), DAT_EP_STATE_DISCONNECTED);
+        if (row->left)
+                loop.request = expect_request(t, loop.requests, loop.psp, loop.qual);
+        expect_empty(t, loop.requests);
+        if (row->meet == meet_stands || row->meet == take)
+                accept_it(t, &loop);
+        if (row->meet != come_rejected)
+                expect_message(t, loop.active, loop.passive);
+}
+
+/* Of the EPs that have asked, how many have been refused so far. */
+static int refused_of(struct test *t, DAT_EVD_HANDLE connect, int count)
+{
+        DAT_EVENT event;
+
+        for (int look = 0; look < LOOKS && count > 0; look++) {
+                while (dat_is(dat_evd_dequeue(connect, &event), DAT_SUCCESS)) {
+                        expect_eq(event.event_number, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+                        count--;
+                }
+                if (count > 0)
+                        settle_briefly(t);
+        }
+        return count;
+}
+
+CASE(rsp_create, one_of_many)
+{
+        struct loop loop = reserved_loop(t);
+        DAT_EVD_HANDLE connect = evd_with(t, .qlen = 8, .flags = DAT_EVD_CONNECTION_FLAG);
+
+        for (int i = 0; i < TOGETHER; i++)
+                loop_connect(t, ep_with(t, .connect_evd = connect), loop.qual);
+
+        loop.request = expect_request(t, loop.requests, loop.psp, loop.qual);
+        expect_eq(refused_of(t, connect, TOGETHER - 1), 0);
+        expect_empty(t, loop.requests);
+        expect(dat_cr_accept(loop.request, DAT_HANDLE_NULL, 0, NULL), DAT_SUCCESS);
+        expect_event(connect, DAT_CONNECTION_EVENT_ESTABLISHED);
+        expect_event(ep_connect_evd(t, loop.passive), DAT_CONNECTION_EVENT_ESTABLISHED);
+}
+
+/*
+ * Qualifiers
+ */
+
+static const struct high_bits high_bits[] = {HIGH_BITS};
+
+FAMILY(rsp_create, high_qualifier, high_bits)
+{
+        struct loop low = reserved_loop(t);
+        struct loop high = loop_new(t);
+        DAT_RETURN ret;
+
+        high.qual = low.qual | row->bits;
+        ret =
+            expect_or_note(dat_rsp_create(ia(t), high.qual, high.passive, high.requests, &high.psp),
+                           DAT_SUCCESS, DAT_INVALID_PARAMETER);
+        if (dat_is(ret, DAT_SUCCESS)) {
+                adopt(t, DAT_HANDLE_TYPE_RSP, high.psp);
+                expect_rsp(t, high.psp, high.qual, high.passive, high.requests);
+                take(t, &high);
+                accept_it(t, &high);
+        }
+        expect_empty(t, low.requests);
+        take(t, &low);
+        accept_it(t, &low);
+}
+
+static void hold_psp(struct test *t, struct loop *holder)
+{
+        holder->psp = loop_listen(t, holder->requests, DAT_PSP_CONSUMER_FLAG, &holder->qual);
+}
+
+static void hold_chosen(struct test *t, struct loop *holder)
+{
+        poison(&holder->qual, sizeof(holder->qual));
+        must(dat_psp_create_any(ia(t), &holder->qual, holder->requests, DAT_PSP_CONSUMER_FLAG,
+                                &holder->psp));
+        adopt(t, DAT_HANDLE_TYPE_PSP, holder->psp);
+        MUST_BE_WRITTEN("dat_psp_create_any", *holder, qual);
+}
+
+static void hold_rsp(struct test *t, struct loop *holder)
+{
+        reserve(t, holder, true);
+}
+
+static const struct holder {
+        const char *id;
+        void (*hold)(struct test *t, struct loop *holder);
+        bool same_evd;
+} holders[] = {
+    {"psp", hold_psp, true}, {"psp_of_other_evd", hold_psp, false}, {"chosen", hold_chosen, true},
+    {"rsp", hold_rsp, true}, {"rsp_of_other_evd", hold_rsp, false},
+};
+
+FAMILY(rsp_create, in_use, holders)
+{
+        struct loop holder = loop_new(t);
+        struct loop vain = loop_new(t);
+        DAT_RSP_HANDLE rsp;
+
+        row->hold(t, &holder);
+
+        expect(dat_rsp_create(ia(t), holder.qual, vain.passive,
+                              row->same_evd ? holder.requests : vain.requests, &rsp),
+               DAT_CONN_QUAL_IN_USE);
+
+        expect_eq(ep_state(t, vain.passive), DAT_EP_STATE_UNCONNECTED);
+        take(t, &holder);
+        expect_accepted_by(t, holder.request,
+                           row->hold == hold_rsp ? DAT_HANDLE_NULL : holder.passive, &holder);
+        expect_reserves(t, vain.passive, holder.qual + 1, vain.requests);
+}
+
+/*
+ * Waking, and threads
+ */
+
+CASE(rsp_create, wakes_waiter)
+{
+        struct loop loop = reserved_loop(t);
+        struct waiter *waiter = wait_on_evd(t, loop.requests, event_timeout(t), 1);
+        struct woken woken;
+
+        must_wait(waiter);
+        loop_connect(t, loop.active, loop.qual);
+
+        woken = expect_awake(waiter);
+        expect(woken.ret, DAT_SUCCESS);
+        expect_eq(woken.event.event_number, DAT_CONNECTION_REQUEST_EVENT);
+        loop.request = woken.event.event_data.cr_arrival_event_data.cr_handle;
+        accept_it(t, &loop);
+}
+
+CASE(rsp_create, triggers_cno)
+{
+        DAT_CNO_HANDLE cno;
+        struct loop loop = watched_loop(t, &cno);
+        struct waiter *waiter;
+        struct woken woken;
+
+        reserve(t, &loop, true);
+        waiter = wait_on_cno(t, cno, event_timeout(t));
+        must_wait(waiter);
+        loop_connect(t, loop.active, loop.qual);
+
+        woken = expect_awake(waiter);
+        expect(woken.ret, DAT_SUCCESS);
+        expect_that(woken.evd == loop.requests, "the CNO names another EVD");
+        loop.request = expect_request(t, loop.requests, loop.psp, loop.qual);
+        accept_it(t, &loop);
+}
+
+struct making {
+        DAT_IA_HANDLE ia;
+        DAT_EVD_HANDLE evd;
+        DAT_CONN_QUAL qual; /* of the first */
+        const DAT_EP_HANDLE *eps;
+        DAT_RSP_HANDLE rsps[ROW];
+        DAT_RETURN rets[ROW];
+};
+
+static DAT_RETURN make_row(void *arg)
+{
+        struct making *making = arg;
+
+        for (DAT_CONN_QUAL i = 0; i < ROW; i++)
+                making->rets[i] = dat_rsp_create(making->ia, making->qual + i, making->eps[i],
+                                                 making->evd, &making->rsps[i]);
+        return DAT_SUCCESS;
+}
+
+/* Of the threads, the one that has the EP of that place in its row. */
+static int winner(struct test *t, const struct making makings[THREADS], int place)
+{
+        int made = -1;
+
+        for (int i = 0; i < THREADS; i++) {
+                expect(makings[i].rets[place], DAT_SUCCESS, DAT_INVALID_STATE);
+                if (!dat_is(makings[i].rets[place], DAT_SUCCESS))
+                        continue;
+                expect_that(made < 0, "two threads have made an RSP with one EP");
+                made = i;
+        }
+        expect_that(made >= 0, "no thread has made an RSP with an EP that is Unconnected");
+        return made;
+}
+
+CASE(rsp_create, threads_with_one_ep)
+{
+        DAT_EP_HANDLE eps[ROW] = {ep_with(t), ep_with(t), ep_with(t), ep_with(t)};
+        DAT_EVD_HANDLE evd = request_evd(t);
+        DAT_CONN_QUAL first = point_qual(t);
+        struct stress stress = stress_of(t, 200);
+
+        while (stress.met < MET && stress_round(&stress)) {
+                struct making makings[THREADS];
+                struct racer racers[THREADS];
+
+                for (int i = 0; i < THREADS; i++) {
+                        makings[i] = (struct making){.ia = ia(t),
+                                                     .evd = evd,
+                                                     .qual = first + (DAT_CONN_QUAL)i * ROW,
+                                                     .eps = eps};
+                        racers[i] = (struct racer){.call = make_row, .arg = &makings[i]};
+                }
+                stress_met(&stress, race(racers, THREADS));
+                for (int i = 0; i < ROW; i++) {
+                        struct making *made = &makings[winner(t, makings, i)];
+
+                        adopt(t, DAT_HANDLE_TYPE_RSP, made->rsps[i]);
+                        expect_rsp(t, made->rsps[i], made->qual + (DAT_CONN_QUAL)i, eps[i], evd);
+                        release(t, made->rsps[i]);
+                }
+        }
+        must_have_met(&stress);
+}
+
+/*
+ * Arguments
+ */
+
+static const struct wrong_evd wrong_evds[] = {WRONG_EVDS};
+
+FAMILY(rsp_create, evd_of_other_stream, wrong_evds)
+{
+        DAT_EVD_HANDLE evd = wrong_evd(t, row);
+        struct loop loop = loop_new(t);
+        DAT_CONN_QUAL qual = point_qual(t);
+        DAT_RSP_HANDLE rsp;
+
+        expect(dat_rsp_create(ia(t), qual, loop.passive, evd, &rsp), DAT_INVALID_HANDLE);
+
+        expect_eq(ep_state(t, loop.passive), DAT_EP_STATE_UNCONNECTED);
+        expect_reserves(t, loop.passive, qual, loop.requests);
+        expect_empty(t, evd);
+}
+
+static const struct wrong_evd merged_evds[] = {MERGED_EVDS};
+
+FAMILY(rsp_create, evd_of_more_streams, merged_evds)
+{
+        DAT_EVD_HANDLE evd = evd_with(t, .qlen = 8, .flags = row->flags);
+
+        expect_reserves(t, ep_with(t), point_qual(t), evd);
+        expect_empty(t, evd);
+}
+
+LEGAL(rsp_create)
+{
+        call->ia_handle = ia(t);
+        call->conn_qual = point_qual(t);
+        call->ep_handle = ep_with(t);
+        call->evd_handle = request_evd(t);
+}
