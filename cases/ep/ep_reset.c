@@ -1,0 +1,477 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* dat_ep_reset: from which state, what of the last connection is left, and the next connection. */
+#include "clauses/ep_reset.h"
+#include "../point.h"
+#include "case/standard.h"
+#include "states.h"
+#include "transfer.h"
+#include "turns.h"
+
+#include <string.h>
+
+#define POSTS  4
+#define LATER  100 /* cookies of what is posted after the reset */
+#define MANY   50  /* calls in a row */
+#define ROUNDS 10  /* connections of one EP */
+
+/* What an EP has by its connection, and has no more after the reset. */
+#define OF_CONNECTION                                           \
+        (DAT_EP_FIELD_EP_STATE | DAT_EP_FIELD_LOCAL_PORT_QUAL | \
+         DAT_EP_FIELD_REMOTE_IA_ADDRESS_PTR | DAT_EP_FIELD_REMOTE_PORT_QUAL)
+
+static void expect_reset(struct test *t, DAT_EP_HANDLE ep)
+{
+        expect(dat_ep_reset(ep), DAT_SUCCESS);
+        expect_eq(ep_state(t, ep), DAT_EP_STATE_UNCONNECTED);
+}
+
+/* The one EP asks the other, at a point of its own, and both are Connected. */
+static void expect_joined(struct test *t, DAT_EP_HANDLE active, DAT_EP_HANDLE passive)
+{
+        struct loop loop = {
+            .requests = request_evd(t),
+            .active = active,
+            .passive = passive,
+        };
+
+        loop.psp = loop_listen(t, loop.requests, DAT_PSP_CONSUMER_FLAG, &loop.qual);
+        expect(dat_ep_connect(active, ia_attr(t)->ia_address_ptr, loop.qual, event_timeout(t), 0,
+                              NULL, DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG),
+               DAT_SUCCESS);
+        loop.request = expect_request(t, loop.requests, loop.psp, loop.qual);
+        expect_accepted(t, loop.request, &loop);
+}
+
+static void expect_messages(struct test *t, DAT_EP_HANDLE one, DAT_EP_HANDLE other)
+{
+        expect_message(t, one, other);
+        expect_message(t, other, one);
+}
+
+static void leave(struct test *t, const struct loop *loop)
+{
+        must(dat_ep_disconnect(loop->active, DAT_CLOSE_ABRUPT_FLAG));
+        must_event(ep_connect_evd(t, loop->active), DAT_CONNECTION_EVENT_DISCONNECTED);
+        must_event(ep_connect_evd(t, loop->passive), DAT_CONNECTION_EVENT_DISCONNECTED);
+}
+
+/*
+ * States
+ */
+
+FAMILY(ep_reset, in_state, ep_states)
+{
+        struct ep_held held = ep_hold(t, row->state);
+
+        if (!ep_is_in(&held, EP_IN(UNCONNECTED) | EP_IN(DISCONNECTED))) {
+                expect(dat_ep_reset(held.ep), DAT_INVALID_STATE);
+                expect_ep_untouched(t, &held);
+                return;
+        }
+        expect_reset(t, held.ep);
+        expect_ep_kept(t, held.ep, &held.before, OF_CONNECTION);
+        held.state = DAT_EP_STATE_UNCONNECTED;
+        held.before = ep_snapshot(t, held.ep);
+        expect_ep_untouched(t, &held);
+}
+
+/* The ways to Disconnected, from which the EP is to come back. */
+static const struct way {
+        const char *id;
+        void (*make)(struct test *t, struct loop *loop);
+} ways[] = {
+    {"rejected", ep_turn_reject},
+    {"nobody_listens", ep_turn_find_nobody},
+    {"gives_up", ep_turn_give_up},
+    {"disconnects", ep_turn_leave},
+    {"disconnects_gracefully", ep_turn_leave_in_peace},
+    {"other_end_disconnects", ep_turn_be_left},
+};
+
+/* A give-up may be told by an event, or none: what is left of it is not the next connection's. */
+FAMILY(ep_reset, connects_again, ways)
+{
+        struct loop loop = loop_new(t);
+        DAT_EVENT event;
+
+        row->make(t, &loop);
+        while (dat_is(dat_evd_dequeue(ep_connect_evd(t, loop.active), &event), DAT_SUCCESS))
+                must_that(event.event_number != DAT_CONNECTION_EVENT_ESTABLISHED,
+                          "an EP that is Disconnected was told of a connection");
+        expect_reset(t, loop.active);
+
+        expect_joined(t, loop.active, ep_with(t));
+}
+
+CASE(ep_reset, both_ends_change_parts)
+{
+        struct loop loop = loop_new(t);
+
+        loop_join(t, &loop);
+        leave(t, &loop);
+        expect_reset(t, loop.passive);
+        expect_eq(ep_state(t, loop.active), DAT_EP_STATE_DISCONNECTED);
+        expect_reset(t, loop.active);
+
+        expect_joined(t, loop.passive, loop.active);
+        expect_messages(t, loop.passive, loop.active);
+}
+
+CASE(ep_reset, accepts_again)
+{
+        struct loop loop = loop_new(t);
+        DAT_EP_HANDLE other = ep_with(t);
+
+        loop_join(t, &loop);
+        leave(t, &loop);
+        expect_reset(t, loop.passive);
+
+        expect_joined(t, other, loop.passive);
+        expect_messages(t, other, loop.passive);
+}
+
+CASE(ep_reset, reserved_again)
+{
+        struct loop loop = loop_new(t);
+        DAT_CONN_QUAL qual;
+
+        loop_join(t, &loop);
+        leave(t, &loop);
+        expect_reset(t, loop.active);
+        rsp_new(t, loop.active, loop.requests, &qual);
+
+        expect_eq(ep_state(t, loop.active), DAT_EP_STATE_RESERVED);
+}
+
+CASE(ep_reset, peer_again)
+{
+        DAT_EP_HANDLE ep = ep_with(t);
+        struct peer_ep *end = must_connect(ep);
+
+        peer_disconnect(end, DAT_CLOSE_ABRUPT_FLAG);
+        must_event(ep_connect_evd(t, ep), DAT_CONNECTION_EVENT_DISCONNECTED);
+        expect_reset(t, ep);
+
+        end = expect_connect(ep);
+        expect_ep_gives(t, ep, pz(t), end, (struct load){2, 1, MESSAGE});
+        expect_ep_takes(t, ep, pz(t), end, (struct load){2, 1, MESSAGE});
+}
+
+CASE(ep_reset, again_and_again)
+{
+        struct loop loop = loop_new(t);
+
+        for (int i = 0; i < ROUNDS; i++) {
+                expect_joined(t, loop.active, loop.passive);
+                expect_message(t, loop.active, loop.passive);
+                leave(t, &loop);
+                expect_reset(t, loop.active);
+                expect_reset(t, loop.passive);
+        }
+}
+
+CASE(ep_reset, twice)
+{
+        struct loop loop = loop_new(t);
+
+        loop_join(t, &loop);
+        leave(t, &loop);
+        for (int i = 0; i < MANY; i++)
+                expect_reset(t, loop.active);
+
+        expect_joined(t, loop.active, ep_with(t));
+}
+
+CASE(ep_reset, modified_again)
+{
+        struct loop loop = loop_new(t);
+        DAT_EP_PARAM param = {.pz_handle = pz_new(t)};
+
+        loop_join(t, &loop);
+        leave(t, &loop);
+        expect_reset(t, loop.active);
+
+        expect(dat_ep_modify(loop.active, DAT_EP_FIELD_PZ_HANDLE, &param), DAT_SUCCESS);
+        expect_that(ep_snapshot(t, loop.active).param.pz_handle == param.pz_handle,
+                    "the EP is in another zone");
+        release(t, loop.active);
+}
+
+CASE(ep_reset, own_state)
+{
+        struct loop loops[] = {loop_new(t), loop_new(t), loop_new(t)};
+
+        for (int i = 0; i < 3; i++)
+                loop_join(t, &loops[i]);
+        leave(t, &loops[0]);
+        leave(t, &loops[1]);
+        expect_reset(t, loops[0].active);
+
+        expect_eq(ep_state(t, loops[0].passive), DAT_EP_STATE_DISCONNECTED);
+        expect_eq(ep_state(t, loops[1].active), DAT_EP_STATE_DISCONNECTED);
+        expect_eq(ep_state(t, loops[2].active), DAT_EP_STATE_CONNECTED);
+        expect_messages(t, loops[2].active, loops[2].passive);
+}
+
+/*
+ * Receives of an EP that is Unconnected
+ */
+
+static void post_recvs(struct test *t, DAT_EP_HANDLE ep, const struct vector vectors[POSTS],
+                       uint64_t first)
+{
+        for (uint64_t i = 0; i < POSTS; i++)
+                must(recv_vector(ep, &vectors[i], first + i, DAT_COMPLETION_DEFAULT_FLAG));
+}
+
+static void post_sends(struct test *t, DAT_EP_HANDLE ep, uint64_t first)
+{
+        for (uint64_t i = 0; i < POSTS; i++) {
+                struct vector vector = vector_with(t, .length = MESSAGE);
+
+                vector_fill(t, &vector, first + i);
+                must(send_vector(ep, &vector, first + i, DAT_COMPLETION_DEFAULT_FLAG));
+        }
+}
+
+static void make_vectors(struct test *t, struct vector vectors[POSTS])
+{
+        for (int i = 0; i < POSTS; i++)
+                vectors[i] = vector_with(t, .length = MESSAGE);
+}
+
+/* Messages for these receives come, in order, each to its own. */
+static void expect_received(struct test *t, const struct loop *loop,
+                            const struct vector vectors[POSTS], uint64_t first)
+{
+        post_sends(t, loop->active, first);
+        for (uint64_t i = 0; i < POSTS; i++) {
+                expect_completion(ep_recv_evd(t, loop->passive), loop->passive, first + i, MESSAGE,
+                                  0);
+                expect_holds(&vectors[i], first + i, MESSAGE);
+        }
+}
+
+CASE(ep_reset, keeps_preposted)
+{
+        struct loop loop = loop_new(t);
+        struct vector vectors[POSTS];
+
+        make_vectors(t, vectors);
+        post_recvs(t, loop.passive, vectors, 1);
+        for (int i = 0; i < MANY; i++)
+                expect_reset(t, loop.passive);
+
+        expect_joined(t, loop.active, loop.passive);
+        expect_received(t, &loop, vectors, 1);
+}
+
+CASE(ep_reset, keeps_preposted_after_connection)
+{
+        struct loop loop = loop_new(t);
+        struct vector vectors[POSTS];
+
+        make_vectors(t, vectors);
+        loop_join(t, &loop);
+        leave(t, &loop);
+        expect_reset(t, loop.active);
+        expect_reset(t, loop.passive);
+        post_recvs(t, loop.passive, vectors, 1);
+        expect_reset(t, loop.passive);
+
+        expect_joined(t, loop.active, loop.passive);
+        expect_received(t, &loop, vectors, 1);
+}
+
+/*
+ * What is left of the last connection
+ */
+
+/* Takes what is there of work before the reset: each at most once, in order, as it ended. */
+static void expect_remains(struct test *t, DAT_EVD_HANDLE evd, DAT_DTO_COMPLETION_STATUS status)
+{
+        uint64_t next = 1;
+        DAT_EVENT event;
+
+        while (dat_is(dat_evd_dequeue(evd, &event), DAT_SUCCESS)) {
+                const DAT_DTO_COMPLETION_EVENT_DATA *data =
+                    &event.event_data.dto_completion_event_data;
+
+                expect_eq(event.event_number, DAT_DTO_COMPLETION_EVENT);
+                expect_that(data->user_cookie.as_64 >= next, "completion %llu comes again",
+                            (unsigned long long)data->user_cookie.as_64);
+                expect_eq(data->status, status);
+                next = data->user_cookie.as_64 + 1;
+        }
+        expect_that(next <= 1 + POSTS, "a completion of what was not posted");
+}
+
+CASE(ep_reset, flushed_receives)
+{
+        struct loop loop = loop_new(t);
+        struct vector before[POSTS];
+        struct vector after[POSTS];
+
+        make_vectors(t, before);
+        make_vectors(t, after);
+        loop_join(t, &loop);
+        post_recvs(t, loop.passive, before, 1);
+        leave(t, &loop);
+        expect_reset(t, loop.active);
+        expect_reset(t, loop.passive);
+        expect_remains(t, ep_recv_evd(t, loop.passive), DAT_DTO_ERR_FLUSHED);
+        post_recvs(t, loop.passive, after, LATER);
+
+        expect_joined(t, loop.active, loop.passive);
+        expect_received(t, &loop, after, LATER);
+        for (int i = 0; i < POSTS; i++)
+                expect_untouched(&before[i]);
+}
+
+/* What the last connection did not carry does not come by the next one. */
+CASE(ep_reset, flushed_sends)
+{
+        struct loop loop = loop_new(t);
+        struct vector after[POSTS];
+
+        make_vectors(t, after);
+        loop_join(t, &loop);
+        post_sends(t, loop.active, 1);
+        leave(t, &loop);
+        expect_reset(t, loop.active);
+        expect_reset(t, loop.passive);
+        expect_remains(t, ep_request_evd(t, loop.active), DAT_DTO_ERR_FLUSHED);
+        post_recvs(t, loop.passive, after, LATER);
+
+        expect_joined(t, loop.active, loop.passive);
+        expect_received(t, &loop, after, LATER);
+        for (uint64_t i = 0; i < POSTS; i++)
+                expect_completion(ep_request_evd(t, loop.active), loop.active, LATER + i, MESSAGE,
+                                  0);
+}
+
+CASE(ep_reset, unreaped)
+{
+        struct loop loop = loop_new(t);
+        struct vector before[POSTS];
+        struct vector after[POSTS];
+
+        make_vectors(t, before);
+        make_vectors(t, after);
+        loop_join(t, &loop);
+        post_recvs(t, loop.passive, before, 1);
+        post_sends(t, loop.active, 1);
+        for (int i = 0; i < POSTS; i++)
+                must_dto(ep_request_evd(t, loop.active));
+        leave(t, &loop);
+        expect_reset(t, loop.active);
+        expect_reset(t, loop.passive);
+        expect_remains(t, ep_recv_evd(t, loop.passive), DAT_DTO_SUCCESS);
+        for (uint64_t i = 0; i < POSTS; i++)
+                expect_holds(&before[i], 1 + i, MESSAGE);
+        post_recvs(t, loop.passive, after, LATER);
+
+        expect_joined(t, loop.active, loop.passive);
+        expect_received(t, &loop, after, LATER);
+}
+
+/* Of two connections with the same EVDs, the one whose EPs are reset: made first, or last. */
+static const struct place {
+        const char *id;
+        int reset;
+} places[] = {
+    {"older", 0},
+    {"newer", 1},
+};
+
+FAMILY(ep_reset, shared_evds, places)
+{
+        DAT_EVD_HANDLE recv = evd_with(t);
+        struct loop loops[] = {
+            transfer_with(t, .recv_evd = recv),
+            transfer_with(t, .recv_evd = recv),
+        };
+        const struct loop *stays = &loops[!row->reset];
+        const struct loop *goes = &loops[row->reset];
+        struct vector vectors[POSTS];
+
+        make_vectors(t, vectors);
+        post_recvs(t, stays->passive, vectors, 1);
+        post_sends(t, stays->active, 1);
+        for (int i = 0; i < POSTS; i++)
+                must_dto(ep_request_evd(t, stays->active));
+        leave(t, goes);
+        expect_reset(t, goes->passive);
+        expect_reset(t, goes->active);
+
+        for (uint64_t i = 0; i < POSTS; i++) {
+                expect_completion(recv, stays->passive, 1 + i, MESSAGE, 0);
+                expect_holds(&vectors[i], 1 + i, MESSAGE);
+        }
+        post_recvs(t, stays->passive, vectors, LATER);
+        expect_received(t, stays, vectors, LATER);
+}
+
+/* The marker of the page's usage notes: what was posted before it is reaped before it. */
+CASE(ep_reset, recv_marker)
+{
+        struct loop loop = loop_new(t);
+        struct vector vectors[POSTS];
+
+        make_vectors(t, vectors);
+        loop_join(t, &loop);
+        post_recvs(t, loop.passive, vectors, 1);
+        leave(t, &loop);
+        must(recv_vector(loop.passive, &vectors[0], LATER, DAT_COMPLETION_DEFAULT_FLAG));
+
+        for (uint64_t i = 0; i < POSTS; i++)
+                expect_completion(ep_recv_evd(t, loop.passive), loop.passive, 1 + i, 0,
+                                  DAT_DTO_ERR_FLUSHED);
+        expect_completion(ep_recv_evd(t, loop.passive), loop.passive, LATER, 0,
+                          DAT_DTO_ERR_FLUSHED);
+        expect_reset(t, loop.passive);
+        expect_remains(t, ep_recv_evd(t, loop.passive), DAT_DTO_SUCCESS);
+}
+
+CASE(ep_reset, request_marker)
+{
+        struct loop loop = loop_new(t);
+        struct vector vector = vector_with(t, .length = MESSAGE);
+
+        loop_join(t, &loop);
+        post_sends(t, loop.active, 1);
+        leave(t, &loop);
+        must(send_vector(loop.active, &vector, LATER, DAT_COMPLETION_DEFAULT_FLAG));
+
+        for (uint64_t i = 0; i < POSTS; i++)
+                expect_completion(ep_request_evd(t, loop.active), loop.active, 1 + i, 0,
+                                  DAT_DTO_ERR_FLUSHED);
+        expect_completion(ep_request_evd(t, loop.active), loop.active, LATER, 0,
+                          DAT_DTO_ERR_FLUSHED);
+        expect_reset(t, loop.active);
+        expect_remains(t, ep_request_evd(t, loop.active), DAT_DTO_SUCCESS);
+}
+
+CASE(ep_reset, of_srq)
+{
+        DAT_SRQ_HANDLE srq = srq_with(t);
+        DAT_EP_HANDLE ep = ep_with(t, .srq = srq);
+        DAT_EP_HANDLE other = ep_with(t);
+        struct loop loop = {.requests = request_evd(t), .active = other, .passive = ep};
+        struct vector vector = vector_with(t, .length = MESSAGE);
+
+        loop_join(t, &loop);
+        leave(t, &loop);
+        expect_reset(t, ep);
+        expect_reset(t, other);
+        srq_post(t, srq, buf_with(t), MESSAGE, 3, 1);
+
+        expect_joined(t, other, ep);
+        must(send_vector(other, &vector, 1, DAT_COMPLETION_DEFAULT_FLAG));
+        expect_completion(ep_recv_evd(t, ep), ep, 3, MESSAGE, 0);
+}
+
+LEGAL(ep_reset)
+{
+        call->ep_handle = ep_with(t);
+}
