@@ -858,3 +858,20 @@ void connect_peer_is_gone(struct test *t, enum way way)
         expect_ep_told(t, remote.asking.ep, DAT_CONNECTION_EVENT_NON_PEER_REJECTED,
                        DAT_EP_STATE_DISCONNECTED);
 }
+
+/* What the peer's host answers is lost on its way: that nobody listens there is not heard. */
+void connect_cut_off(struct test *t, enum way way)
+{
+        struct remote remote;
+        uint64_t began;
+
+        remote_set(t, &remote, way);
+        peer_stop_listening(peer(t), remote.place.qual);
+        peer_disturb(peer(t), .loss_percent = 100);
+        remote.asking.timeout = 300 * US_PER_MS;
+        began = connect_clock_us();
+        expect(connect_ask(&remote.asking), DAT_SUCCESS);
+        expect_ep_failed(t, remote.asking.ep, remote.asking.timeout,
+                         DAT_CONNECTION_EVENT_UNREACHABLE, DAT_CONNECTION_EVENT_TIMED_OUT);
+        record(t, "told after %llu us", (unsigned long long)(connect_clock_us() - began));
+}

@@ -158,5 +158,6 @@ void connect_peer_never_answers(struct test *t, enum way way);
 void connect_peer_freezes(struct test *t, enum way way);
 void connect_peer_dies(struct test *t, enum way way);
 void connect_peer_is_gone(struct test *t, enum way way);
+void connect_cut_off(struct test *t, enum way way);
 
 #endif

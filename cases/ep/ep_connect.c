@@ -400,21 +400,9 @@ FAMILY(ep_connect, malformed_address, malformed_rows)
         expect_nowhere(t, &address);
 }
 
-/* What the peer's host answers is lost on its way: that nobody listens there is not heard. */
 CASE(ep_connect, cut_off)
 {
-        struct remote remote;
-        uint64_t began;
-
-        remote_set(t, &remote, BY_ADDRESS);
-        peer_stop_listening(peer(t), remote.place.qual);
-        peer_disturb(peer(t), .loss_percent = 100);
-        remote.asking.timeout = 300 * US_PER_MS;
-        began = connect_clock_us();
-        expect(connect_ask(&remote.asking), DAT_SUCCESS);
-        expect_ep_failed(t, remote.asking.ep, remote.asking.timeout,
-                         DAT_CONNECTION_EVENT_UNREACHABLE, DAT_CONNECTION_EVENT_TIMED_OUT);
-        record(t, "told after %llu us", (unsigned long long)(connect_clock_us() - began));
+        connect_cut_off(t, BY_ADDRESS);
 }
 
 /*

@@ -1,0 +1,424 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* dat_ep_dup_connect: to where another EP is connected, and what becomes of that one. */
+#include "clauses/ep_dup_connect.h"
+#include "../point.h"
+#include "case/standard.h"
+#include "connect.h"
+#include "states.h"
+
+#include <string.h>
+
+CASE(ep_dup_connect, established)
+{
+        connect_established(t, AS_ANOTHER);
+}
+
+CASE(ep_dup_connect, pending)
+{
+        connect_pending(t, AS_ANOTHER);
+}
+
+CASE(ep_dup_connect, rejected)
+{
+        connect_rejected(t, AS_ANOTHER);
+}
+
+CASE(ep_dup_connect, port)
+{
+        connect_port(t, AS_ANOTHER);
+}
+
+CASE(ep_dup_connect, own_port)
+{
+        connect_own_ports(t, AS_ANOTHER);
+}
+
+CASE(ep_dup_connect, many)
+{
+        connect_many(t, AS_ANOTHER);
+}
+
+CASE(ep_dup_connect, arguments_copied)
+{
+        connect_arguments_copied(t, AS_ANOTHER);
+}
+
+FAMILY(ep_dup_connect, private_data, private_sizes)
+{
+        connect_private_data(t, AS_ANOTHER, row);
+}
+
+FAMILY(ep_dup_connect, bad_private_data_size, bad_private_sizes)
+{
+        connect_bad_size(t, AS_ANOTHER, row);
+}
+
+FAMILY(ep_dup_connect, qos, qualities)
+{
+        connect_qos(t, AS_ANOTHER, row);
+}
+
+FAMILY(ep_dup_connect, timed_out, timeouts)
+{
+        connect_timed_out(t, AS_ANOTHER, row);
+}
+
+CASE(ep_dup_connect, timed_out_each)
+{
+        connect_timed_out_each(t, AS_ANOTHER);
+}
+
+CASE(ep_dup_connect, timeout_zero)
+{
+        connect_timeout_zero(t, AS_ANOTHER);
+}
+
+CASE(ep_dup_connect, timeout_infinite)
+{
+        connect_timeout_infinite(t, AS_ANOTHER);
+}
+
+CASE(ep_dup_connect, timeout_over)
+{
+        connect_timeout_over(t, AS_ANOTHER);
+}
+
+CASE(ep_dup_connect, answered_late)
+{
+        connect_answered_late(t, AS_ANOTHER);
+}
+
+FAMILY(ep_dup_connect, reads, reads_that_fit)
+{
+        connect_reads(t, AS_ANOTHER, row);
+}
+
+CASE(ep_dup_connect, peer)
+{
+        connect_peer(t, AS_ANOTHER);
+}
+
+CASE(ep_dup_connect, peer_port)
+{
+        connect_peer_port(t, AS_ANOTHER);
+}
+
+CASE(ep_dup_connect, peer_private_data)
+{
+        connect_private_data_to_peer(t, AS_ANOTHER);
+}
+
+CASE(ep_dup_connect, peer_rejects)
+{
+        connect_peer_rejects(t, AS_ANOTHER);
+}
+
+CASE(ep_dup_connect, peer_never_answers)
+{
+        connect_peer_never_answers(t, AS_ANOTHER);
+}
+
+CASE(ep_dup_connect, peer_freezes)
+{
+        connect_peer_freezes(t, AS_ANOTHER);
+}
+
+CASE(ep_dup_connect, peer_dies)
+{
+        connect_peer_dies(t, AS_ANOTHER);
+}
+
+CASE(ep_dup_connect, peer_is_gone)
+{
+        connect_peer_is_gone(t, AS_ANOTHER);
+}
+
+CASE(ep_dup_connect, cut_off)
+{
+        connect_cut_off(t, AS_ANOTHER);
+}
+
+/*
+ * The remote end
+ */
+
+/* A stage at another qualifier, of which requests come to the same EVD. */
+static void second_stage(struct test *t, struct stage *other, const struct stage *stage)
+{
+        stage_set(t, other, AS_ANOTHER);
+        must_that(other->loop.qual != stage->loop.qual, "two service points have one qualifier");
+}
+
+/* Of two EPs that are connected to two service points, each is followed to its own. */
+CASE(ep_dup_connect, remote_of_each)
+{
+        struct stage stage;
+        struct stage other;
+
+        stage_set(t, &stage, AS_ANOTHER);
+        second_stage(t, &other, &stage);
+        other.asking.data = other.data;
+        expect(connect_ask(&stage.asking), DAT_SUCCESS);
+        expect_stage_accepted(t, &stage);
+        expect(connect_ask(&other.asking), DAT_SUCCESS);
+        expect_stage_accepted(t, &other);
+        expect_message(t, stage.asking.ep, stage.loop.passive);
+        expect_message(t, other.asking.ep, other.loop.passive);
+}
+
+/* An EP that was connected as another is followed as well, when that other one is gone. */
+CASE(ep_dup_connect, as_one_that_followed)
+{
+        struct stage stage;
+
+        stage_set(t, &stage, AS_ANOTHER);
+        expect(connect_ask(&stage.asking), DAT_SUCCESS);
+        expect_stage_accepted(t, &stage);
+        release(t, stage.old.active);
+        stage.asking.like = stage.asking.ep;
+        stage.asking.ep = ep_with(t, .srq = DAT_HANDLE_NULL);
+        stage.loop.passive = ep_with(t, .srq = DAT_HANDLE_NULL);
+        expect(connect_ask(&stage.asking), DAT_SUCCESS);
+        expect_stage_accepted(t, &stage);
+        expect_loop_carries(t, stage.asking.ep, stage.loop.passive);
+}
+
+CASE(ep_dup_connect, like_goes_on)
+{
+        struct ep_snapshot before;
+        struct stage stage;
+
+        stage_set(t, &stage, AS_ANOTHER);
+        before = ep_snapshot(t, stage.asking.like);
+        expect(connect_ask(&stage.asking), DAT_SUCCESS);
+        expect_stage_accepted(t, &stage);
+        expect_ep_kept(t, stage.asking.like, &before, 0);
+        expect_loop_carries(t, stage.asking.like, stage.old.passive);
+        expect_loop_carries(t, stage.asking.ep, stage.loop.passive);
+        expect_empty(t, ep_connect_evd(t, stage.asking.like));
+        expect_empty(t, ep_connect_evd(t, stage.old.passive));
+}
+
+enum meanwhile { LIKE_DISCONNECTS, ITS_OTHER_END_DOES, LIKE_IS_FREED };
+
+static const struct meanwhile_row {
+        const char *id;
+        enum meanwhile what;
+} meanwhiles[] = {
+    {"disconnected", LIKE_DISCONNECTS},
+    {"disconnected_by_its_other_end", ITS_OTHER_END_DOES},
+    {"freed", LIKE_IS_FREED},
+};
+
+FAMILY(ep_dup_connect, like_ends_meanwhile, meanwhiles)
+{
+        struct stage stage;
+
+        stage_set(t, &stage, AS_ANOTHER);
+        expect(connect_ask(&stage.asking), DAT_SUCCESS);
+        switch (row->what) {
+        case LIKE_DISCONNECTS:
+                must(dat_ep_disconnect(stage.old.active, DAT_CLOSE_ABRUPT_FLAG));
+                break;
+        case ITS_OTHER_END_DOES:
+                must(dat_ep_disconnect(stage.old.passive, DAT_CLOSE_ABRUPT_FLAG));
+                must_event(ep_connect_evd(t, stage.old.active), DAT_CONNECTION_EVENT_DISCONNECTED);
+                break;
+        case LIKE_IS_FREED:
+                release(t, stage.old.active);
+                break;
+        }
+        expect_stage_accepted(t, &stage);
+        expect_loop_carries(t, stage.asking.ep, stage.loop.passive);
+}
+
+/* The service point that the other EP was connected by is there no more. */
+CASE(ep_dup_connect, not_listening)
+{
+        struct stage stage;
+
+        stage_set(t, &stage, AS_ANOTHER);
+        disown(t, stage.loop.psp);
+        must(dat_psp_free(stage.loop.psp));
+        expect(connect_ask(&stage.asking), DAT_SUCCESS);
+        expect_ep_told(t, stage.asking.ep, DAT_CONNECTION_EVENT_NON_PEER_REJECTED,
+                       DAT_EP_STATE_DISCONNECTED);
+        expect_loop_carries(t, stage.asking.like, stage.old.passive);
+}
+
+/* What the passive end of a connection is followed to, the page leaves open. */
+CASE(ep_dup_connect, as_a_passive_end)
+{
+        struct ep_snapshot before;
+        struct stage stage;
+        DAT_RETURN ret;
+
+        stage_set(t, &stage, AS_ANOTHER);
+        before = ep_snapshot(t, stage.old.passive);
+        stage.asking.like = stage.old.passive;
+        ret = connect_ask(&stage.asking);
+        if (dat_is(ret, DAT_SUCCESS)) {
+                DAT_EVENT event;
+                DAT_COUNT more;
+
+                expect(dat_evd_wait(ep_connect_evd(t, stage.asking.ep), 2 * event_timeout(t), 1,
+                                    &event, &more),
+                       DAT_SUCCESS);
+                record(t, "a request as a passive end's ended in event %#x",
+                       (unsigned int)event.event_number);
+                expect_eq(ep_state(t, stage.asking.ep),
+                          event.event_number == DAT_CONNECTION_EVENT_ESTABLISHED
+                              ? DAT_EP_STATE_CONNECTED
+                              : DAT_EP_STATE_DISCONNECTED);
+        }
+        expect_ep_kept(t, stage.old.passive, &before, 0);
+        expect_loop_carries(t, stage.old.active, stage.old.passive);
+}
+
+/*
+ * States
+ */
+
+FAMILY(ep_dup_connect, in_state, ep_states)
+{
+        struct ep_held held = ep_hold(t, row->state);
+        struct asking asking;
+        struct stage stage;
+
+        stage_set(t, &stage, AS_ANOTHER);
+        asking = stage.asking;
+        asking.ep = held.ep;
+        if (row->state == DAT_EP_STATE_UNCONNECTED) {
+                stage.asking = asking;
+                stage.loop.active = held.ep;
+                expect(connect_ask(&asking), DAT_SUCCESS);
+                expect_stage_accepted(t, &stage);
+                return;
+        }
+        expect(connect_ask(&asking), DAT_INVALID_STATE);
+        expect_ep_untouched(t, &held);
+        expect_empty(t, stage.loop.requests);
+        expect_loop_carries(t, stage.asking.like, stage.old.passive);
+}
+
+/* A request as the EP's is one to the peer, which is asked again. */
+static void expect_followed(struct test *t, DAT_EP_HANDLE ep)
+{
+        struct peer_cr request = expect_peer_request(t);
+
+        peer_accept(&request, NULL, 0);
+        expect_ep_told(t, ep, DAT_CONNECTION_EVENT_ESTABLISHED, DAT_EP_STATE_CONNECTED);
+}
+
+FAMILY(ep_dup_connect, like_in_state, ep_states)
+{
+        DAT_EP_HANDLE ep = ep_with(t, .srq = DAT_HANDLE_NULL);
+        struct ep_held held = ep_hold(t, row->state);
+        struct ep_snapshot before = ep_snapshot(t, ep);
+        struct asking asking = {
+            .way = AS_ANOTHER,
+            .ep = ep,
+            .like = held.ep,
+            .timeout = event_timeout(t) / 2,
+            .qos = DAT_QOS_BEST_EFFORT,
+        };
+        DAT_RETURN ret = connect_ask(&asking);
+
+        if (ep_is_in(&held, EP_IN(CONNECTED))) {
+                expect(ret, DAT_SUCCESS);
+                expect_followed(t, ep);
+                expect_ep_untouched(t, &held);
+                return;
+        }
+        if (ep_is_in(&held, EP_IN(DISCONNECT_PENDING)) && dat_is(ret, DAT_SUCCESS)) {
+                record(t, "an EP that waits for its end is followed");
+                expect_ep_untouched(t, &held);
+                return;
+        }
+        expect(ret, DAT_INVALID_STATE);
+        expect_ep_kept(t, ep, &before, 0);
+        expect_empty(t, ep_connect_evd(t, ep));
+        expect_ep_untouched(t, &held);
+}
+
+/* An EP that is connected is not Unconnected, and one that is not has nothing to be followed to. */
+static const struct ep_itself {
+        const char *id;
+        bool connected;
+} itself[] = {{"unconnected", false}, {"connected", true}};
+
+FAMILY(ep_dup_connect, as_itself, itself)
+{
+        struct ep_snapshot before;
+        struct asking asking;
+        struct stage stage;
+
+        stage_set(t, &stage, AS_ANOTHER);
+        asking = stage.asking;
+        if (row->connected)
+                asking.ep = asking.like;
+        else
+                asking.like = asking.ep;
+        before = ep_snapshot(t, asking.ep);
+        expect(connect_ask(&asking), DAT_INVALID_STATE);
+        expect_ep_kept(t, asking.ep, &before, 0);
+        expect_empty(t, ep_connect_evd(t, asking.ep));
+        expect(connect_ask(&stage.asking), DAT_SUCCESS);
+        expect_stage_accepted(t, &stage);
+        expect_loop_carries(t, stage.asking.like, stage.old.passive);
+}
+
+/* An EP of another IA, connected to the stage's service point. */
+static DAT_EP_HANDLE foreign_like(struct test *t, struct stage *stage)
+{
+        DAT_IA_HANDLE other = other_ia(t);
+        DAT_EP_PARAM param = ep_snapshot(t, stage->asking.ep).param;
+        DAT_EVD_HANDLE recv = evd_with(t, .ia = other);
+        DAT_EVD_HANDLE request = evd_with(t, .ia = other);
+        DAT_EVD_HANDLE connect = evd_with(t, .ia = other, .flags = DAT_EVD_CONNECTION_FLAG);
+        DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
+        DAT_EP_HANDLE passive = ep_with(t, .srq = DAT_HANDLE_NULL);
+
+        must(dat_ep_create(other, pz_of(t, other), recv, request, connect, &param.ep_attr, &ep));
+        adopt(t, DAT_HANDLE_TYPE_EP, ep);
+        must(dat_ep_connect(ep, stage->asking.address, stage->asking.qual, event_timeout(t), 0,
+                            NULL, DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG));
+        loop_take_request(t, &stage->loop);
+        must(dat_cr_accept(stage->loop.request, passive, 0, NULL));
+        must_event(connect, DAT_CONNECTION_EVENT_ESTABLISHED);
+        return ep;
+}
+
+CASE(ep_dup_connect, as_one_of_another_ia)
+{
+        struct ep_snapshot before;
+        struct asking asking;
+        struct stage stage;
+        DAT_RETURN ret;
+
+        stage_set(t, &stage, AS_ANOTHER);
+        asking = stage.asking;
+        asking.like = foreign_like(t, &stage);
+        before = ep_snapshot(t, stage.asking.ep);
+        ret = connect_ask(&asking);
+        if (dat_is(ret, DAT_SUCCESS)) {
+                note(t, "an EP of another IA is followed");
+                expect_stage_accepted(t, &stage);
+                return;
+        }
+        expect(ret, DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER);
+        expect_stage_connects(t, &stage, &before);
+}
+
+LEGAL(ep_dup_connect)
+{
+        static struct stage stage;
+
+        stage_set(t, &stage, AS_ANOTHER);
+        call->ep_handle = stage.asking.ep;
+        call->ep_dup_handle = stage.asking.like;
+        call->timeout = stage.asking.timeout;
+        call->private_data_size = stage.asking.size;
+        call->private_data = stage.asking.data;
+        call->quality_of_service = stage.asking.qos;
+}
