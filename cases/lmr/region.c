@@ -322,25 +322,28 @@ static size_t canaries(const unsigned char *at, size_t length)
         return count;
 }
 
-void expect_refused_use(struct test *t, struct wire *wire, const struct region *region,
+bool expect_refused_use(struct test *t, struct wire *wire, const struct region *region,
                         const struct use *use, ptrdiff_t offset, size_t length)
 {
         struct motion motion = motion_of(wire, region, use, offset, length);
         DAT_EVENT event;
+        bool posted;
 
         wire->moved++;
         message_fill(motion.from, length, wire->moved);
         memset(motion.to, CANARY, length);
         if (use->way == WAY_SEND)
                 post_other_end(t, wire, &motion);
-        if (dat_is(expect_refusal(t, wire, &motion), DAT_SUCCESS)) {
-                if (use->way == WAY_RECV)
-                        post_other_end(t, wire, &motion);
+        posted = dat_is(expect_refusal(t, wire, &motion), DAT_SUCCESS);
+        if (posted && use->way == WAY_RECV)
+                post_other_end(t, wire, &motion);
+        if (posted) {
                 event = expect_event(told_on(t, wire, use), DAT_DTO_COMPLETION_EVENT);
                 expect_eq(event.event_data.dto_completion_event_data.status,
                           use->remote ? DAT_DTO_ERR_REMOTE_ACCESS : DAT_DTO_ERR_LOCAL_PROTECTION);
         }
         expect_eq(canaries(motion.to, length), length);
+        return posted;
 }
 
 /*

@@ -119,9 +119,9 @@ void expect_used(struct test *t, struct wire *wire, const struct region *region)
 
 /*
  * They do not: the post is refused, or completes as a violation (GEN-9, EP-1), and not a byte came
- * to where they were to go. A wire is good for one such use.
+ * to where they were to go. A wire is good for one such use; true where it was posted.
  */
-void expect_refused_use(struct test *t, struct wire *wire, const struct region *region,
+bool expect_refused_use(struct test *t, struct wire *wire, const struct region *region,
                         const struct use *use, ptrdiff_t offset, size_t length);
 
 /*

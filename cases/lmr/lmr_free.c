@@ -1,0 +1,623 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* dat_lmr_free: what stands in an LMR's way, what goes with it, and what stays. */
+#include "clauses/lmr_free.h"
+#include "../handles.h"
+#include "case/standard.h"
+#include "region.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define MANY   50  /* refusals */
+#define OFTEN  300 /* LMRs, one after another */
+#define LMRS   20  /* at once */
+#define WINDOW ((size_t)1000)
+#define BURST  8 /* RDMA under way */
+
+static void free_now(struct test *t, const struct region *region)
+{
+        expect(dat_lmr_free(region->lmr), DAT_SUCCESS);
+        disown(t, region->lmr);
+}
+
+static struct bound opened(struct test *t, const struct wire *wire, const struct region *region)
+{
+        return must_open(t, wire, region, window_of(region, 7, WINDOW), REMOTE_READ | REMOTE_WRITE);
+}
+
+static void free_rmr(struct test *t, DAT_RMR_HANDLE rmr)
+{
+        must(dat_rmr_free(rmr));
+        disown(t, rmr);
+}
+
+/*
+ * Nothing in the way
+ */
+
+FAMILY(lmr_free, unused, types)
+{
+        struct region_opts opts = {.length = REGION_PAGE};
+        struct region region = region_make(t, of_type(t, row, opts));
+
+        free_now(t, &region);
+}
+
+FAMILY(lmr_free, was_used, types)
+{
+        struct wire wire = wire_in(t, pz(t));
+        struct region_opts opts = {.length = REGION_PAGE};
+        struct region region = region_make(t, of_type(t, row, opts));
+
+        expect_used(t, &wire, &region);
+        free_now(t, &region);
+}
+
+/* How an RMR comes to be bound to an LMR no more. */
+static void rmr_freed(struct test *t, const struct wire *wire, const struct region *region)
+{
+        free_rmr(t, opened(t, wire, region).rmr);
+}
+
+static void must_bind_again(struct test *t, const struct wire *wire, DAT_RMR_HANDLE rmr,
+                            DAT_LMR_TRIPLET segment)
+{
+        DAT_RMR_CONTEXT context;
+        DAT_EVENT event;
+
+        must(dat_rmr_bind(rmr, &segment, REMOTE_READ, wire->here, (DAT_RMR_COOKIE){.as_64 = 8},
+                          DAT_COMPLETION_DEFAULT_FLAG, &context));
+        event = must_event(ep_request_evd(t, wire->here), DAT_RMR_BIND_COMPLETION_EVENT);
+        must_that(event.event_data.rmr_completion_event_data.status == DAT_RMR_BIND_SUCCESS,
+                  "the RMR was not bound");
+}
+
+static void bound_elsewhere(struct test *t, const struct wire *wire, const struct region *region)
+{
+        struct bound bound = opened(t, wire, region);
+
+        must_bind_again(t, wire, bound.rmr, triplet(wire->near, 0, WINDOW));
+}
+
+static void unbound(struct test *t, const struct wire *wire, const struct region *region)
+{
+        struct bound bound = opened(t, wire, region);
+        DAT_LMR_TRIPLET segment = {
+            .lmr_context = region->lmr_context,
+            .virtual_address = (DAT_VADDR)(uintptr_t)region->addr,
+        };
+
+        must_bind_again(t, wire, bound.rmr, segment);
+}
+
+static void never_bound(struct test *t, const struct wire *wire, const struct region *region)
+{
+        DAT_RMR_HANDLE rmr = DAT_HANDLE_NULL;
+
+        (void)wire;
+        must(dat_rmr_create(region_param(t, region->lmr).pz_handle, &rmr));
+        adopt(t, DAT_HANDLE_TYPE_RMR, rmr);
+}
+
+static void bind_refused(struct test *t, const struct wire *wire, const struct region *region)
+{
+        struct bound bound;
+
+        must_that(!dat_is(window_open(t, wire, region, window_of(region, 1, region->length),
+                                      REMOTE_READ, &bound),
+                          DAT_SUCCESS),
+                  "an RMR was bound to more than the LMR");
+}
+
+static const struct parting {
+        const char *id;
+        void (*part)(struct test *t, const struct wire *wire, const struct region *region);
+} partings[] = {
+    {"rmr_freed", rmr_freed},     {"bound_elsewhere", bound_elsewhere}, {"unbound", unbound},
+    {"never_bound", never_bound}, {"bind_refused", bind_refused},
+};
+
+FAMILY(lmr_free, bound_no_more, partings)
+{
+        struct wire wire = wire_for_binds(t, pz(t));
+        struct region region = region_with(t);
+
+        row->part(t, &wire, &region);
+        free_now(t, &region);
+}
+
+CASE(lmr_free, rmr_of_same_memory)
+{
+        struct wire wire = wire_for_binds(t, pz(t));
+        struct region first = region_with(t);
+        struct region region = region_with(t, .addr = first.addr);
+        struct region last = region_with(t, .addr = first.addr);
+        struct bound bound = opened(t, &wire, &region);
+
+        free_now(t, &first);
+        free_now(t, &last);
+        expect_moves(t, &wire, &bound.window, USE_REMOTE_SET, 0, WINDOW);
+        expect_used(t, &wire, &region);
+}
+
+/* Which of two LMRs goes. */
+static const struct place {
+        const char *id;
+        int gone;
+} places[] = {
+    {"older", 0},
+    {"newer", 1},
+};
+
+FAMILY(lmr_free, other_stays, places)
+{
+        struct wire wire = wire_in(t, pz(t));
+        struct region regions[2] = {region_with(t), region_with(t)};
+
+        free_now(t, &regions[row->gone]);
+        expect_used(t, &wire, &regions[!row->gone]);
+}
+
+FAMILY(lmr_free, overlapping_stays, places)
+{
+        struct wire wire = wire_in(t, pz(t));
+        unsigned char *memory = memory_private(t, 3 * REGION_PAGE);
+        struct region regions[2];
+
+        for (size_t i = 0; i < 2; i++)
+                regions[i] =
+                    region_with(t, .addr = memory + i * REGION_PAGE, .length = 2 * REGION_PAGE);
+        free_now(t, &regions[row->gone]);
+        expect_used(t, &wire, &regions[!row->gone]);
+}
+
+FAMILY(lmr_free, lmr_of_lmr_stays, places)
+{
+        struct wire wire = wire_in(t, pz(t));
+        struct region regions[2] = {region_with(t)};
+
+        regions[1] = region_with(t, .type = DAT_MEM_TYPE_LMR, .of = &regions[0]);
+        free_now(t, &regions[row->gone]);
+        expect_used(t, &wire, &regions[!row->gone]);
+        free_now(t, &regions[!row->gone]);
+}
+
+CASE(lmr_free, of_other_ia)
+{
+        struct wire wire = wire_in(t, pz(t));
+        struct region here = region_with(t);
+        struct region there = region_with(t, .ia = other_ia(t), .pz = pz_of(t, other_ia(t)));
+
+        free_now(t, &there);
+        expect_used(t, &wire, &here);
+        free_now(t, &here);
+}
+
+CASE(lmr_free, often)
+{
+        unsigned char *memory = memory_private(t, REGION_PAGE);
+        struct region region;
+
+        for (int i = 0; i < OFTEN; i++) {
+                region = region_with(t, .addr = memory);
+                free_now(t, &region);
+        }
+}
+
+CASE(lmr_free, many_in_any_order)
+{
+        struct wire wire = wire_in(t, pz(t));
+        unsigned char *memory = memory_private(t, LMRS * MESSAGE);
+        struct region regions[LMRS];
+
+        for (size_t i = 0; i < LMRS; i++)
+                regions[i] = region_with(t, .addr = memory + i * MESSAGE, .length = MESSAGE);
+        for (size_t left = LMRS; left > 1; left--) {
+                size_t which = draw(t, left);
+
+                free_now(t, &regions[which]);
+                regions[which] = regions[left - 1];
+                expect_moves(t, &wire, &regions[draw(t, left - 1)], left % 2 ? USE_SEND : USE_RECV,
+                             0, MESSAGE);
+        }
+}
+
+CASE(lmr_free, zone_free_afterwards)
+{
+        DAT_PZ_HANDLE zone = pz_new(t);
+        struct region region = region_with(t, .pz = zone);
+
+        free_now(t, &region);
+        expect(dat_pz_free(zone), DAT_SUCCESS);
+        disown(t, zone);
+}
+
+/*
+ * In use
+ */
+
+static const struct use_by_rmr {
+        const char *id;
+        DAT_MEM_PRIV_FLAGS privileges;
+        ptrdiff_t offset;
+        size_t length;
+} uses_by_rmr[] = {
+    {"to_read", REMOTE_READ, 0, REGION_PAGE},
+    {"to_write", REMOTE_WRITE, 0, REGION_PAGE},
+    {"both", REMOTE_READ | REMOTE_WRITE, 0, REGION_PAGE},
+    {"last_byte", REMOTE_READ, REGION_PAGE - 1, 1},
+};
+
+FAMILY(lmr_free, in_use, uses_by_rmr)
+{
+        struct wire wire = wire_for_binds(t, pz(t));
+        struct region region = region_with(t);
+
+        must_open(t, &wire, &region, window_of(&region, row->offset, row->length), row->privileges);
+        expect(dat_lmr_free(region.lmr), DAT_INVALID_STATE);
+}
+
+CASE(lmr_free, refusal_keeps)
+{
+        struct wire wire = wire_for_binds(t, pz(t));
+        struct region region = region_with(t);
+        struct bound bound = opened(t, &wire, &region);
+        DAT_LMR_PARAM before = region_param(t, region.lmr);
+        DAT_LMR_PARAM after;
+        struct bound second;
+
+        for (int i = 0; i < MANY; i++)
+                expect(dat_lmr_free(region.lmr), DAT_INVALID_STATE);
+
+        after = region_param(t, region.lmr);
+        expect_eq(after.lmr_context, before.lmr_context);
+        expect_eq(after.rmr_context, before.rmr_context);
+        expect_eq(after.mem_priv, before.mem_priv);
+        expect_eq(after.registered_size, before.registered_size);
+        expect_used(t, &wire, &region);
+        expect_moves(t, &wire, &bound.window, USE_REMOTE_SET, 0, WINDOW);
+        expect(
+            window_open(t, &wire, &region, window_of(&region, 1, MESSAGE), REMOTE_WRITE, &second),
+            DAT_SUCCESS);
+        expect_event(ep_request_evd(t, wire.here), DAT_RMR_BIND_COMPLETION_EVENT);
+        expect_moves(t, &wire, &second.window, USE_REMOTE_SET, 0, MESSAGE);
+}
+
+CASE(lmr_free, freed_after_rmr)
+{
+        struct wire wire = wire_for_binds(t, pz(t));
+        struct region region = region_with(t);
+        struct bound bound = opened(t, &wire, &region);
+
+        for (int i = 0; i < MANY; i++)
+                expect(dat_lmr_free(region.lmr), DAT_INVALID_STATE);
+        free_rmr(t, bound.rmr);
+
+        free_now(t, &region);
+}
+
+FAMILY(lmr_free, one_of_two_left, places)
+{
+        struct wire wire = wire_for_binds(t, pz(t));
+        struct region region = region_with(t);
+        struct bound bounds[2] = {opened(t, &wire, &region), opened(t, &wire, &region)};
+
+        free_rmr(t, bounds[row->gone].rmr);
+        expect(dat_lmr_free(region.lmr), DAT_INVALID_STATE);
+        expect_moves(t, &wire, &bounds[!row->gone].window, USE_REMOTE_SET, 0, WINDOW);
+        free_rmr(t, bounds[!row->gone].rmr);
+        free_now(t, &region);
+}
+
+/*
+ * The memory
+ */
+
+CASE(lmr_free, memory_stays)
+{
+        struct wire wire = wire_in(t, pz(t));
+        struct region region = region_with(t, .length = 2 * REGION_PAGE);
+        struct region again;
+
+        message_fill(region.addr, region.length, 6);
+        free_now(t, &region);
+
+        expect_that(message_holds(region.addr, region.length, 6), "the memory was changed");
+        expect(region_create(t, (struct region_opts){.addr = region.addr, .length = region.length},
+                             &again),
+               DAT_SUCCESS);
+        expect_that(message_holds(region.addr, region.length, 6), "the memory was changed");
+        expect_used(t, &wire, &again);
+}
+
+/* The kilobytes of the process that are locked, as the kernel tells it. */
+static long locked(struct test *t)
+{
+        FILE *status = fopen("/proc/self/status", "re");
+        char line[128];
+        long kilobytes = -1;
+
+        while (status && fgets(line, sizeof(line), status))
+                if (strncmp(line, "VmLck:", 6) == 0)
+                        kilobytes = strtol(line + 6, NULL, 10);
+        if (status)
+                (void)fclose(status);
+        must_that(kilobytes >= 0, "the kernel does not tell what is locked");
+        return kilobytes;
+}
+
+CASE(lmr_free, stays_pinned)
+{
+        unsigned char *memory = memory_private(t, 4 * REGION_PAGE);
+        struct region region;
+        long before;
+
+        if (mlock(memory, 4 * REGION_PAGE) != 0)
+                resource(t, "memory cannot be locked");
+        before = locked(t);
+        must_that(before >= 16, "memory that was locked is not");
+        region = region_with(t, .addr = memory, .length = 4 * REGION_PAGE);
+        free_now(t, &region);
+        expect_eq(locked(t), before);
+}
+
+/*
+ * The handle afterwards
+ */
+
+static DAT_RETURN query(void *lmr)
+{
+        DAT_LMR_PARAM param;
+
+        return dat_lmr_query(lmr, DAT_LMR_FIELD_ALL, &param);
+}
+
+/* What the call below takes besides the LMR. */
+static struct {
+        DAT_IA_HANDLE ia;
+        DAT_PZ_HANDLE zone;
+} beside;
+
+static DAT_RETURN lmr_create(void *lmr)
+{
+        DAT_REGION_DESCRIPTION description = {.for_lmr_handle = lmr};
+        struct region made;
+
+        return dat_lmr_create(beside.ia, DAT_MEM_TYPE_LMR, description, REGION_PAGE, beside.zone,
+                              DAT_MEM_PRIV_ALL_FLAG, &made.lmr, &made.lmr_context,
+                              &made.rmr_context, &made.registered_size, &made.registered_address);
+}
+
+static const struct handle_use {
+        const char *id;
+        DAT_RETURN (*call)(void *lmr);
+} handle_uses[] = {
+    {"query", query},
+    {"lmr_create", lmr_create},
+};
+
+FAMILY(lmr_free, handle_afterwards, handle_uses)
+{
+        beside.ia = ia(t);
+        beside.zone = pz(t);
+
+        expect_stale(row->call, bad_handle(t, DAT_HANDLE_TYPE_LMR, BAD_HANDLE_DESTROYED));
+}
+
+CASE(lmr_free, second_free)
+{
+        struct region other = region_with(t);
+        DAT_LMR_HANDLE gone = bad_handle(t, DAT_HANDLE_TYPE_LMR, BAD_HANDLE_DESTROYED);
+        DAT_RETURN ret;
+
+        if (call_apart(t, dat_lmr_free, gone, &ret))
+                record(t, "a second free of an LMR returned 0x%x", (unsigned int)ret);
+        free_now(t, &other);
+}
+
+/*
+ * Its contexts afterwards
+ */
+
+/* The rows of `uses` that are of the LMR's own side, and those of the other's. */
+static const struct use_row {
+        const char *id;
+        const struct use *use;
+} local_uses[] = {
+    {"send", USE_SEND},
+    {"recv", USE_RECV},
+    {"rdma_write_from", USE_WRITE},
+    {"rdma_read_into", USE_READ},
+};
+static const struct use_row remote_uses[] = {
+    {"write", USE_REMOTE_SET},
+    {"read", USE_REMOTE_READ},
+};
+
+FAMILY(lmr_free, context_afterwards, local_uses)
+{
+        struct wire wire;
+        struct region region;
+
+        use_supported(t, row->use);
+        wire = wire_in(t, pz(t));
+        region = region_with(t);
+        expect_moves(t, &wire, &region, row->use, 0, region.length);
+        free_now(t, &region);
+
+        expect_refused_use(t, &wire, &region, row->use, 0, region.length);
+}
+
+CASE(lmr_free, no_bind_afterwards)
+{
+        struct wire wire = wire_for_binds(t, pz(t));
+        struct region region = region_with(t);
+        DAT_LMR_TRIPLET segment = {.lmr_context = region.lmr_context,
+                                   .virtual_address = (DAT_VADDR)(uintptr_t)region.addr,
+                                   .segment_length = WINDOW};
+        DAT_RMR_HANDLE rmr = DAT_HANDLE_NULL;
+        DAT_RMR_CONTEXT context;
+        DAT_RETURN ret;
+        DAT_EVENT event;
+
+        must(dat_rmr_create(pz(t), &rmr));
+        adopt(t, DAT_HANDLE_TYPE_RMR, rmr);
+        free_now(t, &region);
+        ret =
+            expect(dat_rmr_bind(rmr, &segment, REMOTE_READ, wire.here, (DAT_RMR_COOKIE){.as_64 = 9},
+                                DAT_COMPLETION_DEFAULT_FLAG, &context),
+                   DAT_PRIVILEGES_VIOLATION, DAT_PROTECTION_VIOLATION, DAT_INVALID_PARAMETER,
+                   DAT_INVALID_HANDLE, DAT_SUCCESS);
+        if (!dat_is(ret, DAT_SUCCESS))
+                return;
+        event = expect_event(ep_request_evd(t, wire.here), DAT_RMR_BIND_COMPLETION_EVENT);
+        expect_that(event.event_data.rmr_completion_event_data.status != DAT_RMR_BIND_SUCCESS,
+                    "an RMR was bound to an LMR that is gone");
+}
+
+/* The message of a receive that was posted before comes when the LMR is gone. */
+CASE(lmr_free, while_posted)
+{
+        struct wire wire = wire_in(t, pz(t));
+        struct region region = region_with(t);
+        DAT_LMR_TRIPLET segment = {.lmr_context = region.lmr_context,
+                                   .virtual_address = (DAT_VADDR)(uintptr_t)region.addr,
+                                   .segment_length = MESSAGE};
+        DAT_LMR_TRIPLET far = triplet(wire.far, 0, MESSAGE);
+        DAT_EVENT event;
+
+        message_fill(region.addr, MESSAGE, 1);
+        message_fill(wire.far->addr, MESSAGE, 2);
+        must(dat_ep_post_recv(wire.here, 1, &segment, COOKIE(3), DAT_COMPLETION_DEFAULT_FLAG));
+        free_now(t, &region);
+        must(dat_ep_post_send(wire.there, 1, &far, COOKIE(4), DAT_COMPLETION_DEFAULT_FLAG));
+
+        event = expect_event(ep_recv_evd(t, wire.here), DAT_DTO_COMPLETION_EVENT);
+        expect_eq(event.event_data.dto_completion_event_data.user_cookie.as_64, 3);
+        expect_eq(event.event_data.dto_completion_event_data.status, DAT_DTO_ERR_LOCAL_PROTECTION);
+        expect_that(message_holds(region.addr, MESSAGE, 1), "the memory was written");
+}
+
+/* The connection is gone, and both ends are told. */
+static void expect_broken(struct test *t, DAT_EP_HANDLE ep)
+{
+        DAT_EVENT event = {.event_number = 0};
+        DAT_COUNT more;
+
+        expect(dat_evd_wait(ep_connect_evd(t, ep), event_timeout(t), 1, &event, &more),
+               DAT_SUCCESS);
+        expect_that(event.event_number == DAT_CONNECTION_EVENT_BROKEN ||
+                        event.event_number == DAT_CONNECTION_EVENT_DISCONNECTED,
+                    "event 0x%x is not of a connection that is gone", (int)event.event_number);
+        expect_that(event.event_data.connect_event_data.ep_handle == ep, "another EP is named");
+        expect_eq(ep_state(t, ep), DAT_EP_STATE_DISCONNECTED);
+}
+
+FAMILY(lmr_free, remote_afterwards, remote_uses)
+{
+        struct wire wire;
+        struct wire beside_it;
+        struct region region;
+        struct region other;
+
+        use_supported(t, row->use);
+        wire = wire_in(t, pz(t));
+        beside_it = wire_in(t, pz(t));
+        region = region_with(t);
+        other = region_with(t);
+        expect_moves(t, &wire, &region, row->use, 0, region.length);
+        free_now(t, &region);
+
+        if (expect_refused_use(t, &wire, &region, row->use, 0, region.length)) {
+                expect_broken(t, wire.there);
+                expect_broken(t, wire.here);
+        }
+        expect_used(t, &beside_it, &other);
+}
+
+CASE(lmr_free, by_peer_afterwards)
+{
+        struct region region = region_with(t);
+        DAT_VADDR address = (DAT_VADDR)(uintptr_t)region.addr;
+        DAT_EP_ATTR attr = transfer_attr(t, (struct transfer_opts){.reads = 1});
+        struct peer_ep *end;
+        DAT_EP_HANDLE ep;
+
+        use_supported(t, USE_REMOTE_READ);
+        peer_reads(peer(t), 1);
+        ep = ep_with(t, .attr = &attr);
+        end = must_connect(ep);
+        message_fill(region.addr, region.length, 0);
+        expect_that(peer_read(end, region.rmr_context, address, region.length),
+                    "the peer could not read the memory");
+        free_now(t, &region);
+        expect_that(!peer_read(end, region.rmr_context, address, region.length),
+                    "the peer read memory of an LMR that is gone");
+        expect_broken(t, ep);
+}
+
+/* RDMA that is under way when the LMR goes: each comes to an end, well or as the page says. */
+FAMILY(lmr_free, under_way, remote_uses)
+{
+        bool reads = row->use == USE_REMOTE_READ;
+        struct wire wire;
+        struct region region;
+        DAT_LMR_TRIPLET far;
+        DAT_RMR_TRIPLET remote;
+        int failed = 0;
+
+        use_supported(t, row->use);
+        wire = wire_in(t, pz(t));
+        region = region_with(t, .length = REGION_MOST);
+        far = triplet(wire.far, 0, REGION_MOST);
+        remote = (DAT_RMR_TRIPLET){.rmr_context = region.rmr_context,
+                                   .target_address = (DAT_VADDR)(uintptr_t)region.addr,
+                                   .segment_length = REGION_MOST};
+        for (int i = 0; i < BURST; i++)
+                must(reads ? dat_ep_post_rdma_read(wire.there, 1, &far, COOKIE(i), &remote,
+                                                   DAT_COMPLETION_DEFAULT_FLAG)
+                           : dat_ep_post_rdma_write(wire.there, 1, &far, COOKIE(i), &remote,
+                                                    DAT_COMPLETION_DEFAULT_FLAG));
+        free_now(t, &region);
+        for (uint64_t i = 0; i < BURST; i++) {
+                DAT_EVENT event =
+                    expect_event(ep_request_evd(t, wire.there), DAT_DTO_COMPLETION_EVENT);
+                DAT_DTO_COMPLETION_EVENT_DATA *dto = &event.event_data.dto_completion_event_data;
+
+                expect_eq(dto->user_cookie.as_64, i);
+                if (!failed && dto->status == DAT_DTO_SUCCESS)
+                        continue;
+                expect_eq(dto->status, failed ? DAT_DTO_ERR_FLUSHED : DAT_DTO_ERR_REMOTE_ACCESS);
+                failed++;
+        }
+        record(t, "%d of %d failed", failed, BURST);
+        if (failed) {
+                expect_broken(t, wire.there);
+                expect_broken(t, wire.here);
+        }
+}
+
+/*
+ * Arguments
+ */
+
+CASE(lmr_free, other_kind_kept)
+{
+        DAT_PZ_HANDLE zone = pz_new(t);
+        DAT_PZ_PARAM param = {.ia_handle = DAT_HANDLE_NULL};
+
+        (void)dat_lmr_free(zone);
+
+        expect(dat_pz_query(zone, DAT_PZ_FIELD_ALL, &param), DAT_SUCCESS);
+        expect_that(param.ia_handle == ia(t), "the PZ is of another IA");
+}
+
+FAMILY(lmr_free, invalid_handle, invalid_handles)
+{
+        struct region region = region_with(t);
+
+        expect(dat_lmr_free(bad_handle(t, DAT_HANDLE_TYPE_LMR, row->how)), DAT_INVALID_HANDLE);
+        free_now(t, &region);
+}
