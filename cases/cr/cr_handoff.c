@@ -1,0 +1,536 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* dat_cr_handoff: to whom a request comes then, as what, and what is left of it where it was. */
+#include "clauses/cr_handoff.h"
+#include "case/standard.h"
+#include "request.h"
+
+#include <string.h>
+
+#define REQUESTS 6  /* at once */
+#define TIMES    40 /* that a request is handed to and fro */
+#define SENT     16 /* bytes of private data */
+
+/* Qualifiers at which nothing of the suite listens. */
+#define UNHEARD_FIRST 24000
+#define UNHEARD_COUNT 400
+
+/* What the two points of a request's way have in common is the asker. */
+static struct request expect_arrived(struct test *t, const struct request *request,
+                                     const struct request *to)
+{
+        struct request arrived = *to;
+
+        arrived.active = request->active;
+        arrived.cr = expect_cr_request(t, to->evd, to->point, to->qual);
+        if (to->maker == MADE_BY_PROVIDER) {
+                arrived.passive = must_tell_ep(t, arrived.cr);
+                expect_that(arrived.passive != DAT_HANDLE_NULL, "the provider made no EP");
+                must_equip(t, &arrived);
+        }
+        return arrived;
+}
+
+/* The call under test: the request is another one from then on, of the point that is named. */
+static struct request handed(struct test *t, const struct request *request,
+                             const struct request *to)
+{
+        expect(dat_cr_handoff(request->cr, to->qual), DAT_SUCCESS);
+        request_gone(t, request);
+        return expect_arrived(t, request, to);
+}
+
+/*
+ * Where the request comes
+ */
+
+FAMILY(cr_handoff, to, request_kinds)
+{
+        struct request to = request_at(t, row->maker);
+        struct request request = requested(t, MADE_BY_CONSUMER);
+        struct request arrived = handed(t, &request, &to);
+
+        expect_cr_kept(t, &arrived);
+        expect_empty(t, request.evd);
+        expect_eq(ep_state(t, request.passive), DAT_EP_STATE_UNCONNECTED);
+        expect_cr_accepted(t, &arrived);
+        expect_cr_parted(t, &arrived);
+        expect_empty(t, to.evd);
+}
+
+FAMILY(cr_handoff, from, request_kinds)
+{
+        struct request to = request_at(t, MADE_BY_CONSUMER);
+        struct request request = requested(t, row->maker);
+        struct request arrived = handed(t, &request, &to);
+
+        expect_cr_kept(t, &arrived);
+        expect_empty(t, request.evd);
+        expect_cr_accepted(t, &arrived);
+        expect_cr_parted(t, &arrived);
+        expect_empty(t, to.evd);
+}
+
+FAMILY(cr_handoff, named_point, two_requests)
+{
+        struct request tos[] = {request_at(t, MADE_BY_CONSUMER), request_at(t, MADE_BY_CONSUMER)};
+        struct request request = requested(t, MADE_BY_CONSUMER);
+        struct request arrived = handed(t, &request, &tos[row->one]);
+
+        expect_empty(t, tos[!row->one].evd);
+        expect_cr_accepted(t, &arrived);
+        expect_empty(t, tos[!row->one].evd);
+}
+
+CASE(cr_handoff, one_evd)
+{
+        struct request request = requested(t, MADE_BY_CONSUMER);
+        struct request to = request_like(t, &request);
+
+        to.point = loop_listen(t, to.evd, DAT_PSP_CONSUMER_FLAG, &to.qual);
+        to = handed(t, &request, &to);
+
+        expect_empty(t, request.evd);
+        expect_cr_accepted(t, &to);
+}
+
+CASE(cr_handoff, any_qualifier)
+{
+        struct request to = request_at(t, MADE_BY_CONSUMER);
+        struct request request = requested(t, MADE_BY_CONSUMER);
+        DAT_PSP_HANDLE any = DAT_HANDLE_NULL;
+
+        must(dat_psp_create_any(ia(t), &to.qual, to.evd, DAT_PSP_CONSUMER_FLAG, &any));
+        adopt(t, DAT_HANDLE_TYPE_PSP, any);
+        to.point = any;
+        to = handed(t, &request, &to);
+
+        expect_cr_accepted(t, &to);
+}
+
+static const struct high_bits high_bits[] = {HIGH_BITS};
+
+FAMILY(cr_handoff, high_bits, high_bits)
+{
+        struct request low = request_at(t, MADE_BY_CONSUMER);
+        struct request high = request_like(t, &low);
+        struct request request = requested(t, MADE_BY_CONSUMER);
+        DAT_RETURN ret;
+
+        high.evd = request_evd(t);
+        high.qual = low.qual ^ row->bits;
+        ret = dat_psp_create(ia(t), high.qual, high.evd, DAT_PSP_CONSUMER_FLAG, &high.point);
+        if (dat_is(ret, DAT_INVALID_PARAMETER))
+                end_noted(t, "the transport has no such qualifiers (PSP-4)");
+        must(ret);
+        adopt(t, DAT_HANDLE_TYPE_PSP, high.point);
+        high = handed(t, &request, &high);
+
+        expect_empty(t, low.evd);
+        request = handed(t, &high, &low);
+        expect_empty(t, high.evd);
+        expect_cr_accepted(t, &request);
+}
+
+CASE(cr_handoff, waiter)
+{
+        struct request to = request_at(t, MADE_BY_CONSUMER);
+        struct request request = requested(t, MADE_BY_CONSUMER);
+        struct waiter *waiter = wait_on_evd(t, to.evd, event_timeout(t), 1);
+        const DAT_CR_ARRIVAL_EVENT_DATA *data;
+        struct woken woken;
+
+        must_wait(waiter);
+        expect(dat_cr_handoff(request.cr, to.qual), DAT_SUCCESS);
+        request_gone(t, &request);
+
+        woken = expect_awake(waiter);
+        expect(woken.ret, DAT_SUCCESS);
+        expect_eq(woken.event.event_number, DAT_CONNECTION_REQUEST_EVENT);
+        data = &woken.event.event_data.cr_arrival_event_data;
+        adopt(t, DAT_HANDLE_TYPE_CR, data->cr_handle);
+        expect_that(data->sp_handle.psp_handle == to.point, "the request is for another point");
+        to.active = request.active;
+        to.cr = data->cr_handle;
+        expect_cr_accepted(t, &to);
+}
+
+/*
+ * What it is there
+ */
+
+static DAT_CR_PARAM told_of(struct test *t, DAT_CR_HANDLE cr)
+{
+        DAT_CR_PARAM param;
+
+        memset(&param, 0, sizeof(param));
+        expect(dat_cr_query(cr, DAT_CR_FIELD_ALL, &param), DAT_SUCCESS);
+        return param;
+}
+
+CASE(cr_handoff, port)
+{
+        struct request to = request_at(t, MADE_BY_CONSUMER);
+        struct request request = requested(t, MADE_BY_CONSUMER);
+        DAT_PORT_QUAL port = told_of(t, request.cr).remote_port_qual;
+        struct request arrived = handed(t, &request, &to);
+
+        expect_eq(told_of(t, arrived.cr).remote_port_qual, port);
+}
+
+CASE(cr_handoff, address)
+{
+        struct request to = request_at(t, MADE_BY_CONSUMER);
+        struct request request = requested(t, MADE_BY_CONSUMER);
+        struct request arrived = handed(t, &request, &to);
+        struct request back = request_like(t, &to);
+
+        expect(dat_ep_connect(back.active, told_of(t, arrived.cr).remote_ia_address_ptr, back.qual,
+                              event_timeout(t), 0, NULL, DAT_QOS_BEST_EFFORT,
+                              DAT_CONNECT_DEFAULT_FLAG),
+               DAT_SUCCESS);
+        back.cr = expect_cr_request(t, back.evd, back.point, back.qual);
+        expect_cr_accepted(t, &back);
+}
+
+FAMILY(cr_handoff, private_data, amounts)
+{
+        struct request to = request_at(t, MADE_BY_CONSUMER);
+        struct request request = request_at(t, MADE_BY_CONSUMER);
+        DAT_COUNT size = amount_of(t, row);
+        unsigned char *sent = buf_with(t, .length = (size_t)size + 1)->addr;
+        DAT_CR_PARAM param;
+
+        for (DAT_COUNT i = 0; i < size; i++)
+                sent[i] = (unsigned char)(1 + draw(t, 255));
+        must_ask(t, &request, (struct asks){.size = size, .data = size ? sent : NULL});
+        must_take(t, &request);
+        to = handed(t, &request, &to);
+
+        param = told_of(t, to.cr);
+        expect_private_data(t, param.private_data, param.private_data_size, sent, size);
+}
+
+FAMILY(cr_handoff, local_ep, request_kinds)
+{
+        struct request to = request_at(t, row->maker);
+        struct request request = requested(t, MADE_BY_PROVIDER);
+        struct request arrived = handed(t, &request, &to);
+        DAT_EP_HANDLE told = told_of(t, arrived.cr).local_ep_handle;
+
+        if (row->maker == MADE_BY_CONSUMER) {
+                expect_that(told == DAT_HANDLE_NULL, "an EP that nobody made");
+                return;
+        }
+        expect_that(told == arrived.passive, "the EP is not that of the point");
+        expect_eq(ep_state(t, told), row->maker == MADE_FOR_RSP
+                                         ? DAT_EP_STATE_PASSIVE_CONNECTION_PENDING
+                                         : DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING);
+}
+
+/* Told once, the asker can be reset and ask again. */
+static void rejected(struct test *t, struct request *arrived, const struct request *from)
+{
+        struct request again = request_like(t, from);
+
+        expect_cr_rejected(t, arrived);
+        expect(dat_ep_reset(arrived->active), DAT_SUCCESS);
+        again.active = arrived->active;
+        must_ask(t, &again, (struct asks){0});
+        again.cr = expect_cr_request(t, again.evd, again.point, again.qual);
+        expect_cr_accepted(t, &again);
+}
+
+static void handed_on(struct test *t, struct request *arrived, const struct request *from)
+{
+        struct request next = request_at(t, MADE_BY_CONSUMER);
+
+        (void)from;
+        next = handed(t, arrived, &next);
+        expect_empty(t, arrived->evd);
+        expect_cr_accepted(t, &next);
+}
+
+static void handed_back(struct test *t, struct request *arrived, const struct request *from)
+{
+        struct request back = handed(t, arrived, from);
+
+        expect_empty(t, arrived->evd);
+        expect_cr_accepted(t, &back);
+}
+
+static void points_freed(struct test *t, struct request *arrived, const struct request *from)
+{
+        release(t, from->point);
+        release(t, arrived->point);
+        expect_cr_accepted(t, arrived);
+}
+
+static void told_private_data(struct test *t, struct request *arrived, const struct request *from)
+{
+        unsigned char sent[SENT] = "across points";
+        DAT_CONNECTION_EVENT_DATA told;
+
+        (void)from;
+        expect(dat_cr_accept(arrived->cr, arrived->passive, SENT, sent), DAT_SUCCESS);
+        request_accepted(t, arrived);
+        told = expect_cr_told(t, arrived->active, DAT_CONNECTION_EVENT_ESTABLISHED);
+        expect_private_data(t, told.private_data, told.private_data_size, sent, SENT);
+}
+
+static const struct fate {
+        const char *id;
+        void (*meet)(struct test *t, struct request *arrived, const struct request *from);
+} fates[] = {
+    {"rejected", rejected},         {"handed_on", handed_on},        {"handed_back", handed_back},
+    {"points_freed", points_freed}, {"answered", told_private_data},
+};
+
+FAMILY(cr_handoff, then, fates)
+{
+        struct request to = request_at(t, MADE_BY_CONSUMER);
+        struct request request = requested(t, MADE_BY_CONSUMER);
+        struct request arrived = handed(t, &request, &to);
+
+        row->meet(t, &arrived, &request);
+}
+
+FAMILY(cr_handoff, peers_request, request_kinds)
+{
+        struct request to = request_at(t, row->maker);
+        struct request request = request_at(t, MADE_BY_CONSUMER);
+        struct peer_ep *end = peer_request(peer(t), request.qual);
+        struct buf *buf = buf_with(t);
+
+        request.cr = expect_cr_request(t, request.evd, request.point, request.qual);
+        to = handed(t, &request, &to);
+        expect(dat_cr_accept(to.cr, named_ep(&to), 0, NULL), DAT_SUCCESS);
+        request_accepted(t, &to);
+
+        expect_cr_told(t, to.passive, DAT_CONNECTION_EVENT_ESTABLISHED);
+        expect_eq(peer_wait_event(end).number, DAT_CONNECTION_EVENT_ESTABLISHED);
+        loop_post_recv(t, to.passive, buf, 7);
+        peer_send(end, .length = MESSAGE);
+        expect_eq(expect_dto(to.recv_evd).user_cookie.as_64, 7);
+        expect_that(message_holds(buf->addr, MESSAGE, 0), "the memory has not the message");
+}
+
+CASE(cr_handoff, peer_rejected)
+{
+        struct request to = request_at(t, MADE_BY_CONSUMER);
+        struct request request = request_at(t, MADE_BY_CONSUMER);
+        struct peer_ep *end = peer_request(peer(t), request.qual);
+
+        request.cr = expect_cr_request(t, request.evd, request.point, request.qual);
+        to = handed(t, &request, &to);
+        expect(dat_cr_reject(to.cr), DAT_SUCCESS);
+        request_gone(t, &to);
+
+        expect_eq(peer_wait_event(end).number, DAT_CONNECTION_EVENT_PEER_REJECTED);
+}
+
+/*
+ * Of several, and when others are gone
+ */
+
+FAMILY(cr_handoff, other_request, two_requests)
+{
+        struct request to = request_at(t, MADE_BY_CONSUMER);
+        struct request requests[2];
+        struct request arrived;
+
+        requests[0] = requested(t, MADE_BY_CONSUMER);
+        requests[1] = requested_like(t, &requests[0]);
+        arrived = handed(t, &requests[row->one], &to);
+
+        expect_cr_kept(t, &requests[!row->one]);
+        expect_cr_accepted(t, &arrived);
+        expect_cr_accepted(t, &requests[!row->one]);
+        expect_empty(t, to.evd);
+}
+
+CASE(cr_handoff, in_any_order)
+{
+        struct request tos[] = {request_at(t, MADE_BY_CONSUMER), request_at(t, MADE_BY_CONSUMER)};
+        struct request requests[REQUESTS];
+        struct request arrived[REQUESTS];
+
+        requests[0] = requested(t, MADE_BY_CONSUMER);
+        for (int i = 1; i < REQUESTS; i++)
+                requests[i] = requested_like(t, &requests[0]);
+        for (int left = REQUESTS; left > 0; left--) {
+                uint64_t which = draw(t, (uint64_t)left);
+
+                arrived[left - 1] = handed(t, &requests[which], &tos[draw(t, 2)]);
+                arrived[left - 1].passive = requests[which].passive;
+                requests[which] = requests[left - 1];
+        }
+        for (int i = 0; i < REQUESTS; i++)
+                expect_cr_accepted(t, &arrived[i]);
+}
+
+FAMILY(cr_handoff, often, request_kinds)
+{
+        struct request points[] = {
+            request_at(t, MADE_BY_CONSUMER),
+            request_at(t, row->maker == MADE_BY_PROVIDER ? MADE_BY_PROVIDER : MADE_BY_CONSUMER)};
+        struct request request = requested(t, row->maker);
+
+        for (int i = 0; i < TIMES; i++)
+                request = handed(t, &request, &points[i % 2]);
+
+        expect_cr_kept(t, &request);
+        expect_cr_accepted(t, &request);
+}
+
+static const struct left_alone {
+        const char *id;
+        void (*leave)(struct test *t, struct request *request);
+} left_alone[] = {
+    {"point_freed", lose_point},
+    {"evd_freed", lose_point_and_evd},
+};
+
+FAMILY(cr_handoff, request_alone, left_alone)
+{
+        struct request to = request_at(t, MADE_BY_CONSUMER);
+        struct request request = requested(t, MADE_BY_CONSUMER);
+
+        row->leave(t, &request);
+
+        to = handed(t, &request, &to);
+        expect_cr_accepted(t, &to);
+}
+
+FAMILY(cr_handoff, asker_gone, asker_losses)
+{
+        struct request to = request_at(t, MADE_BY_CONSUMER);
+        struct request request = requested_in_vain(t, MADE_BY_CONSUMER, row);
+        struct request arrived = handed(t, &request, &to);
+
+        expect(dat_cr_reject(arrived.cr), DAT_SUCCESS);
+        request_gone(t, &arrived);
+        expect_empty(t, request.evd);
+        request = requested_like(t, &to);
+        expect_cr_accepted(t, &request);
+        expect_empty(t, to.evd);
+}
+
+/*
+ * Where nobody listens
+ */
+
+static DAT_CONN_QUAL unheard(struct test *t, const struct request *request)
+{
+        (void)request;
+        return UNHEARD_FIRST + draw(t, UNHEARD_COUNT);
+}
+
+static DAT_CONN_QUAL zero(struct test *t, const struct request *request)
+{
+        (void)t;
+        (void)request;
+        return 0;
+}
+
+static DAT_CONN_QUAL of_freed_psp(struct test *t, const struct request *request)
+{
+        struct request point = request_at(t, MADE_BY_CONSUMER);
+
+        (void)request;
+        release(t, point.point);
+        return point.qual;
+}
+
+static DAT_CONN_QUAL of_freed_rsp(struct test *t, const struct request *request)
+{
+        struct request point = request_at(t, MADE_FOR_RSP);
+
+        (void)request;
+        release(t, point.point);
+        return point.qual;
+}
+
+static DAT_CONN_QUAL of_its_point_and_more(struct test *t, const struct request *request)
+{
+        (void)t;
+        return request->qual | UINT64_C(1) << 32;
+}
+
+static const struct nowhere {
+        const char *id;
+        DAT_CONN_QUAL (*qual)(struct test *t, const struct request *request);
+} nowheres[] = {
+    {"unheard", unheard},
+    {"zero", zero},
+    {"freed_psp", of_freed_psp},
+    {"freed_rsp", of_freed_rsp},
+    {"high_bits", of_its_point_and_more},
+};
+
+FAMILY(cr_handoff, nowhere, nowheres)
+{
+        struct request to = request_at(t, MADE_BY_CONSUMER);
+        struct request request = requested(t, MADE_BY_CONSUMER);
+        DAT_CONN_QUAL qual = row->qual(t, &request);
+
+        for (int i = 0; i < 2; i++)
+                expect(dat_cr_handoff(request.cr, qual), DAT_INVALID_PARAMETER);
+
+        expect_cr_kept(t, &request);
+        expect_empty(t, request.evd);
+        to = handed(t, &request, &to);
+        expect_cr_accepted(t, &to);
+}
+
+FAMILY(cr_handoff, nowhere_from, request_kinds)
+{
+        struct request request = requested(t, row->maker);
+        DAT_EP_STATE before = ep_state(t, request.passive);
+
+        expect(dat_cr_handoff(request.cr, unheard(t, &request)), DAT_INVALID_PARAMETER);
+
+        expect_cr_kept(t, &request);
+        expect_eq(ep_state(t, request.passive), before);
+        expect_cr_accepted(t, &request);
+}
+
+/*
+ * The handle afterwards
+ */
+
+FAMILY(cr_handoff, handle_afterwards, cr_uses)
+{
+        struct request to = request_at(t, MADE_BY_CONSUMER);
+        struct request request = requested(t, MADE_BY_CONSUMER);
+        struct request arrived;
+
+        make_for_uses(t);
+        arrived = handed(t, &request, &to);
+
+        if (arrived.cr == request.cr)
+                end_noted(t, "the request has its handle at its new point too");
+        expect_stale(row->call, request.cr);
+}
+
+FAMILY(cr_handoff, handle_after_all, cr_uses)
+{
+        struct request to = request_at(t, MADE_BY_CONSUMER);
+        struct request request = requested(t, MADE_BY_CONSUMER);
+        struct request arrived;
+
+        make_for_uses(t);
+        arrived = handed(t, &request, &to);
+        expect_cr_accepted(t, &arrived);
+
+        expect_stale(row->call, request.cr);
+}
+
+LEGAL(cr_handoff)
+{
+        struct request to = request_at(t, MADE_BY_CONSUMER);
+        struct request request = requested(t, MADE_BY_CONSUMER);
+
+        request_gone(t, &request);
+        call->cr_handle = request.cr;
+        call->handoff = to.qual;
+}
