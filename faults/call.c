@@ -98,6 +98,12 @@ static void arg_inward(const struct call *call, int i, struct inward *inward)
         }
 }
 
+/* An object of the IA whose objects the call is about; opening an IA is about none. */
+static struct handle *kin_of(const struct call *call)
+{
+        return call->slot == &call_slots[SLOT_IA_OPEN] ? NULL : handle_find(call_pointer(call, 0));
+}
+
 static DAT_HANDLE outward_or_new(const struct call *call, DAT_HANDLE inner, DAT_HANDLE_TYPE type)
 {
         struct handle *handle = inner ? handle_find_inner(inner) : NULL;
@@ -105,7 +111,7 @@ static DAT_HANDLE outward_or_new(const struct call *call, DAT_HANDLE inner, DAT_
         if (!inner)
                 return inner;
         if (!handle || handle->destroyed)
-                handle = handle_new(&call->provider->table, inner, type);
+                handle = handle_new(&call->provider->table, inner, type, kin_of(call));
         return handle;
 }
 
@@ -170,7 +176,7 @@ static void arg_outward(const struct call *call, int i)
                 return;
         switch (desc->kind) {
         case ARG_HANDLE_NEW:
-                *handle = handle_new(&call->provider->table, *handle, desc->type);
+                *handle = handle_new(&call->provider->table, *handle, desc->type, kin_of(call));
                 break;
         case ARG_HANDLE_FOUND:
                 *handle = outward_or_new(call, *handle, desc->type);
@@ -223,6 +229,23 @@ static void note_lmr(const struct call *call)
                 call->provider->registered_end = (unsigned char *)region->for_va + call->arg[3];
 }
 
+static void note_ia(const struct call *call)
+{
+        const DAT_IA_HANDLE *ia = call_pointer(call, 3);
+        struct handle *async_evd = call->provider->async_evd;
+
+        if (async_evd && !async_evd->ia)
+                async_evd->ia = handle_find(*ia);
+}
+
+static void note_closed(const struct call *call)
+{
+        struct handle *ia = handle_find(call_pointer(call, 0));
+
+        if (ia)
+                handle_destroy_all(ia);
+}
+
 static void note_success(const struct call *call)
 {
         switch (call->slot - call_slots) {
@@ -240,7 +263,10 @@ static void note_success(const struct call *call)
                 note_lmr(call);
                 break;
         case SLOT_IA_CLOSE:
-                handle_destroy_all(&call->provider->table);
+                note_closed(call);
+                break;
+        case SLOT_IA_OPEN:
+                note_ia(call);
                 break;
         case SLOT_CR_ACCEPT:
         case SLOT_CR_REJECT:

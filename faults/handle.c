@@ -53,7 +53,8 @@ static struct handle *take_destroyed(const DAT_PROVIDER *table, DAT_HANDLE_TYPE 
         return NULL;
 }
 
-struct handle *handle_new(DAT_PROVIDER *table, DAT_HANDLE inner, DAT_HANDLE_TYPE type)
+struct handle *handle_new(DAT_PROVIDER *table, DAT_HANDLE inner, DAT_HANDLE_TYPE type,
+                          struct handle *kin)
 {
         size_t inner_slot = bucket(inner);
         struct handle *handle;
@@ -70,6 +71,7 @@ struct handle *handle_new(DAT_PROVIDER *table, DAT_HANDLE inner, DAT_HANDLE_TYPE
         handle->table = table;
         handle->inner = inner;
         handle->type = type;
+        handle->ia = kin && kin->ia ? kin->ia : kin;
         handle->next_inner = by_inner[inner_slot];
         by_inner[inner_slot] = handle;
         pthread_mutex_unlock(&lock);
@@ -116,12 +118,12 @@ DAT_HANDLE handle_outward(DAT_HANDLE inner)
         return handle ? (DAT_HANDLE)handle : inner;
 }
 
-void handle_destroy_all(const DAT_PROVIDER *table)
+void handle_destroy_all(struct handle *ia)
 {
         pthread_mutex_lock(&lock);
         for (size_t i = 0; i < BUCKETS; i++) {
                 for (struct handle *handle = by_outer[i]; handle; handle = handle->next_outer) {
-                        if (handle->table == table)
+                        if (handle == ia || handle->ia == ia)
                                 handle->destroyed = true;
                 }
         }

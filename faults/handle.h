@@ -33,6 +33,7 @@ struct handle {
         DAT_HANDLE inner;
         DAT_HANDLE_TYPE type;
         bool destroyed;
+        struct handle *ia; /* that it is of; NULL for an IA itself */
 
         /* Of an EP. */
         struct handle *srq;
@@ -57,8 +58,12 @@ static inline void *word_pointer(uint64_t word)
 /* From now on a new object takes the handle of one of its kind that is gone, if there is any. */
 void handle_reuse(void);
 
-/* A new handle in front of `inner`; aborts without memory. */
-struct handle *handle_new(DAT_PROVIDER *table, DAT_HANDLE inner, DAT_HANDLE_TYPE type);
+/*
+ * A new handle in front of `inner`, of the IA that `kin` is or is of; aborts without memory.
+ * Without `kin` it is an IA, or finds its own later.
+ */
+struct handle *handle_new(DAT_PROVIDER *table, DAT_HANDLE inner, DAT_HANDLE_TYPE type,
+                          struct handle *kin);
 
 /* Ours with this address, or NULL: `outer` is never dereferenced before it is known. */
 struct handle *handle_find(DAT_HANDLE outer);
@@ -72,8 +77,8 @@ DAT_HANDLE handle_inward(DAT_HANDLE outer);
 /* The consumer's handle for the wrapped provider's; one without is returned as it is. */
 DAT_HANDLE handle_outward(DAT_HANDLE inner);
 
-/* Marks all objects behind `table` as destroyed: the IA was closed. */
-void handle_destroy_all(const DAT_PROVIDER *table);
+/* Marks an IA and all its objects as destroyed: it was closed. */
+void handle_destroy_all(struct handle *ia);
 
 #define HANDLES_MAX 64
 

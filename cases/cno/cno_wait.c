@@ -664,7 +664,7 @@ CASE(cno_wait, ia_closed)
         expect_let_go(t, waiters[1]);
         expect_asleep(stays);
         post_ses(t, evd, 0, 1);
-        expect(expect_awake(stays).ret, DAT_SUCCESS);
+        expect_told(t, stays, evd);
 }
 
 CASE(cno_wait, signal)
