@@ -1,0 +1,506 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* dat_rsp_free: what goes with an RSP, what stays, and whose its EP and its qualifier are then. */
+#include "clauses/rsp_free.h"
+#include "../point.h"
+#include "case/standard.h"
+#include "case/written.h"
+
+#include <string.h>
+
+#define TIMES  50  /* that an RSP is made and freed */
+#define ROUNDS 8   /* requests that are under way at the free */
+#define WHILE  64  /* queries, at most, between a request and the free */
+#define LOOKS  300 /* for an answer; each lasts as long as settle_briefly() */
+
+/* Qualifiers at which nothing of the suite listens. */
+#define UNHEARD_FIRST 24400
+#define UNHEARD_COUNT 400
+
+static void reserve(struct test *t, struct loop *loop)
+{
+        loop->psp = rsp_new(t, loop->passive, loop->requests, &loop->qual);
+}
+
+static struct loop reserved_loop(struct test *t)
+{
+        struct loop loop = loop_new(t);
+
+        reserve(t, &loop);
+        return loop;
+}
+
+/* The call under test, of an RSP that had no request. */
+static void free_now(struct test *t, DAT_RSP_HANDLE rsp)
+{
+        expect(dat_rsp_free(rsp), DAT_SUCCESS);
+        disown(t, rsp);
+}
+
+/* The same of one that had its request, and may be gone with it (RSP-1). */
+static void free_spent(struct test *t, DAT_RSP_HANDLE rsp)
+{
+        expect_or_note(dat_rsp_free(rsp), DAT_SUCCESS, DAT_INVALID_HANDLE);
+        disown(t, rsp);
+}
+
+static void ask(struct test *t, struct loop *loop)
+{
+        loop_connect(t, loop->active, loop->qual);
+        loop->request = expect_request(t, loop->requests, loop->psp, loop->qual);
+}
+
+static void expect_own_ep_accepted(struct test *t, struct loop *loop)
+{
+        expect_accepted_by(t, loop->request, DAT_HANDLE_NULL, loop);
+        expect_message(t, loop->active, loop->passive);
+        expect_message(t, loop->passive, loop->active);
+}
+
+/* An RSP at the qualifier, with that EP, takes a request. */
+static void expect_reserves(struct test *t, DAT_EP_HANDLE ep, DAT_CONN_QUAL qual,
+                            DAT_EVD_HANDLE evd)
+{
+        struct loop loop = {.active = ep_with(t), .passive = ep, .requests = evd, .qual = qual};
+
+        loop.psp = rsp_at(t, qual, ep, evd);
+        ask(t, &loop);
+        expect_own_ep_accepted(t, &loop);
+}
+
+/*
+ * Nothing in the way
+ */
+
+static const struct maker {
+        const char *id;
+        bool own; /* the EP is the consumer's */
+} makers[] = {
+    {"consumer", true},
+    {"provider", false},
+};
+
+FAMILY(rsp_free, unused, makers)
+{
+        struct loop loop = loop_new(t);
+
+        loop.psp = rsp_new(t, row->own ? loop.passive : DAT_HANDLE_NULL, loop.requests, &loop.qual);
+        free_now(t, loop.psp);
+
+        expect_empty(t, loop.requests);
+        expect_empty(t, async_evd(t));
+        if (row->own)
+                expect_eq(ep_state(t, loop.passive), DAT_EP_STATE_UNCONNECTED);
+}
+
+static void free_one_of_two(struct test *t, bool newer)
+{
+        struct loop loops[2] = {reserved_loop(t), reserved_loop(t)};
+        struct loop *freed = &loops[newer];
+        struct loop *left = &loops[!newer];
+
+        free_now(t, freed->psp);
+
+        expect_refused(t, freed->qual, freed->requests);
+        expect_eq(ep_state(t, left->passive), DAT_EP_STATE_RESERVED);
+        expect_rsp(t, left->psp, left->qual, left->passive, left->requests);
+        ask(t, left);
+        expect_own_ep_accepted(t, left);
+}
+
+CASE(rsp_free, older_of_two)
+{
+        free_one_of_two(t, false);
+}
+
+CASE(rsp_free, newer_of_two)
+{
+        free_one_of_two(t, true);
+}
+
+CASE(rsp_free, evd_afterwards)
+{
+        struct loop loop = reserved_loop(t);
+
+        free_now(t, loop.psp);
+
+        expect(dat_evd_free(loop.requests), DAT_SUCCESS);
+        disown(t, loop.requests);
+}
+
+CASE(rsp_free, often)
+{
+        struct loop loop = reserved_loop(t);
+
+        for (int i = 0; i < TIMES; i++) {
+                free_now(t, loop.psp);
+                expect_eq(ep_state(t, loop.passive), DAT_EP_STATE_UNCONNECTED);
+                loop.psp = rsp_at(t, loop.qual, loop.passive, loop.requests);
+        }
+        ask(t, &loop);
+        expect_own_ep_accepted(t, &loop);
+}
+
+/*
+ * The EP afterwards
+ */
+
+static void reuse_reserved(struct test *t, struct loop *loop)
+{
+        expect_reserves(t, loop->passive, loop->qual, loop->requests);
+}
+
+static void reuse_active(struct test *t, struct loop *loop)
+{
+        struct loop back = {.active = loop->passive, .passive = ep_with(t)};
+
+        back.requests = request_evd(t);
+        back.psp = psp_new(t, back.requests, DAT_PSP_CONSUMER_FLAG, &back.qual);
+        expect(dat_ep_connect(back.active, ia_attr(t)->ia_address_ptr, back.qual, event_timeout(t),
+                              0, NULL, DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG),
+               DAT_SUCCESS);
+        back.request = expect_request(t, back.requests, back.psp, back.qual);
+        expect_accepted(t, back.request, &back);
+        expect_message(t, back.active, back.passive);
+}
+
+static void reuse_passive(struct test *t, struct loop *loop)
+{
+        struct loop other = {.active = ep_with(t), .passive = loop->passive};
+
+        other.requests = request_evd(t);
+        other.psp = psp_new(t, other.requests, DAT_PSP_CONSUMER_FLAG, &other.qual);
+        ask(t, &other);
+        expect_accepted(t, other.request, &other);
+        expect_message(t, other.active, other.passive);
+}
+
+static void reuse_freed(struct test *t, struct loop *loop)
+{
+        expect(dat_ep_free(loop->passive), DAT_SUCCESS);
+        disown(t, loop->passive);
+}
+
+static const struct reuse {
+        const char *id;
+        void (*reuse)(struct test *t, struct loop *loop);
+} reuses[] = {
+    {"reserved_again", reuse_reserved},
+    {"asks_itself", reuse_active},
+    {"accepts_for_psp", reuse_passive},
+    {"freed", reuse_freed},
+};
+
+FAMILY(rsp_free, ep_reverts, reuses)
+{
+        struct loop loop = reserved_loop(t);
+
+        free_now(t, loop.psp);
+
+        expect_eq(ep_state(t, loop.passive), DAT_EP_STATE_UNCONNECTED);
+        row->reuse(t, &loop);
+}
+
+CASE(rsp_free, posted_receives_stay)
+{
+        struct loop loop = loop_new(t);
+        struct buf *buf = buf_with(t);
+
+        message_fill(buf->addr + 2 * MESSAGE, MESSAGE, 7);
+        memset(buf->addr, 0, 2 * MESSAGE);
+        loop_post_recv(t, loop.passive, buf, 5);
+        reserve(t, &loop);
+        free_now(t, loop.psp);
+
+        expect_empty(t, ep_recv_evd(t, loop.passive));
+        loop.psp = rsp_at(t, loop.qual, loop.passive, loop.requests);
+        ask(t, &loop);
+        expect_accepted_by(t, loop.request, DAT_HANDLE_NULL, &loop);
+        loop_post_send(t, loop.active, buf, 6);
+        expect_eq(expect_dto(ep_recv_evd(t, loop.passive)).user_cookie.as_64, 5);
+        expect_that(message_holds(buf->addr, MESSAGE, 7), "the memory has not the message");
+}
+
+/*
+ * The qualifier afterwards
+ */
+
+static void again_same(struct test *t, struct loop *loop)
+{
+        expect_reserves(t, loop->passive, loop->qual, loop->requests);
+}
+
+static void again_others(struct test *t, struct loop *loop)
+{
+        DAT_EVD_HANDLE evd = request_evd(t);
+
+        expect_reserves(t, ep_with(t), loop->qual, evd);
+        expect_empty(t, loop->requests);
+}
+
+static void again_public(struct test *t, struct loop *loop)
+{
+        DAT_PSP_HANDLE psp = psp_at(t, loop->qual, loop->requests, DAT_PSP_CONSUMER_FLAG);
+
+        expect_served(t, psp, loop->qual, loop->requests);
+        expect_served(t, psp, loop->qual, loop->requests);
+}
+
+static const struct again {
+        const char *id;
+        void (*serve)(struct test *t, struct loop *loop);
+        bool asked; /* its request came before */
+} agains[] = {
+    {"same_ep", again_same, .asked = false},
+    {"other_ep", again_others, .asked = false},
+    {"public", again_public, .asked = false},
+    {"other_ep_after_request", again_others, .asked = true},
+    {"public_after_request", again_public, .asked = true},
+};
+
+FAMILY(rsp_free, qualifier_again, agains)
+{
+        struct loop loop = reserved_loop(t);
+
+        if (row->asked) {
+                ask(t, &loop);
+                free_spent(t, loop.psp);
+        } else {
+                free_now(t, loop.psp);
+        }
+
+        row->serve(t, &loop);
+        if (row->asked)
+                expect_own_ep_accepted(t, &loop);
+}
+
+static void come_rejected(struct test *t, struct loop *loop)
+{
+        ask(t, loop);
+        expect_rejected(t, loop->request, loop);
+}
+
+static void come_accepted(struct test *t, struct loop *loop)
+{
+        ask(t, loop);
+        expect_own_ep_accepted(t, loop);
+}
+
+static const struct before {
+        const char *id;
+        void (*come)(struct test *t, struct loop *loop);
+} befores[] = {
+    {"unused", NULL},
+    {"after_rejection", come_rejected},
+    {"after_connection", come_accepted},
+};
+
+FAMILY(rsp_free, refused, befores)
+{
+        struct loop loop = reserved_loop(t);
+
+        if (row->come) {
+                row->come(t, &loop);
+                free_spent(t, loop.psp);
+        } else {
+                free_now(t, loop.psp);
+        }
+
+        expect_refused(t, loop.qual, loop.requests);
+        if (row->come == come_accepted)
+                expect_message(t, loop.active, loop.passive);
+}
+
+CASE(rsp_free, refused_peer)
+{
+        struct loop loop = reserved_loop(t);
+        struct peer_ep *end;
+
+        free_now(t, loop.psp);
+        end = peer_request(peer(t), loop.qual);
+
+        expect_eq(peer_wait_event(end).number, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+        expect_empty(t, loop.requests);
+        expect_eq(ep_state(t, loop.passive), DAT_EP_STATE_UNCONNECTED);
+}
+
+/* What an EP gets that asks where nobody listens. */
+static DAT_EVENT_NUMBER answer_at(struct test *t, DAT_CONN_QUAL qual)
+{
+        DAT_EP_HANDLE ep = ep_with(t);
+        DAT_EVENT event;
+        DAT_COUNT more;
+
+        poison(&event, sizeof(event));
+        loop_connect(t, ep, qual);
+        expect(dat_evd_wait(ep_connect_evd(t, ep), event_timeout(t), 1, &event, &more),
+               DAT_SUCCESS);
+        return event.event_number;
+}
+
+CASE(rsp_free, refused_like_unheard)
+{
+        DAT_CONN_QUAL unheard = UNHEARD_FIRST + draw(t, UNHEARD_COUNT);
+        struct loop loop = reserved_loop(t);
+        DAT_EVENT_NUMBER answer = answer_at(t, unheard);
+
+        free_now(t, loop.psp);
+
+        expect_eq(answer_at(t, loop.qual), answer);
+}
+
+/*
+ * The request that came before
+ */
+
+static void stay_rejected(struct test *t, struct loop *loop)
+{
+        expect_rejected(t, loop->request, loop);
+        expect_eq(ep_state(t, loop->passive), DAT_EP_STATE_UNCONNECTED);
+}
+
+static void stay_queried(struct test *t, struct loop *loop)
+{
+        unsigned char sent[PRIVATE_SIZE];
+        DAT_CR_PARAM param;
+
+        loop_private_data(sent, OF_REQUEST);
+        poison(&param, sizeof(param));
+        expect(dat_cr_query(loop->request, DAT_CR_FIELD_ALL, &param), DAT_SUCCESS);
+        expect_that(param.local_ep_handle == loop->passive, "the EP is not the RSP's own");
+        expect_that(param.private_data_size >= PRIVATE_SIZE, "%d bytes of private data",
+                    (int)param.private_data_size);
+        expect_that(memcmp(param.private_data, sent, PRIVATE_SIZE) == 0,
+                    "the private data is not what was sent");
+        expect_own_ep_accepted(t, loop);
+}
+
+static const struct stay {
+        const char *id;
+        bool taken; /* before the RSP is freed */
+        void (*serve)(struct test *t, struct loop *loop);
+} stays[] = {
+    {"accepted", true, expect_own_ep_accepted},
+    {"rejected", true, stay_rejected},
+    {"queried", true, stay_queried},
+    {"untaken_accepted", false, expect_own_ep_accepted},
+    {"untaken_rejected", false, stay_rejected},
+};
+
+FAMILY(rsp_free, request_stays, stays)
+{
+        DAT_CNO_HANDLE cno;
+        struct loop loop = watched_loop(t, &cno);
+        DAT_RSP_HANDLE rsp;
+
+        reserve(t, &loop);
+        rsp = loop.psp;
+        loop_connect(t, loop.active, loop.qual);
+        must_stand(t, cno);
+        if (row->taken)
+                loop.request = expect_request(t, loop.requests, rsp, loop.qual);
+        free_spent(t, rsp);
+
+        expect_eq(ep_state(t, loop.passive), DAT_EP_STATE_PASSIVE_CONNECTION_PENDING);
+        if (!row->taken)
+                loop.request = expect_request(t, loop.requests, rsp, loop.qual);
+        expect_empty(t, loop.requests);
+        row->serve(t, &loop);
+}
+
+CASE(rsp_free, providers_ep_stays)
+{
+        struct loop loop = {.requests = request_evd(t), .active = ep_with(t)};
+
+        loop.psp = rsp_new(t, DAT_HANDLE_NULL, loop.requests, &loop.qual);
+        ask(t, &loop);
+        free_spent(t, loop.psp);
+
+        loop.passive = expect_own_accepted(t, loop.request, &loop);
+        expect_message(t, loop.active, loop.passive);
+}
+
+CASE(rsp_free, connection_stays)
+{
+        struct loop loop = reserved_loop(t);
+
+        come_accepted(t, &loop);
+        free_spent(t, loop.psp);
+
+        expect_eq(ep_state(t, loop.passive), DAT_EP_STATE_CONNECTED);
+        expect_message(t, loop.active, loop.passive);
+        expect_message(t, loop.passive, loop.active);
+        expect_empty(t, ep_connect_evd(t, loop.active));
+        expect_empty(t, ep_connect_evd(t, loop.passive));
+}
+
+/* The request was reported, and is then accepted; or the EP that asked is refused. */
+static bool answered(struct test *t, struct loop *loop)
+{
+        DAT_EVENT event;
+
+        if (dat_is(dat_evd_dequeue(loop->requests, &event), DAT_SUCCESS)) {
+                expect_eq(event.event_number, DAT_CONNECTION_REQUEST_EVENT);
+                loop->request = event.event_data.cr_arrival_event_data.cr_handle;
+                expect_accepted_by(t, loop->request, DAT_HANDLE_NULL, loop);
+                return true;
+        }
+        if (!dat_is(dat_evd_dequeue(ep_connect_evd(t, loop->active), &event), DAT_SUCCESS))
+                return false;
+        expect_eq(event.event_number, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+        expect_empty(t, loop->requests);
+        expect_eq(ep_state(t, loop->passive), DAT_EP_STATE_UNCONNECTED);
+        return true;
+}
+
+CASE(rsp_free, in_progress)
+{
+        for (int round = 0; round < ROUNDS; round++) {
+                struct loop loop = reserved_loop(t);
+                uint64_t queries = draw(t, WHILE);
+                bool done = false;
+
+                loop_connect(t, loop.active, loop.qual);
+                for (uint64_t i = 0; i < queries; i++)
+                        ep_state(t, loop.passive);
+                free_spent(t, loop.psp);
+
+                for (int look = 0; look < LOOKS && !done; look++) {
+                        done = answered(t, &loop);
+                        if (!done)
+                                settle_briefly(t);
+                }
+                expect_that(done, "neither a request nor a refusal came");
+                release(t, loop.active);
+                release(t, loop.passive);
+        }
+}
+
+/*
+ * The handle afterwards
+ */
+
+static DAT_RETURN query(void *rsp)
+{
+        DAT_RSP_PARAM param;
+
+        return dat_rsp_query(rsp, DAT_RSP_FIELD_ALL, &param);
+}
+
+static const struct use {
+        const char *id;
+        DAT_RETURN (*call)(void *rsp);
+} uses[] = {
+    {"query", query},
+    {"free", dat_rsp_free},
+};
+
+FAMILY(rsp_free, handle_afterwards, uses)
+{
+        expect_stale(row->call, bad_handle(t, DAT_HANDLE_TYPE_RSP, BAD_HANDLE_DESTROYED));
+}
+
+LEGAL(rsp_free)
+{
+        call->rsp_handle = reserved_loop(t).psp;
+        disown(t, call->rsp_handle);
+}
