@@ -2,7 +2,7 @@
 /* dat_ep_create_with_srq: what the EP is made with, and its bond with the SRQ. */
 #include "clauses/ep_create_with_srq.h"
 #include "../srq/queue.h"
-#include "ep_modify.h"
+#include "attributes.h"
 
 #include <limits.h>
 #include <string.h>
@@ -292,54 +292,24 @@ CASE(ep_create_with_srq, receives_wait_already)
  * Attributes
  */
 
-/* A number among the attributes, the IA's limit for it, and a value that is neither of them. */
-struct number {
-        const char *id;
-        struct ep_parameter parameter;
-        size_t limit; /* in DAT_IA_ATTR */
-        uint64_t asked;
-};
+#define EXACT_NUMBERS                                                        \
+        EP_NUMBER(max_recv_dtos, max_dto_per_ep, 5),                         \
+            EP_NUMBER(max_message_size, max_message_size, 5000),             \
+            EP_NUMBER(max_rdma_size, max_rdma_size, 6000),                   \
+            EP_NUMBER(max_rdma_read_in, max_rdma_read_per_ep_in, 2),         \
+            EP_NUMBER(max_rdma_read_out, max_rdma_read_per_ep_out, 3),       \
+            EP_NUMBER(max_rdma_read_iov, max_iov_segments_per_rdma_read, 2), \
+            EP_NUMBER(max_rdma_write_iov, max_iov_segments_per_rdma_write, 2)
+#define LEAST_NUMBERS                                   \
+        EP_NUMBER(max_request_dtos, max_dto_per_ep, 5), \
+            EP_NUMBER(max_request_iov, max_iov_segments_per_dto, 3)
 
-#define NUMBER(name_, limit_, asked_)                                            \
-        {                                                                        \
-#name_, {.name = #name_,                                         \
-                        .offset = offsetof(DAT_EP_PARAM, ep_attr.name_),         \
-                        .size = sizeof(((DAT_EP_PARAM *)NULL)->ep_attr.name_) }, \
-                        offsetof(DAT_IA_ATTR, limit_),                           \
-                        asked_                                                   \
-        }
-#define EXACT_NUMBERS                                                     \
-        NUMBER(max_recv_dtos, max_dto_per_ep, 5),                         \
-            NUMBER(max_message_size, max_message_size, 5000),             \
-            NUMBER(max_rdma_size, max_rdma_size, 6000),                   \
-            NUMBER(max_rdma_read_in, max_rdma_read_per_ep_in, 2),         \
-            NUMBER(max_rdma_read_out, max_rdma_read_per_ep_out, 3),       \
-            NUMBER(max_rdma_read_iov, max_iov_segments_per_rdma_read, 2), \
-            NUMBER(max_rdma_write_iov, max_iov_segments_per_rdma_write, 2)
-#define LEAST_NUMBERS                                \
-        NUMBER(max_request_dtos, max_dto_per_ep, 5), \
-            NUMBER(max_request_iov, max_iov_segments_per_dto, 3)
-
-static const struct number exact[] = {EXACT_NUMBERS};
-static const struct number at_least[] = {LEAST_NUMBERS};
-static const struct number numbers[] = {EXACT_NUMBERS, LEAST_NUMBERS};
-
-static uint64_t limit_of(struct test *t, const struct number *number)
-{
-        const char *at = (const char *)ia_attr(t) + number->limit;
-        DAT_COUNT count;
-        DAT_VLEN length;
-
-        if (number->parameter.size == sizeof(length)) {
-                memcpy(&length, at, sizeof(length));
-                return length;
-        }
-        memcpy(&count, at, sizeof(count));
-        return count > 0 ? (uint64_t)count : 0;
-}
+static const struct ep_number exact[] = {EXACT_NUMBERS};
+static const struct ep_number at_least[] = {LEAST_NUMBERS};
+static const struct ep_number numbers[] = {EXACT_NUMBERS, LEAST_NUMBERS};
 
 /* The arguments with another value for this attribute. */
-static struct arguments asking(struct test *t, const struct number *number, uint64_t value)
+static struct arguments asking(struct test *t, const struct ep_number *number, uint64_t value)
 {
         struct arguments with = arguments(t);
 
@@ -347,14 +317,14 @@ static struct arguments asking(struct test *t, const struct number *number, uint
         return with;
 }
 
-static uint64_t within_limit(struct test *t, const struct number *number)
+static uint64_t within_limit(struct test *t, const struct ep_number *number)
 {
-        uint64_t limit = limit_of(t, number);
+        uint64_t limit = ep_limit_of(t, number);
 
         return number->asked < limit ? number->asked : limit;
 }
 
-static uint64_t value_of(struct test *t, DAT_EP_HANDLE ep, const struct number *number)
+static uint64_t value_of(struct test *t, DAT_EP_HANDLE ep, const struct ep_number *number)
 {
         DAT_EP_PARAM param = described(t, ep);
 
@@ -368,7 +338,7 @@ FAMILY(ep_create_with_srq, exact, exact)
         struct arguments with[2] = {asking(t, row, asked[0]), asking(t, row, asked[1])};
         DAT_EP_HANDLE eps[2];
 
-        if (limit_of(t, row) == 0)
+        if (ep_limit_of(t, row) == 0)
                 asked[1] = 0;
         ep_value_set(&with[1].param, &row->parameter, asked[1]);
         for (int i = 0; i < 2; i++)
@@ -429,20 +399,6 @@ FAMILY(ep_create_with_srq, at_least, at_least)
                (unsigned long long)has);
 }
 
-static const struct flags {
-        const char *id;
-        bool request;
-        DAT_COMPLETION_FLAGS flags;
-} flags[] = {
-    {"recv_default", false, DAT_COMPLETION_DEFAULT_FLAG},
-    {"recv_unsignalled", false, DAT_COMPLETION_UNSIGNALLED_FLAG},
-    {"recv_solicited_wait", false, DAT_COMPLETION_SOLICITED_WAIT_FLAG},
-    {"recv_threshold", false, DAT_COMPLETION_EVD_THRESHOLD_FLAG},
-    {"request_default", true, DAT_COMPLETION_DEFAULT_FLAG},
-    {"request_unsignalled", true, DAT_COMPLETION_UNSIGNALLED_FLAG},
-    {"request_threshold", true, DAT_COMPLETION_EVD_THRESHOLD_FLAG},
-};
-
 static void set_flags(struct arguments *with, bool request, DAT_COMPLETION_FLAGS value)
 {
         if (request)
@@ -451,7 +407,7 @@ static void set_flags(struct arguments *with, bool request, DAT_COMPLETION_FLAGS
                 with->param.ep_attr.recv_completion_flags = value;
 }
 
-FAMILY(ep_create_with_srq, exact_flags, flags)
+FAMILY(ep_create_with_srq, exact_flags, ep_flags)
 {
         struct arguments with = arguments(t);
 
@@ -462,28 +418,7 @@ FAMILY(ep_create_with_srq, exact_flags, flags)
                   row->flags);
 }
 
-static const struct flag_pair {
-        const char *id;
-        DAT_COMPLETION_FLAGS recv;
-        DAT_COMPLETION_FLAGS request;
-} flag_pairs[] = {
-    {"default_and_unsignalled", DAT_COMPLETION_DEFAULT_FLAG, DAT_COMPLETION_UNSIGNALLED_FLAG},
-    {"default_and_threshold", DAT_COMPLETION_DEFAULT_FLAG, DAT_COMPLETION_EVD_THRESHOLD_FLAG},
-    {"unsignalled_and_unsignalled", DAT_COMPLETION_UNSIGNALLED_FLAG,
-     DAT_COMPLETION_UNSIGNALLED_FLAG},
-    {"unsignalled_and_threshold", DAT_COMPLETION_UNSIGNALLED_FLAG,
-     DAT_COMPLETION_EVD_THRESHOLD_FLAG},
-    {"solicited_and_unsignalled", DAT_COMPLETION_SOLICITED_WAIT_FLAG,
-     DAT_COMPLETION_UNSIGNALLED_FLAG},
-    {"solicited_and_threshold", DAT_COMPLETION_SOLICITED_WAIT_FLAG,
-     DAT_COMPLETION_EVD_THRESHOLD_FLAG},
-    {"threshold_and_unsignalled", DAT_COMPLETION_EVD_THRESHOLD_FLAG,
-     DAT_COMPLETION_UNSIGNALLED_FLAG},
-    {"threshold_and_threshold", DAT_COMPLETION_EVD_THRESHOLD_FLAG,
-     DAT_COMPLETION_EVD_THRESHOLD_FLAG},
-};
-
-FAMILY(ep_create_with_srq, exact_flag_pairs, flag_pairs)
+FAMILY(ep_create_with_srq, exact_flag_pairs, ep_flag_pairs)
 {
         struct arguments with = arguments(t);
         DAT_EP_ATTR attr;
@@ -551,7 +486,7 @@ CASE(ep_create_with_srq, soft_watermark_raises)
 
 FAMILY(ep_create_with_srq, at_ia_limit, numbers)
 {
-        uint64_t limit = limit_of(t, row);
+        uint64_t limit = ep_limit_of(t, row);
         struct arguments with = asking(t, row, limit);
         DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
         DAT_RETURN ret = expect(call(&with, &ep), DAT_SUCCESS, DAT_INSUFFICIENT_RESOURCES);
@@ -564,7 +499,7 @@ FAMILY(ep_create_with_srq, at_ia_limit, numbers)
 }
 
 /* Refused; or granted, and then all of it, with a note. Of one number the page names the return. */
-static void expect_beyond(struct test *t, const struct number *row, uint64_t value)
+static void expect_beyond(struct test *t, const struct ep_number *row, uint64_t value)
 {
         struct arguments with = asking(t, row, value);
         DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
@@ -583,35 +518,30 @@ static void expect_beyond(struct test *t, const struct number *row, uint64_t val
         note(t, "%llu granted, above the IA's own limit (EP-29)", (unsigned long long)value);
 }
 
-static uint64_t greatest(const struct number *row)
-{
-        return row->parameter.size == sizeof(DAT_VLEN) ? UINT64_MAX : INT_MAX;
-}
-
 FAMILY(ep_create_with_srq, above_ia_limit, numbers)
 {
-        uint64_t limit = limit_of(t, row);
+        uint64_t limit = ep_limit_of(t, row);
 
-        if (limit == greatest(row))
+        if (limit == ep_greatest(row))
                 unsupported(t, "the IA's limit: no number is above it");
         expect_beyond(t, row, limit + 1);
 }
 
 FAMILY(ep_create_with_srq, far_above_ia_limit, numbers)
 {
-        if (limit_of(t, row) == greatest(row))
+        if (ep_limit_of(t, row) == ep_greatest(row))
                 unsupported(t, "the IA's limit: no number is above it");
-        expect_beyond(t, row, greatest(row));
+        expect_beyond(t, row, ep_greatest(row));
 }
 
-static const struct number counts[] = {
-    NUMBER(max_recv_dtos, max_dto_per_ep, 0),
-    NUMBER(max_request_dtos, max_dto_per_ep, 0),
-    NUMBER(max_request_iov, max_iov_segments_per_dto, 0),
-    NUMBER(max_rdma_read_in, max_rdma_read_per_ep_in, 0),
-    NUMBER(max_rdma_read_out, max_rdma_read_per_ep_out, 0),
-    NUMBER(max_rdma_read_iov, max_iov_segments_per_rdma_read, 0),
-    NUMBER(max_rdma_write_iov, max_iov_segments_per_rdma_write, 0),
+static const struct ep_number counts[] = {
+    EP_NUMBER(max_recv_dtos, max_dto_per_ep, 0),
+    EP_NUMBER(max_request_dtos, max_dto_per_ep, 0),
+    EP_NUMBER(max_request_iov, max_iov_segments_per_dto, 0),
+    EP_NUMBER(max_rdma_read_in, max_rdma_read_per_ep_in, 0),
+    EP_NUMBER(max_rdma_read_out, max_rdma_read_per_ep_out, 0),
+    EP_NUMBER(max_rdma_read_iov, max_iov_segments_per_rdma_read, 0),
+    EP_NUMBER(max_rdma_write_iov, max_iov_segments_per_rdma_write, 0),
 };
 
 FAMILY(ep_create_with_srq, negative, counts)
@@ -622,29 +552,7 @@ FAMILY(ep_create_with_srq, negative, counts)
         expect(call(&with, &ep), DAT_INVALID_PARAMETER);
 }
 
-static const struct wrong {
-        const char *id;
-        struct ep_parameter parameter;
-        uint64_t value;
-} wrong[] = {
-#define WRONG(id_, name_, value_)                                            \
-        {                                                                    \
-                id_,                                                         \
-                    {.name = #name_,                                         \
-                     .offset = offsetof(DAT_EP_PARAM, ep_attr.name_),        \
-                     .size = sizeof(((DAT_EP_PARAM *)NULL)->ep_attr.name_)}, \
-                    value_                                                   \
-        }
-    WRONG("service_type", service_type, 77),
-    WRONG("qos", qos, 1U << 20),
-    WRONG("recv_suppressed", recv_completion_flags, DAT_COMPLETION_SUPPRESS_FLAG),
-    WRONG("recv_fenced", recv_completion_flags, DAT_COMPLETION_BARRIER_FENCE_FLAG),
-    WRONG("recv_unknown", recv_completion_flags, 1U << 20),
-    WRONG("request_unknown", request_completion_flags, 1U << 20),
-#undef WRONG
-};
-
-FAMILY(ep_create_with_srq, wrong, wrong)
+FAMILY(ep_create_with_srq, wrong, ep_wrong)
 {
         struct arguments with = arguments(t);
         DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
@@ -654,16 +562,7 @@ FAMILY(ep_create_with_srq, wrong, wrong)
         expect_or_note(call(&with, &ep), DAT_INVALID_PARAMETER, DAT_MODEL_NOT_SUPPORTED);
 }
 
-static const struct {
-        const char *id;
-        DAT_COMPLETION_FLAGS flags;
-} posting_flags[] = {
-    {"solicited_wait", DAT_COMPLETION_SOLICITED_WAIT_FLAG},
-    {"suppress", DAT_COMPLETION_SUPPRESS_FLAG},
-    {"barrier_fence", DAT_COMPLETION_BARRIER_FENCE_FLAG},
-};
-
-FAMILY(ep_create_with_srq, flags_of_postings, posting_flags)
+FAMILY(ep_create_with_srq, flags_of_postings, ep_posting_flags)
 {
         struct arguments with = arguments(t);
         DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
@@ -679,19 +578,8 @@ FAMILY(ep_create_with_srq, flags_of_postings, posting_flags)
 
 static DAT_NAMED_ATTR invented = {.name = "udapl-cts: no attribute", .value = "of any provider"};
 
-static const struct named {
-        const char *id;
-        DAT_COUNT transport;
-        DAT_COUNT provider;
-} named[] = {
-    {"transport", 1, 0},
-    {"provider", 0, 1},
-    {"transport_negative", -1, 0},
-    {"provider_negative", 0, -1},
-};
-
 /* Which attributes there are, only the provider knows: none of them is by this name. */
-FAMILY(ep_create_with_srq, named, named)
+FAMILY(ep_create_with_srq, named, ep_named)
 {
         struct arguments with = arguments(t);
         DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
@@ -809,19 +697,7 @@ CASE(ep_create_with_srq, all_kept_by_connection)
  * EVDs
  */
 
-static const struct no_evd {
-        const char *id;
-        bool recv;
-        bool request;
-        bool connect;
-} no_evd[] = {
-    {"recv", true, false, false},
-    {"request", false, true, false},
-    {"connect", false, false, true},
-    {"all", true, true, true},
-};
-
-FAMILY(ep_create_with_srq, null_evd, no_evd)
+FAMILY(ep_create_with_srq, null_evd, ep_no_evd)
 {
         struct arguments with = arguments(t);
 
@@ -1061,25 +937,7 @@ CASE(ep_create_with_srq, connection_events_on_connect_evd)
         expect_that(event.event_data.connect_event_data.ep_handle == ep, "of another EP");
 }
 
-static const struct shared_flags {
-        const char *id;
-        bool request;
-        DAT_COMPLETION_FLAGS first;
-        DAT_COMPLETION_FLAGS second;
-} same_flags[] = {
-    {"default", false, DAT_COMPLETION_DEFAULT_FLAG, DAT_COMPLETION_DEFAULT_FLAG},
-    {"unsignalled", false, DAT_COMPLETION_UNSIGNALLED_FLAG, DAT_COMPLETION_UNSIGNALLED_FLAG},
-    {"solicited_wait", false, DAT_COMPLETION_SOLICITED_WAIT_FLAG,
-     DAT_COMPLETION_SOLICITED_WAIT_FLAG},
-    {"threshold", false, DAT_COMPLETION_EVD_THRESHOLD_FLAG, DAT_COMPLETION_EVD_THRESHOLD_FLAG},
-    {"requests_default", true, DAT_COMPLETION_DEFAULT_FLAG, DAT_COMPLETION_DEFAULT_FLAG},
-    {"requests_unsignalled", true, DAT_COMPLETION_UNSIGNALLED_FLAG,
-     DAT_COMPLETION_UNSIGNALLED_FLAG},
-    {"requests_threshold", true, DAT_COMPLETION_EVD_THRESHOLD_FLAG,
-     DAT_COMPLETION_EVD_THRESHOLD_FLAG},
-};
-
-FAMILY(ep_create_with_srq, same_flags_on_one_evd, same_flags)
+FAMILY(ep_create_with_srq, same_flags_on_one_evd, ep_same_flags)
 {
         struct arguments with = arguments(t);
 
@@ -1088,15 +946,7 @@ FAMILY(ep_create_with_srq, same_flags_on_one_evd, same_flags)
         create(t, &with);
 }
 
-static const struct signals {
-        const char *id;
-        DAT_COMPLETION_FLAGS flags;
-} both_streams[] = {
-    {"default", DAT_COMPLETION_DEFAULT_FLAG},
-    {"threshold", DAT_COMPLETION_EVD_THRESHOLD_FLAG},
-};
-
-FAMILY(ep_create_with_srq, both_streams_on_one_evd, both_streams)
+FAMILY(ep_create_with_srq, both_streams_on_one_evd, ep_both_streams)
 {
         struct arguments with = arguments(t);
 
@@ -1117,22 +967,7 @@ FAMILY(ep_create_with_srq, both_streams_on_one_evd, both_streams)
         expect_eq(expect_dto(with.recv_evd).user_cookie.as_64, 77);
 }
 
-static const struct shared_flags mixed_flags[] = {
-    {"solicited_wait_after_default", false, DAT_COMPLETION_DEFAULT_FLAG,
-     DAT_COMPLETION_SOLICITED_WAIT_FLAG},
-    {"default_after_solicited_wait", false, DAT_COMPLETION_SOLICITED_WAIT_FLAG,
-     DAT_COMPLETION_DEFAULT_FLAG},
-    {"threshold_after_solicited_wait", false, DAT_COMPLETION_SOLICITED_WAIT_FLAG,
-     DAT_COMPLETION_EVD_THRESHOLD_FLAG},
-    {"default_after_threshold", false, DAT_COMPLETION_EVD_THRESHOLD_FLAG,
-     DAT_COMPLETION_DEFAULT_FLAG},
-    {"requests_unsignalled_after_default", true, DAT_COMPLETION_DEFAULT_FLAG,
-     DAT_COMPLETION_UNSIGNALLED_FLAG},
-    {"requests_default_after_unsignalled", true, DAT_COMPLETION_UNSIGNALLED_FLAG,
-     DAT_COMPLETION_DEFAULT_FLAG},
-};
-
-FAMILY(ep_create_with_srq, mixed_flags_on_one_evd, mixed_flags)
+FAMILY(ep_create_with_srq, mixed_flags_on_one_evd, ep_mixed_flags)
 {
         struct arguments with = arguments(t);
         DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
@@ -1146,7 +981,7 @@ FAMILY(ep_create_with_srq, mixed_flags_on_one_evd, mixed_flags)
                 adopted(t, &with, ep);
 }
 
-FAMILY(ep_create_with_srq, solicited_waits_alone, no_evd)
+FAMILY(ep_create_with_srq, solicited_waits_alone, ep_no_evd)
 {
         struct arguments with = arguments(t);
         DAT_EVD_HANDLE evd = evd_with(t, .flags = DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG |
@@ -1179,7 +1014,7 @@ CASE(ep_create_with_srq, threshold_beside_other_streams)
         create(t, &with);
 }
 
-static const struct signals signals[] = {
+static const struct ep_signals signals[] = {
     {"default", DAT_COMPLETION_DEFAULT_FLAG},
     {"unsignalled", DAT_COMPLETION_UNSIGNALLED_FLAG},
     {"threshold", DAT_COMPLETION_EVD_THRESHOLD_FLAG},
