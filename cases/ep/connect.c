@@ -13,7 +13,7 @@
 #define SHORT_MS   60  /* a time-out that most hosts can connect within; and, where one cannot, */
 #define LONGER     4   /* how many times as long the next one is */
 #define MANY       100 /* EPs that ask at once */
-#define MANY_QLEN  (2 * MANY)
+#define REQUESTS   16  /* that most cases have room for */
 
 uint64_t connect_clock_us(void)
 {
@@ -32,11 +32,11 @@ DAT_RETURN connect_ask(const struct asking *asking)
                               asking->size, asking->data, asking->qos, asking->flags);
 }
 
-/* The service point has an EVD long enough for all that is asked of it. */
-void stage_set_with(struct test *t, struct stage *stage, enum way way, struct ep_opts active,
-                    struct ep_opts passive)
+/* The service point has room for so many requests. */
+static void stage_set_for(struct test *t, struct stage *stage, enum way way,
+                          DAT_COUNT requests_most, struct ep_opts active, struct ep_opts passive)
 {
-        DAT_EVD_HANDLE requests = evd_with(t, .qlen = MANY_QLEN, .flags = DAT_EVD_CR_FLAG);
+        DAT_EVD_HANDLE requests = evd_with(t, .qlen = requests_most, .flags = DAT_EVD_CR_FLAG);
 
         memset(stage, 0, sizeof(*stage));
         if (way == AS_ANOTHER) {
@@ -64,6 +64,12 @@ void stage_set_with(struct test *t, struct stage *stage, enum way way, struct ep
             .qos = DAT_QOS_BEST_EFFORT,
             .flags = DAT_CONNECT_DEFAULT_FLAG,
         };
+}
+
+void stage_set_with(struct test *t, struct stage *stage, enum way way, struct ep_opts active,
+                    struct ep_opts passive)
+{
+        stage_set_for(t, stage, way, REQUESTS, active, passive);
 }
 
 void stage_set(struct test *t, struct stage *stage, enum way way)
@@ -690,36 +696,51 @@ static void expect_crowd_told(struct test *t, struct crowd *crowd, int count)
         expect_empty(t, crowd->opts.connect_evd);
 }
 
+/* A hundred EPs ask, or as many as there can be with what else the case has. */
+static DAT_COUNT many(struct test *t)
+{
+        const DAT_IA_ATTR *attr = ia_attr(t);
+        DAT_COUNT count = MANY;
+
+        while (count > 4 && (count > attr->max_evd_qlen || count + count / 4 + 8 > attr->max_eps))
+                count--;
+        record(t, "%d EPs ask", (int)count);
+        return count;
+}
+
 void connect_many(struct test *t, enum way way)
 {
         static struct crowd crowd;
-        DAT_EP_ATTR attr = ep_attr_few(t);
-        struct ep_opts passive_opts;
         DAT_EP_HANDLE passive[MANY / 4];
+        DAT_EP_ATTR attr = ep_attr_few(t);
+        DAT_COUNT count = many(t);
+        struct ep_opts passive_opts;
         struct stage stage;
 
         memset(&crowd, 0, sizeof(crowd));
         crowd.opts = (struct ep_opts){
             .recv_evd = evd_with(t),
             .request_evd = evd_with(t),
-            .connect_evd = evd_with(t, .qlen = MANY_QLEN, .flags = DAT_EVD_CONNECTION_FLAG),
+            .connect_evd = evd_with(t, .qlen = count, .flags = DAT_EVD_CONNECTION_FLAG),
             .attr = &attr,
         };
         passive_opts = crowd.opts;
-        passive_opts.connect_evd = evd_with(t, .qlen = MANY_QLEN, .flags = DAT_EVD_CONNECTION_FLAG);
-        stage_set(t, &stage, way);
-        for (int i = 0; i < MANY; i++)
+        passive_opts.connect_evd = evd_with(t, .qlen = count, .flags = DAT_EVD_CONNECTION_FLAG);
+        stage_set_for(t, &stage, way, count, (struct ep_opts){0}, (struct ep_opts){0});
+        stage.asking.timeout = DAT_TIMEOUT_INFINITE;
+        for (int i = 0; i < count; i++)
                 crowd.eps[i] = ep_make(t, crowd.opts);
-        for (int i = 0; i < MANY / 4; i++)
+        for (int i = 0; i < count / 4; i++)
                 passive[i] = ep_make(t, passive_opts);
-        crowd_asks(t, &crowd, &stage, MANY);
-        for (int i = 0, accepted = 0; i < MANY; i++) {
-                int left = MANY / 4 - accepted;
-                bool accept = draw(t, (uint32_t)(MANY - i)) < (uint32_t)left;
+        crowd_asks(t, &crowd, &stage, count);
+        for (int i = 0, accepted = 0; i < count; i++) {
+                uint64_t left = (uint64_t)(count / 4 - accepted);
+                bool accept = draw(t, (uint64_t)(count - i)) < left;
 
-                answer_one(t, &crowd, &stage, MANY, accept ? passive[accepted++] : DAT_HANDLE_NULL);
+                answer_one(t, &crowd, &stage, count,
+                           accept ? passive[accepted++] : DAT_HANDLE_NULL);
         }
-        expect_crowd_told(t, &crowd, MANY);
+        expect_crowd_told(t, &crowd, count);
 }
 
 /*

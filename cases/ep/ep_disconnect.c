@@ -102,6 +102,13 @@ static DAT_RETURN post(const struct line *line, enum work work, size_t slot)
         }
 }
 
+static void must_have(struct test *t, enum work work)
+{
+        if (work == READS &&
+            (ia_attr(t)->max_rdma_read_per_ep_in < 1 || ia_attr(t)->max_rdma_read_per_ep_out < 1))
+                unsupported(t, "max_rdma_read_per_ep_in, max_rdma_read_per_ep_out");
+}
+
 /* A send first, which waits for a receive; the others wait for it. */
 static void post_works(struct test *t, const struct line *line, enum work work)
 {
@@ -397,8 +404,10 @@ CASE(ep_disconnect, pending_receives)
 
 FAMILY(ep_disconnect, pending_takes_no_request, works)
 {
-        struct line line = waiting_line(t, SENDS);
+        struct line line;
 
+        must_have(t, row->work);
+        line = waiting_line(t, SENDS);
         expect(post(&line, row->work, 0), DAT_INVALID_STATE);
         expect_done_in_peace(t, &line, SENDS);
 }
