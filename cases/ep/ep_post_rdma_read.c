@@ -56,14 +56,19 @@ FAMILY(ep_post_rdma_read, place, rdma_places)
         rdma_at_place(t, &rdma_read, row);
 }
 
+FAMILY(ep_post_rdma_read, aligned, rdma_shifts)
+{
+        rdma_aligned(t, &rdma_read, row);
+}
+
 FAMILY(ep_post_rdma_read, fills_in_order, rests)
 {
         rdma_leaves_rest(t, &rdma_read, row);
 }
 
-CASE(ep_post_rdma_read, many_both_ways)
+FAMILY(ep_post_rdma_read, many_both_ways, rdma_streams)
 {
-        rdma_many(t, &rdma_read);
+        rdma_many(t, &rdma_read, row);
 }
 
 /*

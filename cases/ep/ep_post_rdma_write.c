@@ -55,6 +55,11 @@ FAMILY(ep_post_rdma_write, place, rdma_places)
         rdma_at_place(t, &rdma_write, row);
 }
 
+FAMILY(ep_post_rdma_write, aligned, rdma_shifts)
+{
+        rdma_aligned(t, &rdma_write, row);
+}
+
 FAMILY(ep_post_rdma_write, leaves_rest, rests)
 {
         rdma_leaves_rest(t, &rdma_write, row);
@@ -81,9 +86,9 @@ CASE(ep_post_rdma_write, same_bytes_twice)
         expect_kept_around(&rdma.remote);
 }
 
-CASE(ep_post_rdma_write, many_both_ways)
+FAMILY(ep_post_rdma_write, many_both_ways, rdma_streams)
 {
-        rdma_many(t, &rdma_write);
+        rdma_many(t, &rdma_write, row);
 }
 
 /*

@@ -7,7 +7,6 @@
 
 #define LENGTH      ((size_t)1000) /* bytes of an RDMA */
 #define READS       4
-#define MANY        400 /* RDMAs each way */
 #define SMALL       ((size_t)64)
 #define MIDDLING    ((size_t)100000)
 #define LONG        ((size_t)512 * 1024)
@@ -386,30 +385,45 @@ void rdma_leaves_rest(struct test *t, const struct rdma_kind *kind, const struct
         expect_rdma(t, &rdma, 1, row->length);
 }
 
+void rdma_aligned(struct test *t, const struct rdma_kind *kind, const struct rdma_shift *row)
+{
+        struct rdma rdma = rdma_with(t, kind);
+
+        rdma.local = vector_with(t, .length = LENGTH, .aligned = true, .shift = row->local);
+        rdma.remote = vector_with(t, .length = LENGTH, .aligned = true, .shift = row->remote);
+        vector_fill(t, rdma_source(&rdma), RDMA_MESSAGE);
+        expect(rdma_post_whole(t, &rdma, 1, DAT_COMPLETION_DEFAULT_FLAG), DAT_SUCCESS);
+        expect_rdma(t, &rdma, 1, LENGTH);
+}
+
 /* One direction of many RDMAs, each of SMALL bytes to a place of its own. */
 struct stream {
+        const struct rdma_stream *row;
         struct rdma rdma;
         int posted, done;
 };
 
-static struct stream stream_of(struct test *t, const struct rdma *both, DAT_EP_HANDLE ep)
+static struct stream stream_of(struct test *t, const struct rdma_stream *row,
+                               const struct rdma *both, DAT_EP_HANDLE ep)
 {
-        struct stream stream = {.rdma = *both};
+        struct stream stream = {.row = row, .rdma = *both};
+        size_t length = (size_t)row->count * SMALL;
 
         stream.rdma.ep = ep;
         stream.rdma.evd = ep_request_evd(t, ep);
-        stream.rdma.local = vector_with(t, .length = MANY * SMALL);
-        stream.rdma.remote = vector_with(t, .length = MANY * SMALL);
+        stream.rdma.local = vector_with(t, .length = length);
+        stream.rdma.remote = vector_with(t, .length = length);
         vector_fill(t, rdma_source(&stream.rdma), RDMA_MESSAGE);
         return stream;
 }
 
-static void stream_post(struct test *t, struct stream *stream, int under_way)
+static void stream_post(struct test *t, struct stream *stream)
 {
-        while (stream->posted < MANY && stream->posted - stream->done < under_way) {
+        while (stream->posted < stream->row->count && stream->posted - stream->done < OUTSTANDING) {
                 size_t at = (size_t)stream->posted * SMALL;
                 DAT_LMR_TRIPLET *iov = rdma_iov(t, stream->rdma.local.iov, 1);
                 DAT_RMR_TRIPLET remote = vector_remote(&stream->rdma.remote);
+                bool told = (stream->posted + 1) % stream->row->among == 0;
 
                 iov->virtual_address += at;
                 iov->segment_length = SMALL;
@@ -417,31 +431,31 @@ static void stream_post(struct test *t, struct stream *stream, int under_way)
                 remote.segment_length = SMALL;
                 expect(stream->rdma.kind->post(stream->rdma.ep, 1, iov,
                                                COOKIE((uint64_t)stream->posted), &remote,
-                                               DAT_COMPLETION_DEFAULT_FLAG),
+                                               told ? DAT_COMPLETION_DEFAULT_FLAG : SUPPRESS),
                        DAT_SUCCESS);
                 stream->posted++;
         }
 }
 
-void rdma_many(struct test *t, const struct rdma_kind *kind)
+void rdma_many(struct test *t, const struct rdma_kind *kind, const struct rdma_stream *row)
 {
         struct rdma both =
             rdma_with(t, kind, .dtos = OUTSTANDING, .reads = at_once(kind, OUTSTANDING));
-        struct stream streams[] = {stream_of(t, &both, both.loop.active),
-                                   stream_of(t, &both, both.loop.passive)};
+        struct stream streams[] = {stream_of(t, row, &both, both.loop.active),
+                                   stream_of(t, row, &both, both.loop.passive)};
 
-        while (streams[1].done < MANY) {
+        while (streams[1].done < row->count) {
                 for (int i = 0; i < 2; i++) {
                         struct stream *stream = &streams[i];
 
-                        stream_post(t, stream, OUTSTANDING);
+                        stream_post(t, stream);
+                        stream->done += row->among;
                         expect_completion(stream->rdma.evd, .ep = stream->rdma.ep,
-                                          .cookie = (uint64_t)stream->done, .length = SMALL);
-                        stream->done++;
+                                          .cookie = (uint64_t)stream->done - 1, .length = SMALL);
                 }
         }
         for (int i = 0; i < 2; i++) {
-                expect_rdma_bytes(t, &streams[i].rdma, MANY * SMALL);
+                expect_rdma_bytes(t, &streams[i].rdma, (size_t)row->count * SMALL);
                 expect_no_event(t, streams[i].rdma.evd);
         }
 }

@@ -143,7 +143,26 @@ static const struct rdma_rest {
 };
 void rdma_leaves_rest(struct test *t, const struct rdma_kind *kind, const struct rdma_rest *row);
 
-void rdma_many(struct test *t, const struct rdma_kind *kind);
+/* Many RDMAs each way, of which each is told of, or one among so many. */
+static const struct rdma_stream {
+        const char *id;
+        int count;
+        int among;
+} rdma_streams[] = {
+    {"told", 48, 1},
+    {"suppressed", 1024, 16},
+};
+void rdma_many(struct test *t, const struct rdma_kind *kind, const struct rdma_stream *row);
+
+/* How far behind a multiple of 64 the memory of either end begins. */
+static const struct rdma_shift {
+        const char *id;
+        unsigned int local, remote;
+} rdma_shifts[] = {
+    {"none", 0, 0},       {"local_by_one", 1, 0}, {"remote_by_one", 0, 1}, {"both_by_one", 1, 1},
+    {"both_apart", 3, 5}, {"by_half", 32, 0},     {"up_to_next", 63, 63},
+};
+void rdma_aligned(struct test *t, const struct rdma_kind *kind, const struct rdma_shift *row);
 void rdma_completes_once(struct test *t, const struct rdma_kind *kind);
 void rdma_in_order(struct test *t, const struct rdma_kind *kind);
 void rdma_in_order_with_others(struct test *t, const struct rdma_kind *kind);
