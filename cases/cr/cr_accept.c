@@ -14,6 +14,8 @@
 #define REQUESTS 6  /* at once */
 #define POSTED   3  /* receives before the connection */
 #define SENT     16 /* bytes of private data */
+#define ROUNDS   10 /* connections that their asker leaves */
+#define WHILE    64 /* looks, at most, before it does */
 
 /*
  * The connection
@@ -619,6 +621,47 @@ FAMILY(cr_accept, peer_gone, peer_losses)
         row->lose(end, asks);
 
         expect_in_vain(t, &request);
+}
+
+/* The end that each side hears of, after the connection or instead of it; and the last event. */
+static DAT_EVENT_NUMBER expect_end(struct test *t, DAT_EP_HANDLE ep)
+{
+        DAT_EVENT event;
+        DAT_COUNT more;
+
+        for (int i = 0; i < 2; i++) {
+                expect(dat_evd_wait(ep_connect_evd(t, ep), event_timeout(t), 1, &event, &more),
+                       DAT_SUCCESS);
+                expect_that(event.event_data.connect_event_data.ep_handle == ep,
+                            "the event names another EP");
+                if (i || event.event_number != DAT_CONNECTION_EVENT_ESTABLISHED)
+                        break;
+        }
+        expect_eq(ep_state(t, ep), DAT_EP_STATE_DISCONNECTED);
+        expect_empty(t, ep_connect_evd(t, ep));
+        return event.event_number;
+}
+
+CASE(cr_accept, asker_leaves_at_once)
+{
+        for (int round = 0; round < ROUNDS; round++) {
+                struct request request = requested(t, MADE_BY_CONSUMER);
+                uint64_t looks = draw(t, WHILE);
+                DAT_EVENT_NUMBER end;
+
+                expect(dat_cr_accept(request.cr, request.passive, 0, NULL), DAT_SUCCESS);
+                request_accepted(t, &request);
+                for (uint64_t i = 0; i < looks; i++)
+                        ep_state(t, request.active);
+                expect(dat_ep_disconnect(request.active, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+
+                expect_eq(expect_end(t, request.active), DAT_CONNECTION_EVENT_DISCONNECTED);
+                end = expect_end(t, request.passive);
+                expect_that(end == DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR ||
+                                end == DAT_CONNECTION_EVENT_DISCONNECTED ||
+                                end == DAT_CONNECTION_EVENT_BROKEN,
+                            "the last event is 0x%x", (unsigned int)end);
+        }
 }
 
 /*
