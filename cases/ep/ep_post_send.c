@@ -660,14 +660,13 @@ struct full {
 
 static struct full fill(struct test *t)
 {
-        DAT_EVD_HANDLE sent = evd_with(t, .qlen = MOST_SENDS + 16);
-        DAT_EVD_HANDLE received = evd_with(t, .qlen = MOST_SENDS + 16);
+        DAT_EVD_HANDLE sent = evd_of_at_most(t, MOST_SENDS + 16);
+        DAT_EVD_HANDLE received = evd_of_at_most(t, MOST_SENDS + 16);
         struct loop loop = transfer_with(t, .request_evd = sent, .recv_evd = received);
         DAT_COUNT places = ep_snapshot(t, loop.active).param.ep_attr.max_request_dtos;
         struct full full;
 
-        if (places > MOST_SENDS)
-                unsupported(t, "max_request_dtos: more sends than the case can post");
+        must_have_room(t, sent, places + 1);
         full = (struct full){.line = line_between(t, loop.active, loop.passive, MOST_SENDS + 16),
                              .places = places};
         for (DAT_COUNT i = 0; i < places; i++)
@@ -730,8 +729,8 @@ CASE(ep_post_send, thousands)
 
         for (int i = 0; i < 2; i++)
                 ends[i] = (struct ep_opts){.attr = &attr,
-                                           .request_evd = evd_with(t, .qlen = 256),
-                                           .recv_evd = evd_with(t, .qlen = 256)};
+                                           .request_evd = evd_of_at_most(t, 256),
+                                           .recv_evd = evd_of_at_most(t, 256)};
         loop = loop_of(t, ends[0], ends[1]);
         loop_join(t, &loop);
         lines[0] = line_between(t, loop.active, loop.passive, 128);
@@ -936,17 +935,18 @@ static const struct refusal {
 /* A refused send took no place, changed nothing that is told, and left no message behind. */
 FAMILY(ep_post_send, refusal_leaves, refusals)
 {
-        DAT_EVD_HANDLE sent = evd_with(t, .qlen = MOST_SENDS + 16);
+        DAT_EVD_HANDLE sent = evd_of_at_most(t, MOST_SENDS + 16);
         struct loop loop = transfer_with(t, .request_evd = sent);
         struct ep_snapshot before = ep_snapshot(t, loop.active);
-        struct line line = line_between(t, loop.active, loop.passive, MOST_SENDS);
+        struct line line = line_between(t, loop.active, loop.passive, MOST_SENDS + 16);
         DAT_COUNT places = before.param.ep_attr.max_request_dtos;
 
         if (dat_is(row->post(t, loop.active), DAT_SUCCESS))
                 end_noted(t,
                           "the send was not refused at once: there is no refusal to look behind");
         expect_ep_kept(t, loop.active, &before, 0);
-        for (DAT_COUNT i = 0; i < places && i < MOST_SENDS; i++)
+        must_have_room(t, sent, places);
+        for (DAT_COUNT i = 0; i < places; i++)
                 expect(line_send(&line, PLAIN), DAT_SUCCESS);
         if (ep_state(t, loop.active) != DAT_EP_STATE_CONNECTED)
                 end_noted(t, "the transport ends a connection whose messages nobody receives");

@@ -90,7 +90,7 @@ struct vector vector_over(struct test *t, struct buf *buf)
 
 static unsigned char *allocated(struct test *t, size_t length)
 {
-        unsigned char *memory = malloc(length + 1);
+        unsigned char *memory = calloc(1, length + 1);
 
         if (!memory)
                 resource(t, "no memory for %zu bytes", length);
@@ -390,6 +390,8 @@ DAT_EP_ATTR transfer_attr(struct test *t, struct transfer_opts opts)
         attr.max_rdma_read_out = opts.reads;
         attr.recv_completion_flags = opts.recv_flags;
         attr.request_completion_flags = opts.request_flags;
+        if (opts.dtos > ia_attr(t)->max_dto_per_ep)
+                unsupported(t, "max_dto_per_ep: fewer than the case posts");
         if (opts.dtos) {
                 attr.max_recv_dtos = opts.dtos;
                 attr.max_request_dtos = opts.dtos;
@@ -558,6 +560,22 @@ void expect_sends_complete(struct test *t, struct line *line, int count)
         for (int i = 0; i < count; i++)
                 expect_completion(ep_request_evd(t, line->from), .ep = line->from,
                                   .cookie = line->complete++, .length = MESSAGE);
+}
+
+DAT_EVD_HANDLE evd_of_at_most(struct test *t, DAT_COUNT events)
+{
+        DAT_COUNT most = ia_attr(t)->max_evd_qlen;
+
+        return evd_with(t, .qlen = events < most ? events : most);
+}
+
+void must_have_room(struct test *t, DAT_EVD_HANDLE evd, DAT_COUNT events)
+{
+        DAT_EVD_PARAM param;
+
+        must(dat_evd_query(evd, DAT_EVD_FIELD_EVD_QLEN, &param));
+        if (param.evd_qlen < events)
+                unsupported(t, "max_evd_qlen: fewer completions than the EP has places");
 }
 
 void must_end(struct test *t, const struct loop *loop)

@@ -275,6 +275,13 @@ void expect_sends_complete(struct test *t, struct line *line, int count);
 /* The active EP has ended the connection; the events of both ends are taken. */
 void must_end(struct test *t, const struct loop *loop);
 
+/*
+ * An EVD for so many completions, or for as many as the IA's can have. must_have_room(): the case
+ * is UNSUPPORTED where that is fewer than it waits for.
+ */
+DAT_EVD_HANDLE evd_of_at_most(struct test *t, DAT_COUNT events);
+void must_have_room(struct test *t, DAT_EVD_HANDLE evd, DAT_COUNT events);
+
 /* Vectors after the call, where the provider's attribute gives them back to the consumer. */
 struct vector_end {
         const char *id;
