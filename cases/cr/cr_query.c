@@ -7,13 +7,13 @@
 #include "request.h"
 
 #include <netinet/in.h>
+#include <stdatomic.h>
 #include <string.h>
 
-#define MANY    100 /* queries */
-#define POINTS  6   /* requests at once */
-#define THREADS 4
-#define ROW     50 /* queries that a thread makes in a row */
-#define MET     20 /* rounds that met are enough */
+#define MANY    100     /* queries */
+#define POINTS  6       /* requests at once */
+#define MET     20      /* times that two threads met are enough */
+#define QUERIES 1000000 /* of each of them, at most */
 
 /* A request of which a case knows all, for it has asked. */
 struct known {
@@ -370,46 +370,74 @@ CASE(cr_query, within_structure)
         release(t, buf->lmr);
 }
 
+/* A thread that asks for one request until it is told to stop, or is told wrongly. */
 struct asking {
         DAT_CR_HANDLE cr;
-        DAT_CR_PARAM params[ROW];
+        DAT_PORT_QUAL port;
+        unsigned char sent[PRIVATE_SIZE];
+        atomic_bool stop;
+        atomic_uint answers;
+        bool wrong;
 };
 
-/* One query is over before another thread has begun. */
-static DAT_RETURN ask_in_a_row(void *arg)
+static DAT_RETURN ask_once(struct asking *asking)
+{
+        DAT_CR_PARAM param;
+        DAT_RETURN ret;
+
+        poison(&param, sizeof(param));
+        ret = dat_cr_query(asking->cr, DAT_CR_FIELD_ALL, &param);
+        if (!dat_is(ret, DAT_SUCCESS))
+                return ret;
+        asking->wrong = param.remote_port_qual != asking->port ||
+                        memcmp(param.private_data, asking->sent, PRIVATE_SIZE) != 0;
+        atomic_fetch_add(&asking->answers, 1);
+        return ret;
+}
+
+static DAT_RETURN ask_until_told(void *arg)
 {
         struct asking *asking = arg;
         DAT_RETURN ret = DAT_SUCCESS;
 
-        for (int i = 0; i < ROW && dat_is(ret, DAT_SUCCESS); i++)
-                ret = dat_cr_query(asking->cr, DAT_CR_FIELD_ALL, &asking->params[i]);
+        while (dat_is(ret, DAT_SUCCESS) && !asking->wrong && !atomic_load(&asking->stop))
+                ret = ask_once(asking);
         return ret;
 }
 
+static void asking_for(struct asking *asking, const struct known *known)
+{
+        asking->cr = known->request.cr;
+        asking->port = known->port;
+        loop_private_data(asking->sent, known->first);
+}
+
+/* Both go on until answers to the other thread have come between those to this one so often. */
 CASE(cr_query, any_thread)
 {
-        struct known known[2];
-        struct stress stress = stress_of(t, 500);
+        static struct asking other; /* may outlive a case that is given up */
+        struct asking own = {.wrong = false};
+        struct known older = known_request(t);
+        struct known newer = known_at(t, request_like(t, &older.request), OF_ACCEPT);
+        struct stress stress = stress_of(t, QUERIES);
+        DAT_RETURN ret = DAT_SUCCESS;
+        struct waiter *thread;
 
-        known[0] = known_request(t);
-        known[1] = known_at(t, request_like(t, &known[0].request), OF_ACCEPT);
-        while (stress.met < MET && stress_round(&stress)) {
-                struct asking askings[THREADS];
-                struct racer racers[THREADS];
+        asking_for(&other, &older);
+        asking_for(&own, &newer);
+        thread = wait_in(t, ask_until_told, &other);
+        while (stress.met < MET && stress_round(&stress) && dat_is(ret, DAT_SUCCESS) &&
+               !own.wrong && is_waiting(thread)) {
+                unsigned int before = atomic_load(&other.answers);
 
-                poison(askings, sizeof(askings));
-                for (int i = 0; i < THREADS; i++) {
-                        askings[i].cr = known[i % 2].request.cr;
-                        racers[i] = (struct racer){.call = ask_in_a_row, .arg = &askings[i]};
-                }
-                stress_met(&stress, race(racers, THREADS));
-                for (int i = 0; i < THREADS; i++) {
-                        expect(racers[i].ret, DAT_SUCCESS);
-                        for (int j = 0; j < ROW; j++)
-                                check_param(t, &known[i % 2], &askings[i].params[j],
-                                            DAT_CR_FIELD_ALL & ~DAT_CR_FIELD_PRIVATE_DATA_SIZE);
-                }
+                ret = ask_once(&own);
+                stress_met(&stress, atomic_load(&other.answers) != before);
         }
+        atomic_store(&other.stop, true);
+        expect(ret, DAT_SUCCESS);
+        expect(expect_awake(thread).ret, DAT_SUCCESS);
+        expect_that(!own.wrong, "this thread was told of another request");
+        expect_that(!other.wrong, "the other thread was told of another request");
         must_have_met(&stress);
 }
 
