@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* dat_get_handle_type: what each handle is of, and what is no handle. */
+#include "clauses/get_handle_type.h"
+#include "case/standard.h"
+#include "object.h"
+
+#include <string.h>
+
+#define MANY  100 /* questions */
+#define KINDS (sizeof(object_kinds) / sizeof(object_kinds[0]))
+
+/* The type that is told, into memory that no provider would leave so. */
+static void expect_type(struct test *t, DAT_HANDLE handle, DAT_HANDLE_TYPE wanted)
+{
+        DAT_HANDLE_TYPE told;
+
+        memset(&told, 0xa5, sizeof(told));
+        expect(dat_get_handle_type(handle, &told), DAT_SUCCESS);
+        expect_eq(told, wanted);
+}
+
+FAMILY(get_handle_type, each_kind, object_kinds)
+{
+        struct live live = live_object(t, row->type, false);
+
+        expect_type(t, live.handle, row->type);
+        live_end(t, &live);
+}
+
+FAMILY(get_handle_type, older_and_newer, fleeting_kinds)
+{
+        struct live older = live_object(t, row->type, false);
+        struct live newer = live_object(t, row->type, false);
+
+        expect_type(t, older.handle, row->type);
+        expect_type(t, newer.handle, row->type);
+        live_free(t, &newer);
+        expect_type(t, older.handle, row->type);
+        live_end(t, &older);
+}
+
+CASE(get_handle_type, all_at_once)
+{
+        struct live objects[KINDS];
+        size_t left = KINDS;
+
+        for (size_t i = 0; i < KINDS; i++)
+                objects[i] = live_object(t, object_kinds[i].type, false);
+        for (; left > 0; left--) {
+                size_t which = draw(t, left);
+
+                expect_type(t, objects[which].handle, objects[which].type);
+                live_end(t, &objects[which]);
+                objects[which] = objects[left - 1];
+        }
+}
+
+CASE(get_handle_type, of_other_ia)
+{
+        struct live second = live_object(t, DAT_HANDLE_TYPE_IA, true);
+        DAT_PZ_HANDLE there = pz_of(t, other_ia(t));
+
+        expect_type(t, second.handle, DAT_HANDLE_TYPE_IA);
+        expect_type(t, there, DAT_HANDLE_TYPE_PZ);
+        expect_type(t, ia(t), DAT_HANDLE_TYPE_IA);
+        expect_type(t, pz(t), DAT_HANDLE_TYPE_PZ);
+}
+
+/* However often it was asked about, an object is as it was, and comes to its end. */
+FAMILY(get_handle_type, only_asks, fleeting_kinds)
+{
+        struct live live = live_object(t, row->type, false);
+        uint64_t context = draw_context(t);
+
+        must(dat_set_consumer_context(live.handle, CONTEXT(context)));
+        for (int i = 0; i < MANY; i++)
+                expect_type(t, live.handle, row->type);
+        expect_context(t, live.handle, context);
+        live_free(t, &live);
+}
+
+CASE(get_handle_type, within_storage)
+{
+        unsigned char memory[3 * sizeof(DAT_HANDLE_TYPE)];
+        DAT_HANDLE_TYPE told;
+
+        memset(memory, 0x5c, sizeof(memory));
+        expect(dat_get_handle_type(pz_new(t), (DAT_HANDLE_TYPE *)(void *)(memory + sizeof(told))),
+               DAT_SUCCESS);
+        memcpy(&told, memory + sizeof(told), sizeof(told));
+        expect_eq(told, DAT_HANDLE_TYPE_PZ);
+        for (size_t i = 0; i < sizeof(told); i++)
+                expect_that(memory[i] == 0x5c && memory[2 * sizeof(told) + i] == 0x5c,
+                            "a byte beside the type was written");
+}
+
+CASE(get_handle_type, of_srq)
+{
+        struct live live = live_object(t, DAT_HANDLE_TYPE_SRQ, false);
+        DAT_HANDLE_TYPE told;
+
+        if (dat_is(expect(dat_get_handle_type(live.handle, &told), DAT_SUCCESS, DAT_INVALID_HANDLE),
+                   DAT_SUCCESS))
+                expect_eq(told, DAT_HANDLE_TYPE_SRQ);
+}
+
+CASE(get_handle_type, null_handle)
+{
+        DAT_HANDLE_TYPE told;
+
+        expect(dat_get_handle_type(DAT_HANDLE_NULL, &told), DAT_INVALID_HANDLE);
+        expect_type(t, pz_new(t), DAT_HANDLE_TYPE_PZ);
+}
+
+static DAT_RETURN get_type(void *handle)
+{
+        DAT_HANDLE_TYPE told;
+
+        return dat_get_handle_type(handle, &told);
+}
+
+FAMILY(get_handle_type, destroyed_handle, fleeting_kinds)
+{
+        struct live kept = live_object(t, DAT_HANDLE_TYPE_PZ, false);
+        struct live live = live_object(t, row->type, false);
+
+        live_free(t, &live);
+        expect_stale(get_type, live.handle);
+        expect_type(t, kept.handle, DAT_HANDLE_TYPE_PZ);
+}
+
+LEGAL(get_handle_type)
+{
+        static DAT_HANDLE_TYPE told;
+
+        call->dat_handle = pz_new(t);
+        call->handle_type = &told;
+}
