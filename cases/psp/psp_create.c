@@ -185,8 +185,8 @@ FAMILY(psp_create, several_requests, spreads)
         DAT_EVD_HANDLE evd = request_evd(t);
         struct loop asks[REQUESTS] = {{.active = DAT_HANDLE_NULL}};
         bool came[REQUESTS] = {false};
-        DAT_PSP_HANDLE psps[2];
-        DAT_CONN_QUAL quals[2];
+        DAT_PSP_HANDLE psps[2] = {DAT_HANDLE_NULL};
+        DAT_CONN_QUAL quals[2] = {0};
 
         for (int i = 0; i < row->points; i++)
                 psps[i] = psp_new(t, evd, DAT_PSP_CONSUMER_FLAG, &quals[i]);

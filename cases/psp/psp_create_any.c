@@ -442,7 +442,8 @@ CASE(psp_create_any, threads)
                 struct racer racers[THREADS];
 
                 for (int i = 0; i < THREADS; i++) {
-                        makings[i] = (struct making){ia(t), evd, &quals[i * ROW], &psps[i * ROW]};
+                        makings[i] = (struct making){ia(t), evd, &quals[(size_t)i * ROW],
+                                                     &psps[(size_t)i * ROW]};
                         racers[i] = (struct racer){.call = make_row, .arg = &makings[i]};
                 }
                 stress_met(&stress, race(racers, THREADS));
