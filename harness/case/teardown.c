@@ -48,6 +48,14 @@ void object_remove(struct test *t, struct object *object)
         free(object);
 }
 
+/* An RSP may be gone with its request (RSP-1). */
+static DAT_RETURN free_rsp(DAT_RSP_HANDLE rsp)
+{
+        DAT_RETURN ret = dat_rsp_free(rsp);
+
+        return dat_is(ret, DAT_INVALID_HANDLE) ? DAT_SUCCESS : ret;
+}
+
 DAT_RETURN object_free(const struct object *object, const char **call)
 {
         switch (object->kind) {
@@ -80,7 +88,7 @@ DAT_RETURN object_free(const struct object *object, const char **call)
                 return dat_psp_free(object->handle);
         case OBJECT_RSP:
                 *call = "dat_rsp_free";
-                return dat_rsp_free(object->handle);
+                return free_rsp(object->handle);
         case OBJECT_CR:
                 *call = "dat_cr_reject";
                 return dat_cr_reject(object->handle);
