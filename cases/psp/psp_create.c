@@ -11,8 +11,8 @@
 #define LOOKS    300 /* for an answer; each lasts as long as settle_briefly() */
 #define MANY     1000
 #define THREADS  3
-#define MET      2  /* rounds that met are enough */
-#define ROW      16 /* PSPs that a thread makes in a row */
+#define MET      1  /* round that met is enough */
+#define ROW      48 /* PSPs that a thread makes in a row */
 #define POOL     2
 #define REQUESTS 6
 

@@ -11,8 +11,8 @@
 #define TAKEN   16 /* qualifiers after a choice that are taken, one by one */
 #define MANY    1000
 #define THREADS 3
-#define ROW     16 /* PSPs that a thread makes in a row */
-#define MET     2  /* rounds that met are enough */
+#define ROW     48 /* PSPs that a thread makes in a row */
+#define MET     1  /* round that met is enough */
 #define TIMES   20 /* that a choice is freed and another made */
 
 /* The call under test: a PSP, and a qualifier that nobody had written there. */
