@@ -33,6 +33,7 @@
 #define MIN_ASYNC_QLEN      16
 #define DESCRIPTORS_PER_EVD 2    /* a completion channel, and what wakes its waiter */
 #define DESCRIPTORS_PER_IA  14   /* some of them only while it opens */
+#define DESCRIPTORS_BESIDES 40   /* of an IA's process, that are no EVDs' */
 #define PLENTY              8192 /* of descriptors: two IAs with all their EVDs need no more */
 
 /* Every open IA, so that one whose async EVD belongs to another does not outlive that EVD. */
@@ -113,11 +114,18 @@ static bool has_descriptors(const struct binding *binding)
         return left >= DESCRIPTORS_PER_IA;
 }
 
-/* How many EVDs the descriptors suffice for that this process may still open. */
+/*
+ * How many EVDs the descriptors of a process suffice for. How many are open does not matter: each
+ * instance of an IA tells the same attributes (dat_ia_query).
+ */
 static int evds_within_descriptors(void)
 {
-        int evds = descriptors_left() / DESCRIPTORS_PER_EVD;
+        struct rlimit limit;
+        int evds;
 
+        if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur > PLENTY)
+                limit.rlim_cur = PLENTY;
+        evds = ((int)limit.rlim_cur - DESCRIPTORS_BESIDES) / DESCRIPTORS_PER_EVD;
         return evds > 1 ? evds : 1;
 }
 
