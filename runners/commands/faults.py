@@ -48,7 +48,7 @@ def add_parser(commands: Subparsers) -> None:
         type=int,
         metavar="HOSTS",
         help="hosts, or pairs of them, that work side by side (default: as many as pay, which is "
-        "one more than processors with guests, and 1 elsewhere)",
+        "one more than two for each processor with guests, and 1 elsewhere)",
     )
     add_cpus(parser)
     parser.add_argument(

@@ -58,11 +58,11 @@ class VmFabric(Fabric):
 
     @classmethod
     def side_by_side(cls, hosts: int, settings: Mapping[str, Any]) -> int:
-        """As many as there are processors for a guest of each, while the guests take half of the
-        free memory.
+        """Two for each processor, since a guest idles half of its time; while the guests take half
+        of the free memory.
         """
         room = capacity.free_memory_mib() // 2 // (hosts * qemu.Machine.memory_mib)
-        busy = capacity.processors() // int(settings.get("cpus", 1))
+        busy = 2 * capacity.processors() // int(settings.get("cpus", 1))
         return max(1, min(busy, room, MOST_HOSTS))
 
     @classmethod
