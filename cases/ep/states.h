@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What a call does to an EP in each of its states. A page whose call takes an EP has a family with
- * the rows of ep_states (endpoint.h), picture = "ep_states" and check = "pair":
+ * the rows of ep_states (endpoint.h), picture = "Calls on an EP, by its state" and check = "pair":
  *
  *	FAMILY(ep_free, in_state, ep_states)
  *	{

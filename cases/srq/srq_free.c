@@ -574,10 +574,14 @@ CASE(srq_free, next_srq_works)
 CASE(srq_free, handle_not_reused)
 {
         DAT_SRQ_HANDLE freed = srq_with(t);
+        DAT_SRQ_HANDLE next;
+        DAT_SRQ_PARAM param;
 
         release(t, freed);
+        next = srq_with(t);
 
-        if (srq_with(t) == freed)
+        expect(dat_srq_query(next, DAT_SRQ_FIELD_ALL, &param), DAT_SUCCESS);
+        if (next == freed)
                 note(t, "the handle of the freed SRQ is the next one's");
 }
 
