@@ -39,6 +39,9 @@ EVENT_MS = 1_500
 QUIET_MS = 100
 DEADLINE_MS = 6_000
 
+# Each opening of an IA reads the whole dat.conf: of so many faults at a time it has entries.
+FAULTS_AT_A_TIME = 400
+
 # What a run is for.
 WHOLE, OWN, PAGE, HOSTILE, AFTER = "whole", "own", "page", "hostile", "after"
 
@@ -161,18 +164,20 @@ class Crew:
     are `workers` of the kind that most cases need, and one, opened when first needed, of the other.
     """
 
-    def __init__(self, assignment: Assignment, order: Order, log: Log) -> None:
+    def __init__(
+        self, assignment: Assignment, order: Order, log: Log, label: str, jobs: int
+    ) -> None:
         self._log = log
         self._apart = order.hosts > 1
         self._patience = order.patience
         self._stop = Event()
-        workers = order.workers or _workers(assignment, order.hosts)
+        workers = min(jobs, order.workers or _workers(assignment, order.hosts))
         self._counts = {1: workers, 2: 1} if not self._apart else {1: 1, 2: workers}
         self._free: dict[int, SimpleQueue[Testbed]] = {hosts: SimpleQueue() for hosts in (1, 2)}
         self._testbeds = []
         for hosts, count in self._counts.items():
             for number in range(count):
-                testbed = Testbed(assignment, hosts, f"{number}-")
+                testbed = Testbed(assignment, hosts, f"{label}{number}-")
                 self._testbeds.append(testbed)
                 self._free[hosts].put(testbed)
                 if hosts == order.hosts:
@@ -244,6 +249,52 @@ class Crew:
         return word
 
 
+class Crews:
+    """Crews one after another, each with a dat.conf that has entries for the faults of its jobs."""
+
+    def __init__(self, checkout: Checkout, order: Order, folder: Path, log: Log) -> None:
+        self._checkout = checkout
+        self._order = order
+        self._folder = folder
+        self._log = log
+        self._count = 0
+
+    def run(self, jobs: Iterable[Job]) -> dict[Job, str]:
+        """Run all jobs; the verdicts' words."""
+        words: dict[Job, str] = {}
+        for batch in _batches(jobs):
+            words |= self._run(batch)
+        return words
+
+    def _run(self, batch: Sequence[Job]) -> dict[Job, str]:
+        self._count += 1
+        faults = {job.fault.id: job.fault for job in batch if job.fault}
+        path = self._folder / f"{DAT_CONF}.{self._count}"
+        text = dat_conf(self._order.subject, self._checkout.faulty_provider, faults.values())
+        path.write_text(text, encoding="utf-8")
+        assignment = _assignment(self._checkout, self._order, self._folder, path)
+        crew = Crew(assignment, self._order, self._log, f"{self._count}-", len(batch))
+        try:
+            return crew.run(batch)
+        finally:
+            crew.close()
+
+
+def _batches(jobs: Iterable[Job]) -> Iterator[list[Job]]:
+    """The jobs in their order, in lists that are each about FAULTS_AT_A_TIME faults at most."""
+    batch: list[Job] = []
+    faults: set[str] = set()
+    for job in jobs:
+        fault = {job.fault.id} if job.fault else set()
+        if len(faults | fault) > FAULTS_AT_A_TIME:
+            yield batch
+            batch, faults = [], set()
+        batch.append(job)
+        faults |= fault
+    if batch:
+        yield batch
+
+
 def _workers(assignment: Assignment, hosts: int) -> int:
     """As many as get more done than one, and one that computes while others wait for an event that
     their mutant does not send.
@@ -271,16 +322,14 @@ def conduct(checkout: Checkout, order: Order, folder: Path, tell: Callable[[Reco
         log.append(_run_record(checkout, order))
         status = "interrupted"
         try:
-            crew = Crew(_assignment(checkout, order, folder), order, log)
-            stack.callback(crew.close)
-            _campaign(order, crew)
+            _campaign(order, Crews(checkout, order, folder, log))
             status = "complete"
         finally:
             log.append({"type": "end", "finished": records.now(), "status": status})
     return folder / FILE
 
 
-def _campaign(order: Order, crew: Crew) -> None:
+def _campaign(order: Order, crews: Crews) -> None:
     clause_faults = [fault for fault in order.faults if fault.clause]
     pages = {case.page for fault in clause_faults for case in own_cases(fault, order.cases)}
     on_page = [case for case in order.cases if case.page in pages]
@@ -289,28 +338,30 @@ def _campaign(order: Order, crew: Crew) -> None:
         Job(OWN, case, fault) for fault in clause_faults for case in own_cases(fault, order.cases)
     ]
     needed = {job.case.id for job in own}
-    _tried_twice(crew, [Job(WHOLE, case) for case in on_page if case.id in needed or not selected])
-    words = _tried_twice(crew, [*_hostile(order), *own])
+    _tried_twice(crews, [Job(WHOLE, case) for case in on_page if case.id in needed or not selected])
+    words = _tried_twice(crews, [*_hostile(order), *own])
     alive = [job for job in own if words[job] not in RED]
     tried = (
         clause_faults
         if order.everything
         else {job.fault.id: job.fault for job in alive if job.fault}.values()
     )
-    crew.run(_elsewhere(tried, on_page, own))
+    crews.run(_elsewhere(tried, on_page, own))
 
 
-def _tried_twice(crew: Crew, jobs: Sequence[Job]) -> dict[Job, str]:
+def _tried_twice(crews: Crews, jobs: Sequence[Job]) -> dict[Job, str]:
     """The verdicts' words, of the second attempt where the first one's was not as it should be:
     between neighbours that compute, an event may come too late for a mutant to be seen.
     """
-    words = crew.run(jobs)
+    words = crews.run(jobs)
     doubtful = {replace(job, attempt=2): job for job in jobs if not _as_wished(job, words[job])}
-    again = crew.run(doubtful)
+    again = crews.run(doubtful)
     return words | {first: again[second] for second, first in doubtful.items()}
 
 
 def _as_wished(job: Job, word: str) -> bool:
+    if word == "NOT-RUN":
+        return True
     if job.purpose == HOSTILE and job.fault:
         return word in job.fault.verdicts
     return word in INAPPLICABLE | (records.KEPT if job.purpose == WHOLE else RED)
@@ -335,11 +386,11 @@ def _hostile(order: Order) -> Iterator[Job]:
             yield Job(HOSTILE, by_id[fault.case], fault)
 
 
-def _assignment(checkout: Checkout, order: Order, folder: Path) -> Assignment:
+def _assignment(checkout: Checkout, order: Order, folder: Path, registry: Path) -> Assignment:
     return Assignment(
         fabric=checkout.fabrics[order.fabric],
         argv=(str(checkout.cases_binary), "--serve", "--ia", WHOLE_IA),
-        env={"DAT_OVERRIDE": str(folder / DAT_CONF)},
+        env={"DAT_OVERRIDE": str(registry)},
         logs=str(folder / "hosts"),
         plan=(),
         settings=order.settings,
