@@ -68,13 +68,20 @@ def _tables(
 
 
 def _demand(clause: Clause) -> str:
-    """What the case's first check by a set of returns admits; empty where there was none."""
+    """What the first check of the page's own call admits: empty where there is none, and where it
+    does not go by a set of returns.
+    """
     for case in clause.cases:
         attempt = case.decisive
+        calls = attempt.calls if attempt else ()
+        own = {call.n for call in calls if call.who == "case" and call.name == clause.page}
         for check in attempt.checks if attempt else ():
-            if check.role == "expect" and all(word.startswith("DAT_") for word in check.expected):
-                granted = _SUCCESS in check.expected
-                if granted and len(check.expected) > 1:
-                    return "either"
-                return "granted" if granted else "refused"
+            if check.role != "expect" or check.after_call not in own:
+                continue
+            if not check.expected or not all(word.startswith("DAT_") for word in check.expected):
+                return ""
+            granted = _SUCCESS in check.expected
+            if granted and len(check.expected) > 1:
+                return "either"
+            return "granted" if granted else "refused"
     return ""

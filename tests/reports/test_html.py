@@ -90,7 +90,12 @@ def test_families_of_several_pages_are_drawn_as_the_picture_that_they_name(tmp_p
                 f"in_state/{state}",
                 "FAIL" if broken else "PASS",
                 clause={"page": page, "picture": "An EVD, by its state"},
-                checks=[check("ret", expected=expected, seen=expected[0], ok=not broken)],
+                calls=[call(1, "dat_evd_create"), call(2, page)],
+                checks=[
+                    # Of another call: what is arranged says nothing of the page's own.
+                    check("evd", expected=["DAT_SUCCESS"], calls=1),
+                    check("ret", expected=expected, seen=expected[0], ok=not broken, calls=2),
+                ],
             )
     run.case("in_state/enabled")
     run.end(code=1)
