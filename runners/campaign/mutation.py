@@ -360,10 +360,9 @@ def _tried_twice(crews: Crews, jobs: Sequence[Job]) -> dict[Job, str]:
 
 
 def _as_wished(job: Job, word: str) -> bool:
-    if word == "NOT-RUN":
+    # What a hostile provider did to a host, once, is what it can do.
+    if word == "NOT-RUN" or job.purpose == HOSTILE:
         return True
-    if job.purpose == HOSTILE and job.fault:
-        return word in job.fault.verdicts
     return word in INAPPLICABLE | (records.KEPT if job.purpose == WHOLE else RED)
 
 

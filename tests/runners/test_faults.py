@@ -129,6 +129,14 @@ def test_what_is_not_green_is_tried_again(foundry: Foundry) -> None:
     assert "unsteady: no fault (demo_page/fails_once): FAIL, then PASS" in output
 
 
+def test_a_hostile_fault_is_not_tried_again(foundry: Foundry) -> None:
+    foundry.has(fault("fails"), HOSTILE.format(name="passes_once", verdict="FAIL"))
+    code, output = foundry.run()
+    assert code == 1
+    assert "not contained: demo/passes_once: PASS, afterwards PASS" in output
+    assert len(foundry.runs("hostile")) == len(foundry.runs("after")) == 1
+
+
 def test_caught_only_by_another_case(foundry: Foundry) -> None:
     foundry.cts.has("passes", "passes2")
     foundry.has(fault("spares"), fault("fails", "passes2"))
