@@ -27,7 +27,7 @@ class Verdict(enum.StrEnum):
 
 KEPT = frozenset({Verdict.PASS, Verdict.NOTE})
 NOT_KEPT = frozenset({Verdict.FAIL, Verdict.CRASH, Verdict.TIMEOUT, Verdict.CONTRADICTED})
-UNKNOWN = frozenset({Verdict.BROKEN, Verdict.NOT_RUN})
+UNKNOWN = frozenset({Verdict.BROKEN, Verdict.RESOURCE, Verdict.NOT_RUN})
 _ORDER = list(Verdict)
 
 
@@ -562,8 +562,7 @@ CRITERIA = {
     ),
     "kept, in part": (
         "what was checked was kept, but it was not all, or not as a lab repeats it: a selection,"
-        " one mode, a changed suite, more patience than usual, a variant of the provider, or a"
-        " clause for which the host had not the means (RESOURCE)"
+        " one mode, a changed suite, more patience than usual, or a variant of the provider"
     ),
     "not conformant": (
         "a first attempt ended in FAIL, CRASH, TIMEOUT or CONTRADICTED, or what a case had made"
@@ -571,7 +570,8 @@ CRITERIA = {
     ),
     "could not tell": (
         "nothing of that kind, but a case is BROKEN, which is the suite's or the host's failure,"
-        " or NOT-RUN, the run was interrupted, or no clause could be checked at all"
+        " or RESOURCE, for lack of means, or NOT-RUN, the run was interrupted, or no clause could"
+        " be checked at all"
     ),
 }
 
@@ -703,8 +703,6 @@ class Run:
             yield f"{self.patience} times the usual patience"
         if self.subject.variant:
             yield f"the variant {self.subject.variant} of the provider"
-        if self.counts[Verdict.RESOURCE]:
-            yield f"{_clauses(self.counts[Verdict.RESOURCE])} without the means for it (RESOURCE)"
 
     @cached_property
     def findings(self) -> list[Case]:

@@ -13,11 +13,6 @@ from tests.reports.html_page import Page
 from tests.reports.synthetic_run import SyntheticRun, green_run
 
 
-def lack_means(run: SyntheticRun) -> None:
-    run.case("greedy", "RESOURCE", reason="no memory")
-    run.of_a_suite()
-
-
 def forget(run: SyntheticRun) -> None:
     run.head["suite"].update(cases=0, plan=[])
 
@@ -30,7 +25,6 @@ REASONS: dict[str, Callable[[SyntheticRun], None]] = {
     "a suite of no known commit": lambda run: run.head["suite"].update(commit="unknown"),
     "3 times the usual patience": lambda run: run.head.update(patience=3),
     "the variant roomy of the provider": lambda run: run.head["subject"].update(variant="roomy"),
-    "1 clause without the means for it (RESOURCE)": lack_means,
     "a run that does not say how much the whole suite is": forget,
 }
 
@@ -88,6 +82,15 @@ def test_what_is_broken_is_broken_in_a_part_too(tmp_path: Path) -> None:
     run.case("shrinks", "FAIL")
     run.of_a_suite(3)
     assert json.loads(texts(run, tmp_path)["json"])["conclusion"] == "not conformant"
+
+
+def test_what_lacked_the_means_was_not_kept(tmp_path: Path) -> None:
+    run = green_run()
+    run.case("greedy", "RESOURCE", reason="no memory")
+    run.of_a_suite()
+    told = texts(run, tmp_path)
+    assert json.loads(told["json"])["conclusion"] == "could not tell"
+    assert "1 not decided" in told["md"]
 
 
 def test_an_interrupted_run_tells_nothing_of_the_whole(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ def test_of_many_that_ended_alike_some_are_run_again(cts: Cts, behaviour: str, a
         ("passes", "PASS", 0),
         ("notes", "NOTE", 0),
         ("unsupported", "UNSUPPORTED", 0),
-        ("lacks", "RESOURCE", 0),
+        ("lacks", "RESOURCE", 2),
         ("fails", "FAIL", 1),
         ("crashes", "CRASH", 1),
         ("times_out", "TIMEOUT", 1),

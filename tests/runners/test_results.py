@@ -81,13 +81,15 @@ def test_ids_of_runs_differ(tmp_path: Path) -> None:
     ("words", "code"),
     [
         (["PASS", "NOTE"], 0),
-        (["PASS", "UNSUPPORTED", "RESOURCE"], 0),
+        (["PASS", "UNSUPPORTED"], 0),
+        (["PASS", "RESOURCE"], 2),
         (["PASS", "BROKEN"], 2),
         (["PASS", "NOT-RUN"], 2),
         (["FAIL", "NOT-RUN"], 1),
         (["CRASH", "BROKEN"], 1),
         (["TIMEOUT"], 1),
-        (["UNSUPPORTED", "RESOURCE"], 2),
+        (["FAIL", "RESOURCE"], 1),
+        (["UNSUPPORTED"], 2),
         ([], 2),
     ],
 )
