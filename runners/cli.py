@@ -2,7 +2,6 @@
 """The command line: its commands, and what a person sees when one cannot be obeyed."""
 
 import argparse
-import os
 import sys
 import traceback
 from collections.abc import Sequence
@@ -23,6 +22,7 @@ from runners.commands import (
 from runners.errors import InputError, RunnerError
 from runners.fabric.base import FabricError
 from runners.results.records import COULD_NOT_TELL
+from runners.screen import screens
 
 EXIT_INTERRUPTED = 130
 
@@ -35,32 +35,46 @@ class _Parser(argparse.ArgumentParser):
 
 def main(arguments: Sequence[str] | None = None, checkout: Checkout | None = None) -> int:
     """Run the command that `arguments` (default: the process's) name; return its exit code."""
+    with screens() as out:
+        code = _obey(arguments, checkout or here())
+        out.flush()
+        if out.error is None:
+            return code
+        said = f"not all could be written to standard output ({out.error.strerror})"
+        return _refuse(RunnerError(said + _where(code)), COULD_NOT_TELL)
+
+
+def _obey(arguments: Sequence[str] | None, checkout: Checkout) -> int:
     parser = _Parser(prog="udapl-cts", description="Conformance suite for uDAPL 1.2 providers")
     commands: Subparsers = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
     for module in (certify, cases, report, replay, faults, spec, fabric, selftest):
         module.add_parser(commands)
-    options = parser.parse_args(arguments)
-    options.checkout = checkout or here()
+    try:
+        options = parser.parse_args(arguments)
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else COULD_NOT_TELL
+    options.checkout = checkout
     options.command_line = ["udapl-cts", *(sys.argv[1:] if arguments is None else arguments)]
     try:
         code: int = options.run(options)
-        sys.stdout.flush()
     except RunnerError as error:
         return _refuse(error, error.exit_code)
     except (CatalogueError, FabricError) as error:
         return _refuse(error, COULD_NOT_TELL)
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
-    except BrokenPipeError:
-        # Who read our output has left; the interpreter must not fail again when it flushes.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return COULD_NOT_TELL
-    except Exception as error:
+    # A library that ends the process has a status of its own, which is none of ours.
+    except (Exception, SystemExit) as error:
         return _refuse(_unexpected(error, options.checkout), COULD_NOT_TELL)
     return code
 
 
-def _unexpected(error: Exception, checkout: Checkout) -> RunnerError:
+def _where(code: int) -> str:
+    """What of a command's outcome is left when nobody could read what it said."""
+    return "" if code == COULD_NOT_TELL else f"; without that, the status would be {code}"
+
+
+def _unexpected(error: BaseException, checkout: Checkout) -> RunnerError:
     """A defect of this program in one line; its traceback goes to a file, where that can be."""
     said = f"this should not have happened: {type(error).__name__}: {error}"
     path = checkout.cache / "traceback.txt"

@@ -357,16 +357,3 @@ def test_a_defect_of_the_program(cts: Cts) -> None:
     (cts.root / "build/default/bin/cases.json").write_text('[{"id": "demo_page/passes"}]')
     refused(cts("list"), COULD_NOT_TELL, "KeyError", "please report it")
     assert "Traceback" in (cts.root / ".cache/traceback.txt").read_text()
-
-
-def test_a_reader_that_leaves(cts: Cts) -> None:
-    cts.has(*(f"passes_{number}" for number in range(2000)))
-    argv, env = cts.command("list")
-    with subprocess.Popen(
-        argv, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stdout is not None
-        assert process.stderr is not None
-        process.stdout.readline()
-        process.stdout.close()
-        assert process.stderr.read() == ""

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Exit 1 is a provider's: what Python, bash or this machine cannot do is 2, with a sentence."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.runners.fake_checkout import REPOSITORY, Cts
+
+COULD_NOT_TELL = 2
+ENTRY = REPOSITORY / "udapl-cts"
+
+
+def told(done: subprocess.CompletedProcess[str], *words: str) -> None:
+    """The command ended with 2, and one sentence on standard error with these words."""
+    assert done.returncode == COULD_NOT_TELL, done
+    last = done.stderr.splitlines()[-1]
+    assert last.startswith("udapl-cts: "), done
+    for word in words:
+        assert word in last, done
+    assert "Traceback" not in done.stderr
+
+
+def shell(cts: Cts, line: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """What bash makes of `line`, in which "$@" is the command line with `arguments`."""
+    argv, env = cts.command(*arguments)
+    command = ["bash", "-c", f"set -o pipefail; {line}", "bash", *argv]
+    return subprocess.run(
+        command, env=env, cwd=cts.root, capture_output=True, text=True, timeout=120, check=False
+    )
+
+
+@pytest.mark.parametrize("options", [(), ("-n", "2"), ("--spread", "2")])
+def test_a_run_whose_reader_leaves_is_a_run(cts: Cts, options: tuple[str, ...]) -> None:
+    cts.has(*(f"passes_{number}" for number in range(300)))
+    done = shell(cts, '"$@" | head -n 1', "certify", "--hosts", "1", *options)
+    told(done, "standard output", "Broken pipe", "would be 0")
+    assert len(cts.verdicts()) == 300
+    assert cts.events()[-1]["exit"] == 0
+    assert (cts.results / "latest/report.html").is_file()
+
+
+def test_a_reader_that_leaves(cts: Cts) -> None:
+    cts.has(*(f"passes_{number}" for number in range(2000)))
+    told(shell(cts, '"$@" | head -n 1', "list"), "standard output", "Broken pipe")
+
+
+@pytest.mark.parametrize("command", [("list",), ("--help",), ("certify", "--hosts", "1")])
+def test_a_screen_that_is_full(cts: Cts, command: tuple[str, ...]) -> None:
+    told(shell(cts, '"$@" >/dev/full', *command), "No space left on device", "would be 0")
+    assert shell(cts, '"$@" >/dev/full 2>&1', *command).returncode == COULD_NOT_TELL
+
+
+def test_no_screen_at_all(cts: Cts) -> None:
+    cts.has("fails")
+    assert shell(cts, '"$@" >&- 2>&-', "certify", "--hosts", "1").returncode == 1
+    assert cts.events()[-1]["exit"] == 1
+
+
+@pytest.mark.parametrize("line", ["raise SystemExit(1)", "1 / 0", "import no_such_module"])
+def test_a_pythonpath_that_is_broken(tmp_path: Path, line: str) -> None:
+    for name in ("argparse", "json", "pytest"):
+        (tmp_path / f"{name}.py").write_text(f"{line}\n")
+    env = {**os.environ, "PYTHONPATH": f"{tmp_path}:{REPOSITORY}"}
+    by_module = [sys.executable, "-P", "-m", "runners", "list"]
+    done = subprocess.run(by_module, env=env, capture_output=True, text=True, check=False)
+    told(done, "cannot load the command line", f"unset PYTHONPATH, which is {tmp_path}")
+
+
+def test_what_a_user_has_set_for_python_has_no_say(tmp_path: Path) -> None:
+    (tmp_path / "argparse.py").write_text("raise SystemExit(1)\n")
+    env = {**os.environ, "PYTHONPATH": str(tmp_path), "PYTHONHOME": "/nowhere"}
+    done = subprocess.run(
+        [ENTRY, "show", "no/such"], env=env, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 64, done
+    assert "no clause is called 'no/such'" in done.stderr
+
+
+def test_a_machine_without_its_programs() -> None:
+    env = {**os.environ, "PATH": "/nonexistent"}
+    done = subprocess.run([ENTRY, "list"], env=env, capture_output=True, text=True, check=False)
+    told(done, "the set-up failed with status 127", "readlink")
+
+
+def test_a_library_that_ends_the_process(cts: Cts) -> None:
+    program = (
+        "import sys\n"
+        "from pathlib import Path\n"
+        "from runners import cli\n"
+        "from runners.checkout import Checkout\n"
+        "from runners.campaign import plan\n"
+        "plan.load_cases = lambda checkout: sys.exit(1)\n"
+        f"raise SystemExit(cli.main(['list'], Checkout(Path({str(cts.root)!r}))))\n"
+    )
+    argv = [sys.executable, "-c", program]
+    done = subprocess.run(
+        argv, cwd=REPOSITORY, capture_output=True, text=True, timeout=60, check=False
+    )
+    told(done, "SystemExit", "please report it")
