@@ -9,6 +9,7 @@ import json
 from dataclasses import asdict
 from typing import Any
 
+from reports.causes import Cause, causes
 from reports.model import Case, Clause, Run, Waiver
 from reports.profiles import CRITERIA, profiles
 from reports.waivers import waived
@@ -32,6 +33,9 @@ def _run(run: Run) -> dict[str, Any]:
     waivers = waived(run)
     needs = sorted({item for fabric in run.fabrics for item in fabric.needs.items()})
     return {
+        "causes": sorted(
+            (_cause(cause) for cause in causes(run)), key=lambda cause: cause["clauses"]
+        ),
         "clauses": sorted(
             (_clause(clause, waivers.get(clause.id)) for clause in run.clauses),
             key=lambda clause: str(clause["id"]),
@@ -85,6 +89,11 @@ def _run(run: Run) -> dict[str, Any]:
             "version": run.suite.version,
         },
     }
+
+
+def _cause(cause: Cause) -> dict[str, Any]:
+    clauses = sorted(clause.id for clause in cause.clauses)
+    return {"clauses": clauses, "verdict": cause.verdict}
 
 
 def _provider(run: Run) -> str:

@@ -23,6 +23,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from reports import waivers
+from reports.causes import causes, unknown_causes
 from reports.differences import warnings
 from reports.evidence import duration, pair, returned, trace
 from reports.model import (
@@ -82,6 +83,9 @@ def render(run: Run, words: Words | None = None) -> str:
         telling=lambda case: _telling(case, bool(matrix.names)),
         most_in_matrix=_MATRIX,
         undecided=[c for c in run.cases if c.worst is Verdict.BROKEN],
+        causes=(broken := causes(run)),
+        undecided_causes=(unknown := unknown_causes(run)),
+        example_of={case.id: one.example for one in (*broken, *unknown) for case in one.cases},
         inapplicable=_inapplicable(run),
         modes=sorted(set(run.modes) | {h for case in run.cases for h in case.modes}),
         warnings=warnings(run),

@@ -2,13 +2,16 @@
 """report.md: what a pull request should say, and no more."""
 
 import re
+from collections.abc import Mapping
 
 from reports import waivers
+from reports.causes import Cause, causes, unknown_causes
 from reports.differences import warnings
-from reports.model import Case, Clause, Run, Verdict, hosts_word
+from reports.model import Case, Clause, Run, Verdict, Waiver, hosts_word
 from reports.profiles import CRITERIA, profiles
 
 _LISTED = 20
+_ALSO = 8
 _LINE = 240
 
 
@@ -35,7 +38,7 @@ def render(run: Run) -> str:
     lines += _findings(run)
     lines += _teardown(run)
     lines += _unstable(run)
-    lines += _listed("Not decided", run.with_verdict(Verdict.BROKEN))
+    lines += _undecided(run)
     lines += _listed("Kept, with a note", run.with_verdict(Verdict.NOTE))
     lines += _parity(run)
     lines += [f"{conclusion.word.capitalize()}: {conclusion.criterion}.", ""]
@@ -106,26 +109,35 @@ def _profiles(run: Run) -> list[str]:
 
 
 def _findings(run: Run) -> list[str]:
+    """Each cause, the first of them with an example; none is left unnamed."""
     waived = waivers.waived(run)
     lines = []
-    for case in run.findings[:_LISTED]:
-        attempt = case.decisive
-        if attempt is None:
-            continue
-        requirement = _plain(case.clause.text)
-        lines += [
-            f"- **{attempt.verdict}** {_code(case.id)} ({_modes(case)}): {requirement}",
-            f"  - {_code(attempt.summary)}",
-            f"  - replay: {_code(run.replay(case))}",
-        ]
-        if case.clause.id in waived:
-            waiver = waived[case.clause.id]
-            why = f"{waiver.reason} ({waiver.approver}, {waiver.url})"
-            lines.append(f"  - waived until {waiver.expires}: {_code(why)}")
-    rest = len(run.findings) - _LISTED
-    if rest > 0:
-        lines.append(f"- and {rest} more in report.html")
+    for number, cause in enumerate(causes(run)):
+        lines.append(f"- **{cause.verdict}** in {cause.extent}: {_code(cause.name)}")
+        if number < _LISTED:
+            lines += _example(run, cause, waived)
     return [*lines, ""] if lines else []
+
+
+def _example(run: Run, cause: Cause, waived: Mapping[str, Waiver]) -> list[str]:
+    case = cause.example
+    attempt = case.decisive
+    lines = [
+        f"  - first {_code(case.id)} ({_modes(case)}): {_plain(case.clause.text)}",
+        f"  - {_code(attempt.summary if attempt else '')}",
+        f"  - replay: {_code(run.replay(case))}",
+    ]
+    others = [other for other in cause.cases if other is not case]
+    if others:
+        named = ", ".join(_code(other.id) for other in others[:_ALSO])
+        more = f" and {len(others) - _ALSO} more" if len(others) > _ALSO else ""
+        lines.append(f"  - also {named}{more}")
+    for clause in cause.clauses:
+        if clause.id in waived:
+            waiver = waived[clause.id]
+            why = f"{waiver.reason} ({waiver.approver}, {waiver.url})"
+            lines.append(f"  - {_code(clause.id)} waived until {waiver.expires}: {_code(why)}")
+    return lines
 
 
 def _teardown(run: Run) -> list[str]:
@@ -160,6 +172,16 @@ def _attempts(case: Case) -> str:
 
 def _modes(case: Case) -> str:
     return ", ".join(f"{hosts_word(h)}: {case.verdict(h)}" for h in sorted(case.modes))
+
+
+def _undecided(run: Run) -> list[str]:
+    found = unknown_causes(run)
+    if not found:
+        return []
+    lines = ["Not decided:", ""]
+    for cause in found:
+        lines.append(f"- {cause.extent}, first {_code(cause.example.id)}: {_code(cause.name)}")
+    return [*lines, ""]
 
 
 def _listed(title: str, clauses: list[Clause]) -> list[str]:

@@ -2,15 +2,18 @@
 """The end of a run on a terminal: findings, counts, parity of the modes, where the report is."""
 
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 
 from rich.console import Console
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from reports import waivers
+from reports.causes import causes, unknown_causes
 from reports.differences import warnings
-from reports.model import NOT_KEPT, UNKNOWN, Case, Run, Verdict
+from reports.model import NOT_KEPT, Attempt, Case, Run, Verdict, Waiver
 from reports.pairs import pairs
 from reports.profiles import CRITERIA, profiles
 from runners.campaign.plan import mode
@@ -28,7 +31,7 @@ def show(run: Run, out: Console) -> None:
     """Print what `run` found."""
     rows = [(case, hosts) for case in run.cases for hosts in sorted(case.modes)]
     verdicts = {(case.id, hosts): case.verdict(hosts) or Verdict.NOT_RUN for case, hosts in rows}
-    _findings(run, rows, out)
+    _findings(run, out)
     counts = Counter(verdicts.values())
     words = [(f"{counts[word]} {word}", STYLES[word]) for word in Verdict if counts[word]]
     line = Text(f"{len(rows)} runs of {len(run.cases)} cases: ")
@@ -56,27 +59,35 @@ def show_files(html: Path | None, run: Run, out: Console) -> None:
         out.print(Text(f"replay: {run.replay(run.first_broken)}"))
 
 
-def _findings(run: Run, rows: list[tuple[Case, int]], out: Console) -> None:
+def _findings(run: Run, out: Console) -> None:
+    """Each cause with its first example: the table of all that it led to is the report's."""
     waived = waivers.waived(run)
-    table = Table("verdict", "case", "mode", "what happened", box=None, pad_edge=False)
-    table.columns[3].overflow = "fold"
-    not_run: Counter[int] = Counter()
-    for case, hosts in rows:
-        attempt = case.first(hosts)
-        if attempt is None:
-            not_run[hosts] += 1
-        elif attempt.verdict in NOT_KEPT | UNKNOWN:
-            again = [a for a in case.ordered if a.hosts == hosts and a.number == 2]
-            second = f" (again, alone: {again[0].verdict})" if again else ""
-            word = Text(attempt.verdict, style=STYLES[attempt.verdict])
-            said = one_line(attempt.summary) + second
-            if attempt.verdict in NOT_KEPT and case.clause.id in waived:
-                said += f" (waived until {waived[case.clause.id].expires})"
-            table.add_row(word, Text(case.id), Text(mode(hosts)), Text(said))
-    if table.row_count:
-        out.print(table)
+    for cause in (*causes(run), *unknown_causes(run)):
+        word = Text(cause.verdict, style=STYLES[cause.verdict])
+        known = sum(clause.id in waived for clause in cause.clauses)
+        extent = cause.extent + (f", {known} waived" if known else "")
+        out.print(Text.assemble(word, f" in {extent}: {one_line(cause.name)}"))
+        attempt = cause.example.decisive
+        if attempt is not None:
+            named = f"{cause.example.id}  {mode(attempt.hosts)}"
+            said = Text(f"{named}  {_told(cause.example, attempt, waived)}")
+            out.print(Padding(said, (0, 0, 0, 4), expand=False))
+    not_run = Counter(
+        hosts for case in run.cases for hosts in case.modes if case.first(hosts) is None
+    )
     for hosts, count in sorted(not_run.items()):
         out.print(Text(f"NOT-RUN: {count} with {mode(hosts)}", style=STYLES["NOT-RUN"]))
+
+
+def _told(case: Case, attempt: Attempt, waived: Mapping[str, Waiver]) -> str:
+    """What happened in an attempt, in one line."""
+    said = one_line(attempt.summary)
+    again = [a for a in case.ordered if a.hosts == attempt.hosts and a.number == 2]
+    if again:
+        said += f" (again, alone: {again[0].verdict})"
+    if attempt.verdict in NOT_KEPT and case.clause.id in waived:
+        said += f" (waived until {waived[case.clause.id].expires})"
+    return said
 
 
 def _teardown(run: Run, out: Console) -> None:

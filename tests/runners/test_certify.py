@@ -112,7 +112,8 @@ def test_evidence_of_a_failure_is_recorded_and_told(cts: Cts) -> None:
     assert record["checks"][0]["expected"] == ["DAT_INVALID_STATE"]
     assert record["calls"][0]["call"] == "dat_srq_resize"
     assert record["host"] == "host1"
-    assert "FAIL     demo_page/fails  1 host  dat_srq_resize(srq, 3): expected" in done.stdout
+    assert "FAIL in 1 clause: dat_srq_resize: expected DAT_INVALID_STATE, saw" in done.stdout
+    assert "    demo_page/fails  1 host  dat_srq_resize(srq, 3): expected" in done.stdout
     run = cts.events()[0]["run"]
     assert f"replay: ./udapl-cts replay {run} demo_page/fails" in done.stdout
     assert done.stderr == ""

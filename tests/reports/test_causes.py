@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Findings by cause: what makes two of them one, what sets them apart, and how they are told."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import reports
+from reports.causes import causes, unknown_causes
+from reports.load import load
+from tests.reports.html_page import Page
+from tests.reports.synthetic_run import Record, SyntheticRun, call, check
+
+
+def failing(name: str, line: int, seen: str = "DAT_SUCCESS", **more: Any) -> Record:
+    """What a case leaves whose call `name` was checked at `line`, and answered `seen`."""
+    told = check(f"{name}(...)", ok=False, expected=["DAT_INVALID_STATE"], seen=seen, line=line)
+    return {"calls": [call(1, name)], "checks": [told | more]}
+
+
+def crashed(*frames: str, pending: str = "dat_srq_query") -> Record:
+    """What a case leaves that crashed in these frames."""
+    return {"calls": [], "pending": pending, "crash": {"signal": "SIGSEGV", "backtrace": frames}}
+
+
+def groups(tmp_path: Path, *cases: tuple[str, Record]) -> list[list[str]]:
+    """The names of cases with these verdicts, by cause."""
+    run = SyntheticRun(modes=(1,))
+    for number, (verdict, left) in enumerate(cases):
+        run.case(str(number), verdict, **left)
+    found = causes(load(run.write(tmp_path)))
+    return [[case.clause.name for case in cause.cases] for cause in found]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        # The same site after the same call, whatever was compared there.
+        (
+            failing("dat_srq_query", 7, text="seen == wanted", expected=["3"], seen="2"),
+            failing("dat_srq_query", 7, text="seen == wanted", expected=["8"], seen="5"),
+        ),
+        # The same wrong answer of a call, at two sites.
+        (failing("dat_srq_resize", 7), failing("dat_srq_resize", 9)),
+        # The same wrong code with its subtype, of two calls.
+        (
+            failing("dat_srq_resize", 7, "DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_SRQ"),
+            failing("dat_srq_free", 9, "DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_SRQ"),
+        ),
+    ],
+)
+def test_one_cause(tmp_path: Path, one: Record, other: Record) -> None:
+    assert groups(tmp_path, ("FAIL", one), ("FAIL", other)) == [["0", "1"]]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (failing("dat_srq_resize", 7), failing("dat_srq_free", 7)),
+        (failing("dat_srq_resize", 7), failing("dat_srq_resize", 9, "DAT_INVALID_PARAMETER")),
+        (failing("dat_srq_resize", 7, "DAT_LENGTH_ERROR"), failing("dat_srq_free", 9)),
+    ],
+)
+def test_two_causes(tmp_path: Path, one: Record, other: Record) -> None:
+    assert groups(tmp_path, ("FAIL", one), ("FAIL", other)) == [["0"], ["1"]]
+
+
+def test_a_third_may_show_that_two_are_one(tmp_path: Path) -> None:
+    links = failing("dat_srq_resize", 7) | {"calls": [call(1, "dat_srq_resize")]}
+    one = failing("dat_srq_resize", 7, "DAT_INVALID_PARAMETER")
+    other = failing("dat_srq_resize", 9)
+    assert groups(tmp_path, ("FAIL", one), ("FAIL", other), ("FAIL", links)) == [["0", "1", "2"]]
+
+
+def test_crashes_by_their_top_frames(tmp_path: Path) -> None:
+    found = groups(
+        tmp_path,
+        ("CRASH", crashed("libv.so(v_query+0x1c)", "libv.so(v_do+0x4)", "cases(+0x8)")),
+        ("CRASH", crashed("libv.so(v_query+0x30)", "libv.so(v_do+0x4)", "cases(+0x9)")),
+        ("CRASH", crashed("libc.so.6(abort+0x1)", "libv.so(v_free+0x1)", "libv.so(v_do+0x4)")),
+        ("CRASH", crashed("libc.so.6(abort+0x1)", "libv.so(v_close+0x1)", "libv.so(v_do+0x4)")),
+        ("CRASH", crashed(pending="dat_srq_query")),
+        ("CRASH", crashed(pending="dat_srq_free")),
+    )
+    assert found == [["0", "1"], ["2"], ["3"], ["4"], ["5"]]
+
+
+def test_the_worst_first_and_each_named(tmp_path: Path) -> None:
+    run = SyntheticRun(modes=(1,))
+    for number in range(5):
+        run.case(f"few/{number}", "FAIL", **failing("dat_srq_free", 3))
+    for number in range(30):
+        run.case(f"many/{number}", "FAIL", **failing("dat_srq_resize", 7))
+    run.case("hangs", "TIMEOUT", calls=[], pending="dat_evd_wait", reason="no end")
+    run.case("crashes", "CRASH", **crashed("libv.so(v_query+0x1c)"))
+    run.case("mute", "FAIL", calls=[], checks=[])
+    run.case("breaks", "BROKEN", reason="the peer left", calls=[], checks=[])
+    folder = run.write(tmp_path)
+    loaded = load(folder)
+    named = [(cause.extent, cause.name) for cause in causes(loaded)]
+    assert named == [
+        ("1 clause", "dat_srq_query: SIGSEGV in libv.so(v_query)"),
+        ("1 clause", "dat_evd_wait: no return"),
+        ("30 clauses", "dat_srq_resize: expected DAT_INVALID_STATE, saw DAT_SUCCESS"),
+        ("5 clauses", "dat_srq_free: expected DAT_INVALID_STATE, saw DAT_SUCCESS"),
+        ("1 clause", "no reason was recorded"),
+    ]
+    assert [cause.name for cause in unknown_causes(loaded)] == ["the peer left"]
+
+    markdown = reports.render(folder, "md").read_text()
+    page = Page(reports.render(folder, "html"))
+    for extent, name in named:
+        assert f"in {extent}: `{name}`" in markdown
+        assert f"{extent} {name}" in page.text_of("findings")
+    assert "38 cases were not kept, of 5 causes" in page.text_of("findings")
+    assert page.has("finding:srq_resize/many/0")
+    assert not page.has("finding:srq_resize/many/1")
+    told = json.loads(reports.render(folder, "json").read_text())["causes"]
+    assert {"clauses": ["srq_resize/crashes"], "verdict": "CRASH"} in told
+    assert [len(cause["clauses"]) for cause in told if cause["verdict"] == "FAIL"] == [5, 30, 1]
