@@ -114,7 +114,6 @@ void case_process(const void *arg, struct evidence *evidence, uint64_t nonce, in
         judge_reborn(t);
         judge_events(t);
         verdict_put(&evidence->body, nonce, t->verdict, t->reason);
-        atomic_store(&evidence->teardown_ns, now_ns());
         atomic_store(&evidence->phase, PHASE_TEARDOWN);
         teardown(t);
         descriptors_list(&after);

@@ -16,9 +16,26 @@
 /* How often what cannot be killed at once is killed again. */
 #define CLEAR_AGAIN_MS 100
 
-static uint64_t after_ms(unsigned int ms)
+/* How often the agent looks at a clock of its own that has something to say. */
+#define TICK_MS STALL_LOOK_MS
+
+/*
+ * The run's clock, which goes on only as long as the agent gets to look at it: a host that stands
+ * still, or an agent that is stopped, takes no time away from anybody.
+ */
+static uint64_t tick(struct run *run)
 {
-        return now_ns() + ms * NS_PER_MS;
+        uint64_t now = now_ns();
+        uint64_t passed = now - run->ticked_ns;
+
+        run->clock_ns += passed < 2 * TICK_MS * NS_PER_MS ? passed : TICK_MS * NS_PER_MS;
+        run->ticked_ns = now;
+        return run->clock_ns;
+}
+
+static uint64_t after_ms(struct run *run, unsigned int ms)
+{
+        return tick(run) + ms * NS_PER_MS;
 }
 
 /* Teardown has as long as two events may take, and a second for all that is no wait. */
@@ -47,7 +64,7 @@ static bool begin(struct run *run, enum run_kind kind, child_body *body, const v
 bool run_probe(struct run *run, const struct probe_job *job, unsigned int deadline_ms)
 {
         run->deadline_ms = deadline_ms;
-        run->until_ns = after_ms(deadline_ms);
+        run->until_ns = after_ms(run, deadline_ms);
         return begin(run, RUN_PROBE, probe_process, job);
 }
 
@@ -60,7 +77,7 @@ bool run_case(struct run *run, unsigned long long seq, const struct case_job *jo
             (struct peer_job){.ia = job->settings.probe->ia, .event_ms = job->settings.event_ms};
         if (!begin(run, RUN_CASE, case_process, &run->job))
                 return false;
-        run->until_ns = job->settings.gdb ? 0 : after_ms(STALL_LOOK_MS);
+        run->until_ns = job->settings.gdb ? 0 : after_ms(run, STALL_LOOK_MS);
         return true;
 }
 
@@ -85,7 +102,7 @@ static void kill_main(struct run *run, enum run_killed why)
 static void clear(struct run *run)
 {
         run->stage = STAGE_CLEARING;
-        run->until_ns = after_ms(CLEAR_AGAIN_MS);
+        run->until_ns = after_ms(run, CLEAR_AGAIN_MS);
         containment_kill();
 }
 
@@ -103,10 +120,10 @@ static void stop_peer(struct run *run)
         }
         run->stage = STAGE_STOPPING;
         if (is_remote(run)) {
-                run->until_ns = after_ms(STOP_REMOTE_MS);
+                run->until_ns = after_ms(run, STOP_REMOTE_MS);
                 run->peer_out(run->context, run->seq, "stop", json_object());
         } else {
-                run->until_ns = after_ms(STOP_LOCAL_MS);
+                run->until_ns = after_ms(run, STOP_LOCAL_MS);
                 lines_put(&run->peer.channel, json_pack("{s:s}", "op", "stop"));
         }
 }
@@ -337,7 +354,7 @@ void run_peer_in(struct run *run, const char *op, json_t *data)
                 json_decref(data);
         } else if (run->kind == RUN_PEER && strcmp(op, "stop") == 0) {
                 lines_put(&run->main.channel, json_pack("{s:s}", "op", "stop"));
-                run->until_ns = after_ms(STOP_LOCAL_MS);
+                run->until_ns = after_ms(run, STOP_LOCAL_MS);
                 json_decref(data);
         } else if (run->kind == RUN_PEER && strcmp(op, "disturb") == 0) {
                 disturb_for_case(run, data);
@@ -369,28 +386,26 @@ void run_abandon(struct run *run)
 }
 
 /* Whether what the case does now, its body or its teardown, should have ended. */
-static enum run_killed too_long(const struct run *run)
+static enum run_killed too_long(struct run *run, uint64_t could_run_ns)
 {
-        const struct evidence *evidence = run->main.evidence;
-        uint64_t now = now_ns();
-        uint64_t began;
-
-        if (atomic_load(&evidence->phase) == PHASE_BODY)
-                return now >= run->started_ns + run->deadline_ms * NS_PER_MS ? KILLED_DEADLINE
-                                                                             : KILLED_NOT;
-        began = atomic_load(&evidence->teardown_ns);
-        return began > now || now >= began + teardown_ms(run) * NS_PER_MS ? KILLED_TEARDOWN
-                                                                          : KILLED_NOT;
+        if (atomic_load(&run->main.evidence->phase) == PHASE_BODY) {
+                run->body_ns += could_run_ns;
+                return run->body_ns >= run->deadline_ms * NS_PER_MS ? KILLED_DEADLINE : KILLED_NOT;
+        }
+        run->teardown_ns += could_run_ns;
+        return run->teardown_ns >= teardown_ms(run) * NS_PER_MS ? KILLED_TEARDOWN : KILLED_NOT;
 }
 
 /* A case is looked at again and again, to find a call that does not return as early as is fair. */
 static void look_at_case(struct run *run)
 {
-        enum run_killed why = too_long(run);
+        uint64_t could_run_ns = pace_look(&run->pace, &run->main);
+        enum run_killed why = too_long(run, could_run_ns);
 
-        run->until_ns = after_ms(STALL_LOOK_MS);
+        run->until_ns = after_ms(run, STALL_LOOK_MS);
         if (why == KILLED_NOT) {
-                run->stalled_ms = stall_look(&run->stall, &run->main, &run->job.settings);
+                run->stalled_ms =
+                    stall_look(&run->stall, &run->main, &run->job.settings, could_run_ns);
                 if (run->stalled_ms)
                         why = KILLED_STALL;
         }
@@ -442,13 +457,16 @@ int run_fds(const struct run *run, struct pollfd *fds)
         return count;
 }
 
-int run_timeout_ms(const struct run *run)
+int run_timeout_ms(struct run *run)
 {
-        uint64_t now = now_ns();
+        uint64_t now;
+        uint64_t left_ms;
 
         if (run->kind == RUN_NONE || run->until_ns == 0 || run->stage == STAGE_DONE)
                 return -1;
-        return now >= run->until_ns ? 0 : (int)((run->until_ns - now) / NS_PER_MS) + 1;
+        now = tick(run);
+        left_ms = now >= run->until_ns ? 0 : (run->until_ns - now) / NS_PER_MS + 1;
+        return left_ms < TICK_MS ? (int)left_ms : TICK_MS;
 }
 
 void run_step(struct run *run)
@@ -461,7 +479,7 @@ void run_step(struct run *run)
         hear(run, &run->peer);
         if (run->peer.started)
                 lines_write(&run->peer.channel);
-        if (run->until_ns && now_ns() >= run->until_ns)
+        if (run->until_ns && tick(run) >= run->until_ns)
                 overdue(run);
         if (run_reap(run) && run->stage == STAGE_CLEARING) {
                 output_drain(&run->output);

@@ -64,7 +64,12 @@ struct run {
         struct output output;
         uint64_t started_ns;
         uint64_t ended_ns;
-        uint64_t until_ns; /* when the present stage is over, 0: never */
+        struct pace pace;
+        uint64_t body_ns;     /* what the case could run of its body so far, and */
+        uint64_t teardown_ns; /* of its teardown */
+        uint64_t clock_ns;    /* the run's own clock, and */
+        uint64_t ticked_ns;   /* when it was looked at */
+        uint64_t until_ns;    /* of that clock: when the present stage is over, 0: never */
         run_peer_out *peer_out;
         void *context;
 };
@@ -76,7 +81,7 @@ bool run_peer(struct run *run, unsigned long long seq, const struct peer_job *jo
 
 #define RUN_FDS_MAX 5
 int run_fds(const struct run *run, struct pollfd *fds);
-int run_timeout_ms(const struct run *run);
+int run_timeout_ms(struct run *run);
 void run_step(struct run *run);
 bool run_done(const struct run *run);
 

@@ -97,10 +97,12 @@ static bool is_runnable(pid_t pid_in_proc)
         return runnable;
 }
 
-static uint64_t spent_since(const struct stall *stall, const struct child *child, uint64_t used_ns)
+uint64_t pace_look(struct pace *pace, const struct child *child)
 {
-        uint64_t got_ns = used_ns - stall->used_ns;
+        uint64_t used_ns = processor_ns(child->pid);
+        uint64_t got_ns = used_ns - pace->used_ns;
 
+        pace->used_ns = used_ns;
         return is_runnable(atomic_load(&child->evidence->pid)) && got_ns < LOOK_NS ? got_ns
                                                                                    : LOOK_NS;
 }
@@ -137,22 +139,19 @@ static const struct call_record *first_due(const struct evidence *evidence,
 }
 
 unsigned int stall_look(struct stall *stall, const struct child *child,
-                        const struct settings *settings)
+                        const struct settings *settings, uint64_t could_run_ns)
 {
         unsigned int limit = 0;
         const struct call_record *call = first_due(child->evidence, settings, &limit);
-        uint64_t used_ns;
 
         if (!call) {
                 *stall = (struct stall){.call = 0};
                 return 0;
         }
-        used_ns = processor_ns(child->pid);
         if (stall->call != call->number) {
-                *stall = (struct stall){.call = call->number, .used_ns = used_ns};
+                *stall = (struct stall){.call = call->number};
                 return 0;
         }
-        stall->spent_ns += spent_since(stall, child, used_ns);
-        stall->used_ns = used_ns;
+        stall->spent_ns += could_run_ns;
         return stall->spent_ns >= limit * NS_PER_MS ? limit : 0;
 }

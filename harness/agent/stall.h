@@ -12,19 +12,28 @@
 /* How often the agent looks. */
 #define STALL_LOOK_MS 100
 
-struct stall {
-        uint64_t call;     /* the number of the call that was under way at the last look */
-        uint64_t spent_ns; /* what the looks have counted since the first that saw it */
-        uint64_t used_ns;  /* the processor time of the process at the last look */
+/* What a process could run. */
+struct pace {
+        uint64_t used_ns; /* its processor time at the last look */
 };
 
 /*
- * Looks once more. Returns how many milliseconds the call under way may take, where it has had as
- * many; else 0. A look at a process that sleeps counts for the time between two looks. Of one that
- * runs or would run only the processor time counts that it got, and time in which the agent did not
- * run either does not count at all.
+ * Looks once more. Returns how long the process could run since the last look: of one that sleeps,
+ * the time between two looks; of one that runs or would run, the processor time that it got. Time
+ * in which the agent did not run either does not count.
+ */
+uint64_t pace_look(struct pace *pace, const struct child *child);
+
+struct stall {
+        uint64_t call;     /* the number of the call that was under way at the last look */
+        uint64_t spent_ns; /* what the process could run since the first look that saw it */
+};
+
+/*
+ * Returns how many milliseconds the call under way may take, where it has had as many; else 0.
+ * `could_run_ns` is what pace_look() returned of the time since the last look.
  */
 unsigned int stall_look(struct stall *stall, const struct child *child,
-                        const struct settings *settings);
+                        const struct settings *settings, uint64_t could_run_ns);
 
 #endif

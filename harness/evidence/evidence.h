@@ -150,7 +150,6 @@ struct evidence {
         struct canary first;
         _Atomic uint32_t phase;
         _Atomic int32_t pid; /* as seen by who reads /proc, for a debugger */
-        _Atomic uint64_t teardown_ns;
         _Atomic uint64_t destroyed; /* the handle of an object that the case made and destroyed */
         _Atomic uint64_t refused; /* the number of the first free that teardown was refused, or 0 */
         uint64_t started_ns;

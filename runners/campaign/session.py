@@ -20,6 +20,9 @@ GRACE = 12.0
 ABORT_TIMEOUT = 10.0
 # An agent with a run says something each second; so long a silence is no busy host's any more.
 SILENCE = 20.0
+# A host of which nothing was heard for so long, in a run, has stood still.
+STILL = 3.0
+LOOK = 0.1
 BYE_TIMEOUT = 3.0
 
 # Agents may outlive a session, and no two runs of an agent bear the same number.
@@ -49,11 +52,15 @@ def patience(limits: Limits) -> float:
 
 @dataclass
 class Evidence:
-    """What an agent said of one run; `verdict` is None as long as it said none."""
+    """What an agent said of one run; `verdict` is None as long as it said none. `still` is for how
+    many seconds a host of it stood still, at the longest, and `where` which one.
+    """
 
     events: list[Message] = field(default_factory=list)
     verdict: Message | None = None
     lost: AgentLost | None = None
+    still: float = 0.0
+    where: str = ""
 
 
 class Session:
@@ -64,6 +71,8 @@ class Session:
         self._seq = 0
         self._running = False
         self._peer_at_work = False
+        self._heard: dict[Agent, float] = {}
+        self._evidence = Evidence()
         self._selector = selectors.DefaultSelector()
         for agent in self._agents:
             self._selector.register(agent, selectors.EVENT_READ, agent)
@@ -111,9 +120,11 @@ class Session:
         that it needs is declared absent. What the case draws comes from `seed`.
         """
         self._seq = next(_NUMBERS)
-        self._running, self._peer_at_work = True, False
-        evidence = Evidence()
+        self._evidence = evidence = Evidence()
         try:
+            self._await_peer()
+            self._running, self._peer_at_work = True, False
+            self._heard = {self._agents[0]: time.monotonic()}
             self._agents[0].send(
                 {
                     "type": "run",
@@ -131,6 +142,8 @@ class Session:
             )
             self._await_verdict(evidence, limits, gdb)
             self._running = False
+            for agent in list(self._heard):
+                self._hear(agent)
         except AgentLost as lost:
             evidence.lost = lost
         return evidence
@@ -202,6 +215,24 @@ class Session:
                         return True
         return False
 
+    def _await_peer(self) -> None:
+        """A host that stood still may have the last run's peer yet."""
+        deadline = time.monotonic() + ABORT_TIMEOUT
+        while self._peer_at_work and time.monotonic() < deadline:
+            self._serve(_unexpected_any, LOOK)
+
+    def _hear(self, agent: Agent) -> float:
+        """An agent of the run has said something, or should have; for how long it stood still."""
+        now = time.monotonic()
+        still = now - self._heard.get(agent, now)
+        if agent in self._heard:
+            self._heard[agent] = now
+        if still < STILL:
+            return 0.0
+        if still > self._evidence.still:
+            self._evidence.still, self._evidence.where = still, agent.host.name
+        return still
+
     def _await_verdict(
         self, evidence: Evidence, limits: Limits, gdb: Callable[[int], None] | None
     ) -> None:
@@ -250,6 +281,7 @@ class Session:
             finished = False
             for key, _ in ready:
                 agent: Agent = key.data
+                deadline += self._hear(agent)
                 if agent is self._agents[0]:
                     heard = time.monotonic()
                 for message in agent.receive():
@@ -270,6 +302,10 @@ class Session:
             )
         if message["op"] in ("start", "stopped"):
             self._peer_at_work = message["op"] == "start"
+            peer = others[0] if self._peer_at_work else agent
+            self._heard.pop(peer, None)
+            if self._peer_at_work:
+                self._heard[peer] = time.monotonic()
         others[0].send(message)
 
 

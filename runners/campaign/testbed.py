@@ -24,10 +24,12 @@ from runners.campaign.plan import Planned
 from runners.campaign.protocol import Message
 from runners.campaign.session import Evidence, Limits, Session
 from runners.fabric.base import Fabric, FabricError, Host
-from runners.results.records import CONTRADICTED, Record, now
+from runners.results.records import CONTRADICTED, NOT_KEPT, Record, now
 
 # A host that is lost so often without a verdict in between is not opened again.
 LOSSES_IN_A_ROW = 3
+# So often is a case run at most, where a host stands still each time.
+STILLS = 3
 LOG_LIMIT = 1 << 20
 # So many times as long as others may a case take that disturbs the network.
 PATIENT = 3
@@ -137,19 +139,30 @@ class Testbed:
             opened = self._ready(emit)
         if opened is None:
             return None
-        started, begun = now(), time.monotonic()
         gdb = None if debug is None else partial(debug, opened.hosts[0], opened.session)
-        evidence = opened.session.run(
-            planned.case,
-            within or limits(planned, patience=self._assignment.patience),
-            peer(planned),
-            gdb,
-            ia,
-            undeclared,
-            self._assignment.seed,
-        )
-        elapsed = (time.monotonic() - begun) * 1000
-        record = verdict_record(planned, attempt, opened.names, started, elapsed, evidence)
+        for left in reversed(range(STILLS)):
+            started, begun = now(), time.monotonic()
+            evidence = opened.session.run(
+                planned.case,
+                within or limits(planned, patience=self._assignment.patience),
+                peer(planned),
+                gdb,
+                ia,
+                undeclared,
+                self._assignment.seed,
+            )
+            elapsed = (time.monotonic() - begun) * 1000
+            record = verdict_record(planned, attempt, opened.names, started, elapsed, evidence)
+            if not (left and gdb is None and _disturbed(evidence, record)):
+                break
+            emit(
+                incident(
+                    "stood-still",
+                    evidence.where,
+                    f"for {evidence.still:.0f} s, while {planned.case} ran: its "
+                    f"{record['verdict']} says nothing, and it is run anew",
+                )
+            )
         if against := contradiction(record):
             emit(incident("contradiction", opened.names[0], f"{planned.case}: {against}"))
             said = f"the record contradicts itself: {record['verdict']} was said, but {against}"
@@ -398,6 +411,12 @@ def verdict_record(
         if member in said:
             record[member] = said[member]
     return record
+
+
+def _disturbed(evidence: Evidence, record: Record) -> bool:
+    """Whether a case was not kept, in a run in which one of its hosts stood still."""
+    bad = record["verdict"] in NOT_KEPT | {"BROKEN"} or "teardown" in record
+    return evidence.lost is None and evidence.still > 0 and bad
 
 
 def _fulfil(opened: Open, future: "Future[Bench]") -> None:

@@ -3,7 +3,9 @@
 
 import json
 import os
+import signal
 import subprocess
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -127,6 +129,21 @@ def test_a_wait_has_the_time_that_it_asks_for(agent: Agent) -> None:
     outcome = agent.run("provider/keeps_quiet", peer="none", event_ms=300, quiet_ms=600)
     assert outcome.word == "PASS"
     assert outcome.verdict["us"] >= 600_000
+
+
+def test_a_host_that_stands_still_costs_no_deadline(agent: Agent) -> None:
+    """Of a body that has longer to wait than it has time left when all goes on."""
+    agent.start("provider/keeps_quiet", quiet_ms=800, deadline_ms=1500)
+    assert eventually(lambda: descendants(agent.hello_message["pid"]))
+    stopped = [agent.hello_message["pid"], *descendants(agent.hello_message["pid"])]
+    for pid in stopped:
+        os.kill(pid, signal.SIGSTOP)
+    time.sleep(2)
+    for pid in stopped:
+        os.kill(pid, signal.SIGCONT)
+    outcome = agent.finish()
+    assert (outcome.word, outcome.reason) == ("PASS", "")
+    assert outcome.verdict["us"] >= 2_000_000
 
 
 def test_hang_in_the_case(agent: Agent) -> None:

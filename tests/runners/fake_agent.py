@@ -333,6 +333,21 @@ def beats(run: dict[str, Any]) -> None:
     passes(run)
 
 
+def stands_still_once(run: dict[str, Any]) -> None:
+    """Fails, since its host stood still; not so the next time."""
+    if not once(8):
+        passes(run)
+        return
+    select.select([], [], [], 1.0)
+    fails(run)
+
+
+def stands_still(run: dict[str, Any]) -> None:
+    """Fails as often as it is run, and never without its host's standing still."""
+    select.select([], [], [], 1.0)
+    fails(run)
+
+
 def hangs_until_told(run: dict[str, Any]) -> None:
     (HERE / "hanging").touch()
     while True:
@@ -409,6 +424,8 @@ BEHAVIOURS: dict[str, Callable[[dict[str, Any]], None]] = {
         shows_nothing,
         declines_and_fails,
         fails_once,
+        stands_still_once,
+        stands_still,
         passes_once,
         declines_again,
         frees_nothing,

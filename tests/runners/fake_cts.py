@@ -2,7 +2,8 @@
 """The command line on the checkout that FAKE_ROOT names, with fabrics that need no guest.
 
 FAKE_GRACE is how many seconds an agent may be late, or silent: as few as a test cares to wait where
-one hangs, and else more than any agent is held up.
+one hangs, and else more than any agent is held up. FAKE_STILL is for how many a host stands still
+that is said to.
 """
 
 import os
@@ -25,5 +26,6 @@ if __name__ == "__main__":
     grace = float(os.environ.get("FAKE_GRACE", "60"))
     session.patience = lambda limits: limits.deadline_ms / 1000 + grace
     session.SILENCE = grace + 1
+    session.STILL = float(os.environ.get("FAKE_STILL", "3"))
     session.ABORT_TIMEOUT = min(grace, 2.0)
     raise SystemExit(cli.main(checkout=Checkout(Path(os.environ["FAKE_ROOT"]), FABRICS)))

@@ -58,6 +58,26 @@ def test_a_silent_agent_is_not_waited_for(cts: Cts) -> None:
     assert incident["text"].startswith("no answer: not heard of for 5 s")
 
 
+def test_a_host_that_stood_still_fails_nobody(cts: Cts) -> None:
+    cts.has("stands_still_once", "passes")
+    cts.env["FAKE_STILL"] = "0.8"
+    done = cts("certify", "--hosts", "1")
+    assert done.returncode == 0, done
+    assert words(cts) == {"stands_still_once": "PASS", "passes": "PASS"}
+    (incident,) = incidents(cts)
+    assert (incident["what"], incident["host"]) == ("stood-still", "host1")
+    assert incident["text"].endswith("its FAIL says nothing, and it is run anew")
+
+
+def test_standing_still_is_no_way_out(cts: Cts) -> None:
+    cts.has("stands_still")
+    cts.env["FAKE_STILL"] = "0.8"
+    done = cts("certify", "--hosts", "1")
+    assert done.returncode == 1, done
+    assert words(cts) == {"stands_still": "FAIL"}
+    assert [each["what"] for each in incidents(cts)] == ["stood-still"] * 4
+
+
 def test_evidence_before_the_loss_is_kept(cts: Cts) -> None:
     cts.has("kills_host")
     cts("certify")
