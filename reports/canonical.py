@@ -12,7 +12,7 @@ from typing import Any
 from reports.causes import Cause, causes
 from reports.model import Case, Clause, Run, Waiver
 from reports.profiles import CRITERIA, profiles
-from reports.waivers import waived
+from reports.waivers import accepted, judge, waived
 
 FORMAT = 1
 _ENVIRONMENT = ("kernel", "qemu", "rdma_core")
@@ -83,6 +83,11 @@ def _run(run: Run) -> dict[str, Any]:
             }
             for broken in run.breakages
         ],
+        "waivers": {
+            "accepted": accepted(run),
+            "mended": sorted(judged.waiver.clause for judged in judge(run) if judged.mended),
+            "waived_ok": run.waived_ok,
+        },
         "suite": {
             "commit": run.suite.commit,
             "dirty": run.suite.dirty,

@@ -82,7 +82,7 @@ def render(run: Run, words: Words | None = None) -> str:
         pairs=(matrix := pairs(run)),
         telling=lambda case: _telling(case, bool(matrix.names)),
         most_in_matrix=_MATRIX,
-        undecided=[c for c in run.cases if c.worst is Verdict.BROKEN],
+        undecided=[c for c in run.cases if c.worst in UNKNOWN - {Verdict.NOT_RUN}],
         causes=(broken := causes(run)),
         undecided_causes=(unknown := unknown_causes(run)),
         example_of={case.id: one.example for one in (*broken, *unknown) for case in one.cases},

@@ -166,6 +166,7 @@ def _run(record: Members) -> Run:
             item.text("clause", None): item.text("reason") for item in record.members("no_faults")
         },
         proofs=tuple(_proof(item) for item in record.members("proofs")),
+        waived_ok=record.flag("waived_ok"),
     )
 
 

@@ -598,6 +598,8 @@ class Run:
     faults: tuple[Fault, ...] = ()
     no_faults: dict[str, str] = field(default_factory=dict)
     proofs: tuple[Proof, ...] = ()
+    # Whether who ran it takes findings that are waived for an exit code of 0.
+    waived_ok: bool = False
     fabrics: list[Fabric] = field(default_factory=list)
     undeclared: list[Undeclared] = field(default_factory=list)
     incidents: list[Incident] = field(default_factory=list)

@@ -9,6 +9,8 @@ from packaging.version import InvalidVersion, Version
 
 from reports.model import KEPT, NOT_KEPT, Clause, Run, Verdict, Waiver
 
+_WAS_KEPT = "its clause was kept"
+
 
 @dataclass(frozen=True)
 class Judged:
@@ -19,6 +21,11 @@ class Judged:
     waiver: Waiver
     clauses: Sequence[Clause]
     unused: str
+
+    @property
+    def mended(self) -> bool:
+        """Whether there is nothing to waive any more."""
+        return self.unused == _WAS_KEPT
 
 
 def judge(run: Run) -> list[Judged]:
@@ -44,13 +51,31 @@ def waived(run: Run) -> dict[str, Waiver]:
 
 
 def sentence(run: Run) -> str:
-    """How many findings are waived, in one sentence; empty where no waiver was given."""
+    """How many findings are waived, and what follows; empty where no waiver was given."""
     if not run.waivers:
         return ""
     found = len(run.with_verdict(*NOT_KEPT))
     count = len(waived(run))
     findings = "1 finding" if found == 1 else f"{found} findings"
-    return f"{findings}, {count or 'none'} waived: a waiver changes no verdict."
+    said = [f"{findings}, {count or 'none'} waived: a waiver changes no verdict."]
+    if run.waived_ok:
+        mended = [judged.waiver.clause for judged in judge(run) if judged.mended]
+        if accepted(run):
+            said.append("All are waived, and by --waived-ok the exit code does not count them.")
+        elif found or run.breakages:
+            said.append("Not all are waived, so --waived-ok changes nothing.")
+        if mended:
+            said.append(f"Not needed any more, for their clauses were kept: {', '.join(mended)}.")
+    return " ".join(said)
+
+
+def accepted(run: Run) -> bool:
+    """Whether there are findings, and who ran it takes them all, since each is waived.
+
+    What broke in teardown is of no clause, and nobody can waive it.
+    """
+    found = run.with_verdict(*NOT_KEPT)
+    return bool(run.waived_ok and found and not run.breakages and len(waived(run)) == len(found))
 
 
 def covers(waiver: Waiver, clause: str) -> bool:
@@ -81,6 +106,6 @@ def _nothing_to_waive(clauses: Sequence[Clause]) -> str:
     verdicts = {clause.verdict for clause in clauses if clause.check != "none"}
     if not verdicts - KEPT - {Verdict.UNSUPPORTED}:
         if verdicts & KEPT:
-            return "its clause was kept"
+            return _WAS_KEPT
         return "its clause did not apply" if verdicts else ""
     return ""

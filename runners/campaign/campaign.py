@@ -70,6 +70,7 @@ class Order:
     every_pair: bool = False
     patience: int = 1
     waivers: Sequence[Record] = ()
+    waived_ok: bool = False
 
 
 @dataclass(frozen=True)
@@ -404,6 +405,7 @@ def _run_record(checkout: Checkout, order: Order, plan_: Sequence[Planned], fold
         "command": list(order.command),
         "seed": order.seed,
         "patience": order.patience,
+        **({"waived_ok": True} if order.waived_ok else {}),
         "fabric": order.fabric,
         "modes": list(dict.fromkeys(planned.hosts for planned in plan_)),
         "suite": {

@@ -78,6 +78,12 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="findings that are answered for (TOML, docs/certify.md); they change no verdict",
     )
+    subject.add_argument(
+        "--waived-ok",
+        action="store_true",
+        help="with --waivers: exit code 0 where every finding is waived, and a waiver whose clause "
+        "was kept is a warning",
+    )
     how = parser.add_argument_group("where, and what is kept")
     how.add_argument(
         "--fabric",
@@ -269,6 +275,7 @@ def _order(
         every_pair=options.every_pair is not None,
         patience=options.patience,
         waivers=_waivers(options, catalogue),
+        waived_ok=options.waived_ok,
     )
 
 
@@ -291,7 +298,7 @@ def _campaign(
         print(f"udapl-cts: {error}", file=sys.stderr)
     if run_ is None:
         return records.COULD_NOT_TELL
-    return _refuse_unused(waivers, run_) or outcome.exit_code
+    return _refuse_unused(waivers, run_) or _taken(run_, outcome.exit_code)
 
 
 def _waivers(options: argparse.Namespace, catalogue: Catalogue) -> list[records.Record]:
@@ -308,12 +315,24 @@ def _refuse_unused(path: Path | None, run_: "Run") -> int:
 
     unused = [judged for judged in judge(run_) if judged.unused]
     for judged in unused:
+        warned = "warning: " if run_.waived_ok and judged.mended else ""
         print(
-            f"udapl-cts: {path}: the waiver of {judged.waiver.clause} is unused: {judged.unused};"
-            " remove it, or mend it",
+            f"udapl-cts: {warned}{path}: the waiver of {judged.waiver.clause} is unused:"
+            f" {judged.unused}; remove it{'' if warned else ', or mend it'}",
             file=sys.stderr,
         )
-    return InputError.exit_code if unused else 0
+    wrong = any(not (run_.waived_ok and judged.mended) for judged in unused)
+    return InputError.exit_code if wrong else 0
+
+
+def _taken(run_: "Run", code: int) -> int:
+    """The exit code of a run that ended with `code`, where its findings may all be waived."""
+    from reports.model import UNKNOWN
+    from reports.waivers import accepted
+
+    if code != records.NOT_CONFORMANT or not accepted(run_):
+        return code
+    return records.COULD_NOT_TELL if run_.with_verdict(*UNKNOWN) else records.CONFORMANT
 
 
 def _tell(folder: Path) -> "Run | None":
@@ -366,6 +385,8 @@ def _check(options: argparse.Namespace, checkout: Checkout) -> None:
         raise InputError("--dat-conf needs --ia NAME: which of its IAs is to be certified")
     if options.ia_params is not None and options.dat_conf is not None:
         raise InputError("--ia-params does not go with --dat-conf: a dat.conf has its own")
+    if options.waived_ok and options.waivers is None:
+        raise InputError("--waived-ok says what waived findings count for: give --waivers too")
     if options.variant is not None:
         _check_variant(options.variant, checkout)
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """`certify --waivers`: what is recorded and told, and which files are refused."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -87,3 +88,46 @@ def test_a_file_that_is_missing_is_named(cts: Cts) -> None:
     assert done.stderr == (
         "udapl-cts: cannot read the waivers nowhere.toml: No such file or directory\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("cases", "code"),
+    [
+        (["fails"], 0),
+        (["fails", "fails_on_two"], 1),
+        (["fails", "frees_nothing"], 1),
+        (["fails", "breaks"], 2),
+    ],
+)
+def test_findings_that_are_all_waived_may_be_let_pass(
+    cts: Cts, cases: list[str], code: int
+) -> None:
+    cts.has("passes", *cases)
+    done = cts("certify", "--waivers", file(cts, VALID), "--waived-ok")
+    assert done.returncode == code, done
+    assert "not conformant: " in done.stdout
+    report = json.loads((cts.results / "latest/report.json").read_text())
+    assert report["conclusion"] == "not conformant"
+    assert report["waivers"]["accepted"] == (code != 1)
+    assert ("All are waived, and by --waived-ok the exit code" in done.stdout) == (code != 1)
+    assert "by --waived-ok" in (cts.results / "latest/report.md").read_text() or code == 1
+    assert cts.events()[-1]["exit"] == 1
+
+
+def test_a_mended_finding_is_a_warning_where_waived_ones_pass(cts: Cts) -> None:
+    cts.has("passes", "fails")
+    cts.env["FAKE_FAILS_PASS"] = "1"
+    path = file(cts, VALID)
+    done = cts("certify", "--hosts", "1", "--waivers", path, "--waived-ok")
+    assert done.returncode == 0, done
+    assert done.stderr == (
+        f"udapl-cts: warning: {path}: the waiver of demo_page/fails is unused: its clause was kept;"
+        " remove it\n"
+    )
+    assert "Not needed any more, for their clauses were kept: demo_page/fails." in done.stdout
+
+
+def test_waived_ok_needs_waivers(cts: Cts) -> None:
+    done = cts("certify", "--waived-ok")
+    assert done.returncode == 64
+    assert "give --waivers too" in done.stderr
