@@ -191,6 +191,7 @@ def _proof(item: Members) -> Proof:
         run=item.text("run"),
         page=item.text("page"),
         dirty=item.flag("dirty"),
+        drawn=item.text("drawn"),
         outcomes={
             mutant: printable(outcome)
             for outcome in by_outcome.values

@@ -350,13 +350,15 @@ class Fault:
 @dataclass(frozen=True)
 class Proof:
     """A faults run of the same suite: what became of each fault with each case that was to catch
-    it. `page` is the path of its page from the run's folder, if it had one.
+    it. `page` is the path of its page from the run's folder, if it had one; `drawn` says in words
+    of which share of the faults it was, where it was not of all.
     """
 
     run: str
     page: str
     dirty: bool
     outcomes: dict[tuple[str, str], str]
+    drawn: str = ""
 
 
 @dataclass(frozen=True)

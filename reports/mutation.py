@@ -194,6 +194,11 @@ class Mutation:
         return f"{count} of the {total} pages" if total else f"{count} pages"
 
     @property
+    def drawn(self) -> str:
+        """How the faults were drawn out of all, in words; empty where they were not."""
+        return str(self.head.get("drawn", {}).get("text", ""))
+
+    @property
     def loose(self) -> list[Hostile]:
         """Hostile faults that cost more than they may."""
         return [hostile for hostile in self.hostile if hostile.met and not hostile.contained]

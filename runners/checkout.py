@@ -98,6 +98,23 @@ def revision(root: Path) -> tuple[str, bool]:
     return described.removesuffix("-dirty"), described.endswith("-dirty") or bool(added)
 
 
+def changes(root: Path, base: str = "") -> tuple[str, list[str]] | None:
+    """Since when, and which files have changed: a commit, and paths below `root`.
+
+    Since `base` where it is given, else since what the upstream branch has in common with this one,
+    or since the commit before where that is all of this one. None where nobody can tell.
+    """
+    head = _git(root, "rev-parse", "HEAD")
+    if not base:
+        base = _git(root, "merge-base", "HEAD", "@{upstream}") or ""
+        base = "HEAD^" if base in ("", head) else base
+    since = _git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{base}^{{commit}}")
+    named = _git(root, "-c", "core.quotePath=off", "diff", "--name-only", since or "HEAD^", "--")
+    if not since or named is None:
+        return None
+    return since[:12], named.splitlines()
+
+
 def _git(root: Path, *arguments: str) -> str | None:
     """What git says of `root`; None where there is no git, or it refuses."""
     try:

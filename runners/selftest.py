@@ -25,6 +25,9 @@ GUEST_TESTS = ["tests/runners/fabric", "tests/runners/guests"]
 LAB_TESTS = ["tests/lab"]
 # ctest runs these, on each build.
 BUILT_TESTS = ["tests/harness"]
+# So many mutants, and the cases without a fault that they are compared with, take less than five
+# minutes on two cores.
+DRAWN_MUTANTS = 1_200
 
 
 @dataclass(frozen=True)
@@ -33,13 +36,15 @@ class Step:
 
     A command is words as a shell has them, without anything else of a shell. {python} stands for
     the interpreter, {work} for a folder that is made empty before the step; the words {c_files},
-    {guest_tests}, {other_tests} and {pages} for several each. `timeout` is in seconds.
+    {guest_tests}, {other_tests}, {drawn} and {pages} for several each. `timeout` is in seconds.
+    What begins with `tells` in its output is shown.
     """
 
     name: str
     what: str
     commands: Sequence[str]
     timeout: int = 600
+    tells: str = ""
 
 
 def _build_and_test(preset: str) -> list[str]:
@@ -160,9 +165,10 @@ STEPS = (
     ),
     Step(
         "faults",
-        "each fault of the faulty provider is caught by its clause's own case",
-        ["{python} -m runners faults --out {work}/run"],
+        "faults of the faulty provider, a drawn share or --all, are caught by their own cases",
+        ["{python} -m runners faults {drawn} --out {work}/run"],
         timeout=2400,
+        tells="drawn by seed",
     ),
     Step(
         "variants",
@@ -178,10 +184,13 @@ STEPS = (
 )
 
 
-def selftest(checkout: Checkout, only: str, pages: Path | None, listing: bool) -> int:
+def selftest(
+    checkout: Checkout, only: str, pages: Path | None, listing: bool, everything: bool = False
+) -> int:
     """Run the steps whose name has `only`, or list them; 0 when all passed, 1 when one did not.
 
-    `pages` is the folder of the man pages, where there is one.
+    `pages` is the folder of the man pages, where there is one. With `everything`, nothing of a step
+    is left to the draw.
     """
     steps = [step for step in STEPS if only in step.name]
     if not steps:
@@ -190,7 +199,7 @@ def selftest(checkout: Checkout, only: str, pages: Path | None, listing: bool) -
         for step in steps:
             print(f"{step.name:10} {step.what}")
         return 0
-    runner = _Runner(checkout, pages)
+    runner = _Runner(checkout, pages, everything)
     failed = 0
     begun = time.monotonic()
     for number, step in enumerate(steps, start=1):
@@ -198,6 +207,8 @@ def selftest(checkout: Checkout, only: str, pages: Path | None, listing: bool) -
         started = time.monotonic()
         why = runner.run(step)
         print(f"{'FAILED' if why else 'ok'} ({time.monotonic() - started:.0f} s)", flush=True)
+        for line in runner.told(step):
+            print(f"        {line}")
         if why:
             failed += 1
             print(runner.tail(step), f"{step.name}: {why}; all of it: {runner.log(step)}", sep="\n")
@@ -209,14 +220,21 @@ def selftest(checkout: Checkout, only: str, pages: Path | None, listing: bool) -
 class _Runner:
     """Runs steps in a checkout, with a log each."""
 
-    def __init__(self, checkout: Checkout, pages: Path | None) -> None:
+    def __init__(self, checkout: Checkout, pages: Path | None, everything: bool) -> None:
         self.logs = checkout.cache / "selftest"
         self._root = checkout.root
         self._pages = pages.resolve() if pages is not None else None
+        self._everything = everything
 
     def log(self, step: Step) -> Path:
         """Where a step's output goes."""
         return self.logs / f"{step.name}.log"
+
+    def told(self, step: Step) -> list[str]:
+        """What a step has to tell whether it passed or not."""
+        lines = self.log(step).read_text(errors="replace").splitlines()
+        told = (line for line in lines if step.tells and line.startswith(step.tells))
+        return list(dict.fromkeys(told))
 
     def tail(self, step: Step) -> str:
         """The end of a step's log, indented."""
@@ -274,6 +292,7 @@ class _Runner:
             "{other_tests}": [
                 f"--ignore={name}" for name in (*GUEST_TESTS, *LAB_TESTS, *BUILT_TESTS)
             ],
+            "{drawn}": [] if self._everything else ["--draw", str(DRAWN_MUTANTS)],
             "{pages}": ["--pages", str(self._pages)] if self._pages else [],
         }
         argv: list[str] = []

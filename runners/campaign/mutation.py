@@ -6,6 +6,7 @@ it does not, the page's other cases are tried. What happened goes to faults.json
 """
 
 import hashlib
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import ExitStack
@@ -18,6 +19,7 @@ from typing import Any
 from faults.rows import Fault, RowError
 from runners.campaign import datconf
 from runners.campaign.assignment import Assignment
+from runners.campaign.draw import Drawn
 from runners.campaign.plan import Case, planned
 from runners.campaign.session import Limits
 from runners.campaign.subject import Subject
@@ -70,7 +72,7 @@ class Job:
 class Order:
     """What is to be done. `everything` runs each fault against each case of its page; with two
     `hosts`, cases with a peer have it on another one. `workers` None is as many as pay. With
-    `patience`, all may take so many times as long.
+    `patience`, all may take so many times as long. `drawn` is how the faults were drawn, if so.
     """
 
     run: str
@@ -86,6 +88,7 @@ class Order:
     workers: int | None
     everything: bool
     patience: int = 1
+    drawn: Drawn | None = None
 
 
 def rows_of(checkout: Checkout, catalogue: Catalogue) -> Rows:
@@ -102,6 +105,14 @@ def rows_of(checkout: Checkout, catalogue: Catalogue) -> Rows:
 def own_cases(fault: Fault, cases: Iterable[Case]) -> list[Case]:
     """The cases of the clause that a fault violates; of a family, all its rows."""
     return [case for case in cases if fault.clause in prefixes(case.id)]
+
+
+def mutants(faults: Iterable[Fault], cases: Iterable[Case]) -> dict[str, int]:
+    """How many mutants each fault makes, by its id: one a case of its own; a hostile one is one."""
+    counts: Counter[str] = Counter()
+    for case in cases:
+        counts.update(prefixes(case.id))
+    return {fault.id: counts[fault.clause] if fault.clause else 1 for fault in faults}
 
 
 def dat_conf(subject: Subject, library: Path, faults: Iterable[Fault]) -> str:
@@ -416,6 +427,7 @@ def _run_record(checkout: Checkout, order: Order) -> Record:
         },
         "pages": list(every_page(checkout.catalogue)),
         "selected": len(order.faults) != len(order.rows.faults),
+        **({"drawn": order.drawn.record} if order.drawn else {}),
         "clauses": [
             {"id": clause.id, "page": clause.page, "level": clause.level, "text": clause.text}
             for clause in clauses

@@ -15,7 +15,13 @@ from runners.names import nearest
 from runners.results import records
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from faults.rows import Fault
     from reports.mutation import Mutation
+    from runners.campaign.draw import Drawn
+    from runners.campaign.plan import Case
+    from runners.catalogue.clauses import Catalogue
 
 
 def add_parser(commands: Subparsers) -> None:
@@ -29,6 +35,13 @@ def add_parser(commands: Subparsers) -> None:
     )
     parser.add_argument(
         "-k", dest="keyword", default="", metavar="EXPR", help="only the faults of this name"
+    )
+    parser.add_argument(
+        "--draw",
+        type=int,
+        metavar="MUTANTS",
+        help="all faults of the pages that a change touches, and a share of the others that is "
+        "drawn by the commit, some MUTANTS in all (docs/faults.md)",
     )
     parser.add_argument("--provider", type=Path, metavar="LIB", help="the provider to wrap")
     parser.add_argument(
@@ -74,6 +87,8 @@ def run(options: argparse.Namespace) -> int:
     catalogue, cases = load_cases(checkout)
     rows = mutation.rows_of(checkout, catalogue)
     faults = mutation.choose(rows.faults, options.keyword)
+    drawn = _drawn(options, catalogue, faults, cases)
+    faults = faults if drawn is None else list(drawn.faults)
     if options.list:
         for fault in faults:
             print(f"{fault.id}  [{fault.clause or fault.case}]  {fault.text}")
@@ -95,6 +110,7 @@ def run(options: argparse.Namespace) -> int:
         workers=options.workers,
         everything=options.matrix,
         patience=options.patience,
+        drawn=drawn,
     )
     _built(checkout.faulty_provider)
     folder = (options.out or checkout.results / name).absolute()
@@ -105,6 +121,23 @@ def run(options: argparse.Namespace) -> int:
         except KeyboardInterrupt:
             print(f"udapl-cts: {interrupts.seen} ended the run", file=sys.stderr)
     return _report(folder)
+
+
+def _drawn(
+    options: argparse.Namespace,
+    catalogue: "Catalogue",
+    faults: "Sequence[Fault]",
+    cases: "Sequence[Case]",
+) -> "Drawn | None":
+    """What --draw draws of the faults; None where it is not given."""
+    from runners.campaign import draw, mutation
+
+    if options.draw is None:
+        return None
+    if options.draw < 1:
+        raise InputError(f"--draw {options.draw}: at least one mutant has to be drawn")
+    counts = mutation.mutants(faults, cases)
+    return draw.draw(options.checkout, catalogue, faults, counts, options.draw)
 
 
 class _Teller:
@@ -121,6 +154,8 @@ class _Teller:
         """A record that was just written."""
         if record["type"] == "mutation":
             self._out.print(f"{record['run']}: {len(record['faults'])} faults")
+            if "drawn" in record:
+                self._out.print(record["drawn"]["text"], soft_wrap=True)
         elif record["type"] == "incident":
             self._out.print(f"! {record['host']}: {record['text']}", markup=False)
         elif record["type"] == "verdict":
@@ -183,6 +218,8 @@ def _report(folder: Path) -> int:
     for page, count in Counter(_page(mutation, id_) for id_ in mutation.head["unproven"]).items():
         clauses = "must clause" if count == 1 else "must clauses"
         print(f"neither fault nor reason: {count} {clauses} of {page}")
+    if mutation.drawn:
+        print(f"not all faults: {mutation.drawn}")
     print(f"report: {path}")
     return mutation.exit_code
 

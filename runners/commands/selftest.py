@@ -15,6 +15,13 @@ def add_parser(commands: Subparsers) -> None:
     parser.add_argument(
         "-k", dest="only", default="", metavar="STEP", help="steps whose name has it"
     )
+    parser.add_argument(
+        "--all",
+        dest="everything",
+        action="store_true",
+        help="all faults too, of which otherwise those of the pages that changed are met, and a "
+        "share of the others",
+    )
     parser.add_argument("--list", action="store_true", help="list the steps")
     parser.add_argument(
         "--pages",
@@ -29,4 +36,4 @@ def add_parser(commands: Subparsers) -> None:
 def _selftest(options: argparse.Namespace) -> int:
     from runners.selftest import selftest
 
-    return selftest(options.checkout, options.only, options.pages, options.list)
+    return selftest(options.checkout, options.only, options.pages, options.list, options.everything)

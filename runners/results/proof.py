@@ -73,4 +73,5 @@ def _proof(made: Path, folder: Path) -> Record:
         "page": os.path.relpath(page, folder) if page.is_file() else "",
         "dirty": bool(run.head["suite"]["dirty"]),
         "outcomes": by_outcome,
+        **({"drawn": run.drawn} if run.drawn else {}),
     }
