@@ -89,7 +89,7 @@ def parameters(facts: Mapping[str, Any], standard: Standard) -> list[tuple[str, 
 
 def made(standard: Standard, params: list[tuple[str, str, str]]) -> tuple[str, str] | None:
     """The argument by which the call gives a new object, and that object's kind."""
-    if "_create" not in standard.page:
+    if "_create" not in standard.page and standard.page != "ia_open":
         return None
     for direction, type_, name in params:
         if direction == "OUT" and type_.replace(" ", "").endswith("_HANDLE*"):

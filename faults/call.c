@@ -104,11 +104,17 @@ static struct handle *kin_of(const struct call *call)
         return call->slot == &call_slots[SLOT_IA_OPEN] ? NULL : handle_find(call_pointer(call, 0));
 }
 
+/* Two handles of asynchronous EVDs are words, and no object's. */
+static bool is_word(DAT_HANDLE inner)
+{
+        return inner == DAT_EVD_ASYNC_EXISTS || inner == DAT_EVD_OUT_OF_SCOPE;
+}
+
 static DAT_HANDLE outward_or_new(const struct call *call, DAT_HANDLE inner, DAT_HANDLE_TYPE type)
 {
         struct handle *handle = inner ? handle_find_inner(inner) : NULL;
 
-        if (!inner)
+        if (!inner || is_word(inner))
                 return inner;
         if (!handle || handle->destroyed)
                 handle = handle_new(&call->provider->table, inner, type, kin_of(call));
@@ -468,13 +474,27 @@ DAT_RETURN call_run(enum slot_id slot, const uint64_t *arg)
         return make(&call);
 }
 
-DAT_RETURN call_open(const uint64_t *arg)
+static DAT_RETURN open_entry(const uint64_t *arg, bool threadsafe)
 {
         struct call call = {.slot = &call_slots[SLOT_IA_OPEN]};
 
-        call.provider = provider_find(word_pointer(arg[0]));
+        call.provider = provider_find(word_pointer(arg[0]), threadsafe);
         if (!call.provider)
                 return DAT_CLASS_ERROR | DAT_PROVIDER_NOT_FOUND;
         memcpy(call.arg, arg, (size_t)call.slot->argc * sizeof(*arg));
         return make(&call);
+}
+
+DAT_RETURN call_open(const uint64_t *arg)
+{
+        return open_entry(arg, false);
+}
+
+DAT_RETURN call_open_threadsafe(const DAT_NAME_PTR name, DAT_COUNT qlen, DAT_EVD_HANDLE *async_evd,
+                                DAT_IA_HANDLE *ia_handle)
+{
+        const uint64_t arg[] = {address(name), (uint64_t)qlen, address(async_evd),
+                                address(ia_handle)};
+
+        return open_entry(arg, true);
 }

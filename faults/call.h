@@ -119,8 +119,13 @@ extern const struct slot call_slots[SLOT_COUNT];
 /* The way of each call: conditions, the wrapped provider, effects. The table's functions enter. */
 DAT_RETURN call_run(enum slot_id slot, const uint64_t *arg);
 
-/* The same for dat_ia_open(), whose first argument is a name and no handle of ours. */
+/*
+ * The same for dat_ia_open(), whose first argument is a name and no handle of ours. The second one
+ * stands in the tables of threadsafe entries, which may have the name of another entry.
+ */
 DAT_RETURN call_open(const uint64_t *arg);
+DAT_RETURN call_open_threadsafe(const DAT_NAME_PTR name, DAT_COUNT qlen, DAT_EVD_HANDLE *async_evd,
+                                DAT_IA_HANDLE *ia_handle);
 DAT_RETURN call_open_inner(const struct call *call, const uint64_t *arg);
 
 /* Makes the call on the wrapped provider and gives what comes back the consumer's handles. */
@@ -141,7 +146,7 @@ static inline void *call_pointer(const struct call *call, int arg)
         return word_pointer(call->arg[arg]);
 }
 
-/* The IA of this name that provider_init() registered, or NULL. */
-struct provider *provider_find(const char *ia_name);
+/* The IA of this name and safety that provider_init() registered, or NULL. */
+struct provider *provider_find(const char *ia_name, bool threadsafe);
 
 #endif

@@ -19,6 +19,8 @@ enum effect {
         EFFECT_INVENT,   /* comes although nothing happened */
         EFFECT_CORRUPT,  /* the received message is altered */
         EFFECT_LEAK,     /* leaves a descriptor open */
+        EFFECT_STRAND,   /* leaves a thread behind */
+        EFFECT_HOARD,    /* leaves memory mapped */
         EFFECT_CRASH,    /* dies by SIGSEGV */
         EFFECT_HANG,     /* never returns */
         EFFECT_EXIT,     /* ends the process as if all were well */

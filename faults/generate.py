@@ -27,7 +27,7 @@ CONTEXTS = {"DAT_CONTEXT", "DAT_DTO_COOKIE", "DAT_RMR_COOKIE"}
 EFFECTS = {
     "answer", "report", "with", "again", "set", "also", "lose", "double", "delay", "reorder",
     "invent", "corrupt", "leak", "crash", "hang", "exit", "fork", "daemon", "print", "close",
-    "scribble", "reuse", "deaf",
+    "scribble", "reuse", "deaf", "strand", "hoard",
 }  # fmt: skip
 EVENT_EFFECTS = {"lose", "double", "reorder", "corrupt"}
 CALL_EFFECTS = {"answer", "report", "with", "again", "invent", "deaf"}

@@ -5,9 +5,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "fault.h"
+
+#define HOARD ((size_t)256 << 10) /* bytes */
 
 static _Noreturn void hang(void)
 {
@@ -22,6 +25,20 @@ static void leave_process(bool own_session)
         if (own_session)
                 setsid();
         hang();
+}
+
+static void *sleep_on(void *arg)
+{
+        (void)arg;
+        hang();
+}
+
+static void leave_thread(void)
+{
+        pthread_t thread;
+
+        if (!pthread_create(&thread, NULL, sleep_on, NULL))
+                pthread_detach(thread);
 }
 
 static void print_verdict(void)
@@ -43,6 +60,12 @@ bool hostile_act(const struct call *call, enum effect effect)
         switch (effect) {
         case EFFECT_LEAK:
                 return open("/dev/null", O_RDONLY) >= 0;
+        case EFFECT_STRAND:
+                leave_thread();
+                return true;
+        case EFFECT_HOARD:
+                return mmap(NULL, HOARD, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+                            0) != MAP_FAILED;
         case EFFECT_CRASH:
                 signal(SIGSEGV, SIG_DFL);
                 return raise(SIGSEGV) == 0;

@@ -17,13 +17,14 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct provider *providers;
 
-struct provider *provider_find(const char *ia_name)
+struct provider *provider_find(const char *ia_name, bool threadsafe)
 {
         struct provider *provider;
 
         pthread_mutex_lock(&lock);
         for (provider = providers; provider; provider = provider->next) {
-                if (!strcmp(provider->info.ia_name, ia_name))
+                if (!strcmp(provider->info.ia_name, ia_name) &&
+                    (provider->info.is_thread_safe != DAT_FALSE) == threadsafe)
                         break;
         }
         pthread_mutex_unlock(&lock);
@@ -74,6 +75,8 @@ static struct provider *provider_new(const DAT_PROVIDER_INFO *info, const char *
         provider->info = *info;
         provider->table = call_table;
         provider->table.device_name = provider->info.ia_name;
+        if (info->is_thread_safe)
+                provider->table.ia_open_func = call_open_threadsafe;
         pthread_mutex_init(&provider->lock, NULL);
         return provider;
 

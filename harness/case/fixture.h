@@ -21,6 +21,18 @@ struct peer_ep;
 DAT_IA_HANDLE ia(struct test *t);
 DAT_EVD_HANDLE async_evd(struct test *t);
 
+/* Its name, as dat_ia_open takes it. */
+DAT_NAME_PTR ia_name(struct test *t);
+
+/*
+ * The case has closed its IA: what the fixtures have made since it was opened is gone with it, and
+ * is freed no more, but for IAs that were opened besides. Memory of buffers is given back, where a
+ * byte around it that was written is FAIL. ia_reopen() opens the IA anew, with this asynchronous
+ * EVD or, by DAT_HANDLE_NULL, one of its own: the fixtures make objects of that then.
+ */
+void ia_closed(struct test *t);
+void ia_reopen(struct test *t, DAT_EVD_HANDLE async);
+
 /* What the IA says of itself, all fields. */
 const DAT_IA_ATTR *ia_attr(struct test *t);
 const DAT_PROVIDER_ATTR *provider_attr(struct test *t);
@@ -163,8 +175,8 @@ void release(struct test *t, void *handle);
 void disown(struct test *t, void *handle);
 
 /*
- * Puts what the case itself made on the list: an object of any kind but IA. Of an EP the fixtures
- * know no EVDs until ep_reports_to() tells them; a CR is rejected.
+ * Puts what the case itself made on the list: an object of any kind. Of an EP the fixtures know no
+ * EVDs until ep_reports_to() tells them; a CR is rejected, and an IA closed gracefully.
  */
 void adopt(struct test *t, DAT_HANDLE_TYPE type, DAT_HANDLE handle);
 

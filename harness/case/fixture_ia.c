@@ -12,9 +12,7 @@
 static DAT_RETURN open_by_entry(struct test *t, DAT_COUNT qlen, DAT_EVD_HANDLE *async,
                                 DAT_IA_HANDLE *made)
 {
-        DAT_NAME_PTR name = (DAT_NAME_PTR)t->settings->ia;
-
-        return dat_ia_openv(name, qlen, async, made, DAT_VERSION_MAJOR, DAT_VERSION_MINOR,
+        return dat_ia_openv(ia_name(t), qlen, async, made, DAT_VERSION_MAJOR, DAT_VERSION_MINOR,
                             t->settings->probe->threadsafe ? DAT_TRUE : DAT_FALSE);
 }
 
@@ -29,9 +27,26 @@ void ia_open(struct test *t)
                 record(t, "the IA is opened by its threadsafe entry of dat.conf");
         ret = open_by_entry(t, ASYNC_QLEN, &t->async_evd, &t->ia);
         if (!dat_is(ret, DAT_SUCCESS))
-                test_end(t, VERDICT_BROKEN, "dat_ia_open(\"%s\") returned %s, %s", t->settings->ia,
+                test_end(t, is_of_page(t, "ia_open") ? VERDICT_FAIL : VERDICT_BROKEN,
+                         "dat_ia_open(\"%s\") returned %s, %s", t->settings->ia,
                          api_return_name(ret, type), api_subtype_name(ret, subtype));
         t->open = true;
+}
+
+void ia_reopen(struct test *t, DAT_EVD_HANDLE async)
+{
+        t->async_evd = async;
+        check_arrange(t, CHECK_SITE_("dat_ia_open"),
+                      open_by_entry(t, ASYNC_QLEN, &t->async_evd, &t->ia));
+        free(t->provider_attr);
+        t->provider_attr = NULL;
+        t->queried = false;
+        object_add(t, OBJECT_IA, t->ia);
+}
+
+DAT_NAME_PTR ia_name(struct test *t)
+{
+        return (DAT_NAME_PTR)t->settings->ia;
 }
 
 DAT_IA_HANDLE ia(struct test *t)

@@ -120,6 +120,7 @@ static const struct {
     {DAT_HANDLE_TYPE_LMR, OBJECT_LMR}, {DAT_HANDLE_TYPE_PSP, OBJECT_PSP},
     {DAT_HANDLE_TYPE_PZ, OBJECT_PZ},   {DAT_HANDLE_TYPE_RMR, OBJECT_RMR},
     {DAT_HANDLE_TYPE_RSP, OBJECT_RSP}, {DAT_HANDLE_TYPE_SRQ, OBJECT_SRQ},
+    {DAT_HANDLE_TYPE_IA, OBJECT_IA},
 };
 
 void adopt(struct test *t, DAT_HANDLE_TYPE type, DAT_HANDLE handle)
@@ -149,6 +150,35 @@ void release(struct test *t, void *handle)
         if (!guards_whole(t, buf))
                 test_end(t, VERDICT_FAIL, "memory outside a registered buffer was written");
         buf_unmap(buf);
+}
+
+/* Takes the object off the list; whether its guards were whole. */
+static bool object_forget(struct test *t, struct object *object)
+{
+        struct buf *buf = object->buf;
+        bool whole = !buf || guards_whole(t, buf);
+
+        object_remove(t, object);
+        if (buf)
+                buf_unmap(buf);
+        return whole;
+}
+
+void ia_closed(struct test *t)
+{
+        bool whole = true;
+        bool over = false;
+        struct object *older;
+
+        t->open = false;
+        for (struct object *o = t->objects; o && !over; o = older) {
+                older = o->older;
+                over = o->kind == OBJECT_IA && o->handle == t->ia;
+                if (over || o->kind != OBJECT_IA)
+                        whole = object_forget(t, o) && whole;
+        }
+        if (!whole)
+                test_end(t, VERDICT_FAIL, "memory outside a registered buffer was written");
 }
 
 /* What is refused after that may be refused for that: the first one is the finding. */
