@@ -2,7 +2,7 @@
 """report.json: verdicts and what they were about, the same text for the same outcome.
 
 Ids and words only: no time, pid, address, path, seed or message, so that two runs of one provider
-compare as text and a difference is always one of outcome.
+compare as text: but for `digest`, which tells whose report it is, a difference is one of outcome.
 """
 
 import json
@@ -43,6 +43,7 @@ def _run(run: Run) -> dict[str, Any]:
         "complete": run.complete,
         "conclusion": run.conclusion.word,
         "counts": dict(run.counts),
+        "digest": run.digest,
         "environments": [dict(items) for items in sorted(environments)],
         "fabric": run.fabric,
         "features": [{"declared": value, "name": name} for name, value in needs],

@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Whether a verdict can stand on its own evidence."""
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 KEPT = frozenset({"PASS", "NOTE"})
 SAID = KEPT | {"UNSUPPORTED", "RESOURCE"}
+
+_NUMBER = re.compile(r"-?[0-9]+")
+# A return, and behind it the subtype's name, if any.
+_RETURN = re.compile(r"(DAT_[A-Z0-9_]+)(?:, DAT_[A-Z0-9_]+)?")
 
 
 def contradiction(record: Mapping[str, Any]) -> str:
@@ -16,9 +21,29 @@ def contradiction(record: Mapping[str, Any]) -> str:
     but for a note, which may be all that there was to say.
     """
     word = record.get("verdict")
-    if word not in SAID:
-        return ""
-    return next(_against(record), "")
+    if word in SAID:
+        return next(_against(record), "")
+    if (
+        word == "FAIL"
+        and not record.get("reason")
+        and all(check.get("ok") for check in record.get("checks", ()))
+    ):
+        return "every check held, and no other reason is told"
+    return ""
+
+
+def _held(check: Mapping[str, Any]) -> bool | None:
+    """Whether a check held, by its values; None where they are words that only the case knows."""
+    expected, seen = check.get("expected"), check.get("seen")
+    if not isinstance(expected, list) or not isinstance(seen, str) or not expected:
+        return None
+    for kind in (_NUMBER, _RETURN):
+        wanted = [kind.fullmatch(each) for each in expected if isinstance(each, str)]
+        got = kind.fullmatch(seen)
+        if got and len(wanted) == len(expected) and all(wanted):
+            group = kind.groups
+            return got[group] in {each[group] for each in wanted if each}
+    return None
 
 
 def _against(record: Mapping[str, Any]) -> Iterator[str]:
@@ -26,8 +51,12 @@ def _against(record: Mapping[str, Any]) -> Iterator[str]:
     checks = record.get("checks", ())
     calls = [call for call in record.get("calls", ()) if call.get("who", "case") == "case"]
     for check in checks:
+        place = f"{check.get('file')}:{check.get('line')}: {check.get('text')}"
         if not check.get("ok"):
-            yield f"{check.get('file')}:{check.get('line')}: {check.get('text')} did not hold"
+            yield f"{place} did not hold"
+        elif _held(check) is False:
+            wanted = " or ".join(check["expected"])
+            yield f"{place} did not hold: expected {wanted}, saw {check['seen']}"
     for call in calls:
         # A waiter whom teardown could not wake is told of there.
         if call.get("unfinished") and not call.get("teardown") and not record.get("teardown"):

@@ -6,19 +6,24 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NoReturn
 
+from reports.chain import START, Link, broken
 from reports.errors import ReportError
 from reports.printable import printable
 
-FORMAT = 1
+FORMAT = 2
 RECORD_TYPES = frozenset({"run", "hosts", "verdict", "undeclared", "incident", "end"})
 
 
 class Members:
     """The members of one JSON object of a line; a wrong type is damage that names the line."""
 
-    def __init__(self, line: int, values: dict[str, Any], path: str = "") -> None:
+    def __init__(
+        self, line: int, values: dict[str, Any], path: str = "", link: Link = START
+    ) -> None:
         self.line = line
         self.values = values
+        # Of a whole line, not of a part of one.
+        self.link = link
         self._path = path
 
     def damaged(self, why: str) -> NoReturn:
@@ -121,8 +126,8 @@ def _decode(raw: bytes) -> Any:
 def read(path: Path) -> Iterator[Members | None]:
     """Yields the records of `path` in order; a last line that was cut off yields None instead.
 
-    Raises ReportError when there is no such file, when it is of a newer format, and for a line that
-    is damaged, which it names.
+    Raises ReportError when there is no such file, when it is of another format, and for a line that
+    is damaged or does not follow the one before it, which it names.
     """
     try:
         file = path.open("rb")
@@ -131,27 +136,31 @@ def read(path: Path) -> Iterator[Members | None]:
     except OSError as error:
         raise ReportError(f"cannot read {path}: {error.strerror}") from None
     with file:
-        number = 0
+        last = START
         for raw in file:
-            number += 1
+            link = last.to(raw)
             try:
                 value = _decode(raw)
             except (ValueError, RecursionError) as error:
                 if not raw.endswith(b"\n"):
                     yield None
                     return
-                Members(number, {}).damaged(f"this is not JSON ({error})")
-            yield _record(number, value)
-        if number == 0:
+                Members(link.number, {}).damaged(f"this is not JSON ({error})")
+            yield _record(value, last, link)
+            last = link
+        if last is START:
             raise ReportError(f"{path} is empty: the run ended before its first record")
 
 
-def _record(number: int, value: Any) -> Members:
+def _record(value: Any, last: Link, link: Link) -> Members:
+    number = link.number
     if not isinstance(value, dict):
         Members(number, {}).damaged("this is no JSON object")
-    record = Members(number, value)
-    if number == 1:
+    record = Members(number, value, link=link)
+    if number == 1 and value.get("type") == "run":
         _check_format(record)
+    if why := broken(value, last):
+        record.damaged(why)
     kind = value.get("type")
     if (kind == "run") != (number == 1):
         record.damaged("a run record stands on the first line, and only there")
@@ -169,3 +178,8 @@ def _check_format(record: Members) -> None:
         )
     if version < 1:
         record.damaged(f"there is no format {version}")
+    if version < FORMAT:
+        raise ReportError(
+            f"events.jsonl is of format {version}, whose records carry no digest of the one before:"
+            " use the udapl-cts that wrote it"
+        )

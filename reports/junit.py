@@ -68,6 +68,8 @@ def _teardown(run: Run) -> TestSuite:
 def _properties(run: Run) -> list[tuple[str, str]]:
     return [
         ("run", run.id),
+        ("records", str(run.records)),
+        ("records.digest", run.digest),
         ("conclusion", run.conclusion.word),
         ("conclusion.because", run.conclusion.because),
         ("pages", run.coverage),

@@ -1,12 +1,17 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Builds the model of a run from the records of its events.jsonl."""
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from reports.contradiction import contradiction
 from reports.errors import ReportError
 from reports.events import Members, as_text, read
 from reports.model import (
+    KEPT,
+    NOT_KEPT,
+    UNKNOWN,
     Attempt,
     Call,
     Case,
@@ -28,8 +33,12 @@ from reports.model import (
     Undeclared,
     Verdict,
     Waiver,
+    hosts_word,
 )
 from reports.printable import printable
+
+# What a run's end tells, as docs/results.md has it.
+_CONFORMANT, _NOT_CONFORMANT, _COULD_NOT_TELL = 0, 1, 2
 
 
 def load(run_dir: Path) -> Run:
@@ -45,13 +54,15 @@ def load(run_dir: Path) -> Run:
     run = _run(first)
     cases = _Cases(run)
     cases.plan(first)
+    last = first.link
     for record in records:
         if record is None:
             run.cut_off = True
             break
+        last = record.link
         kind = record.text("type")
         if kind == "verdict":
-            cases.add(_attempt(record))
+            cases.add(_attempt(record), record)
         elif kind == "hosts":
             run.fabrics.append(_fabric(record))
         elif kind == "undeclared":
@@ -66,8 +77,15 @@ def load(run_dir: Path) -> Run:
             )
         else:
             run.end = End(record.text("finished"), record.text("status", None))
+            cases.check_total(record, run.end)
     cases.count_missing()
+    run.records, run.digest = last.number, last.digest
     return run
+
+
+def attempt_of(record: Mapping[str, Any]) -> Attempt:
+    """The model of a verdict's record that stands in no file."""
+    return _attempt(Members(0, dict(record)))
 
 
 class _Cases:
@@ -77,6 +95,7 @@ class _Cases:
         self._run = run
         self._clauses = {clause.id: clause for clause in run.clauses}
         self._cases: dict[str, Case] = {}
+        self._lines: dict[tuple[object, ...], int] = {}
 
     def plan(self, record: Members) -> None:
         for item in record.members("plan"):
@@ -84,10 +103,44 @@ class _Cases:
         for clause in self._run.clauses:
             clause.cases.sort(key=lambda case: case.id)
 
-    def add(self, attempt: Attempt) -> None:
-        case = self._case(attempt.case)
-        case.modes.add(attempt.hosts)
+    def add(self, attempt: Attempt, record: Members) -> None:
+        case = self._cases.get(attempt.case)
+        if case is None or attempt.hosts not in case.modes:
+            record.damaged(f"{attempt.case} was not planned on {hosts_word(attempt.hosts)}")
+        where = attempt.place if attempt.hosts in self._places else ()
+        first = attempt.case, attempt.hosts, where, 1
+        key = *first[:-1], attempt.number
+        if key in self._lines:
+            record.damaged(f"{attempt.case} has this verdict already, on line {self._lines[key]}")
+        if first != key and first not in self._lines:
+            record.damaged(f"{attempt.case} was run again before it was run at all")
+        self._lines[key] = record.line
         case.attempts.append(attempt)
+
+    def check_total(self, record: Members, end: End) -> None:
+        """Give the line up where the verdicts before it do not come to the exit that it tells."""
+        told = record.integer("exit", None)
+        said = self._exit() if end.status == "complete" else _COULD_NOT_TELL
+        if told != said:
+            record.damaged(f"it tells exit {told}, and the verdicts before it come to {said}")
+
+    def _exit(self) -> int:
+        firsts = [a for case in self._cases.values() for a in case.attempts if a.number == 1]
+        words = {attempt.verdict for attempt in firsts}
+        if words & NOT_KEPT or any(attempt.teardown for attempt in firsts):
+            return _NOT_CONFORMANT
+        missing = any(
+            (case.id, hosts, where, 1) not in self._lines
+            for case in self._cases.values()
+            for hosts in case.modes
+            for where in self._places.get(hosts, ((),))
+        )
+        return _COULD_NOT_TELL if missing or words & UNKNOWN or not words & KEPT else _CONFORMANT
+
+    @property
+    def _places(self) -> dict[int, tuple[tuple[str, ...], ...]]:
+        """The testbeds of each mode in which each has a verdict of its own."""
+        return {fabric.hosts: fabric.testbeds for fabric in self._run.fabrics if fabric.testbeds}
 
     def count_missing(self) -> None:
         """Where the suite runs on each of several testbeds, tell each case how many it lacks."""

@@ -26,6 +26,7 @@ def render(run: Run) -> str:
         f" {_code(run.seed)}{f', patience {run.patience}' if run.patience > 1 else ''}, suite"
         f" {_code(run.suite.commit[:12])}"
         f"{' ' + run.suite.tree if run.suite.tree else ''}.",
+        f"{run.records} records, of which the last has the digest {_code(run.digest)}.",
         "",
     ]
     lines += [_plain(_sentence(conclusion.because)), "", *_pages(run)]

@@ -607,6 +607,9 @@ class Run:
     incidents: list[Incident] = field(default_factory=list)
     end: End | None = None
     cut_off: bool = False
+    # How many records were read, and the digest of the last: it stands for all of them.
+    records: int = 0
+    digest: str = ""
 
     def rulings_of(self, clause: Clause) -> list[Ruling]:
         """The rulings that `clause` cites, those of which the run has the words."""

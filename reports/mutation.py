@@ -12,9 +12,10 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from reports.chain import START, broken
 from reports.errors import ReportError
 
-FORMAT = 1
+FORMAT = 2
 FILE = "faults.jsonl"
 PAGE = "faults.html"
 
@@ -221,20 +222,35 @@ def load(folder: Path) -> Mutation:
     """
     path = folder / FILE
     try:
-        lines = path.read_text(encoding="utf-8").split("\n")
+        *lines, _ = path.read_bytes().split(b"\n")
     except OSError as error:
         raise ReportError(f"cannot read {path}: {error.strerror}") from None
-    records = []
-    for number, line in enumerate(lines[:-1], 1):
+    records: list[dict[str, Any]] = []
+    last = START
+    for line in lines:
+        number = last.number + 1
         try:
-            records.append(json.loads(line))
+            record = json.loads(line)
         except ValueError:
             raise ReportError(f"{path}:{number} is damaged: it is not JSON") from None
-    if not records or records[0].get("type") != "mutation":
-        raise ReportError(f"{path} is no record of faults: its first line does not say so")
-    if records[0]["format"] > FORMAT:
-        raise ReportError(f"{path} is of format {records[0]['format']}, newer than {FORMAT}")
+        if number == 1:
+            _check_head(path, record)
+        if why := broken(record, last):
+            raise ReportError(f"{path}:{number} is damaged: {why}")
+        records.append(record)
+        last = last.to(line)
+    if not records:
+        raise ReportError(f"{path} is no record of faults: it has no whole line")
     return _mutation(records[0], records[1:])
+
+
+def _check_head(path: Path, head: Mapping[str, Any]) -> None:
+    if head.get("type") != "mutation":
+        raise ReportError(f"{path} is no record of faults: its first line does not say so")
+    if head["format"] != FORMAT:
+        raise ReportError(
+            f"{path} is of format {head['format']}, and this udapl-cts reads format {FORMAT}"
+        )
 
 
 def _mutation(head: Mapping[str, Any], records: Iterable[Mapping[str, Any]]) -> Mutation:

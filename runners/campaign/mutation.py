@@ -31,7 +31,7 @@ from runners.errors import InputError, RunnerError
 from runners.results import records
 from runners.results.records import EventLog, Record
 
-FORMAT = 1
+FORMAT = 2
 FILE = "faults.jsonl"
 DAT_CONF = "dat.conf"
 WHOLE_IA = "whole"

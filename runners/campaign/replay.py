@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Replays: one case of an earlier run once more, alone, with all its evidence on the screen."""
 
-import json
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -11,8 +10,8 @@ from typing import Any
 
 from reports.errors import ReportError
 from reports.evidence import call_text
-from reports.load import load
-from reports.model import Attempt, Run
+from reports.load import attempt_of, load
+from reports.model import Run
 from runners.campaign import debugger
 from runners.campaign.assignment import Assignment, fabric_class
 from runners.campaign.campaign import DAT_CONF, settings_of
@@ -22,7 +21,7 @@ from runners.checkout import APIS, Checkout
 from runners.errors import InputError, RunnerError
 from runners.names import nearest
 from runners.results import records
-from runners.results.records import EVENTS, Record
+from runners.results.records import Record
 
 
 @dataclass(frozen=True)
@@ -60,7 +59,7 @@ def replay(
             seed=int(choice.run.seed or 0),
             settings=_settings(checkout, choice),
         )
-        return _run(assignment, assignment.plan[0], choice, gdb)
+        return _run(assignment, assignment.plan[0], gdb)
 
 
 def _settings(checkout: Checkout, choice: _Choice) -> dict[str, Any]:
@@ -121,7 +120,7 @@ def _roles(checkout: Checkout, named: Sequence[str]) -> tuple[str | None, str | 
     return None, named[0]
 
 
-def _run(assignment: Assignment, one: Planned, choice: _Choice, gdb: bool) -> int:
+def _run(assignment: Assignment, one: Planned, gdb: bool) -> int:
     told: list[Record] = []
     testbed = Testbed(assignment, one.hosts, "", lambda line: print(line, file=sys.stderr))
     try:
@@ -135,14 +134,14 @@ def _run(assignment: Assignment, one: Planned, choice: _Choice, gdb: bool) -> in
         testbed.close()
     if verdict is None:
         raise RunnerError(testbed.given_up)
-    _print(choice, told)
     ended = next(record for record in told if record["type"] == "verdict")
+    _print(ended)
     return records.exit_code([ended["verdict"]], "teardown" in ended)
 
 
-def _print(choice: _Choice, records: Sequence[Record]) -> None:
-    """Print the evidence, in the words of the reports."""
-    attempt = _attempt(choice, records)
+def _print(verdict: Record) -> None:
+    """Print the evidence of a verdict, in the words of the reports."""
+    attempt = attempt_of(verdict)
     print(f"on {' and '.join(attempt.place)}; calls:")
     for call in attempt.calls:
         here = call is attempt.culprit or call in attempt.troubled
@@ -165,13 +164,3 @@ def _print(choice: _Choice, records: Sequence[Record]) -> None:
     for trouble in attempt.teardown:
         print(f"in teardown: {trouble.text}")
     print(f"{attempt.verdict}" + (f": {attempt.summary}" if attempt.summary else ""))
-
-
-def _attempt(choice: _Choice, records: Sequence[Record]) -> Attempt:
-    """The last verdict among `records` as the reports' model has it."""
-    with tempfile.TemporaryDirectory(prefix="udapl-cts-") as name:
-        with (choice.folder / EVENTS).open("rb") as original:
-            lines = [original.readline(), *(json.dumps(r).encode() + b"\n" for r in records)]
-        (Path(name) / EVENTS).write_bytes(b"".join(lines))
-        cases = {case.id: case for case in load(Path(name)).cases}
-    return cases[choice.case.id].attempts[-1]

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What a run has of its plan, and what an earlier, unfinished one had."""
 
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from reports.errors import ReportError
+from reports.events import read
 from runners.campaign.plan import Planned
 from runners.errors import InputError
 from runners.results.records import EVENTS, NOT_KEPT, Record
@@ -109,18 +110,21 @@ class Past:
         run: Record = {}
         tally = Tally()
         resumed, complete = 0, False
-        with (folder / EVENTS).open("rb") as file:
-            for number, line in enumerate(file, start=1):
-                if not line.endswith(b"\n"):
+        path = folder / EVENTS
+        try:
+            for number, members in enumerate(read(path), start=1):
+                if members is None:
                     break
+                record = members.values
                 try:
-                    record = json.loads(line.decode("utf-8", "surrogateescape"))
                     run = run or record
                     tally.take(record)
                     resumed += record.get("what") == "resumed"
                     complete = record["type"] == "end" and record["status"] == "complete"
                 except (ValueError, KeyError, TypeError, AttributeError) as error:
-                    raise InputError(f"{file.name}, line {number}: this is no record") from error
+                    raise InputError(f"{path}, line {number}: this is no record") from error
+        except ReportError as error:
+            raise InputError(str(error)) from error
         if run.get("type") != "run":
             raise InputError(f"{folder} holds no record of a run: there is nothing to resume")
         return cls(run, tally, resumed, complete)

@@ -16,10 +16,11 @@ from threading import Lock
 from types import TracebackType
 from typing import Any, Self
 
+from reports.chain import START, Link, linked
 from runners.errors import InputError, RunnerError
 from runners.names import nearest
 
-FORMAT = 1
+FORMAT = 2
 EVENTS = "events.jsonl"
 LATEST = "latest"
 
@@ -57,9 +58,9 @@ def new_run(results: Path, seed: int) -> str:
 
 @dataclass(eq=False)
 class _Line:
-    """A line that somebody waits for; `error` is why it is not on the disk."""
+    """A record that somebody waits for; `error` is why it is not on the disk."""
 
-    data: bytes
+    record: bytes
     done: bool = False
     error: RunnerError | None = None
 
@@ -67,12 +68,14 @@ class _Line:
 class EventLog:
     """The events.jsonl of a run in progress, locked against every other process.
 
-    append() returns when the record is on the disk; calls from several threads share a sync. The
-    log is the caller's to close.
+    append() returns when the record is on the disk; calls from several threads share a sync. Each
+    line carries the digest of the one before it, of which `last` is the one there is. The log is
+    the caller's to close.
     """
 
-    def __init__(self, folder: Path, descriptor: int) -> None:
+    def __init__(self, folder: Path, descriptor: int, last: Link = START) -> None:
         self.folder = folder
+        self._last = last
         self._descriptor = descriptor
         self._size = os.fstat(descriptor).st_size
         self._waiting: deque[_Line] = deque()
@@ -108,16 +111,17 @@ class EventLog:
             raise explain(error, folder) from error
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            os.ftruncate(descriptor, _whole_lines(folder / EVENTS))
+            size, last = _whole_lines(folder / EVENTS)
+            os.ftruncate(descriptor, size)
         except BlockingIOError as error:
             os.close(descriptor)
             raise InputError(f"a run is going on in {folder}: wait for its end") from error
-        return cls(folder, descriptor)
+        return cls(folder, descriptor, last)
 
     def append(self, record: Record) -> None:
         """Write one record and wait for the disk. Raises ResultsFull, having undone a part line."""
         text = _ENCODER.encode(record)
-        line = _Line(text.encode("utf-8", errors="backslashreplace") + b"\n")
+        line = _Line(text.encode("utf-8", errors="backslashreplace"))
         self._waiting.append(line)
         with self._disk:
             # Whoever had the disk before may have written this line with its own.
@@ -145,12 +149,17 @@ class EventLog:
 
     def _commit(self, lines: Sequence[_Line]) -> None:
         """Write lines and sync once. Where not all of them fit, none is kept."""
-        data = b"".join(line.data for line in lines)
+        last, written = self._last, []
+        for line in lines:
+            written.append(linked(line.record, last))
+            last = last.to(written[-1])
+        data = b"".join(written)
         error: RunnerError | None = None
         try:
             self._write(data)
             os.fsync(self._descriptor)
             self._size += len(data)
+            self._last = last
         except OSError as refused:
             with suppress(OSError):
                 os.ftruncate(self._descriptor, self._size)
@@ -239,10 +248,14 @@ def explain(error: OSError, folder: Path) -> RunnerError:
     return RunnerError(f"cannot write results to {folder}: {error.strerror}")
 
 
-def _whole_lines(path: Path) -> int:
-    """How many bytes of a file are whole lines."""
+def _whole_lines(path: Path) -> tuple[int, Link]:
+    """How many bytes of a file are whole lines, and the link of the last one."""
+    size, last = 0, START
     with path.open("rb") as file:
-        return sum(len(line) for line in file if line.endswith(b"\n"))
+        for line in file:
+            if line.endswith(b"\n"):
+                size, last = size + len(line), last.to(line)
+    return size, last
 
 
 def _link(link: Path, target: Path) -> None:

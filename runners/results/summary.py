@@ -48,6 +48,7 @@ def show(run: Run, out: Console) -> None:
     conclusion = run.conclusion
     style = {"conformant": "bold green", "not conformant": "bold red"}.get(conclusion.word)
     out.print(Text(f"clauses of {run.coverage}"))
+    out.print(Text(f"{run.records} records, the last of digest {run.digest}"), soft_wrap=True)
     out.print(Text.assemble((conclusion.word, style or "bold yellow"), f": {conclusion.because}"))
 
 

@@ -3,9 +3,11 @@
 
 import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
+
+from reports.chain import START, linked
 
 Record = dict[str, Any]
 
@@ -75,7 +77,7 @@ class SyntheticRun:
         self.folder = run
         self.head: Record = {
             "type": "run",
-            "format": 1,
+            "format": 2,
             "run": run,
             "started": "2026-01-02T03:04:05Z",
             "command": ["udapl-cts", "certify", "dat_srq_resize", "--seed", "7"],
@@ -132,7 +134,7 @@ class SyntheticRun:
 
     def verdict(self, case: str, verdict: str = "PASS", hosts: int = 1, **more: Any) -> None:
         """Adds a verdict record."""
-        record = {
+        record: Record = {
             "type": "verdict",
             "case": case,
             "hosts": hosts,
@@ -152,6 +154,8 @@ class SyntheticRun:
             "output": "",
         }
         record.update(more)
+        if verdict == "FAIL" and not record["reason"] and all(c["ok"] for c in record["checks"]):
+            record["reason"] = "the clause did not hold"
         self.records.append(record)
 
     def case(
@@ -190,26 +194,52 @@ class SyntheticRun:
         """Adds an incident record."""
         self.records.append({"type": "incident", "what": what, "host": host, "text": text})
 
-    def end(self, status: str = "complete", code: int = 0) -> None:
-        """Adds the end record."""
-        self.records.append(
-            {"type": "end", "finished": "2026-01-02T03:05:09Z", "status": status, "exit": code}
-        )
+    def end(self, status: str = "complete") -> None:
+        """Adds the end record; it comes last, and tells what the verdicts come to."""
+        self.records.append({"type": "end", "finished": "2026-01-02T03:05:09Z", "status": status})
 
     def lines(self) -> list[Record]:
         """All records in order; those planned are the whole suite where nothing else was said."""
         if "plan" not in self.head["suite"] and self.head["plan"]:
             self.of_a_suite()
-        return [self.head, *self.records]
+        others = [record for record in self.records if record["type"] != "end"]
+        ends = [record for record in self.records if record["type"] == "end"]
+        return [
+            self.head,
+            *others,
+            *({**end, "exit": self._total() if end["status"] == "complete" else 2} for end in ends),
+        ]
+
+    def _total(self) -> int:
+        firsts = [r for r in self.records if r["type"] == "verdict" and r["attempt"] == 1]
+        words = {record["verdict"] for record in firsts}
+        unknown = words & {"BROKEN", "RESOURCE"}
+        if words & {"FAIL", "CRASH", "TIMEOUT", "CONTRADICTED"}:
+            return 1
+        if any("teardown" in record for record in firsts):
+            return 1
+        missing = {(row["case"], row["hosts"]) for row in self.head["plan"]} - {
+            (record["case"], record["hosts"]) for record in firsts
+        }
+        return 2 if missing or unknown or not words & {"PASS", "NOTE"} else 0
 
     def write(self, results: Path) -> Path:
         """Writes the run below `results` and returns its folder."""
         folder = results / self.folder
         folder.mkdir(parents=True, exist_ok=True)
-        with (folder / "events.jsonl").open("w", encoding="utf-8") as file:
-            for record in self.lines():
-                file.write(json.dumps(record) + "\n")
+        write_records(folder, self.lines())
         return folder
+
+
+def write_records(folder: Path, records: Iterable[Record]) -> None:
+    """Writes the events.jsonl of `folder`, each record in the chain, whatever it was in before."""
+    last = START
+    with (folder / "events.jsonl").open("wb") as file:
+        for record in records:
+            plain = {name: value for name, value in record.items() if name not in ("n", "prev")}
+            line = linked(json.dumps(plain).encode(), last)
+            file.write(line)
+            last = last.to(line)
 
 
 BELOW_TEXT = (
@@ -338,5 +368,5 @@ def red_run() -> SyntheticRun:
         "shrink", "NOTE", clause={"level": "may", "section": "USAGE"}, notes=["kept 8 entries"]
     )
     run.clause("quality", check="none", level="info", section="USAGE", reason="This is quality.")
-    run.end(code=1)
+    run.end()
     return run

@@ -51,7 +51,7 @@ def blamed_run() -> SyntheticRun:
     for number, ms in enumerate((5000, 7000)):
         slow = {**NO_END, "saw": f"no end after {ms} ms"}
         run.case(f"slow_{number}", "NOTE", notes=["slow"], teardown=[slow])
-    run.end(code=1)
+    run.end()
     return run
 
 
@@ -137,7 +137,7 @@ def test_what_broke_in_the_peer_is_told_as_the_peer_s(tmp_path: Path) -> None:
     calls = [*setup_calls(), call(1, "dat_ia_close", who="peer", unfinished=True, teardown=True)]
     crash = {"signal": "SIGSEGV", "backtrace": ["libvendor.so"], "teardown": True, "who": "peer"}
     run.case("grow", calls=calls, crash=crash, teardown=[died])
-    run.end(code=1)
+    run.end()
     told = reports_of(run, tmp_path)
     finding = Page(tmp_path / run.folder / "report.html").by_id(
         "teardown:dat_ia_close:crash:SIGSEGV:peer"
@@ -161,7 +161,7 @@ def varying_run() -> SyntheticRun:
     case = run.case("d", teardown=[REFUSED])
     run.verdict(case, "PASS", 1, attempt=2)
     run.verdict(case, "PASS", 2, attempt=2, teardown=[REFUSED])
-    run.end(code=1)
+    run.end()
     return run
 
 
@@ -189,10 +189,12 @@ def test_what_ended_otherwise_again_is_unstable_in_each_report(tmp_path: Path) -
 def test_attempts_are_compared_where_they_were_made(tmp_path: Path) -> None:
     """Of a case on each pair of hosts, a second attempt is one of the pair's."""
     run = SyntheticRun(modes=(1,))
-    case = run.case("a", "FAIL", host="host1")
+    run.fabric(1)
+    run.records[0]["testbeds"] = [["host1"], ["host2"]]
+    case = run.case("a", "FAIL", host="host1", reason="it did not")
     run.verdict(case, "PASS", host="host2")
     run.verdict(case, "FAIL", host="host1", attempt=2)
-    run.end(code=1)
+    run.end()
     report = json.loads(reports_of(run, tmp_path)["json"])
     (mode,) = report["clauses"][0]["cases"][0]["modes"]
     assert mode["unstable"] is False

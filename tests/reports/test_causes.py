@@ -105,7 +105,7 @@ def test_the_worst_first_and_each_named(tmp_path: Path) -> None:
         ("1 clause", "dat_evd_wait: no return"),
         ("30 clauses", "dat_srq_resize: expected DAT_INVALID_STATE, saw DAT_SUCCESS"),
         ("5 clauses", "dat_srq_free: expected DAT_INVALID_STATE, saw DAT_SUCCESS"),
-        ("1 clause", "no reason was recorded"),
+        ("1 clause", "the clause did not hold"),
     ]
     assert [cause.name for cause in unknown_causes(loaded)] == ["the peer left"]
 

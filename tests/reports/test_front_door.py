@@ -10,6 +10,7 @@ import jsonschema
 import pytest
 
 import reports
+from reports.chain import START, linked
 from tests.reports.html_page import Page
 from tests.reports.synthetic_run import SyntheticRun, green_run, red_run
 
@@ -20,8 +21,11 @@ NAMES = {"html": "report.html", "junit": "junit.xml", "json": "report.json", "md
 @pytest.mark.parametrize("make", [green_run, red_run])
 def test_synthetic_runs_are_what_the_schema_says(make: type[SyntheticRun]) -> None:
     validator = jsonschema.Draft202012Validator(json.loads(SCHEMA.read_text(encoding="utf-8")))
+    last = START
     for record in make().lines():
-        validator.validate(record)
+        line = linked(json.dumps(record).encode(), last)
+        validator.validate(json.loads(line))
+        last = last.to(line)
 
 
 @pytest.mark.parametrize("fmt", reports.FORMATS)
@@ -66,15 +70,19 @@ def test_newer_format_names_both_versions(tmp_path: Path) -> None:
     run = green_run()
     run.head["format"] = 3
     run.records.insert(0, {"type": "something-new"})
-    with pytest.raises(reports.ReportError, match=r"format 3.*up to 1"):
+    with pytest.raises(reports.ReportError, match=r"format 3.*up to 2"):
         reports.render(run.write(tmp_path), "html")
 
 
 def damage(folder: Path, line: int, text: bytes) -> None:
-    """Replaces line number `line` of the run's events by `text`."""
+    """Replaces line number `line` of the run's events by `text`; an object follows the chain."""
     path = folder / "events.jsonl"
     lines = path.read_bytes().splitlines(keepends=True)
-    lines[line - 1] = text
+    last = START
+    for each in lines[: line - 1]:
+        last = last.to(each)
+    is_object = text.startswith(b"{") and text.endswith(b"}\n")
+    lines[line - 1] = linked(text[:-1], last) if is_object else text
     path.write_bytes(b"".join(lines))
 
 
@@ -87,7 +95,7 @@ def damage(folder: Path, line: int, text: bytes) -> None:
         (b"[" * 100_000 + b"\n", "not JSON"),
         (b'{"type": "verdict", "ms": NaN}\n', "NaN"),
         (b'{"type": "rumour"}\n', "no record type 'rumour'"),
-        (b'{"type": "run", "format": 1, "run": "x"}\n', "only there"),
+        (b'{"type": "run", "format": 2, "run": "x"}\n', "only there"),
         (b'{"type": "verdict", "hosts": 1, "verdict": "PASS"}\n', "'case' is missing"),
         (b'{"type": "verdict", "case": 7, "hosts": 1, "verdict": "PASS"}\n', "'case' is not a str"),
         (b'{"type": "verdict", "case": "a/b", "hosts": 1, "verdict": "GOOD"}\n', "verdict 'GOOD'"),
@@ -107,7 +115,7 @@ def test_a_damaged_line_is_named(tmp_path: Path, text: bytes, why: str) -> None:
 def test_the_first_line_must_be_the_run(tmp_path: Path) -> None:
     folder = green_run().write(tmp_path)
     damage(folder, 1, b"")
-    with pytest.raises(reports.ReportError, match="line 1: 'format' is missing"):
+    with pytest.raises(reports.ReportError, match=r"line 1: .*record 1 is not there"):
         reports.render(folder, "json")
 
 

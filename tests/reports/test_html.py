@@ -69,7 +69,7 @@ def test_families_with_the_same_rows_are_drawn_as_a_table(tmp_path: Path) -> Non
                 checks=[check("ret", expected=expected, seen=expected[0], ok=not broken)],
             )
     run.case("alone/reserved")
-    run.end(code=1)
+    run.end()
     text = page_of(run, tmp_path).text_of("clauses")
     assert "3 by 4" in text
     assert "pz FAIL + + +" in text
@@ -98,7 +98,7 @@ def test_families_of_several_pages_are_drawn_as_the_picture_that_they_name(tmp_p
                 ],
             )
     run.case("in_state/enabled")
-    run.end(code=1)
+    run.end()
     report = page_of(run, tmp_path)
     [drawn] = with_class(report.by_id("clauses"), "squares")
     assert words(drawn).startswith("An EVD, by its state, 2 by 2: ")
@@ -116,7 +116,7 @@ def test_a_finding_has_the_words_of_the_ruling_it_leans_on(tmp_path: Path) -> No
         {"id": "SRQ-9", "title": "another matter", "reading": "Not cited here."},
     ]
     run.case("grow", "FAIL", clause={"rulings": ["SRQ-7"]}, reason="refused")
-    run.end(code=1)
+    run.end()
     findings = page_of(run, tmp_path).text_of("findings")
     assert "SRQ-7, the mark itself. Equality succeeds." in findings
     assert "Not cited here." not in findings
@@ -142,7 +142,7 @@ def test_nothing_planned_concludes_nothing(tmp_path: Path) -> None:
 def test_a_provider_does_not_conform_by_declaring_all_absent(tmp_path: Path) -> None:
     run = SyntheticRun()
     run.case("grow", "UNSUPPORTED", reason="max_srqs is 0")
-    run.end(code=2)
+    run.end()
     page = page_of(run, tmp_path)
     assert page.title() == "No clause checked"
     assert "Could not tell no clause applied" in page.text_of("top")
@@ -151,7 +151,7 @@ def test_a_provider_does_not_conform_by_declaring_all_absent(tmp_path: Path) -> 
 def test_nothing_reached_is_not_a_clean_sheet(tmp_path: Path) -> None:
     run = SyntheticRun()
     run.plan(run.clause("grow"))
-    run.end(code=2)
+    run.end()
     page = page_of(run, tmp_path)
     assert page.title() == "No clause checked, 1 not decided"
     assert "The run came to its end without reaching every case" in page.text_of("top")
@@ -161,7 +161,7 @@ def test_broken_alone_is_could_not_tell(tmp_path: Path) -> None:
     run = SyntheticRun()
     run.case("grow")
     run.case("shrink", "BROKEN", reason="the peer left")
-    run.end(code=2)
+    run.end()
     page = page_of(run, tmp_path)
     assert page.title() == "1 clause checked, none broken, 1 not decided"
     assert "Could not tell nothing was found broken, but 1 clause could" in page.text_of("top")
@@ -309,7 +309,7 @@ def test_subject_hosts_and_suite(red: Page) -> None:
 def test_an_ia_that_does_not_open(tmp_path: Path) -> None:
     run = SyntheticRun()
     run.fabric(1, open=False, reason="dat_ia_open returned DAT_PROVIDER_NOT_FOUND")
-    run.end(code=2)
+    run.end()
     assert "The IA did not open on host1: dat_ia_open returned" in page_of(run, tmp_path).text_of(
         "about"
     )
@@ -341,7 +341,7 @@ def test_an_interrupted_run(tmp_path: Path) -> None:
     late = run.clause("late")
     run.plan(late)
     run.incident("interrupted", "stopped by ^C")
-    run.end("interrupted", 2)
+    run.end("interrupted")
     page = page_of(run, tmp_path)
     banner = words(with_class(page.root, "banner")[0])
     assert banner.startswith("Interrupted run. The run was interrupted. 2 of 4 planned verdicts")
@@ -376,7 +376,7 @@ def test_the_worst_mode_and_row_of_a_family_decide(tmp_path: Path) -> None:
         run.plan(f"{family}/{row}")
         for hosts, verdict in enumerate(verdicts, 1):
             run.verdict(f"{family}/{row}", verdict, hosts)
-    run.end(code=1)
+    run.end()
     page = page_of(run, tmp_path)
     assert page.by_id(f"clause:{family}").get("data-v") == "CRASH"
     assert page.cells(family) == ["NOTE", "CRASH"]
@@ -389,7 +389,7 @@ def test_a_second_attempt_never_takes_a_failure_back(tmp_path: Path) -> None:
     run = SyntheticRun(modes=(1,))
     case = run.case("grow", "FAIL")
     run.verdict(case, "PASS", attempt=2)
-    run.end(code=1)
+    run.end()
     page = page_of(run, tmp_path)
     assert page.cells(case) == ["FAIL"]
     assert "kept this time" in part(case, "Attempts", page)
@@ -399,7 +399,7 @@ def test_a_second_attempt_never_makes_it_worse(tmp_path: Path) -> None:
     run = SyntheticRun(modes=(1,))
     case = run.case("grow", "FAIL")
     run.verdict(case, "CRASH", attempt=2)
-    run.end(code=1)
+    run.end()
     page = page_of(run, tmp_path)
     assert page.cells(case) == ["FAIL"]
     assert "again, alone CRASH" in part(case, "Attempts", page)
@@ -420,17 +420,6 @@ def test_attempts_are_the_same_wherever_memory_lay(tmp_path: Path, second: str, 
     case = run.case("grow", "FAIL", calls=[first], checks=[broke])
     run.verdict(case, "FAIL", attempt=2, calls=[again], checks=[broke])
     assert said in part(case, "Attempts", page_of(run, tmp_path))
-
-
-def test_of_two_first_attempts_the_worse_counts(tmp_path: Path) -> None:
-    run = SyntheticRun(modes=(1,))
-    for name, verdicts in {"grow": ("PASS", "FAIL"), "shrink": ("FAIL", "PASS")}.items():
-        case = run.clause(name)
-        run.plan(case)
-        for verdict in verdicts:
-            run.verdict(case, verdict)
-    page = page_of(run, tmp_path)
-    assert page.cells("srq_resize/grow") == page.cells("srq_resize/shrink") == ["FAIL"]
 
 
 @pytest.mark.parametrize(
@@ -614,7 +603,7 @@ def large_run(cases: int) -> SyntheticRun:
             calls=calls,
             checks=checks,
         )
-    run.end(code=1)
+    run.end()
     return run
 
 

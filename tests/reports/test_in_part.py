@@ -96,7 +96,7 @@ def test_what_lacked_the_means_was_not_kept(tmp_path: Path) -> None:
 def test_an_interrupted_run_tells_nothing_of_the_whole(tmp_path: Path) -> None:
     run = green_run()
     run.records.pop()
-    run.end("interrupted", code=2)
+    run.end("interrupted")
     told = texts(run, tmp_path)
     assert json.loads(told["json"])["conclusion"] == "could not tell"
     assert "The run was interrupted." in told["md"]

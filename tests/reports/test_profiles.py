@@ -25,7 +25,7 @@ def run_with(**verdicts: str) -> SyntheticRun:
         run.case(name, verdicts.get(name, "PASS"), {"needs": needs})
     run.case("allowed", "FAIL", {"level": "may", "needs": []})
     run.clause("quality", check="none", needs=[], reason="This is quality.")
-    run.end(code=1)
+    run.end()
     return run
 
 

@@ -46,7 +46,7 @@ def paged_run() -> SyntheticRun:
             },
         }
     ]
-    run.end(code=1)
+    run.end()
     return run
 
 

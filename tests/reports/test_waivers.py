@@ -39,7 +39,7 @@ def run_with(*waivers: dict[str, str]) -> SyntheticRun:
     run.case("family/one", "FAIL", reason="not refused")
     run.case("family/two")
     run.plan(run.clause("never"))
-    run.end(code=1)
+    run.end()
     return run
 
 

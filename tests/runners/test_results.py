@@ -10,6 +10,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from reports.chain import START, broken
 from runners.errors import InputError, RunnerError
 from runners.results import records
 from runners.results.records import EventLog, ResultsFull
@@ -38,7 +39,7 @@ def test_a_record_that_does_not_fit_leaves_no_trace(tmp_path: Path) -> None:
         "from runners.results.records import EventLog, ResultsFull\n"
         f"log = EventLog.create(Path({str(tmp_path)!r}))\n"
         "log.append({'a': 1})\n"
-        "resource.setrlimit(resource.RLIMIT_FSIZE, (100, 1000))\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (200, 1000))\n"
         "try:\n"
         "    log.append({'b': 'x' * 200})\n"
         "except ResultsFull as error:\n"
@@ -51,7 +52,10 @@ def test_a_record_that_does_not_fit_leaves_no_trace(tmp_path: Path) -> None:
         [sys.executable, "-c", program], env=env, capture_output=True, text=True, check=True
     )
     assert done.stdout.startswith(f"no space for results in {tmp_path}")
-    assert (tmp_path / "events.jsonl").read_text() == '{"a":1}\n{"c":2}\n'
+    lines = (tmp_path / "events.jsonl").read_bytes().splitlines()
+    first, second = (json.loads(line) for line in lines)
+    assert (first["a"], second["c"]) == (1, 2)
+    assert broken(second, START.to(lines[0])) == ""
 
 
 def test_a_full_device() -> None:

@@ -2,7 +2,6 @@
 """The ssh fabric with a scripted ssh: what becomes of hosts that are not as they should."""
 
 import hashlib
-import json
 import os
 import sys
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.reports.synthetic_run import write_records
 from tests.runners.fake_checkout import Cts, compile_library
 
 FAKE = Path(__file__).with_name("fake_ssh.py")
@@ -389,12 +389,12 @@ def test_replay_reaches_the_same_hosts(lab: Cts) -> None:
 def test_replay_has_the_pair_that_the_case_had(lab: Cts) -> None:
     lab.has("talks_to_peer")
     assert lab("certify", *hosts(lab, "lab1", "lab2", "lab3"), "--every-pair").returncode == 0
-    events = lab.results / "latest/events.jsonl"
-    records = [json.loads(line) for line in events.read_text().splitlines()]
-    for record in records:
+    for record in (records := lab.events()):
         if record.get("peer") == "lab3" and record["host"] == "lab2":
-            record["verdict"] = "FAIL"
-    events.write_text("".join(json.dumps(record) + "\n" for record in records))
+            record |= {"verdict": "FAIL", "reason": "it did not hold"}
+        if record["type"] == "end":
+            record["exit"] = 1
+    write_records(lab.results / "latest", records)
     assert "on lab2 and lab3; calls:" in lab("replay").stdout
     path = lab.root / "results/latest/fabric.json"
     path.write_text(path.read_text().replace('"address": "lab2"', '"address": "dead"'))
