@@ -153,7 +153,8 @@ static int exit_status(const char *verdict)
                 const char *verdict;
                 int status;
         } statuses[] = {
-            {"PASS", 0}, {"NOTE", 0}, {"FAIL", 1}, {"CRASH", 1}, {"TIMEOUT", 1},
+            {"PASS", 0},  {"NOTE", 0},    {"FAIL", 1},
+            {"CRASH", 1}, {"TIMEOUT", 1}, {"CONTRADICTED", 1},
         };
 
         for (size_t i = 0; i < sizeof(statuses) / sizeof(statuses[0]); i++)

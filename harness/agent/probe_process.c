@@ -12,6 +12,7 @@
 #include "case/written.h"
 #include "evidence/address.h"
 #include "evidence/api.h"
+#include "evidence/trace.h"
 
 #define REGISTRY_MAX 64
 
@@ -105,6 +106,27 @@ static DAT_RETURN query(DAT_IA_HANDLE ia, struct probe *probe)
         return ret;
 }
 
+/* Whether the query wrote anything of each of its two answers. */
+static bool has_attributes(const struct probe *probe)
+{
+        return memchr(probe->ia_unwritten, false, sizeof(probe->ia_unwritten)) &&
+               memchr(probe->provider_unwritten, false, sizeof(probe->provider_unwritten));
+}
+
+/*
+ * Whether an object that the IA came with leads to a table, as each does by which a registry hands
+ * calls on, and that to code which the process has loaded: the name, an extension, dat_ia_open.
+ */
+static bool leads_to_table(DAT_EVD_HANDLE async)
+{
+        const void *table;
+        void *words[3];
+        Dl_info where;
+
+        return trace_read(&table, async, sizeof(table)) &&
+               trace_read(words, table, sizeof(words)) && words[2] && dladdr(words[2], &where) != 0;
+}
+
 static void look(struct probe *probe)
 {
         DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
@@ -115,11 +137,24 @@ static void look(struct probe *probe)
         probe->listed = !dat_is(ret, DAT_PROVIDER_NOT_FOUND);
         if (failed(probe, "dat_ia_open", ret))
                 return;
+        if (!leads_to_table(async)) {
+                snprintf(probe->reason, sizeof(probe->reason),
+                         "dat_ia_open(\"%s\") returned DAT_SUCCESS and an EVD that leads to no "
+                         "provider's table",
+                         probe->ia);
+                return;
+        }
         dl_iterate_phdr(find_library, probe);
         preload_note(probe);
         ret = query(ia, probe);
         if (failed(probe, "dat_ia_query", ret))
                 return;
+        if (!has_attributes(probe)) {
+                snprintf(probe->reason, sizeof(probe->reason),
+                         "dat_ia_query of \"%s\" returned DAT_SUCCESS and wrote no attribute",
+                         probe->ia);
+                return;
+        }
         address_text(probe->ia_attr.ia_address_ptr, probe->address, sizeof(probe->address));
         ret = dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG);
         if (failed(probe, "dat_ia_close", ret))

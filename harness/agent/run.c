@@ -9,6 +9,8 @@
 #include <sys/wait.h>
 
 #include "agent/containment.h"
+#include "agent/contradiction.h"
+#include "evidence/api.h"
 
 /* How long a peer may take to end on request, on this host and on the other one. */
 #define STOP_LOCAL_MS  2000
@@ -655,6 +657,26 @@ static void find_remains(const struct run *run, struct finding *finding)
                      run->garbage);
 }
 
+/*
+ * A provider that leaps over its case leaves other evidence than a case does. What follows a
+ * destroyed handle crashes, and that is no lie.
+ */
+static void find_contradiction(const struct run *run, bool teardown, struct finding *finding)
+{
+        const struct statement said = {
+            .verdict = finding->verdict,
+            .child = &run->main,
+            .ended = run->killed != KILLED_NOT,
+            .teardown = teardown,
+        };
+        char against[REASON_MAX / 2];
+
+        if (!follows_destroyed(run) && contradicts(&said, against, sizeof(against)))
+                find(finding, VERDICT_CONTRADICTED,
+                     "the record contradicts itself: %s was said, but %s",
+                     verdict_name(said.verdict), against);
+}
+
 /* What a disturbed network did, as the host says that disturbed it. */
 static void emit_disturbed(const struct run *run, render_emit *emit, void *context)
 {
@@ -780,6 +802,7 @@ json_t *run_verdict(const struct run *run)
         find_verdict(run, &finding);
         teardown = teardown_findings(run, &finding);
         find_remains(run, &finding);
+        find_contradiction(run, json_array_size(teardown) > 0, &finding);
         message = json_pack("{s:s s:I s:s s:s s:o}", "type", "verdict", "seq", (json_int_t)run->seq,
                             "case", run->job.ref->id, "verdict", verdict_name(finding.verdict),
                             "reason", text_json(finding.reason, strlen(finding.reason)));
@@ -792,6 +815,41 @@ json_t *run_verdict(const struct run *run)
                             json_integer((json_int_t)((run->ended_ns - run->started_ns) / 1000)));
         json_object_set_new(message, "output", all_output(run));
         return message;
+}
+
+static bool has_returned(const struct evidence *evidence, const char *name)
+{
+        for (size_t i = 0; i < LOG_SLOTS; i++) {
+                const struct call_record *call = &evidence->calls[i];
+
+                if (atomic_load(&call->state) == CALL_DONE && call->function < api_function_count &&
+                    dat_is(call->ret, DAT_SUCCESS) &&
+                    strcmp(api_functions[call->function].name, name) == 0)
+                        return true;
+        }
+        return false;
+}
+
+/* A probe that tells of an IA has opened, asked and closed one, and has come to its end. */
+static bool has_met_ia(const struct run *run)
+{
+        const struct evidence *evidence = run->main.evidence;
+
+        return has_returned(evidence, "dat_ia_openv") && has_returned(evidence, "dat_ia_query") &&
+               has_returned(evidence, "dat_ia_close") &&
+               evidence_whole(evidence, run->main.nonce) &&
+               atomic_load(&evidence->phase) == PHASE_DONE && WIFEXITED(run->main.status) &&
+               WEXITSTATUS(run->main.status) == 0;
+}
+
+/* What an IA answers that is none: its library was loaded, and no call has come back from it. */
+static void refuse_probe(struct probe *probe)
+{
+        probe->open = false;
+        snprintf(probe->reason, sizeof(probe->reason),
+                 "the probe of \"%s\" got no answer from the table of a provider: dat_ia_open, "
+                 "dat_ia_query and dat_ia_close of it did not each return DAT_SUCCESS",
+                 probe->ia);
 }
 
 void run_probed(const struct run *run, struct probe *probe)
@@ -809,8 +867,11 @@ void run_probed(const struct run *run, struct probe *probe)
                 probe->left_count = PROBE_LEFT_MAX;
         for (size_t i = 0; i < PROBE_LEFT_MAX; i++)
                 probe->left[i][PROBE_LEFT_TEXT - 1] = '\0';
-        if (verdict_get(&evidence->end, run->main.nonce, &end))
+        if (verdict_get(&evidence->end, run->main.nonce, &end)) {
+                if (probe->open ? !has_met_ia(run) : !probe->reason[0])
+                        refuse_probe(probe);
                 return;
+        }
         probe->open = false;
         if (!pending)
                 pending = "the probe, outside of any call";

@@ -16,6 +16,7 @@ static const char *const names[] = {
     [VERDICT_UNSUPPORTED] = "UNSUPPORTED",
     [VERDICT_RESOURCE] = "RESOURCE",
     [VERDICT_BROKEN] = "BROKEN",
+    [VERDICT_CONTRADICTED] = "CONTRADICTED",
 };
 
 const char *verdict_name(enum verdict verdict)

@@ -24,6 +24,7 @@ enum verdict {
         VERDICT_UNSUPPORTED,
         VERDICT_RESOURCE,
         VERDICT_BROKEN,
+        VERDICT_CONTRADICTED, /* the agent alone says it */
 };
 
 const char *verdict_name(enum verdict verdict);

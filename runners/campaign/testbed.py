@@ -167,6 +167,9 @@ class Testbed:
             emit(incident("contradiction", opened.names[0], f"{planned.case}: {against}"))
             said = f"the record contradicts itself: {record['verdict']} was said, but {against}"
             record |= {"verdict": CONTRADICTED, "reason": said}
+        elif record["verdict"] == CONTRADICTED:
+            text = f"{planned.case}: {record['reason']}"
+            emit(incident("contradiction", opened.names[0], text))
         if evidence.lost is None:
             self._losses = 0
             emit(record)
@@ -315,7 +318,8 @@ def refused(hello: Message) -> str:
     if ia["open"]:
         return ""
     said = " | ".join(line.strip() for line in ia["output"].splitlines())
-    return str(ia["reason"]) + (f" ({said})" if said else "")
+    why = str(ia["reason"]) or f"the agent does not say why {ia['name']} does not open"
+    return why + (f" ({said})" if said else "")
 
 
 def save_logs(folder: Path, hosts: Iterable[Host]) -> None:

@@ -103,6 +103,15 @@ def test_pid_is_the_agent(agent: Agent) -> None:
         ("open=fail", 'dat_ia_open("fake0") returned DAT_INTERNAL_ERROR, DAT_NO_SUBTYPE'),
         ("open=crash", "ended by SIGSEGV in dat_ia_openv"),
         ("open=exit", "left with status 0 in dat_ia_openv"),
+        (
+            "async=in_name",
+            'dat_ia_open("fake0") returned DAT_SUCCESS and an EVD that leads to no '
+            "provider's table",
+        ),
+        (
+            "ia_query=in_name",
+            'dat_ia_query of "fake0" returned DAT_SUCCESS and wrote no attribute',
+        ),
         ("close=fail", 'dat_ia_close("fake0") returned DAT_INTERNAL_ERROR, DAT_NO_SUBTYPE'),
     ],
 )

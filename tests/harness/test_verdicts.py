@@ -63,6 +63,21 @@ def test_verdict(agent: Agent, case: str, word: str, reason: str) -> None:
     assert "pending" not in outcome.verdict
 
 
+@pytest.mark.parametrize(
+    ("case", "against"),
+    [
+        ("leaps_over_its_check", "nothing was checked"),
+        ("leaps_from_its_check", "1 + 1 == 3 did not hold"),
+        ("leaves_in_its_stead", "the case did not come to its end"),
+    ],
+)
+def test_a_verdict_against_its_evidence(agent: Agent, case: str, against: str) -> None:
+    outcome = agent.run(f"cheat/{case}")
+    assert outcome.word == "CONTRADICTED"
+    assert outcome.reason.startswith("the record contradicts itself: PASS was said, but ")
+    assert outcome.reason.endswith(against)
+
+
 def test_an_event_that_does_not_come(agent: Agent) -> None:
     outcome = agent.run("provider/waits_in_vain", event_ms=300)
     assert outcome.word == "FAIL"

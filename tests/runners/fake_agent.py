@@ -473,6 +473,8 @@ def serve() -> None:
             ia = IA
             if refusal.exists():
                 reason = 'dat_ia_open("cts0") returned DAT_PROVIDER_NOT_FOUND'
+                if refusal.read_text():
+                    reason = ""
                 ia = {"name": "cts0", "open": False, "reason": reason, "output": "libdat: no\n"}
             say(
                 {

@@ -232,6 +232,15 @@ def test_ia_that_cannot_be_opened(cts: Cts) -> None:
     assert (cts.results / "latest/report.html").is_file()
 
 
+def test_ia_that_does_not_open_and_says_nothing(cts: Cts) -> None:
+    (cts.root / "build/default/bin/ia-refused").write_text("without a word")
+    cts.has("passes")
+    done = cts("certify")
+    assert done.returncode == COULD_NOT_TELL, done
+    assert "host1: the agent does not say why cts0 does not open" in done.stderr
+    assert cts.verdicts() == []
+
+
 def test_fabric_that_cannot_be_opened(cts: Cts) -> None:
     done = cts("certify", "--fabric", "absent")
     refused(done, COULD_NOT_TELL, "there is no such emulator: install it")

@@ -96,14 +96,15 @@ CASE_WITH(harness, leaves, .needs = 0)
 
 CASE_WITH(harness, prints, .needs = 0)
 {
-        (void)t;
         printf("{\"type\":\"verdict\",\"seq\":1,\"verdict\":\"FAIL\"}\n");
         fflush(stdout);
+        expect_that(ia(t) != DAT_HANDLE_NULL, "there is no IA");
 }
 
 CASE_WITH(harness, leaks_object, .needs = 0)
 {
         disown(t, pz_new(t));
+        expect_that(ia(t) != DAT_HANDLE_NULL, "there is no IA");
 }
 
 CASE_WITH(harness, releases, .needs = 0)
@@ -208,6 +209,7 @@ CASE_WITH(harness, starts_peer, .peers = 1)
 CASE_WITH(harness, kills_peer, .peers = 1)
 {
         peer_kill(peer(t));
+        expect_that(ia(t) != DAT_HANDLE_NULL, "there is no IA");
 }
 
 /* The next command wakes it up again. */
@@ -217,6 +219,7 @@ CASE_WITH(harness, freezes_peer, .peers = 1)
         settle(t);
         peer_freeze(peer(t));
         peer_kill(peer(t));
+        expect_that(ia(t) != DAT_HANDLE_NULL, "there is no IA");
 }
 
 CASE_WITH(harness, has_peer_listen, .peers = 1)

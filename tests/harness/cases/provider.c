@@ -19,12 +19,12 @@ CASE_WITH(provider, resizes_by_arrangement, .needs = NEED_SRQ)
 
 CASE_WITH(provider, makes_srq, .needs = 0)
 {
-        srq_with(t);
+        expect_that(srq_with(t) != DAT_HANDLE_NULL, "there is no SRQ");
 }
 
 CASE_WITH(provider, makes_srq_supported, .needs = NEED_SRQ)
 {
-        srq_with(t);
+        expect_that(srq_with(t) != DAT_HANDLE_NULL, "there is no SRQ");
 }
 
 CASE_WITH(provider, has_watermarks, .needs = NEED_SRQ | NEED_SRQ_WATERMARKS)
@@ -90,5 +90,5 @@ FAMILY_WITH(provider, has, features, .needs = NEED_SRQ,
                 {NULL, 0},
             })
 {
-        record(t, "%s", row->id);
+        expect_that(ia(t) != DAT_HANDLE_NULL, "there is no IA for %s", row->id);
 }

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Whether a verdict can stand on its own evidence
+ * (docs/decisions/0097-a-verdict-agrees-with-its-evidence.md). reports/contradiction.py asks the
+ * same of what is written down.
+ */
+#ifndef HARNESS_CONTRADICTION_H
+#define HARNESS_CONTRADICTION_H
+
+#include "agent/child.h"
+
+/* A case's process that is reaped, and what was said of it. */
+struct statement {
+        enum verdict verdict;
+        const struct child *child;
+        bool ended;    /* the agent has ended it, so its status is the agent's */
+        bool teardown; /* something broke there, and is told of */
+};
+
+/*
+ * Writes what in the evidence speaks against the verdict, in words. Returns false where all agrees,
+ * and of a verdict that speaks against the provider, which needs no evidence.
+ */
+bool contradicts(const struct statement *said, char *text, size_t size);
+
+#endif

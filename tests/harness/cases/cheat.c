@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Cases that say PASS as a provider would that lives in their process. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "case.h"
+#include "case/test.h"
+
+CASE_WITH(cheat, leaps_over_its_check, .needs = 0)
+{
+        t->verdict = VERDICT_PASS;
+        longjmp(t->end, 1);
+        expect_eq(1 + 1, 2);
+}
+
+CASE_WITH(cheat, leaps_from_its_check, .needs = 0)
+{
+        jmp_buf end;
+
+        memcpy(&end, &t->end, sizeof(end));
+        if (setjmp(t->end) == 0)
+                expect_eq(1 + 1, 3);
+        memcpy(&t->end, &end, sizeof(end));
+}
+
+CASE_WITH(cheat, leaves_in_its_stead, .needs = 0)
+{
+        expect_eq(1 + 1, 2);
+        verdict_put(&t->evidence->end, t->nonce, VERDICT_PASS, "");
+        exit(3);
+}
