@@ -71,7 +71,7 @@ def _run(run: Run) -> dict[str, Any]:
             "build_id": subject.build_id,
             "ia": subject.ia,
             "library": subject.name,
-            "provider": _provider(run),
+            "provider": run.provider,
             "sha256": subject.sha256,
         },
         "teardown": [
@@ -100,11 +100,6 @@ def _run(run: Run) -> dict[str, Any]:
 def _cause(cause: Cause) -> dict[str, Any]:
     clauses = sorted(clause.id for clause in cause.clauses)
     return {"clauses": clauses, "verdict": cause.verdict}
-
-
-def _provider(run: Run) -> str:
-    attributes = next((fabric.attributes for fabric in run.fabrics if fabric.opened), {})
-    return f"{attributes.get('provider_name', '')} {run.provider_version}".strip()
 
 
 def _clause(clause: Clause, waiver: Waiver | None) -> dict[str, Any]:

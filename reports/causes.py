@@ -2,7 +2,7 @@
 """Findings by cause: what a provider got wrong once may show in a hundred clauses."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import dropwhile
 
@@ -62,15 +62,16 @@ class Cause:
 
 def causes(run: Run) -> list[Cause]:
     """The findings of `run` by cause, the worst first, and of these the one of most clauses."""
-    return _grouped(run.cases, NOT_KEPT)
+    return grouped(run.cases, NOT_KEPT)
 
 
 def unknown_causes(run: Run) -> list[Cause]:
     """The same of the cases that came to no verdict on the provider."""
-    return _grouped(run.cases, UNKNOWN - {Verdict.NOT_RUN})
+    return grouped(run.cases, UNKNOWN - {Verdict.NOT_RUN})
 
 
-def _grouped(cases: Iterable[Case], verdicts: frozenset[Verdict]) -> list[Cause]:
+def grouped(cases: Iterable[Case], verdicts: Collection[Verdict]) -> list[Cause]:
+    """The `cases` that ended in one of these `verdicts`, by cause, as causes() has them."""
     place: dict[str, int] = {}
     groups: list[list[Case]] = []
     by_key: dict[Key, list[Case]] = {}

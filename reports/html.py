@@ -17,9 +17,8 @@ from collections import Counter
 from collections.abc import Iterable, Sized
 from dataclasses import dataclass
 from itertools import islice
-from pathlib import Path
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment
 from markupsafe import Markup
 
 from reports import waivers
@@ -38,9 +37,9 @@ from reports.model import (
     Run,
     Trouble,
     Verdict,
-    hosts_word,
     worst,
 )
+from reports.pages import TEMPLATES, environment, style
 from reports.pairs import pairs
 from reports.profiles import CRITERIA as PROFILE_CRITERIA
 from reports.profiles import MEMBERS, profiles
@@ -48,7 +47,6 @@ from reports.proof import faults_of, reasons
 from reports.sentences import Words, sentences
 from reports.tables import pictures, tables
 
-_TEMPLATES = Path(__file__).parent / "templates"
 _FULL_FINDINGS = 100
 _BUNDLE = 64
 _STRIP_TICKS = 300
@@ -65,14 +63,14 @@ def render(run: Run, words: Words | None = None) -> str:
     They are then in this page only, which says so.
     """
     env = _environment(run)
-    script = (_TEMPLATES / "report.js").read_text(encoding="utf-8")
+    script = (TEMPLATES / "report.js").read_text(encoding="utf-8")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     bundles = list(_bundled(run.clauses))
     groups = _groups(bundles)
     return env.get_template("report.html").render(
         script=Markup(script),
         script_digest=digest,
-        style=Markup((_TEMPLATES / "report.css").read_text(encoding="utf-8")),
+        style=style(),
         groups=groups,
         bundles=[_pack(env, run, bundle) for bundle in bundles],
         strip=_strip([row.clause for group in groups.values() for row in group.rows]),
@@ -158,28 +156,17 @@ def _parity_table(run: Run, one: int, other: int) -> CrossTable:
 
 
 def _environment(run: Run) -> Environment:
-    env = Environment(
-        loader=FileSystemLoader(_TEMPLATES),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    env = environment()
     env.filters.update(
         duration=duration,
         counted=_counted,
-        hosts=hosts_word,
         pair=lambda item: pair(*item),
         returned=returned,
         shell=lambda words: shlex.join(words),
     )
     env.globals.update(
         run=run,
-        Verdict=Verdict,
-        KEPT=KEPT,
-        NOT_KEPT=NOT_KEPT,
         criteria=CRITERIA,
-        mark=_mark,
         profile_criteria=PROFILE_CRITERIA,
         profile_members=MEMBERS,
         waived=waivers.waived(run),
@@ -201,11 +188,6 @@ def _counted(things: Sized, name: str) -> str:
 def _anchor(trouble: Trouble) -> str:
     """Where the page tells of what broke in teardown."""
     return "teardown:" + ":".join(trouble.key)
-
-
-def _mark(verdict: Verdict | None) -> str:
-    """The style of a verdict."""
-    return f"v-{verdict.value.lower()}" if verdict else "v-none"
 
 
 def _same_calls(one: Attempt, other: Attempt) -> bool:

@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """report.md: what a pull request should say, and no more."""
 
-import re
 from collections.abc import Mapping
 
 from reports import waivers
 from reports.causes import Cause, causes, unknown_causes
 from reports.differences import warnings
+from reports.marks import code as _code
+from reports.marks import plain as _plain
 from reports.model import Case, Clause, Run, Verdict, Waiver, hosts_word
 from reports.profiles import CRITERIA, profiles
 
 _LISTED = 20
 _ALSO = 8
-_LINE = 240
 
 
 def render(run: Run) -> str:
@@ -44,21 +44,6 @@ def render(run: Run) -> str:
     lines += _parity(run)
     lines += [f"{conclusion.word.capitalize()}: {conclusion.criterion}.", ""]
     return "\n".join(lines)
-
-
-def _code(text: str) -> str:
-    """A code span that any text can stand in."""
-    line = " ".join(text.split()) or "-"
-    if len(line) > _LINE:
-        line = line[:_LINE] + "..."
-    fence = "`" * (max((len(run) for run in re.findall("`+", line)), default=0) + 1)
-    pad = " " if line.startswith("`") or line.endswith("`") else ""
-    return f"{fence}{pad}{line}{pad}{fence}"
-
-
-def _plain(text: str) -> str:
-    """Prose of the catalogue, with nothing that Markdown would act on."""
-    return re.sub(r"([\\`*_{}\[\]<>#@|~!])", r"\\\1", " ".join(text.split()))
 
 
 def _pages(run: Run) -> list[str]:

@@ -623,6 +623,12 @@ class Run:
         return ".".join(parts) if all(parts) else ""
 
     @cached_property
+    def provider(self) -> str:
+        """What the provider calls itself, with its version; empty where none was seen."""
+        attributes = next((fabric.attributes for fabric in self.fabrics if fabric.opened), {})
+        return f"{attributes.get('provider_name', '')} {self.provider_version}".strip()
+
+    @cached_property
     def cases(self) -> list[Case]:
         """All cases, in the order of their clauses."""
         return [case for clause in self.clauses for case in clause.cases]

@@ -44,13 +44,14 @@ def render(run_dir: Path, fmt: str, run: Run | None = None, words: Words | None 
         name, text = WITH_PAGES, html.render(run, words)
     path = run_dir / name
     try:
-        _replace(path, text)
+        replace(path, text)
     except OSError as error:
         raise ReportError(f"cannot write {path}: {error.strerror or error}") from None
     return path
 
 
-def _replace(path: Path, text: str) -> None:
+def replace(path: Path, text: str) -> None:
+    """Replaces a file as a whole, or leaves it as it was. Raises OSError."""
     handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:
         with open(handle, "w", encoding="utf-8", newline="\n") as file:

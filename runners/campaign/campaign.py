@@ -100,7 +100,7 @@ def conduct(
                 if order.spread is None and _workers(order, assignment) == 1:
                     testbeds.prepare(assignment.plan[0].hosts)
                 if not order.choice.everything:
-                    chosen = choose(checkout, assignment, order.choice)
+                    chosen = choose(checkout, assignment, order.choice, order.subject)
                     assignment = replace(assignment, plan=tuple(chosen))
                 log.append(_run_record(checkout, order, assignment.plan, folder))
             except BaseException:
@@ -206,7 +206,8 @@ def _run(
     recorder: "_Recorder",
 ) -> int | pytest.ExitCode:
     with tempfile.TemporaryDirectory(prefix="udapl-cts-") as name:
-        asked = [*arguments(checkout, Path(name)), str(assignment.save(Path(name)))]
+        asked = arguments(checkout, Path(name), order.subject)
+        asked.append(str(assignment.save(Path(name))))
         if order.stop_first:
             asked.append("-x")
         if workers > 1:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """pytest as the suite uses it: its arguments, and the part of a plan that -k, -m, --lf choose."""
 
+import hashlib
 import os
 import tempfile
 from collections.abc import Sequence
@@ -14,6 +15,7 @@ import pytest
 from runners.campaign.assignment import Assignment
 from runners.campaign.plan import Planned
 from runners.campaign.plugin import CaseItem
+from runners.campaign.subject import Subject
 from runners.checkout import Checkout
 from runners.errors import InputError, RunnerError
 
@@ -32,8 +34,11 @@ class Choice:
         return not (self.keyword or self.marker or self.last_failed)
 
 
-def arguments(checkout: Checkout, folder: Path) -> list[str]:
-    """What pytest is always called with: this suite's plugin, and nobody else's settings."""
+def arguments(checkout: Checkout, folder: Path, subject: Subject) -> list[str]:
+    """What pytest is always called with: this suite's plugin, and nobody else's settings.
+
+    What failed the last time is remembered of each subject by itself.
+    """
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     os.environ.pop("PYTEST_ADDOPTS", None)
     return [
@@ -52,11 +57,21 @@ def arguments(checkout: Checkout, folder: Path) -> list[str]:
         "--confcutdir",
         str(folder),
         "-o",
-        f"cache_dir={checkout.cache / 'pytest'}",
+        f"cache_dir={checkout.cache / 'pytest' / _identity(subject)}",
     ]
 
 
-def choose(checkout: Checkout, assignment: Assignment, choice: Choice) -> list[Planned]:
+def _identity(subject: Subject) -> str:
+    """A provider by the place that it is built to and the IA that it is opened as: the same when it
+    was mended, another for another provider.
+    """
+    parts = (os.path.normpath(subject.library), subject.ia, subject.api)
+    return hashlib.sha256("\0".join(parts).encode(errors="surrogateescape")).hexdigest()[:16]
+
+
+def choose(
+    checkout: Checkout, assignment: Assignment, choice: Choice, subject: Subject
+) -> list[Planned]:
     """The part of the plan that is chosen, in its order.
 
     Raises InputError when an expression is wrong, or chooses nothing.
@@ -64,7 +79,11 @@ def choose(checkout: Checkout, assignment: Assignment, choice: Choice) -> list[P
     collected = _Collected()
     with tempfile.TemporaryDirectory(prefix="udapl-cts-") as name:
         folder = Path(name)
-        asked = [*arguments(checkout, folder), "--collect-only", str(assignment.save(folder))]
+        asked = [
+            *arguments(checkout, folder, subject),
+            "--collect-only",
+            str(assignment.save(folder)),
+        ]
         if choice.keyword:
             asked += ["-k", choice.keyword]
         if choice.marker:

@@ -101,6 +101,12 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     how.add_argument("--seed", type=int, metavar="N", help="the order of an earlier run")
     add_patience(how, 1, "1")
     how.add_argument(
+        "--baseline",
+        metavar="RUN",
+        help="compare with an earlier run at the end, as compare does, and end with its exit code: "
+        "0 nothing that was kept there is broken now, 1 something is, 2 could not tell",
+    )
+    how.add_argument(
         "--out", type=Path, metavar="DIR", help="the run's folder (default: results/<run>)"
     )
     some = parser.add_argument_group("a part of the suite, as pytest has it")
@@ -191,7 +197,9 @@ def run(options: argparse.Namespace) -> int:
     run_ = records.new_run(checkout.results, seed)
     order = _order(options, run_, seed, subject(), catalogue, cases, settings, modes)
     folder = (options.out or checkout.results / order.run).absolute()
-    return _campaign(folder, options.waivers, partial(conduct, checkout, order, folder))
+    baseline = _baseline(checkout, options)
+    conducted = partial(conduct, checkout, order, folder)
+    return _campaign(folder, options.waivers, conducted, baseline)
 
 
 def _resume(options: argparse.Namespace) -> int:
@@ -224,7 +232,8 @@ def _resume(options: argparse.Namespace) -> int:
     modes = _modes(had, fabric.most_hosts(settings))
     name, seed = past.run["run"], past.run["seed"]
     order = _order(had, name, seed, subject, catalogue, cases, settings, modes)
-    return _campaign(folder, had.waivers, partial(resume, checkout, order, past, folder))
+    resumed = partial(resume, checkout, order, past, folder)
+    return _campaign(folder, had.waivers, resumed, _baseline(checkout, had))
 
 
 def _options_of(past: "Past") -> argparse.Namespace:
@@ -279,8 +288,24 @@ def _order(
     )
 
 
+def _baseline(checkout: Checkout, options: argparse.Namespace) -> "Run | None":
+    """The run to compare with, read before anything is run."""
+    from reports import ReportError
+    from reports.load import load
+
+    if options.baseline is None:
+        return None
+    try:
+        return load(records.find_run(checkout.results, options.baseline))
+    except ReportError as error:
+        raise InputError(f"--baseline {options.baseline}: {error}") from error
+
+
 def _campaign(
-    folder: Path, waivers: Path | None, conduct: "Callable[[Progress, Interrupts], Outcome]"
+    folder: Path,
+    waivers: Path | None,
+    conduct: "Callable[[Progress, Interrupts], Outcome]",
+    baseline: "Run | None",
 ) -> int:
     """Have a run conducted, tell of it and report it; the exit code."""
     from runners.campaign.progress import Progress, console
@@ -298,7 +323,36 @@ def _campaign(
         print(f"udapl-cts: {error}", file=sys.stderr)
     if run_ is None:
         return records.COULD_NOT_TELL
-    return _refuse_unused(waivers, run_) or _taken(run_, outcome.exit_code)
+    wrong = _refuse_unused(waivers, run_)
+    if baseline is not None:
+        code = _compared(baseline, run_, folder)
+        # A run that ended early says nothing of what it did not reach.
+        ended = run_.end is not None and run_.end.status == "complete"
+        return wrong or (code if ended else records.COULD_NOT_TELL)
+    return wrong or _taken(run_, outcome.exit_code)
+
+
+def _compared(baseline: "Run", run_: "Run", folder: Path) -> int:
+    """Compare a run with its baseline, beside its reports and on the terminal; the exit code."""
+    from reports import ReportError
+    from reports.compared import RENDERERS
+    from reports.comparison import compare
+    from reports.render import replace
+    from runners.commands.compare import CODES
+
+    try:
+        found = compare(baseline, run_)
+    except ReportError as error:
+        print(f"udapl-cts: --baseline: {error}", file=sys.stderr)
+        return InputError.exit_code
+    for fmt in ("html", "md", "json"):
+        path = folder / f"comparison.{fmt}"
+        try:
+            replace(path, RENDERERS[fmt](found))
+        except OSError as error:
+            print(f"udapl-cts: cannot write {path}: {error.strerror}", file=sys.stderr)
+    print(f"\n{RENDERERS['text'](found)}comparison: {folder / 'comparison.html'}")
+    return CODES[found.word]
 
 
 def _waivers(options: argparse.Namespace, catalogue: Catalogue) -> list[records.Record]:

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """pytest's options: -k, -m, -x, --lf, alone and with workers."""
 
+import shutil
+
 import pytest
 
 from tests.runners.fake_checkout import Cts
@@ -70,6 +72,19 @@ def test_last_failed(cts: Cts, workers: str) -> None:
     cts.has("passes", "passes_2")
     assert cts("certify", "--lf").returncode == 0
     assert ran(cts) == {("passes", 1), ("passes_2", 1)}
+
+
+def test_last_failed_is_of_the_provider(cts: Cts) -> None:
+    other = cts.root / "libother.so"
+    shutil.copy(cts.provider, other)
+    cts.has("passes", "fails", "fails_on_two")
+    assert cts("certify", "-k", "fails and not two").returncode == 1
+    assert cts("certify", "--provider", other, "-k", "two").returncode == 1
+    assert cts("certify", "--lf").returncode == 1
+    assert ran(cts) == {("fails", 1)}
+    other.write_bytes(other.read_bytes() + b"mended")
+    assert cts("certify", "--provider", cts.root / "." / "libother.so", "--lf").returncode == 1
+    assert ran(cts) == {("fails_on_two", 2)}
 
 
 def test_settings_of_another_project_do_not_matter(cts: Cts) -> None:
