@@ -141,6 +141,7 @@ def faults(standard: Standard) -> Iterator[Raw]:
         "returns": "DAT_INSUFFICIENT_RESOURCES",
     }
     for handle in standard.handles:
+        yield from _null_in_libdat(standard, handle)
         for how, when in _bad(handle):
             clause = f"{standard.page}/{standard.family(handle)}/{how}"
             for suffix, returns, text in (
@@ -181,15 +182,24 @@ def faults(standard: Standard) -> Iterator[Raw]:
         }
 
 
-def no_faults(standard: Standard) -> Iterator[Raw]:
-    """The clauses whose violation the boundary cannot express, as [[no_fault]] tables."""
-    for handle in standard.handles:
-        if handle.dispatch and "null" in handle.hows:
-            yield {
-                "clause": f"{standard.page}/{standard.family(handle)}/null",
-                "reason": "The registry itself answers a null handle: no provider is called, so"
-                " none can break this.",
-            }
+def _null_in_libdat(standard: Standard, handle: Handle) -> Iterator[Raw]:
+    """Where the handle by which libdat finds the provider is null, libdat itself has to refuse."""
+    if not handle.dispatch or "null" not in handle.hows:
+        return
+    clause = f"{standard.page}/{standard.family(handle)}/null"
+    for suffix, returns, text in (
+        ("taken", "DAT_SUCCESS", "Takes it, and says so."),
+        ("misnamed", "DAT_INTERNAL_ERROR", "Refuses it with an error that says nothing."),
+    ):
+        yield {
+            "id": f"{clause}_{suffix}",
+            "clause": clause,
+            "text": f"{handle.argument}, null, in libdat: {text}",
+            "on": f"dispatch of {standard.call}",
+            "when": f"{handle.argument} == 0",
+            "do": "answer",
+            "returns": returns,
+        }
 
 
 def _bad(handle: Handle) -> Iterator[tuple[str, str]]:

@@ -336,16 +336,6 @@ DAT_RETURN call_open_inner(const struct call *call, const uint64_t *arg)
         return ret;
 }
 
-void call_own(struct call *call, int arg, size_t size)
-{
-        const void *consumer = call_pointer(call, arg);
-
-        if (!consumer || consumer == &call->scratch)
-                return;
-        memcpy(&call->scratch, consumer, size);
-        call->arg[arg] = address(&call->scratch);
-}
-
 struct handle *event_object(const DAT_EVENT *event)
 {
         if (event->event_number == DAT_DTO_COMPLETION_EVENT)
@@ -366,102 +356,44 @@ struct handle *call_object(const struct call *call)
         return handle_find(call_pointer(call, 0));
 }
 
-/* Whether the step's effect has taken the place of the call. */
-static bool act_before(struct call *call, const struct step *step)
+bool call_instead(struct call *call, const struct step *step)
 {
         switch (step->effect) {
-        case EFFECT_ANSWER:
-                call->ret = step->returns;
-                return true;
         case EFFECT_INVENT:
                 call->ret = event_invent(call, step);
                 return true;
         case EFFECT_DEAF:
                 call->ret = event_sleep_through(call);
                 return true;
-        case EFFECT_WITH:
-                step->change(call);
-                return false;
         default:
-                hostile_act(call, step->effect);
                 return false;
         }
 }
 
-static DAT_RETURN pass_on(struct call *call)
+bool call_misbehave(const struct call *call, enum effect effect)
+{
+        switch (effect) {
+        case EFFECT_REUSE:
+                handle_reuse();
+                return true;
+        case EFFECT_SCRIBBLE:
+                if (call->provider->registered_end)
+                        memset(call->provider->registered_end, 0xee, 8);
+                return true;
+        default:
+                return hostile_act(effect);
+        }
+}
+
+void call_afterwards(struct call *call, const struct step *step)
+{
+        if (step->effect == EFFECT_INVENT)
+                call->ret = event_invent(call, step);
+}
+
+void call_pass_on(struct call *call)
 {
         call->ret = event_takes(call) ? event_take(call) : call_inner(call);
-        return call->ret;
-}
-
-static void act_after(struct call *call, const struct step *step)
-{
-        switch (step->effect) {
-        case EFFECT_SET:
-                if (call->ret == DAT_SUCCESS)
-                        step->change(call);
-                break;
-        case EFFECT_ALSO:
-                step->change(call);
-                break;
-        case EFFECT_AGAIN:
-                step->change(call);
-                pass_on(call);
-                break;
-        case EFFECT_INVENT:
-                call->ret = event_invent(call, step);
-                break;
-        case EFFECT_DELAY:
-                event_linger(step->ms);
-                break;
-        default:
-                break;
-        }
-        if (step->has_returns)
-                call->ret = step->returns;
-}
-
-/* Whether a step has taken the place of the call; `struck` says which want their say after it. */
-static bool strike_before(struct call *call, const struct fault *fault, bool *struck)
-{
-        bool replaced = false;
-
-        for (int i = 0; i < fault->step_count; i++)
-                struck[i] = fault_strikes(call, i, false);
-        fault_arm(call, false);
-        for (int i = 0; i < fault->step_count && !replaced; i++)
-                replaced = struck[i] && act_before(call, &fault->steps[i]);
-        return replaced;
-}
-
-static void strike_after(struct call *call, const struct fault *fault, bool *struck)
-{
-        for (int i = 0; i < fault->step_count; i++) {
-                if (struck[i] || !fault_strikes(call, i, true))
-                        continue;
-                struck[i] = true;
-                hostile_act(call, fault->steps[i].effect);
-        }
-        fault_arm(call, true);
-        for (int i = 0; i < fault->step_count; i++) {
-                if (struck[i])
-                        act_after(call, &fault->steps[i]);
-        }
-}
-
-static DAT_RETURN make(struct call *call)
-{
-        const struct fault *fault = call->provider->fault;
-        bool struck[STEPS_MAX];
-
-        if (!fault)
-                return pass_on(call);
-        fault_facts(call);
-        if (strike_before(call, fault, struck))
-                return call->ret;
-        pass_on(call);
-        strike_after(call, fault, struck);
-        return call->ret;
 }
 
 DAT_RETURN call_run(enum slot_id slot, const uint64_t *arg)
@@ -470,8 +402,9 @@ DAT_RETURN call_run(enum slot_id slot, const uint64_t *arg)
         const struct handle *via = word_pointer(arg[0]);
 
         call.provider = (struct provider *)via->table;
+        call.mutant = &call.provider->mutant;
         memcpy(call.arg, arg, (size_t)call.slot->argc * sizeof(*arg));
-        return make(&call);
+        return call_make(&call);
 }
 
 static DAT_RETURN open_entry(const uint64_t *arg, bool threadsafe)
@@ -481,8 +414,9 @@ static DAT_RETURN open_entry(const uint64_t *arg, bool threadsafe)
         call.provider = provider_find(word_pointer(arg[0]), threadsafe);
         if (!call.provider)
                 return DAT_CLASS_ERROR | DAT_PROVIDER_NOT_FOUND;
+        call.mutant = &call.provider->mutant;
         memcpy(call.arg, arg, (size_t)call.slot->argc * sizeof(*arg));
-        return make(&call);
+        return call_make(&call);
 }
 
 DAT_RETURN call_open(const uint64_t *arg)

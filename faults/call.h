@@ -40,6 +40,7 @@ struct slot {
         const char *name; /* "dat_srq_resize" */
         int argc;
         const struct arg_desc *args;
+        int text; /* in libdat: the argument that `edit` edits, from 1; 0: none */
         /* Makes the public call with `arg`, which has the wrapped provider's handles. */
         DAT_RETURN (*inner)(const struct call *call, const uint64_t *arg);
 };
@@ -75,6 +76,13 @@ struct step_state {
         long long remembered;
 };
 
+/* A fault at work. Without a fault nothing is broken. */
+struct mutant {
+        const struct fault *fault;
+        pthread_mutex_t lock; /* of the state */
+        struct step_state state[STEPS_MAX];
+};
+
 /* One IA that we wrap: an entry of dat.conf. */
 struct provider {
         DAT_PROVIDER table;
@@ -82,21 +90,20 @@ struct provider {
         DAT_PROVIDER_INFO info;
         char *params;
         char *wrapped; /* the IA behind it, in params */
-        const struct fault *fault;
-
-        pthread_mutex_t lock; /* of the state */
-        struct step_state state[STEPS_MAX];
+        struct mutant mutant;
         struct handle *async_evd;
         long long max_recv_per_srq;
         unsigned char *registered_end; /* of the newest LMR */
 };
 
 struct call {
-        struct provider *provider;
+        struct mutant *mutant;
+        struct provider *provider; /* NULL in the registry */
         const struct slot *slot;
         uint64_t arg[CALL_ARGS_MAX];
         DAT_RETURN ret;
         struct facts facts;
+        unsigned int overlaps; /* in libdat: others of its kind under way */
 
         /* While an event is looked at. */
         DAT_EVENT *event;
@@ -107,6 +114,7 @@ struct call {
                 DAT_EP_ATTR ep_attr;
                 DAT_EP_PARAM ep_param;
                 DAT_EVENT event;
+                DAT_PROVIDER_INFO info;
                 unsigned char bytes[256];
         } scratch;
 };
@@ -116,7 +124,16 @@ struct call {
 extern const DAT_PROVIDER call_table;
 extern const struct slot call_slots[SLOT_COUNT];
 
-/* The way of each call: conditions, the wrapped provider, effects. The table's functions enter. */
+/* The way of each call: conditions, call_pass_on(), effects. */
+DAT_RETURN call_make(struct call *call);
+
+/* What the library that the call goes through has for it: the call as it is, unbroken. */
+void call_pass_on(struct call *call);
+
+/* The caller waits so long: what it is told stays true meanwhile. */
+void call_linger(unsigned int ms);
+
+/* Where the provider table's functions enter. */
 DAT_RETURN call_run(enum slot_id slot, const uint64_t *arg);
 
 /*

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "event.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -30,14 +29,6 @@ static int64_t now_us(void)
 
         clock_gettime(CLOCK_MONOTONIC, &now);
         return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
-}
-
-void event_linger(unsigned int ms)
-{
-        struct timespec left = {.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000};
-
-        while (clock_nanosleep(CLOCK_MONOTONIC, 0, &left, &left) == EINTR)
-                ;
 }
 
 static void hold(struct handle *evd, const DAT_EVENT *event, bool after_next)
@@ -110,7 +101,7 @@ static bool pass(struct call *call, struct handle *evd, const struct step *step)
                 hold(evd, call->event, false);
                 return true;
         case EFFECT_DELAY:
-                event_linger(step->ms);
+                call_linger(step->ms);
                 return true;
         case EFFECT_REORDER:
                 hold(evd, call->event, true);
@@ -123,7 +114,7 @@ static bool pass(struct call *call, struct handle *evd, const struct step *step)
                 step->change(call);
                 return true;
         default:
-                hostile_act(call, step->effect);
+                call_misbehave(call, step->effect);
                 return true;
         }
 }
@@ -131,7 +122,7 @@ static bool pass(struct call *call, struct handle *evd, const struct step *step)
 /* Looks at the event that the wrapped provider gave; whether the consumer gets it now. */
 static bool look(struct call *call, struct handle *evd, DAT_EVENT *event)
 {
-        const struct fault *fault = call->provider->fault;
+        const struct fault *fault = call->mutant->fault;
         bool passes = true;
 
         call->event = event;
@@ -195,7 +186,7 @@ static void sleep_through(DAT_TIMEOUT timeout)
         if (timeout == DAT_TIMEOUT_INFINITE)
                 for (;;)
                         pause();
-        event_linger(timeout / 1000);
+        call_linger(timeout / 1000);
 }
 
 DAT_RETURN event_sleep_through(struct call *call)

@@ -11,9 +11,6 @@ bool event_takes(const struct call *call);
 /* Makes such a call; what the wrapped provider has may go through the fault first. */
 DAT_RETURN event_take(struct call *call);
 
-/* The call comes back later: what is told of the rest stays true meanwhile. */
-void event_linger(unsigned int ms);
-
 /* A wait that takes what is there when it begins, and is woken by nothing that comes later. */
 DAT_RETURN event_sleep_through(struct call *call);
 

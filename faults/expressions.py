@@ -2,8 +2,9 @@
 """Expressions in the rows of faults, and the C that they become.
 
 An expression is written as in Python: comparisons (chained too), and, or, not, + - * & | ~, min and
-max. All values are 64-bit integers. Names are the call's arguments, fields behind them
-(`srq_attr.max_recv_dtos`), facts about the call's object, fields of the event, and DAT constants.
+max. All values are 64-bit integers; a 'text' is its address. Names are the call's arguments, fields
+behind them (`srq_attr.max_recv_dtos`), facts about the call's object, fields of the event, and DAT
+constants.
 """
 
 from __future__ import annotations
@@ -69,15 +70,21 @@ POINTERS = ("_HANDLE", "*", "_PTR", "_PVOID", "_FUNC")
 
 # What else a name may be.
 WORDS = {
-    "remembered": "call->provider->state[{step}].remembered",
-    "subject": "(long long)(uintptr_t)call->provider->state[{step}].subject",
+    "remembered": "call->mutant->state[{step}].remembered",
+    "subject": "(long long)(uintptr_t)call->mutant->state[{step}].subject",
     "async_evd": "(long long)(uintptr_t)call->provider->async_evd",
     "max_recv_per_srq": "call->provider->max_recv_per_srq",
     "received": "(long long)call->is_received",
     "waited": "(long long)(call->slot == &call_slots[SLOT_EVD_WAIT])",
 }
+# And what only libdat's rows have: how many calls of the same kind are under way.
+LIBDAT_WORDS = {
+    "remembered": WORDS["remembered"],
+    "overlaps": "(long long)call->overlaps",
+}
 
 FUNCTIONS = {"kind": "fault_handle_kind", "destroyed": "fault_handle_destroyed"}
+TEXT_FUNCTIONS = {"equal": "fault_text_equal", "matches": "fault_text_matches"}
 
 COMPARE = {
     ast.Eq: "==",
@@ -103,6 +110,7 @@ class Scope:
         params: list[list[str]],
         is_event: bool,
     ) -> None:
+        self.words = LIBDAT_WORDS if fault.in_libdat else WORDS
         self.facts = facts
         self.fault = fault
         self.step = step
@@ -136,6 +144,8 @@ class Scope:
             return self.argument(node.id)
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Attribute):
             return self.inner_field(node.value, node.attr)
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Subscript):
+            return self.element_field(node.value, node.attr)
         if not isinstance(node, ast.Attribute) or not isinstance(node.value, ast.Name):
             raise self.fail(f"{ast.unparse(node)} is neither a name nor a field")
         base, member = node.value.id, node.attr
@@ -151,7 +161,11 @@ class Scope:
             raise self.fail(f"unknown name {name}")
         index, c_type = self.params[name]
         pointee = c_type.removeprefix("const ").removesuffix(" *")
-        if c_type.endswith(" *") and pointee not in self.facts["structs"]:
+        if c_type.endswith("**"):
+            self.guard(f"call->arg[{index}]")
+            return f"*({c_type})(uintptr_t)call->arg[{index}]", True
+        opaque = {*self.facts["structs"], "char", "DAT_PROVIDER"}
+        if c_type.endswith(" *") and pointee not in opaque:
             self.guard(f"call->arg[{index}]")
             return f"*({c_type})(uintptr_t)call->arg[{index}]", pointee.endswith("_HANDLE")
         return f"call->arg[{index}]", False
@@ -167,6 +181,18 @@ class Scope:
         is_pointer = self.member_type(struct, member).endswith(POINTERS)
         self.guard(f"call->arg[{index}]")
         return f"(({struct} *)(uintptr_t)call->arg[{index}])->{member}", is_pointer
+
+    def element_field(self, node: ast.Subscript, member: str) -> tuple[str, bool]:
+        """A field of one of the structures that an array of pointers leads to."""
+        name = node.value.id if isinstance(node.value, ast.Name) else ""
+        index, c_type = self.params.get(name, (0, ""))
+        struct = c_type.removesuffix(" *[]")
+        if struct == c_type or struct not in self.facts["structs"]:
+            raise self.fail(f"{ast.unparse(node)} is no element of an array of pointers")
+        is_pointer = self.member_type(struct, member).endswith(POINTERS)
+        self.guard(f"call->arg[{index}]")
+        at = _value(self, node.slice)
+        return f"(({struct} **)(uintptr_t)call->arg[{index}])[{at}]->{member}", is_pointer
 
     def element(self, node: ast.expr) -> str:
         """Of an array that stands in a structure, what its elements are."""
@@ -203,21 +229,21 @@ class Scope:
 
     def name(self, name: str) -> str:
         """The value of a name."""
-        if name in FACTS:
+        if name in FACTS and not self.fault.in_libdat:
             asks, guard = FACTS[name]
             self.asks.add(asks)
             if guard:
                 self.guard(guard)
             return f"call->facts.{name}"
-        if name == "other_srq":
+        if name == "other_srq" and not self.fault.in_libdat:
             self.asks.add("ASKS_NEIGHBOURS")
             self.guard("call->facts.other_srq")
             return "(long long)(uintptr_t)call->facts.other_srq"
         if name == "returned":
             self.uses_return = True
             return "(long long)DAT_GET_TYPE(call->ret)"
-        if name in WORDS:
-            return WORDS[name].format(step=self.step)
+        if name in self.words:
+            return self.words[name].format(step=self.step)
         if self.is_constant(name):
             return f"(long long){name}"
         return self.read(ast.Name(name))
@@ -233,6 +259,12 @@ class Scope:
             if c_type in self.facts["enums"] or integer in ("int", "unsigned int"):
                 return f"(long long)({c_type}){target}"
         return f"(long long){target}"
+
+
+def c_string(text: str) -> str:
+    """A text as C writes it."""
+    plain = {byte: chr(byte) for byte in range(0x20, 0x7F)} | {0x22: '\\"', 0x5C: "\\\\"}
+    return '"' + "".join(plain.get(byte, f"\\{byte:03o}") for byte in text.encode()) + '"'
 
 
 def _parse(scope: Scope, text: str) -> ast.expr:
@@ -257,6 +289,8 @@ def _function(scope: Scope, node: ast.Call) -> str:
     args = [_value(scope, arg) for arg in node.args]
     if name in FUNCTIONS and len(args) == 1:
         return f"(long long){FUNCTIONS[name]}({args[0]})"
+    if name in TEXT_FUNCTIONS and len(args) == 2:
+        return f"(long long){TEXT_FUNCTIONS[name]}({args[0]}, {args[1]})"
     if name in ("min", "max") and len(args) == 2:
         sign = "<" if name == "min" else ">"
         return f"(({args[0]}) {sign} ({args[1]}) ? ({args[0]}) : ({args[1]}))"
@@ -267,6 +301,8 @@ def _value(scope: Scope, node: ast.expr) -> str:
     match node:
         case ast.Constant(value=int() as value):
             return f"{int(value)}LL"
+        case ast.Constant(value=str() as text):
+            return f"(long long)(uintptr_t){c_string(text)}"
         case ast.Name():
             return scope.name(node.id)
         case ast.Attribute():
@@ -332,6 +368,8 @@ def compile_call(scope: Scope, text: str) -> str:
     if function is None or len(function["params"]) != len(node.args):
         raise scope.fail(f"{text!r} is no call of DAT with so many arguments")
     args = []
+    if scope.fault.in_libdat:
+        return _compile_whole_call(scope, node.func.id, node.args)
     for (direction, c_type, name), arg in zip(function["params"], node.args, strict=True):
         if direction != "IN" or (c_type.endswith("*") or c_type in scope.facts["structs"]):
             raise scope.fail(f"{node.func.id}: {name} cannot be given here")
@@ -342,3 +380,14 @@ def compile_call(scope: Scope, text: str) -> str:
             args.append(f"({c_type})({value})")
     guards = " && ".join(scope.guards) or "true"
     return f"        if ({guards})\n                {node.func.id}({', '.join(args)});\n"
+
+
+def _compile_whole_call(scope: Scope, name: str, arguments: list[ast.expr]) -> str:
+    """The same in libdat, whose own call is unbroken."""
+    types = [param[1].replace("[]", "*") for param in scope.facts["functions"][name]["params"]]
+    args = []
+    for c_type, arg in zip(types, arguments, strict=True):
+        pointer = "(uintptr_t)" if c_type.endswith(("*", "_HANDLE")) else ""
+        args.append(f"({c_type}){pointer}({_value(scope, arg)})")
+    guards = " && ".join(scope.guards) or "true"
+    return f"        if ({guards})\n                whole_{name}({', '.join(args)});\n"

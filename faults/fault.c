@@ -1,17 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "fault.h"
 
-#include <string.h>
-
-const struct fault *fault_find(const char *id)
-{
-        for (size_t i = 0; i < fault_table_size; i++) {
-                if (!strcmp(fault_table[i].id, id))
-                        return &fault_table[i];
-        }
-        return NULL;
-}
-
 bool fault_handle_destroyed(long long handle)
 {
         struct handle *ours = handle_find(word_pointer((uint64_t)handle));
@@ -123,7 +112,7 @@ static struct handle *ep_of(const struct call *call, struct handle *object)
 
 void fault_facts(struct call *call)
 {
-        const struct fault *fault = call->provider->fault;
+        const struct fault *fault = call->mutant->fault;
         struct handle *object = fault && fault->asks ? call_object(call) : NULL;
         struct handle *srq = srq_of(object);
         struct handle *ep;
@@ -143,31 +132,8 @@ void fault_facts(struct call *call)
         }
 }
 
-static bool has_slot(const struct trigger *trigger, const struct slot *slot)
-{
-        for (const short *id = trigger->slots; *id >= 0; id++) {
-                if (slot == &call_slots[*id])
-                        return true;
-        }
-        return false;
-}
-
-static bool matches(const struct trigger *trigger, const struct call *call, bool late)
-{
-        if (trigger->slots) {
-                if (call->event || trigger->late != late || !has_slot(trigger, call->slot))
-                        return false;
-        } else {
-                if (!call->event)
-                        return false;
-                if (trigger->number && trigger->number != call->event->event_number)
-                        return false;
-        }
-        return !trigger->when || trigger->when(call);
-}
-
 /* Whether the call is about the object that armed the step, as far as the two compare. */
-static bool same_object(const struct step_state *state, const struct call *call)
+bool fault_same_object(const struct step_state *state, const struct call *call)
 {
         const struct handle *subject = state->subject;
         const struct handle *object = call_object(call);
@@ -181,54 +147,4 @@ static bool same_object(const struct step_state *state, const struct call *call)
         if (subject->type == DAT_HANDLE_TYPE_EP && object->type == DAT_HANDLE_TYPE_SRQ)
                 return subject->srq == object;
         return true;
-}
-
-static bool counts(struct step_state *state, const struct step *step)
-{
-        unsigned int hit = ++state->hits;
-
-        return hit >= step->nth && (!step->times || hit < step->nth + step->times);
-}
-
-bool fault_strikes(struct call *call, int i, bool late)
-{
-        struct provider *provider = call->provider;
-        const struct step *step = &provider->fault->steps[i];
-        struct step_state *state = &provider->state[i];
-        bool struck;
-
-        if (!matches(&step->on, call, late))
-                return false;
-        pthread_mutex_lock(&provider->lock);
-        struck = !step->after || (state->armed && (step->any_object || same_object(state, call)));
-        struck = struck && counts(state, step);
-        pthread_mutex_unlock(&provider->lock);
-        return struck;
-}
-
-static void arm(struct call *call, const struct step *step, struct step_state *state)
-{
-        if (step->after_nth && ++state->arms != step->after_nth)
-                return;
-        state->armed = true;
-        state->hits = 0;
-        state->subject = call_object(call);
-        if (step->remember)
-                state->remembered = step->remember(call);
-}
-
-void fault_arm(struct call *call, bool late)
-{
-        struct provider *provider = call->provider;
-        const struct fault *fault = provider->fault;
-
-        for (int i = 0; fault && i < fault->step_count; i++) {
-                const struct step *step = &fault->steps[i];
-
-                if (!step->after || !matches(step->after, call, late))
-                        continue;
-                pthread_mutex_lock(&provider->lock);
-                arm(call, step, &provider->state[i]);
-                pthread_mutex_unlock(&provider->lock);
-        }
 }

@@ -31,6 +31,7 @@ enum effect {
         EFFECT_REUSE,    /* gives handles of destroyed objects to new ones */
         EFFECT_DEAF,     /* a wait is not woken by what comes after it began */
         EFFECT_SCRIBBLE, /* writes past the end of the newest LMR's memory */
+        EFFECT_EDIT,     /* does it with another text */
 };
 
 /* What sets a fault off: calls of these slots, or with no slots an event. */
@@ -60,6 +61,8 @@ struct step {
         bool has_returns;
         DAT_RETURN returns;
         DAT_EVENT_NUMBER number; /* of an invented event */
+        const char *find;        /* what is edited: an extended regular expression */
+        const char *replace;     /* \1 and so on are its groups */
         long long (*remember)(const struct call *call);
         void (*change)(struct call *call);
 };
@@ -89,10 +92,22 @@ bool fault_strikes(struct call *call, int i, bool late);
 /* Arms the steps that wait for this call or, while call->event is set, this event. */
 void fault_arm(struct call *call, bool late);
 
-/* Carries out an effect that has nothing to do with DAT; true where it was one. */
-bool hostile_act(const struct call *call, enum effect effect);
+/* Whether the call is about the object that armed the step, as far as the two compare. */
+bool fault_same_object(const struct step_state *state, const struct call *call);
 
-/* Conditions' words. */
+/* Carries out an effect that has nothing to do with DAT; true where it was one. */
+bool hostile_act(enum effect effect);
+
+/* The same, with those that only this library can have. */
+bool call_misbehave(const struct call *call, enum effect effect);
+
+/* Its own effects, before the call (whether one has taken its place) and after it. */
+bool call_instead(struct call *call, const struct step *step);
+void call_afterwards(struct call *call, const struct step *step);
+
+/* Conditions' words. A text is an address; of a null one nothing holds. */
+bool fault_text_equal(long long text, long long other);
+bool fault_text_matches(long long text, long long expression);
 bool fault_handle_destroyed(long long handle);
 long long fault_handle_kind(long long handle); /* -1: none of ours */
 

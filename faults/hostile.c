@@ -4,7 +4,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -49,13 +48,7 @@ static void print_verdict(void)
         fflush(stdout);
 }
 
-static void scribble(const struct call *call)
-{
-        if (call->provider->registered_end)
-                memset(call->provider->registered_end, 0xee, 8);
-}
-
-bool hostile_act(const struct call *call, enum effect effect)
+bool hostile_act(enum effect effect)
 {
         switch (effect) {
         case EFFECT_LEAK:
@@ -84,12 +77,6 @@ bool hostile_act(const struct call *call, enum effect effect)
                 return true;
         case EFFECT_CLOSE:
                 return close_range(0, ~0U, 0) == 0;
-        case EFFECT_SCRIBBLE:
-                scribble(call);
-                return true;
-        case EFFECT_REUSE:
-                handle_reuse();
-                return true;
         default:
                 return false;
         }

@@ -53,8 +53,8 @@ static bool read_params(struct provider *provider, const char *ia_name, char *pa
                         complain(ia_name, "unknown parameter ", word);
                         return false;
                 }
-                provider->fault = fault_find(word + 6);
-                if (!provider->fault) {
+                provider->mutant.fault = fault_find(word + 6);
+                if (!provider->mutant.fault) {
                         complain(ia_name, "no such fault: ", word + 6);
                         return false;
                 }
@@ -77,7 +77,7 @@ static struct provider *provider_new(const DAT_PROVIDER_INFO *info, const char *
         provider->table.device_name = provider->info.ia_name;
         if (info->is_thread_safe)
                 provider->table.ia_open_func = call_open_threadsafe;
-        pthread_mutex_init(&provider->lock, NULL);
+        pthread_mutex_init(&provider->mutant.lock, NULL);
         return provider;
 
 free_both:

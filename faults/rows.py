@@ -14,6 +14,41 @@ from typing import Any
 
 from cases import standard
 
+Facts = dict[str, Any]
+
+# What libdat itself is asked, what it does by itself, and how its passing on of a call is named: a
+# fault that is set off by one of these is the faulty libdat's.
+REGISTRY_CALLS = (
+    "dat_ia_openv",
+    "dat_registry_add_provider",
+    "dat_registry_list_providers",
+    "dat_registry_remove_provider",
+    "dat_strerror",
+)
+ACTS = {
+    "conf line",
+    "conf open",
+    "conf override",
+    "dat_provider_fini",
+    "dat_provider_init",
+    "library load",
+    "library unload",
+    "provider hold",
+    "provider release",
+}
+DISPATCH = "dispatch of "
+ANY_DISPATCH = "any dispatch"
+
+
+def is_libdats(trigger: str) -> bool:
+    """Whether `on` or `after` names something of libdat's."""
+    return (
+        trigger in ACTS
+        or trigger in REGISTRY_CALLS
+        or trigger == ANY_DISPATCH
+        or trigger.startswith(DISPATCH)
+    )
+
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
@@ -29,6 +64,7 @@ class Step:
     returns: str = ""
     set: dict[str, str] = field(default_factory=dict)
     args: dict[str, str] = field(default_factory=dict)
+    edit: list[str] = field(default_factory=list)
     call: str = ""
     number: str = ""
     nth: int = 1
@@ -58,6 +94,11 @@ class Fault:
     def name(self) -> str:
         """The last part of its id."""
         return self.id.rsplit("/", 1)[-1]
+
+    @property
+    def in_libdat(self) -> bool:
+        """Whether it is libdat that is wrong, and not the provider."""
+        return is_libdats(self.steps[0].on[0])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,7 +166,11 @@ def _fault(path: Path, raw: dict[str, Any]) -> Fault:
     if len(steps) > STEPS_MAX:
         raise RowError(path, id_, f"more than {STEPS_MAX} steps")
     values = {key: value for key, value in raw.items() if key in FAULT_KEYS - {"step"}}
-    return Fault(path=path, steps=[_step(path, id_, step) for step in steps], **values)
+    fault = Fault(path=path, steps=[_step(path, id_, step) for step in steps], **values)
+    triggers = {trigger for step in fault.steps for trigger in (*step.on, *step.after)}
+    if len({is_libdats(trigger) for trigger in triggers}) != 1:
+        raise RowError(path, id_, "of libdat and the provider, one can be wrong, not both")
+    return fault
 
 
 def _read(path: Path, table: str) -> list[dict[str, Any]]:
@@ -139,8 +184,6 @@ def _read(path: Path, table: str) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = tables.get(table, [])
     if page and table == "fault":
         return [*rows, *standard.faults(page)]
-    if page and table == "no_fault":
-        return [*rows, *standard.no_faults(page)]
     return rows
 
 

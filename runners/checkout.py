@@ -76,6 +76,11 @@ class Checkout:
         return self.root / "build/default/lib/libdaplfault.so"
 
     @property
+    def faulty_libdat(self) -> Path:
+        """Our libdat, with a way to break one thing in it."""
+        return self.root / "build/default/lib/libdatfault.so"
+
+    @property
     def faults(self) -> Path:
         """The rows of its faults."""
         return self.root / "faults"

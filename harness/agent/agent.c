@@ -33,7 +33,8 @@ struct agent {
         struct probe threadsafe;           /* of the IA's threadsafe entry */
         json_t *ia;                        /* what hello says of it */
         char case_ia[DAT_NAME_MAX_LENGTH]; /* of the run under way */
-        uint64_t beat_ns;                  /* when the next heartbeat of a run is due */
+        char libdat_fault[DAT_NAME_MAX_LENGTH];
+        uint64_t beat_ns; /* when the next heartbeat of a run is due */
         int signals;
         bool greeted;
         bool debugger_told;
@@ -255,19 +256,23 @@ static bool take_run(struct agent *agent, json_t *message)
         json_int_t seq, deadline_ms, event_ms, quiet_ms;
         const char *id, *mode;
         const char *ia = agent->probe.ia;
+        const char *libdat_fault = "";
         int gdb;
         int undeclared = 0;
         json_int_t seed = 0;
-        struct case_job job = {.settings = {.ia = agent->case_ia}};
+        struct case_job job = {
+            .settings = {.ia = agent->case_ia, .libdat_fault = agent->libdat_fault}};
 
-        if (json_unpack_ex(message, NULL, JSON_STRICT,
-                           "{s:s s:I s:s s:s s:I s:I s:I s:b s?s s?b s?I}", "type", &(char *){NULL},
-                           "seq", &seq, "case", &id, "peer", &mode, "deadline_ms", &deadline_ms,
-                           "event_ms", &event_ms, "quiet_ms", &quiet_ms, "gdb", &gdb, "ia", &ia,
-                           "undeclared", &undeclared, "seed", &seed) != 0 ||
-            strlen(ia) >= sizeof(agent->case_ia) || !within(seq, 1, SEQ_MAX) || seed < 0 ||
-            !within(deadline_ms, 1, DEADLINE_MAX_MS) || !within(event_ms, 1, EVENT_MAX_MS) ||
-            !within(quiet_ms, 0, QUIET_MAX_MS) || !parse_mode(mode, &job.settings.peer_mode))
+        if (json_unpack_ex(
+                message, NULL, JSON_STRICT, "{s:s s:I s:s s:s s:I s:I s:I s:b s?s s?s s?b s?I}",
+                "type", &(char *){NULL}, "seq", &seq, "case", &id, "peer", &mode, "deadline_ms",
+                &deadline_ms, "event_ms", &event_ms, "quiet_ms", &quiet_ms, "gdb", &gdb, "ia", &ia,
+                "libdat_fault", &libdat_fault, "undeclared", &undeclared, "seed", &seed) != 0 ||
+            strlen(ia) >= sizeof(agent->case_ia) ||
+            strlen(libdat_fault) >= sizeof(agent->libdat_fault) || !within(seq, 1, SEQ_MAX) ||
+            seed < 0 || !within(deadline_ms, 1, DEADLINE_MAX_MS) ||
+            !within(event_ms, 1, EVENT_MAX_MS) || !within(quiet_ms, 0, QUIET_MAX_MS) ||
+            !parse_mode(mode, &job.settings.peer_mode))
                 return refuse(agent, "run has a member that is missing, unknown or wrong");
         if (agent->run.kind != RUN_NONE) {
                 say_error(agent, seq, "run %llu is still under way", agent->run.seq);
@@ -279,6 +284,7 @@ static bool take_run(struct agent *agent, json_t *message)
                 return true;
         }
         memcpy(agent->case_ia, ia, strlen(ia) + 1);
+        memcpy(agent->libdat_fault, libdat_fault, strlen(libdat_fault) + 1);
         job.settings.probe = case_probe(job.ref, &agent->probe, &agent->threadsafe);
         job.settings.deadline_ms = (unsigned int)deadline_ms;
         job.settings.event_ms = (unsigned int)event_ms;

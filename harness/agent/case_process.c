@@ -3,6 +3,7 @@
 
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "agent/descriptors.h"
@@ -105,6 +106,8 @@ void case_process(const void *arg, struct evidence *evidence, uint64_t nonce, in
             .channel = channel,
         };
         draw_begin(t, job->ref->id);
+        if (job->settings.libdat_fault && *job->settings.libdat_fault)
+                setenv("LIBDAT_FAULT", job->settings.libdat_fault, 1);
         if (job->settings.gdb)
                 raise(SIGSTOP);
         descriptors_list(&before);

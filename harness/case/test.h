@@ -13,6 +13,7 @@ enum peer_mode { PEER_MODE_NONE, PEER_MODE_LOCAL, PEER_MODE_REMOTE };
 /* What a run command says of the case's surroundings. */
 struct settings {
         const char *ia;
+        const char *libdat_fault; /* of the faulty libdat, in the case's processes; or "" */
         unsigned int deadline_ms; /* of the body */
         unsigned int event_ms;
         unsigned int quiet_ms;

@@ -63,9 +63,16 @@ class Job:
     @property
     def ia(self) -> str:
         """The IA that the case opens."""
-        if self.fault is None or self.purpose == AFTER:
+        if self.fault is None or self.purpose == AFTER or self.fault.in_libdat:
             return WHOLE_IA
         return f"fault:{self.fault.id}"
+
+    @property
+    def libdat_fault(self) -> str:
+        """What is wrong with libdat in the case's process; nothing where the provider is wrong."""
+        if self.fault is None or self.purpose == AFTER or not self.fault.in_libdat:
+            return ""
+        return self.fault.id
 
 
 @dataclass(frozen=True)
@@ -120,7 +127,11 @@ def dat_conf(subject: Subject, library: Path, faults: Iterable[Fault]) -> str:
     threadsafe ones beside them where the subject has one.
     """
     wrapped = {WHOLE_IA: subject.ia}
-    wrapped |= {f"fault:{fault.id}": f"{subject.ia} fault={fault.id}" for fault in faults}
+    wrapped |= {
+        f"fault:{fault.id}": f"{subject.ia} fault={fault.id}"
+        for fault in faults
+        if not fault.in_libdat
+    }
     threadsafe = subject.threadsafe
     return subject.dat_conf + "".join(
         datconf.lines(ia, library, params, threadsafe=threadsafe) for ia, params in wrapped.items()
@@ -242,7 +253,7 @@ class Crew:
         plan = planned(job.case, self._hosts(job))
         plan = replace(plan, deadline_ms=_deadline_ms(job.case))
         within = limits(plan, Limits(event_ms=EVENT_MS, quiet_ms=QUIET_MS), self._patience)
-        testbed.run(plan, 1, emit, ia=job.ia, within=within)
+        testbed.run(plan, 1, emit, ia=job.ia, within=within, libdat_fault=job.libdat_fault)
         said = verdicts[0] if verdicts else {}
         record = {
             "type": "verdict",
@@ -400,7 +411,7 @@ def _assignment(checkout: Checkout, order: Order, folder: Path, registry: Path) 
     return Assignment(
         fabric=checkout.fabrics[order.fabric],
         argv=(str(checkout.cases_binary), "--serve", "--ia", WHOLE_IA),
-        env={"DAT_OVERRIDE": str(registry)},
+        env={"DAT_OVERRIDE": str(registry), "LD_PRELOAD": str(checkout.faulty_libdat)},
         logs=str(folder / "hosts"),
         plan=(),
         settings=order.settings,
@@ -409,7 +420,7 @@ def _assignment(checkout: Checkout, order: Order, folder: Path, registry: Path) 
 
 def _run_record(checkout: Checkout, order: Order) -> Record:
     commit, dirty = revision(checkout.root)
-    wrapper = checkout.faulty_provider
+    wrapper, libdat = checkout.faulty_provider, checkout.faulty_libdat
     named = {page.page for page in order.catalogue.pages}
     clauses = [clause for clause in order.catalogue.clauses.values() if clause.page in named]
     return {
@@ -424,6 +435,10 @@ def _run_record(checkout: Checkout, order: Order) -> Record:
         "wrapper": {
             "library": str(wrapper),
             "sha256": hashlib.sha256(wrapper.read_bytes()).hexdigest(),
+        },
+        "libdat": {
+            "library": str(libdat),
+            "sha256": hashlib.sha256(libdat.read_bytes()).hexdigest(),
         },
         "pages": list(every_page(checkout.catalogue)),
         "selected": len(order.faults) != len(order.rows.faults),

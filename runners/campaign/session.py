@@ -111,13 +111,15 @@ class Session:
         ia: str | None = None,
         undeclared: bool = False,
         seed: int = 0,
+        libdat_fault: str = "",
     ) -> Evidence:
         """Run one case to its verdict, or to the loss of a host; never raises AgentLost.
 
         `peer` is `none`, `local` or `remote`. With `gdb`, the case has no deadline and stops before
         its first call; `gdb` is then called with its process id on the subject's host. `ia` is the
         IA that the case opens instead of the agent's. An `undeclared` case is run though a feature
-        that it needs is declared absent. What the case draws comes from `seed`.
+        that it needs is declared absent. What the case draws comes from `seed`. `libdat_fault` is a
+        fault that the faulty libdat has in the case's process, where that is the agent's.
         """
         self._seq = next(_NUMBERS)
         self._evidence = evidence = Evidence()
@@ -137,6 +139,7 @@ class Session:
                     "gdb": gdb is not None,
                     "seed": seed % SEEDS,
                     **({"ia": ia} if ia else {}),
+                    **({"libdat_fault": libdat_fault} if libdat_fault else {}),
                     **({"undeclared": True} if undeclared else {}),
                 }
             )

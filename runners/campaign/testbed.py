@@ -125,12 +125,14 @@ class Testbed:
         within: Limits | None = None,
         debug: Debug | None = None,
         undeclared: bool = False,
+        libdat_fault: str = "",
     ) -> str | None:
         """Run one case; its verdict's word, or None where the hosts cannot be had (`given_up`).
 
         `ia` is the IA that the case opens instead of the agent's; `within` replaces limits().
         With `debug`, the case stops before its first call, and `debug` is told where it waits. An
-        `undeclared` case is run though a feature that it needs is declared absent.
+        `undeclared` case is run though a feature that it needs is declared absent. The case's
+        process has `libdat_fault`, where the faulty libdat is the agent's.
         """
         opened = self._ready(emit)
         while opened is not None and (lost := opened.session.lost()) is not None:
@@ -150,6 +152,7 @@ class Testbed:
                 ia,
                 undeclared,
                 self._assignment.seed,
+                libdat_fault,
             )
             elapsed = (time.monotonic() - begun) * 1000
             record = verdict_record(planned, attempt, opened.names, started, elapsed, evidence)

@@ -113,6 +113,7 @@ def run(options: argparse.Namespace) -> int:
         drawn=drawn,
     )
     _built(checkout.faulty_provider)
+    _built(checkout.faulty_libdat)
     folder = (options.out or checkout.results / name).absolute()
     with Interrupts(records.COULD_NOT_TELL) as interrupts:
         teller = _Teller()

@@ -22,13 +22,13 @@ returns = "DAT_INVALID_STATE"
 """
 
 
-def compile_row(folder: Path, row: str) -> tuple[int, str, str]:
+def compile_row(folder: Path, row: str, job: str = "faults") -> tuple[int, str, str]:
     """Exit code, what was said, and the C."""
     path = folder / "demo.toml"
     path.write_text(row)
     out = folder / "table.c"
     done = subprocess.run(
-        [sys.executable, "-m", "faults.generate", "faults", str(FACTS), str(out), str(path)],
+        [sys.executable, "-m", "faults.generate", job, str(FACTS), str(out), str(path)],
         cwd=ROOT,
         capture_output=True,
         text=True,
@@ -137,6 +137,48 @@ def test_pointer_to_a_const_structure(tmp_path: Path) -> None:
     assert (code, error) == (0, "")
     assert "(long long)call->arg[1] == 0LL" in text
     assert "*(const DAT_LMR_TRIPLET *)" not in text
+
+
+LIBDAT_ROW = """
+[[fault]]
+id = "demo/one"
+text = "Something."
+on = "dat_strerror"
+do = "answer"
+returns = "DAT_INVALID_STATE"
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("dat_strerror", "dispatch of dat_ia_open", "libdat does not pass that on"),
+        ('"answer"', '"deaf"', "do = 'deaf' is none of"),
+        ('"answer"', '"lose"', "needs in `on` what libdat does by itself"),
+        ('do = "answer"', 'do = "edit"\nedit = ["a", "b"]', "has no text to be edited"),
+        ('do = "answer"', 'do = "set"\nedit = ["a", "b"]', "'edit' needs edit"),
+        ('do = "answer"', 'do = "answer"\nwhen = "ep_state == 1"', "unknown name ep_state"),
+        ('"dat_strerror"', '["dat_strerror", "dat_srq_free"]', "one can be wrong, not both"),
+    ],
+)
+def test_wrong_row_of_libdat(tmp_path: Path, old: str, new: str, said: str) -> None:
+    assert old in LIBDAT_ROW
+    code, error, _ = compile_row(tmp_path, LIBDAT_ROW.replace(old, new), "libdat-faults")
+    assert code == 1
+    assert said in error
+    assert error.count("\n") == 1
+
+
+def test_each_library_has_its_own_rows(tmp_path: Path) -> None:
+    rows = LIBDAT_ROW + ROW.replace("demo/one", "demo/two")
+    for job, own, other in (
+        ("faults", "demo/two", "demo/one"),
+        ("libdat-faults", "demo/one", "demo/two"),
+    ):
+        code, error, text = compile_row(tmp_path, rows, job)
+        assert (code, error) == (0, "")
+        assert f'.id = "{own}"' in text
+        assert f'.id = "{other}"' not in text
 
 
 def test_the_rows_of_this_project() -> None:

@@ -493,7 +493,7 @@ def serve() -> None:
             )
         elif message["type"] == "run":
             # With a fault, the fault decides: its name is the behaviour.
-            ia = message.get("ia", "")
+            ia = message.get("libdat_fault") or message.get("ia", "")
             name = (ia if "/" in ia else message["case"]).split("/")[1].rstrip("0123456789_")
             BEHAVIOURS[name](message)
         elif message["type"] == "peer":

@@ -42,7 +42,8 @@ class Foundry:
         self.cts = cts
         self.out = cts.root / "out"
         (cts.root / "faults").mkdir()
-        shutil.copy(cts.provider, cts.provider.with_name("libdaplfault.so"))
+        for library in ("libdaplfault.so", "libdatfault.so"):
+            shutil.copy(cts.provider, cts.provider.with_name(library))
 
     def has(self, *rows: str) -> None:
         """Give the checkout these faults."""
@@ -101,6 +102,17 @@ def test_a_mutant_has_more_time_on_a_slow_host(foundry: Foundry) -> None:
     assert foundry.records[0]["patience"] == 3
     (longer,) = [r["reason"] for r in foundry.records if r.get("purpose") == "own"]
     assert longer == "deadline 900, event 4500, quiet 300"
+
+
+def test_a_fault_of_libdat(foundry: Foundry) -> None:
+    foundry.has(fault("fails").replace("dat_srq_resize", "dat_strerror"), fault("times_out"))
+    code, output = foundry.run()
+    assert code == 0, output
+    assert "2 of 2 killed" in output
+    assert foundry.records[0]["libdat"]["library"].endswith("/libdatfault.so")
+    entries = (foundry.out / "dat.conf").read_text()
+    assert "fault:demo/times_out" in entries
+    assert "demo/fails" not in entries
 
 
 def test_survived(foundry: Foundry) -> None:
@@ -349,9 +361,10 @@ def test_wrong_input(foundry: Foundry) -> None:
         assert said in output
 
 
-def test_not_built(foundry: Foundry) -> None:
+@pytest.mark.parametrize("library", ["libdaplfault.so", "libdatfault.so"])
+def test_not_built(foundry: Foundry, library: str) -> None:
     foundry.has(fault("fails"))
-    Path(foundry.cts.provider.with_name("libdaplfault.so")).unlink()
+    Path(foundry.cts.provider.with_name(library)).unlink()
     code, output = foundry.run()
     assert code == 2
-    assert "libdaplfault.so is missing" in output
+    assert f"{library} is missing" in output

@@ -24,8 +24,8 @@ def proven(cts: Cts) -> Cts:
     """A committed checkout with a fault, and a faults run that killed it."""
     (cts.root / "faults").mkdir()
     (cts.root / "faults/demo.toml").write_text(FAULT.format(id="fails"))
-    library = cts.root / "build/default/lib/libdaplfault.so"
-    library.write_bytes(cts.provider.read_bytes())
+    for library in ("libdaplfault.so", "libdatfault.so"):
+        (cts.root / "build/default/lib" / library).write_bytes(cts.provider.read_bytes())
     (cts.root / ".gitignore").write_text("*\n!faults\n!faults/*\n")
     for command in (
         ["init", "-q"],
