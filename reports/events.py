@@ -11,6 +11,8 @@ from reports.errors import ReportError
 from reports.printable import printable
 
 FORMAT = 2
+# Numbers are of 64 bits.
+MOST = 1 << 63
 RECORD_TYPES = frozenset({"run", "hosts", "verdict", "undeclared", "incident", "end"})
 
 
@@ -51,11 +53,15 @@ class Members:
     def number(self, name: str, default: float | None = 0) -> float:
         """The number `name`."""
         value: float = self._get(name, (int, float), "a number", default)
+        if not -MOST <= value < MOST:
+            self.damaged(f"'{self._path}{name}' is too large")
         return value
 
     def integer(self, name: str, default: int | None = 0) -> int:
         """The whole number `name`."""
         value: int = self._get(name, (int,), "a whole number", default)
+        if not -MOST <= value < MOST:
+            self.damaged(f"'{self._path}{name}' is too large")
         return value
 
     def flag(self, name: str) -> bool:

@@ -222,9 +222,15 @@ def load(folder: Path) -> Mutation:
     """
     path = folder / FILE
     try:
-        *lines, _ = path.read_bytes().split(b"\n")
+        return _load(path)
     except OSError as error:
         raise ReportError(f"cannot read {path}: {error.strerror}") from None
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+        raise ReportError(f"{path} is damaged ({type(error).__name__}: {error})") from None
+
+
+def _load(path: Path) -> Mutation:
+    *lines, _ = path.read_bytes().split(b"\n")
     records: list[dict[str, Any]] = []
     last = START
     for line in lines:

@@ -6,6 +6,7 @@ import sys
 import traceback
 from collections.abc import Sequence
 
+from reports.printable import printable
 from runners.catalogue.clauses import CatalogueError
 from runners.checkout import Checkout, here
 from runners.commands import (
@@ -26,11 +27,14 @@ from runners.results.records import COULD_NOT_TELL
 from runners.screen import screens
 
 EXIT_INTERRUPTED = 130
+LONGEST = 300
 
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> None:  # type: ignore[override]
-        line = f"udapl-cts: {message} ({self.prog} --help tells more)\n"
+        # It may quote what nobody wants to read again.
+        said = message if len(message) <= LONGEST else f"{message[:LONGEST]} ..."
+        line = f"udapl-cts: {said} ({self.prog} --help tells more)\n"
         self.exit(InputError.exit_code, line)
 
 
@@ -88,5 +92,9 @@ def _unexpected(error: BaseException, checkout: Checkout) -> RunnerError:
 
 
 def _refuse(error: Exception, code: int) -> int:
-    print(f"udapl-cts: {error}", file=sys.stderr)
+    said = printable(str(error))
+    if code == InputError.exit_code:
+        # What it quotes may have lines of its own; a refusal has one.
+        said = said.replace("\n", "\\n")
+    print(f"udapl-cts: {said}", file=sys.stderr)
     return code

@@ -30,6 +30,7 @@ from runners.catalogue import rulings
 from runners.catalogue.clauses import Catalogue, Clause, PageClauses, every_page
 from runners.checkout import VERSION, Checkout, revision
 from runners.errors import InputError
+from runners.inputs import read_json
 from runners.interrupts import Interrupts
 from runners.results import proof, records
 from runners.results.records import EventLog, Record, ResultsFull
@@ -115,13 +116,7 @@ def conduct(
 def settings_of(folder: Path) -> dict[str, Any]:
     """How the fabric of the run in `folder` was set; a run without the file had nothing to set."""
     path = folder / SETTINGS
-    try:
-        settings: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return {}
-    except (OSError, ValueError) as error:
-        raise InputError(f"cannot read {path}: {error}") from error
-    return settings
+    return read_json(path, "the fabric's settings") if path.exists() else {}
 
 
 def resume(

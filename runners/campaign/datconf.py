@@ -51,11 +51,14 @@ def lines(
 def read(path: Path, files: Files) -> str:
     """The text of a dat.conf; raises InputError when it cannot be read."""
     try:
-        return files.read(path).decode(encoding="utf-8", errors="surrogateescape")
+        text = files.read(path).decode(encoding="utf-8", errors="surrogateescape")
     except OSError as error:
         raise InputError(
             f"cannot read the dat.conf {files.where}{path}: {error.strerror}"
         ) from error
+    if "\0" in text:
+        raise InputError(f"the dat.conf {files.where}{path} is no text: it has a NUL in it")
+    return text
 
 
 def entries(text: str, *, threadsafe: bool = False) -> list[Entry]:

@@ -21,6 +21,7 @@ from runners.campaign import datconf
 from runners.campaign.assignment import Assignment
 from runners.campaign.draw import Drawn
 from runners.campaign.plan import Case, planned
+from runners.campaign.selection import compiled
 from runners.campaign.session import Limits
 from runners.campaign.subject import Subject
 from runners.campaign.testbed import Testbed, limits
@@ -143,12 +144,7 @@ def choose(faults: Sequence[Fault], keyword: str) -> list[Fault]:
     if not keyword:
         return list(faults)
     # pytest's own grammar, so that -k means the same in all commands.
-    from _pytest.mark.expression import Expression
-
-    try:
-        expression = Expression.compile(keyword)
-    except SyntaxError as error:
-        raise InputError(f"-k {keyword!r}: {error}") from error
+    expression = compiled("-k", keyword)
 
     def chosen(fault: Fault) -> bool:
         names = f"{fault.id} {fault.clause} {fault.case}".lower()

@@ -11,6 +11,7 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
+from _pytest.mark.expression import Expression
 
 from runners.campaign.assignment import Assignment
 from runners.campaign.plan import Planned
@@ -18,6 +19,16 @@ from runners.campaign.plugin import CaseItem
 from runners.campaign.subject import Subject
 from runners.checkout import Checkout
 from runners.errors import InputError, RunnerError
+
+# What a user's environment may tell a pytest, which is not this one.
+_PYTESTS = frozenset(
+    "PYTEST_ADDOPTS PYTEST_PLUGINS PYTEST_THEME PYTEST_THEME_MODE PYTEST_DEBUG"
+    " PYTEST_DEBUG_TEMPROOT PYTEST_XDIST_AUTO_NUM_WORKERS".split()
+)
+
+
+# So much of what is wrong is shown.
+SHOWN = 80
 
 
 @dataclass(frozen=True)
@@ -39,8 +50,9 @@ def arguments(checkout: Checkout, folder: Path, subject: Subject) -> list[str]:
 
     What failed the last time is remembered of each subject by itself.
     """
+    for name in _PYTESTS & os.environ.keys():
+        del os.environ[name]
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
-    os.environ.pop("PYTEST_ADDOPTS", None)
     return [
         "-p",
         "runners.campaign.plugin",
@@ -49,6 +61,7 @@ def arguments(checkout: Checkout, folder: Path, subject: Subject) -> list[str]:
         "-p",
         "no:warnings",
         "--capture=no",
+        "--noconftest",
         "-c",
         os.devnull,
         "--rootdir",
@@ -76,6 +89,8 @@ def choose(
 
     Raises InputError when an expression is wrong, or chooses nothing.
     """
+    for option, expression in (("-k", choice.keyword), ("-m", choice.marker)):
+        compiled(option, expression)
     collected = _Collected()
     with tempfile.TemporaryDirectory(prefix="udapl-cts-") as name:
         folder = Path(name)
@@ -107,6 +122,16 @@ def choose(
 def restrict(assignment: Assignment, planned: Sequence[Planned]) -> Assignment:
     """The assignment with another plan."""
     return replace(assignment, plan=tuple(planned))
+
+
+def compiled(option: str, expression: str) -> Expression:
+    """An expression of pytest's grammar; raises InputError, which names the option, for no such."""
+    try:
+        return Expression.compile(expression or "True")
+    except (SyntaxError, ValueError) as error:
+        raise InputError(f"{option} {expression[:SHOWN]!r}: {error}") from error
+    except (RecursionError, MemoryError) as error:
+        raise InputError(f"{option} {expression[:SHOWN]!r} is nested too deeply") from error
 
 
 class _Collected:

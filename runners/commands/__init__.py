@@ -12,6 +12,7 @@ else:
 # No agent takes an event that may be longer than ten minutes (docs/protocol.schema.json).
 PATIENCE_MOST = 60
 CPUS_MOST = 8
+MOST_WORKERS = 1_000
 
 
 def add_patience(parser: argparse._ActionsContainer, default: int | None, otherwise: str) -> None:

@@ -8,11 +8,11 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from runners.catalogue.clauses import Catalogue
 from runners.checkout import APIS, DEFAULT_API, Checkout
-from runners.commands import Subparsers, add_cpus, add_patience
+from runners.commands import MOST_WORKERS, Subparsers, add_cpus, add_patience
 from runners.errors import InputError, RunnerError
 from runners.names import nearest
 from runners.results import records
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
 MODES = (1, 2)
 SEEDS = 1_000_000
+# What cases draw from: JSON knows whole numbers up to here.
+MOST_SEED = 1 << 53
+MOST_HOSTS = 100_000
 
 
 def add_parser(commands: Subparsers) -> None:
@@ -204,8 +207,10 @@ def run(options: argparse.Namespace) -> int:
 
 def _resume(options: argparse.Namespace) -> int:
     """Finish a run that ended early, as its own command had it."""
+    from reports import ReportError
+    from reports.load import load
     from runners.campaign.assignment import fabric_class
-    from runners.campaign.campaign import DAT_CONF, resume, settings_of
+    from runners.campaign.campaign import DAT_CONF, SETTINGS, resume, settings_of
     from runners.campaign.plan import load_cases
     from runners.campaign.subject import from_dat_conf
     from runners.campaign.tally import Past
@@ -214,6 +219,10 @@ def _resume(options: argparse.Namespace) -> int:
     if len(options.command_line) != 3 + (options.command_line[-1] == options.resume):
         raise InputError("--resume takes a run and nothing else: the run has its own options")
     folder = records.find_run(options.checkout.results, options.resume)
+    try:
+        load(folder)
+    except ReportError as error:
+        raise InputError(str(error)) from error
     past = Past.read(folder)
     had = _options_of(past)
     checkout: Checkout = options.checkout.by(had.api)
@@ -221,7 +230,14 @@ def _resume(options: argparse.Namespace) -> int:
     catalogue, cases = load_cases(checkout)
     fabric = fabric_class(checkout.fabrics[had.fabric])
     settings = settings_of(folder)
-    entry = fabric.entry(settings)
+    try:
+        fabric(hosts=1, progress=lambda line: None, **settings)
+        entry = fabric.entry(settings)
+        most_hosts = fabric.most_hosts(settings)
+    except (TypeError, LookupError, ValueError, AttributeError) as error:
+        raise InputError(
+            f"{folder / SETTINGS} was damaged, or is of another fabric ({error}): certify anew"
+        ) from error
     if entry is None:
         ia = past.run["subject"]["ia"]
         subject = from_dat_conf(folder / DAT_CONF, ia, checkout.api, Files())
@@ -229,7 +245,7 @@ def _resume(options: argparse.Namespace) -> int:
         path, ia = entry
         with fabric.subject(settings) as files:
             subject = from_dat_conf(path, ia, checkout.api, files)
-    modes = _modes(had, fabric.most_hosts(settings))
+    modes = _modes(had, most_hosts)
     name, seed = past.run["run"], past.run["seed"]
     order = _order(had, name, seed, subject, catalogue, cases, settings, modes)
     resumed = partial(resume, checkout, order, past, folder)
@@ -238,17 +254,22 @@ def _resume(options: argparse.Namespace) -> int:
 
 def _options_of(past: "Past") -> argparse.Namespace:
     """The options that a run was begun with."""
-    parser = argparse.ArgumentParser(exit_on_error=False)
+    parser = _Parser()
     _add_arguments(parser)
     command = past.run["command"]
     try:
-        options, unknown = parser.parse_known_args(command[2:])
-    except argparse.ArgumentError as error:
-        unknown = [str(error)]
-    if unknown:
-        raise InputError(f"the suite changed since run {past.run['run']} began: {unknown[0]}")
+        options = parser.parse_args(command[2:])
+    except (argparse.ArgumentError, InputError) as error:
+        raise InputError(f"the suite changed since run {past.run['run']} began: {error}") from error
     options.command_line = command
     return options
+
+
+class _Parser(argparse.ArgumentParser):
+    """One that says to its caller what is wrong, and not to the person."""
+
+    def error(self, message: str) -> NoReturn:
+        raise InputError(message)
 
 
 def _order(
@@ -424,15 +445,15 @@ def _check(options: argparse.Namespace, checkout: Checkout) -> None:
         )
     if options.hosts is not None and options.hosts not in MODES:
         raise InputError(f"--hosts {options.hosts}: the cases need 1 host or 2")
-    if options.workers is not None and options.workers < 1:
-        raise InputError(f"-n {options.workers}: at least one process has to run the cases")
+    if options.workers is not None and not 1 <= options.workers <= MOST_WORKERS:
+        raise InputError(f"-n: from 1 to {MOST_WORKERS} processes can run the cases")
     spread = options.spread if options.every_pair is None else options.every_pair
     if spread is not None and (options.workers or 1) > 1:
         raise InputError("-n goes with neither --spread nor --every-pair: one process drives them")
-    if spread is not None and spread < 0:
-        raise InputError(f"{spread} hosts: a number of hosts is positive")
-    if options.seed is not None and options.seed < 0:
-        raise InputError(f"--seed {options.seed}: a seed is a whole number, 0 or more")
+    if spread is not None and not 0 <= spread <= MOST_HOSTS:
+        raise InputError(f"a number of hosts is positive, and {MOST_HOSTS} at most")
+    if options.seed is not None and not 0 <= options.seed < MOST_SEED:
+        raise InputError(f"--seed: a seed is a whole number from 0 to {MOST_SEED - 1}")
     if options.dat_conf is None and options.ia is not None:
         raise InputError("--ia names an entry of a dat.conf: give --dat-conf too")
     if options.dat_conf is not None and options.ia is None:

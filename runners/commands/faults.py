@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from runners.checkout import Checkout
-from runners.commands import Subparsers, add_cpus, add_patience
+from runners.commands import MOST_WORKERS, Subparsers, add_cpus, add_patience
 from runners.errors import InputError, RunnerError
 from runners.names import nearest
 from runners.results import records
@@ -239,8 +239,8 @@ def _settings(options: argparse.Namespace, checkout: Checkout) -> dict[str, Any]
         raise InputError(
             f"no fabric is called {options.fabric!r}" + nearest(options.fabric, checkout.fabrics)
         )
-    if options.workers is not None and options.workers < 1:
-        raise InputError(f"-n {options.workers}: at least one host has to run the cases")
+    if options.workers is not None and not 1 <= options.workers <= MOST_WORKERS:
+        raise InputError(f"-n: from 1 to {MOST_WORKERS} hosts can run the cases")
     # A fabric that has to be told of its hosts says so: this command has nothing to tell it.
     fabric = fabric_class(checkout.fabrics[options.fabric])
     settings: dict[str, Any] = fabric.settings(Wish(cpus=options.cpus))

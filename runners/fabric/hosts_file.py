@@ -3,7 +3,6 @@
 
 import json
 import re
-import tomllib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +12,7 @@ from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError, best_match
 
 from runners.errors import InputError
+from runners.inputs import read_toml
 
 _SCHEMA = Path(__file__).resolve().parents[2] / "docs/hosts.schema.json"
 _HOST_TABLE = re.compile(r"\s*\[\[\s*host\s*\]\]")
@@ -53,13 +53,8 @@ class HostsFile:
 
 def read(path: Path) -> HostsFile:
     """The hosts file at `path`; raises InputError, which says in which line of which host."""
-    try:
-        text = path.read_text(encoding="utf-8")
-        content = tomllib.loads(text)
-    except OSError as error:
-        raise InputError(f"cannot read the hosts file {path}: {error.strerror}") from error
-    except ValueError as error:
-        raise InputError(f"{path} is no TOML: {error}") from error
+    content = read_toml(path, "the hosts file")
+    text = path.read_text(encoding="utf-8")
     schema = json.loads(_SCHEMA.read_text(encoding="utf-8"))
     wrong = best_match(Draft202012Validator(schema).iter_errors(content))
     if wrong is not None:

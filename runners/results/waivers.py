@@ -2,7 +2,6 @@
 """Files of waivers: what `certify --waivers` reads. docs/certify.md shows one."""
 
 import json
-import tomllib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import date
 from pathlib import Path
@@ -14,6 +13,7 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
 from runners.catalogue.faults import prefixes
 from runners.errors import InputError
+from runners.inputs import read_toml
 from runners.names import nearest
 from runners.results.records import Record
 
@@ -26,12 +26,7 @@ def read(path: Path, clauses: Collection[str], today: date) -> list[Record]:
     `clauses` are the ids of all clauses. Raises InputError, with the place, for a file that cannot
     be read or is no file of waivers, and for a waiver of no clause or one that is expired `today`.
     """
-    try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"cannot read the waivers {path}: {error.strerror}") from error
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise InputError(f"{path}: {error}") from error
+    table = read_toml(path, "the waivers")
     rows = [_plain(row) for row in _tables(table)]
     schema = json.loads(_SCHEMA.read_text(encoding="utf-8"))
     checked = {**table, "waiver": rows} if "waiver" in table else table

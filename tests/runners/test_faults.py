@@ -353,7 +353,7 @@ def test_wrong_input(foundry: Foundry) -> None:
     for arguments, said in (
         (["-k", "nobody"], "no fault is chosen by -k 'nobody'"),
         (["-k", "a or"], "-k 'a or'"),
-        (["-n", "0"], "at least one host"),
+        (["-n", "0"], "-n: from 1 to 1000"),
         (["--fabric", "vn"], "nearest: vm"),
     ):
         code, output = foundry.run(*arguments)

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Input that nobody writes by mistake is refused; what is meant for other programs has no say."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.runners.fake_checkout import Cts
+
+DEEP = 20_000
+HUGE = "9" * 5000
+
+
+def refused(cts: Cts, *arguments: str | Path) -> str:
+    """What is said in one line of a command line that is refused."""
+    done = cts(*arguments)
+    assert done.returncode == 64, done
+    assert done.stderr.startswith("udapl-cts: "), done
+    assert done.stderr.count("\n") == 1, done
+    assert len(done.stderr) < 500, done
+    return done.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('[[host]]\naddress = "lab1\\n"\n', "'lab1\\n' is not a host's name or address"),
+        ('[[host]]\naddress = "lab1"\nname = "a\\n"\n', "'a\\n' is not a name"),
+        ('[[host]]\naddress = "lab1"\nia_params = "a\\u0000"\n', "NUL"),
+        (f'[[host]]\naddress = "lab1"\nport = {HUGE}\n', "Exceeds the limit"),
+        (f'[[host]]\naddress = "lab1"\nport = {HUGE[:1000]}\n', "too large"),
+        (f"host = {'[' * DEEP}{']' * DEEP}\n", "nested too deeply"),
+    ],
+)
+def test_files_of_hosts_and_of_waivers(cts: Cts, tmp_path: Path, text: str, said: str) -> None:
+    path = tmp_path / "wild.toml"
+    path.write_text(text)
+    assert said in refused(cts, "certify", "--fabric", "ssh", "--hosts-file", path)
+    assert not cts.results.exists()
+    path.write_text(text.replace("host", "waiver"))
+    refused(cts, "certify", "--waivers", path)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("certify", "-k", "(" * DEEP + "a" + ")" * DEEP),
+        ("certify", "-m", "not " * DEEP + "a"),
+        ("faults", "-k", "(" * DEEP + "a" + ")" * DEEP),
+        ("certify", "--seed", HUGE),
+        ("certify", "--seed", HUGE[:1000]),
+        ("certify", "-n", HUGE[:1000]),
+        ("certify", "--spread", HUGE[:1000]),
+        ("certify", "--patience", HUGE),
+    ],
+)
+def test_command_lines(cts: Cts, arguments: tuple[str, ...]) -> None:
+    (cts.root / "faults").mkdir()
+    assert refused(cts, *arguments)
+
+
+def test_a_dat_conf(cts: Cts, tmp_path: Path) -> None:
+    path = tmp_path / "dat.conf"
+    path.write_bytes(b'a u1.2 nonthreadsafe default "/x\0y" v.1.0 "" ""\n')
+    assert "NUL" in refused(cts, "certify", "--dat-conf", path, "--ia", "a")
+
+
+def test_settings_of_somebody_elses_pytest(cts: Cts, tmp_path: Path) -> None:
+    for name in ("conftest.py", "pytest.ini", "tox.ini", "setup.cfg", "pyproject.toml"):
+        for folder in (tmp_path, cts.root):
+            (folder / name).write_text("raise SystemExit(1)\n")
+    cts.env |= {
+        "TMPDIR": str(tmp_path),
+        "PYTEST_PLUGINS": "no_such_plugin",
+        "PYTEST_ADDOPTS": "--no-such-option",
+    }
+    cts.has("passes_1", "passes_2")
+    assert cts("certify", "--hosts", "1", "-k", "passes_1").returncode == 0
+    assert cts("certify", "--hosts", "1", "-n", "2").returncode == 0
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [{"ms": "long"}, {"checks": 3}, {"hosts": 1 << 80}, {"ms": float("inf")}, {"case": None}],
+)
+def test_a_run_to_resume_is_read_as_strictly_as_one_to_report(
+    cts: Cts, damage: dict[str, object]
+) -> None:
+    cts.has("passes_1", "passes_2")
+    cts("certify", "--hosts", "1")
+    path = cts.results / "latest/events.jsonl"
+    lines = path.read_text().splitlines()
+    (number,) = [n for n, line in enumerate(lines) if "passes_1" in line and '"ms"' in line]
+    lines[number] = json.dumps(json.loads(lines[number]) | damage).replace("Infinity", "1e999")
+    path.write_text("\n".join(lines[:-1]) + "\n")
+    assert f"line {number + 1}" in refused(cts, "report")
+    assert f"line {number + 1}" in refused(cts, "certify", "--resume", "latest")
+
+
+@pytest.mark.parametrize("text", ["[]", "{", "[" * DEEP, '{"table": "\\u0000"}', '{"a": 1}'])
+def test_settings_of_a_fabric_that_were_damaged(cts: Cts, text: str) -> None:
+    cts.has("passes_1", "passes_2")
+    cts("certify", "--hosts", "1")
+    path = cts.results / "latest/events.jsonl"
+    path.write_text("".join(path.read_text().splitlines(keepends=True)[:-2]))
+    (cts.results / "latest/fabric.json").write_text(text)
+    assert "fabric.json" in refused(cts, "certify", "--resume", "latest")
