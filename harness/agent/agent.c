@@ -120,18 +120,20 @@ static json_t *describe_ia(struct agent *agent)
 
 static void answer_hello(struct agent *agent)
 {
-        char id[64];
+        char id[BUILD_ID_MAX];
+        char digest[REGISTRY_DIGEST_MAX];
 
         build_id(id, sizeof(id));
+        registry_digest(digest);
         if (agent->probe.open)
                 json_object_set_new(agent->ia, "needs",
                                     needs_declared_json(&agent->probe.provider_attr,
                                                         &agent->threadsafe.provider_attr,
                                                         agent->probe.provider_unwritten));
-        say(agent,
-            json_pack("{s:s s:i s:s s:i s:s s:i s:s s:o}", "type", "hello", "protocol", PROTOCOL,
-                      "suite", UDAPL_CTS_VERSION, "pid", (int)own_pid(), "build", id, "cases",
-                      (int)registry_count(), "api", UDAPL_CTS_API, "ia", agent->ia));
+        say(agent, json_pack("{s:s s:i s:s s:i s:s s:s s:i s:s s:o}", "type", "hello", "protocol",
+                             PROTOCOL, "suite", UDAPL_CTS_VERSION, "pid", (int)own_pid(), "build",
+                             id, "catalogue", digest, "cases", (int)registry_count(), "api",
+                             UDAPL_CTS_API, "ia", agent->ia));
         agent->ia = NULL;
         agent->greeted = true;
         disturbance_forget(agent->probe.address);

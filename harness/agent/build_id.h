@@ -5,6 +5,8 @@
 #include <link.h>
 #include <stddef.h>
 
+#define BUILD_ID_MAX 65
+
 /* The build id that the linker gave this binary, in hexadecimal; "" where it gave none. */
 void build_id(char *text, size_t size);
 

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "agent/agent.h"
+#include "agent/build_id.h"
 #include "agent/by_hand.h"
 #include "agent/containment.h"
 #include "evidence/crash.h"
@@ -16,7 +17,7 @@
 #define QUIET_MS 150
 #define USAGE    64
 
-enum command { COMMAND_NONE, COMMAND_LIST, COMMAND_RUN, COMMAND_SERVE };
+enum command { COMMAND_NONE, COMMAND_LIST, COMMAND_IDENTITY, COMMAND_RUN, COMMAND_SERVE };
 
 static const char help[] =
     "udapl-cases: the cases of the uDAPL 1.2 conformance suite, by the DAT " UDAPL_CTS_API " API\n"
@@ -28,6 +29,7 @@ static const char help[] =
     "      --quiet-ms N         the quiet period (150)\n"
     "      --deadline-ms N      how long the case may take (its own, or 10000)\n"
     "      --seed N             what the case draws (0)\n"
+    "  --identity             print the build id and a digest of the cases\n"
     "  --serve                speak the agent's protocol on the standard streams\n"
     "  --ia NAME              the IA under test (the first of dat.conf)\n"
     "  --help\n"
@@ -51,6 +53,17 @@ static int list(void)
                 putchar('\n');
                 json_decref(line);
         }
+        return 0;
+}
+
+static int identity(void)
+{
+        char id[BUILD_ID_MAX];
+        char digest[REGISTRY_DIGEST_MAX];
+
+        build_id(id, sizeof(id));
+        registry_digest(digest);
+        printf("{\"build\":\"%s\",\"catalogue\":\"%s\"}\n", id, digest);
         return 0;
 }
 
@@ -104,6 +117,7 @@ int main(int argc, char **argv)
         static const struct option options[] = {
             {"list", no_argument, NULL, 'l'},
             {"run", required_argument, NULL, 'r'},
+            {"identity", no_argument, NULL, 'b'},
             {"serve", no_argument, NULL, 's'},
             {"ia", required_argument, NULL, 'i'},
             {"wait-for-debugger", no_argument, NULL, 'w'},
@@ -128,6 +142,9 @@ int main(int argc, char **argv)
                 case 'r':
                         command = COMMAND_RUN;
                         id = optarg;
+                        break;
+                case 'b':
+                        command = COMMAND_IDENTITY;
                         break;
                 case 's':
                         command = COMMAND_SERVE;
@@ -168,6 +185,8 @@ int main(int argc, char **argv)
         switch (command) {
         case COMMAND_LIST:
                 return list();
+        case COMMAND_IDENTITY:
+                return identity();
         case COMMAND_RUN:
                 return run(id, &how);
         case COMMAND_SERVE:

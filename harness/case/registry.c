@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "case/registry.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -121,6 +122,32 @@ const struct case_ref *registry_find(const char *id)
 unsigned int case_deadline_ms(const struct case_entry *entry)
 {
         return entry->deadline_ms ? entry->deadline_ms : DEADLINE_MS_DEFAULT;
+}
+
+/* FNV-1a. */
+static uint64_t digest_more(uint64_t state, const char *text)
+{
+        for (; *text; text++)
+                state = (state ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
+        return state;
+}
+
+void registry_digest(char text[REGISTRY_DIGEST_MAX])
+{
+        uint64_t state = UINT64_C(0xcbf29ce484222325);
+        char numbers[64];
+
+        for (size_t i = 0; i < ref_count; i++) {
+                const struct case_entry *entry = refs[i].entry;
+
+                snprintf(numbers, sizeof(numbers), ":%d %d %d %u %" PRIx64 "\n", entry->line,
+                         (int)entry->peers, (int)entry->network, case_deadline_ms(entry),
+                         refs[i].needs);
+                state = digest_more(state, refs[i].id);
+                state = digest_more(state, entry->file);
+                state = digest_more(state, numbers);
+        }
+        snprintf(text, REGISTRY_DIGEST_MAX, "%016" PRIx64, state);
 }
 
 json_t *case_json(const struct case_ref *ref)

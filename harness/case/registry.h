@@ -28,6 +28,10 @@ const struct case_ref *registry_find(const char *id);
 
 unsigned int case_deadline_ms(const struct case_entry *entry);
 
+/* Of all cases, what they are called and where they stand: 16 hexadecimal digits. */
+#define REGISTRY_DIGEST_MAX 17
+void registry_digest(char text[REGISTRY_DIGEST_MAX]);
+
 /* The case as `--list` shows it. */
 json_t *case_json(const struct case_ref *ref);
 

@@ -18,7 +18,7 @@ import pytest
 
 from reports import profiles
 from runners.campaign.assignment import Assignment
-from runners.campaign.plan import Case, Planned, plan
+from runners.campaign.plan import Case, Planned, identity, plan
 from runners.campaign.plugin import RECORDS, SPREAD, TESTBEDS, VERDICT
 from runners.campaign.progress import FATAL, Progress
 from runners.campaign.selection import Choice, arguments, choose
@@ -383,6 +383,7 @@ def _assignment(checkout: Checkout, order: Order, folder: Path) -> Assignment:
         patience=order.patience,
         seed=order.seed,
         settings=order.settings,
+        identity=identity(checkout.cases_binary),
     )
 
 

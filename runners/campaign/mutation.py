@@ -20,7 +20,7 @@ from faults.rows import Fault, RowError
 from runners.campaign import datconf
 from runners.campaign.assignment import Assignment
 from runners.campaign.draw import Drawn
-from runners.campaign.plan import Case, planned
+from runners.campaign.plan import Case, identity, planned
 from runners.campaign.selection import compiled
 from runners.campaign.session import Limits
 from runners.campaign.subject import Subject
@@ -411,6 +411,7 @@ def _assignment(checkout: Checkout, order: Order, folder: Path, registry: Path) 
         logs=str(folder / "hosts"),
         plan=(),
         settings=order.settings,
+        identity=identity(checkout.cases_binary),
     )
 
 

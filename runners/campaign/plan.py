@@ -90,16 +90,26 @@ def load_cases(checkout: Checkout) -> tuple[Catalogue, list[Case]]:
 
 def list_cases(binary: Path) -> list[dict[str, Any]]:
     """What `udapl-cases --list` prints; raises RunnerError when it cannot be run."""
+    return [json.loads(line) for line in _printed(binary, "--list").splitlines()]
+
+
+def identity(binary: Path) -> dict[str, str]:
+    """What an agent of this very build says of itself; raises RunnerError as list_cases() does."""
+    said: dict[str, str] = json.loads(_printed(binary, "--identity"))
+    return said
+
+
+def _printed(binary: Path, option: str) -> str:
     try:
-        done = subprocess.run([str(binary), "--list"], capture_output=True, text=True, check=False)
+        done = subprocess.run([str(binary), option], capture_output=True, text=True, check=False)
     except OSError as error:
         raise RunnerError(
             f"cannot run {binary} ({error.strerror}): build it with "
             "cmake --preset default && cmake --build --preset default"
         ) from error
     if done.returncode != 0:
-        raise RunnerError(f"{binary} --list failed: {done.stderr.strip() or done.returncode}")
-    return [json.loads(line) for line in done.stdout.splitlines()]
+        raise RunnerError(f"{binary} {option} failed: {done.stderr.strip() or done.returncode}")
+    return done.stdout
 
 
 def select(cases: Sequence[Case], names: Iterable[str]) -> list[Case]:

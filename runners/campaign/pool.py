@@ -169,7 +169,7 @@ class Pool:
             return None
         finally:
             session.release()
-        if why := refused(hello):
+        if why := refused(hello, self._assignment):
             agent.close()
             self._tell(incident("host-aside", host.name, why))
             return None

@@ -15,7 +15,7 @@ from reports.model import Run
 from runners.campaign import debugger
 from runners.campaign.assignment import Assignment, fabric_class
 from runners.campaign.campaign import DAT_CONF, settings_of
-from runners.campaign.plan import Case, Planned, load_cases, mode, planned
+from runners.campaign.plan import Case, Planned, identity, load_cases, mode, planned
 from runners.campaign.testbed import Testbed
 from runners.checkout import APIS, Checkout
 from runners.errors import InputError, RunnerError
@@ -58,6 +58,7 @@ def replay(
             patience=patience or choice.run.patience,
             seed=int(choice.run.seed or 0),
             settings=_settings(checkout, choice),
+            identity=identity(checkout.cases_binary),
         )
         return _run(assignment, assignment.plan[0], gdb)
 

@@ -63,10 +63,10 @@ class Bench(ABC):
         """What is known of the hosts."""
         return hosts_record(mode, self.hosts, self._hellos)
 
-    def refusal(self) -> tuple[str, str] | None:
-        """The first host on which the IA did not open, and why."""
+    def refusal(self, assignment: Assignment) -> tuple[str, str] | None:
+        """The first host whose agent is another suite's, or cannot open the IA, and why."""
         for host, hello in zip(self.hosts, self._hellos, strict=True):
-            if why := refused(hello):
+            if why := refused(hello, assignment):
                 return host.name, why
         return None
 
@@ -233,7 +233,7 @@ class Testbed:
                 emit(incident("host-aside", host, why))
             emit(opened.record(self._hosts))
             opened.told = True
-        refused = opened.refusal()
+        refused = opened.refusal(self._assignment)
         if refused is not None:
             self._give_up("ia", *refused, emit)
             self.close()
@@ -315,8 +315,17 @@ def start_agent(assignment: Assignment, host: Host) -> Agent:
     return Agent(host, host.start_agent(assignment.argv, assignment.env))
 
 
-def refused(hello: Message) -> str:
-    """Why the IA did not open where this hello comes from; nothing when it did."""
+def refused(hello: Message, assignment: Assignment) -> str:
+    """Why nothing can be run where this hello comes from: its agent is another suite's, or the IA
+    did not open; nothing when it did.
+    """
+    for what, own in assignment.identity.items():
+        if hello[what] != own:
+            return (
+                f"its agent is another suite's ({what} {hello[what] or 'unknown'}, this checkout's "
+                f"is {own}): give it this build of the suite, at the same path where hosts share "
+                "their files, and certify anew"
+            )
     ia = hello["ia"]
     if ia["open"]:
         return ""

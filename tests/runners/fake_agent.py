@@ -482,7 +482,8 @@ def serve() -> None:
                     "protocol": 1,
                     "suite": "0.1.0",
                     "pid": os.getpid(),
-                    "build": "00",
+                    "build": "ff" if (HERE / "another-build").exists() else "00",
+                    "catalogue": "0" * 16,
                     "cases": 1,
                     "api": Path(__file__)
                     .name.removeprefix("udapl-cases-")
@@ -506,5 +507,7 @@ if __name__ == "__main__":
     if "--list" in sys.argv:
         for entry in json.loads((HERE / "cases.json").read_text()):
             print(json.dumps(entry))
+    elif "--identity" in sys.argv:
+        print(json.dumps({"build": "00", "catalogue": "0" * 16}))
     else:
         serve()

@@ -241,6 +241,19 @@ def test_ia_that_does_not_open_and_says_nothing(cts: Cts) -> None:
     assert cts.verdicts() == []
 
 
+def test_an_agent_of_another_suite_gets_no_case(cts: Cts) -> None:
+    (cts.root / "build/default/bin/another-build").touch()
+    cts.has("passes", "talks_to_peer")
+    for more in ((), ("--spread", "2")):
+        done = cts("certify", *more)
+        assert done.returncode == COULD_NOT_TELL, done
+        assert (
+            "its agent is another suite's (build ff, this checkout's is 00)"
+            in done.stdout + done.stderr
+        )
+        assert cts.verdicts() == []
+
+
 def test_fabric_that_cannot_be_opened(cts: Cts) -> None:
     done = cts("certify", "--fabric", "absent")
     refused(done, COULD_NOT_TELL, "there is no such emulator: install it")
