@@ -15,7 +15,7 @@ from reports.profiles import CRITERIA, profiles
 from reports.waivers import accepted, judge, waived
 
 FORMAT = 1
-_ENVIRONMENT = ("kernel", "qemu", "rdma_core")
+_ENVIRONMENT = ("kernel", "qemu", "rdma_core", "privilege")
 
 
 def render(run: Run) -> str:

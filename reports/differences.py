@@ -3,7 +3,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from reports.model import Run
+from reports.model import NO_PRIVILEGE, Run
 
 # What may differ from host to host, or is compared with the subject instead.
 _OWN = frozenset({"name", "address", "provider"})
@@ -28,6 +28,7 @@ def warnings(run: Run) -> list[str]:
                 attributes.setdefault(name, own)
                 build_ids.setdefault(name, ia.build_id)
     return [
+        *_privileged(facts),
         *_differing("The hosts differ in", facts),
         *_differing("The IAs of the hosts differ in", attributes),
         *_other_library("build id", run.subject.build_id, build_ids),
@@ -43,6 +44,16 @@ def _differing(what: str, hosts: Mapping[str, Mapping[str, str]]) -> Iterable[st
         if len(by_value) > 1:
             said = "; ".join(f"{value or 'none'} on {_names(h)}" for value, h in by_value.items())
             yield f"{what} {key}: {said}."
+
+
+def _privileged(hosts: Mapping[str, Mapping[str, str]]) -> Iterable[str]:
+    """What cases kept that can be taken from them."""
+    by_value: dict[str, list[str]] = {}
+    for host, values in hosts.items():
+        if values.get("privilege", NO_PRIVILEGE) != NO_PRIVILEGE:
+            by_value.setdefault(values["privilege"], []).append(host)
+    for value, names in by_value.items():
+        yield f"Cases were run with privilege on {_names(names)}: they kept {value}."
 
 
 def _other_library(what: str, own: str, loaded: Mapping[str, str]) -> Iterable[str]:

@@ -81,7 +81,7 @@ def _warnings(run: Run) -> list[str]:
     lines = [f"- {_code(line)}" for line in said[:_LISTED]]
     if len(said) > _LISTED:
         lines.append(f"- and {len(said) - _LISTED} more in report.html")
-    return ["**These hosts are not alike:**", "", *lines, ""] if said else []
+    return ["**To be known of these hosts:**", "", *lines, ""] if said else []
 
 
 def _profiles(run: Run) -> list[str]:

@@ -26,6 +26,8 @@ class Verdict(enum.StrEnum):
 
 
 KEPT = frozenset({Verdict.PASS, Verdict.NOTE})
+# What the cases of a host have kept of the privilege of its agent, where they kept nothing.
+NO_PRIVILEGE = "none"
 NOT_KEPT = frozenset({Verdict.FAIL, Verdict.CRASH, Verdict.TIMEOUT, Verdict.CONTRADICTED})
 UNKNOWN = frozenset({Verdict.BROKEN, Verdict.RESOURCE, Verdict.NOT_RUN})
 _ORDER = list(Verdict)

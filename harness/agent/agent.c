@@ -13,6 +13,7 @@
 
 #include "agent/build_id.h"
 #include "agent/preload.h"
+#include "agent/privilege.h"
 #include "agent/run.h"
 #include "case/needs.h"
 
@@ -130,10 +131,11 @@ static void answer_hello(struct agent *agent)
                                     needs_declared_json(&agent->probe.provider_attr,
                                                         &agent->threadsafe.provider_attr,
                                                         agent->probe.provider_unwritten));
-        say(agent, json_pack("{s:s s:i s:s s:i s:s s:s s:i s:s s:o}", "type", "hello", "protocol",
-                             PROTOCOL, "suite", UDAPL_CTS_VERSION, "pid", (int)own_pid(), "build",
-                             id, "catalogue", digest, "cases", (int)registry_count(), "api",
-                             UDAPL_CTS_API, "ia", agent->ia));
+        say(agent,
+            json_pack("{s:s s:i s:s s:i s:s s:s s:i s:s s:o s:o}", "type", "hello", "protocol",
+                      PROTOCOL, "suite", UDAPL_CTS_VERSION, "pid", (int)own_pid(), "build", id,
+                      "catalogue", digest, "cases", (int)registry_count(), "api", UDAPL_CTS_API,
+                      "kept", privilege_kept_json(), "ia", agent->ia));
         agent->ia = NULL;
         agent->greeted = true;
         disturbance_forget(agent->probe.address);

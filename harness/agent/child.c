@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "agent/privilege.h"
 #include "evidence/crash.h"
 #include "evidence/trace.h"
 
@@ -57,6 +58,7 @@ static _Noreturn void run(struct child *child, int output, int channel, child_bo
 {
         struct evidence *evidence = child->evidence;
 
+        privilege_drop();
         settle_in(output, channel);
         atomic_store(&evidence->pid, outside_pid());
         crash_watch(evidence);

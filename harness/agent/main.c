@@ -11,6 +11,7 @@
 #include "agent/build_id.h"
 #include "agent/by_hand.h"
 #include "agent/containment.h"
+#include "agent/privilege.h"
 #include "evidence/crash.h"
 
 #define EVENT_MS 3000
@@ -31,6 +32,7 @@ static const char help[] =
     "      --seed N             what the case draws (0)\n"
     "  --identity             print the build id and a digest of the cases\n"
     "  --serve                speak the agent's protocol on the standard streams\n"
+    "      --privileged         leave cases and peers the user and the privilege of the agent\n"
     "  --ia NAME              the IA under test (the first of dat.conf)\n"
     "  --help\n"
     "\n"
@@ -81,7 +83,7 @@ static int run(const char *id, const struct by_hand *how)
 }
 
 /* The protocol has descriptors of its own, so that nothing that prints can get in between. */
-static int serve(const char *ia)
+static int serve(const char *ia, bool privileged)
 {
         int in = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
         int out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
@@ -94,7 +96,9 @@ static int serve(const char *ia)
         dup2(null, STDIN_FILENO);
         dup2(STDERR_FILENO, STDOUT_FILENO);
         close(null);
+        privilege_prepare(privileged);
         containment_enter();
+        privilege_confine();
         return agent_serve(ia, in, out);
 }
 
@@ -120,6 +124,7 @@ int main(int argc, char **argv)
             {"identity", no_argument, NULL, 'b'},
             {"serve", no_argument, NULL, 's'},
             {"ia", required_argument, NULL, 'i'},
+            {"privileged", no_argument, NULL, 'p'},
             {"wait-for-debugger", no_argument, NULL, 'w'},
             {"event-ms", required_argument, NULL, 'e'},
             {"quiet-ms", required_argument, NULL, 'q'},
@@ -131,6 +136,7 @@ int main(int argc, char **argv)
         struct by_hand how = {.event_ms = EVENT_MS, .quiet_ms = QUIET_MS};
         enum command command = COMMAND_NONE;
         const char *id = NULL;
+        bool privileged = false;
         bool good = true;
         int option;
 
@@ -151,6 +157,9 @@ int main(int argc, char **argv)
                         break;
                 case 'i':
                         how.ia = optarg;
+                        break;
+                case 'p':
+                        privileged = true;
                         break;
                 case 'w':
                         how.wait_for_debugger = true;
@@ -190,7 +199,7 @@ int main(int argc, char **argv)
         case COMMAND_RUN:
                 return run(id, &how);
         case COMMAND_SERVE:
-                return serve(how.ia);
+                return serve(how.ia, privileged);
         case COMMAND_NONE:
                 break;
         }

@@ -10,6 +10,7 @@
 
 #include "agent/containment.h"
 #include "agent/contradiction.h"
+#include "agent/ipc.h"
 #include "evidence/api.h"
 
 /* How long a peer may take to end on request, on this host and on the other one. */
@@ -486,6 +487,7 @@ void run_step(struct run *run)
         if (run_reap(run) && run->stage == STAGE_CLEARING) {
                 output_drain(&run->output);
                 calm(run);
+                run->ipc_left = ipc_clear();
                 run->ended_ns = now_ns();
                 run->stage = STAGE_DONE;
         }
@@ -652,6 +654,9 @@ static void find_remains(const struct run *run, struct finding *finding)
                 return;
         if (run->strays && run->killed == KILLED_NOT)
                 find(finding, VERDICT_NOTE, "processes that outlived the case: %u", run->strays);
+        else if (run->ipc_left)
+                find(finding, VERDICT_NOTE, "IPC objects that outlived the case: %u",
+                     run->ipc_left);
         else if (run->garbage)
                 find(finding, VERDICT_NOTE, "lines written to the suite's own channel: %u",
                      run->garbage);
@@ -731,6 +736,8 @@ void run_events(const struct run *run, render_emit *emit, void *context)
         if (run->killed == KILLED_NOT)
                 emit_count(run, "leak", "processes that outlived the case and were killed",
                            run->strays, emit, context);
+        emit_count(run, "leak", "IPC objects that outlived the case and were removed",
+                   run->ipc_left, emit, context);
         emit_count(run, "record", "lines written to the suite's own channel", run->garbage, emit,
                    context);
 }

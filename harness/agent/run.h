@@ -58,6 +58,7 @@ struct run {
         struct stall stall;
         unsigned int stalled_ms; /* of KILLED_STALL: what the call was given */
         unsigned int strays;     /* processes that outlived those that the agent started */
+        unsigned int ipc_left;   /* IPC objects that outlived them */
         unsigned int garbage;    /* lines on the suite's own channels that it did not write */
         bool stop_unanswered;
         bool stop_announced;

@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import Any, Self
 
 from runners.campaign.plan import Planned
+from runners.checkout import Checkout
 from runners.fabric.base import Fabric, FabricError
 
+PRIVILEGED = "--privileged"
 FILE_NAME = "assignment.json"
 
 
@@ -68,6 +70,16 @@ class Assignment:
         """What such fabrics would each wait for; what cannot be made, they will tell of."""
         with suppress(FabricError):
             fabric_class(self.fabric).make_ready(progress, self.settings)
+
+
+def agent_command(checkout: Checkout, ia: str, privileged: bool = False) -> tuple[str, ...]:
+    """The agent's command for an IA, whose cases have its own privilege if they are to."""
+    return (
+        str(checkout.cases_binary),
+        "--serve",
+        *((PRIVILEGED,) if privileged else ()),
+        *("--ia", ia),
+    )
 
 
 def fabric_class(name: str) -> Any:

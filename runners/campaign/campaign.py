@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from reports import profiles
-from runners.campaign.assignment import Assignment
+from runners.campaign.assignment import Assignment, agent_command
 from runners.campaign.plan import Case, Planned, identity, plan
 from runners.campaign.plugin import RECORDS, SPREAD, TESTBEDS, VERDICT
 from runners.campaign.progress import FATAL, Progress
@@ -70,6 +70,7 @@ class Order:
     spread: int | None = None
     every_pair: bool = False
     patience: int = 1
+    privileged: bool = False
     waivers: Sequence[Record] = ()
     waived_ok: bool = False
 
@@ -374,7 +375,7 @@ def _records(report: pytest.TestReport) -> list[Record]:
 def _assignment(checkout: Checkout, order: Order, folder: Path) -> Assignment:
     return Assignment(
         fabric=checkout.fabrics[order.fabric],
-        argv=(str(checkout.cases_binary), "--serve", "--ia", order.subject.ia),
+        argv=agent_command(checkout, order.subject.ia, order.privileged),
         env={"DAT_OVERRIDE": str(folder / DAT_CONF)},
         logs=str(folder / HOSTS),
         plan=tuple(plan(order.cases, order.modes, order.seed, order.every_mode)),

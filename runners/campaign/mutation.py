@@ -18,7 +18,7 @@ from typing import Any
 
 from faults.rows import Fault, RowError
 from runners.campaign import datconf
-from runners.campaign.assignment import Assignment
+from runners.campaign.assignment import Assignment, agent_command
 from runners.campaign.draw import Drawn
 from runners.campaign.plan import Case, identity, planned
 from runners.campaign.selection import compiled
@@ -406,7 +406,7 @@ def _hostile(order: Order) -> Iterator[Job]:
 def _assignment(checkout: Checkout, order: Order, folder: Path, registry: Path) -> Assignment:
     return Assignment(
         fabric=checkout.fabrics[order.fabric],
-        argv=(str(checkout.cases_binary), "--serve", "--ia", WHOLE_IA),
+        argv=agent_command(checkout, WHOLE_IA),
         env={"DAT_OVERRIDE": str(registry), "LD_PRELOAD": str(checkout.faulty_libdat)},
         logs=str(folder / "hosts"),
         plan=(),

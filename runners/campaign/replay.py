@@ -13,7 +13,7 @@ from reports.evidence import call_text
 from reports.load import attempt_of, load
 from reports.model import Run
 from runners.campaign import debugger
-from runners.campaign.assignment import Assignment, fabric_class
+from runners.campaign.assignment import PRIVILEGED, Assignment, agent_command, fabric_class
 from runners.campaign.campaign import DAT_CONF, settings_of
 from runners.campaign.plan import Case, Planned, identity, load_cases, mode, planned
 from runners.campaign.testbed import Testbed
@@ -51,7 +51,7 @@ def replay(
     with tempfile.TemporaryDirectory(prefix="udapl-cts-") as logs:
         assignment = Assignment(
             fabric=checkout.fabrics[choice.run.fabric],
-            argv=(str(checkout.cases_binary), "--serve", "--ia", choice.run.subject.ia),
+            argv=agent_command(checkout, choice.run.subject.ia, PRIVILEGED in choice.run.command),
             env={"DAT_OVERRIDE": str(dat_conf)},
             logs=logs,
             plan=(planned(choice.case, choice.hosts),),

@@ -17,6 +17,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from reports.contradiction import contradiction
+from reports.model import NO_PRIVILEGE
 from runners.campaign import protocol
 from runners.campaign.agent import Agent, AgentLost
 from runners.campaign.assignment import Assignment
@@ -373,11 +374,13 @@ def incident(what: str, host: str, text: str) -> Record:
 
 def hosts_record(mode: int, hosts: Iterable[Host], hellos: Iterable[Message]) -> Record:
     """The record of hosts that are up for a mode, and of what the IA of each says of itself."""
-    ia, *others = (hello["ia"] for hello in hellos)
+    said = list(hellos)
+    ia, *others = (hello["ia"] for hello in said)
     facts = []
-    for host in hosts:
+    for host, hello in zip(hosts, said, strict=True):
         told = asdict(host.facts())
         fact = {name: _plain(value) for name, value in told.items() if value != ""}
+        fact["privilege"] = "; ".join(hello["kept"]) or NO_PRIVILEGE
         facts.append({"name": host.name, "address": host.address, **fact})
     return {"type": "hosts", "hosts": mode, "facts": facts, "ia": ia, "other_ias": others}
 

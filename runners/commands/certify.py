@@ -135,6 +135,12 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         help="processes that each open hosts of their own (default: as many as pay, which is one a "
         "processor with guests, and 1 elsewhere)",
     )
+    how.add_argument(
+        "--privileged",
+        action="store_true",
+        help="leave to cases and peers the user and the privilege of the agent, for a provider that"
+        " cannot do without; the report says so (docs/certify.md)",
+    )
     many = parser.add_argument_group("many hosts")
     lots = many.add_mutually_exclusive_group()
     lots.add_argument(
@@ -304,6 +310,7 @@ def _order(
         spread=options.spread if options.every_pair is None else options.every_pair,
         every_pair=options.every_pair is not None,
         patience=options.patience,
+        privileged=options.privileged,
         waivers=_waivers(options, catalogue),
         waived_ok=options.waived_ok,
     )

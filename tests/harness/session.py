@@ -8,6 +8,7 @@ import os
 import select
 import subprocess
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -98,9 +99,15 @@ class Agent:
         ia: str = "fake0",
         namespace: bool = True,
         threadsafe: str | None = None,
+        prefix: Sequence[str] = (),
+        options: Sequence[str] = (),
     ) -> None:
         self.process = subprocess.Popen(
-            [*([] if namespace else UNPRIVILEGED), str(CASES), "--serve", "--ia", ia],
+            [
+                *([] if namespace else UNPRIVILEGED),
+                *prefix,
+                *(str(CASES), "--serve", *options, "--ia", ia),
+            ],
             env=environment(folder, misbehaviour, threadsafe),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

@@ -102,4 +102,4 @@ def test_hosts_that_differ_are_told_at_the_top(tmp_path: Path) -> None:
     assert "The IAs of the hosts differ in provider_version_minor: 1 on host1; 2 on host2." in top
     assert "host2 has another provider than the subject: its build id is ffff." in top
     assert f"host2 has another provider than the subject: its SHA-256 is {'ab' * 32}." in top
-    assert "**These hosts are not alike:**" in reports.render(folder, "md").read_text()
+    assert "**To be known of these hosts:**" in reports.render(folder, "md").read_text()

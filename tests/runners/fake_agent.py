@@ -489,6 +489,7 @@ def serve() -> None:
                     .name.removeprefix("udapl-cases-")
                     .removeprefix("udapl-cases")
                     or "1.2",
+                    "kept": ["everything"] if "--privileged" in sys.argv else [],
                     "ia": ia,
                 }
             )

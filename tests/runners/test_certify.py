@@ -249,6 +249,20 @@ def test_as_many_processes_as_pay(
     assert cts.openings == [1] * openings
 
 
+def test_privilege_is_given_when_asked_for_and_told(cts: Cts) -> None:
+    cts.has("passes", "fails")
+    assert "with privilege" not in cts("certify").stdout
+    (hosts,) = (record for record in cts.events() if record["type"] == "hosts")
+    assert [host["privilege"] for host in hosts["facts"]] == ["none"]
+    said = "Cases were run with privilege on host1: they kept everything."
+    assert said in " ".join(cts("certify", "--privileged").stdout.split())
+    latest = cts.results / "latest"
+    assert said in (latest / "report.md").read_text()
+    assert said in (latest / "report.html").read_text()
+    (environment,) = json.loads((latest / "report.json").read_text())["environments"]
+    assert environment["privilege"] == "everything"
+
+
 def test_what_a_run_leaves_behind(cts: Cts) -> None:
     assert cts("certify", "--ia-params", "x", "--provider", cts.provider).returncode == 0
     folder = cts.results / "latest"

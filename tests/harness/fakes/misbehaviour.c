@@ -13,6 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "attacks.h"
+
 #define FAIL(type_) ((DAT_RETURN)(DAT_CLASS_ERROR | (type_)))
 #define FD_LIMIT    64
 
@@ -231,6 +233,18 @@ static DAT_RETURN say_unimplemented(void)
         return DAT_NOT_IMPLEMENTED;
 }
 
+static DAT_RETURN attack_all(void)
+{
+        attack();
+        return DAT_SUCCESS;
+}
+
+static DAT_RETURN litter(void)
+{
+        leave_ipc();
+        return DAT_SUCCESS;
+}
+
 DAT_RETURN misbehave(const char *site)
 {
         static const struct {
@@ -256,6 +270,8 @@ DAT_RETURN misbehave(const char *site)
             {"binary", print_binary},
             {"garbage", send_garbage},
             {"scribble", scribble},
+            {"attack", attack_all},
+            {"litter", litter},
             {"fail", say_failed},
             {"unsupported", say_unsupported},
             {"unimplemented", say_unimplemented},
