@@ -4,6 +4,7 @@
 import os
 import subprocess
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -33,7 +34,11 @@ EVERY_ATTACK = {
 }
 # Of the same user and outside of namespaces of its own, a process can do so much.
 OF_ITS_USER = {"own_library", "beside_library", "other_processes"}
-AS_NOBODY = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
+AS_NOBODY = (
+    ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
+    if os.geteuid() == 0
+    else []
+)
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root has a privilege to take")
 
@@ -86,19 +91,15 @@ def test_without_namespaces_its_user_is_kept_where_another_could_read_nothing(
     assert reached(outcome) <= OF_ITS_USER | {"core_pattern"}
 
 
-def test_an_agent_that_is_not_root_takes_what_it_can(tmp_path: Path) -> None:
-    if os.geteuid() == 0:
-        for folder in (tmp_path, *tmp_path.parents[:2]):
-            folder.chmod(0o755)
-        prefix = AS_NOBODY
-    else:
-        prefix = []
-    with Agent(tmp_path, "resize=attack", prefix=prefix) as agent:
-        assert agent.hello_message["kept"] == [
-            "the host's files and IPC objects (Operation not permitted)",
-            "its user (the agent is not root)",
-        ]
-        outcome = agent.run("provider/resizes")
+def test_an_agent_that_is_not_root_takes_what_it_can() -> None:
+    with TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        with Agent(Path(folder), "resize=attack", prefix=AS_NOBODY) as agent:
+            assert agent.hello_message["kept"] == [
+                "the host's files and IPC objects (Operation not permitted)",
+                "its user (the agent is not root)",
+            ]
+            outcome = agent.run("provider/resizes")
     assert outcome.word == "PASS"
     assert reached(outcome) <= OF_ITS_USER
 
