@@ -73,7 +73,10 @@ def from_dat_conf(path: Path, ia: str, api: str, files: Files) -> Subject:
     entries = datconf.entries(text)
     chosen = next((entry for entry in entries if (entry.ia, entry.api) == (ia, api)), None)
     if chosen is None:
-        raise InputError(f"{files.where}{path} has no IA {ia!r} {_why_not(entries, ia, api)}")
+        why = _why_not(entries, ia, api)
+        if skipped := datconf.refusal(text, ia):
+            why = f"that libdat takes: {skipped}"
+        raise InputError(f"{files.where}{path} has no IA {ia!r} {why}")
     library = Path(chosen.library) if "/" in chosen.library else _loader_path(chosen.library, files)
     if not library.is_absolute():
         raise InputError(

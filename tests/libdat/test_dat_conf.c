@@ -370,6 +370,33 @@ static void failing_read_is_told(void **state)
         assert_string_equal(complaints.reason, "Is a directory");
 }
 
+/* Lines that the runner reads too, each behind what becomes of it. */
+static void lines_of_the_runner(void **state)
+{
+        FILE *file = fopen(DAT_CONF_LINES, "re");
+        char text[1024];
+        size_t count = 0;
+
+        (void)state;
+        assert_non_null(file);
+        for (; fgets(text, sizeof(text), file); count++) {
+                char *line = strchr(text, ':');
+                struct complaints complaints;
+                struct conf_entry *entry;
+
+                assert_non_null(line);
+                *line++ = '\0';
+                entry = read_text(line, &complaints);
+                if (!entry == !strcmp(text, "take"))
+                        fail_msg("not so: %s %s", text, line);
+                if (!complaints.count == !strcmp(text, "refuse"))
+                        fail_msg("not so: %s %s", text, line);
+                conf_free(entry);
+        }
+        fclose(file);
+        assert_true(count > 0);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -397,6 +424,7 @@ int main(void)
             cmocka_unit_test(bad_line_spoils_no_other),
             cmocka_unit_test(every_field_has_a_name),
             cmocka_unit_test(failing_read_is_told),
+            cmocka_unit_test(lines_of_the_runner),
         };
 
         return cmocka_run_group_tests_name("dat.conf", tests, NULL, NULL);

@@ -52,6 +52,38 @@ def test_entries_that_do_not_count(tmp_path: Path, line: str) -> None:
     assert read(tmp_path, line + "\n") == []
 
 
+LINES = Path(__file__).parents[1] / "libdat/dat_conf_lines.txt"
+
+
+@pytest.mark.parametrize("row", LINES.read_text(encoding="utf-8").splitlines())
+def test_what_libdat_refuses_is_refused(tmp_path: Path, row: str) -> None:
+    """These lines are libdat's own tests too."""
+    fate, _, line = row.partition(":")
+    assert len(read(tmp_path, line + "\n")) == (fate == "take")
+
+
+def test_a_carriage_return_ends_a_line(tmp_path: Path) -> None:
+    assert [entry.ia for entry in datconf.entries(GOOD + "\r\n\r\n")] == ["ia0"]
+
+
+@pytest.mark.parametrize(
+    ("changed", "why"),
+    [
+        (
+            GOOD.replace("v.1.0", "v1"),
+            'line 2: its provider version "v1" is not of the form id.1.2',
+        ),
+        (GOOD + " more", "line 2: it has more than 8 fields"),
+        (GOOD.replace("libx.so", "lib\0x.so"), "line 2: its field 5 contains a null byte"),
+        (GOOD.replace("u1.2", f"u{'1' * 5000}.2"), "line 2: its API version"),
+        (GOOD, ""),
+    ],
+)
+def test_why_a_line_is_refused(changed: str, why: str) -> None:
+    assert datconf.refusal(f"# one\n{changed}\n", "ia0").startswith(why)
+    assert bool(why) == bool(datconf.refusal(f"# one\n{changed}\n", "ia0"))
+
+
 def test_the_first_of_a_name_counts(tmp_path: Path) -> None:
     (entry,) = read(tmp_path, GOOD + "\n" + GOOD.replace("libx", "liby") + "\n")
     assert entry.library == "libx.so"
