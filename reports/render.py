@@ -3,7 +3,9 @@
 
 import os
 import tempfile
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from reports import canonical, html, junit, markdown
@@ -20,6 +22,9 @@ _RENDERERS: dict[str, tuple[str, Callable[[Run], str]]] = {
 }
 
 FORMATS = tuple(_RENDERERS)
+NAMES = tuple(name for name, _ in _RENDERERS.values())
+# So old, in seconds, nobody writes a report any more.
+LEFT = 60.0
 WITH_PAGES = "report-with-pages.html"
 
 
@@ -51,15 +56,23 @@ def render(run_dir: Path, fmt: str, run: Run | None = None, words: Words | None 
 
 
 def replace(path: Path, text: str) -> None:
-    """Replaces a file as a whole, or leaves it as it was. Raises OSError."""
+    """Replaces a file as a whole, or leaves it as it was. Raises OSError.
+
+    What one that was killed had begun goes with it.
+    """
+    for left in path.parent.glob(f".{path.name}.*"):
+        with suppress(OSError):
+            if time.time() - left.stat().st_mtime > LEFT:
+                left.unlink()
     handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:
         with open(handle, "w", encoding="utf-8", newline="\n") as file:
             file.write(text)
         os.chmod(temporary, 0o666 & ~_umask())
         os.replace(temporary, path)
-    except OSError:
-        os.unlink(temporary)
+    except BaseException:
+        with suppress(FileNotFoundError):
+            os.unlink(temporary)
         raise
 
 

@@ -37,6 +37,10 @@ class Interrupts:
         for number, handler in self._former.items():
             signal.signal(number, handler)
 
+    def anew(self) -> None:
+        """What begins now may be ended in good order too, though something was before."""
+        self.seen = ""
+
     @contextmanager
     def held(self) -> Iterator[None]:
         """Nothing is interrupted in this context; a signal takes effect at its end.

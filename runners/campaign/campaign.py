@@ -4,7 +4,6 @@
 import hashlib
 import json
 import shutil
-import tempfile
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
@@ -33,7 +32,8 @@ from runners.errors import InputError
 from runners.inputs import read_json
 from runners.interrupts import Interrupts
 from runners.results import proof, records
-from runners.results.records import EventLog, Record, ResultsFull
+from runners.results.records import EventLog, Record, ResultsLost
+from runners.scratch import scratch
 
 DAT_CONF = "dat.conf"
 SETTINGS = "fabric.json"
@@ -174,7 +174,7 @@ def _carry_out(
             _try_undeclared(order, whole.plan, testbeds, recorder)
     except KeyboardInterrupt:
         pass
-    except ResultsFull as error:
+    except ResultsLost as error:
         recorder.fail("no-space", str(error))
     outcome = _end(whole, recorder)
     # All is written down: who interrupts now waits for the hosts no longer.
@@ -201,9 +201,9 @@ def _run(
     workers: int,
     recorder: "_Recorder",
 ) -> int | pytest.ExitCode:
-    with tempfile.TemporaryDirectory(prefix="udapl-cts-") as name:
-        asked = arguments(checkout, Path(name), order.subject)
-        asked.append(str(assignment.save(Path(name))))
+    with scratch() as name:
+        asked = arguments(checkout, name, order.subject)
+        asked.append(str(assignment.save(name)))
         if order.stop_first:
             asked.append("-x")
         if workers > 1:
@@ -284,7 +284,7 @@ def _end(assignment: Assignment, recorder: "_Recorder") -> Outcome:
         end = {"type": "end", "finished": records.now(), "status": status, "exit": code}
         try:
             recorder.write(end)
-        except ResultsFull as error:
+        except ResultsLost as error:
             recorder.fail("no-space", str(error))
             code = records.COULD_NOT_TELL
     return Outcome(code, tuple(dict.fromkeys(recorder.errors)))
@@ -307,7 +307,7 @@ class _Recorder:
         self._log = log
 
     def write(self, record: Record) -> None:
-        """Put a record on the disk, then on the screen; from any thread. Raises ResultsFull."""
+        """Put a record on the disk, then on the screen; from any thread. Raises ResultsLost."""
         with self.interrupts.held():
             self._log.append(record)
             self.tally.take(record)
@@ -323,7 +323,7 @@ class _Recorder:
         self.ended_early = True
         try:
             self.write(incident(what, "", text))
-        except ResultsFull:
+        except ResultsLost:
             self.errors.append(text)
 
     def pytest_configure(self, config: pytest.Config) -> None:
@@ -345,13 +345,13 @@ class _Recorder:
                 self.write(record)
             if report.failed and VERDICT not in dict(report.user_properties):
                 self._unexpected(f"{report.nodeid}: {report.longreprtext}")
-        except ResultsFull as error:
+        except ResultsLost as error:
             self.fail("no-space", str(error))
             raise pytest.exit.Exception(str(error)) from error
 
     def pytest_internalerror(self, excrepr: Any, excinfo: pytest.ExceptionInfo[Any]) -> bool:
         """What should not happen: its traceback goes to a file, its last line to the person."""
-        if isinstance(excinfo.value, ResultsFull):
+        if isinstance(excinfo.value, ResultsLost):
             self.fail("no-space", str(excinfo.value))
             return True
         self.ended_early = True
@@ -496,6 +496,8 @@ def _write(path: Path, text: str) -> None:
 
 def _clear(folder: Path, remove: bool) -> None:
     """Undo the beginning of a run that never was one."""
+    if not folder.is_dir():
+        return
     for entry in folder.iterdir():
         if entry.is_dir():
             shutil.rmtree(entry, ignore_errors=True)

@@ -2,7 +2,6 @@
 """Replays: one case of an earlier run once more, alone, with all its evidence on the screen."""
 
 import sys
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +21,7 @@ from runners.errors import InputError, RunnerError
 from runners.names import nearest
 from runners.results import records
 from runners.results.records import Record
+from runners.scratch import scratch
 
 
 @dataclass(frozen=True)
@@ -48,12 +48,12 @@ def replay(
         f"{choice.case.file}:{choice.case.line}, {choice.case.clause.level}: "
         f"{choice.case.clause.text}"
     )
-    with tempfile.TemporaryDirectory(prefix="udapl-cts-") as logs:
+    with scratch() as logs:
         assignment = Assignment(
             fabric=checkout.fabrics[choice.run.fabric],
             argv=agent_command(checkout, choice.run.subject.ia, PRIVILEGED in choice.run.command),
             env={"DAT_OVERRIDE": str(dat_conf)},
-            logs=logs,
+            logs=str(logs),
             plan=(planned(choice.case, choice.hosts),),
             patience=patience or choice.run.patience,
             seed=int(choice.run.seed or 0),

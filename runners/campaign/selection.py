@@ -3,7 +3,6 @@
 
 import hashlib
 import os
-import tempfile
 from collections.abc import Sequence
 from contextlib import redirect_stderr
 from dataclasses import dataclass, replace
@@ -19,6 +18,7 @@ from runners.campaign.plugin import CaseItem
 from runners.campaign.subject import Subject
 from runners.checkout import Checkout
 from runners.errors import InputError, RunnerError
+from runners.scratch import scratch
 
 # What a user's environment may tell a pytest, which is not this one.
 _PYTESTS = frozenset(
@@ -92,8 +92,7 @@ def choose(
     for option, expression in (("-k", choice.keyword), ("-m", choice.marker)):
         compiled(option, expression)
     collected = _Collected()
-    with tempfile.TemporaryDirectory(prefix="udapl-cts-") as name:
-        folder = Path(name)
+    with scratch() as folder:
         asked = [
             *arguments(checkout, folder, subject),
             "--collect-only",

@@ -144,6 +144,9 @@ class Spread:
             except FabricError as error:
                 self._emit(incident("fabric", "", str(error)))
                 return None
+        if not self._pool.names:
+            self._emit(incident("fabric", "", "no host is left"))
+            return None
         record = self._pool.record(hosts)
         if self._every_pair:
             places = chain.from_iterable(rounds(self._pool.hosts, hosts))

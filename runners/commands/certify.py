@@ -346,10 +346,14 @@ def _campaign(
                 outcome = conduct(progress, interrupts)
             except KeyboardInterrupt:
                 raise RunnerError("interrupted before the first case") from None
-        run_ = _tell(folder)
+        interrupts.anew()
+        try:
+            run_, whole = _tell(folder)
+        except KeyboardInterrupt:
+            return _told_in_part(folder)
     for error in outcome.errors:
         print(f"udapl-cts: {error}", file=sys.stderr)
-    if run_ is None:
+    if run_ is None or not whole:
         return records.COULD_NOT_TELL
     wrong = _refuse_unused(waivers, run_)
     if baseline is not None:
@@ -417,8 +421,23 @@ def _taken(run_: "Run", code: int) -> int:
     return records.COULD_NOT_TELL if run_.with_verdict(*UNKNOWN) else records.CONFORMANT
 
 
-def _tell(folder: Path) -> "Run | None":
-    """Render the reports, and print what they say in short; None when there is nothing to read."""
+def _told_in_part(folder: Path) -> int:
+    """Say which reports a ^C let be written; the exit code."""
+    from reports.render import NAMES
+
+    there = [name for name in NAMES if (folder / name).is_file()]
+    print(
+        f"udapl-cts: interrupted while the reports were written: {folder} has"
+        f" {', '.join(there) or 'none of them'}; ./udapl-cts report {folder.name} makes the others",
+        file=sys.stderr,
+    )
+    return records.COULD_NOT_TELL
+
+
+def _tell(folder: Path) -> "tuple[Run | None, bool]":
+    """Render the reports, and print what they say in short: the run, None when there is nothing to
+    read, and whether all reports were written.
+    """
     from reports import ReportError, render
     from reports.load import load
     from runners.campaign.progress import console
@@ -429,17 +448,19 @@ def _tell(folder: Path) -> "Run | None":
         run_ = load(folder)
     except ReportError as error:
         print(f"udapl-cts: {error}", file=sys.stderr)
-        return None
+        return None, False
     summary.show(run_, out)
     html = None
+    whole = True
     for fmt in ("json", "junit", "md", "html"):
         try:
             path = render(folder, fmt, run_)
             html = path if fmt == "html" else html
         except ReportError as error:
+            whole = False
             print(f"udapl-cts: {error}", file=sys.stderr)
     summary.show_files(html, run_, out)
-    return run_
+    return run_, whole
 
 
 def _check(options: argparse.Namespace, checkout: Checkout) -> None:

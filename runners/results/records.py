@@ -40,8 +40,12 @@ _NEW = os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_APPEND | os.O_CLOEXEC
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
-class ResultsFull(RunnerError):
-    """Nothing more can be written to the run's folder; what was written is whole."""
+class ResultsLost(RunnerError):
+    """Nothing more can be written to the run's folder."""
+
+
+class ResultsFull(ResultsLost):
+    """There is no room for more; what was written is whole."""
 
 
 def now() -> str:
@@ -73,8 +77,11 @@ class EventLog:
     the caller's to close.
     """
 
-    def __init__(self, folder: Path, descriptor: int, last: Link = START) -> None:
+    def __init__(
+        self, folder: Path, descriptor: int, last: Link = START, name: str = EVENTS
+    ) -> None:
         self.folder = folder
+        self._path = folder / name
         self._last = last
         self._descriptor = descriptor
         self._size = os.fstat(descriptor).st_size
@@ -92,12 +99,12 @@ class EventLog:
                 raise InputError(_occupied(folder, occupant))
             descriptor = os.open(path, _NEW, 0o644)
         except FileExistsError as error:
-            name = EVENTS if folder.is_dir() else ""
-            raise InputError(_occupied(folder, name)) from error
+            occupant = EVENTS if folder.is_dir() else ""
+            raise InputError(_occupied(folder, occupant)) from error
         except OSError as error:
             raise explain(error, folder) from error
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        return cls(folder, descriptor)
+        return cls(folder, descriptor, name=name)
 
     @classmethod
     def reopen(cls, folder: Path) -> Self:
@@ -119,7 +126,7 @@ class EventLog:
         return cls(folder, descriptor, last)
 
     def append(self, record: Record) -> None:
-        """Write one record and wait for the disk. Raises ResultsFull, having undone a part line."""
+        """Write one record and wait for the disk. Raises ResultsLost, having undone a part line."""
         text = _ENCODER.encode(record)
         line = _Line(text.encode("utf-8", errors="backslashreplace"))
         self._waiting.append(line)
@@ -160,12 +167,27 @@ class EventLog:
             os.fsync(self._descriptor)
             self._size += len(data)
             self._last = last
+            error = self._elsewhere()
         except OSError as refused:
             with suppress(OSError):
                 os.ftruncate(self._descriptor, self._size)
             error = explain(refused, self.folder)
         for line in lines:
             line.done, line.error = True, error
+
+    def _elsewhere(self) -> ResultsLost | None:
+        """Why what is written is not where it should be: who removed the file is not told of it."""
+        try:
+            there = self._path.stat()
+        except OSError as refused:
+            return ResultsLost(
+                f"the results are gone: {self._path} was removed or moved while the run went on "
+                f"({refused.strerror}): certify anew"
+            )
+        ours = os.fstat(self._descriptor)
+        if (there.st_dev, there.st_ino) != (ours.st_dev, ours.st_ino):
+            return ResultsLost(f"the results are gone: {self._path} is another file now")
+        return None
 
     def _write(self, data: bytes) -> None:
         while data:
@@ -245,7 +267,7 @@ def explain(error: OSError, folder: Path) -> RunnerError:
             f"no space for results in {folder} ({error.strerror}): what was done is kept; "
             "free some space, or choose another --out"
         )
-    return RunnerError(f"cannot write results to {folder}: {error.strerror}")
+    return ResultsLost(f"cannot write results to {folder}: {error.strerror}")
 
 
 def _whole_lines(path: Path) -> tuple[int, Link]:

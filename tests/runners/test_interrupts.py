@@ -2,6 +2,7 @@
 """Runs that are stopped, or killed: what was done is kept, and is a report."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -119,6 +120,86 @@ def test_interrupted_before_anything_ran(cts: Cts) -> None:
         process.kill()
     assert code == 2
     assert "1 NOT-RUN" in out
+
+
+@pytest.mark.parametrize(
+    ("broken", "there"),
+    [("json", "none of them"), ("md", "report.json, junit.xml"), ("html", "report.md")],
+)
+def test_an_interrupt_while_reports_are_written(cts: Cts, broken: str, there: str) -> None:
+    cts.has("fails")
+    # The reporter of one format is interrupted, in the middle of the file.
+    itself = (
+        "import os, signal\n"
+        "chmod = os.chmod\n"
+        "def interrupted(path, mode):\n"
+        f"    if '.{{}}'.format({broken!r}) in str(path):\n"
+        "        os.kill(os.getpid(), signal.SIGINT)\n"
+        "    chmod(path, mode)\n"
+        "os.chmod = interrupted\n"
+        "import runpy\n"
+        "runpy.run_module('tests.runners.fake_cts', run_name='__main__', alter_sys=True)\n"
+    )
+    argv, env = cts.command("certify", "--hosts", "1")
+    words = argv[argv.index("certify") :]
+    done = subprocess.run(
+        [sys.executable, "-c", itself, *words],
+        env=env,
+        cwd=cts.root,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 2, done
+    assert done.stderr.startswith("udapl-cts: interrupted while the reports were written: ")
+    assert there in done.stderr
+    assert "./udapl-cts report" in done.stderr
+    assert not list((cts.results / "latest/").glob(".*"))
+    assert cts.events()[-1]["exit"] == 1
+
+
+def test_a_killed_run_leaves_its_folder_to_the_next(
+    cts: Cts, running: subprocess.Popen[str], tmp_path: Path
+) -> None:
+    def folders() -> list[Path]:
+        return list(tmp_path.glob("udapl-cts-run-*"))
+
+    running.kill()
+    running.communicate()
+    cts.env["TMPDIR"] = str(tmp_path)
+    cts.hanging.unlink()
+    first, second = (cts.start("certify", "--hosts", "1", "--seed", "2") for _ in range(2))
+    try:
+        wait_until(lambda: len(folders()) == 2, "no two folders")
+        first.kill()
+        first.communicate()
+        for folder in folders():
+            os.utime(folder, (0, 0))
+        assert cts("certify", "--hosts", "1", "-k", "passes_1").returncode == 0
+        assert len(folders()) == 1
+    finally:
+        for process in (first, second):
+            process.kill()
+            process.communicate()
+
+
+@pytest.mark.parametrize("options", [(), ("--spread", "2"), ("-n", "2")])
+@pytest.mark.parametrize("moved", [False, True])
+def test_results_that_vanish_end_the_run(cts: Cts, options: tuple[str, ...], moved: bool) -> None:
+    cts.has("hangs_until_told", *(f"passes_{n}" for n in range(40)), deadline_ms=2_000)
+    cts.env["FAKE_GRACE"] = "2"
+    out = cts.root / "out"
+    process = cts.start("certify", "--hosts", "1", "--seed", "1", "--out", str(out), *options)
+    wait_for(cts.hanging)
+    if moved:
+        out.rename(cts.root / "elsewhere")
+    else:
+        shutil.rmtree(out)
+    code, _, err = ended(process)
+    assert code == 2
+    assert "the results are gone: " in err
+    assert f"{out}/events.jsonl" in err
 
 
 def killpg(process: subprocess.Popen[str], number: signal.Signals) -> None:

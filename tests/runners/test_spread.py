@@ -75,6 +75,16 @@ def test_the_hosts_run_out(cts: Cts) -> None:
     assert "NOT-RUN" in done.stdout
 
 
+@pytest.mark.parametrize("options", [("--spread", "3"), ("--every-pair", "3")])
+def test_the_hosts_run_out_before_the_second_mode(cts: Cts, options: tuple[str, str]) -> None:
+    cts.has(*(f"kills_host_{number}" for number in range(4)), "talks_to_peer")
+    done = cts("certify", *options, "--seed", "3")
+    assert done.returncode == 2, done
+    assert "udapl-cts: no host is left\n" in done.stderr
+    assert "ValueError" not in done.stderr
+    assert cts.events()[-1]["status"] == "complete"
+
+
 def test_a_run_that_stops_at_the_first_failure(cts: Cts) -> None:
     cts.has("fails", *(f"passes_{number}" for number in range(200)))
     assert cts("certify", "--spread", "2", "-x", "--hosts", "1").returncode == 1
