@@ -132,10 +132,10 @@ def test_an_interrupt_while_reports_are_written(cts: Cts, broken: str, there: st
     itself = (
         "import os, signal\n"
         "chmod = os.chmod\n"
-        "def interrupted(path, mode):\n"
-        f"    if '.{{}}'.format({broken!r}) in str(path):\n"
+        "def interrupted(path, mode, **named):\n"
+        f"    if '.{broken}.' in str(path):\n"
         "        os.kill(os.getpid(), signal.SIGINT)\n"
-        "    chmod(path, mode)\n"
+        "    chmod(path, mode, **named)\n"
         "os.chmod = interrupted\n"
         "import runpy\n"
         "runpy.run_module('tests.runners.fake_cts', run_name='__main__', alter_sys=True)\n"
