@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "agent/build_id.h"
+#include "agent/fitness.h"
 #include "agent/preload.h"
 #include "agent/privilege.h"
 #include "agent/run.h"
@@ -31,6 +32,7 @@ struct agent {
         const char *named; /* the IA; NULL: the registry's first */
         struct run run;
         struct probe probe;
+        struct fitness fitness;            /* of the host, as the probe left it */
         struct probe threadsafe;           /* of the IA's threadsafe entry */
         json_t *ia;                        /* what hello says of it */
         char case_ia[DAT_NAME_MAX_LENGTH]; /* of the run under way */
@@ -139,6 +141,7 @@ static void answer_hello(struct agent *agent)
         agent->ia = NULL;
         agent->greeted = true;
         disturbance_forget(agent->probe.address);
+        fitness_note(&agent->fitness, agent->probe.address);
         preload(&agent->probe);
 }
 
@@ -173,6 +176,16 @@ static void take_probe(struct agent *agent)
                 refuse(agent, "the host has not the means for a process");
 }
 
+/* What a run has told, and whether the host is what it was before. */
+static json_t *with_fitness(const struct agent *agent, json_t *told)
+{
+        char text[FITNESS_TEXT_MAX];
+
+        if (!fitness_holds(&agent->fitness, text))
+                json_object_set_new(told, "unfit", json_string(text));
+        return told;
+}
+
 static void finish_run(struct agent *agent)
 {
         struct run *run = &agent->run;
@@ -183,10 +196,10 @@ static void finish_run(struct agent *agent)
                 return;
         case RUN_CASE:
                 run_events(run, emit, agent);
-                say(agent, run_verdict(run));
+                say(agent, with_fitness(agent, run_verdict(run)));
                 break;
         case RUN_PEER:
-                say_peer(agent, run->seq, "stopped", run_stopped(run));
+                say_peer(agent, run->seq, "stopped", with_fitness(agent, run_stopped(run)));
                 if (run->not_calmed[0])
                         give_up(agent, run->not_calmed);
                 break;

@@ -821,6 +821,8 @@ json_t *run_verdict(const struct run *run)
         json_object_set_new(message, "us",
                             json_integer((json_int_t)((run->ended_ns - run->started_ns) / 1000)));
         json_object_set_new(message, "output", all_output(run));
+        if (json_is_string(json_object_get(run->remote, "unfit")))
+                json_object_set(message, "peer_unfit", json_object_get(run->remote, "unfit"));
         return message;
 }
 

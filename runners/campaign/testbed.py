@@ -177,6 +177,7 @@ class Testbed:
         if evidence.lost is None:
             self._losses = 0
             emit(record)
+            self._replace_unfit(opened, evidence, planned, emit)
         else:
             lost = evidence.lost
             emit(incident(lost.what, lost.host, lost.text))
@@ -240,6 +241,17 @@ class Testbed:
             self.close()
             return None
         return opened
+
+    def _replace_unfit(
+        self, opened: Bench, evidence: Evidence, planned: Planned, emit: Emit
+    ) -> None:
+        """Let hosts go whose device or network a case took away: the next case has others."""
+        said = evidence.verdict or {}
+        for member, host in zip(("unfit", "peer_unfit"), opened.names, strict=False):
+            if why := said.get(member):
+                text = f"{why}, after {planned.case}: it is opened anew before the next case"
+                emit(incident("host-unfit", host, text))
+                self.close(AgentLost("host-unfit", host, text))
 
     def _lost(self, lost: AgentLost, emit: Emit) -> None:
         self.close(lost)

@@ -17,7 +17,7 @@ PAGE = (ROOT / "docs" / "protocol.md").read_text()
 OPTIONAL = {
     "run": {"ia", "seed"},
     "event": {"sub"},
-    "verdict": {"pending", "teardown"},
+    "verdict": {"pending", "teardown", "unfit"},
     "error": {"seq"},
 }
 RUN = {

@@ -36,6 +36,10 @@ IA: dict[str, Any] = {
 }
 
 
+# What is wrong with this host, since a case broke it.
+unfit: list[str] = []
+
+
 def say(message: dict[str, Any]) -> None:
     """Write one message."""
     sys.stdout.write(json.dumps(message) + "\n")
@@ -348,6 +352,18 @@ def stands_still(run: dict[str, Any]) -> None:
     fails(run)
 
 
+def breaks_host(run: dict[str, Any]) -> None:
+    """Passes, and takes its host's device away: for good, were it not replaced."""
+    call(run, "DAT_INVALID_STATE")
+    check(run, True, "DAT_INVALID_STATE")
+    unfit.append("its netdev eth0 is down")
+    verdict(run, "PASS", unfit=unfit[0])
+
+
+def needs_device(run: dict[str, Any]) -> None:
+    (fails if unfit else passes)(run)
+
+
 def hangs_until_told(run: dict[str, Any]) -> None:
     (HERE / "hanging").touch()
     while True:
@@ -424,6 +440,8 @@ BEHAVIOURS: dict[str, Callable[[dict[str, Any]], None]] = {
         shows_nothing,
         declines_and_fails,
         fails_once,
+        breaks_host,
+        needs_device,
         stands_still_once,
         stands_still,
         passes_once,

@@ -78,6 +78,18 @@ def test_standing_still_is_no_way_out(cts: Cts) -> None:
     assert [each["what"] for each in incidents(cts)] == ["stood-still"] * 4
 
 
+def test_a_host_that_a_case_made_unfit_is_replaced(cts: Cts) -> None:
+    others = [f"needs_device_{number}" for number in range(4)]
+    cts.has("breaks_host", *others)
+    done = cts("certify", "--hosts", "1", "--seed", "3")
+    assert done.returncode == 0, done
+    assert words(cts) == dict.fromkeys(("breaks_host", *others), "PASS")
+    (incident,) = incidents(cts)
+    assert (incident["what"], incident["host"]) == ("host-unfit", "host1")
+    assert incident["text"].startswith("its netdev eth0 is down, after demo_page/breaks_host")
+    assert cts.openings == [1, 1]
+
+
 def test_evidence_before_the_loss_is_kept(cts: Cts) -> None:
     cts.has("kills_host")
     cts("certify")
