@@ -111,6 +111,32 @@ def test_a_network_that_may_not_be_disturbed(tmp_path: Path) -> None:
     )
 
 
+def test_a_device_that_is_taken_away_is_told_of(tmp_path: Path) -> None:
+    """As by a provider to which a lab gave the privilege."""
+    subject = from_library(here().reference_provider, "rxe0")
+    (tmp_path / "dat.conf").write_text(subject.dat_conf)
+    agent = [str(here().cases_binary), "--serve", "--ia", subject.ia]
+    env = {"DAT_OVERRIDE": str(tmp_path / "dat.conf")}
+    attacks = {
+        "rdma link del rxe0": "its RDMA device's rxe0/ports/1 is gone",
+        "ip link set eth0 down": "its netdev eth0 is down",
+    }
+    with VmFabric(2) as fabric:
+        for host, (attack, said) in zip(fabric.hosts, attacks.items(), strict=True):
+            session = Session([Agent(host, host.start_agent(agent, env))])
+            session.hello()
+            before = session.run(CASE, Limits(), "none")
+            console = host.start_console(["/bin/sh", "-c", attack], {}, None, "24 80")
+            assert host.console_status(10) == 0
+            console.close()
+            after = session.run(CASE, Limits(), "none")
+            session.close()
+            assert before.verdict is not None
+            assert after.verdict is not None
+            assert (before.verdict["verdict"], before.verdict.get("unfit")) == ("PASS", None)
+            assert after.verdict["unfit"] == said
+
+
 def test_a_provider_that_cannot_be_loaded(tmp_path: Path) -> None:
     source = "void nowhere(void); int dat_provider_init(void) { nowhere(); return 0; }"
     library = compile_library(tmp_path / "lib needy.so", source)
