@@ -41,8 +41,8 @@ from reports.model import (
 )
 from reports.pages import TEMPLATES, environment, style
 from reports.pairs import pairs
+from reports.profiles import CORE, MEMBERS, of, profiles
 from reports.profiles import CRITERIA as PROFILE_CRITERIA
-from reports.profiles import MEMBERS, profiles
 from reports.proof import faults_of, reasons
 from reports.sentences import Words, sentences
 from reports.tables import pictures, tables
@@ -233,6 +233,20 @@ class Group:
     @property
     def rows(self) -> list[Row]:
         return [row for rows in self.sections.values() for row in rows]
+
+    @property
+    def profiles(self) -> str:
+        """How many of its clauses were kept, by profile: "Core 3 of 4, srq_supported 7 of 7"."""
+        total: Counter[str] = Counter()
+        kept: Counter[str] = Counter()
+        for row in self.rows:
+            for name in of(row.clause.level, row.clause.check, row.clause.needs):
+                total[name] += 1
+                kept[name] += row.clause.verdict in KEPT
+        return ", ".join(
+            f"{'Core' if name == CORE else name} {kept[name]} of {total[name]}"
+            for name in sorted(total, key=lambda name: (name != CORE, name))
+        )
 
 
 def _groups(bundles: list[list[Clause]]) -> dict[str, Group]:

@@ -8,13 +8,14 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from reports import canonical, html, junit, markdown
+from reports import canonical, customer, html, junit, markdown
 from reports.errors import ReportError
 from reports.load import load
 from reports.model import Run
 from reports.sentences import Words
 
 _RENDERERS: dict[str, tuple[str, Callable[[Run], str]]] = {
+    "customer": ("customer.html", customer.render),
     "html": ("report.html", html.render),
     "json": ("report.json", canonical.render),
     "junit": ("junit.xml", junit.render),

@@ -161,9 +161,6 @@
   form.addEventListener("submit", (event) => event.preventDefault());
 
   addEventListener("hashchange", follow);
-  addEventListener("beforeprint", () => {
-    document.querySelectorAll(".finding details").forEach((details) => { details.open = true; });
-  });
   for (const row of rows) {
     if (row.tr.dataset.b !== undefined) row.tr.querySelector("a.open").setAttribute("aria-expanded", "false");
   }

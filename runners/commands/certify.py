@@ -452,7 +452,7 @@ def _tell(folder: Path) -> "tuple[Run | None, bool]":
     summary.show(run_, out)
     html = None
     whole = True
-    for fmt in ("json", "junit", "md", "html"):
+    for fmt in ("json", "junit", "md", "customer", "html"):
         try:
             path = render(folder, fmt, run_)
             html = path if fmt == "html" else html

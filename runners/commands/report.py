@@ -13,7 +13,7 @@ from runners.results import records
 if TYPE_CHECKING:
     from reports.model import Run
 
-FORMATS = ("html", "junit", "json", "md")
+FORMATS = ("html", "customer", "junit", "json", "md")
 
 
 def add_parser(commands: Subparsers) -> None:

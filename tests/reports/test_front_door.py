@@ -15,7 +15,13 @@ from tests.reports.html_page import Page
 from tests.reports.synthetic_run import SyntheticRun, green_run, red_run
 
 SCHEMA = Path(__file__).parents[2] / "docs" / "results.schema.json"
-NAMES = {"html": "report.html", "junit": "junit.xml", "json": "report.json", "md": "report.md"}
+NAMES = {
+    "html": "report.html",
+    "customer": "customer.html",
+    "junit": "junit.xml",
+    "json": "report.json",
+    "md": "report.md",
+}
 
 
 @pytest.mark.parametrize("make", [green_run, red_run])
