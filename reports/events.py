@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The lines of events.jsonl, each a record whose members are read by name and type."""
+"""The lines of events.jsonl.zst, each a record whose members are read by name and type."""
 
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, BinaryIO, NoReturn
 
+from reports import frames
 from reports.chain import START, Link, broken
 from reports.errors import ReportError
 from reports.printable import printable
@@ -20,18 +21,24 @@ class Members:
     """The members of one JSON object of a line; a wrong type is damage that names the line."""
 
     def __init__(
-        self, line: int, values: dict[str, Any], path: str = "", link: Link = START
+        self,
+        line: int,
+        values: dict[str, Any],
+        path: str = "",
+        link: Link = START,
+        place: frames.Line | None = None,
     ) -> None:
         self.line = line
         self.values = values
-        # Of a whole line, not of a part of one.
+        # Of a whole line of a file, not of a part of one.
         self.link = link
+        self.place = place
         self._path = path
 
     def damaged(self, why: str) -> NoReturn:
         """Gives the line up: `why` is a clause such as "'ms' is not a number"."""
         raise ReportError(
-            f"events.jsonl, line {self.line}: {why}; the file was damaged after it was written,"
+            f"events.jsonl.zst, line {self.line}: {why}; the file was damaged after it was written,"
             " or by another program than this suite's runner"
         )
 
@@ -143,26 +150,36 @@ def read(path: Path) -> Iterator[Members | None]:
         raise ReportError(f"cannot read {path}: {error.strerror}") from None
     with file:
         last = START
-        for raw in file:
-            link = last.to(raw)
-            try:
-                value = _decode(raw)
-            except (ValueError, RecursionError) as error:
-                if not raw.endswith(b"\n"):
-                    yield None
+        try:
+            for line in frames.lines(file):
+                record = _record(line, last, file) if line else None
+                yield record
+                if record is None:
                     return
-                Members(link.number, {}).damaged(f"this is not JSON ({error})")
-            yield _record(value, last, link)
-            last = link
+                last = record.link
+        except frames.FrameError as error:
+            Members(last.number + 1, {}).damaged(str(error))
         if last is START:
             raise ReportError(f"{path} is empty: the run ended before its first record")
 
 
-def _record(value: Any, last: Link, link: Link) -> Members:
+def _record(line: frames.Line, last: Link, file: BinaryIO) -> Members | None:
+    """The record of a line; None for one that a crash has spoilt."""
+    link = last.to(line.raw)
+    try:
+        value = _decode(line.raw)
+    except (ValueError, RecursionError) as error:
+        if frames.is_last(file, line):
+            return None
+        Members(link.number, {}).damaged(f"this is not JSON ({error})")
+    return _checked(value, last, link, line)
+
+
+def _checked(value: Any, last: Link, link: Link, line: frames.Line) -> Members:
     number = link.number
     if not isinstance(value, dict):
         Members(number, {}).damaged("this is no JSON object")
-    record = Members(number, value, link=link)
+    record = Members(number, value, link=link, place=line)
     if number == 1 and value.get("type") == "run":
         _check_format(record)
     if why := broken(value, last):
@@ -179,13 +196,13 @@ def _check_format(record: Members) -> None:
     version = record.integer("format", None)
     if version > FORMAT:
         raise ReportError(
-            f"events.jsonl is of format {version}, this udapl-cts reads formats up to {FORMAT}:"
+            f"events.jsonl.zst is of format {version}, this udapl-cts reads formats up to {FORMAT}:"
             " use the udapl-cts that wrote it, or a newer one"
         )
     if version < 1:
         record.damaged(f"there is no format {version}")
     if version < FORMAT:
         raise ReportError(
-            f"events.jsonl is of format {version}, whose records carry no digest of the one before:"
-            " use the udapl-cts that wrote it"
+            f"events.jsonl.zst is of format {version}, whose records carry no digest of the one"
+            " before: use the udapl-cts that wrote it"
         )

@@ -150,7 +150,7 @@ def _shortened(lines: Sequence[Line], limit: int) -> Sequence[Line]:
         return lines
     head = limit // 4
     tail = limit - head
-    gap = Line(missing=f"{len(lines) - limit} lines are left out here, events.jsonl has them")
+    gap = Line(missing=f"{len(lines) - limit} lines are left out here, events.jsonl.zst has them")
     return [*lines[:head], gap, *lines[-tail:]]
 
 

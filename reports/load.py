@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Builds the model of a run from the records of its events.jsonl."""
+"""Builds the model of a run from the records of its events.jsonl.zst."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -8,6 +8,7 @@ from typing import Any
 from reports.contradiction import contradiction
 from reports.errors import ReportError
 from reports.events import Members, as_text, read
+from reports.frames import EVENTS
 from reports.model import (
     KEPT,
     NOT_KEPT,
@@ -42,11 +43,11 @@ _CONFORMANT, _NOT_CONFORMANT, _COULD_NOT_TELL = 0, 1, 2
 
 
 def load(run_dir: Path) -> Run:
-    """Reads `run_dir`/events.jsonl, of a complete run or of a partial one.
+    """Reads `run_dir`/events.jsonl.zst, of a complete run or of a partial one.
 
     Raises ReportError as reports.events.read does.
     """
-    path = run_dir / "events.jsonl"
+    path = run_dir / EVENTS
     records = read(path)
     first = next(records)
     if first is None:

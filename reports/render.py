@@ -37,7 +37,7 @@ def render(run_dir: Path, fmt: str, run: Run | None = None, words: Words | None 
     pass on.
 
     The file is replaced as a whole or left as it was. Raises ReportError when there is no such run
-    or format, when events.jsonl is of a newer format or damaged, or when the file cannot be
+    or format, when events.jsonl.zst is of a newer format or damaged, or when the file cannot be
     written.
     """
     if fmt not in _RENDERERS:

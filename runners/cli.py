@@ -14,6 +14,7 @@ from runners.commands import (
     cases,
     certify,
     compare,
+    events,
     fabric,
     faults,
     replay,
@@ -52,7 +53,18 @@ def main(arguments: Sequence[str] | None = None, checkout: Checkout | None = Non
 def _obey(arguments: Sequence[str] | None, checkout: Checkout) -> int:
     parser = _Parser(prog="udapl-cts", description="Conformance suite for uDAPL 1.2 providers")
     commands: Subparsers = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
-    for module in (certify, cases, report, compare, replay, faults, spec, fabric, selftest):
+    for module in (
+        certify,
+        cases,
+        report,
+        compare,
+        events,
+        replay,
+        faults,
+        spec,
+        fabric,
+        selftest,
+    ):
         module.add_parser(commands)
     try:
         options = parser.parse_args(arguments)

@@ -51,7 +51,7 @@
       td.innerHTML = pages[row.tr.id.slice("clause:".length)];
     } catch (error) {
       td.textContent = "This browser cannot unpack the evidence (" + error.message +
-        "). events.jsonl, beside this report, has it.";
+        "). events.jsonl.zst, beside this report, has it.";
     }
   };
 

@@ -57,7 +57,7 @@ class Tally:
         self._places: dict[int, list[tuple[str, ...]]] = {}
 
     def take(self, record: Record) -> None:
-        """Take what there is in a record of events.jsonl."""
+        """Take what there is in a record of events.jsonl.zst."""
         if record["type"] == "hosts" and "testbeds" in record:
             self._places[record["hosts"]] = [tuple(names) for names in record["testbeds"]]
         elif record["type"] == "verdict":
@@ -97,7 +97,7 @@ class Tally:
 
 @dataclass(frozen=True)
 class Past:
-    """A run that has begun, as its events.jsonl tells it."""
+    """A run that has begun, as its events.jsonl.zst tells it."""
 
     run: Record
     tally: Tally

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The results store: a run's folder and its events.jsonl. docs/results.md is the contract."""
+"""The results store: a run's folder and its events.jsonl.zst. docs/results.md is the contract."""
 
 import errno
 import fcntl
@@ -16,12 +16,15 @@ from threading import Lock
 from types import TracebackType
 from typing import Any, Self
 
+from reports import frames
 from reports.chain import START, Link, linked
+from reports.errors import ReportError
+from reports.events import read
+from reports.frames import EVENTS as EVENTS
 from runners.errors import InputError, RunnerError
 from runners.names import nearest
 
 FORMAT = 2
-EVENTS = "events.jsonl"
 LATEST = "latest"
 
 KEPT = frozenset({"PASS", "NOTE"})
@@ -70,18 +73,25 @@ class _Line:
 
 
 class EventLog:
-    """The events.jsonl of a run in progress, locked against every other process.
+    """The records of a run in progress, locked against every other process.
 
     append() returns when the record is on the disk; calls from several threads share a sync. Each
-    line carries the digest of the one before it, of which `last` is the one there is. The log is
-    the caller's to close.
+    line carries the digest of the one before it, of which `last` is the one there is. With a
+    `packer` the lines are packed. The log is the caller's to close.
     """
 
     def __init__(
-        self, folder: Path, descriptor: int, last: Link = START, name: str = EVENTS
+        self,
+        folder: Path,
+        descriptor: int,
+        last: Link = START,
+        name: str = EVENTS,
+        packer: frames.Writer | None = None,
     ) -> None:
         self.folder = folder
         self._path = folder / name
+        self._packer = packer
+        self._grown = False
         self._last = last
         self._descriptor = descriptor
         self._size = os.fstat(descriptor).st_size
@@ -104,7 +114,8 @@ class EventLog:
         except OSError as error:
             raise explain(error, folder) from error
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        return cls(folder, descriptor, name=name)
+        packer = frames.Writer() if name == EVENTS else None
+        return cls(folder, descriptor, name=name, packer=packer)
 
     @classmethod
     def reopen(cls, folder: Path) -> Self:
@@ -118,12 +129,15 @@ class EventLog:
             raise explain(error, folder) from error
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            size, last = _whole_lines(folder / EVENTS)
+            size, open_, last = _whole_lines(folder / EVENTS)
             os.ftruncate(descriptor, size)
         except BlockingIOError as error:
             os.close(descriptor)
             raise InputError(f"a run is going on in {folder}: wait for its end") from error
-        return cls(folder, descriptor, last)
+        except ReportError as error:
+            os.close(descriptor)
+            raise InputError(str(error)) from error
+        return cls(folder, descriptor, last, packer=frames.Writer(open_))
 
     def append(self, record: Record) -> None:
         """Write one record and wait for the disk. Raises ResultsLost, having undone a part line."""
@@ -138,8 +152,12 @@ class EventLog:
             raise line.error
 
     def close(self) -> None:
-        """Give up the lock; the log may be closed twice."""
+        """Give up the lock; the log may be closed twice. A file that cannot be ended is whole too:
+        what ends it is for other programs.
+        """
         if self._descriptor >= 0:
+            with suppress(OSError):
+                self._write(self._packer.end() if self._packer and self._grown else b"")
             os.close(self._descriptor)
             self._descriptor = -1
 
@@ -160,17 +178,19 @@ class EventLog:
         for line in lines:
             written.append(linked(line.record, last))
             last = last.to(written[-1])
-        data = b"".join(written)
+        data = self._packer.lines(written) if self._packer else b"".join(written)
         error: RunnerError | None = None
         try:
             self._write(data)
             os.fsync(self._descriptor)
             self._size += len(data)
-            self._last = last
+            self._last, self._grown = last, True
             error = self._elsewhere()
         except OSError as refused:
             with suppress(OSError):
                 os.ftruncate(self._descriptor, self._size)
+            if self._packer:
+                self._packer.abandon()
             error = explain(refused, self.folder)
         for line in lines:
             line.done, line.error = True, error
@@ -270,14 +290,19 @@ def explain(error: OSError, folder: Path) -> RunnerError:
     return ResultsLost(f"cannot write results to {folder}: {error.strerror}")
 
 
-def _whole_lines(path: Path) -> tuple[int, Link]:
-    """How many bytes of a file are whole lines, and the link of the last one."""
-    size, last = 0, START
+def _whole_lines(path: Path) -> tuple[int, bool, Link]:
+    """How many bytes of a file are whole lines, whether they end inside of a frame, and the link of
+    the last one. Raises ReportError.
+    """
+    size, open_, last = 0, False, START
+    for record in read(path):
+        if record is not None and record.place is not None:
+            size, open_, last = record.place.end, record.place.open, record.link
     with path.open("rb") as file:
-        for line in file:
-            if line.endswith(b"\n"):
-                size, last = size + len(line), last.to(line)
-    return size, last
+        file.seek(size)
+        if open_ and file.read(len(frames.END) + 1) == frames.END:
+            return size + len(frames.END), False, last
+    return size, open_, last
 
 
 def _link(link: Path, target: Path) -> None:

@@ -14,6 +14,7 @@ import pytest
 from tests.lab.slurm_lab import ROOT, SlurmLab
 
 DEADLINE = 800
+EVENTS = shlex.join(["env", f"PYTHONPATH={ROOT}", sys.executable, "-P", "-m", "runners", "events"])
 PAIR = "srq_resize/no_message_lost/growing"
 CERTIFY = [sys.executable, "-P", "-m", "runners", "certify", "--fabric", "slurm"]
 KILL_RUNNER = """
@@ -44,7 +45,7 @@ def job(out: str, *options: str) -> str:
 def test_a_certification_by_sbatch(lab: SlurmLab) -> None:
     status, said = lab.submit(job("/run/out", PAIR, "--hosts", "2"), DEADLINE)
     assert status == 0, said
-    status, said = lab.run("cat /run/out/events.jsonl", DEADLINE)
+    status, said = lab.run(f"{EVENTS} /run/out", DEADLINE)
     events = [json.loads(line) for line in said.splitlines()]
     facts = next(record["facts"] for record in events if record["type"] == "hosts")
     assert [fact["name"] for fact in facts] == ["host1", "host2"]

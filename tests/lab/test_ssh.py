@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from tests.lab.ssh_lab import SshLab
+from tests.reports.synthetic_run import read_lines
 from tests.runners.fake_checkout import REPOSITORY, start_in_step
 
 DEADLINE = 240
@@ -42,7 +43,7 @@ def run(argv: list[str]) -> subprocess.CompletedProcess[str]:
 
 def events(out: Path) -> list[dict[str, Any]]:
     """The records of a run."""
-    return [json.loads(line) for line in (out / "events.jsonl").read_text().splitlines()]
+    return [json.loads(line) for line in read_lines(out)]
 
 
 def agents(lab: SshLab, name: str) -> str:

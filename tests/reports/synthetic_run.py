@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Builds events.jsonl files of runs that never were, in the format of docs/results.md."""
+"""Builds events.jsonl.zst files of runs that never were, in the format of docs/results.md."""
 
 import json
 from collections import Counter
@@ -7,7 +7,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from reports import frames
 from reports.chain import START, linked
+from reports.frames import EVENTS, Writer
 
 Record = dict[str, Any]
 
@@ -232,14 +234,25 @@ class SyntheticRun:
 
 
 def write_records(folder: Path, records: Iterable[Record]) -> None:
-    """Writes the events.jsonl of `folder`, each record in the chain, whatever it was in before."""
-    last = START
-    with (folder / "events.jsonl").open("wb") as file:
-        for record in records:
-            plain = {name: value for name, value in record.items() if name not in ("n", "prev")}
-            line = linked(json.dumps(plain).encode(), last)
-            file.write(line)
-            last = last.to(line)
+    """Writes the records of the run in `folder`, each in the chain, whatever it was in before."""
+    last, lines = START, []
+    for record in records:
+        plain = {name: value for name, value in record.items() if name not in ("n", "prev")}
+        lines.append(linked(json.dumps(plain).encode(), last))
+        last = last.to(lines[-1])
+    write_lines(folder, lines)
+
+
+def write_lines(folder: Path, lines: list[bytes]) -> None:
+    """Writes the events.jsonl.zst of `folder`."""
+    writer = Writer()
+    (folder / EVENTS).write_bytes(writer.lines(lines) + writer.end())
+
+
+def read_lines(folder: Path) -> list[bytes]:
+    """The whole lines of the events.jsonl.zst of `folder`, as they are."""
+    with (folder / EVENTS).open("rb") as file:
+        return [line.raw for line in frames.lines(file) if line is not None]
 
 
 BELOW_TEXT = (

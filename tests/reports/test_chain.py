@@ -11,7 +11,15 @@ import pytest
 from reports.chain import START, broken, linked
 from reports.errors import ReportError
 from reports.load import load
-from tests.reports.synthetic_run import Record, SyntheticRun, check, red_run, write_records
+from tests.reports.synthetic_run import (
+    Record,
+    SyntheticRun,
+    check,
+    read_lines,
+    red_run,
+    write_lines,
+    write_records,
+)
 
 Lines = list[bytes]
 
@@ -81,14 +89,13 @@ LINES: dict[str, tuple[Callable[[Lines], Lines], str]] = {
 
 @pytest.mark.parametrize("what", LINES)
 def test_what_was_done_to_lines(tmp_path: Path, what: str) -> None:
-    path = red_run().write(tmp_path) / "events.jsonl"
-    before = load(path.parent)
-    lines = path.read_bytes().splitlines(keepends=True)
-    assert before.records == len(lines)
+    folder = red_run().write(tmp_path)
+    lines = read_lines(folder)
+    assert load(folder).records == len(lines)
     done, said = LINES[what]
-    path.write_bytes(b"".join(done(lines)))
+    write_lines(folder, done(lines))
     with pytest.raises(ReportError, match=f"{re.escape(said)}.*damaged after"):
-        load(path.parent)
+        load(folder)
 
 
 def first_of(records: list[Record], word: str) -> Record:
@@ -180,7 +187,7 @@ def test_the_last_digest_is_in_every_report(tmp_path: Path) -> None:
 
     folder = red_run().write(tmp_path)
     last = START
-    for line in (folder / "events.jsonl").read_bytes().splitlines():
+    for line in read_lines(folder):
         last = last.to(line)
     for fmt in FORMATS:
         assert last.digest in render(folder, fmt).read_text()

@@ -11,8 +11,15 @@ import pytest
 
 import reports
 from reports.chain import START, linked
+from reports.frames import EVENTS, Writer
 from tests.reports.html_page import Page
-from tests.reports.synthetic_run import SyntheticRun, green_run, red_run
+from tests.reports.synthetic_run import (
+    SyntheticRun,
+    green_run,
+    read_lines,
+    red_run,
+    write_lines,
+)
 
 SCHEMA = Path(__file__).parents[2] / "docs" / "results.schema.json"
 NAMES = {
@@ -37,14 +44,14 @@ def test_synthetic_runs_are_what_the_schema_says(make: type[SyntheticRun]) -> No
 @pytest.mark.parametrize("fmt", reports.FORMATS)
 def test_each_format_is_made_in_the_run_folder(tmp_path: Path, fmt: str) -> None:
     folder = red_run().write(tmp_path)
-    before = (folder / "events.jsonl").read_bytes()
+    before = (folder / "events.jsonl.zst").read_bytes()
 
     path = reports.render(folder, fmt)
 
     assert path == folder / NAMES[fmt]
     assert path.stat().st_size > 0
-    assert sorted(p.name for p in folder.iterdir()) == sorted(["events.jsonl", NAMES[fmt]])
-    assert (folder / "events.jsonl").read_bytes() == before
+    assert sorted(p.name for p in folder.iterdir()) == sorted(["events.jsonl.zst", NAMES[fmt]])
+    assert (folder / "events.jsonl.zst").read_bytes() == before
 
 
 @pytest.mark.parametrize("fmt", reports.FORMATS)
@@ -82,14 +89,13 @@ def test_newer_format_names_both_versions(tmp_path: Path) -> None:
 
 def damage(folder: Path, line: int, text: bytes) -> None:
     """Replaces line number `line` of the run's events by `text`; an object follows the chain."""
-    path = folder / "events.jsonl"
-    lines = path.read_bytes().splitlines(keepends=True)
+    lines = read_lines(folder)
     last = START
     for each in lines[: line - 1]:
         last = last.to(each)
     is_object = text.startswith(b"{") and text.endswith(b"}\n")
     lines[line - 1] = linked(text[:-1], last) if is_object else text
-    path.write_bytes(b"".join(lines))
+    write_lines(folder, lines)
 
 
 @pytest.mark.parametrize(
@@ -125,9 +131,12 @@ def test_the_first_line_must_be_the_run(tmp_path: Path) -> None:
         reports.render(folder, "json")
 
 
-@pytest.mark.parametrize("text", [b"", b'{"type": "run", "for'])
+BEGUN = Writer().lines([b'{"type": "run", "format": 2}\n'])
+
+
+@pytest.mark.parametrize("text", [b"", BEGUN[:2], BEGUN[:5], BEGUN[:-5]])
 def test_a_run_that_ended_before_its_first_record(tmp_path: Path, text: bytes) -> None:
-    (tmp_path / "events.jsonl").write_bytes(text)
+    (tmp_path / "events.jsonl.zst").write_bytes(text)
     with pytest.raises(reports.ReportError, match="ended before its first"):
         reports.render(tmp_path, "html")
 
@@ -138,8 +147,9 @@ def test_a_last_line_that_was_cut_off_is_left_out(tmp_path: Path, tail: bytes) -
     run.case("grow")
     run.case("shrink")
     folder = run.write(tmp_path)
-    path = folder / "events.jsonl"
-    path.write_bytes(path.read_bytes()[:-30] + tail)
+    *kept, _ = lines = read_lines(folder)
+    size = len(Writer().lines(kept))
+    (folder / EVENTS).write_bytes(Writer().lines(lines)[: size + 30] + tail)
 
     page = Page(reports.render(folder, "html"))
 
@@ -148,10 +158,10 @@ def test_a_last_line_that_was_cut_off_is_left_out(tmp_path: Path, tail: bytes) -
     assert "its last record was cut off" in page.text_of("top")
 
 
-def test_a_whole_last_line_without_a_newline_counts(tmp_path: Path) -> None:
+def test_a_run_that_nobody_ended_is_whole_to_its_last_record(tmp_path: Path) -> None:
     folder = green_run().write(tmp_path)
-    path = folder / "events.jsonl"
-    path.write_bytes(path.read_bytes().rstrip(b"\n"))
+    path = folder / EVENTS
+    path.write_bytes(Writer().lines(read_lines(folder)))
     assert json.loads(reports.render(folder, "json").read_text())["complete"] is True
 
 
@@ -160,7 +170,7 @@ def test_a_report_that_cannot_be_written(tmp_path: Path) -> None:
     (folder / "report.html").mkdir()
     with pytest.raises(reports.ReportError, match=r"cannot write .*report\.html: Is a directory"):
         reports.render(folder, "html")
-    assert sorted(p.name for p in folder.iterdir()) == ["events.jsonl", "report.html"]
+    assert sorted(p.name for p in folder.iterdir()) == ["events.jsonl.zst", "report.html"]
 
 
 def test_a_disk_that_is_full(tmp_path: Path) -> None:
@@ -175,7 +185,7 @@ def test_a_disk_that_is_full(tmp_path: Path) -> None:
     root = Path(__file__).parents[2]
     said = subprocess.run(command, cwd=root, check=True, capture_output=True, text=True).stdout
     assert said.startswith(f"cannot write {folder}/report.md: File too large")
-    assert [p.name for p in folder.iterdir()] == ["events.jsonl"]
+    assert [p.name for p in folder.iterdir()] == ["events.jsonl.zst"]
 
 
 def test_a_failed_report_leaves_the_last_one(tmp_path: Path) -> None:

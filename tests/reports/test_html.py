@@ -19,8 +19,10 @@ from tests.reports.synthetic_run import (
     call,
     check,
     green_run,
+    read_lines,
     red_run,
     setup_calls,
+    write_lines,
 )
 
 
@@ -272,7 +274,7 @@ def test_the_matrix_says_why_without_scripts(red: Page) -> None:
     assert red.cells("srq_resize/quality") == ["no case", "no case"]
     assert "This is quality." in red.text_of("clause:srq_resize/quality")
     assert "srq_watermarks_supported" in red.text_of("inapplicable")
-    assert "events.jsonl has it" in words(next(red.root.iter("noscript")))
+    assert "events.jsonl.zst has it" in words(next(red.root.iter("noscript")))
 
 
 def test_parity(red: Page) -> None:
@@ -492,8 +494,8 @@ def test_output_that_is_no_utf8(tmp_path: Path) -> None:
     run = SyntheticRun(modes=(1,))
     run.case("grow", "FAIL", output="BYTES")
     folder = run.write(tmp_path)
-    path = folder / "events.jsonl"
-    path.write_bytes(path.read_bytes().replace(b"BYTES", b"\xff\xfe caf\xc3\xa9 \x80"))
+    *before, last = read_lines(folder)
+    write_lines(folder, [*before, last.replace(b"BYTES", b"\xff\xfe caf\xc3\xa9 \x80")])
     page = Page(reports.render(folder, "html"))
     assert "\\xff\\xfe café \\x80" in page.text_of("findings")
 
@@ -531,7 +533,7 @@ def test_a_long_trace_shows_what_surrounds_the_decision(tmp_path: Path) -> None:
     parts = traces(page.by_id(f"finding:{case}"))
     assert list(map(len, parts.values())) == [201, 20, 20, 30]
     assert parts["201 lines earlier"][50] == (
-        "… 4784 lines are left out here, events.jsonl has them"
+        "… 4784 lines are left out here, events.jsonl.zst has them"
     )
     assert parts["201 lines earlier"][1].startswith("✓ expect dequeued")
     assert parts[""][-2].startswith("5001 dat_srq_resize(srq_handle=srq#1) → DAT_INTERNAL_ERROR")

@@ -148,6 +148,13 @@ def passes(run: dict[str, Any]) -> None:
     verdict(run, "PASS")
 
 
+def prints_noise(run: dict[str, Any]) -> None:
+    """Passes, with output that nobody can pack."""
+    call(run, "DAT_INVALID_STATE")
+    check(run, True, "DAT_INVALID_STATE")
+    verdict(run, "PASS", output=os.urandom(4000).hex())
+
+
 def notes(run: dict[str, Any]) -> None:
     text(run, "note", "queue not shrunk")
     text(run, "record", "16 entries")
@@ -432,6 +439,7 @@ BEHAVIOURS: dict[str, Callable[[dict[str, Any]], None]] = {
     behaviour.__name__: behaviour
     for behaviour in (
         passes,
+        prints_noise,
         works,
         notes,
         fails,

@@ -16,6 +16,7 @@ from typing import Any, TextIO
 import jsonschema
 
 from runners.commands.spec import PAGES_VARIABLE
+from tests.reports.synthetic_run import read_lines
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).parent
@@ -155,8 +156,7 @@ class Cts:
 
     def events(self, folder: Path | None = None) -> list[dict[str, Any]]:
         """The records of a run (default: the latest), each valid as docs/results.md has it."""
-        path = (folder or self.results / "latest") / "events.jsonl"
-        records = [json.loads(line) for line in path.read_text().splitlines()]
+        records = [json.loads(line) for line in read_lines(folder or self.results / "latest")]
         validator = jsonschema.Draft202012Validator(SCHEMA)
         for record in records:
             validator.validate(record)

@@ -268,7 +268,7 @@ def test_what_a_run_leaves_behind(cts: Cts) -> None:
     folder = cts.results / "latest"
     made = {path.name for path in folder.iterdir()}
     assert made >= {
-        "events.jsonl",
+        "events.jsonl.zst",
         "dat.conf",
         "hosts",
         "report.html",

@@ -1,12 +1,39 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""`list`, `show`, `report` and `replay`."""
+"""`list`, `show`, `report`, `events` and `replay`."""
 
 import json
 
 import pytest
+import zstandard
 
+from reports.frames import EVENTS
 from runners import checkout
+from tests.reports.synthetic_run import read_lines, write_lines
 from tests.runners.fake_checkout import REPOSITORY, Cts
+
+
+def test_events_are_json_lines(cts: Cts) -> None:
+    cts.has("passes", "fails")
+    cts("certify")
+    done = cts("events")
+    assert done.returncode == 0, done
+    lines = done.stdout.encode().splitlines(keepends=True)
+    assert lines == read_lines(cts.results / "latest")
+    packed = (cts.results / "latest" / EVENTS).read_bytes()
+    plain = zstandard.ZstdDecompressor().stream_reader(packed, read_across_frames=True)
+    assert plain.read() == b"".join(lines)
+
+
+def test_events_up_to_the_one_that_was_changed(cts: Cts) -> None:
+    cts.has("passes", "fails")
+    cts("certify")
+    folder = cts.results / "latest"
+    lines = read_lines(folder)
+    write_lines(folder, [*lines[:2], lines[2].replace(b"demo", b"dome"), *lines[3:]])
+    done = cts("events", folder)
+    assert done.returncode == 64
+    assert done.stdout.encode() == b"".join(read_lines(folder)[:3])
+    assert "line 4: it does not carry the digest of record 3" in done.stderr
 
 
 def test_list_for_machines(cts: Cts) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.reports.synthetic_run import write_lines
 from tests.runners.fake_checkout import Cts
 
 
@@ -45,7 +46,7 @@ def test_what_cannot_be_compared(cts: Cts) -> None:
     assert done.returncode == 64
     assert "no clause in common" in done.stderr
     assert cts("compare", one, "nowhere").returncode == 64
-    (cts.results / other / "events.jsonl").write_text("{}\n")
+    write_lines(cts.results / other, [b"{}\n"])
     done = cts("compare", one, other)
     assert done.returncode == 64
     assert "line 1" in done.stderr

@@ -102,7 +102,7 @@ def test_a_killed_run_is_a_report(cts: Cts, running: subprocess.Popen[str]) -> N
 def test_a_line_cut_off_is_a_report(cts: Cts) -> None:
     cts.has("passes_1", "passes_2")
     cts("certify")
-    path = cts.results / "latest/events.jsonl"
+    path = cts.results / "latest/events.jsonl.zst"
     path.write_bytes(path.read_bytes()[:-200])
     done = cts("report")
     assert done.returncode == 0, done
@@ -199,7 +199,7 @@ def test_results_that_vanish_end_the_run(cts: Cts, options: tuple[str, ...], mov
     code, _, err = ended(process)
     assert code == 2
     assert "the results are gone: " in err
-    assert f"{out}/events.jsonl" in err
+    assert f"{out}/events.jsonl.zst" in err
 
 
 def killpg(process: subprocess.Popen[str], number: signal.Signals) -> None:

@@ -14,6 +14,7 @@ from reports.chain import START, broken
 from runners.errors import InputError, RunnerError
 from runners.results import records
 from runners.results.records import EventLog, ResultsFull
+from tests.reports.synthetic_run import read_lines
 from tests.runners.fake_checkout import REPOSITORY, SCHEMA
 
 
@@ -21,15 +22,15 @@ def test_records_are_on_the_disk_when_append_returns(tmp_path: Path) -> None:
     with EventLog.create(tmp_path / "run") as log:
         for number in range(3):
             log.append({"type": "incident", "text": f"{number} \n \u2028 ü"})
-            lines = (tmp_path / "run/events.jsonl").read_bytes().split(b"\n")
-            assert len(lines) == number + 2
+            lines = read_lines(tmp_path / "run")
+            assert len(lines) == number + 1
             assert json.loads(lines[number])["text"] == f"{number} \n \u2028 ü"
 
 
 def test_text_that_is_no_unicode_is_kept(tmp_path: Path) -> None:
     with EventLog.create(tmp_path) as log:
         log.append({"output": b"\xff".decode(errors="surrogateescape")})
-    assert b"udcff" in (tmp_path / "events.jsonl").read_bytes()
+    assert b"udcff" in read_lines(tmp_path)[0]
 
 
 def test_a_record_that_does_not_fit_leaves_no_trace(tmp_path: Path) -> None:
@@ -39,9 +40,9 @@ def test_a_record_that_does_not_fit_leaves_no_trace(tmp_path: Path) -> None:
         "from runners.results.records import EventLog, ResultsFull\n"
         f"log = EventLog.create(Path({str(tmp_path)!r}))\n"
         "log.append({'a': 1})\n"
-        "resource.setrlimit(resource.RLIMIT_FSIZE, (200, 1000))\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (150, 1000))\n"
         "try:\n"
-        "    log.append({'b': 'x' * 200})\n"
+        "    log.append({'b': ''.join(map(chr, range(32, 400)))})\n"
         "except ResultsFull as error:\n"
         "    print(error)\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))\n"
@@ -52,7 +53,7 @@ def test_a_record_that_does_not_fit_leaves_no_trace(tmp_path: Path) -> None:
         [sys.executable, "-c", program], env=env, capture_output=True, text=True, check=True
     )
     assert done.stdout.startswith(f"no space for results in {tmp_path}")
-    lines = (tmp_path / "events.jsonl").read_bytes().splitlines()
+    lines = read_lines(tmp_path)
     first, second = (json.loads(line) for line in lines)
     assert (first["a"], second["c"]) == (1, 2)
     assert broken(second, START.to(lines[0])) == ""

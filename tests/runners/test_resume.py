@@ -7,6 +7,8 @@ from collections.abc import Sequence
 
 import pytest
 
+from reports.frames import EVENTS, Writer
+from tests.reports.synthetic_run import read_lines
 from tests.runners.fake_checkout import PROVIDER, Cts, compile_library, wait_for
 
 PASSES = tuple(f"passes_{number}" for number in range(8))
@@ -65,9 +67,10 @@ def test_a_failure_of_the_first_part_counts(cts: Cts) -> None:
 def test_a_line_that_was_cut_off_is_run_again(cts: Cts) -> None:
     cts.has(*PASSES)
     cts("certify")
-    path = cts.results / "latest/events.jsonl"
-    *kept, last, _end = path.read_bytes().splitlines(keepends=True)
-    path.write_bytes(b"".join(kept) + last[:-40])
+    folder = cts.results / "latest"
+    *kept, last, _end = read_lines(folder)
+    whole = len(Writer().lines(kept))
+    (folder / EVENTS).write_bytes(Writer().lines([*kept, last])[: whole + 40])
     done = cts("certify", "--resume", "latest")
     assert done.returncode == 0, done
     assert sorted(case for case, *_ in cts.verdicts()) == sorted(PASSES)
@@ -75,7 +78,7 @@ def test_a_line_that_was_cut_off_is_run_again(cts: Cts) -> None:
 
 def refused(cts: Cts, *words: str, options: Sequence[str] = ()) -> None:
     """The latest run cannot be resumed, for a reason with these words, and is left as it was."""
-    path = cts.results / "latest/events.jsonl"
+    path = cts.results / "latest/events.jsonl.zst"
     before = path.read_bytes()
     done = cts("certify", "--resume", "latest", *options)
     assert done.returncode == 64, done

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.reports.synthetic_run import read_lines, write_lines
 from tests.runners.fake_checkout import Cts
 
 DEEP = 20_000
@@ -89,11 +90,11 @@ def test_a_run_to_resume_is_read_as_strictly_as_one_to_report(
 ) -> None:
     cts.has("passes_1", "passes_2")
     cts("certify", "--hosts", "1")
-    path = cts.results / "latest/events.jsonl"
-    lines = path.read_text().splitlines()
-    (number,) = [n for n, line in enumerate(lines) if "passes_1" in line and '"ms"' in line]
-    lines[number] = json.dumps(json.loads(lines[number]) | damage).replace("Infinity", "1e999")
-    path.write_text("\n".join(lines[:-1]) + "\n")
+    lines = read_lines(cts.results / "latest")
+    (number,) = [n for n, line in enumerate(lines) if b"passes_1" in line and b'"ms"' in line]
+    wild = json.dumps(json.loads(lines[number]) | damage).replace("Infinity", "1e999")
+    lines[number] = wild.encode() + b"\n"
+    write_lines(cts.results / "latest", lines[:-1])
     assert f"line {number + 1}" in refused(cts, "report")
     assert f"line {number + 1}" in refused(cts, "certify", "--resume", "latest")
 
@@ -102,7 +103,6 @@ def test_a_run_to_resume_is_read_as_strictly_as_one_to_report(
 def test_settings_of_a_fabric_that_were_damaged(cts: Cts, text: str) -> None:
     cts.has("passes_1", "passes_2")
     cts("certify", "--hosts", "1")
-    path = cts.results / "latest/events.jsonl"
-    path.write_text("".join(path.read_text().splitlines(keepends=True)[:-2]))
+    write_lines(cts.results / "latest", read_lines(cts.results / "latest")[:-2])
     (cts.results / "latest/fabric.json").write_text(text)
     assert "fabric.json" in refused(cts, "certify", "--resume", "latest")

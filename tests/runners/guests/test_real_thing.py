@@ -22,6 +22,7 @@ from runners.campaign.session import Limits, Session
 from runners.campaign.subject import from_library
 from runners.checkout import here
 from runners.fabric.vm import VmFabric
+from tests.reports.synthetic_run import read_lines
 from tests.runners.fake_checkout import (
     REPOSITORY,
     compile_library,
@@ -48,7 +49,7 @@ def run(argv: list[str]) -> subprocess.CompletedProcess[str]:
 
 def events(out: Path) -> list[dict[str, Any]]:
     """The records of a run."""
-    return [json.loads(line) for line in (out / "events.jsonl").read_text().splitlines()]
+    return [json.loads(line) for line in read_lines(out)]
 
 
 @pytest.mark.parametrize("hosts", [1, 2])
@@ -188,7 +189,7 @@ def test_no_guest_outlives_a_killed_run(tmp_path: Path) -> None:
     process = subprocess.Popen(
         certify(out, "srq_resize", "--hosts", "2"), cwd=REPOSITORY, stdout=subprocess.DEVNULL
     )
-    wait_for(out / "events.jsonl")
+    wait_for(out / "events.jsonl.zst")
     deadline = time.monotonic() + DEADLINE
     while len(guests := guests_of(process.pid)) < 2:
         assert time.monotonic() < deadline
