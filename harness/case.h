@@ -83,6 +83,7 @@ struct case_entry {
         uint64_t needs;                    /* OR of NEED_ */
         unsigned int peers;                /* peer processes the case talks to: 0 or 1 */
         bool network;                      /* the case disturbs the network to its peer */
+        bool without_ia;                   /* the case starts without an open IA */
         unsigned int deadline_ms;          /* 0: the default of the run */
         const struct row_needs *row_needs; /* of the rows that have any; ended by a null id */
         const void *rows;                  /* array whose element starts with a `const char *id` */
@@ -92,6 +93,9 @@ struct case_entry {
 
 /* The longest time that the clause itself may take, where the default would be wrong. */
 #define DEADLINE_MS(ms) .deadline_ms = (ms)
+
+/* The case asks the registry in processes of its own: the IA under test is not opened for it. */
+#define WITHOUT_IA .without_ia = true
 
 #define CASE_ENTRY_(page_, name_, body_, ...)                                                   \
         __attribute__((used, section("case_entries"),                                           \

@@ -12,6 +12,7 @@
 #include "agent/by_hand.h"
 #include "agent/containment.h"
 #include "agent/privilege.h"
+#include "case/fresh.h"
 #include "evidence/crash.h"
 
 #define EVENT_MS 3000
@@ -130,6 +131,7 @@ int main(int argc, char **argv)
             {"quiet-ms", required_argument, NULL, 'q'},
             {"deadline-ms", required_argument, NULL, 'd'},
             {"seed", required_argument, NULL, 'n'},
+            {FRESH_OPTION, no_argument, NULL, 'f'},
             {"help", no_argument, NULL, 'h'},
             {NULL, 0, NULL, 0},
         };
@@ -177,6 +179,8 @@ int main(int argc, char **argv)
                         if (!parse_number(optarg, UINT_MAX, &how.seed))
                                 return usage("not a seed: %s", optarg);
                         break;
+                case 'f':
+                        fresh_serve();
                 case 'h':
                         fputs(help, stdout);
                         return 0;

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "case/test.h"
+#include "evidence/trace.h"
 
 /* The case's own handlers would tell the agent that the case had crashed. */
 static void let_crash(void)
@@ -28,6 +29,7 @@ static int wait_for(pid_t pid)
 
 bool call_apart(struct test *t, DAT_RETURN (*call)(void *arg), void *arg, DAT_RETURN *ret)
 {
+        uint64_t before = trace_count();
         ssize_t got;
         int ends[2];
         int status;
@@ -53,6 +55,7 @@ bool call_apart(struct test *t, DAT_RETURN (*call)(void *arg), void *arg, DAT_RE
         status = wait_for(pid);
         if (got == sizeof(*ret))
                 return true;
+        trace_forget_open(before);
         record(t, "the call ended its process: %s",
                WIFSIGNALED(status) ? strsignal(WTERMSIG(status)) : "it left");
         return false;

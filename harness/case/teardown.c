@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "case/fresh.h"
 #include "case/test.h"
 #include "evidence/api.h"
 #include "evidence/trace.h"
@@ -247,6 +248,7 @@ static void close_ia(struct test *t)
 void teardown(struct test *t)
 {
         waiters_end(t);
+        fresh_end_all(t);
         while (t->objects) {
                 struct object *newest = t->objects;
 

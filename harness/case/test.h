@@ -78,6 +78,7 @@ struct test {
         struct object *objects;
         struct peer *peer;
         struct waiter *waiters;
+        struct fresh *fresh; /* the newest process of its own */
         uint64_t draws; /* state of draw() */
 };
 

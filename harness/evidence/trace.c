@@ -30,6 +30,22 @@ unsigned int trace_thread(void)
         return thread;
 }
 
+void trace_forget_open(uint64_t before)
+{
+        for (uint64_t n = before; evidence && n < atomic_load(&evidence->call_count); n++) {
+                struct call_record *call = &evidence->calls[log_slot(n)];
+
+                if (call->number == n + 1 && call->thread == trace_thread() &&
+                    atomic_load(&call->state) == CALL_BEGUN)
+                        atomic_store(&call->state, CALL_EMPTY);
+        }
+}
+
+unsigned int trace_new_thread(void)
+{
+        return atomic_fetch_add(&threads, 1) + 1;
+}
+
 void trace_observe(trace_observer *seen, void *context)
 {
         observer = seen;
@@ -291,4 +307,50 @@ void trace_end(const struct trace_call *call, const struct trace_arg *args, DAT_
         }
         if (observer && dat_is(ret, DAT_SUCCESS))
                 observer(observer_context, call, &api_functions[call->function], args);
+}
+
+/* All of a record but what says whose it is. */
+static void copy_record(struct call_record *to, const struct call_record *from)
+{
+        to->function = from->function;
+        to->ret = from->ret;
+        to->used = from->used;
+        to->at_ns = from->at_ns;
+        to->took_ns = from->took_ns;
+        memcpy(to->args, from->args, sizeof(to->args));
+        memcpy(to->in, from->in, sizeof(to->in));
+        memcpy(to->out, from->out, sizeof(to->out));
+        memcpy(to->bytes, from->bytes, sizeof(to->bytes));
+}
+
+static void relay_call(const struct call_record *from, unsigned int thread)
+{
+        uint64_t n = atomic_fetch_add(&evidence->call_count, 1);
+        struct call_record *to = &evidence->calls[log_slot(n)];
+
+        if (!take(to))
+                return;
+        atomic_store(&to->state, CALL_EMPTY);
+        copy_record(to, from);
+        to->number = n + 1;
+        to->thread = (uint16_t)thread;
+        to->teardown = atomic_load(&evidence->phase) != PHASE_BODY;
+        atomic_store(&to->state, atomic_load(&from->state));
+        give_back(to);
+}
+
+uint64_t trace_relay(const struct evidence *from, uint64_t first, unsigned int thread)
+{
+        uint64_t count = atomic_load(&from->call_count);
+        uint64_t n;
+
+        if (!evidence)
+                return count;
+        for (n = first; n < count; n++) {
+                const struct call_record *call = &from->calls[log_slot(n)];
+
+                if (call->number == n + 1 && call->function < api_function_count)
+                        relay_call(call, thread);
+        }
+        return n;
 }

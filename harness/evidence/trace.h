@@ -50,6 +50,21 @@ const void *trace_pointer(const struct trace_arg *arg);
 /* The calling thread's number in the records: 1, or in the order of their first calls. */
 unsigned int trace_thread(void);
 
+/*
+ * Forgets the calls behind number `before` that the calling thread's copy in a process apart has
+ * begun and not ended: that process is gone, as it may be.
+ */
+void trace_forget_open(uint64_t before);
+
+/* A number for a thread of another process, whose calls are relayed. */
+unsigned int trace_new_thread(void);
+
+/*
+ * Records calls that another process of this program has recorded in `from`, as those of `thread`;
+ * those before `first` are not looked at. Returns the number of the first that is still to come.
+ */
+uint64_t trace_relay(const struct evidence *from, uint64_t first, unsigned int thread);
+
 /* The call that a thread is in, for other threads to look at: its number, 0 outside of any. */
 struct trace_watch {
         _Atomic uint64_t inside;

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "case/fresh.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "case/test.h"
+#include "evidence/trace.h"
+
+/* Where the process finds what it was started with. */
+#define SOCKET_FD 100
+#define MEMORY_FD 101
+#define FILES_FD  102
+
+struct memory {
+        uintptr_t call; /* from the beginning of this program */
+        DAT_RETURN ret;
+        unsigned char arg[FRESH_ARG_MAX];
+        unsigned char room[FRESH_ROOM];
+        struct evidence evidence;
+};
+
+struct fresh {
+        struct fresh *older;
+        struct test *t;
+        pid_t pid;
+        int socket;
+        struct memory *memory;
+        uint64_t relayed; /* calls of its evidence that stand in the case's */
+        unsigned int thread;
+};
+
+extern const char __executable_start[];
+
+static struct memory *own;
+
+void fresh_path(size_t index, char path[FRESH_PATH_MAX])
+{
+        snprintf(path, FRESH_PATH_MAX, "/proc/self/fd/%zu", FILES_FD + index);
+}
+
+/*
+ * The process
+ */
+
+static uintptr_t offset_of(DAT_RETURN (*call)(void *arg))
+{
+        return (uintptr_t)call - (uintptr_t)__executable_start;
+}
+
+_Noreturn void fresh_serve(void)
+{
+        char byte;
+
+        own = mmap(NULL, sizeof(*own), PROT_READ | PROT_WRITE, MAP_SHARED, MEMORY_FD, 0);
+        close(MEMORY_FD);
+        if (own == MAP_FAILED)
+                _exit(2);
+        fcntl(SOCKET_FD, F_SETFD, FD_CLOEXEC);
+        trace_start(&own->evidence);
+        while (read(SOCKET_FD, &byte, 1) == 1) {
+                DAT_RETURN(*call)
+                (void *arg) = (DAT_RETURN(*)(void *))((uintptr_t)__executable_start + own->call);
+
+                own->ret = call(own->arg);
+                if (write(SOCKET_FD, &byte, 1) != 1)
+                        break;
+        }
+        _exit(0);
+}
+
+void *fresh_own_room(void)
+{
+        return own ? own->room : NULL;
+}
+
+/*
+ * Its start
+ */
+
+/* A file without a name. */
+static int nameless(struct test *t, const void *bytes, size_t size)
+{
+        int fd = memfd_create("udapl-cts", MFD_CLOEXEC);
+        size_t written = 0;
+
+        if (fd < 0)
+                resource(t, "no memory for a file: %s", strerror(errno));
+        while (written < size) {
+                ssize_t got = write(fd, (const char *)bytes + written, size - written);
+
+                if (got <= 0) {
+                        close(fd);
+                        resource(t, "no memory for a file: %s", strerror(errno));
+                }
+                written += (size_t)got;
+        }
+        return fd;
+}
+
+static struct memory *shared(struct test *t, int *fd)
+{
+        struct memory *memory;
+
+        *fd = nameless(t, NULL, 0);
+        if (ftruncate(*fd, sizeof(*memory)) < 0)
+                resource(t, "no memory to share: %s", strerror(errno));
+        memory = mmap(NULL, sizeof(*memory), PROT_READ | PROT_WRITE, MAP_SHARED, *fd, 0);
+        if (memory == MAP_FAILED)
+                resource(t, "no memory to share: %s", strerror(errno));
+        memory->evidence.started_ns = t->evidence->started_ns;
+        return memory;
+}
+
+/* This process's environment with one variable set otherwise. */
+static char **environment(const char *variable, char *set)
+{
+        size_t length = strlen(variable);
+        size_t count = 0;
+        char **made;
+        char **to;
+
+        while (environ[count])
+                count++;
+        made = to = calloc(count + 2, sizeof(*made));
+        if (!made)
+                return NULL;
+        for (size_t i = 0; i < count; i++)
+                if (strncmp(environ[i], variable, length) != 0 || environ[i][length] != '=')
+                        *to++ = environ[i];
+        *to = set;
+        return made;
+}
+
+/* What the process is to hold, by the number that it is to have there. */
+struct handed {
+        int fds[FRESH_FILES_MAX + 2];
+        size_t count;
+};
+
+static _Noreturn void become(const struct handed *handed, char **env)
+{
+        char *argv[] = {(char *)"udapl-cases", (char *)"--" FRESH_OPTION, NULL};
+
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        for (size_t i = 0; i < handed->count; i++)
+                if (dup2(handed->fds[i], SOCKET_FD + (int)i) < 0)
+                        _exit(2);
+        close_range(SOCKET_FD + (unsigned int)handed->count, ~0u, 0);
+        close_range(3, SOCKET_FD - 1, 0);
+        execve("/proc/self/exe", argv, env);
+        _exit(2);
+}
+
+struct fresh *fresh_start(struct test *t, const struct fresh_file *files, size_t count,
+                          const char *variable, const char *value)
+{
+        char set[FRESH_ENVIRONMENT_MAX];
+        struct fresh *fresh = calloc(1, sizeof(*fresh));
+        struct handed handed = {.count = count + 2};
+        int ends[2];
+        char **env;
+
+        snprintf(set, sizeof(set), "%s=%s", variable, value ? value : "");
+        env = environment(variable, value ? set : NULL);
+        if (!fresh || !env || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
+                resource(t, "no process of its own: %s", strerror(errno));
+        *fresh = (struct fresh){.older = t->fresh, .t = t, .socket = ends[0]};
+        t->fresh = fresh;
+        handed.fds[0] = ends[1];
+        fresh->memory = shared(t, &handed.fds[1]);
+        for (size_t i = 0; i < count; i++)
+                handed.fds[2 + i] = nameless(t, files[i].bytes, files[i].size);
+        fresh->thread = trace_new_thread();
+        /* Not by fork(), at which a provider may do what it likes. */
+        fresh->pid = _Fork();
+        if (fresh->pid == 0)
+                become(&handed, env);
+        for (size_t i = 0; i < handed.count; i++)
+                close(handed.fds[i]);
+        free(env);
+        if (fresh->pid < 0)
+                resource(t, "no process of its own: %s", strerror(errno));
+        return fresh;
+}
+
+/*
+ * Calls
+ */
+
+static void relay(struct fresh *fresh)
+{
+        fresh->relayed = trace_relay(&fresh->memory->evidence, fresh->relayed, fresh->thread);
+}
+
+/* How the process ended; it is gone then. */
+static void describe_end(struct fresh *fresh, char *text, size_t size)
+{
+        int status = 0;
+
+        while (waitpid(fresh->pid, &status, 0) < 0 && errno == EINTR)
+                ;
+        fresh->pid = 0;
+        if (WIFSIGNALED(status))
+                snprintf(text, size, "%s", strsignal(WTERMSIG(status)));
+        else
+                snprintf(text, size, "exit status %d", WEXITSTATUS(status));
+}
+
+DAT_RETURN fresh_call(struct fresh *fresh, DAT_RETURN (*call)(void *arg), void *arg, size_t size)
+{
+        struct test *t = fresh->t;
+        struct memory *memory = fresh->memory;
+        struct pollfd answer = {.fd = fresh->socket, .events = POLLIN};
+        char how[64];
+        char byte = 0;
+        int ready;
+
+        if (fresh->pid <= 0 || size > sizeof(memory->arg))
+                test_end(t, VERDICT_BROKEN, "a call in a process that is gone, or a long one");
+        memory->call = offset_of(call);
+        memcpy(memory->arg, arg, size);
+        ready = send(fresh->socket, &byte, 1, MSG_NOSIGNAL) == 1
+                    ? poll(&answer, 1, (int)t->settings->event_ms)
+                    : 1;
+        relay(fresh);
+        if (ready <= 0)
+                test_end(t, VERDICT_FAIL, "no end after %u ms of a call in a process of its own",
+                         t->settings->event_ms);
+        if (recv(fresh->socket, &byte, 1, 0) != 1) {
+                describe_end(fresh, how, sizeof(how));
+                test_end(t, VERDICT_FAIL, "a call ended the process that made it: %s", how);
+        }
+        memcpy(arg, memory->arg, size);
+        return memory->ret;
+}
+
+void *fresh_room(const struct fresh *fresh)
+{
+        return fresh->memory->room;
+}
+
+/*
+ * Its end
+ */
+
+void fresh_end(struct fresh *fresh)
+{
+        char how[64];
+
+        if (fresh->pid > 0) {
+                kill(fresh->pid, SIGKILL);
+                describe_end(fresh, how, sizeof(how));
+        }
+        if (fresh->socket >= 0)
+                close(fresh->socket);
+        fresh->socket = -1;
+}
+
+void fresh_end_all(struct test *t)
+{
+        while (t->fresh) {
+                struct fresh *newest = t->fresh;
+
+                fresh_end(newest);
+                if (newest->memory)
+                        munmap(newest->memory, sizeof(*newest->memory));
+                t->fresh = newest->older;
+                free(newest);
+        }
+}

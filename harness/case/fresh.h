@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A process that begins anew: this very program, executed once more, in which a case makes calls
+ * one after the other. For what a registry does once in a process, and by its environment. The
+ * calls are in the case's trace as if it had made them itself; a call that ends its process, or
+ * does not return, is a FAIL. Why:
+ * docs/decisions/0124-a-registry-is-asked-in-a-process-of-its-own.md.
+ */
+#ifndef HARNESS_FRESH_H
+#define HARNESS_FRESH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "case/check.h"
+#include "dat_api.h"
+
+struct test;
+struct fresh;
+
+/* A file that the process finds by the name that fresh_path() gives: no other process does. */
+struct fresh_file {
+        const void *bytes;
+        size_t size;
+};
+
+#define FRESH_FILES_MAX       16
+#define FRESH_PATH_MAX        32
+#define FRESH_ROOM            (1024 * 1024)
+#define FRESH_OPTION          "fresh"
+#define FRESH_ARG_MAX         (128 * 1024)
+#define FRESH_ENVIRONMENT_MAX 4096
+
+/* The name of file `index` within the process. */
+void fresh_path(size_t index, char path[FRESH_PATH_MAX]);
+
+/*
+ * Starts the process, with these files, and with `variable` set in its environment to `value`, or,
+ * where that is NULL, not set. It ends with the case at the latest.
+ */
+struct fresh *fresh_start(struct test *t, const struct fresh_file *files, size_t count,
+                          const char *variable, const char *value);
+
+/*
+ * Makes a call there: a function of this program, with a copy of the `size` bytes at `arg`, which
+ * has come back when this returns. Neither may hold a pointer of the case's.
+ */
+DAT_RETURN fresh_call(struct fresh *fresh, DAT_RETURN (*call)(void *arg), void *arg, size_t size);
+
+/* Memory of the process that the case sees too: FRESH_ROOM bytes, zeroed at first. */
+void *fresh_room(const struct fresh *fresh);
+/* The same within the process; NULL in any other. */
+void *fresh_own_room(void);
+
+/* Ends the process now. */
+void fresh_end(struct fresh *fresh);
+/* Ends those that the case has not. */
+void fresh_end_all(struct test *t);
+
+/* What main() does in such a process; does not return. */
+_Noreturn void fresh_serve(void);
+
+#endif
