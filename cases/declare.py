@@ -99,6 +99,8 @@ def made(standard: Standard, params: list[tuple[str, str, str]]) -> tuple[str, s
 
 def assignable(type_: str) -> str:
     """An argument's type as a member's, which is filled in later."""
+    if type_.endswith("[]"):
+        return f"{type_.removesuffix('[]')}*"
     return type_ if type_.endswith("*") else type_.removeprefix("const ")
 
 

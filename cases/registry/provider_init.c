@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* dat_provider_init: when a registry calls it and with what, and what a provider does in it. */
+#include "clauses/provider_init.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "consumer.h"
+#include "under_test.h"
+
+#define MANY 20
+
+/* The next init is of this key, with this data, and comes before the opening of its IA. */
+static void expect_initialised(struct test *t, struct consumer *consumer,
+                               const DAT_PROVIDER_INFO *key, const char *data)
+{
+        const struct happened *init;
+
+        init = happened_next(consumer, HAPPENED_INIT | HAPPENED_OPEN);
+        expect_that(init && init->what == HAPPENED_INIT, "no init came before the opening");
+        expect_that(same_key(&init->info, key), "init was called for another key");
+        expect_that(strcmp(init->text, data) == 0, "its instance data was \"%.200s\"", init->text);
+        init = happened_next(consumer, HAPPENED_INIT | HAPPENED_OPEN);
+        expect_that(init && init->what == HAPPENED_OPEN,
+                    "init was called twice, or no provider asked");
+        expect_that(same_key(&init->info, key), "the provider of another key was asked");
+}
+
+static DAT_IA_HANDLE must_open(struct test *t, struct consumer *consumer,
+                               const DAT_PROVIDER_INFO *key)
+{
+        DAT_IA_HANDLE ia;
+
+        must(consumer_open(consumer, key, &ia));
+        return ia;
+}
+
+static DAT_IA_HANDLE expect_open(struct test *t, struct consumer *consumer,
+                                 const DAT_PROVIDER_INFO *key)
+{
+        DAT_IA_HANDLE ia;
+
+        expect(consumer_open(consumer, key, &ia), DAT_SUCCESS);
+        return ia;
+}
+
+static void expect_close(struct test *t, struct consumer *consumer, DAT_IA_HANDLE ia)
+{
+        expect(consumer_close(consumer, ia, DAT_CLOSE_GRACEFUL_FLAG), DAT_SUCCESS);
+}
+
+static const struct key_row keys[] = {
+    {.id = "nonthreadsafe", .name = "cts0"},
+    {.id = "threadsafe", .name = "cts0", .threadsafe = DAT_TRUE},
+    {.id = "next_minor", .name = "cts0", .minors = 1},
+    {.id = "other_major", .name = "cts0", .majors = 7},
+    {.id = "long_name", .name = LONGEST_NAME},
+};
+
+FAMILY(provider_init, before_open, keys, WITHOUT_IA)
+{
+        DAT_PROVIDER_INFO key = key_of_row(row);
+        struct conf conf = conf_new(t);
+        struct consumer *consumer;
+
+        conf_key(&conf, &key, "\"a b\"");
+        consumer = consumer_of(t, &conf);
+        expect_open(t, consumer, &key);
+        expect_happened(consumer, HAPPENED_LOADED, NULL);
+        expect_initialised(t, consumer, &key, "a b");
+        expect_no_more(consumer, HAPPENED_INIT | HAPPENED_FINI);
+}
+
+/* A process whose dat.conf has the names cts0 to cts2, by the same library or by two. */
+static struct consumer *consumer_of_three(struct test *t, bool other_library)
+{
+        struct conf conf = conf_new(t);
+
+        conf_add(&conf, .name = "cts0", .params = "\"data 0\"");
+        conf_add(&conf, .name = "cts1", .params = "\"data 1\"",
+                 .library = recorder_path(other_library));
+        conf_add(&conf, .name = "cts2", .params = "\"data 2\"");
+        return consumer_of(t, &conf);
+}
+
+static void list(struct test *t, struct consumer *consumer)
+{
+        struct listing listing = {.max_to_return = LISTED_MAX};
+
+        expect(consumer_list(consumer, &listing), DAT_SUCCESS);
+}
+
+static void open_another(struct test *t, struct consumer *consumer)
+{
+        DAT_PROVIDER_INFO key = key_of("cts2");
+
+        expect_open(t, consumer, &key);
+        expect_initialised(t, consumer, &key, "data 2");
+}
+
+static void open_none(struct test *t, struct consumer *consumer)
+{
+        DAT_PROVIDER_INFO key = key_of("cts3");
+        DAT_IA_HANDLE ia;
+
+        expect(consumer_open(consumer, &key, &ia), DAT_PROVIDER_NOT_FOUND);
+}
+
+static const struct idle_row {
+        const char *id;
+        void (*act)(struct test *t, struct consumer *consumer);
+} idle[] = {{"listed", list}, {"other_opened", open_another}, {"not_found", open_none}};
+
+FAMILY(provider_init, not_before_need, idle, WITHOUT_IA)
+{
+        struct consumer *consumer = consumer_of_three(t, false);
+        DAT_PROVIDER_INFO key = key_of("cts0");
+
+        row->act(t, consumer);
+        expect_no_more(consumer, HAPPENED_INIT);
+        expect_open(t, consumer, &key);
+        expect_initialised(t, consumer, &key, "data 0");
+}
+
+#define HUNDRED                                                                                \
+        "0123456789 abcdefghi 0123456789 abcdefghi 0123456789 abcdefghi 0123456789 abcdefghi " \
+        "0123456789 abcde"
+#define THOUSAND HUNDRED HUNDRED HUNDRED HUNDRED HUNDRED HUNDRED HUNDRED HUNDRED HUNDRED HUNDRED
+
+static const struct data_row {
+        const char *id;
+        const char *data;
+} data[] = {
+    {"empty", ""},          {"word", "word"},       {"blanks", "  two words\tand  a tab "},
+    {"hash", "a #b # c"},   {"percent", "%s%n %d"}, {"utf8", "gr\xc3\xbc\xc3\x9f"},
+    {"of_its_own", "mine"}, {"long", THOUSAND},
+};
+
+FAMILY(provider_init, instance_data, data, WITHOUT_IA)
+{
+        DAT_PROVIDER_INFO key = key_of("cts0");
+        struct conf conf = conf_new(t);
+        char quoted[sizeof(THOUSAND) + 2];
+        struct consumer *consumer;
+
+        snprintf(quoted, sizeof(quoted), "\"%s\"", row->data);
+        conf_add(&conf, .name = "before", .params = "\"its before\"");
+        conf_add(&conf, .params = quoted);
+        conf_add(&conf, .name = "behind", .params = "\"its behind\"");
+        consumer = consumer_of(t, &conf);
+        expect_open(t, consumer, &key);
+        expect_initialised(t, consumer, &key, row->data);
+}
+
+static const struct once_row {
+        const char *id;
+        int more;
+        bool close_first, beside;
+} once[] = {
+    {.id = "second", .more = 1},
+    {.id = "many", .more = MANY},
+    {.id = "second_of_the_older", .more = 1, .close_first = true},
+    {.id = "beside_another", .more = 1, .beside = true},
+};
+
+FAMILY(provider_init, once, once, WITHOUT_IA)
+{
+        struct consumer *consumer = consumer_of_three(t, false);
+        DAT_PROVIDER_INFO key = key_of("cts0");
+        DAT_IA_HANDLE first = expect_open(t, consumer, &key);
+
+        expect_initialised(t, consumer, &key, "data 0");
+        if (row->beside)
+                open_another(t, consumer);
+        for (int i = 0; i < row->more; i++)
+                expect_open(t, consumer, &key);
+        if (row->close_first) {
+                expect_close(t, consumer, first);
+                expect_open(t, consumer, &key);
+        }
+        expect_no_more(consumer, HAPPENED_INIT);
+}
+
+static const struct per_name_row {
+        const char *id;
+        bool other_library, in_turn;
+} per_name[] = {
+    {"same_library", false, false},
+    {"same_library_in_turn", false, true},
+    {"other_library", true, false},
+    {"other_library_in_turn", true, true},
+};
+
+FAMILY(provider_init, per_name, per_name, WITHOUT_IA)
+{
+        struct consumer *consumer = consumer_of_three(t, row->other_library);
+        DAT_PROVIDER_INFO first = key_of("cts0");
+        DAT_PROVIDER_INFO second = key_of("cts1");
+        DAT_IA_HANDLE ia = expect_open(t, consumer, &first);
+
+        expect_initialised(t, consumer, &first, "data 0");
+        if (row->in_turn)
+                expect_close(t, consumer, ia);
+        expect_open(t, consumer, &second);
+        expect_initialised(t, consumer, &second, "data 1");
+}
+
+/*
+ * The IA is opened, with an init before it where the last one is taken back: by fini, by the
+ * provider's removal, or with its library.
+ */
+static void expect_init_if_gone(struct test *t, struct consumer *consumer)
+{
+        const struct happened *it;
+        bool gone = true;
+
+        while ((it = happened_next(consumer, ~0u))) {
+                if (it->what & (HAPPENED_FINI | HAPPENED_UNLOADED))
+                        gone = true;
+                if (it->what == HAPPENED_REMOVE && dat_is(it->ret, DAT_SUCCESS))
+                        gone = true;
+                if (it->what == HAPPENED_INIT)
+                        gone = false;
+                if (it->what == HAPPENED_OPEN)
+                        expect_that(!gone, "the IA was opened without an init");
+        }
+}
+
+CASE(provider_init, after_fini, WITHOUT_IA)
+{
+        struct consumer *consumer = consumer_of_three(t, false);
+        DAT_PROVIDER_INFO key = key_of("cts0");
+
+        for (int i = 0; i < 5; i++)
+                expect_close(t, consumer, expect_open(t, consumer, &key));
+        expect_eq(happened_count(consumer, HAPPENED_OPEN), 5);
+        expect_init_if_gone(t, consumer);
+}
+
+/* A registry may keep the provider until it needs the name, or take it back at the last close. */
+CASE(provider_init, after_removal, WITHOUT_IA)
+{
+        struct consumer *consumer = consumer_of_three(t, false);
+        DAT_PROVIDER_INFO key = key_of("cts0");
+
+        expect_close(t, consumer, must_open(t, consumer, &key));
+        consumer_remove(consumer, &key);
+        expect_close(t, consumer, expect_open(t, consumer, &key));
+        expect_eq(happened_count(consumer, HAPPENED_OPEN), 2);
+        expect_init_if_gone(t, consumer);
+}
+
+CASE(provider_init, fails, WITHOUT_IA)
+{
+        struct consumer *consumer = consumer_of_three(t, true);
+        DAT_PROVIDER_INFO key = key_of("cts0");
+        DAT_PROVIDER_INFO other = key_of("cts1");
+        DAT_IA_HANDLE ia;
+
+        consumer_order(consumer, ORDER_NOT_REGISTER);
+        expect(consumer_open(consumer, &key, &ia), DAT_PROVIDER_NOT_FOUND);
+        expect_happened(consumer, HAPPENED_INIT, &key);
+        expect_no_more(consumer, HAPPENED_OPEN);
+        consumer_order(consumer, ORDER_NOTHING);
+        expect_open(t, consumer, &other);
+        expect_initialised(t, consumer, &other, "data 1");
+}
+
+/* What was added, of the IA under test; where nothing was seen, it took another way. */
+static const struct happened *added(struct test *t, struct consumer *consumer)
+{
+        const struct happened *add = happened_next(consumer, HAPPENED_ADD);
+
+        if (!add)
+                end_noted(t, "the provider reaches the registry by a way that cannot be watched");
+        return add;
+}
+
+CASE(provider_init, registers, WITHOUT_IA)
+{
+        DAT_PROVIDER_INFO key = key_under_test(t);
+        struct consumer *consumer = consumer_of_run(t);
+        const struct happened *add;
+        char text[KEY_TEXT];
+
+        expect_open(t, consumer, &key);
+        add = added(t, consumer);
+        expect_that(same_key(&add->info, &key), "it added %s", key_text(&add->info, text));
+        expect(add->ret, DAT_SUCCESS);
+}
+
+CASE(provider_init, registers_no_other, WITHOUT_IA)
+{
+        DAT_PROVIDER_INFO key = key_under_test(t);
+        struct consumer *consumer = consumer_of_run(t);
+        const struct happened *add;
+        char text[KEY_TEXT];
+
+        must_open(t, consumer, &key);
+        for (add = added(t, consumer); add; add = happened_next(consumer, HAPPENED_ADD))
+                expect_that(is_under_test(t, add->info.ia_name), "it added %s",
+                            key_text(&add->info, text));
+}
+
+CASE(provider_init, again, WITHOUT_IA)
+{
+        DAT_PROVIDER_INFO key = key_under_test(t);
+        struct consumer *consumer = consumer_of_run(t);
+
+        for (int i = 0; i < 4; i++)
+                expect_close(t, consumer, expect_open(t, consumer, &key));
+}
+
+CASE(provider_init, under_another_name, WITHOUT_IA)
+{
+        DAT_PROVIDER_INFO key = key_under_test(t);
+        DAT_PROVIDER_INFO other = key;
+        struct consumer *consumer = consumer_of_run_and(t, "cts_other");
+        DAT_IA_HANDLE first;
+        DAT_IA_HANDLE second;
+
+        snprintf(other.ia_name, sizeof(other.ia_name), "cts_other");
+        first = expect_open(t, consumer, &key);
+        second = expect_open(t, consumer, &other);
+        expect_close(t, consumer, first);
+        expect_close(t, consumer, second);
+        expect_close(t, consumer, expect_open(t, consumer, &other));
+}
+
+CASE(provider_init, by_application, WITHOUT_IA)
+{
+        DAT_PROVIDER_INFO key = key_under_test(t);
+        struct consumer *consumer = consumer_of_run(t);
+        DAT_IA_HANDLE ia;
+
+        snprintf(key.ia_name, sizeof(key.ia_name), "cts_own");
+        expect(consumer_open(consumer, &key, &ia), DAT_PROVIDER_NOT_FOUND);
+        must_init(t, consumer, &key);
+        expect_open(t, consumer, &key);
+}
