@@ -112,6 +112,11 @@ STEPS = (
         timeout=900,
     ),
     Step(
+        "hostile",
+        "liars, wild input, damaged records, disturbed runs: the short form of tests.hostile",
+        ["{python} -m tests.hostile --short"],
+    ),
+    Step(
         "guests",
         "the vm fabric, and the command line with guests",
         ["{python} -m pytest -q {guest_tests}"],

@@ -8,7 +8,6 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-from elftools.common.exceptions import ELFError
 from elftools.elf.dynamic import DynamicSection
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import NoteSection, SymbolTableSection
@@ -127,7 +126,10 @@ def _examine(path: Path, api: str, files: Files) -> tuple[str, str]:
                 f" with: give --api {other}"
             )
         return hashlib.sha256(content).hexdigest(), _build_id(elf)
-    except ELFError as error:
+    except InputError:
+        raise
+    except Exception as error:
+        # A table that points nowhere makes its reader fail in more ways than the reader knows.
         raise InputError(f"{named} is no provider: not a shared object ({error})") from error
 
 
