@@ -8,6 +8,7 @@
 
 #include "agent/descriptors.h"
 #include "case/needs.h"
+#include "evidence/seal.h"
 
 static void check_needs(struct test *t)
 {
@@ -89,7 +90,7 @@ static void conclude(struct test *t)
         }
 }
 
-void case_process(const void *arg, struct evidence *evidence, uint64_t nonce, int channel)
+void case_process(const void *arg, struct evidence *evidence, int channel)
 {
         static struct descriptors before;
         static struct descriptors after;
@@ -103,7 +104,6 @@ void case_process(const void *arg, struct evidence *evidence, uint64_t nonce, in
             .needs = job->ref->needs,
             .settings = &job->settings,
             .evidence = evidence,
-            .nonce = nonce,
             .channel = channel,
         };
         draw_begin(t, job->ref->id);
@@ -117,13 +117,13 @@ void case_process(const void *arg, struct evidence *evidence, uint64_t nonce, in
                 run_body(t);
         judge_reborn(t);
         judge_events(t);
-        verdict_put(&evidence->body, nonce, t->verdict, t->reason);
+        verdict_put(&evidence->body, seal_key(SEAL_BODY), t->verdict, t->reason);
         atomic_store(&evidence->phase, PHASE_TEARDOWN);
         teardown(t);
         descriptors_list(&after);
         descriptors_new(&after, &before);
         report_descriptors(t, &after);
         conclude(t);
-        verdict_put(&evidence->end, nonce, t->verdict, t->reason);
+        verdict_put(&evidence->end, seal_key(SEAL_END), t->verdict, t->reason);
         atomic_store(&evidence->phase, PHASE_DONE);
 }

@@ -5,10 +5,11 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "agent/privilege.h"
@@ -21,7 +22,6 @@
 static void settle_in(int output, int channel)
 {
         struct rlimit no_core = {0, 0};
-        sigset_t none;
         int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
         setpgid(0, 0);
@@ -34,8 +34,7 @@ static void settle_in(int output, int channel)
         close_range(CHANNEL_FD + 1, ~0u, 0);
         fcntl(CHANNEL_FD, F_SETFD, FD_CLOEXEC);
         signal(SIGPIPE, SIG_DFL);
-        sigemptyset(&none);
-        sigprocmask(SIG_SETMASK, &none, NULL);
+        seals_block(SIG_SETMASK);
         setrlimit(RLIMIT_CORE, &no_core);
 }
 
@@ -63,7 +62,7 @@ static _Noreturn void run(struct child *child, int output, int channel, child_bo
         atomic_store(&evidence->pid, outside_pid());
         crash_watch(evidence);
         trace_start(evidence);
-        body(arg, evidence, child->nonce, CHANNEL_FD);
+        body(arg, evidence, CHANNEL_FD);
         _exit(0);
 }
 
@@ -77,6 +76,27 @@ static bool give_up(struct child *child, const int *sockets)
         }
         evidence_free(child->evidence);
         child->evidence = NULL;
+        secrets_free(child->secrets);
+        child->secrets = NULL;
+        errno = error;
+        return false;
+}
+
+/* A process that cannot seal its verdict is of no use. */
+static bool arm(struct child *child)
+{
+        int error;
+
+        if (seals_give(child->secrets, child->pid)) {
+                /* Another process of the run has no business there. */
+                madvise(child->evidence, sizeof(*child->evidence), MADV_DONTFORK);
+                return true;
+        }
+        error = errno;
+        kill(child->pid, SIGKILL);
+        while (waitpid(child->pid, NULL, 0) < 0 && errno == EINTR)
+                ;
+        child->pid = 0;
         errno = error;
         return false;
 }
@@ -86,11 +106,13 @@ bool child_start(struct child *child, int output, child_body *body, const void *
         int sockets[2] = {-1, -1};
 
         *child = (struct child){.channel = {.in = -1, .out = -1, .ended = true, .lost = true}};
-        if (getrandom(&child->nonce, sizeof(child->nonce), 0) != sizeof(child->nonce))
+        child->secrets = secrets_new();
+        if (!child->secrets)
                 return false;
-        child->evidence = evidence_new(child->nonce);
+        child->evidence = evidence_new(child->secrets->canary);
         if (!child->evidence)
-                return false;
+                return give_up(child, sockets);
+        seals_block(SIG_BLOCK);
         if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) < 0)
                 return give_up(child, sockets);
         child->evidence->started_ns = now_ns();
@@ -101,6 +123,8 @@ bool child_start(struct child *child, int output, child_body *body, const void *
         }
         if (child->pid == 0)
                 run(child, output, sockets[1], body, arg);
+        if (!arm(child))
+                return give_up(child, sockets);
         setpgid(child->pid, child->pid);
         close(sockets[1]);
         lines_open(&child->channel, sockets[0], sockets[0]);
@@ -112,5 +136,6 @@ void child_forget(struct child *child)
 {
         lines_close(&child->channel);
         evidence_free(child->evidence);
+        secrets_free(child->secrets);
         *child = (struct child){.channel = {.in = -1, .out = -1, .ended = true, .lost = true}};
 }

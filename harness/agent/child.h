@@ -7,18 +7,19 @@
 
 #include "evidence/evidence.h"
 #include "evidence/lines.h"
+#include "evidence/seal.h"
 
 struct child {
         pid_t pid; /* 0: none, or reaped */
         bool started;
         int status; /* its wait status, once reaped */
-        uint64_t nonce;
+        struct secrets *secrets;
         struct evidence *evidence;
         struct lines channel;
 };
 
 /* What the process does; `channel` is its only descriptor beyond the standard streams. */
-typedef void child_body(const void *arg, struct evidence *evidence, uint64_t nonce, int channel);
+typedef void child_body(const void *arg, struct evidence *evidence, int channel);
 
 /*
  * Starts a process that runs `body` and ends; its standard output and error go to `output`.

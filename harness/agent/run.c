@@ -599,13 +599,14 @@ static void find_verdict(const struct run *run, struct finding *finding)
         const struct evidence *evidence = run->main.evidence;
         struct sealed_verdict said;
 
-        if (run->killed != KILLED_ABORT && verdict_get(&evidence->end, run->main.nonce, &said)) {
+        if (run->killed != KILLED_ABORT &&
+            seal_opens(run->main.secrets, &evidence->end, SEAL_END, SEAL_END, &said)) {
                 find(finding, (enum verdict)said.verdict, "%s", said.reason);
                 return;
         }
         finding->pending = render_pending(evidence);
         if (run->killed != KILLED_ABORT && atomic_load(&evidence->phase) == PHASE_TEARDOWN &&
-            verdict_get(&evidence->body, run->main.nonce, &said)) {
+            seal_opens(run->main.secrets, &evidence->body, SEAL_BODY, SEAL_AGAIN, &said)) {
                 find(finding, (enum verdict)said.verdict, "%s", said.reason);
                 find_ended(run, finding);
                 return;
@@ -648,7 +649,7 @@ static void find_remains(const struct run *run, struct finding *finding)
         find_undisturbed(run, finding);
         if (run->stop_unanswered && finding->verdict <= VERDICT_NOTE)
                 find(finding, VERDICT_BROKEN, "the peer's host did not say that the peer is gone");
-        if (!evidence_whole(run->main.evidence, run->main.nonce))
+        if (!evidence_whole(run->main.evidence, run->main.secrets->canary))
                 find_overwritten(finding);
         if (finding->verdict != VERDICT_PASS)
                 return;
@@ -846,7 +847,7 @@ static bool has_met_ia(const struct run *run)
 
         return has_returned(evidence, "dat_ia_openv") && has_returned(evidence, "dat_ia_query") &&
                has_returned(evidence, "dat_ia_close") &&
-               evidence_whole(evidence, run->main.nonce) &&
+               evidence_whole(evidence, run->main.secrets->canary) &&
                atomic_load(&evidence->phase) == PHASE_DONE && WIFEXITED(run->main.status) &&
                WEXITSTATUS(run->main.status) == 0;
 }
@@ -876,7 +877,7 @@ void run_probed(const struct run *run, struct probe *probe)
                 probe->left_count = PROBE_LEFT_MAX;
         for (size_t i = 0; i < PROBE_LEFT_MAX; i++)
                 probe->left[i][PROBE_LEFT_TEXT - 1] = '\0';
-        if (verdict_get(&evidence->end, run->main.nonce, &end)) {
+        if (seal_opens(run->main.secrets, &evidence->end, SEAL_END, SEAL_END, &end)) {
                 if (probe->open ? !has_met_ia(run) : !probe->reason[0])
                         refuse_probe(probe);
                 return;

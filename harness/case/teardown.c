@@ -6,6 +6,7 @@
 #include "case/fresh.h"
 #include "case/test.h"
 #include "evidence/api.h"
+#include "evidence/seal.h"
 #include "evidence/trace.h"
 
 struct object *object_add(struct test *t, enum object_kind kind, DAT_HANDLE handle)
@@ -213,7 +214,7 @@ static void find_guard_broken(struct test *t)
                 return;
         t->verdict = VERDICT_FAIL;
         snprintf(t->reason, sizeof(t->reason), "memory outside a registered buffer was written");
-        verdict_put(&t->evidence->body, t->nonce, t->verdict, t->reason);
+        verdict_put(&t->evidence->body, seal_key(SEAL_AGAIN), t->verdict, t->reason);
 }
 
 /* Frees one object. Its memory stays mapped where the provider still knows it. */

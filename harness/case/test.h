@@ -57,7 +57,6 @@ struct test {
         uint64_t needs;
         const struct settings *settings;
         struct evidence *evidence;
-        uint64_t nonce;
         int channel; /* to the agent */
         jmp_buf end;
 

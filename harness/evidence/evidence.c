@@ -6,6 +6,8 @@
 #include <sys/mman.h>
 #include <time.h>
 
+#include "evidence/sha256.h"
+
 static const char *const names[] = {
     [VERDICT_NONE] = "NONE",
     [VERDICT_PASS] = "PASS",
@@ -24,31 +26,31 @@ const char *verdict_name(enum verdict verdict)
         return names[verdict];
 }
 
-static struct canary canary_make(uint64_t nonce)
+static struct canary canary_make(uint64_t secret)
 {
         struct canary canary;
 
         for (size_t i = 0; i < sizeof(canary.words) / sizeof(canary.words[0]); i++)
-                canary.words[i] = ~nonce + i;
+                canary.words[i] = secret + i;
         return canary;
 }
 
-struct evidence *evidence_new(uint64_t nonce)
+struct evidence *evidence_new(uint64_t secret)
 {
         struct evidence *evidence = mmap(NULL, sizeof(*evidence), PROT_READ | PROT_WRITE,
                                          MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
         if (evidence == MAP_FAILED)
                 return NULL;
-        evidence->first = canary_make(nonce);
+        evidence->first = canary_make(secret);
         evidence->middle = evidence->first;
         evidence->last = evidence->first;
         return evidence;
 }
 
-bool evidence_whole(const struct evidence *evidence, uint64_t nonce)
+bool evidence_whole(const struct evidence *evidence, uint64_t secret)
 {
-        struct canary canary = canary_make(nonce);
+        struct canary canary = canary_make(secret);
 
         return memcmp(&evidence->first, &canary, sizeof(canary)) == 0 &&
                memcmp(&evidence->middle, &canary, sizeof(canary)) == 0 &&
@@ -61,40 +63,45 @@ void evidence_free(struct evidence *evidence)
                 munmap(evidence, sizeof(*evidence));
 }
 
-/* FNV-1a, begun with the nonce instead of its usual basis. */
-static uint64_t hash(uint64_t state, const void *bytes, size_t length)
+/* Of a length that is fixed by its end, so that nothing can be appended. */
+static uint64_t seal(const struct sealed_verdict *verdict, uint64_t key)
 {
-        const unsigned char *at = bytes;
+        unsigned char digest[SHA256_SIZE];
+        struct sha256 hash;
+        uint64_t seal;
 
-        for (size_t i = 0; i < length; i++)
-                state = (state ^ at[i]) * UINT64_C(0x100000001b3);
-        return state;
+        sha256_begin(&hash);
+        sha256_add(&hash, &key, sizeof(key));
+        sha256_add(&hash, &verdict->verdict, sizeof(verdict->verdict));
+        sha256_add(&hash, verdict->reason, strnlen(verdict->reason, REASON_MAX - 1) + 1);
+        sha256_end(&hash, digest);
+        explicit_bzero(&hash, sizeof(hash));
+        memcpy(&seal, digest, sizeof(seal));
+        return seal;
 }
 
-static uint64_t seal(const struct sealed_verdict *verdict, uint64_t nonce)
-{
-        uint64_t state = hash(nonce, &verdict->verdict, sizeof(verdict->verdict));
-
-        return hash(state, verdict->reason, sizeof(verdict->reason));
-}
-
-void verdict_put(struct sealed_verdict *to, uint64_t nonce, enum verdict verdict,
-                 const char *reason)
+void verdict_put(struct sealed_verdict *to, uint64_t key, enum verdict verdict, const char *reason)
 {
         to->verdict = verdict;
         memset(to->reason, 0, sizeof(to->reason));
         snprintf(to->reason, sizeof(to->reason), "%s", reason);
-        to->seal = seal(to, nonce);
+        to->seal = seal(to, key);
 }
 
-bool verdict_get(const struct sealed_verdict *from, uint64_t nonce, struct sealed_verdict *to)
+/* Nothing stands behind the end of a reason, for verdict_put() wrote nothing there. */
+static bool ends(const char reason[REASON_MAX])
+{
+        for (size_t i = strnlen(reason, REASON_MAX - 1); i < REASON_MAX; i++)
+                if (reason[i])
+                        return false;
+        return true;
+}
+
+bool verdict_get(const struct sealed_verdict *from, uint64_t key, struct sealed_verdict *to)
 {
         memcpy(to, from, sizeof(*to));
-        if (to->seal != seal(to, nonce) || to->verdict == VERDICT_NONE ||
-            to->verdict > VERDICT_BROKEN)
-                return false;
-        to->reason[sizeof(to->reason) - 1] = '\0';
-        return true;
+        return ends(to->reason) && to->verdict != VERDICT_NONE && to->verdict <= VERDICT_BROKEN &&
+               to->seal == seal(to, key);
 }
 
 uint64_t now_ns(void)

@@ -31,7 +31,7 @@ const char *verdict_name(enum verdict verdict);
 
 #define REASON_MAX 1024
 
-/* A verdict, and the proof that the case's own harness wrote it: a hash over it and the nonce. */
+/* A verdict, and the proof that the case's own harness wrote it: a hash over a key and it. */
 struct sealed_verdict {
         uint64_t seal;
         uint32_t verdict;
@@ -150,7 +150,7 @@ struct canary {
 struct evidence {
         struct canary first;
         _Atomic uint32_t phase;
-        _Atomic int32_t pid; /* as seen by who reads /proc, for a debugger */
+        _Atomic int32_t pid;        /* as seen by who reads /proc, for a debugger */
         _Atomic uint64_t destroyed; /* the handle of an object that the case made and destroyed */
         _Atomic uint64_t refused; /* the number of the first free that teardown was refused, or 0 */
         uint64_t started_ns;
@@ -167,19 +167,18 @@ struct evidence {
 };
 
 /*
- * Fresh, zeroed but for its canaries, which are made from the nonce, and shared with the processes
+ * Fresh, zeroed but for its canaries, which are made from the secret, and shared with the processes
  * forked from here on; NULL when there is no memory.
  */
-struct evidence *evidence_new(uint64_t nonce);
+struct evidence *evidence_new(uint64_t secret);
 void evidence_free(struct evidence *evidence);
 
 /* Whether nobody has written where nobody may. */
-bool evidence_whole(const struct evidence *evidence, uint64_t nonce);
+bool evidence_whole(const struct evidence *evidence, uint64_t secret);
 
 /* Writes a verdict with its seal; reads one back, false when there is none or its seal is wrong. */
-void verdict_put(struct sealed_verdict *to, uint64_t nonce, enum verdict verdict,
-                 const char *reason);
-bool verdict_get(const struct sealed_verdict *from, uint64_t nonce, struct sealed_verdict *to);
+void verdict_put(struct sealed_verdict *to, uint64_t key, enum verdict verdict, const char *reason);
+bool verdict_get(const struct sealed_verdict *from, uint64_t key, struct sealed_verdict *to);
 
 #define NS_PER_MS UINT64_C(1000000)
 

@@ -21,6 +21,7 @@
 #include "case/ep_attr.h"
 #include "evidence/address.h"
 #include "evidence/api.h"
+#include "evidence/seal.h"
 #include "evidence/trace.h"
 #include "peer/hex.h"
 #include "peer/peer.h"
@@ -1016,7 +1017,7 @@ static bool take_commands(struct side *side)
         return !side->channel.ended;
 }
 
-void peer_process(const void *arg, struct evidence *evidence, uint64_t nonce, int channel)
+void peer_process(const void *arg, struct evidence *evidence, int channel)
 {
         static struct side side;
         const struct peer_job *job = arg;
@@ -1038,6 +1039,6 @@ void peer_process(const void *arg, struct evidence *evidence, uint64_t nonce, in
                         lines_wait_readable(&side.channel, -1);
         } while (take_commands(&side));
         close_ia(&side, evidence);
-        verdict_put(&evidence->end, nonce, VERDICT_PASS, "");
+        verdict_put(&evidence->end, seal_key(SEAL_END), VERDICT_PASS, "");
         atomic_store(&evidence->phase, PHASE_DONE);
 }

@@ -124,3 +124,11 @@ def test_nothing_of_this_machine_changes(tmp_path: Path) -> None:
     with Agent(tmp_path, "resize=litter") as agent:
         agent.run("provider/resizes")
         assert Path("/proc/self/mountinfo").read_text() == before
+
+
+def test_what_seals_a_verdict_is_not_in_memory(tmp_path: Path) -> None:
+    """Nor do the canaries lead to it."""
+    with Agent(tmp_path, "resize=fail srq_free=forge_seal") as agent:
+        outcome = agent.run("provider/resizes")
+        assert (outcome.word, outcome.verdict["output"]) == ("FAIL", "")
+        assert agent.run("harness/passes").word == "PASS"

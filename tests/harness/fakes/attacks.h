@@ -6,6 +6,12 @@
 /* Tries all of them, and prints a line "reached NAME" for each that had a way; harms nothing. */
 void attack(void);
 
+/*
+ * In teardown: looks through the process's memory for what the body's verdict was sealed with, says
+ * "found" if it is there, and then seals a PASS with it and leaves.
+ */
+void forge_seal(void);
+
 /* Leaves one object of each kind of IPC behind. */
 void leave_ipc(void);
 

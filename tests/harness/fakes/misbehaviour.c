@@ -239,6 +239,12 @@ static DAT_RETURN attack_all(void)
         return DAT_SUCCESS;
 }
 
+static DAT_RETURN forge_a_seal(void)
+{
+        forge_seal();
+        return DAT_SUCCESS;
+}
+
 static DAT_RETURN litter(void)
 {
         leave_ipc();
@@ -272,6 +278,7 @@ DAT_RETURN misbehave(const char *site)
             {"scribble", scribble},
             {"attack", attack_all},
             {"litter", litter},
+            {"forge_seal", forge_a_seal},
             {"fail", say_failed},
             {"unsupported", say_unsupported},
             {"unimplemented", say_unimplemented},

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "evidence/seal.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+/* The last of the real-time signals, which nobody else counts from. */
+static int signal_of(enum seal seal)
+{
+        return SIGRTMAX - (int)seal;
+}
+
+struct secrets *secrets_new(void)
+{
+        struct secrets *secrets = mmap(NULL, sizeof(*secrets), PROT_READ | PROT_WRITE,
+                                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+        if (secrets == MAP_FAILED)
+                return NULL;
+        if (madvise(secrets, sizeof(*secrets), MADV_WIPEONFORK) == 0 &&
+            getrandom(&secrets->canary, sizeof(secrets->canary), 0) > 0 &&
+            getrandom(secrets->keys, sizeof(secrets->keys), 0) > 0)
+                return secrets;
+        secrets_free(secrets);
+        return NULL;
+}
+
+void secrets_free(struct secrets *secrets)
+{
+        int error = errno;
+
+        if (secrets)
+                munmap(secrets, sizeof(*secrets));
+        errno = error;
+}
+
+void seals_block(int how)
+{
+        sigset_t set;
+
+        sigemptyset(&set);
+        for (int i = 0; i < SEALS; i++)
+                sigaddset(&set, signal_of(i));
+        sigprocmask(how, &set, NULL);
+}
+
+/* Not by sigqueue(), which would leave the key on the stack for the next process to inherit. */
+bool seals_give(struct secrets *secrets, pid_t pid)
+{
+        siginfo_t *letter = &secrets->letter;
+
+        for (int i = 0; i < SEALS; i++) {
+                memset(letter, 0, sizeof(*letter));
+                letter->si_signo = signal_of(i);
+                letter->si_code = SI_QUEUE;
+                memcpy(&letter->si_value, &secrets->keys[i], sizeof(secrets->keys[i]));
+                if (syscall(SYS_rt_sigqueueinfo, pid, signal_of(i), letter) < 0)
+                        return false;
+        }
+        return true;
+}
+
+/* The agent sends it as soon as it has forked, which may be a moment later. */
+uint64_t seal_key(enum seal seal)
+{
+        static const struct timespec moment = {.tv_sec = 1};
+        uint64_t key = 0;
+        siginfo_t letter;
+        sigset_t set;
+        int got;
+
+        sigemptyset(&set);
+        sigaddset(&set, signal_of(seal));
+        do {
+                got = sigtimedwait(&set, &letter, &moment);
+        } while (got < 0 && errno == EINTR);
+        if (got > 0)
+                memcpy(&key, &letter.si_value, sizeof(key));
+        explicit_bzero(&letter, sizeof(letter));
+        return key;
+}
+
+bool seal_opens(const struct secrets *secrets, const struct sealed_verdict *from, enum seal seal,
+                enum seal or_seal, struct sealed_verdict *to)
+{
+        return verdict_get(from, secrets->keys[seal], to) ||
+               verdict_get(from, secrets->keys[or_seal], to);
+}
