@@ -248,6 +248,8 @@ def _invalid_handle(standard: Standard, handle: Handle) -> Raw:
             "rulings": ["GEN-6", "GEN-12"],
         },
     }
+    if handle.dispatch:
+        rows["null"]["blame"] = "registry"
     hows = [how for how in handle.hows if (how, handle.kind) != ("destroyed", "srq")]
     return {
         **_common(standard, "must", standard.section, handle.sentences),

@@ -10,7 +10,7 @@ from dataclasses import asdict
 from typing import Any
 
 from reports.causes import Cause, causes
-from reports.model import Case, Clause, Run, Waiver
+from reports.model import Case, Clause, Run, Subject, Waiver
 from reports.profiles import CRITERIA, profiles
 from reports.waivers import accepted, judge, waived
 
@@ -71,6 +71,7 @@ def _run(run: Run) -> dict[str, Any]:
             "build_id": subject.build_id,
             "ia": subject.ia,
             "library": subject.name,
+            **({"libdat": _libdat(subject)} if subject.libdat else {}),
             "provider": run.provider,
             "sha256": subject.sha256,
         },
@@ -97,13 +98,19 @@ def _run(run: Run) -> dict[str, Any]:
     }
 
 
+def _libdat(subject: Subject) -> dict[str, str]:
+    return {"library": subject.libdat.rsplit("/", 1)[-1], "sha256": subject.libdat_sha256}
+
+
 def _cause(cause: Cause) -> dict[str, Any]:
     clauses = sorted(clause.id for clause in cause.clauses)
-    return {"clauses": clauses, "verdict": cause.verdict}
+    blame = "registry" if cause.is_registrys else "provider"
+    return {"blame": blame, "clauses": clauses, "verdict": cause.verdict}
 
 
 def _clause(clause: Clause, waiver: Waiver | None) -> dict[str, Any]:
     return {
+        "blame": clause.blame,
         "cases": sorted((_case(case) for case in clause.cases), key=lambda c: str(c["id"])),
         "check": clause.check,
         "id": clause.id,

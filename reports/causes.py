@@ -52,6 +52,11 @@ class Cause:
         return "1 clause" if count == 1 else f"{count} clauses"
 
     @property
+    def is_registrys(self) -> bool:
+        """Whether all that it led to is about clauses of the registry."""
+        return all(clause.blame == "registry" for clause in self.clauses)
+
+    @property
     def name(self) -> str:
         """In one line: the calls, and what was wrong with them."""
         shown = ", ".join(self.calls[:_CALLS])
@@ -80,7 +85,8 @@ def grouped(cases: Iterable[Case], verdicts: Collection[Verdict]) -> list[Cause]
         if case.worst not in verdicts or case.decisive is None:
             continue
         group = [case]
-        keys = list(_keys(case.decisive))
+        # What the registry got wrong, no provider did.
+        keys = [(case.clause.blame, *key) for key in _keys(case.decisive)]
         # Whoever shares a key with two groups shows that these are one.
         for known in {id(by_key[key]): by_key[key] for key in keys if key in by_key}.values():
             group = known + group

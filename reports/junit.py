@@ -89,6 +89,8 @@ def _properties(run: Run) -> list[tuple[str, str]]:
         ("subject.sha256", run.subject.sha256),
         ("subject.build_id", run.subject.build_id),
         ("subject.ia", run.subject.ia),
+        ("subject.libdat", run.subject.libdat),
+        ("subject.libdat.sha256", run.subject.libdat_sha256),
         *_profiles(run),
     ]
 
@@ -152,5 +154,6 @@ def _told(run: Run, case: Case, hosts: int, waiver: Waiver | None) -> str:
             f" {waiver.reason} {waiver.url}"
         )
     if case.verdict(hosts) in NOT_KEPT:
+        parts.append(f"against {run.blamed(case.clause)}")
         parts.append(f"replay: {run.replay(case)}")
     return "\n".join(parts)

@@ -127,7 +127,12 @@ class _Cases:
 
     def _exit(self) -> int:
         firsts = [a for case in self._cases.values() for a in case.attempts if a.number == 1]
-        words = {attempt.verdict for attempt in firsts}
+        words = {
+            Verdict.BROKEN if self._run.excuses(case.clause, a.verdict) else a.verdict
+            for case in self._cases.values()
+            for a in case.attempts
+            if a.number == 1
+        }
         if words & NOT_KEPT or any(attempt.teardown for attempt in firsts):
             return _NOT_CONFORMANT
         missing = any(
@@ -175,6 +180,7 @@ class _Cases:
 def _run(record: Members) -> Run:
     suite = record.member("suite")
     subject = record.member("subject")
+    libdat = subject.member("libdat")
     modes = [hosts for hosts in record.items("modes") if isinstance(hosts, int)]
     return Run(
         id=record.text("run", None),
@@ -204,6 +210,8 @@ def _run(record: Members) -> Run:
             ia=subject.text("ia"),
             dat_conf_entry=subject.text("dat_conf_entry"),
             variant=subject.text("variant"),
+            libdat=libdat.text("library"),
+            libdat_sha256=libdat.text("sha256"),
         ),
         clauses=[_clause(item) for item in record.members("clauses")],
         rulings=tuple(
@@ -280,6 +288,7 @@ def _clause(item: Members) -> Clause:
         sentences=item.texts("sentences"),
         place=item.text("case"),
         picture=item.text("picture"),
+        blame=item.text("blame", "provider"),
     )
 
 

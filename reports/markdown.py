@@ -26,6 +26,7 @@ def render(run: Run) -> str:
         f" {_code(run.seed)}{f', patience {run.patience}' if run.patience > 1 else ''}, suite"
         f" {_code(run.suite.commit[:12])}"
         f"{' ' + run.suite.tree if run.suite.tree else ''}.",
+        *_libdat(run),
         f"{run.records} records, of which the last has the digest {_code(run.digest)}.",
         "",
     ]
@@ -44,6 +45,15 @@ def render(run: Run) -> str:
     lines += _parity(run)
     lines += [f"{conclusion.word.capitalize()}: {conclusion.criterion}.", ""]
     return "\n".join(lines)
+
+
+def _libdat(run: Run) -> list[str]:
+    subject = run.subject
+    if not subject.libdat:
+        return []
+    return [
+        f"Its registry was {_code(subject.libdat)} (sha256 {_code(subject.libdat_sha256[:16])})."
+    ]
 
 
 def _pages(run: Run) -> list[str]:
@@ -99,7 +109,8 @@ def _findings(run: Run) -> list[str]:
     waived = waivers.waived(run)
     lines = []
     for number, cause in enumerate(causes(run)):
-        lines.append(f"- **{cause.verdict}** in {cause.extent}: {_code(cause.name)}")
+        whose = f", of {run.subject.registry}" if cause.is_registrys else ""
+        lines.append(f"- **{cause.verdict}** in {cause.extent}{whose}: {_code(cause.name)}")
         if number < _LISTED:
             lines += _example(run, cause, waived)
     return [*lines, ""] if lines else []

@@ -393,6 +393,8 @@ class Clause:
     place: str = ""
     # What its family is a row of, with families of other pages.
     picture: str = ""
+    # Who is at fault where it is not kept: the "provider", or the "registry".
+    blame: str = "provider"
     cases: list[Case] = field(default_factory=list)
 
     @cached_property
@@ -467,11 +469,26 @@ class Subject:
     ia: str
     dat_conf_entry: str
     variant: str = ""
+    # What stood in the place of the usual libdat, if anything did.
+    libdat: str = ""
+    libdat_sha256: str = ""
 
     @property
     def name(self) -> str:
         """The library's file name."""
         return self.library.rsplit("/", 1)[-1] or "the provider"
+
+    @property
+    def registry_is_ours(self) -> bool:
+        """Whether the registry is the suite's own, and so not under test."""
+        return not self.libdat and self.api == "1.2"
+
+    @property
+    def registry(self) -> str:
+        """Whose registry it is, in words."""
+        if self.libdat:
+            return f"the registry {self.libdat.rsplit('/', 1)[-1]}"
+        return "the suite's own registry" if self.api == "1.2" else "the hosts' own registry"
 
 
 @dataclass(frozen=True)
@@ -573,9 +590,10 @@ CRITERIA = {
         " could not be freed (teardown); a second attempt never takes that back"
     ),
     "could not tell": (
-        "nothing of that kind, but a case is BROKEN, which is the suite's or the host's failure,"
-        " or RESOURCE, for lack of means, or NOT-RUN, the run was interrupted, or no clause could"
-        " be checked at all"
+        "nothing of that kind against the provider, but a case is BROKEN, which is the suite's or"
+        " the host's failure,"
+        " or RESOURCE, for lack of means, or NOT-RUN, the run was interrupted, no clause could"
+        " be checked at all, or the suite's own registry broke a clause"
     ),
 }
 
@@ -790,9 +808,17 @@ class Run:
         if self.breakages:
             ways = len(self.breakages)
             sentence += f", teardown broken in {ways} way{'s' if ways > 1 else ''}"
-        if broken or self.breakages:
+        registrys = sum(clause.blame == "registry" for clause in self.with_verdict(*NOT_KEPT))
+        if (
+            broken > registrys
+            or self.breakages
+            or (registrys and not self.subject.registry_is_ours)
+        ):
             word = "not conformant"
-            because = "; ".join(self._broken(broken))
+            because = "; ".join(self._broken(broken, registrys))
+        elif registrys:
+            word = "could not tell"
+            because = self._registrys(registrys)
         elif unknown:
             word = "could not tell"
             because = f"nothing was found broken, but {_clauses(unknown)} could not be decided"
@@ -813,13 +839,34 @@ class Run:
             because = f"each clause that was checked was kept, of {self.coverage}"
         return Conclusion(word, sentence, because, CRITERIA[word])
 
-    def _broken(self, clauses: int) -> Iterator[str]:
-        """What is broken, in so many clauses and in teardown."""
+    def _broken(self, clauses: int, registrys: int) -> Iterator[str]:
+        """What is broken: in so many clauses, of which some are the registry's; and in teardown."""
         if clauses:
-            yield f"{_clauses(clauses)} ended in {_either(NOT_KEPT & set(self.counts))}"
+            ended = f"ended in {_either(NOT_KEPT & set(self.counts))}"
+            yield f"{_clauses(clauses)} {ended}"
+        if registrys:
+            yield self._registrys(registrys)
+        if registrys and registrys == clauses and not self.breakages:
+            yield "nothing was found against the provider"
         if self.breakages:
             calls = dict.fromkeys(each.trouble.call or "no call" for each in self.breakages)
             yield f"teardown broke ({', '.join(calls)})"
+
+    def _registrys(self, count: int) -> str:
+        """That so many clauses of the registry are broken, and whose that is."""
+        whose = f"{_clauses(count)} {'is' if count == 1 else 'are'} of {self.subject.registry}"
+        if self.subject.registry_is_ours:
+            return f"{whose}: the suite is at fault there, and no provider"
+        return f"{whose}, which is not conformant"
+
+    def excuses(self, clause: Clause, verdict: Verdict) -> bool:
+        """Whether this is no finding against what is under test, but one against the suite."""
+        ours = clause.blame == "registry" and self.subject.registry_is_ours
+        return ours and verdict in NOT_KEPT
+
+    def blamed(self, clause: Clause) -> str:
+        """Whom a finding about `clause` is against, in words."""
+        return self.subject.registry if clause.blame == "registry" else "the provider"
 
     def replay(self, case: Case) -> str:
         """The command that runs `case` again as it ran here."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from reports.model import KEPT, NOT_KEPT, Clause, Run, Verdict
 
 CORE = "core"
+REGISTRY = "registry"
 SRQ = "srq_supported"
 
 CRITERIA = {
@@ -27,14 +28,17 @@ CRITERIA = {
 }
 MEMBERS = (
     "Core has every must clause that needs no optional feature. A feature has every must clause"
-    " that needs it; one that needs SRQs and a further feature is the further one's."
+    " that needs it; one that needs SRQs and a further feature is the further one's. What the"
+    " registry (libdat) has to keep, and no provider, is in Registry, and in no other."
 )
 
 
-def of(level: str, check: str, needs: Iterable[str]) -> tuple[str, ...]:
+def of(level: str, check: str, needs: Iterable[str], blame: str = "provider") -> tuple[str, ...]:
     """The profiles of a clause with these members; none where it is no `must` with a case."""
     if level != "must" or check == "none":
         return ()
+    if blame == REGISTRY:
+        return (REGISTRY,)
     needed = tuple(needs)
     further = tuple(need for need in needed if need != SRQ)
     return further or needed or (CORE,)
@@ -54,8 +58,8 @@ class Profile:
 
     @property
     def title(self) -> str:
-        """Its name for people: "Core", or the feature."""
-        return "Core" if self.name == CORE else self.name
+        """Its name for people: "Core", "Registry", or the feature."""
+        return self.name.capitalize() if self.name in (CORE, REGISTRY) else self.name
 
     @property
     def kept(self) -> int:
@@ -82,11 +86,13 @@ def profiles(run: Run) -> list[Profile]:
     """The profiles of the suite that `run` was made with, Core first."""
     members: dict[str, list[Clause]] = {name: [] for name in run.suite.profiles}
     for clause in run.clauses:
-        for name in of(clause.level, clause.check, clause.needs):
+        for name in of(clause.level, clause.check, clause.needs, clause.blame):
             members.setdefault(name, []).append(clause)
     return [
         _profile(run, name, members[name])
-        for name in sorted(members, key=lambda name: (name != CORE, name != SRQ, name))
+        for name in sorted(
+            members, key=lambda name: (name != CORE, name != REGISTRY, name != SRQ, name)
+        )
     ]
 
 
@@ -101,7 +107,7 @@ def _profile(run: Run, name: str, clauses: Sequence[Clause]) -> Profile:
 def _result(run: Run, profile: Profile, clauses: Sequence[Clause]) -> tuple[str, str]:
     if profile.broken:
         return "fail", f"{profile.broken} of {profile.total} clauses broken"
-    if profile.name != CORE and _denied(run, profile.name):
+    if profile.name not in (CORE, REGISTRY) and _denied(run, profile.name):
         return "not declared", _denial(run, clauses) + _remark(run, profile.name)
     if profile.unchecked or not profile.kept:
         return "partial", f"{profile.unchecked} of {profile.total} clauses not checked"

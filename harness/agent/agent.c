@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "agent/agent.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -121,6 +122,15 @@ static json_t *describe_ia(struct agent *agent)
         return ia;
 }
 
+/* The file that this process has its registry from: whoever chose it can see that it was taken. */
+static const char *libdat_path(void)
+{
+        void *function = dlsym(RTLD_DEFAULT, "dat_strerror");
+        Dl_info info;
+
+        return function && dladdr(function, &info) && info.dli_fname ? info.dli_fname : "";
+}
+
 static void answer_hello(struct agent *agent)
 {
         char id[BUILD_ID_MAX];
@@ -134,10 +144,10 @@ static void answer_hello(struct agent *agent)
                                                         &agent->threadsafe.provider_attr,
                                                         agent->probe.provider_unwritten));
         say(agent,
-            json_pack("{s:s s:i s:s s:i s:s s:s s:i s:s s:o s:o}", "type", "hello", "protocol",
+            json_pack("{s:s s:i s:s s:i s:s s:s s:i s:s s:s s:o s:o}", "type", "hello", "protocol",
                       PROTOCOL, "suite", UDAPL_CTS_VERSION, "pid", (int)own_pid(), "build", id,
                       "catalogue", digest, "cases", (int)registry_count(), "api", UDAPL_CTS_API,
-                      "kept", privilege_kept_json(), "ia", agent->ia));
+                      "libdat", libdat_path(), "kept", privilege_kept_json(), "ia", agent->ia));
         agent->ia = NULL;
         agent->greeted = true;
         disturbance_forget(agent->probe.address);

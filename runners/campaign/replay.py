@@ -15,6 +15,7 @@ from runners.campaign import debugger
 from runners.campaign.assignment import PRIVILEGED, Assignment, agent_command, fabric_class
 from runners.campaign.campaign import DAT_CONF, settings_of
 from runners.campaign.plan import Case, Planned, identity, load_cases, mode, planned
+from runners.campaign.subject import Registry, environment, registry
 from runners.campaign.testbed import Testbed
 from runners.checkout import APIS, Checkout
 from runners.errors import InputError, RunnerError
@@ -52,7 +53,7 @@ def replay(
         assignment = Assignment(
             fabric=checkout.fabrics[choice.run.fabric],
             argv=agent_command(checkout, choice.run.subject.ia, PRIVILEGED in choice.run.command),
-            env={"DAT_OVERRIDE": str(dat_conf)},
+            env=environment(dat_conf, _libdat(choice)),
             logs=str(logs),
             plan=(planned(choice.case, choice.hosts),),
             patience=patience or choice.run.patience,
@@ -61,6 +62,12 @@ def replay(
             identity=identity(checkout.cases_binary),
         )
         return _run(assignment, assignment.plan[0], gdb)
+
+
+def _libdat(choice: _Choice) -> Registry | None:
+    """The libdat that the run had, if it had one of its own; raises InputError where it is gone."""
+    subject = choice.run.subject
+    return registry(Path(subject.libdat), subject.api) if subject.libdat else None
 
 
 def _settings(checkout: Checkout, choice: _Choice) -> dict[str, Any]:

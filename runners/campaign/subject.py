@@ -2,7 +2,9 @@
 """The subject: the provider under test, and the dat.conf through which every host loads it."""
 
 import hashlib
-from collections.abc import Iterable, Sequence
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
@@ -10,6 +12,7 @@ from typing import Any
 
 from elftools.elf.dynamic import DynamicSection
 from elftools.elf.elffile import ELFFile
+from elftools.elf.gnuversions import GNUVerDefSection
 from elftools.elf.sections import NoteSection, SymbolTableSection
 
 from runners.campaign import datconf
@@ -21,6 +24,18 @@ from runners.names import nearest
 OWN_IA = "cts0"
 ENTRY_POINT = "dat_provider_init"
 REGISTRIES = {"libdat.so.1": "1.2", "libdat2.so.2": "2.0"}
+# Of its functions by name: which there are, and in which version of them its users are linked.
+FACTS = "include/facts/dat-{api}.json"
+VERSIONS = {"1.2": "DAT_1.2", "2.0": "DAT_2.0"}
+
+
+@dataclass(frozen=True)
+class Registry:
+    """A libdat that takes the place of the usual one."""
+
+    library: str
+    sha256: str
+    build_id: str
 
 
 @dataclass(frozen=True)
@@ -35,6 +50,7 @@ class Subject:
     entry: datconf.Entry
     dat_conf: str
     variant: str = ""
+    libdat: Registry | None = None
 
     @property
     def api(self) -> str:
@@ -94,6 +110,60 @@ def varied(subject: Subject, library: Path, variant: str) -> Subject:
     return Subject(str(library), sha256, build_id, entry, subject.dat_conf + own, variant)
 
 
+def registry(path: Path, api: str) -> Registry:
+    """The libdat `path`, which is to take the place of the usual one of this API; raises InputError
+    where it cannot.
+    """
+    library = path.absolute()
+    if any(character in " :\n\0" for character in str(library)):
+        raise InputError(f"--libdat {library}: its path may have neither blank nor colon")
+    with _shared_object(library, Files(), "libdat") as (sha256, elf):
+        _demand_libdat(library, elf, api)
+        return Registry(str(library), sha256, _build_id(elf))
+
+
+def _demand_libdat(library: Path, elf: ELFFile, api: str) -> None:
+    """Raise InputError where programs linked with the libdat of this API could not load it."""
+    own = next(soname for soname, of in REGISTRIES.items() if of == api)
+    soname = next(iter(_tags(elf, "DT_SONAME", "soname")), "")
+    if soname != own:
+        of = REGISTRIES.get(soname)
+        hint = f": give --api {of}" if of else ""
+        called = f"its soname is {soname}" if soname else "it has no soname"
+        raise InputError(f"{library} is no libdat of DAT {api}: {called}, not {own}{hint}")
+    lacking = [name for name in _functions(api) if not _exports(elf, name)]
+    if lacking:
+        raise InputError(f"{library} is no libdat of DAT {api}: it does not export {lacking[0]}()")
+    versions = _versions(elf)
+    if versions and VERSIONS[api] not in versions:
+        raise InputError(
+            f"{library} is no libdat of DAT {api}: its functions are of {', '.join(versions)},"
+            f" and not of {VERSIONS[api]}"
+        )
+
+
+def environment(dat_conf: Path, libdat: Registry | None) -> dict[str, str]:
+    """What an agent needs to be told, to meet the provider of the `dat_conf` by this libdat."""
+    env = {"DAT_OVERRIDE": str(dat_conf)}
+    return env | {"LD_PRELOAD": libdat.library} if libdat else env
+
+
+def _functions(api: str) -> list[str]:
+    """The functions that a libdat has."""
+    path = Path(__file__).resolve().parents[2] / FACTS.format(api=api)
+    functions = json.loads(path.read_text(encoding="utf-8"))["functions"]
+    return [name for name, function in functions.items() if function["kind"] != "macro"]
+
+
+def _versions(elf: ELFFile) -> list[str]:
+    """The versions that a library defines, but for that of itself."""
+    section = elf.get_section_by_name(".gnu.version_d")
+    if not isinstance(section, GNUVerDefSection):
+        return []
+    named = [next(names).name for _, names in section.iter_versions()]
+    return named[1:]
+
+
 def _why_not(entries: Sequence[datconf.Entry], ia: str, api: str) -> str:
     """The end of a sentence about a dat.conf that has no such IA for this API."""
     for entry in entries:
@@ -107,17 +177,7 @@ def _why_not(entries: Sequence[datconf.Entry], ia: str, api: str) -> str:
 def _examine(path: Path, api: str, files: Files) -> tuple[str, str]:
     """The SHA-256 and the build id of a provider; raises InputError when it is none for `api`."""
     named = f"{files.where}{path}"
-    try:
-        content = files.read(path)
-    except FileNotFoundError as error:
-        near = nearest(path.name, files.libraries_beside(path))
-        raise InputError(f"no such provider: {named}{near}") from error
-    except OSError as error:
-        raise InputError(f"cannot read the provider {named}: {error.strerror}") from error
-    try:
-        elf = ELFFile(BytesIO(content))
-        if elf["e_machine"] != "EM_X86_64" or elf["e_type"] != "ET_DYN":
-            raise InputError(f"{named} is no provider: not an x86-64 shared object")
+    with _shared_object(path, files, "provider") as (sha256, elf):
         if not _exports(elf, ENTRY_POINT):
             raise InputError(f"{named} is no provider: it does not export {ENTRY_POINT}()")
         for other in _linked_apis(elf) - {api}:
@@ -125,22 +185,47 @@ def _examine(path: Path, api: str, files: Files) -> tuple[str, str]:
                 f"{named} is a provider of DAT {other}, by the libdat that it is linked"
                 f" with: give --api {other}"
             )
-        return hashlib.sha256(content).hexdigest(), _build_id(elf)
+        return sha256, _build_id(elf)
+
+
+@contextmanager
+def _shared_object(path: Path, files: Files, what: str) -> Iterator[tuple[str, ELFFile]]:
+    """A shared object that is to be a `what`, and its SHA-256; raises InputError where it is none,
+    also when a part of it that is looked at turns out to be damaged.
+    """
+    named = f"{files.where}{path}"
+    try:
+        content = files.read(path)
+    except FileNotFoundError as error:
+        near = nearest(path.name, files.libraries_beside(path))
+        raise InputError(f"no such {what}: {named}{near}") from error
+    except OSError as error:
+        raise InputError(f"cannot read the {what} {named}: {error.strerror}") from error
+    try:
+        elf = ELFFile(BytesIO(content))
+        if elf["e_machine"] != "EM_X86_64" or elf["e_type"] != "ET_DYN":
+            raise InputError(f"{named} is no {what}: not an x86-64 shared object")
+        yield hashlib.sha256(content).hexdigest(), elf
     except InputError:
         raise
     except Exception as error:
         # A table that points nowhere makes its reader fail in more ways than the reader knows.
-        raise InputError(f"{named} is no provider: not a shared object ({error})") from error
+        raise InputError(f"{named} is no {what}: not a shared object ({error})") from error
 
 
 def _linked_apis(elf: ELFFile) -> set[str]:
     """The DAT APIs whose registry a provider is linked with; it need not be linked with any."""
+    needed = set(_tags(elf, "DT_NEEDED", "needed"))
+    return {api for library, api in REGISTRIES.items() if library in needed}
+
+
+def _tags(elf: ELFFile, tag: str, attribute: str) -> list[str]:
+    """What the dynamic section says under a tag."""
     section = elf.get_section_by_name(".dynamic")
     if not isinstance(section, DynamicSection):
-        return set()
-    tags: Iterable[Any] = section.iter_tags("DT_NEEDED")
-    needed = {tag.needed for tag in tags}
-    return {api for library, api in REGISTRIES.items() if library in needed}
+        return []
+    tags: Iterable[Any] = section.iter_tags(tag)
+    return [str(getattr(each, attribute)) for each in tags]
 
 
 def _exports(elf: ELFFile, name: str) -> bool:

@@ -25,6 +25,7 @@ from runners.campaign.plan import Planned
 from runners.campaign.protocol import Message
 from runners.campaign.session import Evidence, Limits, Session
 from runners.fabric.base import Fabric, FabricError, Host
+from runners.fabric.files import REGISTRY
 from runners.results.records import CONTRADICTED, NOT_KEPT, Record, now
 
 # A host that is lost so often without a verdict in between is not opened again.
@@ -65,7 +66,9 @@ class Bench(ABC):
         return hosts_record(mode, self.hosts, self._hellos)
 
     def refusal(self, assignment: Assignment) -> tuple[str, str] | None:
-        """The first host whose agent is another suite's, or cannot open the IA, and why."""
+        """The first host whose agent is another suite's, or has another libdat than it
+        should, or cannot open the IA, and why.
+        """
         for host, hello in zip(self.hosts, self._hellos, strict=True):
             if why := refused(hello, assignment):
                 return host.name, why
@@ -329,8 +332,8 @@ def start_agent(assignment: Assignment, host: Host) -> Agent:
 
 
 def refused(hello: Message, assignment: Assignment) -> str:
-    """Why nothing can be run where this hello comes from: its agent is another suite's, or the IA
-    did not open; nothing when it did.
+    """Why nothing can be run where this hello comes from: its agent is another suite's, or has
+    another libdat, or the IA did not open; nothing when it did.
     """
     for what, own in assignment.identity.items():
         if hello[what] != own:
@@ -339,6 +342,9 @@ def refused(hello: Message, assignment: Assignment) -> str:
                 f"is {own}): give it this build of the suite, at the same path where hosts share "
                 "their files, and certify anew"
             )
+    libdat, found = assignment.env.get("LD_PRELOAD", ""), hello.get("libdat", "")
+    if libdat and found != libdat and not found.endswith(f"/{REGISTRY}/{Path(libdat).name}"):
+        return f"its libdat is {found or 'not known'}, and not {libdat}: the loader did not take it"
     ia = hello["ia"]
     if ia["open"]:
         return ""

@@ -20,6 +20,8 @@ from cases import standard
 from runners.names import nearest
 
 LEVELS = ("must", "may", "consumer", "info")
+# Whose word a clause is: the provider's, or that of the registry (libdat).
+BLAMED = ("provider", "registry")
 CHECKS = ("local", "pair", "network", "multi", "none")
 NEEDS = (
     "srq_supported",
@@ -86,6 +88,7 @@ class Clause:
     shows: str = ""
     dat_2_0: str | None = None  # what is otherwise by DAT 2.0
     picture: str = ""  # what the report draws, by the families that say so, each a row of it
+    blame: str = "provider"  # who is at fault where it is not kept: one of BLAMED
 
     @property
     def checkable(self) -> bool:
@@ -177,11 +180,13 @@ class _Reader:
     def __init__(self, path: Path, name: str) -> None:
         self.path = path
         self.name = name
+        self.blame = ""
         self.faults: list[str] = []
 
     def page(self, table: Mapping[str, Any]) -> PageClauses:
         top = _Table(self, "the page", table)
         page = top.word("page", f"dat_{self.path.stem}", {f"dat_{self.path.stem}"})
+        self.blame = top.word("blame", "provider", BLAMED)
         sections = top.counts("sections")
         sentences = top.words("sentences", _HASH, required=True)
         stands_on = top.words("stands_on")
@@ -253,6 +258,7 @@ class _Reader:
             shows=table.one_of("shows", NEEDS),
             dat_2_0=table.text("dat_2_0") or None,
             picture=table.text("picture"),
+            blame=table.word("blame", self.blame, BLAMED),
         )
 
     def _member(self, family: Clause, row: Mapping[str, Any]) -> Clause:
@@ -272,6 +278,7 @@ class _Reader:
             reason=family.reason,
             dat_2_0=table.text("dat_2_0") or family.dat_2_0,
             picture=family.picture,
+            blame=table.word("blame", family.blame, BLAMED),
         )
         table.no_others()
         return member

@@ -5,6 +5,7 @@ import argparse
 import random
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -69,6 +70,13 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "--ia-params",
         metavar="STR",
         help="the ia_params of the provider's dat.conf entry (default: the host's device)",
+    )
+    subject.add_argument(
+        "--libdat",
+        type=Path,
+        metavar="LIB",
+        help="a registry, libdat.so.1 or libdat2.so.2, that takes the place of the usual one: it is"
+        " certified with the provider, and to blame where a clause of the registry is not kept",
     )
     subject.add_argument(
         "--variant",
@@ -291,11 +299,13 @@ def _order(
     from runners.campaign.campaign import Order
     from runners.campaign.plan import plan, select
     from runners.campaign.selection import Choice
+    from runners.campaign.subject import registry
 
+    libdat = registry(options.libdat, subject.api) if options.libdat else None
     return Order(
         run=run_,
         command=options.command_line,
-        subject=subject,
+        subject=replace(subject, libdat=libdat),
         cases=select(cases, options.ids),
         whole=plan(cases, MODES, seed, every_mode=False),
         catalogue=catalogue,

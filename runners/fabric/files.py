@@ -4,6 +4,9 @@
 import subprocess
 from pathlib import Path
 
+# Where a copy of a libdat lies, beneath the folder that holds it.
+REGISTRY = "registry"
+
 
 class Files:
     """This machine's files."""

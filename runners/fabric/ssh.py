@@ -16,7 +16,7 @@ from runners.errors import InputError
 from runners.fabric import bundle, hosts_file, ssh_connection
 from runners.fabric.base import Fabric, FabricError, Facts, Progress, Wish, preferred, refuse_cpus
 from runners.fabric.facts import only_device
-from runners.fabric.files import Files
+from runners.fabric.files import REGISTRY, Files
 from runners.fabric.hosts_file import Entry
 from runners.fabric.process import ProcessHost
 from runners.fabric.ssh_connection import Connection
@@ -99,6 +99,7 @@ class SshHost(ProcessHost):
         entry = entry_of(self._entry, self._wish)
         if self._entry.files == "copy":
             binary = self._copy_agent(Path(binary))
+            env = self._copy_libdat(env)
         if entry is None:
             conf = self._own_conf(datconf.entries(datconf.read(written, Files()))[0])
         else:
@@ -116,6 +117,17 @@ class SshHost(ProcessHost):
         folder = bundle.put(self._connection, bundle.read(files), self._entry.directory)
         bundle.require_libraries(self._connection, f"{folder}/{place}")
         return f"{folder}/{place}"
+
+    def _copy_libdat(self, env: Mapping[str, str]) -> Mapping[str, str]:
+        """The environment with the libdat that is to be loaded as it is on the host."""
+        if "LD_PRELOAD" not in env:
+            return env
+        library = Path(env["LD_PRELOAD"])
+        place = f"{REGISTRY}/{library.name}"
+        files = bundle.read({place: library})
+        folder = bundle.put(self._connection, files, self._entry.directory)
+        bundle.require_libraries(self._connection, f"{folder}/{place}")
+        return {**env, "LD_PRELOAD": f"{folder}/{place}"}
 
     def _own_conf(self, entry: datconf.Entry) -> str:
         """A dat.conf on the host that names our provider there, and the host's device."""

@@ -47,6 +47,9 @@ def show(run: Run, out: Console) -> None:
         out.print(Text(waivers.sentence(run)))
     conclusion = run.conclusion
     style = {"conformant": "bold green", "not conformant": "bold red"}.get(conclusion.word)
+    if run.subject.libdat:
+        digest = run.subject.libdat_sha256[:16]
+        out.print(Text(f"registry: {run.subject.libdat} (sha256 {digest})"), soft_wrap=True)
     out.print(Text(f"clauses of {run.coverage}"))
     out.print(Text(f"{run.records} records, the last of digest {run.digest}"), soft_wrap=True)
     out.print(Text.assemble((conclusion.word, style or "bold yellow"), f": {conclusion.because}"))
@@ -67,6 +70,8 @@ def _findings(run: Run, out: Console) -> None:
         word = Text(cause.verdict, style=STYLES[cause.verdict])
         known = sum(clause.id in waived for clause in cause.clauses)
         extent = cause.extent + (f", {known} waived" if known else "")
+        if cause.is_registrys:
+            extent += f", of {run.subject.registry}"
         out.print(Text.assemble(word, f" in {extent}: {one_line(cause.name)}"))
         attempt = cause.example.decisive
         if attempt is not None:

@@ -118,5 +118,5 @@ def test_the_worst_first_and_each_named(tmp_path: Path) -> None:
     assert page.has("finding:srq_resize/many/0")
     assert not page.has("finding:srq_resize/many/1")
     told = json.loads(reports.render(folder, "json").read_text())["causes"]
-    assert {"clauses": ["srq_resize/crashes"], "verdict": "CRASH"} in told
+    assert {"blame": "provider", "clauses": ["srq_resize/crashes"], "verdict": "CRASH"} in told
     assert [len(cause["clauses"]) for cause in told if cause["verdict"] == "FAIL"] == [5, 30, 1]

@@ -516,6 +516,7 @@ def serve() -> None:
                     .removeprefix("udapl-cases")
                     or "1.2",
                     "kept": ["everything"] if "--privileged" in sys.argv else [],
+                    "libdat": os.environ.get("FAKE_LIBDAT", os.environ.get("LD_PRELOAD", "")),
                     "ia": ia,
                 }
             )

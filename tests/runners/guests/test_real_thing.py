@@ -151,6 +151,20 @@ def test_a_provider_that_cannot_be_loaded(tmp_path: Path) -> None:
     assert (out / "report.html").is_file()
 
 
+def test_a_registry_that_is_somebody_elses_is_to_blame(tmp_path: Path) -> None:
+    library = REPOSITORY / "build/default/lib/libforgetful_libdat.so"
+    out = tmp_path / "out"
+    done = run(certify(out, "pz_free/invalid_handle", "--hosts", "1", "--libdat", library))
+    assert done.returncode == 1, done
+    assert f"1 clause is of the registry {library.name}, which is not conformant" in done.stdout
+    assert "nothing was found against the provider" in done.stdout
+    words = {r["case"]: r["verdict"] for r in events(out) if r["type"] == "verdict"}
+    assert words == {
+        "pz_free/invalid_handle/null": "FAIL",
+        "pz_free/invalid_handle/other_kind": "PASS",
+    }
+
+
 def test_cases_run_on_two_processors(tmp_path: Path) -> None:
     source = """
 #include <stdio.h>
