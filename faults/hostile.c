@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What a provider can do to the process that it lives in, whatever DAT says. */
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -32,10 +33,20 @@ static void *sleep_on(void *arg)
         hang();
 }
 
+/* The thread runs in this library, which a registry unloads when the last IA is closed. */
+static void stay_loaded(void)
+{
+        Dl_info info;
+
+        if (dladdr(&fault_table_size, &info))
+                (void)dlopen(info.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
+}
+
 static void leave_thread(void)
 {
         pthread_t thread;
 
+        stay_loaded();
         if (!pthread_create(&thread, NULL, sleep_on, NULL))
                 pthread_detach(thread);
 }

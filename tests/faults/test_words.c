@@ -646,15 +646,25 @@ static void processes_end_as_told(void **state)
         assert_int_equal(WTERMSIG(status), SIGALRM);
 }
 
-static int open_descriptors(void)
+static int entries_of(const char *path)
 {
-        DIR *directory = opendir("/proc/self/fd");
+        DIR *directory = opendir(path);
         int count = 0;
 
         while (readdir(directory))
                 count++;
         closedir(directory);
         return count;
+}
+
+static long pages_mapped(void)
+{
+        FILE *statm = fopen("/proc/self/statm", "r");
+        long pages = 0;
+
+        assert_int_equal(fscanf(statm, "%ld", &pages), 1);
+        fclose(statm);
+        return pages;
 }
 
 static void leak_leaves_a_descriptor(void **state)
@@ -664,9 +674,35 @@ static void leak_leaves_a_descriptor(void **state)
 
         (void)state;
         open_bench(&b, "leak");
-        before = open_descriptors();
+        before = entries_of("/proc/self/fd");
         assert_int_equal(dat_srq_free(b.srq), 0);
-        assert_int_equal(open_descriptors(), before + 1);
+        assert_int_equal(entries_of("/proc/self/fd"), before + 1);
+        dat_ia_close(b.ia, DAT_CLOSE_ABRUPT_FLAG);
+}
+
+static void strand_leaves_a_thread(void **state)
+{
+        struct bench b;
+        int before;
+
+        (void)state;
+        open_bench(&b, "strand");
+        before = entries_of("/proc/self/task");
+        assert_int_equal(dat_srq_free(b.srq), 0);
+        assert_int_equal(entries_of("/proc/self/task"), before + 1);
+        dat_ia_close(b.ia, DAT_CLOSE_ABRUPT_FLAG);
+}
+
+static void hoard_leaves_memory(void **state)
+{
+        struct bench b;
+        long before;
+
+        (void)state;
+        open_bench(&b, "hoard");
+        before = pages_mapped();
+        assert_int_equal(dat_srq_free(b.srq), 0);
+        assert_true(pages_mapped() >= before + 64);
         dat_ia_close(b.ia, DAT_CLOSE_ABRUPT_FLAG);
 }
 
@@ -844,6 +880,8 @@ int main(void)
             cmocka_unit_test(waits_end_too_early_and_too_late),
             cmocka_unit_test(processes_end_as_told),
             cmocka_unit_test(leak_leaves_a_descriptor),
+            cmocka_unit_test(strand_leaves_a_thread),
+            cmocka_unit_test(hoard_leaves_memory),
             cmocka_unit_test(the_process_suffers),
             cmocka_unit_test(processes_are_left_behind),
             cmocka_unit_test(every_free_fails),
