@@ -172,6 +172,8 @@ struct peer_ep *fixture_go_on(struct test *t, const struct check_site *site, DAT
  * takes the object off the list with disown().
  */
 void release(struct test *t, void *handle);
+/* The same of all that was made since the case's IA was opened, but for other IAs; newest first. */
+void release_all(struct test *t);
 void disown(struct test *t, void *handle);
 
 /*

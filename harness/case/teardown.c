@@ -47,6 +47,8 @@ void object_remove(struct test *t, struct object *object)
         *link = object->older;
         if (object->handle == t->pz)
                 t->pz = DAT_HANDLE_NULL;
+        if (object->handle == t->other_ia)
+                t->other_ia = DAT_HANDLE_NULL;
         free(object);
 }
 
@@ -205,6 +207,27 @@ static void end_connection(DAT_EP_HANDLE ep)
 
         if (dat_is(ret, DAT_SUCCESS) && state == DAT_EP_STATE_CONNECTED)
                 dat_ep_disconnect(ep, DAT_CLOSE_ABRUPT_FLAG);
+}
+
+/* The newest object that is no IA, and that came after the case's own; NULL where there is none. */
+static struct object *newest_object(struct test *t)
+{
+        struct object *object = t->objects;
+
+        while (object && object->kind == OBJECT_IA && object->handle != t->ia)
+                object = object->older;
+        return object && object->kind == OBJECT_IA ? NULL : object;
+}
+
+void release_all(struct test *t)
+{
+        struct object *object;
+
+        while ((object = newest_object(t)) != NULL) {
+                if (object->kind == OBJECT_EP)
+                        end_connection(object->handle);
+                release(t, object->handle);
+        }
 }
 
 /* Whoever wrote there did it while the case ran: that is the clause's, however teardown ends. */

@@ -305,6 +305,17 @@ static void waiter_forget(struct waiter *waiter)
         free(waiter);
 }
 
+void waiter_end(struct test *t, struct waiter *waiter)
+{
+        struct waiter **at = &t->waiters;
+
+        must_that(is_done(waiter), "the waiter waits still");
+        while (*at != waiter)
+                at = &(*at)->next;
+        *at = waiter->next;
+        waiter_forget(waiter);
+}
+
 static bool is_live_evd(struct test *t, DAT_HANDLE handle)
 {
         return handle == t->async_evd || object_find(t, handle);
