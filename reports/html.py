@@ -8,7 +8,6 @@ and a content security policy admits no script but the page's own.
 """
 
 import base64
-import hashlib
 import json
 import re
 import shlex
@@ -39,7 +38,7 @@ from reports.model import (
     Verdict,
     worst,
 )
-from reports.pages import TEMPLATES, environment, style
+from reports.pages import TEMPLATES, digest, environment, style
 from reports.pairs import pairs
 from reports.profiles import CORE, MEMBERS, of, profiles
 from reports.profiles import CRITERIA as PROFILE_CRITERIA
@@ -64,12 +63,11 @@ def render(run: Run, words: Words | None = None) -> str:
     """
     env = _environment(run)
     script = (TEMPLATES / "report.js").read_text(encoding="utf-8")
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     bundles = list(_bundled(run.clauses))
     groups = _groups(bundles)
     return env.get_template("report.html").render(
         script=Markup(script),
-        script_digest=digest,
+        script_digest=digest(script),
         style=style(),
         groups=groups,
         bundles=[_pack(env, run, bundle) for bundle in bundles],

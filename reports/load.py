@@ -2,6 +2,7 @@
 """Builds the model of a run from the records of its events.jsonl.zst."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -396,3 +397,13 @@ def _crash(item: Members) -> Crash:
         item.flag("teardown"),
         item.text("who", "case"),
     )
+
+
+def light(run: Run) -> Run:
+    """The same run without the evidence of its verdicts, of which many runs have more than fits."""
+    for case in run.cases:
+        case.attempts = [
+            replace(attempt, calls=(), checks=(), output="", records=())
+            for attempt in case.attempts
+        ]
+    return run

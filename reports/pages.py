@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What the HTML pages have in common: one environment of templates, one style, no network."""
 
+import base64
+import hashlib
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -33,3 +35,8 @@ def style() -> Markup:
 def mark(verdict: Verdict | None) -> str:
     """The style of a verdict."""
     return f"v-{verdict.value.lower()}" if verdict else "v-none"
+
+
+def digest(script: str) -> str:
+    """The digest by which a page's policy admits its own script."""
+    return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()

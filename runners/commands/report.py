@@ -18,8 +18,15 @@ FORMATS = ("html", "customer", "junit", "json", "md")
 
 def add_parser(commands: Subparsers) -> None:
     """Add `report` to the command line."""
-    parser = commands.add_parser("report", help="render a run's report again")
-    parser.add_argument("named", nargs="?", metavar="RUN", help="id or folder; default: the latest")
+    parser = commands.add_parser(
+        "report",
+        help="render a run's report again, or several runs side by side",
+        description="Render a run's report again, in the run's folder. Several runs make one table "
+        "instead: profiles, pages and clauses by provider (html, md, json).",
+    )
+    parser.add_argument(
+        "named", nargs="*", metavar="RUN", help="ids or folders; default: the latest"
+    )
     parser.add_argument("--format", choices=FORMATS, default="html", help="default: html")
     parser.add_argument(
         "--pages",
@@ -27,6 +34,12 @@ def add_parser(commands: Subparsers) -> None:
         metavar="DIR",
         help="show the words of each sentence too, from the formatted man pages in DIR: "
         "report-with-pages.html, for whoever has the pages",
+    )
+    parser.add_argument(
+        "--out",
+        type=Path,
+        metavar="FILE",
+        help="where several runs' table goes (default: results/providers.html, .md or .json)",
     )
     parser.set_defaults(run=_report)
 
@@ -37,13 +50,42 @@ def _report(options: argparse.Namespace) -> int:
 
     if options.pages is not None and options.format != "html":
         raise InputError(f"--pages goes with --format html, not {options.format}")
-    folder = records.find_run(options.checkout.results, options.named)
+    if len(options.named) > 1:
+        return _several(options)
+    if options.out is not None:
+        raise InputError("--out goes with several runs: one run's reports stand in its folder")
+    named = options.named[0] if options.named else None
+    folder = records.find_run(options.checkout.results, named)
     try:
         run = load(folder)
         words = None if options.pages is None else _words(run, options.pages)
         print(render(folder, options.format, run, words))
     except (ReportError, PageError) as error:
         raise InputError(str(error)) from error
+    return 0
+
+
+def _several(options: argparse.Namespace) -> int:
+    """Put the runs side by side."""
+    from reports import ReportError
+    from reports.load import light, load
+    from reports.render import replace
+    from reports.several import RENDERERS, Several
+
+    if options.format not in RENDERERS or options.pages is not None:
+        raise InputError(f"several runs make one table: as {', '.join(RENDERERS)}, without --pages")
+    results: Path = options.checkout.results
+    folders = [records.find_run(results, name) for name in options.named]
+    try:
+        found = Several(tuple(light(load(folder)) for folder in folders))
+    except ReportError as error:
+        raise InputError(str(error)) from error
+    path = options.out or results / f"providers.{options.format}"
+    try:
+        replace(path, RENDERERS[options.format](found))
+    except OSError as error:
+        raise InputError(f"cannot write {path}: {error.strerror}") from error
+    print(path)
     return 0
 
 

@@ -236,7 +236,7 @@ def find_run(results: Path, name: str | None) -> Path:
     for folder in (results / name, Path(name)):
         if (folder / EVENTS).is_file():
             return folder.resolve()
-    runs = [folder.name for folder in _runs(results)]
+    runs = [folder.name for folder in runs_in(results)]
     if Path(name).is_dir():
         raise InputError(f"{name} holds no run: it has no {EVENTS}")
     raise InputError(f"no such run: {name}" + nearest(name, runs))
@@ -311,7 +311,8 @@ def _link(link: Path, target: Path) -> None:
     fresh.replace(link)
 
 
-def _runs(results: Path) -> list[Path]:
+def runs_in(results: Path) -> list[Path]:
+    """The folders of the runs in `results`, by name."""
     if not results.is_dir():
         return []
     return sorted(
@@ -323,7 +324,7 @@ def _latest(results: Path) -> Path:
     link = results / LATEST
     if (link / EVENTS).is_file():
         return link.resolve()
-    runs = _runs(results)
+    runs = runs_in(results)
     if not runs:
         raise InputError(f"no run in {results} yet: ./udapl-cts certify makes one")
     return max(runs, key=lambda folder: (folder / EVENTS).stat().st_mtime)

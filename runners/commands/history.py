@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""`history`: a provider's runs over time, as a picture."""
+
+import argparse
+from pathlib import Path
+
+from runners.commands import Subparsers
+from runners.errors import InputError
+from runners.results import records
+
+
+def add_parser(commands: Subparsers) -> None:
+    """Add `history` to the command line."""
+    parser = commands.add_parser(
+        "history",
+        help="draw a provider's runs over time",
+        description="Draw the runs in a folder over time, a picture for each provider and a small "
+        "one for each page, as HTML. Runs that cannot be read are named there, and left out.",
+    )
+    parser.add_argument(
+        "folder", nargs="?", type=Path, metavar="FOLDER", help="of runs; default: results"
+    )
+    parser.add_argument(
+        "--out", type=Path, metavar="FILE", help="default: history.html in that folder"
+    )
+    parser.set_defaults(run=_history)
+
+
+def _history(options: argparse.Namespace) -> int:
+    from reports import ReportError
+    from reports.history import point, render
+    from reports.load import load
+    from reports.render import replace
+
+    folder: Path = options.folder or options.checkout.results
+    points, unread = [], []
+    for each in records.runs_in(folder):
+        try:
+            points.append(point(load(each)))
+        except ReportError as error:
+            unread.append(f"{each.name}: {error}")
+    if not points:
+        why = f": {unread[0]}" if unread else ""
+        raise InputError(f"no run in {folder} that could be drawn{why}")
+    path = options.out or folder / "history.html"
+    try:
+        replace(path, render(points, unread))
+    except OSError as error:
+        raise InputError(f"cannot write {path}: {error.strerror}") from error
+    print(path)
+    return 0
