@@ -14,10 +14,13 @@ from runners.errors import InputError
 from runners.results.records import EVENTS
 from tests.hostile.figures import Figures
 from tests.hostile.wild import wild
+from tests.reports.synthetic_run import read_lines, write_lines
 from tests.runners.fake_checkout import Cts
 
 BETTER, FAILED = "verdicts wrong", "readers failed"
 CASES = ("passes_1", "passes_2", "notes", "fails", "crashes", "lies", "unsupported", "lacks")
+# How a packed file begins.
+PACKED = b"\x28\xb5\x2f\xfd"
 WORDS = (b"PASS", b"FAIL", b"CRASH", b"NOTE", b"UNSUPPORTED", b"CONTRADICTED", b"BROKEN")
 
 
@@ -26,15 +29,19 @@ def damage(cts: Cts, count: int, rng: random.Random) -> Figures:
     figures = Figures("records damaged", (BETTER, FAILED))
     cts.has(*CASES, "talks_to_peer")
     assert cts("certify", "--seed", "1").returncode == 1
-    good = (cts.results / "latest" / EVENTS).read_bytes()
+    packed = (cts.results / "latest" / EVENTS).read_bytes()
+    good = b"".join(read_lines(cts.results / "latest"))
     known = _verdicts(load(cts.results / "latest"))
     folder = cts.root / "damaged"
     folder.mkdir()
     for _ in range(count):
-        data = _damaged(rng, good)
-        if data == good:
+        data = _damaged(rng, good, packed)
+        if data in (good, packed):
             continue
-        (folder / EVENTS).write_bytes(data)
+        if data.startswith(PACKED):
+            (folder / EVENTS).write_bytes(data)
+        else:
+            write_lines(folder, data.splitlines(keepends=True))
         figures.count()
         try:
             for harm in _read(folder, known):
@@ -44,7 +51,10 @@ def damage(cts: Cts, count: int, rng: random.Random) -> Figures:
     return figures
 
 
-def _damaged(rng: random.Random, good: bytes) -> bytes:
+def _damaged(rng: random.Random, good: bytes, packed: bytes) -> bytes:
+    """What becomes of the lines, or of the file that they are packed in."""
+    if rng.random() < 0.3:
+        return PACKED + wild(rng, [packed]).removeprefix(PACKED)
     if rng.random() < 0.3:
         # What a liar would do: another word where a verdict stands.
         found = [word for word in WORDS if word in good]

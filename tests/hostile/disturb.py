@@ -17,7 +17,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from reports import ReportError
+from reports import ReportError, frames
 from reports.load import load
 from runners.results.records import EVENTS
 from tests.hostile.figures import Figures
@@ -121,10 +121,16 @@ class _Run:
         """Until the run has so many verdicts, or has ended."""
         deadline = time.monotonic() + TIMEOUT
         while process.poll() is None and time.monotonic() < deadline:
-            with suppress(OSError):
-                if (self._folder / EVENTS).read_bytes().count(b'"type":"verdict"') >= verdicts:
-                    return
-            time.sleep(0.005)
+            if self._written() >= verdicts:
+                return
+            time.sleep(0.02)
+
+    def _written(self) -> int:
+        """How many verdicts are on the disk."""
+        with suppress(OSError, frames.FrameError), (self._folder / EVENTS).open("rb") as file:
+            lines = (line.raw for line in frames.lines(file) if line is not None)
+            return sum(b'"type":"verdict"' in line for line in lines)
+        return 0
 
     def _verdicts(self) -> list[dict[str, Any]]:
         """The first verdicts that stand on whole lines, whatever else does."""
