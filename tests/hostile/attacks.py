@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from reports import mutation
+from reports import ReportError, mutation
 from runners.results.records import KEPT
 from tests.hostile.figures import Figures
 from tests.runners.fake_checkout import REPOSITORY, Cts
@@ -65,15 +65,14 @@ def in_guests(folder: Path, told: Figures) -> None:
     """The hostile faults, each of which meets a case, and the next one on the same host."""
     places = [Path(name) if name.startswith("/") else REPOSITORY / name for name in FILES]
     before = _prints(places)
-    command = [sys.executable, "-P", "-m", "runners", "faults", "-k", "hostile"]
-    done = subprocess.run(
-        [*command, "--out", str(folder)],
-        cwd=REPOSITORY,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    found = mutation.load(folder)
+    program = REPOSITORY / "runners/__main__.py"
+    command = [sys.executable, "-I", str(program), "faults", "-k", "hostile", "--out", str(folder)]
+    done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=False)
+    try:
+        found = mutation.load(folder)
+    except ReportError as error:
+        told.harm(WRONG, f"the faults did not run: {error}; {done.stderr[-300:]}")
+        return
     told.count(len(found.hostile))
     for fault in found.hostile:
         if fault.run is None or fault.run.verdict not in fault.allowed or not fault.met:
