@@ -179,7 +179,8 @@ static bool is_there(const struct place *place)
                 close(made);
         }
         snprintf(from, sizeof(from), "/proc/self/fd/%d", place->fd);
-        return mount(from, place->path, NULL, MS_BIND, NULL) == 0;
+        /* What a guest sees of its host is mounted somewhere on the way. */
+        return mount(from, place->path, NULL, MS_BIND | MS_REC, NULL) == 0;
 }
 
 static bool reach(struct place *place)

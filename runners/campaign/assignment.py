@@ -9,9 +9,12 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Self
 
+from runners.campaign import datconf
 from runners.campaign.plan import Planned
 from runners.checkout import Checkout
+from runners.errors import InputError
 from runners.fabric.base import Fabric, FabricError
+from runners.fabric.files import Files
 
 PRIVILEGED = "--privileged"
 FILE_NAME = "assignment.json"
@@ -59,7 +62,23 @@ class Assignment:
     def open_fabric(self, hosts: int, progress: Any) -> Fabric:
         """The fabric for `hosts` hosts, not yet entered."""
         made: Fabric = fabric_class(self.fabric)(hosts=hosts, progress=progress, **self.settings)
+        made.show_only(self.folders())
         return made
+
+    def folders(self) -> set[Path]:
+        """The folders of this machine that an agent reads: the checkout, the dat.conf's, those of
+        the providers in it, and of whatever else its command line names.
+        """
+        named = [Path(word) for word in (*self.argv, *self.env.values()) if word.startswith("/")]
+        folders = {path if path.is_dir() else path.parent for path in named}
+        # .../build/default/bin
+        folders |= {Path(self.argv[0]).parent.parents[2]}
+        with suppress(OSError, InputError):
+            text = datconf.read(Path(self.env["DAT_OVERRIDE"]), Files())
+            libraries = {Path(library) for library in datconf.libraries(text)}
+            folders |= {path.parent for path in libraries if path.is_absolute()}
+            folders |= {path.resolve().parent for path in libraries if path.exists()}
+        return folders
 
     def side_by_side(self, hosts: int) -> int:
         """How many fabrics, with so many hosts in all each, get more done than one."""

@@ -85,6 +85,19 @@ def entries(text: str, *, threadsafe: bool = False) -> list[Entry]:
     return list(found.values())
 
 
+def libraries(text: str) -> set[str]:
+    """The libraries that the entries of a dat.conf name, of whatever kind these are."""
+    found = set()
+    for line in text.split("\n"):
+        try:
+            fields = _fields(line)
+        except _Refused:
+            continue
+        if fields:
+            found.add(fields[4])
+    return found
+
+
 def refusal(text: str, ia: str) -> str:
     """Why libdat skips the first line of a dat.conf that would be an entry of `ia`, in words;
     nothing where there is no such line.

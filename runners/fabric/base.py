@@ -152,6 +152,12 @@ class Fabric(ABC):
         """The settings by which these hosts are the first that are asked, where hosts differ."""
         return dict(settings)
 
+    def show_only(self, folders: Iterable[Path]) -> None:
+        """Before entering: where the hosts see this machine's files, they are to see the system's
+        own, and what is in `folders`. Raises FabricError.
+        """
+        return
+
     @property
     def set_aside(self) -> Sequence[tuple[str, str]]:
         """The hosts that this fabric would have had, and why it does without them."""

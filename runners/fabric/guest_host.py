@@ -8,6 +8,7 @@ import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from threading import Event, Thread
 from typing import IO
 
@@ -29,13 +30,21 @@ ENVIRONMENT = {
 class GuestHost(Host):
     """One guest. It lives as long as its fabric, unless it dies earlier.
 
-    `stderr` is given what the agent writes to its standard error, besides the log.
+    `stderr` is given what the agent writes to its standard error, besides the log. `targets` are
+    the places where it sees the folders that QEMU shares with it.
     """
 
-    def __init__(self, index: int, process: qemu.Qemu, stderr: Sink | None = None) -> None:
+    def __init__(
+        self,
+        index: int,
+        process: qemu.Qemu,
+        stderr: Sink | None = None,
+        targets: Sequence[Path] = (Path("/"),),
+    ) -> None:
         self.name = f"host{index + 1}"
         self.address = f"10.77.0.{index + 1}"
         self._index = index
+        self._targets = targets
         self._process = process
         self._control = Control(process.ports["control"])
         self._kernel = ""
@@ -69,6 +78,7 @@ class GuestHost(Host):
             f"mac 52:54:00:77:00:{self._index + 1:02x}",
             f"address {self.address}/24",
             f"address fd00:77::{self._index + 1:x}/64",
+            *(f"share {number} {path}" for number, path in enumerate(self._targets)),
             "up",
         )
 

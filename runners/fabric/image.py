@@ -16,10 +16,11 @@ COMPILE = ("cc", "-std=gnu11", "-D_GNU_SOURCE", "-static", "-Os", "-Wall", "-Wex
 
 @dataclass(frozen=True)
 class Image:
-    """A bootable guest; `key` changes whenever one of its bytes may have."""
+    """A bootable guest; `key` changes whenever one of its bytes may have. `nothing` is empty."""
 
     vmlinux: Path
     initramfs: Path
+    nothing: Path
     key: str
 
 
@@ -36,7 +37,7 @@ def image(progress: Progress) -> Image:
         _make_initramfs(directory, kernel_directory, sources)
 
     made = cache.entry("image", key, make)
-    return Image(kernel_directory / "vmlinux", made / "initramfs", key)
+    return Image(kernel_directory / "vmlinux", made / "initramfs", made / "nothing", key)
 
 
 def _make_initramfs(directory: Path, kernel_directory: Path, sources: list[Path]) -> None:
@@ -55,6 +56,7 @@ def _make_initramfs(directory: Path, kernel_directory: Path, sources: list[Path]
     )
     (directory / "initramfs").write_bytes(archive)
     shutil.rmtree(tree)
+    (directory / "nothing").mkdir()
 
 
 def _run(command: list[str], purpose: str, data: bytes = b"") -> bytes:

@@ -42,6 +42,10 @@ ACCELERATORS = {
 PORTS = ("control", "input", "output", "stderr", "console")
 MONITOR = "monitor"
 
+# How many folders a guest may be given to see, each a device of its own.
+SHARES = 8
+FIRST_SHARE_ADDRESS = 6
+
 # QEMU's remark on a guest that is alone, as one is in a fabric of one host.
 LONELY = "nic eth0 has no peer"
 
@@ -142,8 +146,7 @@ def machine_arguments(machine: Machine) -> list[str]:
         *("-append", KERNEL_OPTIONS),
         # first, because the guest numbers its ports after the position of their bus
         *("-device", "virtio-serial-pci,addr=04"),
-        *("-fsdev", "local,id=root,path=/,security_model=none,readonly=on,multidevs=remap"),
-        *("-device", "virtio-9p-pci,addr=06,fsdev=root,mount_tag=hostroot"),
+        *(argument for number in range(SHARES) for argument in _share_device(number)),
         *(argument for number, name in enumerate(PORTS, 1) for argument in _port(number, name)),
         *("-serial", "chardev:kernel"),
     ]
@@ -156,11 +159,13 @@ def start(
     memory: Memory | None = None,
     extra: Sequence[str] = (),
     inherited: Sequence[int] = (),
+    shared: Sequence[Path] = (),
 ) -> Qemu:
     """Start QEMU.
 
     `links` are this guest's ends of the cables to its neighbours; more than one makes QEMU a hub
-    between them. `extra` and `inherited` are more arguments and the descriptors they speak of.
+    between them. `extra` and `inherited` are more arguments and the descriptors they speak of. The
+    guest can read the folders `shared`, and what is in them.
     """
     pairs = {name: socket.socketpair() for name in (*PORTS, MONITOR)}
     kernel_log, own_log = _log(), _log()
@@ -171,7 +176,7 @@ def start(
     arguments += ["-mon", f"chardev={MONITOR},mode=control"]
     log_path = f"/proc/self/fd/{kernel_log.fileno()}"
     arguments += ["-chardev", f"file,id=kernel,path={log_path},append=on"]
-    arguments += [*_network(links), *_memory(machine, memory), *extra]
+    arguments += [*_network(links), *_memory(machine, memory), *_shares(image, shared), *extra]
     kept = [theirs.fileno() for _, theirs in pairs.values()]
     kept += [kernel_log.fileno(), *inherited, *(link.fileno() for link in links)]
     process = spawn(
@@ -190,6 +195,21 @@ def _log() -> IO[bytes]:
 
 def _port(number: int, name: str) -> tuple[str, str]:
     return "-device", f"virtserialport,nr={number},chardev={name},name={name}"
+
+
+def _share_device(number: int) -> tuple[str, str]:
+    place = f"addr={FIRST_SHARE_ADDRESS + number:02x}"
+    return "-device", f"virtio-9p-pci,{place},fsdev=share{number},mount_tag=share{number}"
+
+
+def _shares(image: Image, shared: Sequence[Path]) -> list[str]:
+    """What is behind the devices; behind those of no use, an empty folder."""
+    folders = [*shared, *[image.nothing] * (SHARES - len(shared))]
+    how = "security_model=none,readonly=on,multidevs=remap"
+    arguments = []
+    for number, folder in enumerate(folders):
+        arguments += ["-fsdev", f"local,id=share{number},path={_escaped(folder)},{how}"]
+    return arguments
 
 
 def _network(links: Sequence[socket.socket]) -> list[str]:

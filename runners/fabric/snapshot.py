@@ -42,7 +42,7 @@ class Snapshot:
         self._machine = machine
         self._image = image
 
-    def clone(self, links: Sequence[socket.socket]) -> qemu.Qemu:
+    def clone(self, links: Sequence[socket.socket], shared: Sequence[Path]) -> qemu.Qemu:
         """Start a guest that goes on where the saved one stood: it obeys its control port."""
         with (self._directory / "state").open("rb") as state:
             guest = qemu.start(
@@ -52,6 +52,7 @@ class Snapshot:
                 qemu.Memory(self._directory / "ram", shared=False),
                 extra=("-incoming", "defer"),
                 inherited=(state.fileno(),),
+                shared=shared,
             )
             # Nobody waits for the answers: a clone works when its guest says so.
             commands = (

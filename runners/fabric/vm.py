@@ -2,9 +2,10 @@
 """The `vm` fabric: QEMU guests with soft-RoCE, which need no RDMA hardware, no root and no KVM."""
 
 import socket
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
@@ -15,12 +16,13 @@ from runners.fabric.guest_host import GuestHost
 from runners.fabric.image import Image, image
 from runners.fabric.snapshot import snapshot
 from runners.fabric.streams import Sink
+from runners.fabric.view import WHOLE, Share, shares
 
 BOOT_TIMEOUT = 60.0
 MOST_HOSTS = 16
 
-# Starts a guest with these cables.
-Launch = Callable[[Sequence[socket.socket]], qemu.Qemu]
+# Starts a guest with these cables, that may read these folders.
+Launch = Callable[[Sequence[socket.socket], Sequence[Path]], qemu.Qemu]
 
 
 class VmFabric(Fabric):
@@ -49,7 +51,11 @@ class VmFabric(Fabric):
         self._cloned = cloned and not counted
         self._counted = counted
         self._cpus = cpus
+        self._shares: tuple[Share, ...] = WHOLE
         self._hosts: list[GuestHost] = []
+
+    def show_only(self, folders: Iterable[Path]) -> None:
+        self._shares = shares(folders, qemu.SHARES)
 
     @classmethod
     def settings(cls, wish: Wish) -> dict[str, Any]:
@@ -98,7 +104,7 @@ class VmFabric(Fabric):
         usual = accelerator(booted, self._progress)
         machine = qemu.Machine("counted" if self._counted else usual, self._cpus)
         if not (self._cloned and self._clone(machine, booted)):
-            self._start(partial(qemu.start, machine, booted))
+            self._start(partial(_boot, machine, booted))
 
     def _clone(self, machine: qemu.Machine, booted: Image) -> bool:
         """Start the guests as clones; False, and the reason told, where that does not work."""
@@ -118,12 +124,15 @@ class VmFabric(Fabric):
 
     def _start(self, launch: Launch) -> None:
         """Start all guests by `launch`, side by side, and wait until they are up."""
+        sources = [share.source for share in self._shares]
+        targets = [share.target for share in self._shares]
         cables = [socket.socketpair() for _ in range(self._count - 1)]
         try:
             for index in range(self._count):
                 links = [cables[index - 1][1]] if index > 0 else []
                 links += [cables[index][0]] if index < self._count - 1 else []
-                self._hosts.append(GuestHost(index, launch(links), self._sink(index)))
+                guest = launch(links, sources)
+                self._hosts.append(GuestHost(index, guest, self._sink(index), targets))
         finally:
             # only the guests may hold a cable, or its end is not seen when one of them dies
             for left, right in cables:
@@ -141,3 +150,12 @@ class VmFabric(Fabric):
         for host in self._hosts:
             host.close()
         self._hosts.clear()
+
+
+def _boot(
+    machine: qemu.Machine,
+    booted: Image,
+    links: Sequence[socket.socket],
+    shared: Sequence[Path],
+) -> qemu.Qemu:
+    return qemu.start(machine, booted, links, shared=shared)

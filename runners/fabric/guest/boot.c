@@ -171,18 +171,120 @@ static int move_into_root(const char *path)
         return 0;
 }
 
-/* The host's files below, a tmpfs above: the guest may write anywhere and the host never sees it.
+/* Folders of the host: which of QEMU's shares, and where this guest sees it. */
+static struct {
+        int number;
+        char path[512];
+} shares[SHARES_MAX];
+static int share_count;
+
+int add_share(const char *value)
+{
+        const char *path = strchr(value, ' ');
+
+        if (!path || path[1] != '/' || strlen(path + 1) >= sizeof(shares[0].path) ||
+            share_count == SHARES_MAX) {
+                errno = EINVAL;
+                return fail_at("take a share");
+        }
+        shares[share_count].number = atoi(value);
+        strcpy(shares[share_count].path, path + 1);
+        share_count++;
+        return 0;
+}
+
+static int make_path(const char *path)
+{
+        char part[640];
+
+        snprintf(part, sizeof(part), "%s", path);
+        for (char *slash = part + 1; (slash = strchr(slash, '/')); slash++) {
+                *slash = '\0';
+                if (mkdir(part, 0755) < 0 && errno != EEXIST)
+                        return fail_at("make a folder to mount at");
+                *slash = '/';
+        }
+        if (mkdir(part, 0755) < 0 && errno != EEXIST)
+                return fail_at("make a folder to mount at");
+        return 0;
+}
+
+/*
+ * The host's files below, a tmpfs above: the guest may write anywhere and the host never sees it.
+ * What is above / and /etc is prepared.
  */
+static int mount_share(int number, const char *path)
+{
+        static const char how[] = "trans=virtio,version=9p2000.L,cache=loose,msize=512000";
+        bool whole = !strcmp(path, "/");
+        bool etc = !strcmp(path, "/etc");
+        char tag[32], lower[64], upper[64], work[64], target[640], options[256];
+
+        snprintf(tag, sizeof(tag), "share%d", number);
+        snprintf(lower, sizeof(lower), LOWER "/%d", number);
+        snprintf(upper, sizeof(upper), RW "/upper-%d", number);
+        snprintf(work, sizeof(work), RW "/work-%d", number);
+        snprintf(target, sizeof(target), ROOT "%s", whole ? "" : path);
+        snprintf(options, sizeof(options), "lowerdir=%s,upperdir=%s,workdir=%s", lower,
+                 whole ? RW "/upper"
+                 : etc ? RW "/upper/etc"
+                       : upper,
+                 work);
+        mkdir(lower, 0755);
+        mkdir(upper, 0755);
+        mkdir(work, 0755);
+        if (mount(tag, lower, "9p", MS_RDONLY, how) < 0)
+                return fail_at("mount the host's files over 9p");
+        if (make_path(target) < 0)
+                return -1;
+        if (mount("overlay", target, "overlay", 0, options) < 0)
+                return fail_at("mount the overlay");
+        return 0;
+}
+
+/* A root of few folders: what is shared is mounted in it, and the rest is the guest's own. */
+static int make_root(void)
+{
+        static const struct {
+                const char *path;
+                mode_t mode;
+        } folders[] = {
+            {"/dev", 0755},     {"/proc", 0755},    {"/sys", 0755},      {"/run", 0755},
+            {"/tmp", 01777},    {"/root", 0755},    {"/mnt", 0755},      {"/home", 0755},
+            {"/opt", 0755},     {"/srv", 0755},     {"/var", 0755},      {"/var/cache", 0755},
+            {"/var/lib", 0755}, {"/var/log", 0755}, {"/var/tmp", 01777},
+        };
+        static const char *const merged[] = {"bin", "sbin", "lib", "lib32", "lib64"};
+        char path[128];
+        char target[64];
+
+        if (mount("tmpfs", ROOT, "tmpfs", 0, "mode=0755") < 0)
+                return fail_at("mount a root");
+        for (size_t i = 0; i < sizeof(folders) / sizeof(*folders); i++) {
+                snprintf(path, sizeof(path), ROOT "%s", folders[i].path);
+                if (mkdir(path, 0755) < 0 || chmod(path, folders[i].mode) < 0)
+                        return fail_at(folders[i].path);
+        }
+        for (int i = 0; i < share_count; i++)
+                if (mount_share(shares[i].number, shares[i].path) < 0)
+                        return -1;
+        for (size_t i = 0; i < sizeof(merged) / sizeof(*merged); i++) {
+                snprintf(path, sizeof(path), ROOT "/%s", merged[i]);
+                snprintf(target, sizeof(target), "usr/%s", merged[i]);
+                if (symlink(target, path) < 0 && errno != EEXIST)
+                        return fail_at(path);
+        }
+        return 0;
+}
+
 int mount_root(void)
 {
+        bool whole = share_count == 1 && !strcmp(shares[0].path, "/");
+
         mkdir(LOWER, 0755);
         mkdir(ROOT, 0755);
-        if (mount("hostroot", LOWER, "9p", MS_RDONLY,
-                  "trans=virtio,version=9p2000.L,cache=loose,msize=512000") < 0)
-                return fail_at("mount the host's root over 9p");
-        if (mount("overlay", ROOT, "overlay", 0,
-                  "lowerdir=" LOWER ",upperdir=" RW "/upper,workdir=" RW "/work") < 0)
-                return fail_at("mount the overlay");
+        if (whole ? mount_share(shares[0].number, "/") < 0 : make_root() < 0)
+                return -1;
         if (mount("tmpfs", ROOT "/run", "tmpfs", 0, "mode=0755") < 0)
                 return fail_at("/run");
         if (move_into_root("/dev") < 0 || move_into_root("/proc") < 0 || move_into_root("/sys") < 0)

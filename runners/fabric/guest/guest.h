@@ -20,6 +20,9 @@
 #define STDERR_PORT  "/dev/vport0p4"
 #define CONSOLE_PORT "/dev/vport0p5"
 
+/* As many folders of the host as QEMU has devices for. */
+#define SHARES_MAX 8
+
 /* A command to run, gathered line by line. Both lists end in NULL. */
 struct command {
         char **argv;
@@ -38,6 +41,7 @@ const char *failed_step(void);
 
 /* boot.c: what comes before the snapshot, and the root file system that comes after it */
 int boot_kernel(void);
+int add_share(const char *value);
 int mount_root(void);
 int write_file(const char *path, const char *text, bool append);
 

@@ -135,6 +135,8 @@ static int obey(struct guest *guest, const char *verb, const char *value)
                 return network_set_mac(value);
         if (!strcmp(verb, "address"))
                 return network_add_address(value);
+        if (!strcmp(verb, "share"))
+                return add_share(value);
         if (!strcmp(verb, "up"))
                 return come_up(guest);
         if (!strcmp(verb, "command"))

@@ -21,6 +21,7 @@ from runners.campaign.agent import Agent
 from runners.campaign.session import Limits, Session
 from runners.campaign.subject import from_library
 from runners.checkout import here
+from runners.fabric.base import FabricError
 from runners.fabric.vm import VmFabric
 from tests.reports.synthetic_run import read_lines
 from tests.runners.fake_checkout import (
@@ -110,6 +111,37 @@ def test_a_network_that_may_not_be_disturbed(tmp_path: Path) -> None:
         "BROKEN",
         "the peer could not disturb the network: netem on eth0: Operation not permitted",
     )
+
+
+def test_a_guest_sees_what_the_run_needs(tmp_path: Path) -> None:
+    """And the agent's own privilege changes nothing of that; what it writes stays in the guest."""
+    (tmp_path / "needed").mkdir()
+    (tmp_path / "secret").write_text("a secret")
+    (tmp_path / "needed/link").symlink_to(tmp_path / "secret")
+    script = """
+for path in /etc/shadow "$1/secret" "$1/needed/link" /var/log/* /home/* /root/*; do
+        [ ! -e "$path" ] || echo "$path is seen"
+done
+mkdir /9p && for tag in hostroot root; do mount -t 9p -o trans=virtio "$tag" /9p 2>&-; done
+ls /9p
+echo more >"$1/needed/more" && [ -x "$2" ] && echo "the needed is there"
+"""
+    fabric = VmFabric()
+    fabric.show_only([here().root, tmp_path / "needed"])
+    with fabric:
+        binary = str(here().cases_binary)
+        stream = fabric.hosts[0].start_agent(["/bin/sh", "-c", script, "-", str(tmp_path), binary])
+        seen = b""
+        while more := stream.recv(4096):
+            seen += more
+        stream.close()
+    assert seen.decode() == "the needed is there\n"
+    assert not (tmp_path / "needed/more").exists()
+
+
+def test_a_provider_in_a_home_is_told_to_leave_it() -> None:
+    with pytest.raises(FabricError, match="a guest would see all of /root"):
+        VmFabric().show_only([Path("/root")])
 
 
 def test_a_device_that_is_taken_away_is_told_of(tmp_path: Path) -> None:
