@@ -14,7 +14,7 @@
 #define FAR_SUBTYPE   0xffff
 #define FREE_SUBTYPES 0x100 /* from here on: headers differ about those before */
 #define DRAWS         20
-#define ROUNDS        200
+#define ROUNDS        50
 
 #define ERROR_OF(type_, subtype_) ((DAT_RETURN)(DAT_CLASS_ERROR | (type_) | (subtype_)))
 
@@ -275,7 +275,7 @@ CASE(strerror, by_threads)
         static struct conversion one = {.value = ERROR_OF(DAT_INVALID_STATE, DAT_NO_SUBTYPE)};
         static struct conversion other = {.value = ERROR_OF(DAT_QUEUE_EMPTY, DAT_NO_SUBTYPE)};
         struct racer racers[] = {{.call = convert, .arg = &one}, {.call = convert, .arg = &other}};
-        struct stress stress = stress_of(t, 20);
+        struct stress stress = stress_of(t, 5);
 
         strcpy(one.wanted, texts_of(t, one.value).major);
         strcpy(other.wanted, texts_of(t, other.value).major);

@@ -217,11 +217,18 @@ static void describe_end(struct fresh *fresh, char *text, size_t size)
                 snprintf(text, size, "exit status %d", WEXITSTATUS(status));
 }
 
+/* No page says how long such a call may take: half of the case's time, or for ever under gdb. */
+static int limit_ms(const struct test *t)
+{
+        return t->settings->gdb ? -1 : (int)(t->settings->deadline_ms / 2);
+}
+
 DAT_RETURN fresh_call(struct fresh *fresh, DAT_RETURN (*call)(void *arg), void *arg, size_t size)
 {
         struct test *t = fresh->t;
         struct memory *memory = fresh->memory;
         struct pollfd answer = {.fd = fresh->socket, .events = POLLIN};
+        int limit = limit_ms(t);
         char how[64];
         char byte = 0;
         int ready;
@@ -230,13 +237,11 @@ DAT_RETURN fresh_call(struct fresh *fresh, DAT_RETURN (*call)(void *arg), void *
                 test_end(t, VERDICT_BROKEN, "a call in a process that is gone, or a long one");
         memory->call = offset_of(call);
         memcpy(memory->arg, arg, size);
-        ready = send(fresh->socket, &byte, 1, MSG_NOSIGNAL) == 1
-                    ? poll(&answer, 1, (int)t->settings->event_ms)
-                    : 1;
+        ready = send(fresh->socket, &byte, 1, MSG_NOSIGNAL) == 1 ? poll(&answer, 1, limit) : 1;
         relay(fresh);
         if (ready <= 0)
-                test_end(t, VERDICT_FAIL, "no end after %u ms of a call in a process of its own",
-                         t->settings->event_ms);
+                test_end(t, VERDICT_FAIL, "no end after %d ms of a call in a process of its own",
+                         limit);
         if (recv(fresh->socket, &byte, 1, 0) != 1) {
                 describe_end(fresh, how, sizeof(how));
                 test_end(t, VERDICT_FAIL, "a call ended the process that made it: %s", how);

@@ -124,6 +124,11 @@ class PageClauses:
         """The page's name in ids: srq_resize for dat_srq_resize."""
         return self.page.removeprefix("dat_")
 
+    @property
+    def names_a_call(self) -> bool:
+        """Whether there is a call that could be refused: the page of a file has none."""
+        return not any("." in name for name in self.stands_on)
+
 
 @dataclass(frozen=True)
 class Catalogue:

@@ -66,7 +66,7 @@ def proof_faults(catalogue: Catalogue, folder: Path) -> Iterator[str]:
         return
     yield from unknown(catalogue, rows)
     for page in catalogue.pages:
-        if not page.legal:
+        if not page.legal and page.names_a_call:
             yield (
                 f"{page.page}: standard: legal: is missing: name the clause whose case fails a"
                 " provider that refuses every call"
