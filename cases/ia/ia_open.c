@@ -36,6 +36,12 @@ CASE(ia_open, opened)
  * Names
  */
 
+/* A string at a place that has room for it. */
+static void put(char *at, const char *text)
+{
+        memcpy(at, text, strlen(text) + 1);
+}
+
 /* Opens by this name: no such IA is registered. A legal open follows. */
 static void expect_no_such_name(struct test *t, const char *name, bool too_long)
 {
@@ -55,7 +61,7 @@ static void no_bytes(char *name, size_t length)
 
 static void one_more(char *name, size_t length)
 {
-        strcpy(name + length, "\x7f");
+        put(name + length, "\x7f");
 }
 
 static void other_last(char *name, size_t length)
@@ -77,37 +83,37 @@ static void space_before(char *name, size_t length)
 
 static void space_behind(char *name, size_t length)
 {
-        strcpy(name + length, " ");
+        put(name + length, " ");
 }
 
 static void line_behind(char *name, size_t length)
 {
-        strcpy(name + length, "\n");
+        put(name + length, "\n");
 }
 
 static void quoted(char *name, size_t length)
 {
         memmove(name + 1, name, length);
         name[0] = '"';
-        strcpy(name + length + 1, "\"");
+        put(name + length + 1, "\"");
 }
 
 static void only_space(char *name, size_t length)
 {
         (void)length;
-        strcpy(name, " ");
+        put(name, " ");
 }
 
 static void high_bytes(char *name, size_t length)
 {
         (void)length;
-        strcpy(name, "\xff\xfe\x80");
+        put(name, "\xff\xfe\x80");
 }
 
 static void percents(char *name, size_t length)
 {
         (void)length;
-        strcpy(name, "%s%s%s%s%n%n%n%n");
+        put(name, "%s%s%s%s%n%n%n%n");
 }
 
 static void longest(char *name, size_t length)
@@ -165,7 +171,7 @@ FAMILY(ia_open, name_unknown, unknowns)
         static char name[NAME_SPACE];
 
         must_that(strlen(ia_name(t)) < DAT_NAME_MAX_LENGTH, "the IA's name is too long");
-        strcpy(name, ia_name(t));
+        put(name, ia_name(t));
         row->alter(name, strlen(name));
 
         expect_no_such_name(t, name, row->too_long);
@@ -179,7 +185,7 @@ CASE(ia_open, name_is_read_once)
         DAT_IA_HANDLE made = DAT_HANDLE_NULL;
 
         must_that(strlen(ia_name(t)) < sizeof(name), "the IA's name is too long");
-        strcpy(name, ia_name(t));
+        put(name, ia_name(t));
         expect(dat_ia_open(name, QLEN_UNASKED, &async, &made), DAT_SUCCESS);
         poison(name, sizeof(name));
 
@@ -256,7 +262,7 @@ CASE(ia_open, relaxed_ordering_prefix)
         DAT_RETURN ret;
 
         must_that(strlen(ia_name(t)) < DAT_NAME_MAX_LENGTH, "the IA's name is too long");
-        strcat(name, ia_name(t));
+        put(name + strlen(name), ia_name(t));
         ret = expect(dat_ia_open(name, QLEN_UNASKED, &async, &made), DAT_SUCCESS,
                      DAT_PROVIDER_NOT_FOUND);
         if (!dat_is(ret, DAT_SUCCESS))
