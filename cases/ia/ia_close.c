@@ -3,6 +3,7 @@
  */
 #include "clauses/ia_close.h"
 #include "../ep/endpoint.h"
+#include "../registry/consumer.h"
 #include "case/standard.h"
 #include "case/written.h"
 #include "held.h"
@@ -69,6 +70,26 @@ FAMILY(ia_close, graceful_after, havings)
         release_all(t);
 
         close_now(t, DAT_CLOSE_GRACEFUL_FLAG);
+}
+
+static const struct closing {
+        const char *id;
+        DAT_CLOSE_FLAGS flags;
+} closings[] = {
+    {"graceful", DAT_CLOSE_GRACEFUL_FLAG},
+    {"abrupt", DAT_CLOSE_ABRUPT_FLAG},
+};
+
+FAMILY(ia_close, registered_by_application, closings, WITHOUT_IA)
+{
+        DAT_PROVIDER_INFO key = key_of("added");
+        struct consumer *consumer = consumer_of_run(t);
+        DAT_IA_HANDLE made;
+
+        expect(consumer_add(consumer, &key), DAT_SUCCESS);
+        expect(consumer_open(consumer, &key, &made), DAT_SUCCESS);
+        expect(consumer_close(consumer, made, row->flags), DAT_SUCCESS);
+        expect_happened(consumer, HAPPENED_CLOSE, &key);
 }
 
 /*
@@ -575,15 +596,7 @@ FAMILY(ia_close, other_stays, havings)
 }
 
 /* One that was opened later is not in the way of an older one, nor does it go with it. */
-static const struct older {
-        const char *id;
-        DAT_CLOSE_FLAGS flags;
-} olders[] = {
-    {"graceful", DAT_CLOSE_GRACEFUL_FLAG},
-    {"abrupt", DAT_CLOSE_ABRUPT_FLAG},
-};
-
-FAMILY(ia_close, newer_stays, olders)
+FAMILY(ia_close, newer_stays, closings)
 {
         DAT_IA_HANDLE newer = other_ia(t);
         DAT_EVD_HANDLE evd = DAT_HANDLE_NULL;

@@ -4,6 +4,7 @@
 #include "clauses/ia_open.h"
 #include "../handle/object.h"
 #include "../point.h"
+#include "../registry/under_test.h"
 #include "../srq/queue.h"
 #include "case/standard.h"
 #include "case/written.h"
@@ -17,6 +18,7 @@
 #define ENTRIES_MAX  4096 /* of dat.conf */
 #define INSTANCES    24   /* at once */
 #define THREADS      3
+#define PROCESSES    3
 #define MANY         40 /* rounds */
 #define MET          3
 #define QLEN_UNASKED 16 /* where a case does not care */
@@ -798,6 +800,23 @@ CASE(ia_open, several_processes)
                 instance_close(t, &instances[i], DAT_CLOSE_ABRUPT_FLAG);
         }
         expect_peer_messages(t, end, ep);
+}
+
+/* Processes that begin anew open it beside this one. */
+CASE(ia_open, fresh_processes)
+{
+        DAT_PROVIDER_INFO key = key_under_test(t);
+        struct consumer *consumers[PROCESSES];
+        DAT_IA_HANDLE ias[PROCESSES];
+
+        for (int i = 0; i < PROCESSES; i++) {
+                consumers[i] = consumer_of_run(t);
+                expect(consumer_open(consumers[i], &key, &ias[i]), DAT_SUCCESS);
+        }
+        expect_instance_works(t, ia(t));
+        for (int i = 0; i < PROCESSES; i++)
+                expect(consumer_close(consumers[i], ias[i], DAT_CLOSE_GRACEFUL_FLAG), DAT_SUCCESS);
+        expect_instance_works(t, instance_new(t).ia);
 }
 
 static DAT_RETURN open_by(void *arg)
