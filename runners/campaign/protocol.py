@@ -34,7 +34,11 @@ def check(line: bytes) -> Message:
         raise ProtocolError(f"a line that is no JSON: {_shown(line)}") from error
     if not isinstance(message, dict):
         raise ProtocolError(f"a line that is no object: {_shown(line)}")
-    if not _fast().is_valid(message):
+    try:
+        valid = _fast().is_valid(message)
+    except UnicodeEncodeError as error:
+        raise ProtocolError(f"a name that is no Unicode: {_shown(line)}") from error
+    if not valid:
         raise ProtocolError(f"{_why(message)}: {_shown(line)}")
     return message
 

@@ -26,6 +26,8 @@ from runners.names import nearest
 
 FORMAT = 2
 LATEST = "latest"
+# No path is longer; so much of a longer one is shown.
+LONGEST_NAME, LONGEST_SHOWN = 4096, 80
 
 KEPT = frozenset({"PASS", "NOTE"})
 CONTRADICTED = "CONTRADICTED"
@@ -233,18 +235,25 @@ def find_run(results: Path, name: str | None) -> Path:
     """The folder of the run called `name`: an id, or a path; None is the latest run."""
     if name is None:
         return _latest(results)
+    if len(name) > LONGEST_NAME:
+        raise InputError(f"no such run: {name[:LONGEST_SHOWN]} ...")
     for folder in (results / name, Path(name)):
-        if (folder / EVENTS).is_file():
+        if _holds_run(folder):
             return folder.resolve()
     runs = [folder.name for folder in runs_in(results)]
-    if Path(name).is_dir():
+    if os.path.isdir(name):
         raise InputError(f"{name} holds no run: it has no {EVENTS}")
     raise InputError(f"no such run: {name}" + nearest(name, runs))
 
 
 def is_run(results: Path, name: str) -> bool:
     """Whether `name` is the id or the path of a run."""
-    return any((folder / EVENTS).is_file() for folder in (results / name, Path(name)))
+    return any(_holds_run(folder) for folder in (results / name, Path(name)))
+
+
+def _holds_run(folder: Path) -> bool:
+    # Unlike Path's own, this is no error for a name that no file can have.
+    return os.path.isfile(folder / EVENTS)
 
 
 def in_progress(folder: Path) -> bool:

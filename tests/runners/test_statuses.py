@@ -2,6 +2,7 @@
 """Exit 1 is a provider's: what Python, bash or this machine cannot do is 2, with a sentence."""
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -78,6 +79,16 @@ def test_what_a_user_has_set_for_python_has_no_say(tmp_path: Path) -> None:
     )
     assert done.returncode == 64, done
     assert "no clause is called 'no/such'" in done.stderr
+
+
+@pytest.mark.parametrize("name", ["a,b", "a:b", "a;b", 'a"b', "a\\b", "a$b", "a\nb"])
+def test_a_folder_in_which_nothing_can_be_built(tmp_path: Path, name: str) -> None:
+    folder = tmp_path / name
+    folder.mkdir()
+    entry = shutil.copy(ENTRY, folder)
+    done = subprocess.run([entry, "list"], capture_output=True, text=True, check=False)
+    assert done.returncode == COULD_NOT_TELL
+    assert done.stderr.startswith("udapl-cts: nothing can be built in a folder of this name")
 
 
 def test_a_machine_without_its_programs() -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from runners.campaign.protocol import ProtocolError, check
 from tests.reports.synthetic_run import read_lines, write_lines
 from tests.runners.fake_checkout import Cts
 
@@ -59,6 +60,19 @@ def test_files_of_hosts_and_of_waivers(cts: Cts, tmp_path: Path, text: str, said
 def test_command_lines(cts: Cts, arguments: tuple[str, ...]) -> None:
     (cts.root / "faults").mkdir()
     assert refused(cts, *arguments)
+
+
+@pytest.mark.parametrize("command", [("report",), ("replay",), ("certify", "--resume")])
+@pytest.mark.parametrize("name", ["x" * 300, "x" * 70_000])
+def test_names_of_runs_that_no_file_can_have(cts: Cts, command: tuple[str, ...], name: str) -> None:
+    cts("certify")
+    assert "no such run" in refused(cts, *command, name) or command == ("replay",)
+
+
+@pytest.mark.parametrize("text", ['{"type":"\\ud800"}', '{"\\ud800":1}'])
+def test_lines_of_an_agent_that_are_no_unicode(text: str) -> None:
+    with pytest.raises(ProtocolError):
+        check(text.encode())
 
 
 def test_a_dat_conf(cts: Cts, tmp_path: Path) -> None:
