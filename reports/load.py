@@ -202,6 +202,7 @@ def _run(record: Members) -> Run:
                 row.integer("hosts", None): row.integer("cases", None)
                 for row in suite.members("plan")
             },
+            suite.text("binary"),
         ),
         subject=Subject(
             library=subject.text("library"),

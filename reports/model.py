@@ -449,6 +449,8 @@ class Suite:
     pages: tuple[str, ...] = ()
     cases: int = 0
     plan: dict[int, int] = field(default_factory=dict)
+    # The digest of the binary that has the cases.
+    binary: str = ""
 
     @property
     def tree(self) -> str:

@@ -18,10 +18,12 @@ from runners.commands import (
     fabric,
     faults,
     history,
+    package,
     replay,
     report,
     selftest,
     spec,
+    verify,
 )
 from runners.errors import InputError, RunnerError
 from runners.fabric.base import FabricError
@@ -61,6 +63,8 @@ def _obey(arguments: Sequence[str] | None, checkout: Checkout) -> int:
         compare,
         events,
         history,
+        package,
+        verify,
         replay,
         faults,
         spec,
