@@ -14,6 +14,7 @@
 
 #include "agent/build_id.h"
 #include "agent/fitness.h"
+#include "agent/library.h"
 #include "agent/preload.h"
 #include "agent/privilege.h"
 #include "agent/run.h"
@@ -34,6 +35,7 @@ struct agent {
         struct run run;
         struct probe probe;
         struct fitness fitness;            /* of the host, as the probe left it */
+        struct library library;            /* of the IA */
         struct probe threadsafe;           /* of the IA's threadsafe entry */
         json_t *ia;                        /* what hello says of it */
         char case_ia[DAT_NAME_MAX_LENGTH]; /* of the run under way */
@@ -113,6 +115,8 @@ static json_t *describe_ia(struct agent *agent)
                                             text_json(probe->library, strlen(probe->library)));
                 if (probe->build_id[0])
                         json_object_set_new(ia, "build_id", json_string(probe->build_id));
+                if (agent->library.sha256[0])
+                        json_object_set_new(ia, "sha256", json_string(agent->library.sha256));
                 json_object_set_new(ia, "attributes", render_attributes(probe));
         } else {
                 json_object_set_new(ia, "reason", text_json(probe->reason, strlen(probe->reason)));
@@ -177,8 +181,10 @@ static void take_probe(struct agent *agent)
         bool first = !agent->ia;
 
         run_probed(&agent->run, first ? &agent->probe : &agent->threadsafe);
-        if (first)
+        if (first) {
+                library_learn(&agent->library, agent->probe.library);
                 agent->ia = describe_ia(agent);
+        }
         run_forget(&agent->run);
         if (!first || !agent->probe.open)
                 answer_hello(agent);
@@ -186,12 +192,25 @@ static void take_probe(struct agent *agent)
                 refuse(agent, "the host has not the means for a process");
 }
 
+/* Nobody can say which of two libraries a process had: it has told of neither. */
+static void take_back(json_t *told, const char *why)
+{
+        if (json_object_get(told, "verdict")) {
+                json_object_set_new(told, "verdict", json_string("BROKEN"));
+                json_object_set_new(told, "reason", text_json(why, strlen(why)));
+        }
+        json_object_set_new(told, "unfit", text_json(why, strlen(why)));
+}
+
 /* What a run has told, and whether the host is what it was before. */
-static json_t *with_fitness(const struct agent *agent, json_t *told)
+static json_t *with_fitness(struct agent *agent, json_t *told)
 {
         char text[FITNESS_TEXT_MAX];
+        char other[LIBRARY_TEXT_MAX];
 
-        if (!fitness_holds(&agent->fitness, text))
+        if (!library_holds(&agent->library, other))
+                take_back(told, other);
+        else if (!fitness_holds(&agent->fitness, text))
                 json_object_set_new(told, "unfit", json_string(text));
         return told;
 }

@@ -27,7 +27,8 @@ class Assignment:
     `spread` is the number of hosts that the plan is spread over, 0 for all that the fabric knows,
     None where it is not; with `every_pair` it runs on each pair of them. `patience` is how many
     times as long as usual everything may take; what cases draw comes from `seed`. `identity`
-    is what the hello of each agent has to say of its suite.
+    is what the hello of each agent has to say of its suite, `provider` the SHA-256 of the library
+    that the subject's is to load, where that is known.
     """
 
     fabric: str
@@ -41,6 +42,7 @@ class Assignment:
     seed: int = 0
     settings: Mapping[str, Any] = field(default_factory=dict)
     identity: Mapping[str, str] = field(default_factory=dict)
+    provider: str = ""
 
     def save(self, folder: Path) -> Path:
         """Write it into `folder`; the file's path."""

@@ -397,6 +397,7 @@ def _assignment(checkout: Checkout, order: Order, folder: Path) -> Assignment:
         seed=order.seed,
         settings=order.settings,
         identity=identity(checkout.cases_binary),
+        provider=order.subject.sha256,
     )
 
 

@@ -67,11 +67,13 @@ class Bench(ABC):
 
     def refusal(self, assignment: Assignment) -> tuple[str, str] | None:
         """The first host whose agent is another suite's, or has another libdat than it
-        should, or cannot open the IA, and why.
+        should, or cannot open the IA, and why; the subject's, where it is another provider.
         """
         for host, hello in zip(self.hosts, self._hellos, strict=True):
             if why := refused(hello, assignment):
                 return host.name, why
+        if why := _other_provider(self._hellos[0]["ia"], assignment.provider):
+            return self.hosts[0].name, why
         return None
 
     @abstractmethod
@@ -329,6 +331,17 @@ class _Own(Bench):
 def start_agent(assignment: Assignment, host: Host) -> Agent:
     """Start the assignment's agent on `host`. Raises FabricError."""
     return Agent(host, host.start_agent(assignment.argv, assignment.env))
+
+
+def _other_provider(ia: Mapping[str, Any], sha256: str) -> str:
+    """Why what an IA was loaded from is not the provider of this digest; nothing if it is."""
+    loaded = ia.get("sha256", sha256)
+    if not sha256 or loaded == sha256:
+        return ""
+    return (
+        f"its agent loaded another provider, {ia.get('library')} with SHA-256 {loaded[:16]}...; the"
+        f" run's has {sha256[:16]}...: was it replaced meanwhile? certify anew"
+    )
 
 
 def refused(hello: Message, assignment: Assignment) -> str:

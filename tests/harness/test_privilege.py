@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A case's processes have no privilege: what a provider tries with one does not reach anything."""
 
+import hashlib
 import os
+import shutil
 import subprocess
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
 
+from tests.harness import session
 from tests.harness.session import Agent, Outcome
 
 EVERY_ATTACK = {
@@ -132,3 +135,25 @@ def test_what_seals_a_verdict_is_not_in_memory(tmp_path: Path) -> None:
         outcome = agent.run("provider/resizes")
         assert (outcome.word, outcome.verdict["output"]) == ("FAIL", "")
         assert agent.run("harness/passes").word == "PASS"
+
+
+def test_a_library_that_changes_is_found_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library = tmp_path / "libvendor.so"
+    shutil.copy(session.PROVIDER, library)
+    monkeypatch.setattr(session, "PROVIDER", library)
+    with Agent(tmp_path) as agent:
+        told = agent.hello_message["ia"]["sha256"]
+        assert told == hashlib.sha256(library.read_bytes()).hexdigest()
+        os.utime(library)
+        assert agent.run("harness/passes").word == "PASS"
+        with library.open("ab") as file:
+            file.write(b"more")
+        outcome = agent.run("harness/passes")
+        now = hashlib.sha256(library.read_bytes()).hexdigest()
+        assert (outcome.word, outcome.reason) == (
+            "BROKEN",
+            f"its provider {library} has SHA-256 {now[:16]}..., and had {told[:16]}...",
+        )
+        assert outcome.verdict["unfit"] == outcome.reason

@@ -263,6 +263,16 @@ def test_privilege_is_given_when_asked_for_and_told(cts: Cts) -> None:
     assert environment["privilege"] == "everything"
 
 
+def test_another_library_than_the_runs_is_refused(cts: Cts) -> None:
+    cts.has("passes")
+    (cts.root / "build/default/bin/other-library").touch()
+    assert cts("certify").returncode == 2
+    (why,) = (r["text"] for r in cts.events() if r.get("what") == "ia")
+    assert why.startswith(
+        "its agent loaded another provider, /nowhere/libfake.so with SHA-256 0000"
+    )
+
+
 def test_what_a_run_leaves_behind(cts: Cts) -> None:
     assert cts("certify", "--ia-params", "x", "--provider", cts.provider).returncode == 0
     folder = cts.results / "latest"
