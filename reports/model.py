@@ -706,10 +706,14 @@ class Run:
 
     @cached_property
     def coverage(self) -> str:
-        """How many of all pages those are: "10 of the 73 pages". A call may have no page."""
+        """How many of all pages those are: "10 of the 73 pages", "all 73 pages". A call may have no
+        page.
+        """
         pages = self.suite.pages
         count = len(set(self.covered) & set(pages)) if pages else len(self.covered)
         total = len(pages)
+        if count == total > 1:
+            return f"all {total} pages"
         if total:
             return f"{count} of the {total} pages"
         return "1 page" if count == 1 else f"{count} pages"

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from runners.catalogue import coverage
 from runners.catalogue import pages as man
 from runners.catalogue.clauses import (
     Catalogue,
@@ -83,6 +84,7 @@ def catalogue_faults(catalogue: Catalogue, root: Path, pages: Path | None) -> It
         yield from accounting_faults(page)
         yield from ruling_faults(page, rulings)
     yield from picture_faults(catalogue)
+    yield from coverage.stale(catalogue, every_page(root / "cases"), root)
     if pages is not None:
         quotable = quotations(pages)
         for page in catalogue.pages:

@@ -57,6 +57,17 @@ def unproven(catalogue: Catalogue, rows: Rows) -> list[str]:
     ]
 
 
+def misblamed(catalogue: Catalogue, rows: Rows) -> Iterator[str]:
+    """A line for each fault of a provider against a clause that is said to be the registry's."""
+    registrys = {id_ for id_, clause in catalogue.clauses.items() if clause.blame == "registry"}
+    for fault in rows.faults:
+        if fault.clause in registrys and not fault.in_libdat:
+            yield (
+                f"{fault.clause}: blame: is the registry's, and a provider alone breaks it by the"
+                f" fault {fault.id}"
+            )
+
+
 def proof_faults(catalogue: Catalogue, folder: Path) -> Iterator[str]:
     """What stands between the clauses and the proof that their cases can fail, a line each."""
     try:
@@ -65,6 +76,7 @@ def proof_faults(catalogue: Catalogue, folder: Path) -> Iterator[str]:
         yield str(error)
         return
     yield from unknown(catalogue, rows)
+    yield from misblamed(catalogue, rows)
     for page in catalogue.pages:
         if not page.legal and page.names_a_call:
             yield (

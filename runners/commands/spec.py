@@ -27,6 +27,11 @@ def add_parser(commands: Subparsers) -> None:
         help=f"the folder of the formatted man pages (default: ${PAGES_VARIABLE})",
     )
     check.set_defaults(run=_check)
+    table = verbs.add_parser(
+        "coverage",
+        help="print docs/coverage.md: what of the pages no case decides, by reason",
+    )
+    table.set_defaults(run=_coverage)
 
 
 def _check(options: argparse.Namespace) -> int:
@@ -36,3 +41,15 @@ def _check(options: argparse.Namespace) -> int:
         raise InputError(f"--pages {options.pages}: no such folder")
     checkout = options.checkout
     return check.run(options.pages, root=checkout.root, binary=checkout.cases_binary)
+
+
+def _coverage(options: argparse.Namespace) -> int:
+    from runners.catalogue.clauses import CatalogueError, every_page, load
+    from runners.catalogue.coverage import text
+
+    directory = options.checkout.catalogue
+    try:
+        print(text(load(directory), every_page(directory)), end="")
+    except CatalogueError as error:
+        raise InputError(str(error)) from error
+    return 0

@@ -432,6 +432,17 @@ def test_a_page_without_any_fault(kitchen: Kitchen, capsys: pytest.CaptureFixtur
     ]
 
 
+def test_a_providers_fault_against_the_registrys_clause(
+    kitchen: Kitchen, capsys: pytest.CaptureFixture[str]
+) -> None:
+    give_faults(kitchen, "stove", "pour")
+    blamed = '"kettle_fill/stove"\nblame = "registry"'
+    kitchen.catalogue(CLAUSES.replace('"kettle_fill/stove"', blamed, 1))
+    faults = told(kitchen, capsys)
+    assert all("stove: blame: is the registry's, and a provider alone" in line for line in faults)
+    assert any("by the fault kettle/stove" in line for line in faults)
+
+
 def test_a_must_clause_without_a_fault(
     kitchen: Kitchen, capsys: pytest.CaptureFixture[str]
 ) -> None:
