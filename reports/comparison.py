@@ -219,13 +219,15 @@ def compare(before: Run, after: Run) -> Comparison:
 
 
 def seconds(run: Run) -> float | None:
-    """How long a run took from its start to its last record; None where it has no end."""
+    """How long a run took from its start to its last record; None where nothing tells, or where
+    the clock was set back meanwhile.
+    """
     try:
         begun = datetime.fromisoformat(run.started)
         ended = datetime.fromisoformat(run.end.finished if run.end else "")
     except ValueError:
         return None
-    return (ended - begun).total_seconds()
+    return (ended - begun).total_seconds() if ended >= begun else None
 
 
 def _kind(was: Verdict, now: Verdict) -> Kind:

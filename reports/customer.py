@@ -1,14 +1,21 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """customer.html: one page or two that a provider's maker hands on, to be read and printed."""
 
+import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from pathlib import Path
 
 from reports import waivers
 from reports.causes import causes
+from reports.errors import ReportError
 from reports.model import Run
 from reports.pages import environment
+from reports.printable import printable
 from reports.profiles import profiles
+
+# What the maker says, beside a run's records.
+STATEMENT = "statement.json"
 
 # How many causes, waivers and hosts have room; of more, the page says how many the report has.
 _LISTED = 10
@@ -46,6 +53,29 @@ def render(run: Run, statement: Statement | None = None) -> str:
             most=_LISTED,
         )
     )
+
+
+def stated(folder: Path) -> Statement | None:
+    """The statement beside a run, if there is one. Raises ReportError for a file that is none."""
+    path = folder / STATEMENT
+    try:
+        told = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise ReportError(f"cannot read {path}: {error.strerror}") from None
+    except (ValueError, RecursionError) as error:
+        raise ReportError(f"{path} is no statement: {error}") from None
+    if not isinstance(told, dict):
+        raise ReportError(f"{path} is no statement: no JSON object")
+    words = {
+        field.name: printable(str(told.get(field.name, "")))
+        for field in fields(Statement)
+        if field.name != "claims"
+    }
+    claims = told.get("claims", [])
+    claimed = claims if isinstance(claims, list) else [claims]
+    return Statement(**words, claims=tuple(printable(str(claim)) for claim in claimed))
 
 
 def _hosts(run: Run) -> list[dict[str, str]]:

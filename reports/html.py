@@ -40,7 +40,7 @@ from reports.model import (
 )
 from reports.pages import TEMPLATES, digest, environment, style
 from reports.pairs import pairs
-from reports.profiles import CORE, MEMBERS, of, profiles
+from reports.profiles import CORE, MEMBERS, of, profiles, title
 from reports.profiles import CRITERIA as PROFILE_CRITERIA
 from reports.proof import faults_of, reasons
 from reports.sentences import Words, sentences
@@ -238,11 +238,11 @@ class Group:
         total: Counter[str] = Counter()
         kept: Counter[str] = Counter()
         for row in self.rows:
-            for name in of(row.clause.level, row.clause.check, row.clause.needs):
+            for name in of(row.clause.level, row.clause.check, row.clause.needs, row.clause.blame):
                 total[name] += 1
                 kept[name] += row.clause.verdict in KEPT
         return ", ".join(
-            f"{'Core' if name == CORE else name} {kept[name]} of {total[name]}"
+            f"{title(name)} {kept[name]} of {total[name]}"
             for name in sorted(total, key=lambda name: (name != CORE, name))
         )
 

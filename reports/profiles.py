@@ -44,6 +44,11 @@ def of(level: str, check: str, needs: Iterable[str], blame: str = "provider") ->
     return further or needed or (CORE,)
 
 
+def title(name: str) -> str:
+    """A profile's name for people: "Core", "Registry", or the feature."""
+    return name.capitalize() if name in (CORE, REGISTRY) else name
+
+
 @dataclass(frozen=True)
 class Profile:
     """One profile in one run. `total` counts its clauses in the whole suite, `standings` those
@@ -59,7 +64,7 @@ class Profile:
     @property
     def title(self) -> str:
         """Its name for people: "Core", "Registry", or the feature."""
-        return self.name.capitalize() if self.name in (CORE, REGISTRY) else self.name
+        return title(self.name)
 
     @property
     def kept(self) -> int:

@@ -44,7 +44,9 @@ def render(run_dir: Path, fmt: str, run: Run | None = None, words: Words | None 
         raise ReportError(f"no such report format: {fmt}; there are {', '.join(FORMATS)}")
     name, renderer = _RENDERERS[fmt]
     run = run or load(run_dir)
-    if words is None:
+    if fmt == "customer":
+        text = customer.render(run, customer.stated(run_dir))
+    elif words is None:
         text = renderer(run)
     else:
         name, text = WITH_PAGES, html.render(run, words)

@@ -3,6 +3,7 @@
 at most.
 """
 
+import json
 import re
 import shutil
 import subprocess
@@ -11,7 +12,6 @@ from pathlib import Path
 import pytest
 
 import reports
-from reports.customer import Statement, render
 from reports.load import load
 from tests.reports.html_page import parse, words
 from tests.reports.synthetic_run import SyntheticRun, green_run, red_run
@@ -60,13 +60,31 @@ def test_what_was_tested_and_how_it_went(tmp_path: Path) -> None:
     assert "Findings None." in text_of(green_run(), tmp_path)
 
 
-def test_a_statement_is_the_makers(tmp_path: Path) -> None:
-    said = Statement("Example Ltd", "FastDAT", "3.1", "dat@example.com", "X7", "22.1", ("Core",))
-    page = words(parse(render(load(green_run().write(tmp_path)), said)))
-    assert "FastDAT 3.1 Example Ltd, dat@example.com" in page
-    assert "Adapter X7, firmware 22.1" in page
-    assert "Claimed Core" in page
-    assert "gave no statement" not in page
+def test_a_statement_beside_the_run_is_the_makers(tmp_path: Path) -> None:
+    run = green_run()
+    said = {
+        "organisation": "Example Ltd",
+        "product": "FastDAT",
+        "version": "3.1",
+        "contact": "dat@example.com",
+        "adapter": "X7",
+        "firmware": "22.1",
+        "claims": ["core"],
+    }
+    (run.write(tmp_path) / "statement.json").write_text(json.dumps(said))
+    text = text_of(run, tmp_path)
+    assert "FastDAT 3.1 Example Ltd, dat@example.com" in text
+    assert "Adapter X7, firmware 22.1" in text
+    assert "Claimed core" in text
+    assert "gave no statement" not in text
+
+
+@pytest.mark.parametrize("said", ["{", "[]", '"x"'])
+def test_what_is_no_statement(tmp_path: Path, said: str) -> None:
+    folder = green_run().write(tmp_path)
+    (folder / "statement.json").write_text(said)
+    with pytest.raises(reports.ReportError, match=r"statement\.json is no statement"):
+        reports.render(folder, "customer")
 
 
 def test_hostile_words_stay_words(tmp_path: Path) -> None:
