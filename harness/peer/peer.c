@@ -9,6 +9,7 @@
 #include <net/if.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include "case/test.h"
 #include "evidence/address.h"
@@ -28,6 +29,8 @@ struct peer {
         bool listening;
         struct peer_place place;
         DAT_COUNT reads_out;
+        unsigned char token[PEER_TOKEN];      /* that the case's requests carry, and */
+        DAT_COUNT token_size;                 /* how much of it: all, or nothing */
         bool counted;                         /* of a disturbed network: */
         char counter[64];                     /* what counts the packets out of order, and */
         unsigned long long out_of_order_then; /* how many they were when it began */
@@ -60,6 +63,9 @@ struct peer *peer(struct test *t)
         if (!made)
                 resource(t, "no memory for the peer");
         made->t = t;
+        if (t->settings->probe->provider_attr.max_private_data_size >= PEER_TOKEN &&
+            getrandom(made->token, PEER_TOKEN, 0) == PEER_TOKEN)
+                made->token_size = PEER_TOKEN;
         lines_open(&made->channel, t->channel, t->channel);
         t->peer = made;
         post(made, "start",
@@ -201,10 +207,29 @@ static struct peer_ep *end_of(struct peer *peer, json_t *data)
         return end;
 }
 
+static DAT_PVOID token_of(struct peer *peer)
+{
+        return peer->token_size ? peer->token : NULL;
+}
+
 static void accept_next(struct peer *peer)
 {
         listen_once(peer);
-        post(peer, "data", json_pack("{s:s s:i}", "do", "accept", "reads", (int)peer->reads_out));
+        post(peer, "data",
+             json_pack("{s:s s:i s:o}", "do", "accept", "reads", (int)peer->reads_out, "token",
+                       hex_json(peer->token, (size_t)peer->token_size)));
+}
+
+/* The peer's answer that it has accepted, and how many others wanted that port. */
+static json_t *accepted(struct peer *peer)
+{
+        json_t *data = answer(peer, answer_ms(peer), "accept");
+        json_int_t strangers = json_integer_value(json_object_get(data, "strangers"));
+
+        if (strangers)
+                record(peer->t, "requests of strangers at the peer's port that were rejected: %d",
+                       (int)strangers);
+        return data;
 }
 
 /* The call that asked the accepting peer was made. */
@@ -216,19 +241,19 @@ static struct peer_ep *await_connected(struct peer *peer, const struct check_sit
         check_ret(t, site, asked, clause);
         fixture_event(t, site, ep_connect_evd(t, ep), DAT_CONNECTION_EVENT_ESTABLISHED, clause);
         must_be_connected(t, ep);
-        return end_of(peer, answer(peer, answer_ms(peer), "accept"));
+        return end_of(peer, accepted(peer));
 }
 
 struct peer_ep *peer_connect_by(struct peer *peer, const struct check_site *site, DAT_EP_HANDLE ep,
                                 bool clause)
 {
         accept_next(peer);
-        return await_connected(peer, site, ep,
-                               dat_ep_connect(ep, (DAT_IA_ADDRESS_PTR)&peer->place.address,
-                                              peer->place.qual,
-                                              peer->t->settings->event_ms * US_PER_MS, 0, NULL,
-                                              DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG),
-                               clause);
+        return await_connected(
+            peer, site, ep,
+            dat_ep_connect(ep, (DAT_IA_ADDRESS_PTR)&peer->place.address, peer->place.qual,
+                           peer->t->settings->event_ms * US_PER_MS, peer->token_size,
+                           token_of(peer), DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG),
+            clause);
 }
 
 struct peer_ep *peer_connect_like(struct peer *peer, DAT_EP_HANDLE ep, DAT_EP_HANDLE like)
@@ -236,7 +261,8 @@ struct peer_ep *peer_connect_like(struct peer *peer, DAT_EP_HANDLE ep, DAT_EP_HA
         accept_next(peer);
         return await_connected(peer, CHECK_SITE_("the connection to where another EP is"), ep,
                                dat_ep_dup_connect(ep, like, peer->t->settings->event_ms * US_PER_MS,
-                                                  0, NULL, DAT_QOS_BEST_EFFORT),
+                                                  peer->token_size, token_of(peer),
+                                                  DAT_QOS_BEST_EFFORT),
                                true);
 }
 
@@ -251,8 +277,8 @@ void peer_leave_asking(struct peer *peer, DAT_EP_HANDLE ep)
 
         listen_once(peer);
         arrange(dat_ep_connect(ep, (DAT_IA_ADDRESS_PTR)&peer->place.address, peer->place.qual,
-                               DAT_TIMEOUT_INFINITE, 0, NULL, DAT_QOS_BEST_EFFORT,
-                               DAT_CONNECT_DEFAULT_FLAG));
+                               DAT_TIMEOUT_INFINITE, peer->token_size, token_of(peer),
+                               DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG));
 }
 
 struct peer_ep *peer_accept_asking(struct peer *peer, const struct check_site *site,

@@ -25,7 +25,9 @@ struct peer *peer(struct test *t);
 
 /*
  * Connects `ep` (Unconnected, made by ep_with) to a new EP of the peer and returns the peer's end.
- * Both ends are then Connected and the connection events are taken.
+ * Both ends are then Connected and the connection events are taken. The request carries a token,
+ * as its private data, that is drawn for the run: one without it is a stranger's, which the peer
+ * rejects, and a record tells how many there were. So with all requests that fixtures make.
  */
 struct peer_ep *peer_connect(struct peer *peer, DAT_EP_HANDLE ep);
 

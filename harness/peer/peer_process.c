@@ -464,22 +464,69 @@ static json_t *do_wait_connected(struct side *side, const json_t *command)
         return refusal ? refusal : yes();
 }
 
+/*
+ * Whether a request carries the token that the command names. Where the provider does not say what
+ * it carries, that is for another clause's case to find.
+ */
+static bool is_the_cases(const json_t *command, DAT_CR_HANDLE request)
+{
+        const char *text = json_string_value(json_object_get(command, "token"));
+        unsigned char token[PEER_TOKEN];
+        DAT_CR_PARAM param;
+
+        if (!text || hex_parse(text, token, sizeof(token)) != sizeof(token))
+                return true;
+        if (!dat_is(dat_cr_query(request, DAT_CR_FIELD_ALL, &param), DAT_SUCCESS))
+                return true;
+        return param.private_data && param.private_data_size >= PEER_TOKEN &&
+               memcmp(param.private_data, token, sizeof(token)) == 0;
+}
+
+/* The next request of the case; `strangers` counts those of others, which are rejected. */
+static json_t *next_of_the_case(struct side *side, const json_t *command, DAT_CR_HANDLE *request,
+                                int *strangers)
+{
+        DAT_EVENT event = {.evd_handle = DAT_HANDLE_NULL};
+
+        for (*strangers = 0; *strangers < REQUESTS_MAX; ++*strangers) {
+                json_t *refusal = next_request(side, &event);
+
+                if (refusal && *strangers)
+                        json_object_set_new(
+                            refusal, "why",
+                            json_pack("s+",
+                                      "no request with the token of the case; one without "
+                                      "it, of a stranger, was rejected: ",
+                                      json_string_value(json_object_get(refusal, "why"))));
+                if (refusal)
+                        return refusal;
+                *request = event.event_data.cr_arrival_event_data.cr_handle;
+                if (is_the_cases(command, *request))
+                        return NULL;
+                TRY(dat_cr_reject, *request);
+        }
+        return no("strangers have asked at the peer's port %d times", *strangers);
+}
+
 static json_t *do_accept(struct side *side, const json_t *command)
 {
         json_t *refusal;
         struct end *end = new_end(side, command, &refusal);
-        DAT_EVENT event = {.evd_handle = DAT_HANDLE_NULL};
+        DAT_CR_HANDLE request;
+        DAT_EVENT event;
+        int strangers;
 
         if (!end)
                 return refusal;
-        refusal = next_request(side, &event);
+        refusal = next_of_the_case(side, command, &request, &strangers);
         if (refusal)
                 return refusal;
-        TRY(dat_cr_accept, event.event_data.cr_arrival_event_data.cr_handle, end->ep, 0, NULL);
+        TRY(dat_cr_accept, request, end->ep, 0, NULL);
         refusal = wait_for(side, end->connect_evd, DAT_CONNECTION_EVENT_ESTABLISHED, &event);
         if (refusal)
                 return refusal;
-        return json_pack("{s:b s:i}", "ok", 1, "ep", side->end_count - 1);
+        return json_pack("{s:b s:i s:i}", "ok", 1, "ep", side->end_count - 1, "strangers",
+                         strangers);
 }
 
 /* Memory of `length` bytes, registered. */

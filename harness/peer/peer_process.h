@@ -17,4 +17,7 @@ struct peer_job {
 /* Its argument is a struct peer_job. */
 child_body peer_process;
 
+/* The bytes by which the peer knows the case's own requests: their private data. */
+#define PEER_TOKEN 16
+
 #endif

@@ -74,6 +74,22 @@ CASE_WITH(provider, resizes_beside_a_peer, .peers = 1)
         settle(t);
 }
 
+/* Where one EP of the case is connected, another one asks without the token, and is nobody's. */
+CASE_WITH(provider, meets_a_stranger, .peers = 1)
+{
+        DAT_EP_HANDLE known = ep_with(t);
+        DAT_EP_HANDLE strange = ep_with(t);
+        DAT_EP_PARAM place;
+
+        peer_connect(peer(t), known);
+        must(dat_ep_query(known, DAT_EP_FIELD_ALL, &place));
+        must(dat_ep_connect(strange, place.remote_ia_address_ptr, place.remote_port_qual,
+                            DAT_TIMEOUT_INFINITE, 0, NULL, DAT_QOS_BEST_EFFORT,
+                            DAT_CONNECT_DEFAULT_FLAG));
+        peer_connect(peer(t), ep_with(t));
+        expect_event(ep_connect_evd(t, strange), DAT_CONNECTION_EVENT_PEER_REJECTED);
+}
+
 static const struct feature {
         const char *id;
 } features[] = {{"srq"},           {"threshold"},   {"merged"},       {"provider_made"},

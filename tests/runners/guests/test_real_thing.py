@@ -144,6 +144,24 @@ def test_a_provider_in_a_home_is_told_to_leave_it() -> None:
         VmFabric().show_only([Path("/root")])
 
 
+def test_a_stranger_at_the_peers_port_is_rejected(tmp_path: Path) -> None:
+    subject = from_library(here().reference_provider, "rxe0")
+    (tmp_path / "dat.conf").write_text(subject.dat_conf)
+    cases = here().cases_binary.with_name("udapl-selftest-cases")
+    with VmFabric() as fabric:
+        (host,) = fabric.hosts
+        env = {"DAT_OVERRIDE": str(tmp_path / "dat.conf")}
+        stream = host.start_agent([str(cases), "--serve", "--ia", subject.ia], env)
+        session = Session([Agent(host, stream)])
+        session.hello()
+        evidence = session.run("provider/meets_a_stranger", Limits(), "local")
+        session.close()
+    assert evidence.verdict is not None
+    assert (evidence.verdict["verdict"], evidence.verdict["reason"]) == ("PASS", "")
+    records = [event["text"] for event in evidence.events if event["kind"] == "record"]
+    assert records == ["requests of strangers at the peer's port that were rejected: 1"]
+
+
 def test_a_device_that_is_taken_away_is_told_of(tmp_path: Path) -> None:
     """As by a provider to which a lab gave the privilege."""
     subject = from_library(here().reference_provider, "rxe0")
