@@ -481,9 +481,9 @@ class Subject:
         return self.library.rsplit("/", 1)[-1] or "the provider"
 
     @property
-    def registry_is_ours(self) -> bool:
-        """Whether the registry is the suite's own, and so not under test."""
-        return not self.libdat and self.api == "1.2"
+    def registry_is_tested(self) -> bool:
+        """Whether the registry is under test too; one that nobody named is not."""
+        return bool(self.libdat)
 
     @property
     def registry(self) -> str:
@@ -595,7 +595,7 @@ CRITERIA = {
         "nothing of that kind against the provider, but a case is BROKEN, which is the suite's or"
         " the host's failure,"
         " or RESOURCE, for lack of means, or NOT-RUN, the run was interrupted, no clause could"
-        " be checked at all, or the suite's own registry broke a clause"
+        " be checked at all, or a registry that is not under test broke a clause"
     ),
 }
 
@@ -815,11 +815,7 @@ class Run:
             ways = len(self.breakages)
             sentence += f", teardown broken in {ways} way{'s' if ways > 1 else ''}"
         registrys = sum(clause.blame == "registry" for clause in self.with_verdict(*NOT_KEPT))
-        if (
-            broken > registrys
-            or self.breakages
-            or (registrys and not self.subject.registry_is_ours)
-        ):
+        if broken > registrys or self.breakages or (registrys and self.subject.registry_is_tested):
             word = "not conformant"
             because = "; ".join(self._broken(broken, registrys))
         elif registrys:
@@ -861,14 +857,18 @@ class Run:
     def _registrys(self, count: int) -> str:
         """That so many clauses of the registry are broken, and whose that is."""
         whose = f"{_clauses(count)} {'is' if count == 1 else 'are'} of {self.subject.registry}"
-        if self.subject.registry_is_ours:
+        if self.subject.registry_is_tested:
+            return f"{whose}, which is not conformant"
+        if self.subject.api == "1.2":
             return f"{whose}: the suite is at fault there, and no provider"
-        return f"{whose}, which is not conformant"
+        return (
+            f"{whose}: it is not under test, unless --libdat names it, and no provider is at fault"
+        )
 
     def excuses(self, clause: Clause, verdict: Verdict) -> bool:
         """Whether this is no finding against what is under test, but one against the suite."""
-        ours = clause.blame == "registry" and self.subject.registry_is_ours
-        return ours and verdict in NOT_KEPT
+        aside = clause.blame == "registry" and not self.subject.registry_is_tested
+        return aside and verdict in NOT_KEPT
 
     def blamed(self, clause: Clause) -> str:
         """Whom a finding about `clause` is against, in words."""

@@ -82,6 +82,17 @@ def test_our_own_registry_convicts_nobody(with_registrys: Cts) -> None:
     assert with_registrys("certify", "-k", "fails").returncode == 2
 
 
+def test_nor_does_that_of_the_hosts(with_registrys: Cts) -> None:
+    binaries = with_registrys.root / "build/default/bin"
+    (binaries / "udapl-cases-2.0").write_bytes((binaries / "udapl-cases").read_bytes())
+    (binaries / "udapl-cases-2.0").chmod(0o755)
+    reference = with_registrys.provider
+    reference.with_name("libdaplref2.so").write_bytes(reference.read_bytes())
+    done = with_registrys("certify", "--api", "2.0")
+    assert done.returncode == 2
+    assert "could not tell: 1 clause is of the hosts' own registry: it is not under test" in done.stdout
+
+
 def test_a_registry_under_test_is_named(with_registrys: Cts) -> None:
     done = with_registrys("certify", "--libdat", str(LIBDAT))
     assert done.returncode == 1
