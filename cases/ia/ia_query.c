@@ -8,14 +8,16 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define MOST       512 /* objects at once */
-#define MOST_BYTES ((DAT_VLEN)8 << 20)
-#define LEAST_DATA 64 /* bytes of private data that each provider takes */
-#define MOST_DATA  4096
-#define MANY       100 /* queries */
-#define THREADS    3
-#define MET        3 /* rounds in which their calls met are enough */
-#define STREAMS    6
+#define MOST         512 /* objects at once */
+#define MOST_PER_SRQ 128 /* EPs */
+#define READERS      8   /* EPs */
+#define MOST_BYTES   ((DAT_VLEN)8 << 20)
+#define LEAST_DATA   64 /* bytes of private data that each provider takes */
+#define MOST_DATA    4096
+#define MANY         100 /* queries */
+#define THREADS      3
+#define MET          3 /* rounds in which their calls met are enough */
+#define STREAMS      6
 
 /* What a query gives. */
 struct answer {
@@ -543,19 +545,138 @@ static bool make_one(struct test *t, const struct limit *row, const struct zone_
         return dat_is(ret, DAT_SUCCESS);
 }
 
-FAMILY(ia_query, count, limits, DEADLINE_MS(20000))
+static DAT_COUNT limit_of(struct test *t, const struct limit *row)
 {
-        struct zone_args args = zone_args(t);
         struct answer answer;
-        DAT_COUNT limit, made;
+        DAT_COUNT limit;
 
         ask_all(t, &answer);
         memcpy(&limit, (const char *)&answer.ia + row->offset, sizeof(limit));
         expect_that(limit > 0, "%s is %d", row->id, limit);
+        return limit;
+}
+
+/* Makes as many as the IA may have, or as a case makes. */
+static void make_all(struct test *t, const struct limit *row, const struct zone_args *args,
+                     DAT_COUNT limit)
+{
+        DAT_COUNT made;
+
         for (made = row->there; made < limit && made < MOST; made++)
-                if (!make_one(t, row, &args))
+                if (!make_one(t, row, args))
                         resource(t, "no resources for more than %d of %s = %d", made, row->id,
                                  limit);
+        record(t, "%d of %s = %d were there at once; a case makes no more than %d", made, row->id,
+               limit, MOST);
+}
+
+FAMILY(ia_query, count, limits, DEADLINE_MS(20000))
+{
+        struct zone_args args = zone_args(t);
+
+        make_all(t, row, &args, limit_of(t, row));
+}
+
+/* What is made beyond the limit is a whole one: it is freed, and another one made. */
+FAMILY(ia_query, beyond_count, limits, DEADLINE_MS(20000))
+{
+        struct zone_args args = zone_args(t);
+        DAT_COUNT limit = limit_of(t, row);
+        DAT_HANDLE made = DAT_HANDLE_NULL;
+
+        if (limit > MOST)
+                end_noted(t, "%s is %d, and a case makes no more than %d: none is beyond it",
+                          row->id, limit, MOST);
+        make_all(t, row, &args, limit);
+        if (!dat_is(
+                expect(row->create(&args, pz(t), &made), DAT_INSUFFICIENT_RESOURCES, DAT_SUCCESS),
+                DAT_SUCCESS))
+                return;
+        adopt(t, row->type, made);
+        note(t, "granted, above the IA's own %s of %d", row->id, limit);
+        release(t, made);
+}
+
+CASE(ia_query, beyond_evd_qlen)
+{
+        DAT_EVD_HANDLE evd = DAT_HANDLE_NULL;
+        struct answer answer;
+        DAT_EVD_PARAM param;
+
+        ask_all(t, &answer);
+        if (!dat_is(expect(dat_evd_create(ia(t), answer.ia.max_evd_qlen + 1, DAT_HANDLE_NULL,
+                                          DAT_EVD_DTO_FLAG, &evd),
+                           DAT_INSUFFICIENT_RESOURCES, DAT_INVALID_PARAMETER, DAT_SUCCESS),
+                    DAT_SUCCESS))
+                return;
+        adopt(t, DAT_HANDLE_TYPE_EVD, evd);
+        note(t, "granted, above the IA's own max_evd_qlen of %d", answer.ia.max_evd_qlen);
+        memset(&param, 0, sizeof(param));
+        expect(dat_evd_query(evd, DAT_EVD_FIELD_EVD_QLEN, &param), DAT_SUCCESS);
+        expect_that(param.evd_qlen > answer.ia.max_evd_qlen, "the EVD has %d places",
+                    param.evd_qlen);
+}
+
+CASE(ia_query, eps_per_srq, DEADLINE_MS(20000))
+{
+        struct zone_args args = zone_args(t);
+        DAT_SRQ_HANDLE srq = srq_with(t);
+        struct answer answer;
+        DAT_COUNT made;
+
+        ask_all(t, &answer);
+        expect_that(answer.ia.max_ep_per_srq > 0, "max_ep_per_srq is %d", answer.ia.max_ep_per_srq);
+        for (made = 0; made < answer.ia.max_ep_per_srq && made < MOST_PER_SRQ; made++) {
+                DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
+                DAT_RETURN ret =
+                    expect(dat_ep_create_with_srq(ia(t), pz(t), args.recv_evd, args.request_evd,
+                                                  args.connect_evd, srq, &args.ep_attr, &ep),
+                           DAT_SUCCESS, DAT_INSUFFICIENT_RESOURCES);
+
+                if (!dat_is(ret, DAT_SUCCESS))
+                        resource(t, "no resources for more than %d EPs of an SRQ", made);
+                adopt(t, DAT_HANDLE_TYPE_EP, ep);
+        }
+        record(t, "an SRQ had %d of max_ep_per_srq = %d; a case makes no more than %d", made,
+               answer.ia.max_ep_per_srq, MOST_PER_SRQ);
+}
+
+/* Where the number of reads of an EP is guaranteed, each EP of several has it. */
+static const struct guarantee {
+        const char *id;
+        bool out;
+} guarantees[] = {
+    {"in", .out = false},
+    {"out", .out = true},
+};
+
+FAMILY(ia_query, reads_guaranteed, guarantees)
+{
+        struct zone_args args = zone_args(t);
+        struct answer answer;
+
+        ask_all(t, &answer);
+        if ((row->out ? answer.ia.max_rdma_read_per_ep_out_guaranteed
+                      : answer.ia.max_rdma_read_per_ep_in_guaranteed) != DAT_TRUE)
+                end_noted(t, "the number of reads of an EP is not guaranteed");
+        if (row->out)
+                args.ep_attr.max_rdma_read_out = answer.ia.max_rdma_read_per_ep_out;
+        else
+                args.ep_attr.max_rdma_read_in = answer.ia.max_rdma_read_per_ep_in;
+        args.ep_attr.max_rdma_read_iov = args.ep_attr.max_rdma_read_out > 0;
+        for (int i = 0; i < READERS; i++) {
+                DAT_HANDLE ep = DAT_HANDLE_NULL;
+                DAT_EP_PARAM param;
+
+                expect(ep_create_in(&args, pz(t), &ep), DAT_SUCCESS);
+                adopt(t, DAT_HANDLE_TYPE_EP, ep);
+                memset(&param, 0, sizeof(param));
+                expect(dat_ep_query(ep, DAT_EP_FIELD_EP_ATTR_ALL, &param), DAT_SUCCESS);
+                expect_that(param.ep_attr.max_rdma_read_in >= args.ep_attr.max_rdma_read_in,
+                            "EP %d has %d incoming reads", i, param.ep_attr.max_rdma_read_in);
+                expect_that(param.ep_attr.max_rdma_read_out >= args.ep_attr.max_rdma_read_out,
+                            "EP %d has %d outgoing reads", i, param.ep_attr.max_rdma_read_out);
+        }
 }
 
 static void most_recvs(const DAT_IA_ATTR *ia, DAT_EP_ATTR *attr)
@@ -673,6 +794,11 @@ CASE(ia_query, lmr_block_size)
         length = answer.ia.max_lmr_block_size;
         expect_that(length > 0, "max_lmr_block_size is 0");
         buf = buf_with(t, .length = length < MOST_BYTES ? length : MOST_BYTES);
+        record(t,
+               "%llu bytes of max_lmr_block_size = %llu were registered; a case takes no more "
+               "than %llu",
+               (unsigned long long)buf->length, (unsigned long long)length,
+               (unsigned long long)MOST_BYTES);
         expect_that((DAT_VADDR)(uintptr_t)buf->addr + buf->length - 1 <=
                         answer.ia.max_lmr_virtual_address,
                     "an LMR lies above max_lmr_virtual_address");
