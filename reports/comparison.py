@@ -257,6 +257,8 @@ def _facts(run: Run) -> dict[str, str]:
         "build id": run.subject.build_id,
         "DAT API": run.subject.api,
         "variant": run.subject.variant,
+        "registry": run.subject.registry,
+        "registry's SHA-256": run.subject.libdat_sha256,
         "suite": f"{run.suite.commit}{', with local changes' if run.suite.dirty else ''}",
         "fabric": run.fabric,
         "modes": ", ".join(map(str, run.modes)),

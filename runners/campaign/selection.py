@@ -78,7 +78,8 @@ def _identity(subject: Subject) -> str:
     """A provider by the place that it is built to and the IA that it is opened as: the same when it
     was mended, another for another provider.
     """
-    parts = (os.path.normpath(subject.library), subject.ia, subject.api)
+    libdat = str(subject.libdat.library) if subject.libdat else ""
+    parts = (os.path.normpath(subject.library), subject.ia, subject.api, libdat)
     return hashlib.sha256("\0".join(parts).encode(errors="surrogateescape")).hexdigest()[:16]
 
 

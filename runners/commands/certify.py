@@ -4,7 +4,8 @@
 import argparse
 import random
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
@@ -114,8 +115,8 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     how.add_argument(
         "--baseline",
         metavar="RUN",
-        help="compare with an earlier run at the end, as compare does, and end with its exit code: "
-        "0 nothing that was kept there is broken now, 1 something is, 2 could not tell",
+        help="compare with an earlier run or package at the end, as compare does, and end with its "
+        "exit code: 0 nothing that was kept there is broken now, 1 something is, 2 could not tell",
     )
     how.add_argument(
         "--out", type=Path, metavar="DIR", help="the run's folder (default: results/<run>)"
@@ -214,9 +215,9 @@ def run(options: argparse.Namespace) -> int:
     run_ = records.new_run(checkout.results, seed)
     order = _order(options, run_, seed, subject(), catalogue, cases, settings, modes)
     folder = (options.out or checkout.results / order.run).absolute()
-    baseline = _baseline(checkout, options)
     conducted = partial(conduct, checkout, order, folder)
-    return _campaign(folder, options.waivers, conducted, baseline)
+    with _baseline(checkout, options) as baseline:
+        return _campaign(folder, options.waivers, conducted, baseline)
 
 
 def _resume(options: argparse.Namespace) -> int:
@@ -263,7 +264,8 @@ def _resume(options: argparse.Namespace) -> int:
     name, seed = past.run["run"], past.run["seed"]
     order = _order(had, name, seed, subject, catalogue, cases, settings, modes)
     resumed = partial(resume, checkout, order, past, folder)
-    return _campaign(folder, had.waivers, resumed, _baseline(checkout, had))
+    with _baseline(checkout, had) as baseline:
+        return _campaign(folder, had.waivers, resumed, baseline)
 
 
 def _options_of(past: "Past") -> argparse.Namespace:
@@ -326,17 +328,22 @@ def _order(
     )
 
 
-def _baseline(checkout: Checkout, options: argparse.Namespace) -> "Run | None":
+@contextmanager
+def _baseline(checkout: Checkout, options: argparse.Namespace) -> "Iterator[Run | None]":
     """The run to compare with, read before anything is run."""
     from reports import ReportError
     from reports.load import load
+    from runners.results.opened import opened
 
     if options.baseline is None:
-        return None
-    try:
-        return load(records.find_run(checkout.results, options.baseline))
-    except ReportError as error:
-        raise InputError(f"--baseline {options.baseline}: {error}") from error
+        yield None
+        return
+    with opened(checkout.results, options.baseline) as folder:
+        try:
+            baseline = load(folder)
+        except ReportError as error:
+            raise InputError(f"--baseline {options.baseline}: {error}") from error
+        yield baseline
 
 
 def _campaign(

@@ -31,7 +31,7 @@ def add_parser(commands: Subparsers) -> None:
         "kept is broken now; 1 something is; 2 something that was kept is not known now; 64 they "
         "cannot be compared.",
     )
-    parser.add_argument("before", metavar="A", help="the run before: its id or folder")
+    parser.add_argument("before", metavar="A", help="the run before: its id, folder or package")
     parser.add_argument("after", metavar="B", help="the run after")
     parser.add_argument("--format", choices=FORMATS, default="text", help="default: text")
     parser.add_argument("--out", type=Path, metavar="FILE", help="default: standard output")
@@ -62,6 +62,7 @@ def compared(results: Path, before: str, after: str) -> "Comparison":
     """The runs of these names against each other. Raises InputError, ReportError."""
     from reports.comparison import compare
     from reports.load import load
+    from runners.results.opened import opened
 
-    one, other = (records.find_run(results, name) for name in (before, after))
-    return compare(load(one), load(other))
+    with opened(results, before) as one, opened(results, after) as other:
+        return compare(load(one), load(other))

@@ -14,11 +14,16 @@ def add_parser(commands: Subparsers) -> None:
     parser = commands.add_parser(
         "history",
         help="draw a provider's runs over time",
-        description="Draw the runs in a folder over time, a picture for each provider and a small "
-        "one for each page, as HTML. Runs that cannot be read are named there, and left out.",
+        description="Draw the runs and packages in a folder over time, a picture for each provider "
+        "and a small one for each page, as HTML. Runs that cannot be read are named there, and "
+        "left out.",
     )
     parser.add_argument(
-        "folder", nargs="?", type=Path, metavar="FOLDER", help="of runs; default: results"
+        "folder",
+        nargs="?",
+        type=Path,
+        metavar="FOLDER",
+        help="of runs, or of packages; default: results",
     )
     parser.add_argument(
         "--out", type=Path, metavar="FILE", help="default: history.html in that folder"
@@ -31,14 +36,18 @@ def _history(options: argparse.Namespace) -> int:
     from reports.history import point, render
     from reports.load import load
     from reports.render import replace
+    from runners.results.opened import opened, packages
 
     folder: Path = options.folder or options.checkout.results
     points, unread = [], []
-    for each in records.runs_in(folder):
+    for each in (*records.runs_in(folder), *packages(folder)):
         try:
-            points.append(point(load(each)))
-        except ReportError as error:
+            with opened(folder, str(each)) as run:
+                points.append(point(load(run)))
+        except (ReportError, InputError) as error:
             unread.append(f"{each.name}: {error}")
+    # A run may lie there as it was, and packaged too.
+    points = list({each.run: each for each in points}.values())
     if not points:
         why = f": {unread[0]}" if unread else ""
         raise InputError(f"no run in {folder} that could be drawn{why}")

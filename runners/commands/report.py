@@ -25,7 +25,10 @@ def add_parser(commands: Subparsers) -> None:
         "instead: profiles, pages and clauses by provider (html, md, json).",
     )
     parser.add_argument(
-        "named", nargs="*", metavar="RUN", help="ids or folders; default: the latest"
+        "named",
+        nargs="*",
+        metavar="RUN",
+        help="ids or folders, of several also packages; default: the latest",
     )
     parser.add_argument("--format", choices=FORMATS, default="html", help="default: html")
     parser.add_argument(
@@ -71,15 +74,19 @@ def _several(options: argparse.Namespace) -> int:
     from reports.load import light, load
     from reports.render import replace
     from reports.several import RENDERERS, Several
+    from runners.results.opened import opened
 
     if options.format not in RENDERERS or options.pages is not None:
         raise InputError(f"several runs make one table: as {', '.join(RENDERERS)}, without --pages")
     results: Path = options.checkout.results
-    folders = [records.find_run(results, name) for name in options.named]
-    try:
-        found = Several(tuple(light(load(folder)) for folder in folders))
-    except ReportError as error:
-        raise InputError(str(error)) from error
+    runs = []
+    for name in options.named:
+        with opened(results, name) as folder:
+            try:
+                runs.append(light(load(folder)))
+            except ReportError as error:
+                raise InputError(f"{name}: {error}") from error
+    found = Several(tuple(runs))
     path = options.out or results / f"providers.{options.format}"
     try:
         replace(path, RENDERERS[options.format](found))

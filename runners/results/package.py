@@ -36,6 +36,9 @@ def make(
         try:
             shutil.copyfile(folder / records.EVENTS, work / records.EVENTS)
             run = load(work)
+            if said is not None:
+                text = text_of(statement.read(said, run))
+                (work / STATEMENT).write_text(text, encoding="utf-8")
             for fmt in FORMATS:
                 render(work, fmt, run)
         except ReportError as error:
@@ -47,8 +50,6 @@ def make(
         proof = proof_of(results, run)
         if proof is not None:
             shutil.copyfile(proof / mutation.FILE, work / FAULTS)
-        if said is not None:
-            (work / STATEMENT).write_text(text_of(statement.read(said, run)), encoding="utf-8")
         files = {entry.name: entry for entry in work.iterdir()}
         manifest = manifest_of(run, files)
         (work / MANIFEST).write_text(text_of(manifest), encoding="utf-8")

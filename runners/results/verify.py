@@ -4,6 +4,7 @@
 import contextlib
 import json
 import re
+import shutil
 import subprocess
 import tarfile
 import tempfile
@@ -227,6 +228,8 @@ class _Verifier:
 
     def _rendered(self, run: Run) -> Iterator[Path]:
         with tempfile.TemporaryDirectory(prefix="udapl-cts-") as name:
+            if STATEMENT in self._files:
+                shutil.copyfile(self._files[STATEMENT], Path(name) / STATEMENT)
             for fmt in FORMATS:
                 yield render(Path(name), fmt, run)
 
@@ -246,7 +249,7 @@ class _Verifier:
                 return Result("waivers", NOT_OK, f"{which} is for no versions")
             if not all((waiver.reason.strip(), waiver.approver.strip(), waiver.url.strip())):
                 return Result("waivers", NOT_OK, f"nobody answers for {which}")
-            if judged.unused:
+            if judged.unused and not (run.waived_ok and judged.mended):
                 return Result("waivers", NOT_OK, f"{which} is unused: {judged.unused}")
             if last < datetime.now(UTC).date():
                 return Result("waivers", CANNOT_TELL, f"{which} has expired on {last}, since then")

@@ -88,3 +88,25 @@ def test_a_baseline_that_is_none_is_refused_before_the_run(cts: Cts) -> None:
     assert done.returncode == 64
     assert "no such run: nowhere" in done.stderr
     assert not cts.results.exists()
+
+
+def test_a_package_stands_for_its_run(cts: Cts) -> None:
+    broken = certified(cts, "passes", "fails")
+    mended = certified(cts, "passes", "fails", mended=True)
+    package = cts.root / "mended.package.tar"
+    assert cts("package", mended, "--out", package).returncode == 0
+    done = cts("compare", package, broken)
+    assert done.returncode == 1, done
+    assert "regressed: of 2 clauses in both runs, 1 kept before, broken now" in done.stdout
+    assert cts("compare", package, mended, "--format", "json").returncode == 0
+    del cts.env["FAKE_FAILS_PASS"]
+    assert cts("certify", "--hosts", "1", "--baseline", package).returncode == 1
+    assert cts("report", package, broken, "--format", "md").returncode == 0
+    done = cts("history", cts.root)
+    assert done.returncode == 0, done
+    assert mended in (cts.root / "history.html").read_text()
+
+    package.write_bytes(package.read_bytes()[:3000])
+    done = cts("compare", package, broken)
+    assert done.returncode == 64
+    assert "mended.package.tar is no package: " in done.stderr

@@ -135,6 +135,17 @@ def test_an_honest_package_is_ok(lab: Lab, which: str) -> None:
     assert [line.split("  ")[0] for line in done.stdout.splitlines()[:-1]] == [OK] * len(CHECKS)
 
 
+def test_the_customers_page_has_the_statement(lab: Lab) -> None:
+    path, _ = lab.packages["green"]
+    with tarfile.open(path) as package:
+        file = package.extractfile("customer.html")
+        assert file is not None
+        page = file.read().decode()
+    assert "libvendor 1.4" in page
+    assert "Example Lab, rdma@lab.example" in page
+    assert "gave no statement" not in page
+
+
 def test_two_packagings_are_one_file(lab: Lab, tmp_path: Path) -> None:
     path, cts = lab.packages["red"]
     again = tmp_path / "again.tar"
