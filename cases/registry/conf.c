@@ -3,7 +3,6 @@
 #include "clauses/conf.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "consumer.h"
@@ -453,32 +452,34 @@ struct list_many {
         int wrong; /* the first name that is not listed once, or -1 */
 };
 
-static DAT_RETURN list_many(void *arg)
+static int first_wrong(DAT_PROVIDER_INFO *const *places)
 {
-        struct list_many *many = arg;
-        DAT_PROVIDER_INFO *infos = calloc(MANY, sizeof(*infos));
-        DAT_PROVIDER_INFO **places = calloc(MANY, sizeof(*places));
-        unsigned char *seen = calloc(MANY, 1);
-        DAT_RETURN ret;
+        static unsigned char seen[MANY];
 
-        many->wrong = -1;
-        if (!infos || !places || !seen)
-                return DAT_INSUFFICIENT_RESOURCES;
-        for (int i = 0; i < MANY; i++)
-                places[i] = &infos[i];
-        ret = dat_registry_list_providers(MANY, &many->number, places);
+        memset(seen, 0, sizeof(seen));
         for (int i = 0; i < MANY; i++) {
                 int n = -1;
 
-                if (sscanf(infos[i].ia_name, "many%5d", &n) == 1 && n >= 0 && n < MANY)
+                if (sscanf(places[i]->ia_name, "many%5d", &n) == 1 && n >= 0 && n < MANY)
                         seen[n]++;
         }
-        for (int i = 0; i < MANY && many->wrong < 0; i++)
+        for (int i = 0; i < MANY; i++)
                 if (seen[i] != 1)
-                        many->wrong = i;
-        free(infos);
-        free(places);
-        free(seen);
+                        return i;
+        return -1;
+}
+
+static DAT_RETURN list_many(void *arg)
+{
+        static DAT_PROVIDER_INFO infos[MANY];
+        static DAT_PROVIDER_INFO *places[MANY];
+        struct list_many *many = arg;
+        DAT_RETURN ret;
+
+        for (int i = 0; i < MANY; i++)
+                places[i] = &infos[i];
+        ret = dat_registry_list_providers(MANY, &many->number, places);
+        many->wrong = first_wrong(places);
         return ret;
 }
 

@@ -10,7 +10,7 @@
 #include "case.h"
 
 /* A dat.conf, as it is written. */
-#define CONF_MAX (2 * 1024 * 1024)
+#define CONF_MAX ((size_t)2 * 1024 * 1024)
 
 struct conf {
         struct test *t;
@@ -152,11 +152,11 @@ const struct happened *happened_next(struct consumer *consumer, unsigned int kin
 /* How many there were of these kinds in all. */
 size_t happened_count(const struct consumer *consumer, unsigned int kinds);
 
-/* It happened, next of these kinds, to this key, else FAIL. */
-#define expect_happened(consumer_, what_, key_) \
-        happened_check(t, CHECK_SITE_(#what_ " of " #key_), (consumer_), (what_), (key_))
+/* One of these kinds happened next, to this key (to any, where it is NULL), else FAIL. */
+#define expect_happened(consumer_, kinds_, key_) \
+        happened_check(t, CHECK_SITE_(#kinds_ " of " #key_), (consumer_), (kinds_), (key_))
 const struct happened *happened_check(struct test *t, const struct check_site *site,
-                                      struct consumer *consumer, enum happening what,
+                                      struct consumer *consumer, unsigned int kinds,
                                       const DAT_PROVIDER_INFO *key);
 
 /* Nothing of these kinds happened that no happened_next() has given, else FAIL. */

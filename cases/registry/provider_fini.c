@@ -54,7 +54,7 @@ FAMILY(provider_fini, not_while_open, while_open, WITHOUT_IA)
         struct consumer *consumer = consumer_of_three(t);
         DAT_PROVIDER_INFO key = key_of("cts0");
         DAT_PROVIDER_INFO other = key_of("cts1");
-        DAT_IA_HANDLE ias[MANY];
+        DAT_IA_HANDLE ias[MANY] = {DAT_HANDLE_NULL};
         const struct happened *it;
 
         for (int i = 0; i < row->opened; i++)

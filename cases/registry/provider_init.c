@@ -14,16 +14,13 @@
 static void expect_initialised(struct test *t, struct consumer *consumer,
                                const DAT_PROVIDER_INFO *key, const char *data)
 {
-        const struct happened *init;
+        const struct happened *it;
 
-        init = happened_next(consumer, HAPPENED_INIT | HAPPENED_OPEN);
-        expect_that(init && init->what == HAPPENED_INIT, "no init came before the opening");
-        expect_that(same_key(&init->info, key), "init was called for another key");
-        expect_that(strcmp(init->text, data) == 0, "its instance data was \"%.200s\"", init->text);
-        init = happened_next(consumer, HAPPENED_INIT | HAPPENED_OPEN);
-        expect_that(init && init->what == HAPPENED_OPEN,
-                    "init was called twice, or no provider asked");
-        expect_that(same_key(&init->info, key), "the provider of another key was asked");
+        it = expect_happened(consumer, HAPPENED_INIT | HAPPENED_OPEN, key);
+        expect_that(it->what == HAPPENED_INIT, "no init came before the opening");
+        expect_that(strcmp(it->text, data) == 0, "its instance data was \"%.200s\"", it->text);
+        it = expect_happened(consumer, HAPPENED_INIT | HAPPENED_OPEN, key);
+        expect_that(it->what == HAPPENED_OPEN, "init was called twice");
 }
 
 static DAT_IA_HANDLE must_open(struct test *t, struct consumer *consumer,

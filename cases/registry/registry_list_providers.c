@@ -252,7 +252,7 @@ static const struct key_row openable[] = {
     {.id = "other_major", .name = "cts0", .majors = 7},
 };
 
-/* Opens by `wanted`; the provider of `wanted` or else of `given` is asked. */
+/* Opens by `wanted`; the provider is asked whose instance data are `params`. */
 static void expect_opens(struct test *t, struct consumer *consumer, const DAT_PROVIDER_INFO *wanted,
                          const char *params)
 {
@@ -260,11 +260,10 @@ static void expect_opens(struct test *t, struct consumer *consumer, const DAT_PR
         DAT_IA_HANDLE ia;
 
         expect(consumer_open(consumer, wanted, &ia), DAT_SUCCESS);
-        init = happened_next(consumer, HAPPENED_INIT);
-        expect_that(init != NULL, "no provider was initialised");
+        init = expect_happened(consumer, HAPPENED_INIT, NULL);
         expect_that(strcmp(init->text, params) == 0, "the provider of \"%s\" was initialised",
                     init->text);
-        expect_that(happened_next(consumer, HAPPENED_OPEN) != NULL, "no provider was asked");
+        expect_happened(consumer, HAPPENED_OPEN, NULL);
         expect(consumer_close(consumer, ia, DAT_CLOSE_GRACEFUL_FLAG), DAT_SUCCESS);
 }
 

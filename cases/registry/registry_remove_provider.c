@@ -117,7 +117,7 @@ FAMILY(registry_remove_provider, in_use, uses, WITHOUT_IA)
 {
         struct consumer *consumer = consumer_of_one(t);
         DAT_PROVIDER_INFO key = key_of(row->name);
-        DAT_IA_HANDLE ias[2];
+        DAT_IA_HANDLE ias[2] = {DAT_HANDLE_NULL, DAT_HANDLE_NULL};
         int left = row->opened - row->closed;
 
         if (!same_key(&key, &(DAT_PROVIDER_INFO[]){key_of("cts0")}[0]))

@@ -3,6 +3,7 @@
 #include "clauses/strerror.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "case/standard.h"
@@ -45,6 +46,12 @@ static struct text texts_of(struct test *t, DAT_RETURN value)
         expect_that(text.major != unwritten && text.minor != unwritten, "a text was not given");
         expect_readable(t, text.major);
         return text;
+}
+
+/* The next call may have another text in the same place. */
+static void keep(char kept[TEXT_MAX], const char *text)
+{
+        snprintf(kept, TEXT_MAX, "%s", text);
 }
 
 static const struct type_row {
@@ -134,20 +141,19 @@ static const struct subtypes_row {
      DAT_INVALID_ADDRESS_MALFORMED},
 };
 
-/* The text of a subtype, which may be another's memory at the next call, is kept. */
 FAMILY(strerror, subtypes, subtypes)
 {
         static char seen[FREE_SUBTYPES][TEXT_MAX];
         char major[TEXT_MAX];
 
-        strcpy(major, texts_of(t, ERROR_OF(row->type, row->first)).major);
+        keep(major, texts_of(t, ERROR_OF(row->type, row->first)).major);
         for (DAT_UINT32 subtype = row->first; subtype <= row->last; subtype++) {
                 struct text text = texts_of(t, ERROR_OF(row->type, subtype));
 
                 expect_readable(t, text.minor);
                 expect_that(strcmp(text.major, major) == 0, "the type's text was \"%s\", is \"%s\"",
                             major, text.major);
-                strcpy(seen[subtype], text.minor);
+                keep(seen[subtype], text.minor);
                 for (DAT_UINT32 other = row->first; other < subtype; other++)
                         expect_that(strcmp(seen[other], text.minor) != 0,
                                     "subtypes %u and %u have the same text: %s", other, subtype,
@@ -161,7 +167,7 @@ CASE(strerror, of_a_call)
         char seen[TEXT_MAX];
 
         must_that(dat_is(returned, DAT_INVALID_HANDLE), "a null handle gives 0x%08x", returned);
-        strcpy(seen, texts_of(t, returned).major);
+        keep(seen, texts_of(t, returned).major);
         expect_that(strcmp(seen, texts_of(t, ERROR_OF(DAT_INVALID_HANDLE, DAT_NO_SUBTYPE)).major) ==
                         0,
                     "the text is %s", seen);
@@ -277,8 +283,8 @@ CASE(strerror, by_threads)
         struct racer racers[] = {{.call = convert, .arg = &one}, {.call = convert, .arg = &other}};
         struct stress stress = stress_of(t, 5);
 
-        strcpy(one.wanted, texts_of(t, one.value).major);
-        strcpy(other.wanted, texts_of(t, other.value).major);
+        keep(one.wanted, texts_of(t, one.value).major);
+        keep(other.wanted, texts_of(t, other.value).major);
         while (stress_round(&stress)) {
                 stress_met(&stress, race(racers, 2));
                 expect(racers[0].ret, DAT_SUCCESS);

@@ -69,9 +69,10 @@ _Noreturn void fresh_serve(void)
         fcntl(SOCKET_FD, F_SETFD, FD_CLOEXEC);
         trace_start(&own->evidence);
         while (read(SOCKET_FD, &byte, 1) == 1) {
-                DAT_RETURN(*call)
-                (void *arg) = (DAT_RETURN(*)(void *))((uintptr_t)__executable_start + own->call);
+                const char *at = __executable_start + own->call;
+                DAT_RETURN (*call)(void *arg);
 
+                memcpy(&call, &at, sizeof(call));
                 own->ret = call(own->arg);
                 if (write(SOCKET_FD, &byte, 1) != 1)
                         break;

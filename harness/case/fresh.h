@@ -27,7 +27,7 @@ struct fresh_file {
 
 #define FRESH_FILES_MAX       16
 #define FRESH_PATH_MAX        32
-#define FRESH_ROOM            (1024 * 1024)
+#define FRESH_ROOM            ((size_t)1024 * 1024)
 #define FRESH_OPTION          "fresh"
 #define FRESH_ARG_MAX         (128 * 1024)
 #define FRESH_ENVIRONMENT_MAX 4096
