@@ -35,6 +35,7 @@ static const char help[] =
     "  --serve                speak the agent's protocol on the standard streams\n"
     "      --privileged         leave cases and peers the user and the privilege of the agent\n"
     "  --ia NAME              the IA under test (the first of dat.conf)\n"
+    "  --fresh                what a case starts to ask a registry in\n"
     "  --help\n"
     "\n"
     "DAT_OVERRIDE names the dat.conf. Exit status of --run: 0 for PASS and NOTE, 1 for FAIL,\n"
