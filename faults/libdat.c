@@ -129,16 +129,17 @@ static char *edited(const char *text, const struct step *step)
 
 bool call_instead(struct call *call, const struct step *step)
 {
-        uint64_t *text = &call->arg[call->slot->text - 1];
+        uint64_t *text = call->slot->text ? &call->arg[call->slot->text - 1] : NULL;
 
         switch (step->effect) {
         case EFFECT_LOSE:
                 return true;
         case EFFECT_REORDER:
-                conf_lines_hold(word_pointer(*text));
+                if (text)
+                        conf_lines_hold(word_pointer(*text));
                 return true;
         case EFFECT_EDIT:
-                if (*text)
+                if (text && *text)
                         *text = (uint64_t)(uintptr_t)edited(word_pointer(*text), step);
                 return false;
         default:
