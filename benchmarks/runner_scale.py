@@ -7,7 +7,6 @@ speaks the agent's protocol, has no provider, and answers at once with as much e
 ordinary case.
 """
 
-import json
 import math
 import os
 import platform
@@ -19,6 +18,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
+from reports.events import read
 from runners.results.records import EVENTS
 from tests.runners.fake_checkout import PROVIDER, compile_library, make_checkout
 
@@ -127,14 +127,13 @@ def _watch(process: "subprocess.Popen[bytes]", events: Path) -> list[_Sample]:
 def _read(events: Path) -> tuple[float, float, int]:
     """When the first case began and the run ended, and how many cases passed."""
     started, verdicts, finished = float("inf"), 0, 0.0
-    with events.open(encoding="utf-8") as file:
-        for line in file:
-            record = json.loads(line)
-            if record["type"] == "verdict":
-                started = min(started, datetime.fromisoformat(record["started"]).timestamp())
-                verdicts += record["verdict"] == "PASS"
-            elif record["type"] == "end":
-                finished = datetime.fromisoformat(record["finished"]).timestamp()
+    for members in read(events):
+        record = members.values if members is not None else {"type": ""}
+        if record["type"] == "verdict":
+            started = min(started, datetime.fromisoformat(record["started"]).timestamp())
+            verdicts += record["verdict"] == "PASS"
+        elif record["type"] == "end":
+            finished = datetime.fromisoformat(record["finished"]).timestamp()
     return started, finished, verdicts
 
 

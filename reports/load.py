@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Builds the model of a run from the records of its events.jsonl.zst."""
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from reports.contradiction import contradiction
 from reports.errors import ReportError
@@ -38,6 +39,10 @@ from reports.model import (
     hosts_word,
 )
 from reports.printable import printable
+
+Shared = TypeVar("Shared", bound=Hashable)
+# So many different lists of arguments and the like are kept once.
+_SHARED = 1 << 16
 
 # What a run's end tells, as docs/results.md has it.
 _CONFORMANT, _NOT_CONFORMANT, _COULD_NOT_TELL = 0, 1, 2
@@ -361,6 +366,12 @@ def _attempt(record: Members) -> Attempt:
     return attempt
 
 
+@lru_cache(maxsize=_SHARED)
+def _one(value: Shared) -> Shared:
+    """The first of all that are equal: a run's calls have few arguments that no other has."""
+    return value
+
+
 def _check(item: Members) -> Check:
     return Check(
         text=item.text("text"),
@@ -368,7 +379,7 @@ def _check(item: Members) -> Check:
         line=item.integer("line"),
         role=item.text("role"),
         ok=item.flag("ok"),
-        expected=item.texts("expected"),
+        expected=_one(item.texts("expected")),
         seen=as_text(item.values.get("seen", "")),
         after_call=item.integer("calls"),
     )
@@ -380,10 +391,10 @@ def _call(item: Members) -> Call:
         who=item.text("who", "case"),
         thread=item.integer("thread") or 1,
         name=item.text("call"),
-        args=item.pairs("args"),
+        args=_one(item.pairs("args")),
         ret=item.text("ret"),
         sub=item.text("sub"),
-        out=item.pairs("out"),
+        out=_one(item.pairs("out")),
         at_us=item.number("at_us"),
         us=item.number("us"),
         unfinished=item.flag("unfinished"),

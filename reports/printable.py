@@ -2,6 +2,10 @@
 """Makes text printable: what a provider wrote is evidence, and may be hostile."""
 
 import re
+from functools import lru_cache
+
+# In characters.
+_SHORT = 200
 
 # Controls, lone surrogates (an undecodable byte is one of U+DC80..U+DCFF), direction overrides and
 # invisible marks that would make a line read as something else, and what XML does not admit.
@@ -24,6 +28,14 @@ def printable(text: str) -> str:
     Newlines and tabs stay. A control character and a byte that was no UTF-8 become \\xNN, the rest
     \\uNNNN. The result is legal in XML and in HTML.
     """
+    return _short(text) if len(text) <= _SHORT else _made(text)
+
+
+def _made(text: str) -> str:
     if text.isprintable():
         return text
     return _UNPRINTABLE.sub(_name, text.replace("\r\n", "\n"))
+
+
+# Names and returns are the same in thousands of calls: each is kept once.
+_short = lru_cache(maxsize=1 << 16)(_made)

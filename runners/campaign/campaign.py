@@ -9,13 +9,11 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass, replace
 from functools import partial
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from reports import profiles
 from runners.campaign.assignment import Assignment, agent_command
 from runners.campaign.plan import Case, Planned, identity, plan
 from runners.campaign.plugin import RECORDS, SPREAD, TESTBEDS, VERDICT
@@ -27,6 +25,7 @@ from runners.campaign.tally import Key, Past, Tally
 from runners.campaign.testbed import Testbeds, incident
 from runners.catalogue import rulings
 from runners.catalogue.clauses import Catalogue, Clause, PageClauses, every_page
+from runners.catalogue.counted import by_profile
 from runners.checkout import VERSION, Checkout, revision
 from runners.errors import InputError
 from runners.inputs import read_json
@@ -424,7 +423,7 @@ def _run_record(checkout: Checkout, order: Order, plan_: Sequence[Planned], fold
             "commit": commit,
             "dirty": dirty,
             "binary": _sha256(checkout.cases_binary),
-            "profiles": _profiles(order.catalogue),
+            "profiles": by_profile(order.catalogue),
             "pages": list(every_page(checkout.catalogue)),
             "cases": len({planned.case for planned in order.whole}),
             "plan": [
@@ -455,15 +454,6 @@ def _run_record(checkout: Checkout, order: Order, plan_: Sequence[Planned], fold
 def _sha256(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _profiles(catalogue: Catalogue) -> dict[str, int]:
-    """How many clauses each profile has in the whole suite, of which a run may be a part."""
-    members = (
-        profiles.of(clause.level, clause.check, clause.needs, clause.blame)
-        for clause in catalogue.clauses.values()
-    )
-    return dict(Counter(chain.from_iterable(members)))
 
 
 def _rulings(path: Path, pages: Iterable[PageClauses]) -> list[Record]:

@@ -13,21 +13,21 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from io import BytesIO
-from itertools import chain
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
-from reports import FORMATS, mutation, profiles, render
+from reports import FORMATS, mutation, render
 from reports.errors import ReportError
 from reports.load import load
-from reports.model import Run
+from reports.model import Clause, Run
 from reports.printable import printable
 from reports.render import NAMES
 from reports.waivers import judge
 from runners.catalogue.clauses import Catalogue, CatalogueError, every_page
 from runners.catalogue.clauses import load as load_catalogue
+from runners.catalogue.counted import by_profile
 from runners.checkout import DEFAULT_API, Checkout, revision
 from runners.errors import InputError
 from runners.results import archive, signature, statement
@@ -318,13 +318,7 @@ def _differing(run: Run, catalogue: Catalogue, pages: tuple[str, ...]) -> str:
     """What the records say of the suite that its commit does not; nothing where they agree."""
     if set(run.suite.pages) != set(pages):
         return f"the records name {len(run.suite.pages)} pages, and the commit has {len(pages)}"
-    counted = Counter(
-        chain.from_iterable(
-            profiles.of(clause.level, clause.check, clause.needs)
-            for clause in catalogue.clauses.values()
-        )
-    )
-    if dict(counted) != run.suite.profiles:
+    if by_profile(catalogue) != run.suite.profiles:
         return "the clauses of the profiles are not as many as those of the commit"
     told = {clause.id: clause for clause in run.clauses}
     for page in catalogue.pages:
@@ -334,8 +328,8 @@ def _differing(run: Run, catalogue: Catalogue, pages: tuple[str, ...]) -> str:
             clause = told.pop(due.id, None)
             if clause is None:
                 return f"the clause {due.id} of {page.page} is left out"
-            same = (due.level, due.check, tuple(due.needs), due.page, due.section)
-            if (clause.level, clause.check, clause.needs, clause.page, clause.section) != same:
+            same = (due.level, due.check, tuple(due.needs), due.page, due.section, due.blame)
+            if _members(clause) != same:
                 return f"the clause {due.id} is not the one of the commit"
             if not clause.text.startswith(printable(due.text)):
                 return f"the words of the clause {due.id} are not those of the commit"
@@ -351,6 +345,12 @@ def _differing(run: Run, catalogue: Catalogue, pages: tuple[str, ...]) -> str:
             f" {len(checks)}, or so they do for a mode"
         )
     return next(_misplanned(run), "")
+
+
+def _members(clause: Clause) -> tuple[object, ...]:
+    """What a clause's words are about, as the catalogue has it too."""
+    about = clause.level, clause.check, clause.needs
+    return *about, clause.page, clause.section, clause.blame
 
 
 def _misplanned(run: Run) -> Iterator[str]:
