@@ -31,6 +31,9 @@ enum effect {
         EFFECT_REUSE,    /* gives handles of destroyed objects to new ones */
         EFFECT_DEAF,     /* a wait is not woken by what comes after it began */
         EFFECT_SCRIBBLE, /* writes past the end of the newest LMR's memory */
+        EFFECT_INTRUDE,  /* writes to the memory of the process's parent */
+        EFFECT_UNPLUG,   /* takes each netdev down */
+        EFFECT_LITTER,   /* leaves IPC objects behind */
         EFFECT_EDIT,     /* does it with another text */
 };
 

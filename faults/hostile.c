@@ -2,13 +2,22 @@
 /* What a provider can do to the process that it lives in, whatever DAT says. */
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <net/if.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/ipc.h>
 #include <sys/mman.h>
+#include <sys/shm.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "fault.h"
+
+#define INTRUDED_PAGES 64
 
 #define HOARD ((size_t)256 << 10) /* bytes */
 
@@ -59,6 +68,42 @@ static void print_verdict(void)
         fflush(stdout);
 }
 
+/* Its heap is where this process's is, which was forked from it. */
+static void intrude(void)
+{
+        static char garbage[4096];
+        char *heap = malloc(sizeof(garbage));
+        struct iovec local = {garbage, sizeof(garbage)};
+
+        memset(garbage, 0xee, sizeof(garbage));
+        for (size_t page = 0; heap && page < INTRUDED_PAGES; page++) {
+                struct iovec remote = {heap - page * sizeof(garbage), sizeof(garbage)};
+
+                process_vm_writev(getppid(), &local, 1, &remote, 1, 0);
+        }
+        free(heap);
+}
+
+static void unplug(void)
+{
+        struct if_nameindex *netdevs = if_nameindex();
+        int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+        for (const struct if_nameindex *at = netdevs; at && at->if_index; at++) {
+                struct ifreq request = {.ifr_flags = 0};
+
+                snprintf(request.ifr_name, sizeof(request.ifr_name), "%s", at->if_name);
+                ioctl(fd, SIOCSIFFLAGS, &request);
+        }
+        if_freenameindex(netdevs);
+        close(fd);
+}
+
+static bool litter(void)
+{
+        return shmget(IPC_PRIVATE, 4096, IPC_CREAT | 0600) >= 0;
+}
+
 bool hostile_act(enum effect effect)
 {
         switch (effect) {
@@ -88,6 +133,14 @@ bool hostile_act(enum effect effect)
                 return true;
         case EFFECT_CLOSE:
                 return close_range(0, ~0U, 0) == 0;
+        case EFFECT_INTRUDE:
+                intrude();
+                return true;
+        case EFFECT_UNPLUG:
+                unplug();
+                return true;
+        case EFFECT_LITTER:
+                return litter();
         default:
                 return false;
         }
