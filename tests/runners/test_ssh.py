@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.reports.synthetic_run import write_records
-from tests.runners.fake_checkout import Cts, compile_library
+from tests.runners.fake_checkout import REPOSITORY, Cts, compile_library
 
 FAKE = Path(__file__).with_name("fake_ssh.py")
 OTHERS = ("passes_1", "passes_2", "passes_3")
@@ -248,6 +248,15 @@ def test_a_copy_is_used_again(lab: Cts, tmp_path: Path) -> None:
     months_ago(*copies(store))
     assert lab("certify", *copying(lab, store)).returncode == 0
     assert {path: path.stat().st_ino for path in store.rglob("*")} == before
+
+
+def test_another_libdat_is_copied_too(lab: Cts, tmp_path: Path) -> None:
+    libdat = REPOSITORY / "build/default/lib/libdat.so.1"
+    store = tmp_path / "store"
+    done = lab("certify", *copying(lab, store), "--libdat", libdat)
+    assert done.returncode == 0, done
+    (copy,) = store.glob("*/registry/libdat.so.1")
+    assert copy.read_bytes() == libdat.read_bytes()
 
 
 def test_a_damaged_copy_is_sent_anew(lab: Cts, tmp_path: Path) -> None:
