@@ -34,6 +34,8 @@ class Writer:
     """Makes the bytes of lines, for a file that ends in the middle of a frame if `open_`."""
 
     def __init__(self, open_: bool = False) -> None:
+        # One for all frames: of threads that take turns, each would keep the memory of its own.
+        self._packer = zstandard.ZstdCompressor(level=_LEVEL, write_content_size=False)
         self._frame: zstandard.ZstdCompressionObj | None = None
         self._count = 0
         self._open = open_
@@ -57,9 +59,7 @@ class Writer:
         before = b""
         if self._frame is None:
             before = self.end()
-            self._frame = zstandard.ZstdCompressor(
-                level=_LEVEL, write_content_size=False
-            ).compressobj()
+            self._frame = self._packer.compressobj()
             self._count, self._open = 0, True
         data = self._frame.compress(line) + self._frame.flush(zstandard.COMPRESSOBJ_FLUSH_BLOCK)
         self._count += 1
