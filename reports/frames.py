@@ -2,7 +2,7 @@
 """Lines in zstd frames: written so that each is on the disk by itself, read without a whole file.
 
 A frame has FRAME lines, each of which ends a block. So what was written can be read, to the last
-whole line, whatever became of the writer; and any line by reading its frame alone.
+whole line, whatever became of the writer.
 """
 
 from collections.abc import Iterator
@@ -68,13 +68,11 @@ class Writer:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line with its newline, if it has one; where its frame begins, where its last block ends,
-    and whether that frame goes on there.
+    """A line with its newline, if it has one; where its last block ends, and whether its frame goes
+    on there.
     """
 
     raw: bytes
-    frame: int
-    number: int  # in its frame, from 0
     end: int
     open: bool
 
@@ -103,24 +101,15 @@ def lines(file: BinaryIO) -> Iterator[Line | None]:
             yield None
             return
         file.seek(at + size)
-        yield from _frame(file, at, head[:size])
+        yield from _frame(file, head[:size])
 
 
-def line_at(file: BinaryIO, frame: int, number: int) -> bytes:
-    """The line of this number, from 0, in the frame that begins there."""
-    file.seek(frame)
-    for line in lines(file):
-        if line is not None and line.number == number and line.frame == frame:
-            return line.raw
-    raise FrameError("a line that was there is there no more")
-
-
-def _frame(file: BinaryIO, at: int, head: bytes) -> Iterator[Line | None]:
+def _frame(file: BinaryIO, head: bytes) -> Iterator[Line | None]:
     frame = zstandard.ZstdDecompressor(max_window_size=_WINDOW).decompressobj()
     _feed(frame, head)
     # The parts of a line of many blocks.
     kept: list[bytes] = []
-    number, size_kept, last = 0, 0, False
+    size_kept, last = 0, False
     while not last:
         header = file.read(3)
         if header == b"" and not kept:
@@ -146,15 +135,14 @@ def _frame(file: BinaryIO, at: int, head: bytes) -> Iterator[Line | None]:
             return
         *ended, rest = unpacked.split(b"\n")
         for line in ended:
-            yield Line(b"".join([*kept, line, b"\n"]), at, number, end, not last)
-            number += 1
+            yield Line(b"".join([*kept, line, b"\n"]), end, not last)
             kept, size_kept = [], 0
         kept += [rest] if rest else []
         size_kept += len(rest)
         if size_kept > LONGEST:
             raise FrameError(f"a line of more than {LONGEST} bytes")
     if kept:
-        yield Line(b"".join(kept), at, number, file.tell(), False)
+        yield Line(b"".join(kept), file.tell(), False)
 
 
 def _block(header: bytes) -> tuple[bool, int, int]:

@@ -7,7 +7,7 @@ import random
 import pytest
 import zstandard
 
-from reports.frames import END, FRAME, FrameError, Line, Writer, is_last, line_at, lines
+from reports.frames import END, FrameError, Line, Writer, is_last, lines
 
 CHANCE = random.Random(7)
 NOISE = [CHANCE.randbytes(20 * (n % 9)).hex().encode() for n in range(40)]
@@ -30,14 +30,6 @@ def test_lines_come_back() -> None:
     data = b"".join(writer.lines([line]) for line in [*LINES, LONG, *LINES])
     assert raw(read(data)) == raw(read(data + writer.end())) == [*LINES, LONG, *LINES]
     assert len(data) < len(b"".join(LINES)) + 60_000
-
-
-def test_each_is_found_by_its_frame() -> None:
-    data = Writer().lines(LINES)
-    for line in read(data):
-        assert line is not None
-        assert line_at(io.BytesIO(data), line.frame, line.number) == line.raw
-    assert len({line.frame for line in read(data) if line}) == -(-len(LINES) // FRAME)
 
 
 def test_wherever_it_is_torn_a_line_is_lost_at_most() -> None:
