@@ -312,7 +312,7 @@ CASE(provider_init, under_another_name, WITHOUT_IA)
 {
         DAT_PROVIDER_INFO key = key_under_test(t);
         DAT_PROVIDER_INFO other = key;
-        struct consumer *consumer = consumer_of_run_and(t, "cts_other");
+        struct consumer *consumer = consumer_of_run_and(t, "cts_other", NULL);
         DAT_IA_HANDLE first;
         DAT_IA_HANDLE second;
 
@@ -322,6 +322,22 @@ CASE(provider_init, under_another_name, WITHOUT_IA)
         expect_close(t, consumer, first);
         expect_close(t, consumer, second);
         expect_close(t, consumer, expect_open(t, consumer, &other));
+}
+
+/* What it makes of them is the provider's own: it may take any. */
+CASE(provider_init, unknown_data, WITHOUT_IA)
+{
+        DAT_PROVIDER_INFO key = key_under_test(t);
+        DAT_PROVIDER_INFO odd = key;
+        struct consumer *consumer = consumer_of_run_and(t, "cts_odd", "no adapter, nor any = word");
+        DAT_IA_HANDLE ia;
+
+        snprintf(odd.ia_name, sizeof(odd.ia_name), "cts_odd");
+        for (int i = 0; i < 2; i++) {
+                if (dat_is(consumer_open(consumer, &odd, &ia), DAT_SUCCESS))
+                        expect_close(t, consumer, ia);
+                expect_close(t, consumer, expect_open(t, consumer, &key));
+        }
 }
 
 CASE(provider_init, by_application, WITHOUT_IA)

@@ -9,14 +9,14 @@
 #include "case/test.h"
 #include "consumer_room.h"
 
-#define FIELDS    8
-#define FIELD_MAX 1024
+#define FIELDS        8
+#define FIELD_LIBRARY 4
+#define FIELD_PARAMS  6
+#define FIELD_MAX     1024
 
 /* The entry of the IA under test. */
 struct entry_under_test {
         char field[FIELDS][FIELD_MAX];
-        const char *behind_name; /* of the line */
-        size_t length;
 };
 
 static const char *conf_of_run(struct test *t, size_t *length)
@@ -63,10 +63,7 @@ static bool take_entry(const char *line, const char *end, struct entry_under_tes
                 at = take_field(at, end, entry->field[i]);
                 if (!at)
                         return false;
-                if (i == 0)
-                        entry->behind_name = at;
         }
-        entry->length = (size_t)(end - entry->behind_name);
         return true;
 }
 
@@ -100,21 +97,37 @@ DAT_PROVIDER_INFO key_under_test(struct test *t)
 
 bool is_under_test(struct test *t, const char *name)
 {
-        const char *params = entry_under_test(t)->field[6];
+        const char *params = entry_under_test(t)->field[FIELD_PARAMS];
         size_t first = strcspn(params, " \t");
 
         return strcmp(name, t->settings->ia) == 0 ||
                (strlen(name) == first && strncmp(name, params, first) == 0);
 }
 
-struct consumer *consumer_of_run_and(struct test *t, const char *name)
+/* In quotes, as a field may be that has blanks or nothing in it. */
+static void write_quoted(struct conf *conf, const char *text)
+{
+        conf_text(conf, " \"");
+        for (; *text; text++)
+                conf_text(conf, *text == '"' || *text == '\\' ? "\\%c" : "%c", *text);
+        conf_text(conf, "\"");
+}
+
+struct consumer *consumer_of_run_and(struct test *t, const char *name, const char *params)
 {
         const struct entry_under_test *entry = entry_under_test(t);
         struct conf conf = conf_new(t);
         size_t length;
 
-        conf_text(&conf, "%s\n", conf_of_run(t, &length));
-        conf_text(&conf, "%s%.*s\n", name, (int)entry->length, entry->behind_name);
+        conf_text(&conf, "%s\n%s", conf_of_run(t, &length), name);
+        for (size_t i = 1; i < FIELD_PARAMS; i++)
+                if (i == FIELD_LIBRARY)
+                        write_quoted(&conf, entry->field[i]);
+                else
+                        conf_text(&conf, " %s", entry->field[i]);
+        write_quoted(&conf, params ? params : entry->field[FIELD_PARAMS]);
+        write_quoted(&conf, entry->field[FIELD_PARAMS + 1]);
+        conf_text(&conf, "\n");
         return consumer_of(t, &conf);
 }
 
@@ -151,8 +164,8 @@ static void must_call(struct test *t, struct consumer *consumer, const DAT_PROVI
         const struct entry_under_test *entry = entry_under_test(t);
         struct entry_point_call call = {.key = *key, .fini = fini};
 
-        memcpy(call.library, entry->field[4], sizeof(call.library));
-        memcpy(call.params, entry->field[6], sizeof(call.params));
+        memcpy(call.library, entry->field[FIELD_LIBRARY], sizeof(call.library));
+        memcpy(call.params, entry->field[FIELD_PARAMS], sizeof(call.params));
         must(consumer_call(consumer, call_entry_point, &call, sizeof(call)));
 }
 

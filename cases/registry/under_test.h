@@ -12,8 +12,11 @@ DAT_PROVIDER_INFO key_under_test(struct test *t);
 /* Whether it is the IA's name, or that of one which a wrapped provider opens. */
 bool is_under_test(struct test *t, const char *name);
 
-/* A process with the run's dat.conf and one more entry: that of the IA under test, by this name. */
-struct consumer *consumer_of_run_and(struct test *t, const char *name);
+/*
+ * A process with the run's dat.conf and one more entry: that of the IA under test, by this name,
+ * and with these instance data, or its own where they are NULL.
+ */
+struct consumer *consumer_of_run_and(struct test *t, const char *name, const char *params);
 
 /*
  * The process loads the library of the IA under test and calls its init or fini for the key, with
