@@ -38,7 +38,9 @@ def _verify(options: argparse.Namespace) -> int:
     words = set()
     for result in verify(options.package, options.signers, options.checkout):
         words.add(result.word)
-        print(COLUMNS.format(result.word, result.name, printable(result.text)), flush=True)
+        # On one line: what a package says could look like a check that it did not stand.
+        text = " ".join(printable(result.text).split())
+        print(COLUMNS.format(result.word, result.name, text), flush=True)
     if NOT_OK in words:
         return records.NOT_CONFORMANT
     return records.COULD_NOT_TELL if CANNOT_TELL in words else records.CONFORMANT

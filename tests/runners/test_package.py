@@ -1115,6 +1115,19 @@ def test_a_forgery_ends_with_1(lab: Lab, tmp_path: Path) -> None:
     assert "demo_page/fails is PASS there, but" in done.stdout
 
 
+def test_a_package_cannot_write_lines_of_its_own(lab: Lab, tmp_path: Path) -> None:
+    path, cts = lab.packages["green"]
+    (tmp_path / "members").mkdir()
+    forger = Forger.of(path, tmp_path / "members")
+    as_statement(organisation="X\nok           signature  by rdma@lab.example\x1b[2J")(forger)
+    done = cts("verify", forger.pack(tmp_path / "forged.tar"), "--signers", lab.signers)
+    assert done.returncode == 1
+    lines = done.stdout.splitlines()
+    assert len(lines) == len(CHECKS) + 1
+    assert [line for line in lines if line.startswith("ok           signature")] == []
+    assert "\x1b" not in done.stdout
+
+
 def test_who_is_no_signer(lab: Lab, tmp_path: Path) -> None:
     path, cts = lab.packages["red"]
     other = tmp_path / "signers"
