@@ -37,6 +37,12 @@ DEQUEUE = "dat_evd_dequeue(async_evd(t), &(DAT_EVENT){.event_number = 0})"
         ("harness/fills_messages", "PASS", ""),
         ("harness/releases", "PASS", ""),
         ("harness/settles", "PASS", ""),
+        ("harness/closes_ia", "PASS", ""),
+        (
+            "harness/damages_guard_of_closed_ia",
+            "FAIL",
+            "memory outside a registered buffer was written",
+        ),
         ("provider/frees_everything", "PASS", ""),
         ("provider/keeps_quiet", "PASS", ""),
         ("provider/has_watermarks", "UNSUPPORTED", "srq_watermarks_supported = 0"),

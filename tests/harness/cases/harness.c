@@ -181,6 +181,34 @@ CASE_WITH(harness, damages_guard, .needs = 0)
         buf->addr[10] = 0;
 }
 
+/* What is gone with the IA is not freed again; what another IA has is. */
+CASE_WITH(harness, closes_ia, .needs = 0)
+{
+        DAT_IA_HANDLE other = other_ia(t);
+        DAT_IA_HANDLE reopened;
+
+        (void)buf_with(t);
+        must(dat_ia_close(ia(t), DAT_CLOSE_ABRUPT_FLAG));
+        ia_closed(t);
+        ia_reopen(t, DAT_HANDLE_NULL);
+        reopened = ia(t);
+        (void)buf_with(t);
+        release_all(t);
+        must(dat_ia_close(reopened, DAT_CLOSE_GRACEFUL_FLAG));
+        ia_closed(t);
+        expect_that(other_ia(t) == other, "the other IA is gone");
+        (void)pz_of(t, other);
+}
+
+CASE_WITH(harness, damages_guard_of_closed_ia, .needs = 0)
+{
+        struct buf *buf = buf_with(t, .length = 10);
+
+        buf->addr[10] = 0;
+        must(dat_ia_close(ia(t), DAT_CLOSE_ABRUPT_FLAG));
+        ia_closed(t);
+}
+
 CASE_WITH(harness, settles, .needs = 0)
 {
         settle(t);
