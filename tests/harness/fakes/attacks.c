@@ -291,11 +291,13 @@ void forge_seal(void)
                 _exit(0);
 }
 
-void leave_ipc(void)
+bool leave_ipc(void)
 {
-        shmget(IPC_PRIVATE, 4096, IPC_CREAT | 0600);
-        semget(IPC_PRIVATE, 1, IPC_CREAT | 0600);
-        msgget(IPC_PRIVATE, IPC_CREAT | 0600);
+        bool left = shmget(IPC_PRIVATE, 4096, IPC_CREAT | 0600) >= 0 &&
+                    semget(IPC_PRIVATE, 1, IPC_CREAT | 0600) >= 0 &&
+                    msgget(IPC_PRIVATE, IPC_CREAT | 0600) >= 0;
+
         close(shm_open("/.left", O_RDWR | O_CREAT, 0600));
         mq_close(mq_open("/left", O_RDWR | O_CREAT, 0600, NULL));
+        return left;
 }

@@ -3,6 +3,8 @@
 #ifndef FAKES_ATTACKS_H
 #define FAKES_ATTACKS_H
 
+#include <stdbool.h>
+
 /* Tries all of them, and prints a line "reached NAME" for each that had a way; harms nothing. */
 void attack(void);
 
@@ -12,7 +14,7 @@ void attack(void);
  */
 void forge_seal(void);
 
-/* Leaves one object of each kind of IPC behind. */
-void leave_ipc(void);
+/* Leaves one object of each kind of IPC behind; false where it could not. */
+bool leave_ipc(void);
 
 #endif

@@ -247,8 +247,7 @@ static DAT_RETURN forge_a_seal(void)
 
 static DAT_RETURN litter(void)
 {
-        leave_ipc();
-        return DAT_SUCCESS;
+        return leave_ipc() ? DAT_SUCCESS : FAIL(DAT_INTERNAL_ERROR);
 }
 
 DAT_RETURN misbehave(const char *site)
