@@ -446,6 +446,30 @@ CASE(conf, same_key, WITHOUT_IA)
         expect_around(t, consumer, 1, 2);
 }
 
+CASE(conf, override, WITHOUT_IA)
+{
+        static const char *const names[] = {"one", "other"};
+        struct consumer *consumers[2];
+
+        for (size_t i = 0; i < 2; i++) {
+                struct conf conf = conf_new(t);
+
+                conf_add(&conf, .name = names[i], .params = "\"data\"");
+                consumers[i] = consumer_of(t, &conf);
+        }
+        for (size_t i = 0; i < 2; i++) {
+                DAT_PROVIDER_INFO own = key_of(names[i]);
+                DAT_PROVIDER_INFO others = key_of(names[1 - i]);
+                DAT_IA_HANDLE ia;
+                DAT_COUNT all;
+
+                expect_eq(times_listed(t, consumers[i], &own, &all), 1);
+                expect_eq(all, 1);
+                expect_opens(t, consumers[i], &own, "data");
+                expect(consumer_open(consumers[i], &others, &ia), DAT_PROVIDER_NOT_FOUND);
+        }
+}
+
 /* Lists ten thousand there: what is wrong with it is told by number. */
 struct list_many {
         DAT_COUNT number;
