@@ -52,7 +52,7 @@ def test_entries_that_do_not_count(tmp_path: Path, line: str) -> None:
     assert read(tmp_path, line + "\n") == []
 
 
-LINES = Path(__file__).parents[1] / "libdat/dat_conf_lines.txt"
+LINES = Path(__file__).parents[1] / "libdat/dat_conf_lines.data"
 
 
 @pytest.mark.parametrize("row", LINES.read_text(encoding="utf-8").splitlines())
