@@ -31,7 +31,7 @@ static uint64_t tick(struct run *run)
         uint64_t now = now_ns();
         uint64_t passed = now - run->ticked_ns;
 
-        run->clock_ns += passed < 2 * TICK_MS * NS_PER_MS ? passed : TICK_MS * NS_PER_MS;
+        run->clock_ns += passed < 2 * NS_PER_MS * TICK_MS ? passed : NS_PER_MS * TICK_MS;
         run->ticked_ns = now;
         return run->clock_ns;
 }
