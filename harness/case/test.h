@@ -78,7 +78,7 @@ struct test {
         struct peer *peer;
         struct waiter *waiters;
         struct fresh *fresh; /* the newest process of its own */
-        uint64_t draws; /* state of draw() */
+        uint64_t draws;      /* state of draw() */
 };
 
 /* Ends the case with a verdict. */
