@@ -81,7 +81,7 @@ def test_what_a_user_has_set_for_python_has_no_say(tmp_path: Path) -> None:
     assert "no clause is called 'no/such'" in done.stderr
 
 
-@pytest.mark.parametrize("name", ["a,b", "a:b", "a;b", 'a"b', "a\\b", "a$b", "a\nb"])
+@pytest.mark.parametrize("name", ["a,b", "a:b", "a;b", 'a"b', "a'b", "a\\b", "a$b", "a\nb"])
 def test_a_folder_in_which_nothing_can_be_built(tmp_path: Path, name: str) -> None:
     folder = tmp_path / name
     folder.mkdir()

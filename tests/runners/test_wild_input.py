@@ -2,6 +2,7 @@
 """Input that nobody writes by mistake is refused; what is meant for other programs has no say."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -79,6 +80,26 @@ def test_a_dat_conf(cts: Cts, tmp_path: Path) -> None:
     path = tmp_path / "dat.conf"
     path.write_bytes(b'a u1.2 nonthreadsafe default "/x\0y" v.1.0 "" ""\n')
     assert "NUL" in refused(cts, "certify", "--dat-conf", path, "--ia", "a")
+
+
+@pytest.mark.parametrize("name", ["a, b='c' \"d\" #e\\f", "[x];%s:$y", "-k\u2028é"])
+def test_names_of_folders(cts: Cts, tmp_path: Path, name: str) -> None:
+    folder = tmp_path / name
+    folder.mkdir()
+    provider = shutil.copy(cts.provider, folder)
+    done = cts("certify", "--hosts", "1", "--provider", provider, "--out", folder / "out")
+    assert done.returncode == 0, done
+    assert cts.events(folder / "out")[0]["subject"]["library"] == str(provider)
+    conf = folder / "out/dat.conf"
+    again = cts("certify", "--hosts", "1", "--dat-conf", conf, "--ia", "cts0")
+    assert again.returncode == 0, again
+
+
+def test_a_name_that_no_line_of_a_dat_conf_can_have(cts: Cts, tmp_path: Path) -> None:
+    folder = tmp_path / "a\nb"
+    folder.mkdir()
+    provider = shutil.copy(cts.provider, folder)
+    assert "newline" in refused(cts, "certify", "--provider", provider)
 
 
 def test_settings_of_somebody_elses_pytest(cts: Cts, tmp_path: Path) -> None:
