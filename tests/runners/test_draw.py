@@ -48,7 +48,8 @@ class Repository:
             rows = (FAULT.format(page=page, number=number) for number in range(EACH))
             (cts.root / f"faults/demo/{page}.toml").write_text("".join(rows))
         (cts.root / "faults/hostile.toml").write_text(HOSTILE)
-        shutil.copy(cts.provider, cts.provider.with_name("libdaplfault.so"))
+        for name in ("libdaplfault.so", "libdatfault.so"):
+            shutil.copy(cts.provider, cts.provider.with_name(name))
         (cts.root / ".gitignore").write_text("/*\n!/cases\n!/faults\n!/notes\n")
         self.git("init", "-q")
         self.commit()
