@@ -23,10 +23,19 @@ def render(run: Run) -> str:
     return json.dumps(_run(run), indent=1, sort_keys=True, ensure_ascii=False) + "\n"
 
 
+def _fact(key: str, fact: str) -> str:
+    """A host's fact; of its privilege without the reasons, which stand in parentheses and may name
+    paths.
+    """
+    if key != "privilege":
+        return fact
+    return "; ".join(part.split(" (", 1)[0] for part in fact.split("; "))
+
+
 def _run(run: Run) -> dict[str, Any]:
     subject = run.subject
     environments = {
-        tuple((key, host[key]) for key in _ENVIRONMENT if key in host)
+        tuple((key, _fact(key, host[key])) for key in _ENVIRONMENT if key in host)
         for fabric in run.fabrics
         for host in fabric.facts
     }

@@ -517,7 +517,7 @@ def serve() -> None:
                     .name.removeprefix("udapl-cases-")
                     .removeprefix("udapl-cases")
                     or "1.2",
-                    "kept": ["everything"] if "--privileged" in sys.argv else [],
+                    "kept": ["everything (/a/path)"] if "--privileged" in sys.argv else [],
                     "libdat": os.environ.get("FAKE_LIBDAT", os.environ.get("LD_PRELOAD", "")),
                     "ia": ia,
                 }

@@ -254,7 +254,7 @@ def test_privilege_is_given_when_asked_for_and_told(cts: Cts) -> None:
     assert "with privilege" not in cts("certify").stdout
     (hosts,) = (record for record in cts.events() if record["type"] == "hosts")
     assert [host["privilege"] for host in hosts["facts"]] == ["none"]
-    said = "Cases were run with privilege on host1: they kept everything."
+    said = "Cases were run with privilege on host1: they kept everything (/a/path)."
     assert said in " ".join(cts("certify", "--privileged").stdout.split())
     latest = cts.results / "latest"
     assert said in (latest / "report.md").read_text()
