@@ -20,7 +20,7 @@ from tests.hostile.inputs import fuzz
 from tests.runners.fake_checkout import PROVIDER, compile_library, make_checkout
 
 LONG = {"inputs": 10_000, "records": 5_000, "runs": 200}
-SHORT = {"inputs": 600, "records": 300, "runs": 10}
+SHORT = {"inputs": 400, "records": 150, "runs": 10}
 
 
 def main() -> int:
