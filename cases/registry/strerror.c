@@ -15,7 +15,8 @@
 #define FAR_SUBTYPE   0xffff
 #define FREE_SUBTYPES 0x100 /* from here on: headers differ about those before */
 #define DRAWS         20
-#define ROUNDS        50
+#define ROUNDS        200
+#define MEETINGS      3 /* rounds in which the threads met */
 
 #define ERROR_OF(type_, subtype_) ((DAT_RETURN)(DAT_CLASS_ERROR | (type_) | (subtype_)))
 
@@ -281,11 +282,11 @@ CASE(strerror, by_threads)
         static struct conversion one = {.value = ERROR_OF(DAT_INVALID_STATE, DAT_NO_SUBTYPE)};
         static struct conversion other = {.value = ERROR_OF(DAT_QUEUE_EMPTY, DAT_NO_SUBTYPE)};
         struct racer racers[] = {{.call = convert, .arg = &one}, {.call = convert, .arg = &other}};
-        struct stress stress = stress_of(t, 5);
+        struct stress stress = stress_of(t, 40);
 
         keep(one.wanted, texts_of(t, one.value).major);
         keep(other.wanted, texts_of(t, other.value).major);
-        while (stress_round(&stress)) {
+        while (stress.met < MEETINGS && stress_round(&stress)) {
                 stress_met(&stress, race(racers, 2));
                 expect(racers[0].ret, DAT_SUCCESS);
                 expect(racers[1].ret, DAT_SUCCESS);
