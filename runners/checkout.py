@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Where this checkout has its parts, and which fabrics it knows."""
+"""Where this checkout, or this installation, has its parts, and which fabrics it knows."""
 
+import os
 import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -10,6 +11,8 @@ from typing import Self
 VERSION = "0.1.0"
 # The commit of a suite that is in no repository.
 UNKNOWN = "unknown"
+# An installation is in none; it has this file, with what revision() said of the clone.
+COMMIT = "COMMIT"
 
 # The DAT APIs by which a provider can be certified: the cases and the reference provider of each.
 APIS = {
@@ -51,6 +54,11 @@ class Checkout:
         return self.root / ".cache"
 
     @property
+    def built(self) -> Path:
+        """The folder with bin/ and lib/."""
+        return self.root / "build/default"
+
+    @property
     def catalogue(self) -> Path:
         """The clauses."""
         return self.root / "cases"
@@ -63,12 +71,12 @@ class Checkout:
     @property
     def cases_binary(self) -> Path:
         """The cases, and the agent that runs them."""
-        return self.root / "build/default/bin" / APIS[self.api][0]
+        return self.built / "bin" / APIS[self.api][0]
 
     @property
     def reference_provider(self) -> Path:
         """The provider that is certified where none is named."""
-        return self.root / "build/default/lib" / APIS[self.api][1]
+        return self.built / "lib" / APIS[self.api][1]
 
     @property
     def faulty_provider(self) -> Path:
@@ -86,9 +94,27 @@ class Checkout:
         return self.root / "faults"
 
 
+@dataclass(frozen=True)
+class Installation(Checkout):
+    """What `cmake --install` made: nobody writes there, so results go where the user is."""
+
+    @property
+    def results(self) -> Path:
+        return Path.cwd() / "results"
+
+    @property
+    def cache(self) -> Path:
+        return Path(os.environ["UDAPL_CTS_CACHE"])
+
+    @property
+    def built(self) -> Path:
+        return self.root
+
+
 def here() -> Checkout:
-    """The checkout that this module stands in."""
-    return Checkout(Path(__file__).resolve().parents[1])
+    """The checkout, or the installation, that this module stands in."""
+    root = Path(__file__).resolve().parents[1]
+    return Installation(root) if (root / COMMIT).is_file() else Checkout(root)
 
 
 def revision(root: Path) -> tuple[str, bool]:
@@ -96,6 +122,9 @@ def revision(root: Path) -> tuple[str, bool]:
 
     A case that git does not know yet is a change: it is built all the same.
     """
+    if (root / COMMIT).is_file():
+        words = (root / COMMIT).read_text(encoding="utf-8").split()
+        return words[0], "dirty" in words[1:]
     described = _git(root, "describe", "--always", "--abbrev=12", "--dirty", "--exclude=*")
     if described is None:
         return UNKNOWN, False

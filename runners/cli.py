@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from reports.printable import printable
 from runners.catalogue.clauses import CatalogueError
-from runners.checkout import Checkout, here
+from runners.checkout import VERSION, Checkout, here, revision
 from runners.commands import (
     Subparsers,
     cases,
@@ -42,6 +42,13 @@ class _Parser(argparse.ArgumentParser):
         self.exit(InputError.exit_code, line)
 
 
+class _Version(argparse.Action):
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        commit, dirty = revision(here().root)
+        print(f"udapl-cts {VERSION} ({commit}{', changed' if dirty else ''})")
+        parser.exit()
+
+
 def main(arguments: Sequence[str] | None = None, checkout: Checkout | None = None) -> int:
     """Run the command that `arguments` (default: the process's) name; return its exit code."""
     with screens() as out:
@@ -54,26 +61,8 @@ def main(arguments: Sequence[str] | None = None, checkout: Checkout | None = Non
 
 
 def _obey(arguments: Sequence[str] | None, checkout: Checkout) -> int:
-    parser = _Parser(prog="udapl-cts", description="Conformance suite for uDAPL 1.2 providers")
-    commands: Subparsers = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
-    for module in (
-        certify,
-        cases,
-        report,
-        compare,
-        events,
-        history,
-        package,
-        verify,
-        replay,
-        faults,
-        spec,
-        fabric,
-        selftest,
-    ):
-        module.add_parser(commands)
     try:
-        options = parser.parse_args(arguments)
+        options = parser().parse_args(arguments)
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else COULD_NOT_TELL
     options.checkout = checkout
@@ -90,6 +79,30 @@ def _obey(arguments: Sequence[str] | None, checkout: Checkout) -> int:
     except (Exception, SystemExit) as error:
         return _refuse(_unexpected(error, options.checkout), COULD_NOT_TELL)
     return code
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line; its man page and its completions are made from it too."""
+    made = _Parser(prog="udapl-cts", description="Conformance suite for uDAPL 1.2 providers")
+    made.add_argument("--version", action=_Version, nargs=0, help="say which suite this is")
+    commands: Subparsers = made.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    for module in (
+        certify,
+        cases,
+        report,
+        compare,
+        events,
+        history,
+        package,
+        verify,
+        replay,
+        faults,
+        spec,
+        fabric,
+        selftest,
+    ):
+        module.add_parser(commands)
+    return made
 
 
 def _where(code: int) -> str:

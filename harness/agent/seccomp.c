@@ -18,6 +18,17 @@
 #define OF_ANOTHER_PROCESS SYS_ptrace,
 #endif
 
+/* The calls of another architecture have other numbers. */
+#if defined(__x86_64__)
+#define ARCHITECTURE AUDIT_ARCH_X86_64
+#define ITS_PORTS    SYS_iopl, SYS_ioperm, SYS_modify_ldt,
+#elif defined(__aarch64__)
+#define ARCHITECTURE AUDIT_ARCH_AARCH64
+#define ITS_PORTS
+#else
+#error "which architecture do the calls have to be of?"
+#endif
+
 static const unsigned short refused[] = {
     /* another process's memory, descriptors, faults */
     OF_ANOTHER_PROCESS SYS_process_vm_readv, SYS_process_vm_writev, SYS_pidfd_getfd, SYS_kcmp,
@@ -35,9 +46,7 @@ static const unsigned short refused[] = {
     SYS_unshare, SYS_setns,
     /* the machine: its end, swap, clock, names, accounts */
     SYS_reboot, SYS_swapon, SYS_swapoff, SYS_settimeofday, SYS_clock_settime, SYS_clock_adjtime,
-    SYS_adjtimex, SYS_sethostname, SYS_setdomainname, SYS_acct, SYS_vhangup,
-    /* its ports */
-    SYS_iopl, SYS_ioperm, SYS_modify_ldt};
+    SYS_adjtimex, SYS_sethostname, SYS_setdomainname, SYS_acct, ITS_PORTS SYS_vhangup};
 
 #define REFUSED (sizeof(refused) / sizeof(refused[0]))
 #define X32     0x40000000u
@@ -56,7 +65,7 @@ bool seccomp_refuse(void)
 {
         static const struct sock_filter begin[] = {
             LOAD(arch),
-            WHERE(BPF_JEQ, AUDIT_ARCH_X86_64, 1),
+            WHERE(BPF_JEQ, ARCHITECTURE, 1),
             BPF_JUMP(BPF_JMP | BPF_JA, 1, 0, 0),
             RETURN(SECCOMP_RET_ERRNO | EPERM),
             LOAD(nr),

@@ -5,8 +5,10 @@ import argparse
 import os
 from pathlib import Path
 
+from runners.checkout import Installation
 from runners.commands import Subparsers
 from runners.commands.spec import PAGES_VARIABLE
+from runners.errors import InputError
 
 
 def add_parser(commands: Subparsers) -> None:
@@ -34,6 +36,8 @@ def add_parser(commands: Subparsers) -> None:
 
 
 def _selftest(options: argparse.Namespace) -> int:
+    if isinstance(options.checkout, Installation):
+        raise InputError("selftest tests a clone of the project; this is an installation")
     from runners.selftest import selftest
 
     return selftest(options.checkout, options.only, options.pages, options.list, options.everything)

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# What `cmake --install` installs besides libdat, its headers and the provider, and the Debian packages
+# that `cpack -G DEB` makes of it all. packaging/build-deb does everything that they need.
+install(FILES man/dat.conf.5 DESTINATION ${CMAKE_INSTALL_MANDIR}/man5 COMPONENT runtime)
+install(FILES man/libdaplref.7 DESTINATION ${CMAKE_INSTALL_MANDIR}/man7 COMPONENT provider)
+install(FILES man/libdat.3 man/dat_ia_openv.3 man/dat_evd_create.3
+        DESTINATION ${CMAKE_INSTALL_MANDIR}/man3 COMPONENT development)
+install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT runtime)
+
+if(UDAPL_CTS_SUITE)
+        include(packaging/suite.cmake)
+endif()
+
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_NAME udapl-cts)
+set(CPACK_PACKAGE_VENDOR udapl-cts)
+set(CPACK_PACKAGE_CONTACT "the udapl-cts project")
+set(CPACK_DEBIAN_PACKAGE_MAINTAINER "the udapl-cts project <udapl-cts@localhost>")
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${CMAKE_BINARY_DIR}/lib)
+set(CPACK_COMPONENTS_ALL runtime provider development)
+
+set(CPACK_DEBIAN_RUNTIME_PACKAGE_NAME libdat1)
+set(CPACK_DEBIAN_RUNTIME_PACKAGE_SECTION libs)
+set(CPACK_COMPONENT_RUNTIME_DESCRIPTION "DAT 1.2 registry, by which programs find uDAPL providers")
+set(CPACK_DEBIAN_RUNTIME_PACKAGE_CONTROL_EXTRA ${CMAKE_CURRENT_LIST_DIR}/triggers)
+
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libdat-dev)
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "libdat1 (= ${PROJECT_VERSION})")
+set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION "DAT 1.2 headers, and what linking with libdat needs")
+
+set(CPACK_DEBIAN_PROVIDER_PACKAGE_NAME libdaplref1)
+set(CPACK_DEBIAN_PROVIDER_PACKAGE_SECTION libs)
+set(CPACK_DEBIAN_PROVIDER_PACKAGE_DEPENDS "libdat1 (= ${PROJECT_VERSION}), ibverbs-providers")
+set(CPACK_COMPONENT_PROVIDER_DESCRIPTION "uDAPL reference provider on libibverbs and librdmacm")
+set(CPACK_DEBIAN_PROVIDER_PACKAGE_CONTROL_EXTRA ${CMAKE_CURRENT_LIST_DIR}/triggers)
+
+if(UDAPL_CTS_SUITE)
+        list(APPEND CPACK_COMPONENTS_ALL suite)
+        set(CPACK_DEBIAN_SUITE_PACKAGE_NAME udapl-cts)
+        set(CPACK_DEBIAN_SUITE_PACKAGE_SECTION net)
+        set(CPACK_DEBIAN_SUITE_PACKAGE_DEPENDS "python3 (>= 3.11), ibverbs-providers")
+        set(CPACK_DEBIAN_SUITE_PACKAGE_RECOMMENDS
+                "qemu-system-x86, cpio, xz-utils, gcc, libc6-dev, openssh-client, gdb")
+        set(CPACK_COMPONENT_SUITE_DESCRIPTION "conformance suite for uDAPL (DAT) providers of RDMA")
+endif()
+
+# What needs libdat2 is in packages of its own, which a distribution without it cannot install.
+if(UDAPL_CTS_DAT_2)
+        list(APPEND CPACK_COMPONENTS_ALL provider2)
+        set(CPACK_DEBIAN_PROVIDER2_PACKAGE_NAME libdaplref2-1)
+        set(CPACK_DEBIAN_PROVIDER2_PACKAGE_SECTION libs)
+        set(CPACK_DEBIAN_PROVIDER2_PACKAGE_DEPENDS ibverbs-providers)
+        set(CPACK_COMPONENT_PROVIDER2_DESCRIPTION "uDAPL reference provider for DAT 2.0")
+        set(CPACK_DEBIAN_PROVIDER2_PACKAGE_CONTROL_EXTRA ${CMAKE_CURRENT_LIST_DIR}/triggers)
+endif()
+if(UDAPL_CTS_DAT_2 AND UDAPL_CTS_SUITE)
+        list(APPEND CPACK_COMPONENTS_ALL suite2)
+        set(CPACK_DEBIAN_SUITE2_PACKAGE_NAME udapl-cts-dat2)
+        set(CPACK_DEBIAN_SUITE2_PACKAGE_SECTION net)
+        set(CPACK_DEBIAN_SUITE2_PACKAGE_DEPENDS "udapl-cts (= ${PROJECT_VERSION})")
+        set(CPACK_COMPONENT_SUITE2_DESCRIPTION "conformance suite for uDAPL providers of DAT 2.0")
+endif()
+include(CPack)
