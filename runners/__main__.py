@@ -14,6 +14,8 @@ from pathlib import Path
 COULD_NOT_TELL = 2
 INTERRUPTED = 130
 ROOT = Path(__file__).resolve().parents[1]
+# An installation brings the pinned packages along; a clone has them in .venv.
+VENDORED = ROOT / "python" / "{}.{}".format(*sys.version_info)
 
 
 def load_and_run() -> int:
@@ -47,8 +49,11 @@ def _say(text: str) -> None:
 if __name__ == "__main__":
     if not __package__:
         # Started by its path, apart from all that this machine's user has set for Python.
-        sys.path.insert(0, str(ROOT))
+        own = [str(ROOT)]
+        if VENDORED.is_dir():
+            own.append(str(VENDORED))
+        sys.path[:0] = own
         for name in [name for name in os.environ if name.startswith("PYTHON")]:
             del os.environ[name]
-        os.environ["PYTHONPATH"] = str(ROOT)
+        os.environ["PYTHONPATH"] = os.pathsep.join(own)
     raise SystemExit(load_and_run())

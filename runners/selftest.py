@@ -23,6 +23,12 @@ LOG_TAIL = 30
 # Tests that boot guests run alone: two cores are no more than two guests' worth.
 GUEST_TESTS = ["tests/runners/fabric", "tests/runners/guests"]
 LAB_TESTS = ["tests/lab"]
+# What packages are made of is installed where nothing else is.
+INSTALLED_TESTS = ["tests/installed"]
+SYSROOT_PACKAGES = (
+    "libc6-dev libgcc-12-dev libibverbs-dev librdmacm-dev libjansson-dev libnl-route-3-dev "
+    "libdapl-dev libcmocka-dev"
+).split()
 # ctest runs these, on each build.
 BUILT_TESTS = ["tests/harness"]
 # So many mutants, and the cases without a fault that they are compared with, take less than five
@@ -186,6 +192,23 @@ STEPS = (
             _variant("one_less", "evd_resize"),
         ],
     ),
+    Step(
+        "aarch64",
+        "the C parts built for aarch64, and their tests that need no device under qemu-user",
+        [
+            "mmdebstrap --variant=extract --arch=arm64 {sysroot_packages} bookworm {work}/sysroot",
+            "cmake --fresh --preset aarch64 -D UDAPL_CTS_SYSROOT={work}/sysroot",
+            "cmake --build --preset aarch64",
+            "ctest --preset aarch64 --no-tests=error",
+        ],
+        timeout=900,
+    ),
+    Step(
+        "installed",
+        "the packages, installed in a bare Debian 12 and 13, certify a provider there",
+        ["packaging/build-deb 3.11 3.13", "{python} -m pytest -q {installed_tests}"],
+        timeout=900,
+    ),
 )
 
 
@@ -294,8 +317,11 @@ class _Runner:
             "{c_files}": self._c_files(),
             "{guest_tests}": GUEST_TESTS,
             "{lab_tests}": LAB_TESTS,
+            "{installed_tests}": INSTALLED_TESTS,
+            "{sysroot_packages}": [f"--include={','.join(SYSROOT_PACKAGES)}"],
             "{other_tests}": [
-                f"--ignore={name}" for name in (*GUEST_TESTS, *LAB_TESTS, *BUILT_TESTS)
+                f"--ignore={name}"
+                for name in (*GUEST_TESTS, *LAB_TESTS, *BUILT_TESTS, *INSTALLED_TESTS)
             ],
             "{drawn}": [] if self._everything else ["--draw", str(DRAWN_MUTANTS)],
             "{pages}": ["--pages", str(self._pages)] if self._pages else [],

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The packages of packaging/build-deb, installed in Debians that have nothing else."""
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from runners.checkout import here, revision
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+PACKAGES = REPOSITORY / "build/packages"
+HERE = Path(__file__).parent
+INSTALLED = ("libdat1", "libdat-dev", "libdaplref1", "udapl-cts")
+TRIPLET = "x86_64-linux-gnu"
+
+
+@dataclass(frozen=True)
+class Debian:
+    """A bare Debian with the packages; a guest can run what is in it."""
+
+    root: Path
+
+    def run(self, out: Path, *command: str) -> subprocess.CompletedProcess[str]:
+        """Run the command in a guest; what it leaves in its folder is in `out` then."""
+        argv = [sys.executable, "-m", "runners", "fabric", "shell", "--"]
+        argv += [str(HERE / "in-guest"), str(self.root), str(out), *command]
+        return run(argv)
+
+
+def run(argv: list[str], **env: str) -> subprocess.CompletedProcess[str]:
+    """Run it here, and keep what it says."""
+    return subprocess.run(
+        argv,
+        cwd=REPOSITORY,
+        env={**os.environ, **env},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=600,
+    )
+
+
+@pytest.fixture(scope="module", params=["bookworm", "trixie"])
+def debian(request: pytest.FixtureRequest) -> Debian:
+    """Debian 12 and 13: the essential packages, ours, and what ours ask apt for."""
+    cache = here().cache / "installed"
+    cache.mkdir(parents=True, exist_ok=True)
+    root = cache / request.param
+    run(["rm", "-rf", "--one-file-system", str(root)])
+    hooks = "/usr/share/mmdebstrap/hooks/file-mirror-automount"
+    ours = [next(PACKAGES.glob(f"{name}_*.deb")) for name in INSTALLED]
+    asked = [f"--include={path}" for path in ours]
+    made = run(
+        ["mmdebstrap", "--variant=minbase", f"--hook-dir={hooks}", *asked, request.param, str(root)]
+    )
+    assert made.returncode == 0, made.stderr
+    return Debian(root)
+
+
+def test_the_command_certifies_from_anywhere(debian: Debian) -> None:
+    commit, _ = revision(REPOSITORY)
+    version = run(["chroot", str(debian.root), "udapl-cts", "--version"], HOME="/root").stdout
+    assert version.startswith(f"udapl-cts 0.1.0 ({commit}")
+
+    out = here().cache / "installed" / "out"
+    run(["rm", "-rf", str(out)])
+    out.mkdir()
+    done = debian.run(out, "udapl-cts", "certify", "--fabric", "host", "dat_pz_query")
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    report = json.loads((out / "results/latest/report.json").read_text())
+    assert {word for word, count in report["counts"].items() if count} == {"PASS"}
+    assert report["suite"]["commit"] == commit
+
+
+def test_a_program_is_built_and_finds_the_provider(debian: Debian) -> None:
+    sysroot = str(debian.root)
+    flags = run(
+        ["pkg-config", "--cflags", "--libs", "dat"],
+        PKG_CONFIG_LIBDIR=f"{sysroot}/usr/lib/{TRIPLET}/pkgconfig",
+        PKG_CONFIG_SYSROOT_DIR=sysroot,
+    ).stdout.split()
+    program = debian.root / "root/consumer"
+    built = run(["cc", "-o", str(program), str(HERE / "consumer.c"), *flags])
+    assert built.returncode == 0, built.stderr
+
+    line = 'ref0 u1.2 nonthreadsafe default libdaplref.so.1 ref.1.0 "" ""\n'
+    (debian.root / "etc/dat.conf").write_text(line)
+    assert run(["chroot", sysroot, "/root/consumer"]).stdout == "0 1 ref0\n"
+
+
+def test_the_manual_has_the_command_and_the_library(debian: Debian) -> None:
+    manual = debian.root / "usr/share/man"
+    said = run([sys.executable, "-m", "runners", "--help"]).stdout
+    commands = [line.split()[0] for line in said.splitlines() if line[:4].isspace()]
+    assert "certify" in commands
+    for name in (word for word in commands if word.islower() and word.isalpha()):
+        assert (manual / f"man1/udapl-cts-{name}.1").is_file(), name
+    for page in ("man3/libdat.3", "man3/dat_evd_create.3", "man5/dat.conf.5", "man7/libdaplref.7"):
+        assert (manual / page).is_file(), page
