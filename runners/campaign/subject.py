@@ -2,6 +2,7 @@
 """The subject: the provider under test, and the dat.conf through which every host loads it."""
 
 import hashlib
+import platform
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -24,6 +25,8 @@ from runners.names import nearest
 OWN_IA = "cts0"
 ENTRY_POINT = "dat_provider_init"
 REGISTRIES = {"libdat.so.1": "1.2", "libdat2.so.2": "2.0"}
+# The machine that a shared object is for: as uname, its ELF header and the loader's cache have it.
+MACHINES = {"x86_64": ("EM_X86_64", "x86-64"), "aarch64": ("EM_AARCH64", "AArch64")}
 # Of its functions by name: which there are, and in which version of them its users are linked.
 FACTS = "include/facts/dat-{api}.json"
 VERSIONS = {"1.2": "DAT_1.2", "2.0": "DAT_2.0"}
@@ -203,14 +206,21 @@ def _shared_object(path: Path, files: Files, what: str) -> Iterator[tuple[str, E
         raise InputError(f"cannot read the {what} {named}: {error.strerror}") from error
     try:
         elf = ELFFile(BytesIO(content))
-        if elf["e_machine"] != "EM_X86_64" or elf["e_type"] != "ET_DYN":
-            raise InputError(f"{named} is no {what}: not an x86-64 shared object")
+        number, word = _machine()
+        if elf["e_machine"] != number or elf["e_type"] != "ET_DYN":
+            raise InputError(f"{named} is no {what}: not an {word} shared object, as the suite is")
         yield hashlib.sha256(content).hexdigest(), elf
     except InputError:
         raise
     except Exception as error:
         # A table that points nowhere makes its reader fail in more ways than the reader knows.
         raise InputError(f"{named} is no {what}: not a shared object ({error})") from error
+
+
+def _machine() -> tuple[str, str]:
+    """What this machine is called in ELF headers and in loaders' caches; the suite is built here."""
+    name = platform.machine()
+    return MACHINES.get(name, (name, name))
 
 
 def _linked_apis(elf: ELFFile) -> set[str]:
@@ -252,6 +262,6 @@ def _loader_path(soname: str, files: Files) -> Path:
     """Where the dynamic loader's cache has `soname`; the bare name when it has it not."""
     for line in files.loader_cache().splitlines():
         name, _, path = line.strip().partition(" => ")
-        if name.split(" (", 1)[0] == soname and "x86-64" in name:
+        if name.split(" (", 1)[0] == soname and _machine()[1] in name:
             return Path(path)
     return Path(soname)
