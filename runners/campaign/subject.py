@@ -2,8 +2,8 @@
 """The subject: the provider under test, and the dat.conf through which every host loads it."""
 
 import hashlib
-import platform
 import json
+import platform
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -218,7 +218,7 @@ def _shared_object(path: Path, files: Files, what: str) -> Iterator[tuple[str, E
 
 
 def _machine() -> tuple[str, str]:
-    """What this machine is called in ELF headers and in loaders' caches; the suite is built here."""
+    """This machine in ELF headers and in loaders' caches; the suite is built here."""
     name = platform.machine()
     return MACHINES.get(name, (name, name))
 
