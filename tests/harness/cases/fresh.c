@@ -72,7 +72,7 @@ CASE_WITH(fresh, has_files, .without_ia = true)
 static DAT_RETURN die(void *arg)
 {
         (void)arg;
-        raise(SIGSEGV);
+        raise(SIGUSR1);
         return DAT_SUCCESS;
 }
 
