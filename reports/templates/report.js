@@ -14,6 +14,20 @@
   }));
   const byId = new Map(rows.map((row) => [row.tr.id, row]));
 
+  // The address is what a reader sends to another: #TARGET, and behind a question mark the filters.
+  const target = () => {
+    try {
+      return decodeURIComponent(location.hash.slice(1).split("?")[0]);
+    } catch {
+      return "";
+    }
+  };
+  const address = (id) => {
+    const query = filters().toString();
+    const name = encodeURIComponent(id).replaceAll("%3A", ":").replaceAll("%2F", "/");
+    history.replaceState(null, "", "#" + name + (query && "?" + query));
+  };
+
   const bundles = new Map();
   const unpack = (number) => {
     if (!bundles.has(number)) {
@@ -32,6 +46,7 @@
     row.evidence = null;
     row.tr.classList.remove("opened");
     row.tr.querySelector("a.open").setAttribute("aria-expanded", "false");
+    if (target() === row.tr.id) address("");
   };
 
   const open = async (row) => {
@@ -56,11 +71,18 @@
   };
 
   const follow = () => {
-    const row = byId.get(decodeURIComponent(location.hash.slice(1)));
-    if (!row) return;
-    if (row.tr.hidden) reset();
-    open(row);
-    row.tr.scrollIntoView({ block: "center" });
+    const id = target();
+    const row = byId.get(id);
+    const query = location.hash.split("?")[1];
+    if (query !== undefined) restore(new URLSearchParams(query));
+    if (row) {
+      if (row.tr.hidden) reset();
+      open(row);
+      row.tr.scrollIntoView({ block: "center" });
+    } else if (query !== undefined) {
+      (document.getElementById(id) || form).scrollIntoView();
+    }
+    if (query !== undefined || String(filters())) address(id);
   };
 
   const copy = async (button) => {
@@ -87,9 +109,31 @@
     if (!anchor && String(getSelection())) return;
     event.preventDefault();
     const row = byId.get(tr.id);
-    if (row.evidence) close(row);
-    else open(row);
+    if (row.evidence) {
+      close(row);
+    } else {
+      open(row);
+      address(row.tr.id);
+    }
   });
+
+  // The strip is one stop of the tab key: the arrow keys go along it.
+  const strip = document.querySelector("svg.strip");
+  if (strip) {
+    const ticks = [...strip.querySelectorAll("a")];
+    const go = (tick) => {
+      ticks.forEach((each) => each.setAttribute("tabindex", each === tick ? "0" : "-1"));
+      tick.focus();
+    };
+    strip.addEventListener("keydown", (event) => {
+      const at = ticks.indexOf(document.activeElement);
+      const last = ticks.length - 1;
+      const to = { ArrowRight: Math.min(at + 1, last), ArrowLeft: Math.max(at - 1, 0), Home: 0, End: last }[event.key];
+      if (at < 0 || to === undefined || event.altKey || event.ctrlKey || event.metaKey) return;
+      event.preventDefault();
+      go(ticks[to]);
+    });
+  }
 
   const form = document.querySelector("form.filters");
   const chips = [...form.querySelectorAll("button[data-facet]")];
@@ -144,20 +188,42 @@
     nothing.hidden = shown > 0;
   };
 
-  const reset = () => {
-    chips.forEach((chip) => { chip.ariaPressed = "false"; });
-    selects.forEach((select) => { select.value = ""; });
-    search.value = "";
+  const filters = () => {
+    const query = new URLSearchParams();
+    for (const chip of chips) if (chip.ariaPressed === "true") query.append("v", chip.dataset.value);
+    for (const select of selects) if (select.value) query.set(select.dataset.facet, select.value);
+    if (search.value.trim()) query.set("t", search.value.trim());
+    return query;
+  };
+
+  const restore = (query) => {
+    const pressed = query.getAll("v");
+    chips.forEach((chip) => { chip.ariaPressed = String(pressed.includes(chip.dataset.value)); });
+    selects.forEach((select) => {
+      const value = query.get(select.dataset.facet) || "";
+      select.value = [...select.options].some((option) => option.value === value) ? value : "";
+    });
+    search.value = query.get("t") || "";
     apply();
+  };
+
+  const reset = () => restore(new URLSearchParams());
+
+  // Browsers count how often a page changes its address, so that is done when the typing rests.
+  let typing = 0;
+  const filtered = () => {
+    apply();
+    clearTimeout(typing);
+    typing = setTimeout(() => address(target()), 250);
   };
 
   for (const chip of chips) {
     chip.addEventListener("click", () => {
       chip.ariaPressed = chip.ariaPressed === "true" ? "false" : "true";
-      apply();
+      filtered();
     });
   }
-  form.addEventListener("input", apply);
+  form.addEventListener("input", filtered);
   form.addEventListener("submit", (event) => event.preventDefault());
 
   addEventListener("hashchange", follow);

@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The HTML pages in a real browser: links to send, keys, narrow windows, paper, axe-core."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import reports
+from tests.reports.browser import BROWSER, Browser, axe
+from tests.reports.synthetic_run import SyntheticRun, red_run
+
+AXE = axe()
+NARROW = 390
+CLAUSE = "clause:srq_resize/grow"
+SHOWN = "document.querySelectorAll('tr.clause:not([hidden])').length"
+
+
+def later(script: str) -> str:
+    """An expression, when the page has come to rest."""
+    return f"new Promise((done) => setTimeout(() => done({script}), 400))"
+
+
+# All that can be opened, but of the rows of clauses no more than some.
+OPENED = (
+    "document.querySelectorAll('details').forEach((each) => { each.open = true; });"
+    "[...document.querySelectorAll('tr.clause a.open')].slice(0, 12)"
+    ".forEach((each) => each.click());" + later("true")
+)
+
+pytestmark = pytest.mark.skipif(BROWSER is None, reason="no chromium here")
+
+
+@pytest.fixture(name="browser", scope="module")
+def one_browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    with Browser(tmp_path_factory.mktemp("browser")) as browser:
+        yield browser
+
+
+@pytest.fixture(name="window")
+def wide_window(browser: Browser) -> Browser:
+    browser.resize(1280, 900)
+    browser.scheme("light")
+    return browser
+
+
+def wide_run() -> SyntheticRun:
+    """A run of all that a report shows: findings, unstable ones, pictures, facts, long output."""
+    run = red_run()
+    ends = [record for record in run.records if record["type"] == "end"]
+    run.records = [record for record in run.records if record["type"] != "end"]
+    for family in ("first_family_of_states", "second_family_of_states"):
+        for column in range(30):
+            run.case(f"{family}/a_state_number_{column}", output="a line of output\n" * 60)
+    run.case("said_much", "FAIL", output="a line of output\n" * 60)
+    run.records += ends
+    return run
+
+
+@pytest.fixture(name="pages", scope="module")
+def all_pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    folder = wide_run().write(tmp_path_factory.mktemp("run"))
+    return {fmt: reports.render(folder, fmt) for fmt in ("html", "customer")}
+
+
+@pytest.fixture(name="report")
+def the_report(pages: dict[str, Path]) -> str:
+    return pages["html"].as_uri()
+
+
+def test_what_a_reader_opens_is_in_the_address(window: Browser, report: str) -> None:
+    window.open(report)
+    assert window.run("location.hash") == ""
+    window.run(f"document.getElementById('{CLAUSE}').querySelector('a.open').click()")
+    link = window.run("location.href")
+    assert link == f"{report}#{CLAUSE}"
+    window.open(link)
+    shown = window.run(later(f"document.getElementById('{CLAUSE}').nextElementSibling.innerText"))
+    assert "dat_srq_resize(srq, 8)" in shown
+    window.run(f"document.getElementById('{CLAUSE}').querySelector('a.open').click()")
+    assert window.run("location.hash") == ""
+
+
+def test_filters_are_in_the_address(window: Browser, report: str) -> None:
+    window.open(report)
+    every = window.run(SHOWN)
+    window.run("document.querySelector('button[data-value=PASS]').click()")
+    window.run("document.querySelector('button[data-value=FAIL]').click()")
+    window.run("document.querySelector('input[type=search]').focus()")
+    window.press("srq resize")
+    assert window.run(later("location.hash")) == "#?v=PASS&v=FAIL&t=srq+resize"
+    some = window.run(SHOWN)
+    assert 0 < some < every
+    window.run(f"document.getElementById('{CLAUSE}').querySelector('a.open').click()")
+    link = window.run("location.href")
+    assert link == f"{report}#{CLAUSE}?v=PASS&v=FAIL&t=srq+resize"
+
+    window.open(link)
+    assert window.run(SHOWN) == some
+    assert window.run("document.querySelector('input[type=search]').value") == "srq resize"
+    assert window.run(f"document.getElementById('{CLAUSE}').classList.contains('opened')")
+    # Filters that hide the clause of their own link: the clause is what was asked for.
+    window.open(f"{report}#{CLAUSE}?v=CRASH")
+    assert window.run(SHOWN) == every
+    assert window.run("location.hash") == f"#{CLAUSE}"
+    for nonsense in ("%", "?", "?v=NONE&l=none", "no-such?t=%"):
+        window.open(f"{report}#{nonsense}")
+        assert window.run("document.querySelector('output').textContent.endsWith(' of ')") is False
+
+
+def test_the_strip_is_one_stop_of_the_tab_key(window: Browser, report: str) -> None:
+    window.open(report)
+    focus = "document.activeElement.getAttribute('aria-label') || document.activeElement.innerText"
+    window.press("Tab")
+    assert window.run(focus) == "Skip to the results"
+    stops = []
+    while not (said := window.run(focus)).startswith("Profiles"):
+        stops.append(said)
+        window.press("Tab")
+    ticks = window.run("[...document.querySelectorAll('.strip a')].map((a) => a.ariaLabel)")
+    assert len(ticks) > 60
+    assert [stop for stop in stops if stop in ticks] == ticks[:1]
+
+    window.run("document.querySelector('.strip a').focus()")
+    seen = []
+    for key in ("ArrowLeft", "ArrowRight", "ArrowRight", "ArrowLeft", "End", "ArrowRight", "Home"):
+        window.press(key)
+        seen.append(ticks.index(window.run(focus)))
+    last = len(ticks) - 1
+    assert seen == [0, 1, 2, 1, last, last, 0]
+    assert window.run("document.querySelectorAll('.strip a[tabindex=\"0\"]').length") == 1
+    window.press("ArrowRight")
+    window.press("Enter")
+    opened = "document.querySelector('tr.opened')?.id"
+    assert ticks[1] == "PASS " + window.run(later(opened)).removeprefix("clause:")
+
+
+def test_the_skip_link_leads_behind_the_head(window: Browser, report: str) -> None:
+    window.open(report)
+    window.press("Tab")
+    window.press("Enter")
+    assert window.run("document.activeElement.tagName") == "MAIN"
+    window.press("Tab")
+    assert window.run("document.activeElement.closest('section').id") == "profiles"
+
+
+def test_sections_have_names_and_header_cells_scopes(window: Browser, report: str) -> None:
+    window.open(report)
+    named = window.run(
+        "[...document.querySelectorAll('main > section')].map((section) =>"
+        " document.getElementById(section.getAttribute('aria-labelledby'))?.innerText)"
+    )
+    assert "What is broken" in named
+    assert all(named)
+    assert window.run("document.querySelectorAll('th:not([scope])').length") == 0
+
+
+@pytest.mark.parametrize("fmt", ["html", "customer"])
+def test_no_page_pans_sideways(window: Browser, pages: dict[str, Path], fmt: str) -> None:
+    window.resize(NARROW, 844)
+    window.open(pages[fmt].as_uri())
+    window.run(OPENED)
+    assert window.run("document.documentElement.scrollWidth") <= NARROW
+
+
+@pytest.mark.skipif(AXE is None, reason="no axe-core here")
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, NARROW])
+@pytest.mark.parametrize("fmt", ["html", "customer"])
+def test_axe_finds_nothing(
+    window: Browser, pages: dict[str, Path], fmt: str, width: int, scheme: str
+) -> None:
+    window.resize(width, 844)
+    window.scheme(scheme)
+    window.open(pages[fmt].as_uri())
+    window.run(OPENED)
+    window.run(f"{AXE};0")
+    found = window.run(
+        "axe.run(document, {resultTypes: ['violations']}).then((result) => result.violations"
+        ".map((each) => [each.id, each.nodes.length, each.nodes[0].html.slice(0, 200)]))"
+    )
+    assert found == []
+
+
+def test_paper_is_a4(window: Browser, pages: dict[str, Path]) -> None:
+    for page in pages.values():
+        window.open(page.as_uri())
+        assert set(re.findall(rb"/MediaBox \[0 0 ([\d.]+) ([\d.]+)\]", window.printed())) == {
+            (b"594.95996", b"841.91998")
+        }
