@@ -178,7 +178,7 @@ def test_no_data_reaches_a_shell(lab: Cts, provider: Path) -> None:
 
 def test_the_hosts_own_dat_conf(lab: Cts, provider: Path) -> None:
     conf = lab.root / "host's dat.conf"
-    conf.write_text(f'vendor0 u1.2 nonthreadsafe default {provider} v.1 "$(touch here)" ""\n')
+    conf.write_text(f'vendor0 u1.2 nonthreadsafe default {provider} v.1.0 "$(touch here)" ""\n')
     done = lab("certify", *hosts(lab, "lab1"), "--dat-conf", conf, "--ia", "vendor0")
     assert done.returncode == 0, done
     assert first(lab, "run")["subject"]["library"] == str(provider)
