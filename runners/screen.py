@@ -5,6 +5,7 @@ What cannot be told to anybody is no reason to stop: a run's results are in its 
 failure is remembered, for the command to end with a status that says so.
 """
 
+import io
 import os
 import sys
 from collections.abc import Iterator
@@ -16,6 +17,9 @@ class Screen:
     """A text stream that never fails: what it cannot write is lost, and `error` says why."""
 
     def __init__(self, stream: TextIO) -> None:
+        if isinstance(stream, io.TextIOWrapper):
+            # Who reads a run through a pipe sees each line when it is said.
+            stream.reconfigure(line_buffering=True)
         self._stream = stream
         self.error: OSError | None = None
 

@@ -186,12 +186,13 @@ def wait_until(holds: Callable[[], bool], otherwise: str) -> None:
 
 def start_in_step(argv: Sequence[str]) -> tuple[subprocess.Popen[bytes], TextIO]:
     """Start a command of this repository, and the lines that it says: it gets no more than a few of
-    them ahead of who reads them.
+    them ahead of who reads them, whatever this machine has set for Python.
     """
+    env = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
     ours, theirs = socket.socketpair()
     with ours, theirs:
         theirs.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1)
-        process = subprocess.Popen(argv, cwd=REPOSITORY, stdout=theirs.fileno())
+        process = subprocess.Popen(argv, cwd=REPOSITORY, env=env, stdout=theirs.fileno())
         return process, ours.makefile()
 
 
