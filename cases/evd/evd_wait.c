@@ -618,9 +618,9 @@ CASE(evd_wait, by_threads_at_once, DEADLINE_MS(20000))
                     {.call = wait_a_moment, .arg = &waitings[1]},
                     {.call = post_one_later, .arg = evd},
                 };
+                bool met = race(racers, 3);
                 int given = 0;
 
-                stress_met(&stress, race(racers, 3));
                 expect(racers[2].ret, DAT_SUCCESS);
                 for (int i = 0; i < 2; i++) {
                         expect(racers[i].ret, DAT_SUCCESS, DAT_INVALID_STATE, DAT_TIMEOUT_EXPIRED);
@@ -629,7 +629,11 @@ CASE(evd_wait, by_threads_at_once, DEADLINE_MS(20000))
                         expect_se(t, evd, &waitings[i].event, 5);
                         given++;
                 }
-                expect_eq(given, 1);
+                /* On a busy host both may have gone before the event came. */
+                if (given == 0)
+                        expect_ses(t, evd, 5, 1);
+                stress_met(&stress, met && given == 1);
+                expect_that(given <= 1, "%d threads got the one event", given);
                 expect_empty(t, evd);
         }
         must_have_met(&stress);
