@@ -168,7 +168,7 @@ def attempt_text(attempt: Attempt) -> str:
     lines += [f"in teardown: {trouble.text}" for trouble in attempt.teardown]
     if attempt.crash and attempt.crash.backtrace:
         lines.append("backtrace, in teardown:" if attempt.crash.teardown else "backtrace:")
-        lines += [f"    {frame}" for frame in attempt.crash.backtrace]
+        lines += [f"    {frame}" for frame in attempt.crash.frames]
     lines += [f"leak: {leak}" for leak in attempt.leaks]
     return "\n".join(lines)
 
@@ -180,7 +180,7 @@ def teardown_text(attempt: Attempt) -> str:
     of_peer = any(trouble.who == "peer" for trouble in attempt.teardown)
     lines += [_line_text(line) for line in (*story.teardown, *(story.peer if of_peer else ()))]
     if attempt.crash and attempt.crash.teardown:
-        lines += ["backtrace:", *(f"    {frame}" for frame in attempt.crash.backtrace)]
+        lines += ["backtrace:", *(f"    {frame}" for frame in attempt.crash.frames)]
     return "\n".join(lines)
 
 

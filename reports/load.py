@@ -408,6 +408,7 @@ def _crash(item: Members) -> Crash:
         item.texts("backtrace"),
         item.flag("teardown"),
         item.text("who", "case"),
+        item.texts("where"),
     )
 
 

@@ -2,6 +2,7 @@
 """What a run means: clauses, cases, modes, attempts, and the conclusion drawn from them."""
 
 import enum
+import re
 import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -70,14 +71,48 @@ class Check:
     after_call: int
 
 
+# What frames of the suite's own program begin with, and what the places of its cases have.
+_SUITE = "udapl-cases"
+_CASE = re.compile(r"^[^,]+, cases/")
+
+
 @dataclass(frozen=True, slots=True)
 class Crash:
-    """The signal that ended a case's process, and where it was."""
+    """The signal that ended a case's process, and where it was: `where` has the function, file and
+    line of each frame, as much of them as was known.
+    """
 
     signal: str
     backtrace: tuple[str, ...]
     teardown: bool = False
     who: str = "case"
+    where: tuple[str, ...] = ()
+
+    @property
+    def frames(self) -> list[str]:
+        """The frames, each with its place where one is known."""
+        places = (*self.where, *[""] * len(self.backtrace))
+        return [
+            f"{frame}  {place}" if place else frame
+            for frame, place in zip(self.backtrace, places, strict=False)
+        ]
+
+    @property
+    def provider(self) -> str:
+        """The place of the first frame that is none of the suite, where it has one."""
+        return next(
+            (
+                f"{place} ({frame.split('(')[0]})"
+                for frame, place in zip(self.backtrace, self.where, strict=False)
+                if place and not frame.startswith(_SUITE)
+            ),
+            "",
+        )
+
+    @property
+    def case(self) -> str:
+        """The place in the case that led there, where it is known."""
+        return next((place for place in self.where if _CASE.search(place)), "")
 
 
 @dataclass(frozen=True, slots=True)

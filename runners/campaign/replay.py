@@ -164,7 +164,7 @@ def _print(verdict: Record) -> None:
         ("note", attempt.notes),
         ("record", attempt.records),
         ("leak", attempt.leaks),
-        ("backtrace", attempt.crash.backtrace if attempt.crash else ()),
+        ("backtrace", attempt.crash.frames if attempt.crash else ()),
         ("output", attempt.output.splitlines()),
     ):
         for text in texts:

@@ -21,6 +21,7 @@ from reports.model import NO_PRIVILEGE
 from runners.campaign import protocol
 from runners.campaign.agent import Agent, AgentLost
 from runners.campaign.assignment import Assignment
+from runners.campaign.places import Places
 from runners.campaign.plan import Planned
 from runners.campaign.protocol import Message
 from runners.campaign.session import Evidence, Limits, Session
@@ -76,6 +77,12 @@ class Bench(ABC):
             return self.hosts[0].name, why
         return None
 
+    @property
+    def libraries(self) -> list[tuple[Path, str]]:
+        """The providers that were loaded, with their build ids, of those that have one."""
+        said = (hello["ia"] for hello in self._hellos)
+        return [(Path(ia["library"]), ia["build_id"]) for ia in said if ia.get("build_id")]
+
     @abstractmethod
     def close(self, lost: AgentLost | None = None) -> None:
         """Let the hosts go; `lost` is the loss that is the reason, if one is."""
@@ -107,6 +114,7 @@ class Testbed:
         self._opening: Future[Bench] | None = None
         self._openings = 0
         self._losses = 0
+        self._places: Places | None = None
         self.given_up = ""
 
     def prepare(self) -> None:
@@ -172,6 +180,8 @@ class Testbed:
                     f"{record['verdict']} says nothing, and it is run anew",
                 )
             )
+        if "crash" in record:
+            record["crash"]["where"] = self._where(opened, record["crash"]["backtrace"])
         if against := contradiction(record):
             emit(incident("contradiction", opened.names[0], f"{planned.case}: {against}"))
             said = f"the record contradicts itself: {record['verdict']} was said, but {against}"
@@ -204,6 +214,18 @@ class Testbed:
             # Hosts that are still being opened are closed as soon as they are open.
             self._opening.add_done_callback(partial(_close, lost))
             self._opening = None
+        if self._places is not None:
+            self._places.close()
+            self._places = None
+
+    def _where(self, opened: Bench, backtrace: Sequence[str]) -> list[str]:
+        """Where in the sources the frames of a crash are."""
+        if self._places is None:
+            program = Path(self._assignment.argv[0])
+            # .../build/default/bin
+            root = program.parent.parents[2]
+            self._places = Places(root, [(program, ""), *opened.libraries])
+        return self._places.of(backtrace)
 
     def _open_fabric(self) -> Bench:
         fabric = self._assignment.open_fabric(self._hosts, self._progress)

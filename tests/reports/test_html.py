@@ -236,6 +236,21 @@ def test_a_crash_names_signal_call_and_backtrace(red: Page) -> None:
     assert "libvendor.so(vendor_srq_resize+0x1c)" in calls
 
 
+def test_a_crash_says_where_in_the_sources(tmp_path: Path) -> None:
+    run = SyntheticRun(modes=(1,))
+    frames = ["libc.so.6(abort+0xd3)", "libvendor.so(+0x1c)", "udapl-cases(+0x9)", "x(+0x1)"]
+    places = ["", "resize, src/srq.c:12", "resized, cases/srq/srq_resize.c:31"]
+    crash = {"signal": "SIGABRT", "backtrace": frames, "where": places}
+    case = run.case("grow", "CRASH", reason="ended by SIGABRT", crash=crash)
+    page = page_of(run, tmp_path)
+    happened = part(case, "Happened", page)
+    assert "in resize, src/srq.c:12 (libvendor.so)" in happened
+    assert "from resized, cases/srq/srq_resize.c:31" in happened
+    calls = part(case, "Calls", page)
+    assert "libvendor.so(+0x1c) resize, src/srq.c:12" in calls
+    assert calls.endswith("x(+0x1)")
+
+
 def test_a_crash_without_a_backtrace(tmp_path: Path) -> None:
     run = SyntheticRun(modes=(1,))
     case = run.case("grow", "CRASH", reason="ended by SIGKILL", pending="dat_srq_resize")
