@@ -13,7 +13,18 @@ from reports.model import KEPT, NOT_KEPT, UNKNOWN, Breakage, Clause, Run, Verdic
 
 # What tells of a day and a host, and not of the provider.
 _OF_A_DAY = frozenset({"ia_address_ptr"})
-_HOST_FACTS = ("kernel", "rdma_core", "qemu", "firmware")
+_HOST_FACTS = (
+    "distribution",
+    "kernel",
+    "architecture",
+    "processor",
+    "rdma_core",
+    "qemu",
+    "firmware",
+    "boards",
+    "links",
+    "drivers",
+)
 
 
 class Kind(enum.StrEnum):

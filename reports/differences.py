@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from reports.model import NO_PRIVILEGE, Run
 
 # What may differ from host to host, or is compared with the subject instead.
-_OWN = frozenset({"name", "address", "provider"})
+_OWN = frozenset({"name", "address", "provider", "slots"})
 _OWN_ATTRIBUTES = frozenset({"adapter_name", "ia_address_ptr"})
 
 

@@ -33,6 +33,15 @@ class Facts:
     firmware: tuple[str, ...] = ()
     clock: str = ""
     provider: str = ""
+    distribution: str = ""
+    architecture: str = ""
+    processor: str = ""
+    # Each begins with the device that it is of: the board's id, the slot on the bus, the link
+    # layer and rate of a port, the module of the kernel that drives it.
+    boards: tuple[str, ...] = ()
+    slots: tuple[str, ...] = ()
+    links: tuple[str, ...] = ()
+    drivers: tuple[str, ...] = ()
 
 
 class Host(ABC):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The facts about a host that is no guest: a constant shell script asks, its lines answer."""
 
+import platform
 import subprocess
 import time
 
@@ -18,11 +19,30 @@ SCRIPT = " ".join(
     echo "kernel $(uname -r)";
     echo "rdma_core $(dpkg-query -W -f "\\${Version}" libibverbs1 2>/dev/null
         || rpm -q --qf "%{VERSION}-%{RELEASE}" libibverbs 2>/dev/null)";
+    echo "distribution $(. /etc/os-release 2>/dev/null; echo "$PRETTY_NAME")";
+    echo "architecture $(uname -m)";
+    p=$(sed -n "s/^model name[[:space:]]*: //p" /proc/cpuinfo 2>/dev/null | head -n 1);
+    echo "processor ${p:-$(lscpu 2>/dev/null | sed -n "s/^Model name: *//p" | head -n 1)}";
     for d in /sys/class/infiniband/*; do
         [ -e "$d" ] || continue;
-        echo "device ${d##*/}";
+        n=${d##*/};
+        echo "device $n";
         f=$(cat "$d/fw_ver" 2>/dev/null);
-        echo "firmware ${d##*/} ${f:-unknown}";
+        echo "firmware $n ${f:-unknown}";
+        b=$(cat "$d/board_id" 2>/dev/null);
+        [ -z "$b" ] || echo "board $n $b";
+        for p in "$d"/ports/*; do
+            [ -e "$p/rate" ] || continue;
+            echo "link $n/${p##*/} $(cat "$p/link_layer" 2>/dev/null) $(cat "$p/rate")";
+        done;
+        [ -e "$d/device" ] || continue;
+        s=$(readlink -f "$d/device");
+        echo "slot $n ${s##*/}";
+        m=$(readlink -f "$d/device/driver/module" 2>/dev/null);
+        [ -n "$m" ] || continue;
+        m=${m##*/};
+        echo "driver $n $m" $(PATH="$PATH:/usr/sbin:/sbin" modinfo "$m" 2>/dev/null
+            | sed -n -E "/^(version|srcversion|vermagic|signer|filename|description|license):/p");
     done;
     """.split()
 )
@@ -42,6 +62,13 @@ def parse(text: str, asked: float, answered: float) -> Facts:
         devices=tuple(values.get("device", ())),
         firmware=tuple(values.get("firmware", ())),
         clock=_clock(_only(values, "clock"), asked, answered),
+        distribution=_only(values, "distribution"),
+        architecture=_only(values, "architecture"),
+        processor=_only(values, "processor"),
+        boards=tuple(values.get("board", ())),
+        slots=tuple(values.get("slot", ())),
+        links=tuple(values.get("link", ())),
+        drivers=tuple(values.get("driver", ())),
     )
 
 
@@ -53,6 +80,14 @@ def of_this_machine() -> Facts:
     except OSError as error:
         raise FabricError(f"cannot ask this machine for its facts: {error}") from error
     return parse(done.stdout, asked, time.time())
+
+
+def distribution() -> str:
+    """What this machine's distribution calls itself; empty where it does not say."""
+    try:
+        return platform.freedesktop_os_release()["PRETTY_NAME"]
+    except (OSError, KeyError):
+        return ""
 
 
 def only_device(host: str, known: Facts) -> str:

@@ -2,6 +2,7 @@
 """A guest as a host of the `vm` fabric: what it is told, what runs there, how it ends."""
 
 import os
+import platform
 import socket
 import subprocess
 import tempfile
@@ -15,6 +16,7 @@ from typing import IO
 from runners.fabric import qemu
 from runners.fabric.base import FabricError, Facts, Host
 from runners.fabric.control import Control, GuestGone, command_lines
+from runners.fabric.facts import distribution
 from runners.fabric.streams import Input, Output, Sink, deliver, hang_up
 
 # No thread should be left when its guest is gone; one that a sink holds up is not waited for.
@@ -171,7 +173,14 @@ class GuestHost(Host):
         self._process.kill()
 
     def facts(self) -> Facts:
-        return Facts(self._kernel, _rdma_core_version(), self._devices)
+        return Facts(
+            self._kernel,
+            _rdma_core_version(),
+            self._devices,
+            # A guest sees this machine's files.
+            distribution=distribution(),
+            architecture=platform.machine(),
+        )
 
     def close(self) -> None:
         """End the guest and give back all it took."""

@@ -135,6 +135,16 @@ def test_green_conclusion(tmp_path: Path) -> None:
     assert not with_class(page.root, "banner")
 
 
+def test_the_head_has_what_the_provider_calls_itself(tmp_path: Path) -> None:
+    run = SyntheticRun(modes=(1,))
+    said = {"provider_name": "vendor", "provider_version_major": 2, "provider_version_minor": 1}
+    run.fabric(1, attributes=said | {"dapl_version_major": 1, "dapl_version_minor": 2})
+    run.case("grow")
+    run.end()
+    assert "Provider vendor 2.1, of DAPL 1.2" in page_of(run, tmp_path).text_of("top")
+    assert "Provider" not in page_of(green_run(), tmp_path / "silent").text_of("top")
+
+
 def test_nothing_planned_concludes_nothing(tmp_path: Path) -> None:
     page = page_of(SyntheticRun(), tmp_path)
     assert page.title() == "No clause checked"
