@@ -2,7 +2,7 @@
 """customer.html: one page or two that a provider's maker hands on, to be read and printed."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 
@@ -34,16 +34,16 @@ class Statement:
     claims: Sequence[str] = ()
 
 
-def render(run: Run, statement: Statement | None = None) -> str:
-    """Returns the page of `run`, with what the maker says where there is a `statement`."""
+def render(run: Run, said: Statement | None = None) -> str:
+    """Returns the page of `run`, with what the maker `said`, if it did."""
     found = profiles(run)
     return (
         environment()
         .get_template("customer.html")
         .render(
             run=run,
-            said=statement or Statement(),
-            stated=statement is not None,
+            said=said or Statement(),
+            stated=said is not None,
             profiles=[profile for profile in found if profile.standings],
             untouched=[profile.title for profile in found if not profile.standings],
             causes=causes(run),
@@ -68,6 +68,11 @@ def stated(folder: Path) -> Statement | None:
         raise ReportError(f"{path} is no statement: {error}") from None
     if not isinstance(told, dict):
         raise ReportError(f"{path} is no statement: no JSON object")
+    return statement(told)
+
+
+def statement(told: Mapping[str, object]) -> Statement:
+    """The statement in words that can be shown, whatever was `told`."""
     words = {
         field.name: printable(str(told.get(field.name, "")))
         for field in fields(Statement)

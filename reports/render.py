@@ -4,7 +4,7 @@
 import os
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -29,12 +29,18 @@ LEFT = 60.0
 WITH_PAGES = "report-with-pages.html"
 
 
-def render(run_dir: Path, fmt: str, run: Run | None = None, words: Words | None = None) -> Path:
+def render(
+    run_dir: Path,
+    fmt: str,
+    run: Run | None = None,
+    words: Words | None = None,
+    said: Mapping[str, object] | None = None,
+) -> Path:
     """Makes the report `fmt` (one of FORMATS) of the run in `run_dir` and returns its path there.
 
     `run` is that run where it is loaded already, which takes as long as a report. With `words`, the
     HTML has the words of the pages' sentences, and a name that says so: they are not the suite's to
-    pass on.
+    pass on. The customer's page has the statement that was `said`, or else the one beside the run.
 
     The file is replaced as a whole or left as it was. Raises ReportError when there is no such run
     or format, when events.jsonl.zst is of a newer format or damaged, or when the file cannot be
@@ -45,7 +51,8 @@ def render(run_dir: Path, fmt: str, run: Run | None = None, words: Words | None 
     name, renderer = _RENDERERS[fmt]
     run = run or load(run_dir)
     if fmt == "customer":
-        text = customer.render(run, customer.stated(run_dir))
+        told = customer.stated(run_dir) if said is None else customer.statement(said)
+        text = customer.render(run, told)
     elif words is None:
         text = renderer(run)
     else:

@@ -150,7 +150,9 @@ def markdown(found: Several) -> str:
 
 
 def canonical(found: Several) -> str:
-    """Returns the table as JSON: for each row a word for each run, in the order of `runs`."""
+    """Returns the table as JSON (docs/providers.schema.json): for each row a word for each run, in
+    the order of `runs`.
+    """
     told: dict[str, Any] = {
         "format": FORMAT,
         "runs": [

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from runners.catalogue.pages import PageError, read
 from runners.commands import Subparsers
 from runners.errors import InputError
-from runners.results import records
+from runners.results import records, statement
 
 if TYPE_CHECKING:
     from reports.model import Run
@@ -39,6 +39,12 @@ def add_parser(commands: Subparsers) -> None:
         "report-with-pages.html, for whoever has the pages",
     )
     parser.add_argument(
+        "--statement",
+        type=Path,
+        metavar="FILE",
+        help="with --format customer: what the maker says, TOML or JSON as for `package`",
+    )
+    parser.add_argument(
         "--out",
         type=Path,
         metavar="FILE",
@@ -53,6 +59,8 @@ def _report(options: argparse.Namespace) -> int:
 
     if options.pages is not None and options.format != "html":
         raise InputError(f"--pages goes with --format html, not {options.format}")
+    if options.statement is not None and options.format != "customer":
+        raise InputError(f"--statement goes with --format customer, not {options.format}")
     if len(options.named) > 1:
         return _several(options)
     if options.out is not None:
@@ -62,7 +70,8 @@ def _report(options: argparse.Namespace) -> int:
     try:
         run = load(folder)
         words = None if options.pages is None else _words(run, options.pages)
-        print(render(folder, options.format, run, words))
+        said = None if options.statement is None else statement.read(options.statement, run)
+        print(render(folder, options.format, run, words, said))
     except (ReportError, PageError) as error:
         raise InputError(str(error)) from error
     return 0

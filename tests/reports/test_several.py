@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator
 from markdown_it import MarkdownIt
 
 from reports.history import point
@@ -18,6 +19,8 @@ from reports.several import RENDERERS, Several
 from tests.reports.html_page import parse, with_class, words
 from tests.reports.synthetic_run import SyntheticRun
 from tests.reports.test_html import HOSTILE
+
+SCHEMA = Path(__file__).parents[2] / "docs/providers.schema.json"
 
 
 def run_of(name: str, provider: str, **verdicts: str) -> SyntheticRun:
@@ -46,6 +49,15 @@ def three(tmp_path: Path) -> Several:
         run_of("two", "bad", grow="PASS", shrink="FAIL", free="UNSUPPORTED"),
         run_of("three", "new", grow="NOTE"),
     )
+
+
+def test_the_json_is_as_its_schema_says(tmp_path: Path) -> None:
+    schema = Draft202012Validator(json.loads(SCHEMA.read_text(encoding="utf-8")))
+    told = json.loads(RENDERERS["json"](three(tmp_path)))
+    schema.validate(told)
+    told["runs"][0]["seed"] = 7
+    told["pages"]["dat_srq_free"]["srq_free/free"][0] = "green"
+    assert len(list(schema.iter_errors(told))) == 2
 
 
 def test_profiles_pages_and_clauses_by_provider(tmp_path: Path) -> None:

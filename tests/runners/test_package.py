@@ -146,6 +146,20 @@ def test_the_customers_page_has_the_statement(lab: Lab) -> None:
     assert "gave no statement" not in page
 
 
+def test_a_report_for_the_customer_takes_a_statement(lab: Lab) -> None:
+    folder = lab.green.results / "latest"
+    done = lab.green("report", "--format", "customer", "--statement", lab.root / "statement.json")
+    assert done.returncode == 0, done
+    page = (folder / "customer.html").read_text()
+    assert "libvendor 1.4" in page
+    assert "Example Lab, rdma@lab.example" in page
+    done = lab.green("report", "--format", "customer")
+    assert "gave no statement" in (folder / "customer.html").read_text()
+    done = lab.green("report", "--statement", lab.root / "statement.json")
+    assert done.returncode == 64
+    assert "--statement goes with --format customer, not html" in done.stderr
+
+
 def test_two_packagings_are_one_file(lab: Lab, tmp_path: Path) -> None:
     path, cts = lab.packages["red"]
     again = tmp_path / "again.tar"
