@@ -35,6 +35,18 @@ class Screen:
             self._lose(error)
         return len(text)
 
+    @property
+    def buffer(self) -> "_Bytes":
+        """As of a text stream."""
+        return _Bytes(self)
+
+    def write_bytes(self, data: bytes) -> None:
+        """Write below the text, as it is."""
+        try:
+            self._stream.buffer.write(data)
+        except OSError as error:
+            self._lose(error)
+
     def flush(self) -> None:
         """As of a text stream."""
         try:
@@ -52,6 +64,18 @@ class Screen:
             nowhere = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nowhere, self._stream.fileno())
             os.close(nowhere)
+
+
+class _Bytes:
+    """What `buffer` is of a stream that never fails."""
+
+    def __init__(self, screen: Screen) -> None:
+        self._screen = screen
+
+    def write(self, data: bytes) -> int:
+        """As of a binary stream."""
+        self._screen.write_bytes(data)
+        return len(data)
 
 
 @contextmanager

@@ -47,6 +47,8 @@ def test_a_run_whose_reader_leaves_is_a_run(cts: Cts, options: tuple[str, ...]) 
 def test_a_reader_that_leaves(cts: Cts) -> None:
     cts.has(*(f"passes_{number}" for number in range(2000)))
     told(shell(cts, '"$@" | head -n 1', "list"), "standard output", "Broken pipe")
+    assert shell(cts, '"$@"', "certify", "--hosts", "1").returncode == 0
+    told(shell(cts, '"$@" | head -n 1', "events"), "standard output", "Broken pipe")
 
 
 @pytest.mark.parametrize("command", [("list",), ("--help",), ("certify", "--hosts", "1")])
