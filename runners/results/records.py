@@ -157,11 +157,12 @@ class EventLog:
         """Give up the lock; the log may be closed twice. A file that cannot be ended is whole too:
         what ends it is for other programs.
         """
-        if self._descriptor >= 0:
-            with suppress(OSError):
-                self._write(self._packer.end() if self._packer and self._grown else b"")
-            os.close(self._descriptor)
-            self._descriptor = -1
+        with self._disk:
+            if self._descriptor >= 0:
+                with suppress(OSError):
+                    self._write(self._packer.end() if self._packer and self._grown else b"")
+                os.close(self._descriptor)
+                self._descriptor = -1
 
     def __enter__(self) -> Self:
         return self
