@@ -53,7 +53,8 @@ class Agent:
         """The messages that one read of a readable stream completes. Raises AgentLost."""
         try:
             chunk = self._stream.recv(CHUNK)
-        except ConnectionResetError:
+        except OSError:
+            # The agent has reset it; or a run ends, and another thread has closed it.
             chunk = b""
         if not chunk:
             raise self._gone()
