@@ -9,7 +9,7 @@ import pytest
 
 import reports
 from tests.reports.browser import BROWSER, Browser, axe
-from tests.reports.synthetic_run import SyntheticRun, red_run
+from tests.reports.synthetic_run import SyntheticRun, check, red_run
 
 AXE = axe()
 NARROW = 390
@@ -53,7 +53,20 @@ def wide_run() -> SyntheticRun:
     for family in ("first_family_of_states", "second_family_of_states"):
         for column in range(30):
             run.case(f"{family}/a_state_number_{column}", output="a line of output\n" * 60)
+    run.head["pages"] = [
+        {
+            "page": "dat_srq_resize",
+            "sections": [{"name": "RETURN VALUES", "count": 1}],
+            "sentences": ["00000001"],
+            "informative": [{"sentences": ["00000001"], "reason": "Names the call. " * 20}],
+        }
+    ]
     run.case("said_much", "FAIL", output="a line of output\n" * 60)
+    for state in ("connected", "disconnected", "unconnected"):
+        name = f"of_a_family_whose_name_is_long/and_longer_where_an_endpoint_is_{state}"
+        seen = [check(f"event.event_data.of_one_kind_or_another.{name}", ok=False, seen="0")]
+        run.case(name, "FAIL", checks=seen)
+        run.case(f"inapplicable/{name}", "UNSUPPORTED", calls=[], checks=[])
     run.records += ends
     return run
 
@@ -162,6 +175,13 @@ def test_no_page_pans_sideways(window: Browser, pages: dict[str, Path], fmt: str
     window.open(pages[fmt].as_uri())
     window.run(OPENED)
     assert window.run("document.documentElement.scrollWidth") <= NARROW
+    # What is laid out only when it is near the window is cut off there, and pans nothing.
+    cut = (
+        "[...document.querySelectorAll('main *')].filter((each) =>"
+        " each.getBoundingClientRect().right > innerWidth && !each.closest('.scroll'))"
+        ".map((each) => each.outerHTML.slice(0, 200))"
+    )
+    assert window.run(cut) == []
 
 
 @pytest.mark.skipif(AXE is None, reason="no axe-core here")
