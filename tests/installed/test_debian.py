@@ -25,11 +25,10 @@ class Debian:
 
     root: Path
 
-    def run(self, out: Path, *command: str) -> subprocess.CompletedProcess[str]:
-        """Run the command in a guest; what it leaves in its folder is in `out` then."""
+    def run(self, script: str) -> subprocess.CompletedProcess[str]:
+        """Run the shell's script in a guest, of which only its output is left."""
         argv = [sys.executable, "-m", "runners", "fabric", "shell", "--"]
-        argv += [str(HERE / "in-guest"), str(self.root), str(out), *command]
-        return run(argv)
+        return run([*argv, str(HERE / "in-guest"), str(self.root), "sh", "-c", script])
 
 
 def run(argv: list[str], **env: str) -> subprocess.CompletedProcess[str]:
@@ -67,14 +66,14 @@ def test_the_command_certifies_from_anywhere(debian: Debian) -> None:
     version = run(["chroot", str(debian.root), "udapl-cts", "--version"], HOME="/root").stdout
     assert version.startswith(f"udapl-cts 0.1.0 ({commit}")
 
-    out = here().cache / "installed" / "out"
-    run(["rm", "-rf", str(out)])
-    out.mkdir()
-    done = debian.run(out, "udapl-cts", "certify", "--fabric", "host", "-n", "2", "dat_pz_query")
+    done = debian.run(
+        "udapl-cts certify --fabric host -n 2 dat_pz_query >&2 && cat results/latest/report.json"
+    )
 
     assert done.returncode == 0, done.stdout + done.stderr
-    report = json.loads((out / "results/latest/report.json").read_text())
-    assert {word for word, count in report["counts"].items() if count} == {"PASS"}
+    report = json.loads(done.stdout)
+    assert report["counts"].keys() == {"PASS", "no case"}
+    assert report["counts"]["PASS"] > 10
     assert report["suite"]["commit"] == commit
 
 
