@@ -212,12 +212,12 @@ def run(options: argparse.Namespace) -> int:
 
     catalogue, cases = load_cases(checkout)
     seed = random.randrange(SEEDS) if options.seed is None else options.seed
-    run_ = records.new_run(checkout.results, seed)
-    order = _order(options, run_, seed, subject(), catalogue, cases, settings, modes)
-    folder = (options.out or checkout.results / order.run).absolute()
-    conducted = partial(conduct, checkout, order, folder)
-    with _baseline(checkout, options) as baseline:
-        return _campaign(folder, options.waivers, conducted, baseline)
+    with records.new_run(checkout.results, seed, elsewhere=options.out is not None) as run_:
+        order = _order(options, run_, seed, subject(), catalogue, cases, settings, modes)
+        folder = (options.out or checkout.results / order.run).absolute()
+        conducted = partial(conduct, checkout, order, folder)
+        with _baseline(checkout, options) as baseline:
+            return _campaign(folder, options.waivers, conducted, baseline)
 
 
 def _resume(options: argparse.Namespace) -> int:

@@ -6,8 +6,8 @@ import fcntl
 import json
 import os
 from collections import deque
-from collections.abc import Collection, Sequence
-from contextlib import suppress
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import chain, count
@@ -58,11 +58,37 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def new_run(results: Path, seed: int) -> str:
-    """A new run's id: when it started, and its seed."""
+@contextmanager
+def new_run(results: Path, seed: int, elsewhere: bool = False) -> Iterator[str]:
+    """A new run's id: when it started, and its seed.
+
+    Its folder in `results` is taken, so that no other run has the id, and is gone at the end if
+    nothing was written there; of a run whose folder is `elsewhere` none is taken. Raises
+    RunnerError.
+    """
     first = f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{seed}"
+    if elsewhere:
+        yield first
+        return
     others = (f"{first}-{number}" for number in count(2))
-    return next(name for name in chain([first], others) if not (results / name).exists())
+    name = next(name for name in chain([first], others) if _taken(results / name))
+    try:
+        yield name
+    finally:
+        with suppress(OSError):
+            (results / name).rmdir()
+
+
+def _taken(folder: Path) -> bool:
+    """Whether `folder` was not there and is now. Raises RunnerError."""
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with suppress(FileExistsError):
+            folder.mkdir()
+            return True
+    except OSError as error:
+        raise explain(error, folder) from error
+    return False
 
 
 @dataclass(eq=False)

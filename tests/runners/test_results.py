@@ -5,6 +5,8 @@ import json
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 
 import jsonschema
@@ -73,13 +75,20 @@ def test_only_one_process_creates_a_run(tmp_path: Path) -> None:
         EventLog.create(tmp_path / "run")
 
 
-def test_ids_of_runs_differ(tmp_path: Path) -> None:
-    names = set()
-    for _ in range(5):
-        name = records.new_run(tmp_path, 7)
-        (tmp_path / name).mkdir()
-        names.add(name)
-    assert len(names) == 5
+def test_runs_that_begin_at_once_have_ids_of_their_own(tmp_path: Path) -> None:
+    with ExitStack() as runs, ThreadPoolExecutor(8) as threads:
+        begun = [
+            threads.submit(runs.enter_context, records.new_run(tmp_path, 7)) for _ in range(40)
+        ]
+        assert len({one.result() for one in begun}) == 40
+
+
+def test_a_run_that_wrote_nothing_leaves_no_folder(tmp_path: Path) -> None:
+    with records.new_run(tmp_path, 7) as name:
+        assert (tmp_path / name).is_dir()
+    with records.new_run(tmp_path, 7) as name, EventLog.create(tmp_path / name):
+        pass
+    assert [folder.name for folder in tmp_path.iterdir()] == [name]
 
 
 @pytest.mark.parametrize(
