@@ -62,8 +62,8 @@ def now() -> str:
 def new_run(results: Path, seed: int, elsewhere: bool = False) -> Iterator[str]:
     """A new run's id: when it started, and its seed.
 
-    Its folder in `results` is taken, so that no other run has the id, and is gone at the end if
-    nothing was written there; of a run whose folder is `elsewhere` none is taken. Raises
+    Its folder in `results` is taken, so that no other run has the id; both are gone at the end if
+    nothing was written there. Of a run whose folder is `elsewhere` none is taken. Raises
     RunnerError.
     """
     first = f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{seed}"
@@ -77,6 +77,7 @@ def new_run(results: Path, seed: int, elsewhere: bool = False) -> Iterator[str]:
     finally:
         with suppress(OSError):
             (results / name).rmdir()
+            results.rmdir()
 
 
 def _taken(folder: Path) -> bool:

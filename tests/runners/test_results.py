@@ -84,11 +84,13 @@ def test_runs_that_begin_at_once_have_ids_of_their_own(tmp_path: Path) -> None:
 
 
 def test_a_run_that_wrote_nothing_leaves_no_folder(tmp_path: Path) -> None:
-    with records.new_run(tmp_path, 7) as name:
-        assert (tmp_path / name).is_dir()
-    with records.new_run(tmp_path, 7) as name, EventLog.create(tmp_path / name):
+    results = tmp_path / "results"
+    with records.new_run(results, 7) as name:
+        assert (results / name).is_dir()
+    assert not results.exists()
+    with records.new_run(results, 7) as name, EventLog.create(results / name):
         pass
-    assert [folder.name for folder in tmp_path.iterdir()] == [name]
+    assert [folder.name for folder in results.iterdir()] == [name]
 
 
 @pytest.mark.parametrize(
