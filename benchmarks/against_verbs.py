@@ -19,7 +19,7 @@ from runners.campaign import datconf
 from runners.checkout import Checkout, here
 from runners.fabric.vm import VmFabric
 
-IA = "ref0"
+PROGRAMS = {"1.2": "udapl-bench", "2.0": "udapl-bench-2.0"}
 WANTED = 0.97
 WANTED_CONNECTIONS = 0.9
 
@@ -31,24 +31,29 @@ TIMED = (25, 100)
 Rates = dict[str, dict[str, list[float]]]
 
 
-def measure(checkout: Checkout, pattern: str, counted: bool) -> Rates:
-    """Run udapl-bench in a guest of its own, and collect what it prints."""
+def measure(checkout: Checkout, entry: datconf.Entry, pattern: str, counted: bool) -> Rates:
+    """Run udapl-bench on an IA, in a guest of its own, and collect what it prints."""
     rounds, milliseconds = COUNTED if counted else TIMED
-    program = checkout.cases_binary.with_name("udapl-bench")
-    argv = [str(program), IA, str(rounds), str(milliseconds), pattern]
+    program = checkout.cases_binary.with_name(PROGRAMS[checkout.api])
+    argv = [str(program), entry.ia, str(rounds), str(milliseconds), pattern]
     with tempfile.TemporaryDirectory() as folder, VmFabric(1, counted=counted) as fabric:
         dat_conf = Path(folder) / "dat.conf"
-        dat_conf.write_text(datconf.entry(IA, checkout.reference_provider, "rxe0").text + "\n")
+        dat_conf.write_text(entry.text + "\n")
         (host,) = fabric.hosts
         with host.start_agent(argv, {"DAT_OVERRIDE": str(dat_conf)}) as stream:
             text = b"".join(iter(lambda: stream.recv(65536), b"")).decode()
         if host.exit_status(timeout=10) != 0:
-            raise SystemExit(f"udapl-bench failed in the guest: {host.stderr_tail().strip()}")
+            raise SystemExit(f"{program.name} failed in the guest: {host.stderr_tail().strip()}")
     rates: Rates = defaultdict(lambda: defaultdict(list))
     for line in text.splitlines():
         told = json.loads(line)
         rates[told["pattern"]][told["side"]].append(told["operations"] / told["seconds"])
     return rates
+
+
+def reference(checkout: Checkout) -> datconf.Entry:
+    """The reference provider's entry, on a guest's device."""
+    return datconf.entry("ref0", checkout.reference_provider, "rxe0", checkout.api)
 
 
 def row(pattern: str, sides: dict[str, list[float]]) -> str:
@@ -68,7 +73,7 @@ def main(arguments: Sequence[str]) -> None:
     pattern = arguments[0] if arguments else ""
     print(describe_machine())
     for counted, unit in ((True, "thousands of instructions"), (False, "microseconds")):
-        rates = measure(checkout, pattern, counted)
+        rates = measure(checkout, reference(checkout), pattern, counted)
         if not rates:
             raise SystemExit(f"no pattern has {pattern!r} in its name")
         print(f"\n{unit + ' an operation':40} verbs      uDAPL   ratio")

@@ -2,6 +2,7 @@
 /* The patterns over uDAPL: one IA, and for each end an EP with an EVD of each kind. */
 #include "side.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 
 #define TIMEOUT 20000000u

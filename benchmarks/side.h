@@ -8,7 +8,7 @@
 
 #include <stddef.h>
 
-#include <dat/udat.h>
+#include "dat_api.h"
 
 #define DEPTH       64
 #define RECVS       (2 * DEPTH)
