@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A device of another make: what its driver does otherwise than soft-RoCE, on which it stands. One
+ * profile is linked with the front and with what is to meet the device, whose calls the linker
+ * leads here (-Wl,--wrap).
+ */
+#ifndef DEVICES_FRONT_H
+#define DEVICES_FRONT_H
+
+#include <infiniband/verbs.h>
+#include <stdbool.h>
+
+struct device_profile {
+        const char *name;
+        int srq_resize;      /* what ibv_modify_srq returns for a size; 0 where it resizes */
+        int cq_resize;       /* what ibv_resize_cq returns; 0 where it resizes */
+        int block;           /* bytes of the pieces that max_qp_wr counts; 0: it counts requests */
+        bool stays_armed;    /* srq_limit reads back as it was set, though it was reached */
+        bool destroy_cleans; /* the completions of a queue pair go with it */
+        void (*publish)(struct ibv_device_attr *attr); /* changes what soft-RoCE publishes */
+};
+
+extern const struct device_profile device_profile;
+
+/* For profiles: soft-RoCE has to have what they publish. */
+static inline void at_most(int *limit, int most)
+{
+        if (*limit > most)
+                *limit = most;
+}
+
+#endif
