@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "evd_cq.h"
+#include "daplref.h"
 #include "dat_abi.h"
 #include "ep.h"
 #include "ep_state.h"
@@ -14,10 +15,12 @@
 #include "pool.h"
 #include "srq.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 
 #define POLL_BATCH 16
+#define LASTING    (4 * REF_MAX_DTOS) /* completions, in a queue that cannot grow */
 
 static DAT_DTO_COMPLETION_STATUS status_of(const struct evd *evd, const struct wr *wr,
                                            enum ibv_wc_status status)
@@ -248,6 +251,55 @@ bool evd_look(struct evd *evd)
         return all;
 }
 
+static struct ibv_cq *make_cq(struct evd *evd, int entries)
+{
+        return ibv_create_cq(evd->obj.ia->verbs, entries, evd, evd->channel, 0);
+}
+
+/* Of a device whose queues do not grow: one for all that may come, or for as much as can be had. */
+static struct ibv_cq *make_lasting_cq(struct evd *evd, int entries)
+{
+        int ahead = min_int(LASTING, evd->obj.ia->device.max_cqe);
+        struct ibv_cq *cq = NULL;
+
+        for (; !cq && ahead > entries; ahead /= 2)
+                cq = make_cq(evd, ahead);
+        return cq ? cq : make_cq(evd, entries);
+}
+
+/* No attribute says whether queues grow. So the first of an IA is made too small, and enlarged. */
+static struct ibv_cq *make_first_cq(struct evd *evd, int entries)
+{
+        struct ia *ia = evd->obj.ia;
+        struct ibv_cq *cq = make_cq(evd, 1);
+        int error;
+
+        if (!cq)
+                return NULL;
+        error = ibv_resize_cq(cq, entries);
+        if (!error && cq->cqe >= entries) {
+                atomic_store(&ia->cq_growth, CQ_GROWS);
+                return cq;
+        }
+        ibv_destroy_cq(cq);
+        if (error == ENOMEM)
+                return NULL;
+        atomic_store(&ia->cq_growth, CQ_FIXED);
+        return make_lasting_cq(evd, entries);
+}
+
+static struct ibv_cq *make_cq_that_grows(struct evd *evd, int entries)
+{
+        switch (atomic_load(&evd->obj.ia->cq_growth)) {
+        case CQ_GROWS:
+                return make_cq(evd, entries);
+        case CQ_FIXED:
+                return make_lasting_cq(evd, entries);
+        default:
+                return make_first_cq(evd, entries);
+        }
+}
+
 static bool ensure_cq(struct evd *evd, int completions)
 {
         struct ia *ia = evd->obj.ia;
@@ -261,7 +313,7 @@ static bool ensure_cq(struct evd *evd, int completions)
         if (!evd->channel)
                 return false;
         (void)fcntl(evd->channel->fd, F_SETFL, O_NONBLOCK);
-        evd->cq = ibv_create_cq(ia->verbs, entries, evd, evd->channel, 0);
+        evd->cq = make_cq_that_grows(evd, entries);
         if (evd->cq)
                 return true;
         ibv_destroy_comp_channel(evd->channel);

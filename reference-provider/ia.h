@@ -19,6 +19,9 @@
 struct binding;
 struct evd;
 
+/* Does the device make completion queues larger? */
+enum cq_growth { CQ_UNTRIED, CQ_GROWS, CQ_FIXED };
+
 struct ia {
         struct object obj;
         const struct binding *binding;
@@ -56,6 +59,7 @@ struct ia {
         uint64_t timer;         /* what timer_fd is set to, or 0 */
         int counts[REF_KINDS];
         int max_evds;
+        _Atomic enum cq_growth cq_growth;
         int epoll_fd;
         int cm_fd; /* a set with librdmacm's descriptor in it */
         int kick_fd;

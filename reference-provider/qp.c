@@ -52,7 +52,7 @@ DAT_RETURN ep_make_qp(struct ep *ep)
             .qp_context = ep,
             .send_cq = ep_request_target(ep)->cq,
             .recv_cq = ep_recv_target(ep)->cq,
-            .srq = ep->srq ? ep->srq->srq : NULL,
+            .srq = ep->srq ? srq_join(ep->srq) : NULL,
             .cap = {.max_send_wr = attr->max_request_dtos ? (uint32_t)attr->max_request_dtos : 1,
                     .max_recv_wr = attr->max_recv_dtos ? (uint32_t)attr->max_recv_dtos : 1,
                     .max_send_sge = sge ? (uint32_t)sge : 1,
@@ -62,8 +62,11 @@ DAT_RETURN ep_make_qp(struct ep *ep)
             .qp_type = IBV_QPT_RC,
         };
         ep->qp = create_qp(ep->pz->pd, &init);
-        if (!ep->qp)
+        if (!ep->qp) {
+                if (ep->srq)
+                        srq_leave(ep->srq);
                 return REF_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEP);
+        }
         ep->qp_num = ep->qp->qp_num;
         ep->inline_max = init.cap.max_inline_data;
         atomic_store(&ep->mtu_shift, 0);
@@ -177,6 +180,8 @@ void ep_drop_qp(struct ep *ep)
         if (ep->srq)
                 evd_remove_qp(ep_recv_target(ep), ep);
         ibv_destroy_qp(ep->qp);
+        if (ep->srq)
+                srq_leave(ep->srq);
         ep->qp = NULL;
         for (struct link *at = head->next; at != head; at = at->next)
                 container_of(at, struct wr, link)->held = true;
@@ -230,8 +235,10 @@ void qp_take_down(struct ep *ep)
         ibv_destroy_qp(ep->qp);
         evd_drain(ep_recv_target(ep));
         evd_drain(ep_request_target(ep));
-        if (ep->srq)
+        if (ep->srq) {
                 evd_remove_qp(ep_recv_target(ep), ep);
+                srq_leave(ep->srq);
+        }
         ep->qp = NULL;
         ep->qp_takes_receives = false;
         ep->qp_takes_messages = false;

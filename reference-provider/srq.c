@@ -18,6 +18,8 @@
 
 #define BAD_SRQ REF_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_SRQ)
 
+#define RESERVE 256 /* buffers, of a queue that cannot be resized: at least */
+
 /* An EVD on which buffers of the SRQ can complete, once for each EP that makes it so. */
 struct srq_user {
         struct evd *evd;
@@ -44,10 +46,20 @@ static void drain_users(struct srq *srq)
                 evd_drain(user->evd);
 }
 
+/* Completions that no Consumer wants are looked for with each post, and once a second. */
+static void watch_user(struct evd *evd, int by)
+{
+        if (!evd->discards)
+                evd_watch(evd, by);
+}
+
 static int set_limit(struct srq *srq, int limit)
 {
         struct ibv_srq_attr attr = {.srq_limit = (uint32_t)limit};
 
+        /* What rests is not on the device: below its own depth it cannot tell how many are left. */
+        if (srq->fixed && limit > srq->hardware_depth)
+                attr.srq_limit = (uint32_t)srq->hardware_depth;
         return ibv_modify_srq(srq->srq, &attr, IBV_SRQ_LIMIT);
 }
 
@@ -84,12 +96,36 @@ static DAT_RETURN check_attr(struct ia *ia, const DAT_SRQ_ATTR *attr)
         return DAT_SUCCESS;
 }
 
-static DAT_RETURN srq_new(struct ia *ia, struct pz *pz, const DAT_SRQ_ATTR *attr, struct srq **out)
+static struct ibv_srq *make_queue(struct srq *srq, int depth)
 {
         struct ibv_srq_init_attr init = {
-            .attr = {.max_wr = (uint32_t)attr->max_recv_dtos,
-                     .max_sge = (uint32_t)attr->max_recv_iov},
+            .srq_context = srq,
+            .attr = {.max_wr = (uint32_t)depth, .max_sge = (uint32_t)srq->max_recv_iov},
         };
+
+        return ibv_create_srq(srq->pz->pd, &init);
+}
+
+/* Makes a verbs queue; `depth` becomes larger where it is to last, for want of a resize. */
+static struct ibv_srq *make_lasting_queue(struct srq *srq, int *depth)
+{
+        int most = ia_max_srq_dtos(srq->obj.ia);
+        int reserve = *depth < RESERVE / 2 ? RESERVE : 2 * *depth;
+        struct ibv_srq *queue;
+
+        if (!srq->fixed)
+                return make_queue(srq, *depth);
+        if (reserve > most)
+                reserve = most;
+        queue = make_queue(srq, reserve);
+        if (!queue)
+                return make_queue(srq, *depth);
+        *depth = reserve;
+        return queue;
+}
+
+static DAT_RETURN srq_new(struct ia *ia, struct pz *pz, const DAT_SRQ_ATTR *attr, struct srq **out)
+{
         struct srq *srq = calloc(1, sizeof(*srq));
         DAT_RETURN ret = REF_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_SRQ);
 
@@ -102,11 +138,12 @@ static DAT_RETURN srq_new(struct ia *ia, struct pz *pz, const DAT_SRQ_ATTR *attr
         srq->pz = pz;
         srq->max_recv_dtos = attr->max_recv_dtos;
         srq->max_recv_iov = attr->max_recv_iov;
-        srq->hardware_depth = attr->max_recv_dtos;
+        srq->fixed = !(ia->device.device_cap_flags & IBV_DEVICE_SRQ_RESIZE);
+        list_init(&srq->resting);
         if (!pool_grow(&srq->pool, attr->max_recv_dtos))
                 goto free;
-        init.srq_context = srq;
-        srq->srq = ibv_create_srq(pz->pd, &init);
+        srq->hardware_depth = attr->max_recv_dtos;
+        srq->srq = make_lasting_queue(srq, &srq->hardware_depth);
         if (!srq->srq)
                 goto free;
         ret = object_publish(ia, &srq->obj, DAT_HANDLE_TYPE_SRQ);
@@ -182,6 +219,8 @@ DAT_RETURN ref_srq_free(DAT_SRQ_HANDLE handle)
 void srq_destroy(struct srq *srq)
 {
         ibv_destroy_srq(srq->srq);
+        while (srq->retired_count)
+                ibv_destroy_srq(srq->retired[--srq->retired_count]);
         work_cancel(srq->obj.ia, &srq->low_work);
         object_unuse(&srq->pz->obj);
         object_bury(&srq->obj);
@@ -207,10 +246,64 @@ static void reap_unwanted(struct srq *srq)
         evd_drain(srq->obj.ia->sink);
 }
 
+static int give_to_device(struct srq *srq, struct wr *wr)
+{
+        struct ibv_recv_wr recv = {
+            .wr_id = ((union wr_id){.wr = wr}).number,
+            .sg_list = wr->sge,
+            .num_sge = wr->num_sge,
+        };
+        struct ibv_recv_wr *bad;
+
+        return ibv_post_srq_recv(srq->srq, &recv, &bad);
+}
+
+/* Moves a record between those that rest and those that the device has. */
+static void move_record(struct srq *srq, struct link *to, struct wr *wr)
+{
+        lock_acquire(&srq->pool.lock);
+        list_move(to, &wr->link);
+        lock_release(&srq->pool.lock);
+}
+
+/* As many of those that rest as the verbs queue has room for. Called with rest_lock held. */
+static void rouse(struct srq *srq)
+{
+        while (!list_empty(&srq->resting) && srq->on_device < srq->hardware_depth) {
+                struct wr *wr = container_of(srq->resting.next, struct wr, link);
+
+                /* Its completion may move it as soon as the device has it. */
+                move_record(srq, &srq->pool.pending, wr);
+                if (give_to_device(srq, wr)) {
+                        lock_acquire(&srq->pool.lock);
+                        wr->link.prev->next = wr->link.next;
+                        wr->link.next->prev = wr->link.prev;
+                        list_append(srq->resting.next, &wr->link);
+                        lock_release(&srq->pool.lock);
+                        return;
+                }
+                srq->on_device++;
+        }
+}
+
+/* Where the device cannot resize its queue, what exceeds it rests until there is room. */
+static int post_or_rest(struct srq *srq, struct wr *wr)
+{
+        int ret = 0;
+
+        lock_acquire(&srq->rest_lock);
+        if (!list_empty(&srq->resting) || srq->on_device >= srq->hardware_depth) {
+                move_record(srq, &srq->resting, wr);
+        } else {
+                ret = give_to_device(srq, wr);
+                srq->on_device += !ret;
+        }
+        lock_release(&srq->rest_lock);
+        return ret;
+}
+
 static DAT_RETURN post(struct srq *srq, struct ibv_sge *sge, int num_sge, DAT_DTO_COOKIE cookie)
 {
-        struct ibv_recv_wr *bad;
-        struct ibv_recv_wr recv = {.sg_list = sge, .num_sge = num_sge};
         struct wr *wr;
 
         if (!take_credit(srq)) {
@@ -228,10 +321,9 @@ static DAT_RETURN post(struct srq *srq, struct ibv_sge *sge, int num_sge, DAT_DT
         wr->num_sge = num_sge;
         for (int i = 0; i < num_sge; i++)
                 wr->sge[i] = sge[i];
-        recv.wr_id = ((union wr_id){.wr = wr}).number;
         atomic_fetch_add(&srq->available, 1);
         wr_publish(wr);
-        if (!ibv_post_srq_recv(srq->srq, &recv, &bad))
+        if (!(srq->fixed ? post_or_rest(srq, wr) : give_to_device(srq, wr)))
                 return DAT_SUCCESS;
         atomic_fetch_sub(&srq->available, 1);
         pool_give(wr);
@@ -311,6 +403,56 @@ static bool set_depth(struct srq *srq, int depth)
         return true;
 }
 
+/* Gives all that is posted to a verbs queue that takes the place of another. */
+static void move_to(struct srq *srq, struct ibv_srq *queue, int depth)
+{
+        lock_acquire(&srq->rest_lock);
+        lock_acquire(&srq->pool.lock);
+        while (!list_empty(&srq->resting))
+                list_move(&srq->pool.pending, srq->resting.next);
+        while (!list_empty(&srq->pool.pending))
+                list_move(&srq->resting, srq->pool.pending.next);
+        lock_release(&srq->pool.lock);
+        srq->retired[srq->retired_count++] = srq->srq;
+        srq->srq = queue;
+        srq->hardware_depth = depth;
+        srq->on_device = 0;
+        rouse(srq);
+        lock_release(&srq->rest_lock);
+}
+
+/*
+ * Replaces a verbs queue that cannot be resized by a larger one, unless a queue pair takes from it.
+ * The old one stays: what the device has yet to say of it is acknowledged by the service thread,
+ * which may be waiting for us.
+ */
+static void replace(struct srq *srq, int depth)
+{
+        struct ibv_srq *queue;
+
+        if (srq->qps || srq->retired_count == SRQ_RETIRED)
+                return;
+        drain_users(srq);
+        queue = make_lasting_queue(srq, &depth);
+        if (!queue)
+                return;
+        move_to(srq, queue, depth);
+        if (atomic_load(&srq->armed))
+                (void)set_limit(srq, atomic_load(&srq->low_watermark));
+}
+
+/* While buffers may rest, somebody has to see to it that they get up. */
+static void update_watching(struct srq *srq, int depth)
+{
+        bool watch = depth > srq->hardware_depth;
+
+        if (watch == srq->watching)
+                return;
+        srq->watching = watch;
+        for (struct srq_user *user = srq->users; user; user = user->next)
+                watch_user(user->evd, watch ? 1 : -1);
+}
+
 static bool grow(struct srq *srq, int depth)
 {
         if (!pool_grow(&srq->pool, depth))
@@ -319,7 +461,9 @@ static bool grow(struct srq *srq, int depth)
                 if (!evd_grow_share(user->evd, srq, depth))
                         return false;
         }
-        return set_depth(srq, depth);
+        if (srq->fixed && depth > srq->hardware_depth)
+                replace(srq, depth);
+        return srq->fixed || depth <= srq->hardware_depth || set_depth(srq, depth);
 }
 
 static DAT_RETURN resize(struct srq *srq, int depth)
@@ -327,12 +471,14 @@ static DAT_RETURN resize(struct srq *srq, int depth)
         reap_unwanted(srq);
         if (depth < atomic_load(&srq->outstanding) || depth < atomic_load(&srq->low_watermark))
                 return REF_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_SRQ_OPERATIONAL);
-        if (depth > srq->hardware_depth && !grow(srq, depth))
+        if (depth > atomic_load(&srq->max_recv_dtos) && !grow(srq, depth))
                 return REF_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_SRQ);
         /* The verbs queue may stay larger where it refuses to shrink: the credit is what counts. */
-        if (depth < srq->hardware_depth)
+        if (!srq->fixed && depth < srq->hardware_depth)
                 (void)set_depth(srq, depth);
         atomic_store(&srq->max_recv_dtos, depth);
+        if (srq->fixed)
+                update_watching(srq, depth);
         return DAT_SUCCESS;
 }
 
@@ -379,6 +525,12 @@ void srq_buffer_taken(struct srq *srq)
 {
         int left = atomic_fetch_sub(&srq->available, 1) - 1;
 
+        if (srq->fixed) {
+                lock_acquire(&srq->rest_lock);
+                srq->on_device--;
+                rouse(srq);
+                lock_release(&srq->rest_lock);
+        }
         if (left < atomic_load(&srq->low_watermark) && claim_low(srq))
                 work_queue(srq->obj.ia, &srq->low_work);
 }
@@ -401,18 +553,43 @@ bool srq_may_be_arriving(struct srq *srq)
         return any;
 }
 
-/* The device reports the limit. It clears the limit in doing so: if it is set, the report is old.
+/*
+ * The device reports the limit. Is it of a setting that is over? It clears the limit in doing so,
+ * or it does not; then only what has completed tells, or while there is more than the device knows.
  */
 void srq_low_event(struct srq *srq)
 {
         struct ibv_srq_attr attr;
-        bool raise;
+        bool low;
 
         pthread_mutex_lock(&srq->resize_lock);
-        raise = !ibv_query_srq(srq->srq, &attr) && !attr.srq_limit && claim_low(srq);
+        drain_users(srq);
+        low = atomic_load(&srq->available) < atomic_load(&srq->low_watermark) ||
+              (!srq->watching && !ibv_query_srq(srq->srq, &attr) && !attr.srq_limit);
+        if (low)
+                low = claim_low(srq);
         pthread_mutex_unlock(&srq->resize_lock);
-        if (raise)
+        if (low)
                 run_low(&srq->low_work);
+}
+
+/* The verbs queue, for a queue pair that is made of it; it is not replaced before srq_leave(). */
+struct ibv_srq *srq_join(struct srq *srq)
+{
+        struct ibv_srq *queue;
+
+        pthread_mutex_lock(&srq->resize_lock);
+        srq->qps++;
+        queue = srq->srq;
+        pthread_mutex_unlock(&srq->resize_lock);
+        return queue;
+}
+
+void srq_leave(struct srq *srq)
+{
+        pthread_mutex_lock(&srq->resize_lock);
+        srq->qps--;
+        pthread_mutex_unlock(&srq->resize_lock);
 }
 
 /* An EP will complete buffers of the SRQ on that EVD. False when the EVD has no room for them. */
@@ -424,10 +601,12 @@ bool srq_attach(struct srq *srq, struct evd *evd)
         if (!user)
                 return false;
         pthread_mutex_lock(&srq->resize_lock);
-        ok = evd_share_srq(evd, srq, srq->hardware_depth);
+        ok = evd_share_srq(evd, srq, atomic_load(&srq->max_recv_dtos));
         if (ok) {
                 *user = (struct srq_user){.evd = evd, .next = srq->users};
                 srq->users = user;
+                if (srq->watching)
+                        watch_user(evd, 1);
         }
         pthread_mutex_unlock(&srq->resize_lock);
         if (!ok)
@@ -446,6 +625,8 @@ void srq_detach(struct srq *srq, struct evd *evd)
         user = *at;
         if (user) {
                 *at = user->next;
+                if (srq->watching)
+                        watch_user(evd, -1);
                 evd_unshare_srq(evd, srq);
         }
         pthread_mutex_unlock(&srq->resize_lock);

@@ -8,24 +8,36 @@
 #include <stdbool.h>
 
 #include "handle.h"
+#include "list.h"
 #include "lock.h"
 #include "pool.h"
 #include "service.h"
 
+struct ep;
 struct evd;
 struct pz;
 struct srq_user;
+
+#define SRQ_RETIRED 16 /* each at least twice as large as the one before */
 
 struct srq {
         struct object obj;
         struct pz *pz;
         struct ibv_srq *srq;
+        struct ibv_srq *retired[SRQ_RETIRED]; /* which it has replaced */
+        int retired_count;
         pthread_mutex_t resize_lock;
         struct gate gate; /* posts go through, a resize of the verbs queue stops them */
         struct wr_pool pool;
         _Atomic int max_recv_dtos;
         int max_recv_iov;
         int hardware_depth;
+        bool fixed; /* the device cannot resize it, so buffers may have to wait: */
+        struct lock rest_lock;
+        struct link resting; /* those that the verbs queue has no room for, in their order */
+        int on_device;
+        int qps;       /* queue pairs that take from the verbs queue, under resize_lock */
+        bool watching; /* its users are drained as they complete, under resize_lock */
         _Atomic int low_watermark;
         _Atomic bool armed;
         _Atomic int available;   /* on the queue */
@@ -47,5 +59,7 @@ bool srq_may_be_arriving(struct srq *srq);
 void srq_low_event(struct srq *srq);
 bool srq_attach(struct srq *srq, struct evd *evd);
 void srq_detach(struct srq *srq, struct evd *evd);
+struct ibv_srq *srq_join(struct srq *srq);
+void srq_leave(struct srq *srq);
 
 #endif
