@@ -103,7 +103,10 @@ STEPS = (
     Step(
         "tidy",
         "C sources, analysed by clang-tidy",
-        ["run-clang-tidy -quiet -p build/clang '^(?!.*/build/).*[.]c$'"],
+        [
+            "{python} -m runners.compile_commands build/clang {work}",
+            "run-clang-tidy -quiet -p {work} '^(?!.*/build/).*[.]c$'",
+        ],
         timeout=1200,
     ),
     Step(
