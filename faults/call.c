@@ -198,6 +198,16 @@ static void arg_outward(const struct call *call, int i)
         }
 }
 
+/* The adapter of the wrapped IA is to the consumer the one that it has opened. */
+static void adapter_outward(const struct call *call)
+{
+        DAT_IA_ATTR *attr = call_pointer(call, 3);
+
+        if (attr && call->arg[2] & DAT_IA_FIELD_IA_ADAPTER_NAME &&
+            !strncmp(attr->adapter_name, call->provider->wrapped, DAT_NAME_MAX_LENGTH))
+                memcpy(attr->adapter_name, call->provider->info.ia_name, DAT_NAME_MAX_LENGTH);
+}
+
 static void note_ep(const struct call *call, bool with_srq)
 {
         DAT_HANDLE *created = call_pointer(call, with_srq ? 7 : 6);
@@ -305,6 +315,8 @@ DAT_RETURN call_inner(struct call *call)
                 return ret;
         for (int i = 0; i < call->slot->argc; i++)
                 arg_outward(call, i);
+        if (call->slot == &call_slots[SLOT_IA_QUERY])
+                adapter_outward(call);
         note_success(call);
         return ret;
 }

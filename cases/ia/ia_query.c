@@ -247,6 +247,12 @@ CASE(ia_query, common_to_instances)
  * Whether it is true
  */
 
+static void expect_name(struct test *t, const char *name, const char *told)
+{
+        expect_that(strncmp(told, name, DAT_NAME_MAX_LENGTH) == 0, "the adapter is %.64s, not %s",
+                    told, name);
+}
+
 struct text {
         const char *id;
         const char *(*of)(const struct answer *answer);
@@ -283,6 +289,49 @@ FAMILY(ia_query, name, texts)
         expect_that(length < DAT_NAME_MAX_LENGTH, "%s has no end", row->id);
         if (row->of == adapter_of)
                 expect_that(length > 0, "the adapter has no name");
+}
+
+CASE(ia_query, adapter_is_ia)
+{
+        struct answer answer;
+
+        ask_all(t, &answer);
+        expect_name(t, ia_name(t), answer.ia.adapter_name);
+        ask(t, POISON, DAT_IA_FIELD_IA_ADAPTER_NAME, DAT_PROVIDER_FIELD_NONE, &answer);
+        expect_name(t, ia_name(t), answer.ia.adapter_name);
+        ask_other(t, &answer);
+        expect_name(t, ia_name(t), answer.ia.adapter_name);
+}
+
+static void expect_same(struct test *t, const struct answer *before, const struct answer *now)
+{
+        for (size_t i = 0; i < sizeof(ia_fields) / sizeof(ia_fields[0]); i++)
+                expect_that(is_same(&ia_fields[i], &before->ia, &now->ia, &before->ia),
+                            "%s has changed", ia_fields[i].id);
+        for (size_t i = 0; i < sizeof(provider_fields) / sizeof(provider_fields[0]); i++)
+                expect_that(is_same(&provider_fields[i], &before->provider, &now->provider,
+                                    &before->provider),
+                            "%s has changed", provider_fields[i].id);
+}
+
+CASE(ia_query, unchanged_by_use)
+{
+        struct answer before, now;
+        DAT_HANDLE made[5];
+
+        ask_all(t, &before);
+        made[0] = pz_of(t, ia(t));
+        made[1] = ep_with(t);
+        made[2] = evd_with(t, .flags = DAT_EVD_SOFTWARE_FLAG);
+        made[3] = buf_with(t)->lmr;
+        made[4] = other_ia(t);
+
+        ask_all(t, &now);
+        expect_same(t, &before, &now);
+        for (size_t i = sizeof(made) / sizeof(made[0]); i-- > 0;)
+                release(t, made[i]);
+        ask_all(t, &now);
+        expect_same(t, &before, &now);
 }
 
 CASE(ia_query, api_version)
@@ -379,6 +428,36 @@ CASE(ia_query, merging)
                                DAT_SUCCESS);
                         expect(dat_evd_free(evd), DAT_SUCCESS);
                 }
+        }
+}
+
+static bool all_merge(const DAT_PROVIDER_ATTR *attr, unsigned int chosen)
+{
+        for (int i = 0; i < STREAMS; i++)
+                for (int k = 0; k < i; k++)
+                        if (chosen >> i & chosen >> k & 1 &&
+                            attr->evd_stream_merging_supported[i][k] != DAT_TRUE)
+                                return false;
+        return true;
+}
+
+CASE(ia_query, merging_more)
+{
+        struct answer answer;
+
+        ask_all(t, &answer);
+        for (unsigned int chosen = 0; chosen < 1U << STREAMS; chosen++) {
+                DAT_EVD_HANDLE evd = DAT_HANDLE_NULL;
+                unsigned int flags = 0;
+
+                if (__builtin_popcount(chosen) < 3 || !all_merge(&answer.provider, chosen))
+                        continue;
+                for (int i = 0; i < STREAMS; i++)
+                        if (chosen >> i & 1)
+                                flags |= (unsigned int)streams[i];
+                expect(dat_evd_create(ia(t), 8, DAT_HANDLE_NULL, (DAT_EVD_FLAGS)flags, &evd),
+                       DAT_SUCCESS);
+                expect(dat_evd_free(evd), DAT_SUCCESS);
         }
 }
 
