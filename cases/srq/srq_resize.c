@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_srq_resize: what a new size promises, what refuses it, and what no answer may lose. */
 #include "clauses/srq_resize.h"
+#include "../ep/endpoint.h"
 #include "queue.h"
 
 #include <limits.h>
+#include <string.h>
 
 #define LONG_MESSAGE ((size_t)128 * 1024) /* bytes */
 #define MANY         50                   /* repetitions */
@@ -384,6 +386,101 @@ FAMILY(srq_resize, keeps_watermark_armed, changes)
         expect_quiet(async_evd(t));
 }
 
+/* The cookies of receives of two segments: bits all over, and each one another. */
+#define WIDE_COOKIE(i_) (UINT64_C(0xfedcba9876543210) ^ (uint64_t)(i_))
+#define HALF            (MESSAGE / 2)
+
+/* An SRQ whose receives may have two segments; where no IA has such, the case ends. */
+static struct queue queue_of_segments(struct test *t, DAT_COUNT size)
+{
+        if (ia_attr(t)->max_iov_segments_per_dto < 2)
+                unsupported(t, "max_iov_segments_per_dto: a receive has one segment at most");
+        return (struct queue){.srq = srq_with(t, .max_recv_dtos = size, .max_recv_iov = 2),
+                              .length = MESSAGE,
+                              .buf = buf_with(t, .length = SLOTS * MESSAGE)};
+}
+
+/* Receives whose second segment lies before the first one. */
+static void post_halves(struct test *t, const struct queue *queue, int count)
+{
+        for (int i = 0; i < count; i++) {
+                size_t start = (size_t)i * MESSAGE;
+                DAT_LMR_TRIPLET halves[] = {triplet(queue->buf, start + HALF, HALF),
+                                            triplet(queue->buf, start, HALF)};
+
+                expect(dat_srq_post_recv(queue->srq, 2, halves,
+                                         (DAT_DTO_COOKIE){.as_64 = WIDE_COOKIE(i)}),
+                       DAT_SUCCESS);
+        }
+}
+
+static bool halves_hold(const struct queue *queue, uint64_t receive, uint64_t message)
+{
+        const uint8_t *at = queue->buf->addr + receive * MESSAGE;
+        uint8_t whole[MESSAGE];
+
+        memcpy(whole, at + HALF, HALF);
+        memcpy(whole + HALF, at, HALF);
+        return message_holds(whole, MESSAGE, message);
+}
+
+FAMILY(srq_resize, keeps_segments, changes)
+{
+        struct queue queue = queue_of_segments(t, 16);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+
+        post_halves(t, &queue, 4);
+        must(resize(t, queue.srq, row, 4));
+
+        flow_send(&flow, 4);
+        for (uint64_t message = 0; message < 4; message++) {
+                DAT_DTO_COMPLETION_EVENT_DATA dto = expect_dto(flow.evd);
+                uint64_t receive = WIDE_COOKIE(dto.user_cookie.as_64);
+
+                expect_that(receive < 4, "cookie %#llx, which no receive has",
+                            (unsigned long long)dto.user_cookie.as_64);
+                expect_eq(dto.transfered_length, MESSAGE);
+                expect_that(halves_hold(&queue, receive, message),
+                            "the segments of receive %llu do not hold message %llu",
+                            (unsigned long long)receive, (unsigned long long)message);
+        }
+        expect_quiet(flow.evd);
+}
+
+/* What a receive may be made of is as it was. */
+FAMILY(srq_resize, takes_segments, changes)
+{
+        struct queue queue = queue_of_segments(t, 16);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+
+        must(resize(t, queue.srq, row, 4));
+
+        post_halves(t, &queue, 1);
+        flow_send(&flow, 1);
+        expect_eq(expect_dto(flow.evd).user_cookie.as_64, WIDE_COOKIE(0));
+        expect_that(halves_hold(&queue, 0, 0), "the segments do not hold the message");
+        expect(dat_srq_post_recv(queue.srq, 0, NULL, (DAT_DTO_COOKIE){.as_64 = 1}), DAT_SUCCESS);
+        peer_send(flow.end, .empty = true);
+        expect_eq(expect_dto(flow.evd).transfered_length, 0);
+}
+
+/* A mark that is set after the request, once enough receives are there, and then above them. */
+FAMILY(srq_resize, mark_after, changes)
+{
+        struct armed armed = armed_with(t, 4, 2);
+        DAT_SRQ_HANDLE srq = armed.queue.srq;
+
+        must(resize(t, srq, row, 4));
+
+        arm_mark(t, &armed, 4);
+        expect_eq(srq_param(t, srq).low_watermark, 4);
+        flow_deliver(t, &armed.flow, 1);
+        expect_mark_event(t, &armed);
+        expect(dat_srq_set_lw(srq, srq_size(t, srq)), DAT_SUCCESS);
+        expect_async_event(srq);
+        expect_quiet(async_evd(t));
+}
+
 /* As many messages as the queue has places, each whole in a receive of its own. */
 FAMILY(srq_resize, places_receive, changes)
 {
@@ -608,6 +705,80 @@ CASE(srq_resize, at_posted)
         expect(dat_srq_resize(queue.srq, 6), DAT_SUCCESS);
 }
 
+/* What a receive is made of: it counts as one. */
+static const struct made_of {
+        const char *id;
+        bool segments;
+} made_of[] = {
+    {"several_segments", true},
+    {"no_segments", false},
+};
+
+static DAT_SRQ_HANDLE srq_with_receives(struct test *t, const struct made_of *row, int count)
+{
+        struct queue queue = row->segments ? queue_of_segments(t, 8) : queue_with(t, 8);
+
+        if (row->segments)
+                post_halves(t, &queue, count);
+        for (int i = 0; i < count && !row->segments; i++)
+                expect(dat_srq_post_recv(queue.srq, 0, NULL, (DAT_DTO_COOKIE){.as_64 = 0}),
+                       DAT_SUCCESS);
+        return queue.srq;
+}
+
+FAMILY(srq_resize, below_receives_of, made_of)
+{
+        expect_refusals(t, srq_with_receives(t, row, 6), 5);
+}
+
+FAMILY(srq_resize, at_receives_of, made_of)
+{
+        expect_granted(t, srq_with_receives(t, row, 6), 6);
+}
+
+/* Of three receives one has met a message that it cannot hold; its completion stands unreaped. */
+static struct queue queue_with_failure(struct test *t, struct flow *flow)
+{
+        struct queue queue = queue_with(t, 8);
+
+        *flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+        queue_post(t, &queue, 3);
+        peer_send(flow->end, .length = MESSAGE + 1);
+        settle(t);
+        return queue;
+}
+
+/* Reaps all that have failed; returns how many these are. */
+static DAT_COUNT reap_failed(struct test *t, const struct flow *flow)
+{
+        DAT_EVENT event = must_event(flow->evd, DAT_DTO_COMPLETION_EVENT);
+        DAT_COUNT failed = 0;
+
+        do {
+                must_that(event.event_data.dto_completion_event_data.status != DAT_DTO_SUCCESS,
+                          "a receive held more than it can");
+                failed++;
+        } while (dat_is(dat_evd_dequeue(flow->evd, &event), DAT_SUCCESS));
+        return failed;
+}
+
+CASE(srq_resize, below_failed)
+{
+        struct flow flow;
+        struct queue queue = queue_with_failure(t, &flow);
+
+        expect_refusals(t, queue.srq, 2);
+        reap_failed(t, &flow);
+}
+
+CASE(srq_resize, after_reaping_failed)
+{
+        struct flow flow;
+        struct queue queue = queue_with_failure(t, &flow);
+
+        expect_granted(t, queue.srq, 3 - reap_failed(t, &flow));
+}
+
 CASE(srq_resize, below_completed_of_disconnected_ep)
 {
         struct queue queue = queue_with(t, 8);
@@ -713,6 +884,26 @@ FAMILY(srq_resize, other_srq_untouched, chosen)
                 expect_kept(t, queues[i].srq, &before[i]);
                 expect_room(t, &queues[i], before[i].max_recv_dtos - 1 - i);
         }
+}
+
+/* Receives, messages and mark of an SRQ while another one is resized. */
+FAMILY(srq_resize, other_srq_serves, changes)
+{
+        DAT_SRQ_HANDLE before = srq_with(t, .max_recv_dtos = 16);
+        struct armed armed = armed_with(t, 6, 6);
+        DAT_SRQ_HANDLE after = srq_with(t, .max_recv_dtos = 16);
+
+        must(resize(t, before, row, 4));
+        must(resize(t, after, row, 4));
+        expect_quiet(async_evd(t));
+
+        flow_deliver(t, &armed.flow, 3);
+        expect_mark_event(t, &armed);
+        must(resize(t, before, row, 4));
+        must(resize(t, after, row, 4));
+        expect_messages(t, &armed.queue, &armed.flow, 3);
+        expect_traffic(t, &armed.queue, &armed.flow, 3);
+        expect_quiet(armed.flow.evd);
 }
 
 CASE(srq_resize, srq_of_other_ia)
@@ -1119,6 +1310,20 @@ FAMILY(srq_resize, no_message_lost, traffic, DEADLINE_MS(20000))
 /*
  * The endpoints of the SRQ
  */
+
+FAMILY(srq_resize, while_ep, consumer_ep_states)
+{
+        struct queue queue = queue_with(t, 8);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+        DAT_EP_HANDLE ep = ep_in(t, row->state, .srq = queue.srq);
+        DAT_EP_STATE before = ep_state(t, ep);
+
+        queue_post(t, &queue, 4);
+        expect_granted(t, queue.srq, 4);
+
+        expect_ep_state_kept(t, ep, before);
+        expect_traffic(t, &queue, &flow, 4);
+}
 
 CASE(srq_resize, unconnected_ep)
 {
