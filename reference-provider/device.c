@@ -7,12 +7,15 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <ifaddrs.h>
+#include <limits.h>
 #include <net/if.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define BLANKS " \t"
+/* Of 64 bytes, where a segment has 16 and 64 are for what else is in a request. */
+#define PIECES(iov) (((iov)*16 + 64 + 63) / 64)
 
 /* What the instance data of a dat.conf entry names: a device, a network interface, an address. */
 struct choice {
@@ -217,6 +220,84 @@ static void show_presence(struct ia *ia)
                 ia->presence = ntohs(rdma_get_src_port(ia->anchor));
 }
 
+static int smaller(int a, int b)
+{
+        return a < b ? a : b;
+}
+
+/* An unsigned number of 32 bits comes as a negative one. */
+static void make_positive(struct ibv_device_attr *attr)
+{
+        int *limits[] = {&attr->max_qp,
+                         &attr->max_qp_wr,
+                         &attr->max_sge,
+                         &attr->max_sge_rd,
+                         &attr->max_cq,
+                         &attr->max_cqe,
+                         &attr->max_mr,
+                         &attr->max_pd,
+                         &attr->max_qp_rd_atom,
+                         &attr->max_res_rd_atom,
+                         &attr->max_qp_init_rd_atom,
+                         &attr->max_srq,
+                         &attr->max_srq_wr,
+                         &attr->max_srq_sge};
+
+        for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
+                if (*limits[i] < 0)
+                        *limits[i] = INT_MAX;
+        }
+        /* Drivers of InfiniBand's early days left it out: a read is then as a write. */
+        if (!attr->max_sge_rd)
+                attr->max_sge_rd = attr->max_sge;
+}
+
+static bool can_have(struct ia *ia, struct ibv_pd *pd, struct ibv_cq *cq, int dtos)
+{
+        struct ibv_qp_init_attr init = {
+            .send_cq = cq,
+            .recv_cq = cq,
+            .cap = {.max_send_wr = (uint32_t)dtos,
+                    .max_recv_wr = (uint32_t)dtos,
+                    .max_send_sge = (uint32_t)ia_max_iov(ia),
+                    .max_recv_sge = (uint32_t)ia_max_iov(ia)},
+            .qp_type = IBV_QPT_RC,
+        };
+        struct ibv_qp *qp = ibv_create_qp(pd, &init);
+
+        if (qp)
+                ibv_destroy_qp(qp);
+        return qp;
+}
+
+/*
+ * How many DTOs an EP can have together with the most segments. Some devices count their requests
+ * in pieces, of which a request with many segments takes several: where there are pieces enough,
+ * nothing need be tried.
+ */
+static bool measure_dtos(struct ia *ia)
+{
+        int dtos = smaller(smaller(REF_MAX_DTOS, ia->device.max_qp_wr), ia->device.max_cqe / 4);
+        int pieces = PIECES(ia_max_iov(ia));
+        struct ibv_cq *cq;
+        struct ibv_pd *pd;
+
+        ia->max_dtos = dtos;
+        if (dtos <= ia->device.max_qp_wr / 2 / pieces)
+                return true;
+        pd = ibv_alloc_pd(ia->verbs);
+        if (!pd)
+                return false;
+        cq = ibv_create_cq(ia->verbs, 1, NULL, NULL, 0);
+        while (cq && dtos > 1 && !can_have(ia, pd, cq, dtos))
+                dtos /= 2;
+        ia->max_dtos = dtos;
+        if (cq)
+                ibv_destroy_cq(cq);
+        ibv_dealloc_pd(pd);
+        return cq;
+}
+
 /*
  * Finds the device that the instance data of the dat.conf entry means, binds to its address and
  * opens it. On failure everything is released and the reason is on stderr.
@@ -239,6 +320,9 @@ DAT_RETURN device_choose(struct ia *ia)
         ia->verbs = ibv_open_device(ia->anchor->verbs->device);
         if (!ia->verbs || ibv_query_device(ia->verbs, &ia->device) ||
             ibv_query_port(ia->verbs, ia->port, &ia->port_attr))
+                goto failed;
+        make_positive(&ia->device);
+        if (!measure_dtos(ia))
                 goto failed;
         if (choice.one_domain) {
                 ia->domain = ibv_alloc_pd(ia->verbs);

@@ -41,6 +41,11 @@ struct evd *ep_request_target(const struct ep *ep)
         return ep->request_evd ? ep->request_evd : ep->obj.ia->sink;
 }
 
+static DAT_COUNT at_most(DAT_COUNT usual, DAT_COUNT limit)
+{
+        return usual < limit ? usual : limit;
+}
+
 static DAT_EP_ATTR default_attr(const struct ia *ia)
 {
         return (DAT_EP_ATTR){
@@ -50,15 +55,15 @@ static DAT_EP_ATTR default_attr(const struct ia *ia)
             .qos = DAT_QOS_BEST_EFFORT,
             .recv_completion_flags = DAT_COMPLETION_DEFAULT_FLAG,
             .request_completion_flags = DAT_COMPLETION_DEFAULT_FLAG,
-            .max_recv_dtos = 16,
-            .max_request_dtos = 16,
-            .max_recv_iov = 4,
-            .max_request_iov = 4,
+            .max_recv_dtos = at_most(16, ia_max_dtos(ia)),
+            .max_request_dtos = at_most(16, ia_max_dtos(ia)),
+            .max_recv_iov = at_most(4, ia_max_iov(ia)),
+            .max_request_iov = at_most(4, ia_max_iov(ia)),
             .max_rdma_read_in = 0,
             .max_rdma_read_out = 0,
             .srq_soft_hw = DAT_HW_DEFAULT,
-            .max_rdma_read_iov = 4,
-            .max_rdma_write_iov = 4,
+            .max_rdma_read_iov = at_most(4, ia_max_read_iov(ia)),
+            .max_rdma_write_iov = at_most(4, ia_max_iov(ia)),
         };
 }
 
@@ -122,8 +127,8 @@ static bool attr_valid(const struct ia *ia, const DAT_EP_ATTR *attr, bool with_s
                within(attr->max_request_iov, iov) &&
                within(attr->max_rdma_read_in, ia_max_reads(ia)) &&
                within(attr->max_rdma_read_out, ia_max_reads(ia)) &&
-               within(attr->max_rdma_read_iov, iov) && within(attr->max_rdma_write_iov, iov) &&
-               attr->srq_soft_hw >= DAT_HW_DEFAULT;
+               within(attr->max_rdma_read_iov, ia_max_read_iov(ia)) &&
+               within(attr->max_rdma_write_iov, iov) && attr->srq_soft_hw >= DAT_HW_DEFAULT;
 }
 
 static struct setup setup_of(const struct ep *ep)

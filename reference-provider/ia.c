@@ -49,7 +49,7 @@ static int smaller(int a, int b)
 
 int ia_max_dtos(const struct ia *ia)
 {
-        return smaller(smaller(REF_MAX_DTOS, ia->device.max_qp_wr), ia->device.max_cqe / 4);
+        return ia->max_dtos;
 }
 
 int ia_max_srq_dtos(const struct ia *ia)
@@ -62,6 +62,11 @@ int ia_max_iov(const struct ia *ia)
         int iov = smaller(REF_MAX_IOV, ia->device.max_sge);
 
         return ia->device.max_srq ? smaller(iov, ia->device.max_srq_sge) : iov;
+}
+
+int ia_max_read_iov(const struct ia *ia)
+{
+        return smaller(ia_max_iov(ia), ia->device.max_sge_rd);
 }
 
 int ia_max_reads(const struct ia *ia)
@@ -134,7 +139,8 @@ DAT_COUNT ia_limit(const struct ia *ia, DAT_HANDLE_TYPE kind)
 {
         switch (kind) {
         case DAT_HANDLE_TYPE_EP:
-                return smaller(REF_MAX_EPS, ia->device.max_qp);
+                /* One that connects may need another queue pair, for its number. */
+                return smaller(REF_MAX_EPS, ia->device.max_qp / 2);
         case DAT_HANDLE_TYPE_EVD:
                 return ia->max_evds;
         case DAT_HANDLE_TYPE_LMR:
@@ -143,7 +149,7 @@ DAT_COUNT ia_limit(const struct ia *ia, DAT_HANDLE_TYPE kind)
                 /* A bound RMR is a memory region too; both kinds can be had at once. */
                 return smaller(REF_MAX_RMRS, ia->device.max_mr / 5);
         case DAT_HANDLE_TYPE_PZ:
-                return smaller(REF_MAX_PZS, ia->device.max_pd);
+                return smaller(REF_MAX_PZS, ia->device.max_pd - 1); /* one is the IA's own */
         case DAT_HANDLE_TYPE_SRQ:
                 return smaller(REF_MAX_SRQS, ia->device.max_srq);
         case DAT_HANDLE_TYPE_IA:
@@ -256,7 +262,8 @@ static DAT_RETURN open_parts(struct ia *ia, DAT_COUNT qlen, DAT_EVD_HANDLE *asyn
         ret = service_start(ia);
         if (ret != DAT_SUCCESS)
                 goto sink;
-        ia->max_evds = smaller(smaller(REF_MAX_EVDS, ia->device.max_cq), evds_within_descriptors());
+        ia->max_evds =
+            smaller(smaller(REF_MAX_EVDS, ia->device.max_cq - 1), evds_within_descriptors());
         ret = object_publish(ia, &ia->obj, DAT_HANDLE_TYPE_IA);
         if (ret != DAT_SUCCESS)
                 goto service;
@@ -388,7 +395,7 @@ static void describe_ia(struct ia *ia, DAT_IA_ATTR *attr)
         attr->max_srqs = ia_limit(ia, DAT_HANDLE_TYPE_SRQ);
         attr->max_ep_per_srq = ia_limit(ia, DAT_HANDLE_TYPE_EP);
         attr->max_recv_per_srq = ia_max_srq_dtos(ia);
-        attr->max_iov_segments_per_rdma_read = ia_max_iov(ia);
+        attr->max_iov_segments_per_rdma_read = ia_max_read_iov(ia);
         attr->max_iov_segments_per_rdma_write = ia_max_iov(ia);
         attr->max_rdma_read_in = ia->device.max_res_rd_atom;
         attr->max_rdma_read_out = ia->device.max_res_rd_atom;

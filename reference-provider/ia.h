@@ -59,6 +59,7 @@ struct ia {
         uint64_t timer;         /* what timer_fd is set to, or 0 */
         int counts[REF_KINDS];
         int max_evds;
+        int max_dtos; /* of an EP in one direction, with as many segments as there may be */
         _Atomic enum cq_growth cq_growth;
         int epoll_fd;
         int cm_fd; /* a set with librdmacm's descriptor in it */
@@ -88,6 +89,7 @@ uint64_t ia_max_lmr_length(const struct ia *ia);
 int ia_max_dtos(const struct ia *ia);
 int ia_max_srq_dtos(const struct ia *ia);
 int ia_max_iov(const struct ia *ia);
+int ia_max_read_iov(const struct ia *ia);
 int ia_max_reads(const struct ia *ia);
 
 #endif

@@ -219,8 +219,6 @@ DAT_RETURN ref_srq_free(DAT_SRQ_HANDLE handle)
 void srq_destroy(struct srq *srq)
 {
         ibv_destroy_srq(srq->srq);
-        while (srq->retired_count)
-                ibv_destroy_srq(srq->retired[--srq->retired_count]);
         work_cancel(srq->obj.ia, &srq->low_work);
         object_unuse(&srq->pz->obj);
         object_bury(&srq->obj);
@@ -413,7 +411,6 @@ static void move_to(struct srq *srq, struct ibv_srq *queue, int depth)
         while (!list_empty(&srq->pool.pending))
                 list_move(&srq->resting, srq->pool.pending.next);
         lock_release(&srq->pool.lock);
-        srq->retired[srq->retired_count++] = srq->srq;
         srq->srq = queue;
         srq->hardware_depth = depth;
         srq->on_device = 0;
@@ -421,22 +418,21 @@ static void move_to(struct srq *srq, struct ibv_srq *queue, int depth)
         lock_release(&srq->rest_lock);
 }
 
-/*
- * Replaces a verbs queue that cannot be resized by a larger one, unless a queue pair takes from it.
- * The old one stays: what the device has yet to say of it is acknowledged by the service thread,
- * which may be waiting for us.
+/* Replaces a verbs queue that cannot be resized by a larger one, unless a queue pair takes from it.
  */
 static void replace(struct srq *srq, int depth)
 {
+        struct ibv_srq *old = srq->srq;
         struct ibv_srq *queue;
 
-        if (srq->qps || srq->retired_count == SRQ_RETIRED)
+        if (srq->qps)
                 return;
         drain_users(srq);
         queue = make_lasting_queue(srq, &depth);
         if (!queue)
                 return;
         move_to(srq, queue, depth);
+        ibv_destroy_srq(old);
         if (atomic_load(&srq->armed))
                 (void)set_limit(srq, atomic_load(&srq->low_watermark));
 }

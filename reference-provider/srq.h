@@ -13,19 +13,14 @@
 #include "pool.h"
 #include "service.h"
 
-struct ep;
 struct evd;
 struct pz;
 struct srq_user;
-
-#define SRQ_RETIRED 16 /* each at least twice as large as the one before */
 
 struct srq {
         struct object obj;
         struct pz *pz;
         struct ibv_srq *srq;
-        struct ibv_srq *retired[SRQ_RETIRED]; /* which it has replaced */
-        int retired_count;
         pthread_mutex_t resize_lock;
         struct gate gate; /* posts go through, a resize of the verbs queue stops them */
         struct wr_pool pool;
