@@ -49,6 +49,7 @@ static struct {
         struct note *notes;
         struct ibv_device_attr published;
         int (*poll)(struct ibv_cq *, int, struct ibv_wc *);
+        int (*post_send)(struct ibv_qp *, struct ibv_send_wr *, struct ibv_send_wr **);
         int cqs;
         int srqs;
         int qps;
@@ -144,7 +145,24 @@ static int poll_cq(struct ibv_cq *cq, int room, struct ibv_wc *wc)
         if (n < room)
                 more = front.poll(cq, room - n, wc + n);
         pthread_mutex_unlock(&front.lock);
-        return more < 0 ? more : n + more;
+        if (more < 0)
+                return more;
+        for (int i = 0; i < n + more; i++) {
+                if (device_profile.one_too_long && wc[i].status == IBV_WC_REM_OP_ERR)
+                        wc[i].status = IBV_WC_REM_INV_REQ_ERR;
+        }
+        return n + more;
+}
+
+static int post_send(struct ibv_qp *qp, struct ibv_send_wr *send, struct ibv_send_wr **bad)
+{
+        for (struct ibv_send_wr *at = send; at; at = at->next) {
+                if (at->opcode != IBV_WR_RDMA_READ || at->num_sge <= front.published.max_sge_rd)
+                        continue;
+                *bad = at;
+                return EINVAL;
+        }
+        return front.post_send(qp, send, bad);
 }
 
 /* Takes the entries of a queue pair out of the queue. Called with the lock held. */
@@ -184,9 +202,10 @@ struct ibv_context *__wrap_ibv_open_device(struct ibv_device *device)
         pthread_mutex_lock(&front.lock);
         front.published = attr;
         front.poll = verbs->ops.poll_cq;
+        front.post_send = verbs->ops.post_send;
         pthread_mutex_unlock(&front.lock);
-        if (device_profile.destroy_cleans)
-                verbs->ops.poll_cq = poll_cq;
+        verbs->ops.poll_cq = poll_cq;
+        verbs->ops.post_send = post_send;
         return verbs;
 }
 

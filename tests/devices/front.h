@@ -17,6 +17,7 @@ struct device_profile {
         int block;           /* bytes of the pieces that max_qp_wr counts; 0: it counts requests */
         bool stays_armed;    /* srq_limit reads back as it was set, though it was reached */
         bool destroy_cleans; /* the completions of a queue pair go with it */
+        bool one_too_long;   /* a message longer than its receive is an invalid request */
         void (*publish)(struct ibv_device_attr *attr); /* changes what soft-RoCE publishes */
 };
 

@@ -20,5 +20,6 @@ const struct device_profile device_profile = {
     .srq_resize = EINVAL,   /* kernel srq.c, mlx5_ib_modify_srq() */
     .block = 64,            /* kernel qp.c, calc_sq_size(): MLX5_SEND_WQE_BB, up to a power of 2 */
     .destroy_cleans = true, /* rdma-core providers/mlx5/verbs.c, mlx5_destroy_qp() */
+    .one_too_long = true,   /* InfiniBand's specification, 9.9.3: a length error */
     .publish = publish,
 };

@@ -88,6 +88,8 @@ static void srqs(void **state)
         assert_int_equal(ibv_query_srq(srq, &attr), 0);
         assert_int_equal(attr.srq_limit, 2);
         assert_int_equal(ibv_destroy_srq(srq), 0);
+        if (device->attr.max_srq_wr == INT32_MAX)
+                return;
         init.attr.max_wr = (uint32_t)device->attr.max_srq_wr + 1;
         assert_null(ibv_create_srq(device->pd, &init));
 }

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "front.h"
+
+#include <errno.h>
+
+/* kernel ib_verbs.c, bnxt_re_query_device(): of a Thor. */
+static void publish(struct ibv_device_attr *attr)
+{
+        at_most(&attr->max_qp_wr, 65535);
+        at_most(&attr->max_sge, 6);
+        at_most(&attr->max_sge_rd, 6);
+        at_most(&attr->max_qp_rd_atom, 126);
+        at_most(&attr->max_qp_init_rd_atom, 126);
+        at_most(&attr->max_srq_sge, 6);
+}
+
+const struct device_profile device_profile = {
+    .name = "bnxt_re",
+    .srq_resize = EINVAL,    /* kernel ib_verbs.c, bnxt_re_modify_srq() */
+    .cq_resize = EOPNOTSUPP, /* kernels before bnxt_re_resize_cq(), as Debian 12's */
+    .destroy_cleans = true,  /* rdma-core providers/bnxt_re/verbs.c, bnxt_re_destroy_qp() */
+    .one_too_long = true,    /* InfiniBand's specification, 9.9.3: a length error */
+    .publish = publish,
+};
