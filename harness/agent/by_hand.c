@@ -127,6 +127,19 @@ static void print_check(const json_t *event)
         printf("       seen:     %s\n", text_of(event, "seen"));
 }
 
+static void print_stack(const json_t *event)
+{
+        const char *call = json_string_value(json_object_get(event, "call"));
+        json_int_t thread = json_integer_value(json_object_get(event, "thread"));
+
+        printf("stack of thread");
+        if (thread)
+                printf(" %lld", thread);
+        printf("%s%s: %s\n", call ? ", in " : "", call ? call : "",
+               json_object_get(event, "why") ? text_of(event, "why") : text_of(event, "name"));
+        print_list(json_object_get(event, "backtrace"), "       ");
+}
+
 static void print_event(void *context, json_t *event)
 {
         const char *kind = text_of(event, "kind");
@@ -141,6 +154,8 @@ static void print_event(void *context, json_t *event)
                        json_is_true(json_object_get(event, "teardown")) ? " in teardown" : "",
                        text_of(event, "signal"));
                 print_list(json_object_get(event, "backtrace"), "       ");
+        } else if (strcmp(kind, "stack") == 0) {
+                print_stack(event);
         } else {
                 printf("%s: %s\n", kind, text_of(event, "text"));
         }

@@ -14,6 +14,7 @@
 
 #include "agent/privilege.h"
 #include "evidence/crash.h"
+#include "evidence/stacks.h"
 #include "evidence/trace.h"
 
 #define CHANNEL_FD 3
@@ -75,6 +76,7 @@ static _Noreturn void run(struct child *child, int output, int channel, child_bo
         settle_in(output, channel);
         atomic_store(&evidence->pid, outside_pid());
         crash_watch(evidence);
+        stacks_watch(evidence);
         trace_start(evidence);
         body(arg, evidence, CHANNEL_FD);
         _exit(0);

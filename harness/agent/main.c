@@ -13,7 +13,7 @@
 #include "agent/containment.h"
 #include "agent/privilege.h"
 #include "case/fresh.h"
-#include "evidence/crash.h"
+#include "evidence/frames.h"
 
 #define EVENT_MS 3000
 #define QUIET_MS 150
@@ -195,7 +195,7 @@ int main(int argc, char **argv)
                 return usage("an argument too many: %s", argv[optind]);
         if (!registry_load())
                 return 2;
-        crash_prepare();
+        frames_prepare();
         switch (command) {
         case COMMAND_LIST:
                 return list();

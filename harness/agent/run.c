@@ -399,6 +399,23 @@ static enum run_killed too_long(struct run *run, uint64_t could_run_ns)
         return run->teardown_ns >= teardown_ms(run) * NS_PER_MS ? KILLED_TEARDOWN : KILLED_NOT;
 }
 
+/* Before a case that had no end is killed, its threads are asked where they are. */
+static void ask_hung(struct run *run, enum run_killed why)
+{
+        run->killed = why;
+        hung_ask(&run->hung, &run->main);
+        run->until_ns = after_ms(run, HUNG_LOOK_MS);
+}
+
+static void look_at_hung(struct run *run)
+{
+        run->until_ns = after_ms(run, HUNG_LOOK_MS);
+        if (!hung_look(&run->hung, &run->main))
+                return;
+        containment_kill_group(run->main.pid);
+        run->until_ns = 0;
+}
+
 /* A case is looked at again and again, to find a call that does not return as early as is fair. */
 static void look_at_case(struct run *run)
 {
@@ -413,14 +430,16 @@ static void look_at_case(struct run *run)
                         why = KILLED_STALL;
         }
         if (why != KILLED_NOT)
-                kill_main(run, why);
+                ask_hung(run, why);
 }
 
 static void overdue(struct run *run)
 {
         switch (run->stage) {
         case STAGE_WORKING:
-                if (run->kind == RUN_CASE)
+                if (run->hung.asked)
+                        look_at_hung(run);
+                else if (run->kind == RUN_CASE)
                         look_at_case(run);
                 else
                         kill_main(run, KILLED_DEADLINE);
@@ -730,6 +749,7 @@ void run_events(const struct run *run, render_emit *emit, void *context)
 {
         render_evidence(run->main.evidence, run->seq, run->kind == RUN_PEER ? "peer" : "case", emit,
                         context);
+        hung_events(&run->hung, run->main.evidence, run->seq, emit, context);
         if (run->peer.started)
                 render_evidence(run->peer.evidence, run->seq, "peer", emit, context);
         emit_remote(run, emit, context);

@@ -14,6 +14,7 @@
 
 #include "agent/case_process.h"
 #include "agent/child.h"
+#include "agent/hung.h"
 #include "agent/output.h"
 #include "agent/probe_process.h"
 #include "agent/stall.h"
@@ -55,6 +56,7 @@ struct run {
         unsigned long long packets;            /* how many it met */
         char not_calmed[2 * DISTURBANCE_TEXT]; /* why it is so still, or nothing */
         enum run_killed killed;
+        struct hung hung;
         struct stall stall;
         unsigned int stalled_ms; /* of KILLED_STALL: what the call was given */
         unsigned int strays;     /* processes that outlived those that the agent started */

@@ -5,9 +5,6 @@
 
 #include "evidence/evidence.h"
 
-/* Loads what backtrace() needs: once, in the process that the others are forked from. */
-void crash_prepare(void);
-
 /* Puts the handlers in place, on a stack of their own. */
 void crash_watch(struct evidence *evidence);
 

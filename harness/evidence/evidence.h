@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "dat_api.h"
+#include "evidence/frames.h"
 
 enum verdict {
         VERDICT_NONE,
@@ -101,16 +102,28 @@ struct entry {
         char seen[256];
 };
 
-#define CRASH_FRAMES_MAX 32
-#define CRASH_LINE_MAX   128
-
 struct crash {
         _Atomic uint32_t signal; /* 0: none */
         uint32_t thread;
-        uint32_t frames;
-        uint64_t address[CRASH_FRAMES_MAX];
-        _Atomic uint32_t lines; /* how many of `line` are written */
-        char line[CRASH_FRAMES_MAX][CRASH_LINE_MAX];
+        struct frames frames;
+};
+
+/* Where each thread of a process was that had no end: it says so when the agent asks. */
+#define STACKS_MAX       64
+#define THREAD_NAME_SIZE 16
+
+struct stack {
+        _Atomic int32_t id; /* the thread's, as the process itself sees it; written last but for */
+        _Atomic uint32_t told; /* that it has no more to tell */
+        uint32_t thread;       /* its number in the records; 0: it made no call */
+        char name[THREAD_NAME_SIZE];
+        struct frames frames;
+};
+
+struct stacks {
+        _Atomic uint32_t asked;
+        _Atomic uint32_t taken; /* how many of `at` */
+        struct stack at[STACKS_MAX];
 };
 
 /* What a probe process learned about the provider. */
@@ -157,6 +170,7 @@ struct evidence {
         struct sealed_verdict body; /* before teardown */
         struct sealed_verdict end;  /* after it */
         struct crash crash;
+        struct stacks stacks;
         struct probe probe;
         _Atomic uint64_t call_count;
         _Atomic uint64_t entry_count;

@@ -377,29 +377,34 @@ const char *signal_name(int number)
         return other;
 }
 
+json_t *render_frames(const struct frames *frames)
+{
+        uint32_t described = atomic_load(&frames->described);
+        json_t *list = json_array();
+
+        for (uint32_t i = 0; i < frames->count && i < FRAMES_MAX; i++) {
+                char address[24];
+                const char *text = address;
+
+                snprintf(address, sizeof(address), "0x%" PRIx64, frames->address[i]);
+                if (i < described)
+                        text = frames->text[i];
+                json_array_append_new(list, text_field(text, FRAME_TEXT_MAX - 1));
+        }
+        return list;
+}
+
 static void render_crash(struct render *render, const struct evidence *evidence)
 {
         const struct crash *crash = &evidence->crash;
         uint32_t number = atomic_load(&crash->signal);
-        uint32_t lines = atomic_load(&crash->lines);
-        json_t *backtrace;
         json_t *event;
 
         if (number == 0)
                 return;
         event = event_new(render, "crash");
-        backtrace = json_array();
-        for (uint32_t i = 0; i < crash->frames && i < CRASH_FRAMES_MAX; i++) {
-                char address[24];
-                const char *line = address;
-
-                snprintf(address, sizeof(address), "0x%" PRIx64, crash->address[i]);
-                if (i < lines)
-                        line = crash->line[i];
-                json_array_append_new(backtrace, text_field(line, CRASH_LINE_MAX - 1));
-        }
         json_object_set_new(event, "signal", json_string(signal_name((int)number)));
-        json_object_set_new(event, "backtrace", backtrace);
+        json_object_set_new(event, "backtrace", render_frames(&crash->frames));
         if (atomic_load(&evidence->phase) != PHASE_BODY)
                 json_object_set_new(event, "teardown", json_true());
         if (strcmp(render->who, "peer") == 0)
@@ -445,6 +450,13 @@ const struct call_record *render_pending_call(const struct evidence *evidence)
 const char *render_pending(const struct evidence *evidence)
 {
         const struct call_record *call = render_pending_call(evidence);
+
+        return call ? api_functions[call->function].name : NULL;
+}
+
+const char *render_pending_of(const struct evidence *evidence, uint32_t thread)
+{
+        const struct call_record *call = last_begun(evidence, thread);
 
         return call ? api_functions[call->function].name : NULL;
 }

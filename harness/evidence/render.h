@@ -18,6 +18,12 @@ void render_evidence(const struct evidence *evidence, unsigned long long seq, co
 const struct call_record *render_pending_call(const struct evidence *evidence);
 const char *render_pending(const struct evidence *evidence);
 
+/* The call that a thread, by its number in the records, was in; or NULL. */
+const char *render_pending_of(const struct evidence *evidence, uint32_t thread);
+
+/* A backtrace: a list of lines. */
+json_t *render_frames(const struct frames *frames);
+
 /* The first free that teardown was refused, as a verdict's `teardown` has it, or NULL. */
 json_t *render_refused(const struct evidence *evidence);
 

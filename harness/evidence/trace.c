@@ -30,6 +30,11 @@ unsigned int trace_thread(void)
         return thread;
 }
 
+unsigned int trace_thread_known(void)
+{
+        return thread;
+}
+
 void trace_forget_open(uint64_t before)
 {
         for (uint64_t n = before; evidence && n < atomic_load(&evidence->call_count); n++) {

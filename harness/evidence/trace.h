@@ -50,6 +50,9 @@ const void *trace_pointer(const struct trace_arg *arg);
 /* The calling thread's number in the records: 1, or in the order of their first calls. */
 unsigned int trace_thread(void);
 
+/* The same, or 0 where the calling thread has made no call. */
+unsigned int trace_thread_known(void);
+
 /*
  * Forgets the calls behind number `before` that the calling thread's copy in a process apart has
  * begun and not ended: that process is gone, as it may be.

@@ -272,6 +272,30 @@ static struct evidence *find_evidence(FILE *maps)
         return NULL;
 }
 
+void forge_stacks(void)
+{
+        FILE *maps = fopen("/proc/self/maps", "re");
+        struct evidence *evidence = maps ? find_evidence(maps) : NULL;
+
+        if (maps)
+                fclose(maps);
+        if (!evidence)
+                return;
+        printf("forged\n");
+        fflush(stdout);
+        for (int i = 0; i < STACKS_MAX; i++) {
+                struct stack *stack = &evidence->stacks.at[i];
+
+                stack->id = i + 1;
+                stack->told = 1;
+                stack->frames.count = FRAMES_MAX;
+                stack->frames.described = FRAMES_MAX;
+                for (int frame = 0; frame < FRAMES_MAX; frame++)
+                        memset(stack->frames.text[frame], 'x', FRAME_TEXT_MAX);
+        }
+        evidence->stacks.taken = ~0u;
+}
+
 void forge_seal(void)
 {
         FILE *maps = fopen("/proc/self/maps", "re");

@@ -14,6 +14,9 @@ void attack(void);
  */
 void forge_seal(void);
 
+/* Says of threads that there never were where they are. */
+void forge_stacks(void);
+
 /* Leaves one object of each kind of IPC behind; false where it could not. */
 bool leave_ipc(void);
 

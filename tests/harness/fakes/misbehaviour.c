@@ -3,12 +3,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -71,6 +74,112 @@ static DAT_RETURN hang(void)
         sigprocmask(SIG_BLOCK, &all, NULL);
         for (;;)
                 pause();
+        return DAT_SUCCESS;
+}
+
+/* As what no mask of the C library's can do. */
+static DAT_RETURN hang_deaf(void)
+{
+        unsigned long all = ~0ul;
+
+        syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, NULL, sizeof(all));
+        for (;;)
+                pause();
+        return DAT_SUCCESS;
+}
+
+static pthread_mutex_t queues = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t events = PTHREAD_MUTEX_INITIALIZER;
+static sem_t events_held;
+
+__attribute__((noinline)) static void flush_queues(void)
+{
+        pthread_mutex_lock(&queues);
+        pthread_mutex_unlock(&queues);
+}
+
+__attribute__((noinline)) static void flush_events(void)
+{
+        pthread_mutex_lock(&events);
+        pthread_mutex_unlock(&events);
+}
+
+static void *progress(void *arg)
+{
+        sigset_t all;
+
+        sigfillset(&all);
+        pthread_sigmask(SIG_BLOCK, &all, NULL);
+        pthread_mutex_lock(&events);
+        sem_post(&events_held);
+        flush_queues();
+        pthread_mutex_unlock(&events);
+        return arg;
+}
+
+/* Two threads, each of which holds what the other one waits for. */
+static DAT_RETURN deadlock(void)
+{
+        pthread_t thread;
+
+        sem_init(&events_held, 0, 0);
+        pthread_mutex_lock(&queues);
+        if (pthread_create(&thread, NULL, progress, NULL) != 0)
+                return FAIL(DAT_INSUFFICIENT_RESOURCES);
+        while (sem_wait(&events_held) < 0)
+                ;
+        flush_events();
+        pthread_mutex_unlock(&queues);
+        return DAT_SUCCESS;
+}
+
+static void *idle(void *arg)
+{
+        for (;;)
+                pause();
+        return arg;
+}
+
+/* After it has made the C library take a signal for itself. */
+static DAT_RETURN hang_after_cancel(void)
+{
+        pthread_t thread;
+
+        if (pthread_create(&thread, NULL, idle, NULL) != 0)
+                return FAIL(DAT_INSUFFICIENT_RESOURCES);
+        pthread_cancel(thread);
+        pthread_join(thread, NULL);
+        idle(NULL);
+        return DAT_SUCCESS;
+}
+
+/* More threads than anybody reads of. */
+static DAT_RETURN hang_in_crowd(void)
+{
+        pthread_attr_t attr;
+
+        pthread_attr_init(&attr);
+        pthread_attr_setstacksize(&attr, 64 << 10);
+        for (int i = 0; i < 200; i++) {
+                pthread_t thread;
+
+                if (pthread_create(&thread, &attr, idle, NULL) != 0)
+                        return FAIL(DAT_INSUFFICIENT_RESOURCES);
+        }
+        idle(NULL);
+        return DAT_SUCCESS;
+}
+
+static DAT_RETURN forge_the_stacks(void)
+{
+        forge_stacks();
+        return FAIL(DAT_INTERNAL_ERROR);
+}
+
+static DAT_RETURN forge_the_stacks_and_hang(void)
+{
+        forge_stacks();
+        idle(NULL);
         return DAT_SUCCESS;
 }
 
@@ -260,6 +369,12 @@ DAT_RETURN misbehave(const char *site)
             {"abort", crash_by_abort},
             {"stack", crash_by_stack},
             {"hang", hang},
+            {"hang_deaf", hang_deaf},
+            {"deadlock", deadlock},
+            {"hang_after_cancel", hang_after_cancel},
+            {"hang_in_crowd", hang_in_crowd},
+            {"forge_stacks", forge_the_stacks},
+            {"forge_stacks_and_hang", forge_the_stacks_and_hang},
             {"spin", spin},
             {"compute", compute},
             {"stop", stop},
