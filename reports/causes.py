@@ -12,8 +12,13 @@ _ORDER = list(Verdict)
 _SUCCESS = "DAT_SUCCESS"
 # Frames of a crash that tell it from others; those of the C library above them tell nothing.
 _FRAMES = 2
-_LIBC = re.compile(r"(libc|libpthread|ld-linux-x86-64)\.so")
-_OFFSET = re.compile(r"(?<=\w)\+0x[0-9a-f]+")
+_LIBC = re.compile(r"(libc|libpthread|ld-linux-[\w-]+)\.so")
+# Where a provider waits, it waits in these.
+_BELOW = re.compile(
+    r"(libc|libpthread|ld-linux-[\w-]+|libibverbs|librdmacm|libnl(-route)?-3|libdat|lib\w+-rdmav\d+)\.so"
+    r"|linux-vdso|\[|0x"
+)
+_SUITE = "udapl-cases"
 _LONGEST = 200
 _CALLS = 3
 
@@ -119,7 +124,7 @@ def _keys(attempt: Attempt) -> Iterator[Key]:
         signal = attempt.crash.signal if attempt.crash else ""
         yield ("crash", *frames) if frames else ("crash", signal, attempt.pending)
     elif attempt.verdict is Verdict.TIMEOUT:
-        yield "timeout", attempt.pending or (last.name if last else "")
+        yield "timeout", _hangs_in(attempt) or attempt.pending or (last.name if last else "")
     elif check is None or attempt.verdict is Verdict.CONTRADICTED:
         yield attempt.verdict, attempt.reason
     else:
@@ -166,7 +171,9 @@ def _what(attempt: Attempt) -> str:
         frames = _top_frames(attempt)
         return (signal or attempt.reason or "crash") + (f" in {frames[0]}" if frames else "")
     if attempt.verdict is Verdict.TIMEOUT:
-        return "no return" if attempt.pending else attempt.reason or "no end of the case"
+        place = f" in {function}" if (function := _hangs_in(attempt)) else ""
+        said = "no return" if attempt.pending else attempt.reason or "no end of the case"
+        return f"{said}{place}"
     if check is None or attempt.verdict is Verdict.CONTRADICTED:
         return attempt.reason or "no reason was recorded"
     if _of_an_answer(attempt):
@@ -176,6 +183,13 @@ def _what(attempt: Attempt) -> str:
 
 def _top_frames(attempt: Attempt) -> Sequence[str]:
     """Where a crash was: functions without the place in them, and what has no name by its place."""
-    frames = attempt.crash.backtrace if attempt.crash else ()
-    own = list(dropwhile(_LIBC.search, frames)) or list(frames)
-    return [_OFFSET.sub("", frame) for frame in own[:_FRAMES]]
+    frames = attempt.crash.functions if attempt.crash else []
+    return (list(dropwhile(_LIBC.match, frames)) or frames)[:_FRAMES]
+
+
+def _hangs_in(attempt: Attempt) -> str:
+    """The function of the provider that had no end, empty where none is known to."""
+    hung = attempt.hung
+    functions = hung.functions if hung else []
+    first = next((function for function in functions if not _BELOW.match(function)), "")
+    return "" if first.startswith(_SUITE) else first

@@ -5,7 +5,7 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from reports.model import Attempt, Call, Check
+from reports.model import Attempt, Call, Check, Stack
 
 _BEFORE = 20
 _WINDOW = 60
@@ -169,6 +169,8 @@ def attempt_text(attempt: Attempt) -> str:
     if attempt.crash and attempt.crash.backtrace:
         lines.append("backtrace, in teardown:" if attempt.crash.teardown else "backtrace:")
         lines += [f"    {frame}" for frame in attempt.crash.frames]
+    for title, frames in stacks(attempt):
+        lines += [f"{title}:", *(f"    {frame}" for frame in frames)]
     lines += [f"leak: {leak}" for leak in attempt.leaks]
     return "\n".join(lines)
 
@@ -181,7 +183,37 @@ def teardown_text(attempt: Attempt) -> str:
     lines += [_line_text(line) for line in (*story.teardown, *(story.peer if of_peer else ()))]
     if attempt.crash and attempt.crash.teardown:
         lines += ["backtrace:", *(f"    {frame}" for frame in attempt.crash.frames)]
+    for title, frames in stacks(attempt, teardown=True):
+        lines += [f"{title}:", *(f"    {frame}" for frame in frames)]
     return "\n".join(lines)
+
+
+def stacks(attempt: Attempt, teardown: bool = False) -> list[tuple[str, list[str]]]:
+    """Where the threads of what had no end were: whose stack it is, and its frames. Threads at the
+    same place are told together, and the one that the verdict is about comes first. With `teardown`
+    only what was taken then.
+    """
+    alike: dict[tuple[str, tuple[str, ...], bool], list[Stack]] = {}
+    taken = [stack for stack in attempt.stacks if stack.teardown or not teardown]
+    for stack in sorted(taken, key=lambda stack: stack is not attempt.hung):
+        key = stack.call, tuple(stack.frames) or (stack.why,), stack.teardown
+        alike.setdefault(key, []).append(stack)
+    return [
+        (_whose(group, call) + (", in teardown" if late else ""), list(frames))
+        for (call, frames, late), group in alike.items()
+    ]
+
+
+def _whose(group: Sequence[Stack], call: str) -> str:
+    """Whose stack it is: "stack of thread 2, in dat_evd_wait"."""
+    numbers = [str(stack.thread) for stack in group if stack.thread]
+    if len(group) > 1:
+        whose = f"{len(group)} threads"
+    elif numbers:
+        whose = f"thread {numbers[0]}"
+    else:
+        whose = f"a thread without calls ({group[0].name})" if group[0].name else "a thread"
+    return f"stack of {whose}" + (f", in {call}" if call else "")
 
 
 def _line_text(line: Line) -> str:

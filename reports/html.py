@@ -23,7 +23,7 @@ from markupsafe import Markup
 from reports import waivers
 from reports.causes import causes, unknown_causes
 from reports.differences import warnings
-from reports.evidence import duration, pair, returned, trace
+from reports.evidence import duration, pair, returned, stacks, trace
 from reports.model import (
     CRITERIA,
     KEPT,
@@ -172,6 +172,7 @@ def _environment(run: Run) -> Environment:
         waived_sentence=waivers.sentence(run),
         anchor=_anchor,
         same_calls=_same_calls,
+        stacks=stacks,
         trace=trace,
         standings=[verdict.value for verdict in Verdict] + ["not selected", "no case"],
     )

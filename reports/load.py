@@ -30,6 +30,7 @@ from reports.model import (
     Proof,
     Ruling,
     Run,
+    Stack,
     Subject,
     Suite,
     Trouble,
@@ -348,6 +349,7 @@ def _attempt(record: Members) -> Attempt:
         records=record.texts("records"),
         leaks=record.texts("leaks"),
         crash=_crash(record.member("crash")) if record.values.get("crash") else None,
+        stacks=tuple(_stack(item) for item in record.members("stacks")),
         pending=record.text("pending"),
         output=record.text("output"),
         peer=record.text("peer"),
@@ -409,6 +411,18 @@ def _crash(item: Members) -> Crash:
         item.flag("teardown"),
         item.text("who", "case"),
         item.texts("where"),
+    )
+
+
+def _stack(item: Members) -> Stack:
+    return Stack(
+        item.texts("backtrace"),
+        item.texts("where"),
+        item.integer("thread"),
+        item.text("name"),
+        item.text("call"),
+        item.text("why"),
+        item.flag("teardown"),
     )
 
 

@@ -8,7 +8,7 @@ from reports.causes import Cause, causes, unknown_causes
 from reports.differences import warnings
 from reports.marks import code as _code
 from reports.marks import plain as _plain
-from reports.model import Case, Clause, Run, Verdict, Waiver, hosts_word
+from reports.model import Attempt, Case, Clause, Run, Verdict, Waiver, hosts_word
 from reports.profiles import CRITERIA, profiles
 
 _LISTED = 20
@@ -122,6 +122,7 @@ def _example(run: Run, cause: Cause, waived: Mapping[str, Waiver]) -> list[str]:
     lines = [
         f"  - first {_code(case.id)} ({_modes(case)}): {_plain(case.clause.text)}",
         f"  - {_code(attempt.summary if attempt else '')}",
+        *(_place(attempt) if attempt else ()),
         f"  - replay: {_code(run.replay(case))}",
     ]
     others = [other for other in cause.cases if other is not case]
@@ -134,6 +135,23 @@ def _example(run: Run, cause: Cause, waived: Mapping[str, Waiver]) -> list[str]:
             waiver = waived[clause.id]
             why = f"{waiver.reason} ({waiver.approver}, {waiver.url})"
             lines.append(f"  - {_code(clause.id)} waived until {waiver.expires}: {_code(why)}")
+    return lines
+
+
+def _place(attempt: Attempt) -> list[str]:
+    """Where in the sources it crashed or hung, as far as that is known."""
+    lines = []
+    for taken in filter(None, (attempt.crash, attempt.hung)):
+        places = [
+            f"{word} {_code(at)}"
+            for word, at in (("in", taken.provider), ("from", taken.case))
+            if at
+        ]
+        lines += [f"  - {', '.join(places)}"] if places else []
+    others = [stack.provider for stack in attempt.stacks if stack is not attempt.hung]
+    if named := list(dict.fromkeys(filter(None, others))):
+        more = f" and {len(named) - _ALSO} more" if len(named) > _ALSO else ""
+        lines.append(f"  - other threads in {', '.join(map(_code, named[:_ALSO]))}{more}")
     return lines
 
 

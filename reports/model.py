@@ -74,28 +74,33 @@ class Check:
 # What frames of the suite's own program begin with, and what the places of its cases have.
 _SUITE = "udapl-cases"
 _CASE = re.compile(r"^[^,]+, cases/")
+_OFFSET = re.compile(r"(?<=\w)\+0x[0-9a-f]+")
 
 
-@dataclass(frozen=True, slots=True)
-class Crash:
-    """The signal that ended a case's process, and where it was: `where` has the function, file and
-    line of each frame, as much of them as was known.
+class Backtrace:
+    """What has frames: `where` has the function, file and line of each, as much of them as was
+    known.
     """
 
-    signal: str
+    __slots__ = ()
     backtrace: tuple[str, ...]
-    teardown: bool = False
-    who: str = "case"
-    where: tuple[str, ...] = ()
+    where: tuple[str, ...]
+
+    @property
+    def placed(self) -> list[tuple[str, str]]:
+        """The frames, each with its place, empty where none is known."""
+        places = (*self.where, *[""] * len(self.backtrace))
+        return list(zip(self.backtrace, places, strict=False))
 
     @property
     def frames(self) -> list[str]:
         """The frames, each with its place where one is known."""
-        places = (*self.where, *[""] * len(self.backtrace))
-        return [
-            f"{frame}  {place}" if place else frame
-            for frame, place in zip(self.backtrace, places, strict=False)
-        ]
+        return [f"{frame}  {place}" if place else frame for frame, place in self.placed]
+
+    @property
+    def functions(self) -> list[str]:
+        """The frames by what their functions are called, and what has no name by its place."""
+        return [_function(frame, place) for frame, place in self.placed]
 
     @property
     def provider(self) -> str:
@@ -103,7 +108,7 @@ class Crash:
         return next(
             (
                 f"{place} ({frame.split('(')[0]})"
-                for frame, place in zip(self.backtrace, self.where, strict=False)
+                for frame, place in self.placed
                 if place and not frame.startswith(_SUITE)
             ),
             "",
@@ -113,6 +118,40 @@ class Crash:
     def case(self) -> str:
         """The place in the case that led there, where it is known."""
         return next((place for place in self.where if _CASE.search(place)), "")
+
+
+def _function(frame: str, place: str) -> str:
+    """ "libvendor.so(resize)", of a frame and its place."""
+    name, comma, _ = place.partition(", ")
+    if comma and name:
+        return f"{frame.split('(')[0]}({name})"
+    return _OFFSET.sub("", frame)
+
+
+@dataclass(frozen=True, slots=True)
+class Crash(Backtrace):
+    """The signal that ended a case's process, and where it was."""
+
+    signal: str
+    backtrace: tuple[str, ...]
+    teardown: bool = False
+    who: str = "case"
+    where: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Stack(Backtrace):
+    """Where a thread of a case was that had no end: `thread` is its number in the calls, 0 where it
+    made none, `call` the DAT call that it was in, and `why` the reason that nothing is known.
+    """
+
+    backtrace: tuple[str, ...]
+    where: tuple[str, ...] = ()
+    thread: int = 0
+    name: str = ""
+    call: str = ""
+    why: str = ""
+    teardown: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +202,16 @@ class Attempt:
     output: str
     peer: str = ""
     teardown: tuple[Trouble, ...] = ()
+    stacks: tuple[Stack, ...] = ()
+
+    @property
+    def hung(self) -> Stack | None:
+        """The stack of the thread that had no end: the one in the call that did not return."""
+        if self.verdict is not Verdict.TIMEOUT:
+            return None
+        own = [stack for stack in self.stacks if stack.backtrace and not stack.teardown]
+        stuck = [stack for stack in own if self.pending and stack.call == self.pending]
+        return next(iter((*stuck, *own)), None)
 
     @property
     def place(self) -> tuple[str, ...]:

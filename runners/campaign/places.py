@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Where in the sources a frame of a crash is: by debug information, of what is on this machine."""
+"""Where in the sources a frame is: by debug information, of what is on this machine."""
 
 import json
 import os
@@ -104,11 +104,13 @@ class Modules:
             for name in {path.name, path.resolve().name}
         }
         self._open = cache(self._opened)
+        # The threads of a process that hangs have many frames in common.
+        self._place = cache(self._of)
 
     def of(self, backtrace: Sequence[str]) -> list[str]:
         """As Places.of()."""
-        # The first frame is where it broke; the others are where their calls return to.
-        return [self._of(frame, behind=number > 0) for number, frame in enumerate(backtrace)]
+        # The first frame is where it was; the others are where their calls return to.
+        return [self._place(frame, number > 0) for number, frame in enumerate(backtrace)]
 
     def _of(self, frame: str, behind: bool) -> str:
         parts = _FRAME.fullmatch(frame)

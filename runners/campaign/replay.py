@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from reports.errors import ReportError
-from reports.evidence import call_text
+from reports.evidence import call_text, stacks
 from reports.load import attempt_of, load
 from reports.model import Run
 from runners.campaign import debugger
@@ -165,6 +165,7 @@ def _print(verdict: Record) -> None:
         ("record", attempt.records),
         ("leak", attempt.leaks),
         ("backtrace", attempt.crash.frames if attempt.crash else ()),
+        *((title, frames) for title, frames in stacks(attempt)),
         ("output", attempt.output.splitlines()),
     ):
         for text in texts:

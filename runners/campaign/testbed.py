@@ -182,6 +182,8 @@ class Testbed:
             )
         if "crash" in record:
             record["crash"]["where"] = self._where(opened, record["crash"]["backtrace"])
+        for stack in record.get("stacks", ()):
+            stack["where"] = self._where(opened, stack["backtrace"])
         if against := contradiction(record):
             emit(incident("contradiction", opened.names[0], f"{planned.case}: {against}"))
             said = f"the record contradicts itself: {record['verdict']} was said, but {against}"
@@ -219,7 +221,7 @@ class Testbed:
             self._places = None
 
     def _where(self, opened: Bench, backtrace: Sequence[str]) -> list[str]:
-        """Where in the sources the frames of a crash are."""
+        """Where in the sources the frames of a backtrace are."""
         if self._places is None:
             program = Path(self._assignment.argv[0])
             # .../build/default/bin
@@ -479,6 +481,8 @@ def verdict_record(
     crash = next((event for event in events if event["kind"] == "crash"), None)
     if crash is not None:
         record["crash"] = crash
+    if stacks := [event for event in events if event["kind"] == "stack"]:
+        record["stacks"] = stacks
     for member in ("pending", "teardown"):
         if member in said:
             record[member] = said[member]

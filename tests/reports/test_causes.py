@@ -2,6 +2,7 @@
 """Findings by cause: what makes two of them one, what sets them apart, and how they are told."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -85,6 +86,48 @@ def test_crashes_by_their_top_frames(tmp_path: Path) -> None:
         ("CRASH", crashed(pending="dat_srq_free")),
     )
     assert found == [["0", "1"], ["2"], ["3"], ["4"], ["5"]]
+
+
+def test_crashes_by_the_names_that_debug_information_has(tmp_path: Path) -> None:
+    """A frame of a static function is an offset, another one at each place in it."""
+    one, other, third = crashed("libv.so(+0x41c2)"), crashed("libv.so(+0x41f0)"), crashed("libv.so")
+    one["crash"]["where"] = ["flush, src/srq.c:12"]
+    other["crash"]["where"] = ["flush, src/srq.c:19"]
+    third["crash"]["where"] = ["post, src/srq.c:90"]
+    assert groups(tmp_path, *(("CRASH", left) for left in (one, other, third))) == [
+        ["0", "1"],
+        ["2"],
+    ]
+
+
+def hung(*frames: str, call: str = "dat_evd_wait", where: Sequence[str] = ()) -> Record:
+    """What a case leaves that hung in `call`, and a thread of the provider elsewhere."""
+    mine = {"thread": 1, "call": call, "backtrace": frames, "where": where}
+    other = {"name": "progress", "backtrace": ["libc.so.6(poll+0x1)", "libv.so(v_poll+0x8)"]}
+    return {"calls": [], "pending": call, "reason": "no end", "stacks": [other, mine]}
+
+
+def test_hangs_by_the_providers_function(tmp_path: Path) -> None:
+    lock = "libc.so.6(pthread_mutex_lock+0x112)"
+    verbs = "libibverbs.so.1(ibv_destroy_qp+0x2)"
+    found = groups(
+        tmp_path,
+        ("TIMEOUT", hung(lock, "libv.so(v_flush+0x1c)", "libv.so(v_wait+0x4)")),
+        ("TIMEOUT", hung(verbs, "libv.so(v_flush+0x30)", call="dat_ep_free")),
+        ("TIMEOUT", hung(lock, "libv.so(+0x9)", where=["", "v_flush, src/evd.c:7"])),
+        ("TIMEOUT", hung(lock, "libv.so(v_wait+0x30)")),
+        # The case itself waits, for something that no thread of it does.
+        ("TIMEOUT", hung(lock, "udapl-cases(+0x30)")),
+        ("TIMEOUT", {"calls": [], "pending": "dat_evd_wait", "reason": "no end"}),
+    )
+    assert found == [["0", "1", "2"], ["4", "5"], ["3"]]
+
+
+def test_a_hang_names_its_function(tmp_path: Path) -> None:
+    run = SyntheticRun(modes=(1,))
+    run.case("hangs", "TIMEOUT", **hung("libc.so.6(futex+0x1)", "libv.so(v_flush+0x1c)"))
+    (cause,) = causes(load(run.write(tmp_path)))
+    assert cause.name == "dat_evd_wait: no return in libv.so(v_flush)"
 
 
 def test_the_worst_first_and_each_named(tmp_path: Path) -> None:

@@ -270,6 +270,65 @@ def test_a_crash_without_a_backtrace(tmp_path: Path) -> None:
     assert [words(line)[:16] for line in with_class(page.root, "here")] == ["1 dat_srq_resize"]
 
 
+def deadlocked() -> SyntheticRun:
+    """A run with a case that two threads of a provider hung in, and a crowd of others."""
+    run = SyntheticRun(modes=(1,))
+    lock = "libc.so.6(pthread_mutex_lock+0x112)"
+    own = {
+        "thread": 1,
+        "name": "udapl-cases",
+        "call": "dat_srq_resize",
+        "backtrace": [lock, "libvendor.so(+0x1c)", "udapl-cases(+0x9)"],
+        "where": ["", "flush_events, src/evd.c:12", "grow, cases/srq/srq_resize.c:31"],
+    }
+    progress = {
+        "name": "vendor-evd",
+        "backtrace": [lock, "libvendor.so(+0x90)"],
+        "where": ["", "flush_queues, src/srq.c:40"],
+    }
+    idle = {"name": "vendor-pool", "backtrace": ["libc.so.6(pause+0x1)"], "where": [""]}
+    deaf = {"backtrace": [], "why": "it did not answer: the kernel has it as D (disk sleep)"}
+    run.case(
+        "grow",
+        "TIMEOUT",
+        reason="no end of dat_srq_resize after 1000 ms",
+        pending="dat_srq_resize",
+        stacks=[progress, idle, idle, own, deaf],
+    )
+    return run
+
+
+def test_a_hang_says_where_each_thread_is(tmp_path: Path) -> None:
+    page = page_of(deadlocked(), tmp_path)
+    happened = part("srq_resize/grow", "Happened", page)
+    assert "in flush_events, src/evd.c:12 (libvendor.so)" in happened
+    assert "from grow, cases/srq/srq_resize.c:31" in happened
+    calls = part("srq_resize/grow", "Calls", page)
+    told = [
+        "Stack of thread 1, in dat_srq_resize libc.so.6(pthread_mutex_lock+0x112) libvendor.so(",
+        "Stack of a thread without calls (vendor-evd) libc.so.6(pthread_mutex_lock+0x112)",
+        "flush_queues, src/srq.c:40",
+        "Stack of 2 threads libc.so.6(pause+0x1)",
+        "Stack of a thread it did not answer: the kernel has it as D (disk sleep)",
+    ]
+    places = [calls.find(text) for text in told]
+    assert -1 not in places
+    assert places == sorted(places)
+
+
+def test_a_hang_in_markdown(tmp_path: Path) -> None:
+    markdown = reports.render(deadlocked().write(tmp_path), "md").read_text()
+    assert "no return in libvendor.so(flush_events)" in markdown
+    assert "in `flush_events, src/evd.c:12 (libvendor.so)`, from `grow, cases/srq/" in markdown
+    assert "other threads in `flush_queues, src/srq.c:40 (libvendor.so)`" in markdown
+
+
+def test_a_hang_in_junit(tmp_path: Path) -> None:
+    junit = reports.render(deadlocked().write(tmp_path), "junit").read_text()
+    assert "stack of thread 1, in dat_srq_resize:" in junit
+    assert "flush_queues, src/srq.c:40" in junit
+
+
 def test_a_timeout_marks_the_call_it_hung_in(red: Page) -> None:
     hung = "srq_resize/under_traffic"
     assert red.cells(hung) == ["PASS", "TIMEOUT"]
@@ -498,6 +557,8 @@ def test_hostile_words_stay_words(tmp_path: Path) -> None:
     }
     run.case("grow", "CRASH", clause={"text": HOSTILE, "rulings": [HOSTILE]}, **more)
     run.case("shrink", "FAIL", **more)
+    stack = {"name": HOSTILE, "call": HOSTILE, "backtrace": [HOSTILE], "where": [HOSTILE]}
+    more["stacks"] = [stack, {"backtrace": [], "why": HOSTILE}]
     kept = more | {"checks": [check(HOSTILE, seen=HOSTILE, file=HOSTILE)], "crash": None}
     run.case("same_size", "NOTE", **kept)
     run.case("absent", "UNSUPPORTED", **kept)

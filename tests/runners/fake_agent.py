@@ -263,6 +263,15 @@ def times_out(run: dict[str, Any]) -> None:
     verdict(run, "TIMEOUT", "no end after 10000 ms", pending="dat_evd_wait")
 
 
+def deadlocks(run: dict[str, Any]) -> None:
+    """Hangs, with a thread that answered, and one that did not."""
+    stack = {"type": "event", "seq": run["seq"], "kind": "stack"}
+    frames = ["libc.so.6(futex+0x1)", "libfake.so(fake_flush+0x3)", "udapl-cases(+0x88f1)"]
+    say({**stack, "thread": 1, "name": "cases", "call": "dat_ep_free", "backtrace": frames})
+    say({**stack, "backtrace": [], "why": "it did not answer"})
+    verdict(run, "TIMEOUT", "no end of dat_ep_free after 1000 ms", pending="dat_ep_free")
+
+
 def declines_after_timeout(run: dict[str, Any]) -> None:
     (times_out if once(6) else unsupported)(run)
 
@@ -461,6 +470,7 @@ BEHAVIOURS: dict[str, Callable[[dict[str, Any]], None]] = {
         peer_fails_on_host,
         disturbs_network,
         crashes,
+        deadlocks,
         times_out,
         declines_after_timeout,
         tells_its_time,

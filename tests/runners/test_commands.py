@@ -144,6 +144,21 @@ def test_replay_of_a_crash(cts: Cts) -> None:
     assert "CRASH: SIGSEGV inside dat_srq_resize" in done.stdout
 
 
+def test_replay_of_a_hang(cts: Cts) -> None:
+    cts.has("deadlocks")
+    said = " ".join(cts("certify").stdout.split())
+    assert "dat_ep_free: no return in libfake.so(fake_flush)" in said
+    record, *_ = (r for r in cts.events() if r["type"] == "verdict")
+    answered, silent = record["stacks"]
+    # The fake agent's frames are of nothing that is here.
+    assert answered["where"] == ["", "", ""]
+    assert silent["why"] == "it did not answer"
+    done = cts("replay")
+    assert done.returncode == 1
+    assert "stack of thread 1, in dat_ep_free: libfake.so(fake_flush+0x3)" in done.stdout
+    assert "stack of a thread: it did not answer" in done.stdout
+
+
 def test_replay_that_cannot_be(cts: Cts) -> None:
     cts("certify")
     run = cts.events()[0]["run"]
