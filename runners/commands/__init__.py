@@ -4,6 +4,8 @@
 import argparse
 from typing import TYPE_CHECKING, Any
 
+from runners.fabric import GUEST_DEVICES
+
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[Any]
 else:
@@ -34,6 +36,16 @@ def add_cpus(parser: argparse._ActionsContainer) -> None:
         type=_cpus,
         metavar="N",
         help=f"processors of a guest of the vm fabric (1 to {CPUS_MOST}; default: 1)",
+    )
+
+
+def add_device(parser: argparse._ActionsContainer) -> None:
+    """Add `--device`, which is None where it is not given."""
+    parser.add_argument(
+        "--device",
+        choices=GUEST_DEVICES,
+        help="what guests of the vm fabric have: rxe (default), which is soft-RoCE, or siw, which "
+        "is iWARP",
     )
 
 

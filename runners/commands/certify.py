@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from runners.catalogue.clauses import Catalogue
 from runners.checkout import APIS, DEFAULT_API, Checkout
-from runners.commands import MOST_WORKERS, Subparsers, add_cpus, add_patience
+from runners.commands import MOST_WORKERS, Subparsers, add_cpus, add_device, add_patience
 from runners.errors import InputError, RunnerError
 from runners.names import nearest
 from runners.results import records
@@ -110,6 +110,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "--hosts", type=int, metavar="N", help="run every case on N hosts (1 or 2) only"
     )
     add_cpus(how)
+    add_device(how)
     how.add_argument("--seed", type=int, metavar="N", help="the order of an earlier run")
     add_patience(how, 1, "1")
     how.add_argument(
@@ -190,7 +191,14 @@ def run(options: argparse.Namespace) -> int:
 
     fabric = fabric_class(checkout.fabrics[options.fabric])
     settings = fabric.settings(
-        Wish(options.hosts_file, options.dat_conf, options.ia, options.ia_params, options.cpus)
+        Wish(
+            options.hosts_file,
+            options.dat_conf,
+            options.ia,
+            options.ia_params,
+            options.cpus,
+            options.device,
+        )
     )
     modes = _modes(options, fabric.most_hosts(settings))
 

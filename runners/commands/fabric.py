@@ -9,8 +9,10 @@ import socket
 import sys
 from collections.abc import Sequence
 from threading import Thread
+from typing import Any
 
-from runners.commands import Subparsers, add_cpus
+from runners.commands import Subparsers, add_cpus, add_device
+from runners.fabric import GUEST_DEVICES
 from runners.fabric.base import FabricError
 from runners.fabric.console import attach
 from runners.fabric.guest_host import GuestHost
@@ -33,17 +35,21 @@ def add_parser(commands: Subparsers) -> None:
     )
     shell.add_argument("--hosts", type=int, default=1, metavar="N", help="how many (default: 1)")
     add_cpus(shell)
+    add_device(shell)
     shell.add_argument("argv", nargs="*", metavar="COMMAND", help="after `--`: what to run")
     shell.set_defaults(run=_shell)
 
 
 def _shell(options: argparse.Namespace) -> int:
-    cpus = options.cpus or 1
+    shape: dict[str, Any] = {
+        "cpus": options.cpus or 1,
+        "device": options.device or GUEST_DEVICES[0],
+    }
     if not options.argv and sys.stdin.isatty():
-        with VmFabric(options.hosts, _progress, cpus=cpus) as fabric:
+        with VmFabric(options.hosts, _progress, **shape) as fabric:
             return attach(fabric.hosts, os.getcwd())
     errors = _Labels(2, options.hosts)
-    with VmFabric(options.hosts, _progress, errors.write, cpus=cpus) as fabric:
+    with VmFabric(options.hosts, _progress, errors.write, **shape) as fabric:
         return _run_everywhere(fabric.hosts, options.argv or SHELL_ON_A_PIPE)
 
 

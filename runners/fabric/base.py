@@ -105,6 +105,7 @@ class Wish:
     ia: str | None = None
     ia_params: str | None = None
     cpus: int | None = None
+    device: str | None = None
 
 
 class Fabric(ABC):
@@ -119,7 +120,7 @@ class Fabric(ABC):
         """What `wish` means to this fabric, as JSON has it; raises InputError, FabricError."""
         if wish.hosts_file is not None:
             raise InputError("--hosts-file goes with --fabric ssh: this fabric has its own hosts")
-        refuse_cpus(wish)
+        refuse_shape(wish)
         return {}
 
     @classmethod
@@ -191,10 +192,12 @@ class Fabric(ABC):
         """End every host and whatever runs there."""
 
 
-def refuse_cpus(wish: Wish) -> None:
-    """Raise InputError where `wish` gives hosts processors that are as they are."""
+def refuse_shape(wish: Wish) -> None:
+    """Raise InputError where `wish` gives hosts processors or devices that are as they are."""
     if wish.cpus is not None:
         raise InputError("--cpus goes with --fabric vm: other hosts have their own processors")
+    if wish.device is not None:
+        raise InputError("--device goes with --fabric vm: other hosts have their own devices")
 
 
 def preferred(hosts: Iterable[Any], names: Sequence[str], name: Callable[[Any], str]) -> list[Any]:

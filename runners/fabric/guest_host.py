@@ -67,8 +67,10 @@ class GuestHost(Host):
         """QEMU's process."""
         return self._process.process.pid
 
-    def configure(self, count: int) -> None:
-        """Tell the guest who it is among `count`; wait_up() awaits the result."""
+    def configure(self, count: int, device: str) -> None:
+        """Tell the guest who it is among `count`, and what device it has; wait_up() awaits the
+        result.
+        """
         peers = [f"hosts 10.77.0.{i + 1} host{i + 1}" for i in range(count)]
         peers += [f"hosts fd00:77::{i + 1:x} host{i + 1}-v6" for i in range(count)]
         now = time.time_ns()
@@ -77,6 +79,7 @@ class GuestHost(Host):
             f"entropy {os.urandom(32).hex()}",
             f"hostname {self.name}",
             *peers,
+            f"device {device}",
             f"mac 52:54:00:77:00:{self._index + 1:02x}",
             f"address {self.address}/24",
             f"address fd00:77::{self._index + 1:x}/64",

@@ -6,7 +6,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from runners.fabric import cache
+from runners.fabric import cache, siw
 from runners.fabric.base import FabricError, Progress
 from runners.fabric.kernel import MODULES, kernel
 
@@ -24,28 +24,36 @@ class Image:
     key: str
 
 
-def image(progress: Progress) -> Image:
-    """The guest's image, made when the cache holds none of these sources and this kernel."""
+def image(progress: Progress, device: str = "rxe") -> Image:
+    """The image of a guest with such a device, made when the cache holds none of these sources and
+    this kernel.
+    """
     kernel_directory = kernel(progress)
+    modules = [kernel_directory / "modules" / f"{name}.ko" for name in MODULES]
+    if device == "siw":
+        built = siw.modules(kernel_directory, progress)
+        modules += [built / f"{name}.ko" for name in siw.MODULES]
     sources = sorted(GUEST_SOURCES.glob("*.[ch]"))
     key = cache.digest(
-        kernel_directory.name, *COMPILE, *MODULES, *(source.read_bytes() for source in sources)
+        kernel_directory.name,
+        *COMPILE,
+        *(module.stem for module in modules),
+        *(source.read_bytes() for source in sources),
     )
 
     def make(directory: Path) -> None:
         progress("making the guest's initramfs")
-        _make_initramfs(directory, kernel_directory, sources)
+        _make_initramfs(directory, modules, sources)
 
     made = cache.entry("image", key, make)
     return Image(kernel_directory / "vmlinux", made / "initramfs", made / "nothing", key)
 
 
-def _make_initramfs(directory: Path, kernel_directory: Path, sources: list[Path]) -> None:
+def _make_initramfs(directory: Path, modules: list[Path], sources: list[Path]) -> None:
     tree = directory / "tree"
-    modules = tree / "modules"
-    modules.mkdir(parents=True)
-    for number, name in enumerate(MODULES):
-        shutil.copy(kernel_directory / "modules" / f"{name}.ko", modules / f"{number:02}-{name}.ko")
+    (tree / "modules").mkdir(parents=True)
+    for number, module in enumerate(modules):
+        shutil.copy(module, tree / "modules" / f"{number:02}-{module.name}")
     units = [str(source) for source in sources if source.suffix == ".c"]
     _run([*COMPILE, "-o", str(tree / "init"), *units], "compile the guest's first process")
     names = "\n".join(str(path.relative_to(tree)) for path in sorted(tree.rglob("*")))

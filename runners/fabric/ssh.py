@@ -14,7 +14,7 @@ from typing import Any, Self
 from runners.campaign import datconf
 from runners.errors import InputError
 from runners.fabric import bundle, hosts_file, ssh_connection
-from runners.fabric.base import Fabric, FabricError, Facts, Progress, Wish, preferred, refuse_cpus
+from runners.fabric.base import Fabric, FabricError, Facts, Progress, Wish, preferred, refuse_shape
 from runners.fabric.facts import only_device
 from runners.fabric.files import REGISTRY, Files
 from runners.fabric.hosts_file import Entry
@@ -184,7 +184,7 @@ class SshFabric(Fabric):
     def settings(cls, wish: Wish) -> dict[str, Any]:
         if wish.hosts_file is None:
             raise InputError("--fabric ssh needs --hosts-file FILE: which hosts (docs/fabrics.md)")
-        refuse_cpus(wish)
+        refuse_shape(wish)
         if shutil.which("ssh") is None:
             raise FabricError("ssh is not installed; run `apt-get install openssh-client` as root")
         file = hosts_file.read(wish.hosts_file)

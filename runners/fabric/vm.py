@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The `vm` fabric: QEMU guests with soft-RoCE, which need no RDMA hardware, no root and no KVM."""
+"""The `vm` fabric: QEMU guests with RDMA in software, which need no hardware, root nor KVM."""
 
 import socket
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -9,7 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from runners.fabric import capacity, qemu
+from runners.fabric import GUEST_DEVICES, capacity, qemu
 from runners.fabric.accelerator import accelerator
 from runners.fabric.base import Fabric, FabricError, Progress, Wish
 from runners.fabric.guest_host import GuestHost
@@ -26,7 +26,7 @@ Launch = Callable[[Sequence[socket.socket], Sequence[Path]], qemu.Qemu]
 
 
 class VmFabric(Fabric):
-    """Guests on one network, each with rxe0 on eth0.
+    """Guests on one network, each with a `device` on eth0: rxe0, or siw0, which is iWARP.
 
     `progress` is given a line before each step that takes long. `stderr` is given what the agent of
     the host so named writes to its standard error, as it comes, besides the host's own log. Guests
@@ -42,6 +42,7 @@ class VmFabric(Fabric):
         cloned: bool = True,
         counted: bool = False,
         cpus: int = 1,
+        device: str = GUEST_DEVICES[0],
     ) -> None:
         if not 1 <= hosts <= MOST_HOSTS:
             raise FabricError(f"the vm fabric has 1 to {MOST_HOSTS} hosts, not {hosts}")
@@ -51,6 +52,7 @@ class VmFabric(Fabric):
         self._cloned = cloned and not counted
         self._counted = counted
         self._cpus = cpus
+        self._device = device
         self._shares: tuple[Share, ...] = WHOLE
         self._hosts: list[GuestHost] = []
 
@@ -59,8 +61,16 @@ class VmFabric(Fabric):
 
     @classmethod
     def settings(cls, wish: Wish) -> dict[str, Any]:
-        settings = super().settings(replace(wish, cpus=None))
-        return settings if wish.cpus is None else {**settings, "cpus": wish.cpus}
+        settings = super().settings(replace(wish, cpus=None, device=None))
+        if wish.cpus is not None:
+            settings["cpus"] = wish.cpus
+        if wish.device is not None:
+            settings["device"] = wish.device
+        return settings
+
+    @classmethod
+    def ia_params(cls, settings: Mapping[str, Any]) -> str:
+        return f"{settings.get('device', GUEST_DEVICES[0])}0"
 
     @classmethod
     def side_by_side(cls, hosts: int, settings: Mapping[str, Any]) -> int:
@@ -74,7 +84,7 @@ class VmFabric(Fabric):
     @classmethod
     def make_ready(cls, progress: Progress, settings: Mapping[str, Any]) -> None:
         qemu.program()  # without it nothing else is worth making
-        booted = image(progress)
+        booted = image(progress, settings.get("device", GUEST_DEVICES[0]))
         machine = qemu.Machine(accelerator(booted, progress), settings.get("cpus", 1))
         snapshot(machine, booted, progress)
 
@@ -100,7 +110,7 @@ class VmFabric(Fabric):
 
     def _boot(self) -> None:
         qemu.program()  # without it nothing else is worth making
-        booted = image(self._progress)
+        booted = image(self._progress, self._device)
         usual = accelerator(booted, self._progress)
         machine = qemu.Machine("counted" if self._counted else usual, self._cpus)
         if not (self._cloned and self._clone(machine, booted)):
@@ -139,7 +149,7 @@ class VmFabric(Fabric):
                 left.close()
                 right.close()
         for host in self._hosts:
-            host.configure(self._count)
+            host.configure(self._count, self._device)
         for host in self._hosts:
             host.wait_up(BOOT_TIMEOUT)
 

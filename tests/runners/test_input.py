@@ -70,6 +70,13 @@ def test_processors_of_hosts_that_have_their_own(cts: Cts, tmp_path: Path) -> No
     assert not cts.results.exists()
 
 
+def test_a_device_of_hosts_that_have_their_own(cts: Cts) -> None:
+    done = cts("certify", "--device", "siw", "--fabric", "host")
+    refused(done, USAGE, "--device goes with --fabric vm")
+    refused(cts("certify", "--device", "mlx5"), USAGE, "--device", "rxe", "siw")
+    assert not cts.results.exists()
+
+
 def test_unknown_clause(cts: Cts) -> None:
     refused(cts("show", "demo_page/pases"), USAGE, "demo_page/passes")
 

@@ -116,7 +116,8 @@ static int raise_limits(void)
 
 /*
  * The writable layer of the root. An opaque directory hides the host's: rdma-core loads a driver
- * for each file in libibverbs.d, and all but rxe's would only cost each process 20 ms.
+ * for each file in libibverbs.d, and all but the one of the guest's device would only cost each
+ * process 20 ms.
  */
 static int prepare_writable_layer(void)
 {
@@ -132,14 +133,21 @@ static int prepare_writable_layer(void)
                         return fail_at(directories[i]);
         if (setxattr(RW "/upper/etc/libibverbs.d", "trusted.overlay.opaque", "y", 1, 0) < 0)
                 return fail_at("hide the host's libibverbs.d");
-        if (write_file(RW "/upper/etc/libibverbs.d/rxe.driver", "driver rxe\n", false) < 0)
-                return -1;
         if (write_file(RW "/upper/etc/hosts", "127.0.0.1 localhost\n::1 localhost\n", false) < 0)
                 return -1;
         return write_file(RW "/upper/etc/nsswitch.conf",
                           "passwd: files\ngroup: files\nshadow: files\nhosts: files\n"
                           "networks: files\nprotocols: files\nservices: files\n",
                           false);
+}
+
+/* The only driver that rdma-core finds here; type is rxe or siw. */
+int use_driver(const char *type)
+{
+        char text[32];
+
+        snprintf(text, sizeof(text), "driver %s\n", type);
+        return write_file(RW "/upper/etc/libibverbs.d/guest.driver", text, false);
 }
 
 int boot_kernel(void)

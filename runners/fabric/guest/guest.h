@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The first process of a soft-RoCE guest.
+ * The first process of a guest, which has soft-RoCE or siw.
  *
  * It brings the kernel up to the point where a snapshot can be taken, and then obeys lines that the
  * host sends over the control port: what this guest is called, which root it sees, what it runs.
@@ -43,6 +43,7 @@ const char *failed_step(void);
 int boot_kernel(void);
 int add_share(const char *value);
 int mount_root(void);
+int use_driver(const char *type);
 int write_file(const char *path, const char *text, bool append);
 
 /* network.c: eth0, its addresses, and the RDMA device on top of it */
@@ -50,6 +51,7 @@ int network_prepare(void);
 int network_set_mac(const char *mac);
 int network_add_address(const char *address);
 int network_up(void);
+int rdma_set_type(const char *type);
 int rdma_add(void);
 int rdma_devices(char *names, size_t size);
 

@@ -131,6 +131,8 @@ static int obey(struct guest *guest, const char *verb, const char *value)
                 return set_hostname(value);
         if (!strcmp(verb, "hosts"))
                 return add_hosts_line(value);
+        if (!strcmp(verb, "device"))
+                return use_driver(value) < 0 ? -1 : rdma_set_type(value);
         if (!strcmp(verb, "mac"))
                 return network_set_mac(value);
         if (!strcmp(verb, "address"))

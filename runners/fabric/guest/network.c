@@ -178,19 +178,34 @@ int network_up(void)
         return set_flags(NETDEV, IFF_UP);
 }
 
+static char rdma_type[16];
+
+/* type is as `rdma link add` has it: rxe or siw */
+int rdma_set_type(const char *type)
+{
+        if (!*type || strlen(type) >= sizeof(rdma_type)) {
+                errno = EINVAL;
+                return fail_at("take an RDMA device");
+        }
+        strcpy(rdma_type, type);
+        return 0;
+}
+
 /* What `rdma link add rxe0 type rxe netdev eth0` does, without the cost of starting a program. */
 int rdma_add(void)
 {
+        char name[sizeof(rdma_type) + 1];
         struct request req = {
             .header = {.nlmsg_len = NLMSG_HDRLEN,
                        .nlmsg_type = RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, RDMA_NLDEV_CMD_NEWLINK)},
         };
 
-        append_attribute(&req, RDMA_NLDEV_ATTR_DEV_NAME, "rxe0", sizeof("rxe0"));
-        append_attribute(&req, RDMA_NLDEV_ATTR_LINK_TYPE, "rxe", sizeof("rxe"));
+        snprintf(name, sizeof(name), "%s0", rdma_type);
+        append_attribute(&req, RDMA_NLDEV_ATTR_DEV_NAME, name, strlen(name) + 1);
+        append_attribute(&req, RDMA_NLDEV_ATTR_LINK_TYPE, rdma_type, strlen(rdma_type) + 1);
         append_attribute(&req, RDMA_NLDEV_ATTR_NDEV_NAME, NETDEV, sizeof(NETDEV));
         if (transact(NETLINK_RDMA, &req) < 0)
-                return fail_at("add rxe0 on " NETDEV);
+                return fail_at("add an RDMA device on " NETDEV);
         return 0;
 }
 
