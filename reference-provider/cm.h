@@ -53,8 +53,9 @@ struct conn {
         uint64_t deadline;            /* in now_us() time; 0 is none */
         struct sockaddr_storage peer; /* whom an active one resolves */
         uint64_t resolve_until;
-        uint16_t port;     /* from which an active one comes, or 0 */
-        uint16_t presence; /* the peer's ia->presence */
+        uint16_t port;      /* from which an active one comes, or 0 */
+        uint16_t presence;  /* the peer's ia->presence */
+        const void *oldest; /* of the requests that waited when peers were last to be asked */
         DAT_CONN_QUAL qual;
         uint32_t token;
         bool fragmented;

@@ -54,6 +54,7 @@ struct ia {
         uint32_t token;          /* the last that was drawn, or 0; under cm_lock */
         uint64_t probe_interval; /* in microseconds; 0 is never */
         uint64_t next_probe;
+        bool probes_all; /* those too from whom nothing is due */
         uint64_t next_look;
         uint64_t next_deadline; /* when the service thread looks again by itself, or 0 */
         uint64_t timer;         /* what timer_fd is set to, or 0 */

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "probe.h"
 #include "cm.h"
+#include "ep.h"
 #include "ia.h"
 #include "list.h"
+#include "lock.h"
+#include "pool.h"
 #include "service.h"
 
 #include <errno.h>
@@ -19,6 +22,9 @@
  * peer's IA is asked too, on the port that it has listened on since it was opened. Its refusal
  * means nothing, nor does its silence, for a process may be stopped; but where the kernel refuses,
  * because nobody listens there any more, the connections to that IA are broken.
+ *
+ * Asked are those only for whom a request has waited since the time before: with many processes on
+ * many hosts, questions to all would be more than their kernels can answer.
  */
 #define SECONDS          UINT64_C(1000000)
 #define DEFAULT_INTERVAL 10
@@ -27,7 +33,7 @@
 #define NO_SERVICE       1 /* a port that needs privilege, and that nothing listens on */
 #define NOBODY_LISTENS   8 /* InfiniBand's reason for a rejection: no such service */
 
-/* Reads DAPLREF_PROBE_SECONDS: the time between two probes, 0 for none. */
+/* Reads DAPLREF_PROBE_SECONDS, the time between two probes, 0 for none, and DAPLREF_PROBE_ALL. */
 void probe_init(struct ia *ia)
 {
         const char *text = getenv("DAPLREF_PROBE_SECONDS");
@@ -40,6 +46,8 @@ void probe_init(struct ia *ia)
                         interval = DEFAULT_INTERVAL;
         }
         ia->probe_interval = interval * SECONDS;
+        text = getenv("DAPLREF_PROBE_ALL");
+        ia->probes_all = text && !strcmp(text, "yes");
 }
 
 static bool has_peer_elsewhere(const struct conn *conn)
@@ -47,6 +55,36 @@ static bool has_peer_elsewhere(const struct conn *conn)
         return conn->state == CONN_ESTABLISHED &&
                !cm_same_address((struct sockaddr *)&conn->ia->address,
                                 rdma_get_peer_addr(conn->id));
+}
+
+/* What names the request that has waited longest, or NULL. */
+static const void *oldest_request(const struct conn *conn)
+{
+        struct wr_pool *pool;
+        const void *oldest = NULL;
+
+        if (!conn->ep)
+                return NULL;
+        pool = &conn->ep->requests;
+        lock_acquire(&pool->lock);
+        if (!list_empty(&pool->pending))
+                oldest = pool->pending.next;
+        lock_release(&pool->lock);
+        return oldest;
+}
+
+/* Has a request waited since peers were last to be asked? */
+static bool is_stuck(const struct conn *conn)
+{
+        return conn->oldest && conn->oldest == oldest_request(conn);
+}
+
+static bool is_to_be_asked(struct conn *conn)
+{
+        bool stuck = is_stuck(conn);
+
+        conn->oldest = oldest_request(conn);
+        return stuck || conn->ia->probes_all;
 }
 
 static bool is_being_asked(struct ia *ia, const struct sockaddr *peer, uint16_t port)
@@ -131,7 +169,7 @@ static void probe_all(struct ia *ia)
                 struct conn *conn = container_of(at, struct conn, link);
 
                 at = at->next;
-                if (!has_peer_elsewhere(conn))
+                if (!has_peer_elsewhere(conn) || !is_to_be_asked(conn))
                         continue;
                 /* A peer that is gone at once takes connections off the list: begin again. */
                 if (!probe(ia, conn, NO_SERVICE) ||
@@ -170,10 +208,29 @@ uint64_t probe_peers(struct ia *ia, uint64_t now)
         return ia->next_probe;
 }
 
-/* Nobody has answered. Of a host that means that it is gone; an IA may be held up. */
+/* Has nothing come from there since the host was asked? */
+static bool is_silent(const struct conn *question)
+{
+        struct link *head = &question->ia->conns;
+
+        for (struct link *at = head->next; at != head; at = at->next) {
+                const struct conn *conn = container_of(at, struct conn, link);
+
+                if (has_peer_elsewhere(conn) && is_stuck(conn) &&
+                    cm_same_address((const struct sockaddr *)&question->peer,
+                                    rdma_get_peer_addr(conn->id)))
+                        return true;
+        }
+        return question->ia->probes_all;
+}
+
+/*
+ * Nobody has answered. Of a host that means that it is gone, unless its answers are slow and
+ * messages arrive; an IA may be held up.
+ */
 void probe_unanswered(struct conn *question)
 {
-        if (question->qual == NO_SERVICE)
+        if (question->qual == NO_SERVICE && is_silent(question))
                 break_all(question);
 }
 
