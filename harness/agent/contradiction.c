@@ -25,7 +25,9 @@ static bool is_check(const struct entry *entry)
 
 static bool failed_check(const struct evidence *evidence, char *text, size_t size)
 {
-        for (size_t i = 0; i < LOG_SLOTS; i++) {
+        size_t used = evidence_entries(evidence);
+
+        for (size_t i = 0; i < used; i++) {
                 const struct entry *entry = &evidence->entries[i];
 
                 if (!is_check(entry) || entry->ok)
@@ -39,7 +41,9 @@ static bool failed_check(const struct evidence *evidence, char *text, size_t siz
 
 static bool open_call(const struct evidence *evidence, char *text, size_t size)
 {
-        for (size_t i = 0; i < LOG_SLOTS; i++) {
+        size_t used = evidence_calls(evidence);
+
+        for (size_t i = 0; i < used; i++) {
                 const struct call_record *call = &evidence->calls[i];
 
                 if (atomic_load(&call->state) != CALL_BEGUN || call->teardown ||
@@ -86,7 +90,9 @@ static bool made_a_call(const struct evidence *evidence)
 
 static bool expected_something(const struct evidence *evidence)
 {
-        for (size_t i = 0; i < LOG_SLOTS; i++)
+        size_t used = evidence_entries(evidence);
+
+        for (size_t i = 0; i < used; i++)
                 if (is_check(&evidence->entries[i]) && evidence->entries[i].role == ROLE_EXPECT)
                         return true;
         return false;

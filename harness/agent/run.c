@@ -849,7 +849,9 @@ json_t *run_verdict(const struct run *run)
 
 static bool has_returned(const struct evidence *evidence, const char *name)
 {
-        for (size_t i = 0; i < LOG_SLOTS; i++) {
+        size_t used = evidence_calls(evidence);
+
+        for (size_t i = 0; i < used; i++) {
                 const struct call_record *call = &evidence->calls[i];
 
                 if (atomic_load(&call->state) == CALL_DONE && call->function < api_function_count &&

@@ -116,10 +116,9 @@ static const struct call_record *first_due(const struct evidence *evidence,
 {
         const struct call_record *first = NULL;
         uint64_t first_ns = 0;
-        /* Slots are taken in their order: a look at the rest would cost a page each. */
-        uint64_t made = atomic_load(&evidence->call_count);
+        size_t used = evidence_calls(evidence);
 
-        for (size_t i = 0; i < LOG_SLOTS && i < made; i++) {
+        for (size_t i = 0; i < used; i++) {
                 const struct call_record *call = &evidence->calls[i];
                 const struct api_function *function = function_of(call);
                 unsigned int ms;

@@ -63,6 +63,29 @@ void evidence_free(struct evidence *evidence)
                 munmap(evidence, sizeof(*evidence));
 }
 
+static size_t slots(uint64_t count)
+{
+        return count < LOG_SLOTS ? (size_t)count : LOG_SLOTS;
+}
+
+size_t evidence_calls(const struct evidence *evidence)
+{
+        size_t used = slots(atomic_load(&evidence->call_count));
+
+        while (used < LOG_SLOTS && evidence->calls[used].number != 0)
+                used++;
+        return used;
+}
+
+size_t evidence_entries(const struct evidence *evidence)
+{
+        size_t used = slots(atomic_load(&evidence->entry_count));
+
+        while (used < LOG_SLOTS && atomic_load(&evidence->entries[used].number) != 0)
+                used++;
+        return used;
+}
+
 /* Of a length that is fixed by its end, so that nothing can be appended. */
 static uint64_t seal(const struct sealed_verdict *verdict, uint64_t key)
 {

@@ -187,6 +187,13 @@ struct evidence {
 struct evidence *evidence_new(uint64_t secret);
 void evidence_free(struct evidence *evidence);
 
+/*
+ * How many slots of a log have been written to: the others are not worth a look, which would give
+ * each of their pages memory. A count that was made smaller hides no slot that follows on another.
+ */
+size_t evidence_calls(const struct evidence *evidence);
+size_t evidence_entries(const struct evidence *evidence);
+
 /* Whether nobody has written where nobody may. */
 bool evidence_whole(const struct evidence *evidence, uint64_t secret);
 

@@ -427,8 +427,9 @@ void render_evidence(const struct evidence *evidence, unsigned long long seq, co
 static const struct call_record *last_begun(const struct evidence *evidence, uint32_t thread)
 {
         const struct call_record *last = NULL;
+        size_t used = evidence_calls(evidence);
 
-        for (size_t i = 0; i < LOG_SLOTS; i++) {
+        for (size_t i = 0; i < used; i++) {
                 const struct call_record *call = &evidence->calls[i];
 
                 if (atomic_load(&call->state) == CALL_BEGUN &&

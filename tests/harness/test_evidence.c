@@ -3,7 +3,10 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -98,6 +101,74 @@ static void logs_keep_both_ends(void **state)
         }
 }
 
+static size_t resident_pages(void *from, size_t length)
+{
+        size_t page = (size_t)sysconf(_SC_PAGESIZE);
+        size_t pages = (length + page - 1) / page;
+        unsigned char *resident = calloc(pages, 1);
+        size_t count = 0;
+
+        assert_non_null(resident);
+        assert_int_equal(mincore(from, length, resident), 0);
+        for (size_t i = 0; i < pages; i++)
+                count += resident[i] & 1;
+        free(resident);
+        return count;
+}
+
+static void slots_in_use_are_counted(void **state)
+{
+        struct evidence *evidence = evidence_new(NONCE);
+
+        (void)state;
+        assert_non_null(evidence);
+        assert_int_equal(evidence_calls(evidence), 0);
+        assert_int_equal(evidence_entries(evidence), 0);
+        atomic_store(&evidence->call_count, 3);
+        atomic_store(&evidence->entry_count, 5);
+        assert_int_equal(evidence_calls(evidence), 3);
+        assert_int_equal(evidence_entries(evidence), 5);
+        atomic_store(&evidence->call_count, UINT64_MAX);
+        atomic_store(&evidence->entry_count, LOG_SLOTS + 1);
+        assert_int_equal(evidence_calls(evidence), LOG_SLOTS);
+        assert_int_equal(evidence_entries(evidence), LOG_SLOTS);
+        evidence_free(evidence);
+}
+
+static void a_smaller_count_hides_no_slot(void **state)
+{
+        struct evidence *evidence = evidence_new(NONCE);
+
+        (void)state;
+        assert_non_null(evidence);
+        for (uint64_t n = 0; n < 7; n++) {
+                evidence->calls[n].number = n + 1;
+                atomic_store(&evidence->entries[n].number, n + 1);
+        }
+        assert_int_equal(evidence_calls(evidence), 7);
+        assert_int_equal(evidence_entries(evidence), 7);
+        atomic_store(&evidence->call_count, 2);
+        atomic_store(&evidence->entry_count, 2);
+        assert_int_equal(evidence_calls(evidence), 7);
+        assert_int_equal(evidence_entries(evidence), 7);
+        evidence_free(evidence);
+}
+
+static void counting_slots_costs_no_memory(void **state)
+{
+        struct evidence *evidence = evidence_new(NONCE);
+        size_t before;
+
+        (void)state;
+        assert_non_null(evidence);
+        before = resident_pages(evidence, sizeof(*evidence));
+        evidence_calls(evidence);
+        evidence_entries(evidence);
+        /* The first slot of either log, which may reach into the next page. */
+        assert_in_range(resident_pages(evidence, sizeof(*evidence)), before, before + 4);
+        evidence_free(evidence);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -108,6 +179,9 @@ int main(void)
             cmocka_unit_test(long_reasons_are_cut),
             cmocka_unit_test(canaries_tell_of_a_change),
             cmocka_unit_test(logs_keep_both_ends),
+            cmocka_unit_test(slots_in_use_are_counted),
+            cmocka_unit_test(a_smaller_count_hides_no_slot),
+            cmocka_unit_test(counting_slots_costs_no_memory),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
