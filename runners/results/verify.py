@@ -4,6 +4,7 @@
 import contextlib
 import json
 import re
+import shlex
 import shutil
 import subprocess
 import tarfile
@@ -73,9 +74,11 @@ class _Verifier:
         self._signers = signers
         self._checkout = checkout
         self._files: dict[str, Path] = {}
+        self._path = Path()
 
     def checks(self, path: Path) -> Iterator[Result]:
         """All that can be looked at."""
+        self._path = path
         try:
             self._files = archive.read(path, self._folder)
         except ArchiveError as error:
@@ -223,8 +226,19 @@ class _Verifier:
         text = f"{', '.join(differing)}: not what the records say"
         if commit == OK and here == run.suite.commit and not changed:
             return Result("reports", NOT_OK, text)
-        text = f"{', '.join(differing)}: not as this suite renders them; check out"
-        return Result("reports", CANNOT_TELL, f"{text} {run.suite.commit}, and verify again")
+        text = f"{', '.join(differing)}: not as this suite, of {here}, renders them"
+        if commit == OK:
+            text += f"; that of the run does, or does not: {self._by_suite_of(run)}"
+        return Result("reports", CANNOT_TELL, text)
+
+    def _by_suite_of(self, run: Run) -> str:
+        """The command that verifies the package by the suite as it was at the run's commit."""
+        root, commit = self._checkout.root, run.suite.commit
+        beside = root.parent / f"udapl-cts-{commit[:12]}"
+        signers = ["--signers", str(self._signers.absolute())] if self._signers else []
+        again = [str(beside / "udapl-cts"), "verify", str(self._path.absolute()), *signers]
+        made = ["git", "-C", str(root), "worktree", "add", "--detach", str(beside), commit]
+        return f"{shlex.join(made)} && {shlex.join(again)}"
 
     def _rendered(self, run: Run) -> Iterator[Path]:
         with tempfile.TemporaryDirectory(prefix="udapl-cts-") as name:

@@ -4,6 +4,7 @@
 import io
 import json
 import re
+import shlex
 import subprocess
 import tarfile
 from collections.abc import Callable, Mapping
@@ -216,6 +217,27 @@ def test_another_clone_and_another_commit(lab: Lab, tmp_path: Path, provider: Pa
     subprocess.run([*git, "fetch", "-q", str(lab.green.root)], check=True)
     told = found(path, lab, other)
     assert told["commit"][0] == told["suite"][0] == told["reports"][0] == OK
+
+
+def test_who_is_elsewhere_is_told_what_would_tell(lab: Lab, tmp_path: Path, provider: Path) -> None:
+    """Reports may be made otherwise since: the suite of the run's commit knows, and is at hand."""
+    other = committed(tmp_path / "other clone", provider, "passes_9")
+    fetch = ["git", "-C", str(other.root), "fetch", "-q", str(lab.red.root)]
+    subprocess.run(fetch, check=True)
+    (tmp_path / "unpacked").mkdir()
+    forger = Forger.of(lab.packages["red"][0], tmp_path / "unpacked")
+    reword("report.md", b"Not conformant", b"Conformant")(forger)
+    path = forger.pack(tmp_path / "a package.tar")
+    word, text = found(path, lab, other)["reports"]
+    assert word == CANNOT_TELL
+    first, again = text.split("; that of the run does, or does not: ")[1].split(" && ")
+    subprocess.run(shlex.split(first), check=True, capture_output=True)
+    program, verb, *rest = shlex.split(again)
+    assert (verb, rest) == ("verify", [str(path), "--signers", str(lab.signers)])
+    results = verify(path, lab.signers, Checkout(Path(program).parent))
+    assert [(each.word, each.text) for each in results if each.name == "reports"] == [
+        (NOT_OK, "report.md: not what the records say")
+    ]
 
 
 def test_local_changes_are_nobody_elses(lab: Lab, tmp_path: Path, provider: Path) -> None:
