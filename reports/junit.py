@@ -78,6 +78,7 @@ def _properties(run: Run) -> list[tuple[str, str]]:
         ("complete", "true" if run.complete else "false"),
         ("teardown", str(len(run.breakages))),
         ("unstable", " ".join(case.id for case in run.unstable)),
+        ("again", run.again),
         ("seed", run.seed),
         ("patience", str(run.patience)),
         ("fabric", run.fabric),
@@ -148,6 +149,8 @@ def _told(run: Run, case: Case, hosts: int, waiver: Waiver | None) -> str:
             parts.append(f"output of attempt {attempt.number}:\n{attempt.output}")
     if hosts in case.unstable:
         parts.append("unstable: it ended otherwise when it was run again")
+    if any(attempt.hosts == hosts for attempt in case.once):
+        parts.append("tried once: it was not run again")
     if case.verdict(hosts) in NOT_KEPT and waiver:
         parts.append(
             f"waived until {waiver.expires} by {waiver.approver}, and still a finding:"

@@ -7,6 +7,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
+from reports.alike import kinds
 from reports.contradiction import contradiction
 from reports.errors import ReportError
 from reports.events import Members, as_text, read
@@ -362,6 +363,7 @@ def _attempt(record: Members) -> Attempt:
             )
             for item in record.members("teardown")
         ),
+        kinds=kinds(record.values),
     )
     if against := contradiction(record.values):
         record.damaged(f"{attempt.case} is {verdict} there, but {printable(against)}")

@@ -39,6 +39,7 @@ def render(run: Run) -> str:
     lines += _profiles(run)
     lines += _findings(run)
     lines += _teardown(run)
+    lines += [run.again, ""] if run.again else []
     lines += _unstable(run)
     lines += _undecided(run)
     lines += _listed("Kept, with a note", run.with_verdict(Verdict.NOTE))

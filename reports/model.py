@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeVar
 
+from reports.alike import LEAST, Kind, enough
+
 
 class Verdict(enum.StrEnum):
     """A verdict, in the order from best to worst that docs/results.md speaks of."""
@@ -203,6 +205,8 @@ class Attempt:
     peer: str = ""
     teardown: tuple[Trouble, ...] = ()
     stacks: tuple[Stack, ...] = ()
+    # The ways in which it was found broken, each shared with what ended alike.
+    kinds: tuple[Kind, ...] = ()
 
     @property
     def hung(self) -> Stack | None:
@@ -314,6 +318,11 @@ class Attempt:
         return f"{self.verdict}, teardown broken" if self.teardown else str(self.verdict)
 
     @property
+    def outcome(self) -> object:
+        """What a second attempt must have in common with it, or the case is unstable."""
+        return self.verdict, tuple(trouble.key for trouble in self.teardown)
+
+    @property
     def remarks(self) -> tuple[str, ...]:
         """Why a NOTE is one: its notes and leaks, or its reason when it has neither."""
         return self.notes + self.leaks or ((self.reason,) if self.reason else ())
@@ -383,15 +392,29 @@ class Case:
         """The modes in which it ended otherwise when it was run again."""
         return tuple(hosts for hosts in sorted(self.modes) if self._varied(hosts))
 
+    @cached_property
+    def once(self) -> tuple[Attempt, ...]:
+        """The first attempts that were found broken, and of which there is no second one."""
+        firsts = (each for each in self.attempts if each.number == 1 and each.kinds)
+        return tuple(each for each in firsts if self.second(each) is None)
+
+    def second(self, first: Attempt) -> Attempt | None:
+        """The second attempt of what `first` tried; None where there is none."""
+        here = [each for each in self.attempts if each.hosts == first.hosts]
+        # Where every pair is tried, it is one of the same hosts.
+        many = sum(each.number == 1 for each in here) > 1
+        return next(
+            (e for e in here if e.number > 1 and (not many or e.place == first.place)), None
+        )
+
     def _varied(self, hosts: int) -> bool:
         ended: dict[tuple[str, ...], dict[int, object]] = {}
         here = [attempt for attempt in self.attempts if attempt.hosts == hosts]
         # Where every pair is tried, an attempt is compared with that of the same hosts.
         many = sum(attempt.number == 1 for attempt in here) > 1
         for attempt in here:
-            broken = tuple(trouble.key for trouble in attempt.teardown)
             place = attempt.place if many else ()
-            ended.setdefault(place, {})[attempt.number] = attempt.verdict, broken
+            ended.setdefault(place, {})[attempt.number] = attempt.outcome
         return any(len(set(by_number.values())) > 1 for by_number in ended.values())
 
     @cached_property
@@ -855,6 +878,47 @@ class Run:
     def unstable(self) -> list[Case]:
         """The cases that ended otherwise when they were run again."""
         return [case for case in self.cases if case.unstable]
+
+    @cached_property
+    def again(self) -> str:
+        """How many of those that were found broken were run again, and why the others were not;
+        empty where each was.
+        """
+        firsts = [a for case in self.cases for a in case.attempts if a.number == 1 and a.kinds]
+        once = [attempt for case in self.cases for attempt in case.once]
+        if not once:
+            return ""
+        sampled = sum(self._sampled(attempt) for attempt in once)
+        said = (
+            f"Of {len(firsts)} verdicts that were not kept, or not freed, {len(firsts) - len(once)}"
+            " were tried a second time, alone"
+        )
+        if sampled:
+            said += (
+                f". {sampled} were tried once: of each kind, with the same verdict and in the same"
+                f" call or check, or broken alike in teardown, a sample of at least {LEAST} was"
+                " drawn by the seed"
+            )
+        if sampled < len(once):
+            said += f". {len(once) - sampled} were tried once, since the run did not come to them"
+        return f"{said}."
+
+    def _sampled(self, attempt: Attempt) -> bool:
+        """Whether of each kind of one that was tried once enough others were tried twice."""
+        return all(enough(*self._seconds.get(kind, (0, False))) for kind in attempt.kinds)
+
+    @cached_property
+    def _seconds(self) -> dict[Kind, tuple[int, bool]]:
+        """Of each kind how many were tried twice, and whether one ended otherwise then."""
+        found: dict[Kind, tuple[int, bool]] = {}
+        for case in self.cases:
+            for first in case.attempts if case.attempts[1:] else ():
+                if first.number == 1 and (again := case.second(first)):
+                    varied = again.outcome != first.outcome
+                    for kind in first.kinds:
+                        count, other = found.get(kind, (0, False))
+                        found[kind] = count + 1, other or varied
+        return found
 
     def with_verdict(self, *verdicts: Verdict) -> list[Clause]:
         """The clauses whose verdict is one of `verdicts`."""

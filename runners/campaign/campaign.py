@@ -10,6 +10,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -37,8 +38,6 @@ from runners.scratch import scratch
 DAT_CONF = "dat.conf"
 SETTINGS = "fabric.json"
 HOSTS = "hosts"
-# How many of those that ended alike are run again.
-ALIKE = 5
 # A process takes as long to start, and to open its hosts, as it takes for so many cases.
 CASES_OF_A_START = 25
 TRACE = "runner-error.txt"
@@ -169,7 +168,7 @@ def _carry_out(
             recorder.testbeds = testbeds if workers == 1 else None
             code = _run(checkout, order, assignment, workers, recorder)
         if not assignment.plan or code in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
-            _run_again(whole.plan, testbeds, recorder)
+            _run_again(order, whole.plan, testbeds, recorder)
             _try_undeclared(order, whole.plan, testbeds, recorder)
     except KeyboardInterrupt:
         pass
@@ -211,34 +210,37 @@ def _run(
         return pytest.main(asked, plugins=[recorder])
 
 
-def _run_again(plan_: Sequence[Planned], testbeds: Testbeds, recorder: "_Recorder") -> None:
-    """Each failure once more, with nothing else going on. The first verdict stands.
+def _run_again(
+    order: Order, plan_: Sequence[Planned], testbeds: Testbeds, recorder: "_Recorder"
+) -> None:
+    """A sample of the failures once more, with nothing else going on. The first verdict stands.
 
-    Of those that ended in one call with one verdict only ALIKE are run, unless one of them ends
-    otherwise now (docs/decisions/0049-alike-ends-are-sampled.md).
+    The sample is of each kind of end (docs/decisions/0049-alike-ends-are-sampled.md), and drawn by
+    the seed.
     """
     planned = {(one.case, one.hosts): one for one in plan_}
-    failed = [
-        (planned[key.case, key.hosts], key)
-        for key, end in recorder.tally.ends.items()
-        if end.broken and key not in recorder.tally.again and not testbeds.given_up(key.hosts)
-    ]
-    if failed:
-        recorder.progress.say(f"again, alone: {len(failed)} that were not kept, or not freed")
     tally = recorder.tally
-    alike = Counter(tally.ends[key] for key in tally.again)
-    for one, key in sorted(failed, key=lambda each: (each[1].hosts, each[1].case, each[1].where)):
-        end = tally.ends[key]
-        sampled = end.pending or end.teardown
-        if sampled and alike[end] >= ALIKE and not tally.varied(end):
-            continue
-        recorder.progress.started(one.name)
-        if recorder.spread is not None:
-            recorder.spread.again(one, key.where)
-        else:
-            testbeds.keep_only({one.hosts})
-            testbeds.run(one, 2, recorder.write)
-        alike[end] += 1
+    failed = sorted(
+        key for key, end in tally.ends.items() if end.broken and not testbeds.given_up(key.hosts)
+    )
+    Random(order.seed).shuffle(failed)
+    failed.sort(key=lambda key: key.hosts)
+    if any(map(tally.wanted, failed)):
+        recorder.progress.say(f"again, alone: of {len(failed)} that were not kept, or not freed")
+    # One that ends otherwise makes more of its kind wanted, of those too that were passed over.
+    left = failed
+    while wanted := [key for key in left if tally.wanted(key)]:
+        asked = set()
+        for key in filter(tally.wanted, wanted):
+            asked.add(key)
+            one = planned[key.case, key.hosts]
+            recorder.progress.started(one.name)
+            if recorder.spread is not None:
+                recorder.spread.again(one, key.where)
+            else:
+                testbeds.keep_only({one.hosts})
+                testbeds.run(one, 2, recorder.write)
+        left = [key for key in left if key not in asked]
 
 
 def _try_undeclared(

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What a run has of its plan, and what an earlier, unfinished one had."""
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from reports.alike import Kind, broken, enough, kinds
 from reports.errors import ReportError
 from reports.events import read
 from runners.campaign.plan import Planned
@@ -32,14 +34,13 @@ class Key(NamedTuple):
 
 
 class End(NamedTuple):
-    """How a case ended: its mode, its verdict, the call that it was in, if any, and in which calls
-    of its teardown something broke, and how.
+    """How a case ended: its verdict, what broke in its teardown, and the kinds of end that it
+    shares with others.
     """
 
-    hosts: int
     word: str
-    pending: str
-    teardown: tuple[tuple[str, str], ...] = ()
+    teardown: tuple[tuple[str, ...], ...] = ()
+    kinds: tuple[Kind, ...] = ()
 
     @property
     def broken(self) -> bool:
@@ -53,6 +54,9 @@ class Tally:
     def __init__(self) -> None:
         self.ends: dict[Key, End] = {}
         self.again: dict[Key, End] = {}
+        # How many of a kind were run again, and of which kinds one ended otherwise then.
+        self._tried: Counter[Kind] = Counter()
+        self._varied: set[Kind] = set()
         # By mode, where every pair is tried.
         self._places: dict[int, list[tuple[str, ...]]] = {}
 
@@ -63,20 +67,21 @@ class Tally:
         elif record["type"] == "verdict":
             where = (record["host"], record["peer"]) if "peer" in record else (record["host"],)
             key = self._key(record["case"], record["hosts"], where)
-            broken = tuple((one["call"], one["what"]) for one in record.get("teardown", ()))
-            end = End(key.hosts, record["verdict"], record.get("pending", ""), broken)
-            (self.ends if record["attempt"] == 1 else self.again)[key] = end
+            end = End(record["verdict"], broken(record), kinds(record))
+            if record["attempt"] == 1:
+                self.ends[key] = end
+            else:
+                self.again[key] = end
+                self._compare(key, end)
 
     def has(self, planned: Planned, where: tuple[str, ...]) -> bool:
         """Whether a case has its first verdict, on these hosts where every pair is tried."""
         return self._key(planned.case, planned.hosts, where) in self.ends
 
-    def varied(self, end: End) -> bool:
-        """Whether one that ended so at first ended otherwise when it was run again."""
-        return any(
-            (again.word, again.teardown) != (end.word, end.teardown)
-            for key, again in self.again.items()
-            if self.ends.get(key) == end
+    def wanted(self, key: Key) -> bool:
+        """Whether one that was found broken should be run again, as a sample of those alike."""
+        return key not in self.again and not all(
+            enough(self._tried[kind], kind in self._varied) for kind in self.ends[key].kinds
         )
 
     def expected(self, plan: Iterable[Planned]) -> int:
@@ -86,6 +91,14 @@ class Tally:
     def missing(self, plan: Iterable[Planned]) -> list[Planned]:
         """The part of a plan that lacks a verdict."""
         return [one for one in plan if any(key not in self.ends for key in self._keys(one))]
+
+    def _compare(self, key: Key, again: End) -> None:
+        first = self.ends.get(key)
+        if first is None:
+            return
+        self._tried.update(first.kinds)
+        if (again.word, again.teardown) != (first.word, first.teardown):
+            self._varied.update(first.kinds)
 
     def _key(self, case: str, hosts: int, where: tuple[str, ...]) -> Key:
         return Key(case, hosts, where if hosts in self._places else ())

@@ -102,6 +102,8 @@ def _teardown(run: Run, out: Console) -> None:
 
 
 def _unstable(run: Run, out: Console) -> None:
+    if run.again:
+        out.print(Text(f"again: {run.again}"))
     if not run.unstable:
         return
     out.print(Text(f"unstable: {len(run.unstable)} ended otherwise when they were run again"))

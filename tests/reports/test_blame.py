@@ -198,3 +198,22 @@ def test_attempts_are_compared_where_they_were_made(tmp_path: Path) -> None:
     report = json.loads(reports_of(run, tmp_path)["json"])
     (mode,) = report["clauses"][0]["cases"][0]["modes"]
     assert mode["unstable"] is False
+
+
+def test_what_was_tried_once_says_so(tmp_path: Path) -> None:
+    """Of a kind that has its sample, and of one to which the run did not come."""
+    run = SyntheticRun(modes=(1,))
+    run.fabric(1)
+    for name in "abcdefg":
+        case = run.case(name, "TIMEOUT", pending="dat_ep_free")
+        if name in "abcde":
+            run.verdict(case, "TIMEOUT", attempt=2, pending="dat_ep_free")
+    run.case("z", "TIMEOUT", pending="dat_srq_free")
+    run.end()
+    told = reports_of(run, tmp_path)
+    said = "8 verdicts that were not kept, or not freed, 5 were tried a second time, alone. 2 were"
+    page = Page(tmp_path / run.folder / "report.html")
+    for text in (told["md"], page.text_of("again")):
+        assert said in text
+        assert "1 were tried once, since the run did not come to them." in text
+    assert told["junit"].count("tried once: it was not run again") == 3

@@ -5,6 +5,7 @@ import json
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -12,12 +13,51 @@ from tests.reports.synthetic_run import write_records
 from tests.runners.fake_checkout import Cts, wait_for
 
 
-@pytest.mark.parametrize(("behaviour", "again"), [("times_out", 5), ("times_out_at_first", 7)])
-def test_of_many_that_ended_alike_some_are_run_again(cts: Cts, behaviour: str, again: int) -> None:
-    """All of them, where one of these ends otherwise alone."""
-    cts.has(*(f"{behaviour}_{number}" for number in range(7)))
-    assert cts("certify").returncode == 1
-    assert [attempt for _, _, attempt, _ in cts.verdicts()] == [1] * 7 + [2] * again
+@pytest.mark.parametrize("behaviour", ["times_out", "fails", "crashes"])
+def test_of_many_that_ended_alike_a_sample_is_run_again(cts: Cts, behaviour: str) -> None:
+    """Drawn by the seed; what was tried once says so in each report, and nothing else does."""
+    cts.has(*(f"{behaviour}_{number}" for number in range(9)), "notes", "passes")
+    done = cts("certify", "--seed", "7")
+    assert done.returncode == 1
+    again = {name for name, _, attempt, _ in cts.verdicts() if attempt == 2}
+    assert len(again) == 5
+    said = "Of 9 verdicts that were not kept, or not freed, 5 were tried a second time, alone. "
+    folder = cts.results / "latest"
+    once = {f"{behaviour}_{number}" for number in range(9)} - again
+    assert said in done.stdout
+    assert said + "4 were tried once: of each kind" in " ".join(done.stdout.split())
+    assert said in (folder / "report.md").read_text()
+    junit = ElementTree.parse(folder / "junit.xml")
+    told = {
+        str(case.get("name")).split("/")[1].split("[")[0]
+        for case in junit.iter("testcase")
+        if "tried once" in case.findtext("system-out", "")
+    }
+    assert told == once
+    assert said in (folder / "report.html").read_text()
+    cts("certify", "--seed", "8")
+    assert {name for name, _, attempt, _ in cts.verdicts() if attempt == 2} != again
+
+
+def test_where_one_ends_otherwise_again_more_are_drawn_and_not_all(cts: Cts) -> None:
+    cts.has("fails_once", *(f"fails_{number}" for number in range(29)))
+    for seed in range(1, 30):
+        cts("certify", "--seed", str(seed))
+        verdicts = [row for row in cts.verdicts() if row[2] == 2]
+        varied = any(word == "PASS" for *_, word in verdicts)
+        assert len(verdicts) == (20 if varied else 5)
+        (cts.root / "build/default/bin/once-1").unlink()
+        if varied:
+            break
+    else:
+        pytest.fail("no seed drew the one that is unstable")
+
+
+def test_few_of_a_kind_are_all_run_again(cts: Cts) -> None:
+    cts.has("times_out_1", "times_out_2", "fails_1", "crashes_1", "frees_nothing_1")
+    done = cts("certify")
+    assert len([row for row in cts.verdicts() if row[2] == 2]) == 5
+    assert "again: " not in done.stdout
 
 
 @pytest.mark.parametrize(

@@ -97,7 +97,14 @@ def test_what_ends_otherwise_when_run_again_is_unstable(cts: Cts, case: str, sai
 
 
 def test_one_that_does_not_apply_when_run_again_was_not_kept(cts: Cts) -> None:
-    """Those that ended alike are then all run again, as where one is kept."""
+    """More of those that ended alike are then run again, as where one is kept."""
     cts.has("declines_after_timeout_1", *(f"times_out_{number}" for number in range(2, 8)))
-    assert cts("certify").returncode == 1
-    assert [attempt for _, _, attempt, _ in cts.verdicts()] == [1] * 7 + [2] * 7
+    for seed in range(1, 30):
+        assert cts("certify", "--seed", str(seed)).returncode == 1
+        words = [word for _, _, attempt, word in cts.verdicts() if attempt == 2]
+        assert len(words) == (7 if "UNSUPPORTED" in words else 5)
+        (cts.root / "build/default/bin/once-6").unlink()
+        if "UNSUPPORTED" in words:
+            break
+    else:
+        pytest.fail("no seed drew the one that declines")
