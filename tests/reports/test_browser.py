@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The HTML pages in a real browser: links to send, keys, narrow windows, paper, axe-core."""
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,11 +9,17 @@ from pathlib import Path
 import pytest
 
 import reports
+from reports import compared, history, mutation, several
+from reports.chain import START, linked
+from reports.comparison import compare
+from reports.load import light, load
+from reports.several import Several
 from tests.reports.browser import BROWSER, Browser, axe
-from tests.reports.synthetic_run import SyntheticRun, check, red_run
+from tests.reports.synthetic_run import Record, SyntheticRun, check, green_run, red_run
 
 AXE = axe()
 NARROW = 390
+PAGES = ("html", "customer", "faults", "comparison", "history", "several")
 CLAUSE = "clause:srq_resize/grow"
 SHOWN = "document.querySelectorAll('tr.clause:not([hidden])').length"
 
@@ -71,10 +78,93 @@ def wide_run() -> SyntheticRun:
     return run
 
 
+def write_faults(folder: Path) -> None:
+    """Writes a record of faults, one of each outcome on two pages, with a hostile one."""
+    pages = ("dat_srq_resize", "dat_srq_query")
+    outcomes = ("FAIL", "CRASH", "TIMEOUT", "PASS", "UNSUPPORTED", "BROKEN", "NOT-RUN")
+    ids = [f"{page.removeprefix('dat_')}/case_{n}" for page in pages for n in range(len(outcomes))]
+    head: Record = {
+        "type": "mutation",
+        "format": mutation.FORMAT,
+        "run": "faults-20260102-030405",
+        "started": "2026-01-02T03:04:05Z",
+        "command": ["udapl-cts", "faults"],
+        "patience": 1,
+        "suite": {"version": "0.1.0", "commit": "0123abcd4567", "dirty": True},
+        **{
+            part: {"library": f"/opt/{part}.so", "sha256": "3f" * 32}
+            for part in ("subject", "wrapper", "libdat")
+        },
+        "pages": [*pages, "dat_srq_free"],
+        "selected": True,
+        "clauses": [
+            {"id": id_, "page": f"dat_{id_.split('/')[0]}", "level": "must", "text": "It holds."}
+            for id_ in ids
+        ],
+        "faults": [
+            *(
+                {"id": f"{id_}_broken", "clause": id_, "own": [id_], "case": "", "verdicts": []}
+                for id_ in ids
+            ),
+            {"id": "hostile", "clause": "", "own": [], "case": ids[0], "verdicts": ["CRASH"]},
+        ],
+        "no_faults": [{"clause": ids[0], "reason": "Nothing at the boundary breaks it."}],
+        "unproven": [ids[1]],
+    }
+    for fault in head["faults"]:
+        fault |= {"text": "Says that it did, and did not.", "teardown": ["none"]}
+    ran = [
+        *(("whole", "", id_, "PASS") for id_ in ids),
+        *(("own", f"{id_}_broken", id_, said) for id_, said in zip(ids, outcomes * 2, strict=True)),
+        # What another case catches; what ended otherwise when it was run again.
+        ("page", f"{ids[3]}_broken", ids[4], "FAIL"),
+        ("own", f"{ids[0]}_broken", ids[0], "CRASH"),
+        ("hostile", "hostile", ids[0], "CRASH"),
+        ("after", "hostile", ids[0], "PASS"),
+    ]
+    said = {"type": "verdict", "attempt": 1, "reason": "saw 8", "ms": 12.5}
+    records: list[Record] = [
+        head,
+        *(
+            {**said, "purpose": purpose, "fault": fault, "case": case, "verdict": verdict}
+            for purpose, fault, case, verdict in ran
+        ),
+        {"type": "incident", "what": "host-lost", "host": "host1", "text": "its kernel panicked"},
+        {"type": "end", "finished": "2026-01-02T03:05:05Z", "status": "complete"},
+    ]
+    last, lines = START, []
+    for record in records:
+        lines.append(linked(json.dumps(record).encode(), last))
+        last = last.to(lines[-1])
+    (folder / mutation.FILE).write_bytes(b"".join(lines))
+
+
+def beside(folder: Path, name: str, markup: str) -> Path:
+    """A page in `folder`."""
+    path = folder / f"{name}.html"
+    path.write_text(markup, encoding="utf-8")
+    return path
+
+
 @pytest.fixture(name="pages", scope="module")
 def all_pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    folder = wide_run().write(tmp_path_factory.mktemp("run"))
-    return {fmt: reports.render(folder, fmt) for fmt in ("html", "customer")}
+    results = tmp_path_factory.mktemp("run")
+    folder = wide_run().write(results)
+    other = green_run()
+    other.head["run"] = other.folder = "20260103-030405-7"
+    run, after = load(folder), load(other.write(results))
+    write_faults(results)
+    return {
+        **{fmt: reports.render(folder, fmt) for fmt in ("html", "customer")},
+        "faults": mutation.render(results),
+        "comparison": beside(
+            results, "comparison", compared.RENDERERS["html"](compare(run, after))
+        ),
+        "history": beside(results, "history", history.render(map(history.point, (run, after)))),
+        "several": beside(
+            results, "several", several.RENDERERS["html"](Several((light(run), light(after))))
+        ),
+    }
 
 
 @pytest.fixture(name="report")
@@ -169,7 +259,7 @@ def test_sections_have_names_and_header_cells_scopes(window: Browser, report: st
     assert window.run("document.querySelectorAll('th:not([scope])').length") == 0
 
 
-@pytest.mark.parametrize("fmt", ["html", "customer"])
+@pytest.mark.parametrize("fmt", PAGES)
 def test_no_page_pans_sideways(window: Browser, pages: dict[str, Path], fmt: str) -> None:
     window.resize(NARROW, 844)
     window.open(pages[fmt].as_uri())
@@ -187,7 +277,7 @@ def test_no_page_pans_sideways(window: Browser, pages: dict[str, Path], fmt: str
 @pytest.mark.skipif(AXE is None, reason="no axe-core here")
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, NARROW])
-@pytest.mark.parametrize("fmt", ["html", "customer"])
+@pytest.mark.parametrize("fmt", PAGES)
 def test_axe_finds_nothing(
     window: Browser, pages: dict[str, Path], fmt: str, width: int, scheme: str
 ) -> None:
