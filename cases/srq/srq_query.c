@@ -182,6 +182,25 @@ CASE(srq_query, size_is_room)
         expect_room(t, &queue, param.max_recv_dtos);
 }
 
+static const struct magnitude {
+        const char *id;
+        DAT_COUNT size;
+} magnitudes[] = {
+    {"one", 1},
+    {"two_thousand", 2000},
+};
+
+FAMILY(srq_query, size_of, magnitudes)
+{
+        DAT_COUNT limit = ia_attr(t)->max_recv_per_srq;
+        DAT_COUNT size = row->size < limit ? row->size : limit;
+        struct queue queue = queue_with(t, size);
+        DAT_COUNT told = queried(t, queue.srq, DAT_SRQ_FIELD_MAX_RECV_DTO).max_recv_dtos;
+
+        check_least(t, told, size, limit);
+        expect_room(t, &queue, told);
+}
+
 static const struct width {
         const char *id;
         DAT_COUNT iov; /* 0: as many as the IA has */
@@ -525,6 +544,193 @@ CASE(srq_query, outstanding_after_disconnect)
         expect_count(t, outstanding(t, queue.srq), 5);
         must_dto(flow.evd);
         expect_count(t, outstanding(t, queue.srq), 4);
+}
+
+/* What a queue went through, to its end: none of its receives is unreaped, and none half there. */
+struct past {
+        struct queue queue;
+        struct flow flows[3];
+        int flow_count;
+        DAT_COUNT left; /* the receives that wait on it */
+};
+
+static struct past past_of(struct test *t, struct queue queue, int eps)
+{
+        struct past past = {.queue = queue, .flow_count = eps};
+
+        for (int i = 0; i < eps; i++)
+                past.flows[i] = flow_open(t, &past.queue, DAT_HANDLE_NULL);
+        return past;
+}
+
+static struct past had_segments(struct test *t)
+{
+        DAT_LMR_TRIPLET segments[2];
+        struct past past;
+
+        if (ia_attr(t)->max_iov_segments_per_dto < 2)
+                unsupported(t, "max_iov_segments_per_dto: a receive has one segment at most");
+        past = past_of(t,
+                       (struct queue){.srq = srq_with(t, .max_recv_dtos = 8, .max_recv_iov = 2),
+                                      .length = MESSAGE,
+                                      .buf = buf_with(t)},
+                       0);
+        segments[0] = triplet(past.queue.buf, 0, 1);
+        segments[1] = triplet(past.queue.buf, 1, 1);
+        for (past.left = 0; past.left < 3; past.left++)
+                expect(dat_srq_post_recv(past.queue.srq, 2, segments, (DAT_DTO_COOKIE){.as_64 = 0}),
+                       DAT_SUCCESS);
+        return past;
+}
+
+static struct past had_no_segments(struct test *t)
+{
+        struct past past = past_of(t, queue_with(t, 8), 0);
+
+        for (past.left = 0; past.left < 3; past.left++)
+                expect(dat_srq_post_recv(past.queue.srq, 0, NULL, (DAT_DTO_COOKIE){.as_64 = 0}),
+                       DAT_SUCCESS);
+        return past;
+}
+
+/* More than a byte can count. */
+static struct past had_many(struct test *t)
+{
+        DAT_COUNT limit = ia_attr(t)->max_recv_per_srq;
+        struct past past = past_of(t, queue_with(t, limit < 300 ? limit : 300), 0);
+
+        past.left = srq_fill(t, past.queue.srq, past.queue.buf);
+        return past;
+}
+
+static struct past had_refusals(struct test *t)
+{
+        struct past past = past_of(t, queue_with(t, 8), 0);
+        DAT_LMR_TRIPLET segment = triplet(past.queue.buf, 0, MESSAGE);
+
+        expect_posts(t, &past.queue, 3);
+        for (int i = 0; i < MANY; i++)
+                (void)dat_srq_post_recv(past.queue.srq, -1, &segment, (DAT_DTO_COOKIE){.as_64 = 0});
+        past.left = 3;
+        return past;
+}
+
+/* Nothing but dat_evd_dequeue reaped. */
+static struct past had_dequeued(struct test *t)
+{
+        struct past past = past_of(t, queue_with(t, 8), 1);
+        DAT_EVENT event;
+
+        expect_posts(t, &past.queue, 5);
+        flow_deliver(t, &past.flows[0], 2);
+        for (int i = 0; i < 2; i++)
+                must(dat_evd_dequeue(past.flows[0].evd, &event));
+        past.left = 3;
+        return past;
+}
+
+static struct past had_empty_message(struct test *t)
+{
+        struct past past = past_of(t, queue_with(t, 8), 1);
+
+        expect_posts(t, &past.queue, 4);
+        peer_send(past.flows[0].end, .empty = true);
+        must_dto(past.flows[0].evd);
+        past.left = 3;
+        return past;
+}
+
+/* Reaps what an EP that has no connection any more had failed or flushed. */
+static void reap_rest(struct past *past)
+{
+        DAT_EVENT event;
+
+        while (dat_is(dat_evd_dequeue(past->flows[0].evd, &event), DAT_SUCCESS))
+                past->left--;
+}
+
+static struct past had_failure(struct test *t)
+{
+        struct past past = past_of(t, queue_with(t, 8), 1);
+
+        expect_posts(t, &past.queue, 3);
+        peer_send(past.flows[0].end, .length = MESSAGE + 1);
+        must_event(past.flows[0].evd, DAT_DTO_COMPLETION_EVENT);
+        past.left = 2;
+        settle(t);
+        reap_rest(&past);
+        return past;
+}
+
+static struct past had_reset(struct test *t)
+{
+        struct past past = past_of(t, queue_with(t, 8), 1);
+
+        expect_posts(t, &past.queue, 5);
+        expect_traffic(t, &past.queue, &past.flows[0], 2);
+        flow_break(t, &past.flows[0]);
+        settle(t);
+        past.left = 3;
+        reap_rest(&past);
+        must(dat_ep_reset(past.flows[0].ep));
+        return past;
+}
+
+static struct past had_resizes(struct test *t)
+{
+        struct past past = past_of(t, queue_with(t, 8), 1);
+
+        expect_posts(t, &past.queue, 3);
+        must(dat_srq_resize(past.queue.srq, srq_size_above(t, past.queue.srq, 8)));
+        expect_posts(t, &past.queue, 2);
+        expect_traffic(t, &past.queue, &past.flows[0], 1);
+        must(dat_srq_resize(past.queue.srq, 6));
+        (void)dat_srq_resize(past.queue.srq, 2);
+        expect_traffic(t, &past.queue, &past.flows[0], 2);
+        expect_posts(t, &past.queue, 1);
+        past.left = 3;
+        return past;
+}
+
+static struct past had_three_eps(struct test *t)
+{
+        struct past past = past_of(t, queue_with(t, 8), 3);
+
+        expect_posts(t, &past.queue, 6);
+        for (int i = 0; i < 3; i++)
+                expect_traffic(t, &past.queue, &past.flows[i], 1);
+        past.left = 3;
+        return past;
+}
+
+static const struct history {
+        const char *id;
+        struct past (*make)(struct test *t);
+} histories[] = {
+    {"several_segments", had_segments},
+    {"no_segments", had_no_segments},
+    {"many", had_many},
+    {"refusals", had_refusals},
+    {"dequeued", had_dequeued},
+    {"empty_message", had_empty_message},
+    {"failure", had_failure},
+    {"ep_reset", had_reset},
+    {"resizes", had_resizes},
+    {"three_eps", had_three_eps},
+};
+
+FAMILY(srq_query, available_after, histories)
+{
+        struct past past = row->make(t);
+
+        expect_available(t, available(t, past.queue.srq), past.flows, past.flow_count, past.left);
+}
+
+FAMILY(srq_query, outstanding_after, histories)
+{
+        struct past past = row->make(t);
+
+        expect_count(t, outstanding(t, past.queue.srq), past.left);
 }
 
 /* An SRQ of 2 receives beside one of 5, and an EP with a queue of its own and 4 receives. */
