@@ -411,6 +411,230 @@ CASE(ep_recv_query, takes_nothing)
 }
 
 /*
+ * What an EP went through, to its end: no message is on its way. Each returns how many of its
+ * receives still wait for one.
+ */
+
+static DAT_COUNT had_no_segments(struct test *t, struct own *own)
+{
+        for (int i = 0; i < POSTS; i++)
+                must(dat_ep_post_recv(own->ep, 0, NULL, (DAT_DTO_COOKIE){.as_64 = 0},
+                                      DAT_COMPLETION_DEFAULT_FLAG));
+        return POSTS;
+}
+
+static DAT_COUNT was_modified(struct test *t, struct own *own)
+{
+        DAT_EP_PARAM param = {.ep_state = DAT_EP_STATE_UNCONNECTED};
+
+        own_post(t, own, 2);
+        param.ep_attr.max_request_dtos = 4;
+        must(dat_ep_modify(own->ep, DAT_EP_FIELD_EP_ATTR_MAX_REQUEST_DTOS, &param));
+        own_post(t, own, 1);
+        return 3;
+}
+
+/* Which is no change to an EP that is Unconnected. */
+static DAT_COUNT was_reset_unconnected(struct test *t, struct own *own)
+{
+        own_post(t, own, POSTS);
+        must(dat_ep_reset(own->ep));
+        return POSTS;
+}
+
+static DAT_COUNT was_passive(struct test *t, struct own *own)
+{
+        own->ep = ep_in(t, DAT_EP_STATE_PASSIVE_CONNECTION_PENDING);
+        own->evd = ep_recv_evd(t, own->ep);
+        own_post(t, own, 2);
+        own->end = must_connect(own->ep);
+        own_post(t, own, 2);
+        own_send(own, 1);
+        own_expect_messages(t, own, 1);
+        return 3;
+}
+
+static DAT_COUNT was_reconnected(struct test *t, struct own *own)
+{
+        own_post(t, own, POSTS);
+        own->end = peer_connect(peer(t), own->ep);
+        own_send(own, 2);
+        own_expect_messages(t, own, 2);
+        peer_disconnect(own->end, DAT_CLOSE_ABRUPT_FLAG);
+        must_event(ep_connect_evd(t, own->ep), DAT_CONNECTION_EVENT_DISCONNECTED);
+        expect_flushes(t, own->evd, POSTS - 2);
+        must(dat_ep_reset(own->ep));
+        own->received = own->posted;
+        own->sent = own->posted;
+        own_post(t, own, 4);
+        own->end = must_connect(own->ep);
+        own_send(own, 1);
+        own_expect_messages(t, own, 1);
+        return 3;
+}
+
+/* Nothing but dat_evd_dequeue reaped. */
+static DAT_COUNT had_dequeued(struct test *t, struct own *own)
+{
+        DAT_EVENT event;
+
+        own_post(t, own, POSTS);
+        own->end = peer_connect(peer(t), own->ep);
+        own_deliver(t, own, 2);
+        for (int i = 0; i < 2; i++)
+                must(dat_evd_dequeue(own->evd, &event));
+        return POSTS - 2;
+}
+
+static DAT_COUNT had_empty_message(struct test *t, struct own *own)
+{
+        own_post(t, own, POSTS);
+        own->end = peer_connect(peer(t), own->ep);
+        peer_send(own->end, .empty = true);
+        must_dto(own->evd);
+        return POSTS - 1;
+}
+
+/* Each place of its queue was used several times. */
+static DAT_COUNT had_many_messages(struct test *t, struct own *own)
+{
+        own->end = peer_connect(peer(t), own->ep);
+        for (int i = 0; i < MANY; i++) {
+                own_post(t, own, 3);
+                own_send(own, 3);
+                own_expect_messages(t, own, 3);
+        }
+        own_post(t, own, 3);
+        return 3;
+}
+
+/* The message that was too long ended the connection, or not: what it flushed is counted. */
+static DAT_COUNT had_failure(struct test *t, struct own *own)
+{
+        DAT_COUNT left = POSTS - 1;
+        DAT_EVENT event;
+
+        own_post(t, own, POSTS);
+        own->end = peer_connect(peer(t), own->ep);
+        peer_send(own->end, .length = MESSAGE + 1);
+        must_event(own->evd, DAT_DTO_COMPLETION_EVENT);
+        settle(t);
+        while (dat_is(dat_evd_dequeue(own->evd, &event), DAT_SUCCESS))
+                left--;
+        return left;
+}
+
+static DAT_COUNT was_written_to(struct test *t, struct own *own)
+{
+        struct buf *target = buf_with(t);
+
+        own_post(t, own, POSTS);
+        own->end = peer_connect(peer(t), own->ep);
+        peer_write(own->end, target->rmr_context, (DAT_VADDR)(uintptr_t)target->addr, MESSAGE, 0);
+        return POSTS;
+}
+
+static DAT_COUNT had_sibling_freed(struct test *t, struct own *own)
+{
+        DAT_EP_HANDLE sibling = ep_with(t, .recv_evd = own->evd);
+        struct own other = {.ep = sibling, .evd = own->evd, .buf = own->buf, .length = MESSAGE};
+
+        own_post(t, own, POSTS);
+        own_post(t, &other, 2);
+        release(t, sibling);
+        return POSTS;
+}
+
+static DAT_COUNT wrote(struct test *t, struct own *own)
+{
+        DAT_LMR_TRIPLET segment = triplet(own->buf, 0, MESSAGE);
+        DAT_RMR_TRIPLET remote = {.segment_length = MESSAGE};
+        struct peer_memory memory;
+
+        own_post(t, own, POSTS);
+        own->end = peer_connect(peer(t), own->ep);
+        memory = peer_expose(own->end, MESSAGE);
+        remote.rmr_context = memory.rmr_context;
+        remote.target_address = memory.address;
+        must(dat_ep_post_rdma_write(own->ep, 1, &segment, (DAT_DTO_COOKIE){.as_64 = 0}, &remote,
+                                    DAT_COMPLETION_DEFAULT_FLAG));
+        must_dto(ep_request_evd(t, own->ep));
+        return POSTS;
+}
+
+static DAT_COUNT was_disconnected_gracefully(struct test *t, struct own *own)
+{
+        own_post(t, own, POSTS);
+        own->end = peer_connect(peer(t), own->ep);
+        must(dat_ep_disconnect(own->ep, DAT_CLOSE_GRACEFUL_FLAG));
+        must_event(ep_connect_evd(t, own->ep), DAT_CONNECTION_EVENT_DISCONNECTED);
+        expect_flushes(t, own->evd, POSTS);
+        return 0;
+}
+
+/* More than a byte can count. */
+static DAT_COUNT had_many_receives(struct test *t, struct own *own)
+{
+        DAT_EP_ATTR attr = ep_attr_of(t, 1);
+        DAT_COUNT limit = ia_attr(t)->max_dto_per_ep;
+
+        attr.max_recv_dtos = limit < 300 ? limit : 300;
+        own->ep = ep_with(t, .recv_evd = evd_with(t, .qlen = attr.max_recv_dtos), .attr = &attr);
+        own_post(t, own, attr.max_recv_dtos);
+        return attr.max_recv_dtos;
+}
+
+static DAT_COUNT had_refusals(struct test *t, struct own *own)
+{
+        struct buf *foreign = buf_with(t, .pz = pz_new(t));
+        DAT_LMR_TRIPLET good = triplet(own->buf, 0, MESSAGE);
+        DAT_COUNT posts = POSTS;
+
+        own_post(t, own, POSTS);
+        for (int i = 0; i < 2; i++) {
+                DAT_LMR_TRIPLET segment = i ? good : triplet(foreign, 0, MESSAGE);
+
+                if (dat_is(dat_ep_post_recv(own->ep, i ? -1 : 1, &segment,
+                                            (DAT_DTO_COOKIE){.as_64 = 0},
+                                            DAT_COMPLETION_DEFAULT_FLAG),
+                           DAT_SUCCESS))
+                        posts++;
+        }
+        return posts;
+}
+
+static const struct history {
+        const char *id;
+        DAT_COUNT (*make)(struct test *t, struct own *own);
+} histories[] = {
+    {"no_segments", had_no_segments},
+    {"modified", was_modified},
+    {"reset_unconnected", was_reset_unconnected},
+    {"passive", was_passive},
+    {"reconnected", was_reconnected},
+    {"dequeued", had_dequeued},
+    {"empty_message", had_empty_message},
+    {"many_messages", had_many_messages},
+    {"failure", had_failure},
+    {"written_to", was_written_to},
+    {"sibling_freed", had_sibling_freed},
+    {"wrote", wrote},
+    {"disconnected_gracefully", was_disconnected_gracefully},
+    {"many_receives", had_many_receives},
+    {"refusals", had_refusals},
+};
+
+FAMILY(ep_recv_query, after, histories)
+{
+        struct own own = own_with(t, 0);
+        DAT_COUNT left = row->make(t, &own);
+        struct info info = recv_info(t, own.ep);
+
+        expect_count(t, info.count, left);
+        expect_idle_span(t, info.span, left);
+}
+
+/*
  * Messages on their way
  */
 
