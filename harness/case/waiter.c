@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "case/registry.h"
@@ -361,7 +362,7 @@ void waiters_end(struct test *t)
  * first one spins to its start, and that is laid before a tick, which the last race has found.
  * Where timers are finer, the others come anywhere between that start and the tick.
  */
-#define TICKS_NS      (20 * NS_PER_MS) /* a whole number of them, at the usual rates */
+#define TICKS_NS      (20 * NS_PER_MS) /* a whole number of them, at any usual rate */
 #define TICK_EARLY_NS (200 * NS_PER_US)
 
 static uint64_t tick_ns;
@@ -440,11 +441,22 @@ static struct heat *heat_new(struct test *t, const struct racer *racers, size_t 
         return heat;
 }
 
+/* From one tick of the kernel's to the next, which is what its coarse clocks go by. */
+static uint64_t tick_length_ns(void)
+{
+        struct timespec tick;
+
+        if (clock_getres(CLOCK_MONOTONIC_COARSE, &tick) < 0 || tick.tv_sec || !tick.tv_nsec)
+                return TICKS_NS;
+        return (uint64_t)tick.tv_nsec;
+}
+
 static uint64_t start_after(uint64_t ns)
 {
-        uint64_t passed = tick_ns && ns > tick_ns ? (ns - tick_ns) / TICKS_NS + 1 : 0;
+        uint64_t length = tick_length_ns();
+        uint64_t passed = tick_ns && ns > tick_ns ? (ns - tick_ns) / length + 1 : 0;
 
-        return passed ? tick_ns + passed * TICKS_NS - TICK_EARLY_NS : ns;
+        return passed ? tick_ns + passed * length - TICK_EARLY_NS : ns;
 }
 
 static void heat_free(struct heat *heat)
