@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_cno_modify_agent: which agent is called from then on, and what goes on besides. */
 #include "clauses/cno_modify_agent.h"
+#include "../evd/event_kind.h"
 #include "agent.h"
 
 /*
@@ -366,6 +367,19 @@ CASE(cno_modify_agent, after_the_call)
 
         expect_called(t, agents[1], evd);
         expect_uncalled(t, agents[0]);
+}
+
+FAMILY(cno_modify_agent, each_stream, lone_event_kinds)
+{
+        struct agent *agent = agent_new(t);
+        DAT_CNO_HANDLE cno = cno_new(t);
+        struct brought brought = fed_before(t, row, cno);
+
+        expect(dat_cno_modify_agent(cno, proxy(agent)), DAT_SUCCESS);
+        expect_heard(t, row, &brought, cno);
+
+        expect_called(t, agent, brought.evd);
+        expect_uncalled(t, agent);
 }
 
 LEGAL(cno_modify_agent)

@@ -40,8 +40,6 @@ static void shuffle(struct test *t, DAT_EVD_HANDLE *evds, unsigned int count)
  * A thread that sleeps
  */
 
-static const struct event_kind lone_kinds[] = {LONE_EVENT_KINDS};
-
 /* An enabled EVD for events of this kind, whose CNO this is. */
 static struct brought feeding_kind(struct test *t, const struct event_kind *kind,
                                    DAT_CNO_HANDLE cno)
@@ -53,7 +51,7 @@ static struct brought feeding_kind(struct test *t, const struct event_kind *kind
         return brought;
 }
 
-FAMILY(cno_wait, wakes, lone_kinds)
+FAMILY(cno_wait, wakes, lone_event_kinds)
 {
         DAT_CNO_HANDLE cno = cno_new(t);
         struct brought brought = feeding_kind(t, row, cno);
@@ -66,7 +64,7 @@ FAMILY(cno_wait, wakes, lone_kinds)
         expect_event(brought.evd, row->number);
 }
 
-FAMILY(cno_wait, kept_trigger, lone_kinds)
+FAMILY(cno_wait, kept_trigger, lone_event_kinds)
 {
         DAT_CNO_HANDLE cno = cno_new(t);
         struct brought brought = feeding_kind(t, row, cno);

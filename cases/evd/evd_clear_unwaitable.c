@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_evd_clear_unwaitable: the EVD can be waited for again. */
 #include "clauses/evd_clear_unwaitable.h"
+#include "event_kind.h"
 #include "state.h"
 
 static const struct evd_state unwaitable = {.enabled = true};
@@ -130,6 +131,23 @@ CASE(evd_clear_unwaitable, again_and_again)
 
         expect_state(t, evd, (struct evd_state){.enabled = true, .waitable = true},
                      DAT_HANDLE_NULL);
+}
+
+FAMILY(evd_clear_unwaitable, each_stream, lone_event_kinds)
+{
+        struct brought brought = fed_before(t, row, cno_new(t));
+        struct waiter *waiter;
+        struct woken woken;
+
+        must(dat_evd_set_unwaitable(brought.evd));
+        expect(dat_evd_clear_unwaitable(brought.evd), DAT_SUCCESS);
+        waiter = wait_on_evd(t, brought.evd, DAT_TIMEOUT_INFINITE, 1);
+        expect_wait(waiter);
+        row->bring(t, &brought);
+
+        woken = expect_awake(waiter);
+        expect(woken.ret, DAT_SUCCESS);
+        expect_brought(t, row, &brought, &woken.event);
 }
 
 LEGAL(evd_clear_unwaitable)

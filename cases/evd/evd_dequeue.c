@@ -9,22 +9,6 @@
 
 static const struct evd_state plain = {.enabled = true, .waitable = true};
 
-/* What dat_evd_dequeue gives, as soon as it gives something. */
-static DAT_EVENT dequeued(struct test *t, DAT_EVD_HANDLE evd)
-{
-        DAT_RETURN ret = DAT_QUEUE_EMPTY;
-        DAT_EVENT event;
-
-        for (int i = 0; dat_is(ret, DAT_QUEUE_EMPTY) && i < 200; i++) {
-                if (i)
-                        settle_briefly(t);
-                memset(&event, 0xa5, sizeof(event));
-                ret = expect(dat_evd_dequeue(evd, &event), DAT_SUCCESS, DAT_QUEUE_EMPTY);
-        }
-        expect_that(dat_is(ret, DAT_SUCCESS), "the event has not come");
-        return event;
-}
-
 /*
  * Each kind of event
  */
@@ -32,7 +16,7 @@ static DAT_EVENT dequeued(struct test *t, DAT_EVD_HANDLE evd)
 FAMILY(evd_dequeue, event, event_kinds)
 {
         struct brought brought = bring(t, row);
-        DAT_EVENT event = dequeued(t, brought.evd);
+        DAT_EVENT event = expect_dequeued(t, brought.evd);
 
         expect_brought(t, row, &brought, &event);
         expect_empty(t, brought.evd);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_evd_disable: events come, and the CNO hears nothing of them. */
 #include "clauses/evd_disable.h"
+#include "event_kind.h"
 #include "state.h"
 
 #include <sched.h>
@@ -137,6 +138,16 @@ CASE(evd_disable, while_event_comes, DEADLINE_MS(20000))
         settle(t);
         forget_notice(cno);
         expect_state(t, evd, (struct evd_state){.waitable = true}, cno);
+}
+
+FAMILY(evd_disable, each_stream, lone_event_kinds)
+{
+        DAT_CNO_HANDLE cno = cno_new(t);
+        struct brought brought = fed_before(t, row, cno);
+
+        expect(dat_evd_disable(brought.evd), DAT_SUCCESS);
+
+        expect_unheard(t, row, &brought, cno);
 }
 
 LEGAL(evd_disable)

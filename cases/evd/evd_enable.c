@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_evd_enable: events trigger the CNO, whatever the EVD was before, but for a direct waiter. */
 #include "clauses/evd_enable.h"
+#include "event_kind.h"
 #include "state.h"
 
 FAMILY(evd_enable, from_state, evd_states)
@@ -136,6 +137,17 @@ CASE(evd_enable, from_threads_at_once, DEADLINE_MS(20000))
                 expect_ses(t, evd, 0, 1);
         }
         must_have_met(&stress);
+}
+
+FAMILY(evd_enable, each_stream, lone_event_kinds)
+{
+        DAT_CNO_HANDLE cno = cno_new(t);
+        struct brought brought = fed_before(t, row, cno);
+
+        must(dat_evd_disable(brought.evd));
+        expect(dat_evd_enable(brought.evd), DAT_SUCCESS);
+
+        expect_heard(t, row, &brought, cno);
 }
 
 LEGAL(evd_enable)

@@ -185,17 +185,21 @@ FAMILY(evd_free, fed, feeds)
 
 FAMILY(evd_free, fed_keeps, feeds)
 {
-        DAT_EVD_HANDLE evd = evd_with(t, .flags = row->flag);
-        DAT_EVD_PARAM before = evd_param(t, evd);
+        DAT_CNO_HANDLE cno = cno_new(t);
+        DAT_EVD_HANDLE evd = evd_with(t, .flags = row->flag, .cno = cno);
+        DAT_EVD_PARAM before;
         DAT_EVD_PARAM after;
 
         row->by(t, evd);
+        before = evd_param(t, evd);
         (void)dat_evd_free(evd);
 
         memset(&after, 0xa5, sizeof(after));
         expect(dat_evd_query(evd, DAT_EVD_FIELD_ALL, &after), DAT_SUCCESS);
         expect_eq(after.evd_qlen, before.evd_qlen);
         expect_eq(after.evd_flags, before.evd_flags);
+        expect_eq(after.evd_state, before.evd_state);
+        expect_that(after.cno_handle == cno, "the CNO has changed");
         expect_empty(t, evd);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_evd_modify_cno: who is notified from then on, and what the change leaves alone. */
 #include "clauses/evd_modify_cno.h"
+#include "event_kind.h"
 #include "state.h"
 
 static const struct evd_state plain = {.enabled = true, .waitable = true};
@@ -166,6 +167,21 @@ CASE(evd_modify_cno, former_can_be_freed)
         disown(t, former);
         expect(dat_cno_free(cno), DAT_INVALID_STATE);
         expect_state(t, evd, plain, cno);
+}
+
+FAMILY(evd_modify_cno, each_stream, lone_event_kinds)
+{
+        DAT_CNO_HANDLE former = cno_new(t);
+        DAT_CNO_HANDLE cno = cno_new(t);
+        struct brought brought = fed_before(t, row, former);
+
+        expect(dat_evd_modify_cno(brought.evd, cno), DAT_SUCCESS);
+        expect_heard(t, row, &brought, cno);
+        expect_no_notice(t, former);
+
+        expect(dat_evd_modify_cno(brought.evd, DAT_HANDLE_NULL), DAT_SUCCESS);
+        forget_notice(cno);
+        expect_unheard(t, row, &brought, cno);
 }
 
 LEGAL(evd_modify_cno)

@@ -344,6 +344,16 @@ static const struct number {
     {"connection_request", DAT_CONNECTION_REQUEST_EVENT},
     {"established", DAT_CONNECTION_EVENT_ESTABLISHED},
     {"broken", DAT_CONNECTION_EVENT_BROKEN},
+    {"peer_rejected", DAT_CONNECTION_EVENT_PEER_REJECTED},
+    {"non_peer_rejected", DAT_CONNECTION_EVENT_NON_PEER_REJECTED},
+    {"accept_completion_error", DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR},
+    {"disconnected", DAT_CONNECTION_EVENT_DISCONNECTED},
+    {"timed_out", DAT_CONNECTION_EVENT_TIMED_OUT},
+    {"unreachable", DAT_CONNECTION_EVENT_UNREACHABLE},
+    {"async_catastrophic", DAT_ASYNC_ERROR_IA_CATASTROPHIC},
+    {"async_ep_broken", DAT_ASYNC_ERROR_EP_BROKEN},
+    {"async_timed_out", DAT_ASYNC_ERROR_TIMED_OUT},
+    {"async_internal", DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR},
     {"async_overflow", DAT_ASYNC_ERROR_EVD_OVERFLOW},
     {"below_software", (DAT_EVENT_NUMBER)(DAT_SOFTWARE_EVENT - 1)},
     {"above_software", (DAT_EVENT_NUMBER)(DAT_SOFTWARE_EVENT + 1)},
@@ -361,6 +371,31 @@ FAMILY(evd_post_se, other_event, numbers)
         expect_empty(t, evd);
         expect(dat_evd_post_se(evd, &good), DAT_SUCCESS);
         expect_ses(t, evd, 1, 1);
+}
+
+CASE(evd_post_se, same_again)
+{
+        DAT_EVD_HANDLE evd = se_evd(t, DAT_HANDLE_NULL);
+        DAT_EVENT event = se_event(0);
+
+        for (int i = 0; i < SE_QLEN; i++)
+                expect(dat_evd_post_se(evd, &event), DAT_SUCCESS);
+
+        for (int i = 0; i < SE_QLEN; i++)
+                expect_ses(t, evd, 0, 1);
+        expect_empty(t, evd);
+}
+
+CASE(evd_post_se, full_triggers_nothing)
+{
+        DAT_CNO_HANDLE cno = cno_new(t);
+        int places;
+        DAT_EVD_HANDLE evd = full_evd(t, &places);
+
+        must(dat_evd_modify_cno(evd, cno));
+        expect_refused(t, evd, (unsigned int)places);
+
+        expect_no_notice(t, cno);
 }
 
 LEGAL(evd_post_se)

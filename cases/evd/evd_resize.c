@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_evd_resize: room as asked for, every event kept, and what is no length. */
 #include "clauses/evd_resize.h"
-#include "dispatcher.h"
+#include "event_kind.h"
+#include "state.h"
 
 #include <limits.h>
 #include <string.h>
 
-#define MESSAGE  ((size_t)64) /* bytes */
-#define INCOMING 16           /* messages on their way */
+#define INCOMING 16 /* messages on their way */
 
 static DAT_COUNT places_of(struct test *t, DAT_EVD_HANDLE evd)
 {
@@ -307,6 +307,17 @@ CASE(evd_resize, keeps_incoming)
  * Below what is queued
  */
 
+/* A refusal leaves the EVD as it was. */
+static void expect_untouched(struct test *t, DAT_EVD_HANDLE evd, const DAT_EVD_PARAM *before)
+{
+        DAT_EVD_PARAM after = evd_param(t, evd);
+
+        expect_eq(after.evd_qlen, before->evd_qlen);
+        expect_eq(after.evd_state, before->evd_state);
+        expect_eq(after.evd_flags, before->evd_flags);
+        expect_that(after.cno_handle == before->cno_handle, "the CNO has changed");
+}
+
 static const struct shortage {
         const char *id;
         DAT_COUNT queued, places;
@@ -318,19 +329,19 @@ static const struct shortage {
 
 FAMILY(evd_resize, below_content, shortages)
 {
-        DAT_EVD_HANDLE evd = se_evd(t, DAT_HANDLE_NULL);
-        DAT_COUNT before = places_of(t, evd);
+        DAT_EVD_HANDLE evd = se_evd(t, cno_new(t));
+        DAT_EVD_PARAM before = evd_param(t, evd);
         DAT_RETURN ret;
 
         post_ses(t, evd, 0, row->queued);
         ret = expect(dat_evd_resize(evd, row->places), DAT_INVALID_STATE, DAT_SUCCESS);
         if (dat_is(ret, DAT_INVALID_STATE))
-                expect_eq(places_of(t, evd), before);
+                expect_untouched(t, evd, &before);
 
         expect_ses(t, evd, 0, row->queued);
         expect_empty(t, evd);
         if (dat_is(ret, DAT_INVALID_STATE))
-                expect_room_of(t, evd, before);
+                expect_room_of(t, evd, before.evd_qlen);
         expect_quiet(async_evd(t));
 }
 
@@ -348,15 +359,15 @@ static const struct length {
 
 FAMILY(evd_resize, negative, negatives)
 {
-        DAT_EVD_HANDLE evd = se_evd(t, DAT_HANDLE_NULL);
-        DAT_COUNT before = places_of(t, evd);
+        DAT_EVD_HANDLE evd = se_evd(t, cno_new(t));
+        DAT_EVD_PARAM before = evd_param(t, evd);
 
         post_ses(t, evd, 0, 2);
         expect(dat_evd_resize(evd, row->places), DAT_INVALID_PARAMETER, DAT_INVALID_STATE);
 
-        expect_eq(places_of(t, evd), before);
+        expect_untouched(t, evd, &before);
         expect_ses(t, evd, 0, 2);
-        expect_room_of(t, evd, before);
+        expect_room_of(t, evd, before.evd_qlen);
 }
 
 CASE(evd_resize, zero)
@@ -375,8 +386,8 @@ static const struct length excesses[] = {
 
 FAMILY(evd_resize, above_ia_limit, excesses)
 {
-        DAT_EVD_HANDLE evd = se_evd(t, DAT_HANDLE_NULL);
-        DAT_COUNT before = places_of(t, evd);
+        DAT_EVD_HANDLE evd = se_evd(t, cno_new(t));
+        DAT_EVD_PARAM before = evd_param(t, evd);
         DAT_COUNT limit = ia_attr(t)->max_evd_qlen;
         DAT_COUNT request = row->places ? row->places : limit + (limit < INT_MAX);
         DAT_RETURN ret;
@@ -389,13 +400,44 @@ FAMILY(evd_resize, above_ia_limit, excesses)
                             request, places_of(t, evd));
                 note(t, "%d places granted, above the IA's own limit of %d", request, limit);
         } else {
-                expect_eq(places_of(t, evd), before);
+                expect_untouched(t, evd, &before);
                 if (dat_is(ret, DAT_INVALID_STATE))
                         note(t, "DAT_INVALID_STATE for more than the IA's limit (EVD-6)");
         }
 
         expect_ses(t, evd, 0, 2);
-        expect_room_of(t, evd, before);
+        expect_room_of(t, evd, before.evd_qlen);
+}
+
+FAMILY(evd_resize, each_stream, lone_event_kinds)
+{
+        DAT_EVD_HANDLE evd = evd_with(t, .qlen = SE_QLEN, .flags = row->flags);
+        struct brought brought[] = {{.evd = evd}, {.evd = evd}};
+        DAT_COUNT more = places_above(t, evd, 8);
+
+        for (int i = 0; i < 2; i++) {
+                row->bring(t, &brought[i]);
+                settle(t);
+        }
+        expect(dat_evd_resize(evd, more), DAT_SUCCESS);
+        expect(dat_evd_resize(evd, 2), DAT_SUCCESS);
+
+        for (int i = 0; i < 2; i++) {
+                DAT_EVENT event = expect_dequeued(t, evd);
+
+                expect_brought(t, row, &brought[i], &event);
+        }
+        expect_empty(t, evd);
+}
+
+FAMILY(evd_resize, keeps_state, evd_states)
+{
+        DAT_CNO_HANDLE cno = row->has_cno ? cno_new(t) : DAT_HANDLE_NULL;
+        DAT_EVD_HANDLE evd = evd_in(t, row->state, cno);
+
+        expect(dat_evd_resize(evd, places_above(t, evd, 8)), DAT_SUCCESS);
+
+        expect_state(t, evd, row->state, cno);
 }
 
 LEGAL(evd_resize)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_evd_set_unwaitable: nobody waits any more, and events come as before. */
 #include "clauses/evd_set_unwaitable.h"
+#include "event_kind.h"
 #include "state.h"
 
 static const struct evd_state plain = {.enabled = true, .waitable = true};
@@ -178,6 +179,21 @@ CASE(evd_set_unwaitable, while_thread_enters, DEADLINE_MS(20000))
                 expect(dat_evd_clear_unwaitable(evd), DAT_SUCCESS);
         }
         must_have_met(&stress);
+}
+
+FAMILY(evd_set_unwaitable, each_stream, lone_event_kinds)
+{
+        DAT_CNO_HANDLE cno = cno_new(t);
+        struct brought brought = fed_before(t, row, cno);
+        struct waiter *waiter = wait_on_evd(t, brought.evd, DAT_TIMEOUT_INFINITE, 1);
+
+        must_wait(waiter);
+        expect(dat_evd_set_unwaitable(brought.evd), DAT_SUCCESS);
+        expect(expect_awake(waiter).ret, DAT_INVALID_STATE);
+        waiter = wait_on_evd(t, brought.evd, DAT_TIMEOUT_INFINITE, 1);
+        expect(expect_awake(waiter).ret, DAT_INVALID_STATE);
+
+        expect_heard(t, row, &brought, cno);
 }
 
 LEGAL(evd_set_unwaitable)

@@ -37,9 +37,7 @@ FAMILY(evd_wait, event, event_kinds)
         expect_empty(t, brought.evd);
 }
 
-static const struct event_kind lone_kinds[] = {LONE_EVENT_KINDS};
-
-FAMILY(evd_wait, wakes, lone_kinds)
+FAMILY(evd_wait, wakes, lone_event_kinds)
 {
         struct brought brought = {.evd = evd_with(t, .qlen = SE_QLEN, .flags = row->flags)};
         struct waiter *waiter = wait_on_evd(t, brought.evd, DAT_TIMEOUT_INFINITE, 1);
@@ -430,15 +428,20 @@ static const struct second {
         const char *id;
         DAT_TIMEOUT timeout;
         DAT_COUNT queued;
+        DAT_COUNT threshold;
+        bool disabled;
 } seconds[] = {
-    {"for_ever", DAT_TIMEOUT_INFINITE, 0},
-    {"not_at_all", 0, 0},
-    {"with_an_event_there", DAT_TIMEOUT_INFINITE, 1},
+    {"for_ever", DAT_TIMEOUT_INFINITE, 0, 1, false},
+    {"not_at_all", 0, 0, 1, false},
+    {"with_an_event_there", DAT_TIMEOUT_INFINITE, 1, 1, false},
+    {"for_several", DAT_TIMEOUT_INFINITE, 0, 2, false},
+    {"of_a_disabled_one", DAT_TIMEOUT_INFINITE, 0, 1, true},
 };
 
 FAMILY(evd_wait, second_waiter, seconds)
 {
-        DAT_EVD_HANDLE evd = evd_in(t, plain, DAT_HANDLE_NULL);
+        struct evd_state state = {.enabled = !row->disabled, .waitable = true};
+        DAT_EVD_HANDLE evd = evd_in(t, state, DAT_HANDLE_NULL);
         struct waiter *first;
         struct waiter *second;
         struct woken woken;
@@ -446,7 +449,7 @@ FAMILY(evd_wait, second_waiter, seconds)
         post_ses(t, evd, 0, row->queued);
         first = wait_on_evd(t, evd, DAT_TIMEOUT_INFINITE, row->queued + 1);
         expect_wait(first);
-        second = wait_on_evd(t, evd, row->timeout, 1);
+        second = wait_on_evd(t, evd, row->timeout, row->threshold);
         expect(expect_awake(second).ret, DAT_INVALID_STATE);
         expect_asleep(first);
         post_ses(t, evd, (unsigned int)row->queued, 1);
@@ -658,6 +661,120 @@ CASE(evd_wait, event_while_thread_enters, DEADLINE_MS(20000))
                 expect_empty(t, evd);
         }
         must_have_met(&stress);
+}
+
+/*
+ * What goes before
+ */
+
+FAMILY(evd_wait, more_of_each_stream, lone_event_kinds)
+{
+        DAT_EVD_HANDLE evd = evd_with(t, .qlen = SE_QLEN, .flags = row->flags);
+        struct brought brought[] = {{.evd = evd}, {.evd = evd}};
+        DAT_EVENT event;
+        DAT_COUNT more;
+
+        for (int i = 0; i < 2; i++) {
+                row->bring(t, &brought[i]);
+                settle(t);
+        }
+        expect(waited(evd, 0, 3, &event, &more), DAT_TIMEOUT_EXPIRED);
+        expect_eq(more, 2);
+
+        expect(waited(evd, event_timeout(t), 2, &event, &more), DAT_SUCCESS);
+        expect_brought(t, row, &brought[0], &event);
+        expect_eq(more, 1);
+        expect(waited(evd, 0, 1, &event, &more), DAT_SUCCESS);
+        expect_brought(t, row, &brought[1], &event);
+        expect_eq(more, 0);
+}
+
+CASE(evd_wait, more_round_the_end)
+{
+        DAT_EVD_HANDLE evd = se_evd(t, DAT_HANDLE_NULL);
+        const int kept = 5;
+
+        post_ses(t, evd, 0, kept);
+        for (unsigned int i = 0; i < 5 * SE_QLEN; i++) {
+                DAT_EVENT event;
+                DAT_COUNT more;
+
+                post_ses(t, evd, i + kept, 1);
+                expect(waited(evd, 0, 1, &event, &more), DAT_SUCCESS);
+                expect_se(t, evd, &event, i);
+                expect_eq(more, kept);
+        }
+}
+
+static const struct too_few {
+        const char *id;
+        DAT_COUNT queued;
+        DAT_COUNT threshold;
+} too_few[] = {
+    {"with_nothing_there", 0, 1},
+    {"below_threshold", 2, 3},
+};
+
+FAMILY(evd_wait, cno_after_time_out, too_few)
+{
+        DAT_CNO_HANDLE cno = cno_new(t);
+        DAT_EVD_HANDLE evd = evd_in(t, plain, cno);
+        DAT_EVENT event;
+        DAT_COUNT more;
+
+        post_ses(t, evd, 0, row->queued);
+        settle(t);
+        while (dat_is(dat_cno_wait(cno, 0, &(DAT_EVD_HANDLE){DAT_HANDLE_NULL}), DAT_SUCCESS))
+                ;
+        expect(waited(evd, 1000, row->threshold, &event, &more), DAT_TIMEOUT_EXPIRED);
+
+        expect_no_notice(t, cno);
+        post_ses(t, evd, (unsigned int)row->queued, 1);
+        expect_notified(t, cno, evd);
+}
+
+CASE(evd_wait, threshold_of_shrunk_queue)
+{
+        DAT_EVD_HANDLE evd = evd_in(t, plain, DAT_HANDLE_NULL);
+
+        must(dat_evd_resize(evd, 2 * SE_QLEN));
+        must(dat_evd_resize(evd, SE_QLEN));
+
+        expect_no_wait(t, evd, evd_param(t, evd).evd_qlen + 1);
+}
+
+static void modify_back(struct test *t, DAT_EP_HANDLE ep)
+{
+        DAT_EP_PARAM param;
+
+        memset(&param, 0, sizeof(param));
+        param.ep_attr.recv_completion_flags = DAT_COMPLETION_DEFAULT_FLAG;
+        must(dat_ep_modify(ep, DAT_EP_FIELD_EP_ATTR_RECV_COMPLETION_FLAGS, &param));
+}
+
+static const struct no_longer {
+        const char *id;
+        void (*end)(struct test *t, DAT_EP_HANDLE ep);
+} no_longer[] = {
+    {"ep_freed", release},
+    {"ep_modified", modify_back},
+};
+
+FAMILY(evd_wait, threshold_after_flags, no_longer)
+{
+        DAT_EVD_HANDLE evd = evd_with(t, .qlen = SE_QLEN);
+        DAT_EP_HANDLE ep = ep_with(t, .recv_evd = evd);
+        DAT_EP_PARAM param;
+        DAT_EVENT event;
+        DAT_COUNT more;
+
+        memset(&param, 0, sizeof(param));
+        param.ep_attr.recv_completion_flags = DAT_COMPLETION_UNSIGNALLED_FLAG;
+        must(dat_ep_modify(ep, DAT_EP_FIELD_EP_ATTR_RECV_COMPLETION_FLAGS, &param));
+        row->end(t, ep);
+
+        expect(waited(evd, 0, 2, &event, &more), DAT_TIMEOUT_EXPIRED);
+        expect(waited(evd, 0, 1, &event, &more), DAT_TIMEOUT_EXPIRED);
 }
 
 LEGAL(evd_wait)

@@ -196,3 +196,62 @@ void expect_brought(struct test *t, const struct event_kind *kind, const struct 
         expect_that(event->evd_handle == brought->evd, "the event names another EVD");
         kind->check(t, brought, event);
 }
+
+DAT_EVENT expect_dequeued(struct test *t, DAT_EVD_HANDLE evd)
+{
+        DAT_RETURN ret = DAT_QUEUE_EMPTY;
+        DAT_EVENT event;
+
+        for (int i = 0; dat_is(ret, DAT_QUEUE_EMPTY) && i < 200; i++) {
+                if (i)
+                        settle_briefly(t);
+                memset(&event, 0xa5, sizeof(event));
+                ret = expect(dat_evd_dequeue(evd, &event), DAT_SUCCESS, DAT_QUEUE_EMPTY);
+        }
+        expect_that(dat_is(ret, DAT_SUCCESS), "the event has not come");
+        return event;
+}
+
+struct brought fed_before(struct test *t, const struct event_kind *kind, DAT_CNO_HANDLE cno)
+{
+        struct brought brought = {
+            .evd = evd_with(t, .qlen = SE_QLEN, .flags = kind->flags, .cno = cno)};
+        DAT_EVD_HANDLE named = DAT_HANDLE_NULL;
+        DAT_EVENT event;
+
+        must(dat_evd_enable(brought.evd));
+        kind->bring(t, &brought);
+        must(dat_cno_wait(cno, event_timeout(t), &named));
+        event = must_event(brought.evd, kind->number);
+        kind->check(t, &brought, &event);
+        settle(t);
+        forget_notice(cno);
+        return brought;
+}
+
+static void expect_there(struct test *t, const struct event_kind *kind,
+                         const struct brought *brought)
+{
+        DAT_EVENT event = expect_dequeued(t, brought->evd);
+
+        expect_brought(t, kind, brought, &event);
+        expect_empty(t, brought->evd);
+}
+
+void expect_unheard(struct test *t, const struct event_kind *kind, struct brought *brought,
+                    DAT_CNO_HANDLE cno)
+{
+        kind->bring(t, brought);
+
+        expect_no_notice(t, cno);
+        expect_there(t, kind, brought);
+}
+
+void expect_heard(struct test *t, const struct event_kind *kind, struct brought *brought,
+                  DAT_CNO_HANDLE cno)
+{
+        kind->bring(t, brought);
+
+        expect_notified(t, cno, brought->evd);
+        expect_there(t, kind, brought);
+}

@@ -75,11 +75,31 @@ static const struct event_kind event_kinds[] = {
      check_ended},
 };
 
+/* Those before which no other comes, as rows of families. */
+static const struct event_kind lone_event_kinds[] = {LONE_EVENT_KINDS};
+
 /* The EVD for an event of this kind, and the event on its way to it. */
 struct brought bring(struct test *t, const struct event_kind *kind);
 
 /* The event is of this kind, of the EVD that it was brought to, and says what it has to. */
 void expect_brought(struct test *t, const struct event_kind *kind, const struct brought *brought,
                     const DAT_EVENT *event);
+
+/* What dat_evd_dequeue gives, as soon as it gives something; FAIL where nothing comes. */
+DAT_EVENT expect_dequeued(struct test *t, DAT_EVD_HANDLE evd);
+
+/*
+ * An enabled EVD of this CNO that is in use: an event of the kind came, notified the CNO, and was
+ * taken; else BROKEN. For another one, `bring` is called again.
+ */
+struct brought fed_before(struct test *t, const struct event_kind *kind, DAT_CNO_HANDLE cno);
+
+/* Another event of the kind comes, of which the CNO is not notified, and it is there. */
+void expect_unheard(struct test *t, const struct event_kind *kind, struct brought *brought,
+                    DAT_CNO_HANDLE cno);
+
+/* Another event of the kind comes, the CNO is notified, names the EVD, and the event is there. */
+void expect_heard(struct test *t, const struct event_kind *kind, struct brought *brought,
+                  DAT_CNO_HANDLE cno);
 
 #endif
