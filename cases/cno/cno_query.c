@@ -237,10 +237,12 @@ FAMILY(cno_query, invalid_mask, masks)
 {
         struct known known = known_cno(t);
         DAT_CNO_PARAM param;
+        unsigned int mask = 0;
 
         memset(&param, 0, sizeof(param));
-        expect(dat_cno_query(known.cno, (DAT_CNO_PARAM_MASK)row->bits, &param),
-               DAT_INVALID_PARAMETER);
+        while (undefined_mask_next(row, &mask))
+                expect(dat_cno_query(known.cno, (DAT_CNO_PARAM_MASK)mask, &param),
+                       DAT_INVALID_PARAMETER);
 
         param = queried(t, known.cno, DAT_CNO_FIELD_ALL);
         check_ia(t, &known, &param);

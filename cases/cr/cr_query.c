@@ -504,10 +504,12 @@ FAMILY(cr_query, invalid_mask, masks)
 {
         struct known known = known_request(t);
         DAT_CR_PARAM param;
+        unsigned int mask = 0;
 
         memset(&param, 0, sizeof(param));
-        expect(dat_cr_query(known.request.cr, (DAT_CR_PARAM_MASK)row->bits, &param),
-               DAT_INVALID_PARAMETER);
+        while (undefined_mask_next(row, &mask))
+                expect(dat_cr_query(known.request.cr, (DAT_CR_PARAM_MASK)mask, &param),
+                       DAT_INVALID_PARAMETER);
         check_fields(t, &known, DAT_CR_FIELD_ALL);
 }
 

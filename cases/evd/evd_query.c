@@ -337,10 +337,12 @@ FAMILY(evd_query, invalid_mask, masks)
 {
         struct known known = known_enabled(t);
         DAT_EVD_PARAM param;
+        unsigned int mask = 0;
 
         memset(&param, 0, sizeof(param));
-        expect(dat_evd_query(known.evd, (DAT_EVD_PARAM_MASK)row->bits, &param),
-               DAT_INVALID_PARAMETER);
+        while (undefined_mask_next(row, &mask))
+                expect(dat_evd_query(known.evd, (DAT_EVD_PARAM_MASK)mask, &param),
+                       DAT_INVALID_PARAMETER);
         check_fields(t, &known, DAT_EVD_FIELD_ALL);
 }
 
@@ -352,6 +354,31 @@ CASE(evd_query, no_mask)
         memset(&param, 0, sizeof(param));
         expect_or_note(dat_evd_query(known.evd, (DAT_EVD_PARAM_MASK)0, &param), DAT_SUCCESS,
                        DAT_INVALID_PARAMETER);
+        check_fields(t, &known, DAT_EVD_FIELD_ALL);
+}
+
+CASE(evd_query, qlen_with_events)
+{
+        DAT_EVD_HANDLE evd = se_evd(t, DAT_HANDLE_NULL);
+        DAT_COUNT places = queried(t, evd, DAT_EVD_FIELD_EVD_QLEN).evd_qlen;
+
+        for (DAT_COUNT i = 0; i < places; i++) {
+                post_ses(t, evd, (unsigned int)i, 1);
+                expect_eq(queried(t, evd, DAT_EVD_FIELD_EVD_QLEN).evd_qlen, places);
+        }
+}
+
+CASE(evd_query, under_waiter)
+{
+        struct known known = known_enabled(t);
+        struct waiter *waiter = wait_on_evd(t, known.evd, DAT_TIMEOUT_INFINITE, 1);
+
+        must_wait(waiter);
+        check_fields(t, &known, DAT_EVD_FIELD_ALL);
+        expect_asleep(waiter);
+
+        post_ses(t, known.evd, 0, 1);
+        expect(expect_awake(waiter).ret, DAT_SUCCESS);
         check_fields(t, &known, DAT_EVD_FIELD_ALL);
 }
 

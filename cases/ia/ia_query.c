@@ -986,6 +986,33 @@ FAMILY(ia_query, invalid_mask, masks)
         expect_that(answer.async == async_evd(t), "the asynchronous EVD is another");
 }
 
+static const struct bits {
+        const char *id;
+        bool of_provider;
+        uint64_t fields;
+} bits[] = {
+    {"ia", false, DAT_IA_FIELD_ALL},
+    {"provider", true, DAT_PROVIDER_FIELD_ALL},
+};
+
+FAMILY(ia_query, invalid_bit, bits)
+{
+        struct answer answer;
+
+        for (uint64_t bit = 1; bit; bit <<= 1) {
+                uint64_t of_ia = row->of_provider ? DAT_IA_FIELD_NONE : bit;
+                uint64_t of_provider = row->of_provider ? bit : DAT_PROVIDER_FIELD_NONE;
+
+                if (bit & row->fields)
+                        continue;
+                expect(dat_ia_query(ia(t), &answer.async, (DAT_IA_ATTR_MASK)of_ia, &answer.ia,
+                                    (DAT_PROVIDER_ATTR_MASK)of_provider, &answer.provider),
+                       DAT_INVALID_PARAMETER);
+        }
+        ask_all(t, &answer);
+        expect_that(answer.async == async_evd(t), "the asynchronous EVD is another");
+}
+
 LEGAL(ia_query)
 {
         static struct answer answer;

@@ -394,10 +394,12 @@ FAMILY(psp_query, invalid_mask, masks)
 {
         struct known known = known_psp(t);
         DAT_PSP_PARAM param;
+        unsigned int mask = 0;
 
         memset(&param, 0, sizeof(param));
-        expect(dat_psp_query(known.psp, (DAT_PSP_PARAM_MASK)row->bits, &param),
-               DAT_INVALID_PARAMETER);
+        while (undefined_mask_next(row, &mask))
+                expect(dat_psp_query(known.psp, (DAT_PSP_PARAM_MASK)mask, &param),
+                       DAT_INVALID_PARAMETER);
         check_fields(t, &known, DAT_PSP_FIELD_ALL);
 }
 

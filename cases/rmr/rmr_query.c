@@ -378,10 +378,12 @@ FAMILY(rmr_query, invalid_mask, masks)
 {
         struct known known = new_one(t);
         DAT_RMR_PARAM param;
+        unsigned int mask = 0;
 
         poison(&param, sizeof(param));
-        expect(dat_rmr_query(known.rmr, (DAT_RMR_PARAM_MASK)row->bits, &param),
-               DAT_INVALID_PARAMETER);
+        while (undefined_mask_next(row, &mask))
+                expect(dat_rmr_query(known.rmr, (DAT_RMR_PARAM_MASK)mask, &param),
+                       DAT_INVALID_PARAMETER);
         check_fields(t, &known, ALWAYS);
 }
 

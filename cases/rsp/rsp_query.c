@@ -379,10 +379,12 @@ FAMILY(rsp_query, invalid_mask, masks)
 {
         struct known known = known_rsp(t);
         DAT_RSP_PARAM param;
+        unsigned int mask = 0;
 
         memset(&param, 0, sizeof(param));
-        expect(dat_rsp_query(known.rsp, (DAT_RSP_PARAM_MASK)row->bits, &param),
-               DAT_INVALID_PARAMETER);
+        while (undefined_mask_next(row, &mask))
+                expect(dat_rsp_query(known.rsp, (DAT_RSP_PARAM_MASK)mask, &param),
+                       DAT_INVALID_PARAMETER);
         check_fields(t, &known, DAT_RSP_FIELD_ALL);
 }
 

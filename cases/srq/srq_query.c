@@ -1014,9 +1014,11 @@ FAMILY(srq_query, invalid_mask, masks)
 {
         DAT_SRQ_HANDLE srq = srq_with(t);
         DAT_SRQ_PARAM param;
+        unsigned int mask = 0;
 
         memset(&param, 0, sizeof(param));
-        expect(dat_srq_query(srq, (DAT_SRQ_PARAM_MASK)row->bits, &param), DAT_INVALID_PARAMETER);
+        while (undefined_mask_next(row, &mask))
+                expect(dat_srq_query(srq, (DAT_SRQ_PARAM_MASK)mask, &param), DAT_INVALID_PARAMETER);
 }
 
 /* Each bit of the mask's 32 that is no field's, alone and beside every field's. */
