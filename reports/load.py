@@ -360,6 +360,7 @@ def _attempt(record: Members) -> Attempt:
                 item.text("what", None),
                 item.text("saw"),
                 item.text("who", "case"),
+                item.flag("hurried"),
             )
             for item in record.members("teardown")
         ),

@@ -166,6 +166,8 @@ class Trouble:
     what: str
     saw: str
     who: str = "case"
+    # Whether the call was given less time than others, for it had had no end so often before.
+    hurried: bool = False
 
     @property
     def text(self) -> str:
@@ -174,7 +176,7 @@ class Trouble:
         if self.what == "refused":
             return f"{self.call}{whose} refused with {self.saw}"
         inside = f"inside {self.call}{whose}" if self.call else f"outside of any call{whose}"
-        return f"{self.saw} {inside}"
+        return f"{self.saw} {inside}" + (", hurried" if self.hurried else "")
 
     @property
     def key(self) -> tuple[str, str, str, str]:
@@ -864,6 +866,9 @@ class Run:
                 for trouble in attempt.teardown if attempt.number == 1 else ():
                     seen = found.setdefault(trouble.key, (trouble, {}, attempt))
                     seen[1][case.id] = case
+                    # One that had all of its time tells more.
+                    if seen[0].hurried and not trouble.hurried:
+                        found[trouble.key] = trouble, seen[1], attempt
         return [
             Breakage(trouble, tuple(cases.values()), attempt)
             for _, (trouble, cases, attempt) in sorted(found.items())

@@ -19,6 +19,7 @@
 #include "agent/privilege.h"
 #include "agent/run.h"
 #include "case/needs.h"
+#include "evidence/api.h"
 
 #define PROTOCOL          1
 #define PROBE_DEADLINE_MS 15000
@@ -297,6 +298,29 @@ static void await_beat(struct agent *agent)
         agent->beat_ns = now_ns() + BEAT_MS * NS_PER_MS;
 }
 
+/* The calls of a `run` that are hurried; false where there are too many, or one is no call. */
+static bool parse_hurried(json_t *names, struct hurried *hurried)
+{
+        size_t index;
+        json_t *name;
+
+        if (names && (!json_is_array(names) || json_array_size(names) > HURRIED_MAX))
+                return false;
+        json_array_foreach(names, index, name)
+        {
+                const char *wanted = json_string_value(name);
+                size_t function = 0;
+
+                while (wanted && function < api_function_count &&
+                       strcmp(api_functions[function].name, wanted) != 0)
+                        function++;
+                if (!wanted || function == api_function_count)
+                        return false;
+                hurried->functions[hurried->count++] = (uint16_t)function;
+        }
+        return true;
+}
+
 static bool take_run(struct agent *agent, json_t *message)
 {
         json_int_t seq, deadline_ms, event_ms, quiet_ms;
@@ -306,19 +330,22 @@ static bool take_run(struct agent *agent, json_t *message)
         int gdb;
         int undeclared = 0;
         json_int_t seed = 0;
+        json_t *hurried = NULL;
         struct case_job job = {
             .settings = {.ia = agent->case_ia, .libdat_fault = agent->libdat_fault}};
 
-        if (json_unpack_ex(
-                message, NULL, JSON_STRICT, "{s:s s:I s:s s:s s:I s:I s:I s:b s?s s?s s?b s?I}",
-                "type", &(char *){NULL}, "seq", &seq, "case", &id, "peer", &mode, "deadline_ms",
-                &deadline_ms, "event_ms", &event_ms, "quiet_ms", &quiet_ms, "gdb", &gdb, "ia", &ia,
-                "libdat_fault", &libdat_fault, "undeclared", &undeclared, "seed", &seed) != 0 ||
+        if (json_unpack_ex(message, NULL, JSON_STRICT,
+                           "{s:s s:I s:s s:s s:I s:I s:I s:b s?s s?s s?b s?I s?o}", "type",
+                           &(char *){NULL}, "seq", &seq, "case", &id, "peer", &mode, "deadline_ms",
+                           &deadline_ms, "event_ms", &event_ms, "quiet_ms", &quiet_ms, "gdb", &gdb,
+                           "ia", &ia, "libdat_fault", &libdat_fault, "undeclared", &undeclared,
+                           "seed", &seed, "hurried", &hurried) != 0 ||
             strlen(ia) >= sizeof(agent->case_ia) ||
             strlen(libdat_fault) >= sizeof(agent->libdat_fault) || !within(seq, 1, SEQ_MAX) ||
             seed < 0 || !within(deadline_ms, 1, DEADLINE_MAX_MS) ||
             !within(event_ms, 1, EVENT_MAX_MS) || !within(quiet_ms, 0, QUIET_MAX_MS) ||
-            !parse_mode(mode, &job.settings.peer_mode))
+            !parse_mode(mode, &job.settings.peer_mode) ||
+            !parse_hurried(hurried, &job.settings.hurried))
                 return refuse(agent, "run has a member that is missing, unknown or wrong");
         if (agent->run.kind != RUN_NONE) {
                 say_error(agent, seq, "run %llu is still under way", agent->run.seq);

@@ -799,6 +799,17 @@ static void peer_teardown(const struct child *peer, json_t *list)
         json_array_append_new(list, broken);
 }
 
+static json_t *describe_ended(const struct run *run, const struct finding *finding)
+{
+        json_t *broken =
+            json_pack("{s:s s:s s:s}", "call", finding->pending ? finding->pending : "", "what",
+                      finding->ended, "saw", finding->saw);
+
+        if (run->killed == KILLED_STALL && run->stall.hurried)
+                json_object_set_new(broken, "hurried", json_true());
+        return broken;
+}
+
 /*
  * What broke in teardown, whatever the clause's verdict is. A free that was refused after a check
  * did not hold is none: what the case has left behind then, nobody but the case knows of.
@@ -812,9 +823,7 @@ static json_t *teardown_findings(const struct run *run, const struct finding *fi
                 json_array_append(list, refused);
         json_decref(refused);
         if (finding->ended)
-                json_array_append_new(list, json_pack("{s:s s:s s:s}", "call",
-                                                      finding->pending ? finding->pending : "",
-                                                      "what", finding->ended, "saw", finding->saw));
+                json_array_append_new(list, describe_ended(run, finding));
         if (run->peer.started)
                 peer_teardown(&run->peer, list);
         json_array_extend(list, json_object_get(run->remote, "teardown"));

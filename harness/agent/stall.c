@@ -17,6 +17,8 @@
 /* Without a peer there is nothing on the network to wait for: so much of an event's time is left.
  */
 #define LOCAL_PART 3
+/* And so much for a call of teardown that has had no end so often that it is hurried. */
+#define HURRIED_PART 10
 
 static const struct api_function *function_of(const struct call_record *call)
 {
@@ -34,6 +36,16 @@ static unsigned int asked_ms(const struct call_record *call, const struct api_fu
         return 0;
 }
 
+static bool is_hurried(const struct call_record *call, const struct hurried *hurried)
+{
+        if (!call->teardown)
+                return false;
+        for (size_t i = 0; i < hurried->count; i++)
+                if (hurried->functions[i] == call->function)
+                        return true;
+        return false;
+}
+
 static unsigned int limit_ms(const struct call_record *call, const struct api_function *function,
                              const struct settings *settings)
 {
@@ -42,6 +54,8 @@ static unsigned int limit_ms(const struct call_record *call, const struct api_fu
                      strcmp(function->name, "dat_cno_wait") == 0;
         unsigned int asked = waits ? asked_ms(call, function) : 0;
 
+        if (is_hurried(call, &settings->hurried))
+                return settings->event_ms / HURRIED_PART;
         if (asked == UNLIMITED)
                 return UNLIMITED;
         if (waits || opens || settings->peer_mode != PEER_MODE_NONE)
@@ -148,7 +162,10 @@ unsigned int stall_look(struct stall *stall, const struct child *child,
                 return 0;
         }
         if (stall->call != call->number) {
-                *stall = (struct stall){.call = call->number};
+                *stall = (struct stall){
+                    .call = call->number,
+                    .hurried = is_hurried(call, &settings->hurried),
+                };
                 return 0;
         }
         stall->spent_ns += could_run_ns;

@@ -26,6 +26,7 @@ uint64_t pace_look(struct pace *pace, const struct child *child);
 
 struct stall {
         uint64_t call;     /* the number of the call that was under way at the last look */
+        bool hurried;      /* whether it was given less time than others */
         uint64_t spent_ns; /* what the process could run since the first look that saw it */
 };
 

@@ -224,7 +224,8 @@ def _run_again(
         key for key, end in tally.ends.items() if end.broken and not testbeds.given_up(key.hosts)
     )
     Random(order.seed).shuffle(failed)
-    failed.sort(key=lambda key: key.hosts)
+    # What had less time than others comes first: it is given all of it now.
+    failed.sort(key=lambda key: (key.hosts, not tally.ends[key].hurried))
     if any(map(tally.wanted, failed)):
         recorder.progress.say(f"again, alone: of {len(failed)} that were not kept, or not freed")
     # One that ends otherwise makes more of its kind wanted, of those too that were passed over.

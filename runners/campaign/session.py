@@ -112,6 +112,7 @@ class Session:
         undeclared: bool = False,
         seed: int = 0,
         libdat_fault: str = "",
+        hurried: Sequence[str] = (),
     ) -> Evidence:
         """Run one case to its verdict, or to the loss of a host; never raises AgentLost.
 
@@ -119,7 +120,8 @@ class Session:
         its first call; `gdb` is then called with its process id on the subject's host. `ia` is the
         IA that the case opens instead of the agent's. An `undeclared` case is run though a feature
         that it needs is declared absent. What the case draws comes from `seed`. `libdat_fault` is a
-        fault that the faulty libdat has in the case's process, where that is the agent's.
+        fault that the faulty libdat has in the case's process, where that is the agent's. The calls
+        `hurried` are not waited for as long as others where teardown makes them.
         """
         self._seq = next(_NUMBERS)
         self._evidence = evidence = Evidence()
@@ -141,6 +143,7 @@ class Session:
                     **({"ia": ia} if ia else {}),
                     **({"libdat_fault": libdat_fault} if libdat_fault else {}),
                     **({"undeclared": True} if undeclared else {}),
+                    **({"hurried": list(hurried)} if hurried else {}),
                 }
             )
             self._await_verdict(evidence, limits, gdb)

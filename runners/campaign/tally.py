@@ -34,13 +34,14 @@ class Key(NamedTuple):
 
 
 class End(NamedTuple):
-    """How a case ended: its verdict, what broke in its teardown, and the kinds of end that it
-    shares with others.
+    """How a case ended: its verdict, what broke in its teardown, the kinds of end that it shares
+    with others, and whether its teardown had less time than others.
     """
 
     word: str
     teardown: tuple[tuple[str, ...], ...] = ()
     kinds: tuple[Kind, ...] = ()
+    hurried: bool = False
 
     @property
     def broken(self) -> bool:
@@ -67,7 +68,8 @@ class Tally:
         elif record["type"] == "verdict":
             where = (record["host"], record["peer"]) if "peer" in record else (record["host"],)
             key = self._key(record["case"], record["hosts"], where)
-            end = End(record["verdict"], broken(record), kinds(record))
+            hurried = any("hurried" in each for each in record.get("teardown", ()))
+            end = End(record["verdict"], broken(record), kinds(record), hurried)
             if record["attempt"] == 1:
                 self.ends[key] = end
             else:

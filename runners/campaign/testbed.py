@@ -6,16 +6,19 @@ Everything that happens is told as records (docs/results.md) to the `emit` that 
 
 import time
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import asdict, replace
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from threading import Thread
 from types import TracebackType
 from typing import Any, Self
 
+from reports.alike import LEAST
 from reports.contradiction import contradiction
 from reports.model import NO_PRIVILEGE
 from runners.campaign import protocol
@@ -34,6 +37,8 @@ LOSSES_IN_A_ROW = 3
 # So often is a case run at most, where a host stands still each time.
 STILLS = 3
 LOG_LIMIT = 1 << 20
+# So many calls may a run name that are to be hurried.
+HURRIED_MOST = 16
 # So many times as long as others may a case take that disturbs the network.
 PATIENT = 3
 
@@ -114,6 +119,8 @@ class Testbed:
         self._opening: Future[Bench] | None = None
         self._openings = 0
         self._losses = 0
+        # By attempt, how often teardown's calls had all of their time, and no end.
+        self._hung: Counter[tuple[int, str]] = Counter()
         self._places: Places | None = None
         self.given_up = ""
 
@@ -167,6 +174,7 @@ class Testbed:
                 undeclared,
                 self._assignment.seed,
                 libdat_fault,
+                () if within or debug else self._hurried(attempt),
             )
             elapsed = (time.monotonic() - begun) * 1000
             record = verdict_record(planned, attempt, opened.names, started, elapsed, evidence)
@@ -180,6 +188,7 @@ class Testbed:
                     f"{record['verdict']} says nothing, and it is run anew",
                 )
             )
+        self._note_hung(record)
         if "crash" in record:
             record["crash"]["where"] = self._where(opened, record["crash"]["backtrace"])
         for stack in record.get("stacks", ()):
@@ -228,6 +237,22 @@ class Testbed:
             root = program.parent.parents[2]
             self._places = Places(root, [(program, ""), *opened.libraries])
         return self._places.of(backtrace)
+
+    def _note_hung(self, record: Record) -> None:
+        for broken in record.get("teardown", ()):
+            whole = broken["what"] == "timeout" and not broken.get("hurried")
+            if whole and broken["call"] and "who" not in broken:
+                self._hung[record["attempt"], broken["call"]] += 1
+
+    def _hurried(self, attempt: int) -> list[str]:
+        """The calls of teardown that had no end so often that they are not waited for as long.
+
+        A second attempt gives them all of their time again: it shows what the first may have cut.
+        """
+        hung = (
+            call for (of, call), count in self._hung.items() if of == attempt and count >= LEAST
+        )
+        return list(islice(hung, HURRIED_MOST))
 
     def _open_fabric(self) -> Bench:
         fabric = self._assignment.open_fabric(self._hosts, self._progress)

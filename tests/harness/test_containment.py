@@ -323,6 +323,31 @@ def test_teardown_is_a_finding_of_its_own(
     assert failed.verdict["teardown"] == outcome.verdict["teardown"]
 
 
+def test_a_call_of_teardown_is_hurried(agent_on: MakeAgent) -> None:
+    """It has a tenth of an event's time, and says so; in the body it has all of its time."""
+    agent = agent_on("srq_free=hang")
+    outcome = run_and_go_on(agent, "provider/resizes", hurried=["dat_srq_free", "dat_ep_free"])
+    assert (outcome.word, outcome.reason) == ("PASS", "")
+    saw = {**broken("dat_srq_free", "timeout", "no end after 500 ms"), "hurried": True}
+    assert outcome.verdict["teardown"] == [saw]
+    outcome = run_and_go_on(agent, "provider/resizes", event_ms=1000, hurried=["dat_ep_free"])
+    assert outcome.verdict["teardown"] == [
+        broken("dat_srq_free", "timeout", "no end after 1000 ms")
+    ]
+    hung = agent_on("resize=hang").run(
+        "provider/resizes", event_ms=1000, hurried=["dat_srq_resize"]
+    )
+    assert (hung.word, hung.reason) == ("TIMEOUT", "no end of dat_srq_resize after 1000 ms")
+
+
+@pytest.mark.parametrize("wrong", [["dat_srq_melt"], "dat_srq_free", [1], ["dat_srq_free"] * 17])
+def test_what_cannot_be_hurried_is_refused(agent_on: MakeAgent, wrong: object) -> None:
+    agent = agent_on("")
+    agent.start("provider/resizes", hurried=wrong)
+    assert agent.receive()["type"] == "error"
+    assert agent.process.wait(timeout=30) == 1
+
+
 def test_refused_free_and_a_crash_after_it(agent_on: MakeAgent) -> None:
     outcome = agent_on("srq_free=fail free=crash").run("provider/resizes")
     assert (outcome.word, outcome.reason) == ("PASS", "")

@@ -16,7 +16,7 @@ from tests.harness.session import CASES, PATIENCE, ROOT, Agent, admits, eventual
 PAGE = (ROOT / "docs" / "protocol.md").read_text()
 OPTIONAL = {
     "hello": {"libdat"},
-    "run": {"ia", "seed"},
+    "run": {"ia", "seed", "hurried"},
     "event": {"sub"},
     "verdict": {"pending", "teardown", "unfit"},
     "error": {"seq"},

@@ -218,6 +218,22 @@ def frees_nothing(run: dict[str, Any]) -> None:
     verdict(run, "PASS", teardown=[broken])
 
 
+def has_no_end_of_free(run: dict[str, Any]) -> None:
+    """Passes, and then its free has no end, as soon as that is seen."""
+    call(run, "DAT_INVALID_STATE")
+    check(run, True, "DAT_INVALID_STATE")
+    broken: dict[str, Any] = {"call": "dat_srq_free", "what": "timeout"}
+    if "dat_srq_free" in run.get("hurried", []):
+        verdict(run, "PASS", teardown=[{**broken, "saw": "no end after 300 ms", "hurried": True}])
+    else:
+        verdict(run, "PASS", teardown=[{**broken, "saw": "no end after 3000 ms"}])
+
+
+def frees_if_not_hurried(run: dict[str, Any]) -> None:
+    """Passes; its free ends where it is given time."""
+    (has_no_end_of_free if "hurried" in run else passes)(run)
+
+
 def passes_once(run: dict[str, Any]) -> None:
     (passes if once(7) else fails)(run)
 
@@ -456,6 +472,8 @@ BEHAVIOURS: dict[str, Callable[[dict[str, Any]], None]] = {
         leaps,
         shows_nothing,
         declines_and_fails,
+        has_no_end_of_free,
+        frees_if_not_hurried,
         fails_once,
         breaks_host,
         needs_device,

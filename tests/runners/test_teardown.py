@@ -58,6 +58,38 @@ def test_of_many_teardowns_that_broke_alike_some_are_run_again(cts: Cts) -> None
     assert [attempt for _, _, attempt, _ in cts.verdicts()] == [1] * 7 + [2] * 5
 
 
+def test_a_free_that_has_no_end_is_not_waited_for_each_time_anew(cts: Cts) -> None:
+    """Five had all of its time, and again five when they are run again; others are hurried."""
+    cts.has(*(f"has_no_end_of_free_{number}" for number in range(12)), "passes")
+    done = cts("certify")
+    assert done.returncode == 1
+    broken = [
+        (record["attempt"], "hurried" in record["teardown"][0])
+        for record in cts.events()
+        if "teardown" in record
+    ]
+    assert broken == [(1, False)] * 5 + [(1, True)] * 7 + [(2, False)] * 5
+    assert "teardown: no end after 3000 ms inside dat_srq_free, in 12 cases" in done.stdout
+    assert "no end after 300 ms inside dat_srq_free, hurried" in done.stdout
+    assert "unstable" not in done.stdout
+    assert {word for *_, word in cts.verdicts()} == {"PASS"}
+    (found,) = report(cts)["teardown"]
+    assert len(found["cases"]) == 12
+
+
+def test_a_free_that_was_hurried_wrongly_is_found_unstable(cts: Cts) -> None:
+    """What was hurried is drawn first: it has all of its time then."""
+    cts.has(
+        *(f"has_no_end_of_free_{number}" for number in range(40)),
+        *(f"frees_if_not_hurried_{number}" for number in range(20)),
+    )
+    done = cts("certify", "--seed", "3")
+    names = [name for name, _, attempt, _ in cts.verdicts() if attempt == 2]
+    assert any(name.startswith("frees_if_not_hurried") for name in names)
+    assert "PASS, teardown broken, then PASS" in done.stdout
+    assert len(names) == 20
+
+
 def test_a_broken_teardown_is_a_failure_to_stop_at_and_to_run_again(cts: Cts) -> None:
     cts.has("frees_nothing")
     assert cts("certify", "-x").returncode == 1
