@@ -121,6 +121,71 @@ CASE(ep_modify, all_at_once)
         expect_ep_kept(t, ep, &before, wishes.all);
 }
 
+static void expect_wish_shown(struct test *t, const struct wishes *wishes, DAT_EP_HANDLE ep,
+                              size_t index)
+{
+        struct ep_change change = {
+            .parameter = &ep_parameters[ep_modifiable[index].parameter],
+            .ep = ep,
+            .wanted = wishes->made[index],
+        };
+
+        expect_that(ep_change_shown(t, &change), "%s was not changed", ep_modifiable[index].id);
+}
+
+/* Each two by one call, and both back by another. */
+CASE(ep_modify, every_pair)
+{
+        struct wishes wishes = {.all = 0};
+        DAT_EP_ATTR few = ep_attr_few(t);
+
+        wish_objects(t, &wishes);
+
+        DAT_EP_HANDLE ep = ep_in(t, DAT_EP_STATE_UNCONNECTED, .attr = &few);
+        struct ep_snapshot before = ep_snapshot(t, ep);
+
+        wish(t, &wishes, &before.param);
+        for (size_t i = 0; i < MODIFIABLE_COUNT; i++) {
+                for (size_t j = i + 1; j < MODIFIABLE_COUNT; j++) {
+                        DAT_EP_PARAM_MASK both = ep_parameters[ep_modifiable[i].parameter].field |
+                                                 ep_parameters[ep_modifiable[j].parameter].field;
+
+                        expect(dat_ep_modify(ep, both, &wishes.asked), DAT_SUCCESS);
+                        expect_wish_shown(t, &wishes, ep, i);
+                        expect_wish_shown(t, &wishes, ep, j);
+                        expect_ep_kept(t, ep, &before, both);
+                        expect(dat_ep_modify(ep, both, &before.param), DAT_SUCCESS);
+                }
+        }
+        expect_ep_kept(t, ep, &before, 0);
+}
+
+/* In the other structure members stands, each time, what the EP was made with. */
+CASE(ep_modify, one_by_one)
+{
+        struct wishes wishes = {.all = 0};
+        DAT_EP_ATTR few = ep_attr_few(t);
+
+        wish_objects(t, &wishes);
+
+        DAT_EP_HANDLE ep = ep_in(t, DAT_EP_STATE_UNCONNECTED, .attr = &few);
+        struct ep_snapshot before = ep_snapshot(t, ep);
+        DAT_EP_PARAM_MASK changed = 0;
+
+        wish(t, &wishes, &before.param);
+        for (size_t i = 0; i < MODIFIABLE_COUNT; i++) {
+                const struct ep_parameter *parameter = &ep_parameters[ep_modifiable[i].parameter];
+                DAT_EP_PARAM asked = before.param;
+
+                ep_value_set(&asked, parameter, wishes.made[i]);
+                expect(dat_ep_modify(ep, parameter->field, &asked), DAT_SUCCESS);
+                changed |= parameter->field;
+                for (size_t j = 0; j <= i; j++)
+                        expect_wish_shown(t, &wishes, ep, j);
+                expect_ep_kept(t, ep, &before, changed);
+        }
+}
+
 CASE(ep_modify, empty_mask)
 {
         struct ep_change change = unconnected(t, EP_PARAM_max_recv_dtos);
@@ -509,6 +574,34 @@ FAMILY(ep_modify, at_ia_limit, limited)
         expect_ep_change(t, &change);
         if (borne_at_limit(row->parameter))
                 expect_ep_bears(t, change.ep);
+}
+
+static const struct ep_parameter_row counted[] = {
+#define ROW(name_)                       \
+        {                                \
+#name_, EP_PARAM_##name_ \
+        }
+    ROW(max_recv_dtos),   ROW(max_request_dtos), ROW(max_recv_iov),
+    ROW(max_request_iov), ROW(max_rdma_read_in), ROW(max_rdma_read_out),
+#undef ROW
+};
+
+/* After another value, so that it is a change for an EP that had one from the start, too. */
+FAMILY(ep_modify, one_of_each, counted)
+{
+        struct ep_change change = unconnected(t, row->parameter);
+
+        if (limit_of(t, row->parameter) < 1)
+                unsupported(t, "the IA's limit: there is none of them");
+        if (limit_of(t, row->parameter) > 1) {
+                change.wanted = 2;
+                ep_value_set(&change.asked, change.parameter, change.wanted);
+                expect_ep_change(t, &change);
+        }
+        change.wanted = 1;
+        ep_value_set(&change.asked, change.parameter, change.wanted);
+        expect_ep_change(t, &change);
+        expect_ep_bears(t, change.ep);
 }
 
 static const struct object_value {
