@@ -418,8 +418,7 @@ static void move_to(struct srq *srq, struct ibv_srq *queue, int depth)
         lock_release(&srq->rest_lock);
 }
 
-/* Replaces a verbs queue that cannot be resized by a larger one, unless a queue pair takes from it.
- */
+/* A verbs queue that cannot be resized gives way to a larger one, unless a queue pair needs it. */
 static void replace(struct srq *srq, int depth)
 {
         struct ibv_srq *old = srq->srq;

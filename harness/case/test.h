@@ -10,15 +10,16 @@
 
 enum peer_mode { PEER_MODE_NONE, PEER_MODE_LOCAL, PEER_MODE_REMOTE };
 
-/* What a run command says of the case's surroundings. */
-/* So many calls may be hurried, by their numbers in api_functions. */
 #define HURRIED_MAX 16
+
+/* Calls of teardown that have less time than others, by their numbers in api_functions. */
 
 struct hurried {
         size_t count;
         uint16_t functions[HURRIED_MAX];
 };
 
+/* What a run command says of the case's surroundings. */
 struct settings {
         const char *ia;
         const char *libdat_fault; /* of the faulty libdat, in the case's processes; or "" */
@@ -27,7 +28,7 @@ struct settings {
         unsigned int quiet_ms;
         enum peer_mode peer_mode;
         bool gdb;
-        struct hurried hurried;    /* what teardown calls and has had no end so often before */
+        struct hurried hurried;    /* what had no end so often before */
         uint64_t seed;             /* of the run: what is drawn comes from it */
         bool undeclared;           /* run it though a feature that it needs is declared absent */
         const struct probe *probe; /* what a probe process saw of the IA */
