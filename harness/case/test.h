@@ -13,7 +13,6 @@ enum peer_mode { PEER_MODE_NONE, PEER_MODE_LOCAL, PEER_MODE_REMOTE };
 #define HURRIED_MAX 16
 
 /* Calls of teardown that have less time than others, by their numbers in api_functions. */
-
 struct hurried {
         size_t count;
         uint16_t functions[HURRIED_MAX];
