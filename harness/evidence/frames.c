@@ -47,15 +47,14 @@ __attribute__((noinline)) void frames_take(struct frames *frames)
         if (count < 0)
                 count = 0;
         for (int i = 0; i < count; i++)
-                frames->address[i] = (uint64_t)(uintptr_t)all[i + FRAMES_OF_HANDLER];
+                frames->address[i] = all[i + FRAMES_OF_HANDLER];
         frames->count = (uint32_t)count;
 }
 
 void frames_describe(struct frames *frames)
 {
         for (uint32_t i = 0; i < frames->count && i < FRAMES_MAX; i++) {
-                describe(frames->text[i], sizeof(frames->text[i]),
-                         (void *)(uintptr_t)frames->address[i]);
+                describe(frames->text[i], sizeof(frames->text[i]), frames->address[i]);
                 atomic_store(&frames->described, i + 1);
         }
 }

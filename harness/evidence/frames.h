@@ -12,7 +12,7 @@
 /* A backtrace, in memory that is shared with whoever reads it. */
 struct frames {
         uint32_t count;
-        uint64_t address[FRAMES_MAX];
+        void *address[FRAMES_MAX];
         _Atomic uint32_t described; /* how many of `text` are written */
         char text[FRAMES_MAX][FRAME_TEXT_MAX];
 };

@@ -386,7 +386,7 @@ json_t *render_frames(const struct frames *frames)
                 char address[24];
                 const char *text = address;
 
-                snprintf(address, sizeof(address), "0x%" PRIx64, frames->address[i]);
+                snprintf(address, sizeof(address), "0x%" PRIxPTR, (uintptr_t)frames->address[i]);
                 if (i < described)
                         text = frames->text[i];
                 json_array_append_new(list, text_field(text, FRAME_TEXT_MAX - 1));
