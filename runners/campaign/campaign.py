@@ -174,6 +174,8 @@ def _carry_out(
         pass
     except ResultsLost as error:
         recorder.fail("no-space", str(error))
+    if recorder.progress.rate:
+        recorder.progress.say(recorder.progress.rate)
     outcome = _end(whole, recorder, _excused(order))
     # All is written down: who interrupts now waits for the hosts no longer.
     with suppress(KeyboardInterrupt):

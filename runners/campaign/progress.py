@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What a person sees while a run goes on: a live line on a terminal, a line a verdict elsewhere."""
 
+import time
 from collections import Counter
 from types import TracebackType
 from typing import Self
@@ -45,6 +46,11 @@ class Progress:
         self.total = 0
         self._out = out
         self._done = 0
+        self._again = 0
+        # When this was begun, its first case, and the last first verdict of a case came.
+        self._begun = time.monotonic()
+        self._first = 0.0
+        self._last = 0.0
         self._current = ""
         self._counts: Counter[str] = Counter()
         self._live = Live(
@@ -71,6 +77,7 @@ class Progress:
     def started(self, name: str) -> None:
         """The case `name` began."""
         self._current = name
+        self._first = self._first or time.monotonic()
 
     def record(self, record: records.Record) -> None:
         """Something was written down."""
@@ -80,12 +87,28 @@ class Progress:
         elif record["type"] == "verdict":
             self._verdict(record)
 
+    @property
+    def rate(self) -> str:
+        """How quickly verdicts came, in a sentence; empty where none did."""
+        if not self._done:
+            return ""
+        took = max(self._last - self._first, 0.001)
+        said = f"{counted(self._done, 'verdict')} in {clock(took)}, "
+        said += f"{self._done / took:.1f} a second"
+        if self._again:
+            later = time.monotonic() - self._last
+            said += f"; {counted(self._again, 'second attempt')}, alone, in {clock(later)}"
+        return said
+
     def _verdict(self, record: records.Record) -> None:
         word = record["verdict"]
         first = record["attempt"] == 1
         if first:
             self._done += 1
+            self._last = time.monotonic()
             self._counts[word] += 1
+        else:
+            self._again += 1
         broken = records.in_teardown(record)
         if self._out.is_terminal and word in SILENT and first and not broken:
             return
@@ -102,13 +125,37 @@ class Progress:
 
     def _line(self) -> Text:
         current = self._current or "opening the hosts"
-        line = Text.assemble((f"{self._done}/{self.total}", "bold"), f"  {current}  ")
+        count = f"{self._done}/{self.total}"
+        line = Text.assemble((count, "bold"), f"  {self._clocks()}  {current}  ")
         for word in STYLES:
             if self._counts[word]:
                 line.append(f" {self._counts[word]} {word}", STYLES[word])
         line.no_wrap = True
         line.overflow = "ellipsis"
         return line
+
+    def _clocks(self) -> str:
+        """The time that has gone, and what is left if the rest takes as long as what was done."""
+        now = time.monotonic()
+        gone = clock(now - self._begun)
+        left = self.total - self._done
+        if self._again:
+            return f"{gone}, {self._again} again"
+        if not self._done or left <= 0:
+            return gone
+        return f"{gone}, {clock((now - self._first) / self._done * left)} left"
+
+
+def counted(count: int, what: str) -> str:
+    """ "1 verdict", "7 verdicts"."""
+    return f"{count} {what}{'' if count == 1 else 's'}"
+
+
+def clock(seconds: float) -> str:
+    """Minutes and seconds, and hours where there are some: "4:07", "1:02:03"."""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
 def one_line(text: str) -> str:

@@ -1,9 +1,17 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """`certify`: verdicts, exit codes, modes, order, second attempts, what a run leaves behind."""
 
+import fcntl
 import json
+import os
+import pty
+import re
 import shutil
+import struct
+import subprocess
+import termios
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -51,6 +59,33 @@ def test_where_one_ends_otherwise_again_more_are_drawn_and_not_all(cts: Cts) -> 
             break
     else:
         pytest.fail("no seed drew the one that is unstable")
+
+
+def test_a_run_states_its_rate(cts: Cts) -> None:
+    cts.has(*(f"passes_{number}" for number in range(4)), "fails")
+    said = cts("certify").stdout
+    assert re.search(r"^5 verdicts in 0:\d\d, [\d.]+ a second; 1 second attempt, alone", said, re.M)
+    cts.has("passes")
+    assert re.search(r"^1 verdict in 0:\d\d, [\d.]+ a second$", cts("certify").stdout, re.M)
+
+
+def test_progress_shows_what_has_gone_and_what_is_left(cts: Cts) -> None:
+    cts.has(*(f"stands_still_{number}" for number in range(3)))
+    argv, env = cts.command("certify")
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(ours, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 160, 0, 0))
+    env = {**env, "TERM": "xterm"}
+    with subprocess.Popen(argv, env=env, cwd=cts.root, stdout=theirs, stderr=theirs) as process:
+        os.close(theirs)
+        said = b""
+        with suppress(OSError):
+            while chunk := os.read(ours, 1 << 16):
+                said += chunk
+        os.close(ours)
+    assert process.returncode == 1
+    text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", said.decode())
+    assert re.search(r"[12]/3  0:\d\d, 0:0[1-9] left  demo_page/", text)
+    assert re.search(r"3/3  0:\d\d, [12] again  demo_page/", text)
 
 
 def test_few_of_a_kind_are_all_run_again(cts: Cts) -> None:
