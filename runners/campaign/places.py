@@ -47,14 +47,19 @@ class Places:
 
         Nothing is known any more once an answer took too long.
         """
-        answer = b"" if self._given_up else self._ask(json.dumps(list(backtrace)).encode())
+        return self.of_all([backtrace])[0]
+
+    def of_all(self, backtraces: Sequence[Sequence[str]]) -> list[list[str]]:
+        """The same of several, in the time for one answer."""
+        question = json.dumps([list(backtrace) for backtrace in backtraces])
+        answer = b"" if self._given_up else self._ask(question.encode())
         try:
             said = json.loads(answer)
         except ValueError:
             self._given_up = True
             self.close()
-            return [""] * len(backtrace)
-        return [str(place) for place in said]
+            return [[""] * len(backtrace) for backtrace in backtraces]
+        return [[str(place) for place in places] for places in said]
 
     def close(self) -> None:
         """End the process; a later question begins another."""
@@ -281,7 +286,7 @@ def _serve(root: str, *modules: str) -> None:
     pairs = zip(map(Path, modules[::2]), modules[1::2], strict=True)
     known = Modules(Path(root), pairs)
     for line in sys.stdin:
-        print(json.dumps(known.of(json.loads(line))), flush=True)
+        print(json.dumps([known.of(each) for each in json.loads(line)]), flush=True)
 
 
 if __name__ == "__main__":

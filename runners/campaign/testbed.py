@@ -190,9 +190,11 @@ class Testbed:
             )
         self._note_hung(record)
         if "crash" in record:
-            record["crash"]["where"] = self._where(opened, record["crash"]["backtrace"])
-        for stack in record.get("stacks", ()):
-            stack["where"] = self._where(opened, stack["backtrace"])
+            record["crash"]["where"] = self._where(opened, [record["crash"]["backtrace"]])[0]
+        if stacks := record.get("stacks", []):
+            places = self._where(opened, [stack["backtrace"] for stack in stacks])
+            for stack, where in zip(stacks, places, strict=True):
+                stack["where"] = where
         if against := contradiction(record):
             emit(incident("contradiction", opened.names[0], f"{planned.case}: {against}"))
             said = f"the record contradicts itself: {record['verdict']} was said, but {against}"
@@ -229,14 +231,14 @@ class Testbed:
             self._places.close()
             self._places = None
 
-    def _where(self, opened: Bench, backtrace: Sequence[str]) -> list[str]:
-        """Where in the sources the frames of a backtrace are."""
+    def _where(self, opened: Bench, backtraces: Sequence[Sequence[str]]) -> list[list[str]]:
+        """Where in the sources the frames of each backtrace are."""
         if self._places is None:
             program = Path(self._assignment.argv[0])
             # .../build/default/bin
             root = program.parent.parents[2]
             self._places = Places(root, [(program, ""), *opened.libraries])
-        return self._places.of(backtrace)
+        return self._places.of_all(backtraces)
 
     def _note_hung(self, record: Record) -> None:
         for broken in record.get("teardown", ()):

@@ -46,6 +46,17 @@ def offset(library: Path, symbol: str) -> int:
     return next(int(line.split()[0], 16) for line in lines if line.split()[-1] == symbol)
 
 
+def test_several_in_one_question(tmp_path: Path) -> None:
+    library, build_id = built(tmp_path)
+    known = Places(tmp_path, [(library, build_id)])
+    frame = f"libvendor.so(+0x{offset(library, 'entry') + 14:x})"
+    # Of the first frame it is the place itself, of the others what returns there.
+    try:
+        assert known.of_all([[frame], [], ["x", frame]]) == [[ENTRY], [], ["", ENTRY]]
+    finally:
+        known.close()
+
+
 # Clang makes no table of the addresses of units.
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
 @pytest.mark.parametrize("dwarf", ["-gdwarf-4", "-gdwarf-5"])
