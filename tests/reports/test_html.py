@@ -329,6 +329,24 @@ def test_a_hang_in_junit(tmp_path: Path) -> None:
     assert "flush_queues, src/srq.c:40" in junit
 
 
+def test_a_hang_in_teardown_says_where_too(tmp_path: Path) -> None:
+    run = SyntheticRun(modes=(1,))
+    frames = ["libc.so.6(futex+0x1)", "libvendor.so(vendor_drain+0x1c)"]
+    stack = {"thread": 1, "call": "dat_srq_free", "backtrace": frames, "teardown": True}
+    broken = {"call": "dat_srq_free", "what": "timeout", "saw": "no end after 1000 ms"}
+    stuck = call(3, "dat_srq_free", teardown=True, unfinished=True)
+    run.case(
+        "grow", "PASS", calls=[call(1, "dat_srq_create"), stuck], teardown=[broken], stacks=[stack]
+    )
+    folder = run.write(tmp_path)
+    told = "tack of thread 1, in dat_srq_free, in teardown"
+    page = Page(reports.render(folder, "html")).text_of("teardown")
+    assert page.partition(told)[2].startswith(
+        " libc.so.6(futex+0x1) libvendor.so(vendor_drain+0x1c)"
+    )
+    assert f"s{told}:" in reports.render(folder, "junit").read_text()
+
+
 def test_a_timeout_marks_the_call_it_hung_in(red: Page) -> None:
     hung = "srq_resize/under_traffic"
     assert red.cells(hung) == ["PASS", "TIMEOUT"]
