@@ -157,7 +157,8 @@ static int poll_cq(struct ibv_cq *cq, int room, struct ibv_wc *wc)
 static int post_send(struct ibv_qp *qp, struct ibv_send_wr *send, struct ibv_send_wr **bad)
 {
         for (struct ibv_send_wr *at = send; at; at = at->next) {
-                if (at->opcode != IBV_WR_RDMA_READ || at->num_sge <= front.published.max_sge_rd)
+                if (at->opcode != IBV_WR_RDMA_READ ||
+                    (uint32_t)at->num_sge <= (uint32_t)front.published.max_sge_rd)
                         continue;
                 *bad = at;
                 return EINVAL;

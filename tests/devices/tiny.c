@@ -10,7 +10,7 @@ static void publish(struct ibv_device_attr *attr)
         attr->max_qp_wr = 32;
         attr->max_sge = 4;
         attr->max_sge_rd = 2;
-        attr->max_cq = 17;
+        attr->max_cq = 65;
         attr->max_cqe = 1024;
         attr->max_mr = 40;
         attr->max_pd = 9;

@@ -173,6 +173,62 @@ static void resize_loses_no_message(void **state)
         host_close(host);
 }
 
+/*
+ * A device that cannot resize its queue has less in reserve, so buffers wait for their turn; and
+ * nobody looks for the completions that make room for them.
+ */
+static void it_grows_far_under_a_queue_pair(void **state)
+{
+        const DAT_COUNT far = 700;
+        const DAT_COUNT mark = 5;
+        struct host *host = srq_host(8);
+
+        (void)state;
+        assert_dat(dat_srq_resize(host->b.srq, far), DAT_SUCCESS);
+        for (DAT_COUNT i = 0; i < far; i++)
+                post_srq(&host->b, 0, 10, (uint64_t)i);
+        assert_counts(host->b.srq, far, far, far);
+        assert_dat(dat_srq_set_lw(host->b.srq, mark), DAT_SUCCESS);
+        for (DAT_COUNT i = mark; i < far; i++)
+                send_and_await(host, 10, (uint64_t)i);
+        assert_counts(host->b.srq, far, mark, far);
+        assert_silent(host->async_evd);
+        send_and_await(host, 10, 0);
+        await_low_watermark(host);
+        assert_dat(dat_srq_resize(host->b.srq, far - 1), DAT_INVALID_STATE);
+        for (DAT_COUNT i = 0; i < far - mark + 1; i++)
+                await_completion(host->b.recv_evd, host->b.ep, (uint64_t)i, DAT_DTO_SUCCESS, 10);
+        assert_counts(host->b.srq, far, mark - 1, mark - 1);
+        assert_dat(dat_srq_resize(host->b.srq, mark), DAT_SUCCESS);
+        host_close(host);
+}
+
+/* With none there, all that is posted moves to a larger queue, and is taken in its order. */
+static void it_grows_far_before_a_queue_pair(void **state)
+{
+        const DAT_COUNT far = 700;
+        struct host *host = host_open();
+
+        (void)state;
+        listen_any(host, DAT_PSP_CONSUMER_FLAG);
+        end_make(host, &host->a, NULL);
+        end_make_with_srq(host, &host->b, NULL, 8);
+        for (uint64_t i = 0; i < 8; i++)
+                post_srq(&host->b, 0, 10, i);
+        assert_dat(dat_srq_set_lw(host->b.srq, 8), DAT_SUCCESS);
+        assert_dat(dat_srq_resize(host->b.srq, far), DAT_SUCCESS);
+        assert_counts(host->b.srq, far, 8, 8);
+        join_ends(host, &host->a, &host->b);
+        assert_silent(host->async_evd);
+        send_and_await(host, 10, 0);
+        await_low_watermark(host);
+        send_and_await(host, 10, 1);
+        for (uint64_t i = 0; i < 2; i++)
+                await_completion(host->b.recv_evd, host->b.ep, i, DAT_DTO_SUCCESS, 10);
+        assert_counts(host->b.srq, far, 6, 6);
+        host_close(host);
+}
+
 static void low_watermark_speaks_once(void **state)
 {
         struct host *host = srq_host(8);
@@ -789,6 +845,8 @@ int main(void)
             cmocka_unit_test(resize_refuses_below_low_watermark),
             cmocka_unit_test(resize_takes_only_sizes),
             cmocka_unit_test(resize_loses_no_message),
+            cmocka_unit_test(it_grows_far_under_a_queue_pair),
+            cmocka_unit_test(it_grows_far_before_a_queue_pair),
             cmocka_unit_test(low_watermark_speaks_once),
             cmocka_unit_test(low_watermark_speaks_without_any_poll),
             cmocka_unit_test(segments_are_checked),
