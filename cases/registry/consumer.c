@@ -293,11 +293,12 @@ static DAT_RETURN list_there(void *arg)
 {
         struct listing *listing = arg;
         DAT_PROVIDER_INFO *places[LISTED_MAX];
+        size_t room = (size_t)listing->max_to_return;
 
         poison(listing->listed, sizeof(listing->listed));
         poison(&listing->number, sizeof(listing->number));
         for (size_t i = 0; i < LISTED_MAX; i++)
-                places[i] = &listing->listed[i];
+                places[i] = &listing->listed[listing->backwards && i < room ? room - 1 - i : i];
         return dat_registry_list_providers(listing->max_to_return, &listing->number,
                                            listing->no_list ? NULL : places);
 }

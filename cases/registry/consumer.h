@@ -86,7 +86,8 @@ DAT_RETURN consumer_close(struct consumer *consumer, DAT_IA_HANDLE ia, DAT_CLOSE
 #define LISTED_MAX 64
 struct listing {
         DAT_COUNT max_to_return;
-        bool no_list; /* the list is a null pointer */
+        bool no_list;   /* the list is a null pointer */
+        bool backwards; /* the first entry goes to the last of the places that there is room for */
         DAT_COUNT number;
         DAT_PROVIDER_INFO listed[LISTED_MAX];
 };

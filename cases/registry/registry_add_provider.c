@@ -122,23 +122,26 @@ FAMILY(registry_add_provider, beside_static, beside, WITHOUT_IA)
 static const struct other_key_row {
         const char *id;
         DAT_PROVIDER_INFO key;
+        DAT_BOOLEAN added_safe;
 } other_keys[] = {
-#define OTHER_(id_, name_, major_, minor_, safe_)                                             \
-        {                                                                                     \
-                id_,                                                                          \
-                {                                                                             \
-                        .ia_name = name_, .dapl_version_major = DAT_VERSION_MAJOR + (major_), \
-                        .dapl_version_minor = DAT_VERSION_MINOR + (minor_),                   \
-                        .is_thread_safe = safe_                                               \
-                }                                                                             \
+#define OTHER_(id_, name_, major_, minor_, safe_, added_)                \
+        {                                                                \
+                id_,                                                     \
+                    {.ia_name = name_,                                   \
+                     .dapl_version_major = DAT_VERSION_MAJOR + (major_), \
+                     .dapl_version_minor = DAT_VERSION_MINOR + (minor_), \
+                     .is_thread_safe = safe_},                           \
+                    added_                                               \
         }
-    OTHER_("name", "another", 0, 0, DAT_FALSE),
-    OTHER_("name_in_part", "adde", 0, 0, DAT_FALSE),
-    OTHER_("name_and_more", "added0", 0, 0, DAT_FALSE),
-    OTHER_("letter_case", "ADDED", 0, 0, DAT_FALSE),
-    OTHER_("higher_minor", "added", 0, 1, DAT_FALSE),
-    OTHER_("major", "added", 1, 0, DAT_FALSE),
-    OTHER_("safety", "added", 0, 0, DAT_TRUE),
+    OTHER_("name", "another", 0, 0, DAT_FALSE, DAT_FALSE),
+    OTHER_("name_in_part", "adde", 0, 0, DAT_FALSE, DAT_FALSE),
+    OTHER_("name_and_more", "added0", 0, 0, DAT_FALSE, DAT_FALSE),
+    OTHER_("letter_case", "ADDED", 0, 0, DAT_FALSE, DAT_FALSE),
+    OTHER_("higher_minor", "added", 0, 1, DAT_FALSE, DAT_FALSE),
+    OTHER_("major", "added", 1, 0, DAT_FALSE, DAT_FALSE),
+    OTHER_("major_below", "added", -1, 0, DAT_FALSE, DAT_FALSE),
+    OTHER_("safety", "added", 0, 0, DAT_TRUE, DAT_FALSE),
+    OTHER_("no_safety", "added", 0, 0, DAT_FALSE, DAT_TRUE),
 };
 
 FAMILY(registry_add_provider, other_key, other_keys, WITHOUT_IA)
@@ -147,10 +150,34 @@ FAMILY(registry_add_provider, other_key, other_keys, WITHOUT_IA)
         DAT_PROVIDER_INFO key = key_of("added");
         DAT_IA_HANDLE ia;
 
+        key.is_thread_safe = row->added_safe;
         must(consumer_add(consumer, &key));
         expect(consumer_open(consumer, &row->key, &ia), DAT_PROVIDER_NOT_FOUND);
         expect_no_more(consumer, HAPPENED_OPEN);
         expect_opens(t, consumer, &key);
+}
+
+static const struct alike_row {
+        const char *id;
+        const char *name;
+        size_t differs; /* the character in which the other name has another one */
+} names_alike[] = {
+    {"in_the_first", LONGEST_NAME, 0}, {"in_the_32nd", LONGEST_NAME, 31},
+    {"in_the_64th", LONGEST_NAME, 63}, {"in_the_last", LONGEST_NAME, sizeof(LONGEST_NAME) - 2},
+    {"in_case", "added", 0},
+};
+
+FAMILY(registry_add_provider, names_alike, names_alike, WITHOUT_IA)
+{
+        struct consumer *consumer = consumer_of_two(t);
+        DAT_PROVIDER_INFO one = key_of(row->name);
+        DAT_PROVIDER_INFO other = one;
+
+        other.ia_name[row->differs] = row->name[row->differs] == 'a' ? 'A' : 'x';
+        expect(consumer_add(consumer, &one), DAT_SUCCESS);
+        expect(consumer_add(consumer, &other), DAT_SUCCESS);
+        expect_opens(t, consumer, &one);
+        expect_opens(t, consumer, &other);
 }
 
 static const struct taken_row {
@@ -186,6 +213,23 @@ FAMILY(registry_add_provider, same_name, taken, WITHOUT_IA)
         expect_opens(t, consumer, &key);
         if (row->open)
                 expect_closed(t, consumer, ia);
+}
+
+CASE(registry_add_provider, refused_leaves_nothing, WITHOUT_IA)
+{
+        struct consumer *consumer = consumer_of_two(t);
+        DAT_PROVIDER_INFO key = key_of("added");
+        DAT_PROVIDER_INFO other = key_of("other");
+        DAT_IA_HANDLE ia;
+
+        must(consumer_add(consumer, &key));
+        expect(consumer_add_as(consumer, &other, &key), DAT_PROVIDER_ALREADY_REGISTERED);
+        expect(consumer_add(consumer, &key), DAT_PROVIDER_ALREADY_REGISTERED);
+        expect(consumer_remove(consumer, &key), DAT_SUCCESS);
+        expect(consumer_open(consumer, &key, &ia), DAT_PROVIDER_NOT_FOUND);
+        expect_no_more(consumer, HAPPENED_OPEN);
+        expect(consumer_add_as(consumer, &other, &key), DAT_SUCCESS);
+        expect_asks(t, consumer, &key, &other);
 }
 
 CASE(registry_add_provider, name_of_dat_conf, WITHOUT_IA)

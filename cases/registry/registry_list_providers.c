@@ -53,16 +53,22 @@ static void expect_listed(struct test *t, const struct listing *listing,
                     times_listed(listing, key));
 }
 
-/* Lists with room for `room`: `count` entries come, and nothing behind them is written. */
+/* `count` entries come, and nothing behind them is written. */
+static void expect_entries(struct test *t, struct consumer *consumer, struct listing *listing,
+                           int count)
+{
+        expect(consumer_list(consumer, listing), DAT_SUCCESS);
+        expect_eq(listing->number, count);
+        for (int i = count; i < LISTED_MAX; i++)
+                expect_that(is_poison(&listing->listed[i], sizeof(listing->listed[i])),
+                            "place %d was written, behind %d entries", i, count);
+}
+
 static struct listing expect_list(struct test *t, struct consumer *consumer, int room, int count)
 {
         struct listing listing = {.max_to_return = room};
 
-        expect(consumer_list(consumer, &listing), DAT_SUCCESS);
-        expect_eq(listing.number, count);
-        for (int i = count; i < LISTED_MAX; i++)
-                expect_that(is_poison(&listing.listed[i], sizeof(listing.listed[i])),
-                            "place %d was written, behind %d entries", i, count);
+        expect_entries(t, consumer, &listing, count);
         return listing;
 }
 
@@ -135,6 +141,19 @@ CASE(registry_list_providers, alike_but_one, WITHOUT_IA)
         listing = expect_list(t, consumer_of(t, &conf), 4, 4);
         for (size_t i = 0; i < 4; i++) {
                 key = key_of_row(&keys[i]);
+                expect_listed(t, &listing, &key);
+        }
+}
+
+CASE(registry_list_providers, where_pointed, WITHOUT_IA)
+{
+        struct conf conf = conf_of(t, MANY);
+        struct listing listing = {.max_to_return = MANY, .backwards = true};
+
+        expect_entries(t, consumer_of(t, &conf), &listing, MANY);
+        for (int i = 0; i < MANY; i++) {
+                DAT_PROVIDER_INFO key = nth_key(i);
+
                 expect_listed(t, &listing, &key);
         }
 }
@@ -282,6 +301,35 @@ FAMILY(registry_list_providers, opens_as_listed, openable, WITHOUT_IA)
         }
         consumer = consumer_of(t, &conf);
         expect_opens(t, consumer, &key, row->id);
+}
+
+static const struct other_row {
+        const char *id;
+        DAT_BOOLEAN listed_safe, wanted_safe;
+        int majors, minors; /* wanted, more than are listed */
+} others[] = {
+    {.id = "higher_minor", .minors = 1},          {.id = "higher_major", .majors = 1},
+    {.id = "lower_major", .majors = -1},          {.id = "safety", .wanted_safe = DAT_TRUE},
+    {.id = "no_safety", .listed_safe = DAT_TRUE},
+};
+
+FAMILY(registry_list_providers, other_than_listed, others, WITHOUT_IA)
+{
+        DAT_PROVIDER_INFO listed = key_of("cts0");
+        DAT_PROVIDER_INFO wanted = listed;
+        struct conf conf = conf_new(t);
+        struct consumer *consumer;
+        DAT_IA_HANDLE ia;
+
+        listed.is_thread_safe = row->listed_safe;
+        wanted.is_thread_safe = row->wanted_safe;
+        wanted.dapl_version_major += (DAT_UINT32)row->majors;
+        wanted.dapl_version_minor += (DAT_UINT32)row->minors;
+        conf_key(&conf, &listed, "\"listed\"");
+        consumer = consumer_of(t, &conf);
+        expect(consumer_open(consumer, &wanted, &ia), DAT_PROVIDER_NOT_FOUND);
+        expect_no_more(consumer, HAPPENED_INIT | HAPPENED_OPEN);
+        expect_opens(t, consumer, &listed, "listed");
 }
 
 CASE(registry_list_providers, higher_minor, WITHOUT_IA)

@@ -105,12 +105,17 @@ static const struct use_row {
         const char *name;
         int opened, closed; /* of them, the newest first */
         bool oldest_first;
+        DAT_UINT32 minors;
+        DAT_BOOLEAN threadsafe;
 } uses[] = {
     {.id = "one", .name = "added", .opened = 1},
     {.id = "two", .name = "added", .opened = 2},
     {.id = "one_of_two", .name = "added", .opened = 2, .closed = 1, .oldest_first = true},
     {.id = "older_of_two", .name = "added", .opened = 2, .closed = 1},
     {.id = "of_dat_conf", .name = "cts0", .opened = 1},
+    {.id = "threadsafe", .name = "added", .opened = 1, .threadsafe = DAT_TRUE},
+    {.id = "next_minor", .name = "added", .opened = 1, .minors = 1},
+    {.id = "long_name", .name = LONGEST_NAME, .opened = 1},
 };
 
 FAMILY(registry_remove_provider, in_use, uses, WITHOUT_IA)
@@ -120,6 +125,8 @@ FAMILY(registry_remove_provider, in_use, uses, WITHOUT_IA)
         DAT_IA_HANDLE ias[2] = {DAT_HANDLE_NULL, DAT_HANDLE_NULL};
         int left = row->opened - row->closed;
 
+        key.dapl_version_minor += row->minors;
+        key.is_thread_safe = row->threadsafe;
         if (!same_key(&key, &(DAT_PROVIDER_INFO[]){key_of("cts0")}[0]))
                 must(consumer_add(consumer, &key));
         for (int i = 0; i < row->opened; i++)
@@ -133,6 +140,45 @@ FAMILY(registry_remove_provider, in_use, uses, WITHOUT_IA)
         expect(consumer_remove(consumer, &key), DAT_PROVIDER_IN_USE);
         while (left > 0)
                 expect_closed(t, consumer, ias[--left]);
+}
+
+static const struct no_longer_row {
+        const char *id;
+        int opened, tries;
+} no_longer[] = {{"one", 1, 1}, {"two", 2, 1}, {"tried_often", 1, 10}};
+
+FAMILY(registry_remove_provider, in_use_no_longer, no_longer, WITHOUT_IA)
+{
+        struct consumer *consumer = consumer_of_one(t);
+        DAT_PROVIDER_INFO key = key_of("added");
+        DAT_IA_HANDLE ias[2] = {DAT_HANDLE_NULL, DAT_HANDLE_NULL};
+
+        must(consumer_add(consumer, &key));
+        for (int i = 0; i < row->opened; i++)
+                ias[i] = expect_asks(t, consumer, &key, &key);
+        for (int left = row->opened; left > 0; left--) {
+                for (int i = 0; i < row->tries; i++)
+                        expect(consumer_remove(consumer, &key), DAT_PROVIDER_IN_USE);
+                expect_closed(t, consumer, ias[left - 1]);
+        }
+        expect(consumer_remove(consumer, &key), DAT_SUCCESS);
+        expect_not_found(t, consumer, &key);
+}
+
+CASE(registry_remove_provider, never_in_use, WITHOUT_IA)
+{
+        struct consumer *consumer = consumer_of_one(t);
+        DAT_PROVIDER_INFO key = key_of("added");
+        DAT_IA_HANDLE ia;
+
+        must(consumer_add(consumer, &key));
+        consumer_order(consumer, ORDER_FAIL_OPEN);
+        must_that(!dat_is(consumer_open(consumer, &key, &ia), DAT_SUCCESS),
+                  "an opening that its provider refused has succeeded");
+        must_that(happened_next(consumer, HAPPENED_OPEN) != NULL, "the provider was not asked");
+        consumer_order(consumer, ORDER_NOTHING);
+        expect(consumer_remove(consumer, &key), DAT_SUCCESS);
+        expect_not_found(t, consumer, &key);
 }
 
 CASE(registry_remove_provider, another_in_use, WITHOUT_IA)
@@ -165,10 +211,22 @@ static const struct unknown_row {
     {{.id = "name_in_part", .name = "adde"}, false},
 };
 
+/* The static registry has this entry, and no other. */
+static void expect_listed_one(struct test *t, struct consumer *consumer,
+                              const DAT_PROVIDER_INFO *key)
+{
+        struct listing listing = {.max_to_return = LISTED_MAX};
+
+        expect(consumer_list(consumer, &listing), DAT_SUCCESS);
+        expect_eq(listing.number, 1);
+        expect_that(same_key(&listing.listed[0], key), "it is not listed");
+}
+
 FAMILY(registry_remove_provider, not_found, unknown, WITHOUT_IA)
 {
         struct consumer *consumer = consumer_of_one(t);
         DAT_PROVIDER_INFO added = key_of("added");
+        DAT_PROVIDER_INFO listed = key_of("cts0");
         DAT_PROVIDER_INFO key = key_of_row(&row->key);
 
         must(consumer_add(consumer, &added));
@@ -179,4 +237,6 @@ FAMILY(registry_remove_provider, not_found, unknown, WITHOUT_IA)
         expect_or_note(consumer_remove(consumer, &key), DAT_INVALID_PARAMETER,
                        DAT_PROVIDER_NOT_FOUND);
         expect_opens(t, consumer, &added);
+        expect_listed_one(t, consumer, &listed);
+        expect_opens(t, consumer, &listed);
 }

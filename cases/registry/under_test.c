@@ -95,13 +95,29 @@ DAT_PROVIDER_INFO key_under_test(struct test *t)
         return key;
 }
 
+/* Whether the run's dat.conf has an IA of this name. */
+static bool is_listed(struct test *t, const char *name)
+{
+        struct entry_under_test entry;
+        size_t length;
+
+        for (const char *at = conf_of_run(t, &length); *at;) {
+                const char *end = at + strcspn(at, "\n");
+
+                if (take_entry(at, end, &entry) && strcmp(entry.field[0], name) == 0)
+                        return true;
+                at = *end ? end + 1 : end;
+        }
+        return false;
+}
+
 bool is_under_test(struct test *t, const char *name)
 {
         const char *params = entry_under_test(t)->field[FIELD_PARAMS];
         size_t first = strcspn(params, " \t");
 
         return strcmp(name, t->settings->ia) == 0 ||
-               (strlen(name) == first && strncmp(name, params, first) == 0);
+               (strlen(name) == first && strncmp(name, params, first) == 0 && is_listed(t, name));
 }
 
 /* In quotes, as a field may be that has blanks or nothing in it. */

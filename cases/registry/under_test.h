@@ -9,7 +9,7 @@
 /* The key that the IA under test is opened by. */
 DAT_PROVIDER_INFO key_under_test(struct test *t);
 
-/* Whether it is the IA's name, or that of one which a wrapped provider opens. */
+/* Whether it is the IA's name, or that of one in the run's dat.conf which a wrapper opens. */
 bool is_under_test(struct test *t, const char *name);
 
 /*
