@@ -9,6 +9,8 @@
 
 #define MANY 10000
 
+#define LONG_COMMENT 9000
+
 #define HUNDRED_                                                                                   \
         "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789abcdefghijklmnop" \
         "q"                                                                                        \
@@ -207,6 +209,56 @@ FAMILY(conf, comment, comments, WITHOUT_IA)
         expect_around(t, consumer_between(t, write_line, row), 0, 0);
 }
 
+/*
+ * Comments of as many characters as a reader's room may have, and of one less, which end in an
+ * entry.
+ */
+static void write_full_room(struct conf *conf, const void *arg)
+{
+        const size_t *room = arg;
+        char filler[LONG_COMMENT];
+
+        for (size_t less = 0; less < 2; less++) {
+                size_t length = *room - less;
+
+                memset(filler, '#', length);
+                filler[length] = '\0';
+                conf_text(conf, "%s", filler);
+                conf_add(conf, .name = "odd");
+        }
+}
+
+static const struct room_row {
+        const char *id;
+        size_t room;
+} rooms[] = {
+    {"after_80", 80},     {"after_128", 128},   {"after_256", 256},   {"after_512", 512},
+    {"after_1024", 1024}, {"after_2048", 2048}, {"after_4096", 4096}, {"after_8192", 8192},
+};
+
+FAMILY(conf, comment_ends_in_entry, rooms, WITHOUT_IA)
+{
+        expect_around(t, consumer_between(t, write_full_room, &row->room), 0, 0);
+}
+
+static const struct edge_row {
+        const char *id;
+        bool first;
+} edges[] = {{"first", true}, {"last", false}};
+
+FAMILY(conf, comment_at_the_edge, edges, WITHOUT_IA)
+{
+        struct conf conf = conf_new(t);
+
+        if (row->first)
+                conf_text(&conf, "# the first line\n");
+        conf_add(&conf, .name = "before", .params = "\"data before\"");
+        conf_add(&conf, .name = "behind", .params = "\"data behind\"");
+        if (!row->first)
+                conf_text(&conf, "# the last line, which has no end");
+        expect_around(t, consumer_of(t, &conf), 0, 0);
+}
+
 static const struct line_row odd_lines[] = {
     {.id = "too_many_fields", .line = ALL " \"\""},
     {.id = "no_api_letter", .line = "odd 1.2 nonthreadsafe default" REST},
@@ -289,22 +341,53 @@ FAMILY(conf, safety, safeties, WITHOUT_IA)
 
 static const struct default_row {
         const char *id;
-        bool first;
-} defaults[] = {{"first", true}, {"last", false}};
+        int versions, nth;
+} defaults[] = {{"first", 2, 0}, {"last", 2, 1}, {"between", 3, 1}, {"of_many", 20, 13}};
 
 FAMILY(conf, default, defaults, WITHOUT_IA)
 {
         DAT_PROVIDER_INFO key = key_of("odd");
         struct conf conf = conf_new(t);
 
-        for (int i = 0; i < 2; i++) {
-                bool is_default = row->first == (i == 0);
+        for (int i = 0; i < row->versions; i++) {
+                bool is_default = i == row->nth;
 
                 conf_add(&conf, .name = "odd", .standing = is_default ? "default" : "nondefault",
                          .params = is_default ? "\"default\"" : "\"nondefault\"",
                          .library = recorder_path(!is_default));
         }
         expect_opens(t, consumer_of(t, &conf), &key, "default");
+}
+
+static const struct alike_row {
+        const char *id;
+        const char *name;
+        size_t differs; /* the character in which the other name has another one */
+} names_alike[] = {
+    {"in_the_first", LONGEST_NAME, 0},
+    {"in_the_32nd", LONGEST_NAME, 31},
+    {"in_the_64th", LONGEST_NAME, 63},
+    {"in_the_last", LONGEST_NAME, sizeof(LONGEST_NAME) - 2},
+    {"in_case", "able", 0},
+};
+
+FAMILY(conf, names_alike, names_alike, WITHOUT_IA)
+{
+        DAT_PROVIDER_INFO keys[2] = {key_of(row->name), key_of(row->name)};
+        static const char *const data[2] = {"one", "other"};
+        struct consumer *consumer;
+        struct conf conf = conf_new(t);
+        DAT_COUNT all;
+
+        keys[1].ia_name[row->differs] = row->name[row->differs] == 'a' ? 'A' : 'x';
+        conf_key(&conf, &keys[0], "\"one\"");
+        conf_key(&conf, &keys[1], "\"other\"");
+        consumer = consumer_of(t, &conf);
+        for (size_t i = 0; i < 2; i++) {
+                expect_eq(times_listed(t, consumer, &keys[i], &all), 1);
+                expect_eq(all, 2);
+                expect_opens(t, consumer, &keys[i], data[i]);
+        }
 }
 
 static void write_nondefault(struct conf *conf, const void *arg)

@@ -146,14 +146,19 @@ FAMILY(strerror, subtypes, subtypes)
 {
         static char seen[FREE_SUBTYPES][TEXT_MAX];
         char major[TEXT_MAX];
+        char none[TEXT_MAX];
+        struct text plain = texts_of(t, ERROR_OF(row->type, DAT_NO_SUBTYPE));
 
-        keep(major, texts_of(t, ERROR_OF(row->type, row->first)).major);
+        keep(major, plain.major);
+        keep(none, plain.minor ? plain.minor : "");
         for (DAT_UINT32 subtype = row->first; subtype <= row->last; subtype++) {
                 struct text text = texts_of(t, ERROR_OF(row->type, subtype));
 
                 expect_readable(t, text.minor);
                 expect_that(strcmp(text.major, major) == 0, "the type's text was \"%s\", is \"%s\"",
                             major, text.major);
+                expect_that(strcmp(text.minor, none) != 0,
+                            "subtype %u and none at all have the same text: %s", subtype, none);
                 keep(seen[subtype], text.minor);
                 for (DAT_UINT32 other = row->first; other < subtype; other++)
                         expect_that(strcmp(seen[other], text.minor) != 0,
