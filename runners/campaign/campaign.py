@@ -4,13 +4,15 @@
 import hashlib
 import json
 import shutil
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, closing, suppress
 from dataclasses import asdict, dataclass, replace
 from functools import partial
+from itertools import groupby
 from pathlib import Path
 from random import Random
+from threading import Event
 from typing import Any
 
 import pytest
@@ -20,10 +22,10 @@ from runners.campaign.plan import Case, Planned, identity, plan
 from runners.campaign.plugin import RECORDS, SPREAD, TESTBEDS, VERDICT
 from runners.campaign.progress import FATAL, Progress
 from runners.campaign.selection import Choice, arguments, choose
-from runners.campaign.spread import Spread
+from runners.campaign.spread import Spread, side_by_side
 from runners.campaign.subject import Subject, environment
 from runners.campaign.tally import Key, Past, Tally
-from runners.campaign.testbed import Testbeds, incident
+from runners.campaign.testbed import Testbed, Testbeds, incident
 from runners.catalogue import rulings
 from runners.catalogue.clauses import Catalogue, Clause, PageClauses, every_page
 from runners.catalogue.counted import by_profile
@@ -40,6 +42,8 @@ SETTINGS = "fabric.json"
 HOSTS = "hosts"
 # A process takes as long to start, and to open its hosts, as it takes for so many cases.
 CASES_OF_A_START = 25
+# What took so long was waiting, for an event or for the end of a call, and may do so beside others.
+WAITED_MS = 1000
 TRACE = "runner-error.txt"
 
 
@@ -165,10 +169,11 @@ def _carry_out(
     try:
         if assignment.plan:
             workers = _workers(order, assignment)
+            recorder.workers = workers
             recorder.testbeds = testbeds if workers == 1 else None
             code = _run(checkout, order, assignment, workers, recorder)
         if not assignment.plan or code in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
-            _run_again(order, whole.plan, testbeds, recorder)
+            _run_again(order, whole, testbeds, recorder)
             _try_undeclared(order, whole.plan, testbeds, recorder)
     except KeyboardInterrupt:
         pass
@@ -212,15 +217,13 @@ def _run(
         return pytest.main(asked, plugins=[recorder])
 
 
-def _run_again(
-    order: Order, plan_: Sequence[Planned], testbeds: Testbeds, recorder: "_Recorder"
-) -> None:
+def _run_again(order: Order, whole: Assignment, testbeds: Testbeds, recorder: "_Recorder") -> None:
     """A sample of the failures once more, with nothing else going on. The first verdict stands.
 
     The sample is of each kind of end (docs/decisions/0049-alike-ends-are-sampled.md), and drawn by
     the seed.
     """
-    planned = {(one.case, one.hosts): one for one in plan_}
+    planned = {(one.case, one.hosts): one for one in whole.plan}
     tally = recorder.tally
     failed = sorted(
         key for key, end in tally.ends.items() if end.broken and not testbeds.given_up(key.hosts)
@@ -234,6 +237,10 @@ def _run_again(
     left = failed
     while wanted := [key for key in left if tally.wanted(key)]:
         asked = set()
+        waited = [key for key in wanted if tally.ends[key].ms >= WAITED_MS]
+        if recorder.workers > 1:
+            testbeds.keep_only(())
+            _wait_again(whole, tally.sample(waited), planned, recorder)
         for key in filter(tally.wanted, wanted):
             asked.add(key)
             one = planned[key.case, key.hosts]
@@ -244,6 +251,25 @@ def _run_again(
                 testbeds.keep_only({one.hosts})
                 testbeds.run(one, 2, recorder.write)
         left = [key for key in left if key not in asked]
+
+
+def _wait_again(
+    whole: Assignment,
+    keys: Iterable[Key],
+    planned: Mapping[tuple[str, int], Planned],
+    recorder: "_Recorder",
+) -> None:
+    """Run those once more that waited at first, as many side by side as cases were: each is alone
+    on its hosts, and waits there (docs/decisions/0156-what-waits-waits-side-by-side.md).
+    """
+    for hosts, group in groupby(keys, key=lambda key: key.hosts):
+        cases = deque(planned[key.case, key.hosts] for key in group)
+        count = min(recorder.workers, len(cases))
+        beds = [Testbed(whole, hosts, f"again{number}-") for number in range(count)]
+        lanes = side_by_side(beds, [cases] * count, recorder.write, Event(), attempt=2)
+        with closing(lanes) as ended:
+            for told in ended:
+                recorder.progress.started(told.planned.name)
 
 
 def _try_undeclared(
@@ -318,6 +344,7 @@ class _Recorder:
         self.testbeds: Testbeds | None = None
         self.spread: Spread | None = None
         self.plan: Sequence[Planned] = ()
+        self.workers = 1
         self.errors: list[str] = []
         self.ended_early = False
         self._log = log

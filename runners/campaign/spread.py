@@ -45,6 +45,7 @@ class Lane(Thread):
         emit: Emit,
         out: "SimpleQueue[Told | BaseException | None]",
         over: Event,
+        attempt: int = 1,
     ) -> None:
         super().__init__(daemon=True)
         self.testbed = testbed
@@ -52,6 +53,7 @@ class Lane(Thread):
         self._emit = emit
         self._out = out
         self._over = over
+        self._attempt = attempt
 
     def run(self) -> None:
         try:
@@ -74,7 +76,7 @@ class Lane(Thread):
             self._tell(record)
             said.append(record)
 
-        if self.testbed.run(planned, 1, tell) is None:
+        if self.testbed.run(planned, self._attempt, tell) is None:
             self._cases.appendleft(planned)
         elif not self._over.is_set():
             verdict = next(record for record in said if record["type"] == "verdict")
@@ -160,7 +162,7 @@ class Spread:
         while cases and not given_up:
             count = max(1, min(len(pool.names) // hosts, len(cases)))
             beds = [self._testbed(pool, hosts, ()) for _ in range(count)]
-            yield from self._side_by_side(beds, [cases] * count)
+            yield from side_by_side(beds, [cases] * count, self._emit, self._stop)
             given_up = next((bed.given_up for bed in beds if bed.given_up), "")
         if cases and not self._stop.is_set():
             self._emit(incident("fabric", "", f"{len(cases)} cases are left: {given_up}"))
@@ -174,43 +176,52 @@ class Spread:
                 if left and set(names) <= set(pool.names):
                     beds.append(self._testbed(pool, hosts, names))
                     cases.append(deque(left))
-            yield from self._side_by_side(beds, cases)
+            yield from side_by_side(beds, cases, self._emit, self._stop)
 
     def _testbed(self, pool: Pool, hosts: int, names: Sequence[str]) -> Testbed:
         return Testbed(self._assignment, hosts, "", opened=partial(pool.lease, hosts, names))
 
-    def _side_by_side(
-        self, testbeds: Sequence[Testbed], cases: Sequence["deque[Planned]"]
-    ) -> Iterator[Told]:
-        out: SimpleQueue[Told | BaseException | None] = SimpleQueue()
-        lanes = [
-            Lane(testbed, own, self._emit, out, self._stop)
-            for testbed, own in zip(testbeds, cases, strict=True)
-        ]
-        for lane in lanes:
-            lane.start()
-        left = len(lanes)
-        try:
-            while left:
-                told = out.get()
-                if isinstance(told, Told):
-                    yield told
-                elif told is None:
-                    left -= 1
-                else:
-                    raise told
-        finally:
-            if left:
-                self._halt(lanes)
 
-    def _halt(self, lanes: Sequence[Lane]) -> None:
-        """The run ends early: nothing more is emitted, and what runs is told to end."""
-        self._stop.set()
-        for lane in lanes:
-            lane.testbed.abort()
-        deadline = time.monotonic() + STOP_TIMEOUT
-        for lane in lanes:
-            lane.join(max(0.0, deadline - time.monotonic()))
+def side_by_side(
+    testbeds: Sequence[Testbed],
+    cases: Sequence["deque[Planned]"],
+    emit: Emit,
+    over: Event,
+    attempt: int = 1,
+) -> Generator[Told, None, None]:
+    """Run `cases` on `testbeds`, which may share them; yields each when its verdict is written
+    down. `over` is set where this is left before its end.
+    """
+    out: SimpleQueue[Told | BaseException | None] = SimpleQueue()
+    lanes = [
+        Lane(testbed, own, emit, out, over, attempt)
+        for testbed, own in zip(testbeds, cases, strict=True)
+    ]
+    for lane in lanes:
+        lane.start()
+    left = len(lanes)
+    try:
+        while left:
+            told = out.get()
+            if isinstance(told, Told):
+                yield told
+            elif told is None:
+                left -= 1
+            else:
+                raise told
+    finally:
+        if left:
+            _halt(lanes, over)
+
+
+def _halt(lanes: Sequence[Lane], over: Event) -> None:
+    """The run ends early: nothing more is emitted, and what runs is told to end."""
+    over.set()
+    for lane in lanes:
+        lane.testbed.abort()
+    deadline = time.monotonic() + STOP_TIMEOUT
+    for lane in lanes:
+        lane.join(max(0.0, deadline - time.monotonic()))
 
 
 def rounds(names: Sequence[str], hosts: int) -> Iterator[list[tuple[str, ...]]]:

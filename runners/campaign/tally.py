@@ -35,13 +35,14 @@ class Key(NamedTuple):
 
 class End(NamedTuple):
     """How a case ended: its verdict, what broke in its teardown, the kinds of end that it shares
-    with others, and whether its teardown had less time than others.
+    with others, whether its teardown had less time than others, and how long it took.
     """
 
     word: str
     teardown: tuple[tuple[str, ...], ...] = ()
     kinds: tuple[Kind, ...] = ()
     hurried: bool = False
+    ms: float = 0.0
 
     @property
     def broken(self) -> bool:
@@ -69,7 +70,7 @@ class Tally:
             where = (record["host"], record["peer"]) if "peer" in record else (record["host"],)
             key = self._key(record["case"], record["hosts"], where)
             hurried = any("hurried" in each for each in record.get("teardown", ()))
-            end = End(record["verdict"], broken(record), kinds(record), hurried)
+            end = End(record["verdict"], broken(record), kinds(record), hurried, record["ms"])
             if record["attempt"] == 1:
                 self.ends[key] = end
             else:
@@ -85,6 +86,16 @@ class Tally:
         return key not in self.again and not all(
             enough(self._tried[kind], kind in self._varied) for kind in self.ends[key].kinds
         )
+
+    def sample(self, keys: Iterable[Key]) -> list[Key]:
+        """As many of `keys` as are wanted if none of them ends otherwise."""
+        chosen, more = [], Counter[Kind]()
+        for key in filter(self.wanted, keys):
+            kinds_ = self.ends[key].kinds
+            if not all(enough(self._tried[k] + more[k], k in self._varied) for k in kinds_):
+                chosen.append(key)
+                more.update(kinds_)
+        return chosen
 
     def expected(self, plan: Iterable[Planned]) -> int:
         """How many first verdicts a plan leads to, as far as its hosts are known."""

@@ -292,6 +292,12 @@ def declines_after_timeout(run: dict[str, Any]) -> None:
     (times_out if once(6) else unsupported)(run)
 
 
+def times_out_late(run: dict[str, Any]) -> None:
+    """After a second."""
+    select.select([], [], [], 1.0)
+    verdict(run, "TIMEOUT", "no end after 1000 ms", pending="dat_evd_wait", us=1_000_000)
+
+
 def tells_its_time(run: dict[str, Any]) -> None:
     given = ", ".join(f"{name} {run[f'{name}_ms']}" for name in ("deadline", "event", "quiet"))
     verdict(run, "TIMEOUT", given)
@@ -473,6 +479,7 @@ BEHAVIOURS: dict[str, Callable[[dict[str, Any]], None]] = {
         shows_nothing,
         declines_and_fails,
         has_no_end_of_free,
+        times_out_late,
         frees_if_not_hurried,
         fails_once,
         breaks_host,

@@ -2,6 +2,9 @@
 """`certify` where teardown breaks, and where what is run again ends otherwise."""
 
 import json
+from collections import Counter
+from datetime import datetime
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -88,6 +91,22 @@ def test_a_free_that_was_hurried_wrongly_is_found_unstable(cts: Cts) -> None:
     assert any(name.startswith("frees_if_not_hurried") for name in names)
     assert "PASS, teardown broken, then PASS" in done.stdout
     assert len(names) == 20
+
+
+@pytest.mark.parametrize(("workers", "beside"), [(1, False), (3, True)])
+def test_what_waited_waits_side_by_side_again(cts: Cts, workers: int, beside: bool) -> None:
+    """As many at once as there were workers; no more of a kind than its sample."""
+    cts.has(*(f"times_out_late_{number}" for number in range(7)), "fails")
+    assert cts("certify", "-n", str(workers)).returncode == 1
+    again = [
+        (datetime.fromisoformat(record["started"]), record["case"], record["ms"])
+        for record in cts.events()
+        if record["type"] == "verdict" and record["attempt"] == 2
+    ]
+    assert Counter(ms for _, _, ms in again) == {1000: 5, 1.5: 1}
+    late = sorted(started for started, _, ms in again if ms == 1000)
+    apart = [(after - before).total_seconds() for before, after in pairwise(late)]
+    assert any(seconds < 0.9 for seconds in apart) == beside
 
 
 def test_a_broken_teardown_is_a_failure_to_stop_at_and_to_run_again(cts: Cts) -> None:
