@@ -8,6 +8,7 @@
 #include "evd.h"
 #include "handle.h"
 #include "ia.h"
+#include "linger.h"
 #include "list.h"
 #include "lock.h"
 #include "probe.h"
@@ -33,7 +34,8 @@ enum wire_kind {
         WIRE_REPLY,
         WIRE_REJECTED,  /* by the Consumer */
         WIRE_REFUSED,   /* by the Provider */
-        WIRE_COLLECTED, /* a fragment that has done its work */
+        WIRE_COLLECTED, /* a fragment, or a confirmation, that has done its work */
+        WIRE_CONFIRMED, /* on iWARP, by a connection of its own, see confirm() */
 };
 
 struct wire {
@@ -113,7 +115,8 @@ struct conn *cm_new(struct ia *ia, enum conn_kind kind)
         return conn;
 }
 
-static void conn_free(struct conn *conn)
+/* Frees a connection that is in no list, or no longer, and has no id. */
+void cm_forget(struct conn *conn)
 {
         if (conn->number)
                 ibv_destroy_qp(conn->number);
@@ -234,6 +237,15 @@ static struct rdma_conn_param param_of(struct ep *ep, const void *data, size_t s
         };
 }
 
+static bool step_to_rts(struct ep *ep, const struct conn *conn)
+{
+        if (conn->ia->iwarp) {
+                ep_kernel_steps_qp(ep);
+                return true;
+        }
+        return ep_step_qp(ep, conn->id, IBV_QPS_RTR) && ep_step_qp(ep, conn->id, IBV_QPS_RTS);
+}
+
 /*
  * Accepts with an EP that has its queue pair. From here on every failure is the peer's or the
  * network's, and the connect EVD tells of it. Called with ia->cm_lock held.
@@ -248,8 +260,7 @@ void cm_accept(struct conn *conn, struct ep *ep, int size, const void *data)
                 memcpy(reply.data, data, (size_t)size);
         ep->conn = conn;
         conn->ep = ep;
-        if (conn->state == CONN_GIVEN_UP || !ep_start_qp(ep, conn->id) ||
-            !ep_step_qp(ep, conn->id, IBV_QPS_RTR) || !ep_step_qp(ep, conn->id, IBV_QPS_RTS) ||
+        if (conn->state == CONN_GIVEN_UP || !ep_start_qp(ep, conn->id) || !step_to_rts(ep, conn) ||
             rdma_accept(conn->id, &param)) {
                 cm_end(conn, DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
                 return;
@@ -333,28 +344,36 @@ struct target {
         const void *data;
 };
 
-static bool start_fragment(struct ia *ia, const struct target *target, uint32_t token)
+/* Sends something beside a connection, in a request that will be rejected. */
+static bool start_aside(struct ia *ia, const struct sockaddr_storage *to, DAT_CONN_QUAL qual,
+                        const void *wire, size_t size)
 {
         struct conn *conn = cm_new(ia, CONN_FRAGMENT);
-        struct wire_fragment fragment = {.wire = wire_head(WIRE_FRAGMENT, target->size)};
-        size_t rest = (size_t)(target->size - MAIN_PART);
 
         if (!conn)
                 return false;
         conn->number = qp_for_number(ia);
-        fragment.wire.token = token;
-        memcpy(fragment.data, (const uint8_t *)target->data + MAIN_PART, rest);
-        memcpy(conn->wire, &fragment, sizeof(fragment));
-        conn->wire_size = sizeof(fragment);
-        conn->qual = target->qual;
+        memcpy(conn->wire, wire, size);
+        conn->wire_size = (int)size;
+        conn->qual = qual;
         set_deadline(conn, GATHERING_TIME);
-        if (!cm_resolve(conn, &target->address))
+        if (!cm_resolve(conn, to))
                 return true;
         if (conn->id)
                 cm_doom(conn);
         else
-                conn_free(conn);
+                cm_forget(conn);
         return false;
+}
+
+static bool start_fragment(struct ia *ia, const struct target *target, uint32_t token)
+{
+        struct wire_fragment fragment = {.wire = wire_head(WIRE_FRAGMENT, target->size)};
+        size_t rest = (size_t)(target->size - MAIN_PART);
+
+        fragment.wire.token = token;
+        memcpy(fragment.data, (const uint8_t *)target->data + MAIN_PART, rest);
+        return start_aside(ia, &target->address, target->qual, &fragment, sizeof(fragment));
 }
 
 /* Ends the attempt that a fragment of ours belongs to: the peer would wait for the rest in vain. */
@@ -665,6 +684,59 @@ static void take_request(struct conn *conn, const struct wire_request *request)
                 set_deadline(conn, GATHERING_TIME);
 }
 
+/* The connection is there. What breaks it may have been seen already. */
+static void establish(struct conn *conn)
+{
+        struct ep *ep = conn->ep;
+
+        conn_become(conn, CONN_ESTABLISHED);
+        conn->deadline = 0;
+        ep_must(ep, EP_IS_ESTABLISHED, (DAT_EVENT_NUMBER)0);
+        ep_post_event(ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+        if (atomic_load(&ep->failed))
+                work_queue(ep->obj.ia, &ep->broken_work);
+        /* The service thread, which looks for failures, may not be the one that handles this. */
+        if (!ep->obj.ia->next_look)
+                service_rearm(ep->obj.ia);
+}
+
+static void establish_accepted(struct conn *conn)
+{
+        struct ep *ep = conn->ep;
+
+        if (!ep || atomic_load(&ep->state) != EP_ACCEPTING)
+                return;
+        establish(conn);
+}
+
+/* Does this connection here, which was accepted, belong to what a peer has sent beside it? */
+static bool is_confirmed_by(const struct conn *conn, const struct conn *aside,
+                            const struct wire *wire)
+{
+        return conn->kind == CONN_PASSIVE && conn->state == CONN_ACCEPTED &&
+               conn->token == wire->token && conn->presence == be16toh(wire->presence) &&
+               cm_same_address(rdma_get_peer_addr(conn->id), rdma_get_peer_addr(aside->id));
+}
+
+static void take_confirmation(struct conn *aside, const struct wire *wire)
+{
+        struct wire answer = wire_head(WIRE_COLLECTED, 0);
+        struct link *head = &aside->ia->conns;
+
+        for (struct link *at = head->next; at != head; at = at->next) {
+                struct conn *conn = container_of(at, struct conn, link);
+
+                if (!is_confirmed_by(conn, aside, wire))
+                        continue;
+                conn->confirmed = true;
+                if (conn->reached)
+                        establish_accepted(conn);
+                break;
+        }
+        (void)rdma_reject(aside->id, &answer, sizeof(answer));
+        cm_doom(aside);
+}
+
 static void on_connect_request(struct ia *ia, struct rdma_cm_event *event)
 {
         const void *data = event->param.conn.private_data;
@@ -685,6 +757,8 @@ static void on_connect_request(struct ia *ia, struct rdma_cm_event *event)
                 take_request(conn, data);
         else if (length >= sizeof(struct wire_fragment) && wire_is(data, length, WIRE_FRAGMENT))
                 take_fragment(conn, data);
+        else if (wire_is(data, length, WIRE_CONFIRMED))
+                take_confirmation(conn, data);
         else
                 cm_refuse(conn);
 }
@@ -699,16 +773,25 @@ static void on_route(struct conn *conn)
 {
         struct rdma_conn_param param = param_of(conn->ep, conn->wire, (size_t)conn->wire_size);
         bool ok = on_our_device(conn) && (!conn->ep || ep_start_qp(conn->ep, conn->id));
+        DAT_EVENT_NUMBER number = DAT_CONNECTION_EVENT_UNREACHABLE;
 
         if (conn->number)
                 param.qp_num = conn->number->qp_num;
-        if (ok && !rdma_connect(conn->id, &param))
-                return;
-        if (conn->ep) {
-                cm_end(conn, DAT_CONNECTION_EVENT_UNREACHABLE);
+        if (ok && !rdma_connect(conn->id, &param)) {
+                conn->unanswered = conn->ia->iwarp;
                 return;
         }
-        end_whole(conn, DAT_CONNECTION_EVENT_UNREACHABLE);
+        /* On iWARP it is here that the peer's kernel refuses what nobody listens for. */
+        if (ok && errno == ECONNREFUSED) {
+                number = DAT_CONNECTION_EVENT_NON_PEER_REJECTED;
+                if (conn->kind == CONN_PROBE)
+                        probe_refused(conn, PROBE_NOBODY_LISTENS);
+        }
+        if (conn->ep) {
+                cm_end(conn, number);
+                return;
+        }
+        end_whole(conn, number);
         cm_doom(conn);
 }
 
@@ -721,22 +804,6 @@ static bool keep_private_data(struct ep *ep, const struct wire_reply *reply, siz
         return true;
 }
 
-/* The connection is there. What breaks it may have been seen already. */
-static void establish(struct conn *conn)
-{
-        struct ep *ep = conn->ep;
-
-        conn_become(conn, CONN_ESTABLISHED);
-        conn->deadline = 0;
-        ep_must(ep, EP_IS_ESTABLISHED, (DAT_EVENT_NUMBER)0);
-        ep_post_event(ep, DAT_CONNECTION_EVENT_ESTABLISHED);
-        if (atomic_load(&ep->failed))
-                work_queue(ep->obj.ia, &ep->broken_work);
-        /* The service thread, which looks for failures, may not be the one that handles this. */
-        if (!ep->obj.ia->next_look)
-                service_rearm(ep->obj.ia);
-}
-
 static void on_reply(struct conn *conn, const struct rdma_cm_event *event)
 {
         const struct wire_reply *reply = event->param.conn.private_data;
@@ -746,8 +813,7 @@ static void on_reply(struct conn *conn, const struct rdma_cm_event *event)
         if (!ep)
                 return;
         if (!wire_is(&reply->wire, length, WIRE_REPLY) || !keep_private_data(ep, reply, length) ||
-            !ep_step_qp(ep, conn->id, IBV_QPS_RTR) || !ep_step_qp(ep, conn->id, IBV_QPS_RTS) ||
-            rdma_establish(conn->id)) {
+            !step_to_rts(ep, conn) || (!conn->ia->iwarp && rdma_establish(conn->id))) {
                 cm_end(conn, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
                 return;
         }
@@ -755,13 +821,48 @@ static void on_reply(struct conn *conn, const struct rdma_cm_event *event)
         establish(conn);
 }
 
-static void on_established(struct conn *conn)
+/*
+ * On iWARP nothing tells who accepts that the answer has come, and what is sent before it has may
+ * break the connection. So who connects says so, in a request to the port where the peer's IA
+ * listens as long as it is open, for service points may be gone by then.
+ */
+static bool confirm(const struct conn *conn)
+{
+        struct wire wire = wire_head(WIRE_CONFIRMED, 0);
+
+        wire.token = conn->token;
+        wire.presence = htobe16(conn->ia->presence);
+        return start_aside(conn->ia, &conn->peer, conn->presence, &wire, sizeof(wire));
+}
+
+/* The peer's answer on iWARP, whose kernel makes the last step by itself. */
+static void on_reply_of_iwarp(struct conn *conn, const struct rdma_cm_event *event)
 {
         struct ep *ep = conn->ep;
 
-        if (!ep || atomic_load(&ep->state) != EP_ACCEPTING)
+        if (!ep || conn->state != CONN_REQUESTING)
                 return;
-        establish(conn);
+        ep_may_read(ep, event->param.conn.responder_resources);
+        on_reply(conn, event);
+        if (conn->ep == ep && conn->presence && !confirm(conn))
+                cm_end(conn, DAT_CONNECTION_EVENT_BROKEN);
+}
+
+static void on_established(struct conn *conn, const struct rdma_cm_event *event)
+{
+        struct ia *ia = conn->ia;
+
+        if (!ia->iwarp) {
+                establish_accepted(conn);
+        } else if (conn->kind != CONN_PASSIVE) {
+                on_reply_of_iwarp(conn, event);
+        } else {
+                conn->reached = true;
+                if (conn->ep)
+                        ep_may_read(conn->ep, event->param.conn.responder_resources);
+                if (conn->confirmed || !ia->presence)
+                        establish_accepted(conn);
+        }
 }
 
 /* The attempt has failed. Who waits for it is told; who has not begun to wait is told on accept. */
@@ -810,7 +911,7 @@ static void on_disconnected(struct conn *conn)
                 return;
         }
         /* A queue pair that failed on its own was broken; the peer only drew the consequence. */
-        if (qp_has_failed(conn->ep))
+        if (conn->ia->iwarp ? atomic_load(&conn->ep->failed) : qp_has_failed(conn->ep))
                 number = DAT_CONNECTION_EVENT_BROKEN;
         cm_end(conn, number);
 }
@@ -879,7 +980,10 @@ static void dispatch(struct ia *ia, struct rdma_cm_event *event)
                 on_device_removal(ia);
                 return;
         }
-        if (!conn || conn->kind == CONN_LISTENER || conn->state == CONN_OVER)
+        if (!conn || conn->kind == CONN_LISTENER)
+                return;
+        conn->unanswered = false;
+        if (conn->state == CONN_OVER)
                 return;
         switch (event->event) {
         case RDMA_CM_EVENT_ADDR_RESOLVED:
@@ -896,7 +1000,7 @@ static void dispatch(struct ia *ia, struct rdma_cm_event *event)
                 on_reply(conn, event);
                 break;
         case RDMA_CM_EVENT_ESTABLISHED:
-                on_established(conn);
+                on_established(conn, event);
                 break;
         case RDMA_CM_EVENT_ADDR_ERROR:
                 on_address_error(conn);
@@ -937,8 +1041,9 @@ static void reap(struct ia *ia)
                 pthread_mutex_unlock(&ia->cm_lock);
                 if (!conn)
                         return;
-                rdma_destroy_id(conn->id);
-                conn_free(conn);
+                if (!conn->unanswered || !linger_destroy(ia, conn->id))
+                        rdma_destroy_id(conn->id);
+                cm_forget(conn);
         }
 }
 

@@ -45,7 +45,7 @@ struct conn {
         struct link link; /* in ia->conns, under ia->cm_lock */
         struct ia *ia;
         struct rdma_cm_id *id;
-        struct ibv_qp *number; /* of a fragment: a queue pair that only lends its number */
+        struct ibv_qp *number; /* of what has no EP: a queue pair that only lends its number */
         struct ep *ep;
         struct cr *cr;
         uint8_t reads_in; /* RDMA reads that a peer wants to have served at once, and serves */
@@ -59,7 +59,10 @@ struct conn {
         DAT_CONN_QUAL qual;
         uint32_t token;
         bool fragmented;
-        int expected; /* bytes of private data in all */
+        bool unanswered; /* on iWARP: the peer has yet to answer its request, see linger.c */
+        bool reached;    /* on iWARP, of an accepted one: the kernel says that it is there, */
+        bool confirmed;  /* and the peer that it has the answer */
+        int expected;    /* bytes of private data in all */
         int have;
         uint8_t data[REF_MAX_PRIVATE_DATA];
         uint8_t wire[64];
@@ -74,6 +77,7 @@ DAT_RETURN ref_ep_disconnect(DAT_EP_HANDLE, DAT_CLOSE_FLAGS);
 struct conn *cm_new(struct ia *ia, enum conn_kind kind);
 int cm_resolve(struct conn *conn, const struct sockaddr_storage *to);
 void conn_become(struct conn *conn, enum conn_state state);
+void cm_forget(struct conn *conn);
 void cm_doom(struct conn *conn);
 void cm_end(struct conn *conn, DAT_EVENT_NUMBER number);
 bool cm_same_address(const struct sockaddr *a, const struct sockaddr *b);

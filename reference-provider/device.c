@@ -2,6 +2,7 @@
 #include "device.h"
 #include "daplref.h"
 #include "ia.h"
+#include "linger.h"
 #include "provider.h"
 
 #include <arpa/inet.h>
@@ -14,6 +15,9 @@
 #include <string.h>
 
 #define BLANKS " \t"
+
+/* siw's receives never wake who waits for solicited ones (siw_rqe_complete() of Linux 6.1). */
+#define VENDOR_OF_SIW 0x626d74
 /* Of 64 bytes, where a segment has 16 and 64 are for what else is in a request. */
 #define PIECES(iov) (((iov)*16 + 64 + 63) / 64)
 
@@ -84,6 +88,44 @@ static bool netdev_of_port(const char *device, int port, char *netdev)
         return ok;
 }
 
+static bool leads_to(const struct sockaddr *address, const char *device, int port)
+{
+        struct sockaddr_storage copy = {0};
+        struct rdma_cm_id *id;
+        bool yes;
+
+        if (rdma_create_id(NULL, &id, NULL, RDMA_PS_TCP))
+                return false;
+        memcpy(&copy, address, size_of(address));
+        yes = !rdma_bind_addr(id, (struct sockaddr *)&copy) && id->verbs && id->port_num == port &&
+              !strcmp(ibv_get_device_name(id->verbs->device), device);
+        rdma_destroy_id(id);
+        return yes;
+}
+
+/*
+ * The GIDs of iWARP and InfiniBand tell of no network interface. Then it is the one whose address
+ * librdmacm takes to be the port's; an interface of several has the same port for all of them.
+ */
+static bool netdev_by_address(const char *device, int port, char *netdev)
+{
+        struct ifaddrs *all;
+        bool found = false;
+
+        if (getifaddrs(&all))
+                return false;
+        for (struct ifaddrs *at = all; at && !found; at = at->ifa_next) {
+                if (!at->ifa_addr || at->ifa_flags & IFF_LOOPBACK ||
+                    (at->ifa_addr->sa_family != AF_INET && at->ifa_addr->sa_family != AF_INET6) ||
+                    link_local(at->ifa_addr) || !leads_to(at->ifa_addr, device, port))
+                        continue;
+                (void)snprintf(netdev, IF_NAMESIZE, "%s", at->ifa_name);
+                found = true;
+        }
+        freeifaddrs(all);
+        return found;
+}
+
 static bool port_is_active(struct ibv_context *verbs, int port)
 {
         struct ibv_port_attr attr;
@@ -95,6 +137,7 @@ static bool port_is_active(struct ibv_context *verbs, int port)
 static bool address_of_device(struct ibv_device *device, struct choice *choice, bool must_be_active)
 {
         struct ibv_context *verbs = ibv_open_device(device);
+        const char *name = ibv_get_device_name(device);
         struct ibv_device_attr attr;
         bool found = false;
         int first = choice->port ? choice->port : 1;
@@ -107,7 +150,8 @@ static bool address_of_device(struct ibv_device *device, struct choice *choice, 
         for (int port = first; port <= last && !found; port++) {
                 if (must_be_active && !port_is_active(verbs, port))
                         continue;
-                found = netdev_of_port(ibv_get_device_name(device), port, choice->netdev) &&
+                found = (netdev_of_port(name, port, choice->netdev) ||
+                         netdev_by_address(name, port, choice->netdev)) &&
                         address_of_netdev(choice->netdev, &choice->address);
         }
         ibv_close_device(verbs);
@@ -321,6 +365,8 @@ DAT_RETURN device_choose(struct ia *ia)
         if (!ia->verbs || ibv_query_device(ia->verbs, &ia->device) ||
             ibv_query_port(ia->verbs, ia->port, &ia->port_attr))
                 goto failed;
+        ia->iwarp = ia->verbs->device->transport_type == IBV_TRANSPORT_IWARP;
+        ia->solicits = ia->device.vendor_id != VENDOR_OF_SIW;
         make_positive(&ia->device);
         if (!measure_dtos(ia))
                 goto failed;
@@ -340,14 +386,12 @@ void device_release(struct ia *ia)
 {
         if (ia->anchor)
                 rdma_destroy_id(ia->anchor);
-        if (ia->cm)
-                rdma_destroy_event_channel(ia->cm);
+        linger_leave(ia);
         if (ia->domain)
                 ibv_dealloc_pd(ia->domain);
         if (ia->verbs)
                 ibv_close_device(ia->verbs);
         ia->anchor = NULL;
-        ia->cm = NULL;
         ia->domain = NULL;
         ia->verbs = NULL;
 }

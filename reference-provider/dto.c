@@ -6,6 +6,7 @@
 #include "ep_state.h"
 #include "evd.h"
 #include "handle.h"
+#include "ia.h"
 #include "lmr.h"
 #include "lock.h"
 #include "pool.h"
@@ -52,7 +53,8 @@ struct request {
 DAT_RETURN dto_check_flags(const struct ep *ep, DAT_COMPLETION_FLAGS flags,
                            DAT_COMPLETION_FLAGS allowed, int subtype)
 {
-        if ((unsigned int)flags & ~(unsigned int)allowed)
+        if ((unsigned int)flags & ~(unsigned int)allowed ||
+            (flags & DAT_COMPLETION_SOLICITED_WAIT_FLAG && !ep->obj.ia->solicits))
                 return REF_ERROR(DAT_INVALID_PARAMETER, subtype);
         if (flags & DAT_COMPLETION_UNSIGNALLED_FLAG &&
             ep->attr.request_completion_flags != DAT_COMPLETION_UNSIGNALLED_FLAG)
@@ -262,8 +264,7 @@ static DAT_RETURN post_recv(struct ep *ep, const struct ibv_sge *sge, int num_sg
                 wr->held = true;
                 return DAT_SUCCESS;
         }
-        recv = (struct ibv_recv_wr){
-            .wr_id = ((union wr_id){.wr = wr}).number, .sg_list = wr->sge, .num_sge = num_sge};
+        recv = wr_as_recv(wr, ep->obj.ia);
         wr_publish(wr);
         if (!ibv_post_recv(ep->qp, &recv, &bad))
                 return DAT_SUCCESS;

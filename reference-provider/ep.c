@@ -107,9 +107,12 @@ static bool attr_valid(const struct ia *ia, const DAT_EP_ATTR *attr, bool with_s
         switch (attr->recv_completion_flags) {
         case DAT_COMPLETION_DEFAULT_FLAG:
         case DAT_COMPLETION_UNSIGNALLED_FLAG:
-        case DAT_COMPLETION_SOLICITED_WAIT_FLAG:
         case DAT_COMPLETION_EVD_THRESHOLD_FLAG:
                 break;
+        case DAT_COMPLETION_SOLICITED_WAIT_FLAG:
+                if (ia->solicits)
+                        break;
+                return false;
         default:
                 return false;
         }

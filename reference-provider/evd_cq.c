@@ -186,6 +186,15 @@ static void count_packets(struct ep *ep, uint32_t length)
         atomic_store_explicit(&ep->recv_psn, psn + packets, memory_order_relaxed);
 }
 
+/*
+ * Does a completion show that the connection is broken? On iWARP the peer's disconnect alone
+ * flushes what is posted here, and whatever else breaks a connection is told by the CM.
+ */
+static bool breaks(const struct ep *ep, enum ibv_wc_status status)
+{
+        return status != IBV_WC_SUCCESS && !(status == IBV_WC_WR_FLUSH_ERR && ep->obj.ia->iwarp);
+}
+
 static void complete(struct evd *evd, const struct ibv_wc *wc)
 {
         /* Error completions carry no valid opcode, so the record says what was posted. */
@@ -208,7 +217,7 @@ static void complete(struct evd *evd, const struct ibv_wc *wc)
         retire(evd, ep, wr, status_of(evd, wr, wc->status), length);
         if (pool->done)
                 retire_binds(evd, pool);
-        if (wc->status != IBV_WC_SUCCESS && ep)
+        if (ep && breaks(ep, wc->status))
                 ep_failed(ep);
 }
 

@@ -424,9 +424,8 @@ static void describe_provider(const struct ia *ia, DAT_PROVIDER_ATTR *attr)
         attr->iov_ownership_on_return = DAT_IOV_CONSUMER;
         attr->dat_qos_supported = DAT_QOS_BEST_EFFORT;
         attr->completion_flags_supported =
-            (DAT_COMPLETION_FLAGS)(DAT_COMPLETION_SUPPRESS_FLAG |
-                                   DAT_COMPLETION_SOLICITED_WAIT_FLAG |
-                                   DAT_COMPLETION_UNSIGNALLED_FLAG |
+            (DAT_COMPLETION_FLAGS)((ia->solicits ? DAT_COMPLETION_SOLICITED_WAIT_FLAG : 0) |
+                                   DAT_COMPLETION_SUPPRESS_FLAG | DAT_COMPLETION_UNSIGNALLED_FLAG |
                                    DAT_COMPLETION_BARRIER_FENCE_FLAG |
                                    DAT_COMPLETION_EVD_THRESHOLD_FLAG);
         attr->is_thread_safe = ia->binding->info.is_thread_safe;

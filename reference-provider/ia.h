@@ -18,6 +18,7 @@
 
 struct binding;
 struct evd;
+struct lingering;
 
 /* Does the device make completion queues larger? */
 enum cq_growth { CQ_UNTRIED, CQ_GROWS, CQ_FIXED };
@@ -30,9 +31,10 @@ struct ia {
         uint16_t
             presence; /* the port on which the anchor listens for probes, or 0; peers know it */
         struct rdma_event_channel *cm;
-        struct evd *async_evd; /* of this IA or of another, so under the lock of all IAs */
-        struct evd *sink;      /* for completions that no Consumer wants */
-        struct ibv_pd *domain; /* of all zones, where the entry says one-domain; else NULL */
+        struct lingering *lingering; /* or NULL; under cm_turn */
+        struct evd *async_evd;       /* of this IA or of another, so under the lock of all IAs */
+        struct evd *sink;            /* for completions that no Consumer wants */
+        struct ibv_pd *domain;       /* of all zones, where the entry says one-domain; else NULL */
         struct ibv_pd *lender; /* of the queue pairs that lend their numbers; made when needed */
         struct link siblings;
         pthread_t thread;
@@ -68,6 +70,8 @@ struct ia {
         int timer_fd;
         struct ibv_port_attr port_attr;
         uint8_t port;
+        bool iwarp;    /* not InfiniBand's CM: see cm.c */
+        bool solicits; /* a completion queue can wait for what the peer marks */
         bool removed;
         bool closing; /* under lock: no object is made any more */
         bool owns_async_evd;

@@ -13,6 +13,7 @@
 #include "lock.h"
 
 struct ep;
+struct ia;
 struct srq;
 
 struct wr {
@@ -51,6 +52,7 @@ struct wr_pool {
         bool keeps_sge;
 };
 
+struct ibv_recv_wr wr_as_recv(struct wr *wr, const struct ia *ia);
 void pool_init(struct wr_pool *pool, struct ep *ep, struct srq *srq, bool keeps_sge);
 bool pool_grow(struct wr_pool *pool, int capacity);
 void pool_destroy(struct wr_pool *pool);

@@ -6,6 +6,7 @@
 #include "list.h"
 #include "lock.h"
 #include "pool.h"
+#include "qp.h"
 #include "service.h"
 
 #include <errno.h>
@@ -31,7 +32,6 @@
 #define MAX_INTERVAL     3600
 #define PATIENCE         3 /* intervals until an answer is overdue */
 #define NO_SERVICE       1 /* a port that needs privilege, and that nothing listens on */
-#define NOBODY_LISTENS   8 /* InfiniBand's reason for a rejection: no such service */
 
 /* Reads DAPLREF_PROBE_SECONDS, the time between two probes, 0 for none, and DAPLREF_PROBE_ALL. */
 void probe_init(struct ia *ia)
@@ -145,13 +145,15 @@ static bool probe(struct ia *ia, const struct conn *conn, uint16_t port)
         memcpy(&to, peer,
                peer->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6)
                                            : sizeof(struct sockaddr_in));
+        if (ia->iwarp)
+                question->number = qp_for_number(ia);
         question->qual = port;
         question->deadline = now_us() + PATIENCE * ia->probe_interval;
         error = cm_resolve(question, &to);
         if (!error)
                 return true;
         if (!question->id) {
-                free(question);
+                cm_forget(question);
                 return true;
         }
         if (tells_of_absence(error))
@@ -237,6 +239,6 @@ void probe_unanswered(struct conn *question)
 /* Somebody has answered, with librdmacm's reason for it: a host, which is there, or an IA. */
 void probe_refused(struct conn *question, int reason)
 {
-        if (question->qual != NO_SERVICE && reason == NOBODY_LISTENS)
+        if (question->qual != NO_SERVICE && reason == PROBE_NOBODY_LISTENS)
                 break_all(question);
 }

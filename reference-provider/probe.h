@@ -7,6 +7,8 @@
 
 #include <stdint.h>
 
+#define PROBE_NOBODY_LISTENS 8 /* InfiniBand's reason for a rejection: no such service */
+
 struct conn;
 struct ia;
 

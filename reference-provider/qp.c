@@ -130,6 +130,18 @@ bool ep_step_qp(struct ep *ep, struct rdma_cm_id *id, enum ibv_qp_state state)
         return !ibv_modify_qp(ep->qp, &attr, mask);
 }
 
+/* On iWARP the kernel moves the queue pair on, as part of the accept or of the peer's answer. */
+void ep_kernel_steps_qp(struct ep *ep)
+{
+        ep->qp_takes_messages = true;
+}
+
+/* So many RDMA reads at once, and no more than the EP is to have, were agreed upon. */
+void ep_may_read(struct ep *ep, int reads)
+{
+        ep->read_credit = reads < ep->attr.max_rdma_read_out ? reads : ep->attr.max_rdma_read_out;
+}
+
 static bool post_held(struct ep *ep)
 {
         struct link *head = &ep->recvs.pending;
@@ -139,11 +151,7 @@ static bool post_held(struct ep *ep)
         /* A record that verbs has is not looked at again: its completion may move it. */
         for (struct link *at = head->next; at != head; at = after) {
                 struct wr *wr = container_of(at, struct wr, link);
-                struct ibv_recv_wr recv = {
-                    .wr_id = ((union wr_id){.wr = wr}).number,
-                    .sg_list = wr->sge,
-                    .num_sge = wr->num_sge,
-                };
+                struct ibv_recv_wr recv = wr_as_recv(wr, ep->obj.ia);
 
                 after = at->next;
                 if (!wr->held)
@@ -201,6 +209,9 @@ bool ep_may_be_receiving(struct ep *ep)
 
         if (!ep->qp || !srq_may_be_arriving(ep->srq))
                 return false;
+        /* A stream of bytes has no numbers of packets. */
+        if (ep->obj.ia->iwarp)
+                return ep->qp_takes_messages;
         if (ibv_query_qp(ep->qp, &attr, IBV_QP_STATE | IBV_QP_RQ_PSN, &init))
                 return true;
         if (attr.qp_state == IBV_QPS_RESET || attr.qp_state == IBV_QPS_INIT)

@@ -16,6 +16,8 @@ struct ia;
 DAT_RETURN ep_make_qp(struct ep *ep);
 struct ibv_qp *qp_for_number(struct ia *ia);
 bool ep_start_qp(struct ep *ep, struct rdma_cm_id *id);
+void ep_kernel_steps_qp(struct ep *ep);
+void ep_may_read(struct ep *ep, int reads);
 bool ep_step_qp(struct ep *ep, struct rdma_cm_id *id, enum ibv_qp_state state);
 void ep_drop_qp(struct ep *ep);
 bool ep_may_be_receiving(struct ep *ep);

@@ -370,7 +370,7 @@ static void close_fds(struct ia *ia)
 }
 
 /* Starts a thread of the provider's; every signal stays with the Consumer's own. */
-bool service_spawn(pthread_t *thread, void *(*run)(void *), struct ia *ia)
+bool service_spawn(pthread_t *thread, void *(*run)(void *), void *argument)
 {
         sigset_t all;
         sigset_t before;
@@ -378,7 +378,7 @@ bool service_spawn(pthread_t *thread, void *(*run)(void *), struct ia *ia)
 
         sigfillset(&all);
         pthread_sigmask(SIG_SETMASK, &all, &before);
-        error = pthread_create(thread, NULL, run, ia);
+        error = pthread_create(thread, NULL, run, argument);
         pthread_sigmask(SIG_SETMASK, &before, NULL);
         return !error;
 }

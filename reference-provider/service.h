@@ -25,7 +25,7 @@ struct work {
 void work_init(struct work *work, struct object *owner, void (*run)(struct work *));
 void work_queue(struct ia *ia, struct work *work);
 void work_cancel(struct ia *ia, struct work *work);
-bool service_spawn(pthread_t *thread, void *(*run)(void *), struct ia *ia);
+bool service_spawn(pthread_t *thread, void *(*run)(void *), void *argument);
 DAT_RETURN service_start(struct ia *ia);
 void service_stop(struct ia *ia);
 void service_close(struct ia *ia);

@@ -246,11 +246,7 @@ static void reap_unwanted(struct srq *srq)
 
 static int give_to_device(struct srq *srq, struct wr *wr)
 {
-        struct ibv_recv_wr recv = {
-            .wr_id = ((union wr_id){.wr = wr}).number,
-            .sg_list = wr->sge,
-            .num_sge = wr->num_sge,
-        };
+        struct ibv_recv_wr recv = wr_as_recv(wr, srq->obj.ia);
         struct ibv_recv_wr *bad;
 
         return ibv_post_srq_recv(srq->srq, &recv, &bad);
