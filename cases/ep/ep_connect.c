@@ -152,17 +152,33 @@ static const struct distance {
     {"bit_63", UINT64_C(1) << 63},
 };
 
-/* A second service point; a provider need not have each qualifier. */
+/*
+ * A second service point; null where there can be none at this qualifier, which a provider need not
+ * have.
+ */
 static DAT_PSP_HANDLE listen_at(struct test *t, DAT_CONN_QUAL qual, DAT_EVD_HANDLE evd)
 {
         DAT_PSP_HANDLE psp = DAT_HANDLE_NULL;
-        DAT_RETURN ret = dat_psp_create(ia(t), qual, evd, DAT_PSP_CONSUMER_FLAG, &psp);
 
-        if (!dat_is(ret, DAT_SUCCESS))
-                end_noted(t, "no service point can be had at qualifier %#llx",
-                          (unsigned long long)qual);
+        if (!dat_is(dat_psp_create(ia(t), qual, evd, DAT_PSP_CONSUMER_FLAG, &psp), DAT_SUCCESS))
+                return DAT_HANDLE_NULL;
         adopt(t, DAT_HANDLE_TYPE_PSP, psp);
         return psp;
+}
+
+/* What no service point can be had at, none hears at; the call may say so, or an event (EP-84). */
+static void expect_unheard(struct test *t, struct stage *stage, DAT_CONN_QUAL qual)
+{
+        struct asking asking = stage->asking;
+        DAT_EVENT event;
+
+        asking.qual = qual;
+        if (dat_is(expect(connect_ask(&asking), DAT_SUCCESS, DAT_INVALID_PARAMETER), DAT_SUCCESS))
+                expect_ep_failed(t, asking.ep, event_timeout(t),
+                                 DAT_CONNECTION_EVENT_NON_PEER_REJECTED,
+                                 DAT_CONNECTION_EVENT_UNREACHABLE);
+        expect(dat_evd_dequeue(stage->loop.requests, &event), DAT_QUEUE_EMPTY);
+        note(t, "no service point can be had at qualifier %#llx", (unsigned long long)qual);
 }
 
 /* Each of two service points is asked, and it alone hears. */
@@ -173,11 +189,15 @@ FAMILY(ep_connect, qualifier, distances)
 
         stage_set(t, &stage, BY_ADDRESS);
         other = stage;
+        other.asking.qual = other.loop.qual = stage.loop.qual ^ row->bit;
+        other.loop.requests = evd_with(t, .flags = DAT_EVD_CR_FLAG);
+        other.loop.psp = listen_at(t, other.loop.qual, other.loop.requests);
+        if (!other.loop.psp) {
+                expect_unheard(t, &stage, other.loop.qual);
+                return;
+        }
         other.asking.ep = other.loop.active = ep_with(t, .srq = DAT_HANDLE_NULL);
         other.loop.passive = ep_with(t, .srq = DAT_HANDLE_NULL);
-        other.loop.requests = evd_with(t, .flags = DAT_EVD_CR_FLAG);
-        other.asking.qual = other.loop.qual = stage.loop.qual ^ row->bit;
-        other.loop.psp = listen_at(t, other.loop.qual, other.loop.requests);
         other.asking.data = other.data;
 
         expect(connect_ask(&other.asking), DAT_SUCCESS);
