@@ -68,6 +68,13 @@ def _variant(name: str, ids: str) -> str:
     )
 
 
+def _device(name: str, ids: str) -> str:
+    return (
+        f"{{python}} -m runners certify --provider build/default/lib/libdaplref-{name}.so {ids}"
+        f" -m local --hosts 1 --out {{work}}/{name}"
+    )
+
+
 STEPS = (
     Step(
         "format",
@@ -193,6 +200,21 @@ STEPS = (
             _variant("plain", "srq_query"),
             _variant("recycling", "ep_modify/invalid_object"),
             _variant("one_less", "evd_resize"),
+        ],
+    ),
+    Step(
+        "devices",
+        "the reference provider on devices of other makes: what they refuse, it does without",
+        [
+            _device(
+                "mlx5",
+                "srq_resize srq_post_recv srq_query ep_recv_query ep_modify evd_resize"
+                " -k 'grow or limit or later or example'",
+            ),
+            _device("irdma", "srq_set_lw evd_resize -k 'at_once or grow or limit'"),
+            _device("hns", "srq_resize evd_resize -k 'grow'"),
+            _device("tiny", "ep_create evd_resize -k 'limit or most or grow'"),
+            _device("huge", "ia_query evd_resize -k 'limit or grow'"),
         ],
     ),
     Step(
