@@ -100,16 +100,19 @@ CASE(evd_create, without_cno)
 CASE(evd_create, many_at_once)
 {
         DAT_EVD_HANDLE evds[TOGETHER];
+        DAT_COUNT count = ia_attr(t)->max_evds / 2;
 
-        for (int i = 0; i < TOGETHER; i++) {
+        if (count > TOGETHER)
+                count = TOGETHER;
+        for (DAT_COUNT i = 0; i < count; i++) {
                 expect(create(t, SE_QLEN, DAT_HANDLE_NULL, DAT_EVD_SOFTWARE_FLAG, &evds[i]),
                        DAT_SUCCESS);
-                for (int j = 0; j < i; j++)
+                for (DAT_COUNT j = 0; j < i; j++)
                         expect_that(evds[j] != evds[i], "two EVDs have one handle");
         }
-        for (int i = 0; i < TOGETHER; i++)
+        for (DAT_COUNT i = 0; i < count; i++)
                 post_ses(t, evds[i], (unsigned int)i, 2);
-        for (int i = 0; i < TOGETHER; i++) {
+        for (DAT_COUNT i = 0; i < count; i++) {
                 expect_ses(t, evds[i], (unsigned int)i, 2);
                 expect_empty(t, evds[i]);
         }

@@ -723,13 +723,16 @@ CASE(lmr_create, many_at_once)
         struct wire wire = wire_in(t, pz(t));
         unsigned char *memory = memory_private(t, AT_ONCE * MESSAGE);
         struct region regions[AT_ONCE];
+        size_t count = (size_t)ia_attr(t)->max_lmrs / 2;
 
-        for (size_t i = 0; i < AT_ONCE; i++) {
+        if (count > AT_ONCE)
+                count = AT_ONCE;
+        for (size_t i = 0; i < count; i++) {
                 regions[i] = created_with(t, .addr = memory + i * MESSAGE, .length = MESSAGE);
                 for (size_t j = 0; j < i; j++)
                         expect_two(t, &regions[i], &regions[j]);
         }
-        for (size_t i = 0; i < AT_ONCE; i++)
+        for (size_t i = 0; i < count; i++)
                 expect_moves(t, &wire, &regions[i], i % 2 ? USE_SEND : USE_RECV, 0, MESSAGE);
 }
 
