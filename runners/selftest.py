@@ -180,6 +180,14 @@ STEPS = (
         ],
     ),
     Step(
+        "siw",
+        "two pages' cases on iWARP, whose kernel holds a free of what nobody has answered yet",
+        [
+            "{python} -m runners certify dat_srq_resize dat_srq_query --device siw --hosts 1"
+            " -k 'not active_connection_pending' --out {work}/run"
+        ],
+    ),
+    Step(
         "api-2.0",
         "one page's cases on the reference provider's DAT 2.0 build",
         ["{python} -m runners certify dat_ep_create_with_srq --api 2.0 --hosts 1 --out {work}/run"],
