@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_evd_dequeue: the first event, whole, once, and for nobody while a thread waits. */
 #include "clauses/evd_dequeue.h"
+#include "async.h"
 #include "event_kind.h"
 #include "state.h"
 
@@ -294,6 +295,19 @@ CASE(evd_dequeue, by_threads_at_once, DEADLINE_MS(20000))
                 expect_empty(t, evd);
         }
         must_have_met(&stress);
+}
+
+CASE(evd_dequeue, async_event)
+{
+        struct armed armed = async_to_come(t);
+        DAT_EVENT event;
+
+        async_comes(t, &armed);
+
+        event = expect_dequeued(t, async_evd(t));
+        expect_async_about(&event, armed.queue.srq);
+        expect_that(event.evd_handle == async_evd(t), "the event names another EVD");
+        expect_empty(t, async_evd(t));
 }
 
 LEGAL(evd_dequeue)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_evd_disable: events come, and the CNO hears nothing of them. */
 #include "clauses/evd_disable.h"
+#include "async.h"
 #include "event_kind.h"
 #include "state.h"
 
@@ -148,6 +149,22 @@ FAMILY(evd_disable, each_stream, lone_event_kinds)
         expect(dat_evd_disable(brought.evd), DAT_SUCCESS);
 
         expect_unheard(t, row, &brought, cno);
+}
+
+CASE(evd_disable, async_evd)
+{
+        DAT_CNO_HANDLE cno = cno_new(t);
+        DAT_EVD_HANDLE async = async_evd(t);
+        struct armed armed = async_to_come(t);
+
+        must(dat_evd_modify_cno(async, cno));
+        expect(dat_evd_disable(async), DAT_SUCCESS);
+        async_comes(t, &armed);
+
+        expect_no_notice(t, cno);
+        expect_async_event(armed.queue.srq);
+        must(dat_evd_enable(async));
+        must(dat_evd_modify_cno(async, DAT_HANDLE_NULL));
 }
 
 LEGAL(evd_disable)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_evd_enable: events trigger the CNO, whatever the EVD was before, but for a direct waiter. */
 #include "clauses/evd_enable.h"
+#include "async.h"
 #include "event_kind.h"
 #include "state.h"
 
@@ -148,6 +149,22 @@ FAMILY(evd_enable, each_stream, lone_event_kinds)
         expect(dat_evd_enable(brought.evd), DAT_SUCCESS);
 
         expect_heard(t, row, &brought, cno);
+}
+
+CASE(evd_enable, async_evd)
+{
+        DAT_CNO_HANDLE cno = cno_new(t);
+        DAT_EVD_HANDLE async = async_evd(t);
+        struct armed armed = async_to_come(t);
+
+        must(dat_evd_modify_cno(async, cno));
+        must(dat_evd_disable(async));
+        expect(dat_evd_enable(async), DAT_SUCCESS);
+        async_comes(t, &armed);
+
+        expect_notified(t, cno, async);
+        expect_async_event(armed.queue.srq);
+        must(dat_evd_modify_cno(async, DAT_HANDLE_NULL));
 }
 
 LEGAL(evd_enable)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_evd_modify_cno: who is notified from then on, and what the change leaves alone. */
 #include "clauses/evd_modify_cno.h"
+#include "async.h"
 #include "event_kind.h"
 #include "state.h"
 
@@ -182,6 +183,23 @@ FAMILY(evd_modify_cno, each_stream, lone_event_kinds)
         expect(dat_evd_modify_cno(brought.evd, DAT_HANDLE_NULL), DAT_SUCCESS);
         forget_notice(cno);
         expect_unheard(t, row, &brought, cno);
+}
+
+CASE(evd_modify_cno, async_evd)
+{
+        DAT_CNO_HANDLE former = cno_new(t);
+        DAT_CNO_HANDLE cno = cno_new(t);
+        DAT_EVD_HANDLE async = async_evd(t);
+        struct armed armed = async_to_come(t);
+
+        expect(dat_evd_modify_cno(async, former), DAT_SUCCESS);
+        expect(dat_evd_modify_cno(async, cno), DAT_SUCCESS);
+        async_comes(t, &armed);
+
+        expect_notified(t, cno, async);
+        expect_no_notice(t, former);
+        expect_async_event(armed.queue.srq);
+        must(dat_evd_modify_cno(async, DAT_HANDLE_NULL));
 }
 
 LEGAL(evd_modify_cno)

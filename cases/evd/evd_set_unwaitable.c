@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_evd_set_unwaitable: nobody waits any more, and events come as before. */
 #include "clauses/evd_set_unwaitable.h"
+#include "async.h"
 #include "event_kind.h"
 #include "state.h"
 
@@ -194,6 +195,27 @@ FAMILY(evd_set_unwaitable, each_stream, lone_event_kinds)
         expect(expect_awake(waiter).ret, DAT_INVALID_STATE);
 
         expect_heard(t, row, &brought, cno);
+}
+
+CASE(evd_set_unwaitable, async_evd)
+{
+        DAT_CNO_HANDLE cno = cno_new(t);
+        DAT_EVD_HANDLE async = async_evd(t);
+        struct armed armed = async_to_come(t);
+        struct waiter *waiter = wait_on_evd(t, async, DAT_TIMEOUT_INFINITE, 1);
+        DAT_EVENT event;
+
+        must(dat_evd_modify_cno(async, cno));
+        must_wait(waiter);
+        expect(dat_evd_set_unwaitable(async), DAT_SUCCESS);
+        expect(expect_awake(waiter).ret, DAT_INVALID_STATE);
+        async_comes(t, &armed);
+
+        expect_notified(t, cno, async);
+        event = expect_dequeued(t, async);
+        expect_async_about(&event, armed.queue.srq);
+        must(dat_evd_clear_unwaitable(async));
+        must(dat_evd_modify_cno(async, DAT_HANDLE_NULL));
 }
 
 LEGAL(evd_set_unwaitable)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_evd_wait: who sleeps until when, what is given then, and what is no wait. */
 #include "clauses/evd_wait.h"
+#include "async.h"
 #include "event_kind.h"
 #include "state.h"
 
@@ -775,6 +776,22 @@ FAMILY(evd_wait, threshold_after_flags, no_longer)
 
         expect(waited(evd, 0, 2, &event, &more), DAT_TIMEOUT_EXPIRED);
         expect(waited(evd, 0, 1, &event, &more), DAT_TIMEOUT_EXPIRED);
+}
+
+CASE(evd_wait, async_event)
+{
+        struct armed armed = async_to_come(t);
+        struct waiter *waiter = wait_on_evd(t, async_evd(t), DAT_TIMEOUT_INFINITE, 1);
+        struct woken woken;
+
+        expect_wait(waiter);
+        async_comes(t, &armed);
+
+        woken = expect_awake(waiter);
+        expect(woken.ret, DAT_SUCCESS);
+        expect_async_about(&woken.event, armed.queue.srq);
+        expect_that(woken.event.evd_handle == async_evd(t), "the event names another EVD");
+        expect_eq(woken.more, 0);
 }
 
 LEGAL(evd_wait)
