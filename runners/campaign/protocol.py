@@ -4,12 +4,12 @@
 import json
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from jsonschema import Draft202012Validator
-from jsonschema.exceptions import best_match
-from jsonschema.protocols import Validator
 from jsonschema_rs import Draft202012Validator as FastValidator
+
+if TYPE_CHECKING:
+    from jsonschema.protocols import Validator
 
 VERSION = 1
 LINE_LIMIT = 1 << 20
@@ -62,6 +62,9 @@ def _fast() -> FastValidator:
 
 def _why(message: Message) -> str:
     """What is wrong with a message that is not valid."""
+    # Only what is wrong needs this library, which takes longest of all to load.
+    from jsonschema.exceptions import best_match
+
     validator = _validators().get(_kind(message))
     if validator is None:
         return "a line of an unknown kind"
@@ -70,8 +73,10 @@ def _why(message: Message) -> str:
 
 
 @cache
-def _validators() -> dict[Kind, Validator]:
+def _validators() -> dict[Kind, "Validator"]:
     """A validator for each kind of line, so that it is that kind's rules that are told."""
+    from jsonschema import Draft202012Validator
+
     schema = _schema()
     whole = Draft202012Validator(schema)
     made: dict[Kind, Validator] = {}

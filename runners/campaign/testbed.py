@@ -16,7 +16,7 @@ from itertools import islice
 from pathlib import Path
 from threading import Thread
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from reports.alike import LEAST
 from reports.contradiction import contradiction
@@ -24,13 +24,15 @@ from reports.model import NO_PRIVILEGE
 from runners.campaign import protocol
 from runners.campaign.agent import Agent, AgentLost
 from runners.campaign.assignment import Assignment
-from runners.campaign.places import Places
 from runners.campaign.plan import Planned
 from runners.campaign.protocol import Message
 from runners.campaign.session import Evidence, Limits, Session
 from runners.fabric.base import Fabric, FabricError, Host
 from runners.fabric.files import REGISTRY
 from runners.results.records import CONTRADICTED, NOT_KEPT, Record, now
+
+if TYPE_CHECKING:
+    from runners.campaign.places import Places
 
 # A host that is lost so often without a verdict in between is not opened again.
 LOSSES_IN_A_ROW = 3
@@ -237,6 +239,9 @@ class Testbed:
             program = Path(self._assignment.argv[0])
             # .../build/default/bin
             root = program.parent.parents[2]
+            # Only what crashed or hung needs it, and debug information takes long to load.
+            from runners.campaign.places import Places
+
             self._places = Places(root, [(program, ""), *opened.libraries])
         return self._places.of_all(backtraces)
 

@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-from jsonschema import Draft202012Validator
-from jsonschema.exceptions import ValidationError, best_match
+from typing import TYPE_CHECKING, Any
 
 from runners.errors import InputError
 from runners.inputs import read_toml
+
+if TYPE_CHECKING:
+    from jsonschema.exceptions import ValidationError
 
 _SCHEMA = Path(__file__).resolve().parents[2] / "docs/hosts.schema.json"
 _HOST_TABLE = re.compile(r"\s*\[\[\s*host\s*\]\]")
@@ -53,6 +53,9 @@ class HostsFile:
 
 def read(path: Path) -> HostsFile:
     """The hosts file at `path`; raises InputError, which says in which line of which host."""
+    from jsonschema import Draft202012Validator
+    from jsonschema.exceptions import best_match
+
     content = read_toml(path, "the hosts file")
     text = path.read_text(encoding="utf-8")
     schema = json.loads(_SCHEMA.read_text(encoding="utf-8"))
@@ -68,7 +71,7 @@ def read(path: Path) -> HostsFile:
     return HostsFile(tuple(Entry(**row) for row in rows), ssh_config)
 
 
-def _explain(path: Path, text: str, content: dict[str, Any], wrong: ValidationError) -> str:
+def _explain(path: Path, text: str, content: dict[str, Any], wrong: "ValidationError") -> str:
     """One line about what is wrong, and where."""
     where: Sequence[str | int] = list(wrong.absolute_path)
     key = str(where[-1]) if where and isinstance(where[-1], str) else ""

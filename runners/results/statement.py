@@ -7,9 +7,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from jsonschema import Draft202012Validator
-from jsonschema.exceptions import best_match
-
 from reports.model import Run
 from reports.profiles import profiles
 from runners.errors import InputError
@@ -39,6 +36,9 @@ def read(path: Path, run: Run) -> dict[str, Any]:
 
 def malformed(statement: object) -> str:
     """Why this is no statement; nothing where it is one."""
+    from jsonschema import Draft202012Validator
+    from jsonschema.exceptions import best_match
+
     schema = json.loads(_SCHEMA.read_text(encoding="utf-8"))
     wrong = best_match(Draft202012Validator(schema).iter_errors(statement))
     if wrong is None:

@@ -5,10 +5,8 @@ import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from jsonschema import Draft202012Validator
-from jsonschema.exceptions import ValidationError, best_match
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
 from runners.catalogue.faults import prefixes
@@ -16,6 +14,9 @@ from runners.errors import InputError
 from runners.inputs import read_toml
 from runners.names import nearest
 from runners.results.records import Record
+
+if TYPE_CHECKING:
+    from jsonschema.exceptions import ValidationError
 
 _SCHEMA = Path(__file__).resolve().parents[2] / "docs/waivers.schema.json"
 
@@ -26,6 +27,9 @@ def read(path: Path, clauses: Collection[str], today: date) -> list[Record]:
     `clauses` are the ids of all clauses. Raises InputError, with the place, for a file that cannot
     be read or is no file of waivers, and for a waiver of no clause or one that is expired `today`.
     """
+    from jsonschema import Draft202012Validator
+    from jsonschema.exceptions import best_match
+
     table = read_toml(path, "the waivers")
     rows = [_plain(row) for row in _tables(table)]
     schema = json.loads(_SCHEMA.read_text(encoding="utf-8"))
@@ -51,7 +55,7 @@ def _plain(row: Any) -> Any:
     return {key: str(value) if type(value) is date else value for key, value in row.items()}
 
 
-def _said(wrong: ValidationError, rows: Sequence[Any]) -> str:
+def _said(wrong: "ValidationError", rows: Sequence[Any]) -> str:
     """What is wrong, and in which waiver of the file."""
     place = list(wrong.absolute_path)
     if not place or place[0] != "waiver" or len(place) < 2:
