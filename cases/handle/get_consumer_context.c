@@ -30,6 +30,11 @@ FAMILY(get_consumer_context, none_yet, object_kinds)
         live_end(t, &live);
 }
 
+FAMILY(get_consumer_context, any_origin, origins)
+{
+        expect_context(t, row->make(t), 0);
+}
+
 /* What one that is gone was given, a new one has not, whatever its handle is. */
 FAMILY(get_consumer_context, none_again, fleeting_kinds)
 {

@@ -27,6 +27,11 @@ FAMILY(get_handle_type, each_kind, object_kinds)
         live_end(t, &live);
 }
 
+FAMILY(get_handle_type, any_origin, origins)
+{
+        expect_type(t, row->make(t), row->type);
+}
+
 FAMILY(get_handle_type, older_and_newer, fleeting_kinds)
 {
         struct live older = live_object(t, row->type, false);

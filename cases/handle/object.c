@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "object.h"
+#include "../cno/agent.h"
 #include "../point.h"
 
 #include <string.h>
@@ -108,6 +109,69 @@ void live_free(struct test *t, const struct live *live)
                 live_end(t, live);
         else
                 release(t, live->handle);
+}
+
+DAT_HANDLE own_async_evd(struct test *t)
+{
+        return async_evd(t);
+}
+
+DAT_HANDLE made_async_evd(struct test *t)
+{
+        return evd_with(t, .flags = DAT_EVD_ASYNC_FLAG);
+}
+
+DAT_HANDLE made_request_evd(struct test *t)
+{
+        return request_evd(t);
+}
+
+DAT_HANDLE made_dto_evd(struct test *t)
+{
+        return evd_with(t, .flags = DAT_EVD_DTO_FLAG);
+}
+
+DAT_HANDLE cno_of_agent(struct test *t)
+{
+        return cno_with(t, agent_new(t));
+}
+
+DAT_HANDLE ep_connected(struct test *t)
+{
+        struct loop loop = loop_new(t);
+
+        loop_join(t, &loop);
+        return loop.active;
+}
+
+DAT_HANDLE ep_of_srq(struct test *t)
+{
+        return ep_with(t, .srq = srq_with(t));
+}
+
+/* It is Connected: a request that is left standing would be the case's to end. */
+DAT_HANDLE ep_of_provider(struct test *t)
+{
+        struct loop loop = loop_new(t);
+
+        loop.psp = loop_listen(t, loop.requests, DAT_PSP_PROVIDER_FLAG, &loop.qual);
+        loop_connect(t, loop.active, loop.qual);
+        loop_take_request(t, &loop);
+        return expect_own_accepted(t, loop.request, &loop);
+}
+
+DAT_HANDLE psp_of_providers_eps(struct test *t)
+{
+        DAT_CONN_QUAL qual;
+
+        return loop_listen(t, request_evd(t), DAT_PSP_PROVIDER_FLAG, &qual);
+}
+
+DAT_HANDLE rsp_of_providers_ep(struct test *t)
+{
+        DAT_CONN_QUAL qual;
+
+        return rsp_new(t, DAT_HANDLE_NULL, request_evd(t), &qual);
 }
 
 void expect_context(struct test *t, DAT_HANDLE handle, uint64_t context)

@@ -45,6 +45,37 @@ void live_end(struct test *t, const struct live *live);
 /* Frees the object, or ends it; not of an IA. */
 void live_free(struct test *t, const struct live *live);
 
+/* Objects that come about by other ways than those of live_object(), on the case's list too. */
+struct origin {
+        const char *id;
+        DAT_HANDLE_TYPE type;
+        DAT_HANDLE (*make)(struct test *t);
+};
+
+DAT_HANDLE own_async_evd(struct test *t);
+DAT_HANDLE made_async_evd(struct test *t);
+DAT_HANDLE made_request_evd(struct test *t);
+DAT_HANDLE made_dto_evd(struct test *t);
+DAT_HANDLE cno_of_agent(struct test *t);
+DAT_HANDLE ep_connected(struct test *t);
+DAT_HANDLE ep_of_srq(struct test *t);
+DAT_HANDLE ep_of_provider(struct test *t);
+DAT_HANDLE psp_of_providers_eps(struct test *t);
+DAT_HANDLE rsp_of_providers_ep(struct test *t);
+
+static const struct origin origins[] = {
+    {"own_async_evd", DAT_HANDLE_TYPE_EVD, own_async_evd},
+    {"async_evd", DAT_HANDLE_TYPE_EVD, made_async_evd},
+    {"request_evd", DAT_HANDLE_TYPE_EVD, made_request_evd},
+    {"dto_evd", DAT_HANDLE_TYPE_EVD, made_dto_evd},
+    {"cno_of_agent", DAT_HANDLE_TYPE_CNO, cno_of_agent},
+    {"connected_ep", DAT_HANDLE_TYPE_EP, ep_connected},
+    {"ep_of_srq", DAT_HANDLE_TYPE_EP, ep_of_srq},
+    {"providers_ep", DAT_HANDLE_TYPE_EP, ep_of_provider},
+    {"psp_of_providers_eps", DAT_HANDLE_TYPE_PSP, psp_of_providers_eps},
+    {"rsp_of_providers_ep", DAT_HANDLE_TYPE_RSP, rsp_of_providers_ep},
+};
+
 /* The object's context is this one. */
 void expect_context(struct test *t, DAT_HANDLE handle, uint64_t context);
 

@@ -24,6 +24,16 @@ FAMILY(set_consumer_context, each_kind, object_kinds)
         live_end(t, &live);
 }
 
+FAMILY(set_consumer_context, any_origin, origins)
+{
+        DAT_HANDLE handle = row->make(t);
+
+        expect(dat_set_consumer_context(handle, CONTEXT(FIRST)), DAT_SUCCESS);
+        expect_context(t, handle, FIRST);
+        expect(dat_set_consumer_context(handle, CONTEXT(SECOND)), DAT_SUCCESS);
+        expect_context(t, handle, SECOND);
+}
+
 /* Memory that nobody may read, as a context: nobody does. */
 static uint64_t forbidden(struct test *t)
 {
