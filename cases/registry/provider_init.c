@@ -234,6 +234,19 @@ CASE(provider_init, after_fini, WITHOUT_IA)
         expect_init_if_gone(t, consumer);
 }
 
+/* The registration that fini has left is no reason to do without an init. */
+CASE(provider_init, after_fini_that_left_it, WITHOUT_IA)
+{
+        struct consumer *consumer = consumer_of_three(t, false);
+        DAT_PROVIDER_INFO key = key_of("cts0");
+
+        consumer_order(consumer, ORDER_STAY);
+        for (int i = 0; i < 5; i++)
+                expect_close(t, consumer, expect_open(t, consumer, &key));
+        expect_eq(happened_count(consumer, HAPPENED_OPEN), 5);
+        expect_init_if_gone(t, consumer);
+}
+
 /* A registry may keep the provider until it needs the name, or take it back at the last close. */
 CASE(provider_init, after_removal, WITHOUT_IA)
 {
