@@ -152,7 +152,8 @@ class Testbed:
     ) -> str | None:
         """Run one case; its verdict's word, or None where the hosts cannot be had (`given_up`).
 
-        `ia` is the IA that the case opens instead of the agent's; `within` replaces limits().
+        `ia` is the IA that the case opens instead of the agent's; `within` replaces limits(), and
+        hurries nothing.
         With `debug`, the case stops before its first call, and `debug` is told where it waits. An
         `undeclared` case is run though a feature that it needs is declared absent. The case's
         process has `libdat_fault`, where the faulty libdat is the agent's.
