@@ -14,6 +14,8 @@
 #define MANY  100 /* refusals */
 #define OFTEN 200 /* EPs, one after another */
 #define EPS   16  /* at once */
+/* At most: those of both ends, of the requests and of the IA. */
+#define EVDS_OF_LOOP 8
 
 static void free_now(struct test *t, DAT_EP_HANDLE ep)
 {
@@ -494,7 +496,11 @@ CASE(ep_free, often)
 
 CASE(ep_free, connected_often)
 {
-        for (int i = 0; i < EPS; i++) {
+        DAT_COUNT rounds = ia_attr(t)->max_evds / EVDS_OF_LOOP;
+
+        if (rounds < 2)
+                unsupported(t, "max_evds: fewer than two connections have");
+        for (DAT_COUNT i = 0; i < rounds && i < EPS; i++) {
                 struct loop loop = loop_new(t);
 
                 loop_join(t, &loop);
@@ -506,10 +512,11 @@ CASE(ep_free, connected_often)
 CASE(ep_free, many_in_any_order)
 {
         DAT_EP_HANDLE eps[EPS];
+        int count = ia_attr(t)->max_eps < EPS ? ia_attr(t)->max_eps : EPS;
 
-        for (int i = 0; i < EPS; i++)
+        for (int i = 0; i < count; i++)
                 eps[i] = ep_with(t);
-        for (int left = EPS; left > 0; left--) {
+        for (int left = count; left > 0; left--) {
                 uint64_t which = draw(t, (uint64_t)left);
 
                 free_now(t, eps[which]);
