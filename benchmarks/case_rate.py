@@ -24,6 +24,7 @@ from runners.fabric.vm import VmFabric
 ROUNDS = 3
 WANTED_RATE = 30
 WANTED_MIB = 64
+KEPT = ("PASS", "NOTE", "UNSUPPORTED")
 
 
 def local_cases(checkout: Checkout) -> list[Planned]:
@@ -37,11 +38,7 @@ def cases_per_second(session: Session, cases: Sequence[Planned]) -> float:
     start = time.perf_counter()
     for case in cases:
         evidence = session.run(case.case, limits(case), "none")
-        if evidence.verdict is None or evidence.verdict["verdict"] not in (
-            "PASS",
-            "NOTE",
-            "UNSUPPORTED",
-        ):
+        if evidence.verdict is None or evidence.verdict["verdict"] not in KEPT:
             raise SystemExit(f"{case.case}: {evidence.lost or evidence.verdict}")
     return len(cases) / (time.perf_counter() - start)
 
