@@ -229,12 +229,14 @@ CASE(lmr_free, many_in_any_order)
         }
 }
 
-CASE(lmr_free, zone_free_afterwards)
+FAMILY(lmr_free, zone_free_afterwards, types)
 {
         DAT_PZ_HANDLE zone = pz_new(t);
-        struct region region = region_with(t, .pz = zone);
+        struct region other = region_with(t, .pz = zone);
+        struct region region = region_with(t, .type = row->type, .pz = zone, .of = &other);
 
         free_now(t, &region);
+        free_now(t, &other);
         expect(dat_pz_free(zone), DAT_SUCCESS);
         disown(t, zone);
 }

@@ -98,6 +98,49 @@ CASE(pz_free, user_refused)
         free_now(t, zone);
 }
 
+/* An LMR over what is none, and an SRQ of less than nothing. */
+static DAT_RETURN lmr_over_zone(const struct zone_args *args, DAT_PZ_HANDLE zone, DAT_HANDLE *made)
+{
+        DAT_REGION_DESCRIPTION region = {.for_lmr_handle = zone};
+        DAT_LMR_CONTEXT lmr_context;
+        DAT_RMR_CONTEXT rmr_context;
+        DAT_VLEN length;
+        DAT_VADDR address;
+
+        return dat_lmr_create(args->ia, DAT_MEM_TYPE_LMR, region, MESSAGE, zone,
+                              DAT_MEM_PRIV_ALL_FLAG, made, &lmr_context, &rmr_context, &length,
+                              &address);
+}
+
+static DAT_RETURN negative_srq(const struct zone_args *args, DAT_PZ_HANDLE zone, DAT_HANDLE *made)
+{
+        DAT_SRQ_ATTR attr = args->srq_attr;
+
+        attr.max_recv_dtos = -1;
+        return dat_srq_create(args->ia, zone, &attr, made);
+}
+
+static const struct refused {
+        const char *id;
+        DAT_RETURN (*create)(const struct zone_args *args, DAT_PZ_HANDLE zone, DAT_HANDLE *made);
+} refused[] = {
+    {"lmr", lmr_over_zone},
+    {"srq", negative_srq},
+};
+
+FAMILY(pz_free, other_user_refused, refused)
+{
+        DAT_PZ_HANDLE zone = pz_new(t);
+        struct zone_args args = zone_args(t);
+        DAT_HANDLE user = DAT_HANDLE_NULL;
+
+        for (int i = 0; i < 3; i++)
+                must_that(!dat_is(row->create(&args, zone, &user), DAT_SUCCESS),
+                          "what cannot be was made");
+
+        free_now(t, zone);
+}
+
 CASE(pz_free, of_other_ia)
 {
         DAT_PZ_HANDLE here = pz_new(t);

@@ -9,6 +9,7 @@
 
 #define LONG_MESSAGE ((size_t)128 * 1024) /* bytes */
 #define MANY         50                   /* repetitions */
+#define DRAWN        16                   /* sizes, of a range */
 #define STEPS        60                   /* by which a queue grows */
 #define MOST_POSTS   65536                /* where the IA's limit is beyond counting */
 #define ENOUGH       8                    /* calls that met messages on their way */
@@ -445,6 +446,34 @@ FAMILY(srq_resize, keeps_segments, changes)
                             (unsigned long long)receive, (unsigned long long)message);
         }
         expect_quiet(flow.evd);
+}
+
+/* Sends of an EP of the SRQ, posted before the request and after it. */
+FAMILY(srq_resize, keeps_sends, changes)
+{
+        struct queue queue = queue_with(t, 16);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+        struct buf *messages = buf_with(t, .length = 4 * MESSAGE);
+
+        peer_post_recv(flow.end, 4, MESSAGE);
+        for (int i = 0; i < 4; i++) {
+                DAT_LMR_TRIPLET iov = triplet(messages, (size_t)i * MESSAGE, MESSAGE);
+
+                message_fill(messages->addr + (size_t)i * MESSAGE, MESSAGE, (uint64_t)i);
+                if (i == 2)
+                        must(resize(t, queue.srq, row, 1));
+                expect(dat_ep_post_send(flow.ep, 1, &iov, (DAT_DTO_COOKIE){.as_64 = WIDE_COOKIE(i)},
+                                        DAT_COMPLETION_DEFAULT_FLAG),
+                       DAT_SUCCESS);
+        }
+
+        for (int i = 0; i < 4; i++) {
+                struct peer_received got = peer_take_recv(flow.end, (uint64_t)i);
+
+                expect_eq(expect_dto(ep_request_evd(t, flow.ep)).user_cookie.as_64, WIDE_COOKIE(i));
+                expect_that(got.came && got.length == MESSAGE && got.holds,
+                            "message %d did not come, or not whole", i);
+        }
 }
 
 /* What a receive may be made of is as it was. */
@@ -1401,11 +1430,24 @@ static const struct argument {
     {"least", INT_MIN},
 };
 
+static void refuse_negative(struct test *t, DAT_SRQ_HANDLE srq, DAT_COUNT size)
+{
+        expect(dat_srq_resize(srq, size), DAT_INVALID_PARAMETER, DAT_INVALID_STATE);
+}
+
 FAMILY(srq_resize, negative, negative)
+{
+        refuse_negative(t, srq_with(t, .max_recv_dtos = 8), row->size);
+}
+
+CASE(srq_resize, each_negative)
 {
         DAT_SRQ_HANDLE srq = srq_with(t, .max_recv_dtos = 8);
 
-        expect(dat_srq_resize(srq, row->size), DAT_INVALID_PARAMETER, DAT_INVALID_STATE);
+        for (int bit = 1; bit < 31; bit++)
+                refuse_negative(t, srq, -(1 << bit));
+        for (int i = 0; i < DRAWN; i++)
+                refuse_negative(t, srq, -2 - (DAT_COUNT)draw(t, INT_MAX - 1));
 }
 
 static const struct argument too_large[] = {
@@ -1413,12 +1455,9 @@ static const struct argument too_large[] = {
     {"greatest", INT_MAX},
 };
 
-FAMILY(srq_resize, too_large, too_large)
+static void ask_for_too_much(struct test *t, DAT_SRQ_HANDLE srq, DAT_COUNT request)
 {
-        DAT_SRQ_HANDLE srq = srq_with(t, .max_recv_dtos = 8);
         DAT_COUNT limit = ia_attr(t)->max_recv_per_srq;
-
-        DAT_COUNT request = row->size || limit == INT_MAX ? INT_MAX : limit + 1;
         DAT_RETURN ret = expect(dat_srq_resize(srq, request), DAT_INVALID_PARAMETER,
                                 DAT_INSUFFICIENT_RESOURCES, DAT_SUCCESS);
 
@@ -1428,6 +1467,27 @@ FAMILY(srq_resize, too_large, too_large)
                     srq_size(t, srq));
         if (request > limit)
                 note(t, "%d granted, above the IA's own max_recv_per_srq of %d", request, limit);
+}
+
+FAMILY(srq_resize, too_large, too_large)
+{
+        DAT_COUNT limit = ia_attr(t)->max_recv_per_srq;
+
+        ask_for_too_much(t, srq_with(t, .max_recv_dtos = 8),
+                         row->size || limit == INT_MAX ? INT_MAX : limit + 1);
+}
+
+CASE(srq_resize, each_too_large)
+{
+        DAT_SRQ_HANDLE srq = srq_with(t, .max_recv_dtos = 8);
+        DAT_COUNT limit = ia_attr(t)->max_recv_per_srq;
+
+        for (int bit = 3; bit < 31; bit++)
+                if (1 << bit > limit)
+                        ask_for_too_much(t, srq, 1 << bit);
+        for (int i = 0; i < DRAWN && limit < INT_MAX; i++)
+                ask_for_too_much(t, srq,
+                                 limit + 1 + (DAT_COUNT)draw(t, (uint64_t)(INT_MAX - limit)));
 }
 
 CASE(srq_resize, zero)
