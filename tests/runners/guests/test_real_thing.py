@@ -238,10 +238,13 @@ def test_a_guest_that_is_killed_costs_one_verdict(tmp_path: Path) -> None:
                 break
         os.kill(first_guest(process.pid), signal.SIGKILL)
         rest = said.read()
-        assert process.wait(DEADLINE) == 2, rest
+        code = process.wait(DEADLINE)
     words = [record["verdict"] for record in events(out) if record["type"] == "verdict"]
-    assert words.count("BROKEN") <= 1
-    assert words.count("PASS") == len(words) - words.count("BROKEN")
+    # A guest that is killed between two cases costs none.
+    broken = words.count("BROKEN")
+    assert broken <= 1
+    assert code == (2 if broken else 0), rest
+    assert words.count("PASS") == len(words) - broken
     incidents = [record for record in events(out) if record["type"] == "incident"]
     assert [(record["what"], record["host"]) for record in incidents] == [("host-lost", "host1")]
     assert len(words) == len(events(out)[0]["plan"])
