@@ -95,6 +95,18 @@ FAMILY(ep_modify, zeros_unread, ep_modifiable)
         expect_ep_change(t, &change);
 }
 
+static void expect_wish_shown(struct test *t, const struct wishes *wishes, DAT_EP_HANDLE ep,
+                              size_t index)
+{
+        struct ep_change change = {
+            .parameter = &ep_parameters[ep_modifiable[index].parameter],
+            .ep = ep,
+            .wanted = wishes->made[index],
+        };
+
+        expect_that(ep_change_shown(t, &change), "%s was not changed", ep_modifiable[index].id);
+}
+
 CASE(ep_modify, all_at_once)
 {
         struct wishes wishes = {.all = 0};
@@ -108,29 +120,9 @@ CASE(ep_modify, all_at_once)
         wish(t, &wishes, &before.param);
 
         expect(dat_ep_modify(ep, wishes.all, &wishes.asked), DAT_SUCCESS);
-        for (size_t i = 0; i < MODIFIABLE_COUNT; i++) {
-                struct ep_change change = {
-                    .parameter = &ep_parameters[ep_modifiable[i].parameter],
-                    .ep = ep,
-                    .wanted = wishes.made[i],
-                };
-
-                expect_that(ep_change_shown(t, &change), "%s was not changed with the others",
-                            ep_modifiable[i].id);
-        }
+        for (size_t i = 0; i < MODIFIABLE_COUNT; i++)
+                expect_wish_shown(t, &wishes, ep, i);
         expect_ep_kept(t, ep, &before, wishes.all);
-}
-
-static void expect_wish_shown(struct test *t, const struct wishes *wishes, DAT_EP_HANDLE ep,
-                              size_t index)
-{
-        struct ep_change change = {
-            .parameter = &ep_parameters[ep_modifiable[index].parameter],
-            .ep = ep,
-            .wanted = wishes->made[index],
-        };
-
-        expect_that(ep_change_shown(t, &change), "%s was not changed", ep_modifiable[index].id);
 }
 
 /* Each two by one call, and both back by another. */
