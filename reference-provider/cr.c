@@ -15,18 +15,13 @@
 
 #define BAD_CR REF_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CR)
 
-static int at_most(int value, int limit)
-{
-        return value < limit ? value : limit;
-}
-
 /* What the Provider knows of the attributes of the peer's EP, to which its own is to fit. */
 static void match_request(struct ep *ep, const struct conn *conn)
 {
         int limit = ia_max_reads(ep->obj.ia);
 
-        ep->attr.max_rdma_read_in = at_most(conn->reads_in, limit);
-        ep->attr.max_rdma_read_out = at_most(conn->reads_out, limit);
+        ep->attr.max_rdma_read_in = min_int(conn->reads_in, limit);
+        ep->attr.max_rdma_read_out = min_int(conn->reads_out, limit);
 }
 
 static bool claim_ep(struct service_point *point, struct cr *cr)

@@ -4,7 +4,7 @@
  * object has a header of its own. docs/provider.md has the picture.
  *
  * Lock order, outermost first: ia->cm_turn, ia->cm_lock, srq->resize_lock, the list of IAs,
- * ia->lock, evd->lock, cno->lock, then the leaves (pool->lock, ia->work_lock).
+ * ia->lock, evd->lock, cno->lock, srq->rest_lock, then the leaves (pool->lock, ia->work_lock).
  */
 #ifndef DAPLREF_H
 #define DAPLREF_H
@@ -27,5 +27,15 @@
 #define REF_MAX_CNOS         2048
 #define REF_MAX_PRIVATE_DATA 64
 #define REF_KINDS            (DAT_HANDLE_TYPE_SRQ + 1)
+
+static inline int min_int(int a, int b)
+{
+        return a < b ? a : b;
+}
+
+static inline int max_int(int a, int b)
+{
+        return a > b ? a : b;
+}
 
 #endif

@@ -264,11 +264,6 @@ static void show_presence(struct ia *ia)
                 ia->presence = ntohs(rdma_get_src_port(ia->anchor));
 }
 
-static int smaller(int a, int b)
-{
-        return a < b ? a : b;
-}
-
 /* An unsigned number of 32 bits comes as a negative one. */
 static void make_positive(struct ibv_device_attr *attr)
 {
@@ -321,7 +316,7 @@ static bool can_have(struct ia *ia, struct ibv_pd *pd, struct ibv_cq *cq, int dt
  */
 static bool measure_dtos(struct ia *ia)
 {
-        int dtos = smaller(smaller(REF_MAX_DTOS, ia->device.max_qp_wr), ia->device.max_cqe / 4);
+        int dtos = min_int(min_int(REF_MAX_DTOS, ia->device.max_qp_wr), ia->device.max_cqe / 4);
         int pieces = PIECES(ia_max_iov(ia));
         struct ibv_cq *cq;
         struct ibv_pd *pd;

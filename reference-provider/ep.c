@@ -41,11 +41,6 @@ struct evd *ep_request_target(const struct ep *ep)
         return ep->request_evd ? ep->request_evd : ep->obj.ia->sink;
 }
 
-static DAT_COUNT at_most(DAT_COUNT usual, DAT_COUNT limit)
-{
-        return usual < limit ? usual : limit;
-}
-
 static DAT_EP_ATTR default_attr(const struct ia *ia)
 {
         return (DAT_EP_ATTR){
@@ -55,15 +50,15 @@ static DAT_EP_ATTR default_attr(const struct ia *ia)
             .qos = DAT_QOS_BEST_EFFORT,
             .recv_completion_flags = DAT_COMPLETION_DEFAULT_FLAG,
             .request_completion_flags = DAT_COMPLETION_DEFAULT_FLAG,
-            .max_recv_dtos = at_most(16, ia_max_dtos(ia)),
-            .max_request_dtos = at_most(16, ia_max_dtos(ia)),
-            .max_recv_iov = at_most(4, ia_max_iov(ia)),
-            .max_request_iov = at_most(4, ia_max_iov(ia)),
+            .max_recv_dtos = min_int(16, ia_max_dtos(ia)),
+            .max_request_dtos = min_int(16, ia_max_dtos(ia)),
+            .max_recv_iov = min_int(4, ia_max_iov(ia)),
+            .max_request_iov = min_int(4, ia_max_iov(ia)),
             .max_rdma_read_in = 0,
             .max_rdma_read_out = 0,
             .srq_soft_hw = DAT_HW_DEFAULT,
-            .max_rdma_read_iov = at_most(4, ia_max_read_iov(ia)),
-            .max_rdma_write_iov = at_most(4, ia_max_iov(ia)),
+            .max_rdma_read_iov = min_int(4, ia_max_read_iov(ia)),
+            .max_rdma_write_iov = min_int(4, ia_max_iov(ia)),
         };
 }
 

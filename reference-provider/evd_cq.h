@@ -6,21 +6,12 @@
 
 #include <stdbool.h>
 
+#include "daplref.h"
 #include "evd.h"
 
 void evd_drain_locked(struct evd *evd, bool everything);
 bool evd_arm(struct evd *evd, bool solicited);
 bool evd_take_channel_event(struct evd *evd);
-
-static inline int min_int(int a, int b)
-{
-        return a < b ? a : b;
-}
-
-static inline int max_int(int a, int b)
-{
-        return a > b ? a : b;
-}
 
 /* Completions beyond this many stay in the CQ, which has room for them, until events are taken. */
 static inline int evd_dto_limit(const struct evd *evd)

@@ -42,11 +42,6 @@ static struct {
         struct link all;
 } ias = {.lock = PTHREAD_MUTEX_INITIALIZER, .all = {&ias.all, &ias.all}};
 
-static int smaller(int a, int b)
-{
-        return a < b ? a : b;
-}
-
 int ia_max_dtos(const struct ia *ia)
 {
         return ia->max_dtos;
@@ -54,24 +49,24 @@ int ia_max_dtos(const struct ia *ia)
 
 int ia_max_srq_dtos(const struct ia *ia)
 {
-        return smaller(smaller(REF_MAX_DTOS, ia->device.max_srq_wr), ia->device.max_cqe / 4);
+        return min_int(min_int(REF_MAX_DTOS, ia->device.max_srq_wr), ia->device.max_cqe / 4);
 }
 
 int ia_max_iov(const struct ia *ia)
 {
-        int iov = smaller(REF_MAX_IOV, ia->device.max_sge);
+        int iov = min_int(REF_MAX_IOV, ia->device.max_sge);
 
-        return ia->device.max_srq ? smaller(iov, ia->device.max_srq_sge) : iov;
+        return ia->device.max_srq ? min_int(iov, ia->device.max_srq_sge) : iov;
 }
 
 int ia_max_read_iov(const struct ia *ia)
 {
-        return smaller(ia_max_iov(ia), ia->device.max_sge_rd);
+        return min_int(ia_max_iov(ia), ia->device.max_sge_rd);
 }
 
 int ia_max_reads(const struct ia *ia)
 {
-        return smaller(smaller(ia->device.max_qp_rd_atom, ia->device.max_qp_init_rd_atom), 128);
+        return min_int(min_int(ia->device.max_qp_rd_atom, ia->device.max_qp_init_rd_atom), 128);
 }
 
 /* The longest LMR: memory is pinned, so there is no more of it than the host has. */
@@ -140,18 +135,18 @@ DAT_COUNT ia_limit(const struct ia *ia, DAT_HANDLE_TYPE kind)
         switch (kind) {
         case DAT_HANDLE_TYPE_EP:
                 /* One that connects may need another queue pair, for its number. */
-                return smaller(REF_MAX_EPS, ia->device.max_qp / 2);
+                return min_int(REF_MAX_EPS, ia->device.max_qp / 2);
         case DAT_HANDLE_TYPE_EVD:
                 return ia->max_evds;
         case DAT_HANDLE_TYPE_LMR:
-                return smaller(REF_MAX_LMRS, ia->device.max_mr - ia_limit(ia, DAT_HANDLE_TYPE_RMR));
+                return min_int(REF_MAX_LMRS, ia->device.max_mr - ia_limit(ia, DAT_HANDLE_TYPE_RMR));
         case DAT_HANDLE_TYPE_RMR:
                 /* A bound RMR is a memory region too; both kinds can be had at once. */
-                return smaller(REF_MAX_RMRS, ia->device.max_mr / 5);
+                return min_int(REF_MAX_RMRS, ia->device.max_mr / 5);
         case DAT_HANDLE_TYPE_PZ:
-                return smaller(REF_MAX_PZS, ia->device.max_pd - 1); /* one is the IA's own */
+                return min_int(REF_MAX_PZS, ia->device.max_pd - 1); /* one is the IA's own */
         case DAT_HANDLE_TYPE_SRQ:
-                return smaller(REF_MAX_SRQS, ia->device.max_srq);
+                return min_int(REF_MAX_SRQS, ia->device.max_srq);
         case DAT_HANDLE_TYPE_IA:
                 return 1;
         case DAT_HANDLE_TYPE_CNO:
@@ -263,7 +258,7 @@ static DAT_RETURN open_parts(struct ia *ia, DAT_COUNT qlen, DAT_EVD_HANDLE *asyn
         if (ret != DAT_SUCCESS)
                 goto sink;
         ia->max_evds =
-            smaller(smaller(REF_MAX_EVDS, ia->device.max_cq - 1), evds_within_descriptors());
+            min_int(min_int(REF_MAX_EVDS, ia->device.max_cq - 1), evds_within_descriptors());
         ret = object_publish(ia, &ia->obj, DAT_HANDLE_TYPE_IA);
         if (ret != DAT_SUCCESS)
                 goto service;
