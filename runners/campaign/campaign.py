@@ -232,7 +232,9 @@ def _run_again(order: Order, whole: Assignment, testbeds: Testbeds, recorder: "_
     # What had less time than others comes first: it is given all of it now.
     failed.sort(key=lambda key: (key.hosts, not tally.ends[key].hurried))
     if any(map(tally.wanted, failed)):
-        recorder.progress.say(f"again, alone: of {len(failed)} that were not kept, or not freed")
+        recorder.progress.say(
+            f"again, alone: all or a sample of {len(failed)} that were not kept, or not freed"
+        )
     # One that ends otherwise makes more of its kind wanted, of those too that were passed over.
     left = failed
     while wanted := [key for key in left if tally.wanted(key)]:
