@@ -18,6 +18,9 @@
 
 /* siw's receives never wake who waits for solicited ones (siw_rqe_complete() of Linux 6.1). */
 #define VENDOR_OF_SIW 0x626d74
+/* soft-RoCE neither tells of a queue pair's last receive nor keeps the number of a packet secret.
+ */
+#define VENDOR_OF_SOFT_ROCE 0xffffff
 /* Of 64 bytes, where a segment has 16 and 64 are for what else is in a request. */
 #define PIECES(iov) (((iov)*16 + 64 + 63) / 64)
 
@@ -201,8 +204,16 @@ static bool read_settings(struct ia *ia, struct choice *choice, char *rest)
         return true;
 }
 
+/* Datagrams, reliable or not, make no EP. */
+static bool makes_connections(const struct ibv_device *device)
+{
+        return device->transport_type == IBV_TRANSPORT_IB ||
+               device->transport_type == IBV_TRANSPORT_IWARP;
+}
+
 static bool find_address(const char *instance, struct choice *choice)
 {
+        const char *without = NULL; /* connections */
         struct ibv_device **devices;
         bool found = false;
         int count = 0;
@@ -219,11 +230,17 @@ static bool find_address(const char *instance, struct choice *choice)
         for (int i = 0; i < count && !found; i++) {
                 if (*instance && strcmp(ibv_get_device_name(devices[i]), choice->device) != 0)
                         continue;
-                found = address_of_device(devices[i], choice, !*instance);
+                if (makes_connections(devices[i]))
+                        found = address_of_device(devices[i], choice, !*instance);
+                else
+                        without = ibv_get_device_name(devices[i]);
         }
         if (!found && *instance)
                 found = address_of_netdev(instance, &choice->address);
-        if (!found)
+        if (!found && without)
+                complain(choice, "no reliable connections (RC) are to be had of the device",
+                         without, "DAT cannot do without, so name another device");
+        else if (!found)
                 complain(choice, "no RDMA device or network interface with an IP address is named",
                          *instance ? instance : "(any)", "see 'rdma link' and 'ip address'");
 out:
@@ -337,6 +354,16 @@ static bool measure_dtos(struct ia *ia)
         return cq;
 }
 
+/* What no attribute tells. */
+static void know_vendor(struct ia *ia)
+{
+        uint32_t vendor = ia->device.vendor_id;
+
+        ia->solicits = vendor != VENDOR_OF_SIW;
+        ia->numbers_move = vendor == VENDOR_OF_SOFT_ROCE;
+        ia->ends.awaits_last = vendor != VENDOR_OF_SOFT_ROCE && vendor != VENDOR_OF_SIW;
+}
+
 /*
  * Finds the device that the instance data of the dat.conf entry means, binds to its address and
  * opens it. On failure everything is released and the reason is on stderr.
@@ -361,7 +388,7 @@ DAT_RETURN device_choose(struct ia *ia)
             ibv_query_port(ia->verbs, ia->port, &ia->port_attr))
                 goto failed;
         ia->iwarp = ia->verbs->device->transport_type == IBV_TRANSPORT_IWARP;
-        ia->solicits = ia->device.vendor_id != VENDOR_OF_SIW;
+        know_vendor(ia);
         make_positive(&ia->device);
         if (!measure_dtos(ia))
                 goto failed;

@@ -4,6 +4,7 @@
 #define DAPLREF_ENDS_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -22,6 +23,8 @@ struct ends {
         pthread_t thread;
         bool running;
         bool stopping;
+        bool awaits_last;       /* the device may tell when a queue pair has given back its last */
+        _Atomic bool told_last; /* it has done so */
 };
 
 void ends_init(struct ia *ia);
@@ -29,6 +32,7 @@ void ends_destroy(struct ia *ia);
 DAT_RETURN ends_start(struct ia *ia);
 void ends_stop(struct ia *ia);
 void ends_add(struct ep *ep);
+void ends_last_given_back(struct ep *ep);
 void ends_await(struct ep *ep);
 void ends_await_all(struct ia *ia);
 

@@ -40,6 +40,7 @@ struct ep {
         struct wr_pool requests;
         uint32_t inline_max;
         int read_credit;           /* RDMA reads that the peer serves at once; 0 is none */
+        uint32_t first_psn;        /* of what comes */
         _Atomic uint32_t recv_psn; /* behind the last message that came; under the EVD's lock */
         _Atomic unsigned int
             mtu_shift; /* 0 while no message can come, or packets are not numbered */
@@ -57,9 +58,11 @@ struct ep {
         struct work broken_work;
         struct work drained_work;
         bool watching;
-        uint64_t ends_behind;        /* which of the IA's barriers, while it is ending */
-        struct link ending_link;     /* in ia->ends.eps */
-        DAT_EVENT_NUMBER last_event; /* of the connection that ends, or 0 */
+        uint64_t ends_behind;         /* which of the IA's barriers, while it is ending */
+        uint64_t ends_by;             /* whether or not the device says that it may */
+        _Atomic bool last_given_back; /* of what the queue pair has taken of its SRQ */
+        struct link ending_link;      /* in ia->ends.eps */
+        DAT_EVENT_NUMBER last_event;  /* of the connection that ends, or 0 */
 
         _Atomic int srq_held; /* SRQ buffers consumed by this EP and not reaped */
         _Atomic int soft_watermark;

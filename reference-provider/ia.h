@@ -70,8 +70,9 @@ struct ia {
         int timer_fd;
         struct ibv_port_attr port_attr;
         uint8_t port;
-        bool iwarp;    /* not InfiniBand's CM: see cm.c */
-        bool solicits; /* a completion queue can wait for what the peer marks */
+        bool iwarp;                /* not InfiniBand's CM: see cm.c */
+        bool solicits;             /* a completion queue can wait for what the peer marks */
+        _Atomic bool numbers_move; /* the device tells the number of the packet that it expects */
         bool removed;
         bool closing; /* under lock: no object is made any more */
         bool owns_async_evd;

@@ -71,6 +71,7 @@ DAT_RETURN ep_make_qp(struct ep *ep)
         ep->inline_max = init.cap.max_inline_data;
         atomic_store(&ep->mtu_shift, 0);
         atomic_store(&ep->failed, false);
+        atomic_store(&ep->last_given_back, false);
         if (ep->srq)
                 evd_add_qp(ep_recv_target(ep), ep);
         return DAT_SUCCESS;
@@ -99,6 +100,7 @@ struct ibv_qp *qp_for_number(struct ia *ia)
 static void number_packets(struct ep *ep, const struct ibv_qp_attr *attr, int mask)
 {
         if (mask & IBV_QP_RQ_PSN && mask & IBV_QP_PATH_MTU) {
+                ep->first_psn = attr->rq_psn;
                 atomic_store(&ep->recv_psn, attr->rq_psn);
                 atomic_store(&ep->mtu_shift, 7 + attr->path_mtu); /* IBV_MTU_256 is 1 */
         }
@@ -197,6 +199,19 @@ void ep_drop_qp(struct ep *ep)
 }
 
 /*
+ * Some drivers answer with the number that the queue pair was given, for ever. A device is believed
+ * once it has answered with another.
+ */
+static bool number_is_true(const struct ep *ep, const struct ibv_qp_attr *attr)
+{
+        struct ia *ia = ep->obj.ia;
+
+        if (attr->rq_psn != ep->first_psn)
+                atomic_store(&ia->numbers_move, true);
+        return atomic_load(&ia->numbers_move);
+}
+
+/*
  * Whether a message may have taken a buffer of the EP's SRQ that has not completed. Verbs does not
  * show the buffer, but each packet moves the sequence number that the queue pair expects. Those of
  * a peer's RDMA do too, after which nothing can be said. Called with ia->cm_lock held.
@@ -216,7 +231,7 @@ bool ep_may_be_receiving(struct ep *ep)
                 return true;
         if (attr.qp_state == IBV_QPS_RESET || attr.qp_state == IBV_QPS_INIT)
                 return false;
-        if (!atomic_load(&ep->mtu_shift))
+        if (!atomic_load(&ep->mtu_shift) || !number_is_true(ep, &attr))
                 return true;
         /* What the number includes and has completed is counted by then, and what came later. */
         evd_drain(ep_recv_target(ep));

@@ -153,6 +153,14 @@ static void about_qp(const struct ibv_async_event *event)
         object_put(ep);
 }
 
+static void about_end_of_qp(const struct ibv_async_event *event)
+{
+        struct ep *ep = event->element.qp->qp_context;
+
+        if (ep)
+                ends_last_given_back(ep);
+}
+
 static void about_cq(const struct ibv_async_event *event)
 {
         struct evd *evd = event->element.cq->cq_context;
@@ -198,6 +206,9 @@ static void handle_async(struct ia *ia)
                 case IBV_EVENT_QP_REQ_ERR:
                 case IBV_EVENT_QP_ACCESS_ERR:
                         about_qp(&event);
+                        break;
+                case IBV_EVENT_QP_LAST_WQE_REACHED:
+                        about_end_of_qp(&event);
                         break;
                 case IBV_EVENT_CQ_ERR:
                         about_cq(&event);

@@ -2,13 +2,27 @@
 #include "front.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
+#include <rdma/rdma_cma.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/prctl.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
 
 #define CONTROL_BYTES 32 /* of a request, before its segments */
 #define SEGMENT_BYTES 16
+
+#define NS_PER_S 1000000000L
+#define COARSE   10000000ul /* nanoseconds */
+#define LINGERING                                                                       \
+        50000000L /* nanoseconds until a queue pair in ERR has told of all that it took \
+                   */
+#define SEVEN 6   /* of retry_cnt: soft-RoCE takes 7 for ever */
 
 struct ibv_context *__real_ibv_open_device(struct ibv_device *);
 struct ibv_context *__wrap_ibv_open_device(struct ibv_device *);
@@ -35,17 +49,44 @@ struct ibv_qp *__wrap_ibv_create_qp(struct ibv_pd *, struct ibv_qp_init_attr *);
 int __real_ibv_destroy_qp(struct ibv_qp *);
 int __wrap_ibv_destroy_qp(struct ibv_qp *);
 
-/* What soft-RoCE does not keep for us of a completion queue or an SRQ. */
+int __real_epoll_ctl(int, int, int, struct epoll_event *);
+int __wrap_epoll_ctl(int, int, int, struct epoll_event *);
+int __real_ibv_modify_qp(struct ibv_qp *, struct ibv_qp_attr *, int);
+int __wrap_ibv_modify_qp(struct ibv_qp *, struct ibv_qp_attr *, int);
+int __real_ibv_query_qp(struct ibv_qp *, struct ibv_qp_attr *, int, struct ibv_qp_init_attr *);
+int __wrap_ibv_query_qp(struct ibv_qp *, struct ibv_qp_attr *, int, struct ibv_qp_init_attr *);
+int __real_ibv_close_device(struct ibv_context *);
+int __wrap_ibv_close_device(struct ibv_context *);
+int __real_ibv_get_async_event(struct ibv_context *, struct ibv_async_event *);
+int __wrap_ibv_get_async_event(struct ibv_context *, struct ibv_async_event *);
+void __real_ibv_ack_async_event(struct ibv_async_event *);
+void __wrap_ibv_ack_async_event(struct ibv_async_event *);
+struct ibv_device **__real_ibv_get_device_list(int *);
+struct ibv_device **__wrap_ibv_get_device_list(int *);
+int __real_rdma_bind_addr(struct rdma_cm_id *, struct sockaddr *);
+int __wrap_rdma_bind_addr(struct rdma_cm_id *, struct sockaddr *);
+int __real_rdma_get_cm_event(struct rdma_event_channel *, struct rdma_cm_event **);
+int __wrap_rdma_get_cm_event(struct rdma_event_channel *, struct rdma_cm_event **);
+
+/* What soft-RoCE does not keep for us of an object. */
 struct note {
         const void *about;
-        struct ibv_wc *kept; /* entries that stayed while those of a queue pair were taken out */
+        struct ibv_wc *kept; /* of a completion queue: entries that are yet to be given out */
         int count;
-        uint32_t limit; /* as it was set last */
+        uint32_t limit;    /* of an SRQ, as it was set last */
+        uint32_t psn;      /* of a queue pair, as it was set */
+        struct ibv_qp *qp; /* of one in ERR with an SRQ */
+        int64_t until;     /* then what it took of the SRQ has completed */
+        bool told;
+        int unacknowledged;
+        int async_fd; /* of a context */
+        int timer_fd;
         struct note *next;
 };
 
 static struct {
         pthread_mutex_t lock;
+        pthread_cond_t acknowledged;
         struct note *notes;
         struct ibv_device_attr published;
         int (*poll)(struct ibv_cq *, int, struct ibv_wc *);
@@ -53,7 +94,7 @@ static struct {
         int cqs;
         int srqs;
         int qps;
-} front = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} front = {.lock = PTHREAD_MUTEX_INITIALIZER, .acknowledged = PTHREAD_COND_INITIALIZER};
 
 static struct note *find(const void *about)
 {
@@ -120,15 +161,69 @@ static void discount(int *have, const void *about)
         pthread_mutex_unlock(&front.lock);
 }
 
+static int64_t now_ns(void)
+{
+        struct timespec now;
+
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        return (int64_t)now.tv_sec * NS_PER_S + now.tv_nsec;
+}
+
+static void keep(struct note *note, const struct ibv_wc *wc)
+{
+        struct ibv_wc *kept = realloc(note->kept, ((size_t)note->count + 1) * sizeof(*kept));
+
+        if (!kept)
+                abort();
+        note->kept = kept;
+        note->kept[note->count++] = *wc;
+}
+
+/* Is it a buffer of an SRQ that a queue pair in ERR has yet to tell of? */
+static bool lingers(const struct ibv_wc *wc, int64_t now)
+{
+        struct note *note = front.notes;
+
+        if (wc->status != IBV_WC_SUCCESS || !(wc->opcode & IBV_WC_RECV))
+                return false;
+        while (note && !(note->qp && note->qp->qp_num == wc->qp_num))
+                note = note->next;
+        return note && now < note->until;
+}
+
 static int poll_kept(struct note *note, int room, struct ibv_wc *wc)
 {
-        int n = note->count < room ? note->count : room;
+        int64_t now = now_ns();
+        int left = 0;
+        int n = 0;
 
-        if (!n)
-                return 0;
-        memcpy(wc, note->kept, (size_t)n * sizeof(*wc));
-        note->count -= n;
-        memmove(note->kept, note->kept + n, (size_t)note->count * sizeof(*wc));
+        for (int i = 0; i < note->count; i++) {
+                if (n < room && !lingers(&note->kept[i], now))
+                        wc[n++] = note->kept[i];
+                else
+                        note->kept[left++] = note->kept[i];
+        }
+        note->count = left;
+        return n;
+}
+
+/* The device's own, but for what is kept back. Called with the lock held. */
+static int poll_device(struct ibv_cq *cq, int room, struct ibv_wc *wc)
+{
+        int n = 0;
+
+        while (n < room) {
+                int ret = front.poll(cq, 1, &wc[n]);
+
+                if (ret < 0)
+                        return ret;
+                if (!ret)
+                        break;
+                if (lingers(&wc[n], now_ns()))
+                        keep(find_or_make(cq), &wc[n]);
+                else
+                        n++;
+        }
         return n;
 }
 
@@ -143,7 +238,7 @@ static int poll_cq(struct ibv_cq *cq, int room, struct ibv_wc *wc)
         if (note)
                 n = poll_kept(note, room, wc);
         if (n < room)
-                more = front.poll(cq, room - n, wc + n);
+                more = poll_device(cq, room - n, wc + n);
         pthread_mutex_unlock(&front.lock);
         if (more < 0)
                 return more;
@@ -173,20 +268,28 @@ static void clean(struct ibv_cq *cq, uint32_t qp_num)
         struct ibv_wc wc;
         int left = 0;
 
-        while (front.poll(cq, 1, &wc) == 1) {
-                struct ibv_wc *kept =
-                    realloc(note->kept, ((size_t)note->count + 1) * sizeof(*kept));
-
-                if (!kept)
-                        abort();
-                note->kept = kept;
-                note->kept[note->count++] = wc;
-        }
+        while (front.poll(cq, 1, &wc) == 1)
+                keep(note, &wc);
         for (int i = 0; i < note->count; i++) {
                 if (note->kept[i].qp_num != qp_num)
                         note->kept[left++] = note->kept[i];
         }
         note->count = left;
+}
+
+/* A timer that is ready when a queue pair of the context is to be told of. */
+static void make_timer(struct ibv_context *verbs)
+{
+        int timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+
+        if (timer < 0)
+                abort();
+        pthread_mutex_lock(&front.lock);
+        *find_or_make(verbs) = (struct note){.about = verbs,
+                                             .async_fd = verbs->async_fd,
+                                             .timer_fd = timer,
+                                             .next = front.notes->next};
+        pthread_mutex_unlock(&front.lock);
 }
 
 struct ibv_context *__wrap_ibv_open_device(struct ibv_device *device)
@@ -207,7 +310,132 @@ struct ibv_context *__wrap_ibv_open_device(struct ibv_device *device)
         pthread_mutex_unlock(&front.lock);
         verbs->ops.poll_cq = poll_cq;
         verbs->ops.post_send = post_send;
+        if (device_profile.last_wqe)
+                make_timer(verbs);
         return verbs;
+}
+
+int __wrap_ibv_close_device(struct ibv_context *verbs)
+{
+        struct note *note;
+
+        pthread_mutex_lock(&front.lock);
+        note = find(verbs);
+        if (note) {
+                (void)close(note->timer_fd);
+                forget(verbs);
+        }
+        pthread_mutex_unlock(&front.lock);
+        return __real_ibv_close_device(verbs);
+}
+
+/* Whoever waits for the context's events waits for its timer too. */
+int __wrap_epoll_ctl(int set, int operation, int fd, struct epoll_event *event)
+{
+        int ret = __real_epoll_ctl(set, operation, fd, event);
+        struct note *note;
+
+        pthread_mutex_lock(&front.lock);
+        for (note = front.notes; note; note = note->next) {
+                if (!ret && note->timer_fd && note->async_fd == fd)
+                        ret = __real_epoll_ctl(set, operation, note->timer_fd, event);
+        }
+        pthread_mutex_unlock(&front.lock);
+        return ret;
+}
+
+static void set_timer(const struct ibv_context *verbs)
+{
+        struct itimerspec time = {0};
+        int64_t first = 0;
+
+        for (struct note *note = front.notes; note; note = note->next) {
+                if (note->qp && note->qp->context == verbs && !note->told &&
+                    (!first || note->until < first))
+                        first = note->until;
+        }
+        time.it_value.tv_sec = first / NS_PER_S;
+        time.it_value.tv_nsec = first % NS_PER_S;
+        (void)timerfd_settime(find(verbs)->timer_fd, TFD_TIMER_ABSTIME, &time, NULL);
+}
+
+/* A queue pair of the context that has told of all that it took of its SRQ, or NULL. */
+static struct ibv_qp *next_to_tell(struct ibv_context *verbs)
+{
+        int64_t now = now_ns();
+
+        for (struct note *note = front.notes; note; note = note->next) {
+                if (!note->qp || note->qp->context != verbs || note->told || now < note->until)
+                        continue;
+                note->told = true;
+                note->unacknowledged++;
+                set_timer(verbs);
+                return note->qp;
+        }
+        return NULL;
+}
+
+int __wrap_ibv_get_async_event(struct ibv_context *verbs, struct ibv_async_event *event)
+{
+        struct ibv_qp *qp = NULL;
+
+        pthread_mutex_lock(&front.lock);
+        if (device_profile.last_wqe)
+                qp = next_to_tell(verbs);
+        pthread_mutex_unlock(&front.lock);
+        if (!qp)
+                return __real_ibv_get_async_event(verbs, event);
+        *event =
+            (struct ibv_async_event){.element.qp = qp, .event_type = IBV_EVENT_QP_LAST_WQE_REACHED};
+        return 0;
+}
+
+void __wrap_ibv_ack_async_event(struct ibv_async_event *event)
+{
+        struct note *note;
+
+        if (event->event_type != IBV_EVENT_QP_LAST_WQE_REACHED) {
+                __real_ibv_ack_async_event(event);
+                return;
+        }
+        pthread_mutex_lock(&front.lock);
+        note = find(event->element.qp);
+        if (note)
+                note->unacknowledged--;
+        pthread_cond_broadcast(&front.acknowledged);
+        pthread_mutex_unlock(&front.lock);
+}
+
+struct ibv_device **__wrap_ibv_get_device_list(int *number)
+{
+        struct ibv_device **devices = __real_ibv_get_device_list(number);
+
+        for (int i = 0; device_profile.no_connections && devices && devices[i]; i++) {
+                devices[i]->node_type = IBV_NODE_UNSPECIFIED;
+                devices[i]->transport_type = IBV_TRANSPORT_UNSPECIFIED;
+        }
+        return devices;
+}
+
+int __wrap_rdma_bind_addr(struct rdma_cm_id *id, struct sockaddr *address)
+{
+        return device_profile.no_connections ? 0 : __real_rdma_bind_addr(id, address);
+}
+
+int __wrap_rdma_get_cm_event(struct rdma_event_channel *channel, struct rdma_cm_event **event)
+{
+        struct timespec late = {.tv_nsec = device_profile.slow_cm};
+        int ret = __real_rdma_get_cm_event(channel, event);
+
+        if (!ret && device_profile.slow_cm)
+                (void)ppoll(NULL, 0, &late, NULL);
+        return ret;
+}
+
+__attribute__((constructor)) static void set_clocks(void)
+{
+        if (device_profile.coarse)
+                (void)prctl(PR_SET_TIMERSLACK, COARSE);
 }
 
 int __wrap_ibv_query_device(struct ibv_context *verbs, struct ibv_device_attr *attr)
@@ -253,6 +481,8 @@ int __wrap_ibv_resize_cq(struct ibv_cq *cq, int entries)
 {
         if (device_profile.cq_resize)
                 return device_profile.cq_resize;
+        if (device_profile.resizes_in_name)
+                return 0;
         return entries > front.published.max_cqe ? EINVAL : __real_ibv_resize_cq(cq, entries);
 }
 
@@ -345,6 +575,10 @@ struct ibv_qp *__wrap_ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *
 {
         struct ibv_qp *qp;
 
+        if (device_profile.no_connections && init->qp_type == IBV_QPT_RC) {
+                refuse(EOPNOTSUPP);
+                return NULL;
+        }
         if (!fits(init)) {
                 refuse(EINVAL);
                 return NULL;
@@ -357,13 +591,78 @@ struct ibv_qp *__wrap_ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *
         return qp;
 }
 
+static void note_modified(struct ibv_qp *qp, const struct ibv_qp_attr *attr, int mask)
+{
+        bool ends = device_profile.last_wqe && qp->srq && mask & IBV_QP_STATE &&
+                    attr->qp_state == IBV_QPS_ERR;
+        struct note *note;
+
+        if (!ends && !(mask & IBV_QP_RQ_PSN))
+                return;
+        pthread_mutex_lock(&front.lock);
+        note = find_or_make(qp);
+        if (mask & IBV_QP_RQ_PSN)
+                note->psn = attr->rq_psn;
+        if (ends && !note->qp) {
+                note->qp = qp;
+                note->until = now_ns() + LINGERING;
+                set_timer(qp->context);
+        }
+        pthread_mutex_unlock(&front.lock);
+}
+
+int __wrap_ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
+{
+        struct ibv_qp_attr finite = *attr;
+        int ret;
+
+        if (device_profile.finite_retries && finite.retry_cnt > SEVEN)
+                finite.retry_cnt = SEVEN;
+        ret = __real_ibv_modify_qp(qp, &finite, mask);
+        if (!ret)
+                note_modified(qp, attr, mask);
+        return ret;
+}
+
+int __wrap_ibv_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask,
+                        struct ibv_qp_init_attr *init)
+{
+        int ret = __real_ibv_query_qp(qp, attr, mask, init);
+        struct note *note;
+
+        if (ret || !device_profile.fixed_psn)
+                return ret;
+        pthread_mutex_lock(&front.lock);
+        note = find(qp);
+        if (note)
+                attr->rq_psn = note->psn;
+        pthread_mutex_unlock(&front.lock);
+        return 0;
+}
+
+/* As verbs has it: what was told of the queue pair is acknowledged before it goes. */
+static void await_acknowledgement(const struct ibv_qp *qp)
+{
+        struct note *note;
+
+        pthread_mutex_lock(&front.lock);
+        note = find(qp);
+        if (note)
+                note->told = true;
+        while (note && note->unacknowledged)
+                pthread_cond_wait(&front.acknowledged, &front.lock);
+        pthread_mutex_unlock(&front.lock);
+}
+
 int __wrap_ibv_destroy_qp(struct ibv_qp *qp)
 {
         struct ibv_cq *send_cq = qp->send_cq;
         struct ibv_cq *recv_cq = qp->recv_cq;
         uint32_t number = qp->qp_num;
-        int ret = __real_ibv_destroy_qp(qp);
+        int ret;
 
+        await_acknowledgement(qp);
+        ret = __real_ibv_destroy_qp(qp);
         if (ret)
                 return ret;
         if (device_profile.destroy_cleans) {

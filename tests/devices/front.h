@@ -12,12 +12,19 @@
 
 struct device_profile {
         const char *name;
-        int srq_resize;      /* what ibv_modify_srq returns for a size; 0 where it resizes */
-        int cq_resize;       /* what ibv_resize_cq returns; 0 where it resizes */
-        int block;           /* bytes of the pieces that max_qp_wr counts; 0: it counts requests */
-        bool stays_armed;    /* srq_limit reads back as it was set, though it was reached */
-        bool destroy_cleans; /* the completions of a queue pair go with it */
-        bool one_too_long;   /* a message longer than its receive is an invalid request */
+        int srq_resize;       /* what ibv_modify_srq returns for a size; 0 where it resizes */
+        int cq_resize;        /* what ibv_resize_cq returns; 0 where it resizes */
+        int block;            /* bytes of the pieces that max_qp_wr counts; 0: it counts requests */
+        bool stays_armed;     /* srq_limit reads back as it was set, though it was reached */
+        bool destroy_cleans;  /* the completions of a queue pair go with it */
+        bool one_too_long;    /* a message longer than its receive is an invalid request */
+        bool resizes_in_name; /* ibv_resize_cq says that it did, and did not */
+        bool last_wqe;        /* what a queue pair took of its SRQ comes until it says it was all */
+        bool fixed_psn;       /* the number of the packet expected reads back as it was set */
+        bool finite_retries;  /* retry_cnt 7 is seven, where soft-RoCE takes it for ever */
+        bool coarse;          /* clocks of 10 ms */
+        bool no_connections;  /* nor an address that leads to the device */
+        long slow_cm;         /* nanoseconds that each event of librdmacm is late */
         void (*publish)(struct ibv_device_attr *attr); /* changes what soft-RoCE publishes */
 };
 

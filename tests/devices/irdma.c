@@ -6,6 +6,7 @@
 /* kernel verbs.c, irdma_query_device(); of reads the X722, i40iw_hw.h, I40IW_MAX_SGE_RD. */
 static void publish(struct ibv_device_attr *attr)
 {
+        attr->vendor_id = 0x8086;
         at_most(&attr->max_sge, 13);
         at_most(&attr->max_sge_rd, 1);
         at_most(&attr->max_qp_rd_atom, 127);
@@ -20,6 +21,8 @@ const struct device_profile device_profile = {
         EOPNOTSUPP,         /* kernel verbs.c, irdma_resize_cq(), without IRDMA_FEATURE_CQ_RESIZE */
     .stays_armed = true,    /* kernel verbs.c, irdma_query_srq(): what was set, not what is left */
     .destroy_cleans = true, /* rdma-core providers/irdma/uverbs.c, irdma_udestroy_qp() */
+    .fixed_psn = true,      /* kernel verbs.c, irdma_query_qp(): as irdma_modify_qp_roce() had it */
+    .finite_retries = true, /* InfiniBand's specification, 9.9.2.1.1: a count */
     .one_too_long = true,   /* InfiniBand's specification, 9.9.3: a length error */
     .publish = publish,
 };

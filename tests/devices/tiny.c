@@ -6,6 +6,7 @@
 /* Nobody's: so little that each limit is met at once. */
 static void publish(struct ibv_device_attr *attr)
 {
+        attr->vendor_id = 0;
         attr->max_qp = 16;
         attr->max_qp_wr = 32;
         attr->max_sge = 4;
@@ -26,5 +27,7 @@ const struct device_profile device_profile = {
     .srq_resize = EOPNOTSUPP,
     .cq_resize = EOPNOTSUPP,
     .destroy_cleans = true,
+    .finite_retries = true,
+    .coarse = true,
     .publish = publish,
 };

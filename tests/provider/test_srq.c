@@ -726,13 +726,15 @@ static void assert_held(DAT_EP_HANDLE ep, DAT_COUNT expected)
 static void recv_query_knows_that_nothing_arrives(void **state)
 {
         static const size_t lengths[] = {10, 0, 256, 1023, 1024, 1025, 4096, 4097, BUFFER};
+        /* A device of another make is believed once its numbers have moved. */
+        bool stranger = getenv("DAPLREF_TEST_LIBRARY") != NULL;
         struct host *host = srq_host(16);
         DAT_COUNT count = sizeof(lengths) / sizeof(lengths[0]);
 
         (void)state;
         for (DAT_COUNT i = 0; i <= count; i++)
                 post_srq(&host->b, 0, BUFFER, (uint64_t)i);
-        assert_held(host->b.ep, 0);
+        assert_held(host->b.ep, stranger ? DAT_VALUE_UNKNOWN : 0);
         for (DAT_COUNT i = 0; i < count; i++) {
                 send_and_await(host, lengths[i], 99);
                 assert_held(host->b.ep, 0);
