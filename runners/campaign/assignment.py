@@ -87,6 +87,11 @@ class Assignment:
         count: int = fabric_class(self.fabric).side_by_side(hosts, self.settings)
         return count
 
+    def room(self, hosts: int) -> int:
+        """How many fabrics there is room for, with so many hosts each, if they do nothing."""
+        count: int = fabric_class(self.fabric).room(hosts, self.settings)
+        return count
+
     def make_ready(self, progress: Any) -> None:
         """What such fabrics would each wait for; what cannot be made, they will tell of."""
         with suppress(FabricError):

@@ -4,28 +4,28 @@
 import hashlib
 import json
 import shutil
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import ExitStack, closing, suppress
 from dataclasses import asdict, dataclass, replace
 from functools import partial
-from itertools import groupby
 from pathlib import Path
 from random import Random
-from threading import Event
 from typing import Any
 
 import pytest
 
 from runners.campaign.assignment import Assignment, agent_command
+from runners.campaign.beside import PutOff, beside
 from runners.campaign.plan import Case, Planned, identity, plan
 from runners.campaign.plugin import RECORDS, SPREAD, TESTBEDS, VERDICT
 from runners.campaign.progress import FATAL, Progress
 from runners.campaign.selection import Choice, arguments, choose
-from runners.campaign.spread import Spread, side_by_side
+from runners.campaign.spread import Spread
 from runners.campaign.subject import Subject, environment
 from runners.campaign.tally import Key, Past, Tally
-from runners.campaign.testbed import Testbed, Testbeds, incident
+from runners.campaign.testbed import Testbeds, incident
+from runners.campaign.waits import WAITED_MS
 from runners.catalogue import rulings
 from runners.catalogue.clauses import Catalogue, Clause, PageClauses, every_page
 from runners.catalogue.counted import by_profile
@@ -42,8 +42,6 @@ SETTINGS = "fabric.json"
 HOSTS = "hosts"
 # A process takes as long to start, and to open its hosts, as it takes for so many cases.
 CASES_OF_A_START = 25
-# What took so long was waiting, for an event or for the end of a call, and may do so beside others.
-WAITED_MS = 1000
 TRACE = "runner-error.txt"
 
 
@@ -214,7 +212,9 @@ def _run(
         if workers > 1:
             assignment.make_ready(recorder.progress.say)
             asked += ["-p", "xdist.plugin", "-n", str(workers)]
-        return pytest.main(asked, plugins=[recorder])
+        say = recorder.progress.say
+        put_off = PutOff(assignment, workers, recorder.write, say)
+        return pytest.main(asked, plugins=[recorder, put_off])
 
 
 def _run_again(order: Order, whole: Assignment, testbeds: Testbeds, recorder: "_Recorder") -> None:
@@ -242,7 +242,10 @@ def _run_again(order: Order, whole: Assignment, testbeds: Testbeds, recorder: "_
         waited = [key for key in wanted if tally.ends[key].ms >= WAITED_MS]
         if recorder.workers > 1:
             testbeds.keep_only(())
-            _wait_again(whole, tally.sample(waited), planned, recorder)
+            cases = [planned[key.case, key.hosts] for key in tally.sample(waited)]
+            with closing(beside(whole, cases, 2, recorder.workers, recorder.write)) as ended:
+                for told in ended:
+                    recorder.progress.started(told.planned.name)
         for key in filter(tally.wanted, wanted):
             asked.add(key)
             one = planned[key.case, key.hosts]
@@ -253,25 +256,6 @@ def _run_again(order: Order, whole: Assignment, testbeds: Testbeds, recorder: "_
                 testbeds.keep_only({one.hosts})
                 testbeds.run(one, 2, recorder.write)
         left = [key for key in left if key not in asked]
-
-
-def _wait_again(
-    whole: Assignment,
-    keys: Iterable[Key],
-    planned: Mapping[tuple[str, int], Planned],
-    recorder: "_Recorder",
-) -> None:
-    """Run those once more that waited at first, as many side by side as cases were: each is alone
-    on its hosts, and waits there (docs/decisions/0156-what-waits-waits-side-by-side.md).
-    """
-    for hosts, group in groupby(keys, key=lambda key: key.hosts):
-        cases = deque(planned[key.case, key.hosts] for key in group)
-        count = min(recorder.workers, len(cases))
-        beds = [Testbed(whole, hosts, f"again{number}-") for number in range(count)]
-        lanes = side_by_side(beds, [cases] * count, recorder.write, Event(), attempt=2)
-        with closing(lanes) as ended:
-            for told in ended:
-                recorder.progress.started(told.planned.name)
 
 
 def _try_undeclared(

@@ -16,7 +16,7 @@ import pytest
 from runners.campaign.assignment import FILE_NAME, Assignment
 from runners.campaign.plan import Planned
 from runners.campaign.spread import Spread
-from runners.campaign.testbed import Testbeds
+from runners.campaign.testbed import PUT_OFF, Testbeds
 from runners.results import records
 
 RECORDS = "records"
@@ -44,7 +44,7 @@ class AssignmentFile(pytest.File):
         config = self.config
         if TESTBEDS not in config.stash:
             worker = getattr(config, "workerinput", {}).get("workerid", "")
-            testbeds = Testbeds(assignment, f"{worker}-" if worker else "")
+            testbeds = Testbeds(assignment, f"{worker}-" if worker else "", puts_off=bool(worker))
             config.add_cleanup(lambda: testbeds.keep_only(()))
             config.stash[TESTBEDS] = testbeds
             if worker:
@@ -76,8 +76,12 @@ class CaseItem(pytest.Item):
             told: list[records.Record] = []
             testbeds = self.config.stash[TESTBEDS]
             self.user_properties.append((RECORDS, told))
-            if testbeds.run(self.planned, 1, told.append) is None:
+            word = testbeds.run(self.planned, 1, told.append)
+            if word is None:
                 pytest.skip(testbeds.given_up(self.planned.hosts))
+            if word == PUT_OFF:
+                self.user_properties.append((PUT_OFF, True))
+                pytest.skip(PUT_OFF)
             ended = next(record for record in told if record["type"] == "verdict")
         verdict, reason = ended["verdict"], ended["reason"]
         self.user_properties.append((VERDICT, verdict))
@@ -124,7 +128,7 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
             item = items[told.planned]
             item.told = told.verdict
             item.user_properties.clear()
-            _report(item)
+            report(item)
             if session.shouldfail:
                 raise session.Failed(session.shouldfail)
     return True
@@ -144,13 +148,13 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
     return outcome
 
 
-def _report(item: CaseItem) -> None:
+def report(item: CaseItem) -> None:
     """pytest's protocol for an item that was run elsewhere: there is nothing to set up for it."""
     hook = item.ihook
     hook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
     call = pytest.CallInfo.from_call(item.runtest, when="call")
-    report = hook.pytest_runtest_makereport(item=item, call=call)
-    hook.pytest_runtest_logreport(report=report)
+    made = hook.pytest_runtest_makereport(item=item, call=call)
+    hook.pytest_runtest_logreport(report=made)
     hook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
 
 

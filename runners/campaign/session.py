@@ -53,7 +53,8 @@ def patience(limits: Limits) -> float:
 @dataclass
 class Evidence:
     """What an agent said of one run; `verdict` is None as long as it said none. `still` is for how
-    many seconds a host of it stood still, at the longest, and `where` which one.
+    many seconds a host of it stood still, at the longest, and `where` which one. A run that was
+    `put_off` was ended before its time, and its verdict says no more than that.
     """
 
     events: list[Message] = field(default_factory=list)
@@ -61,6 +62,7 @@ class Evidence:
     lost: AgentLost | None = None
     still: float = 0.0
     where: str = ""
+    put_off: bool = False
 
 
 class Session:
@@ -113,6 +115,7 @@ class Session:
         seed: int = 0,
         libdat_fault: str = "",
         hurried: Sequence[str] = (),
+        put_off: float | None = None,
     ) -> Evidence:
         """Run one case to its verdict, or to the loss of a host; never raises AgentLost.
 
@@ -121,7 +124,8 @@ class Session:
         IA that the case opens instead of the agent's. An `undeclared` case is run though a feature
         that it needs is declared absent. What the case draws comes from `seed`. `libdat_fault` is a
         fault that the faulty libdat has in the case's process, where that is the agent's. The calls
-        `hurried` are not waited for as long as others where teardown makes them.
+        `hurried` are not waited for as long as others where teardown makes them. After `put_off`
+        seconds the run is ended.
         """
         self._seq = next(_NUMBERS)
         self._evidence = evidence = Evidence()
@@ -146,7 +150,7 @@ class Session:
                     **({"hurried": list(hurried)} if hurried else {}),
                 }
             )
-            self._await_verdict(evidence, limits, gdb)
+            self._await_verdict(evidence, limits, gdb, put_off)
             self._running = False
             for agent in list(self._heard):
                 self._hear(agent)
@@ -240,7 +244,11 @@ class Session:
         return still
 
     def _await_verdict(
-        self, evidence: Evidence, limits: Limits, gdb: Callable[[int], None] | None
+        self,
+        evidence: Evidence,
+        limits: Limits,
+        gdb: Callable[[int], None] | None,
+        put_off: float | None,
     ) -> None:
         def done(agent: Agent, message: Message) -> bool:
             expected = agent is self._agents[0] and message.get("seq") == self._seq
@@ -255,7 +263,7 @@ class Session:
             evidence.verdict = message
             return True
 
-        seconds = patience(limits)
+        seconds = patience(limits) if put_off is None else put_off
         if self._serve(done, None if gdb is not None else seconds, SILENCE):
             return
         self.abort()
@@ -264,6 +272,9 @@ class Session:
                 f"no verdict {seconds:.0f} s after the case began, nor "
                 f"{ABORT_TIMEOUT:.0f} s after its abort"
             )
+        # One that had come to its end meanwhile has its verdict.
+        aborted = evidence.verdict is not None and evidence.verdict.get("verdict") == "BROKEN"
+        evidence.put_off = put_off is not None and aborted
 
     def _serve(
         self,

@@ -27,6 +27,7 @@ from runners.campaign.assignment import Assignment
 from runners.campaign.plan import Planned
 from runners.campaign.protocol import Message
 from runners.campaign.session import Evidence, Limits, Session
+from runners.campaign.waits import Waits
 from runners.fabric.base import Fabric, FabricError, Host
 from runners.fabric.files import REGISTRY
 from runners.results.records import CONTRADICTED, NOT_KEPT, Record, now
@@ -43,6 +44,8 @@ LOG_LIMIT = 1 << 20
 HURRIED_MOST = 16
 # So many times as long as others may a case take that disturbs the network.
 PATIENT = 3
+# What run() says of a case that was put off.
+PUT_OFF = "put off"
 
 Emit = Callable[[Record], None]
 Progress = Callable[[str], None]
@@ -102,7 +105,8 @@ Open = Callable[[], Bench]
 class Testbed:
     """The hosts of one mode, each with an agent, and the session with them.
 
-    They are a fabric of their own, or what `opened` gives.
+    They are a fabric of their own, or what `opened` gives. Where it `puts_off`, a first attempt may
+    be ended that waits.
     """
 
     def __init__(
@@ -112,6 +116,7 @@ class Testbed:
         label: str,
         progress: Progress = quiet,
         opened: Open | None = None,
+        puts_off: bool = False,
     ) -> None:
         self._assignment = assignment
         self._hosts = hosts
@@ -123,6 +128,7 @@ class Testbed:
         self._losses = 0
         # By attempt, how often teardown's calls had all of their time, and no end.
         self._hung: Counter[tuple[int, str]] = Counter()
+        self._waits = Waits() if puts_off else None
         self._places: Places | None = None
         self.given_up = ""
 
@@ -150,7 +156,8 @@ class Testbed:
         undeclared: bool = False,
         libdat_fault: str = "",
     ) -> str | None:
-        """Run one case; its verdict's word, or None where the hosts cannot be had (`given_up`).
+        """Run one case; its verdict's word, None where the hosts cannot be had (`given_up`), or
+        PUT_OFF where it waits like many before it, and is to be begun anew elsewhere.
 
         `ia` is the IA that the case opens instead of the agent's; `within` replaces limits(), and
         hurries nothing.
@@ -178,6 +185,7 @@ class Testbed:
                 self._assignment.seed,
                 libdat_fault,
                 () if within or debug else self._hurried(attempt),
+                self._waits.put_off if self._waits else None,
             )
             elapsed = (time.monotonic() - begun) * 1000
             record = verdict_record(planned, attempt, opened.names, started, elapsed, evidence)
@@ -191,7 +199,12 @@ class Testbed:
                     f"{record['verdict']} says nothing, and it is run anew",
                 )
             )
+        if evidence.put_off:
+            self._replace_unfit(opened, evidence, planned, emit)
+            return PUT_OFF
         self._note_hung(record)
+        if self._waits:
+            self._waits.take(record)
         if "crash" in record:
             record["crash"]["where"] = self._where(opened, [record["crash"]["backtrace"]])[0]
         if stacks := record.get("stacks", []):
@@ -329,9 +342,17 @@ class Testbed:
 class Testbeds:
     """The testbeds of all modes of an assignment."""
 
-    def __init__(self, assignment: Assignment, label: str, progress: Progress = quiet) -> None:
+    def __init__(
+        self,
+        assignment: Assignment,
+        label: str,
+        progress: Progress = quiet,
+        puts_off: bool = False,
+    ) -> None:
         modes = dict.fromkeys(planned.hosts for planned in assignment.plan)
-        self._by_mode = {hosts: Testbed(assignment, hosts, label, progress) for hosts in modes}
+        self._by_mode = {
+            hosts: Testbed(assignment, hosts, label, progress, puts_off=puts_off) for hosts in modes
+        }
 
     def prepare(self, hosts: int) -> None:
         """Begin to open the hosts of a mode."""
@@ -340,7 +361,7 @@ class Testbeds:
     def run(
         self, planned: Planned, attempt: int, emit: Emit, undeclared: bool = False
     ) -> str | None:
-        """Run one case on the testbed of its mode."""
+        """Run one case on the testbed of its mode; what Testbed.run() says."""
         return self._by_mode[planned.hosts].run(planned, attempt, emit, undeclared=undeclared)
 
     def keep_only(self, wanted: Iterable[int]) -> None:

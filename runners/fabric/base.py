@@ -137,6 +137,13 @@ class Fabric(ABC):
         return 1
 
     @classmethod
+    def room(cls, hosts: int, settings: Mapping[str, Any]) -> int:
+        """How many such fabrics there may be at a time whose hosts have nothing to do but to wait;
+        1 where they would be the same hosts.
+        """
+        return 1
+
+    @classmethod
     def make_ready(cls, progress: Progress, settings: Mapping[str, Any]) -> None:
         """Make what several of them side by side would each wait for. Raises FabricError."""
         return

@@ -77,9 +77,12 @@ class VmFabric(Fabric):
         """Two for each processor, since a guest idles half of its time; while the guests take half
         of the free memory.
         """
-        room = capacity.free_memory_mib() // 2 // (hosts * qemu.Machine.memory_mib)
         busy = 2 * capacity.processors() // int(settings.get("cpus", 1))
-        return max(1, min(busy, room, MOST_HOSTS))
+        return max(1, min(busy, cls.room(hosts, settings), MOST_HOSTS))
+
+    @classmethod
+    def room(cls, hosts: int, settings: Mapping[str, Any]) -> int:
+        return capacity.free_memory_mib() // 2 // (hosts * qemu.Machine.memory_mib)
 
     @classmethod
     def make_ready(cls, progress: Progress, settings: Mapping[str, Any]) -> None:

@@ -298,6 +298,20 @@ def times_out_late(run: dict[str, Any]) -> None:
     verdict(run, "TIMEOUT", "no end after 1000 ms", pending="dat_evd_wait", us=1_000_000)
 
 
+waited: list[str] = []
+
+
+def waits_for_nothing(run: dict[str, Any]) -> None:
+    """Fails after three seconds, or says so: the first five of an agent take no time."""
+    waited.append(run["case"])
+    if len(waited) > 5 and select.select([sys.stdin], [], [], 3.0)[0]:
+        assert json.loads(sys.stdin.readline()) == {"type": "abort", "seq": run["seq"]}
+        verdict(run, "BROKEN", "aborted by the runner", us=1_100_000)
+        return
+    check(run, False, "DAT_TIMEOUT_EXPIRED")
+    verdict(run, "FAIL", "expected an event, saw DAT_TIMEOUT_EXPIRED", us=3_000_000)
+
+
 def tells_its_time(run: dict[str, Any]) -> None:
     given = ", ".join(f"{name} {run[f'{name}_ms']}" for name in ("deadline", "event", "quiet"))
     verdict(run, "TIMEOUT", given)
@@ -480,6 +494,7 @@ BEHAVIOURS: dict[str, Callable[[dict[str, Any]], None]] = {
         declines_and_fails,
         has_no_end_of_free,
         times_out_late,
+        waits_for_nothing,
         frees_if_not_hurried,
         fails_once,
         breaks_host,
