@@ -13,7 +13,7 @@ import pytest
 
 from runners.campaign.assignment import Assignment
 from runners.campaign.plan import Planned
-from runners.campaign.plugin import CaseItem, report
+from runners.campaign.plugin import CaseItem, register_labels, report
 from runners.campaign.progress import counted
 from runners.campaign.spread import Told, side_by_side
 from runners.campaign.testbed import PUT_OFF, Emit, Testbed
@@ -60,6 +60,7 @@ class PutOff:
         """When the workers have ended, what they put off."""
         outcome = yield
         cases = [planned for planned in self._assignment.plan if planned.name in self._names]
+        register_labels(session.config, cases)
         if cases:
             self._say(f"{counted(len(cases), 'case')} that waited, begun anew side by side")
         lanes = beside(self._assignment, cases, 1, self._workers, self._tell)

@@ -5,7 +5,7 @@ pytest is given an assignment's file to collect from. What a case left behind tr
 report's user_properties, as records, to the process that writes them down (campaign.py).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 from functools import cache, cached_property
 from pathlib import Path
@@ -36,6 +36,12 @@ def _marker(label: str) -> pytest.MarkDecorator:
     return made
 
 
+def register_labels(config: pytest.Config, plan: Iterable[Planned]) -> None:
+    """Tell pytest of the markers that items of this plan have."""
+    for label in dict.fromkeys(label for planned in plan for label in planned.labels):
+        config.addinivalue_line("markers", label)
+
+
 class AssignmentFile(pytest.File):
     """The plan as a collection of items, in the plan's order."""
 
@@ -49,10 +55,7 @@ class AssignmentFile(pytest.File):
             config.stash[TESTBEDS] = testbeds
             if worker:
                 testbeds.prepare(assignment.plan[0].hosts)
-        for label in dict.fromkeys(
-            label for planned in assignment.plan for label in planned.labels
-        ):
-            config.addinivalue_line("markers", label)
+        register_labels(config, assignment.plan)
         for planned in assignment.plan:
             yield CaseItem.from_parent(
                 self, name=planned.name, nodeid=planned.name, planned=planned
