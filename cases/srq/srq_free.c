@@ -438,6 +438,57 @@ FAMILY(srq_free, after_ep, freeable)
         expect_freed(t, queue.srq);
 }
 
+static void change(struct test *t, DAT_EP_HANDLE ep)
+{
+        DAT_EP_PARAM param = {.recv_evd_handle = evd_with(t)};
+
+        must(dat_ep_modify(ep, DAT_EP_FIELD_RECV_EVD_HANDLE, &param));
+}
+
+static void refuse_change(struct test *t, DAT_EP_HANDLE ep)
+{
+        DAT_EP_PARAM param = {.ep_attr.max_request_dtos = -1};
+
+        (void)t;
+        (void)dat_ep_modify(ep, DAT_EP_FIELD_EP_ATTR_MAX_REQUEST_DTOS, &param);
+}
+
+static void refuse_another(struct test *t, DAT_EP_HANDLE ep)
+{
+        DAT_EP_HANDLE none = DAT_HANDLE_NULL;
+        DAT_EP_PARAM param;
+
+        must(dat_ep_query(ep, DAT_EP_FIELD_ALL, &param));
+        param.ep_attr.max_request_dtos = -1;
+        if (dat_is(dat_ep_create_with_srq(ia(t), pz(t), param.recv_evd_handle,
+                                          param.request_evd_handle, param.connect_evd_handle,
+                                          param.srq_handle, &param.ep_attr, &none),
+                   DAT_SUCCESS))
+                must(dat_ep_free(none));
+}
+
+/* What an EP of the SRQ has been through, before it is freed. */
+static const struct ep_past {
+        const char *id;
+        void (*bring)(struct test *t, DAT_EP_HANDLE ep);
+} ep_pasts[] = {
+    {"changed", change},
+    {"change_refused", refuse_change},
+    {"another_refused", refuse_another},
+};
+
+FAMILY(srq_free, after_ep_that, ep_pasts)
+{
+        DAT_SRQ_HANDLE srq = srq_with(t);
+        DAT_EP_HANDLE ep = ep_with(t, .srq = srq);
+
+        row->bring(t, ep);
+        expect_in_use(t, srq);
+        release(t, ep);
+
+        expect_freed(t, srq);
+}
+
 CASE(srq_free, after_both_eps)
 {
         DAT_SRQ_HANDLE srq = srq_with(t);

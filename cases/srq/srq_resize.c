@@ -387,6 +387,19 @@ FAMILY(srq_resize, keeps_watermark_armed, changes)
         expect_quiet(async_evd(t));
 }
 
+/* The queue is filled up to the mark, and falls below it, after the one event of that setting. */
+FAMILY(srq_resize, keeps_watermark_spent, changes)
+{
+        struct queue queue = queue_below_mark(t, 4);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+
+        must(resize(t, queue.srq, row, 4));
+
+        expect_posts(t, &queue, 4);
+        flow_deliver(t, &flow, 1);
+        expect_quiet(async_evd(t));
+}
+
 /* The cookies of receives of two segments: bits all over, and each one another. */
 #define WIDE_COOKIE(i_) (UINT64_C(0xfedcba9876543210) ^ (uint64_t)(i_))
 #define HALF            (MESSAGE / 2)
@@ -525,6 +538,74 @@ FAMILY(srq_resize, places_receive, changes)
                 expect_posts(t, &queue, size);
                 expect_traffic(t, &queue, &flow, size);
         }
+}
+
+/* Receives outstanding during each of two requests, and reaped after them. */
+FAMILY(srq_resize, places_of_outstanding, changes)
+{
+        struct queue queue = queue_with(t, 16);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+        DAT_COUNT size;
+
+        queue_post(t, &queue, 4);
+        flow_deliver(t, &flow, 2);
+        for (int request = 0; request < 2; request++)
+                must(resize(t, queue.srq, row, 4));
+        expect_messages(t, &queue, &flow, 2);
+        expect_traffic(t, &queue, &flow, 2);
+
+        size = srq_size(t, queue.srq);
+        if (size > SLOTS)
+                size = SLOTS;
+        expect_posts(t, &queue, size);
+        expect_traffic(t, &queue, &flow, size);
+}
+
+/* Of two EPs that were there before the queue grew, one gets all that it holds now. */
+static const struct getter {
+        const char *id;
+        int index;
+} getters[] = {
+    {"older_ep", 0},
+    {"newer_ep", 1},
+};
+
+FAMILY(srq_resize, grown_evd_holds, getters)
+{
+        struct queue queue = queue_with(t, 4);
+        struct flow flows[2];
+        DAT_COUNT size;
+
+        for (int i = 0; i < 2; i++)
+                flows[i] = flow_open(t, &queue, DAT_HANDLE_NULL);
+        must(dat_srq_resize(queue.srq, srq_size_above(t, queue.srq, 8)));
+        size = srq_size(t, queue.srq);
+        if (size > SLOTS)
+                size = SLOTS;
+        expect_posts(t, &queue, size);
+
+        flow_deliver(t, &flows[row->index], size);
+        expect_messages(t, &queue, &flows[row->index], size);
+}
+
+/* A waiter that sleeps through the request. */
+FAMILY(srq_resize, keeps_waiter, changes)
+{
+        struct queue queue = queue_with(t, 16);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+        struct waiter *waiter;
+        struct woken woken;
+
+        queue_post(t, &queue, 4);
+        waiter = wait_on_evd(t, flow.evd, DAT_TIMEOUT_INFINITE, 1);
+        must_wait(waiter);
+        must(resize(t, queue.srq, row, 4));
+        expect_wait(waiter);
+
+        flow_send(&flow, 1);
+        woken = expect_awake(waiter);
+        expect(woken.ret, DAT_SUCCESS);
+        check_message(t, &queue, &flow, 1, &woken.event.event_data.dto_completion_event_data);
 }
 
 FAMILY(srq_resize, keeps_attributes, changes)
