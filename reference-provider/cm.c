@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cm.h"
+#include "attempt.h"
 #include "cr.h"
 #include "daplref.h"
 #include "dat_abi.h"
@@ -119,7 +120,7 @@ struct conn *cm_new(struct ia *ia, enum conn_kind kind)
 void cm_forget(struct conn *conn)
 {
         if (conn->number)
-                ibv_destroy_qp(conn->number);
+                qp_destroy(conn->ia, conn->number, conn->unanswered);
         free(conn);
 }
 
@@ -153,6 +154,8 @@ void cm_doom(struct conn *conn)
         struct ia *ia = conn->ia;
 
         conn_become(conn, CONN_OVER);
+        if (conn->ep)
+                conn->ep->qp_unanswered = conn->unanswered;
         conn->ep = NULL;
         conn->deadline = 0;
         list_remove(&conn->link);
@@ -769,20 +772,13 @@ static bool on_our_device(const struct conn *conn)
                                           ibv_get_device_name(conn->ia->verbs->device));
 }
 
-static void on_route(struct conn *conn)
+/* The request could not go out. On iWARP the peer's kernel refuses so what nobody listens for. */
+static void cannot_request(struct conn *conn, int error)
 {
-        struct rdma_conn_param param = param_of(conn->ep, conn->wire, (size_t)conn->wire_size);
-        bool ok = on_our_device(conn) && (!conn->ep || ep_start_qp(conn->ep, conn->id));
         DAT_EVENT_NUMBER number = DAT_CONNECTION_EVENT_UNREACHABLE;
 
-        if (conn->number)
-                param.qp_num = conn->number->qp_num;
-        if (ok && !rdma_connect(conn->id, &param)) {
-                conn->unanswered = conn->ia->iwarp;
-                return;
-        }
-        /* On iWARP it is here that the peer's kernel refuses what nobody listens for. */
-        if (ok && errno == ECONNREFUSED) {
+        conn->unanswered = false;
+        if (error == ECONNREFUSED) {
                 number = DAT_CONNECTION_EVENT_NON_PEER_REJECTED;
                 if (conn->kind == CONN_PROBE)
                         probe_refused(conn, PROBE_NOBODY_LISTENS);
@@ -793,6 +789,33 @@ static void on_route(struct conn *conn)
         }
         end_whole(conn, number);
         cm_doom(conn);
+}
+
+static void take_attempts(struct ia *ia)
+{
+        struct conn *conn;
+        int error;
+
+        while ((conn = attempt_next(ia, &error)) != NULL) {
+                if (error && conn->state != CONN_OVER)
+                        cannot_request(conn, error);
+        }
+}
+
+static void on_route(struct conn *conn)
+{
+        struct rdma_conn_param param = param_of(conn->ep, conn->wire, (size_t)conn->wire_size);
+        bool ok = on_our_device(conn) && (!conn->ep || ep_start_qp(conn->ep, conn->id));
+
+        if (conn->number)
+                param.qp_num = conn->number->qp_num;
+        conn->unanswered = ok && conn->ia->iwarp;
+        if (conn->unanswered && attempt_begin(conn, &param))
+                return;
+        if (!ok)
+                cannot_request(conn, 0);
+        else if (rdma_connect(conn->id, &param))
+                cannot_request(conn, errno);
 }
 
 static bool keep_private_data(struct ep *ep, const struct wire_reply *reply, size_t length)
@@ -1027,6 +1050,11 @@ static void dispatch(struct ia *ia, struct rdma_cm_event *event)
         }
 }
 
+static void destroy_id(void *id)
+{
+        rdma_destroy_id(id);
+}
+
 /* Destroys the connections given up. Called in ia->cm_turn, so no event of theirs is under way. */
 static void reap(struct ia *ia)
 {
@@ -1037,11 +1065,18 @@ static void reap(struct ia *ia)
                 if (!list_empty(&ia->doomed)) {
                         conn = container_of(ia->doomed.next, struct conn, link);
                         list_remove(&conn->link);
+                        conn->id->context = NULL;
+                        if (conn->attempt)
+                                attempt_give_up(conn);
                 }
                 pthread_mutex_unlock(&ia->cm_lock);
                 if (!conn)
                         return;
-                if (!conn->unanswered || !linger_destroy(ia, conn->id))
+                if (conn->attempt)
+                        linger_destroy(ia, attempt_destroy, conn->attempt);
+                else if (conn->unanswered)
+                        linger_destroy(ia, destroy_id, conn->id);
+                else
                         rdma_destroy_id(conn->id);
                 cm_forget(conn);
         }
@@ -1171,6 +1206,8 @@ uint64_t cm_expire(struct ia *ia)
         struct link *after;
 
         pthread_mutex_lock(&ia->cm_lock);
+        if (ia->iwarp)
+                take_attempts(ia);
         for (at = head->next; at != head; at = after) {
                 struct conn *conn = container_of(at, struct conn, link);
 
@@ -1210,5 +1247,5 @@ void cm_close(struct ia *ia)
         pthread_mutex_unlock(&ia->cm_lock);
         cm_reap(ia);
         if (ia->lender)
-                ibv_dealloc_pd(ia->lender);
+                linger_dealloc_pd(ia, ia->lender);
 }

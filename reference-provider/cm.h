@@ -12,6 +12,7 @@
 #include "daplref.h"
 #include "list.h"
 
+struct attempt;
 struct cr;
 struct ep;
 struct ia;
@@ -60,9 +61,10 @@ struct conn {
         uint32_t token;
         bool fragmented;
         bool unanswered; /* on iWARP: the peer has yet to answer its request, see linger.c */
-        bool reached;    /* on iWARP, of an accepted one: the kernel says that it is there, */
-        bool confirmed;  /* and the peer that it has the answer */
-        int expected;    /* bytes of private data in all */
+        struct attempt *attempt; /* on iWARP: by which its request goes out, or NULL */
+        bool reached;   /* on iWARP, of an accepted one: the kernel says that it is there, */
+        bool confirmed; /* and the peer that it has the answer */
+        int expected;   /* bytes of private data in all */
         int have;
         uint8_t data[REF_MAX_PRIVATE_DATA];
         uint8_t wire[64];

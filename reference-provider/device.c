@@ -389,6 +389,8 @@ DAT_RETURN device_choose(struct ia *ia)
                 goto failed;
         ia->iwarp = ia->verbs->device->transport_type == IBV_TRANSPORT_IWARP;
         know_vendor(ia);
+        if (ia->iwarp && !linger_start(ia))
+                goto failed;
         make_positive(&ia->device);
         if (!measure_dtos(ia))
                 goto failed;
@@ -408,11 +410,11 @@ void device_release(struct ia *ia)
 {
         if (ia->anchor)
                 rdma_destroy_id(ia->anchor);
-        linger_leave(ia);
         if (ia->domain)
-                ibv_dealloc_pd(ia->domain);
+                linger_dealloc_pd(ia, ia->domain);
         if (ia->verbs)
-                ibv_close_device(ia->verbs);
+                linger_close_device(ia, ia->verbs);
+        linger_leave(ia);
         ia->anchor = NULL;
         ia->domain = NULL;
         ia->verbs = NULL;

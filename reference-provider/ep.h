@@ -35,6 +35,7 @@ struct ep {
         uint32_t qp_num;
         bool qp_takes_receives;
         bool qp_takes_messages; /* or has done so */
+        bool qp_unanswered;     /* its connection ended before the peer answered the request */
         struct ep *qp_next;     /* in recv_evd->qps */
         struct wr_pool recvs;
         struct wr_pool requests;

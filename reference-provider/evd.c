@@ -8,6 +8,7 @@
 #include "evd_queue.h"
 #include "handle.h"
 #include "ia.h"
+#include "linger.h"
 #include "lock.h"
 #include "service.h"
 
@@ -236,9 +237,9 @@ void evd_destroy(struct evd *evd)
         if (evd->obj.handle)
                 cno_forget(evd->cno, evd);
         if (evd->cq)
-                ibv_destroy_cq(evd->cq);
+                linger_destroy_cq(evd->obj.ia, evd->cq);
         if (evd->channel)
-                ibv_destroy_comp_channel(evd->channel);
+                linger_destroy_channel(evd->obj.ia, evd->channel);
         if (evd->obj.handle)
                 object_bury(&evd->obj);
         close(evd->wake_fd);

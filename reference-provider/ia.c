@@ -224,6 +224,7 @@ static struct ia *ia_new(const struct binding *binding)
         pthread_mutex_init(&ia->work_lock, NULL);
         list_init(&ia->conns);
         list_init(&ia->doomed);
+        list_init(&ia->attempted);
         ends_init(ia);
         list_init(&ia->listeners);
         list_init(&ia->work);

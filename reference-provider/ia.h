@@ -31,7 +31,7 @@ struct ia {
         uint16_t
             presence; /* the port on which the anchor listens for probes, or 0; peers know it */
         struct rdma_event_channel *cm;
-        struct lingering *lingering; /* or NULL; under cm_turn */
+        struct lingering *lingering; /* on iWARP; else NULL */
         struct evd *async_evd;       /* of this IA or of another, so under the lock of all IAs */
         struct evd *sink;            /* for completions that no Consumer wants */
         struct ibv_pd *domain;       /* of all zones, where the entry says one-domain; else NULL */
@@ -40,8 +40,9 @@ struct ia {
         pthread_t thread;
         struct lmr_table lmrs;
 
-        struct link conns;  /* under cm_lock */
-        struct link doomed; /* connections to destroy once cm_lock is released */
+        struct link conns;     /* under cm_lock */
+        struct link doomed;    /* connections to destroy once cm_lock is released */
+        struct link attempted; /* on iWARP, see attempt.c */
         struct ends ends;
         struct link listeners;
         struct link work; /* under work_lock */

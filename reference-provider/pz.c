@@ -4,6 +4,7 @@
 #include "dat_abi.h"
 #include "handle.h"
 #include "ia.h"
+#include "linger.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -16,7 +17,7 @@ static struct ibv_pd *domain_take(struct ia *ia)
 static void domain_give(struct ia *ia, struct ibv_pd *pd)
 {
         if (pd != ia->domain)
-                ibv_dealloc_pd(pd);
+                linger_dealloc_pd(ia, pd);
 }
 
 /* dat_pz_create(3DAT): a Protection Zone is a protection domain, unless all share one. */

@@ -5,6 +5,7 @@
 #include "evd.h"
 #include "handle.h"
 #include "ia.h"
+#include "linger.h"
 #include "list.h"
 #include "lock.h"
 #include "pool.h"
@@ -72,6 +73,7 @@ DAT_RETURN ep_make_qp(struct ep *ep)
         atomic_store(&ep->mtu_shift, 0);
         atomic_store(&ep->failed, false);
         atomic_store(&ep->last_given_back, false);
+        ep->qp_unanswered = false;
         if (ep->srq)
                 evd_add_qp(ep_recv_target(ep), ep);
         return DAT_SUCCESS;
@@ -253,12 +255,26 @@ bool qp_may_hold(const struct ep *ep)
         return ep->qp && ep->srq && ep->qp_takes_messages;
 }
 
+static void destroy(void *qp)
+{
+        ibv_destroy_qp(qp);
+}
+
+/* Destroys a queue pair; `unanswered` says that the peer has yet to answer its request. */
+void qp_destroy(struct ia *ia, struct ibv_qp *qp, bool unanswered)
+{
+        if (unanswered)
+                linger_destroy(ia, destroy, qp);
+        else
+                ibv_destroy_qp(qp);
+}
+
 /* Takes the queue pair away; what the device had completed by then is collected. */
 void qp_take_down(struct ep *ep)
 {
         evd_drain(ep_recv_target(ep));
         evd_drain(ep_request_target(ep));
-        ibv_destroy_qp(ep->qp);
+        qp_destroy(ep->obj.ia, ep->qp, ep->qp_unanswered);
         evd_drain(ep_recv_target(ep));
         evd_drain(ep_request_target(ep));
         if (ep->srq) {

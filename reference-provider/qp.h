@@ -24,5 +24,6 @@ bool ep_may_be_receiving(struct ep *ep);
 void qp_stop(struct ep *ep);
 bool qp_may_hold(const struct ep *ep);
 void qp_take_down(struct ep *ep);
+void qp_destroy(struct ia *ia, struct ibv_qp *qp, bool unanswered);
 
 #endif

@@ -6,6 +6,7 @@
 #include "evd.h"
 #include "handle.h"
 #include "ia.h"
+#include "linger.h"
 #include "list.h"
 #include "lmr.h"
 #include "lock.h"
@@ -218,7 +219,7 @@ DAT_RETURN ref_srq_free(DAT_SRQ_HANDLE handle)
 /* Frees what a dead SRQ consists of. */
 void srq_destroy(struct srq *srq)
 {
-        ibv_destroy_srq(srq->srq);
+        linger_destroy_srq(srq->obj.ia, srq->srq);
         work_cancel(srq->obj.ia, &srq->low_work);
         object_unuse(&srq->pz->obj);
         object_bury(&srq->obj);
@@ -427,7 +428,7 @@ static void replace(struct srq *srq, int depth)
         if (!queue)
                 return;
         move_to(srq, queue, depth);
-        ibv_destroy_srq(old);
+        linger_destroy_srq(srq->obj.ia, old);
         if (atomic_load(&srq->armed))
                 (void)set_limit(srq, atomic_load(&srq->low_watermark));
 }

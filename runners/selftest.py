@@ -181,10 +181,10 @@ STEPS = (
     ),
     Step(
         "siw",
-        "two pages' cases on iWARP, whose kernel holds a free of what nobody has answered yet",
+        "two pages' cases, and the frees of EPs in each state, on iWARP",
         [
-            "{python} -m runners certify dat_srq_resize dat_srq_query --device siw --hosts 1"
-            " -k 'not active_connection_pending' --out {work}/run"
+            "{python} -m runners certify dat_srq_resize dat_srq_query ep_free/in_state"
+            " ep_reset/in_state --device siw --hosts 1 --out {work}/run"
         ],
     ),
     Step(

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "attempt.h"
+#include "cm.h"
+#include "ia.h"
+#include "list.h"
+#include "service.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * rdma_connect() is TCP's connect there, which asks a host that does not answer for two minutes. So
+ * each has a thread, which outlives its connection where that is given up before, and its IA.
+ */
+struct attempt {
+        struct link link;  /* in ia->attempted, once it has returned */
+        struct conn *conn; /* NULL when that has given it up */
+        struct rdma_cm_id *id;
+        struct rdma_conn_param param;
+        uint8_t data[sizeof(((struct conn *)NULL)->wire)];
+        pthread_t thread;
+        int error;
+};
+
+/* What connections and threads know of each other; innermost but for the service thread's kick. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void *run(void *argument)
+{
+        struct attempt *attempt = argument;
+
+        if (rdma_connect(attempt->id, &attempt->param))
+                attempt->error = errno;
+        pthread_mutex_lock(&lock);
+        if (attempt->conn) {
+                list_append(&attempt->conn->ia->attempted, &attempt->link);
+                service_rearm(attempt->conn->ia);
+        }
+        pthread_mutex_unlock(&lock);
+        return NULL;
+}
+
+/* False, and nothing has happened, when there is no thread to be had. */
+bool attempt_begin(struct conn *conn, const struct rdma_conn_param *param)
+{
+        struct attempt *attempt = calloc(1, sizeof(*attempt));
+        bool begun;
+
+        if (!attempt)
+                return false;
+        attempt->conn = conn;
+        attempt->id = conn->id;
+        attempt->param = *param;
+        attempt->param.private_data = attempt->data;
+        memcpy(attempt->data, param->private_data, param->private_data_len);
+        list_init(&attempt->link);
+        pthread_mutex_lock(&lock);
+        begun = service_spawn(&attempt->thread, run, attempt);
+        conn->attempt = begun ? attempt : NULL;
+        pthread_mutex_unlock(&lock);
+        if (!begun)
+                free(attempt);
+        return begun;
+}
+
+/* A connection whose request has gone out, with 0, or could not, with an errno; else NULL. */
+struct conn *attempt_next(struct ia *ia, int *error)
+{
+        struct attempt *attempt = NULL;
+        struct conn *conn;
+
+        pthread_mutex_lock(&lock);
+        if (!list_empty(&ia->attempted)) {
+                attempt = container_of(ia->attempted.next, struct attempt, link);
+                list_remove(&attempt->link);
+        }
+        pthread_mutex_unlock(&lock);
+        if (!attempt)
+                return NULL;
+        pthread_join(attempt->thread, NULL);
+        conn = attempt->conn;
+        conn->attempt = NULL;
+        *error = attempt->error;
+        free(attempt);
+        return conn;
+}
+
+/* The connection hears of its attempt no more, whose id is attempt_destroy()'s from here on. */
+void attempt_give_up(struct conn *conn)
+{
+        pthread_mutex_lock(&lock);
+        list_remove(&conn->attempt->link);
+        conn->attempt->conn = NULL;
+        pthread_mutex_unlock(&lock);
+}
+
+/* Destroys an attempt that was given up, and its id, as soon as it has returned. */
+void attempt_destroy(void *argument)
+{
+        struct attempt *attempt = argument;
+
+        pthread_join(attempt->thread, NULL);
+        rdma_destroy_id(attempt->id);
+        free(attempt);
+}
