@@ -53,8 +53,7 @@ struct request {
 DAT_RETURN dto_check_flags(const struct ep *ep, DAT_COMPLETION_FLAGS flags,
                            DAT_COMPLETION_FLAGS allowed, int subtype)
 {
-        if ((unsigned int)flags & ~(unsigned int)allowed ||
-            (flags & DAT_COMPLETION_SOLICITED_WAIT_FLAG && !ep->obj.ia->solicits))
+        if ((unsigned int)flags & ~(unsigned int)allowed)
                 return REF_ERROR(DAT_INVALID_PARAMETER, subtype);
         if (flags & DAT_COMPLETION_UNSIGNALLED_FLAG &&
             ep->attr.request_completion_flags != DAT_COMPLETION_UNSIGNALLED_FLAG)
@@ -119,12 +118,19 @@ static DAT_RETURN flush_at_once(struct evd *evd, struct ep *ep, struct wr *wr)
         return REF_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEVD);
 }
 
-static void describe(struct ibv_send_wr *send, const struct request *request)
+/* siw fences no read; but the answers to reads come in the order of the reads on iWARP. */
+static bool needs_fence(const struct ep *ep, const struct request *request)
+{
+        return request->flags & DAT_COMPLETION_BARRIER_FENCE_FLAG &&
+               !(request->kind == WR_RDMA_READ && ep->obj.ia->iwarp);
+}
+
+static void describe(struct ibv_send_wr *send, const struct ep *ep, const struct request *request)
 {
         *send = operations[request->kind].request;
         if (request->flags & DAT_COMPLETION_SOLICITED_WAIT_FLAG)
                 send->send_flags |= IBV_SEND_SOLICITED;
-        if (request->flags & DAT_COMPLETION_BARRIER_FENCE_FLAG)
+        if (needs_fence(ep, request))
                 send->send_flags |= IBV_SEND_FENCE;
         if (request->remote) {
                 send->wr.rdma.remote_addr = abi_remote_address(request->remote);
@@ -154,7 +160,7 @@ static DAT_RETURN post_checked(struct ep *ep, const struct request *request, str
         wr->length = length;
         if (ep_state_flushes(state))
                 return flush_at_once(ep_request_target(ep), ep, wr);
-        describe(&send, request);
+        describe(&send, ep, request);
         send.wr_id = ((union wr_id){.wr = wr}).number;
         send.sg_list = sge;
         send.num_sge = num_sge;

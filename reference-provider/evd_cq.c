@@ -42,6 +42,11 @@ static DAT_DTO_COMPLETION_STATUS status_of(const struct evd *evd, const struct w
                 if (receive && lmr_serves(evd->obj.ia, wr->sge, wr->num_sge))
                         return DAT_DTO_ERR_LOCAL_LENGTH;
                 return DAT_DTO_ERR_LOCAL_PROTECTION;
+        case IBV_WC_GENERAL_ERR:
+                /* siw says so of a message for memory whose LMR was freed after the post. */
+                if (receive && !lmr_serves(evd->obj.ia, wr->sge, wr->num_sge))
+                        return DAT_DTO_ERR_LOCAL_PROTECTION;
+                return DAT_DTO_ERR_TRANSPORT;
         case IBV_WC_LOC_EEC_OP_ERR:
                 return DAT_DTO_ERR_LOCAL_EP;
         case IBV_WC_LOC_PROT_ERR:

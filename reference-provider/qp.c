@@ -260,13 +260,18 @@ static void destroy(void *qp)
         ibv_destroy_qp(qp);
 }
 
-/* Destroys a queue pair; `unanswered` says that the peer has yet to answer its request. */
+/*
+ * Destroys a queue pair. `unanswered` says that the peer has yet to answer its request: then it may
+ * outlive its EP, of which it tells no more.
+ */
 void qp_destroy(struct ia *ia, struct ibv_qp *qp, bool unanswered)
 {
-        if (unanswered)
+        if (unanswered) {
+                qp->qp_context = NULL;
                 linger_destroy(ia, destroy, qp);
-        else
+        } else {
                 ibv_destroy_qp(qp);
+        }
 }
 
 /* Takes the queue pair away; what the device had completed by then is collected. */
