@@ -54,7 +54,9 @@ class Members:
 
     def text(self, name: str, default: str | None = "") -> str:
         """The string `name`, made printable; with the default None it must be there."""
-        value: str = self._get(name, (str,), "a string", default)
+        value = self.values.get(name)
+        if not isinstance(value, str):
+            value = self._get(name, (str,), "a string", default)
         return printable(value)
 
     def number(self, name: str, default: float | None = 0) -> float:
@@ -87,12 +89,11 @@ class Members:
 
     def pairs(self, name: str) -> tuple[tuple[str, str], ...]:
         """The list of [name, value] pairs `name`; an element that is no pair has an empty name."""
-        return tuple(
-            (as_text(item[0]), as_text(item[1]))
-            if isinstance(item, list) and len(item) == 2
-            else ("", as_text(item))
+        items = [
+            (item[0], item[1]) if isinstance(item, list) and len(item) == 2 else ("", item)
             for item in self.items(name)
-        )
+        ]
+        return tuple([(as_text(key), as_text(value)) for key, value in items])
 
     def table(self, name: str) -> dict[str, str]:
         """The object `name` with each value as printable text, empty when it is absent."""

@@ -23,7 +23,8 @@ from markupsafe import Markup
 from reports import waivers
 from reports.causes import causes, unknown_causes
 from reports.differences import warnings
-from reports.evidence import duration, pair, returned, stacks, trace
+from reports.evidence import duration, stacks, trace
+from reports.lines import lines
 from reports.model import (
     CRITERIA,
     KEPT,
@@ -158,8 +159,7 @@ def _environment(run: Run) -> Environment:
     env.filters.update(
         duration=duration,
         counted=_counted,
-        pair=lambda item: pair(*item),
-        returned=returned,
+        lines=lines,
         shell=lambda words: shlex.join(words),
     )
     env.globals.update(

@@ -397,7 +397,7 @@ class _Recorder:
 
 def _records(report: pytest.TestReport) -> list[Record]:
     properties: dict[str, Any] = dict(report.user_properties)
-    records: list[Record] = properties.get(RECORDS, [])
+    records: list[Record] = json.loads(properties.get(RECORDS, "[]"))
     return records
 
 

@@ -2,12 +2,15 @@
 """The pytest plugin that runs cases: each planned case is an item, in this process or a worker's.
 
 pytest is given an assignment's file to collect from. What a case left behind travels in its
-report's user_properties, as records, to the process that writes them down (campaign.py).
+report's user_properties, as records, to the process that writes them down (campaign.py). They
+travel as JSON: what pytest-xdist makes of a structure takes longer than all else about a verdict.
 """
 
+import json
 from collections.abc import Iterable, Iterator
 from contextlib import closing
 from functools import cache, cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +26,8 @@ RECORDS = "records"
 VERDICT = "verdict"
 TESTBEDS = pytest.StashKey[Testbeds]()
 SPREAD = pytest.StashKey[Spread]()
+# The mode that follows another.
+FOLLOWING = pytest.StashKey[dict[int, int]]()
 
 
 class NotKept(Exception):
@@ -78,8 +83,10 @@ class CaseItem(pytest.Item):
         if ended is None:
             told: list[records.Record] = []
             testbeds = self.config.stash[TESTBEDS]
-            self.user_properties.append((RECORDS, told))
-            word = testbeds.run(self.planned, 1, told.append)
+            try:
+                word = testbeds.run(self.planned, 1, told.append)
+            finally:
+                self.user_properties.append((RECORDS, json.dumps(told, separators=(",", ":"))))
             if word is None:
                 pytest.skip(testbeds.given_up(self.planned.hosts))
             if word == PUT_OFF:
@@ -137,34 +144,34 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
     return True
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> Iterator[None]:
-    """The hosts of the next mode are opened while this one's cases run, and let go with it."""
-    outcome = yield
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool:
+    """Runs a case. Meanwhile the next mode's hosts are opened; this one's are let go at its end."""
     assert isinstance(item, CaseItem)
+    report(item)
     testbeds = item.config.stash[TESTBEDS]
     here = item.planned.hosts
     if isinstance(nextitem, CaseItem) and nextitem.planned.hosts != here:
         testbeds.keep_only({nextitem.planned.hosts})
-    elif later := _mode_after(item, here):
+    elif later := item.session.stash[FOLLOWING].get(here):
         testbeds.prepare(later)
-    return outcome
+    return True
 
 
 def report(item: CaseItem) -> None:
-    """pytest's protocol for an item that was run elsewhere: there is nothing to set up for it."""
+    """pytest's protocol for an item: nothing is set up for it, nor torn down, and its one report
+    has its records once.
+    """
     hook = item.ihook
     hook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
-    call = pytest.CallInfo.from_call(item.runtest, when="call")
+    stops = (pytest.exit.Exception, KeyboardInterrupt)
+    call = pytest.CallInfo.from_call(item.runtest, when="call", reraise=stops)
     made = hook.pytest_runtest_makereport(item=item, call=call)
     hook.pytest_runtest_logreport(report=made)
     hook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
 
 
-def _mode_after(item: pytest.Item, hosts: int) -> int | None:
-    """The mode that follows `hosts` in the plan of this process; None for the last."""
-    modes = list(
-        dict.fromkeys(i.planned.hosts for i in item.session.items if isinstance(i, CaseItem))
-    )
-    following = modes[modes.index(hosts) + 1 :]
-    return following[0] if following else None
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Notes which mode follows which in the plan of this process."""
+    modes = list(dict.fromkeys(i.planned.hosts for i in session.items if isinstance(i, CaseItem)))
+    session.stash[FOLLOWING] = dict(pairwise(modes))
