@@ -9,7 +9,9 @@
 
 #include <string.h>
 
-#define WORKS 8 /* requests, or receives, that an EP has */
+#define WORKS 8  /* requests, or receives, that an EP has */
+#define MANY  48 /* where it has more than fit into a batch of any size */
+#define BINDS 4
 #define LARGE ((size_t)1 << 18)
 
 struct flag_row {
@@ -46,9 +48,10 @@ static DAT_EP_ATTR attr_with_reads(struct test *t)
         return attr;
 }
 
-static struct line line_with(struct test *t, struct ep_opts active, struct ep_opts passive)
+/* The EPs are yet to be connected. */
+static struct line line_apart(struct test *t, DAT_EP_ATTR attr, struct ep_opts active,
+                              struct ep_opts passive)
 {
-        DAT_EP_ATTR attr = attr_with_reads(t);
         struct line line;
 
         active.attr = passive.attr = &attr;
@@ -59,6 +62,13 @@ static struct line line_with(struct test *t, struct ep_opts active, struct ep_op
                 message_fill(line.in->addr + i * MESSAGE, MESSAGE, WORKS + i);
         }
         line.loop = loop_of(t, active, passive);
+        return line;
+}
+
+static struct line line_with(struct test *t, struct ep_opts active, struct ep_opts passive)
+{
+        struct line line = line_apart(t, attr_with_reads(t), active, passive);
+
         loop_join(t, &line.loop);
         return line;
 }
@@ -68,11 +78,21 @@ static struct line line_of(struct test *t)
         return line_with(t, (struct ep_opts){0}, (struct ep_opts){0});
 }
 
+/* The same line from its other end. */
+static struct line turned(struct line line)
+{
+        DAT_EP_HANDLE active = line.loop.active;
+
+        line.loop.active = line.loop.passive;
+        line.loop.passive = active;
+        return line;
+}
+
 static void post_recvs(struct test *t, DAT_EP_HANDLE ep, const struct buf *buf, size_t first,
                        size_t count)
 {
         for (size_t i = first; i < first + count; i++) {
-                DAT_LMR_TRIPLET segment = triplet(buf, i * MESSAGE, MESSAGE);
+                DAT_LMR_TRIPLET segment = triplet(buf, i % WORKS * MESSAGE, MESSAGE);
 
                 must(dat_ep_post_recv(ep, 1, &segment, (DAT_DTO_COOKIE){.as_64 = i},
                                       DAT_COMPLETION_DEFAULT_FLAG));
@@ -81,10 +101,10 @@ static void post_recvs(struct test *t, DAT_EP_HANDLE ep, const struct buf *buf, 
 
 static DAT_RETURN post(const struct line *line, enum work work, size_t slot)
 {
-        DAT_LMR_TRIPLET segment = triplet(line->out, slot * MESSAGE, MESSAGE);
+        DAT_LMR_TRIPLET segment = triplet(line->out, slot % WORKS * MESSAGE, MESSAGE);
         DAT_RMR_TRIPLET remote = {
             .rmr_context = line->in->rmr_context,
-            .target_address = (DAT_VADDR)(uintptr_t)(line->in->addr + slot * MESSAGE),
+            .target_address = (DAT_VADDR)(uintptr_t)(line->in->addr + slot % WORKS * MESSAGE),
             .segment_length = MESSAGE,
         };
         DAT_DTO_COOKIE cookie = {.as_64 = slot};
@@ -266,6 +286,77 @@ FAMILY(ep_disconnect, requests_broken_off, works)
             expect_broken_off(t, ep_request_evd(t, line.loop.active), line.loop.active, WORKS), 0);
 }
 
+/* The end that did nothing for it has sends without a receive. */
+FAMILY(ep_disconnect, requests_of_other_end, both_flags)
+{
+        struct line line = line_of(t);
+        struct line back = turned(line);
+        size_t done;
+
+        post_works(t, &back, SENDS);
+        end_by(t, line.loop.active, row->flags);
+        expect_ended_by_other(t, line.loop.passive);
+        done = expect_broken_off(t, ep_request_evd(t, line.loop.passive), line.loop.passive, WORKS);
+        record(t, "%zu of %d sends without a receive succeeded", done, WORKS);
+}
+
+static const struct many_row {
+        const char *id;
+        bool receives;
+} many[] = {{"receives", true}, {"requests", false}};
+
+FAMILY(ep_disconnect, many, many)
+{
+        DAT_EP_ATTR attr = attr_with_reads(t);
+        struct line line;
+        DAT_EP_HANDLE ep;
+
+        if (ia_attr(t)->max_dto_per_ep < MANY)
+                unsupported(t, "max_dto_per_ep: fewer than the case posts");
+        attr.max_recv_dtos = attr.max_request_dtos = MANY;
+        line = line_apart(t, attr, (struct ep_opts){0}, (struct ep_opts){0});
+        ep = line.loop.active;
+        loop_join(t, &line.loop);
+        if (row->receives)
+                post_recvs(t, ep, line.in, 0, MANY);
+        else
+                for (size_t i = 0; i < MANY; i++)
+                        must(post(&line, SENDS, i));
+        end_by(t, ep, DAT_CLOSE_ABRUPT_FLAG);
+        expect_ended(t, ep);
+        if (row->receives)
+                expect_flushed(t, ep_recv_evd(t, ep), ep, 0, MANY);
+        else
+                record(t, "%zu of %d sends without a receive succeeded",
+                       expect_broken_off(t, ep_request_evd(t, ep), ep, MANY), MANY);
+}
+
+/* Who waits for a receive is woken when it is flushed: at the end that ends, or the other one. */
+static const struct sleeper_row {
+        const char *id;
+        bool other;
+} sleepers[] = {{"who_ends", false}, {"other_end", true}};
+
+FAMILY(ep_disconnect, flush_wakes, sleepers)
+{
+        struct line line = line_of(t);
+        DAT_EP_HANDLE ep = row->other ? line.loop.passive : line.loop.active;
+        const DAT_DTO_COMPLETION_EVENT_DATA *dto;
+        struct waiter *waiter;
+        struct woken woken;
+
+        post_recvs(t, ep, line.in, 0, 1);
+        waiter = wait_on_evd(t, ep_recv_evd(t, ep), DAT_TIMEOUT_INFINITE, 1);
+        must_wait(waiter);
+        end_by(t, line.loop.active, DAT_CLOSE_ABRUPT_FLAG);
+        woken = expect_awake(waiter);
+        expect(woken.ret, DAT_SUCCESS);
+        expect_eq(woken.event.event_number, DAT_DTO_COMPLETION_EVENT);
+        dto = &woken.event.event_data.dto_completion_event_data;
+        expect_that(dto->ep_handle == ep, "a completion names another EP");
+        expect_eq(dto->status, DAT_DTO_ERR_FLUSHED);
+}
+
 /* Half of the sends find a receive, so that they may have succeeded. */
 CASE(ep_disconnect, order_of_failure)
 {
@@ -380,6 +471,66 @@ FAMILY(ep_disconnect, requests_completed, works)
         struct line line = waiting_line(t, row->work);
 
         expect_done_in_peace(t, &line, row->work);
+}
+
+/* Nobody takes the completions: the end comes by itself, and they stand there behind it. */
+FAMILY(ep_disconnect, ends_unreaped, works)
+{
+        struct line line = waiting_line(t, row->work);
+        DAT_EP_HANDLE ep = line.loop.active;
+
+        post_recvs(t, line.loop.passive, line.in, 0, row->work == SENDS ? WORKS : 1);
+        expect_ended(t, ep);
+        for (size_t i = 0; i < WORKS; i++)
+                expect_eq(expect_completion(t, ep_request_evd(t, ep), ep, i), DAT_DTO_SUCCESS);
+        expect_empty(t, ep_request_evd(t, ep));
+}
+
+/* Binds behind a send that has yet to find its receive. */
+CASE(ep_disconnect, binds_completed)
+{
+        DAT_EVD_HANDLE evd = evd_with(t, .flags = DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG);
+        struct line line = line_with(t, (struct ep_opts){.request_evd = evd}, (struct ep_opts){0});
+        DAT_LMR_TRIPLET segment = triplet(line.in, 0, MESSAGE);
+        DAT_EP_HANDLE ep = line.loop.active;
+        DAT_RMR_HANDLE rmrs[BINDS];
+        DAT_RMR_CONTEXT context;
+
+        for (size_t i = 0; i < BINDS; i++) {
+                must(dat_rmr_create(pz(t), &rmrs[i]));
+                adopt(t, DAT_HANDLE_TYPE_RMR, rmrs[i]);
+        }
+        must(post(&line, SENDS, 0));
+        for (uint64_t i = 0; i < BINDS; i++)
+                must(dat_rmr_bind(rmrs[i], &segment, DAT_MEM_PRIV_REMOTE_READ_FLAG, ep,
+                                  (DAT_RMR_COOKIE){.as_64 = i}, DAT_COMPLETION_DEFAULT_FLAG,
+                                  &context));
+        end_by(t, ep, DAT_CLOSE_GRACEFUL_FLAG);
+        post_recvs(t, line.loop.passive, line.in, 0, 1);
+        expect_eq(expect_completion(t, evd, ep, 0), DAT_DTO_SUCCESS);
+        for (size_t i = 0; i < BINDS; i++) {
+                DAT_EVENT event = expect_event(evd, DAT_RMR_BIND_COMPLETION_EVENT);
+                const DAT_RMR_BIND_COMPLETION_EVENT_DATA *bind =
+                    &event.event_data.rmr_completion_event_data;
+
+                expect_that(bind->rmr_handle == rmrs[i], "the completion names another RMR");
+                expect_eq(bind->user_cookie.as_64, i);
+                expect_eq(bind->status, DAT_RMR_BIND_SUCCESS);
+        }
+        expect_ended(t, ep);
+        expect_empty(t, evd);
+}
+
+/* The other end waits for nothing. */
+CASE(ep_disconnect, pending_ended_by_other)
+{
+        struct line line = waiting_line(t, SENDS);
+
+        end_by(t, line.loop.passive, DAT_CLOSE_ABRUPT_FLAG);
+        expect_ended(t, line.loop.passive);
+        expect_ended_by_other(t, line.loop.active);
+        expect_eq(
+            expect_broken_off(t, ep_request_evd(t, line.loop.active), line.loop.active, WORKS), 0);
 }
 
 /* The passive side's messages are received all the while. */
@@ -637,6 +788,40 @@ FAMILY(ep_disconnect, in_state, ep_states)
 FAMILY(ep_disconnect, gracefully_in_state, ep_states)
 {
         disconnect_in(t, row->state, DAT_CLOSE_GRACEFUL_FLAG);
+}
+
+/* What is refused flushes nothing: the receives take the messages of the connection to come. */
+static const struct early_row {
+        const char *id;
+        bool reserved;
+} early[] = {{"unconnected", false}, {"reserved", true}};
+
+FAMILY(ep_disconnect, refused_flushes_nothing, early)
+{
+        struct line line =
+            line_apart(t, attr_with_reads(t), (struct ep_opts){0}, (struct ep_opts){0});
+        DAT_EP_HANDLE ep = line.loop.passive;
+
+        post_recvs(t, ep, line.in, 0, WORKS);
+        if (row->reserved)
+                rsp_new(t, ep, line.loop.requests, &line.loop.qual);
+        for (size_t i = 0; i < 2; i++)
+                expect(dat_ep_disconnect(ep, both_flags[i].flags), DAT_INVALID_STATE);
+        expect_empty(t, ep_recv_evd(t, ep));
+        if (row->reserved) {
+                loop_connect(t, line.loop.active, line.loop.qual);
+                loop_take_request(t, &line.loop);
+                expect_accepted_by(t, line.loop.request, DAT_HANDLE_NULL, &line.loop);
+        } else {
+                loop_join(t, &line.loop);
+        }
+        for (size_t i = 0; i < WORKS; i++)
+                must(post(&line, SENDS, i));
+        for (size_t i = 0; i < WORKS; i++) {
+                expect_eq(expect_completion(t, ep_recv_evd(t, ep), ep, i), DAT_DTO_SUCCESS);
+                expect_that(message_holds(line.in->addr + i * MESSAGE, MESSAGE, i),
+                            "receive %zu has not its message", i);
+        }
 }
 
 static const struct bad_flags {
