@@ -538,6 +538,22 @@ static bool connected_within(struct test *t, struct stage *stage, DAT_TIMEOUT ti
         return event.event_number == DAT_CONNECTION_EVENT_ESTABLISHED;
 }
 
+/* It would be over at once, were it taken for less. */
+void connect_timeout_long(struct test *t, enum way way, const struct long_timeout_row *row)
+{
+        struct stage stage;
+
+        stage_set(t, &stage, way);
+        stage.asking.timeout = row->timeout;
+        expect(connect_ask(&stage.asking), DAT_SUCCESS);
+        expect_stage_heard(t, &stage);
+        settle_briefly(t);
+        expect_ep_pending(t, stage.asking.ep);
+        must(dat_cr_accept(stage.loop.request, stage.loop.passive, 0, NULL));
+        expect_ep_told(t, stage.asking.ep, DAT_CONNECTION_EVENT_ESTABLISHED,
+                       DAT_EP_STATE_CONNECTED);
+}
+
 /* The time is over, as another EP of the same time-out, which asked later, is told. */
 void connect_timeout_over(struct test *t, enum way way)
 {

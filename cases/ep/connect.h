@@ -136,6 +136,21 @@ struct timeout_row {
 static const struct timeout_row timeouts[] = {{"ms_30", 30}, {"ms_60", 60}, {"ms_150", 150}};
 void connect_timed_out(struct test *t, enum way way, const struct timeout_row *row);
 void connect_timed_out_each(struct test *t, enum way way);
+
+/*
+ * Time-outs, in microseconds, that no case waits for: a little more than 32 bits of nanoseconds,
+ * the first one with the highest bit, and the greatest that has an end.
+ */
+struct long_timeout_row {
+        const char *id;
+        DAT_TIMEOUT timeout;
+};
+static const struct long_timeout_row long_timeouts[] = {
+    {"nanoseconds", 4294968},
+    {"highest_bit", 0x80000000},
+    {"greatest", DAT_TIMEOUT_INFINITE - 1},
+};
+void connect_timeout_long(struct test *t, enum way way, const struct long_timeout_row *row);
 void connect_timeout_zero(struct test *t, enum way way);
 void connect_timeout_infinite(struct test *t, enum way way);
 void connect_timeout_over(struct test *t, enum way way);

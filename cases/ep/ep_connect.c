@@ -71,6 +71,11 @@ CASE(ep_connect, timed_out_each)
         connect_timed_out_each(t, BY_ADDRESS);
 }
 
+FAMILY(ep_connect, timeout_long, long_timeouts)
+{
+        connect_timeout_long(t, BY_ADDRESS, row);
+}
+
 CASE(ep_connect, timeout_zero)
 {
         connect_timeout_zero(t, BY_ADDRESS);

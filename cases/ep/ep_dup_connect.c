@@ -2,6 +2,7 @@
 /* dat_ep_dup_connect: to where another EP is connected, and what becomes of that one. */
 #include "clauses/ep_dup_connect.h"
 #include "../point.h"
+#include "case/ep_attr.h"
 #include "case/standard.h"
 #include "connect.h"
 #include "states.h"
@@ -66,6 +67,11 @@ FAMILY(ep_dup_connect, timed_out, timeouts)
 CASE(ep_dup_connect, timed_out_each)
 {
         connect_timed_out_each(t, AS_ANOTHER);
+}
+
+FAMILY(ep_dup_connect, timeout_long, long_timeouts)
+{
+        connect_timeout_long(t, AS_ANOTHER, row);
 }
 
 CASE(ep_dup_connect, timeout_zero)
@@ -166,6 +172,38 @@ CASE(ep_dup_connect, remote_of_each)
         expect_message(t, other.asking.ep, other.loop.passive);
 }
 
+/* One more EP is connected to the stage's service point. */
+static void join_stage(struct test *t, const struct stage *stage, DAT_EP_HANDLE ep)
+{
+        struct loop loop = stage->loop;
+
+        loop.active = ep;
+        loop.passive = ep_with(t, .srq = DAT_HANDLE_NULL);
+        loop_connect(t, ep, loop.qual);
+        loop_accept(t, &loop);
+        must_event(ep_connect_evd(t, ep), DAT_CONNECTION_EVENT_ESTABLISHED);
+        must_event(ep_connect_evd(t, loop.passive), DAT_CONNECTION_EVENT_ESTABLISHED);
+}
+
+/* An EP is followed to where it is connected now, not to where it was connected before. */
+CASE(ep_dup_connect, as_one_connected_anew)
+{
+        struct stage stage;
+        struct stage other;
+
+        stage_set(t, &stage, AS_ANOTHER);
+        second_stage(t, &other, &stage);
+        must(dat_ep_disconnect(stage.asking.like, DAT_CLOSE_ABRUPT_FLAG));
+        must_event(ep_connect_evd(t, stage.asking.like), DAT_CONNECTION_EVENT_DISCONNECTED);
+        must(dat_ep_reset(stage.asking.like));
+        join_stage(t, &other, stage.asking.like);
+        other.asking.like = stage.asking.like;
+        expect(connect_ask(&other.asking), DAT_SUCCESS);
+        expect_stage_accepted(t, &other);
+        expect_empty(t, stage.loop.requests);
+        expect_loop_carries(t, other.asking.ep, other.loop.passive);
+}
+
 /* An EP that was connected as another is followed as well, when that other one is gone. */
 CASE(ep_dup_connect, as_one_that_followed)
 {
@@ -197,6 +235,78 @@ CASE(ep_dup_connect, like_goes_on)
         expect_loop_carries(t, stage.asking.ep, stage.loop.passive);
         expect_empty(t, ep_connect_evd(t, stage.asking.like));
         expect_empty(t, ep_connect_evd(t, stage.old.passive));
+}
+
+/* The EP that asks has another zone, other attributes and other EVDs than the one it follows. */
+CASE(ep_dup_connect, keeps_its_own)
+{
+        DAT_EP_ATTR attr = ep_attr_modest(ia_attr(t));
+        struct ep_snapshot before;
+        struct stage stage;
+
+        attr.max_message_size = ep_attr_at_most(attr.max_message_size, 8192);
+        attr.max_rdma_size = ep_attr_at_most(attr.max_rdma_size, 4096);
+        attr.max_recv_dtos = EP_ATTR_DTOS / 2;
+        attr.max_request_dtos = EP_ATTR_DTOS / 4;
+        attr.max_rdma_read_in = ia_attr(t)->max_rdma_read_per_ep_in > 0 ? 1 : 0;
+        attr.max_rdma_read_out = ia_attr(t)->max_rdma_read_per_ep_out > 0 ? 1 : 0;
+        attr.max_rdma_read_iov = attr.max_rdma_read_out;
+        stage_set_with(t, &stage, AS_ANOTHER, (struct ep_opts){.attr = &attr, .pz = pz_new(t)},
+                       (struct ep_opts){.attr = &attr});
+        before = ep_snapshot(t, stage.asking.ep);
+        expect(connect_ask(&stage.asking), DAT_SUCCESS);
+        expect_stage_accepted(t, &stage);
+        expect_ep_kept(t, stage.asking.ep, &before, EP_OF_CONNECTION);
+        release(t, stage.asking.ep);
+}
+
+/* A receive that waits already takes the connection's first message. */
+CASE(ep_dup_connect, keeps_preposted)
+{
+        struct buf *buf = buf_with(t, .length = 3 * MESSAGE);
+        DAT_DTO_COMPLETION_EVENT_DATA dto;
+        struct stage stage;
+
+        stage_set(t, &stage, AS_ANOTHER);
+        loop_post_recv(t, stage.asking.ep, buf, 5);
+        expect(connect_ask(&stage.asking), DAT_SUCCESS);
+        expect_stage_accepted(t, &stage);
+        message_fill(buf->addr + 2 * MESSAGE, MESSAGE, 7);
+        loop_post_send(t, stage.loop.passive, buf, 6);
+        dto = expect_dto(ep_recv_evd(t, stage.asking.ep));
+        expect_eq(dto.user_cookie.as_64, 5);
+        expect_that(message_holds(buf->addr, MESSAGE, 7), "the memory has not the message");
+}
+
+/* The EP of an SRQ: the one that asks, or the one that is followed. */
+static const struct srq_row {
+        const char *id;
+        bool asks;
+} of_srqs[] = {{"asks", true}, {"followed", false}};
+
+FAMILY(ep_dup_connect, of_srq, of_srqs)
+{
+        struct buf *buf = buf_with(t, .length = 3 * MESSAGE);
+        DAT_SRQ_HANDLE srq = srq_with(t);
+        DAT_EP_HANDLE ep = ep_with(t, .srq = srq);
+        struct stage stage;
+
+        stage_set(t, &stage, AS_ANOTHER);
+        if (row->asks) {
+                stage.asking.ep = stage.loop.active = ep;
+        } else {
+                join_stage(t, &stage, ep);
+                stage.asking.like = ep;
+        }
+        expect(connect_ask(&stage.asking), DAT_SUCCESS);
+        expect_stage_accepted(t, &stage);
+        if (row->asks) {
+                srq_post(t, srq, buf, MESSAGE, 0, 1);
+                loop_post_send(t, stage.loop.passive, buf, 6);
+                expect_dto(ep_recv_evd(t, ep));
+        } else {
+                expect_loop_carries(t, stage.asking.ep, stage.loop.passive);
+        }
 }
 
 enum meanwhile { LIKE_DISCONNECTS, ITS_OTHER_END_DOES, LIKE_IS_FREED };

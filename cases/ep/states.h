@@ -30,6 +30,11 @@ struct ep_held {
 #define ep_hold(t_, state_, ...) ep_held_in((t_), (state_), (struct ep_opts){__VA_ARGS__})
 struct ep_held ep_held_in(struct test *t, DAT_EP_STATE state, struct ep_opts opts);
 
+/* What a connection changes of an EP, and nothing else may. */
+#define EP_OF_CONNECTION                                        \
+        (DAT_EP_FIELD_EP_STATE | DAT_EP_FIELD_LOCAL_PORT_QUAL | \
+         DAT_EP_FIELD_REMOTE_IA_ADDRESS_PTR | DAT_EP_FIELD_REMOTE_PORT_QUAL)
+
 /* Sets of states: EP_IN(RESERVED) | EP_IN(CONNECTED), by the names after DAT_EP_STATE_. */
 #define EP_IN(state_) (1U << DAT_EP_STATE_##state_)
 bool ep_is_in(const struct ep_held *held, unsigned int states);
