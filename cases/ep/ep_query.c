@@ -486,6 +486,89 @@ CASE(ep_query, port_of_peer_that_asks)
         expect_eq(peer_port(end), port);
 }
 
+/* A Provider's EP has no consumer's parameters yet, and knows who asks. */
+CASE(ep_query, port_of_tentative)
+{
+        DAT_EP_HANDLE ep = ep_in(t, DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING);
+        DAT_PORT_QUAL port = asking_port(t, ep_request(t, ep));
+
+        expect_eq(queried(t, ep, DAT_EP_FIELD_REMOTE_PORT_QUAL).remote_port_qual, port);
+        expect_eq(queried(t, ep, DAT_EP_FIELD_ALL).remote_port_qual, port);
+}
+
+static void expect_same_ends(struct test *t, const DAT_EP_PARAM *one, const DAT_EP_PARAM *other)
+{
+        expect_eq(one->local_port_qual, other->local_port_qual);
+        expect_eq(one->remote_port_qual, other->remote_port_qual);
+        expect_that(same_host(one->remote_ia_address_ptr, other->remote_ia_address_ptr),
+                    "another remote address");
+}
+
+/* The ports are there before the connection is complete. */
+CASE(ep_query, ports_before_completion)
+{
+        DAT_EP_HANDLE ep = ep_in(t, DAT_EP_STATE_COMPLETION_PENDING);
+        DAT_EP_PARAM before = queried(t, ep, DAT_EP_FIELD_ALL);
+        struct peer_ep *end = expect_goes_on(ep, DAT_EP_STATE_COMPLETION_PENDING);
+        DAT_EP_PARAM after = queried(t, ep, DAT_EP_FIELD_ALL);
+
+        expect_eq(before.remote_port_qual, peer_port(end));
+        /* Of a passive request, which it may be told as (EP-8), no local port is asked. */
+        if (plain_ep_state(before.ep_state) == DAT_EP_STATE_COMPLETION_PENDING)
+                expect_same_ends(t, &before, &after);
+}
+
+/* A send without a receive keeps the disconnect pending. */
+CASE(ep_query, ports_until_end)
+{
+        struct loop loop = transfer_with(t);
+        struct vector vector = vector_with(t, .length = MESSAGE);
+        DAT_EP_PARAM before = queried(t, loop.active, DAT_EP_FIELD_ALL);
+        DAT_EP_PARAM after;
+
+        must(send_vector(loop.active, &vector, 0, DAT_COMPLETION_DEFAULT_FLAG));
+        must(dat_ep_disconnect(loop.active, DAT_CLOSE_GRACEFUL_FLAG));
+        after = queried(t, loop.active, DAT_EP_FIELD_ALL);
+        if (plain_ep_state(after.ep_state) == DAT_EP_STATE_DISCONNECTED)
+                unsupported(t, "DAT_EP_STATE_DISCONNECT_PENDING: the transport let nothing wait");
+
+        expect_eq(plain_ep_state(after.ep_state), DAT_EP_STATE_DISCONNECT_PENDING);
+        expect_same_ends(t, &before, &after);
+}
+
+/* An EP that is reset, and connected with another one: it asks or is asked, as before or not. */
+static const struct next_row {
+        const char *id;
+        bool asked_first;
+        bool asks_then;
+} nexts[] = {
+    {"asks_again", false, true},
+    {"is_asked_then", false, false},
+    {"asks_then", true, true},
+    {"is_asked_again", true, false},
+};
+
+FAMILY(ep_query, next_connection, nexts)
+{
+        struct known one = known_ep(t, 1);
+        struct known other = known_ep(t, 2);
+        struct known next = known_ep(t, 8);
+        struct known *again = row->asked_first ? &other : &one;
+
+        join(t, &one, &other);
+        must(dat_ep_disconnect(one.ep, DAT_CLOSE_ABRUPT_FLAG));
+        must_event(one.param.connect_evd_handle, DAT_CONNECTION_EVENT_DISCONNECTED);
+        must_event(other.param.connect_evd_handle, DAT_CONNECTION_EVENT_DISCONNECTED);
+        must(dat_ep_reset(again->ep));
+        if (row->asks_then)
+                join(t, again, &next);
+        else
+                join(t, &next, again);
+
+        check_fields(t, again, DAT_EP_FIELD_ALL);
+        check_fields(t, &next, DAT_EP_FIELD_ALL);
+}
+
 /*
  * Which EP it is
  */
