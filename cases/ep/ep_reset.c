@@ -2,6 +2,7 @@
 /* dat_ep_reset: from which state, what of the last connection is left, and the next connection. */
 #include "clauses/ep_reset.h"
 #include "../point.h"
+#include "case/ep_attr.h"
 #include "case/standard.h"
 #include "states.h"
 #include "transfer.h"
@@ -13,11 +14,8 @@
 #define LATER  100 /* cookies of what is posted after the reset */
 #define MANY   50  /* calls in a row */
 #define ROUNDS 10  /* connections of one EP */
-
-/* What an EP has by its connection, and has no more after the reset. */
-#define OF_CONNECTION                                           \
-        (DAT_EP_FIELD_EP_STATE | DAT_EP_FIELD_LOCAL_PORT_QUAL | \
-         DAT_EP_FIELD_REMOTE_IA_ADDRESS_PTR | DAT_EP_FIELD_REMOTE_PORT_QUAL)
+#define FEW    3   /* such connections */
+#define WAITS  500 /* looks at an EP that is about to be Disconnected */
 
 static void expect_reset(struct test *t, DAT_EP_HANDLE ep)
 {
@@ -55,6 +53,14 @@ static void leave(struct test *t, const struct loop *loop)
         must_event(ep_connect_evd(t, loop->passive), DAT_CONNECTION_EVENT_DISCONNECTED);
 }
 
+static void forget_completions(DAT_EVD_HANDLE evd)
+{
+        DAT_EVENT event;
+
+        while (dat_is(dat_evd_dequeue(evd, &event), DAT_SUCCESS))
+                ;
+}
+
 /*
  * States
  */
@@ -69,7 +75,7 @@ FAMILY(ep_reset, in_state, ep_states)
                 return;
         }
         expect_reset(t, held.ep);
-        expect_ep_kept(t, held.ep, &held.before, OF_CONNECTION);
+        expect_ep_kept(t, held.ep, &held.before, EP_OF_CONNECTION);
         held.state = DAT_EP_STATE_UNCONNECTED;
         held.before = ep_snapshot(t, held.ep);
         expect_ep_untouched(t, &held);
@@ -168,6 +174,40 @@ CASE(ep_reset, again_and_again)
                 expect_reset(t, loop.active);
                 expect_reset(t, loop.passive);
         }
+}
+
+/* What was flushed and not reaped takes none of the places that the EP was made with. */
+CASE(ep_reset, room_again)
+{
+        struct loop loop = loop_new(t);
+        struct vector vector = vector_with(t, .length = MESSAGE);
+
+        for (int i = 0; i < FEW; i++) {
+                expect_joined(t, loop.active, loop.passive);
+                for (uint64_t j = 0; j < EP_ATTR_DTOS; j++) {
+                        expect(recv_vector(loop.passive, &vector, j, DAT_COMPLETION_DEFAULT_FLAG),
+                               DAT_SUCCESS);
+                        expect(send_vector(loop.passive, &vector, j, DAT_COMPLETION_DEFAULT_FLAG),
+                               DAT_SUCCESS);
+                }
+                leave(t, &loop);
+                expect_reset(t, loop.active);
+                expect_reset(t, loop.passive);
+                forget_completions(ep_recv_evd(t, loop.passive));
+                forget_completions(ep_request_evd(t, loop.passive));
+        }
+}
+
+/* Attributes that no default has. */
+CASE(ep_reset, keeps_flags)
+{
+        struct loop loop = transfer_with(t, .recv_flags = DAT_COMPLETION_UNSIGNALLED_FLAG,
+                                         .request_flags = DAT_COMPLETION_UNSIGNALLED_FLAG);
+        struct ep_snapshot before = ep_snapshot(t, loop.active);
+
+        leave(t, &loop);
+        expect_reset(t, loop.active);
+        expect_ep_kept(t, loop.active, &before, EP_OF_CONNECTION);
 }
 
 CASE(ep_reset, twice)
@@ -410,6 +450,68 @@ FAMILY(ep_reset, shared_evds, places)
         }
         post_recvs(t, stays->passive, vectors, LATER);
         expect_received(t, stays, vectors, LATER);
+}
+
+/* The same of requests: they are complete when what they sent has come. */
+FAMILY(ep_reset, shared_request_evd, places)
+{
+        DAT_EVD_HANDLE requests = evd_with(t);
+        struct loop loops[] = {
+            transfer_with(t, .request_evd = requests),
+            transfer_with(t, .request_evd = requests),
+        };
+        const struct loop *stays = &loops[!row->reset];
+        const struct loop *goes = &loops[row->reset];
+        struct vector vectors[POSTS];
+
+        make_vectors(t, vectors);
+        post_recvs(t, stays->passive, vectors, 1);
+        post_sends(t, stays->active, 1);
+        for (int i = 0; i < POSTS; i++)
+                must_dto(ep_recv_evd(t, stays->passive));
+        settle_briefly(t);
+        leave(t, goes);
+        expect_reset(t, goes->active);
+
+        for (uint64_t i = 0; i < POSTS; i++)
+                expect_completion(requests, stays->active, 1 + i, MESSAGE, 0);
+}
+
+static void must_end_unread(struct test *t, const struct loop *loop)
+{
+        int looks = WAITS;
+
+        must(dat_ep_disconnect(loop->active, DAT_CLOSE_ABRUPT_FLAG));
+        while (ep_state(t, loop->active) != DAT_EP_STATE_DISCONNECTED && looks--)
+                settle_briefly(t);
+        must_that(looks > 0, "an EP that has left is not Disconnected");
+}
+
+/* Two EPs tell one EVD of their ends, and nobody has read that when one of them is reset. */
+CASE(ep_reset, keeps_connection_events)
+{
+        DAT_EVD_HANDLE evd = evd_with(t, .flags = DAT_EVD_CONNECTION_FLAG);
+        struct loop loops[2];
+        bool told[2] = {false, false};
+
+        for (int i = 0; i < 2; i++) {
+                loops[i] = loop_of(t, (struct ep_opts){.connect_evd = evd}, (struct ep_opts){0});
+                loop_join(t, &loops[i]);
+        }
+        for (int i = 0; i < 2; i++)
+                must_end_unread(t, &loops[i]);
+        settle_briefly(t);
+        expect_reset(t, loops[0].active);
+
+        for (int i = 0; i < 2; i++) {
+                DAT_EVENT event = expect_event(evd, DAT_CONNECTION_EVENT_DISCONNECTED);
+                int which = event.event_data.connect_event_data.ep_handle == loops[1].active;
+
+                expect_that(event.event_data.connect_event_data.ep_handle == loops[which].active,
+                            "the event names another EP");
+                expect_that(!told[which], "an end is told twice");
+                told[which] = true;
+        }
 }
 
 /* The marker of the page's usage notes: what was posted before it is reaped before it. */
