@@ -7,6 +7,7 @@
 #include "case/standard.h"
 #include "states.h"
 #include "transfer.h"
+#include "turns.h"
 
 #include <string.h>
 
@@ -390,6 +391,46 @@ FAMILY(ep_free, shared_evds, places)
                 expect_eq(next_of(t, recv, stays->passive).user_cookie.as_64, i);
 }
 
+/* Another EP tells the same EVD of its end, which nobody has read yet. */
+CASE(ep_free, keeps_connection_events)
+{
+        DAT_EVD_HANDLE evd = evd_with(t, .flags = DAT_EVD_CONNECTION_FLAG);
+        DAT_EVENT event = {.event_number = 0};
+        struct loop loops[2];
+
+        for (int i = 0; i < 2; i++) {
+                loops[i] = loop_of(t, (struct ep_opts){.connect_evd = evd}, (struct ep_opts){0});
+                loop_join(t, &loops[i]);
+        }
+        must(dat_ep_disconnect(loops[0].active, DAT_CLOSE_ABRUPT_FLAG));
+        must_event(ep_connect_evd(t, loops[0].passive), DAT_CONNECTION_EVENT_DISCONNECTED);
+        settle_briefly(t);
+        free_now(t, loops[1].active);
+
+        do
+                event = expect_event(evd, DAT_CONNECTION_EVENT_DISCONNECTED);
+        while (event.event_data.connect_event_data.ep_handle == loops[1].active);
+        expect_that(event.event_data.connect_event_data.ep_handle == loops[0].active,
+                    "the event names another EP");
+}
+
+/* What has come by the return may be there; of an EP that is gone nothing comes. */
+CASE(ep_free, tells_nothing_more)
+{
+        DAT_EVD_HANDLE evd = evd_with(t, .flags = DAT_EVD_CONNECTION_FLAG);
+        struct loop loop = loop_of(t, (struct ep_opts){.connect_evd = evd}, (struct ep_opts){0});
+        DAT_EVENT event;
+
+        loop_join(t, &loop);
+        free_now(t, loop.active);
+        while (dat_is(dat_evd_dequeue(evd, &event), DAT_SUCCESS))
+                ;
+
+        expect_end_told(t, next_number(t, ep_connect_evd(t, loop.passive)));
+        settle_briefly(t);
+        expect_empty(t, evd);
+}
+
 /*
  * What the EP held
  */
@@ -460,6 +501,83 @@ CASE(ep_free, lets_go_of_memory)
 
         expect(dat_lmr_free(buf->lmr), DAT_SUCCESS);
         disown(t, buf->lmr);
+}
+
+/* The same of an EP that has had to do with a connection, and with work that is left behind. */
+static const struct life {
+        const char *id;
+        void (*make)(struct test *t, struct loop *loop);
+} lives[] = {
+    {"asking", ep_turn_ask},
+    {"connected", loop_join},
+    {"disconnected", ep_turn_leave},
+};
+
+FAMILY(ep_free, lets_go_of_all, lives)
+{
+        DAT_PZ_HANDLE zone = pz_new(t);
+        struct buf *buf = buf_with(t, .pz = zone);
+        struct loop loop = loop_of(t, (struct ep_opts){.pz = zone}, (struct ep_opts){0});
+        DAT_EVD_HANDLE evds[] = {
+            ep_recv_evd(t, loop.active),
+            ep_request_evd(t, loop.active),
+            ep_connect_evd(t, loop.active),
+        };
+
+        loop_post_recv(t, loop.active, buf, 0);
+        row->make(t, &loop);
+        if (ep_state(t, loop.active) == DAT_EP_STATE_CONNECTED)
+                loop_post_send(t, loop.active, buf, 1);
+        free_now(t, loop.active);
+
+        expect(dat_lmr_free(buf->lmr), DAT_SUCCESS);
+        disown(t, buf->lmr);
+        expect_evds_free(t, evds);
+        expect(dat_pz_free(zone), DAT_SUCCESS);
+        disown(t, zone);
+}
+
+FAMILY(ep_free, lets_go_of_used_srq, lives)
+{
+        DAT_SRQ_HANDLE srq = srq_with(t);
+        struct loop loop = loop_of(t, (struct ep_opts){.srq = srq}, (struct ep_opts){0});
+
+        row->make(t, &loop);
+        free_now(t, loop.active);
+
+        expect(dat_srq_free(srq), DAT_SUCCESS);
+        disown(t, srq);
+}
+
+/* Of two EPs that use it, the older is freed first, and the newer keeps it in use. */
+FAMILY(ep_free, held_by_another, holdings)
+{
+        DAT_EP_HANDLE one = ep_with(t, .pz = pz_new(t));
+        DAT_EP_HANDLE other =
+            ep_with(t, .pz = zone_of(t, one), .recv_evd = ep_recv_evd(t, one),
+                    .request_evd = ep_request_evd(t, one), .connect_evd = ep_connect_evd(t, one));
+        DAT_HANDLE held = row->held(t, one);
+
+        free_now(t, one);
+        expect_that(!dat_is(row->free(held), DAT_SUCCESS), "the other EP's %s was freed", row->id);
+        free_now(t, other);
+
+        expect(row->free(held), DAT_SUCCESS);
+        disown(t, held);
+}
+
+CASE(ep_free, srq_held_by_another)
+{
+        DAT_SRQ_HANDLE srq = srq_with(t);
+        DAT_EP_HANDLE one = ep_with(t, .srq = srq);
+        DAT_EP_HANDLE other = ep_with(t, .srq = srq);
+
+        free_now(t, one);
+        expect_that(!dat_is(dat_srq_free(srq), DAT_SUCCESS), "the other EP's SRQ was freed");
+        free_now(t, other);
+
+        expect(dat_srq_free(srq), DAT_SUCCESS);
+        disown(t, srq);
 }
 
 /*
