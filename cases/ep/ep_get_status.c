@@ -10,7 +10,9 @@
 #include <string.h>
 
 #define POSTS   4
+#define BYTES   256 /* receives: their number fits into no byte */
 #define MANY    100 /* calls */
+#define LOOKS   500 /* for a completion that is to come */
 #define THREADS 4
 #define ROW     50  /* calls that a thread makes in a row */
 #define MET     20  /* rounds that met are enough */
@@ -192,6 +194,62 @@ CASE(ep_get_status, recvs_reaped)
         expect_idle(t, loop.passive, DAT_FALSE, DAT_TRUE);
 }
 
+/* However many there are. */
+CASE(ep_get_status, many_recvs)
+{
+        DAT_EP_ATTR attr = transfer_attr(t, (struct transfer_opts){.dtos = BYTES});
+        DAT_EVD_HANDLE evd = evd_of_at_most(t, BYTES);
+        DAT_EP_HANDLE ep;
+
+        must_have_room(t, evd, BYTES);
+        attr.max_request_dtos = POSTS;
+        ep = ep_with(t, .attr = &attr, .recv_evd = evd);
+        for (int i = 0; i < BYTES; i++) {
+                post_recvs(t, ep, 1);
+                expect_idle(t, ep, DAT_FALSE, DAT_TRUE);
+        }
+}
+
+static void must_dequeue(struct test *t, DAT_EVD_HANDLE evd)
+{
+        int looks = LOOKS;
+        DAT_EVENT event;
+
+        while (!dat_is(dat_evd_dequeue(evd, &event), DAT_SUCCESS) && looks--)
+                settle_briefly(t);
+        must_that(looks > 0, "a completion did not come");
+}
+
+CASE(ep_get_status, recvs_dequeued)
+{
+        struct loop loop = transfer_with(t);
+
+        post_recvs(t, loop.passive, POSTS);
+        post_sends(t, loop.active, POSTS);
+        for (int i = 0; i < POSTS; i++)
+                must_dequeue(t, ep_recv_evd(t, loop.passive));
+
+        expect_idle(t, loop.passive, DAT_TRUE, DAT_TRUE);
+}
+
+/* A message that is too long: what failed by it, and what was flushed, is over. */
+CASE(ep_get_status, failed_reaped)
+{
+        struct loop loop = transfer_with(t);
+        struct vector brief = vector_with(t, .length = MESSAGE / 2);
+        DAT_EVENT event;
+
+        must(recv_vector(loop.passive, &brief, 0, DAT_COMPLETION_DEFAULT_FLAG));
+        post_sends(t, loop.active, 1);
+        event = must_event(ep_recv_evd(t, loop.passive), DAT_DTO_COMPLETION_EVENT);
+        must_that(event.event_data.dto_completion_event_data.status != DAT_DTO_SUCCESS,
+                  "a receive took a message that is longer");
+        must_event(ep_request_evd(t, loop.active), DAT_DTO_COMPLETION_EVENT);
+
+        expect_idle(t, loop.passive, DAT_TRUE, DAT_TRUE);
+        expect_idle(t, loop.active, DAT_TRUE, DAT_TRUE);
+}
+
 CASE(ep_get_status, recvs_flushed)
 {
         struct loop loop = transfer_with(t);
@@ -212,6 +270,20 @@ CASE(ep_get_status, recv_of_srq)
         srq_post(t, srq, buf_with(t), MESSAGE, 0, POSTS);
 
         expect_idle(t, ep, DAT_TRUE, DAT_TRUE);
+}
+
+/* Nor are those that it took, once they are reaped. */
+CASE(ep_get_status, recv_of_srq_reaped)
+{
+        DAT_SRQ_HANDLE srq = srq_with(t);
+        struct loop loop = loop_of(t, (struct ep_opts){0}, (struct ep_opts){.srq = srq});
+
+        loop_join(t, &loop);
+        srq_post(t, srq, buf_with(t), MESSAGE, 0, 1);
+        post_sends(t, loop.active, 1);
+        must_dto(ep_recv_evd(t, loop.passive));
+
+        expect_idle(t, loop.passive, DAT_TRUE, DAT_TRUE);
 }
 
 /* Of two EPs with the same EVDs, the one that has something to do: made first, or last. */
@@ -388,6 +460,21 @@ CASE(ep_get_status, send_suppressed)
         expect_idle(t, loop.active, DAT_TRUE, DAT_FALSE);
         post_sends(t, loop.active, 1);
         post_recvs(t, loop.passive, 2);
+        must_dto(ep_request_evd(t, loop.active));
+
+        expect_idle(t, loop.active, DAT_TRUE, DAT_TRUE);
+}
+
+/* An unsignalled send, which its successor's completion brings along. */
+CASE(ep_get_status, send_unsignalled)
+{
+        struct loop loop = transfer_with(t, .request_flags = DAT_COMPLETION_UNSIGNALLED_FLAG);
+        struct vector vector = vector_with(t, .length = MESSAGE);
+
+        must(send_vector(loop.active, &vector, 0, DAT_COMPLETION_UNSIGNALLED_FLAG));
+        post_sends(t, loop.active, 1);
+        post_recvs(t, loop.passive, 2);
+        must_dto(ep_request_evd(t, loop.active));
         must_dto(ep_request_evd(t, loop.active));
 
         expect_idle(t, loop.active, DAT_TRUE, DAT_TRUE);
