@@ -127,6 +127,29 @@ CASE(ep_create, created)
         expect_that(described(t, create(t, &with)).ia_handle == ia(t), "the EP is of another IA");
 }
 
+/* The structure is the consumer's: neither a grant nor a refusal writes to it. */
+CASE(ep_create, attributes_kept)
+{
+        struct arguments with = arguments(t);
+        DAT_EP_HANDLE refused = DAT_HANDLE_NULL;
+        DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
+        DAT_EP_ATTR attr;
+
+        memcpy(&attr, &with.param.ep_attr, sizeof(attr));
+        expect(dat_ep_create(with.ia, with.pz, with.recv_evd, with.request_evd, with.connect_evd,
+                             &attr, &ep),
+               DAT_SUCCESS);
+        adopted(t, &with, ep);
+        expect_that(memcmp(&attr, &with.param.ep_attr, sizeof(attr)) == 0,
+                    "the attributes that were asked for are written");
+        attr.max_recv_dtos = with.param.ep_attr.max_recv_dtos = -1;
+        expect(dat_ep_create(with.ia, with.pz, with.recv_evd, with.request_evd, with.connect_evd,
+                             &attr, &refused),
+               DAT_INVALID_PARAMETER);
+        expect_that(memcmp(&attr, &with.param.ep_attr, sizeof(attr)) == 0,
+                    "the attributes that were refused are written");
+}
+
 CASE(ep_create, unconnected)
 {
         struct arguments with = arguments(t);
@@ -1014,6 +1037,17 @@ CASE(ep_create, threshold_beside_other_streams)
         with.recv_evd = evd_with(t, .flags = DAT_EVD_DTO_FLAG | DAT_EVD_CONNECTION_FLAG);
         with.connect_evd = with.recv_evd;
         set_flags(&with, false, DAT_COMPLETION_EVD_THRESHOLD_FLAG);
+
+        create(t, &with);
+}
+
+CASE(ep_create, request_threshold_beside_other_streams)
+{
+        struct arguments with = arguments(t);
+
+        with.request_evd = evd_with(t, .flags = DAT_EVD_DTO_FLAG | DAT_EVD_CONNECTION_FLAG);
+        with.connect_evd = with.request_evd;
+        set_flags(&with, true, DAT_COMPLETION_EVD_THRESHOLD_FLAG);
 
         create(t, &with);
 }

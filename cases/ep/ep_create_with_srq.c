@@ -130,6 +130,23 @@ CASE(ep_create_with_srq, created)
         described(t, create(t, &with));
 }
 
+/* The structure is the consumer's: neither a grant nor a refusal writes to it. */
+CASE(ep_create_with_srq, attributes_kept)
+{
+        struct arguments with = arguments(t);
+        DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
+        DAT_EP_ATTR before;
+
+        memcpy(&before, &with.param.ep_attr, sizeof(before));
+        create(t, &with);
+        expect_that(memcmp(&before, &with.param.ep_attr, sizeof(before)) == 0,
+                    "the attributes that were asked for are written");
+        before.max_recv_dtos = with.param.ep_attr.max_recv_dtos = -1;
+        expect(call(&with, &ep), DAT_INVALID_PARAMETER);
+        expect_that(memcmp(&before, &with.param.ep_attr, sizeof(before)) == 0,
+                    "the attributes that were refused are written");
+}
+
 CASE(ep_create_with_srq, unconnected)
 {
         struct arguments with = arguments(t);
@@ -276,6 +293,25 @@ CASE(ep_create_with_srq, evds_of_several_eps)
                 expect_traffic(t, &queue, &flows[i], 2);
         for (int i = 0; i < 3; i++)
                 expect_quiet(flows[i].evd);
+}
+
+/* Where they report to one EVD, each completion names the EP that the message was for. */
+CASE(ep_create_with_srq, evd_of_several_eps)
+{
+        struct arguments with = arguments(t);
+        struct peer_ep *ends[2];
+        DAT_EP_HANDLE eps[2];
+
+        for (int i = 0; i < 2; i++)
+                eps[i] = create(t, &with);
+        srq_post(t, with.srq, buf_with(t), MESSAGE, 0, 2);
+        for (int i = 0; i < 2; i++)
+                ends[i] = expect_connect(eps[i]);
+        for (int i = 1; i >= 0; i--) {
+                peer_send(ends[i], .length = MESSAGE);
+                expect_that(expect_dto(with.recv_evd).ep_handle == eps[i],
+                            "a completion names another EP");
+        }
 }
 
 CASE(ep_create_with_srq, receives_wait_already)
