@@ -788,8 +788,7 @@ FAMILY(ep_post_recv, wrong_segment, wrong_segments)
         must(send_vector(loop.active, &from, 3, PLAIN));
         expect_completion(ep_recv_evd(t, loop.passive), .ep = loop.passive, .cookie = 4,
                           .status = DAT_DTO_ERR_LOCAL_PROTECTION);
-        if (row->kind <= WRONG_PRIVILEGES || row->kind == WRONG_CONTEXT || row->kind == WRONG_IA)
-                expect_named_untouched(t, &wrong);
+        expect_late_untouched(t, &wrong);
 }
 
 /*

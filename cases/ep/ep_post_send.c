@@ -870,7 +870,8 @@ FAMILY(ep_post_send, wrong_segment, wrong_segments)
         } else {
                 expect_completion(ep_request_evd(t, loop.active), .ep = loop.active, .cookie = 0,
                                   .status = DAT_DTO_ERR_LOCAL_PROTECTION);
-                expect_untouched(&to);
+                if (wrong_at_once(&wrong))
+                        expect_untouched(&to);
         }
         expect_wrong_untouched(t, &wrong);
 }

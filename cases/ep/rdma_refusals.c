@@ -52,18 +52,23 @@ void rdma_local_refused(struct test *t, const struct rdma_kind *kind, const stru
             rdma_with(t, kind, .segments = row->segments, .remote_length = 2 * REGION);
         DAT_RMR_TRIPLET remote = vector_remote(&rdma.remote);
         struct wrong wrong = wrong_with(t, row, kind->local);
+        bool refused;
 
         remote.segment_length = 0;
         for (DAT_COUNT i = 0; i < row->segments; i++)
                 remote.segment_length += wrong.vector.iov[i].segment_length;
-        if (expect_wrong(rdma_post(t, &rdma, &wrong.vector, remote, 1, DAT_COMPLETION_DEFAULT_FLAG),
-                         &wrong))
+        refused = expect_wrong(
+            rdma_post(t, &rdma, &wrong.vector, remote, 1, DAT_COMPLETION_DEFAULT_FLAG), &wrong);
+        if (refused)
                 expect_rdma_refused(t, &rdma);
         else
                 expect_completion(rdma.evd, .ep = rdma.ep, .cookie = 1,
                                   .status = DAT_DTO_ERR_LOCAL_PROTECTION);
-        expect_wrong_untouched(t, &wrong);
-        if (!kind->reads)
+        if (refused || !kind->reads)
+                expect_wrong_untouched(t, &wrong);
+        else
+                expect_late_untouched(t, &wrong);
+        if (!kind->reads && (refused || wrong_at_once(&wrong)))
                 expect_untouched(&rdma.remote);
 }
 

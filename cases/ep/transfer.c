@@ -293,6 +293,7 @@ struct wrong wrong_with(struct test *t, const struct wrong_row *row, DAT_MEM_PRI
 {
         struct wrong wrong = {
             .kind = row->kind,
+            .at = row->at,
             .vector = vector_with(t, .length = (size_t)row->segments * WRONG_BYTES,
                                   .segments = row->segments),
             .named = wrong_buf(t, row->kind, needed),
@@ -353,6 +354,20 @@ void expect_wrong_untouched(struct test *t, const struct wrong *wrong)
 
         expect_that(at == buf->length, "byte %zu of the good segments was written", at);
         expect_named_untouched(t, wrong);
+}
+
+void expect_late_untouched(struct test *t, const struct wrong *wrong)
+{
+        bool unusable = wrong->kind <= WRONG_PRIVILEGES || wrong->kind == WRONG_CONTEXT ||
+                        wrong->kind == WRONG_IA;
+
+        if (unusable)
+                expect_named_untouched(t, wrong);
+}
+
+bool wrong_at_once(const struct wrong *wrong)
+{
+        return wrong->at == 0 && wrong->kind != WRONG_AFTER && wrong->kind != WRONG_LONGER;
 }
 
 size_t length_of(struct test *t, const struct length_row *row, DAT_VLEN most)

@@ -142,6 +142,7 @@ static const struct wrong_row wrong_segments[] = {
 };
 struct wrong {
         enum wrong_kind kind;
+        DAT_COUNT at; /* of the wrong segment, in the vector */
         struct vector
             vector;        /* its memory, and what it names, has no byte of a message or a canary */
         struct buf *named; /* what the wrong segment names; NULL: it is gone */
@@ -163,8 +164,15 @@ bool wrong_answered(struct test *t, const struct check_site *site, DAT_RETURN re
 
 /* Neither the good segments nor what the wrong one names were written. */
 void expect_wrong_untouched(struct test *t, const struct wrong *wrong);
-/* The latter alone: good segments before the wrong one may have been filled. */
+/* The latter alone. */
 void expect_named_untouched(struct test *t, const struct wrong *wrong);
+/*
+ * The same of what was found out late, where no byte that the wrong segment names may be used: good
+ * segments before it may have been filled, and as much of it as is within its LMR.
+ */
+void expect_late_untouched(struct test *t, const struct wrong *wrong);
+/* Whether there is nothing that may be moved before what may not. */
+bool wrong_at_once(const struct wrong *wrong);
 
 /* Lengths of messages and RDMA: none, one byte, around each MTU that a path may have, and more. */
 #define LENGTH_MOST ((size_t)-1)
