@@ -79,9 +79,11 @@ static void leave(struct agent *agent, int status)
                 run_abandon(&agent->run);
 }
 
-static void emit(void *agent, json_t *event)
+static void emit(void *context, const char *event, size_t length)
 {
-        say(agent, event);
+        struct agent *agent = context;
+
+        lines_put_text(&agent->lines, event, length);
 }
 
 /* What this host says about a peer: as the case's side, or as the one that hosts it. */

@@ -140,8 +140,9 @@ static void print_stack(const json_t *event)
         print_list(json_object_get(event, "backtrace"), "       ");
 }
 
-static void print_event(void *context, json_t *event)
+static void print_event(void *context, const char *text, size_t length)
 {
+        json_t *event = json_loadb(text, length, 0, NULL);
         const char *kind = text_of(event, "kind");
 
         (void)context;

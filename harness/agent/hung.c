@@ -236,11 +236,12 @@ void hung_events(const struct hung *hung, const struct evidence *evidence, unsig
                 const struct hung_thread *thread = &hung->threads[i];
                 const struct stack *stack = answer_of(evidence, thread);
 
-                emit(context, stack ? render_stack(hung, evidence, stack, seq)
-                                    : render_silent(hung, thread->why, seq));
+                render_tree(emit, context,
+                            stack ? render_stack(hung, evidence, stack, seq)
+                                  : render_silent(hung, thread->why, seq));
         }
         if (hung->more == 0)
                 return;
         snprintf(why, sizeof(why), "%u threads more were not asked", hung->more);
-        emit(context, render_silent(hung, why, seq));
+        render_tree(emit, context, render_silent(hung, why, seq));
 }

@@ -713,8 +713,9 @@ static void emit_disturbed(const struct run *run, render_emit *emit, void *conte
                 return;
         snprintf(text, sizeof(text), "the network is as before; %lld packets met %s",
                  (long long)json_integer_value(json_object_get(disturbed, "packets")), network);
-        emit(context, json_pack("{s:s s:I s:s s:s}", "type", "event", "seq", (json_int_t)run->seq,
-                                "kind", "record", "text", text));
+        render_tree(emit, context,
+                    json_pack("{s:s s:I s:s s:s}", "type", "event", "seq", (json_int_t)run->seq,
+                              "kind", "record", "text", text));
 }
 
 /* The other agent's events, of this very run. */
@@ -729,7 +730,7 @@ static void emit_remote(const struct run *run, render_emit *emit, void *context)
                 json_int_t seq = json_integer_value(json_object_get(event, "seq"));
 
                 if (type && strcmp(type, "event") == 0 && seq == (json_int_t)run->seq)
-                        emit(context, json_incref(event));
+                        render_tree(emit, context, json_incref(event));
         }
 }
 
@@ -741,8 +742,9 @@ static void emit_count(const struct run *run, const char *kind, const char *what
         if (count == 0)
                 return;
         snprintf(text, sizeof(text), "%s: %u", what, count);
-        emit(context, json_pack("{s:s s:I s:s s:s}", "type", "event", "seq", (json_int_t)run->seq,
-                                "kind", kind, "text", text));
+        render_tree(emit, context,
+                    json_pack("{s:s s:I s:s s:s}", "type", "event", "seq", (json_int_t)run->seq,
+                              "kind", kind, "text", text));
 }
 
 void run_events(const struct run *run, render_emit *emit, void *context)
@@ -932,14 +934,13 @@ struct collection {
 
 #define COLLECTION_MAX (LINE_MAX_BYTES / 4 * 3)
 
-static void collect(void *context, json_t *event)
+static void collect(void *context, const char *event, size_t length)
 {
         struct collection *collection = context;
 
-        collection->size += json_dumpb(event, NULL, 0, JSON_COMPACT) + 1;
+        collection->size += length + 1;
         if (collection->size < COLLECTION_MAX)
-                json_array_append(collection->list, event);
-        json_decref(event);
+                json_array_append_new(collection->list, json_loadb(event, length, 0, NULL));
 }
 
 json_t *run_stopped(const struct run *run)

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "evidence/evidence.h"
+#include "evidence/writer.h"
 
 /* What most messages fit in. */
 #define MESSAGE_ROOM 1024
@@ -147,13 +148,9 @@ static size_t dump(struct lines *lines, const json_t *message)
         return 0;
 }
 
-void lines_put(struct lines *lines, json_t *message)
+/* What lies behind the queue becomes a line of it. */
+static void queue_line(struct lines *lines, size_t length)
 {
-        size_t length = lines->lost ? 0 : dump(lines, message);
-
-        json_decref(message);
-        if (length == 0 || length >= LINE_MAX_BYTES)
-                return;
         lines->queue[lines->queued + length] = '\n';
         lines->queued += length + 1;
         if (lines->queued > QUEUE_MAX_BYTES)
@@ -162,6 +159,24 @@ void lines_put(struct lines *lines, json_t *message)
                 lines->lost = true;
                 lines->queued = 0;
         }
+}
+
+void lines_put(struct lines *lines, json_t *message)
+{
+        size_t length = lines->lost ? 0 : dump(lines, message);
+
+        json_decref(message);
+        if (length > 0 && length < LINE_MAX_BYTES)
+                queue_line(lines, length);
+}
+
+void lines_put_text(struct lines *lines, const char *message, size_t length)
+{
+        if (lines->lost || length >= LINE_MAX_BYTES ||
+            !make_room(&lines->queue, &lines->queue_capacity, lines->queued + length + 1))
+                return;
+        memcpy(lines->queue + lines->queued, message, length);
+        queue_line(lines, length);
 }
 
 static bool wait_for(int fd, short events, uint64_t until_ns, int ms)
@@ -194,33 +209,6 @@ bool lines_wait_written(struct lines *lines, int ms)
                 if (!wait_for(lines->out, POLLOUT, until, ms))
                         return false;
         }
-}
-
-/* The length of the UTF-8 sequence at `at`, or 0 where there is none that is valid. */
-static size_t utf8_length(const unsigned char *at, size_t left)
-{
-        static const struct {
-                unsigned char first, last, low, high;
-                size_t length;
-        } forms[] = {
-            {0x01, 0x7f, 0x00, 0x00, 1}, {0xc2, 0xdf, 0x80, 0xbf, 2}, {0xe0, 0xe0, 0xa0, 0xbf, 3},
-            {0xe1, 0xec, 0x80, 0xbf, 3}, {0xed, 0xed, 0x80, 0x9f, 3}, {0xee, 0xef, 0x80, 0xbf, 3},
-            {0xf0, 0xf0, 0x90, 0xbf, 4}, {0xf1, 0xf3, 0x80, 0xbf, 4}, {0xf4, 0xf4, 0x80, 0x8f, 4},
-        };
-
-        for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
-                size_t length = forms[i].length;
-
-                if (*at < forms[i].first || *at > forms[i].last || length > left)
-                        continue;
-                if (length > 1 && (at[1] < forms[i].low || at[1] > forms[i].high))
-                        return 0;
-                for (size_t j = 2; j < length; j++)
-                        if ((at[j] & 0xc0) != 0x80)
-                                return 0;
-                return length;
-        }
-        return 0;
 }
 
 json_t *text_json(const char *text, size_t length)

@@ -45,6 +45,9 @@ char *lines_next(struct lines *lines);
 /* Queues a message, which it takes over. */
 void lines_put(struct lines *lines, json_t *message);
 
+/* Queues a message that is text already, `length` bytes without a newline. */
+void lines_put_text(struct lines *lines, const char *message, size_t length);
+
 /* Writes as much of the queue as goes. */
 void lines_write(struct lines *lines);
 

@@ -4,11 +4,13 @@
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "evidence/address.h"
 #include "evidence/lines.h"
 #include "evidence/value.h"
+#include "evidence/writer.h"
 
 /* One rendering: where it goes, and what it has learned of handles so far. */
 struct render {
@@ -17,20 +19,60 @@ struct render {
         render_emit *emit;
         void *context;
         struct names names;
+        struct writer writer; /* of the event that is being rendered */
 };
 
-static json_t *event_new(const struct render *render, const char *kind)
+void render_tree(render_emit *emit, void *context, json_t *event)
 {
-        return json_pack("{s:s s:I s:s}", "type", "event", "seq", (json_int_t)render->seq, "kind",
-                         kind);
+        char *text = json_dumps(event, JSON_COMPACT);
+
+        if (text)
+                emit(context, text, strlen(text));
+        free(text);
+        json_decref(event);
 }
 
-static void emit_text(const struct render *render, const char *kind, const char *text)
+static void write_string(struct writer *writer, const char *name, const char *value)
 {
-        json_t *event = event_new(render, kind);
+        write_name(writer, name);
+        write_text(writer, value, strlen(value));
+}
 
-        json_object_set_new(event, "text", text_json(text, strlen(text)));
-        render->emit(render->context, event);
+static void write_field(struct writer *writer, const char *name, const char *text, size_t size)
+{
+        write_name(writer, name);
+        write_text(writer, text, strnlen(text, size));
+}
+
+static void write_count(struct writer *writer, const char *name, uint64_t count)
+{
+        write_name(writer, name);
+        write_number(writer, (int64_t)count);
+}
+
+static void event_begin(struct render *render, const char *kind)
+{
+        struct writer *writer = &render->writer;
+
+        writer_reset(writer);
+        write_open(writer, '{');
+        write_string(writer, "type", "event");
+        write_count(writer, "seq", render->seq);
+        write_string(writer, "kind", kind);
+}
+
+static void event_end(struct render *render)
+{
+        write_close(&render->writer, '}');
+        if (!render->writer.lost)
+                render->emit(render->context, render->writer.at, render->writer.length);
+}
+
+static void emit_text(struct render *render, const char *kind, const char *text, size_t size)
+{
+        event_begin(render, kind);
+        write_field(&render->writer, "text", text, size);
+        event_end(render);
 }
 
 static const unsigned char *span_bytes(const struct call_record *call, const struct call_span *span)
@@ -107,26 +149,31 @@ static void add_argument(struct render *render, struct value_text *text,
         }
 }
 
-static json_t *pair(const char *name, const struct value_text *text)
+/* A parameter's name and its value. */
+static void write_pair(struct writer *writer, const char *name, const struct value_text *text)
 {
-        return json_pack("[s o]", name, text_json(text->at, text->length));
+        write_open(writer, '[');
+        write_text(writer, name, strlen(name));
+        write_text(writer, text->at, text->length);
+        write_close(writer, ']');
 }
 
-static json_t *render_args(struct render *render, const struct call_record *call,
-                           const struct api_function *function)
+static void write_args(struct render *render, const struct call_record *call,
+                       const struct api_function *function)
 {
-        json_t *list = json_array();
-
+        write_name(&render->writer, "args");
+        write_open(&render->writer, '[');
         for (size_t i = 0; i < function->count; i++) {
                 const struct api_param *param = &function->params[i];
-                struct value_text text = {.length = 0};
+                struct value_text text;
 
+                text.length = 0;
                 if (param->pointer && !(param->direction & API_IN) && call->args[i])
                         continue;
                 add_argument(render, &text, call, param, i);
-                json_array_append_new(list, pair(param->name, &text));
+                write_pair(&render->writer, param->name, &text);
         }
-        return list;
+        write_close(&render->writer, ']');
 }
 
 /* Gives a name to each handle that a call made, before its output is rendered. */
@@ -200,56 +247,71 @@ static void learn_freed(struct render *render, const struct call_record *call,
                 name->freed = true;
 }
 
-static json_t *render_out(struct render *render, const struct call_record *call,
-                          const struct api_function *function)
+static void write_out(struct render *render, const struct call_record *call,
+                      const struct api_function *function)
 {
-        json_t *list = json_array();
-
+        write_name(&render->writer, "out");
+        write_open(&render->writer, '[');
         for (size_t i = 0; i < function->count; i++) {
                 const unsigned char *bytes = span_bytes(call, &call->out[i]);
-                struct value_text text = {.length = 0};
+                struct value_text text;
 
                 if (!bytes)
                         continue;
+                text.length = 0;
                 add_pointed(render, &text, &function->params[i], bytes, call->out[i].length);
-                json_array_append_new(list, pair(function->params[i].name, &text));
+                write_pair(&render->writer, function->params[i].name, &text);
         }
-        return list;
+        write_close(&render->writer, ']');
 }
 
-static json_t *render_call(struct render *render, const struct call_record *call)
+/* What a call that returned has answered; the handles that it made have names from here on. */
+static void write_answer(struct render *render, const struct call_record *call,
+                         const struct api_function *function)
+{
+        struct writer *writer = &render->writer;
+        char space[API_NAME_SPACE];
+
+        learn_made(render, call, function);
+        if (strcmp(function->name, "dat_lmr_create") == 0)
+                learn_memory(render, call, function);
+        write_string(writer, "ret", api_return_name(call->ret, space));
+        if (!dat_is(call->ret, DAT_SUCCESS))
+                write_string(writer, "sub", api_subtype_name(call->ret, space));
+        write_out(render, call, function);
+        if (dat_is(call->ret, DAT_SUCCESS))
+                learn_freed(render, call, function);
+}
+
+static void write_true(struct writer *writer, const char *name)
+{
+        write_name(writer, name);
+        write_bool(writer, true);
+}
+
+static void emit_call(struct render *render, const struct call_record *call)
 {
         const struct api_function *function = &api_functions[call->function];
         bool done = atomic_load(&call->state) == CALL_DONE;
-        json_t *event = event_new(render, "call");
-        char space[API_NAME_SPACE];
+        struct writer *writer = &render->writer;
 
-        json_object_set_new(event, "n", json_integer((json_int_t)call->number));
-        json_object_set_new(event, "who", json_string(render->who));
+        event_begin(render, "call");
+        write_count(writer, "n", call->number);
+        write_string(writer, "who", render->who);
         if (call->thread > 1)
-                json_object_set_new(event, "thread", json_integer(call->thread));
-        json_object_set_new(event, "call", json_string(function->name));
-        json_object_set_new(event, "args", render_args(render, call, function));
-        if (done) {
-                learn_made(render, call, function);
-                if (strcmp(function->name, "dat_lmr_create") == 0)
-                        learn_memory(render, call, function);
-                json_object_set_new(event, "ret", json_string(api_return_name(call->ret, space)));
-                if (!dat_is(call->ret, DAT_SUCCESS))
-                        json_object_set_new(event, "sub",
-                                            json_string(api_subtype_name(call->ret, space)));
-                json_object_set_new(event, "out", render_out(render, call, function));
-                if (dat_is(call->ret, DAT_SUCCESS))
-                        learn_freed(render, call, function);
-        } else {
-                json_object_set_new(event, "unfinished", json_true());
-        }
-        json_object_set_new(event, "at_us", json_integer((json_int_t)(call->at_ns / 1000)));
+                write_count(writer, "thread", call->thread);
+        write_string(writer, "call", function->name);
+        write_args(render, call, function);
         if (done)
-                json_object_set_new(event, "us", json_integer((json_int_t)(call->took_ns / 1000)));
+                write_answer(render, call, function);
+        else
+                write_true(writer, "unfinished");
+        write_count(writer, "at_us", call->at_ns / 1000);
+        if (done)
+                write_count(writer, "us", call->took_ns / 1000);
         if (call->teardown)
-                json_object_set_new(event, "teardown", json_true());
-        return event;
+                write_true(writer, "teardown");
+        event_end(render);
 }
 
 /* The slots of a log that still hold their entries, in order. */
@@ -258,7 +320,7 @@ static bool is_kept(uint64_t n, uint64_t count)
         return n < LOG_FIRST || n + LOG_LAST >= count;
 }
 
-static void emit_gap(const struct render *render, const char *what, uint64_t count)
+static void emit_gap(struct render *render, const char *what, uint64_t count)
 {
         char text[128];
 
@@ -267,7 +329,7 @@ static void emit_gap(const struct render *render, const char *what, uint64_t cou
         snprintf(text, sizeof(text),
                  "%s %d to %" PRIu64 " are not kept: the first %d and the last %d are", what,
                  LOG_FIRST + 1, count - LOG_LAST, LOG_FIRST, LOG_LAST);
-        emit_text(render, "record", text);
+        emit_text(render, "record", text, sizeof(text));
 }
 
 /* A damaged counter must not send the agent round a loop for years. */
@@ -291,7 +353,7 @@ static void render_calls(struct render *render, const struct evidence *evidence)
                 if (!is_kept(n, count) || call->number != n + 1 ||
                     atomic_load(&call->state) == CALL_EMPTY || call->function >= api_function_count)
                         continue;
-                render->emit(render->context, render_call(render, call));
+                emit_call(render, call);
         }
         emit_gap(render, "calls", count);
 }
@@ -301,36 +363,38 @@ static json_t *text_field(const char *text, size_t size)
         return text_json(text, strnlen(text, size));
 }
 
-static json_t *split_lines(const char *text, size_t size)
+static void write_lines(struct writer *writer, const char *name, const char *text, size_t size)
 {
-        json_t *list = json_array();
         size_t length = strnlen(text, size);
 
+        write_name(writer, name);
+        write_open(writer, '[');
         for (size_t at = 0; at < length;) {
                 const char *end = memchr(text + at, '\n', length - at);
                 size_t line = end ? (size_t)(end - text) - at : length - at;
 
-                json_array_append_new(list, text_json(text + at, line));
+                write_text(writer, text + at, line);
                 at += line + 1;
         }
-        return list;
+        write_close(writer, ']');
 }
 
-static json_t *render_check(const struct render *render, const struct entry *entry)
+static void emit_check(struct render *render, const struct entry *entry)
 {
         static const char *const roles[] = {"must", "expect", "guard"};
-        json_t *event = event_new(render, "check");
+        struct writer *writer = &render->writer;
 
-        json_object_set_new(event, "text", text_field(entry->text, sizeof(entry->text)));
-        json_object_set_new(event, "file", text_field(entry->file, sizeof(entry->file)));
-        json_object_set_new(event, "line", json_integer(entry->line > 0 ? entry->line : 0));
-        json_object_set_new(event, "role", json_string(roles[entry->role % 3]));
-        json_object_set_new(event, "ok", json_boolean(entry->ok));
-        json_object_set_new(event, "expected",
-                            split_lines(entry->expected, sizeof(entry->expected)));
-        json_object_set_new(event, "seen", text_field(entry->seen, sizeof(entry->seen)));
-        json_object_set_new(event, "calls", json_integer((json_int_t)(entry->calls & INT64_MAX)));
-        return event;
+        event_begin(render, "check");
+        write_field(writer, "text", entry->text, sizeof(entry->text));
+        write_field(writer, "file", entry->file, sizeof(entry->file));
+        write_count(writer, "line", (uint64_t)(entry->line > 0 ? entry->line : 0));
+        write_string(writer, "role", roles[entry->role % 3]);
+        write_name(writer, "ok");
+        write_bool(writer, entry->ok);
+        write_lines(writer, "expected", entry->expected, sizeof(entry->expected));
+        write_field(writer, "seen", entry->seen, sizeof(entry->seen));
+        write_count(writer, "calls", entry->calls & INT64_MAX);
+        event_end(render);
 }
 
 static void render_entries(struct render *render, const struct evidence *evidence)
@@ -340,19 +404,14 @@ static void render_entries(struct render *render, const struct evidence *evidenc
 
         for (uint64_t n = 0; n < count; n = skip_gap(n + 1, count)) {
                 const struct entry *entry = &evidence->entries[log_slot(n)];
-                json_t *event;
 
                 if (!is_kept(n, count) || atomic_load(&entry->number) != n + 1 ||
                     entry->kind > ENTRY_LEAK)
                         continue;
-                if (entry->kind == ENTRY_CHECK) {
-                        event = render_check(render, entry);
-                } else {
-                        event = event_new(render, kinds[entry->kind]);
-                        json_object_set_new(event, "text",
-                                            text_field(entry->text, sizeof(entry->text)));
-                }
-                render->emit(render->context, event);
+                if (entry->kind == ENTRY_CHECK)
+                        emit_check(render, entry);
+                else
+                        emit_text(render, kinds[entry->kind], entry->text, sizeof(entry->text));
         }
         emit_gap(render, "checks and remarks", count);
 }
@@ -394,7 +453,7 @@ json_t *render_frames(const struct frames *frames)
         return list;
 }
 
-static void render_crash(struct render *render, const struct evidence *evidence)
+static void render_crash(const struct render *render, const struct evidence *evidence)
 {
         const struct crash *crash = &evidence->crash;
         uint32_t number = atomic_load(&crash->signal);
@@ -402,14 +461,15 @@ static void render_crash(struct render *render, const struct evidence *evidence)
 
         if (number == 0)
                 return;
-        event = event_new(render, "crash");
+        event = json_pack("{s:s s:I s:s}", "type", "event", "seq", (json_int_t)render->seq, "kind",
+                          "crash");
         json_object_set_new(event, "signal", json_string(signal_name((int)number)));
         json_object_set_new(event, "backtrace", render_frames(&crash->frames));
         if (atomic_load(&evidence->phase) != PHASE_BODY)
                 json_object_set_new(event, "teardown", json_true());
         if (strcmp(render->who, "peer") == 0)
                 json_object_set_new(event, "who", json_string(render->who));
-        render->emit(render->context, event);
+        render_tree(render->emit, render->context, event);
 }
 
 void render_evidence(const struct evidence *evidence, unsigned long long seq, const char *who,
@@ -421,6 +481,7 @@ void render_evidence(const struct evidence *evidence, unsigned long long seq, co
         render_entries(&render, evidence);
         render_crash(&render, evidence);
         names_clear(&render.names);
+        writer_free(&render.writer);
 }
 
 /* The last call that has begun and not returned, of `thread`, or for 0 of any. */

@@ -7,8 +7,11 @@
 
 #include "evidence/evidence.h"
 
-/* Takes over each event. */
-typedef void render_emit(void *context, json_t *event);
+/* Is given each event as JSON, `length` bytes that are valid until it returns. */
+typedef void render_emit(void *context, const char *event, size_t length);
+
+/* Emits an event that is a tree, which it takes over. */
+void render_tree(render_emit *emit, void *context, json_t *event);
 
 /* All events of one process: calls, then checks and remarks, then its crash. */
 void render_evidence(const struct evidence *evidence, unsigned long long seq, const char *who,

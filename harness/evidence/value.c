@@ -22,6 +22,16 @@ void text_add(struct value_text *text, const char *format, ...)
                 text->length += (size_t)length < room ? (size_t)length : room - 1;
 }
 
+/* Names and separators are nearly all of a text, and no format is needed for them. */
+static void text_put(struct value_text *text, const char *more)
+{
+        size_t room = sizeof(text->at) - 1 - text->length;
+        size_t length = strnlen(more, room);
+
+        memcpy(text->at + text->length, more, length);
+        text->length += length;
+}
+
 uint64_t value_number(const unsigned char *bytes, size_t size)
 {
         uint64_t number = 0;
@@ -45,7 +55,7 @@ static void add_flags(struct value_text *text, const struct api_enum *names, uin
         const char *between = "";
 
         if (whole) {
-                text_add(text, "%s", whole);
+                text_put(text, whole);
                 return;
         }
         for (size_t i = 0; i < names->count; i++) {
@@ -53,7 +63,8 @@ static void add_flags(struct value_text *text, const struct api_enum *names, uin
                 bool one_bit = member->value && (member->value & (member->value - 1)) == 0;
 
                 if (one_bit && (left & member->value)) {
-                        text_add(text, "%s%s", between, member->name);
+                        text_put(text, between);
+                        text_put(text, member->name);
                         between = "|";
                         left &= ~member->value;
                 }
@@ -69,7 +80,7 @@ static void add_enum(struct value_text *text, const struct api_enum *names, uint
         if (names && names->flags)
                 add_flags(text, names, value);
         else if (name)
-                text_add(text, "%s", name);
+                text_put(text, name);
         else
                 text_add(text, "%" PRIu64, value);
 }
@@ -79,9 +90,9 @@ static void add_handle(struct value_text *text, const struct names *names, uint6
         const struct name *name = names_find(names, handle);
 
         if (handle == 0)
-                text_add(text, "DAT_HANDLE_NULL");
+                text_put(text, "DAT_HANDLE_NULL");
         else if (name)
-                text_add(text, "%s%s", name->text, name->freed ? " (freed)" : "");
+                text_add(text, name->freed ? "%s (freed)" : "%s", name->text);
         else
                 text_add(text, "0x%" PRIx64, handle);
 }
@@ -101,30 +112,38 @@ static void add_context(struct value_text *text, const struct names *names, uint
         const struct name *name = names_of_context(names, context);
 
         if (name)
-                text_add(text, "%s", name->text);
+                text_put(text, name->text);
         else
                 text_add(text, "0x%" PRIx32, context);
 }
 
 static void add_characters(struct value_text *text, const unsigned char *bytes, size_t size)
 {
-        text_add(text, "\"");
-        for (size_t i = 0; i < size && bytes[i]; i++)
-                text_add(text, isprint(bytes[i]) ? "%c" : "\\x%02x", bytes[i]);
-        text_add(text, "\"");
+        text_put(text, "\"");
+        for (size_t i = 0; i < size && bytes[i]; i++) {
+                const char character[2] = {(char)bytes[i]};
+
+                if (isprint(bytes[i]))
+                        text_put(text, character);
+                else
+                        text_add(text, "\\x%02x", bytes[i]);
+        }
+        text_put(text, "\"");
 }
 
 static void add_struct(struct value_text *text, struct names *names,
                        const struct api_struct *layout, const unsigned char *bytes)
 {
-        text_add(text, "{");
+        text_put(text, "{");
         for (size_t i = 0; i < layout->count; i++) {
                 const struct api_field *field = &layout->fields[i];
 
-                text_add(text, "%s%s=", i ? ", " : "", field->name);
+                text_put(text, i ? ", " : "");
+                text_put(text, field->name);
+                text_put(text, "=");
                 value_add(text, names, field->type, bytes + field->offset);
         }
-        text_add(text, "}");
+        text_put(text, "}");
 }
 
 /* The reason of an async event means something only with the kind of object that it is about. */
@@ -143,11 +162,11 @@ static void add_async(struct value_text *text, const struct names *names,
                 table[length++] = (char)toupper((unsigned char)*kind++);
         snprintf(table + length, sizeof(table) - length, "_ASYNC_ERROR_REASON");
         reasons = api_enum_named(table);
-        text_add(text, "{dat_handle=");
+        text_put(text, "{dat_handle=");
         add_handle(text, names, (uint64_t)(uintptr_t)data->dat_handle);
-        text_add(text, ", reason=");
+        text_put(text, ", reason=");
         add_enum(text, reasons, (uint64_t)data->reason);
-        text_add(text, "}");
+        text_put(text, "}");
 }
 
 static void add_event(struct value_text *text, struct names *names, const unsigned char *bytes)
@@ -168,11 +187,11 @@ static void add_event(struct value_text *text, struct names *names, const unsign
         DAT_EVENT event;
 
         memcpy(&event, bytes, sizeof(event));
-        text_add(text, "{event_number=");
+        text_put(text, "{event_number=");
         add_enum(text, api_enum_named("DAT_EVENT_NUMBER"), (uint64_t)event.event_number);
-        text_add(text, ", evd_handle=");
+        text_put(text, ", evd_handle=");
         add_handle(text, names, (uint64_t)(uintptr_t)event.evd_handle);
-        text_add(text, ", event_data=");
+        text_put(text, ", event_data=");
         if (event.event_number == DAT_CONNECTION_REQUEST_EVENT)
                 names_made(names,
                            (uint64_t)(uintptr_t)event.event_data.cr_arrival_event_data.cr_handle,
@@ -182,11 +201,11 @@ static void add_event(struct value_text *text, struct names *names, const unsign
                     event.event_number <= members[i].last) {
                         add_struct(text, names, api_struct_named(members[i].layout),
                                    bytes + offsetof(DAT_EVENT, event_data));
-                        text_add(text, "}");
+                        text_put(text, "}");
                         return;
                 }
         add_async(text, names, &event.event_data.asynch_error_event_data);
-        text_add(text, "}");
+        text_put(text, "}");
 }
 
 void value_add(struct value_text *text, struct names *names, const struct api_type *type,
@@ -202,13 +221,13 @@ void value_add(struct value_text *text, struct names *names, const struct api_ty
                         special = api_member_name(type->names,
                                                   (uint64_t)signed_number(bytes, type->size));
                 if (special)
-                        text_add(text, "%s", special);
+                        text_put(text, special);
                 else
                         text_add(text, "%" PRId64, signed_number(bytes, type->size));
                 break;
         case API_UNSIGNED:
                 if (special)
-                        text_add(text, "%s", special);
+                        text_put(text, special);
                 else
                         text_add(text, "%" PRIu64, number);
                 break;
@@ -216,7 +235,7 @@ void value_add(struct value_text *text, struct names *names, const struct api_ty
                 text_add(text, "%" PRIu64, number);
                 break;
         case API_BOOLEAN:
-                text_add(text, "%s", number ? "DAT_TRUE" : "DAT_FALSE");
+                text_put(text, number ? "DAT_TRUE" : "DAT_FALSE");
                 break;
         case API_ENUM:
                 add_enum(text, type->names, number);
@@ -225,7 +244,7 @@ void value_add(struct value_text *text, struct names *names, const struct api_ty
                 add_handle(text, names, number);
                 break;
         case API_RETURN:
-                text_add(text, "%s", api_return_name((uint32_t)number, space));
+                text_put(text, api_return_name((uint32_t)number, space));
                 break;
         case API_LMR_CONTEXT:
                 add_context(text, names, (uint32_t)number);

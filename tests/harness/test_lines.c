@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "evidence/lines.h"
+#include "evidence/writer.h"
 
 struct pair {
         struct lines lines;
@@ -145,6 +146,22 @@ static void a_reader_that_never_reads_is_given_up(void **state)
         assert_int_equal(pair->lines.queued, 0);
 }
 
+/* What the writer makes of it means the same as jansson's string does. */
+static void check_written(const char *bytes, size_t length, const char *wanted)
+{
+        struct writer writer = {.at = NULL};
+        json_t *list;
+
+        write_open(&writer, '[');
+        write_text(&writer, bytes, length);
+        write_close(&writer, ']');
+        list = json_loadb(writer.at, writer.length, 0, NULL);
+        assert_non_null(list);
+        assert_string_equal(json_string_value(json_array_get(list, 0)), wanted);
+        json_decref(list);
+        writer_free(&writer);
+}
+
 static void check_text(const char *bytes, size_t length, const char *wanted)
 {
         json_t *text = text_json(bytes, length);
@@ -152,6 +169,7 @@ static void check_text(const char *bytes, size_t length, const char *wanted)
         assert_non_null(text);
         assert_string_equal(json_string_value(text), wanted);
         json_decref(text);
+        check_written(bytes, length, wanted);
 }
 
 static void text_is_always_utf8(void **state)
@@ -171,6 +189,63 @@ static void text_is_always_utf8(void **state)
                    "b");
 }
 
+static void whatever_means_something_in_json_is_escaped(void **state)
+{
+        char all[127];
+
+        (void)state;
+        for (size_t i = 0; i < sizeof(all); i++)
+                all[i] = (char)(i + 1);
+        check_text(all, sizeof(all) - 1,
+                   "\x01\x02\x03\x04\x05\x06\x07\b\t\n\v\f\r\x0e\x0f\x10\x11"
+                   "\x12\x13\x14\x15\x16\x17\x18\x19\x1a\x1b\x1c\x1d\x1e\x1f"
+                   " !\"#$%&'()*+,-./0123456789:;<=>?@ABCDEFGHIJKLMNOPQRS"
+                   "TUVWXYZ[\\]^_`abcdefghijklmnopqrstuvwxyz{|}~");
+}
+
+static void values_have_commas_between_them(void **state)
+{
+        static const char wanted[] =
+            "{\"a\":[],\"b\":[-1,\"[\",\"x\"],\"c\":{\"d\":true},\"e\":false}";
+        struct writer writer = {.at = NULL};
+
+        (void)state;
+        for (int round = 0; round < 2; round++) {
+                writer_reset(&writer);
+                write_open(&writer, '{');
+                write_name(&writer, "a");
+                write_open(&writer, '[');
+                write_close(&writer, ']');
+                write_name(&writer, "b");
+                write_open(&writer, '[');
+                write_number(&writer, -1);
+                write_text(&writer, "[", 1);
+                write_text(&writer, "x", 1);
+                write_close(&writer, ']');
+                write_name(&writer, "c");
+                write_open(&writer, '{');
+                write_name(&writer, "d");
+                write_bool(&writer, true);
+                write_close(&writer, '}');
+                write_name(&writer, "e");
+                write_bool(&writer, false);
+                write_close(&writer, '}');
+                assert_int_equal(writer.length, strlen(wanted));
+                assert_memory_equal(writer.at, wanted, writer.length);
+        }
+        writer_free(&writer);
+}
+
+static void a_line_of_text_is_queued_as_it_is(void **state)
+{
+        struct pair *pair = *state;
+
+        lines_put_text(&pair->lines, "{\"a\":1}", 7);
+        lines_put(&pair->lines, json_pack("{s:i}", "b", 2));
+        assert_int_equal(pair->lines.queued, strlen("{\"a\":1}\n{\"b\":2}\n"));
+        assert_memory_equal(pair->lines.queue, "{\"a\":1}\n{\"b\":2}\n", pair->lines.queued);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -182,7 +257,10 @@ int main(void)
                                             tear_down),
             cmocka_unit_test_setup_teardown(a_reader_that_never_reads_is_given_up, set_up,
                                             tear_down),
+            cmocka_unit_test_setup_teardown(a_line_of_text_is_queued_as_it_is, set_up, tear_down),
             cmocka_unit_test(text_is_always_utf8),
+            cmocka_unit_test(whatever_means_something_in_json_is_escaped),
+            cmocka_unit_test(values_have_commas_between_them),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "evidence/writer.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FIRST_ROOM 4096
+
+static bool has_room(struct writer *writer, size_t more)
+{
+        size_t larger = writer->capacity ? writer->capacity : FIRST_ROOM;
+        char *moved;
+
+        if (writer->lost || writer->length + more <= writer->capacity)
+                return !writer->lost;
+        while (larger < writer->length + more)
+                larger *= 2;
+        moved = realloc(writer->at, larger);
+        writer->lost = !moved;
+        if (!moved)
+                return false;
+        writer->at = moved;
+        writer->capacity = larger;
+        return true;
+}
+
+static void put(struct writer *writer, const char *text, size_t length)
+{
+        if (length == 0 || !has_room(writer, length))
+                return;
+        memcpy(writer->at + writer->length, text, length);
+        writer->length += length;
+}
+
+static void put_char(struct writer *writer, char character)
+{
+        if (has_room(writer, 1))
+                writer->at[writer->length++] = character;
+}
+
+/* No value ends as what may stand before a first one does. */
+static void separate(struct writer *writer)
+{
+        char last = writer->length ? writer->at[writer->length - 1] : '{';
+
+        if (last != '{' && last != '[' && last != ':')
+                put_char(writer, ',');
+}
+
+void writer_reset(struct writer *writer)
+{
+        writer->length = 0;
+        writer->lost = false;
+}
+
+void writer_free(struct writer *writer)
+{
+        free(writer->at);
+        *writer = (struct writer){.at = NULL};
+}
+
+void write_open(struct writer *writer, char bracket)
+{
+        separate(writer);
+        put_char(writer, bracket);
+}
+
+void write_close(struct writer *writer, char bracket)
+{
+        put_char(writer, bracket);
+}
+
+void write_name(struct writer *writer, const char *name)
+{
+        write_text(writer, name, strlen(name));
+        put_char(writer, ':');
+}
+
+void write_number(struct writer *writer, int64_t number)
+{
+        char digits[24];
+        int length = snprintf(digits, sizeof(digits), "%" PRId64, number);
+
+        separate(writer);
+        put(writer, digits, (size_t)length);
+}
+
+void write_bool(struct writer *writer, bool value)
+{
+        separate(writer);
+        if (value)
+                put(writer, "true", 4);
+        else
+                put(writer, "false", 5);
+}
+
+static bool is_plain(unsigned char byte)
+{
+        return byte >= 0x20 && byte < 0x80 && byte != '"' && byte != '\\';
+}
+
+static void put_escaped(struct writer *writer, unsigned char byte)
+{
+        static const char letters[] = {['\b'] = 'b', ['\f'] = 'f',  ['\n'] = 'n', ['\r'] = 'r',
+                                       ['\t'] = 't', ['\\'] = '\\', ['"'] = '"'};
+        char escape[8];
+
+        if (byte < sizeof(letters) && letters[byte])
+                snprintf(escape, sizeof(escape), "\\%c", letters[byte]);
+        else
+                snprintf(escape, sizeof(escape), "\\u%04X", byte);
+        put(writer, escape, strlen(escape));
+}
+
+/* Writes what does not stand for itself, and returns how many bytes of the text it was. */
+static size_t put_special(struct writer *writer, const char *text, size_t left)
+{
+        size_t length = utf8_length((const unsigned char *)text, left);
+
+        if (length == 0)
+                put(writer, "\xef\xbf\xbd", 3);
+        else if (length == 1)
+                put_escaped(writer, (unsigned char)*text);
+        else
+                put(writer, text, length);
+        return length ? length : 1;
+}
+
+void write_text(struct writer *writer, const char *text, size_t length)
+{
+        size_t from = 0;
+
+        separate(writer);
+        put_char(writer, '"');
+        for (size_t i = 0; i < length;) {
+                if (is_plain((unsigned char)text[i])) {
+                        i++;
+                        continue;
+                }
+                put(writer, text + from, i - from);
+                i += put_special(writer, text + i, length - i);
+                from = i;
+        }
+        put(writer, text + from, length - from);
+        put_char(writer, '"');
+}
+
+size_t utf8_length(const unsigned char *at, size_t left)
+{
+        static const struct {
+                unsigned char first, last, low, high;
+                size_t length;
+        } forms[] = {
+            {0x01, 0x7f, 0x00, 0x00, 1}, {0xc2, 0xdf, 0x80, 0xbf, 2}, {0xe0, 0xe0, 0xa0, 0xbf, 3},
+            {0xe1, 0xec, 0x80, 0xbf, 3}, {0xed, 0xed, 0x80, 0x9f, 3}, {0xee, 0xef, 0x80, 0xbf, 3},
+            {0xf0, 0xf0, 0x90, 0xbf, 4}, {0xf1, 0xf3, 0x80, 0xbf, 4}, {0xf4, 0xf4, 0x80, 0x8f, 4},
+        };
+
+        for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
+                size_t length = forms[i].length;
+
+                if (*at < forms[i].first || *at > forms[i].last || length > left)
+                        continue;
+                if (length > 1 && (at[1] < forms[i].low || at[1] > forms[i].high))
+                        return 0;
+                for (size_t j = 2; j < length; j++)
+                        if ((at[j] & 0xc0) != 0x80)
+                                return 0;
+                return length;
+        }
+        return 0;
+}

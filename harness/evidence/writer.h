@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* JSON as text, value by value: of what a run has thousands of, no tree is made first. */
+#ifndef HARNESS_WRITER_H
+#define HARNESS_WRITER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct writer {
+        char *at;
+        size_t length;
+        size_t capacity;
+        bool lost; /* there was no memory: what is here is not all */
+};
+
+/* Begins anew, with the memory that it has; and gives that back. */
+void writer_reset(struct writer *writer);
+void writer_free(struct writer *writer);
+
+/* An object's or array's own character; a comma goes before what follows another value. */
+void write_open(struct writer *writer, char bracket);
+void write_close(struct writer *writer, char bracket);
+
+/* The name of the member whose value comes next. */
+void write_name(struct writer *writer, const char *name);
+
+void write_number(struct writer *writer, int64_t number);
+void write_bool(struct writer *writer, bool value);
+
+/* A string made of `length` bytes of anything: what is no UTF-8 becomes U+FFFD. */
+void write_text(struct writer *writer, const char *text, size_t length);
+
+/* The length of the UTF-8 sequence at `at`, or 0 where there is none that is valid. */
+size_t utf8_length(const unsigned char *at, size_t left);
+
+#endif
