@@ -105,7 +105,8 @@ static bool is_runnable(pid_t pid_in_proc)
         snprintf(path, sizeof(path), "/proc/%d/task", (int)pid_in_proc);
         tasks = opendir(path);
         while (tasks && !runnable && (thread = readdir(tasks)))
-                runnable = thread_runnable(dirfd(tasks), thread->d_name);
+                runnable =
+                    thread->d_name[0] != '.' && thread_runnable(dirfd(tasks), thread->d_name);
         if (tasks)
                 closedir(tasks);
         return runnable;
@@ -117,7 +118,7 @@ uint64_t pace_look(struct pace *pace, const struct child *child)
         uint64_t got_ns = used_ns - pace->used_ns;
 
         pace->used_ns = used_ns;
-        return is_runnable(atomic_load(&child->evidence->pid)) && got_ns < LOOK_NS ? got_ns
+        return got_ns < LOOK_NS && is_runnable(atomic_load(&child->evidence->pid)) ? got_ns
                                                                                    : LOOK_NS;
 }
 
