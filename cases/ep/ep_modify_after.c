@@ -234,6 +234,29 @@ FAMILY(ep_modify, new_evd_is_in_use, evds)
         expect(dat_evd_free(ep_wanted_handle(&change)), DAT_INVALID_STATE);
 }
 
+/* The object that the EP has, by its own word, is held by it; the other one by nobody (EP-13). */
+FAMILY(ep_modify, refused_with_object, evds)
+{
+        struct ep_change change = unconnected(t, row->parameter);
+        DAT_EVD_HANDLE old =
+            (DAT_EVD_HANDLE)(uintptr_t)ep_value(&change.before.param, change.parameter);
+        DAT_EVD_HANDLE offered = ep_wanted_handle(&change);
+        struct ep_snapshot after;
+        bool done;
+
+        change.asked.ep_attr.max_request_dtos = -1;
+        expect(dat_ep_modify(change.ep,
+                             change.parameter->field | DAT_EP_FIELD_EP_ATTR_MAX_REQUEST_DTOS,
+                             &change.asked),
+               DAT_INVALID_PARAMETER);
+
+        after = ep_snapshot(t, change.ep);
+        done = ep_value(&after.param, change.parameter) == change.wanted;
+        expect(dat_evd_free(done ? offered : old), DAT_INVALID_STATE);
+        disown(t, done ? old : offered);
+        expect(dat_evd_free(done ? old : offered), DAT_SUCCESS);
+}
+
 CASE(ep_modify, old_pz_is_free)
 {
         DAT_PZ_HANDLE old = pz_new(t);
@@ -396,6 +419,40 @@ FAMILY(ep_modify, of_srq, beside_srq)
                                           ? (size_t)change.wanted
                                           : (size_t)few.max_request_dtos,
                                       1, MESSAGE});
+}
+
+/* Marks that were set before the change, and that the first message exceeds. */
+static const struct marks {
+        const char *id;
+        DAT_COUNT soft;
+        DAT_COUNT hard;
+} marks[] = {
+    {"soft", 0, DAT_WATERMARK_INFINITE},
+    {"hard", DAT_WATERMARK_INFINITE, 0},
+};
+
+FAMILY(ep_modify, of_srq_keeps_marks, marks)
+{
+        DAT_SRQ_HANDLE srq = srq_with(t);
+        DAT_EP_ATTR few = ep_attr_few(t);
+        const struct ep_parameter *evd = &ep_parameters[EP_PARAM_recv_evd_handle];
+        uint64_t made = ep_new_object(t, evd);
+        DAT_EP_HANDLE ep = ep_with(t, .srq = srq, .attr = &few);
+        struct ep_change changes[] = {
+            ep_change_of(t, &ep_parameters[EP_PARAM_max_request_dtos], ep, 0),
+            ep_change_of(t, evd, ep, made),
+        };
+
+        srq_post(t, srq, buf_with(t), MESSAGE, 0, 1);
+        must(dat_ep_set_watermark(ep, row->soft, row->hard));
+
+        for (int i = 0; i < 2; i++)
+                expect(ep_modify(&changes[i]), DAT_SUCCESS);
+        peer_send(expect_connect(ep), .length = MESSAGE);
+        if (row->soft == 0)
+                expect_async_event(ep);
+        else
+                expect_event(ep_connect_evd(t, ep), DAT_CONNECTION_EVENT_BROKEN);
 }
 
 /* EP-25 */

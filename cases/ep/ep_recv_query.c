@@ -572,6 +572,26 @@ static DAT_COUNT was_disconnected_gracefully(struct test *t, struct own *own)
         return 0;
 }
 
+/* A memory region, on its request EVD. */
+static DAT_COUNT had_bound(struct test *t, struct own *own)
+{
+        DAT_LMR_TRIPLET segment = triplet(own->buf, 0, MESSAGE);
+        DAT_RMR_HANDLE rmr = DAT_HANDLE_NULL;
+        DAT_RMR_CONTEXT context;
+
+        must(dat_rmr_create(pz(t), &rmr));
+        adopt(t, DAT_HANDLE_TYPE_RMR, rmr);
+        own->ep =
+            ep_with(t, .recv_evd = own->evd,
+                    .request_evd = evd_with(t, .flags = DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG));
+        own_post(t, own, POSTS);
+        own->end = peer_connect(peer(t), own->ep);
+        must(dat_rmr_bind(rmr, &segment, DAT_MEM_PRIV_REMOTE_READ_FLAG, own->ep,
+                          (DAT_RMR_COOKIE){.as_64 = 0}, DAT_COMPLETION_DEFAULT_FLAG, &context));
+        must_event(ep_request_evd(t, own->ep), DAT_RMR_BIND_COMPLETION_EVENT);
+        return POSTS;
+}
+
 /* More than a byte can count. */
 static DAT_COUNT had_many_receives(struct test *t, struct own *own)
 {
@@ -629,6 +649,7 @@ FAMILY(ep_recv_query, after, histories)
         struct own own = own_with(t, 0);
         DAT_COUNT left = row->make(t, &own);
         struct info info = recv_info(t, own.ep);
+    {"bound", had_bound},
 
         expect_count(t, info.count, left);
         expect_idle_span(t, info.span, left);

@@ -584,6 +584,7 @@ FAMILY(srq_resize, grown_evd_holds, getters)
                 size = SLOTS;
         expect_posts(t, &queue, size);
 
+        size -= taken_ahead(t, &flows[!row->index], 1);
         flow_deliver(t, &flows[row->index], size);
         expect_messages(t, &queue, &flows[row->index], size);
 }
