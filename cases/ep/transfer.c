@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "transfer.h"
 #include "case/ep_attr.h"
+#include "case/transport.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+
+#define LOOKS 300 /* for the end of a connection; each lasts as long as settle_briefly() */
 
 #define CANARY 0x5c
 #define WRONG  0xa9 /* what the memory of a wrong vector is full of */
@@ -642,4 +645,31 @@ void need_ownership(struct test *t, DAT_IOV_OWNERSHIP most)
                 unsupported(t, most == DAT_IOV_CONSUMER
                                    ? "iov_ownership_on_return: not DAT_IOV_CONSUMER"
                                    : "iov_ownership_on_return = DAT_IOV_PROVIDER_MOD");
+}
+
+void expect_remote_refusal(struct test *t, DAT_EP_HANDLE ep, bool reads,
+                           DAT_DTO_COMPLETION_STATUS status)
+{
+        if (!host_is_iwarp()) {
+                expect_eq(status, DAT_DTO_ERR_REMOTE_ACCESS);
+                return;
+        }
+        expect_that(!reads || status != DAT_DTO_SUCCESS, "what may not be read completed well");
+        for (int look = 0; look < LOOKS && ep_state(t, ep) == DAT_EP_STATE_CONNECTED; look++)
+                settle_briefly(t);
+        expect_eq(ep_state(t, ep), DAT_EP_STATE_DISCONNECTED);
+}
+
+void expect_connection_gone(struct test *t, DAT_EP_HANDLE ep)
+{
+        DAT_EVENT event = {.event_number = 0};
+        DAT_COUNT more;
+
+        expect(dat_evd_wait(ep_connect_evd(t, ep), event_timeout(t), 1, &event, &more),
+               DAT_SUCCESS);
+        expect_that(event.event_number == DAT_CONNECTION_EVENT_BROKEN ||
+                        event.event_number == DAT_CONNECTION_EVENT_DISCONNECTED,
+                    "event 0x%x is not of a connection that is gone", (int)event.event_number);
+        expect_that(event.event_data.connect_event_data.ep_handle == ep, "another EP is named");
+        expect_eq(ep_state(t, ep), DAT_EP_STATE_DISCONNECTED);
 }

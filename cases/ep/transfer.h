@@ -315,6 +315,16 @@ void need_ownership(struct test *t, DAT_IOV_OWNERSHIP most);
 void peer_has(struct test *t, const struct check_site *site, struct peer_ep *end, uint64_t sequence,
               size_t length);
 
+/*
+ * How a DTO completed that the other end refuses (DTO-42): with DAT_DTO_ERR_REMOTE_ACCESS. On iWARP
+ * that end ends the connection instead, and what was written may have completed well before.
+ */
+void expect_remote_refusal(struct test *t, DAT_EP_HANDLE ep, bool reads,
+                           DAT_DTO_COMPLETION_STATUS status);
+
+/* The connection is gone, by whatever event, and the EP says so. */
+void expect_connection_gone(struct test *t, DAT_EP_HANDLE ep);
+
 /* The same of an event that the case has taken itself. */
 void completion_is(struct test *t, const struct check_site *site, const DAT_EVENT *event,
                    const struct completion *completion, bool clause);

@@ -507,21 +507,6 @@ CASE(lmr_free, while_posted)
         expect_that(message_holds(region.addr, MESSAGE, 1), "the memory was written");
 }
 
-/* The connection is gone, and both ends are told. */
-static void expect_broken(struct test *t, DAT_EP_HANDLE ep)
-{
-        DAT_EVENT event = {.event_number = 0};
-        DAT_COUNT more;
-
-        expect(dat_evd_wait(ep_connect_evd(t, ep), event_timeout(t), 1, &event, &more),
-               DAT_SUCCESS);
-        expect_that(event.event_number == DAT_CONNECTION_EVENT_BROKEN ||
-                        event.event_number == DAT_CONNECTION_EVENT_DISCONNECTED,
-                    "event 0x%x is not of a connection that is gone", (int)event.event_number);
-        expect_that(event.event_data.connect_event_data.ep_handle == ep, "another EP is named");
-        expect_eq(ep_state(t, ep), DAT_EP_STATE_DISCONNECTED);
-}
-
 FAMILY(lmr_free, remote_afterwards, remote_uses)
 {
         struct wire wire;
@@ -538,8 +523,8 @@ FAMILY(lmr_free, remote_afterwards, remote_uses)
         free_now(t, &region);
 
         if (expect_refused_use(t, &wire, &region, row->use, 0, region.length)) {
-                expect_broken(t, wire.there);
-                expect_broken(t, wire.here);
+                expect_connection_gone(t, wire.there);
+                expect_connection_gone(t, wire.here);
         }
         expect_used(t, &beside_it, &other);
 }
@@ -562,7 +547,7 @@ CASE(lmr_free, by_peer_afterwards)
         free_now(t, &region);
         expect_that(!peer_read(end, region.rmr_context, address, region.length),
                     "the peer read memory of an LMR that is gone");
-        expect_broken(t, ep);
+        expect_connection_gone(t, ep);
 }
 
 /* RDMA that is under way when the LMR goes: each comes to an end, well or as the page says. */
@@ -596,13 +581,16 @@ FAMILY(lmr_free, under_way, remote_uses)
                 expect_eq(dto->user_cookie.as_64, i);
                 if (!failed && dto->status == DAT_DTO_SUCCESS)
                         continue;
-                expect_eq(dto->status, failed ? DAT_DTO_ERR_FLUSHED : DAT_DTO_ERR_REMOTE_ACCESS);
+                if (failed)
+                        expect_eq(dto->status, DAT_DTO_ERR_FLUSHED);
+                else
+                        expect_remote_refusal(t, wire.there, reads, dto->status);
                 failed++;
         }
         record(t, "%d of %d failed", failed, BURST);
         if (failed) {
-                expect_broken(t, wire.there);
-                expect_broken(t, wire.here);
+                expect_connection_gone(t, wire.there);
+                expect_connection_gone(t, wire.here);
         }
 }
 

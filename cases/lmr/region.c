@@ -326,6 +326,7 @@ bool expect_refused_use(struct test *t, struct wire *wire, const struct region *
                         const struct use *use, ptrdiff_t offset, size_t length)
 {
         struct motion motion = motion_of(wire, region, use, offset, length);
+        DAT_DTO_COMPLETION_STATUS status;
         DAT_EVENT event;
         bool posted;
 
@@ -339,8 +340,11 @@ bool expect_refused_use(struct test *t, struct wire *wire, const struct region *
                 post_other_end(t, wire, &motion);
         if (posted) {
                 event = expect_event(told_on(t, wire, use), DAT_DTO_COMPLETION_EVENT);
-                expect_eq(event.event_data.dto_completion_event_data.status,
-                          use->remote ? DAT_DTO_ERR_REMOTE_ACCESS : DAT_DTO_ERR_LOCAL_PROTECTION);
+                status = event.event_data.dto_completion_event_data.status;
+                if (use->remote)
+                        expect_remote_refusal(t, wire->there, use->way == WAY_RDMA_READ, status);
+                else
+                        expect_eq(status, DAT_DTO_ERR_LOCAL_PROTECTION);
         }
         expect_eq(canaries(motion.to, length), length);
         return posted;

@@ -154,7 +154,8 @@ void expect_reached(struct test *t, struct window *window, enum way way, DAT_RMR
 void expect_denied(struct test *t, struct window *window, enum way way, DAT_RMR_CONTEXT context,
                    size_t offset, size_t length)
 {
-        expect_eq(reach(t, window, way, context, offset, length), DAT_DTO_ERR_REMOTE_ACCESS);
+        expect_remote_refusal(t, window->far, way == BY_READ,
+                              reach(t, window, way, context, offset, length));
         expect_that(memcmp(window->memory->addr, window->before, MEMORY) == 0,
                     "memory that may not be reached was written");
         if (offset + length <= MEMORY)
