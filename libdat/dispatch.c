@@ -29,8 +29,8 @@
 #define ARGS_11 a, b, c, d, e, f, g, h, i, j, k
 
 /* count: of parameters, find: how, subtype: of DAT_INVALID_HANDLE, ...: the parameters' types */
-#define DISPATCH(count, find, call, subtype, ...)                                     \
-        DAT_RETURN dat_##call(PARAMS_##count(__VA_ARGS__))                            \
+#define DISPATCH(function, count, find, call, subtype, ...)                           \
+        function(PARAMS_##count(__VA_ARGS__))                                         \
         {                                                                             \
                 const DAT_PROVIDER *provider = find(a);                               \
                                                                                       \
@@ -42,10 +42,24 @@
         }
 
 /* Calls that make, query, change and free objects. */
-#define CALL(count, ...) DISPATCH(count, handle_provider_probed, __VA_ARGS__)
+#define CALL(count, call, ...) \
+        DISPATCH(DAT_RETURN dat_##call, count, handle_provider_probed, call, __VA_ARGS__)
 
-/* Calls that move data and reap events: no system call is spent on their handles. */
-#define FAST(count, ...) DISPATCH(count, handle_provider, __VA_ARGS__)
+/*
+ * Calls that move data and reap events: no system call is spent on their handles. What is in order
+ * goes on with its arguments where they came in; to all else, the function beside it looks.
+ */
+#define FAST(count, call, subtype, ...)                                               \
+        DISPATCH(static __attribute__((noinline)) DAT_RETURN call, count,             \
+                 handle_provider, call, subtype, __VA_ARGS__)                         \
+        DAT_RETURN dat_##call(PARAMS_##count(__VA_ARGS__))                            \
+        {                                                                             \
+                const DAT_PROVIDER *provider = handle_provider_likely(a);             \
+                                                                                      \
+                if (!provider || !provider->call##_func)                              \
+                        return call(ARGS_##count);                                    \
+                return provider->call##_func(ARGS_##count);                           \
+        }
 
 /* Any object */
 CALL(2, set_consumer_context, HANDLE1, DAT_HANDLE, DAT_CONTEXT)

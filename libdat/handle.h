@@ -59,7 +59,16 @@ static inline const DAT_PROVIDER *handle_provider(DAT_HANDLE handle)
         return handle_is_trusted(table) ? table : NULL;
 }
 
-/* The same at the price of a system call, so that an unmapped handle gives NULL too. */
+/* The same in fewer steps, but NULL too for all tables except that of the first slot. */
+static inline const DAT_PROVIDER *handle_provider_likely(DAT_HANDLE handle)
+{
+        const DAT_PROVIDER *table = handle_is_aligned(handle) ? handle_read(handle) : NULL;
+
+        return table == atomic_load_explicit(&handle_trusted[0].table, memory_order_acquire) ? table
+                                                                                             : NULL;
+}
+
+/* As handle_provider(), but at the price of a system call an unmapped handle gives NULL too. */
 const DAT_PROVIDER *handle_provider_probed(DAT_HANDLE handle);
 
 /* The first word of the object, unless the handle is null, misaligned or unmapped. */
