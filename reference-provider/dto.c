@@ -7,7 +7,7 @@
 #include "evd.h"
 #include "handle.h"
 #include "ia.h"
-#include "lmr.h"
+#include "lmr_gather.h"
 #include "lock.h"
 #include "pool.h"
 
@@ -18,27 +18,32 @@
          DAT_COMPLETION_BARRIER_FENCE_FLAG)
 
 struct operation {
-        struct ibv_send_wr request; /* what each begins as; copied faster than it is cleared */
+        enum ibv_wr_opcode opcode;
         DAT_MEM_PRIV_FLAGS need;
         DAT_COMPLETION_FLAGS allowed;
         int flags_argument; /* for the subtype of an error about the flags */
 };
 
-/* Verbs always signals: the record must come back, whatever the Consumer wants to see. */
 static const struct operation operations[] = {
-    [WR_SEND] = {.request = {.opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED},
+    [WR_SEND] = {.opcode = IBV_WR_SEND,
                  .need = DAT_MEM_PRIV_LOCAL_READ_FLAG,
                  .allowed = REQUEST_FLAGS | DAT_COMPLETION_SOLICITED_WAIT_FLAG,
                  .flags_argument = DAT_INVALID_ARG5},
-    [WR_RDMA_READ] = {.request = {.opcode = IBV_WR_RDMA_READ, .send_flags = IBV_SEND_SIGNALED},
+    [WR_RDMA_READ] = {.opcode = IBV_WR_RDMA_READ,
                       .need = DAT_MEM_PRIV_LOCAL_WRITE_FLAG,
                       .allowed = REQUEST_FLAGS,
                       .flags_argument = DAT_INVALID_ARG6},
-    [WR_RDMA_WRITE] = {.request = {.opcode = IBV_WR_RDMA_WRITE, .send_flags = IBV_SEND_SIGNALED},
+    [WR_RDMA_WRITE] = {.opcode = IBV_WR_RDMA_WRITE,
                        .need = DAT_MEM_PRIV_LOCAL_READ_FLAG,
                        .allowed = REQUEST_FLAGS,
                        .flags_argument = DAT_INVALID_ARG6},
 };
+
+/*
+ * What a request goes through is there once for each kind of operation, so that what operations[]
+ * says of it is known to the compiler, and the request itself stays in registers.
+ */
+#define PER_KIND static inline __attribute__((always_inline))
 
 struct request {
         enum wr_kind kind; /* an index of operations[] */
@@ -61,15 +66,15 @@ DAT_RETURN dto_check_flags(const struct ep *ep, DAT_COMPLETION_FLAGS flags,
         return DAT_SUCCESS;
 }
 
-static DAT_COUNT max_segments(const DAT_EP_ATTR *attr, enum wr_kind kind)
+PER_KIND DAT_COUNT max_segments(const DAT_EP_ATTR *attr, enum wr_kind kind)
 {
         if (kind == WR_SEND)
                 return attr->max_request_iov;
         return kind == WR_RDMA_READ ? attr->max_rdma_read_iov : attr->max_rdma_write_iov;
 }
 
-static DAT_RETURN check_request(struct ep *ep, const struct request *request, struct ibv_sge *sge,
-                                int *num_sge, DAT_VLEN *length)
+PER_KIND DAT_RETURN check_request(struct ep *ep, const struct request *request, struct ibv_sge *sge,
+                                  int *num_sge, DAT_VLEN *length)
 {
         const struct operation *operation = &operations[request->kind];
         DAT_RETURN ret;
@@ -80,9 +85,12 @@ static DAT_RETURN check_request(struct ep *ep, const struct request *request, st
                 return REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
         if (request->kind != WR_SEND && !request->remote)
                 return REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG5);
-        ret = dto_check_flags(ep, request->flags, operation->allowed, operation->flags_argument);
-        if (ret != DAT_SUCCESS)
-                return ret;
+        if (request->flags != DAT_COMPLETION_DEFAULT_FLAG) {
+                ret = dto_check_flags(ep, request->flags, operation->allowed,
+                                      operation->flags_argument);
+                if (ret != DAT_SUCCESS)
+                        return ret;
+        }
         ret = lmr_gather(ep->obj.ia, ep->pz, operation->need, request->iov, request->segments, sge,
                          num_sge, length);
         if (ret != DAT_SUCCESS)
@@ -100,14 +108,19 @@ static DAT_RETURN check_request(struct ep *ep, const struct request *request, st
 }
 
 /* A record is free again only when its completion is drained, which may be all that it needs. */
-static struct wr *take_record(struct wr_pool *pool, DAT_COUNT limit, struct evd *evd)
+static struct wr *drain_and_take(struct ep *ep, struct wr_pool *pool, DAT_COUNT limit)
+{
+        if (!limit)
+                return NULL;
+        evd_drain(pool == &ep->recvs ? ep_recv_target(ep) : ep_request_target(ep));
+        return pool_take(pool, limit);
+}
+
+PER_KIND struct wr *take_record(struct ep *ep, struct wr_pool *pool, DAT_COUNT limit)
 {
         struct wr *wr = pool_take(pool, limit);
 
-        if (wr || !limit)
-                return wr;
-        evd_drain(evd);
-        return pool_take(pool, limit);
+        return wr ? wr : drain_and_take(ep, pool, limit);
 }
 
 static DAT_RETURN flush_at_once(struct evd *evd, struct ep *ep, struct wr *wr)
@@ -119,27 +132,34 @@ static DAT_RETURN flush_at_once(struct evd *evd, struct ep *ep, struct wr *wr)
 }
 
 /* siw fences no read; but the answers to reads come in the order of the reads on iWARP. */
-static bool needs_fence(const struct ep *ep, const struct request *request)
+PER_KIND bool needs_fence(const struct ep *ep, const struct request *request)
 {
         return request->flags & DAT_COMPLETION_BARRIER_FENCE_FLAG &&
                !(request->kind == WR_RDMA_READ && ep->obj.ia->iwarp);
 }
 
-static void describe(struct ibv_send_wr *send, const struct ep *ep, const struct request *request)
+/*
+ * Verbs always signals: the record must come back, whatever the Consumer wants to see. Members that
+ * belong to other operations are left as they are.
+ */
+PER_KIND void describe(struct ibv_send_wr *send, const struct ep *ep, const struct request *request)
 {
-        *send = operations[request->kind].request;
+        send->next = NULL;
+        send->opcode = operations[request->kind].opcode;
+        send->send_flags = IBV_SEND_SIGNALED;
+        send->imm_data = 0;
         if (request->flags & DAT_COMPLETION_SOLICITED_WAIT_FLAG)
                 send->send_flags |= IBV_SEND_SOLICITED;
         if (needs_fence(ep, request))
                 send->send_flags |= IBV_SEND_FENCE;
-        if (request->remote) {
+        if (request->kind != WR_SEND) {
                 send->wr.rdma.remote_addr = abi_remote_address(request->remote);
                 send->wr.rdma.rkey = request->remote->rmr_context;
         }
 }
 
-static DAT_RETURN post_checked(struct ep *ep, const struct request *request, struct ibv_sge *sge,
-                               int num_sge, DAT_VLEN length)
+PER_KIND DAT_RETURN post_checked(struct ep *ep, const struct request *request, struct ibv_sge *sge,
+                                 int num_sge, DAT_VLEN length)
 {
         struct ibv_send_wr send;
         int state = atomic_load(&ep->state);
@@ -151,14 +171,14 @@ static DAT_RETURN post_checked(struct ep *ep, const struct request *request, str
         /* With no credit a device may wait for ever. */
         if (request->kind == WR_RDMA_READ && state == EP_CONNECTED && !ep->read_credit)
                 return REF_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_CREDITS);
-        wr = take_record(&ep->requests, ep->attr.max_request_dtos, ep_request_target(ep));
+        wr = take_record(ep, &ep->requests, ep->attr.max_request_dtos);
         if (!wr)
                 return REF_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_CREDITS);
         wr->kind = request->kind;
         wr->flags = request->flags;
         wr->cookie = request->cookie;
         wr->length = length;
-        if (ep_state_flushes(state))
+        if (state != EP_CONNECTED)
                 return flush_at_once(ep_request_target(ep), ep, wr);
         describe(&send, ep, request);
         send.wr_id = ((union wr_id){.wr = wr}).number;
@@ -175,7 +195,7 @@ static DAT_RETURN post_checked(struct ep *ep, const struct request *request, str
         return REF_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEP);
 }
 
-static DAT_RETURN post_request(DAT_EP_HANDLE handle, const struct request *request)
+PER_KIND DAT_RETURN post_request(DAT_EP_HANDLE handle, const struct request *request)
 {
         struct ep *ep = object_get(handle, DAT_HANDLE_TYPE_EP);
         struct ibv_sge sge[REF_MAX_IOV];
@@ -254,13 +274,12 @@ static DAT_RETURN post_recv(struct ep *ep, const struct ibv_sge *sge, int num_sg
         struct ibv_recv_wr recv;
         struct wr *wr;
 
-        wr = take_record(&ep->recvs, ep->attr.max_recv_dtos, ep_recv_target(ep));
+        wr = take_record(ep, &ep->recvs, ep->attr.max_recv_dtos);
         if (!wr)
                 return REF_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_CREDITS);
         wr->kind = WR_RECV;
         wr->flags = flags;
         wr->cookie = cookie;
-        wr->length = 0;
         if (ep_state_flushes(atomic_load(&ep->state)))
                 return flush_at_once(ep_recv_target(ep), ep, wr);
         wr->num_sge = num_sge;

@@ -31,16 +31,6 @@ struct setup {
         DAT_EP_ATTR attr;
 };
 
-struct evd *ep_recv_target(const struct ep *ep)
-{
-        return ep->recv_evd ? ep->recv_evd : ep->obj.ia->sink;
-}
-
-struct evd *ep_request_target(const struct ep *ep)
-{
-        return ep->request_evd ? ep->request_evd : ep->obj.ia->sink;
-}
-
 static DAT_EP_ATTR default_attr(const struct ia *ia)
 {
         return (DAT_EP_ATTR){
@@ -944,13 +934,6 @@ void ep_post_event(struct ep *ep, DAT_EVENT_NUMBER number)
 
         if (ep->connect_evd)
                 (void)evd_post(ep->connect_evd, &event);
-}
-
-/* A request has left the EP. Called with an EVD locked. */
-void ep_request_done(struct ep *ep)
-{
-        if (atomic_load(&ep->state) == EP_DRAINING && !atomic_load(&ep->requests.in_use))
-                work_queue(ep->obj.ia, &ep->drained_work);
 }
 
 /*

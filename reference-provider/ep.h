@@ -8,7 +8,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "ep_state.h"
 #include "handle.h"
+#include "ia.h"
 #include "list.h"
 #include "lock.h"
 #include "pool.h"
@@ -16,7 +18,6 @@
 
 struct conn;
 struct evd;
-struct ia;
 struct pz;
 struct srq;
 
@@ -74,8 +75,22 @@ struct ep {
 };
 
 /* Where an EP's completions go: to its EVDs, or to where they are discarded. */
-struct evd *ep_recv_target(const struct ep *ep);
-struct evd *ep_request_target(const struct ep *ep);
+static inline struct evd *ep_recv_target(const struct ep *ep)
+{
+        return ep->recv_evd ? ep->recv_evd : ep->obj.ia->sink;
+}
+
+static inline struct evd *ep_request_target(const struct ep *ep)
+{
+        return ep->request_evd ? ep->request_evd : ep->obj.ia->sink;
+}
+
+/* A request has left the EP. Called with an EVD locked. */
+static inline void ep_request_done(struct ep *ep)
+{
+        if (atomic_load(&ep->state) == EP_DRAINING && !atomic_load(&ep->requests.in_use))
+                work_queue(ep->obj.ia, &ep->drained_work);
+}
 
 DAT_RETURN ref_ep_create(DAT_IA_HANDLE, DAT_PZ_HANDLE, DAT_EVD_HANDLE, DAT_EVD_HANDLE,
                          DAT_EVD_HANDLE, const DAT_EP_ATTR *, DAT_EP_HANDLE *);
@@ -92,7 +107,6 @@ DAT_RETURN ref_ep_set_watermark(DAT_EP_HANDLE, DAT_COUNT, DAT_COUNT);
 DAT_RETURN ep_new_tentative(struct ia *ia, struct ep **out);
 void ep_destroy(struct ep *ep);
 void ep_post_event(struct ep *ep, DAT_EVENT_NUMBER number);
-void ep_request_done(struct ep *ep);
 void ep_failed(struct ep *ep);
 void ep_recv_held(struct ep *ep, int by);
 

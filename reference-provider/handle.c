@@ -9,24 +9,14 @@
 #include <limits.h>
 #include <sys/mman.h>
 
-#define KIND_SHIFT 24
-#define REFERENCES ((UINT32_C(1) << KIND_SHIFT) - 1)
-
 #define ARENA_RECORDS (UINT32_C(1) << 20)
 #define QUARANTINE    (UINT32_C(1) << 16)
 
-/*
- * Records are cache-line sized and come from one range that is never unmapped: a stale handle
- * always points at a record, a foreign pointer never does, and telling which is arithmetic.
- */
-union record {
-        struct handle handle;
-        char line[64];
-};
+struct handle_range handle_range;
 
 static struct {
         pthread_mutex_t lock;
-        union record *records;
+        union handle_record *records;
         bool watches_forks;
         uint32_t fresh;
         uint32_t quarantined;
@@ -70,11 +60,14 @@ static bool arena_map(void)
                 arena.watches_forks = !pthread_atfork(before_fork, after_fork, after_fork_in_child);
         if (!arena.watches_forks)
                 return false;
-        memory = mmap(NULL, sizeof(union record) * ARENA_RECORDS, PROT_READ | PROT_WRITE,
+        memory = mmap(NULL, sizeof(union handle_record) * ARENA_RECORDS, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (memory == MAP_FAILED)
                 return false;
         arena.records = memory;
+        atomic_store_explicit(&handle_range.start, (uintptr_t)memory, memory_order_relaxed);
+        atomic_store_explicit(&handle_range.size, sizeof(union handle_record) * ARENA_RECORDS,
+                              memory_order_release);
         return true;
 }
 
@@ -112,29 +105,6 @@ static void record_give(struct handle *handle)
         pthread_mutex_unlock(&arena.lock);
 }
 
-static struct handle *record_of(DAT_HANDLE handle)
-{
-        uintptr_t base = (uintptr_t)arena.records;
-        uintptr_t at = (uintptr_t)handle;
-
-        /* What lies below the arena is too far above it, once the difference has wrapped. */
-        if (!base || at - base >= sizeof(union record) * ARENA_RECORDS || at % sizeof(union record))
-                return NULL;
-        return handle;
-}
-
-static bool record_pin(struct handle *handle, uint32_t expected, uint32_t mask)
-{
-        uint32_t life = atomic_load_explicit(&handle->life, memory_order_relaxed);
-
-        do {
-                if ((life & mask) != expected)
-                        return false;
-        } while (!atomic_compare_exchange_weak_explicit(
-            &handle->life, &life, life + 1, memory_order_acquire, memory_order_relaxed));
-        return true;
-}
-
 /*
  * Gives the object a handle, counts it against the IA's limit for its kind and links it into the
  * IA. The object is visible to the Consumer as soon as the handle is handed out.
@@ -160,7 +130,7 @@ DAT_RETURN object_publish(struct ia *ia, struct object *object, DAT_HANDLE_TYPE 
         handle->context.as_64 = 0;
         ia->counts[kind]++;
         list_append(&ia->objects[kind], &object->link);
-        atomic_store_explicit(&handle->life, HANDLE_LIVE | (uint32_t)kind << KIND_SHIFT,
+        atomic_store_explicit(&handle->life, HANDLE_LIVE | (uint32_t)kind << HANDLE_KIND_SHIFT,
                               memory_order_release);
         pthread_mutex_unlock(&ia->lock);
         return DAT_SUCCESS;
@@ -172,20 +142,10 @@ closing:
         return REF_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
 }
 
-/* Returns the live object of that kind behind the handle, pinned until object_put(), or NULL. */
-void *object_get(DAT_HANDLE dat_handle, DAT_HANDLE_TYPE kind)
-{
-        struct handle *handle = record_of(dat_handle);
-
-        if (!handle || !record_pin(handle, HANDLE_LIVE | (uint32_t)kind << KIND_SHIFT, ~REFERENCES))
-                return NULL;
-        return handle->object;
-}
-
 /* Pins an object that the caller knows to exist; false when it is being freed. */
 bool object_pin(struct object *object)
 {
-        return object->handle && record_pin(object->handle, HANDLE_LIVE, HANDLE_LIVE);
+        return object->handle && handle_pin(object->handle, HANDLE_LIVE, HANDLE_LIVE);
 }
 
 /* Tells the thread that waits for the last holder of a dead object. */
@@ -204,7 +164,7 @@ static void await_references(struct handle *handle, uint32_t references)
 {
         uint32_t now = atomic_load(&handle->life);
 
-        while ((now & REFERENCES) > references) {
+        while ((now & HANDLE_REFERENCES) > references) {
                 futex_wait(&handle->life, now);
                 now = atomic_load(&handle->life);
         }
@@ -228,7 +188,7 @@ static struct handle *find_held(struct ia *ia)
                         continue;
                 for (struct link *at = head->next; at != head && !held; at = at->next) {
                         held = container_of(at, struct object, link)->handle;
-                        if (!(atomic_load(&held->life) & REFERENCES))
+                        if (!(atomic_load(&held->life) & HANDLE_REFERENCES))
                                 held = NULL;
                 }
         }
@@ -257,7 +217,7 @@ void object_bury(struct object *object)
 {
         struct handle *handle = object->handle;
         struct ia *ia = object->ia;
-        uint32_t kind = (atomic_load(&handle->life) & ~HANDLE_LIVE) >> KIND_SHIFT;
+        uint32_t kind = (atomic_load(&handle->life) & ~HANDLE_LIVE) >> HANDLE_KIND_SHIFT;
         bool awaited;
 
         pthread_mutex_lock(&ia->lock);
@@ -323,9 +283,10 @@ DAT_RETURN object_retire(struct object *object, DAT_RETURN when_used)
 
 static struct handle *pin_any(DAT_HANDLE dat_handle)
 {
-        struct handle *handle = record_of(dat_handle);
+        struct handle *handle = dat_handle;
 
-        return handle && record_pin(handle, HANDLE_LIVE, HANDLE_LIVE) ? handle : NULL;
+        return handle_is_record(dat_handle) && handle_pin(handle, HANDLE_LIVE, HANDLE_LIVE) ? handle
+                                                                                            : NULL;
 }
 
 /* dat_set_consumer_context(3DAT), for objects of every kind. */
@@ -365,6 +326,6 @@ DAT_RETURN ref_get_handle_type(DAT_HANDLE dat_handle, DAT_HANDLE_TYPE *type)
         object_put(handle->object);
         if (!type)
                 return REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
-        *type = (DAT_HANDLE_TYPE)((life & ~HANDLE_LIVE) >> KIND_SHIFT);
+        *type = (DAT_HANDLE_TYPE)((life & ~HANDLE_LIVE) >> HANDLE_KIND_SHIFT);
         return DAT_SUCCESS;
 }

@@ -5,6 +5,7 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "daplref.h"
@@ -30,7 +31,6 @@ struct object {
 };
 
 DAT_RETURN object_publish(struct ia *ia, struct object *object, DAT_HANDLE_TYPE kind);
-void *object_get(DAT_HANDLE handle, DAT_HANDLE_TYPE kind);
 bool object_pin(struct object *object);
 void object_put_dead(struct handle *handle);
 bool object_kill(struct object *object);
@@ -42,8 +42,62 @@ DAT_RETURN object_use(struct object *object, DAT_RETURN otherwise);
 void object_unuse(struct object *object);
 DAT_RETURN object_retire(struct object *object, DAT_RETURN when_used);
 
-/* The bit of a handle's life that is set until somebody frees the object. */
-#define HANDLE_LIVE (UINT32_C(1) << 31)
+/* A handle's life: a bit that is set until somebody frees the object, its kind, and its holders. */
+#define HANDLE_LIVE       (UINT32_C(1) << 31)
+#define HANDLE_KIND_SHIFT 24
+#define HANDLE_REFERENCES ((UINT32_C(1) << HANDLE_KIND_SHIFT) - 1)
+
+/*
+ * Records are cache-line sized and come from one range that is never unmapped: a stale handle
+ * always points at a record, a foreign pointer never does, and telling which is arithmetic.
+ */
+union handle_record {
+        struct handle handle;
+        char line[64];
+};
+
+/* Empty until the first record is made. */
+extern struct handle_range {
+        _Atomic uintptr_t start;
+        _Atomic size_t size;
+} handle_range;
+
+static inline bool handle_is_record(DAT_HANDLE handle)
+{
+        size_t size = atomic_load_explicit(&handle_range.size, memory_order_acquire);
+        uintptr_t start = atomic_load_explicit(&handle_range.start, memory_order_relaxed);
+        uintptr_t at = (uintptr_t)handle;
+
+        /* What lies below the range is too far above it, once the difference has wrapped. */
+        return at - start < size && at % sizeof(union handle_record) == 0;
+}
+
+static inline bool handle_pin(struct handle *handle, uint32_t expected, uint32_t mask)
+{
+        uint32_t life = atomic_load_explicit(&handle->life, memory_order_relaxed);
+
+        do {
+                if ((life & mask) != expected)
+                        return false;
+        } while (!atomic_compare_exchange_weak_explicit(
+            &handle->life, &life, life + 1, memory_order_acquire, memory_order_relaxed));
+        return true;
+}
+
+/* Returns the live object of that kind behind the handle, pinned until object_put(), or NULL. */
+static inline void *object_get(DAT_HANDLE dat_handle, DAT_HANDLE_TYPE kind)
+{
+        struct handle *handle = dat_handle;
+
+        if (!handle_is_record(dat_handle) ||
+            !handle_pin(handle, HANDLE_LIVE | (uint32_t)kind << HANDLE_KIND_SHIFT,
+                        ~HANDLE_REFERENCES))
+                return NULL;
+        /* Else the compiler asks whether a live handle has its object. */
+        if (!handle->object)
+                __builtin_unreachable();
+        return handle->object;
+}
 
 static inline DAT_HANDLE object_handle(const struct object *object)
 {

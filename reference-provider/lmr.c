@@ -4,6 +4,7 @@
 #include "dat_abi.h"
 #include "handle.h"
 #include "ia.h"
+#include "lmr_gather.h"
 #include "pz.h"
 
 #include <errno.h>
@@ -12,11 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SLOT_BITS 14
-#define SLOT_MASK ((UINT32_C(1) << SLOT_BITS) - 1)
-#define NO_SLOT   ((uint32_t)REF_MAX_LMRS)
-
-_Static_assert((UINT32_C(1) << SLOT_BITS) >= REF_MAX_LMRS, "an LMR context must hold each slot");
+#define NO_SLOT ((uint32_t)REF_MAX_LMRS)
 
 /*
  * The list of free slots is right where all of them are zeros, each leading to the slot behind it:
@@ -73,7 +70,7 @@ static bool slot_take(struct ia *ia, struct lmr *lmr)
                 table->last_free = NO_SLOT;
         pthread_mutex_unlock(&ia->lock);
 
-        slot->generation = (slot->generation + 1) % (UINT32_C(1) << (32 - SLOT_BITS));
+        slot->generation = (slot->generation + 1) % (UINT32_C(1) << (32 - LMR_SLOT_BITS));
         if (!slot->generation)
                 slot->generation = 1;
         slot->lkey = lmr->mr->lkey;
@@ -82,7 +79,7 @@ static bool slot_take(struct ia *ia, struct lmr *lmr)
         slot->lmr = lmr;
         slot->start = (uint64_t)(uintptr_t)lmr->mr->addr;
         slot->length = lmr->length;
-        lmr->context = slot->generation << SLOT_BITS | index;
+        lmr->context = slot->generation << LMR_SLOT_BITS | index;
         atomic_store_explicit(&slot->context, lmr->context, memory_order_release);
         return true;
 }
@@ -90,7 +87,7 @@ static bool slot_take(struct ia *ia, struct lmr *lmr)
 static void slot_give(struct ia *ia, struct lmr *lmr)
 {
         struct lmr_table *table = &ia->lmrs;
-        uint32_t index = lmr->context & SLOT_MASK;
+        uint32_t index = lmr->context & LMR_SLOT_MASK;
         struct lmr_slot *slot = &table->slots[index];
 
         atomic_store(&slot->context, 0);
@@ -105,111 +102,37 @@ static void slot_give(struct ia *ia, struct lmr *lmr)
         pthread_mutex_unlock(&ia->lock);
 }
 
-static const struct lmr_slot *slot_find(const struct ia *ia, DAT_LMR_CONTEXT context)
-{
-        const struct lmr_slot *slot = &ia->lmrs.slots[context & SLOT_MASK];
-
-        if (!context || atomic_load_explicit(&slot->context, memory_order_acquire) != context)
-                return NULL;
-        return slot;
-}
-
 /* Returns the LMR of a context, pinned until object_put(), or NULL. */
 struct lmr *lmr_by_context(struct ia *ia, DAT_LMR_CONTEXT context)
 {
-        const struct lmr_slot *slot;
+        const struct lmr_slot *slot = lmr_slot_of(&ia->lmrs, context);
         struct lmr *lmr = NULL;
 
         pthread_mutex_lock(&ia->lock);
-        slot = slot_find(ia, context);
-        if (slot && slot->lmr && object_pin(&slot->lmr->obj))
+        if (lmr_slot_has(slot, context) && slot->lmr && object_pin(&slot->lmr->obj))
                 lmr = slot->lmr;
         pthread_mutex_unlock(&ia->lock);
         return lmr;
 }
 
-static DAT_RETURN privilege_error(DAT_MEM_PRIV_FLAGS need)
+/* What lmr_gather() does, of any number of segments, empty ones among them. */
+DAT_RETURN lmr_gather_any(const struct ia *ia, const struct pz *pz, DAT_MEM_PRIV_FLAGS need,
+                          const DAT_LMR_TRIPLET *iov, DAT_COUNT segments, struct ibv_sge *sge,
+                          int *num_sge, DAT_VLEN *total)
 {
-        return REF_ERROR(DAT_PRIVILEGES_VIOLATION, need == DAT_MEM_PRIV_LOCAL_WRITE_FLAG
-                                                       ? DAT_PRIVILEGES_WRITE
-                                                       : DAT_PRIVILEGES_READ);
-}
+        DAT_RETURN ret;
 
-/*
- * Turns a Consumer's I/O vector into a scatter list, with room for REF_MAX_IOV entries, after
- * checking each segment: a live LMR, in the zone `pz` (any when NULL), with the privilege `need`,
- * and within its bounds. Empty segments are dropped. Verbs finds such faults too late or never.
- * A segment that is longer than any message is cut short, but counts whole in the total.
- */
-DAT_RETURN lmr_gather(struct ia *ia, const struct pz *pz, DAT_MEM_PRIV_FLAGS need,
-                      const DAT_LMR_TRIPLET *iov, DAT_COUNT segments, struct ibv_sge *sge,
-                      int *num_sge, DAT_VLEN *total)
-{
-        DAT_VLEN sum = 0;
-        int used = 0;
-
+        *num_sge = 0;
+        *total = 0;
         for (DAT_COUNT i = 0; i < segments; i++) {
-                const DAT_LMR_TRIPLET *triplet = &iov[i];
-                const struct lmr_slot *slot;
-                uint64_t offset;
-
-                if (!triplet->segment_length)
+                if (!iov[i].segment_length)
                         continue;
-                slot = slot_find(ia, triplet->lmr_context);
-                if (!slot)
-                        return privilege_error(need);
-                if (pz && slot->pz != pz)
-                        return REF_ERROR(DAT_PROTECTION_VIOLATION,
-                                         need == DAT_MEM_PRIV_LOCAL_WRITE_FLAG
-                                             ? DAT_PROTECTION_WRITE
-                                             : DAT_PROTECTION_READ);
-                if ((slot->privileges & need) != need)
-                        return privilege_error(need);
-                offset = triplet->virtual_address - slot->start;
-                if (triplet->virtual_address < slot->start || offset > slot->length ||
-                    triplet->segment_length > slot->length - offset)
-                        return REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
-                sge[used++] = (struct ibv_sge){
-                    .addr = triplet->virtual_address,
-                    .length = triplet->segment_length < UINT32_MAX
-                                  ? (uint32_t)triplet->segment_length
-                                  : UINT32_MAX,
-                    .lkey = slot->lkey,
-                };
-                sum += triplet->segment_length;
+                ret = lmr_check_segment(ia, pz, need, &iov[i], &sge[(*num_sge)++]);
+                if (ret != DAT_SUCCESS)
+                        return ret;
+                *total += iov[i].segment_length;
         }
-        *num_sge = used;
-        *total = sum;
         return DAT_SUCCESS;
-}
-
-/* Shortens a scatter list to that many bytes; returns how many entries are left. */
-int lmr_trim(struct ibv_sge *sge, int num_sge, DAT_VLEN length)
-{
-        int used = 0;
-
-        while (used < num_sge && length) {
-                if (sge[used].length > length)
-                        sge[used].length = (uint32_t)length;
-                length -= sge[used++].length;
-        }
-        return used;
-}
-
-/*
- * The same for a receive, which may have more room than any message needs: soft-RoCE takes 2 GiB
- * and more in one for too little.
- */
-DAT_RETURN lmr_gather_recv(struct ia *ia, const struct pz *pz, const DAT_LMR_TRIPLET *iov,
-                           DAT_COUNT segments, struct ibv_sge *sge, int *num_sge)
-{
-        DAT_VLEN room;
-        DAT_RETURN ret =
-            lmr_gather(ia, pz, DAT_MEM_PRIV_LOCAL_WRITE_FLAG, iov, segments, sge, num_sge, &room);
-
-        if (ret == DAT_SUCCESS && room > ia->port_attr.max_msg_sz)
-                *num_sge = lmr_trim(sge, *num_sge, ia->port_attr.max_msg_sz);
-        return ret;
 }
 
 static bool key_is_live(const struct ia *ia, uint32_t lkey)

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "daplref.h"
 #include "handle.h"
 
 struct ia;
@@ -37,6 +38,11 @@ struct lmr_slot {
         uint32_t skipped; /* how far behind its neighbour the next free slot is, modulo 2^32 */
 };
 
+#define LMR_SLOT_BITS 14
+#define LMR_SLOT_MASK ((UINT32_C(1) << LMR_SLOT_BITS) - 1)
+
+_Static_assert((UINT32_C(1) << LMR_SLOT_BITS) >= REF_MAX_LMRS, "a context must hold each slot");
+
 struct lmr_table {
         struct lmr_slot *slots;
         uint32_t first_free;
@@ -55,12 +61,6 @@ void lmr_table_destroy(struct lmr_table *table);
 void lmr_destroy(struct lmr *lmr);
 DAT_MEM_PRIV_FLAGS lmr_grants(const struct lmr *lmr);
 struct lmr *lmr_by_context(struct ia *ia, DAT_LMR_CONTEXT context);
-DAT_RETURN lmr_gather(struct ia *ia, const struct pz *pz, DAT_MEM_PRIV_FLAGS need,
-                      const DAT_LMR_TRIPLET *iov, DAT_COUNT segments, struct ibv_sge *sge,
-                      int *num_sge, DAT_VLEN *total);
-DAT_RETURN lmr_gather_recv(struct ia *ia, const struct pz *pz, const DAT_LMR_TRIPLET *iov,
-                           DAT_COUNT segments, struct ibv_sge *sge, int *num_sge);
-int lmr_trim(struct ibv_sge *sge, int num_sge, DAT_VLEN length);
 bool lmr_serves(const struct ia *ia, const struct ibv_sge *sge, int num_sge);
 
 #endif

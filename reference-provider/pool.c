@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "pool.h"
 #include "daplref.h"
-#include "ia.h"
 #include "list.h"
 #include "lock.h"
 
@@ -14,20 +13,6 @@ struct wr_slab {
         struct ibv_sge *sges;
         struct wr wrs[];
 };
-
-/* What verbs is asked for a receive. iWARP's devices need not take one without a segment. */
-struct ibv_recv_wr wr_as_recv(struct wr *wr, const struct ia *ia)
-{
-        bool empty = ia->iwarp && !wr->num_sge;
-
-        if (empty)
-                wr->sge[0] = (struct ibv_sge){0};
-        return (struct ibv_recv_wr){
-            .wr_id = ((union wr_id){.wr = wr}).number,
-            .sg_list = wr->sge,
-            .num_sge = empty ? 1 : wr->num_sge,
-        };
-}
 
 /* keeps_sge: the records have room for a scatter list, which receives need. */
 void pool_init(struct wr_pool *pool, struct ep *ep, struct srq *srq, bool keeps_sge)

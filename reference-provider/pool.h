@@ -3,17 +3,18 @@
 #ifndef DAPLREF_POOL_H
 #define DAPLREF_POOL_H
 
+#include <assert.h>
 #include <infiniband/verbs.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "dat_abi.h"
+#include "ia.h"
 #include "list.h"
 #include "lock.h"
 
 struct ep;
-struct ia;
 struct srq;
 
 struct wr {
@@ -25,7 +26,7 @@ struct wr {
         bool done;           /* a bind, complete, that waits for its predecessors */
         DAT_COMPLETION_FLAGS flags;
         DAT_CONTEXT cookie;
-        DAT_VLEN length;
+        DAT_VLEN length; /* of a request */
         DAT_RMR_HANDLE rmr;
         int num_sge;
         struct ibv_sge *sge; /* of a receive: it may be held, and fail when its memory is gone */
@@ -52,18 +53,21 @@ struct wr_pool {
         bool keeps_sge;
 };
 
-struct ibv_recv_wr wr_as_recv(struct wr *wr, const struct ia *ia);
 void pool_init(struct wr_pool *pool, struct ep *ep, struct srq *srq, bool keeps_sge);
 bool pool_grow(struct wr_pool *pool, int capacity);
 void pool_destroy(struct wr_pool *pool);
 
-/* Returns a record, last in the order of posting, or NULL when `limit` of them are in use. */
+/*
+ * Returns a record, last in the order of posting, or NULL when `limit` of them are in use: no more
+ * than the pool has.
+ */
 static inline struct wr *pool_take(struct wr_pool *pool, int limit)
 {
         struct wr *wr = NULL;
 
         lock_acquire(&pool->lock);
-        if (atomic_load(&pool->in_use) < limit && !list_empty(&pool->free)) {
+        if (atomic_load(&pool->in_use) < limit) {
+                assert(!list_empty(&pool->free));
                 wr = container_of(pool->free.next, struct wr, link);
                 list_move(&pool->pending, &wr->link);
                 wr->held = false;
@@ -83,6 +87,20 @@ static inline void pool_give(struct wr *wr)
         list_move(&pool->free, &wr->link);
         atomic_fetch_sub(&pool->in_use, 1);
         lock_release(&pool->lock);
+}
+
+/* What verbs is asked for a receive. iWARP's devices need not take one without a segment. */
+static inline struct ibv_recv_wr wr_as_recv(struct wr *wr, const struct ia *ia)
+{
+        bool empty = !wr->num_sge && ia->iwarp;
+
+        if (empty)
+                wr->sge[0] = (struct ibv_sge){0};
+        return (struct ibv_recv_wr){
+            .wr_id = ((union wr_id){.wr = wr}).number,
+            .sg_list = wr->sge,
+            .num_sge = empty ? 1 : wr->num_sge,
+        };
 }
 
 /*

@@ -8,7 +8,7 @@
 #include "ia.h"
 #include "linger.h"
 #include "list.h"
-#include "lmr.h"
+#include "lmr_gather.h"
 #include "lock.h"
 #include "pool.h"
 #include "pz.h"
@@ -312,7 +312,6 @@ static DAT_RETURN post(struct srq *srq, struct ibv_sge *sge, int num_sge, DAT_DT
         wr->kind = WR_SRQ_RECV;
         wr->cookie = cookie;
         wr->flags = DAT_COMPLETION_DEFAULT_FLAG;
-        wr->length = 0;
         wr->num_sge = num_sge;
         for (int i = 0; i < num_sge; i++)
                 wr->sge[i] = sge[i];

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * From the segments of a posted operation to the scatter list that verbs takes. What one segment
+ * needs is inline: each call that posts goes through it, with a privilege that the compiler knows.
+ */
+#ifndef DAPLREF_LMR_GATHER_H
+#define DAPLREF_LMR_GATHER_H
+
+#include <infiniband/verbs.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "daplref.h"
+#include "ia.h"
+#include "lmr.h"
+
+DAT_RETURN lmr_gather_any(const struct ia *ia, const struct pz *pz, DAT_MEM_PRIV_FLAGS need,
+                          const DAT_LMR_TRIPLET *iov, DAT_COUNT segments, struct ibv_sge *sge,
+                          int *num_sge, DAT_VLEN *total);
+
+/* The slot that an LMR with this context would have. */
+static inline const struct lmr_slot *lmr_slot_of(const struct lmr_table *table,
+                                                 DAT_LMR_CONTEXT context)
+{
+        return &table->slots[context & LMR_SLOT_MASK];
+}
+
+static inline bool lmr_slot_has(const struct lmr_slot *slot, DAT_LMR_CONTEXT context)
+{
+        return context && atomic_load_explicit(&slot->context, memory_order_acquire) == context;
+}
+
+static inline DAT_RETURN lmr_privilege_error(DAT_MEM_PRIV_FLAGS need)
+{
+        return REF_ERROR(DAT_PRIVILEGES_VIOLATION, need == DAT_MEM_PRIV_LOCAL_WRITE_FLAG
+                                                       ? DAT_PRIVILEGES_WRITE
+                                                       : DAT_PRIVILEGES_READ);
+}
+
+/*
+ * Turns a segment that is not empty into an entry of a scatter list, after checking it: a live LMR,
+ * in the zone `pz` (any when NULL), with the privilege `need`, and within its bounds. Verbs finds
+ * such faults too late or never. What is longer than any message is cut short.
+ */
+static inline __attribute__((always_inline)) DAT_RETURN
+lmr_check_segment(const struct ia *ia, const struct pz *pz, DAT_MEM_PRIV_FLAGS need,
+                  const DAT_LMR_TRIPLET *triplet, struct ibv_sge *sge)
+{
+        const struct lmr_slot *slot = lmr_slot_of(&ia->lmrs, triplet->lmr_context);
+        uint64_t offset;
+
+        if (!lmr_slot_has(slot, triplet->lmr_context))
+                return lmr_privilege_error(need);
+        if (pz && slot->pz != pz)
+                return REF_ERROR(DAT_PROTECTION_VIOLATION, need == DAT_MEM_PRIV_LOCAL_WRITE_FLAG
+                                                               ? DAT_PROTECTION_WRITE
+                                                               : DAT_PROTECTION_READ);
+        if ((slot->privileges & need) != need)
+                return lmr_privilege_error(need);
+        /* What begins below the LMR is too far above it, once the difference has wrapped. */
+        offset = triplet->virtual_address - slot->start;
+        if (offset > slot->length || triplet->segment_length > slot->length - offset)
+                return REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+        sge->addr = triplet->virtual_address;
+        sge->length =
+            triplet->segment_length < UINT32_MAX ? (uint32_t)triplet->segment_length : UINT32_MAX;
+        sge->lkey = slot->lkey;
+        return DAT_SUCCESS;
+}
+
+/*
+ * Turns a Consumer's I/O vector into a scatter list, with room for REF_MAX_IOV entries. Empty
+ * segments are dropped. The total counts what has been cut short whole.
+ */
+static inline __attribute__((always_inline)) DAT_RETURN
+lmr_gather(const struct ia *ia, const struct pz *pz, DAT_MEM_PRIV_FLAGS need,
+           const DAT_LMR_TRIPLET *iov, DAT_COUNT segments, struct ibv_sge *sge, int *num_sge,
+           DAT_VLEN *total)
+{
+        if (segments != 1 || !iov->segment_length) {
+                /* These are in memory, so that what the caller has may stay in registers. */
+                DAT_VLEN sum;
+                int used;
+                DAT_RETURN ret = lmr_gather_any(ia, pz, need, iov, segments, sge, &used, &sum);
+
+                *num_sge = used;
+                *total = sum;
+                return ret;
+        }
+        *num_sge = 1;
+        *total = iov->segment_length;
+        return lmr_check_segment(ia, pz, need, iov, sge);
+}
+
+/* Shortens a scatter list to that many bytes; returns how many entries are left. */
+static inline int lmr_trim(struct ibv_sge *sge, int num_sge, DAT_VLEN length)
+{
+        int used = 0;
+
+        while (used < num_sge && length) {
+                if (sge[used].length > length)
+                        sge[used].length = (uint32_t)length;
+                length -= sge[used++].length;
+        }
+        return used;
+}
+
+/*
+ * The same for a receive, which may have more room than any message needs: soft-RoCE takes 2 GiB
+ * and more in one for too little.
+ */
+static inline DAT_RETURN lmr_gather_recv(const struct ia *ia, const struct pz *pz,
+                                         const DAT_LMR_TRIPLET *iov, DAT_COUNT segments,
+                                         struct ibv_sge *sge, int *num_sge)
+{
+        DAT_VLEN room;
+        DAT_RETURN ret =
+            lmr_gather(ia, pz, DAT_MEM_PRIV_LOCAL_WRITE_FLAG, iov, segments, sge, num_sge, &room);
+
+        if (ret == DAT_SUCCESS && room > ia->port_attr.max_msg_sz)
+                *num_sge = lmr_trim(sge, *num_sge, ia->port_attr.max_msg_sz);
+        return ret;
+}
+
+#endif
