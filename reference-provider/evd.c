@@ -236,8 +236,11 @@ void evd_destroy(struct evd *evd)
                 (void)cno_take_due(evd->cno, evd);
         if (evd->obj.handle)
                 cno_forget(evd->cno, evd);
-        if (evd->cq)
+        if (evd->cq) {
+                /* Which waits for that. One by one, it would cost each sleep a mutex. */
+                ibv_ack_cq_events(evd->cq, evd->unacknowledged);
                 linger_destroy_cq(evd->obj.ia, evd->cq);
+        }
         if (evd->channel)
                 linger_destroy_channel(evd->obj.ia, evd->channel);
         if (evd->obj.handle)

@@ -41,6 +41,7 @@ struct evd_share {
 enum evd_arming { EVD_UNARMED, EVD_ARMED_SOLICITED, EVD_ARMED_ANY };
 
 #define EVD_QP_BUCKETS 256
+#define EVD_POLL_BATCH 16
 
 struct evd {
         struct object obj;
@@ -56,16 +57,19 @@ struct evd {
         int count;
         int dto_count;
         int notify_count;
-        DAT_EVENT *taker; /* where the next completion goes, with the queue empty; or NULL */
         bool overflowed;
 
         struct ibv_cq *cq;
         struct ibv_comp_channel *channel;
-        int budget;        /* completions that may be in the CQ at once */
+        struct ibv_wc polled[EVD_POLL_BATCH]; /* the batch that was last taken out of the CQ, */
+        struct ibv_wc *polled_at;             /* of which what is from here on is still to be */
+        struct ibv_wc *polled_end;            /* looked at */
+        int budget;                           /* completions that may be in the CQ at once */
         _Atomic bool lost; /* the device has lost one, for want of room or otherwise */
         struct evd_share *shares;
         struct ep *qps[EVD_QP_BUCKETS]; /* SRQ endpoints by queue pair number */
         enum evd_arming armed;
+        unsigned int unacknowledged; /* events taken from the channel */
         bool channel_hit;
 
         int unsignalled_users; /* completion streams by their completion flags */

@@ -19,16 +19,16 @@
 #include <fcntl.h>
 #include <stdlib.h>
 
-#define POLL_BATCH 16
-#define LASTING    (4 * REF_MAX_DTOS) /* completions, in a queue that cannot grow */
+#define LASTING (4 * REF_MAX_DTOS) /* completions, in a queue that cannot grow */
 
-static DAT_DTO_COMPLETION_STATUS status_of(const struct evd *evd, const struct wr *wr,
-                                           enum ibv_wc_status status)
+static bool is_receive(const struct wr *wr)
 {
-        bool receive = wr->kind == WR_RECV || wr->kind == WR_SRQ_RECV;
+        return wr->kind == WR_RECV || wr->kind == WR_SRQ_RECV;
+}
 
-        if (status == IBV_WC_SUCCESS)
-                return DAT_DTO_SUCCESS;
+static DAT_DTO_COMPLETION_STATUS failure_of(const struct evd *evd, const struct wr *wr,
+                                            enum ibv_wc_status status)
+{
         switch (status) {
         case IBV_WC_WR_FLUSH_ERR:
                 return DAT_DTO_ERR_FLUSHED;
@@ -39,12 +39,12 @@ static DAT_DTO_COMPLETION_STATUS status_of(const struct evd *evd, const struct w
                  * soft-RoCE says so of memory whose LMR was freed after the post, which is all that
                  * is left for a request to fail by here, and of a message longer than the receive.
                  */
-                if (receive && lmr_serves(evd->obj.ia, wr->sge, wr->num_sge))
+                if (is_receive(wr) && lmr_serves(evd->obj.ia, wr->sge, wr->num_sge))
                         return DAT_DTO_ERR_LOCAL_LENGTH;
                 return DAT_DTO_ERR_LOCAL_PROTECTION;
         case IBV_WC_GENERAL_ERR:
                 /* siw says so of a message for memory whose LMR was freed after the post. */
-                if (receive && !lmr_serves(evd->obj.ia, wr->sge, wr->num_sge))
+                if (is_receive(wr) && !lmr_serves(evd->obj.ia, wr->sge, wr->num_sge))
                         return DAT_DTO_ERR_LOCAL_PROTECTION;
                 return DAT_DTO_ERR_TRANSPORT;
         case IBV_WC_LOC_EEC_OP_ERR:
@@ -84,51 +84,44 @@ static struct srq *srq_of(const struct wr *wr)
         return wr->kind == WR_SRQ_RECV ? wr->pool->srq : NULL;
 }
 
-static inline void describe(DAT_EVENT *dat, const struct ep *ep, const struct wr *wr,
-                            DAT_DTO_COMPLETION_STATUS status, DAT_VLEN length)
+static inline void describe_dto(DAT_EVENT *dat, const struct ep *ep, const struct wr *wr,
+                                DAT_DTO_COMPLETION_STATUS status, DAT_VLEN length)
 {
-        if (wr->kind == WR_BIND) {
-                dat->event_number = DAT_RMR_BIND_COMPLETION_EVENT;
-                dat->event_data.rmr_completion_event_data = (DAT_RMR_BIND_COMPLETION_EVENT_DATA){
-                    .rmr_handle = wr->rmr,
-                    .user_cookie = wr->cookie,
-                    .status = status,
-                };
-                return;
-        }
         dat->event_number = DAT_DTO_COMPLETION_EVENT;
         dat->event_data.dto_completion_event_data = (DAT_DTO_COMPLETION_EVENT_DATA){
-            .ep_handle = ep ? object_handle(&ep->obj) : DAT_HANDLE_NULL,
+            .ep_handle = ep ? ep->obj.handle : DAT_HANDLE_NULL,
             .user_cookie = wr->cookie,
             .status = status,
-            .transfered_length = status == DAT_DTO_SUCCESS ? length : 0,
+            .transfered_length = length,
         };
         abi_tell_operation(&dat->event_data.dto_completion_event_data, wr->kind);
 }
 
-static inline void push_completion(struct evd *evd, struct ep *ep, const struct wr *wr,
-                                   DAT_DTO_COMPLETION_STATUS status, DAT_VLEN length)
+static void describe_bind(DAT_EVENT *dat, const struct wr *wr, DAT_DTO_COMPLETION_STATUS status)
 {
-        bool notify = wants_notice(ep, wr, status == DAT_DTO_SUCCESS);
-        DAT_EVENT *taker = evd->taker;
-        struct event *event;
+        dat->event_number = DAT_RMR_BIND_COMPLETION_EVENT;
+        dat->event_data.rmr_completion_event_data = (DAT_RMR_BIND_COMPLETION_EVENT_DATA){
+            .rmr_handle = wr->rmr,
+            .user_cookie = wr->cookie,
+            .status = status,
+        };
+}
 
-        if (taker) {
-                describe(taker, ep, wr, status, length);
-                taker->evd_handle = object_handle(&evd->obj);
-                evd->taker = NULL;
-                evd_signal_arrival(evd, notify);
-                evd_give_back(srq_of(wr), ep);
-                return;
-        }
-        event = evd_tail(evd);
+static inline void queue_completion(struct evd *evd, struct ep *ep, const struct wr *wr,
+                                    DAT_DTO_COMPLETION_STATUS status, DAT_VLEN length)
+{
+        struct event *event = evd_tail(evd);
+
         if (!event)
                 return;
         event->ep = ep;
         event->srq = srq_of(wr);
         event->dto = true;
-        event->notify = notify;
-        describe(&event->dat, ep, wr, status, length);
+        event->notify = wants_notice(ep, wr, status == DAT_DTO_SUCCESS);
+        if (wr->kind == WR_BIND)
+                describe_bind(&event->dat, wr, status);
+        else
+                describe_dto(&event->dat, ep, wr, status, status == DAT_DTO_SUCCESS ? length : 0);
         evd_enqueue(evd, event);
 }
 
@@ -137,7 +130,7 @@ static inline void retire(struct evd *evd, struct ep *ep, struct wr *wr,
                           DAT_DTO_COMPLETION_STATUS status, DAT_VLEN length)
 {
         bool silent = status == DAT_DTO_SUCCESS && wr->flags & DAT_COMPLETION_SUPPRESS_FLAG;
-        bool request = wr->kind != WR_RECV && wr->kind != WR_SRQ_RECV;
+        bool request = !is_receive(wr);
         struct srq *srq = srq_of(wr);
 
         if (srq && ep)
@@ -145,7 +138,7 @@ static inline void retire(struct evd *evd, struct ep *ep, struct wr *wr,
         if (evd->discards)
                 evd_give_back(srq, ep);
         else if (!silent)
-                push_completion(evd, ep, wr, status, length);
+                queue_completion(evd, ep, wr, status, length);
         if (wr->done)
                 wr->pool->done--;
         pool_give(wr);
@@ -200,49 +193,151 @@ static bool breaks(const struct ep *ep, enum ibv_wc_status status)
         return status != IBV_WC_SUCCESS && !(status == IBV_WC_WR_FLUSH_ERR && ep->obj.ia->iwarp);
 }
 
+/* The EP that has taken a buffer of an SRQ, or NULL where it is gone. */
+static struct ep *taker_of(struct evd *evd, const struct wr *wr, const struct ibv_wc *wc)
+{
+        struct ep *ep = find_qp(evd, wc->qp_num);
+
+        srq_buffer_taken(wr->pool->srq);
+        if (ep && wc->status == IBV_WC_SUCCESS)
+                count_packets(ep, wc->byte_len);
+        return ep;
+}
+
+static inline struct wr *record_of(const struct ibv_wc *wc)
+{
+        return ((union wr_id){.number = wc->wr_id}).wr;
+}
+
 static void complete(struct evd *evd, const struct ibv_wc *wc)
 {
         /* Error completions carry no valid opcode, so the record says what was posted. */
-        struct wr *wr = ((union wr_id){.number = wc->wr_id}).wr;
+        struct wr *wr = record_of(wc);
+        DAT_DTO_COMPLETION_STATUS status = DAT_DTO_SUCCESS;
         struct wr_pool *pool = wr->pool;
         struct ep *ep = pool->ep;
-        DAT_VLEN length;
 
         if (!wr_is_published(wr))
                 return;
-        length = wr->length;
-        if (wr->kind == WR_SRQ_RECV) {
-                ep = find_qp(evd, wc->qp_num);
-                srq_buffer_taken(pool->srq);
-                if (ep && wc->status == IBV_WC_SUCCESS)
-                        count_packets(ep, wc->byte_len);
-        }
-        if (wr->kind == WR_RECV || wr->kind == WR_SRQ_RECV)
-                length = wc->byte_len;
-        retire(evd, ep, wr, status_of(evd, wr, wc->status), length);
+        if (wr->kind == WR_SRQ_RECV)
+                ep = taker_of(evd, wr, wc);
+        if (wc->status != IBV_WC_SUCCESS)
+                status = failure_of(evd, wr, wc->status);
+        retire(evd, ep, wr, status, is_receive(wr) ? wc->byte_len : wr->length);
         if (pool->done)
                 retire_binds(evd, pool);
         if (ep && breaks(ep, wc->status))
                 ep_failed(ep);
 }
 
+/* Is it a success that makes one event and nothing else? Most are. */
+static inline bool is_plain(const struct ibv_wc *wc, const struct wr *wr)
+{
+        return wr_is_published(wr) && wc->status == IBV_WC_SUCCESS && wr->kind != WR_SRQ_RECV &&
+               !(wr->flags & DAT_COMPLETION_SUPPRESS_FLAG) && !wr->pool->done;
+}
+
+static inline void complete_plain(const struct ibv_wc *wc, struct wr *wr, DAT_EVENT *event)
+{
+        struct ep *ep = wr->pool->ep;
+        bool receive = wr->kind == WR_RECV;
+
+        describe_dto(event, ep, wr, DAT_DTO_SUCCESS, receive ? wc->byte_len : wr->length);
+        pool_give(wr);
+        if (!receive)
+                ep_request_done(ep);
+}
+
+/* Takes a batch out of the CQ, nothing being left of the last; returns how many. */
+static __attribute__((noinline)) int poll_batch(struct evd *evd)
+{
+        int n = evd->cq ? max_int(ibv_poll_cq(evd->cq, EVD_POLL_BATCH, evd->polled), 0) : 0;
+
+        evd->polled_at = evd->polled;
+        evd->polled_end = evd->polled + n;
+        return n;
+}
+
 void evd_drain_locked(struct evd *evd, bool everything)
 {
-        struct ibv_wc wc[POLL_BATCH];
-        int room = POLL_BATCH;
-        int n;
+        bool more = true;
 
-        if (!evd->cq)
-                return;
-        do {
-                if (!everything)
-                        room = min_int(POLL_BATCH, evd_dto_limit(evd) - evd->dto_count);
-                if (room <= 0)
+        while (everything || evd->dto_count < evd_dto_limit(evd)) {
+                if (evd->polled_at != evd->polled_end) {
+                        complete(evd, evd->polled_at++);
+                        continue;
+                }
+                if (!more)
                         return;
-                n = ibv_poll_cq(evd->cq, room, wc);
-                for (int i = 0; i < n; i++)
-                        complete(evd, &wc[i]);
-        } while (n == room);
+                /* A batch that is not full was all that there was. */
+                more = poll_batch(evd) == EVD_POLL_BATCH;
+        }
+}
+
+/*
+ * Takes the next event by way of the FIFO, which is empty; false where there is none. A function of
+ * its own, like poll_batch(), so that the usual way has few registers to save.
+ */
+static __attribute__((noinline)) bool take_in_turn(struct evd *evd, DAT_EVENT *event)
+{
+        if (evd->cno || evd->watchers)
+                evd_drain_locked(evd, false);
+        else
+                while (!evd->count && (evd->polled_at != evd->polled_end || poll_batch(evd)))
+                        complete(evd, evd->polled_at++);
+        if (!evd->count)
+                return false;
+        evd_pop(evd, event);
+        return true;
+}
+
+/*
+ * The same, but an event of a plain completion goes straight to the Consumer, and the rest of the
+ * batch stays as verbs has told it, unless somebody is to hear of completions as they come.
+ */
+static inline bool take_completion(struct evd *evd, DAT_EVENT *event)
+{
+        const struct ibv_wc *wc;
+        struct wr *wr;
+
+        if (evd->cno || evd->watchers)
+                return take_in_turn(evd, event);
+        if (evd->polled_at == evd->polled_end && !poll_batch(evd))
+                return false;
+        wc = evd->polled_at;
+        wr = record_of(wc);
+        if (!is_plain(wc, wr))
+                return take_in_turn(evd, event);
+        evd->polled_at++;
+        event->evd_handle = evd->obj.handle;
+        complete_plain(wc, wr, event);
+        return true;
+}
+
+/* dat_evd_dequeue(3DAT): DAT_INVALID_STATE while a thread waits on the EVD. */
+DAT_RETURN ref_evd_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event)
+{
+        struct evd *evd = evd_get(handle);
+        DAT_RETURN ret = DAT_SUCCESS;
+
+        if (!evd)
+                return BAD_EVD;
+        if (!event) {
+                object_put(evd);
+                return REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+        }
+        lock_acquire(&evd->lock);
+        if (evd_has_waiter(evd))
+                ret = REF_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_WAITER);
+        else if (evd->count)
+                evd_pop(evd, event);
+        else if (!take_completion(evd, event))
+                ret = evd->obj.ia->lenient ? (DAT_RETURN)DAT_QUEUE_EMPTY
+                                           : REF_ERROR(DAT_QUEUE_EMPTY, 0);
+        /* There is nobody to be woken. */
+        lock_release(&evd->lock);
+        object_put(evd);
+        return ret;
 }
 
 /* Moves what the completion queue holds into the FIFO, all of it, however full the FIFO is. */
@@ -317,7 +412,7 @@ static struct ibv_cq *make_cq_that_grows(struct evd *evd, int entries)
 static bool ensure_cq(struct evd *evd, int completions)
 {
         struct ia *ia = evd->obj.ia;
-        int entries = max_int(completions, POLL_BATCH);
+        int entries = max_int(completions, EVD_POLL_BATCH);
 
         if (entries > ia->device.max_cqe)
                 return false;
@@ -359,7 +454,7 @@ bool evd_take_channel_event(struct evd *evd)
 
         if (!evd->channel || ibv_get_cq_event(evd->channel, &cq, &context))
                 return false;
-        ibv_ack_cq_events(cq, 1);
+        evd->unacknowledged++;
         evd->armed = EVD_UNARMED;
         evd->channel_hit = true;
         return true;
@@ -538,7 +633,7 @@ bool evd_flush_one(struct evd *evd, struct ep *ep, struct wr *wr)
         ok = evd->discards || evd->dto_count < evd_dto_limit(evd);
         if (ok) {
                 if (!evd->discards)
-                        push_completion(evd, ep, wr, DAT_DTO_ERR_FLUSHED, 0);
+                        queue_completion(evd, ep, wr, DAT_DTO_ERR_FLUSHED, 0);
                 pool_give(wr);
         }
         evd_unlock(evd);

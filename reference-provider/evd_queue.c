@@ -39,16 +39,6 @@ void evd_push(struct evd *evd, const struct event *event)
         evd_enqueue(evd, slot);
 }
 
-/* The buffer of an SRQ, if it was one, is the Consumer's again. */
-void evd_give_back(struct srq *srq, struct ep *ep)
-{
-        if (!srq)
-                return;
-        srq_buffer_reaped(srq);
-        if (ep)
-                ep_recv_held(ep, -1);
-}
-
 static void raise_overflow(struct evd *evd)
 {
         if (evd->obj.ia)
@@ -167,36 +157,6 @@ DAT_RETURN ref_evd_post_se(DAT_EVD_HANDLE handle, const DAT_EVENT *dat)
                 struct event event = {.dat = *dat, .notify = true};
 
                 evd_push(evd, &event);
-        }
-        evd_unlock(evd);
-        object_put(evd);
-        return ret;
-}
-
-/* dat_evd_dequeue(3DAT): DAT_INVALID_STATE while a thread waits on the EVD. */
-DAT_RETURN ref_evd_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event)
-{
-        struct evd *evd = evd_get(handle);
-        DAT_RETURN ret = DAT_SUCCESS;
-
-        if (!evd)
-                return BAD_EVD;
-        if (!event) {
-                object_put(evd);
-                return REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
-        }
-        lock_acquire(&evd->lock);
-        if (evd_has_waiter(evd)) {
-                ret = REF_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_WAITER);
-        } else if (evd->count) {
-                evd_pop(evd, event);
-        } else {
-                evd->taker = event;
-                evd_drain_locked(evd, false);
-                if (evd->taker)
-                        ret = evd->obj.ia->lenient ? (DAT_RETURN)DAT_QUEUE_EMPTY
-                                                   : REF_ERROR(DAT_QUEUE_EMPTY, 0);
-                evd->taker = NULL;
         }
         evd_unlock(evd);
         object_put(evd);

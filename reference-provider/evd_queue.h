@@ -6,14 +6,25 @@
 #include <stdbool.h>
 
 #include "cno.h"
+#include "ep.h"
 #include "evd.h"
 #include "handle.h"
 #include "lock.h"
 #include "service.h"
+#include "srq.h"
 
 bool evd_ring_reserve(struct evd *evd, int size);
 void evd_push(struct evd *evd, const struct event *event);
-void evd_give_back(struct srq *srq, struct ep *ep);
+
+/* The buffer of an SRQ, if it was one, is the Consumer's again. */
+static inline void evd_give_back(struct srq *srq, struct ep *ep)
+{
+        if (!srq)
+                return;
+        srq_buffer_reaped(srq);
+        if (ep)
+                ep_recv_held(ep, -1);
+}
 
 static inline bool evd_has_waiter(const struct evd *evd)
 {
@@ -33,7 +44,8 @@ static inline void evd_unlock(struct evd *evd)
 {
         bool wakes = evd->state == EVD_CALLED;
 
-        evd->state = evd_after(evd->state, EVD_UNLOCK);
+        if (wakes)
+                evd->state = evd_after(evd->state, EVD_UNLOCK);
         lock_release(&evd->lock);
         if (wakes && !service_wakes_later(evd))
                 evd_wake(evd);
