@@ -5,6 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Segments of an RDMA read, of which iWARP has one; known once an IA is open. */
+static DAT_COUNT read_iov = 4;
+
 static const char *name_of(DAT_RETURN ret)
 {
         const char *major = "?";
@@ -51,7 +54,7 @@ DAT_EP_ATTR plain_attr(void)
             .max_rdma_read_in = 4,
             .max_rdma_read_out = 4,
             .srq_soft_hw = DAT_HW_DEFAULT,
-            .max_rdma_read_iov = 4,
+            .max_rdma_read_iov = read_iov,
             .max_rdma_write_iov = 4,
         };
 }
@@ -84,6 +87,8 @@ struct host *host_open(void)
         assert_dat(dat_ia_query(host->ia, NULL, DAT_IA_FIELD_ALL, &host->attr,
                                 DAT_PROVIDER_FIELD_ALL, &host->provider),
                    DAT_SUCCESS);
+        if (host->attr.max_iov_segments_per_rdma_read < read_iov)
+                read_iov = host->attr.max_iov_segments_per_rdma_read;
         assert_dat(dat_pz_create(host->ia, &host->pz), DAT_SUCCESS);
         assert_dat(dat_evd_create(host->ia, 16, DAT_HANDLE_NULL, DAT_EVD_CR_FLAG, &host->cr_evd),
                    DAT_SUCCESS);
