@@ -81,15 +81,20 @@ static void bound_elsewhere(struct test *t, const struct wire *wire, const struc
         must_bind_again(t, wire, bound.rmr, triplet(wire->near, 0, WINDOW));
 }
 
+static DAT_LMR_TRIPLET segment_of(const struct region *region, size_t length)
+{
+        return (DAT_LMR_TRIPLET){
+            .lmr_context = region->lmr_context,
+            .virtual_address = (DAT_VADDR)(uintptr_t)region->addr,
+            .segment_length = length,
+        };
+}
+
 static void unbound(struct test *t, const struct wire *wire, const struct region *region)
 {
         struct bound bound = opened(t, wire, region);
-        DAT_LMR_TRIPLET segment = {
-            .lmr_context = region->lmr_context,
-            .virtual_address = (DAT_VADDR)(uintptr_t)region->addr,
-        };
 
-        must_bind_again(t, wire, bound.rmr, segment);
+        must_bind_again(t, wire, bound.rmr, segment_of(region, 0));
 }
 
 static void never_bound(struct test *t, const struct wire *wire, const struct region *region)
@@ -255,6 +260,7 @@ static const struct use_by_rmr {
     {"to_write", REMOTE_WRITE, 0, REGION_PAGE},
     {"both", REMOTE_READ | REMOTE_WRITE, 0, REGION_PAGE},
     {"last_byte", REMOTE_READ, REGION_PAGE - 1, 1},
+    {"to_nobody", DAT_MEM_PRIV_NONE_FLAG, 0, REGION_PAGE},
 };
 
 FAMILY(lmr_free, in_use, uses_by_rmr)
@@ -262,8 +268,35 @@ FAMILY(lmr_free, in_use, uses_by_rmr)
         struct wire wire = wire_for_binds(t, pz(t));
         struct region region = region_with(t);
 
-        must_open(t, &wire, &region, window_of(&region, row->offset, row->length), row->privileges);
+        struct bound bound = must_open(
+            t, &wire, &region, window_of(&region, row->offset, row->length), row->privileges);
+
         expect(dat_lmr_free(region.lmr), DAT_INVALID_STATE);
+        free_rmr(t, bound.rmr);
+        free_now(t, &region);
+}
+
+/* Of an RMR that was bound before. */
+static const struct arrival {
+        const char *id;
+        bool elsewhere; /* to another LMR; else to this one */
+} arrivals[] = {
+    {"from_other_lmr", .elsewhere = true},
+    {"again", .elsewhere = false},
+};
+
+FAMILY(lmr_free, in_use_anew, arrivals)
+{
+        struct wire wire = wire_for_binds(t, pz(t));
+        struct region region = region_with(t);
+        struct region other = region_with(t);
+        struct bound bound = opened(t, &wire, row->elsewhere ? &other : &region);
+
+        must_bind_again(t, &wire, bound.rmr, segment_of(&region, WINDOW));
+        expect(dat_lmr_free(region.lmr), DAT_INVALID_STATE);
+        free_now(t, &other);
+        free_rmr(t, bound.rmr);
+        free_now(t, &region);
 }
 
 CASE(lmr_free, refusal_keeps)
