@@ -329,36 +329,56 @@ CASE(rmr_bind, many_times)
         }
 }
 
+/* Bound to both ways, then to the other one alone. */
+FAMILY(rmr_bind, narrowed, ways)
+{
+        struct window window = window_with(t, .reads = true);
+        struct bind bind = bind_of(t, &window);
+
+        expect_bound(t, &window, &bind);
+        expect_reached(t, &window, row->way, bind.context, REGION, WIDTH);
+        bind.privileges = row->way == BY_WRITE ? READ : WRITE;
+        expect_bound(t, &window, &bind);
+
+        expect_reached(t, &window, row->way == BY_WRITE ? BY_READ : BY_WRITE, bind.context, REGION,
+                       WIDTH);
+        expect_denied(t, &window, row->way, bind.context, REGION, WIDTH);
+}
+
 static const struct unbinding {
         const char *id;
         enum way way;
         size_t offset;
         DAT_MEM_PRIV_FLAGS privileges;
-        bool other_ep;
+        bool other_ep, other_lmr;
 } unbindings[] = {
     {"write", BY_WRITE, REGION, REMOTE_PRIVILEGES, .other_ep = false},
     {"read", BY_READ, REGION, REMOTE_PRIVILEGES, .other_ep = false},
     {"write_by_none", BY_WRITE, REGION, NONE, .other_ep = false},
     {"write_elsewhere", BY_WRITE, 1, REMOTE_PRIVILEGES, .other_ep = false},
     {"write_by_other_ep", BY_WRITE, REGION, REMOTE_PRIVILEGES, .other_ep = true},
+    {"write_of_other_lmr", BY_WRITE, REGION, REMOTE_PRIVILEGES, .other_lmr = true},
 };
 
 FAMILY(rmr_bind, unbound, unbindings)
 {
         struct window window = window_for(t, row->way);
         struct window by = row->other_ep ? window_beside(t, &window, window.pz, false) : window;
+        struct buf *other = buf_with(t, .pz = window.pz, .privileges = LOCAL_PRIVILEGES);
         struct bind bind = bind_of(t, &window);
         DAT_RMR_CONTEXT former;
 
         expect_bound(t, &window, &bind);
         former = bind.context;
         expect_reached(t, &window, row->way, former, REGION, WIDTH);
-        bind.segment = triplet(window.memory, row->offset, 0);
+        bind.segment = triplet(row->other_lmr ? other : window.memory, row->offset, 0);
         bind.privileges = row->privileges;
         bind.ep = by.near;
         expect_bound(t, &by, &bind);
 
         expect_denied(t, &window, row->way, former, REGION, WIDTH);
+        expect(dat_lmr_free(other->lmr), DAT_SUCCESS);
+        disown(t, other->lmr);
 }
 
 static void unbind(struct test *t, const struct window *window, struct bind bind)
@@ -561,6 +581,51 @@ CASE(rmr_bind, every_place)
                 expect_empty(t, window.requests);
         }
         expect_reached(t, &window, BY_WRITE, bind.context, REGION, WIDTH);
+}
+
+/* All places but one go to binds that are not told of. */
+CASE(rmr_bind, suppressed_take_no_place)
+{
+        struct window window = window_with(t);
+        struct bind quiet = bind_of(t, &window);
+        struct bind plain = bind_of(t, &window);
+        DAT_COUNT places = places_of(t, window.near);
+
+        quiet.flags = SUPPRESS;
+        for (uint64_t round = 0; round < ROUNDS; round++) {
+                for (DAT_COUNT i = 1; i < places; i++)
+                        expect(post(&quiet), DAT_SUCCESS);
+                plain.cookie = round;
+                expect_bound(t, &window, &plain);
+        }
+        expect_empty(t, window.requests);
+        expect_reached(t, &window, BY_WRITE, quiet.context, REGION, WIDTH);
+}
+
+/* As often refused as the EP has places: it has all of them afterwards. */
+CASE(rmr_bind, refusal_leaves)
+{
+        struct window window = window_with(t);
+        struct bind bound = bind_of(t, &window);
+        struct bind bind = bind_of(t, &window);
+        struct ep_snapshot before = ep_snapshot(t, window.near);
+        DAT_COUNT places = places_of(t, window.near);
+
+        expect_bound(t, &window, &bound);
+        bind.segment.segment_length = MEMORY;
+        for (DAT_COUNT i = 0; i < before.param.ep_attr.max_request_dtos; i++)
+                if (dat_is(expect(post(&bind), DAT_INVALID_PARAMETER, DAT_SUCCESS), DAT_SUCCESS))
+                        end_noted(t, "it was not refused at once: there is no refusal to look "
+                                     "behind");
+        expect_ep_kept(t, window.near, &before, 0);
+
+        bind.segment = region(&window);
+        for (DAT_COUNT i = 0; i < places; i++)
+                expect(post(&bind), DAT_SUCCESS);
+        for (DAT_COUNT i = 0; i < places; i++)
+                expect_done(t, &window, &bind);
+        expect_reached(t, &window, BY_WRITE, bind.context, REGION, WIDTH);
+        expect_reached(t, &window, BY_WRITE, bound.context, REGION, WIDTH);
 }
 
 /* A send for which there is no receive, so that what is posted behind it waits. */
@@ -1237,12 +1302,21 @@ static const struct match lacks[] = {
 FAMILY(rmr_bind, lmr_lacks, lacks)
 {
         struct window window = window_with(t, .privileges = row->lmr);
+        struct buf *other = buf_with(t, .pz = window.pz, .privileges = LOCAL_PRIVILEGES);
         struct bind bind = bind_of(t, &window);
+        struct window former;
+        DAT_RMR_CONTEXT context;
         DAT_EVENT event;
 
+        former = onto(&window, other);
+        bind.segment = triplet(other, REGION, WIDTH);
+        expect_bound(t, &window, &bind);
+        context = bind.context;
+        bind.segment = region(&window);
         bind.privileges = row->rmr;
         if (!dat_is(expect(post(&bind), DAT_PRIVILEGES_VIOLATION, DAT_SUCCESS), DAT_SUCCESS)) {
                 expect_empty(t, window.requests);
+                expect_reached(t, &former, BY_WRITE, context, REGION, WIDTH);
                 bind.privileges = NONE;
                 expect_bound(t, &window, &bind);
                 expect_empty(t, window.requests);
