@@ -206,6 +206,11 @@ CASE(ep_post_rdma_read, places_come_back)
         rdma_places_come_back(t, &rdma_read);
 }
 
+FAMILY(ep_post_rdma_read, refusal_leaves, rdma_refusals)
+{
+        rdma_refusal_leaves(t, &rdma_read, row);
+}
+
 /* Reads that an EP is made to have under way. */
 static const struct depth {
         const char *id;

@@ -260,6 +260,11 @@ CASE(ep_post_rdma_write, places_come_back)
         rdma_places_come_back(t, &rdma_write);
 }
 
+FAMILY(ep_post_rdma_write, refusal_leaves, rdma_refusals)
+{
+        rdma_refusal_leaves(t, &rdma_write, row);
+}
+
 /*
  * What may not be reached
  */

@@ -898,3 +898,58 @@ void rdma_places_come_back(struct test *t, const struct rdma_kind *kind)
                 expect_all(t, &rdma, OUTSTANDING - 1);
         }
 }
+
+static DAT_RETURN post_negative(struct test *t, const struct rdma *rdma)
+{
+        DAT_RMR_TRIPLET remote = vector_remote(&rdma->remote);
+
+        return rdma->kind->post(rdma->ep, -1, rdma_iov(t, rdma->local.iov, 1), COOKIE(1), &remote,
+                                DAT_COMPLETION_DEFAULT_FLAG);
+}
+
+static DAT_RETURN post_unsignalled(struct test *t, const struct rdma *rdma)
+{
+        return rdma_post_whole(t, rdma, 1, UNSIGNALLED);
+}
+
+/* By one byte, whichever end has it. */
+static DAT_RETURN post_too_long(struct test *t, const struct rdma *rdma)
+{
+        DAT_RMR_TRIPLET remote = vector_remote(&rdma->remote);
+        struct vector local = rdma->local;
+
+        if (rdma->kind->reads) {
+                local.iov = rdma_iov(t, local.iov, 1);
+                local.iov[0].segment_length--;
+        } else {
+                remote.segment_length--;
+        }
+        return rdma_post(t, rdma, &local, remote, 1, DAT_COMPLETION_DEFAULT_FLAG);
+}
+
+static DAT_RETURN post_by_refusal(struct test *t, const struct rdma *rdma,
+                                  const struct rdma_refusal *row)
+{
+        if (row->returned == DAT_LENGTH_ERROR)
+                return expect(post_too_long(t, rdma), DAT_LENGTH_ERROR, DAT_SUCCESS);
+        return expect(row->unsignalled ? post_unsignalled(t, rdma) : post_negative(t, rdma),
+                      row->returned);
+}
+
+/* As often refused as the EP has places: it has all of them afterwards. */
+void rdma_refusal_leaves(struct test *t, const struct rdma_kind *kind,
+                         const struct rdma_refusal *row)
+{
+        struct rdma rdma =
+            rdma_with(t, kind, .dtos = OUTSTANDING, .reads = at_once(kind, OUTSTANDING));
+        struct ep_snapshot before = ep_snapshot(t, rdma.ep);
+
+        for (DAT_COUNT i = 0; i < before.param.ep_attr.max_request_dtos; i++)
+                if (dat_is(post_by_refusal(t, &rdma, row), DAT_SUCCESS))
+                        end_noted(t, "it was not refused at once: there is no refusal to look "
+                                     "behind");
+        expect_ep_kept(t, rdma.ep, &before, 0);
+        fill_up(t, &rdma);
+        let_go(t, &rdma);
+        expect_all(t, &rdma, OUTSTANDING - 1);
+}

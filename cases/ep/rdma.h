@@ -241,6 +241,19 @@ void rdma_most_outstanding(struct test *t, const struct rdma_kind *kind);
 void rdma_one_too_many(struct test *t, const struct rdma_kind *kind);
 void rdma_places_come_back(struct test *t, const struct rdma_kind *kind);
 
+/* What is refused, and by which return. */
+static const struct rdma_refusal {
+        const char *id;
+        DAT_RETURN returned;
+        bool unsignalled;
+} rdma_refusals[] = {
+    {"negative_segments", DAT_INVALID_PARAMETER, .unsignalled = false},
+    {"unsignalled", DAT_INVALID_PARAMETER, .unsignalled = true},
+    {"too_short", DAT_LENGTH_ERROR, .unsignalled = false},
+};
+void rdma_refusal_leaves(struct test *t, const struct rdma_kind *kind,
+                         const struct rdma_refusal *row);
+
 /*
  * Refusals (rdma_refusals.c)
  */
