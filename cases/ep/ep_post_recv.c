@@ -59,6 +59,24 @@ FAMILY(ep_post_recv, scattered, splits)
 
 static const struct split steps = {"steps", 4, {1, 2, 4, 8}};
 
+CASE(ep_post_recv, scattered_before_connection)
+{
+        DAT_EP_ATTR attr = transfer_attr(t, (struct transfer_opts){.segments = steps.segments});
+        struct loop loop =
+            loop_of(t, (struct ep_opts){.attr = &attr}, (struct ep_opts){.attr = &attr});
+        struct vector from = vector_with(t, .length = LENGTH);
+        struct vector to = vector_with(t, .length = LENGTH, .split = &steps);
+
+        vector_fill(t, &from, 1);
+        expect(recv_vector(loop.passive, &to, 2, PLAIN), DAT_SUCCESS);
+        loop_join(t, &loop);
+        must(send_vector(loop.active, &from, 3, PLAIN));
+
+        expect_completion(ep_recv_evd(t, loop.passive), .ep = loop.passive, .cookie = 2,
+                          .length = LENGTH);
+        expect_holds(&to, 1, LENGTH);
+}
+
 /* Messages for four segments of 100, 200, 400 and 800 bytes. */
 static const struct length_row shorter[] = {
     {"none", 0},
@@ -215,8 +233,10 @@ static const struct empty {
 FAMILY(ep_post_recv, empty, empties)
 {
         struct loop loop = transfer_with(t, .segments = 2);
+        struct vector before = vector_with(t, .length = LENGTH);
         struct vector to = vector_with(t, .length = LENGTH, .segments = 2);
 
+        expect_filled(t, &loop, &before, LENGTH);
         expect(dat_ep_post_recv(loop.passive, row->segments, row->vector ? to.iov : NULL, COOKIE(2),
                                 PLAIN),
                DAT_SUCCESS);
@@ -467,6 +487,16 @@ static const struct flagged unconfigured[] = {
     {"solicited", SOLICITED, UNSIGNAL},
     {"threshold", THRESHOLD, UNSIGNAL},
 };
+
+/* The active EP is the one whose requests can be configured. */
+CASE(ep_post_recv, unsignalled_for_requests)
+{
+        struct loop loop = transfer_with(t, .request_flags = UNSIGNAL);
+        struct line line = line_between(t, loop.passive, loop.active, LINE_SLOTS);
+
+        expect(line_recv(&line, UNSIGNAL), DAT_INVALID_PARAMETER);
+        expect_no_receive(t, &line);
+}
 
 FAMILY(ep_post_recv, unsignalled_unconfigured, unconfigured)
 {
@@ -952,19 +982,24 @@ FAMILY(ep_post_recv, in_state, ep_states)
         }
 }
 
+/* The receives before them, as many as the EP has places for, went with the connection. */
 CASE(ep_post_recv, flushed_at_once)
 {
-        struct loop loop = transfer_with(t);
-        struct line line = line_between(t, loop.active, loop.passive, LINE_SLOTS);
+        struct full full = fill(t, true);
+        struct line *line = &full.line;
+        DAT_EVD_HANDLE evd = ep_recv_evd(t, line->to);
+        uint64_t posted = line->awaited;
 
-        must_end(t, &loop);
+        must_end(t, &full.loop);
+        for (uint64_t i = 0; i < posted; i++)
+                must_complete(evd, .ep = line->to, .cookie = i, .status = DAT_DTO_ERR_FLUSHED);
         for (uint64_t i = 0; i < 48; i++) {
-                expect(line_recv(&line, PLAIN), DAT_SUCCESS);
-                expect_completion(ep_recv_evd(t, line.to), .ep = line.to, .cookie = i,
+                expect(line_recv(line, PLAIN), DAT_SUCCESS);
+                expect_completion(evd, .ep = line->to, .cookie = posted + i,
                                   .status = DAT_DTO_ERR_FLUSHED);
         }
-        expect_empty(t, ep_recv_evd(t, line.to));
-        expect_eq(ep_state(t, line.to), DAT_EP_STATE_DISCONNECTED);
+        expect_empty(t, evd);
+        expect_eq(ep_state(t, line->to), DAT_EP_STATE_DISCONNECTED);
 }
 
 /* The EP receives from its SRQ, and takes no receives of its own. */

@@ -533,12 +533,14 @@ static const struct unconfigured {
         const char *id;
         DAT_COMPLETION_FLAGS of_ep;
         DAT_COMPLETION_FLAGS flags;
+        DAT_COMPLETION_FLAGS of_receives; /* the EP's other attribute */
 } unconfigured[] = {
-    {"alone", PLAIN, UNSIGNAL},
-    {"with_suppress", PLAIN, FLAGS(UNSIGNAL | SUPPRESS)},
-    {"with_solicited", PLAIN, FLAGS(UNSIGNAL | SOLICITED)},
-    {"with_fence", PLAIN, FLAGS(UNSIGNAL | FENCE)},
-    {"threshold", DAT_COMPLETION_EVD_THRESHOLD_FLAG, UNSIGNAL},
+    {"alone", PLAIN, UNSIGNAL, .of_receives = PLAIN},
+    {"with_suppress", PLAIN, FLAGS(UNSIGNAL | SUPPRESS), .of_receives = PLAIN},
+    {"with_solicited", PLAIN, FLAGS(UNSIGNAL | SOLICITED), .of_receives = PLAIN},
+    {"with_fence", PLAIN, FLAGS(UNSIGNAL | FENCE), .of_receives = PLAIN},
+    {"threshold", DAT_COMPLETION_EVD_THRESHOLD_FLAG, UNSIGNAL, .of_receives = PLAIN},
+    {"for_receives", PLAIN, UNSIGNAL, .of_receives = UNSIGNAL},
 };
 
 /* The refused send was none: the next one is the first to come, and the first to complete. */
@@ -553,7 +555,8 @@ static void expect_no_send(struct test *t, struct line *line)
 
 FAMILY(ep_post_send, unsignalled_unconfigured, unconfigured)
 {
-        struct line line = line_with(t, .request_flags = row->of_ep);
+        struct line line =
+            line_with(t, .request_flags = row->of_ep, .recv_flags = row->of_receives);
 
         expect(line_send(&line, row->flags), DAT_INVALID_PARAMETER);
         expect_no_send(t, &line);
@@ -581,11 +584,12 @@ static const struct flagged solicitations[] = {
     {"alone", PLAIN, SOLICITED},
     {"with_suppress", PLAIN, FLAGS(SOLICITED | SUPPRESS)},
     {"with_fence", PLAIN, FLAGS(SOLICITED | FENCE)},
+    {"with_unsignalled", UNSIGNAL, FLAGS(SOLICITED | UNSIGNAL)},
 };
 
 FAMILY(ep_post_send, solicited_wakes, solicitations)
 {
-        struct line line = line_with(t, .recv_flags = SOLICITED);
+        struct line line = line_with(t, .recv_flags = SOLICITED, .request_flags = row->of_ep);
         DAT_EVD_HANDLE evd = ep_recv_evd(t, line.to);
         struct waiter *waiter;
         struct woken woken;
@@ -603,6 +607,24 @@ FAMILY(ep_post_send, solicited_wakes, solicitations)
                       &(struct completion){.ep = line.to, .cookie = 0, .length = MESSAGE}, true);
         line.arrived = 1;
         expect_arrivals(t, &line, 1);
+}
+
+CASE(ep_post_send, solicited_empty_wakes)
+{
+        struct line line = line_with(t, .recv_flags = SOLICITED);
+        struct waiter *waiter;
+        struct woken woken;
+
+        must_line_recv(t, &line, 1);
+        waiter = wait_on_evd(t, ep_recv_evd(t, line.to), DAT_TIMEOUT_INFINITE, 1);
+        must_wait(waiter);
+        expect(dat_ep_post_send(line.from, 0, NULL, COOKIE(3), SOLICITED), DAT_SUCCESS);
+        woken = expect_awake(waiter);
+
+        expect(woken.ret, DAT_SUCCESS);
+        completion_is(t, CHECK_SITE_("what woke the waiter"), &woken.event,
+                      &(struct completion){.ep = line.to, .cookie = 0}, true);
+        expect_completion(ep_request_evd(t, line.from), .ep = line.from, .cookie = 3);
 }
 
 CASE(ep_post_send, unsignalled_wakes_nobody)
