@@ -583,6 +583,17 @@ CASE(lmr_create, of_lmr_of_lmr)
                 expect_used(t, &wire, &regions[i]);
 }
 
+CASE(lmr_create, of_lmr_of_shared)
+{
+        struct wire wire = wire_in(t, pz(t));
+        struct region shared = region_with(t, .type = DAT_MEM_TYPE_SHARED_VIRTUAL);
+        struct region over = created_with(t, .type = DAT_MEM_TYPE_LMR, .of = &shared);
+
+        expect_two(t, &shared, &over);
+        expect_used(t, &wire, &over);
+        expect_used(t, &wire, &shared);
+}
+
 FAMILY(lmr_create, not_an_lmr, invalid_handles)
 {
         struct region source = region_with(t);

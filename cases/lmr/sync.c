@@ -79,8 +79,9 @@ void sync_privileged(struct test *t, const struct sync_kind *kind,
             kind->rdma->reads ? DAT_MEM_PRIV_LOCAL_READ_FLAG : DAT_MEM_PRIV_LOCAL_WRITE_FLAG;
         DAT_MEM_PRIV_FLAGS remote =
             row->other_remote ? kind->rdma->remote | kind->rdma->other_remote : kind->rdma->remote;
-        struct buf *buf =
-            content(t, (struct buf_opts){.privileges = remote | (row->other_local ? both : local)});
+        struct buf *buf = content(
+            t, (struct buf_opts){.privileges = (row->by_rmr ? DAT_MEM_PRIV_NONE_FLAG : remote) |
+                                               (row->other_local ? both : local)});
         DAT_LMR_TRIPLET segment = triplet(buf, 0, buf->length);
 
         expect(kind->call(ia(t), &segment, 1), DAT_SUCCESS);

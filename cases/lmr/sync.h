@@ -37,10 +37,12 @@ void sync_batch(struct test *t, const struct sync_kind *kind, const struct sync_
 static const struct sync_privileges {
         const char *id;
         bool other_remote, other_local;
+        bool by_rmr; /* no remote one: they are an RMR's */
 } sync_privileges[] = {
-    {"as_needed", false, false},
-    {"both_local", false, true},
-    {"all", true, true},
+    {"as_needed", false, false, .by_rmr = false},
+    {"both_local", false, true, .by_rmr = false},
+    {"all", true, true, .by_rmr = false},
+    {"by_rmr", false, true, .by_rmr = true},
 };
 void sync_privileged(struct test *t, const struct sync_kind *kind,
                      const struct sync_privileges *row);
