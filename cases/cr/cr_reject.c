@@ -8,6 +8,7 @@
 
 #define REQUESTS 6  /* at once */
 #define TIMES    40 /* that a request is made and rejected */
+#define POSTED   4  /* receives */
 
 /* The EP, which was rejected, asks once more, and its connection is the next thing that it hears.
  */
@@ -149,6 +150,31 @@ FAMILY(cr_reject, reserved_ep, ep_uses)
         request_gone(t, &request);
 
         row->use(t, &request);
+}
+
+CASE(cr_reject, reserved_receives)
+{
+        struct request request = requested(t, MADE_FOR_RSP);
+        struct request other = requested(t, MADE_BY_CONSUMER);
+        struct buf *buf = buf_with(t);
+
+        for (uint64_t i = 0; i < POSTED; i++)
+                loop_post_recv(t, request.passive, buf, i);
+        expect(dat_cr_reject(request.cr), DAT_SUCCESS);
+        request_gone(t, &request);
+        expect_empty(t, request.recv_evd);
+
+        expect(dat_cr_accept(other.cr, request.passive, 0, NULL), DAT_SUCCESS);
+        other.passive = request.passive;
+        request_accepted(t, &other);
+        expect_cr_connected(t, &other);
+        for (uint64_t i = 0; i < POSTED; i++) {
+                message_fill(buf->addr + 2 * MESSAGE, MESSAGE, i);
+                loop_post_send(t, other.active, buf, 10 + i);
+                expect_eq(expect_dto(request.recv_evd).user_cookie.as_64, i);
+                expect_that(message_holds(buf->addr, MESSAGE, i), "the memory has not the message");
+                expect_dto(ep_request_evd(t, other.active));
+        }
 }
 
 /*
