@@ -807,6 +807,7 @@ FAMILY(ep_disconnect, refused_flushes_nothing, early)
                 rsp_new(t, ep, line.loop.requests, &line.loop.qual);
         for (size_t i = 0; i < 2; i++)
                 expect(dat_ep_disconnect(ep, both_flags[i].flags), DAT_INVALID_STATE);
+        expect(dat_ep_disconnect(ep, (DAT_CLOSE_FLAGS)2), DAT_INVALID_STATE, DAT_INVALID_PARAMETER);
         expect_empty(t, ep_recv_evd(t, ep));
         if (row->reserved) {
                 loop_connect(t, line.loop.active, line.loop.qual);
