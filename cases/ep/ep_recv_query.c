@@ -639,6 +639,7 @@ static const struct history {
     {"written_to", was_written_to},
     {"sibling_freed", had_sibling_freed},
     {"wrote", wrote},
+    {"bound", had_bound},
     {"disconnected_gracefully", was_disconnected_gracefully},
     {"many_receives", had_many_receives},
     {"refusals", had_refusals},
@@ -649,7 +650,6 @@ FAMILY(ep_recv_query, after, histories)
         struct own own = own_with(t, 0);
         DAT_COUNT left = row->make(t, &own);
         struct info info = recv_info(t, own.ep);
-    {"bound", had_bound},
 
         expect_count(t, info.count, left);
         expect_idle_span(t, info.span, left);
