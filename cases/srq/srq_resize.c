@@ -1458,6 +1458,19 @@ CASE(srq_resize, connected_ep)
         expect_traffic(t, &queue, &flow, 1);
 }
 
+/* What was made for four messages holds the rest, from the first to the last. */
+CASE(srq_resize, connected_ep_fills)
+{
+        struct queue queue = queue_with(t, 4);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+        DAT_COUNT request = srq_size_above(t, queue.srq, 12);
+
+        expect(dat_srq_resize(queue.srq, request), DAT_SUCCESS);
+
+        queue_post(t, &queue, request);
+        expect_traffic(t, &queue, &flow, request);
+}
+
 CASE(srq_resize, disconnected_ep)
 {
         struct queue queue = queue_with(t, 8);
