@@ -68,10 +68,10 @@ def _variant(name: str, ids: str) -> str:
     )
 
 
-def _device(name: str, ids: str) -> str:
+def _device(name: str, ids: str, kind: str = "local") -> str:
     return (
         f"{{python}} -m runners certify --provider build/default/lib/libdaplref-{name}.so {ids}"
-        f" -m local --hosts 1 --out {{work}}/{name}"
+        f" -m {kind} --hosts 1 --out {{work}}/{name}-{kind}"
     )
 
 
@@ -219,6 +219,13 @@ STEPS = (
                 "srq_resize srq_post_recv srq_query ep_recv_query ep_modify evd_resize"
                 " -k 'grow or limit or later or example'",
             ),
+            _device(
+                "mlx5",
+                "srq_query/available_after_disconnect srq_query/outstanding_after_disconnect",
+                kind="pair",
+            ),
+            _device("tight", "srq_resize -k 'connected_ep or places_receive'", kind="pair"),
+            _device("qedr", "evd_resize -k 'grow'"),
             _device("irdma", "srq_set_lw evd_resize -k 'at_once or grow or limit'"),
             _device("hns", "srq_resize evd_resize -k 'grow'"),
             _device("tiny", "ep_create evd_resize -k 'limit or most or grow'"),

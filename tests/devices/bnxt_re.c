@@ -17,7 +17,7 @@ static void publish(struct ibv_device_attr *attr)
 
 const struct device_profile device_profile = {
     .name = "bnxt_re",
-    .srq_resize = EINVAL,    /* kernel ib_verbs.c, bnxt_re_modify_srq() */
+    .srq_resize = EINVAL,    /* kernel ib_verbs.c, bnxt_re_modify_srq(); before 6.8 in name only */
     .cq_resize = EOPNOTSUPP, /* kernels before bnxt_re_resize_cq(), as Debian 12's */
     .destroy_cleans = true,  /* rdma-core providers/bnxt_re/verbs.c, bnxt_re_destroy_qp() */
     /* No last_wqe: kernel main.c, bnxt_re_handle_qp_async_event(), tells of QP_FATAL and its like.

@@ -495,6 +495,10 @@ struct ibv_srq *__wrap_ibv_create_srq(struct ibv_pd *pd, struct ibv_srq_init_att
                 refuse(EINVAL);
                 return NULL;
         }
+        if (device_profile.srq_wr && init->attr.max_wr > device_profile.srq_wr) {
+                refuse(ENOMEM);
+                return NULL;
+        }
         if (!count(&front.srqs, front.published.max_srq))
                 return NULL;
         srq = __real_ibv_create_srq(pd, init);

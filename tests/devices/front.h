@@ -12,10 +12,11 @@
 
 struct device_profile {
         const char *name;
-        int srq_resize;       /* what ibv_modify_srq returns for a size; 0 where it resizes */
-        int cq_resize;        /* what ibv_resize_cq returns; 0 where it resizes */
-        int block;            /* bytes of the pieces that max_qp_wr counts; 0: it counts requests */
-        bool stays_armed;     /* srq_limit reads back as it was set, though it was reached */
+        uint32_t srq_wr;  /* entries of an SRQ that there is room for, or 0 for what is published */
+        int srq_resize;   /* what ibv_modify_srq returns for a size; 0 where it resizes */
+        int cq_resize;    /* what ibv_resize_cq returns; 0 where it resizes */
+        int block;        /* bytes of the pieces that max_qp_wr counts; 0: it counts requests */
+        bool stays_armed; /* srq_limit reads back as it was set, though it was reached */
         bool destroy_cleans;  /* the completions of a queue pair go with it */
         bool one_too_long;    /* a message longer than its receive is an invalid request */
         bool resizes_in_name; /* ibv_resize_cq says that it did, and did not */

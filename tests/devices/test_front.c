@@ -93,10 +93,22 @@ static void srqs(void **state)
         assert_int_equal(ibv_query_srq(srq, &attr), 0);
         assert_int_equal(attr.srq_limit, 2);
         assert_int_equal(ibv_destroy_srq(srq), 0);
+        if (device_profile.srq_wr) {
+                init.attr.max_wr = device_profile.srq_wr + 1;
+                assert_in_range(init.attr.max_wr, 1, device->attr.max_srq_wr);
+                assert_null(ibv_create_srq(device->pd, &init));
+        }
         if (device->attr.max_srq_wr == INT32_MAX)
                 return;
         init.attr.max_wr = (uint32_t)device->attr.max_srq_wr + 1;
         assert_null(ibv_create_srq(device->pd, &init));
+}
+
+/* Nobody here calls ibv_fork_init(), though processes with registered memory fork. */
+static void forks(void **state)
+{
+        (void)state;
+        assert_int_equal(ibv_is_fork_initialized(), IBV_FORK_UNNEEDED);
 }
 
 /* Each limit can be had; whether they can be had together is the profile's to say. */
@@ -267,8 +279,11 @@ static void a_message(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-            cmocka_unit_test(completion_queues), cmocka_unit_test(srqs),
-            cmocka_unit_test(queue_pairs),       cmocka_unit_test(entries),
+            cmocka_unit_test(completion_queues),
+            cmocka_unit_test(srqs),
+            cmocka_unit_test(forks),
+            cmocka_unit_test(queue_pairs),
+            cmocka_unit_test(entries),
             cmocka_unit_test(a_message),
         };
 
