@@ -65,7 +65,9 @@ struct facts {
         long long ep_state;
 };
 
+#ifndef STEPS_MAX
 #define STEPS_MAX 8
+#endif
 
 /* How far one step of the fault has come. */
 struct step_state {
