@@ -16,6 +16,7 @@
 #define TWO_PACKETS  ((size_t)6000) /* bytes, at least two packets of a RDMA network */
 #define TRIES        5
 #define ROUNDS       20 /* of messages, until packets overtake each other */
+#define TURNS        20 /* in which all receives of a queue are used */
 #define POSTERS      3  /* threads that post at once */
 #define SHARE        3  /* receives that each of them posts */
 #define DISCONNECTS  4
@@ -405,6 +406,25 @@ FAMILY(srq_post_recv, longer_leaves_others, too_long)
         expect_room(t, &queue, srq_size(t, queue.srq));
 }
 
+/* One that was connected before goes on too. */
+CASE(srq_post_recv, longer_breaks_no_other)
+{
+        struct queue queue = queue_with(t, 8);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+        struct flow other = flow_open(t, &queue, DAT_HANDLE_NULL);
+        DAT_EVENT event;
+
+        expect_posts(t, &queue, 4);
+        peer_send(flow.end, .length = MESSAGE + 1);
+        event = must_event(flow.evd, DAT_DTO_COMPLETION_EVENT);
+        must_that(event.event_data.dto_completion_event_data.status != DAT_DTO_SUCCESS,
+                  "a receive held more than it can");
+
+        expect_quiet(ep_connect_evd(t, other.ep));
+        expect_eq(ep_state(t, other.ep), DAT_EP_STATE_CONNECTED);
+        expect_traffic(t, &queue, &other, 1);
+}
+
 /*
  * Cookies
  */
@@ -434,6 +454,54 @@ FAMILY(srq_post_recv, cookie, cookies)
 
         expect_that(expect_dto(flow.evd).user_cookie.as_64 == row->value,
                     "the cookie is not the one posted");
+}
+
+#define COOKIES (sizeof(cookies) / sizeof(cookies[0]))
+
+/* Each cookie with receives of one segment, of two and of none, which messages of no bytes fit. */
+CASE(srq_post_recv, cookie_whatever_segments)
+{
+        DAT_COUNT most = ia_attr(t)->max_iov_segments_per_dto < 2 ? 1 : 2;
+        struct queue queue = {
+            .srq = srq_with(t, .max_recv_dtos = 3 * COOKIES, .max_recv_iov = most),
+            .length = MESSAGE,
+            .buf = buf_with(t, .length = 2 * MESSAGE),
+        };
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+        DAT_LMR_TRIPLET iov[] = {triplet(queue.buf, 0, MESSAGE),
+                                 triplet(queue.buf, MESSAGE, MESSAGE)};
+        DAT_COUNT left[COOKIES] = {0};
+
+        for (size_t i = 0; i < COOKIES; i++) {
+                for (DAT_COUNT segments = 0; segments <= most; segments++, left[i]++)
+                        expect(dat_srq_post_recv(queue.srq, segments, iov,
+                                                 (DAT_DTO_COOKIE){.as_64 = cookies[i].value}),
+                               DAT_SUCCESS);
+        }
+        for (size_t message = 0; message < COOKIES * (size_t)(most + 1); message++) {
+                DAT_UINT64 cookie;
+                size_t i = 0;
+
+                peer_send(flow.end, .empty = true);
+                cookie = expect_dto(flow.evd).user_cookie.as_64;
+                while (i < COOKIES && cookies[i].value != cookie)
+                        i++;
+                expect_that(i < COOKIES && left[i]-- > 0, "cookie %#llx, which no receive has",
+                            (unsigned long long)cookie);
+        }
+}
+
+/* More than any count of eight bits holds. */
+CASE(srq_post_recv, many_in_turn)
+{
+        struct queue queue = queue_with(t, 16);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+
+        for (int turn = 0; turn < TURNS; turn++) {
+                expect_posts(t, &queue, 16);
+                expect_traffic(t, &queue, &flow, 16);
+        }
+        expect_quiet(flow.evd);
 }
 
 CASE(srq_post_recv, same_cookie)
