@@ -754,6 +754,7 @@ static void expect_same_count(struct test *t, DAT_COUNT is, DAT_COUNT was)
 FAMILY(srq_create, after_refusals, refused)
 {
         DAT_COUNT rounds = ia_attr(t)->max_srqs < MOST_SRQS ? ia_attr(t)->max_srqs : MOST_SRQS;
+        DAT_PZ_HANDLE zone = pz_new(t);
         struct queue before = queue_made(t, 8);
         DAT_SRQ_PARAM was;
         DAT_SRQ_PARAM is;
@@ -764,7 +765,7 @@ FAMILY(srq_create, after_refusals, refused)
                 DAT_SRQ_ATTR attr = row->attr;
                 DAT_SRQ_HANDLE srq = DAT_HANDLE_NULL;
 
-                if (dat_is(dat_srq_create(ia(t), pz(t), &attr, &srq), DAT_SUCCESS)) {
+                if (dat_is(dat_srq_create(ia(t), zone, &attr, &srq), DAT_SUCCESS)) {
                         adopt(t, DAT_HANDLE_TYPE_SRQ, srq);
                         end_noted(t, "granted: there is nothing to see after a refusal");
                 }
@@ -780,6 +781,8 @@ FAMILY(srq_create, after_refusals, refused)
         struct queue next = queue_made(t, 8);
         expect_at_least(t, next.srq, 8, 1);
         expect_room(t, &next, srq_size(t, next.srq));
+        disown(t, zone);
+        expect(dat_pz_free(zone), DAT_SUCCESS);
         expect_quiet(async_evd(t));
 }
 
