@@ -125,6 +125,31 @@ CASE(ep_modify, all_at_once)
         expect_ep_kept(t, ep, &before, wishes.all);
 }
 
+/* Through a connection, its end, and the reset after it. */
+CASE(ep_modify, outlives_reset)
+{
+        struct wishes wishes = {.all = 0};
+        DAT_EP_ATTR few = ep_attr_few(t);
+
+        wish_objects(t, &wishes);
+
+        DAT_EP_HANDLE ep = ep_in(t, DAT_EP_STATE_UNCONNECTED, .attr = &few);
+        struct ep_snapshot changed = ep_snapshot(t, ep);
+
+        wish(t, &wishes, &changed.param);
+        must(dat_ep_modify(ep, wishes.all, &wishes.asked));
+        ep_reports_to(t, ep, DAT_EP_FIELD_RECV_EVD_HANDLE, wishes.asked.recv_evd_handle);
+        ep_reports_to(t, ep, DAT_EP_FIELD_REQUEST_EVD_HANDLE, wishes.asked.request_evd_handle);
+        ep_reports_to(t, ep, DAT_EP_FIELD_CONNECT_EVD_HANDLE, wishes.asked.connect_evd_handle);
+        changed = ep_snapshot(t, ep);
+        peer_disconnect(must_connect(ep), DAT_CLOSE_ABRUPT_FLAG);
+        must_event(ep_connect_evd(t, ep), DAT_CONNECTION_EVENT_DISCONNECTED);
+        must(dat_ep_reset(ep));
+
+        expect_ep_kept(t, ep, &changed, 0);
+        expect_ep_bears(t, ep);
+}
+
 /* Each two by one call, and both back by another. */
 CASE(ep_modify, every_pair)
 {

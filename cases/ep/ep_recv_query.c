@@ -164,6 +164,16 @@ static void expect_flushes(struct test *t, DAT_EVD_HANDLE evd, int count)
         }
 }
 
+/* They are all there, as a wait for so many shows, before any of them is reaped but that one. */
+static void expect_flushed(struct test *t, DAT_EVD_HANDLE evd, int count)
+{
+        DAT_EVENT event;
+        DAT_COUNT more;
+
+        expect(dat_evd_wait(evd, event_timeout(t), count, &event, &more), DAT_SUCCESS);
+        expect_eq(event.event_data.dto_completion_event_data.status, DAT_DTO_ERR_FLUSHED);
+}
+
 /*
  * A receive queue of its own, without messages
  */
@@ -562,16 +572,6 @@ static DAT_COUNT wrote(struct test *t, struct own *own)
         return POSTS;
 }
 
-static DAT_COUNT was_disconnected_gracefully(struct test *t, struct own *own)
-{
-        own_post(t, own, POSTS);
-        own->end = peer_connect(peer(t), own->ep);
-        must(dat_ep_disconnect(own->ep, DAT_CLOSE_GRACEFUL_FLAG));
-        must_event(ep_connect_evd(t, own->ep), DAT_CONNECTION_EVENT_DISCONNECTED);
-        expect_flushes(t, own->evd, POSTS);
-        return 0;
-}
-
 /* A memory region, on its request EVD. */
 static DAT_COUNT had_bound(struct test *t, struct own *own)
 {
@@ -590,6 +590,16 @@ static DAT_COUNT had_bound(struct test *t, struct own *own)
                           (DAT_RMR_COOKIE){.as_64 = 0}, DAT_COMPLETION_DEFAULT_FLAG, &context));
         must_event(ep_request_evd(t, own->ep), DAT_RMR_BIND_COMPLETION_EVENT);
         return POSTS;
+}
+
+static DAT_COUNT was_disconnected_gracefully(struct test *t, struct own *own)
+{
+        own_post(t, own, POSTS);
+        own->end = peer_connect(peer(t), own->ep);
+        must(dat_ep_disconnect(own->ep, DAT_CLOSE_GRACEFUL_FLAG));
+        must_event(ep_connect_evd(t, own->ep), DAT_CONNECTION_EVENT_DISCONNECTED);
+        expect_flushes(t, own->evd, POSTS);
+        return 0;
 }
 
 /* More than a byte can count. */
@@ -753,16 +763,23 @@ static void disconnect(struct test *t, const struct ending *row, DAT_EP_HANDLE e
         must_event(ep_connect_evd(t, ep), DAT_CONNECTION_EVENT_DISCONNECTED);
 }
 
+static void expect_none(struct test *t, DAT_EP_HANDLE ep)
+{
+        struct info info = recv_info(t, ep);
+
+        expect_count(t, info.count, 0);
+        expect_count(t, info.span, 0);
+}
+
 FAMILY(ep_recv_query, disconnected, endings)
 {
         struct own own = own_connected(t, POSTS);
 
         disconnect(t, row, own.ep, own.end);
-        expect_flushes(t, own.evd, POSTS);
-
-        struct info info = recv_info(t, own.ep);
-        expect_count(t, info.count, 0);
-        expect_count(t, info.span, 0);
+        expect_flushed(t, own.evd, POSTS);
+        expect_none(t, own.ep);
+        expect_flushes(t, own.evd, POSTS - 1);
+        expect_none(t, own.ep);
 }
 
 CASE(ep_recv_query, posted_disconnected)

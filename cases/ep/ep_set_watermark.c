@@ -591,9 +591,10 @@ static const struct ep_state_row before_connection[] = {
     {"unconnected", DAT_EP_STATE_UNCONNECTED},
     {"reserved", DAT_EP_STATE_RESERVED},
     {"passive_connection_pending", DAT_EP_STATE_PASSIVE_CONNECTION_PENDING},
+    {"disconnected", DAT_EP_STATE_DISCONNECTED},
 };
 
-/* Marks that are set before the EP is connected; its connection is what follows. */
+/* Marks that are set before the EP is connected, or connected anew; that is what follows. */
 static struct stage stage_marked_in(struct test *t, DAT_EP_STATE state, struct pair marks)
 {
         struct stage stage = {.queue = queue_with(t, POSTS)};
@@ -601,6 +602,8 @@ static struct stage stage_marked_in(struct test *t, DAT_EP_STATE state, struct p
 
         queue_post(t, &stage.queue, POSTS);
         expect_set(t, ep, marks.soft, marks.hard);
+        if (state == DAT_EP_STATE_DISCONNECTED)
+                must(dat_ep_reset(ep));
         stage.connect_evd = ep_connect_evd(t, ep);
         stage.flow = (struct flow){
             .ep = ep,
