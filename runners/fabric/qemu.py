@@ -62,6 +62,12 @@ class Machine:
         """QEMU's CPU model. Without these two features TCG halves the time of a page fault."""
         return "host" if self.accelerator == "kvm" else "max,-erms,-la57"
 
+    def virtio(self) -> str:
+        """An option of each virtio device. A guest that TCG runs is in QEMU anyway when it tells a
+        device something: to wake another thread for it, that polls all devices, costs more.
+        """
+        return ",ioeventfd=off" if self.accelerator == "tcg" else ""
+
 
 @dataclass
 class Memory:
@@ -145,8 +151,8 @@ def machine_arguments(machine: Machine) -> list[str]:
         *("-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"),
         *("-append", KERNEL_OPTIONS),
         # first, because the guest numbers its ports after the position of their bus
-        *("-device", "virtio-serial-pci,addr=04"),
-        *(argument for number in range(SHARES) for argument in _share_device(number)),
+        *("-device", f"virtio-serial-pci,addr=04{machine.virtio()}"),
+        *(argument for number in range(SHARES) for argument in _share_device(machine, number)),
         *(argument for number, name in enumerate(PORTS, 1) for argument in _port(number, name)),
         *("-serial", "chardev:kernel"),
     ]
@@ -176,7 +182,12 @@ def start(
     arguments += ["-mon", f"chardev={MONITOR},mode=control"]
     log_path = f"/proc/self/fd/{kernel_log.fileno()}"
     arguments += ["-chardev", f"file,id=kernel,path={log_path},append=on"]
-    arguments += [*_network(links), *_memory(machine, memory), *_shares(image, shared), *extra]
+    arguments += [
+        *_network(machine, links),
+        *_memory(machine, memory),
+        *_shares(image, shared),
+        *extra,
+    ]
     kept = [theirs.fileno() for _, theirs in pairs.values()]
     kept += [kernel_log.fileno(), *inherited, *(link.fileno() for link in links)]
     process = spawn(
@@ -197,8 +208,8 @@ def _port(number: int, name: str) -> tuple[str, str]:
     return "-device", f"virtserialport,nr={number},chardev={name},name={name}"
 
 
-def _share_device(number: int) -> tuple[str, str]:
-    place = f"addr={FIRST_SHARE_ADDRESS + number:02x}"
+def _share_device(machine: Machine, number: int) -> tuple[str, str]:
+    place = f"addr={FIRST_SHARE_ADDRESS + number:02x}{machine.virtio()}"
     return "-device", f"virtio-9p-pci,{place},fsdev=share{number},mount_tag=share{number}"
 
 
@@ -212,10 +223,11 @@ def _shares(image: Image, shared: Sequence[Path]) -> list[str]:
     return arguments
 
 
-def _network(links: Sequence[socket.socket]) -> list[str]:
+def _network(machine: Machine, links: Sequence[socket.socket]) -> list[str]:
     """The guest's eth0. Its cables meet in a hub when they are several; without any it is a network
     of one, with a carrier."""
     card = "virtio-net-pci,id=eth0,mac=52:54:00:77:00:00,addr=05,romfile=,host_mtu=9000"
+    card += machine.virtio()
     if not links:
         return ["-device", card]
     card += ",netdev=link"
