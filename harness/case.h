@@ -66,6 +66,8 @@ struct test;
 /* lmr_mem_types_supported has the type, where it is read as bits (LMR-3) */
 #define NEED_MEM_TYPE_LMR    NEED_(30)
 #define NEED_MEM_TYPE_SHARED NEED_(31)
+/* a request completes when the peer has it: not on iWARP (DTO-3) */
+#define NEED_END_TO_END_COMPLETION NEED_(32)
 
 /* What a row of a family needs besides what the family does. */
 struct row_needs {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "case/needs.h"
+#include "case/transport.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -9,7 +10,7 @@
  * read as "how many of the two" or as a mask of them; a value that says "one" does not say which,
  * so any value but 0 declares both, and a case lives with DAT_VALUE_UNKNOWN, which the pages allow
  * at any time. No attribute speaks of an EP's high watermarks alone: they go with the SRQ's.
- * A feature of SRQs is absent where SRQs are.
+ * A feature of SRQs is absent where SRQs are. What the transport has not, the host's kernel tells.
  */
 static const struct need_row {
         const char *name;
@@ -17,8 +18,9 @@ static const struct need_row {
         size_t offset;
         uint64_t need;
         bool of_srq;
-        int bits;   /* that are to be set; 0: any will do */
-        int denied; /* the value that says that it is absent */
+        int bits;             /* that are to be set; 0: any will do */
+        int denied;           /* the value that says that it is absent */
+        bool (*absent)(void); /* asked instead of an attribute */
 } rows[] = {
 #define ATTRIBUTE(need_, name_, attribute_)        \
         .name = (name_), .attribute = #attribute_, \
@@ -76,6 +78,10 @@ static const struct need_row {
     {ATTRIBUTE(MEM_TYPE_SHARED, "mem_type_shared_supported", lmr_mem_types_supported),
      .bits = DAT_MEM_TYPE_SHARED_VIRTUAL},
 #undef ATTRIBUTE
+    {.name = "end_to_end_completion_supported",
+     .attribute = "transport_is_iwarp",
+     .need = NEED_END_TO_END_COMPLETION,
+     .absent = host_is_iwarp},
 };
 
 #define ROW_COUNT (sizeof(rows) / sizeof(rows[0]))
@@ -84,6 +90,8 @@ static int value(const struct need_row *row, const DAT_PROVIDER_ATTR *attr)
 {
         int value;
 
+        if (row->absent)
+                return row->absent();
         memcpy(&value, (const char *)attr + row->offset, sizeof(value));
         return value;
 }
@@ -92,6 +100,8 @@ static bool denies(const struct need_row *row, const DAT_PROVIDER_ATTR *attr)
 {
         int said = value(row, attr);
 
+        if (row->absent)
+                return said;
         return row->bits ? (said & row->bits) != row->bits : said == row->denied;
 }
 
@@ -141,9 +151,9 @@ bool needs_missing(uint64_t needs, const DAT_PROVIDER_ATTR *attr, char *text, si
 
 static bool is_untold(const struct need_row *row, const bool *unwritten)
 {
-        bool untold = true;
+        bool untold = !row->absent;
 
-        for (size_t i = 0; i < sizeof(int); i++)
+        for (size_t i = 0; untold && i < sizeof(int); i++)
                 untold &= unwritten[row->offset + i];
         return untold;
 }

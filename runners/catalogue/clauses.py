@@ -56,6 +56,7 @@ NEEDS = (
     "merged_rmr_bind_async_supported",
     "mem_type_lmr_supported",
     "mem_type_shared_supported",
+    "end_to_end_completion_supported",
 )
 
 _SLUG = re.compile(r"[a-z][a-z0-9_]*")
