@@ -584,6 +584,7 @@ CASE(psp_create, both_on_one_evd)
                 expect_eq(request_ep(t, request) != DAT_HANDLE_NULL,
                           makers[i % 2].flags == DAT_PSP_PROVIDER_FLAG);
                 expect_rejected(t, request, &asks);
+                release(t, asks.active);
         }
 }
 
