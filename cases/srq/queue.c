@@ -49,6 +49,13 @@ DAT_COUNT srq_size(struct test *t, DAT_SRQ_HANDLE srq)
         return srq_param(t, srq).max_recv_dtos;
 }
 
+DAT_COUNT queue_places(struct test *t, const struct queue *queue)
+{
+        DAT_COUNT size = srq_size(t, queue->srq);
+
+        return size < SLOTS ? size : SLOTS;
+}
+
 DAT_COUNT srq_size_above(struct test *t, DAT_SRQ_HANDLE srq, DAT_COUNT more)
 {
         DAT_COUNT size = srq_size(t, srq);

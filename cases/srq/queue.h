@@ -39,6 +39,9 @@ void expect_posts(struct test *t, struct queue *queue, int count);
 /* The size that dat_srq_query tells. */
 DAT_COUNT srq_size(struct test *t, DAT_SRQ_HANDLE srq);
 
+/* How many receives an empty queue takes, as far as there is memory for them. */
+DAT_COUNT queue_places(struct test *t, const struct queue *queue);
+
 /*
  * A size `more` above the present one, or as much above it as the IA lets an SRQ have. Where the
  * queue is as large already, that is a NOTE, and its present size is what can be asked for.

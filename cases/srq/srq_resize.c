@@ -531,9 +531,7 @@ FAMILY(srq_resize, places_receive, changes)
         DAT_COUNT size;
 
         must(resize(t, queue.srq, row, 4));
-        size = srq_size(t, queue.srq);
-        if (size > SLOTS)
-                size = SLOTS;
+        size = queue_places(t, &queue);
         for (int round = 0; round < 2; round++) {
                 expect_posts(t, &queue, size);
                 expect_traffic(t, &queue, &flow, size);
@@ -554,9 +552,7 @@ FAMILY(srq_resize, places_of_outstanding, changes)
         expect_messages(t, &queue, &flow, 2);
         expect_traffic(t, &queue, &flow, 2);
 
-        size = srq_size(t, queue.srq);
-        if (size > SLOTS)
-                size = SLOTS;
+        size = queue_places(t, &queue);
         expect_posts(t, &queue, size);
         expect_traffic(t, &queue, &flow, size);
 }
@@ -579,9 +575,7 @@ FAMILY(srq_resize, grown_evd_holds, getters)
         for (int i = 0; i < 2; i++)
                 flows[i] = flow_open(t, &queue, DAT_HANDLE_NULL);
         must(dat_srq_resize(queue.srq, srq_size_above(t, queue.srq, 8)));
-        size = srq_size(t, queue.srq);
-        if (size > SLOTS)
-                size = SLOTS;
+        size = queue_places(t, &queue);
         expect_posts(t, &queue, size);
 
         size -= taken_ahead(t, &flows[!row->index], 1);
@@ -1463,12 +1457,13 @@ CASE(srq_resize, connected_ep_fills)
 {
         struct queue queue = queue_with(t, 4);
         struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
-        DAT_COUNT request = srq_size_above(t, queue.srq, 12);
+        DAT_COUNT places;
 
-        expect(dat_srq_resize(queue.srq, request), DAT_SUCCESS);
+        expect(dat_srq_resize(queue.srq, srq_size_above(t, queue.srq, 12)), DAT_SUCCESS);
 
-        queue_post(t, &queue, request);
-        expect_traffic(t, &queue, &flow, request);
+        places = queue_places(t, &queue);
+        queue_post(t, &queue, places);
+        expect_traffic(t, &queue, &flow, places);
 }
 
 CASE(srq_resize, disconnected_ep)
