@@ -133,20 +133,19 @@ CASE(ep_create, attributes_kept)
         struct arguments with = arguments(t);
         DAT_EP_HANDLE refused = DAT_HANDLE_NULL;
         DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
-        DAT_EP_ATTR attr;
+        DAT_EP_ATTR attr = with.param.ep_attr;
 
-        memcpy(&attr, &with.param.ep_attr, sizeof(attr));
         expect(dat_ep_create(with.ia, with.pz, with.recv_evd, with.request_evd, with.connect_evd,
                              &attr, &ep),
                DAT_SUCCESS);
         adopted(t, &with, ep);
-        expect_that(memcmp(&attr, &with.param.ep_attr, sizeof(attr)) == 0,
+        expect_that(ep_attr_same(&attr, &with.param.ep_attr),
                     "the attributes that were asked for are written");
         attr.max_recv_dtos = with.param.ep_attr.max_recv_dtos = -1;
         expect(dat_ep_create(with.ia, with.pz, with.recv_evd, with.request_evd, with.connect_evd,
                              &attr, &refused),
                DAT_INVALID_PARAMETER);
-        expect_that(memcmp(&attr, &with.param.ep_attr, sizeof(attr)) == 0,
+        expect_that(ep_attr_same(&attr, &with.param.ep_attr),
                     "the attributes that were refused are written");
 }
 

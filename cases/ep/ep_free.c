@@ -395,8 +395,8 @@ FAMILY(ep_free, shared_evds, places)
 CASE(ep_free, keeps_connection_events)
 {
         DAT_EVD_HANDLE evd = evd_with(t, .flags = DAT_EVD_CONNECTION_FLAG);
-        DAT_EVENT event = {.event_number = 0};
         struct loop loops[2];
+        DAT_EVENT event;
 
         for (int i = 0; i < 2; i++) {
                 loops[i] = loop_of(t, (struct ep_opts){.connect_evd = evd}, (struct ep_opts){0});

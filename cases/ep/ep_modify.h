@@ -129,9 +129,6 @@ struct ep_change ep_change_of(struct test *t, const struct ep_parameter *paramet
 struct ep_change ep_change_in(struct test *t, const struct ep_parameter *parameter,
                               DAT_EP_STATE state);
 
-/* The new value, where it is an object. */
-DAT_HANDLE ep_wanted_handle(const struct ep_change *change);
-
 /* The call that asks for it; that it is granted, shown, and all that is changed; the last alone. */
 DAT_RETURN ep_modify(struct ep_change *change);
 void expect_ep_change(struct test *t, struct ep_change *change);
@@ -139,6 +136,11 @@ void expect_ep_changed_alone(struct test *t, const struct ep_change *change);
 
 uint64_t ep_value(const DAT_EP_PARAM *param, const struct ep_parameter *parameter);
 void ep_value_set(DAT_EP_PARAM *param, const struct ep_parameter *parameter, uint64_t value);
+/* A value that is an object. */
+DAT_HANDLE ep_handle(uint64_t value);
+
+/* Whether all attributes are the same, whatever stands between them. */
+bool ep_attr_same(const DAT_EP_ATTR *one, const DAT_EP_ATTR *other);
 
 /* Whether dat_ep_query shows the new value; a larger one is noted where that is enough. */
 bool ep_change_shown(struct test *t, const struct ep_change *change);

@@ -231,16 +231,15 @@ FAMILY(ep_modify, new_evd_is_in_use, evds)
 
         expect_ep_change(t, &change);
 
-        expect(dat_evd_free(ep_wanted_handle(&change)), DAT_INVALID_STATE);
+        expect(dat_evd_free(ep_handle(change.wanted)), DAT_INVALID_STATE);
 }
 
 /* The object that the EP has, by its own word, is held by it; the other one by nobody (EP-13). */
 FAMILY(ep_modify, refused_with_object, evds)
 {
         struct ep_change change = unconnected(t, row->parameter);
-        DAT_EVD_HANDLE old =
-            (DAT_EVD_HANDLE)(uintptr_t)ep_value(&change.before.param, change.parameter);
-        DAT_EVD_HANDLE offered = ep_wanted_handle(&change);
+        DAT_EVD_HANDLE old = ep_handle(ep_value(&change.before.param, change.parameter));
+        DAT_EVD_HANDLE offered = ep_handle(change.wanted);
         struct ep_snapshot after;
         bool done;
 
@@ -277,7 +276,7 @@ CASE(ep_modify, new_pz_is_in_use)
 
         expect_ep_change(t, &change);
 
-        expect(dat_pz_free(ep_wanted_handle(&change)), DAT_INVALID_STATE);
+        expect(dat_pz_free(ep_handle(change.wanted)), DAT_INVALID_STATE);
 }
 
 CASE(ep_modify, one_evd_for_both)

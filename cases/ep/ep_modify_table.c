@@ -147,7 +147,7 @@ static uint64_t other_reads_out(struct test *t, uint64_t old)
 
 static DAT_PZ_HANDLE zone_of(struct test *t, const struct ep_change *change)
 {
-        return change->parameter->field == DAT_EP_FIELD_PZ_HANDLE ? ep_wanted_handle(change)
+        return change->parameter->field == DAT_EP_FIELD_PZ_HANDLE ? ep_handle(change->wanted)
                                                                   : pz(t);
 }
 
@@ -460,12 +460,26 @@ const struct ep_parameter ep_parameters[EP_PARAM_COUNT] = {
  * An EP before and after
  */
 
-DAT_HANDLE ep_wanted_handle(const struct ep_change *change)
+DAT_HANDLE ep_handle(uint64_t value)
 {
         DAT_HANDLE handle;
 
-        memcpy(&handle, &change->wanted, sizeof(handle));
+        memcpy(&handle, &value, sizeof(handle));
         return handle;
+}
+
+bool ep_attr_same(const DAT_EP_ATTR *one, const DAT_EP_ATTR *other)
+{
+        const DAT_EP_PARAM of_one = {.ep_attr = *one};
+        const DAT_EP_PARAM of_other = {.ep_attr = *other};
+        bool same = one->srq_soft_hw == other->srq_soft_hw &&
+                    one->max_rdma_read_iov == other->max_rdma_read_iov &&
+                    one->max_rdma_write_iov == other->max_rdma_write_iov;
+
+        for (size_t i = 0; i < EP_PARAM_COUNT; i++)
+                same &=
+                    ep_value(&of_one, &ep_parameters[i]) == ep_value(&of_other, &ep_parameters[i]);
+        return same;
 }
 
 uint64_t ep_value(const DAT_EP_PARAM *param, const struct ep_parameter *parameter)
@@ -622,7 +636,7 @@ void expect_ep_changed_alone(struct test *t, const struct ep_change *change)
                                        DAT_EP_FIELD_CONNECT_EVD_HANDLE;
 
         expect_ep_kept(t, change->ep, &change->before, change->parameter->field);
-        ep_reports_to(t, change->ep, change->parameter->field & evds, ep_wanted_handle(change));
+        ep_reports_to(t, change->ep, change->parameter->field & evds, ep_handle(change->wanted));
 }
 
 void expect_ep_change(struct test *t, struct ep_change *change)

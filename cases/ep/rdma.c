@@ -916,11 +916,12 @@ static DAT_RETURN post_unsignalled(struct test *t, const struct rdma *rdma)
 static DAT_RETURN post_too_long(struct test *t, const struct rdma *rdma)
 {
         DAT_RMR_TRIPLET remote = vector_remote(&rdma->remote);
+        DAT_LMR_TRIPLET shorter = rdma->local.iov[0];
         struct vector local = rdma->local;
 
         if (rdma->kind->reads) {
-                local.iov = rdma_iov(t, local.iov, 1);
-                local.iov[0].segment_length--;
+                shorter.segment_length--;
+                local.iov = &shorter;
         } else {
                 remote.segment_length--;
         }
