@@ -25,7 +25,7 @@
  * waited for again.
  */
 
-#define PATIENCE 2000000 /* microseconds that an adapter has for it */
+#define PATIENCE 500000  /* microseconds that an adapter has for it */
 #define MOMENT   1000000 /* nanoseconds between two looks whether it has told */
 
 static void pause_for(long nanoseconds)

@@ -38,6 +38,7 @@
 #define READS           4
 #define CONN_QUAL_FIRST 22000
 #define US_PER_MS       1000
+#define RDMA_COOKIE     UINT64_MAX /* no send has it */
 /* How long completions are waited for while commands may come. */
 #define BETWEEN_COMMANDS_US 2000
 
@@ -868,6 +869,27 @@ static json_t *do_holds(struct side *side, const json_t *command)
         return json_pack("{s:b s:b}", "ok", 1, "holds", holds);
 }
 
+/* Waits for the end's only RDMA. Sends before it may complete yet, and go on meanwhile. */
+static json_t *wait_rdma(struct side *side, struct end *end, DAT_DTO_COMPLETION_STATUS *status)
+{
+        const DAT_DTO_COMPLETION_EVENT_DATA *dto;
+        DAT_EVENT event;
+
+        for (;;) {
+                json_t *refusal =
+                    wait_for(side, end->request_evd, DAT_DTO_COMPLETION_EVENT, &event);
+
+                if (refusal)
+                        return refusal;
+                dto = &event.event_data.dto_completion_event_data;
+                *status = dto->status;
+                if (dto->user_cookie.as_64 == RDMA_COOKIE)
+                        return NULL;
+                reap_send(side, end, &event);
+                post_sends(end);
+        }
+}
+
 static json_t *do_read(struct side *side, const json_t *command)
 {
         struct end *end = side->ends[number(command, "ep")];
@@ -881,18 +903,16 @@ static json_t *do_read(struct side *side, const json_t *command)
         DAT_DTO_COMPLETION_STATUS status;
         unsigned char *memory;
         DAT_LMR_HANDLE lmr;
-        DAT_EVENT event;
         json_t *refusal = register_memory(side, length, &memory, &lmr, &to.lmr_context);
 
         if (refusal)
                 return refusal;
         to.virtual_address = (DAT_VADDR)(uintptr_t)memory;
-        TRY(dat_ep_post_rdma_read, end->ep, 1, &to, (DAT_DTO_COOKIE){.as_64 = 0}, &from,
+        TRY(dat_ep_post_rdma_read, end->ep, 1, &to, (DAT_DTO_COOKIE){.as_64 = RDMA_COOKIE}, &from,
             DAT_COMPLETION_DEFAULT_FLAG);
-        refusal = wait_for(side, end->request_evd, DAT_DTO_COMPLETION_EVENT, &event);
+        refusal = wait_rdma(side, end, &status);
         if (refusal)
                 return refusal;
-        status = event.event_data.dto_completion_event_data.status;
         return json_pack("{s:b s:b}", "ok", 1, "holds",
                          status == DAT_DTO_SUCCESS && message_holds(memory, length, 0));
 }
@@ -910,19 +930,17 @@ static json_t *do_write(struct side *side, const json_t *command)
         DAT_DTO_COMPLETION_STATUS status;
         unsigned char *memory;
         DAT_LMR_HANDLE lmr;
-        DAT_EVENT event;
         json_t *refusal = register_memory(side, length, &memory, &lmr, &from.lmr_context);
 
         if (refusal)
                 return refusal;
         message_fill(memory, length, (uint64_t)number(command, "sequence"));
         from.virtual_address = (DAT_VADDR)(uintptr_t)memory;
-        TRY(dat_ep_post_rdma_write, end->ep, 1, &from, (DAT_DTO_COOKIE){.as_64 = 0}, &to,
+        TRY(dat_ep_post_rdma_write, end->ep, 1, &from, (DAT_DTO_COOKIE){.as_64 = RDMA_COOKIE}, &to,
             DAT_COMPLETION_DEFAULT_FLAG);
-        refusal = wait_for(side, end->request_evd, DAT_DTO_COMPLETION_EVENT, &event);
+        refusal = wait_rdma(side, end, &status);
         if (refusal)
                 return refusal;
-        status = event.event_data.dto_completion_event_data.status;
         return status == DAT_DTO_SUCCESS
                    ? yes()
                    : no("an RDMA write completed with status %d", (int)status);
