@@ -22,7 +22,7 @@ AGE = 60.0
 @contextmanager
 def scratch() -> Iterator[Path]:
     """An empty folder, which is gone after the context."""
-    _collect(Path(tempfile.gettempdir()))
+    collect()
     folder = Path(tempfile.mkdtemp(prefix=PREFIX))
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
@@ -33,9 +33,9 @@ def scratch() -> Iterator[Path]:
         os.close(descriptor)
 
 
-def _collect(where: Path) -> None:
+def collect() -> None:
     """Remove the folders of processes that are no more; others' are left alone."""
-    for folder in where.glob(f"{PREFIX}*"):
+    for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
         with suppress(OSError):
             status = folder.lstat()
             if status.st_uid != os.getuid() or time.time() - status.st_mtime < AGE:

@@ -35,7 +35,7 @@ from runners.inputs import read_json
 from runners.interrupts import Interrupts
 from runners.results import proof, records
 from runners.results.records import EventLog, Record, ResultsLost
-from runners.scratch import scratch
+from runners.scratch import collect, scratch
 
 DAT_CONF = "dat.conf"
 SETTINGS = "fabric.json"
@@ -143,6 +143,8 @@ def resume(
         progress.say(f"run {order.run} goes on: {len(missing)} of {len(whole.plan)} are missing")
         records.point_latest(checkout.results, order.run, folder)
         recorder.write(incident("resumed", "", f"at {records.now()}, {len(missing)} were missing"))
+        # Who was killed may have left a folder, and where no case is missing nobody makes a new one.
+        collect()
         whole = replace(whole, logs=f"{whole.logs}/resumed-{past.resumed + 1}")
         testbeds = opened.enter_context(Testbeds(whole, "", progress.say))
         todo = replace(whole, plan=tuple(missing))

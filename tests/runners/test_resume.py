@@ -2,8 +2,10 @@
 """`certify --resume`: what is missing in a run is run, and the report is of the whole."""
 
 import json
+import os
 from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
@@ -74,6 +76,24 @@ def test_a_line_that_was_cut_off_is_run_again(cts: Cts) -> None:
     done = cts("certify", "--resume", "latest")
     assert done.returncode == 0, done
     assert sorted(case for case, *_ in cts.verdicts()) == sorted(PASSES)
+
+
+def test_a_folder_that_was_left_is_collected_where_no_case_is_missing(
+    cts: Cts, tmp_path: Path
+) -> None:
+    cts.has(*PASSES)
+    cts("certify")
+    folder = cts.results / "latest"
+    *kept, _end = read_lines(folder)
+    (folder / EVENTS).write_bytes(Writer().lines(kept))
+    left = tmp_path / "temporary/udapl-cts-run-left"
+    left.mkdir(parents=True)
+    os.utime(left, (0, 0))
+    cts.env["TMPDIR"] = str(left.parent)
+    done = cts("certify", "--resume", "latest")
+    assert done.returncode == 0, done
+    assert "0 of 8 are missing" in done.stdout
+    assert not left.exists()
 
 
 def refused(cts: Cts, *words: str, options: Sequence[str] = ()) -> None:
