@@ -143,7 +143,7 @@ def resume(
         progress.say(f"run {order.run} goes on: {len(missing)} of {len(whole.plan)} are missing")
         records.point_latest(checkout.results, order.run, folder)
         recorder.write(incident("resumed", "", f"at {records.now()}, {len(missing)} were missing"))
-        # Who was killed may have left a folder, and where no case is missing nobody makes a new one.
+        # Who was killed may have left a folder; where no case is missing, nobody makes a new one.
         collect()
         whole = replace(whole, logs=f"{whole.logs}/resumed-{past.resumed + 1}")
         testbeds = opened.enter_context(Testbeds(whole, "", progress.say))
