@@ -228,7 +228,11 @@ STEPS = (
             _device("qedr", "evd_resize -k 'grow'"),
             _device("irdma", "srq_set_lw evd_resize -k 'at_once or grow or limit'"),
             _device("hns", "srq_resize evd_resize -k 'grow'"),
-            _device("tiny", "ep_create evd_resize -k 'limit or most or grow'"),
+            _device(
+                "tiny",
+                "ep_create evd_resize cr_accept psp_create pz_free"
+                " -k 'limit or most or grow or any_order or several_requests'",
+            ),
             _device("huge", "ia_query evd_resize -k 'limit or grow'"),
         ],
     ),

@@ -117,11 +117,12 @@ CASE(cr_accept, in_any_order)
 {
         struct request requests[REQUESTS];
         struct request accepted[REQUESTS];
+        DAT_COUNT count = room_for(t, REQUESTS, DAT_HANDLE_TYPE_EP, 2);
 
         requests[0] = requested(t, MADE_BY_CONSUMER);
-        for (int i = 1; i < REQUESTS; i++)
+        for (int i = 1; i < count; i++)
                 requests[i] = requested_like(t, &requests[0]);
-        for (int left = REQUESTS; left > 0; left--) {
+        for (int left = count; left > 0; left--) {
                 uint64_t which = draw(t, (uint64_t)left);
 
                 accepted[left - 1] = requests[which];
@@ -130,7 +131,7 @@ CASE(cr_accept, in_any_order)
                 request_accepted(t, &requests[which]);
                 requests[which] = requests[left - 1];
         }
-        for (int i = 0; i < REQUESTS; i++) {
+        for (int i = 0; i < count; i++) {
                 expect_cr_connected(t, &accepted[i]);
                 expect_cr_messages(t, &accepted[i]);
         }
@@ -333,17 +334,18 @@ CASE(cr_accept, own_private_data)
 {
         struct request requests[REQUESTS];
         unsigned char sent[REQUESTS][SENT];
+        DAT_COUNT count = room_for(t, REQUESTS, DAT_HANDLE_TYPE_EP, 2);
 
         requests[0] = requested(t, MADE_BY_CONSUMER);
-        for (int i = 1; i < REQUESTS; i++)
+        for (int i = 1; i < count; i++)
                 requests[i] = requested_like(t, &requests[0]);
-        for (int i = REQUESTS - 1; i >= 0; i--) {
+        for (int i = count - 1; i >= 0; i--) {
                 fill(t, sent[i], SENT);
                 expect(dat_cr_accept(requests[i].cr, requests[i].passive, SENT, sent[i]),
                        DAT_SUCCESS);
                 request_accepted(t, &requests[i]);
         }
-        for (int i = 0; i < REQUESTS; i++) {
+        for (int i = 0; i < count; i++) {
                 DAT_CONNECTION_EVENT_DATA told =
                     expect_cr_told(t, requests[i].active, DAT_CONNECTION_EVENT_ESTABLISHED);
 
@@ -644,7 +646,9 @@ static DAT_EVENT_NUMBER expect_end(struct test *t, DAT_EP_HANDLE ep)
 
 CASE(cr_accept, asker_leaves_at_once)
 {
-        for (int round = 0; round < ROUNDS; round++) {
+        DAT_COUNT rounds = room_for(t, ROUNDS, DAT_HANDLE_TYPE_EP, 2);
+
+        for (int round = 0; round < rounds; round++) {
                 struct request request = requested(t, MADE_BY_CONSUMER);
                 uint64_t looks = draw(t, WHILE);
                 DAT_EVENT_NUMBER end;

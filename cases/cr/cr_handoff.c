@@ -353,18 +353,19 @@ CASE(cr_handoff, in_any_order)
         struct request tos[] = {request_at(t, MADE_BY_CONSUMER), request_at(t, MADE_BY_CONSUMER)};
         struct request requests[REQUESTS];
         struct request arrived[REQUESTS];
+        DAT_COUNT count = room_for(t, REQUESTS, DAT_HANDLE_TYPE_EP, 2);
 
         requests[0] = requested(t, MADE_BY_CONSUMER);
-        for (int i = 1; i < REQUESTS; i++)
+        for (int i = 1; i < count; i++)
                 requests[i] = requested_like(t, &requests[0]);
-        for (int left = REQUESTS; left > 0; left--) {
+        for (int left = count; left > 0; left--) {
                 uint64_t which = draw(t, (uint64_t)left);
 
                 arrived[left - 1] = handed(t, &requests[which], &tos[draw(t, 2)]);
                 arrived[left - 1].passive = requests[which].passive;
                 requests[which] = requests[left - 1];
         }
-        for (int i = 0; i < REQUESTS; i++)
+        for (int i = 0; i < count; i++)
                 expect_cr_accepted(t, &arrived[i]);
 }
 

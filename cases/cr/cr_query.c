@@ -211,15 +211,16 @@ CASE(cr_query, own_local_ep)
         struct request first = request_at(t, MADE_BY_PROVIDER);
         DAT_CR_HANDLE crs[POINTS];
         DAT_EP_HANDLE eps[POINTS];
+        DAT_COUNT count = room_for(t, POINTS, DAT_HANDLE_TYPE_EP, 2);
 
-        for (int i = 0; i < POINTS; i++) {
+        for (int i = 0; i < count; i++) {
                 must_ask(t, &first, (struct asks){0});
                 crs[i] = expect_cr_request(t, first.evd, first.point, first.qual);
                 eps[i] = queried(t, crs[i], DAT_CR_FIELD_LOCAL_EP_HANDLE).local_ep_handle;
                 expect_local_ep(t, &first, eps[i]);
                 first.active = ep_with(t);
         }
-        for (int i = 0; i < POINTS; i++) {
+        for (int i = 0; i < count; i++) {
                 expect_that(queried(t, crs[i], DAT_CR_FIELD_ALL).local_ep_handle == eps[i],
                             "the EP of request %d is another one now", i);
                 for (int j = 0; j < i; j++)
@@ -230,13 +231,14 @@ CASE(cr_query, own_local_ep)
 CASE(cr_query, own_parameters)
 {
         struct known known[POINTS];
+        DAT_COUNT count = room_for(t, POINTS, DAT_HANDLE_TYPE_EP, 2);
 
         known[0] = known_request(t);
-        for (int i = 1; i < POINTS; i++)
+        for (int i = 1; i < count; i++)
                 known[i] = known_at(t, request_like(t, &known[0].request),
                                     (unsigned char)(OF_REQUEST + 10 * i));
 
-        for (int i = 0; i < POINTS; i++)
+        for (int i = 0; i < count; i++)
                 check_fields(t, &known[i], DAT_CR_FIELD_ALL);
 }
 

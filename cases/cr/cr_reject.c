@@ -209,11 +209,12 @@ FAMILY(cr_reject, other_providers_ep, two_requests)
 CASE(cr_reject, in_any_order)
 {
         struct request requests[REQUESTS];
+        DAT_COUNT count = room_for(t, REQUESTS, DAT_HANDLE_TYPE_EP, 2);
 
         requests[0] = requested(t, MADE_BY_CONSUMER);
-        for (int i = 1; i < REQUESTS; i++)
+        for (int i = 1; i < count; i++)
                 requests[i] = requested_like(t, &requests[0]);
-        for (int left = REQUESTS; left > 0; left--) {
+        for (int left = count; left > 0; left--) {
                 uint64_t which = draw(t, (uint64_t)left);
 
                 expect_cr_rejected(t, &requests[which]);

@@ -744,6 +744,8 @@ void connect_many(struct test *t, enum way way)
         passive_opts.connect_evd = evd_with(t, .qlen = count, .flags = DAT_EVD_CONNECTION_FLAG);
         stage_set_for(t, &stage, way, count, (struct ep_opts){0}, (struct ep_opts){0});
         stage.asking.timeout = DAT_TIMEOUT_INFINITE;
+        release(t, stage.loop.active);
+        release(t, stage.loop.passive);
         for (int i = 0; i < count; i++)
                 crowd.eps[i] = ep_make(t, crowd.opts);
         for (int i = 0; i < count / 4; i++)

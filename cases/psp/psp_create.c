@@ -132,8 +132,9 @@ FAMILY(psp_create, persistent, dealts)
         DAT_EVD_HANDLE evd = request_evd(t);
         DAT_CONN_QUAL qual;
         DAT_PSP_HANDLE psp = psp_new(t, evd, DAT_PSP_CONSUMER_FLAG, &qual);
+        DAT_COUNT count = room_for(t, PLACES + 1, DAT_HANDLE_TYPE_EP, 2);
 
-        for (int i = 0; i < PLACES; i++) {
+        for (int i = 0; i < count - 1; i++) {
                 struct loop asks = loop_new(t);
 
                 loop_connect(t, asks.active, qual);
@@ -187,18 +188,19 @@ FAMILY(psp_create, several_requests, spreads)
         bool came[REQUESTS] = {false};
         DAT_PSP_HANDLE psps[2] = {DAT_HANDLE_NULL};
         DAT_CONN_QUAL quals[2] = {0};
+        DAT_COUNT count = room_for(t, REQUESTS, DAT_HANDLE_TYPE_EP, 2);
 
         for (int i = 0; i < row->points; i++)
                 psps[i] = psp_new(t, evd, DAT_PSP_CONSUMER_FLAG, &quals[i]);
-        for (int i = 0; i < REQUESTS; i++) {
+        for (int i = 0; i < count; i++) {
                 asks[i] = loop_new(t);
                 ask_as(t, asks[i].active, quals[i % row->points], i);
         }
 
-        for (int i = 0; i < REQUESTS; i++) {
+        for (int i = 0; i < count; i++) {
                 DAT_EVENT event = expect_event(evd, DAT_CONNECTION_REQUEST_EVENT);
                 const DAT_CR_ARRIVAL_EVENT_DATA *data = &event.event_data.cr_arrival_event_data;
-                int who = asker(t, data->cr_handle, REQUESTS);
+                int who = asker(t, data->cr_handle, count);
 
                 expect_that(!came[who], "the request of EP %d came twice", who);
                 came[who] = true;
@@ -208,7 +210,7 @@ FAMILY(psp_create, several_requests, spreads)
                 asks[who].request = data->cr_handle;
         }
         expect_empty(t, evd);
-        for (int i = 0; i < REQUESTS; i++)
+        for (int i = 0; i < count; i++)
                 expect_accepted(t, asks[i].request, &asks[i]);
 }
 
@@ -399,12 +401,13 @@ CASE(psp_create, drawn_qualifiers)
         DAT_EVD_HANDLE evd = request_evd(t);
         DAT_CONN_QUAL quals[REQUESTS];
         DAT_PSP_HANDLE psps[REQUESTS];
+        DAT_COUNT count = room_for(t, REQUESTS, DAT_HANDLE_TYPE_EP, 2);
 
-        for (int i = 0; i < REQUESTS; i++) {
+        for (int i = 0; i < count; i++) {
                 quals[i] = draw(t, UINT64_MAX) | UINT64_C(1) << (63 - i);
                 psps[i] = psp_at_high(t, quals[i], evd);
         }
-        for (int i = 0; i < REQUESTS; i++)
+        for (int i = 0; i < count; i++)
                 if (psps[i])
                         expect_served(t, psps[i], quals[i], evd);
 }

@@ -84,14 +84,15 @@ CASE(psp_create_any, backlog)
 {
         DAT_CNO_HANDLE cno;
         struct loop loop = watched_loop(t, &cno);
+        DAT_COUNT count = room_for(t, PLACES, DAT_HANDLE_TYPE_EP, 2);
         struct loop asks[PLACES];
         DAT_COUNT places;
 
-        must(dat_evd_resize(loop.requests, PLACES));
+        must(dat_evd_resize(loop.requests, count));
         places = evd_param(t, loop.requests).evd_qlen;
-        must_that(places >= PLACES, "the EVD was made for %d and has %d", PLACES, (int)places);
+        must_that(places >= count, "the EVD was made for %d and has %d", (int)count, (int)places);
         loop.psp = psp_any(t, loop.requests, DAT_PSP_CONSUMER_FLAG, &loop.qual);
-        for (int i = 0; i < PLACES; i++) {
+        for (int i = 0; i < count; i++) {
                 DAT_EVD_HANDLE evd;
 
                 asks[i] = loop_new(t);
@@ -99,11 +100,11 @@ CASE(psp_create_any, backlog)
                 expect(dat_cno_wait(cno, event_timeout(t), &evd), DAT_SUCCESS);
         }
 
-        for (int i = 0; i < PLACES; i++)
+        for (int i = 0; i < count; i++)
                 asks[i].request = expect_request(t, loop.requests, loop.psp, loop.qual);
-        for (int i = 0; i < PLACES; i++)
+        for (int i = 0; i < count; i++)
                 expect(dat_cr_accept(asks[i].request, asks[i].passive, 0, NULL), DAT_SUCCESS);
-        for (int i = 0; i < PLACES; i++) {
+        for (int i = 0; i < count; i++) {
                 expect_event(ep_connect_evd(t, asks[i].passive), DAT_CONNECTION_EVENT_ESTABLISHED);
                 expect_event(ep_connect_evd(t, asks[i].active), DAT_CONNECTION_EVENT_ESTABLISHED);
         }

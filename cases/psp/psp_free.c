@@ -370,24 +370,25 @@ CASE(psp_free, all_requests_stay)
 {
         DAT_CNO_HANDLE cno;
         DAT_EVD_HANDLE evd = watched_loop(t, &cno).requests;
+        DAT_COUNT count = room_for(t, REQUESTS, DAT_HANDLE_TYPE_EP, 2);
         struct loop asks[REQUESTS];
         DAT_CR_HANDLE requests[REQUESTS];
         DAT_CONN_QUAL qual;
         DAT_PSP_HANDLE psp = loop_listen(t, evd, DAT_PSP_CONSUMER_FLAG, &qual);
 
-        for (int i = 0; i < REQUESTS; i++) {
+        for (int i = 0; i < count; i++) {
                 asks[i] = loop_new(t);
                 loop_connect(t, asks[i].active, qual);
                 must_stand(t, cno);
         }
         free_now(t, psp);
 
-        for (int i = 0; i < REQUESTS; i++)
+        for (int i = 0; i < count; i++)
                 requests[i] = expect_request(t, evd, psp, qual);
         expect_quiet(evd);
-        for (int i = 0; i < REQUESTS; i++)
+        for (int i = 0; i < count; i++)
                 expect(dat_cr_accept(requests[i], asks[i].passive, 0, NULL), DAT_SUCCESS);
-        for (int i = 0; i < REQUESTS; i++) {
+        for (int i = 0; i < count; i++) {
                 expect_event(ep_connect_evd(t, asks[i].passive), DAT_CONNECTION_EVENT_ESTABLISHED);
                 expect_event(ep_connect_evd(t, asks[i].active), DAT_CONNECTION_EVENT_ESTABLISHED);
         }

@@ -163,10 +163,11 @@ CASE(pz_free, often)
 CASE(pz_free, many_in_any_order)
 {
         DAT_PZ_HANDLE zones[ZONES];
+        DAT_COUNT count = room_for(t, ZONES, DAT_HANDLE_TYPE_PZ, 1);
 
-        for (int i = 0; i < ZONES; i++)
+        for (int i = 0; i < count; i++)
                 zones[i] = pz_new(t);
-        for (int left = ZONES; left > 0; left--) {
+        for (int left = count; left > 0; left--) {
                 uint64_t which = draw(t, (uint64_t)left);
 
                 free_now(t, zones[which]);

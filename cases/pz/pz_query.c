@@ -55,10 +55,11 @@ CASE(pz_query, own_ia)
 CASE(pz_query, each_of_many)
 {
         DAT_PZ_HANDLE zones[ZONES];
+        DAT_COUNT count = room_for(t, ZONES, DAT_HANDLE_TYPE_PZ, 2);
 
-        for (int i = 0; i < ZONES; i++)
+        for (int i = 0; i < count; i++)
                 zones[i] = pz_of(t, i % 2 ? other_ia(t) : ia(t));
-        for (int i = ZONES - 1; i >= 0; i--)
+        for (int i = count - 1; i >= 0; i--)
                 expect_told(t, zones[i], i % 2 ? other_ia(t) : ia(t));
 }
 

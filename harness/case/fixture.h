@@ -3,7 +3,8 @@
  * Fixtures: what a case lives on. Each maker returns a usable object or ends the case as BROKEN,
  * and puts the object on the case's list, from which it is freed in reverse order however the case
  * ends. What cannot be freed is reported, and the rest is still freed. Options that are 0 take the
- * default in the comment.
+ * default in the comment. What is refused for want of resources, where the fixtures have made as
+ * many of its kind as the IA publishes, ends the case as UNSUPPORTED instead.
  */
 #ifndef HARNESS_FIXTURE_H
 #define HARNESS_FIXTURE_H
@@ -39,6 +40,12 @@ const DAT_PROVIDER_ATTR *provider_attr(struct test *t);
 
 /* Ends the case as BROKEN where an attribute was left unwritten that declares one of `needs`. */
 void must_be_told(struct test *t, uint64_t needs);
+
+/*
+ * As many of `wanted` as the IA's own limit leaves room for, where each takes so many objects of a
+ * type beside what the fixtures have made. Fewer than two are UNSUPPORTED.
+ */
+DAT_COUNT room_for(struct test *t, DAT_COUNT wanted, DAT_HANDLE_TYPE type, DAT_COUNT each);
 
 /* A second IA, of the same name, opened at the first call; nothing of the first one is its own. */
 DAT_IA_HANDLE other_ia(struct test *t);

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "case/room.h"
 #include "case/test.h"
 
 #define BUF_LENGTH 4096
@@ -77,9 +78,10 @@ struct buf *buf_make(struct test *t, struct buf_opts opts)
         DAT_VLEN registered_length;
         DAT_VADDR registered_address;
 
-        arrange(dat_lmr_create(opts.ia ? opts.ia : t->ia, DAT_MEM_TYPE_VIRTUAL, region, buf->length,
-                               zone, privileges, &buf->lmr, &buf->lmr_context, &buf->rmr_context,
-                               &registered_length, &registered_address));
+        arrange_one(LMR,
+                    dat_lmr_create(opts.ia ? opts.ia : t->ia, DAT_MEM_TYPE_VIRTUAL, region,
+                                   buf->length, zone, privileges, &buf->lmr, &buf->lmr_context,
+                                   &buf->rmr_context, &registered_length, &registered_address));
         object_add(t, OBJECT_LMR, buf->lmr)->buf = buf;
 #if UDAPL_CTS_API_MAJOR > 1
         made_for = t;

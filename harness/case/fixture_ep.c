@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "case/ep_attr.h"
+#include "case/room.h"
 #include "case/test.h"
 #include "case/written.h"
 
@@ -66,10 +67,10 @@ DAT_EP_HANDLE ep_make(struct test *t, struct ep_opts opts)
         if (!connect)
                 connect = evd_with(t, .qlen = CONNECT_QLEN, .flags = DAT_EVD_CONNECTION_FLAG);
         if (opts.srq)
-                arrange(dat_ep_create_with_srq(t->ia, zone, recv, request, connect, opts.srq, &attr,
-                                               &made));
+                arrange_one(EP, dat_ep_create_with_srq(t->ia, zone, recv, request, connect,
+                                                       opts.srq, &attr, &made));
         else
-                arrange(dat_ep_create(t->ia, zone, recv, request, connect, &attr, &made));
+                arrange_one(EP, dat_ep_create(t->ia, zone, recv, request, connect, &attr, &made));
         object = object_add(t, OBJECT_EP, made);
         object->recv_evd = recv;
         object->request_evd = request;

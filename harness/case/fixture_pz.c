@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "case/room.h"
 #include "case/test.h"
 
 DAT_PZ_HANDLE pz_of(struct test *t, DAT_IA_HANDLE ia)
 {
         DAT_PZ_HANDLE made = DAT_HANDLE_NULL;
 
-        arrange(dat_pz_create(ia, &made));
+        arrange_one(PZ, dat_pz_create(ia, &made));
         object_add(t, OBJECT_PZ, made);
         return made;
 }

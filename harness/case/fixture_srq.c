@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <stdio.h>
 
+#include "case/room.h"
 #include "case/test.h"
 #include "case/written.h"
 
@@ -46,7 +47,8 @@ DAT_SRQ_HANDLE srq_make(struct test *t, struct srq_opts opts)
         need_limit(t, ia_attr(t)->max_recv_per_srq, attr.max_recv_dtos, "max_recv_per_srq");
         need_limit(t, ia_attr(t)->max_iov_segments_per_dto, attr.max_recv_iov,
                    "max_iov_segments_per_dto");
-        arrange(dat_srq_create(opts.ia ? opts.ia : t->ia, opts.pz ? opts.pz : pz(t), &attr, &made));
+        arrange_one(SRQ, dat_srq_create(opts.ia ? opts.ia : t->ia, opts.pz ? opts.pz : pz(t), &attr,
+                                        &made));
         object_add(t, OBJECT_SRQ, made);
         verify(t, made, &attr, opts.pz ? opts.pz : pz(t));
         return made;

@@ -44,6 +44,8 @@ DEQUEUE = "dat_evd_dequeue(async_evd(t), &(DAT_EVENT){.event_number = 0})"
             "memory outside a registered buffer was written",
         ),
         ("provider/frees_everything", "PASS", ""),
+        ("provider/makes_three_zones", "PASS", ""),
+        ("provider/has_room", "PASS", ""),
         ("provider/keeps_quiet", "PASS", ""),
         ("provider/has_watermarks", "UNSUPPORTED", "srq_watermarks_supported = 0"),
         ("provider/has/srq", "PASS", ""),
@@ -150,6 +152,24 @@ def test_unsupported_case_makes_no_call(agent: Agent) -> None:
             "feature absent",
         ),
         ("srq=absent", "provider/makes_srq_supported", "UNSUPPORTED", "srq_supported = 0"),
+        (
+            "zones=two",
+            "provider/makes_three_zones",
+            "UNSUPPORTED",
+            "max_pzs = 2: the case has as many, and needs more",
+        ),
+        (
+            "zones=fewer",
+            "provider/makes_three_zones",
+            "BROKEN",
+            "dat_pz_create returned DAT_INSUFFICIENT_RESOURCES",
+        ),
+        (
+            "zones=two",
+            "provider/has_room",
+            "FAIL",
+            "room_for(t, 5, DAT_HANDLE_TYPE_PZ, 1) == 5: 2 was seen, 5 expected",
+        ),
     ],
 )
 def test_refused_feature(

@@ -22,6 +22,21 @@ CASE_WITH(provider, makes_srq, .needs = 0)
         expect_that(srq_with(t) != DAT_HANDLE_NULL, "there is no SRQ");
 }
 
+CASE_WITH(provider, makes_three_zones, .needs = 0)
+{
+        for (int i = 0; i < 3; i++)
+                expect_that(pz_new(t) != DAT_HANDLE_NULL, "there is no zone");
+}
+
+CASE_WITH(provider, has_room, .needs = 0)
+{
+        expect_eq(room_for(t, 5, DAT_HANDLE_TYPE_PZ, 1), 5);
+        expect_eq(room_for(t, 3, DAT_HANDLE_TYPE_PZ, 2), 2);
+        pz_new(t);
+        expect_eq(room_for(t, 5, DAT_HANDLE_TYPE_PZ, 1), 4);
+        expect_eq(room_for(t, 1000, DAT_HANDLE_TYPE_EP, 1), 1000);
+}
+
 CASE_WITH(provider, makes_srq_supported, .needs = NEED_SRQ)
 {
         expect_that(srq_with(t) != DAT_HANDLE_NULL, "there is no SRQ");

@@ -129,6 +129,7 @@ static DAT_RETURN ia_query(DAT_IA_HANDLE ia, DAT_EVD_HANDLE *async, DAT_IA_ATTR_
                 address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
                 ia_attr->ia_address_ptr = (DAT_IA_ADDRESS_PTR)&address;
                 ia_attr->max_srqs = 4;
+                ia_attr->max_pzs = is_wanted("zones=two") ? 2 : 5;
                 ia_attr->max_lmr_virtual_address = ~(DAT_VADDR)0;
         }
         if (provider_mask && provider_attr) {
@@ -178,10 +179,21 @@ static DAT_RETURN ia_close(DAT_IA_HANDLE handle, DAT_CLOSE_FLAGS flags)
         return DAT_SUCCESS;
 }
 
+static int count(DAT_HANDLE_TYPE type)
+{
+        int count = 0;
+
+        for (struct object *o = alive; o; o = o->next)
+                count += o->type == type;
+        return count;
+}
+
 static DAT_RETURN pz_create(DAT_IA_HANDLE ia, DAT_PZ_HANDLE *pz)
 {
         if (!find(ia, DAT_HANDLE_TYPE_IA))
                 return FAIL(DAT_INVALID_HANDLE);
+        if ((is_wanted("zones=two") || is_wanted("zones=fewer")) && count(DAT_HANDLE_TYPE_PZ) >= 2)
+                return FAIL(DAT_INSUFFICIENT_RESOURCES);
         return make(ia, DAT_HANDLE_TYPE_PZ, pz);
 }
 

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What there is room for on the IA, by its own limits. */
+#ifndef HARNESS_ROOM_H
+#define HARNESS_ROOM_H
+
+#include "case/check.h"
+
+/*
+ * arrange() of a call that makes an object. One that is refused for want of resources, where the
+ * fixtures have made as many as the IA publishes, ends the case as UNSUPPORTED by that limit.
+ */
+#define arrange_one(type_, call_) \
+        check_room(t, CHECK_SITE_(#call_), DAT_HANDLE_TYPE_##type_, (call_))
+void check_room(struct test *t, const struct check_site *site, DAT_HANDLE_TYPE type,
+                DAT_RETURN ret);
+
+#endif
