@@ -17,6 +17,8 @@ from runners.fabric.base import Fabric, FabricError
 from runners.fabric.files import Files
 
 PRIVILEGED = "--privileged"
+# A library's name, and that with its version's first number, lead to a file of a longer name.
+LINKS_MOST = 4
 FILE_NAME = "assignment.json"
 
 
@@ -65,22 +67,43 @@ class Assignment:
         """The fabric for `hosts` hosts, not yet entered."""
         made: Fabric = fabric_class(self.fabric)(hosts=hosts, progress=progress, **self.settings)
         made.show_only(self.folders())
+        made.keep(self._files())
         return made
 
     def folders(self) -> set[Path]:
         """The folders of this machine that an agent reads: the checkout, the dat.conf's, those of
         the providers in it, and of whatever else its command line names.
         """
-        named = [Path(word) for word in (*self.argv, *self.env.values()) if word.startswith("/")]
-        folders = {path if path.is_dir() else path.parent for path in named}
+        folders = {path if path.is_dir() else path.parent for path in self._named()}
         # .../build/default/bin
         folders |= {Path(self.argv[0]).parent.parents[2]}
+        libraries = self._libraries()
+        folders |= {path.parent for path in libraries if path.is_absolute()}
+        folders |= {path.resolve().parent for path in libraries if path.exists()}
+        return folders
+
+    def _files(self) -> list[Path]:
+        """What each case's process opens anew: the dat.conf, the providers in it, and the links by
+        which these are named.
+        """
+        files = [path for path in self._named()[1:] if path.is_file()]
+        for path in sorted(self._libraries()):
+            files.append(path)
+            for _ in range(LINKS_MOST):
+                if files[-1].is_symlink():
+                    files.append(files[-1].parent / files[-1].readlink())
+        return files
+
+    def _named(self) -> list[Path]:
+        """The agent's own path, and the others that its command line and environment name."""
+        return [Path(word) for word in (*self.argv, *self.env.values()) if word.startswith("/")]
+
+    def _libraries(self) -> set[Path]:
+        """The providers that the dat.conf names."""
         with suppress(OSError, InputError):
             text = datconf.read(Path(self.env["DAT_OVERRIDE"]), Files())
-            libraries = {Path(library) for library in datconf.libraries(text)}
-            folders |= {path.parent for path in libraries if path.is_absolute()}
-            folders |= {path.resolve().parent for path in libraries if path.exists()}
-        return folders
+            return {Path(library) for library in datconf.libraries(text)}
+        return set()
 
     def side_by_side(self, hosts: int) -> int:
         """How many fabrics, with so many hosts in all each, get more done than one."""

@@ -175,6 +175,12 @@ class Fabric(ABC):
         """
         return
 
+    def keep(self, files: Iterable[Path]) -> None:
+        """Before entering: files of this machine that very many processes of a host will open, of
+        which a host that sees them from afar may have a copy.
+        """
+        return
+
     @property
     def set_aside(self) -> Sequence[tuple[str, str]]:
         """The hosts that this fabric would have had, and why it does without them."""

@@ -67,9 +67,9 @@ class GuestHost(Host):
         """QEMU's process."""
         return self._process.process.pid
 
-    def configure(self, count: int, device: str) -> None:
-        """Tell the guest who it is among `count`, and what device it has; wait_up() awaits the
-        result.
+    def configure(self, count: int, device: str, kept: Sequence[Path] = ()) -> None:
+        """Tell the guest who it is among `count`, what device it has, and which files it is to have
+        `kept` in its memory; wait_up() awaits the result.
         """
         peers = [f"hosts 10.77.0.{i + 1} host{i + 1}" for i in range(count)]
         peers += [f"hosts fd00:77::{i + 1:x} host{i + 1}-v6" for i in range(count)]
@@ -85,6 +85,7 @@ class GuestHost(Host):
             f"address fd00:77::{self._index + 1:x}/64",
             *(f"share {number} {path}" for number, path in enumerate(self._targets)),
             "up",
+            *(f"keep {path}" for path in kept if path.is_absolute() and "\n" not in str(path)),
         )
 
     def wait_up(self, timeout: float) -> None:

@@ -16,7 +16,7 @@ from runners.fabric.guest_host import GuestHost
 from runners.fabric.image import Image, image
 from runners.fabric.snapshot import snapshot
 from runners.fabric.streams import Sink
-from runners.fabric.view import WHOLE, Share, shares
+from runners.fabric.view import SYSTEM, WHOLE, Share, shares
 
 BOOT_TIMEOUT = 60.0
 MOST_HOSTS = 16
@@ -54,10 +54,14 @@ class VmFabric(Fabric):
         self._cpus = cpus
         self._device = device
         self._shares: tuple[Share, ...] = WHOLE
+        self._kept: tuple[Path, ...] = ()
         self._hosts: list[GuestHost] = []
 
     def show_only(self, folders: Iterable[Path]) -> None:
         self._shares = shares(folders, qemu.SHARES)
+
+    def keep(self, files: Iterable[Path]) -> None:
+        self._kept = tuple(files)
 
     @classmethod
     def settings(cls, wish: Wish) -> dict[str, Any]:
@@ -151,8 +155,9 @@ class VmFabric(Fabric):
             for left, right in cables:
                 left.close()
                 right.close()
+        kept = [*self._kept, *_drivers(self._device)]
         for host in self._hosts:
-            host.configure(self._count, self._device)
+            host.configure(self._count, self._device, kept)
         for host in self._hosts:
             host.wait_up(BOOT_TIMEOUT)
 
@@ -163,6 +168,11 @@ class VmFabric(Fabric):
         for host in self._hosts:
             host.close()
         self._hosts.clear()
+
+
+def _drivers(device: str) -> Iterable[Path]:
+    """What libibverbs loads for the device, in each process anew."""
+    return SYSTEM.glob(f"lib/*/libibverbs/lib{device}-rdmav*.so")
 
 
 def _boot(

@@ -21,6 +21,8 @@
 #define LOWER   "/lower"
 #define ROOT    "/root"
 
+#define KEPT_MAX (32 << 20)
+
 static const char *step_of_failure = "";
 
 int fail_at(const char *step)
@@ -283,6 +285,25 @@ static int make_root(void)
                         return fail_at(path);
         }
         return 0;
+}
+
+/*
+ * Has a file of the host's in the guest's memory, where the overlay puts what is to be written:
+ * who opens it then, or goes by a link, asks the host no more. What cannot be had stays there.
+ */
+void keep_file(const char *path)
+{
+        struct stat status;
+        int fd = -1;
+
+        if (lstat(path, &status) < 0 || status.st_size > KEPT_MAX)
+                return;
+        if (S_ISREG(status.st_mode))
+                fd = open(path, O_WRONLY | O_CLOEXEC);
+        else if (S_ISLNK(status.st_mode))
+                (void)!lchown(path, status.st_uid, status.st_gid); /* which stay the same */
+        if (fd >= 0)
+                close(fd);
 }
 
 int mount_root(void)

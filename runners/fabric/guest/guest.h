@@ -43,6 +43,7 @@ const char *failed_step(void);
 int boot_kernel(void);
 int add_share(const char *value);
 int mount_root(void);
+void keep_file(const char *path);
 int use_driver(const char *type);
 int write_file(const char *path, const char *text, bool append);
 

@@ -141,6 +141,8 @@ static int obey(struct guest *guest, const char *verb, const char *value)
                 return add_share(value);
         if (!strcmp(verb, "up"))
                 return come_up(guest);
+        if (!strcmp(verb, "keep"))
+                return keep_file(value), 0;
         if (!strcmp(verb, "command"))
                 return forget_command(cmd), 0;
         if (!strcmp(verb, "arg"))

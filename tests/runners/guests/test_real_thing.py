@@ -139,6 +139,27 @@ echo more >"$1/needed/more" && [ -x "$2" ] && echo "the needed is there"
     assert not (tmp_path / "needed/more").exists()
 
 
+def test_a_guest_keeps_what_it_is_told_to_keep(tmp_path: Path) -> None:
+    """It asks this machine no more: what is gone here is there still."""
+    file, link, other = (tmp_path / name for name in ("lib.so.1", "lib.so", "other"))
+    file.write_text("kept\n")
+    other.write_text("not kept\n")
+    link.symlink_to(file.name)
+    fabric = VmFabric()
+    fabric.keep([link, file, tmp_path / "nothing"])
+    with fabric:
+        script = f"echo there; read go; cat {link} {other} || echo gone"
+        with fabric.hosts[0].start_agent(["/bin/sh", "-c", script]) as stream:
+            assert stream.recv(4096) == b"there\n"
+            for path in (file, link, other):
+                path.unlink()
+            stream.sendall(b"\n")
+            seen = b""
+            while more := stream.recv(4096):
+                seen += more
+    assert seen.decode() == "kept\ngone\n"
+
+
 def test_a_provider_in_a_home_is_told_to_leave_it() -> None:
     with pytest.raises(FabricError, match="a guest would see all of /root"):
         VmFabric().show_only([Path("/root")])
