@@ -3,6 +3,7 @@
 #include "clauses/ep_recv_query.h"
 #include "../srq/queue.h"
 #include "case/standard.h"
+#include "connect.h"
 #include "states.h"
 
 #include <limits.h>
@@ -633,6 +634,96 @@ static DAT_COUNT had_refusals(struct test *t, struct own *own)
         return posts;
 }
 
+static void accept_request(struct test *t, struct own *own)
+{
+        struct peer_cr request = peer_take_request(peer(t));
+
+        own->end = peer_accept(&request, NULL, 0);
+        must_event(ep_connect_evd(t, own->ep), DAT_CONNECTION_EVENT_ESTABLISHED);
+        peer_wait_connected(own->end);
+}
+
+/* To where another EP is connected. */
+static DAT_COUNT was_connected_as_another(struct test *t, struct own *own)
+{
+        struct remote remote;
+
+        remote_set(t, &remote, AS_ANOTHER);
+        own->ep = remote.asking.ep;
+        own->evd = ep_recv_evd(t, own->ep);
+        own_post(t, own, POSTS);
+        must(connect_ask(&remote.asking));
+        accept_request(t, own);
+        own_send(own, 2);
+        own_expect_messages(t, own, 2);
+        return POSTS - 2;
+}
+
+/* Another EP, which has receives of its own, was connected to where this one is. */
+static DAT_COUNT was_followed(struct test *t, struct own *own)
+{
+        struct own other = {.buf = own->buf, .length = MESSAGE};
+        struct remote remote;
+
+        remote_set(t, &remote, AS_ANOTHER);
+        own->ep = remote.asking.like;
+        own->evd = ep_recv_evd(t, own->ep);
+        own->end = remote.old_end;
+        own_post(t, own, POSTS);
+        other.ep = remote.asking.ep;
+        own_post(t, &other, 1);
+        must(connect_ask(&remote.asking));
+        accept_request(t, &other);
+        own_send(own, 1);
+        own_expect_messages(t, own, 1);
+        return POSTS - 1;
+}
+
+/* What that flushed, it has completed; how many that are is asked of dat_ep_connect. */
+static DAT_COUNT was_rejected(struct test *t, struct own *own)
+{
+        struct peer_cr request;
+        DAT_COUNT left = POSTS;
+        DAT_EVENT event;
+        struct remote remote;
+
+        remote_set(t, &remote, BY_ADDRESS);
+        own->ep = remote.asking.ep;
+        own->evd = ep_recv_evd(t, own->ep);
+        own_post(t, own, POSTS);
+        must(connect_ask(&remote.asking));
+        request = peer_take_request(peer(t));
+        peer_reject(&request);
+        must_event(ep_connect_evd(t, own->ep), DAT_CONNECTION_EVENT_PEER_REJECTED);
+        settle(t);
+        while (dat_is(dat_evd_dequeue(own->evd, &event), DAT_SUCCESS))
+                left--;
+        return left;
+}
+
+static DAT_COUNT had_evd_resized(struct test *t, struct own *own)
+{
+        DAT_EVD_PARAM param = {.evd_qlen = 0};
+
+        own_post(t, own, POSTS);
+        own->end = peer_connect(peer(t), own->ep);
+        own_deliver(t, own, 2);
+        must(dat_evd_query(own->evd, DAT_EVD_FIELD_EVD_QLEN, &param));
+        (void)dat_evd_resize(own->evd, 2 * param.evd_qlen);
+        return POSTS - 2;
+}
+
+/* Which leaves all as it is (EP-30). */
+static DAT_COUNT had_change_refused(struct test *t, struct own *own)
+{
+        DAT_EP_PARAM param = {.ep_state = DAT_EP_STATE_UNCONNECTED};
+
+        own_post(t, own, POSTS);
+        param.ep_attr.recv_completion_flags = DAT_COMPLETION_SUPPRESS_FLAG;
+        (void)dat_ep_modify(own->ep, DAT_EP_FIELD_EP_ATTR_RECV_COMPLETION_FLAGS, &param);
+        return POSTS;
+}
+
 static const struct history {
         const char *id;
         DAT_COUNT (*make)(struct test *t, struct own *own);
@@ -653,6 +744,11 @@ static const struct history {
     {"disconnected_gracefully", was_disconnected_gracefully},
     {"many_receives", had_many_receives},
     {"refusals", had_refusals},
+    {"connected_as_another", was_connected_as_another},
+    {"followed", was_followed},
+    {"rejected", was_rejected},
+    {"evd_resized", had_evd_resized},
+    {"change_refused", had_change_refused},
 };
 
 FAMILY(ep_recv_query, after, histories)
@@ -919,6 +1015,103 @@ FAMILY(ep_recv_query, srq_disconnected, endings)
         queue_post(t, &queue, POSTS);
         disconnect(t, row, flow.ep, flow.end);
         settle(t);
+
+        struct info info = recv_info(t, flow.ep);
+        expect_count(t, info.count, 0);
+        expect_count(t, info.span, 0);
+}
+
+/*
+ * What an EP of an SRQ, or that SRQ, went through: each receive that was posted has had its
+ * message.
+ */
+
+static void srq_was_resized(struct test *t, struct queue *queue, struct flow *flow)
+{
+        queue_post(t, queue, POSTS);
+        flow_deliver(t, flow, 1);
+        must(dat_srq_resize(queue->srq, srq_size_above(t, queue->srq, 8)));
+        expect_messages(t, queue, flow, 1);
+        expect_traffic(t, queue, flow, POSTS - 1);
+}
+
+static void srq_ep_was_marked(struct test *t, struct queue *queue, struct flow *flow)
+{
+        must(dat_ep_set_watermark(flow->ep, 8, DAT_WATERMARK_INFINITE));
+        queue_post(t, queue, POSTS);
+        expect_traffic(t, queue, flow, POSTS);
+}
+
+static void srq_was_marked(struct test *t, struct queue *queue, struct flow *flow)
+{
+        queue_post(t, queue, POSTS);
+        must(dat_srq_set_lw(queue->srq, 2));
+        expect_traffic(t, queue, flow, POSTS);
+}
+
+static void srq_ep_was_reset(struct test *t, struct queue *queue, struct flow *flow)
+{
+        queue_post(t, queue, 2);
+        expect_traffic(t, queue, flow, 2);
+        flow_break(t, flow);
+        must(dat_ep_reset(flow->ep));
+}
+
+static void srq_ep_was_reconnected(struct test *t, struct queue *queue, struct flow *flow)
+{
+        srq_ep_was_reset(t, queue, flow);
+        flow->end = must_connect(flow->ep);
+        flow->sent = 0;
+        flow->received = 0;
+        queue_post(t, queue, 2);
+        expect_traffic(t, queue, flow, 2);
+}
+
+/* Too long for the receive that it took. */
+static void srq_had_failure(struct test *t, struct queue *queue, struct flow *flow)
+{
+        queue_post(t, queue, 1);
+        peer_send(flow->end, .length = MESSAGE + 1);
+        must_event(flow->evd, DAT_DTO_COMPLETION_EVENT);
+}
+
+static void srq_had_empty_message(struct test *t, struct queue *queue, struct flow *flow)
+{
+        queue_post(t, queue, 1);
+        peer_send(flow->end, .empty = true);
+        must_dto(flow->evd);
+}
+
+/* Its messages stand unreaped, on the EVD that it shares with this one. */
+static void srq_had_sibling(struct test *t, struct queue *queue, struct flow *flow)
+{
+        struct flow sibling = flow_open(t, queue, flow->evd);
+
+        queue_post(t, queue, POSTS);
+        flow_deliver(t, flow, 2);
+        flow_deliver(t, &sibling, POSTS - 2);
+}
+
+static const struct srq_history {
+        const char *id;
+        void (*make)(struct test *t, struct queue *queue, struct flow *flow);
+} srq_histories[] = {
+    {"resized", srq_was_resized},
+    {"soft_mark", srq_ep_was_marked},
+    {"low_mark", srq_was_marked},
+    {"reset", srq_ep_was_reset},
+    {"reconnected", srq_ep_was_reconnected},
+    {"failure", srq_had_failure},
+    {"empty_message", srq_had_empty_message},
+    {"sibling_unreaped", srq_had_sibling},
+};
+
+FAMILY(ep_recv_query, srq_after, srq_histories)
+{
+        struct queue queue = queue_with(t, 8);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+
+        row->make(t, &queue, &flow);
 
         struct info info = recv_info(t, flow.ep);
         expect_count(t, info.count, 0);
