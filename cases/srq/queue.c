@@ -304,6 +304,43 @@ void arm_mark(struct test *t, struct armed *armed, DAT_COUNT mark)
              left < mark ? "SRQ-31" : "SRQ-3");
 }
 
+int reap_disconnected(struct test *t, struct queue *queue, struct flow *flow)
+{
+        int flushed = 0;
+        DAT_EVENT event;
+
+        settle(t);
+        while (dat_is(dat_evd_dequeue(flow->evd, &event), DAT_SUCCESS)) {
+                DAT_DTO_COMPLETION_EVENT_DATA *dto = &event.event_data.dto_completion_event_data;
+                uint64_t slot = dto->user_cookie.as_64;
+
+                expect_eq(event.event_number, DAT_DTO_COMPLETION_EVENT);
+                if (dto->status == DAT_DTO_SUCCESS) {
+                        expect_that(flushed == 0, "a message was received after a flush");
+                        check_message(t, queue, flow, 1, dto);
+                        continue;
+                }
+                expect_eq(dto->status, DAT_DTO_ERR_FLUSHED);
+                expect_that(dto->ep_handle == flow->ep, "the flushed receive is of another EP");
+                expect_that(slot < SLOTS && (queue->posted >> slot & 1),
+                            "cookie %#llx, which is not posted or came back before",
+                            (unsigned long long)slot);
+                queue->posted &= ~(UINT64_C(1) << slot);
+                flushed++;
+        }
+        return flushed;
+}
+
+void expect_rest_usable(struct test *t, struct queue *queue)
+{
+        struct flow flow = flow_open(t, queue, DAT_HANDLE_NULL);
+        int rest = __builtin_popcountll(queue->posted);
+
+        flow_send(&flow, rest);
+        expect_messages(t, queue, &flow, rest);
+        expect_quiet(flow.evd);
+}
+
 struct armed queue_armed(struct test *t, int posts, DAT_COUNT mark)
 {
         struct armed armed = {.queue = queue_with(t, 8)};

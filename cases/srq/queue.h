@@ -99,6 +99,15 @@ void expect_messages(struct test *t, struct queue *queue, struct flow *flow, int
 /* The peer sends `count` messages over a flow, and they come. */
 void expect_traffic(struct test *t, struct queue *queue, struct flow *flow, int count);
 
+/*
+ * Reaps what an EP that was disconnected completes: in order, and nothing after the first flush.
+ * Returns how many receives were flushed.
+ */
+int reap_disconnected(struct test *t, struct queue *queue, struct flow *flow);
+
+/* Each of the receives that are still posted takes a message of another EP. */
+void expect_rest_usable(struct test *t, struct queue *queue);
+
 /* Any count is DAT_VALUE_UNKNOWN at times (SRQ-10), but no count is wrong. */
 void expect_count(struct test *t, DAT_COUNT seen, DAT_COUNT wanted);
 

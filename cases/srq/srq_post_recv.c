@@ -31,6 +31,7 @@
  */
 
 #define SEGMENTS      4
+#define FEW_SEGMENTS  8
 #define VECTOR_LENGTH 500
 
 /* Where the segments lie in their memory: in another order, apart, and not aligned. */
@@ -271,6 +272,21 @@ CASE(srq_post_recv, most_segments)
 
         expect(dat_srq_post_recv(srq, comb.count, comb.iov, COOKIE), DAT_SUCCESS);
         expect_comb_filled(t, srq, &comb);
+}
+
+/* Each over a connection of its own. */
+CASE(srq_post_recv, each_number_of_segments)
+{
+        DAT_COUNT limit = ia_attr(t)->max_iov_segments_per_dto;
+        DAT_COUNT most = limit < FEW_SEGMENTS ? limit : FEW_SEGMENTS;
+        DAT_SRQ_HANDLE srq = srq_with(t, .max_recv_iov = most);
+        struct comb comb = comb_for(t, srq, 0);
+
+        for (comb.count = 1; comb.count <= most; comb.count++) {
+                memset(comb.buf->addr, CANARY, comb.buf->length);
+                expect(dat_srq_post_recv(srq, comb.count, comb.iov, COOKIE), DAT_SUCCESS);
+                expect_comb_filled(t, srq, &comb);
+        }
 }
 
 /*
@@ -824,6 +840,28 @@ static void pass_mark(struct test *t, struct queue *queue, struct flow *flow)
         drain_async_event(t);
 }
 
+static void reset_ep(struct test *t, struct queue *queue, struct flow *flow)
+{
+        expect_posts(t, queue, 2);
+        expect_traffic(t, queue, flow, 2);
+        flow_break(t, flow);
+        must(dat_ep_reset(flow->ep));
+        flow->end = must_connect(flow->ep);
+        flow->sent = 0;
+        flow->received = 0;
+}
+
+/* Another EP comes when the receives are there. */
+static void end_all(struct test *t, struct queue *queue, struct flow *flow)
+{
+        struct flow other = flow_open(t, queue, DAT_HANDLE_NULL);
+
+        flow_break(t, &other);
+        flow_break(t, flow);
+        expect_posts(t, queue, 2);
+        *flow = flow_open(t, queue, DAT_HANDLE_NULL);
+}
+
 struct situation {
         const char *id;
         void (*bring)(struct test *t, struct queue *queue, struct flow *flow);
@@ -837,6 +875,8 @@ static const struct situation situations[] = {
     {"ep_freed", free_other_ep},
     {"queue_grown", grow},
     {"queue_shrunk", shrink},
+    {"ep_reset", reset_ep},
+    {"all_disconnected", end_all},
 };
 
 static const struct situation mark_situations[] = {
@@ -893,45 +933,6 @@ CASE(srq_post_recv, disconnect_pending_takes)
 /*
  * Disconnection
  */
-
-/* Reaps what an EP that was disconnected completes: in order, and nothing after the first flush. */
-static int reap_disconnected(struct test *t, struct queue *queue, struct flow *flow)
-{
-        int flushed = 0;
-        DAT_EVENT event;
-
-        settle(t);
-        while (dat_is(dat_evd_dequeue(flow->evd, &event), DAT_SUCCESS)) {
-                DAT_DTO_COMPLETION_EVENT_DATA *dto = &event.event_data.dto_completion_event_data;
-                uint64_t slot = dto->user_cookie.as_64;
-
-                expect_eq(event.event_number, DAT_DTO_COMPLETION_EVENT);
-                if (dto->status == DAT_DTO_SUCCESS) {
-                        expect_that(flushed == 0, "a message was received after a flush");
-                        check_message(t, queue, flow, 1, dto);
-                        continue;
-                }
-                expect_eq(dto->status, DAT_DTO_ERR_FLUSHED);
-                expect_that(dto->ep_handle == flow->ep, "the flushed receive is of another EP");
-                expect_that(slot < SLOTS && (queue->posted >> slot & 1),
-                            "cookie %#llx, which is not posted or came back before",
-                            (unsigned long long)slot);
-                queue->posted &= ~(UINT64_C(1) << slot);
-                flushed++;
-        }
-        return flushed;
-}
-
-/* Each of the receives that are still posted takes a message of another EP. */
-static void expect_rest_usable(struct test *t, struct queue *queue)
-{
-        struct flow flow = flow_open(t, queue, DAT_HANDLE_NULL);
-        int rest = __builtin_popcountll(queue->posted);
-
-        flow_send(&flow, rest);
-        expect_messages(t, queue, &flow, rest);
-        expect_quiet(flow.evd);
-}
 
 static void end_abruptly(struct test *t, struct flow *flow)
 {

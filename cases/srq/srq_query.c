@@ -703,6 +703,47 @@ static struct past had_three_eps(struct test *t)
         return past;
 }
 
+/* Its connection had ended before. */
+static struct past had_ep_freed(struct test *t)
+{
+        struct past past = past_of(t, queue_with(t, 8), 2);
+
+        expect_posts(t, &past.queue, 5);
+        expect_traffic(t, &past.queue, &past.flows[0], 1);
+        flow_break(t, &past.flows[0]);
+        settle(t);
+        past.left = 4;
+        reap_rest(&past);
+        release(t, past.flows[0].ep);
+        past.flows[0] = past.flows[--past.flow_count];
+        return past;
+}
+
+static struct past had_ep_modified(struct test *t)
+{
+        struct past past = past_of(t, queue_with(t, 8), 1);
+        DAT_EP_PARAM param = {.ep_state = DAT_EP_STATE_UNCONNECTED};
+        DAT_EP_HANDLE ep = ep_with(t, .srq = past.queue.srq);
+
+        expect_posts(t, &past.queue, 4);
+        param.ep_attr.max_request_dtos = 4;
+        must(dat_ep_modify(ep, DAT_EP_FIELD_EP_ATTR_MAX_REQUEST_DTOS, &param));
+        expect_traffic(t, &past.queue, &past.flows[0], 1);
+        past.left = 3;
+        return past;
+}
+
+static struct past had_mark(struct test *t)
+{
+        struct past past = past_of(t, queue_with(t, 8), 1);
+
+        expect_posts(t, &past.queue, 5);
+        must(dat_srq_set_lw(past.queue.srq, 4));
+        expect_traffic(t, &past.queue, &past.flows[0], 2);
+        past.left = 3;
+        return past;
+}
+
 static const struct history {
         const char *id;
         struct past (*make)(struct test *t);
@@ -717,6 +758,9 @@ static const struct history {
     {"ep_reset", had_reset},
     {"resizes", had_resizes},
     {"three_eps", had_three_eps},
+    {"ep_freed", had_ep_freed},
+    {"ep_modified", had_ep_modified},
+    {"marked", had_mark},
 };
 
 FAMILY(srq_query, available_after, histories)
@@ -966,6 +1010,41 @@ CASE(srq_query, keeps_parameters)
 
         for (int i = 0; i < MANY; i++)
                 expect_kept(t, known.srq, &before);
+}
+
+/* Of as many segments as the SRQ takes, and refused ones. */
+CASE(srq_query, posts_leave_attributes)
+{
+        DAT_COUNT limit = ia_attr(t)->max_iov_segments_per_dto;
+        DAT_COUNT count = limit < 2 ? limit : 2;
+        DAT_SRQ_HANDLE srq = srq_with(t, .max_recv_dtos = 8, .max_recv_iov = count);
+        struct buf *buf = buf_with(t);
+        DAT_LMR_TRIPLET segments[2] = {triplet(buf, 0, 1), triplet(buf, 1, 1)};
+        DAT_SRQ_PARAM before = queried(t, srq, DAT_SRQ_FIELD_ALL);
+        DAT_SRQ_PARAM after;
+
+        for (int i = 0; i < 3; i++)
+                expect(dat_srq_post_recv(srq, count, segments, (DAT_DTO_COOKIE){.as_64 = 0}),
+                       DAT_SUCCESS);
+        (void)dat_srq_post_recv(srq, -1, segments, (DAT_DTO_COOKIE){.as_64 = 0});
+
+        after = queried(t, srq, DAT_SRQ_FIELD_ALL);
+        expect_that(after.ia_handle == before.ia_handle, "the SRQ is of another IA");
+        expect_that(after.pz_handle == before.pz_handle, "the SRQ is of another zone");
+        expect_eq(after.srq_state, before.srq_state);
+        expect_eq(after.max_recv_dtos, before.max_recv_dtos);
+        expect_eq(after.max_recv_iov, before.max_recv_iov);
+        expect_eq(after.low_watermark, before.low_watermark);
+}
+
+CASE(srq_query, ep_of_other_zone)
+{
+        struct known known = known_srq(t);
+        DAT_SRQ_PARAM before = queried(t, known.srq, DAT_SRQ_FIELD_ALL);
+
+        ep_with(t, .srq = known.srq, .pz = pz_new(t));
+        expect_kept(t, known.srq, &before);
+        check_fields(t, &known, DAT_SRQ_FIELD_ALL);
 }
 
 CASE(srq_query, keeps_buffers)

@@ -11,6 +11,7 @@
 #define MANY         50                   /* repetitions */
 #define DRAWN        16                   /* sizes, of a range */
 #define STEPS        60                   /* by which a queue grows */
+#define SIZES        70                   /* that are asked for one after another */
 #define MOST_POSTS   65536                /* where the IA's limit is beyond counting */
 #define ENOUGH       8                    /* calls that met messages on their way */
 #define MOMENT_US    1000                 /* in which a message may make some of its way */
@@ -133,6 +134,28 @@ CASE(srq_resize, grow_step_by_step)
                 expect_that(size >= request, "%d asked for, %d queried", request, size);
                 expect_room(t, &queue, size - full);
                 full = size;
+        }
+}
+
+/* Up by one, and down by one: what a provider rounds it rounds up. */
+CASE(srq_resize, to_each_size)
+{
+        struct queue queue = queue_with(t, 1);
+        DAT_COUNT limit = ia_attr(t)->max_recv_per_srq;
+        DAT_COUNT most = limit < SIZES ? limit : SIZES;
+
+        for (DAT_COUNT size = 1; size <= most; size++) {
+                expect(dat_srq_resize(queue.srq, size), DAT_SUCCESS);
+                expect_that(srq_size(t, queue.srq) >= size, "%d asked for, %d queried", size,
+                            srq_size(t, queue.srq));
+        }
+        for (DAT_COUNT size = most; size >= 1; size--) {
+                DAT_COUNT old = srq_size(t, queue.srq);
+
+                expect(dat_srq_resize(queue.srq, size), DAT_SUCCESS);
+                expect_that(srq_size(t, queue.srq) >= size && srq_size(t, queue.srq) <= old,
+                            "%d asked for, of %d, and %d queried", size, old,
+                            srq_size(t, queue.srq));
         }
 }
 
@@ -375,6 +398,22 @@ FAMILY(srq_resize, keeps_low_watermark, changes)
         expect_eq(srq_param(t, queue.srq).low_watermark, 3);
 }
 
+/* Twice the size and more, half of it and less, odd ones, and the mark itself. */
+CASE(srq_resize, keeps_low_watermark_at_each)
+{
+        static const DAT_COUNT sizes[] = {9, 18, 40, 100, 33, 16, 5, 3, 4, 64, 3};
+        struct queue queue = queue_with(t, 8);
+
+        queue_post(t, &queue, 3);
+        must(dat_srq_set_lw(queue.srq, 3));
+        for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+                if (sizes[i] > ia_attr(t)->max_recv_per_srq)
+                        continue;
+                expect(dat_srq_resize(queue.srq, sizes[i]), DAT_SUCCESS);
+                expect_eq(srq_param(t, queue.srq).low_watermark, 3);
+        }
+}
+
 FAMILY(srq_resize, keeps_watermark_armed, changes)
 {
         struct armed armed = armed_with(t, 4, 4);
@@ -603,6 +642,63 @@ FAMILY(srq_resize, keeps_waiter, changes)
         check_message(t, &queue, &flow, 1, &woken.event.event_data.dto_completion_event_data);
 }
 
+/* A waiter that comes after the request. */
+FAMILY(srq_resize, later_waiter, changes)
+{
+        struct queue queue = queue_with(t, 16);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+        struct waiter *waiter;
+        struct woken woken;
+
+        queue_post(t, &queue, 4);
+        must(resize(t, queue.srq, row, 4));
+        waiter = wait_on_evd(t, flow.evd, DAT_TIMEOUT_INFINITE, 1);
+        must_wait(waiter);
+
+        flow_send(&flow, 1);
+        woken = expect_awake(waiter);
+        expect(woken.ret, DAT_SUCCESS);
+        check_message(t, &queue, &flow, 1, &woken.event.event_data.dto_completion_event_data);
+}
+
+/* Of receives that were there, and of those that come: each of many packets. */
+FAMILY(srq_resize, long_messages, changes)
+{
+        struct queue queue = queue_for(t, 16, LONG_MESSAGE, 8);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+
+        queue_post(t, &queue, 4);
+        must(resize(t, queue.srq, row, 4));
+        expect_traffic(t, &queue, &flow, 2);
+        queue_post(t, &queue, 2);
+        expect_traffic(t, &queue, &flow, 4);
+}
+
+FAMILY(srq_resize, takes_cookies, changes)
+{
+        struct queue queue = queue_with(t, 16);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+
+        must(resize(t, queue.srq, row, 4));
+        for (int i = 0; i < 4; i++) {
+                DAT_LMR_TRIPLET segment = triplet(queue.buf, (size_t)i * MESSAGE, MESSAGE);
+
+                expect(dat_srq_post_recv(queue.srq, 1, &segment,
+                                         (DAT_DTO_COOKIE){.as_64 = WIDE_COOKIE(i)}),
+                       DAT_SUCCESS);
+        }
+
+        flow_send(&flow, 4);
+        for (uint64_t message = 0; message < 4; message++) {
+                uint64_t receive = WIDE_COOKIE(expect_dto(flow.evd).user_cookie.as_64);
+
+                expect_that(receive < 4, "a cookie that no receive has");
+                expect_that(message_holds(queue.buf->addr + receive * MESSAGE, MESSAGE, message),
+                            "receive %llu does not hold message %llu", (unsigned long long)receive,
+                            (unsigned long long)message);
+        }
+}
+
 FAMILY(srq_resize, keeps_attributes, changes)
 {
         DAT_COUNT most = ia_attr(t)->max_iov_segments_per_dto;
@@ -787,6 +883,26 @@ FAMILY(srq_resize, keeps_half_received, changes)
         must_be_coming(t, &queue, &flow, 1);
 
         expect_messages(t, &queue, &flow, 1);
+}
+
+/* What the EP had taken is flushed to it, once, and the rest is not. */
+FAMILY(srq_resize, keeps_half_received_flushed, changes)
+{
+        const struct half half = {.posts = 2, .eps = 1};
+        struct flow flow;
+        struct queue queue = half_received(t, &half, &flow);
+        uint64_t taken = message_holds(queue.buf->addr, MESSAGE, 0) ? 0 : 1;
+
+        must(resize(t, queue.srq, row, half.posts));
+        must(dat_ep_disconnect(flow.ep, DAT_CLOSE_ABRUPT_FLAG));
+        must_event(ep_connect_evd(t, flow.ep), DAT_CONNECTION_EVENT_DISCONNECTED);
+        must_be_coming(t, &queue, &flow, 1);
+
+        reap_disconnected(t, &queue, &flow);
+        expect_that(!(queue.posted >> taken & 1),
+                    "the receive of a message that was half there was not flushed");
+        if (queue.posted)
+                expect_rest_usable(t, &queue);
 }
 
 CASE(srq_resize, refusal_keeps_half_received)
@@ -1142,6 +1258,24 @@ FAMILY(srq_resize, refusal_keeps_watermark_armed, refusals)
         expect_quiet(async_evd(t));
 }
 
+/* Its event has come; receives are fewer than it at each refusal, and later again. */
+CASE(srq_resize, refusal_keeps_watermark_spent)
+{
+        static const DAT_COUNT sizes[] = {3, 2, 1, 0, -1, INT_MIN};
+        struct queue queue = queue_below_mark(t, 4);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+
+        queue_post(t, &queue, 3);
+        for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+                (void)dat_srq_resize(queue.srq, sizes[i]);
+                expect_quiet(async_evd(t));
+        }
+
+        queue_post(t, &queue, 2);
+        flow_deliver(t, &flow, 2);
+        expect_quiet(async_evd(t));
+}
+
 FAMILY(srq_resize, refusal_keeps_buffers, refusals)
 {
         struct queue queue = queue_with(t, 8);
@@ -1479,6 +1613,39 @@ CASE(srq_resize, disconnected_ep)
 
         struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
         expect_traffic(t, &queue, &flow, 4);
+}
+
+/* One of them connected, one not yet, one not any more, and one that is freed. */
+CASE(srq_resize, eps_of_all_kinds)
+{
+        struct queue queue = queue_with(t, 8);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+        struct flow gone = flow_open(t, &queue, DAT_HANDLE_NULL);
+        struct flow freed = flow_open(t, &queue, DAT_HANDLE_NULL);
+
+        ep_with(t, .srq = queue.srq);
+        flow_break(t, &gone);
+        flow_break(t, &freed);
+        release(t, freed.ep);
+        queue_post(t, &queue, 4);
+
+        expect(dat_srq_resize(queue.srq, srq_size_above(t, queue.srq, 8)), DAT_SUCCESS);
+        expect_traffic(t, &queue, &flow, 1);
+        expect(dat_srq_resize(queue.srq, 3), DAT_SUCCESS);
+        expect_traffic(t, &queue, &flow, 3);
+}
+
+/* With receives on it, that nobody takes any more. */
+CASE(srq_resize, freed_after)
+{
+        struct queue queue = queue_with(t, 8);
+
+        queue_post(t, &queue, 4);
+        for (int i = 0; i < MANY; i++)
+                must(dat_srq_resize(queue.srq, i % 2 ? 4 : srq_size_above(t, queue.srq, 8)));
+
+        expect(dat_srq_free(queue.srq), DAT_SUCCESS);
+        disown(t, queue.srq);
 }
 
 FAMILY(srq_resize, later_ep, changes)
