@@ -566,6 +566,51 @@ FAMILY(ep_modify, above_ia_limit, limited)
         note(t, "granted above the IA's own limit of %llu (EP-29)", (unsigned long long)limit);
 }
 
+static const struct ep_parameter_row lengths[] = {
+    {"max_message_size", EP_PARAM_max_message_size},
+    {"max_rdma_size", EP_PARAM_max_rdma_size},
+};
+
+/* Lengths that a provider which has a unit for them would round. */
+FAMILY(ep_modify, exact_length, lengths)
+{
+        struct ep_change change = unconnected(t, row->parameter);
+        uint64_t limit = limit_of(t, row->parameter);
+        uint64_t wanted[] = {1, 63, 1023, 4097, 65535, 0x12345, limit - 1};
+
+        for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
+                if (wanted[i] > limit)
+                        continue;
+                change.wanted = wanted[i];
+                ep_value_set(&change.asked, change.parameter, change.wanted);
+                expect_ep_change(t, &change);
+        }
+}
+
+static const struct quality {
+        const char *id;
+        DAT_QOS qos;
+} qualities[] = {
+    {"best_effort", DAT_QOS_BEST_EFFORT}, {"high_throughput", DAT_QOS_HIGH_THROUGHPUT},
+    {"low_latency", DAT_QOS_LOW_LATENCY}, {"economy", DAT_QOS_ECONOMY},
+    {"premium", DAT_QOS_PREMIUM},
+};
+
+FAMILY(ep_modify, quality, qualities)
+{
+        struct ep_change change = unconnected(t, EP_PARAM_qos);
+
+        change.wanted = (uint64_t)row->qos;
+        ep_value_set(&change.asked, change.parameter, change.wanted);
+
+        if ((provider_attr(t)->dat_qos_supported & row->qos) == row->qos) {
+                expect_ep_change(t, &change);
+                return;
+        }
+        expect(ep_modify(&change), DAT_INVALID_PARAMETER);
+        expect_ep_kept(t, change.ep, &change.before, 0);
+}
+
 /* Queues that long may not be had (EP-52), and so many reads the peer's end may not let be. */
 static bool borne_at_limit(enum ep_parameter_id parameter)
 {
