@@ -1003,6 +1003,35 @@ FAMILY(rmr_bind, in_state, ep_states)
         disown(t, buf->lmr);
 }
 
+static const struct ep_state_row refusing[] = {
+    {"unconnected", DAT_EP_STATE_UNCONNECTED},
+    {"reserved", DAT_EP_STATE_RESERVED},
+    {"passive_connection_pending", DAT_EP_STATE_PASSIVE_CONNECTION_PENDING},
+    {"active_connection_pending", DAT_EP_STATE_ACTIVE_CONNECTION_PENDING},
+};
+
+/* By another EP than the one that it is bound over: to another region, and to none. */
+FAMILY(rmr_bind, refused_leaves_bound, refusing)
+{
+        struct window window = window_with(t);
+        struct bind bound = bind_of(t, &window);
+        DAT_EVD_HANDLE evd = evd_with(t, .flags = DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG);
+        DAT_EP_HANDLE ep = ep_in(t, row->state, .pz = window.pz, .request_evd = evd);
+        struct bind refused;
+
+        expect_bound(t, &window, &bound);
+        refused = bound;
+        refused.ep = ep;
+        refused.segment.virtual_address += WIDTH;
+        expect(post(&refused), DAT_INVALID_STATE);
+        refused.segment.segment_length = 0;
+        expect(post(&refused), DAT_INVALID_STATE);
+
+        expect_reached(t, &window, BY_WRITE, bound.context, REGION, WIDTH);
+        expect_empty(t, window.requests);
+        expect_empty(t, evd);
+}
+
 CASE(rmr_bind, flushed_at_once)
 {
         struct window window = window_with(t);
