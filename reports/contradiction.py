@@ -3,11 +3,14 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 
 KEPT = frozenset({"PASS", "NOTE"})
 SAID = KEPT | {"UNSUPPORTED", "RESOURCE"}
 
+# So many different checks are looked at once.
+_SHARED = 1 << 16
 _NUMBER = re.compile(r"-?[0-9]+")
 # A return, and behind it the subtype's name, if any.
 _RETURN = re.compile(r"(DAT_[A-Z0-9_]+)(?:, DAT_[A-Z0-9_]+)?")
@@ -37,13 +40,24 @@ def _held(check: Mapping[str, Any]) -> bool | None:
     expected, seen = check.get("expected"), check.get("seen")
     if not isinstance(expected, list) or not isinstance(seen, str) or not expected:
         return None
+    if not all(isinstance(each, str) for each in expected):
+        return None
+    return _agree(tuple(expected), seen)
+
+
+@lru_cache(maxsize=_SHARED)
+def _agree(expected: tuple[str, ...], seen: str) -> bool | None:
     for kind in (_NUMBER, _RETURN):
-        wanted = [kind.fullmatch(each) for each in expected if isinstance(each, str)]
+        wanted = [kind.fullmatch(each) for each in expected]
         got = kind.fullmatch(seen)
-        if got and len(wanted) == len(expected) and all(wanted):
+        if got and all(wanted):
             group = kind.groups
             return got[group] in {each[group] for each in wanted if each}
     return None
+
+
+def _place(check: Mapping[str, Any]) -> str:
+    return f"{check.get('file')}:{check.get('line')}: {check.get('text')}"
 
 
 def _against(record: Mapping[str, Any]) -> Iterator[str]:
@@ -51,12 +65,11 @@ def _against(record: Mapping[str, Any]) -> Iterator[str]:
     checks = record.get("checks", ())
     calls = [call for call in record.get("calls", ()) if call.get("who", "case") == "case"]
     for check in checks:
-        place = f"{check.get('file')}:{check.get('line')}: {check.get('text')}"
         if not check.get("ok"):
-            yield f"{place} did not hold"
+            yield f"{_place(check)} did not hold"
         elif _held(check) is False:
             wanted = " or ".join(check["expected"])
-            yield f"{place} did not hold: expected {wanted}, saw {check['seen']}"
+            yield f"{_place(check)} did not hold: expected {wanted}, saw {check['seen']}"
     for call in calls:
         # A waiter whom teardown could not wake is told of there.
         if call.get("unfinished") and not call.get("teardown") and not record.get("teardown"):

@@ -3,6 +3,7 @@
 
 import json
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
 
@@ -15,6 +16,10 @@ FORMAT = 2
 # Numbers are of 64 bits.
 MOST = 1 << 63
 RECORD_TYPES = frozenset({"run", "hosts", "verdict", "undeclared", "incident", "end"})
+_NUMBERS = frozenset({int, float})
+_LISTS = frozenset({list})
+# So many different lists are made printable once: those of a run's calls are seldom new.
+_SHARED = 1 << 16
 
 
 class Members:
@@ -61,37 +66,56 @@ class Members:
 
     def number(self, name: str, default: float | None = 0) -> float:
         """The number `name`."""
-        value: float = self._get(name, (int, float), "a number", default)
+        value: float = self.values.get(name)  # type: ignore[assignment]
+        if type(value) in _NUMBERS and -MOST <= value < MOST:
+            return value
+        value = self._get(name, (int, float), "a number", default)
         if not -MOST <= value < MOST:
             self.damaged(f"'{self._path}{name}' is too large")
         return value
 
     def integer(self, name: str, default: int | None = 0) -> int:
         """The whole number `name`."""
-        value: int = self._get(name, (int,), "a whole number", default)
+        value: int = self.values.get(name)  # type: ignore[assignment]
+        if type(value) is int and -MOST <= value < MOST:
+            return value
+        value = self._get(name, (int,), "a whole number", default)
         if not -MOST <= value < MOST:
             self.damaged(f"'{self._path}{name}' is too large")
         return value
 
     def flag(self, name: str) -> bool:
         """The boolean `name`, False when it is absent."""
+        if name not in self.values:
+            return False
         value: bool = self._get(name, (bool,), "true or false", False)
         return value
 
     def items(self, name: str) -> list[Any]:
         """The list `name` as it is, empty when it is absent."""
-        value: list[Any] = self._get(name, (list,), "a list", [])
+        found = self.values.get(name)
+        value: list[Any] = found if type(found) is list else self._get(name, (list,), "a list", [])
         return value
 
     def texts(self, name: str) -> tuple[str, ...]:
         """The list `name`, each element as printable text; an event object stands for its text."""
-        return tuple(as_text(item) for item in self.items(name))
+        items = self.items(name)
+        try:
+            return _texts(tuple(items))
+        except TypeError:
+            return tuple(as_text(item) for item in items)
 
     def pairs(self, name: str) -> tuple[tuple[str, str], ...]:
         """The list of [name, value] pairs `name`; an element that is no pair has an empty name."""
+        found = self.items(name)
+        if set(map(type, found)) <= _LISTS:
+            try:
+                return _pairs(tuple(map(tuple, found)))
+            except TypeError:
+                pass
         items = [
             (item[0], item[1]) if isinstance(item, list) and len(item) == 2 else ("", item)
-            for item in self.items(name)
+            for item in found
         ]
         return tuple([(as_text(key), as_text(value)) for key, value in items])
 
@@ -112,10 +136,27 @@ class Members:
 
     def members(self, name: str) -> Iterator["Members"]:
         """The list of objects `name`."""
+        path = f"{self._path}{name}."
         for item in self.items(name):
             if not isinstance(item, dict):
                 self.damaged(f"'{self._path}{name}' holds something that is no object")
-            yield Members(self.line, item, f"{self._path}{name}.")
+            yield Members(self.line, item, path)
+
+
+@lru_cache(maxsize=_SHARED)
+def _texts(items: tuple[Any, ...]) -> tuple[str, ...]:
+    """Texts made printable. Raises TypeError where one is none: 1 and true are the same key."""
+    if not all(isinstance(item, str) for item in items):
+        raise TypeError
+    return tuple(map(printable, items))
+
+
+@lru_cache(maxsize=_SHARED)
+def _pairs(items: tuple[tuple[Any, ...], ...]) -> tuple[tuple[str, str], ...]:
+    """Pairs of texts made printable. Raises TypeError where one is no such."""
+    if not all(len(item) == 2 for item in items):
+        raise TypeError
+    return tuple([(name, value) for name, value in map(_texts, items)])
 
 
 def as_text(value: Any) -> str:

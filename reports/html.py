@@ -24,6 +24,7 @@ from reports import waivers
 from reports.causes import causes, unknown_causes
 from reports.differences import warnings
 from reports.evidence import duration, stacks, trace
+from reports.halves import in_halves
 from reports.lines import lines
 from reports.model import (
     CRITERIA,
@@ -46,6 +47,7 @@ from reports.profiles import CRITERIA as PROFILE_CRITERIA
 from reports.proof import faults_of, reasons
 from reports.sentences import Words, sentences
 from reports.tables import pictures, tables
+from reports.uncollected import uncollected
 
 _FULL_FINDINGS = 100
 _BUNDLE = 64
@@ -57,6 +59,7 @@ _BRIEF = 60
 _POINTER = re.compile("0x[0-9a-f]{6,}")
 
 
+@uncollected()
 def render(run: Run, words: Words | None = None) -> str:
     """Returns the HTML page of `run`, with the words of the pages' sentences where they are given.
 
@@ -71,7 +74,7 @@ def render(run: Run, words: Words | None = None) -> str:
         script_digest=digest(script),
         style=style(),
         groups=groups,
-        bundles=[_pack(env, run, bundle) for bundle in bundles],
+        bundles=in_halves(lambda number: _pack(env, bundles[number]), len(bundles)),
         strip=_strip([row.clause for group in groups.values() for row in group.rows]),
         full_findings=_FULL_FINDINGS,
         in_place=_IN_PLACE,
@@ -207,7 +210,7 @@ def _bundled(clauses: Iterable[Clause]) -> Iterable[list[Clause]]:
         yield bundle
 
 
-def _pack(env: Environment, run: Run, bundle: list[Clause]) -> str:
+def _pack(env: Environment, bundle: list[Clause]) -> str:
     clause_html = env.get_template("evidence.html").module.clause_evidence  # type: ignore[attr-defined]
     pages = {clause.id: clause_html(clause, _PACKED) for clause in bundle if clause.cases}
     packed = zlib.compress(json.dumps(pages, ensure_ascii=False).encode("utf-8"))

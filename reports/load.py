@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Builds the model of a run from the records of its events.jsonl.zst."""
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from functools import lru_cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from reports.alike import kinds
 from reports.contradiction import contradiction
@@ -41,15 +40,13 @@ from reports.model import (
     hosts_word,
 )
 from reports.printable import printable
-
-Shared = TypeVar("Shared", bound=Hashable)
-# So many different lists of arguments and the like are kept once.
-_SHARED = 1 << 16
+from reports.uncollected import uncollected
 
 # What a run's end tells, as docs/results.md has it.
 _CONFORMANT, _NOT_CONFORMANT, _COULD_NOT_TELL = 0, 1, 2
 
 
+@uncollected()
 def load(run_dir: Path) -> Run:
     """Reads `run_dir`/events.jsonl.zst, of a complete run or of a partial one.
 
@@ -371,12 +368,6 @@ def _attempt(record: Members) -> Attempt:
     return attempt
 
 
-@lru_cache(maxsize=_SHARED)
-def _one(value: Shared) -> Shared:
-    """The first of all that are equal: a run's calls have few arguments that no other has."""
-    return value
-
-
 def _check(item: Members) -> Check:
     return Check(
         text=item.text("text"),
@@ -384,7 +375,7 @@ def _check(item: Members) -> Check:
         line=item.integer("line"),
         role=item.text("role"),
         ok=item.flag("ok"),
-        expected=_one(item.texts("expected")),
+        expected=item.texts("expected"),
         seen=as_text(item.values.get("seen", "")),
         after_call=item.integer("calls"),
     )
@@ -396,10 +387,10 @@ def _call(item: Members) -> Call:
         who=item.text("who", "case"),
         thread=item.integer("thread") or 1,
         name=item.text("call"),
-        args=_one(item.pairs("args")),
+        args=item.pairs("args"),
         ret=item.text("ret"),
         sub=item.text("sub"),
-        out=_one(item.pairs("out")),
+        out=item.pairs("out"),
         at_us=item.number("at_us"),
         us=item.number("us"),
         unfinished=item.flag("unfinished"),

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from reports.alike import LEAST, Kind, enough
 
@@ -41,9 +41,8 @@ def worst(verdicts: Iterable[Verdict]) -> Verdict | None:
     return max(verdicts, key=_ORDER.index, default=None)
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
-    """One DAT call that a case, or its peer, made."""
+class Call(NamedTuple):
+    """One DAT call that a case, or its peer, made: a run has half a million."""
 
     n: int
     who: str
@@ -59,8 +58,7 @@ class Call:
     teardown: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+class Check(NamedTuple):
     """One check of a case; `after_call` is the number of the last call before it."""
 
     text: str
@@ -366,6 +364,8 @@ class Case:
     def first(self, hosts: int) -> Attempt | None:
         """The first attempt that decides the verdict of mode `hosts`; the worst, if several."""
         firsts = [a for a in self.attempts if a.hosts == hosts and a.number == 1]
+        if len(firsts) == 1:
+            return firsts[0]
         return max(firsts, key=lambda a: _ORDER.index(a.verdict), default=None)
 
     def verdict(self, hosts: int) -> Verdict | None:

@@ -361,6 +361,7 @@ def _campaign(
     baseline: "Run | None",
 ) -> int:
     """Have a run conducted, tell of it and report it; the exit code."""
+    from reports.uncollected import uncollected
     from runners.campaign.progress import Progress, console
     from runners.interrupts import Interrupts
 
@@ -373,7 +374,8 @@ def _campaign(
                 raise RunnerError("interrupted before the first case") from None
         interrupts.anew()
         try:
-            run_, whole = _tell(folder)
+            with uncollected():
+                run_, whole = _tell(folder)
         except KeyboardInterrupt:
             return _told_in_part(folder)
     for error in outcome.errors:

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Work that a copy of the process shares."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from reports.halves import in_halves
+
+_PARTS = 20
+
+
+@pytest.fixture(autouse=True)
+def two_processors(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where there is one, nothing is shared."""
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
+
+
+def test_the_parts_come_in_their_order_from_two_processes(tmp_path: Path) -> None:
+    def work(number: int) -> str:
+        (tmp_path / str(os.getpid())).touch()
+        return f"part {number}"
+
+    assert in_halves(work, _PARTS) == [f"part {number}" for number in range(_PARTS)]
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_what_the_copy_fails_at_is_done_here() -> None:
+    here = os.getpid()
+
+    def work(number: int) -> str:
+        if os.getpid() != here and number > 2:
+            os._exit(3)
+        return f"part {number}"
+
+    assert in_halves(work, _PARTS) == [f"part {number}" for number in range(_PARTS)]
+
+
+def test_who_is_interrupted_leaves_no_copy() -> None:
+    here = os.getpid()
+
+    def work(number: int) -> str:
+        if os.getpid() == here:
+            raise KeyboardInterrupt
+        while True:
+            os.sched_yield()
+
+    with pytest.raises(KeyboardInterrupt):
+        in_halves(work, _PARTS)
+    with pytest.raises(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG)
+
+
+def test_an_error_of_a_part_is_told_here() -> None:
+    def work(number: int) -> str:
+        return str(1 // (3 - number))
+
+    with pytest.raises(ZeroDivisionError):
+        in_halves(work, _PARTS)
