@@ -299,6 +299,7 @@ def times_out_late(run: dict[str, Any]) -> None:
 
 
 waited: list[str] = []
+aborted: list[str] = []
 
 
 def waits_for_nothing(run: dict[str, Any]) -> None:
@@ -306,10 +307,21 @@ def waits_for_nothing(run: dict[str, Any]) -> None:
     waited.append(run["case"])
     if len(waited) > 5 and select.select([sys.stdin], [], [], 3.0)[0]:
         assert json.loads(sys.stdin.readline()) == {"type": "abort", "seq": run["seq"]}
+        aborted.append(run["case"])
         verdict(run, "BROKEN", "aborted by the runner", us=1_100_000)
         return
     check(run, False, "DAT_TIMEOUT_EXPIRED")
     verdict(run, "FAIL", "expected an event, saw DAT_TIMEOUT_EXPIRED", us=3_000_000)
+
+
+def waits_and_hangs(run: dict[str, Any]) -> None:
+    """As it does, and is put off; when it is begun anew it hangs until a test has told it."""
+    mark = HERE / f"aborted-{run['case'].rpartition('/')[2]}"
+    if mark.exists() and not (HERE / "told").exists():
+        hangs_until_told(run)
+    waits_for_nothing(run)
+    if run["case"] in aborted:
+        mark.touch()
 
 
 def tells_its_time(run: dict[str, Any]) -> None:
@@ -495,6 +507,7 @@ BEHAVIOURS: dict[str, Callable[[dict[str, Any]], None]] = {
         has_no_end_of_free,
         times_out_late,
         waits_for_nothing,
+        waits_and_hangs,
         frees_if_not_hurried,
         fails_once,
         breaks_host,

@@ -1,10 +1,18 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """`certify` where many cases wait in vain: they are put off, and wait side by side."""
 
+import os
+import signal
+import subprocess
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
 import pytest
 
 from runners.campaign.waits import Waits
-from tests.runners.fake_checkout import Cts
+from tests.runners.fake_checkout import Cts, wait_for, wait_until
 
 
 def ended(word: str, ms: float, **more: object) -> dict[str, object]:
@@ -26,6 +34,71 @@ def test_what_waits_is_put_off_and_has_one_verdict(cts: Cts) -> None:
     assert f"{len(put_off)} cases that waited, begun anew side by side" in done.stdout
     assert cts("certify", "--lf", "-n", "2").returncode == 1
     assert len([r for r in cts.events() if r.get("attempt") == 1]) == 16
+
+
+def kill(process: subprocess.Popen[str]) -> None:
+    """Nothing can be said any more."""
+    process.kill()
+
+
+def interrupt(process: subprocess.Popen[str]) -> None:
+    """As a terminal does on ^C."""
+    os.killpg(process.pid, signal.SIGINT)
+
+
+def interrupt_impatiently(process: subprocess.Popen[str]) -> None:
+    """^C, until it has an effect."""
+    while process.poll() is None:
+        interrupt(process)
+        time.sleep(0.1)
+
+
+def commands() -> str:
+    """What all processes were begun with."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            found.append(path.read_bytes().decode(errors="replace"))
+        except OSError:
+            continue
+    return "\n".join(found)
+
+
+@pytest.mark.parametrize("end", [kill, interrupt, interrupt_impatiently])
+def test_a_run_that_ends_in_what_was_put_off_is_finished(
+    cts: Cts, end: Callable[[subprocess.Popen[str]], None]
+) -> None:
+    cts.has(
+        *(f"waits_for_nothing_{number}" for number in range(8)),
+        *(f"waits_and_hangs_{number}" for number in range(12)),
+        deadline_ms=60_000,
+    )
+    process = cts.start("certify", "-n", "2", "--seed", "1")
+    try:
+        wait_for(cts.hanging)
+        end(process)
+        out, err = process.communicate(timeout=120)
+    finally:
+        process.kill()
+    assert "Traceback" not in out + err
+    if end is interrupt:
+        assert (process.returncode, err) == (2, "udapl-cts: SIGINT ended the run\n")
+        assert "NOT-RUN" in out
+        assert cts.events()[-1]["status"] == "interrupted"
+    wait_until(lambda: str(cts.root) not in commands(), "somebody is left")
+    before = cts.events()
+    cts.hanging.with_name("told").touch()
+    done = cts("certify", "--resume", "latest")
+    assert (done.returncode, done.stderr) == (1, ""), done
+    after = cts.events()
+    assert after[: len(before)] == before
+    assert after[-1]["status"] == "complete"
+    verdicts = [record for record in after if record["type"] == "verdict"]
+    tries = Counter((record["case"], record["attempt"]) for record in verdicts)
+    assert set(tries.values()) == {1}
+    assert {case for case, _ in tries} == {entry["case"] for entry in before[0]["plan"]}
+    assert {record["verdict"] for record in verdicts} == {"FAIL"}
+    wait_until(lambda: str(cts.root) not in commands(), "somebody is left of the second part")
 
 
 def test_five_on_the_same_hosts_are_waited_for_at_first(cts: Cts) -> None:
