@@ -296,10 +296,23 @@ void rdma_of_several_lmrs(struct test *t, const struct rdma_kind *kind)
         }
 }
 
+static DAT_COUNT segments_of_ia(struct test *t, const struct rdma_kind *kind)
+{
+        return kind->reads ? ia_attr(t)->max_iov_segments_per_rdma_read
+                           : ia_attr(t)->max_iov_segments_per_rdma_write;
+}
+
+/* For a clause of however many: a device may have a single one for reads. */
+static DAT_COUNT some_segments(struct test *t, const struct rdma_kind *kind)
+{
+        DAT_COUNT most = segments_of_ia(t, kind);
+
+        return most > 0 && most < SEGMENTS ? most : SEGMENTS;
+}
+
 static DAT_COUNT most_segments(struct test *t, const struct rdma_kind *kind)
 {
-        DAT_COUNT most = kind->reads ? ia_attr(t)->max_iov_segments_per_rdma_read
-                                     : ia_attr(t)->max_iov_segments_per_rdma_write;
+        DAT_COUNT most = segments_of_ia(t, kind);
 
         if (most < 2)
                 unsupported(t, "max_iov_segments_per_rdma_read, _write: a single one");
@@ -333,12 +346,13 @@ void rdma_fewer_segments(struct test *t, const struct rdma_kind *kind)
 
 void rdma_of_nothing(struct test *t, const struct rdma_kind *kind, const struct rdma_nothing *row)
 {
-        struct rdma rdma = rdma_with(t, kind, .segments = SEGMENTS);
-        DAT_LMR_TRIPLET *iov = rdma_iov(t, rdma.local.iov, SEGMENTS);
+        DAT_COUNT count = row->segments > 1 ? SEGMENTS : some_segments(t, kind);
+        struct rdma rdma = rdma_with(t, kind, .segments = count);
+        DAT_LMR_TRIPLET *iov = rdma_iov(t, rdma.local.iov, count);
         DAT_RMR_TRIPLET remote = vector_remote(&rdma.remote);
         DAT_RETURN ret;
 
-        for (int i = 0; i < SEGMENTS; i++)
+        for (int i = 0; i < count; i++)
                 iov[i].segment_length = 0;
         remote.segment_length = 0;
         ret = expect_or_note(kind->post(rdma.ep, row->segments, row->null_vector ? NULL : iov,
@@ -685,12 +699,13 @@ void rdma_fenced(struct test *t, const struct rdma_kind *kind)
 void rdma_vector_given_back(struct test *t, const struct rdma_kind *kind,
                             const struct vector_end *row)
 {
-        struct rdma rdma = rdma_with(t, kind, .length = LONG, .segments = SEGMENTS);
+        DAT_COUNT count = some_segments(t, kind);
+        struct rdma rdma = rdma_with(t, kind, .length = LONG, .segments = count);
         DAT_RMR_TRIPLET remote = vector_remote(&rdma.remote);
         DAT_LMR_TRIPLET *iov = vector_mapping(t, &rdma.local);
 
         need_ownership(t, DAT_IOV_CONSUMER);
-        expect(kind->post(rdma.ep, SEGMENTS, iov, COOKIE(1), &remote, DAT_COMPLETION_DEFAULT_FLAG),
+        expect(kind->post(rdma.ep, count, iov, COOKIE(1), &remote, DAT_COMPLETION_DEFAULT_FLAG),
                DAT_SUCCESS);
         row->end(iov, vector_mapped(&rdma.local));
         expect_rdma(t, &rdma, 1, LONG);
@@ -698,15 +713,16 @@ void rdma_vector_given_back(struct test *t, const struct rdma_kind *kind,
 
 void rdma_vector_not_modified(struct test *t, const struct rdma_kind *kind)
 {
-        struct rdma rdma = rdma_with(t, kind, .segments = SEGMENTS);
+        DAT_COUNT count = some_segments(t, kind);
+        struct rdma rdma = rdma_with(t, kind, .segments = count);
         DAT_RMR_TRIPLET remote = vector_remote(&rdma.remote);
-        DAT_LMR_TRIPLET *iov = rdma_iov(t, rdma.local.iov, SEGMENTS);
+        DAT_LMR_TRIPLET *iov = rdma_iov(t, rdma.local.iov, count);
 
         need_ownership(t, DAT_IOV_PROVIDER_NOMOD);
-        expect(kind->post(rdma.ep, SEGMENTS, iov, COOKIE(1), &remote, DAT_COMPLETION_DEFAULT_FLAG),
+        expect(kind->post(rdma.ep, count, iov, COOKIE(1), &remote, DAT_COMPLETION_DEFAULT_FLAG),
                DAT_SUCCESS);
         expect_rdma(t, &rdma, 1, LENGTH);
-        expect_that(memcmp(iov, rdma.local.iov, sizeof(*iov) * SEGMENTS) == 0,
+        expect_that(memcmp(iov, rdma.local.iov, sizeof(*iov) * (size_t)count) == 0,
                     "the provider changed the vector");
 }
 
