@@ -114,6 +114,15 @@ static void part(struct end_of *ends)
         (void)await_event(ends[END_B].connect_evd, DAT_CONNECTION_EVENT_DISCONNECTED);
 }
 
+static void dat_visit(struct place *place)
+{
+        DAT_EVD_HANDLE async_evd = DAT_HANDLE_NULL;
+        DAT_IA_HANDLE ia;
+
+        must(dat_ia_open(place->ia, 8, &async_evd, &ia));
+        must(dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG));
+}
+
 static void *dat_open(DAT_IA_HANDLE ia)
 {
         struct dat *dat = calloc(1, sizeof(*dat));
@@ -258,6 +267,7 @@ static void dat_reconnect(void *self)
 
 const struct side dat_side = {
     .name = "uDAPL",
+    .visit = dat_visit,
     .open = dat_open,
     .close = dat_close,
     .post_recv = dat_post_recv,

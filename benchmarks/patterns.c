@@ -7,14 +7,19 @@
  */
 #include "side.h"
 
+#include <netinet/in.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #define NANOSECONDS 1000000000.0
 #define ROUND_TRIPS 32 /* between two looks at the clock */
+#define VISIT       "IA, opened and closed"
 
 struct pattern {
         const char *name;
@@ -147,27 +152,101 @@ static const struct pattern patterns[] = {
     {"connections", reconnect, 0},
 };
 
-static double now(void)
+static double now(clockid_t clock)
 {
         struct timespec time;
 
-        clock_gettime(CLOCK_MONOTONIC, &time);
+        clock_gettime(clock, &time);
         return (double)time.tv_sec + (double)time.tv_nsec / NANOSECONDS;
+}
+
+static void tell(const char *pattern, const struct side *side, long operations, double seconds)
+{
+        printf("{\"pattern\": \"%s\", \"side\": \"%s\", \"operations\": %ld, \"seconds\": %.9f}\n",
+               pattern, side->name, operations, seconds);
+        (void)fflush(stdout);
 }
 
 static void one_round(const struct pattern *pattern, const struct side *side, void *self,
                       double seconds)
 {
-        double start = now();
+        double start = now(CLOCK_MONOTONIC);
         double elapsed = 0;
         long operations = 0;
 
         while (elapsed < seconds) {
                 operations += pattern->run(side, self, pattern->length);
-                elapsed = now() - start;
+                elapsed = now(CLOCK_MONOTONIC) - start;
         }
-        printf("{\"pattern\": \"%s\", \"side\": \"%s\", \"operations\": %ld, \"seconds\": %.9f}\n",
-               pattern->name, side->name, operations, elapsed);
+        tell(pattern->name, side, operations, elapsed);
+}
+
+/*
+ * Returns how many seconds of a processor it takes, by a process that has nothing open yet. For how
+ * long it sleeps, as when the kernel waits for all processors to have passed, is not counted.
+ */
+static double apart(void (*visit)(struct place *), struct place *place)
+{
+        pid_t process = fork();
+        int status;
+
+        if (process < 0)
+                die("fork", "no process");
+        if (!process) {
+                double start = now(CLOCK_PROCESS_CPUTIME_ID);
+
+                visit(place);
+                place->seconds = now(CLOCK_PROCESS_CPUTIME_ID) - start;
+                _exit(0);
+        }
+        if (waitpid(process, &status, 0) != process || status)
+                die("a process of its own", "ended otherwise");
+        return place->seconds;
+}
+
+static void learn_address(struct place *place)
+{
+        DAT_EVD_HANDLE async_evd = DAT_HANDLE_NULL;
+        DAT_IA_HANDLE ia;
+        DAT_IA_ATTR attr;
+        size_t size = sizeof(struct sockaddr_in);
+
+        if (dat_ia_open(place->ia, 8, &async_evd, &ia) != DAT_SUCCESS)
+                die("dat_ia_open", place->ia);
+        if (dat_ia_query(ia, NULL, DAT_IA_FIELD_ALL, &attr, DAT_PROVIDER_FIELD_NONE, NULL) !=
+            DAT_SUCCESS)
+                die("dat_ia_query", "no address");
+        if (((struct sockaddr *)attr.ia_address_ptr)->sa_family == AF_INET6)
+                size = sizeof(struct sockaddr_in6);
+        memcpy(&place->address, attr.ia_address_ptr, size);
+}
+
+/* Each operation in a process of its own, as each case of the suite is. */
+static void measure_visits(char *ia, long rounds, double seconds)
+{
+        const struct side *sides[] = {&verbs_side, &dat_side};
+        DAT_EVD_HANDLE async_evd = DAT_HANDLE_NULL;
+        DAT_IA_HANDLE refused;
+        struct place *place =
+            mmap(NULL, sizeof(*place), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+        if (place == MAP_FAILED)
+                die("mmap", "no memory");
+        place->ia = ia;
+        /* Has libdat load the provider, as the suite's agent does for all of its processes. */
+        (void)dat_ia_open(ia, -1, &async_evd, &refused);
+        (void)apart(learn_address, place);
+        for (long round = 0; round < rounds; round++) {
+                for (int i = 0; i < 2; i++) {
+                        double elapsed = 0;
+                        long visits = 0;
+
+                        for (; elapsed < seconds; visits++)
+                                elapsed += apart(sides[i]->visit, place);
+                        tell(VISIT, sides[i], visits, elapsed);
+                }
+        }
+        (void)munmap(place, sizeof(*place));
 }
 
 static void measure(const struct pattern *pattern, DAT_IA_HANDLE ia, long rounds, double seconds)
@@ -181,7 +260,6 @@ static void measure(const struct pattern *pattern, DAT_IA_HANDLE ia, long rounds
         for (long round = 0; round < rounds; round++) {
                 for (int i = 0; i < 2; i++)
                         one_round(pattern, sides[i], selves[i], seconds);
-                (void)fflush(stdout);
         }
         for (int i = 0; i < 2; i++)
                 sides[i]->close(selves[i]);
@@ -200,6 +278,8 @@ int main(int argc, char **argv)
         }
         rounds = strtol(argv[2], NULL, 10);
         seconds = (double)strtol(argv[3], NULL, 10) / 1000;
+        if (argc < 5 || strstr(VISIT, argv[4]))
+                measure_visits(argv[1], rounds, seconds);
         if (dat_ia_open(argv[1], 8, &async_evd, &ia) != DAT_SUCCESS)
                 die("dat_ia_open", argv[1]);
         for (size_t i = 0; i < sizeof(patterns) / sizeof(patterns[0]); i++) {

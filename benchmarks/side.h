@@ -7,6 +7,7 @@
 #define SIDE_H
 
 #include <stddef.h>
+#include <sys/socket.h>
 
 #include "dat_api.h"
 
@@ -20,8 +21,18 @@ enum end { END_A, END_B };
 /* Each queue of completions belongs to one end, and holds either its requests' or its receives'. */
 enum queue { A_REQUESTS, A_RECVS, B_REQUESTS, B_RECVS, QUEUES };
 
+/* Where an IA is, for a process that has nothing open yet. */
+struct place {
+        char *ia;
+        struct sockaddr_storage address;
+        double seconds; /* of a processor, that the last visit took */
+};
+
 struct side {
         const char *name;
+
+        /* Opens the IA, or what of verbs leads as far, and closes it. */
+        void (*visit)(struct place *place);
 
         /* Connects the two ends on the IA's device; the result is `self` below, and close()'s. */
         void *(*open)(DAT_IA_HANDLE ia);

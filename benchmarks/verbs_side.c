@@ -139,6 +139,23 @@ static void make_memory(struct verbs *verbs, struct end_of *end)
                        IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE));
 }
 
+/* Of an IA there are to be known: what its device and port can do, and that a removal is heard of.
+ */
+static void verbs_visit(struct place *place)
+{
+        struct rdma_event_channel *events = must_make(rdma_create_event_channel());
+        struct ibv_device_attr device;
+        struct ibv_port_attr port;
+        struct rdma_cm_id *id;
+
+        must(rdma_create_id(events, &id, NULL, RDMA_PS_TCP));
+        must(rdma_bind_addr(id, (struct sockaddr *)&place->address));
+        must(ibv_query_device(id->verbs, &device));
+        must(ibv_query_port(id->verbs, id->port_num, &port));
+        must(rdma_destroy_id(id));
+        rdma_destroy_event_channel(events);
+}
+
 static void *verbs_open(DAT_IA_HANDLE ia)
 {
         struct verbs *verbs = must_make(calloc(1, sizeof(*verbs)));
@@ -273,6 +290,7 @@ static void verbs_reconnect(void *self)
 
 const struct side verbs_side = {
     .name = "verbs",
+    .visit = verbs_visit,
     .open = verbs_open,
     .close = verbs_close,
     .post_recv = verbs_post_recv,

@@ -89,7 +89,7 @@ _Static_assert(36 + 44 >= REF_MAX_PRIVATE_DATA, "two requests must hold all priv
 #define TOKEN_STEP     UINT32_C(0x9e3779b1) /* odd, so no token returns soon */
 
 /* The IA of whose events this thread handles one, and whose doomed connections it reaps next. */
-static _Thread_local const struct ia *handling;
+static REF_THREAD_LOCAL const struct ia *handling;
 
 static struct wire wire_head(enum wire_kind kind, int size)
 {

@@ -28,6 +28,12 @@
 #define REF_MAX_PRIVATE_DATA 64
 #define REF_KINDS            (DAT_HANDLE_TYPE_SRQ + 1)
 
+/*
+ * A thread's own, in the block that each thread has from its start: what a library that is loaded
+ * later has else, is allocated at its first use, with an arena for the service thread.
+ */
+#define REF_THREAD_LOCAL _Thread_local __attribute__((tls_model("initial-exec")))
+
 static inline int min_int(int a, int b)
 {
         return a < b ? a : b;

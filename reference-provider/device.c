@@ -7,12 +7,16 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <ifaddrs.h>
 #include <limits.h>
 #include <net/if.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #define BLANKS " \t"
 
@@ -74,21 +78,41 @@ static bool address_of_netdev(const char *netdev, struct sockaddr_storage *addre
         return found;
 }
 
+/* The same address, if it is an IPv4 one, of an interface that there is. */
+static bool ipv4_of_netdev(const char *netdev, struct sockaddr_storage *address)
+{
+        struct ifreq request = {0};
+        int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+        bool found;
+
+        if (fd < 0)
+                return false;
+        (void)snprintf(request.ifr_name, sizeof(request.ifr_name), "%s", netdev);
+        found = !ioctl(fd, SIOCGIFADDR, &request);
+        (void)close(fd);
+        if (found)
+                memcpy(address, &request.ifr_addr, sizeof(struct sockaddr_in));
+        return found;
+}
+
 static bool netdev_of_port(const char *device, int port, char *netdev)
 {
         char path[256];
-        FILE *file;
-        bool ok;
+        ssize_t length;
+        int fd;
 
         (void)snprintf(path, sizeof(path), "/sys/class/infiniband/%s/ports/%d/gid_attrs/ndevs/0",
                        device, port);
-        file = fopen(path, "re");
-        if (!file)
+        fd = open(path, O_RDONLY | O_CLOEXEC);
+        if (fd < 0)
                 return false;
-        ok = fgets(netdev, IF_NAMESIZE, file) != NULL;
-        (void)fclose(file);
+        length = read(fd, netdev, IF_NAMESIZE - 1);
+        (void)close(fd);
+        if (length <= 0)
+                return false;
+        netdev[length] = '\0';
         netdev[strcspn(netdev, "\n")] = '\0';
-        return ok;
+        return true;
 }
 
 static bool leads_to(const struct sockaddr *address, const char *device, int port)
@@ -249,23 +273,65 @@ out:
         return found;
 }
 
-static bool bind_anchor(struct ia *ia, const struct choice *choice)
+static bool make_anchor(struct ia *ia)
+{
+        if (!ia->cm)
+                ia->cm = rdma_create_event_channel();
+        return ia->cm && !rdma_create_id(ia->cm, &ia->anchor, NULL, RDMA_PS_TCP);
+}
+
+static bool serves(struct rdma_cm_id *id, const struct choice *choice)
 {
         struct sockaddr_storage address = choice->address;
+
+        return !rdma_bind_addr(id, (struct sockaddr *)&address) && id->verbs;
+}
+
+/*
+ * A device by its name, the usual entry, without a look at all devices: what sysfs says of its
+ * first port, or of the one asked for, is right if what is bound to turns out to be that port. If
+ * not, find_address() finds the device, or why there is none.
+ */
+static bool bind_by_name(struct ia *ia, const char *instance, struct choice *choice)
+{
+        struct choice guess = *choice;
+        const struct rdma_cm_id *id;
+        int port;
+
+        read_instance(instance, &guess);
+        port = guess.port ? guess.port : 1;
+        if (!netdev_of_port(guess.device, port, guess.netdev) ||
+            !(ipv4_of_netdev(guess.netdev, &guess.address) ||
+              address_of_netdev(guess.netdev, &guess.address)) ||
+            !make_anchor(ia))
+                return false;
+        id = ia->anchor;
+        if (serves(ia->anchor, &guess) && id->port_num == port &&
+            !strcmp(ibv_get_device_name(id->verbs->device), guess.device) &&
+            makes_connections(id->verbs->device)) {
+                *choice = guess;
+                return true;
+        }
+        rdma_destroy_id(ia->anchor);
+        ia->anchor = NULL;
+        return false;
+}
+
+static bool bind_anchor(struct ia *ia, const struct choice *choice)
+{
+        const struct sockaddr_storage *address = &choice->address;
         char text[INET6_ADDRSTRLEN] = "?";
 
-        ia->cm = rdma_create_event_channel();
-        if (!ia->cm)
+        if (!make_anchor(ia))
                 return false;
-        if (rdma_create_id(ia->cm, &ia->anchor, NULL, RDMA_PS_TCP))
-                return false;
-        if (!rdma_bind_addr(ia->anchor, (struct sockaddr *)&address) && ia->anchor->verbs)
+        if (serves(ia->anchor, choice))
                 return true;
-        if (address.ss_family == AF_INET6)
-                inet_ntop(AF_INET6, &((struct sockaddr_in6 *)&address)->sin6_addr, text,
+        if (address->ss_family == AF_INET6)
+                inet_ntop(AF_INET6, &((const struct sockaddr_in6 *)address)->sin6_addr, text,
                           sizeof(text));
         else
-                inet_ntop(AF_INET, &((struct sockaddr_in *)&address)->sin_addr, text, sizeof(text));
+                inet_ntop(AF_INET, &((const struct sockaddr_in *)address)->sin_addr, text,
+                          sizeof(text));
         complain(choice, "no RDMA device serves the address", text,
                  "see 'rdma link' for the interfaces that have one");
         return false;
@@ -372,13 +438,17 @@ DAT_RETURN device_choose(struct ia *ia)
 {
         struct choice choice = {.ia_name = ia->binding->info.ia_name};
         char instance[sizeof(ia->binding->instance)];
+        const char *name;
         char *rest;
-        char *name;
 
         memcpy(instance, ia->binding->instance, sizeof(instance));
         name = strtok_r(instance, BLANKS, &rest);
-        if (!read_settings(ia, &choice, rest) || !find_address(name ? name : "", &choice) ||
-            !bind_anchor(ia, &choice))
+        if (!name)
+                name = "";
+        if (!read_settings(ia, &choice, rest))
+                goto failed;
+        if (!bind_by_name(ia, name, &choice) &&
+            (!find_address(name, &choice) || !bind_anchor(ia, &choice)))
                 goto failed;
         ia->address = choice.address;
         ia->port = ia->anchor->port_num;

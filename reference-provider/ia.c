@@ -24,6 +24,8 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <limits.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -102,9 +104,32 @@ static int descriptors_left(void)
         return used < (int)limit.rlim_cur ? (int)limit.rlim_cur - used : 0;
 }
 
+/*
+ * Of the highest that a process may have, are there as many free as an IA takes? As a rule there
+ * are, and one call tells, where to count takes a look at a folder that the kernel has to make.
+ */
+static bool has_highest_descriptors(void)
+{
+        struct pollfd highest[2 * DESCRIPTORS_PER_IA];
+        const int count = sizeof(highest) / sizeof(highest[0]);
+        struct rlimit limit;
+        int unused = 0;
+
+        if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur < (rlim_t)count ||
+            limit.rlim_cur > INT_MAX)
+                return false;
+        for (int i = 0; i < count; i++)
+                highest[i] = (struct pollfd){.fd = (int)limit.rlim_cur - 1 - i};
+        if (poll(highest, (nfds_t)count, 0) < 0)
+                return false;
+        for (int i = 0; i < count; i++)
+                unused += (highest[i].revents & POLLNVAL) != 0;
+        return unused >= DESCRIPTORS_PER_IA;
+}
+
 static bool has_descriptors(const struct binding *binding)
 {
-        int left = descriptors_left();
+        int left = has_highest_descriptors() ? DESCRIPTORS_PER_IA : descriptors_left();
 
         if (left < DESCRIPTORS_PER_IA)
                 (void)fprintf(stderr,

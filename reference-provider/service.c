@@ -25,11 +25,11 @@ enum source { SOURCE_CM, SOURCE_ASYNC, SOURCE_KICK, SOURCE_TIMER, SOURCE_SINK, S
 static char sources[SOURCES];
 
 /* The IA whose service thread this thread is, or NULL. */
-static _Thread_local const struct ia *serving;
+static REF_THREAD_LOCAL const struct ia *serving;
 
 /* Whether this thread holds wakes, and whose waiter it then is to wake. */
-static _Thread_local bool holds_wakes;
-static _Thread_local struct evd *to_wake;
+static REF_THREAD_LOCAL bool holds_wakes;
+static REF_THREAD_LOCAL struct evd *to_wake;
 
 uint64_t now_us(void)
 {
