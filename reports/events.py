@@ -25,6 +25,8 @@ _SHARED = 1 << 16
 class Members:
     """The members of one JSON object of a line; a wrong type is damage that names the line."""
 
+    __slots__ = ("_path", "line", "link", "place", "values")
+
     def __init__(
         self,
         line: int,
@@ -60,6 +62,8 @@ class Members:
     def text(self, name: str, default: str | None = "") -> str:
         """The string `name`, made printable; with the default None it must be there."""
         value = self.values.get(name)
+        if value is None and default is not None:
+            return default
         if not isinstance(value, str):
             value = self._get(name, (str,), "a string", default)
         return printable(value)
