@@ -222,7 +222,7 @@ def run(options: argparse.Namespace) -> int:
     seed = random.randrange(SEEDS) if options.seed is None else options.seed
     with records.new_run(checkout.results, seed, elsewhere=options.out is not None) as run_:
         order = _order(options, run_, seed, subject(), catalogue, cases, settings, modes)
-        folder = (options.out or checkout.results / order.run).absolute()
+        folder = (options.out or checkout.results / order.run).resolve()
         conducted = partial(conduct, checkout, order, folder)
         with _baseline(checkout, options) as baseline:
             return _campaign(folder, options.waivers, conducted, baseline)

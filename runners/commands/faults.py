@@ -114,7 +114,7 @@ def run(options: argparse.Namespace) -> int:
     )
     _built(checkout.faulty_provider)
     _built(checkout.faulty_libdat)
-    folder = (options.out or checkout.results / name).absolute()
+    folder = (options.out or checkout.results / name).resolve()
     with Interrupts(records.COULD_NOT_TELL) as interrupts:
         teller = _Teller()
         try:

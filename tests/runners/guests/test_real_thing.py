@@ -64,6 +64,13 @@ def test_a_case_passes_on_the_reference_provider(tmp_path: Path, hosts: int) -> 
     assert facts["ia"]["library"] == str(here().reference_provider)
 
 
+def test_a_run_goes_into_a_folder_beside_the_checkout(tmp_path: Path) -> None:
+    beside = Path(os.path.relpath(tmp_path, REPOSITORY), "out")
+    done = run(certify(beside, CASE, "--hosts", "1"))
+    assert done.returncode == 0, done
+    assert events(tmp_path / "out")[-1]["status"] == "complete"
+
+
 def test_zones_may_differ_where_the_provider_says_so(tmp_path: Path) -> None:
     choice = ["--ia-params", "rxe0 one-domain", "-k", "pz_of_its_own or pzs_of_several_eps"]
     out = tmp_path / "out"
