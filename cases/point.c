@@ -214,6 +214,16 @@ DAT_EP_HANDLE expect_own_accepted(struct test *t, DAT_CR_HANDLE request, const s
         return ep;
 }
 
+void expect_ep_in(struct test *t, DAT_EP_HANDLE ep, DAT_EP_STATE state)
+{
+        DAT_EP_PARAM param;
+
+        poison(&param, sizeof(param));
+        expect_eq(ep_state(t, ep), state);
+        expect(dat_ep_query(ep, DAT_EP_FIELD_EP_STATE, &param), DAT_SUCCESS);
+        expect_eq(plain_ep_state(param.ep_state), state);
+}
+
 void expect_message(struct test *t, DAT_EP_HANDLE from, DAT_EP_HANDLE to)
 {
         struct buf *buf = buf_with(t);

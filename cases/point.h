@@ -64,6 +64,9 @@ void expect_rejected(struct test *t, DAT_CR_HANDLE request, const struct loop *l
 DAT_EP_HANDLE expect_own_taken(struct test *t, DAT_CR_HANDLE request);
 DAT_EP_HANDLE expect_own_accepted(struct test *t, DAT_CR_HANDLE request, const struct loop *loop);
 
+/* Both calls that tell an EP's state tell this one. */
+void expect_ep_in(struct test *t, DAT_EP_HANDLE ep, DAT_EP_STATE state);
+
 /* A message goes from one EP to the other. */
 void expect_message(struct test *t, DAT_EP_HANDLE from, DAT_EP_HANDLE to);
 

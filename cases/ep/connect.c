@@ -117,12 +117,7 @@ static void expect_about(struct test *t, const DAT_EVENT *event, DAT_EP_HANDLE e
 
 void expect_ep_pending(struct test *t, DAT_EP_HANDLE ep)
 {
-        DAT_EP_PARAM param;
-
-        memset(&param, 0, sizeof(param));
-        expect_eq(ep_state(t, ep), DAT_EP_STATE_ACTIVE_CONNECTION_PENDING);
-        expect(dat_ep_query(ep, DAT_EP_FIELD_EP_STATE, &param), DAT_SUCCESS);
-        expect_eq(param.ep_state, DAT_EP_STATE_ACTIVE_CONNECTION_PENDING);
+        expect_ep_in(t, ep, DAT_EP_STATE_ACTIVE_CONNECTION_PENDING);
         expect_empty(t, ep_connect_evd(t, ep));
 }
 
@@ -132,7 +127,7 @@ void expect_ep_told(struct test *t, DAT_EP_HANDLE ep, DAT_EVENT_NUMBER number, D
                                         ep_connect_evd(t, ep), number, true);
 
         expect_about(t, &event, ep);
-        expect_eq(ep_state(t, ep), state);
+        expect_ep_in(t, ep, state);
         expect_empty(t, ep_connect_evd(t, ep));
 }
 
@@ -148,7 +143,7 @@ DAT_EVENT_NUMBER expect_ep_failed(struct test *t, DAT_EP_HANDLE ep, DAT_TIMEOUT 
                     "event %#x tells why there is no connection, not %#x nor %#x",
                     (unsigned int)event.event_number, (unsigned int)one, (unsigned int)other);
         expect_about(t, &event, ep);
-        expect_eq(ep_state(t, ep), DAT_EP_STATE_DISCONNECTED);
+        expect_ep_in(t, ep, DAT_EP_STATE_DISCONNECTED);
         expect_empty(t, ep_connect_evd(t, ep));
         return event.event_number;
 }
@@ -547,7 +542,7 @@ void connect_timeout_long(struct test *t, enum way way, const struct long_timeou
         stage.asking.timeout = row->timeout;
         expect(connect_ask(&stage.asking), DAT_SUCCESS);
         expect_stage_heard(t, &stage);
-        settle_briefly(t);
+        settle(t);
         expect_ep_pending(t, stage.asking.ep);
         must(dat_cr_accept(stage.loop.request, stage.loop.passive, 0, NULL));
         expect_ep_told(t, stage.asking.ep, DAT_CONNECTION_EVENT_ESTABLISHED,

@@ -61,6 +61,47 @@ FAMILY(ep_connect, qos, qualities)
         connect_qos(t, BY_ADDRESS, row);
 }
 
+#define QUALITIES \
+        (DAT_QOS_HIGH_THROUGHPUT | DAT_QOS_LOW_LATENCY | DAT_QOS_ECONOMY | DAT_QOS_PREMIUM)
+
+/* Two qualities and more, and bits that are none's. */
+static const struct mixture {
+        const char *id;
+        unsigned int bits;
+} mixtures[] = {
+    {"fast", DAT_QOS_HIGH_THROUGHPUT | DAT_QOS_LOW_LATENCY},
+    {"dear", DAT_QOS_ECONOMY | DAT_QOS_PREMIUM},
+    {"all", QUALITIES},
+    {"next_bit", 0x10},
+    {"highest_bit", 0x40000000},
+};
+
+/* Whether they are granted where all are declared is left open, and so is the word for no quality.
+ */
+FAMILY(ep_connect, qos_mixed, mixtures)
+{
+        unsigned int declared = (unsigned int)provider_attr(t)->dat_qos_supported;
+        struct ep_snapshot before;
+        struct asking asking;
+        struct stage stage;
+        DAT_RETURN ret;
+
+        stage_set(t, &stage, BY_ADDRESS);
+        before = ep_snapshot(t, stage.asking.ep);
+        asking = stage.asking;
+        asking.qos = (DAT_QOS)row->bits;
+        ret = connect_ask(&asking);
+        if ((declared & row->bits) == row->bits && dat_is(ret, DAT_SUCCESS)) {
+                expect_stage_accepted(t, &stage);
+                return;
+        }
+        if (row->bits > QUALITIES)
+                expect(ret, DAT_MODEL_NOT_SUPPORTED, DAT_INVALID_PARAMETER);
+        else
+                expect(ret, DAT_MODEL_NOT_SUPPORTED);
+        expect_stage_connects(t, &stage, &before);
+}
+
 FAMILY(ep_connect, timed_out, timeouts)
 {
         connect_timed_out(t, BY_ADDRESS, row);
@@ -346,7 +387,7 @@ static void expect_nowhere(struct test *t, struct sockaddr_storage *address)
         }
         expect(dat_evd_wait(ep_connect_evd(t, asking.ep), event_timeout(t), 1, &event, &more),
                DAT_SUCCESS);
-        expect_eq(ep_state(t, asking.ep), DAT_EP_STATE_DISCONNECTED);
+        expect_ep_in(t, asking.ep, DAT_EP_STATE_DISCONNECTED);
         if (event.event_number == DAT_CONNECTION_EVENT_NON_PEER_REJECTED)
                 note(t, "a host that is not there is told as one that rejects");
         else
@@ -409,6 +450,92 @@ static struct sockaddr_storage bad_address(enum bad_address kind)
                 break;
         }
         return address;
+}
+
+/*
+ * Again
+ */
+
+/* Asks in vain, where nobody will hear or at a service point of its own; Disconnected after it. */
+static void asks_and_is_rejected(struct test *t, struct asking *asking, DAT_EVD_HANDLE requests)
+{
+        DAT_EVENT event;
+
+        expect(connect_ask(asking), DAT_SUCCESS);
+        event = must_event(requests, DAT_CONNECTION_REQUEST_EVENT);
+        must(dat_cr_reject(event.event_data.cr_arrival_event_data.cr_handle));
+        must_event(ep_connect_evd(t, asking->ep), DAT_CONNECTION_EVENT_PEER_REJECTED);
+}
+
+static void asks_unheard(struct test *t, struct asking *asking, DAT_EVD_HANDLE requests)
+{
+        (void)requests;
+        asking->qual = point_qual(t);
+        expect(connect_ask(asking), DAT_SUCCESS);
+        must_event(ep_connect_evd(t, asking->ep), DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+}
+
+static void must_be_over(struct test *t, struct asking *asking)
+{
+        DAT_EVENT event;
+        DAT_COUNT more;
+
+        must(dat_evd_wait(ep_connect_evd(t, asking->ep), event_timeout(t), 1, &event, &more));
+}
+
+static void asks_too_long(struct test *t, struct asking *asking, DAT_EVD_HANDLE requests)
+{
+        (void)requests;
+        asking->timeout = 60 * US_PER_MS;
+        expect(connect_ask(asking), DAT_SUCCESS);
+        must_be_over(t, asking);
+}
+
+static void asks_nowhere(struct test *t, struct asking *asking, DAT_EVD_HANDLE requests)
+{
+        static struct sockaddr_storage nowhere;
+
+        (void)requests;
+        nowhere = bad_address(TEST_NET);
+        asking->address = (DAT_IA_ADDRESS_PTR)&nowhere;
+        asking->timeout = 150 * US_PER_MS;
+        if (dat_is(connect_ask(asking), DAT_SUCCESS))
+                must_be_over(t, asking);
+}
+
+static const struct vain {
+        const char *id;
+        void (*ask)(struct test *t, struct asking *asking, DAT_EVD_HANDLE requests);
+} vain_rows[] = {
+    {"rejected", asks_and_is_rejected},
+    {"not_listening", asks_unheard},
+    {"timed_out", asks_too_long},
+    {"unreachable", asks_nowhere},
+};
+
+/* Each time the EP is reset; what it asks at last is heard as if it had never asked before. */
+FAMILY(ep_connect, again, vain_rows)
+{
+        DAT_EVD_HANDLE requests = evd_with(t, .flags = DAT_EVD_CR_FLAG);
+        struct stage stage;
+        DAT_CONN_QUAL qual;
+
+        loop_listen(t, requests, DAT_PSP_CONSUMER_FLAG, &qual);
+        stage_set(t, &stage, BY_ADDRESS);
+        for (int i = 0; i < 3; i++) {
+                struct asking asking = stage.asking;
+
+                asking.qual = qual;
+                asking.data = NULL;
+                asking.size = 0;
+                row->ask(t, &asking, requests);
+                if (ep_state(t, asking.ep) == DAT_EP_STATE_DISCONNECTED)
+                        must(dat_ep_reset(asking.ep));
+        }
+        expect(connect_ask(&stage.asking), DAT_SUCCESS);
+        expect_ep_pending(t, stage.asking.ep);
+        expect_stage_accepted(t, &stage);
+        expect_loop_carries(t, stage.asking.ep, stage.loop.passive);
 }
 
 FAMILY(ep_connect, unreachable, unreachable_rows)
