@@ -220,6 +220,19 @@ CASE(cr_accept, ep_of_srq)
                     "the memory has not the message");
 }
 
+/* The receives that loop_post_recv() posted take what comes, in their order. */
+static void expect_posted_taken(struct test *t, const struct request *request,
+                                const struct buf *buf)
+{
+        for (uint64_t i = 0; i < POSTED; i++) {
+                message_fill(buf->addr + 2 * MESSAGE, MESSAGE, i);
+                loop_post_send(t, request->active, buf, 10 + i);
+                expect_eq(expect_dto(request->recv_evd).user_cookie.as_64, i);
+                expect_that(message_holds(buf->addr, MESSAGE, i), "the memory has not the message");
+                expect_dto(ep_request_evd(t, request->active));
+        }
+}
+
 FAMILY(cr_accept, posted_before, request_kinds)
 {
         struct request request = requested(t, row->maker);
@@ -230,14 +243,7 @@ FAMILY(cr_accept, posted_before, request_kinds)
         expect(dat_cr_accept(request.cr, named_ep(&request), 0, NULL), DAT_SUCCESS);
         request_accepted(t, &request);
         expect_cr_connected(t, &request);
-
-        for (uint64_t i = 0; i < POSTED; i++) {
-                message_fill(buf->addr + 2 * MESSAGE, MESSAGE, i);
-                loop_post_send(t, request.active, buf, 10 + i);
-                expect_eq(expect_dto(request.recv_evd).user_cookie.as_64, i);
-                expect_that(message_holds(buf->addr, MESSAGE, i), "the memory has not the message");
-                expect_dto(ep_request_evd(t, request.active));
-        }
+        expect_posted_taken(t, &request, buf);
 }
 
 /* RDMA reads that an EP of the row serves and makes, where the asking one has `reads` both ways. */
@@ -539,6 +545,40 @@ CASE(cr_accept, after_many_refusals)
         expect_cr_accepted(t, &request);
 }
 
+/* The receives were posted before the refusal, and outlive it. */
+FAMILY(cr_accept, receives_after_refusal, request_kinds)
+{
+        struct request request = requested(t, row->maker);
+        struct buf *buf = buf_with(t);
+
+        for (uint64_t i = 0; i < POSTED; i++)
+                loop_post_recv(t, request.passive, buf, i);
+        expect(dat_cr_accept(request.cr, named_ep(&request), -1, buf->addr), DAT_INVALID_PARAMETER);
+        expect_empty(t, request.recv_evd);
+
+        expect(dat_cr_accept(request.cr, named_ep(&request), 0, NULL), DAT_SUCCESS);
+        request_accepted(t, &request);
+        expect_cr_connected(t, &request);
+        expect_posted_taken(t, &request, buf);
+}
+
+/* The point still hears, and neither request is in the way of the other. */
+FAMILY(cr_accept, next_after_refusal, two_requests)
+{
+        struct request requests[2];
+        unsigned char data = 0;
+
+        requests[0] = requested(t, MADE_BY_CONSUMER);
+        expect(dat_cr_accept(requests[0].cr, requests[0].passive, -1, &data),
+               DAT_INVALID_PARAMETER);
+        requests[1] = request_like(t, &requests[0]);
+        must_ask(t, &requests[1], (struct asks){0});
+        requests[1].cr = expect_cr_request(t, requests[1].evd, requests[1].point, requests[1].qual);
+
+        expect_cr_accepted(t, &requests[row->one]);
+        expect_cr_accepted(t, &requests[!row->one]);
+}
+
 /*
  * Connections that cannot be
  */
@@ -594,7 +634,7 @@ static void expect_in_vain(struct test *t, struct request *request)
         }
         request_accepted(t, request);
         expect_cr_told(t, request->passive, DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
-        expect_eq(ep_state(t, request->passive), DAT_EP_STATE_DISCONNECTED);
+        expect_ep_in(t, request->passive, DAT_EP_STATE_DISCONNECTED);
         expect_flushed(t, request);
         expect_accepts_another(t, request);
 }

@@ -266,8 +266,8 @@ void expect_cr_connected(struct test *t, const struct request *request)
 {
         expect_cr_told(t, request->passive, DAT_CONNECTION_EVENT_ESTABLISHED);
         expect_cr_told(t, request->active, DAT_CONNECTION_EVENT_ESTABLISHED);
-        expect_eq(ep_state(t, request->passive), DAT_EP_STATE_CONNECTED);
-        expect_eq(ep_state(t, request->active), DAT_EP_STATE_CONNECTED);
+        expect_ep_in(t, request->passive, DAT_EP_STATE_CONNECTED);
+        expect_ep_in(t, request->active, DAT_EP_STATE_CONNECTED);
 }
 
 void expect_cr_messages(struct test *t, const struct request *request)
@@ -296,21 +296,25 @@ void expect_cr_rejected(struct test *t, const struct request *request)
         expect(dat_cr_reject(request->cr), DAT_SUCCESS);
         request_gone(t, request);
         expect_cr_told(t, request->active, DAT_CONNECTION_EVENT_PEER_REJECTED);
-        expect_eq(ep_state(t, request->active), DAT_EP_STATE_DISCONNECTED);
+        expect_ep_in(t, request->active, DAT_EP_STATE_DISCONNECTED);
 }
 
 void expect_cr_kept(struct test *t, const struct request *request)
 {
         unsigned char sent[PRIVATE_SIZE];
         DAT_CR_PARAM param;
+        DAT_EP_PARAM asker;
 
         loop_private_data(sent, OF_REQUEST);
         memset(&param, 0, sizeof(param));
+        memset(&asker, 0, sizeof(asker));
         expect(dat_cr_query(request->cr, DAT_CR_FIELD_ALL, &param), DAT_SUCCESS);
         expect_that(param.private_data_size >= PRIVATE_SIZE &&
                         memcmp(param.private_data, sent, PRIVATE_SIZE) == 0,
                     "the private data is not what was sent");
-        expect_eq(ep_state(t, request->active), DAT_EP_STATE_ACTIVE_CONNECTION_PENDING);
+        expect_ep_in(t, request->active, DAT_EP_STATE_ACTIVE_CONNECTION_PENDING);
+        expect(dat_ep_query(request->active, DAT_EP_FIELD_LOCAL_PORT_QUAL, &asker), DAT_SUCCESS);
+        expect_eq(param.remote_port_qual, asker.local_port_qual);
         expect_empty(t, ep_connect_evd(t, request->active));
 }
 
