@@ -108,6 +108,17 @@ bool psp_ep_no_connect_evd(const DAT_EP_PARAM *param)
         return param->connect_evd_handle == DAT_HANDLE_NULL;
 }
 
+bool psp_ep_reliable(const DAT_EP_PARAM *param)
+{
+        return param->ep_attr.service_type == DAT_SERVICE_TYPE_RC;
+}
+
+/* Which loop_connect() asks for. */
+bool psp_ep_best_effort(const DAT_EP_PARAM *param)
+{
+        return param->ep_attr.qos == DAT_QOS_BEST_EFFORT;
+}
+
 bool psp_ep_tentative(const DAT_EP_PARAM *param)
 {
         return param->ep_state == DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING ||

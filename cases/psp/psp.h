@@ -65,12 +65,16 @@ bool psp_ep_no_zone(const DAT_EP_PARAM *param);
 bool psp_ep_no_recv_evd(const DAT_EP_PARAM *param);
 bool psp_ep_no_request_evd(const DAT_EP_PARAM *param);
 bool psp_ep_no_connect_evd(const DAT_EP_PARAM *param);
+bool psp_ep_reliable(const DAT_EP_PARAM *param);
+bool psp_ep_best_effort(const DAT_EP_PARAM *param);
 bool psp_ep_tentative(const DAT_EP_PARAM *param);
 #define PSP_EP_FIELDS                                                                       \
         {"pz_handle", DAT_EP_FIELD_PZ_HANDLE, psp_ep_no_zone},                              \
             {"recv_evd_handle", DAT_EP_FIELD_RECV_EVD_HANDLE, psp_ep_no_recv_evd},          \
             {"request_evd_handle", DAT_EP_FIELD_REQUEST_EVD_HANDLE, psp_ep_no_request_evd}, \
             {"connect_evd_handle", DAT_EP_FIELD_CONNECT_EVD_HANDLE, psp_ep_no_connect_evd}, \
+            {"service_type", DAT_EP_FIELD_EP_ATTR_SERVICE_TYPE, psp_ep_reliable},           \
+            {"qos", DAT_EP_FIELD_EP_ATTR_QOS, psp_ep_best_effort},                          \
         {                                                                                   \
                 "ep_state", DAT_EP_FIELD_EP_STATE, psp_ep_tentative                         \
         }
@@ -89,5 +93,18 @@ struct psp_no_flag {
         {                                                    \
                 "all_bits", ~0U                              \
         }
+
+/* Each bit that is no flag, by itself or with the flag for EPs of the provider. */
+struct psp_other_bits {
+        const char *id;
+        unsigned int flag;
+};
+#define PSP_OTHER_BITS                                 \
+        {"alone", 0},                                  \
+        {                                              \
+                "with_provider", DAT_PSP_PROVIDER_FLAG \
+        }
+#define PSP_FIRST_OTHER_BIT 1
+#define PSP_BITS            32
 
 #endif

@@ -776,6 +776,22 @@ FAMILY(psp_create, invalid_flags, no_flags)
         expect_served(t, loop.psp, loop.qual, loop.requests);
 }
 
+static const struct psp_other_bits other_bits[] = {PSP_OTHER_BITS};
+
+FAMILY(psp_create, other_flag_bits, other_bits)
+{
+        struct loop loop = {.requests = request_evd(t), .qual = point_qual(t)};
+        DAT_PSP_HANDLE psp;
+
+        for (int bit = PSP_FIRST_OTHER_BIT; bit < PSP_BITS; bit++)
+                expect(dat_psp_create(ia(t), loop.qual, loop.requests,
+                                      (DAT_PSP_FLAGS)(row->flag | 1U << bit), &psp),
+                       DAT_INVALID_PARAMETER);
+
+        loop.psp = psp_at(t, loop.qual, loop.requests, DAT_PSP_CONSUMER_FLAG);
+        expect_served(t, loop.psp, loop.qual, loop.requests);
+}
+
 LEGAL(psp_create)
 {
         call->ia_handle = ia(t);

@@ -509,6 +509,23 @@ FAMILY(psp_create_any, invalid_flags, no_flags)
         expect_served(t, psp, qual, evd);
 }
 
+static const struct psp_other_bits other_bits[] = {PSP_OTHER_BITS};
+
+FAMILY(psp_create_any, other_flag_bits, other_bits)
+{
+        DAT_EVD_HANDLE evd = request_evd(t);
+        DAT_CONN_QUAL qual;
+        DAT_PSP_HANDLE psp;
+
+        for (int bit = PSP_FIRST_OTHER_BIT; bit < PSP_BITS; bit++)
+                expect(dat_psp_create_any(ia(t), &qual, evd, (DAT_PSP_FLAGS)(row->flag | 1U << bit),
+                                          &psp),
+                       DAT_INVALID_PARAMETER);
+
+        psp = psp_any(t, evd, DAT_PSP_CONSUMER_FLAG, &qual);
+        expect_served(t, psp, qual, evd);
+}
+
 LEGAL(psp_create_any)
 {
         static DAT_CONN_QUAL qual;
