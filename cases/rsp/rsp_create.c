@@ -183,7 +183,7 @@ FAMILY(rsp_create, ep_state, stages)
         struct loop loop = reserved_loop(t);
 
         row->come(t, &loop);
-        expect_eq(ep_state(t, loop.passive), row->state);
+        expect_ep_in(t, loop.passive, row->state);
         if (row->come == take)
                 accept_it(t, &loop);
 }
@@ -254,7 +254,7 @@ FAMILY(rsp_create, in_state, ep_states)
                 return;
         }
         reserve(t, &loop, true);
-        expect_eq(ep_state(t, held.ep), DAT_EP_STATE_RESERVED);
+        expect_ep_in(t, held.ep, DAT_EP_STATE_RESERVED);
         end = peer_request(peer(t), loop.qual);
         loop.request = expect_request(t, evd, loop.psp, loop.qual);
         expect(dat_cr_accept(loop.request, DAT_HANDLE_NULL, 0, NULL), DAT_SUCCESS);
@@ -285,8 +285,8 @@ CASE(rsp_create, only_its_ep)
         expect(dat_cr_accept(loop.request, other, 0, NULL), DAT_INVALID_PARAMETER,
                DAT_INVALID_HANDLE);
 
-        expect_eq(ep_state(t, other), DAT_EP_STATE_UNCONNECTED);
-        expect_eq(ep_state(t, loop.passive), DAT_EP_STATE_PASSIVE_CONNECTION_PENDING);
+        expect_ep_in(t, other, DAT_EP_STATE_UNCONNECTED);
+        expect_ep_in(t, loop.passive, DAT_EP_STATE_PASSIVE_CONNECTION_PENDING);
         accept_it(t, &loop);
         expect_message(t, loop.active, loop.passive);
 }
@@ -307,11 +307,11 @@ CASE(rsp_create, ep_of_other_ia)
                           DAT_INVALID_PARAMETER, DAT_SUCCESS),
                    DAT_SUCCESS)) {
                 adopt(t, DAT_HANDLE_TYPE_RSP, rsp);
-                expect_eq(ep_state(t, ep), DAT_EP_STATE_RESERVED);
+                expect_ep_in(t, ep, DAT_EP_STATE_RESERVED);
                 note(t, "an EP of another IA was reserved");
                 return;
         }
-        expect_eq(ep_state(t, ep), DAT_EP_STATE_UNCONNECTED);
+        expect_ep_in(t, ep, DAT_EP_STATE_UNCONNECTED);
         expect_reserves(t, loop.passive, qual, loop.requests);
 }
 
@@ -348,7 +348,7 @@ FAMILY(rsp_create, one_request, mets)
         loop_connect(t, second, loop.qual);
 
         expect_event(ep_connect_evd(t, second), DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
-        expect_eq(ep_state(t, second), DAT_EP_STATE_DISCONNECTED);
+        expect_ep_in(t, second, DAT_EP_STATE_DISCONNECTED);
         if (row->left)
                 loop.request = expect_request(t, loop.requests, loop.psp, loop.qual);
         expect_empty(t, loop.requests);
@@ -457,7 +457,7 @@ FAMILY(rsp_create, in_use, holders)
                               row->same_evd ? holder.requests : vain.requests, &rsp),
                DAT_CONN_QUAL_IN_USE);
 
-        expect_eq(ep_state(t, vain.passive), DAT_EP_STATE_UNCONNECTED);
+        expect_ep_in(t, vain.passive, DAT_EP_STATE_UNCONNECTED);
         take(t, &holder);
         expect_accepted_by(t, holder.request,
                            row->hold == hold_rsp ? DAT_HANDLE_NULL : holder.passive, &holder);
@@ -586,7 +586,7 @@ FAMILY(rsp_create, evd_of_other_stream, wrong_evds)
 
         expect(dat_rsp_create(ia(t), qual, loop.passive, evd, &rsp), DAT_INVALID_HANDLE);
 
-        expect_eq(ep_state(t, loop.passive), DAT_EP_STATE_UNCONNECTED);
+        expect_ep_in(t, loop.passive, DAT_EP_STATE_UNCONNECTED);
         expect_reserves(t, loop.passive, qual, loop.requests);
         expect_empty(t, evd);
 }
