@@ -146,8 +146,17 @@ static inline void retire(struct evd *evd, struct ep *ep, struct wr *wr,
                 ep_request_done(ep);
 }
 
-/* A bind completes in software, and in its turn: when all that was posted before it has. */
-static void retire_binds(struct evd *evd, struct wr_pool *pool)
+/* A DTO has no success behind a failure; a bind has, which took effect whatever came before it. */
+static DAT_DTO_COMPLETION_STATUS status_behind(const struct wr *wr,
+                                               DAT_DTO_COMPLETION_STATUS before)
+{
+        if (wr->kind == WR_BIND || before == DAT_DTO_SUCCESS || wr->status != DAT_DTO_SUCCESS)
+                return wr->status;
+        return DAT_DTO_ERR_FLUSHED;
+}
+
+/* What was complete before its turn completes now that all that was posted before it has. */
+static void retire_done(struct evd *evd, struct wr_pool *pool, DAT_DTO_COMPLETION_STATUS before)
 {
         for (;;) {
                 struct wr *wr = NULL;
@@ -161,8 +170,27 @@ static void retire_binds(struct evd *evd, struct wr_pool *pool)
                 lock_release(&pool->lock);
                 if (!wr)
                         return;
-                retire(evd, pool->ep, wr, DAT_DTO_SUCCESS, 0);
+                before = status_behind(wr, before);
+                retire(evd, pool->ep, wr, before, wr->length);
         }
+}
+
+static void put_off(struct wr *wr, DAT_DTO_COMPLETION_STATUS status)
+{
+        lock_acquire(&wr->pool->lock);
+        wr->status = status;
+        wr->done = true;
+        lock_release(&wr->pool->lock);
+        wr->pool->done++;
+}
+
+/*
+ * siw completes a request as soon as the stream has it, though a read before it is still to be
+ * answered.
+ */
+static bool is_early(const struct wr *wr)
+{
+        return !is_receive(wr) && wr->pool->ep->obj.ia->iwarp && !wr_is_first(wr);
 }
 
 static struct ep *find_qp(const struct evd *evd, uint32_t qp_num)
@@ -223,9 +251,12 @@ static void complete(struct evd *evd, const struct ibv_wc *wc)
                 ep = taker_of(evd, wr, wc);
         if (wc->status != IBV_WC_SUCCESS)
                 status = failure_of(evd, wr, wc->status);
-        retire(evd, ep, wr, status, is_receive(wr) ? wc->byte_len : wr->length);
+        if (is_early(wr))
+                put_off(wr, status);
+        else
+                retire(evd, ep, wr, status, is_receive(wr) ? wc->byte_len : wr->length);
         if (pool->done)
-                retire_binds(evd, pool);
+                retire_done(evd, pool, status);
         if (ep && breaks(ep, wc->status))
                 ep_failed(ep);
 }
@@ -234,7 +265,7 @@ static void complete(struct evd *evd, const struct ibv_wc *wc)
 static inline bool is_plain(const struct ibv_wc *wc, const struct wr *wr)
 {
         return wr_is_published(wr) && wc->status == IBV_WC_SUCCESS && wr->kind != WR_SRQ_RECV &&
-               !(wr->flags & DAT_COMPLETION_SUPPRESS_FLAG) && !wr->pool->done;
+               !(wr->flags & DAT_COMPLETION_SUPPRESS_FLAG) && !wr->pool->done && wr_is_first(wr);
 }
 
 static inline void complete_plain(const struct ibv_wc *wc, struct wr *wr, DAT_EVENT *event)
@@ -610,11 +641,14 @@ void evd_remove_qp(struct evd *evd, struct ep *ep)
 /* Completes as flushed, in the order of posting, whatever a queue pair that is gone has left. */
 void evd_flush(struct evd *evd, struct wr_pool *pool)
 {
+        DAT_DTO_COMPLETION_STATUS status = DAT_DTO_SUCCESS;
+
         lock_acquire(&evd->lock);
         while (!list_empty(&pool->pending)) {
                 struct wr *wr = container_of(pool->pending.next, struct wr, link);
 
-                retire(evd, pool->ep, wr, wr->done ? DAT_DTO_SUCCESS : DAT_DTO_ERR_FLUSHED, 0);
+                status = wr->done ? status_behind(wr, status) : DAT_DTO_ERR_FLUSHED;
+                retire(evd, pool->ep, wr, status, wr->length);
         }
         evd_unlock(evd);
 }
@@ -644,11 +678,8 @@ bool evd_flush_one(struct evd *evd, struct ep *ep, struct wr *wr)
 void evd_bind_ready(struct evd *evd, struct wr *wr)
 {
         lock_acquire(&evd->lock);
-        lock_acquire(&wr->pool->lock);
-        wr->done = true;
-        lock_release(&wr->pool->lock);
-        wr->pool->done++;
-        retire_binds(evd, wr->pool);
+        put_off(wr, DAT_DTO_SUCCESS);
+        retire_done(evd, wr->pool, DAT_DTO_SUCCESS);
         evd_unlock(evd);
 }
 
@@ -660,6 +691,6 @@ void evd_withdraw(struct evd *evd, struct wr *wr)
         lock_acquire(&evd->lock);
         pool_give(wr);
         if (pool->done)
-                retire_binds(evd, pool);
+                retire_done(evd, pool, DAT_DTO_SUCCESS);
         evd_unlock(evd);
 }

@@ -23,7 +23,8 @@ struct wr {
         enum wr_kind kind;
         _Atomic bool posted; /* with verbs, which may complete it in any thread */
         bool held;           /* a receive that waits in software for its queue pair */
-        bool done;           /* a bind, complete, that waits for its predecessors */
+        bool done;           /* complete, by `status`, and waits for its predecessors */
+        DAT_DTO_COMPLETION_STATUS status;
         DAT_COMPLETION_FLAGS flags;
         DAT_CONTEXT cookie;
         DAT_VLEN length; /* of a request */
@@ -47,7 +48,7 @@ struct wr_pool {
         struct wr_slab *slabs;
         int capacity;
         _Atomic int in_use;
-        int done;      /* binds among the pending, under the lock of their EVD */
+        int done;      /* of the pending, under the lock of their EVD */
         struct ep *ep; /* one of these two owns the pool */
         struct srq *srq;
         bool keeps_sge;
@@ -110,6 +111,12 @@ static inline struct ibv_recv_wr wr_as_recv(struct wr *wr, const struct ia *ia)
 static inline void wr_publish(struct wr *wr)
 {
         atomic_store_explicit(&wr->posted, true, memory_order_release);
+}
+
+/* Is nothing pending that was posted before it? Under the lock of their EVD. */
+static inline bool wr_is_first(const struct wr *wr)
+{
+        return wr->link.prev == &wr->pool->pending;
 }
 
 /* False for a completion that came after its queue pair was taken down. */

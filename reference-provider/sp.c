@@ -15,6 +15,7 @@
 #include <string.h>
 
 #define BACKLOG         1024
+#define BACKLOG_IWARP   128 /* the kernel sets memory aside for each of them, half a KiB */
 #define FIRST_FREE_PORT 1024
 #define HASHED_PORTS    31744 /* 1024 to 32767, below the ports that the kernel hands out */
 
@@ -101,7 +102,7 @@ static DAT_RETURN open_listener(struct ia *ia, uint16_t port, struct listener **
                 goto free;
         }
         if (rdma_bind_addr(listener->id, (struct sockaddr *)&address) ||
-            rdma_listen(listener->id, BACKLOG)) {
+            rdma_listen(listener->id, ia->iwarp ? BACKLOG_IWARP : BACKLOG)) {
                 ret = listen_error(errno);
                 goto destroy;
         }
