@@ -471,9 +471,9 @@ CASE(ep_get_status, send_unsignalled)
         struct loop loop = transfer_with(t, .request_flags = DAT_COMPLETION_UNSIGNALLED_FLAG);
         struct vector vector = vector_with(t, .length = MESSAGE);
 
+        post_recvs(t, loop.passive, 2);
         must(send_vector(loop.active, &vector, 0, DAT_COMPLETION_UNSIGNALLED_FLAG));
         post_sends(t, loop.active, 1);
-        post_recvs(t, loop.passive, 2);
         must_dto(ep_request_evd(t, loop.active));
         must_dto(ep_request_evd(t, loop.active));
 

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define LOOKS 300 /* for the end of a connection; each lasts as long as settle_briefly() */
+#define LOOKS 300 /* for what comes of itself; each lasts as long as settle_briefly() */
 
 #define CANARY 0x5c
 #define WRONG  0xa9 /* what the memory of a wrong vector is full of */
@@ -204,6 +204,28 @@ static void judge_around(struct test *t, const struct check_site *site, const st
 void vector_kept_around(struct test *t, const struct check_site *site, const struct vector *vector)
 {
         judge_around(t, site, vector, true);
+}
+
+static bool has(struct test *t, const struct vector *vector, uint64_t sequence, size_t length)
+{
+        unsigned char *seen = allocated(t, vector->length);
+        unsigned char *message = allocated(t, length);
+        bool there;
+
+        gather(vector, seen);
+        message_fill(message, length, sequence);
+        there = same(seen, message, length) == length;
+        free(message);
+        free(seen);
+        return there;
+}
+
+void vector_await(struct test *t, const struct vector *vector, uint64_t sequence, size_t length)
+{
+        if (length > vector->length)
+                return;
+        for (int look = 0; look < LOOKS && !has(t, vector, sequence, length); look++)
+                settle_briefly(t);
 }
 
 void vector_holds(struct test *t, const struct check_site *site, const struct vector *vector,

@@ -87,6 +87,12 @@ DAT_RMR_TRIPLET vector_remote(const struct vector *vector);
 void vector_holds(struct test *t, const struct check_site *site, const struct vector *vector,
                   uint64_t sequence, size_t length, bool clause);
 
+/*
+ * Waits a while until the first `length` bytes are those of the message. That a write's are when it
+ * completes is not said (DTO-2).
+ */
+void vector_await(struct test *t, const struct vector *vector, uint64_t sequence, size_t length);
+
 /* Nothing was written to the vector, nor around it. */
 #define expect_untouched(vector_) expect_holds((vector_), 0, 0)
 

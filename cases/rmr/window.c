@@ -4,6 +4,7 @@
 #include <string.h>
 
 #define MARGIN ((size_t)64) /* bytes of the far end's memory before those that it uses */
+#define LOOKS  200          /* for what was written (DTO-2), each by settle_briefly() */
 
 /* The two EPs, connected; the far one has a zone and memory of its own. */
 static void join(struct test *t, struct window *window, struct window_opts opts)
@@ -141,7 +142,11 @@ void expect_reached(struct test *t, struct window *window, enum way way, DAT_RMR
 
         expect_eq(reach(t, window, way, context, offset, length), DAT_DTO_SUCCESS);
         if (way == BY_WRITE) {
-                expect_that(memcmp(window->memory->addr + offset, at, length) == 0,
+                const unsigned char *there = window->memory->addr + offset;
+
+                for (int look = 0; look < LOOKS && memcmp(there, at, length) != 0; look++)
+                        settle_briefly(t);
+                expect_that(memcmp(there, at, length) == 0,
                             "what was written is not in the memory");
                 memcpy(window->before + offset, at, length);
         } else {
