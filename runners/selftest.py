@@ -181,10 +181,12 @@ STEPS = (
     ),
     Step(
         "siw",
-        "two pages' cases, and the frees of EPs in each state, on iWARP",
+        "two pages' cases, frees of EPs in each state, ends, and what comes in order, on iWARP",
         [
             "{python} -m runners certify dat_srq_resize dat_srq_query ep_free/in_state"
-            " ep_reset/in_state --device siw --hosts 1 --out {work}/run"
+            " ep_reset/in_state ep_disconnect/requests_broken_off cr_accept/peer_gone"
+            " psp_create/many_at_once ep_post_rdma_read/in_order_with_sends"
+            " ep_post_rdma_write/several_lmrs --device siw --hosts 1 --out {work}/run"
         ],
     ),
     Step(
