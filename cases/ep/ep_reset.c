@@ -424,57 +424,66 @@ static const struct place {
     {"newer", 1},
 };
 
+struct shared {
+        struct loop stays;
+        struct loop goes;
+        struct vector vectors[POSTS];
+};
+
+/* Two connections that share what `opts` has, and messages under way on the one that stays. */
+static struct shared share(struct test *t, struct transfer_opts opts, int goes)
+{
+        struct shared shared;
+        struct loop loops[2];
+
+        for (int i = 0; i < 2; i++)
+                loops[i] = transfer_make(t, opts);
+        shared.stays = loops[!goes];
+        shared.goes = loops[goes];
+        make_vectors(t, shared.vectors);
+        post_recvs(t, shared.stays.passive, shared.vectors, 1);
+        post_sends(t, shared.stays.active, 1);
+        return shared;
+}
+
+static void must_dtos(struct test *t, DAT_EVD_HANDLE evd)
+{
+        for (int i = 0; i < POSTS; i++)
+                must_dto(evd);
+}
+
 FAMILY(ep_reset, shared_evds, places)
 {
         DAT_EVD_HANDLE recv = evd_with(t);
-        struct loop loops[] = {
-            transfer_with(t, .recv_evd = recv),
-            transfer_with(t, .recv_evd = recv),
-        };
-        const struct loop *stays = &loops[!row->reset];
-        const struct loop *goes = &loops[row->reset];
-        struct vector vectors[POSTS];
+        struct shared shared = share(t, (struct transfer_opts){.recv_evd = recv}, row->reset);
 
-        make_vectors(t, vectors);
-        post_recvs(t, stays->passive, vectors, 1);
-        post_sends(t, stays->active, 1);
-        for (int i = 0; i < POSTS; i++)
-                must_dto(ep_request_evd(t, stays->active));
-        leave(t, goes);
-        expect_reset(t, goes->passive);
-        expect_reset(t, goes->active);
+        must_dtos(t, ep_request_evd(t, shared.stays.active));
+        leave(t, &shared.goes);
+        expect_reset(t, shared.goes.passive);
+        expect_reset(t, shared.goes.active);
 
         for (uint64_t i = 0; i < POSTS; i++) {
-                expect_completion(recv, stays->passive, 1 + i, MESSAGE, 0);
-                expect_holds(&vectors[i], 1 + i, MESSAGE);
+                expect_completion(recv, shared.stays.passive, 1 + i, MESSAGE, 0);
+                expect_holds(&shared.vectors[i], 1 + i, MESSAGE);
         }
-        post_recvs(t, stays->passive, vectors, LATER);
-        expect_received(t, stays, vectors, LATER);
+        post_recvs(t, shared.stays.passive, shared.vectors, LATER);
+        expect_received(t, &shared.stays, shared.vectors, LATER);
 }
 
 /* The same of requests: they are complete when what they sent has come. */
 FAMILY(ep_reset, shared_request_evd, places)
 {
         DAT_EVD_HANDLE requests = evd_with(t);
-        struct loop loops[] = {
-            transfer_with(t, .request_evd = requests),
-            transfer_with(t, .request_evd = requests),
-        };
-        const struct loop *stays = &loops[!row->reset];
-        const struct loop *goes = &loops[row->reset];
-        struct vector vectors[POSTS];
+        struct shared shared =
+            share(t, (struct transfer_opts){.request_evd = requests}, row->reset);
 
-        make_vectors(t, vectors);
-        post_recvs(t, stays->passive, vectors, 1);
-        post_sends(t, stays->active, 1);
-        for (int i = 0; i < POSTS; i++)
-                must_dto(ep_recv_evd(t, stays->passive));
+        must_dtos(t, ep_recv_evd(t, shared.stays.passive));
         settle_briefly(t);
-        leave(t, goes);
-        expect_reset(t, goes->active);
+        leave(t, &shared.goes);
+        expect_reset(t, shared.goes.active);
 
         for (uint64_t i = 0; i < POSTS; i++)
-                expect_completion(requests, stays->active, 1 + i, MESSAGE, 0);
+                expect_completion(requests, shared.stays.active, 1 + i, MESSAGE, 0);
 }
 
 static void must_end_unread(struct test *t, const struct loop *loop)
