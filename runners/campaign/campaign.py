@@ -18,7 +18,7 @@ import pytest
 from runners.campaign.assignment import Assignment, agent_command
 from runners.campaign.beside import PutOff, beside
 from runners.campaign.plan import Case, Planned, identity, plan
-from runners.campaign.plugin import RECORDS, SPREAD, TESTBEDS, VERDICT
+from runners.campaign.plugin import RECORDS, SPREAD, TESTBEDS, VERDICT, unpacked
 from runners.campaign.progress import FATAL, Progress
 from runners.campaign.selection import Choice, arguments, choose
 from runners.campaign.spread import Spread
@@ -337,10 +337,13 @@ class _Recorder:
         self.ended_early = False
         self._log = log
 
-    def write(self, record: Record) -> None:
-        """Put a record on the disk, then on the screen; from any thread. Raises ResultsLost."""
+    def write(self, record: Record, text: str | None = None) -> None:
+        """Put a record on the disk, then on the screen; from any thread. Raises ResultsLost.
+
+        Where `text` is the record, `record` may be no more than what is looked at here.
+        """
         with self.interrupts.held():
-            self._log.append(record)
+            self._log.append_text(records.text_of(record) if text is None else text)
             self.tally.take(record)
             if record["type"] == "hosts":
                 self.progress.total = self.tally.expected(self.plan)
@@ -371,9 +374,9 @@ class _Recorder:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """A case ended; a report of another phase than the call is a worker's obituary."""
         try:
-            records = _records(report) if report.when == "call" else []
-            for record in records:
-                self.write(record)
+            told = dict(report.user_properties).get(RECORDS, "")
+            for record, text in unpacked(str(told)) if report.when == "call" else ():
+                self.write(record, text)
             if report.failed and VERDICT not in dict(report.user_properties):
                 self._unexpected(f"{report.nodeid}: {report.longreprtext}")
         except ResultsLost as error:
@@ -395,12 +398,6 @@ class _Recorder:
             file.write(f"{trace}\n")
         last = trace.strip().rsplit("\n", 1)[-1]
         self.write(incident("runner", "", f"the runner failed ({last}); {path} has more"))
-
-
-def _records(report: pytest.TestReport) -> list[Record]:
-    properties: dict[str, Any] = dict(report.user_properties)
-    records: list[Record] = json.loads(properties.get(RECORDS, "[]"))
-    return records
 
 
 def _assignment(checkout: Checkout, order: Order, folder: Path) -> Assignment:

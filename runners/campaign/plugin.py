@@ -3,7 +3,8 @@
 
 pytest is given an assignment's file to collect from. What a case left behind travels in its
 report's user_properties, as records, to the process that writes them down (campaign.py). They
-travel as JSON: what pytest-xdist makes of a structure takes longer than all else about a verdict.
+travel as the text that is written, beside as much of each as that process looks at: what
+pytest-xdist makes of a structure, and JSON read and made again, take longer than all else there.
 """
 
 import json
@@ -24,6 +25,7 @@ from runners.results import records
 
 RECORDS = "records"
 VERDICT = "verdict"
+_EVIDENCE = frozenset({"calls", "checks", "output"})
 TESTBEDS = pytest.StashKey[Testbeds]()
 SPREAD = pytest.StashKey[Spread]()
 # The mode that follows another.
@@ -45,6 +47,28 @@ def register_labels(config: pytest.Config, plan: Iterable[Planned]) -> None:
     """Tell pytest of the markers that items of this plan have."""
     for label in dict.fromkeys(label for planned in plan for label in planned.labels):
         config.addinivalue_line("markers", label)
+
+
+def _packed(told: Iterable[records.Record]) -> str:
+    """Records for the process that writes: pairs of what it looks at and of what it writes."""
+    pairs = [(_brief(record), records.text_of(record)) for record in told]
+    return "\n".join(part for brief, text in pairs for part in (records.text_of(brief), text))
+
+
+def unpacked(packed: str) -> Iterator[tuple[records.Record, str]]:
+    """The pairs that were packed; a text has no newline of its own."""
+    parts = packed.split("\n") if packed else []
+    for brief, text in zip(parts[::2], parts[1::2], strict=True):
+        yield json.loads(brief), text
+
+
+def _brief(record: records.Record) -> records.Record:
+    """A record without the evidence, where that decides nothing: only of what was not kept it is
+    asked what that has in common with others.
+    """
+    if record["type"] != "verdict" or record["verdict"] not in records.KEPT:
+        return record
+    return {name: value for name, value in record.items() if name not in _EVIDENCE}
 
 
 class AssignmentFile(pytest.File):
@@ -86,7 +110,7 @@ class CaseItem(pytest.Item):
             try:
                 word = testbeds.run(self.planned, 1, told.append)
             finally:
-                self.user_properties.append((RECORDS, json.dumps(told, separators=(",", ":"))))
+                self.user_properties.append((RECORDS, _packed(told)))
             if word is None:
                 pytest.skip(testbeds.given_up(self.planned.hosts))
             if word == PUT_OFF:

@@ -58,6 +58,11 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
+def text_of(record: Record) -> str:
+    """The text of a record, as it is written: one line, in which what is no UTF-8 is escaped."""
+    return _ENCODER.encode(record).encode("utf-8", errors="backslashreplace").decode()
+
+
 @contextmanager
 def new_run(results: Path, seed: int, elsewhere: bool = False) -> Iterator[str]:
     """A new run's id: when it started, and its seed.
@@ -170,8 +175,11 @@ class EventLog:
 
     def append(self, record: Record) -> None:
         """Write one record and wait for the disk. Raises ResultsLost, having undone a part line."""
-        text = _ENCODER.encode(record)
-        line = _Line(text.encode("utf-8", errors="backslashreplace"))
+        self.append_text(text_of(record))
+
+    def append_text(self, text: str) -> None:
+        """The same of a record's text."""
+        line = _Line(text.encode())
         self._waiting.append(line)
         with self._disk:
             # Whoever had the disk before may have written this line with its own.
