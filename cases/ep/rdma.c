@@ -351,15 +351,15 @@ void rdma_of_nothing(struct test *t, const struct rdma_kind *kind, const struct 
 {
         DAT_COUNT count = row->segments > 1 ? SEGMENTS : some_segments(t, kind);
         struct rdma rdma = rdma_with(t, kind, .segments = count);
-        DAT_LMR_TRIPLET *iov = rdma_iov(t, rdma.local.iov, count);
+        DAT_LMR_TRIPLET *iov = row->null_vector ? NULL : rdma_iov(t, rdma.local.iov, count);
         DAT_RMR_TRIPLET remote = vector_remote(&rdma.remote);
         DAT_RETURN ret;
 
-        for (int i = 0; i < count; i++)
+        for (int i = 0; iov && i < count; i++)
                 iov[i].segment_length = 0;
         remote.segment_length = 0;
-        ret = expect_or_note(kind->post(rdma.ep, row->segments, row->null_vector ? NULL : iov,
-                                        COOKIE(5), &remote, DAT_COMPLETION_DEFAULT_FLAG),
+        ret = expect_or_note(kind->post(rdma.ep, row->segments, iov, COOKIE(5), &remote,
+                                        DAT_COMPLETION_DEFAULT_FLAG),
                              DAT_SUCCESS, DAT_INVALID_PARAMETER);
         if (dat_is(ret, DAT_SUCCESS))
                 expect_rdma(t, &rdma, 5, 0);

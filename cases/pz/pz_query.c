@@ -54,7 +54,7 @@ CASE(pz_query, own_ia)
 
 CASE(pz_query, each_of_many)
 {
-        DAT_PZ_HANDLE zones[ZONES];
+        DAT_PZ_HANDLE zones[ZONES] = {DAT_HANDLE_NULL};
         DAT_COUNT count = room_for(t, ZONES, DAT_HANDLE_TYPE_PZ, 2);
 
         for (int i = 0; i < count; i++)

@@ -144,10 +144,13 @@ def run_remote(case: Agent, peer: Agent, name: str, **more: Any) -> tuple[Outcom
         assert message["seq"] == seq
         carried.append(message)
         peer.send(message)
-        expects_answer = message["op"] in ("data", "disturb", "stop")
+        answers = int(message["op"] in ("data", "disturb", "stop"))
         if message["op"] == "stop" and any(m["op"] == "stopped" for m in carried):
-            expects_answer = False
-        if expects_answer:
+            answers = 0
+        # Its last word, and its end.
+        if message["data"].get("do") == "kill":
+            answers = 2
+        for _ in range(answers):
             answer = peer.receive()
             carried.append(answer)
             case.send(answer)
@@ -229,6 +232,7 @@ def test_remote_peer_that_is_killed(pair: tuple[Agent, Agent]) -> None:
     assert [(m["from"], m["op"]) for m in carried] == [
         ("case", "start"),
         ("case", "data"),
+        ("peer", "data"),
         ("peer", "stopped"),
     ]
     assert carried[-1]["data"]["reason"] == "ended by SIGKILL"
