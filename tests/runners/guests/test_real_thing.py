@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -333,8 +334,12 @@ def read_until(terminal: int, prompt: bytes | None) -> bytes:
 
 def guests_of(process: int) -> list[int]:
     """The QEMU processes that `process` started, or those that it has run the cases."""
-    found = []
-    for task in Path(f"/proc/{process}/task").glob("*/children"):
+    found: list[int] = []
+    tasks: list[Path] = []
+    # Whose look comes after its end has none.
+    with suppress(FileNotFoundError):
+        tasks += Path(f"/proc/{process}/task").glob("*/children")
+    for task in tasks:
         for child in map(int, read_of(task).split()):
             if "qemu" in read_of(Path(f"/proc/{child}/cmdline")):
                 found.append(child)
