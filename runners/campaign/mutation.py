@@ -6,7 +6,7 @@ it does not, the page's other cases are tried. What happened goes to faults.json
 """
 
 import hashlib
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import ExitStack
@@ -110,9 +110,18 @@ def rows_of(checkout: Checkout, catalogue: Catalogue) -> Rows:
     return rows
 
 
-def own_cases(fault: Fault, cases: Iterable[Case]) -> list[Case]:
+class OwnCases:
     """The cases of the clause that a fault violates; of a family, all its rows."""
-    return [case for case in cases if fault.clause in prefixes(case.id)]
+
+    def __init__(self, cases: Iterable[Case]) -> None:
+        self._of: defaultdict[str, list[Case]] = defaultdict(list)
+        for case in cases:
+            for clause in prefixes(case.id):
+                self._of[clause].append(case)
+
+    def __call__(self, fault: Fault) -> Sequence[Case]:
+        """Those of one fault; a fault of no clause has none."""
+        return self._of.get(fault.clause, [])
 
 
 def mutants(faults: Iterable[Fault], cases: Iterable[Case]) -> dict[str, int]:
@@ -349,12 +358,11 @@ def conduct(checkout: Checkout, order: Order, folder: Path, tell: Callable[[Reco
 
 def _campaign(order: Order, crews: Crews) -> None:
     clause_faults = [fault for fault in order.faults if fault.clause]
-    pages = {case.page for fault in clause_faults for case in own_cases(fault, order.cases)}
+    own_cases = OwnCases(order.cases)
+    pages = {case.page for fault in clause_faults for case in own_cases(fault)}
     on_page = [case for case in order.cases if case.page in pages]
     selected = len(order.faults) < len(order.rows.faults)
-    own = [
-        Job(OWN, case, fault) for fault in clause_faults for case in own_cases(fault, order.cases)
-    ]
+    own = [Job(OWN, case, fault) for fault in clause_faults for case in own_cases(fault)]
     needed = {job.case.id for job in own}
     _tried_twice(crews, [Job(WHOLE, case) for case in on_page if case.id in needed or not selected])
     words = _tried_twice(crews, [*_hostile(order), *own])
@@ -420,6 +428,7 @@ def _run_record(checkout: Checkout, order: Order) -> Record:
     wrapper, libdat = checkout.faulty_provider, checkout.faulty_libdat
     named = {page.page for page in order.catalogue.pages}
     clauses = [clause for clause in order.catalogue.clauses.values() if clause.page in named]
+    own_cases = OwnCases(order.cases)
     return {
         "type": "mutation",
         "format": FORMAT,
@@ -445,18 +454,18 @@ def _run_record(checkout: Checkout, order: Order) -> Record:
             for clause in clauses
             if clause.checkable
         ],
-        "faults": [_fault(fault, order.cases) for fault in order.faults],
+        "faults": [_fault(fault, own_cases) for fault in order.faults],
         "no_faults": [{"clause": row.clause, "reason": row.reason} for row in order.rows.no_faults],
         "unproven": unproven(order.catalogue, order.rows),
     }
 
 
-def _fault(fault: Fault, cases: Sequence[Case]) -> dict[str, Any]:
+def _fault(fault: Fault, own_cases: OwnCases) -> dict[str, Any]:
     return {
         "id": fault.id,
         "clause": fault.clause,
         "text": fault.text,
-        "own": [case.id for case in own_cases(fault, cases)] if fault.clause else [],
+        "own": [case.id for case in own_cases(fault)],
         "case": fault.case,
         "verdicts": fault.verdicts,
         "teardown": fault.teardown,
