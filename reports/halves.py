@@ -3,12 +3,15 @@
 
 import ctypes
 import os
+import select
 import signal
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 
 # For fewer parts a copy does not pay.
 _LEAST = 8
+# So many seconds after this process is done with its half, the copy is not waited for any longer.
+_PATIENCE = 60.0
 _PR_SET_PDEATHSIG = 1
 _ENDING = frozenset({signal.SIGINT, signal.SIGTERM})
 
@@ -35,7 +38,7 @@ def _copy(work: Callable[[int], str], numbers: Iterable[int]) -> Iterator[Callab
 
     def end() -> list[str]:
         nonlocal child
-        if not child:
+        if not child or not _ends(child):
             return []
         _, status = os.waitpid(child, 0)
         child = 0
@@ -52,6 +55,17 @@ def _copy(work: Callable[[int], str], numbers: Iterable[int]) -> Iterator[Callab
         if child:
             os.kill(child, signal.SIGKILL)
             os.waitpid(child, 0)
+
+
+def _ends(child: int) -> bool:
+    """Whether a copy ends in time: another thread may have had a lock when it was made, and that is
+    taken for ever there.
+    """
+    process = os.pidfd_open(child)
+    try:
+        return bool(select.select([process], [], [], _PATIENCE)[0])
+    finally:
+        os.close(process)
 
 
 def _forked(work: Callable[[int], str], numbers: Iterable[int], file: int) -> int:

@@ -37,6 +37,20 @@ def test_what_the_copy_fails_at_is_done_here() -> None:
     assert in_halves(work, _PARTS) == [f"part {number}" for number in range(_PARTS)]
 
 
+def test_what_the_copy_hangs_in_is_done_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    here = os.getpid()
+    monkeypatch.setattr("reports.halves._PATIENCE", 0.2)
+
+    def work(number: int) -> str:
+        while os.getpid() != here:
+            os.sched_yield()
+        return f"part {number}"
+
+    assert in_halves(work, _PARTS) == [f"part {number}" for number in range(_PARTS)]
+    with pytest.raises(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG)
+
+
 def test_who_is_interrupted_leaves_no_copy() -> None:
     here = os.getpid()
 
