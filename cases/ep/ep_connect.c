@@ -76,30 +76,40 @@ static const struct mixture {
     {"highest_bit", 0x40000000},
 };
 
+/* A request that differs from the stage's own, and its EP before that. */
+struct trial {
+        struct stage stage;
+        struct asking asking;
+        struct ep_snapshot before;
+};
+
+static void trial_set(struct test *t, struct trial *trial)
+{
+        stage_set(t, &trial->stage, BY_ADDRESS);
+        trial->before = ep_snapshot(t, trial->stage.asking.ep);
+        trial->asking = trial->stage.asking;
+}
+
 /* Whether they are granted where all are declared is left open, and so is the word for no quality.
  */
 FAMILY(ep_connect, qos_mixed, mixtures)
 {
         unsigned int declared = (unsigned int)provider_attr(t)->dat_qos_supported;
-        struct ep_snapshot before;
-        struct asking asking;
-        struct stage stage;
+        struct trial trial;
         DAT_RETURN ret;
 
-        stage_set(t, &stage, BY_ADDRESS);
-        before = ep_snapshot(t, stage.asking.ep);
-        asking = stage.asking;
-        asking.qos = (DAT_QOS)row->bits;
-        ret = connect_ask(&asking);
+        trial_set(t, &trial);
+        trial.asking.qos = (DAT_QOS)row->bits;
+        ret = connect_ask(&trial.asking);
         if ((declared & row->bits) == row->bits && dat_is(ret, DAT_SUCCESS)) {
-                expect_stage_accepted(t, &stage);
+                expect_stage_accepted(t, &trial.stage);
                 return;
         }
         if (row->bits > QUALITIES)
                 expect(ret, DAT_MODEL_NOT_SUPPORTED, DAT_INVALID_PARAMETER);
         else
                 expect(ret, DAT_MODEL_NOT_SUPPORTED);
-        expect_stage_connects(t, &stage, &before);
+        expect_stage_connects(t, &trial.stage, &trial.before);
 }
 
 FAMILY(ep_connect, timed_out, timeouts)
@@ -563,23 +573,19 @@ CASE(ep_connect, cut_off)
 
 CASE(ep_connect, multipath)
 {
-        struct ep_snapshot before;
-        struct asking asking;
-        struct stage stage;
+        struct trial trial;
         DAT_RETURN ret;
 
-        stage_set(t, &stage, BY_ADDRESS);
-        before = ep_snapshot(t, stage.asking.ep);
-        asking = stage.asking;
-        asking.flags = DAT_CONNECT_MULTIPATH_FLAG;
-        ret = connect_ask(&asking);
+        trial_set(t, &trial);
+        trial.asking.flags = DAT_CONNECT_MULTIPATH_FLAG;
+        ret = connect_ask(&trial.asking);
         if (dat_is(ret, DAT_SUCCESS)) {
-                expect_stage_accepted(t, &stage);
+                expect_stage_accepted(t, &trial.stage);
                 return;
         }
         expect_that(!provider_attr(t)->supports_multipath,
                     "supports_multipath is declared, and multipathing refused");
-        expect_stage_connects(t, &stage, &before);
+        expect_stage_connects(t, &trial.stage, &trial.before);
 }
 
 /* Where it is no longer Unconnected, nothing is heard of the request but by who heard the first. */

@@ -622,24 +622,31 @@ FAMILY(srq_resize, grown_evd_holds, getters)
         expect_messages(t, &queue, &flows[row->index], size);
 }
 
+/* By the next message, which it is told of. */
+static void expect_woken(struct test *t, struct queue *queue, struct flow *flow,
+                         struct waiter *waiter)
+{
+        struct woken woken;
+
+        flow_send(flow, 1);
+        woken = expect_awake(waiter);
+        expect(woken.ret, DAT_SUCCESS);
+        check_message(t, queue, flow, 1, &woken.event.event_data.dto_completion_event_data);
+}
+
 /* A waiter that sleeps through the request. */
 FAMILY(srq_resize, keeps_waiter, changes)
 {
         struct queue queue = queue_with(t, 16);
         struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
         struct waiter *waiter;
-        struct woken woken;
 
         queue_post(t, &queue, 4);
         waiter = wait_on_evd(t, flow.evd, DAT_TIMEOUT_INFINITE, 1);
         must_wait(waiter);
         must(resize(t, queue.srq, row, 4));
         expect_wait(waiter);
-
-        flow_send(&flow, 1);
-        woken = expect_awake(waiter);
-        expect(woken.ret, DAT_SUCCESS);
-        check_message(t, &queue, &flow, 1, &woken.event.event_data.dto_completion_event_data);
+        expect_woken(t, &queue, &flow, waiter);
 }
 
 /* A waiter that comes after the request. */
@@ -648,17 +655,12 @@ FAMILY(srq_resize, later_waiter, changes)
         struct queue queue = queue_with(t, 16);
         struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
         struct waiter *waiter;
-        struct woken woken;
 
         queue_post(t, &queue, 4);
         must(resize(t, queue.srq, row, 4));
         waiter = wait_on_evd(t, flow.evd, DAT_TIMEOUT_INFINITE, 1);
         must_wait(waiter);
-
-        flow_send(&flow, 1);
-        woken = expect_awake(waiter);
-        expect(woken.ret, DAT_SUCCESS);
-        check_message(t, &queue, &flow, 1, &woken.event.event_data.dto_completion_event_data);
+        expect_woken(t, &queue, &flow, waiter);
 }
 
 /* Of receives that were there, and of those that come: each of many packets. */
