@@ -125,6 +125,18 @@ static struct ibv_srq *make_lasting_queue(struct srq *srq, int *depth)
         return queue;
 }
 
+/* A smaller one, where the device has not room for what it publishes: what exceeds it rests. */
+static struct ibv_srq *make_small_queue(struct srq *srq, int *depth)
+{
+        struct ibv_srq *queue = NULL;
+
+        while (!queue && *depth > 1) {
+                *depth /= 2;
+                queue = make_queue(srq, *depth);
+        }
+        return queue;
+}
+
 static DAT_RETURN srq_new(struct ia *ia, struct pz *pz, const DAT_SRQ_ATTR *attr, struct srq **out)
 {
         struct srq *srq = calloc(1, sizeof(*srq));
@@ -145,8 +157,11 @@ static DAT_RETURN srq_new(struct ia *ia, struct pz *pz, const DAT_SRQ_ATTR *attr
                 goto free;
         srq->hardware_depth = attr->max_recv_dtos;
         srq->srq = make_lasting_queue(srq, &srq->hardware_depth);
+        if (!srq->srq && srq->fixed)
+                srq->srq = make_small_queue(srq, &srq->hardware_depth);
         if (!srq->srq)
                 goto free;
+        srq->watching = srq->hardware_depth < attr->max_recv_dtos;
         ret = object_publish(ia, &srq->obj, DAT_HANDLE_TYPE_SRQ);
         if (ret == DAT_SUCCESS) {
                 *out = srq;
