@@ -20,7 +20,7 @@ import pytest
 from runners.campaign.assignment import FILE_NAME, Assignment
 from runners.campaign.plan import Planned
 from runners.campaign.spread import Spread
-from runners.campaign.testbed import PUT_OFF, Testbeds
+from runners.campaign.testbed import GIVEN_UP, PUT_OFF, Testbeds
 from runners.results import records
 
 RECORDS = "records"
@@ -112,6 +112,7 @@ class CaseItem(pytest.Item):
             finally:
                 self.user_properties.append((RECORDS, _packed(told)))
             if word is None:
+                self.user_properties.append((GIVEN_UP, True))
                 pytest.skip(testbeds.given_up(self.planned.hosts))
             if word == PUT_OFF:
                 self.user_properties.append((PUT_OFF, True))

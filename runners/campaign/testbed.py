@@ -46,6 +46,8 @@ HURRIED_MOST = 16
 PATIENT = 3
 # What run() says of a case that was put off.
 PUT_OFF = "put off"
+# What a worker says of a case whose hosts it could not have.
+GIVEN_UP = "given up"
 
 Emit = Callable[[Record], None]
 Progress = Callable[[str], None]
@@ -293,17 +295,8 @@ class Testbed:
             raise
 
     def _ready(self, emit: Emit) -> Bench | None:
-        if self.given_up:
-            return None
-        self.prepare()
-        assert self._opening is not None
-        try:
-            opened = self._opening.result()
-        except AgentLost as lost:
-            self._give_up(lost.what, lost.host, lost.text, emit)
-            return None
-        except FabricError as error:
-            self._give_up("fabric", "", str(error), emit)
+        opened = self._opened(emit)
+        if opened is None:
             return None
         if not opened.told:
             for host, why in opened.set_aside:
@@ -316,6 +309,20 @@ class Testbed:
             self.close()
             return None
         return opened
+
+    def _opened(self, emit: Emit) -> Bench | None:
+        """The hosts when they are open. One that is lost before its first word is lost like any."""
+        while not self.given_up:
+            self.prepare()
+            assert self._opening is not None
+            try:
+                return self._opening.result()
+            except AgentLost as lost:
+                emit(incident(lost.what, lost.host, lost.text))
+                self._lost(lost, emit)
+            except FabricError as error:
+                self._give_up("fabric", "", str(error), emit)
+        return None
 
     def _replace_unfit(
         self, opened: Bench, evidence: Evidence, planned: Planned, emit: Emit
@@ -332,7 +339,8 @@ class Testbed:
         self.close(lost)
         self._losses += 1
         if self._losses == LOSSES_IN_A_ROW:
-            self._give_up("fabric", "", f"hosts were lost {self._losses} times in a row", emit)
+            text = f"hosts were lost {self._losses} times in a row; {lost.host}: {lost.text}"
+            self._give_up("fabric", "", text, emit)
 
     def _give_up(self, what: str, host: str, text: str, emit: Emit) -> None:
         emit(incident(what, host, text))

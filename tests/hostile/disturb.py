@@ -92,8 +92,11 @@ class _Run:
         if "Traceback" in out + err or (code == 2 and not told):
             self._harm(UNTOLD, f"exit {code}: {err[-300:]}")
         if not (self._folder / EVENTS).exists():
-            # One that ran out of space before its first record leaves no folder, and says so.
-            if self._name not in ("removes", "moves", "fills") or code not in (0, 2):
+            # One that ran out of space before its first record leaves no folder, and says so; one
+            # that a signal ended before it has nothing to say.
+            ended = not before and code in ENDS.get(self._name, ())
+            gone = self._name in ("removes", "moves", "fills") and code in (0, 2)
+            if not (ended or gone):
                 self._harm(LOST, f"exit {code}, and there is no record: {err[-200:]}")
         elif (self._folder / EVENTS).stat().st_size:
             self._look(before)
@@ -270,6 +273,13 @@ ACTS: dict[str, Disturb] = {
     "stops the agents": _stop_agent,
     "removes": _remove,
     "moves": _move,
+}
+# What a run ends with that a signal ended before it had begun.
+ENDS = {
+    "kills": (-signal.SIGKILL,),
+    "interrupts": (-signal.SIGINT, 130),
+    "interrupts twice": (-signal.SIGINT, 130),
+    "terminates": (-signal.SIGTERM, 130),
 }
 DISTURBANCES = (*ACTS, "fills")
 

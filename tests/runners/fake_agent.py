@@ -553,12 +553,21 @@ BEHAVIOURS: dict[str, Callable[[dict[str, Any]], None]] = {
 }
 
 
+def may_be_lost() -> None:
+    """At hello a worker's host is lost as often as there are files that say so."""
+    worker = os.environ.get("PYTEST_XDIST_WORKER", "any")
+    if marks := list(HERE.glob(f"lost-at-hello-{worker}-*")):
+        marks[0].unlink()
+        os._exit(HOST_DIED)
+
+
 def serve() -> None:
     """Obey commands until `bye`."""
     refusal = HERE / "ia-refused"
     for line in sys.stdin:
         message = json.loads(line)
         if message["type"] == "hello":
+            may_be_lost()
             ia = IA
             if (HERE / "other-library").exists():
                 ia = {**IA, "sha256": "0" * 64}

@@ -90,6 +90,34 @@ def test_a_host_that_a_case_made_unfit_is_replaced(cts: Cts) -> None:
     assert cts.openings == [1, 1]
 
 
+def lose_at_hello(cts: Cts, worker: str, times: int) -> None:
+    """Have a worker's host be lost so often before its agent's first word."""
+    for number in range(times):
+        (cts.root / "build/default/bin" / f"lost-at-hello-{worker}-{number}").touch()
+
+
+def test_a_host_that_is_lost_at_first_is_opened_again(cts: Cts) -> None:
+    cts.has(*OTHERS)
+    lose_at_hello(cts, "any", 2)
+    done = cts("certify", "--hosts", "1", "-n", "1")
+    assert done.returncode == 0, done
+    assert words(cts) == dict.fromkeys(OTHERS, "PASS")
+    assert [incident["what"] for incident in incidents(cts)] == ["host-lost"] * 2
+    assert cts.openings == [1, 1, 1]
+
+
+def test_what_a_worker_without_hosts_took_is_run_on_others(cts: Cts) -> None:
+    cases = [f"passes_{number}" for number in range(40)]
+    cts.has(*cases)
+    lose_at_hello(cts, "gw0", 3)
+    done = cts("certify", "--hosts", "1", "-n", "2")
+    assert done.returncode == 0, done
+    assert words(cts) == dict.fromkeys(cases, "PASS")
+    assert [incident["what"] for incident in incidents(cts)] == ["host-lost"] * 3 + ["fabric"]
+    assert "of a worker that lost its hosts, on others" in done.stdout
+    assert "3 times in a row; host1: " in done.stderr
+
+
 def test_evidence_before_the_loss_is_kept(cts: Cts) -> None:
     cts.has("kills_host")
     cts("certify")
