@@ -201,14 +201,14 @@ void ep_drop_qp(struct ep *ep)
 }
 
 /*
- * Some drivers answer with the number that the queue pair was given, for ever. A device is believed
- * once it has answered with another.
+ * Some drivers answer with one number for ever, as with the one that the queue pair was given. A
+ * device is believed once it has answered with another, the very one that follows what completed.
  */
-static bool number_is_true(const struct ep *ep, const struct ibv_qp_attr *attr)
+static bool number_is_true(const struct ep *ep, uint32_t number, uint32_t next)
 {
         struct ia *ia = ep->obj.ia;
 
-        if (attr->rq_psn != ep->first_psn)
+        if (number != ep->first_psn && number == (next & PSN_MASK))
                 atomic_store(&ia->numbers_move, true);
         return atomic_load(&ia->numbers_move);
 }
@@ -223,6 +223,7 @@ bool ep_may_be_receiving(struct ep *ep)
         struct ibv_qp_init_attr init;
         struct ibv_qp_attr attr;
         uint32_t ahead;
+        uint32_t next;
 
         if (!ep->qp || !srq_may_be_arriving(ep->srq))
                 return false;
@@ -233,11 +234,14 @@ bool ep_may_be_receiving(struct ep *ep)
                 return true;
         if (attr.qp_state == IBV_QPS_RESET || attr.qp_state == IBV_QPS_INIT)
                 return false;
-        if (!atomic_load(&ep->mtu_shift) || !number_is_true(ep, &attr))
+        if (!atomic_load(&ep->mtu_shift))
                 return true;
         /* What the number includes and has completed is counted by then, and what came later. */
         evd_drain(ep_recv_target(ep));
-        ahead = (attr.rq_psn - atomic_load(&ep->recv_psn)) & PSN_MASK;
+        next = atomic_load(&ep->recv_psn);
+        if (!number_is_true(ep, attr.rq_psn, next))
+                return true;
+        ahead = (attr.rq_psn - next) & PSN_MASK;
         return ahead && ahead <= PSN_MASK / 2;
 }
 

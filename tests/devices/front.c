@@ -634,6 +634,8 @@ int __wrap_ibv_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask,
         int ret = __real_ibv_query_qp(qp, attr, mask, init);
         struct note *note;
 
+        if (!ret && device_profile.no_psn)
+                attr->rq_psn = 0;
         if (ret || !device_profile.fixed_psn)
                 return ret;
         pthread_mutex_lock(&front.lock);
