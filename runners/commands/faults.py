@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from runners.checkout import Checkout
-from runners.commands import MOST_WORKERS, Subparsers, add_cpus, add_patience
+from runners.commands import MOST_WORKERS, Subparsers, add_cpus, add_device, add_patience
 from runners.errors import InputError, RunnerError
 from runners.names import nearest
 from runners.results import records
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from runners.campaign.draw import Drawn
     from runners.campaign.plan import Case
     from runners.catalogue.clauses import Catalogue
+    from runners.fabric.base import Fabric
 
 
 def add_parser(commands: Subparsers) -> None:
@@ -45,7 +46,7 @@ def add_parser(commands: Subparsers) -> None:
     )
     parser.add_argument("--provider", type=Path, metavar="LIB", help="the provider to wrap")
     parser.add_argument(
-        "--ia-params", metavar="STR", default="rxe0", help="its ia_params (default: rxe0)"
+        "--ia-params", metavar="STR", help="its ia_params (default: the host's device)"
     )
     parser.add_argument("--fabric", default="vm", metavar="NAME", help="default: vm")
     parser.add_argument(
@@ -64,6 +65,7 @@ def add_parser(commands: Subparsers) -> None:
         "one more than two for each processor with guests, and 1 elsewhere)",
     )
     add_cpus(parser)
+    add_device(parser)
     parser.add_argument(
         "--matrix", action="store_true", help="run each fault against each case of its page"
     )
@@ -83,7 +85,7 @@ def run(options: argparse.Namespace) -> int:
     from runners.interrupts import Interrupts
 
     checkout: Checkout = options.checkout
-    settings = _settings(options, checkout)
+    fabric, settings = _fabric(options, checkout)
     catalogue, cases = load_cases(checkout)
     rows = mutation.rows_of(checkout, catalogue)
     faults = mutation.choose(rows.faults, options.keyword)
@@ -98,7 +100,8 @@ def run(options: argparse.Namespace) -> int:
         run=name,
         command=options.command_line,
         subject=from_library(
-            _built(options.provider or checkout.reference_provider), options.ia_params
+            _built(options.provider or checkout.reference_provider),
+            options.ia_params or fabric.ia_params(settings),
         ),
         catalogue=catalogue,
         cases=cases,
@@ -230,8 +233,10 @@ def _page(mutation: "Mutation", clause: str) -> str:
     return page
 
 
-def _settings(options: argparse.Namespace, checkout: Checkout) -> dict[str, Any]:
-    """The fabric's settings; raises InputError where the options do not fit together."""
+def _fabric(
+    options: argparse.Namespace, checkout: Checkout
+) -> tuple[type["Fabric"], dict[str, Any]]:
+    """The fabric and its settings; raises InputError where the options do not fit together."""
     from runners.campaign.assignment import fabric_class
     from runners.fabric.base import Wish
 
@@ -243,8 +248,7 @@ def _settings(options: argparse.Namespace, checkout: Checkout) -> dict[str, Any]
         raise InputError(f"-n: from 1 to {MOST_WORKERS} hosts can run the cases")
     # A fabric that has to be told of its hosts says so: this command has nothing to tell it.
     fabric = fabric_class(checkout.fabrics[options.fabric])
-    settings: dict[str, Any] = fabric.settings(Wish(cpus=options.cpus))
-    return settings
+    return fabric, fabric.settings(Wish(cpus=options.cpus, device=options.device))
 
 
 def _built(library: Path) -> Path:

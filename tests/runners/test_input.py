@@ -74,6 +74,7 @@ def test_a_device_of_hosts_that_have_their_own(cts: Cts) -> None:
     done = cts("certify", "--device", "siw", "--fabric", "host")
     refused(done, USAGE, "--device goes with --fabric vm")
     refused(cts("certify", "--device", "mlx5"), USAGE, "--device", "rxe", "siw")
+    refused(cts("faults", "--device", "siw", "--fabric", "host"), USAGE, "--fabric vm")
     assert not cts.results.exists()
 
 
