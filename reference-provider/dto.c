@@ -158,12 +158,78 @@ PER_KIND void describe(struct ibv_send_wr *send, const struct ep *ep, const stru
         }
 }
 
+#define SHORT 32
+#define PAGE  4096
+
+/*
+ * siw copies what is short into the header of its packet, with an error where it crosses a page of
+ * its memory. So many of these bytes lie before that page's end; 0: they need not be split.
+ */
+PER_KIND uint32_t before_page(const struct ep *ep, const struct ibv_send_wr *send, uint64_t address,
+                              DAT_VLEN length)
+{
+        uint32_t first = PAGE - (uint32_t)(address % PAGE);
+
+        return ep->obj.ia->splits_short && length <= SHORT && first < length && send->num_sge == 1
+                   ? first
+                   : 0;
+}
+
+/* What waits for a read is copied so, too; but not what has two segments. */
+static __attribute__((noinline)) void halve_segment(const struct ep *ep, struct ibv_send_wr *send,
+                                                    DAT_VLEN length)
+{
+        struct ibv_sge *sge = send->sg_list;
+        uint32_t first = send->num_sge ? before_page(ep, send, sge->addr, length) : 0;
+
+        if (!first)
+                return;
+        sge[1] = sge[0];
+        sge[1].addr += first;
+        sge[1].length -= first;
+        sge[0].length = first;
+        send->num_sge = 2;
+}
+
+/*
+ * Posts a read as two. The first tells of its failure only; the DTO ends with that, and the other's
+ * completion finds a record that is posted no more.
+ */
+static __attribute__((noinline)) int post_halves(struct ep *ep, struct ibv_send_wr *send,
+                                                 uint32_t first)
+{
+        struct ibv_sge near = send->sg_list[0];
+        struct ibv_sge far = near;
+        struct ibv_send_wr rest = *send;
+        struct ibv_send_wr *bad;
+
+        near.length = first;
+        far.addr += first;
+        far.length -= first;
+        rest.sg_list = &far;
+        rest.wr.rdma.remote_addr += first;
+        send->sg_list = &near;
+        send->send_flags &= ~(unsigned int)IBV_SEND_SIGNALED;
+        send->next = &rest;
+        return ibv_post_send(ep->qp, send, &bad);
+}
+
+PER_KIND int post_to_verbs(struct ep *ep, const struct request *request, struct ibv_send_wr *send,
+                           DAT_VLEN length)
+{
+        struct ibv_send_wr *bad;
+        uint32_t first = 0;
+
+        if (request->kind == WR_RDMA_READ)
+                first = before_page(ep, send, send->wr.rdma.remote_addr, length);
+        return first ? post_halves(ep, send, first) : ibv_post_send(ep->qp, send, &bad);
+}
+
 PER_KIND DAT_RETURN post_checked(struct ep *ep, const struct request *request, struct ibv_sge *sge,
                                  int num_sge, DAT_VLEN length)
 {
         struct ibv_send_wr send;
         int state = atomic_load(&ep->state);
-        struct ibv_send_wr *bad;
         struct wr *wr;
 
         if (state != EP_CONNECTED && !ep_state_flushes(state))
@@ -185,14 +251,28 @@ PER_KIND DAT_RETURN post_checked(struct ep *ep, const struct request *request, s
         send.sg_list = sge;
         send.num_sge = num_sge;
         /* What is fenced may carry what the reads before it have yet to bring. */
-        if (length <= ep->inline_max && request->kind != WR_RDMA_READ &&
-            !(request->flags & DAT_COMPLETION_BARRIER_FENCE_FLAG))
+        if (request->kind != WR_RDMA_READ && request->flags & DAT_COMPLETION_BARRIER_FENCE_FLAG)
+                halve_segment(ep, &send, length);
+        else if (request->kind != WR_RDMA_READ && length <= ep->inline_max)
                 send.send_flags |= IBV_SEND_INLINE;
         wr_publish(wr);
-        if (!ibv_post_send(ep->qp, &send, &bad))
+        if (!post_to_verbs(ep, request, &send, length))
                 return DAT_SUCCESS;
         evd_withdraw(ep_request_target(ep), wr);
         return REF_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEP);
+}
+
+/*
+ * A read brings what its buffer is to hold, and no more. siw takes a read without a segment for one
+ * of the segment that was posted in its place before.
+ */
+PER_KIND int read_segments(const struct ep *ep, struct ibv_sge *sge, int num_sge, DAT_VLEN length)
+{
+        int used = lmr_trim(sge, num_sge, length);
+
+        if (!used && ep->obj.ia->iwarp)
+                sge[used++] = (struct ibv_sge){0};
+        return used;
 }
 
 PER_KIND DAT_RETURN post_request(DAT_EP_HANDLE handle, const struct request *request)
@@ -210,7 +290,7 @@ PER_KIND DAT_RETURN post_request(DAT_EP_HANDLE handle, const struct request *req
         ret = check_request(ep, request, sge, &num_sge, &length);
         if (ret == DAT_SUCCESS) {
                 if (request->kind == WR_RDMA_READ)
-                        num_sge = lmr_trim(sge, num_sge, length);
+                        num_sge = read_segments(ep, sge, num_sge, length);
                 ret = post_checked(ep, request, sge, num_sge, length);
         }
         gate_leave(&ep->gate);

@@ -73,6 +73,7 @@ struct ia {
         uint8_t port;
         bool iwarp;                /* not InfiniBand's CM: see cm.c */
         bool solicits;             /* a completion queue can wait for what the peer marks */
+        bool splits_short;         /* what is short and crosses a page comes wrong, see dto.c */
         _Atomic bool numbers_move; /* the device tells the number of the packet that it expects */
         bool removed;
         bool closing; /* under lock: no object is made any more */

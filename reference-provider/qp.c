@@ -17,6 +17,7 @@
 #define FOREVER       7
 #define INLINE        64 /* bytes of a request that verbs copies in the post, if it can */
 #define PSN_MASK      0xffffffu
+#define HALVES        2 /* of which a request may consist, see dto.c */
 
 /* A device does not tell how much it takes inline, nor whether it takes anything; so it is tried.
  */
@@ -30,6 +31,13 @@ static struct ibv_qp *create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *init
         init->cap = wanted;
         init->cap.max_inline_data = 0;
         return ibv_create_qp(pd, init);
+}
+
+static uint32_t max_send_wr(const struct ep *ep)
+{
+        uint32_t requests = ep->attr.max_request_dtos ? (uint32_t)ep->attr.max_request_dtos : 1;
+
+        return ep->obj.ia->splits_short ? HALVES * requests : requests;
 }
 
 /* Makes the queue pair, in RESET. Called with ia->cm_lock held and the gate open. */
@@ -47,6 +55,8 @@ DAT_RETURN ep_make_qp(struct ep *ep)
                 sge = attr->max_rdma_read_iov;
         if (sge < attr->max_rdma_write_iov)
                 sge = attr->max_rdma_write_iov;
+        if (sge < HALVES && ep->obj.ia->splits_short)
+                sge = HALVES;
         if (!evd_prepare(ep_recv_target(ep)) || !evd_prepare(ep_request_target(ep)))
                 return REF_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEVD);
         init = (struct ibv_qp_init_attr){
@@ -54,7 +64,7 @@ DAT_RETURN ep_make_qp(struct ep *ep)
             .send_cq = ep_request_target(ep)->cq,
             .recv_cq = ep_recv_target(ep)->cq,
             .srq = ep->srq ? srq_join(ep->srq) : NULL,
-            .cap = {.max_send_wr = attr->max_request_dtos ? (uint32_t)attr->max_request_dtos : 1,
+            .cap = {.max_send_wr = max_send_wr(ep),
                     .max_recv_wr = attr->max_recv_dtos ? (uint32_t)attr->max_recv_dtos : 1,
                     .max_send_sge = sge ? (uint32_t)sge : 1,
                     .max_recv_sge =

@@ -122,7 +122,8 @@ static void *region_start(const struct lmr *lmr, const DAT_LMR_TRIPLET *triplet)
 
 /*
  * A window of verbs would let a peer reach the whole LMR on soft-RoCE, so a bind registers exactly
- * the region that it names. It is in force when this returns.
+ * the region that it names, and nothing where it grants nothing: siw lets a peer read whatever is
+ * registered. It is in force when this returns.
  */
 static DAT_RETURN bind_region(struct rmr *rmr, struct lmr *lmr, const DAT_LMR_TRIPLET *triplet,
                               DAT_MEM_PRIV_FLAGS privileges)
@@ -139,6 +140,8 @@ static DAT_RETURN bind_region(struct rmr *rmr, struct lmr *lmr, const DAT_LMR_TR
                 ret = object_use(&lmr->obj, REF_ERROR(DAT_PRIVILEGES_VIOLATION, 0));
                 if (ret != DAT_SUCCESS)
                         return ret;
+        }
+        if (lmr && access) {
                 mr = ibv_reg_mr(rmr->pz->pd, region_start(lmr, triplet), triplet->segment_length,
                                 access);
                 if (!mr) {

@@ -199,7 +199,7 @@ CASE(ep_post_rdma_write, fence_behind_late_read)
         expect(rdma_post(t, &rdma, &rdma.local, remote_of(to), 2, FENCE), DAT_SUCCESS);
         must_complete(rdma.evd, .ep = rdma.ep, .cookie = 1, .length = MESSAGE);
         expect_completion(rdma.evd, .ep = rdma.ep, .cookie = 2, .length = MESSAGE);
-        expect_that(peer_holds(end, to, 0, MESSAGE, RDMA_MESSAGE),
+        expect_that(rdma_peer_has(t, end, to, MESSAGE),
                     "the write did not wait for what the read was to bring");
 }
 

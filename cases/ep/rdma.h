@@ -103,6 +103,12 @@ static const struct length_row wire_lengths[] = {
 
 void rdma_moves(struct test *t, const struct rdma_kind *kind, const struct length_row *row);
 void rdma_over_wire(struct test *t, const struct rdma_kind *kind, const struct length_row *row);
+
+/*
+ * Whether a write has come to the peer, as the peer sees its memory. It is asked again for a while:
+ * that the bytes are there when the write completes is not said (DTO-2).
+ */
+bool rdma_peer_has(struct test *t, struct peer_ep *end, struct peer_memory memory, size_t length);
 void rdma_in_segments(struct test *t, const struct rdma_kind *kind, const struct split *row);
 void rdma_with_empty(struct test *t, const struct rdma_kind *kind, const struct split *row);
 void rdma_of_several_lmrs(struct test *t, const struct rdma_kind *kind);
