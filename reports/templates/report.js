@@ -35,7 +35,9 @@
         const packed = atob(document.getElementById("bundle:" + number).textContent.trim());
         const bytes = Uint8Array.from(packed, (c) => c.charCodeAt(0));
         const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
-        return JSON.parse(await new Response(stream).text());
+        const parts = (await new Response(stream).text()).split("\0");
+        const ids = parts.filter((_, at) => at % 2 === 0);
+        return Object.fromEntries(ids.map((id, at) => [id, parts[2 * at + 1]]));
       })());
     }
     return bundles.get(number);
