@@ -6,9 +6,9 @@ it does not, the page's other cases are tried. What happened goes to faults.json
 """
 
 import hashlib
-from collections import Counter, defaultdict
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -198,11 +198,16 @@ class Crew:
         self._apart = order.hosts > 1
         self._patience = order.patience
         self._stop = Event()
+        self.words: dict[Job, str] = {}
         workers = min(jobs, order.workers or _workers(assignment, order.hosts))
         self._counts = {1: workers, 2: 1} if not self._apart else {1: 1, 2: workers}
         self._free: dict[int, SimpleQueue[Testbed]] = {hosts: SimpleQueue() for hosts in (1, 2)}
         self._testbeds = []
+        self._pools: dict[int, ThreadPoolExecutor] = {}
+        self._jobs: dict[Future[str], Job] = {}
+        self._done: SimpleQueue[Future[str]] = SimpleQueue()
         for hosts, count in self._counts.items():
+            self._pools[hosts] = ThreadPoolExecutor(count)
             for number in range(count):
                 testbed = Testbed(assignment, hosts, f"{label}{number}-")
                 self._testbeds.append(testbed)
@@ -210,23 +215,29 @@ class Crew:
                 if hosts == order.hosts:
                     testbed.prepare()
 
-    def run(self, jobs: Iterable[Job]) -> dict[Job, str]:
-        """Run all jobs; the verdicts' words. A job for which no host is left is NOT-RUN."""
-        with ExitStack() as stack:
-            pools = {
-                hosts: stack.enter_context(ThreadPoolExecutor(count))
-                for hosts, count in self._counts.items()
-            }
-            futures = {pools[self._hosts(job)].submit(self._run, job): job for job in jobs}
-            try:
-                wait(futures, return_when=FIRST_EXCEPTION)
-            except BaseException:
-                self._stop.set()
-                raise
-            return {job: future.result() for future, job in futures.items()}
+    def start(self, jobs: Iterable[Job]) -> None:
+        """Begin to run all jobs. A job for which no host is left is NOT-RUN."""
+        for job in jobs:
+            future = self._pools[self._hosts(job)].submit(self._run, job)
+            self._jobs[future] = job
+            future.add_done_callback(self._done.put)
+
+    def work(self, left: int = 0) -> None:
+        """Wait until no more than so many jobs are left."""
+        while len(self._jobs) - len(self.words) > left:
+            future = self._done.get()
+            self.words[self._jobs[future]] = future.result()
+
+    @property
+    def size(self) -> int:
+        """How many jobs run side by side."""
+        return sum(self._counts.values())
 
     def close(self) -> None:
-        """End the hosts."""
+        """End the hosts; what was not begun is not run."""
+        self._stop.set()
+        for pool in self._pools.values():
+            pool.shutdown()
         for testbed in self._testbeds:
             testbed.close()
 
@@ -277,7 +288,9 @@ class Crew:
 
 
 class Crews:
-    """Crews one after another, each with a dat.conf that has entries for the faults of its jobs."""
+    """Crews one after another, each with a dat.conf that has entries for the faults of its jobs.
+    One begins when that before it has no work for all of its hosts any more.
+    """
 
     def __init__(self, checkout: Checkout, order: Order, folder: Path, log: Log) -> None:
         self._checkout = checkout
@@ -289,22 +302,38 @@ class Crews:
     def run(self, jobs: Iterable[Job]) -> dict[Job, str]:
         """Run all jobs; the verdicts' words."""
         words: dict[Job, str] = {}
-        for batch in _batches(jobs):
-            words |= self._run(batch)
+        crews: deque[Crew] = deque()
+        try:
+            for batch in _batches(jobs):
+                crews.append(self._crew(batch))
+                crews[-1].start(batch)
+                if len(crews) > 1:
+                    words |= _ended(crews.popleft())
+                crews[-1].work(left=crews[-1].size)
+            while crews:
+                words |= _ended(crews.popleft())
+        finally:
+            for crew in crews:
+                crew.close()
         return words
 
-    def _run(self, batch: Sequence[Job]) -> dict[Job, str]:
+    def _crew(self, batch: Sequence[Job]) -> Crew:
         self._count += 1
         faults = {job.fault.id: job.fault for job in batch if job.fault}
         path = self._folder / f"{DAT_CONF}.{self._count}"
         text = dat_conf(self._order.subject, self._checkout.faulty_provider, faults.values())
         path.write_text(text, encoding="utf-8")
         assignment = _assignment(self._checkout, self._order, self._folder, path)
-        crew = Crew(assignment, self._order, self._log, f"{self._count}-", len(batch))
-        try:
-            return crew.run(batch)
-        finally:
-            crew.close()
+        return Crew(assignment, self._order, self._log, f"{self._count}-", len(batch))
+
+
+def _ended(crew: Crew) -> dict[Job, str]:
+    """The words of a crew's jobs when all have ended; its hosts are let go, whatever happens."""
+    try:
+        crew.work()
+        return crew.words
+    finally:
+        crew.close()
 
 
 def _batches(jobs: Iterable[Job]) -> Iterator[list[Job]]:
@@ -361,10 +390,9 @@ def _campaign(order: Order, crews: Crews) -> None:
     own_cases = OwnCases(order.cases)
     pages = {case.page for fault in clause_faults for case in own_cases(fault)}
     on_page = [case for case in order.cases if case.page in pages]
-    selected = len(order.faults) < len(order.rows.faults)
     own = [Job(OWN, case, fault) for fault in clause_faults for case in own_cases(fault)]
-    needed = {job.case.id for job in own}
-    _tried_twice(crews, [Job(WHOLE, case) for case in on_page if case.id in needed or not selected])
+    whole = {job.case.id: job.case for job in own}
+    _tried_twice(crews, [Job(WHOLE, case) for case in on_page if case.id in whole])
     words = _tried_twice(crews, [*_hostile(order), *own])
     alive = [job for job in own if words[job] not in RED]
     tried = (
@@ -372,7 +400,10 @@ def _campaign(order: Order, crews: Crews) -> None:
         if order.everything
         else {job.fault.id: job.fault for job in alive if job.fault}.values()
     )
-    crews.run(_elsewhere(tried, on_page, own))
+    elsewhere = list(_elsewhere(tried, on_page, own))
+    others = {job.case.id: job.case for job in elsewhere if job.case.id not in whole}
+    _tried_twice(crews, [Job(WHOLE, case) for case in others.values()])
+    crews.run(elsewhere)
 
 
 def _tried_twice(crews: Crews, jobs: Sequence[Job]) -> dict[Job, str]:
