@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 
 from runners.campaign.assignment import Assignment, agent_command
-from runners.campaign.beside import PutOff, beside
+from runners.campaign.beside import beside
 from runners.campaign.plan import Case, Planned, identity, plan
-from runners.campaign.plugin import RECORDS, SPREAD, TESTBEDS, VERDICT, unpacked
+from runners.campaign.plugin import MANY, RECORDS, TESTBEDS, VERDICT, Many
 from runners.campaign.progress import FATAL, Progress
 from runners.campaign.selection import Choice, arguments, choose
 from runners.campaign.spread import Spread
@@ -26,6 +26,7 @@ from runners.campaign.subject import Subject, environment
 from runners.campaign.tally import Key, Past, Tally
 from runners.campaign.testbed import Testbeds, incident
 from runners.campaign.waits import WAITED_MS
+from runners.campaign.workers import Workers
 from runners.catalogue import rulings
 from runners.catalogue.clauses import Catalogue, Clause, PageClauses, every_page
 from runners.catalogue.counted import by_profile
@@ -40,15 +41,17 @@ from runners.scratch import collect, scratch
 DAT_CONF = "dat.conf"
 SETTINGS = "fabric.json"
 HOSTS = "hosts"
-# A process takes as long to start, and to open its hosts, as it takes for so many cases.
+# Hosts take as long to be opened as so many cases take.
 CASES_OF_A_START = 25
+# For so many one worker more pays, which computes while the others wait.
+CASES_OF_ONE_MORE = 2_000
 TRACE = "runner-error.txt"
 
 
 @dataclass(frozen=True)
 class Order:
     """What a campaign is to do, of the plan that the `whole` suite has in both modes. `modes` are
-    host counts; `workers` counts processes, None as many as pay.
+    host counts; `workers` counts those that each have hosts of their own, None as many as pay.
 
     `spread`, `every_pair` and `patience` are those of the assignment.
     """
@@ -104,13 +107,14 @@ def conduct(
                 if not order.choice.everything:
                     chosen = choose(checkout, assignment, order.choice, order.subject)
                     assignment = replace(assignment, plan=tuple(chosen))
+                recorder = _Recorder(log, progress, interrupts, Tally())
+                recorder.share(order, assignment, testbeds, opened)
                 log.append(_run_record(checkout, order, assignment.plan, folder))
             except BaseException:
                 opened.close()
                 _clear(folder, remove=not existed)
                 raise
             records.point_latest(checkout.results, order.run, folder)
-            recorder = _Recorder(log, progress, interrupts, Tally())
             return _carry_out(checkout, order, assignment, assignment, testbeds, recorder, opened)
 
 
@@ -148,6 +152,7 @@ def resume(
         whole = replace(whole, logs=f"{whole.logs}/resumed-{past.resumed + 1}")
         testbeds = opened.enter_context(Testbeds(whole, "", progress.say))
         todo = replace(whole, plan=tuple(missing))
+        recorder.share(order, todo, testbeds, opened)
         return _carry_out(checkout, order, todo, whole, testbeds, recorder, opened)
 
 
@@ -163,15 +168,10 @@ def _carry_out(
     """Run the assignment, which is the `whole` run's or a part of it; close what is `opened`."""
     recorder.plan = assignment.plan
     recorder.progress.total = recorder.tally.expected(assignment.plan)
-    if order.spread is not None:
-        spread = Spread(assignment, recorder.write, recorder.progress.say, recorder.tally)
-        recorder.spread = opened.enter_context(spread)
+    recorder.testbeds = testbeds
     try:
         if assignment.plan:
-            workers = _workers(order, assignment)
-            recorder.workers = workers
-            recorder.testbeds = testbeds if workers == 1 else None
-            code = _run(checkout, order, assignment, workers, recorder)
+            code = _run(checkout, order, assignment, recorder)
         if not assignment.plan or code in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
             _run_again(order, whole, testbeds, recorder)
             _try_undeclared(order, whole.plan, testbeds, recorder)
@@ -189,34 +189,30 @@ def _carry_out(
 
 
 def _workers(order: Order, assignment: Assignment) -> int:
-    """How many processes run the cases: what was asked for, or as many as this plan is worth."""
+    """How many testbeds run the cases: what was asked for, or as many as this plan is worth."""
     if order.spread is not None:
         return 1
     if order.workers is not None:
         return order.workers
     worth = len(assignment.plan) // CASES_OF_A_START
     modes = {planned.hosts for planned in assignment.plan}
-    return min(worth, assignment.side_by_side(sum(modes))) if worth > 1 else 1
+    if worth <= 1:
+        return 1
+    count = assignment.side_by_side(sum(modes))
+    if count > 1 and len(assignment.plan) >= CASES_OF_ONE_MORE:
+        count += 1
+    return min(worth, count)
 
 
 def _run(
-    checkout: Checkout,
-    order: Order,
-    assignment: Assignment,
-    workers: int,
-    recorder: "_Recorder",
+    checkout: Checkout, order: Order, assignment: Assignment, recorder: "_Recorder"
 ) -> int | pytest.ExitCode:
     with scratch() as name:
         asked = arguments(checkout, name, order.subject)
         asked.append(str(assignment.save(name)))
         if order.stop_first:
             asked.append("-x")
-        if workers > 1:
-            assignment.make_ready(recorder.progress.say)
-            asked += ["-p", "xdist.plugin", "-n", str(workers)]
-        say = recorder.progress.say
-        put_off = PutOff(assignment, workers, recorder.write, say)
-        return pytest.main(asked, plugins=[recorder, put_off])
+        return pytest.main(asked, plugins=[recorder])
 
 
 def _run_again(order: Order, whole: Assignment, testbeds: Testbeds, recorder: "_Recorder") -> None:
@@ -266,16 +262,21 @@ def _try_undeclared(
     """The case that shows a feature at work, of each that the provider does not declare."""
     if recorder.spread is not None:
         return
-    shows = {id_: clause.shows for id_, clause in order.catalogue.clauses.items() if clause.shows}
-    first = {one.case: one for one in reversed(plan_) if one.case in shows}
-    for one in first.values():
-        end = recorder.tally.ends.get(Key(one.case, one.hosts))
-        if end is None or end.word != "UNSUPPORTED" or testbeds.given_up(one.hosts):
+    shows = order.catalogue.shows
+    for one in _undeclared(order, plan_, recorder.tally):
+        if testbeds.given_up(one.hosts):
             continue
         recorder.progress.started(one.name)
         testbeds.keep_only({one.hosts})
         emit = partial(_tried, shows[one.case], recorder)
         testbeds.run(one, 1, emit, undeclared=True)
+
+
+def _undeclared(order: Order, plan_: Sequence[Planned], tally: Tally) -> list[Planned]:
+    """The cases, in their first mode, that show the features that are declared absent."""
+    first = {one.case: one for one in reversed(plan_) if one.case in order.catalogue.shows}
+    ends = ((one, tally.ends.get(Key(one.case, one.hosts))) for one in first.values())
+    return [one for one, end in ends if end is not None and end.word == "UNSUPPORTED"]
 
 
 def _tried(feature: str, recorder: "_Recorder", record: Record) -> None:
@@ -331,19 +332,39 @@ class _Recorder:
         self.tally = tally
         self.testbeds: Testbeds | None = None
         self.spread: Spread | None = None
+        self._many: Many | None = None
         self.plan: Sequence[Planned] = ()
         self.workers = 1
         self.errors: list[str] = []
         self.ended_early = False
         self._log = log
 
-    def write(self, record: Record, text: str | None = None) -> None:
-        """Put a record on the disk, then on the screen; from any thread. Raises ResultsLost.
-
-        Where `text` is the record, `record` may be no more than what is looked at here.
+    def share(
+        self, order: Order, assignment: Assignment, testbeds: Testbeds, opened: ExitStack
+    ) -> None:
+        """Begin to open the hosts of many testbeds, where the plan is for many; `opened` has them
+        closed. Of `testbeds` are opened, towards the end, those that are needed then.
         """
+        if order.spread is not None:
+            spread = Spread(assignment, self.write, self.progress.say, self.tally)
+            self.spread = self._many = opened.enter_context(spread)
+            return
+        self.workers = _workers(order, assignment)
+        if self.workers > 1 and assignment.plan:
+            assignment.make_ready(self.progress.say)
+
+            def ahead() -> None:
+                for one in _undeclared(order, assignment.plan, self.tally)[:1]:
+                    testbeds.prepare(one.hosts)
+
+            workers = Workers(assignment, self.workers, self.write, self.progress.say, ahead)
+            self._many = opened.enter_context(workers)
+            workers.prepare()
+
+    def write(self, record: Record) -> None:
+        """Put a record on the disk, then on the screen; from any thread. Raises ResultsLost."""
         with self.interrupts.held():
-            self._log.append_text(records.text_of(record) if text is None else text)
+            self._log.append(record)
             self.tally.take(record)
             if record["type"] == "hosts":
                 self.progress.total = self.tally.expected(self.plan)
@@ -364,19 +385,19 @@ class _Recorder:
         """Lends the open hosts to the cases that run in this process."""
         if self.testbeds is not None:
             config.stash[TESTBEDS] = self.testbeds
-        if self.spread is not None:
-            config.stash[SPREAD] = self.spread
+        if self._many is not None:
+            config.stash[MANY] = self._many
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
-        """A case began, here or in a worker."""
+        """A case began, or ended elsewhere."""
         self.progress.started(nodeid)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """A case ended; a report of another phase than the call is a worker's obituary."""
+        """A case ended."""
         try:
-            told = dict(report.user_properties).get(RECORDS, "")
-            for record, text in unpacked(str(told)) if report.when == "call" else ():
-                self.write(record, text)
+            told: Any = dict(report.user_properties).get(RECORDS, ())
+            for record in told:
+                self.write(record)
             if report.failed and VERDICT not in dict(report.user_properties):
                 self._unexpected(f"{report.nodeid}: {report.longreprtext}")
         except ResultsLost as error:

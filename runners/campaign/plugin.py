@@ -1,35 +1,40 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The pytest plugin that runs cases: each planned case is an item, in this process or a worker's.
+"""The pytest plugin that runs cases: each planned case is an item.
 
-pytest is given an assignment's file to collect from. What a case left behind travels in its
-report's user_properties, as records, to the process that writes them down (campaign.py). They
-travel as the text that is written, beside as much of each as that process looks at: what
-pytest-xdist makes of a structure, and JSON read and made again, take longer than all else there.
+pytest is given an assignment's file to collect from. What a case left behind is given as records to
+who writes them down (campaign.py): in its report's user_properties, where it was this that ran it.
 """
 
-import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
 from functools import cache, cached_property
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import pytest
 
 from runners.campaign.assignment import FILE_NAME, Assignment
+from runners.campaign.lanes import Told
 from runners.campaign.plan import Planned
-from runners.campaign.spread import Spread
-from runners.campaign.testbed import GIVEN_UP, PUT_OFF, Testbeds
+from runners.campaign.testbed import Testbeds
 from runners.results import records
 
 RECORDS = "records"
 VERDICT = "verdict"
-_EVIDENCE = frozenset({"calls", "checks", "output"})
 TESTBEDS = pytest.StashKey[Testbeds]()
-SPREAD = pytest.StashKey[Spread]()
 # The mode that follows another.
 FOLLOWING = pytest.StashKey[dict[int, int]]()
+
+
+class Many(Protocol):
+    """What runs a plan on many testbeds."""
+
+    def run(self, plan: Sequence[Planned]) -> Generator[Told, None, None]:
+        """Run `plan`; yields each case when its verdict is written down."""
+
+
+MANY = pytest.StashKey[Many]()
 
 
 class NotKept(Exception):
@@ -43,48 +48,13 @@ def _marker(label: str) -> pytest.MarkDecorator:
     return made
 
 
-def register_labels(config: pytest.Config, plan: Iterable[Planned]) -> None:
-    """Tell pytest of the markers that items of this plan have."""
-    for label in dict.fromkeys(label for planned in plan for label in planned.labels):
-        config.addinivalue_line("markers", label)
-
-
-def _packed(told: Iterable[records.Record]) -> str:
-    """Records for the process that writes: pairs of what it looks at and of what it writes."""
-    pairs = [(_brief(record), records.text_of(record)) for record in told]
-    return "\n".join(part for brief, text in pairs for part in (records.text_of(brief), text))
-
-
-def unpacked(packed: str) -> Iterator[tuple[records.Record, str]]:
-    """The pairs that were packed; a text has no newline of its own."""
-    parts = packed.split("\n") if packed else []
-    for brief, text in zip(parts[::2], parts[1::2], strict=True):
-        yield json.loads(brief), text
-
-
-def _brief(record: records.Record) -> records.Record:
-    """A record without the evidence, where that decides nothing: only of what was not kept it is
-    asked what that has in common with others.
-    """
-    if record["type"] != "verdict" or record["verdict"] not in records.KEPT:
-        return record
-    return {name: value for name, value in record.items() if name not in _EVIDENCE}
-
-
 class AssignmentFile(pytest.File):
     """The plan as a collection of items, in the plan's order."""
 
     def collect(self) -> Iterator["CaseItem"]:
         assignment = Assignment.load(self.path)
-        config = self.config
-        if TESTBEDS not in config.stash:
-            worker = getattr(config, "workerinput", {}).get("workerid", "")
-            testbeds = Testbeds(assignment, f"{worker}-" if worker else "", puts_off=bool(worker))
-            config.add_cleanup(lambda: testbeds.keep_only(()))
-            config.stash[TESTBEDS] = testbeds
-            if worker:
-                testbeds.prepare(assignment.plan[0].hosts)
-        register_labels(config, assignment.plan)
+        for label in dict.fromkeys(label for one in assignment.plan for label in one.labels):
+            self.config.addinivalue_line("markers", label)
         for planned in assignment.plan:
             yield CaseItem.from_parent(
                 self, name=planned.name, nodeid=planned.name, planned=planned
@@ -110,13 +80,9 @@ class CaseItem(pytest.Item):
             try:
                 word = testbeds.run(self.planned, 1, told.append)
             finally:
-                self.user_properties.append((RECORDS, _packed(told)))
+                self.user_properties.append((RECORDS, told))
             if word is None:
-                self.user_properties.append((GIVEN_UP, True))
                 pytest.skip(testbeds.given_up(self.planned.hosts))
-            if word == PUT_OFF:
-                self.user_properties.append((PUT_OFF, True))
-                pytest.skip(PUT_OFF)
             ended = next(record for record in told if record["type"] == "verdict")
         verdict, reason = ended["verdict"], ended["reason"]
         self.user_properties.append((VERDICT, verdict))
@@ -153,12 +119,12 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> Assignment
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtestloop(session: pytest.Session) -> bool | None:
-    """A spread plan: each item is judged when its case has ended on some testbed."""
-    spread = session.config.stash.get(SPREAD, None)
-    if spread is None or session.config.option.collectonly:
+    """A plan for many testbeds: each item is judged when its case has ended on one of them."""
+    many = session.config.stash.get(MANY, None)
+    if many is None or session.config.option.collectonly:
         return None
     items = {item.planned: item for item in session.items if isinstance(item, CaseItem)}
-    with closing(spread.run(list(items))) as ended:
+    with closing(many.run(list(items))) as ended:
         for told in ended:
             item = items[told.planned]
             item.told = told.verdict

@@ -1,91 +1,21 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A plan on many testbeds side by side: shared among them, or run whole on each pair of hosts."""
 
-import time
 from collections import deque
 from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import chain, groupby
-from queue import SimpleQueue
-from threading import Event, Thread
+from threading import Event
 from types import TracebackType
 from typing import Self
 
 from runners.campaign.assignment import Assignment
+from runners.campaign.lanes import Part, Told, of_hosts, side_by_side
 from runners.campaign.plan import Planned
 from runners.campaign.pool import Pool
 from runners.campaign.tally import Tally
 from runners.campaign.testbed import Emit, Progress, Testbed, incident
 from runners.fabric.base import FabricError
-from runners.results.records import Record
-
-# How long a case that was told to end may take, when the run ends early.
-STOP_TIMEOUT = 5.0
-
-
-@dataclass(frozen=True)
-class Told:
-    """A case that ended: its verdict's record."""
-
-    planned: Planned
-    verdict: Record
-
-
-class Lane(Thread):
-    """A testbed that takes one case after the other from `cases`, until there is none left.
-
-    What it emits is written down when emit() returns, so its next case begins after that.
-    """
-
-    def __init__(
-        self,
-        testbed: Testbed,
-        cases: "deque[Planned]",
-        emit: Emit,
-        out: "SimpleQueue[Told | BaseException | None]",
-        over: Event,
-        attempt: int = 1,
-    ) -> None:
-        super().__init__(daemon=True)
-        self.testbed = testbed
-        self._cases = cases
-        self._emit = emit
-        self._out = out
-        self._over = over
-        self._attempt = attempt
-
-    def run(self) -> None:
-        try:
-            while self._cases and self.testbed.ready(self._tell):
-                self._next()
-        except BaseException as error:
-            self._out.put(error)
-        finally:
-            self.testbed.close()
-            self._out.put(None)
-
-    def _next(self) -> None:
-        try:
-            planned = self._cases.popleft()
-        except IndexError:
-            return
-        said: list[Record] = []
-
-        def tell(record: Record) -> None:
-            self._tell(record)
-            said.append(record)
-
-        if self.testbed.run(planned, self._attempt, tell) is None:
-            self._cases.appendleft(planned)
-        elif not self._over.is_set():
-            verdict = next(record for record in said if record["type"] == "verdict")
-            self._out.put(Told(planned, verdict))
-
-    def _tell(self, record: Record) -> None:
-        # What ends because the run ends is no verdict; that a lane ends is no incident of the run.
-        if not self._over.is_set() and record.get("what") != "fabric":
-            self._emit(record)
 
 
 class Spread:
@@ -162,66 +92,24 @@ class Spread:
         while cases and not given_up:
             count = max(1, min(len(pool.names) // hosts, len(cases)))
             beds = [self._testbed(pool, hosts, ()) for _ in range(count)]
-            yield from side_by_side(beds, [cases] * count, self._emit, self._stop)
+            parts = [[Part(bed, cases)] for bed in beds]
+            yield from side_by_side(parts, of_hosts(self._emit), self._stop)
             given_up = next((bed.given_up for bed in beds if bed.given_up), "")
         if cases and not self._stop.is_set():
             self._emit(incident("fabric", "", f"{len(cases)} cases are left: {given_up}"))
 
     def _on_each(self, pool: Pool, hosts: int, plan: Sequence[Planned]) -> Iterator[Told]:
         for places in rounds(pool.names, hosts):
-            beds, cases = [], []
+            parts = []
             for names in places:
                 # An earlier part of the run may have been here.
                 left = [one for one in plan if not self._tally.has(one, names)]
                 if left and set(names) <= set(pool.names):
-                    beds.append(self._testbed(pool, hosts, names))
-                    cases.append(deque(left))
-            yield from side_by_side(beds, cases, self._emit, self._stop)
+                    parts.append([Part(self._testbed(pool, hosts, names), deque(left))])
+            yield from side_by_side(parts, of_hosts(self._emit), self._stop)
 
     def _testbed(self, pool: Pool, hosts: int, names: Sequence[str]) -> Testbed:
         return Testbed(self._assignment, hosts, "", opened=partial(pool.lease, hosts, names))
-
-
-def side_by_side(
-    testbeds: Sequence[Testbed],
-    cases: Sequence["deque[Planned]"],
-    emit: Emit,
-    over: Event,
-    attempt: int = 1,
-) -> Generator[Told, None, None]:
-    """Run `cases` on `testbeds`, which may share them; yields each when its verdict is written
-    down. `over` is set where this is left before its end.
-    """
-    out: SimpleQueue[Told | BaseException | None] = SimpleQueue()
-    lanes = [
-        Lane(testbed, own, emit, out, over, attempt)
-        for testbed, own in zip(testbeds, cases, strict=True)
-    ]
-    for lane in lanes:
-        lane.start()
-    left = len(lanes)
-    try:
-        while left:
-            told = out.get()
-            if isinstance(told, Told):
-                yield told
-            elif told is None:
-                left -= 1
-            else:
-                raise told
-    finally:
-        if left:
-            _halt(lanes, over)
-
-
-def _halt(lanes: Sequence[Lane], over: Event) -> None:
-    """The run ends early: nothing more is emitted, and what runs is told to end."""
-    over.set()
-    for lane in lanes:
-        lane.testbed.abort()
-    deadline = time.monotonic() + STOP_TIMEOUT
-    for lane in lanes:
-        lane.join(max(0.0, deadline - time.monotonic()))
 
 
 def rounds(names: Sequence[str], hosts: int) -> Iterator[list[tuple[str, ...]]]:

@@ -46,8 +46,6 @@ HURRIED_MOST = 16
 PATIENT = 3
 # What run() says of a case that was put off.
 PUT_OFF = "put off"
-# What a worker says of a case whose hosts it could not have.
-GIVEN_UP = "given up"
 
 Emit = Callable[[Record], None]
 Progress = Callable[[str], None]
@@ -355,12 +353,9 @@ class Testbeds:
         assignment: Assignment,
         label: str,
         progress: Progress = quiet,
-        puts_off: bool = False,
     ) -> None:
         modes = dict.fromkeys(planned.hosts for planned in assignment.plan)
-        self._by_mode = {
-            hosts: Testbed(assignment, hosts, label, progress, puts_off=puts_off) for hosts in modes
-        }
+        self._by_mode = {hosts: Testbed(assignment, hosts, label, progress) for hosts in modes}
 
     def prepare(self, hosts: int) -> None:
         """Begin to open the hosts of a mode."""

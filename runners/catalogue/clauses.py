@@ -142,6 +142,11 @@ class Catalogue:
         """The clauses of all pages by id, in their order."""
         return {clause.id: clause for page in self.pages for clause in page.clauses}
 
+    @cached_property
+    def shows(self) -> Mapping[str, str]:
+        """The feature that a clause's case shows at work, by the clause, of those that show one."""
+        return {id_: clause.shows for id_, clause in self.clauses.items() if clause.shows}
+
 
 def load(directory: Path) -> Catalogue:
     """The catalogue that stands under `directory` (cases/); CatalogueError names every fault."""

@@ -142,7 +142,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         dest="workers",
         type=int,
         metavar="WORKERS",
-        help="processes that each open hosts of their own (default: as many as pay, which is one a "
+        help="so many that each have hosts of their own (default: as many as pay, which is two a "
         "processor with guests, and 1 elsewhere)",
     )
     how.add_argument(

@@ -175,11 +175,7 @@ class EventLog:
 
     def append(self, record: Record) -> None:
         """Write one record and wait for the disk. Raises ResultsLost, having undone a part line."""
-        self.append_text(text_of(record))
-
-    def append_text(self, text: str) -> None:
-        """The same of a record's text."""
-        line = _Line(text.encode())
+        line = _Line(text_of(record).encode())
         self._waiting.append(line)
         with self._disk:
             # Whoever had the disk before may have written this line with its own.

@@ -11,6 +11,7 @@ import select
 import signal
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -324,6 +325,15 @@ def waits_and_hangs(run: dict[str, Any]) -> None:
         mark.touch()
 
 
+def times_out_and_hangs(run: dict[str, Any]) -> None:
+    """After a second; when it is run again it hangs until a test has told it."""
+    mark = HERE / f"timed-out-{run['case'].rpartition('/')[2]}"
+    if mark.exists() and not (HERE / "told").exists():
+        hangs_until_told(run)
+    times_out_late(run)
+    mark.touch()
+
+
 def tells_its_time(run: dict[str, Any]) -> None:
     given = ", ".join(f"{name} {run[f'{name}_ms']}" for name in ("deadline", "event", "quiet"))
     verdict(run, "TIMEOUT", given)
@@ -382,10 +392,6 @@ def kills_agent(run: dict[str, Any]) -> None:
     print("agent: out of patience", file=sys.stderr)
     sys.stderr.flush()
     os._exit(3)
-
-
-def kills_runner(run: dict[str, Any]) -> None:
-    os.kill(os.getppid(), signal.SIGKILL)
 
 
 def hangs(run: dict[str, Any]) -> None:
@@ -508,6 +514,7 @@ BEHAVIOURS: dict[str, Callable[[dict[str, Any]], None]] = {
         times_out_late,
         waits_for_nothing,
         waits_and_hangs,
+        times_out_and_hangs,
         frees_if_not_hurried,
         fails_once,
         breaks_host,
@@ -538,7 +545,6 @@ BEHAVIOURS: dict[str, Callable[[dict[str, Any]], None]] = {
         kills_host,
         kills_host_once,
         kills_agent,
-        kills_runner,
         hangs,
         beats,
         hangs_until_told,
@@ -554,11 +560,11 @@ BEHAVIOURS: dict[str, Callable[[dict[str, Any]], None]] = {
 
 
 def may_be_lost() -> None:
-    """At hello a worker's host is lost as often as there are files that say so."""
-    worker = os.environ.get("PYTEST_XDIST_WORKER", "any")
-    if marks := list(HERE.glob(f"lost-at-hello-{worker}-*")):
-        marks[0].unlink()
-        os._exit(HOST_DIED)
+    """At hello a host is lost as often as there are files that say so."""
+    for mark in HERE.glob("lost-at-hello-*"):
+        with suppress(FileNotFoundError):
+            mark.unlink()
+            os._exit(HOST_DIED)
 
 
 def serve() -> None:

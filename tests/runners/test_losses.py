@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Hosts and agents that die, hang or talk nonsense: one verdict is lost, the others are not."""
 
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -90,15 +91,15 @@ def test_a_host_that_a_case_made_unfit_is_replaced(cts: Cts) -> None:
     assert cts.openings == [1, 1]
 
 
-def lose_at_hello(cts: Cts, worker: str, times: int) -> None:
-    """Have a worker's host be lost so often before its agent's first word."""
+def lose_at_hello(cts: Cts, times: int) -> None:
+    """Have hosts be lost so often before an agent's first word."""
     for number in range(times):
-        (cts.root / "build/default/bin" / f"lost-at-hello-{worker}-{number}").touch()
+        (cts.root / "build/default/bin" / f"lost-at-hello-{number}").touch()
 
 
 def test_a_host_that_is_lost_at_first_is_opened_again(cts: Cts) -> None:
     cts.has(*OTHERS)
-    lose_at_hello(cts, "any", 2)
+    lose_at_hello(cts, 2)
     done = cts("certify", "--hosts", "1", "-n", "1")
     assert done.returncode == 0, done
     assert words(cts) == dict.fromkeys(OTHERS, "PASS")
@@ -106,15 +107,16 @@ def test_a_host_that_is_lost_at_first_is_opened_again(cts: Cts) -> None:
     assert cts.openings == [1, 1, 1]
 
 
-def test_what_a_worker_without_hosts_took_is_run_on_others(cts: Cts) -> None:
+def test_a_worker_without_hosts_takes_no_case(cts: Cts) -> None:
+    """Of five losses one of two workers has three in a row, and the other has not."""
     cases = [f"passes_{number}" for number in range(40)]
     cts.has(*cases)
-    lose_at_hello(cts, "gw0", 3)
+    lose_at_hello(cts, 5)
     done = cts("certify", "--hosts", "1", "-n", "2")
     assert done.returncode == 0, done
     assert words(cts) == dict.fromkeys(cases, "PASS")
-    assert [incident["what"] for incident in incidents(cts)] == ["host-lost"] * 3 + ["fabric"]
-    assert "of a worker that lost its hosts, on others" in done.stdout
+    whats = Counter(incident["what"] for incident in incidents(cts))
+    assert whats == {"host-lost": 5, "fabric": 1}
     assert "3 times in a row; host1: " in done.stderr
 
 
@@ -148,12 +150,3 @@ def test_hosts_that_are_always_lost_are_given_up(cts: Cts) -> None:
     assert "3 times in a row" in done.stderr
     assert "NOT-RUN" in done.stdout
     assert cts.verdicts()[-1] == ("talks_to_peer", 2, 1, "PASS")
-
-
-def test_a_worker_process_that_is_killed(cts: Cts) -> None:
-    cts.has("kills_runner", *OTHERS)
-    done = cts("certify", "-n", "2", "--hosts", "1")
-    assert done.returncode == 2, done
-    assert "kills_runner" not in words(cts)
-    assert [words(cts)[case] for case in OTHERS] == ["PASS"] * 4
-    assert [incident["what"] for incident in incidents(cts)] == ["runner"]

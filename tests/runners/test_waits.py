@@ -64,7 +64,10 @@ def commands() -> str:
     return "\n".join(found)
 
 
-@pytest.mark.parametrize("end", [kill, interrupt, interrupt_impatiently])
+ENDS = [kill, interrupt, interrupt_impatiently]
+
+
+@pytest.mark.parametrize("end", ENDS)
 def test_a_run_that_ends_in_what_was_put_off_is_finished(
     cts: Cts, end: Callable[[subprocess.Popen[str]], None]
 ) -> None:
@@ -98,6 +101,42 @@ def test_a_run_that_ends_in_what_was_put_off_is_finished(
     assert set(tries.values()) == {1}
     assert {case for case, _ in tries} == {entry["case"] for entry in before[0]["plan"]}
     assert {record["verdict"] for record in verdicts} == {"FAIL"}
+    wait_until(lambda: str(cts.root) not in commands(), "somebody is left of the second part")
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_a_run_that_ends_in_second_attempts_is_finished(
+    cts: Cts, end: Callable[[subprocess.Popen[str]], None]
+) -> None:
+    """Those that are made side by side: what was seen before stands, and no more is made than the
+    sample.
+    """
+    names = [f"times_out_and_hangs_{number}" for number in range(7)]
+    cts.has(*names, "times_out_late", deadline_ms=60_000)
+    process = cts.start("certify", "-n", "2", "--seed", "1")
+    try:
+        wait_for(cts.hanging)
+        end(process)
+        out, err = process.communicate(timeout=120)
+    finally:
+        process.kill()
+    assert "Traceback" not in out + err
+    if end is interrupt:
+        assert (process.returncode, err) == (2, "udapl-cts: SIGINT ended the run\n")
+        assert cts.events()[-1]["status"] == "interrupted"
+    wait_until(lambda: str(cts.root) not in commands(), "somebody is left")
+    before = cts.events()
+    firsts = [record for record in before if record.get("attempt") == 1]
+    assert len(firsts) == len(names) + 1
+    cts.hanging.with_name("told").touch()
+    done = cts("certify", "--resume", "latest")
+    assert (done.returncode, done.stderr) == (1, ""), done
+    after = cts.events()
+    assert after[: len(before)] == before
+    assert after[-1]["status"] == "complete"
+    tries = Counter((r["case"], r["attempt"]) for r in after if r["type"] == "verdict")
+    assert set(tries.values()) == {1}
+    assert sum(attempt == 2 for _, attempt in tries) == 5
     wait_until(lambda: str(cts.root) not in commands(), "somebody is left of the second part")
 
 
