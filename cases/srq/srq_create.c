@@ -74,6 +74,25 @@ CASE(srq_create, created)
         expect_at_least(t, create(t, pz(t), attr_of(8, 1, DAT_SRQ_LW_DEFAULT)), 8, 1);
 }
 
+CASE(srq_create, attributes_kept)
+{
+        const DAT_SRQ_ATTR asked = attr_of(7, 1, DAT_SRQ_LW_DEFAULT);
+        DAT_SRQ_HANDLE srq = DAT_HANDLE_NULL;
+        DAT_SRQ_ATTR attr = asked;
+        DAT_SRQ_PARAM made;
+
+        expect(dat_srq_create(ia(t), pz(t), &attr, &srq), DAT_SUCCESS);
+        adopt(t, DAT_HANDLE_TYPE_SRQ, srq);
+        made = described(t, srq);
+        if (attr.max_recv_dtos == asked.max_recv_dtos && attr.max_recv_iov == asked.max_recv_iov &&
+            attr.low_watermark == asked.low_watermark)
+                return;
+        expect_eq(attr.max_recv_dtos, made.max_recv_dtos);
+        expect_eq(attr.max_recv_iov, made.max_recv_iov);
+        expect_eq(attr.low_watermark, made.low_watermark);
+        note(t, "the structure that was given tells what was made (SRQ-32)");
+}
+
 CASE(srq_create, ia)
 {
         DAT_IA_HANDLE other = other_ia(t);
@@ -300,6 +319,23 @@ FAMILY(srq_create, segments_filled, parts)
         expect_traffic(t, &queue, &flow, 1);
 }
 
+/* Each has its own segments and places, whatever was made, or refused, before it. */
+CASE(srq_create, segments_of_several)
+{
+        DAT_COUNT most = parts_of(t, &parts[2]);
+        DAT_COUNT asked[] = {1, most, most < 2 ? most : 2, most};
+
+        for (size_t i = 0; i < sizeof(asked) / sizeof(asked[0]); i++) {
+                DAT_SRQ_ATTR impossible = attr_of(-1, 1, DAT_SRQ_LW_DEFAULT);
+                DAT_SRQ_HANDLE none = DAT_HANDLE_NULL;
+                struct queue queue = queue_in_parts(t, asked[i]);
+
+                expect_at_least(t, queue.srq, 8, asked[i]);
+                expect_room(t, &queue, 7);
+                expect(dat_srq_create(ia(t), pz(t), &impossible, &none), DAT_INVALID_PARAMETER);
+        }
+}
+
 CASE(srq_create, larger_than_asked)
 {
         DAT_COUNT limit = ia_attr(t)->max_recv_per_srq;
@@ -337,6 +373,22 @@ CASE(srq_create, memory_of_its_pz)
 
         expect_posts(t, &queue, 2);
         expect_traffic(t, &queue, &flow, 2);
+}
+
+CASE(srq_create, memory_of_several)
+{
+        DAT_PZ_HANDLE zones[2] = {pz(t), pz_new(t)};
+        struct queue queues[3];
+
+        for (int i = 0; i < 3; i++) {
+                queues[i] = queue_in(t, zones[i % 2], 8);
+                expect_posts(t, &queues[i], 2);
+        }
+        for (int i = 0; i < 3; i++) {
+                struct flow flow = flow_in(t, &queues[i], zones[i % 2]);
+
+                expect_traffic(t, &queues[i], &flow, 2);
+        }
 }
 
 CASE(srq_create, memory_of_another_pz)
@@ -730,7 +782,7 @@ FAMILY(srq_create, zero, zeros)
         if (!dat_is(ret, DAT_SUCCESS))
                 return;
         adopt(t, DAT_HANDLE_TYPE_SRQ, srq);
-        expect_at_least(t, srq, attr.max_recv_dtos, attr.max_recv_iov);
+        expect_at_least(t, srq, row->attr.max_recv_dtos, row->attr.max_recv_iov);
         queue.srq = srq;
         if (described(t, srq).max_recv_iov > 0)
                 expect_room(t, &queue, srq_size(t, srq));
@@ -783,6 +835,46 @@ FAMILY(srq_create, after_refusals, refused)
         expect_room(t, &next, srq_size(t, next.srq));
         disown(t, zone);
         expect(dat_pz_free(zone), DAT_SUCCESS);
+        expect_quiet(async_evd(t));
+}
+
+static const struct one_more {
+        const char *id;
+        DAT_SRQ_ATTR attr;
+        bool granted;
+} one_more[] = {
+    {"granted", {.max_recv_dtos = 16, .max_recv_iov = 1}, true},
+    {"refused", {.max_recv_dtos = -1, .max_recv_iov = 1}, false},
+    {"segments_refused", {.max_recv_dtos = 8, .max_recv_iov = -1}, false},
+};
+
+/* The SRQs that there are keep their marks armed, their receives and their places. */
+FAMILY(srq_create, keeps_others_armed, one_more)
+{
+        DAT_SRQ_ATTR attr = row->attr;
+        DAT_SRQ_HANDLE srq = DAT_HANDLE_NULL;
+        struct armed armed[2];
+        DAT_SRQ_PARAM before[2];
+
+        for (int i = 0; i < 2; i++)
+                armed[i] = armed_with(t, 4, 4);
+        for (int i = 0; i < 2; i++)
+                before[i] = described(t, armed[i].queue.srq);
+        expect(dat_srq_create(ia(t), pz_new(t), &attr, &srq),
+               row->granted ? DAT_SUCCESS : DAT_INVALID_PARAMETER);
+        if (row->granted)
+                adopt(t, DAT_HANDLE_TYPE_SRQ, srq);
+        expect_quiet(async_evd(t));
+
+        for (int i = 0; i < 2; i++) {
+                expect_kept(t, armed[i].queue.srq, &before[i]);
+                expect_that(before[i].max_recv_dtos >= 8, "an SRQ made for 8 receives has %d",
+                            before[i].max_recv_dtos);
+                flow_deliver(t, &armed[i].flow, 1);
+                expect_mark_event(t, &armed[i]);
+                expect_messages(t, &armed[i].queue, &armed[i].flow, 1);
+                expect_room(t, &armed[i].queue, before[i].max_recv_dtos - 3);
+        }
         expect_quiet(async_evd(t));
 }
 
