@@ -354,6 +354,40 @@ FAMILY(srq_free, in_use_by_one_of_two, left)
         expect_in_use(t, srq);
 }
 
+/* Of so many EPs the first are connected, and of those the first have been disconnected. */
+static const struct several {
+        const char *id;
+        int eps;
+        int connected;
+        int ended;
+} several[] = {
+    {"two_unconnected", 2, 0, 0}, {"two_connected", 2, 2, 0},    {"two_disconnected", 2, 2, 2},
+    {"one_of_each", 3, 2, 1},     {"four_unconnected", 4, 0, 0},
+};
+
+FAMILY(srq_free, in_use_by_several, several)
+{
+        struct queue queue = queue_with(t, 8);
+        DAT_EP_HANDLE eps[4];
+        struct flow flow;
+
+        for (int i = 0; i < row->eps; i++) {
+                if (i >= row->connected) {
+                        eps[i] = ep_with(t, .srq = queue.srq);
+                        continue;
+                }
+                flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+                if (i < row->ended)
+                        flow_break(t, &flow);
+                eps[i] = flow.ep;
+        }
+        for (int left = row->eps; left > 0; left--) {
+                expect_in_use(t, queue.srq);
+                release(t, eps[left - 1]);
+        }
+        expect_freed(t, queue.srq);
+}
+
 /*
  * What can be done after refusals
  */
@@ -529,6 +563,26 @@ CASE(srq_free, frees_zone)
         expect(dat_pz_free(zone), DAT_SUCCESS);
 }
 
+/* The same of one that has receives, once their memory is gone too. */
+CASE(srq_free, frees_zone_of_posted)
+{
+        DAT_PZ_HANDLE zone = pz_new(t);
+        struct queue queue = {
+            .srq = srq_with(t, .pz = zone),
+            .length = MESSAGE,
+            .buf = buf_with(t, .pz = zone),
+        };
+        DAT_LMR_HANDLE lmr = queue.buf->lmr;
+
+        queue_post(t, &queue, 4);
+        release(t, queue.srq);
+        disown(t, lmr);
+        expect(dat_lmr_free(lmr), DAT_SUCCESS);
+        disown(t, zone);
+
+        expect(dat_pz_free(zone), DAT_SUCCESS);
+}
+
 CASE(srq_free, frees_memory)
 {
         struct queue queue = queue_with(t, 8);
@@ -572,6 +626,25 @@ FAMILY(srq_free, keeps_other_srq, chosen)
                 expect_kept(t, queues[i].srq, &before[i]);
                 flow = flow_open(t, &queues[i], DAT_HANDLE_NULL);
                 expect_traffic(t, &queues[i], &flow, 2 + i);
+        }
+}
+
+FAMILY(srq_free, keeps_other_srq_armed, chosen)
+{
+        struct armed armed[3];
+
+        for (int i = 0; i < 3; i++)
+                armed[i] = i == row->index ? queue_armed(t, 4, 4) : armed_with(t, 4, 4);
+
+        expect_freed(t, armed[row->index].queue.srq);
+        expect_quiet(async_evd(t));
+
+        for (int i = 0; i < 3; i++) {
+                if (i == row->index)
+                        continue;
+                flow_deliver(t, &armed[i].flow, 1);
+                expect_mark_event(t, &armed[i]);
+                expect_quiet(async_evd(t));
         }
 }
 
