@@ -280,19 +280,36 @@ CASE(srq_query, srq_of_other_ia)
 static const struct asked {
         const char *id;
         unsigned int extra; /* what is asked for besides the field itself */
+        DAT_COUNT mark;     /* 0: the size */
 } asked[] = {
-    {"alone", 0},
-    {"among_all", DAT_SRQ_FIELD_ALL},
+    {"alone", 0, 5},   {"among_all", DAT_SRQ_FIELD_ALL, 5},
+    {"one", 0, 1},     {"one_among_all", DAT_SRQ_FIELD_ALL, 1},
+    {"at_size", 0, 0}, {"at_size_among_all", DAT_SRQ_FIELD_ALL, 0},
 };
 
 FAMILY(srq_query, low_watermark_set, asked)
 {
         DAT_SRQ_HANDLE srq = srq_with(t, .max_recv_dtos = 8);
+        DAT_COUNT mark = row->mark ? row->mark : srq_size(t, srq);
 
-        must(dat_srq_set_lw(srq, 5));
+        must(dat_srq_set_lw(srq, mark));
 
         DAT_SRQ_PARAM param = queried(t, srq, DAT_SRQ_FIELD_LOW_WATERMARK | row->extra);
-        expect_eq(param.low_watermark, 5);
+        expect_eq(param.low_watermark, mark);
+}
+
+/* A mark of another SRQ, and those before, are none of it. */
+CASE(srq_query, low_watermark_set_again)
+{
+        const DAT_COUNT marks[] = {5, 8, 1, DAT_SRQ_LW_DEFAULT, 3};
+        DAT_SRQ_HANDLE srqs[] = {srq_with(t, .max_recv_dtos = 8), srq_with(t, .max_recv_dtos = 8)};
+
+        must(dat_srq_set_lw(srqs[1], 4));
+        for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++) {
+                must(dat_srq_set_lw(srqs[0], marks[i]));
+                expect_eq(queried(t, srqs[0], DAT_SRQ_FIELD_ALL).low_watermark, marks[i]);
+                expect_eq(queried(t, srqs[1], DAT_SRQ_FIELD_ALL).low_watermark, 4);
+        }
 }
 
 CASE(srq_query, within_structure)
@@ -873,6 +890,29 @@ CASE(srq_query, outstanding_half_received)
 
         must_be_coming(t, &queue, flows, 2);
         expect_count(t, seen, 2);
+}
+
+/* How many are flushed beside the one that was half there is the provider's choice (SRQ-26). */
+CASE(srq_query, outstanding_flushed)
+{
+        struct flow flow;
+        struct queue queue = half_received(t, 3, &flow, 1);
+        DAT_COUNT left = 3;
+        DAT_EVENT event;
+
+        must(dat_ep_disconnect(flow.ep, DAT_CLOSE_ABRUPT_FLAG));
+        must_event(ep_connect_evd(t, flow.ep), DAT_CONNECTION_EVENT_DISCONNECTED);
+        must_be_coming(t, &queue, &flow, 1);
+        settle(t);
+        expect_count(t, outstanding(t, queue.srq), left);
+
+        while (dat_is(dat_evd_dequeue(flow.evd, &event), DAT_SUCCESS)) {
+                must_that(left > 0, "more receives were flushed than were posted");
+                left--;
+                expect_count(t, outstanding(t, queue.srq), left);
+        }
+        must_that(left < 3, "the receive of a message that was half there was not flushed");
+        expect_count(t, available(t, queue.srq), left);
 }
 
 /* A provider that sees no receive taken until its message is whole is excused until then (SRQ-28).
