@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_ep_recv_query: the receives that an EP holds and their span, at rest and in traffic. */
 #include "clauses/ep_recv_query.h"
+#include "../point.h"
 #include "../srq/queue.h"
 #include "case/standard.h"
 #include "connect.h"
@@ -573,6 +574,29 @@ static DAT_COUNT wrote(struct test *t, struct own *own)
         return POSTS;
 }
 
+static DAT_COUNT read_from_peer(struct test *t, struct own *own)
+{
+        DAT_EP_ATTR attr = ep_attr_of(t, 1);
+        DAT_LMR_TRIPLET segment = triplet(buf_with(t), 0, MESSAGE);
+        DAT_RMR_TRIPLET remote = {.segment_length = MESSAGE};
+        struct peer_memory memory;
+
+        if (ia_attr(t)->max_rdma_read_per_ep_out < 1)
+                unsupported(t, "max_rdma_read_per_ep_out = 0");
+        attr.max_rdma_read_out = 1;
+        attr.max_rdma_read_iov = 1;
+        own->ep = ep_with(t, .recv_evd = own->evd, .attr = &attr);
+        own_post(t, own, POSTS);
+        own->end = peer_connect(peer(t), own->ep);
+        memory = peer_expose(own->end, MESSAGE);
+        remote.rmr_context = memory.rmr_context;
+        remote.target_address = memory.address;
+        must(dat_ep_post_rdma_read(own->ep, 1, &segment, (DAT_DTO_COOKIE){.as_64 = 0}, &remote,
+                                   DAT_COMPLETION_DEFAULT_FLAG));
+        must_dto(ep_request_evd(t, own->ep));
+        return POSTS;
+}
+
 /* A memory region, on its request EVD. */
 static DAT_COUNT had_bound(struct test *t, struct own *own)
 {
@@ -679,12 +703,21 @@ static DAT_COUNT was_followed(struct test *t, struct own *own)
         return POSTS - 1;
 }
 
-/* What that flushed, it has completed; how many that are is asked of dat_ep_connect. */
+/* What a vain request flushed is complete; how many that are is asked of dat_ep_connect. */
+static DAT_COUNT not_flushed(struct test *t, const struct own *own)
+{
+        DAT_COUNT left = POSTS;
+        DAT_EVENT event;
+
+        settle(t);
+        while (dat_is(dat_evd_dequeue(own->evd, &event), DAT_SUCCESS))
+                left--;
+        return left;
+}
+
 static DAT_COUNT was_rejected(struct test *t, struct own *own)
 {
         struct peer_cr request;
-        DAT_COUNT left = POSTS;
-        DAT_EVENT event;
         struct remote remote;
 
         remote_set(t, &remote, BY_ADDRESS);
@@ -695,10 +728,16 @@ static DAT_COUNT was_rejected(struct test *t, struct own *own)
         request = peer_take_request(peer(t));
         peer_reject(&request);
         must_event(ep_connect_evd(t, own->ep), DAT_CONNECTION_EVENT_PEER_REJECTED);
-        settle(t);
-        while (dat_is(dat_evd_dequeue(own->evd, &event), DAT_SUCCESS))
-                left--;
-        return left;
+        return not_flushed(t, own);
+}
+
+static DAT_COUNT was_not_heard(struct test *t, struct own *own)
+{
+        own_post(t, own, POSTS);
+        must(dat_ep_connect(own->ep, ia_attr(t)->ia_address_ptr, point_qual(t), event_timeout(t), 0,
+                            NULL, DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG));
+        must_event(ep_connect_evd(t, own->ep), DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+        return not_flushed(t, own);
 }
 
 static DAT_COUNT had_evd_resized(struct test *t, struct own *own)
@@ -740,6 +779,7 @@ static const struct history {
     {"written_to", was_written_to},
     {"sibling_freed", had_sibling_freed},
     {"wrote", wrote},
+    {"read", read_from_peer},
     {"bound", had_bound},
     {"disconnected_gracefully", was_disconnected_gracefully},
     {"many_receives", had_many_receives},
@@ -747,6 +787,7 @@ static const struct history {
     {"connected_as_another", was_connected_as_another},
     {"followed", was_followed},
     {"rejected", was_rejected},
+    {"not_heard", was_not_heard},
     {"evd_resized", had_evd_resized},
     {"change_refused", had_change_refused},
 };
@@ -1234,12 +1275,15 @@ FAMILY(ep_recv_query, posted_in_state, consumer_ep_states)
                 expect_flushes(t, own.evd, 3);
 
         info = recv_info(t, own.ep);
-        if (row->state == DAT_EP_STATE_DISCONNECTED)
+        if (row->state == DAT_EP_STATE_DISCONNECTED) {
                 expect_count(t, info.count, 0);
-        else if (ep_state(t, own.ep) == before)
+                expect_count(t, info.span, 0);
+        } else if (ep_state(t, own.ep) == before) {
                 expect_count(t, info.count, 3);
-        else
+                expect_idle_span(t, info.span, 3);
+        } else {
                 expect_within(t, info, 0, 3);
+        }
 }
 
 /*
