@@ -66,6 +66,21 @@ FAMILY(ep_free, in_state, ep_states)
         expect_evds_free(t, evds);
 }
 
+FAMILY(ep_free, after_turn, ep_turns)
+{
+        struct loop loop = loop_new(t);
+        DAT_EVD_HANDLE evds[] = {
+            ep_recv_evd(t, loop.active),
+            ep_request_evd(t, loop.active),
+            ep_connect_evd(t, loop.active),
+        };
+
+        row->make(t, &loop);
+        free_now(t, loop.active);
+        expect_evds_free(t, evds);
+        expect_there(t, loop.passive);
+}
+
 CASE(ep_free, reserved_then_released)
 {
         DAT_EP_HANDLE ep = ep_in(t, DAT_EP_STATE_RESERVED);
@@ -668,7 +683,9 @@ static struct {
         DAT_IA_ADDRESS_PTR address;
         DAT_EVD_HANDLE requests;
         DAT_LMR_TRIPLET segment;
+        DAT_RMR_TRIPLET remote;
         DAT_EP_HANDLE other;
+        DAT_RMR_HANDLE rmr;
         DAT_CONN_QUAL qual;
 } beside;
 
@@ -696,6 +713,39 @@ static DAT_RETURN post_recv(void *ep)
 static DAT_RETURN post_send(void *ep)
 {
         return dat_ep_post_send(ep, 1, &beside.segment, COOKIE(0), DAT_COMPLETION_DEFAULT_FLAG);
+}
+
+static DAT_RETURN post_rdma_write(void *ep)
+{
+        return dat_ep_post_rdma_write(ep, 1, &beside.segment, COOKIE(0), &beside.remote,
+                                      DAT_COMPLETION_DEFAULT_FLAG);
+}
+
+static DAT_RETURN post_rdma_read(void *ep)
+{
+        return dat_ep_post_rdma_read(ep, 1, &beside.segment, COOKIE(0), &beside.remote,
+                                     DAT_COMPLETION_DEFAULT_FLAG);
+}
+
+static DAT_RETURN bind_by(void *ep)
+{
+        DAT_RMR_CONTEXT context;
+
+        return dat_rmr_bind(beside.rmr, &beside.segment, DAT_MEM_PRIV_REMOTE_READ_FLAG, ep,
+                            (DAT_RMR_COOKIE){.as_64 = 0}, DAT_COMPLETION_DEFAULT_FLAG, &context);
+}
+
+static DAT_RETURN recv_query(void *ep)
+{
+        DAT_COUNT count;
+        DAT_COUNT span;
+
+        return dat_ep_recv_query(ep, &count, &span);
+}
+
+static DAT_RETURN set_watermark(void *ep)
+{
+        return dat_ep_set_watermark(ep, DAT_WATERMARK_INFINITE, DAT_WATERMARK_INFINITE);
 }
 
 static DAT_RETURN connect_it(void *ep)
@@ -742,6 +792,11 @@ static const struct use {
     {"modify", modify},
     {"post_recv", post_recv},
     {"post_send", post_send},
+    {"post_rdma_write", post_rdma_write},
+    {"post_rdma_read", post_rdma_read},
+    {"rmr_bind", bind_by},
+    {"recv_query", recv_query},
+    {"set_watermark", set_watermark},
     {"connect", connect_it},
     {"dup_connect", dup_connect},
     {"dup_connect_like", dup_connect_like},
@@ -752,12 +807,21 @@ static const struct use {
 
 FAMILY(ep_free, handle_afterwards, uses)
 {
+        struct buf *buf = buf_with(t);
+
         beside.ia = ia(t);
         beside.address = ia_attr(t)->ia_address_ptr;
         beside.requests = request_evd(t);
-        beside.segment = triplet(buf_with(t), 0, MESSAGE);
+        beside.segment = triplet(buf, 0, MESSAGE);
+        beside.remote = (DAT_RMR_TRIPLET){
+            .rmr_context = buf->rmr_context,
+            .target_address = (DAT_VADDR)(uintptr_t)buf->addr,
+            .segment_length = MESSAGE,
+        };
         beside.other = ep_with(t);
         beside.qual = point_qual(t);
+        must(dat_rmr_create(pz(t), &beside.rmr));
+        adopt(t, DAT_HANDLE_TYPE_RMR, beside.rmr);
 
         expect_stale(row->call, bad_handle(t, DAT_HANDLE_TYPE_EP, BAD_HANDLE_DESTROYED));
 }

@@ -8,14 +8,17 @@
 #include "transfer.h"
 #include "turns.h"
 
+#include <arpa/inet.h>
 #include <string.h>
 
 #define POSTS  4
-#define LATER  100 /* cookies of what is posted after the reset */
-#define MANY   50  /* calls in a row */
-#define ROUNDS 10  /* connections of one EP */
-#define FEW    3   /* such connections */
-#define WAITS  500 /* looks at an EP that is about to be Disconnected */
+#define LATER  100                  /* cookies of what is posted after the reset */
+#define MANY   50                   /* calls in a row */
+#define ROUNDS 10                   /* connections of one EP */
+#define FEW    3                    /* such connections */
+#define WAITS  500                  /* looks at an EP that is about to be Disconnected */
+#define SHORT  ((DAT_TIMEOUT)60000) /* a time-out: microseconds */
+#define NOBODY 0xc0000201           /* an address of the net that is for documents */
 
 static void expect_reset(struct test *t, DAT_EP_HANDLE ep)
 {
@@ -81,6 +84,37 @@ FAMILY(ep_reset, in_state, ep_states)
         expect_ep_untouched(t, &held);
 }
 
+/* A request that is not answered in time, at whatever address. */
+static void ask_in_vain(struct test *t, const struct loop *loop, DAT_IA_ADDRESS_PTR address)
+{
+        DAT_RETURN ret = dat_ep_connect(loop->active, address, loop->qual, SHORT, 0, NULL,
+                                        DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG);
+        DAT_EVENT event;
+        DAT_COUNT more;
+
+        if (dat_is(ret, DAT_SUCCESS))
+                must(dat_evd_wait(ep_connect_evd(t, loop->active), event_timeout(t), 1, &event,
+                                  &more));
+}
+
+static void time_out(struct test *t, struct loop *loop)
+{
+        loop_listen(t, loop->requests, DAT_PSP_CONSUMER_FLAG, &loop->qual);
+        ask_in_vain(t, loop, ia_attr(t)->ia_address_ptr);
+        must_that(ep_state(t, loop->active) == DAT_EP_STATE_DISCONNECTED,
+                  "an EP whose time is over is not Disconnected");
+}
+
+/* A provider may see at once that there is no way, and leave the EP Unconnected. */
+static void reach_nobody(struct test *t, struct loop *loop)
+{
+        static struct sockaddr_in nowhere;
+
+        nowhere = (struct sockaddr_in){.sin_family = AF_INET, .sin_addr.s_addr = htonl(NOBODY)};
+        loop->qual = point_qual(t);
+        ask_in_vain(t, loop, (DAT_IA_ADDRESS_PTR)&nowhere);
+}
+
 /* The ways to Disconnected, from which the EP is to come back. */
 static const struct way {
         const char *id;
@@ -89,6 +123,8 @@ static const struct way {
     {"rejected", ep_turn_reject},
     {"nobody_listens", ep_turn_find_nobody},
     {"gives_up", ep_turn_give_up},
+    {"times_out", time_out},
+    {"unreachable", reach_nobody},
     {"disconnects", ep_turn_leave},
     {"disconnects_gracefully", ep_turn_leave_in_peace},
     {"other_end_disconnects", ep_turn_be_left},
