@@ -284,6 +284,35 @@ CASE(ep_set_watermark, soft_again_above)
         expect_quiet(async_evd(t));
 }
 
+static const struct again {
+        const char *id;
+        DAT_COUNT first;
+        DAT_COUNT second;
+} again[] = {
+    {"higher", 0, 2},
+    {"lower", 2, 0},
+    {"same", 2, 2},
+};
+
+FAMILY(ep_set_watermark, soft_again_at, again)
+{
+        require_unreaped_counted(t);
+
+        struct stage stage = stage_marked(t, row->first, INFINITE);
+
+        flow_deliver(t, &stage.flow, row->first + 1);
+        expect_async_event(stage.flow.ep);
+        expect_messages_all(t, &stage);
+        expect_set(t, stage.flow.ep, row->second, INFINITE);
+        if (row->second > 0)
+                flow_deliver(t, &stage.flow, row->second);
+        expect_no_soft_event(t, &stage);
+
+        flow_send(&stage.flow, 1);
+        expect_async_event(stage.flow.ep);
+        expect_quiet(async_evd(t));
+}
+
 /*
  * A mark that is set with receives at the EP
  */
@@ -591,6 +620,8 @@ static const struct ep_state_row before_connection[] = {
     {"unconnected", DAT_EP_STATE_UNCONNECTED},
     {"reserved", DAT_EP_STATE_RESERVED},
     {"passive_connection_pending", DAT_EP_STATE_PASSIVE_CONNECTION_PENDING},
+    {"active_connection_pending", DAT_EP_STATE_ACTIVE_CONNECTION_PENDING},
+    {"completion_pending", DAT_EP_STATE_COMPLETION_PENDING},
     {"disconnected", DAT_EP_STATE_DISCONNECTED},
 };
 
@@ -602,13 +633,11 @@ static struct stage stage_marked_in(struct test *t, DAT_EP_STATE state, struct p
 
         queue_post(t, &stage.queue, POSTS);
         expect_set(t, ep, marks.soft, marks.hard);
-        if (state == DAT_EP_STATE_DISCONNECTED)
-                must(dat_ep_reset(ep));
         stage.connect_evd = ep_connect_evd(t, ep);
         stage.flow = (struct flow){
             .ep = ep,
             .evd = ep_recv_evd(t, ep),
-            .end = must_connect(ep),
+            .end = expect_goes_on(ep, state),
             .length = MESSAGE,
         };
         stage.ahead = held_ahead(t, &stage);
