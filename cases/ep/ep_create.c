@@ -12,6 +12,7 @@
 #define MET     3    /* rounds in which their calls met are enough */
 #define REFUSED 64   /* calls in a row */
 #define EPS     64   /* at once */
+#define OTHERS  3    /* EPs that are connected while the next is made */
 #define SIZE    8192 /* the longest message and RDMA of the usual EP */
 
 /* The arguments of the call; what a case leaves out of them is whole and modest. */
@@ -1051,6 +1052,30 @@ CASE(ep_create, request_threshold_beside_other_streams)
         create(t, &with);
 }
 
+/* Only flags of the threshold let completions stand beside other streams. */
+CASE(ep_create, all_streams_on_one_evd)
+{
+        struct arguments with = arguments(t);
+        struct vector vector = vector_with(t, .length = MESSAGE);
+        struct loop loop;
+
+        with.recv_evd = evd_with(t, .flags = DAT_EVD_DTO_FLAG | DAT_EVD_CONNECTION_FLAG);
+        with.request_evd = with.recv_evd;
+        with.connect_evd = with.recv_evd;
+        set_flags(&with, false, DAT_COMPLETION_EVD_THRESHOLD_FLAG);
+        set_flags(&with, true, DAT_COMPLETION_EVD_THRESHOLD_FLAG);
+        loop = joined(t, create(t, &with), plain_end(t));
+
+        must(recv_vector(loop.passive, &vector, 1, DAT_COMPLETION_DEFAULT_FLAG));
+        expect(send_vector(loop.active, &vector, 77, DAT_COMPLETION_DEFAULT_FLAG), DAT_SUCCESS);
+        expect_completion(with.recv_evd, loop.active, 77, MESSAGE, 0);
+        expect(recv_vector(loop.active, &vector, 3, DAT_COMPLETION_DEFAULT_FLAG), DAT_SUCCESS);
+        must(send_vector(loop.passive, &vector, 1, DAT_COMPLETION_DEFAULT_FLAG));
+        expect_completion(with.recv_evd, loop.active, 3, MESSAGE, 0);
+        must(dat_ep_disconnect(loop.passive, DAT_CLOSE_ABRUPT_FLAG));
+        expect_event(with.recv_evd, DAT_CONNECTION_EVENT_DISCONNECTED);
+}
+
 /*
  * The Protection Zone
  */
@@ -1191,6 +1216,51 @@ FAMILY(ep_create, after_refusals, refusals)
         }
         expect(dat_pz_free(zone), DAT_SUCCESS);
         disown(t, zone);
+}
+
+/* Of EPs in two zones, each is connected while the next is made, and one more refused. */
+CASE(ep_create, beside_others)
+{
+        DAT_PZ_HANDLE zones[2] = {pz(t), pz_new(t)};
+        struct arguments with[OTHERS];
+        struct loop loops[OTHERS];
+
+        for (int i = 0; i < OTHERS; i++) {
+                struct arguments bad;
+                DAT_EP_HANDLE none = DAT_HANDLE_NULL;
+                DAT_EP_HANDLE other = plain_end(t);
+
+                with[i] = arguments_of(t, ia(t), zones[i % 2]);
+                loops[i] = joined(t, other, create(t, &with[i]));
+                bad = with[i];
+                ask_negative(t, &bad);
+                expect(call(&bad, &none), DAT_INVALID_PARAMETER);
+        }
+        for (int i = 0; i < OTHERS; i++) {
+                struct vector here = vector_with(t, .length = MESSAGE, .buf.pz = with[i].pz);
+                struct vector there = vector_with(t, .length = MESSAGE);
+                const struct loop *loop = &loops[i];
+                uint64_t cookie = 10 + (uint64_t)i;
+
+                vector_fill(t, &there, cookie);
+                expect(recv_vector(loop->passive, &here, cookie, DAT_COMPLETION_DEFAULT_FLAG),
+                       DAT_SUCCESS);
+                must(send_vector(loop->active, &there, 1, DAT_COMPLETION_DEFAULT_FLAG));
+                expect_completion(with[i].recv_evd, loop->passive, cookie, MESSAGE, 0);
+                expect_holds(&here, cookie, MESSAGE);
+                must(recv_vector(loop->active, &there, 1, DAT_COMPLETION_DEFAULT_FLAG));
+                expect(send_vector(loop->passive, &here, cookie, DAT_COMPLETION_DEFAULT_FLAG),
+                       DAT_SUCCESS);
+                expect_completion(with[i].request_evd, loop->passive, cookie, MESSAGE, 0);
+        }
+        for (int i = 0; i < OTHERS; i++) {
+                DAT_EVENT event;
+
+                must(dat_ep_disconnect(loops[i].active, DAT_CLOSE_ABRUPT_FLAG));
+                event = expect_event(with[i].connect_evd, DAT_CONNECTION_EVENT_DISCONNECTED);
+                expect_that(event.event_data.connect_event_data.ep_handle == loops[i].passive,
+                            "the event names another EP");
+        }
 }
 
 struct creation {

@@ -1443,6 +1443,46 @@ FAMILY(ep_create_with_srq, after_refusals, refusals)
         expect(dat_pz_free(zone), DAT_SUCCESS);
 }
 
+static const struct one_more {
+        const char *id;
+        bool connected; /* an EP of the SRQ is connected before */
+        bool refused;
+} one_more[] = {
+    {"first", false, false},
+    {"second", true, false},
+    {"first_refused", false, true},
+    {"second_refused", true, true},
+};
+
+/* The SRQ keeps its mark armed, its receives and its places. */
+FAMILY(ep_create_with_srq, leaves_srq, one_more)
+{
+        struct armed armed = row->connected ? armed_with(t, 4, 4) : queue_armed(t, 4, 4);
+        DAT_SRQ_PARAM before = srq_param(t, armed.queue.srq);
+        struct arguments with = arguments(t);
+        DAT_EP_HANDLE none = DAT_HANDLE_NULL;
+
+        expect_that(before.max_recv_dtos >= 8, "an SRQ made for 8 receives has %d",
+                    before.max_recv_dtos);
+        with.srq = armed.queue.srq;
+        if (row->refused) {
+                with.param.ep_attr.max_request_dtos = -1;
+                expect(call(&with, &none), DAT_INVALID_PARAMETER);
+        } else {
+                create(t, &with);
+        }
+        expect_quiet(async_evd(t));
+        expect_kept(t, armed.queue.srq, &before);
+
+        if (!row->connected)
+                armed.flow = flow_open(t, &armed.queue, DAT_HANDLE_NULL);
+        flow_deliver(t, &armed.flow, 1);
+        expect_mark_event(t, &armed);
+        expect_quiet(async_evd(t));
+        expect_messages(t, &armed.queue, &armed.flow, 1);
+        expect_room(t, &armed.queue, before.max_recv_dtos - 3);
+}
+
 /* A call that a thread makes, beside others. */
 struct creation {
         struct arguments with;
