@@ -177,6 +177,11 @@ FAMILY(ep_post_rdma_read, in_state, ep_states)
         rdma_in_state(t, &rdma_read, row);
 }
 
+FAMILY(ep_post_rdma_read, after_turn, ep_turns)
+{
+        rdma_after_turn(t, &rdma_read, row);
+}
+
 FAMILY(ep_post_rdma_read, flushed, rdma_flags)
 {
         rdma_flushed(t, &rdma_read, row);

@@ -231,6 +231,11 @@ FAMILY(ep_post_rdma_write, in_state, ep_states)
         rdma_in_state(t, &rdma_write, row);
 }
 
+FAMILY(ep_post_rdma_write, after_turn, ep_turns)
+{
+        rdma_after_turn(t, &rdma_write, row);
+}
+
 FAMILY(ep_post_rdma_write, flushed, rdma_flags)
 {
         rdma_flushed(t, &rdma_write, row);

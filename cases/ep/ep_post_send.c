@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_ep_post_send: which messages go, whole and in order, and what the sender is told of them. */
 #include "clauses/ep_post_send.h"
+#include "../point.h"
 #include "states.h"
 #include "transfer.h"
+#include "turns.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -1056,6 +1058,35 @@ FAMILY(ep_post_send, in_state, ep_states)
         expect_peer_has(end, 1, MESSAGE);
         expect_completion(ep_request_evd(t, held.ep), .ep = held.ep, .cookie = 3,
                           .length = MESSAGE);
+}
+
+/* An EP that is Disconnected flushes, whether or not it was ever connected. */
+FAMILY(ep_post_send, after_turn, ep_turns)
+{
+        struct vector from = vector_with(t, .length = MESSAGE);
+        struct vector to = vector_with(t, .length = MESSAGE);
+        struct loop loop = loop_new(t);
+        DAT_EVD_HANDLE evd = ep_request_evd(t, loop.active);
+
+        row->make(t, &loop);
+        vector_fill(t, &from, 1);
+        if (row->state == DAT_EP_STATE_CONNECTED) {
+                must(recv_vector(loop.passive, &to, 1, PLAIN));
+                expect(send_vector(loop.active, &from, 3, PLAIN), DAT_SUCCESS);
+                expect_completion(evd, .ep = loop.active, .cookie = 3, .length = MESSAGE);
+                must_dto(ep_recv_evd(t, loop.passive));
+                expect_holds(&to, 1, MESSAGE);
+        } else if (row->state == DAT_EP_STATE_DISCONNECTED) {
+                for (uint64_t i = 0; i < 3; i++)
+                        expect(send_vector(loop.active, &from, i, PLAIN), DAT_SUCCESS);
+                for (uint64_t i = 0; i < 3; i++)
+                        expect_completion(evd, .ep = loop.active, .cookie = i,
+                                          .status = DAT_DTO_ERR_FLUSHED);
+        } else {
+                expect(send_vector(loop.active, &from, 3, PLAIN), DAT_INVALID_STATE);
+        }
+        expect_empty(t, evd);
+        expect_eq(ep_state(t, loop.active), row->state);
 }
 
 /* As many as there are places, each flushed at once, in order; and none of them is sent later. */

@@ -804,6 +804,43 @@ void rdma_in_state(struct test *t, const struct rdma_kind *kind, const struct ep
         expect_ep_untouched(t, &held);
 }
 
+/* An EP that is Disconnected flushes, whether or not it was ever connected. */
+void rdma_after_turn(struct test *t, const struct rdma_kind *kind, const struct ep_turn *row)
+{
+        DAT_EP_ATTR attr = rdma_attr(t, kind, (struct rdma_opts){.dtos = 0});
+        struct loop loop =
+            loop_of(t, (struct ep_opts){.attr = &attr}, (struct ep_opts){.attr = &attr});
+        struct rdma rdma = {
+            .kind = kind,
+            .loop = loop,
+            .ep = loop.active,
+            .evd = ep_request_evd(t, loop.active),
+            .local = vector_with(t, .length = SMALL),
+            .remote = vector_with(t, .length = SMALL),
+        };
+
+        row->make(t, &rdma.loop);
+        vector_fill(t, rdma_source(&rdma), RDMA_MESSAGE);
+        if (row->state == DAT_EP_STATE_CONNECTED) {
+                expect(rdma_post_whole(t, &rdma, 3, DAT_COMPLETION_DEFAULT_FLAG), DAT_SUCCESS);
+                expect_rdma(t, &rdma, 3, SMALL);
+        } else if (row->state == DAT_EP_STATE_DISCONNECTED) {
+                for (uint64_t i = 0; i < 3; i++)
+                        expect(rdma_post_whole(t, &rdma, i, DAT_COMPLETION_DEFAULT_FLAG),
+                               DAT_SUCCESS);
+                for (uint64_t i = 0; i < 3; i++)
+                        expect_completion(rdma.evd, .ep = rdma.ep, .cookie = i,
+                                          .status = DAT_DTO_ERR_FLUSHED);
+                expect_untouched(rdma_target(&rdma));
+        } else {
+                expect(rdma_post_whole(t, &rdma, 3, DAT_COMPLETION_DEFAULT_FLAG),
+                       DAT_INVALID_STATE);
+                expect_untouched(rdma_target(&rdma));
+        }
+        expect_empty(t, rdma.evd);
+        expect_eq(ep_state(t, rdma.ep), row->state);
+}
+
 static void end_loop(struct test *t, const struct rdma *rdma)
 {
         must(dat_ep_disconnect(rdma->ep, DAT_CLOSE_ABRUPT_FLAG));

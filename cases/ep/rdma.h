@@ -9,6 +9,7 @@
 
 #include "endpoint.h"
 #include "transfer.h"
+#include "turns.h"
 
 #include <limits.h>
 
@@ -241,6 +242,7 @@ void rdma_vector_not_modified(struct test *t, const struct rdma_kind *kind);
 void rdma_remote_given_back(struct test *t, const struct rdma_kind *kind);
 
 void rdma_in_state(struct test *t, const struct rdma_kind *kind, const struct ep_state_row *row);
+void rdma_after_turn(struct test *t, const struct rdma_kind *kind, const struct ep_turn *row);
 void rdma_cut_off(struct test *t, const struct rdma_kind *kind);
 
 void rdma_most_outstanding(struct test *t, const struct rdma_kind *kind);
