@@ -3,7 +3,7 @@
 
 FAKE_GRACE is how many seconds an agent may be late, or silent: as few as a test cares to wait where
 one hangs, and else more than any agent is held up. FAKE_STILL is for how many a host stands still
-that is said to.
+that is said to. FAKE_FAULTS_AT_A_TIME is of how many a crew of `faults` has entries.
 """
 
 import os
@@ -28,4 +28,8 @@ if __name__ == "__main__":
     session.SILENCE = grace + 1
     session.STILL = float(os.environ.get("FAKE_STILL", "3"))
     session.ABORT_TIMEOUT = min(grace, 2.0)
+    if at_a_time := os.environ.get("FAKE_FAULTS_AT_A_TIME"):
+        from runners.campaign import mutation
+
+        mutation.FAULTS_AT_A_TIME = int(at_a_time)
     raise SystemExit(cli.main(checkout=Checkout(Path(os.environ["FAKE_ROOT"]), FABRICS)))

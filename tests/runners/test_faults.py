@@ -104,6 +104,22 @@ def test_a_mutant_has_more_time_on_a_slow_host(foundry: Foundry) -> None:
     assert longer == "deadline 900, event 4500, quiet 300"
 
 
+def test_a_crew_begins_before_the_one_before_it_has_ended(foundry: Foundry) -> None:
+    """One fault at a time: what the first one's case waits for does not hold up the second one."""
+    foundry.cts.env["FAKE_FAULTS_AT_A_TIME"] = "1"
+    foundry.has(fault("times_out_late"), fault("fails"), fault("crashes"))
+    code, output = foundry.run("-n", "1")
+    assert code == 0, output
+    assert "3 of 3 killed" in output
+    own = [record["fault"] for record in foundry.records if record.get("purpose") == "own"]
+    assert own.index("demo/fails") < own.index("demo/times_out_late")
+    known = [
+        [name for name in ("times_out_late", "fails", "crashes") if f"fault:demo/{name} " in text]
+        for text in ((foundry.out / f"dat.conf.{n}").read_text() for n in range(1, 5))
+    ]
+    assert known == [[], ["times_out_late"], ["fails"], ["crashes"]]
+
+
 def test_a_fault_of_libdat(foundry: Foundry) -> None:
     foundry.has(fault("fails").replace("dat_srq_resize", "dat_strerror"), fault("times_out"))
     code, output = foundry.run()
