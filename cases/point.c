@@ -2,6 +2,7 @@
 #include "point.h"
 #include "case/written.h"
 
+#include <netinet/in.h>
 #include <string.h>
 
 #define QUAL_FIRST 23000
@@ -138,6 +139,68 @@ DAT_CR_HANDLE expect_request(struct test *t, DAT_EVD_HANDLE evd, DAT_HANDLE poin
         return data->cr_handle;
 }
 
+bool same_host(const struct sockaddr *a, const struct sockaddr *b)
+{
+        if (a->sa_family != b->sa_family)
+                return false;
+        if (a->sa_family == AF_INET6)
+                return memcmp(&((const struct sockaddr_in6 *)a)->sin6_addr,
+                              &((const struct sockaddr_in6 *)b)->sin6_addr,
+                              sizeof(struct in6_addr)) == 0;
+        return ((const struct sockaddr_in *)a)->sin_addr.s_addr ==
+               ((const struct sockaddr_in *)b)->sin_addr.s_addr;
+}
+
+struct request_told request_told(struct test *t, DAT_CR_HANDLE request)
+{
+        struct request_told told;
+        const struct sockaddr *address;
+
+        memset(&told, 0, sizeof(told));
+        poison(&told.param, sizeof(told.param));
+        expect(dat_cr_query(request, DAT_CR_FIELD_ALL, &told.param), DAT_SUCCESS);
+        address = told.param.remote_ia_address_ptr;
+        expect_that(!is_poison(&address, sizeof(DAT_PVOID)) && address, "no address is told");
+        memcpy(&told.address, address,
+               address->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6)
+                                              : sizeof(struct sockaddr_in));
+        expect_that(told.param.private_data_size >= PRIVATE_SIZE, "%d bytes of private data",
+                    told.param.private_data_size);
+        memcpy(told.data, told.param.private_data, PRIVATE_SIZE);
+        return told;
+}
+
+void expect_told_still(struct test *t, DAT_CR_HANDLE request, const struct request_told *before)
+{
+        struct request_told now = request_told(t, request);
+
+        expect_that(same_host((const struct sockaddr *)&now.address,
+                              (const struct sockaddr *)&before->address),
+                    "the address is another one");
+        expect_eq(now.param.remote_port_qual, before->param.remote_port_qual);
+        expect_eq(now.param.private_data_size, before->param.private_data_size);
+        expect_that(memcmp(now.data, before->data, PRIVATE_SIZE) == 0,
+                    "the private data is another one");
+        expect_that(now.param.local_ep_handle == before->param.local_ep_handle,
+                    "the local EP is another one");
+}
+
+void expect_told_of_asker(struct test *t, DAT_CR_HANDLE request, DAT_EP_HANDLE asker)
+{
+        struct request_told told = request_told(t, request);
+        unsigned char sent[PRIVATE_SIZE];
+        DAT_EP_PARAM param;
+
+        loop_private_data(sent, OF_REQUEST);
+        expect_that(memcmp(told.data, sent, PRIVATE_SIZE) == 0,
+                    "the private data is not what was sent");
+        expect_that(same_host((const struct sockaddr *)&told.address, ia_attr(t)->ia_address_ptr),
+                    "the address is not that of the IA which asked");
+        poison(&param, sizeof(param));
+        expect(dat_ep_query(asker, DAT_EP_FIELD_LOCAL_PORT_QUAL, &param), DAT_SUCCESS);
+        expect_eq(told.param.remote_port_qual, param.local_port_qual);
+}
+
 DAT_EP_HANDLE request_ep(struct test *t, DAT_CR_HANDLE request)
 {
         DAT_CR_PARAM param;
@@ -235,6 +298,18 @@ void expect_message(struct test *t, DAT_EP_HANDLE from, DAT_EP_HANDLE to)
         expect_eq(expect_dto(ep_recv_evd(t, to)).user_cookie.as_64, 5);
         expect_eq(expect_dto(ep_request_evd(t, from)).user_cookie.as_64, 6);
         expect_that(message_holds(buf->addr, MESSAGE, 7), "the memory has not the message");
+}
+
+void expect_in_order(struct test *t, DAT_EP_HANDLE from, DAT_EP_HANDLE to, const struct buf *buf,
+                     uint64_t count)
+{
+        for (uint64_t i = 0; i < count; i++) {
+                message_fill(buf->addr + 2 * MESSAGE, MESSAGE, i);
+                loop_post_send(t, from, buf, 10 + i);
+                expect_eq(expect_dto(ep_recv_evd(t, to)).user_cookie.as_64, i);
+                expect_that(message_holds(buf->addr, MESSAGE, i), "the memory has not the message");
+                expect_dto(ep_request_evd(t, from));
+        }
 }
 
 void expect_peer_messages(struct test *t, struct peer_ep *end, DAT_EP_HANDLE ep)

@@ -6,6 +6,8 @@
 #include "evd/dispatcher.h"
 #include "loop.h"
 
+#include <sys/socket.h>
+
 /* An EVD for requests; and a loop of two usual EPs, with such an EVD. */
 DAT_EVD_HANDLE request_evd(struct test *t);
 struct loop loop_new(struct test *t);
@@ -44,6 +46,21 @@ void expect_rsp(struct test *t, DAT_RSP_HANDLE rsp, DAT_CONN_QUAL qual, DAT_EP_H
 DAT_CR_HANDLE expect_request(struct test *t, DAT_EVD_HANDLE evd, DAT_HANDLE point,
                              DAT_CONN_QUAL qual);
 
+/* Whether both are addresses of one host, whatever the ports. */
+bool same_host(const struct sockaddr *a, const struct sockaddr *b);
+
+/* What a request tells, with what its pointers lead to; and that it still tells that. */
+struct request_told {
+        DAT_CR_PARAM param;
+        struct sockaddr_storage address;
+        unsigned char data[PRIVATE_SIZE]; /* that the asker has sent */
+};
+struct request_told request_told(struct test *t, DAT_CR_HANDLE request);
+void expect_told_still(struct test *t, DAT_CR_HANDLE request, const struct request_told *before);
+
+/* It tells private data, address and port of that EP, which asked by loop_connect(). */
+void expect_told_of_asker(struct test *t, DAT_CR_HANDLE request, DAT_EP_HANDLE asker);
+
 /* The EP that came with the request, or DAT_HANDLE_NULL. */
 DAT_EP_HANDLE request_ep(struct test *t, DAT_CR_HANDLE request);
 
@@ -69,6 +86,13 @@ void expect_ep_in(struct test *t, DAT_EP_HANDLE ep, DAT_EP_STATE state);
 
 /* A message goes from one EP to the other. */
 void expect_message(struct test *t, DAT_EP_HANDLE from, DAT_EP_HANDLE to);
+
+/*
+ * `count` receives into the first bytes of `buf` were posted on `to` with cookies from 0 on: they
+ * take messages of `from`, in their order.
+ */
+void expect_in_order(struct test *t, DAT_EP_HANDLE from, DAT_EP_HANDLE to, const struct buf *buf,
+                     uint64_t count);
 
 /* A message comes from the peer's end, and one goes there. */
 void expect_peer_messages(struct test *t, struct peer_ep *end, DAT_EP_HANDLE ep);

@@ -6,7 +6,6 @@
 #include "case/written.h"
 #include "request.h"
 
-#include <netinet/in.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -14,6 +13,9 @@
 #define POINTS  6       /* requests at once */
 #define MET     20      /* times that two threads met are enough */
 #define QUERIES 1000000 /* of each of them, at most */
+#define SOON    250000  /* us that an EP asks which is to time out */
+#define AMOUNTS 5       /* of private data */
+#define STRIDE  3       /* by which each is met once, and not by size */
 
 /* A request of which a case knows all, for it has asked. */
 struct known {
@@ -32,16 +34,25 @@ static DAT_PORT_QUAL port_of(struct test *t, DAT_EP_HANDLE ep)
         return param.local_port_qual;
 }
 
-static struct known known_at(struct test *t, struct request request, unsigned char first)
+static struct known known_for(struct test *t, struct request request, unsigned char first,
+                              DAT_TIMEOUT timeout)
 {
         struct known known = {.request = request, .first = first};
         unsigned char data[PRIVATE_SIZE];
 
         loop_private_data(data, first);
-        must_ask(t, &known.request, (struct asks){.size = PRIVATE_SIZE, .data = data});
+        must_ask(t, &known.request,
+                 (struct asks){.size = PRIVATE_SIZE, .data = data, .timeout = timeout});
         known.port = port_of(t, known.request.active);
         must_take(t, &known.request);
+        if (request.maker != MADE_BY_CONSUMER)
+                known.local_ep = known.request.passive;
         return known;
+}
+
+static struct known known_at(struct test *t, struct request request, unsigned char first)
+{
+        return known_for(t, request, first, event_timeout(t));
 }
 
 static struct known known_request(struct test *t)
@@ -62,19 +73,6 @@ static DAT_CR_PARAM queried(struct test *t, DAT_CR_HANDLE cr, unsigned int mask)
 /*
  * Fields
  */
-
-/* Whether both are addresses of one host, whatever the ports. */
-static bool same_host(const struct sockaddr *a, const struct sockaddr *b)
-{
-        if (a->sa_family != b->sa_family)
-                return false;
-        if (a->sa_family == AF_INET6)
-                return memcmp(&((const struct sockaddr_in6 *)a)->sin6_addr,
-                              &((const struct sockaddr_in6 *)b)->sin6_addr,
-                              sizeof(struct in6_addr)) == 0;
-        return ((const struct sockaddr_in *)a)->sin_addr.s_addr ==
-               ((const struct sockaddr_in *)b)->sin_addr.s_addr;
-}
 
 static void check_address(struct test *t, const struct known *known, const DAT_CR_PARAM *param)
 {
@@ -171,6 +169,53 @@ CASE(cr_query, every_mask)
 
         for (unsigned int mask = 1; mask <= DAT_CR_FIELD_ALL; mask++)
                 check_fields(t, &known, mask);
+}
+
+static struct request at_consumers(struct test *t)
+{
+        return request_at(t, MADE_BY_CONSUMER);
+}
+
+static struct request at_providers(struct test *t)
+{
+        return request_at(t, MADE_BY_PROVIDER);
+}
+
+static struct request at_reserved(struct test *t)
+{
+        return request_at(t, MADE_FOR_RSP);
+}
+
+/* At a qualifier that the provider chooses. */
+static struct request at_chosen(struct test *t)
+{
+        struct request request = request_at(t, MADE_BY_CONSUMER);
+        DAT_PSP_HANDLE chosen = DAT_HANDLE_NULL;
+
+        must(dat_psp_create_any(ia(t), &request.qual, request.evd, DAT_PSP_CONSUMER_FLAG, &chosen));
+        adopt(t, DAT_HANDLE_TYPE_PSP, chosen);
+        request.point = chosen;
+        return request;
+}
+
+static const struct origin {
+        const char *id;
+        struct request (*make)(struct test *t);
+} origins[] = {
+    {"consumer", at_consumers},
+    {"provider", at_providers},
+    {"reserved", at_reserved},
+    {"chosen", at_chosen},
+};
+
+/* The provider's EP has zone and EVDs by now. */
+FAMILY(cr_query, each_origin, origins)
+{
+        struct known known = known_at(t, row->make(t), OF_REQUEST);
+
+        for (size_t i = 0; i < FIELD_COUNT; i++)
+                check_fields(t, &known, fields[i].bit);
+        check_fields(t, &known, DAT_CR_FIELD_ALL);
 }
 
 /* Which EP the request has, by who has made it. */
@@ -283,6 +328,33 @@ FAMILY(cr_query, private_data, amounts)
         expect_private_data(t, param.private_data, param.private_data_size, sent, size);
 }
 
+/* The private data of the requests is of many lengths, longer before shorter and the other way. */
+CASE(cr_query, own_sizes)
+{
+        struct request requests[AMOUNTS];
+        const unsigned char *sent[AMOUNTS];
+        DAT_COUNT count = room_for(t, AMOUNTS, DAT_HANDLE_TYPE_EP, 2);
+
+        for (int i = 0; i < count; i++) {
+                DAT_COUNT size = amount_of(t, &amounts[(i * STRIDE) % AMOUNTS]);
+                unsigned char *data = buf_with(t, .length = (size_t)size + 1)->addr;
+
+                for (DAT_COUNT j = 0; j < size; j++)
+                        data[j] = (unsigned char)(1 + draw(t, 255));
+                sent[i] = data;
+                requests[i] = i ? request_like(t, &requests[0]) : request_at(t, MADE_BY_CONSUMER);
+                must_ask(t, &requests[i], (struct asks){.size = size, .data = size ? data : NULL});
+                must_take(t, &requests[i]);
+        }
+
+        for (int i = 0; i < count; i++) {
+                DAT_CR_PARAM param = queried(t, requests[i].cr, DAT_CR_FIELD_ALL);
+
+                expect_private_data(t, param.private_data, param.private_data_size, sent[i],
+                                    amount_of(t, &amounts[(i * STRIDE) % AMOUNTS]));
+        }
+}
+
 /*
  * What happens to a request, and to others
  */
@@ -312,18 +384,40 @@ static void refuse(struct test *t, struct request *request)
                   "an accept that is to be refused has changed the EP");
 }
 
+static void refuse_handoff(struct test *t, struct request *request)
+{
+        DAT_CONN_QUAL qual;
+
+        release(t, loop_listen(t, request->evd, DAT_PSP_CONSUMER_FLAG, &qual));
+        must_that(!dat_is(dat_cr_handoff(request->cr, qual), DAT_SUCCESS),
+                  "a hand-off to nobody was granted");
+}
+
+static void resize(struct test *t, struct request *request)
+{
+        must(dat_evd_resize(request->evd, 16));
+}
+
 static const struct change {
         const char *id;
         void (*make)(struct test *t, struct request *request);
 } changes[] = {
-    {"point_freed", lose_point},           {"other_accepted", accept_another},
-    {"other_rejected", reject_another},    {"accept_refused", refuse},
+    {"point_freed", lose_point},
+    {"evd_freed", lose_point_and_evd},
+    {"evd_resized", resize},
+    {"other_accepted", accept_another},
+    {"other_rejected", reject_another},
+    {"accept_refused", refuse},
+    {"handoff_refused", refuse_handoff},
     {"asker_gave_up", lose_by_disconnect},
+    {"asker_timed_out", lose_by_timeout},
+    {"asker_freed", lose_by_free},
 };
 
 FAMILY(cr_query, after, changes)
 {
-        struct known known = known_request(t);
+        struct known known = known_for(t, request_at(t, MADE_BY_CONSUMER), OF_REQUEST,
+                                       row->make == lose_by_timeout ? SOON : event_timeout(t));
 
         check_fields(t, &known, DAT_CR_FIELD_ALL);
         row->make(t, &known.request);
