@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_cr_reject: who is told, whose EP is whose again, and what of the request is left. */
 #include "clauses/cr_reject.h"
+#include "../ep/ep_modify.h"
+#include "../handle/object.h"
 #include "case/standard.h"
 #include "request.h"
 
@@ -80,7 +82,7 @@ FAMILY(cr_reject, peers_other_request, two_requests)
 
 static void is_unconnected(struct test *t, struct request *request)
 {
-        expect_eq(ep_state(t, request->passive), DAT_EP_STATE_UNCONNECTED);
+        expect_ep_in(t, request->passive, DAT_EP_STATE_UNCONNECTED);
 }
 
 static void has_parameters(struct test *t, struct request *request)
@@ -126,8 +128,42 @@ static void is_reserved(struct test *t, struct request *request)
 
 static void is_freed(struct test *t, struct request *request)
 {
+        const DAT_EVD_HANDLE evds[] = {request->recv_evd, request->request_evd,
+                                       request->connect_evd};
+
         expect(dat_ep_free(request->passive), DAT_SUCCESS);
         disown(t, request->passive);
+        for (size_t i = 0; i < sizeof(evds) / sizeof(evds[0]); i++) {
+                expect(dat_evd_free(evds[i]), DAT_SUCCESS);
+                disown(t, evds[i]);
+        }
+}
+
+static void is_modified(struct test *t, struct request *request)
+{
+        DAT_EP_PARAM param = {.recv_evd_handle = request->request_evd};
+
+        expect(dat_ep_modify(request->passive, DAT_EP_FIELD_RECV_EVD_HANDLE, &param), DAT_SUCCESS);
+        ep_reports_to(t, request->passive, DAT_EP_FIELD_RECV_EVD_HANDLE, param.recv_evd_handle);
+        accepts(t, request);
+        expect_empty(t, request->recv_evd);
+}
+
+static void takes_receives(struct test *t, struct request *request)
+{
+        struct request other = requested(t, MADE_BY_CONSUMER);
+        struct buf *buf = buf_with(t);
+        DAT_LMR_TRIPLET segment = triplet(buf, 0, MESSAGE);
+
+        for (uint64_t i = 0; i < POSTED; i++)
+                expect(dat_ep_post_recv(request->passive, 1, &segment, (DAT_DTO_COOKIE){.as_64 = i},
+                                        DAT_COMPLETION_DEFAULT_FLAG),
+                       DAT_SUCCESS);
+        other.passive = request->passive;
+        expect(dat_cr_accept(other.cr, other.passive, 0, NULL), DAT_SUCCESS);
+        request_accepted(t, &other);
+        expect_cr_connected(t, &other);
+        expect_in_order(t, other.active, other.passive, buf, POSTED);
 }
 
 static const struct ep_use {
@@ -139,6 +175,8 @@ static const struct ep_use {
     {"accepts", accepts},
     {"asks", asks},
     {"reserved", is_reserved},
+    {"modified", is_modified},
+    {"receives", takes_receives},
     {"freed", is_freed},
 };
 
@@ -168,13 +206,25 @@ CASE(cr_reject, reserved_receives)
         other.passive = request.passive;
         request_accepted(t, &other);
         expect_cr_connected(t, &other);
-        for (uint64_t i = 0; i < POSTED; i++) {
-                message_fill(buf->addr + 2 * MESSAGE, MESSAGE, i);
-                loop_post_send(t, other.active, buf, 10 + i);
-                expect_eq(expect_dto(request.recv_evd).user_cookie.as_64, i);
-                expect_that(message_holds(buf->addr, MESSAGE, i), "the memory has not the message");
-                expect_dto(ep_request_evd(t, other.active));
-        }
+        expect_in_order(t, other.active, other.passive, buf, POSTED);
+}
+
+/* What an EP has at its end that was Unconnected when an RSP was made with it. */
+CASE(cr_reject, reserved_ep_as_before)
+{
+        struct request request = request_at(t, MADE_BY_CONSUMER);
+        uint64_t context = draw_context(t);
+        struct ep_snapshot before = ep_snapshot(t, request.passive);
+
+        must(dat_set_consumer_context(request.passive, CONTEXT(context)));
+        request.maker = MADE_FOR_RSP;
+        request.point = rsp_new(t, request.passive, request.evd, &request.qual);
+        must_ask(t, &request, (struct asks){0});
+        must_take(t, &request);
+        expect_cr_rejected(t, &request);
+
+        expect_ep_kept(t, request.passive, &before, (DAT_EP_PARAM_MASK)0);
+        expect_context(t, request.passive, context);
 }
 
 /*
@@ -256,6 +306,75 @@ FAMILY(cr_reject, often, request_kinds)
                 must_equip(t, &request);
         }
         expect_cr_accepted(t, &request);
+}
+
+CASE(cr_reject, points_stay)
+{
+        struct request request = request_at(t, MADE_BY_CONSUMER);
+        struct request other = request_at(t, MADE_BY_CONSUMER);
+        struct request reserved = request_at(t, MADE_FOR_RSP);
+        const DAT_EP_HANDLE idle[] = {request.active, request.passive, other.active, other.passive};
+
+        must_ask(t, &request, (struct asks){0});
+        must_take(t, &request);
+        expect_cr_rejected(t, &request);
+        for (size_t i = 0; i < sizeof(idle) / sizeof(idle[0]); i++)
+                release(t, idle[i]);
+
+        expect_psp(t, other.point, other.qual, other.evd, DAT_PSP_CONSUMER_FLAG);
+        expect_rsp(t, reserved.point, reserved.qual, reserved.passive, reserved.evd);
+        expect_served(t, request.point, request.qual, request.evd);
+        expect_served(t, other.point, other.qual, other.evd);
+        must_ask(t, &reserved, (struct asks){0});
+        reserved.cr = expect_cr_request(t, reserved.evd, reserved.point, reserved.qual);
+        expect_cr_accepted(t, &reserved);
+}
+
+/*
+ * What was refused before
+ */
+
+static DAT_RETURN accept_for_none(struct test *t, const struct request *request)
+{
+        (void)t;
+        return dat_cr_accept(request->cr, DAT_HANDLE_NULL, 0, NULL);
+}
+
+static DAT_RETURN hand_to_none(struct test *t, const struct request *request)
+{
+        DAT_CONN_QUAL qual;
+
+        release(t, loop_listen(t, request->evd, DAT_PSP_CONSUMER_FLAG, &qual));
+        return dat_cr_handoff(request->cr, qual);
+}
+
+static DAT_RETURN query_nothing_known(struct test *t, const struct request *request)
+{
+        DAT_CR_PARAM param;
+
+        (void)t;
+        return dat_cr_query(request->cr, (DAT_CR_PARAM_MASK)(DAT_CR_FIELD_ALL + 1), &param);
+}
+
+static const struct refusal {
+        const char *id;
+        DAT_RETURN (*call)(struct test *t, const struct request *request);
+} refusals[] = {
+    {"accept", accept_for_none},
+    {"handoff", hand_to_none},
+    {"query", query_nothing_known},
+};
+
+FAMILY(cr_reject, after_refusal, refusals)
+{
+        struct request request = requested(t, MADE_BY_CONSUMER);
+
+        must_that(!dat_is(row->call(t, &request), DAT_SUCCESS),
+                  "what is to be refused was granted");
+        expect_cr_rejected(t, &request);
+
+        expect_asks_again(t, request.active);
+        expect_empty(t, request.evd);
 }
 
 /*
