@@ -154,6 +154,42 @@ CASE(cr_handoff, waiter)
         expect_cr_accepted(t, &to);
 }
 
+CASE(cr_handoff, cno)
+{
+        DAT_CNO_HANDLE cno;
+        struct request to;
+        struct request request;
+        DAT_EVD_HANDLE told;
+
+        must(dat_cno_create(ia(t), DAT_OS_WAIT_PROXY_AGENT_NULL, &cno));
+        adopt(t, DAT_HANDLE_TYPE_CNO, cno);
+        to = request_at(t, MADE_BY_CONSUMER);
+        request = requested(t, MADE_BY_CONSUMER);
+        must(dat_evd_modify_cno(to.evd, cno));
+        must(dat_evd_enable(to.evd));
+        expect(dat_cr_handoff(request.cr, to.qual), DAT_SUCCESS);
+        request_gone(t, &request);
+
+        expect(dat_cno_wait(cno, event_timeout(t), &told), DAT_SUCCESS);
+        expect_that(told == to.evd, "the CNO tells of another EVD");
+        to = expect_arrived(t, &request, &to);
+        expect_cr_accepted(t, &to);
+}
+
+/* The points go on as if nothing had been handed from the one to the other. */
+CASE(cr_handoff, points_stay)
+{
+        struct request to = request_at(t, MADE_BY_CONSUMER);
+        struct request request = requested(t, MADE_BY_CONSUMER);
+        struct request arrived = handed(t, &request, &to);
+
+        expect_psp(t, request.point, request.qual, request.evd, DAT_PSP_CONSUMER_FLAG);
+        expect_psp(t, to.point, to.qual, to.evd, DAT_PSP_CONSUMER_FLAG);
+        expect_served(t, request.point, request.qual, request.evd);
+        expect_served(t, to.point, to.qual, to.evd);
+        expect_cr_accepted(t, &arrived);
+}
+
 /*
  * What it is there
  */
@@ -175,6 +211,17 @@ CASE(cr_handoff, port)
         struct request arrived = handed(t, &request, &to);
 
         expect_eq(told_of(t, arrived.cr).remote_port_qual, port);
+}
+
+FAMILY(cr_handoff, tells_the_same, request_kinds)
+{
+        struct request to = request_at(t, row->maker);
+        struct request request = requested(t, MADE_BY_CONSUMER);
+        struct request_told before = request_told(t, request.cr);
+        struct request arrived = handed(t, &request, &to);
+
+        before.param.local_ep_handle = named_ep(&arrived) ? DAT_HANDLE_NULL : arrived.passive;
+        expect_told_still(t, arrived.cr, &before);
 }
 
 CASE(cr_handoff, address)
@@ -222,9 +269,9 @@ FAMILY(cr_handoff, local_ep, request_kinds)
                 return;
         }
         expect_that(told == arrived.passive, "the EP is not that of the point");
-        expect_eq(ep_state(t, told), row->maker == MADE_FOR_RSP
-                                         ? DAT_EP_STATE_PASSIVE_CONNECTION_PENDING
-                                         : DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING);
+        expect_ep_in(t, told,
+                     row->maker == MADE_FOR_RSP ? DAT_EP_STATE_PASSIVE_CONNECTION_PENDING
+                                                : DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING);
 }
 
 /* Told once, the asker can be reset and ask again. */
@@ -277,11 +324,21 @@ static void told_private_data(struct test *t, struct request *arrived, const str
         expect_private_data(t, told.private_data, told.private_data_size, sent, SENT);
 }
 
+static void handed_nowhere(struct test *t, struct request *arrived, const struct request *from)
+{
+        release(t, from->point);
+        for (int i = 0; i < 2; i++)
+                expect(dat_cr_handoff(arrived->cr, from->qual), DAT_INVALID_PARAMETER);
+        expect_cr_kept(t, arrived);
+        expect_cr_accepted(t, arrived);
+}
+
 static const struct fate {
         const char *id;
         void (*meet)(struct test *t, struct request *arrived, const struct request *from);
 } fates[] = {
-    {"rejected", rejected},         {"handed_on", handed_on},        {"handed_back", handed_back},
+    {"rejected", rejected},         {"handed_on", handed_on},
+    {"handed_back", handed_back},   {"handed_nowhere", handed_nowhere},
     {"points_freed", points_freed}, {"answered", told_private_data},
 };
 
@@ -479,6 +536,32 @@ FAMILY(cr_handoff, nowhere, nowheres)
 
         expect_cr_kept(t, &request);
         expect_empty(t, request.evd);
+        to = handed(t, &request, &to);
+        expect_cr_accepted(t, &to);
+}
+
+/* Another IA listens there: what is granted, though it is not asked for, is done (GEN-12). */
+CASE(cr_handoff, other_ia)
+{
+        DAT_IA_HANDLE other = other_ia(t);
+        DAT_EVD_HANDLE evd = evd_with(t, .ia = other, .flags = DAT_EVD_CR_FLAG);
+        struct request to = request_at(t, MADE_BY_CONSUMER);
+        struct request request = requested(t, MADE_BY_CONSUMER);
+        DAT_CONN_QUAL qual = 0;
+        DAT_PSP_HANDLE psp = DAT_HANDLE_NULL;
+
+        must(dat_psp_create_any(other, &qual, evd, DAT_PSP_CONSUMER_FLAG, &psp));
+        adopt(t, DAT_HANDLE_TYPE_PSP, psp);
+
+        if (dat_is(expect_or_note(dat_cr_handoff(request.cr, qual), DAT_INVALID_PARAMETER,
+                                  DAT_SUCCESS),
+                   DAT_SUCCESS)) {
+                request_gone(t, &request);
+                expect_cr_request(t, evd, psp, qual);
+                return;
+        }
+        expect_cr_kept(t, &request);
+        expect_empty(t, evd);
         to = handed(t, &request, &to);
         expect_cr_accepted(t, &to);
 }
