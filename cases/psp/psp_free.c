@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_psp_free: what goes with a PSP, what stays, and what its qualifier is afterwards. */
 #include "clauses/psp_free.h"
+#include "../handle/object.h"
 #include "../point.h"
 #include "case/standard.h"
 
@@ -8,6 +9,8 @@
 
 #define TIMES    50 /* that a PSP is made and freed */
 #define REQUESTS 4
+#define REFUSALS 2
+#define POINTS   3   /* PSPs at once, besides an RSP */
 #define ROUNDS   12  /* requests that are under way at the free */
 #define WHILE    64  /* queries, at most, between a request and the free */
 #define LOOKS    300 /* for an answer; each lasts as long as settle_briefly() */
@@ -46,14 +49,20 @@ static DAT_PSP_HANDLE of_provider(struct test *t, DAT_EVD_HANDLE evd)
         return loop_listen(t, evd, DAT_PSP_PROVIDER_FLAG, &qual);
 }
 
-static DAT_PSP_HANDLE at_any(struct test *t, DAT_EVD_HANDLE evd)
+static DAT_PSP_HANDLE listen_anywhere(struct test *t, DAT_EVD_HANDLE evd, DAT_CONN_QUAL *qual)
 {
         DAT_PSP_HANDLE psp = DAT_HANDLE_NULL;
-        DAT_CONN_QUAL qual;
 
-        must(dat_psp_create_any(ia(t), &qual, evd, DAT_PSP_CONSUMER_FLAG, &psp));
+        must(dat_psp_create_any(ia(t), qual, evd, DAT_PSP_CONSUMER_FLAG, &psp));
         adopt(t, DAT_HANDLE_TYPE_PSP, psp);
         return psp;
+}
+
+static DAT_PSP_HANDLE at_any(struct test *t, DAT_EVD_HANDLE evd)
+{
+        DAT_CONN_QUAL qual;
+
+        return listen_anywhere(t, evd, &qual);
 }
 
 static const struct kind {
@@ -111,6 +120,27 @@ CASE(psp_free, older_of_two)
 CASE(psp_free, newer_of_two)
 {
         free_one_of_two(t, true);
+}
+
+/* Of all points on the EVD, only the one that is named goes. */
+CASE(psp_free, among_others)
+{
+        struct loop loop = loop_new(t);
+        DAT_CONN_QUAL quals[POINTS];
+        DAT_PSP_HANDLE psps[POINTS];
+        DAT_RSP_HANDLE rsp;
+
+        for (int i = 0; i < POINTS; i++)
+                psps[i] = loop_listen(t, loop.requests, DAT_PSP_CONSUMER_FLAG, &quals[i]);
+        rsp = rsp_new(t, loop.passive, loop.requests, &loop.qual);
+        free_now(t, psps[1]);
+
+        expect_untouched(t, psps[0], quals[0], loop.requests);
+        expect_untouched(t, psps[2], quals[2], loop.requests);
+        expect_rsp(t, rsp, loop.qual, loop.passive, loop.requests);
+        loop_connect(t, loop.active, loop.qual);
+        expect_accepted_by(t, expect_request(t, loop.requests, rsp, loop.qual), DAT_HANDLE_NULL,
+                           &loop);
 }
 
 static const struct history {
@@ -241,28 +271,58 @@ static void make_connection(struct test *t, struct loop *loop)
         must_event(ep_connect_evd(t, loop->passive), DAT_CONNECTION_EVENT_ESTABLISHED);
 }
 
+static void listen_consumers(struct test *t, struct loop *loop)
+{
+        listen_by(t, loop, DAT_PSP_CONSUMER_FLAG);
+}
+
+static void listen_providers(struct test *t, struct loop *loop)
+{
+        listen_by(t, loop, DAT_PSP_PROVIDER_FLAG);
+}
+
+static void listen_chosen(struct test *t, struct loop *loop)
+{
+        loop->psp = listen_anywhere(t, loop->requests, &loop->qual);
+}
+
 static const struct before {
         const char *id;
-        DAT_PSP_FLAGS flags;
+        void (*listen)(struct test *t, struct loop *loop);
         void (*come)(struct test *t, struct loop *loop);
 } befores[] = {
-    {"consumer", DAT_PSP_CONSUMER_FLAG, NULL},
-    {"provider", DAT_PSP_PROVIDER_FLAG, NULL},
-    {"after_request", DAT_PSP_CONSUMER_FLAG, take_request},
-    {"after_connection", DAT_PSP_CONSUMER_FLAG, make_connection},
+    {"consumer", listen_consumers, NULL},
+    {"provider", listen_providers, NULL},
+    {"any_qualifier", listen_chosen, NULL},
+    {"after_request", listen_consumers, take_request},
+    {"after_connection", listen_consumers, make_connection},
 };
 
 FAMILY(psp_free, refused, befores)
 {
         struct loop loop = loop_new(t);
 
-        listen_by(t, &loop, row->flags);
+        row->listen(t, &loop);
         if (row->come)
                 row->come(t, &loop);
         free_now(t, loop.psp);
 
-        expect_refused(t, loop.qual, loop.requests);
+        for (int i = 0; i < REFUSALS; i++)
+                expect_refused(t, loop.qual, loop.requests);
         expect_quiet(loop.requests);
+}
+
+CASE(psp_free, refused_peer)
+{
+        struct loop loop = loop_new(t);
+        struct peer_ep *end;
+
+        listen_by(t, &loop, DAT_PSP_CONSUMER_FLAG);
+        free_now(t, loop.psp);
+        end = peer_request(peer(t), loop.qual);
+
+        expect_eq(peer_wait_event(end).number, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+        expect_empty(t, loop.requests);
 }
 
 /* What an EP gets that asks where nobody listens. */
@@ -307,6 +367,16 @@ static void stay_rejected(struct test *t, struct loop *loop)
         expect_rejected(t, loop->request, loop);
 }
 
+static void stay_handed_off(struct test *t, struct loop *loop)
+{
+        struct loop to = {.active = loop->active, .passive = loop->passive};
+
+        to.requests = request_evd(t);
+        to.psp = loop_listen(t, to.requests, DAT_PSP_CONSUMER_FLAG, &to.qual);
+        expect(dat_cr_handoff(loop->request, to.qual), DAT_SUCCESS);
+        expect_accepted(t, expect_request(t, to.requests, to.psp, to.qual), &to);
+}
+
 static void stay_queried(struct test *t, struct loop *loop)
 {
         unsigned char sent[PRIVATE_SIZE];
@@ -347,6 +417,7 @@ static const struct stay {
 } stays[] = {
     {"accepted", true, stay_accepted},
     {"rejected", true, stay_rejected},
+    {"handed_off", true, stay_handed_off},
     {"queried", true, stay_queried},
     {"untaken_accepted", false, stay_untaken_accepted},
     {"untaken_rejected", false, stay_untaken_rejected},
@@ -364,6 +435,34 @@ FAMILY(psp_free, request_stays, stays)
         free_now(t, loop.psp);
 
         row->serve(t, &loop);
+}
+
+static const struct maker {
+        const char *id;
+        DAT_PSP_FLAGS flags;
+} makers[] = {
+    {"consumer", DAT_PSP_CONSUMER_FLAG},
+    {"provider", DAT_PSP_PROVIDER_FLAG},
+};
+
+FAMILY(psp_free, tells_as_before, makers)
+{
+        struct loop loop = {.requests = request_evd(t), .active = ep_with(t)};
+        uint64_t context = draw_context(t);
+        struct request_told before;
+
+        listen_by(t, &loop, row->flags);
+        take_request(t, &loop);
+        before = request_told(t, loop.request);
+        must(dat_set_consumer_context(loop.request, CONTEXT(context)));
+        free_now(t, loop.psp);
+
+        expect_told_still(t, loop.request, &before);
+        expect_context(t, loop.request, context);
+        if (row->flags == DAT_PSP_PROVIDER_FLAG)
+                expect_ep_in(t, before.param.local_ep_handle,
+                             DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING);
+        expect_rejected(t, loop.request, &loop);
 }
 
 CASE(psp_free, all_requests_stay)
