@@ -8,6 +8,7 @@
 
 #define MANY    100 /* queries */
 #define POINTS  8   /* PSPs at once */
+#define LAST    8   /* qualifiers */
 #define THREADS 4
 #define ROW     50 /* queries that a thread makes in a row */
 #define MET     20 /* rounds that met are enough */
@@ -108,12 +109,17 @@ FAMILY(psp_query, field_among_all, fields)
         row->check(t, &known.param, &param);
 }
 
+static void check_every_mask(struct test *t, const struct known *known)
+{
+        for (unsigned int mask = 1; mask <= DAT_PSP_FIELD_ALL; mask++)
+                check_fields(t, known, mask);
+}
+
 CASE(psp_query, every_mask)
 {
         struct known known = known_psp(t);
 
-        for (unsigned int mask = 1; mask <= DAT_PSP_FIELD_ALL; mask++)
-                check_fields(t, &known, mask);
+        check_every_mask(t, &known);
 }
 
 static const struct flagged {
@@ -134,10 +140,8 @@ FAMILY(psp_query, flags, flagged)
         for (int i = 0; i < row->points; i++)
                 known[i] = known_on(t, request_evd(t), row->flags[i]);
 
-        for (int i = 0; i < row->points; i++) {
-                check_fields(t, &known[i], DAT_PSP_FIELD_PSP_FLAGS);
-                check_fields(t, &known[i], DAT_PSP_FIELD_ALL);
-        }
+        for (int i = 0; i < row->points; i++)
+                check_every_mask(t, &known[i]);
 }
 
 CASE(psp_query, own_parameters)
@@ -164,17 +168,20 @@ CASE(psp_query, shared_evd)
 }
 
 /* A PSP at a qualifier that the provider chooses. */
-static struct known known_any(struct test *t, DAT_IA_HANDLE ia_handle)
+static struct known known_chosen(struct test *t, DAT_IA_HANDLE ia_handle, DAT_PSP_FLAGS flags)
 {
         DAT_EVD_HANDLE evd = evd_with(t, .ia = ia_handle, .flags = DAT_EVD_CR_FLAG);
-        struct known known = {.param = {.ia_handle = ia_handle,
-                                        .evd_handle = evd,
-                                        .psp_flags = DAT_PSP_CONSUMER_FLAG}};
+        struct known known = {
+            .param = {.ia_handle = ia_handle, .evd_handle = evd, .psp_flags = flags}};
 
-        must(dat_psp_create_any(ia_handle, &known.param.conn_qual, evd, DAT_PSP_CONSUMER_FLAG,
-                                &known.psp));
+        must(dat_psp_create_any(ia_handle, &known.param.conn_qual, evd, flags, &known.psp));
         adopt(t, DAT_HANDLE_TYPE_PSP, known.psp);
         return known;
+}
+
+static struct known known_any(struct test *t, DAT_IA_HANDLE ia_handle)
+{
+        return known_chosen(t, ia_handle, DAT_PSP_CONSUMER_FLAG);
 }
 
 CASE(psp_query, own_ia)
@@ -194,6 +201,75 @@ CASE(psp_query, any_qualifier)
         check_fields(t, &first, DAT_PSP_FIELD_CONN_QUAL);
         check_fields(t, &first, DAT_PSP_FIELD_ALL);
         check_fields(t, &second, DAT_PSP_FIELD_ALL);
+}
+
+static const struct maker {
+        const char *id;
+        DAT_PSP_FLAGS flags;
+} makers[] = {
+    {"consumer", DAT_PSP_CONSUMER_FLAG},
+    {"provider", DAT_PSP_PROVIDER_FLAG},
+};
+
+FAMILY(psp_query, chosen, makers)
+{
+        struct known known = known_chosen(t, ia(t), row->flags);
+
+        check_every_mask(t, &known);
+}
+
+/* The last qualifiers of sixteen bits, as far as nobody else has them. */
+CASE(psp_query, last_qualifiers)
+{
+        struct known known = {.param = {.ia_handle = ia(t),
+                                        .evd_handle = request_evd(t),
+                                        .psp_flags = DAT_PSP_CONSUMER_FLAG}};
+        int made = 0;
+
+        for (DAT_CONN_QUAL qual = UINT16_MAX; qual > UINT16_MAX - LAST; qual--) {
+                DAT_RETURN ret = dat_psp_create(ia(t), qual, known.param.evd_handle,
+                                                DAT_PSP_CONSUMER_FLAG, &known.psp);
+
+                if (dat_is(ret, DAT_CONN_QUAL_IN_USE))
+                        continue;
+                must(ret);
+                adopt(t, DAT_HANDLE_TYPE_PSP, known.psp);
+                known.param.conn_qual = qual;
+                check_every_mask(t, &known);
+                release(t, known.psp);
+                made++;
+        }
+        must_that(made > 0, "each of the last %d qualifiers is in use", LAST);
+}
+
+static const struct high_bits high_bits[] = {HIGH_BITS};
+
+FAMILY(psp_query, high_bits, high_bits)
+{
+        struct known low = known_psp(t);
+        struct known high = known_psp(t);
+        DAT_RETURN ret;
+
+        release(t, high.psp);
+        high.param.conn_qual = low.param.conn_qual | row->bits;
+        ret = dat_psp_create(ia(t), high.param.conn_qual, high.param.evd_handle,
+                             DAT_PSP_CONSUMER_FLAG, &high.psp);
+        if (dat_is(ret, DAT_INVALID_PARAMETER))
+                end_noted(t, "the transport has no such qualifiers (PSP-4)");
+        must(ret);
+        adopt(t, DAT_HANDLE_TYPE_PSP, high.psp);
+
+        check_every_mask(t, &high);
+        check_every_mask(t, &low);
+}
+
+static const struct wrong_evd merged_evds[] = {MERGED_EVDS};
+
+FAMILY(psp_query, evd_of_more_streams, merged_evds)
+{
+        struct known known = known_on(t, evd_with(t, .flags = row->flags), DAT_PSP_CONSUMER_FLAG);
+
+        check_every_mask(t, &known);
 }
 
 /*
@@ -250,6 +326,63 @@ FAMILY(psp_query, after_request, fates)
 
         known = known_of(t, &loop);
         check_fields(t, &known, DAT_PSP_FIELD_ALL);
+}
+
+static void hand_off(struct test *t, struct known *known)
+{
+        struct known to = known_psp(t);
+        struct loop loop = {.requests = known->param.evd_handle, .active = ep_with(t)};
+
+        loop_connect(t, loop.active, known->param.conn_qual);
+        loop_take_request(t, &loop);
+        must(dat_cr_handoff(loop.request, to.param.conn_qual));
+        check_fields(t, &to, DAT_PSP_FIELD_ALL);
+}
+
+static void reserve_beside(struct test *t, struct known *known)
+{
+        DAT_CONN_QUAL qual;
+
+        rsp_new(t, ep_with(t), known->param.evd_handle, &qual);
+}
+
+static void make_eps(struct test *t, struct known *known)
+{
+        struct loop loop = {.requests = request_evd(t), .active = ep_with(t)};
+
+        *known = known_on(t, loop.requests, DAT_PSP_PROVIDER_FLAG);
+        loop_connect(t, loop.active, known->param.conn_qual);
+        loop_take_request(t, &loop);
+        adopt(t, DAT_HANDLE_TYPE_CR, loop.request);
+}
+
+static void change_flag(struct test *t, struct known *known)
+{
+        release(t, known->psp);
+        known->param.psp_flags = DAT_PSP_PROVIDER_FLAG;
+        must(dat_psp_create(ia(t), known->param.conn_qual, known->param.evd_handle,
+                            DAT_PSP_PROVIDER_FLAG, &known->psp));
+        adopt(t, DAT_HANDLE_TYPE_PSP, known->psp);
+}
+
+static const struct change {
+        const char *id;
+        void (*make)(struct test *t, struct known *known);
+} changes[] = {
+    {"handed_off", hand_off},
+    {"reserved_beside", reserve_beside},
+    {"providers_request", make_eps},
+    {"again_for_provider", change_flag},
+};
+
+FAMILY(psp_query, after_change, changes)
+{
+        struct known known = known_psp(t);
+
+        check_fields(t, &known, DAT_PSP_FIELD_ALL);
+        row->make(t, &known);
+
+        check_every_mask(t, &known);
 }
 
 CASE(psp_query, after_other_freed)
