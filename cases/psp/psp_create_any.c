@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define PLACES  4
+#define ASKS    6  /* one after another */
 #define TAKEN   16 /* qualifiers after a choice that are taken, one by one */
 #define MANY    1000
 #define THREADS 3
@@ -47,6 +48,79 @@ FAMILY(psp_create_any, usable, makers)
         expect_served_by(t, psp, qual, evd, row->flags);
         expect_served_by(t, psp, qual, evd, row->flags);
         expect_empty(t, evd);
+}
+
+/* The request of an EP that asks for the first time. */
+static DAT_CR_HANDLE expect_another(struct test *t, struct loop *loop)
+{
+        loop->active = ep_with(t);
+        loop_connect(t, loop->active, loop->qual);
+        return expect_request(t, loop->requests, loop->psp, loop->qual);
+}
+
+FAMILY(psp_create_any, one_after_another, makers)
+{
+        struct loop loop = {.requests = request_evd(t)};
+        DAT_EP_PARAM param;
+
+        loop.psp = psp_any(t, loop.requests, row->flags, &loop.qual);
+        for (int i = 0; i < ASKS; i++) {
+                DAT_CR_HANDLE request = expect_another(t, &loop);
+                DAT_EP_HANDLE ep = request_ep(t, request);
+
+                expect_told_of_asker(t, request, loop.active);
+                expect_that((ep != DAT_HANDLE_NULL) == (row->flags == DAT_PSP_PROVIDER_FLAG),
+                            "who makes the EP is not what the flag says");
+                if (ep) {
+                        poison(&param, sizeof(param));
+                        expect_ep_in(t, ep, DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING);
+                        expect(dat_ep_query(ep, DAT_EP_FIELD_IA_HANDLE, &param), DAT_SUCCESS);
+                        expect_that(param.ia_handle == ia(t), "the EP is of another IA");
+                }
+                expect_rejected(t, request, &loop);
+                release(t, loop.active);
+        }
+        expect_served_by(t, loop.psp, loop.qual, loop.requests, row->flags);
+}
+
+static const struct pair_of {
+        const char *id;
+        DAT_PSP_FLAGS flags[2]; /* of the older and of the newer */
+} pairs[] = {
+    {"consumer_before_provider", {DAT_PSP_CONSUMER_FLAG, DAT_PSP_PROVIDER_FLAG}},
+    {"provider_before_consumer", {DAT_PSP_PROVIDER_FLAG, DAT_PSP_CONSUMER_FLAG}},
+    {"provider_twice", {DAT_PSP_PROVIDER_FLAG, DAT_PSP_PROVIDER_FLAG}},
+};
+
+FAMILY(psp_create_any, two, pairs)
+{
+        DAT_EVD_HANDLE evds[2];
+        DAT_CONN_QUAL quals[2];
+        DAT_PSP_HANDLE psps[2];
+
+        for (int i = 0; i < 2; i++) {
+                evds[i] = request_evd(t);
+                psps[i] = psp_any(t, evds[i], row->flags[i], &quals[i]);
+        }
+        for (int i = 0; i < 2; i++) {
+                expect_psp(t, psps[i], quals[i], evds[i], row->flags[i]);
+                expect_served_by(t, psps[i], quals[i], evds[i], row->flags[i]);
+                expect_empty(t, evds[!i]);
+        }
+}
+
+CASE(psp_create_any, provider_after_refusal)
+{
+        DAT_EVD_HANDLE evd = request_evd(t);
+        DAT_CONN_QUAL qual = 0;
+        DAT_PSP_HANDLE psp = DAT_HANDLE_NULL;
+
+        expect(dat_psp_create_any(ia(t), &qual, evd, (DAT_PSP_FLAGS)3, &psp),
+               DAT_INVALID_PARAMETER);
+
+        psp = psp_any(t, evd, DAT_PSP_PROVIDER_FLAG, &qual);
+        expect_psp(t, psp, qual, evd, DAT_PSP_PROVIDER_FLAG);
+        expect_served_by(t, psp, qual, evd, DAT_PSP_PROVIDER_FLAG);
 }
 
 FAMILY(psp_create_any, as_declared, makers)
