@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_rsp_free: what goes with an RSP, what stays, and whose its EP and its qualifier are then. */
 #include "clauses/rsp_free.h"
+#include "../ep/ep_modify.h"
+#include "../handle/object.h"
 #include "../point.h"
 #include "case/standard.h"
 #include "case/written.h"
 
 #include <string.h>
 
-#define TIMES  50  /* that an RSP is made and freed */
-#define ROUNDS 8   /* requests that are under way at the free */
-#define WHILE  64  /* queries, at most, between a request and the free */
-#define LOOKS  300 /* for an answer; each lasts as long as settle_briefly() */
+#define TIMES    50 /* that an RSP is made and freed */
+#define POSTED   4  /* receives */
+#define REFUSALS 2
+#define ROUNDS   8   /* requests that are under way at the free */
+#define WHILE    64  /* queries, at most, between a request and the free */
+#define LOOKS    300 /* for an answer; each lasts as long as settle_briefly() */
 
 /* Qualifiers at which nothing of the suite listens. */
 #define UNHEARD_FIRST 24400
@@ -140,9 +144,31 @@ CASE(rsp_free, often)
         expect_own_ep_accepted(t, &loop);
 }
 
+/* A PSP on the same EVD tells what it told, and takes a request. */
+CASE(rsp_free, public_beside)
+{
+        struct loop loop = reserved_loop(t);
+        DAT_CONN_QUAL qual;
+        DAT_PSP_HANDLE psp = psp_new(t, loop.requests, DAT_PSP_CONSUMER_FLAG, &qual);
+
+        free_now(t, loop.psp);
+
+        expect_psp(t, psp, qual, loop.requests, DAT_PSP_CONSUMER_FLAG);
+        expect_served(t, psp, qual, loop.requests);
+}
+
 /*
  * The EP afterwards
  */
+
+/* The receives, posted with cookies from 0 on, take the messages of the EP's next connection. */
+static void expect_takes_messages(struct test *t, struct loop *loop, const struct buf *buf)
+{
+        loop->psp = rsp_at(t, loop->qual, loop->passive, loop->requests);
+        ask(t, loop);
+        expect_accepted_by(t, loop->request, DAT_HANDLE_NULL, loop);
+        expect_in_order(t, loop->active, loop->passive, buf, POSTED);
+}
 
 static void reuse_reserved(struct test *t, struct loop *loop)
 {
@@ -174,6 +200,29 @@ static void reuse_passive(struct test *t, struct loop *loop)
         expect_message(t, other.active, other.passive);
 }
 
+static void reuse_modified(struct test *t, struct loop *loop)
+{
+        DAT_EVD_HANDLE before = ep_recv_evd(t, loop->passive);
+        DAT_EP_PARAM param = {.recv_evd_handle = ep_request_evd(t, loop->passive)};
+
+        expect(dat_ep_modify(loop->passive, DAT_EP_FIELD_RECV_EVD_HANDLE, &param), DAT_SUCCESS);
+        ep_reports_to(t, loop->passive, DAT_EP_FIELD_RECV_EVD_HANDLE, param.recv_evd_handle);
+        reuse_reserved(t, loop);
+        expect_empty(t, before);
+}
+
+static void reuse_receiving(struct test *t, struct loop *loop)
+{
+        struct buf *buf = buf_with(t);
+        DAT_LMR_TRIPLET segment = triplet(buf, 0, MESSAGE);
+
+        for (uint64_t i = 0; i < POSTED; i++)
+                expect(dat_ep_post_recv(loop->passive, 1, &segment, (DAT_DTO_COOKIE){.as_64 = i},
+                                        DAT_COMPLETION_DEFAULT_FLAG),
+                       DAT_SUCCESS);
+        expect_takes_messages(t, loop, buf);
+}
+
 static void reuse_freed(struct test *t, struct loop *loop)
 {
         expect(dat_ep_free(loop->passive), DAT_SUCCESS);
@@ -184,10 +233,9 @@ static const struct reuse {
         const char *id;
         void (*reuse)(struct test *t, struct loop *loop);
 } reuses[] = {
-    {"reserved_again", reuse_reserved},
-    {"asks_itself", reuse_active},
-    {"accepts_for_psp", reuse_passive},
-    {"freed", reuse_freed},
+    {"reserved_again", reuse_reserved}, {"asks_itself", reuse_active},
+    {"accepts_for_psp", reuse_passive}, {"modified", reuse_modified},
+    {"receives", reuse_receiving},      {"freed", reuse_freed},
 };
 
 FAMILY(rsp_free, ep_reverts, reuses)
@@ -196,7 +244,7 @@ FAMILY(rsp_free, ep_reverts, reuses)
 
         free_now(t, loop.psp);
 
-        expect_eq(ep_state(t, loop.passive), DAT_EP_STATE_UNCONNECTED);
+        expect_ep_in(t, loop.passive, DAT_EP_STATE_UNCONNECTED);
         row->reuse(t, &loop);
 }
 
@@ -205,19 +253,29 @@ CASE(rsp_free, posted_receives_stay)
         struct loop loop = loop_new(t);
         struct buf *buf = buf_with(t);
 
-        message_fill(buf->addr + 2 * MESSAGE, MESSAGE, 7);
-        memset(buf->addr, 0, 2 * MESSAGE);
-        loop_post_recv(t, loop.passive, buf, 5);
+        for (uint64_t i = 0; i < POSTED / 2; i++)
+                loop_post_recv(t, loop.passive, buf, i);
         reserve(t, &loop);
+        for (uint64_t i = POSTED / 2; i < POSTED; i++)
+                loop_post_recv(t, loop.passive, buf, i);
         free_now(t, loop.psp);
 
         expect_empty(t, ep_recv_evd(t, loop.passive));
-        loop.psp = rsp_at(t, loop.qual, loop.passive, loop.requests);
-        ask(t, &loop);
-        expect_accepted_by(t, loop.request, DAT_HANDLE_NULL, &loop);
-        loop_post_send(t, loop.active, buf, 6);
-        expect_eq(expect_dto(ep_recv_evd(t, loop.passive)).user_cookie.as_64, 5);
-        expect_that(message_holds(buf->addr, MESSAGE, 7), "the memory has not the message");
+        expect_takes_messages(t, &loop, buf);
+}
+
+CASE(rsp_free, ep_as_before)
+{
+        struct loop loop = loop_new(t);
+        uint64_t context = draw_context(t);
+        struct ep_snapshot before = ep_snapshot(t, loop.passive);
+
+        must(dat_set_consumer_context(loop.passive, CONTEXT(context)));
+        reserve(t, &loop);
+        free_now(t, loop.psp);
+
+        expect_ep_kept(t, loop.passive, &before, (DAT_EP_PARAM_MASK)0);
+        expect_context(t, loop.passive, context);
 }
 
 /*
@@ -305,9 +363,22 @@ FAMILY(rsp_free, refused, befores)
                 free_now(t, loop.psp);
         }
 
-        expect_refused(t, loop.qual, loop.requests);
+        for (int i = 0; i < REFUSALS; i++)
+                expect_refused(t, loop.qual, loop.requests);
         if (row->come == come_accepted)
                 expect_message(t, loop.active, loop.passive);
+}
+
+/* The EP, which nobody was told of, was the provider's. */
+CASE(rsp_free, refused_for_provider)
+{
+        DAT_EVD_HANDLE evd = request_evd(t);
+        DAT_CONN_QUAL qual;
+
+        free_now(t, rsp_new(t, DAT_HANDLE_NULL, evd, &qual));
+
+        for (int i = 0; i < REFUSALS; i++)
+                expect_refused(t, qual, evd);
 }
 
 CASE(rsp_free, refused_peer)
@@ -355,7 +426,17 @@ CASE(rsp_free, refused_like_unheard)
 static void stay_rejected(struct test *t, struct loop *loop)
 {
         expect_rejected(t, loop->request, loop);
-        expect_eq(ep_state(t, loop->passive), DAT_EP_STATE_UNCONNECTED);
+        expect_ep_in(t, loop->passive, DAT_EP_STATE_UNCONNECTED);
+}
+
+static void stay_handed_off(struct test *t, struct loop *loop)
+{
+        struct loop to = {.active = loop->active, .passive = ep_with(t)};
+
+        to.requests = request_evd(t);
+        to.psp = psp_new(t, to.requests, DAT_PSP_CONSUMER_FLAG, &to.qual);
+        expect(dat_cr_handoff(loop->request, to.qual), DAT_SUCCESS);
+        expect_accepted(t, expect_request(t, to.requests, to.psp, to.qual), &to);
 }
 
 static void stay_queried(struct test *t, struct loop *loop)
@@ -381,6 +462,7 @@ static const struct stay {
 } stays[] = {
     {"accepted", true, expect_own_ep_accepted},
     {"rejected", true, stay_rejected},
+    {"handed_off", true, stay_handed_off},
     {"queried", true, stay_queried},
     {"untaken_accepted", false, expect_own_ep_accepted},
     {"untaken_rejected", false, stay_rejected},
@@ -400,11 +482,27 @@ FAMILY(rsp_free, request_stays, stays)
                 loop.request = expect_request(t, loop.requests, rsp, loop.qual);
         free_spent(t, rsp);
 
-        expect_eq(ep_state(t, loop.passive), DAT_EP_STATE_PASSIVE_CONNECTION_PENDING);
+        expect_ep_in(t, loop.passive, DAT_EP_STATE_PASSIVE_CONNECTION_PENDING);
         if (!row->taken)
                 loop.request = expect_request(t, loop.requests, rsp, loop.qual);
         expect_empty(t, loop.requests);
         row->serve(t, &loop);
+}
+
+CASE(rsp_free, tells_as_before)
+{
+        struct loop loop = reserved_loop(t);
+        uint64_t context = draw_context(t);
+        struct request_told before;
+
+        ask(t, &loop);
+        before = request_told(t, loop.request);
+        must(dat_set_consumer_context(loop.request, CONTEXT(context)));
+        free_spent(t, loop.psp);
+
+        expect_told_still(t, loop.request, &before);
+        expect_context(t, loop.request, context);
+        expect_own_ep_accepted(t, &loop);
 }
 
 CASE(rsp_free, providers_ep_stays)
