@@ -9,6 +9,7 @@
 
 #define MANY    100 /* queries */
 #define POINTS  4   /* RSPs at once */
+#define LAST    8   /* qualifiers */
 #define THREADS 4
 #define ROW     50 /* queries that a thread makes in a row */
 #define MET     5  /* rounds that met are enough */
@@ -110,12 +111,17 @@ FAMILY(rsp_query, field_among_all, fields)
         row->check(t, &known.param, &param);
 }
 
+static void check_every_mask(struct test *t, const struct known *known)
+{
+        for (unsigned int mask = 1; mask <= DAT_RSP_FIELD_ALL; mask++)
+                check_fields(t, known, mask);
+}
+
 CASE(rsp_query, every_mask)
 {
         struct known known = known_rsp(t);
 
-        for (unsigned int mask = 1; mask <= DAT_RSP_FIELD_ALL; mask++)
-                check_fields(t, &known, mask);
+        check_every_mask(t, &known);
 }
 
 CASE(rsp_query, own_parameters)
@@ -172,8 +178,55 @@ CASE(rsp_query, providers_ep)
         struct known known = {.param = {.ia_handle = ia(t), .evd_handle = request_evd(t)}};
 
         known.rsp = rsp_new(t, DAT_HANDLE_NULL, known.param.evd_handle, &known.param.conn_qual);
-        check_fields(t, &known, DAT_RSP_FIELD_ALL & ~(unsigned int)DAT_RSP_FIELD_EP_HANDLE);
-        queried(t, known.rsp, DAT_RSP_FIELD_ALL);
+        for (unsigned int mask = 1; mask <= DAT_RSP_FIELD_ALL; mask++) {
+                DAT_RSP_PARAM param = queried(t, known.rsp, mask);
+
+                check_param(t, &known, &param, mask & ~(unsigned int)DAT_RSP_FIELD_EP_HANDLE);
+        }
+}
+
+/* The last qualifiers of sixteen bits, as far as nobody else has them. */
+CASE(rsp_query, last_qualifiers)
+{
+        struct known known = {
+            .param = {.ia_handle = ia(t), .evd_handle = request_evd(t), .ep_handle = ep_with(t)}};
+        int made = 0;
+
+        for (DAT_CONN_QUAL qual = UINT16_MAX; qual > UINT16_MAX - LAST; qual--) {
+                DAT_RETURN ret = dat_rsp_create(ia(t), qual, known.param.ep_handle,
+                                                known.param.evd_handle, &known.rsp);
+
+                if (dat_is(ret, DAT_CONN_QUAL_IN_USE))
+                        continue;
+                must(ret);
+                adopt(t, DAT_HANDLE_TYPE_RSP, known.rsp);
+                known.param.conn_qual = qual;
+                check_every_mask(t, &known);
+                release(t, known.rsp);
+                made++;
+        }
+        must_that(made > 0, "each of the last %d qualifiers is in use", LAST);
+}
+
+static const struct high_bits high_bits[] = {HIGH_BITS};
+
+FAMILY(rsp_query, high_bits, high_bits)
+{
+        struct known low = known_rsp(t);
+        struct known high = known_rsp(t);
+        DAT_RETURN ret;
+
+        release(t, high.rsp);
+        high.param.conn_qual = low.param.conn_qual | row->bits;
+        ret = dat_rsp_create(ia(t), high.param.conn_qual, high.param.ep_handle,
+                             high.param.evd_handle, &high.rsp);
+        if (dat_is(ret, DAT_INVALID_PARAMETER))
+                end_noted(t, "the transport has no such qualifiers (PSP-4)");
+        must(ret);
+        adopt(t, DAT_HANDLE_TYPE_RSP, high.rsp);
+
+        check_every_mask(t, &high);
+        check_every_mask(t, &low);
 }
 
 /*
@@ -202,6 +255,84 @@ CASE(rsp_query, made_again)
         known.rsp = rsp_at(t, known.param.conn_qual, known.param.ep_handle, known.param.evd_handle);
 
         check_fields(t, &known, DAT_RSP_FIELD_ALL);
+}
+
+static void modify_ep(struct test *t, const struct known *known)
+{
+        DAT_EP_PARAM param = {.recv_evd_handle = ep_request_evd(t, known->param.ep_handle)};
+
+        must(dat_ep_modify(known->param.ep_handle, DAT_EP_FIELD_RECV_EVD_HANDLE, &param));
+        ep_reports_to(t, known->param.ep_handle, DAT_EP_FIELD_RECV_EVD_HANDLE,
+                      param.recv_evd_handle);
+}
+
+static void post_receive(struct test *t, const struct known *known)
+{
+        loop_post_recv(t, known->param.ep_handle, buf_with(t), 1);
+}
+
+static void refuse_another(struct test *t, const struct known *known)
+{
+        DAT_RSP_HANDLE rsp;
+
+        must_that(!dat_is(dat_rsp_create(ia(t), known->param.conn_qual, ep_with(t),
+                                         known->param.evd_handle, &rsp),
+                          DAT_SUCCESS),
+                  "another RSP at the qualifier was granted");
+        must_that(!dat_is(dat_rsp_create(ia(t), known->param.conn_qual + 1, known->param.ep_handle,
+                                         known->param.evd_handle, &rsp),
+                          DAT_SUCCESS),
+                  "another RSP with the EP was granted");
+}
+
+static void make_public(struct test *t, const struct known *known)
+{
+        DAT_CONN_QUAL qual;
+
+        psp_new(t, known->param.evd_handle, DAT_PSP_CONSUMER_FLAG, &qual);
+}
+
+/* A request comes to another service point, and is handed to a third. */
+static void hand_past(struct test *t, const struct known *known)
+{
+        struct loop loop = {.requests = known->param.evd_handle, .active = ep_with(t)};
+        DAT_CONN_QUAL qual;
+
+        loop.psp = loop_listen(t, loop.requests, DAT_PSP_CONSUMER_FLAG, &loop.qual);
+        loop_listen(t, loop.requests, DAT_PSP_CONSUMER_FLAG, &qual);
+        loop_connect(t, loop.active, loop.qual);
+        loop_take_request(t, &loop);
+        must(dat_cr_handoff(loop.request, qual));
+}
+
+static const struct change {
+        const char *id;
+        void (*make)(struct test *t, const struct known *known);
+} changes[] = {
+    {"ep_modified", modify_ep},     {"receive_posted", post_receive}, {"refused", refuse_another},
+    {"public_beside", make_public}, {"others_handed_off", hand_past},
+};
+
+FAMILY(rsp_query, after_change, changes)
+{
+        struct known known = known_rsp(t);
+
+        row->make(t, &known);
+
+        check_every_mask(t, &known);
+}
+
+CASE(rsp_query, after_cno_changed)
+{
+        DAT_CNO_HANDLE cno;
+        struct known known;
+
+        must(dat_cno_create(ia(t), DAT_OS_WAIT_PROXY_AGENT_NULL, &cno));
+        adopt(t, DAT_HANDLE_TYPE_CNO, cno);
+        known = known_rsp(t);
+        must(dat_evd_modify_cno(known.param.evd_handle, cno));
+
+        check_every_mask(t, &known);
 }
 
 CASE(rsp_query, after_resize)
@@ -291,7 +422,7 @@ CASE(rsp_query, keeps_listening)
 
         loop.psp = rsp_new(t, loop.passive, loop.requests, &loop.qual);
         query_often(t, loop.psp);
-        expect_eq(ep_state(t, loop.passive), DAT_EP_STATE_RESERVED);
+        expect_ep_in(t, loop.passive, DAT_EP_STATE_RESERVED);
         loop_connect(t, loop.active, loop.qual);
 
         loop.request = expect_request(t, loop.requests, loop.psp, loop.qual);
