@@ -379,9 +379,7 @@ FAMILY(cr_accept, private_data_to_peer, amounts)
 
 static const struct amount bad_sizes[] = {
     {"minus_one", INT_MIN + 1}, /* as they are, below */
-    {"least", INT_MIN},
-    {"one_past_most", 0},
-    {"by_far", INT_MAX},
+    {"minus_two", -2},          {"least", INT_MIN}, {"one_past_most", 0}, {"by_far", INT_MAX},
 };
 
 static DAT_COUNT bad_size(struct test *t, const struct amount *row)

@@ -432,6 +432,22 @@ FAMILY(psp_create, in_use, holders)
         }
 }
 
+CASE(psp_create, qualifier_of_freed_rsp)
+{
+        DAT_EVD_HANDLE evd = request_evd(t);
+        DAT_CONN_QUAL qual;
+        DAT_RSP_HANDLE rsp = rsp_new(t, ep_with(t), evd, &qual);
+        DAT_PSP_HANDLE psp;
+
+        expect(dat_rsp_free(rsp), DAT_SUCCESS);
+        disown(t, rsp);
+
+        psp = psp_at(t, qual, evd, DAT_PSP_CONSUMER_FLAG);
+        expect_psp(t, psp, qual, evd, DAT_PSP_CONSUMER_FLAG);
+        expect_served(t, psp, qual, evd);
+        expect_served(t, psp, qual, evd);
+}
+
 CASE(psp_create, many_at_once)
 {
         static DAT_PSP_HANDLE psps[MANY];

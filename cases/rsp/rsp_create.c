@@ -88,6 +88,55 @@ CASE(rsp_create, told)
         expect_rsp(t, loop.psp, loop.qual, loop.passive, loop.requests);
 }
 
+CASE(rsp_create, told_of_asker)
+{
+        struct loop loop = reserved_loop(t);
+
+        take(t, &loop);
+
+        expect_told_of_asker(t, loop.request, loop.active);
+        accept_it(t, &loop);
+}
+
+/* Receives are posted while the EP waits for its request, and while that stands. */
+CASE(rsp_create, takes_receives)
+{
+        struct loop loop = reserved_loop(t);
+        struct buf *buf = buf_with(t);
+        DAT_LMR_TRIPLET segment = triplet(buf, 0, MESSAGE);
+
+        for (uint64_t i = 0; i < TOGETHER; i++) {
+                expect(dat_ep_post_recv(loop.passive, 1, &segment, (DAT_DTO_COOKIE){.as_64 = i},
+                                        DAT_COMPLETION_DEFAULT_FLAG),
+                       DAT_SUCCESS);
+                if (i == TOGETHER / 2)
+                        take(t, &loop);
+        }
+        accept_it(t, &loop);
+        expect_in_order(t, loop.active, loop.passive, buf, TOGETHER);
+}
+
+CASE(rsp_create, qualifier_of_freed_psp)
+{
+        struct loop loop = loop_new(t);
+
+        loop.psp = psp_new(t, loop.requests, DAT_PSP_CONSUMER_FLAG, &loop.qual);
+        expect(dat_psp_free(loop.psp), DAT_SUCCESS);
+        disown(t, loop.psp);
+
+        expect_reserves(t, loop.passive, loop.qual, loop.requests);
+}
+
+CASE(rsp_create, qualifier_of_freed_rsp)
+{
+        struct loop loop = reserved_loop(t);
+
+        expect(dat_rsp_free(loop.psp), DAT_SUCCESS);
+        disown(t, loop.psp);
+
+        expect_reserves(t, ep_with(t), loop.qual, loop.requests);
+}
+
 CASE(rsp_create, as_declared)
 {
         DAT_EVD_HANDLE evd = request_evd(t);
