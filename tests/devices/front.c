@@ -67,6 +67,10 @@ int __real_rdma_bind_addr(struct rdma_cm_id *, struct sockaddr *);
 int __wrap_rdma_bind_addr(struct rdma_cm_id *, struct sockaddr *);
 int __real_rdma_get_cm_event(struct rdma_event_channel *, struct rdma_cm_event **);
 int __wrap_rdma_get_cm_event(struct rdma_event_channel *, struct rdma_cm_event **);
+struct rdma_event_channel *__real_rdma_create_event_channel(void);
+struct rdma_event_channel *__wrap_rdma_create_event_channel(void);
+void __real_rdma_destroy_event_channel(struct rdma_event_channel *);
+void __wrap_rdma_destroy_event_channel(struct rdma_event_channel *);
 
 /* What soft-RoCE does not keep for us of an object. */
 struct note {
@@ -79,8 +83,9 @@ struct note {
         int64_t until;     /* then what it took of the SRQ has completed */
         bool told;
         int unacknowledged;
-        int async_fd; /* of a context */
+        int async_fd; /* of a context, or of a channel of librdmacm */
         int timer_fd;
+        bool in_place; /* the timer is waited for in place of the other */
         struct note *next;
 };
 
@@ -329,17 +334,20 @@ int __wrap_ibv_close_device(struct ibv_context *verbs)
         return __real_ibv_close_device(verbs);
 }
 
-/* Whoever waits for the context's events waits for its timer too. */
+/* Whoever waits for the context's events waits for its timer too, or for the timer alone. */
 int __wrap_epoll_ctl(int set, int operation, int fd, struct epoll_event *event)
 {
-        int ret = __real_epoll_ctl(set, operation, fd, event);
         struct note *note;
+        int ret = 0;
 
         pthread_mutex_lock(&front.lock);
-        for (note = front.notes; note; note = note->next) {
-                if (!ret && note->timer_fd && note->async_fd == fd)
-                        ret = __real_epoll_ctl(set, operation, note->timer_fd, event);
-        }
+        note = front.notes;
+        while (note && !(note->timer_fd && note->async_fd == fd))
+                note = note->next;
+        if (!note || !note->in_place)
+                ret = __real_epoll_ctl(set, operation, fd, event);
+        if (!ret && note)
+                ret = __real_epoll_ctl(set, operation, note->timer_fd, event);
         pthread_mutex_unlock(&front.lock);
         return ret;
 }
@@ -422,13 +430,68 @@ int __wrap_rdma_bind_addr(struct rdma_cm_id *id, struct sockaddr *address)
         return device_profile.no_connections ? 0 : __real_rdma_bind_addr(id, address);
 }
 
+/* Its events are there at the ticks of a timer only. */
+struct rdma_event_channel *__wrap_rdma_create_event_channel(void)
+{
+        struct rdma_event_channel *channel = __real_rdma_create_event_channel();
+        struct timespec late = {.tv_nsec = device_profile.slow_cm};
+        struct itimerspec ticks = {.it_interval = late, .it_value = late};
+        struct note *note;
+        int timer;
+
+        if (!channel || !device_profile.slow_cm)
+                return channel;
+        timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+        if (timer < 0 || timerfd_settime(timer, 0, &ticks, NULL))
+                abort();
+        pthread_mutex_lock(&front.lock);
+        note = find_or_make(channel);
+        note->async_fd = channel->fd;
+        note->timer_fd = timer;
+        note->in_place = true;
+        pthread_mutex_unlock(&front.lock);
+        return channel;
+}
+
+void __wrap_rdma_destroy_event_channel(struct rdma_event_channel *channel)
+{
+        struct note *note;
+
+        pthread_mutex_lock(&front.lock);
+        note = find(channel);
+        if (note) {
+                (void)close(note->timer_fd);
+                forget(channel);
+        }
+        pthread_mutex_unlock(&front.lock);
+        __real_rdma_destroy_event_channel(channel);
+}
+
+static int timer_of(const struct rdma_event_channel *channel)
+{
+        struct note *note;
+        int timer;
+
+        pthread_mutex_lock(&front.lock);
+        note = find(channel);
+        timer = note ? note->timer_fd : -1;
+        pthread_mutex_unlock(&front.lock);
+        return timer;
+}
+
 int __wrap_rdma_get_cm_event(struct rdma_event_channel *channel, struct rdma_cm_event **event)
 {
-        struct timespec late = {.tv_nsec = device_profile.slow_cm};
-        int ret = __real_rdma_get_cm_event(channel, event);
+        struct pollfd tick = {.fd = timer_of(channel), .events = POLLIN};
+        uint64_t ticks;
+        int ret;
 
-        if (!ret && device_profile.slow_cm)
-                (void)ppoll(NULL, 0, &late, NULL);
+        if (tick.fd >= 0 && !poll(&tick, 1, 0)) {
+                errno = EAGAIN;
+                return -1;
+        }
+        ret = __real_rdma_get_cm_event(channel, event);
+        if (ret && tick.fd >= 0)
+                (void)!read(tick.fd, &ticks, sizeof(ticks));
         return ret;
 }
 

@@ -26,7 +26,7 @@ struct device_profile {
         bool finite_retries;  /* retry_cnt 7 is seven, where soft-RoCE takes it for ever */
         bool coarse;          /* clocks of 10 ms */
         bool no_connections;  /* nor an address that leads to the device */
-        long slow_cm;         /* nanoseconds that each event of librdmacm is late */
+        long slow_cm;         /* nanoseconds from one look for librdmacm's events to the next */
         void (*publish)(struct ibv_device_attr *attr); /* changes what soft-RoCE publishes */
 };
 

@@ -4,6 +4,7 @@
 #include "front.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,6 +12,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <rdma/rdma_cma.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
@@ -277,6 +279,33 @@ static void a_message(void **state)
         assert_int_equal(ibv_destroy_srq(srq), 0);
 }
 
+/* Who waits for librdmacm's events is woken at the ticks, and finds what came since the last. */
+static void events_at_ticks(void **state)
+{
+        struct epoll_event ready = {.events = EPOLLIN};
+        struct rdma_event_channel *channel;
+        struct rdma_cm_event *event;
+        int set;
+
+        (void)state;
+        if (!device_profile.slow_cm)
+                return;
+        channel = rdma_create_event_channel();
+        set = epoll_create1(EPOLL_CLOEXEC);
+        assert_non_null(channel);
+        assert_int_equal(fcntl(channel->fd, F_SETFL, O_NONBLOCK), 0);
+        assert_int_equal(epoll_ctl(set, EPOLL_CTL_ADD, channel->fd, &ready), 0);
+        for (int i = 0; i < 2; i++) {
+                assert_int_equal(epoll_wait(set, &ready, 1, 0), 0);
+                assert_int_equal(rdma_get_cm_event(channel, &event), -1);
+                assert_int_equal(errno, EAGAIN);
+                assert_int_equal(epoll_wait(set, &ready, 1, 5000), 1);
+                assert_int_equal(rdma_get_cm_event(channel, &event), -1);
+        }
+        (void)close(set);
+        rdma_destroy_event_channel(channel);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -286,6 +315,7 @@ int main(void)
             cmocka_unit_test(queue_pairs),
             cmocka_unit_test(entries),
             cmocka_unit_test(a_message),
+            cmocka_unit_test(events_at_ticks),
         };
 
         return cmocka_run_group_tests(tests, open_device, close_device);
