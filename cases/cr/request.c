@@ -5,6 +5,7 @@
 
 #define QUAL_TRIES   100
 #define CONNECT_QLEN 8
+#define ASKS_FOR     4 /* event deadlines: no request ends by itself before its case does */
 
 #define EP_HANDLES                                                                                 \
         (DAT_EP_FIELD_PZ_HANDLE | DAT_EP_FIELD_RECV_EVD_HANDLE | DAT_EP_FIELD_REQUEST_EVD_HANDLE | \
@@ -94,8 +95,8 @@ struct request request_like(struct test *t, const struct request *other)
 void must_ask(struct test *t, const struct request *request, struct asks asks)
 {
         must(dat_ep_connect(request->active, ia_attr(t)->ia_address_ptr, request->qual,
-                            asks.timeout ? asks.timeout : event_timeout(t), asks.size, asks.data,
-                            DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG));
+                            asks.timeout ? asks.timeout : ASKS_FOR * event_timeout(t), asks.size,
+                            asks.data, DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG));
 }
 
 DAT_EP_HANDLE must_tell_ep(struct test *t, DAT_CR_HANDLE cr)

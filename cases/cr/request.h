@@ -71,7 +71,7 @@ struct request request_like(struct test *t, const struct request *other);
 struct asks {
         DAT_COUNT size;      /* 0 */
         void *data;          /* NULL */
-        DAT_TIMEOUT timeout; /* the event deadline */
+        DAT_TIMEOUT timeout; /* longer than a case lasts */
 };
 void must_ask(struct test *t, const struct request *request, struct asks asks);
 
@@ -85,7 +85,7 @@ struct request requested_like(struct test *t, const struct request *other);
 /* How the EP that asks is lost while its request stands, as rows of families. */
 struct asker_loss {
         const char *id;
-        DAT_TIMEOUT timeout; /* that it asks with; 0: the event deadline */
+        DAT_TIMEOUT timeout; /* that it asks with; 0: longer than a case lasts */
         void (*lose)(struct test *t, struct request *request);
 };
 void lose_by_disconnect(struct test *t, struct request *request);
