@@ -196,6 +196,7 @@ CASE(ep_dup_connect, as_one_connected_anew)
         must(dat_ep_disconnect(stage.asking.like, DAT_CLOSE_ABRUPT_FLAG));
         must_event(ep_connect_evd(t, stage.asking.like), DAT_CONNECTION_EVENT_DISCONNECTED);
         must(dat_ep_reset(stage.asking.like));
+        release(t, stage.asking.ep);
         join_stage(t, &other, stage.asking.like);
         other.asking.like = stage.asking.like;
         expect(connect_ask(&other.asking), DAT_SUCCESS);

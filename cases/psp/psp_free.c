@@ -539,7 +539,9 @@ static bool answered(struct test *t, const struct loop *loop)
 
 CASE(psp_free, in_progress)
 {
-        for (int round = 0; round < ROUNDS; round++) {
+        DAT_COUNT rounds = room_for(t, ROUNDS, DAT_HANDLE_TYPE_EP, 2);
+
+        for (int round = 0; round < rounds; round++) {
                 struct loop loop = loop_new(t);
                 uint64_t queries = draw(t, WHILE);
                 DAT_PSP_PARAM param;
