@@ -128,7 +128,6 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
         for told in ended:
             item = items[told.planned]
             item.told = told.verdict
-            item.user_properties.clear()
             report(item)
             if session.shouldfail:
                 raise session.Failed(session.shouldfail)
@@ -151,7 +150,7 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
 
 def report(item: CaseItem) -> None:
     """pytest's protocol for an item: nothing is set up for it, nor torn down, and its one report
-    has its records once.
+    has its records once. They are not kept: those of a whole run are 200 MB as text, and more so.
     """
     hook = item.ihook
     hook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
@@ -160,6 +159,8 @@ def report(item: CaseItem) -> None:
     made = hook.pytest_runtest_makereport(item=item, call=call)
     hook.pytest_runtest_logreport(report=made)
     hook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+    item.told = None
+    item.user_properties.clear()
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
