@@ -73,23 +73,37 @@ PER_KIND DAT_COUNT max_segments(const DAT_EP_ATTR *attr, enum wr_kind kind)
         return kind == WR_RDMA_READ ? attr->max_rdma_read_iov : attr->max_rdma_write_iov;
 }
 
+/* siw fences no read; but the answers to reads come in the order of the reads on iWARP. */
+PER_KIND bool needs_fence(const struct ep *ep, const struct request *request)
+{
+        return request->flags & DAT_COMPLETION_BARRIER_FENCE_FLAG &&
+               !(request->kind == WR_RDMA_READ && ep->obj.ia->iwarp);
+}
+
 PER_KIND DAT_RETURN check_request(struct ep *ep, const struct request *request, struct ibv_sge *sge,
-                                  int *num_sge, DAT_VLEN *length)
+                                  int *num_sge, DAT_VLEN *length, unsigned int *send_flags)
 {
         const struct operation *operation = &operations[request->kind];
         DAT_RETURN ret;
 
-        if (request->segments < 0 || request->segments > max_segments(&ep->attr, request->kind))
+        /* Less than none is too many, once it is unsigned. */
+        if ((unsigned int)request->segments > (unsigned int)max_segments(&ep->attr, request->kind))
                 return REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
         if (request->segments && !request->iov)
                 return REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
         if (request->kind != WR_SEND && !request->remote)
                 return REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG5);
+        /* Verbs always signals: the record must come back, whatever the Consumer wants to see. */
+        *send_flags = IBV_SEND_SIGNALED;
         if (request->flags != DAT_COMPLETION_DEFAULT_FLAG) {
                 ret = dto_check_flags(ep, request->flags, operation->allowed,
                                       operation->flags_argument);
                 if (ret != DAT_SUCCESS)
                         return ret;
+                if (request->flags & DAT_COMPLETION_SOLICITED_WAIT_FLAG)
+                        *send_flags |= IBV_SEND_SOLICITED;
+                if (needs_fence(ep, request))
+                        *send_flags |= IBV_SEND_FENCE;
         }
         ret = lmr_gather(ep->obj.ia, ep->pz, operation->need, request->iov, request->segments, sge,
                          num_sge, length);
@@ -131,27 +145,21 @@ static DAT_RETURN flush_at_once(struct evd *evd, struct ep *ep, struct wr *wr)
         return REF_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEVD);
 }
 
-/* siw fences no read; but the answers to reads come in the order of the reads on iWARP. */
-PER_KIND bool needs_fence(const struct ep *ep, const struct request *request)
+PER_KIND void describe(struct wr *wr, enum wr_kind kind, DAT_COMPLETION_FLAGS flags,
+                       DAT_DTO_COOKIE cookie, DAT_VLEN length)
 {
-        return request->flags & DAT_COMPLETION_BARRIER_FENCE_FLAG &&
-               !(request->kind == WR_RDMA_READ && ep->obj.ia->iwarp);
+        wr->kind = kind;
+        wr->flags = flags;
+        wr->cookie = cookie;
+        wr->length = length;
 }
 
-/*
- * Verbs always signals: the record must come back, whatever the Consumer wants to see. Members that
- * belong to other operations are left as they are.
- */
-PER_KIND void describe(struct ibv_send_wr *send, const struct ep *ep, const struct request *request)
+/* Members that belong to other operations are left as they are. */
+PER_KIND void describe_to_verbs(struct ibv_send_wr *send, const struct request *request)
 {
         send->next = NULL;
         send->opcode = operations[request->kind].opcode;
-        send->send_flags = IBV_SEND_SIGNALED;
         send->imm_data = 0;
-        if (request->flags & DAT_COMPLETION_SOLICITED_WAIT_FLAG)
-                send->send_flags |= IBV_SEND_SOLICITED;
-        if (needs_fence(ep, request))
-                send->send_flags |= IBV_SEND_FENCE;
         if (request->kind != WR_SEND) {
                 send->wr.rdma.remote_addr = abi_remote_address(request->remote);
                 send->wr.rdma.rkey = request->remote->rmr_context;
@@ -225,37 +233,49 @@ PER_KIND int post_to_verbs(struct ep *ep, const struct request *request, struct 
         return first ? post_halves(ep, send, first) : ibv_post_send(ep->qp, send, &bad);
 }
 
-PER_KIND DAT_RETURN post_checked(struct ep *ep, const struct request *request, struct ibv_sge *sge,
-                                 int num_sge, DAT_VLEN length)
+/* What an EP takes that has been connected, and flushes. Not by a pointer to the request. */
+static __attribute__((noinline)) DAT_RETURN post_unconnected(struct ep *ep, enum wr_kind kind,
+                                                             DAT_COMPLETION_FLAGS flags,
+                                                             DAT_DTO_COOKIE cookie, DAT_VLEN length)
 {
-        struct ibv_send_wr send;
-        int state = atomic_load(&ep->state);
         struct wr *wr;
 
-        if (state != EP_CONNECTED && !ep_state_flushes(state))
+        if (!ep_state_flushes(atomic_load(&ep->state)))
                 return ep_state_error(ep);
+        wr = take_record(ep, &ep->requests, ep->attr.max_request_dtos);
+        if (!wr)
+                return REF_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_CREDITS);
+        describe(wr, kind, flags, cookie, length);
+        return flush_at_once(ep_request_target(ep), ep, wr);
+}
+
+PER_KIND DAT_RETURN post_checked(struct ep *ep, const struct request *request, struct ibv_sge *sge,
+                                 int num_sge, DAT_VLEN length, unsigned int send_flags)
+{
+        struct ibv_send_wr send;
+        struct wr *wr;
+
+        if (atomic_load(&ep->state) != EP_CONNECTED)
+                return post_unconnected(ep, request->kind, request->flags, request->cookie, length);
         /* With no credit a device may wait for ever. */
-        if (request->kind == WR_RDMA_READ && state == EP_CONNECTED && !ep->read_credit)
+        if (request->kind == WR_RDMA_READ && !ep->read_credit)
                 return REF_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_CREDITS);
         wr = take_record(ep, &ep->requests, ep->attr.max_request_dtos);
         if (!wr)
                 return REF_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_CREDITS);
-        wr->kind = request->kind;
-        wr->flags = request->flags;
-        wr->cookie = request->cookie;
-        wr->length = length;
-        if (state != EP_CONNECTED)
-                return flush_at_once(ep_request_target(ep), ep, wr);
-        describe(&send, ep, request);
+        describe(wr, request->kind, request->flags, request->cookie, length);
+        describe_to_verbs(&send, request);
         send.wr_id = ((union wr_id){.wr = wr}).number;
         send.sg_list = sge;
         send.num_sge = num_sge;
         /* What is fenced may carry what the reads before it have yet to bring. */
-        if (request->kind != WR_RDMA_READ && request->flags & DAT_COMPLETION_BARRIER_FENCE_FLAG)
+        if (request->kind != WR_RDMA_READ && send_flags & IBV_SEND_FENCE)
                 halve_segment(ep, &send, length);
         else if (request->kind != WR_RDMA_READ && length <= ep->inline_max)
-                send.send_flags |= IBV_SEND_INLINE;
-        wr_publish(wr);
+                send_flags |= IBV_SEND_INLINE;
+        send.send_flags = send_flags;
+        wr_publish(wr,
+                   request->flags & DAT_COMPLETION_SUPPRESS_FLAG ? WR_POSTED : ep->requests.plain);
         if (!post_to_verbs(ep, request, &send, length))
                 return DAT_SUCCESS;
         evd_withdraw(ep_request_target(ep), wr);
@@ -280,6 +300,7 @@ PER_KIND DAT_RETURN post_request(DAT_EP_HANDLE handle, const struct request *req
         struct ep *ep = object_get(handle, DAT_HANDLE_TYPE_EP);
         struct ibv_sge sge[REF_MAX_IOV];
         DAT_RETURN ret;
+        unsigned int send_flags;
         DAT_VLEN length;
         int num_sge;
 
@@ -287,11 +308,11 @@ PER_KIND DAT_RETURN post_request(DAT_EP_HANDLE handle, const struct request *req
                 return BAD_EP;
         /* The check is inside, too: what it goes by may be changed while the gate is closed. */
         gate_enter(&ep->gate);
-        ret = check_request(ep, request, sge, &num_sge, &length);
+        ret = check_request(ep, request, sge, &num_sge, &length, &send_flags);
         if (ret == DAT_SUCCESS) {
                 if (request->kind == WR_RDMA_READ)
                         num_sge = read_segments(ep, sge, num_sge, length);
-                ret = post_checked(ep, request, sge, num_sge, length);
+                ret = post_checked(ep, request, sge, num_sge, length, send_flags);
         }
         gate_leave(&ep->gate);
         object_put(ep);
@@ -347,8 +368,9 @@ DAT_RETURN ref_ep_post_rdma_write(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_
         return post_request(handle, &request);
 }
 
-static DAT_RETURN post_recv(struct ep *ep, const struct ibv_sge *sge, int num_sge,
-                            DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
+static inline __attribute__((always_inline)) DAT_RETURN
+post_recv(struct ep *ep, const struct ibv_sge *sge, int num_sge, DAT_DTO_COOKIE cookie,
+          DAT_COMPLETION_FLAGS flags)
 {
         struct ibv_recv_wr *bad;
         struct ibv_recv_wr recv;
@@ -369,12 +391,41 @@ static DAT_RETURN post_recv(struct ep *ep, const struct ibv_sge *sge, int num_sg
                 wr->held = true;
                 return DAT_SUCCESS;
         }
-        recv = wr_as_recv(wr, ep->obj.ia);
-        wr_publish(wr);
+        wr_as_recv(wr, ep->obj.ia, &recv);
+        wr_publish(wr, ep->recvs.plain);
         if (!ibv_post_recv(ep->qp, &recv, &bad))
                 return DAT_SUCCESS;
         pool_give(wr);
         return REF_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEP);
+}
+
+static __attribute__((noinline)) DAT_RETURN post_recv_any(struct ep *ep, DAT_COUNT segments,
+                                                          const DAT_LMR_TRIPLET *iov,
+                                                          DAT_DTO_COOKIE cookie,
+                                                          DAT_COMPLETION_FLAGS flags)
+{
+        struct ibv_sge sge[REF_MAX_IOV];
+        DAT_RETURN ret;
+        int num_sge;
+
+        ret = lmr_gather_recv(ep->obj.ia, ep->pz, iov, segments, sge, &num_sge);
+        return ret == DAT_SUCCESS ? post_recv(ep, sge, num_sge, cookie, flags) : ret;
+}
+
+/* The same for one that is not empty, which then is in memory only in the record. */
+static inline __attribute__((always_inline)) DAT_RETURN post_recv_one(struct ep *ep,
+                                                                      const DAT_LMR_TRIPLET *iov,
+                                                                      DAT_DTO_COOKIE cookie,
+                                                                      DAT_COMPLETION_FLAGS flags)
+{
+        const struct ia *ia = ep->obj.ia;
+        struct ibv_sge sge;
+        DAT_RETURN ret = lmr_check_segment(ia, ep->pz, DAT_MEM_PRIV_LOCAL_WRITE_FLAG, iov, &sge);
+
+        if (ret != DAT_SUCCESS)
+                return ret;
+        lmr_limit(ia, &sge);
+        return post_recv(ep, &sge, 1, cookie, flags);
 }
 
 /* dat_ep_post_recv(3DAT): before there is a queue pair, the receive waits in software for it. */
@@ -382,9 +433,7 @@ DAT_RETURN ref_ep_post_recv(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_LMR_TR
                             DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
 {
         struct ep *ep = object_get(handle, DAT_HANDLE_TYPE_EP);
-        struct ibv_sge sge[REF_MAX_IOV];
-        DAT_RETURN ret = DAT_SUCCESS;
-        int num_sge;
+        DAT_RETURN ret;
 
         if (!ep)
                 return BAD_EP;
@@ -393,7 +442,7 @@ DAT_RETURN ref_ep_post_recv(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_LMR_TR
                 ret = REF_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_SRQ_IN_USE);
         else if (!ep->pz)
                 ret = REF_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_PZ);
-        else if (segments < 0 || segments > ep->attr.max_recv_iov)
+        else if ((unsigned int)segments > (unsigned int)ep->attr.max_recv_iov)
                 ret = REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
         else if (segments && !iov)
                 ret = REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
@@ -401,10 +450,10 @@ DAT_RETURN ref_ep_post_recv(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_LMR_TR
                  (flags != DAT_COMPLETION_UNSIGNALLED_FLAG ||
                   ep->attr.recv_completion_flags != DAT_COMPLETION_UNSIGNALLED_FLAG))
                 ret = REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG5);
-        if (ret == DAT_SUCCESS)
-                ret = lmr_gather_recv(ep->obj.ia, ep->pz, iov, segments, sge, &num_sge);
-        if (ret == DAT_SUCCESS)
-                ret = post_recv(ep, sge, num_sge, cookie, flags);
+        else if (segments == 1 && iov->segment_length)
+                ret = post_recv_one(ep, iov, cookie, flags);
+        else
+                ret = post_recv_any(ep, segments, iov, cookie, flags);
         gate_leave(&ep->gate);
         object_put(ep);
         return ret;

@@ -84,12 +84,12 @@ static struct srq *srq_of(const struct wr *wr)
         return wr->kind == WR_SRQ_RECV ? wr->pool->srq : NULL;
 }
 
-static inline void describe_dto(DAT_EVENT *dat, const struct ep *ep, const struct wr *wr,
+static inline void describe_dto(DAT_EVENT *dat, DAT_EP_HANDLE ep, const struct wr *wr,
                                 DAT_DTO_COMPLETION_STATUS status, DAT_VLEN length)
 {
         dat->event_number = DAT_DTO_COMPLETION_EVENT;
         dat->event_data.dto_completion_event_data = (DAT_DTO_COMPLETION_EVENT_DATA){
-            .ep_handle = ep ? ep->obj.handle : DAT_HANDLE_NULL,
+            .ep_handle = ep,
             .user_cookie = wr->cookie,
             .status = status,
             .transfered_length = length,
@@ -121,7 +121,8 @@ static inline void queue_completion(struct evd *evd, struct ep *ep, const struct
         if (wr->kind == WR_BIND)
                 describe_bind(&event->dat, wr, status);
         else
-                describe_dto(&event->dat, ep, wr, status, status == DAT_DTO_SUCCESS ? length : 0);
+                describe_dto(&event->dat, ep ? ep->obj.handle : DAT_HANDLE_NULL, wr, status,
+                             status == DAT_DTO_SUCCESS ? length : 0);
         evd_enqueue(evd, event);
 }
 
@@ -141,6 +142,8 @@ static inline void retire(struct evd *evd, struct ep *ep, struct wr *wr,
                 queue_completion(evd, ep, wr, status, length);
         if (wr->done)
                 wr->pool->done--;
+        wr->done = false;
+        wr->held = false;
         pool_give(wr);
         if (request)
                 ep_request_done(ep);
@@ -264,8 +267,7 @@ static void complete(struct evd *evd, const struct ibv_wc *wc)
 /* Is it a success that makes one event and nothing else? Most are. */
 static inline bool is_plain(const struct ibv_wc *wc, const struct wr *wr)
 {
-        return wr_is_published(wr) && wc->status == IBV_WC_SUCCESS && wr->kind != WR_SRQ_RECV &&
-               !(wr->flags & DAT_COMPLETION_SUPPRESS_FLAG) && !wr->pool->done && wr_is_first(wr);
+        return wr_is_plain(wr) && wc->status == IBV_WC_SUCCESS && !wr->pool->done;
 }
 
 static inline void complete_plain(const struct ibv_wc *wc, struct wr *wr, DAT_EVENT *event)
@@ -273,7 +275,8 @@ static inline void complete_plain(const struct ibv_wc *wc, struct wr *wr, DAT_EV
         struct ep *ep = wr->pool->ep;
         bool receive = wr->kind == WR_RECV;
 
-        describe_dto(event, ep, wr, DAT_DTO_SUCCESS, receive ? wc->byte_len : wr->length);
+        describe_dto(event, ep->obj.handle, wr, DAT_DTO_SUCCESS,
+                     receive ? wc->byte_len : wr->length);
         pool_give(wr);
         if (!receive)
                 ep_request_done(ep);
@@ -282,8 +285,10 @@ static inline void complete_plain(const struct ibv_wc *wc, struct wr *wr, DAT_EV
 /* Takes a batch out of the CQ, nothing being left of the last; returns how many. */
 static __attribute__((noinline)) int poll_batch(struct evd *evd)
 {
-        int n = evd->cq ? max_int(ibv_poll_cq(evd->cq, EVD_POLL_BATCH, evd->polled), 0) : 0;
+        int n = evd->cq ? ibv_poll_cq(evd->cq, EVD_POLL_BATCH, evd->polled) : 0;
 
+        if (n <= 0)
+                return 0;
         evd->polled_at = evd->polled;
         evd->polled_end = evd->polled + n;
         return n;

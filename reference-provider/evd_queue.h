@@ -28,7 +28,7 @@ static inline void evd_give_back(struct srq *srq, struct ep *ep)
 
 static inline bool evd_has_waiter(const struct evd *evd)
 {
-        return evd->state >= EVD_LOOKED_AT && evd->state <= EVD_WOKEN;
+        return evd->state >= EVD_LOOKED_AT;
 }
 
 /* Wakes whoever is to learn of an event: the sleeping waiter, or else the CNO. */

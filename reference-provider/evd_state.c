@@ -4,12 +4,12 @@
 /* So that the table is one. */
 enum {
         FREE = EVD_FREE,
+        UNWAIT = EVD_UNWAITABLE,
+        CLOSING = EVD_CLOSING,
         LOOKED = EVD_LOOKED_AT,
         AWAITED = EVD_AWAITED,
         CALLED = EVD_CALLED,
         WOKEN = EVD_WOKEN,
-        UNWAIT = EVD_UNWAITABLE,
-        CLOSING = EVD_CLOSING,
         NEVER = EVD_NEVER,
 };
 
@@ -20,15 +20,15 @@ enum {
  */
 /* clang-format off */
 const unsigned char evd_next[EVD_INPUTS][EVD_STATES] = {
-        /* from                    FREE     LOOKED   AWAITED  CALLED   WOKEN    UNWAIT   CLOSING */
+        /* from                    FREE     UNWAIT   CLOSING  LOOKED   AWAITED  CALLED   WOKEN */
         [EVD_ENTER]             = {LOOKED,  NEVER,   NEVER,   NEVER,   NEVER,   NEVER,   NEVER},
-        [EVD_SLEEP]             = {NEVER,   AWAITED, NEVER,   NEVER,   NEVER,   NEVER,   NEVER},
-        [EVD_ARRIVAL]           = {FREE,    LOOKED,  CALLED,  CALLED,  WOKEN,   UNWAIT,  CLOSING},
-        [EVD_UNLOCK]            = {FREE,    LOOKED,  AWAITED, WOKEN,   WOKEN,   UNWAIT,  CLOSING},
-        [EVD_RUN]               = {NEVER,   NEVER,   LOOKED,  NEVER,   LOOKED,  NEVER,   NEVER},
-        [EVD_LEAVE]             = {NEVER,   FREE,    NEVER,   NEVER,   NEVER,   NEVER,   NEVER},
-        [EVD_MAKE_UNWAITABLE]   = {UNWAIT,  NEVER,   UNWAIT,  UNWAIT,  UNWAIT,  UNWAIT,  CLOSING},
-        [EVD_CLOSE]             = {CLOSING, NEVER,   CLOSING, CLOSING, CLOSING, CLOSING, CLOSING},
-        [EVD_MAKE_WAITABLE]     = {FREE,    NEVER,   AWAITED, CALLED,  WOKEN,   FREE,    CLOSING},
+        [EVD_SLEEP]             = {NEVER,   NEVER,   NEVER,   AWAITED, NEVER,   NEVER,   NEVER},
+        [EVD_ARRIVAL]           = {FREE,    UNWAIT,  CLOSING, LOOKED,  CALLED,  CALLED,  WOKEN},
+        [EVD_UNLOCK]            = {FREE,    UNWAIT,  CLOSING, LOOKED,  AWAITED, WOKEN,   WOKEN},
+        [EVD_RUN]               = {NEVER,   NEVER,   NEVER,   NEVER,   LOOKED,  NEVER,   LOOKED},
+        [EVD_LEAVE]             = {NEVER,   NEVER,   NEVER,   FREE,    NEVER,   NEVER,   NEVER},
+        [EVD_MAKE_UNWAITABLE]   = {UNWAIT,  UNWAIT,  CLOSING, NEVER,   UNWAIT,  UNWAIT,  UNWAIT},
+        [EVD_CLOSE]             = {CLOSING, CLOSING, CLOSING, NEVER,   CLOSING, CLOSING, CLOSING},
+        [EVD_MAKE_WAITABLE]     = {FREE,    FREE,    CLOSING, NEVER,   AWAITED, CALLED,  WOKEN},
 };
 /* clang-format on */

@@ -5,15 +5,15 @@
 
 #include <assert.h>
 
-/* Only one thread waits at a time. From EVD_LOOKED_AT to EVD_WOKEN the EVD is its own. */
+/* Only one thread waits at a time. From EVD_LOOKED_AT on the EVD is its own. */
 enum evd_state {
         EVD_FREE,       /* nobody waits, and a thread may */
+        EVD_UNWAITABLE, /* nobody waits, nor may */
+        EVD_CLOSING,    /* the same, for good */
         EVD_LOOKED_AT,  /* the waiter runs, and holds the lock */
         EVD_AWAITED,    /* it sleeps */
         EVD_CALLED,     /* it is to be woken when the lock is released, which somebody else holds */
         EVD_WOKEN,      /* it has been woken, and has not run yet */
-        EVD_UNWAITABLE, /* nobody waits, nor may */
-        EVD_CLOSING,    /* the same, for good */
         EVD_STATES,
         EVD_NEVER = EVD_STATES
 };

@@ -7,16 +7,13 @@
 #include "provider.h"
 
 #include <limits.h>
-#include <sys/mman.h>
 
-#define ARENA_RECORDS (UINT32_C(1) << 20)
-#define QUARANTINE    (UINT32_C(1) << 16)
+#define QUARANTINE (UINT32_C(1) << 16)
 
-struct handle_range handle_range;
+union handle_record handle_records[HANDLE_RECORDS];
 
 static struct {
         pthread_mutex_t lock;
-        union handle_record *records;
         bool watches_forks;
         uint32_t fresh;
         uint32_t quarantined;
@@ -41,7 +38,7 @@ static void after_fork(void)
 static void after_fork_in_child(void)
 {
         for (uint32_t i = 0; i < arena.fresh; i++) {
-                _Atomic uint32_t *life = &arena.records[i].handle.life;
+                _Atomic uint32_t *life = &handle_records[i].handle.life;
 
                 /* A page that is not written to stays shared. */
                 if (atomic_load(life))
@@ -50,25 +47,11 @@ static void after_fork_in_child(void)
         pthread_mutex_unlock(&arena.lock);
 }
 
-static bool arena_map(void)
+static bool watch_forks(void)
 {
-        void *memory;
-
-        if (arena.records)
-                return true;
         if (!arena.watches_forks)
                 arena.watches_forks = !pthread_atfork(before_fork, after_fork, after_fork_in_child);
-        if (!arena.watches_forks)
-                return false;
-        memory = mmap(NULL, sizeof(union handle_record) * ARENA_RECORDS, PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        if (memory == MAP_FAILED)
-                return false;
-        arena.records = memory;
-        atomic_store_explicit(&handle_range.start, (uintptr_t)memory, memory_order_relaxed);
-        atomic_store_explicit(&handle_range.size, sizeof(union handle_record) * ARENA_RECORDS,
-                              memory_order_release);
-        return true;
+        return arena.watches_forks;
 }
 
 static struct handle *record_take(void)
@@ -76,10 +59,10 @@ static struct handle *record_take(void)
         struct handle *handle = NULL;
 
         pthread_mutex_lock(&arena.lock);
-        if (!arena_map())
+        if (!watch_forks())
                 goto out;
-        if (arena.quarantined <= QUARANTINE && arena.fresh < ARENA_RECORDS) {
-                handle = &arena.records[arena.fresh++].handle;
+        if (arena.quarantined <= QUARANTINE && arena.fresh < HANDLE_RECORDS) {
+                handle = &handle_records[arena.fresh++].handle;
         } else if (arena.oldest) {
                 handle = arena.oldest;
                 arena.oldest = handle->next;

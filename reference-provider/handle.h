@@ -3,6 +3,7 @@
 #ifndef DAPLREF_HANDLE_H
 #define DAPLREF_HANDLE_H
 
+#include <limits.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -48,28 +49,28 @@ DAT_RETURN object_retire(struct object *object, DAT_RETURN when_used);
 #define HANDLE_REFERENCES ((UINT32_C(1) << HANDLE_KIND_SHIFT) - 1)
 
 /*
- * Records are cache-line sized and come from one range that is never unmapped: a stale handle
- * always points at a record, a foreign pointer never does, and telling which is arithmetic.
+ * Records are cache-line sized and lie in one array that is there from the first to the last: a
+ * stale handle always points at a record, a foreign pointer never does, and telling which is
+ * arithmetic. Those that were never handed out are zeros, and so have no life; nor have they
+ * memory.
  */
+#define HANDLE_RECORD_SHIFT 6
+#define HANDLE_RECORDS      (UINT32_C(1) << 20)
+
 union handle_record {
         struct handle handle;
-        char line[64];
+        _Alignas(1 << HANDLE_RECORD_SHIFT) char line[1 << HANDLE_RECORD_SHIFT];
 };
 
-/* Empty until the first record is made. */
-extern struct handle_range {
-        _Atomic uintptr_t start;
-        _Atomic size_t size;
-} handle_range;
+extern union handle_record handle_records[HANDLE_RECORDS];
 
 static inline bool handle_is_record(DAT_HANDLE handle)
 {
-        size_t size = atomic_load_explicit(&handle_range.size, memory_order_acquire);
-        uintptr_t start = atomic_load_explicit(&handle_range.start, memory_order_relaxed);
-        uintptr_t at = (uintptr_t)handle;
+        uintptr_t offset = (uintptr_t)handle - (uintptr_t)handle_records;
 
-        /* What lies below the range is too far above it, once the difference has wrapped. */
-        return at - start < size && at % sizeof(union handle_record) == 0;
+        /* What is not at a record's beginning, or is below the array, is too far above it. */
+        return (offset >> HANDLE_RECORD_SHIFT |
+                offset << (sizeof(offset) * CHAR_BIT - HANDLE_RECORD_SHIFT)) < HANDLE_RECORDS;
 }
 
 static inline bool handle_pin(struct handle *handle, uint32_t expected, uint32_t mask)
@@ -108,10 +109,10 @@ static inline DAT_HANDLE object_handle(const struct object *object)
 static inline void object_put(void *body)
 {
         struct handle *handle = ((struct object *)body)->handle;
-        uint32_t before = atomic_fetch_sub_explicit(&handle->life, 1, memory_order_acq_rel);
+        uint32_t left = atomic_fetch_sub_explicit(&handle->life, 1, memory_order_acq_rel) - 1;
 
         /* Only the memory of the record may be touched from here on: the object may be gone. */
-        if (!(before & HANDLE_LIVE))
+        if (!(left & HANDLE_LIVE))
                 object_put_dead(handle);
 }
 

@@ -31,18 +31,23 @@ static inline void list_append(struct link *head, struct link *item)
         head->prev = item;
 }
 
-/* Takes the item from the list that it is in to the end of another. */
-static inline void list_move(struct link *head, struct link *item)
+/* Takes the item out of its list, and leaves its own links as they are. */
+static inline void list_unlink(struct link *item)
 {
         item->prev->next = item->next;
         item->next->prev = item->prev;
+}
+
+/* Takes the item from the list that it is in to the end of another. */
+static inline void list_move(struct link *head, struct link *item)
+{
+        list_unlink(item);
         list_append(head, item);
 }
 
 static inline void list_remove(struct link *item)
 {
-        item->prev->next = item->next;
-        item->next->prev = item->prev;
+        list_unlink(item);
         list_init(item);
 }
 

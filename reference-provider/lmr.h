@@ -36,7 +36,10 @@ struct lmr_slot {
         uint64_t start;
         uint64_t length;
         uint32_t skipped; /* how far behind its neighbour the next free slot is, modulo 2^32 */
+        uint32_t unused[3];
 };
+
+_Static_assert(sizeof(struct lmr_slot) == 64, "each post finds a slot by its index");
 
 #define LMR_SLOT_BITS 14
 #define LMR_SLOT_MASK ((UINT32_C(1) << LMR_SLOT_BITS) - 1)

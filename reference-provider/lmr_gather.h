@@ -48,19 +48,20 @@ lmr_check_segment(const struct ia *ia, const struct pz *pz, DAT_MEM_PRIV_FLAGS n
                   const DAT_LMR_TRIPLET *triplet, struct ibv_sge *sge)
 {
         const struct lmr_slot *slot = lmr_slot_of(&ia->lmrs, triplet->lmr_context);
-        uint64_t offset;
+        uint64_t end;
 
         if (!lmr_slot_has(slot, triplet->lmr_context))
                 return lmr_privilege_error(need);
-        if (pz && slot->pz != pz)
+        if (slot->pz != pz && pz)
                 return REF_ERROR(DAT_PROTECTION_VIOLATION, need == DAT_MEM_PRIV_LOCAL_WRITE_FLAG
                                                                ? DAT_PROTECTION_WRITE
                                                                : DAT_PROTECTION_READ);
         if ((slot->privileges & need) != need)
                 return lmr_privilege_error(need);
         /* What begins below the LMR is too far above it, once the difference has wrapped. */
-        offset = triplet->virtual_address - slot->start;
-        if (offset > slot->length || triplet->segment_length > slot->length - offset)
+        if (__builtin_add_overflow(triplet->virtual_address - slot->start, triplet->segment_length,
+                                   &end) ||
+            end > slot->length)
                 return REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
         sge->addr = triplet->virtual_address;
         sge->length =
@@ -107,9 +108,16 @@ static inline int lmr_trim(struct ibv_sge *sge, int num_sge, DAT_VLEN length)
 }
 
 /*
- * The same for a receive, which may have more room than any message needs: soft-RoCE takes 2 GiB
- * and more in one for too little.
+ * A receive may have more room than any message needs: soft-RoCE takes 2 GiB and more in one for
+ * too little.
  */
+static inline void lmr_limit(const struct ia *ia, struct ibv_sge *sge)
+{
+        if (sge->length > ia->port_attr.max_msg_sz)
+                sge->length = ia->port_attr.max_msg_sz;
+}
+
+/* lmr_gather() for a receive, whose room is limited in the same way. */
 static inline DAT_RETURN lmr_gather_recv(const struct ia *ia, const struct pz *pz,
                                          const DAT_LMR_TRIPLET *iov, DAT_COUNT segments,
                                          struct ibv_sge *sge, int *num_sge)

@@ -38,17 +38,18 @@ void futex_wake(_Atomic uint32_t *word, int waiters)
         (void)syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, waiters, NULL, NULL, 0);
 }
 
-enum { GATE_OPEN, GATE_CLOSED, GATE_AWAITED };
+/* What newcomers sleep on, since who leaves changes the other word. */
+enum { GATE_OPEN, GATE_SHUT, GATE_AWAITED };
 
 static void gate_await_open(struct gate *gate)
 {
         for (;;) {
-                uint32_t closed = GATE_CLOSED;
+                uint32_t sleepers = GATE_SHUT;
 
-                if (!atomic_compare_exchange_strong(&gate->closed, &closed, GATE_AWAITED) &&
-                    closed == GATE_OPEN)
+                if (!atomic_compare_exchange_strong(&gate->sleepers, &sleepers, GATE_AWAITED) &&
+                    sleepers == GATE_OPEN)
                         return;
-                futex_wait(&gate->closed, GATE_AWAITED);
+                futex_wait(&gate->sleepers, GATE_AWAITED);
         }
 }
 
@@ -58,11 +59,10 @@ void gate_enter_closed(struct gate *gate)
         do {
                 gate_leave(gate);
                 gate_await_open(gate);
-                atomic_fetch_add(&gate->inside, 1);
-        } while (atomic_load(&gate->closed));
+        } while ((atomic_fetch_add(&gate->inside, 1) + 1) & GATE_CLOSED);
 }
 
-/* The last one has left a gate that is being closed. */
+/* Someone has left a gate that is being closed, perhaps the last. */
 void gate_tell_closer(struct gate *gate)
 {
         futex_wake(&gate->inside, INT_MAX);
@@ -73,15 +73,17 @@ void gate_close(struct gate *gate)
 {
         uint32_t inside;
 
-        atomic_store(&gate->closed, GATE_CLOSED);
-        while ((inside = atomic_load(&gate->inside)) != 0)
+        atomic_store(&gate->sleepers, GATE_SHUT);
+        atomic_fetch_or(&gate->inside, GATE_CLOSED);
+        while ((inside = atomic_load(&gate->inside)) != GATE_CLOSED)
                 futex_wait(&gate->inside, inside);
 }
 
 void gate_open(struct gate *gate)
 {
-        if (atomic_exchange(&gate->closed, GATE_OPEN) == GATE_AWAITED)
-                futex_wake(&gate->closed, INT_MAX);
+        atomic_fetch_and(&gate->inside, ~GATE_CLOSED);
+        if (atomic_exchange(&gate->sleepers, GATE_OPEN) == GATE_AWAITED)
+                futex_wake(&gate->sleepers, INT_MAX);
 }
 
 /* Sleeps until the lock is the caller's. */
@@ -92,8 +94,12 @@ void lock_await(struct lock *lock)
                 futex_wait(&lock->state, LOCK_AWAITED);
 }
 
-/* Somebody may wait for the lock that has been released. */
+/*
+ * What is left of lock_release() for a lock that somebody waits for. Until here it is nobody
+ * else's, and from here on it may be gone: to wake by its address touches nothing.
+ */
 void lock_tell(struct lock *lock)
 {
+        atomic_store_explicit(&lock->state, LOCK_FREE, memory_order_release);
         futex_wake(&lock->state, 1);
 }

@@ -11,11 +11,16 @@ void futex_wait(_Atomic uint32_t *word, uint32_t seen);
 int futex_wait_until(_Atomic uint32_t *word, uint32_t seen, uint64_t deadline);
 void futex_wake(_Atomic uint32_t *word, int waiters);
 
-/* Lets many callers through at once, and lets one stop them all for a while. */
+/*
+ * Lets many callers through at once, and lets one stop them all for a while. How many are inside
+ * and whether it is closed is one word, so that who passes learns both by one operation.
+ */
 struct gate {
-        _Atomic uint32_t inside;
-        _Atomic uint32_t closed;
+        _Atomic uint32_t inside; /* and GATE_CLOSED */
+        _Atomic uint32_t sleepers;
 };
+
+#define GATE_CLOSED (UINT32_C(1) << 31)
 
 void gate_enter_closed(struct gate *gate);
 void gate_tell_closer(struct gate *gate);
@@ -25,14 +30,13 @@ void gate_open(struct gate *gate);
 /* Passes through; waits only while another thread keeps the gate closed. */
 static inline void gate_enter(struct gate *gate)
 {
-        atomic_fetch_add(&gate->inside, 1);
-        if (atomic_load(&gate->closed))
+        if ((atomic_fetch_add(&gate->inside, 1) + 1) & GATE_CLOSED)
                 gate_enter_closed(gate);
 }
 
 static inline void gate_leave(struct gate *gate)
 {
-        if (atomic_fetch_sub(&gate->inside, 1) == 1 && atomic_load(&gate->closed))
+        if ((atomic_fetch_sub(&gate->inside, 1) - 1) & GATE_CLOSED)
                 gate_tell_closer(gate);
 }
 
@@ -57,7 +61,7 @@ static inline void lock_acquire(struct lock *lock)
 
 static inline void lock_release(struct lock *lock)
 {
-        if (atomic_exchange_explicit(&lock->state, LOCK_FREE, memory_order_release) == LOCK_AWAITED)
+        if (atomic_fetch_sub_explicit(&lock->state, 1, memory_order_release) != LOCK_HELD)
                 lock_tell(lock);
 }
 

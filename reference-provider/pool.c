@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "pool.h"
 #include "daplref.h"
+#include "ep.h"
 #include "list.h"
 #include "lock.h"
 
@@ -18,11 +19,12 @@ struct wr_slab {
 void pool_init(struct wr_pool *pool, struct ep *ep, struct srq *srq, bool keeps_sge)
 {
         memset(pool, 0, sizeof(*pool));
-        list_init(&pool->free);
         list_init(&pool->pending);
         pool->ep = ep;
         pool->srq = srq;
         pool->keeps_sge = keeps_sge;
+        /* What completes of an SRQ is of the EP that has taken it; what iWARP does may be early. */
+        pool->plain = srq || (!keeps_sge && ep->obj.ia->iwarp) ? WR_POSTED : WR_POSTED_PLAIN;
 }
 
 /* Makes room for that many records in all; false when memory is short, and nothing changes. */
@@ -33,6 +35,8 @@ bool pool_grow(struct wr_pool *pool, int capacity)
 
         if (more <= 0)
                 return true;
+        /* One is never in use, so that there is always a last one that is free. */
+        more += !pool->slabs;
         slab = calloc(1, sizeof(*slab) + sizeof(struct wr) * (size_t)more);
         if (!slab)
                 return false;
@@ -50,7 +54,11 @@ bool pool_grow(struct wr_pool *pool, int capacity)
                 wr->pool = pool;
                 if (slab->sges)
                         wr->sge = slab->sges + (size_t)i * REF_MAX_IOV;
-                list_append(&pool->free, &wr->link);
+                if (pool->free)
+                        pool->last_free->next = &wr->link;
+                else
+                        pool->free = &wr->link;
+                pool->last_free = &wr->link;
         }
         slab->next = pool->slabs;
         pool->slabs = slab;

@@ -17,13 +17,20 @@
 struct ep;
 struct srq;
 
+/* Is an operation with verbs, which may complete it in any thread? */
+enum wr_posting {
+        WR_NOT_POSTED,
+        WR_POSTED,
+        WR_POSTED_PLAIN, /* and a success of it makes an event and nothing else, at once */
+};
+
 struct wr {
-        struct link link; /* in pool->pending while posted, in pool->free otherwise */
+        struct link link; /* in pool->pending while posted, else to the next that is free */
         struct wr_pool *pool;
         enum wr_kind kind;
-        _Atomic bool posted; /* with verbs, which may complete it in any thread */
-        bool held;           /* a receive that waits in software for its queue pair */
-        bool done;           /* complete, by `status`, and waits for its predecessors */
+        _Atomic uint8_t posting; /* enum wr_posting */
+        bool held;               /* a receive that waits in software for its queue pair */
+        bool done;               /* complete, by `status`, and waits for its predecessors */
         DAT_DTO_COMPLETION_STATUS status;
         DAT_COMPLETION_FLAGS flags;
         DAT_CONTEXT cookie;
@@ -43,10 +50,12 @@ struct wr_slab;
 
 struct wr_pool {
         struct lock lock;
-        struct link free;
+        struct link *free; /* that has been free longest, of one more than may be in use */
+        struct link *last_free;
         struct link pending;
         struct wr_slab *slabs;
         int capacity;
+        enum wr_posting plain; /* how a record of its own goes to verbs, if nothing is suppressed */
         _Atomic int in_use;
         int done;      /* of the pending, under the lock of their EVD */
         struct ep *ep; /* one of these two owns the pool */
@@ -68,11 +77,10 @@ static inline struct wr *pool_take(struct wr_pool *pool, int limit)
 
         lock_acquire(&pool->lock);
         if (atomic_load(&pool->in_use) < limit) {
-                assert(!list_empty(&pool->free));
-                wr = container_of(pool->free.next, struct wr, link);
-                list_move(&pool->pending, &wr->link);
-                wr->held = false;
-                wr->done = false;
+                wr = container_of(pool->free, struct wr, link);
+                assert(pool->free != pool->last_free && !wr->held && !wr->done);
+                pool->free = wr->link.next;
+                list_append(&pool->pending, &wr->link);
                 atomic_fetch_add(&pool->in_use, 1);
         }
         lock_release(&pool->lock);
@@ -84,33 +92,34 @@ static inline void pool_give(struct wr *wr)
         struct wr_pool *pool = wr->pool;
 
         lock_acquire(&pool->lock);
-        atomic_store_explicit(&wr->posted, false, memory_order_relaxed);
-        list_move(&pool->free, &wr->link);
+        atomic_store_explicit(&wr->posting, WR_NOT_POSTED, memory_order_relaxed);
+        list_unlink(&wr->link);
+        pool->last_free->next = &wr->link;
+        pool->last_free = &wr->link;
         atomic_fetch_sub(&pool->in_use, 1);
         lock_release(&pool->lock);
 }
 
 /* What verbs is asked for a receive. iWARP's devices need not take one without a segment. */
-static inline struct ibv_recv_wr wr_as_recv(struct wr *wr, const struct ia *ia)
+static inline void wr_as_recv(struct wr *wr, const struct ia *ia, struct ibv_recv_wr *recv)
 {
         bool empty = !wr->num_sge && ia->iwarp;
 
         if (empty)
                 wr->sge[0] = (struct ibv_sge){0};
-        return (struct ibv_recv_wr){
-            .wr_id = ((union wr_id){.wr = wr}).number,
-            .sg_list = wr->sge,
-            .num_sge = empty ? 1 : wr->num_sge,
-        };
+        recv->wr_id = ((union wr_id){.wr = wr}).number;
+        recv->next = NULL;
+        recv->sg_list = wr->sge;
+        recv->num_sge = empty ? 1 : wr->num_sge;
 }
 
 /*
  * Makes what the record says visible to the thread that will see its completion. The way there
  * leads through the device, which orders nothing as far as the language is concerned.
  */
-static inline void wr_publish(struct wr *wr)
+static inline void wr_publish(struct wr *wr, enum wr_posting posting)
 {
-        atomic_store_explicit(&wr->posted, true, memory_order_release);
+        atomic_store_explicit(&wr->posting, (uint8_t)posting, memory_order_release);
 }
 
 /* Is nothing pending that was posted before it? Under the lock of their EVD. */
@@ -122,7 +131,13 @@ static inline bool wr_is_first(const struct wr *wr)
 /* False for a completion that came after its queue pair was taken down. */
 static inline bool wr_is_published(const struct wr *wr)
 {
-        return atomic_load_explicit(&wr->posted, memory_order_acquire);
+        return atomic_load_explicit(&wr->posting, memory_order_acquire) != WR_NOT_POSTED;
+}
+
+/* The same, of one whose success needs no more than to be told. */
+static inline bool wr_is_plain(const struct wr *wr)
+{
+        return atomic_load_explicit(&wr->posting, memory_order_acquire) == WR_POSTED_PLAIN;
 }
 
 #endif

@@ -165,13 +165,14 @@ static bool post_held(struct ep *ep)
         /* A record that verbs has is not looked at again: its completion may move it. */
         for (struct link *at = head->next; at != head; at = after) {
                 struct wr *wr = container_of(at, struct wr, link);
-                struct ibv_recv_wr recv = wr_as_recv(wr, ep->obj.ia);
+                struct ibv_recv_wr recv;
 
                 after = at->next;
                 if (!wr->held)
                         continue;
+                wr_as_recv(wr, ep->obj.ia, &recv);
                 wr->held = false;
-                wr_publish(wr);
+                wr_publish(wr, ep->recvs.plain);
                 if (ibv_post_recv(ep->qp, &recv, &bad))
                         return false;
         }

@@ -262,9 +262,10 @@ static void reap_unwanted(struct srq *srq)
 
 static int give_to_device(struct srq *srq, struct wr *wr)
 {
-        struct ibv_recv_wr recv = wr_as_recv(wr, srq->obj.ia);
+        struct ibv_recv_wr recv;
         struct ibv_recv_wr *bad;
 
+        wr_as_recv(wr, srq->obj.ia, &recv);
         return ibv_post_srq_recv(srq->srq, &recv, &bad);
 }
 
@@ -331,7 +332,7 @@ static DAT_RETURN post(struct srq *srq, struct ibv_sge *sge, int num_sge, DAT_DT
         for (int i = 0; i < num_sge; i++)
                 wr->sge[i] = sge[i];
         atomic_fetch_add(&srq->available, 1);
-        wr_publish(wr);
+        wr_publish(wr, srq->pool.plain);
         if (!(srq->fixed ? post_or_rest(srq, wr) : give_to_device(srq, wr)))
                 return DAT_SUCCESS;
         atomic_fetch_sub(&srq->available, 1);
