@@ -31,7 +31,11 @@ def entry_of(dat_conf: Path, ia: str) -> Entry:
 def _table(ours: Rates, theirs: Rates) -> None:
     print(f"\n{'thousands of instructions an operation':40} reference      other   ratio")
     for pattern in ours:
-        rate, other = (median(rates[pattern]["uDAPL"]) for rates in (ours, theirs))
+        rate = median(ours[pattern]["uDAPL"])
+        if pattern not in theirs:
+            print(f"{pattern:40} {1e6 / rate:9.2f} {'not there':>10}")
+            continue
+        other = median(theirs[pattern]["uDAPL"])
         print(f"{pattern:40} {1e6 / rate:9.2f} {1e6 / other:10.2f}   {rate / other:.3f}")
 
 

@@ -19,6 +19,7 @@ struct end_of {
 struct dat {
         DAT_IA_HANDLE ia;
         DAT_PZ_HANDLE pz;
+        DAT_SRQ_HANDLE srq; /* or null */
         DAT_EVD_HANDLE cr_evd;
         DAT_PSP_HANDLE psp;
         DAT_CONN_QUAL qual;
@@ -53,7 +54,7 @@ static DAT_EVENT await_event(DAT_EVD_HANDLE evd, DAT_EVENT_NUMBER number)
 }
 
 static void make_end(struct dat *dat, struct end_of *end, DAT_EVD_HANDLE requests,
-                     DAT_EVD_HANDLE recvs)
+                     DAT_EVD_HANDLE recvs, DAT_SRQ_HANDLE srq)
 {
         DAT_EP_ATTR attr = {
             .service_type = DAT_SERVICE_TYPE_RC,
@@ -83,7 +84,12 @@ static void make_end(struct dat *dat, struct end_of *end, DAT_EVD_HANDLE request
                             &length, &address));
         must(dat_evd_create(dat->ia, 8, DAT_HANDLE_NULL, DAT_EVD_CONNECTION_FLAG,
                             &end->connect_evd));
-        must(dat_ep_create(dat->ia, dat->pz, recvs, requests, end->connect_evd, &attr, &end->ep));
+        if (srq)
+                must(dat_ep_create_with_srq(dat->ia, dat->pz, recvs, requests, end->connect_evd,
+                                            srq, &attr, &end->ep));
+        else
+                must(dat_ep_create(dat->ia, dat->pz, recvs, requests, end->connect_evd, &attr,
+                                   &end->ep));
 }
 
 static void free_end(struct end_of *end)
@@ -123,7 +129,20 @@ static void dat_visit(struct place *place)
         must(dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG));
 }
 
-static void *dat_open(DAT_IA_HANDLE ia)
+/* False where the Provider has none. */
+static bool make_srq(struct dat *dat)
+{
+        DAT_SRQ_ATTR attr = {
+            .max_recv_dtos = RECVS, .max_recv_iov = 1, .low_watermark = DAT_SRQ_LW_DEFAULT};
+        DAT_RETURN ret = dat_srq_create(dat->ia, dat->pz, &attr, &dat->srq);
+
+        if (DAT_GET_TYPE(ret) == DAT_MODEL_NOT_SUPPORTED || ret == DAT_NOT_IMPLEMENTED)
+                return false;
+        check(ret, "dat_srq_create");
+        return true;
+}
+
+static void *dat_open(DAT_IA_HANDLE ia, bool shared)
 {
         struct dat *dat = calloc(1, sizeof(*dat));
         DAT_IA_ATTR attr;
@@ -134,15 +153,23 @@ static void *dat_open(DAT_IA_HANDLE ia)
         must(dat_ia_query(ia, NULL, DAT_IA_FIELD_ALL, &attr, DAT_PROVIDER_FIELD_NONE, NULL));
         dat->address = attr.ia_address_ptr;
         must(dat_pz_create(ia, &dat->pz));
+        if (shared && !make_srq(dat)) {
+                must(dat_pz_free(dat->pz));
+                free(dat);
+                return NULL;
+        }
         must(dat_evd_create(ia, 8, DAT_HANDLE_NULL, DAT_EVD_CR_FLAG, &dat->cr_evd));
         must(dat_psp_create_any(ia, &dat->qual, dat->cr_evd, DAT_PSP_CONSUMER_FLAG, &dat->psp));
         for (int i = 0; i < QUEUES; i++)
                 must(dat_evd_create(ia, 2 * RECVS, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG,
                                     &dat->evds[i]));
-        make_end(dat, &dat->ends[END_A], dat->evds[A_REQUESTS], dat->evds[A_RECVS]);
-        make_end(dat, &dat->ends[END_B], dat->evds[B_REQUESTS], dat->evds[B_RECVS]);
-        make_end(dat, &dat->spare[END_A], dat->evds[A_REQUESTS], dat->evds[A_RECVS]);
-        make_end(dat, &dat->spare[END_B], dat->evds[B_REQUESTS], dat->evds[B_RECVS]);
+        for (int i = 0; i < 2; i++) {
+                struct end_of *ends = i ? dat->spare : dat->ends;
+
+                make_end(dat, &ends[END_A], dat->evds[A_REQUESTS], dat->evds[A_RECVS],
+                         DAT_HANDLE_NULL);
+                make_end(dat, &ends[END_B], dat->evds[B_REQUESTS], dat->evds[B_RECVS], dat->srq);
+        }
         join(dat, dat->ends);
         return dat;
 }
@@ -160,6 +187,8 @@ static void dat_close(void *self)
                 must(dat_evd_free(dat->evds[i]));
         must(dat_psp_free(dat->psp));
         must(dat_evd_free(dat->cr_evd));
+        if (dat->srq)
+                must(dat_srq_free(dat->srq));
         must(dat_pz_free(dat->pz));
         free(dat);
 }
@@ -184,10 +213,15 @@ static DAT_RMR_TRIPLET remote(const struct end_of *end, size_t length)
 
 static void dat_post_recv(void *self, enum end end, size_t length)
 {
-        struct end_of *at = &((struct dat *)self)->ends[end];
+        struct dat *dat = self;
+        struct end_of *at = &dat->ends[end];
         DAT_LMR_TRIPLET iov = local(at, length);
         DAT_DTO_COOKIE cookie = {.as_64 = length};
 
+        if (dat->srq && end == END_B) {
+                must(dat_srq_post_recv(dat->srq, 1, &iov, cookie));
+                return;
+        }
         must(dat_ep_post_recv(at->ep, 1, &iov, cookie, DAT_COMPLETION_DEFAULT_FLAG));
 }
 

@@ -26,6 +26,7 @@ struct pattern {
         /* Does some operations, and returns how many. */
         int (*run)(const struct side *side, void *self, size_t length);
         size_t length;
+        bool shared; /* what B receives into is an SRQ's */
 };
 
 void die(const char *what, const char *how)
@@ -141,15 +142,16 @@ static int reconnect(const struct side *side, void *self, size_t length)
 }
 
 static const struct pattern patterns[] = {
-    {"send ping-pong, 8 B", ping_pong, 8},
-    {"send ping-pong, 4 KiB", ping_pong, 4096},
-    {"send ping-pong, 8 B, asleep", sleeping_ping_pong, 8},
-    {"message rate, 8 B, depth 64", stream, 8},
-    {"RDMA write, 4 KiB", rdma_write, 4096},
-    {"RDMA write, 1 MiB", rdma_write, MESSAGE_MAX},
-    {"RDMA read, 4 KiB", rdma_read, 4096},
-    {"RDMA read, 1 MiB", rdma_read, MESSAGE_MAX},
-    {"connections", reconnect, 0},
+    {"send ping-pong, 8 B", ping_pong, 8, false},
+    {"send ping-pong, 4 KiB", ping_pong, 4096, false},
+    {"send ping-pong, 8 B, asleep", sleeping_ping_pong, 8, false},
+    {"message rate, 8 B, depth 64", stream, 8, false},
+    {"message rate, 8 B, depth 64, SRQ", stream, 8, true},
+    {"RDMA write, 4 KiB", rdma_write, 4096, false},
+    {"RDMA write, 1 MiB", rdma_write, MESSAGE_MAX, false},
+    {"RDMA read, 4 KiB", rdma_read, 4096, false},
+    {"RDMA read, 1 MiB", rdma_read, MESSAGE_MAX, false},
+    {"connections", reconnect, 0, false},
 };
 
 static double now(clockid_t clock)
@@ -252,8 +254,11 @@ static void measure_visits(char *ia, long rounds, double seconds)
 static void measure(const struct pattern *pattern, DAT_IA_HANDLE ia, long rounds, double seconds)
 {
         const struct side *sides[] = {&verbs_side, &dat_side};
-        void *selves[] = {verbs_side.open(ia), dat_side.open(ia)};
+        void *selves[] = {NULL, dat_side.open(ia, pattern->shared)};
 
+        if (!selves[1])
+                return;
+        selves[0] = verbs_side.open(ia, pattern->shared);
         /* What is done only once, such as touching memory, is done before the first round. */
         for (int i = 0; i < 2; i++)
                 (void)pattern->run(sides[i], selves[i], pattern->length);

@@ -6,6 +6,7 @@
 #ifndef SIDE_H
 #define SIDE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/socket.h>
 
@@ -34,8 +35,11 @@ struct side {
         /* Opens the IA, or what of verbs leads as far, and closes it. */
         void (*visit)(struct place *place);
 
-        /* Connects the two ends on the IA's device; the result is `self` below, and close()'s. */
-        void *(*open)(DAT_IA_HANDLE ia);
+        /*
+         * Connects the two ends on the IA's device; the result is `self` below, and close()'s. What
+         * B receives into is an SRQ's if it is to be `shared`: then NULL where there are no SRQs.
+         */
+        void *(*open)(DAT_IA_HANDLE ia, bool shared);
         void (*close)(void *self);
 
         void (*post_recv)(void *self, enum end end, size_t length);

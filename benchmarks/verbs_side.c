@@ -24,6 +24,7 @@ struct verbs {
         struct rdma_event_channel *events;
         struct rdma_cm_id *listener;
         struct ibv_pd *pd;
+        struct ibv_srq *srq; /* or NULL */
         struct ibv_comp_channel *channels[QUEUES];
         struct ibv_cq *cqs[QUEUES];
         struct end_of ends[2];
@@ -57,6 +58,7 @@ static void make_qp(struct verbs *verbs, enum end end, struct rdma_cm_id *id)
         struct ibv_qp_init_attr init = {
             .send_cq = verbs->cqs[end == END_A ? A_REQUESTS : B_REQUESTS],
             .recv_cq = verbs->cqs[end == END_A ? A_RECVS : B_RECVS],
+            .srq = end == END_B ? verbs->srq : NULL,
             .cap = {.max_send_wr = DEPTH,
                     .max_recv_wr = RECVS,
                     .max_send_sge = 1,
@@ -156,8 +158,9 @@ static void verbs_visit(struct place *place)
         rdma_destroy_event_channel(events);
 }
 
-static void *verbs_open(DAT_IA_HANDLE ia)
+static void *verbs_open(DAT_IA_HANDLE ia, bool shared)
 {
+        struct ibv_srq_init_attr attr_of_srq = {.attr = {.max_wr = RECVS, .max_sge = 1}};
         struct verbs *verbs = must_make(calloc(1, sizeof(*verbs)));
         struct ibv_context *context;
         DAT_IA_ATTR attr;
@@ -170,6 +173,8 @@ static void *verbs_open(DAT_IA_HANDLE ia)
         must(rdma_listen(verbs->listener, DEPTH));
         context = verbs->listener->verbs;
         verbs->pd = must_make(ibv_alloc_pd(context));
+        if (shared)
+                verbs->srq = must_make(ibv_create_srq(verbs->pd, &attr_of_srq));
         for (int i = 0; i < QUEUES; i++) {
                 verbs->channels[i] = must_make(ibv_create_comp_channel(context));
                 verbs->cqs[i] =
@@ -194,6 +199,8 @@ static void verbs_close(void *self)
                 must(ibv_destroy_cq(verbs->cqs[i]));
                 must(ibv_destroy_comp_channel(verbs->channels[i]));
         }
+        if (verbs->srq)
+                must(ibv_destroy_srq(verbs->srq));
         must(ibv_dealloc_pd(verbs->pd));
         must(rdma_destroy_id(verbs->listener));
         rdma_destroy_event_channel(verbs->events);
@@ -208,12 +215,16 @@ static struct ibv_sge local(const struct end_of *end, size_t length)
 
 static void verbs_post_recv(void *self, enum end end, size_t length)
 {
-        struct end_of *at = &((struct verbs *)self)->ends[end];
+        struct verbs *verbs = self;
+        struct end_of *at = &verbs->ends[end];
         struct ibv_sge sge = local(at, length);
         struct ibv_recv_wr recv = {.wr_id = length, .sg_list = &sge, .num_sge = 1};
         struct ibv_recv_wr *bad;
 
-        must(ibv_post_recv(at->id->qp, &recv, &bad));
+        if (verbs->srq && end == END_B)
+                must(ibv_post_srq_recv(verbs->srq, &recv, &bad));
+        else
+                must(ibv_post_recv(at->id->qp, &recv, &bad));
 }
 
 static void post(struct verbs *verbs, enum end end, enum ibv_wr_opcode opcode, size_t length)
