@@ -524,7 +524,7 @@ static void an_lmr_ends_where_it_ends(void **state)
         host_close(host);
 }
 
-#define PAGE     4096
+#define PAGE     ((size_t)4096)
 #define FEW      40 /* bytes */
 #define AT_ONCE  8  /* requests, as many as the EP has */
 #define FILL(at) ((unsigned char)((at)*31 + (at) / 256))
