@@ -490,13 +490,14 @@ static bool listens(const struct agent *agent)
 }
 
 /* Obeys what has come; after the run that it had to wait for, what came in the meantime too. */
-static void take_lines(struct agent *agent)
+static void take_lines(struct agent *agent, bool more)
 {
         char *line;
 
         if (!listens(agent))
                 return;
-        lines_read(&agent->lines);
+        if (more)
+                lines_read(&agent->lines);
         while (listens(agent) && (line = lines_next(&agent->lines)))
                 if (!take_line(agent, line))
                         return;
@@ -555,23 +556,24 @@ static void step(struct agent *agent)
         struct pollfd fds[RUN_FDS_MAX + 3];
         struct signalfd_siginfo signal;
         int count = run_fds(&agent->run, fds);
+        struct pollfd *signals = &fds[count++];
+        struct pollfd *in = &fds[count++];
 
-        fds[count++] = (struct pollfd){.fd = agent->signals, .events = POLLIN};
-        if (listens(agent))
-                fds[count++] = (struct pollfd){.fd = agent->lines.in, .events = POLLIN};
+        *signals = (struct pollfd){.fd = agent->signals, .events = POLLIN};
+        *in = (struct pollfd){.fd = listens(agent) ? agent->lines.in : -1, .events = POLLIN};
         if (agent->lines.queued)
                 fds[count++] = (struct pollfd){.fd = agent->lines.out, .events = POLLOUT};
         poll(fds, (nfds_t)count, sleep_ms(agent));
-        while (read(agent->signals, &signal, sizeof(signal)) > 0)
+        while (signals->revents && read(agent->signals, &signal, sizeof(signal)) > 0)
                 ;
         lines_write(&agent->lines);
-        take_lines(agent);
-        run_step(&agent->run);
+        take_lines(agent, in->revents != 0);
+        run_step(&agent->run, fds, count);
         tell_debugger(agent);
         beat(agent);
         if (run_done(&agent->run)) {
                 finish_run(agent);
-                take_lines(agent);
+                take_lines(agent, false);
         }
         if (agent->lines.lost && !agent->leaving)
                 leave(agent, 1);

@@ -46,7 +46,7 @@ static void finish(struct run *run, int signals)
                 poll(fds, (nfds_t)count, run_timeout_ms(run));
                 while (read(signals, &signal, sizeof(signal)) > 0)
                         ;
-                run_step(run);
+                run_step(run, fds, count);
                 if (run->stop_announced && !told) {
                         tell_debugger(run);
                         told = true;

@@ -8,12 +8,14 @@
 #include <unistd.h>
 
 /* "socket:[4711]" is the same kind of thing as any other socket. */
-static void describe(int dir, const char *name, struct descriptor *descriptor)
+static void describe(struct descriptor *descriptor)
 {
-        ssize_t length = readlinkat(dir, name, descriptor->target, sizeof(descriptor->target) - 1);
+        char path[32];
+        ssize_t length;
         char *number;
 
-        descriptor->fd = (int)strtol(name, NULL, 10);
+        snprintf(path, sizeof(path), "/proc/self/fd/%d", descriptor->fd);
+        length = readlink(path, descriptor->target, sizeof(descriptor->target) - 1);
         descriptor->target[length < 0 ? 0 : length] = '\0';
         number = strstr(descriptor->target, ":[");
         if (number && strncmp(descriptor->target, "anon_inode", 10) != 0)
@@ -34,9 +36,10 @@ void descriptors_list(struct descriptors *list)
         if (!dir)
                 return;
         while ((entry = readdir(dir)) && list->count < DESCRIPTORS_MAX) {
-                if (entry->d_name[0] == '.' || strtol(entry->d_name, NULL, 10) == dirfd(dir))
-                        continue;
-                describe(dirfd(dir), entry->d_name, &list->at[list->count++]);
+                int fd = (int)strtol(entry->d_name, NULL, 10);
+
+                if (entry->d_name[0] != '.' && fd != dirfd(dir))
+                        list->at[list->count++].fd = fd;
         }
         closedir(dir);
         qsort(list->at, list->count, sizeof(list->at[0]), by_number);
@@ -55,7 +58,9 @@ void descriptors_new(struct descriptors *after, const struct descriptors *before
         size_t kept = 0;
 
         for (size_t i = 0; i < after->count; i++)
-                if (!has(before, after->at[i].fd))
-                        after->at[kept++] = after->at[i];
+                if (!has(before, after->at[i].fd)) {
+                        after->at[kept].fd = after->at[i].fd;
+                        describe(&after->at[kept++]);
+                }
         after->count = kept;
 }

@@ -18,10 +18,10 @@ struct descriptors {
         struct descriptor at[DESCRIPTORS_MAX];
 };
 
-/* All that are open now, in the order of their numbers. */
+/* All that are open now, in the order of their numbers; not what they are. */
 void descriptors_list(struct descriptors *list);
 
-/* Leaves in `after` only what `before` does not have: what was opened and not closed. */
+/* Leaves in `after` only what `before` does not have and is open yet, and finds out what it is. */
 void descriptors_new(struct descriptors *after, const struct descriptors *before);
 
 #endif

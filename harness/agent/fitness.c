@@ -71,9 +71,12 @@ static void find_netdev(struct fitness *fitness, const char *address)
 /* What a netdev is like now: where there is none of the name, index 0. */
 static void look_at_netdev(const char *name, struct fitness *now)
 {
+        /* To make one for each case costs more than all that is asked by it. */
+        static int fd = -1;
         struct ifreq request = {.ifr_ifindex = 0};
-        int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 
+        if (fd < 0)
+                fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
         *now = (struct fitness){.index = 0};
         if (fd < 0)
                 return;
@@ -88,7 +91,6 @@ static void look_at_netdev(const char *name, struct fitness *now)
                 memcpy(&first, &request.ifr_addr, sizeof(first));
                 now->address = first.sin_addr;
         }
-        close(fd);
 }
 
 static void find_ports(struct fitness *fitness)

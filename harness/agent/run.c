@@ -187,14 +187,15 @@ static void start_peer(struct run *run)
             run, json_pack("{s:i s:s+}", "status", 0, "reason", "not started: ", strerror(errno)));
 }
 
-static void to_peer(struct run *run, json_t *data)
+/* A line of data, which has been parsed: on this host it goes on as it came. */
+static void to_peer(struct run *run, const char *line, json_t *data)
 {
         if (run->peer_state != PEER_ON)
-                json_decref(data);
-        else if (is_remote(run))
-                run->peer_out(run->context, run->seq, "data", data);
+                return;
+        if (is_remote(run))
+                run->peer_out(run->context, run->seq, "data", json_incref(data));
         else
-                lines_put(&run->peer.channel, json_pack("{s:s s:o}", "op", "data", "data", data));
+                lines_put_text(&run->peer.channel, line, strlen(line));
 }
 
 /* Only between two hosts is there a network that belongs to nobody else. */
@@ -245,7 +246,7 @@ static void from_case(struct run *run)
                 if (strcmp(op, "start") == 0)
                         start_peer(run);
                 else if (strcmp(op, "data") == 0)
-                        to_peer(run, json_incref(json_object_get(message, "data")));
+                        to_peer(run, line, json_object_get(message, "data"));
                 else if (strcmp(op, "disturb") == 0)
                         disturb(run, json_incref(json_object_get(message, "data")));
                 json_decref(message);
@@ -261,17 +262,14 @@ static void from_peer(struct run *run, struct child *peer)
         while ((line = lines_next(&peer->channel))) {
                 const char *op;
                 json_t *message = parse(line, &op);
-                json_t *data;
 
-                if (!message) {
+                if (!message || strcmp(op, "data") != 0)
                         run->garbage++;
-                        continue;
-                }
-                data = json_incref(json_object_get(message, "data"));
-                if (run->kind == RUN_PEER)
-                        run->peer_out(run->context, run->seq, "data", data);
-                else
-                        tell_case(run, "data", data);
+                else if (run->kind == RUN_PEER)
+                        run->peer_out(run->context, run->seq, "data",
+                                      json_incref(json_object_get(message, "data")));
+                else if (run->main.pid)
+                        lines_put_text(&run->main.channel, line, strlen(line));
                 json_decref(message);
         }
 }
@@ -491,14 +489,26 @@ int run_timeout_ms(struct run *run)
         return left_ms < TICK_MS ? (int)left_ms : TICK_MS;
 }
 
-void run_step(struct run *run)
+/* Whether a poll has found anything at `fd`. */
+static bool is_ready(const struct pollfd *fds, int count, int fd)
+{
+        for (int i = 0; i < count; i++)
+                if (fds[i].fd == fd && fds[i].revents)
+                        return true;
+        return false;
+}
+
+void run_step(struct run *run, const struct pollfd *fds, int count)
 {
         if (run->kind == RUN_NONE || run->stage == STAGE_DONE)
                 return;
-        output_drain(&run->output);
-        hear(run, &run->main);
+        if (is_ready(fds, count, run->output.read_fd))
+                output_drain(&run->output);
+        if (is_ready(fds, count, run->main.channel.in))
+                hear(run, &run->main);
         lines_write(&run->main.channel);
-        hear(run, &run->peer);
+        if (run->peer.started && is_ready(fds, count, run->peer.channel.in))
+                hear(run, &run->peer);
         if (run->peer.started)
                 lines_write(&run->peer.channel);
         if (run->until_ns && tick(run) >= run->until_ns)

@@ -85,7 +85,7 @@ bool run_peer(struct run *run, unsigned long long seq, const struct peer_job *jo
 #define RUN_FDS_MAX 5
 int run_fds(const struct run *run, struct pollfd *fds);
 int run_timeout_ms(struct run *run);
-void run_step(struct run *run);
+void run_step(struct run *run, const struct pollfd *fds, int count);
 bool run_done(const struct run *run);
 
 /* Reaps what has ended; true when no process is left at all. */
