@@ -135,7 +135,7 @@ CASE(cr_handoff, waiter)
 {
         struct request to = request_at(t, MADE_BY_CONSUMER);
         struct request request = requested(t, MADE_BY_CONSUMER);
-        struct waiter *waiter = wait_on_evd(t, to.evd, event_timeout(t), 1);
+        struct waiter *waiter = wait_on_evd(t, to.evd, DAT_TIMEOUT_INFINITE, 1);
         const DAT_CR_ARRIVAL_EVENT_DATA *data;
         struct woken woken;
 

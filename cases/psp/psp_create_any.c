@@ -477,7 +477,7 @@ CASE(psp_create_any, wakes_waiter)
         struct woken woken;
 
         loop.psp = psp_any(t, loop.requests, DAT_PSP_CONSUMER_FLAG, &loop.qual);
-        waiter = wait_on_evd(t, loop.requests, event_timeout(t), 1);
+        waiter = wait_on_evd(t, loop.requests, DAT_TIMEOUT_INFINITE, 1);
         must_wait(waiter);
         loop_connect(t, loop.active, loop.qual);
 

@@ -520,7 +520,7 @@ FAMILY(rsp_create, in_use, holders)
 CASE(rsp_create, wakes_waiter)
 {
         struct loop loop = reserved_loop(t);
-        struct waiter *waiter = wait_on_evd(t, loop.requests, event_timeout(t), 1);
+        struct waiter *waiter = wait_on_evd(t, loop.requests, DAT_TIMEOUT_INFINITE, 1);
         struct woken woken;
 
         must_wait(waiter);
