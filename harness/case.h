@@ -68,6 +68,8 @@ struct test;
 #define NEED_MEM_TYPE_SHARED NEED_(31)
 /* a request completes when the peer has it: not on iWARP (DTO-3) */
 #define NEED_END_TO_END_COMPLETION NEED_(32)
+/* memory that may only be written is not read: not on siw (DTO-42) */
+#define NEED_REMOTE_READ_PROTECTION NEED_(33)
 
 /* What a row of a family needs besides what the family does. */
 struct row_needs {

@@ -82,6 +82,10 @@ static const struct need_row {
      .attribute = "transport_is_iwarp",
      .need = NEED_END_TO_END_COMPLETION,
      .absent = host_is_iwarp},
+    {.name = "remote_read_protection_supported",
+     .attribute = "transport_is_siw",
+     .need = NEED_REMOTE_READ_PROTECTION,
+     .absent = host_is_siw},
 };
 
 #define ROW_COUNT (sizeof(rows) / sizeof(rows[0]))

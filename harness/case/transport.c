@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define DEVICES "/sys/class/infiniband"
 
@@ -23,7 +24,16 @@ static bool is_rnic(const char *device)
         return strstr(type, "RNIC") != NULL;
 }
 
-bool host_is_iwarp(void)
+/* What stands on no hardware is no other device's child. */
+static bool is_virtual_rnic(const char *device)
+{
+        char path[512];
+
+        (void)snprintf(path, sizeof(path), DEVICES "/%s/device", device);
+        return is_rnic(device) && access(path, F_OK) != 0;
+}
+
+static bool all_devices(bool (*are)(const char *device))
 {
         DIR *devices = opendir(DEVICES);
         bool any = false;
@@ -35,8 +45,18 @@ bool host_is_iwarp(void)
                 if (entry->d_name[0] == '.')
                         continue;
                 any = true;
-                all = all && is_rnic(entry->d_name);
+                all = all && are(entry->d_name);
         }
         closedir(devices);
         return any && all;
+}
+
+bool host_is_iwarp(void)
+{
+        return all_devices(is_rnic);
+}
+
+bool host_is_siw(void)
+{
+        return all_devices(is_virtual_rnic);
 }

@@ -8,4 +8,7 @@
 /* Are there RDMA devices here, and all of them iWARP's? */
 bool host_is_iwarp(void);
 
+/* Are they all iWARP's in software? Linux has one such driver: siw. */
+bool host_is_siw(void);
+
 #endif

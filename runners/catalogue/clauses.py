@@ -57,6 +57,7 @@ NEEDS = (
     "mem_type_lmr_supported",
     "mem_type_shared_supported",
     "end_to_end_completion_supported",
+    "remote_read_protection_supported",
 )
 
 _SLUG = re.compile(r"[a-z][a-z0-9_]*")
