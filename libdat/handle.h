@@ -19,6 +19,9 @@
  */
 struct trusted {
         _Atomic(const DAT_PROVIDER *) table;
+        /* A library's writable segment, in which a handle of this table lies; else of no size. */
+        _Atomic(uintptr_t) home;
+        atomic_size_t home_size;
         unsigned int uses;
 };
 
@@ -68,17 +71,21 @@ static inline const DAT_PROVIDER *handle_provider_likely(DAT_HANDLE handle)
                                                                                              : NULL;
 }
 
-/* As handle_provider(), but at the price of a system call an unmapped handle gives NULL too. */
+/*
+ * As handle_provider(), but an unmapped handle gives NULL too: at the price of a system call,
+ * unless it lies in the memory of a provider's library, which stays as long as the table is
+ * trusted.
+ */
 const DAT_PROVIDER *handle_provider_probed(DAT_HANDLE handle);
 
 /* The first word of the object, unless the handle is null, misaligned or unmapped. */
 const DAT_PROVIDER *handle_first_word(DAT_HANDLE handle);
 
 /*
- * Trust handles with this first word, until distrusted as many times. False where
- * HANDLE_MAX_TABLES are trusted already.
+ * Trust handles with this first word, until distrusted as many times. `example` is one of them, or
+ * NULL. False where HANDLE_MAX_TABLES are trusted already.
  */
-bool handle_trust(const DAT_PROVIDER *table);
+bool handle_trust(const DAT_PROVIDER *table, DAT_HANDLE example);
 void handle_distrust(const DAT_PROVIDER *table);
 
 #endif

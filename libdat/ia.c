@@ -109,7 +109,7 @@ static DAT_RETURN open_ia(struct open_ia *ia, DAT_COUNT async_evd_min_qlen,
                          held->info.ia_name);
                 return DAT_ERROR(DAT_INTERNAL_ERROR, DAT_NO_SUBTYPE);
         }
-        if (handle_trust(ia->table))
+        if (handle_trust(ia->table, ia->handle))
                 return ret;
         held->provider->ia_close_func(ia->handle, DAT_CLOSE_ABRUPT_FLAG);
         return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_NO_SUBTYPE);

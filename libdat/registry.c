@@ -260,7 +260,7 @@ DAT_RETURN dat_registry_add_provider(const DAT_PROVIDER *provider, const DAT_PRO
 
         pthread_mutex_lock(&lock);
         ret = check_new_key(info);
-        if (ret == DAT_SUCCESS && !handle_trust(provider))
+        if (ret == DAT_SUCCESS && !handle_trust(provider, NULL))
                 ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_NO_SUBTYPE);
         if (ret == DAT_SUCCESS) {
                 added->next = registrations;
