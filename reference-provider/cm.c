@@ -617,6 +617,8 @@ static void deliver(struct conn *conn)
         conn->deadline = 0;
         if (!point || !cr_deliver(point, conn))
                 cm_refuse(conn);
+        else
+                conn->ia->settled = !conn->fragmented;
 }
 
 /* Finds the other part of a request in two parts: the fragment for a request, or vice versa. */
@@ -710,6 +712,7 @@ static void establish_accepted(struct conn *conn)
         if (!ep || atomic_load(&ep->state) != EP_ACCEPTING)
                 return;
         establish(conn);
+        conn->ia->settled = true;
 }
 
 /* Does this connection here, which was accepted, belong to what a peer has sent beside it? */
@@ -926,6 +929,7 @@ static void on_disconnected(struct conn *conn)
 
         if (conn->state == CONN_PARTING) {
                 cm_doom(conn);
+                conn->ia->settled = true;
                 return;
         }
         (void)rdma_disconnect(conn->id);
@@ -1106,15 +1110,28 @@ static void handle(struct ia *ia, struct rdma_cm_event *event)
         reap(ia);
 }
 
-/* Fetches what librdmacm has to tell, or some of it when there is much. Called without a lock. */
-void cm_handle_events(struct ia *ia)
+/*
+ * Fetches what librdmacm has to tell, or some of it when there is much; `settled` ends it where
+ * nothing more is to be expected, so that nothing is asked for in vain.
+ */
+static void fetch(struct ia *ia, bool until_settled)
 {
         struct rdma_cm_event *event;
 
         pthread_mutex_lock(&ia->cm_turn);
-        for (int i = 0; i < EVENTS_AT_ONCE && !rdma_get_cm_event(ia->cm, &event); i++)
+        ia->settled = false;
+        for (int i = 0; i < EVENTS_AT_ONCE && !(until_settled && ia->settled); i++) {
+                if (rdma_get_cm_event(ia->cm, &event))
+                        break;
                 handle(ia, event);
+        }
         pthread_mutex_unlock(&ia->cm_turn);
+}
+
+/* For the service thread, when there is something. Called without a lock. */
+void cm_handle_events(struct ia *ia)
+{
+        fetch(ia, false);
 }
 
 /*
@@ -1137,7 +1154,7 @@ void cm_leave(struct ia *ia, bool relieving, DAT_RETURN ret)
         if (!relieving)
                 return;
         if (ret == DAT_SUCCESS)
-                cm_handle_events(ia);
+                fetch(ia, true);
         service_resume(ia);
 }
 

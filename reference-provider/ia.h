@@ -75,6 +75,7 @@ struct ia {
         bool solicits;             /* a completion queue can wait for what the peer marks */
         bool splits_short;         /* what is short and crosses a page comes wrong, see dto.c */
         _Atomic bool numbers_move; /* the device tells the number of the packet that it expects */
+        bool settled; /* under cm_turn: of what a call causes at both ends, the last was handled */
         bool removed;
         bool closing; /* under lock: no object is made any more */
         bool owns_async_evd;
