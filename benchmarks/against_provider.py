@@ -36,7 +36,7 @@ def _table(ours: Rates, theirs: Rates) -> None:
             print(f"{pattern:40} {1e6 / rate:9.2f} {'not there':>10}")
             continue
         other = median(theirs[pattern]["uDAPL"])
-        print(f"{pattern:40} {1e6 / rate:9.2f} {1e6 / other:10.2f}   {rate / other:.3f}")
+        print(f"{pattern:40} {1e6 / rate:9.2f} {1e6 / other:10.2f}   {rate / other:.4f}")
 
 
 def main() -> None:
