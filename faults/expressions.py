@@ -183,15 +183,17 @@ class Scope:
         return f"(({struct} *)(uintptr_t)call->arg[{index}])->{member}", is_pointer
 
     def element_field(self, node: ast.Subscript, member: str) -> tuple[str, bool]:
-        """A field of one of the structures that an array of pointers leads to."""
+        """A field of one of the structures of an array, or that an array of pointers leads to."""
         name = node.value.id if isinstance(node.value, ast.Name) else ""
         index, c_type = self.params.get(name, (0, ""))
-        struct = c_type.removesuffix(" *[]")
+        struct = c_type.removesuffix("[]").removesuffix(" *").removeprefix("const ")
         if struct == c_type or struct not in self.facts["structs"]:
-            raise self.fail(f"{ast.unparse(node)} is no element of an array of pointers")
+            raise self.fail(f"{ast.unparse(node)} is no element of an array")
         is_pointer = self.member_type(struct, member).endswith(POINTERS)
         self.guard(f"call->arg[{index}]")
         at = _value(self, node.slice)
+        if not c_type.endswith("[]"):
+            return f"(({struct} *)(uintptr_t)call->arg[{index}])[{at}].{member}", is_pointer
         return f"(({struct} **)(uintptr_t)call->arg[{index}])[{at}]->{member}", is_pointer
 
     def element(self, node: ast.expr) -> str:
