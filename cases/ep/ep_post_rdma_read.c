@@ -100,6 +100,11 @@ FAMILY(ep_post_rdma_read, cookie, rdma_cookies)
         rdma_cookie(t, &rdma_read, row);
 }
 
+FAMILY(ep_post_rdma_read, cookie_of, rdma_outcomes)
+{
+        rdma_cookie_of(t, &rdma_read, row);
+}
+
 CASE(ep_post_rdma_read, same_cookie)
 {
         rdma_same_cookie(t, &rdma_read);
@@ -127,6 +132,11 @@ FAMILY(ep_post_rdma_read, undefined_flags, rdma_undefined)
 FAMILY(ep_post_rdma_read, unlisted_flags, rdma_unlisted)
 {
         rdma_flags_unlisted(t, &rdma_read, row);
+}
+
+CASE(ep_post_rdma_read, suppressed_vector)
+{
+        rdma_suppressed_vector(t, &rdma_read);
 }
 
 CASE(ep_post_rdma_read, suppressed_takes_no_place)
@@ -161,6 +171,16 @@ FAMILY(ep_post_rdma_read, vector_given_back, vector_ends)
 CASE(ep_post_rdma_read, vector_not_modified)
 {
         rdma_vector_not_modified(t, &rdma_read);
+}
+
+CASE(ep_post_rdma_read, arguments_of_refused)
+{
+        rdma_arguments_of_refused(t, &rdma_read);
+}
+
+CASE(ep_post_rdma_read, remote_not_modified)
+{
+        rdma_remote_not_modified(t, &rdma_read);
 }
 
 CASE(ep_post_rdma_read, remote_given_back)

@@ -120,6 +120,11 @@ FAMILY(ep_post_rdma_write, cookie, rdma_cookies)
         rdma_cookie(t, &rdma_write, row);
 }
 
+FAMILY(ep_post_rdma_write, cookie_of, rdma_outcomes)
+{
+        rdma_cookie_of(t, &rdma_write, row);
+}
+
 CASE(ep_post_rdma_write, same_cookie)
 {
         rdma_same_cookie(t, &rdma_write);
@@ -147,6 +152,11 @@ FAMILY(ep_post_rdma_write, undefined_flags, rdma_undefined)
 FAMILY(ep_post_rdma_write, unlisted_flags, rdma_unlisted)
 {
         rdma_flags_unlisted(t, &rdma_write, row);
+}
+
+CASE(ep_post_rdma_write, suppressed_vector)
+{
+        rdma_suppressed_vector(t, &rdma_write);
 }
 
 CASE(ep_post_rdma_write, suppressed_takes_no_place)
@@ -215,6 +225,16 @@ FAMILY(ep_post_rdma_write, vector_given_back, vector_ends)
 CASE(ep_post_rdma_write, vector_not_modified)
 {
         rdma_vector_not_modified(t, &rdma_write);
+}
+
+CASE(ep_post_rdma_write, arguments_of_refused)
+{
+        rdma_arguments_of_refused(t, &rdma_write);
+}
+
+CASE(ep_post_rdma_write, remote_not_modified)
+{
+        rdma_remote_not_modified(t, &rdma_write);
 }
 
 CASE(ep_post_rdma_write, remote_given_back)

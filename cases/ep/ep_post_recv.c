@@ -13,8 +13,9 @@
 #define UNSIGNAL   DAT_COMPLETION_UNSIGNALLED_FLAG
 #define THRESHOLD  DAT_COMPLETION_EVD_THRESHOLD_FLAG
 #define FLAGS(n_)  ((DAT_COMPLETION_FLAGS)(n_))
-#define WIDEST     8192 /* segments that a case can give */
-#define MOST_RECVS 512  /* receives that a case can post at once */
+#define MUCH       ((size_t)8192) /* more than a buffer has */
+#define WIDEST     8192           /* segments that a case can give */
+#define MOST_RECVS 512            /* receives that a case can post at once */
 #define POSTERS    4
 #define SHARE      3 /* receives that each of them posts */
 #define ALL_SHARES 12
@@ -114,21 +115,43 @@ FAMILY(ep_post_recv, aligned, shifts)
         expect_filled(t, &loop, &to, LENGTH);
 }
 
-CASE(ep_post_recv, most_segments)
+/* A vector of as many segments as the passive EP tells. */
+static struct vector widest(struct test *t, struct loop *loop)
 {
-        DAT_COUNT most = ia_attr(t)->max_iov_segments_per_dto;
         DAT_EP_ATTR attr = transfer_attr(t, (struct transfer_opts){0});
-        struct loop loop;
+        DAT_COUNT most;
 
-        attr.max_recv_iov = most;
-        loop = loop_of(t, (struct ep_opts){0}, (struct ep_opts){.attr = &attr});
-        loop_join(t, &loop);
-        most = ep_snapshot(t, loop.passive).param.ep_attr.max_recv_iov;
+        attr.max_recv_iov = ia_attr(t)->max_iov_segments_per_dto;
+        *loop = loop_of(t, (struct ep_opts){0}, (struct ep_opts){.attr = &attr});
+        most = ep_snapshot(t, loop->passive).param.ep_attr.max_recv_iov;
         if (most > WIDEST)
                 unsupported(t, "max_recv_iov: more segments than the case can give");
+        return vector_with(t, .length = 2 * (size_t)most, .segments = most);
+}
 
-        struct vector to = vector_with(t, .length = 2 * (size_t)most, .segments = most);
+CASE(ep_post_recv, most_segments)
+{
+        struct loop loop;
+        struct vector to = widest(t, &loop);
+
+        loop_join(t, &loop);
         expect_filled(t, &loop, &to, to.length);
+}
+
+CASE(ep_post_recv, most_segments_before_connection)
+{
+        struct loop loop;
+        struct vector to = widest(t, &loop);
+        struct vector from = vector_with(t, .length = to.length);
+
+        vector_fill(t, &from, 1);
+        expect(recv_vector(loop.passive, &to, 2, PLAIN), DAT_SUCCESS);
+        loop_join(t, &loop);
+        must(send_vector(loop.active, &from, 3, PLAIN));
+
+        expect_completion(ep_recv_evd(t, loop.passive), .ep = loop.passive, .cookie = 2,
+                          .length = to.length);
+        expect_holds(&to, 1, to.length);
 }
 
 CASE(ep_post_recv, fewer_segments_than_vector)
@@ -336,6 +359,8 @@ CASE(ep_post_recv, far_order)
  * Cookies, and the order of things
  */
 
+#define EVERY_BYTE UINT64_C(0x0123456789abcdef)
+
 static const struct cookie {
         const char *id;
         uint64_t value;
@@ -346,7 +371,7 @@ static const struct cookie {
     {"highest_bit", UINT64_C(1) << 63},
     {"low_half", UINT32_MAX},
     {"high_half", (uint64_t)UINT32_MAX << 32},
-    {"every_byte", UINT64_C(0x0123456789abcdef)},
+    {"every_byte", EVERY_BYTE},
 };
 
 FAMILY(ep_post_recv, cookie, cookies)
@@ -359,6 +384,51 @@ FAMILY(ep_post_recv, cookie, cookies)
 
         expect_completion(ep_recv_evd(t, line.to), .ep = line.to, .cookie = row->value,
                           .length = MESSAGE);
+}
+
+/* What becomes of a receive whose cookie has bits in each byte. */
+static const struct outcome {
+        const char *id;
+        DAT_COUNT segments;
+        size_t message;
+        DAT_DTO_COMPLETION_STATUS status;
+        bool too_late; /* posted when the connection has ended */
+} outcomes[] = {
+    {"no_segments", 0, 0, DAT_DTO_SUCCESS, .too_late = false},
+    {"several_segments", 4, LENGTH, DAT_DTO_SUCCESS, .too_late = false},
+    {"too_long", 4, LENGTH + 1, DAT_DTO_LENGTH_ERROR, .too_late = false},
+    {"cut_off", 1, 0, DAT_DTO_ERR_FLUSHED, .too_late = false},
+    {"cut_off_no_segments", 0, 0, DAT_DTO_ERR_FLUSHED, .too_late = false},
+    {"flushed", 1, 0, DAT_DTO_ERR_FLUSHED, .too_late = true},
+    {"flushed_no_segments", 0, 0, DAT_DTO_ERR_FLUSHED, .too_late = true},
+    {"flushed_several_segments", 4, 0, DAT_DTO_ERR_FLUSHED, .too_late = true},
+};
+
+FAMILY(ep_post_recv, cookie_of, outcomes)
+{
+        struct loop loop = transfer_with(t, .segments = 4);
+        DAT_EVD_HANDLE evd = ep_recv_evd(t, loop.passive);
+        struct vector from = vector_with(t, .length = row->message);
+        struct vector to = vector_with(t, .length = LENGTH, .segments = 4);
+
+        if (row->too_late)
+                must_end(t, &loop);
+        for (uint64_t i = 0; i < 2; i++)
+                expect(dat_ep_post_recv(loop.passive, row->segments, row->segments ? to.iov : NULL,
+                                        COOKIE(EVERY_BYTE + i), PLAIN),
+                       DAT_SUCCESS);
+        if (row->status != DAT_DTO_ERR_FLUSHED)
+                must(send_vector(loop.active, &from, 3, PLAIN));
+        else if (!row->too_late)
+                must_end(t, &loop);
+
+        expect_completion(evd, .ep = loop.passive, .cookie = EVERY_BYTE, .length = row->message,
+                          .status = row->status);
+        if (row->status == DAT_DTO_ERR_FLUSHED)
+                expect_completion(evd, .ep = loop.passive, .cookie = EVERY_BYTE + 1,
+                                  .status = row->status);
+        if (row->status != DAT_DTO_LENGTH_ERROR)
+                expect_empty(t, evd);
 }
 
 CASE(ep_post_recv, same_cookie)
@@ -555,6 +625,43 @@ CASE(ep_post_recv, unsignalled_wakes_nobody)
         expect_woken_by_second(t, &line, waiter);
 }
 
+/* Nor is anybody by one of another number of segments. */
+static const struct unheard {
+        const char *id;
+        DAT_COUNT segments;
+} unheard[] = {
+    {"no_segments", 0},
+    {"several_segments", 3},
+};
+
+FAMILY(ep_post_recv, unsignalled_vector_wakes_nobody, unheard)
+{
+        struct loop loop = transfer_with(t, .segments = 3, .recv_flags = UNSIGNAL);
+        DAT_EVD_HANDLE evd = ep_recv_evd(t, loop.passive);
+        size_t length = row->segments ? LENGTH : 0;
+        struct vector from = vector_with(t, .length = length);
+        struct vector to = vector_with(t, .length = LENGTH, .segments = 3);
+        struct waiter *waiter;
+        struct woken woken;
+
+        expect(dat_ep_post_recv(loop.passive, row->segments, to.iov, COOKIE(0), UNSIGNAL),
+               DAT_SUCCESS);
+        expect(recv_vector(loop.passive, &to, 1, PLAIN), DAT_SUCCESS);
+        waiter = wait_on_evd(t, evd, DAT_TIMEOUT_INFINITE, 1);
+        must_wait(waiter);
+        must(send_vector(loop.active, &from, 0, PLAIN));
+        expect_asleep(waiter);
+        must(send_vector(loop.active, &from, 1, PLAIN));
+        woken = expect_awake(waiter);
+
+        expect(woken.ret, DAT_SUCCESS);
+        expect_eq(woken.event.event_number, DAT_DTO_COMPLETION_EVENT);
+        completion_is(t, CHECK_SITE_("what the waiter was given"), &woken.event,
+                      &(struct completion){.ep = loop.passive, .cookie = 0, .length = length},
+                      true);
+        expect_completion(evd, .ep = loop.passive, .cookie = 1, .length = length);
+}
+
 CASE(ep_post_recv, unsolicited_wakes_nobody)
 {
         struct line line = line_with(t, .recv_flags = SOLICITED);
@@ -745,6 +852,7 @@ FAMILY(ep_post_recv, longer, too_long)
         expect_completion(ep_recv_evd(t, loop.passive), .ep = loop.passive, .cookie = 2,
                           .status = DAT_DTO_LENGTH_ERROR);
         expect_kept_around(&to);
+        expect_empty(t, ep_recv_evd(t, loop.passive));
 }
 
 FAMILY(ep_post_recv, far_longer, too_long)
@@ -784,21 +892,22 @@ CASE(ep_post_recv, before_longer)
  * Protection
  */
 
-/* The bytes of all segments, the wrong one too: a message of so many reaches it. */
+/* The bytes of all segments, the wrong one too: a message of so many, or of MUCH, reaches it. */
 static size_t room(const struct vector *vector)
 {
         size_t bytes = 0;
 
         for (DAT_COUNT i = 0; i < vector->count; i++)
-                bytes += vector->iov[i].segment_length;
-        return bytes;
+                bytes +=
+                    vector->iov[i].segment_length < MUCH ? vector->iov[i].segment_length : MUCH;
+        return bytes < MUCH ? bytes : MUCH;
 }
 
 FAMILY(ep_post_recv, wrong_segment, wrong_segments)
 {
         struct loop loop = transfer_with(t, .segments = row->segments);
-        struct vector from = vector_with(t, .length = 8192);
-        struct vector to = vector_with(t, .length = 8192);
+        struct vector from = vector_with(t, .length = MUCH);
+        struct vector to = vector_with(t, .length = MUCH);
         struct wrong wrong;
 
         vector_fill(t, &from, 1);
@@ -816,9 +925,30 @@ FAMILY(ep_post_recv, wrong_segment, wrong_segments)
                 return;
         }
         must(send_vector(loop.active, &from, 3, PLAIN));
-        expect_completion(ep_recv_evd(t, loop.passive), .ep = loop.passive, .cookie = 4,
-                          .status = DAT_DTO_ERR_LOCAL_PROTECTION);
+        expect_wrong_told(t, ep_recv_evd(t, loop.passive), loop.passive, 4, &wrong);
         expect_late_untouched(t, &wrong);
+}
+
+/* On an EP that is Disconnected it is refused as elsewhere, or flushed like what is right. */
+static const struct wrong_row wrong_flushed[] = {
+    {"other_zone", WRONG_ZONE, 1, 0},
+    {"no_privilege_last", WRONG_PRIVILEGE, 3, 2},
+    {"after_lmr", WRONG_AFTER, 1, 0},
+};
+
+FAMILY(ep_post_recv, wrong_on_disconnected, wrong_flushed)
+{
+        struct loop loop = transfer_with(t, .segments = row->segments);
+        DAT_EVD_HANDLE evd = ep_recv_evd(t, loop.passive);
+        struct wrong wrong;
+
+        must_end(t, &loop);
+        wrong = wrong_with(t, row, DAT_MEM_PRIV_LOCAL_WRITE_FLAG);
+        if (!expect_wrong(recv_vector(loop.passive, &wrong.vector, 4, PLAIN), &wrong))
+                expect_completion(evd, .ep = loop.passive, .cookie = 4,
+                                  .status = DAT_DTO_ERR_FLUSHED);
+        expect_empty(t, evd);
+        expect_wrong_untouched(t, &wrong);
 }
 
 /*
@@ -902,6 +1032,25 @@ FAMILY(ep_post_recv, refusal_leaves, refusals)
         expect_all_serve(t, &line);
 }
 
+/* Two receives before a refused one, and two behind it, take the next messages in their order. */
+FAMILY(ep_post_recv, refusal_keeps_others, refusals)
+{
+        struct line line = line_with(t);
+        DAT_RETURN ret;
+
+        for (int i = 0; i < 4; i++) {
+                if (i == 2) {
+                        ret = expect(row->post(t, line.to), row->returned,
+                                     row->late ? DAT_SUCCESS : row->returned);
+                        if (dat_is(ret, DAT_SUCCESS))
+                                end_noted(t, "the receive was not refused at once: there is no "
+                                             "refusal to look behind");
+                }
+                expect(line_recv(&line, PLAIN), DAT_SUCCESS);
+        }
+        expect_all_serve(t, &line);
+}
+
 /*
  * The vector after the call
  */
@@ -929,15 +1078,29 @@ CASE(ep_post_recv, vector_not_modified)
         struct loop loop = transfer_with(t, .segments = 3);
         struct vector from = vector_with(t, .length = LENGTH - 700);
         struct vector to = vector_with(t, .length = LENGTH, .segments = 3);
-        DAT_LMR_TRIPLET before[3];
+        struct marked marked = marked_of(t, &to);
 
         need_ownership(t, DAT_IOV_PROVIDER_NOMOD);
-        memcpy(before, to.iov, sizeof(before));
-        expect(dat_ep_post_recv(loop.passive, 3, to.iov, COOKIE(2), PLAIN), DAT_SUCCESS);
+        expect(dat_ep_post_recv(loop.passive, 3, marked.iov, COOKIE(2), PLAIN), DAT_SUCCESS);
         must(send_vector(loop.active, &from, 3, PLAIN));
         must_complete(ep_recv_evd(t, loop.passive), .ep = loop.passive, .cookie = 2,
                       .length = from.length);
-        expect_that(memcmp(before, to.iov, sizeof(before)) == 0, "the provider changed the vector");
+        expect_unmarked(t, &marked);
+}
+
+static const struct wrong_row wrong_last = {"", WRONG_ZONE, 3, 2};
+
+CASE(ep_post_recv, vector_of_refused)
+{
+        struct loop loop = transfer_with(t, .segments = 3);
+        struct wrong wrong = wrong_with(t, &wrong_last, DAT_MEM_PRIV_LOCAL_WRITE_FLAG);
+        struct marked marked = marked_of(t, &wrong.vector);
+
+        need_ownership(t, DAT_IOV_PROVIDER_NOMOD);
+        if (!expect_wrong(dat_ep_post_recv(loop.passive, 3, marked.iov, COOKIE(2), PLAIN), &wrong))
+                end_noted(t,
+                          "the receive was not refused at once: it has its vector until it fails");
+        expect_unmarked(t, &marked);
 }
 
 /*

@@ -312,6 +312,18 @@ CASE(ep_post_send, far_order)
  * Cookies, and the order of things
  */
 
+/* A completion, of whatever status but success. */
+static DAT_DTO_COMPLETION_EVENT_DATA expect_dto_failed(struct test *t, DAT_EVD_HANDLE evd)
+{
+        DAT_EVENT event = expect_event(evd, DAT_DTO_COMPLETION_EVENT);
+
+        expect_that(event.event_data.dto_completion_event_data.status != DAT_DTO_SUCCESS,
+                    "a message that nobody received is told as sent");
+        return event.event_data.dto_completion_event_data;
+}
+
+#define EVERY_BYTE UINT64_C(0x0123456789abcdef)
+
 static const struct cookie {
         const char *id;
         uint64_t value;
@@ -322,7 +334,7 @@ static const struct cookie {
     {"highest_bit", UINT64_C(1) << 63},
     {"low_half", UINT32_MAX},
     {"high_half", (uint64_t)UINT32_MAX << 32},
-    {"every_byte", UINT64_C(0x0123456789abcdef)},
+    {"every_byte", EVERY_BYTE},
 };
 
 FAMILY(ep_post_send, cookie, cookies)
@@ -335,6 +347,51 @@ FAMILY(ep_post_send, cookie, cookies)
 
         expect_completion(ep_request_evd(t, line.from), .ep = line.from, .cookie = row->value,
                           .length = MESSAGE);
+}
+
+/* What becomes of a send whose cookie has bits in each byte. */
+static const struct outcome {
+        const char *id;
+        DAT_COUNT segments;
+        bool heard;    /* a receive is there for it */
+        bool too_late; /* posted when the connection has ended */
+} outcomes[] = {
+    {"no_segments", 0, .heard = true, .too_late = false},
+    {"several_segments", 4, .heard = true, .too_late = false},
+    {"cut_off", 4, .heard = false, .too_late = false},
+    {"flushed", 1, .heard = false, .too_late = true},
+    {"flushed_no_segments", 0, .heard = false, .too_late = true},
+    {"flushed_several_segments", 4, .heard = false, .too_late = true},
+};
+
+FAMILY(ep_post_send, cookie_of, outcomes)
+{
+        struct loop loop = transfer_with(t, .segments = 4);
+        DAT_EVD_HANDLE evd = ep_request_evd(t, loop.active);
+        struct vector from = vector_with(t, .length = LENGTH, .segments = 4);
+        struct vector to = vector_with(t, .length = LENGTH);
+        size_t length = 0;
+
+        for (DAT_COUNT i = 0; i < row->segments; i++)
+                length += from.iov[i].segment_length;
+        if (row->heard)
+                must(recv_vector(loop.passive, &to, 2, PLAIN));
+        if (row->too_late)
+                must_end(t, &loop);
+        expect(dat_ep_post_send(loop.active, row->segments, row->segments ? from.iov : NULL,
+                                COOKIE(EVERY_BYTE), PLAIN),
+               DAT_SUCCESS);
+        if (!row->heard && !row->too_late)
+                must_end(t, &loop);
+
+        if (row->heard)
+                expect_completion(evd, .ep = loop.active, .cookie = EVERY_BYTE, .length = length);
+        else if (row->too_late)
+                expect_completion(evd, .ep = loop.active, .cookie = EVERY_BYTE,
+                                  .status = DAT_DTO_ERR_FLUSHED);
+        else
+                expect_eq(expect_dto_failed(t, evd).user_cookie.as_64, EVERY_BYTE);
+        expect_empty(t, evd);
 }
 
 CASE(ep_post_send, same_cookie)
@@ -470,6 +527,9 @@ static const struct flagged {
     {"unsignalled_suppress", UNSIGNAL, FLAGS(UNSIGNAL | SUPPRESS)},
     {"unsignalled_solicited", UNSIGNAL, FLAGS(UNSIGNAL | SOLICITED)},
     {"unsignalled_fence", UNSIGNAL, FLAGS(UNSIGNAL | FENCE)},
+    {"unsignalled_suppress_solicited", UNSIGNAL, FLAGS(UNSIGNAL | SUPPRESS | SOLICITED)},
+    {"unsignalled_suppress_fence", UNSIGNAL, FLAGS(UNSIGNAL | SUPPRESS | FENCE)},
+    {"unsignalled_solicited_fence", UNSIGNAL, FLAGS(UNSIGNAL | SOLICITED | FENCE)},
     {"unsignalled_all", UNSIGNAL, FLAGS(UNSIGNAL | SUPPRESS | SOLICITED | FENCE)},
     {"threshold_plain", DAT_COMPLETION_EVD_THRESHOLD_FLAG, PLAIN},
     {"threshold_suppress", DAT_COMPLETION_EVD_THRESHOLD_FLAG, SUPPRESS},
@@ -516,19 +576,16 @@ FAMILY(ep_post_send, flags_of_failed, flagged)
 {
         struct loop loop = transfer_with(t, .request_flags = row->of_ep);
         struct line line = line_between(t, loop.active, loop.passive, 2);
-        DAT_EVENT event;
+        DAT_DTO_COMPLETION_EVENT_DATA dto;
 
         expect(line_send(&line, row->flags), DAT_SUCCESS);
         must(dat_ep_disconnect(loop.active, DAT_CLOSE_ABRUPT_FLAG));
         must_event(ep_connect_evd(t, loop.active), DAT_CONNECTION_EVENT_DISCONNECTED);
         must(line_send(&line, PLAIN));
 
-        event = expect_event(ep_request_evd(t, line.from), DAT_DTO_COMPLETION_EVENT);
-        expect_that(event.event_data.dto_completion_event_data.ep_handle == line.from,
-                    "the completion names another EP");
-        expect_eq(event.event_data.dto_completion_event_data.user_cookie.as_64, 0);
-        expect_that(event.event_data.dto_completion_event_data.status != DAT_DTO_SUCCESS,
-                    "a message that nobody received is told as sent");
+        dto = expect_dto_failed(t, ep_request_evd(t, line.from));
+        expect_that(dto.ep_handle == line.from, "the completion names another EP");
+        expect_eq(dto.user_cookie.as_64, 0);
 }
 
 static const struct unconfigured {
@@ -609,6 +666,100 @@ FAMILY(ep_post_send, solicited_wakes, solicitations)
                       &(struct completion){.ep = line.to, .cookie = 0, .length = MESSAGE}, true);
         line.arrived = 1;
         expect_arrivals(t, &line, 1);
+}
+
+/* Messages of all shapes, for flags that are to act whatever is sent with them. */
+static const struct shape {
+        const char *id;
+        DAT_COUNT segments;
+        size_t length;
+} shapes[] = {
+    {"no_bytes", 0, 0},
+    {"several_segments", 3, LENGTH},
+    {"many_packets", 1, 100000},
+};
+
+FAMILY(ep_post_send, solicited_shape_wakes, shapes)
+{
+        struct loop loop = transfer_with(t, .segments = 3, .recv_flags = SOLICITED);
+        DAT_EVD_HANDLE evd = ep_recv_evd(t, loop.passive);
+        struct vector from = vector_with(t, .length = row->length, .segments = row->segments);
+        struct vector to = vector_with(t, .length = row->length + 1);
+        struct waiter *waiter;
+        struct woken woken;
+
+        must(recv_vector(loop.passive, &to, 2, PLAIN));
+        waiter = wait_on_evd(t, evd, DAT_TIMEOUT_INFINITE, 1);
+        must_wait(waiter);
+        expect(send_vector(loop.active, &from, 3, SOLICITED), DAT_SUCCESS);
+        woken = expect_awake(waiter);
+
+        expect(woken.ret, DAT_SUCCESS);
+        completion_is(t, CHECK_SITE_("what woke the waiter"), &woken.event,
+                      &(struct completion){.ep = loop.passive, .cookie = 2, .length = row->length},
+                      true);
+}
+
+/* Who waits for solicited messages sleeps while others come, of any shape and with any flag. */
+static const struct unsolicited {
+        const char *id;
+        struct shape shape;
+        DAT_COMPLETION_FLAGS flags;
+} unsolicited[] = {
+    {"plain", {"", 1, MESSAGE}, PLAIN},
+    {"no_bytes", {"", 0, 0}, PLAIN},
+    {"several_segments", {"", 3, LENGTH}, PLAIN},
+    {"many_packets", {"", 1, 100000}, PLAIN},
+    {"with_suppress", {"", 1, MESSAGE}, SUPPRESS},
+    {"with_fence", {"", 1, MESSAGE}, FENCE},
+    {"with_suppress_fence", {"", 1, MESSAGE}, FLAGS(SUPPRESS | FENCE)},
+};
+
+FAMILY(ep_post_send, unsolicited_wakes_nobody, unsolicited)
+{
+        struct loop loop = transfer_with(t, .segments = 3, .recv_flags = SOLICITED);
+        DAT_EVD_HANDLE evd = ep_recv_evd(t, loop.passive);
+        size_t length = row->shape.length;
+        struct vector from = vector_with(t, .length = length, .segments = row->shape.segments);
+        struct vector last = vector_with(t, .length = MESSAGE);
+        struct vector to = vector_with(t, .length = length + MESSAGE);
+        struct waiter *waiter;
+        struct woken woken;
+
+        for (uint64_t i = 0; i < 2; i++)
+                must(recv_vector(loop.passive, &to, i, PLAIN));
+        waiter = wait_on_evd(t, evd, DAT_TIMEOUT_INFINITE, 1);
+        must_wait(waiter);
+        expect(send_vector(loop.active, &from, 0, row->flags), DAT_SUCCESS);
+        expect_asleep(waiter);
+        expect(send_vector(loop.active, &last, 1, SOLICITED), DAT_SUCCESS);
+        woken = expect_awake(waiter);
+
+        expect(woken.ret, DAT_SUCCESS);
+        completion_is(t, CHECK_SITE_("what the waiter was given"), &woken.event,
+                      &(struct completion){.ep = loop.passive, .cookie = 0, .length = length},
+                      true);
+        expect_completion(evd, .ep = loop.passive, .cookie = 1, .length = MESSAGE);
+}
+
+/* The success of a message of any shape can be suppressed: the first to be told of is the next. */
+FAMILY(ep_post_send, suppressed_shape, shapes)
+{
+        struct loop loop = transfer_with(t, .segments = 3);
+        DAT_EVD_HANDLE evd = ep_request_evd(t, loop.active);
+        struct vector from = vector_with(t, .length = row->length, .segments = row->segments);
+        struct vector to = vector_with(t, .length = row->length + 1);
+
+        for (uint64_t i = 0; i < 2; i++)
+                must(recv_vector(loop.passive, &to, i, PLAIN));
+        expect(send_vector(loop.active, &from, 0, SUPPRESS), DAT_SUCCESS);
+        expect(send_vector(loop.active, &from, 1, PLAIN), DAT_SUCCESS);
+
+        expect_completion(evd, .ep = loop.active, .cookie = 1, .length = row->length);
+        expect_empty(t, evd);
+        for (uint64_t i = 0; i < 2; i++)
+                expect_completion(ep_recv_evd(t, loop.passive), .ep = loop.passive, .cookie = i,
+                                  .length = row->length);
 }
 
 CASE(ep_post_send, solicited_empty_wakes)
@@ -827,6 +978,7 @@ CASE(ep_post_send, longer_than_receive)
         if (event.event_data.dto_completion_event_data.status == DAT_DTO_SUCCESS)
                 note(t, "the sender is not told that its message was too long");
         expect_kept_around(&to);
+        expect_empty(t, ep_request_evd(t, loop.active));
 }
 
 CASE(ep_post_send, longer_than_most)
@@ -892,12 +1044,32 @@ FAMILY(ep_post_send, wrong_segment, wrong_segments)
                 expect_holds(&to, 0, MESSAGE);
                 expect_sends_complete(t, &line, 1);
         } else {
-                expect_completion(ep_request_evd(t, loop.active), .ep = loop.active, .cookie = 0,
-                                  .status = DAT_DTO_ERR_LOCAL_PROTECTION);
+                expect_wrong_told(t, ep_request_evd(t, loop.active), loop.active, 0, &wrong);
                 if (wrong_at_once(&wrong))
                         expect_untouched(&to);
         }
         expect_wrong_untouched(t, &wrong);
+}
+
+/* On an EP that is Disconnected it is refused as elsewhere, or flushed like what is right. */
+static const struct wrong_row wrong_flushed[] = {
+    {"other_zone", WRONG_ZONE, 1, 0},
+    {"no_privilege_last", WRONG_PRIVILEGE, 3, 2},
+    {"after_lmr", WRONG_AFTER, 1, 0},
+};
+
+FAMILY(ep_post_send, wrong_on_disconnected, wrong_flushed)
+{
+        struct loop loop = transfer_with(t, .segments = row->segments);
+        DAT_EVD_HANDLE evd = ep_request_evd(t, loop.active);
+        struct wrong wrong;
+
+        must_end(t, &loop);
+        wrong = wrong_with(t, row, DAT_MEM_PRIV_LOCAL_READ_FLAG);
+        if (!expect_wrong(send_vector(loop.active, &wrong.vector, 4, PLAIN), &wrong))
+                expect_completion(evd, .ep = loop.active, .cookie = 4,
+                                  .status = DAT_DTO_ERR_FLUSHED);
+        expect_empty(t, evd);
 }
 
 /*
@@ -986,6 +1158,28 @@ FAMILY(ep_post_send, refusal_leaves, refusals)
         expect_all_come(t, &line);
 }
 
+/* Two sends before a refused one, and two behind it, come and complete in their order. */
+FAMILY(ep_post_send, refusal_keeps_others, refusals)
+{
+        struct line line = line_with(t);
+        DAT_RETURN ret;
+
+        must_line_recv(t, &line, 4);
+        for (int i = 0; i < 4; i++) {
+                if (i == 2) {
+                        ret = expect(row->post(t, line.from), row->returned,
+                                     row->late ? DAT_SUCCESS : row->returned);
+                        if (dat_is(ret, DAT_SUCCESS))
+                                end_noted(t, "the send was not refused at once: there is no "
+                                             "refusal to look behind");
+                }
+                expect(line_send(&line, PLAIN), DAT_SUCCESS);
+        }
+        expect_arrivals(t, &line, 4);
+        expect_sends_complete(t, &line, 4);
+        expect_empty(t, ep_request_evd(t, line.from));
+}
+
 /*
  * The vector after the call
  */
@@ -1013,16 +1207,28 @@ CASE(ep_post_send, vector_not_modified)
         struct loop loop = transfer_with(t, .segments = 3);
         struct vector from = vector_with(t, .length = LENGTH, .segments = 3);
         struct vector to = vector_with(t, .length = LENGTH);
-        DAT_LMR_TRIPLET before[3];
+        struct marked marked = marked_of(t, &from);
 
         need_ownership(t, DAT_IOV_PROVIDER_NOMOD);
-        memcpy(before, from.iov, sizeof(before));
         must(recv_vector(loop.passive, &to, 2, PLAIN));
-        expect(dat_ep_post_send(loop.active, 3, from.iov, COOKIE(3), PLAIN), DAT_SUCCESS);
+        expect(dat_ep_post_send(loop.active, 3, marked.iov, COOKIE(3), PLAIN), DAT_SUCCESS);
         must_complete(ep_request_evd(t, loop.active), .ep = loop.active, .cookie = 3,
                       .length = LENGTH);
-        expect_that(memcmp(before, from.iov, sizeof(before)) == 0,
-                    "the provider changed the vector");
+        expect_unmarked(t, &marked);
+}
+
+static const struct wrong_row wrong_last = {"", WRONG_ZONE, 3, 2};
+
+CASE(ep_post_send, vector_of_refused)
+{
+        struct loop loop = transfer_with(t, .segments = 3);
+        struct wrong wrong = wrong_with(t, &wrong_last, DAT_MEM_PRIV_LOCAL_READ_FLAG);
+        struct marked marked = marked_of(t, &wrong.vector);
+
+        need_ownership(t, DAT_IOV_PROVIDER_NOMOD);
+        if (!expect_wrong(dat_ep_post_send(loop.active, 3, marked.iov, COOKIE(2), PLAIN), &wrong))
+                end_noted(t, "the send was not refused at once: it has its vector until it fails");
+        expect_unmarked(t, &marked);
 }
 
 /*

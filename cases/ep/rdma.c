@@ -582,6 +582,33 @@ void rdma_same_cookie(struct test *t, const struct rdma_kind *kind)
         expect_no_event(t, rdma.evd);
 }
 
+#define EVERY_BYTE UINT64_C(0x0123456789abcdef)
+
+void rdma_cookie_of(struct test *t, const struct rdma_kind *kind, const struct rdma_outcome *row)
+{
+        struct rdma rdma = rdma_with(t, kind, .segments = row->segments);
+        DAT_RMR_TRIPLET remote = vector_remote(&rdma.remote);
+        DAT_RETURN ret;
+
+        if (row->too_late)
+                must_end(t, &rdma.loop);
+        if (row->denied)
+                remote.target_address += rdma.remote.buf->length;
+        ret = rdma_post(t, &rdma, &rdma.local, remote, EVERY_BYTE, DAT_COMPLETION_DEFAULT_FLAG);
+        if (!row->denied) {
+                expect(ret, DAT_SUCCESS);
+                expect_completion(rdma.evd, .ep = rdma.ep, .cookie = EVERY_BYTE, .length = LENGTH,
+                                  .status = row->too_late ? DAT_DTO_ERR_FLUSHED : DAT_DTO_SUCCESS);
+        } else if (dat_is(expect(ret, DAT_SUCCESS, DAT_PROTECTION_VIOLATION,
+                                 DAT_PRIVILEGES_VIOLATION, DAT_INVALID_PARAMETER),
+                          DAT_SUCCESS)) {
+                DAT_EVENT event = expect_event(rdma.evd, DAT_DTO_COMPLETION_EVENT);
+
+                expect_eq(event.event_data.dto_completion_event_data.user_cookie.as_64, EVERY_BYTE);
+        }
+        expect_no_event(t, rdma.evd);
+}
+
 /*
  * Flags
  */
@@ -640,6 +667,16 @@ void rdma_suppressed_rounds(struct test *t, const struct rdma_kind *kind)
         }
         expect_rdma_bytes(t, &rdma, SMALL);
         expect_no_event(t, async_evd(t));
+}
+
+/* So is that of one of several segments: the next is the first to be told of. */
+void rdma_suppressed_vector(struct test *t, const struct rdma_kind *kind)
+{
+        struct rdma rdma = rdma_with(t, kind, .segments = 3);
+
+        expect(rdma_post_whole(t, &rdma, 31, SUPPRESS), DAT_SUCCESS);
+        expect_rdma_goes_on(t, &rdma);
+        expect_rdma_bytes(t, &rdma, LENGTH);
 }
 
 static bool has_come(const struct rdma *rdma)
@@ -732,14 +769,46 @@ void rdma_vector_not_modified(struct test *t, const struct rdma_kind *kind)
         DAT_COUNT count = some_segments(t, kind);
         struct rdma rdma = rdma_with(t, kind, .segments = count);
         DAT_RMR_TRIPLET remote = vector_remote(&rdma.remote);
-        DAT_LMR_TRIPLET *iov = rdma_iov(t, rdma.local.iov, count);
+        struct marked marked = marked_of(t, &rdma.local);
 
         need_ownership(t, DAT_IOV_PROVIDER_NOMOD);
-        expect(kind->post(rdma.ep, count, iov, COOKIE(1), &remote, DAT_COMPLETION_DEFAULT_FLAG),
+        expect(
+            kind->post(rdma.ep, count, marked.iov, COOKIE(1), &remote, DAT_COMPLETION_DEFAULT_FLAG),
+            DAT_SUCCESS);
+        expect_rdma(t, &rdma, 1, LENGTH);
+        expect_unmarked(t, &marked);
+}
+
+void rdma_remote_not_modified(struct test *t, const struct rdma_kind *kind)
+{
+        struct rdma rdma = rdma_with(t, kind);
+        DAT_RMR_TRIPLET remote = vector_remote(&rdma.remote);
+        DAT_RMR_TRIPLET before;
+
+        memcpy(&before, &remote, sizeof(before));
+        expect(kind->post(rdma.ep, 1, rdma_iov(t, rdma.local.iov, 1), COOKIE(1), &remote,
+                          DAT_COMPLETION_DEFAULT_FLAG),
                DAT_SUCCESS);
         expect_rdma(t, &rdma, 1, LENGTH);
-        expect_that(memcmp(iov, rdma.local.iov, sizeof(*iov) * (size_t)count) == 0,
-                    "the provider changed the vector");
+        expect_that(memcmp(&remote, &before, sizeof(before)) == 0,
+                    "the provider changed the description of the remote buffer");
+}
+
+void rdma_arguments_of_refused(struct test *t, const struct rdma_kind *kind)
+{
+        DAT_COUNT count = some_segments(t, kind);
+        struct rdma rdma = rdma_with(t, kind, .segments = count);
+        DAT_RMR_TRIPLET remote = vector_remote(&rdma.remote);
+        struct marked marked = marked_of(t, &rdma.local);
+        DAT_RMR_TRIPLET before;
+
+        need_ownership(t, DAT_IOV_PROVIDER_NOMOD);
+        memcpy(&before, &remote, sizeof(before));
+        expect(kind->post(rdma.ep, count, marked.iov, COOKIE(1), &remote, UNSIGNALLED),
+               DAT_INVALID_PARAMETER);
+        expect_unmarked(t, &marked);
+        expect_that(memcmp(&remote, &before, sizeof(before)) == 0,
+                    "the provider changed the description of the remote buffer");
 }
 
 /* Nobody said that the provider may keep it. */

@@ -190,6 +190,20 @@ static const struct rdma_cookie {
 void rdma_cookie(struct test *t, const struct rdma_kind *kind, const struct rdma_cookie *row);
 void rdma_same_cookie(struct test *t, const struct rdma_kind *kind);
 
+/* What becomes of an RDMA whose cookie has bits in each byte. */
+static const struct rdma_outcome {
+        const char *id;
+        DAT_COUNT segments;
+        bool denied;   /* beyond the memory of the other end */
+        bool too_late; /* posted when the connection has ended */
+} rdma_outcomes[] = {
+    {"several_segments", 3, .denied = false, .too_late = false},
+    {"denied", 1, .denied = true, .too_late = false},
+    {"flushed", 1, .denied = false, .too_late = true},
+    {"flushed_several_segments", 3, .denied = false, .too_late = true},
+};
+void rdma_cookie_of(struct test *t, const struct rdma_kind *kind, const struct rdma_outcome *row);
+
 /* Completion flags of a post; where UNSIGNALLED is among them, the EP is configured for it. */
 struct rdma_flags {
         const char *id;
@@ -232,6 +246,7 @@ void rdma_flags_unlisted(struct test *t, const struct rdma_kind *kind,
                          const struct rdma_flags *row);
 
 void rdma_suppressed_rounds(struct test *t, const struct rdma_kind *kind);
+void rdma_suppressed_vector(struct test *t, const struct rdma_kind *kind);
 void rdma_suppressed_failure(struct test *t, const struct rdma_kind *kind);
 void rdma_unsignalled_waits(struct test *t, const struct rdma_kind *kind);
 void rdma_fenced(struct test *t, const struct rdma_kind *kind);
@@ -240,6 +255,8 @@ void rdma_vector_given_back(struct test *t, const struct rdma_kind *kind,
                             const struct vector_end *row);
 void rdma_vector_not_modified(struct test *t, const struct rdma_kind *kind);
 void rdma_remote_given_back(struct test *t, const struct rdma_kind *kind);
+void rdma_remote_not_modified(struct test *t, const struct rdma_kind *kind);
+void rdma_arguments_of_refused(struct test *t, const struct rdma_kind *kind);
 
 void rdma_in_state(struct test *t, const struct rdma_kind *kind, const struct ep_state_row *row);
 void rdma_after_turn(struct test *t, const struct rdma_kind *kind, const struct ep_turn *row);

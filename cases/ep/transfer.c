@@ -308,6 +308,12 @@ static DAT_LMR_TRIPLET wrong_segment(const struct buf *buf, enum wrong_kind kind
         case WRONG_FAR:
                 segment.virtual_address += UINT64_C(1) << 40;
                 break;
+        case WRONG_LONG:
+                segment.segment_length += SEGMENT_LONG;
+                break;
+        case WRONG_WRAPS:
+                segment.segment_length -= 2 * WRONG_BYTES;
+                break;
         default:
                 break;
         }
@@ -322,6 +328,7 @@ struct wrong wrong_with(struct test *t, const struct wrong_row *row, DAT_MEM_PRI
             .vector = vector_with(t, .length = (size_t)row->segments * WRONG_BYTES,
                                   .segments = row->segments),
             .named = wrong_buf(t, row->kind, needed),
+            .gathers = needed == DAT_MEM_PRIV_LOCAL_READ_FLAG,
         };
 
         memset(wrong.vector.buf->addr, WRONG, wrong.vector.buf->length);
@@ -339,6 +346,8 @@ bool wrong_answered(struct test *t, const struct check_site *site, DAT_RETURN re
         static const DAT_RETURN zone[] = {DAT_SUCCESS, DAT_PROTECTION_VIOLATION};
         static const DAT_RETURN privilege[] = {DAT_SUCCESS, DAT_PRIVILEGES_VIOLATION};
         static const DAT_RETURN bounds[] = {DAT_SUCCESS, DAT_INVALID_PARAMETER};
+        static const DAT_RETURN length[] = {DAT_SUCCESS, DAT_INVALID_PARAMETER, DAT_LENGTH_ERROR,
+                                            DAT_INSUFFICIENT_RESOURCES};
         static const DAT_RETURN any[] = {DAT_SUCCESS, DAT_PRIVILEGES_VIOLATION,
                                          DAT_PROTECTION_VIOLATION, DAT_INVALID_PARAMETER};
 
@@ -355,10 +364,27 @@ bool wrong_answered(struct test *t, const struct check_site *site, DAT_RETURN re
         case WRONG_IA:
                 check_expect(t, site, ret, any, 4);
                 break;
+        case WRONG_LONG:
+        case WRONG_WRAPS:
+                check_expect(t, site, ret, length, wrong->gathers ? 4 : 2);
+                break;
         default:
                 check_expect(t, site, ret, bounds, 2);
         }
         return !dat_is(ret, DAT_SUCCESS);
+}
+
+void expect_wrong_told(struct test *t, DAT_EVD_HANDLE evd, DAT_EP_HANDLE ep, uint64_t cookie,
+                       const struct wrong *wrong)
+{
+        bool too_long = wrong->gathers && wrong->kind >= WRONG_LONG;
+        DAT_EVENT event = expect_event(evd, DAT_DTO_COMPLETION_EVENT);
+        DAT_DTO_COMPLETION_STATUS status = event.event_data.dto_completion_event_data.status;
+
+        if (!too_long || status != DAT_DTO_ERR_LOCAL_LENGTH)
+                status = DAT_DTO_ERR_LOCAL_PROTECTION;
+        completion_is(t, CHECK_SITE_("the completion of a wrong vector"), &event,
+                      &(struct completion){.ep = ep, .cookie = cookie, .status = status}, true);
 }
 
 void expect_named_untouched(struct test *t, const struct wrong *wrong)
@@ -392,7 +418,8 @@ void expect_late_untouched(struct test *t, const struct wrong *wrong)
 
 bool wrong_at_once(const struct wrong *wrong)
 {
-        return wrong->at == 0 && wrong->kind != WRONG_AFTER && wrong->kind != WRONG_LONGER;
+        return wrong->at == 0 && wrong->kind != WRONG_AFTER && wrong->kind != WRONG_LONGER &&
+               wrong->kind < WRONG_LONG;
 }
 
 size_t length_of(struct test *t, const struct length_row *row, DAT_VLEN most)
@@ -659,6 +686,27 @@ DAT_LMR_TRIPLET *vector_mapping(struct test *t, const struct vector *vector)
                 resource(t, "no memory for a vector");
         memcpy(iov, vector->iov, length);
         return iov;
+}
+
+struct marked marked_of(struct test *t, const struct vector *vector)
+{
+        size_t segments = (size_t)vector->count;
+        struct marked marked = {.size = (segments + 1) * sizeof(*marked.iov)};
+
+        marked.iov = calloc(2, marked.size);
+        if (!marked.iov)
+                resource(t, "no memory for a vector of %zu segments", segments);
+        memcpy(marked.iov, vector->iov, segments * sizeof(*marked.iov));
+        marked.iov[segments] = vector->iov[0];
+        marked.before = marked.iov + segments + 1;
+        memcpy(marked.before, marked.iov, marked.size);
+        return marked;
+}
+
+void expect_unmarked(struct test *t, const struct marked *marked)
+{
+        expect_that(memcmp(marked->iov, marked->before, marked->size) == 0,
+                    "the provider changed the vector, or what is behind it");
 }
 
 void need_ownership(struct test *t, DAT_IOV_OWNERSHIP most)

@@ -9,6 +9,7 @@
 
 #include "../evd/dispatcher.h"
 #include "../loop.h"
+#include "segment.h"
 
 #define SPLIT_MOST 8
 #define COOKIE(n_) ((DAT_DTO_COOKIE){.as_64 = (n_)})
@@ -120,6 +121,8 @@ enum wrong_kind {
         WRONG_LONGER,     /* all of it, and one byte more */
         WRONG_BEHIND,     /* the byte behind it */
         WRONG_FAR,        /* far behind it */
+        WRONG_LONG,       /* longer than it by 4 GiB: by what no 32 bits hold */
+        WRONG_WRAPS,      /* so long that its end is before its start */
 };
 struct wrong_row {
         const char *id;
@@ -145,6 +148,10 @@ static const struct wrong_row wrong_segments[] = {
     {"longer_than_lmr", WRONG_LONGER, 1, 0},
     {"behind_lmr", WRONG_BEHIND, 1, 0},
     {"far_behind_lmr", WRONG_FAR, 1, 0},
+    {"longer_by_far", WRONG_LONG, 1, 0},
+    {"longer_by_far_last", WRONG_LONG, 3, 2},
+    {"around_the_end", WRONG_WRAPS, 1, 0},
+    {"around_the_end_last", WRONG_WRAPS, 3, 2},
 };
 struct wrong {
         enum wrong_kind kind;
@@ -152,6 +159,7 @@ struct wrong {
         struct vector
             vector;        /* its memory, and what it names, has no byte of a message or a canary */
         struct buf *named; /* what the wrong segment names; NULL: it is gone */
+        bool gathers;      /* its bytes are to go: that there are too many is an answer, too */
 };
 /*
  * The row's vector, for a transfer that needs this local privilege. It is made last of all: a
@@ -167,6 +175,13 @@ struct wrong wrong_with(struct test *t, const struct wrong_row *row, DAT_MEM_PRI
 #define expect_wrong(call_, wrong_) wrong_answered(t, CHECK_SITE_(#call_), (call_), (wrong_))
 bool wrong_answered(struct test *t, const struct check_site *site, DAT_RETURN ret,
                     const struct wrong *wrong);
+
+/*
+ * A granted one completes as a violation of protection; or of length, where more bytes are to go
+ * than anything may have.
+ */
+void expect_wrong_told(struct test *t, DAT_EVD_HANDLE evd, DAT_EP_HANDLE ep, uint64_t cookie,
+                       const struct wrong *wrong);
 
 /* Neither the good segments nor what the wrong one names were written. */
 void expect_wrong_untouched(struct test *t, const struct wrong *wrong);
@@ -312,6 +327,18 @@ static const struct vector_end vector_ends[] = {
 /* The segments once more, in a mapping of their own. */
 DAT_LMR_TRIPLET *vector_mapping(struct test *t, const struct vector *vector);
 size_t vector_mapped(const struct vector *vector);
+/*
+ * A copy of the segments with one behind them that is in no vector, and how both were. The provider
+ * has changed neither.
+ */
+struct marked {
+        DAT_LMR_TRIPLET *iov;
+        DAT_LMR_TRIPLET *before;
+        size_t size;
+};
+struct marked marked_of(struct test *t, const struct vector *vector);
+void expect_unmarked(struct test *t, const struct marked *marked);
+
 /* UNSUPPORTED where the provider keeps vectors for longer. */
 void need_ownership(struct test *t, DAT_IOV_OWNERSHIP most);
 

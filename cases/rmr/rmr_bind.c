@@ -809,6 +809,60 @@ static void expect_flushed(struct test *t, const struct window *window, const st
         expect_bind_done(t, window->requests, bind->rmr, bind->cookie, DAT_DTO_ERR_FLUSHED);
 }
 
+/* What becomes of a bind whose cookie has bits in each byte. */
+#define EVERY_BYTE UINT64_C(0x0123456789abcdef)
+
+static const struct outcome {
+        const char *id;
+        size_t width;
+        bool bound, too_late;
+} outcomes[] = {
+    {"bound_anew", WIDTH, .bound = true, .too_late = false},
+    {"unbound", 0, .bound = true, .too_late = false},
+    {"flushed", WIDTH, .bound = false, .too_late = true},
+    {"unbind_flushed", 0, .bound = true, .too_late = true},
+};
+
+FAMILY(rmr_bind, cookie_of, outcomes)
+{
+        struct window window = window_with(t);
+        struct bind bind = bind_of(t, &window);
+
+        if (row->bound)
+                expect_bound(t, &window, &bind);
+        if (row->too_late)
+                must_disconnect(t, window.near);
+        bind.segment = triplet(window.memory, REGION, row->width);
+        bind.cookie = EVERY_BYTE;
+        expect(post(&bind), DAT_SUCCESS);
+        expect_bind_done(t, window.requests, bind.rmr, EVERY_BYTE,
+                         row->too_late ? DAT_DTO_ERR_FLUSHED : DAT_RMR_BIND_SUCCESS);
+        expect_empty(t, window.requests);
+}
+
+/* Unbound with each set of flags, and then bound: what is suppressed tells nothing. */
+FAMILY(rmr_bind, flags_of_unbind, flagged)
+{
+        struct window window = window_with(t, .requests = row->of_ep);
+        struct bind bind = bind_of(t, &window);
+        struct bind unbind;
+
+        expect_bound(t, &window, &bind);
+        unbind = bind;
+        unbind.segment.segment_length = 0;
+        unbind.flags = row->flags;
+        unbind.cookie = 1;
+        bind.cookie = 2;
+        expect(post(&unbind), DAT_SUCCESS);
+        expect(post(&bind), DAT_SUCCESS);
+
+        if (!(row->flags & SUPPRESS))
+                expect_done(t, &window, &unbind);
+        expect_done(t, &window, &bind);
+        expect_empty(t, window.requests);
+        expect_reached(t, &window, BY_WRITE, bind.context, REGION, WIDTH);
+}
+
 FAMILY(rmr_bind, flags_of_flushed, flagged)
 {
         struct window window = window_with(t, .requests = row->of_ep);
@@ -886,6 +940,45 @@ FAMILY(rmr_bind, undefined_flags, undefined)
                         DAT_SUCCESS))
                 return;
         expect_no_bind(t, &window, &bound);
+}
+
+/* What is told of an RMR, and what the call was given, are as before a refused bind. */
+CASE(rmr_bind, refusal_changes_nothing_told)
+{
+        struct window window = window_with(t);
+        struct bind bound = bind_of(t, &window);
+        DAT_RMR_PARAM before;
+        DAT_RMR_PARAM after;
+        DAT_LMR_TRIPLET given;
+        struct bind bind;
+
+        memset(&before, 0, sizeof(before));
+        memset(&after, 0, sizeof(after));
+        expect_bound(t, &window, &bound);
+        must(dat_rmr_query(bound.rmr, DAT_RMR_FIELD_ALL, &before));
+        bind = bound;
+        bind.flags = FLAGS(1U << 16);
+        bind.privileges = READ;
+        bind.segment = triplet(window.memory, 0, 8);
+        memcpy(&given, &bind.segment, sizeof(given));
+        expect(post(&bind), DAT_INVALID_PARAMETER);
+
+        must(dat_rmr_query(bound.rmr, DAT_RMR_FIELD_ALL, &after));
+        expect_that(memcmp(&before, &after, sizeof(before)) == 0,
+                    "dat_rmr_query tells something else than before");
+        expect_that(memcmp(&given, &bind.segment, sizeof(given)) == 0, "the triplet was changed");
+}
+
+/* The triplet is read, and no more. */
+CASE(rmr_bind, triplet_kept)
+{
+        struct window window = window_with(t);
+        struct bind bind = bind_of(t, &window);
+        DAT_LMR_TRIPLET given;
+
+        memcpy(&given, &bind.segment, sizeof(given));
+        expect_bound(t, &window, &bind);
+        expect_that(memcmp(&given, &bind.segment, sizeof(given)) == 0, "the triplet was changed");
 }
 
 static DAT_CNO_HANDLE no_cno(struct test *t)
@@ -1177,6 +1270,8 @@ static const struct beyond {
     {"behind_lmr", 0, MEMORY, 1},
     {"far_behind_lmr", 0, (size_t)1 << 30, WIDTH},
     {"around_the_end", 0, REGION, UINT64_MAX - 8},
+    {"longer_by_far", 0, REGION, WIDTH + SEGMENT_LONG},
+    {"as_long_as_none", 0, REGION, SEGMENT_LONG},
 };
 
 FAMILY(rmr_bind, beyond_lmr, beyonds)

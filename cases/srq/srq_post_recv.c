@@ -2,6 +2,7 @@
 /* dat_srq_post_recv: which vectors are taken, how messages fill them, and whom they complete to. */
 #include "clauses/srq_post_recv.h"
 #include "../ep/endpoint.h"
+#include "../ep/segment.h"
 #include "queue.h"
 
 #include <limits.h>
@@ -400,6 +401,26 @@ FAMILY(srq_post_recv, longer_cookie, too_long)
         expect_eq(overflow(t, row, srq_for_vectors(t), &vector).user_cookie.as_64, 4711);
 }
 
+/* With a cookie of all bits, and once. */
+FAMILY(srq_post_recv, longer_told_once, too_long)
+{
+        struct vector vector = vector_with(t);
+        DAT_SRQ_HANDLE srq = srq_for_vectors(t);
+        DAT_EP_HANDLE ep = ep_with(t, .srq = srq);
+        struct peer_ep *end = peer_connect(peer(t), ep);
+        DAT_EVENT event;
+
+        expect(dat_srq_post_recv(srq, row->segments, row->segments ? vector.iov : NULL,
+                                 (DAT_DTO_COOKIE){.as_64 = UINT64_C(0x0123456789abcdef)}),
+               DAT_SUCCESS);
+        peer_send(end, .length = row->length);
+        event = expect_event(ep_recv_evd(t, ep), DAT_DTO_COMPLETION_EVENT);
+        expect_that(event.event_data.dto_completion_event_data.user_cookie.as_64 ==
+                        UINT64_C(0x0123456789abcdef),
+                    "the cookie is another");
+        expect(dat_evd_dequeue(ep_recv_evd(t, ep), &event), DAT_QUEUE_EMPTY);
+}
+
 FAMILY(srq_post_recv, longer_leaves_outside, too_long)
 {
         struct vector vector = vector_with(t);
@@ -640,11 +661,30 @@ CASE(srq_post_recv, vector_not_modified)
 
         need_ownership(t, DAT_IOV_PROVIDER_NOMOD);
         memcpy(iov, vector.iov, sizeof(iov));
-        expect(dat_srq_post_recv(srq, SEGMENTS, vector.iov, COOKIE), DAT_SUCCESS);
+        expect(dat_srq_post_recv(srq, SEGMENTS - 1, vector.iov, COOKIE), DAT_SUCCESS);
         peer_send(end, .length = 250);
         must_dto(ep_recv_evd(t, ep));
 
-        expect_that(!memcmp(iov, vector.iov, sizeof(iov)), "the provider changed the vector");
+        expect_that(!memcmp(iov, vector.iov, sizeof(iov)),
+                    "the provider changed the vector, or what is behind it");
+}
+
+CASE(srq_post_recv, vector_of_refused)
+{
+        struct vector vector = vector_with(t);
+        DAT_LMR_TRIPLET iov[SEGMENTS];
+        DAT_RETURN ret;
+
+        need_ownership(t, DAT_IOV_PROVIDER_NOMOD);
+        vector.iov[SEGMENTS - 2].virtual_address += vector.buf->length;
+        memcpy(iov, vector.iov, sizeof(iov));
+        ret = expect(dat_srq_post_recv(srq_for_vectors(t), SEGMENTS - 1, vector.iov, COOKIE),
+                     DAT_INVALID_PARAMETER, DAT_SUCCESS);
+        if (dat_is(ret, DAT_SUCCESS))
+                end_noted(t,
+                          "the receive was not refused at once: it has its vector until it fails");
+        expect_that(!memcmp(iov, vector.iov, sizeof(iov)),
+                    "the provider changed the vector, or what is behind it");
 }
 
 /*
@@ -1689,6 +1729,7 @@ static const struct bounds {
     {"behind_end", LMR_LENGTH, 1, 1},
     {"far_behind", UINT64_C(1) << 40, 100, 100},
     {"greatest_length", 0, ~(DAT_VLEN)0, LMR_LENGTH + 1},
+    {"longer_by_far", 0, LMR_LENGTH + SEGMENT_LONG, LMR_LENGTH + 1},
 };
 
 FAMILY(srq_post_recv, outside_lmr, bounds)
