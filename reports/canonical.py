@@ -6,6 +6,7 @@ compare as text: but for `digest`, which tells whose report it is, a difference 
 """
 
 import json
+from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
@@ -18,9 +19,11 @@ FORMAT = 1
 _ENVIRONMENT = ("kernel", "qemu", "rdma_core", "privilege")
 
 
-def render(run: Run) -> str:
-    """Returns the canonical JSON text of `run`."""
-    return json.dumps(_run(run), indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+def render(run: Run) -> Iterator[str]:
+    """The canonical JSON text of `run`, in pieces."""
+    told = json.JSONEncoder(indent=1, sort_keys=True, ensure_ascii=False)
+    yield from told.iterencode(_run(run))
+    yield "\n"
 
 
 def _fact(key: str, fact: str) -> str:

@@ -10,7 +10,7 @@ KEPT = frozenset({"PASS", "NOTE"})
 SAID = KEPT | {"UNSUPPORTED", "RESOURCE"}
 
 # So many different checks are looked at once.
-_SHARED = 1 << 16
+_SHARED = 1 << 14
 _NUMBER = re.compile(r"-?[0-9]+")
 # A return, and behind it the subtype's name, if any.
 _RETURN = re.compile(r"(DAT_[A-Z0-9_]+)(?:, DAT_[A-Z0-9_]+)?")

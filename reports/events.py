@@ -19,7 +19,7 @@ RECORD_TYPES = frozenset({"run", "hosts", "verdict", "undeclared", "incident", "
 _NUMBERS = frozenset({int, float})
 _LISTS = frozenset({list})
 # So many different lists are made printable once: those of a run's calls are seldom new.
-_SHARED = 1 << 16
+_SHARED = 1 << 14
 
 
 class Members:
@@ -104,6 +104,8 @@ class Members:
     def texts(self, name: str) -> tuple[str, ...]:
         """The list `name`, each element as printable text; an event object stands for its text."""
         items = self.items(name)
+        if not items:
+            return ()
         try:
             return _texts(tuple(items))
         except TypeError:
@@ -112,6 +114,8 @@ class Members:
     def pairs(self, name: str) -> tuple[tuple[str, str], ...]:
         """The list of [name, value] pairs `name`; an element that is no pair has an empty name."""
         found = self.items(name)
+        if not found:
+            return ()
         if set(map(type, found)) <= _LISTS:
             try:
                 return _pairs(tuple(map(tuple, found)))
@@ -139,12 +143,13 @@ class Members:
         return Members(self.line, value, f"{self._path}{name}.")
 
     def members(self, name: str) -> Iterator["Members"]:
-        """The list of objects `name`."""
-        path = f"{self._path}{name}."
+        """The list of objects `name`: each until the next one is asked for, for there are many."""
+        one = Members(self.line, {}, f"{self._path}{name}.")
         for item in self.items(name):
             if not isinstance(item, dict):
                 self.damaged(f"'{self._path}{name}' holds something that is no object")
-            yield Members(self.line, item, path)
+            one.values = item
+            yield one
 
 
 @lru_cache(maxsize=_SHARED)

@@ -139,7 +139,7 @@ def _lines(
         if call.n > last + 1:
             lines.append(Line(missing=f"{call.n - last - 1} calls were not kept"))
             catch_up(call.n - 1)
-        lines.append(Line(call=call, flagged=call is culprit, troubled=call in troubled))
+        lines.append(Line(call=call, flagged=call == culprit, troubled=call in troubled))
         last = call.n
     catch_up(max((check.after_call for check in checks), default=0))
     return lines

@@ -12,9 +12,10 @@ import re
 import shlex
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Sized
+from collections.abc import Iterable, Iterator, Sized
 from dataclasses import dataclass
 from itertools import islice
+from pathlib import Path
 
 from jinja2 import Environment
 from markupsafe import Markup
@@ -46,7 +47,6 @@ from reports.profiles import CRITERIA as PROFILE_CRITERIA
 from reports.proof import faults_of, reasons
 from reports.sentences import Words, sentences
 from reports.tables import pictures, tables
-from reports.uncollected import uncollected
 
 _FULL_FINDINGS = 100
 _BUNDLE = 64
@@ -58,22 +58,23 @@ _BRIEF = 60
 _POINTER = re.compile("0x[0-9a-f]{6,}")
 
 
-@uncollected()
-def render(run: Run, words: Words | None = None) -> str:
-    """Returns the HTML page of `run`, with the words of the pages' sentences where they are given.
+def render(run: Run, folder: Path | None = None, words: Words | None = None) -> Iterator[str]:
+    """The HTML page of `run` in pieces, with the words of the pages' sentences where they are
+    given.
 
-    They are then in this page only, which says so.
+    They are then in this page only, which says so. What waits for its turn is on the disk of
+    `folder`.
     """
     env = _environment(run)
     script = (TEMPLATES / "report.js").read_text(encoding="utf-8")
     bundles = list(_bundled(run.clauses))
     groups = _groups(bundles)
-    return env.get_template("report.html").render(
+    return env.get_template("report.html").generate(
         script=Markup(script),
         script_digest=digest(script),
         style=style(),
         groups=groups,
-        bundles=in_halves(lambda number: _pack(env, bundles[number]), len(bundles)),
+        bundles=in_halves(lambda number: _pack(env, bundles[number]), len(bundles), folder),
         strip=_strip([row.clause for group in groups.values() for row in group.rows]),
         full_findings=_FULL_FINDINGS,
         in_place=_IN_PLACE,

@@ -10,7 +10,7 @@ from reports.evidence import Line, duration, pair, returned
 from reports.model import Call, Check
 
 # So many different texts and lists of arguments are escaped once.
-_SHARED = 1 << 16
+_SHARED = 1 << 13
 
 
 def lines(items: Iterable[Line]) -> Markup:

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Builds the model of a run from the records of its events.jsonl.zst."""
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ from reports.model import (
     Clause,
     Crash,
     End,
+    Evidence,
     Fabric,
     Fault,
     Ia,
@@ -40,6 +40,8 @@ from reports.model import (
     hosts_word,
 )
 from reports.printable import printable
+from reports.stored import Store
+from reports.tables import demand
 from reports.uncollected import uncollected
 
 # What a run's end tells, as docs/results.md has it.
@@ -52,6 +54,20 @@ def load(run_dir: Path) -> Run:
 
     Raises ReportError as reports.events.read does.
     """
+    return _load(run_dir, Store(run_dir).keep)
+
+
+@uncollected()
+def light(run_dir: Path) -> Run:
+    """The same run without the evidence of its verdicts, for who only counts them."""
+    return _load(run_dir, lambda evidence: Evidence)
+
+
+# Takes the evidence of an attempt, and gives what has it when it is wanted.
+_Keep = Callable[[Evidence], Callable[[], Evidence]]
+
+
+def _load(run_dir: Path, keep: _Keep) -> Run:
     path = run_dir / EVENTS
     records = read(path)
     first = next(records)
@@ -61,6 +77,8 @@ def load(run_dir: Path) -> Run:
     cases = _Cases(run)
     cases.plan(first)
     last = first.link
+    # It names each clause and case, in more memory than the model does.
+    del first
     for record in records:
         if record is None:
             run.cut_off = True
@@ -68,7 +86,7 @@ def load(run_dir: Path) -> Run:
         last = record.link
         kind = record.text("type")
         if kind == "verdict":
-            cases.add(_attempt(record), record)
+            cases.add(_attempt(record, cases.page(record), keep), record)
         elif kind == "hosts":
             run.fabrics.append(_fabric(record))
         elif kind == "undeclared":
@@ -91,7 +109,7 @@ def load(run_dir: Path) -> Run:
 
 def attempt_of(record: Mapping[str, Any]) -> Attempt:
     """The model of a verdict's record that stands in no file."""
-    return _attempt(Members(0, dict(record)))
+    return _attempt(Members(0, dict(record)), "", lambda evidence: lambda: evidence)
 
 
 class _Cases:
@@ -108,6 +126,11 @@ class _Cases:
             self._case(item.text("case", None)).modes.add(item.integer("hosts", None))
         for clause in self._run.clauses:
             clause.cases.sort(key=lambda case: case.id)
+
+    def page(self, record: Members) -> str:
+        """The page of the case that a verdict is of; empty where there is no such case."""
+        case = self._cases.get(record.text("case", None))
+        return case.clause.page if case else ""
 
     def add(self, attempt: Attempt, record: Members) -> None:
         case = self._cases.get(attempt.case)
@@ -326,12 +349,15 @@ def _ia(item: Members) -> Ia:
     )
 
 
-def _attempt(record: Members) -> Attempt:
+def _attempt(record: Members, page: str, keep: _Keep) -> Attempt:
     word = record.text("verdict", None)
     try:
         verdict = Verdict(word)
     except ValueError:
         record.damaged(f"there is no verdict {word!r}")
+    checks = tuple(_check(item) for item in record.members("checks"))
+    calls = tuple(_call(item) for item in record.members("calls"))
+    output = record.text("output")
     attempt = Attempt(
         case=record.text("case", None),
         hosts=record.integer("hosts", None),
@@ -341,15 +367,22 @@ def _attempt(record: Members) -> Attempt:
         host=record.text("host"),
         started=record.text("started"),
         ms=record.number("ms"),
-        checks=tuple(_check(item) for item in record.members("checks")),
-        calls=tuple(_call(item) for item in record.members("calls")),
         notes=record.texts("notes"),
-        records=record.texts("records"),
         leaks=record.texts("leaks"),
-        crash=_crash(record.member("crash")) if record.values.get("crash") else None,
-        stacks=tuple(_stack(item) for item in record.members("stacks")),
         pending=record.text("pending"),
-        output=record.text("output"),
+        evidence=keep(
+            Evidence(
+                checks,
+                calls,
+                record.texts("records"),
+                output,
+                _crash(record.member("crash")) if record.values.get("crash") else None,
+                tuple(_stack(item) for item in record.members("stacks")),
+            )
+        ),
+        failed_check=next((check for check in checks if not check.ok), None),
+        printed=bool(output),
+        demand=demand(page, calls, checks),
         peer=record.text("peer"),
         teardown=tuple(
             Trouble(
@@ -418,13 +451,3 @@ def _stack(item: Members) -> Stack:
         item.text("why"),
         item.flag("teardown"),
     )
-
-
-def light(run: Run) -> Run:
-    """The same run without the evidence of its verdicts, of which many runs have more than fits."""
-    for case in run.cases:
-        case.attempts = [
-            replace(attempt, calls=(), checks=(), output="", records=())
-            for attempt in case.attempts
-        ]
-    return run

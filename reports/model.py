@@ -182,9 +182,24 @@ class Trouble:
         return self.call, self.what, "no end" if self.what == "timeout" else self.saw, self.who
 
 
-@dataclass(frozen=True)
+class Evidence(NamedTuple):
+    """What an attempt did, and what it left: far more than what counts of it, and more than fits
+    into memory for all of a run.
+    """
+
+    checks: tuple[Check, ...] = ()
+    calls: tuple[Call, ...] = ()
+    records: tuple[str, ...] = ()
+    output: str = ""
+    crash: Crash | None = None
+    stacks: tuple[Stack, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Attempt:
-    """One verdict record: `number` is 1, or 2 when the case was run again alone."""
+    """One verdict record: `number` is 1, or 2 when the case was run again alone. `evidence` reads
+    what it did, which nobody keeps for longer than it is told.
+    """
 
     case: str
     hosts: int
@@ -194,19 +209,50 @@ class Attempt:
     host: str
     started: str
     ms: float
-    checks: tuple[Check, ...]
-    calls: tuple[Call, ...]
     notes: tuple[str, ...]
-    records: tuple[str, ...]
     leaks: tuple[str, ...]
-    crash: Crash | None
     pending: str
-    output: str
+    evidence: Callable[[], Evidence]
+    # The check that decided the verdict, if one did.
+    failed_check: Check | None
+    # Whether its processes wrote anything.
+    printed: bool
+    # What its clause demands of the page's own call, as reports.tables has it.
+    demand: str | None = None
     peer: str = ""
     teardown: tuple[Trouble, ...] = ()
-    stacks: tuple[Stack, ...] = ()
     # The ways in which it was found broken, each shared with what ended alike.
     kinds: tuple[Kind, ...] = ()
+
+    @property
+    def checks(self) -> tuple[Check, ...]:
+        """What it checked."""
+        return self.evidence().checks
+
+    @property
+    def calls(self) -> tuple[Call, ...]:
+        """The calls that it made, and those of its peer."""
+        return self.evidence().calls
+
+    @property
+    def records(self) -> tuple[str, ...]:
+        """What it recorded for a reader."""
+        return self.evidence().records
+
+    @property
+    def output(self) -> str:
+        """What its processes wrote."""
+        return self.evidence().output if self.printed else ""
+
+    @property
+    def crash(self) -> Crash | None:
+        """How its process ended, where a signal ended it."""
+        return self.evidence().crash
+
+    @property
+    def stacks(self) -> tuple[Stack, ...]:
+        """Where its threads were, where it had no end."""
+        return self.evidence().stacks
 
     @property
     def hung(self) -> Stack | None:
@@ -222,27 +268,23 @@ class Attempt:
         """The hosts that it ran on, the subject's first."""
         return (self.host, self.peer) if self.peer else (self.host,)
 
-    @cached_property
-    def failed_check(self) -> Check | None:
-        """The check that decided the verdict, if one did."""
-        return next((check for check in self.checks if not check.ok), None)
-
-    @cached_property
+    @property
     def culprit(self) -> Call | None:
         """The call that the verdict is about: the one that did not return, or was found wrong.
 
         It is none of teardown's, whose troubles are findings of their own.
         """
+        check = self.failed_check
+        endless = self.verdict in (Verdict.CRASH, Verdict.TIMEOUT)
+        if check is None and not endless:
+            return None
         calls = [call for call in self.calls if not call.teardown]
-        if self.verdict in (Verdict.CRASH, Verdict.TIMEOUT):
+        if check is None or endless:
             stuck = [call for call in calls if call.unfinished and call.who == "case"]
             stuck = stuck or [call for call in calls if call.unfinished]
             if stuck:
                 return stuck[-1]
             return next((c for c in reversed(calls) if c.name == self.pending), None)
-        check = self.failed_check
-        if check is None:
-            return None
         before = [c for c in calls if c.n <= check.after_call and c.who == "case"]
         named = [call for call in before if call.name in check.text]
         # A guard tells that something wrote where it must not, but not what did.
@@ -252,7 +294,7 @@ class Attempt:
             named = [call for call in before if call.name == own] or before
         return named[-1] if named else None
 
-    @cached_property
+    @property
     def troubled(self) -> tuple[Call, ...]:
         """The calls in which its teardown broke."""
         found = []

@@ -4,7 +4,7 @@
 import os
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -13,8 +13,9 @@ from reports.errors import ReportError
 from reports.load import load
 from reports.model import Run
 from reports.sentences import Words
+from reports.uncollected import uncollected
 
-_RENDERERS: dict[str, tuple[str, Callable[[Run], str]]] = {
+_RENDERERS: dict[str, tuple[str, Callable[[Run], str | Iterable[str]]]] = {
     "customer": ("customer.html", customer.render),
     "html": ("report.html", html.render),
     "json": ("report.json", canonical.render),
@@ -49,24 +50,25 @@ def render(
     if fmt not in _RENDERERS:
         raise ReportError(f"no such report format: {fmt}; there are {', '.join(FORMATS)}")
     name, renderer = _RENDERERS[fmt]
+    name = name if words is None else WITH_PAGES
     run = run or load(run_dir)
-    if fmt == "customer":
-        told = customer.stated(run_dir) if said is None else customer.statement(said)
-        text = customer.render(run, told)
-    elif words is None:
-        text = renderer(run)
-    else:
-        name, text = WITH_PAGES, html.render(run, words)
     path = run_dir / name
     try:
-        replace(path, text)
+        with uncollected():
+            if fmt == "customer":
+                told = customer.stated(run_dir) if said is None else customer.statement(said)
+                replace(path, customer.render(run, told))
+            elif fmt == "html":
+                replace(path, html.render(run, run_dir, words))
+            else:
+                replace(path, renderer(run))
     except OSError as error:
         raise ReportError(f"cannot write {path}: {error.strerror or error}") from None
     return path
 
 
-def replace(path: Path, text: str) -> None:
-    """Replaces a file as a whole, or leaves it as it was. Raises OSError.
+def replace(path: Path, text: str | Iterable[str]) -> None:
+    """Replaces a file as a whole, by a text or its pieces, or leaves it as it was. Raises OSError.
 
     What one that was killed had begun goes with it.
     """
@@ -77,7 +79,7 @@ def replace(path: Path, text: str) -> None:
     handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:
         with open(handle, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
+            file.writelines([text] if isinstance(text, str) else text)
         os.chmod(temporary, 0o666 & ~_umask())
         os.replace(temporary, path)
     except BaseException:

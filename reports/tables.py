@@ -4,7 +4,7 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from reports.model import Clause
+from reports.model import Call, Check, Clause
 
 _FEWEST_ROWS = 3
 _FEWEST_COLUMNS = 4
@@ -67,21 +67,24 @@ def _tables(
     return [Table(table, columns, tuple(found)) for (table, columns), found in shapes.items()]
 
 
-def _demand(clause: Clause) -> str:
-    """What the first check of the page's own call admits: empty where there is none, and where it
+def demand(page: str, calls: Iterable[Call], checks: Iterable[Check]) -> str | None:
+    """What the first check of the page's own call admits: None where there is none, empty where it
     does not go by a set of returns.
     """
-    for case in clause.cases:
-        attempt = case.decisive
-        calls = attempt.calls if attempt else ()
-        own = {call.n for call in calls if call.who == "case" and call.name == clause.page}
-        for check in attempt.checks if attempt else ():
-            if check.role != "expect" or check.after_call not in own:
-                continue
-            if not check.expected or not all(word.startswith("DAT_") for word in check.expected):
-                return ""
-            granted = _SUCCESS in check.expected
-            if granted and len(check.expected) > 1:
-                return "either"
-            return "granted" if granted else "refused"
-    return ""
+    own = {call.n for call in calls if call.who == "case" and call.name == page}
+    for check in checks:
+        if check.role != "expect" or check.after_call not in own:
+            continue
+        if not check.expected or not all(word.startswith("DAT_") for word in check.expected):
+            return ""
+        granted = _SUCCESS in check.expected
+        if granted and len(check.expected) > 1:
+            return "either"
+        return "granted" if granted else "refused"
+    return None
+
+
+def _demand(clause: Clause) -> str:
+    """What the first of a clause's cases demands that demands anything."""
+    told = (case.decisive.demand for case in clause.cases if case.decisive)
+    return next((each for each in told if each is not None), "")

@@ -151,8 +151,9 @@ def _print(verdict: Record) -> None:
     """Print the evidence of a verdict, in the words of the reports."""
     attempt = attempt_of(verdict)
     print(f"on {' and '.join(attempt.place)}; calls:")
+    marked = (attempt.culprit, *attempt.troubled)
     for call in attempt.calls:
-        here = call is attempt.culprit or call in attempt.troubled
+        here = call in marked
         print(call_text(call) + ("   <-- here" if here else ""))
     print("checks:")
     for check in attempt.checks:

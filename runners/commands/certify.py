@@ -231,7 +231,7 @@ def run(options: argparse.Namespace) -> int:
 def _resume(options: argparse.Namespace) -> int:
     """Finish a run that ended early, as its own command had it."""
     from reports import ReportError
-    from reports.load import load
+    from reports.load import light
     from runners.campaign.assignment import fabric_class
     from runners.campaign.campaign import DAT_CONF, SETTINGS, resume, settings_of
     from runners.campaign.plan import load_cases
@@ -243,7 +243,7 @@ def _resume(options: argparse.Namespace) -> int:
         raise InputError("--resume takes a run and nothing else: the run has its own options")
     folder = records.find_run(options.checkout.results, options.resume)
     try:
-        load(folder)
+        light(folder)
     except ReportError as error:
         raise InputError(str(error)) from error
     past = Past.read(folder)
@@ -340,7 +340,7 @@ def _order(
 def _baseline(checkout: Checkout, options: argparse.Namespace) -> "Iterator[Run | None]":
     """The run to compare with, read before anything is run."""
     from reports import ReportError
-    from reports.load import load
+    from reports.load import light
     from runners.results.opened import opened
 
     if options.baseline is None:
@@ -348,7 +348,7 @@ def _baseline(checkout: Checkout, options: argparse.Namespace) -> "Iterator[Run 
         return
     with opened(checkout.results, options.baseline) as folder:
         try:
-            baseline = load(folder)
+            baseline = light(folder)
         except ReportError as error:
             raise InputError(f"--baseline {options.baseline}: {error}") from error
         yield baseline

@@ -61,8 +61,8 @@ def _compare(options: argparse.Namespace) -> int:
 def compared(results: Path, before: str, after: str) -> "Comparison":
     """The runs of these names against each other. Raises InputError, ReportError."""
     from reports.comparison import compare
-    from reports.load import load
+    from reports.load import light, load
     from runners.results.opened import opened
 
     with opened(results, before) as one, opened(results, after) as other:
-        return compare(load(one), load(other))
+        return compare(light(one), load(other))

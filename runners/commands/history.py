@@ -34,7 +34,7 @@ def add_parser(commands: Subparsers) -> None:
 def _history(options: argparse.Namespace) -> int:
     from reports import ReportError
     from reports.history import point, render
-    from reports.load import load
+    from reports.load import light
     from reports.render import replace
     from runners.results.opened import opened, packages
 
@@ -43,7 +43,7 @@ def _history(options: argparse.Namespace) -> int:
     for each in (*records.runs_in(folder), *packages(folder)):
         try:
             with opened(folder, str(each)) as run:
-                points.append(point(load(run)))
+                points.append(point(light(run)))
         except (ReportError, InputError) as error:
             unread.append(f"{each.name}: {error}")
     # A run may lie there as it was, and packaged too.

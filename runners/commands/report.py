@@ -2,6 +2,8 @@
 """`report`: render a run again, whole or partial."""
 
 import argparse
+import shlex
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -74,13 +76,19 @@ def _report(options: argparse.Namespace) -> int:
         print(render(folder, options.format, run, words, said))
     except (ReportError, PageError) as error:
         raise InputError(str(error)) from error
+    if run.partial:
+        goes_on = "It is going on now." if records.in_progress(folder) else ""
+        resume = (
+            f"./udapl-cts certify --resume {shlex.quote(named or 'latest')} runs what is missing."
+        )
+        print(f"udapl-cts: {run.partial} {goes_on or resume}", file=sys.stderr)
     return 0
 
 
 def _several(options: argparse.Namespace) -> int:
     """Put the runs side by side."""
     from reports import ReportError
-    from reports.load import light, load
+    from reports.load import light
     from reports.render import replace
     from reports.several import RENDERERS, Several
     from runners.results.opened import opened
@@ -92,7 +100,7 @@ def _several(options: argparse.Namespace) -> int:
     for name in options.named:
         with opened(results, name) as folder:
             try:
-                runs.append(light(load(folder)))
+                runs.append(light(folder))
             except ReportError as error:
                 raise InputError(f"{name}: {error}") from error
     found = Several(tuple(runs))

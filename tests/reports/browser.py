@@ -3,7 +3,6 @@
 
 import json
 import os
-import shutil
 import subprocess
 from base64 import b64decode
 from importlib.util import find_spec
@@ -11,7 +10,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-BROWSER = shutil.which("chromium")
 NAMED_KEYS = {"Tab": 9, "Enter": 13, "End": 35, "Home": 36, "ArrowLeft": 37, "ArrowRight": 39}
 
 
@@ -26,7 +24,7 @@ def axe() -> str | None:
 class Browser:
     """One tab, `width` by `height`, with a profile of its own in `profile`."""
 
-    def __init__(self, profile: Path, width: int = 1280, height: int = 900) -> None:
+    def __init__(self, program: str, profile: Path, width: int = 1280, height: int = 900) -> None:
         theirs_in, ours_out = os.pipe()
         ours_in, theirs_out = os.pipe()
         # The protocol is spoken on descriptors 3 and 4, and a shell is what can put them there.
@@ -35,7 +33,7 @@ class Browser:
                 "bash",
                 "-c",
                 f'exec "$0" "$@" 3<&{theirs_in} 4>&{theirs_out}',
-                str(BROWSER),
+                program,
                 "--headless",
                 "--no-sandbox",
                 "--disable-gpu",

@@ -12,9 +12,9 @@ import reports
 from reports import compared, history, mutation, several
 from reports.chain import START, linked
 from reports.comparison import compare
-from reports.load import light, load
+from reports.load import load
 from reports.several import Several
-from tests.reports.browser import BROWSER, Browser, axe
+from tests.reports.browser import Browser, axe
 from tests.reports.synthetic_run import Record, SyntheticRun, check, green_run, red_run
 
 AXE = axe()
@@ -36,12 +36,12 @@ OPENED = (
     ".forEach((each) => each.click());" + later("true")
 )
 
-pytestmark = pytest.mark.skipif(BROWSER is None, reason="no chromium here")
+pytestmark = pytest.mark.usefixtures("chromium")
 
 
 @pytest.fixture(name="browser", scope="module")
-def one_browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    with Browser(tmp_path_factory.mktemp("browser")) as browser:
+def one_browser(chromium: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    with Browser(chromium, tmp_path_factory.mktemp("browser")) as browser:
         yield browser
 
 
@@ -161,9 +161,7 @@ def all_pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
             results, "comparison", compared.RENDERERS["html"](compare(run, after))
         ),
         "history": beside(results, "history", history.render(map(history.point, (run, after)))),
-        "several": beside(
-            results, "several", several.RENDERERS["html"](Several((light(run), light(after))))
-        ),
+        "several": beside(results, "several", several.RENDERERS["html"](Several((run, after)))),
     }
 
 

@@ -5,7 +5,6 @@ at most.
 
 import json
 import re
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -17,8 +16,6 @@ from tests.reports.html_page import parse, words
 from tests.reports.synthetic_run import SyntheticRun, green_run, red_run
 from tests.reports.test_html import HOSTILE
 from tests.reports.test_waivers import run_with, waiver
-
-BROWSER = shutil.which("chromium")
 
 
 def text_of(run: SyntheticRun, results: Path) -> str:
@@ -97,10 +94,10 @@ def test_hostile_words_stay_words(tmp_path: Path) -> None:
     assert not list(tree.iter("img"))
 
 
-def printed(page: Path, tmp_path: Path) -> int:
+def printed(chromium: str, page: Path, tmp_path: Path) -> int:
     """On how many pages a browser prints it."""
     pdf = tmp_path / "page.pdf"
-    command = [str(BROWSER), "--headless", "--no-sandbox", "--disable-gpu", f"--print-to-pdf={pdf}"]
+    command = [chromium, "--headless", "--no-sandbox", "--disable-gpu", f"--print-to-pdf={pdf}"]
     subprocess.run(
         [*command, f"--user-data-dir={tmp_path / 'browser'}", page.as_uri()],
         check=True,
@@ -110,8 +107,7 @@ def printed(page: Path, tmp_path: Path) -> int:
     return len(re.findall(rb"/Type\s*/Page\b", pdf.read_bytes()))
 
 
-@pytest.mark.skipif(BROWSER is None, reason="no chromium here")
-def test_it_prints_on_two_pages_at_most(tmp_path: Path) -> None:
+def test_it_prints_on_two_pages_at_most(chromium: str, tmp_path: Path) -> None:
     run = SyntheticRun()
     run.fabric(1)
     run.fabric(2)
@@ -120,13 +116,12 @@ def test_it_prints_on_two_pages_at_most(tmp_path: Path) -> None:
         run.case(f"{number}", "FAIL", clause={"needs": needs}, reason=f"saw {number} of many")
     run.head["suite"]["pages"] = [f"dat_page_number_{number}" for number in range(73)]
     folder = run.write(tmp_path)
-    assert printed(reports.render(folder, "customer"), tmp_path) <= 2
+    assert printed(chromium, reports.render(folder, "customer"), tmp_path) <= 2
 
 
-@pytest.mark.skipif(BROWSER is None, reason="no chromium here")
-def test_the_report_prints_a_line_for_each_clause(tmp_path: Path) -> None:
+def test_the_report_prints_a_line_for_each_clause(chromium: str, tmp_path: Path) -> None:
     run = SyntheticRun(modes=(1,))
     for number in range(600):
         run.case(f"clause_{number}", clause={"text": "It holds, " * 30})
     folder = run.write(tmp_path)
-    assert printed(reports.render(folder, "html"), tmp_path) <= 7
+    assert printed(chromium, reports.render(folder, "html"), tmp_path) <= 7

@@ -22,7 +22,7 @@ def test_the_parts_come_in_their_order_from_two_processes(tmp_path: Path) -> Non
         (tmp_path / str(os.getpid())).touch()
         return f"part {number}"
 
-    assert in_halves(work, _PARTS) == [f"part {number}" for number in range(_PARTS)]
+    assert list(in_halves(work, _PARTS)) == [f"part {number}" for number in range(_PARTS)]
     assert len(list(tmp_path.iterdir())) == 2
 
 
@@ -34,7 +34,7 @@ def test_what_the_copy_fails_at_is_done_here() -> None:
             os._exit(3)
         return f"part {number}"
 
-    assert in_halves(work, _PARTS) == [f"part {number}" for number in range(_PARTS)]
+    assert list(in_halves(work, _PARTS)) == [f"part {number}" for number in range(_PARTS)]
 
 
 def test_what_the_copy_hangs_in_is_done_here(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -46,7 +46,7 @@ def test_what_the_copy_hangs_in_is_done_here(monkeypatch: pytest.MonkeyPatch) ->
             os.sched_yield()
         return f"part {number}"
 
-    assert in_halves(work, _PARTS) == [f"part {number}" for number in range(_PARTS)]
+    assert list(in_halves(work, _PARTS)) == [f"part {number}" for number in range(_PARTS)]
     with pytest.raises(ChildProcessError):
         os.waitpid(-1, os.WNOHANG)
 
@@ -61,7 +61,7 @@ def test_who_is_interrupted_leaves_no_copy() -> None:
             os.sched_yield()
 
     with pytest.raises(KeyboardInterrupt):
-        in_halves(work, _PARTS)
+        list(in_halves(work, _PARTS))
     with pytest.raises(ChildProcessError):
         os.waitpid(-1, os.WNOHANG)
 
@@ -71,4 +71,4 @@ def test_an_error_of_a_part_is_told_here() -> None:
         return str(1 // (3 - number))
 
     with pytest.raises(ZeroDivisionError):
-        in_halves(work, _PARTS)
+        list(in_halves(work, _PARTS))

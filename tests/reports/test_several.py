@@ -14,7 +14,7 @@ from markdown_it import MarkdownIt
 
 from reports.history import point
 from reports.history import render as history
-from reports.load import light, load
+from reports.load import light
 from reports.several import RENDERERS, Several
 from tests.reports.html_page import parse, with_class, words
 from tests.reports.synthetic_run import SyntheticRun
@@ -38,7 +38,7 @@ def run_of(name: str, provider: str, **verdicts: str) -> SyntheticRun:
 
 def side_by_side(tmp_path: Path, *runs: SyntheticRun) -> Several:
     """The runs in one table."""
-    return Several(tuple(light(load(run.write(tmp_path))) for run in runs))
+    return Several(tuple(light(run.write(tmp_path)) for run in runs))
 
 
 def three(tmp_path: Path) -> Several:
@@ -126,8 +126,8 @@ def test_a_history_draws_each_run_and_each_page(tmp_path: Path) -> None:
     for number, verdict in enumerate(("FAIL", "BROKEN", "PASS", "UNSUPPORTED")):
         run = run_of(f"run-{number}", "it", grow="PASS", shrink=verdict, free="PASS")
         run.head["started"] = f"2026-01-0{4 - number}T03:04:05Z"
-        points.append(point(load(run.write(tmp_path))))
-    points.append(point(load(run_of("other", HOSTILE, grow="PASS").write(tmp_path))))
+        points.append(point(light(run.write(tmp_path))))
+    points.append(point(light(run_of("other", HOSTILE, grow="PASS").write(tmp_path))))
     markup = history(points, ["lost: no such run"])
     page = parse(markup)
     assert len(with_class(page, "p-broken")) == 2 + 2  # in both pictures, and in two legends

@@ -58,6 +58,24 @@ def test_a_killed_run_is_finished(cts: Cts, options: Sequence[str]) -> None:
     assert report["complete"] is True
 
 
+def test_a_killed_run_is_reported_and_says_how_to_go_on(cts: Cts) -> None:
+    killed(cts, "--hosts", "1")
+    recorded = sum(case != "hangs_once" for case, *_ in cts.verdicts())
+    said = cts("report", "latest", "--format", "json")
+    assert said.returncode == 0, said
+    missing = len(PASSES) + 1 - recorded
+    assert "The run stopped without a last word (killed, or still going on)" in said.stderr
+    assert f"{missing} of {len(PASSES) + 1} planned verdicts are missing" in said.stderr
+    assert "./udapl-cts certify --resume latest runs what is missing" in said.stderr
+    assert said.stderr.count("\n") == 1
+    told = json.loads((cts.results / "latest/report.json").read_text())
+    words = Counter(m["verdict"] for c in told["clauses"] for e in c["cases"] for m in e["modes"])
+    assert words == Counter({"PASS": recorded, "NOT-RUN": missing}) - Counter()
+    assert cts("certify", "--resume", "latest").returncode == 0
+    whole = cts("report", "latest")
+    assert (whole.returncode, whole.stderr) == (0, "")
+
+
 def test_a_failure_of_the_first_part_counts(cts: Cts) -> None:
     killed(cts, "--hosts", "1", "--seed", "1", cases=("fails", "notes"))
     done = cts("certify", "--resume", cts.events()[0]["run"])
