@@ -20,6 +20,7 @@
 #include <assert.h>
 #include <endian.h>
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -79,6 +80,7 @@ _Static_assert(36 + 44 >= REF_MAX_PRIVATE_DATA, "two requests must hold all priv
 #define ACCEPTING_TIME (30 * SECONDS) /* for the peer to confirm an accepted connection */
 #define RESOLVING_TIME (15 * SECONDS) /* for an address, where the Consumer has no time-out */
 #define RESOLVING_STEP (2 * SECONDS)  /* for one attempt at it */
+#define PASSING_TIME   SECONDS        /* for a confirmation to go out, or to come */
 
 /* Active ends bind to ports above those that the kernel hands out, clear of most qualifiers. */
 #define FIRST_ACTIVE_PORT 61000
@@ -715,6 +717,65 @@ static void establish_accepted(struct conn *conn)
         conn->ia->settled = true;
 }
 
+/* The attempt has failed. Who waits for it is told; who has not begun to wait is told on accept. */
+static void on_failure(struct conn *conn, DAT_EVENT_NUMBER number)
+{
+        if (conn->kind == CONN_PROBE && number == DAT_CONNECTION_EVENT_UNREACHABLE)
+                probe_unanswered(conn);
+        if (conn->ep)
+                cm_end(conn, conn->kind == CONN_PASSIVE
+                                 ? DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR
+                                 : number);
+        else if (conn->state == CONN_REPORTED)
+                conn_become(conn, CONN_GIVEN_UP);
+        else if (conn->state != CONN_GIVEN_UP)
+                cm_doom(conn);
+}
+
+static bool qp_has_failed(const struct ep *ep)
+{
+        struct ibv_qp_init_attr init;
+        struct ibv_qp_attr attr;
+
+        return ep->qp && !ibv_query_qp(ep->qp, &attr, IBV_QP_STATE, &init) &&
+               attr.qp_state == IBV_QPS_ERR;
+}
+
+/*
+ * On iWARP who disconnects at once may be ahead of its own confirmation, which comes by another
+ * way. Then the connection was there, and is told so first, once the confirmation says that the
+ * peer was told; but without it the peer has failed on the way there.
+ */
+static bool awaits_confirmation(const struct conn *conn)
+{
+        return conn->state == CONN_ACCEPTED && conn->reached && !conn->confirmed;
+}
+
+static void on_disconnected(struct conn *conn)
+{
+        DAT_EVENT_NUMBER number = DAT_CONNECTION_EVENT_DISCONNECTED;
+
+        if (conn->state == CONN_PARTING) {
+                cm_doom(conn);
+                conn->ia->settled = true;
+                return;
+        }
+        if (awaits_confirmation(conn)) {
+                conn->left = true;
+                set_deadline(conn, PASSING_TIME);
+                return;
+        }
+        (void)rdma_disconnect(conn->id);
+        if (conn->state != CONN_ESTABLISHED) {
+                on_failure(conn, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+                return;
+        }
+        /* A queue pair that failed on its own was broken; the peer only drew the consequence. */
+        if (conn->ia->iwarp ? atomic_load(&conn->ep->failed) : qp_has_failed(conn->ep))
+                number = DAT_CONNECTION_EVENT_BROKEN;
+        cm_end(conn, number);
+}
+
 /* Does this connection here, which was accepted, belong to what a peer has sent beside it? */
 static bool is_confirmed_by(const struct conn *conn, const struct conn *aside,
                             const struct wire *wire)
@@ -737,6 +798,8 @@ static void take_confirmation(struct conn *aside, const struct wire *wire)
                 conn->confirmed = true;
                 if (conn->reached)
                         establish_accepted(conn);
+                if (conn->left)
+                        on_disconnected(conn);
                 break;
         }
         (void)rdma_reject(aside->id, &answer, sizeof(answer));
@@ -891,56 +954,12 @@ static void on_established(struct conn *conn, const struct rdma_cm_event *event)
         }
 }
 
-/* The attempt has failed. Who waits for it is told; who has not begun to wait is told on accept. */
-static void on_failure(struct conn *conn, DAT_EVENT_NUMBER number)
-{
-        if (conn->kind == CONN_PROBE && number == DAT_CONNECTION_EVENT_UNREACHABLE)
-                probe_unanswered(conn);
-        if (conn->ep)
-                cm_end(conn, conn->kind == CONN_PASSIVE
-                                 ? DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR
-                                 : number);
-        else if (conn->state == CONN_REPORTED)
-                conn_become(conn, CONN_GIVEN_UP);
-        else if (conn->state != CONN_GIVEN_UP)
-                cm_doom(conn);
-}
-
 /* The kernel asks for an address three times in a row and then only waits, so we ask again. */
 static void on_address_error(struct conn *conn)
 {
         if (now_us() < conn->resolve_until && !resolve_step(conn, NULL))
                 return;
         on_failure(conn, DAT_CONNECTION_EVENT_UNREACHABLE);
-}
-
-static bool qp_has_failed(const struct ep *ep)
-{
-        struct ibv_qp_init_attr init;
-        struct ibv_qp_attr attr;
-
-        return ep->qp && !ibv_query_qp(ep->qp, &attr, IBV_QP_STATE, &init) &&
-               attr.qp_state == IBV_QPS_ERR;
-}
-
-static void on_disconnected(struct conn *conn)
-{
-        DAT_EVENT_NUMBER number = DAT_CONNECTION_EVENT_DISCONNECTED;
-
-        if (conn->state == CONN_PARTING) {
-                cm_doom(conn);
-                conn->ia->settled = true;
-                return;
-        }
-        (void)rdma_disconnect(conn->id);
-        if (conn->state != CONN_ESTABLISHED) {
-                on_failure(conn, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
-                return;
-        }
-        /* A queue pair that failed on its own was broken; the peer only drew the consequence. */
-        if (conn->ia->iwarp ? atomic_load(&conn->ep->failed) : qp_has_failed(conn->ep))
-                number = DAT_CONNECTION_EVENT_BROKEN;
-        cm_end(conn, number);
 }
 
 static void on_rejected(struct conn *conn, const struct rdma_cm_event *event)
@@ -1253,6 +1272,42 @@ void cm_reap(struct ia *ia)
         pthread_mutex_lock(&ia->cm_turn);
         reap(ia);
         pthread_mutex_unlock(&ia->cm_turn);
+}
+
+/* Is there a confirmation whose request has yet to begin? */
+static bool is_to_confirm(struct ia *ia)
+{
+        struct link *head = &ia->conns;
+        bool found = false;
+        struct wire wire;
+
+        pthread_mutex_lock(&ia->cm_lock);
+        for (struct link *at = head->next; at != head && !found; at = at->next) {
+                struct conn *conn = container_of(at, struct conn, link);
+
+                memcpy(&wire, conn->wire, sizeof(wire));
+                found =
+                    wire_is(&wire, (size_t)conn->wire_size, WIRE_CONFIRMED) && !conn->unanswered;
+        }
+        pthread_mutex_unlock(&ia->cm_lock);
+        return found;
+}
+
+/*
+ * Lets confirmations begin, since a peer takes for failed what it is not told of. Once begun, they
+ * outlive the IA. Called when the service thread has ended.
+ */
+void cm_confirm_last(struct ia *ia)
+{
+        struct pollfd told = {.fd = ia->cm->fd, .events = POLLIN};
+        uint64_t now = now_us();
+        uint64_t until = now + PASSING_TIME;
+
+        while (now < until && is_to_confirm(ia)) {
+                (void)poll(&told, 1, (int)((until - now) / 1000) + 1);
+                cm_handle_events(ia);
+                now = now_us();
+        }
 }
 
 /* Destroys every connection of an IA whose service thread has ended. */

@@ -63,7 +63,8 @@ struct conn {
         bool unanswered; /* on iWARP: the peer has yet to answer its request, see linger.c */
         struct attempt *attempt; /* on iWARP: by which its request goes out, or NULL */
         bool reached;   /* on iWARP, of an accepted one: the kernel says that it is there, */
-        bool confirmed; /* and the peer that it has the answer */
+        bool confirmed; /* and the peer that it has the answer, */
+        bool left;      /* or, before it could say so, the kernel that the peer has left */
         int expected;   /* bytes of private data in all */
         int have;
         uint8_t data[REF_MAX_PRIVATE_DATA];
@@ -92,6 +93,7 @@ void cm_reject(struct conn *conn, int size, const void *data);
 void cm_refuse(struct conn *conn);
 void cm_accept(struct conn *conn, struct ep *ep, int size, const void *data);
 void cm_reap(struct ia *ia);
+void cm_confirm_last(struct ia *ia);
 void cm_close(struct ia *ia);
 
 #endif

@@ -240,6 +240,16 @@ static inline struct wr *record_of(const struct ibv_wc *wc)
         return ((union wr_id){.number = wc->wr_id}).wr;
 }
 
+/*
+ * On iWARP the kernel flushes receives as soon as the stream has ended, which the Consumer of an EP
+ * may hear before it hears that the connection was there. The end of the connection flushes what is
+ * left, in order.
+ */
+static bool is_flushed_later(const struct wr *wr, enum ibv_wc_status status)
+{
+        return status == IBV_WC_WR_FLUSH_ERR && wr->kind == WR_RECV && wr->pool->ep->obj.ia->iwarp;
+}
+
 static void complete(struct evd *evd, const struct ibv_wc *wc)
 {
         /* Error completions carry no valid opcode, so the record says what was posted. */
@@ -248,7 +258,7 @@ static void complete(struct evd *evd, const struct ibv_wc *wc)
         struct wr_pool *pool = wr->pool;
         struct ep *ep = pool->ep;
 
-        if (!wr_is_published(wr))
+        if (!wr_is_published(wr) || is_flushed_later(wr, wc->status))
                 return;
         if (wr->kind == WR_SRQ_RECV)
                 ep = taker_of(evd, wr, wc);

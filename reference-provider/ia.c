@@ -679,6 +679,7 @@ DAT_RETURN ref_ia_close(DAT_IA_HANDLE handle, DAT_CLOSE_FLAGS flags)
         release_waiters(ia);
         object_await_all(ia);
         service_stop(ia);
+        cm_confirm_last(ia);
         dismiss_agents(ia);
         end_connections(ia);
         ends_stop(ia);

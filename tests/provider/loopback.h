@@ -14,6 +14,8 @@
 
 #include <dat/udat.h>
 
+#include "case/transport.h"
+
 #define SECOND 1000000u
 #define LONG   (20 * SECOND) /* for what must happen */
 #define QUIET  (SECOND / 5)  /* for what must not */
@@ -27,6 +29,17 @@
 /* The same, and the subtype: which argument, which privilege, which state. */
 #define assert_refused(call, type, subtype) \
         check_refusal(call, (DAT_RETURN)(type) | (DAT_RETURN)(subtype), #call, __FILE__, __LINE__)
+
+/* A test of what iWARP has not, or of what it alone has; elsewhere it is skipped with the reason.
+ */
+#define unless_iwarp(test, reason) test_or_skip(!host_is_iwarp(), #test, test, reason)
+#define only_iwarp(test, reason)   test_or_skip(host_is_iwarp(), #test, test, reason)
+
+#define NO_WAIT    "iWARP: a message does not wait for its receive"
+#define NO_REFUSAL "iWARP: a request is complete, or flushed, before the peer refuses it"
+#define NO_NUMBERS "iWARP: a stream has no numbers of packets"
+#define ONE_READ   "iWARP: a read has one segment"
+#define NO_SOLICIT "iWARP: siw wakes nobody for a solicited message"
 
 struct end {
         DAT_EP_HANDLE ep;
@@ -56,6 +69,8 @@ struct host {
 void check_return(DAT_RETURN ret, DAT_RETURN type, const char *call, const char *file, int line);
 void check_refusal(DAT_RETURN ret, DAT_RETURN expected, const char *call, const char *file,
                    int line);
+struct CMUnitTest test_or_skip(bool here, const char *name, CMUnitTestFunction test,
+                               const char *reason);
 DAT_EP_ATTR plain_attr(void);
 DAT_DTO_COOKIE cookie(uint64_t value);
 DAT_LMR_TRIPLET segment(const struct end *end, size_t offset, size_t length);
