@@ -155,6 +155,7 @@ PROGRAMS = (
     dtest("dtest-late-accept", "-b 4096 -B 8 -d 2", more=True),
     dtest("dtest-signalled", "-b 4096 -B 8 -S 1", more=True),
     dtestcm("dtestcm", "-c 40 -w"),
+    dtestcm("dtestcm-one", "-c 1 -w", more=True),
     dtestcm("dtestcm-polling", "-c 40", more=True),
     dtestcm("dtestcm-ports", "-c 20 -m -w"),
     dtestcm("dtestcm-late-accept", "-c 3 -d 1 -w", more=True),

@@ -438,7 +438,9 @@ static void eps_without_dto_evds_work(void **state)
         assert_dat(dat_ep_reset(host->b.ep), DAT_SUCCESS);
         join_ends(host, a, &host->b);
         assert_dat(dat_ep_post_rdma_write(a->ep, 1, &iov, cookie(1), &nowhere, 0), DAT_SUCCESS);
-        (void)await_event(a->connect_evd, DAT_CONNECTION_EVENT_BROKEN);
+        /* On iWARP it does not fail here: the peer ends the connection. */
+        (void)await_event(a->connect_evd, host_is_iwarp() ? DAT_CONNECTION_EVENT_DISCONNECTED
+                                                          : DAT_CONNECTION_EVENT_BROKEN);
         host_close(host);
 }
 
@@ -717,7 +719,7 @@ int main(void)
         const struct CMUnitTest tests[] = {
             cmocka_unit_test(attributes_are_checked),
             cmocka_unit_test(the_published_maximum_works),
-            cmocka_unit_test(depths_are_exact),
+            unless_iwarp(depths_are_exact, NO_WAIT),
             cmocka_unit_test(defaults_can_be_used),
             cmocka_unit_test(query_names_the_peer),
             cmocka_unit_test(modify_follows_the_state),
@@ -725,15 +727,15 @@ int main(void)
             cmocka_unit_test(modify_leaves_posted_receives_room),
             cmocka_unit_test(a_refused_change_changes_nothing),
             cmocka_unit_test(sends_need_a_connection),
-            cmocka_unit_test(status_tells_what_is_outstanding),
+            unless_iwarp(status_tells_what_is_outstanding, NO_WAIT),
             cmocka_unit_test(messages_above_the_maximum_are_refused),
             cmocka_unit_test(zero_bytes_are_a_message),
             cmocka_unit_test(eps_without_dto_evds_work),
             cmocka_unit_test(free_in_every_state),
             cmocka_unit_test(arguments_of_ep_create),
             cmocka_unit_test(no_attribute_is_negative_or_unknown),
-            cmocka_unit_test(silent_streams_have_their_evd_alone),
-            cmocka_unit_test(query_names_the_peer_in_every_state),
+            unless_iwarp(silent_streams_have_their_evd_alone, NO_SOLICIT),
+            unless_iwarp(query_names_the_peer_in_every_state, NO_WAIT),
         };
 
         return cmocka_run_group_tests_name("ep", tests, NULL, NULL);

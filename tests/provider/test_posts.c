@@ -8,6 +8,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#define FEW_SEGMENTS "iWARP: siw has 6 segments of a receive, and this needs 16"
+
 typedef DAT_RETURN (*post_fn)(struct host *host, DAT_COUNT segments, DAT_LMR_TRIPLET *iov,
                               DAT_COMPLETION_FLAGS flags);
 
@@ -72,6 +74,12 @@ static const struct post {
 
 #define POSTS (sizeof(posts) / sizeof(posts[0]))
 
+/* Reads have one segment on iWARP. */
+static bool takes_two(const struct post *post)
+{
+        return post->call != a_read || !host_is_iwarp();
+}
+
 /* A refused post must leave nothing behind. */
 static void assert_nothing_posted(const struct host *host)
 {
@@ -128,7 +136,7 @@ static void flags_belong_to_their_posts(void **state)
 
 static void segments_are_counted(void **state)
 {
-        static const DAT_COUNT most[] = {3, 5, 2, 4};
+        const DAT_COUNT most[] = {3, 5, host_is_iwarp() ? 1 : 2, 4};
         DAT_EP_ATTR attr = plain_attr();
         DAT_LMR_TRIPLET iov[8];
         struct host *host;
@@ -195,8 +203,9 @@ static void segments_stay_in_their_lmr(void **state)
 
                         assert_refused(posts[i].call(host, 1, iov, 0), DAT_INVALID_PARAMETER,
                                        DAT_INVALID_ARG3);
-                        assert_refused(posts[i].call(host, 2, iov + 1, 0), DAT_INVALID_PARAMETER,
-                                       DAT_INVALID_ARG3);
+                        if (takes_two(&posts[i]))
+                                assert_refused(posts[i].call(host, 2, iov + 1, 0),
+                                               DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
                 }
         }
         assert_nothing_posted(host);
@@ -278,11 +287,14 @@ static void zones_are_kept_apart(void **state)
         assert_refused(dat_pz_free(pz), DAT_INVALID_STATE, DAT_INVALID_STATE_PZ_IN_USE);
         iov[0] = segment(&host->a, 0, 10);
         iov[1] = part_of(context, &host->a);
-        for (size_t i = 0; i < POSTS; i++)
-                assert_refused(posts[i].call(host, 2, iov, 0), DAT_PROTECTION_VIOLATION,
-                               posts[i].needs == DAT_MEM_PRIV_LOCAL_READ_FLAG
-                                   ? DAT_PROTECTION_READ
-                                   : DAT_PROTECTION_WRITE);
+        for (size_t i = 0; i < POSTS; i++) {
+                bool both = takes_two(&posts[i]);
+
+                assert_refused(
+                    posts[i].call(host, 1 + both, iov + !both, 0), DAT_PROTECTION_VIOLATION,
+                    posts[i].needs == DAT_MEM_PRIV_LOCAL_READ_FLAG ? DAT_PROTECTION_READ
+                                                                   : DAT_PROTECTION_WRITE);
+        }
         assert_nothing_posted(host);
         assert_dat(dat_lmr_free(lmr), DAT_SUCCESS);
         assert_dat(dat_pz_free(pz), DAT_SUCCESS);
@@ -995,20 +1007,20 @@ int main(void)
             cmocka_unit_test(segments_stay_in_their_lmr),
             cmocka_unit_test(memory_grants_its_posts),
             cmocka_unit_test(zones_are_kept_apart),
-            cmocka_unit_test(segments_fill_in_their_order),
-            cmocka_unit_test(a_fenced_send_carries_what_was_read),
-            cmocka_unit_test(memory_that_is_freed_under_a_receive),
-            cmocka_unit_test(memory_that_is_freed_under_a_read),
-            cmocka_unit_test(a_failure_behind_a_full_evd),
-            cmocka_unit_test(a_failure_flushes_what_follows),
-            cmocka_unit_test(vectors_are_the_consumers_again),
-            cmocka_unit_test(a_vast_receive_takes_any_message),
-            cmocka_unit_test(random_vectors_move_every_byte),
-            cmocka_unit_test(posts_follow_the_state),
+            unless_iwarp(segments_fill_in_their_order, ONE_READ),
+            unless_iwarp(a_fenced_send_carries_what_was_read, NO_WAIT),
+            unless_iwarp(memory_that_is_freed_under_a_receive, NO_REFUSAL),
+            unless_iwarp(memory_that_is_freed_under_a_read, NO_WAIT),
+            unless_iwarp(a_failure_behind_a_full_evd, NO_WAIT),
+            unless_iwarp(a_failure_flushes_what_follows, NO_WAIT),
+            unless_iwarp(vectors_are_the_consumers_again, NO_WAIT),
+            unless_iwarp(a_vast_receive_takes_any_message, FEW_SEGMENTS),
+            unless_iwarp(random_vectors_move_every_byte, ONE_READ),
+            unless_iwarp(posts_follow_the_state, NO_WAIT),
             cmocka_unit_test(a_tentative_ep_takes_receives_once_it_has_a_zone),
             cmocka_unit_test(zeros_are_taken_at_their_word),
             cmocka_unit_test(a_short_evd_gets_every_flush),
-            cmocka_unit_test(requests_of_all_kinds_count_together),
+            unless_iwarp(requests_of_all_kinds_count_together, NO_WAIT),
             cmocka_unit_test(a_failed_attempt_flushes_its_receives),
         };
 
