@@ -185,6 +185,7 @@ STEPS = (
         [
             "{python} -m runners certify dat_srq_resize dat_srq_query ep_free/in_state"
             " ep_reset/in_state ep_disconnect/requests_broken_off cr_accept/peer_gone"
+            " cr_accept/asker_leaves_connected cr_accept/peer_leaves_connected"
             " psp_create/many_at_once ep_post_rdma_read/in_order_with_sends"
             " ep_post_rdma_write/several_lmrs --device siw --hosts 1 --out {work}/run"
         ],

@@ -706,6 +706,57 @@ CASE(cr_accept, asker_leaves_at_once)
         }
 }
 
+static const struct leaving {
+        const char *id;
+        DAT_CLOSE_FLAGS flags;
+} leavings[] = {
+    {"abrupt", DAT_CLOSE_ABRUPT_FLAG},
+    {"graceful", DAT_CLOSE_GRACEFUL_FLAG},
+};
+
+/* One end was told of the connection, so it was there for the other end too, however short. */
+static void expect_was_there(struct test *t, const struct request *request)
+{
+        expect_cr_told(t, request->passive, DAT_CONNECTION_EVENT_ESTABLISHED);
+        expect_cr_told(t, request->passive, DAT_CONNECTION_EVENT_DISCONNECTED);
+        expect_ep_in(t, request->passive, DAT_EP_STATE_DISCONNECTED);
+        expect_flushed(t, request);
+        expect_empty(t, ep_connect_evd(t, request->passive));
+}
+
+FAMILY(cr_accept, asker_leaves_connected, leavings)
+{
+        DAT_COUNT rounds = room_for(t, ROUNDS, DAT_HANDLE_TYPE_EP, 2);
+
+        for (int round = 0; round < rounds; round++) {
+                struct request request = requested(t, MADE_BY_CONSUMER);
+
+                post_some(t, &request);
+                expect(dat_cr_accept(request.cr, request.passive, 0, NULL), DAT_SUCCESS);
+                request_accepted(t, &request);
+                expect_cr_told(t, request.active, DAT_CONNECTION_EVENT_ESTABLISHED);
+                expect(dat_ep_disconnect(request.active, row->flags), DAT_SUCCESS);
+
+                expect_was_there(t, &request);
+                expect_cr_told(t, request.active, DAT_CONNECTION_EVENT_DISCONNECTED);
+        }
+}
+
+FAMILY(cr_accept, peer_leaves_connected, leavings)
+{
+        struct request request = request_at(t, MADE_BY_CONSUMER);
+        struct peer_ep *end = peer_request(peer(t), request.qual);
+
+        take_from_peer(t, &request);
+        post_some(t, &request);
+        expect(dat_cr_accept(request.cr, request.passive, 0, NULL), DAT_SUCCESS);
+        request_accepted(t, &request);
+        expect_eq(peer_wait_event(end).number, DAT_CONNECTION_EVENT_ESTABLISHED);
+        peer_disconnect(end, row->flags);
+
+        expect_was_there(t, &request);
+}
+
 /*
  * The handle afterwards
  */
