@@ -609,6 +609,19 @@ FAMILY(cr_query, invalid_mask, masks)
         check_fields(t, &known, DAT_CR_FIELD_ALL);
 }
 
+/* The EP that came with the request is told as before, by its bit and among all. */
+FAMILY(cr_query, invalid_mask_keeps_ep, request_kinds)
+{
+        struct known known = known_at(t, request_at(t, row->maker), OF_REQUEST);
+        DAT_CR_PARAM param;
+
+        memset(&param, 0, sizeof(param));
+        expect(dat_cr_query(known.request.cr, (DAT_CR_PARAM_MASK)(DAT_CR_FIELD_ALL + 1), &param),
+               DAT_INVALID_PARAMETER);
+        check_fields(t, &known, DAT_CR_FIELD_LOCAL_EP_HANDLE);
+        check_fields(t, &known, DAT_CR_FIELD_ALL);
+}
+
 CASE(cr_query, no_mask)
 {
         struct known known = known_request(t);

@@ -330,6 +330,81 @@ CASE(cr_reject, points_stay)
         expect_cr_accepted(t, &reserved);
 }
 
+/* A service point at a qualifier of the Provider's choice goes on, and can be freed. */
+CASE(cr_reject, chosen_point_stays)
+{
+        struct request request = request_at(t, MADE_BY_CONSUMER);
+
+        request.point = DAT_HANDLE_NULL;
+        must(dat_psp_create_any(ia(t), &request.qual, request.evd, DAT_PSP_CONSUMER_FLAG,
+                                &request.point));
+        adopt(t, DAT_HANDLE_TYPE_PSP, request.point);
+        must_ask(t, &request, (struct asks){0});
+        must_take(t, &request);
+        expect_cr_rejected(t, &request);
+
+        expect_psp(t, request.point, request.qual, request.evd, DAT_PSP_CONSUMER_FLAG);
+        expect_served(t, request.point, request.qual, request.evd);
+        expect(dat_psp_free(request.point), DAT_SUCCESS);
+        disown(t, request.point);
+        expect_refused(t, request.qual, request.evd);
+}
+
+static void free_psp(struct test *t, DAT_HANDLE point)
+{
+        expect(dat_psp_free(point), DAT_SUCCESS);
+        disown(t, point);
+}
+
+/* Nothing of the request is left that would hold what it was made of. */
+FAMILY(cr_reject, lets_go, request_kinds)
+{
+        struct request request = request_at(t, row->maker);
+        const DAT_EVD_HANDLE evds[] = {request.recv_evd, request.request_evd, request.connect_evd,
+                                       request.evd};
+
+        if (row->maker == MADE_BY_PROVIDER)
+                request.zone = pz_new(t);
+        must_ask(t, &request, (struct asks){0});
+        must_take(t, &request);
+        expect_cr_rejected(t, &request);
+        if (row->maker == MADE_FOR_RSP)
+                free_spent(t, request.point);
+        else
+                free_psp(t, request.point);
+        if (row->maker != MADE_BY_PROVIDER) {
+                expect(dat_ep_free(request.passive), DAT_SUCCESS);
+                disown(t, request.passive);
+        }
+        for (size_t i = 0; i < sizeof(evds) / sizeof(evds[0]); i++) {
+                expect(dat_evd_free(evds[i]), DAT_SUCCESS);
+                disown(t, evds[i]);
+        }
+        if (row->maker == MADE_BY_PROVIDER) {
+                expect(dat_pz_free(request.zone), DAT_SUCCESS);
+                disown(t, request.zone);
+        }
+}
+
+/* Of two RSPs, the one whose request was not rejected has its own still. */
+FAMILY(cr_reject, other_reserved, two_requests)
+{
+        struct request requests[2];
+
+        for (int i = 0; i < 2; i++)
+                requests[i] = request_at(t, MADE_FOR_RSP);
+        must_ask(t, &requests[row->one], (struct asks){0});
+        must_take(t, &requests[row->one]);
+        expect_cr_rejected(t, &requests[row->one]);
+
+        expect_rsp(t, requests[!row->one].point, requests[!row->one].qual,
+                   requests[!row->one].passive, requests[!row->one].evd);
+        expect_eq(ep_state(t, requests[!row->one].passive), DAT_EP_STATE_RESERVED);
+        must_ask(t, &requests[!row->one], (struct asks){0});
+        must_take(t, &requests[!row->one]);
+        expect_cr_accepted(t, &requests[!row->one]);
+}
+
 /*
  * What was refused before
  */

@@ -761,6 +761,48 @@ CASE(ep_create, default_attributes)
         }
 }
 
+/* However many there are already, one more is made, and the two carry messages if both can. */
+CASE(ep_create, default_again)
+{
+        struct arguments with[FEW];
+        DAT_COUNT count = room_for(t, FEW, DAT_HANDLE_TYPE_EP, 1);
+        DAT_EP_HANDLE eps[FEW];
+
+        for (DAT_COUNT i = 0; i < count; i++) {
+                DAT_EP_PARAM param;
+
+                with[i] = arguments(t);
+                eps[i] = create_default(t, &with[i]);
+                param = described(t, eps[i]);
+                expect_eq(plain_ep_state(param.ep_state), DAT_EP_STATE_UNCONNECTED);
+                expect_that(param.pz_handle == with[i].pz &&
+                                param.recv_evd_handle == with[i].recv_evd &&
+                                param.request_evd_handle == with[i].request_evd &&
+                                param.connect_evd_handle == with[i].connect_evd,
+                            "zone or EVDs are not those that were given");
+                expect_eq(param.ep_attr.service_type, DAT_SERVICE_TYPE_RC);
+                for (size_t j = 0; j < NUMBERS; j++)
+                        expect_that(ep_value(&param, &numbers[j].parameter) <=
+                                        ep_greatest(&numbers[j]),
+                                    "%s is more than an EP can have", numbers[j].id);
+        }
+        must_that(count >= 2, "no room for two EPs");
+        for (DAT_COUNT i = 0; i < 2; i++)
+                expect(dat_ep_modify(eps[i],
+                                     DAT_EP_FIELD_EP_ATTR_MAX_MESSAGE_SIZE |
+                                         DAT_EP_FIELD_EP_ATTR_MAX_RECV_DTOS |
+                                         DAT_EP_FIELD_EP_ATTR_MAX_REQUEST_DTOS |
+                                         DAT_EP_FIELD_EP_ATTR_MAX_RECV_IOV |
+                                         DAT_EP_FIELD_EP_ATTR_MAX_REQUEST_IOV |
+                                         DAT_EP_FIELD_EP_ATTR_MAX_RDMA_READ_IN |
+                                         DAT_EP_FIELD_EP_ATTR_MAX_RDMA_READ_OUT,
+                                     &with[i].param),
+                       DAT_SUCCESS);
+        joined(t, eps[1], eps[0]);
+        expect_message(t, eps[0], eps[1]);
+        expect_message(t, eps[1], eps[0]);
+}
+
 /* Before it is used, it is made what the consumer needs. */
 CASE(ep_create, default_then_modified)
 {

@@ -97,14 +97,6 @@ static void ask_in_vain(struct test *t, const struct loop *loop, DAT_IA_ADDRESS_
                                   &more));
 }
 
-static void time_out(struct test *t, struct loop *loop)
-{
-        loop_listen(t, loop->requests, DAT_PSP_CONSUMER_FLAG, &loop->qual);
-        ask_in_vain(t, loop, ia_attr(t)->ia_address_ptr);
-        must_that(ep_state(t, loop->active) == DAT_EP_STATE_DISCONNECTED,
-                  "an EP whose time is over is not Disconnected");
-}
-
 /* A provider may see at once that there is no way, and leave the EP Unconnected. */
 static void reach_nobody(struct test *t, struct loop *loop)
 {
@@ -123,7 +115,7 @@ static const struct way {
     {"rejected", ep_turn_reject},
     {"nobody_listens", ep_turn_find_nobody},
     {"gives_up", ep_turn_give_up},
-    {"times_out", time_out},
+    {"times_out", ep_turn_time_out},
     {"unreachable", reach_nobody},
     {"disconnects", ep_turn_leave},
     {"disconnects_gracefully", ep_turn_leave_in_peace},
@@ -244,6 +236,102 @@ CASE(ep_reset, keeps_flags)
         leave(t, &loop);
         expect_reset(t, loop.active);
         expect_ep_kept(t, loop.active, &before, EP_OF_CONNECTION);
+}
+
+/* Each is another one than what an EP has by default, or at the least. */
+static DAT_EP_ATTR attr_of_no_default(struct test *t)
+{
+        const DAT_IA_ATTR *most = ia_attr(t);
+        DAT_EP_ATTR attr = ep_attr_modest(most);
+
+        attr.max_message_size = 3 * MESSAGE;
+        attr.max_rdma_size = 5 * MESSAGE;
+        attr.max_recv_dtos = 5;
+        attr.max_request_dtos = 6;
+        attr.max_recv_iov = most->max_iov_segments_per_dto < 2 ? 1 : 2;
+        attr.max_request_iov = most->max_iov_segments_per_dto < 3 ? 1 : 3;
+        attr.max_rdma_write_iov = most->max_iov_segments_per_rdma_write < 2 ? 1 : 2;
+        attr.max_rdma_read_in = most->max_rdma_read_per_ep_in < 3 ? 0 : 3;
+        attr.max_rdma_read_out = most->max_rdma_read_per_ep_out < 2 ? 0 : 2;
+        attr.max_rdma_read_iov = attr.max_rdma_read_out ? 1 : 0;
+        return attr;
+}
+
+static void expect_uses_segments(struct test *t, const struct loop *loop, const DAT_EP_ATTR *attr)
+{
+        struct vector from =
+            vector_with(t, .length = 3 * MESSAGE, .segments = attr->max_request_iov);
+        struct vector to = vector_with(t, .length = 3 * MESSAGE, .segments = attr->max_recv_iov);
+
+        vector_fill(t, &from, 1);
+        expect(recv_vector(loop->passive, &to, 1, DAT_COMPLETION_DEFAULT_FLAG), DAT_SUCCESS);
+        expect(send_vector(loop->active, &from, 2, DAT_COMPLETION_DEFAULT_FLAG), DAT_SUCCESS);
+        expect_completion(ep_recv_evd(t, loop->passive), loop->passive, 1, 3 * MESSAGE, 0);
+        expect_completion(ep_request_evd(t, loop->active), loop->active, 2, 3 * MESSAGE, 0);
+        expect_holds(&to, 1, 3 * MESSAGE);
+}
+
+static void expect_uses_reads(struct test *t, const struct loop *loop, DAT_COUNT reads)
+{
+        struct vector there = vector_with(t, .length = MESSAGE);
+        DAT_RMR_TRIPLET remote = vector_remote(&there);
+        struct vector here[2];
+
+        vector_fill(t, &there, LATER);
+        for (DAT_COUNT i = 0; i < reads; i++) {
+                here[i] = vector_with(t, .length = MESSAGE);
+                expect(dat_ep_post_rdma_read(loop->active, 1, here[i].iov, COOKIE((uint64_t)i),
+                                             &remote, DAT_COMPLETION_DEFAULT_FLAG),
+                       DAT_SUCCESS);
+        }
+        for (DAT_COUNT i = 0; i < reads; i++) {
+                expect_completion(ep_request_evd(t, loop->active), loop->active, (uint64_t)i,
+                                  MESSAGE, 0);
+                expect_holds(&here[i], LATER, MESSAGE);
+        }
+}
+
+/* What an EP was made to be, it tells at both ends after a reset, and can be used as. */
+CASE(ep_reset, keeps_attributes)
+{
+        DAT_EP_ATTR attr = attr_of_no_default(t);
+        struct loop loop =
+            loop_of(t, (struct ep_opts){.attr = &attr}, (struct ep_opts){.attr = &attr});
+        struct ep_snapshot active = ep_snapshot(t, loop.active);
+        struct ep_snapshot passive = ep_snapshot(t, loop.passive);
+
+        for (int i = 0; i < FEW; i++) {
+                expect_joined(t, loop.active, loop.passive);
+                leave(t, &loop);
+                expect_reset(t, loop.active);
+                expect_reset(t, loop.passive);
+                expect_ep_kept(t, loop.active, &active, EP_OF_CONNECTION);
+                expect_ep_kept(t, loop.passive, &passive, EP_OF_CONNECTION);
+        }
+        expect_joined(t, loop.active, loop.passive);
+        expect_uses_segments(t, &loop, &attr);
+        expect_uses_reads(t, &loop, attr.max_rdma_read_out);
+}
+
+/* The message is longer than its receive, which ends the connection, by whatever event. */
+CASE(ep_reset, broken)
+{
+        struct loop loop = loop_new(t);
+        struct vector brief = vector_with(t, .length = MESSAGE / 2);
+        struct vector vector = vector_with(t, .length = MESSAGE);
+
+        loop_join(t, &loop);
+        must(recv_vector(loop.passive, &brief, 1, DAT_COMPLETION_DEFAULT_FLAG));
+        must(send_vector(loop.active, &vector, 1, DAT_COMPLETION_DEFAULT_FLAG));
+        expect_connection_gone(t, loop.passive);
+        expect_connection_gone(t, loop.active);
+        expect_reset(t, loop.passive);
+        expect_reset(t, loop.active);
+        forget_completions(ep_recv_evd(t, loop.passive));
+        forget_completions(ep_request_evd(t, loop.active));
+
+        expect_joined(t, loop.active, loop.passive);
+        expect_messages(t, loop.active, loop.passive);
 }
 
 CASE(ep_reset, twice)

@@ -9,6 +9,7 @@
 void ep_turn_ask(struct test *t, struct loop *loop);
 void ep_turn_reject(struct test *t, struct loop *loop);
 void ep_turn_find_nobody(struct test *t, struct loop *loop);
+void ep_turn_time_out(struct test *t, struct loop *loop);
 void ep_turn_give_up(struct test *t, struct loop *loop);
 void ep_turn_leave(struct test *t, struct loop *loop);
 void ep_turn_leave_in_peace(struct test *t, struct loop *loop);
@@ -25,6 +26,7 @@ static const struct ep_turn {
     {"asks", ep_turn_ask, DAT_EP_STATE_ACTIVE_CONNECTION_PENDING},
     {"rejected", ep_turn_reject, DAT_EP_STATE_DISCONNECTED},
     {"nobody_listens", ep_turn_find_nobody, DAT_EP_STATE_DISCONNECTED},
+    {"times_out", ep_turn_time_out, DAT_EP_STATE_DISCONNECTED},
     {"gives_up", ep_turn_give_up, DAT_EP_STATE_DISCONNECTED},
     {"established", loop_join, DAT_EP_STATE_CONNECTED},
     {"disconnects", ep_turn_leave, DAT_EP_STATE_DISCONNECTED},

@@ -493,6 +493,27 @@ CASE(psp_free, all_requests_stay)
         }
 }
 
+/* Requests wait on the EVD, and no further one comes there. */
+CASE(psp_free, refused_beside_requests)
+{
+        enum { WAITING = 3 };
+        DAT_CNO_HANDLE cno;
+        DAT_EVD_HANDLE evd = watched_loop(t, &cno).requests;
+        DAT_CONN_QUAL qual;
+        DAT_PSP_HANDLE psp = loop_listen(t, evd, DAT_PSP_CONSUMER_FLAG, &qual);
+
+        for (int i = 0; i < WAITING; i++) {
+                loop_connect(t, ep_with(t), qual);
+                must_stand(t, cno);
+        }
+        free_now(t, psp);
+
+        expect_eq(answer_at(t, qual), DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+        for (int i = 0; i < WAITING; i++)
+                expect(dat_cr_reject(expect_request(t, evd, psp, qual)), DAT_SUCCESS);
+        expect_quiet(evd);
+}
+
 CASE(psp_free, providers_ep_stays)
 {
         struct loop loop = loop_new(t);
