@@ -6,12 +6,14 @@
 #include "case/standard.h"
 #include "connect.h"
 #include "states.h"
+#include "turns.h"
 
 #include <string.h>
 
 #define WORKS 8  /* requests, or receives, that an EP has */
 #define MANY  48 /* where it has more than fit into a batch of any size */
 #define BINDS 4
+#define LOOKS 500 /* at an EP that is about to be Disconnected */
 #define LARGE ((size_t)1 << 18)
 
 struct flag_row {
@@ -303,27 +305,38 @@ FAMILY(ep_disconnect, requests_of_other_end, both_flags)
 static const struct many_row {
         const char *id;
         bool receives;
-} many[] = {{"receives", true}, {"requests", false}};
+        bool other; /* of the end that did nothing for it */
+} many[] = {
+    {"receives", true, false},
+    {"requests", false, false},
+    {"receives_of_other_end", true, true},
+    {"requests_of_other_end", false, true},
+};
 
 FAMILY(ep_disconnect, many, many)
 {
         DAT_EP_ATTR attr = attr_with_reads(t);
         struct line line;
+        struct line of;
         DAT_EP_HANDLE ep;
 
         if (ia_attr(t)->max_dto_per_ep < MANY)
                 unsupported(t, "max_dto_per_ep: fewer than the case posts");
         attr.max_recv_dtos = attr.max_request_dtos = MANY;
         line = line_apart(t, attr, (struct ep_opts){0}, (struct ep_opts){0});
-        ep = line.loop.active;
+        of = row->other ? turned(line) : line;
+        ep = of.loop.active;
         loop_join(t, &line.loop);
         if (row->receives)
                 post_recvs(t, ep, line.in, 0, MANY);
         else
                 for (size_t i = 0; i < MANY; i++)
-                        must(post(&line, SENDS, i));
-        end_by(t, ep, DAT_CLOSE_ABRUPT_FLAG);
-        expect_ended(t, ep);
+                        must(post(&of, SENDS, i));
+        end_by(t, line.loop.active, DAT_CLOSE_ABRUPT_FLAG);
+        if (row->other)
+                expect_ended_by_other(t, ep);
+        else
+                expect_ended(t, ep);
         if (row->receives)
                 expect_flushed(t, ep_recv_evd(t, ep), ep, 0, MANY);
         else
@@ -592,6 +605,105 @@ CASE(ep_disconnect, graceful_while_pending)
         expect_done_in_peace(t, &line, SENDS);
 }
 
+/* Whose connection it is that waits, and which of its connections. */
+static struct line line_of_passive(struct test *t)
+{
+        return turned(line_of(t));
+}
+
+static struct line line_again(struct test *t)
+{
+        struct line line = line_of(t);
+
+        must(dat_ep_disconnect(line.loop.active, DAT_CLOSE_ABRUPT_FLAG));
+        must_event(ep_connect_evd(t, line.loop.active), DAT_CONNECTION_EVENT_DISCONNECTED);
+        must_event(ep_connect_evd(t, line.loop.passive), DAT_CONNECTION_EVENT_DISCONNECTED);
+        must(dat_ep_reset(line.loop.active));
+        must(dat_ep_reset(line.loop.passive));
+        loop_join(t, &line.loop);
+        return line;
+}
+
+static struct line line_of_srq(struct test *t)
+{
+        return line_with(t, (struct ep_opts){.srq = srq_with(t)}, (struct ep_opts){0});
+}
+
+static const struct kind_of_line {
+        const char *id;
+        struct line (*make)(struct test *t);
+} lines[] = {
+    {"passive", line_of_passive},
+    {"second_connection", line_again},
+    {"of_srq", line_of_srq},
+};
+
+FAMILY(ep_disconnect, completed_for, lines)
+{
+        struct line line = row->make(t);
+
+        post_works(t, &line, SENDS);
+        end_by(t, line.loop.active, DAT_CLOSE_GRACEFUL_FLAG);
+        expect_waiting(t, &line);
+        expect_done_in_peace(t, &line, SENDS);
+}
+
+/* What succeeds is not told, and yet it is waited for. */
+CASE(ep_disconnect, suppressed_completed)
+{
+        struct line line = line_of(t);
+        DAT_EP_HANDLE ep = line.loop.active;
+
+        for (size_t i = 0; i < WORKS; i++) {
+                DAT_LMR_TRIPLET segment = triplet(line.out, i * MESSAGE, MESSAGE);
+
+                must(dat_ep_post_send(ep, 1, &segment, (DAT_DTO_COOKIE){.as_64 = i},
+                                      DAT_COMPLETION_SUPPRESS_FLAG));
+        }
+        end_by(t, ep, DAT_CLOSE_GRACEFUL_FLAG);
+        expect_waiting(t, &line);
+        post_recvs(t, line.loop.passive, line.in, 0, WORKS);
+        expect_ended(t, ep);
+        expect_empty(t, ep_request_evd(t, ep));
+        for (size_t i = 0; i < WORKS; i++) {
+                expect_eq(
+                    expect_completion(t, ep_recv_evd(t, line.loop.passive), line.loop.passive, i),
+                    DAT_DTO_SUCCESS);
+                expect_that(message_holds(line.in->addr + i * MESSAGE, MESSAGE, i),
+                            "receive %zu has not its message", i);
+        }
+}
+
+static const struct hurry_row {
+        const char *id;
+        DAT_CLOSE_FLAGS flags;
+        bool other;
+} hurries[] = {
+    {"abrupt", DAT_CLOSE_ABRUPT_FLAG, false},
+    {"others_abrupt", DAT_CLOSE_ABRUPT_FLAG, true},
+    {"others_graceful", DAT_CLOSE_GRACEFUL_FLAG, true},
+};
+
+/* Receives stood there beside the sends that the EP waited for. */
+FAMILY(ep_disconnect, pending_flushed, hurries)
+{
+        struct line line = line_of(t);
+        DAT_EP_HANDLE ep = line.loop.active;
+
+        post_recvs(t, ep, line.in, 0, WORKS);
+        post_works(t, &line, SENDS);
+        end_by(t, ep, DAT_CLOSE_GRACEFUL_FLAG);
+        expect_waiting(t, &line);
+        expect_empty(t, ep_recv_evd(t, ep));
+        end_by(t, row->other ? line.loop.passive : ep, row->flags);
+        if (row->other)
+                expect_ended_by_other(t, ep);
+        else
+                expect_ended(t, ep);
+        expect_flushed(t, ep_recv_evd(t, ep), ep, 0, WORKS);
+        expect_eq(expect_broken_off(t, ep_request_evd(t, ep), ep, WORKS), 0);
+}
+
 /*
  * On one EVD
  */
@@ -600,10 +712,15 @@ static const struct merged_row {
         const char *id;
         DAT_CLOSE_FLAGS flags;
         size_t received; /* of the sends that find a receive */
+        enum work work;
+        bool alone; /* but for connections, an EVD has one stream of its EP */
 } merged[] = {
-    {"graceful", DAT_CLOSE_GRACEFUL_FLAG, WORKS},
-    {"abrupt", DAT_CLOSE_ABRUPT_FLAG, WORKS},
-    {"abrupt_half", DAT_CLOSE_ABRUPT_FLAG, WORKS / 2},
+    {"graceful", DAT_CLOSE_GRACEFUL_FLAG, WORKS, SENDS, false},
+    {"abrupt", DAT_CLOSE_ABRUPT_FLAG, WORKS, SENDS, false},
+    {"abrupt_half", DAT_CLOSE_ABRUPT_FLAG, WORKS / 2, SENDS, false},
+    {"graceful_alone", DAT_CLOSE_GRACEFUL_FLAG, WORKS, SENDS, true},
+    {"graceful_writes", DAT_CLOSE_GRACEFUL_FLAG, 1, WRITES, false},
+    {"graceful_reads", DAT_CLOSE_GRACEFUL_FLAG, 1, READS, false},
 };
 
 /* Whatever succeeded is told before the end; all is told. Returns how many succeeded. */
@@ -642,20 +759,26 @@ FAMILY(ep_disconnect, end_behind_success, merged)
         DAT_EVD_FLAGS flags = (DAT_EVD_FLAGS)(DAT_EVD_DTO_FLAG | DAT_EVD_CONNECTION_FLAG);
         DAT_EVD_HANDLE one = evd_with(t, .flags = flags);
         DAT_EVD_HANDLE other = evd_with(t, .flags = flags);
-        struct line line = line_with(
-            t, (struct ep_opts){.recv_evd = one, .request_evd = one, .connect_evd = one},
-            (struct ep_opts){.recv_evd = other, .request_evd = other, .connect_evd = other});
+        struct ep_opts active = {.request_evd = one, .connect_evd = one};
+        struct ep_opts passive = {.recv_evd = other, .connect_evd = other};
+        struct line line;
         size_t sent;
         size_t came;
 
+        if (!row->alone) {
+                active.recv_evd = one;
+                passive.request_evd = other;
+        }
+        line = line_with(t, active, passive);
         post_recvs(t, line.loop.passive, line.in, 0, row->received);
-        post_works(t, &line, SENDS);
+        post_works(t, &line, row->work);
         end_by(t, line.loop.active, row->flags);
         sent = expect_end_behind_success(t, one, WORKS);
         came = expect_end_behind_success(t, other, row->received);
         if (row->flags == DAT_CLOSE_GRACEFUL_FLAG)
                 expect_eq(sent, WORKS);
-        expect_that(sent <= came, "%zu sends succeeded, and %zu came", sent, came);
+        if (row->work == SENDS)
+                expect_that(sent <= came, "%zu sends succeeded, and %zu came", sent, came);
 }
 
 /*
@@ -836,6 +959,88 @@ FAMILY(ep_disconnect, bad_flags, bad_flags)
         expect_message(t, line.loop.active, line.loop.passive);
         expect_message(t, line.loop.passive, line.loop.active);
         expect_empty(t, ep_connect_evd(t, line.loop.active));
+}
+
+/* Nobody has read of the end yet, nor reaped what was flushed. */
+FAMILY(ep_disconnect, twice_unread, both_flags)
+{
+        struct line line = line_of(t);
+        DAT_EP_HANDLE ep = line.loop.active;
+        int looks = LOOKS;
+
+        post_recvs(t, ep, line.in, 0, WORKS);
+        post_works(t, &line, SENDS);
+        end_by(t, ep, DAT_CLOSE_ABRUPT_FLAG);
+        while (ep_state(t, ep) != DAT_EP_STATE_DISCONNECTED && looks--)
+                settle_briefly(t);
+        must_that(looks > 0, "an EP that has left is not Disconnected");
+        end_by(t, ep, row->flags);
+        expect_ended(t, ep);
+        expect_flushed(t, ep_recv_evd(t, ep), ep, 0, WORKS);
+        record(t, "%zu of %d sends without a receive succeeded",
+               expect_broken_off(t, ep_request_evd(t, ep), ep, WORKS), WORKS);
+}
+
+static void drop_events(struct test *t, DAT_EVD_HANDLE evd)
+{
+        DAT_EVENT event;
+
+        settle_briefly(t);
+        while (dat_is(dat_evd_dequeue(evd, &event), DAT_SUCCESS))
+                ;
+}
+
+/* What is left of a request that was given up is not of the call. */
+FAMILY(ep_disconnect, after_turn, ep_turns)
+{
+        struct loop loop = loop_of(t, (struct ep_opts){0}, (struct ep_opts){0});
+
+        row->make(t, &loop);
+        drop_events(t, ep_connect_evd(t, loop.active));
+        switch (row->state) {
+        case DAT_EP_STATE_CONNECTED:
+                end_by(t, loop.active, DAT_CLOSE_ABRUPT_FLAG);
+                expect_ended(t, loop.active);
+                return;
+        case DAT_EP_STATE_ACTIVE_CONNECTION_PENDING:
+                end_by(t, loop.active, DAT_CLOSE_GRACEFUL_FLAG);
+                expect_given_up(t, loop.active);
+                return;
+        default:
+                break;
+        }
+        for (size_t i = 0; i < 2; i++)
+                expect(dat_ep_disconnect(loop.active, both_flags[i].flags),
+                       row->state == DAT_EP_STATE_DISCONNECTED ? DAT_SUCCESS : DAT_INVALID_STATE);
+        expect_eq(ep_state(t, loop.active), row->state);
+        settle_briefly(t);
+        expect_empty(t, ep_connect_evd(t, loop.active));
+}
+
+/* Two EPs have the same EVDs: what the one is flushed of, the other one receives. */
+CASE(ep_disconnect, shared_evds)
+{
+        struct ep_opts opts = {
+            .recv_evd = evd_with(t),
+            .request_evd = evd_with(t),
+            .connect_evd = evd_with(t, .qlen = 8, .flags = DAT_EVD_CONNECTION_FLAG),
+        };
+        struct line lines[2];
+
+        for (int i = 0; i < 2; i++) {
+                lines[i] = line_with(t, (struct ep_opts){0}, opts);
+                post_recvs(t, lines[i].loop.passive, lines[i].in, 0, WORKS);
+        }
+        end_by(t, lines[0].loop.passive, DAT_CLOSE_ABRUPT_FLAG);
+        expect_ended(t, lines[0].loop.passive);
+        expect_flushed(t, opts.recv_evd, lines[0].loop.passive, 0, WORKS);
+        for (size_t i = 0; i < WORKS; i++)
+                must(post(&lines[1], SENDS, i));
+        for (size_t i = 0; i < WORKS; i++)
+                expect_eq(expect_completion(t, opts.recv_evd, lines[1].loop.passive, i),
+                          DAT_DTO_SUCCESS);
+        end_by(t, lines[1].loop.passive, DAT_CLOSE_ABRUPT_FLAG);
+        expect_ended(t, lines[1].loop.passive);
 }
 
 /*
