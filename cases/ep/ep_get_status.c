@@ -540,6 +540,114 @@ CASE(ep_get_status, after_reset)
         expect_idle(t, loop.active, DAT_FALSE, DAT_TRUE);
 }
 
+/* Of the two ends, the one that accepted. */
+CASE(ep_get_status, sends_of_passive)
+{
+        struct loop loop = transfer_with(t);
+
+        post_sends(t, loop.passive, 1);
+        expect_idle(t, loop.passive, DAT_TRUE, DAT_FALSE);
+        expect_idle(t, loop.active, DAT_TRUE, DAT_TRUE);
+        post_recvs(t, loop.active, 1);
+        must_dto(ep_request_evd(t, loop.passive));
+
+        expect_idle(t, loop.passive, DAT_TRUE, DAT_TRUE);
+}
+
+CASE(ep_get_status, sends_of_srq)
+{
+        struct loop loop = loop_of(t, (struct ep_opts){.srq = srq_with(t)}, (struct ep_opts){0});
+
+        loop_join(t, &loop);
+        expect_eq(status_of(t, loop.active).state, DAT_EP_STATE_CONNECTED);
+        post_sends(t, loop.active, 1);
+
+        expect_idle(t, loop.active, DAT_TRUE, DAT_FALSE);
+}
+
+/* What is reaped of the one kind says nothing of the other. */
+CASE(ep_get_status, recv_reaped_beside_send)
+{
+        struct loop loop = transfer_with(t);
+
+        post_recvs(t, loop.active, 1);
+        post_sends(t, loop.active, 1);
+        post_sends(t, loop.passive, 1);
+        must_dto(ep_recv_evd(t, loop.active));
+
+        expect_idle(t, loop.active, DAT_TRUE, DAT_FALSE);
+}
+
+/* However many there are. */
+CASE(ep_get_status, many_sends)
+{
+        DAT_EP_ATTR attr = transfer_attr(t, (struct transfer_opts){.dtos = BYTES});
+        DAT_EVD_HANDLE evd = evd_of_at_most(t, BYTES);
+        struct loop loop;
+
+        must_have_room(t, evd, BYTES);
+        attr.max_recv_dtos = POSTS;
+        loop = loop_of(t, (struct ep_opts){.attr = &attr, .request_evd = evd}, (struct ep_opts){0});
+        loop_join(t, &loop);
+        for (int i = 0; i < BYTES; i++) {
+                post_sends(t, loop.active, 1);
+                expect_idle(t, loop.active, DAT_TRUE, DAT_FALSE);
+        }
+}
+
+/* The end that did nothing for it. */
+CASE(ep_get_status, flushed_by_other_end)
+{
+        struct loop loop = transfer_with(t);
+
+        post_recvs(t, loop.passive, POSTS);
+        post_sends(t, loop.passive, POSTS);
+        must(dat_ep_disconnect(loop.active, DAT_CLOSE_ABRUPT_FLAG));
+        must_event(ep_connect_evd(t, loop.passive), DAT_CONNECTION_EVENT_DISCONNECTED);
+        must_be_flushed(t, ep_recv_evd(t, loop.passive), POSTS);
+        for (int i = 0; i < POSTS; i++)
+                must_event(ep_request_evd(t, loop.passive), DAT_DTO_COMPLETION_EVENT);
+
+        expect_idle(t, loop.passive, DAT_TRUE, DAT_TRUE);
+}
+
+/* An EP that is Unconnected keeps its receives when it is reset. */
+CASE(ep_get_status, preposted_reset)
+{
+        DAT_EP_HANDLE ep = ep_with(t);
+
+        post_recvs(t, ep, 1);
+        must(dat_ep_reset(ep));
+
+        expect_idle(t, ep, DAT_FALSE, DAT_TRUE);
+}
+
+/* The receive that was taken before stands. */
+CASE(ep_get_status, recv_refused_beside_another)
+{
+        DAT_EP_HANDLE ep = ep_with(t);
+        DAT_LMR_TRIPLET beyond = triplet(buf_with(t), 0, (size_t)1 << 20);
+
+        post_recvs(t, ep, 1);
+        must_that(!dat_is(dat_ep_post_recv(ep, 1, &beyond, COOKIE(1), DAT_COMPLETION_DEFAULT_FLAG),
+                          DAT_SUCCESS),
+                  "a receive into memory that is not registered was taken");
+
+        expect_idle(t, ep, DAT_FALSE, DAT_TRUE);
+}
+
+/* It is flushed at once; when that is reaped it is over. */
+CASE(ep_get_status, send_when_disconnected)
+{
+        struct loop loop = loop_of(t, (struct ep_opts){0}, (struct ep_opts){0});
+
+        ep_turn_leave(t, &loop);
+        post_sends(t, loop.active, 1);
+        must_be_flushed(t, ep_request_evd(t, loop.active), 1);
+
+        expect_idle(t, loop.active, DAT_TRUE, DAT_TRUE);
+}
+
 /*
  * What the call leaves as it was
  */

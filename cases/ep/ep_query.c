@@ -2,6 +2,7 @@
 /* dat_ep_query: every field by its own bit and among others, in each state, and of which EP it is.
  */
 #include "clauses/ep_query.h"
+#include "case/ep_attr.h"
 #include "case/standard.h"
 #include "states.h"
 #include "transfer.h"
@@ -327,6 +328,40 @@ CASE(ep_query, srq)
         expect_that(queried(t, ep, DAT_EP_FIELD_ALL).srq_handle == older, "another SRQ");
 }
 
+/* The receives of an EP with an SRQ are not its own: how many segments they have is not asked. */
+CASE(ep_query, fields_of_srq)
+{
+        DAT_EP_PARAM_MASK mask =
+            DAT_EP_FIELD_ALL & ~(OF_CONNECTION | DAT_EP_FIELD_EP_ATTR_MAX_RECV_IOV);
+        struct known known = known_ep(t, 1);
+        DAT_EP_ATTR attr = known.param.ep_attr;
+        struct loop loop = {
+            .requests = evd_with(t, .flags = DAT_EVD_CR_FLAG),
+            .passive = known.ep,
+        };
+        DAT_EP_PARAM param;
+
+        known.param.srq_handle = srq_with(t);
+        known.param.pz_handle = pz(t);
+        loop.active = known.ep = ep_with(t, .srq = known.param.srq_handle, .attr = &attr);
+        known.param.recv_evd_handle = ep_recv_evd(t, known.ep);
+        known.param.request_evd_handle = ep_request_evd(t, known.ep);
+        known.param.connect_evd_handle = ep_connect_evd(t, known.ep);
+        param = queried(t, known.ep, DAT_EP_FIELD_ALL);
+        check_param(t, &known.param, &param, mask);
+        expect_that(queried(t, loop.passive, DAT_EP_FIELD_ALL).srq_handle == DAT_HANDLE_NULL,
+                    "an EP has the SRQ of another one");
+
+        loop_join(t, &loop);
+        known.param.ep_state = DAT_EP_STATE_CONNECTED;
+        check_fields(t, &known, mask);
+        must(dat_ep_disconnect(known.ep, DAT_CLOSE_ABRUPT_FLAG));
+        must_event(known.param.connect_evd_handle, DAT_CONNECTION_EVENT_DISCONNECTED);
+        must(dat_ep_reset(known.ep));
+        known.param.ep_state = DAT_EP_STATE_UNCONNECTED;
+        check_fields(t, &known, mask);
+}
+
 CASE(ep_query, soft_mark)
 {
         DAT_SRQ_HANDLE srq = srq_with(t);
@@ -419,6 +454,49 @@ FAMILY(ep_query, in_state, ep_states)
         check_param(t, &known, &param, known_in(state));
         expect_eq(plain_ep_state(alone), state);
         expect_ep_untouched(t, &held);
+}
+
+#define EP_ATTRIBUTES \
+        (DAT_EP_FIELD_ALL & ~(ALWAYS | OF_OWNER | OF_CONNECTION | DAT_EP_FIELD_SRQ_HANDLE))
+
+/* By its own bit each field tells what it has to in the state, and what it tells among all. */
+FAMILY(ep_query, alone_in_state, ep_states)
+{
+        DAT_EP_HANDLE ep = ep_in(t, row->state);
+        bool own = row->state != DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING;
+        DAT_EP_PARAM_MASK mask = known_in(row->state) & ~(DAT_EP_PARAM_MASK)DAT_EP_FIELD_EP_STATE;
+        DAT_EP_PARAM all = queried(t, ep, DAT_EP_FIELD_ALL);
+        DAT_EP_PARAM known = {.ep_attr = ep_attr_modest(ia_attr(t))};
+
+        if (own) {
+                check_param(t, &known, &all, EP_ATTRIBUTES);
+                mask |= EP_ATTRIBUTES;
+        }
+        for (size_t i = 0; i < FIELD_COUNT; i++) {
+                DAT_EP_PARAM alone;
+
+                if (!(mask & fields[i].bit))
+                        continue;
+                alone = queried(t, ep, fields[i].bit);
+                expect_that(is_right(&fields[i], &all, &alone), "%s alone is told otherwise",
+                            fields[i].id);
+        }
+}
+
+/* What the EP was made with is not of the turn. */
+FAMILY(ep_query, fields_after, ep_turns)
+{
+        struct known known = known_ep(t, 1);
+        struct loop loop = {
+            .requests = evd_with(t, .flags = DAT_EVD_CR_FLAG),
+            .active = known.ep,
+            .passive = ep_with(t),
+        };
+
+        row->make(t, &loop);
+        known.param.ep_state = row->state;
+
+        check_without_connection(t, &known);
 }
 
 FAMILY(ep_query, state_after, ep_turns)
@@ -690,6 +768,8 @@ CASE(ep_query, within_structure)
 
         expect(dat_ep_query(known.ep, DAT_EP_FIELD_ALL, param), DAT_SUCCESS);
         check_param(t, &known.param, param, DAT_EP_FIELD_ALL & ~OF_CONNECTION);
+        for (size_t i = 0; i < FIELD_COUNT; i++)
+                expect(dat_ep_query(known.ep, fields[i].bit, param), DAT_SUCCESS);
         release(t, buf->lmr);
 }
 
@@ -722,6 +802,28 @@ FAMILY(ep_query, invalid_mask, masks)
         memset(&param, 0, sizeof(param));
         expect(dat_ep_query(known.ep, row->bits, &param), DAT_INVALID_PARAMETER);
         check_without_connection(t, &known);
+}
+
+/* Each bit that is no field's, alone and beside one that is. */
+CASE(ep_query, invalid_mask_connected)
+{
+        struct known active = known_ep(t, 1);
+        struct known passive = known_ep(t, 2);
+        DAT_EP_PARAM param;
+
+        join(t, &active, &passive);
+        memset(&param, 0, sizeof(param));
+        for (unsigned int i = 0; i < 64; i++) {
+                DAT_EP_PARAM_MASK bit = UINT64_C(1) << i;
+
+                if (DAT_EP_FIELD_ALL & bit)
+                        continue;
+                expect(dat_ep_query(active.ep, bit, &param), DAT_INVALID_PARAMETER);
+                expect(dat_ep_query(active.ep, bit | DAT_EP_FIELD_EP_STATE, &param),
+                       DAT_INVALID_PARAMETER);
+        }
+        check_fields(t, &active, DAT_EP_FIELD_ALL);
+        check_fields(t, &passive, DAT_EP_FIELD_ALL);
 }
 
 CASE(ep_query, no_mask)
