@@ -90,6 +90,8 @@ static DAT_RETURN set_low_watermark(struct srq *srq, DAT_COUNT mark)
 
 static DAT_RETURN check_attr(struct ia *ia, const DAT_SRQ_ATTR *attr)
 {
+        if (!ia->device.max_srq)
+                return REF_ERROR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
         if (!attr || attr->max_recv_dtos < 1 || attr->max_recv_dtos > ia_max_srq_dtos(ia) ||
             attr->max_recv_iov < 1 || attr->max_recv_iov > ia_max_iov(ia) ||
             attr->low_watermark < 0 || attr->low_watermark > attr->max_recv_dtos)

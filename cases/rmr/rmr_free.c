@@ -170,11 +170,12 @@ CASE(rmr_free, often)
 
 CASE(rmr_free, many_in_any_order)
 {
+        DAT_COUNT count = room_for(t, RMRS, DAT_HANDLE_TYPE_RMR, 1);
         DAT_RMR_HANDLE rmrs[RMRS];
 
-        for (int i = 0; i < RMRS; i++)
+        for (int i = 0; i < count; i++)
                 rmrs[i] = rmr_in(t, pz(t));
-        for (int left = RMRS; left > 0; left--) {
+        for (int left = count; left > 0; left--) {
                 uint64_t which = draw(t, (uint64_t)left);
 
                 free_now(t, rmrs[which]);
