@@ -52,7 +52,7 @@ struct CMUnitTest test_or_skip(bool here, const char *name, CMUnitTestFunction t
         return (struct CMUnitTest){
             .name = name,
             .test_func = here ? test : skipped,
-            .initial_state = here ? NULL : (void *)(uintptr_t)reason,
+            .initial_state = here ? NULL : (void *)reason,
         };
 }
 

@@ -86,7 +86,7 @@ static void await_bytes(const void *at, const void *bytes, size_t length)
 {
         const struct timespec moment = {.tv_nsec = 1000000};
 
-        for (unsigned int i = 0; i < LONG / 1000 && memcmp(at, bytes, length); i++)
+        for (unsigned int i = 0; i < LONG / 1000 && memcmp(at, bytes, length) != 0; i++)
                 (void)nanosleep(&moment, NULL);
         assert_memory_equal(at, bytes, length);
 }
