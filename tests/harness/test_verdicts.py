@@ -37,6 +37,7 @@ DEQUEUE = "dat_evd_dequeue(async_evd(t), &(DAT_EVENT){.event_number = 0})"
         ("harness/fills_messages", "PASS", ""),
         ("harness/releases", "PASS", ""),
         ("harness/settles", "PASS", ""),
+        ("harness/asks_apart_again", "PASS", ""),
         ("harness/closes_ia", "PASS", ""),
         (
             "harness/damages_guard_of_closed_ia",

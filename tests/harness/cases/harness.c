@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -356,4 +357,27 @@ CASE_WITH(harness, destroys_last, .needs = 0)
         srq_with(t);
         gone = bad_handle(t, DAT_HANDLE_TYPE_SRQ, BAD_HANDLE_DESTROYED);
         expect(dat_srq_resize(gone, 16), DAT_INVALID_HANDLE);
+}
+
+/* As where another thread had a lock when the process was made. */
+static DAT_RETURN silent_at_first(void *arg)
+{
+        int *asked = arg;
+
+        while (++*asked == 1)
+                pause();
+        return DAT_SUCCESS;
+}
+
+CASE_WITH(harness, asks_apart_again, .needs = 0)
+{
+        int *asked =
+            mmap(NULL, sizeof(*asked), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        DAT_RETURN ret = DAT_INTERNAL_ERROR;
+
+        expect_that(asked != MAP_FAILED, "no memory that two processes share");
+        expect_that(call_apart(t, silent_at_first, asked, &ret), "the call ended its process");
+        expect_eq(ret, DAT_SUCCESS);
+        expect_eq(*asked, 2);
+        munmap(asked, sizeof(*asked));
 }
