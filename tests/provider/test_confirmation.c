@@ -200,16 +200,23 @@ static void close_is_no_secret(void **state)
         }
 }
 
-/* Who accepted need not wait to hear of it. */
-static void it_may_go_meanwhile(void **state)
+static struct host *host_left_unconfirmed(void)
 {
         struct host *host = host_to_be_left();
 
-        (void)state;
         hold_confirmation();
         connect_ends(host);
         leave(host, DAT_CLOSE_ABRUPT_FLAG);
         await_held();
+        return host;
+}
+
+/* Who accepted need not wait to hear of it. */
+static void it_may_go_meanwhile(void **state)
+{
+        struct host *host = host_left_unconfirmed();
+
+        (void)state;
         assert_dat(dat_ep_disconnect(host->b.ep, DAT_CLOSE_GRACEFUL_FLAG), DAT_SUCCESS);
         for (unsigned int i = 0; i < 3; i++)
                 await_completion(host->b.connect_evd, host->b.ep, i, DAT_DTO_ERR_FLUSHED, 0);
@@ -218,21 +225,13 @@ static void it_may_go_meanwhile(void **state)
         assert_silent(host->b.connect_evd);
         host_close(host);
 
-        host = host_to_be_left();
-        hold_confirmation();
-        connect_ends(host);
-        leave(host, DAT_CLOSE_ABRUPT_FLAG);
-        await_held();
+        host = host_left_unconfirmed();
         assert_dat(dat_ep_free(host->b.ep), DAT_SUCCESS);
         host->b.ep = DAT_HANDLE_NULL;
         let_confirmation_go();
         host_close(host);
 
-        host = host_to_be_left();
-        hold_confirmation();
-        connect_ends(host);
-        leave(host, DAT_CLOSE_ABRUPT_FLAG);
-        await_held();
+        host = host_left_unconfirmed();
         let_confirmation_go();
         assert_dat(dat_ia_close(host->ia, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
         free(host->a.memory);
