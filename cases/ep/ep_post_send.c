@@ -1051,13 +1051,6 @@ FAMILY(ep_post_send, wrong_segment, wrong_segments)
         expect_wrong_untouched(t, &wrong);
 }
 
-/* On an EP that is Disconnected it is refused as elsewhere, or flushed like what is right. */
-static const struct wrong_row wrong_flushed[] = {
-    {"other_zone", WRONG_ZONE, 1, 0},
-    {"no_privilege_last", WRONG_PRIVILEGE, 3, 2},
-    {"after_lmr", WRONG_AFTER, 1, 0},
-};
-
 FAMILY(ep_post_send, wrong_on_disconnected, wrong_flushed)
 {
         struct loop loop = transfer_with(t, .segments = row->segments);

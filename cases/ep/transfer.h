@@ -153,6 +153,12 @@ static const struct wrong_row wrong_segments[] = {
     {"around_the_end", WRONG_WRAPS, 1, 0},
     {"around_the_end_last", WRONG_WRAPS, 3, 2},
 };
+/* On an EP that is Disconnected it is refused as elsewhere, or flushed like what is right. */
+static const struct wrong_row wrong_flushed[] = {
+    {"other_zone", WRONG_ZONE, 1, 0},
+    {"no_privilege_last", WRONG_PRIVILEGE, 3, 2},
+    {"after_lmr", WRONG_AFTER, 1, 0},
+};
 struct wrong {
         enum wrong_kind kind;
         DAT_COUNT at; /* of the wrong segment, in the vector */
