@@ -341,11 +341,17 @@ def _own(scope: Scope, target: ast.expr) -> str:
     return f"        call_own(call, {index}, sizeof({struct}));\n"
 
 
-def compile_assignment(scope: Scope, target: str, text: str) -> str:
-    """The C lines that store an expression's value in an argument, a result or the event."""
+def compile_argument(scope: Scope, target: str, text: str) -> str:
+    """The C lines that have the call made with another argument; the consumer keeps its own."""
+    return _own(scope, _parse(scope, target)) + compile_result(scope, target, text)
+
+
+def compile_result(scope: Scope, target: str, text: str) -> str:
+    """The C lines that store an expression's value in a result, in the event, or in what the
+    consumer gave, const or not.
+    """
     node = _parse(scope, target)
     value = compile_value(scope, text)
-    own = _own(scope, node)
     lvalue, is_pointer = scope.lvalue(node)
     cast = "(void *)(uintptr_t)" if is_pointer else f"(__typeof__({lvalue}))"
     guards = " && ".join(scope.guards)
@@ -356,9 +362,7 @@ def compile_assignment(scope: Scope, target: str, text: str) -> str:
         store = f"{each}\n                        {array}[i] = ({element})({value});\n"
         return f"        if ({guards})\n                {store}"
     store = f"{lvalue} = {cast}({value});\n"
-    return own + (
-        f"        if ({guards})\n                {store}" if guards else f"        {store}"
-    )
+    return f"        if ({guards})\n                {store}" if guards else f"        {store}"
 
 
 def compile_call(scope: Scope, text: str) -> str:

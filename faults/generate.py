@@ -21,8 +21,9 @@ from faults import libdat
 from faults.expressions import (
     Scope,
     c_string,
-    compile_assignment,
+    compile_argument,
     compile_call,
+    compile_result,
     compile_value,
 )
 from faults.rows import (
@@ -384,8 +385,8 @@ class StepWriter:
 
     def change(self, scope: Scope) -> list[str]:
         """The member for the function that carries out set, args or call, where there is one."""
-        stores = [*self.step.set.items(), *self.step.args.items()]
-        lines = [compile_assignment(scope, target, value) for target, value in stores]
+        lines = [compile_result(scope, *store) for store in self.step.set.items()]
+        lines += [compile_argument(scope, *store) for store in self.step.args.items()]
         if self.step.call:
             lines.append(compile_call(scope, self.step.call))
         if not lines:

@@ -139,6 +139,16 @@ def test_pointer_to_a_const_structure(tmp_path: Path) -> None:
     assert "*(const DAT_LMR_TRIPLET *)" not in text
 
 
+@pytest.mark.parametrize(("how", "copied"), [("args", True), ("set", False)])
+def test_change_behind_a_const_pointer(tmp_path: Path, how: str, copied: bool) -> None:
+    do = 'do = "with"' if copied else 'do = "set"'
+    row = changed("dat_srq_resize", "dat_rmr_bind").replace('do = "answer"', do)
+    change = f'{how} = {{ "lmr_triplet.segment_length" = "0" }}\n'
+    code, error, text = compile_row(tmp_path, row + change)
+    assert (code, error) == (0, "")
+    assert ("call_own(" in text) == copied
+
+
 LIBDAT_ROW = """
 [[fault]]
 id = "demo/one"
