@@ -38,8 +38,9 @@ void expect_posts(struct test *t, struct queue *queue, int count)
                 DAT_LMR_TRIPLET segment =
                     triplet(queue->buf, (size_t)slot * queue->length, queue->length);
 
-                expect(dat_srq_post_recv(queue->srq, 1, &segment,
-                                         (DAT_DTO_COOKIE){.as_64 = (DAT_UINT64)slot}),
+                expect(dat_srq_post_recv(
+                           queue->srq, 1, &segment,
+                           (DAT_DTO_COOKIE){.as_64 = (DAT_UINT64)slot ^ queue->cookie_bits}),
                        DAT_SUCCESS);
         }
 }
@@ -189,12 +190,12 @@ void check_message(struct test *t, struct queue *queue, struct flow *flows, int 
                    const DAT_DTO_COMPLETION_EVENT_DATA *dto)
 {
         struct flow *flow = flow_of(flows, count, dto->ep_handle);
-        uint64_t slot = dto->user_cookie.as_64;
+        uint64_t slot = dto->user_cookie.as_64 ^ queue->cookie_bits;
 
         expect_that(flow != NULL, "a completion of an EP that is none of the case's");
         expect_that(slot < SLOTS && (queue->posted >> slot & 1),
                     "cookie %#llx, which is not posted or came back before",
-                    (unsigned long long)slot);
+                    (unsigned long long)dto->user_cookie.as_64);
         expect_eq(dto->transfered_length, queue->length);
         expect_that(
             message_holds(queue->buf->addr + slot * queue->length, queue->length, flow->received),
@@ -312,7 +313,7 @@ int reap_disconnected(struct test *t, struct queue *queue, struct flow *flow)
         settle(t);
         while (dat_is(dat_evd_dequeue(flow->evd, &event), DAT_SUCCESS)) {
                 DAT_DTO_COMPLETION_EVENT_DATA *dto = &event.event_data.dto_completion_event_data;
-                uint64_t slot = dto->user_cookie.as_64;
+                uint64_t slot = dto->user_cookie.as_64 ^ queue->cookie_bits;
 
                 expect_eq(event.event_number, DAT_DTO_COMPLETION_EVENT);
                 if (dto->status == DAT_DTO_SUCCESS) {
@@ -324,7 +325,7 @@ int reap_disconnected(struct test *t, struct queue *queue, struct flow *flow)
                 expect_that(dto->ep_handle == flow->ep, "the flushed receive is of another EP");
                 expect_that(slot < SLOTS && (queue->posted >> slot & 1),
                             "cookie %#llx, which is not posted or came back before",
-                            (unsigned long long)slot);
+                            (unsigned long long)dto->user_cookie.as_64);
                 queue->posted &= ~(UINT64_C(1) << slot);
                 flushed++;
         }

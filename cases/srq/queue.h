@@ -14,6 +14,7 @@ struct queue {
         size_t length; /* of a message, and of a receive */
         struct buf *buf;
         uint64_t posted;
+        DAT_UINT64 cookie_bits; /* in which its cookies differ from slot numbers */
 };
 
 /* A connection over which messages come to the queue. */

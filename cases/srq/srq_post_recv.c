@@ -26,6 +26,9 @@
 #define BEYOND       8     /* more than there is room for */
 #define SERVED       512   /* messages that a case sends to a queue, at most */
 #define EACH_TIME    16    /* of these, that are under way at once */
+#define UNREAPED     3     /* completions that stand while more is posted */
+#define REFUSALS     16    /* of one receive, in a row */
+#define EVERY_BYTE   (UINT64_C(0x0123456789abcdef) & ~(UINT64_C(64) - 1))
 
 /*
  * Vectors
@@ -732,6 +735,21 @@ CASE(srq_post_recv, any_ep)
         }
 }
 
+/* Of two SRQs that are alike each has its receives, whichever was made first or used last. */
+CASE(srq_post_recv, not_other_srq)
+{
+        struct queue queues[2] = {queue_with(t, 8), queue_with(t, 8)};
+        struct flow flows[2] = {flow_open(t, &queues[0], DAT_HANDLE_NULL),
+                                flow_open(t, &queues[1], DAT_HANDLE_NULL)};
+
+        for (int turn = 0; turn < 2; turn++) {
+                for (int i = 0; i < 2; i++)
+                        expect_posts(t, &queues[i], 2 + i);
+                for (int i = 0; i < 2; i++)
+                        expect_traffic(t, &queues[i], &flows[i], 2 + i);
+        }
+}
+
 CASE(srq_post_recv, not_plain_ep)
 {
         struct queue queue = queue_with(t, 8);
@@ -924,15 +942,40 @@ static const struct situation mark_situations[] = {
     {"raised", pass_mark},
 };
 
+/* A queue whose receives can have two segments, where the IA lets them. */
+static struct queue queue_of_halves(struct test *t)
+{
+        DAT_COUNT most = ia_attr(t)->max_iov_segments_per_dto < 2 ? 1 : 2;
+
+        return (struct queue){.srq = srq_with(t, .max_recv_iov = most),
+                              .length = MESSAGE,
+                              .buf = buf_with(t, .length = SLOTS * MESSAGE)};
+}
+
+/* A receive on the queue's last slot, in as many segments as it can have, up to two. */
+static void expect_post_in_halves(struct test *t, struct queue *queue)
+{
+        size_t at = (SLOTS - 1) * MESSAGE;
+        bool halves = srq_param(t, queue->srq).max_recv_iov > 1;
+        DAT_LMR_TRIPLET iov[] = {triplet(queue->buf, at, halves ? MESSAGE / 2 : MESSAGE),
+                                 triplet(queue->buf, at + MESSAGE / 2, MESSAGE / 2)};
+
+        expect(dat_srq_post_recv(queue->srq, halves ? 2 : 1, iov,
+                                 (DAT_DTO_COOKIE){.as_64 = SLOTS - 1}),
+               DAT_SUCCESS);
+        queue->posted |= UINT64_C(1) << (SLOTS - 1);
+}
+
 /* Two receives more are taken, and all that are posted serve the messages that wait and more. */
 static void expect_posts_serve(struct test *t, const struct situation *situation)
 {
-        struct queue queue = queue_with(t, 8);
+        struct queue queue = queue_of_halves(t);
         struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
 
         situation->bring(t, &queue, &flow);
 
-        expect_posts(t, &queue, 2);
+        expect_posts(t, &queue, 1);
+        expect_post_in_halves(t, &queue);
         expect_messages(t, &queue, &flow, (int)(flow.sent - flow.received));
         expect_traffic(t, &queue, &flow, __builtin_popcountll(queue.posted));
 }
@@ -1078,6 +1121,7 @@ FAMILY(srq_post_recv, disconnect_under_traffic, endings)
         struct queue queue = queue_for(t, 12, LONG_MESSAGE, 12);
         int flushed = 0;
 
+        queue.cookie_bits = EVERY_BYTE;
         for (int i = 0; i < DISCONNECTS; i++) {
                 struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
 
@@ -1096,6 +1140,7 @@ CASE(srq_post_recv, disconnect_flushes_half_received)
         struct queue queue = queue_for(t, 8, COMING, 2);
         struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
 
+        queue.cookie_bits = EVERY_BYTE;
         expect_posts(t, &queue, 2);
         flows_hold(t, &queue, &flow, 1);
         uint64_t taken = message_holds(queue.buf->addr, MESSAGE, 0) ? 0 : 1;
@@ -1450,26 +1495,30 @@ static struct crowd over_full(struct test *t)
         return crowd;
 }
 
-/* So many messages of a flow come, each to a receive of its own; few are there at a time. */
+/* The next message of a flow has come to a receive of its own. */
+static void expect_crowd_served_next(struct test *t, struct crowd *crowd, struct flow *flow)
+{
+        DAT_DTO_COMPLETION_EVENT_DATA dto = expect_dto(flow->evd);
+        uint64_t slot = dto.user_cookie.as_64;
+
+        expect_that(slot < (uint64_t)crowd->posted && !crowd->came[slot],
+                    "cookie %#llx, which is not posted or came back before",
+                    (unsigned long long)slot);
+        expect_that(message_holds(crowd->queue.buf->addr + slot * MESSAGE, MESSAGE, flow->received),
+                    "receive %llu does not hold message %llu", (unsigned long long)slot,
+                    (unsigned long long)flow->received);
+        crowd->came[slot] = true;
+        flow->received++;
+}
+
+/* So many messages of a flow come; few are there at a time. */
 static void expect_crowd_serves(struct test *t, struct crowd *crowd, struct flow *flow,
                                 DAT_COUNT count)
 {
         for (DAT_COUNT i = 0; i < count; i++) {
                 if (i % EACH_TIME == 0)
                         flow_send(flow, count - i < EACH_TIME ? count - i : EACH_TIME);
-
-                DAT_DTO_COMPLETION_EVENT_DATA dto = expect_dto(flow->evd);
-                uint64_t slot = dto.user_cookie.as_64;
-
-                expect_that(slot < (uint64_t)crowd->posted && !crowd->came[slot],
-                            "cookie %#llx, which is not posted or came back before",
-                            (unsigned long long)slot);
-                expect_that(
-                    message_holds(crowd->queue.buf->addr + slot * MESSAGE, MESSAGE, flow->received),
-                    "receive %llu does not hold message %llu", (unsigned long long)slot,
-                    (unsigned long long)flow->received);
-                crowd->came[slot] = true;
-                flow->received++;
+                expect_crowd_served_next(t, crowd, flow);
         }
 }
 
@@ -1487,6 +1536,28 @@ CASE(srq_post_recv, whole_queue)
         struct crowd crowd = full(t);
 
         expect_crowd_served(t, &crowd);
+}
+
+/* What stands unreaped has its places, and all others can be used. */
+CASE(srq_post_recv, whole_queue_unreaped)
+{
+        struct crowd crowd = crowd_for(t, srq_with(t));
+        struct flow flow = flow_open(t, &crowd.queue, DAT_HANDLE_NULL);
+
+        while (crowd.posted < UNREAPED)
+                expect(crowd_post(&crowd), DAT_SUCCESS);
+        flow_deliver(t, &flow, UNREAPED);
+        while (crowd.posted < crowd.size)
+                expect(crowd_post(&crowd), DAT_SUCCESS);
+        if (dat_is(expect(crowd_post(&crowd), DAT_SUCCESS, DAT_INSUFFICIENT_RESOURCES),
+                   DAT_SUCCESS))
+                note(t, "a queue of %d took one more beside %d unreaped", crowd.size, UNREAPED);
+
+        for (int i = 0; i < UNREAPED; i++)
+                expect_crowd_served_next(t, &crowd, &flow);
+        expect_crowd_serves(t, &crowd, &flow,
+                            crowd.posted < SERVED ? crowd.posted - UNREAPED : SERVED);
+        expect_quiet(flow.evd);
 }
 
 CASE(srq_post_recv, too_many)
@@ -1890,31 +1961,39 @@ static struct refusing refusing(struct test *t)
             .queue = {.srq = srq_for_vectors(t), .length = MESSAGE, .buf = buf_with(t)}};
 }
 
+/* Each time; or taken, and then it is told late. */
+static bool refused_again(struct test *t, struct refusing *by, DAT_COUNT segments,
+                          DAT_LMR_TRIPLET *iov)
+{
+        for (int i = 0; i < REFUSALS; i++) {
+                if (!dat_is(dat_srq_post_recv(by->queue.srq, segments, iov, COOKIE), DAT_SUCCESS))
+                        continue;
+                note(t, "the receive was not refused at once: it is outstanding until it fails "
+                        "(GEN-9)");
+                return false;
+        }
+        return true;
+}
+
 /* Whether the provider refuses at once; it may also find out when a message comes (GEN-9). */
 static bool refused(struct test *t, const struct refusal *row, struct refusing *by)
 {
-        DAT_RETURN ret;
+        struct vector vector;
 
         if (row->place.segments == 0) {
                 struct comb comb = comb_for(t, by->queue.srq, 1);
 
                 by->named = comb.buf;
-                ret = dat_srq_post_recv(by->queue.srq, comb.count, comb.iov, COOKIE);
-        } else {
-                struct vector vector = vector_with(t);
-
-                by->named = vector.buf;
-                by->message = row->place.segments == 1 ? places[0].length : VECTOR_LENGTH;
-                if (row->segment) {
-                        vector.iov[row->place.at] = row->segment(t);
-                        vector.iov[row->place.at].segment_length = places[row->place.at].length;
-                }
-                ret = dat_srq_post_recv(by->queue.srq, row->place.segments, vector.iov, COOKIE);
+                return refused_again(t, by, comb.count, comb.iov);
         }
-        if (!dat_is(ret, DAT_SUCCESS))
-                return true;
-        note(t, "the receive was not refused at once: it is outstanding until it fails (GEN-9)");
-        return false;
+        vector = vector_with(t);
+        by->named = vector.buf;
+        by->message = row->place.segments == 1 ? places[0].length : VECTOR_LENGTH;
+        if (row->segment) {
+                vector.iov[row->place.at] = row->segment(t);
+                vector.iov[row->place.at].segment_length = places[row->place.at].length;
+        }
+        return refused_again(t, by, row->place.segments, vector.iov);
 }
 
 /*
