@@ -207,6 +207,11 @@ FAMILY(ep_post_rdma_read, flushed, rdma_flags)
         rdma_flushed(t, &rdma_read, row);
 }
 
+FAMILY(ep_post_rdma_read, refusal_on_disconnected, rdma_refusals)
+{
+        rdma_refusal_on_disconnected(t, &rdma_read, row);
+}
+
 CASE(ep_post_rdma_read, cut_off)
 {
         rdma_cut_off(t, &rdma_read);
@@ -306,6 +311,11 @@ FAMILY(ep_post_rdma_read, local_refused, wrong_segments)
         rdma_local_refused(t, &rdma_read, row);
 }
 
+FAMILY(ep_post_rdma_read, wrong_on_disconnected, wrong_flushed)
+{
+        rdma_wrong_on_disconnected(t, &rdma_read, row);
+}
+
 FAMILY(ep_post_rdma_read, remote_refused, rdma_remote_wrongs)
 {
         rdma_remote_refused(t, &rdma_read, row);
@@ -338,6 +348,11 @@ FAMILY(ep_post_rdma_read, window_gone, rdma_windows)
 FAMILY(ep_post_rdma_read, too_short, rdma_shorts)
 {
         rdma_too_short(t, &rdma_read, row);
+}
+
+CASE(ep_post_rdma_read, too_short_by_far)
+{
+        rdma_too_short_by_far(t, &rdma_read);
 }
 
 CASE(ep_post_rdma_read, beyond_most)

@@ -261,6 +261,11 @@ FAMILY(ep_post_rdma_write, flushed, rdma_flags)
         rdma_flushed(t, &rdma_write, row);
 }
 
+FAMILY(ep_post_rdma_write, refusal_on_disconnected, rdma_refusals)
+{
+        rdma_refusal_on_disconnected(t, &rdma_write, row);
+}
+
 CASE(ep_post_rdma_write, cut_off)
 {
         rdma_cut_off(t, &rdma_write);
@@ -297,6 +302,11 @@ FAMILY(ep_post_rdma_write, refusal_leaves, rdma_refusals)
 FAMILY(ep_post_rdma_write, local_refused, wrong_segments)
 {
         rdma_local_refused(t, &rdma_write, row);
+}
+
+FAMILY(ep_post_rdma_write, wrong_on_disconnected, wrong_flushed)
+{
+        rdma_wrong_on_disconnected(t, &rdma_write, row);
 }
 
 FAMILY(ep_post_rdma_write, remote_refused, rdma_remote_wrongs)

@@ -868,6 +868,7 @@ void rdma_in_state(struct test *t, const struct rdma_kind *kind, const struct ep
                 expect_untouched(rdma_target(&rdma));
                 return;
         }
+        ep_hold_receive(t, &held);
         expect(rdma_post_whole(t, &rdma, 3, DAT_COMPLETION_DEFAULT_FLAG), DAT_INVALID_STATE);
         expect_untouched(rdma_target(&rdma));
         expect_ep_untouched(t, &held);
@@ -1076,6 +1077,24 @@ static DAT_RETURN post_by_refusal(struct test *t, const struct rdma *rdma,
                 return expect(post_too_long(t, rdma), DAT_LENGTH_ERROR, DAT_SUCCESS);
         return expect(row->unsignalled ? post_unsignalled(t, rdma) : post_negative(t, rdma),
                       row->returned);
+}
+
+/* It is refused as elsewhere, or flushed where it may be found out late; and a good one is too. */
+void rdma_refusal_on_disconnected(struct test *t, const struct rdma_kind *kind,
+                                  const struct rdma_refusal *row)
+{
+        struct rdma rdma = rdma_with(t, kind);
+
+        must_end(t, &rdma.loop);
+        if (dat_is(post_by_refusal(t, &rdma, row), DAT_SUCCESS))
+                expect_completion(rdma.evd, .ep = rdma.ep, .cookie = 1,
+                                  .status = DAT_DTO_ERR_FLUSHED);
+        expect_no_event(t, rdma.evd);
+        expect(rdma_post_whole(t, &rdma, 2, DAT_COMPLETION_DEFAULT_FLAG), DAT_SUCCESS);
+        expect_completion(rdma.evd, .ep = rdma.ep, .cookie = 2, .status = DAT_DTO_ERR_FLUSHED);
+        expect_no_event(t, rdma.evd);
+        expect_untouched(rdma_target(&rdma));
+        expect_eq(ep_state(t, rdma.ep), DAT_EP_STATE_DISCONNECTED);
 }
 
 /* As often refused as the EP has places: it has all of them afterwards. */

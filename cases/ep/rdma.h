@@ -278,6 +278,8 @@ static const struct rdma_refusal {
 };
 void rdma_refusal_leaves(struct test *t, const struct rdma_kind *kind,
                          const struct rdma_refusal *row);
+void rdma_refusal_on_disconnected(struct test *t, const struct rdma_kind *kind,
+                                  const struct rdma_refusal *row);
 
 /*
  * Refusals (rdma_refusals.c)
@@ -285,6 +287,10 @@ void rdma_refusal_leaves(struct test *t, const struct rdma_kind *kind,
 
 /* One of the local segments may not be used. */
 void rdma_local_refused(struct test *t, const struct rdma_kind *kind, const struct wrong_row *row);
+
+/* The same on an EP that is Disconnected. */
+void rdma_wrong_on_disconnected(struct test *t, const struct rdma_kind *kind,
+                                const struct wrong_row *row);
 
 enum rdma_privilege { AS_NEEDED, OTHER_CALLS, NO_PRIVILEGE };
 
@@ -356,6 +362,7 @@ static const struct rdma_short {
     {"nothing", 1, 64, 0},
 };
 void rdma_too_short(struct test *t, const struct rdma_kind *kind, const struct rdma_short *row);
+void rdma_too_short_by_far(struct test *t, const struct rdma_kind *kind);
 void rdma_beyond_most(struct test *t, const struct rdma_kind *kind);
 
 static const struct rdma_count {

@@ -2,6 +2,7 @@
 /* What an RDMA may not reach, and what is no RDMA at all: refused at once or found out late. */
 #include "case/transport.h"
 #include "rdma.h"
+#include "segment.h"
 
 #include <string.h>
 
@@ -76,6 +77,26 @@ void rdma_local_refused(struct test *t, const struct rdma_kind *kind, const stru
                 expect_late_untouched(t, &wrong);
         if (!kind->reads && (refused || wrong_at_once(&wrong)))
                 expect_untouched(&rdma.remote);
+}
+
+void rdma_wrong_on_disconnected(struct test *t, const struct rdma_kind *kind,
+                                const struct wrong_row *row)
+{
+        struct rdma rdma =
+            rdma_with(t, kind, .segments = row->segments, .remote_length = 2 * REGION);
+        DAT_RMR_TRIPLET remote = vector_remote(&rdma.remote);
+        struct wrong wrong;
+
+        must_end(t, &rdma.loop);
+        wrong = wrong_with(t, row, kind->local);
+        remote.segment_length = wrong.vector.length;
+        if (!expect_wrong(
+                rdma_post(t, &rdma, &wrong.vector, remote, 4, DAT_COMPLETION_DEFAULT_FLAG), &wrong))
+                expect_completion(rdma.evd, .ep = rdma.ep, .cookie = 4,
+                                  .status = DAT_DTO_ERR_FLUSHED);
+        expect_empty(t, rdma.evd);
+        expect_wrong_untouched(t, &wrong);
+        expect_holds(rdma_source(&rdma), RDMA_MESSAGE, rdma_source(&rdma)->length);
 }
 
 /*
@@ -241,6 +262,20 @@ void rdma_too_short(struct test *t, const struct rdma_kind *kind, const struct r
         remote.segment_length = kind->reads ? row->source : row->target;
         ret = expect(rdma_post(t, &rdma, &rdma.local, remote, 1, DAT_COMPLETION_DEFAULT_FLAG),
                      DAT_LENGTH_ERROR, DAT_SUCCESS);
+        expect_nothing_done(t, &rdma, ret, DAT_DTO_ERR_LOCAL_LENGTH);
+}
+
+/* By as much as 32 bits do not hold: it is no less for that, nor is it memory that is there. */
+void rdma_too_short_by_far(struct test *t, const struct rdma_kind *kind)
+{
+        struct rdma rdma = rdma_with(t, kind);
+        DAT_RMR_TRIPLET remote = vector_remote(&rdma.remote);
+        DAT_RETURN ret;
+
+        remote.segment_length += SEGMENT_LONG;
+        ret = expect(rdma_post(t, &rdma, &rdma.local, remote, 1, DAT_COMPLETION_DEFAULT_FLAG),
+                     DAT_LENGTH_ERROR, DAT_PROTECTION_VIOLATION, DAT_PRIVILEGES_VIOLATION,
+                     DAT_INVALID_PARAMETER, DAT_SUCCESS);
         expect_nothing_done(t, &rdma, ret, DAT_DTO_ERR_LOCAL_LENGTH);
 }
 

@@ -26,6 +26,7 @@ struct ep_held {
         DAT_EP_HANDLE ep;
         DAT_EP_STATE state;
         struct ep_snapshot before;
+        struct buf *receive; /* of the receive that ep_hold_receive() posted */
 };
 #define ep_hold(t_, state_, ...) ep_held_in((t_), (state_), (struct ep_opts){__VA_ARGS__})
 struct ep_held ep_held_in(struct test *t, DAT_EP_STATE state, struct ep_opts opts);
@@ -40,9 +41,16 @@ struct ep_held ep_held_in(struct test *t, DAT_EP_STATE state, struct ep_opts opt
 bool ep_is_in(const struct ep_held *held, unsigned int states);
 
 /*
+ * A receive is posted, which is to take the first message that comes. None is where the EP has no
+ * zone yet or is about to be disconnected.
+ */
+void ep_hold_receive(struct test *t, struct ep_held *held);
+
+/*
  * After a refusal: state and parameters are as they were, nothing has been reported, and the EP
  * goes on from its state as ever: its connection is made, completed or ended, and where it is
- * Connected then, a message goes each way. Nothing but the refused call may have been made of it.
+ * Connected then, a message goes each way, the first to the receive held. Nothing but the refused
+ * call may have been made of it.
  */
 void expect_ep_untouched(struct test *t, const struct ep_held *held);
 
