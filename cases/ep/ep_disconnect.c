@@ -490,39 +490,104 @@ FAMILY(ep_disconnect, ends_unreaped, works)
         expect_empty(t, ep_request_evd(t, ep));
 }
 
-/* Binds behind a send that has yet to find its receive. */
-CASE(ep_disconnect, binds_completed)
+/* Binds of an EP, behind a send that has yet to find its receive. */
+struct binds {
+        struct line line;
+        DAT_EVD_HANDLE evd;
+        DAT_RMR_HANDLE rmrs[BINDS];
+};
+
+static struct binds binds_posted(struct test *t)
 {
         DAT_EVD_HANDLE evd = evd_with(t, .flags = DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG);
-        struct line line = line_with(t, (struct ep_opts){.request_evd = evd}, (struct ep_opts){0});
-        DAT_LMR_TRIPLET segment = triplet(line.in, 0, MESSAGE);
-        DAT_EP_HANDLE ep = line.loop.active;
-        DAT_RMR_HANDLE rmrs[BINDS];
+        struct binds binds = {
+            .line = line_with(t, (struct ep_opts){.request_evd = evd}, (struct ep_opts){0}),
+            .evd = evd,
+        };
+        DAT_LMR_TRIPLET segment = triplet(binds.line.in, 0, MESSAGE);
         DAT_RMR_CONTEXT context;
 
         for (size_t i = 0; i < BINDS; i++) {
-                must(dat_rmr_create(pz(t), &rmrs[i]));
-                adopt(t, DAT_HANDLE_TYPE_RMR, rmrs[i]);
+                must(dat_rmr_create(pz(t), &binds.rmrs[i]));
+                adopt(t, DAT_HANDLE_TYPE_RMR, binds.rmrs[i]);
         }
-        must(post(&line, SENDS, 0));
+        must(post(&binds.line, SENDS, 0));
         for (uint64_t i = 0; i < BINDS; i++)
-                must(dat_rmr_bind(rmrs[i], &segment, DAT_MEM_PRIV_REMOTE_READ_FLAG, ep,
-                                  (DAT_RMR_COOKIE){.as_64 = i}, DAT_COMPLETION_DEFAULT_FLAG,
-                                  &context));
+                must(dat_rmr_bind(binds.rmrs[i], &segment, DAT_MEM_PRIV_REMOTE_READ_FLAG,
+                                  binds.line.loop.active, (DAT_RMR_COOKIE){.as_64 = i},
+                                  DAT_COMPLETION_DEFAULT_FLAG, &context));
+        return binds;
+}
+
+CASE(ep_disconnect, binds_completed)
+{
+        struct binds binds = binds_posted(t);
+        DAT_EP_HANDLE ep = binds.line.loop.active;
+
         end_by(t, ep, DAT_CLOSE_GRACEFUL_FLAG);
-        post_recvs(t, line.loop.passive, line.in, 0, 1);
-        expect_eq(expect_completion(t, evd, ep, 0), DAT_DTO_SUCCESS);
+        post_recvs(t, binds.line.loop.passive, binds.line.in, 0, 1);
+        expect_eq(expect_completion(t, binds.evd, ep, 0), DAT_DTO_SUCCESS);
         for (size_t i = 0; i < BINDS; i++) {
-                DAT_EVENT event = expect_event(evd, DAT_RMR_BIND_COMPLETION_EVENT);
+                DAT_EVENT event = expect_event(binds.evd, DAT_RMR_BIND_COMPLETION_EVENT);
                 const DAT_RMR_BIND_COMPLETION_EVENT_DATA *bind =
                     &event.event_data.rmr_completion_event_data;
 
-                expect_that(bind->rmr_handle == rmrs[i], "the completion names another RMR");
+                expect_that(bind->rmr_handle == binds.rmrs[i], "the completion names another RMR");
                 expect_eq(bind->user_cookie.as_64, i);
                 expect_eq(bind->status, DAT_RMR_BIND_SUCCESS);
         }
         expect_ended(t, ep);
-        expect_empty(t, evd);
+        expect_empty(t, binds.evd);
+}
+
+static const struct bind_end {
+        const char *id;
+        bool waits; /* until a graceful end is given up */
+        bool other;
+} bind_ends[] = {
+    {"abrupt", false, false},
+    {"abrupt_while_pending", true, false},
+    {"by_other_end", false, true},
+};
+
+/* Of binds that the end found on their way some may have been made, and those say so. */
+FAMILY(ep_disconnect, binds_broken_off, bind_ends)
+{
+        struct binds binds = binds_posted(t);
+        DAT_EP_HANDLE ep = binds.line.loop.active;
+        bool told[BINDS + 1] = {false};
+        size_t done = 0;
+
+        if (row->waits)
+                end_by(t, ep, DAT_CLOSE_GRACEFUL_FLAG);
+        end_by(t, row->other ? binds.line.loop.passive : ep, DAT_CLOSE_ABRUPT_FLAG);
+        if (row->other)
+                expect_ended_by_other(t, ep);
+        else
+                expect_ended(t, ep);
+        for (size_t i = 0; i <= BINDS; i++) {
+                DAT_EVENT event;
+                DAT_COUNT more;
+                uint64_t which = BINDS;
+
+                expect(dat_evd_wait(binds.evd, event_timeout(t), 1, &event, &more), DAT_SUCCESS);
+                if (event.event_number == DAT_RMR_BIND_COMPLETION_EVENT) {
+                        const DAT_RMR_BIND_COMPLETION_EVENT_DATA *bind =
+                            &event.event_data.rmr_completion_event_data;
+
+                        which = bind->user_cookie.as_64;
+                        expect_that(which < BINDS && bind->rmr_handle == binds.rmrs[which],
+                                    "the completion names another RMR");
+                        done += bind->status == DAT_RMR_BIND_SUCCESS;
+                } else {
+                        expect_eq(event.event_number, DAT_DTO_COMPLETION_EVENT);
+                }
+                expect_that(!told[which], "%s is told twice",
+                            which < BINDS ? "a bind" : "the send");
+                told[which] = true;
+        }
+        expect_empty(t, binds.evd);
+        record(t, "%zu of %d binds behind a send that was broken off succeeded", done, BINDS);
 }
 
 /* The other end waits for nothing. */
@@ -672,6 +737,44 @@ CASE(ep_disconnect, suppressed_completed)
                 expect_that(message_holds(line.in->addr + i * MESSAGE, MESSAGE, i),
                             "receive %zu has not its message", i);
         }
+}
+
+/* It waits like any other, is cut off like any other, and is as good as new then. */
+FAMILY(ep_disconnect, however_joined, ep_joins)
+{
+        struct line line =
+            line_apart(t, ep_attr_modest(ia_attr(t)), (struct ep_opts){0}, (struct ep_opts){0});
+        DAT_EP_HANDLE ep;
+
+        row->join(t, &line.loop);
+        ep = line.loop.active;
+        post_recvs(t, ep, line.in, 0, 2);
+        must(post(&line, SENDS, 0));
+        end_by(t, ep, DAT_CLOSE_GRACEFUL_FLAG);
+        expect_waiting(t, &line);
+        expect_empty(t, ep_recv_evd(t, ep));
+        end_by(t, ep, DAT_CLOSE_ABRUPT_FLAG);
+        expect_ended(t, ep);
+        expect_flushed(t, ep_recv_evd(t, ep), ep, 0, 2);
+        expect_eq(expect_broken_off(t, ep_request_evd(t, ep), ep, 1), 0);
+        expect_ended_by_other(t, line.loop.passive);
+        expect(dat_ep_reset(ep), DAT_SUCCESS);
+        expect(dat_ep_reset(line.loop.passive), DAT_SUCCESS);
+        expect_joined(t, ep, line.loop.passive);
+        expect_loop_carries(t, ep, line.loop.passive);
+}
+
+CASE(ep_disconnect, followed_goes_on)
+{
+        struct loop loop = loop_new(t);
+        struct loop old = ep_follow(t, &loop);
+
+        end_by(t, loop.active, DAT_CLOSE_ABRUPT_FLAG);
+        expect_ended(t, loop.active);
+        expect_loop_carries(t, old.active, old.passive);
+        expect_empty(t, ep_connect_evd(t, old.active));
+        end_by(t, old.active, DAT_CLOSE_GRACEFUL_FLAG);
+        expect_ended(t, old.active);
 }
 
 static const struct hurry_row {
@@ -905,25 +1008,29 @@ FAMILY(ep_disconnect, gracefully_in_state, ep_states)
 }
 
 /* What is refused flushes nothing: the receives take the messages of the connection to come. */
+enum early { UNCONNECTED, RESERVED, RSP_FREED };
 static const struct early_row {
         const char *id;
-        bool reserved;
-} early[] = {{"unconnected", false}, {"reserved", true}};
+        enum early early;
+} early[] = {{"unconnected", UNCONNECTED}, {"reserved", RESERVED}, {"rsp_freed", RSP_FREED}};
 
 FAMILY(ep_disconnect, refused_flushes_nothing, early)
 {
         struct line line =
             line_apart(t, attr_with_reads(t), (struct ep_opts){0}, (struct ep_opts){0});
         DAT_EP_HANDLE ep = line.loop.passive;
+        DAT_RSP_HANDLE rsp = DAT_HANDLE_NULL;
 
         post_recvs(t, ep, line.in, 0, WORKS);
-        if (row->reserved)
-                rsp_new(t, ep, line.loop.requests, &line.loop.qual);
+        if (row->early != UNCONNECTED)
+                rsp = rsp_new(t, ep, line.loop.requests, &line.loop.qual);
+        if (row->early == RSP_FREED)
+                release(t, rsp);
         for (size_t i = 0; i < 2; i++)
                 expect(dat_ep_disconnect(ep, both_flags[i].flags), DAT_INVALID_STATE);
         expect(dat_ep_disconnect(ep, (DAT_CLOSE_FLAGS)2), DAT_INVALID_STATE, DAT_INVALID_PARAMETER);
         expect_empty(t, ep_recv_evd(t, ep));
-        if (row->reserved) {
+        if (row->early == RESERVED) {
                 loop_connect(t, line.loop.active, line.loop.qual);
                 loop_take_request(t, &line.loop);
                 expect_accepted_by(t, line.loop.request, DAT_HANDLE_NULL, &line.loop);
@@ -959,6 +1066,112 @@ FAMILY(ep_disconnect, bad_flags, bad_flags)
         expect_message(t, line.loop.active, line.loop.passive);
         expect_message(t, line.loop.passive, line.loop.active);
         expect_empty(t, ep_connect_evd(t, line.loop.active));
+}
+
+#define BAD_FLAGS (sizeof(bad_flags) / sizeof(bad_flags[0]))
+
+static void bad_flags_while_asking(struct test *t)
+{
+        struct stage stage;
+
+        stage_set(t, &stage, BY_ADDRESS);
+        must(connect_ask(&stage.asking));
+        for (size_t i = 0; i < BAD_FLAGS; i++) {
+                expect(dat_ep_disconnect(stage.asking.ep, (DAT_CLOSE_FLAGS)bad_flags[i].flags),
+                       DAT_INVALID_PARAMETER);
+                expect_ep_pending(t, stage.asking.ep);
+        }
+        expect_stage_accepted(t, &stage);
+        expect_loop_carries(t, stage.asking.ep, stage.loop.passive);
+}
+
+/* That it may not be ended there at all is an answer, too. */
+static void bad_flags_while_asked(struct test *t)
+{
+        struct loop loop = loop_new(t);
+
+        rsp_new(t, loop.passive, loop.requests, &loop.qual);
+        loop_connect(t, loop.active, loop.qual);
+        loop_take_request(t, &loop);
+        for (size_t i = 0; i < BAD_FLAGS; i++) {
+                expect(dat_ep_disconnect(loop.passive, (DAT_CLOSE_FLAGS)bad_flags[i].flags),
+                       DAT_INVALID_STATE, DAT_INVALID_PARAMETER);
+                expect_ep_in(t, loop.passive, DAT_EP_STATE_PASSIVE_CONNECTION_PENDING);
+        }
+        expect_accepted_by(t, loop.request, DAT_HANDLE_NULL, &loop);
+        expect_loop_carries(t, loop.active, loop.passive);
+}
+
+static void bad_flags_while_waiting(struct test *t)
+{
+        struct line line = waiting_line(t, SENDS);
+
+        for (size_t i = 0; i < BAD_FLAGS; i++) {
+                expect(dat_ep_disconnect(line.loop.active, (DAT_CLOSE_FLAGS)bad_flags[i].flags),
+                       DAT_INVALID_PARAMETER);
+                expect_waiting(t, &line);
+        }
+        expect_done_in_peace(t, &line, SENDS);
+}
+
+/* So is that there is nothing to do. */
+static void bad_flags_afterwards(struct test *t)
+{
+        struct loop loop = loop_new(t);
+
+        ep_turn_leave(t, &loop);
+        must_event(ep_connect_evd(t, loop.passive), DAT_CONNECTION_EVENT_DISCONNECTED);
+        for (size_t i = 0; i < BAD_FLAGS; i++)
+                expect(dat_ep_disconnect(loop.active, (DAT_CLOSE_FLAGS)bad_flags[i].flags),
+                       DAT_INVALID_PARAMETER, DAT_SUCCESS);
+        expect_ep_in(t, loop.active, DAT_EP_STATE_DISCONNECTED);
+        expect_empty(t, ep_connect_evd(t, loop.active));
+        expect(dat_ep_reset(loop.active), DAT_SUCCESS);
+        expect(dat_ep_reset(loop.passive), DAT_SUCCESS);
+        expect_joined(t, loop.active, loop.passive);
+}
+
+static const struct bad_moment {
+        const char *id;
+        void (*call)(struct test *t);
+} bad_moments[] = {
+    {"asking", bad_flags_while_asking},
+    {"asked", bad_flags_while_asked},
+    {"waiting", bad_flags_while_waiting},
+    {"disconnected", bad_flags_afterwards},
+};
+
+FAMILY(ep_disconnect, bad_flags_meanwhile, bad_moments)
+{
+        row->call(t);
+}
+
+static void must_be_gone(struct test *t, DAT_EP_HANDLE ep)
+{
+        DAT_EVENT event;
+        DAT_COUNT more;
+
+        must(dat_evd_wait(ep_connect_evd(t, ep), event_timeout(t), 1, &event, &more));
+        must_that(ep_state(t, ep) == DAT_EP_STATE_DISCONNECTED,
+                  "an EP whose connection broke is not Disconnected");
+}
+
+/* What breaks a connection is told by whatever event, and may be otherwise at each end. */
+CASE(ep_disconnect, after_break)
+{
+        struct loop loop = loop_new(t);
+        DAT_EP_HANDLE ends[] = {loop.active, loop.passive};
+
+        ep_turn_break(t, &loop);
+        for (size_t i = 0; i < 2; i++)
+                must_be_gone(t, ends[i]);
+        for (size_t i = 0; i < 4; i++)
+                end_by(t, ends[i / 2], both_flags[i % 2].flags);
+        settle_briefly(t);
+        for (size_t i = 0; i < 2; i++) {
+                expect_ep_in(t, ends[i], DAT_EP_STATE_DISCONNECTED);
+                expect_empty(t, ep_connect_evd(t, ends[i]));
+        }
 }
 
 /* Nobody has read of the end yet, nor reaped what was flushed. */

@@ -26,23 +26,6 @@ static void expect_reset(struct test *t, DAT_EP_HANDLE ep)
         expect_eq(ep_state(t, ep), DAT_EP_STATE_UNCONNECTED);
 }
 
-/* The one EP asks the other, at a point of its own, and both are Connected. */
-static void expect_joined(struct test *t, DAT_EP_HANDLE active, DAT_EP_HANDLE passive)
-{
-        struct loop loop = {
-            .requests = request_evd(t),
-            .active = active,
-            .passive = passive,
-        };
-
-        loop.psp = loop_listen(t, loop.requests, DAT_PSP_CONSUMER_FLAG, &loop.qual);
-        expect(dat_ep_connect(active, ia_attr(t)->ia_address_ptr, loop.qual, event_timeout(t), 0,
-                              NULL, DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG),
-               DAT_SUCCESS);
-        loop.request = expect_request(t, loop.requests, loop.psp, loop.qual);
-        expect_accepted(t, loop.request, &loop);
-}
-
 static void expect_messages(struct test *t, DAT_EP_HANDLE one, DAT_EP_HANDLE other)
 {
         expect_message(t, one, other);

@@ -36,4 +36,35 @@ static const struct ep_turn {
     {"asks_again", ep_turn_ask_again, DAT_EP_STATE_ACTIVE_CONNECTION_PENDING},
 };
 
+/*
+ * A message that is longer than its receive has been sent, which ends the connection; no event of
+ * that is taken.
+ */
+void ep_turn_break(struct test *t, struct loop *loop);
+
+/*
+ * How an EP may come to be connected, but by its own first request: the loop's active EP is that
+ * one then, and the provider's takes the place of the one that was made.
+ */
+void ep_join_as_another(struct test *t, struct loop *loop);
+void ep_join_by_rsp(struct test *t, struct loop *loop);
+void ep_join_by_provider(struct test *t, struct loop *loop);
+void ep_join_again(struct test *t, struct loop *loop);
+
+static const struct ep_join {
+        const char *id;
+        void (*join)(struct test *t, struct loop *loop);
+} ep_joins[] = {
+    {"as_another", ep_join_as_another},
+    {"by_rsp", ep_join_by_rsp},
+    {"by_provider", ep_join_by_provider},
+    {"again", ep_join_again},
+};
+
+/* Of the first, what it follows: a connection of two more EPs. */
+struct loop ep_follow(struct test *t, struct loop *loop);
+
+/* The one EP asks the other, at a point of its own, and both are Connected; else FAIL. */
+void expect_joined(struct test *t, DAT_EP_HANDLE active, DAT_EP_HANDLE passive);
+
 #endif
