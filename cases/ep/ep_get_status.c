@@ -2,6 +2,7 @@
 /* dat_ep_get_status: the state, from one to the next, and who is idle: what is posted, done,
  * reaped. */
 #include "clauses/ep_get_status.h"
+#include "../point.h"
 #include "case/standard.h"
 #include "states.h"
 #include "transfer.h"
@@ -18,6 +19,7 @@
 #define MET     20  /* rounds that met are enough */
 #define LATE_MS 100 /* what the peer's host sends */
 #define TRIES   5
+#define SHORT   ((DAT_TIMEOUT)60000) /* a time-out: microseconds */
 
 struct status {
         DAT_EP_STATE state; /* a plain one */
@@ -84,6 +86,76 @@ FAMILY(ep_get_status, state_after, ep_turns)
         row->make(t, &loop);
 
         expect_eq(status_of(t, loop.active).state, row->state);
+}
+
+/* What the consumer gives a Provider's EP is no answer to the request. */
+CASE(ep_get_status, tentative_modified)
+{
+        struct loop loop = {
+            .requests = evd_with(t, .flags = DAT_EVD_CR_FLAG),
+            .active = ep_with(t),
+        };
+        DAT_EP_PARAM with = {.pz_handle = pz(t)};
+        DAT_EP_HANDLE ep;
+
+        loop_listen(t, loop.requests, DAT_PSP_PROVIDER_FLAG, &loop.qual);
+        loop_connect(t, loop.active, loop.qual);
+        loop_take_request(t, &loop);
+        ep = request_ep(t, loop.request);
+        must(dat_ep_modify(ep, DAT_EP_FIELD_PZ_HANDLE, &with));
+        expect_eq(status_of(t, ep).state, DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING);
+        expect_idle(t, ep, DAT_TRUE, DAT_TRUE);
+        must(dat_cr_reject(loop.request));
+}
+
+/* What happens to the active EP, and how it is told of it stands on its EVD. */
+static void be_rejected(struct test *t, struct loop *loop)
+{
+        loop_ask(t, loop);
+        loop_take_request(t, loop);
+        must(dat_cr_reject(loop->request));
+}
+
+static void time_out(struct test *t, struct loop *loop)
+{
+        loop_listen(t, loop->requests, DAT_PSP_CONSUMER_FLAG, &loop->qual);
+        must(dat_ep_connect(loop->active, ia_attr(t)->ia_address_ptr, loop->qual, SHORT, 0, NULL,
+                            DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG));
+}
+
+static void be_left(struct test *t, struct loop *loop)
+{
+        loop_join(t, loop);
+        must(dat_ep_disconnect(loop->passive, DAT_CLOSE_ABRUPT_FLAG));
+}
+
+static const struct untaken {
+        const char *id;
+        void (*make)(struct test *t, struct loop *loop);
+} untakens[] = {
+    {"rejected", be_rejected},
+    {"times_out", time_out},
+    {"other_end_disconnects", be_left},
+    {"breaks", ep_turn_break},
+};
+
+FAMILY(ep_get_status, state_untaken, untakens)
+{
+        struct loop loop = loop_of(t, (struct ep_opts){0}, (struct ep_opts){0});
+        DAT_EP_STATE state = DAT_EP_STATE_UNCONNECTED;
+        DAT_EVENT event;
+        DAT_COUNT more;
+
+        row->make(t, &loop);
+        for (int i = 0; i < LOOKS && state != DAT_EP_STATE_DISCONNECTED; i++) {
+                if (i)
+                        settle_briefly(t);
+                state = status_of(t, loop.active).state;
+        }
+        expect_eq(state, DAT_EP_STATE_DISCONNECTED);
+        expect(dat_evd_wait(ep_connect_evd(t, loop.active), event_timeout(t), 1, &event, &more),
+               DAT_SUCCESS);
+        expect_eq(status_of(t, loop.active).state, DAT_EP_STATE_DISCONNECTED);
 }
 
 CASE(ep_get_status, accepted_end)
@@ -375,21 +447,44 @@ FAMILY(ep_get_status, request_reaped, workers)
         expect_idle(t, loop.active, DAT_TRUE, DAT_TRUE);
 }
 
-CASE(ep_get_status, bind_reaped)
+static void post_bind(struct test *t, DAT_EP_HANDLE ep)
 {
-        DAT_EVD_HANDLE evd = evd_with(t, .flags = DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG);
-        struct loop loop = transfer_with(t, .request_evd = evd);
         DAT_LMR_TRIPLET segment = triplet(buf_with(t), 0, MESSAGE);
         DAT_RMR_HANDLE rmr = DAT_HANDLE_NULL;
         DAT_RMR_CONTEXT context;
 
         must(dat_rmr_create(pz(t), &rmr));
         adopt(t, DAT_HANDLE_TYPE_RMR, rmr);
-        must(dat_rmr_bind(rmr, &segment, DAT_MEM_PRIV_REMOTE_READ_FLAG, loop.active,
+        must(dat_rmr_bind(rmr, &segment, DAT_MEM_PRIV_REMOTE_READ_FLAG, ep,
                           (DAT_RMR_COOKIE){.as_64 = 0}, DAT_COMPLETION_DEFAULT_FLAG, &context));
+}
+
+CASE(ep_get_status, bind_reaped)
+{
+        DAT_EVD_HANDLE evd = evd_with(t, .flags = DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG);
+        struct loop loop = transfer_with(t, .request_evd = evd);
+
+        post_bind(t, loop.active);
         must_event(evd, DAT_RMR_BIND_COMPLETION_EVENT);
 
         expect_idle(t, loop.active, DAT_TRUE, DAT_TRUE);
+}
+
+/* The send behind it waits for a receive: what is reaped of the bind is not the send's. */
+CASE(ep_get_status, bind_reaped_before_send)
+{
+        DAT_EVD_HANDLE evd = evd_with(t, .flags = DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG);
+        struct loop loop = transfer_with(t, .request_evd = evd);
+
+        post_recvs(t, loop.active, 1);
+        post_bind(t, loop.active);
+        post_sends(t, loop.active, 1);
+        must_event(evd, DAT_RMR_BIND_COMPLETION_EVENT);
+        expect_idle(t, loop.active, DAT_FALSE, DAT_FALSE);
+        post_recvs(t, loop.passive, 1);
+        must_event(evd, DAT_DTO_COMPLETION_EVENT);
+
+        expect_idle(t, loop.active, DAT_FALSE, DAT_TRUE);
 }
 
 /* Nothing stands on the EVD after the answer: what was posted was not complete when it was made. */
@@ -634,6 +729,59 @@ CASE(ep_get_status, recv_refused_beside_another)
                   "a receive into memory that is not registered was taken");
 
         expect_idle(t, ep, DAT_FALSE, DAT_TRUE);
+}
+
+/* Whatever way the EP was connected, each answer is about that connection, and its work. */
+FAMILY(ep_get_status, however_joined, ep_joins)
+{
+        struct loop loop = loop_of(t, (struct ep_opts){0}, (struct ep_opts){0});
+
+        row->join(t, &loop);
+        expect_eq(status_of(t, loop.active).state, DAT_EP_STATE_CONNECTED);
+        expect_idle(t, loop.active, DAT_TRUE, DAT_TRUE);
+        post_recvs(t, loop.active, 1);
+        expect_idle(t, loop.active, DAT_FALSE, DAT_TRUE);
+        post_sends(t, loop.active, 1);
+        expect_idle(t, loop.active, DAT_FALSE, DAT_FALSE);
+        expect_idle(t, loop.passive, DAT_TRUE, DAT_TRUE);
+        post_recvs(t, loop.passive, 1);
+        must_dto(ep_request_evd(t, loop.active));
+        expect_idle(t, loop.active, DAT_FALSE, DAT_TRUE);
+        post_sends(t, loop.passive, 1);
+        must_dto(ep_recv_evd(t, loop.active));
+        expect_idle(t, loop.active, DAT_TRUE, DAT_TRUE);
+        must(dat_ep_disconnect(loop.passive, DAT_CLOSE_ABRUPT_FLAG));
+        must_event(ep_connect_evd(t, loop.active), DAT_CONNECTION_EVENT_DISCONNECTED);
+        expect_eq(status_of(t, loop.active).state, DAT_EP_STATE_DISCONNECTED);
+}
+
+/* A message of nothing, and one of several segments. */
+static const struct shape {
+        const char *id;
+        DAT_COUNT segments;
+} shapes[] = {
+    {"empty", 0},
+    {"several_segments", 3},
+};
+
+FAMILY(ep_get_status, shape, shapes)
+{
+        struct loop loop = transfer_with(t, .segments = row->segments);
+        struct vector vector =
+            vector_with(t, .length = row->segments ? MESSAGE : 0, .segments = row->segments);
+
+        must(recv_vector(loop.active, &vector, 0, DAT_COMPLETION_DEFAULT_FLAG));
+        expect_idle(t, loop.active, DAT_FALSE, DAT_TRUE);
+        must(send_vector(loop.active, &vector, 0, DAT_COMPLETION_DEFAULT_FLAG));
+        expect_idle(t, loop.active, DAT_FALSE, DAT_FALSE);
+        must(recv_vector(loop.passive, &vector, 0, DAT_COMPLETION_DEFAULT_FLAG));
+        must_dto(ep_request_evd(t, loop.active));
+        must_dto(ep_recv_evd(t, loop.passive));
+        expect_idle(t, loop.active, DAT_FALSE, DAT_TRUE);
+        expect_idle(t, loop.passive, DAT_TRUE, DAT_TRUE);
+        must(send_vector(loop.passive, &vector, 0, DAT_COMPLETION_DEFAULT_FLAG));
+        must_dto(ep_recv_evd(t, loop.active));
+        expect_idle(t, loop.active, DAT_TRUE, DAT_TRUE);
 }
 
 /* It is flushed at once; when that is reaped it is over. */
