@@ -4,6 +4,7 @@
 #include "clauses/ep_query.h"
 #include "case/ep_attr.h"
 #include "case/standard.h"
+#include "case/written.h"
 #include "states.h"
 #include "transfer.h"
 #include "turns.h"
@@ -642,6 +643,70 @@ FAMILY(ep_query, next_connection, nexts)
 
         check_fields(t, again, DAT_EP_FIELD_ALL);
         check_fields(t, &next, DAT_EP_FIELD_ALL);
+}
+
+/* What an EP that is connected has to be told of the other end, which is no case's own. */
+static void know_other_end(struct test *t, struct known *known, DAT_EP_HANDLE other)
+{
+        DAT_EP_PARAM there = queried(t, other, DAT_EP_FIELD_ALL);
+
+        known->param.ep_state = DAT_EP_STATE_CONNECTED;
+        known->param.remote_ia_address_ptr = ia_attr(t)->ia_address_ptr;
+        known->param.local_port_qual = there.remote_port_qual;
+        known->param.remote_port_qual = there.local_port_qual;
+}
+
+/* An EP that follows another one tells nothing of that, but where both are connected. */
+CASE(ep_query, as_another)
+{
+        struct known known = known_ep(t, 1);
+        struct loop loop = {
+            .requests = evd_with(t, .flags = DAT_EVD_CR_FLAG),
+            .active = known.ep,
+            .passive = ep_with(t),
+        };
+
+        ep_join_as_another(t, &loop);
+        know_other_end(t, &known, loop.passive);
+        check_fields(t, &known, DAT_EP_FIELD_ALL);
+        for (size_t i = 0; i < FIELD_COUNT; i++)
+                check_fields(t, &known, fields[i].bit);
+}
+
+/* The attributes are the provider's choice, and told alike by any mask; the rest it was given. */
+CASE(ep_query, own_of_provider)
+{
+        struct loop loop = {
+            .requests = evd_with(t, .flags = DAT_EVD_CR_FLAG),
+            .passive = ep_with(t),
+        };
+        struct known known = {.ep = DAT_HANDLE_NULL};
+        DAT_EP_PARAM all;
+
+        ep_join_by_provider(t, &loop);
+        known.ep = loop.active;
+        all = queried(t, known.ep, DAT_EP_FIELD_ALL);
+        known.param = (DAT_EP_PARAM){
+            .ia_handle = ia(t),
+            .local_ia_address_ptr = ia_attr(t)->ia_address_ptr,
+            .pz_handle = pz(t),
+            .recv_evd_handle = ep_recv_evd(t, known.ep),
+            .request_evd_handle = ep_request_evd(t, known.ep),
+            .connect_evd_handle = ep_connect_evd(t, known.ep),
+            .srq_handle = DAT_HANDLE_NULL,
+            .ep_attr = all.ep_attr,
+        };
+        know_other_end(t, &known, loop.passive);
+        check_param(t, &known.param, &all, DAT_EP_FIELD_ALL);
+        for (size_t i = 0; i < FIELD_COUNT; i++) {
+                DAT_EP_PARAM alone = queried(t, known.ep, fields[i].bit);
+                DAT_EP_PARAM others = queried(t, known.ep, DAT_EP_FIELD_ALL & ~fields[i].bit);
+                const void *at = (const char *)&alone + fields[i].place.offset;
+
+                expect_that(!is_poison(at, fields[i].place.size), "%s is not told", fields[i].id);
+                check_field(t, &fields[i], &known.param, &alone);
+                check_param(t, &known.param, &others, DAT_EP_FIELD_ALL & ~fields[i].bit);
+        }
 }
 
 /*
