@@ -1089,6 +1089,7 @@ FAMILY(rmr_bind, in_state, ep_states)
                 expect_empty(t, evd);
                 return;
         }
+        ep_hold_receive(t, &held);
         /* The Provider's EP, which is Tentative Connection Pending, has no zone yet either. */
         if (held.before.param.pz_handle == pz(t))
                 expect(post(&bind), DAT_INVALID_STATE);
@@ -1393,6 +1394,63 @@ FAMILY(rmr_bind, wrong_object, wrong_objects)
         if (row->foreign || REGISTRY_FOLLOWS_HANDLES)
                 answers.count = 4;
         expect_misfit(t, row, &answers);
+}
+
+/*
+ * On an EP that is Disconnected
+ */
+
+static void put_beyond(struct test *t, const struct window *window, struct bind *bind)
+{
+        (void)t;
+        bind->segment = triplet(window->memory, MEMORY - WIDTH + 1, WIDTH);
+}
+
+static void put_elsewhere(struct test *t, const struct window *window, struct bind *bind)
+{
+        (void)lmr_elsewhere(t, window, bind);
+}
+
+static void flag_unconfigured(struct test *t, const struct window *window, struct bind *bind)
+{
+        (void)t;
+        (void)window;
+        bind->flags = FLAGS(UNSIGNAL);
+}
+
+static const struct wrong_bind {
+        const char *id;
+        void (*spoil)(struct test *t, const struct window *window, struct bind *bind);
+        DAT_RETURN returned;
+        bool late; /* it may be granted, and flushed like what is right (GEN-9) */
+} wrong_binds[] = {
+    {"after_lmr", put_beyond, DAT_INVALID_PARAMETER, .late = true},
+    {"lmr_of_other_zone", put_elsewhere, DAT_PROTECTION_VIOLATION, .late = true},
+    {"unsignalled", flag_unconfigured, DAT_INVALID_PARAMETER, .late = false},
+};
+
+FAMILY(rmr_bind, wrong_on_disconnected, wrong_binds)
+{
+        struct window window = window_with(t);
+        struct bind good = bind_of(t, &window);
+        struct bind bad = good;
+        DAT_RETURN ret;
+
+        row->spoil(t, &window, &bad);
+        bad.cookie = 7;
+        must_disconnect(t, window.near);
+        ret = post(&bad);
+        if (row->late && dat_is(ret, DAT_SUCCESS))
+                expect_flushed(t, &window, &bad);
+        else if (row->returned == DAT_PROTECTION_VIOLATION)
+                expect_or_note(ret, DAT_PROTECTION_VIOLATION, DAT_INVALID_PARAMETER);
+        else
+                expect(ret, row->returned);
+        expect_empty(t, window.requests);
+
+        expect(post(&good), DAT_SUCCESS);
+        expect_flushed(t, &window, &good);
+        expect_empty(t, window.requests);
 }
 
 static const struct no_privilege {
