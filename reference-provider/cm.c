@@ -765,7 +765,9 @@ static void on_disconnected(struct conn *conn)
                 set_deadline(conn, PASSING_TIME);
                 return;
         }
-        (void)rdma_disconnect(conn->id);
+        /* InfiniBand's CM answers by itself for an id that is destroyed, as it soon is. */
+        if (conn->ia->iwarp || conn->state != CONN_ESTABLISHED)
+                (void)rdma_disconnect(conn->id);
         if (conn->state != CONN_ESTABLISHED) {
                 on_failure(conn, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
                 return;
