@@ -256,11 +256,20 @@ bool ep_may_be_receiving(struct ep *ep)
         return ahead && ahead <= PSN_MASK / 2;
 }
 
+/* What has nothing posted, and no SRQ to take from, need not be stopped before it is destroyed. */
+static bool is_idle(const struct ep *ep)
+{
+        return !ep->obj.ia->iwarp && !ep->srq && !atomic_load(&ep->recvs.in_use) &&
+               !atomic_load(&ep->requests.in_use);
+}
+
 /* Has the queue pair take nothing more, or next to nothing, see ends.c. */
 void qp_stop(struct ep *ep)
 {
         struct ibv_qp_attr error = {.qp_state = IBV_QPS_ERR};
 
+        if (is_idle(ep))
+                return;
         (void)ibv_modify_qp(ep->qp, &error, IBV_QP_STATE);
 }
 
