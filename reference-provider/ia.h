@@ -70,6 +70,8 @@ struct ia {
         int kick_fd;
         int timer_fd;
         struct ibv_port_attr port_attr;
+        struct ibv_qp_attr init_attr; /* of a queue pair in INIT, see qp.c; under cm_lock */
+        int init_mask;                /* or 0 while it is not known */
         uint8_t port;
         bool iwarp;                /* not InfiniBand's CM: see cm.c */
         bool solicits;             /* a completion queue can wait for what the peer marks */

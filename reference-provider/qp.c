@@ -118,13 +118,37 @@ static void number_packets(struct ep *ep, const struct ibv_qp_attr *attr, int ma
         }
 }
 
+/*
+ * What librdmacm says of a queue pair's next state. Of INIT it says the same of all connections by
+ * one port of an Ethernet, which has one partition, so there it is asked once. Called with
+ * ia->cm_lock held.
+ */
+static bool ask_attr(struct ia *ia, struct rdma_cm_id *id, struct ibv_qp_attr *attr, int *mask)
+{
+        bool same = attr->qp_state == IBV_QPS_INIT && !ia->iwarp && id->port_num == ia->port &&
+                    ia->port_attr.link_layer == IBV_LINK_LAYER_ETHERNET;
+
+        if (same && ia->init_mask) {
+                *attr = ia->init_attr;
+                *mask = ia->init_mask;
+                return true;
+        }
+        if (rdma_init_qp_attr(id, attr, mask))
+                return false;
+        if (same) {
+                ia->init_attr = *attr;
+                ia->init_mask = *mask;
+        }
+        return true;
+}
+
 /* Moves the queue pair to INIT, RTR or RTS as librdmacm says for this connection. */
 bool ep_step_qp(struct ep *ep, struct rdma_cm_id *id, enum ibv_qp_state state)
 {
         struct ibv_qp_attr attr = {.qp_state = state};
         int mask = 0;
 
-        if (rdma_init_qp_attr(id, &attr, &mask))
+        if (!ask_attr(ep->obj.ia, id, &attr, &mask))
                 return false;
         if (state == IBV_QPS_INIT)
                 attr.qp_access_flags = IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE;
