@@ -1007,6 +1007,17 @@ FAMILY(ep_disconnect, gracefully_in_state, ep_states)
         disconnect_in(t, row->state, DAT_CLOSE_GRACEFUL_FLAG);
 }
 
+static const struct bad_flags {
+        const char *id;
+        unsigned int flags;
+} bad_flags[] = {
+    {"two", 2},
+    {"graceful_and_more", (unsigned int)DAT_CLOSE_GRACEFUL_FLAG | 4},
+    {"highest", 0x80000000},
+    {"all", 0xffffffff},
+};
+#define BAD_FLAGS (sizeof(bad_flags) / sizeof(bad_flags[0]))
+
 /* What is refused flushes nothing: the receives take the messages of the connection to come. */
 enum early { UNCONNECTED, RESERVED, RSP_FREED };
 static const struct early_row {
@@ -1028,7 +1039,9 @@ FAMILY(ep_disconnect, refused_flushes_nothing, early)
                 release(t, rsp);
         for (size_t i = 0; i < 2; i++)
                 expect(dat_ep_disconnect(ep, both_flags[i].flags), DAT_INVALID_STATE);
-        expect(dat_ep_disconnect(ep, (DAT_CLOSE_FLAGS)2), DAT_INVALID_STATE, DAT_INVALID_PARAMETER);
+        for (size_t i = 0; i < BAD_FLAGS; i++)
+                expect(dat_ep_disconnect(ep, (DAT_CLOSE_FLAGS)bad_flags[i].flags),
+                       DAT_INVALID_STATE, DAT_INVALID_PARAMETER);
         expect_empty(t, ep_recv_evd(t, ep));
         if (row->early == RESERVED) {
                 loop_connect(t, line.loop.active, line.loop.qual);
@@ -1046,16 +1059,6 @@ FAMILY(ep_disconnect, refused_flushes_nothing, early)
         }
 }
 
-static const struct bad_flags {
-        const char *id;
-        unsigned int flags;
-} bad_flags[] = {
-    {"two", 2},
-    {"graceful_and_more", (unsigned int)DAT_CLOSE_GRACEFUL_FLAG | 4},
-    {"highest", 0x80000000},
-    {"all", 0xffffffff},
-};
-
 FAMILY(ep_disconnect, bad_flags, bad_flags)
 {
         struct line line = line_of(t);
@@ -1067,8 +1070,6 @@ FAMILY(ep_disconnect, bad_flags, bad_flags)
         expect_message(t, line.loop.passive, line.loop.active);
         expect_empty(t, ep_connect_evd(t, line.loop.active));
 }
-
-#define BAD_FLAGS (sizeof(bad_flags) / sizeof(bad_flags[0]))
 
 static void bad_flags_while_asking(struct test *t)
 {

@@ -656,8 +656,13 @@ static void know_other_end(struct test *t, struct known *known, DAT_EP_HANDLE ot
         known->param.remote_port_qual = there.local_port_qual;
 }
 
-/* An EP that follows another one tells nothing of that, but where both are connected. */
-CASE(ep_query, as_another)
+/* An EP that follows another one, or waits at a point of its own. */
+static const struct ep_join joins[] = {
+    {"as_another", ep_join_as_another},
+    {"by_rsp", ep_join_by_rsp},
+};
+
+FAMILY(ep_query, however_joined, joins)
 {
         struct known known = known_ep(t, 1);
         struct loop loop = {
@@ -666,7 +671,7 @@ CASE(ep_query, as_another)
             .passive = ep_with(t),
         };
 
-        ep_join_as_another(t, &loop);
+        row->join(t, &loop);
         know_other_end(t, &known, loop.passive);
         check_fields(t, &known, DAT_EP_FIELD_ALL);
         for (size_t i = 0; i < FIELD_COUNT; i++)
@@ -757,6 +762,8 @@ CASE(ep_query, after_others_freed)
         check_without_connection(t, &known);
         release(t, newer.ep);
         check_without_connection(t, &known);
+        newer = known_ep(t, 3);
+        check_without_connection(t, &newer);
 }
 
 CASE(ep_query, after_modify)
@@ -778,6 +785,27 @@ CASE(ep_query, after_modify)
         release(t, known.ep);
 }
 
+/* A connection that breaks, of which each end is told by whatever event. */
+static void break_off(struct test *t, struct known *active, struct known *passive)
+{
+        struct loop loop = {
+            .requests = evd_with(t, .flags = DAT_EVD_CR_FLAG),
+            .active = active->ep,
+            .passive = passive->ep,
+        };
+        struct known *ends[] = {active, passive};
+
+        ep_turn_break(t, &loop);
+        for (int i = 0; i < 2; i++) {
+                DAT_EVENT event;
+                DAT_COUNT more;
+
+                must(dat_evd_wait(ends[i]->param.connect_evd_handle, event_timeout(t), 1, &event,
+                                  &more));
+                ends[i]->param.ep_state = DAT_EP_STATE_DISCONNECTED;
+        }
+}
+
 /* Each way of a connection that is over leaves what the EP was made with. */
 CASE(ep_query, after_connection)
 {
@@ -794,8 +822,11 @@ CASE(ep_query, after_connection)
         check_without_connection(t, &passive);
         must(dat_ep_reset(active.ep));
         active.param.ep_state = DAT_EP_STATE_UNCONNECTED;
-
         check_without_connection(t, &active);
+        must(dat_ep_reset(passive.ep));
+        break_off(t, &active, &passive);
+        check_without_connection(t, &active);
+        check_without_connection(t, &passive);
 }
 
 /*

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "turns.h"
 #include "../point.h"
+#include "ep_modify.h"
 
 #define SHORT ((DAT_TIMEOUT)60000) /* a time-out: microseconds */
 
@@ -82,15 +83,21 @@ void ep_turn_ask_again(struct test *t, struct loop *loop)
         must_event(loop->requests, DAT_CONNECTION_REQUEST_EVENT);
 }
 
-void ep_turn_break(struct test *t, struct loop *loop)
+void ep_break(struct test *t, const struct loop *loop)
 {
-        struct buf *buf = buf_with(t);
-        DAT_LMR_TRIPLET brief = triplet(buf, 0, MESSAGE / 2);
+        struct buf *to = buf_with(t, .pz = ep_snapshot(t, loop->passive).param.pz_handle);
+        struct buf *from = buf_with(t, .pz = ep_snapshot(t, loop->active).param.pz_handle);
+        DAT_LMR_TRIPLET brief = triplet(to, 0, MESSAGE / 2);
 
-        loop_join(t, loop);
         must(dat_ep_post_recv(loop->passive, 1, &brief, (DAT_DTO_COOKIE){.as_64 = 0},
                               DAT_COMPLETION_DEFAULT_FLAG));
-        loop_post_send(t, loop->active, buf, 0);
+        loop_post_send(t, loop->active, from, 0);
+}
+
+void ep_turn_break(struct test *t, struct loop *loop)
+{
+        loop_join(t, loop);
+        ep_break(t, loop);
 }
 
 static void must_both_know(struct test *t, const struct loop *loop)

@@ -41,6 +41,7 @@ static const struct ep_turn {
  * that is taken.
  */
 void ep_turn_break(struct test *t, struct loop *loop);
+void ep_break(struct test *t, const struct loop *loop); /* one that is connected */
 
 /*
  * How an EP may come to be connected, but by its own first request: the loop's active EP is that
