@@ -86,6 +86,7 @@ FAMILY(ep_get_status, state_after, ep_turns)
         row->make(t, &loop);
 
         expect_eq(status_of(t, loop.active).state, row->state);
+        expect_idle(t, loop.active, DAT_TRUE, DAT_TRUE);
 }
 
 /* What the consumer gives a Provider's EP is no answer to the request. */
@@ -123,10 +124,25 @@ static void time_out(struct test *t, struct loop *loop)
                             DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG));
 }
 
+/* The EP is in that state before long, whatever stands on its EVD. */
+static void expect_comes_to(struct test *t, DAT_EP_HANDLE ep, DAT_EP_STATE state)
+{
+        int looks = LOOKS;
+
+        while (status_of(t, ep).state != state && --looks)
+                settle_briefly(t);
+        expect_eq(status_of(t, ep).state, state);
+}
+
+/* Nor has anyone taken the event of the connection. */
 static void be_left(struct test *t, struct loop *loop)
 {
-        loop_join(t, loop);
+        loop_ask(t, loop);
+        loop_accept(t, loop);
+        expect_comes_to(t, loop->active, DAT_EP_STATE_CONNECTED);
+        expect_comes_to(t, loop->passive, DAT_EP_STATE_CONNECTED);
         must(dat_ep_disconnect(loop->passive, DAT_CLOSE_ABRUPT_FLAG));
+        expect_comes_to(t, loop->passive, DAT_EP_STATE_DISCONNECTED);
 }
 
 static const struct untaken {
@@ -142,19 +158,12 @@ static const struct untaken {
 FAMILY(ep_get_status, state_untaken, untakens)
 {
         struct loop loop = loop_of(t, (struct ep_opts){0}, (struct ep_opts){0});
-        DAT_EP_STATE state = DAT_EP_STATE_UNCONNECTED;
         DAT_EVENT event;
         DAT_COUNT more;
 
         row->make(t, &loop);
-        for (int i = 0; i < LOOKS && state != DAT_EP_STATE_DISCONNECTED; i++) {
-                if (i)
-                        settle_briefly(t);
-                state = status_of(t, loop.active).state;
-        }
-        expect_eq(state, DAT_EP_STATE_DISCONNECTED);
-        expect(dat_evd_wait(ep_connect_evd(t, loop.active), event_timeout(t), 1, &event, &more),
-               DAT_SUCCESS);
+        expect_comes_to(t, loop.active, DAT_EP_STATE_DISCONNECTED);
+        must(dat_evd_wait(ep_connect_evd(t, loop.active), event_timeout(t), 1, &event, &more));
         expect_eq(status_of(t, loop.active).state, DAT_EP_STATE_DISCONNECTED);
 }
 
@@ -202,6 +211,8 @@ CASE(ep_get_status, own_state)
         expect_eq(status_of(t, joined.passive).state, DAT_EP_STATE_CONNECTED);
         expect_eq(status_of(t, unconnected).state, DAT_EP_STATE_UNCONNECTED);
         expect_eq(status_of(t, reserved).state, DAT_EP_STATE_RESERVED);
+        release(t, left.active);
+        expect_eq(status_of(t, ep_with(t)).state, DAT_EP_STATE_UNCONNECTED);
 }
 
 /*
@@ -598,6 +609,24 @@ CASE(ep_get_status, send_refused)
                   "an EP that is not connected took a send");
 
         expect_idle(t, ep, DAT_TRUE, DAT_TRUE);
+}
+
+/* The EP waits for the end of its connection, and takes no send for that. */
+CASE(ep_get_status, send_refused_while_leaving)
+{
+        struct loop loop = transfer_with(t);
+        struct vector vector = vector_with(t, .length = MESSAGE);
+
+        post_sends(t, loop.active, 1);
+        must(dat_ep_disconnect(loop.active, DAT_CLOSE_GRACEFUL_FLAG));
+        must_that(
+            !dat_is(send_vector(loop.active, &vector, 1, DAT_COMPLETION_DEFAULT_FLAG), DAT_SUCCESS),
+            "an EP that waits for its end took a send");
+        expect_idle(t, loop.active, DAT_TRUE, DAT_FALSE);
+        post_recvs(t, loop.passive, 1);
+        must_dto(ep_request_evd(t, loop.active));
+
+        expect_idle(t, loop.active, DAT_TRUE, DAT_TRUE);
 }
 
 /* Of both kinds something is under way, at each end. */
