@@ -6,6 +6,7 @@
 #include "case/standard.h"
 #include "connect.h"
 #include "states.h"
+#include "turns.h"
 
 #include <string.h>
 
@@ -222,6 +223,29 @@ CASE(ep_dup_connect, as_one_that_followed)
         expect_loop_carries(t, stage.asking.ep, stage.loop.passive);
 }
 
+/* A request as another EP's comes to nothing: it is rejected, or given up; and the EP is reset. */
+static void ask_in_vain(struct test *t, struct stage *stage, bool rejected)
+{
+        DAT_EP_HANDLE ep = stage->asking.ep;
+        DAT_EVENT event;
+
+        expect(connect_ask(&stage->asking), DAT_SUCCESS);
+        expect_stage_heard(t, stage);
+        if (rejected) {
+                must(dat_cr_reject(stage->loop.request));
+                expect_ep_told(t, ep, DAT_CONNECTION_EVENT_PEER_REJECTED,
+                               DAT_EP_STATE_DISCONNECTED);
+        } else {
+                must(dat_ep_disconnect(ep, DAT_CLOSE_ABRUPT_FLAG));
+                settle_briefly(t);
+                while (dat_is(dat_evd_dequeue(ep_connect_evd(t, ep), &event), DAT_SUCCESS))
+                        ;
+        }
+        must(dat_ep_reset(ep));
+        expect_loop_carries(t, stage->asking.like, stage->old.passive);
+}
+
+/* Whatever becomes of those that follow, and they go on when it does not. */
 CASE(ep_dup_connect, like_goes_on)
 {
         struct ep_snapshot before;
@@ -229,6 +253,8 @@ CASE(ep_dup_connect, like_goes_on)
 
         stage_set(t, &stage, AS_ANOTHER);
         before = ep_snapshot(t, stage.asking.like);
+        ask_in_vain(t, &stage, true);
+        ask_in_vain(t, &stage, false);
         expect(connect_ask(&stage.asking), DAT_SUCCESS);
         expect_stage_accepted(t, &stage);
         expect_ep_kept(t, stage.asking.like, &before, 0);
@@ -236,6 +262,27 @@ CASE(ep_dup_connect, like_goes_on)
         expect_loop_carries(t, stage.asking.ep, stage.loop.passive);
         expect_empty(t, ep_connect_evd(t, stage.asking.like));
         expect_empty(t, ep_connect_evd(t, stage.old.passive));
+        must(dat_ep_disconnect(stage.asking.like, DAT_CLOSE_ABRUPT_FLAG));
+        must_event(ep_connect_evd(t, stage.asking.like), DAT_CONNECTION_EVENT_DISCONNECTED);
+        expect_loop_carries(t, stage.asking.ep, stage.loop.passive);
+}
+
+/* Of a connection that broke each end is told by whatever event, and has no remote end then. */
+CASE(ep_dup_connect, like_broken)
+{
+        struct ep_snapshot before;
+        struct stage stage;
+        DAT_EVENT event;
+        DAT_COUNT more;
+
+        stage_set(t, &stage, AS_ANOTHER);
+        ep_break(t, &stage.old);
+        must(dat_evd_wait(ep_connect_evd(t, stage.old.active), event_timeout(t), 1, &event, &more));
+        before = ep_snapshot(t, stage.asking.ep);
+        expect(connect_ask(&stage.asking), DAT_INVALID_STATE);
+        expect_ep_kept(t, stage.asking.ep, &before, 0);
+        expect_empty(t, ep_connect_evd(t, stage.asking.ep));
+        expect_empty(t, stage.loop.requests);
 }
 
 /* The EP that asks has another zone, other attributes and other EVDs than the one it follows. */
