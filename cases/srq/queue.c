@@ -99,6 +99,21 @@ struct flow flow_open(struct test *t, const struct queue *queue, DAT_EVD_HANDLE 
                              .length = queue->length};
 }
 
+struct flow flow_with_sends(struct test *t, const struct queue *queue, int count)
+{
+        DAT_EVD_HANDLE evd = evd_with(t);
+        DAT_EP_HANDLE ep = ep_with(t, .srq = queue->srq, .recv_evd = evd, .request_evd = evd);
+        DAT_LMR_TRIPLET segment = triplet(buf_with(t), 0, queue->length);
+        struct peer_ep *end = peer_connect(peer(t), ep);
+
+        peer_post_recv(end, count, queue->length);
+        for (int i = 0; i < count; i++)
+                must(dat_ep_post_send(ep, 1, &segment, (DAT_DTO_COOKIE){.as_64 = 0},
+                                      DAT_COMPLETION_DEFAULT_FLAG));
+        settle(t);
+        return (struct flow){.ep = ep, .evd = evd, .end = end, .length = queue->length};
+}
+
 void flow_send(struct flow *flow, int count)
 {
         peer_send(flow->end, .count = count, .length = flow->length, .first = flow->sent);
@@ -340,6 +355,20 @@ void expect_rest_usable(struct test *t, struct queue *queue)
         flow_send(&flow, rest);
         expect_messages(t, queue, &flow, rest);
         expect_quiet(flow.evd);
+}
+
+void evd_turn(struct test *t, DAT_EVD_HANDLE evd, int turn)
+{
+        DAT_EVD_PARAM param = {.evd_qlen = 0};
+
+        if (turn == 0) {
+                must(dat_evd_query(evd, DAT_EVD_FIELD_EVD_QLEN, &param));
+                (void)dat_evd_resize(evd, 2 * param.evd_qlen);
+        } else if (turn == 1) {
+                (void)dat_evd_disable(evd);
+        } else {
+                (void)dat_evd_set_unwaitable(evd);
+        }
 }
 
 struct armed queue_armed(struct test *t, int posts, DAT_COUNT mark)

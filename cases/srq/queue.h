@@ -61,6 +61,9 @@ void expect_room(struct test *t, const struct queue *queue, DAT_COUNT count);
 /* Connects a new EP of the SRQ. Null for `evd`: it reports receives to an EVD of its own. */
 struct flow flow_open(struct test *t, const struct queue *queue, DAT_EVD_HANDLE evd);
 
+/* Connects an EP of the SRQ that has one EVD for all, where so many sends of it stand unreaped. */
+struct flow flow_with_sends(struct test *t, const struct queue *queue, int count);
+
 void flow_send(struct flow *flow, int count);
 
 /* The messages arrive, and their completions stand unreaped. */
@@ -84,6 +87,13 @@ void must_be_coming(struct test *t, const struct queue *queue, const struct flow
 
 /* Ends the case as UNSUPPORTED: the transport has no moment in which a message is half there. */
 _Noreturn void unsupported_in_part(struct test *t);
+
+/*
+ * What a consumer may do to an EVD, one turn after another, and no completion there is changed by:
+ * whether it was done is for other pages.
+ */
+#define EVD_TURNS 3
+void evd_turn(struct test *t, DAT_EVD_HANDLE evd, int turn);
 
 /* The peer ends the connection; the EP is Disconnected, and its event taken. */
 void flow_break(struct test *t, const struct flow *flow);

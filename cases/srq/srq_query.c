@@ -563,6 +563,19 @@ CASE(srq_query, outstanding_after_disconnect)
         expect_count(t, outstanding(t, queue.srq), 4);
 }
 
+CASE(srq_query, outstanding_on_changed_evd)
+{
+        struct queue queue = queue_with(t, 8);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+
+        queue_post(t, &queue, 3);
+        flow_deliver(t, &flow, 2);
+        for (int turn = 0; turn < EVD_TURNS; turn++) {
+                evd_turn(t, flow.evd, turn);
+                expect_count(t, outstanding(t, queue.srq), 3);
+        }
+}
+
 /* What a queue went through, to its end: none of its receives is unreaped, and none half there. */
 struct past {
         struct queue queue;
@@ -761,6 +774,16 @@ static struct past had_mark(struct test *t)
         return past;
 }
 
+static struct past had_sends(struct test *t)
+{
+        struct past past = past_of(t, queue_with(t, 8), 0);
+
+        expect_posts(t, &past.queue, 3);
+        past.flows[past.flow_count++] = flow_with_sends(t, &past.queue, 2);
+        past.left = 3;
+        return past;
+}
+
 static const struct history {
         const char *id;
         struct past (*make)(struct test *t);
@@ -778,6 +801,7 @@ static const struct history {
     {"ep_freed", had_ep_freed},
     {"ep_modified", had_ep_modified},
     {"marked", had_mark},
+    {"sends", had_sends},
 };
 
 FAMILY(srq_query, available_after, histories)
@@ -1052,6 +1076,32 @@ CASE(srq_query, keeps_parameters)
                 expect_kept(t, known.srq, &before);
 }
 
+/* All that is no count. */
+static void expect_attributes(struct test *t, DAT_SRQ_HANDLE srq, const DAT_SRQ_PARAM *before)
+{
+        DAT_SRQ_PARAM after = queried(t, srq, DAT_SRQ_FIELD_ALL);
+
+        expect_that(after.ia_handle == before->ia_handle, "the SRQ is of another IA");
+        expect_that(after.pz_handle == before->pz_handle, "the SRQ is of another zone");
+        expect_eq(after.srq_state, before->srq_state);
+        expect_eq(after.max_recv_dtos, before->max_recv_dtos);
+        expect_eq(after.max_recv_iov, before->max_recv_iov);
+        expect_eq(after.low_watermark, before->low_watermark);
+}
+
+CASE(srq_query, messages_leave_attributes)
+{
+        struct queue queue = queue_with(t, 8);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+        DAT_SRQ_PARAM before = queried(t, queue.srq, DAT_SRQ_FIELD_ALL);
+
+        queue_post(t, &queue, 4);
+        flow_deliver(t, &flow, 2);
+        expect_attributes(t, queue.srq, &before);
+        expect_messages(t, &queue, &flow, 2);
+        expect_attributes(t, queue.srq, &before);
+}
+
 /* Of as many segments as the SRQ takes, and refused ones. */
 CASE(srq_query, posts_leave_attributes)
 {
@@ -1061,20 +1111,13 @@ CASE(srq_query, posts_leave_attributes)
         struct buf *buf = buf_with(t);
         DAT_LMR_TRIPLET segments[2] = {triplet(buf, 0, 1), triplet(buf, 1, 1)};
         DAT_SRQ_PARAM before = queried(t, srq, DAT_SRQ_FIELD_ALL);
-        DAT_SRQ_PARAM after;
 
         for (int i = 0; i < 3; i++)
                 expect(dat_srq_post_recv(srq, count, segments, (DAT_DTO_COOKIE){.as_64 = 0}),
                        DAT_SUCCESS);
         (void)dat_srq_post_recv(srq, -1, segments, (DAT_DTO_COOKIE){.as_64 = 0});
 
-        after = queried(t, srq, DAT_SRQ_FIELD_ALL);
-        expect_that(after.ia_handle == before.ia_handle, "the SRQ is of another IA");
-        expect_that(after.pz_handle == before.pz_handle, "the SRQ is of another zone");
-        expect_eq(after.srq_state, before.srq_state);
-        expect_eq(after.max_recv_dtos, before.max_recv_dtos);
-        expect_eq(after.max_recv_iov, before.max_recv_iov);
-        expect_eq(after.low_watermark, before.low_watermark);
+        expect_attributes(t, srq, &before);
 }
 
 CASE(srq_query, ep_of_other_zone)

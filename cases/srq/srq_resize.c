@@ -1026,6 +1026,20 @@ CASE(srq_resize, granted_with_completed_of_disconnected_ep)
         expect_granted(t, queue.srq, 4);
 }
 
+CASE(srq_resize, below_completed_on_changed_evd)
+{
+        struct queue queue = queue_with(t, 8);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+
+        queue_post(t, &queue, 3);
+        flow_deliver(t, &flow, 3);
+        for (int turn = 0; turn < EVD_TURNS; turn++) {
+                evd_turn(t, flow.evd, turn);
+                expect_refusal(t, queue.srq, 2);
+                expect(dat_srq_resize(queue.srq, 3), DAT_SUCCESS);
+        }
+}
+
 static DAT_RETURN reap_by_wait(DAT_EVD_HANDLE evd, DAT_EVENT *event)
 {
         DAT_COUNT more;
@@ -1097,7 +1111,7 @@ FAMILY(srq_resize, other_srq_untouched, chosen)
         DAT_SRQ_HANDLE srq = queues[row->index].srq;
         DAT_COUNT request = srq_size_above(t, srq, 8);
 
-        must(dat_srq_resize(srq, request));
+        expect(dat_srq_resize(srq, request), DAT_SUCCESS);
 
         expect_that(srq_size(t, srq) >= request, "%d asked for, %d queried", request,
                     srq_size(t, srq));
@@ -1164,6 +1178,16 @@ CASE(srq_resize, plain_ep_not_counted)
         peer_wait_sent(end);
         queue_post(t, &queue, 2);
         flow_deliver(t, &flow, 1);
+
+        expect(dat_srq_resize(queue.srq, 2), DAT_SUCCESS);
+}
+
+CASE(srq_resize, requests_not_counted)
+{
+        struct queue queue = queue_with(t, 8);
+
+        queue_post(t, &queue, 2);
+        flow_with_sends(t, &queue, 2);
 
         expect(dat_srq_resize(queue.srq, 2), DAT_SUCCESS);
 }
