@@ -435,6 +435,66 @@ static DAT_COUNT had_no_segments(struct test *t, struct own *own)
         return POSTS;
 }
 
+/* Whose completions wake nobody. */
+static DAT_COUNT had_unsignalled(struct test *t, struct own *own)
+{
+        DAT_EP_ATTR attr = ep_attr_of(t, 1);
+        DAT_LMR_TRIPLET segment = triplet(own->buf, 0, MESSAGE);
+
+        attr.recv_completion_flags = DAT_COMPLETION_UNSIGNALLED_FLAG;
+        own->evd = evd_with(t);
+        own->ep = ep_with(t, .recv_evd = own->evd, .attr = &attr);
+        for (int i = 0; i < POSTS; i++)
+                must(dat_ep_post_recv(own->ep, 1, &segment, (DAT_DTO_COOKIE){.as_64 = 0},
+                                      DAT_COMPLETION_UNSIGNALLED_FLAG));
+        own->end = peer_connect(peer(t), own->ep);
+        own_deliver(t, own, 2);
+        return POSTS - 2;
+}
+
+/* Nothing but receives is reported of it. */
+static DAT_COUNT had_recv_evd_alone(struct test *t, struct own *own)
+{
+        DAT_EP_ATTR attr = ep_attr_of(t, 1);
+
+        must(dat_ep_create(ia(t), pz(t), own->evd, DAT_HANDLE_NULL, DAT_HANDLE_NULL, &attr,
+                           &own->ep));
+        adopt(t, DAT_HANDLE_TYPE_EP, own->ep);
+        own_post(t, own, POSTS);
+        return POSTS;
+}
+
+/* Its sends stand unreaped where the receives would. */
+static DAT_COUNT had_one_evd(struct test *t, struct own *own)
+{
+        DAT_LMR_TRIPLET segment = triplet(buf_with(t), 0, MESSAGE);
+
+        own->ep = ep_with(t, .recv_evd = own->evd, .request_evd = own->evd);
+        own_post(t, own, POSTS);
+        own->end = peer_connect(peer(t), own->ep);
+        peer_post_recv(own->end, 2, MESSAGE);
+        for (int i = 0; i < 2; i++)
+                must(dat_ep_post_send(own->ep, 1, &segment, (DAT_DTO_COOKIE){.as_64 = 0},
+                                      DAT_COMPLETION_DEFAULT_FLAG));
+        settle(t);
+        return POSTS;
+}
+
+static DAT_COUNT had_evd_changed(struct test *t, struct own *own)
+{
+        DAT_EP_PARAM param = {.recv_evd_handle = evd_with(t)};
+
+        own->ep = ep_with(t, .recv_evd = own->evd);
+        own_post(t, own, 2);
+        must(dat_ep_modify(own->ep, DAT_EP_FIELD_RECV_EVD_HANDLE, &param));
+        own->evd = param.recv_evd_handle;
+        ep_reports_to(t, own->ep, DAT_EP_FIELD_RECV_EVD_HANDLE, own->evd);
+        own_post(t, own, POSTS - 2);
+        own->end = peer_connect(peer(t), own->ep);
+        own_deliver(t, own, 2);
+        return POSTS - 2;
+}
+
 static DAT_COUNT was_modified(struct test *t, struct own *own)
 {
         DAT_EP_PARAM param = {.ep_state = DAT_EP_STATE_UNCONNECTED};
@@ -768,6 +828,10 @@ static const struct history {
         DAT_COUNT (*make)(struct test *t, struct own *own);
 } histories[] = {
     {"no_segments", had_no_segments},
+    {"unsignalled", had_unsignalled},
+    {"recv_evd_alone", had_recv_evd_alone},
+    {"one_evd", had_one_evd},
+    {"evd_changed", had_evd_changed},
     {"modified", was_modified},
     {"reset_unconnected", was_reset_unconnected},
     {"passive", was_passive},
