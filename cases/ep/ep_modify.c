@@ -125,6 +125,36 @@ CASE(ep_modify, all_at_once)
         expect_ep_kept(t, ep, &before, wishes.all);
 }
 
+/* States that let many be changed, but not as many as Unconnected. */
+static const struct joint {
+        const char *id;
+        DAT_EP_STATE state;
+        DAT_EP_PARAM_MASK fixed;
+} joint[] = {
+    {"reserved", DAT_EP_STATE_RESERVED, DAT_EP_FIELD_PZ_HANDLE},
+    {"tentative_connection_pending", DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING, 0},
+};
+
+FAMILY(ep_modify, all_at_once_in, joint)
+{
+        struct wishes wishes = {.all = 0};
+        DAT_EP_ATTR few = ep_attr_few(t);
+        struct ep_snapshot before;
+        DAT_EP_HANDLE ep;
+
+        wish_objects(t, &wishes);
+        ep = ep_in(t, row->state, .attr = &few);
+        before = ep_snapshot(t, ep);
+        wish(t, &wishes, &before.param);
+        wishes.all &= ~row->fixed;
+
+        expect(dat_ep_modify(ep, wishes.all, &wishes.asked), DAT_SUCCESS);
+        for (size_t i = 0; i < MODIFIABLE_COUNT; i++)
+                if (ep_parameters[ep_modifiable[i].parameter].field & wishes.all)
+                        expect_wish_shown(t, &wishes, ep, i);
+        expect_ep_kept(t, ep, &before, wishes.all);
+}
+
 /* Through a connection, its end, and the reset after it. */
 CASE(ep_modify, outlives_reset)
 {

@@ -8,6 +8,7 @@
 #include "ep_modify.h"
 
 #define MESSAGE  ((size_t)64)
+#define LONG     ((size_t)8192) /* longer than what an EP of few means may transfer */
 #define RECEIVES 4
 #define TIMES    20
 
@@ -102,6 +103,133 @@ CASE(ep_modify, old_pz_covers_no_more)
         expect_protection_error(t, ep_recv_evd(t, change.ep));
 }
 
+/* An EP that may have a read under way, where the IA has reads, and is not connected yet. */
+static DAT_EP_HANDLE reading_ep(struct test *t, DAT_EVD_HANDLE request_evd)
+{
+        DAT_EP_ATTR attr = ep_attr_few(t);
+
+        attr.max_rdma_read_out = attr.max_rdma_read_iov;
+        return ep_with(t, .attr = &attr, .request_evd = request_evd);
+}
+
+static DAT_RMR_TRIPLET exposed(struct peer_ep *end, size_t length)
+{
+        struct peer_memory memory = peer_expose(end, length);
+
+        return (DAT_RMR_TRIPLET){
+            .rmr_context = memory.rmr_context,
+            .target_address = memory.address,
+            .segment_length = length,
+        };
+}
+
+static void expect_send(struct test *t, DAT_EP_HANDLE ep, DAT_PZ_HANDLE zone)
+{
+        expect_ep_gives(t, ep, zone, expect_connect(ep), (struct load){1, 1, MESSAGE});
+}
+
+static void expect_write(struct test *t, DAT_EP_HANDLE ep, DAT_PZ_HANDLE zone)
+{
+        DAT_LMR_TRIPLET segment = triplet(buf_with(t, .pz = zone), 0, MESSAGE);
+        DAT_RMR_TRIPLET remote = exposed(expect_connect(ep), MESSAGE);
+
+        expect(dat_ep_post_rdma_write(ep, 1, &segment, (DAT_DTO_COOKIE){.as_64 = 0}, &remote,
+                                      DAT_COMPLETION_DEFAULT_FLAG),
+               DAT_SUCCESS);
+        expect_dto(ep_request_evd(t, ep));
+}
+
+static void expect_read_of(struct test *t, DAT_EP_HANDLE ep, DAT_PZ_HANDLE zone, size_t length)
+{
+        struct buf *buf = buf_with(t, .pz = zone, .length = length);
+        DAT_LMR_TRIPLET segment = triplet(buf, 0, length);
+        DAT_RMR_TRIPLET remote;
+
+        if (ia_attr(t)->max_rdma_read_per_ep_out < 1)
+                unsupported(t, "max_rdma_read_per_ep_out = 0");
+        remote = exposed(expect_connect(ep), length);
+        expect(dat_ep_post_rdma_read(ep, 1, &segment, (DAT_DTO_COOKIE){.as_64 = 0}, &remote,
+                                     DAT_COMPLETION_DEFAULT_FLAG),
+               DAT_SUCCESS);
+        expect_dto(ep_request_evd(t, ep));
+        expect_that(message_holds(buf->addr, length, 0), "what was read came damaged");
+}
+
+static void expect_read(struct test *t, DAT_EP_HANDLE ep, DAT_PZ_HANDLE zone)
+{
+        expect_read_of(t, ep, zone, MESSAGE);
+}
+
+static void expect_bind(struct test *t, DAT_EP_HANDLE ep, DAT_PZ_HANDLE zone)
+{
+        DAT_LMR_TRIPLET segment = triplet(buf_with(t, .pz = zone), 0, MESSAGE);
+        DAT_RMR_HANDLE rmr = DAT_HANDLE_NULL;
+        DAT_RMR_CONTEXT context;
+
+        must(dat_rmr_create(zone, &rmr));
+        adopt(t, DAT_HANDLE_TYPE_RMR, rmr);
+        expect_connect(ep);
+        expect(dat_rmr_bind(rmr, &segment, DAT_MEM_PRIV_REMOTE_READ_FLAG, ep,
+                            (DAT_RMR_COOKIE){.as_64 = 0}, DAT_COMPLETION_DEFAULT_FLAG, &context),
+               DAT_SUCCESS);
+        expect_event(ep_request_evd(t, ep), DAT_RMR_BIND_COMPLETION_EVENT);
+}
+
+/* What an EP does with memory of its own zone. */
+static const struct use {
+        const char *id;
+        void (*expect_use)(struct test *t, DAT_EP_HANDLE ep, DAT_PZ_HANDLE zone);
+        DAT_EVD_FLAGS evd; /* of its request EVD */
+} uses[] = {
+    {"send", expect_send, DAT_EVD_DTO_FLAG},
+    {"rdma_write", expect_write, DAT_EVD_DTO_FLAG},
+    {"rdma_read", expect_read, DAT_EVD_DTO_FLAG},
+    {"bind", expect_bind, DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG},
+};
+
+FAMILY(ep_modify, new_pz_covers, uses)
+{
+        DAT_PZ_HANDLE zone = pz_new(t);
+        DAT_EP_HANDLE ep = reading_ep(t, evd_with(t, .flags = row->evd));
+        struct ep_change change =
+            ep_change_of(t, &ep_parameters[EP_PARAM_pz_handle], ep, (uint64_t)(uintptr_t)zone);
+
+        expect_ep_change(t, &change);
+
+        row->expect_use(t, ep, zone);
+}
+
+/* Longer than the EP was made for. */
+CASE(ep_modify, max_rdma_size_of_reads)
+{
+        struct ep_change change = ep_change_of(t, &ep_parameters[EP_PARAM_max_rdma_size],
+                                               reading_ep(t, DAT_HANDLE_NULL), 0);
+
+        change.wanted = LONG;
+        ep_value_set(&change.asked, change.parameter, change.wanted);
+        expect_ep_change(t, &change);
+
+        expect_read_of(t, change.ep, pz(t), LONG);
+}
+
+/* As many as the EP was given room for, outstanding at once. */
+CASE(ep_modify, max_request_dtos_of_writes)
+{
+        struct ep_change change = unconnected(t, EP_PARAM_max_request_dtos);
+        DAT_LMR_TRIPLET segment = triplet(buf_with(t), 0, MESSAGE);
+        DAT_RMR_TRIPLET remote;
+
+        expect_ep_change(t, &change);
+        remote = exposed(expect_connect(change.ep), MESSAGE);
+
+        for (uint64_t i = 0; i < change.wanted; i++)
+                expect(dat_ep_post_rdma_write(change.ep, 1, &segment, (DAT_DTO_COOKIE){.as_64 = i},
+                                              &remote, DAT_COMPLETION_DEFAULT_FLAG),
+                       DAT_SUCCESS);
+        for (uint64_t i = 0; i < change.wanted; i++)
+                expect_eq(expect_dto(ep_request_evd(t, change.ep)).user_cookie.as_64, i);
+}
+
 /* All but zone and receive flags, which receives hold. */
 static const struct ep_parameter_row beside_receives[] = {
     {"recv_evd_handle", EP_PARAM_recv_evd_handle},
@@ -170,6 +298,12 @@ CASE(ep_modify, fewer_than_posted)
  * EVDs and zones
  */
 
+static const struct ep_parameter_row evds[] = {
+    {"recv", EP_PARAM_recv_evd_handle},
+    {"request", EP_PARAM_request_evd_handle},
+    {"connect", EP_PARAM_connect_evd_handle},
+};
+
 CASE(ep_modify, leaves_recv_evd)
 {
         struct ep_change change = unconnected(t, EP_PARAM_recv_evd_handle);
@@ -203,11 +337,75 @@ CASE(ep_modify, leaves_connect_evd)
         expect_quiet(old);
 }
 
-static const struct ep_parameter_row evds[] = {
-    {"recv", EP_PARAM_recv_evd_handle},
-    {"request", EP_PARAM_request_evd_handle},
-    {"connect", EP_PARAM_connect_evd_handle},
-};
+static void expect_flush(struct test *t, DAT_EVD_HANDLE evd)
+{
+        DAT_EVENT event = expect_event(evd, DAT_DTO_COMPLETION_EVENT);
+
+        expect_eq(event.event_data.dto_completion_event_data.status, DAT_DTO_ERR_FLUSHED);
+}
+
+/* All three are new, and are told of the connection, of its end, and of what that flushes. */
+CASE(ep_modify, new_evds_to_the_end)
+{
+        uint64_t made[3];
+        struct buf *buf = buf_with(t);
+        DAT_LMR_TRIPLET segment = triplet(buf, 0, MESSAGE);
+        DAT_EP_HANDLE ep;
+        DAT_RMR_TRIPLET remote;
+        struct peer_ep *end;
+
+        for (int i = 0; i < 3; i++)
+                made[i] = ep_new_object(t, &ep_parameters[evds[i].parameter]);
+        ep = reading_ep(t, DAT_HANDLE_NULL);
+        for (int i = 0; i < 3; i++) {
+                struct ep_change change =
+                    ep_change_of(t, &ep_parameters[evds[i].parameter], ep, made[i]);
+
+                expect_ep_change(t, &change);
+        }
+        must(post_recv(ep, buf));
+        end = expect_connect(ep);
+        remote = exposed(end, MESSAGE);
+
+        must(dat_ep_post_rdma_write(ep, 1, &segment, (DAT_DTO_COOKIE){.as_64 = 1}, &remote,
+                                    DAT_COMPLETION_DEFAULT_FLAG));
+        expect_dto(ep_request_evd(t, ep));
+        peer_disconnect(end, DAT_CLOSE_ABRUPT_FLAG);
+        expect_event(ep_connect_evd(t, ep), DAT_CONNECTION_EVENT_DISCONNECTED);
+        expect_flush(t, ep_recv_evd(t, ep));
+        must(dat_ep_post_send(ep, 1, &segment, (DAT_DTO_COOKIE){.as_64 = 2},
+                              DAT_COMPLETION_DEFAULT_FLAG));
+        expect_flush(t, ep_request_evd(t, ep));
+}
+
+/* That EP was made to report nothing of the kind. */
+FAMILY(ep_modify, evd_for_none, evds)
+{
+        const DAT_EP_PARAM_MASK fields[] = {DAT_EP_FIELD_RECV_EVD_HANDLE,
+                                            DAT_EP_FIELD_REQUEST_EVD_HANDLE,
+                                            DAT_EP_FIELD_CONNECT_EVD_HANDLE};
+        DAT_EP_ATTR few = ep_attr_few(t);
+        DAT_EVD_HANDLE given[3];
+        DAT_EVD_HANDLE wanted = DAT_HANDLE_NULL;
+        DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
+        struct ep_change change;
+
+        for (int i = 0; i < 3; i++) {
+                given[i] = ep_handle(ep_new_object(t, &ep_parameters[evds[i].parameter]));
+                if (evds[i].parameter == row->parameter) {
+                        wanted = given[i];
+                        given[i] = DAT_HANDLE_NULL;
+                }
+        }
+        must(dat_ep_create(ia(t), pz(t), given[0], given[1], given[2], &few, &ep));
+        adopt(t, DAT_HANDLE_TYPE_EP, ep);
+        for (int i = 0; i < 3; i++)
+                ep_reports_to(t, ep, fields[i], given[i]);
+        change = ep_change_of(t, &ep_parameters[row->parameter], ep, (uint64_t)(uintptr_t)wanted);
+
+        expect_ep_change(t, &change);
+        expect_ep_bears(t, ep);
+}
 
 /* Nothing holds an EVD any more that an EP has left. */
 FAMILY(ep_modify, old_evd_is_free, evds)
@@ -320,6 +518,43 @@ FAMILY(ep_modify, after_reset, ep_modifiable)
 
         expect_ep_change(t, &change);
         change.parameter->effect(t, &change);
+}
+
+/* The EP is the consumer's again, and Unconnected. */
+CASE(ep_modify, after_rsp_free)
+{
+        DAT_PZ_HANDLE zone = pz_new(t);
+        DAT_EP_ATTR few = ep_attr_few(t);
+        DAT_EP_HANDLE ep = ep_in(t, DAT_EP_STATE_RESERVED, .attr = &few);
+        struct ep_change change;
+
+        release(t, ep_rsp(t, ep));
+        must_that(ep_state(t, ep) == DAT_EP_STATE_UNCONNECTED, "the EP is not Unconnected again");
+        change = ep_change_of(t, &ep_parameters[EP_PARAM_pz_handle], ep, (uint64_t)(uintptr_t)zone);
+        expect_ep_change(t, &change);
+        change = ep_change_of(t, &ep_parameters[EP_PARAM_max_recv_dtos], ep, 0);
+        expect_ep_change(t, &change);
+}
+
+/* What the EP has is as good a value as another; and each EVD is held as before. */
+CASE(ep_modify, same_values)
+{
+        DAT_EP_ATTR few = ep_attr_few(t);
+        DAT_EP_HANDLE ep = ep_in(t, DAT_EP_STATE_UNCONNECTED, .attr = &few);
+        struct ep_snapshot before = ep_snapshot(t, ep);
+        DAT_EP_PARAM_MASK all = 0;
+
+        for (size_t i = 0; i < sizeof(ep_modifiable) / sizeof(ep_modifiable[0]); i++) {
+                DAT_EP_PARAM_MASK field = ep_parameters[ep_modifiable[i].parameter].field;
+
+                expect(dat_ep_modify(ep, field, &before.param), DAT_SUCCESS);
+                all |= field;
+        }
+        expect(dat_ep_modify(ep, all, &before.param), DAT_SUCCESS);
+        expect_ep_kept(t, ep, &before, 0);
+        expect(dat_evd_free(before.param.recv_evd_handle), DAT_INVALID_STATE);
+        expect(dat_evd_free(before.param.request_evd_handle), DAT_INVALID_STATE);
+        expect(dat_evd_free(before.param.connect_evd_handle), DAT_INVALID_STATE);
 }
 
 FAMILY(ep_modify, changed_back, ep_modifiable)
