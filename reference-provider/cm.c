@@ -15,6 +15,7 @@
 #include "probe.h"
 #include "qp.h"
 #include "service.h"
+#include "sigpipe.h"
 #include "sp.h"
 
 #include <assert.h>
@@ -175,6 +176,35 @@ static void set_deadline(struct conn *conn, uint64_t from_now)
                 service_rearm(ia);
 }
 
+static int accept_id(const struct conn *conn, struct rdma_conn_param *param)
+{
+        struct sigpipe sigpipe;
+        int error;
+
+        sigpipe_hold(conn->ia, &sigpipe);
+        error = rdma_accept(conn->id, param);
+        sigpipe_let_go(&sigpipe);
+        return error;
+}
+
+static void reject_id(const struct ia *ia, struct rdma_cm_id *id, const void *wire, size_t size)
+{
+        struct sigpipe sigpipe;
+
+        sigpipe_hold(ia, &sigpipe);
+        (void)rdma_reject(id, wire, (uint8_t)size);
+        sigpipe_let_go(&sigpipe);
+}
+
+static void disconnect_id(const struct conn *conn)
+{
+        struct sigpipe sigpipe;
+
+        sigpipe_hold(conn->ia, &sigpipe);
+        (void)rdma_disconnect(conn->id);
+        sigpipe_let_go(&sigpipe);
+}
+
 /* Separates an EP from its connection, which is told to the peer and left to end by itself. */
 void cm_part(struct ep *ep)
 {
@@ -189,7 +219,7 @@ void cm_part(struct ep *ep)
         }
         conn_become(conn, CONN_PARTING);
         conn->ep = NULL;
-        (void)rdma_disconnect(conn->id);
+        disconnect_id(conn);
         set_deadline(conn, PARTING_TIME);
 }
 
@@ -200,7 +230,7 @@ static void answer_no(struct conn *conn, enum wire_kind kind, int size, const vo
         if (size)
                 memcpy(reply.data, data, (size_t)size);
         if (conn->state != CONN_GIVEN_UP)
-                (void)rdma_reject(conn->id, &reply, (uint8_t)(sizeof(reply.wire) + (size_t)size));
+                reject_id(conn->ia, conn->id, &reply, sizeof(reply.wire) + (size_t)size);
         cm_doom(conn);
 }
 
@@ -266,7 +296,7 @@ void cm_accept(struct conn *conn, struct ep *ep, int size, const void *data)
         ep->conn = conn;
         conn->ep = ep;
         if (conn->state == CONN_GIVEN_UP || !ep_start_qp(ep, conn->id) || !step_to_rts(ep, conn) ||
-            rdma_accept(conn->id, &param)) {
+            accept_id(conn, &param)) {
                 cm_end(conn, DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
                 return;
         }
@@ -647,7 +677,7 @@ static void join(struct conn *request, struct conn *fragment)
         memcpy(request->data + request->have, fragment->data,
                (size_t)(request->expected - request->have));
         request->have = request->expected;
-        (void)rdma_reject(fragment->id, &wire, sizeof(wire));
+        reject_id(request->ia, fragment->id, &wire, sizeof(wire));
         cm_doom(fragment);
         deliver(request);
 }
@@ -767,7 +797,7 @@ static void on_disconnected(struct conn *conn)
         }
         /* InfiniBand's CM answers by itself for an id that is destroyed, as it soon is. */
         if (conn->ia->iwarp || conn->state != CONN_ESTABLISHED)
-                (void)rdma_disconnect(conn->id);
+                disconnect_id(conn);
         if (conn->state != CONN_ESTABLISHED) {
                 on_failure(conn, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
                 return;
@@ -804,7 +834,7 @@ static void take_confirmation(struct conn *aside, const struct wire *wire)
                         on_disconnected(conn);
                 break;
         }
-        (void)rdma_reject(aside->id, &answer, sizeof(answer));
+        reject_id(aside->ia, aside->id, &answer, sizeof(answer));
         cm_doom(aside);
 }
 
@@ -816,7 +846,7 @@ static void on_connect_request(struct ia *ia, struct rdma_cm_event *event)
 
         event->id->context = conn;
         if (!conn) {
-                (void)rdma_reject(event->id, NULL, 0);
+                reject_id(ia, event->id, NULL, 0);
                 return;
         }
         conn->state = CONN_GATHERING;
@@ -1080,6 +1110,16 @@ static void destroy_id(void *id)
         rdma_destroy_id(id);
 }
 
+/* Of a request that nobody answered, the peer is told. */
+static void destroy_conn_id(const struct conn *conn)
+{
+        struct sigpipe sigpipe;
+
+        sigpipe_hold(conn->ia, &sigpipe);
+        rdma_destroy_id(conn->id);
+        sigpipe_let_go(&sigpipe);
+}
+
 /* Destroys the connections given up. Called in ia->cm_turn, so no event of theirs is under way. */
 static void reap(struct ia *ia)
 {
@@ -1102,7 +1142,7 @@ static void reap(struct ia *ia)
                 else if (conn->unanswered)
                         linger_destroy(ia, destroy_id, conn->id);
                 else
-                        rdma_destroy_id(conn->id);
+                        destroy_conn_id(conn);
                 cm_forget(conn);
         }
 }

@@ -427,6 +427,7 @@ static void know_vendor(struct ia *ia)
 
         ia->solicits = vendor != VENDOR_OF_SIW;
         ia->splits_short = vendor == VENDOR_OF_SIW;
+        ia->raises_sigpipe = vendor == VENDOR_OF_SIW;
         ia->numbers_move = vendor == VENDOR_OF_SOFT_ROCE;
         ia->ends.awaits_last = vendor != VENDOR_OF_SOFT_ROCE && vendor != VENDOR_OF_SIW;
 }

@@ -10,6 +10,7 @@
 #include "lmr_gather.h"
 #include "lock.h"
 #include "pool.h"
+#include "sigpipe.h"
 
 #define BAD_EP REF_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP)
 
@@ -199,6 +200,26 @@ static __attribute__((noinline)) void halve_segment(const struct ep *ep, struct 
         send->num_sge = 2;
 }
 
+static __attribute__((noinline)) int post_without_sigpipe(struct ep *ep, struct ibv_send_wr *send)
+{
+        struct ibv_send_wr *bad;
+        struct sigpipe sigpipe;
+        int error;
+
+        sigpipe_hold(ep->obj.ia, &sigpipe);
+        error = ibv_post_send(ep->qp, send, &bad);
+        sigpipe_let_go(&sigpipe);
+        return error;
+}
+
+PER_KIND int hand_to_verbs(struct ep *ep, struct ibv_send_wr *send)
+{
+        struct ibv_send_wr *bad;
+
+        return ep->obj.ia->raises_sigpipe ? post_without_sigpipe(ep, send)
+                                          : ibv_post_send(ep->qp, send, &bad);
+}
+
 /*
  * Posts a read as two. The first tells of its failure only; the DTO ends with that, and the other's
  * completion finds a record that is posted no more.
@@ -209,7 +230,6 @@ static __attribute__((noinline)) int post_halves(struct ep *ep, struct ibv_send_
         struct ibv_sge near = send->sg_list[0];
         struct ibv_sge far = near;
         struct ibv_send_wr rest = *send;
-        struct ibv_send_wr *bad;
 
         near.length = first;
         far.addr += first;
@@ -219,18 +239,17 @@ static __attribute__((noinline)) int post_halves(struct ep *ep, struct ibv_send_
         send->sg_list = &near;
         send->send_flags &= ~(unsigned int)IBV_SEND_SIGNALED;
         send->next = &rest;
-        return ibv_post_send(ep->qp, send, &bad);
+        return hand_to_verbs(ep, send);
 }
 
 PER_KIND int post_to_verbs(struct ep *ep, const struct request *request, struct ibv_send_wr *send,
                            DAT_VLEN length)
 {
-        struct ibv_send_wr *bad;
         uint32_t first = 0;
 
         if (request->kind == WR_RDMA_READ)
                 first = before_page(ep, send, send->wr.rdma.remote_addr, length);
-        return first ? post_halves(ep, send, first) : ibv_post_send(ep->qp, send, &bad);
+        return first ? post_halves(ep, send, first) : hand_to_verbs(ep, send);
 }
 
 /* What an EP takes that has been connected, and flushes. Not by a pointer to the request. */

@@ -75,6 +75,7 @@ struct ia {
         uint8_t port;
         bool iwarp;                /* not InfiniBand's CM: see cm.c */
         bool solicits;             /* a completion queue can wait for what the peer marks */
+        bool raises_sigpipe;       /* see sigpipe.c */
         bool splits_short;         /* what is short and crosses a page comes wrong, see dto.c */
         _Atomic bool numbers_move; /* the device tells the number of the packet that it expects */
         bool settled; /* under cm_turn: of what a call causes at both ends, the last was handled */

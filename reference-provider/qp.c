@@ -11,6 +11,7 @@
 #include "pool.h"
 #include "pz.h"
 #include "service.h"
+#include "sigpipe.h"
 #include "srq.h"
 
 #define MIN_RNR_TIMER 12 /* 0.64 ms; librdmacm would leave it at 655 ms */
@@ -291,10 +292,13 @@ static bool is_idle(const struct ep *ep)
 void qp_stop(struct ep *ep)
 {
         struct ibv_qp_attr error = {.qp_state = IBV_QPS_ERR};
+        struct sigpipe sigpipe;
 
         if (is_idle(ep))
                 return;
+        sigpipe_hold(ep->obj.ia, &sigpipe);
         (void)ibv_modify_qp(ep->qp, &error, IBV_QP_STATE);
+        sigpipe_let_go(&sigpipe);
 }
 
 /* Can a queue pair that is stopped have something of an SRQ that it has yet to give back? */
@@ -314,12 +318,16 @@ static void destroy(void *qp)
  */
 void qp_destroy(struct ia *ia, struct ibv_qp *qp, bool unanswered)
 {
+        struct sigpipe sigpipe;
+
         if (unanswered) {
                 qp->qp_context = NULL;
                 linger_destroy(ia, destroy, qp);
-        } else {
-                ibv_destroy_qp(qp);
+                return;
         }
+        sigpipe_hold(ia, &sigpipe);
+        ibv_destroy_qp(qp);
+        sigpipe_let_go(&sigpipe);
 }
 
 /* Takes the queue pair away; what the device had completed by then is collected. */

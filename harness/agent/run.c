@@ -163,7 +163,13 @@ static void tell_case(struct run *run, const char *op, json_t *data)
 
 static void peer_ended(struct run *run, json_t *data)
 {
+        const char *reason = json_string_value(json_object_get(data, "reason"));
+        int status = (int)json_integer_value(json_object_get(data, "status"));
+
         run->peer_state = PEER_ENDED;
+        if (reason && run->stage == STAGE_WORKING && WIFSIGNALED(status) &&
+            WTERMSIG(status) != SIGKILL)
+                snprintf(run->peer_crash, sizeof(run->peer_crash), "%s", reason);
         tell_case(run, "stopped", data);
         if (run->stage == STAGE_STOPPING)
                 clear(run);
@@ -672,10 +678,24 @@ static void find_undisturbed(const struct run *run, struct finding *finding)
                      json_string_value(json_object_get(disturbed, "network")));
 }
 
+/* What the case missed may be what its peer could no longer do, whether or not the case asked it.
+ */
+static void tell_peer_crash(const struct run *run, struct finding *finding)
+{
+        size_t length = strlen(finding->reason);
+
+        if (!run->peer_crash[0] || finding->verdict <= VERDICT_NOTE ||
+            finding->verdict == VERDICT_UNSUPPORTED || strstr(finding->reason, run->peer_crash))
+                return;
+        snprintf(finding->reason + length, sizeof(finding->reason) - length,
+                 "; the peer had ended (%s)", run->peer_crash);
+}
+
 /* What was found when the process itself was gone. */
 static void find_remains(const struct run *run, struct finding *finding)
 {
         find_undisturbed(run, finding);
+        tell_peer_crash(run, finding);
         if (run->stop_unanswered && finding->verdict <= VERDICT_NOTE)
                 find(finding, VERDICT_BROKEN, "the peer's host did not say that the peer is gone");
         if (!evidence_whole(run->main.evidence, run->main.secrets->canary))

@@ -50,6 +50,7 @@ struct run {
         struct child main;
         struct child peer; /* of a case, on this host */
         enum peer_state peer_state;
+        char peer_crash[128];                  /* how it ended beside its case, unless by that */
         json_t *remote;                        /* what a remote peer's agent said of its end */
         struct disturbance disturbance;        /* of what this host sends to a case elsewhere */
         bool disturbed;                        /* so it was; then: */

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The peer's process, on this host or another one: started, told, ended, and gone."""
 
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -261,6 +262,17 @@ def test_silent_host_is_not_waited_for_for_ever(pair: tuple[Agent, Agent]) -> No
     outcome = case.finish()
     assert outcome.word == "BROKEN"
     assert outcome.reason == "the peer's host did not say that the peer is gone"
+
+
+def test_what_is_missed_beside_a_crashed_peer(pair: tuple[Agent, Agent]) -> None:
+    case, _ = pair
+    seq = case.start("harness/hangs_beside_a_peer", peer="remote", deadline_ms=300)
+    assert case.receive()["op"] == "start"
+    how = {"status": signal.SIGPIPE, "reason": "ended by SIGPIPE in dat_ep_post_send"}
+    case.send({"type": "peer", "seq": seq, "from": "peer", "op": "stopped", "data": how})
+    outcome = case.finish()
+    assert outcome.word == "TIMEOUT"
+    assert outcome.reason.endswith("; the peer had ended (ended by SIGPIPE in dat_ep_post_send)")
 
 
 def test_leaving_waits_for_no_other_host(pair: tuple[Agent, Agent]) -> None:
