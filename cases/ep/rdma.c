@@ -368,9 +368,12 @@ void rdma_of_nothing(struct test *t, const struct rdma_kind *kind, const struct 
         DAT_RMR_TRIPLET remote = vector_remote(&rdma.remote);
         DAT_RETURN ret;
 
-        for (int i = 0; iov && i < count; i++)
+        for (int i = 0; iov && i < count && !(row->room && kind->reads); i++)
                 iov[i].segment_length = 0;
-        remote.segment_length = 0;
+        if (iov && !row->segments)
+                memset(iov, 0xff, (size_t)count * sizeof(*iov));
+        if (!row->room || kind->reads)
+                remote.segment_length = 0;
         ret = expect_or_note(kind->post(rdma.ep, row->segments, iov, COOKIE(5), &remote,
                                         DAT_COMPLETION_DEFAULT_FLAG),
                              DAT_SUCCESS, DAT_INVALID_PARAMETER);
@@ -618,16 +621,25 @@ static DAT_COMPLETION_FLAGS configured_for(const struct rdma_flags *row)
         return row->flags & UNSIGNALLED ? UNSIGNALLED : DAT_COMPLETION_DEFAULT_FLAG;
 }
 
-/* A signalled one behind it: what was suppressed is not told of, and all has come. */
+/* Of several segments and of one, and a signalled one behind them: what was suppressed is not told
+ * of, and all has come. */
 void rdma_flagged(struct test *t, const struct rdma_kind *kind, const struct rdma_flags *row)
 {
-        struct rdma rdma = rdma_with(t, kind, .request_flags = configured_for(row));
+        DAT_COUNT segments = some_segments(t, kind);
+        struct rdma rdma =
+            rdma_with(t, kind, .request_flags = configured_for(row), .segments = segments);
+        struct rdma whole = rdma;
 
+        whole.local = vector_with(t, .length = LENGTH);
+        whole.remote = vector_with(t, .length = LENGTH);
+        vector_fill(t, rdma_source(&whole), RDMA_MESSAGE);
         expect(rdma_post_whole(t, &rdma, 31, row->flags), DAT_SUCCESS);
-        if (!(row->flags & SUPPRESS))
-                expect_completion(rdma.evd, .ep = rdma.ep, .cookie = 31, .length = LENGTH);
+        expect(rdma_post_whole(t, &whole, 32, row->flags), DAT_SUCCESS);
+        for (uint64_t i = 31; i <= 32 && !(row->flags & SUPPRESS); i++)
+                expect_completion(rdma.evd, .ep = rdma.ep, .cookie = i, .length = LENGTH);
         expect_rdma_goes_on(t, &rdma);
         expect_rdma_bytes(t, &rdma, LENGTH);
+        expect_rdma_bytes(t, &whole, LENGTH);
 }
 
 void rdma_flags_refused(struct test *t, const struct rdma_kind *kind, const struct rdma_flags *row)
@@ -877,7 +889,8 @@ void rdma_in_state(struct test *t, const struct rdma_kind *kind, const struct ep
 /* An EP that is Disconnected flushes, whether or not it was ever connected. */
 void rdma_after_turn(struct test *t, const struct rdma_kind *kind, const struct ep_turn *row)
 {
-        DAT_EP_ATTR attr = rdma_attr(t, kind, (struct rdma_opts){.dtos = 0});
+        DAT_COUNT segments = some_segments(t, kind) < 2 ? 1 : 2;
+        DAT_EP_ATTR attr = rdma_attr(t, kind, (struct rdma_opts){.segments = segments});
         struct loop loop =
             loop_of(t, (struct ep_opts){.attr = &attr}, (struct ep_opts){.attr = &attr});
         struct rdma rdma = {
@@ -885,7 +898,7 @@ void rdma_after_turn(struct test *t, const struct rdma_kind *kind, const struct 
             .loop = loop,
             .ep = loop.active,
             .evd = ep_request_evd(t, loop.active),
-            .local = vector_with(t, .length = SMALL),
+            .local = vector_with(t, .length = SMALL, .segments = segments),
             .remote = vector_with(t, .length = SMALL),
         };
 
@@ -1097,19 +1110,25 @@ void rdma_refusal_on_disconnected(struct test *t, const struct rdma_kind *kind,
         expect_eq(ep_state(t, rdma.ep), DAT_EP_STATE_DISCONNECTED);
 }
 
-/* As often refused as the EP has places: it has all of them afterwards. */
+/* As often refused as the EP has places: it has all of them afterwards, and what it did before. */
 void rdma_refusal_leaves(struct test *t, const struct rdma_kind *kind,
                          const struct rdma_refusal *row)
 {
         struct rdma rdma =
             rdma_with(t, kind, .dtos = OUTSTANDING, .reads = at_once(kind, OUTSTANDING));
+        struct rdma first = rdma;
         struct ep_snapshot before = ep_snapshot(t, rdma.ep);
 
+        first.local = vector_with(t, .length = SMALL);
+        first.remote = vector_with(t, .length = SMALL);
+        vector_fill(t, rdma_source(&first), RDMA_MESSAGE);
+        expect(rdma_post_whole(t, &first, 77, DAT_COMPLETION_DEFAULT_FLAG), DAT_SUCCESS);
         for (DAT_COUNT i = 0; i < before.param.ep_attr.max_request_dtos; i++)
                 if (dat_is(post_by_refusal(t, &rdma, row), DAT_SUCCESS))
                         end_noted(t, "it was not refused at once: there is no refusal to look "
                                      "behind");
         expect_ep_kept(t, rdma.ep, &before, 0);
+        expect_rdma(t, &first, 77, SMALL);
         fill_up(t, &rdma);
         let_go(t, &rdma);
         expect_all(t, &rdma, OUTSTANDING - 1);

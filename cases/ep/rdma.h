@@ -120,11 +120,11 @@ static const struct rdma_nothing {
         const char *id;
         DAT_COUNT segments; /* each without length */
         bool null_vector;
+        bool room; /* where it would go there is some */
 } rdma_nothings[] = {
-    {"null_vector", 0, true},
-    {"no_segments", 0, false},
-    {"empty_segment", 1, false},
-    {"empty_segments", 4, false},
+    {"null_vector", 0, true, .room = false},    {"no_segments", 0, false, .room = false},
+    {"empty_segment", 1, false, .room = false}, {"empty_segments", 4, false, .room = false},
+    {"into_room", 1, false, .room = true},
 };
 void rdma_of_nothing(struct test *t, const struct rdma_kind *kind, const struct rdma_nothing *row);
 

@@ -11,24 +11,25 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define CANARY       0x5c
-#define LONG_MESSAGE ((size_t)256 * 1024)
-#define TWO_PACKETS  ((size_t)6000) /* bytes, at least two packets of a RDMA network */
-#define TRIES        5
-#define ROUNDS       20 /* of messages, until packets overtake each other */
-#define TURNS        20 /* in which all receives of a queue are used */
-#define POSTERS      3  /* threads that post at once */
-#define SHARE        3  /* receives that each of them posts */
-#define DISCONNECTS  4
-#define COOKIE       ((DAT_DTO_COOKIE){.as_64 = 0})
-#define WIDEST       8192  /* segments that a case can give */
-#define MOST_PLACES  65536 /* receives that a case can post */
-#define BEYOND       8     /* more than there is room for */
-#define SERVED       512   /* messages that a case sends to a queue, at most */
-#define EACH_TIME    16    /* of these, that are under way at once */
-#define UNREAPED     3     /* completions that stand while more is posted */
-#define REFUSALS     16    /* of one receive, in a row */
-#define EVERY_BYTE   (UINT64_C(0x0123456789abcdef) & ~(UINT64_C(64) - 1))
+#define CANARY           0x5c
+#define LONG_MESSAGE     ((size_t)256 * 1024)
+#define TWO_PACKETS      ((size_t)6000) /* bytes, at least two packets of a RDMA network */
+#define TRIES            5
+#define ROUNDS           20 /* of messages, until packets overtake each other */
+#define TURNS            20 /* in which all receives of a queue are used */
+#define POSTERS          3  /* threads that post at once */
+#define SHARE            3  /* receives that each of them posts */
+#define DISCONNECTS      4
+#define COOKIE           ((DAT_DTO_COOKIE){.as_64 = 0})
+#define WIDEST           8192  /* segments that a case can give */
+#define MOST_PLACES      65536 /* receives that a case can post */
+#define BEYOND           8     /* more than there is room for */
+#define SERVED           512   /* messages that a case sends to a queue, at most */
+#define EACH_TIME        16    /* of these, that are under way at once */
+#define MORE_THAN_A_BYTE 300
+#define UNREAPED         3  /* completions that stand while more is posted */
+#define REFUSALS         16 /* of one receive, in a row */
+#define EVERY_BYTE       (UINT64_C(0x0123456789abcdef) & ~(UINT64_C(64) - 1))
 
 /*
  * Vectors
@@ -302,6 +303,8 @@ CASE(srq_post_recv, zero_segments)
         struct vector vector = vector_with(t);
         DAT_SRQ_HANDLE srq = srq_with(t);
 
+        expect(dat_srq_post_recv(srq, 0, vector.iov, COOKIE), DAT_SUCCESS);
+        memset(vector.iov, 0xff, sizeof(vector.iov));
         expect(dat_srq_post_recv(srq, 0, vector.iov, COOKIE), DAT_SUCCESS);
 }
 
@@ -1473,9 +1476,9 @@ static DAT_RETURN crowd_post(struct crowd *crowd)
         return ret;
 }
 
-static struct crowd full(struct test *t)
+static struct crowd full(struct test *t, DAT_COUNT asked)
 {
-        struct crowd crowd = crowd_for(t, srq_with(t));
+        struct crowd crowd = crowd_for(t, srq_with(t, .max_recv_dtos = asked));
 
         while (crowd.posted < crowd.size)
                 expect(crowd_post(&crowd), DAT_SUCCESS);
@@ -1485,7 +1488,7 @@ static struct crowd full(struct test *t)
 /* Full, and beyond: until a receive is refused, or some more were taken. */
 static struct crowd over_full(struct test *t)
 {
-        struct crowd crowd = full(t);
+        struct crowd crowd = full(t, 8);
 
         while (crowd.posted < crowd.size + BEYOND)
                 if (!dat_is(expect(crowd_post(&crowd), DAT_SUCCESS, DAT_INSUFFICIENT_RESOURCES),
@@ -1533,7 +1536,8 @@ static void expect_crowd_served(struct test *t, struct crowd *crowd)
 
 CASE(srq_post_recv, whole_queue)
 {
-        struct crowd crowd = full(t);
+        DAT_COUNT most = ia_attr(t)->max_recv_per_srq;
+        struct crowd crowd = full(t, most < MORE_THAN_A_BYTE ? most : MORE_THAN_A_BYTE);
 
         expect_crowd_served(t, &crowd);
 }
