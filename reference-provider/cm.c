@@ -39,6 +39,7 @@ enum wire_kind {
         WIRE_REFUSED,   /* by the Provider */
         WIRE_COLLECTED, /* a fragment, or a confirmation, that has done its work */
         WIRE_CONFIRMED, /* on iWARP, by a connection of its own, see confirm() */
+        WIRE_QUESTION,  /* the same, see ask_why() */
 };
 
 struct wire {
@@ -82,6 +83,7 @@ _Static_assert(36 + 44 >= REF_MAX_PRIVATE_DATA, "two requests must hold all priv
 #define RESOLVING_TIME (15 * SECONDS) /* for an address, where the Consumer has no time-out */
 #define RESOLVING_STEP (2 * SECONDS)  /* for one attempt at it */
 #define PASSING_TIME   SECONDS        /* for a confirmation to go out, or to come */
+#define QUESTIONS      3              /* for one answer may be lost as the first was */
 
 /* Active ends bind to ports above those that the kernel hands out, clear of most qualifiers. */
 #define FIRST_ACTIVE_PORT 61000
@@ -234,9 +236,24 @@ static void answer_no(struct conn *conn, enum wire_kind kind, int size, const vo
         cm_doom(conn);
 }
 
+/* Who asked may have to ask again, see ask_why(). */
+static void remember_refusal(const struct conn *conn, int size, const void *data)
+{
+        struct ia *ia = conn->ia;
+        struct refusal *refusal = &ia->refusals[ia->next_refusal++ % REFUSALS];
+
+        refusal->token = conn->token;
+        refusal->presence = conn->presence;
+        refusal->size = (uint8_t)size;
+        if (size)
+                memcpy(refusal->data, data, (size_t)size);
+}
+
 /* Refuses a request in the Consumer's name, with its private data. */
 void cm_reject(struct conn *conn, int size, const void *data)
 {
+        if (conn->ia->iwarp)
+                remember_refusal(conn, size, data);
         answer_no(conn, WIRE_REJECTED, size, data);
 }
 
@@ -747,11 +764,40 @@ static void establish_accepted(struct conn *conn)
         conn->ia->settled = true;
 }
 
+/* The request that a question is about, while its Consumer waits for what became of it. */
+static struct conn *asker_of(const struct conn *aside)
+{
+        struct link *head = &aside->ia->conns;
+        struct wire wire;
+
+        memcpy(&wire, aside->wire, sizeof(wire));
+        if (!wire_is(&wire, (size_t)aside->wire_size, WIRE_QUESTION))
+                return NULL;
+        for (struct link *at = head->next; at != head; at = at->next) {
+                struct conn *conn = container_of(at, struct conn, link);
+
+                if (conn->kind == CONN_ACTIVE && conn->ep && conn->questions &&
+                    conn->token == wire.token)
+                        return conn;
+        }
+        return NULL;
+}
+
+/* A question that has come to nothing leaves what the kernel said. */
+static void end_question(const struct conn *aside)
+{
+        struct conn *asker = asker_of(aside);
+
+        if (asker)
+                cm_end(asker, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+}
+
 /* The attempt has failed. Who waits for it is told; who has not begun to wait is told on accept. */
 static void on_failure(struct conn *conn, DAT_EVENT_NUMBER number)
 {
         if (conn->kind == CONN_PROBE && number == DAT_CONNECTION_EVENT_UNREACHABLE)
                 probe_unanswered(conn);
+        end_question(conn);
         if (conn->ep)
                 cm_end(conn, conn->kind == CONN_PASSIVE
                                  ? DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR
@@ -838,6 +884,27 @@ static void take_confirmation(struct conn *aside, const struct wire *wire)
         cm_doom(aside);
 }
 
+static const struct refusal *find_refusal(const struct ia *ia, const struct wire *wire)
+{
+        for (int i = 0; i < REFUSALS; i++) {
+                const struct refusal *refusal = &ia->refusals[i];
+
+                if (refusal->token == wire->token && refusal->presence == be16toh(wire->presence))
+                        return refusal;
+        }
+        return NULL;
+}
+
+static void take_question(struct conn *aside, const struct wire *wire)
+{
+        const struct refusal *refusal = find_refusal(aside->ia, wire);
+
+        if (refusal)
+                answer_no(aside, WIRE_REJECTED, refusal->size, refusal->data);
+        else
+                cm_refuse(aside);
+}
+
 static void on_connect_request(struct ia *ia, struct rdma_cm_event *event)
 {
         const void *data = event->param.conn.private_data;
@@ -860,6 +927,8 @@ static void on_connect_request(struct ia *ia, struct rdma_cm_event *event)
                 take_fragment(conn, data);
         else if (wire_is(data, length, WIRE_CONFIRMED))
                 take_confirmation(conn, data);
+        else if (wire_is(data, length, WIRE_QUESTION))
+                take_question(conn, data);
         else
                 cm_refuse(conn);
 }
@@ -886,6 +955,7 @@ static void cannot_request(struct conn *conn, int error)
                 return;
         }
         end_whole(conn, number);
+        end_question(conn);
         cm_doom(conn);
 }
 
@@ -994,11 +1064,52 @@ static void on_address_error(struct conn *conn)
         on_failure(conn, DAT_CONNECTION_EVENT_UNREACHABLE);
 }
 
+/*
+ * On iWARP a peer rejects and closes the stream at once; a kernel that sees its end first does not
+ * look for what came before. Then the peer is asked, at the same service point, in whose name it
+ * rejected the request. False when it has been asked often enough.
+ */
+static bool ask_why(struct conn *conn)
+{
+        struct wire wire = wire_head(WIRE_QUESTION, 0);
+
+        if (conn->questions == QUESTIONS)
+                return false;
+        wire.token = conn->token;
+        wire.presence = htobe16(conn->ia->presence);
+        conn->questions++;
+        return start_aside(conn->ia, &conn->peer, conn->qual, &wire, sizeof(wire));
+}
+
+/* What the peer says of a request of which the kernel said too little. */
+static bool took_answer(const struct conn *aside, const struct wire_reply *reply, size_t length)
+{
+        struct conn *asker = asker_of(aside);
+
+        if (!asker)
+                return false;
+        if (!length && ask_why(asker))
+                return true;
+        if (!wire_is(&reply->wire, length, WIRE_REJECTED) ||
+            !keep_private_data(asker->ep, reply, length))
+                return false;
+        cm_end(asker, DAT_CONNECTION_EVENT_PEER_REJECTED);
+        return true;
+}
+
 static void on_rejected(struct conn *conn, const struct rdma_cm_event *event)
 {
         const struct wire_reply *reply = event->param.conn.private_data;
         size_t length = event->param.conn.private_data_len;
         bool by_peer = wire_is(event->param.conn.private_data, length, WIRE_REJECTED);
+
+        if (conn->ia->iwarp && !length && conn->kind == CONN_ACTIVE && conn->ep &&
+            conn->state == CONN_REQUESTING && ask_why(conn))
+                return;
+        if (took_answer(conn, reply, length)) {
+                cm_doom(conn);
+                return;
+        }
 
         /* Who accepted has given up before it heard that the connection was there; here it was. */
         if (conn->state == CONN_ESTABLISHED || conn->state == CONN_PARTING) {
@@ -1007,7 +1118,9 @@ static void on_rejected(struct conn *conn, const struct rdma_cm_event *event)
         }
         if (conn->kind == CONN_PROBE)
                 probe_refused(conn, event->status);
-        if (!wire_is(event->param.conn.private_data, length, WIRE_COLLECTED))
+        /* Where the kernel said too little, the request itself will be answered. */
+        if (!wire_is(event->param.conn.private_data, length, WIRE_COLLECTED) &&
+            (length || !conn->ia->iwarp))
                 end_whole(conn, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
         if (by_peer && conn->ep)
                 (void)keep_private_data(conn->ep, reply, length);

@@ -60,6 +60,7 @@ struct conn {
         DAT_CONN_QUAL qual;
         uint32_t token;
         bool fragmented;
+        int questions;   /* on iWARP: how often the peer was asked why it rejected the request */
         bool unanswered; /* on iWARP: the peer has yet to answer its request, see linger.c */
         struct attempt *attempt; /* on iWARP: by which its request goes out, or NULL */
         bool reached;   /* on iWARP, of an accepted one: the kernel says that it is there, */

@@ -23,6 +23,16 @@ struct lingering;
 /* Does the device make completion queues larger? */
 enum cq_growth { CQ_UNTRIED, CQ_GROWS, CQ_FIXED };
 
+/* Of a request on iWARP, whose Consumer rejected it: what names it, and the private data. */
+struct refusal {
+        uint32_t token;
+        uint16_t presence;
+        uint8_t size;
+        uint8_t data[REF_MAX_PRIVATE_DATA];
+};
+
+#define REFUSALS 32
+
 struct ia {
         struct object obj;
         const struct binding *binding;
@@ -54,7 +64,9 @@ struct ia {
 
         struct sockaddr_storage address;
         struct ibv_device_attr device;
-        uint32_t token;          /* the last that was drawn, or 0; under cm_lock */
+        uint32_t token;                    /* the last that was drawn, or 0; under cm_lock */
+        struct refusal refusals[REFUSALS]; /* the last that a Consumer made; under cm_lock */
+        unsigned int next_refusal;
         uint64_t probe_interval; /* in microseconds; 0 is never */
         uint64_t next_probe;
         bool probes_all; /* those too from whom nothing is due */
