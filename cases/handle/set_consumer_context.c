@@ -12,6 +12,7 @@
 #define FIRST  UINT64_C(0x1122334455667788)
 #define SECOND UINT64_C(0xfedcba9876543210)
 #define MANY   200
+#define MET    5 /* rounds in which two calls met are enough */
 #define KINDS  (sizeof(object_kinds) / sizeof(object_kinds[0]))
 
 FAMILY(set_consumer_context, each_kind, object_kinds)
@@ -312,9 +313,9 @@ static DAT_RETURN set_first(void *handle)
 CASE(set_consumer_context, of_two_at_once)
 {
         DAT_PZ_HANDLE zones[2] = {pz_new(t), pz_new(t)};
-        struct stress stress = stress_of(t, 100);
+        struct stress stress = stress_of(t, 3000);
 
-        while (stress_round(&stress)) {
+        while (stress.met < MET && stress_round(&stress)) {
                 struct racer racers[2] = {{.call = set_first, .arg = zones[0]},
                                           {.call = set_first, .arg = zones[1]}};
 
