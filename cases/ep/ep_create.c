@@ -5,6 +5,7 @@
 #include "attributes.h"
 #include "case/standard.h"
 #include "transfer.h"
+#include "turns.h"
 
 #define FEW     5    /* DTOs under way at once */
 #define MOST    8    /* segments that are tried */
@@ -80,24 +81,6 @@ static DAT_EP_PARAM described(struct test *t, DAT_EP_HANDLE ep)
         memset(&param, 0xa5, sizeof(param));
         expect(dat_ep_query(ep, DAT_EP_FIELD_ALL, &param), DAT_SUCCESS);
         return param;
-}
-
-/* An EP made by the call under test, connected with a usual one that is asked, or that asks. */
-static struct loop joined(struct test *t, DAT_EP_HANDLE active, DAT_EP_HANDLE passive)
-{
-        struct loop loop = {
-            .requests = request_evd(t),
-            .active = active,
-            .passive = passive,
-        };
-
-        loop.psp = loop_listen(t, loop.requests, DAT_PSP_CONSUMER_FLAG, &loop.qual);
-        expect(dat_ep_connect(active, ia_attr(t)->ia_address_ptr, loop.qual, event_timeout(t), 0,
-                              NULL, DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG),
-               DAT_SUCCESS);
-        loop.request = expect_request(t, loop.requests, loop.psp, loop.qual);
-        expect_accepted(t, loop.request, &loop);
-        return loop;
 }
 
 /* The usual EP at the other end of one that is made. */
@@ -201,12 +184,12 @@ FAMILY(ep_create, shows, shown)
 
 static DAT_EP_HANDLE connect_active(struct test *t, DAT_EP_HANDLE ep)
 {
-        return joined(t, ep, plain_end(t)).passive;
+        return expect_joined(t, ep, plain_end(t)).passive;
 }
 
 static DAT_EP_HANDLE connect_accepting(struct test *t, DAT_EP_HANDLE ep)
 {
-        return joined(t, plain_end(t), ep).active;
+        return expect_joined(t, plain_end(t), ep).active;
 }
 
 static DAT_EP_HANDLE connect_reserved(struct test *t, DAT_EP_HANDLE ep)
@@ -226,7 +209,7 @@ static DAT_EP_HANDLE connect_reserved(struct test *t, DAT_EP_HANDLE ep)
 
 static DAT_EP_HANDLE connect_like_another(struct test *t, DAT_EP_HANDLE ep)
 {
-        struct loop loop = joined(t, plain_end(t), plain_end(t));
+        struct loop loop = expect_joined(t, plain_end(t), plain_end(t));
 
         expect(dat_ep_dup_connect(ep, loop.active, event_timeout(t), 0, NULL, DAT_QOS_BEST_EFFORT),
                DAT_SUCCESS);
@@ -545,7 +528,7 @@ CASE(ep_create, recv_room)
                 vectors[i] = vector_with(t, .length = MESSAGE);
                 expect(recv_vector(ep, &vectors[i], i, DAT_COMPLETION_DEFAULT_FLAG), DAT_SUCCESS);
         }
-        loop = joined(t, plain_end(t), ep);
+        loop = expect_joined(t, plain_end(t), ep);
         for (uint64_t i = 0; i < FEW; i++) {
                 struct vector from = vector_with(t, .length = MESSAGE);
 
@@ -565,7 +548,7 @@ CASE(ep_create, request_room)
         struct vector to = vector_with(t, .length = MESSAGE);
         struct vector from = vector_with(t, .length = MESSAGE);
         DAT_EP_HANDLE ep = create(t, &with);
-        struct loop loop = joined(t, ep, plain_end(t));
+        struct loop loop = expect_joined(t, ep, plain_end(t));
 
         for (uint64_t i = 0; i < FEW; i++)
                 expect(send_vector(ep, &from, i, DAT_COMPLETION_DEFAULT_FLAG), DAT_SUCCESS);
@@ -589,7 +572,7 @@ CASE(ep_create, recv_segments)
         struct vector to = vector_with(t, .length = 100, .segments = count);
         struct vector from = vector_with(t, .length = 100);
         DAT_EP_HANDLE ep = create(t, &with);
-        struct loop loop = joined(t, plain_end(t), ep);
+        struct loop loop = expect_joined(t, plain_end(t), ep);
 
         vector_fill(t, &from, 1);
         expect(recv_vector(ep, &to, 1, DAT_COMPLETION_DEFAULT_FLAG), DAT_SUCCESS);
@@ -605,7 +588,7 @@ CASE(ep_create, request_segments)
         struct vector to = vector_with(t, .length = 100);
         struct vector from = vector_with(t, .length = 100, .segments = count);
         DAT_EP_HANDLE ep = create(t, &with);
-        struct loop loop = joined(t, ep, plain_end(t));
+        struct loop loop = expect_joined(t, ep, plain_end(t));
 
         vector_fill(t, &from, 1);
         must(recv_vector(loop.passive, &to, 1, DAT_COMPLETION_DEFAULT_FLAG));
@@ -624,7 +607,7 @@ CASE(ep_create, write_segments)
         DAT_RMR_TRIPLET remote = vector_remote(&to);
         DAT_EP_HANDLE ep = create(t, &with);
 
-        joined(t, ep, plain_end(t));
+        expect_joined(t, ep, plain_end(t));
         vector_fill(t, &from, 1);
         expect(dat_ep_post_rdma_write(ep, count, from.iov, COOKIE(1), &remote,
                                       DAT_COMPLETION_DEFAULT_FLAG),
@@ -649,7 +632,7 @@ CASE(ep_create, reads)
         with.param.ep_attr.max_rdma_read_out = 2;
         with.param.ep_attr.max_rdma_read_iov = count;
         ep = create(t, &with);
-        joined(t, ep, other_end(t));
+        expect_joined(t, ep, other_end(t));
         vector_fill(t, &from, 1);
         for (uint64_t i = 0; i < 2; i++) {
                 to[i] = vector_with(t, .length = 100, .segments = count);
@@ -678,7 +661,7 @@ CASE(ep_create, read_by_other_end)
         with.param.ep_attr.max_rdma_read_in = 2;
         ep = create(t, &with);
         other = other_end(t);
-        joined(t, other, ep);
+        expect_joined(t, other, ep);
         vector_fill(t, &from, 1);
         for (uint64_t i = 0; i < 2; i++)
                 expect(dat_ep_post_rdma_read(other, 1, to.iov, COOKIE(i), &remote,
@@ -696,7 +679,7 @@ CASE(ep_create, greatest_message)
         struct vector to = vector_with(t, .length = length);
         struct vector from = vector_with(t, .length = length);
         DAT_EP_HANDLE ep = create(t, &with);
-        struct loop loop = joined(t, ep, create(t, &with));
+        struct loop loop = expect_joined(t, ep, create(t, &with));
 
         vector_fill(t, &from, 1);
         expect(recv_vector(loop.passive, &to, 1, DAT_COMPLETION_DEFAULT_FLAG), DAT_SUCCESS);
@@ -715,7 +698,7 @@ CASE(ep_create, greatest_rdma)
         DAT_RMR_TRIPLET remote = vector_remote(&to);
         DAT_EP_HANDLE ep = create(t, &with);
 
-        joined(t, ep, plain_end(t));
+        expect_joined(t, ep, plain_end(t));
         vector_fill(t, &from, 1);
         expect(dat_ep_post_rdma_write(ep, 1, from.iov, COOKIE(1), &remote,
                                       DAT_COMPLETION_DEFAULT_FLAG),
@@ -798,7 +781,7 @@ CASE(ep_create, default_again)
                                          DAT_EP_FIELD_EP_ATTR_MAX_RDMA_READ_OUT,
                                      &with[i].param),
                        DAT_SUCCESS);
-        joined(t, eps[1], eps[0]);
+        expect_joined(t, eps[1], eps[0]);
         expect_message(t, eps[0], eps[1]);
         expect_message(t, eps[1], eps[0]);
 }
@@ -818,7 +801,7 @@ CASE(ep_create, default_then_modified)
                    &with.param),
                DAT_SUCCESS);
         expect_eq(described(t, ep).ep_attr.max_message_size, with.param.ep_attr.max_message_size);
-        joined(t, other, ep);
+        expect_joined(t, other, ep);
         expect_message(t, ep, other);
         expect_message(t, other, ep);
 }
@@ -864,7 +847,7 @@ CASE(ep_create, without_recv_evd)
         struct loop loop;
 
         with.recv_evd = DAT_HANDLE_NULL;
-        loop = joined(t, plain_end(t), create(t, &with));
+        loop = expect_joined(t, plain_end(t), create(t, &with));
         vector_fill(t, &from, 1);
         expect(recv_vector(loop.passive, &to, 1, DAT_COMPLETION_DEFAULT_FLAG), DAT_SUCCESS);
         must(send_vector(loop.active, &from, 1, DAT_COMPLETION_DEFAULT_FLAG));
@@ -881,7 +864,7 @@ CASE(ep_create, without_request_evd)
         struct loop loop;
 
         with.request_evd = DAT_HANDLE_NULL;
-        loop = joined(t, create(t, &with), plain_end(t));
+        loop = expect_joined(t, create(t, &with), plain_end(t));
         vector_fill(t, &from, 1);
         must(recv_vector(loop.passive, &to, 1, DAT_COMPLETION_DEFAULT_FLAG));
         expect(send_vector(loop.active, &from, 1, DAT_COMPLETION_DEFAULT_FLAG), DAT_SUCCESS);
@@ -901,7 +884,7 @@ CASE(ep_create, connect_evd_later)
         expect(dat_ep_modify(ep, DAT_EP_FIELD_CONNECT_EVD_HANDLE, &later), DAT_SUCCESS);
         ep_reports_to(t, ep, DAT_EP_FIELD_CONNECT_EVD_HANDLE, later.connect_evd_handle);
 
-        joined(t, ep, plain_end(t));
+        expect_joined(t, ep, plain_end(t));
 }
 
 static const struct stream {
@@ -933,7 +916,7 @@ CASE(ep_create, receives_on_recv_evd)
         struct arguments with = arguments(t);
         struct vector to = vector_with(t, .length = MESSAGE);
         struct vector from = vector_with(t, .length = MESSAGE);
-        struct loop loop = joined(t, plain_end(t), create(t, &with));
+        struct loop loop = expect_joined(t, plain_end(t), create(t, &with));
 
         expect(recv_vector(loop.passive, &to, 77, DAT_COMPLETION_DEFAULT_FLAG), DAT_SUCCESS);
         must(send_vector(loop.active, &from, 1, DAT_COMPLETION_DEFAULT_FLAG));
@@ -961,7 +944,7 @@ FAMILY(ep_create, requests_on_request_evd, requests)
 
         if (row->what == READ)
                 with.param.ep_attr = transfer_attr(t, (struct transfer_opts){.reads = 2});
-        loop = joined(t, create(t, &with), row->what == READ ? other_end(t) : plain_end(t));
+        loop = expect_joined(t, create(t, &with), row->what == READ ? other_end(t) : plain_end(t));
         must(recv_vector(loop.passive, &there, 1, DAT_COMPLETION_DEFAULT_FLAG));
         if (row->what == SEND)
                 expect(send_vector(loop.active, &here, 77, DAT_COMPLETION_DEFAULT_FLAG),
@@ -990,7 +973,7 @@ CASE(ep_create, bindings_on_request_evd)
 
         with.request_evd = evd_with(t, .flags = DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG);
         ep = create(t, &with);
-        joined(t, ep, plain_end(t));
+        expect_joined(t, ep, plain_end(t));
         must(dat_rmr_create(with.pz, &rmr));
         adopt(t, DAT_HANDLE_TYPE_RMR, rmr);
         expect(dat_rmr_bind(rmr, &segment, DAT_MEM_PRIV_REMOTE_READ_FLAG, ep,
@@ -1004,7 +987,7 @@ CASE(ep_create, bindings_on_request_evd)
 CASE(ep_create, connection_events_on_connect_evd)
 {
         struct arguments with = arguments(t);
-        struct loop loop = joined(t, plain_end(t), create(t, &with));
+        struct loop loop = expect_joined(t, plain_end(t), create(t, &with));
         DAT_EVENT event;
 
         must(dat_ep_disconnect(loop.active, DAT_CLOSE_ABRUPT_FLAG));
@@ -1032,7 +1015,7 @@ FAMILY(ep_create, both_streams_on_one_evd, ep_both_streams)
         set_flags(&with, false, row->flags);
         set_flags(&with, true, row->flags);
         with.request_evd = with.recv_evd;
-        loop = joined(t, create(t, &with), plain_end(t));
+        loop = expect_joined(t, create(t, &with), plain_end(t));
         expect(recv_vector(loop.active, &vector, 3, DAT_COMPLETION_DEFAULT_FLAG), DAT_SUCCESS);
         must(send_vector(loop.passive, &vector, 1, DAT_COMPLETION_DEFAULT_FLAG));
         expect_completion(with.recv_evd, loop.active, 3, MESSAGE, 0);
@@ -1106,7 +1089,7 @@ CASE(ep_create, all_streams_on_one_evd)
         with.connect_evd = with.recv_evd;
         set_flags(&with, false, DAT_COMPLETION_EVD_THRESHOLD_FLAG);
         set_flags(&with, true, DAT_COMPLETION_EVD_THRESHOLD_FLAG);
-        loop = joined(t, create(t, &with), plain_end(t));
+        loop = expect_joined(t, create(t, &with), plain_end(t));
 
         must(recv_vector(loop.passive, &vector, 1, DAT_COMPLETION_DEFAULT_FLAG));
         expect(send_vector(loop.active, &vector, 77, DAT_COMPLETION_DEFAULT_FLAG), DAT_SUCCESS);
@@ -1139,7 +1122,7 @@ CASE(ep_create, memory_of_another_pz)
         struct arguments with = arguments(t);
         struct vector from = vector_with(t, .length = MESSAGE, .buf.pz = pz_new(t));
         struct vector to = vector_with(t, .length = MESSAGE);
-        struct loop loop = joined(t, create(t, &with), plain_end(t));
+        struct loop loop = expect_joined(t, create(t, &with), plain_end(t));
 
         must(recv_vector(loop.passive, &to, 1, DAT_COMPLETION_DEFAULT_FLAG));
         expect_protected(t, send_vector(loop.active, &from, 1, DAT_COMPLETION_DEFAULT_FLAG),
@@ -1152,7 +1135,7 @@ CASE(ep_create, receives_into_another_pz)
         struct arguments with = arguments(t);
         struct vector from = vector_with(t, .length = MESSAGE);
         struct vector to = vector_with(t, .length = MESSAGE, .buf.pz = pz_new(t));
-        struct loop loop = joined(t, plain_end(t), create(t, &with));
+        struct loop loop = expect_joined(t, plain_end(t), create(t, &with));
         DAT_RETURN ret = recv_vector(loop.passive, &to, 1, DAT_COMPLETION_DEFAULT_FLAG);
 
         must(send_vector(loop.active, &from, 1, DAT_COMPLETION_DEFAULT_FLAG));
@@ -1167,7 +1150,7 @@ CASE(ep_create, rdma_to_its_pz)
         struct vector from = vector_with(t, .length = MESSAGE);
         struct vector to = vector_with(t, .length = MESSAGE, .buf.pz = with.pz);
         DAT_RMR_TRIPLET remote = vector_remote(&to);
-        struct loop loop = joined(t, plain_end(t), create(t, &with));
+        struct loop loop = expect_joined(t, plain_end(t), create(t, &with));
 
         vector_fill(t, &from, 1);
         must(dat_ep_post_rdma_write(loop.active, 1, from.iov, COOKIE(1), &remote,
@@ -1183,7 +1166,7 @@ CASE(ep_create, rdma_to_another_pz)
         struct vector from = vector_with(t, .length = MESSAGE);
         struct vector to = vector_with(t, .length = MESSAGE);
         DAT_RMR_TRIPLET remote = vector_remote(&to);
-        struct loop loop = joined(t, plain_end(t), create(t, &with));
+        struct loop loop = expect_joined(t, plain_end(t), create(t, &with));
         DAT_DTO_COMPLETION_STATUS status;
         DAT_EVENT event;
 
@@ -1273,7 +1256,7 @@ CASE(ep_create, beside_others)
                 DAT_EP_HANDLE other = plain_end(t);
 
                 with[i] = arguments_of(t, ia(t), zones[i % 2]);
-                loops[i] = joined(t, other, create(t, &with[i]));
+                loops[i] = expect_joined(t, other, create(t, &with[i]));
                 bad = with[i];
                 ask_negative(t, &bad);
                 expect(call(&bad, &none), DAT_INVALID_PARAMETER);

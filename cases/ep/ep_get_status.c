@@ -630,20 +630,26 @@ CASE(ep_get_status, send_refused_while_leaving)
 }
 
 /* Of both kinds something is under way, at each end. */
+static void expect_work_told(struct test *t, const struct loop *loop)
+{
+        post_recvs(t, loop->active, 1);
+        expect_idle(t, loop->active, DAT_FALSE, DAT_TRUE);
+        post_sends(t, loop->active, 1);
+        expect_idle(t, loop->active, DAT_FALSE, DAT_FALSE);
+        expect_idle(t, loop->passive, DAT_TRUE, DAT_TRUE);
+        post_recvs(t, loop->passive, 1);
+        must_dto(ep_request_evd(t, loop->active));
+        expect_idle(t, loop->active, DAT_FALSE, DAT_TRUE);
+        post_sends(t, loop->passive, 1);
+        must_dto(ep_recv_evd(t, loop->active));
+        expect_idle(t, loop->active, DAT_TRUE, DAT_TRUE);
+}
+
 CASE(ep_get_status, both_ways)
 {
         struct loop loop = transfer_with(t);
 
-        post_recvs(t, loop.active, 1);
-        post_sends(t, loop.active, 1);
-        expect_idle(t, loop.active, DAT_FALSE, DAT_FALSE);
-        expect_idle(t, loop.passive, DAT_TRUE, DAT_TRUE);
-        post_recvs(t, loop.passive, 1);
-        must_dto(ep_request_evd(t, loop.active));
-        expect_idle(t, loop.active, DAT_FALSE, DAT_TRUE);
-        post_sends(t, loop.passive, 1);
-        must_dto(ep_recv_evd(t, loop.active));
-        expect_idle(t, loop.active, DAT_TRUE, DAT_TRUE);
+        expect_work_told(t, &loop);
 }
 
 /* After a reset there is nothing left, whatever became of the completions. */
@@ -768,17 +774,7 @@ FAMILY(ep_get_status, however_joined, ep_joins)
         row->join(t, &loop);
         expect_eq(status_of(t, loop.active).state, DAT_EP_STATE_CONNECTED);
         expect_idle(t, loop.active, DAT_TRUE, DAT_TRUE);
-        post_recvs(t, loop.active, 1);
-        expect_idle(t, loop.active, DAT_FALSE, DAT_TRUE);
-        post_sends(t, loop.active, 1);
-        expect_idle(t, loop.active, DAT_FALSE, DAT_FALSE);
-        expect_idle(t, loop.passive, DAT_TRUE, DAT_TRUE);
-        post_recvs(t, loop.passive, 1);
-        must_dto(ep_request_evd(t, loop.active));
-        expect_idle(t, loop.active, DAT_FALSE, DAT_TRUE);
-        post_sends(t, loop.passive, 1);
-        must_dto(ep_recv_evd(t, loop.active));
-        expect_idle(t, loop.active, DAT_TRUE, DAT_TRUE);
+        expect_work_told(t, &loop);
         must(dat_ep_disconnect(loop.passive, DAT_CLOSE_ABRUPT_FLAG));
         must_event(ep_connect_evd(t, loop.active), DAT_CONNECTION_EVENT_DISCONNECTED);
         expect_eq(status_of(t, loop.active).state, DAT_EP_STATE_DISCONNECTED);

@@ -150,7 +150,7 @@ void ep_join_again(struct test *t, struct loop *loop)
         loop_join(t, loop);
 }
 
-void expect_joined(struct test *t, DAT_EP_HANDLE active, DAT_EP_HANDLE passive)
+struct loop expect_joined(struct test *t, DAT_EP_HANDLE active, DAT_EP_HANDLE passive)
 {
         struct loop loop = {
             .requests = request_evd(t),
@@ -164,4 +164,5 @@ void expect_joined(struct test *t, DAT_EP_HANDLE active, DAT_EP_HANDLE passive)
                DAT_SUCCESS);
         loop.request = expect_request(t, loop.requests, loop.psp, loop.qual);
         expect_accepted(t, loop.request, &loop);
+        return loop;
 }

@@ -66,6 +66,6 @@ static const struct ep_join {
 struct loop ep_follow(struct test *t, struct loop *loop);
 
 /* The one EP asks the other, at a point of its own, and both are Connected; else FAIL. */
-void expect_joined(struct test *t, DAT_EP_HANDLE active, DAT_EP_HANDLE passive);
+struct loop expect_joined(struct test *t, DAT_EP_HANDLE active, DAT_EP_HANDLE passive);
 
 #endif
