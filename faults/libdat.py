@@ -7,14 +7,16 @@ from typing import Any
 
 from faults.rows import ACTS, DISPATCH, REGISTRY_CALLS, Facts
 
+PROVIDER_INFO = ["IN", "const DAT_PROVIDER_INFO *", "provider_info"]
+
 # What libdat does by itself, as if these were calls. A parameter without a name is our own.
 ACT_PARAMS = {
     "dat_provider_init": [
-        ["IN", "const DAT_PROVIDER_INFO *", "provider_info"],
+        PROVIDER_INFO,
         ["IN", "const char *", "instance_data"],
         ["", "void *", ""],
     ],
-    "dat_provider_fini": [["IN", "const DAT_PROVIDER_INFO *", "provider_info"], ["", "void *", ""]],
+    "dat_provider_fini": [PROVIDER_INFO, ["", "void *", ""]],
     "library load": [["IN", "const char *", "path"], ["", "void *", ""]],
     "library unload": [["", "void *", ""]],
     "provider hold": [["IN", "const DAT_PROVIDER_INFO *", "wanted"], ["", "void *", ""]],
