@@ -63,7 +63,7 @@ class Machine:
         Without the other two a fourth of its TLB's flushes go, and the instructions that guard each
         look of the kernel at a process's memory.
         """
-        return "host" if self.accelerator == "kvm" else "max,-erms,-la57,-smap,-smep"
+        return "host" if self.accelerator == "kvm" else "max,-erms,-fsrm,-la57,-smap,-smep"
 
     def virtio(self) -> str:
         """An option of each virtio device. A guest that TCG runs is in QEMU anyway when it tells a
