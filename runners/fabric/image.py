@@ -8,7 +8,7 @@ from pathlib import Path
 
 from runners.fabric import cache, siw
 from runners.fabric.base import FabricError, Progress
-from runners.fabric.kernel import MODULES, kernel
+from runners.fabric.kernel import kernel, modules
 
 GUEST_SOURCES = Path(__file__).parent / "guest"
 COMPILE = ("cc", "-std=gnu11", "-D_GNU_SOURCE", "-static", "-Os", "-Wall", "-Wextra")
@@ -29,21 +29,21 @@ def image(progress: Progress, device: str = "rxe") -> Image:
     this kernel.
     """
     kernel_directory = kernel(progress)
-    modules = [kernel_directory / "modules" / f"{name}.ko" for name in MODULES]
+    loaded = modules(kernel_directory)
     if device == "siw":
         built = siw.modules(kernel_directory, progress)
-        modules += [built / f"{name}.ko" for name in siw.MODULES]
+        loaded += [built / f"{name}.ko" for name in siw.MODULES]
     sources = sorted(GUEST_SOURCES.glob("*.[ch]"))
     key = cache.digest(
         kernel_directory.name,
         *COMPILE,
-        *(module.stem for module in modules),
+        *(module.stem for module in loaded),
         *(source.read_bytes() for source in sources),
     )
 
     def make(directory: Path) -> None:
         progress("making the guest's initramfs")
-        _make_initramfs(directory, modules, sources)
+        _make_initramfs(directory, loaded, sources)
 
     made = cache.entry("image", key, make)
     return Image(kernel_directory / "vmlinux", made / "initramfs", made / "nothing", key)

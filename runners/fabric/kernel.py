@@ -11,28 +11,41 @@ import subprocess
 import tarfile
 from pathlib import Path
 
+import zstandard
+
 from runners.fabric import apt, cache
 from runners.fabric.apt import AptError
 from runners.fabric.base import FabricError, Progress
 
 METAPACKAGE = "linux-image-amd64"
 
-# In the order in which they must load. Nothing depends on crc32_generic by name, but rdma_rxe asks
-# the kernel for the algorithm and fails without it.
+# In the order in which they must load; a kernel may have some of them built in. Nothing depends on
+# crc32_generic by name, but rdma_rxe asks the kernel for the algorithm and fails without it.
 MODULES = (
     "crc32_generic crc32c_generic virtio_ring virtio_pci_modern_dev virtio_pci_legacy_dev virtio "
-    "virtio_pci virtio_console 9pnet netfs fscache 9p 9pnet_virtio overlay failover net_failover "
+    "virtio_pci virtio_console netfs 9pnet fscache 9p 9pnet_virtio overlay failover net_failover "
     "virtio_net dummy ib_core ib_uverbs ib_cm iw_cm configfs rdma_cm rdma_ucm udp_tunnel "
     "ip6_udp_tunnel rdma_rxe sch_netem"
 ).split()
 
+# Newer kernels have it in netfs.
+MERGED = {"fscache"}
+
+ZSTD = b"\x28\xb5\x2f\xfd"
+
 
 def kernel(progress: Progress) -> Path:
-    """A directory with `vmlinux` and `modules/NAME.ko`, fetched when the cache has none."""
+    """A directory with `vmlinux` and its modules, fetched when the cache has none."""
     kept = sorted((cache.cache_root() / "kernel").glob("linux-image-*"), key=_version)
     if kept:
         return kept[-1]
     return apt.with_fresh_lists(lambda: _fetched(progress), progress)
+
+
+def modules(directory: Path) -> list[Path]:
+    """What such a directory has of MODULES, in the order in which they must load."""
+    files = (directory / "modules" / f"{name}.ko" for name in MODULES)
+    return [file for file in files if file.exists()]
 
 
 def _fetched(progress: Progress) -> Path:
@@ -73,21 +86,27 @@ def _download(package: str, directory: Path) -> Path:
 
 def _unpack(archive: Path, directory: Path) -> None:
     """Take the kernel image and the wanted modules out of the package."""
-    modules = directory / "modules"
-    modules.mkdir()
-    missing = {"vmlinuz", *(f"{name}.ko" for name in MODULES)}
+    folder = directory / "modules"
+    folder.mkdir()
+    missing = {"vmlinuz", *MODULES} - MERGED
     command = ["dpkg-deb", "--fsys-tarfile", str(archive)]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as unpacker:
         with tarfile.open(fileobj=unpacker.stdout, mode="r|") as members:
             for member in members:
                 name = Path(member.name).name
+                module, _, ending = name.partition(".")
                 if name.startswith("vmlinuz-"):
                     image = _content(members, member)
                     (directory / "vmlinux").write_bytes(extract_vmlinux(image))
                     missing.discard("vmlinuz")
-                elif name in missing:
-                    (modules / name).write_bytes(_content(members, member))
-                    missing.discard(name)
+                elif name == "modules.builtin":
+                    lines = _content(members, member).decode().split()
+                    missing.difference_update(Path(line).stem for line in lines)
+                elif module in MODULES and ending in ("ko", "ko.xz"):
+                    content = _content(members, member)
+                    unpacked = lzma.decompress(content) if ending == "ko.xz" else content
+                    (folder / f"{module}.ko").write_bytes(unpacked)
+                    missing.discard(module)
     if missing:
         lacking = ", ".join(sorted(missing))
         raise FabricError(f"{archive.name} lacks {lacking}; such a kernel cannot carry soft-RoCE")
@@ -105,9 +124,17 @@ def extract_vmlinux(image: bytes) -> bytes:
         offset, length = struct.unpack_from("<II", image, 0x248)
         start = (setup_sectors + 1) * 512 + offset
         # The last four bytes of the payload are the size of what it unpacks to.
-        kernel_image = lzma.decompress(image[start : start + length - 4], lzma.FORMAT_XZ)
-    except (IndexError, struct.error, lzma.LZMAError) as error:
-        raise FabricError(f"the guest kernel holds no image packed with xz: {error}") from None
+        kernel_image = _decompressed(image[start : start + length - 4])
+    except (IndexError, struct.error, lzma.LZMAError, zstandard.ZstdError) as error:
+        raise FabricError(
+            f"the guest kernel holds no image packed with xz or zstd: {error}"
+        ) from None
     if not kernel_image.startswith(b"\x7fELF"):
         raise FabricError("the guest kernel does not hold an ELF image")
     return kernel_image
+
+
+def _decompressed(payload: bytes) -> bytes:
+    if not payload.startswith(ZSTD):
+        return lzma.decompress(payload, lzma.FORMAT_XZ)
+    return zstandard.ZstdDecompressor().decompressobj().decompress(payload)
