@@ -174,6 +174,22 @@ CASE(srq_query, every_mask)
                 check_fields(t, &known, mask);
 }
 
+CASE(srq_query, every_mask_with_mark)
+{
+        struct known known = known_srq(t);
+
+        must(dat_srq_set_lw(known.srq, KNOWN_POSTS - 1));
+        for (unsigned int mask = 1; mask <= DAT_SRQ_FIELD_ALL; mask++) {
+                DAT_SRQ_PARAM param = queried(t, known.srq, mask);
+
+                for (size_t i = 0; i < FIELD_COUNT; i++)
+                        if (mask & fields[i].bit & ~(unsigned int)DAT_SRQ_FIELD_LOW_WATERMARK)
+                                fields[i].check(t, &known, &param);
+                if (mask & DAT_SRQ_FIELD_LOW_WATERMARK)
+                        expect_eq(param.low_watermark, KNOWN_POSTS - 1);
+        }
+}
+
 CASE(srq_query, size_is_room)
 {
         struct queue queue = queue_with(t, KNOWN_DTOS);
@@ -528,6 +544,31 @@ FAMILY(srq_query, outstanding_at_several_eps, evds)
         struct queue queue = with_two_eps(t, row, flows);
 
         expect_count(t, outstanding(t, queue.srq), 8);
+}
+
+/* Of 7 receives 4 have their message, and of these one is reaped. */
+CASE(srq_query, every_mask_in_use)
+{
+        const unsigned int counts =
+            DAT_SRQ_FIELD_AVAILABLE_DTO_COUNT | DAT_SRQ_FIELD_OUTSTANDING_DTO_COUNT;
+        struct queue queue = queue_with(t, KNOWN_DTOS);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+        struct known known = {.srq = queue.srq, .iov = 1, .pz = pz(t), .buf = queue.buf};
+
+        queue_post(t, &queue, 7);
+        flow_deliver(t, &flow, 4);
+        expect_messages(t, &queue, &flow, 1);
+        for (unsigned int mask = 1; mask <= DAT_SRQ_FIELD_ALL; mask++) {
+                DAT_SRQ_PARAM param = queried(t, queue.srq, mask);
+
+                for (size_t i = 0; i < FIELD_COUNT; i++)
+                        if (mask & fields[i].bit & ~counts)
+                                fields[i].check(t, &known, &param);
+                if (mask & DAT_SRQ_FIELD_AVAILABLE_DTO_COUNT)
+                        expect_available(t, param.available_dto_count, &flow, 1, 3);
+                if (mask & DAT_SRQ_FIELD_OUTSTANDING_DTO_COUNT)
+                        expect_count(t, param.outstanding_dto_count, 6);
+        }
 }
 
 CASE(srq_query, available_after_disconnect)
