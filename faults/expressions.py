@@ -149,7 +149,7 @@ class Scope:
         if not isinstance(node, ast.Attribute) or not isinstance(node.value, ast.Name):
             raise self.fail(f"{ast.unparse(node)} is neither a name nor a field")
         base, member = node.value.id, node.attr
-        if base == "event":
+        if base == "event" and (self.is_event or base not in self.params):
             return self.event_field(member)
         if base == "argument":
             return self.argument(member)
