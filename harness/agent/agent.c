@@ -231,6 +231,7 @@ static void finish_run(struct agent *agent)
                 say(agent, with_fitness(agent, run_verdict(run)));
                 break;
         case RUN_PEER:
+                run_events(run, emit, agent);
                 say_peer(agent, run->seq, "stopped", with_fitness(agent, run_stopped(run)));
                 if (run->not_calmed[0])
                         give_up(agent, run->not_calmed);

@@ -105,6 +105,7 @@ void case_process(const void *arg, struct evidence *evidence, int channel)
             .settings = &job->settings,
             .evidence = evidence,
             .channel = channel,
+            .to_peer = job->settings.peer_mode == PEER_MODE_LOCAL ? CHILD_PEER_FD : -1,
         };
         draw_begin(t, job->ref->id);
         if (job->settings.libdat_fault && *job->settings.libdat_fault)

@@ -20,20 +20,23 @@
 #define CHANNEL_FD 3
 
 /* The process starts as a program of its own would: nothing of the agent's is within its reach. */
-static void settle_in(int output, int channel)
+static void settle_in(const struct child_files *files, int channel)
 {
         struct rlimit no_core = {0, 0};
         int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+        int peer = files->peer < 0 ? -1 : fcntl(files->peer, F_DUPFD_CLOEXEC, CHILD_PEER_FD + 1);
 
         setpgid(0, 0);
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         dup2(null, STDIN_FILENO);
-        dup2(output, STDOUT_FILENO);
-        dup2(output, STDERR_FILENO);
+        dup2(files->output, STDOUT_FILENO);
+        dup2(files->output, STDERR_FILENO);
         if (channel != CHANNEL_FD)
                 dup2(channel, CHANNEL_FD);
-        close_range(CHANNEL_FD + 1, ~0u, 0);
         fcntl(CHANNEL_FD, F_SETFD, FD_CLOEXEC);
+        if (peer >= 0)
+                dup3(peer, CHILD_PEER_FD, O_CLOEXEC);
+        close_range(peer >= 0 ? CHILD_PEER_FD + 1 : CHILD_PEER_FD, ~0u, 0);
         signal(SIGPIPE, SIG_DFL);
         seals_block(SIG_SETMASK);
         setrlimit(RLIMIT_CORE, &no_core);
@@ -64,8 +67,8 @@ static pid_t outside_pid(void)
         return pid;
 }
 
-static _Noreturn void run(struct child *child, int output, int channel, child_body *body,
-                          const void *arg)
+static _Noreturn void run(struct child *child, const struct child_files *files, int channel,
+                          child_body *body, const void *arg)
 {
         struct evidence *evidence = child->evidence;
 
@@ -73,7 +76,7 @@ static _Noreturn void run(struct child *child, int output, int channel, child_bo
         contained = true;
 #endif
         privilege_drop();
-        settle_in(output, channel);
+        settle_in(files, channel);
         atomic_store(&evidence->pid, outside_pid());
         crash_watch(evidence);
         stacks_watch(evidence);
@@ -117,8 +120,10 @@ static bool arm(struct child *child)
         return false;
 }
 
-bool child_start(struct child *child, int output, child_body *body, const void *arg)
+bool child_start(struct child *child, const struct child_files *files, child_body *body,
+                 const void *arg)
 {
+        bool own = files->channel < 0;
         int sockets[2] = {-1, -1};
 
         *child = (struct child){.channel = {.in = -1, .out = -1, .ended = true, .lost = true}};
@@ -129,7 +134,7 @@ bool child_start(struct child *child, int output, child_body *body, const void *
         if (!child->evidence)
                 return give_up(child, sockets);
         seals_block(SIG_BLOCK);
-        if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) < 0)
+        if (own && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) < 0)
                 return give_up(child, sockets);
         child->evidence->started_ns = now_ns();
         child->pid = fork();
@@ -138,12 +143,14 @@ bool child_start(struct child *child, int output, child_body *body, const void *
                 return give_up(child, sockets);
         }
         if (child->pid == 0)
-                run(child, output, sockets[1], body, arg);
+                run(child, files, own ? sockets[1] : files->channel, body, arg);
         if (!arm(child))
                 return give_up(child, sockets);
         setpgid(child->pid, child->pid);
-        close(sockets[1]);
-        lines_open(&child->channel, sockets[0], sockets[0]);
+        if (own) {
+                close(sockets[1]);
+                lines_open(&child->channel, sockets[0], sockets[0]);
+        }
         child->started = true;
         return true;
 }

@@ -18,14 +18,24 @@ struct child {
         struct lines channel;
 };
 
-/* What the process does; `channel` is its only descriptor beyond the standard streams. */
+/* What the process does; `channel` and CHILD_PEER_FD are its only descriptors beyond streams. */
 typedef void child_body(const void *arg, struct evidence *evidence, int channel);
 
+/* What a process is given, and the caller keeps. */
+struct child_files {
+        int output;  /* its standard output and error */
+        int channel; /* what it obeys; -1: a channel to the caller, which is then the child's */
+        int peer;    /* what it has as CHILD_PEER_FD, or -1 */
+};
+
+#define CHILD_PEER_FD 4
+
 /*
- * Starts a process that runs `body` and ends; its standard output and error go to `output`.
- * Returns false with errno where the host has not the means.
+ * Starts a process that runs `body` and ends. Returns false with errno where the host has not the
+ * means.
  */
-bool child_start(struct child *child, int output, child_body *body, const void *arg);
+bool child_start(struct child *child, const struct child_files *files, child_body *body,
+                 const void *arg);
 
 /* Gives back what the agent holds of a process that is reaped. */
 void child_forget(struct child *child);

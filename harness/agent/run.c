@@ -6,7 +6,9 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "agent/containment.h"
 #include "agent/contradiction.h"
@@ -47,8 +49,10 @@ static unsigned int teardown_ms(const struct run *run)
         return 2 * run->job.settings.event_ms + 1000;
 }
 
-static bool begin(struct run *run, enum run_kind kind, child_body *body, const void *arg)
+static bool begin(struct run *run, enum run_kind kind, int peer, child_body *body, const void *arg)
 {
+        struct child_files files = {.channel = -1, .peer = peer};
+
         run->kind = kind;
         run->stage = STAGE_WORKING;
         run->started_ns = now_ns();
@@ -56,7 +60,8 @@ static bool begin(struct run *run, enum run_kind kind, child_body *body, const v
                 run->kind = RUN_NONE;
                 return false;
         }
-        if (!child_start(&run->main, run->output.write_fd, body, arg)) {
+        files.output = run->output.write_fd;
+        if (!child_start(&run->main, &files, body, arg)) {
                 output_close(&run->output);
                 run->kind = RUN_NONE;
                 return false;
@@ -68,7 +73,35 @@ bool run_probe(struct run *run, const struct probe_job *job, unsigned int deadli
 {
         run->deadline_ms = deadline_ms;
         run->until_ns = after_ms(run, deadline_ms);
-        return begin(run, RUN_PROBE, probe_process, job);
+        return begin(run, RUN_PROBE, -1, probe_process, job);
+}
+
+/* A case whose peer, if it starts one, is on its own host: they speak with nobody between them. */
+static bool is_joined(const struct case_job *job)
+{
+        return job->settings.peer_mode == PEER_MODE_LOCAL && job->ref->entry->peers > 0;
+}
+
+static bool has_joined(const struct run *run)
+{
+        return run->kind == RUN_CASE && is_joined(&run->job);
+}
+
+/* A case with the socket that joins it to the peer that it may start. */
+static bool begin_joined(struct run *run)
+{
+        int ends[2];
+        bool begun;
+
+        if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
+                return false;
+        begun = begin(run, RUN_CASE, ends[0], case_process, &run->job);
+        close(ends[0]);
+        if (begun)
+                run->peer_end = ends[1];
+        else
+                close(ends[1]);
+        return begun;
 }
 
 bool run_case(struct run *run, unsigned long long seq, const struct case_job *job)
@@ -78,7 +111,8 @@ bool run_case(struct run *run, unsigned long long seq, const struct case_job *jo
         run->deadline_ms = job->settings.deadline_ms;
         run->peer_job =
             (struct peer_job){.ia = job->settings.probe->ia, .event_ms = job->settings.event_ms};
-        if (!begin(run, RUN_CASE, case_process, &run->job))
+        if (!(is_joined(job) ? begin_joined(run)
+                             : begin(run, RUN_CASE, -1, case_process, &run->job)))
                 return false;
         run->until_ns = job->settings.gdb ? 0 : after_ms(run, STALL_LOOK_MS);
         return true;
@@ -89,7 +123,7 @@ bool run_peer(struct run *run, unsigned long long seq, const struct peer_job *jo
         run->seq = seq;
         run->peer_job = *job;
         run->until_ns = 0;
-        return begin(run, RUN_PEER, peer_process, &run->peer_job);
+        return begin(run, RUN_PEER, -1, peer_process, &run->peer_job);
 }
 
 static void kill_main(struct run *run, enum run_killed why)
@@ -114,6 +148,15 @@ static bool is_remote(const struct run *run)
         return run->kind == RUN_CASE && run->job.settings.peer_mode == PEER_MODE_REMOTE;
 }
 
+/*
+ * Ends what joins a case and its peer, whoever still has a copy of it: a peer takes that for the
+ * request to end, and a case looks whether the agent says that its peer did.
+ */
+static void unjoin(const struct run *run)
+{
+        shutdown(run->peer_end, SHUT_RDWR);
+}
+
 /* The main process is gone: its peer is stopped first, if there is one. */
 static void stop_peer(struct run *run)
 {
@@ -127,7 +170,7 @@ static void stop_peer(struct run *run)
                 run->peer_out(run->context, run->seq, "stop", json_object());
         } else {
                 run->until_ns = after_ms(run, STOP_LOCAL_MS);
-                lines_put(&run->peer.channel, json_pack("{s:s}", "op", "stop"));
+                unjoin(run);
         }
 }
 
@@ -177,7 +220,15 @@ static void peer_ended(struct run *run, json_t *data)
 
 static void start_peer(struct run *run)
 {
+        const struct child_files files = {
+            .output = run->output.write_fd,
+            .channel = run->peer_end,
+            .peer = -1,
+        };
+
         if (run->peer_state != PEER_OFF || run->stage != STAGE_WORKING)
+                return;
+        if (!is_remote(run) && !has_joined(run))
                 return;
         if (is_remote(run)) {
                 run->peer_state = PEER_ON;
@@ -185,7 +236,7 @@ static void start_peer(struct run *run)
                               json_pack("{s:i}", "event_ms", (int)run->peer_job.event_ms));
                 return;
         }
-        if (child_start(&run->peer, run->output.write_fd, peer_process, &run->peer_job)) {
+        if (child_start(&run->peer, &files, peer_process, &run->peer_job)) {
                 run->peer_state = PEER_ON;
                 return;
         }
@@ -193,15 +244,12 @@ static void start_peer(struct run *run)
             run, json_pack("{s:i s:s+}", "status", 0, "reason", "not started: ", strerror(errno)));
 }
 
-/* A line of data, which has been parsed: on this host it goes on as it came. */
-static void to_peer(struct run *run, const char *line, json_t *data)
+static void to_peer(struct run *run, json_t *data)
 {
-        if (run->peer_state != PEER_ON)
-                return;
-        if (is_remote(run))
-                run->peer_out(run->context, run->seq, "data", json_incref(data));
+        if (run->peer_state == PEER_ON && is_remote(run))
+                run->peer_out(run->context, run->seq, "data", data);
         else
-                lines_put_text(&run->peer.channel, line, strlen(line));
+                json_decref(data);
 }
 
 /* Only between two hosts is there a network that belongs to nobody else. */
@@ -252,57 +300,55 @@ static void from_case(struct run *run)
                 if (strcmp(op, "start") == 0)
                         start_peer(run);
                 else if (strcmp(op, "data") == 0)
-                        to_peer(run, line, json_object_get(message, "data"));
+                        to_peer(run, json_incref(json_object_get(message, "data")));
                 else if (strcmp(op, "disturb") == 0)
                         disturb(run, json_incref(json_object_get(message, "data")));
                 json_decref(message);
         }
 }
 
-/* Of a local peer to its case, or of a hosted one to the other host. */
-static void from_peer(struct run *run, struct child *peer)
+/* Of a hosted peer to the other host. */
+static void from_peer(struct run *run)
 {
         char *line;
 
-        lines_read(&peer->channel);
-        while ((line = lines_next(&peer->channel))) {
+        lines_read(&run->main.channel);
+        while ((line = lines_next(&run->main.channel))) {
                 const char *op;
                 json_t *message = parse(line, &op);
 
                 if (!message || strcmp(op, "data") != 0)
                         run->garbage++;
-                else if (run->kind == RUN_PEER)
+                else
                         run->peer_out(run->context, run->seq, "data",
                                       json_incref(json_object_get(message, "data")));
-                else if (run->main.pid)
-                        lines_put_text(&run->main.channel, line, strlen(line));
                 json_decref(message);
         }
 }
 
-/* What a process says; after its end, what it had said. */
-static void hear(struct run *run, struct child *child)
+/* What the main process says; after its end, what it had said. */
+static void hear(struct run *run)
 {
-        if (!child->started || child->channel.ended)
+        if (run->main.channel.ended)
                 return;
-        if (child == &run->main && run->kind != RUN_PEER)
-                from_case(run);
+        if (run->kind == RUN_PEER)
+                from_peer(run);
         else
-                from_peer(run, child);
+                from_case(run);
 }
 
 /* What a process had said comes before whatever its end leads to. */
 static void reaped(struct run *run, pid_t pid, int status)
 {
         if (pid == run->main.pid) {
-                hear(run, &run->main);
+                hear(run);
                 run->main.pid = 0;
                 run->main.status = status;
                 stop_peer(run);
         } else if (pid == run->peer.pid) {
-                hear(run, &run->peer);
                 run->peer.pid = 0;
                 run->peer.status = status;
+                unjoin(run);
                 peer_ended(run, describe_end(&run->peer));
         } else if (run->stage == STAGE_CLEARING && WIFSIGNALED(status)) {
                 run->strays++;
@@ -370,7 +416,6 @@ void run_peer_in(struct run *run, const char *op, json_t *data)
                 lines_put(&run->main.channel, json_pack("{s:s s:o}", "op", "data", "data", data));
         } else if (strcmp(op, "stopped") == 0) {
                 run->remote = json_deep_copy(data);
-                json_object_del(data, "events");
                 json_object_del(data, "output");
                 peer_ended(run, data);
         } else {
@@ -466,20 +511,16 @@ static void overdue(struct run *run)
 
 int run_fds(const struct run *run, struct pollfd *fds)
 {
-        const struct child *children[] = {&run->main, &run->peer};
+        const struct lines *channel = &run->main.channel;
+        short in = channel->ended ? 0 : POLLIN;
+        short out = channel->queued ? POLLOUT : 0;
         int count = 0;
 
         if (run->kind == RUN_NONE)
                 return 0;
         fds[count++] = (struct pollfd){.fd = run->output.read_fd, .events = POLLIN};
-        for (int i = 0; i < 2; i++) {
-                const struct lines *channel = &children[i]->channel;
-                short in = channel->ended ? 0 : POLLIN;
-                short out = channel->queued ? POLLOUT : 0;
-
-                if (children[i]->started && (in || out))
-                        fds[count++] = (struct pollfd){.fd = channel->in, .events = in | out};
-        }
+        if (in || out)
+                fds[count++] = (struct pollfd){.fd = channel->in, .events = in | out};
         return count;
 }
 
@@ -511,12 +552,8 @@ void run_step(struct run *run, const struct pollfd *fds, int count)
         if (is_ready(fds, count, run->output.read_fd))
                 output_drain(&run->output);
         if (is_ready(fds, count, run->main.channel.in))
-                hear(run, &run->main);
+                hear(run);
         lines_write(&run->main.channel);
-        if (run->peer.started && is_ready(fds, count, run->peer.channel.in))
-                hear(run, &run->peer);
-        if (run->peer.started)
-                lines_write(&run->peer.channel);
         if (run->until_ns && tick(run) >= run->until_ns)
                 overdue(run);
         if (run_reap(run) && run->stage == STAGE_CLEARING) {
@@ -748,22 +785,6 @@ static void emit_disturbed(const struct run *run, render_emit *emit, void *conte
                               "kind", "record", "text", text));
 }
 
-/* The other agent's events, of this very run. */
-static void emit_remote(const struct run *run, render_emit *emit, void *context)
-{
-        size_t i;
-        json_t *event;
-
-        json_array_foreach(json_object_get(run->remote, "events"), i, event)
-        {
-                const char *type = json_string_value(json_object_get(event, "type"));
-                json_int_t seq = json_integer_value(json_object_get(event, "seq"));
-
-                if (type && strcmp(type, "event") == 0 && seq == (json_int_t)run->seq)
-                        render_tree(emit, context, json_incref(event));
-        }
-}
-
 static void emit_count(const struct run *run, const char *kind, const char *what,
                        unsigned int count, render_emit *emit, void *context)
 {
@@ -784,7 +805,6 @@ void run_events(const struct run *run, render_emit *emit, void *context)
         hung_events(&run->hung, run->main.evidence, run->seq, emit, context);
         if (run->peer.started)
                 render_evidence(run->peer.evidence, run->seq, "peer", emit, context);
-        emit_remote(run, emit, context);
         emit_disturbed(run, emit, context);
         if (run->killed == KILLED_NOT)
                 emit_count(run, "leak", "processes that outlived the case and were killed",
@@ -956,31 +976,11 @@ void run_probed(const struct run *run, struct probe *probe)
                          describe_status(run->main.status, how, sizeof(how)), pending);
 }
 
-/* Events, as many as a line has room for. */
-struct collection {
-        json_t *list;
-        size_t size;
-};
-
-#define COLLECTION_MAX (LINE_MAX_BYTES / 4 * 3)
-
-static void collect(void *context, const char *event, size_t length)
-{
-        struct collection *collection = context;
-
-        collection->size += length + 1;
-        if (collection->size < COLLECTION_MAX)
-                json_array_append_new(collection->list, json_loadb(event, length, 0, NULL));
-}
-
 json_t *run_stopped(const struct run *run)
 {
         json_t *data = describe_end(&run->main);
-        struct collection collection = {.list = json_array()};
         json_t *teardown = json_array();
 
-        run_events(run, collect, &collection);
-        json_object_set_new(data, "events", collection.list);
         peer_teardown(&run->main, teardown);
         if (json_array_size(teardown))
                 json_object_set(data, "teardown", teardown);
@@ -1001,6 +1001,8 @@ void run_forget(struct run *run)
         child_forget(&run->main);
         if (run->peer.started)
                 child_forget(&run->peer);
+        if (has_joined(run))
+                close(run->peer_end);
         json_decref(run->remote);
         *run = (struct run){
             .kind = RUN_NONE,

@@ -48,7 +48,8 @@ struct run {
         struct case_job job;
         struct peer_job peer_job;
         struct child main;
-        struct child peer; /* of a case, on this host */
+        struct child peer; /* of a case, on this host; and */
+        int peer_end;      /* its end of what joins it to the case, where that may have one */
         enum peer_state peer_state;
         char peer_crash[128];                  /* how it ended beside its case, unless by that */
         json_t *remote;                        /* what a remote peer's agent said of its end */
@@ -83,7 +84,7 @@ bool run_probe(struct run *run, const struct probe_job *job, unsigned int deadli
 bool run_case(struct run *run, unsigned long long seq, const struct case_job *job);
 bool run_peer(struct run *run, unsigned long long seq, const struct peer_job *job);
 
-#define RUN_FDS_MAX 5
+#define RUN_FDS_MAX 2
 int run_fds(const struct run *run, struct pollfd *fds);
 int run_timeout_ms(struct run *run);
 void run_step(struct run *run, const struct pollfd *fds, int count);
@@ -101,14 +102,16 @@ void run_abort(struct run *run);
 /* The same for whatever it is, when there is nobody left to listen: no answer is waited for. */
 void run_abandon(struct run *run);
 
-/* The events and the verdict of a case that is done; its result as the protocol has it. */
+/* The events of a case or a hosted peer that is done, as the protocol has them. */
 void run_events(const struct run *run, render_emit *emit, void *context);
+
+/* The verdict of a case that is done, as the protocol has it. */
 json_t *run_verdict(const struct run *run);
 
 /* What a probe learned; `open` is false, with a reason, where it died or hung. */
 void run_probed(const struct run *run, struct probe *probe);
 
-/* The `data` of a hosted peer's "stopped": its status, how it ended, its events. */
+/* The `data` of a hosted peer's "stopped": its status, how it ended. */
 json_t *run_stopped(const struct run *run);
 
 /* Gives everything back; the run is RUN_NONE. */

@@ -67,6 +67,7 @@ struct test {
         const struct settings *settings;
         struct evidence *evidence;
         int channel; /* to the agent */
+        int to_peer; /* on this host, or -1: to one elsewhere the agent carries what is said */
         jmp_buf end;
 
         enum verdict verdict;

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The case's side of its peer. Commands and answers are JSON objects on the channel to the agent,
- * which carries them to the peer's process wherever that is (peer_process.c).
+ * The case's side of its peer. Commands and answers are JSON objects, on a socket to the process of
+ * a peer on this host (peer_process.c), or on the channel to the agent, which carries them to one
+ * elsewhere. What is no command, as that the peer is to start, is always the agent's.
  */
 #include "peer/peer.h"
 
 #include <jansson.h>
 #include <net/if.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -25,8 +27,9 @@
 
 struct peer {
         struct test *t;
-        struct lines channel;
-        json_t *stopped; /* what the agent said of the end of the peer's process */
+        struct lines channel; /* to the agent */
+        struct lines direct;  /* to a peer on this host */
+        json_t *stopped;      /* what the agent said of the end of the peer's process */
         bool listening;
         struct peer_place place;
         DAT_COUNT reads_out;
@@ -42,11 +45,31 @@ struct peer_ep {
         int number;
 };
 
+static const char *text_of(const json_t *object, const char *key, const char *otherwise)
+{
+        const char *text = json_string_value(json_object_get(object, key));
+
+        return text ? text : otherwise;
+}
+
+static bool is_local(const struct peer *peer)
+{
+        return peer->t->to_peer >= 0;
+}
+
 static void post(struct peer *peer, const char *op, json_t *data)
 {
-        lines_put(&peer->channel, json_pack("{s:s s:o}", "op", op, "data", data));
-        if (!lines_wait_written(&peer->channel, (int)peer->t->settings->event_ms))
+        struct lines *lines =
+            is_local(peer) && strcmp(op, "data") == 0 ? &peer->direct : &peer->channel;
+
+        lines_put(lines, json_pack("{s:s s:o}", "op", op, "data", data));
+        if (lines_wait_written(lines, (int)peer->t->settings->event_ms))
+                return;
+        if (lines == &peer->channel)
                 test_end(peer->t, VERDICT_BROKEN, "the channel to the agent is gone");
+        /* To one that is gone nothing can be said: how it ended, the agent tells. */
+        if (!lines->lost)
+                test_end(peer->t, VERDICT_BROKEN, "the peer takes no commands");
 }
 
 struct peer *peer(struct test *t)
@@ -68,6 +91,7 @@ struct peer *peer(struct test *t)
             getrandom(made->token, PEER_TOKEN, 0) == PEER_TOKEN)
                 made->token_size = PEER_TOKEN;
         lines_open(&made->channel, t->channel, t->channel);
+        lines_open(&made->direct, t->to_peer, t->to_peer);
         t->peer = made;
         post(made, "start",
              json_pack("{s:i s:i}", "event_ms", (int)t->settings->event_ms, "quiet_ms",
@@ -75,32 +99,55 @@ struct peer *peer(struct test *t)
         return made;
 }
 
-/* The next message of the agent, or NULL after `ms` (-1: for ever). */
+/* A line of a peer on this host, whose provider may write what it likes: or NULL. */
+static json_t *parse_answer(struct peer *peer, const char *line)
+{
+        json_t *message = json_loads(line, 0, NULL);
+
+        if (strcmp(text_of(message, "op", ""), "data") == 0 &&
+            json_is_object(json_object_get(message, "data")))
+                return message;
+        json_decref(message);
+        note(peer->t, "a line on the suite's own channel to the peer that it did not write");
+        return NULL;
+}
+
+/* What has been read and not been taken; of the agent only behind all of the peer. */
+static json_t *take_message(struct peer *peer)
+{
+        json_t *message = NULL;
+        char *line;
+
+        while (!message && (line = lines_next(&peer->direct)))
+                message = parse_answer(peer, line);
+        if (message || !(line = lines_next(&peer->channel)))
+                return message;
+        message = json_loads(line, 0, NULL);
+        if (!message)
+                test_end(peer->t, VERDICT_BROKEN, "garbage on the peer's channel");
+        return message;
+}
+
+/* The next message of the peer, or of the agent about it; NULL after `ms` (-1: for ever). */
 static json_t *receive(struct peer *peer, int ms)
 {
         for (;;) {
-                char *line = lines_next(&peer->channel);
+                struct pollfd fds[] = {
+                    {.fd = peer->channel.in, .events = POLLIN},
+                    {.fd = peer->direct.ended ? -1 : peer->direct.in, .events = POLLIN},
+                };
+                json_t *message = take_message(peer);
 
-                if (line) {
-                        json_t *message = json_loads(line, 0, NULL);
-
-                        if (!message)
-                                test_end(peer->t, VERDICT_BROKEN, "garbage on the peer's channel");
+                if (message)
                         return message;
-                }
                 if (peer->channel.ended)
                         test_end(peer->t, VERDICT_BROKEN, "the channel to the agent is gone");
-                if (!lines_wait_readable(&peer->channel, ms))
+                if (poll(fds, 2, ms) <= 0)
                         return NULL;
+                /* Of a peer that has ended all is there when the agent tells of it. */
                 lines_read(&peer->channel);
+                lines_read(&peer->direct);
         }
-}
-
-static const char *text_of(const json_t *object, const char *key, const char *otherwise)
-{
-        const char *text = json_string_value(json_object_get(object, key));
-
-        return text ? text : otherwise;
 }
 
 /* The `data` of the next message; an end of the peer is kept, and NULL returned. */

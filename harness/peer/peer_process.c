@@ -1068,11 +1068,14 @@ static bool take_commands(struct side *side)
         while ((line = lines_next(&side->channel))) {
                 json_t *message = json_loads(line, 0, NULL);
                 const char *op = json_string_value(json_object_get(message, "op"));
-                bool stop = !op || strcmp(op, "stop") == 0;
+                json_t *command = json_object_get(message, "data");
+                bool stop = op && strcmp(op, "stop") == 0;
                 json_t *data = NULL;
 
-                if (!stop)
-                        data = obey(side, json_object_get(message, "data"));
+                /* A provider of the case's that writes to descriptors at random commands nothing.
+                 */
+                if (!stop && json_is_object(command))
+                        data = obey(side, command);
                 json_decref(message);
                 if (stop)
                         return false;

@@ -75,6 +75,7 @@ class Session:
         self._peer_at_work = False
         self._heard: dict[Agent, float] = {}
         self._evidence = Evidence()
+        self._of_peer: list[Message] = []
         self._selector = selectors.DefaultSelector()
         for agent in self._agents:
             self._selector.register(agent, selectors.EVENT_READ, agent)
@@ -129,6 +130,7 @@ class Session:
         """
         self._seq = next(_NUMBERS)
         self._evidence = evidence = Evidence()
+        self._of_peer = []
         try:
             self._await_peer()
             self._running, self._peer_at_work = True, False
@@ -152,6 +154,7 @@ class Session:
             )
             self._await_verdict(evidence, limits, gdb, put_off)
             self._running = False
+            evidence.events += self._of_peer
             for agent in list(self._heard):
                 self._hear(agent)
         except AgentLost as lost:
@@ -306,6 +309,8 @@ class Session:
                         continue
                     if message["type"] == "peer":
                         self._forward(agent, message)
+                    elif message["type"] == "event" and agent is not self._agents[0]:
+                        self._keep(message)
                     elif done(agent, message):
                         finished = True
             if finished:
@@ -324,6 +329,15 @@ class Session:
             if self._peer_at_work:
                 self._heard[peer] = time.monotonic()
         others[0].send(message)
+
+    def _keep(self, message: Message) -> None:
+        """What a peer's host tells of it, before it says that the peer has stopped.
+
+        It stands behind what the case's host tells. What comes after the verdict, of a host that
+        was no longer waited for, is of no run any more.
+        """
+        if message["seq"] == self._seq and self._running:
+            self._of_peer.append(message)
 
 
 def _unexpected_any(agent: Agent, message: Message) -> bool:

@@ -185,6 +185,12 @@ class Agent:
         )
         return self.seq
 
+    def receive_of_peer(self, events: list[Message]) -> Message:
+        """The next message about a peer that this agent hosts; what was seen of it is added."""
+        while (message := self.receive())["type"] == "event":
+            events.append(message)
+        return message
+
     def finish(self) -> Outcome:
         """All that is said of the run, up to its verdict."""
         events: list[Message] = []

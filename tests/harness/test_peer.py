@@ -102,6 +102,15 @@ def test_peer_that_hangs(agent_on: Callable[[str], Agent]) -> None:
     assert descendants(agent.hello_message["pid"]) == set()
 
 
+def test_peer_whose_provider_writes_to_its_channel(agent_on: Callable[[str], Agent]) -> None:
+    """What it wrote is no answer, and its case goes on."""
+    outcome = agent_on("psp=garbage").run("harness/has_peer_listen")
+    assert outcome.word == "NOTE"
+    assert set(outcome.texts("note")) == {
+        "a line on the suite's own channel to the peer that it did not write"
+    }
+
+
 def test_case_that_crashes_leaves_no_peer(agent: Agent) -> None:
     assert agent.run("harness/crashes_beside_a_peer").word == "CRASH"
     assert descendants(agent.hello_message["pid"]) == set()
@@ -136,7 +145,8 @@ def pair(tmp_path: Path) -> Iterator[tuple[Agent, Agent]]:
 def run_remote(case: Agent, peer: Agent, name: str, **more: Any) -> tuple[Outcome, list[Message]]:
     """Run a case as the runner does: every peer message goes to the other side, as it is."""
     carried = []
-    events = []
+    events: list[Message] = []
+    of_peer: list[Message] = []
     seq = case.start(name, peer="remote", **more)
     while (message := case.receive())["type"] != "verdict":
         if message["type"] == "event":
@@ -152,10 +162,11 @@ def run_remote(case: Agent, peer: Agent, name: str, **more: Any) -> tuple[Outcom
         if message["data"].get("do") == "kill":
             answers = 2
         for _ in range(answers):
-            answer = peer.receive()
+            answer = peer.receive_of_peer(of_peer)
             carried.append(answer)
             case.send(answer)
-    return Outcome(message, events), carried
+    assert {event["seq"] for event in of_peer} <= {seq}
+    return Outcome(message, events + of_peer), carried
 
 
 def test_remote_peer(pair: tuple[Agent, Agent]) -> None:
@@ -200,13 +211,14 @@ def test_remote_peer_obeys(pair: tuple[Agent, Agent]) -> None:
     stop = case.receive()
     assert stop["op"] == "stop"
     peer.send(stop)
-    while (answer := peer.receive())["op"] != "stopped":
+    of_peer: list[Message] = []
+    while (answer := peer.receive_of_peer(of_peer))["op"] != "stopped":
         pass
     case.send(answer)
     outcome = case.finish()
     assert outcome.word == "BROKEN"
     assert outcome.reason.endswith("returned DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP")
-    assert "dat_psp_create" in outcome.calls("peer")
+    assert "dat_psp_create" in Outcome(outcome.verdict, of_peer).calls("peer")
 
 
 def test_network_of_the_host_itself_is_not_disturbed(pair: tuple[Agent, Agent]) -> None:
