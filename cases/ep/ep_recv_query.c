@@ -1188,6 +1188,64 @@ static void srq_had_empty_message(struct test *t, struct queue *queue, struct fl
 }
 
 /* Its messages stand unreaped, on the EVD that it shares with this one. */
+/* Nothing but dat_evd_dequeue reaped. */
+static void srq_had_dequeued(struct test *t, struct queue *queue, struct flow *flow)
+{
+        DAT_EVENT event;
+
+        queue_post(t, queue, POSTS);
+        flow_deliver(t, flow, POSTS);
+        for (int i = 0; i < POSTS; i++)
+                must(dat_evd_dequeue(flow->evd, &event));
+}
+
+static void srq_had_vain_calls(struct test *t, struct queue *queue, struct flow *flow)
+{
+        for (int turn = 0; turn < VAIN_TURNS; turn++)
+                vain_turn(t, queue, flow, turn);
+        queue_post(t, queue, POSTS);
+        expect_traffic(t, queue, flow, POSTS);
+}
+
+static void srq_had_requests(struct test *t, struct queue *queue, struct flow *flow)
+{
+        flow_break(t, flow);
+        *flow = flow_with_requests(t, queue);
+        queue_post(t, queue, 2);
+        expect_traffic(t, queue, flow, 2);
+}
+
+/* What stands unreaped on the EP's EVD is of an EP of another SRQ. */
+static void srq_had_other_on_evd(struct test *t, struct queue *queue, struct flow *flow)
+{
+        struct queue other = queue_with(t, 8);
+        struct flow beside = flow_open(t, &other, flow->evd);
+
+        queue_post(t, queue, 2);
+        expect_traffic(t, queue, flow, 2);
+        queue_post(t, &other, POSTS);
+        flow_deliver(t, &beside, POSTS);
+}
+
+static void srq_had_evd_resized(struct test *t, struct queue *queue, struct flow *flow)
+{
+        queue_post(t, queue, POSTS);
+        flow_deliver(t, flow, POSTS);
+        evd_turn(t, flow->evd, 0);
+        expect_messages(t, queue, flow, POSTS);
+}
+
+static void srq_had_sibling_freed(struct test *t, struct queue *queue, struct flow *flow)
+{
+        struct flow sibling = flow_open(t, queue, flow->evd);
+
+        queue_post(t, queue, 2);
+        expect_traffic(t, queue, &sibling, 1);
+        expect_traffic(t, queue, flow, 1);
+        flow_break(t, &sibling);
+        release(t, sibling.ep);
+}
+
 static void srq_had_sibling(struct test *t, struct queue *queue, struct flow *flow)
 {
         struct flow sibling = flow_open(t, queue, flow->evd);
@@ -1209,6 +1267,12 @@ static const struct srq_history {
     {"failure", srq_had_failure},
     {"empty_message", srq_had_empty_message},
     {"sibling_unreaped", srq_had_sibling},
+    {"dequeued", srq_had_dequeued},
+    {"vain_calls", srq_had_vain_calls},
+    {"requests", srq_had_requests},
+    {"shared_evd", srq_had_other_on_evd},
+    {"evd_resized", srq_had_evd_resized},
+    {"sibling_freed", srq_had_sibling_freed},
 };
 
 FAMILY(ep_recv_query, srq_after, srq_histories)

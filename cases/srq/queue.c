@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "queue.h"
 
+#include <limits.h>
+
 /* Looks, a tenth of a quiet period apart, in which a message comes through a slow network. */
 #define LOOKS 400
 
@@ -112,6 +114,70 @@ struct flow flow_with_sends(struct test *t, const struct queue *queue, int count
                                       DAT_COMPLETION_DEFAULT_FLAG));
         settle(t);
         return (struct flow){.ep = ep, .evd = evd, .end = end, .length = queue->length};
+}
+
+/* For one request of each kind at a time. */
+static DAT_EP_ATTR asking_attr(struct test *t)
+{
+        DAT_COUNT reads = ia_attr(t)->max_rdma_read_per_ep_out ? 1 : 0;
+
+        return (DAT_EP_ATTR){
+            .service_type = DAT_SERVICE_TYPE_RC,
+            .max_message_size = ia_attr(t)->max_message_size,
+            .max_rdma_size = ia_attr(t)->max_rdma_size,
+            .qos = DAT_QOS_BEST_EFFORT,
+            .max_recv_dtos = 8,
+            .max_request_dtos = 4,
+            .max_recv_iov = 1,
+            .max_request_iov = 1,
+            .max_rdma_read_out = reads,
+            .srq_soft_hw = DAT_HW_DEFAULT,
+            .max_rdma_read_iov = reads,
+            .max_rdma_write_iov = 1,
+        };
+}
+
+static void bind_once(struct test *t, DAT_EP_HANDLE ep, DAT_LMR_TRIPLET *segment)
+{
+        DAT_RMR_HANDLE rmr = DAT_HANDLE_NULL;
+        DAT_RMR_CONTEXT context;
+
+        must(dat_rmr_create(pz(t), &rmr));
+        adopt(t, DAT_HANDLE_TYPE_RMR, rmr);
+        must(dat_rmr_bind(rmr, segment, DAT_MEM_PRIV_REMOTE_READ_FLAG, ep,
+                          (DAT_RMR_COOKIE){.as_64 = 0}, DAT_COMPLETION_DEFAULT_FLAG, &context));
+        must_event(ep_request_evd(t, ep), DAT_RMR_BIND_COMPLETION_EVENT);
+}
+
+struct flow flow_with_requests(struct test *t, const struct queue *queue)
+{
+        const DAT_DTO_COOKIE cookie = {.as_64 = 0};
+        DAT_EP_ATTR attr = asking_attr(t);
+        DAT_EVD_FLAGS both = DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG;
+        DAT_EP_HANDLE ep =
+            ep_with(t, .srq = queue->srq, .request_evd = evd_with(t, .flags = both), .attr = &attr);
+        DAT_LMR_TRIPLET segment = triplet(buf_with(t), 0, queue->length);
+        struct peer_ep *end = peer_connect(peer(t), ep);
+        struct peer_memory memory = peer_expose(end, queue->length);
+        DAT_RMR_TRIPLET remote = {
+            .rmr_context = memory.rmr_context,
+            .target_address = memory.address,
+            .segment_length = queue->length,
+        };
+
+        peer_post_recv(end, 1, queue->length);
+        must(dat_ep_post_send(ep, 1, &segment, cookie, DAT_COMPLETION_DEFAULT_FLAG));
+        must_dto(ep_request_evd(t, ep));
+        must(dat_ep_post_rdma_write(ep, 1, &segment, cookie, &remote, DAT_COMPLETION_DEFAULT_FLAG));
+        must_dto(ep_request_evd(t, ep));
+        bind_once(t, ep, &segment);
+        if (attr.max_rdma_read_out) {
+                must(dat_ep_post_rdma_read(ep, 1, &segment, cookie, &remote,
+                                           DAT_COMPLETION_DEFAULT_FLAG));
+                must_dto(ep_request_evd(t, ep));
+        }
+        return (struct flow){
+            .ep = ep, .evd = ep_recv_evd(t, ep), .end = end, .length = queue->length};
 }
 
 void flow_send(struct flow *flow, int count)
@@ -369,6 +435,47 @@ void evd_turn(struct test *t, DAT_EVD_HANDLE evd, int turn)
         } else {
                 (void)dat_evd_set_unwaitable(evd);
         }
+}
+
+static DAT_RETURN ask_in_vain(struct test *t, const struct queue *queue, const struct flow *flow,
+                              int turn)
+{
+        const DAT_DTO_COOKIE cookie = {.as_64 = 0};
+        DAT_LMR_TRIPLET segment = triplet(queue->buf, 0, queue->length);
+        DAT_RMR_TRIPLET remote = {.segment_length = queue->length};
+        DAT_SRQ_PARAM param;
+
+        switch (turn) {
+        case 0:
+                return dat_srq_post_recv(queue->srq, -1, &segment, cookie);
+        case 1:
+                return dat_srq_set_lw(queue->srq, INT_MAX);
+        case 2:
+                return dat_srq_query(queue->srq, (DAT_SRQ_PARAM_MASK)~0U, &param);
+        case 3:
+                return dat_srq_free(queue->srq);
+        case 4:
+                return dat_pz_free(pz(t));
+        case 5:
+                return dat_evd_free(flow->evd);
+        case 6:
+                return dat_ep_reset(flow->ep);
+        case 7:
+                return dat_ep_post_recv(flow->ep, 1, &segment, cookie, DAT_COMPLETION_DEFAULT_FLAG);
+        case 8:
+                return dat_ep_post_send(flow->ep, -1, &segment, cookie,
+                                        DAT_COMPLETION_DEFAULT_FLAG);
+        default:
+                return dat_ep_post_rdma_write(flow->ep, -1, &segment, cookie, &remote,
+                                              DAT_COMPLETION_DEFAULT_FLAG);
+        }
+}
+
+void vain_turn(struct test *t, const struct queue *queue, const struct flow *flow, int turn)
+{
+        DAT_RETURN ret = ask_in_vain(t, queue, flow, turn);
+
+        must_that(!dat_is(ret, DAT_SUCCESS), "what must be refused was granted, in turn %d", turn);
 }
 
 struct armed queue_armed(struct test *t, int posts, DAT_COUNT mark)

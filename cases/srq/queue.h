@@ -64,6 +64,12 @@ struct flow flow_open(struct test *t, const struct queue *queue, DAT_EVD_HANDLE 
 /* Connects an EP of the SRQ that has one EVD for all, where so many sends of it stand unreaped. */
 struct flow flow_with_sends(struct test *t, const struct queue *queue, int count);
 
+/*
+ * Connects an EP of the SRQ, to EVDs of its own, which then sends a message, writes to the peer's
+ * memory and binds an RMR, and where the IA lets it reads: each has completed.
+ */
+struct flow flow_with_requests(struct test *t, const struct queue *queue);
+
 void flow_send(struct flow *flow, int count);
 
 /* The messages arrive, and their completions stand unreaped. */
@@ -94,6 +100,14 @@ _Noreturn void unsupported_in_part(struct test *t);
  */
 #define EVD_TURNS 3
 void evd_turn(struct test *t, DAT_EVD_HANDLE evd, int turn);
+
+/*
+ * Calls about a queue with a connected EP that have to be refused, one turn after another, and that
+ * change nothing of it. That they are refused is for other pages: where one is not, the case is
+ * BROKEN.
+ */
+#define VAIN_TURNS 10
+void vain_turn(struct test *t, const struct queue *queue, const struct flow *flow, int turn);
 
 /* The peer ends the connection; the EP is Disconnected, and its event taken. */
 void flow_break(struct test *t, const struct flow *flow);

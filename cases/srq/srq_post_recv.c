@@ -928,6 +928,20 @@ struct situation {
         void (*bring)(struct test *t, struct queue *queue, struct flow *flow);
 };
 
+static void call_in_vain(struct test *t, struct queue *queue, struct flow *flow)
+{
+        expect_posts(t, queue, 1);
+        for (int turn = 0; turn < VAIN_TURNS; turn++)
+                vain_turn(t, queue, flow, turn);
+}
+
+/* Of the EP that the receives serve then, alone. */
+static void make_requests(struct test *t, struct queue *queue, struct flow *flow)
+{
+        flow_break(t, flow);
+        *flow = flow_with_requests(t, queue);
+}
+
 static const struct situation situations[] = {
     {"completions_unreaped", leave_unreaped},
     {"message_waiting", let_message_wait},
@@ -938,6 +952,8 @@ static const struct situation situations[] = {
     {"queue_shrunk", shrink},
     {"ep_reset", reset_ep},
     {"all_disconnected", end_all},
+    {"calls_in_vain", call_in_vain},
+    {"requests_made", make_requests},
 };
 
 static const struct situation mark_situations[] = {

@@ -827,6 +827,59 @@ static struct past had_sends(struct test *t)
         return past;
 }
 
+static struct past had_requests(struct test *t)
+{
+        struct past past = past_of(t, queue_with(t, 8), 0);
+
+        expect_posts(t, &past.queue, 3);
+        past.flows[past.flow_count++] = flow_with_requests(t, &past.queue);
+        past.left = 3;
+        return past;
+}
+
+/* What stands unreaped on the EP's EVD is another SRQ's. */
+static struct past had_shared_evd(struct test *t)
+{
+        DAT_EVD_HANDLE evd = evd_with(t);
+        struct past past = past_of(t, queue_with(t, 8), 0);
+        struct queue other = queue_with(t, 8);
+        struct flow beside = flow_open(t, &other, evd);
+
+        past.flows[past.flow_count++] = flow_open(t, &past.queue, evd);
+        expect_posts(t, &past.queue, 4);
+        expect_traffic(t, &past.queue, &past.flows[0], 1);
+        queue_post(t, &other, 5);
+        flow_deliver(t, &beside, 2);
+        past.left = 3;
+        return past;
+}
+
+static struct past had_vain_calls(struct test *t)
+{
+        struct past past = past_of(t, queue_with(t, 8), 1);
+
+        expect_posts(t, &past.queue, 4);
+        for (int turn = 0; turn < VAIN_TURNS; turn++)
+                vain_turn(t, &past.queue, &past.flows[0], turn);
+        expect_traffic(t, &past.queue, &past.flows[0], 1);
+        past.left = 3;
+        return past;
+}
+
+static struct past had_graceful_end(struct test *t)
+{
+        struct past past = past_of(t, queue_with(t, 8), 1);
+
+        expect_posts(t, &past.queue, 5);
+        expect_traffic(t, &past.queue, &past.flows[0], 2);
+        must(dat_ep_disconnect(past.flows[0].ep, DAT_CLOSE_GRACEFUL_FLAG));
+        must_event(ep_connect_evd(t, past.flows[0].ep), DAT_CONNECTION_EVENT_DISCONNECTED);
+        settle(t);
+        past.left = 3;
+        reap_rest(&past);
+        return past;
+}
+
 static const struct history {
         const char *id;
         struct past (*make)(struct test *t);
@@ -845,6 +898,10 @@ static const struct history {
     {"ep_modified", had_ep_modified},
     {"marked", had_mark},
     {"sends", had_sends},
+    {"requests", had_requests},
+    {"shared_evd", had_shared_evd},
+    {"vain_calls", had_vain_calls},
+    {"graceful_end", had_graceful_end},
 };
 
 FAMILY(srq_query, available_after, histories)

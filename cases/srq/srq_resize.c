@@ -9,6 +9,7 @@
 
 #define LONG_MESSAGE ((size_t)128 * 1024) /* bytes */
 #define MANY         50                   /* repetitions */
+#define SEVERAL      3                    /* of what is done one by one */
 #define DRAWN        16                   /* sizes, of a range */
 #define STEPS        60                   /* by which a queue grows */
 #define SIZES        70                   /* that are asked for one after another */
@@ -1143,6 +1144,34 @@ FAMILY(srq_resize, other_srq_serves, changes)
         expect_quiet(armed.flow.evd);
 }
 
+/* Their EPs' completions stand on one EVD: each counts for its own SRQ. */
+CASE(srq_resize, other_srq_on_evd)
+{
+        DAT_EVD_HANDLE evd = evd_with(t);
+        struct queue queue = queue_with(t, 8);
+        struct queue other = queue_with(t, 8);
+        struct flow flow = flow_open(t, &queue, evd);
+        struct flow beside = flow_open(t, &other, evd);
+        DAT_SRQ_PARAM before;
+
+        queue_post(t, &queue, 2);
+        queue_post(t, &other, 5);
+        flow_deliver(t, &beside, 3);
+        before = srq_param(t, other.srq);
+
+        expect_granted(t, queue.srq, 2);
+        expect_refusal(t, queue.srq, 1);
+        expect_refusal(t, other.srq, 4);
+        expect_granted(t, other.srq, 5);
+        before.max_recv_dtos = srq_size(t, other.srq);
+        expect_kept(t, other.srq, &before);
+
+        expect_messages(t, &other, &beside, 3);
+        expect_traffic(t, &queue, &flow, 2);
+        expect_traffic(t, &other, &beside, 2);
+        expect_quiet(evd);
+}
+
 CASE(srq_resize, srq_of_other_ia)
 {
         DAT_IA_HANDLE other = other_ia(t);
@@ -1338,6 +1367,33 @@ FAMILY(srq_resize, granted_after_refusal, refusals)
 
         expect_granted(t, queue.srq, 6);
         expect_room(t, &queue, srq_size(t, queue.srq) - 6);
+}
+
+/* Each of these is refused several times, so that what each refusal keeps for itself adds up. */
+CASE(srq_resize, granted_after_other_refusals)
+{
+        struct queue queue = queue_with(t, 8);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+
+        queue_post(t, &queue, 4);
+        for (int turn = 0; turn < VAIN_TURNS; turn++) {
+                for (int i = 0; i < SEVERAL; i++)
+                        vain_turn(t, &queue, &flow, turn);
+                expect_granted(t, queue.srq, 4);
+        }
+
+        expect_traffic(t, &queue, &flow, 4);
+}
+
+CASE(srq_resize, granted_after_requests)
+{
+        struct queue queue = queue_with(t, 8);
+        struct flow flow = flow_with_requests(t, &queue);
+
+        queue_post(t, &queue, 4);
+        expect_granted(t, queue.srq, 4);
+
+        expect_traffic(t, &queue, &flow, 4);
 }
 
 /*
