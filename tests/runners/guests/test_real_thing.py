@@ -91,7 +91,7 @@ def test_a_case_disturbs_the_network(tmp_path: Path) -> None:
     assert done.returncode == 0, done
     (verdict,) = (record for record in events(out) if record["type"] == "verdict")
     assert verdict["hosts"] == 2
-    begun, *_, ended = verdict["records"]
+    begun, ended, *_ = verdict["records"]
     assert begun == "what the peer's host sends is disturbed: netem on eth0, 5000 kbit/s"
     packets = re.fullmatch(
         r"the network is as before; (\d+) packets met netem on eth0, 5000 kbit/s", ended
