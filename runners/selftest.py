@@ -20,7 +20,7 @@ C_FOLDERS = (
     "include libdat reference-provider harness cases faults benchmarks runners tests".split()
 )
 LOG_TAIL = 30
-# Tests that boot guests run alone: two cores are no more than two guests' worth.
+# Tests that boot guests wait for more than half of their time, so two of them stand side by side.
 GUEST_TESTS = ["tests/runners/fabric", "tests/runners/guests"]
 LAB_TESTS = ["tests/lab"]
 # What packages are made of is installed where nothing else is.
@@ -135,19 +135,19 @@ STEPS = (
     Step(
         "guests",
         "the vm fabric, and the command line with guests",
-        ["{python} -m pytest -q {guest_tests}"],
+        ["{python} -m pytest -q -n 2 {guest_tests}"],
         timeout=900,
     ),
     Step(
         "labs",
         "the ssh fabric on guests with an sshd, the slurm fabric on guests as a cluster's nodes",
-        ["{python} -m pytest -q {lab_tests}"],
+        ["{python} -m pytest -q -n 2 --dist loadfile {lab_tests}"],
         timeout=1200,
     ),
     Step(
         "provider",
         "the reference provider's own tests, in one guest, in two, and in one of two processors",
-        ["ctest --test-dir build/default -L guest --output-on-failure --no-tests=error"],
+        ["ctest --test-dir build/default -L guest -j 2 --output-on-failure --no-tests=error"],
         timeout=900,
     ),
     Step(
