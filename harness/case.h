@@ -70,6 +70,8 @@ struct test;
 #define NEED_END_TO_END_COMPLETION NEED_(32)
 /* memory that may only be written is not read: not on siw (DTO-42) */
 #define NEED_REMOTE_READ_PROTECTION NEED_(33)
+/* what an EP took from its SRQ is flushed: not on soft-RoCE of newer kernels (SRQ-26) */
+#define NEED_SRQ_FLUSH_OF_TAKEN NEED_(34)
 
 /* What a row of a family needs besides what the family does. */
 struct row_needs {

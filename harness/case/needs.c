@@ -86,6 +86,10 @@ static const struct need_row {
      .attribute = "transport_is_siw",
      .need = NEED_REMOTE_READ_PROTECTION,
      .absent = host_is_siw},
+    {.name = "srq_flush_of_taken_supported",
+     .attribute = "transport_drops_taken",
+     .need = NEED_SRQ_FLUSH_OF_TAKEN,
+     .absent = host_drops_taken},
 };
 
 #define ROW_COUNT (sizeof(rows) / sizeof(rows[0]))

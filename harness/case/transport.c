@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #define DEVICES "/sys/class/infiniband"
@@ -25,12 +26,22 @@ static bool is_rnic(const char *device)
 }
 
 /* What stands on no hardware is no other device's child. */
-static bool is_virtual_rnic(const char *device)
+static bool is_virtual(const char *device)
 {
         char path[512];
 
         (void)snprintf(path, sizeof(path), DEVICES "/%s/device", device);
-        return is_rnic(device) && access(path, F_OK) != 0;
+        return access(path, F_OK) != 0;
+}
+
+static bool is_siw(const char *device)
+{
+        return is_rnic(device) && is_virtual(device);
+}
+
+static bool is_rxe(const char *device)
+{
+        return !is_rnic(device) && is_virtual(device);
 }
 
 static bool all_devices(bool (*are)(const char *device))
@@ -58,5 +69,22 @@ bool host_is_iwarp(void)
 
 bool host_is_siw(void)
 {
-        return all_devices(is_virtual_rnic);
+        return all_devices(is_siw);
+}
+
+bool release_reaches(const char *release, unsigned int major, unsigned int minor)
+{
+        unsigned int has_major;
+        unsigned int has_minor;
+
+        if (sscanf(release, "%u.%u", &has_major, &has_minor) != 2)
+                return false;
+        return has_major > major || (has_major == major && has_minor >= minor);
+}
+
+bool host_drops_taken(void)
+{
+        struct utsname host;
+
+        return uname(&host) == 0 && release_reaches(host.release, 6, 4) && all_devices(is_rxe);
 }

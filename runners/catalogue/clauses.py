@@ -58,6 +58,7 @@ NEEDS = (
     "mem_type_shared_supported",
     "end_to_end_completion_supported",
     "remote_read_protection_supported",
+    "srq_flush_of_taken_supported",
 )
 
 _SLUG = re.compile(r"[a-z][a-z0-9_]*")
