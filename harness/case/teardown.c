@@ -237,7 +237,7 @@ static void find_guard_broken(struct test *t)
                 return;
         t->verdict = VERDICT_FAIL;
         snprintf(t->reason, sizeof(t->reason), "memory outside a registered buffer was written");
-        verdict_put(&t->evidence->body, seal_key(SEAL_AGAIN), t->verdict, t->reason);
+        verdict_seal(&t->evidence->body, SEAL_AGAIN, t->verdict, t->reason);
 }
 
 /* Frees one object. Its memory stays mapped where the provider still knows it. */

@@ -87,14 +87,14 @@ size_t evidence_entries(const struct evidence *evidence)
 }
 
 /* Of a length that is fixed by its end, so that nothing can be appended. */
-static uint64_t seal(const struct sealed_verdict *verdict, uint64_t key)
+static uint64_t seal(const struct sealed_verdict *verdict, const uint64_t *key)
 {
         unsigned char digest[SHA256_SIZE];
         struct sha256 hash;
         uint64_t seal;
 
         sha256_begin(&hash);
-        sha256_add(&hash, &key, sizeof(key));
+        sha256_add(&hash, key, sizeof(*key));
         sha256_add(&hash, &verdict->verdict, sizeof(verdict->verdict));
         sha256_add(&hash, verdict->reason, strnlen(verdict->reason, REASON_MAX - 1) + 1);
         sha256_end(&hash, digest);
@@ -103,7 +103,8 @@ static uint64_t seal(const struct sealed_verdict *verdict, uint64_t key)
         return seal;
 }
 
-void verdict_put(struct sealed_verdict *to, uint64_t key, enum verdict verdict, const char *reason)
+void verdict_put(struct sealed_verdict *to, const uint64_t *key, enum verdict verdict,
+                 const char *reason)
 {
         to->verdict = verdict;
         memset(to->reason, 0, sizeof(to->reason));
@@ -120,7 +121,7 @@ static bool ends(const char reason[REASON_MAX])
         return true;
 }
 
-bool verdict_get(const struct sealed_verdict *from, uint64_t key, struct sealed_verdict *to)
+bool verdict_get(const struct sealed_verdict *from, const uint64_t *key, struct sealed_verdict *to)
 {
         memcpy(to, from, sizeof(*to));
         return ends(to->reason) && to->verdict != VERDICT_NONE && to->verdict <= VERDICT_BROKEN &&

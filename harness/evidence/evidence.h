@@ -197,9 +197,13 @@ size_t evidence_entries(const struct evidence *evidence);
 /* Whether nobody has written where nobody may. */
 bool evidence_whole(const struct evidence *evidence, uint64_t secret);
 
-/* Writes a verdict with its seal; reads one back, false when there is none or its seal is wrong. */
-void verdict_put(struct sealed_verdict *to, uint64_t key, enum verdict verdict, const char *reason);
-bool verdict_get(const struct sealed_verdict *from, uint64_t key, struct sealed_verdict *to);
+/*
+ * Writes a verdict with its seal; reads one back, false when there is none or its seal is wrong.
+ * The key is in no other memory when they return: who has it there can wipe it.
+ */
+void verdict_put(struct sealed_verdict *to, const uint64_t *key, enum verdict verdict,
+                 const char *reason);
+bool verdict_get(const struct sealed_verdict *from, const uint64_t *key, struct sealed_verdict *to);
 
 #define NS_PER_MS UINT64_C(1000000)
 

@@ -65,11 +65,13 @@ bool seals_give(struct secrets *secrets, pid_t pid)
         return true;
 }
 
-/* The agent sends it as soon as it has forked, which may be a moment later. */
-uint64_t seal_key(enum seal seal)
+/*
+ * The calling process's key, which it can take once; else one that fits nothing. The agent sends it
+ * as soon as it has forked, which may be a moment later.
+ */
+static void take_key(enum seal seal, uint64_t *key)
 {
         static const struct timespec moment = {.tv_sec = 1};
-        uint64_t key = 0;
         siginfo_t letter;
         sigset_t set;
         int got;
@@ -79,15 +81,25 @@ uint64_t seal_key(enum seal seal)
         do {
                 got = sigtimedwait(&set, &letter, &moment);
         } while (got < 0 && errno == EINTR);
+        *key = 0;
         if (got > 0)
-                memcpy(&key, &letter.si_value, sizeof(key));
+                memcpy(key, &letter.si_value, sizeof(*key));
         explicit_bzero(&letter, sizeof(letter));
-        return key;
+}
+
+void verdict_seal(struct sealed_verdict *to, enum seal seal, enum verdict verdict,
+                  const char *reason)
+{
+        uint64_t key;
+
+        take_key(seal, &key);
+        verdict_put(to, &key, verdict, reason);
+        explicit_bzero(&key, sizeof(key));
 }
 
 bool seal_opens(const struct secrets *secrets, const struct sealed_verdict *from, enum seal seal,
                 enum seal or_seal, struct sealed_verdict *to)
 {
-        return verdict_get(from, secrets->keys[seal], to) ||
-               verdict_get(from, secrets->keys[or_seal], to);
+        return verdict_get(from, &secrets->keys[seal], to) ||
+               verdict_get(from, &secrets->keys[or_seal], to);
 }

@@ -29,16 +29,17 @@ struct secrets *secrets_new(void);
 void secrets_free(struct secrets *secrets);
 
 /*
- * Keeps the signals from this process and those forked from now on, until seal_key() takes them;
- * `how` is sigprocmask()'s.
+ * Keeps the signals from this process and those forked from now on, until verdict_seal() takes
+ * them; `how` is sigprocmask()'s.
  */
 void seals_block(int how);
 
 /* Gives a process its keys; false with errno. */
 bool seals_give(struct secrets *secrets, pid_t pid);
 
-/* The calling process's key, which it can take once; else one that fits nothing. */
-uint64_t seal_key(enum seal seal);
+/* Writes a verdict, sealed by the calling process: each of its seals holds once. */
+void verdict_seal(struct sealed_verdict *to, enum seal seal, enum verdict verdict,
+                  const char *reason);
 
 /* Reads back a verdict that has one of two seals. */
 bool seal_opens(const struct secrets *secrets, const struct sealed_verdict *from, enum seal seal,

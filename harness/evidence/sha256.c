@@ -58,6 +58,8 @@ static void take_block(struct sha256 *hash, const unsigned char *block)
         }
         for (int i = 0; i < 8; i++)
                 hash->state[i] += s[i];
+        /* A key may have been among them, in another order. */
+        explicit_bzero(words, sizeof(words));
 }
 
 void sha256_begin(struct sha256 *hash)

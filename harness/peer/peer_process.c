@@ -1107,6 +1107,6 @@ void peer_process(const void *arg, struct evidence *evidence, int channel)
                         lines_wait_readable(&side.channel, -1);
         } while (take_commands(&side));
         close_ia(&side, evidence);
-        verdict_put(&evidence->end, seal_key(SEAL_END), VERDICT_PASS, "");
+        verdict_seal(&evidence->end, SEAL_END, VERDICT_PASS, "");
         atomic_store(&evidence->phase, PHASE_DONE);
 }

@@ -12,7 +12,9 @@
 
 #include "evidence/evidence.h"
 
-#define NONCE UINT64_C(0x1234567890abcdef)
+static const uint64_t key = UINT64_C(0x1234567890abcdef);
+static const uint64_t next_key = UINT64_C(0x1234567890abcdf0);
+static const uint64_t no_key;
 
 static void verdict_comes_back(void **state)
 {
@@ -20,8 +22,8 @@ static void verdict_comes_back(void **state)
         struct sealed_verdict read;
 
         (void)state;
-        verdict_put(&written, NONCE, VERDICT_FAIL, "because");
-        assert_true(verdict_get(&written, NONCE, &read));
+        verdict_put(&written, &key, VERDICT_FAIL, "because");
+        assert_true(verdict_get(&written, &key, &read));
         assert_int_equal(read.verdict, VERDICT_FAIL);
         assert_string_equal(read.reason, "because");
 }
@@ -33,8 +35,8 @@ static void nothing_is_no_verdict(void **state)
 
         (void)state;
         memset(&written, 0, sizeof(written));
-        assert_false(verdict_get(&written, NONCE, &read));
-        assert_false(verdict_get(&written, 0, &read));
+        assert_false(verdict_get(&written, &key, &read));
+        assert_false(verdict_get(&written, &no_key, &read));
 }
 
 static void any_change_breaks_the_seal(void **state)
@@ -44,13 +46,13 @@ static void any_change_breaks_the_seal(void **state)
         unsigned char *bytes = (unsigned char *)&written;
 
         (void)state;
-        verdict_put(&written, NONCE, VERDICT_PASS, "");
+        verdict_put(&written, &key, VERDICT_PASS, "");
         for (size_t i = 0; i < offsetof(struct sealed_verdict, reason) + REASON_MAX; i++) {
                 bytes[i] ^= 0x10;
-                assert_false(verdict_get(&written, NONCE, &read));
+                assert_false(verdict_get(&written, &key, &read));
                 bytes[i] ^= 0x10;
         }
-        assert_true(verdict_get(&written, NONCE, &read));
+        assert_true(verdict_get(&written, &key, &read));
 }
 
 static void another_run_breaks_the_seal(void **state)
@@ -59,8 +61,8 @@ static void another_run_breaks_the_seal(void **state)
         struct sealed_verdict read;
 
         (void)state;
-        verdict_put(&written, NONCE, VERDICT_PASS, "");
-        assert_false(verdict_get(&written, NONCE + 1, &read));
+        verdict_put(&written, &key, VERDICT_PASS, "");
+        assert_false(verdict_get(&written, &next_key, &read));
 }
 
 static void long_reasons_are_cut(void **state)
@@ -72,21 +74,21 @@ static void long_reasons_are_cut(void **state)
         (void)state;
         memset(reason, 'x', sizeof(reason) - 1);
         reason[sizeof(reason) - 1] = '\0';
-        verdict_put(&written, NONCE, VERDICT_PASS, reason);
-        assert_true(verdict_get(&written, NONCE, &read));
+        verdict_put(&written, &key, VERDICT_PASS, reason);
+        assert_true(verdict_get(&written, &key, &read));
         assert_int_equal(strlen(read.reason), REASON_MAX - 1);
 }
 
 static void canaries_tell_of_a_change(void **state)
 {
-        struct evidence *evidence = evidence_new(NONCE);
+        struct evidence *evidence = evidence_new(key);
 
         (void)state;
         assert_non_null(evidence);
-        assert_true(evidence_whole(evidence, NONCE));
-        assert_false(evidence_whole(evidence, NONCE + 1));
+        assert_true(evidence_whole(evidence, key));
+        assert_false(evidence_whole(evidence, next_key));
         evidence->last.words[0]++;
-        assert_false(evidence_whole(evidence, NONCE));
+        assert_false(evidence_whole(evidence, key));
         evidence_free(evidence);
 }
 
@@ -118,7 +120,7 @@ static size_t resident_pages(void *from, size_t length)
 
 static void slots_in_use_are_counted(void **state)
 {
-        struct evidence *evidence = evidence_new(NONCE);
+        struct evidence *evidence = evidence_new(key);
 
         (void)state;
         assert_non_null(evidence);
@@ -137,7 +139,7 @@ static void slots_in_use_are_counted(void **state)
 
 static void a_smaller_count_hides_no_slot(void **state)
 {
-        struct evidence *evidence = evidence_new(NONCE);
+        struct evidence *evidence = evidence_new(key);
 
         (void)state;
         assert_non_null(evidence);
@@ -156,7 +158,7 @@ static void a_smaller_count_hides_no_slot(void **state)
 
 static void counting_slots_costs_no_memory(void **state)
 {
-        struct evidence *evidence = evidence_new(NONCE);
+        struct evidence *evidence = evidence_new(key);
         size_t before;
 
         (void)state;

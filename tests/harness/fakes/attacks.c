@@ -247,11 +247,11 @@ try_words(struct evidence *evidence, const uint64_t *from, const uint64_t *to)
                 uint64_t word = *at;
 
                 for (int turn = 0; word && turn < 2; turn++, word = ~word) {
-                        if (!verdict_get(&evidence->body, word, &body))
+                        if (!verdict_get(&evidence->body, &word, &body))
                                 continue;
                         printf("found\n");
                         fflush(stdout);
-                        verdict_put(&evidence->end, word, VERDICT_PASS, "");
+                        verdict_put(&evidence->end, &word, VERDICT_PASS, "");
                         return true;
                 }
         }
