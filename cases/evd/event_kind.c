@@ -92,6 +92,33 @@ void bring_rejected(struct test *t, struct brought *brought)
         must(dat_cr_reject(loop.request));
 }
 
+/* Nobody listens where it asks, though somebody has. */
+void bring_unheard(struct test *t, struct brought *brought)
+{
+        struct loop loop =
+            loop_of(t, (struct ep_opts){.connect_evd = brought->evd}, (struct ep_opts){0});
+
+        brought->ep = loop.active;
+        release(t, loop_listen(t, loop.requests, DAT_PSP_CONSUMER_FLAG, &loop.qual));
+        loop_connect(t, loop.active, loop.qual);
+}
+
+void bring_bound(struct test *t, struct brought *brought)
+{
+        DAT_LMR_TRIPLET segment = triplet(buf_with(t), 0, MESSAGE);
+        struct loop loop =
+            loop_of(t, (struct ep_opts){.request_evd = brought->evd}, (struct ep_opts){0});
+        DAT_RMR_CONTEXT context;
+
+        loop_join(t, &loop);
+        must(dat_rmr_create(pz(t), &brought->rmr));
+        adopt(t, DAT_HANDLE_TYPE_RMR, brought->rmr);
+        brought->cookie = UINT64_C(0x0123456789abcdef);
+        must(dat_rmr_bind(brought->rmr, &segment, DAT_MEM_PRIV_REMOTE_READ_FLAG, loop.active,
+                          (DAT_RMR_COOKIE){.as_64 = brought->cookie}, DAT_COMPLETION_DEFAULT_FLAG,
+                          &context));
+}
+
 void bring_disconnected(struct test *t, struct brought *brought)
 {
         struct loop loop =
@@ -187,6 +214,16 @@ void check_ended(struct test *t, const struct brought *brought, const DAT_EVENT 
 {
         expect_that(event->event_data.connect_event_data.ep_handle == brought->ep,
                     "the event names another EP");
+}
+
+void check_bound(struct test *t, const struct brought *brought, const DAT_EVENT *event)
+{
+        const DAT_RMR_BIND_COMPLETION_EVENT_DATA *bind =
+            &event->event_data.rmr_completion_event_data;
+
+        expect_that(bind->rmr_handle == brought->rmr, "the completion names another RMR");
+        expect_eq(bind->user_cookie.as_64, brought->cookie);
+        expect_eq(bind->status, DAT_RMR_BIND_SUCCESS);
 }
 
 void expect_brought(struct test *t, const struct event_kind *kind, const struct brought *brought,

@@ -38,6 +38,8 @@ void bring_request(struct test *t, struct brought *brought);
 void bring_established_active(struct test *t, struct brought *brought);
 void bring_established_passive(struct test *t, struct brought *brought);
 void bring_rejected(struct test *t, struct brought *brought);
+void bring_unheard(struct test *t, struct brought *brought);
+void bring_bound(struct test *t, struct brought *brought);
 void bring_disconnected(struct test *t, struct brought *brought);
 
 void check_software(struct test *t, const struct brought *brought, const DAT_EVENT *event);
@@ -49,6 +51,7 @@ void check_established_active(struct test *t, const struct brought *brought,
 void check_established_passive(struct test *t, const struct brought *brought,
                                const DAT_EVENT *event);
 void check_ended(struct test *t, const struct brought *brought, const DAT_EVENT *event);
+void check_bound(struct test *t, const struct brought *brought, const DAT_EVENT *event);
 
 /* Those before which no other comes to the same EVD. */
 #define LONE_EVENT_KINDS                                                                           \
@@ -64,9 +67,13 @@ void check_ended(struct test *t, const struct brought *brought, const DAT_EVENT 
              bring_established_active, check_established_active},                                  \
             {"established_passive", DAT_CONNECTION_EVENT_ESTABLISHED, DAT_EVD_CONNECTION_FLAG,     \
              bring_established_passive, check_established_passive},                                \
+            {"rejected", DAT_CONNECTION_EVENT_PEER_REJECTED, DAT_EVD_CONNECTION_FLAG,              \
+             bring_rejected, check_ended},                                                         \
+            {"unheard", DAT_CONNECTION_EVENT_NON_PEER_REJECTED, DAT_EVD_CONNECTION_FLAG,           \
+             bring_unheard, check_ended},                                                          \
         {                                                                                          \
-                "rejected", DAT_CONNECTION_EVENT_PEER_REJECTED, DAT_EVD_CONNECTION_FLAG,           \
-                    bring_rejected, check_ended                                                    \
+                "bound", DAT_RMR_BIND_COMPLETION_EVENT, DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG,  \
+                    bring_bound, check_bound                                                       \
         }
 
 static const struct event_kind event_kinds[] = {
