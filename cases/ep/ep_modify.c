@@ -125,12 +125,21 @@ CASE(ep_modify, all_at_once)
         expect_ep_kept(t, ep, &before, wishes.all);
 }
 
-/* States that let many be changed, but not as many as Unconnected. */
+/* From here on the EP reports to the EVDs that it was given with all else. */
+static void reports_as_wished(struct test *t, DAT_EP_HANDLE ep, const struct wishes *wishes)
+{
+        ep_reports_to(t, ep, DAT_EP_FIELD_RECV_EVD_HANDLE, wishes->asked.recv_evd_handle);
+        ep_reports_to(t, ep, DAT_EP_FIELD_REQUEST_EVD_HANDLE, wishes->asked.request_evd_handle);
+        ep_reports_to(t, ep, DAT_EP_FIELD_CONNECT_EVD_HANDLE, wishes->asked.connect_evd_handle);
+}
+
+/* States that let many be changed. */
 static const struct joint {
         const char *id;
         DAT_EP_STATE state;
         DAT_EP_PARAM_MASK fixed;
 } joint[] = {
+    {"unconnected", DAT_EP_STATE_UNCONNECTED, 0},
     {"reserved", DAT_EP_STATE_RESERVED, DAT_EP_FIELD_PZ_HANDLE},
     {"tentative_connection_pending", DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING, 0},
 };
@@ -153,6 +162,8 @@ FAMILY(ep_modify, all_at_once_in, joint)
                 if (ep_parameters[ep_modifiable[i].parameter].field & wishes.all)
                         expect_wish_shown(t, &wishes, ep, i);
         expect_ep_kept(t, ep, &before, wishes.all);
+        reports_as_wished(t, ep, &wishes);
+        expect_ep_bears(t, ep);
 }
 
 /* Through a connection, its end, and the reset after it. */
@@ -168,9 +179,7 @@ CASE(ep_modify, outlives_reset)
 
         wish(t, &wishes, &changed.param);
         must(dat_ep_modify(ep, wishes.all, &wishes.asked));
-        ep_reports_to(t, ep, DAT_EP_FIELD_RECV_EVD_HANDLE, wishes.asked.recv_evd_handle);
-        ep_reports_to(t, ep, DAT_EP_FIELD_REQUEST_EVD_HANDLE, wishes.asked.request_evd_handle);
-        ep_reports_to(t, ep, DAT_EP_FIELD_CONNECT_EVD_HANDLE, wishes.asked.connect_evd_handle);
+        reports_as_wished(t, ep, &wishes);
         changed = ep_snapshot(t, ep);
         peer_disconnect(must_connect(ep), DAT_CLOSE_ABRUPT_FLAG);
         must_event(ep_connect_evd(t, ep), DAT_CONNECTION_EVENT_DISCONNECTED);
@@ -497,6 +506,36 @@ FAMILY(ep_modify, refusal_keeps_use, invalid_values)
 
         expect_value_refused(t, row, &change);
         expect_ep_bears(t, change.ep);
+}
+
+/* Those besides Unconnected in which most parameters may be changed. */
+static const struct ep_state_row before_connecting[] = {
+    {"reserved", DAT_EP_STATE_RESERVED},
+    {"passive_connection_pending", DAT_EP_STATE_PASSIVE_CONNECTION_PENDING},
+    {"tentative_connection_pending", DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING},
+};
+
+/* Named attributes, and all in Passive Connection Pending, may be refused for the state (EP-17). */
+FAMILY(ep_modify, invalid_values_in, before_connecting)
+{
+        DAT_EP_ATTR few = ep_attr_few(t);
+        DAT_EP_HANDLE ep = ep_in(t, row->state, .attr = &few);
+        struct ep_snapshot before = ep_snapshot(t, ep);
+
+        for (size_t i = 0; i < sizeof(invalid_values) / sizeof(invalid_values[0]); i++) {
+                const struct ep_parameter *parameter = &ep_parameters[invalid_values[i].parameter];
+                DAT_EP_PARAM asked = before.param;
+
+                ep_value_set(&asked, parameter, (uint64_t)invalid_values[i].value);
+                if (parameter->of_transport ||
+                    row->state == DAT_EP_STATE_PASSIVE_CONNECTION_PENDING)
+                        expect(dat_ep_modify(ep, parameter->field, &asked), DAT_INVALID_PARAMETER,
+                               DAT_INVALID_STATE);
+                else
+                        expect(dat_ep_modify(ep, parameter->field, &asked), DAT_INVALID_PARAMETER);
+                expect_ep_kept(t, ep, &before, 0);
+        }
+        expect_ep_bears(t, ep);
 }
 
 static const struct value of_posts[] = {

@@ -165,7 +165,11 @@ void expect_ep_takes(struct test *t, DAT_EP_HANDLE ep, DAT_PZ_HANDLE zone, struc
 void expect_ep_gives(struct test *t, DAT_EP_HANDLE ep, DAT_PZ_HANDLE zone, struct peer_ep *end,
                      struct load load);
 
-/* An EP that is not connected yet is, and bears all that dat_ep_query says of it, both ways. */
+/*
+ * An EP that is not connected yet is, and bears all that dat_ep_query says of it, both ways; the
+ * same of one that is connected to this end of its peer's, and has no receives posted.
+ */
 void expect_ep_bears(struct test *t, DAT_EP_HANDLE ep);
+void expect_ep_bears_over(struct test *t, DAT_EP_HANDLE ep, struct peer_ep *end);
 
 #endif

@@ -199,6 +199,59 @@ FAMILY(ep_modify, new_pz_covers, uses)
         row->expect_use(t, ep, zone);
 }
 
+static DAT_RETURN post_write(DAT_EP_HANDLE ep, DAT_LMR_TRIPLET *segment, DAT_RMR_TRIPLET *remote)
+{
+        return dat_ep_post_rdma_write(ep, 1, segment, (DAT_DTO_COOKIE){.as_64 = 0}, remote,
+                                      DAT_COMPLETION_DEFAULT_FLAG);
+}
+
+static DAT_RETURN post_read(DAT_EP_HANDLE ep, DAT_LMR_TRIPLET *segment, DAT_RMR_TRIPLET *remote)
+{
+        return dat_ep_post_rdma_read(ep, 1, segment, (DAT_DTO_COOKIE){.as_64 = 0}, remote,
+                                     DAT_COMPLETION_DEFAULT_FLAG);
+}
+
+static DAT_RETURN post_send(DAT_EP_HANDLE ep, DAT_LMR_TRIPLET *segment, DAT_RMR_TRIPLET *remote)
+{
+        (void)remote;
+        return dat_ep_post_send(ep, 1, segment, (DAT_DTO_COOKIE){.as_64 = 0},
+                                DAT_COMPLETION_DEFAULT_FLAG);
+}
+
+/* What an EP cannot do with memory of a zone that it has left. */
+static const struct request {
+        const char *id;
+        DAT_RETURN (*post)(DAT_EP_HANDLE ep, DAT_LMR_TRIPLET *segment, DAT_RMR_TRIPLET *remote);
+        bool reads;
+} requests[] = {
+    {"send", post_send, false},
+    {"rdma_write", post_write, false},
+    {"rdma_read", post_read, true},
+};
+
+FAMILY(ep_modify, old_pz_not_for, requests)
+{
+        DAT_PZ_HANDLE zone = pz_new(t);
+        DAT_EP_HANDLE ep = reading_ep(t, DAT_HANDLE_NULL);
+        struct ep_change change =
+            ep_change_of(t, &ep_parameters[EP_PARAM_pz_handle], ep, (uint64_t)(uintptr_t)zone);
+        DAT_LMR_TRIPLET segment = triplet(buf_with(t), 0, MESSAGE);
+        DAT_RMR_TRIPLET remote;
+        struct peer_ep *end;
+
+        if (row->reads && ia_attr(t)->max_rdma_read_per_ep_out < 1)
+                unsupported(t, "max_rdma_read_per_ep_out = 0");
+        expect_ep_change(t, &change);
+        end = expect_connect(ep);
+        remote = exposed(end, MESSAGE);
+        peer_post_recv(end, 1, MESSAGE);
+
+        if (dat_is(expect(row->post(ep, &segment, &remote), DAT_PROTECTION_VIOLATION,
+                          DAT_INVALID_PARAMETER, DAT_SUCCESS),
+                   DAT_SUCCESS))
+                expect_protection_error(t, ep_request_evd(t, ep));
+}
+
 /* Longer than the EP was made for. */
 CASE(ep_modify, max_rdma_size_of_reads)
 {

@@ -221,7 +221,7 @@ static size_t at_most(DAT_COUNT number, size_t limit)
         return (size_t)number < limit ? (size_t)number : limit;
 }
 
-void expect_ep_bears(struct test *t, DAT_EP_HANDLE ep)
+void expect_ep_bears_over(struct test *t, DAT_EP_HANDLE ep, struct peer_ep *end)
 {
         DAT_EP_PARAM param = ep_snapshot(t, ep).param;
         struct load in = {at_most(param.ep_attr.max_recv_dtos, DTOS_MAX),
@@ -230,12 +230,16 @@ void expect_ep_bears(struct test *t, DAT_EP_HANDLE ep)
                            at_most(param.ep_attr.max_request_iov, SEGMENTS_MAX), SEGMENT};
         struct load longest = {
             1, 1, param.ep_attr.max_message_size < LONG ? param.ep_attr.max_message_size : LONG};
-        struct peer_ep *end = expect_connect(ep);
 
         expect_ep_takes(t, ep, param.pz_handle, end, in);
         expect_ep_gives(t, ep, param.pz_handle, end, out);
         expect_ep_takes(t, ep, param.pz_handle, end, longest);
         expect_ep_gives(t, ep, param.pz_handle, end, longest);
+}
+
+void expect_ep_bears(struct test *t, DAT_EP_HANDLE ep)
+{
+        expect_ep_bears_over(t, ep, expect_connect(ep));
 }
 
 static void bring(struct test *t, const struct ep_change *change, struct load load)
