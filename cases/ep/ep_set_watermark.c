@@ -7,6 +7,7 @@
 #include "clauses/ep_set_watermark.h"
 #include "../srq/queue.h"
 #include "endpoint.h"
+#include "ep_modify.h"
 
 #include <limits.h>
 
@@ -227,6 +228,45 @@ CASE(ep_set_watermark, soft_keeps_messages)
         expect_quiet(stage.flow.evd);
 }
 
+/* Waits from before the mark is set, which may raise its event by itself (EP-43). */
+CASE(ep_set_watermark, soft_wakes)
+{
+        struct stage stage = stage_set(t);
+        struct waiter *waiter = wait_on_evd(t, async_evd(t), 4 * event_timeout(t), 1);
+        struct woken woken;
+
+        must_wait(waiter);
+        expect_set(t, stage.flow.ep, 0, INFINITE);
+        flow_send(&stage.flow, 1);
+
+        woken = expect_awake(waiter);
+        expect(woken.ret, DAT_SUCCESS);
+        expect_async_about(&woken.event, stage.flow.ep);
+}
+
+CASE(ep_set_watermark, soft_on_async_evd_alone)
+{
+        struct stage stage = stage_marked(t, 0, INFINITE);
+
+        flow_send(&stage.flow, 1);
+        expect_async_event(stage.flow.ep);
+
+        expect_messages_all(t, &stage);
+        expect_quiet(stage.flow.evd);
+        expect_quiet(stage.connect_evd);
+        expect_quiet(ep_request_evd(t, stage.flow.ep));
+}
+
+CASE(ep_set_watermark, soft_once_in_a_burst)
+{
+        struct stage stage = stage_marked(t, 0, INFINITE);
+
+        flow_deliver(t, &stage.flow, POSTS);
+
+        expect_async_event(stage.flow.ep);
+        expect_quiet(async_evd(t));
+}
+
 /*
  * Once per setting
  */
@@ -373,6 +413,32 @@ CASE(ep_set_watermark, hard_exceeded)
         flow_send(&stage.flow, 1);
 
         expect_broken(t, &stage);
+}
+
+CASE(ep_set_watermark, hard_wakes)
+{
+        struct stage stage = stage_set(t);
+        struct waiter *waiter = wait_on_evd(t, stage.connect_evd, 4 * event_timeout(t), 1);
+        struct woken woken;
+
+        must_wait(waiter);
+        expect_set(t, stage.flow.ep, INFINITE, 0);
+        flow_send(&stage.flow, 1);
+
+        woken = expect_awake(waiter);
+        expect(woken.ret, DAT_SUCCESS);
+        expect_eq(woken.event.event_number, DAT_CONNECTION_EVENT_BROKEN);
+        expect_eq(ep_state(t, stage.flow.ep), DAT_EP_STATE_DISCONNECTED);
+}
+
+CASE(ep_set_watermark, hard_once)
+{
+        struct stage stage = stage_marked(t, INFINITE, 0);
+
+        flow_send(&stage.flow, MANY);
+
+        expect_broken(t, &stage);
+        expect_quiet(stage.connect_evd);
 }
 
 FAMILY(ep_set_watermark, hard_kept, kept)
@@ -660,6 +726,53 @@ FAMILY(ep_set_watermark, hard_before_connection, before_connection)
         expect_no_event(t, &stage);
         flow_send(&stage.flow, 1);
         expect_broken(t, &stage);
+}
+
+/*
+ * What the marks leave as it was
+ */
+
+static const struct marks {
+        DAT_COUNT soft;
+        DAT_COUNT hard;
+} harmless[] = {
+    {POSTS, INFINITE},
+    {INFINITE, POSTS},
+    {POSTS, POSTS},
+    {INFINITE, INFINITE},
+};
+
+#define HARMLESS (sizeof(harmless) / sizeof(harmless[0]))
+
+/* Receives that wait, and completions that stand unreaped. */
+CASE(ep_set_watermark, keeps_receives)
+{
+        struct stage stage = stage_set(t);
+        struct ep_snapshot before = ep_snapshot(t, stage.flow.ep);
+
+        flow_deliver(t, &stage.flow, POSTS / 2);
+        for (size_t i = 0; i < HARMLESS; i++) {
+                expect_set(t, stage.flow.ep, harmless[i].soft, harmless[i].hard);
+                expect_ep_kept(t, stage.flow.ep, &before, 0);
+        }
+        flow_send(&stage.flow, POSTS / 2);
+
+        expect_messages_all(t, &stage);
+        expect_unbroken(t, &stage);
+}
+
+CASE(ep_set_watermark, keeps_low_mark)
+{
+        struct stage stage = stage_set(t);
+
+        must(dat_srq_set_lw(stage.queue.srq, POSTS));
+        for (size_t i = 0; i < HARMLESS; i++)
+                expect_set(t, stage.flow.ep, harmless[i].soft, harmless[i].hard);
+
+        expect_eq(srq_param(t, stage.queue.srq).low_watermark, POSTS);
+        flow_send(&stage.flow, 1);
+        expect_async_event(stage.queue.srq);
+        expect_unbroken(t, &stage);
 }
 
 /*
