@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "event_kind.h"
 #include "../loop.h"
+#include "case/ep_attr.h"
 
 #include <string.h>
 
@@ -48,6 +49,68 @@ void bring_flushed_receive(struct test *t, struct brought *brought)
         loop_join(t, &loop);
         loop_post_recv(t, loop.active, buf, brought->cookie);
         must(dat_ep_disconnect(loop.active, DAT_CLOSE_ABRUPT_FLAG));
+}
+
+void bring_flushed_send(struct test *t, struct brought *brought)
+{
+        struct buf *buf = buf_with(t);
+        struct loop loop =
+            loop_of(t, (struct ep_opts){.request_evd = brought->evd}, (struct ep_opts){0});
+
+        brought->ep = loop.active;
+        brought->cookie = UINT64_C(0xfedcba9876543210);
+        loop_join(t, &loop);
+        must(dat_ep_disconnect(loop.active, DAT_CLOSE_ABRUPT_FLAG));
+        must_event(ep_connect_evd(t, loop.active), DAT_CONNECTION_EVENT_DISCONNECTED);
+        loop_post_send(t, loop.active, buf, brought->cookie);
+}
+
+static DAT_RMR_TRIPLET remote_of(const struct buf *buf)
+{
+        return (DAT_RMR_TRIPLET){
+            .rmr_context = buf->rmr_context,
+            .target_address = (DAT_VADDR)(uintptr_t)buf->addr,
+            .segment_length = MESSAGE,
+        };
+}
+
+void bring_rdma_write(struct test *t, struct brought *brought)
+{
+        DAT_LMR_TRIPLET segment = triplet(buf_with(t), 0, MESSAGE);
+        DAT_RMR_TRIPLET remote = remote_of(buf_with(t));
+        struct loop loop =
+            loop_of(t, (struct ep_opts){.request_evd = brought->evd}, (struct ep_opts){0});
+
+        brought->ep = loop.active;
+        brought->cookie = UINT64_C(0x8000000000000001);
+        brought->length = MESSAGE;
+        loop_join(t, &loop);
+        must(dat_ep_post_rdma_write(loop.active, 1, &segment,
+                                    (DAT_DTO_COOKIE){.as_64 = brought->cookie}, &remote,
+                                    DAT_COMPLETION_DEFAULT_FLAG));
+}
+
+void bring_rdma_read(struct test *t, struct brought *brought)
+{
+        DAT_LMR_TRIPLET segment = triplet(buf_with(t), 0, MESSAGE);
+        DAT_RMR_TRIPLET remote = remote_of(buf_with(t));
+        DAT_EP_ATTR attr = ep_attr_modest(ia_attr(t));
+        struct loop loop;
+
+        if (ia_attr(t)->max_rdma_read_per_ep_out < 1 || ia_attr(t)->max_rdma_read_per_ep_in < 1)
+                unsupported(t, "max_rdma_read_per_ep_out or max_rdma_read_per_ep_in = 0");
+        attr.max_rdma_read_in = 1;
+        attr.max_rdma_read_out = 1;
+        attr.max_rdma_read_iov = 1;
+        loop = loop_of(t, (struct ep_opts){.request_evd = brought->evd, .attr = &attr},
+                       (struct ep_opts){.attr = &attr});
+        brought->ep = loop.active;
+        brought->cookie = UINT64_C(0x0123456789abcdef);
+        brought->length = MESSAGE;
+        loop_join(t, &loop);
+        must(dat_ep_post_rdma_read(loop.active, 1, &segment,
+                                   (DAT_DTO_COOKIE){.as_64 = brought->cookie}, &remote,
+                                   DAT_COMPLETION_DEFAULT_FLAG));
 }
 
 void bring_request(struct test *t, struct brought *brought)

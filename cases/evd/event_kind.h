@@ -34,6 +34,9 @@ void bring_software(struct test *t, struct brought *brought);
 void bring_receive(struct test *t, struct brought *brought);
 void bring_send(struct test *t, struct brought *brought);
 void bring_flushed_receive(struct test *t, struct brought *brought);
+void bring_flushed_send(struct test *t, struct brought *brought);
+void bring_rdma_write(struct test *t, struct brought *brought);
+void bring_rdma_read(struct test *t, struct brought *brought);
 void bring_request(struct test *t, struct brought *brought);
 void bring_established_active(struct test *t, struct brought *brought);
 void bring_established_passive(struct test *t, struct brought *brought);
@@ -61,6 +64,12 @@ void check_bound(struct test *t, const struct brought *brought, const DAT_EVENT 
             {"send", DAT_DTO_COMPLETION_EVENT, DAT_EVD_DTO_FLAG, bring_send, check_completion},    \
             {"flushed_receive", DAT_DTO_COMPLETION_EVENT, DAT_EVD_DTO_FLAG, bring_flushed_receive, \
              check_flushed},                                                                       \
+            {"flushed_send", DAT_DTO_COMPLETION_EVENT, DAT_EVD_DTO_FLAG, bring_flushed_send,       \
+             check_flushed},                                                                       \
+            {"rdma_write", DAT_DTO_COMPLETION_EVENT, DAT_EVD_DTO_FLAG, bring_rdma_write,           \
+             check_completion},                                                                    \
+            {"rdma_read", DAT_DTO_COMPLETION_EVENT, DAT_EVD_DTO_FLAG, bring_rdma_read,             \
+             check_completion},                                                                    \
             {"connection_request", DAT_CONNECTION_REQUEST_EVENT, DAT_EVD_CR_FLAG, bring_request,   \
              check_request},                                                                       \
             {"established_active", DAT_CONNECTION_EVENT_ESTABLISHED, DAT_EVD_CONNECTION_FLAG,      \
