@@ -24,16 +24,25 @@ void bring_receive(struct test *t, struct brought *brought)
         loop_post_send(t, loop.passive, buf, 1);
 }
 
-void bring_send(struct test *t, struct brought *brought)
+/* Two EPs, connected; the active one reports its requests to the EVD, with this cookie. */
+static struct loop requesting(struct test *t, struct brought *brought, uint64_t cookie,
+                              const DAT_EP_ATTR *attr)
 {
-        struct buf *buf = buf_with(t);
-        struct loop loop =
-            loop_of(t, (struct ep_opts){.request_evd = brought->evd}, (struct ep_opts){0});
+        struct loop loop = loop_of(t, (struct ep_opts){.request_evd = brought->evd, .attr = attr},
+                                   (struct ep_opts){.attr = attr});
 
         brought->ep = loop.active;
-        brought->cookie = UINT64_C(0x8000000000000001);
+        brought->cookie = cookie;
         brought->length = MESSAGE;
         loop_join(t, &loop);
+        return loop;
+}
+
+void bring_send(struct test *t, struct brought *brought)
+{
+        struct loop loop = requesting(t, brought, UINT64_C(0x8000000000000001), NULL);
+        struct buf *buf = buf_with(t);
+
         loop_post_recv(t, loop.passive, buf, 1);
         loop_post_send(t, loop.active, buf, brought->cookie);
 }
@@ -53,16 +62,11 @@ void bring_flushed_receive(struct test *t, struct brought *brought)
 
 void bring_flushed_send(struct test *t, struct brought *brought)
 {
-        struct buf *buf = buf_with(t);
-        struct loop loop =
-            loop_of(t, (struct ep_opts){.request_evd = brought->evd}, (struct ep_opts){0});
+        struct loop loop = requesting(t, brought, UINT64_C(0xfedcba9876543210), NULL);
 
-        brought->ep = loop.active;
-        brought->cookie = UINT64_C(0xfedcba9876543210);
-        loop_join(t, &loop);
         must(dat_ep_disconnect(loop.active, DAT_CLOSE_ABRUPT_FLAG));
         must_event(ep_connect_evd(t, loop.active), DAT_CONNECTION_EVENT_DISCONNECTED);
-        loop_post_send(t, loop.active, buf, brought->cookie);
+        loop_post_send(t, loop.active, buf_with(t), brought->cookie);
 }
 
 static DAT_RMR_TRIPLET remote_of(const struct buf *buf)
@@ -76,15 +80,10 @@ static DAT_RMR_TRIPLET remote_of(const struct buf *buf)
 
 void bring_rdma_write(struct test *t, struct brought *brought)
 {
+        struct loop loop = requesting(t, brought, UINT64_C(0x8000000000000001), NULL);
         DAT_LMR_TRIPLET segment = triplet(buf_with(t), 0, MESSAGE);
         DAT_RMR_TRIPLET remote = remote_of(buf_with(t));
-        struct loop loop =
-            loop_of(t, (struct ep_opts){.request_evd = brought->evd}, (struct ep_opts){0});
 
-        brought->ep = loop.active;
-        brought->cookie = UINT64_C(0x8000000000000001);
-        brought->length = MESSAGE;
-        loop_join(t, &loop);
         must(dat_ep_post_rdma_write(loop.active, 1, &segment,
                                     (DAT_DTO_COOKIE){.as_64 = brought->cookie}, &remote,
                                     DAT_COMPLETION_DEFAULT_FLAG));
@@ -92,9 +91,9 @@ void bring_rdma_write(struct test *t, struct brought *brought)
 
 void bring_rdma_read(struct test *t, struct brought *brought)
 {
+        DAT_EP_ATTR attr = ep_attr_modest(ia_attr(t));
         DAT_LMR_TRIPLET segment = triplet(buf_with(t), 0, MESSAGE);
         DAT_RMR_TRIPLET remote = remote_of(buf_with(t));
-        DAT_EP_ATTR attr = ep_attr_modest(ia_attr(t));
         struct loop loop;
 
         if (ia_attr(t)->max_rdma_read_per_ep_out < 1 || ia_attr(t)->max_rdma_read_per_ep_in < 1)
@@ -102,12 +101,7 @@ void bring_rdma_read(struct test *t, struct brought *brought)
         attr.max_rdma_read_in = 1;
         attr.max_rdma_read_out = 1;
         attr.max_rdma_read_iov = 1;
-        loop = loop_of(t, (struct ep_opts){.request_evd = brought->evd, .attr = &attr},
-                       (struct ep_opts){.attr = &attr});
-        brought->ep = loop.active;
-        brought->cookie = UINT64_C(0x0123456789abcdef);
-        brought->length = MESSAGE;
-        loop_join(t, &loop);
+        loop = requesting(t, brought, UINT64_C(0x0123456789abcdef), &attr);
         must(dat_ep_post_rdma_read(loop.active, 1, &segment,
                                    (DAT_DTO_COOKIE){.as_64 = brought->cookie}, &remote,
                                    DAT_COMPLETION_DEFAULT_FLAG));
