@@ -163,14 +163,11 @@ void bring_unheard(struct test *t, struct brought *brought)
 void bring_bound(struct test *t, struct brought *brought)
 {
         DAT_LMR_TRIPLET segment = triplet(buf_with(t), 0, MESSAGE);
-        struct loop loop =
-            loop_of(t, (struct ep_opts){.request_evd = brought->evd}, (struct ep_opts){0});
+        struct loop loop = requesting(t, brought, UINT64_C(0x0123456789abcdef), NULL);
         DAT_RMR_CONTEXT context;
 
-        loop_join(t, &loop);
         must(dat_rmr_create(pz(t), &brought->rmr));
         adopt(t, DAT_HANDLE_TYPE_RMR, brought->rmr);
-        brought->cookie = UINT64_C(0x0123456789abcdef);
         must(dat_rmr_bind(brought->rmr, &segment, DAT_MEM_PRIV_REMOTE_READ_FLAG, loop.active,
                           (DAT_RMR_COOKIE){.as_64 = brought->cookie}, DAT_COMPLETION_DEFAULT_FLAG,
                           &context));
