@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "point.h"
-#include "case/written.h"
+#include "case/poison.h"
 
 #include <netinet/in.h>
 #include <string.h>

@@ -2,8 +2,8 @@
 /* dat_cr_query: every field by its own bit, of which request it is, and what is no mask. */
 #include "clauses/cr_query.h"
 #include "../masks.h"
+#include "case/poison.h"
 #include "case/standard.h"
-#include "case/written.h"
 #include "request.h"
 
 #include <stdatomic.h>

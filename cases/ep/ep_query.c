@@ -3,8 +3,8 @@
  */
 #include "clauses/ep_query.h"
 #include "case/ep_attr.h"
+#include "case/poison.h"
 #include "case/standard.h"
-#include "case/written.h"
 #include "states.h"
 #include "transfer.h"
 #include "turns.h"

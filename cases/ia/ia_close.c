@@ -5,8 +5,8 @@
 #include "../ep/endpoint.h"
 #include "../handle/object.h"
 #include "../registry/consumer.h"
+#include "case/poison.h"
 #include "case/standard.h"
-#include "case/written.h"
 #include "held.h"
 #include "instance.h"
 

@@ -6,8 +6,8 @@
 #include "../point.h"
 #include "../registry/under_test.h"
 #include "../srq/queue.h"
+#include "case/poison.h"
 #include "case/standard.h"
-#include "case/written.h"
 #include "instance.h"
 
 #include <limits.h>

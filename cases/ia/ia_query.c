@@ -3,7 +3,7 @@
 #include "clauses/ia_query.h"
 #include "../loop.h"
 #include "../pz/zone.h"
-#include "case/written.h"
+#include "case/poison.h"
 
 #include <string.h>
 #include <sys/mman.h>

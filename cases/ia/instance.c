@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "instance.h"
 #include "../evd/dispatcher.h"
-#include "case/written.h"
+#include "case/poison.h"
 
 #include <dirent.h>
 #include <errno.h>

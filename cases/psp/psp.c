@@ -2,7 +2,7 @@
 #include "psp.h"
 #include "../ep/transfer.h"
 #include "case/ep_attr.h"
-#include "case/written.h"
+#include "case/poison.h"
 
 #include <stdlib.h>
 #include <string.h>

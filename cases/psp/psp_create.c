@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_psp_create: whom a PSP serves, how long, at which qualifiers, and with whose EPs. */
 #include "clauses/psp_create.h"
-#include "case/written.h"
+#include "case/poison.h"
 #include "psp.h"
 
 #include <string.h>

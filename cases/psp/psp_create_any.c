@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_psp_create_any: qualifiers of the provider's choice, which are nobody else's. */
 #include "clauses/psp_create_any.h"
-#include "case/written.h"
+#include "case/poison.h"
 #include "psp.h"
 
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "case/written.h"
+#include "case/poison.h"
 #include "consumer_room.h"
 #include "evidence/api.h"
 #include "recorder_image.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A consumer of the registry under test: a process of its own (case/fresh.h) whose dat.conf the
- * case writes. Its providers are the suite's, and record what the registry has them do, or the
+ * A consumer of the registry under test: a process of its own (case/exec_process.h) whose dat.conf
+ * the case writes. Its providers are the suite's, and record what the registry has them do, or the
  * provider under test; what registers itself, and removes itself, is recorded of any.
  */
 #ifndef CASES_REGISTRY_CONSUMER_H

@@ -14,7 +14,7 @@
 #include <dat/dat_registry.h>
 #endif
 
-#include "case/fresh.h"
+#include "case/exec_process.h"
 #include "consumer.h"
 
 #define HAPPENED_MAX 512

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "case/fresh.h"
+#include "case/exec_process.h"
 #include "consumer_room.h"
 
 #define ERROR_OF(type_) ((DAT_RETURN)(DAT_CLASS_ERROR | (type_)))

@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "case/poison.h"
 #include "case/standard.h"
-#include "case/written.h"
 #include "consumer.h"
 
 #define MANY    7

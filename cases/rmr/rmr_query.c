@@ -2,7 +2,7 @@
 /* dat_rmr_query: every field by its own bit, of which RMR it is, and what is no mask. */
 #include "clauses/rmr_query.h"
 #include "../masks.h"
-#include "case/written.h"
+#include "case/poison.h"
 #include "window.h"
 
 #define MANY        100 /* queries */

@@ -3,8 +3,8 @@
 #include "clauses/rsp_create.h"
 #include "../ep/states.h"
 #include "../point.h"
+#include "case/poison.h"
 #include "case/standard.h"
-#include "case/written.h"
 
 #include <string.h>
 

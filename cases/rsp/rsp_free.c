@@ -4,8 +4,8 @@
 #include "../ep/ep_modify.h"
 #include "../handle/object.h"
 #include "../point.h"
+#include "case/poison.h"
 #include "case/standard.h"
-#include "case/written.h"
 
 #include <string.h>
 

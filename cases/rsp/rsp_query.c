@@ -3,7 +3,7 @@
 #include "clauses/rsp_query.h"
 #include "../masks.h"
 #include "../point.h"
-#include "case/written.h"
+#include "case/poison.h"
 
 #include <string.h>
 

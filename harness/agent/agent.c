@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "agent/build_id.h"
-#include "agent/fitness.h"
+#include "agent/host_health.h"
 #include "agent/library.h"
 #include "agent/preload.h"
 #include "agent/privilege.h"

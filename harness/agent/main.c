@@ -9,10 +9,10 @@
 
 #include "agent/agent.h"
 #include "agent/build_id.h"
-#include "agent/by_hand.h"
 #include "agent/containment.h"
 #include "agent/privilege.h"
-#include "case/fresh.h"
+#include "agent/run_standalone.h"
+#include "case/exec_process.h"
 #include "evidence/frames.h"
 
 #define EVENT_MS 3000

@@ -18,8 +18,8 @@
 #include <unistd.h>
 
 #include "agent/ipc.h"
+#include "agent/mount_view.h"
 #include "agent/seccomp.h"
-#include "agent/view.h"
 
 /* A user and a group that nobody is; systemd gives such numbers to services for their time. */
 #define NOBODY 61917

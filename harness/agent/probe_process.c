@@ -9,7 +9,7 @@
 #include "agent/build_id.h"
 #include "agent/descriptors.h"
 #include "agent/preload.h"
-#include "case/written.h"
+#include "case/poison.h"
 #include "evidence/address.h"
 #include "evidence/api.h"
 #include "evidence/seal.h"

@@ -14,7 +14,7 @@
 
 #include "agent/case_process.h"
 #include "agent/child.h"
-#include "agent/hung.h"
+#include "agent/hang_report.h"
 #include "agent/output.h"
 #include "agent/probe_process.h"
 #include "agent/stall.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "case/room.h"
+#include "case/limits.h"
 #include "case/test.h"
 
 #define BUF_LENGTH 4096

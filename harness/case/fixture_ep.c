@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "case/ep_attr.h"
-#include "case/room.h"
+#include "case/limits.h"
+#include "case/poison.h"
 #include "case/test.h"
-#include "case/written.h"
 
 #define CONNECT_QLEN 8
 

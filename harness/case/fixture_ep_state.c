@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "case/ep_attr.h"
+#include "case/poison.h"
 #include "case/test.h"
-#include "case/written.h"
 #include "evidence/api.h"
 
 #define CONN_QUAL_FIRST 20000

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "case/room.h"
+#include "case/limits.h"
 #include "case/test.h"
 
 #define EVD_QLEN 64

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "case/settle.h"
+#include "case/sleep_until.h"
 #include "case/test.h"
 #include "evidence/api.h"
 

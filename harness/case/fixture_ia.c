@@ -2,8 +2,8 @@
 #include <stdlib.h>
 
 #include "case/needs.h"
+#include "case/poison.h"
 #include "case/test.h"
-#include "case/written.h"
 #include "evidence/api.h"
 
 #define ASYNC_QLEN 64

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "case/room.h"
+#include "case/limits.h"
 #include "case/test.h"
 
 DAT_PZ_HANDLE pz_of(struct test *t, DAT_IA_HANDLE ia)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <stdio.h>
 
-#include "case/room.h"
+#include "case/limits.h"
+#include "case/poison.h"
 #include "case/test.h"
-#include "case/written.h"
 
 #define SRQ_RECV_DTOS 8
 #define SRQ_RECV_IOV  1

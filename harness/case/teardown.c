@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "case/fresh.h"
+#include "case/exec_process.h"
 #include "case/test.h"
 #include "evidence/api.h"
 #include "evidence/seal.h"

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "case/registry.h"
-#include "case/settle.h"
+#include "case/sleep_until.h"
 #include "case/test.h"
 #include "evidence/api.h"
 #include "evidence/trace.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef HARNESS_BY_HAND_H
-#define HARNESS_BY_HAND_H
+#ifndef HARNESS_RUN_STANDALONE_H
+#define HARNESS_RUN_STANDALONE_H
 
 #include <stdbool.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "agent/view.h"
+#include "agent/mount_view.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "case/settle.h"
+#include "case/sleep_until.h"
 
 #include <errno.h>
 #include <sys/timerfd.h>

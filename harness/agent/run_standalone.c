@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "agent/by_hand.h"
+#include "agent/run_standalone.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What there is room for on the IA, by its own limits. */
-#ifndef HARNESS_ROOM_H
-#define HARNESS_ROOM_H
+#ifndef HARNESS_LIMITS_H
+#define HARNESS_LIMITS_H
 
 #include "case/check.h"
 

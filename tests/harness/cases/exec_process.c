@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Calls in a process that begins anew. */
-#include "case/fresh.h"
+#include "case/exec_process.h"
 
 #include <signal.h>
 #include <stdio.h>

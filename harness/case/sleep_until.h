@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef HARNESS_SETTLE_H
-#define HARNESS_SETTLE_H
+#ifndef HARNESS_SLEEP_UNTIL_H
+#define HARNESS_SLEEP_UNTIL_H
 
 #include <stdbool.h>
 #include <stdint.h>

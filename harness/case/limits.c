@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* An IA has as many objects of a kind as it says; a case does with them, or is not asked. */
-#include "case/room.h"
+#include "case/limits.h"
 #include "case/test.h"
 
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "agent/hung.h"
+#include "agent/hang_report.h"
 
 #include <dirent.h>
 #include <fcntl.h>

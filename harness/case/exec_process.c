@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "case/fresh.h"
+#include "case/exec_process.h"
 
 #include <errno.h>
 #include <fcntl.h>

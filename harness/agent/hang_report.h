@@ -4,8 +4,8 @@
  * itself (evidence/stacks.h), and of one that does not the kernel says what it does. What comes of
  * it is shown, and decides nothing.
  */
-#ifndef HARNESS_HUNG_H
-#define HARNESS_HUNG_H
+#ifndef HARNESS_HANG_REPORT_H
+#define HARNESS_HANG_REPORT_H
 
 #include "agent/child.h"
 #include "evidence/render.h"

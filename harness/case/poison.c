@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "case/written.h"
+#include "case/poison.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -3,8 +3,8 @@
  * Whether a host is still fit for cases: a case, or whatever it started, may have taken away the
  * RDMA device or the network of the IA, and the next one is not to pay for it.
  */
-#ifndef HARNESS_FITNESS_H
-#define HARNESS_FITNESS_H
+#ifndef HARNESS_HOST_HEALTH_H
+#define HARNESS_HOST_HEALTH_H
 
 #include <net/if.h>
 #include <netinet/in.h>

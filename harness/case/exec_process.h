@@ -6,8 +6,8 @@
  * does not return, is a FAIL. Why:
  * docs/decisions/0124-a-registry-is-asked-in-a-process-of-its-own.md.
  */
-#ifndef HARNESS_FRESH_H
-#define HARNESS_FRESH_H
+#ifndef HARNESS_EXEC_PROCESS_H
+#define HARNESS_EXEC_PROCESS_H
 
 #include <stdbool.h>
 #include <stddef.h>

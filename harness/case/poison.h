@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What a call is to write is poison before it, so that nothing it leaves unwritten is an answer. */
-#ifndef HARNESS_WRITTEN_H
-#define HARNESS_WRITTEN_H
+#ifndef HARNESS_POISON_H
+#define HARNESS_POISON_H
 
 #include <stdbool.h>
 #include <stddef.h>

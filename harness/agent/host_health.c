@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "agent/fitness.h"
+#include "agent/host_health.h"
 
 #include <fcntl.h>
 #include <glob.h>

@@ -4,8 +4,8 @@
  * folders of their own and a /proc in which only they are. What a case needs can be reached by
  * any user, whoever may enter the folders that it lies in.
  */
-#ifndef HARNESS_VIEW_H
-#define HARNESS_VIEW_H
+#ifndef HARNESS_MOUNT_VIEW_H
+#define HARNESS_MOUNT_VIEW_H
 
 /* Finds out what any case has to read: what DAT_OVERRIDE leads to, as the agent itself sees it. */
 void view_learn(void);
