@@ -117,7 +117,7 @@ CASE(cr_accept, in_any_order)
 {
         struct request requests[REQUESTS];
         struct request accepted[REQUESTS];
-        DAT_COUNT count = room_for(t, REQUESTS, DAT_HANDLE_TYPE_EP, 2);
+        DAT_COUNT count = cap_at_limit(t, REQUESTS, DAT_HANDLE_TYPE_EP, 2);
 
         requests[0] = requested(t, MADE_BY_CONSUMER);
         for (int i = 1; i < count; i++)
@@ -340,7 +340,7 @@ CASE(cr_accept, own_private_data)
 {
         struct request requests[REQUESTS];
         unsigned char sent[REQUESTS][SENT];
-        DAT_COUNT count = room_for(t, REQUESTS, DAT_HANDLE_TYPE_EP, 2);
+        DAT_COUNT count = cap_at_limit(t, REQUESTS, DAT_HANDLE_TYPE_EP, 2);
 
         requests[0] = requested(t, MADE_BY_CONSUMER);
         for (int i = 1; i < count; i++)
@@ -684,7 +684,7 @@ static DAT_EVENT_NUMBER expect_end(struct test *t, DAT_EP_HANDLE ep)
 
 CASE(cr_accept, asker_leaves_at_once)
 {
-        DAT_COUNT rounds = room_for(t, ROUNDS, DAT_HANDLE_TYPE_EP, 2);
+        DAT_COUNT rounds = cap_at_limit(t, ROUNDS, DAT_HANDLE_TYPE_EP, 2);
 
         for (int round = 0; round < rounds; round++) {
                 struct request request = requested(t, MADE_BY_CONSUMER);
@@ -726,7 +726,7 @@ static void expect_was_there(struct test *t, const struct request *request)
 
 FAMILY(cr_accept, asker_leaves_connected, leavings)
 {
-        DAT_COUNT rounds = room_for(t, ROUNDS, DAT_HANDLE_TYPE_EP, 2);
+        DAT_COUNT rounds = cap_at_limit(t, ROUNDS, DAT_HANDLE_TYPE_EP, 2);
 
         for (int round = 0; round < rounds; round++) {
                 struct request request = requested(t, MADE_BY_CONSUMER);

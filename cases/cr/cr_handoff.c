@@ -410,7 +410,7 @@ CASE(cr_handoff, in_any_order)
         struct request tos[] = {request_at(t, MADE_BY_CONSUMER), request_at(t, MADE_BY_CONSUMER)};
         struct request requests[REQUESTS];
         struct request arrived[REQUESTS];
-        DAT_COUNT count = room_for(t, REQUESTS, DAT_HANDLE_TYPE_EP, 2);
+        DAT_COUNT count = cap_at_limit(t, REQUESTS, DAT_HANDLE_TYPE_EP, 2);
 
         requests[0] = requested(t, MADE_BY_CONSUMER);
         for (int i = 1; i < count; i++)

@@ -256,7 +256,7 @@ CASE(cr_query, own_local_ep)
         struct request first = request_at(t, MADE_BY_PROVIDER);
         DAT_CR_HANDLE crs[POINTS];
         DAT_EP_HANDLE eps[POINTS];
-        DAT_COUNT count = room_for(t, POINTS, DAT_HANDLE_TYPE_EP, 2);
+        DAT_COUNT count = cap_at_limit(t, POINTS, DAT_HANDLE_TYPE_EP, 2);
 
         for (int i = 0; i < count; i++) {
                 must_ask(t, &first, (struct asks){0});
@@ -276,7 +276,7 @@ CASE(cr_query, own_local_ep)
 CASE(cr_query, own_parameters)
 {
         struct known known[POINTS];
-        DAT_COUNT count = room_for(t, POINTS, DAT_HANDLE_TYPE_EP, 2);
+        DAT_COUNT count = cap_at_limit(t, POINTS, DAT_HANDLE_TYPE_EP, 2);
 
         known[0] = known_request(t);
         for (int i = 1; i < count; i++)
@@ -333,7 +333,7 @@ CASE(cr_query, own_sizes)
 {
         struct request requests[AMOUNTS];
         const unsigned char *sent[AMOUNTS];
-        DAT_COUNT count = room_for(t, AMOUNTS, DAT_HANDLE_TYPE_EP, 2);
+        DAT_COUNT count = cap_at_limit(t, AMOUNTS, DAT_HANDLE_TYPE_EP, 2);
 
         for (int i = 0; i < count; i++) {
                 DAT_COUNT size = amount_of(t, &amounts[(i * STRIDE) % AMOUNTS]);

@@ -259,7 +259,7 @@ FAMILY(cr_reject, other_providers_ep, two_requests)
 CASE(cr_reject, in_any_order)
 {
         struct request requests[REQUESTS];
-        DAT_COUNT count = room_for(t, REQUESTS, DAT_HANDLE_TYPE_EP, 2);
+        DAT_COUNT count = cap_at_limit(t, REQUESTS, DAT_HANDLE_TYPE_EP, 2);
 
         requests[0] = requested(t, MADE_BY_CONSUMER);
         for (int i = 1; i < count; i++)

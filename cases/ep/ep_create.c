@@ -748,7 +748,7 @@ CASE(ep_create, default_attributes)
 CASE(ep_create, default_again)
 {
         struct arguments with[FEW];
-        DAT_COUNT count = room_for(t, FEW, DAT_HANDLE_TYPE_EP, 1);
+        DAT_COUNT count = cap_at_limit(t, FEW, DAT_HANDLE_TYPE_EP, 1);
         DAT_EP_HANDLE eps[FEW] = {DAT_HANDLE_NULL};
 
         for (DAT_COUNT i = 0; i < count; i++) {

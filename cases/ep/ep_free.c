@@ -849,7 +849,7 @@ CASE(ep_free, second_free)
         DAT_EP_HANDLE gone = bad_handle(t, DAT_HANDLE_TYPE_EP, BAD_HANDLE_DESTROYED);
         DAT_RETURN ret;
 
-        if (call_apart(t, dat_ep_free, gone, &ret))
+        if (subprocess_call(t, dat_ep_free, gone, &ret))
                 record(t, "a second free of an EP returned 0x%x", (unsigned int)ret);
         free_now(t, other);
 }

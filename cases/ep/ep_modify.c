@@ -1032,7 +1032,8 @@ CASE(ep_modify, null_param)
         struct ep_snapshot before = ep_snapshot(t, ep);
         DAT_RETURN answer;
 
-        if (call_apart(t, modify_to_nothing, ep, &answer) && !dat_is(answer, DAT_INVALID_PARAMETER))
+        if (subprocess_call(t, modify_to_nothing, ep, &answer) &&
+            !dat_is(answer, DAT_INVALID_PARAMETER))
                 record(t, "no DAT_INVALID_PARAMETER (GEN-4)");
         expect_ep_kept(t, ep, &before, 0);
 }

@@ -1446,7 +1446,7 @@ CASE(ep_recv_query, nothing_asked)
         struct own own = own_with(t, POSTS);
         DAT_RETURN answer;
 
-        if (call_apart(t, query_into_nothing, own.ep, &answer))
+        if (subprocess_call(t, query_into_nothing, own.ep, &answer))
                 record(t, "the call returned 0x%x (GEN-4)", (unsigned int)answer);
 
         expect_count(t, recv_info(t, own.ep).count, POSTS);

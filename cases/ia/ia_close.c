@@ -545,7 +545,7 @@ static void expect_gone(struct test *t, DAT_RETURN (*use)(void *handle), DAT_HAN
 {
         DAT_RETURN ret = DAT_INVALID_HANDLE;
 
-        if (!call_apart(t, use, handle, &ret)) {
+        if (!subprocess_call(t, use, handle, &ret)) {
                 note(t, "the use of a handle of an IA that is closed ended its process (IA-11)");
                 return;
         }

@@ -549,7 +549,7 @@ FAMILY(ia_open, async_invalid, invalids)
         struct opening opening = {.t = t, .evd = row->handle(t)};
         DAT_RETURN ret = DAT_INVALID_HANDLE;
 
-        if (call_apart(t, open_with, &opening, &ret))
+        if (subprocess_call(t, open_with, &opening, &ret))
                 expect_or_note(ret, DAT_INVALID_HANDLE, DAT_SUCCESS);
         else
                 note(t, "the open of an EVD that is none ended its process");

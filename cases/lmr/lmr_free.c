@@ -452,7 +452,7 @@ CASE(lmr_free, second_free)
         DAT_LMR_HANDLE gone = bad_handle(t, DAT_HANDLE_TYPE_LMR, BAD_HANDLE_DESTROYED);
         DAT_RETURN ret;
 
-        if (call_apart(t, dat_lmr_free, gone, &ret))
+        if (subprocess_call(t, dat_lmr_free, gone, &ret))
                 record(t, "a second free of an LMR returned 0x%x", (unsigned int)ret);
         free_now(t, &other);
 }

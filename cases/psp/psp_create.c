@@ -132,7 +132,7 @@ FAMILY(psp_create, persistent, dealts)
         DAT_EVD_HANDLE evd = request_evd(t);
         DAT_CONN_QUAL qual;
         DAT_PSP_HANDLE psp = psp_new(t, evd, DAT_PSP_CONSUMER_FLAG, &qual);
-        DAT_COUNT count = room_for(t, PLACES + 1, DAT_HANDLE_TYPE_EP, 2);
+        DAT_COUNT count = cap_at_limit(t, PLACES + 1, DAT_HANDLE_TYPE_EP, 2);
 
         for (int i = 0; i < count - 1; i++) {
                 struct loop asks = loop_new(t);
@@ -188,7 +188,7 @@ FAMILY(psp_create, several_requests, spreads)
         bool came[REQUESTS] = {false};
         DAT_PSP_HANDLE psps[2] = {DAT_HANDLE_NULL};
         DAT_CONN_QUAL quals[2] = {0};
-        DAT_COUNT count = room_for(t, REQUESTS, DAT_HANDLE_TYPE_EP, 2);
+        DAT_COUNT count = cap_at_limit(t, REQUESTS, DAT_HANDLE_TYPE_EP, 2);
 
         for (int i = 0; i < row->points; i++)
                 psps[i] = psp_new(t, evd, DAT_PSP_CONSUMER_FLAG, &quals[i]);
@@ -401,7 +401,7 @@ CASE(psp_create, drawn_qualifiers)
         DAT_EVD_HANDLE evd = request_evd(t);
         DAT_CONN_QUAL quals[REQUESTS];
         DAT_PSP_HANDLE psps[REQUESTS];
-        DAT_COUNT count = room_for(t, REQUESTS, DAT_HANDLE_TYPE_EP, 2);
+        DAT_COUNT count = cap_at_limit(t, REQUESTS, DAT_HANDLE_TYPE_EP, 2);
 
         for (int i = 0; i < count; i++) {
                 quals[i] = draw(t, UINT64_MAX) | UINT64_C(1) << (63 - i);

@@ -158,7 +158,7 @@ CASE(psp_create_any, backlog)
 {
         DAT_CNO_HANDLE cno;
         struct loop loop = watched_loop(t, &cno);
-        DAT_COUNT count = room_for(t, PLACES, DAT_HANDLE_TYPE_EP, 2);
+        DAT_COUNT count = cap_at_limit(t, PLACES, DAT_HANDLE_TYPE_EP, 2);
         struct loop asks[PLACES];
         DAT_COUNT places;
 

@@ -469,7 +469,7 @@ CASE(psp_free, all_requests_stay)
 {
         DAT_CNO_HANDLE cno;
         DAT_EVD_HANDLE evd = watched_loop(t, &cno).requests;
-        DAT_COUNT count = room_for(t, REQUESTS, DAT_HANDLE_TYPE_EP, 2);
+        DAT_COUNT count = cap_at_limit(t, REQUESTS, DAT_HANDLE_TYPE_EP, 2);
         struct loop asks[REQUESTS];
         DAT_CR_HANDLE requests[REQUESTS];
         DAT_CONN_QUAL qual;
@@ -560,7 +560,7 @@ static bool answered(struct test *t, const struct loop *loop)
 
 CASE(psp_free, in_progress)
 {
-        DAT_COUNT rounds = room_for(t, ROUNDS, DAT_HANDLE_TYPE_EP, 2);
+        DAT_COUNT rounds = cap_at_limit(t, ROUNDS, DAT_HANDLE_TYPE_EP, 2);
 
         for (int round = 0; round < rounds; round++) {
                 struct loop loop = loop_new(t);

@@ -163,7 +163,7 @@ CASE(pz_free, often)
 CASE(pz_free, many_in_any_order)
 {
         DAT_PZ_HANDLE zones[ZONES];
-        DAT_COUNT count = room_for(t, ZONES, DAT_HANDLE_TYPE_PZ, 1);
+        DAT_COUNT count = cap_at_limit(t, ZONES, DAT_HANDLE_TYPE_PZ, 1);
 
         for (int i = 0; i < count; i++)
                 zones[i] = pz_new(t);
@@ -394,7 +394,7 @@ CASE(pz_free, second_free)
         DAT_PZ_HANDLE gone = bad_handle(t, DAT_HANDLE_TYPE_PZ, BAD_HANDLE_DESTROYED);
         DAT_RETURN ret;
 
-        if (call_apart(t, dat_pz_free, gone, &ret))
+        if (subprocess_call(t, dat_pz_free, gone, &ret))
                 record(t, "a second free of a PZ returned 0x%x", (unsigned int)ret);
         free_now(t, other);
 }

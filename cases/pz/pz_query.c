@@ -55,7 +55,7 @@ CASE(pz_query, own_ia)
 CASE(pz_query, each_of_many)
 {
         DAT_PZ_HANDLE zones[ZONES] = {DAT_HANDLE_NULL};
-        DAT_COUNT count = room_for(t, ZONES, DAT_HANDLE_TYPE_PZ, 2);
+        DAT_COUNT count = cap_at_limit(t, ZONES, DAT_HANDLE_TYPE_PZ, 2);
 
         for (int i = 0; i < count; i++)
                 zones[i] = pz_of(t, i % 2 ? other_ia(t) : ia(t));

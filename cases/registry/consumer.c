@@ -14,7 +14,7 @@ enum file { FILE_CONF, FILE_RECORDER, FILE_OTHER_RECORDER, FILE_NO_LIBRARY, FILE
 
 struct consumer {
         struct test *t;
-        struct fresh *fresh;
+        struct exec_process *process;
         const struct consumer_room *room;
         uint32_t told; /* of what happened, in the evidence */
         uint32_t next; /* for happened_next() */
@@ -26,9 +26,9 @@ struct consumer {
 
 static const char *path_of(enum file file)
 {
-        static char paths[FILES][FRESH_PATH_MAX];
+        static char paths[FILES][EXEC_PROCESS_PATH_MAX];
 
-        fresh_path(file, paths[file]);
+        exec_process_path(file, paths[file]);
         return paths[file];
 }
 
@@ -56,7 +56,7 @@ static struct consumer *start(struct test *t, const char *text, size_t length, c
 {
         static const char no_library[] = "no library\n";
         size_t size = (size_t)(recorder_image_end - recorder_image);
-        const struct fresh_file files[FILES] = {
+        const struct exec_process_file files[FILES] = {
             [FILE_CONF] = {text, length},
             [FILE_RECORDER] = {recorder_image, size},
             [FILE_OTHER_RECORDER] = {recorder_image, size},
@@ -67,8 +67,8 @@ static struct consumer *start(struct test *t, const char *text, size_t length, c
         struct consumer *consumer = &consumers[next++ % 4];
 
         *consumer = (struct consumer){.t = t};
-        consumer->fresh = fresh_start(t, files, FILES, "DAT_OVERRIDE", path);
-        consumer->room = fresh_room(consumer->fresh);
+        consumer->process = exec_process_start(t, files, FILES, "DAT_OVERRIDE", path);
+        consumer->room = exec_process_shared(consumer->process);
         return consumer;
 }
 
@@ -94,7 +94,7 @@ struct consumer *consumer_of_run(struct test *t)
 
 void consumer_end(struct consumer *consumer)
 {
-        fresh_end(consumer->fresh);
+        exec_process_end(consumer->process);
 }
 
 /*
@@ -240,7 +240,7 @@ void happened_no_more(struct test *t, const struct check_site *site, struct cons
 DAT_RETURN consumer_call(struct consumer *consumer, DAT_RETURN (*call)(void *arg), void *arg,
                          size_t size)
 {
-        DAT_RETURN ret = fresh_call(consumer->fresh, call, arg, size);
+        DAT_RETURN ret = exec_process_call(consumer->process, call, arg, size);
 
         tell(consumer);
         return ret;
@@ -366,5 +366,6 @@ DAT_RETURN consumer_remove(struct consumer *consumer, const DAT_PROVIDER_INFO *k
 
 void consumer_order(struct consumer *consumer, unsigned int orders)
 {
-        atomic_store(&((struct consumer_room *)fresh_room(consumer->fresh))->orders, orders);
+        atomic_store(&((struct consumer_room *)exec_process_shared(consumer->process))->orders,
+                     orders);
 }

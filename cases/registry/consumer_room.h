@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a case and its consumer's process share (fresh_room). */
+/* What a case and its consumer's process share (exec_process_shared). */
 #ifndef CASES_REGISTRY_CONSUMER_ROOM_H
 #define CASES_REGISTRY_CONSUMER_ROOM_H
 
@@ -24,7 +24,8 @@ struct consumer_room {
         _Atomic uint32_t count;
         struct happened happened[HAPPENED_MAX];
 };
-_Static_assert(sizeof(struct consumer_room) <= FRESH_ROOM, "there is room for what happened");
+_Static_assert(sizeof(struct consumer_room) <= EXEC_PROCESS_SHARED,
+               "there is room for what happened");
 
 /* The provider of the recording kind for a key; the same at each call. NULL: there are too many. */
 const DAT_PROVIDER *recording_provider(const DAT_PROVIDER_INFO *info);

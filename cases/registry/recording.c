@@ -31,7 +31,7 @@ static struct recorded *all_recorded(size_t *count);
 
 static struct happened *happened_new(enum happening what, const DAT_PROVIDER_INFO *info)
 {
-        struct consumer_room *room = fresh_own_room();
+        struct consumer_room *room = exec_process_own_shared();
         static struct happened nowhere;
         struct happened *new = &nowhere;
         uint32_t n;
@@ -56,7 +56,7 @@ static void name_library(struct happened *happened, const void *here)
 
 static bool ordered(enum order order)
 {
-        const struct consumer_room *room = fresh_own_room();
+        const struct consumer_room *room = exec_process_own_shared();
 
         return room && (atomic_load(&room->orders) & order);
 }

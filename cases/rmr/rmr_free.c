@@ -170,7 +170,7 @@ CASE(rmr_free, often)
 
 CASE(rmr_free, many_in_any_order)
 {
-        DAT_COUNT count = room_for(t, RMRS, DAT_HANDLE_TYPE_RMR, 1);
+        DAT_COUNT count = cap_at_limit(t, RMRS, DAT_HANDLE_TYPE_RMR, 1);
         DAT_RMR_HANDLE rmrs[RMRS];
 
         for (int i = 0; i < count; i++)
@@ -372,7 +372,7 @@ CASE(rmr_free, second_free)
         DAT_RMR_HANDLE gone = bad_handle(t, DAT_HANDLE_TYPE_RMR, BAD_HANDLE_DESTROYED);
         DAT_RETURN ret;
 
-        if (call_apart(t, dat_rmr_free, gone, &ret))
+        if (subprocess_call(t, dat_rmr_free, gone, &ret))
                 record(t, "a second free of an RMR returned 0x%x", (unsigned int)ret);
         free_now(t, other);
 }

@@ -510,7 +510,7 @@ void expect_stale_srq(struct test *t, DAT_RETURN (*call)(void *srq))
         DAT_HANDLE srq = bad_handle(t, DAT_HANDLE_TYPE_SRQ, BAD_HANDLE_DESTROYED);
         DAT_RETURN answer;
 
-        if (call_apart(t, call, srq, &answer))
+        if (subprocess_call(t, call, srq, &answer))
                 expect_or_note(answer, DAT_INVALID_HANDLE,
                                dat_is(answer, DAT_INTERNAL_ERROR) ? DAT_SUCCESS
                                                                   : DAT_GET_TYPE(answer));

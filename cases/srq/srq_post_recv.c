@@ -1913,7 +1913,7 @@ CASE(srq_post_recv, null_vector)
         DAT_SRQ_HANDLE srq = srq_with(t);
         DAT_RETURN answer;
 
-        if (!call_apart(t, post_null_vector, srq, &answer))
+        if (!subprocess_call(t, post_null_vector, srq, &answer))
                 record(t, "the call crashed, as it may with a null vector of one segment");
         else if (!dat_is(answer, DAT_INVALID_PARAMETER))
                 record(t, "a null vector of one segment is not answered by DAT_INVALID_PARAMETER");

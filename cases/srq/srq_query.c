@@ -1327,7 +1327,7 @@ CASE(srq_query, null_structure)
         struct known known = known_srq(t);
         DAT_RETURN answer;
 
-        if (call_apart(t, query_into_nothing, known.srq, &answer))
+        if (subprocess_call(t, query_into_nothing, known.srq, &answer))
                 record(t, "the call returned 0x%x", (unsigned int)answer);
 
         check_fields(t, &known, DAT_SRQ_FIELD_ALL);

@@ -35,7 +35,7 @@ struct agent {
         const char *named; /* the IA; NULL: the registry's first */
         struct run run;
         struct probe probe;
-        struct fitness fitness;            /* of the host, as the probe left it */
+        struct host_health health;         /* of the host, as the probe left it */
         struct library library;            /* of the IA */
         struct probe threadsafe;           /* of the IA's threadsafe entry */
         json_t *ia;                        /* what hello says of it */
@@ -158,7 +158,7 @@ static void answer_hello(struct agent *agent)
         agent->ia = NULL;
         agent->greeted = true;
         disturbance_forget(agent->probe.address);
-        fitness_note(&agent->fitness, agent->probe.address);
+        host_health_note(&agent->health, agent->probe.address);
         preload(&agent->probe);
 }
 
@@ -206,14 +206,14 @@ static void take_back(json_t *told, const char *why)
 }
 
 /* What a run has told, and whether the host is what it was before. */
-static json_t *with_fitness(struct agent *agent, json_t *told)
+static json_t *with_health(struct agent *agent, json_t *told)
 {
-        char text[FITNESS_TEXT_MAX];
+        char text[HOST_HEALTH_TEXT_MAX];
         char other[LIBRARY_TEXT_MAX];
 
         if (!library_holds(&agent->library, other))
                 take_back(told, other);
-        else if (!fitness_holds(&agent->fitness, text))
+        else if (!host_health_holds(&agent->health, text))
                 json_object_set_new(told, "unfit", json_string(text));
         return told;
 }
@@ -228,11 +228,11 @@ static void finish_run(struct agent *agent)
                 return;
         case RUN_CASE:
                 run_events(run, emit, agent);
-                say(agent, with_fitness(agent, run_verdict(run)));
+                say(agent, with_health(agent, run_verdict(run)));
                 break;
         case RUN_PEER:
                 run_events(run, emit, agent);
-                say_peer(agent, run->seq, "stopped", with_fitness(agent, run_stopped(run)));
+                say_peer(agent, run->seq, "stopped", with_health(agent, run_stopped(run)));
                 if (run->not_calmed[0])
                         give_up(agent, run->not_calmed);
                 break;

@@ -70,7 +70,7 @@ static int open_tasks(const struct child *child)
         return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-static void list_threads(struct hung *hung, const struct child *child)
+static void list_threads(struct hang_report *report, const struct child *child)
 {
         int tasks = open_tasks(child);
         DIR *dir = tasks < 0 ? NULL : fdopendir(tasks);
@@ -83,10 +83,10 @@ static void list_threads(struct hung *hung, const struct child *child)
 
                 if (in_proc <= 0)
                         continue;
-                if (hung->count == STACKS_MAX)
-                        hung->more++;
+                if (report->count == STACKS_MAX)
+                        report->more++;
                 else
-                        hung->threads[hung->count++] = (struct hung_thread){
+                        report->threads[report->count++] = (struct hang_report_thread){
                             .in_proc = in_proc, .inside = inside_of(tasks, in_proc)};
         }
         if (dir)
@@ -94,7 +94,7 @@ static void list_threads(struct hung *hung, const struct child *child)
 }
 
 static const struct stack *answer_of(const struct evidence *evidence,
-                                     const struct hung_thread *thread)
+                                     const struct hang_report_thread *thread)
 {
         for (size_t i = 0; i < STACKS_MAX; i++) {
                 const struct stack *stack = &evidence->stacks.at[i];
@@ -106,19 +106,20 @@ static const struct stack *answer_of(const struct evidence *evidence,
 }
 
 /* A process that was stopped goes on, to where its threads stay when they have answered. */
-static void ask(const struct hung *hung, const struct child *child, int signal)
+static void ask(const struct hang_report *report, const struct child *child, int signal)
 {
-        for (unsigned int i = 0; i < hung->count; i++)
-                if (hung->threads[i].inside > 0 && !answer_of(child->evidence, &hung->threads[i]))
-                        syscall(SYS_tgkill, child->pid, hung->threads[i].inside, signal);
+        for (unsigned int i = 0; i < report->count; i++)
+                if (report->threads[i].inside > 0 &&
+                    !answer_of(child->evidence, &report->threads[i]))
+                        syscall(SYS_tgkill, child->pid, report->threads[i].inside, signal);
         kill(child->pid, SIGCONT);
 }
 
-void hung_ask(struct hung *hung, const struct child *child)
+void hang_report_ask(struct hang_report *report, const struct child *child)
 {
         struct stacks *stacks = &child->evidence->stacks;
 
-        *hung = (struct hung){
+        *report = (struct hang_report){
             .asked = true,
             .teardown = atomic_load(&child->evidence->phase) != PHASE_BODY,
         };
@@ -127,14 +128,14 @@ void hung_ask(struct hung *hung, const struct child *child)
                         memset(&stacks->at[i], 0, sizeof(stacks->at[i]));
         atomic_store(&stacks->taken, 0);
         atomic_store(&stacks->asked, 1);
-        list_threads(hung, child);
-        ask(hung, child, STACKS_SIGNAL);
+        list_threads(report, child);
+        ask(report, child, STACKS_SIGNAL);
 }
 
-static bool all_told(const struct hung *hung, const struct evidence *evidence)
+static bool all_told(const struct hang_report *report, const struct evidence *evidence)
 {
-        for (unsigned int i = 0; i < hung->count; i++) {
-                const struct stack *stack = answer_of(evidence, &hung->threads[i]);
+        for (unsigned int i = 0; i < report->count; i++) {
+                const struct stack *stack = answer_of(evidence, &report->threads[i]);
 
                 if (!stack || !atomic_load(&stack->told))
                         return false;
@@ -143,7 +144,7 @@ static bool all_told(const struct hung *hung, const struct evidence *evidence)
 }
 
 /* What the kernel says of a thread that does not answer. */
-static void ask_kernel(int tasks, struct hung_thread *thread)
+static void ask_kernel(int tasks, struct hang_report_thread *thread)
 {
         char status[STATUS_MAX];
         char where[64];
@@ -166,44 +167,44 @@ static void ask_kernel(int tasks, struct hung_thread *thread)
                          where[0] != '0' ? where : "");
 }
 
-static void give_up(struct hung *hung, const struct child *child)
+static void give_up(struct hang_report *report, const struct child *child)
 {
         int tasks = open_tasks(child);
 
-        for (unsigned int i = 0; i < hung->count; i++)
-                if (!answer_of(child->evidence, &hung->threads[i]))
-                        ask_kernel(tasks, &hung->threads[i]);
+        for (unsigned int i = 0; i < report->count; i++)
+                if (!answer_of(child->evidence, &report->threads[i]))
+                        ask_kernel(tasks, &report->threads[i]);
         if (tasks >= 0)
                 close(tasks);
 }
 
-bool hung_look(struct hung *hung, const struct child *child)
+bool hang_report_look(struct hang_report *report, const struct child *child)
 {
-        hung->looks++;
-        if (all_told(hung, child->evidence))
+        report->looks++;
+        if (all_told(report, child->evidence))
                 return true;
-        if (hung->looks == ASK_AGAIN_LOOKS)
-                ask(hung, child, STACKS_OTHER_SIGNAL);
-        if (hung->looks < HUNG_MS / HUNG_LOOK_MS)
+        if (report->looks == ASK_AGAIN_LOOKS)
+                ask(report, child, STACKS_OTHER_SIGNAL);
+        if (report->looks < HANG_REPORT_MS / HANG_REPORT_LOOK_MS)
                 return false;
-        give_up(hung, child);
+        give_up(report, child);
         return true;
 }
 
-static json_t *event_new(const struct hung *hung, unsigned long long seq)
+static json_t *event_new(const struct hang_report *report, unsigned long long seq)
 {
         json_t *event =
             json_pack("{s:s s:I s:s}", "type", "event", "seq", (json_int_t)seq, "kind", "stack");
 
-        if (hung->teardown)
+        if (report->teardown)
                 json_object_set_new(event, "teardown", json_true());
         return event;
 }
 
-static json_t *render_stack(const struct hung *hung, const struct evidence *evidence,
+static json_t *render_stack(const struct hang_report *report, const struct evidence *evidence,
                             const struct stack *stack, unsigned long long seq)
 {
-        json_t *event = event_new(hung, seq);
+        json_t *event = event_new(report, seq);
         const char *call;
 
         if (stack->thread && stack->thread <= UINT16_MAX) {
@@ -218,30 +219,31 @@ static json_t *render_stack(const struct hung *hung, const struct evidence *evid
         return event;
 }
 
-static json_t *render_silent(const struct hung *hung, const char *why, unsigned long long seq)
+static json_t *render_silent(const struct hang_report *report, const char *why,
+                             unsigned long long seq)
 {
-        json_t *event = event_new(hung, seq);
+        json_t *event = event_new(report, seq);
 
         json_object_set_new(event, "backtrace", json_array());
         json_object_set_new(event, "why", text_json(why, strlen(why)));
         return event;
 }
 
-void hung_events(const struct hung *hung, const struct evidence *evidence, unsigned long long seq,
-                 render_emit *emit, void *context)
+void hang_report_events(const struct hang_report *report, const struct evidence *evidence,
+                        unsigned long long seq, render_emit *emit, void *context)
 {
         char why[64];
 
-        for (unsigned int i = 0; i < hung->count; i++) {
-                const struct hung_thread *thread = &hung->threads[i];
+        for (unsigned int i = 0; i < report->count; i++) {
+                const struct hang_report_thread *thread = &report->threads[i];
                 const struct stack *stack = answer_of(evidence, thread);
 
                 render_tree(emit, context,
-                            stack ? render_stack(hung, evidence, stack, seq)
-                                  : render_silent(hung, thread->why, seq));
+                            stack ? render_stack(report, evidence, stack, seq)
+                                  : render_silent(report, thread->why, seq));
         }
-        if (hung->more == 0)
+        if (report->more == 0)
                 return;
-        snprintf(why, sizeof(why), "%u threads more were not asked", hung->more);
-        render_tree(emit, context, render_silent(hung, why, seq));
+        snprintf(why, sizeof(why), "%u threads more were not asked", report->more);
+        render_tree(emit, context, render_silent(report, why, seq));
 }

@@ -11,38 +11,38 @@
 #include "evidence/render.h"
 
 /* How often it is looked whether all have answered, and how long they have for it. */
-#define HUNG_LOOK_MS 10
-#define HUNG_MS      1000
+#define HANG_REPORT_LOOK_MS 10
+#define HANG_REPORT_MS      1000
 
-#define HUNG_TEXT_MAX 192
+#define HANG_REPORT_TEXT_MAX 192
 
 /* A thread that was asked, and of one that did not answer, why. */
-struct hung_thread {
+struct hang_report_thread {
         pid_t in_proc; /* its number as /proc has it, and */
         pid_t inside;  /* as the process itself sees it */
-        char why[HUNG_TEXT_MAX];
+        char why[HANG_REPORT_TEXT_MAX];
 };
 
-struct hung {
+struct hang_report {
         bool asked;
         bool teardown;
         unsigned int looks;
         unsigned int more; /* threads that were not asked, for there are so many */
         unsigned int count;
-        struct hung_thread threads[STACKS_MAX];
+        struct hang_report_thread threads[STACKS_MAX];
 };
 
 /* Asks the threads of `child`. */
-void hung_ask(struct hung *hung, const struct child *child);
+void hang_report_ask(struct hang_report *report, const struct child *child);
 
 /*
- * To be called each HUNG_LOOK_MS: true when all have answered or the time for it is over, and the
- * process can be killed.
+ * To be called each HANG_REPORT_LOOK_MS: true when all have answered or the time for it is over,
+ * and the process can be killed.
  */
-bool hung_look(struct hung *hung, const struct child *child);
+bool hang_report_look(struct hang_report *report, const struct child *child);
 
 /* An event for each thread; none where nobody was asked. */
-void hung_events(const struct hung *hung, const struct evidence *evidence, unsigned long long seq,
-                 render_emit *emit, void *context);
+void hang_report_events(const struct hang_report *report, const struct evidence *evidence,
+                        unsigned long long seq, render_emit *emit, void *context);
 
 #endif

@@ -32,7 +32,7 @@ static bool read_text(const char *path, char *text, size_t size)
 
 static bool is_active(const char *port)
 {
-        char path[FITNESS_PATH_MAX + 16];
+        char path[HOST_HEALTH_PATH_MAX + 16];
         char state[32];
 
         snprintf(path, sizeof(path), "%s/state", port);
@@ -42,7 +42,7 @@ static bool is_active(const char *port)
 /* Whether a port of an RDMA device is on the netdev, or on any where there is no name. */
 static bool is_on(const char *port, const char *netdev)
 {
-        char path[FITNESS_PATH_MAX + 32];
+        char path[HOST_HEALTH_PATH_MAX + 32];
         char name[IF_NAMESIZE + 1];
 
         if (!netdev[0])
@@ -51,25 +51,25 @@ static bool is_on(const char *port, const char *netdev)
         return read_text(path, name, sizeof(name)) && strcmp(name, netdev) == 0;
 }
 
-static void find_netdev(struct fitness *fitness, const char *address)
+static void find_netdev(struct host_health *health, const char *address)
 {
         struct ifaddrs *all = NULL;
         char text[64];
 
         if (getifaddrs(&all) < 0)
                 return;
-        for (const struct ifaddrs *one = all; one && !fitness->netdev[0]; one = one->ifa_next) {
+        for (const struct ifaddrs *one = all; one && !health->netdev[0]; one = one->ifa_next) {
                 if (!one->ifa_addr)
                         continue;
                 address_text(one->ifa_addr, text, sizeof(text));
                 if (strcmp(text, address) == 0)
-                        snprintf(fitness->netdev, sizeof(fitness->netdev), "%s", one->ifa_name);
+                        snprintf(health->netdev, sizeof(health->netdev), "%s", one->ifa_name);
         }
         freeifaddrs(all);
 }
 
 /* What a netdev is like now: where there is none of the name, index 0. */
-static void look_at_netdev(const char *name, struct fitness *now)
+static void look_at_netdev(const char *name, struct host_health *now)
 {
         /* To make one for each case costs more than all that is asked by it. */
         static int fd = -1;
@@ -77,7 +77,7 @@ static void look_at_netdev(const char *name, struct fitness *now)
 
         if (fd < 0)
                 fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-        *now = (struct fitness){.index = 0};
+        *now = (struct host_health){.index = 0};
         if (fd < 0)
                 return;
         snprintf(request.ifr_name, sizeof(request.ifr_name), "%s", name);
@@ -93,62 +93,62 @@ static void look_at_netdev(const char *name, struct fitness *now)
         }
 }
 
-static void find_ports(struct fitness *fitness)
+static void find_ports(struct host_health *health)
 {
         glob_t found;
 
         if (glob(DEVICES "*/ports/*", 0, NULL, &found) != 0)
                 return;
-        for (size_t i = 0; i < found.gl_pathc && fitness->ports < FITNESS_PORTS_MAX; i++) {
+        for (size_t i = 0; i < found.gl_pathc && health->ports < HOST_HEALTH_PORTS_MAX; i++) {
                 const char *port = found.gl_pathv[i];
 
-                if (strlen(port) < FITNESS_PATH_MAX && is_active(port) &&
-                    is_on(port, fitness->netdev))
-                        memcpy(fitness->port[fitness->ports++], port, strlen(port) + 1);
+                if (strlen(port) < HOST_HEALTH_PATH_MAX && is_active(port) &&
+                    is_on(port, health->netdev))
+                        memcpy(health->port[health->ports++], port, strlen(port) + 1);
         }
         globfree(&found);
 }
 
-void fitness_note(struct fitness *fitness, const char *address)
+void host_health_note(struct host_health *health, const char *address)
 {
         char netdev[IF_NAMESIZE];
 
-        *fitness = (struct fitness){.index = 0};
-        find_netdev(fitness, address);
-        memcpy(netdev, fitness->netdev, sizeof(netdev));
+        *health = (struct host_health){.index = 0};
+        find_netdev(health, address);
+        memcpy(netdev, health->netdev, sizeof(netdev));
         if (netdev[0])
-                look_at_netdev(netdev, fitness);
-        memcpy(fitness->netdev, netdev, sizeof(netdev));
-        find_ports(fitness);
+                look_at_netdev(netdev, health);
+        memcpy(health->netdev, netdev, sizeof(netdev));
+        find_ports(health);
 }
 
-static bool netdev_holds(const struct fitness *fitness, char text[FITNESS_TEXT_MAX])
+static bool netdev_holds(const struct host_health *health, char text[HOST_HEALTH_TEXT_MAX])
 {
-        struct fitness now;
+        struct host_health now;
         const char *what = NULL;
 
-        look_at_netdev(fitness->netdev, &now);
-        if (now.index != fitness->index)
+        look_at_netdev(health->netdev, &now);
+        if (now.index != health->index)
                 what = "is gone";
-        else if (now.flags != fitness->flags)
+        else if (now.flags != health->flags)
                 what = now.flags & IFF_UP ? "has no carrier as before" : "is down";
-        else if (now.address.s_addr != fitness->address.s_addr)
+        else if (now.address.s_addr != health->address.s_addr)
                 what = "has lost its address";
         if (what)
-                snprintf(text, FITNESS_TEXT_MAX, "its netdev %s %s", fitness->netdev, what);
+                snprintf(text, HOST_HEALTH_TEXT_MAX, "its netdev %s %s", health->netdev, what);
         return !what;
 }
 
-bool fitness_holds(const struct fitness *fitness, char text[FITNESS_TEXT_MAX])
+bool host_health_holds(const struct host_health *health, char text[HOST_HEALTH_TEXT_MAX])
 {
-        if (fitness->netdev[0] && !netdev_holds(fitness, text))
+        if (health->netdev[0] && !netdev_holds(health, text))
                 return false;
-        for (size_t i = 0; i < fitness->ports; i++) {
-                const char *port = fitness->port[i];
+        for (size_t i = 0; i < health->ports; i++) {
+                const char *port = health->port[i];
 
                 if (is_active(port))
                         continue;
-                snprintf(text, FITNESS_TEXT_MAX, "its RDMA device's %s is %s",
+                snprintf(text, HOST_HEALTH_TEXT_MAX, "its RDMA device's %s is %s",
                          port + strlen(DEVICES),
                          access(port, F_OK) == 0 ? "not active any more" : "gone");
                 return false;

@@ -11,23 +11,23 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define FITNESS_PORTS_MAX 8
-#define FITNESS_PATH_MAX  128
-#define FITNESS_TEXT_MAX  256
+#define HOST_HEALTH_PORTS_MAX 8
+#define HOST_HEALTH_PATH_MAX  128
+#define HOST_HEALTH_TEXT_MAX  256
 
-struct fitness {
+struct host_health {
         char netdev[IF_NAMESIZE]; /* that has the IA's address; "" where none has */
         int index;
         short flags;
         struct in_addr address; /* its first of IPv4 */
         size_t ports;           /* of RDMA devices, active, on that netdev if there is one */
-        char port[FITNESS_PORTS_MAX][FITNESS_PATH_MAX];
+        char port[HOST_HEALTH_PORTS_MAX][HOST_HEALTH_PATH_MAX];
 };
 
 /* Notes what the host has now, of what the IA with this address, an IP address as text, needs. */
-void fitness_note(struct fitness *fitness, const char *address);
+void host_health_note(struct host_health *health, const char *address);
 
 /* Looks again. Returns false, and says in words what is no more, where something is not. */
-bool fitness_holds(const struct fitness *fitness, char text[FITNESS_TEXT_MAX]);
+bool host_health_holds(const struct host_health *health, char text[HOST_HEALTH_TEXT_MAX]);
 
 #endif

@@ -35,7 +35,7 @@ static const char help[] =
     "  --serve                speak the agent's protocol on the standard streams\n"
     "      --privileged         leave cases and peers the user and the privilege of the agent\n"
     "  --ia NAME              the IA under test (the first of dat.conf)\n"
-    "  --fresh                what a case starts to ask a registry in\n"
+    "  --exec-process         what a case starts to make calls in a new process\n"
     "  --help\n"
     "\n"
     "DAT_OVERRIDE names the dat.conf. Exit status of --run: 0 for PASS and NOTE, 1 for FAIL,\n"
@@ -71,13 +71,13 @@ static int identity(void)
         return 0;
 }
 
-static int run(const char *id, const struct by_hand *how)
+static int run(const char *id, const struct standalone *how)
 {
         const struct case_ref *ref = registry_find(id);
         char *text;
 
         if (ref)
-                return by_hand_run(ref, how);
+                return run_standalone(ref, how);
         text = registry_no_such(id);
         fprintf(stderr, "%s\n", text);
         free(text);
@@ -132,11 +132,11 @@ int main(int argc, char **argv)
             {"quiet-ms", required_argument, NULL, 'q'},
             {"deadline-ms", required_argument, NULL, 'd'},
             {"seed", required_argument, NULL, 'n'},
-            {FRESH_OPTION, no_argument, NULL, 'f'},
+            {EXEC_PROCESS_OPTION, no_argument, NULL, 'f'},
             {"help", no_argument, NULL, 'h'},
             {NULL, 0, NULL, 0},
         };
-        struct by_hand how = {.event_ms = EVENT_MS, .quiet_ms = QUIET_MS};
+        struct standalone how = {.event_ms = EVENT_MS, .quiet_ms = QUIET_MS};
         enum command command = COMMAND_NONE;
         const char *id = NULL;
         bool privileged = false;
@@ -181,7 +181,7 @@ int main(int argc, char **argv)
                                 return usage("not a seed: %s", optarg);
                         break;
                 case 'f':
-                        fresh_serve();
+                        exec_process_main();
                 case 'h':
                         fputs(help, stdout);
                         return 0;

@@ -97,7 +97,7 @@ static void hold_ways(const char *path)
         free(real);
 }
 
-void view_learn(void)
+void mount_view_learn(void)
 {
         const char *conf = getenv("DAT_OVERRIDE");
         char *own = realpath("/proc/self/exe", NULL);
@@ -196,7 +196,7 @@ static bool reach(struct place *place)
         return open && is_there(place);
 }
 
-const char *view_furnish(void)
+const char *mount_view_furnish(void)
 {
         static const struct {
                 const char *type;
@@ -236,7 +236,7 @@ const char *view_furnish(void)
         return failed;
 }
 
-int view_unreadable(void)
+int mount_view_unreadable(void)
 {
         for (size_t i = 0; i < view.file_count; i++)
                 if (access(view.files[i], R_OK) < 0)
@@ -244,7 +244,7 @@ int view_unreadable(void)
         return -1;
 }
 
-const char *view_file(int number)
+const char *mount_view_file(int number)
 {
         return view.files[number];
 }

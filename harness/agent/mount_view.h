@@ -8,19 +8,19 @@
 #define HARNESS_MOUNT_VIEW_H
 
 /* Finds out what any case has to read: what DAT_OVERRIDE leads to, as the agent itself sees it. */
-void view_learn(void);
+void mount_view_learn(void);
 
 /*
  * Arranges this mount namespace, which is nobody else's, so. Returns NULL, or the first path that
  * it could not be done with, with errno; the others are done all the same.
  */
-const char *view_furnish(void);
+const char *mount_view_furnish(void);
 
 /*
  * The files that any case has to read: the number of the first that the caller cannot, or -1; and
  * the path of one.
  */
-int view_unreadable(void);
-const char *view_file(int number);
+int mount_view_unreadable(void);
+const char *mount_view_file(int number);
 
 #endif

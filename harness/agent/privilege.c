@@ -94,7 +94,7 @@ static bool try_user(char *why, size_t size)
         if (pid == 0) {
                 if (!become_nobody())
                         _exit(REFUSED);
-                _exit(READABLE + 1 + view_unreadable());
+                _exit(READABLE + 1 + mount_view_unreadable());
         }
         if (pid < 0 || waitpid(pid, &status, 0) < 0 || !WIFEXITED(status)) {
                 snprintf(why, size, "no process to try another one");
@@ -104,7 +104,7 @@ static bool try_user(char *why, size_t size)
                 snprintf(why, size, "the agent may not change it");
         else if (WEXITSTATUS(status) > READABLE)
                 snprintf(why, size, "another one could not read %s",
-                         view_file(WEXITSTATUS(status) - READABLE - 1));
+                         mount_view_file(WEXITSTATUS(status) - READABLE - 1));
         return WEXITSTATUS(status) == READABLE;
 }
 
@@ -140,11 +140,11 @@ void privilege_prepare(bool keep)
                 return;
         }
         set_limits();
-        view_learn();
+        mount_view_learn();
         if (unshare(CLONE_NEWNS | CLONE_NEWIPC) < 0) {
                 kept("the host's files and IPC objects (%s)", strerror(errno));
         } else {
-                const char *failed = view_furnish();
+                const char *failed = mount_view_furnish();
 
                 ipc_watch();
                 if (failed)

@@ -449,17 +449,17 @@ static enum run_killed too_long(struct run *run, uint64_t could_run_ns)
 }
 
 /* Before a case that had no end is killed, its threads are asked where they are. */
-static void ask_hung(struct run *run, enum run_killed why)
+static void ask_hanging(struct run *run, enum run_killed why)
 {
         run->killed = why;
-        hung_ask(&run->hung, &run->main);
-        run->until_ns = after_ms(run, HUNG_LOOK_MS);
+        hang_report_ask(&run->hang_report, &run->main);
+        run->until_ns = after_ms(run, HANG_REPORT_LOOK_MS);
 }
 
-static void look_at_hung(struct run *run)
+static void look_at_hanging(struct run *run)
 {
-        run->until_ns = after_ms(run, HUNG_LOOK_MS);
-        if (!hung_look(&run->hung, &run->main))
+        run->until_ns = after_ms(run, HANG_REPORT_LOOK_MS);
+        if (!hang_report_look(&run->hang_report, &run->main))
                 return;
         containment_kill_group(run->main.pid);
         run->until_ns = 0;
@@ -479,15 +479,15 @@ static void look_at_case(struct run *run)
                         why = KILLED_STALL;
         }
         if (why != KILLED_NOT)
-                ask_hung(run, why);
+                ask_hanging(run, why);
 }
 
 static void overdue(struct run *run)
 {
         switch (run->stage) {
         case STAGE_WORKING:
-                if (run->hung.asked)
-                        look_at_hung(run);
+                if (run->hang_report.asked)
+                        look_at_hanging(run);
                 else if (run->kind == RUN_CASE)
                         look_at_case(run);
                 else
@@ -802,7 +802,7 @@ void run_events(const struct run *run, render_emit *emit, void *context)
 {
         render_evidence(run->main.evidence, run->seq, run->kind == RUN_PEER ? "peer" : "case", emit,
                         context);
-        hung_events(&run->hung, run->main.evidence, run->seq, emit, context);
+        hang_report_events(&run->hang_report, run->main.evidence, run->seq, emit, context);
         if (run->peer.started)
                 render_evidence(run->peer.evidence, run->seq, "peer", emit, context);
         emit_disturbed(run, emit, context);

@@ -58,7 +58,7 @@ struct run {
         unsigned long long packets;            /* how many it met */
         char not_calmed[2 * DISTURBANCE_TEXT]; /* why it is so still, or nothing */
         enum run_killed killed;
-        struct hung hung;
+        struct hang_report hang_report;
         struct stall stall;
         unsigned int stalled_ms; /* of KILLED_STALL: what the call was given */
         unsigned int strays;     /* processes that outlived those that the agent started */

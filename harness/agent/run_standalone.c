@@ -225,7 +225,7 @@ static bool probe_entry(struct run *run, int signals, struct probe_job job, stru
         return true;
 }
 
-int by_hand_run(const struct case_ref *ref, const struct by_hand *how)
+int run_standalone(const struct case_ref *ref, const struct standalone *how)
 {
         static struct probe probe;
         static struct probe threadsafe;

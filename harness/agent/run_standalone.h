@@ -6,7 +6,7 @@
 
 #include "case/registry.h"
 
-struct by_hand {
+struct standalone {
         const char *ia; /* NULL: the registry's first */
         bool wait_for_debugger;
         unsigned int event_ms;
@@ -19,6 +19,6 @@ struct by_hand {
  * Runs one case with a local peer and prints its evidence for a person. Returns the exit status:
  * 0 for PASS and NOTE, 1 for FAIL, CRASH and TIMEOUT, 2 otherwise.
  */
-int by_hand_run(const struct case_ref *ref, const struct by_hand *how);
+int run_standalone(const struct case_ref *ref, const struct standalone *how);
 
 #endif

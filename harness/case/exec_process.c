@@ -25,13 +25,13 @@
 struct memory {
         uintptr_t call; /* from the beginning of this program */
         DAT_RETURN ret;
-        unsigned char arg[FRESH_ARG_MAX];
-        unsigned char room[FRESH_ROOM];
+        unsigned char arg[EXEC_PROCESS_ARG_MAX];
+        unsigned char shared[EXEC_PROCESS_SHARED];
         struct evidence evidence;
 };
 
-struct fresh {
-        struct fresh *older;
+struct exec_process {
+        struct exec_process *older;
         struct test *t;
         pid_t pid;
         int socket;
@@ -44,9 +44,9 @@ extern const char __executable_start[];
 
 static struct memory *own;
 
-void fresh_path(size_t index, char path[FRESH_PATH_MAX])
+void exec_process_path(size_t index, char path[EXEC_PROCESS_PATH_MAX])
 {
-        snprintf(path, FRESH_PATH_MAX, "/proc/self/fd/%zu", FILES_FD + index);
+        snprintf(path, EXEC_PROCESS_PATH_MAX, "/proc/self/fd/%zu", FILES_FD + index);
 }
 
 /*
@@ -58,7 +58,7 @@ static uintptr_t offset_of(DAT_RETURN (*call)(void *arg))
         return (uintptr_t)call - (uintptr_t)__executable_start;
 }
 
-_Noreturn void fresh_serve(void)
+_Noreturn void exec_process_main(void)
 {
         char byte;
 
@@ -80,9 +80,9 @@ _Noreturn void fresh_serve(void)
         _exit(0);
 }
 
-void *fresh_own_room(void)
+void *exec_process_own_shared(void)
 {
-        return own ? own->room : NULL;
+        return own ? own->shared : NULL;
 }
 
 /*
@@ -145,13 +145,13 @@ static char **environment(const char *variable, char *set)
 
 /* What the process is to hold, by the number that it is to have there. */
 struct handed {
-        int fds[FRESH_FILES_MAX + 2];
+        int fds[EXEC_PROCESS_FILES_MAX + 2];
         size_t count;
 };
 
 static _Noreturn void become(const struct handed *handed, char **env)
 {
-        char *argv[] = {(char *)"udapl-cases", (char *)"--" FRESH_OPTION, NULL};
+        char *argv[] = {(char *)"udapl-cases", (char *)"--" EXEC_PROCESS_OPTION, NULL};
 
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         for (size_t i = 0; i < handed->count; i++)
@@ -163,55 +163,56 @@ static _Noreturn void become(const struct handed *handed, char **env)
         _exit(2);
 }
 
-struct fresh *fresh_start(struct test *t, const struct fresh_file *files, size_t count,
-                          const char *variable, const char *value)
+struct exec_process *exec_process_start(struct test *t, const struct exec_process_file *files,
+                                        size_t count, const char *variable, const char *value)
 {
-        char set[FRESH_ENVIRONMENT_MAX];
-        struct fresh *fresh = calloc(1, sizeof(*fresh));
+        char set[EXEC_PROCESS_ENVIRONMENT_MAX];
+        struct exec_process *process = calloc(1, sizeof(*process));
         struct handed handed = {.count = count + 2};
         int ends[2];
         char **env;
 
         snprintf(set, sizeof(set), "%s=%s", variable, value ? value : "");
         env = environment(variable, value ? set : NULL);
-        if (!fresh || !env || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
+        if (!process || !env || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
                 resource(t, "no process of its own: %s", strerror(errno));
-        *fresh = (struct fresh){.older = t->fresh, .t = t, .socket = ends[0]};
-        t->fresh = fresh;
+        *process = (struct exec_process){.older = t->exec_processes, .t = t, .socket = ends[0]};
+        t->exec_processes = process;
         handed.fds[0] = ends[1];
-        fresh->memory = shared(t, &handed.fds[1]);
+        process->memory = shared(t, &handed.fds[1]);
         for (size_t i = 0; i < count; i++)
                 handed.fds[2 + i] = nameless(t, files[i].bytes, files[i].size);
-        fresh->thread = trace_new_thread();
+        process->thread = trace_new_thread();
         /* Not by fork(), at which a provider may do what it likes. */
-        fresh->pid = _Fork();
-        if (fresh->pid == 0)
+        process->pid = _Fork();
+        if (process->pid == 0)
                 become(&handed, env);
         for (size_t i = 0; i < handed.count; i++)
                 close(handed.fds[i]);
         free(env);
-        if (fresh->pid < 0)
+        if (process->pid < 0)
                 resource(t, "no process of its own: %s", strerror(errno));
-        return fresh;
+        return process;
 }
 
 /*
  * Calls
  */
 
-static void relay(struct fresh *fresh)
+static void relay(struct exec_process *process)
 {
-        fresh->relayed = trace_relay(&fresh->memory->evidence, fresh->relayed, fresh->thread);
+        process->relayed =
+            trace_relay(&process->memory->evidence, process->relayed, process->thread);
 }
 
 /* How the process ended; it is gone then. */
-static void describe_end(struct fresh *fresh, char *text, size_t size)
+static void describe_end(struct exec_process *process, char *text, size_t size)
 {
         int status = 0;
 
-        while (waitpid(fresh->pid, &status, 0) < 0 && errno == EINTR)
+        while (waitpid(process->pid, &status, 0) < 0 && errno == EINTR)
                 ;
-        fresh->pid = 0;
+        process->pid = 0;
         if (WIFSIGNALED(status))
                 snprintf(text, size, "%s", strsignal(WTERMSIG(status)));
         else
@@ -224,64 +225,65 @@ static int limit_ms(const struct test *t)
         return t->settings->gdb ? -1 : (int)(t->settings->deadline_ms / 2);
 }
 
-DAT_RETURN fresh_call(struct fresh *fresh, DAT_RETURN (*call)(void *arg), void *arg, size_t size)
+DAT_RETURN exec_process_call(struct exec_process *process, DAT_RETURN (*call)(void *arg), void *arg,
+                             size_t size)
 {
-        struct test *t = fresh->t;
-        struct memory *memory = fresh->memory;
-        struct pollfd answer = {.fd = fresh->socket, .events = POLLIN};
+        struct test *t = process->t;
+        struct memory *memory = process->memory;
+        struct pollfd answer = {.fd = process->socket, .events = POLLIN};
         int limit = limit_ms(t);
         char how[64];
         char byte = 0;
         int ready;
 
-        if (fresh->pid <= 0 || size > sizeof(memory->arg))
+        if (process->pid <= 0 || size > sizeof(memory->arg))
                 test_end(t, VERDICT_BROKEN, "a call in a process that is gone, or a long one");
         memory->call = offset_of(call);
         memcpy(memory->arg, arg, size);
-        ready = send(fresh->socket, &byte, 1, MSG_NOSIGNAL) == 1 ? poll(&answer, 1, limit) : 1;
-        relay(fresh);
+        ready = send(process->socket, &byte, 1, MSG_NOSIGNAL) == 1 ? poll(&answer, 1, limit) : 1;
+        relay(process);
         if (ready <= 0)
                 test_end(t, VERDICT_FAIL, "no end after %d ms of a call in a process of its own",
                          limit);
-        if (recv(fresh->socket, &byte, 1, 0) != 1) {
-                describe_end(fresh, how, sizeof(how));
+        if (recv(process->socket, &byte, 1, 0) != 1) {
+                describe_end(process, how, sizeof(how));
                 test_end(t, VERDICT_FAIL, "a call ended the process that made it: %s", how);
         }
         memcpy(arg, memory->arg, size);
         return memory->ret;
 }
 
-void *fresh_room(const struct fresh *fresh)
+void *exec_process_shared(const struct exec_process *process)
 {
-        return fresh->memory->room;
+        return process->memory->shared;
 }
 
 /*
  * Its end
  */
 
-void fresh_end(struct fresh *fresh)
+void exec_process_end(struct exec_process *process)
 {
         char how[64];
 
-        if (fresh->pid > 0) {
-                kill(fresh->pid, SIGKILL);
-                describe_end(fresh, how, sizeof(how));
+        if (process->pid > 0) {
+                kill(process->pid, SIGKILL);
+                describe_end(process, how, sizeof(how));
         }
-        if (fresh->socket >= 0)
-                close(fresh->socket);
-        fresh->socket = -1;
+        if (process->socket >= 0)
+                close(process->socket);
+        process->socket = -1;
 }
 
-void fresh_end_all(struct test *t)
+void exec_process_end_all(struct test *t)
 {
-        while (t->fresh) {
-                struct fresh *newest = t->fresh;
+        while (t->exec_processes) {
+                struct exec_process *newest = t->exec_processes;
 
-                fresh_end(newest);
+                exec_process_end(newest);
                 if (newest->memory)
                         munmap(newest->memory, sizeof(*newest->memory));
-                t->fresh = newest->older;
+                t->exec_processes = newest->older;
                 free(newest);
         }
 }

@@ -17,48 +17,50 @@
 #include "dat_api.h"
 
 struct test;
-struct fresh;
+struct exec_process;
 
-/* A file that the process finds by the name that fresh_path() gives: no other process does. */
-struct fresh_file {
+/* A file that the process finds by the name that exec_process_path() gives: no other process does.
+ */
+struct exec_process_file {
         const void *bytes;
         size_t size;
 };
 
-#define FRESH_FILES_MAX       16
-#define FRESH_PATH_MAX        32
-#define FRESH_ROOM            ((size_t)1024 * 1024)
-#define FRESH_OPTION          "fresh"
-#define FRESH_ARG_MAX         (128 * 1024)
-#define FRESH_ENVIRONMENT_MAX 4096
+#define EXEC_PROCESS_FILES_MAX       16
+#define EXEC_PROCESS_PATH_MAX        32
+#define EXEC_PROCESS_SHARED          ((size_t)1024 * 1024)
+#define EXEC_PROCESS_OPTION          "exec-process"
+#define EXEC_PROCESS_ARG_MAX         (128 * 1024)
+#define EXEC_PROCESS_ENVIRONMENT_MAX 4096
 
 /* The name of file `index` within the process. */
-void fresh_path(size_t index, char path[FRESH_PATH_MAX]);
+void exec_process_path(size_t index, char path[EXEC_PROCESS_PATH_MAX]);
 
 /*
  * Starts the process, with these files, and with `variable` set in its environment to `value`, or,
  * where that is NULL, not set. It ends with the case at the latest.
  */
-struct fresh *fresh_start(struct test *t, const struct fresh_file *files, size_t count,
-                          const char *variable, const char *value);
+struct exec_process *exec_process_start(struct test *t, const struct exec_process_file *files,
+                                        size_t count, const char *variable, const char *value);
 
 /*
  * Makes a call there: a function of this program, with a copy of the `size` bytes at `arg`, which
  * has come back when this returns. Neither may hold a pointer of the case's.
  */
-DAT_RETURN fresh_call(struct fresh *fresh, DAT_RETURN (*call)(void *arg), void *arg, size_t size);
+DAT_RETURN exec_process_call(struct exec_process *process, DAT_RETURN (*call)(void *arg), void *arg,
+                             size_t size);
 
-/* Memory of the process that the case sees too: FRESH_ROOM bytes, zeroed at first. */
-void *fresh_room(const struct fresh *fresh);
+/* Memory of the process that the case sees too: EXEC_PROCESS_SHARED bytes, zeroed at first. */
+void *exec_process_shared(const struct exec_process *process);
 /* The same within the process; NULL in any other. */
-void *fresh_own_room(void);
+void *exec_process_own_shared(void);
 
 /* Ends the process now. */
-void fresh_end(struct fresh *fresh);
+void exec_process_end(struct exec_process *process);
 /* Ends those that the case has not. */
-void fresh_end_all(struct test *t);
+void exec_process_end_all(struct test *t);
 
 /* What main() does in such a process; does not return. */
-_Noreturn void fresh_serve(void);
+_Noreturn void exec_process_main(void);
 
 #endif

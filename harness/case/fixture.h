@@ -45,7 +45,7 @@ void must_be_told(struct test *t, uint64_t needs);
  * As many of `wanted` as the IA's own limit leaves room for, where each takes so many objects of a
  * type beside what the fixtures have made. Fewer than two are UNSUPPORTED.
  */
-DAT_COUNT room_for(struct test *t, DAT_COUNT wanted, DAT_HANDLE_TYPE type, DAT_COUNT each);
+DAT_COUNT cap_at_limit(struct test *t, DAT_COUNT wanted, DAT_HANDLE_TYPE type, DAT_COUNT each);
 
 /* A second IA, of the same name, opened at the first call; nothing of the first one is its own. */
 DAT_IA_HANDLE other_ia(struct test *t);
@@ -260,6 +260,6 @@ DAT_HANDLE bad_handle(struct test *t, DAT_HANDLE_TYPE type, enum bad_handle how)
  * Makes a call in a process of its own, for arguments on which a provider is free to fault, and
  * stores its return. Returns false where the call ended that process; how is recorded.
  */
-bool call_apart(struct test *t, DAT_RETURN (*call)(void *arg), void *arg, DAT_RETURN *ret);
+bool subprocess_call(struct test *t, DAT_RETURN (*call)(void *arg), void *arg, DAT_RETURN *ret);
 
 #endif

@@ -132,7 +132,7 @@ static bool quiet_period(struct test *t, const struct check_site *site, DAT_EVD_
                 return true;
         if (!dat_is(ret, DAT_TIMEOUT_EXPIRED))
                 call_failed(t, site, "dat_evd_wait", ret);
-        if (!settle_until(start + (uint64_t)t->settings->quiet_ms * 1000000))
+        if (!sleep_until(start + (uint64_t)t->settings->quiet_ms * 1000000))
                 return false;
         ret = dat_evd_dequeue(evd, event);
         if (!dat_is(ret, DAT_QUEUE_EMPTY))
@@ -164,10 +164,10 @@ DAT_TIMEOUT event_timeout(struct test *t)
 
 void settle(struct test *t)
 {
-        settle_until(now_ns() + (uint64_t)t->settings->quiet_ms * 1000000);
+        sleep_until(now_ns() + (uint64_t)t->settings->quiet_ms * 1000000);
 }
 
 void settle_briefly(struct test *t)
 {
-        settle_until(now_ns() + (uint64_t)t->settings->quiet_ms * 100000);
+        sleep_until(now_ns() + (uint64_t)t->settings->quiet_ms * 100000);
 }

@@ -44,7 +44,7 @@ static DAT_COUNT made(const struct test *t, const struct limit *limit)
         return count;
 }
 
-DAT_COUNT room_for(struct test *t, DAT_COUNT wanted, DAT_HANDLE_TYPE type, DAT_COUNT each)
+DAT_COUNT cap_at_limit(struct test *t, DAT_COUNT wanted, DAT_HANDLE_TYPE type, DAT_COUNT each)
 {
         const struct limit *limit = limit_of(type);
         DAT_COUNT room = (most(t, limit) - made(t, limit)) / each;
@@ -61,7 +61,8 @@ DAT_COUNT room_for(struct test *t, DAT_COUNT wanted, DAT_HANDLE_TYPE type, DAT_C
         return room;
 }
 
-void check_room(struct test *t, const struct check_site *site, DAT_HANDLE_TYPE type, DAT_RETURN ret)
+void check_limit(struct test *t, const struct check_site *site, DAT_HANDLE_TYPE type,
+                 DAT_RETURN ret)
 {
         const struct limit *limit = limit_of(type);
         char text[96];

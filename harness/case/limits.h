@@ -10,8 +10,8 @@
  * fixtures have made as many as the IA publishes, ends the case as UNSUPPORTED by that limit.
  */
 #define arrange_one(type_, call_) \
-        check_room(t, CHECK_SITE_(#call_), DAT_HANDLE_TYPE_##type_, (call_))
-void check_room(struct test *t, const struct check_site *site, DAT_HANDLE_TYPE type,
-                DAT_RETURN ret);
+        check_limit(t, CHECK_SITE_(#call_), DAT_HANDLE_TYPE_##type_, (call_))
+void check_limit(struct test *t, const struct check_site *site, DAT_HANDLE_TYPE type,
+                 DAT_RETURN ret);
 
 #endif

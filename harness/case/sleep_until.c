@@ -7,7 +7,7 @@
 
 #include "evidence/evidence.h"
 
-bool settle_until(uint64_t ns)
+bool sleep_until(uint64_t ns)
 {
         struct itimerspec when = {
             .it_value = {.tv_sec = (time_t)(ns / 1000000000), .tv_nsec = (long)(ns % 1000000000)},

@@ -6,6 +6,6 @@
 #include <stdint.h>
 
 /* Waits until CLOCK_MONOTONIC says `ns`, by a timer; false where that was already past. */
-bool settle_until(uint64_t ns);
+bool sleep_until(uint64_t ns);
 
 #endif

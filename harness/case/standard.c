@@ -100,7 +100,7 @@ static void answered_apart(struct test *t, const struct check_site *site,
                            DAT_RETURN (*call)(void *arg), void *arg, DAT_RETURN refused)
 {
         DAT_RETURN ret = refused;
-        bool came_back = call_apart(t, call, arg, &ret);
+        bool came_back = subprocess_call(t, call, arg, &ret);
         bool says_why = !dat_is(ret, DAT_SUCCESS) && !dat_is(ret, DAT_INTERNAL_ERROR);
 
         if (came_back)
@@ -169,7 +169,7 @@ void standard_destroyed_srq(struct test *t, const struct standard_call *standard
         DAT_RETURN ret;
 
         memcpy(call + offset, &bad, sizeof(bad));
-        if (call_apart(t, make_apart, &apart, &ret))
+        if (subprocess_call(t, make_apart, &apart, &ret))
                 check_expect_or_note(
                     t, &site, ret, standard->refused,
                     DAT_SET_(DAT_INVALID_PARAMETER, DAT_INVALID_STATE, DAT_SUCCESS), 3);
@@ -188,7 +188,7 @@ void standard_null_pointer(struct test *t, const struct standard_call *standard,
 
         memcpy(&good, call + offset, sizeof(good));
         memcpy(call + offset, &none, sizeof(none));
-        if (call_apart(t, make_apart, &apart, &ret))
+        if (subprocess_call(t, make_apart, &apart, &ret))
                 record(t, "%s with a null %s returned 0x%x", standard->name, argument,
                        (unsigned int)ret);
         memcpy(call + offset, &good, sizeof(good));

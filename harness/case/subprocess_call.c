@@ -93,7 +93,7 @@ static struct asked ask_in_time(struct test *t, DAT_RETURN (*call)(void *arg), v
         return asked;
 }
 
-bool call_apart(struct test *t, DAT_RETURN (*call)(void *arg), void *arg, DAT_RETURN *ret)
+bool subprocess_call(struct test *t, DAT_RETURN (*call)(void *arg), void *arg, DAT_RETURN *ret)
 {
         uint64_t before = trace_count();
         struct asked asked = ask_in_time(t, call, arg, ret);

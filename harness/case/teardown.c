@@ -272,7 +272,7 @@ static void close_ia(struct test *t)
 void teardown(struct test *t)
 {
         waiters_end(t);
-        fresh_end_all(t);
+        exec_process_end_all(t);
         while (t->objects) {
                 struct object *newest = t->objects;
 

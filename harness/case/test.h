@@ -87,8 +87,8 @@ struct test {
         struct object *objects;
         struct peer *peer;
         struct waiter *waiters;
-        struct fresh *fresh; /* the newest process of its own */
-        uint64_t draws;      /* state of draw() */
+        struct exec_process *exec_processes; /* newest first */
+        uint64_t draws;                      /* state of draw() */
 };
 
 /* Ends the case with a verdict. */

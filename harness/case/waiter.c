@@ -405,7 +405,7 @@ static void *entrant_main(void *arg)
                 while (now_ns() < heat->start_ns + entrant->after_ns)
                         ;
         else
-                settle_until(heat->start_ns + entrant->after_ns);
+                sleep_until(heat->start_ns + entrant->after_ns);
         entrant->woken_ns = now_ns();
         racer->began_ns = entrant->woken_ns;
         racer->ret = racer->call(racer->arg);

@@ -20,7 +20,7 @@ static DAT_RETURN answer(void *arg)
 {
         struct asked *asked = arg;
         const char *variable = getenv("CTS_FRESH");
-        int *room = fresh_own_room();
+        int *room = exec_process_own_shared();
 
         asked->number = 2 * asked->number;
         asked->pid = getpid();
@@ -31,25 +31,25 @@ static DAT_RETURN answer(void *arg)
 
 CASE_WITH(fresh, answers, .without_ia = true)
 {
-        struct fresh *fresh = fresh_start(t, NULL, 0, "CTS_FRESH", "a value");
+        struct exec_process *process = exec_process_start(t, NULL, 0, "CTS_FRESH", "a value");
         struct asked asked = {.number = 21};
 
-        expect(fresh_call(fresh, answer, &asked, sizeof(asked)), DAT_SUCCESS);
+        expect(exec_process_call(process, answer, &asked, sizeof(asked)), DAT_SUCCESS);
         expect_eq(asked.number, 42);
         expect_that(asked.pid != getpid(), "it was this process");
         expect_that(strcmp(asked.variable, "a value") == 0, "the variable is %s", asked.variable);
-        expect(fresh_call(fresh, answer, &asked, sizeof(asked)), DAT_SUCCESS);
-        expect_eq(*(int *)fresh_room(fresh), 2);
-        expect_that(!fresh_own_room(), "the case itself has such memory");
+        expect(exec_process_call(process, answer, &asked, sizeof(asked)), DAT_SUCCESS);
+        expect_eq(*(int *)exec_process_shared(process), 2);
+        expect_that(!exec_process_own_shared(), "the case itself has such memory");
 }
 
 static DAT_RETURN read_file(void *arg)
 {
-        char path[FRESH_PATH_MAX];
+        char path[EXEC_PROCESS_PATH_MAX];
         FILE *file;
         size_t got;
 
-        fresh_path(1, path);
+        exec_process_path(1, path);
         file = fopen(path, "r");
         if (!file)
                 return DAT_INTERNAL_ERROR;
@@ -61,11 +61,11 @@ static DAT_RETURN read_file(void *arg)
 
 CASE_WITH(fresh, has_files, .without_ia = true)
 {
-        const struct fresh_file files[] = {{"first", 5}, {"second", 6}};
-        struct fresh *fresh = fresh_start(t, files, 2, "CTS_FRESH", NULL);
+        const struct exec_process_file files[] = {{"first", 5}, {"second", 6}};
+        struct exec_process *process = exec_process_start(t, files, 2, "CTS_FRESH", NULL);
         char text[16] = "";
 
-        expect(fresh_call(fresh, read_file, text, sizeof(text)), DAT_SUCCESS);
+        expect(exec_process_call(process, read_file, text, sizeof(text)), DAT_SUCCESS);
         expect_that(memcmp(text, "second", 6) == 0, "the file has %.16s", text);
 }
 
@@ -78,7 +78,8 @@ static DAT_RETURN die(void *arg)
 
 CASE_WITH(fresh, dies, .without_ia = true)
 {
-        expect(fresh_call(fresh_start(t, NULL, 0, "CTS_FRESH", NULL), die, "", 1), DAT_SUCCESS);
+        expect(exec_process_call(exec_process_start(t, NULL, 0, "CTS_FRESH", NULL), die, "", 1),
+               DAT_SUCCESS);
 }
 
 static DAT_RETURN hang(void *arg)
@@ -89,5 +90,6 @@ static DAT_RETURN hang(void *arg)
 
 CASE_WITH(fresh, hangs, .without_ia = true)
 {
-        expect(fresh_call(fresh_start(t, NULL, 0, "CTS_FRESH", NULL), hang, "", 1), DAT_SUCCESS);
+        expect(exec_process_call(exec_process_start(t, NULL, 0, "CTS_FRESH", NULL), hang, "", 1),
+               DAT_SUCCESS);
 }

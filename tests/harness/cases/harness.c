@@ -376,7 +376,7 @@ CASE_WITH(harness, asks_apart_again, .needs = 0)
         DAT_RETURN ret = DAT_INTERNAL_ERROR;
 
         expect_that(asked != MAP_FAILED, "no memory that two processes share");
-        expect_that(call_apart(t, silent_at_first, asked, &ret), "the call ended its process");
+        expect_that(subprocess_call(t, silent_at_first, asked, &ret), "the call ended its process");
         expect_eq(ret, DAT_SUCCESS);
         expect_eq(*asked, 2);
         munmap(asked, sizeof(*asked));

@@ -30,11 +30,11 @@ CASE_WITH(provider, makes_three_zones, .needs = 0)
 
 CASE_WITH(provider, has_room, .needs = 0)
 {
-        expect_eq(room_for(t, 5, DAT_HANDLE_TYPE_PZ, 1), 5);
-        expect_eq(room_for(t, 3, DAT_HANDLE_TYPE_PZ, 2), 2);
+        expect_eq(cap_at_limit(t, 5, DAT_HANDLE_TYPE_PZ, 1), 5);
+        expect_eq(cap_at_limit(t, 3, DAT_HANDLE_TYPE_PZ, 2), 2);
         pz_new(t);
-        expect_eq(room_for(t, 5, DAT_HANDLE_TYPE_PZ, 1), 4);
-        expect_eq(room_for(t, 1000, DAT_HANDLE_TYPE_EP, 1), 1000);
+        expect_eq(cap_at_limit(t, 5, DAT_HANDLE_TYPE_PZ, 1), 4);
+        expect_eq(cap_at_limit(t, 1000, DAT_HANDLE_TYPE_EP, 1), 1000);
 }
 
 CASE_WITH(provider, makes_srq_supported, .needs = NEED_SRQ)
