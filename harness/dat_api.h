@@ -2,7 +2,7 @@
 /*
  * The DAT API that the cases are compiled against: the one place where its version shows. Cases are
  * written as DAT 1.2 has it; what DAT 2.0 calls otherwise is here
- * (docs/decisions/0047-one-text-two-apis.md).
+ * (docs/decisions/0014-two-abis.md).
  */
 #ifndef HARNESS_DAT_API_H
 #define HARNESS_DAT_API_H

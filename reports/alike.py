@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from reports.contradiction import SAID
 
 # The least so many of those that ended alike are run again; where one of them ended otherwise
-# then, the most (docs/decisions/0049-alike-ends-are-sampled.md).
+# then, the most (docs/decisions/0160-second-attempts-and-waits.md).
 LEAST, MOST = 5, 20
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Of a build's compile commands those that an analysis needs (docs/decisions/0152).
+"""Of a build's compile commands those that an analysis needs (docs/decisions/0102-gate.md).
 
 Most files are compiled twice, for DAT 1.2 and for 2.0, and are the same text both times. So each
 file is analysed as its first command has it; and each that has a conditional in it, or a header

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Libraries that the agent loads once so that no case has to: those of rdma-core, at the very paths
- * that the probe saw a provider load them from (docs/decisions/0043-preload.md).
+ * that the probe saw a provider load them from (docs/decisions/0044-trace.md).
  */
 #ifndef HARNESS_PRELOAD_H
 #define HARNESS_PRELOAD_H

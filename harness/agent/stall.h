@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A call of a case that does not return, seen by its agent
- * (docs/decisions/0048-a-call-has-a-limit.md).
+ * (docs/decisions/0048-time-limits.md).
  */
 #ifndef HARNESS_STALL_H
 #define HARNESS_STALL_H

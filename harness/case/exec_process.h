@@ -4,7 +4,7 @@
  * one after the other. For what a registry does once in a process, and by its environment. The
  * calls are in the case's trace as if it had made them itself; a call that ends its process, or
  * does not return, is a FAIL. Why:
- * docs/decisions/0124-a-registry-is-asked-in-a-process-of-its-own.md.
+ * docs/decisions/0124-ia-and-registry-cases.md.
  */
 #ifndef HARNESS_EXEC_PROCESS_H
 #define HARNESS_EXEC_PROCESS_H

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Cases that wait, beside one another: each on hosts of its own, more of them than there is work
-for (docs/decisions/0156-what-waits-waits-side-by-side.md).
+for (docs/decisions/0160-second-attempts-and-waits.md).
 """
 
 from collections import deque

@@ -218,8 +218,8 @@ def _run(
 def _run_again(order: Order, whole: Assignment, testbeds: Testbeds, recorder: "_Recorder") -> None:
     """A sample of the failures once more, with nothing else going on. The first verdict stands.
 
-    The sample is of each kind of end (docs/decisions/0049-alike-ends-are-sampled.md), and drawn by
-    the seed.
+    The sample is of each kind of end, and drawn by the seed; the reasons are in
+    docs/decisions/0160-second-attempts-and-waits.md.
     """
     planned = {(one.case, one.hosts): one for one in whole.plan}
     tally = recorder.tally

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What waits: cases in which events and ends of calls are waited for in vain, by how long they took
-(docs/decisions/0160-what-waits-is-put-off.md).
+(docs/decisions/0160-second-attempts-and-waits.md).
 """
 
 from collections import deque

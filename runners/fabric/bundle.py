@@ -4,7 +4,7 @@
 A host that has the folder, whole, is sent nothing. Folders that no run used for a month go. That a
 folder is ours shows by its name, which is the digest of the list in it, and by its holding nothing
 but what is listed; nothing else is trusted, replaced or removed, and nothing is sent to a directory
-that holds anything else (docs/decisions/0103-what-a-host-is-given-can-be-told.md).
+that holds anything else (docs/decisions/0038-remote-hosts.md).
 """
 
 import hashlib

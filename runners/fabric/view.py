@@ -3,7 +3,7 @@
 named.
 
 Of /etc it has what the loader and rdma-core read, copied; not a user's home, nor anybody's secrets
-(docs/decisions/0134-a-guest-sees-what-the-run-needs.md).
+(docs/decisions/0134-what-a-guest-sees.md).
 """
 
 import os
