@@ -197,41 +197,67 @@ struct evd *ia_async_evd(struct ia *ia)
         return evd;
 }
 
-static DAT_RETURN open_async_evd(struct ia *ia, DAT_COUNT qlen, DAT_EVD_HANDLE *async_evd)
+/*
+ * Makes the EVD the one that hears of the IA's asynchronous events, NULL for none, and enters the
+ * IA into the list. From here on other threads look at it, when their IA closes.
+ */
+static void join_siblings(struct ia *ia, struct evd *async_evd)
+{
+        ia->async_evd = async_evd;
+        list_append(&ias.all, &ia->siblings);
+}
+
+/* Shares the async EVD of an open IA. Returns DAT_INVALID_HANDLE if there is no such EVD. */
+static DAT_RETURN share_async_evd(struct ia *ia, DAT_EVD_HANDLE handle)
 {
         DAT_RETURN bad = REF_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_ASYNC);
-        DAT_RETURN ret;
+        struct evd *evd = object_get(handle, DAT_HANDLE_TYPE_EVD);
+        DAT_RETURN ret = bad;
 
-        if (*async_evd == DAT_EVD_ASYNC_EXISTS) {
-                ia->async_out_of_scope = true;
-                return DAT_SUCCESS;
-        }
-        if (*async_evd != DAT_HANDLE_NULL) {
-                struct evd *evd = object_get(*async_evd, DAT_HANDLE_TYPE_EVD);
+        if (!evd)
+                return bad;
+        /* One critical section, so that the IA of the EVD cannot close between the two steps. */
+        pthread_mutex_lock(&ias.lock);
+        if (evd->obj.ia->binding == ia->binding && evd->flags & DAT_EVD_ASYNC_FLAG)
+                ret = object_use(&evd->obj, bad);
+        if (ret == DAT_SUCCESS)
+                join_siblings(ia, evd);
+        pthread_mutex_unlock(&ias.lock);
+        object_put(evd);
+        return ret;
+}
 
-                if (!evd)
-                        return bad;
-                pthread_mutex_lock(&ias.lock);
-                ret = evd->obj.ia->binding == ia->binding && evd->flags & DAT_EVD_ASYNC_FLAG
-                          ? object_use(&evd->obj, bad)
-                          : bad;
-                if (ret == DAT_SUCCESS)
-                        ia->async_evd = evd;
-                pthread_mutex_unlock(&ias.lock);
-                object_put(evd);
-                return ret;
-        }
-        ret = evd_new(ia, qlen < MIN_ASYNC_QLEN ? MIN_ASYNC_QLEN : qlen, DAT_EVD_ASYNC_FLAG,
-                      &ia->async_evd);
+static DAT_RETURN make_async_evd(struct ia *ia, DAT_COUNT qlen)
+{
+        struct evd *evd;
+        DAT_RETURN ret = evd_new(ia, max_int(qlen, MIN_ASYNC_QLEN), DAT_EVD_ASYNC_FLAG, &evd);
+
         if (ret != DAT_SUCCESS)
                 return ret;
-        ret = object_publish(ia, &ia->async_evd->obj, DAT_HANDLE_TYPE_EVD);
+        evd->obj.users = 1;
+        ret = object_publish(ia, &evd->obj, DAT_HANDLE_TYPE_EVD);
         if (ret != DAT_SUCCESS) {
-                evd_destroy(ia->async_evd);
+                evd_destroy(evd);
                 return ret;
         }
         ia->owns_async_evd = true;
-        ia->async_evd->obj.users = 1;
+        pthread_mutex_lock(&ias.lock);
+        join_siblings(ia, evd);
+        pthread_mutex_unlock(&ias.lock);
+        return ret;
+}
+
+/* The last step of an open: if it succeeds, the IA is in the list of all. */
+static DAT_RETURN open_async_evd(struct ia *ia, DAT_COUNT qlen, DAT_EVD_HANDLE handle)
+{
+        if (handle == DAT_HANDLE_NULL)
+                return make_async_evd(ia, qlen);
+        if (handle != DAT_EVD_ASYNC_EXISTS)
+                return share_async_evd(ia, handle);
+        ia->async_out_of_scope = true;
+        pthread_mutex_lock(&ias.lock);
+        join_siblings(ia, NULL);
+        pthread_mutex_unlock(&ias.lock);
         return DAT_SUCCESS;
 }
 
@@ -273,7 +299,7 @@ static void ia_delete(struct ia *ia)
         free(ia);
 }
 
-static DAT_RETURN open_parts(struct ia *ia, DAT_COUNT qlen, DAT_EVD_HANDLE *async_evd)
+static DAT_RETURN open_parts(struct ia *ia, DAT_COUNT qlen, DAT_EVD_HANDLE async_evd)
 {
         DAT_RETURN ret = evd_new(ia, 1, DAT_EVD_DTO_FLAG, &ia->sink);
 
@@ -299,13 +325,6 @@ service:
 sink:
         evd_destroy(ia->sink);
         return ret;
-}
-
-static void join_siblings(struct ia *ia)
-{
-        pthread_mutex_lock(&ias.lock);
-        list_append(&ias.all, &ia->siblings);
-        pthread_mutex_unlock(&ias.lock);
 }
 
 /* Reports on no EVD any more; nor does another IA report on one that goes with this. */
@@ -348,18 +367,16 @@ static DAT_RETURN ia_open(const struct binding *binding, DAT_COUNT qlen, DAT_EVD
         ret = device_choose(ia);
         if (ret != DAT_SUCCESS)
                 goto delete;
-        join_siblings(ia);
-        ret = open_parts(ia, qlen, async_evd);
+        ret = open_parts(ia, qlen, *async_evd);
         if (ret != DAT_SUCCESS)
-                goto siblings;
+                goto release;
         if (ia->async_out_of_scope)
                 *async_evd = (DAT_EVD_HANDLE)DAT_EVD_OUT_OF_SCOPE;
-        else
+        else if (ia->owns_async_evd)
                 *async_evd = object_handle(&ia->async_evd->obj);
         *ia_handle = object_handle(&ia->obj);
         return ret;
-siblings:
-        leave_siblings(ia);
+release:
         device_release(ia);
         delete : ia_delete(ia);
         return ret;

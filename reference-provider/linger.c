@@ -83,7 +83,7 @@ static bool defer(struct lingering *lingering, bool slow, void (*destroy)(void *
 
         if (!lingering)
                 return false;
-        errand = malloc(sizeof(*errand));
+        errand = calloc(1, sizeof(*errand));
         if (!errand)
                 return false;
         *errand = (struct errand){.destroy = destroy, .object = object};

@@ -43,7 +43,7 @@ static bool is_of_provider(const void *caller)
         return dladdr(caller, &info) && info.dli_fname && strstr(info.dli_fname, PROVIDER);
 }
 
-static bool shall_fail(const char *name, const void *caller)
+bool call_fails(const char *name, const void *caller)
 {
         if (!atomic_load(&to_go) || !is_of_provider(caller) || atomic_fetch_sub(&to_go, 1) != 1)
                 return false;
@@ -57,7 +57,7 @@ int epoll_ctl(int epoll, int op, int fd, struct epoll_event *event)
 {
         static int (*_Atomic real)(int, int, int, struct epoll_event *);
 
-        if (op == EPOLL_CTL_ADD && shall_fail("epoll_ctl", __builtin_return_address(0)))
+        if (op == EPOLL_CTL_ADD && call_fails("epoll_ctl", __builtin_return_address(0)))
                 return -1;
         if (!real)
                 real = (int (*)(int, int, int, struct epoll_event *))dlsym(RTLD_NEXT, "epoll_ctl");
@@ -69,7 +69,7 @@ int epoll_ctl(int epoll, int op, int fd, struct epoll_event *event)
         {                                                                   \
                 static type(*_Atomic real) parameters;                      \
                                                                             \
-                if (shall_fail(#name, __builtin_return_address(0)))         \
+                if (call_fails(#name, __builtin_return_address(0)))         \
                         return failure;                                     \
                 if (!real)                                                  \
                         real = (type(*) parameters)dlsym(RTLD_NEXT, #name); \
@@ -89,7 +89,7 @@ void *REAL_CALLOC(size_t count, size_t size);
 
 void *calloc(size_t count, size_t size)
 {
-        if (shall_fail("calloc", __builtin_return_address(0)))
+        if (call_fails("calloc", __builtin_return_address(0)))
                 return NULL;
         return REAL_CALLOC(count, size);
 }
@@ -134,7 +134,7 @@ int ibv_resize_cq(struct ibv_cq *cq, int entries)
 
         if (atomic_load(&in_vain))
                 return 0;
-        if (shall_fail("ibv_resize_cq", __builtin_return_address(0)))
+        if (call_fails("ibv_resize_cq", __builtin_return_address(0)))
                 return ENOMEM;
         if (!real)
                 real = (int (*)(struct ibv_cq *, int))dlsym(RTLD_NEXT, "ibv_resize_cq");

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Makes one chosen call of the provider to the C library, to libibverbs or to librdmacm fail, as it
- * does where memory, descriptors or the device come to their end. A program linked with failing.c
- * has these functions before the libraries do; calls by others than the provider pass through.
+ * Makes one chosen call of the provider to the C library, to libibverbs or to librdmacm fail, as if
+ * memory, descriptors or the device's resources had run out. A program linked with failing.c
+ * defines these functions before the libraries do. Calls from outside the provider are not changed.
+ * In libdaplref-failing.so, the provider's own object_publish() is one of these calls.
  */
 #ifndef FAILING_H
 #define FAILING_H
@@ -15,6 +16,9 @@ void fail_call(int nth);
 /* Lets all calls pass again. Returns the name of the function that failed, or null where fewer
  * calls than that came. */
 const char *failed_call(void);
+
+/* Whether this call must fail. Such functions ask it with their name and their return address. */
+bool call_fails(const char *name, const void *caller);
 
 /* Has completion queues stay as they are, though they are told to have been resized. */
 void resize_in_vain(bool vain);

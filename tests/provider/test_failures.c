@@ -71,22 +71,60 @@ static void tell(const char *(*story)(int nth))
         fail_msg("the story does not end");
 }
 
-static const char *an_ia_is_opened(int nth)
+static const char *an_ia_is_opened_as(const char *name, DAT_EVD_HANDLE async_evd, int nth)
 {
-        DAT_EVD_HANDLE async_evd = DAT_HANDLE_NULL;
+        DAT_EVD_HANDLE before = async_evd;
         DAT_IA_HANDLE ia;
         const char *what;
         bool well;
 
         fail_call(nth);
-        well = succeeds(dat_ia_open((DAT_NAME_PTR) "ref0", 16, &async_evd, &ia));
+        well = succeeds(dat_ia_open((DAT_NAME_PTR)name, 16, &async_evd, &ia));
         what = settle(well);
         if (well)
                 assert_dat(dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG), DAT_SUCCESS);
+        else
+                assert_ptr_equal(async_evd, before);
+        return what;
+}
+
+static const char *an_ia_is_opened(int nth)
+{
+        return an_ia_is_opened_as("failing0", DAT_HANDLE_NULL, nth);
+}
+
+static const char *an_ia_of_one_domain_is_opened(int nth)
+{
+        return an_ia_is_opened_as("failing-one0", DAT_HANDLE_NULL, nth);
+}
+
+static const char *an_ia_of_any_device_is_opened(int nth)
+{
+        return an_ia_is_opened_as("failing-any0", DAT_HANDLE_NULL, nth);
+}
+
+static const char *an_ia_without_an_async_evd_is_opened(int nth)
+{
+        return an_ia_is_opened_as("failing0", DAT_EVD_ASYNC_EXISTS, nth);
+}
+
+/* The EVD belongs to another IA, which stays open and can free it afterwards. */
+static const char *an_ia_with_a_given_async_evd_is_opened(int nth)
+{
+        struct host *host = host_open();
+        DAT_EVD_HANDLE evd;
+        const char *what;
+
+        assert_dat(dat_evd_create(host->ia, 4, DAT_HANDLE_NULL, DAT_EVD_ASYNC_FLAG, &evd),
+                   DAT_SUCCESS);
+        what = an_ia_is_opened_as("failing0", evd, nth);
+        assert_dat(dat_evd_free(evd), DAT_SUCCESS);
+        host_close(host);
         return what;
 }
 
 struct objects {
+        DAT_PZ_HANDLE pz;
         DAT_CNO_HANDLE cno;
         DAT_EVD_HANDLE evd;
         DAT_SRQ_HANDLE srq;
@@ -95,6 +133,7 @@ struct objects {
         DAT_LMR_HANDLE lmr;
         DAT_RMR_HANDLE rmr;
         DAT_PSP_HANDLE psp;
+        DAT_PSP_HANDLE hashed_psp;
         DAT_RSP_HANDLE rsp;
 };
 
@@ -106,7 +145,8 @@ static bool make_memory(struct host *host, struct objects *objects, void *memory
         DAT_VLEN length;
         DAT_VADDR address;
 
-        return succeeds(dat_lmr_create(host->ia, DAT_MEM_TYPE_VIRTUAL, region, BUFFER, host->pz,
+        return succeeds(dat_pz_create(host->ia, &objects->pz)) &&
+               succeeds(dat_lmr_create(host->ia, DAT_MEM_TYPE_VIRTUAL, region, BUFFER, host->pz,
                                        DAT_MEM_PRIV_ALL_FLAG, &objects->lmr, &lmr_context,
                                        &rmr_context, &length, &address)) &&
                succeeds(dat_rmr_create(host->pz, &objects->rmr));
@@ -132,12 +172,16 @@ static bool make_queues(struct host *host, struct objects *objects)
                succeeds(dat_srq_set_lw(objects->srq, 4));
 }
 
+#define BEYOND_PORTS 0x123456789 /* a qualifier that is no port number */
+
 static bool make_points(struct host *host, struct objects *objects)
 {
         DAT_CONN_QUAL qual;
 
         return succeeds(dat_psp_create_any(host->ia, &qual, host->cr_evd, DAT_PSP_CONSUMER_FLAG,
                                            &objects->psp)) &&
+               succeeds(dat_psp_create(host->ia, BEYOND_PORTS, host->cr_evd, DAT_PSP_PROVIDER_FLAG,
+                                       &objects->hashed_psp)) &&
                succeeds(dat_rsp_create(host->ia, 7700, objects->ep, host->cr_evd, &objects->rsp));
 }
 
@@ -145,6 +189,8 @@ static void free_objects(struct objects *objects)
 {
         if (objects->rsp)
                 assert_dat(dat_rsp_free(objects->rsp), DAT_SUCCESS);
+        if (objects->hashed_psp)
+                assert_dat(dat_psp_free(objects->hashed_psp), DAT_SUCCESS);
         if (objects->psp)
                 assert_dat(dat_psp_free(objects->psp), DAT_SUCCESS);
         if (objects->ep)
@@ -161,6 +207,8 @@ static void free_objects(struct objects *objects)
                 assert_dat(dat_rmr_free(objects->rmr), DAT_SUCCESS);
         if (objects->lmr)
                 assert_dat(dat_lmr_free(objects->lmr), DAT_SUCCESS);
+        if (objects->pz)
+                assert_dat(dat_pz_free(objects->pz), DAT_SUCCESS);
 }
 
 static const char *objects_are_made(int nth)
@@ -262,6 +310,31 @@ static const char *ends_are_joined(int nth)
         post_send(&host->a, 0, 10, 2);
         await_completion(host->b.recv_evd, host->b.ep, 1, DAT_DTO_SUCCESS, 10);
         await_completion(host->a.request_evd, host->a.ep, 2, DAT_DTO_SUCCESS, 10);
+        host_close(host);
+        return what;
+}
+
+/* The request brings an EP that the provider makes, which is rejected with it. */
+static const char *an_ep_is_given(int nth)
+{
+        struct host *host = host_open();
+        const char *what;
+        DAT_CR_HANDLE cr;
+        bool given = false;
+
+        listen_any(host, DAT_PSP_PROVIDER_FLAG);
+        end_make(host, &host->a, NULL);
+        fail_call(nth);
+        if (succeeds(dat_ep_connect(host->a.ep, host->attr.ia_address_ptr, host->qual, LONG / 2, 0,
+                                    NULL, DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG))) {
+                cr = request_or_end(host);
+                given = cr != DAT_HANDLE_NULL;
+                if (given) {
+                        assert_dat(dat_cr_reject(cr), DAT_SUCCESS);
+                        (void)await_event(host->a.connect_evd, DAT_CONNECTION_EVENT_PEER_REJECTED);
+                }
+        }
+        what = settle(given);
         host_close(host);
         return what;
 }
@@ -378,6 +451,10 @@ static void opening(void **state)
 {
         (void)state;
         tell(an_ia_is_opened);
+        tell(an_ia_of_one_domain_is_opened);
+        tell(an_ia_of_any_device_is_opened);
+        tell(an_ia_without_an_async_evd_is_opened);
+        tell(an_ia_with_a_given_async_evd_is_opened);
 }
 
 static void making(void **state)
@@ -390,6 +467,7 @@ static void joining(void **state)
 {
         (void)state;
         tell(ends_are_joined);
+        tell(an_ep_is_given);
 }
 
 static void using(void **state)
@@ -406,5 +484,6 @@ int main(void)
             cmocka_unit_test(a_lost_completion),
         };
 
+        setenv("DAPLREF_TEST_IA", "failing0", 1);
         return cmocka_run_group_tests_name("failures", tests, NULL, NULL);
 }

@@ -542,6 +542,61 @@ static void streams_that_do_not_go_together(void **state)
         host_close(host);
 }
 
+#define OPENERS  2
+#define OPENINGS 30
+
+static _Atomic DAT_EVD_HANDLE lent_evd;
+
+/* Opens IAs whose async EVD the others may use, and takes it from them by the close. */
+static void *lend_async_evds(void *argument)
+{
+        while (!atomic_load(&stop)) {
+                DAT_EVD_HANDLE evd = DAT_HANDLE_NULL;
+                DAT_IA_HANDLE ia;
+
+                must(dat_ia_open((DAT_NAME_PTR) "ref0", 8, &evd, &ia));
+                atomic_store(&lent_evd, evd);
+                sched_yield();
+                must(dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG));
+        }
+        return argument;
+}
+
+/* Opens IAs with an async EVD of their own and with a lent one, which may be gone, in turn. */
+static void *open_and_close(void *argument)
+{
+        for (int i = 0; i < OPENINGS; i++) {
+                DAT_EVD_HANDLE evd = i % 2 ? atomic_load(&lent_evd) : DAT_HANDLE_NULL;
+                DAT_RETURN ret;
+                DAT_IA_HANDLE ia;
+
+                ret = dat_ia_open((DAT_NAME_PTR) "ref0", 8, &evd, &ia);
+                if (i % 2 && DAT_GET_TYPE(ret) == DAT_INVALID_HANDLE)
+                        continue;
+                must(ret);
+                must(dat_ia_query(ia, &evd, 0, NULL, 0, NULL));
+                must(dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG));
+        }
+        return argument;
+}
+
+/* IAs know of each other because one may report on the async EVD of another. */
+static void opens_against_closes(void **state)
+{
+        pthread_t openers[OPENERS];
+        pthread_t lender;
+
+        (void)state;
+        atomic_store(&stop, false);
+        assert_int_equal(pthread_create(&lender, NULL, lend_async_evds, NULL), 0);
+        for (int i = 0; i < OPENERS; i++)
+                assert_int_equal(pthread_create(&openers[i], NULL, open_and_close, NULL), 0);
+        for (int i = 0; i < OPENERS; i++)
+                assert_int_equal(pthread_join(openers[i], NULL), 0);
+        atomic_store(&stop, true);
+        assert_int_equal(pthread_join(lender, NULL), 0);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -554,6 +609,7 @@ int main(void)
             cmocka_unit_test(calls_against_close),
             cmocka_unit_test(close_overtakes_the_free_of_an_evd),
             cmocka_unit_test(close_overtakes_the_free_of_an_ep),
+            cmocka_unit_test(opens_against_closes),
         };
 
         return cmocka_run_group_tests_name("threads", tests, NULL, NULL);
