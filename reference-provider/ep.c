@@ -313,19 +313,27 @@ static bool has_watermark(const struct ep *ep)
 }
 
 /*
- * Stores both marks. What an EP takes shows in its receive EVD, at which the Consumer need not
- * look: while a mark is finite, the service thread does.
+ * Stores one of the EP's two marks and arms it. The Consumer need not look at the receive EVD,
+ * where the receives that an EP has taken show: the service thread does while a mark is finite.
  */
-static void set_watermarks(struct ep *ep, DAT_COUNT soft, DAT_COUNT hard)
+static void set_mark(struct ep *ep, _Atomic int *mark, _Atomic bool *armed, DAT_COUNT value)
 {
         bool had = has_watermark(ep);
 
-        atomic_store(&ep->soft_watermark, soft);
-        atomic_store(&ep->hard_watermark, hard);
+        atomic_store(mark, value);
         if (has_watermark(ep) != had)
                 evd_watch(ep_recv_target(ep), had ? -1 : 1);
-        atomic_store(&ep->soft_armed, soft != DAT_WATERMARK_INFINITE);
-        atomic_store(&ep->hard_armed, hard != DAT_WATERMARK_INFINITE);
+        atomic_store(armed, value != DAT_WATERMARK_INFINITE);
+}
+
+static void set_soft_mark(struct ep *ep, DAT_COUNT value)
+{
+        set_mark(ep, &ep->soft_watermark, &ep->soft_armed, value);
+}
+
+static void set_hard_mark(struct ep *ep, DAT_COUNT value)
+{
+        set_mark(ep, &ep->hard_watermark, &ep->hard_armed, value);
 }
 
 /*
@@ -557,7 +565,7 @@ static DAT_RETURN create(DAT_IA_HANDLE ia_handle, const struct wanted *wanted, b
                 goto put;
         }
         if (with_srq)
-                set_watermarks(ep, soft_mark(&setup.attr), DAT_WATERMARK_INFINITE);
+                set_soft_mark(ep, soft_mark(&setup.attr));
         *ep_handle = object_handle(&ep->obj);
 put:
         put_setup(&setup);
@@ -784,8 +792,9 @@ static DAT_RETURN modify(struct ep *ep, uint64_t mask, const DAT_EP_PARAM *param
                 ret = setup_change(ep, &from, &to, DAT_INVALID_ARG3);
         if (ret == DAT_SUCCESS)
                 leave_evds(ep, &from);
-        if (ret == DAT_SUCCESS && ep->srq && mask & DAT_EP_FIELD_EP_ATTR_SRQ_SOFT_HW)
-                set_watermarks(ep, soft_mark(&to.attr), atomic_load(&ep->hard_watermark));
+        /* An attribute given back as dat_ep_query shows it, 0 too, changes nothing. */
+        if (ret == DAT_SUCCESS && ep->srq && to.attr.srq_soft_hw != from.attr.srq_soft_hw)
+                set_soft_mark(ep, soft_mark(&to.attr));
         for (int i = 0; i < 3; i++)
                 put_evd(pinned[i]);
         if (pz)
@@ -903,7 +912,8 @@ void ep_destroy(struct ep *ep)
                 if (evds[i])
                         evd_forget_ep(evds[i], ep);
         }
-        set_watermarks(ep, DAT_WATERMARK_INFINITE, DAT_WATERMARK_INFINITE);
+        set_soft_mark(ep, DAT_WATERMARK_INFINITE);
+        set_hard_mark(ep, DAT_WATERMARK_INFINITE);
         work_cancel(ia, &ep->broken_work);
         work_cancel(ia, &ep->drained_work);
         work_cancel(ia, &ep->soft_work);
@@ -1002,7 +1012,8 @@ DAT_RETURN ref_ep_set_watermark(DAT_EP_HANDLE handle, DAT_COUNT soft, DAT_COUNT 
                 ret = REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
         } else {
                 pthread_mutex_lock(&ep->obj.ia->cm_lock);
-                set_watermarks(ep, soft, hard);
+                set_soft_mark(ep, soft);
+                set_hard_mark(ep, hard);
                 ep->attr.srq_soft_hw = soft;
                 pthread_mutex_unlock(&ep->obj.ia->cm_lock);
                 drain_recvs(ep);

@@ -612,6 +612,55 @@ static void a_watermark_by_modify(void **state)
         host_close(host);
 }
 
+/* The hard mark acts once per setting, and a change of the soft mark does not set the hard one. */
+static void modify_leaves_the_hard_mark(void **state)
+{
+        struct host *host = srq_host(8);
+        DAT_EP_PARAM param = {.ep_attr.srq_soft_hw = 5};
+
+        (void)state;
+        assert_dat(dat_ep_set_watermark(host->b.ep, DAT_WATERMARK_INFINITE, 0), DAT_SUCCESS);
+        for (unsigned int i = 0; i < 2; i++)
+                post_srq(&host->b, 0, 64, i);
+        send_and_await(host, 10, 1);
+        (void)await_event(host->b.connect_evd, DAT_CONNECTION_EVENT_BROKEN);
+        (void)await_event(host->a.connect_evd, DAT_CONNECTION_EVENT_DISCONNECTED);
+        await_completion(host->b.recv_evd, host->b.ep, 0, DAT_DTO_SUCCESS, 10);
+        assert_dat(dat_ep_reset(host->a.ep), DAT_SUCCESS);
+        assert_dat(dat_ep_reset(host->b.ep), DAT_SUCCESS);
+        assert_dat(dat_ep_modify(host->b.ep, DAT_EP_FIELD_EP_ATTR_SRQ_SOFT_HW, &param),
+                   DAT_SUCCESS);
+        join_ends(host, &host->a, &host->b);
+        send_and_await(host, 10, 2);
+        await_completion(host->b.recv_evd, host->b.ep, 1, DAT_DTO_SUCCESS, 10);
+        assert_silent(host->b.connect_evd);
+        host_close(host);
+}
+
+/* A program that queries, changes other attributes and gives all of them back keeps its mark. */
+static void modify_keeps_a_mark_of_zero(void **state)
+{
+        struct host *host = host_open();
+        DAT_EP_PARAM param;
+        DAT_EVENT event;
+
+        (void)state;
+        listen_any(host, DAT_PSP_CONSUMER_FLAG);
+        end_make(host, &host->a, NULL);
+        end_make_with_srq(host, &host->b, NULL, 8);
+        assert_dat(dat_ep_set_watermark(host->b.ep, 0, DAT_WATERMARK_INFINITE), DAT_SUCCESS);
+        assert_dat(dat_ep_query(host->b.ep, DAT_EP_FIELD_ALL, &param), DAT_SUCCESS);
+        assert_int_equal(param.ep_attr.srq_soft_hw, 0);
+        assert_dat(dat_ep_modify(host->b.ep, DAT_EP_FIELD_EP_ATTR_SRQ_SOFT_HW, &param),
+                   DAT_SUCCESS);
+        join_ends(host, &host->a, &host->b);
+        post_srq(&host->b, 0, 64, 1);
+        send_and_await(host, 10, 1);
+        event = await_event(host->async_evd, DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR);
+        assert_ptr_equal(event.event_data.asynch_error_event_data.dat_handle, host->b.ep);
+        host_close(host);
+}
+
 static void watermarks_of_an_ep(void **state)
 {
         struct host *host = srq_host(8);
@@ -868,6 +917,8 @@ int main(void)
             unless_iwarp(growth_of_an_ep_without_a_recv_evd, NO_REST),
             cmocka_unit_test(resize_without_room_for_completions),
             cmocka_unit_test(a_watermark_by_modify),
+            cmocka_unit_test(modify_leaves_the_hard_mark),
+            cmocka_unit_test(modify_keeps_a_mark_of_zero),
             cmocka_unit_test(watermarks_of_an_ep),
             cmocka_unit_test(hard_watermark_before_established),
             unless_iwarp(recv_query_knows_that_nothing_arrives, NO_NUMBERS),
