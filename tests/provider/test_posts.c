@@ -375,6 +375,38 @@ static void a_fenced_send_carries_what_was_read(void **state)
         host_close(host);
 }
 
+/*
+ * A fenced send without a read before it, and a read behind it: once the send has its receive, both
+ * complete. soft-RoCE sends a refused message again together with the read, which the fence must
+ * not wait for.
+ */
+static void a_read_behind_a_fenced_send(void **state)
+{
+        struct host *host = host_joined();
+        struct end *a = &host->a;
+        struct end *b = &host->b;
+        DAT_LMR_TRIPLET iov = segment(a, 0, 64);
+        DAT_RMR_TRIPLET from = there(b, 0, 64);
+
+        (void)state;
+        memset(b->memory, 0x77, 64);
+        for (unsigned int i = 0; i < 3; i++) {
+                assert_dat(
+                    dat_ep_post_send(a->ep, 1, &iov, cookie(1), DAT_COMPLETION_BARRIER_FENCE_FLAG),
+                    DAT_SUCCESS);
+                assert_dat(dat_ep_post_rdma_read(a->ep, 1, &iov, cookie(2), &from,
+                                                 DAT_COMPLETION_BARRIER_FENCE_FLAG),
+                           DAT_SUCCESS);
+                assert_silent(a->request_evd);
+                post_recv(b, 1000, 64, 3);
+                await_completion(b->recv_evd, b->ep, 3, DAT_DTO_SUCCESS, 64);
+                await_completion(a->request_evd, a->ep, 1, DAT_DTO_SUCCESS, 64);
+                await_completion(a->request_evd, a->ep, 2, DAT_DTO_SUCCESS, 64);
+                assert_memory_equal(a->memory, b->memory, 64);
+        }
+        host_close(host);
+}
+
 /* A freed LMR takes its memory out of what was posted, and the connection with it. */
 enum receiver { OF_THE_EP, OF_THE_EP_EARLY, OF_THE_SRQ };
 
@@ -1009,6 +1041,7 @@ int main(void)
             cmocka_unit_test(zones_are_kept_apart),
             unless_iwarp(segments_fill_in_their_order, ONE_READ),
             unless_iwarp(a_fenced_send_carries_what_was_read, NO_WAIT),
+            unless_iwarp(a_read_behind_a_fenced_send, NO_WAIT),
             unless_iwarp(memory_that_is_freed_under_a_receive, NO_REFUSAL),
             unless_iwarp(memory_that_is_freed_under_a_read, NO_WAIT),
             unless_iwarp(a_failure_behind_a_full_evd, NO_WAIT),
