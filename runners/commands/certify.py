@@ -88,7 +88,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "--waivers",
         type=Path,
         metavar="FILE",
-        help="findings that are answered for (TOML, docs/certify.md); they change no verdict",
+        help="waivers of known findings (TOML, docs/waivers.md); they change no verdict",
     )
     subject.add_argument(
         "--waived-ok",

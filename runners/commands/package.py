@@ -23,7 +23,7 @@ def add_parser(commands: Subparsers) -> None:
         "--statement",
         type=Path,
         metavar="FILE",
-        help="who states what of which product (TOML or JSON, docs/certify.md)",
+        help="the statement about the product (TOML or JSON, docs/package.md)",
     )
     parser.add_argument(
         "--sign",

@@ -28,7 +28,7 @@ def read(path: Path, run: Run) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path}: {error}") from error
     if wrong := malformed(table):
-        raise InputError(f"{path}: {wrong}; docs/certify.md shows a statement")
+        raise InputError(f"{path}: {wrong}; docs/package.md shows one")
     if wrong := next(overstated(table, run), ""):
         raise InputError(f"{path}: {wrong}")
     return dict(table)

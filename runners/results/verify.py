@@ -59,7 +59,7 @@ def verify(path: Path, signers: Path | None, checkout: Checkout) -> Iterator[Res
     Raises InputError where there is no such file, or no file of `signers`.
     """
     if signers is not None and not signers.is_file():
-        raise InputError(f"there is no file {signers}: docs/certify.md says what stands in one")
+        raise InputError(f"there is no file {signers}: docs/package.md shows how to write one")
     if not path.is_file():
         raise InputError(f"there is no package {path}")
     with tempfile.TemporaryDirectory(prefix="udapl-cts-") as name:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Files of waivers: what `certify --waivers` reads. docs/certify.md shows one."""
+"""Files of waivers: what `certify --waivers` reads. docs/waivers.md shows one."""
 
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -59,7 +59,7 @@ def _said(wrong: "ValidationError", rows: Sequence[Any]) -> str:
     """What is wrong, and in which waiver of the file."""
     place = list(wrong.absolute_path)
     if not place or place[0] != "waiver" or len(place) < 2:
-        return f"{wrong.message}; docs/certify.md shows a file of waivers"
+        return f"{wrong.message}; docs/waivers.md shows one"
     number = int(place[1])
     row = rows[number]
     clause = f" ({row['clause']})" if isinstance(row, dict) and "clause" in row else ""
