@@ -17,7 +17,9 @@
 #include "agent/library.h"
 #include "agent/preload.h"
 #include "agent/privilege.h"
+#include "agent/probe_result.h"
 #include "agent/run.h"
+#include "agent/verdict.h"
 #include "case/needs.h"
 #include "evidence/api.h"
 

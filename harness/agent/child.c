@@ -14,6 +14,7 @@
 
 #include "agent/privilege.h"
 #include "evidence/crash.h"
+#include "evidence/render.h"
 #include "evidence/stacks.h"
 #include "evidence/trace.h"
 
@@ -161,4 +162,25 @@ void child_forget(struct child *child)
         evidence_free(child->evidence);
         secrets_free(child->secrets);
         *child = (struct child){.channel = {.in = -1, .out = -1, .ended = true, .lost = true}};
+}
+
+const char *child_describe_status(int status, char *text, size_t size)
+{
+        if (WIFSIGNALED(status))
+                snprintf(text, size, "ended by %s", signal_name(WTERMSIG(status)));
+        else
+                snprintf(text, size, "left with status %d", WEXITSTATUS(status));
+        return text;
+}
+
+json_t *child_end_json(const struct child *child)
+{
+        const char *pending = render_pending(child->evidence);
+        char how[64];
+        char reason[128];
+
+        child_describe_status(child->status, how, sizeof(how));
+        snprintf(reason, sizeof(reason), "%s%s%s", how, pending ? " in " : "",
+                 pending ? pending : "");
+        return json_pack("{s:i s:s}", "status", child->status, "reason", reason);
 }

@@ -37,7 +37,16 @@ struct child_files {
 bool child_start(struct child *child, const struct child_files *files, child_body *body,
                  const void *arg);
 
-/* Gives back what the agent holds of a process that is reaped. */
+/* Writes to `text` how a process with this wait status ended; returns `text`. */
+const char *child_describe_status(int status, char *text, size_t size);
+
+/*
+ * How a reaped process ended, as the protocol's `stopped` has it: its wait status, and in words
+ * the reason and the DAT call that it was in.
+ */
+json_t *child_end_json(const struct child *child);
+
+/* Frees what the agent holds of a reaped process. */
 void child_forget(struct child *child);
 
 #endif

@@ -19,7 +19,18 @@
 #define QUIET_MS 150
 #define USAGE    64
 
-enum command { COMMAND_NONE, COMMAND_LIST, COMMAND_IDENTITY, COMMAND_RUN, COMMAND_SERVE };
+struct command_line {
+        const struct mode *mode;
+        const char *id; /* of --run */
+        struct standalone how;
+        bool privileged;
+};
+
+/* What the program does: the option that asks for it, and its exit status. */
+struct mode {
+        int option;
+        int (*start)(const struct command_line *line);
+};
 
 static const char help[] =
     "udapl-cases: the cases of the uDAPL 1.2 conformance suite, by the DAT " UDAPL_CTS_API " API\n"
@@ -48,44 +59,46 @@ static int usage(const char *format, const char *what)
         return USAGE;
 }
 
-static int list(void)
+static int list(const struct command_line *line)
 {
+        (void)line;
         for (size_t i = 0; i < registry_count(); i++) {
-                json_t *line = case_json(registry_at(i));
+                json_t *row = case_json(registry_at(i));
 
-                json_dumpf(line, stdout, JSON_COMPACT);
+                json_dumpf(row, stdout, JSON_COMPACT);
                 putchar('\n');
-                json_decref(line);
+                json_decref(row);
         }
         return 0;
 }
 
-static int identity(void)
+static int identity(const struct command_line *line)
 {
         char id[BUILD_ID_MAX];
         char digest[REGISTRY_DIGEST_MAX];
 
+        (void)line;
         build_id(id, sizeof(id));
         registry_digest(digest);
         printf("{\"build\":\"%s\",\"catalogue\":\"%s\"}\n", id, digest);
         return 0;
 }
 
-static int run(const char *id, const struct standalone *how)
+static int run(const struct command_line *line)
 {
-        const struct case_ref *ref = registry_find(id);
+        const struct case_ref *ref = registry_find(line->id);
         char *text;
 
         if (ref)
-                return run_standalone(ref, how);
-        text = registry_no_such(id);
+                return run_standalone(ref, &line->how);
+        text = registry_no_such(line->id);
         fprintf(stderr, "%s\n", text);
         free(text);
         return USAGE;
 }
 
-/* The protocol has descriptors of its own, so that nothing that prints can get in between. */
-static int serve(const char *ia, bool privileged)
+/* The protocol gets descriptors of its own, because a provider may print to the streams. */
+static int serve(const struct command_line *line)
 {
         int in = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
         int out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
@@ -98,10 +111,10 @@ static int serve(const char *ia, bool privileged)
         dup2(null, STDIN_FILENO);
         dup2(STDERR_FILENO, STDOUT_FILENO);
         close(null);
-        privilege_prepare(privileged);
+        privilege_prepare(line->privileged);
         containment_enter();
         privilege_confine();
-        return agent_serve(ia, in, out);
+        return agent_serve(line->how.ia, in, out);
 }
 
 static bool parse_number(const char *text, unsigned long most, unsigned int *number)
@@ -116,6 +129,60 @@ static bool parse_number(const char *text, unsigned long most, unsigned int *num
 static bool parse_ms(const char *text, unsigned int *ms)
 {
         return parse_number(text, 3600000, ms);
+}
+
+static const struct mode modes[] = {
+    {'l', list},
+    {'r', run},
+    {'b', identity},
+    {'s', serve},
+};
+
+static void set_mode(struct command_line *line, int option)
+{
+        for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++)
+                if (modes[i].option == option)
+                        line->mode = &modes[i];
+}
+
+/* Takes one option with its argument; returns 0, or the exit status of a wrong command line. */
+static int take_option(struct command_line *line, int option, const char *argument)
+{
+        bool is_ms = true;
+
+        switch (option) {
+        case 'r':
+                line->id = argument;
+                set_mode(line, option);
+                break;
+        case 'i':
+                line->how.ia = argument;
+                break;
+        case 'p':
+                line->privileged = true;
+                break;
+        case 'w':
+                line->how.wait_for_debugger = true;
+                break;
+        case 'e':
+                is_ms = parse_ms(argument, &line->how.event_ms) && line->how.event_ms > 0;
+                break;
+        case 'q':
+                is_ms = parse_ms(argument, &line->how.quiet_ms);
+                break;
+        case 'd':
+                is_ms = parse_ms(argument, &line->how.deadline_ms) && line->how.deadline_ms > 0;
+                break;
+        case 'n':
+                if (!parse_number(argument, UINT_MAX, &line->how.seed))
+                        return usage("not a seed: %s", argument);
+                break;
+        case '?':
+                return USAGE;
+        default:
+                set_mode(line, option);
+        }
+        return is_ms ? 0 : usage("not a number of milliseconds: %s", argument);
 }
 
 int main(int argc, char **argv)
@@ -136,77 +203,26 @@ int main(int argc, char **argv)
             {"help", no_argument, NULL, 'h'},
             {NULL, 0, NULL, 0},
         };
-        struct standalone how = {.event_ms = EVENT_MS, .quiet_ms = QUIET_MS};
-        enum command command = COMMAND_NONE;
-        const char *id = NULL;
-        bool privileged = false;
-        bool good = true;
+        struct command_line line = {.how = {.event_ms = EVENT_MS, .quiet_ms = QUIET_MS}};
         int option;
 
         while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
-                switch (option) {
-                case 'l':
-                        command = COMMAND_LIST;
-                        break;
-                case 'r':
-                        command = COMMAND_RUN;
-                        id = optarg;
-                        break;
-                case 'b':
-                        command = COMMAND_IDENTITY;
-                        break;
-                case 's':
-                        command = COMMAND_SERVE;
-                        break;
-                case 'i':
-                        how.ia = optarg;
-                        break;
-                case 'p':
-                        privileged = true;
-                        break;
-                case 'w':
-                        how.wait_for_debugger = true;
-                        break;
-                case 'e':
-                        good = parse_ms(optarg, &how.event_ms) && how.event_ms > 0;
-                        break;
-                case 'q':
-                        good = parse_ms(optarg, &how.quiet_ms);
-                        break;
-                case 'd':
-                        good = parse_ms(optarg, &how.deadline_ms) && how.deadline_ms > 0;
-                        break;
-                case 'n':
-                        if (!parse_number(optarg, UINT_MAX, &how.seed))
-                                return usage("not a seed: %s", optarg);
-                        break;
-                case 'f':
+                int status;
+
+                if (option == 'f')
                         exec_process_main();
-                case 'h':
+                if (option == 'h') {
                         fputs(help, stdout);
                         return 0;
-                default:
-                        return USAGE;
                 }
-                if (!good)
-                        return usage("not a number of milliseconds: %s", optarg);
+                status = take_option(&line, option, optarg);
+                if (status)
+                        return status;
         }
         if (optind < argc)
                 return usage("an argument too many: %s", argv[optind]);
         if (!registry_load())
                 return 2;
         frames_prepare();
-        switch (command) {
-        case COMMAND_LIST:
-                return list();
-        case COMMAND_IDENTITY:
-                return identity();
-        case COMMAND_RUN:
-                return run(id, &how);
-        case COMMAND_SERVE:
-                return serve(how.ia, privileged);
-        case COMMAND_NONE:
-                break;
-        }
-        return usage("%s", "nothing to do");
+        return line.mode ? line.mode->start(&line) : usage("%s", "nothing to do");
 }

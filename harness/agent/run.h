@@ -102,19 +102,10 @@ void run_abort(struct run *run);
 /* The same for whatever it is, when there is nobody left to listen: no answer is waited for. */
 void run_abandon(struct run *run);
 
-/* The events of a case or a hosted peer that is done, as the protocol has them. */
-void run_events(const struct run *run, render_emit *emit, void *context);
+/* The time limit of a case's teardown, in milliseconds. */
+unsigned int run_teardown_ms(const struct run *run);
 
-/* The verdict of a case that is done, as the protocol has it. */
-json_t *run_verdict(const struct run *run);
-
-/* What a probe learned; `open` is false, with a reason, where it died or hung. */
-void run_probed(const struct run *run, struct probe *probe);
-
-/* The `data` of a hosted peer's "stopped": its status, how it ended. */
-json_t *run_stopped(const struct run *run);
-
-/* Gives everything back; the run is RUN_NONE. */
+/* Frees what the run holds; its kind is RUN_NONE afterwards. */
 void run_forget(struct run *run);
 
 #endif

@@ -9,7 +9,9 @@
 #include <unistd.h>
 
 #include "agent/containment.h"
+#include "agent/probe_result.h"
 #include "agent/run.h"
+#include "agent/verdict.h"
 
 #define PROBE_DEADLINE_MS 15000
 

@@ -169,7 +169,7 @@ def test_unsupported_case_makes_no_call(agent: Agent) -> None:
             "zones=two",
             "provider/has_room",
             "FAIL",
-            "room_for(t, 5, DAT_HANDLE_TYPE_PZ, 1) == 5: 2 was seen, 5 expected",
+            "cap_at_limit(t, 5, DAT_HANDLE_TYPE_PZ, 1) == 5: 2 was seen, 5 expected",
         ),
     ],
 )

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "agent/probe_result.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "evidence/api.h"
+
+static bool has_returned(const struct evidence *evidence, const char *name)
+{
+        size_t used = evidence_calls(evidence);
+
+        for (size_t i = 0; i < used; i++) {
+                const struct call_record *call = &evidence->calls[i];
+
+                if (atomic_load(&call->state) == CALL_DONE && call->function < api_function_count &&
+                    dat_is(call->ret, DAT_SUCCESS) &&
+                    strcmp(api_functions[call->function].name, name) == 0)
+                        return true;
+        }
+        return false;
+}
+
+/* A probe that tells of an IA has opened, asked and closed one, and has come to its end. */
+static bool has_met_ia(const struct run *run)
+{
+        const struct evidence *evidence = run->main.evidence;
+
+        return has_returned(evidence, "dat_ia_openv") && has_returned(evidence, "dat_ia_query") &&
+               has_returned(evidence, "dat_ia_close") &&
+               evidence_whole(evidence, run->main.secrets->canary) &&
+               atomic_load(&evidence->phase) == PHASE_DONE && WIFEXITED(run->main.status) &&
+               WEXITSTATUS(run->main.status) == 0;
+}
+
+/* What an IA answers that is none: its library was loaded, and no call has come back from it. */
+static void refuse_probe(struct probe *probe)
+{
+        probe->open = false;
+        snprintf(probe->reason, sizeof(probe->reason),
+                 "the probe of \"%s\" got no answer from the table of a provider: dat_ia_open, "
+                 "dat_ia_query and dat_ia_close of it did not each return DAT_SUCCESS",
+                 probe->ia);
+}
+
+void run_probed(const struct run *run, struct probe *probe)
+{
+        const struct evidence *evidence = run->main.evidence;
+        const char *pending = render_pending(evidence);
+        struct sealed_verdict end;
+        char how[64];
+
+        memcpy(probe, &evidence->probe, sizeof(*probe));
+        probe->ia[sizeof(probe->ia) - 1] = '\0';
+        probe->reason[sizeof(probe->reason) - 1] = '\0';
+        probe->library[sizeof(probe->library) - 1] = '\0';
+        if (probe->left_count > PROBE_LEFT_MAX)
+                probe->left_count = PROBE_LEFT_MAX;
+        for (size_t i = 0; i < PROBE_LEFT_MAX; i++)
+                probe->left[i][PROBE_LEFT_TEXT - 1] = '\0';
+        if (seal_opens(run->main.secrets, &evidence->end, SEAL_END, SEAL_END, &end)) {
+                if (probe->open ? !has_met_ia(run) : !probe->reason[0])
+                        refuse_probe(probe);
+                return;
+        }
+        probe->open = false;
+        if (!pending)
+                pending = "the probe, outside of any call";
+        if (run->killed != KILLED_NOT)
+                snprintf(probe->reason, sizeof(probe->reason), "no end after %u ms of %s",
+                         run->deadline_ms, pending);
+        else
+                snprintf(probe->reason, sizeof(probe->reason), "%s in %s",
+                         child_describe_status(run->main.status, how, sizeof(how)), pending);
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the commands of a peer share: answers, waits for events, registered memory. */
+#include "peer/peer_conn.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <sys/mman.h>
+
+#include "evidence/api.h"
+json_t *peer_yes(void)
+{
+        return json_pack("{s:b}", "ok", 1);
+}
+
+json_t *peer_no(const char *format, ...) __attribute__((format(printf, 1, 2)));
+json_t *peer_no(const char *format, ...)
+{
+        char why[256];
+        va_list args;
+
+        va_start(args, format);
+        vsnprintf(why, sizeof(why), format, args);
+        va_end(args);
+        return json_pack("{s:b s:s}", "ok", 0, "why", why);
+}
+
+json_t *peer_no_call(const char *call, DAT_RETURN ret)
+{
+        char type[API_NAME_SPACE];
+        char subtype[API_NAME_SPACE];
+
+        return peer_no("%s returned %s, %s", call, api_return_name(ret, type),
+                       api_subtype_name(ret, subtype));
+}
+
+void peer_reply(struct peer_process *process, json_t *data)
+{
+        lines_put(&process->channel, json_pack("{s:s s:o}", "op", "data", "data", data));
+        lines_wait_written(&process->channel, (int)process->event_ms);
+}
+
+const char *peer_event_name(const DAT_EVENT *event)
+{
+        const char *name =
+            api_member_name(api_enum_named("DAT_EVENT_NUMBER"), (uint64_t)event->event_number);
+
+        return name ? name : "an unknown event";
+}
+
+json_t *peer_await_any(const struct peer_process *process, DAT_EVD_HANDLE evd, DAT_EVENT *event,
+                       const char *what)
+{
+        DAT_COUNT more;
+        DAT_RETURN ret = dat_evd_wait(evd, process->event_ms * US_PER_MS, 1, event, &more);
+
+        if (dat_is(ret, DAT_TIMEOUT_EXPIRED))
+                return peer_no("no %s within %u ms", what, process->event_ms);
+        return dat_is(ret, DAT_SUCCESS) ? NULL : peer_no_call("dat_evd_wait", ret);
+}
+
+json_t *peer_await(const struct peer_process *process, DAT_EVD_HANDLE evd, DAT_EVENT_NUMBER number,
+                   DAT_EVENT *event)
+{
+        const char *wanted = api_member_name(api_enum_named("DAT_EVENT_NUMBER"), (uint64_t)number);
+        json_t *refusal = peer_await_any(process, evd, event, wanted);
+
+        if (refusal)
+                return refusal;
+        return event->event_number == number
+                   ? NULL
+                   : peer_no("%s came instead of %s", peer_event_name(event), wanted);
+}
+
+long long peer_number(const json_t *command, const char *key)
+{
+        return json_integer_value(json_object_get(command, key));
+}
+
+DAT_COUNT peer_at_most(DAT_COUNT limit, DAT_COUNT wanted)
+{
+        return wanted < limit ? wanted : limit;
+}
+
+/* Memory of `length` bytes, registered. */
+json_t *peer_register(const struct peer_process *process, size_t length, unsigned char **memory,
+                      DAT_LMR_HANDLE *lmr, DAT_LMR_CONTEXT *context)
+{
+        DAT_REGION_DESCRIPTION region;
+        DAT_RMR_CONTEXT rmr_context;
+        DAT_VLEN registered_length;
+        DAT_VADDR registered_address;
+
+        *memory = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (*memory == MAP_FAILED)
+                return peer_no("no memory for %zu bytes", length);
+        region.for_va = *memory;
+        TRY(dat_lmr_create, process->ia, DAT_MEM_TYPE_VIRTUAL, region, length, process->pz,
+            DAT_MEM_PRIV_ALL_FLAG, lmr, context, &rmr_context, &registered_length,
+            &registered_address);
+        return NULL;
+}
