@@ -163,6 +163,47 @@ static _Noreturn void become(const struct handed *handed, char **env)
         _exit(2);
 }
 
+/* How the process ended; it is gone then. */
+static void describe_end(struct exec_process *process, char *text, size_t size)
+{
+        int status = 0;
+
+        while (waitpid(process->pid, &status, 0) < 0 && errno == EINTR)
+                ;
+        process->pid = 0;
+        if (WIFSIGNALED(status))
+                snprintf(text, size, "%s", strsignal(WTERMSIG(status)));
+        else
+                snprintf(text, size, "exit status %d", WEXITSTATUS(status));
+}
+
+void exec_process_end(struct exec_process *process)
+{
+        char how[64];
+
+        if (process->pid > 0) {
+                kill(process->pid, SIGKILL);
+                describe_end(process, how, sizeof(how));
+        }
+        if (process->socket >= 0)
+                close(process->socket);
+        process->socket = -1;
+}
+
+/* A step of teardown: ends the processes that the case has not ended. */
+static void end_all(struct test *t)
+{
+        while (t->exec_processes) {
+                struct exec_process *newest = t->exec_processes;
+
+                exec_process_end(newest);
+                if (newest->memory)
+                        munmap(newest->memory, sizeof(*newest->memory));
+                t->exec_processes = newest->older;
+                free(newest);
+        }
+}
+
 struct exec_process *exec_process_start(struct test *t, const struct exec_process_file *files,
                                         size_t count, const char *variable, const char *value)
 {
@@ -178,6 +219,7 @@ struct exec_process *exec_process_start(struct test *t, const struct exec_proces
                 resource(t, "no process of its own: %s", strerror(errno));
         *process = (struct exec_process){.older = t->exec_processes, .t = t, .socket = ends[0]};
         t->exec_processes = process;
+        t->steps[STEP_PROCESSES] = end_all;
         handed.fds[0] = ends[1];
         process->memory = shared(t, &handed.fds[1]);
         for (size_t i = 0; i < count; i++)
@@ -203,20 +245,6 @@ static void relay(struct exec_process *process)
 {
         process->relayed =
             trace_relay(&process->memory->evidence, process->relayed, process->thread);
-}
-
-/* How the process ended; it is gone then. */
-static void describe_end(struct exec_process *process, char *text, size_t size)
-{
-        int status = 0;
-
-        while (waitpid(process->pid, &status, 0) < 0 && errno == EINTR)
-                ;
-        process->pid = 0;
-        if (WIFSIGNALED(status))
-                snprintf(text, size, "%s", strsignal(WTERMSIG(status)));
-        else
-                snprintf(text, size, "exit status %d", WEXITSTATUS(status));
 }
 
 /* No page says how long such a call may take: half of the case's time, or for ever under gdb. */
@@ -256,34 +284,4 @@ DAT_RETURN exec_process_call(struct exec_process *process, DAT_RETURN (*call)(vo
 void *exec_process_shared(const struct exec_process *process)
 {
         return process->memory->shared;
-}
-
-/*
- * Its end
- */
-
-void exec_process_end(struct exec_process *process)
-{
-        char how[64];
-
-        if (process->pid > 0) {
-                kill(process->pid, SIGKILL);
-                describe_end(process, how, sizeof(how));
-        }
-        if (process->socket >= 0)
-                close(process->socket);
-        process->socket = -1;
-}
-
-void exec_process_end_all(struct test *t)
-{
-        while (t->exec_processes) {
-                struct exec_process *newest = t->exec_processes;
-
-                exec_process_end(newest);
-                if (newest->memory)
-                        munmap(newest->memory, sizeof(*newest->memory));
-                t->exec_processes = newest->older;
-                free(newest);
-        }
 }

@@ -57,8 +57,6 @@ void *exec_process_own_shared(void);
 
 /* Ends the process now. */
 void exec_process_end(struct exec_process *process);
-/* Ends those that the case has not. */
-void exec_process_end_all(struct test *t);
 
 /* What main() does in such a process; does not return. */
 _Noreturn void exec_process_main(void);

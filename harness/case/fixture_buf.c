@@ -63,11 +63,39 @@ static struct buf *buf_map(struct test *t, size_t length)
         return buf;
 }
 
-void buf_unmap(struct buf *buf)
+static void buf_unmap(struct buf *buf)
 {
         munmap(mapped_start(buf), mapped_length(buf));
         free(buf);
 }
+
+/* Whether the guards of a buffer are whole; records the damage. */
+static bool guards_whole(struct test *t, const struct buf *buf)
+{
+        const unsigned char *start = mapped_start(buf);
+        const unsigned char *end = start + mapped_length(buf);
+        const unsigned char *after = buf->addr + buf->length;
+        const unsigned char *damage = first_damage(start, buf->addr);
+        char seen[128];
+
+        if (damage < buf->addr) {
+                snprintf(seen, sizeof(seen),
+                         "0x%02x in the guard, %td bytes before a buffer of %zu", *damage,
+                         buf->addr - damage, buf->length);
+                check_guard(t, seen);
+                return false;
+        }
+        damage = first_damage(after, end);
+        if (damage < end) {
+                snprintf(seen, sizeof(seen), "0x%02x in the guard, %td bytes after a buffer of %zu",
+                         *damage, damage - after, buf->length);
+                check_guard(t, seen);
+                return false;
+        }
+        return true;
+}
+
+static const struct buf_ops ops = {.check = guards_whole, .unmap = buf_unmap};
 
 struct buf *buf_make(struct test *t, struct buf_opts opts)
 {
@@ -77,12 +105,15 @@ struct buf *buf_make(struct test *t, struct buf_opts opts)
         DAT_REGION_DESCRIPTION region = {.for_va = buf->addr};
         DAT_VLEN registered_length;
         DAT_VADDR registered_address;
+        struct object *object;
 
         arrange_one(LMR,
                     dat_lmr_create(opts.ia ? opts.ia : t->ia, DAT_MEM_TYPE_VIRTUAL, region,
                                    buf->length, zone, privileges, &buf->lmr, &buf->lmr_context,
                                    &buf->rmr_context, &registered_length, &registered_address));
-        object_add(t, OBJECT_LMR, buf->lmr)->buf = buf;
+        object = object_add(t, OBJECT_LMR, buf->lmr);
+        object->buf = buf;
+        object->buf_ops = &ops;
 #if UDAPL_CTS_API_MAJOR > 1
         made_for = t;
 #endif
@@ -119,31 +150,6 @@ DAT_LMR_TRIPLET triplet(const struct buf *buf, size_t offset, size_t length)
             .virtual_address = (DAT_VADDR)(uintptr_t)(buf->addr + offset),
             .segment_length = length,
         };
-}
-
-bool guards_whole(struct test *t, const struct buf *buf)
-{
-        const unsigned char *start = mapped_start(buf);
-        const unsigned char *end = start + mapped_length(buf);
-        const unsigned char *after = buf->addr + buf->length;
-        const unsigned char *damage = first_damage(start, buf->addr);
-        char seen[128];
-
-        if (damage < buf->addr) {
-                snprintf(seen, sizeof(seen),
-                         "0x%02x in the guard, %td bytes before a buffer of %zu", *damage,
-                         buf->addr - damage, buf->length);
-                check_guard(t, seen);
-                return false;
-        }
-        damage = first_damage(after, end);
-        if (damage < end) {
-                snprintf(seen, sizeof(seen), "0x%02x in the guard, %td bytes after a buffer of %zu",
-                         *damage, damage - after, buf->length);
-                check_guard(t, seen);
-                return false;
-        }
-        return true;
 }
 
 void check_guards(struct test *t)

@@ -15,55 +15,6 @@
 #define ASKER_BYTES     64
 #define LAST_BYTES      1 /* of the message that a graceful disconnect waits for */
 
-/* The states that a header adds for EPs yet to be configured count as the plain ones (GEN-7). */
-DAT_EP_STATE plain_ep_state(DAT_EP_STATE state)
-{
-        switch (state) {
-        case DAT_EP_STATE_UNCONFIGURED_UNCONNECTED:
-                return DAT_EP_STATE_UNCONNECTED;
-        case DAT_EP_STATE_UNCONFIGURED_RESERVED:
-                return DAT_EP_STATE_RESERVED;
-        case DAT_EP_STATE_UNCONFIGURED_PASSIVE:
-                return DAT_EP_STATE_PASSIVE_CONNECTION_PENDING;
-        case DAT_EP_STATE_UNCONFIGURED_TENTATIVE:
-                return DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING;
-        default:
-                return state;
-        }
-}
-
-DAT_EP_STATE ep_state(struct test *t, DAT_EP_HANDLE ep)
-{
-        DAT_BOOLEAN recv_idle;
-        DAT_BOOLEAN request_idle;
-        DAT_EP_STATE state;
-
-        poison(&state, sizeof(state));
-        arrange(dat_ep_get_status(ep, &state, &recv_idle, &request_idle));
-        must_be_written(t, "dat_ep_get_status", "the state", &state, sizeof(state));
-        return plain_ep_state(state);
-}
-
-/* The page of the call looks by another one. */
-static DAT_EP_STATE known_state(struct test *t, DAT_EP_HANDLE ep)
-{
-        DAT_EP_PARAM param;
-
-        if (!is_of_page(t, "ep_get_status"))
-                return ep_state(t, ep);
-        poison(&param, sizeof(param));
-        arrange(dat_ep_query(ep, DAT_EP_FIELD_EP_STATE, &param));
-        MUST_BE_WRITTEN("dat_ep_query", param, ep_state);
-        return plain_ep_state(param.ep_state);
-}
-
-void must_be_connected(struct test *t, DAT_EP_HANDLE ep)
-{
-        if (!is_of_page(t, "ep_get_status"))
-                must_show(t, "a wait for DAT_CONNECTION_EVENT_ESTABLISHED", "dat_ep_get_status",
-                          "the connection", ep_state(t, ep) == DAT_EP_STATE_CONNECTED);
-}
-
 static const char *state_name(DAT_EP_STATE state)
 {
         const char *name = api_member_name(api_enum_named("DAT_EP_STATE"), (uint64_t)state);
@@ -191,7 +142,7 @@ static DAT_EP_HANDLE disconnecting(struct test *t, struct ep_opts opts)
                                  DAT_COMPLETION_DEFAULT_FLAG));
         peer_freeze(peer(t));
         arrange(dat_ep_disconnect(ep, DAT_CLOSE_GRACEFUL_FLAG));
-        if (known_state(t, ep) == DAT_EP_STATE_DISCONNECTED)
+        if (ep_known_state(t, ep) == DAT_EP_STATE_DISCONNECTED)
                 ended_at_once(t, ep, end);
         return ep;
 }
@@ -255,7 +206,7 @@ static DAT_EP_HANDLE completing(struct test *t, struct ep_opts opts)
 
         peer_freeze(peer(t));
         arrange(accept_request(t, request));
-        if (known_state(t, ep) == DAT_EP_STATE_CONNECTED)
+        if (ep_known_state(t, ep) == DAT_EP_STATE_CONNECTED)
                 completed_at_once(t, ep, opts.pz, &memory);
         return ep;
 }
@@ -296,7 +247,7 @@ DAT_EP_HANDLE ep_make_in(struct test *t, DAT_EP_STATE state, struct ep_opts opts
         default:
                 test_end(t, VERDICT_BROKEN, "ep_in() knows no state %d", (int)state);
         }
-        seen = known_state(t, ep);
+        seen = ep_known_state(t, ep);
         /* dat_ep_get_status has no word for Completion Pending (EP-8). */
         if (seen != plain_ep_state(state) &&
             !(plain_ep_state(state) == DAT_EP_STATE_COMPLETION_PENDING &&

@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "case/exec_process.h"
 #include "case/test.h"
 #include "evidence/api.h"
 #include "evidence/seal.h"
@@ -142,6 +141,7 @@ void release(struct test *t, void *handle)
 {
         struct object *object = find_owned(t, handle);
         struct buf *buf = object->buf;
+        const struct buf_ops *ops = object->buf_ops;
         char space[API_NAME_SPACE];
         const char *call;
         DAT_RETURN ret = object_free(object, &call);
@@ -151,20 +151,21 @@ void release(struct test *t, void *handle)
                 test_end(t, VERDICT_BROKEN, "%s returned %s", call, api_return_name(ret, space));
         if (!buf)
                 return;
-        if (!guards_whole(t, buf))
+        if (!ops->check(t, buf))
                 test_end(t, VERDICT_FAIL, "memory outside a registered buffer was written");
-        buf_unmap(buf);
+        ops->unmap(buf);
 }
 
 /* Takes the object off the list; whether its guards were whole. */
 static bool object_forget(struct test *t, struct object *object)
 {
         struct buf *buf = object->buf;
-        bool whole = !buf || guards_whole(t, buf);
+        const struct buf_ops *ops = object->buf_ops;
+        bool whole = !buf || ops->check(t, buf);
 
         object_remove(t, object);
         if (buf)
-                buf_unmap(buf);
+                ops->unmap(buf);
         return whole;
 }
 
@@ -251,10 +252,10 @@ static void free_object(struct test *t, struct object *object)
         ret = object_free(object, &call);
         if (!dat_is(ret, DAT_SUCCESS))
                 report_failure(t, call, ret);
-        if (object->buf && !guards_whole(t, object->buf))
+        if (object->buf && !object->buf_ops->check(t, object->buf))
                 find_guard_broken(t);
         if (object->buf && dat_is(ret, DAT_SUCCESS))
-                buf_unmap(object->buf);
+                object->buf_ops->unmap(object->buf);
 }
 
 static void close_ia(struct test *t)
@@ -271,8 +272,9 @@ static void close_ia(struct test *t)
 
 void teardown(struct test *t)
 {
-        waiters_end(t);
-        exec_process_end_all(t);
+        for (size_t i = 0; i < STEP_COUNT; i++)
+                if (t->steps[i])
+                        t->steps[i](t);
         while (t->objects) {
                 struct object *newest = t->objects;
 

@@ -33,6 +33,12 @@ struct settings {
         const struct probe *probe; /* what a probe process saw of the IA */
 };
 
+/* How teardown checks the guards of a buffer (true: they are whole), and unmaps it. */
+struct buf_ops {
+        bool (*check)(struct test *t, const struct buf *buf);
+        void (*unmap)(struct buf *buf);
+};
+
 enum object_kind {
         OBJECT_IA,
         OBJECT_PZ,
@@ -53,12 +59,16 @@ struct object {
         enum object_kind kind;
         DAT_HANDLE handle;
         struct buf *buf;                                   /* of an LMR that belongs to one */
+        const struct buf_ops *buf_ops;                     /* where there is a buf */
         DAT_EVD_HANDLE recv_evd, request_evd, connect_evd; /* of an EP, or for that of a CR */
         DAT_EP_HANDLE ep;                                  /* of an RSP, or of a CR */
         DAT_EVD_HANDLE cr_evd;                             /* of an RSP */
         DAT_CONN_QUAL qual;                                /* of an RSP */
         struct peer_ep *end; /* the other end: of a CR, or of an EP that ep_in() connected */
 };
+
+/* What teardown does before it frees objects, in this order. */
+enum teardown_step { STEP_THREADS, STEP_PROCESSES, STEP_COUNT };
 
 struct test {
         const struct case_entry *entry;
@@ -85,6 +95,7 @@ struct test {
         DAT_PROVIDER_ATTR *provider_attr; /* has const members: filled by the provider only */
         DAT_PZ_HANDLE pz;
         struct object *objects;
+        void (*steps[STEP_COUNT])(struct test *t); /* NULL: there is nothing to do */
         struct peer *peer;
         struct waiter *waiters;
         struct exec_process *exec_processes; /* newest first */
@@ -130,9 +141,7 @@ void check_rule(struct test *t, const struct check_site *site, const char *expec
 /* Records a damaged guard; says nothing of the verdict. */
 void check_guard(struct test *t, const char *seen);
 
-/* Whether the guards of a buffer are whole; records what is not. */
-bool guards_whole(struct test *t, const struct buf *buf);
-/* Ends the case as FAIL where the guard of any buffer was overwritten. */
+/* Ends the case as FAIL if the guard of any buffer was overwritten. */
 void check_guards(struct test *t);
 
 /* The teardown list (teardown.c). */
@@ -144,11 +153,12 @@ struct object *object_of_ep(struct test *t, DAT_EP_HANDLE ep, enum object_kind k
 struct object *ep_object(struct test *t, DAT_EP_HANDLE ep);
 /* The EP has the zone and the EVDs that `asked` has; else the case is BROKEN, by `call`. */
 void ep_verify(struct test *t, DAT_EP_HANDLE ep, const char *call, const DAT_EP_PARAM *asked);
-/* An EP whose connection was reported is Connected; else the case is BROKEN. */
+/* The EP's plain state by dat_ep_get_status, or by dat_ep_query in cases of that page. */
+DAT_EP_STATE ep_known_state(struct test *t, DAT_EP_HANDLE ep);
+/* Ends the case as BROKEN if an EP whose connection was reported is not Connected. */
 void must_be_connected(struct test *t, DAT_EP_HANDLE ep);
 void object_remove(struct test *t, struct object *object);
 DAT_RETURN object_free(const struct object *object, const char **call);
-void buf_unmap(struct buf *buf);
 
 /* Begins what draw() gives, from the run's seed and the case's id. */
 void draw_begin(struct test *t, const char *id);
@@ -166,9 +176,6 @@ const char *handle_reborn(void);
  */
 void events_watch(struct test *t);
 const char *events_wrong(void);
-
-/* Ends the calls that other threads of the case are still in, and what was kept of them. */
-void waiters_end(struct test *t);
 
 /* Opens the IA under test; closes it with all that is left, from any state. */
 void ia_open(struct test *t);

@@ -109,46 +109,6 @@ static void *waiter_main(void *arg)
         return NULL;
 }
 
-static struct waiter *waiter_start(struct test *t, struct waiter what)
-{
-        struct waiter *waiter = malloc(sizeof(*waiter));
-        int err;
-
-        if (!waiter)
-                resource(t, "no memory for a thread");
-        *waiter = what;
-        atomic_store(&waiter->stat, -1);
-        pthread_mutex_init(&waiter->lock, NULL);
-        cond_init_monotonic(&waiter->changed);
-        err = pthread_create(&waiter->thread, NULL, waiter_main, waiter);
-        if (err) {
-                free(waiter);
-                resource(t, "no thread: %s", strerror(err));
-        }
-        waiter->next = t->waiters;
-        t->waiters = waiter;
-        return waiter;
-}
-
-struct waiter *wait_on_evd(struct test *t, DAT_EVD_HANDLE evd, DAT_TIMEOUT timeout,
-                           DAT_COUNT threshold)
-{
-        return waiter_start(
-            t, (struct waiter){
-                   .kind = CALL_EVD_WAIT, .on = evd, .timeout = timeout, .threshold = threshold});
-}
-
-struct waiter *wait_on_cno(struct test *t, DAT_CNO_HANDLE cno, DAT_TIMEOUT timeout)
-{
-        return waiter_start(t,
-                            (struct waiter){.kind = CALL_CNO_WAIT, .on = cno, .timeout = timeout});
-}
-
-struct waiter *wait_in(struct test *t, DAT_RETURN (*call)(void *arg), void *arg)
-{
-        return waiter_start(t, (struct waiter){.kind = CALL_ANY, .call = call, .arg = arg});
-}
-
 static bool is_done(struct waiter *waiter)
 {
         bool done;
@@ -172,6 +132,91 @@ static bool done_until(struct waiter *waiter, uint64_t until_ns)
         done = waiter->done;
         pthread_mutex_unlock(&waiter->lock);
         return done;
+}
+
+static void waiter_forget(struct waiter *waiter)
+{
+        int stat = atomic_load(&waiter->stat);
+
+        pthread_join(waiter->thread, NULL);
+        if (stat >= 0)
+                close(stat);
+        pthread_cond_destroy(&waiter->changed);
+        pthread_mutex_destroy(&waiter->lock);
+        free(waiter);
+}
+
+static bool is_live_evd(struct test *t, DAT_HANDLE handle)
+{
+        return handle == t->async_evd || object_find(t, handle);
+}
+
+/* What waits on an EVD that the case has freed, or elsewhere, is left to its own timeout. */
+static void waiter_wake(struct test *t, struct waiter *waiter)
+{
+        if (waiter->kind == CALL_EVD_WAIT && is_live_evd(t, waiter->on))
+                dat_evd_set_unwaitable(waiter->on);
+}
+
+/* A step of teardown: wakes waiters, and ends those whose call returns in time. */
+static void waiters_end(struct test *t)
+{
+        uint64_t until_ns = event_deadline(t);
+
+        for (struct waiter *waiter = t->waiters; waiter; waiter = waiter->next)
+                if (!is_done(waiter))
+                        waiter_wake(t, waiter);
+        while (t->waiters) {
+                struct waiter *waiter = t->waiters;
+
+                t->waiters = waiter->next;
+                if (done_until(waiter, until_ns))
+                        waiter_forget(waiter);
+                else
+                        leak(t, "a thread of the case waits still, %u ms after its end",
+                             t->settings->event_ms);
+        }
+}
+
+static struct waiter *waiter_start(struct test *t, struct waiter what)
+{
+        struct waiter *waiter = malloc(sizeof(*waiter));
+        int err;
+
+        if (!waiter)
+                resource(t, "no memory for a thread");
+        *waiter = what;
+        atomic_store(&waiter->stat, -1);
+        pthread_mutex_init(&waiter->lock, NULL);
+        cond_init_monotonic(&waiter->changed);
+        err = pthread_create(&waiter->thread, NULL, waiter_main, waiter);
+        if (err) {
+                free(waiter);
+                resource(t, "no thread: %s", strerror(err));
+        }
+        waiter->next = t->waiters;
+        t->waiters = waiter;
+        t->steps[STEP_THREADS] = waiters_end;
+        return waiter;
+}
+
+struct waiter *wait_on_evd(struct test *t, DAT_EVD_HANDLE evd, DAT_TIMEOUT timeout,
+                           DAT_COUNT threshold)
+{
+        return waiter_start(
+            t, (struct waiter){
+                   .kind = CALL_EVD_WAIT, .on = evd, .timeout = timeout, .threshold = threshold});
+}
+
+struct waiter *wait_on_cno(struct test *t, DAT_CNO_HANDLE cno, DAT_TIMEOUT timeout)
+{
+        return waiter_start(t,
+                            (struct waiter){.kind = CALL_CNO_WAIT, .on = cno, .timeout = timeout});
+}
+
+struct waiter *wait_in(struct test *t, DAT_RETURN (*call)(void *arg), void *arg)
+{
+        return waiter_start(t, (struct waiter){.kind = CALL_ANY, .call = call, .arg = arg});
 }
 
 static void do_nothing(int number)
@@ -294,18 +339,6 @@ void waiter_asleep(struct test *t, const struct check_site *site, struct waiter 
         check_event(t, site, true, !done, "a thread that waits in its call", seen);
 }
 
-static void waiter_forget(struct waiter *waiter)
-{
-        int stat = atomic_load(&waiter->stat);
-
-        pthread_join(waiter->thread, NULL);
-        if (stat >= 0)
-                close(stat);
-        pthread_cond_destroy(&waiter->changed);
-        pthread_mutex_destroy(&waiter->lock);
-        free(waiter);
-}
-
 void waiter_end(struct test *t, struct waiter *waiter)
 {
         struct waiter **at = &t->waiters;
@@ -315,37 +348,6 @@ void waiter_end(struct test *t, struct waiter *waiter)
                 at = &(*at)->next;
         *at = waiter->next;
         waiter_forget(waiter);
-}
-
-static bool is_live_evd(struct test *t, DAT_HANDLE handle)
-{
-        return handle == t->async_evd || object_find(t, handle);
-}
-
-/* What waits on an EVD that the case has freed, or elsewhere, is left to its own timeout. */
-static void waiter_wake(struct test *t, struct waiter *waiter)
-{
-        if (waiter->kind == CALL_EVD_WAIT && is_live_evd(t, waiter->on))
-                dat_evd_set_unwaitable(waiter->on);
-}
-
-void waiters_end(struct test *t)
-{
-        uint64_t until_ns = event_deadline(t);
-
-        for (struct waiter *waiter = t->waiters; waiter; waiter = waiter->next)
-                if (!is_done(waiter))
-                        waiter_wake(t, waiter);
-        while (t->waiters) {
-                struct waiter *waiter = t->waiters;
-
-                t->waiters = waiter->next;
-                if (done_until(waiter, until_ns))
-                        waiter_forget(waiter);
-                else
-                        leak(t, "a thread of the case waits still, %u ms after its end",
-                             t->settings->event_ms);
-        }
 }
 
 /*
