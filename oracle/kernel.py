@@ -1,0 +1,489 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The kernel: rules, how they are registered, and how one call is held to them.
+
+Of a call three kinds of rules are asked:
+
+refuses(call)   a condition under which the call must, or may, return something else than success
+tells(call)     what a successful call must have told
+after(call)     what the state is afterwards
+
+A refusal rule returns None (the condition does not hold), a Refusal, or OPEN (a reason why the call
+cannot be judged). If several conditions hold, every return that fits one of them passes (GEN-5). If
+none holds, the call must succeed.
+
+A rule of what is told returns None (not asked), True (as it must be) or a sentence that says what
+is wrong.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from oracle.state import NULL, Obj, Side
+from oracle.trace import OBSERVERS, Call
+from oracle.verdict import Deviation, Judgement
+
+SUCCESS = "DAT_SUCCESS"
+INVALID_HANDLE = "DAT_INVALID_HANDLE"
+INVALID_PARAMETER = "DAT_INVALID_PARAMETER"
+INVALID_STATE = "DAT_INVALID_STATE"
+INSUFFICIENT = "DAT_INSUFFICIENT_RESOURCES"
+MODEL = "DAT_MODEL_NOT_SUPPORTED"
+NOT_IMPLEMENTED = "DAT_NOT_IMPLEMENTED"
+INTERNAL = "DAT_INTERNAL_ERROR"
+
+ANY_ERROR = frozenset(("any error",))
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Returns that a condition allows; `must`: success is not among what passes."""
+
+    returns: frozenset[str]
+    must: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Open:
+    """The call cannot be judged, and why."""
+
+    why: str
+
+
+def refuse(*returns: str) -> Refusal:
+    """The call must return one of these."""
+    return Refusal(frozenset(returns))
+
+
+def may(*returns: str) -> Refusal:
+    """The call may return one of these, or succeed."""
+    return Refusal(frozenset(returns), must=False)
+
+
+Refuses = Callable[[Call, Any, Side], Refusal | Open | None]
+Tells = Callable[[Call, Any, Side], bool | str | None]
+After = Callable[[Call, Any, Side], None]
+
+
+@dataclass(slots=True)
+class Rule:
+    """A rule, its clauses and the rulings that it follows."""
+
+    name: str
+    kind: str
+    function: Callable[[Call, Any, Side], Any]
+    clauses: Sequence[str]
+    rulings: Sequence[str]
+    asked: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Handle:
+    """An argument that is a handle."""
+
+    argument: str
+    kind: str
+    null: bool = False  # DAT_HANDLE_NULL is legal
+    clause: str = ""
+
+
+class Plan:
+    """All that is asked of one call."""
+
+    __slots__ = (
+        "after",
+        "after_any",
+        "always",
+        "call",
+        "gone",
+        "handles",
+        "legal",
+        "listed",
+        "page",
+        "refuses",
+        "small",
+        "tells",
+    )
+
+    def __init__(self, call: str) -> None:
+        self.call = call
+        self.page = call.removeprefix("dat_")
+        self.handles: Sequence[Handle] = ()
+        self.legal = ""
+        self.listed: frozenset[str] = frozenset()
+        self.gone: frozenset[str] = frozenset()
+        self.small: Callable[[Call, Any, Side], bool] | None = None
+        self.refuses: list[Rule] = []
+        self.tells: list[Rule] = []
+        self.always: list[Rule] = []
+        self.after: list[After] = []
+        self.after_any: list[After] = []
+
+
+PLANS: dict[str, Plan] = {}
+RULES: list[Rule] = []
+HANDLE_RULES: dict[tuple[str, str], Rule] = {}
+
+
+def plan_of(call: str) -> Plan:
+    """The plan of a call, made where there is none."""
+    plan = PLANS.get(call)
+    if plan is None:
+        plan = PLANS[call] = Plan(call)
+    return plan
+
+
+def describe(
+    call: str,
+    *,
+    legal: str,
+    returns: str = "",
+    handles: Sequence[Handle] = (),
+    small: Callable[[Call, Any, Side], bool] | None = None,
+    gone_passes: str = "",
+) -> None:
+    """Declare a call: its legal clause, the errors that its page lists, its handle arguments.
+
+    `small` says whether a lack of resources cannot excuse a refusal, because what the call asks for
+    is far below what the IA declares. `gone_passes` are returns that pass for a destroyed handle
+    besides errors.
+    """
+    plan = plan_of(call)
+    plan.legal = legal
+    plan.listed = frozenset(f"DAT_{name}" for name in returns.split())
+    plan.handles = handles
+    plan.small = small
+    plan.gone = frozenset(gone_passes.split())
+    RULES.append(Rule(f"{call}: legal", "legal", _nothing, [legal], []))
+    LEGAL[call] = RULES[-1]
+    for handle in handles:
+        if handle.clause:
+            RULES.append(
+                Rule(f"{call}: {handle.argument}", "handle", _nothing, [handle.clause], ["GEN-1"])
+            )
+            HANDLE_RULES[call, handle.argument] = RULES[-1]
+
+
+LEGAL: dict[str, Rule] = {}
+
+
+def _nothing(_call: Call, _objects: Any, _side: Side) -> None:
+    return None
+
+
+def refuses(
+    *calls: str, clauses: Sequence[str], rulings: Sequence[str] = ()
+) -> Callable[[Refuses], Refuses]:
+    """Register a condition under which calls are refused."""
+
+    def register(function: Refuses) -> Refuses:
+        rule = Rule(function.__name__, "refuses", function, clauses, rulings)
+        RULES.append(rule)
+        for call in calls:
+            plan_of(call).refuses.append(rule)
+        return function
+
+    return register
+
+
+def tells(
+    *calls: str, clauses: Sequence[str], rulings: Sequence[str] = (), always: bool = False
+) -> Callable[[Tells], Tells]:
+    """Register what successful calls must have told; `always`: unsuccessful ones, too."""
+
+    def register(function: Tells) -> Tells:
+        rule = Rule(function.__name__, "tells", function, clauses, rulings)
+        RULES.append(rule)
+        for call in calls:
+            plan = plan_of(call)
+            (plan.always if always else plan.tells).append(rule)
+        return function
+
+    return register
+
+
+def after(*calls: str) -> Callable[[After], After]:
+    """Register what successful calls change."""
+
+    def register(function: After) -> After:
+        for call in calls:
+            plan_of(call).after.append(function)
+        return function
+
+    return register
+
+
+def after_any(*calls: str) -> Callable[[After], After]:
+    """Register what calls change whatever they return; the function looks at that itself."""
+
+    def register(function: After) -> After:
+        for call in calls:
+            plan_of(call).after_any.append(function)
+        return function
+
+    return register
+
+
+class Judge:
+    """Holds the calls of one process to the rules."""
+
+    def __init__(self, side: Side, judgement: Judgement) -> None:
+        self.side = side
+        self.judgement = judgement
+        self.deviates = False
+
+    def deviate(self, call: Call, clause: str, why: str) -> None:
+        """Note that a call lies outside of what is allowed."""
+        self.deviates = True
+        self.judgement.deviations.append(Deviation(call.who, call.n, call.name, clause, why))
+
+    def call(self, call: Call) -> None:
+        """Judge one call, and take the state on."""
+        plan = PLANS.get(call.name)
+        if plan is None:
+            self.judgement.unjudged[f"no rules for {call.name}"] += 1
+            return
+        side = self.side
+        reason = racing(call)
+        bad, unknown = self.resolve(plan, call)
+        if not call.finished:
+            self.unfinished(plan, call, bad or unknown or reason)
+            return
+        if not reason:
+            reason = unknown or null_pointer(call)
+        soft = reason == RACE and plan.call in OBSERVERS and observes_alone(call)
+        if not reason:
+            reason = self.returns(plan, call, bad)
+        if not bad and not unknown and (not reason or soft):
+            if plan.always and not soft:
+                self.told(call, plan.always)
+            if call.ok:
+                self.told(call, plan.tells)
+        if call.ok and not bad:
+            for function in plan.after:
+                function(call, call.o, side)
+        if call.ok and reason == NULL_POINTER:
+            # What it has made, it may have made in a process apart.
+            for text in call.out.values():
+                lose(side.objects.get(text), reason)
+        for function in plan.after_any:
+            function(call, call.o, side)
+        if reason:
+            self.judgement.unjudged[reason] += 1
+        else:
+            self.judgement.judged += 1
+
+    def told(self, call: Call, rules: Sequence[Rule]) -> None:
+        """Hold what a call told to rules, up to the first that it breaks."""
+        for rule in rules:
+            told = rule.function(call, call.o, self.side)
+            if told is None:
+                continue
+            rule.asked += 1
+            if told is not True:
+                self.deviate(call, rule.clauses[0], str(told))
+                return
+
+    def resolve(self, plan: Plan, call: Call) -> tuple[list[tuple[Handle, str]], str]:
+        """Find the objects of the call's handles. Returns bad ones, and why one is not known."""
+        bad: list[tuple[Handle, str]] = []
+        unknown = ""
+        objects = call.objects
+        primary: Any = None
+        for handle in plan.handles:
+            text = call.arg(handle.argument)
+            obj: Any = None
+            if text is None:
+                unknown = f"{handle.argument} is not recorded"
+            elif text == NULL or text == 0:
+                if not handle.null:
+                    bad.append((handle, "null"))
+            else:
+                obj = self.side.objects.get(text) if isinstance(text, str) else None
+                if obj is None:
+                    unknown = "a handle of no known object"
+                elif obj.kind != handle.kind:
+                    bad.append((handle, "other_kind"))
+                    obj = None
+                elif obj.lost:
+                    unknown = obj.lost
+                elif not obj.alive:
+                    bad.append((handle, "destroyed"))
+            objects[handle.argument] = obj
+            if primary is None:
+                primary = obj
+        call.o = primary
+        if not bad and not unknown:
+            bad = self.of_other_ia(plan, call)
+        return bad, unknown
+
+    def of_other_ia(self, plan: Plan, call: Call) -> list[tuple[Handle, str]]:
+        """Handles of another IA than that of the first."""
+        ia: Any = None
+        for handle in plan.handles:
+            obj = call.objects[handle.argument]
+            if obj is None or obj.ia is None:
+                continue
+            if ia is None:
+                ia = obj.ia
+            elif obj.ia is not ia:
+                return [(handle, "other_ia")]
+        return []
+
+    def returns(self, plan: Plan, call: Call, bad: list[tuple[Handle, str]]) -> str:
+        """Judge the return. Returns why it cannot be judged, or an empty text."""
+        ret = call.ret
+        if bad:
+            return self.bad_handles(plan, call, bad)
+        must: Rule | None = None
+        first: frozenset[str] = frozenset()
+        allowed: set[str] = set()
+        reason = ""
+        for rule in plan.refuses:
+            answer = rule.function(call, call.o, self.side)
+            if answer is None:
+                continue
+            if type(answer) is Open:
+                reason = answer.why
+                continue
+            assert type(answer) is Refusal
+            rule.asked += 1
+            allowed |= answer.returns
+            if answer.must and must is None:
+                must, first = rule, answer.returns
+        if ret == SUCCESS:
+            if must is not None:
+                wanted = " or ".join(sorted(first))
+                self.deviate(call, must.clauses[0], f"succeeds; it must return {wanted}")
+            elif not reason:
+                LEGAL[plan.call].asked += 1
+            return reason if must is None else ""
+        if ret in allowed or (allowed & ANY_ERROR and ret != INTERNAL):
+            return ""
+        if must is not None:
+            wanted = " or ".join(sorted(first))
+            if reason and ret in plan.listed:
+                return reason
+            self.deviate(call, must.clauses[0], f"returns {ret}; it must return {wanted}")
+            return ""
+        if reason and ret != INTERNAL:
+            return reason
+        if ret == INSUFFICIENT and INSUFFICIENT in plan.listed:
+            if plan.small is None or not plan.small(call, call.o, self.side):
+                return "a lack of resources may be real"
+            self.deviate(call, plan.legal, f"returns {ret} far below the declared limits")
+            return ""
+        LEGAL[plan.call].asked += 1
+        self.deviate(call, plan.legal, f"returns {ret}, although nothing forbids the call")
+        return ""
+
+    def bad_handles(self, plan: Plan, call: Call, bad: list[tuple[Handle, str]]) -> str:
+        """Judge a call with handles that are none (GEN-1, GEN-5, GEN-12)."""
+        handle, how = bad[0]
+        ret = call.ret
+        if call.thread != 1:
+            return "it may be another process that calls"
+        rule = HANDLE_RULES.get((plan.call, handle.argument))
+        clause = rule.clauses[0] if rule else plan.legal
+        if rule:
+            rule.asked += 1
+        if len(bad) > 1:
+            if ret == SUCCESS:
+                self.deviate(call, clause, f"succeeds, although {handle.argument} is {how}")
+            return ""
+        if how == "other_ia":
+            if ret in (SUCCESS, INVALID_HANDLE, INVALID_PARAMETER):
+                return ""
+            return "an object of another IA"
+        if how == "destroyed":
+            if ret == SUCCESS and handle.kind != "srq" and SUCCESS not in plan.gone:
+                self.deviate(call, clause, f"succeeds with {handle.argument} of a destroyed object")
+            return ""
+        if ret == INVALID_HANDLE or ret in plan.gone:
+            return ""
+        if ret in (SUCCESS, INTERNAL) or ret not in plan.listed:
+            self.deviate(call, clause, f"returns {ret}, although {handle.argument} is {how}")
+            return ""
+        return "several errors at once"
+
+    def unfinished(self, plan: Plan, call: Call, excuse: Any) -> None:
+        """A call that did not return."""
+        for handle in plan.handles:
+            obj = call.objects.get(handle.argument)
+            if obj is not None:
+                obj.lost = "a call on it did not return"
+        verdict = self.side.trace.verdict
+        if excuse or plan.call in WAITS or verdict not in ("TIMEOUT", "CRASH", "CONTRADICTED"):
+            self.judgement.unjudged["it did not return"] += 1
+            return
+        if call.who != "case" or any(
+            isinstance(value, str) and value in ("NULL", "0x0") for value in call.args.values()
+        ):
+            self.judgement.unjudged["it did not return"] += 1
+            return
+        self.deviate(call, plan.legal, "does not return")
+
+
+WAITS = frozenset(("dat_evd_wait", "dat_cno_wait"))
+RACE = "calls of several threads at once"
+
+
+# Arguments that may be null, where the call says so by another one.
+NULLABLE = {
+    "private_data": "private_data_size",
+    "local_iov": "num_segments",
+    "local_segments": "num_segments",
+    "nbufs_allocated": "",
+    "bufs_alloc_span": "",
+}
+
+
+NULL_POINTER = "a null pointer"
+
+
+def null_pointer(call: Call) -> str:
+    """Why a call with a null pointer is not judged (GEN-4)."""
+    for name, text in call.args.items():
+        if text == "NULL":
+            by = NULLABLE.get(name)
+            if by is None or (by and call.arg(by) != 0):
+                return NULL_POINTER
+    return ""
+
+
+def racing(call: Call) -> str:
+    """Why a call that met others cannot be judged."""
+    if not call.overlaps:
+        return ""
+    if call.name in WAITS:
+        return RACE
+    mine = set(call.args.values())
+    mine.discard(NULL)
+    for other in call.overlaps:
+        if other.name not in WAITS:
+            return RACE
+        if mine & {other.args.get("evd_handle"), other.args.get("cno_handle")}:
+            return RACE
+        if call.name.endswith(("_free", "_close", "_modify", "_cno", "_agent")):
+            return RACE
+    return ""
+
+
+ENDS = ("_free", "_close", "_reset", "_disconnect", "_unwaitable", "_modify", "_resize")
+
+
+def observes_alone(call: Call) -> bool:
+    """Whether what a wait gave can be judged, though other threads made calls meanwhile."""
+    for other in call.overlaps:
+        if other.name in OBSERVERS:
+            if other.args.get("evd_handle") == call.args.get("evd_handle"):
+                return False
+        elif other.name.endswith(ENDS):
+            return False
+    return True
+
+
+def lose(obj: Obj | None, why: str) -> None:
+    """From now on the object is not judged."""
+    if obj is not None and not obj.lost:
+        obj.lost = why

@@ -1,0 +1,405 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What the model knows of one process: its objects, and what each has gone through.
+
+What is open is kept as a set of possibilities (the states of an EP, how far its queues have come)
+or as bounds (a size). An object of which the model has lost track says why in `lost`: rules do not
+judge it, nor what depends on it.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+NULL = "DAT_HANDLE_NULL"
+
+UNCONNECTED = "DAT_EP_STATE_UNCONNECTED"
+RESERVED = "DAT_EP_STATE_RESERVED"
+PASSIVE = "DAT_EP_STATE_PASSIVE_CONNECTION_PENDING"
+ACTIVE = "DAT_EP_STATE_ACTIVE_CONNECTION_PENDING"
+TENTATIVE = "DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING"
+CONNECTED = "DAT_EP_STATE_CONNECTED"
+DISCONNECT_PENDING = "DAT_EP_STATE_DISCONNECT_PENDING"
+DISCONNECTED = "DAT_EP_STATE_DISCONNECTED"
+COMPLETION_PENDING = "DAT_EP_STATE_COMPLETION_PENDING"
+
+# States that only the header has count as their plain state (GEN-7).
+PLAIN_STATE = {
+    "DAT_EP_STATE_UNCONFIGURED_UNCONNECTED": UNCONNECTED,
+    "DAT_EP_STATE_UNCONFIGURED_RESERVED": RESERVED,
+    "DAT_EP_STATE_UNCONFIGURED_PASSIVE": PASSIVE,
+    "DAT_EP_STATE_UNCONFIGURED_TENTATIVE": TENTATIVE,
+}
+
+
+class Obj:
+    """An object of the API, alive or destroyed."""
+
+    __slots__ = ("alive", "context", "ia", "kind", "lost", "name", "serial")
+
+    def __init__(self, kind: str, name: str, ia: "Ia | None") -> None:
+        self.kind = kind
+        self.name = name
+        self.ia = ia
+        self.alive = True
+        self.lost = ""
+        self.context: int | None = 0  # None: not known
+        self.serial = 0
+
+
+class Ia(Obj):
+    """An open IA, with what it and its provider declare."""
+
+    __slots__ = ("async_evd", "async_own", "attr", "parameters", "registered")
+
+    def __init__(self, name: str) -> None:
+        super().__init__("ia", name, None)
+        self.ia = self
+        self.async_evd: str | None = None
+        self.async_own = True
+        self.attr: Mapping[str, Any] = {}
+        self.parameters: dict[str, Any] = {}
+        self.registered = True  # by dat.conf, as the run opens it
+
+
+class Pz(Obj):
+    """A protection zone."""
+
+    __slots__ = ("users",)
+
+    def __init__(self, name: str, ia: Ia | None) -> None:
+        super().__init__("pz", name, ia)
+        self.users: set[Obj] = set()
+
+
+class Lmr(Obj):
+    """A registered region. `bound` are the RMRs that are bound to it, `maybe` those that may be."""
+
+    __slots__ = ("bound", "length", "maybe", "mem_type", "privileges", "pz", "told")
+
+    def __init__(self, name: str, ia: Ia | None) -> None:
+        super().__init__("lmr", name, ia)
+        self.pz: Pz | None = None
+        self.privileges: frozenset[str] = frozenset()
+        self.length: int | None = None
+        self.mem_type = ""
+        self.told: dict[str, Any] = {}
+        self.bound: set[Obj] = set()
+        self.maybe: set[Obj] = set()
+
+
+class Rmr(Obj):
+    """An RMR; `binding` is what it was last bound to, None where it is not bound or not known."""
+
+    __slots__ = ("binding", "known", "pz")
+
+    def __init__(self, name: str, ia: Ia | None) -> None:
+        super().__init__("rmr", name, ia)
+        self.pz: Pz | None = None
+        self.binding: dict[str, Any] | None = None
+        self.known = True
+
+
+class Cno(Obj):
+    """A CNO. `triggers` bounds the notifications that nobody has taken."""
+
+    __slots__ = ("agent", "certain", "doubt", "evds", "possible")
+
+    def __init__(self, name: str, ia: Ia | None) -> None:
+        super().__init__("cno", name, ia)
+        self.agent: Any = None
+        self.evds: set[Evd] = set()  # those that have it, or had it
+        self.certain = False  # whether a notification is there that nobody has taken
+        self.possible: dict[str, int] = {}  # by EVD, how many notifications there may be
+        self.doubt = ""  # why notifications are not judged
+
+
+class Evd(Obj):
+    """An event dispatcher and its queue, as far as software events fill it."""
+
+    __slots__ = (
+        "cno",
+        "enabled",
+        "feeders",
+        "flags",
+        "hidden",
+        "qlen",
+        "qlen_least",
+        "qlen_most",
+        "software",
+        "taken",
+        "waitable",
+    )
+
+    def __init__(self, name: str, ia: Ia | None) -> None:
+        super().__init__("evd", name, ia)
+        self.cno: str | None = NULL
+        self.enabled: bool | None = True
+        self.waitable: bool | None = True
+        self.flags: frozenset[str] | None = frozenset()
+        self.qlen: int | None = None  # what a query last told
+        self.qlen_least = 1
+        self.qlen_most: int | None = None
+        self.software: list[Any] = []
+        self.feeders: set[tuple[Obj, str]] = set()
+        self.hidden = False  # whether other events than software ones may be queued
+        self.taken = 0
+
+
+class Srq(Obj):
+    """A shared receive queue."""
+
+    __slots__ = (
+        "armed",
+        "doubt",
+        "due",
+        "eps",
+        "events",
+        "events_least",
+        "iov",
+        "low_watermark",
+        "outstanding",
+        "parameters",
+        "posted",
+        "pz",
+        "reaped",
+        "room",
+        "size",
+        "size_least",
+        "size_most",
+        "waiting",
+    )
+
+    def __init__(self, name: str, ia: Ia | None) -> None:
+        super().__init__("srq", name, ia)
+        self.pz: Pz | None = None
+        self.size: int | None = None  # the size, where a query has told it since it last changed
+        self.size_least = 0
+        self.size_most: int | None = None
+        self.iov: int | None = None
+        self.low_watermark: int | None = 0
+        self.posted: list[Receive] = []  # not reaped
+        self.eps: set[Ep] = set()
+        self.events = 0  # watermark events that may come
+        self.due = 0  # those of them that must have come
+        self.armed = False
+        self.doubt = ""  # why the number of outstanding receives is not known
+        self.parameters: dict[str, Any] = {}
+
+    @property
+    def outstanding_now(self) -> int | None:
+        """Receives posted and not reaped; None where it is not known."""
+        return None if self.doubt else len(self.posted)
+
+
+class Receive:
+    """A receive that was posted. `length` is the room of its vector, None where not recorded."""
+
+    __slots__ = ("cookie", "length", "lmrs", "maybe_bad", "segments", "unsignalled")
+
+    def __init__(self, cookie: Any, length: int | None, segments: int) -> None:
+        self.cookie = cookie
+        self.length = length
+        self.segments = segments
+        self.maybe_bad = False
+        self.unsignalled = False
+        self.lmrs: tuple[str, ...] = ()
+
+
+class Request(Receive):
+    """A send, an RDMA or a bind."""
+
+    __slots__ = ("flushed", "kind", "rmr", "suppressed", "turn")
+
+    def __init__(self, kind: str, cookie: Any, length: int | None, segments: int) -> None:
+        super().__init__(cookie, length, segments)
+        self.kind = kind
+        self.suppressed = False
+        self.flushed = False
+        self.rmr = ""
+        self.turn = 0
+
+
+class Ep(Obj):
+    """An endpoint.
+
+    `states` are those that it may have had when it was last seen. `streams` is the set of pairs
+    (receives, requests) completed so far that explain the completions taken: more than one pair
+    where both come on one EVD and look alike.
+    """
+
+    __slots__ = (
+        "attr",
+        "connect_evd",
+        "connections",
+        "doubt",
+        "ever",
+        "learned",
+        "lossy",
+        "marks",
+        "origin",
+        "pz",
+        "receives",
+        "recv_evd",
+        "recv_evds",
+        "request_evd",
+        "request_evds",
+        "requests",
+        "rsp",
+        "srq",
+        "srq_reaped",
+        "states",
+        "streams",
+        "was",
+    )
+
+    def __init__(self, name: str, ia: Ia | None) -> None:
+        super().__init__("ep", name, ia)
+        self.pz: Pz | None = None
+        self.recv_evd: str | None = NULL  # None: not known
+        self.request_evd: str | None = NULL
+        self.connect_evd: str | None = NULL
+        self.recv_evds: set[str] = set()  # all that it ever had
+        self.request_evds: set[str] = set()
+        self.srq: Srq | None = None
+        self.attr: dict[str, Any] = {}
+        self.was: dict[str, Any] = {}  # values that a change may have left as they were (EP-17)
+        self.learned: dict[str, Any] = {}  # numbers above the request that were told
+        self.states: frozenset[str] = frozenset((UNCONNECTED,))
+        self.receives: list[Receive] = []
+        self.requests: list[Request] = []
+        self.streams: frozenset[tuple[int, int]] = frozenset(((0, 0),))
+        self.lossy = (0, 0)  # up to which receive and request completions may be lost
+        self.doubt = ""  # why completions are not judged
+        self.connections: list[Connection] = []
+        self.ever = False  # whether it was ever asked to connect, or may have been
+        self.origin = "consumer"
+        self.rsp: Sp | None = None
+        self.marks = 0
+        self.srq_reaped = 0
+
+    @property
+    def connection(self) -> "Connection | None":
+        """The latest attempt to connect."""
+        return self.connections[-1] if self.connections else None
+
+
+class Connection:
+    """An attempt to connect, as one end sees it. `phase`: pending, up or over."""
+
+    __slots__ = (
+        "aborted",
+        "accepted",
+        "active",
+        "by_us",
+        "ep",
+        "local",
+        "other",
+        "phase",
+        "private_given",
+        "private_sent",
+        "qualifier",
+        "rejected",
+        "request",
+    )
+
+    def __init__(self, ep: Ep, active: bool) -> None:
+        self.ep = ep
+        self.active = active
+        self.phase = "pending"
+        self.qualifier: Any = None
+        self.private_sent: int | None = None  # with the request or the acceptance
+        self.private_given: int | None = None  # by the acceptance, to the end that asked
+        self.by_us = False  # this end has disconnected
+        self.aborted = False  # this end has given up before the connection was there
+        self.accepted = False
+        self.rejected = False
+        self.local = False  # whether the service point is one of this process
+        self.other: Connection | None = None
+        self.request: Cr | None = None
+
+
+class Sp(Obj):
+    """A service point, public or reserved."""
+
+    __slots__ = ("ep", "evd", "flag", "qualifier", "requests", "spent")
+
+    def __init__(self, kind: str, name: str, ia: Ia | None) -> None:
+        super().__init__(kind, name, ia)
+        self.qualifier: Any = None
+        self.evd: str = NULL
+        self.flag: Any = None
+        self.ep: Any = NULL
+        self.requests = 0
+        self.spent = False
+
+
+class Cr(Obj):
+    """A connection request that an event has told of."""
+
+    __slots__ = ("asker", "ep", "parameters", "sp")
+
+    def __init__(self, name: str, ia: Ia | None) -> None:
+        super().__init__("cr", name, ia)
+        self.sp: Sp | None = None
+        self.ep: Any = None
+        self.asker: Connection | None = None
+        self.parameters: dict[str, Any] = {}
+
+
+class Side:
+    """One process: its objects by their names in the records."""
+
+    __slots__ = (
+        "attributes",
+        "connects",
+        "counts",
+        "cut",
+        "gone",
+        "ias",
+        "objects",
+        "opened",
+        "peer",
+        "qualifiers",
+        "reading",
+        "serial",
+        "threads",
+        "trace",
+        "who",
+    )
+
+    def __init__(self, who: str, attributes: Mapping[str, Any]) -> None:
+        self.who = who
+        self.attributes = attributes
+        self.objects: dict[str, Obj] = {}
+        self.ias: list[Ia] = []
+        self.counts: dict[str, int] = {}
+        self.qualifiers: dict[Any, Sp] = {}
+        self.connects: list[Connection] = []
+        self.cut = False
+        self.threads = False
+        self.serial = 0
+        self.opened = 0  # IAs, over time
+        self.peer: Side | None = None
+        self.trace: Any = None
+        self.reading = ""
+        self.gone: list[Obj] = []
+
+    def add(self, obj: Obj) -> None:
+        """Enter a new object."""
+        self.serial += 1
+        obj.serial = self.serial
+        self.objects[obj.name] = obj
+        self.counts[obj.kind] = self.counts.get(obj.kind, 0) + 1
+
+    def end(self, obj: Obj) -> None:
+        """The object is destroyed."""
+        if obj.alive:
+            obj.alive = False
+            self.counts[obj.kind] = self.counts.get(obj.kind, 0) - 1
+
+    def get(self, name: Any) -> Any:
+        """The object of that name, alive or not; None where there is none."""
+        return self.objects.get(name) if isinstance(name, str) else None
+
+    def live(self, kind: str) -> Iterable[Any]:
+        """The objects of a kind that are alive."""
+        return [obj for obj in self.objects.values() if obj.alive and obj.kind == kind]

@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Reads the calls of one verdict record.
+
+A record that is damaged is refused as a whole, with the number of the call; a call whose values are
+not recorded is left to the rules, which do not judge what they cannot see.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from oracle.values import parse
+
+# Recorded times are cut to a microsecond, begin and duration each.
+CLOCK_US = 2
+
+
+class TraceError(Exception):
+    """A record that is no trace; the message names the call."""
+
+
+class Call:
+    """One recorded call. `overlaps` are the calls of other threads that it met."""
+
+    __slots__ = (
+        "args",
+        "begin",
+        "end",
+        "finished",
+        "key",
+        "n",
+        "name",
+        "o",
+        "objects",
+        "out",
+        "overlaps",
+        "process",
+        "raw",
+        "ret",
+        "sub",
+        "teardown",
+        "thread",
+        "who",
+    )
+
+    def __init__(self, raw: Mapping[str, Any]) -> None:
+        self.raw = raw
+        self.n: int = raw["n"]
+        self.who: str = raw["who"]
+        self.thread: int = raw.get("thread", 1)
+        self.process: int = raw.get("process", 0)
+        self.name: str = raw["call"]
+        self.args: dict[str, str] = dict(raw["args"])
+        self.finished: bool = not raw.get("unfinished", False)
+        self.ret: str = raw.get("ret", "")
+        self.sub: str = raw.get("sub", "")
+        self.out: dict[str, str] = dict(raw.get("out") or ())
+        self.teardown: bool = bool(raw.get("teardown"))
+        self.begin: int = raw["at_us"]
+        self.end: int = self.begin + (raw.get("us") or 0) + CLOCK_US
+        self.key: float = self.begin
+        self.overlaps: Sequence[Call] = ()
+        self.objects: dict[str, Any] = {}
+        self.o: Any = None
+
+    @property
+    def ok(self) -> bool:
+        """Whether it returned DAT_SUCCESS."""
+        return self.ret == "DAT_SUCCESS"
+
+    def arg(self, name: str) -> Any:
+        """The value of an argument; None where it is not recorded."""
+        text = self.args.get(name)
+        return None if text is None else parse(text)
+
+    def field(self, name: str) -> Any:
+        """The value of an output; None where it is not recorded."""
+        text = self.out.get(name)
+        return None if text is None else parse(text)
+
+
+class Process:
+    """The calls of one process, in the order in which they are judged."""
+
+    __slots__ = ("calls", "cut", "threads", "who")
+
+    def __init__(self, who: str, calls: list[Call]) -> None:
+        self.who = who
+        self.calls = calls
+        self.cut = 0  # the number of the first call that is missing
+        self.threads = False
+
+
+class Trace:
+    """What a verdict record tells of one run of a case."""
+
+    __slots__ = ("attributes", "case", "hosts", "processes", "verdict")
+
+    def __init__(self, case: str, hosts: int, verdict: str, attributes: Mapping[str, Any]) -> None:
+        self.case = case
+        self.hosts = hosts
+        self.verdict = verdict
+        self.attributes = attributes
+        self.processes: list[Process] = []
+
+
+def read(record: Mapping[str, Any], attributes: Mapping[str, Any]) -> Trace:
+    """Return the trace of a verdict record. Raises TraceError."""
+    trace = Trace(
+        str(record.get("case", "")),
+        int(record.get("hosts", 1)),
+        str(record.get("verdict", "")),
+        attributes,
+    )
+    by_who: dict[str, list[Call]] = {}
+    for position, raw in enumerate(record.get("calls") or (), 1):
+        try:
+            call = Call(raw)
+        except (KeyError, TypeError, ValueError) as fault:
+            raise TraceError(f"call {position} of the record is not a call: {fault!r}") from None
+        by_who.setdefault(call.who, []).append(call)
+    for who, calls in by_who.items():
+        trace.processes.append(_process(who, calls))
+    return trace
+
+
+def _process(who: str, calls: list[Call]) -> Process:
+    process = Process(who, calls)
+    expected = 1
+    for call in calls:
+        if call.n < expected:
+            raise TraceError(f"call {call.n} of {who} stands behind call {expected - 1}")
+        if call.n > expected and not process.cut:
+            process.cut = expected
+        expected = call.n + 1
+    if any(call.thread != 1 for call in calls):
+        process.threads = True
+        _order(process)
+    return process
+
+
+# These observe what others did, so they are judged where they end; all others where they begin.
+OBSERVERS = frozenset(("dat_evd_wait", "dat_evd_dequeue", "dat_cno_wait"))
+
+
+def _order(process: Process) -> None:
+    """Order calls of several threads: what is done early, what is observed late."""
+    calls = process.calls
+    for call in calls:
+        if not call.finished:
+            call.end = 1 << 62
+    open_calls: list[Call] = []
+    overlaps: dict[int, list[Call]] = {}
+    for call in sorted(calls, key=lambda call: (call.begin, call.n)):
+        open_calls = [
+            other for other in open_calls if other.end >= call.begin and other.thread != call.thread
+        ]
+        for other in open_calls:
+            overlaps.setdefault(other.n, []).append(call)
+            overlaps.setdefault(call.n, []).append(other)
+        open_calls.append(call)
+    last: dict[int, float] = {}
+    for call in calls:
+        call.overlaps = overlaps.get(call.n, ())
+        call.key = call.end if call.name in OBSERVERS and call.overlaps else call.begin
+        # Within a thread the order of the records holds.
+        call.key = max(call.key, last.get(call.thread, 0.0))
+        last[call.thread] = call.key
+    calls.sort(key=lambda call: (call.key, call.name in OBSERVERS, call.n))
+
+
+def missing(calls: Iterable[Call]) -> bool:
+    """Whether any call did not return."""
+    return any(not call.finished for call in calls)

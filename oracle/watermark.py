@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Asynchronous events: each has an object, and something that caused it."""
+
+from typing import Any
+
+from oracle.evd import EVENTS
+from oracle.state import Ep, Evd, Side, Srq
+from oracle.trace import Call
+
+NUMBERS = ("EVD_OVERFLOW", "IA_CATASTROPHIC", "EP_BROKEN", "TIMED_OUT", "PROVIDER_INTERNAL_ERROR")
+
+
+def async_event(call: Call, evd: Evd, data: dict[str, Any], side: Side) -> bool | str | None:
+    """An asynchronous event about an SRQ or an EP has a mark that was set (GEN-10)."""
+    if evd.flags is not None and "DAT_EVD_ASYNC_FLAG" not in evd.flags:
+        return f"an asynchronous event on {evd.name}, which is not for such events"
+    name = data.get("dat_handle")
+    obj = side.get(name)
+    if obj is None:
+        if call.overlaps or not isinstance(name, str) or name.startswith("0x"):
+            return None
+        return f"an asynchronous event about {name}, which is no object"
+    if obj.lost:
+        return None
+    if obj.ia is not None and evd.ia is not obj.ia and obj.ia.async_evd != evd.name:
+        return f"an asynchronous event about {name}, which is another IA's"
+    if isinstance(obj, Srq):
+        return _of_srq(obj, side)
+    if isinstance(obj, Ep):
+        if not obj.marks:
+            return f"an asynchronous event about {name}, which has no high watermark"
+        return True
+    if isinstance(obj, Evd):
+        return True if obj.hidden else f"an overflow of {name}, which has software events only"
+    return None
+
+
+def used(srq: Srq, side: Side) -> bool:
+    """Whether an EP may have taken a receive of the SRQ."""
+    return bool(srq.doubt) or any(
+        isinstance(ep, Ep) and ep.srq is srq and ep.ever for ep in side.objects.values()
+    )
+
+
+def _of_srq(srq: Srq, side: Side) -> bool | str | None:
+    if srq.events > 0:
+        srq.events -= 1
+        if srq.due > 0:
+            srq.due -= 1
+        return True
+    if srq.armed and used(srq, side):
+        srq.armed = False
+        return True
+    return f"a watermark event of {srq.name}, which has no mark whose event is to come"
+
+
+def set_mark(srq: Srq, mark: Any, side: Side, certain: bool) -> None:
+    """A low watermark is set: its event comes at once, later, or never."""
+    srq.armed = False
+    if not isinstance(mark, int) or not certain:
+        srq.events += 1
+        return
+    if mark <= 0:
+        return
+    if used(srq, side):
+        # Receives may have been taken: the event may come now, or later.
+        srq.events += 1
+        return
+    available = len(srq.posted)
+    if available < mark:
+        srq.events += 1
+        srq.due += 1
+        return
+    srq.armed = True
+    if available > mark:
+        srq.events += 1  # by the letter of the usage note (SRQ-3)
+
+
+for _number in NUMBERS:
+    EVENTS[f"DAT_ASYNC_ERROR_{_number}"] = async_event

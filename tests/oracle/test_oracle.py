@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The kernel of the executable specification: damaged traces, values, and its own rules."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import oracle.judging  # the modules register their rules
+from oracle import judge
+from oracle.kernel import RULES
+from oracle.values import parse
+from runners.catalogue import clauses, rulings
+
+ROOT = Path(__file__).parents[2]
+CALL = {"n": 1, "who": "case", "call": "dat_pz_free", "args": [["pz_handle", "pz#1"]], "at_us": 1}
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("12", 12),
+        ("-1", -1),
+        ("ep#1 (freed)", "ep#1"),
+        ("{a=1, b={c=x|y}, d=[1, 2]}", {"a": 1, "b": {"c": "x|y"}, "d": [1, 2]}),
+        ("[{a=0x1}, {a=2}]", [{"a": "0x1"}, {"a": 2}]),
+        ('"a, b"', "a, b"),
+        ("{a=1", None),
+        ("{a}", None),
+        ("[1, 2", None),
+        ("", None),
+    ],
+)
+def test_values(text: str, value: object) -> None:
+    """Values are parsed; what is cut off is not recorded."""
+    assert parse(text) == value
+
+
+@pytest.mark.parametrize(
+    ("calls", "why"),
+    [
+        ([{**CALL, "n": 2}, {**CALL, "n": 1}], "call 1 of case stands behind call 2"),
+        ([{**CALL, "n": 1}, {**CALL, "n": 1}], "call 1 of case stands behind call 1"),
+        ([CALL, {"n": 2}], "call 2 of the record is not a call"),
+        ([{**CALL, "args": [["pz_handle"]]}], "call 1 of the record is not a call"),
+        ([7], "call 1 of the record is not a call"),
+    ],
+)
+def test_damage(calls: list[Any], why: str) -> None:
+    """A damaged trace is refused with the number of the call, and never ends the judge."""
+    judgement = judge({"calls": calls}, {})
+    assert judgement.verdict == "unjudged"
+    assert judgement.damage.startswith(why)
+
+
+def test_no_calls() -> None:
+    """Of nothing nothing is said."""
+    assert judge({"calls": []}, {}).verdict == "unjudged"
+
+
+def test_clauses_of_rules() -> None:
+    """Each rule cites clauses of the catalogue, and rulings that there are."""
+    assert oracle.judging.MODULES
+    known = clauses.load(ROOT / "cases").clauses
+    families = {clause.rpartition("/")[0] for clause in known}
+    readings = set(rulings.load(ROOT / "docs" / "rulings.md"))
+    for rule in RULES:
+        assert rule.clauses, rule.name
+        for clause in rule.clauses:
+            assert clause in known or clause in families, f"{rule.name}: {clause}"
+        for ruling in rule.rulings:
+            assert ruling in readings, f"{rule.name}: {ruling}"
