@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_cno_create: a CNO that nothing feeds yet, and the agent that it is made with. */
 #include "clauses/cno_create.h"
-#include "agent.h"
+#include "cases/cno/shared/agent.h"
 
 #include <sched.h>
 

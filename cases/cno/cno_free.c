@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_cno_free: what stands in its way, what a refusal leaves, and how a waiter is got rid of. */
 #include "clauses/cno_free.h"
-#include "agent.h"
 #include "case/standard.h"
+#include "cases/cno/shared/agent.h"
 
 static void free_now(struct test *t, DAT_CNO_HANDLE cno)
 {

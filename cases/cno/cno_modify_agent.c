@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_cno_modify_agent: which agent is called from then on, and what goes on besides. */
 #include "clauses/cno_modify_agent.h"
-#include "../evd/event_kind.h"
-#include "agent.h"
+#include "cases/cno/shared/agent.h"
+#include "cases/evd/shared/event_kind.h"
 
 /*
  * The agent has been called at least once for the triggers of this EVD, and not more often than

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_cno_query: each field by its own bit, the agent after each change, and what is no mask. */
 #include "clauses/cno_query.h"
-#include "../masks.h"
-#include "agent.h"
+#include "cases/cno/shared/agent.h"
+#include "cases/shared/masks.h"
 
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_cno_wait: who sleeps until when, which EVD is named, and what does not notify. */
 #include "clauses/cno_wait.h"
-#include "../evd/event_kind.h"
-#include "agent.h"
+#include "cases/cno/shared/agent.h"
+#include "cases/evd/shared/event_kind.h"
 
 #include <limits.h>
 

@@ -2,11 +2,11 @@
 /* dat_cr_accept: which EP it connects to whom, what the asker is told, and what a refusal leaves.
  */
 #include "clauses/cr_accept.h"
-#include "../ep/states.h"
-#include "../srq/queue.h"
 #include "case/ep_attr.h"
 #include "case/standard.h"
-#include "request.h"
+#include "cases/cr/shared/request.h"
+#include "cases/ep/shared/states.h"
+#include "cases/srq/shared/queue.h"
 
 #include <limits.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 /* dat_cr_handoff: to whom a request comes then, as what, and what is left of it where it was. */
 #include "clauses/cr_handoff.h"
 #include "case/standard.h"
-#include "request.h"
+#include "cases/cr/shared/request.h"
 
 #include <string.h>
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_cr_query: every field by its own bit, of which request it is, and what is no mask. */
 #include "clauses/cr_query.h"
-#include "../masks.h"
 #include "case/poison.h"
 #include "case/standard.h"
-#include "request.h"
+#include "cases/cr/shared/request.h"
+#include "cases/shared/masks.h"
 
 #include <stdatomic.h>
 #include <string.h>

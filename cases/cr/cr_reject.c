@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_cr_reject: who is told, whose EP is whose again, and what of the request is left. */
 #include "clauses/cr_reject.h"
-#include "../ep/ep_modify.h"
-#include "../handle/object.h"
 #include "case/standard.h"
-#include "request.h"
+#include "cases/cr/shared/request.h"
+#include "cases/ep/shared/modify_table.h"
+#include "cases/handle/shared/object.h"
 
 #include <string.h>
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_ep_connect: who hears of it and what, and each way for it to end. */
 #include "clauses/ep_connect.h"
-#include "../point.h"
 #include "case/standard.h"
-#include "connect.h"
-#include "states.h"
+#include "cases/ep/shared/connect.h"
+#include "cases/ep/shared/states.h"
+#include "cases/shared/point.h"
 
 #include <netinet/in.h>
 #include <string.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_ep_create: what an EP is asked to be, that it is so, and that it can really be used so. */
 #include "clauses/ep_create.h"
-#include "../point.h"
-#include "attributes.h"
 #include "case/standard.h"
-#include "transfer.h"
-#include "turns.h"
+#include "cases/ep/shared/attributes.h"
+#include "cases/ep/shared/transfer.h"
+#include "cases/ep/shared/transitions.h"
+#include "cases/shared/point.h"
 
 #define FEW     5    /* DTOs under way at once */
 #define MOST    8    /* segments that are tried */

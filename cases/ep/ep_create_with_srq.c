@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_ep_create_with_srq: what the EP is made with, and its bond with the SRQ. */
 #include "clauses/ep_create_with_srq.h"
-#include "../srq/queue.h"
-#include "attributes.h"
+#include "cases/ep/shared/attributes.h"
+#include "cases/srq/shared/queue.h"
 
 #include <limits.h>
 #include <string.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_ep_disconnect: who is told of the end, what is completed before it, and what is flushed. */
 #include "clauses/ep_disconnect.h"
-#include "../point.h"
 #include "case/ep_attr.h"
 #include "case/standard.h"
-#include "connect.h"
-#include "states.h"
-#include "turns.h"
+#include "cases/ep/shared/connect.h"
+#include "cases/ep/shared/states.h"
+#include "cases/ep/shared/transitions.h"
+#include "cases/shared/point.h"
 
 #include <string.h>
 

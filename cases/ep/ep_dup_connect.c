@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_ep_dup_connect: to where another EP is connected, and what becomes of that one. */
 #include "clauses/ep_dup_connect.h"
-#include "../point.h"
 #include "case/ep_attr.h"
 #include "case/standard.h"
-#include "connect.h"
-#include "states.h"
-#include "turns.h"
+#include "cases/ep/shared/connect.h"
+#include "cases/ep/shared/states.h"
+#include "cases/ep/shared/transitions.h"
+#include "cases/shared/point.h"
 
 #include <string.h>
 

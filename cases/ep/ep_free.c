@@ -2,12 +2,12 @@
 /* dat_ep_free: in which state, what goes with the EP, what stays of its work, and who hears of it.
  */
 #include "clauses/ep_free.h"
-#include "../handles.h"
-#include "../point.h"
 #include "case/standard.h"
-#include "states.h"
-#include "transfer.h"
-#include "turns.h"
+#include "cases/ep/shared/states.h"
+#include "cases/ep/shared/transfer.h"
+#include "cases/ep/shared/transitions.h"
+#include "cases/shared/handles.h"
+#include "cases/shared/point.h"
 
 #include <string.h>
 

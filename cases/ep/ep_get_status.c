@@ -2,11 +2,11 @@
 /* dat_ep_get_status: the state, from one to the next, and who is idle: what is posted, done,
  * reaped. */
 #include "clauses/ep_get_status.h"
-#include "../point.h"
 #include "case/standard.h"
-#include "states.h"
-#include "transfer.h"
-#include "turns.h"
+#include "cases/ep/shared/states.h"
+#include "cases/ep/shared/transfer.h"
+#include "cases/ep/shared/transitions.h"
+#include "cases/shared/point.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 /* dat_ep_post_rdma_read: what comes from where, what is told of it, and what is refused. */
 #include "clauses/ep_post_rdma_read.h"
 #include "case/standard.h"
-#include "rdma.h"
+#include "cases/ep/shared/rdma.h"
 
 #define LONG  ((size_t)100000) /* bytes of a read */
 #define READS 8

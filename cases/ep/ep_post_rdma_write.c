@@ -2,7 +2,7 @@
 /* dat_ep_post_rdma_write: what goes where, what is told of it, and what is refused. */
 #include "clauses/ep_post_rdma_write.h"
 #include "case/standard.h"
-#include "rdma.h"
+#include "cases/ep/shared/rdma.h"
 
 #define LATE_MS 40 /* of what the peer sends, in a disturbed network */
 

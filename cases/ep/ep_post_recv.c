@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_ep_post_recv: how messages fill receives, in which order, and what is told of them. */
 #include "clauses/ep_post_recv.h"
-#include "states.h"
-#include "transfer.h"
+#include "cases/ep/shared/states.h"
+#include "cases/ep/shared/transfer.h"
 
 #include <limits.h>
 #include <string.h>

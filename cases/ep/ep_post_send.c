@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_ep_post_send: which messages go, whole and in order, and what the sender is told of them. */
 #include "clauses/ep_post_send.h"
-#include "../point.h"
-#include "states.h"
-#include "transfer.h"
-#include "turns.h"
+#include "cases/ep/shared/states.h"
+#include "cases/ep/shared/transfer.h"
+#include "cases/ep/shared/transitions.h"
+#include "cases/shared/point.h"
 
 #include <limits.h>
 #include <stdlib.h>

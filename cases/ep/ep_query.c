@@ -5,9 +5,9 @@
 #include "case/ep_attr.h"
 #include "case/poison.h"
 #include "case/standard.h"
-#include "states.h"
-#include "transfer.h"
-#include "turns.h"
+#include "cases/ep/shared/states.h"
+#include "cases/ep/shared/transfer.h"
+#include "cases/ep/shared/transitions.h"
 
 #include <netinet/in.h>
 #include <string.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_ep_recv_query: the receives that an EP holds and their span, at rest and in traffic. */
 #include "clauses/ep_recv_query.h"
-#include "../point.h"
-#include "../srq/queue.h"
 #include "case/standard.h"
-#include "connect.h"
-#include "states.h"
+#include "cases/ep/shared/connect.h"
+#include "cases/ep/shared/states.h"
+#include "cases/shared/point.h"
+#include "cases/srq/shared/queue.h"
 
 #include <limits.h>
 #include <string.h>

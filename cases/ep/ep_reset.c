@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_ep_reset: from which state, what of the last connection is left, and the next connection. */
 #include "clauses/ep_reset.h"
-#include "../point.h"
 #include "case/ep_attr.h"
 #include "case/standard.h"
-#include "states.h"
-#include "transfer.h"
-#include "turns.h"
+#include "cases/ep/shared/states.h"
+#include "cases/ep/shared/transfer.h"
+#include "cases/ep/shared/transitions.h"
+#include "cases/shared/point.h"
 
 #include <arpa/inet.h>
 #include <string.h>

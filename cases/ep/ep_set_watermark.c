@@ -5,9 +5,9 @@
  * whatever a provider counts; other marks are exceeded by receives that stand unreaped (EP-43).
  */
 #include "clauses/ep_set_watermark.h"
-#include "../srq/queue.h"
-#include "endpoint.h"
-#include "ep_modify.h"
+#include "cases/ep/shared/endpoint.h"
+#include "cases/ep/shared/modify_table.h"
+#include "cases/srq/shared/queue.h"
 
 #include <limits.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_evd_clear_unwaitable: the EVD can be waited for again. */
 #include "clauses/evd_clear_unwaitable.h"
-#include "event_kind.h"
-#include "state.h"
+#include "cases/evd/shared/event_kind.h"
+#include "cases/evd/shared/state.h"
 
 static const struct evd_state unwaitable = {.enabled = true};
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_evd_create, which has no page: what other pages rely on (EVD-5). */
 #include "clauses/evd_create.h"
-#include "event_kind.h"
+#include "cases/evd/shared/event_kind.h"
 
 #include <string.h>
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_evd_dequeue: the first event, whole, once, and for nobody while a thread waits. */
 #include "clauses/evd_dequeue.h"
-#include "async.h"
-#include "event_kind.h"
-#include "state.h"
+#include "cases/evd/shared/async.h"
+#include "cases/evd/shared/event_kind.h"
+#include "cases/evd/shared/state.h"
 
 #include <sched.h>
 #include <string.h>

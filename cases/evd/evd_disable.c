@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_evd_disable: events come, and the CNO hears nothing of them. */
 #include "clauses/evd_disable.h"
-#include "async.h"
-#include "event_kind.h"
-#include "state.h"
+#include "cases/evd/shared/async.h"
+#include "cases/evd/shared/event_kind.h"
+#include "cases/evd/shared/state.h"
 
 #include <sched.h>
 

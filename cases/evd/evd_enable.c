@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_evd_enable: events trigger the CNO, whatever the EVD was before, but for a direct waiter. */
 #include "clauses/evd_enable.h"
-#include "async.h"
-#include "event_kind.h"
-#include "state.h"
+#include "cases/evd/shared/async.h"
+#include "cases/evd/shared/event_kind.h"
+#include "cases/evd/shared/state.h"
 
 FAMILY(evd_enable, from_state, evd_states)
 {

@@ -2,7 +2,7 @@
 /* dat_evd_free: what goes with an EVD, what stays, and what stands in its way. */
 #include "clauses/evd_free.h"
 #include "case/standard.h"
-#include "dispatcher.h"
+#include "cases/evd/shared/dispatcher.h"
 
 #include <string.h>
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_evd_modify_cno: who is notified from then on, and what the change leaves alone. */
 #include "clauses/evd_modify_cno.h"
-#include "async.h"
-#include "event_kind.h"
-#include "state.h"
+#include "cases/evd/shared/async.h"
+#include "cases/evd/shared/event_kind.h"
+#include "cases/evd/shared/state.h"
 
 static const struct evd_state plain = {.enabled = true, .waitable = true};
 

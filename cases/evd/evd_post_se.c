@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_evd_post_se: each event once, whole and in order, up to the length of the queue. */
 #include "clauses/evd_post_se.h"
-#include "dispatcher.h"
+#include "cases/evd/shared/dispatcher.h"
 
 #include <sched.h>
 #include <string.h>

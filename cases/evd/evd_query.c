@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_evd_query: every field by its own bit, the state after each change, and what is no mask. */
 #include "clauses/evd_query.h"
-#include "../masks.h"
-#include "dispatcher.h"
+#include "cases/evd/shared/dispatcher.h"
+#include "cases/shared/masks.h"
 
 #include <string.h>
 

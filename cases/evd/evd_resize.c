@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_evd_resize: room as asked for, every event kept, and what is no length. */
 #include "clauses/evd_resize.h"
-#include "event_kind.h"
-#include "state.h"
+#include "cases/evd/shared/event_kind.h"
+#include "cases/evd/shared/state.h"
 
 #include <limits.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_evd_wait: who sleeps until when, what is given then, and what is no wait. */
 #include "clauses/evd_wait.h"
-#include "async.h"
-#include "event_kind.h"
-#include "state.h"
+#include "cases/evd/shared/async.h"
+#include "cases/evd/shared/event_kind.h"
+#include "cases/evd/shared/state.h"
 
 #include <limits.h>
 #include <sched.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_get_consumer_context: what is told of an object's context, and what of one that has none. */
 #include "clauses/get_consumer_context.h"
-#include "../ep/transfer.h"
-#include "../point.h"
-#include "object.h"
+#include "cases/ep/shared/transfer.h"
+#include "cases/handle/shared/object.h"
+#include "cases/shared/point.h"
 
 #include "case/standard.h"
 

@@ -2,7 +2,7 @@
 /* dat_get_handle_type: what each handle is of, and what is no handle. */
 #include "clauses/get_handle_type.h"
 #include "case/standard.h"
-#include "object.h"
+#include "cases/handle/shared/object.h"
 
 #include <string.h>
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_set_consumer_context: what an object is given to keep, whatever it is and becomes. */
 #include "clauses/set_consumer_context.h"
-#include "../ep/transfer.h"
-#include "../point.h"
-#include "object.h"
+#include "cases/ep/shared/transfer.h"
+#include "cases/handle/shared/object.h"
+#include "cases/shared/point.h"
 
 #include "case/standard.h"
 

@@ -2,13 +2,13 @@
 /* dat_ia_close: what stands in the way of a graceful one, what an abrupt one ends, and who hears.
  */
 #include "clauses/ia_close.h"
-#include "../ep/endpoint.h"
-#include "../handle/object.h"
-#include "../registry/consumer.h"
 #include "case/poison.h"
 #include "case/standard.h"
-#include "held.h"
-#include "instance.h"
+#include "cases/ep/shared/endpoint.h"
+#include "cases/handle/shared/object.h"
+#include "cases/ia/shared/ia_objects.h"
+#include "cases/ia/shared/instance.h"
+#include "cases/registry/shared/consumer.h"
 
 #include <limits.h>
 #include <string.h>

@@ -2,13 +2,13 @@
 /* dat_ia_open: by which names, with which asynchronous EVD, and what each instance has of its own.
  */
 #include "clauses/ia_open.h"
-#include "../handle/object.h"
-#include "../point.h"
-#include "../registry/under_test.h"
-#include "../srq/queue.h"
 #include "case/poison.h"
 #include "case/standard.h"
-#include "instance.h"
+#include "cases/handle/shared/object.h"
+#include "cases/ia/shared/instance.h"
+#include "cases/registry/shared/under_test.h"
+#include "cases/shared/point.h"
+#include "cases/srq/shared/queue.h"
 
 #include <limits.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_ia_query: each attribute by its own bit, and whether what is published is true. */
 #include "clauses/ia_query.h"
-#include "../loop.h"
-#include "../pz/zone.h"
 #include "case/poison.h"
+#include "cases/pz/shared/zone.h"
+#include "cases/shared/loop.h"
 
 #include <string.h>
 #include <sys/mman.h>

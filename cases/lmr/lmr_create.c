@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_lmr_create: which memory it takes, what it tells of it, and every byte of it in use. */
 #include "clauses/lmr_create.h"
-#include "../handles.h"
-#include "region.h"
+#include "cases/lmr/shared/region.h"
+#include "cases/shared/handles.h"
 
 #include <string.h>
 #include <sys/mman.h>

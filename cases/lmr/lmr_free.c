@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_lmr_free: what stands in an LMR's way, what goes with it, and what stays. */
 #include "clauses/lmr_free.h"
-#include "../handles.h"
 #include "case/standard.h"
-#include "region.h"
+#include "cases/lmr/shared/region.h"
+#include "cases/shared/handles.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_lmr_query: every field by its own bit, of which LMR it is, and what is no mask. */
 #include "clauses/lmr_query.h"
-#include "../masks.h"
-#include "region.h"
+#include "cases/lmr/shared/region.h"
+#include "cases/shared/masks.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
  */
 #include "clauses/lmr_sync_rdma_read.h"
 #include "case/standard.h"
-#include "sync.h"
+#include "cases/lmr/shared/sync.h"
 
 #define LENGTH ((size_t)1000) /* bytes that the peer reads */
 

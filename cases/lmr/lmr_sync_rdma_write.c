@@ -3,7 +3,7 @@
  * sees. */
 #include "clauses/lmr_sync_rdma_write.h"
 #include "case/standard.h"
-#include "sync.h"
+#include "cases/lmr/shared/sync.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 /* dat_psp_create: whom a PSP serves, how long, at which qualifiers, and with whose EPs. */
 #include "clauses/psp_create.h"
 #include "case/poison.h"
-#include "psp.h"
+#include "cases/psp/shared/psp.h"
 
 #include <string.h>
 

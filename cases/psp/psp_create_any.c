@@ -2,7 +2,7 @@
 /* dat_psp_create_any: qualifiers of the provider's choice, which are nobody else's. */
 #include "clauses/psp_create_any.h"
 #include "case/poison.h"
-#include "psp.h"
+#include "cases/psp/shared/psp.h"
 
 #include <stdlib.h>
 #include <string.h>

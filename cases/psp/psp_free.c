@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_psp_free: what goes with a PSP, what stays, and what its qualifier is afterwards. */
 #include "clauses/psp_free.h"
-#include "../handle/object.h"
-#include "../point.h"
 #include "case/standard.h"
+#include "cases/handle/shared/object.h"
+#include "cases/shared/point.h"
 
 #include <string.h>
 

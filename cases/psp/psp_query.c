@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_psp_query: every field by its own bit, of which PSP it is, and what is no mask. */
 #include "clauses/psp_query.h"
-#include "../masks.h"
-#include "../point.h"
+#include "cases/shared/masks.h"
+#include "cases/shared/point.h"
 
 #include <string.h>
 

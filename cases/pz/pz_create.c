@@ -2,7 +2,7 @@
 /* dat_pz_create: zones that are each one's own, and what they keep from each other. */
 #include "clauses/pz_create.h"
 #include "case/ep_attr.h"
-#include "zone.h"
+#include "cases/pz/shared/zone.h"
 
 #define ZONES      50 /* at once */
 #define MOST_ZONES 1024

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_pz_free: what stands in a zone's way, and what stays when it goes. */
 #include "clauses/pz_free.h"
-#include "../ep/endpoint.h"
-#include "../handles.h"
 #include "case/standard.h"
-#include "zone.h"
+#include "cases/ep/shared/endpoint.h"
+#include "cases/pz/shared/zone.h"
+#include "cases/shared/handles.h"
 
 #define MANY  100 /* refusals */
 #define OFTEN 300 /* zones, one after another */

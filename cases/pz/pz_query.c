@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_pz_query: the IA of a zone, whatever is in it, and what is no mask. */
 #include "clauses/pz_query.h"
-#include "../masks.h"
-#include "zone.h"
+#include "cases/pz/shared/zone.h"
+#include "cases/shared/masks.h"
 
 #include <string.h>
 

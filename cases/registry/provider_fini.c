@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "consumer.h"
-#include "under_test.h"
+#include "cases/registry/shared/consumer.h"
+#include "cases/registry/shared/under_test.h"
 
 #define MANY  10
 #define NAMES 3

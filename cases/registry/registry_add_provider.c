@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "consumer.h"
+#include "cases/registry/shared/consumer.h"
 
 #define SEVERAL 6
 #define OFTEN   20

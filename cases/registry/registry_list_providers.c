@@ -8,7 +8,7 @@
 
 #include "case/poison.h"
 #include "case/standard.h"
-#include "consumer.h"
+#include "cases/registry/shared/consumer.h"
 
 #define MANY    7
 #define THREADS 4

@@ -2,7 +2,7 @@
 /* dat_registry_remove_provider: providers that go, and those that are in use. */
 #include "clauses/registry_remove_provider.h"
 
-#include "consumer.h"
+#include "cases/registry/shared/consumer.h"
 
 static struct consumer *consumer_of_one(struct test *t)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_rmr_bind: what a context opens, until when, in which order, and what cannot be bound. */
 #include "clauses/rmr_bind.h"
-#include "../ep/states.h"
-#include "../evd/dispatcher.h"
-#include "window.h"
+#include "cases/ep/shared/states.h"
+#include "cases/evd/shared/dispatcher.h"
+#include "cases/rmr/shared/window.h"
 
 #include <string.h>
 

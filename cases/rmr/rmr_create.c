@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_rmr_create: RMRs that are each one's own, and whom their zone lets in. */
 #include "clauses/rmr_create.h"
-#include "window.h"
+#include "cases/rmr/shared/window.h"
 
 #define RMRS      50 /* at once */
 #define MOST_RMRS 1024

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_rmr_free: what it lets go of, and what nobody reaches any more. */
 #include "clauses/rmr_free.h"
-#include "../handles.h"
 #include "case/standard.h"
 #include "case/transport.h"
-#include "window.h"
+#include "cases/rmr/shared/window.h"
+#include "cases/shared/handles.h"
 
 #define OFTEN 100 /* RMRs, one after another */
 #define RMRS  20  /* at once */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_rmr_query: every field by its own bit, of which RMR it is, and what is no mask. */
 #include "clauses/rmr_query.h"
-#include "../masks.h"
 #include "case/poison.h"
-#include "window.h"
+#include "cases/rmr/shared/window.h"
+#include "cases/shared/masks.h"
 
 #define MANY        100 /* queries */
 #define RMRS        8   /* bound at once */

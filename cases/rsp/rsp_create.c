@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_rsp_create: one request for one EP, which is Reserved until then. */
 #include "clauses/rsp_create.h"
-#include "../ep/states.h"
-#include "../point.h"
 #include "case/poison.h"
 #include "case/standard.h"
+#include "cases/ep/shared/states.h"
+#include "cases/shared/point.h"
 
 #include <string.h>
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_rsp_free: what goes with an RSP, what stays, and whose its EP and its qualifier are then. */
 #include "clauses/rsp_free.h"
-#include "../ep/ep_modify.h"
-#include "../handle/object.h"
-#include "../point.h"
 #include "case/poison.h"
 #include "case/standard.h"
+#include "cases/ep/shared/modify_table.h"
+#include "cases/handle/shared/object.h"
+#include "cases/shared/point.h"
 
 #include <string.h>
 

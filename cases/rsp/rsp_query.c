@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_rsp_query: every field by its own bit, of which RSP it is, and what is no mask. */
 #include "clauses/rsp_query.h"
-#include "../masks.h"
-#include "../point.h"
 #include "case/poison.h"
+#include "cases/shared/masks.h"
+#include "cases/shared/point.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_srq_create: what an SRQ has at least, what it starts with, and what is no SRQ. */
 #include "clauses/srq_create.h"
-#include "queue.h"
+#include "cases/srq/shared/queue.h"
 
 #include <limits.h>
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_srq_free: what stands in its way and what does not, and what each answer leaves behind. */
 #include "clauses/srq_free.h"
-#include "../ep/endpoint.h"
-#include "../handles.h"
-#include "queue.h"
+#include "cases/ep/shared/endpoint.h"
+#include "cases/shared/handles.h"
+#include "cases/srq/shared/queue.h"
 
 #define LONG_MESSAGE ((size_t)128 * 1024) /* bytes */
 #define MANY         64                   /* repetitions */

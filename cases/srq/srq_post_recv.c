@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_srq_post_recv: which vectors are taken, how messages fill them, and whom they complete to. */
 #include "clauses/srq_post_recv.h"
-#include "../ep/endpoint.h"
-#include "../ep/segment.h"
-#include "queue.h"
+#include "cases/ep/shared/endpoint.h"
+#include "cases/ep/shared/segment.h"
+#include "cases/srq/shared/queue.h"
 
 #include <limits.h>
 #include <sched.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_srq_query: every field by its own bit, the counts at every step, and what is no mask. */
 #include "clauses/srq_query.h"
-#include "../ep/endpoint.h"
-#include "../masks.h"
-#include "queue.h"
+#include "cases/ep/shared/endpoint.h"
+#include "cases/shared/masks.h"
+#include "cases/srq/shared/queue.h"
 
 #include <limits.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_srq_resize: what a new size promises, what refuses it, and what no answer may lose. */
 #include "clauses/srq_resize.h"
-#include "../ep/endpoint.h"
-#include "queue.h"
+#include "cases/ep/shared/endpoint.h"
+#include "cases/srq/shared/queue.h"
 
 #include <limits.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_srq_set_lw: when a mark's event comes and when it does not, once per setting. */
 #include "clauses/srq_set_lw.h"
-#include "queue.h"
+#include "cases/srq/shared/queue.h"
 
 #include <limits.h>
 

@@ -93,15 +93,17 @@ def draw(
 def touched(catalogue: Catalogue, paths: Iterable[str]) -> list[str]:
     """The pages that these changed files of the checkout are of.
 
-    A file of an object's folder that bears no page's name is of all its pages; one that all pages
-    share is of none, for then no page is nearer to the change than another.
+    A file belongs to a page if its name, or the name of its folder below the object's folder, is
+    the page's name. Other files of an object's folder, such as those in shared/, belong to all
+    pages of the object. Files outside the objects' folders belong to no page.
     """
     found: set[str] = set()
     for path in map(PurePath, paths):
-        if len(path.parts) != 3 or path.parts[0] not in ("cases", "faults"):
+        if len(path.parts) < 3 or path.parts[0] not in ("cases", "faults"):
             continue
+        stem = PurePath(path.parts[2]).stem
         of_object = [page for page in catalogue.pages if page.path.parent.name == path.parts[1]]
-        named = [page for page in of_object if f"{path.stem}_".startswith(f"{page.slug}_")]
+        named = [page for page in of_object if f"{stem}_".startswith(f"{page.slug}_")]
         longest = sorted(named, key=lambda page: len(page.slug))[-1:]
         found.update(page.page for page in longest or of_object)
     return sorted(found)

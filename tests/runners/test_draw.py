@@ -111,8 +111,20 @@ def test_one_in_twenty_of_the_others_is_met_at_least(repository: Repository) -> 
     assert drawn["demo_page_2"] + drawn["demo_page_3"] == 2
 
 
-def test_a_file_of_an_object_is_of_all_its_pages(repository: Repository) -> None:
-    (repository.cts.root / "cases/demo/queue.h").touch()
+def test_a_file_in_the_folder_of_a_page_is_of_that_page(repository: Repository) -> None:
+    folder = repository.cts.root / "cases/demo/demo_page_2"
+    folder.mkdir()
+    (folder / "return_values.c").touch()
+    repository.commit()
+    drawn = repository.draw(30)
+    assert drawn["demo_page_2"] == EACH
+    assert drawn["demo_page"] + drawn["demo_page_3"] == 10
+
+
+def test_a_shared_file_of_an_object_is_of_all_its_pages(repository: Repository) -> None:
+    shared = repository.cts.root / "cases/demo/shared"
+    shared.mkdir()
+    (shared / "queue.h").touch()
     repository.commit()
     assert repository.draw(1) == {**dict.fromkeys(PAGES, EACH), "hostile": 1}
 

@@ -4,7 +4,7 @@
  * program that it is loaded into, which does the rest (../recording.h). So it is the same for each
  * version of DAT, and for each registry.
  */
-#include "../recording.h"
+#include "cases/registry/shared/recording.h"
 
 #define EXPORT __attribute__((visibility("default")))
 

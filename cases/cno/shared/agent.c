@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cases/cno/shared/agent.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+#include <time.h>
+
+#define AGENTS_MAX 128
+#define CALLS_MAX  128 /* of which an agent keeps the EVD */
+#define US_PER_S   1000000
+#define NS_PER_US  1000
+#define NS_PER_S   1000000000
+
+struct agent {
+        pthread_mutex_t lock;
+        pthread_cond_t changed;
+        DAT_RETURN (*makes)(DAT_EVD_HANDLE evd);
+        DAT_RETURN returned;
+        unsigned int calls;
+        unsigned int looked_at;
+        DAT_EVD_HANDLE evds[CALLS_MAX];
+};
+
+static void agent_main(DAT_PVOID instance_data, DAT_EVD_HANDLE evd)
+{
+        struct agent *agent = instance_data;
+        DAT_RETURN returned = agent->makes ? agent->makes(evd) : DAT_SUCCESS;
+
+        pthread_mutex_lock(&agent->lock);
+        agent->returned = returned;
+        if (agent->calls < CALLS_MAX)
+                agent->evds[agent->calls] = evd;
+        agent->calls++;
+        pthread_cond_signal(&agent->changed);
+        pthread_mutex_unlock(&agent->lock);
+}
+
+struct agent *agent_that(struct test *t, DAT_RETURN (*makes)(DAT_EVD_HANDLE evd))
+{
+        static struct agent agents[AGENTS_MAX];
+        static unsigned int count;
+        pthread_condattr_t attr;
+        struct agent *agent;
+
+        must_that(count < AGENTS_MAX, "a case has %d agents", AGENTS_MAX);
+        agent = &agents[count++];
+        agent->makes = makes;
+        pthread_mutex_init(&agent->lock, NULL);
+        pthread_condattr_init(&attr);
+        pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+        pthread_cond_init(&agent->changed, &attr);
+        pthread_condattr_destroy(&attr);
+        return agent;
+}
+
+struct agent *agent_new(struct test *t)
+{
+        return agent_that(t, NULL);
+}
+
+DAT_OS_WAIT_PROXY_AGENT proxy(struct agent *agent)
+{
+        if (!agent)
+                return DAT_OS_WAIT_PROXY_AGENT_NULL;
+        return (DAT_OS_WAIT_PROXY_AGENT){.instance_data = agent, .proxy_agent_func = agent_main};
+}
+
+DAT_CNO_HANDLE cno_with(struct test *t, struct agent *agent)
+{
+        DAT_CNO_HANDLE cno = DAT_HANDLE_NULL;
+
+        must(dat_cno_create(ia(t), proxy(agent), &cno));
+        adopt(t, DAT_HANDLE_TYPE_CNO, cno);
+        return cno;
+}
+
+DAT_EVD_HANDLE feeding(struct test *t, DAT_CNO_HANDLE cno)
+{
+        DAT_EVD_HANDLE evd = se_evd(t, cno);
+
+        must(dat_evd_enable(evd));
+        return evd;
+}
+
+void agent_given(struct test *t, DAT_CNO_HANDLE cno, struct agent *agent)
+{
+        must(dat_cno_modify_agent(cno, proxy(agent)));
+}
+
+static struct timespec deadline(DAT_TIMEOUT us)
+{
+        struct timespec at;
+
+        clock_gettime(CLOCK_MONOTONIC, &at);
+        at.tv_sec += us / US_PER_S;
+        at.tv_nsec += (long)(us % US_PER_S) * NS_PER_US;
+        if (at.tv_nsec >= NS_PER_S) {
+                at.tv_nsec -= NS_PER_S;
+                at.tv_sec++;
+        }
+        return at;
+}
+
+void expect_called(struct test *t, struct agent *agent, DAT_EVD_HANDLE evd)
+{
+        struct timespec until = deadline(event_timeout(t));
+        bool called;
+        DAT_EVD_HANDLE named = DAT_HANDLE_NULL;
+
+        pthread_mutex_lock(&agent->lock);
+        while (agent->calls == agent->looked_at &&
+               pthread_cond_timedwait(&agent->changed, &agent->lock, &until) != ETIMEDOUT)
+                ;
+        called = agent->calls > agent->looked_at;
+        if (called && agent->looked_at < CALLS_MAX)
+                named = agent->evds[agent->looked_at++];
+        pthread_mutex_unlock(&agent->lock);
+        expect_that(called, "the agent was not called");
+        expect_that(named == evd, "the agent was called with another EVD");
+}
+
+unsigned int calls_seen(struct test *t, struct agent *agent)
+{
+        unsigned int calls;
+
+        settle(t);
+        pthread_mutex_lock(&agent->lock);
+        calls = agent->calls - agent->looked_at;
+        agent->looked_at = agent->calls;
+        pthread_mutex_unlock(&agent->lock);
+        return calls;
+}
+
+void expect_uncalled(struct test *t, struct agent *agent)
+{
+        expect_eq(calls_seen(t, agent), 0);
+}
+
+DAT_RETURN agent_returned(struct agent *agent)
+{
+        DAT_RETURN returned;
+
+        pthread_mutex_lock(&agent->lock);
+        returned = agent->returned;
+        pthread_mutex_unlock(&agent->lock);
+        return returned;
+}
+
+void expect_agent(struct test *t, DAT_CNO_HANDLE cno, struct agent *agent)
+{
+        DAT_OS_WAIT_PROXY_AGENT wanted = proxy(agent);
+        DAT_OS_WAIT_PROXY_AGENT seen;
+        DAT_CNO_PARAM param;
+
+        memset(&param, 0xa5, sizeof(param));
+        expect(dat_cno_query(cno, DAT_CNO_FIELD_AGENT, &param), DAT_SUCCESS);
+        seen = cno_param_agent(&param);
+        expect_that(seen.proxy_agent_func == wanted.proxy_agent_func,
+                    "the function is not that of the CNO's agent");
+        expect_that(!agent || seen.instance_data == wanted.instance_data,
+                    "the instance data is not that of the CNO's agent");
+}

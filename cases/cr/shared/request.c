@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cases/cr/shared/request.h"
+
+#include <string.h>
+
+#define QUAL_TRIES   100
+#define CONNECT_QLEN 8
+#define ASKS_FOR     4 /* event deadlines: no request ends by itself before its case does */
+
+#define EP_HANDLES                                                                                 \
+        (DAT_EP_FIELD_PZ_HANDLE | DAT_EP_FIELD_RECV_EVD_HANDLE | DAT_EP_FIELD_REQUEST_EVD_HANDLE | \
+         DAT_EP_FIELD_CONNECT_EVD_HANDLE)
+
+/* What the calls with a CR that is gone are given besides. */
+static struct {
+        DAT_EP_HANDLE ep;
+        DAT_CONN_QUAL qual;
+} beside;
+
+DAT_COUNT amount_of(struct test *t, const struct amount *row)
+{
+        return row->size < 0 ? provider_attr(t)->max_private_data_size + 1 + row->size : row->size;
+}
+
+void expect_private_data(struct test *t, const unsigned char *told, DAT_COUNT told_size,
+                         const unsigned char *sent, DAT_COUNT size)
+{
+        expect_that(told_size >= size && told_size <= provider_attr(t)->max_private_data_size,
+                    "%d bytes of private data, %d were sent", told_size, size);
+        expect_that(size == 0 || memcmp(told, sent, (size_t)size) == 0,
+                    "the private data is not what was sent");
+        for (DAT_COUNT i = size; i < told_size; i++)
+                expect_that(told[i] == 0, "byte %d, which was not sent, is %d", i, told[i]);
+        if (told_size > size)
+                note(t, "%d bytes of private data, %d were sent (CR-2)", told_size, size);
+}
+
+static DAT_RSP_HANDLE reserve(struct test *t, struct request *request)
+{
+        DAT_RSP_HANDLE rsp = DAT_HANDLE_NULL;
+        DAT_RETURN ret = DAT_CONN_QUAL_IN_USE;
+
+        for (int i = 0; dat_is(ret, DAT_CONN_QUAL_IN_USE) && i < QUAL_TRIES; i++) {
+                request->qual = point_qual(t);
+                ret = dat_rsp_create(ia(t), request->qual, request->passive, request->evd, &rsp);
+        }
+        must(ret);
+        adopt(t, DAT_HANDLE_TYPE_RSP, rsp);
+        return rsp;
+}
+
+/* The EPs of a request; where the provider makes one, its EVDs. */
+static struct request request_of(struct test *t, enum ep_maker maker)
+{
+        struct request request = {
+            .maker = maker,
+            .zone = pz(t),
+            .recv_evd = evd_with(t),
+            .request_evd = evd_with(t),
+            .connect_evd = evd_with(t, .qlen = CONNECT_QLEN, .flags = DAT_EVD_CONNECTION_FLAG),
+            .active = ep_with(t),
+        };
+
+        if (maker != MADE_BY_PROVIDER)
+                request.passive =
+                    ep_with(t, .recv_evd = request.recv_evd, .request_evd = request.request_evd,
+                            .connect_evd = request.connect_evd);
+        return request;
+}
+
+struct request request_at(struct test *t, enum ep_maker maker)
+{
+        struct request request = request_of(t, maker);
+        DAT_PSP_FLAGS flags =
+            maker == MADE_BY_PROVIDER ? DAT_PSP_PROVIDER_FLAG : DAT_PSP_CONSUMER_FLAG;
+
+        request.evd = request_evd(t);
+        if (maker == MADE_FOR_RSP)
+                request.point = reserve(t, &request);
+        else
+                request.point = loop_listen(t, request.evd, flags, &request.qual);
+        return request;
+}
+
+struct request request_like(struct test *t, const struct request *other)
+{
+        struct request request = request_of(t, other->maker);
+
+        request.evd = other->evd;
+        request.point = other->point;
+        request.qual = other->qual;
+        return request;
+}
+
+void must_ask(struct test *t, const struct request *request, struct asks asks)
+{
+        must(dat_ep_connect(request->active, ia_attr(t)->ia_address_ptr, request->qual,
+                            asks.timeout ? asks.timeout : ASKS_FOR * event_timeout(t), asks.size,
+                            asks.data, DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG));
+}
+
+DAT_EP_HANDLE must_tell_ep(struct test *t, DAT_CR_HANDLE cr)
+{
+        DAT_CR_PARAM param;
+
+        memset(&param, 0, sizeof(param));
+        must(dat_cr_query(cr, DAT_CR_FIELD_LOCAL_EP_HANDLE, &param));
+        return param.local_ep_handle;
+}
+
+void must_equip(struct test *t, struct request *request)
+{
+        DAT_EP_PARAM param = {
+            .pz_handle = request->zone,
+            .recv_evd_handle = request->recv_evd,
+            .request_evd_handle = request->request_evd,
+            .connect_evd_handle = request->connect_evd,
+        };
+
+        must(dat_ep_modify(request->passive, EP_HANDLES, &param));
+}
+
+void must_take(struct test *t, struct request *request)
+{
+        DAT_EVENT event = must_event(request->evd, DAT_CONNECTION_REQUEST_EVENT);
+        const DAT_CR_ARRIVAL_EVENT_DATA *data = &event.event_data.cr_arrival_event_data;
+
+        must_that(data->sp_handle.psp_handle == request->point,
+                  "the request is for another service point");
+        request->cr = data->cr_handle;
+        adopt(t, DAT_HANDLE_TYPE_CR, request->cr);
+        if (request->maker != MADE_BY_PROVIDER)
+                return;
+        request->passive = must_tell_ep(t, request->cr);
+        must_that(request->passive != DAT_HANDLE_NULL, "the provider made no EP");
+        must_equip(t, request);
+}
+
+static void ask_and_take(struct test *t, struct request *request)
+{
+        unsigned char data[PRIVATE_SIZE];
+
+        loop_private_data(data, OF_REQUEST);
+        must_ask(t, request, (struct asks){.size = PRIVATE_SIZE, .data = data});
+        must_take(t, request);
+}
+
+struct request requested(struct test *t, enum ep_maker maker)
+{
+        struct request request = request_at(t, maker);
+
+        ask_and_take(t, &request);
+        return request;
+}
+
+struct request requested_like(struct test *t, const struct request *other)
+{
+        struct request request = request_like(t, other);
+
+        ask_and_take(t, &request);
+        return request;
+}
+
+void lose_by_disconnect(struct test *t, struct request *request)
+{
+        must(dat_ep_disconnect(request->active, DAT_CLOSE_ABRUPT_FLAG));
+        must_event(ep_connect_evd(t, request->active), DAT_CONNECTION_EVENT_DISCONNECTED);
+}
+
+/* Either event is for this (EP-3). */
+void lose_by_timeout(struct test *t, struct request *request)
+{
+        DAT_EVENT event;
+        DAT_COUNT more;
+
+        must(dat_evd_wait(ep_connect_evd(t, request->active), event_timeout(t), 1, &event, &more));
+        must_that(event.event_number == DAT_CONNECTION_EVENT_TIMED_OUT ||
+                      event.event_number == DAT_CONNECTION_EVENT_UNREACHABLE,
+                  "the EP that asks did not time out");
+}
+
+void lose_by_free(struct test *t, struct request *request)
+{
+        release(t, request->active);
+        request->active = DAT_HANDLE_NULL;
+}
+
+void lose_peer_by_disconnect(struct peer_ep *end, struct peer *peer)
+{
+        (void)peer;
+        peer_give_up(end);
+}
+
+void lose_peer_by_death(struct peer_ep *end, struct peer *peer)
+{
+        (void)end;
+        peer_kill(peer);
+}
+
+void lose_point(struct test *t, struct request *request)
+{
+        release(t, request->point);
+}
+
+void lose_point_and_evd(struct test *t, struct request *request)
+{
+        release(t, request->point);
+        release(t, request->evd);
+}
+
+struct request requested_in_vain(struct test *t, enum ep_maker maker, const struct asker_loss *loss)
+{
+        struct request request = request_at(t, maker);
+
+        must_ask(t, &request, (struct asks){.timeout = loss->timeout});
+        must_take(t, &request);
+        loss->lose(t, &request);
+        return request;
+}
+
+DAT_EP_HANDLE named_ep(const struct request *request)
+{
+        return request->maker == MADE_BY_CONSUMER ? request->passive : DAT_HANDLE_NULL;
+}
+
+void request_gone(struct test *t, const struct request *request)
+{
+        disown(t, request->cr);
+}
+
+void request_accepted(struct test *t, const struct request *request)
+{
+        disown(t, request->cr);
+        if (request->maker != MADE_BY_PROVIDER)
+                return;
+        adopt(t, DAT_HANDLE_TYPE_EP, request->passive);
+        ep_reports_to(t, request->passive, DAT_EP_FIELD_RECV_EVD_HANDLE, request->recv_evd);
+        ep_reports_to(t, request->passive, DAT_EP_FIELD_REQUEST_EVD_HANDLE, request->request_evd);
+        ep_reports_to(t, request->passive, DAT_EP_FIELD_CONNECT_EVD_HANDLE, request->connect_evd);
+}
+
+DAT_CR_HANDLE expect_cr_request(struct test *t, DAT_EVD_HANDLE evd, DAT_HANDLE point,
+                                DAT_CONN_QUAL qual)
+{
+        DAT_CR_HANDLE cr = expect_request(t, evd, point, qual);
+
+        adopt(t, DAT_HANDLE_TYPE_CR, cr);
+        return cr;
+}
+
+DAT_CONNECTION_EVENT_DATA expect_cr_told(struct test *t, DAT_EP_HANDLE ep, DAT_EVENT_NUMBER number)
+{
+        DAT_EVENT event = expect_event(ep_connect_evd(t, ep), number);
+
+        expect_that(event.event_data.connect_event_data.ep_handle == ep,
+                    "the event names another EP");
+        return event.event_data.connect_event_data;
+}
+
+void expect_cr_unfit(struct test *t, DAT_RETURN ret)
+{
+        expect_that(!dat_is(ret, DAT_SUCCESS) && !dat_is(ret, DAT_INTERNAL_ERROR),
+                    "the call returned 0x%x", (unsigned int)ret);
+}
+
+void expect_cr_connected(struct test *t, const struct request *request)
+{
+        expect_cr_told(t, request->passive, DAT_CONNECTION_EVENT_ESTABLISHED);
+        expect_cr_told(t, request->active, DAT_CONNECTION_EVENT_ESTABLISHED);
+        expect_ep_in(t, request->passive, DAT_EP_STATE_CONNECTED);
+        expect_ep_in(t, request->active, DAT_EP_STATE_CONNECTED);
+}
+
+void expect_cr_messages(struct test *t, const struct request *request)
+{
+        expect_message(t, request->active, request->passive);
+        expect_message(t, request->passive, request->active);
+}
+
+void expect_cr_accepted(struct test *t, const struct request *request)
+{
+        expect(dat_cr_accept(request->cr, named_ep(request), 0, NULL), DAT_SUCCESS);
+        request_accepted(t, request);
+        expect_cr_connected(t, request);
+        expect_cr_messages(t, request);
+}
+
+void expect_cr_parted(struct test *t, const struct request *request)
+{
+        expect(dat_ep_disconnect(request->active, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+        expect_cr_told(t, request->active, DAT_CONNECTION_EVENT_DISCONNECTED);
+        expect_cr_told(t, request->passive, DAT_CONNECTION_EVENT_DISCONNECTED);
+}
+
+void expect_cr_rejected(struct test *t, const struct request *request)
+{
+        expect(dat_cr_reject(request->cr), DAT_SUCCESS);
+        request_gone(t, request);
+        expect_cr_told(t, request->active, DAT_CONNECTION_EVENT_PEER_REJECTED);
+        expect_ep_in(t, request->active, DAT_EP_STATE_DISCONNECTED);
+}
+
+void expect_cr_kept(struct test *t, const struct request *request)
+{
+        unsigned char sent[PRIVATE_SIZE];
+        DAT_CR_PARAM param;
+        DAT_EP_PARAM asker;
+
+        loop_private_data(sent, OF_REQUEST);
+        memset(&param, 0, sizeof(param));
+        memset(&asker, 0, sizeof(asker));
+        expect(dat_cr_query(request->cr, DAT_CR_FIELD_ALL, &param), DAT_SUCCESS);
+        expect_that(param.private_data_size >= PRIVATE_SIZE &&
+                        memcmp(param.private_data, sent, PRIVATE_SIZE) == 0,
+                    "the private data is not what was sent");
+        expect_ep_in(t, request->active, DAT_EP_STATE_ACTIVE_CONNECTION_PENDING);
+        expect(dat_ep_query(request->active, DAT_EP_FIELD_LOCAL_PORT_QUAL, &asker), DAT_SUCCESS);
+        expect_eq(param.remote_port_qual, asker.local_port_qual);
+        expect_empty(t, ep_connect_evd(t, request->active));
+}
+
+DAT_RETURN use_query(void *cr)
+{
+        DAT_CR_PARAM param;
+
+        return dat_cr_query(cr, DAT_CR_FIELD_ALL, &param);
+}
+
+DAT_RETURN use_accept(void *cr)
+{
+        return dat_cr_accept(cr, beside.ep, 0, NULL);
+}
+
+DAT_RETURN use_reject(void *cr)
+{
+        return dat_cr_reject(cr);
+}
+
+DAT_RETURN use_handoff(void *cr)
+{
+        return dat_cr_handoff(cr, beside.qual);
+}
+
+void make_for_uses(struct test *t)
+{
+        beside.ep = ep_with(t);
+        loop_listen(t, request_evd(t), DAT_PSP_CONSUMER_FLAG, &beside.qual);
+}

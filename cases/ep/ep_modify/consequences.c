@@ -1,0 +1,759 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * dat_ep_modify: what a change takes along and what it leaves. Receives that are posted, the EVDs
+ * and zones of before and after, other EPs, an SRQ; and changes that come later, or are taken back.
+ */
+#include "cases/ep/shared/endpoint.h"
+#include "cases/ep/shared/modify_table.h"
+#include "clauses/ep_modify.h"
+
+#define MESSAGE  ((size_t)64)
+#define LONG     ((size_t)8192) /* longer than what an EP of few means may transfer */
+#define RECEIVES 4
+#define TIMES    20
+
+static struct ep_change unconnected(struct test *t, enum ep_parameter_id id)
+{
+        return ep_change_in(t, &ep_parameters[id], DAT_EP_STATE_UNCONNECTED);
+}
+
+static DAT_RETURN post_recv(DAT_EP_HANDLE ep, const struct buf *buf)
+{
+        DAT_LMR_TRIPLET segment = triplet(buf, 0, MESSAGE);
+
+        return dat_ep_post_recv(ep, 1, &segment, (DAT_DTO_COOKIE){.as_64 = 0},
+                                DAT_COMPLETION_DEFAULT_FLAG);
+}
+
+/* The change, back to what was before. */
+static struct ep_change backwards(const struct ep_change *change)
+{
+        struct ep_change back = *change;
+
+        back.wanted = ep_value(&change->before.param, change->parameter);
+        ep_value_set(&back.asked, back.parameter, back.wanted);
+        ep_value_set(&back.before.param, back.parameter, change->wanted);
+        return back;
+}
+
+/*
+ * Posted receives
+ */
+
+static const struct ep_state_row before_accepting[] = {
+    {"unconnected", DAT_EP_STATE_UNCONNECTED},
+    {"reserved", DAT_EP_STATE_RESERVED},
+    {"passive_connection_pending", DAT_EP_STATE_PASSIVE_CONNECTION_PENDING},
+};
+
+/* A provider that declares no other flag has one more reason to refuse it. */
+FAMILY(ep_modify, recv_flags_after_posting, before_accepting)
+{
+        struct ep_change change =
+            ep_change_in(t, &ep_parameters[EP_PARAM_recv_completion_flags], row->state);
+
+        must(post_recv(change.ep, buf_with(t)));
+        if (change.wanted == ep_value(&change.before.param, change.parameter))
+                change.wanted = DAT_COMPLETION_UNSIGNALLED_FLAG;
+        ep_value_set(&change.asked, change.parameter, change.wanted);
+
+        expect(ep_modify(&change), DAT_INVALID_STATE, DAT_INVALID_PARAMETER);
+        expect_ep_kept(t, change.ep, &change.before, 0);
+}
+
+static void expect_protection_error(struct test *t, DAT_EVD_HANDLE evd)
+{
+        DAT_EVENT event = expect_event(evd, DAT_DTO_COMPLETION_EVENT);
+
+        expect_eq(event.event_data.dto_completion_event_data.status, DAT_DTO_ERR_LOCAL_PROTECTION);
+}
+
+/* Either the receive that the new zone does not cover fails, or the zone stays (EP-19). */
+CASE(ep_modify, pz_with_posted_receive)
+{
+        struct ep_change change = unconnected(t, EP_PARAM_pz_handle);
+        DAT_RETURN ret;
+
+        must(post_recv(change.ep, buf_with(t)));
+
+        ret = expect(ep_modify(&change), DAT_SUCCESS, DAT_INVALID_STATE, DAT_INVALID_PARAMETER);
+        if (!dat_is(ret, DAT_SUCCESS)) {
+                expect_ep_kept(t, change.ep, &change.before, 0);
+                return;
+        }
+        peer_send(must_connect(change.ep), .length = MESSAGE);
+        expect_protection_error(t, ep_recv_evd(t, change.ep));
+}
+
+CASE(ep_modify, old_pz_covers_no_more)
+{
+        struct ep_change change = unconnected(t, EP_PARAM_pz_handle);
+        struct buf *buf = buf_with(t);
+        struct peer_ep *end;
+        DAT_RETURN ret;
+
+        expect(ep_modify(&change), DAT_SUCCESS);
+        end = must_connect(change.ep);
+
+        ret = expect(post_recv(change.ep, buf), DAT_PROTECTION_VIOLATION, DAT_INVALID_PARAMETER,
+                     DAT_SUCCESS);
+        if (!dat_is(ret, DAT_SUCCESS))
+                return;
+        peer_send(end, .length = MESSAGE);
+        expect_protection_error(t, ep_recv_evd(t, change.ep));
+}
+
+/* An EP that may have a read under way, where the IA has reads, and is not connected yet. */
+static DAT_EP_HANDLE reading_ep(struct test *t, DAT_EVD_HANDLE request_evd)
+{
+        DAT_EP_ATTR attr = ep_attr_few(t);
+
+        attr.max_rdma_read_out = attr.max_rdma_read_iov;
+        return ep_with(t, .attr = &attr, .request_evd = request_evd);
+}
+
+static DAT_RMR_TRIPLET exposed(struct peer_ep *end, size_t length)
+{
+        struct peer_memory memory = peer_expose(end, length);
+
+        return (DAT_RMR_TRIPLET){
+            .rmr_context = memory.rmr_context,
+            .target_address = memory.address,
+            .segment_length = length,
+        };
+}
+
+static void expect_send(struct test *t, DAT_EP_HANDLE ep, DAT_PZ_HANDLE zone)
+{
+        expect_ep_gives(t, ep, zone, expect_connect(ep), (struct load){1, 1, MESSAGE});
+}
+
+static void expect_write(struct test *t, DAT_EP_HANDLE ep, DAT_PZ_HANDLE zone)
+{
+        DAT_LMR_TRIPLET segment = triplet(buf_with(t, .pz = zone), 0, MESSAGE);
+        DAT_RMR_TRIPLET remote = exposed(expect_connect(ep), MESSAGE);
+
+        expect(dat_ep_post_rdma_write(ep, 1, &segment, (DAT_DTO_COOKIE){.as_64 = 0}, &remote,
+                                      DAT_COMPLETION_DEFAULT_FLAG),
+               DAT_SUCCESS);
+        expect_dto(ep_request_evd(t, ep));
+}
+
+static void expect_read_of(struct test *t, DAT_EP_HANDLE ep, DAT_PZ_HANDLE zone, size_t length)
+{
+        struct buf *buf = buf_with(t, .pz = zone, .length = length);
+        DAT_LMR_TRIPLET segment = triplet(buf, 0, length);
+        DAT_RMR_TRIPLET remote;
+
+        if (ia_attr(t)->max_rdma_read_per_ep_out < 1)
+                unsupported(t, "max_rdma_read_per_ep_out = 0");
+        remote = exposed(expect_connect(ep), length);
+        expect(dat_ep_post_rdma_read(ep, 1, &segment, (DAT_DTO_COOKIE){.as_64 = 0}, &remote,
+                                     DAT_COMPLETION_DEFAULT_FLAG),
+               DAT_SUCCESS);
+        expect_dto(ep_request_evd(t, ep));
+        expect_that(message_holds(buf->addr, length, 0), "what was read came damaged");
+}
+
+static void expect_read(struct test *t, DAT_EP_HANDLE ep, DAT_PZ_HANDLE zone)
+{
+        expect_read_of(t, ep, zone, MESSAGE);
+}
+
+static void expect_bind(struct test *t, DAT_EP_HANDLE ep, DAT_PZ_HANDLE zone)
+{
+        DAT_LMR_TRIPLET segment = triplet(buf_with(t, .pz = zone), 0, MESSAGE);
+        DAT_RMR_HANDLE rmr = DAT_HANDLE_NULL;
+        DAT_RMR_CONTEXT context;
+
+        must(dat_rmr_create(zone, &rmr));
+        adopt(t, DAT_HANDLE_TYPE_RMR, rmr);
+        expect_connect(ep);
+        expect(dat_rmr_bind(rmr, &segment, DAT_MEM_PRIV_REMOTE_READ_FLAG, ep,
+                            (DAT_RMR_COOKIE){.as_64 = 0}, DAT_COMPLETION_DEFAULT_FLAG, &context),
+               DAT_SUCCESS);
+        expect_event(ep_request_evd(t, ep), DAT_RMR_BIND_COMPLETION_EVENT);
+}
+
+/* What an EP does with memory of its own zone. */
+static const struct use {
+        const char *id;
+        void (*expect_use)(struct test *t, DAT_EP_HANDLE ep, DAT_PZ_HANDLE zone);
+        DAT_EVD_FLAGS evd; /* of its request EVD */
+} uses[] = {
+    {"send", expect_send, DAT_EVD_DTO_FLAG},
+    {"rdma_write", expect_write, DAT_EVD_DTO_FLAG},
+    {"rdma_read", expect_read, DAT_EVD_DTO_FLAG},
+    {"bind", expect_bind, DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG},
+};
+
+FAMILY(ep_modify, new_pz_covers, uses)
+{
+        DAT_PZ_HANDLE zone = pz_new(t);
+        DAT_EP_HANDLE ep = reading_ep(t, evd_with(t, .flags = row->evd));
+        struct ep_change change =
+            ep_change_of(t, &ep_parameters[EP_PARAM_pz_handle], ep, (uint64_t)(uintptr_t)zone);
+
+        expect_ep_change(t, &change);
+
+        row->expect_use(t, ep, zone);
+}
+
+static DAT_RETURN post_write(DAT_EP_HANDLE ep, DAT_LMR_TRIPLET *segment, DAT_RMR_TRIPLET *remote)
+{
+        return dat_ep_post_rdma_write(ep, 1, segment, (DAT_DTO_COOKIE){.as_64 = 0}, remote,
+                                      DAT_COMPLETION_DEFAULT_FLAG);
+}
+
+static DAT_RETURN post_read(DAT_EP_HANDLE ep, DAT_LMR_TRIPLET *segment, DAT_RMR_TRIPLET *remote)
+{
+        return dat_ep_post_rdma_read(ep, 1, segment, (DAT_DTO_COOKIE){.as_64 = 0}, remote,
+                                     DAT_COMPLETION_DEFAULT_FLAG);
+}
+
+static DAT_RETURN post_send(DAT_EP_HANDLE ep, DAT_LMR_TRIPLET *segment, DAT_RMR_TRIPLET *remote)
+{
+        (void)remote;
+        return dat_ep_post_send(ep, 1, segment, (DAT_DTO_COOKIE){.as_64 = 0},
+                                DAT_COMPLETION_DEFAULT_FLAG);
+}
+
+/* What an EP cannot do with memory of a zone that it has left. */
+static const struct request {
+        const char *id;
+        DAT_RETURN (*post)(DAT_EP_HANDLE ep, DAT_LMR_TRIPLET *segment, DAT_RMR_TRIPLET *remote);
+        bool reads;
+} requests[] = {
+    {"send", post_send, false},
+    {"rdma_write", post_write, false},
+    {"rdma_read", post_read, true},
+};
+
+FAMILY(ep_modify, old_pz_not_for, requests)
+{
+        DAT_PZ_HANDLE zone = pz_new(t);
+        DAT_EP_HANDLE ep = reading_ep(t, DAT_HANDLE_NULL);
+        struct ep_change change =
+            ep_change_of(t, &ep_parameters[EP_PARAM_pz_handle], ep, (uint64_t)(uintptr_t)zone);
+        DAT_LMR_TRIPLET segment = triplet(buf_with(t), 0, MESSAGE);
+        DAT_RMR_TRIPLET remote;
+        struct peer_ep *end;
+
+        if (row->reads && ia_attr(t)->max_rdma_read_per_ep_out < 1)
+                unsupported(t, "max_rdma_read_per_ep_out = 0");
+        expect_ep_change(t, &change);
+        end = expect_connect(ep);
+        remote = exposed(end, MESSAGE);
+        peer_post_recv(end, 1, MESSAGE);
+
+        if (dat_is(expect(row->post(ep, &segment, &remote), DAT_PROTECTION_VIOLATION,
+                          DAT_INVALID_PARAMETER, DAT_SUCCESS),
+                   DAT_SUCCESS))
+                expect_protection_error(t, ep_request_evd(t, ep));
+}
+
+/* Longer than the EP was made for. */
+CASE(ep_modify, max_rdma_size_of_reads)
+{
+        struct ep_change change = ep_change_of(t, &ep_parameters[EP_PARAM_max_rdma_size],
+                                               reading_ep(t, DAT_HANDLE_NULL), 0);
+
+        change.wanted = LONG;
+        ep_value_set(&change.asked, change.parameter, change.wanted);
+        expect_ep_change(t, &change);
+
+        expect_read_of(t, change.ep, pz(t), LONG);
+}
+
+/* As many as the EP was given room for, outstanding at once. */
+CASE(ep_modify, max_request_dtos_of_writes)
+{
+        struct ep_change change = unconnected(t, EP_PARAM_max_request_dtos);
+        DAT_LMR_TRIPLET segment = triplet(buf_with(t), 0, MESSAGE);
+        DAT_RMR_TRIPLET remote;
+
+        expect_ep_change(t, &change);
+        remote = exposed(expect_connect(change.ep), MESSAGE);
+
+        for (uint64_t i = 0; i < change.wanted; i++)
+                expect(dat_ep_post_rdma_write(change.ep, 1, &segment, (DAT_DTO_COOKIE){.as_64 = i},
+                                              &remote, DAT_COMPLETION_DEFAULT_FLAG),
+                       DAT_SUCCESS);
+        for (uint64_t i = 0; i < change.wanted; i++)
+                expect_eq(expect_dto(ep_request_evd(t, change.ep)).user_cookie.as_64, i);
+}
+
+/* All but zone and receive flags, which receives hold. */
+static const struct ep_parameter_row beside_receives[] = {
+    {"recv_evd_handle", EP_PARAM_recv_evd_handle},
+    {"request_evd_handle", EP_PARAM_request_evd_handle},
+    {"connect_evd_handle", EP_PARAM_connect_evd_handle},
+    {"service_type", EP_PARAM_service_type},
+    {"max_message_size", EP_PARAM_max_message_size},
+    {"max_rdma_size", EP_PARAM_max_rdma_size},
+    {"qos", EP_PARAM_qos},
+    {"request_completion_flags", EP_PARAM_request_completion_flags},
+    {"max_recv_dtos", EP_PARAM_max_recv_dtos},
+    {"max_request_dtos", EP_PARAM_max_request_dtos},
+    {"max_recv_iov", EP_PARAM_max_recv_iov},
+    {"max_request_iov", EP_PARAM_max_request_iov},
+    {"max_rdma_read_in", EP_PARAM_max_rdma_read_in},
+    {"max_rdma_read_out", EP_PARAM_max_rdma_read_out},
+};
+
+static void expect_message(struct test *t, DAT_EP_HANDLE ep, const struct buf *buf,
+                           uint64_t sequence)
+{
+        expect_eq(expect_dto(ep_recv_evd(t, ep)).transfered_length, MESSAGE);
+        expect_that(message_holds(buf->addr, MESSAGE, sequence), "message %d came damaged",
+                    (int)sequence);
+}
+
+FAMILY(ep_modify, with_posted_receive, beside_receives)
+{
+        struct ep_change change = unconnected(t, row->parameter);
+        struct buf *buf = buf_with(t);
+
+        must(post_recv(change.ep, buf));
+
+        expect_ep_change(t, &change);
+        peer_send(expect_connect(change.ep), .length = MESSAGE);
+        expect_message(t, change.ep, buf, 0);
+}
+
+/* Granted or not (EP-53), the receives that were posted serve. */
+CASE(ep_modify, fewer_than_posted)
+{
+        struct ep_change change = unconnected(t, EP_PARAM_max_recv_dtos);
+        struct buf *bufs[RECEIVES];
+        struct peer_ep *end;
+
+        for (int i = 0; i < RECEIVES; i++) {
+                bufs[i] = buf_with(t);
+                must(post_recv(change.ep, bufs[i]));
+        }
+        change.wanted = 1;
+        ep_value_set(&change.asked, change.parameter, change.wanted);
+
+        if (dat_is(
+                expect(ep_modify(&change), DAT_SUCCESS, DAT_INVALID_STATE, DAT_INVALID_PARAMETER),
+                DAT_SUCCESS))
+                expect_that(ep_change_shown(t, &change), "granted, and not queried");
+        else
+                expect_ep_kept(t, change.ep, &change.before, 0);
+        end = expect_connect(change.ep);
+        peer_send(end, .count = RECEIVES, .length = MESSAGE);
+        for (int i = 0; i < RECEIVES; i++)
+                expect_message(t, change.ep, bufs[i], (uint64_t)i);
+}
+
+/*
+ * EVDs and zones
+ */
+
+static const struct ep_parameter_row evds[] = {
+    {"recv", EP_PARAM_recv_evd_handle},
+    {"request", EP_PARAM_request_evd_handle},
+    {"connect", EP_PARAM_connect_evd_handle},
+};
+
+CASE(ep_modify, leaves_recv_evd)
+{
+        struct ep_change change = unconnected(t, EP_PARAM_recv_evd_handle);
+        DAT_EVD_HANDLE old = ep_recv_evd(t, change.ep);
+
+        expect_ep_change(t, &change);
+
+        expect_ep_receives(t, &change);
+        expect_quiet(old);
+}
+
+CASE(ep_modify, leaves_request_evd)
+{
+        struct ep_change change = unconnected(t, EP_PARAM_request_evd_handle);
+        DAT_EVD_HANDLE old = ep_request_evd(t, change.ep);
+
+        expect_ep_change(t, &change);
+
+        expect_ep_sends(t, &change);
+        expect_quiet(old);
+}
+
+CASE(ep_modify, leaves_connect_evd)
+{
+        struct ep_change change = unconnected(t, EP_PARAM_connect_evd_handle);
+        DAT_EVD_HANDLE old = ep_connect_evd(t, change.ep);
+
+        expect_ep_change(t, &change);
+
+        expect_connect(change.ep);
+        expect_quiet(old);
+}
+
+static void expect_flush(struct test *t, DAT_EVD_HANDLE evd)
+{
+        DAT_EVENT event = expect_event(evd, DAT_DTO_COMPLETION_EVENT);
+
+        expect_eq(event.event_data.dto_completion_event_data.status, DAT_DTO_ERR_FLUSHED);
+}
+
+/* All three are new, and are told of the connection, of its end, and of what that flushes. */
+CASE(ep_modify, new_evds_to_the_end)
+{
+        uint64_t made[3];
+        struct buf *buf = buf_with(t);
+        DAT_LMR_TRIPLET segment = triplet(buf, 0, MESSAGE);
+        DAT_EP_HANDLE ep;
+        DAT_RMR_TRIPLET remote;
+        struct peer_ep *end;
+
+        for (int i = 0; i < 3; i++)
+                made[i] = ep_new_object(t, &ep_parameters[evds[i].parameter]);
+        ep = reading_ep(t, DAT_HANDLE_NULL);
+        for (int i = 0; i < 3; i++) {
+                struct ep_change change =
+                    ep_change_of(t, &ep_parameters[evds[i].parameter], ep, made[i]);
+
+                expect_ep_change(t, &change);
+        }
+        must(post_recv(ep, buf));
+        end = expect_connect(ep);
+        remote = exposed(end, MESSAGE);
+
+        must(dat_ep_post_rdma_write(ep, 1, &segment, (DAT_DTO_COOKIE){.as_64 = 1}, &remote,
+                                    DAT_COMPLETION_DEFAULT_FLAG));
+        expect_dto(ep_request_evd(t, ep));
+        peer_disconnect(end, DAT_CLOSE_ABRUPT_FLAG);
+        expect_event(ep_connect_evd(t, ep), DAT_CONNECTION_EVENT_DISCONNECTED);
+        expect_flush(t, ep_recv_evd(t, ep));
+        must(dat_ep_post_send(ep, 1, &segment, (DAT_DTO_COOKIE){.as_64 = 2},
+                              DAT_COMPLETION_DEFAULT_FLAG));
+        expect_flush(t, ep_request_evd(t, ep));
+}
+
+/* That EP was made to report nothing of the kind. */
+FAMILY(ep_modify, evd_for_none, evds)
+{
+        const DAT_EP_PARAM_MASK fields[] = {DAT_EP_FIELD_RECV_EVD_HANDLE,
+                                            DAT_EP_FIELD_REQUEST_EVD_HANDLE,
+                                            DAT_EP_FIELD_CONNECT_EVD_HANDLE};
+        DAT_EP_ATTR few = ep_attr_few(t);
+        DAT_EVD_HANDLE given[3];
+        DAT_EVD_HANDLE wanted = DAT_HANDLE_NULL;
+        DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
+        struct ep_change change;
+
+        for (int i = 0; i < 3; i++) {
+                given[i] = ep_handle(ep_new_object(t, &ep_parameters[evds[i].parameter]));
+                if (evds[i].parameter == row->parameter) {
+                        wanted = given[i];
+                        given[i] = DAT_HANDLE_NULL;
+                }
+        }
+        must(dat_ep_create(ia(t), pz(t), given[0], given[1], given[2], &few, &ep));
+        adopt(t, DAT_HANDLE_TYPE_EP, ep);
+        for (int i = 0; i < 3; i++)
+                ep_reports_to(t, ep, fields[i], given[i]);
+        change = ep_change_of(t, &ep_parameters[row->parameter], ep, (uint64_t)(uintptr_t)wanted);
+
+        expect_ep_change(t, &change);
+        expect_ep_bears(t, ep);
+}
+
+/* Nothing holds an EVD any more that an EP has left. */
+FAMILY(ep_modify, old_evd_is_free, evds)
+{
+        struct ep_change change = unconnected(t, row->parameter);
+        DAT_EVD_HANDLE old = change.before.param.recv_evd_handle;
+
+        if (row->parameter == EP_PARAM_request_evd_handle)
+                old = change.before.param.request_evd_handle;
+        if (row->parameter == EP_PARAM_connect_evd_handle)
+                old = change.before.param.connect_evd_handle;
+        expect_ep_change(t, &change);
+        disown(t, old);
+
+        expect(dat_evd_free(old), DAT_SUCCESS);
+}
+
+FAMILY(ep_modify, new_evd_is_in_use, evds)
+{
+        struct ep_change change = unconnected(t, row->parameter);
+
+        expect_ep_change(t, &change);
+
+        expect(dat_evd_free(ep_handle(change.wanted)), DAT_INVALID_STATE);
+}
+
+/* The object that the EP has, by its own word, is held by it; the other one by nobody (EP-13). */
+FAMILY(ep_modify, refused_with_object, evds)
+{
+        struct ep_change change = unconnected(t, row->parameter);
+        DAT_EVD_HANDLE old = ep_handle(ep_value(&change.before.param, change.parameter));
+        DAT_EVD_HANDLE offered = ep_handle(change.wanted);
+        struct ep_snapshot after;
+        bool done;
+
+        change.asked.ep_attr.max_request_dtos = -1;
+        expect(dat_ep_modify(change.ep,
+                             change.parameter->field | DAT_EP_FIELD_EP_ATTR_MAX_REQUEST_DTOS,
+                             &change.asked),
+               DAT_INVALID_PARAMETER);
+
+        after = ep_snapshot(t, change.ep);
+        done = ep_value(&after.param, change.parameter) == change.wanted;
+        expect(dat_evd_free(done ? offered : old), DAT_INVALID_STATE);
+        disown(t, done ? old : offered);
+        expect(dat_evd_free(done ? old : offered), DAT_SUCCESS);
+}
+
+CASE(ep_modify, old_pz_is_free)
+{
+        DAT_PZ_HANDLE old = pz_new(t);
+        DAT_PZ_HANDLE zone = pz_new(t);
+        DAT_EP_HANDLE ep = ep_with(t, .pz = old);
+        struct ep_change change =
+            ep_change_of(t, &ep_parameters[EP_PARAM_pz_handle], ep, (uint64_t)(uintptr_t)zone);
+
+        expect_ep_change(t, &change);
+        disown(t, old);
+
+        expect(dat_pz_free(old), DAT_SUCCESS);
+}
+
+CASE(ep_modify, new_pz_is_in_use)
+{
+        struct ep_change change = unconnected(t, EP_PARAM_pz_handle);
+
+        expect_ep_change(t, &change);
+
+        expect(dat_pz_free(ep_handle(change.wanted)), DAT_INVALID_STATE);
+}
+
+CASE(ep_modify, one_evd_for_both)
+{
+        DAT_EVD_HANDLE both = evd_with(t);
+        DAT_EP_HANDLE ep = ep_in(t, DAT_EP_STATE_UNCONNECTED);
+
+        for (int i = 0; i < 2; i++) {
+                struct ep_change change = ep_change_of(t, &ep_parameters[evds[i].parameter], ep,
+                                                       (uint64_t)(uintptr_t)both);
+
+                expect_ep_change(t, &change);
+        }
+        expect_ep_bears(t, ep);
+}
+
+FAMILY(ep_modify, no_evd, evds)
+{
+        struct ep_change change = unconnected(t, row->parameter);
+
+        change.wanted = (uint64_t)(uintptr_t)DAT_HANDLE_NULL;
+        ep_value_set(&change.asked, change.parameter, change.wanted);
+
+        if (dat_is(expect(ep_modify(&change), DAT_SUCCESS, DAT_INVALID_PARAMETER), DAT_SUCCESS))
+                expect_that(ep_change_shown(t, &change), "granted, and not queried");
+        else
+                expect_ep_kept(t, change.ep, &change.before, 0);
+}
+
+/*
+ * Later, and again
+ */
+
+FAMILY(ep_modify, after_reset, ep_modifiable)
+{
+        struct ep_change change =
+            ep_change_in(t, &ep_parameters[row->parameter], DAT_EP_STATE_DISCONNECTED);
+
+        must(dat_ep_reset(change.ep));
+        change.before = ep_snapshot(t, change.ep);
+
+        expect_ep_change(t, &change);
+        change.parameter->effect(t, &change);
+}
+
+/* The EP is the consumer's again, and Unconnected. */
+CASE(ep_modify, after_rsp_free)
+{
+        DAT_PZ_HANDLE zone = pz_new(t);
+        DAT_EP_ATTR few = ep_attr_few(t);
+        DAT_EP_HANDLE ep = ep_in(t, DAT_EP_STATE_RESERVED, .attr = &few);
+        struct ep_change change;
+
+        release(t, ep_rsp(t, ep));
+        must_that(ep_state(t, ep) == DAT_EP_STATE_UNCONNECTED, "the EP is not Unconnected again");
+        change = ep_change_of(t, &ep_parameters[EP_PARAM_pz_handle], ep, (uint64_t)(uintptr_t)zone);
+        expect_ep_change(t, &change);
+        change = ep_change_of(t, &ep_parameters[EP_PARAM_max_recv_dtos], ep, 0);
+        expect_ep_change(t, &change);
+}
+
+/* What the EP has is as good a value as another; and each EVD is held as before. */
+CASE(ep_modify, same_values)
+{
+        DAT_EP_ATTR few = ep_attr_few(t);
+        DAT_EP_HANDLE ep = ep_in(t, DAT_EP_STATE_UNCONNECTED, .attr = &few);
+        struct ep_snapshot before = ep_snapshot(t, ep);
+        DAT_EP_PARAM_MASK all = 0;
+
+        for (size_t i = 0; i < sizeof(ep_modifiable) / sizeof(ep_modifiable[0]); i++) {
+                DAT_EP_PARAM_MASK field = ep_parameters[ep_modifiable[i].parameter].field;
+
+                expect(dat_ep_modify(ep, field, &before.param), DAT_SUCCESS);
+                all |= field;
+        }
+        expect(dat_ep_modify(ep, all, &before.param), DAT_SUCCESS);
+        expect_ep_kept(t, ep, &before, 0);
+        expect(dat_evd_free(before.param.recv_evd_handle), DAT_INVALID_STATE);
+        expect(dat_evd_free(before.param.request_evd_handle), DAT_INVALID_STATE);
+        expect(dat_evd_free(before.param.connect_evd_handle), DAT_INVALID_STATE);
+}
+
+FAMILY(ep_modify, changed_back, ep_modifiable)
+{
+        struct ep_change change = unconnected(t, row->parameter);
+        struct ep_change back = backwards(&change);
+
+        expect_ep_change(t, &change);
+        expect_ep_change(t, &back);
+
+        back.parameter->effect(t, &back);
+}
+
+CASE(ep_modify, last_value_counts)
+{
+        struct ep_change change = unconnected(t, EP_PARAM_max_message_size);
+        struct ep_change back = backwards(&change);
+
+        for (int i = 0; i < TIMES; i++) {
+                expect(ep_modify(&change), DAT_SUCCESS);
+                expect(ep_modify(&back), DAT_SUCCESS);
+        }
+        expect_ep_kept(t, change.ep, &change.before, 0);
+}
+
+/*
+ * Other EPs
+ */
+
+CASE(ep_modify, other_ep_untouched)
+{
+        DAT_EP_HANDLE other = ep_in(t, DAT_EP_STATE_UNCONNECTED);
+        struct ep_snapshot before = ep_snapshot(t, other);
+        struct ep_change change = unconnected(t, EP_PARAM_max_recv_dtos);
+
+        expect_ep_change(t, &change);
+
+        expect_ep_kept(t, other, &before, 0);
+}
+
+FAMILY(ep_modify, older_ep, ep_modifiable)
+{
+        struct ep_change change = unconnected(t, row->parameter);
+        DAT_EP_ATTR few = ep_attr_few(t);
+        DAT_EP_HANDLE newer[2];
+        struct ep_snapshot before[2];
+
+        for (int i = 0; i < 2; i++) {
+                newer[i] = ep_with(t, .attr = &few);
+                before[i] = ep_snapshot(t, newer[i]);
+        }
+        expect_ep_change(t, &change);
+
+        for (int i = 0; i < 2; i++)
+                expect_ep_kept(t, newer[i], &before[i], 0);
+}
+
+/*
+ * An EP with an SRQ
+ */
+
+static const struct ep_parameter_row beside_srq[] = {
+    {"recv_evd_handle", EP_PARAM_recv_evd_handle},
+    {"request_evd_handle", EP_PARAM_request_evd_handle},
+    {"connect_evd_handle", EP_PARAM_connect_evd_handle},
+    {"max_message_size", EP_PARAM_max_message_size},
+    {"max_rdma_size", EP_PARAM_max_rdma_size},
+    {"request_completion_flags", EP_PARAM_request_completion_flags},
+    {"max_recv_dtos", EP_PARAM_max_recv_dtos},
+    {"max_request_dtos", EP_PARAM_max_request_dtos},
+    {"max_request_iov", EP_PARAM_max_request_iov},
+    {"max_rdma_read_in", EP_PARAM_max_rdma_read_in},
+    {"max_rdma_read_out", EP_PARAM_max_rdma_read_out},
+};
+
+FAMILY(ep_modify, of_srq, beside_srq)
+{
+        const struct ep_parameter *parameter = &ep_parameters[row->parameter];
+        uint64_t made = ep_new_object(t, parameter);
+        DAT_SRQ_HANDLE srq = srq_with(t);
+        struct buf *buf = buf_with(t);
+        DAT_EP_ATTR few = ep_attr_few(t);
+        DAT_EP_HANDLE ep = ep_with(t, .srq = srq, .attr = &few);
+        struct ep_change change = ep_change_of(t, parameter, ep, made);
+        struct peer_ep *end;
+
+        srq_post(t, srq, buf, MESSAGE, 0, 1);
+
+        expect_ep_change(t, &change);
+        expect_that(ep_snapshot(t, ep).param.srq_handle == srq, "the EP has left its SRQ");
+        end = expect_connect(ep);
+        peer_send(end, .length = MESSAGE);
+        expect_message(t, ep, buf, 0);
+        expect_ep_gives(t, ep, pz(t), end,
+                        (struct load){row->parameter == EP_PARAM_max_request_dtos
+                                          ? (size_t)change.wanted
+                                          : (size_t)few.max_request_dtos,
+                                      1, MESSAGE});
+}
+
+/* Marks that were set before the change, and that the first message exceeds. */
+static const struct marks {
+        const char *id;
+        DAT_COUNT soft;
+        DAT_COUNT hard;
+} marks[] = {
+    {"soft", 0, DAT_WATERMARK_INFINITE},
+    {"hard", DAT_WATERMARK_INFINITE, 0},
+};
+
+FAMILY(ep_modify, of_srq_keeps_marks, marks)
+{
+        DAT_SRQ_HANDLE srq = srq_with(t);
+        DAT_EP_ATTR few = ep_attr_few(t);
+        const struct ep_parameter *evd = &ep_parameters[EP_PARAM_recv_evd_handle];
+        uint64_t made = ep_new_object(t, evd);
+        DAT_EP_HANDLE ep = ep_with(t, .srq = srq, .attr = &few);
+        struct ep_change changes[] = {
+            ep_change_of(t, &ep_parameters[EP_PARAM_max_request_dtos], ep, 0),
+            ep_change_of(t, evd, ep, made),
+        };
+
+        srq_post(t, srq, buf_with(t), MESSAGE, 0, 1);
+        must(dat_ep_set_watermark(ep, row->soft, row->hard));
+
+        for (int i = 0; i < 2; i++)
+                expect(ep_modify(&changes[i]), DAT_SUCCESS);
+        peer_send(expect_connect(ep), .length = MESSAGE);
+        if (row->soft == 0)
+                expect_async_event(ep);
+        else
+                expect_event(ep_connect_evd(t, ep), DAT_CONNECTION_EVENT_BROKEN);
+}
+
+/* EP-25 */
+CASE(ep_modify, pz_of_srq)
+{
+        DAT_PZ_HANDLE zone = pz_new(t);
+        DAT_EP_HANDLE ep = ep_with(t, .srq = srq_with(t));
+        struct ep_change change =
+            ep_change_of(t, &ep_parameters[EP_PARAM_pz_handle], ep, (uint64_t)(uintptr_t)zone);
+
+        if (provider_attr(t)->srq_ep_pz_difference_supported) {
+                expect_ep_change(t, &change);
+                return;
+        }
+        expect(ep_modify(&change), DAT_INVALID_PARAMETER);
+        expect_ep_kept(t, ep, &change.before, 0);
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What a call does to an EP in each of its states. A page whose call takes an EP has a family with
+ * the rows of ep_states (endpoint.h), picture = "Calls on an EP, by its state" and check = "pair":
+ *
+ *	FAMILY(ep_free, in_state, ep_states)
+ *	{
+ *		struct ep_held held = ep_hold(t, row->state);
+ *
+ *		if (ep_is_in(&held, REFUSED_IN)) {
+ *			expect(dat_ep_free(held.ep), DAT_INVALID_STATE);
+ *			expect_ep_untouched(t, &held);
+ *			return;
+ *		}
+ *		...
+ *	}
+ */
+#ifndef CASES_EP_STATES_H
+#define CASES_EP_STATES_H
+
+#include "cases/ep/shared/endpoint.h"
+#include "cases/ep/shared/modify_table.h"
+
+/* An EP that is held in a state, as ep_in() makes it, and all that a query tells of it there. */
+struct ep_held {
+        DAT_EP_HANDLE ep;
+        DAT_EP_STATE state;
+        struct ep_snapshot before;
+        struct buf *receive; /* of the receive that ep_hold_receive() posted */
+};
+#define ep_hold(t_, state_, ...) ep_held_in((t_), (state_), (struct ep_opts){__VA_ARGS__})
+struct ep_held ep_held_in(struct test *t, DAT_EP_STATE state, struct ep_opts opts);
+
+/* What a connection changes of an EP, and nothing else may. */
+#define EP_OF_CONNECTION                                        \
+        (DAT_EP_FIELD_EP_STATE | DAT_EP_FIELD_LOCAL_PORT_QUAL | \
+         DAT_EP_FIELD_REMOTE_IA_ADDRESS_PTR | DAT_EP_FIELD_REMOTE_PORT_QUAL)
+
+/* Sets of states: EP_IN(RESERVED) | EP_IN(CONNECTED), by the names after DAT_EP_STATE_. */
+#define EP_IN(state_) (1U << DAT_EP_STATE_##state_)
+bool ep_is_in(const struct ep_held *held, unsigned int states);
+
+/*
+ * A receive is posted, which is to take the first message that comes. None is where the EP has no
+ * zone yet or is about to be disconnected.
+ */
+void ep_hold_receive(struct test *t, struct ep_held *held);
+
+/*
+ * After a refusal: state and parameters are as they were, nothing has been reported, and the EP
+ * goes on from its state as ever: its connection is made, completed or ended, and where it is
+ * Connected then, a message goes each way, the first to the receive held. Nothing but the refused
+ * call may have been made of it.
+ */
+void expect_ep_untouched(struct test *t, const struct ep_held *held);
+
+#endif

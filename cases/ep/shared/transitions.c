@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cases/ep/shared/transitions.h"
+#include "cases/ep/shared/modify_table.h"
+#include "cases/shared/point.h"
+
+#define SHORT ((DAT_TIMEOUT)60000) /* a time-out: microseconds */
+
+void ep_turn_ask(struct test *t, struct loop *loop)
+{
+        loop_ask(t, loop);
+        must_event(loop->requests, DAT_CONNECTION_REQUEST_EVENT);
+}
+
+void ep_turn_reject(struct test *t, struct loop *loop)
+{
+        loop_ask(t, loop);
+        loop_take_request(t, loop);
+        must(dat_cr_reject(loop->request));
+        must_event(ep_connect_evd(t, loop->active), DAT_CONNECTION_EVENT_PEER_REJECTED);
+}
+
+void ep_turn_find_nobody(struct test *t, struct loop *loop)
+{
+        release(t, loop_listen(t, loop->requests, DAT_PSP_CONSUMER_FLAG, &loop->qual));
+        loop_connect(t, loop->active, loop->qual);
+        must_event(ep_connect_evd(t, loop->active), DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+}
+
+/* The request is left alone until its time is over, which either event tells (EP-3). */
+void ep_turn_time_out(struct test *t, struct loop *loop)
+{
+        DAT_EVENT event;
+        DAT_COUNT more;
+
+        loop_listen(t, loop->requests, DAT_PSP_CONSUMER_FLAG, &loop->qual);
+        must(dat_ep_connect(loop->active, ia_attr(t)->ia_address_ptr, loop->qual, SHORT, 0, NULL,
+                            DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG));
+        must(dat_evd_wait(ep_connect_evd(t, loop->active), event_timeout(t), 1, &event, &more));
+        must_that(event.event_number == DAT_CONNECTION_EVENT_TIMED_OUT ||
+                      event.event_number == DAT_CONNECTION_EVENT_UNREACHABLE,
+                  "no event tells that the time is over");
+}
+
+/* The request is left alone, and whoever asked for it gives up. */
+void ep_turn_give_up(struct test *t, struct loop *loop)
+{
+        loop_ask(t, loop);
+        must_event(loop->requests, DAT_CONNECTION_REQUEST_EVENT);
+        must(dat_ep_disconnect(loop->active, DAT_CLOSE_ABRUPT_FLAG));
+}
+
+void ep_turn_leave(struct test *t, struct loop *loop)
+{
+        loop_join(t, loop);
+        must(dat_ep_disconnect(loop->active, DAT_CLOSE_ABRUPT_FLAG));
+        must_event(ep_connect_evd(t, loop->active), DAT_CONNECTION_EVENT_DISCONNECTED);
+}
+
+void ep_turn_leave_in_peace(struct test *t, struct loop *loop)
+{
+        loop_join(t, loop);
+        must(dat_ep_disconnect(loop->active, DAT_CLOSE_GRACEFUL_FLAG));
+        must_event(ep_connect_evd(t, loop->active), DAT_CONNECTION_EVENT_DISCONNECTED);
+}
+
+void ep_turn_be_left(struct test *t, struct loop *loop)
+{
+        loop_join(t, loop);
+        must(dat_ep_disconnect(loop->passive, DAT_CLOSE_ABRUPT_FLAG));
+        must_event(ep_connect_evd(t, loop->active), DAT_CONNECTION_EVENT_DISCONNECTED);
+}
+
+void ep_turn_reset(struct test *t, struct loop *loop)
+{
+        ep_turn_leave(t, loop);
+        must(dat_ep_reset(loop->active));
+}
+
+void ep_turn_ask_again(struct test *t, struct loop *loop)
+{
+        ep_turn_reset(t, loop);
+        loop_connect(t, loop->active, loop->qual);
+        must_event(loop->requests, DAT_CONNECTION_REQUEST_EVENT);
+}
+
+void ep_break(struct test *t, const struct loop *loop)
+{
+        struct buf *to = buf_with(t, .pz = ep_snapshot(t, loop->passive).param.pz_handle);
+        struct buf *from = buf_with(t, .pz = ep_snapshot(t, loop->active).param.pz_handle);
+        DAT_LMR_TRIPLET brief = triplet(to, 0, MESSAGE / 2);
+
+        must(dat_ep_post_recv(loop->passive, 1, &brief, (DAT_DTO_COOKIE){.as_64 = 0},
+                              DAT_COMPLETION_DEFAULT_FLAG));
+        loop_post_send(t, loop->active, from, 0);
+}
+
+void ep_turn_break(struct test *t, struct loop *loop)
+{
+        loop_join(t, loop);
+        ep_break(t, loop);
+}
+
+static void must_both_know(struct test *t, const struct loop *loop)
+{
+        must_event(ep_connect_evd(t, loop->active), DAT_CONNECTION_EVENT_ESTABLISHED);
+        must_event(ep_connect_evd(t, loop->passive), DAT_CONNECTION_EVENT_ESTABLISHED);
+}
+
+struct loop ep_follow(struct test *t, struct loop *loop)
+{
+        struct loop old = loop_new(t);
+
+        old.requests = loop->requests;
+        loop_join(t, &old);
+        must(dat_ep_dup_connect(loop->active, old.active, event_timeout(t), 0, NULL,
+                                DAT_QOS_BEST_EFFORT));
+        loop_accept(t, loop);
+        must_both_know(t, loop);
+        return old;
+}
+
+void ep_join_as_another(struct test *t, struct loop *loop)
+{
+        ep_follow(t, loop);
+}
+
+void ep_join_by_rsp(struct test *t, struct loop *loop)
+{
+        rsp_new(t, loop->active, loop->requests, &loop->qual);
+        loop_connect(t, loop->passive, loop->qual);
+        loop_take_request(t, loop);
+        must(dat_cr_accept(loop->request, DAT_HANDLE_NULL, 0, NULL));
+        must_both_know(t, loop);
+}
+
+void ep_join_by_provider(struct test *t, struct loop *loop)
+{
+        loop->psp = loop_listen(t, loop->requests, DAT_PSP_PROVIDER_FLAG, &loop->qual);
+        loop_connect(t, loop->passive, loop->qual);
+        loop_take_request(t, loop);
+        loop->active = expect_own_taken(t, loop->request);
+        must_event(ep_connect_evd(t, loop->passive), DAT_CONNECTION_EVENT_ESTABLISHED);
+}
+
+void ep_join_again(struct test *t, struct loop *loop)
+{
+        ep_turn_reset(t, loop);
+        must_event(ep_connect_evd(t, loop->passive), DAT_CONNECTION_EVENT_DISCONNECTED);
+        must(dat_ep_reset(loop->passive));
+        loop_join(t, loop);
+}
+
+struct loop expect_joined(struct test *t, DAT_EP_HANDLE active, DAT_EP_HANDLE passive)
+{
+        struct loop loop = {
+            .requests = request_evd(t),
+            .active = active,
+            .passive = passive,
+        };
+
+        loop.psp = loop_listen(t, loop.requests, DAT_PSP_CONSUMER_FLAG, &loop.qual);
+        expect(dat_ep_connect(active, ia_attr(t)->ia_address_ptr, loop.qual, event_timeout(t), 0,
+                              NULL, DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG),
+               DAT_SUCCESS);
+        loop.request = expect_request(t, loop.requests, loop.psp, loop.qual);
+        expect_accepted(t, loop.request, &loop);
+        return loop;
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cases/evd/shared/dispatcher.h"
+
+#include <string.h>
+
+#define EACH_BYTE ((uintptr_t)-1 / 255) /* 0x01 in each byte */
+
+DAT_EVD_HANDLE se_evd(struct test *t, DAT_CNO_HANDLE cno)
+{
+        return evd_with(t, .qlen = SE_QLEN, .flags = DAT_EVD_SOFTWARE_FLAG, .cno = cno);
+}
+
+DAT_CNO_HANDLE cno_new(struct test *t)
+{
+        DAT_CNO_HANDLE cno = DAT_HANDLE_NULL;
+
+        must(dat_cno_create(ia(t), DAT_OS_WAIT_PROXY_AGENT_NULL, &cno));
+        adopt(t, DAT_HANDLE_TYPE_CNO, cno);
+        return cno;
+}
+
+DAT_EVENT se_event(unsigned int number)
+{
+        DAT_EVENT event;
+
+        memset(&event, 0, sizeof(event));
+        event.event_number = DAT_SOFTWARE_EVENT;
+        event.event_data.software_event_data.pointer =
+            (DAT_PVOID)((number + 1) * EACH_BYTE); /* NOLINT(performance-no-int-to-ptr) */
+        return event;
+}
+
+void post_ses(struct test *t, DAT_EVD_HANDLE evd, unsigned int first, int count)
+{
+        for (int i = 0; i < count; i++) {
+                DAT_EVENT event = se_event(first + (unsigned int)i);
+
+                must(dat_evd_post_se(evd, &event));
+        }
+}
+
+void expect_se(struct test *t, DAT_EVD_HANDLE evd, const DAT_EVENT *event, unsigned int number)
+{
+        DAT_EVENT wanted = se_event(number);
+
+        expect_eq(event->event_number, DAT_SOFTWARE_EVENT);
+        expect_that(event->evd_handle == evd, "the event names another EVD");
+        expect_that(event->event_data.software_event_data.pointer ==
+                        wanted.event_data.software_event_data.pointer,
+                    "pointer %p, not that of software event %u",
+                    event->event_data.software_event_data.pointer, number);
+}
+
+void expect_ses(struct test *t, DAT_EVD_HANDLE evd, unsigned int first, int count)
+{
+        for (int i = 0; i < count; i++) {
+                DAT_EVENT event;
+
+                memset(&event, 0xa5, sizeof(event));
+                expect(dat_evd_dequeue(evd, &event), DAT_SUCCESS);
+                expect_se(t, evd, &event, first + (unsigned int)i);
+        }
+}
+
+void expect_empty(struct test *t, DAT_EVD_HANDLE evd)
+{
+        DAT_EVENT event;
+
+        memset(&event, 0, sizeof(event));
+        expect(dat_evd_dequeue(evd, &event), DAT_QUEUE_EMPTY);
+}
+
+void expect_notified(struct test *t, DAT_CNO_HANDLE cno, DAT_EVD_HANDLE evd)
+{
+        DAT_EVD_HANDLE named = DAT_HANDLE_NULL;
+
+        expect(dat_cno_wait(cno, event_timeout(t), &named), DAT_SUCCESS);
+        expect_that(named == evd, "the CNO names another EVD");
+}
+
+void expect_no_notice(struct test *t, DAT_CNO_HANDLE cno)
+{
+        DAT_EVD_HANDLE named = DAT_HANDLE_NULL;
+
+        settle(t);
+        expect(dat_cno_wait(cno, 0, &named), DAT_QUEUE_EMPTY);
+}
+
+void forget_notice(DAT_CNO_HANDLE cno)
+{
+        DAT_EVD_HANDLE named = DAT_HANDLE_NULL;
+
+        (void)dat_cno_wait(cno, 0, &named);
+}
+
+DAT_EVD_PARAM evd_param(struct test *t, DAT_EVD_HANDLE evd)
+{
+        DAT_EVD_PARAM param;
+
+        memset(&param, 0xa5, sizeof(param));
+        must(dat_evd_query(evd, DAT_EVD_FIELD_ALL, &param));
+        return param;
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The states of an EVD that calls bring about, and what each is seen to do. */
+#ifndef CASES_EVD_STATE_H
+#define CASES_EVD_STATE_H
+
+#include "cases/evd/shared/dispatcher.h"
+
+struct evd_state {
+        bool enabled;
+        bool waitable;
+};
+
+/* The four combinations, with and without a CNO, as rows of families. */
+static const struct evd_state_row {
+        const char *id;
+        struct evd_state state;
+        bool has_cno;
+} evd_states[] = {
+    {"enabled_waitable", {.enabled = true, .waitable = true}, .has_cno = true},
+    {"enabled_unwaitable", {.enabled = true}, .has_cno = true},
+    {"disabled_waitable", {.waitable = true}, .has_cno = true},
+    {"disabled_unwaitable", {.enabled = false}, .has_cno = true},
+    {"enabled_waitable_without_cno", {.enabled = true, .waitable = true}, .has_cno = false},
+    {"enabled_unwaitable_without_cno", {.enabled = true}, .has_cno = false},
+    {"disabled_waitable_without_cno", {.waitable = true}, .has_cno = false},
+    {"disabled_unwaitable_without_cno", {.enabled = false}, .has_cno = false},
+};
+
+/* An EVD for software events in this state, which is queried: BROKEN where it is another. */
+DAT_EVD_HANDLE evd_in(struct test *t, struct evd_state state, DAT_CNO_HANDLE cno);
+
+/*
+ * The EVD, which is empty, is in this state: by its query, by what an event that comes does to its
+ * CNO (DAT_HANDLE_NULL: it has none), by what a wait for it is answered with, and by
+ * dat_evd_dequeue, which gives the event in any state.
+ */
+void expect_state(struct test *t, DAT_EVD_HANDLE evd, struct evd_state state, DAT_CNO_HANDLE cno);
+
+#define TO_AND_FRO 501 /* calls of a thread that changes a state to and fro */
+
+/*
+ * Disables and enables the EVD in turn, so often, and disables it last; for a thread of a race:
+ * between calls others get the processor, be it the only one. Returns the first error, or success.
+ */
+DAT_RETURN disable_to_and_fro(void *evd);
+
+#endif

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cases/shared/loop.h"
+
+#define QUAL_FIRST 22500
+#define QUAL_COUNT 400
+
+void loop_private_data(unsigned char data[PRIVATE_SIZE], unsigned char first)
+{
+        for (unsigned int i = 0; i < PRIVATE_SIZE; i++)
+                data[i] = (unsigned char)(first + 7 * i);
+}
+
+DAT_PSP_HANDLE loop_listen(struct test *t, DAT_EVD_HANDLE evd, DAT_PSP_FLAGS flags,
+                           DAT_CONN_QUAL *qual)
+{
+        DAT_CONN_QUAL first = draw(t, QUAL_COUNT);
+        DAT_PSP_HANDLE psp = DAT_HANDLE_NULL;
+        DAT_RETURN ret = DAT_CONN_QUAL_IN_USE;
+
+        for (DAT_CONN_QUAL i = 0; dat_is(ret, DAT_CONN_QUAL_IN_USE) && i < QUAL_COUNT; i++) {
+                *qual = QUAL_FIRST + (first + i) % QUAL_COUNT;
+                ret = dat_psp_create(ia(t), *qual, evd, flags, &psp);
+        }
+        must(ret);
+        adopt(t, DAT_HANDLE_TYPE_PSP, psp);
+        return psp;
+}
+
+void loop_connect(struct test *t, DAT_EP_HANDLE ep, DAT_CONN_QUAL qual)
+{
+        unsigned char data[PRIVATE_SIZE];
+
+        loop_private_data(data, OF_REQUEST);
+        must(dat_ep_connect(ep, ia_attr(t)->ia_address_ptr, qual, event_timeout(t), PRIVATE_SIZE,
+                            data, DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG));
+}
+
+void loop_ask(struct test *t, struct loop *loop)
+{
+        loop->psp = loop_listen(t, loop->requests, DAT_PSP_CONSUMER_FLAG, &loop->qual);
+        loop_connect(t, loop->active, loop->qual);
+}
+
+void loop_take_request(struct test *t, struct loop *loop)
+{
+        DAT_EVENT event = must_event(loop->requests, DAT_CONNECTION_REQUEST_EVENT);
+
+        loop->request = event.event_data.cr_arrival_event_data.cr_handle;
+}
+
+void loop_accept(struct test *t, struct loop *loop)
+{
+        unsigned char data[PRIVATE_SIZE];
+
+        loop_private_data(data, OF_ACCEPT);
+        loop_take_request(t, loop);
+        must(dat_cr_accept(loop->request, loop->passive, PRIVATE_SIZE, data));
+}
+
+struct loop loop_of(struct test *t, struct ep_opts active, struct ep_opts passive)
+{
+        return (struct loop){
+            .requests = evd_with(t, .flags = DAT_EVD_CR_FLAG),
+            .active = ep_make(t, active),
+            .passive = ep_make(t, passive),
+        };
+}
+
+void loop_join(struct test *t, struct loop *loop)
+{
+        loop_ask(t, loop);
+        loop_accept(t, loop);
+        must_event(ep_connect_evd(t, loop->active), DAT_CONNECTION_EVENT_ESTABLISHED);
+        must_event(ep_connect_evd(t, loop->passive), DAT_CONNECTION_EVENT_ESTABLISHED);
+}
+
+void loop_post_recv(struct test *t, DAT_EP_HANDLE ep, const struct buf *buf, uint64_t cookie)
+{
+        DAT_LMR_TRIPLET segment = triplet(buf, 0, 2 * MESSAGE);
+
+        must(dat_ep_post_recv(ep, 1, &segment, (DAT_DTO_COOKIE){.as_64 = cookie},
+                              DAT_COMPLETION_DEFAULT_FLAG));
+}
+
+void loop_post_send(struct test *t, DAT_EP_HANDLE ep, const struct buf *buf, uint64_t cookie)
+{
+        DAT_LMR_TRIPLET segment = triplet(buf, 2 * MESSAGE, MESSAGE);
+
+        must(dat_ep_post_send(ep, 1, &segment, (DAT_DTO_COOKIE){.as_64 = cookie},
+                              DAT_COMPLETION_DEFAULT_FLAG));
+}
