@@ -183,8 +183,17 @@ def asked(call: Call, ep: Ep, side: Side) -> None:
         connection.qualifier = former.qualifier if former is not None else None
     point = side.qualifiers.get(connection.qualifier)
     connection.local = point is not None and point.alive
+    connection.number = call.n
     ep.connections.append(connection)
     side.connects.append(connection)
+    peer = side.peer
+    if isinstance(peer, Side) and call.n in side.links:
+        # The peer was judged before: its end of the connection is known as a whole.
+        other = peer.accepts.get(side.links[call.n])
+        connection.other = other
+        if other is not None:
+            connection.private_given = other.private_sent
+            connection.accepted_at = other.accepted_at
     ep.states = frozenset((ACTIVE, CONNECTED, DISCONNECTED))
 
 
@@ -220,13 +229,15 @@ def disconnected(call: Call, ep: Ep, _side: Side) -> None:
         left |= {CONNECTED, DISCONNECT_PENDING}
     if states & {ACTIVE, COMPLETION_PENDING}:
         left |= states & {ACTIVE, COMPLETION_PENDING}
-    del call
     ep.states = frozenset(left)
+    ep.pending.clear()
     connection = ep.connection
     if connection is not None:
         connection.by_us = True
         if connection.phase == "pending":
             connection.aborted = True
+        if connection.ended_at is None and call.arg("close_flags") == ABRUPT:
+            connection.ended_at = call.end
 
 
 FAILURES = frozenset(("PEER_REJECTED", "NON_PEER_REJECTED", "TIMED_OUT", "UNREACHABLE"))
@@ -282,6 +293,10 @@ def connection_event(call: Call, evd: Evd, data: dict[str, Any], side: Side) -> 
         return f"{name} of {ep.name}, whose connection is {ep.connections[-1].phase}"
     why = _cause(told, name, side)
     told.phase = phase
+    if phase == "over":
+        told.ended_at = call.end
+    if phase == "over":
+        ep.pending.clear()
     if told is ep.connection and ep.alive:
         _moved(ep, told, name)
     if why:

@@ -212,6 +212,16 @@ def accepted(call: Call, cr: Cr, side: Side) -> None:
     connection.other = cr.asker
     if cr.asker is not None:
         cr.asker.other = connection
+    connection.accepted_at = call.end
+    connection.number = call.n
+    side.accepts[cr.name] = connection
+    peer = side.peer
+    if isinstance(peer, Side) and connection.other is None and cr.name in side.asked_by:
+        connection.other = next(
+            (one for one in peer.connects if one.number == side.asked_by[cr.name]), None
+        )
+    if cr.asker is not None:
+        cr.asker.accepted_at = call.end
     ep.connections.append(connection)
     ep.ever = True
     ep.states = frozenset((COMPLETION_PENDING, CONNECTED, DISCONNECTED))
@@ -240,7 +250,7 @@ def nowhere(call: Call, cr: Cr, side: Side) -> Refusal | Open | None:
     given = call.arg("handoff")
     point = side.qualifiers.get(given)
     if point is None or not point.alive:
-        return refuse(INVALID_PARAMETER) if side.peer is None else Open("the peer may listen there")
+        return Open("the peer may listen there") if side.opaque else refuse(INVALID_PARAMETER)
     if point.lost:
         return Open("the service point is not known")
     if point.ia is not cr.ia:

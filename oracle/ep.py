@@ -484,6 +484,7 @@ def reset_state(_call: Call, ep: Ep, _side: Side) -> Refusal | Open | None:
 @after("dat_ep_reset")
 def reset(_call: Call, ep: Ep, _side: Side) -> None:
     """Completions that nobody has reaped may be lost; connection events stay (EP-74)."""
+    ep.pending.clear()
     if now(ep) != {UNCONNECTED}:
         ep.lossy = (len(ep.receives), len(ep.requests))
         if ep.srq is not None and ep.ever:
@@ -654,6 +655,26 @@ def modify_objects(call: Call, ep: Ep, side: Side) -> Refusal | Open | None:
     return may(*allowed) if allowed else None
 
 
+FLAG_FIELDS = frozenset(("recv_completion_flags", "request_completion_flags"))
+
+
+def _alone(ep: Ep, side: Side) -> bool:
+    """Whether no other stream shares an EVD with those of the EP, so that its flags bind none."""
+    if ep.recv_evd == ep.request_evd and ep.recv_evd != NULL:
+        return False
+    for name in (ep.recv_evd, ep.request_evd):
+        evd = side.get(name)
+        if name == NULL:
+            continue
+        if not isinstance(evd, Evd) or evd.lost or evd.flags is None:
+            return False
+        if evd.flags - {"DAT_EVD_DTO_FLAG", "DAT_EVD_RMR_BIND_FLAG"}:
+            return False
+        if any(feeder is not ep for feeder, _ in evd.feeders):
+            return False
+    return True
+
+
 def _flags_meet(evd: Evd, ep: Ep) -> bool:
     """Whether flags of several EPs meet on an EVD, so that they may not fit (EP-34)."""
     others = any(feeder is not ep and feeder.kind == "ep" for feeder, _ in evd.feeders)
@@ -676,6 +697,14 @@ def modify_values(call: Call, ep: Ep, side: Side) -> Refusal | Open | None:
         field = ATTR_BIT[bit]
         value = attr.get(field)
         answer = check_value(field, value, ep, side, ep.srq is not None)
+        configurable = field == "recv_completion_flags" or value != SOLICITED
+        if (
+            field in FLAG_FIELDS
+            and configurable
+            and value in FLAG_NEEDS
+            and truth(ep, FLAG_NEEDS[value], side)
+        ):
+            answer = None
         if isinstance(answer, Open):
             return answer
         if answer is not None:
@@ -688,7 +717,7 @@ def modify_values(call: Call, ep: Ep, side: Side) -> Refusal | Open | None:
             allowed |= {INVALID_STATE, INVALID_PARAMETER}
         if field == "max_recv_dtos" and isinstance(value, int) and value < len(ep.receives):
             allowed |= {INVALID_STATE, INVALID_PARAMETER}
-        if field in ("recv_completion_flags", "request_completion_flags"):
+        if field in FLAG_FIELDS and not _alone(ep, side):
             allowed.add(INVALID_PARAMETER)
     return may(*allowed) if allowed else None
 
@@ -704,6 +733,8 @@ def modify(call: Call, ep: Ep, side: Side) -> None:
     for bit in bits & ATTR_BIT.keys():
         field = ATTR_BIT[bit]
         _remember(ep, field, ep.attr.get(field), plain and bit not in UNLISTED)
+        if plain and attr.get(field) != ep.attr.get(field):
+            ep.changed.add(field)
         ep.attr[field] = attr.get(field)
         ep.learned.pop(field, None)
     for bit, (field, stream, _wanted) in EVD_BITS.items():
@@ -722,6 +753,8 @@ def modify(call: Call, ep: Ep, side: Side) -> None:
                 lose(former, "an EVD that an EP may have left")
         else:
             leave_evd(ep, stream, side)
+        if plain and old != text:
+            ep.changed.add(stream)
         set_evd(ep, stream, evd)
     if PZ_BIT in bits:
         pz = side.get(param.get("pz_handle"))
@@ -797,7 +830,7 @@ def _attribute(ep: Ep, field: str) -> Any:
     clauses=["ep_query/field", "ep_query/field_among_all", "ep_query/in_state"],
     rulings=["EP-26", "EP-27", "GEN-7"],
 )
-def query(call: Call, ep: Ep, _side: Side) -> bool | str | None:
+def query(call: Call, ep: Ep, side: Side) -> bool | str | None:
     pz = ep.pz.name if ep.pz else (NULL if ep.origin == "provider" else None)
     told = answers(
         call,
@@ -824,6 +857,12 @@ def query(call: Call, ep: Ep, _side: Side) -> bool | str | None:
         return told
     param = call.field("ep_param")
     bits = _bits(call)
+    why = _ports(ep, param, bits)
+    if why:
+        return why
+    for bit, (field, stream, _wanted) in EVD_BITS.items():
+        if bits and bit in bits and isinstance(param, dict) and getattr(ep, stream) is not None:
+            _evd_effect(call, ep, (field, stream), param.get(field), side)
     attr = param.get("ep_attr") if isinstance(param, dict) else None
     if not isinstance(attr, dict) or bits is None:
         return told
@@ -832,6 +871,7 @@ def query(call: Call, ep: Ep, _side: Side) -> bool | str | None:
         wanted = _attribute(ep, field)
         if wanted is None:
             continue
+        _effect(call, ep, field, attr.get(field), side)
         told = True
         if isinstance(wanted, Wanted):
             why = wanted.check(attr.get(field))
@@ -842,13 +882,65 @@ def query(call: Call, ep: Ep, _side: Side) -> bool | str | None:
     return told
 
 
+def _ports(ep: Ep, param: Any, bits: frozenset[str] | None) -> str:
+    """While a connection lasts, its ports stay, and each end has the other's (EP-71)."""
+    connection = ep.connection
+    if not isinstance(param, dict) or bits is None or connection is None:
+        return ""
+    if not now(ep) <= CAN_TAKE | {DISCONNECTED} or param.get("ep_state") not in CAN_TAKE:
+        return ""
+    for bit in ("LOCAL_PORT_QUAL", "REMOTE_PORT_QUAL"):
+        field = bit.lower()
+        if f"DAT_EP_FIELD_{bit}" not in bits:
+            continue
+        told = param.get(field)
+        known = connection.ports.setdefault(field, told)
+        if told != known:
+            return f"{field} is {told}, not {known} as it was told before"
+        other = connection.other
+        mate = "remote_port_qual" if field == "local_port_qual" else "local_port_qual"
+        if other is not None and other.ports.get(mate, told) != told:
+            return f"{field} is {told}, and at the other end it is {other.ports[mate]}"
+    return ""
+
+
+def _evd_effect(call: Call, ep: Ep, names: tuple[str, str], told: Any, side: Side) -> None:
+    """The same as for attributes, of the EVDs (EP-17)."""
+    field, stream = names
+    if stream in ep.changed and told == getattr(ep, stream) and stream not in ep.was:
+        side.works.add(field)
+    was: frozenset[Any] = ep.was.get(stream, frozenset())
+    if told != getattr(ep, stream) and told in was:
+        why = f"{field} is {told}, although {getattr(ep, stream)} was granted"
+        side.deferred.append((field, call, f"ep_modify/{field}", why))
+
+
+def _effect(call: Call, ep: Ep, field: str, told: Any, side: Side) -> None:
+    """A change that was granted and not made is one finding, at Unconnected (EP-17).
+
+    Where the same parameter could be changed in Unconnected, it is one in the other states too.
+    """
+    if field in ep.changed and told == ep.attr.get(field) and field not in ep.was:
+        side.works.add(field)
+    was: frozenset[Any] = ep.was.get(field, frozenset())
+    if told != ep.attr.get(field) and told in was:
+        side.deferred.append(
+            (
+                field,
+                call,
+                f"ep_modify/{field}",
+                f"{field} is {told}, although {ep.attr.get(field)} was granted",
+            )
+        )
+
+
 @after("dat_ep_query")
-def learn(call: Call, ep: Ep, _side: Side) -> None:
+def learn(call: Call, ep: Ep, side: Side) -> None:
     param, bits = call.field("ep_param"), _bits(call)
     if not isinstance(param, dict) or bits is None or call.overlaps:
         return
     if "DAT_EP_FIELD_EP_STATE" in bits:
-        see_state(ep, param.get("ep_state"))
+        see_state(ep, param.get("ep_state"), side)
     attr = param.get("ep_attr")
     if not isinstance(attr, dict):
         return
@@ -860,10 +952,11 @@ def learn(call: Call, ep: Ep, _side: Side) -> None:
             ep.learned.setdefault(field, told)
 
 
-def see_state(ep: Ep, told: Any) -> None:
+def see_state(ep: Ep, told: Any, side: Side) -> None:
     """The state that was told is the one that the EP had."""
     plain = PLAIN_STATE.get(told, told)
     states = now(ep)
+    settle(ep, plain, side)
     if plain in states:
         ep.states = frozenset((plain,))
 
@@ -882,9 +975,9 @@ def status(call: Call, ep: Ep, _side: Side) -> bool | str | None:
 
 
 @after("dat_ep_get_status")
-def status_seen(call: Call, ep: Ep, _side: Side) -> None:
+def status_seen(call: Call, ep: Ep, side: Side) -> None:
     if not call.overlaps:
-        see_state(ep, call.field("ep_state"))
+        see_state(ep, call.field("ep_state"), side)
 
 
 @tells(
@@ -961,6 +1054,8 @@ def recv_query(call: Call, ep: Ep, side: Side) -> bool | str | None:
     states = now(ep)
     if states == {DISCONNECTED}:
         most = least = 0
+    elif not call.overlaps:
+        _defer_least(call, ep, count, span)
     judged: bool | None = None
     if isinstance(count, int):
         judged = True
@@ -971,6 +1066,40 @@ def recv_query(call: Call, ep: Ep, side: Side) -> bool | str | None:
         if span > most or (span < least and span != 0):
             return f"tells a span of {span}, not {_range(least, most)}"
     return judged
+
+
+def _defer_least(call: Call, ep: Ep, count: Any, span: Any) -> None:
+    """Unless the connection has ended by then, receives without a message wait still.
+
+    Whether it had ended, the next state tells that the EP is seen in.
+    """
+    connection = ep.connection
+    posted = len(ep.receives)
+    came = 0
+    if connection is not None:
+        other = connection.other
+        if other is None:
+            if now(ep) & CAN_TAKE:
+                return
+        elif not other.exact or len(ep.connections) != 1:
+            return
+        else:
+            came = len(other.sent)
+    least = posted - max(*(pair[0] for pair in ep.streams), min(posted, came), ep.lossy[0])
+    if isinstance(count, int) and count < least:
+        ep.pending.append((call, f"tells {count} receives, not at least {least}"))
+    elif isinstance(span, int) and 0 < span < least:
+        ep.pending.append((call, f"tells a span of {span}, not at least {least}"))
+
+
+ALIVE = frozenset((ACTIVE, COMPLETION_PENDING, PASSIVE, RESERVED, CONNECTED, DISCONNECT_PENDING))
+
+
+def settle(ep: Ep, told: str, side: Side) -> None:
+    """What a state that was told says of answers before it."""
+    if ep.pending and told in ALIVE:
+        side.proven.extend(ep.pending)
+    ep.pending.clear()
 
 
 def _range(least: int, most: int) -> str:
@@ -999,8 +1128,21 @@ def _held(ep: Ep, count: Any, span: Any) -> bool | str | None:
             if isinstance(value, int) and value != 0:
                 return f"tells {value} of an EP that can hold no receive"
         return True
-    if not srq.doubt and isinstance(count, int) and count > len(srq.posted):
+    if srq.doubt:
+        return None
+    if isinstance(count, int) and count > len(srq.posted):
         return f"tells {count} receives, while {len(srq.posted)} are outstanding"
+    connection = ep.connection
+    other = connection.other if connection is not None else None
+    if (
+        isinstance(span, int)
+        and span > len(srq.posted)
+        and other is not None
+        and other.exact
+        and len(ep.connections) == 1
+        and len(other.sent) <= ep.srq_reaped
+    ):
+        return f"tells a span of {span}, while no message is on its way"
     return True if not srq.doubt else None
 
 

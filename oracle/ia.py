@@ -52,6 +52,7 @@ def name(call: Call, _ia: Any, side: Side) -> Refusal | Open | None:
     known = opened_as(side)
     if (
         call.thread == 1
+        and known is not None
         and given == known
         and call.arg("dat_major") == 1
         and call.arg("dat_minor") == 2

@@ -8,6 +8,7 @@ from oracle import (
     cno,
     connection,
     cr,
+    due,
     ep,
     evd,
     handle,
@@ -22,14 +23,16 @@ from oracle import (
     watermark,
 )
 from oracle.kernel import RULES, Judge
+from oracle.pairing import SETTLED_US, clocks, pairs
 from oracle.state import Side
 from oracle.trace import Process, Trace, TraceError, read
-from oracle.verdict import Judgement
+from oracle.verdict import Deviation, Judgement
 
 MODULES = (
     cno,
     connection,
     cr,
+    due,
     ep,
     evd,
     handle,
@@ -56,24 +59,51 @@ def judge(record: Mapping[str, Any], declared: Mapping[str, Any]) -> Judgement:
     except TraceError as fault:
         judgement.damage = str(fault)
         return judgement
-    both = len(trace.processes) > 1
-    sides = [_judge(process, trace, both, judgement) for process in trace.processes]
-    del sides
+    _judge_trace(trace, judgement)
     return judgement
 
 
-def _judge(process: Process, trace: Trace, both: bool, judgement: Judgement) -> Side:
-    side = Side(process.who, trace.attributes)
+def _judge_trace(trace: Trace, judgement: Judgement) -> None:
+    """Judge the peer first, so that what it did is known as a whole, and then the case."""
+    by_who = {process.who: process for process in trace.processes}
+    case, peer = by_who.get("case"), by_who.get("peer")
+    other: Side | None = None
+    if peer is not None:
+        other = Side("peer", trace.attributes)
+        other.opaque = case is not None
+        _judge(other, peer, trace, judgement)
+    if case is None:
+        return
+    side = Side("case", trace.attributes)
+    if peer is not None and other is not None:
+        side.peer = other
+        side.opaque = True
+        side.links = pairs(case, peer)
+        side.asked_by = {request: number for number, request in pairs(peer, case).items()}
+        offset = clocks(case, peer)
+        if offset.most - offset.least < SETTLED_US:
+            side.offset = (offset.least, offset.most)
+    _judge(side, case, trace, judgement)
+    for call, why in side.proven:
+        judgement.deviations.append(
+            Deviation(call.who, call.n, call.name, "ep_recv_query/posted", why)
+        )
+    for field, call, clause, why in side.deferred:
+        if field in side.works:
+            judgement.deviations.append(Deviation(call.who, call.n, call.name, clause, why))
+    judgement.deviations.sort(key=lambda deviation: deviation.who != "case")
+
+
+def _judge(side: Side, process: Process, trace: Trace, judgement: Judgement) -> None:
     side.trace = trace
-    side.peer = side if both else None
     side.threads = process.threads
+    side.last = max((call.end for call in process.calls if call.finished), default=0)
     kernel = Judge(side, judgement)
     for call in process.calls:
         if process.cut and call.n >= process.cut:
             judgement.unjudged["calls before it are not kept"] += 1
             continue
         kernel.call(call)
-    return side
 
 
 def declared_of(hosts: Mapping[str, Any]) -> dict[str, Any]:

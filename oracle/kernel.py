@@ -394,10 +394,15 @@ class Judge:
         if how == "other_ia":
             if ret in (SUCCESS, INVALID_HANDLE, INVALID_PARAMETER):
                 return ""
+            if ret == INTERNAL:
+                self.deviate(call, clause, f"returns {ret} for {handle.argument} of another IA")
+                return ""
             return "an object of another IA"
         if how == "destroyed":
             if ret == SUCCESS and handle.kind != "srq" and SUCCESS not in plan.gone:
                 self.deviate(call, clause, f"succeeds with {handle.argument} of a destroyed object")
+            elif ret == INTERNAL:
+                self.deviate(call, clause, f"returns {ret} for {handle.argument} that is destroyed")
             return ""
         if ret == INVALID_HANDLE or ret in plan.gone:
             return ""

@@ -315,6 +315,7 @@ def posted_recv(call: Call, ep: Ep, side: Side) -> None:
     receive.maybe_bad = (
         check_segments(call, ep, ep.pz, side, "DAT_MEM_PRIV_LOCAL_WRITE_FLAG") is not None
     )
+    receive.at = call.end
     ep.receives.append(receive)
     _doubt_races(call, ep)
 
@@ -338,7 +339,14 @@ def posted_request(call: Call, _obj: Any, side: Side) -> None:
         request.rmr = rmr.name if rmr is not None else ""
         if isinstance(rmr, Rmr):
             _bound(call, rmr, ep, side)
+    request.turn = len(ep.connections)
     ep.requests.append(request)
+    connection = ep.connection
+    if kind == "send" and connection is not None:
+        connection.sent.append((length, call.end))
+        if call.overlaps:
+            connection.exact = False
+    request.at = call.end
     _doubt_races(call, ep)
 
 
@@ -421,7 +429,7 @@ def completion(call: Call, evd: Evd, data: dict[str, Any], side: Side) -> bool |
             return None
         return f"a completion of {ep.name}, which does not report DTOs to {evd.name}"
     if ep.srq is not None and on_recv:
-        return _srq_completion(ep, data, side, on_request)
+        return _srq_completion(call, ep, data, on_request)
     return _stream(ep, data, on_recv, on_request, False)
 
 
@@ -463,10 +471,48 @@ def _stream(
     if not after_it:
         _lost_track(ep, "a completion that was not expected")
         return f"of {ep.name}: {why}"
+    if bind or not on_recv:
+        message = ""
+    elif on_request:
+        message = ""
+        if ep.connection is not None and len(after_it) > 1:
+            ep.connection.exact = False
+    else:
+        message = _message(ep, data, [ep.receives[pair[0] - 1] for pair in after_it])
     ep.streams = frozenset(after_it) if len(after_it) <= 16 else ep.streams
     if len(after_it) > 16:
         _lost_track(ep, "too many explanations")
-    return _status(ep, data)
+    return f"of {ep.name}: {message}" if message else _status(ep, data)
+
+
+def _message(ep: Ep, data: dict[str, Any], receives: list[Receive]) -> str:
+    """A receive that completes has the next message of its connection."""
+    connection = ep.connection
+    if connection is None or len(ep.connections) != 1:
+        return ""
+    status = data.get("status")
+    if status not in (SUCCESS, LOCAL_LENGTH):
+        return ""
+    at = connection.reaped
+    connection.reaped += 1
+    other = connection.other
+    if other is None or not other.exact or not connection.exact:
+        return ""
+    if at >= len(other.sent):
+        return f"a message is told, although the other end has sent {len(other.sent)} and no more"
+    length, told = other.sent[at][0], data.get("transfered_length")
+    if length is None:
+        return ""
+    room = [receive.length for receive in receives]
+    if status == SUCCESS and isinstance(told, int) and told != length:
+        return f"the length is {told}, and the message has {length} bytes"
+    if None in room:
+        return ""
+    if status == SUCCESS and all(length > (one or 0) for one in room):
+        return f"a success, although the message has {length} bytes, and the receive {room[0]}"
+    if status == LOCAL_LENGTH and all(length <= (one or 0) for one in room):
+        return f"too long, although the message has {length} bytes, and the receive {room[0]}"
+    return ""
 
 
 def _status(ep: Ep, data: dict[str, Any]) -> bool | str | None:
@@ -480,11 +526,10 @@ def _status(ep: Ep, data: dict[str, Any]) -> bool | str | None:
 
 
 def _srq_completion(
-    ep: Ep, data: dict[str, Any], side: Side, on_request: bool
+    call: Call, ep: Ep, data: dict[str, Any], on_request: bool
 ) -> bool | str | None:
     srq = ep.srq
     assert srq is not None
-    del side
     if srq.doubt and not any(r.cookie == data.get("user_cookie") for r in srq.posted):
         return None
     if on_request and ep.requests:
@@ -500,8 +545,11 @@ def _srq_completion(
         misfit = _recv_fits(receive, data)
         if not misfit:
             srq.posted.remove(receive)
-            ep.srq_reaped += 1
-            return _status(ep, data)
+            if data.get("status") in (SUCCESS, LOCAL_LENGTH):
+                ep.srq_reaped += 1
+            same = [one for one in srq.posted if one.cookie == receive.cookie]
+            message = _message(ep, data, [receive, *same])
+            return f"of {ep.name}: {message}" if message else _status(ep, data)
         why = f"no outstanding receive of the SRQ fits: {misfit}"
     if on_request and ep.requests:
         return _stream(ep, data, False, True, False)

@@ -155,7 +155,7 @@ def qualifier(call: Call, ia: Any, side: Side) -> Refusal | Open | None:
         return refuse(IN_USE)
     if given < 1024 or given > 0xFFFF:
         return may(INVALID_PARAMETER, IN_USE)
-    if side.peer is not None:
+    if side.opaque:
         return may(IN_USE)
     return None
 
@@ -338,7 +338,7 @@ def request_event(call: Call, evd: Evd, data: dict[str, Any], side: Side) -> boo
 
 def _join(cr: Cr, point: Sp, side: Side) -> None:
     """Find the attempt of this process that the request is, where there can be only one."""
-    if side.peer is not None or len(side.ias) > 1:
+    if side.opaque or len(side.ias) > 1:
         return
     waiting = [
         connection

@@ -280,6 +280,7 @@ def post_recv(call: Call, srq: Srq, side: Side) -> None:
     receive.maybe_bad = (
         check_segments(call, srq, srq.pz, side, "DAT_MEM_PRIV_LOCAL_WRITE_FLAG") is not None
     )
+    receive.at = call.end
     srq.posted.append(receive)
 
 
@@ -496,7 +497,7 @@ def set_lw(call: Call, srq: Srq, side: Side) -> None:
     srq.low_watermark = mark if isinstance(mark, int) else None
     if call.overlaps:
         srq.low_watermark = None
-    set_mark(srq, mark, side, not call.overlaps)
+    set_mark(srq, mark, side, not call.overlaps, call.end)
 
 
 SMALL = SMALL_QUEUE

@@ -151,6 +151,7 @@ class Srq(Obj):
         "armed",
         "doubt",
         "due",
+        "due_at",
         "eps",
         "events",
         "events_least",
@@ -165,6 +166,7 @@ class Srq(Obj):
         "size",
         "size_least",
         "size_most",
+        "undue",
         "waiting",
     )
 
@@ -180,6 +182,8 @@ class Srq(Obj):
         self.eps: set[Ep] = set()
         self.events = 0  # watermark events that may come
         self.due = 0  # those of them that must have come
+        self.due_at: float = 0
+        self.undue = False  # whether the event of the present mark is still to become due
         self.armed = False
         self.doubt = ""  # why the number of outstanding receives is not known
         self.parameters: dict[str, Any] = {}
@@ -193,7 +197,7 @@ class Srq(Obj):
 class Receive:
     """A receive that was posted. `length` is the room of its vector, None where not recorded."""
 
-    __slots__ = ("cookie", "length", "lmrs", "maybe_bad", "segments", "unsignalled")
+    __slots__ = ("at", "cookie", "length", "lmrs", "maybe_bad", "segments", "unsignalled")
 
     def __init__(self, cookie: Any, length: int | None, segments: int) -> None:
         self.cookie = cookie
@@ -202,6 +206,7 @@ class Receive:
         self.maybe_bad = False
         self.unsignalled = False
         self.lmrs: tuple[str, ...] = ()
+        self.at: float = 0
 
 
 class Request(Receive):
@@ -228,6 +233,7 @@ class Ep(Obj):
 
     __slots__ = (
         "attr",
+        "changed",
         "connect_evd",
         "connections",
         "doubt",
@@ -236,6 +242,7 @@ class Ep(Obj):
         "lossy",
         "marks",
         "origin",
+        "pending",
         "pz",
         "receives",
         "recv_evd",
@@ -274,6 +281,8 @@ class Ep(Obj):
         self.origin = "consumer"
         self.rsp: Sp | None = None
         self.marks = 0
+        self.pending: list[tuple[Any, str]] = []  # answers that a later state may disprove
+        self.changed: set[str] = set()  # what was changed in Unconnected
         self.srq_reaped = 0
 
     @property
@@ -288,17 +297,25 @@ class Connection:
     __slots__ = (
         "aborted",
         "accepted",
+        "accepted_at",
         "active",
         "by_us",
+        "ended_at",
         "ep",
+        "exact",
         "local",
+        "number",
         "other",
         "phase",
+        "ports",
         "private_given",
         "private_sent",
         "qualifier",
+        "reaped",
         "rejected",
         "request",
+        "room",
+        "sent",
     )
 
     def __init__(self, ep: Ep, active: bool) -> None:
@@ -315,6 +332,14 @@ class Connection:
         self.local = False  # whether the service point is one of this process
         self.other: Connection | None = None
         self.request: Cr | None = None
+        self.number = 0  # of the call that began it
+        self.ports: dict[str, Any] = {}
+        self.sent: list[tuple[int | None, float]] = []  # messages: length, and when posted
+        self.room: list[float] = []  # receives of its own: when posted
+        self.reaped = 0  # receives that have completed to it with a message
+        self.exact = True  # whether `reaped` and `sent` are known
+        self.accepted_at: float | None = None
+        self.ended_at: float | None = None  # when it was known to be at its end
 
 
 class Sp(Obj):
@@ -349,21 +374,30 @@ class Side:
     """One process: its objects by their names in the records."""
 
     __slots__ = (
+        "accepts",
+        "asked_by",
         "attributes",
         "connects",
         "counts",
         "cut",
+        "deferred",
         "gone",
         "ias",
+        "last",
+        "links",
         "objects",
+        "offset",
+        "opaque",
         "opened",
         "peer",
+        "proven",
         "qualifiers",
         "reading",
         "serial",
         "threads",
         "trace",
         "who",
+        "works",
     )
 
     def __init__(self, who: str, attributes: Mapping[str, Any]) -> None:
@@ -374,10 +408,19 @@ class Side:
         self.counts: dict[str, int] = {}
         self.qualifiers: dict[Any, Sp] = {}
         self.connects: list[Connection] = []
+        self.accepts: dict[str, Connection] = {}  # by the name of the request
+        self.links: dict[int, str] = {}  # attempts of this process: requests of the peer
+        self.asked_by: dict[str, int] = {}  # requests of this process: attempts of the peer
+        self.offset: tuple[float, float] | None = None  # what peer times are less than ours
+        self.proven: list[tuple[Any, str]] = []  # deviations that a later call has proven
+        self.works: set[str] = set()  # parameters whose change had its effect (EP-17)
+        self.deferred: list[tuple[str, Any, str, str]] = []
         self.cut = False
         self.threads = False
         self.serial = 0
         self.opened = 0  # IAs, over time
+        self.opaque = False  # whether another process is part of the trace
+        self.last: float = 0  # when the last call of the process ended
         self.peer: Side | None = None
         self.trace: Any = None
         self.reading = ""

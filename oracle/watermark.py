@@ -47,16 +47,18 @@ def _of_srq(srq: Srq, side: Side) -> bool | str | None:
         srq.events -= 1
         if srq.due > 0:
             srq.due -= 1
+        else:
+            srq.undue = False
         return True
     if srq.armed and used(srq, side):
-        srq.armed = False
+        srq.armed = srq.undue = False
         return True
     return f"a watermark event of {srq.name}, which has no mark whose event is to come"
 
 
-def set_mark(srq: Srq, mark: Any, side: Side, certain: bool) -> None:
+def set_mark(srq: Srq, mark: Any, side: Side, certain: bool, at: float) -> None:
     """A low watermark is set: its event comes at once, later, or never."""
-    srq.armed = False
+    srq.armed = srq.undue = False
     if not isinstance(mark, int) or not certain:
         srq.events += 1
         return
@@ -65,15 +67,30 @@ def set_mark(srq: Srq, mark: Any, side: Side, certain: bool) -> None:
     if used(srq, side):
         # Receives may have been taken: the event may come now, or later.
         srq.events += 1
+        srq.undue = True
+        reaped_below(srq, at)
         return
     available = len(srq.posted)
     if available < mark:
         srq.events += 1
         srq.due += 1
+        srq.due_at = at
         return
-    srq.armed = True
+    srq.armed = srq.undue = True
     if available > mark:
         srq.events += 1  # by the letter of the usage note (SRQ-3)
+
+
+def reaped_below(srq: Srq, at: float) -> None:
+    """With fewer receives outstanding than the mark, fewer are on the SRQ: its event is due."""
+    mark = srq.low_watermark
+    if srq.undue and not srq.doubt and isinstance(mark, int) and len(srq.posted) < mark:
+        if srq.armed:
+            srq.armed = False
+            srq.events += 1
+        srq.undue = False
+        srq.due += 1
+        srq.due_at = at
 
 
 for _number in NUMBERS:

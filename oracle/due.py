@@ -1,0 +1,256 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Events that must have come: what the other end has sent, what an end has flushed, marks.
+
+An event counts as due where what caused it was done half a second before the wait that does not
+find it was over; on two hosts, where cases disturb the network, nothing is.
+"""
+
+from collections.abc import Iterator
+
+from oracle.ep import DEFAULT_FLAG, now
+from oracle.evd import QUEUE_EMPTY, TIMEOUT_EXPIRED
+from oracle.kernel import tells
+from oracle.pairing import SETTLED_US, SMALL_MESSAGE
+from oracle.state import DISCONNECTED, Connection, Ep, Evd, Ia, Side, Srq
+from oracle.trace import Call
+
+OBSERVERS = ("dat_evd_wait", "dat_evd_dequeue")
+
+
+def _absent(call: Call) -> int:
+    """How many events a call has found to be missing: fewer than so many were there."""
+    if call.ret == QUEUE_EMPTY:
+        return 1
+    threshold = call.arg("threshold")
+    if call.ret == TIMEOUT_EXPIRED and isinstance(threshold, int) and threshold > 0:
+        return threshold
+    return 0
+
+
+def _since(side: Side, connection: Connection, at: float) -> float:
+    """When something was done at the other end, by this process's clock; late at the latest."""
+    other = connection.other
+    if other is None:
+        return 1e18
+    if other.ep.ia is not None and other.ep in _own(side, other):
+        return at
+    return at + side.offset[1] if side.offset is not None else 1e18
+
+
+def _own(side: Side, other: Connection) -> tuple[Ep, ...]:
+    return (other.ep,) if side.objects.get(other.ep.name) is other.ep else ()
+
+
+def sent(side: Side, connection: Connection, until: float) -> list[int | None]:
+    """The messages that have surely been sent over a connection by a time."""
+    other = connection.other
+    if other is None or not other.exact:
+        return []
+    found: list[int | None] = []
+    for length, at in other.sent:
+        if _since(side, connection, at) > until or length is None or length > SMALL_MESSAGE:
+            break
+        found.append(length)
+    return found
+
+
+def _plain(ep: Ep, stream: str) -> bool:
+    flags = ep.attr.get(f"{stream}_completion_flags")
+    return flags == DEFAULT_FLAG and f"{stream}_completion_flags" not in ep.was
+
+
+def _ended(ep: Ep, until: float) -> bool:
+    """Whether the EP was surely Disconnected by a time."""
+    connection = ep.connection
+    return (
+        connection is not None
+        and connection.ended_at is not None
+        and connection.ended_at <= until
+        and now(ep) == {DISCONNECTED}
+    )
+
+
+def due_receives(ep: Ep, side: Side, until: float) -> int:
+    """How many receive completions of an EP must be there, and are not reaped."""
+    if ep.doubt or ep.lost or ep.srq is not None or not _plain(ep, "recv"):
+        return 0
+    posted = sum(receive.at <= until for receive in ep.receives)
+    reaped = max(pair[0] for pair in ep.streams)
+    if ep.lossy[0] > reaped:
+        return 0
+    if _ended(ep, until):
+        return posted - reaped
+    connection = ep.connection
+    if connection is None or connection.phase != "up" or len(ep.connections) != 1:
+        return 0
+    return min(posted, len(sent(side, connection, until))) - reaped
+
+
+def due_of_srq(ep: Ep, side: Side, until: float) -> int:
+    """The same for an EP of an SRQ: where there is a receive for each message of all its EPs."""
+    srq = ep.srq
+    if srq is None or srq.doubt or ep.doubt or not _plain(ep, "recv"):
+        return 0
+    total = own = 0
+    for other in srq.eps:
+        connection = other.connection
+        if connection is None:
+            continue
+        if connection.other is None or not connection.other.exact or len(other.connections) != 1:
+            return 0
+        total += max(0, len(connection.other.sent) - other.srq_reaped)
+        if other is ep and connection.phase == "up":
+            own = len(sent(side, connection, until)) - other.srq_reaped
+    posted = sum(receive.at <= until for receive in srq.posted)
+    return own if 0 < own <= total <= posted else 0
+
+
+def due_requests(ep: Ep, side: Side, until: float) -> int:
+    """How many request completions must be there, and are not reaped."""
+    if ep.doubt or ep.lost or not _plain(ep, "request"):
+        return 0
+    reaped = max(pair[1] for pair in ep.streams)
+    waiting = ep.requests[reaped:]
+    if not waiting or ep.lossy[1] > reaped or any(one.suppressed for one in waiting):
+        return 0
+    if _ended(ep, until):
+        return sum(one.at <= until for one in waiting)
+    connection = ep.connection
+    if connection is None or connection.phase != "up" or len(ep.connections) != 1:
+        return 0
+    other = connection.other
+    if other is None:
+        return 0
+    sends = sum(one.kind == "send" for one in ep.requests[:reaped])
+    room = _room(side, connection, until)
+    count = 0
+    for one in waiting:
+        if one.at > until or (one.length or 0) > SMALL_MESSAGE:
+            break
+        if one.kind == "send":
+            sends += 1
+            if sends > room:
+                break
+        elif one.kind == "read":
+            break
+        count += 1
+    return count
+
+
+def _room(side: Side, connection: Connection, until: float) -> int:
+    """How many receives the other end has surely posted by a time."""
+    other = connection.other
+    if other is None or other.ep.srq is not None or len(other.ep.connections) != 1:
+        return 0
+    return sum(_since(side, connection, receive.at) <= until for receive in other.ep.receives)
+
+
+def _feeding(evd: Evd, stream: str) -> Iterator[Ep]:
+    for feeder, name in evd.feeders:
+        if name == stream and isinstance(feeder, Ep) and feeder.alive and not feeder.was:
+            yield feeder
+
+
+def _until(call: Call) -> float:
+    return call.end - SETTLED_US
+
+
+def _applies(call: Call, side: Side) -> int:
+    if call.overlaps or side.trace.hosts != 1:
+        return 0
+    return _absent(call)
+
+
+@tells(*OBSERVERS, clauses=["ep_post_recv/in_order", "ep_post_recv/length"], always=True)
+def receives_come(call: Call, evd: Evd, side: Side) -> bool | str | None:
+    """A receive whose message has come completes."""
+    absent = _applies(call, side)
+    if not absent:
+        return None
+    until = _until(call)
+    due = sum(max(0, due_receives(ep, side, until)) for ep in _feeding(evd, "recv"))
+    if due >= absent:
+        return f"finds fewer than {absent} events, while {due} receives must have completed"
+    return True if due else None
+
+
+@tells(
+    *OBSERVERS,
+    clauses=["srq_post_recv/any_ep", "srq_post_recv/posted_after_connection"],
+    always=True,
+)
+def srq_receives_come(call: Call, evd: Evd, side: Side) -> bool | str | None:
+    """A message takes a receive of the SRQ, which completes."""
+    absent = _applies(call, side)
+    if not absent:
+        return None
+    until = _until(call)
+    due = sum(due_of_srq(ep, side, until) for ep in _feeding(evd, "recv"))
+    if due >= absent:
+        return f"finds fewer than {absent} events, while {due} receives must have completed"
+    return True if due else None
+
+
+@tells(
+    *OBSERVERS, clauses=["ep_post_send/length", "ep_disconnect/requests_broken_off"], always=True
+)
+def requests_come(call: Call, evd: Evd, side: Side) -> bool | str | None:
+    """A request that can be carried out completes, and one that is flushed does."""
+    absent = _applies(call, side)
+    if not absent:
+        return None
+    until = _until(call)
+    due = sum(due_requests(ep, side, until) for ep in _feeding(evd, "request"))
+    if due >= absent:
+        return f"finds fewer than {absent} events, while {due} requests must have completed"
+    return True if due else None
+
+
+@tells(*OBSERVERS, clauses=["ep_connect/established", "ep_disconnect/ended"], always=True)
+def connection_events_come(call: Call, evd: Evd, side: Side) -> bool | str | None:
+    """Who asked is told of the acceptance, and each end of the end."""
+    absent = _applies(call, side)
+    if not absent:
+        return None
+    until = _until(call)
+    due = 0
+    for ep in _feeding(evd, "connect"):
+        connection = ep.connection
+        if connection is None or ep.lost:
+            continue
+        if connection.phase == "pending" and not connection.by_us and connection.active:
+            other = connection.other
+            accepted = connection.accepted_at
+            if other is not None and accepted is not None and not other.by_us:
+                due += _since(side, connection, accepted) <= until
+        elif connection.phase == "up" and connection.ended_at is not None:
+            due += connection.by_us and connection.ended_at <= until
+    if due >= absent:
+        return f"finds fewer than {absent} events, while {due} connection events must have come"
+    return True if due else None
+
+
+@tells(
+    *OBSERVERS,
+    clauses=["srq_set_lw/event_at_once", "srq_set_lw/each_setting_has_its_event"],
+    rulings=["GEN-10", "SRQ-3"],
+    always=True,
+)
+def marks_are_told(call: Call, evd: Evd, side: Side) -> bool | str | None:
+    """A mark that is set while receives are fewer raises its event."""
+    absent = _applies(call, side)
+    if not absent or not any(isinstance(feeder, Ia) for feeder, _ in evd.feeders):
+        return None
+    until = _until(call)
+    due = sum(
+        srq.due
+        for srq in side.objects.values()
+        if isinstance(srq, Srq)
+        and srq.alive
+        and srq.ia is evd.ia
+        and srq.due
+        and srq.due_at <= until
+    )
+    if due >= absent:
+        return f"finds fewer than {absent} events, while {due} marks must have raised theirs"
+    return True if due else None
