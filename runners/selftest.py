@@ -43,7 +43,8 @@ class Step:
     A command is words as a shell has them, without anything else of a shell. {python} stands for
     the interpreter, {work} for a folder that is made empty before the step; the words {c_files},
     {guest_tests}, {other_tests}, {drawn} and {pages} for several each. `timeout` is in seconds.
-    What begins with `tells` in its output is shown.
+    What begins with `tells` in its output is shown. A step `of_all` runs with --all only, or if -k
+    names it in full.
     """
 
     name: str
@@ -51,6 +52,7 @@ class Step:
     commands: Sequence[str]
     timeout: int = 600
     tells: str = ""
+    of_all: bool = False
 
 
 def _build_and_test(preset: str, target: str = "all") -> list[str]:
@@ -191,6 +193,18 @@ STEPS = (
         ],
     ),
     Step(
+        "linux-6.12",
+        "five pages on SRQs and receives, dat_ep_post_send, and faults, on soft-RoCE of 6.12",
+        [
+            "{python} -m runners certify dat_srq_resize dat_srq_query dat_srq_post_recv"
+            " dat_ep_recv_query dat_ep_modify ep_post_send --kernel 6.12 --out {work}/run",
+            "{python} -m runners faults --kernel 6.12 -k 'srq_resize/ or srq_query/ or"
+            " srq_post_recv/ or ep_recv_query/ or ep_modify/' --out {work}/faults",
+        ],
+        timeout=5400,
+        of_all=True,
+    ),
+    Step(
         "api-2.0",
         "one page's cases on the reference provider's DAT 2.0 build",
         ["{python} -m runners certify dat_ep_create_with_srq --api 2.0 --hosts 1 --out {work}/run"],
@@ -267,7 +281,11 @@ def selftest(
     `pages` is the folder of the man pages, where there is one. With `everything`, nothing of a step
     is left to the draw.
     """
-    steps = [step for step in STEPS if only in step.name]
+    steps = [
+        step
+        for step in STEPS
+        if only in step.name and (everything or listing or not step.of_all or only == step.name)
+    ]
     if not steps:
         raise InputError(f"no step is called {only!r}" + nearest(only, [s.name for s in STEPS]))
     if listing:

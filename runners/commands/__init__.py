@@ -2,6 +2,7 @@
 """One module per command; each has add_parser(), which names the function that runs it."""
 
 import argparse
+import re
 from typing import TYPE_CHECKING, Any
 
 from runners.fabric import GUEST_DEVICES
@@ -47,6 +48,23 @@ def add_device(parser: argparse._ActionsContainer) -> None:
         help="what guests of the vm fabric have: rxe (default), which is soft-RoCE, or siw, which "
         "is iWARP",
     )
+
+
+def add_kernel(parser: argparse._ActionsContainer) -> None:
+    """Add `--kernel`, which is None where it is not given."""
+    parser.add_argument(
+        "--kernel",
+        type=_series,
+        metavar="SERIES",
+        help="the kernel of guests of the vm fabric, as 6.12: the one that apt's metapackage "
+        "linux-image-SERIES-amd64 names (default: that of linux-image-amd64)",
+    )
+
+
+def _series(text: str) -> str:
+    if not re.fullmatch(r"\d+\.\d+", text):
+        raise argparse.ArgumentTypeError(f"{text!r} is no series of kernels, as 6.12 is")
+    return text
 
 
 def _patience(text: str) -> int:

@@ -14,7 +14,14 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from runners.catalogue.clauses import Catalogue
 from runners.checkout import APIS, DEFAULT_API, Checkout
-from runners.commands import MOST_WORKERS, Subparsers, add_cpus, add_device, add_patience
+from runners.commands import (
+    MOST_WORKERS,
+    Subparsers,
+    add_cpus,
+    add_device,
+    add_kernel,
+    add_patience,
+)
 from runners.errors import InputError, RunnerError
 from runners.names import nearest
 from runners.results import records
@@ -111,6 +118,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_cpus(how)
     add_device(how)
+    add_kernel(how)
     how.add_argument("--seed", type=int, metavar="N", help="the order of an earlier run")
     add_patience(how, 1, "1")
     how.add_argument(
@@ -198,6 +206,7 @@ def run(options: argparse.Namespace) -> int:
             options.ia_params,
             options.cpus,
             options.device,
+            options.kernel,
         )
     )
     modes = _modes(options, fabric.most_hosts(settings))

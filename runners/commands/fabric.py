@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from threading import Thread
 from typing import Any
 
-from runners.commands import Subparsers, add_cpus, add_device
+from runners.commands import Subparsers, add_cpus, add_device, add_kernel
 from runners.fabric import GUEST_DEVICES
 from runners.fabric.base import FabricError
 from runners.fabric.console import attach
@@ -36,6 +36,7 @@ def add_parser(commands: Subparsers) -> None:
     shell.add_argument("--hosts", type=int, default=1, metavar="N", help="how many (default: 1)")
     add_cpus(shell)
     add_device(shell)
+    add_kernel(shell)
     shell.add_argument("argv", nargs="*", metavar="COMMAND", help="after `--`: what to run")
     shell.set_defaults(run=_shell)
 
@@ -44,6 +45,7 @@ def _shell(options: argparse.Namespace) -> int:
     shape: dict[str, Any] = {
         "cpus": options.cpus or 1,
         "device": options.device or GUEST_DEVICES[0],
+        "kernel": options.kernel or "",
     }
     if not options.argv and sys.stdin.isatty():
         with VmFabric(options.hosts, _progress, **shape) as fabric:

@@ -9,7 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from runners.checkout import Checkout
-from runners.commands import MOST_WORKERS, Subparsers, add_cpus, add_device, add_patience
+from runners.commands import (
+    MOST_WORKERS,
+    Subparsers,
+    add_cpus,
+    add_device,
+    add_kernel,
+    add_patience,
+)
 from runners.errors import InputError, RunnerError
 from runners.names import nearest
 from runners.results import records
@@ -66,6 +73,7 @@ def add_parser(commands: Subparsers) -> None:
     )
     add_cpus(parser)
     add_device(parser)
+    add_kernel(parser)
     parser.add_argument(
         "--matrix", action="store_true", help="run each fault against each case of its page"
     )
@@ -248,7 +256,9 @@ def _fabric(
         raise InputError(f"-n: from 1 to {MOST_WORKERS} hosts can run the cases")
     # A fabric that has to be told of its hosts says so: this command has nothing to tell it.
     fabric = fabric_class(checkout.fabrics[options.fabric])
-    return fabric, fabric.settings(Wish(cpus=options.cpus, device=options.device))
+    return fabric, fabric.settings(
+        Wish(cpus=options.cpus, device=options.device, kernel=options.kernel)
+    )
 
 
 def _built(library: Path) -> Path:

@@ -106,6 +106,7 @@ class Wish:
     ia_params: str | None = None
     cpus: int | None = None
     device: str | None = None
+    kernel: str | None = None
 
 
 class Fabric(ABC):
@@ -206,11 +207,13 @@ class Fabric(ABC):
 
 
 def refuse_shape(wish: Wish) -> None:
-    """Raise InputError where `wish` gives hosts processors or devices that are as they are."""
+    """Raise InputError if `wish` gives processors, a device or a kernel to hosts that have them."""
     if wish.cpus is not None:
         raise InputError("--cpus goes with --fabric vm: other hosts have their own processors")
     if wish.device is not None:
         raise InputError("--device goes with --fabric vm: other hosts have their own devices")
+    if wish.kernel is not None:
+        raise InputError("--kernel goes with --fabric vm: other hosts have their own kernels")
 
 
 def preferred(hosts: Iterable[Any], names: Sequence[str], name: Callable[[Any], str]) -> list[Any]:

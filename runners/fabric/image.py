@@ -24,11 +24,12 @@ class Image:
     key: str
 
 
-def image(progress: Progress, device: str = "rxe") -> Image:
-    """The image of a guest with such a device, made when the cache holds none of these sources and
-    this kernel.
+def image(progress: Progress, device: str = "rxe", series: str = "") -> Image:
+    """The image of a guest with such a device and a kernel of that series ("" is Debian's default).
+
+    It is made if the cache holds none of these sources and this kernel.
     """
-    kernel_directory = kernel(progress)
+    kernel_directory = kernel(progress, series)
     loaded = modules(kernel_directory)
     if device == "siw":
         built = siw.modules(kernel_directory, progress)

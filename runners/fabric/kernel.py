@@ -34,12 +34,18 @@ MERGED = {"fscache"}
 ZSTD = b"\x28\xb5\x2f\xfd"
 
 
-def kernel(progress: Progress) -> Path:
-    """A directory with `vmlinux` and its modules, fetched when the cache has none."""
-    kept = sorted((cache.cache_root() / "kernel").glob("linux-image-*"), key=_version)
+def kernel(progress: Progress, series: str = "") -> Path:
+    """A directory with `vmlinux` and its modules, fetched when the cache has none.
+
+    `series` names another kernel than Debian's default, as "6.12": the one of the metapackage
+    linux-image-SERIES-amd64. Raises FabricError if apt cannot find or fetch it.
+    """
+    kind = f"kernel-{series}" if series else "kernel"
+    kept = sorted((cache.cache_root() / kind).glob("linux-image-*"), key=_version)
     if kept:
         return kept[-1]
-    return apt.with_fresh_lists(lambda: _fetched(progress), progress)
+    metapackage = f"linux-image-{series}-amd64" if series else METAPACKAGE
+    return apt.with_fresh_lists(lambda: _fetched(kind, metapackage, progress), progress)
 
 
 def modules(directory: Path) -> list[Path]:
@@ -48,8 +54,8 @@ def modules(directory: Path) -> list[Path]:
     return [file for file in files if file.exists()]
 
 
-def _fetched(progress: Progress) -> Path:
-    package = _newest_package()
+def _fetched(kind: str, metapackage: str, progress: Progress) -> Path:
+    package = _newest_package(metapackage)
 
     def make(directory: Path) -> None:
         progress(f"fetching {package} (once; it is unpacked, not installed)")
@@ -58,22 +64,22 @@ def _fetched(progress: Progress) -> Path:
         _unpack(archive, directory)
         archive.unlink()
 
-    return cache.entry("kernel", package, make)
+    return cache.entry(kind, package, make)
 
 
 def _version(path: Path) -> list[int]:
     return [int(number) for number in re.findall(r"\d+", path.name)]
 
 
-def _newest_package() -> str:
+def _newest_package(metapackage: str) -> str:
     """The kernel package that Debian's metapackage names today."""
     try:
-        listing = apt.run(["apt-cache", "depends", "--important", METAPACKAGE])
+        listing = apt.run(["apt-cache", "depends", "--important", metapackage])
     except FabricError as error:
         raise AptError(f"cannot find a guest kernel: {error}") from None
     found = re.search(r"Depends: (linux-image-\d\S+)", listing)
     if not found:
-        raise AptError(f"cannot find a guest kernel: apt knows no {METAPACKAGE}")
+        raise AptError(f"cannot find a guest kernel: apt knows no {metapackage}")
     return found[1]
 
 

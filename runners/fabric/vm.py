@@ -31,7 +31,8 @@ class VmFabric(Fabric):
     `progress` is given a line before each step that takes long. `stderr` is given what the agent of
     the host so named writes to its standard error, as it comes, besides the host's own log. Guests
     that are not `cloned` from a saved one boot, which takes them some three seconds; so do those
-    whose clocks are to have `counted` instructions. Each has `cpus` processors.
+    whose clocks are to have `counted` instructions. Each has `cpus` processors. Their kernel is
+    Debian's default, or the newest of the series `kernel` that Debian has.
     """
 
     def __init__(
@@ -43,6 +44,7 @@ class VmFabric(Fabric):
         counted: bool = False,
         cpus: int = 1,
         device: str = GUEST_DEVICES[0],
+        kernel: str = "",
     ) -> None:
         if not 1 <= hosts <= MOST_HOSTS:
             raise FabricError(f"the vm fabric has 1 to {MOST_HOSTS} hosts, not {hosts}")
@@ -53,6 +55,7 @@ class VmFabric(Fabric):
         self._counted = counted
         self._cpus = cpus
         self._device = device
+        self._kernel = kernel
         self._shares: tuple[Share, ...] = WHOLE
         self._kept: tuple[Path, ...] = ()
         self._hosts: list[GuestHost] = []
@@ -65,11 +68,13 @@ class VmFabric(Fabric):
 
     @classmethod
     def settings(cls, wish: Wish) -> dict[str, Any]:
-        settings = super().settings(replace(wish, cpus=None, device=None))
+        settings = super().settings(replace(wish, cpus=None, device=None, kernel=None))
         if wish.cpus is not None:
             settings["cpus"] = wish.cpus
         if wish.device is not None:
             settings["device"] = wish.device
+        if wish.kernel is not None:
+            settings["kernel"] = wish.kernel
         return settings
 
     @classmethod
@@ -91,7 +96,9 @@ class VmFabric(Fabric):
     @classmethod
     def make_ready(cls, progress: Progress, settings: Mapping[str, Any]) -> None:
         qemu.program()  # without it nothing else is worth making
-        booted = image(progress, settings.get("device", GUEST_DEVICES[0]))
+        booted = image(
+            progress, settings.get("device", GUEST_DEVICES[0]), settings.get("kernel", "")
+        )
         machine = qemu.Machine(accelerator(booted, progress), settings.get("cpus", 1))
         snapshot(machine, booted, progress)
 
@@ -117,7 +124,7 @@ class VmFabric(Fabric):
 
     def _boot(self) -> None:
         qemu.program()  # without it nothing else is worth making
-        booted = image(self._progress, self._device)
+        booted = image(self._progress, self._device, self._kernel)
         usual = accelerator(booted, self._progress)
         machine = qemu.Machine("counted" if self._counted else usual, self._cpus)
         if not (self._cloned and self._clone(machine, booted)):

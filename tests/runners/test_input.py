@@ -78,6 +78,14 @@ def test_a_device_of_hosts_that_have_their_own(cts: Cts) -> None:
     assert not cts.results.exists()
 
 
+def test_a_kernel_of_hosts_that_have_their_own(cts: Cts) -> None:
+    done = cts("certify", "--kernel", "6.12", "--fabric", "host")
+    refused(done, USAGE, "--kernel goes with --fabric vm")
+    refused(cts("certify", "--kernel", "newest"), USAGE, "'newest' is no series of kernels")
+    refused(cts("faults", "--kernel", "6.12", "--fabric", "host"), USAGE, "--fabric vm")
+    assert not cts.results.exists()
+
+
 def test_unknown_clause(cts: Cts) -> None:
     refused(cts("show", "demo_page/pases"), USAGE, "demo_page/passes")
 

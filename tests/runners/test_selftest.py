@@ -45,6 +45,20 @@ def test_all_pass(
     assert out.endswith("2 passed, 0 failed\n")
 
 
+def test_a_step_of_all_runs_if_it_is_asked_for(
+    root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    steps = [Step("one", "first", ["true"]), Step("one-more", "second", ["true"], of_all=True)]
+    assert run(root, monkeypatch, steps) == 0
+    assert "1 passed, 0 failed" in capsys.readouterr().out
+    assert run(root, monkeypatch, steps, only="one-more") == 0
+    assert "1 passed, 0 failed" in capsys.readouterr().out
+    selftest.selftest(Checkout(root), "", None, listing=False, everything=True)
+    assert "2 passed, 0 failed" in capsys.readouterr().out
+    selftest.selftest(Checkout(root), "", None, listing=True)
+    assert "one-more" in capsys.readouterr().out
+
+
 def test_a_failure_is_told_and_the_others_go_on(
     root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
