@@ -507,6 +507,39 @@ CASE(ep_post_send, fenced_after_late_read)
         expect_completion(ep_request_evd(t, ep), .ep = ep, .cookie = 2, .length = LENGTH);
 }
 
+/* While it has no receive, a transport may repeat the send together with the read behind it. */
+CASE(ep_post_send, fenced_before_receive)
+{
+        struct loop loop = transfer_with(t, .reads = 1);
+        DAT_EVD_HANDLE requests = ep_request_evd(t, loop.active);
+        struct vector away = vector_with(t, .length = FENCED);
+        struct vector from = vector_with(t, .length = FENCED);
+        struct vector to = vector_with(t, .length = FENCED);
+        struct vector brought = vector_with(t, .length = FENCED);
+        DAT_RMR_TRIPLET remote = vector_remote(&away);
+        DAT_EVENT event;
+
+        vector_fill(t, &away, 1);
+        vector_fill(t, &from, 2);
+        expect(send_vector(loop.active, &from, 1, FENCE), DAT_SUCCESS);
+        must(dat_ep_post_rdma_read(loop.active, 1, brought.iov, COOKIE(2), &remote, PLAIN));
+        settle_briefly(t);
+        if (dat_is(dat_evd_dequeue(requests, &event), DAT_SUCCESS)) {
+                expect_that(event.event_data.dto_completion_event_data.status != DAT_DTO_SUCCESS,
+                            "a message that nobody received is told as sent");
+                note(t, "the transport keeps no message for a receive to come");
+                return;
+        }
+        must(recv_vector(loop.passive, &to, 3, PLAIN));
+
+        expect_completion(ep_recv_evd(t, loop.passive), .ep = loop.passive, .cookie = 3,
+                          .length = FENCED);
+        expect_holds(&to, 2, FENCED);
+        expect_completion(requests, .ep = loop.active, .cookie = 1, .length = FENCED);
+        expect_completion(requests, .ep = loop.active, .cookie = 2, .length = FENCED);
+        expect_holds(&brought, 1, FENCED);
+}
+
 /*
  * Completion flags
  */
