@@ -65,8 +65,8 @@ class Checkout:
 
     @property
     def rulings(self) -> Path:
-        """How the pages are read where they are unclear."""
-        return self.root / "docs/rulings.md"
+        """The rulings: how the suite reads an unclear page."""
+        return self.root / "docs/rulings"
 
     @property
     def cases_binary(self) -> Path:

@@ -78,7 +78,7 @@ def run(pages: Path | None = None, *, root: Path = _ROOT, binary: Path | None = 
 
 def catalogue_faults(catalogue: Catalogue, root: Path, pages: Path | None) -> Iterator[str]:
     """What is wrong without looking at a case."""
-    rulings = frozenset(load_rulings(root / "docs/rulings.md"))
+    rulings = frozenset(load_rulings(root / "docs/rulings"))
     yield from list_faults(catalogue, every_page(root / "cases"), pages)
     for page in catalogue.pages:
         yield from accounting_faults(page)
@@ -177,7 +177,7 @@ def ruling_faults(page: PageClauses, rulings: frozenset[str]) -> Iterator[str]:
     for clause in page.clauses:
         for ruling in clause.rulings:
             if ruling not in rulings:
-                yield f"{clause.id}: rulings: {ruling} is not in docs/rulings.md"
+                yield f"{clause.id}: rulings: {ruling} is not in docs/rulings/"
 
 
 def picture_faults(catalogue: Catalogue) -> Iterator[str]:

@@ -69,7 +69,7 @@ def _show(options: argparse.Namespace) -> int:
     if clause.needs:
         print(f"needs: {', '.join(clause.needs)}")
     if clause.rulings:
-        print(f"rulings: {', '.join(clause.rulings)} (docs/rulings.md)")
+        print(f"rulings: {', '.join(clause.rulings)} (docs/rulings/)")
     for row in list_cases(options.checkout.cases_binary):
         if row["id"] == clause.id:
             print(f"case: {row['file']}:{row['line']}")

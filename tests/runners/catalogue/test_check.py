@@ -98,7 +98,8 @@ class Kitchen:
         (self.root / "pages/dat_kettle_fill.txt").write_text(text, encoding="utf-8")
 
     def rulings(self, text: str) -> None:
-        (self.root / "docs/rulings.md").write_text(text, encoding="utf-8")
+        (self.root / "docs/rulings").mkdir(exist_ok=True)
+        (self.root / "docs/rulings/all-pages.md").write_text(text, encoding="utf-8")
 
     def cases(self, cases: dict[str, tuple[int, list[str]]], network: str = "") -> None:
         rows = [
@@ -261,7 +262,7 @@ def test_a_catalogue_that_cannot_be_read(
 def test_a_ruling_that_is_not_written(kitchen: Kitchen, capsys: pytest.CaptureFixture[str]) -> None:
     kitchen.rulings("# Rulings\n\nTEA-1 is spoken of, and has no heading.\n")
     assert told(kitchen, capsys, pages=False) == [
-        "kettle_fill/stove: rulings: TEA-1 is not in docs/rulings.md"
+        "kettle_fill/stove: rulings: TEA-1 is not in docs/rulings/"
     ]
 
 
