@@ -63,7 +63,7 @@ def test_clauses_of_rules() -> None:
     assert oracle.judging.MODULES
     known = clauses.load(ROOT / "cases").clauses
     families = {clause.rpartition("/")[0] for clause in known}
-    readings = set(rulings.load(ROOT / "docs" / "rulings.md"))
+    readings = set(rulings.load(ROOT / "docs" / "rulings"))
     for rule in RULES:
         assert rule.clauses, rule.name
         for clause in rule.clauses:
