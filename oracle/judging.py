@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Judges the traces of verdict records."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from oracle import (
@@ -22,7 +22,7 @@ from oracle import (
     srq,
     watermark,
 )
-from oracle.kernel import RULES, Judge
+from oracle.kernel import RULES, Judge, Rule
 from oracle.pairing import SETTLED_US, clocks, pairs
 from oracle.state import Side
 from oracle.trace import Process, Trace, TraceError, read
@@ -119,3 +119,8 @@ def counts() -> dict[str, int]:
         for clause in rule.clauses:
             totals[clause] = totals.get(clause, 0) + rule.asked
     return totals
+
+
+def rules() -> Sequence[Rule]:
+    """All rules, with the clauses and rulings that they stand on."""
+    return RULES

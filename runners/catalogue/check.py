@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import oracle
 from runners.catalogue import coverage
 from runners.catalogue import pages as man
 from runners.catalogue.clauses import (
@@ -84,6 +85,7 @@ def catalogue_faults(catalogue: Catalogue, root: Path, pages: Path | None) -> It
         yield from accounting_faults(page)
         yield from ruling_faults(page, rulings)
     yield from picture_faults(catalogue)
+    yield from rule_faults(catalogue, rulings)
     yield from coverage.stale(catalogue, every_page(root / "cases"), root)
     if pages is not None:
         quotable = quotations(pages)
@@ -178,6 +180,18 @@ def ruling_faults(page: PageClauses, rulings: frozenset[str]) -> Iterator[str]:
         for ruling in clause.rulings:
             if ruling not in rulings:
                 yield f"{clause.id}: rulings: {ruling} is not in docs/rulings/"
+
+
+def rule_faults(catalogue: Catalogue, rulings: frozenset[str]) -> Iterator[str]:
+    """Each rule of the executable specification stands on clauses and rulings that there are."""
+    families = {id_.rpartition("/")[0] for id_ in catalogue.clauses}
+    for rule in oracle.rules():
+        for clause in rule.clauses:
+            if clause not in catalogue.clauses and clause not in families:
+                yield f"oracle: {rule.name}: cites {clause}, which is no clause"
+        for ruling in rule.rulings:
+            if ruling not in rulings:
+                yield f"oracle: {rule.name}: cites {ruling}, which is no ruling"
 
 
 def picture_faults(catalogue: Catalogue) -> Iterator[str]:

@@ -2,6 +2,7 @@
 """`faults`: show that each case can fail, by providers that are each wrong in one thing."""
 
 import argparse
+import json
 import sys
 from collections import Counter
 from datetime import UTC, datetime
@@ -78,6 +79,12 @@ def add_parser(commands: Subparsers) -> None:
         "--matrix", action="store_true", help="run each fault against each case of its page"
     )
     add_patience(parser, 1, "1")
+    parser.add_argument(
+        "--judge",
+        choices=("oracle",),
+        help="oracle: also judge the calls of each mutant by the executable specification "
+        "(docs/oracle.md), and print how many it finds by itself",
+    )
     parser.add_argument("--list", action="store_true", help="print the faults, and run nothing")
     parser.add_argument(
         "--out", type=Path, metavar="DIR", help="the folder (default: results/faults-<time>)"
@@ -121,6 +128,7 @@ def run(options: argparse.Namespace) -> int:
         workers=options.workers,
         everything=options.matrix,
         patience=options.patience,
+        judge=options.judge is not None,
         drawn=drawn,
     )
     _built(checkout.faulty_provider)
@@ -230,10 +238,41 @@ def _report(folder: Path) -> int:
     for page, count in Counter(_page(mutation, id_) for id_ in mutation.head["unproven"]).items():
         clauses = "must clause" if count == 1 else "must clauses"
         print(f"neither fault nor reason: {count} {clauses} of {page}")
+    _judged(folder)
     if mutation.drawn:
         print(f"not all faults: {mutation.drawn}")
     print(f"report: {path}")
     return mutation.exit_code
+
+
+def _judged(folder: Path) -> None:
+    """How many of the mutants that struck the executable specification finds by itself."""
+    from reports.mutation import FILE
+
+    last: dict[tuple[str, str], records.Record] = {}
+    with (folder / FILE).open(encoding="utf-8") as file:
+        for line in file:
+            record = json.loads(line) if line.endswith("\n") else {"type": "cut off"}
+            if record["type"] == "verdict" and record["purpose"] == "own":
+                last[record["fault"], record["case"]] = record
+    struck = [
+        each for each in last.values() if "oracle" in each and each["verdict"] in records.NOT_KEPT
+    ]
+    if not struck:
+        return
+    found: Counter[str] = Counter()
+    of: Counter[str] = Counter()
+    for each in struck:
+        page = each["case"].split("/", 1)[0]
+        of[page] += 1
+        if each["oracle"].startswith("deviates"):
+            found[page] += 1
+        else:
+            print(f"not found by the oracle: {each['fault']} ({each['case']})")
+    for page, count in sorted(of.items()):
+        print(f"oracle, dat_{page}: found {found[page]} of {count} mutants that struck")
+    share = 100 * found.total() / of.total()
+    print(f"oracle: found {found.total()} of {of.total()} mutants that struck ({share:.1f} %)")
 
 
 def _page(mutation: "Mutation", clause: str) -> str:

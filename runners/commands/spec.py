@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""`spec check`: whether catalogue, pages, rulings and cases are true to each other."""
+"""`spec`: whether catalogue, pages, rulings, cases and rules are true to each other."""
 
 import argparse
 import os
@@ -32,6 +32,12 @@ def add_parser(commands: Subparsers) -> None:
         help="print docs/coverage.md: what of the pages no case decides, by reason",
     )
     table.set_defaults(run=_coverage)
+    ruled = verbs.add_parser(
+        "oracle",
+        help="print how many clauses of each page the executable specification has a rule for",
+    )
+    ruled.add_argument("--all", action="store_true", help="list each clause without one, and why")
+    ruled.set_defaults(run=_oracle)
 
 
 def _check(options: argparse.Namespace) -> int:
@@ -50,6 +56,17 @@ def _coverage(options: argparse.Namespace) -> int:
     directory = options.checkout.catalogue
     try:
         print(text(load(directory), every_page(directory)), end="")
+    except CatalogueError as error:
+        raise InputError(str(error)) from error
+    return 0
+
+
+def _oracle(options: argparse.Namespace) -> int:
+    from runners.catalogue.clauses import CatalogueError, load
+    from runners.catalogue.ruled import lines
+
+    try:
+        print("\n".join(lines(load(options.checkout.catalogue), listed=options.all)))
     except CatalogueError as error:
         raise InputError(str(error)) from error
     return 0

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""`judge`: hold every recorded call of a run to the executable specification."""
+
+import argparse
+import json
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from runners.commands import Subparsers
+from runners.errors import InputError
+from runners.results import records
+
+AGREES, DEVIATES, COULD_NOT_TELL = 0, 1, 2
+
+
+def add_parser(commands: Subparsers) -> None:
+    """Add `judge` to the command line."""
+    parser = commands.add_parser(
+        "judge",
+        help="judge every recorded call of a run by the pages",
+        description="Hold every call that a run has recorded to the executable specification "
+        "(docs/oracle.md), and print each deviation with its call, the reason and the clause. "
+        "Exit code: 0 no call deviates, 1 one does, 2 no call could be judged, 64 wrong input.",
+    )
+    parser.add_argument(
+        "named",
+        nargs="?",
+        metavar="RUN|TRACE",
+        help="a run's id or folder (default: the latest), or a file of its records as JSON lines",
+    )
+    parser.add_argument("--case", default="", metavar="ID", help="only this case")
+    parser.add_argument(
+        "--clauses", action="store_true", help="print how often each clause was judged"
+    )
+    parser.set_defaults(run=_judge)
+
+
+def _judge(options: argparse.Namespace) -> int:
+    import oracle
+    from oracle.judging import counts
+
+    declared: dict[str, Any] = {}
+    totals: Counter[str] = Counter()
+    why: Counter[str] = Counter()
+    calls = judged = 0
+    for record in _records(options):
+        if record["type"] == "hosts":
+            declared = oracle.declared_of(record)
+        if record["type"] != "verdict" or options.case not in ("", record["case"]):
+            continue
+        judgement = oracle.judge(record, declared)
+        totals[judgement.verdict] += 1
+        calls += len(record["calls"])
+        judged += judgement.judged
+        why.update(judgement.unjudged)
+        for deviation in judgement.deviations:
+            mode = "" if record["hosts"] == 1 else f" [{record['hosts']} hosts]"
+            print(f"{record['case']}{mode}: {deviation}")
+        if judgement.damage:
+            print(f"{record['case']}: unjudged: {judgement.damage}")
+    words = ", ".join(f"{count} {word}" for word, count in sorted(totals.items())) or "no verdicts"
+    print(f"{words}; {judged} of {calls} calls judged")
+    for reason, count in why.most_common():
+        print(f"  {count} unjudged: {reason}")
+    if options.clauses:
+        for clause, count in sorted(counts().items()):
+            print(f"  {clause}: asked {count} times")
+    if totals["deviates"]:
+        return DEVIATES
+    return AGREES if judged else COULD_NOT_TELL
+
+
+def _records(options: argparse.Namespace) -> Iterator[Any]:
+    """The records of a run, or of a file that `events` has printed."""
+    from reports import ReportError
+    from reports.events import read
+
+    path = Path(options.named) if options.named else None
+    if path is not None and path.is_file():
+        yield from _lines(path)
+        return
+    folder = records.find_run(options.checkout.results, options.named)
+    try:
+        for record in read(folder / records.EVENTS):
+            if record is None:
+                print("udapl-cts: the last record was cut off, and is left out", file=sys.stderr)
+            elif record.place is not None:
+                yield json.loads(record.place.raw)
+    except ReportError as error:
+        raise InputError(str(error)) from error
+
+
+def _lines(path: Path) -> Iterator[Any]:
+    with path.open(encoding="utf-8") as file:
+        for number, line in enumerate(file, 1):
+            try:
+                record = json.loads(line)
+                if not isinstance(record["type"], str):
+                    raise TypeError
+                if record["type"] == "verdict":
+                    record["case"], record["hosts"], record["calls"]
+            except (ValueError, LookupError, TypeError) as error:
+                raise InputError(f"{path}:{number} is no record of a run") from error
+            yield record
