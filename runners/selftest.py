@@ -90,6 +90,11 @@ STEPS = (
     ),
     Step("mypy", "Python sources: types, strictly", ["{python} -m mypy"]),
     Step(
+        "words",
+        "English of pages, comments and texts: sentence length, passives, figures of speech",
+        ["{python} -m tests.words"],
+    ),
+    Step(
         "gcc",
         "the C parts built by gcc, and their tests: ABI facts, libdat, harness, faults",
         _build_and_test("default"),
