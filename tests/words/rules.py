@@ -32,7 +32,7 @@ class Rules:
     passives: int
     exempt: frozenset[str]
     instead: dict[str, str]
-    left: dict[str, int]
+    left: int
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ def load(path: Path = RULES) -> Rules:
         passives=sentence["passives"],
         exempt=frozenset(rules["pages"]["exempt"]),
         instead=rules["instead"],
-        left=rules["left"],
+        left=rules["sources"]["left"],
     )
 
 

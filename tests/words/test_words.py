@@ -14,7 +14,7 @@ RULES = Rules(
     passives=2,
     exempt=frozenset(),
     instead={"goes on": "continues"},
-    left={},
+    left=0,
 )
 
 
