@@ -85,7 +85,8 @@ def catalogue_faults(catalogue: Catalogue, root: Path, pages: Path | None) -> It
         yield from accounting_faults(page)
         yield from ruling_faults(page, rulings)
     yield from picture_faults(catalogue)
-    yield from rule_faults(catalogue, rulings)
+    if (root / "oracle").is_dir():
+        yield from rule_faults(catalogue, rulings)
     yield from coverage.stale(catalogue, every_page(root / "cases"), root)
     if pages is not None:
         quotable = quotations(pages)
