@@ -18,7 +18,7 @@
 /* What the Provider knows of the attributes of the peer's EP, to which its own is to fit. */
 static void match_request(struct ep *ep, const struct conn *conn)
 {
-        int limit = ia_max_reads(ep->obj.ia);
+        int limit = ep->obj.ia->limits.reads;
 
         ep->attr.max_rdma_read_in = min_int(conn->reads_in, limit);
         ep->attr.max_rdma_read_out = min_int(conn->reads_out, limit);

@@ -2,6 +2,7 @@
 #include "device.h"
 #include "daplref.h"
 #include "ia.h"
+#include "ia_limits.h"
 #include "linger.h"
 #include "provider.h"
 
@@ -25,8 +26,6 @@
 /* soft-RoCE neither tells of a queue pair's last receive nor keeps the number of a packet secret.
  */
 #define VENDOR_OF_SOFT_ROCE 0xffffff
-/* Of 64 bytes, where a segment has 16 and 64 are for what else is in a request. */
-#define PIECES(iov) (((iov)*16 + 64 + 63) / 64)
 
 /* What the instance data of a dat.conf entry names: a device, a network interface, an address. */
 struct choice {
@@ -374,52 +373,6 @@ static void make_positive(struct ibv_device_attr *attr)
                 attr->max_sge_rd = attr->max_sge;
 }
 
-static bool can_have(struct ia *ia, struct ibv_pd *pd, struct ibv_cq *cq, int dtos)
-{
-        struct ibv_qp_init_attr init = {
-            .send_cq = cq,
-            .recv_cq = cq,
-            .cap = {.max_send_wr = (uint32_t)dtos,
-                    .max_recv_wr = (uint32_t)dtos,
-                    .max_send_sge = (uint32_t)ia_max_iov(ia),
-                    .max_recv_sge = (uint32_t)ia_max_iov(ia)},
-            .qp_type = IBV_QPT_RC,
-        };
-        struct ibv_qp *qp = ibv_create_qp(pd, &init);
-
-        if (qp)
-                ibv_destroy_qp(qp);
-        return qp;
-}
-
-/*
- * How many DTOs an EP can have together with the most segments. Some devices count their requests
- * in pieces, of which a request with many segments takes several: where there are pieces enough,
- * nothing need be tried.
- */
-static bool measure_dtos(struct ia *ia)
-{
-        int dtos = min_int(min_int(REF_MAX_DTOS, ia->device.max_qp_wr), ia->device.max_cqe / 4);
-        int pieces = PIECES(ia_max_iov(ia));
-        struct ibv_cq *cq;
-        struct ibv_pd *pd;
-
-        ia->max_dtos = dtos;
-        if (dtos <= ia->device.max_qp_wr / 2 / pieces)
-                return true;
-        pd = ibv_alloc_pd(ia->verbs);
-        if (!pd)
-                return false;
-        cq = ibv_create_cq(ia->verbs, 1, NULL, NULL, 0);
-        while (cq && dtos > 1 && !can_have(ia, pd, cq, dtos))
-                dtos /= 2;
-        ia->max_dtos = dtos;
-        if (cq)
-                ibv_destroy_cq(cq);
-        ibv_dealloc_pd(pd);
-        return cq;
-}
-
 /* What no attribute tells. */
 static void know_vendor(struct ia *ia)
 {
@@ -464,7 +417,7 @@ DAT_RETURN device_choose(struct ia *ia)
         if (ia->iwarp && !linger_start(ia))
                 goto failed;
         make_positive(&ia->device);
-        if (!measure_dtos(ia))
+        if (!limits_fill(ia))
                 goto failed;
         if (choice.one_domain) {
                 ia->domain = ibv_alloc_pd(ia->verbs);

@@ -40,15 +40,15 @@ static DAT_EP_ATTR default_attr(const struct ia *ia)
             .qos = DAT_QOS_BEST_EFFORT,
             .recv_completion_flags = DAT_COMPLETION_DEFAULT_FLAG,
             .request_completion_flags = DAT_COMPLETION_DEFAULT_FLAG,
-            .max_recv_dtos = min_int(16, ia_max_dtos(ia)),
-            .max_request_dtos = min_int(16, ia_max_dtos(ia)),
-            .max_recv_iov = min_int(4, ia_max_iov(ia)),
-            .max_request_iov = min_int(4, ia_max_iov(ia)),
+            .max_recv_dtos = min_int(16, ia->limits.dtos),
+            .max_request_dtos = min_int(16, ia->limits.dtos),
+            .max_recv_iov = min_int(4, ia->limits.iov),
+            .max_request_iov = min_int(4, ia->limits.iov),
             .max_rdma_read_in = 0,
             .max_rdma_read_out = 0,
             .srq_soft_hw = DAT_HW_DEFAULT,
-            .max_rdma_read_iov = min_int(4, ia_max_read_iov(ia)),
-            .max_rdma_write_iov = min_int(4, ia_max_iov(ia)),
+            .max_rdma_read_iov = min_int(4, ia->limits.read_iov),
+            .max_rdma_write_iov = min_int(4, ia->limits.iov),
         };
 }
 
@@ -70,9 +70,9 @@ static void fill_in_zeros(const struct ia *ia, DAT_EP_ATTR *attr)
         if (!attr->max_rdma_write_iov)
                 attr->max_rdma_write_iov = defaults.max_rdma_write_iov;
         if (!attr->max_rdma_read_in)
-                attr->max_rdma_read_in = ia_max_reads(ia);
+                attr->max_rdma_read_in = ia->limits.reads;
         if (!attr->max_rdma_read_out)
-                attr->max_rdma_read_out = ia_max_reads(ia);
+                attr->max_rdma_read_out = ia->limits.reads;
 }
 
 static bool within(DAT_COUNT value, DAT_COUNT limit)
@@ -82,7 +82,7 @@ static bool within(DAT_COUNT value, DAT_COUNT limit)
 
 static bool attr_valid(const struct ia *ia, const DAT_EP_ATTR *attr, bool with_srq)
 {
-        DAT_COUNT iov = ia_max_iov(ia);
+        DAT_COUNT iov = ia->limits.iov;
 
         if (attr->service_type != DAT_SERVICE_TYPE_RC || attr->qos != DAT_QOS_BEST_EFFORT ||
             attr->max_message_size > ia->port_attr.max_msg_sz ||
@@ -109,13 +109,13 @@ static bool attr_valid(const struct ia *ia, const DAT_EP_ATTR *attr, bool with_s
         default:
                 return false;
         }
-        return within(attr->max_recv_dtos, ia_max_dtos(ia)) &&
-               within(attr->max_request_dtos, ia_max_dtos(ia)) &&
+        return within(attr->max_recv_dtos, ia->limits.dtos) &&
+               within(attr->max_request_dtos, ia->limits.dtos) &&
                (with_srq || within(attr->max_recv_iov, iov)) &&
                within(attr->max_request_iov, iov) &&
-               within(attr->max_rdma_read_in, ia_max_reads(ia)) &&
-               within(attr->max_rdma_read_out, ia_max_reads(ia)) &&
-               within(attr->max_rdma_read_iov, ia_max_read_iov(ia)) &&
+               within(attr->max_rdma_read_in, ia->limits.reads) &&
+               within(attr->max_rdma_read_out, ia->limits.reads) &&
+               within(attr->max_rdma_read_iov, ia->limits.read_iov) &&
                within(attr->max_rdma_write_iov, iov) && attr->srq_soft_hw >= DAT_HW_DEFAULT;
 }
 

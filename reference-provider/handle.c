@@ -101,7 +101,7 @@ DAT_RETURN object_publish(struct ia *ia, struct object *object, DAT_HANDLE_TYPE 
         pthread_mutex_lock(&ia->lock);
         if (ia->closing)
                 goto closing;
-        if (ia->counts[kind] >= ia_limit(ia, kind))
+        if (ia->counts[kind] >= ia->limits.objects[kind])
                 goto full;
         handle = record_take();
         if (!handle)

@@ -11,6 +11,7 @@
 #include "ep_state.h"
 #include "evd.h"
 #include "handle.h"
+#include "ia_limits.h"
 #include "list.h"
 #include "lmr.h"
 #include "probe.h"
@@ -32,11 +33,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#define MIN_ASYNC_QLEN      16
-#define DESCRIPTORS_PER_EVD 2    /* a completion channel, and what wakes its waiter */
-#define DESCRIPTORS_PER_IA  14   /* some of them only while it opens */
-#define DESCRIPTORS_BESIDES 40   /* of an IA's process, that are no EVDs' */
-#define PLENTY              8192 /* of descriptors: two IAs with all their EVDs need no more */
+#define MIN_ASYNC_QLEN     16
+#define DESCRIPTORS_PER_IA 14 /* some of them only while it opens */
 
 /* Every open IA, so that one whose async EVD belongs to another does not outlive that EVD. */
 static struct {
@@ -44,48 +42,13 @@ static struct {
         struct link all;
 } ias = {.lock = PTHREAD_MUTEX_INITIALIZER, .all = {&ias.all, &ias.all}};
 
-int ia_max_dtos(const struct ia *ia)
-{
-        return ia->max_dtos;
-}
-
-int ia_max_srq_dtos(const struct ia *ia)
-{
-        return min_int(min_int(REF_MAX_DTOS, ia->device.max_srq_wr), ia->device.max_cqe / 4);
-}
-
-int ia_max_iov(const struct ia *ia)
-{
-        int iov = min_int(REF_MAX_IOV, ia->device.max_sge);
-
-        return ia->device.max_srq ? min_int(iov, ia->device.max_srq_sge) : iov;
-}
-
-int ia_max_read_iov(const struct ia *ia)
-{
-        return min_int(ia_max_iov(ia), ia->device.max_sge_rd);
-}
-
-int ia_max_reads(const struct ia *ia)
-{
-        return min_int(min_int(ia->device.max_qp_rd_atom, ia->device.max_qp_init_rd_atom), 128);
-}
-
-/* The longest LMR: memory is pinned, so there is no more of it than the host has. */
-uint64_t ia_max_lmr_length(const struct ia *ia)
-{
-        uint64_t host = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
-
-        return host < ia->device.max_mr_size ? host : ia->device.max_mr_size;
-}
-
 static int descriptors_in_use(void)
 {
         DIR *all = opendir("/proc/self/fd");
         int count = -3; /* itself, and the two names that every directory has */
 
         if (!all)
-                return errno == EMFILE ? PLENTY : 0;
+                return errno == EMFILE ? DESCRIPTORS_PLENTY : 0;
         while (readdir(all))
                 count++;
         closedir(all);
@@ -98,8 +61,8 @@ static int descriptors_left(void)
         struct rlimit limit;
         int used;
 
-        if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur > PLENTY)
-                return PLENTY;
+        if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur > DESCRIPTORS_PLENTY)
+                return DESCRIPTORS_PLENTY;
         used = descriptors_in_use();
         return used < (int)limit.rlim_cur ? (int)limit.rlim_cur - used : 0;
 }
@@ -137,48 +100,6 @@ static bool has_descriptors(const struct binding *binding)
                               "'ulimit -n'\n",
                               binding->info.ia_name, DESCRIPTORS_PER_IA, left);
         return left >= DESCRIPTORS_PER_IA;
-}
-
-/*
- * How many EVDs the descriptors of a process suffice for. How many are open does not matter: each
- * instance of an IA tells the same attributes (dat_ia_query).
- */
-static int evds_within_descriptors(void)
-{
-        struct rlimit limit;
-        int evds;
-
-        if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur > PLENTY)
-                limit.rlim_cur = PLENTY;
-        evds = ((int)limit.rlim_cur - DESCRIPTORS_BESIDES) / DESCRIPTORS_PER_EVD;
-        return evds > 1 ? evds : 1;
-}
-
-/* The most objects of a kind that one IA may have; the attributes publish the same numbers. */
-DAT_COUNT ia_limit(const struct ia *ia, DAT_HANDLE_TYPE kind)
-{
-        switch (kind) {
-        case DAT_HANDLE_TYPE_EP:
-                /* One that connects may need another queue pair, for its number. */
-                return min_int(REF_MAX_EPS, ia->device.max_qp / 2);
-        case DAT_HANDLE_TYPE_EVD:
-                return ia->max_evds;
-        case DAT_HANDLE_TYPE_LMR:
-                return min_int(REF_MAX_LMRS, ia->device.max_mr - ia_limit(ia, DAT_HANDLE_TYPE_RMR));
-        case DAT_HANDLE_TYPE_RMR:
-                /* A bound RMR is a memory region too; both kinds can be had at once. */
-                return min_int(REF_MAX_RMRS, ia->device.max_mr / 5);
-        case DAT_HANDLE_TYPE_PZ:
-                return min_int(REF_MAX_PZS, ia->device.max_pd - 1); /* one is the IA's own */
-        case DAT_HANDLE_TYPE_SRQ:
-                return min_int(REF_MAX_SRQS, ia->device.max_srq);
-        case DAT_HANDLE_TYPE_IA:
-                return 1;
-        case DAT_HANDLE_TYPE_CNO:
-                return REF_MAX_CNOS;
-        default:
-                return REF_MAX_SERVICES;
-        }
 }
 
 /*
@@ -309,8 +230,6 @@ static DAT_RETURN open_parts(struct ia *ia, DAT_COUNT qlen, DAT_EVD_HANDLE async
         ret = service_start(ia);
         if (ret != DAT_SUCCESS)
                 goto sink;
-        ia->max_evds =
-            min_int(min_int(REF_MAX_EVDS, ia->device.max_cq - 1), evds_within_descriptors());
         ret = object_publish(ia, &ia->obj, DAT_HANDLE_TYPE_IA);
         if (ret != DAT_SUCCESS)
                 goto service;
@@ -415,26 +334,26 @@ static void describe_ia(struct ia *ia, DAT_IA_ATTR *attr)
         read_version(ia->device.fw_ver, &attr->firmware_version_major,
                      &attr->firmware_version_minor);
         attr->ia_address_ptr = (DAT_IA_ADDRESS_PTR)&ia->address;
-        attr->max_eps = ia_limit(ia, DAT_HANDLE_TYPE_EP);
-        attr->max_dto_per_ep = ia_max_dtos(ia);
-        attr->max_rdma_read_per_ep_in = ia_max_reads(ia);
-        attr->max_rdma_read_per_ep_out = ia_max_reads(ia);
-        attr->max_evds = ia_limit(ia, DAT_HANDLE_TYPE_EVD);
+        attr->max_eps = ia->limits.objects[DAT_HANDLE_TYPE_EP];
+        attr->max_dto_per_ep = ia->limits.dtos;
+        attr->max_rdma_read_per_ep_in = ia->limits.reads;
+        attr->max_rdma_read_per_ep_out = ia->limits.reads;
+        attr->max_evds = ia->limits.objects[DAT_HANDLE_TYPE_EVD];
         attr->max_evd_qlen = REF_MAX_EVD_QLEN;
-        attr->max_iov_segments_per_dto = ia_max_iov(ia);
-        attr->max_lmrs = ia_limit(ia, DAT_HANDLE_TYPE_LMR);
-        attr->max_lmr_block_size = abi_length(ia_max_lmr_length(ia));
+        attr->max_iov_segments_per_dto = ia->limits.iov;
+        attr->max_lmrs = ia->limits.objects[DAT_HANDLE_TYPE_LMR];
+        attr->max_lmr_block_size = abi_length(ia->limits.lmr_length);
         attr->max_lmr_virtual_address = UINTPTR_MAX;
-        attr->max_pzs = ia_limit(ia, DAT_HANDLE_TYPE_PZ);
+        attr->max_pzs = ia->limits.objects[DAT_HANDLE_TYPE_PZ];
         attr->max_message_size = ia->port_attr.max_msg_sz;
         attr->max_rdma_size = ia->port_attr.max_msg_sz;
-        attr->max_rmrs = ia_limit(ia, DAT_HANDLE_TYPE_RMR);
+        attr->max_rmrs = ia->limits.objects[DAT_HANDLE_TYPE_RMR];
         attr->max_rmr_target_address = UINTPTR_MAX;
-        attr->max_srqs = ia_limit(ia, DAT_HANDLE_TYPE_SRQ);
-        attr->max_ep_per_srq = ia_limit(ia, DAT_HANDLE_TYPE_EP);
-        attr->max_recv_per_srq = ia_max_srq_dtos(ia);
-        attr->max_iov_segments_per_rdma_read = ia_max_read_iov(ia);
-        attr->max_iov_segments_per_rdma_write = ia_max_iov(ia);
+        attr->max_srqs = ia->limits.objects[DAT_HANDLE_TYPE_SRQ];
+        attr->max_ep_per_srq = ia->limits.objects[DAT_HANDLE_TYPE_EP];
+        attr->max_recv_per_srq = ia->limits.srq_dtos;
+        attr->max_iov_segments_per_rdma_read = ia->limits.read_iov;
+        attr->max_iov_segments_per_rdma_write = ia->limits.iov;
         attr->max_rdma_read_in = ia->device.max_res_rd_atom;
         attr->max_rdma_read_out = ia->device.max_res_rd_atom;
         attr->max_rdma_read_per_ep_in_guaranteed = DAT_TRUE;

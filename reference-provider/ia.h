@@ -33,6 +33,17 @@ struct refusal {
 
 #define REFUSALS 32
 
+/* What one IA may have. limits_fill() computes it when the IA opens; it does not change later. */
+struct ia_limits {
+        DAT_COUNT objects[REF_KINDS];
+        uint64_t lmr_length;
+        int dtos; /* of an EP in one direction, each with `iov` segments */
+        int srq_dtos;
+        int iov;
+        int read_iov;
+        int reads; /* RDMA reads of an EP in one direction */
+};
+
 struct ia {
         struct object obj;
         const struct binding *binding;
@@ -74,8 +85,7 @@ struct ia {
         uint64_t next_deadline; /* when the service thread looks again by itself, or 0 */
         uint64_t timer;         /* what timer_fd is set to, or 0 */
         int counts[REF_KINDS];
-        int max_evds;
-        int max_dtos; /* of an EP in one direction, with as many segments as there may be */
+        struct ia_limits limits;
         _Atomic enum cq_growth cq_growth;
         int epoll_fd;
         int cm_fd; /* a set with librdmacm's descriptor in it */
@@ -108,12 +118,5 @@ DAT_RETURN ref_ia_query(DAT_IA_HANDLE, DAT_EVD_HANDLE *, DAT_IA_ATTR_MASK, DAT_I
                         DAT_PROVIDER_ATTR_MASK, DAT_PROVIDER_ATTR *);
 DAT_RETURN ref_ia_close(DAT_IA_HANDLE, DAT_CLOSE_FLAGS);
 struct evd *ia_async_evd(struct ia *ia);
-DAT_COUNT ia_limit(const struct ia *ia, DAT_HANDLE_TYPE kind);
-uint64_t ia_max_lmr_length(const struct ia *ia);
-int ia_max_dtos(const struct ia *ia);
-int ia_max_srq_dtos(const struct ia *ia);
-int ia_max_iov(const struct ia *ia);
-int ia_max_read_iov(const struct ia *ia);
-int ia_max_reads(const struct ia *ia);
 
 #endif

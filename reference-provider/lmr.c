@@ -251,7 +251,7 @@ static DAT_RETURN register_region(struct ia *ia, struct lmr *lmr, void *start)
 {
         DAT_RETURN ret;
 
-        if (!lmr->length || lmr->length > ia_max_lmr_length(ia) ||
+        if (!lmr->length || lmr->length > ia->limits.lmr_length ||
             (uint64_t)(uintptr_t)start + lmr->length < (uint64_t)(uintptr_t)start)
                 return REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4);
         lmr->mr = ibv_reg_mr(lmr->pz->pd, start, lmr->length, access_of(lmr->privileges));

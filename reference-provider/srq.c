@@ -92,8 +92,8 @@ static DAT_RETURN check_attr(struct ia *ia, const DAT_SRQ_ATTR *attr)
 {
         if (!ia->device.max_srq)
                 return REF_ERROR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
-        if (!attr || attr->max_recv_dtos < 1 || attr->max_recv_dtos > ia_max_srq_dtos(ia) ||
-            attr->max_recv_iov < 1 || attr->max_recv_iov > ia_max_iov(ia) ||
+        if (!attr || attr->max_recv_dtos < 1 || attr->max_recv_dtos > ia->limits.srq_dtos ||
+            attr->max_recv_iov < 1 || attr->max_recv_iov > ia->limits.iov ||
             attr->low_watermark < 0 || attr->low_watermark > attr->max_recv_dtos)
                 return REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
         return DAT_SUCCESS;
@@ -112,7 +112,7 @@ static struct ibv_srq *make_queue(struct srq *srq, int depth)
 /* Makes a verbs queue; `depth` becomes larger where it is to last, for want of a resize. */
 static struct ibv_srq *make_lasting_queue(struct srq *srq, int *depth)
 {
-        int most = ia_max_srq_dtos(srq->obj.ia);
+        int most = srq->obj.ia->limits.srq_dtos;
         int reserve = *depth < RESERVE / 2 ? RESERVE : 2 * *depth;
         struct ibv_srq *queue;
 
@@ -503,7 +503,7 @@ DAT_RETURN ref_srq_resize(DAT_SRQ_HANDLE handle, DAT_COUNT depth)
 
         if (!srq)
                 return BAD_SRQ;
-        if (depth < 1 || depth > ia_max_srq_dtos(srq->obj.ia)) {
+        if (depth < 1 || depth > srq->obj.ia->limits.srq_dtos) {
                 object_put(srq);
                 return REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
         }
