@@ -26,7 +26,6 @@ struct object;
 /* The operations that are posted, which the completions of 2.0 tell. */
 enum wr_kind { WR_SEND, WR_RDMA_READ, WR_RDMA_WRITE, WR_BIND, WR_RECV, WR_SRQ_RECV };
 
-void abi_complete_table(DAT_PROVIDER *table);
 DAT_IA_HANDLE abi_ia_handle(const struct object *ia);
 
 #ifdef DAPLREF_DAT_2

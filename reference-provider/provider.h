@@ -15,6 +15,7 @@ struct binding {
         struct binding *next;
 };
 
+void abi_complete_table(DAT_PROVIDER *table);
 const struct binding *binding_find(const char *name, DAT_BOOLEAN is_thread_safe);
 
 #endif
