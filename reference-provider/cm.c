@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cm.h"
+#include "async_evd.h"
 #include "attempt.h"
 #include "cr.h"
 #include "daplref.h"
@@ -1155,7 +1156,7 @@ static void on_device_removal(struct ia *ia)
         if (ia->removed)
                 return;
         ia->removed = true;
-        evd_post_async(ia, DAT_ASYNC_ERROR_IA_CATASTROPHIC, abi_ia_handle(&ia->obj),
+        async_evd_post(ia, DAT_ASYNC_ERROR_IA_CATASTROPHIC, abi_ia_handle(&ia->obj),
                        DAT_IA_CATASTROPHIC_ERROR);
 }
 

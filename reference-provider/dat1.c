@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "provider.h"
 #include "cr.h"
 #include "lmr.h"
+#include "provider.h"
 #include "rmr.h"
 
 static DAT_RETURN dat1_cr_reject(DAT_CR_HANDLE cr)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "provider.h"
 #include "cr.h"
 #include "daplref.h"
 #include "handle.h"
 #include "lmr.h"
+#include "provider.h"
 #include "rmr.h"
 
 /* An error about an argument before which 2.0 has `by` more, from number `first` on. */

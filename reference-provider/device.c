@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "device.h"
+#include "binding.h"
 #include "daplref.h"
 #include "ia.h"
 #include "ia_limits.h"
 #include "linger.h"
-#include "provider.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "ep.h"
+#include "async_evd.h"
 #include "daplref.h"
 #include "dat_abi.h"
 #include "ends.h"
@@ -397,7 +398,7 @@ static void run_soft(struct work *work)
 {
         struct ep *ep = container_of(work, struct ep, soft_work);
 
-        evd_post_async(ep->obj.ia, DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR, object_handle(&ep->obj),
+        async_evd_post(ep->obj.ia, DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR, object_handle(&ep->obj),
                        DAT_SRQ_SOFT_HIGH_WATERMARK_EVENT);
 }
 

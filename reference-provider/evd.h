@@ -119,7 +119,6 @@ void evd_send_away(struct evd *evd, enum evd_input input);
 void evd_wake(struct evd *evd);
 void evd_destroy(struct evd *evd);
 bool evd_post(struct evd *evd, const struct event *event);
-void evd_post_async(struct ia *ia, DAT_EVENT_NUMBER number, DAT_HANDLE about, DAT_COUNT reason);
 void evd_drain(struct evd *evd);
 bool evd_look(struct evd *evd);
 bool evd_prepare(struct evd *evd);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "evd_queue.h"
+#include "async_evd.h"
 #include "daplref.h"
 #include "ep.h"
 #include "evd.h"
 #include "evd_cq.h"
 #include "handle.h"
-#include "ia.h"
 #include "lock.h"
 #include "srq.h"
 
@@ -42,7 +42,7 @@ void evd_push(struct evd *evd, const struct event *event)
 static void raise_overflow(struct evd *evd)
 {
         if (evd->obj.ia)
-                evd_post_async(evd->obj.ia, DAT_ASYNC_ERROR_EVD_OVERFLOW, object_handle(&evd->obj),
+                async_evd_post(evd->obj.ia, DAT_ASYNC_ERROR_EVD_OVERFLOW, object_handle(&evd->obj),
                                DAT_EVD_OVERFLOW_ERROR);
 }
 
@@ -71,24 +71,6 @@ bool evd_post(struct evd *evd, const struct event *event)
         if (raise)
                 raise_overflow(evd);
         return !lost;
-}
-
-/* Reports an asynchronous event of the IA on the EVD that was chosen at dat_ia_open(). */
-void evd_post_async(struct ia *ia, DAT_EVENT_NUMBER number, DAT_HANDLE about, DAT_COUNT reason)
-{
-        struct event event = {
-            .dat.event_number = number,
-            .dat.event_data.asynch_error_event_data = {.dat_handle = about, .reason = reason},
-            .notify = true,
-        };
-        struct evd *evd = ia_async_evd(ia);
-
-        if (!evd)
-                return;
-        /* That it overflows itself, an EVD has no room for. */
-        if (object_handle(&evd->obj) != about)
-                (void)evd_post(evd, &event);
-        object_put(evd);
 }
 
 /* Drops the events of an EP that is being freed, so that none names a dead handle. */

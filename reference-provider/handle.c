@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "handle.h"
+#include "binding.h"
 #include "daplref.h"
 #include "ia.h"
 #include "list.h"
 #include "lock.h"
-#include "provider.h"
 
 #include <limits.h>
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "ia.h"
+#include "async_evd.h"
+#include "binding.h"
 #include "cm.h"
 #include "cno.h"
 #include "cr.h"
@@ -15,7 +17,6 @@
 #include "list.h"
 #include "lmr.h"
 #include "probe.h"
-#include "provider.h"
 #include "pz.h"
 #include "qp.h"
 #include "rmr.h"
@@ -35,12 +36,6 @@
 
 #define MIN_ASYNC_QLEN     16
 #define DESCRIPTORS_PER_IA 14 /* some of them only while it opens */
-
-/* Every open IA, so that one whose async EVD belongs to another does not outlive that EVD. */
-static struct {
-        pthread_mutex_t lock;
-        struct link all;
-} ias = {.lock = PTHREAD_MUTEX_INITIALIZER, .all = {&ias.all, &ias.all}};
 
 static int descriptors_in_use(void)
 {
@@ -102,86 +97,6 @@ static bool has_descriptors(const struct binding *binding)
         return left >= DESCRIPTORS_PER_IA;
 }
 
-/*
- * The EVD that hears of the IA's asynchronous events, pinned until object_put(). NULL when it is
- * out of scope, or gone with the IA to which it belonged.
- */
-struct evd *ia_async_evd(struct ia *ia)
-{
-        struct evd *evd;
-
-        pthread_mutex_lock(&ias.lock);
-        evd = ia->async_evd;
-        if (evd && !object_pin(&evd->obj))
-                evd = NULL;
-        pthread_mutex_unlock(&ias.lock);
-        return evd;
-}
-
-/*
- * Makes the EVD the one that hears of the IA's asynchronous events, NULL for none, and enters the
- * IA into the list. From here on other threads look at it, when their IA closes.
- */
-static void join_siblings(struct ia *ia, struct evd *async_evd)
-{
-        ia->async_evd = async_evd;
-        list_append(&ias.all, &ia->siblings);
-}
-
-/* Shares the async EVD of an open IA. Returns DAT_INVALID_HANDLE if there is no such EVD. */
-static DAT_RETURN share_async_evd(struct ia *ia, DAT_EVD_HANDLE handle)
-{
-        DAT_RETURN bad = REF_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_ASYNC);
-        struct evd *evd = object_get(handle, DAT_HANDLE_TYPE_EVD);
-        DAT_RETURN ret = bad;
-
-        if (!evd)
-                return bad;
-        /* One critical section, so that the IA of the EVD cannot close between the two steps. */
-        pthread_mutex_lock(&ias.lock);
-        if (evd->obj.ia->binding == ia->binding && evd->flags & DAT_EVD_ASYNC_FLAG)
-                ret = object_use(&evd->obj, bad);
-        if (ret == DAT_SUCCESS)
-                join_siblings(ia, evd);
-        pthread_mutex_unlock(&ias.lock);
-        object_put(evd);
-        return ret;
-}
-
-static DAT_RETURN make_async_evd(struct ia *ia, DAT_COUNT qlen)
-{
-        struct evd *evd;
-        DAT_RETURN ret = evd_new(ia, max_int(qlen, MIN_ASYNC_QLEN), DAT_EVD_ASYNC_FLAG, &evd);
-
-        if (ret != DAT_SUCCESS)
-                return ret;
-        evd->obj.users = 1;
-        ret = object_publish(ia, &evd->obj, DAT_HANDLE_TYPE_EVD);
-        if (ret != DAT_SUCCESS) {
-                evd_destroy(evd);
-                return ret;
-        }
-        ia->owns_async_evd = true;
-        pthread_mutex_lock(&ias.lock);
-        join_siblings(ia, evd);
-        pthread_mutex_unlock(&ias.lock);
-        return ret;
-}
-
-/* The last step of an open: if it succeeds, the IA is in the list of all. */
-static DAT_RETURN open_async_evd(struct ia *ia, DAT_COUNT qlen, DAT_EVD_HANDLE handle)
-{
-        if (handle == DAT_HANDLE_NULL)
-                return make_async_evd(ia, qlen);
-        if (handle != DAT_EVD_ASYNC_EXISTS)
-                return share_async_evd(ia, handle);
-        ia->async_out_of_scope = true;
-        pthread_mutex_lock(&ias.lock);
-        join_siblings(ia, NULL);
-        pthread_mutex_unlock(&ias.lock);
-        return DAT_SUCCESS;
-}
-
 static struct ia *ia_new(const struct binding *binding)
 {
         struct ia *ia = calloc(1, sizeof(*ia));
@@ -233,7 +148,7 @@ static DAT_RETURN open_parts(struct ia *ia, DAT_COUNT qlen, DAT_EVD_HANDLE async
         ret = object_publish(ia, &ia->obj, DAT_HANDLE_TYPE_IA);
         if (ret != DAT_SUCCESS)
                 goto service;
-        ret = open_async_evd(ia, qlen, async_evd);
+        ret = async_evd_open(ia, qlen, async_evd);
         if (ret == DAT_SUCCESS)
                 return ret;
         object_kill(&ia->obj);
@@ -244,23 +159,6 @@ service:
 sink:
         evd_destroy(ia->sink);
         return ret;
-}
-
-/* Reports on no EVD any more; nor does another IA report on one that goes with this. */
-static void leave_siblings(struct ia *ia)
-{
-        pthread_mutex_lock(&ias.lock);
-        list_remove(&ia->siblings);
-        if (ia->async_evd)
-                object_unuse(&ia->async_evd->obj);
-        ia->async_evd = NULL;
-        for (struct link *at = ias.all.next; at != &ias.all; at = at->next) {
-                struct ia *other = container_of(at, struct ia, siblings);
-
-                if (other->async_evd && other->async_evd->obj.ia == ia)
-                        other->async_evd = NULL;
-        }
-        pthread_mutex_unlock(&ias.lock);
 }
 
 static DAT_RETURN ia_open(const struct binding *binding, DAT_COUNT qlen, DAT_EVD_HANDLE *async_evd,
@@ -404,7 +302,7 @@ static void describe_provider(const struct ia *ia, DAT_PROVIDER_ATTR *attr)
 
 static DAT_EVD_HANDLE async_handle(struct ia *ia)
 {
-        struct evd *evd = ia_async_evd(ia);
+        struct evd *evd = async_evd_get(ia);
         DAT_EVD_HANDLE handle = (DAT_EVD_HANDLE)DAT_EVD_OUT_OF_SCOPE;
 
         if (evd) {
@@ -611,7 +509,7 @@ DAT_RETURN ref_ia_close(DAT_IA_HANDLE handle, DAT_CLOSE_FLAGS flags)
         }
         object_await_last(&ia->obj, 1);
         kill_all(ia);
-        leave_siblings(ia);
+        async_evd_leave(ia);
         release_waiters(ia);
         object_await_all(ia);
         service_stop(ia);

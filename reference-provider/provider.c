@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "provider.h"
+#include "binding.h"
 #include "cm.h"
 #include "cno.h"
 #include "cr.h"
@@ -16,8 +17,6 @@
 #include "srq.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -90,64 +89,14 @@ static const DAT_PROVIDER template = {
     .srq_set_lw_func = ref_srq_set_lw,
 };
 
-/*
- * One for each dat.conf entry that was ever used. They are kept for ever, since a stale handle
- * leads libdat to the provider table, and for the same reason the library is never unloaded.
- */
-static struct {
-        pthread_mutex_t lock;
-        struct binding *all;
-} bindings = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
-static bool same_entry(const DAT_PROVIDER_INFO *a, const DAT_PROVIDER_INFO *b)
+static DAT_PROVIDER table_for(const DAT_PROVIDER_INFO *info)
 {
-        return !strncmp(a->ia_name, b->ia_name, DAT_NAME_MAX_LENGTH) &&
-               a->dapl_version_major == b->dapl_version_major &&
-               a->dapl_version_minor == b->dapl_version_minor &&
-               a->is_thread_safe == b->is_thread_safe;
-}
+        DAT_PROVIDER table = template;
 
-static struct binding *find_entry(const DAT_PROVIDER_INFO *info)
-{
-        struct binding *binding = bindings.all;
-
-        while (binding && !same_entry(&binding->info, info))
-                binding = binding->next;
-        return binding;
-}
-
-/* The registered entry of that IA name and thread safety, or NULL. */
-const struct binding *binding_find(const char *name, DAT_BOOLEAN is_thread_safe)
-{
-        struct binding *binding;
-
-        if (!name)
-                return NULL;
-        pthread_mutex_lock(&bindings.lock);
-        for (binding = bindings.all; binding; binding = binding->next) {
-                if (binding->registered && binding->info.is_thread_safe == is_thread_safe &&
-                    !strncmp(binding->info.ia_name, name, DAT_NAME_MAX_LENGTH))
-                        break;
-        }
-        pthread_mutex_unlock(&bindings.lock);
-        return binding;
-}
-
-static struct binding *new_entry(const DAT_PROVIDER_INFO *info)
-{
-        struct binding *binding = calloc(1, sizeof(*binding));
-
-        if (!binding)
-                return NULL;
-        binding->info = *info;
-        binding->table = template;
-        abi_complete_table(&binding->table);
-        binding->table.device_name = binding->info.ia_name;
+        abi_complete_table(&table);
         if (info->is_thread_safe)
-                binding->table.ia_open_func = ref_ia_open_threadsafe;
-        binding->next = bindings.all;
-        bindings.all = binding;
-        return binding;
+                table.ia_open_func = ref_ia_open_threadsafe;
+        return table;
 }
 
 /*
@@ -159,6 +108,7 @@ static struct binding *new_entry(const DAT_PROVIDER_INFO *info)
 EXPORT void dat_provider_init(const DAT_PROVIDER_INFO *info, const char *instance_data)
 {
         struct binding *binding;
+        DAT_PROVIDER table;
         DAT_RETURN ret;
 
         if (!info)
@@ -170,14 +120,8 @@ EXPORT void dat_provider_init(const DAT_PROVIDER_INFO *info, const char *instanc
                               info->dapl_version_major, info->dapl_version_minor);
                 return;
         }
-        pthread_mutex_lock(&bindings.lock);
-        binding = find_entry(info);
-        if (!binding)
-                binding = new_entry(info);
-        if (binding)
-                (void)snprintf(binding->instance, sizeof(binding->instance), "%s",
-                               instance_data ? instance_data : "");
-        pthread_mutex_unlock(&bindings.lock);
+        table = table_for(info);
+        binding = binding_update(info, instance_data ? instance_data : "", &table);
         if (!binding)
                 return;
         ret = dat_registry_add_provider(&binding->table, &binding->info);
@@ -195,9 +139,7 @@ EXPORT void dat_provider_fini(const DAT_PROVIDER_INFO *info)
 
         if (!info)
                 return;
-        pthread_mutex_lock(&bindings.lock);
-        binding = find_entry(info);
-        pthread_mutex_unlock(&bindings.lock);
+        binding = binding_of_entry(info);
         if (!binding || !binding->registered)
                 return;
         /* The registry keeps what is in use, and goes on opening it. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "service.h"
+#include "async_evd.h"
 #include "cm.h"
 #include "daplref.h"
 #include "dat_abi.h"
@@ -169,7 +170,7 @@ static void about_cq(const struct ibv_async_event *event)
         atomic_store(&evd->lost, true);
         if (evd->discards || !object_pin(&evd->obj))
                 return;
-        evd_post_async(evd->obj.ia, DAT_ASYNC_ERROR_EVD_OVERFLOW, object_handle(&evd->obj),
+        async_evd_post(evd->obj.ia, DAT_ASYNC_ERROR_EVD_OVERFLOW, object_handle(&evd->obj),
                        DAT_EVD_OVERFLOW_ERROR);
         object_put(evd);
 }
@@ -187,7 +188,7 @@ static void about_srq(struct ia *ia, struct ibv_async_event *event)
         if (type == IBV_EVENT_SRQ_LIMIT_REACHED)
                 srq_low_event(srq);
         else
-                evd_post_async(ia, DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR,
+                async_evd_post(ia, DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR,
                                object_handle(&srq->obj), DAT_SRQ_TRANSFER_TO_ERROR);
         object_put(srq);
 }
@@ -214,7 +215,7 @@ static void handle_async(struct ia *ia)
                         about_cq(&event);
                         break;
                 case IBV_EVENT_DEVICE_FATAL:
-                        evd_post_async(ia, DAT_ASYNC_ERROR_IA_CATASTROPHIC, abi_ia_handle(&ia->obj),
+                        async_evd_post(ia, DAT_ASYNC_ERROR_IA_CATASTROPHIC, abi_ia_handle(&ia->obj),
                                        DAT_IA_CATASTROPHIC_ERROR);
                         break;
                 default:

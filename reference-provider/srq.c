@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "srq.h"
+#include "async_evd.h"
 #include "daplref.h"
 #include "dat_abi.h"
 #include "ends.h"
@@ -31,7 +32,7 @@ static void run_low(struct work *work)
 {
         struct srq *srq = container_of(work, struct srq, low_work);
 
-        evd_post_async(srq->obj.ia, DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR,
+        async_evd_post(srq->obj.ia, DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR,
                        object_handle(&srq->obj), DAT_SRQ_LOW_WATERMARK_EVENT);
 }
 
