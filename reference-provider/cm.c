@@ -208,13 +208,11 @@ static void disconnect_id(const struct conn *conn)
         sigpipe_let_go(&sigpipe);
 }
 
-/* Separates an EP from its connection, which is told to the peer and left to end by itself. */
-void cm_part(struct ep *ep)
+/* Takes an EP off its connection, which is disconnected and then ends without the EP. */
+static void disconnect_ep(struct ep *ep)
 {
         struct conn *conn = ep->conn;
 
-        if (!conn)
-                return;
         ep->conn = NULL;
         if (conn->state != CONN_ESTABLISHED) {
                 cm_doom(conn);
@@ -224,6 +222,13 @@ void cm_part(struct ep *ep)
         conn->ep = NULL;
         disconnect_id(conn);
         set_deadline(conn, PARTING_TIME);
+}
+
+static void attach_ep(struct conn *conn, struct ep *ep)
+{
+        conn->ep = ep;
+        ep->conn = conn;
+        ep->disconnect = disconnect_ep;
 }
 
 static void answer_no(struct conn *conn, enum wire_kind kind, int size, const void *data)
@@ -311,8 +316,7 @@ void cm_accept(struct conn *conn, struct ep *ep, int size, const void *data)
         reply.wire.presence = htobe16(conn->ia->presence);
         if (size)
                 memcpy(reply.data, data, (size_t)size);
-        ep->conn = conn;
-        conn->ep = ep;
+        attach_ep(conn, ep);
         if (conn->state == CONN_GIVEN_UP || !ep_start_qp(ep, conn->id) || !step_to_rts(ep, conn) ||
             accept_id(conn, &param)) {
                 cm_end(conn, DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
@@ -484,8 +488,7 @@ static DAT_RETURN connect_locked(struct ep *ep, const struct target *target)
         }
         write_request(conn, target);
         conn->qual = target->qual;
-        conn->ep = ep;
-        ep->conn = conn;
+        attach_ep(conn, ep);
         ep->initiated = true;
         ep->remote = target->address;
         ep->remote_qual = target->qual;

@@ -89,7 +89,6 @@ bool cm_enter(struct ia *ia);
 void cm_leave(struct ia *ia, bool relieving, DAT_RETURN ret);
 void cm_handle_events(struct ia *ia);
 uint64_t cm_expire(struct ia *ia);
-void cm_part(struct ep *ep);
 void cm_reject(struct conn *conn, int size, const void *data);
 void cm_refuse(struct conn *conn);
 void cm_accept(struct conn *conn, struct ep *ep, int size, const void *data);

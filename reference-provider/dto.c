@@ -55,18 +55,6 @@ struct request {
         DAT_COMPLETION_FLAGS flags;
 };
 
-/* Are these flags among those allowed for the operation, and is the EP configured for them? */
-DAT_RETURN dto_check_flags(const struct ep *ep, DAT_COMPLETION_FLAGS flags,
-                           DAT_COMPLETION_FLAGS allowed, int subtype)
-{
-        if ((unsigned int)flags & ~(unsigned int)allowed)
-                return REF_ERROR(DAT_INVALID_PARAMETER, subtype);
-        if (flags & DAT_COMPLETION_UNSIGNALLED_FLAG &&
-            ep->attr.request_completion_flags != DAT_COMPLETION_UNSIGNALLED_FLAG)
-                return REF_ERROR(DAT_INVALID_PARAMETER, subtype);
-        return DAT_SUCCESS;
-}
-
 PER_KIND DAT_COUNT max_segments(const DAT_EP_ATTR *attr, enum wr_kind kind)
 {
         if (kind == WR_SEND)
@@ -121,8 +109,8 @@ PER_KIND DAT_RETURN check_request(struct ep *ep, const struct request *request, 
         /* Verbs always signals: the record must come back, whatever the Consumer wants to see. */
         *send_flags = IBV_SEND_SIGNALED;
         if (request->flags != DAT_COMPLETION_DEFAULT_FLAG) {
-                ret = dto_check_flags(ep, request->flags, operation->allowed,
-                                      operation->flags_argument);
+                ret = ep_check_flags(ep, request->flags, operation->allowed,
+                                     operation->flags_argument);
                 if (ret != DAT_SUCCESS)
                         return ret;
                 if (request->flags & DAT_COMPLETION_SOLICITED_WAIT_FLAG)

@@ -4,8 +4,6 @@
 
 #include "daplref.h"
 
-struct ep;
-
 DAT_RETURN ref_ep_post_send(DAT_EP_HANDLE, DAT_COUNT, DAT_LMR_TRIPLET *, DAT_DTO_COOKIE,
                             DAT_COMPLETION_FLAGS);
 DAT_RETURN ref_ep_post_recv(DAT_EP_HANDLE, DAT_COUNT, DAT_LMR_TRIPLET *, DAT_DTO_COOKIE,
@@ -14,7 +12,5 @@ DAT_RETURN ref_ep_post_rdma_read(DAT_EP_HANDLE, DAT_COUNT, DAT_LMR_TRIPLET *, DA
                                  const DAT_RMR_TRIPLET *, DAT_COMPLETION_FLAGS);
 DAT_RETURN ref_ep_post_rdma_write(DAT_EP_HANDLE, DAT_COUNT, DAT_LMR_TRIPLET *, DAT_DTO_COOKIE,
                                   const DAT_RMR_TRIPLET *, DAT_COMPLETION_FLAGS);
-DAT_RETURN dto_check_flags(const struct ep *ep, DAT_COMPLETION_FLAGS flags,
-                           DAT_COMPLETION_FLAGS allowed, int subtype);
 
 #endif

@@ -414,8 +414,9 @@ static DAT_RETURN ep_new(struct ia *ia, enum ep_state state, struct ep **out)
         ep->attr = default_attr(ia);
         ep->soft_watermark = DAT_WATERMARK_INFINITE;
         ep->hard_watermark = DAT_WATERMARK_INFINITE;
-        pool_init(&ep->recvs, ep, NULL, true);
-        pool_init(&ep->requests, ep, NULL, false);
+        pool_init(&ep->recvs, ep, NULL, true, WR_POSTED_PLAIN);
+        /* On iWARP a request may complete before its predecessors, see is_early(). */
+        pool_init(&ep->requests, ep, NULL, false, ia->iwarp ? WR_POSTED : WR_POSTED_PLAIN);
         list_init(&ep->ending_link);
         work_init(&ep->broken_work, &ep->obj, run_broken);
         work_init(&ep->drained_work, &ep->obj, run_drained);

@@ -48,6 +48,7 @@ struct ep {
             mtu_shift; /* 0 while no message can come, or packets are not numbered */
 
         struct conn *conn;
+        void (*disconnect)(struct ep *ep); /* set with conn: takes the EP off its connection */
         struct sockaddr_storage remote;
         DAT_PORT_QUAL local_port;
         DAT_PORT_QUAL remote_port;
@@ -83,6 +84,21 @@ static inline struct evd *ep_recv_target(const struct ep *ep)
 static inline struct evd *ep_request_target(const struct ep *ep)
 {
         return ep->request_evd ? ep->request_evd : ep->obj.ia->sink;
+}
+
+/*
+ * Checks the completion flags of a request: each must be among those allowed for the operation, and
+ * UNSIGNALLED needs an EP configured for it. Returns DAT_INVALID_PARAMETER with `subtype` if not.
+ */
+static inline DAT_RETURN ep_check_flags(const struct ep *ep, DAT_COMPLETION_FLAGS flags,
+                                        DAT_COMPLETION_FLAGS allowed, int subtype)
+{
+        if ((unsigned int)flags & ~(unsigned int)allowed)
+                return REF_ERROR(DAT_INVALID_PARAMETER, subtype);
+        if (flags & DAT_COMPLETION_UNSIGNALLED_FLAG &&
+            ep->attr.request_completion_flags != DAT_COMPLETION_UNSIGNALLED_FLAG)
+                return REF_ERROR(DAT_INVALID_PARAMETER, subtype);
+        return DAT_SUCCESS;
 }
 
 /* A request has left the EP. Called with an EVD locked. */

@@ -4,7 +4,6 @@
 #include <assert.h>
 #include <stdatomic.h>
 
-#include "cm.h"
 #include "ends.h"
 #include "ep.h"
 #include "evd.h"
@@ -168,7 +167,8 @@ bool ep_take(struct ep *ep, enum ep_event event, DAT_EVENT_NUMBER number)
                 return false;
         if (step->action == END) {
                 ep->last_event = number;
-                cm_part(ep);
+                if (ep->conn)
+                        ep->disconnect(ep);
         }
         gate_close(&ep->gate);
         atomic_store(&ep->state, step->next);

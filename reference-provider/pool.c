@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "pool.h"
 #include "daplref.h"
-#include "ep.h"
 #include "list.h"
 #include "lock.h"
 
@@ -15,16 +14,20 @@ struct wr_slab {
         struct wr wrs[];
 };
 
-/* keeps_sge: the records have room for a scatter list, which receives need. */
-void pool_init(struct wr_pool *pool, struct ep *ep, struct srq *srq, bool keeps_sge)
+/*
+ * Makes an empty pool of the EP or of the SRQ; the other pointer is NULL. With `keeps_sge` each
+ * record has room for a scatter list, which receives need. `plain` is WR_POSTED_PLAIN if a success
+ * makes an event and nothing else, and WR_POSTED if not.
+ */
+void pool_init(struct wr_pool *pool, struct ep *ep, struct srq *srq, bool keeps_sge,
+               enum wr_posting plain)
 {
         memset(pool, 0, sizeof(*pool));
         list_init(&pool->pending);
         pool->ep = ep;
         pool->srq = srq;
         pool->keeps_sge = keeps_sge;
-        /* What completes of an SRQ is of the EP that has taken it; what iWARP does may be early. */
-        pool->plain = srq || (!keeps_sge && ep->obj.ia->iwarp) ? WR_POSTED : WR_POSTED_PLAIN;
+        pool->plain = plain;
 }
 
 /* Makes room for that many records in all; false when memory is short, and nothing changes. */

@@ -55,7 +55,7 @@ struct wr_pool {
         struct link pending;
         struct wr_slab *slabs;
         int capacity;
-        enum wr_posting plain; /* how a record of its own goes to verbs, if nothing is suppressed */
+        enum wr_posting plain; /* the posting of a record whose success is not suppressed */
         _Atomic int in_use;
         int done;      /* of the pending, under the lock of their EVD */
         struct ep *ep; /* one of these two owns the pool */
@@ -63,7 +63,8 @@ struct wr_pool {
         bool keeps_sge;
 };
 
-void pool_init(struct wr_pool *pool, struct ep *ep, struct srq *srq, bool keeps_sge);
+void pool_init(struct wr_pool *pool, struct ep *ep, struct srq *srq, bool keeps_sge,
+               enum wr_posting plain);
 bool pool_grow(struct wr_pool *pool, int capacity);
 void pool_destroy(struct wr_pool *pool);
 

@@ -2,7 +2,6 @@
 #include "rmr.h"
 #include "daplref.h"
 #include "dat_abi.h"
-#include "dto.h"
 #include "ep.h"
 #include "ep_state.h"
 #include "evd.h"
@@ -194,10 +193,10 @@ static DAT_RETURN post_bind(struct rmr *rmr, struct ep *ep, const DAT_LMR_TRIPLE
 
         if (ep->pz != rmr->pz)
                 return REF_ERROR(DAT_PROTECTION_VIOLATION, 0);
-        ret = dto_check_flags(ep, flags,
-                              DAT_COMPLETION_SUPPRESS_FLAG | DAT_COMPLETION_UNSIGNALLED_FLAG |
-                                  DAT_COMPLETION_BARRIER_FENCE_FLAG,
-                              DAT_INVALID_ARG6);
+        ret = ep_check_flags(ep, flags,
+                             DAT_COMPLETION_SUPPRESS_FLAG | DAT_COMPLETION_UNSIGNALLED_FLAG |
+                                 DAT_COMPLETION_BARRIER_FENCE_FLAG,
+                             DAT_INVALID_ARG6);
         if (ret != DAT_SUCCESS)
                 return ret;
         if (state != EP_CONNECTED && !ep_state_flushes(state))

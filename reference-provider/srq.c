@@ -147,7 +147,8 @@ static DAT_RETURN srq_new(struct ia *ia, struct pz *pz, const DAT_SRQ_ATTR *attr
 
         if (!srq)
                 return REF_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
-        pool_init(&srq->pool, NULL, srq, true);
+        /* Not plain: the completion must find the EP that has taken the buffer. */
+        pool_init(&srq->pool, NULL, srq, true, WR_POSTED);
         pthread_mutex_init(&srq->resize_lock, NULL);
         work_init(&srq->low_work, &srq->obj, run_low);
         srq->obj.ia = ia;
