@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "attempt.h"
 #include "cm.h"
+#include "event_loop.h"
 #include "ia.h"
 #include "list.h"
-#include "service.h"
+#include "os.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -36,7 +37,7 @@ static void *run(void *argument)
         pthread_mutex_lock(&lock);
         if (attempt->conn) {
                 list_append(&attempt->conn->ia->attempted, &attempt->link);
-                service_rearm(attempt->conn->ia);
+                event_loop_rearm(&attempt->conn->ia->loop);
         }
         pthread_mutex_unlock(&lock);
         return NULL;
@@ -57,7 +58,7 @@ bool attempt_begin(struct conn *conn, const struct rdma_conn_param *param)
         memcpy(attempt->data, param->private_data, param->private_data_len);
         list_init(&attempt->link);
         pthread_mutex_lock(&lock);
-        begun = service_spawn(&attempt->thread, run, attempt);
+        begun = thread_spawn(&attempt->thread, run, attempt);
         conn->attempt = begun ? attempt : NULL;
         pthread_mutex_unlock(&lock);
         if (!begun)

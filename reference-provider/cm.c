@@ -8,24 +8,28 @@
 #include "ep.h"
 #include "ep_state.h"
 #include "evd.h"
+#include "event_loop.h"
 #include "handle.h"
 #include "ia.h"
 #include "linger.h"
 #include "list.h"
 #include "lock.h"
+#include "os.h"
 #include "probe.h"
 #include "qp.h"
-#include "service.h"
 #include "sigpipe.h"
 #include "sp.h"
 
 #include <assert.h>
 #include <endian.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/random.h>
+#include <unistd.h>
 
 /*
  * What travels in librdmacm's private data. It arrives padded with zeros to librdmacm's maximum,
@@ -167,7 +171,7 @@ void cm_doom(struct conn *conn)
         list_remove(&conn->link);
         list_append(&ia->doomed, &conn->link);
         if (handling != ia)
-                service_rearm(ia);
+                event_loop_rearm(&ia->loop);
 }
 
 static void set_deadline(struct conn *conn, uint64_t from_now)
@@ -176,7 +180,7 @@ static void set_deadline(struct conn *conn, uint64_t from_now)
 
         conn->deadline = now_us() + from_now;
         if (!ia->next_deadline || conn->deadline < ia->next_deadline)
-                service_rearm(ia);
+                event_loop_rearm(&ia->loop);
 }
 
 static int accept_id(const struct conn *conn, struct rdma_conn_param *param)
@@ -752,10 +756,10 @@ static void establish(struct conn *conn)
         ep_must(ep, EP_IS_ESTABLISHED, (DAT_EVENT_NUMBER)0);
         ep_post_event(ep, DAT_CONNECTION_EVENT_ESTABLISHED);
         if (atomic_load(&ep->failed))
-                work_queue(ep->obj.ia, &ep->broken_work);
+                work_queue(&ep->obj.ia->loop, &ep->broken_work);
         /* The service thread, which looks for failures, may not be the one that handles this. */
         if (!ep->obj.ia->next_look)
-                service_rearm(ep->obj.ia);
+                event_loop_rearm(&ep->obj.ia->loop);
 }
 
 static void establish_accepted(struct conn *conn)
@@ -1270,7 +1274,7 @@ static void handle(struct ia *ia, struct rdma_cm_event *event)
 
         pthread_mutex_lock(&ia->cm_lock);
         handling = ia;
-        service_hold_wakes();
+        evd_hold_wakes();
         dispatch(ia, event);
         if (event->event == RDMA_CM_EVENT_CONNECT_REQUEST && !event->id->context)
                 orphan = event->id;
@@ -1281,7 +1285,7 @@ static void handle(struct ia *ia, struct rdma_cm_event *event)
         }
         handling = NULL;
         pthread_mutex_unlock(&ia->cm_lock);
-        service_release_wakes();
+        evd_release_wakes();
         rdma_ack_cm_event(event);
         if (orphan)
                 rdma_destroy_id(orphan);
@@ -1307,9 +1311,55 @@ static void fetch(struct ia *ia, bool until_settled)
 }
 
 /* For the service thread, when there is something. Called without a lock. */
-void cm_handle_events(struct ia *ia)
+static void cm_handle_events(struct ia *ia)
 {
         fetch(ia, false);
+}
+
+static void cm_ready(struct event_source *source)
+{
+        cm_handle_events(container_of(source, struct ia, cm_source));
+}
+
+/*
+ * Makes the service thread handle the events of librdmacm. The descriptor of librdmacm is in an
+ * epoll set of its own, and that set is in the one of the service thread. The kernel wakes a thread
+ * that has the descriptor itself in its set at each event, even while the descriptor is disabled.
+ */
+bool cm_listen(struct ia *ia)
+{
+        struct epoll_event event = {.events = EPOLLIN};
+
+        ia->cm_source.ready = cm_ready;
+        (void)fcntl(ia->cm->fd, F_SETFL, O_NONBLOCK);
+        ia->cm_fd = epoll_create1(EPOLL_CLOEXEC);
+        return ia->cm_fd >= 0 && !epoll_ctl(ia->cm_fd, EPOLL_CTL_ADD, ia->cm->fd, &event) &&
+               event_loop_add(&ia->loop, ia->cm_fd, &ia->cm_source);
+}
+
+void cm_close_fd(struct ia *ia)
+{
+        if (ia->cm_fd >= 0)
+                close(ia->cm_fd);
+        ia->cm_fd = -1;
+}
+
+/*
+ * Makes the service thread leave librdmacm's events to the calling thread, which is about to cause
+ * some, until resume_service(). Returns false if another thread does so already.
+ */
+static bool pause_service(struct ia *ia)
+{
+        if (atomic_exchange(&ia->relieved, true))
+                return false;
+        event_loop_enable(&ia->loop, ia->cm_fd, &ia->cm_source, false);
+        return true;
+}
+
+static void resume_service(struct ia *ia)
+{
+        event_loop_enable(&ia->loop, ia->cm_fd, &ia->cm_source, true);
+        atomic_store(&ia->relieved, false);
 }
 
 /*
@@ -1319,7 +1369,7 @@ void cm_handle_events(struct ia *ia)
  */
 bool cm_enter(struct ia *ia)
 {
-        bool relieving = service_relieve(ia);
+        bool relieving = pause_service(ia);
 
         pthread_mutex_lock(&ia->cm_lock);
         return relieving;
@@ -1333,7 +1383,7 @@ void cm_leave(struct ia *ia, bool relieving, DAT_RETURN ret)
                 return;
         if (ret == DAT_SUCCESS)
                 fetch(ia, true);
-        service_resume(ia);
+        resume_service(ia);
 }
 
 static void expire(struct conn *conn)
@@ -1392,7 +1442,7 @@ static uint64_t earlier(uint64_t a, uint64_t b)
 }
 
 /* Ends what has taken too long; returns the next deadline, or 0. */
-uint64_t cm_expire(struct ia *ia)
+static uint64_t expire_all(struct ia *ia)
 {
         struct link *head = &ia->conns;
         uint64_t now = now_us();
@@ -1426,11 +1476,21 @@ uint64_t cm_expire(struct ia *ia)
 }
 
 /* Destroys the connections given up that nobody who handles an event has reaped. */
-void cm_reap(struct ia *ia)
+static void cm_reap(struct ia *ia)
 {
         pthread_mutex_lock(&ia->cm_turn);
         reap(ia);
         pthread_mutex_unlock(&ia->cm_turn);
+}
+
+/* The tick of the service thread: ends what has timed out, and destroys retired connections. */
+uint64_t cm_tick(struct event_loop *loop)
+{
+        struct ia *ia = container_of(loop, struct ia, loop);
+        uint64_t deadline = expire_all(ia);
+
+        cm_reap(ia);
+        return deadline;
 }
 
 /* Is there a confirmation whose request has yet to begin? */

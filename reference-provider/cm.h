@@ -15,6 +15,7 @@
 struct attempt;
 struct cr;
 struct ep;
+struct event_loop;
 struct ia;
 
 /* What the context of an id of librdmacm begins with. */
@@ -87,12 +88,12 @@ void cm_end(struct conn *conn, DAT_EVENT_NUMBER number);
 bool cm_same_address(const struct sockaddr *a, const struct sockaddr *b);
 bool cm_enter(struct ia *ia);
 void cm_leave(struct ia *ia, bool relieving, DAT_RETURN ret);
-void cm_handle_events(struct ia *ia);
-uint64_t cm_expire(struct ia *ia);
+bool cm_listen(struct ia *ia);
+void cm_close_fd(struct ia *ia);
+uint64_t cm_tick(struct event_loop *loop);
 void cm_reject(struct conn *conn, int size, const void *data);
 void cm_refuse(struct conn *conn);
 void cm_accept(struct conn *conn, struct ep *ep, int size, const void *data);
-void cm_reap(struct ia *ia);
 void cm_confirm_last(struct ia *ia);
 void cm_close(struct ia *ia);
 

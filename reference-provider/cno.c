@@ -3,11 +3,12 @@
 #include "daplref.h"
 #include "dat_abi.h"
 #include "evd.h"
+#include "event_loop.h"
 #include "handle.h"
 #include "ia.h"
 #include "list.h"
 #include "lock.h"
-#include "service.h"
+#include "os.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -149,7 +150,7 @@ DAT_RETURN ref_cno_query(DAT_CNO_HANDLE handle, DAT_CNO_PARAM_MASK mask, DAT_CNO
 /* Is it the agent of this CNO that calls? Called with the lock held. */
 static bool agent_calls(const struct cno *cno)
 {
-        return cno->agent_is_in && pthread_equal(pthread_self(), cno->obj.ia->thread);
+        return cno->agent_is_in && pthread_equal(pthread_self(), cno->obj.ia->loop.thread);
 }
 
 /*
@@ -284,7 +285,7 @@ void cno_trigger(struct cno *cno, struct evd *evd)
                 list_append(&cno->due, &evd->due_link);
         pthread_mutex_unlock(&cno->lock);
         if (agent)
-                work_queue(cno->obj.ia, &cno->agent_work);
+                work_queue(&cno->obj.ia->loop, &cno->agent_work);
 }
 
 /*
@@ -388,7 +389,7 @@ void cno_forget(struct cno *cno, struct evd *evd)
                         cno->last_evd_left = agent;
                 }
                 if (agent)
-                        work_queue(ia, &cno->agent_work);
+                        work_queue(&ia->loop, &cno->agent_work);
                 pthread_mutex_unlock(&cno->lock);
         }
         pthread_mutex_unlock(&ia->lock);
@@ -420,7 +421,7 @@ void cno_dismiss_agent(struct cno *cno)
 /* Frees what a dead CNO consists of. */
 void cno_destroy(struct cno *cno)
 {
-        work_cancel(cno->obj.ia, &cno->agent_work);
+        work_cancel(&cno->obj.ia->loop, &cno->agent_work);
         for (struct link *at = cno->pending.next, *next = at->next; at != &cno->pending;
              at = next, next = at->next)
                 drop(container_of(at, struct cno_trigger, link));

@@ -10,7 +10,7 @@
 #include "ep.h"
 #include "ep_state.h"
 #include "ia.h"
-#include "service.h"
+#include "os.h"
 
 /*
  * A queue pair in ERR takes nothing more from its SRQ, but for one message that a processor is in
@@ -121,7 +121,7 @@ DAT_RETURN ends_start(struct ia *ia)
 
         pthread_mutex_lock(&ia->cm_lock);
         if (!ends->running)
-                ends->running = service_spawn(&ends->thread, serve, ia);
+                ends->running = thread_spawn(&ends->thread, serve, ia);
         if (!ends->running)
                 ret = REF_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_ERROR_HANDLER);
         pthread_mutex_unlock(&ia->cm_lock);

@@ -6,6 +6,7 @@
 #include "ends.h"
 #include "ep_state.h"
 #include "evd.h"
+#include "event_loop.h"
 #include "handle.h"
 #include "ia.h"
 #include "list.h"
@@ -13,7 +14,6 @@
 #include "pool.h"
 #include "pz.h"
 #include "qp.h"
-#include "service.h"
 #include "srq.h"
 
 #include <errno.h>
@@ -916,9 +916,9 @@ void ep_destroy(struct ep *ep)
         }
         set_soft_mark(ep, DAT_WATERMARK_INFINITE);
         set_hard_mark(ep, DAT_WATERMARK_INFINITE);
-        work_cancel(ia, &ep->broken_work);
-        work_cancel(ia, &ep->drained_work);
-        work_cancel(ia, &ep->soft_work);
+        work_cancel(&ia->loop, &ep->broken_work);
+        work_cancel(&ia->loop, &ep->drained_work);
+        work_cancel(&ia->loop, &ep->soft_work);
         count_streams(&setup, -1);
         setup_detach(ep, &setup);
         object_bury(&ep->obj);
@@ -959,7 +959,7 @@ void ep_failed(struct ep *ep)
         atomic_store(&ep->failed, true);
         state = atomic_load(&ep->state);
         if (ep_state_can_break(state))
-                work_queue(ep->obj.ia, &ep->broken_work);
+                work_queue(&ep->obj.ia->loop, &ep->broken_work);
 }
 
 static bool above(_Atomic int *mark, _Atomic bool *armed, int held)
@@ -978,7 +978,7 @@ void ep_recv_held(struct ep *ep, int by)
         if (by < 0)
                 return;
         if (above(&ep->soft_watermark, &ep->soft_armed, held))
-                work_queue(ep->obj.ia, &ep->soft_work);
+                work_queue(&ep->obj.ia->loop, &ep->soft_work);
         if (above(&ep->hard_watermark, &ep->hard_armed, held))
                 ep_failed(ep);
 }

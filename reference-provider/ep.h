@@ -9,12 +9,12 @@
 #include <stdint.h>
 
 #include "ep_state.h"
+#include "event_loop.h"
 #include "handle.h"
 #include "ia.h"
 #include "list.h"
 #include "lock.h"
 #include "pool.h"
-#include "service.h"
 
 struct conn;
 struct evd;
@@ -105,7 +105,7 @@ static inline DAT_RETURN ep_check_flags(const struct ep *ep, DAT_COMPLETION_FLAG
 static inline void ep_request_done(struct ep *ep)
 {
         if (atomic_load(&ep->state) == EP_DRAINING && !atomic_load(&ep->requests.in_use))
-                work_queue(ep->obj.ia, &ep->drained_work);
+                work_queue(&ep->obj.ia->loop, &ep->drained_work);
 }
 
 DAT_RETURN ref_ep_create(DAT_IA_HANDLE, DAT_PZ_HANDLE, DAT_EVD_HANDLE, DAT_EVD_HANDLE,

@@ -10,7 +10,6 @@
 #include "ia.h"
 #include "linger.h"
 #include "lock.h"
-#include "service.h"
 
 #include <stdlib.h>
 #include <sys/eventfd.h>
@@ -231,7 +230,7 @@ void evd_destroy(struct evd *evd)
                         cr_discard(dat.event_data.cr_arrival_event_data.cr_handle);
         }
         if (evd->watched)
-                service_ignore(evd->obj.ia, evd);
+                evd_ignore_channel(evd);
         if (evd->cno)
                 (void)cno_take_due(evd->cno, evd);
         if (evd->obj.handle)

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "evd_state.h"
+#include "event_loop.h"
 #include "handle.h"
 #include "list.h"
 #include "lock.h"
@@ -89,7 +90,8 @@ struct evd {
         bool left_triggers;          /* and others may be with CNOs that it had before */
         struct link due_link;        /* in cno->due, and how many times, under cno->lock */
         int due;
-        bool watched; /* the service thread listens to the channel */
+        struct event_source sink_source; /* of the IA's sink, which has no handle */
+        bool watched;                    /* the service thread listens to the channel */
         int watchers; /* graceful disconnects that need the service thread to listen */
 };
 
@@ -117,6 +119,9 @@ DAT_RETURN evd_new(struct ia *ia, DAT_COUNT qlen, DAT_EVD_FLAGS flags, struct ev
 void evd_close(struct evd *evd);
 void evd_send_away(struct evd *evd, enum evd_input input);
 void evd_wake(struct evd *evd);
+void evd_hold_wakes(void);
+void evd_release_wakes(void);
+bool evd_defers_wake(struct evd *evd);
 void evd_destroy(struct evd *evd);
 bool evd_post(struct evd *evd, const struct event *event);
 void evd_drain(struct evd *evd);

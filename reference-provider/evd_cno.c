@@ -5,9 +5,11 @@
 #include "evd.h"
 #include "evd_cq.h"
 #include "evd_queue.h"
+#include "event_loop.h"
 #include "handle.h"
+#include "ia.h"
+#include "list.h"
 #include "lock.h"
-#include "service.h"
 
 #include <stdlib.h>
 
@@ -36,14 +38,41 @@ void evd_go_on_watching(struct evd *evd)
         evd_drain_locked(evd, evd->watchers > 0);
 }
 
+static void sink_ready(struct event_source *source)
+{
+        evd_channel_ready(container_of(source, struct evd, sink_source));
+}
+
+/* Called by the service thread for a readable channel of an EVD that has a handle. */
+void evd_object_ready(struct object *object)
+{
+        evd_channel_ready(container_of(object, struct evd, obj));
+}
+
+/* Makes the service thread call evd_channel_ready() while the channel is readable. */
+static bool listen_to_channel(struct evd *evd)
+{
+        struct event_loop *loop = &evd->obj.ia->loop;
+
+        if (evd->obj.handle)
+                return event_loop_add_evd(loop, evd->channel->fd, &evd->obj);
+        evd->sink_source.ready = sink_ready;
+        return event_loop_add(loop, evd->channel->fd, &evd->sink_source);
+}
+
+void evd_ignore_channel(struct evd *evd)
+{
+        event_loop_remove(&evd->obj.ia->loop, evd->channel->fd);
+}
+
 void evd_update_watch(struct evd *evd)
 {
         bool want =
             evd->cq && evd->state != EVD_CLOSING && ((evd->cno && evd->enabled) || evd->watchers);
 
         if (!want && evd->watched)
-                service_ignore(evd->obj.ia, evd);
-        evd->watched = want && (evd->watched || service_listen(evd->obj.ia, evd));
+                evd_ignore_channel(evd);
+        evd->watched = want && (evd->watched || listen_to_channel(evd));
         if (evd->watched && !evd_watches(evd))
                 evd_go_on_watching(evd);
 }

@@ -11,6 +11,8 @@
 bool evd_watches(const struct evd *evd);
 void evd_go_on_watching(struct evd *evd);
 void evd_update_watch(struct evd *evd);
+void evd_ignore_channel(struct evd *evd);
+void evd_object_ready(struct object *object);
 DAT_RETURN evd_attach_cno(struct evd *evd, DAT_CNO_HANDLE cno_handle);
 
 #endif

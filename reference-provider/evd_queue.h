@@ -10,7 +10,6 @@
 #include "evd.h"
 #include "handle.h"
 #include "lock.h"
-#include "service.h"
 #include "srq.h"
 
 bool evd_ring_reserve(struct evd *evd, int size);
@@ -47,7 +46,7 @@ static inline void evd_unlock(struct evd *evd)
         if (wakes)
                 evd->state = evd_after(evd->state, EVD_UNLOCK);
         lock_release(&evd->lock);
-        if (wakes && !service_wakes_later(evd))
+        if (wakes && !evd_defers_wake(evd))
                 evd_wake(evd);
 }
 

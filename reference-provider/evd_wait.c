@@ -7,13 +7,17 @@
 #include "evd_state.h"
 #include "handle.h"
 #include "lock.h"
-#include "service.h"
+#include "os.h"
 
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
 #include <time.h>
 #include <unistd.h>
+
+/* Whether the calling thread holds wakes, and the EVD whose waiter it then has to wake. */
+static REF_THREAD_LOCAL bool holds_wakes;
+static REF_THREAD_LOCAL struct evd *to_wake;
 
 /* Ends the sleep of the waiter; called without the lock, for which it would only wait again. */
 void evd_wake(struct evd *evd)
@@ -26,6 +30,37 @@ void evd_wake(struct evd *evd)
         }
         if (write(evd->wake_fd, &one, sizeof(one)) < 0)
                 return; /* the counter is full, so the waiter is being woken already */
+}
+
+/*
+ * Between evd_hold_wakes() and evd_release_wakes(), the calling thread does not wake the first
+ * waiter that it releases. A thread that handles an event with ia->cm_lock held does so, because
+ * the Consumer's next call often needs that lock.
+ */
+void evd_hold_wakes(void)
+{
+        holds_wakes = true;
+}
+
+void evd_release_wakes(void)
+{
+        struct evd *evd = to_wake;
+
+        holds_wakes = false;
+        to_wake = NULL;
+        if (!evd)
+                return;
+        evd_wake(evd);
+        object_put(evd);
+}
+
+/* Returns false if the caller must wake the waiter itself. */
+bool evd_defers_wake(struct evd *evd)
+{
+        if (!holds_wakes || to_wake || !object_pin(&evd->obj))
+                return false;
+        to_wake = evd;
+        return true;
 }
 
 /* Makes the EVD unwaitable, or closes it. Who waited has no part in it from now on. */

@@ -8,10 +8,13 @@
 #include "daplref.h"
 #include "dat_abi.h"
 #include "device.h"
+#include "device_event.h"
 #include "ends.h"
 #include "ep.h"
 #include "ep_state.h"
 #include "evd.h"
+#include "evd_cno.h"
+#include "event_loop.h"
 #include "handle.h"
 #include "ia_limits.h"
 #include "list.h"
@@ -20,7 +23,6 @@
 #include "pz.h"
 #include "qp.h"
 #include "rmr.h"
-#include "service.h"
 #include "sp.h"
 #include "srq.h"
 
@@ -104,17 +106,16 @@ static struct ia *ia_new(const struct binding *binding)
         if (!ia)
                 return NULL;
         ia->binding = binding;
-        ia->epoll_fd = ia->cm_fd = ia->kick_fd = ia->timer_fd = -1;
+        ia->cm_fd = -1;
+        event_loop_init(&ia->loop);
         pthread_mutex_init(&ia->lock, NULL);
         pthread_mutex_init(&ia->cm_turn, NULL);
         pthread_mutex_init(&ia->cm_lock, NULL);
-        pthread_mutex_init(&ia->work_lock, NULL);
         list_init(&ia->conns);
         list_init(&ia->doomed);
         list_init(&ia->attempted);
         ends_init(ia);
         list_init(&ia->listeners);
-        list_init(&ia->work);
         for (int kind = 0; kind < REF_KINDS; kind++)
                 list_init(&ia->objects[kind]);
         probe_init(ia);
@@ -128,11 +129,29 @@ static void ia_delete(struct ia *ia)
 {
         lmr_table_destroy(&ia->lmrs);
         ends_destroy(ia);
-        pthread_mutex_destroy(&ia->work_lock);
+        event_loop_destroy(&ia->loop);
         pthread_mutex_destroy(&ia->cm_turn);
         pthread_mutex_destroy(&ia->cm_lock);
         pthread_mutex_destroy(&ia->lock);
         free(ia);
+}
+
+static void close_loop(struct ia *ia)
+{
+        cm_close_fd(ia);
+        event_loop_close(&ia->loop);
+}
+
+/* Starts the service thread. On failure all descriptors of the loop are closed. */
+static DAT_RETURN start_loop(struct ia *ia)
+{
+        ia->loop.tick = cm_tick;
+        ia->loop.evd_ready = evd_object_ready;
+        if (event_loop_open(&ia->loop) && cm_listen(ia) && device_event_listen(ia) &&
+            event_loop_start(&ia->loop))
+                return DAT_SUCCESS;
+        close_loop(ia);
+        return REF_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_ERROR_HANDLER);
 }
 
 static DAT_RETURN open_parts(struct ia *ia, DAT_COUNT qlen, DAT_EVD_HANDLE async_evd)
@@ -142,7 +161,7 @@ static DAT_RETURN open_parts(struct ia *ia, DAT_COUNT qlen, DAT_EVD_HANDLE async
         if (ret != DAT_SUCCESS)
                 return ret;
         ia->sink->discards = true;
-        ret = service_start(ia);
+        ret = start_loop(ia);
         if (ret != DAT_SUCCESS)
                 goto sink;
         ret = object_publish(ia, &ia->obj, DAT_HANDLE_TYPE_IA);
@@ -154,8 +173,8 @@ static DAT_RETURN open_parts(struct ia *ia, DAT_COUNT qlen, DAT_EVD_HANDLE async
         object_kill(&ia->obj);
         object_bury(&ia->obj);
 service:
-        service_stop(ia);
-        service_close(ia);
+        event_loop_stop(&ia->loop);
+        close_loop(ia);
 sink:
         evd_destroy(ia->sink);
         return ret;
@@ -499,7 +518,7 @@ DAT_RETURN ref_ia_close(DAT_IA_HANDLE handle, DAT_CLOSE_FLAGS flags)
         if (flags != DAT_CLOSE_ABRUPT_FLAG && flags != DAT_CLOSE_GRACEFUL_FLAG)
                 ret = REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
         else if ((flags == DAT_CLOSE_GRACEFUL_FLAG && has_objects(ia)) ||
-                 pthread_equal(pthread_self(), ia->thread))
+                 pthread_equal(pthread_self(), ia->loop.thread))
                 ret = REF_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_IA_IN_USE);
         else if (!object_kill(&ia->obj))
                 ret = REF_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
@@ -512,7 +531,7 @@ DAT_RETURN ref_ia_close(DAT_IA_HANDLE handle, DAT_CLOSE_FLAGS flags)
         async_evd_leave(ia);
         release_waiters(ia);
         object_await_all(ia);
-        service_stop(ia);
+        event_loop_stop(&ia->loop);
         cm_confirm_last(ia);
         dismiss_agents(ia);
         end_connections(ia);
@@ -520,7 +539,7 @@ DAT_RETURN ref_ia_close(DAT_IA_HANDLE handle, DAT_CLOSE_FLAGS flags)
         destroy_all(ia);
         cm_close(ia);
         evd_destroy(ia->sink);
-        service_close(ia);
+        close_loop(ia);
         object_bury(&ia->obj);
         device_release(ia);
         ia_delete(ia);

@@ -12,6 +12,7 @@
 
 #include "daplref.h"
 #include "ends.h"
+#include "event_loop.h"
 #include "handle.h"
 #include "list.h"
 #include "lmr.h"
@@ -58,7 +59,9 @@ struct ia {
         struct ibv_pd *domain;       /* of all zones, where the entry says one-domain; else NULL */
         struct ibv_pd *lender; /* of the queue pairs that lend their numbers; made when needed */
         struct link siblings;
-        pthread_t thread;
+        struct event_loop loop;
+        struct event_source cm_source;
+        struct event_source async_source;
         struct lmr_table lmrs;
 
         struct link conns;     /* under cm_lock */
@@ -66,11 +69,9 @@ struct ia {
         struct link attempted; /* on iWARP, see attempt.c */
         struct ends ends;
         struct link listeners;
-        struct link work; /* under work_lock */
         pthread_mutex_t lock;
         pthread_mutex_t cm_turn; /* of the thread that fetches and handles librdmacm's events */
         pthread_mutex_t cm_lock;
-        pthread_mutex_t work_lock;
         struct link objects[REF_KINDS]; /* under lock */
 
         struct sockaddr_storage address;
@@ -83,14 +84,10 @@ struct ia {
         bool probes_all; /* those too from whom nothing is due */
         uint64_t next_look;
         uint64_t next_deadline; /* when the service thread looks again by itself, or 0 */
-        uint64_t timer;         /* what timer_fd is set to, or 0 */
         int counts[REF_KINDS];
         struct ia_limits limits;
         _Atomic enum cq_growth cq_growth;
-        int epoll_fd;
         int cm_fd; /* a set with librdmacm's descriptor in it */
-        int kick_fd;
-        int timer_fd;
         struct ibv_port_attr port_attr;
         struct ibv_qp_attr init_attr; /* of a queue pair in INIT, see qp.c; under cm_lock */
         int init_mask;                /* or 0 while it is not known */
@@ -106,10 +103,7 @@ struct ia {
         bool owns_async_evd;
         bool async_out_of_scope;
         bool lenient;
-        bool running;
-        bool again;            /* the service thread has found more to do */
         _Atomic bool relieved; /* a call of the Consumer's fetches librdmacm's events */
-        _Atomic bool stopping;
 };
 
 DAT_RETURN ref_ia_open(const DAT_NAME_PTR, DAT_COUNT, DAT_EVD_HANDLE *, DAT_IA_HANDLE *);

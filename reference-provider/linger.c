@@ -2,7 +2,7 @@
 #include "linger.h"
 #include "ia.h"
 #include "list.h"
-#include "service.h"
+#include "os.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -70,7 +70,7 @@ static bool send_out(struct lingering *lingering, struct errand *errand)
         pthread_t thread;
 
         if (!lingering->running)
-                lingering->running = service_spawn(&thread, run, lingering);
+                lingering->running = thread_spawn(&thread, run, lingering);
         if (lingering->running)
                 list_append(&lingering->errands, &errand->link);
         return lingering->running;

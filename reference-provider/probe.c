@@ -5,9 +5,9 @@
 #include "ia.h"
 #include "list.h"
 #include "lock.h"
+#include "os.h"
 #include "pool.h"
 #include "qp.h"
-#include "service.h"
 
 #include <errno.h>
 #include <stdlib.h>

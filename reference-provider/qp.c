@@ -10,7 +10,6 @@
 #include "lock.h"
 #include "pool.h"
 #include "pz.h"
-#include "service.h"
 #include "sigpipe.h"
 #include "srq.h"
 

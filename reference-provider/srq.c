@@ -5,6 +5,7 @@
 #include "dat_abi.h"
 #include "ends.h"
 #include "evd.h"
+#include "event_loop.h"
 #include "handle.h"
 #include "ia.h"
 #include "linger.h"
@@ -13,7 +14,6 @@
 #include "lock.h"
 #include "pool.h"
 #include "pz.h"
-#include "service.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -239,7 +239,7 @@ DAT_RETURN ref_srq_free(DAT_SRQ_HANDLE handle)
 void srq_destroy(struct srq *srq)
 {
         linger_destroy_srq(srq->obj.ia, srq->srq);
-        work_cancel(srq->obj.ia, &srq->low_work);
+        work_cancel(&srq->obj.ia->loop, &srq->low_work);
         object_unuse(&srq->pz->obj);
         object_bury(&srq->obj);
         pool_destroy(&srq->pool);
@@ -543,7 +543,7 @@ void srq_buffer_taken(struct srq *srq)
                 lock_release(&srq->rest_lock);
         }
         if (left < atomic_load(&srq->low_watermark) && claim_low(srq))
-                work_queue(srq->obj.ia, &srq->low_work);
+                work_queue(&srq->obj.ia->loop, &srq->low_work);
 }
 
 /* The Consumer has taken the event of a buffer, or it never will. */

@@ -7,11 +7,11 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include "event_loop.h"
 #include "handle.h"
 #include "list.h"
 #include "lock.h"
 #include "pool.h"
-#include "service.h"
 
 struct evd;
 struct pz;
