@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "attempt.h"
-#include "cm.h"
+#include "cm_conn.h"
 #include "event_loop.h"
 #include "ia.h"
 #include "list.h"

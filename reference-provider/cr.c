@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cr.h"
-#include "cm.h"
+#include "cm_conn.h"
+#include "cm_event.h"
 #include "daplref.h"
 #include "ep.h"
 #include "ep_state.h"

@@ -2,7 +2,8 @@
 #include "ia.h"
 #include "async_evd.h"
 #include "binding.h"
-#include "cm.h"
+#include "cm_event.h"
+#include "cm_timer.h"
 #include "cno.h"
 #include "cr.h"
 #include "daplref.h"
@@ -17,6 +18,7 @@
 #include "event_loop.h"
 #include "handle.h"
 #include "ia_limits.h"
+#include "iwarp.h"
 #include "list.h"
 #include "lmr.h"
 #include "probe.h"
@@ -532,7 +534,7 @@ DAT_RETURN ref_ia_close(DAT_IA_HANDLE handle, DAT_CLOSE_FLAGS flags)
         release_waiters(ia);
         object_await_all(ia);
         event_loop_stop(&ia->loop);
-        cm_confirm_last(ia);
+        iwarp_confirm_last(ia);
         dismiss_agents(ia);
         end_connections(ia);
         ends_stop(ia);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "probe.h"
-#include "cm.h"
+#include "cm_conn.h"
 #include "ep.h"
 #include "ia.h"
 #include "list.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "provider.h"
 #include "binding.h"
-#include "cm.h"
 #include "cno.h"
+#include "connect.h"
 #include "cr.h"
 #include "dat_abi.h"
 #include "dto.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "sp.h"
-#include "cm.h"
+#include "cm_conn.h"
 #include "daplref.h"
 #include "dat_abi.h"
 #include "ep.h"

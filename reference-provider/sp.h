@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "cm.h"
+#include "cm_conn.h"
 #include "handle.h"
 #include "list.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Connections over librdmacm. */
-#ifndef DAPLREF_CM_H
-#define DAPLREF_CM_H
+/* A connection, or an attempt at one, and its state. */
+#ifndef DAPLREF_CM_CONN_H
+#define DAPLREF_CM_CONN_H
 
 #include <infiniband/verbs.h>
 #include <netinet/in.h>
@@ -9,13 +9,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "cm_wire.h"
 #include "daplref.h"
 #include "list.h"
 
 struct attempt;
 struct cr;
 struct ep;
-struct event_loop;
 struct ia;
 
 /* What the context of an id of librdmacm begins with. */
@@ -74,27 +74,29 @@ struct conn {
         int wire_size;
 };
 
-DAT_RETURN ref_ep_connect(DAT_EP_HANDLE, DAT_IA_ADDRESS_PTR, DAT_CONN_QUAL, DAT_TIMEOUT, DAT_COUNT,
-                          const DAT_PVOID, DAT_QOS, DAT_CONNECT_FLAGS);
-DAT_RETURN ref_ep_dup_connect(DAT_EP_HANDLE, DAT_EP_HANDLE, DAT_TIMEOUT, DAT_COUNT, const DAT_PVOID,
-                              DAT_QOS);
-DAT_RETURN ref_ep_disconnect(DAT_EP_HANDLE, DAT_CLOSE_FLAGS);
 struct conn *cm_new(struct ia *ia, enum conn_kind kind);
-int cm_resolve(struct conn *conn, const struct sockaddr_storage *to);
-void conn_become(struct conn *conn, enum conn_state state);
 void cm_forget(struct conn *conn);
+void conn_become(struct conn *conn, enum conn_state state);
 void cm_doom(struct conn *conn);
-void cm_end(struct conn *conn, DAT_EVENT_NUMBER number);
-bool cm_same_address(const struct sockaddr *a, const struct sockaddr *b);
-bool cm_enter(struct ia *ia);
-void cm_leave(struct ia *ia, bool relieving, DAT_RETURN ret);
-bool cm_listen(struct ia *ia);
-void cm_close_fd(struct ia *ia);
-uint64_t cm_tick(struct event_loop *loop);
+void conn_set_reaper(const struct ia *ia);
+void conn_set_deadline(struct conn *conn, uint64_t from_now);
+void conn_attach_ep(struct conn *conn, struct ep *ep);
+void conn_disconnect_id(const struct conn *conn);
+void conn_reject_id(const struct ia *ia, struct rdma_cm_id *id, const void *wire, size_t size);
+void conn_answer_no(struct conn *conn, enum wire_kind kind, int size, const void *data);
 void cm_reject(struct conn *conn, int size, const void *data);
 void cm_refuse(struct conn *conn);
 void cm_accept(struct conn *conn, struct ep *ep, int size, const void *data);
-void cm_confirm_last(struct ia *ia);
-void cm_close(struct ia *ia);
+void cm_end(struct conn *conn, DAT_EVENT_NUMBER number);
+struct rdma_conn_param conn_param(struct ep *ep, const void *data, size_t size);
+bool conn_step_to_rts(struct ep *ep, const struct conn *conn);
+uint32_t conn_draw_token(struct ia *ia);
+int conn_resolving_ms(const struct conn *conn);
+int conn_resolve_step(struct conn *conn, struct sockaddr_storage *source);
+int cm_resolve(struct conn *conn, const struct sockaddr_storage *to);
+bool conn_start_aside(struct ia *ia, const struct sockaddr_storage *to, DAT_CONN_QUAL qual,
+                      const void *wire, size_t size);
+bool conn_keep_private_data(struct ep *ep, const struct wire_reply *reply, size_t length);
+bool cm_same_address(const struct sockaddr *a, const struct sockaddr *b);
 
 #endif

@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cm_conn.h"
+#include "cm_wire.h"
+#include "ep.h"
+#include "ep_state.h"
+#include "event_loop.h"
+#include "ia.h"
+#include "iwarp.h"
+#include "list.h"
+#include "os.h"
+#include "qp.h"
+#include "sigpipe.h"
+#include "sp.h"
+
+#include <assert.h>
+#include <endian.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#define SECONDS        UINT64_C(1000000)
+#define PARTING_TIME   (30 * SECONDS) /* for the peer to acknowledge a disconnect */
+#define ACCEPTING_TIME (30 * SECONDS) /* for the peer to confirm an accepted connection */
+#define GATHERING_TIME (10 * SECONDS) /* for the parts of a request to come together */
+#define RESOLVING_TIME (15 * SECONDS) /* for an address, where the Consumer has no time-out */
+#define RESOLVING_STEP (2 * SECONDS)  /* for one attempt at it */
+
+/* Active ends bind to ports above those that the kernel hands out, clear of most qualifiers. */
+#define FIRST_ACTIVE_PORT 61000
+#define ACTIVE_PORTS      4536
+#define PORT_ATTEMPTS     16
+#define TOKEN_STEP        UINT32_C(0x9e3779b1) /* odd, so no token returns soon */
+
+/* The IA of whose events this thread handles one, and whose doomed connections it reaps next. */
+static REF_THREAD_LOCAL const struct ia *handling;
+
+/*
+ * Between a call with an IA and a call with NULL, the calling thread destroys the retired
+ * connections of that IA itself, so that the service thread need not be woken for them.
+ */
+void conn_set_reaper(const struct ia *ia)
+{
+        handling = ia;
+}
+
+/* Makes a connection without an id; it is not yet in any list. */
+struct conn *cm_new(struct ia *ia, enum conn_kind kind)
+{
+        struct conn *conn = calloc(1, sizeof(*conn));
+
+        if (!conn)
+                return NULL;
+        conn->ia = ia;
+        conn->kind = kind;
+        list_init(&conn->link);
+        return conn;
+}
+
+/* Frees a connection that is in no list, or no longer, and has no id. */
+void cm_forget(struct conn *conn)
+{
+        if (conn->number)
+                qp_destroy(conn->ia, conn->number, conn->unanswered);
+        free(conn);
+}
+#define TO(state) (1u << (state))
+
+/* What may follow upon each state. */
+static const unsigned int followers[CONN_STATES] = {
+    [CONN_RESOLVING] = TO(CONN_REQUESTING) | TO(CONN_OVER),
+    [CONN_REQUESTING] = TO(CONN_ESTABLISHED) | TO(CONN_OVER),
+    [CONN_GATHERING] = TO(CONN_REPORTED) | TO(CONN_OVER),
+    [CONN_REPORTED] = TO(CONN_ACCEPTED) | TO(CONN_GIVEN_UP) | TO(CONN_OVER),
+    [CONN_GIVEN_UP] = TO(CONN_OVER),
+    [CONN_ACCEPTED] = TO(CONN_ESTABLISHED) | TO(CONN_OVER),
+    [CONN_ESTABLISHED] = TO(CONN_PARTING) | TO(CONN_OVER),
+    [CONN_PARTING] = TO(CONN_OVER),
+};
+
+/* Takes the connection to a state that may follow. Called with ia->cm_lock held. */
+void conn_become(struct conn *conn, enum conn_state state)
+{
+        bool follows = followers[conn->state] & TO(state);
+
+        assert(follows);
+        (void)follows;
+        conn->state = state;
+}
+
+/* Gives a connection up. Its id is destroyed by the service thread once its events are done. */
+void cm_doom(struct conn *conn)
+{
+        struct ia *ia = conn->ia;
+
+        conn_become(conn, CONN_OVER);
+        if (conn->ep)
+                conn->ep->qp_unanswered = conn->unanswered;
+        conn->ep = NULL;
+        conn->deadline = 0;
+        list_remove(&conn->link);
+        list_append(&ia->doomed, &conn->link);
+        if (handling != ia)
+                event_loop_rearm(&ia->loop);
+}
+
+void conn_set_deadline(struct conn *conn, uint64_t from_now)
+{
+        struct ia *ia = conn->ia;
+
+        conn->deadline = now_us() + from_now;
+        if (!ia->next_deadline || conn->deadline < ia->next_deadline)
+                event_loop_rearm(&ia->loop);
+}
+
+static int accept_id(const struct conn *conn, struct rdma_conn_param *param)
+{
+        struct sigpipe sigpipe;
+        int error;
+
+        sigpipe_hold(conn->ia, &sigpipe);
+        error = rdma_accept(conn->id, param);
+        sigpipe_let_go(&sigpipe);
+        return error;
+}
+
+void conn_reject_id(const struct ia *ia, struct rdma_cm_id *id, const void *wire, size_t size)
+{
+        struct sigpipe sigpipe;
+
+        sigpipe_hold(ia, &sigpipe);
+        (void)rdma_reject(id, wire, (uint8_t)size);
+        sigpipe_let_go(&sigpipe);
+}
+
+void conn_disconnect_id(const struct conn *conn)
+{
+        struct sigpipe sigpipe;
+
+        sigpipe_hold(conn->ia, &sigpipe);
+        (void)rdma_disconnect(conn->id);
+        sigpipe_let_go(&sigpipe);
+}
+
+/* Takes an EP off its connection, which is disconnected and then ends without the EP. */
+static void disconnect_ep(struct ep *ep)
+{
+        struct conn *conn = ep->conn;
+
+        ep->conn = NULL;
+        if (conn->state != CONN_ESTABLISHED) {
+                cm_doom(conn);
+                return;
+        }
+        conn_become(conn, CONN_PARTING);
+        conn->ep = NULL;
+        conn_disconnect_id(conn);
+        conn_set_deadline(conn, PARTING_TIME);
+}
+
+void conn_attach_ep(struct conn *conn, struct ep *ep)
+{
+        conn->ep = ep;
+        ep->conn = conn;
+        ep->disconnect = disconnect_ep;
+}
+
+void conn_answer_no(struct conn *conn, enum wire_kind kind, int size, const void *data)
+{
+        struct wire_reply reply = {.wire = wire_head(kind, size)};
+
+        if (size)
+                memcpy(reply.data, data, (size_t)size);
+        if (conn->state != CONN_GIVEN_UP)
+                conn_reject_id(conn->ia, conn->id, &reply, sizeof(reply.wire) + (size_t)size);
+        cm_doom(conn);
+}
+
+/* Refuses a request in the Consumer's name, with its private data. */
+void cm_reject(struct conn *conn, int size, const void *data)
+{
+        if (conn->ia->iwarp)
+                iwarp_remember_refusal(conn, size, data);
+        conn_answer_no(conn, WIRE_REJECTED, size, data);
+}
+
+/* Refuses a request in the Provider's name. */
+void cm_refuse(struct conn *conn)
+{
+        conn_answer_no(conn, WIRE_REFUSED, 0, NULL);
+}
+
+/* The connection or the attempt is over: the EP is Disconnected and the Consumer hears why. */
+void cm_end(struct conn *conn, DAT_EVENT_NUMBER number)
+{
+        enum ep_event ends = conn->state == CONN_ESTABLISHED ? EP_LOSES : EP_FAILS;
+        struct ep *ep = conn->ep;
+
+        ep->conn = NULL;
+        cm_doom(conn);
+        ep_must(ep, ends, number);
+}
+
+struct rdma_conn_param conn_param(struct ep *ep, const void *data, size_t size)
+{
+        return (struct rdma_conn_param){
+            .private_data = data,
+            .private_data_len = (uint8_t)size,
+            .responder_resources = ep ? (uint8_t)ep->attr.max_rdma_read_in : 0,
+            .initiator_depth = ep ? (uint8_t)ep->attr.max_rdma_read_out : 0,
+            .flow_control = 1,
+            .retry_count = 7,
+            .rnr_retry_count = 7,
+            .srq = ep && ep->srq,
+            .qp_num = ep ? ep->qp->qp_num : 0,
+        };
+}
+
+bool conn_step_to_rts(struct ep *ep, const struct conn *conn)
+{
+        if (conn->ia->iwarp) {
+                ep_kernel_steps_qp(ep);
+                return true;
+        }
+        return ep_step_qp(ep, conn->id, IBV_QPS_RTR) && ep_step_qp(ep, conn->id, IBV_QPS_RTS);
+}
+
+/*
+ * Accepts with an EP that has its queue pair. From here on every failure is the peer's or the
+ * network's, and the connect EVD tells of it. Called with ia->cm_lock held.
+ */
+void cm_accept(struct conn *conn, struct ep *ep, int size, const void *data)
+{
+        struct wire_reply reply = {.wire = wire_head(WIRE_REPLY, size)};
+        struct rdma_conn_param param = conn_param(ep, &reply, sizeof(reply.wire) + (size_t)size);
+
+        reply.wire.presence = htobe16(conn->ia->presence);
+        if (size)
+                memcpy(reply.data, data, (size_t)size);
+        conn_attach_ep(conn, ep);
+        if (conn->state == CONN_GIVEN_UP || !ep_start_qp(ep, conn->id) ||
+            !conn_step_to_rts(ep, conn) || accept_id(conn, &param)) {
+                cm_end(conn, DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
+                return;
+        }
+        conn_become(conn, CONN_ACCEPTED);
+        conn_set_deadline(conn, ACCEPTING_TIME);
+}
+
+static void set_port(struct sockaddr_storage *address, uint16_t port)
+{
+        if (address->ss_family == AF_INET6)
+                ((struct sockaddr_in6 *)address)->sin6_port = htons(port);
+        else
+                ((struct sockaddr_in *)address)->sin_port = htons(port);
+}
+
+/* Each IA begins somewhere, and goes on by steps that scatter what is made of them, such as ports.
+ */
+uint32_t conn_draw_token(struct ia *ia)
+{
+        if (!ia->token && getrandom(&ia->token, sizeof(ia->token), 0) != sizeof(ia->token))
+                ia->token = (uint32_t)now_us();
+        ia->token += TOKEN_STEP;
+        return ia->token;
+}
+
+int conn_resolving_ms(const struct conn *conn)
+{
+        uint64_t now = now_us();
+
+        if (conn->resolve_until <= now)
+                return 1;
+        if (conn->resolve_until - now > RESOLVING_STEP)
+                return RESOLVING_STEP / 1000;
+        return (int)((conn->resolve_until - now) / 1000) + 1;
+}
+
+int conn_resolve_step(struct conn *conn, struct sockaddr_storage *source)
+{
+        if (rdma_resolve_addr(conn->id, (struct sockaddr *)source, (struct sockaddr *)&conn->peer,
+                              conn_resolving_ms(conn)))
+                return errno;
+        return 0;
+}
+
+/* Starts from the IA's address, if it can. Else librdmacm takes one that the route suggests. */
+static int resolve_from_here(struct conn *conn)
+{
+        struct sockaddr_storage source = conn->ia->address;
+        int error = source.ss_family == conn->peer.ss_family ? EADDRINUSE : EAFNOSUPPORT;
+        uint32_t start = conn->token ? conn->token : conn_draw_token(conn->ia);
+
+        for (uint32_t i = 0; i < PORT_ATTEMPTS && error == EADDRINUSE; i++) {
+                conn->port = (uint16_t)(FIRST_ACTIVE_PORT + (start + i) % ACTIVE_PORTS);
+                set_port(&source, conn->port);
+                error = conn_resolve_step(conn, &source);
+        }
+        if (!error)
+                return 0;
+        conn->port = 0;
+        return conn_resolve_step(conn, NULL);
+}
+
+/* Starts on the way to a peer; returns an errno, and then the id may exist or not. */
+int cm_resolve(struct conn *conn, const struct sockaddr_storage *to)
+{
+        conn->peer = *to;
+        conn->resolve_until = conn->deadline ? conn->deadline : now_us() + RESOLVING_TIME;
+        set_port(&conn->peer, port_of_qual(conn->qual));
+        if (rdma_create_id(conn->ia->cm, &conn->id, conn, RDMA_PS_TCP))
+                return errno;
+        list_append(&conn->ia->conns, &conn->link);
+        return resolve_from_here(conn);
+}
+
+/* Sends something beside a connection, in a request that will be rejected. */
+bool conn_start_aside(struct ia *ia, const struct sockaddr_storage *to, DAT_CONN_QUAL qual,
+                      const void *wire, size_t size)
+{
+        struct conn *conn = cm_new(ia, CONN_FRAGMENT);
+
+        if (!conn)
+                return false;
+        conn->number = qp_for_number(ia);
+        memcpy(conn->wire, wire, size);
+        conn->wire_size = (int)size;
+        conn->qual = qual;
+        conn_set_deadline(conn, GATHERING_TIME);
+        if (!cm_resolve(conn, to))
+                return true;
+        if (conn->id)
+                cm_doom(conn);
+        else
+                cm_forget(conn);
+        return false;
+}
+
+bool conn_keep_private_data(struct ep *ep, const struct wire_reply *reply, size_t length)
+{
+        if (length < sizeof(reply->wire) + reply->wire.size)
+                return false;
+        ep->private_data_size = reply->wire.size;
+        memcpy(ep->private_data, reply->data, reply->wire.size);
+        return true;
+}
+
+/* Are these addresses of the same host, whatever their ports? */
+bool cm_same_address(const struct sockaddr *a, const struct sockaddr *b)
+{
+        if (a->sa_family != b->sa_family)
+                return false;
+        if (a->sa_family == AF_INET6)
+                return !memcmp(&((const struct sockaddr_in6 *)a)->sin6_addr,
+                               &((const struct sockaddr_in6 *)b)->sin6_addr,
+                               sizeof(struct in6_addr));
+        return ((const struct sockaddr_in *)a)->sin_addr.s_addr ==
+               ((const struct sockaddr_in *)b)->sin_addr.s_addr;
+}

@@ -1,0 +1,495 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cm_event.h"
+#include "async_evd.h"
+#include "attempt.h"
+#include "cm_conn.h"
+#include "cm_request.h"
+#include "cm_wire.h"
+#include "dat_abi.h"
+#include "ep.h"
+#include "ep_state.h"
+#include "evd.h"
+#include "event_loop.h"
+#include "ia.h"
+#include "iwarp.h"
+#include "linger.h"
+#include "list.h"
+#include "os.h"
+#include "probe.h"
+#include "qp.h"
+#include "sigpipe.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#define SECONDS        UINT64_C(1000000)
+#define PASSING_TIME   SECONDS /* for a confirmation to go out, or to come */
+#define EVENTS_AT_ONCE 16      /* so that no call has others' without end */
+
+/* The connection is there. What breaks it may have been seen already. */
+static void establish(struct conn *conn)
+{
+        struct ep *ep = conn->ep;
+
+        conn_become(conn, CONN_ESTABLISHED);
+        conn->deadline = 0;
+        ep_must(ep, EP_IS_ESTABLISHED, (DAT_EVENT_NUMBER)0);
+        ep_post_event(ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+        if (atomic_load(&ep->failed))
+                work_queue(&ep->obj.ia->loop, &ep->broken_work);
+        /* The service thread, which looks for failures, may not be the one that handles this. */
+        if (!ep->obj.ia->next_look)
+                event_loop_rearm(&ep->obj.ia->loop);
+}
+
+void cm_establish_accepted(struct conn *conn)
+{
+        struct ep *ep = conn->ep;
+
+        if (!ep || atomic_load(&ep->state) != EP_ACCEPTING)
+                return;
+        establish(conn);
+        conn->ia->settled = true;
+}
+
+/* The attempt has failed. Who waits for it is told; who has not begun to wait is told on accept. */
+void cm_on_failure(struct conn *conn, DAT_EVENT_NUMBER number)
+{
+        if (conn->kind == CONN_PROBE && number == DAT_CONNECTION_EVENT_UNREACHABLE)
+                probe_unanswered(conn);
+        iwarp_end_question(conn);
+        if (conn->ep)
+                cm_end(conn, conn->kind == CONN_PASSIVE
+                                 ? DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR
+                                 : number);
+        else if (conn->state == CONN_REPORTED)
+                conn_become(conn, CONN_GIVEN_UP);
+        else if (conn->state != CONN_GIVEN_UP)
+                cm_doom(conn);
+}
+
+bool cm_qp_has_failed(const struct ep *ep)
+{
+        struct ibv_qp_init_attr init;
+        struct ibv_qp_attr attr;
+
+        return ep->qp && !ibv_query_qp(ep->qp, &attr, IBV_QP_STATE, &init) &&
+               attr.qp_state == IBV_QPS_ERR;
+}
+
+void cm_on_disconnected(struct conn *conn)
+{
+        DAT_EVENT_NUMBER number = DAT_CONNECTION_EVENT_DISCONNECTED;
+
+        if (conn->state == CONN_PARTING) {
+                cm_doom(conn);
+                conn->ia->settled = true;
+                return;
+        }
+        if (iwarp_awaits_confirmation(conn)) {
+                conn->left = true;
+                conn_set_deadline(conn, PASSING_TIME);
+                return;
+        }
+        /* InfiniBand's CM answers by itself for an id that is destroyed, as it soon is. */
+        if (conn->ia->iwarp || conn->state != CONN_ESTABLISHED)
+                conn_disconnect_id(conn);
+        if (conn->state != CONN_ESTABLISHED) {
+                cm_on_failure(conn, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+                return;
+        }
+        /* A queue pair that failed on its own was broken; the peer only drew the consequence. */
+        if (conn->ia->iwarp ? atomic_load(&conn->ep->failed) : cm_qp_has_failed(conn->ep))
+                number = DAT_CONNECTION_EVENT_BROKEN;
+        cm_end(conn, number);
+}
+
+static bool on_our_device(const struct conn *conn)
+{
+        return conn->id->verbs && !strcmp(ibv_get_device_name(conn->id->verbs->device),
+                                          ibv_get_device_name(conn->ia->verbs->device));
+}
+
+/* The request could not go out. On iWARP the peer's kernel refuses so what nobody listens for. */
+void cm_cannot_request(struct conn *conn, int error)
+{
+        DAT_EVENT_NUMBER number = DAT_CONNECTION_EVENT_UNREACHABLE;
+
+        conn->unanswered = false;
+        if (error == ECONNREFUSED) {
+                number = DAT_CONNECTION_EVENT_NON_PEER_REJECTED;
+                if (conn->kind == CONN_PROBE)
+                        probe_refused(conn, PROBE_NOBODY_LISTENS);
+        }
+        if (conn->ep) {
+                cm_end(conn, number);
+                return;
+        }
+        cm_end_whole(conn, number);
+        iwarp_end_question(conn);
+        cm_doom(conn);
+}
+
+static void on_route(struct conn *conn)
+{
+        struct rdma_conn_param param = conn_param(conn->ep, conn->wire, (size_t)conn->wire_size);
+        bool ok = on_our_device(conn) && (!conn->ep || ep_start_qp(conn->ep, conn->id));
+
+        if (conn->number)
+                param.qp_num = conn->number->qp_num;
+        conn->unanswered = ok && conn->ia->iwarp;
+        if (conn->unanswered && attempt_begin(conn, &param))
+                return;
+        if (!ok)
+                cm_cannot_request(conn, 0);
+        else if (rdma_connect(conn->id, &param))
+                cm_cannot_request(conn, errno);
+}
+
+void cm_on_reply(struct conn *conn, const struct rdma_cm_event *event)
+{
+        const struct wire_reply *reply = event->param.conn.private_data;
+        size_t length = event->param.conn.private_data_len;
+        struct ep *ep = conn->ep;
+
+        if (!ep)
+                return;
+        if (!wire_is(&reply->wire, length, WIRE_REPLY) ||
+            !conn_keep_private_data(ep, reply, length) || !conn_step_to_rts(ep, conn) ||
+            (!conn->ia->iwarp && rdma_establish(conn->id))) {
+                cm_end(conn, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+                return;
+        }
+        conn->presence = be16toh(reply->wire.presence);
+        establish(conn);
+}
+
+static void on_established(struct conn *conn, const struct rdma_cm_event *event)
+{
+        struct ia *ia = conn->ia;
+
+        if (!ia->iwarp) {
+                cm_establish_accepted(conn);
+        } else if (conn->kind != CONN_PASSIVE) {
+                iwarp_on_reply(conn, event);
+        } else {
+                conn->reached = true;
+                if (conn->ep)
+                        ep_may_read(conn->ep, event->param.conn.responder_resources);
+                if (conn->confirmed || !ia->presence)
+                        cm_establish_accepted(conn);
+        }
+}
+
+/* The kernel asks for an address three times in a row and then only waits, so we ask again. */
+static void on_address_error(struct conn *conn)
+{
+        if (now_us() < conn->resolve_until && !conn_resolve_step(conn, NULL))
+                return;
+        cm_on_failure(conn, DAT_CONNECTION_EVENT_UNREACHABLE);
+}
+
+static void on_rejected(struct conn *conn, const struct rdma_cm_event *event)
+{
+        const struct wire_reply *reply = event->param.conn.private_data;
+        size_t length = event->param.conn.private_data_len;
+        bool by_peer = wire_is(event->param.conn.private_data, length, WIRE_REJECTED);
+
+        if (conn->ia->iwarp && !length && conn->kind == CONN_ACTIVE && conn->ep &&
+            conn->state == CONN_REQUESTING && iwarp_ask_why(conn))
+                return;
+        if (iwarp_took_answer(conn, reply, length)) {
+                cm_doom(conn);
+                return;
+        }
+
+        /* Who accepted has given up before it heard that the connection was there; here it was. */
+        if (conn->state == CONN_ESTABLISHED || conn->state == CONN_PARTING) {
+                cm_on_disconnected(conn);
+                return;
+        }
+        if (conn->kind == CONN_PROBE)
+                probe_refused(conn, event->status);
+        /* Where the kernel said too little, the request itself will be answered. */
+        if (!wire_is(event->param.conn.private_data, length, WIRE_COLLECTED) &&
+            (length || !conn->ia->iwarp))
+                cm_end_whole(conn, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+        if (by_peer && conn->ep)
+                (void)conn_keep_private_data(conn->ep, reply, length);
+        cm_on_failure(conn, by_peer ? DAT_CONNECTION_EVENT_PEER_REJECTED
+                                    : DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+}
+
+static void on_removal(struct conn *conn)
+{
+        if (conn->state == CONN_ESTABLISHED)
+                cm_end(conn, DAT_CONNECTION_EVENT_BROKEN);
+        else
+                cm_on_failure(conn, DAT_CONNECTION_EVENT_UNREACHABLE);
+}
+
+/* The device goes, and with it all that is on it, before one end can tell the other. */
+static void on_device_removal(struct ia *ia)
+{
+        struct link *head = &ia->conns;
+        struct link *at = head->next;
+
+        while (at != head) {
+                struct conn *conn = container_of(at, struct conn, link);
+
+                at = at->next;
+                if (conn->state == CONN_GIVEN_UP)
+                        continue;
+                /* Others may end with it, so begin again: this one has failed, or is off. */
+                on_removal(conn);
+                at = head->next;
+        }
+        if (ia->removed)
+                return;
+        ia->removed = true;
+        async_evd_post(ia, DAT_ASYNC_ERROR_IA_CATASTROPHIC, abi_ia_handle(&ia->obj),
+                       DAT_IA_CATASTROPHIC_ERROR);
+}
+
+static void dispatch(struct ia *ia, struct rdma_cm_event *event)
+{
+        struct conn *conn = event->listen_id ? NULL : event->id->context;
+
+        if (event->event == RDMA_CM_EVENT_CONNECT_REQUEST) {
+                cm_on_request(ia, event);
+                return;
+        }
+        if (event->event == RDMA_CM_EVENT_DEVICE_REMOVAL) {
+                on_device_removal(ia);
+                return;
+        }
+        if (!conn || conn->kind == CONN_LISTENER)
+                return;
+        conn->unanswered = false;
+        if (conn->state == CONN_OVER)
+                return;
+        switch (event->event) {
+        case RDMA_CM_EVENT_ADDR_RESOLVED:
+                conn_become(conn, CONN_REQUESTING);
+                if (rdma_resolve_route(conn->id, conn_resolving_ms(conn))) {
+                        cm_end_whole(conn, DAT_CONNECTION_EVENT_UNREACHABLE);
+                        cm_on_failure(conn, DAT_CONNECTION_EVENT_UNREACHABLE);
+                }
+                break;
+        case RDMA_CM_EVENT_ROUTE_RESOLVED:
+                on_route(conn);
+                break;
+        case RDMA_CM_EVENT_CONNECT_RESPONSE:
+                cm_on_reply(conn, event);
+                break;
+        case RDMA_CM_EVENT_ESTABLISHED:
+                on_established(conn, event);
+                break;
+        case RDMA_CM_EVENT_ADDR_ERROR:
+                on_address_error(conn);
+                break;
+        case RDMA_CM_EVENT_ROUTE_ERROR:
+        case RDMA_CM_EVENT_UNREACHABLE:
+                cm_on_failure(conn, DAT_CONNECTION_EVENT_UNREACHABLE);
+                break;
+        case RDMA_CM_EVENT_CONNECT_ERROR:
+                cm_on_failure(conn, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+                break;
+        case RDMA_CM_EVENT_REJECTED:
+                on_rejected(conn, event);
+                break;
+        case RDMA_CM_EVENT_DISCONNECTED:
+                cm_on_disconnected(conn);
+                break;
+        case RDMA_CM_EVENT_TIMEWAIT_EXIT:
+                if (conn->state == CONN_PARTING)
+                        cm_doom(conn);
+                break;
+        default:
+                break;
+        }
+}
+
+static void destroy_id(void *id)
+{
+        rdma_destroy_id(id);
+}
+
+/* Of a request that nobody answered, the peer is told. */
+static void destroy_conn_id(const struct conn *conn)
+{
+        struct sigpipe sigpipe;
+
+        sigpipe_hold(conn->ia, &sigpipe);
+        rdma_destroy_id(conn->id);
+        sigpipe_let_go(&sigpipe);
+}
+
+/* Destroys the connections given up. Called in ia->cm_turn, so no event of theirs is under way. */
+static void reap(struct ia *ia)
+{
+        for (;;) {
+                struct conn *conn = NULL;
+
+                pthread_mutex_lock(&ia->cm_lock);
+                if (!list_empty(&ia->doomed)) {
+                        conn = container_of(ia->doomed.next, struct conn, link);
+                        list_remove(&conn->link);
+                        conn->id->context = NULL;
+                        if (conn->attempt)
+                                attempt_give_up(conn);
+                }
+                pthread_mutex_unlock(&ia->cm_lock);
+                if (!conn)
+                        return;
+                if (conn->attempt)
+                        linger_destroy(ia, attempt_destroy, conn->attempt);
+                else if (conn->unanswered)
+                        linger_destroy(ia, destroy_id, conn->id);
+                else
+                        destroy_conn_id(conn);
+                cm_forget(conn);
+        }
+}
+
+static void handle(struct ia *ia, struct rdma_cm_event *event)
+{
+        struct rdma_cm_id *orphan = NULL;
+
+        pthread_mutex_lock(&ia->cm_lock);
+        conn_set_reaper(ia);
+        evd_hold_wakes();
+        dispatch(ia, event);
+        if (event->event == RDMA_CM_EVENT_CONNECT_REQUEST && !event->id->context)
+                orphan = event->id;
+        /* The removal of the device waits for every id on it to go. */
+        if (event->event == RDMA_CM_EVENT_DEVICE_REMOVAL && event->id == ia->anchor) {
+                orphan = ia->anchor;
+                ia->anchor = NULL;
+        }
+        conn_set_reaper(NULL);
+        pthread_mutex_unlock(&ia->cm_lock);
+        evd_release_wakes();
+        rdma_ack_cm_event(event);
+        if (orphan)
+                rdma_destroy_id(orphan);
+        reap(ia);
+}
+
+/*
+ * Fetches what librdmacm has to tell, or some of it when there is much; `settled` ends it where
+ * nothing more is to be expected, so that nothing is asked for in vain.
+ */
+static void fetch(struct ia *ia, bool until_settled)
+{
+        struct rdma_cm_event *event;
+
+        pthread_mutex_lock(&ia->cm_turn);
+        ia->settled = false;
+        for (int i = 0; i < EVENTS_AT_ONCE && !(until_settled && ia->settled); i++) {
+                if (rdma_get_cm_event(ia->cm, &event))
+                        break;
+                handle(ia, event);
+        }
+        pthread_mutex_unlock(&ia->cm_turn);
+}
+
+/* For the service thread, when there is something. Called without a lock. */
+void cm_handle_events(struct ia *ia)
+{
+        fetch(ia, false);
+}
+
+static void cm_ready(struct event_source *source)
+{
+        cm_handle_events(container_of(source, struct ia, cm_source));
+}
+
+/*
+ * Makes the service thread handle the events of librdmacm. The descriptor of librdmacm is in an
+ * epoll set of its own, and that set is in the one of the service thread. The kernel wakes a thread
+ * that has the descriptor itself in its set at each event, even while the descriptor is disabled.
+ */
+bool cm_listen(struct ia *ia)
+{
+        struct epoll_event event = {.events = EPOLLIN};
+
+        ia->cm_source.ready = cm_ready;
+        (void)fcntl(ia->cm->fd, F_SETFL, O_NONBLOCK);
+        ia->cm_fd = epoll_create1(EPOLL_CLOEXEC);
+        return ia->cm_fd >= 0 && !epoll_ctl(ia->cm_fd, EPOLL_CTL_ADD, ia->cm->fd, &event) &&
+               event_loop_add(&ia->loop, ia->cm_fd, &ia->cm_source);
+}
+
+void cm_close_fd(struct ia *ia)
+{
+        if (ia->cm_fd >= 0)
+                close(ia->cm_fd);
+        ia->cm_fd = -1;
+}
+
+/*
+ * Makes the service thread leave librdmacm's events to the calling thread, which is about to cause
+ * some, until resume_service(). Returns false if another thread does so already.
+ */
+static bool pause_service(struct ia *ia)
+{
+        if (atomic_exchange(&ia->relieved, true))
+                return false;
+        event_loop_enable(&ia->loop, ia->cm_fd, &ia->cm_source, false);
+        return true;
+}
+
+static void resume_service(struct ia *ia)
+{
+        event_loop_enable(&ia->loop, ia->cm_fd, &ia->cm_source, true);
+        atomic_store(&ia->relieved, false);
+}
+
+/*
+ * Takes ia->cm_lock for a call that makes librdmacm tell something. What can be had by then,
+ * cm_leave() handles: else the service thread would wake in the midst of the call, sleep until it
+ * has the lock, and often wake in turn who waits for the event.
+ */
+bool cm_enter(struct ia *ia)
+{
+        bool relieving = pause_service(ia);
+
+        pthread_mutex_lock(&ia->cm_lock);
+        return relieving;
+}
+
+/* Releases the lock. `relieving` is what cm_enter() has returned; a refused call causes nothing. */
+void cm_leave(struct ia *ia, bool relieving, DAT_RETURN ret)
+{
+        pthread_mutex_unlock(&ia->cm_lock);
+        if (!relieving)
+                return;
+        if (ret == DAT_SUCCESS)
+                fetch(ia, true);
+        resume_service(ia);
+}
+
+/* Destroys the connections given up that nobody who handles an event has reaped. */
+void cm_reap(struct ia *ia)
+{
+        pthread_mutex_lock(&ia->cm_turn);
+        reap(ia);
+        pthread_mutex_unlock(&ia->cm_turn);
+}
+
+/* Destroys every connection of an IA whose service thread has ended. */
+void cm_close(struct ia *ia)
+{
+        pthread_mutex_lock(&ia->cm_lock);
+        while (!list_empty(&ia->conns))
+                cm_doom(container_of(ia->conns.next, struct conn, link));
+        pthread_mutex_unlock(&ia->cm_lock);
+        cm_reap(ia);
+        if (ia->lender)
+                linger_dealloc_pd(ia, ia->lender);
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cm_timer.h"
+#include "cm_conn.h"
+#include "cm_event.h"
+#include "ep.h"
+#include "evd.h"
+#include "event_loop.h"
+#include "ia.h"
+#include "iwarp.h"
+#include "list.h"
+#include "os.h"
+#include "probe.h"
+
+#define SECONDS      UINT64_C(1000000)
+#define LOOKING_TIME SECONDS /* until a failure is seen that no Consumer looks for */
+
+static void expire(struct conn *conn)
+{
+        DAT_EVENT_NUMBER number = DAT_CONNECTION_EVENT_TIMED_OUT;
+
+        if (conn->kind == CONN_PASSIVE)
+                number = DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR;
+        else if (conn->state == CONN_RESOLVING)
+                number = DAT_CONNECTION_EVENT_UNREACHABLE;
+        if (conn->ep)
+                cm_end(conn, number);
+        else if (conn->kind == CONN_PASSIVE && conn->state == CONN_GATHERING)
+                cm_refuse(conn);
+        else
+                cm_on_failure(conn, DAT_CONNECTION_EVENT_UNREACHABLE);
+}
+
+/*
+ * A failed operation shows in a completion queue and nowhere else, at which the Consumer need not
+ * look: it may wait for the end of the connection. So each connection's are looked at now and then;
+ * and the queue pair, where an EVD that nobody reads keeps the completion queue from being emptied.
+ * Returns when to do so next, or 0 while nothing is connected.
+ */
+static uint64_t look_for_failures(struct ia *ia, uint64_t now)
+{
+        struct link *head = &ia->conns;
+        bool due = ia->next_look && ia->next_look <= now;
+        bool any = false;
+        bool all;
+
+        for (struct link *at = head->next; at != head; at = at->next) {
+                struct conn *conn = container_of(at, struct conn, link);
+
+                if (conn->state != CONN_ESTABLISHED)
+                        continue;
+                any = true;
+                if (!due)
+                        continue;
+                all = evd_look(ep_recv_target(conn->ep));
+                all = evd_look(ep_request_target(conn->ep)) && all;
+                if (!all && cm_qp_has_failed(conn->ep))
+                        ep_failed(conn->ep);
+        }
+        if (!any)
+                ia->next_look = 0;
+        else if (due || !ia->next_look)
+                ia->next_look = now + LOOKING_TIME;
+        return ia->next_look;
+}
+
+/* The earlier of two deadlines, of which 0 is none. */
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+        return a && (!b || a < b) ? a : b;
+}
+
+/* Ends what has taken too long; returns the next deadline, or 0. */
+static uint64_t expire_all(struct ia *ia)
+{
+        struct link *head = &ia->conns;
+        uint64_t now = now_us();
+        uint64_t next = 0;
+        struct link *at;
+        struct link *after;
+
+        pthread_mutex_lock(&ia->cm_lock);
+        if (ia->iwarp)
+                iwarp_take_attempts(ia);
+        for (at = head->next; at != head; at = after) {
+                struct conn *conn = container_of(at, struct conn, link);
+
+                after = at->next;
+                if (!conn->deadline)
+                        continue;
+                if (conn->deadline <= now) {
+                        /* Others may end with it, so begin again: this one is off the list. */
+                        expire(conn);
+                        after = head->next;
+                        next = 0;
+                } else if (!next || conn->deadline < next) {
+                        next = conn->deadline;
+                }
+        }
+        next = earlier(next, probe_peers(ia, now));
+        next = earlier(next, look_for_failures(ia, now));
+        ia->next_deadline = next;
+        pthread_mutex_unlock(&ia->cm_lock);
+        return next;
+}
+
+/* The tick of the service thread: ends what has timed out, and destroys retired connections. */
+uint64_t cm_tick(struct event_loop *loop)
+{
+        struct ia *ia = container_of(loop, struct ia, loop);
+        uint64_t deadline = expire_all(ia);
+
+        cm_reap(ia);
+        return deadline;
+}

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "iwarp.h"
+#include "attempt.h"
+#include "cm_conn.h"
+#include "cm_event.h"
+#include "cm_wire.h"
+#include "ep.h"
+#include "ia.h"
+#include "list.h"
+#include "os.h"
+#include "qp.h"
+
+#include <endian.h>
+#include <poll.h>
+#include <string.h>
+
+#define SECONDS      UINT64_C(1000000)
+#define PASSING_TIME SECONDS /* for a confirmation to go out, or to come */
+#define QUESTIONS    3       /* for one answer may be lost as the first was */
+
+/* The request that a question is about, while its Consumer waits for what became of it. */
+static struct conn *asker_of(const struct conn *aside)
+{
+        struct link *head = &aside->ia->conns;
+        struct wire wire;
+
+        memcpy(&wire, aside->wire, sizeof(wire));
+        if (!wire_is(&wire, (size_t)aside->wire_size, WIRE_QUESTION))
+                return NULL;
+        for (struct link *at = head->next; at != head; at = at->next) {
+                struct conn *conn = container_of(at, struct conn, link);
+
+                if (conn->kind == CONN_ACTIVE && conn->ep && conn->questions &&
+                    conn->token == wire.token)
+                        return conn;
+        }
+        return NULL;
+}
+
+/* A question that has come to nothing leaves what the kernel said. */
+void iwarp_end_question(const struct conn *aside)
+{
+        struct conn *asker = asker_of(aside);
+
+        if (asker)
+                cm_end(asker, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+}
+
+/*
+ * On iWARP who disconnects at once may be ahead of its own confirmation, which comes by another
+ * way. Then the connection was there, and is told so first, once the confirmation says that the
+ * peer was told; but without it the peer has failed on the way there.
+ */
+bool iwarp_awaits_confirmation(const struct conn *conn)
+{
+        return conn->state == CONN_ACCEPTED && conn->reached && !conn->confirmed;
+}
+
+/* Does this connection here, which was accepted, belong to what a peer has sent beside it? */
+static bool is_confirmed_by(const struct conn *conn, const struct conn *aside,
+                            const struct wire *wire)
+{
+        return conn->kind == CONN_PASSIVE && conn->state == CONN_ACCEPTED &&
+               conn->token == wire->token && conn->presence == be16toh(wire->presence) &&
+               cm_same_address(rdma_get_peer_addr(conn->id), rdma_get_peer_addr(aside->id));
+}
+
+void iwarp_take_confirmation(struct conn *aside, const struct wire *wire)
+{
+        struct wire answer = wire_head(WIRE_COLLECTED, 0);
+        struct link *head = &aside->ia->conns;
+
+        for (struct link *at = head->next; at != head; at = at->next) {
+                struct conn *conn = container_of(at, struct conn, link);
+
+                if (!is_confirmed_by(conn, aside, wire))
+                        continue;
+                conn->confirmed = true;
+                if (conn->reached)
+                        cm_establish_accepted(conn);
+                if (conn->left)
+                        cm_on_disconnected(conn);
+                break;
+        }
+        conn_reject_id(aside->ia, aside->id, &answer, sizeof(answer));
+        cm_doom(aside);
+}
+
+/* Who asked may have to ask again, see iwarp_ask_why(). */
+void iwarp_remember_refusal(const struct conn *conn, int size, const void *data)
+{
+        struct ia *ia = conn->ia;
+        struct refusal *refusal = &ia->refusals[ia->next_refusal++ % REFUSALS];
+
+        refusal->token = conn->token;
+        refusal->presence = conn->presence;
+        refusal->size = (uint8_t)size;
+        if (size)
+                memcpy(refusal->data, data, (size_t)size);
+}
+
+static const struct refusal *find_refusal(const struct ia *ia, const struct wire *wire)
+{
+        for (int i = 0; i < REFUSALS; i++) {
+                const struct refusal *refusal = &ia->refusals[i];
+
+                if (refusal->token == wire->token && refusal->presence == be16toh(wire->presence))
+                        return refusal;
+        }
+        return NULL;
+}
+
+void iwarp_take_question(struct conn *aside, const struct wire *wire)
+{
+        const struct refusal *refusal = find_refusal(aside->ia, wire);
+
+        if (refusal)
+                conn_answer_no(aside, WIRE_REJECTED, refusal->size, refusal->data);
+        else
+                cm_refuse(aside);
+}
+
+/*
+ * On iWARP a peer rejects and closes the stream at once; a kernel that sees its end first does not
+ * look for what came before. Then the peer is asked, at the same service point, in whose name it
+ * rejected the request. False when it has been asked often enough.
+ */
+bool iwarp_ask_why(struct conn *conn)
+{
+        struct wire wire = wire_head(WIRE_QUESTION, 0);
+
+        if (conn->questions == QUESTIONS)
+                return false;
+        wire.token = conn->token;
+        wire.presence = htobe16(conn->ia->presence);
+        conn->questions++;
+        return conn_start_aside(conn->ia, &conn->peer, conn->qual, &wire, sizeof(wire));
+}
+
+/* What the peer says of a request of which the kernel said too little. */
+bool iwarp_took_answer(const struct conn *aside, const struct wire_reply *reply, size_t length)
+{
+        struct conn *asker = asker_of(aside);
+
+        if (!asker)
+                return false;
+        if (!length && iwarp_ask_why(asker))
+                return true;
+        if (!wire_is(&reply->wire, length, WIRE_REJECTED) ||
+            !conn_keep_private_data(asker->ep, reply, length))
+                return false;
+        cm_end(asker, DAT_CONNECTION_EVENT_PEER_REJECTED);
+        return true;
+}
+
+/*
+ * On iWARP nothing tells who accepts that the answer has come, and what is sent before it has may
+ * break the connection. So who connects says so, in a request to the port where the peer's IA
+ * listens as long as it is open, for service points may be gone by then.
+ */
+static bool confirm(const struct conn *conn)
+{
+        struct wire wire = wire_head(WIRE_CONFIRMED, 0);
+
+        wire.token = conn->token;
+        wire.presence = htobe16(conn->ia->presence);
+        return conn_start_aside(conn->ia, &conn->peer, conn->presence, &wire, sizeof(wire));
+}
+
+/* The peer's answer on iWARP, whose kernel makes the last step by itself. */
+void iwarp_on_reply(struct conn *conn, const struct rdma_cm_event *event)
+{
+        struct ep *ep = conn->ep;
+
+        if (!ep || conn->state != CONN_REQUESTING)
+                return;
+        ep_may_read(ep, event->param.conn.responder_resources);
+        cm_on_reply(conn, event);
+        if (conn->ep == ep && conn->presence && !confirm(conn))
+                cm_end(conn, DAT_CONNECTION_EVENT_BROKEN);
+}
+
+void iwarp_take_attempts(struct ia *ia)
+{
+        struct conn *conn;
+        int error;
+
+        while ((conn = attempt_next(ia, &error)) != NULL) {
+                if (error && conn->state != CONN_OVER)
+                        cm_cannot_request(conn, error);
+        }
+}
+
+/* Is there a confirmation whose request has yet to begin? */
+static bool is_to_confirm(struct ia *ia)
+{
+        struct link *head = &ia->conns;
+        bool found = false;
+        struct wire wire;
+
+        pthread_mutex_lock(&ia->cm_lock);
+        for (struct link *at = head->next; at != head && !found; at = at->next) {
+                struct conn *conn = container_of(at, struct conn, link);
+
+                memcpy(&wire, conn->wire, sizeof(wire));
+                found =
+                    wire_is(&wire, (size_t)conn->wire_size, WIRE_CONFIRMED) && !conn->unanswered;
+        }
+        pthread_mutex_unlock(&ia->cm_lock);
+        return found;
+}
+
+/*
+ * Lets confirmations begin, since a peer takes for failed what it is not told of. Once begun, they
+ * outlive the IA. Called when the service thread has ended.
+ */
+void iwarp_confirm_last(struct ia *ia)
+{
+        struct pollfd told = {.fd = ia->cm->fd, .events = POLLIN};
+        uint64_t now = now_us();
+        uint64_t until = now + PASSING_TIME;
+
+        while (now < until && is_to_confirm(ia)) {
+                (void)poll(&told, 1, (int)((until - now) / 1000) + 1);
+                cm_handle_events(ia);
+                now = now_us();
+        }
+}
