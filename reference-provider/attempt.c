@@ -16,7 +16,7 @@
  * each has a thread, which outlives its connection where that is given up before, and its IA.
  */
 struct attempt {
-        struct link link;  /* in ia->attempted, once it has returned */
+        struct link link;  /* in ia->iwarp_cm.attempted, once it has returned */
         struct conn *conn; /* NULL when that has given it up */
         struct rdma_cm_id *id;
         struct rdma_conn_param param;
@@ -36,7 +36,7 @@ static void *run(void *argument)
                 attempt->error = errno;
         pthread_mutex_lock(&lock);
         if (attempt->conn) {
-                list_append(&attempt->conn->ia->attempted, &attempt->link);
+                list_append(&attempt->conn->ia->iwarp_cm.attempted, &attempt->link);
                 event_loop_rearm(&attempt->conn->ia->loop);
         }
         pthread_mutex_unlock(&lock);
@@ -59,7 +59,7 @@ bool attempt_begin(struct conn *conn, const struct rdma_conn_param *param)
         list_init(&attempt->link);
         pthread_mutex_lock(&lock);
         begun = thread_spawn(&attempt->thread, run, attempt);
-        conn->attempt = begun ? attempt : NULL;
+        conn->iwarp.attempt = begun ? attempt : NULL;
         pthread_mutex_unlock(&lock);
         if (!begun)
                 free(attempt);
@@ -73,8 +73,8 @@ struct conn *attempt_next(struct ia *ia, int *error)
         struct conn *conn;
 
         pthread_mutex_lock(&lock);
-        if (!list_empty(&ia->attempted)) {
-                attempt = container_of(ia->attempted.next, struct attempt, link);
+        if (!list_empty(&ia->iwarp_cm.attempted)) {
+                attempt = container_of(ia->iwarp_cm.attempted.next, struct attempt, link);
                 list_remove(&attempt->link);
         }
         pthread_mutex_unlock(&lock);
@@ -82,7 +82,7 @@ struct conn *attempt_next(struct ia *ia, int *error)
                 return NULL;
         pthread_join(attempt->thread, NULL);
         conn = attempt->conn;
-        conn->attempt = NULL;
+        conn->iwarp.attempt = NULL;
         *error = attempt->error;
         free(attempt);
         return conn;
@@ -92,8 +92,8 @@ struct conn *attempt_next(struct ia *ia, int *error)
 void attempt_give_up(struct conn *conn)
 {
         pthread_mutex_lock(&lock);
-        list_remove(&conn->attempt->link);
-        conn->attempt->conn = NULL;
+        list_remove(&conn->iwarp.attempt->link);
+        conn->iwarp.attempt->conn = NULL;
         pthread_mutex_unlock(&lock);
 }
 

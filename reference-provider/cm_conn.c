@@ -61,7 +61,7 @@ struct conn *cm_new(struct ia *ia, enum conn_kind kind)
 void cm_forget(struct conn *conn)
 {
         if (conn->number)
-                qp_destroy(conn->ia, conn->number, conn->unanswered);
+                qp_destroy(conn->ia, conn->number, conn->iwarp.unanswered);
         free(conn);
 }
 #define TO(state) (1u << (state))
@@ -95,7 +95,7 @@ void cm_doom(struct conn *conn)
 
         conn_become(conn, CONN_OVER);
         if (conn->ep)
-                conn->ep->qp_unanswered = conn->unanswered;
+                conn->ep->qp_unanswered = conn->iwarp.unanswered;
         conn->ep = NULL;
         conn->deadline = 0;
         list_remove(&conn->link);

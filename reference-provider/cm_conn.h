@@ -11,9 +11,9 @@
 
 #include "cm_wire.h"
 #include "daplref.h"
+#include "iwarp.h"
 #include "list.h"
 
-struct attempt;
 struct cr;
 struct ep;
 struct ia;
@@ -61,17 +61,12 @@ struct conn {
         DAT_CONN_QUAL qual;
         uint32_t token;
         bool fragmented;
-        int questions;   /* on iWARP: how often the peer was asked why it rejected the request */
-        bool unanswered; /* on iWARP: the peer has yet to answer its request, see linger.c */
-        struct attempt *attempt; /* on iWARP: by which its request goes out, or NULL */
-        bool reached;   /* on iWARP, of an accepted one: the kernel says that it is there, */
-        bool confirmed; /* and the peer that it has the answer, */
-        bool left;      /* or, before it could say so, the kernel that the peer has left */
-        int expected;   /* bytes of private data in all */
+        int expected; /* bytes of private data in all */
         int have;
         uint8_t data[REF_MAX_PRIVATE_DATA];
         uint8_t wire[64];
         int wire_size;
+        struct iwarp_conn iwarp;
 };
 
 struct conn *cm_new(struct ia *ia, enum conn_kind kind);

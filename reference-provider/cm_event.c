@@ -91,7 +91,7 @@ void cm_on_disconnected(struct conn *conn)
                 return;
         }
         if (iwarp_awaits_confirmation(conn)) {
-                conn->left = true;
+                conn->iwarp.left = true;
                 conn_set_deadline(conn, PASSING_TIME);
                 return;
         }
@@ -119,7 +119,7 @@ void cm_cannot_request(struct conn *conn, int error)
 {
         DAT_EVENT_NUMBER number = DAT_CONNECTION_EVENT_UNREACHABLE;
 
-        conn->unanswered = false;
+        conn->iwarp.unanswered = false;
         if (error == ECONNREFUSED) {
                 number = DAT_CONNECTION_EVENT_NON_PEER_REJECTED;
                 if (conn->kind == CONN_PROBE)
@@ -141,8 +141,8 @@ static void on_route(struct conn *conn)
 
         if (conn->number)
                 param.qp_num = conn->number->qp_num;
-        conn->unanswered = ok && conn->ia->iwarp;
-        if (conn->unanswered && attempt_begin(conn, &param))
+        conn->iwarp.unanswered = ok && conn->ia->iwarp;
+        if (conn->iwarp.unanswered && attempt_begin(conn, &param))
                 return;
         if (!ok)
                 cm_cannot_request(conn, 0);
@@ -177,10 +177,10 @@ static void on_established(struct conn *conn, const struct rdma_cm_event *event)
         } else if (conn->kind != CONN_PASSIVE) {
                 iwarp_on_reply(conn, event);
         } else {
-                conn->reached = true;
+                conn->iwarp.reached = true;
                 if (conn->ep)
                         ep_may_read(conn->ep, event->param.conn.responder_resources);
-                if (conn->confirmed || !ia->presence)
+                if (conn->iwarp.confirmed || !ia->presence)
                         cm_establish_accepted(conn);
         }
 }
@@ -269,7 +269,7 @@ static void dispatch(struct ia *ia, struct rdma_cm_event *event)
         }
         if (!conn || conn->kind == CONN_LISTENER)
                 return;
-        conn->unanswered = false;
+        conn->iwarp.unanswered = false;
         if (conn->state == CONN_OVER)
                 return;
         switch (event->event) {
@@ -340,15 +340,15 @@ static void reap(struct ia *ia)
                         conn = container_of(ia->doomed.next, struct conn, link);
                         list_remove(&conn->link);
                         conn->id->context = NULL;
-                        if (conn->attempt)
+                        if (conn->iwarp.attempt)
                                 attempt_give_up(conn);
                 }
                 pthread_mutex_unlock(&ia->cm_lock);
                 if (!conn)
                         return;
-                if (conn->attempt)
-                        linger_destroy(ia, attempt_destroy, conn->attempt);
-                else if (conn->unanswered)
+                if (conn->iwarp.attempt)
+                        linger_destroy(ia, attempt_destroy, conn->iwarp.attempt);
+                else if (conn->iwarp.unanswered)
                         linger_destroy(ia, destroy_id, conn->id);
                 else
                         destroy_conn_id(conn);

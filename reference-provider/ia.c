@@ -115,7 +115,7 @@ static struct ia *ia_new(const struct binding *binding)
         pthread_mutex_init(&ia->cm_lock, NULL);
         list_init(&ia->conns);
         list_init(&ia->doomed);
-        list_init(&ia->attempted);
+        list_init(&ia->iwarp_cm.attempted);
         ends_init(ia);
         list_init(&ia->listeners);
         for (int kind = 0; kind < REF_KINDS; kind++)

@@ -14,6 +14,7 @@
 #include "ends.h"
 #include "event_loop.h"
 #include "handle.h"
+#include "iwarp.h"
 #include "list.h"
 #include "lmr.h"
 
@@ -23,16 +24,6 @@ struct lingering;
 
 /* Does the device make completion queues larger? */
 enum cq_growth { CQ_UNTRIED, CQ_GROWS, CQ_FIXED };
-
-/* Of a request on iWARP, whose Consumer rejected it: what names it, and the private data. */
-struct refusal {
-        uint32_t token;
-        uint16_t presence;
-        uint8_t size;
-        uint8_t data[REF_MAX_PRIVATE_DATA];
-};
-
-#define REFUSALS 32
 
 /* What one IA may have. limits_fill() computes it when the IA opens; it does not change later. */
 struct ia_limits {
@@ -64,9 +55,8 @@ struct ia {
         struct event_source async_source;
         struct lmr_table lmrs;
 
-        struct link conns;     /* under cm_lock */
-        struct link doomed;    /* connections to destroy once cm_lock is released */
-        struct link attempted; /* on iWARP, see attempt.c */
+        struct link conns;  /* under cm_lock */
+        struct link doomed; /* connections to destroy once cm_lock is released */
         struct ends ends;
         struct link listeners;
         pthread_mutex_t lock;
@@ -76,9 +66,8 @@ struct ia {
 
         struct sockaddr_storage address;
         struct ibv_device_attr device;
-        uint32_t token;                    /* the last that was drawn, or 0; under cm_lock */
-        struct refusal refusals[REFUSALS]; /* the last that a Consumer made; under cm_lock */
-        unsigned int next_refusal;
+        uint32_t token; /* the last that was drawn, or 0; under cm_lock */
+        struct iwarp_ia iwarp_cm;
         uint64_t probe_interval; /* in microseconds; 0 is never */
         uint64_t next_probe;
         bool probes_all; /* those too from whom nothing is due */

@@ -30,7 +30,7 @@ static struct conn *asker_of(const struct conn *aside)
         for (struct link *at = head->next; at != head; at = at->next) {
                 struct conn *conn = container_of(at, struct conn, link);
 
-                if (conn->kind == CONN_ACTIVE && conn->ep && conn->questions &&
+                if (conn->kind == CONN_ACTIVE && conn->ep && conn->iwarp.questions &&
                     conn->token == wire.token)
                         return conn;
         }
@@ -53,7 +53,7 @@ void iwarp_end_question(const struct conn *aside)
  */
 bool iwarp_awaits_confirmation(const struct conn *conn)
 {
-        return conn->state == CONN_ACCEPTED && conn->reached && !conn->confirmed;
+        return conn->state == CONN_ACCEPTED && conn->iwarp.reached && !conn->iwarp.confirmed;
 }
 
 /* Does this connection here, which was accepted, belong to what a peer has sent beside it? */
@@ -75,10 +75,10 @@ void iwarp_take_confirmation(struct conn *aside, const struct wire *wire)
 
                 if (!is_confirmed_by(conn, aside, wire))
                         continue;
-                conn->confirmed = true;
-                if (conn->reached)
+                conn->iwarp.confirmed = true;
+                if (conn->iwarp.reached)
                         cm_establish_accepted(conn);
-                if (conn->left)
+                if (conn->iwarp.left)
                         cm_on_disconnected(conn);
                 break;
         }
@@ -90,7 +90,8 @@ void iwarp_take_confirmation(struct conn *aside, const struct wire *wire)
 void iwarp_remember_refusal(const struct conn *conn, int size, const void *data)
 {
         struct ia *ia = conn->ia;
-        struct refusal *refusal = &ia->refusals[ia->next_refusal++ % REFUSALS];
+        struct iwarp_refusal *refusal =
+            &ia->iwarp_cm.refusals[ia->iwarp_cm.next_refusal++ % IWARP_REFUSALS];
 
         refusal->token = conn->token;
         refusal->presence = conn->presence;
@@ -99,10 +100,10 @@ void iwarp_remember_refusal(const struct conn *conn, int size, const void *data)
                 memcpy(refusal->data, data, (size_t)size);
 }
 
-static const struct refusal *find_refusal(const struct ia *ia, const struct wire *wire)
+static const struct iwarp_refusal *find_refusal(const struct ia *ia, const struct wire *wire)
 {
-        for (int i = 0; i < REFUSALS; i++) {
-                const struct refusal *refusal = &ia->refusals[i];
+        for (int i = 0; i < IWARP_REFUSALS; i++) {
+                const struct iwarp_refusal *refusal = &ia->iwarp_cm.refusals[i];
 
                 if (refusal->token == wire->token && refusal->presence == be16toh(wire->presence))
                         return refusal;
@@ -112,7 +113,7 @@ static const struct refusal *find_refusal(const struct ia *ia, const struct wire
 
 void iwarp_take_question(struct conn *aside, const struct wire *wire)
 {
-        const struct refusal *refusal = find_refusal(aside->ia, wire);
+        const struct iwarp_refusal *refusal = find_refusal(aside->ia, wire);
 
         if (refusal)
                 conn_answer_no(aside, WIRE_REJECTED, refusal->size, refusal->data);
@@ -129,11 +130,11 @@ bool iwarp_ask_why(struct conn *conn)
 {
         struct wire wire = wire_head(WIRE_QUESTION, 0);
 
-        if (conn->questions == QUESTIONS)
+        if (conn->iwarp.questions == QUESTIONS)
                 return false;
         wire.token = conn->token;
         wire.presence = htobe16(conn->ia->presence);
-        conn->questions++;
+        conn->iwarp.questions++;
         return conn_start_aside(conn->ia, &conn->peer, conn->qual, &wire, sizeof(wire));
 }
 
@@ -203,8 +204,8 @@ static bool is_to_confirm(struct ia *ia)
                 struct conn *conn = container_of(at, struct conn, link);
 
                 memcpy(&wire, conn->wire, sizeof(wire));
-                found =
-                    wire_is(&wire, (size_t)conn->wire_size, WIRE_CONFIRMED) && !conn->unanswered;
+                found = wire_is(&wire, (size_t)conn->wire_size, WIRE_CONFIRMED) &&
+                        !conn->iwarp.unanswered;
         }
         pthread_mutex_unlock(&ia->cm_lock);
         return found;

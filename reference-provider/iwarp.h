@@ -8,9 +8,39 @@
 #include <stddef.h>
 
 #include "cm_wire.h"
+#include "daplref.h"
+#include "list.h"
 
+struct attempt;
 struct conn;
 struct ia;
+
+/* The part of struct conn that only iWARP uses. */
+struct iwarp_conn {
+        struct attempt *attempt; /* sends the request of an active connection, or NULL */
+        int questions;           /* how often the peer was asked why it rejected the request */
+        bool unanswered;         /* the peer has not answered the request yet, see linger.c */
+        bool reached;            /* accepted, and the kernel has reported ESTABLISHED */
+        bool confirmed;          /* accepted, and the peer has confirmed that it has the answer */
+        bool left;               /* the kernel reported a disconnect before the confirmation */
+};
+
+/* A request that the Consumer rejected: what names it, and the private data of the rejection. */
+struct iwarp_refusal {
+        uint32_t token;
+        uint16_t presence;
+        uint8_t size;
+        uint8_t data[REF_MAX_PRIVATE_DATA];
+};
+
+#define IWARP_REFUSALS 32
+
+/* The part of struct ia that only connections on iWARP use. */
+struct iwarp_ia {
+        struct link attempted; /* requests that have returned, see attempt.c */
+        struct iwarp_refusal refusals[IWARP_REFUSALS]; /* the latest; under ia->cm_lock */
+        unsigned int next_refusal;
+};
 
 void iwarp_remember_refusal(const struct conn *conn, int size, const void *data);
 bool iwarp_awaits_confirmation(const struct conn *conn);
