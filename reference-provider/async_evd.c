@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "async_evd.h"
 #include "evd.h"
+#include "evd_queue.h"
 #include "handle.h"
 #include "ia.h"
 #include "list.h"

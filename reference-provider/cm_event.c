@@ -8,7 +8,7 @@
 #include "dat_abi.h"
 #include "ep.h"
 #include "ep_state.h"
-#include "evd.h"
+#include "evd_wait.h"
 #include "event_loop.h"
 #include "ia.h"
 #include "iwarp.h"

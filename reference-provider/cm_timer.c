@@ -3,12 +3,13 @@
 #include "cm_conn.h"
 #include "cm_event.h"
 #include "ep.h"
-#include "evd.h"
+#include "evd_cq.h"
 #include "event_loop.h"
 #include "ia.h"
 #include "iwarp.h"
 #include "list.h"
 #include "os.h"
+#include "owner.h"
 #include "probe.h"
 
 #define SECONDS      UINT64_C(1000000)

@@ -6,8 +6,10 @@
 #include "ep.h"
 #include "ep_state.h"
 #include "evd.h"
+#include "evd_queue.h"
 #include "handle.h"
 #include "ia.h"
+#include "owner.h"
 #include "qp.h"
 #include "sp.h"
 

@@ -31,6 +31,5 @@ DAT_RETURN ref_cr_reject(DAT_CR_HANDLE, DAT_COUNT, const DAT_PVOID);
 DAT_RETURN ref_cr_handoff(DAT_CR_HANDLE, DAT_CONN_QUAL);
 bool cr_deliver(struct service_point *point, struct conn *conn);
 void cr_destroy(struct cr *cr);
-void cr_discard(DAT_CR_HANDLE handle);
 
 #endif

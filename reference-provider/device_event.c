@@ -9,6 +9,7 @@
 #include "event_loop.h"
 #include "handle.h"
 #include "ia.h"
+#include "owner.h"
 #include "srq.h"
 
 #include <fcntl.h>

@@ -123,7 +123,5 @@ DAT_RETURN ref_ep_set_watermark(DAT_EP_HANDLE, DAT_COUNT, DAT_COUNT);
 DAT_RETURN ep_new_tentative(struct ia *ia, struct ep **out);
 void ep_destroy(struct ep *ep);
 void ep_post_event(struct ep *ep, DAT_EVENT_NUMBER number);
-void ep_failed(struct ep *ep);
-void ep_recv_held(struct ep *ep, int by);
 
 #endif

@@ -1,5 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "ep_state.h"
+#include "ends.h"
+#include "ep.h"
+#include "evd.h"
+#include "evd_cno.h"
+#include "evd_cq.h"
+#include "lock.h"
+#include "qp.h"
 
 #include <assert.h>
 #include <stdatomic.h>

@@ -5,11 +5,14 @@
 #include "daplref.h"
 #include "dat_abi.h"
 #include "evd_cno.h"
+#include "evd_impl.h"
 #include "evd_queue.h"
+#include "evd_wait.h"
 #include "handle.h"
 #include "ia.h"
 #include "linger.h"
 #include "lock.h"
+#include "owner.h"
 
 #include <stdlib.h>
 #include <sys/eventfd.h>

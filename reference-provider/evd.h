@@ -95,19 +95,6 @@ struct evd {
         int watchers; /* graceful disconnects that need the service thread to listen */
 };
 
-DAT_RETURN ref_evd_create(DAT_IA_HANDLE, DAT_COUNT, DAT_CNO_HANDLE, DAT_EVD_FLAGS,
-                          DAT_EVD_HANDLE *);
-DAT_RETURN ref_evd_query(DAT_EVD_HANDLE, DAT_EVD_PARAM_MASK, DAT_EVD_PARAM *);
-DAT_RETURN ref_evd_modify_cno(DAT_EVD_HANDLE, DAT_CNO_HANDLE);
-DAT_RETURN ref_evd_enable(DAT_EVD_HANDLE);
-DAT_RETURN ref_evd_disable(DAT_EVD_HANDLE);
-DAT_RETURN ref_evd_wait(DAT_EVD_HANDLE, DAT_TIMEOUT, DAT_COUNT, DAT_EVENT *, DAT_COUNT *);
-DAT_RETURN ref_evd_resize(DAT_EVD_HANDLE, DAT_COUNT);
-DAT_RETURN ref_evd_post_se(DAT_EVD_HANDLE, const DAT_EVENT *);
-DAT_RETURN ref_evd_dequeue(DAT_EVD_HANDLE, DAT_EVENT *);
-DAT_RETURN ref_evd_free(DAT_EVD_HANDLE);
-DAT_RETURN ref_evd_set_unwaitable(DAT_EVD_HANDLE);
-DAT_RETURN ref_evd_clear_unwaitable(DAT_EVD_HANDLE);
 #define BAD_EVD REF_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_REQUEST)
 
 static inline struct evd *evd_get(DAT_EVD_HANDLE handle)
@@ -115,35 +102,16 @@ static inline struct evd *evd_get(DAT_EVD_HANDLE handle)
         return object_get(handle, DAT_HANDLE_TYPE_EVD);
 }
 
+DAT_RETURN ref_evd_create(DAT_IA_HANDLE, DAT_COUNT, DAT_CNO_HANDLE, DAT_EVD_FLAGS,
+                          DAT_EVD_HANDLE *);
+DAT_RETURN ref_evd_query(DAT_EVD_HANDLE, DAT_EVD_PARAM_MASK, DAT_EVD_PARAM *);
+DAT_RETURN ref_evd_free(DAT_EVD_HANDLE);
 DAT_RETURN evd_new(struct ia *ia, DAT_COUNT qlen, DAT_EVD_FLAGS flags, struct evd **out);
 void evd_close(struct evd *evd);
-void evd_send_away(struct evd *evd, enum evd_input input);
-void evd_wake(struct evd *evd);
-void evd_hold_wakes(void);
-void evd_release_wakes(void);
-bool evd_defers_wake(struct evd *evd);
 void evd_destroy(struct evd *evd);
-bool evd_post(struct evd *evd, const struct event *event);
-void evd_drain(struct evd *evd);
-bool evd_look(struct evd *evd);
-bool evd_prepare(struct evd *evd);
-bool evd_reserve(struct evd *evd, int completions);
-void evd_unreserve(struct evd *evd, int completions);
-bool evd_share_srq(struct evd *evd, struct srq *srq, int depth);
-void evd_unshare_srq(struct evd *evd, struct srq *srq);
-bool evd_grow_share(struct evd *evd, struct srq *srq, int depth);
-void evd_add_qp(struct evd *evd, struct ep *ep);
-void evd_remove_qp(struct evd *evd, struct ep *ep);
-void evd_flush(struct evd *evd, struct wr_pool *pool);
-bool evd_flush_one(struct evd *evd, struct ep *ep, struct wr *wr);
-void evd_forget_ep(struct evd *evd, const struct ep *ep);
 bool evd_accepts_flags(struct evd *evd, DAT_COMPLETION_FLAGS flags);
 bool evd_accepts_others(struct evd *evd);
 void evd_count_stream(struct evd *evd, DAT_COMPLETION_FLAGS flags, int by);
 void evd_count_other(struct evd *evd, int by);
-void evd_watch(struct evd *evd, int by);
-void evd_channel_ready(struct evd *evd);
-void evd_bind_ready(struct evd *evd, struct wr *wr);
-void evd_withdraw(struct evd *evd, struct wr *wr);
 
 #endif

@@ -4,7 +4,7 @@
 #include "daplref.h"
 #include "evd.h"
 #include "evd_cq.h"
-#include "evd_queue.h"
+#include "evd_impl.h"
 #include "event_loop.h"
 #include "handle.h"
 #include "ia.h"

@@ -5,6 +5,7 @@
 #include "ep.h"
 #include "evd.h"
 #include "evd_cq.h"
+#include "evd_impl.h"
 #include "handle.h"
 #include "lock.h"
 #include "srq.h"

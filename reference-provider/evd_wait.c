@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "evd_wait.h"
 #include "daplref.h"
 #include "evd.h"
 #include "evd_cno.h"
 #include "evd_cq.h"
-#include "evd_queue.h"
+#include "evd_impl.h"
 #include "evd_state.h"
 #include "handle.h"
 #include "lock.h"

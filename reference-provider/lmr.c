@@ -5,6 +5,7 @@
 #include "handle.h"
 #include "ia.h"
 #include "lmr_gather.h"
+#include "owner.h"
 #include "pz.h"
 
 #include <errno.h>

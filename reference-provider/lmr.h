@@ -64,6 +64,5 @@ void lmr_table_destroy(struct lmr_table *table);
 void lmr_destroy(struct lmr *lmr);
 DAT_MEM_PRIV_FLAGS lmr_grants(const struct lmr *lmr);
 struct lmr *lmr_by_context(struct ia *ia, DAT_LMR_CONTEXT context);
-bool lmr_serves(const struct ia *ia, const struct ibv_sge *sge, int num_sge);
 
 #endif

@@ -3,6 +3,7 @@
 #include "daplref.h"
 #include "ep.h"
 #include "evd.h"
+#include "evd_cq.h"
 #include "handle.h"
 #include "ia.h"
 #include "linger.h"

@@ -5,6 +5,7 @@
 #include "ep.h"
 #include "ep_state.h"
 #include "evd.h"
+#include "evd_cq.h"
 #include "handle.h"
 #include "ia.h"
 #include "lmr.h"

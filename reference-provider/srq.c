@@ -5,6 +5,8 @@
 #include "dat_abi.h"
 #include "ends.h"
 #include "evd.h"
+#include "evd_cno.h"
+#include "evd_cq.h"
 #include "event_loop.h"
 #include "handle.h"
 #include "ia.h"
@@ -12,6 +14,7 @@
 #include "list.h"
 #include "lmr_gather.h"
 #include "lock.h"
+#include "owner.h"
 #include "pool.h"
 #include "pz.h"
 

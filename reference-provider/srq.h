@@ -48,8 +48,6 @@ DAT_RETURN ref_srq_query(DAT_SRQ_HANDLE, DAT_SRQ_PARAM_MASK, DAT_SRQ_PARAM *);
 DAT_RETURN ref_srq_resize(DAT_SRQ_HANDLE, DAT_COUNT);
 DAT_RETURN ref_srq_set_lw(DAT_SRQ_HANDLE, DAT_COUNT);
 void srq_destroy(struct srq *srq);
-void srq_buffer_taken(struct srq *srq);
-void srq_buffer_reaped(struct srq *srq);
 bool srq_may_be_arriving(struct srq *srq);
 void srq_low_event(struct srq *srq);
 bool srq_attach(struct srq *srq, struct evd *evd);
