@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "ia.h"
+#include "ia_api.h"
 #include "async_evd.h"
 #include "binding.h"
 #include "cm_event.h"
@@ -17,6 +17,7 @@
 #include "evd_cno.h"
 #include "event_loop.h"
 #include "handle.h"
+#include "ia.h"
 #include "ia_limits.h"
 #include "iwarp.h"
 #include "list.h"

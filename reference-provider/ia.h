@@ -95,10 +95,4 @@ struct ia {
         _Atomic bool relieved; /* a call of the Consumer's fetches librdmacm's events */
 };
 
-DAT_RETURN ref_ia_open(const DAT_NAME_PTR, DAT_COUNT, DAT_EVD_HANDLE *, DAT_IA_HANDLE *);
-DAT_RETURN ref_ia_open_threadsafe(const DAT_NAME_PTR, DAT_COUNT, DAT_EVD_HANDLE *, DAT_IA_HANDLE *);
-DAT_RETURN ref_ia_query(DAT_IA_HANDLE, DAT_EVD_HANDLE *, DAT_IA_ATTR_MASK, DAT_IA_ATTR *,
-                        DAT_PROVIDER_ATTR_MASK, DAT_PROVIDER_ATTR *);
-DAT_RETURN ref_ia_close(DAT_IA_HANDLE, DAT_CLOSE_FLAGS);
-
 #endif

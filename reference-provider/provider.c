@@ -13,7 +13,7 @@
 #include "evd_queue.h"
 #include "evd_wait.h"
 #include "handle.h"
-#include "ia.h"
+#include "ia_api.h"
 #include "lmr.h"
 #include "pz.h"
 #include "rmr.h"
