@@ -13,8 +13,6 @@
 #include "pool.h"
 #include "sigpipe.h"
 
-#define BAD_EP REF_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP)
-
 #define REQUEST_FLAGS                                                     \
         (DAT_COMPLETION_SUPPRESS_FLAG | DAT_COMPLETION_UNSIGNALLED_FLAG | \
          DAT_COMPLETION_BARRIER_FENCE_FLAG)

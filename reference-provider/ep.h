@@ -75,6 +75,8 @@ struct ep {
         _Atomic bool hard_armed;
 };
 
+#define BAD_EP REF_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP)
+
 /* Where an EP's completions go: to its EVDs, or to where they are discarded. */
 static inline struct evd *ep_recv_target(const struct ep *ep)
 {
@@ -119,9 +121,9 @@ DAT_RETURN ref_ep_get_status(DAT_EP_HANDLE, DAT_EP_STATE *, DAT_BOOLEAN *, DAT_B
 DAT_RETURN ref_ep_free(DAT_EP_HANDLE);
 DAT_RETURN ref_ep_reset(DAT_EP_HANDLE);
 DAT_RETURN ref_ep_recv_query(DAT_EP_HANDLE, DAT_COUNT *, DAT_COUNT *);
-DAT_RETURN ref_ep_set_watermark(DAT_EP_HANDLE, DAT_COUNT, DAT_COUNT);
 DAT_RETURN ep_new_tentative(struct ia *ia, struct ep **out);
 void ep_destroy(struct ep *ep);
+void ep_drain_recvs(struct ep *ep);
 void ep_post_event(struct ep *ep, DAT_EVENT_NUMBER number);
 
 #endif

@@ -7,6 +7,7 @@
 #include "dat_abi.h"
 #include "dto.h"
 #include "ep.h"
+#include "ep_watermark.h"
 #include "evd.h"
 #include "evd_cno.h"
 #include "evd_cq.h"
