@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "cr.h"
-#include "lmr.h"
+#include "connect/cr.h"
+#include "endpoint/rmr.h"
+#include "memory/lmr.h"
 #include "provider.h"
-#include "rmr.h"
 
 static DAT_RETURN dat1_cr_reject(DAT_CR_HANDLE cr)
 {

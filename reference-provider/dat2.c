@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "cr.h"
-#include "daplref.h"
-#include "handle.h"
-#include "lmr.h"
+#include "base/daplref.h"
+#include "base/handle.h"
+#include "connect/cr.h"
+#include "endpoint/rmr.h"
+#include "memory/lmr.h"
 #include "provider.h"
-#include "rmr.h"
 
 /* An error about an argument before which 2.0 has `by` more, from number `first` on. */
 static DAT_RETURN shift_argument(DAT_RETURN ret, int first, unsigned int by)

@@ -2,7 +2,7 @@
 #ifndef DAPLREF_PROVIDER_H
 #define DAPLREF_PROVIDER_H
 
-#include "daplref.h"
+#include "base/daplref.h"
 
 void abi_complete_table(DAT_PROVIDER *table);
 

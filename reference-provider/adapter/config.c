@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "config.h"
-#include "ia.h"
+#include "adapter/config.h"
+#include "base/ia.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "device.h"
-#include "binding.h"
-#include "config.h"
-#include "daplref.h"
-#include "ia.h"
-#include "ia_limits.h"
-#include "linger.h"
+#include "adapter/device.h"
+#include "adapter/config.h"
+#include "adapter/ia_limits.h"
+#include "base/binding.h"
+#include "base/daplref.h"
+#include "base/ia.h"
+#include "base/linger.h"
 
 #include <arpa/inet.h>
 #include <limits.h>

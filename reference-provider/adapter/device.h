@@ -2,7 +2,7 @@
 #ifndef DAPLREF_DEVICE_H
 #define DAPLREF_DEVICE_H
 
-#include "daplref.h"
+#include "base/daplref.h"
 
 struct ia;
 

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "device_event.h"
-#include "async_evd.h"
-#include "daplref.h"
-#include "dat_abi.h"
-#include "ends.h"
-#include "ep.h"
-#include "evd.h"
-#include "event_loop.h"
-#include "handle.h"
-#include "ia.h"
-#include "owner.h"
-#include "srq.h"
+#include "adapter/device_event.h"
+#include "base/daplref.h"
+#include "base/dat_abi.h"
+#include "base/event_loop.h"
+#include "base/handle.h"
+#include "base/ia.h"
+#include "endpoint/ends.h"
+#include "endpoint/ep.h"
+#include "endpoint/srq.h"
+#include "event/async_evd.h"
+#include "event/evd.h"
+#include "event/owner.h"
 
 #include <fcntl.h>
 #include <infiniband/verbs.h>

@@ -2,7 +2,7 @@
 #ifndef DAPLREF_IA_API_H
 #define DAPLREF_IA_API_H
 
-#include "daplref.h"
+#include "base/daplref.h"
 
 DAT_RETURN ref_ia_open(const DAT_NAME_PTR, DAT_COUNT, DAT_EVD_HANDLE *, DAT_IA_HANDLE *);
 DAT_RETURN ref_ia_open_threadsafe(const DAT_NAME_PTR, DAT_COUNT, DAT_EVD_HANDLE *, DAT_IA_HANDLE *);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "ia_limits.h"
-#include "daplref.h"
-#include "ia.h"
+#include "adapter/ia_limits.h"
+#include "base/daplref.h"
+#include "base/ia.h"
 
 #include <infiniband/verbs.h>
 #include <sys/resource.h>

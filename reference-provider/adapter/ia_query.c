@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "async_evd.h"
-#include "binding.h"
-#include "daplref.h"
-#include "dat_abi.h"
-#include "evd.h"
-#include "handle.h"
-#include "ia.h"
-#include "ia_api.h"
+#include "adapter/ia_api.h"
+#include "base/binding.h"
+#include "base/daplref.h"
+#include "base/dat_abi.h"
+#include "base/handle.h"
+#include "base/ia.h"
+#include "event/async_evd.h"
+#include "event/evd.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "binding.h"
+#include "base/binding.h"
 
 #include <pthread.h>
 #include <stdio.h>

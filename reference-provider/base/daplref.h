@@ -10,7 +10,7 @@
 #ifndef DAPLREF_H
 #define DAPLREF_H
 
-#include "dat_abi.h"
+#include "base/dat_abi.h"
 
 #define REF_ERROR(type, subtype) \
         ((DAT_RETURN)(DAT_CLASS_ERROR | (DAT_UINT32)(type) | (DAT_UINT32)(subtype)))

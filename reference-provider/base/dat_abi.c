@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "dat_abi.h"
-#include "handle.h"
+#include "base/dat_abi.h"
+#include "base/handle.h"
 
 #ifdef DAPLREF_DAT_2
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "event_loop.h"
-#include "daplref.h"
-#include "handle.h"
-#include "list.h"
-#include "os.h"
+#include "base/event_loop.h"
+#include "base/daplref.h"
+#include "base/handle.h"
+#include "base/list.h"
+#include "base/os.h"
 
 #include <sys/epoll.h>
 #include <sys/eventfd.h>

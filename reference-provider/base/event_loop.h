@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "list.h"
+#include "base/list.h"
 
 struct object;
 

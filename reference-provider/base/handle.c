@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "handle.h"
-#include "binding.h"
-#include "daplref.h"
-#include "ia.h"
-#include "list.h"
-#include "lock.h"
+#include "base/handle.h"
+#include "base/binding.h"
+#include "base/daplref.h"
+#include "base/ia.h"
+#include "base/list.h"
+#include "base/lock.h"
 
 #include <limits.h>
 

@@ -9,8 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "daplref.h"
-#include "list.h"
+#include "base/daplref.h"
+#include "base/list.h"
 
 struct ia;
 struct object;

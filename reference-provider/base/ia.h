@@ -10,13 +10,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "daplref.h"
-#include "ends.h"
-#include "event_loop.h"
-#include "handle.h"
-#include "iwarp.h"
-#include "list.h"
-#include "lmr.h"
+#include "base/daplref.h"
+#include "base/event_loop.h"
+#include "base/handle.h"
+#include "base/list.h"
+#include "connect/iwarp.h"
+#include "endpoint/ends.h"
+#include "memory/lmr.h"
 
 struct binding;
 struct evd;

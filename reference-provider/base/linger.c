@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "linger.h"
-#include "ia.h"
-#include "list.h"
-#include "os.h"
+#include "base/linger.h"
+#include "base/ia.h"
+#include "base/list.h"
+#include "base/os.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "lock.h"
+#include "base/lock.h"
 
 #include <errno.h>
 #include <limits.h>

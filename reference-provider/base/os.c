@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "os.h"
+#include "base/os.h"
 
 #include <signal.h>
 #include <time.h>

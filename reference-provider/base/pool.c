@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "pool.h"
-#include "daplref.h"
-#include "list.h"
-#include "lock.h"
+#include "base/pool.h"
+#include "base/daplref.h"
+#include "base/list.h"
+#include "base/lock.h"
 
 #include <stdlib.h>
 #include <string.h>

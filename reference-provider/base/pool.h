@@ -9,10 +9,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "dat_abi.h"
-#include "ia.h"
-#include "list.h"
-#include "lock.h"
+#include "base/dat_abi.h"
+#include "base/ia.h"
+#include "base/list.h"
+#include "base/lock.h"
 
 struct ep;
 struct srq;

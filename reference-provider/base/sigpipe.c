@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "sigpipe.h"
-#include "ia.h"
+#include "base/sigpipe.h"
+#include "base/ia.h"
 
 #include <time.h>
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "attempt.h"
-#include "cm_conn.h"
-#include "event_loop.h"
-#include "ia.h"
-#include "list.h"
-#include "os.h"
+#include "connect/attempt.h"
+#include "base/event_loop.h"
+#include "base/ia.h"
+#include "base/list.h"
+#include "base/os.h"
+#include "connect/cm_conn.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "cm_conn.h"
-#include "cm_wire.h"
-#include "ep.h"
-#include "ep_state.h"
-#include "event_loop.h"
-#include "ia.h"
-#include "iwarp.h"
-#include "list.h"
-#include "os.h"
-#include "qp.h"
-#include "sigpipe.h"
-#include "sp.h"
+#include "connect/cm_conn.h"
+#include "base/event_loop.h"
+#include "base/ia.h"
+#include "base/list.h"
+#include "base/os.h"
+#include "base/sigpipe.h"
+#include "connect/cm_wire.h"
+#include "connect/iwarp.h"
+#include "connect/sp.h"
+#include "endpoint/ep.h"
+#include "endpoint/ep_state.h"
+#include "endpoint/qp.h"
 
 #include <assert.h>
 #include <endian.h>

@@ -9,10 +9,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "cm_wire.h"
-#include "daplref.h"
-#include "iwarp.h"
-#include "list.h"
+#include "base/daplref.h"
+#include "base/list.h"
+#include "connect/cm_wire.h"
+#include "connect/iwarp.h"
 
 struct cr;
 struct ep;

@@ -6,7 +6,7 @@
 #include <rdma/rdma_cma.h>
 #include <stdbool.h>
 
-#include "daplref.h"
+#include "base/daplref.h"
 
 struct conn;
 struct ep;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "cm_request.h"
-#include "cm_conn.h"
-#include "cm_wire.h"
-#include "cr.h"
-#include "ia.h"
-#include "iwarp.h"
-#include "list.h"
-#include "sp.h"
+#include "connect/cm_request.h"
+#include "base/ia.h"
+#include "base/list.h"
+#include "connect/cm_conn.h"
+#include "connect/cm_wire.h"
+#include "connect/cr.h"
+#include "connect/iwarp.h"
+#include "connect/sp.h"
 
 #include <endian.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 
 #include <rdma/rdma_cma.h>
 
-#include "daplref.h"
+#include "base/daplref.h"
 
 struct conn;
 struct ia;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "cm_timer.h"
-#include "cm_conn.h"
-#include "cm_event.h"
-#include "ep.h"
-#include "evd_cq.h"
-#include "event_loop.h"
-#include "ia.h"
-#include "iwarp.h"
-#include "list.h"
-#include "os.h"
-#include "owner.h"
-#include "probe.h"
+#include "connect/cm_timer.h"
+#include "base/event_loop.h"
+#include "base/ia.h"
+#include "base/list.h"
+#include "base/os.h"
+#include "connect/cm_conn.h"
+#include "connect/cm_event.h"
+#include "connect/iwarp.h"
+#include "connect/probe.h"
+#include "endpoint/ep.h"
+#include "event/evd_cq.h"
+#include "event/owner.h"
 
 #define SECONDS      UINT64_C(1000000)
 #define LOOKING_TIME SECONDS /* until a failure is seen that no Consumer looks for */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "cm_wire.h"
+#include "connect/cm_wire.h"
 
 struct wire wire_head(enum wire_kind kind, int size)
 {

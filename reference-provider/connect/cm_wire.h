@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "daplref.h"
+#include "base/daplref.h"
 
 /*
  * What travels in librdmacm's private data. It arrives padded with zeros to librdmacm's maximum,

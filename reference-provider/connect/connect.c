@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "connect.h"
-#include "cm_conn.h"
-#include "cm_event.h"
-#include "cm_wire.h"
-#include "ep.h"
-#include "ep_state.h"
-#include "handle.h"
-#include "ia.h"
-#include "qp.h"
-#include "sp.h"
+#include "connect/connect.h"
+#include "base/handle.h"
+#include "base/ia.h"
+#include "connect/cm_conn.h"
+#include "connect/cm_event.h"
+#include "connect/cm_wire.h"
+#include "connect/sp.h"
+#include "endpoint/ep.h"
+#include "endpoint/ep_state.h"
+#include "endpoint/qp.h"
 
 #include <endian.h>
 #include <stdlib.h>

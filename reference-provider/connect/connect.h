@@ -2,7 +2,7 @@
 #ifndef DAPLREF_CONNECT_H
 #define DAPLREF_CONNECT_H
 
-#include "daplref.h"
+#include "base/daplref.h"
 
 DAT_RETURN ref_ep_connect(DAT_EP_HANDLE, DAT_IA_ADDRESS_PTR, DAT_CONN_QUAL, DAT_TIMEOUT, DAT_COUNT,
                           const DAT_PVOID, DAT_QOS, DAT_CONNECT_FLAGS);

@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "daplref.h"
-#include "handle.h"
+#include "base/daplref.h"
+#include "base/handle.h"
 
 struct conn;
 struct ep;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "iwarp.h"
-#include "attempt.h"
-#include "cm_conn.h"
-#include "cm_event.h"
-#include "cm_wire.h"
-#include "ep.h"
-#include "ia.h"
-#include "list.h"
-#include "os.h"
-#include "qp.h"
+#include "connect/iwarp.h"
+#include "base/ia.h"
+#include "base/list.h"
+#include "base/os.h"
+#include "connect/attempt.h"
+#include "connect/cm_conn.h"
+#include "connect/cm_event.h"
+#include "connect/cm_wire.h"
+#include "endpoint/ep.h"
+#include "endpoint/qp.h"
 
 #include <endian.h>
 #include <poll.h>

@@ -7,9 +7,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "cm_wire.h"
-#include "daplref.h"
-#include "list.h"
+#include "base/daplref.h"
+#include "base/list.h"
+#include "connect/cm_wire.h"
 
 struct attempt;
 struct conn;

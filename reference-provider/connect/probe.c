@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "probe.h"
-#include "cm_conn.h"
-#include "ep.h"
-#include "ia.h"
-#include "list.h"
-#include "lock.h"
-#include "os.h"
-#include "pool.h"
-#include "qp.h"
+#include "connect/probe.h"
+#include "base/ia.h"
+#include "base/list.h"
+#include "base/lock.h"
+#include "base/os.h"
+#include "base/pool.h"
+#include "connect/cm_conn.h"
+#include "endpoint/ep.h"
+#include "endpoint/qp.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "sp.h"
-#include "cm_conn.h"
-#include "daplref.h"
-#include "dat_abi.h"
-#include "ep.h"
-#include "ep_state.h"
-#include "evd.h"
-#include "handle.h"
-#include "ia.h"
-#include "list.h"
+#include "connect/sp.h"
+#include "base/daplref.h"
+#include "base/dat_abi.h"
+#include "base/handle.h"
+#include "base/ia.h"
+#include "base/list.h"
+#include "connect/cm_conn.h"
+#include "endpoint/ep.h"
+#include "endpoint/ep_state.h"
+#include "event/evd.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -7,9 +7,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "cm_conn.h"
-#include "handle.h"
-#include "list.h"
+#include "base/handle.h"
+#include "base/list.h"
+#include "connect/cm_conn.h"
 
 struct ep;
 struct evd;

@@ -2,7 +2,7 @@
 #ifndef DAPLREF_DTO_H
 #define DAPLREF_DTO_H
 
-#include "daplref.h"
+#include "base/daplref.h"
 
 DAT_RETURN ref_ep_post_send(DAT_EP_HANDLE, DAT_COUNT, DAT_LMR_TRIPLET *, DAT_DTO_COOKIE,
                             DAT_COMPLETION_FLAGS);

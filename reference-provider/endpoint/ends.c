@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "ends.h"
+#include "endpoint/ends.h"
 
 #include <linux/membarrier.h>
 #include <poll.h>
@@ -7,10 +7,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "ep.h"
-#include "ep_state.h"
-#include "ia.h"
-#include "os.h"
+#include "base/ia.h"
+#include "base/os.h"
+#include "endpoint/ep.h"
+#include "endpoint/ep_state.h"
 
 /*
  * A queue pair in ERR takes nothing more from its SRQ, but for one message that a processor is in

@@ -8,8 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "daplref.h"
-#include "list.h"
+#include "base/daplref.h"
+#include "base/list.h"
 
 struct ep;
 struct ia;

@@ -8,13 +8,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "ep_state.h"
-#include "event_loop.h"
-#include "handle.h"
-#include "ia.h"
-#include "list.h"
-#include "lock.h"
-#include "pool.h"
+#include "base/event_loop.h"
+#include "base/handle.h"
+#include "base/ia.h"
+#include "base/list.h"
+#include "base/lock.h"
+#include "base/pool.h"
+#include "endpoint/ep_state.h"
 
 struct conn;
 struct evd;

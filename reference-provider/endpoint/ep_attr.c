@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "ep_attr.h"
-#include "daplref.h"
-#include "ia.h"
+#include "endpoint/ep_attr.h"
+#include "base/daplref.h"
+#include "base/ia.h"
 
 DAT_EP_ATTR ep_attr_default(const struct ia *ia)
 {

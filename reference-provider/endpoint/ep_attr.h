@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "daplref.h"
+#include "base/daplref.h"
 
 struct ia;
 

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "ep_setup.h"
-#include "daplref.h"
-#include "ep.h"
-#include "ep_watermark.h"
-#include "evd.h"
-#include "evd_cno.h"
-#include "evd_cq.h"
-#include "handle.h"
-#include "ia.h"
-#include "pool.h"
-#include "pz.h"
-#include "srq.h"
+#include "endpoint/ep_setup.h"
+#include "base/daplref.h"
+#include "base/handle.h"
+#include "base/ia.h"
+#include "base/pool.h"
+#include "endpoint/ep.h"
+#include "endpoint/ep_watermark.h"
+#include "endpoint/srq.h"
+#include "event/evd.h"
+#include "event/evd_cno.h"
+#include "event/evd_cq.h"
+#include "memory/pz.h"
 
 #include <pthread.h>
 

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "ep_state.h"
-#include "ends.h"
-#include "ep.h"
-#include "evd.h"
-#include "evd_cno.h"
-#include "evd_cq.h"
-#include "lock.h"
-#include "qp.h"
+#include "endpoint/ep_state.h"
+#include "base/lock.h"
+#include "endpoint/ends.h"
+#include "endpoint/ep.h"
+#include "endpoint/qp.h"
+#include "event/evd.h"
+#include "event/evd_cno.h"
+#include "event/evd_cq.h"
 
 #include <assert.h>
 #include <stdatomic.h>
 
-#include "ends.h"
-#include "ep.h"
-#include "evd.h"
-#include "lock.h"
-#include "qp.h"
+#include "base/lock.h"
+#include "endpoint/ends.h"
+#include "endpoint/ep.h"
+#include "endpoint/qp.h"
+#include "event/evd.h"
 
 enum action {
         NOTHING,

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "ep_watermark.h"
-#include "async_evd.h"
-#include "daplref.h"
-#include "ep.h"
-#include "evd_cno.h"
-#include "event_loop.h"
-#include "handle.h"
-#include "ia.h"
-#include "list.h"
-#include "owner.h"
+#include "endpoint/ep_watermark.h"
+#include "base/daplref.h"
+#include "base/event_loop.h"
+#include "base/handle.h"
+#include "base/ia.h"
+#include "base/list.h"
+#include "endpoint/ep.h"
+#include "event/async_evd.h"
+#include "event/evd_cno.h"
+#include "event/owner.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "daplref.h"
+#include "base/daplref.h"
 
 struct ep;
 struct ia;

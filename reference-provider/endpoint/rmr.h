@@ -5,7 +5,7 @@
 #include <infiniband/verbs.h>
 #include <pthread.h>
 
-#include "handle.h"
+#include "base/handle.h"
 
 struct lmr;
 struct pz;

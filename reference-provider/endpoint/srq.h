@@ -7,11 +7,11 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-#include "event_loop.h"
-#include "handle.h"
-#include "list.h"
-#include "lock.h"
-#include "pool.h"
+#include "base/event_loop.h"
+#include "base/handle.h"
+#include "base/list.h"
+#include "base/lock.h"
+#include "base/pool.h"
 
 struct evd;
 struct pz;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "async_evd.h"
-#include "evd.h"
-#include "evd_queue.h"
-#include "handle.h"
-#include "ia.h"
-#include "list.h"
+#include "event/async_evd.h"
+#include "base/handle.h"
+#include "base/ia.h"
+#include "base/list.h"
+#include "event/evd.h"
+#include "event/evd_queue.h"
 
 #include <pthread.h>
 

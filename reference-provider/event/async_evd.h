@@ -3,7 +3,7 @@
 #ifndef DAPLREF_ASYNC_EVD_H
 #define DAPLREF_ASYNC_EVD_H
 
-#include "daplref.h"
+#include "base/daplref.h"
 
 struct evd;
 struct ia;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "cno.h"
-#include "daplref.h"
-#include "dat_abi.h"
-#include "evd.h"
-#include "event_loop.h"
-#include "handle.h"
-#include "ia.h"
-#include "list.h"
-#include "lock.h"
-#include "os.h"
+#include "event/cno.h"
+#include "base/daplref.h"
+#include "base/dat_abi.h"
+#include "base/event_loop.h"
+#include "base/handle.h"
+#include "base/ia.h"
+#include "base/list.h"
+#include "base/lock.h"
+#include "base/os.h"
+#include "event/evd.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -7,9 +7,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "event_loop.h"
-#include "handle.h"
-#include "list.h"
+#include "base/event_loop.h"
+#include "base/handle.h"
+#include "base/list.h"
 
 struct evd;
 

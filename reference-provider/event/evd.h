@@ -8,11 +8,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "evd_state.h"
-#include "event_loop.h"
-#include "handle.h"
-#include "list.h"
-#include "lock.h"
+#include "base/event_loop.h"
+#include "base/handle.h"
+#include "base/list.h"
+#include "base/lock.h"
+#include "event/evd_state.h"
 
 struct cno;
 struct cno_trigger;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "evd_cno.h"
-#include "cno.h"
-#include "daplref.h"
-#include "evd.h"
-#include "evd_cq.h"
-#include "evd_impl.h"
-#include "event_loop.h"
-#include "handle.h"
-#include "ia.h"
-#include "list.h"
-#include "lock.h"
+#include "event/evd_cno.h"
+#include "base/daplref.h"
+#include "base/event_loop.h"
+#include "base/handle.h"
+#include "base/ia.h"
+#include "base/list.h"
+#include "base/lock.h"
+#include "event/cno.h"
+#include "event/evd.h"
+#include "event/evd_cq.h"
+#include "event/evd_impl.h"
 
 #include <stdlib.h>
 

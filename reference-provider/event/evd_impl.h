@@ -5,13 +5,13 @@
 
 #include <stdbool.h>
 
-#include "cno.h"
-#include "evd.h"
-#include "evd_queue.h"
-#include "evd_wait.h"
-#include "handle.h"
-#include "lock.h"
-#include "owner.h"
+#include "base/handle.h"
+#include "base/lock.h"
+#include "event/cno.h"
+#include "event/evd.h"
+#include "event/evd_queue.h"
+#include "event/evd_wait.h"
+#include "event/owner.h"
 
 /* Completions beyond this many stay in the CQ, which has room for them, until events are taken. */
 static inline int evd_dto_limit(const struct evd *evd)

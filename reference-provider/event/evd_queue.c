@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "evd_queue.h"
-#include "async_evd.h"
-#include "daplref.h"
-#include "ep.h"
-#include "evd.h"
-#include "evd_cq.h"
-#include "evd_impl.h"
-#include "handle.h"
-#include "lock.h"
-#include "srq.h"
+#include "event/evd_queue.h"
+#include "base/daplref.h"
+#include "base/handle.h"
+#include "base/lock.h"
+#include "endpoint/ep.h"
+#include "endpoint/srq.h"
+#include "event/async_evd.h"
+#include "event/evd.h"
+#include "event/evd_cq.h"
+#include "event/evd_impl.h"
 
 #include <stdlib.h>
 

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "daplref.h"
+#include "base/daplref.h"
 
 struct ep;
 struct evd;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "evd_state.h"
+#include "event/evd_state.h"
 
 /* So that the table is one. */
 enum {

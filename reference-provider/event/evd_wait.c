@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "evd_wait.h"
-#include "daplref.h"
-#include "evd.h"
-#include "evd_cno.h"
-#include "evd_cq.h"
-#include "evd_impl.h"
-#include "evd_state.h"
-#include "handle.h"
-#include "lock.h"
-#include "os.h"
+#include "event/evd_wait.h"
+#include "base/daplref.h"
+#include "base/handle.h"
+#include "base/lock.h"
+#include "base/os.h"
+#include "event/evd.h"
+#include "event/evd_cno.h"
+#include "event/evd_cq.h"
+#include "event/evd_impl.h"
+#include "event/evd_state.h"
 
 #include <errno.h>
 #include <limits.h>

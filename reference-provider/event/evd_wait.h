@@ -5,8 +5,8 @@
 
 #include <stdbool.h>
 
-#include "daplref.h"
-#include "evd_state.h"
+#include "base/daplref.h"
+#include "event/evd_state.h"
 
 struct evd;
 

@@ -10,7 +10,7 @@
 #include <infiniband/verbs.h>
 #include <stdbool.h>
 
-#include "daplref.h"
+#include "base/daplref.h"
 
 struct ep;
 struct ia;

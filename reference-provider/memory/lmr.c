@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "lmr.h"
-#include "daplref.h"
-#include "dat_abi.h"
-#include "handle.h"
-#include "ia.h"
-#include "lmr_gather.h"
-#include "owner.h"
-#include "pz.h"
+#include "memory/lmr.h"
+#include "base/daplref.h"
+#include "base/dat_abi.h"
+#include "base/handle.h"
+#include "base/ia.h"
+#include "event/owner.h"
+#include "memory/lmr_gather.h"
+#include "memory/pz.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -11,9 +11,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "daplref.h"
-#include "ia.h"
-#include "lmr.h"
+#include "base/daplref.h"
+#include "base/ia.h"
+#include "memory/lmr.h"
 
 DAT_RETURN lmr_gather_any(const struct ia *ia, const struct pz *pz, DAT_MEM_PRIV_FLAGS need,
                           const DAT_LMR_TRIPLET *iov, DAT_COUNT segments, struct ibv_sge *sge,

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "pz.h"
-#include "daplref.h"
-#include "dat_abi.h"
-#include "handle.h"
-#include "ia.h"
-#include "linger.h"
+#include "memory/pz.h"
+#include "base/daplref.h"
+#include "base/dat_abi.h"
+#include "base/handle.h"
+#include "base/ia.h"
+#include "base/linger.h"
 
 #include <errno.h>
 #include <stdlib.h>

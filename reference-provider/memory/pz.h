@@ -4,7 +4,7 @@
 
 #include <infiniband/verbs.h>
 
-#include "handle.h"
+#include "base/handle.h"
 
 struct pz {
         struct object obj;
