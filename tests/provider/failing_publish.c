@@ -3,8 +3,8 @@
  * Part of libdaplref-failing.so, in which the linker sends each call of object_publish() here. The
  * handles of a process or the limit of an IA are too many to be used up for each call.
  */
-#include "daplref.h"
-#include "handle.h"
+#include "base/daplref.h"
+#include "base/handle.h"
 
 #include "failing.h"
 
