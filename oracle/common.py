@@ -177,7 +177,7 @@ def made(call: Call, output: str, side: Side) -> str | None:
 def new_handle(call: Call, output: str, side: Side) -> bool | str | None:
     """A call that makes an object must give a handle of its own."""
     name = call.out.get(output)
-    if name is None or call.thread != 1:
+    if name is None or (call.thread != 1 and not call.typed):
         return None
     if name == "DAT_HANDLE_NULL":
         return f"{output} is a null handle"

@@ -175,6 +175,7 @@ def asked(call: Call, ep: Ep, side: Side) -> None:
     ep.ever = True
     size = call.arg("private_data_size")
     connection.private_sent = size if isinstance(size, int) else None
+    connection.data_sent = call.arg("private_data")
     if call.name == "dat_ep_connect":
         connection.qualifier = call.arg("remote_conn_qual")
     else:
@@ -193,6 +194,7 @@ def asked(call: Call, ep: Ep, side: Side) -> None:
         connection.other = other
         if other is not None:
             connection.private_given = other.private_sent
+            connection.data_given = other.data_sent
             connection.accepted_at = other.accepted_at
     ep.states = frozenset((ACTIVE, CONNECTED, DISCONNECTED))
 
@@ -345,7 +347,22 @@ def _private(
         return f"private_data_size is {size}, which no private data has"
     if given is not None and size < given:
         return f"private_data_size is {size}, although {given} bytes were given"
+    if not holds(data.get("private_data"), connection.data_given):
+        return "the private data is not what was given with the acceptance"
     return True
+
+
+def holds(told: Any, given: Any) -> bool:
+    """Whether private data that is told begins with what was given (CR-2)."""
+    if not isinstance(given, dict) or not isinstance(given.get("hex"), str):
+        return True
+    if given.get("length") == 0:
+        return True
+    if told == "NULL":
+        return False
+    if not isinstance(told, dict) or not isinstance(told.get("hex"), str):
+        return True
+    return str(told["hex"]).startswith(given["hex"])
 
 
 for _name in (

@@ -4,6 +4,7 @@
 from typing import Any
 
 from oracle.common import Wanted, answers, between, limit, mask_refusal
+from oracle.connection import holds
 from oracle.ep import now
 from oracle.kernel import (
     ANY_ERROR,
@@ -80,6 +81,13 @@ def _local_ep(cr: Cr) -> Any:
     return Wanted(lambda answer: "although the provider makes EPs" if answer == NULL else "")
 
 
+def _data(cr: Cr) -> Any:
+    given = cr.asker.data_sent if cr.asker is not None else None
+    if not isinstance(given, dict):
+        return None
+    return Wanted(lambda told: "" if holds(told, given) else "which is not what the asker gave")
+
+
 @tells(
     "dat_cr_query",
     clauses=["cr_query/field", "cr_query/field_among_all", "cr_query/local_ep"],
@@ -100,6 +108,7 @@ def query(call: Call, cr: Cr, side: Side) -> bool | str | None:
         {
             "remote_port_qual": ("REMOTE_PORT_QUAL", known.get("remote_port_qual")),
             "private_data_size": ("PRIVATE_DATA_SIZE", size),
+            "private_data": ("PRIVATE_DATA", _data(cr)),
             "local_ep_handle": ("LOCAL_EP_HANDLE", _local_ep(cr)),
         },
     )
@@ -204,10 +213,12 @@ def accepted(call: Call, cr: Cr, side: Side) -> None:
     if cr.asker is not None:
         cr.asker.accepted = True
         cr.asker.private_given = size if isinstance(size, int) else None
+        cr.asker.data_given = call.arg("private_data")
     if not isinstance(ep, Ep):
         return
     connection = Connection(ep, active=False)
     connection.private_sent = size if isinstance(size, int) else None
+    connection.data_sent = call.arg("private_data")
     connection.request = cr
     connection.other = cr.asker
     if cr.asker is not None:

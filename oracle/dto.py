@@ -75,3 +75,26 @@ def check_segments(
     if allowed:
         return may(*allowed)
     return reason
+
+
+def bad_from(call: Call, obj: Any, pz: Pz | None, side: Side, privilege: str) -> int | None:
+    """The offset of the first byte in a vector that must not be moved; None where there is none.
+
+    Only what is certain counts: an LMR that is there, of another zone, without the privilege, or
+    left by the segment.
+    """
+    segments = vector_of(call)
+    at = 0
+    for segment in segments or ():
+        length = segment.get("segment_length") if isinstance(segment, dict) else None
+        if not isinstance(length, int):
+            return None
+        lmr = lmr_of(segment, side)
+        known = lmr is not None and lmr.alive and not lmr.lost and lmr.ia is obj.ia
+        if length and known and lmr is not None and pz is not None:
+            if lmr.pz is not pz or privilege not in lmr.privileges:
+                return at
+            if is_inside(segment, lmr) is False:
+                return at + length - 1
+        at += length
+    return None

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from oracle.ep import DEFAULT_FLAG, now
 from oracle.evd import QUEUE_EMPTY, TIMEOUT_EXPIRED
 from oracle.kernel import tells
+from oracle.messages import sent, since, taken_surely
 from oracle.pairing import SETTLED_US, SMALL_MESSAGE
 from oracle.state import DISCONNECTED, Connection, Ep, Evd, Ia, Side, Srq
 from oracle.trace import Call
@@ -25,33 +26,6 @@ def _absent(call: Call) -> int:
     if call.ret == TIMEOUT_EXPIRED and isinstance(threshold, int) and threshold > 0:
         return threshold
     return 0
-
-
-def _since(side: Side, connection: Connection, at: float) -> float:
-    """When something was done at the other end, by this process's clock; late at the latest."""
-    other = connection.other
-    if other is None:
-        return 1e18
-    if other.ep.ia is not None and other.ep in _own(side, other):
-        return at
-    return at + side.offset[1] if side.offset is not None else 1e18
-
-
-def _own(side: Side, other: Connection) -> tuple[Ep, ...]:
-    return (other.ep,) if side.objects.get(other.ep.name) is other.ep else ()
-
-
-def sent(side: Side, connection: Connection, until: float) -> list[int | None]:
-    """The messages that have surely been sent over a connection by a time."""
-    other = connection.other
-    if other is None or not other.exact:
-        return []
-    found: list[int | None] = []
-    for length, at in other.sent:
-        if _since(side, connection, at) > until or length is None or length > SMALL_MESSAGE:
-            break
-        found.append(length)
-    return found
 
 
 def _plain(ep: Ep, stream: str) -> bool:
@@ -83,7 +57,7 @@ def due_receives(ep: Ep, side: Side, until: float) -> int:
     connection = ep.connection
     if connection is None or connection.phase != "up" or len(ep.connections) != 1:
         return 0
-    return min(posted, len(sent(side, connection, until))) - reaped
+    return min(posted, sent(side, connection, until)) - reaped
 
 
 def due_of_srq(ep: Ep, side: Side, until: float) -> int:
@@ -100,7 +74,7 @@ def due_of_srq(ep: Ep, side: Side, until: float) -> int:
             return 0
         total += max(0, len(connection.other.sent) - other.srq_reaped)
         if other is ep and connection.phase == "up":
-            own = len(sent(side, connection, until)) - other.srq_reaped
+            own = sent(side, connection, until) - other.srq_reaped
     posted = sum(receive.at <= until for receive in srq.posted)
     return own if 0 < own <= total <= posted else 0
 
@@ -142,7 +116,7 @@ def _room(side: Side, connection: Connection, until: float) -> int:
     other = connection.other
     if other is None or other.ep.srq is not None or len(other.ep.connections) != 1:
         return 0
-    return sum(_since(side, connection, receive.at) <= until for receive in other.ep.receives)
+    return sum(since(side, connection, receive.at) <= until for receive in other.ep.receives)
 
 
 def _feeding(evd: Evd, stream: str) -> Iterator[Ep]:
@@ -222,7 +196,7 @@ def connection_events_come(call: Call, evd: Evd, side: Side) -> bool | str | Non
             other = connection.other
             accepted = connection.accepted_at
             if other is not None and accepted is not None and not other.by_us:
-                due += _since(side, connection, accepted) <= until
+                due += since(side, connection, accepted) <= until
         elif connection.phase == "up" and connection.ended_at is not None:
             due += connection.by_us and connection.ended_at <= until
     if due >= absent:
@@ -251,6 +225,18 @@ def marks_are_told(call: Call, evd: Evd, side: Side) -> bool | str | None:
         and srq.due
         and srq.due_at <= until
     )
+    due += sum(
+        srq.undue and _below(srq, side, until)
+        for srq in side.objects.values()
+        if isinstance(srq, Srq) and srq.alive and srq.ia is evd.ia
+    )
     if due >= absent:
         return f"finds fewer than {absent} events, while {due} marks must have raised theirs"
     return True if due else None
+
+
+def _below(srq: Srq, side: Side, until: float) -> bool:
+    """Whether fewer receives than the mark are surely left, messages having taken the others."""
+    mark = srq.low_watermark
+    left = len(srq.posted) - taken_surely(srq, side, until)
+    return isinstance(mark, int) and not srq.doubt and left < mark

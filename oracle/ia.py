@@ -51,7 +51,7 @@ def name(call: Call, _ia: Any, side: Side) -> Refusal | Open | None:
     given = call.arg("name")
     known = opened_as(side)
     if (
-        call.thread == 1
+        (call.thread == 1 or call.typed)
         and known is not None
         and given == known
         and call.arg("dat_major") == 1
@@ -204,7 +204,7 @@ def graceful(call: Call, ia: Ia, side: Side) -> Refusal | Open | None:
     """A graceful close is refused while the consumer has objects of the IA."""
     if call.arg("close_flags") != "DAT_CLOSE_GRACEFUL_FLAG":
         return None
-    if call.thread != 1:
+    if call.thread != 1 and not call.typed:
         return Open("it may be another process that closes")
     if any(other.async_evd == ia.async_evd for other in side.ias if other is not ia):
         return Open("the asynchronous EVD is another instance's too")

@@ -80,7 +80,7 @@ def _judge_trace(trace: Trace, judgement: Judgement) -> None:
         side.opaque = True
         side.links = pairs(case, peer)
         side.asked_by = {request: number for number, request in pairs(peer, case).items()}
-        offset = clocks(case, peer)
+        offset = clocks(case, peer, trace.hosts)
         if offset.most - offset.least < SETTLED_US:
             side.offset = (offset.least, offset.most)
     _judge(side, case, trace, judgement)

@@ -240,6 +240,9 @@ class Judge:
     def call(self, call: Call) -> None:
         """Judge one call, and take the state on."""
         plan = PLANS.get(call.name)
+        if call.apart.startswith("exec"):
+            self.judgement.unjudged["a call of a program of its own"] += 1
+            return
         if plan is None:
             self.judgement.unjudged[f"no rules for {call.name}"] += 1
             return
@@ -259,10 +262,15 @@ class Judge:
                 self.told(call, plan.always)
             if call.ok:
                 self.told(call, plan.tells)
+        if call.apart:
+            # What it does to a copy of the process, it does not to the process.
+            self.judgement.judged += not reason
+            self.judgement.unjudged.update([reason] if reason else [])
+            return
         if call.ok and not bad:
             for function in plan.after:
                 function(call, call.o, side)
-        if call.ok and reason == NULL_POINTER:
+        if call.ok and reason == NULL_POINTER and not call.typed:
             # What it has made, it may have made in a process apart.
             for text in call.out.values():
                 lose(side.objects.get(text), reason)
@@ -381,7 +389,7 @@ class Judge:
         """Judge a call with handles that are none (GEN-1, GEN-5, GEN-12)."""
         handle, how = bad[0]
         ret = call.ret
-        if call.thread != 1:
+        if call.thread != 1 and not call.typed:
             return "it may be another process that calls"
         rule = HANDLE_RULES.get((plan.call, handle.argument))
         clause = rule.clauses[0] if rule else plan.legal
@@ -462,7 +470,7 @@ def racing(call: Call) -> str:
         return ""
     if call.name in WAITS:
         return RACE
-    mine = set(call.args.values())
+    mine = {text for text in call.args.values() if isinstance(text, str)}
     mine.discard(NULL)
     for other in call.overlaps:
         if other.name not in WAITS:

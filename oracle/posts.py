@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Posts to endpoints and their completions: each comes once, in order, as what was posted."""
 
+from collections.abc import Sequence
 from typing import Any
 
-from oracle.dto import PRIVILEGES, PROTECTION, check_segments, room_of
+from oracle.dto import PRIVILEGES, PROTECTION, bad_from, check_segments, room_of
 from oracle.ep import (
     DEFAULT_FLAG,
     FENCE,
@@ -315,6 +316,7 @@ def posted_recv(call: Call, ep: Ep, side: Side) -> None:
     receive.maybe_bad = (
         check_segments(call, ep, ep.pz, side, "DAT_MEM_PRIV_LOCAL_WRITE_FLAG") is not None
     )
+    receive.bad_from = bad_from(call, ep, ep.pz, side, "DAT_MEM_PRIV_LOCAL_WRITE_FLAG")
     receive.at = call.end
     ep.receives.append(receive)
     _doubt_races(call, ep)
@@ -343,10 +345,13 @@ def posted_request(call: Call, _obj: Any, side: Side) -> None:
     ep.requests.append(request)
     connection = ep.connection
     if kind == "send" and connection is not None:
-        connection.sent.append((length, call.end))
+        connection.sent.append((length, call.end, call.memory.get("digest")))
         if call.overlaps:
             connection.exact = False
     request.at = call.end
+    if kind != "bind" and "pz" not in ep.was:
+        privilege = "WRITE" if kind == "read" else "READ"
+        request.bad_from = bad_from(call, ep, ep.pz, side, f"DAT_MEM_PRIV_LOCAL_{privilege}_FLAG")
     _doubt_races(call, ep)
 
 
@@ -430,12 +435,13 @@ def completion(call: Call, evd: Evd, data: dict[str, Any], side: Side) -> bool |
         return f"a completion of {ep.name}, which does not report DTOs to {evd.name}"
     if ep.srq is not None and on_recv:
         return _srq_completion(call, ep, data, on_request)
-    return _stream(ep, data, on_recv, on_request, False)
+    return _stream(call, ep, data, (on_recv, on_request), False)
 
 
 def _stream(
-    ep: Ep, data: dict[str, Any], on_recv: bool, on_request: bool, bind: bool
+    call: Call, ep: Ep, data: dict[str, Any], streams: tuple[bool, bool], bind: bool
 ) -> bool | str | None:
+    on_recv, on_request = streams
     if ep.doubt:
         return None
     after_it: set[tuple[int, int]] = set()
@@ -478,14 +484,20 @@ def _stream(
         if ep.connection is not None and len(after_it) > 1:
             ep.connection.exact = False
     else:
-        message = _message(ep, data, [ep.receives[pair[0] - 1] for pair in after_it])
+        message = _message(call, ep, data, [ep.receives[pair[0] - 1] for pair in after_it])
+    if len(after_it) == 1 and not message:
+        ((received, requested),) = after_it
+        moved = [ep.receives[received - 1]] if received and on_recv and not on_request else []
+        if on_request and not on_recv and requested and not bind:
+            moved = [ep.requests[requested - 1]]
+        message = _violation(data, moved)
     ep.streams = frozenset(after_it) if len(after_it) <= 16 else ep.streams
     if len(after_it) > 16:
         _lost_track(ep, "too many explanations")
     return f"of {ep.name}: {message}" if message else _status(ep, data)
 
 
-def _message(ep: Ep, data: dict[str, Any], receives: list[Receive]) -> str:
+def _message(call: Call, ep: Ep, data: dict[str, Any], receives: list[Receive]) -> str:
     """A receive that completes has the next message of its connection."""
     connection = ep.connection
     if connection is None or len(ep.connections) != 1:
@@ -506,12 +518,32 @@ def _message(ep: Ep, data: dict[str, Any], receives: list[Receive]) -> str:
     room = [receive.length for receive in receives]
     if status == SUCCESS and isinstance(told, int) and told != length:
         return f"the length is {told}, and the message has {length} bytes"
+    digest, memory = other.sent[at][2], call.memory
+    if (
+        status == SUCCESS
+        and digest is not None
+        and memory.get("length") == length
+        and memory.get("digest", digest) != digest
+    ):
+        return f"the memory does not hold the message of {length} bytes"
     if None in room:
         return ""
     if status == SUCCESS and all(length > (one or 0) for one in room):
         return f"a success, although the message has {length} bytes, and the receive {room[0]}"
     if status == LOCAL_LENGTH and all(length <= (one or 0) for one in room):
         return f"too long, although the message has {length} bytes, and the receive {room[0]}"
+    return ""
+
+
+def _violation(data: dict[str, Any], moved: Sequence[Receive]) -> str:
+    """Success, although memory was moved that may not be (GEN-9)."""
+    length: Any = data.get("transfered_length")
+    for one in moved:
+        bad = one.bad_from
+        if bad is None or data.get("status") != SUCCESS or not isinstance(length, int):
+            continue
+        if length > bad:
+            return "a success, although its memory may not be used so"
     return ""
 
 
@@ -539,7 +571,7 @@ def _srq_completion(
                 srq.doubt = "a completion may be a receive or a request"
                 _lost_track(ep, srq.doubt)
                 return None
-            return _stream(ep, data, False, True, False)
+            return _stream(call, ep, data, (False, True), False)
     why = "no receive is outstanding on the SRQ"
     for receive in srq.posted:
         misfit = _recv_fits(receive, data)
@@ -548,11 +580,12 @@ def _srq_completion(
             if data.get("status") in (SUCCESS, LOCAL_LENGTH):
                 ep.srq_reaped += 1
             same = [one for one in srq.posted if one.cookie == receive.cookie]
-            message = _message(ep, data, [receive, *same])
+            message = _message(call, ep, data, [receive, *same])
+            message = message or (_violation(data, [receive]) if not same else "")
             return f"of {ep.name}: {message}" if message else _status(ep, data)
         why = f"no outstanding receive of the SRQ fits: {misfit}"
     if on_request and ep.requests:
-        return _stream(ep, data, False, True, False)
+        return _stream(call, ep, data, (False, True), False)
     srq.doubt = "a completion that was not expected"
     return f"of {ep.name}: {why}"
 
@@ -582,7 +615,7 @@ def _bind_completion(call: Call, evd: Evd, data: dict[str, Any], side: Side) -> 
         for pair in ep.streams
         if pair[1] < len(ep.requests) and not ep.requests[pair[1]].suppressed
     ]
-    told = _stream(ep, data, False, True, True)
+    told = _stream(call, ep, data, (False, True), True)
     if told is True and fits and not any(fits):
         return f"the bind of {rmr} completes before those posted earlier"
     if told is True:

@@ -21,7 +21,7 @@ from oracle.common import (
     truth,
     within,
 )
-from oracle.dto import check_segments, room_of
+from oracle.dto import bad_from, check_segments, room_of
 from oracle.kernel import (
     INSUFFICIENT,
     INVALID_HANDLE,
@@ -39,6 +39,8 @@ from oracle.kernel import (
     refuses,
     tells,
 )
+from oracle.messages import taken_surely
+from oracle.pairing import SETTLED_US
 from oracle.state import (
     ACTIVE,
     COMPLETION_PENDING,
@@ -281,6 +283,7 @@ def post_recv(call: Call, srq: Srq, side: Side) -> None:
         check_segments(call, srq, srq.pz, side, "DAT_MEM_PRIV_LOCAL_WRITE_FLAG") is not None
     )
     receive.at = call.end
+    receive.bad_from = bad_from(call, srq, srq.pz, side, "DAT_MEM_PRIV_LOCAL_WRITE_FLAG")
     srq.posted.append(receive)
 
 
@@ -333,6 +336,7 @@ def _size(srq: Srq) -> Any:
 )
 def query(call: Call, srq: Srq, side: Side) -> bool | str | None:
     posted = len(srq.posted)
+    waiting = posted - taken_surely(srq, side, call.begin - SETTLED_US)
     asked_iov = srq.parameters.get("max_recv_iov")
     iov: Any = srq.iov
     if iov is None and isinstance(asked_iov, int):
@@ -360,7 +364,11 @@ def query(call: Call, srq: Srq, side: Side) -> bool | str | None:
                 None
                 if srq.doubt
                 else _count(
-                    "srq_info_available_supported", srq, side, available_least(srq), posted
+                    "srq_info_available_supported",
+                    srq,
+                    side,
+                    min(available_least(srq), waiting),
+                    waiting,
                 ),
             ),
             "outstanding_dto_count": (

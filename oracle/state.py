@@ -197,7 +197,16 @@ class Srq(Obj):
 class Receive:
     """A receive that was posted. `length` is the room of its vector, None where not recorded."""
 
-    __slots__ = ("at", "cookie", "length", "lmrs", "maybe_bad", "segments", "unsignalled")
+    __slots__ = (
+        "at",
+        "bad_from",
+        "cookie",
+        "length",
+        "lmrs",
+        "maybe_bad",
+        "segments",
+        "unsignalled",
+    )
 
     def __init__(self, cookie: Any, length: int | None, segments: int) -> None:
         self.cookie = cookie
@@ -207,6 +216,7 @@ class Receive:
         self.unsignalled = False
         self.lmrs: tuple[str, ...] = ()
         self.at: float = 0
+        self.bad_from: int | None = None  # the first byte that must not be moved
 
 
 class Request(Receive):
@@ -300,6 +310,8 @@ class Connection:
         "accepted_at",
         "active",
         "by_us",
+        "data_given",
+        "data_sent",
         "ended_at",
         "ep",
         "exact",
@@ -325,6 +337,8 @@ class Connection:
         self.qualifier: Any = None
         self.private_sent: int | None = None  # with the request or the acceptance
         self.private_given: int | None = None  # by the acceptance, to the end that asked
+        self.data_sent: Any = None  # the private data, where it is recorded
+        self.data_given: Any = None
         self.by_us = False  # this end has disconnected
         self.aborted = False  # this end has given up before the connection was there
         self.accepted = False
@@ -334,7 +348,7 @@ class Connection:
         self.request: Cr | None = None
         self.number = 0  # of the call that began it
         self.ports: dict[str, Any] = {}
-        self.sent: list[tuple[int | None, float]] = []  # messages: length, and when posted
+        self.sent: list[tuple[int | None, float, Any]] = []  # messages: length, when, digest
         self.room: list[float] = []  # receives of its own: when posted
         self.reaped = 0  # receives that have completed to it with a message
         self.exact = True  # whether `reaped` and `sent` are known

@@ -8,6 +8,7 @@ not recorded is left to the rules, which do not judge what they cannot see.
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from oracle.typed import value
 from oracle.values import parse
 
 # Recorded times are cut to a microsecond, begin and duration each.
@@ -22,23 +23,25 @@ class Call:
     """One recorded call. `overlaps` are the calls of other threads that it met."""
 
     __slots__ = (
+        "apart",
         "args",
         "begin",
         "end",
         "finished",
         "key",
+        "memory",
         "n",
         "name",
         "o",
         "objects",
         "out",
         "overlaps",
-        "process",
         "raw",
         "ret",
         "sub",
         "teardown",
         "thread",
+        "typed",
         "who",
     )
 
@@ -47,16 +50,24 @@ class Call:
         self.n: int = raw["n"]
         self.who: str = raw["who"]
         self.thread: int = raw.get("thread", 1)
-        self.process: int = raw.get("process", 0)
+        self.apart: str = raw.get("child", "")  # of a forked copy, or a program of its own
         self.name: str = raw["call"]
-        self.args: dict[str, str] = dict(raw["args"])
+        args = raw["args"]
+        self.typed = isinstance(args, dict)
+        self.args: dict[str, Any] = _values(args) if self.typed else dict(args)
         self.finished: bool = not raw.get("unfinished", False)
         self.ret: str = raw.get("ret", "")
         self.sub: str = raw.get("sub", "")
-        self.out: dict[str, str] = dict(raw.get("out") or ())
+        out = raw.get("out") or {}
+        self.out: dict[str, Any] = _values(out) if isinstance(out, dict) else dict(out)
+        self.memory: Mapping[str, Any] = raw.get("memory") or {}
         self.teardown: bool = bool(raw.get("teardown"))
-        self.begin: int = raw["at_us"]
-        self.end: int = self.begin + (raw.get("us") or 0) + CLOCK_US
+        self.begin: float = raw["at_us"]
+        self.end: float = self.begin + (raw.get("us") or 0) + CLOCK_US
+        moments = raw.get("ns")
+        if moments:
+            self.begin = moments[0] / 1000
+            self.end = moments[-1] / 1000
         self.key: float = self.begin
         self.overlaps: Sequence[Call] = ()
         self.objects: dict[str, Any] = {}
@@ -70,12 +81,24 @@ class Call:
     def arg(self, name: str) -> Any:
         """The value of an argument; None where it is not recorded."""
         text = self.args.get(name)
-        return None if text is None else parse(text)
+        return text if self.typed or text is None else parse(text)
 
     def field(self, name: str) -> Any:
         """The value of an output; None where it is not recorded."""
         text = self.out.get(name)
-        return None if text is None else parse(text)
+        return text if self.typed or text is None else parse(text)
+
+    @property
+    def event(self) -> str:
+        """The number of the event that the call took; empty where it took none."""
+        if "event" not in self.out:
+            return ""
+        event = self.field("event")
+        return str(event.get("event_number")) if isinstance(event, dict) else ""
+
+
+def _values(typed: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value(name, part) for name, part in typed.items()}
 
 
 class Process:
