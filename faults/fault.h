@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A fault: one row of a .toml file, compiled. docs/faults.md has the words of the rows. */
+/* A fault: one row of a .toml file, compiled. docs/fault-rows.md has the words of the rows. */
 #ifndef FAULTS_FAULT_H
 #define FAULTS_FAULT_H
 

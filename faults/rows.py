@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Faults as their .toml files say them; docs/faults.md has the words.
+"""Faults as their .toml files say them; docs/fault-rows.md has the words.
 
 A catalogue file with a [standard] table stands for the faults of its standard clauses.
 """
