@@ -31,13 +31,13 @@ SEED = 160
 FAULTS = 200
 IA = "bad0"
 WANTED_MINUTES = 15
-# Where these are broken, no case is run, or nobody is ever connected.
+# If one of these is broken, no case runs or no EP ever connects.
 VITAL = {
     "dat_ia_open", "dat_ia_query", "dat_ia_close", "any call", "any event",
     "dat_cr_accept", "dat_cr_query", "dat_ep_connect", "dat_psp_create",
     "DAT_CONNECTION_REQUEST_EVENT", "DAT_CONNECTION_EVENT_ESTABLISHED",
 }  # fmt: skip
-# What is granted that is to be refused, told wrongly, or lost: of a hundred rows.
+# Rows that grant what must be refused, report wrong values, or lose events: of a hundred.
 SHARES = {"grant": 0.8, "value": 0.1, "event": 0.1}
 LOST = {"lose", "double", "reorder", "corrupt"}
 # Of the calls that are granted wrongly, one in so many hangs, and as many crash.

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a case costs of a processor: a guest's whole process, without a peer and with one.
+"""The CPU time of a case: of a guest's whole process, without a peer and with one.
 
 Run it as `.venv/bin/python -m benchmarks.case_cost [BINARY]`. With another build's udapl-cases two
-guests run the same cases in blocks that take turns, and the ratio of the two is told, which is true
-on a busy machine too.
+guests run the same cases in alternating blocks. The ratio of the two is valid on a busy machine
+too.
 """
 
 import os
