@@ -4,8 +4,8 @@
 #include "adapter/ia_limits.h"
 #include "base/binding.h"
 #include "base/daplref.h"
+#include "base/destroy_async.h"
 #include "base/ia.h"
-#include "base/linger.h"
 
 #include <arpa/inet.h>
 #include <limits.h>
@@ -18,11 +18,11 @@
  */
 #define VENDOR_OF_SOFT_ROCE 0xffffff
 
-static bool make_anchor(struct ia *ia)
+static bool make_listen_id(struct ia *ia)
 {
         if (!ia->cm)
                 ia->cm = rdma_create_event_channel();
-        return ia->cm && !rdma_create_id(ia->cm, &ia->anchor, NULL, RDMA_PS_TCP);
+        return ia->cm && !rdma_create_id(ia->cm, &ia->listen_id, NULL, RDMA_PS_TCP);
 }
 
 static bool serves(struct rdma_cm_id *id, const struct config *config)
@@ -48,28 +48,28 @@ static bool bind_by_name(struct ia *ia, const char *instance, struct config *con
         if (!config_port_netdev(guess.device, port, guess.netdev) ||
             !(config_netdev_ipv4(guess.netdev, &guess.address) ||
               config_netdev_address(guess.netdev, &guess.address)) ||
-            !make_anchor(ia))
+            !make_listen_id(ia))
                 return false;
-        id = ia->anchor;
-        if (serves(ia->anchor, &guess) && id->port_num == port &&
+        id = ia->listen_id;
+        if (serves(ia->listen_id, &guess) && id->port_num == port &&
             !strcmp(ibv_get_device_name(id->verbs->device), guess.device) &&
             config_device_connects(id->verbs->device)) {
                 *config = guess;
                 return true;
         }
-        rdma_destroy_id(ia->anchor);
-        ia->anchor = NULL;
+        rdma_destroy_id(ia->listen_id);
+        ia->listen_id = NULL;
         return false;
 }
 
-static bool bind_anchor(struct ia *ia, const struct config *config)
+static bool bind_listen_id(struct ia *ia, const struct config *config)
 {
         const struct sockaddr_storage *address = &config->address;
         char text[INET6_ADDRSTRLEN] = "?";
 
-        if (!make_anchor(ia))
+        if (!make_listen_id(ia))
                 return false;
-        if (serves(ia->anchor, config))
+        if (serves(ia->listen_id, config))
                 return true;
         if (address->ss_family == AF_INET6)
                 inet_ntop(AF_INET6, &((const struct sockaddr_in6 *)address)->sin6_addr, text,
@@ -83,13 +83,13 @@ static bool bind_anchor(struct ia *ia, const struct config *config)
 }
 
 /*
- * Listens on the anchor's port, where a peer asks whether this IA is still open. Without it peers
- * can ask the host only.
+ * Listens on the listen_id's port, where a peer asks whether this IA is still open. Without it
+ * peers can ask the host only.
  */
-static void show_presence(struct ia *ia)
+static void listen_for_keepalive(struct ia *ia)
 {
-        if (!rdma_listen(ia->anchor, 0))
-                ia->presence = ntohs(rdma_get_src_port(ia->anchor));
+        if (!rdma_listen(ia->listen_id, 0))
+                ia->keepalive_port = ntohs(rdma_get_src_port(ia->listen_id));
 }
 
 /* An unsigned number of 32 bits comes as a negative one. */
@@ -120,7 +120,7 @@ static void make_positive(struct ibv_device_attr *attr)
 }
 
 /* What no attribute tells. */
-static void know_vendor(struct ia *ia)
+static void set_device_traits(struct ia *ia)
 {
         uint32_t vendor = ia->device.vendor_id;
 
@@ -128,7 +128,7 @@ static void know_vendor(struct ia *ia)
         ia->splits_short = vendor == VENDOR_OF_SIW;
         ia->raises_sigpipe = vendor == VENDOR_OF_SIW;
         ia->numbers_move = vendor == VENDOR_OF_SOFT_ROCE;
-        ia->ends.awaits_last = vendor != VENDOR_OF_SOFT_ROCE && vendor != VENDOR_OF_SIW;
+        ia->flush.awaits_last_wqe = vendor != VENDOR_OF_SOFT_ROCE && vendor != VENDOR_OF_SIW;
 }
 
 /*
@@ -149,18 +149,18 @@ DAT_RETURN device_choose(struct ia *ia)
         if (!config_read_settings(ia, &config, rest))
                 goto failed;
         if (!bind_by_name(ia, name, &config) &&
-            (!config_find_address(name, &config) || !bind_anchor(ia, &config)))
+            (!config_find_address(name, &config) || !bind_listen_id(ia, &config)))
                 goto failed;
         ia->address = config.address;
-        ia->port = ia->anchor->port_num;
+        ia->port = ia->listen_id->port_num;
         /* A context of our own keeps the asynchronous events of several IAs apart. */
-        ia->verbs = ibv_open_device(ia->anchor->verbs->device);
+        ia->verbs = ibv_open_device(ia->listen_id->verbs->device);
         if (!ia->verbs || ibv_query_device(ia->verbs, &ia->device) ||
             ibv_query_port(ia->verbs, ia->port, &ia->port_attr))
                 goto failed;
         ia->iwarp = ia->verbs->device->transport_type == IBV_TRANSPORT_IWARP;
-        know_vendor(ia);
-        if (ia->iwarp && !linger_start(ia))
+        set_device_traits(ia);
+        if (ia->iwarp && !destroy_async_start(ia))
                 goto failed;
         make_positive(&ia->device);
         if (!limits_fill(ia))
@@ -170,7 +170,7 @@ DAT_RETURN device_choose(struct ia *ia)
                 if (!ia->domain)
                         goto failed;
         }
-        show_presence(ia);
+        listen_for_keepalive(ia);
         return DAT_SUCCESS;
 failed:
         device_release(ia);
@@ -179,14 +179,14 @@ failed:
 
 void device_release(struct ia *ia)
 {
-        if (ia->anchor)
-                rdma_destroy_id(ia->anchor);
+        if (ia->listen_id)
+                rdma_destroy_id(ia->listen_id);
         if (ia->domain)
-                linger_dealloc_pd(ia, ia->domain);
+                destroy_async_pd(ia, ia->domain);
         if (ia->verbs)
-                linger_close_device(ia, ia->verbs);
-        linger_leave(ia);
-        ia->anchor = NULL;
+                destroy_async_device(ia, ia->verbs);
+        destroy_async_stop(ia);
+        ia->listen_id = NULL;
         ia->domain = NULL;
         ia->verbs = NULL;
 }

@@ -5,8 +5,8 @@
 #include "base/event_loop.h"
 #include "base/handle.h"
 #include "base/ia.h"
-#include "endpoint/ends.h"
 #include "endpoint/ep.h"
+#include "endpoint/ep_flush.h"
 #include "endpoint/srq.h"
 #include "event/async_evd.h"
 #include "event/evd.h"
@@ -30,7 +30,7 @@ static void about_end_of_qp(const struct ibv_async_event *event)
         struct ep *ep = event->element.qp->qp_context;
 
         if (ep)
-                ends_last_given_back(ep);
+                ep_flush_last_wqe(ep);
 }
 
 static void about_cq(const struct ibv_async_event *event)

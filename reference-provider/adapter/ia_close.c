@@ -11,8 +11,8 @@
 #include "connect/cr.h"
 #include "connect/iwarp.h"
 #include "connect/sp.h"
-#include "endpoint/ends.h"
 #include "endpoint/ep.h"
+#include "endpoint/ep_flush.h"
 #include "endpoint/ep_state.h"
 #include "endpoint/rmr.h"
 #include "endpoint/srq.h"
@@ -33,7 +33,7 @@ static int count_given_eps(const struct ia *ia)
         for (struct link *at = head->next; at != head; at = at->next) {
                 struct cr *cr = container_of(container_of(at, struct object, link), struct cr, obj);
 
-                count += cr->ep && cr->ep_is_ours;
+                count += cr->ep && cr->ep_is_providers;
         }
         return count;
 }
@@ -110,9 +110,9 @@ static void end_connections(struct ia *ia)
         for (struct link *at = head->next; at != head; at = at->next) {
                 struct ep *ep = container_of(container_of(at, struct object, link), struct ep, obj);
 
-                ep_must(ep, EP_IS_DROPPED, (DAT_EVENT_NUMBER)0);
+                ep_must_transition(ep, EP_DISCARDED, (DAT_EVENT_NUMBER)0);
         }
-        ends_await_all(ia);
+        ep_flush_await_all(ia);
         pthread_mutex_unlock(&ia->cm_lock);
 }
 
@@ -198,12 +198,12 @@ DAT_RETURN ref_ia_close(DAT_IA_HANDLE handle, DAT_CLOSE_FLAGS flags)
         iwarp_confirm_last(ia);
         dismiss_agents(ia);
         end_connections(ia);
-        ends_stop(ia);
+        ep_flush_stop(ia);
         destroy_all(ia);
         cm_close(ia);
         evd_destroy(ia->sink);
         ia_close_loop(ia);
-        object_bury(&ia->obj);
+        object_unpublish(&ia->obj);
         device_release(ia);
         ia_delete(ia);
         return ret;

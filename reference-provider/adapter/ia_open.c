@@ -12,8 +12,8 @@
 #include "base/list.h"
 #include "connect/cm_event.h"
 #include "connect/cm_timer.h"
-#include "connect/probe.h"
-#include "endpoint/ends.h"
+#include "connect/keepalive.h"
+#include "endpoint/ep_flush.h"
 #include "event/async_evd.h"
 #include "event/evd.h"
 #include "event/evd_cno.h"
@@ -102,13 +102,13 @@ static struct ia *ia_new(const struct binding *binding)
         pthread_mutex_init(&ia->cm_turn, NULL);
         pthread_mutex_init(&ia->cm_lock, NULL);
         list_init(&ia->conns);
-        list_init(&ia->doomed);
-        list_init(&ia->iwarp_cm.attempted);
-        ends_init(ia);
+        list_init(&ia->retired);
+        list_init(&ia->iwarp_cm.connects);
+        ep_flush_init(ia);
         list_init(&ia->listeners);
         for (int kind = 0; kind < REF_KINDS; kind++)
                 list_init(&ia->objects[kind]);
-        probe_init(ia);
+        keepalive_init(ia);
         if (lmr_table_init(&ia->lmrs))
                 return ia;
         free(ia);
@@ -118,7 +118,7 @@ static struct ia *ia_new(const struct binding *binding)
 void ia_delete(struct ia *ia)
 {
         lmr_table_destroy(&ia->lmrs);
-        ends_destroy(ia);
+        ep_flush_destroy(ia);
         event_loop_destroy(&ia->loop);
         pthread_mutex_destroy(&ia->cm_turn);
         pthread_mutex_destroy(&ia->cm_lock);
@@ -161,7 +161,7 @@ static DAT_RETURN open_parts(struct ia *ia, DAT_COUNT qlen, DAT_EVD_HANDLE async
         if (ret == DAT_SUCCESS)
                 return ret;
         object_kill(&ia->obj);
-        object_bury(&ia->obj);
+        object_unpublish(&ia->obj);
 service:
         event_loop_stop(&ia->loop);
         ia_close_loop(ia);

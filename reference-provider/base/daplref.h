@@ -4,7 +4,7 @@
  * object has a header of its own. docs/provider.md has the picture.
  *
  * Lock order, outermost first: ia->cm_turn, ia->cm_lock, srq->resize_lock, the list of IAs,
- * ia->lock, evd->lock, cno->lock, srq->rest_lock, then the leaves (pool->lock, the event loop's
+ * ia->lock, evd->lock, cno->lock, srq->deferred_lock, then the leaves (pool->lock, the event loop's
  * work_lock).
  */
 #ifndef DAPLREF_H

@@ -196,7 +196,7 @@ void object_await_all(struct ia *ia)
  * Takes the dead object out of its IA and retires its handle; the body is the caller's to free. The
  * IA may be gone on return, so this comes after all that needs it.
  */
-void object_bury(struct object *object)
+void object_unpublish(struct object *object)
 {
         struct handle *handle = object->handle;
         struct ia *ia = object->ia;

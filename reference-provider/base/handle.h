@@ -38,7 +38,7 @@ bool object_kill(struct object *object);
 void object_await_last(struct object *object, uint32_t references);
 void object_await_all(struct ia *ia);
 bool object_lives(const struct object *object);
-void object_bury(struct object *object);
+void object_unpublish(struct object *object);
 DAT_RETURN object_use(struct object *object, DAT_RETURN otherwise);
 void object_unuse(struct object *object);
 DAT_RETURN object_retire(struct object *object, DAT_RETURN when_used);

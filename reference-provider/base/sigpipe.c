@@ -9,7 +9,7 @@
  * a stream that the peer has closed the kernel raises it, as for a write to a socket; it would end
  * a Consumer that knows of no stream. Not for the whole process, whose own streams may want it.
  */
-void sigpipe_hold(const struct ia *ia, struct sigpipe *sigpipe)
+void sigpipe_block(const struct ia *ia, struct sigpipe *sigpipe)
 {
         sigset_t pipe;
 
@@ -23,7 +23,7 @@ void sigpipe_hold(const struct ia *ia, struct sigpipe *sigpipe)
 }
 
 /* Takes back what was raised, and lets what others raise through again as it was. */
-void sigpipe_let_go(const struct sigpipe *sigpipe)
+void sigpipe_restore(const struct sigpipe *sigpipe)
 {
         static const struct timespec no_time;
         sigset_t pipe;

@@ -13,7 +13,7 @@ struct sigpipe {
         bool held;
 };
 
-void sigpipe_hold(const struct ia *ia, struct sigpipe *sigpipe);
-void sigpipe_let_go(const struct sigpipe *sigpipe);
+void sigpipe_block(const struct ia *ia, struct sigpipe *sigpipe);
+void sigpipe_restore(const struct sigpipe *sigpipe);
 
 #endif

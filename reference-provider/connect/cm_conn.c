@@ -19,12 +19,12 @@
 #include <string.h>
 #include <sys/random.h>
 
-#define SECONDS        UINT64_C(1000000)
-#define PARTING_TIME   (30 * SECONDS) /* for the peer to acknowledge a disconnect */
-#define ACCEPTING_TIME (30 * SECONDS) /* for the peer to confirm an accepted connection */
-#define GATHERING_TIME (10 * SECONDS) /* for the parts of a request to come together */
-#define RESOLVING_TIME (15 * SECONDS) /* for an address, where the Consumer has no time-out */
-#define RESOLVING_STEP (2 * SECONDS)  /* for one attempt at it */
+#define SECONDS         UINT64_C(1000000)
+#define DISCONNECT_TIME (30 * SECONDS) /* for the peer to acknowledge a disconnect */
+#define ACCEPTING_TIME  (30 * SECONDS) /* for the peer to confirm an accepted connection */
+#define GATHERING_TIME  (10 * SECONDS) /* for the parts of a request to come together */
+#define RESOLVING_TIME  (15 * SECONDS) /* for an address, where the Consumer has no time-out */
+#define RESOLVING_STEP  (2 * SECONDS)  /* for one attempt at it */
 
 /* Active ends bind to ports above those that the kernel hands out, clear of most qualifiers. */
 #define FIRST_ACTIVE_PORT 61000
@@ -32,8 +32,8 @@
 #define PORT_ATTEMPTS     16
 #define TOKEN_STEP        UINT32_C(0x9e3779b1) /* odd, so no token returns soon */
 
-/* The IA of whose events this thread handles one, and whose doomed connections it reaps next. */
-static REF_THREAD_LOCAL const struct ia *handling;
+/* The IA of whose events this thread handles one, and whose retired connections it reaps next. */
+static REF_THREAD_LOCAL const struct ia *reaped_ia;
 
 /*
  * Between a call with an IA and a call with NULL, the calling thread destroys the retired
@@ -41,11 +41,11 @@ static REF_THREAD_LOCAL const struct ia *handling;
  */
 void conn_set_reaper(const struct ia *ia)
 {
-        handling = ia;
+        reaped_ia = ia;
 }
 
 /* Makes a connection without an id; it is not yet in any list. */
-struct conn *cm_new(struct ia *ia, enum conn_kind kind)
+struct conn *conn_new(struct ia *ia, enum conn_kind kind)
 {
         struct conn *conn = calloc(1, sizeof(*conn));
 
@@ -58,7 +58,7 @@ struct conn *cm_new(struct ia *ia, enum conn_kind kind)
 }
 
 /* Frees a connection that is in no list, or no longer, and has no id. */
-void cm_forget(struct conn *conn)
+void conn_free(struct conn *conn)
 {
         if (conn->number)
                 qp_destroy(conn->ia, conn->number, conn->iwarp.unanswered);
@@ -68,18 +68,18 @@ void cm_forget(struct conn *conn)
 
 /* What may follow upon each state. */
 static const unsigned int followers[CONN_STATES] = {
-    [CONN_RESOLVING] = TO(CONN_REQUESTING) | TO(CONN_OVER),
-    [CONN_REQUESTING] = TO(CONN_ESTABLISHED) | TO(CONN_OVER),
-    [CONN_GATHERING] = TO(CONN_REPORTED) | TO(CONN_OVER),
-    [CONN_REPORTED] = TO(CONN_ACCEPTED) | TO(CONN_GIVEN_UP) | TO(CONN_OVER),
-    [CONN_GIVEN_UP] = TO(CONN_OVER),
-    [CONN_ACCEPTED] = TO(CONN_ESTABLISHED) | TO(CONN_OVER),
-    [CONN_ESTABLISHED] = TO(CONN_PARTING) | TO(CONN_OVER),
-    [CONN_PARTING] = TO(CONN_OVER),
+    [CONN_RESOLVING] = TO(CONN_REQUESTING) | TO(CONN_RETIRED),
+    [CONN_REQUESTING] = TO(CONN_ESTABLISHED) | TO(CONN_RETIRED),
+    [CONN_GATHERING] = TO(CONN_REPORTED) | TO(CONN_RETIRED),
+    [CONN_REPORTED] = TO(CONN_ACCEPTED) | TO(CONN_CANCELLED) | TO(CONN_RETIRED),
+    [CONN_CANCELLED] = TO(CONN_RETIRED),
+    [CONN_ACCEPTED] = TO(CONN_ESTABLISHED) | TO(CONN_RETIRED),
+    [CONN_ESTABLISHED] = TO(CONN_DISCONNECTING) | TO(CONN_RETIRED),
+    [CONN_DISCONNECTING] = TO(CONN_RETIRED),
 };
 
 /* Takes the connection to a state that may follow. Called with ia->cm_lock held. */
-void conn_become(struct conn *conn, enum conn_state state)
+void conn_set_state(struct conn *conn, enum conn_state state)
 {
         bool follows = followers[conn->state] & TO(state);
 
@@ -89,18 +89,18 @@ void conn_become(struct conn *conn, enum conn_state state)
 }
 
 /* Gives a connection up. Its id is destroyed by the service thread once its events are done. */
-void cm_doom(struct conn *conn)
+void conn_retire(struct conn *conn)
 {
         struct ia *ia = conn->ia;
 
-        conn_become(conn, CONN_OVER);
+        conn_set_state(conn, CONN_RETIRED);
         if (conn->ep)
                 conn->ep->qp_unanswered = conn->iwarp.unanswered;
         conn->ep = NULL;
         conn->deadline = 0;
         list_remove(&conn->link);
-        list_append(&ia->doomed, &conn->link);
-        if (handling != ia)
+        list_append(&ia->retired, &conn->link);
+        if (reaped_ia != ia)
                 event_loop_rearm(&ia->loop);
 }
 
@@ -118,9 +118,9 @@ static int accept_id(const struct conn *conn, struct rdma_conn_param *param)
         struct sigpipe sigpipe;
         int error;
 
-        sigpipe_hold(conn->ia, &sigpipe);
+        sigpipe_block(conn->ia, &sigpipe);
         error = rdma_accept(conn->id, param);
-        sigpipe_let_go(&sigpipe);
+        sigpipe_restore(&sigpipe);
         return error;
 }
 
@@ -128,18 +128,18 @@ void conn_reject_id(const struct ia *ia, struct rdma_cm_id *id, const void *wire
 {
         struct sigpipe sigpipe;
 
-        sigpipe_hold(ia, &sigpipe);
+        sigpipe_block(ia, &sigpipe);
         (void)rdma_reject(id, wire, (uint8_t)size);
-        sigpipe_let_go(&sigpipe);
+        sigpipe_restore(&sigpipe);
 }
 
 void conn_disconnect_id(const struct conn *conn)
 {
         struct sigpipe sigpipe;
 
-        sigpipe_hold(conn->ia, &sigpipe);
+        sigpipe_block(conn->ia, &sigpipe);
         (void)rdma_disconnect(conn->id);
-        sigpipe_let_go(&sigpipe);
+        sigpipe_restore(&sigpipe);
 }
 
 /* Takes an EP off its connection, which is disconnected and then ends without the EP. */
@@ -149,13 +149,13 @@ static void disconnect_ep(struct ep *ep)
 
         ep->conn = NULL;
         if (conn->state != CONN_ESTABLISHED) {
-                cm_doom(conn);
+                conn_retire(conn);
                 return;
         }
-        conn_become(conn, CONN_PARTING);
+        conn_set_state(conn, CONN_DISCONNECTING);
         conn->ep = NULL;
         conn_disconnect_id(conn);
-        conn_set_deadline(conn, PARTING_TIME);
+        conn_set_deadline(conn, DISCONNECT_TIME);
 }
 
 void conn_attach_ep(struct conn *conn, struct ep *ep)
@@ -165,40 +165,41 @@ void conn_attach_ep(struct conn *conn, struct ep *ep)
         ep->disconnect = disconnect_ep;
 }
 
-void conn_answer_no(struct conn *conn, enum wire_kind kind, int size, const void *data)
+void conn_answer_reject(struct conn *conn, enum wire_kind kind, int size, const void *data)
 {
         struct wire_reply reply = {.wire = wire_head(kind, size)};
 
         if (size)
                 memcpy(reply.data, data, (size_t)size);
-        if (conn->state != CONN_GIVEN_UP)
+        if (conn->state != CONN_CANCELLED)
                 conn_reject_id(conn->ia, conn->id, &reply, sizeof(reply.wire) + (size_t)size);
-        cm_doom(conn);
+        conn_retire(conn);
 }
 
 /* Refuses a request in the Consumer's name, with its private data. */
-void cm_reject(struct conn *conn, int size, const void *data)
+void conn_reject(struct conn *conn, int size, const void *data)
 {
         if (conn->ia->iwarp)
                 iwarp_remember_refusal(conn, size, data);
-        conn_answer_no(conn, WIRE_REJECTED, size, data);
+        conn_answer_reject(conn, WIRE_REJECTED, size, data);
 }
 
 /* Refuses a request in the Provider's name. */
-void cm_refuse(struct conn *conn)
+void conn_refuse(struct conn *conn)
 {
-        conn_answer_no(conn, WIRE_REFUSED, 0, NULL);
+        conn_answer_reject(conn, WIRE_REFUSED, 0, NULL);
 }
 
 /* The connection or the attempt is over: the EP is Disconnected and the Consumer hears why. */
-void cm_end(struct conn *conn, DAT_EVENT_NUMBER number)
+void conn_end(struct conn *conn, DAT_EVENT_NUMBER number)
 {
-        enum ep_event ends = conn->state == CONN_ESTABLISHED ? EP_LOSES : EP_FAILS;
+        enum ep_event event =
+            conn->state == CONN_ESTABLISHED ? EP_CONNECTION_LOST : EP_CONNECT_FAILED;
         struct ep *ep = conn->ep;
 
         ep->conn = NULL;
-        cm_doom(conn);
-        ep_must(ep, ends, number);
+        conn_retire(conn);
+        ep_must_transition(ep, event, number);
 }
 
 struct rdma_conn_param conn_param(struct ep *ep, const void *data, size_t size)
@@ -229,21 +230,21 @@ bool conn_step_to_rts(struct ep *ep, const struct conn *conn)
  * Accepts with an EP that has its queue pair. From here on every failure is the peer's or the
  * network's, and the connect EVD tells of it. Called with ia->cm_lock held.
  */
-void cm_accept(struct conn *conn, struct ep *ep, int size, const void *data)
+void conn_accept(struct conn *conn, struct ep *ep, int size, const void *data)
 {
         struct wire_reply reply = {.wire = wire_head(WIRE_REPLY, size)};
         struct rdma_conn_param param = conn_param(ep, &reply, sizeof(reply.wire) + (size_t)size);
 
-        reply.wire.presence = htobe16(conn->ia->presence);
+        reply.wire.keepalive_port = htobe16(conn->ia->keepalive_port);
         if (size)
                 memcpy(reply.data, data, (size_t)size);
         conn_attach_ep(conn, ep);
-        if (conn->state == CONN_GIVEN_UP || !ep_start_qp(ep, conn->id) ||
+        if (conn->state == CONN_CANCELLED || !ep_start_qp(ep, conn->id) ||
             !conn_step_to_rts(ep, conn) || accept_id(conn, &param)) {
-                cm_end(conn, DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
+                conn_end(conn, DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
                 return;
         }
-        conn_become(conn, CONN_ACCEPTED);
+        conn_set_state(conn, CONN_ACCEPTED);
         conn_set_deadline(conn, ACCEPTING_TIME);
 }
 
@@ -303,7 +304,7 @@ static int resolve_from_here(struct conn *conn)
 }
 
 /* Starts on the way to a peer; returns an errno, and then the id may exist or not. */
-int cm_resolve(struct conn *conn, const struct sockaddr_storage *to)
+int conn_resolve(struct conn *conn, const struct sockaddr_storage *to)
 {
         conn->peer = *to;
         conn->resolve_until = conn->deadline ? conn->deadline : now_us() + RESOLVING_TIME;
@@ -318,7 +319,7 @@ int cm_resolve(struct conn *conn, const struct sockaddr_storage *to)
 bool conn_start_aside(struct ia *ia, const struct sockaddr_storage *to, DAT_CONN_QUAL qual,
                       const void *wire, size_t size)
 {
-        struct conn *conn = cm_new(ia, CONN_FRAGMENT);
+        struct conn *conn = conn_new(ia, CONN_FRAGMENT);
 
         if (!conn)
                 return false;
@@ -327,12 +328,12 @@ bool conn_start_aside(struct ia *ia, const struct sockaddr_storage *to, DAT_CONN
         conn->wire_size = (int)size;
         conn->qual = qual;
         conn_set_deadline(conn, GATHERING_TIME);
-        if (!cm_resolve(conn, to))
+        if (!conn_resolve(conn, to))
                 return true;
         if (conn->id)
-                cm_doom(conn);
+                conn_retire(conn);
         else
-                cm_forget(conn);
+                conn_free(conn);
         return false;
 }
 
@@ -346,7 +347,7 @@ bool conn_keep_private_data(struct ep *ep, const struct wire_reply *reply, size_
 }
 
 /* Are these addresses of the same host, whatever their ports? */
-bool cm_same_address(const struct sockaddr *a, const struct sockaddr *b)
+bool conn_same_host(const struct sockaddr *a, const struct sockaddr *b)
 {
         if (a->sa_family != b->sa_family)
                 return false;

@@ -20,11 +20,11 @@ struct ia;
 
 /* What the context of an id of librdmacm begins with. */
 enum conn_kind {
-        CONN_ACTIVE,   /* requested here */
-        CONN_PASSIVE,  /* requested by a peer */
-        CONN_FRAGMENT, /* carries the rest of another request's private data */
-        CONN_PROBE,    /* asks whether a peer's host still answers, or its IA is open */
-        CONN_LISTENER, /* is no connection, but a struct listener */
+        CONN_ACTIVE,    /* requested here */
+        CONN_PASSIVE,   /* requested by a peer */
+        CONN_FRAGMENT,  /* carries the rest of another request's private data */
+        CONN_KEEPALIVE, /* asks whether a peer's host still answers, or its IA is open */
+        CONN_LISTENER,  /* is no connection, but a struct listener */
 };
 
 /* How far one has come; cm.c has what may follow upon what. */
@@ -33,11 +33,11 @@ enum conn_state {
         CONN_REQUESTING, /* the peer's host is there */
         CONN_GATHERING,  /* the parts of a peer's request, or its CR */
         CONN_REPORTED,   /* by a CR */
-        CONN_GIVEN_UP,   /* by the peer; who accepts will hear of it */
+        CONN_CANCELLED,  /* by the peer; who accepts will hear of it */
         CONN_ACCEPTED,   /* and the peer has yet to confirm it */
         CONN_ESTABLISHED,
-        CONN_PARTING, /* has no EP any more; the peer has yet to acknowledge that */
-        CONN_OVER,    /* has nothing any more, and waits to be destroyed */
+        CONN_DISCONNECTING, /* has no EP any more; the peer has yet to acknowledge that */
+        CONN_RETIRED,       /* has nothing any more, and waits to be destroyed */
         CONN_STATES
 };
 
@@ -55,9 +55,9 @@ struct conn {
         uint64_t deadline;            /* in now_us() time; 0 is none */
         struct sockaddr_storage peer; /* whom an active one resolves */
         uint64_t resolve_until;
-        uint16_t port;      /* from which an active one comes, or 0 */
-        uint16_t presence;  /* the peer's ia->presence */
-        const void *oldest; /* of the requests that waited when peers were last to be asked */
+        uint16_t port;           /* from which an active one comes, or 0 */
+        uint16_t keepalive_port; /* the peer's ia->keepalive_port */
+        const void *oldest;      /* of the requests that waited when peers were last to be asked */
         DAT_CONN_QUAL qual;
         uint32_t token;
         bool fragmented;
@@ -69,29 +69,29 @@ struct conn {
         struct iwarp_conn iwarp;
 };
 
-struct conn *cm_new(struct ia *ia, enum conn_kind kind);
-void cm_forget(struct conn *conn);
-void conn_become(struct conn *conn, enum conn_state state);
-void cm_doom(struct conn *conn);
+struct conn *conn_new(struct ia *ia, enum conn_kind kind);
+void conn_free(struct conn *conn);
+void conn_set_state(struct conn *conn, enum conn_state state);
+void conn_retire(struct conn *conn);
 void conn_set_reaper(const struct ia *ia);
 void conn_set_deadline(struct conn *conn, uint64_t from_now);
 void conn_attach_ep(struct conn *conn, struct ep *ep);
 void conn_disconnect_id(const struct conn *conn);
 void conn_reject_id(const struct ia *ia, struct rdma_cm_id *id, const void *wire, size_t size);
-void conn_answer_no(struct conn *conn, enum wire_kind kind, int size, const void *data);
-void cm_reject(struct conn *conn, int size, const void *data);
-void cm_refuse(struct conn *conn);
-void cm_accept(struct conn *conn, struct ep *ep, int size, const void *data);
-void cm_end(struct conn *conn, DAT_EVENT_NUMBER number);
+void conn_answer_reject(struct conn *conn, enum wire_kind kind, int size, const void *data);
+void conn_reject(struct conn *conn, int size, const void *data);
+void conn_refuse(struct conn *conn);
+void conn_accept(struct conn *conn, struct ep *ep, int size, const void *data);
+void conn_end(struct conn *conn, DAT_EVENT_NUMBER number);
 struct rdma_conn_param conn_param(struct ep *ep, const void *data, size_t size);
 bool conn_step_to_rts(struct ep *ep, const struct conn *conn);
 uint32_t conn_draw_token(struct ia *ia);
 int conn_resolving_ms(const struct conn *conn);
 int conn_resolve_step(struct conn *conn, struct sockaddr_storage *source);
-int cm_resolve(struct conn *conn, const struct sockaddr_storage *to);
+int conn_resolve(struct conn *conn, const struct sockaddr_storage *to);
 bool conn_start_aside(struct ia *ia, const struct sockaddr_storage *to, DAT_CONN_QUAL qual,
                       const void *wire, size_t size);
 bool conn_keep_private_data(struct ep *ep, const struct wire_reply *reply, size_t length);
-bool cm_same_address(const struct sockaddr *a, const struct sockaddr *b);
+bool conn_same_host(const struct sockaddr *a, const struct sockaddr *b);
 
 #endif

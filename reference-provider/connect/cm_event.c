@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "connect/cm_event.h"
 #include "base/dat_abi.h"
+#include "base/destroy_async.h"
 #include "base/event_loop.h"
 #include "base/ia.h"
-#include "base/linger.h"
 #include "base/list.h"
 #include "base/os.h"
 #include "base/sigpipe.h"
-#include "connect/attempt.h"
 #include "connect/cm_conn.h"
 #include "connect/cm_request.h"
 #include "connect/cm_wire.h"
 #include "connect/iwarp.h"
-#include "connect/probe.h"
+#include "connect/iwarp_connect.h"
+#include "connect/keepalive.h"
 #include "endpoint/ep.h"
 #include "endpoint/ep_state.h"
 #include "endpoint/qp.h"
@@ -35,9 +35,9 @@ static void establish(struct conn *conn)
 {
         struct ep *ep = conn->ep;
 
-        conn_become(conn, CONN_ESTABLISHED);
+        conn_set_state(conn, CONN_ESTABLISHED);
         conn->deadline = 0;
-        ep_must(ep, EP_IS_ESTABLISHED, (DAT_EVENT_NUMBER)0);
+        ep_must_transition(ep, EP_ESTABLISHED, (DAT_EVENT_NUMBER)0);
         ep_post_event(ep, DAT_CONNECTION_EVENT_ESTABLISHED);
         if (atomic_load(&ep->failed))
                 work_queue(&ep->obj.ia->loop, &ep->broken_work);
@@ -59,17 +59,17 @@ void cm_establish_accepted(struct conn *conn)
 /* The attempt has failed. Who waits for it is told; who has not begun to wait is told on accept. */
 void cm_on_failure(struct conn *conn, DAT_EVENT_NUMBER number)
 {
-        if (conn->kind == CONN_PROBE && number == DAT_CONNECTION_EVENT_UNREACHABLE)
-                probe_unanswered(conn);
+        if (conn->kind == CONN_KEEPALIVE && number == DAT_CONNECTION_EVENT_UNREACHABLE)
+                keepalive_timed_out(conn);
         iwarp_end_question(conn);
         if (conn->ep)
-                cm_end(conn, conn->kind == CONN_PASSIVE
-                                 ? DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR
-                                 : number);
+                conn_end(conn, conn->kind == CONN_PASSIVE
+                                   ? DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR
+                                   : number);
         else if (conn->state == CONN_REPORTED)
-                conn_become(conn, CONN_GIVEN_UP);
-        else if (conn->state != CONN_GIVEN_UP)
-                cm_doom(conn);
+                conn_set_state(conn, CONN_CANCELLED);
+        else if (conn->state != CONN_CANCELLED)
+                conn_retire(conn);
 }
 
 bool cm_qp_has_failed(const struct ep *ep)
@@ -85,8 +85,8 @@ void cm_on_disconnected(struct conn *conn)
 {
         DAT_EVENT_NUMBER number = DAT_CONNECTION_EVENT_DISCONNECTED;
 
-        if (conn->state == CONN_PARTING) {
-                cm_doom(conn);
+        if (conn->state == CONN_DISCONNECTING) {
+                conn_retire(conn);
                 conn->ia->settled = true;
                 return;
         }
@@ -105,7 +105,7 @@ void cm_on_disconnected(struct conn *conn)
         /* A queue pair that failed on its own was broken; the peer only drew the consequence. */
         if (conn->ia->iwarp ? atomic_load(&conn->ep->failed) : cm_qp_has_failed(conn->ep))
                 number = DAT_CONNECTION_EVENT_BROKEN;
-        cm_end(conn, number);
+        conn_end(conn, number);
 }
 
 static bool on_our_device(const struct conn *conn)
@@ -122,16 +122,16 @@ void cm_cannot_request(struct conn *conn, int error)
         conn->iwarp.unanswered = false;
         if (error == ECONNREFUSED) {
                 number = DAT_CONNECTION_EVENT_NON_PEER_REJECTED;
-                if (conn->kind == CONN_PROBE)
-                        probe_refused(conn, PROBE_NOBODY_LISTENS);
+                if (conn->kind == CONN_KEEPALIVE)
+                        keepalive_refused(conn, KEEPALIVE_NO_LISTENER);
         }
         if (conn->ep) {
-                cm_end(conn, number);
+                conn_end(conn, number);
                 return;
         }
-        cm_end_whole(conn, number);
+        cm_fail_fragmented(conn, number);
         iwarp_end_question(conn);
-        cm_doom(conn);
+        conn_retire(conn);
 }
 
 static void on_route(struct conn *conn)
@@ -142,7 +142,7 @@ static void on_route(struct conn *conn)
         if (conn->number)
                 param.qp_num = conn->number->qp_num;
         conn->iwarp.unanswered = ok && conn->ia->iwarp;
-        if (conn->iwarp.unanswered && attempt_begin(conn, &param))
+        if (conn->iwarp.unanswered && iwarp_connect_start(conn, &param))
                 return;
         if (!ok)
                 cm_cannot_request(conn, 0);
@@ -161,10 +161,10 @@ void cm_on_reply(struct conn *conn, const struct rdma_cm_event *event)
         if (!wire_is(&reply->wire, length, WIRE_REPLY) ||
             !conn_keep_private_data(ep, reply, length) || !conn_step_to_rts(ep, conn) ||
             (!conn->ia->iwarp && rdma_establish(conn->id))) {
-                cm_end(conn, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+                conn_end(conn, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
                 return;
         }
-        conn->presence = be16toh(reply->wire.presence);
+        conn->keepalive_port = be16toh(reply->wire.keepalive_port);
         establish(conn);
 }
 
@@ -180,7 +180,7 @@ static void on_established(struct conn *conn, const struct rdma_cm_event *event)
                 conn->iwarp.reached = true;
                 if (conn->ep)
                         ep_may_read(conn->ep, event->param.conn.responder_resources);
-                if (conn->iwarp.confirmed || !ia->presence)
+                if (conn->iwarp.confirmed || !ia->keepalive_port)
                         cm_establish_accepted(conn);
         }
 }
@@ -203,21 +203,21 @@ static void on_rejected(struct conn *conn, const struct rdma_cm_event *event)
             conn->state == CONN_REQUESTING && iwarp_ask_why(conn))
                 return;
         if (iwarp_took_answer(conn, reply, length)) {
-                cm_doom(conn);
+                conn_retire(conn);
                 return;
         }
 
         /* Who accepted has given up before it heard that the connection was there; here it was. */
-        if (conn->state == CONN_ESTABLISHED || conn->state == CONN_PARTING) {
+        if (conn->state == CONN_ESTABLISHED || conn->state == CONN_DISCONNECTING) {
                 cm_on_disconnected(conn);
                 return;
         }
-        if (conn->kind == CONN_PROBE)
-                probe_refused(conn, event->status);
+        if (conn->kind == CONN_KEEPALIVE)
+                keepalive_refused(conn, event->status);
         /* Where the kernel said too little, the request itself will be answered. */
         if (!wire_is(event->param.conn.private_data, length, WIRE_COLLECTED) &&
             (length || !conn->ia->iwarp))
-                cm_end_whole(conn, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+                cm_fail_fragmented(conn, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
         if (by_peer && conn->ep)
                 (void)conn_keep_private_data(conn->ep, reply, length);
         cm_on_failure(conn, by_peer ? DAT_CONNECTION_EVENT_PEER_REJECTED
@@ -227,7 +227,7 @@ static void on_rejected(struct conn *conn, const struct rdma_cm_event *event)
 static void on_removal(struct conn *conn)
 {
         if (conn->state == CONN_ESTABLISHED)
-                cm_end(conn, DAT_CONNECTION_EVENT_BROKEN);
+                conn_end(conn, DAT_CONNECTION_EVENT_BROKEN);
         else
                 cm_on_failure(conn, DAT_CONNECTION_EVENT_UNREACHABLE);
 }
@@ -242,7 +242,7 @@ static void on_device_removal(struct ia *ia)
                 struct conn *conn = container_of(at, struct conn, link);
 
                 at = at->next;
-                if (conn->state == CONN_GIVEN_UP)
+                if (conn->state == CONN_CANCELLED)
                         continue;
                 /* Others may end with it, so begin again: this one has failed, or is off. */
                 on_removal(conn);
@@ -270,13 +270,13 @@ static void dispatch(struct ia *ia, struct rdma_cm_event *event)
         if (!conn || conn->kind == CONN_LISTENER)
                 return;
         conn->iwarp.unanswered = false;
-        if (conn->state == CONN_OVER)
+        if (conn->state == CONN_RETIRED)
                 return;
         switch (event->event) {
         case RDMA_CM_EVENT_ADDR_RESOLVED:
-                conn_become(conn, CONN_REQUESTING);
+                conn_set_state(conn, CONN_REQUESTING);
                 if (rdma_resolve_route(conn->id, conn_resolving_ms(conn))) {
-                        cm_end_whole(conn, DAT_CONNECTION_EVENT_UNREACHABLE);
+                        cm_fail_fragmented(conn, DAT_CONNECTION_EVENT_UNREACHABLE);
                         cm_on_failure(conn, DAT_CONNECTION_EVENT_UNREACHABLE);
                 }
                 break;
@@ -306,8 +306,8 @@ static void dispatch(struct ia *ia, struct rdma_cm_event *event)
                 cm_on_disconnected(conn);
                 break;
         case RDMA_CM_EVENT_TIMEWAIT_EXIT:
-                if (conn->state == CONN_PARTING)
-                        cm_doom(conn);
+                if (conn->state == CONN_DISCONNECTING)
+                        conn_retire(conn);
                 break;
         default:
                 break;
@@ -324,9 +324,9 @@ static void destroy_conn_id(const struct conn *conn)
 {
         struct sigpipe sigpipe;
 
-        sigpipe_hold(conn->ia, &sigpipe);
+        sigpipe_block(conn->ia, &sigpipe);
         rdma_destroy_id(conn->id);
-        sigpipe_let_go(&sigpipe);
+        sigpipe_restore(&sigpipe);
 }
 
 /* Destroys the connections given up. Called in ia->cm_turn, so no event of theirs is under way. */
@@ -336,23 +336,23 @@ static void reap(struct ia *ia)
                 struct conn *conn = NULL;
 
                 pthread_mutex_lock(&ia->cm_lock);
-                if (!list_empty(&ia->doomed)) {
-                        conn = container_of(ia->doomed.next, struct conn, link);
+                if (!list_empty(&ia->retired)) {
+                        conn = container_of(ia->retired.next, struct conn, link);
                         list_remove(&conn->link);
                         conn->id->context = NULL;
                         if (conn->iwarp.attempt)
-                                attempt_give_up(conn);
+                                iwarp_connect_abandon(conn);
                 }
                 pthread_mutex_unlock(&ia->cm_lock);
                 if (!conn)
                         return;
                 if (conn->iwarp.attempt)
-                        linger_destroy(ia, attempt_destroy, conn->iwarp.attempt);
+                        destroy_async(ia, iwarp_connect_destroy, conn->iwarp.attempt);
                 else if (conn->iwarp.unanswered)
-                        linger_destroy(ia, destroy_id, conn->id);
+                        destroy_async(ia, destroy_id, conn->id);
                 else
                         destroy_conn_id(conn);
-                cm_forget(conn);
+                conn_free(conn);
         }
 }
 
@@ -367,9 +367,9 @@ static void handle(struct ia *ia, struct rdma_cm_event *event)
         if (event->event == RDMA_CM_EVENT_CONNECT_REQUEST && !event->id->context)
                 orphan = event->id;
         /* The removal of the device waits for every id on it to go. */
-        if (event->event == RDMA_CM_EVENT_DEVICE_REMOVAL && event->id == ia->anchor) {
-                orphan = ia->anchor;
-                ia->anchor = NULL;
+        if (event->event == RDMA_CM_EVENT_DEVICE_REMOVAL && event->id == ia->listen_id) {
+                orphan = ia->listen_id;
+                ia->listen_id = NULL;
         }
         conn_set_reaper(NULL);
         pthread_mutex_unlock(&ia->cm_lock);
@@ -438,7 +438,7 @@ void cm_close_fd(struct ia *ia)
  */
 static bool pause_service(struct ia *ia)
 {
-        if (atomic_exchange(&ia->relieved, true))
+        if (atomic_exchange(&ia->cm_paused, true))
                 return false;
         event_loop_enable(&ia->loop, ia->cm_fd, &ia->cm_source, false);
         return true;
@@ -447,27 +447,28 @@ static bool pause_service(struct ia *ia)
 static void resume_service(struct ia *ia)
 {
         event_loop_enable(&ia->loop, ia->cm_fd, &ia->cm_source, true);
-        atomic_store(&ia->relieved, false);
+        atomic_store(&ia->cm_paused, false);
 }
 
 /*
  * Takes ia->cm_lock for a call that makes librdmacm tell something. What can be had by then,
- * cm_leave() handles: else the service thread would wake in the midst of the call, sleep until it
- * has the lock, and often wake in turn who waits for the event.
+ * cm_call_end() handles: else the service thread would wake in the midst of the call, sleep until
+ * it has the lock, and often wake in turn who waits for the event.
  */
-bool cm_enter(struct ia *ia)
+bool cm_call_begin(struct ia *ia)
 {
-        bool relieving = pause_service(ia);
+        bool paused = pause_service(ia);
 
         pthread_mutex_lock(&ia->cm_lock);
-        return relieving;
+        return paused;
 }
 
-/* Releases the lock. `relieving` is what cm_enter() has returned; a refused call causes nothing. */
-void cm_leave(struct ia *ia, bool relieving, DAT_RETURN ret)
+/* Releases the lock. `paused` is what cm_call_begin() has returned; a refused call causes nothing.
+ */
+void cm_call_end(struct ia *ia, bool paused, DAT_RETURN ret)
 {
         pthread_mutex_unlock(&ia->cm_lock);
-        if (!relieving)
+        if (!paused)
                 return;
         if (ret == DAT_SUCCESS)
                 fetch(ia, true);
@@ -487,9 +488,9 @@ void cm_close(struct ia *ia)
 {
         pthread_mutex_lock(&ia->cm_lock);
         while (!list_empty(&ia->conns))
-                cm_doom(container_of(ia->conns.next, struct conn, link));
+                conn_retire(container_of(ia->conns.next, struct conn, link));
         pthread_mutex_unlock(&ia->cm_lock);
         cm_reap(ia);
-        if (ia->lender)
-                linger_dealloc_pd(ia, ia->lender);
+        if (ia->number_pd)
+                destroy_async_pd(ia, ia->number_pd);
 }

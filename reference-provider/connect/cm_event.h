@@ -14,8 +14,8 @@ struct ia;
 
 bool cm_listen(struct ia *ia);
 void cm_close_fd(struct ia *ia);
-bool cm_enter(struct ia *ia);
-void cm_leave(struct ia *ia, bool relieving, DAT_RETURN ret);
+bool cm_call_begin(struct ia *ia);
+void cm_call_end(struct ia *ia, bool paused, DAT_RETURN ret);
 void cm_handle_events(struct ia *ia);
 void cm_reap(struct ia *ia);
 void cm_close(struct ia *ia);

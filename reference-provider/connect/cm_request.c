@@ -20,7 +20,7 @@ static void deliver(struct conn *conn)
 
         conn->deadline = 0;
         if (!point || !cr_deliver(point, conn))
-                cm_refuse(conn);
+                conn_refuse(conn);
         else
                 conn->ia->settled = !conn->fragmented;
 }
@@ -36,7 +36,7 @@ static struct conn *find_part(const struct conn *conn)
 
                 if (other->kind == wanted && other->state == CONN_GATHERING && other->fragmented &&
                     other->token == conn->token && other->have < other->expected &&
-                    cm_same_address(rdma_get_peer_addr(other->id), rdma_get_peer_addr(conn->id)))
+                    conn_same_host(rdma_get_peer_addr(other->id), rdma_get_peer_addr(conn->id)))
                         return other;
         }
         return NULL;
@@ -50,7 +50,7 @@ static void join(struct conn *request, struct conn *fragment)
                (size_t)(request->expected - request->have));
         request->have = request->expected;
         conn_reject_id(request->ia, fragment->id, &wire, sizeof(wire));
-        cm_doom(fragment);
+        conn_retire(fragment);
         deliver(request);
 }
 
@@ -76,7 +76,7 @@ static void take_request(struct conn *conn, const struct wire_request *request)
         struct conn *fragment;
 
         conn->qual = be64toh(request->qual);
-        conn->presence = be16toh(request->wire.presence);
+        conn->keepalive_port = be16toh(request->wire.keepalive_port);
         conn->token = request->wire.token;
         conn->fragmented = request->wire.fragmented;
         conn->expected = size;
@@ -97,7 +97,7 @@ void cm_on_request(struct ia *ia, struct rdma_cm_event *event)
 {
         const void *data = event->param.conn.private_data;
         size_t length = event->param.conn.private_data_len;
-        struct conn *conn = cm_new(ia, CONN_PASSIVE);
+        struct conn *conn = conn_new(ia, CONN_PASSIVE);
 
         event->id->context = conn;
         if (!conn) {
@@ -118,11 +118,11 @@ void cm_on_request(struct ia *ia, struct rdma_cm_event *event)
         else if (wire_is(data, length, WIRE_QUESTION))
                 iwarp_take_question(conn, data);
         else
-                cm_refuse(conn);
+                conn_refuse(conn);
 }
 
 /* Ends the attempt that a fragment of ours belongs to: the peer would wait for the rest in vain. */
-void cm_end_whole(const struct conn *fragment, DAT_EVENT_NUMBER number)
+void cm_fail_fragmented(const struct conn *fragment, DAT_EVENT_NUMBER number)
 {
         struct link *head = &fragment->ia->conns;
         struct wire wire;
@@ -135,7 +135,7 @@ void cm_end_whole(const struct conn *fragment, DAT_EVENT_NUMBER number)
 
                 if (request->kind == CONN_ACTIVE && request->fragmented && request->ep &&
                     request->token == wire.token && request->state != CONN_ESTABLISHED) {
-                        cm_end(request, number);
+                        conn_end(request, number);
                         return;
                 }
         }

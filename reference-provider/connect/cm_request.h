@@ -11,6 +11,6 @@ struct conn;
 struct ia;
 
 void cm_on_request(struct ia *ia, struct rdma_cm_event *event);
-void cm_end_whole(const struct conn *fragment, DAT_EVENT_NUMBER number);
+void cm_fail_fragmented(const struct conn *fragment, DAT_EVENT_NUMBER number);
 
 #endif

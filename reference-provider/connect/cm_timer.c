@@ -7,7 +7,7 @@
 #include "connect/cm_conn.h"
 #include "connect/cm_event.h"
 #include "connect/iwarp.h"
-#include "connect/probe.h"
+#include "connect/keepalive.h"
 #include "endpoint/ep.h"
 #include "event/evd_cq.h"
 #include "event/owner.h"
@@ -24,9 +24,9 @@ static void expire(struct conn *conn)
         else if (conn->state == CONN_RESOLVING)
                 number = DAT_CONNECTION_EVENT_UNREACHABLE;
         if (conn->ep)
-                cm_end(conn, number);
+                conn_end(conn, number);
         else if (conn->kind == CONN_PASSIVE && conn->state == CONN_GATHERING)
-                cm_refuse(conn);
+                conn_refuse(conn);
         else
                 cm_on_failure(conn, DAT_CONNECTION_EVENT_UNREACHABLE);
 }
@@ -81,7 +81,7 @@ static uint64_t expire_all(struct ia *ia)
 
         pthread_mutex_lock(&ia->cm_lock);
         if (ia->iwarp)
-                iwarp_take_attempts(ia);
+                iwarp_take_connects(ia);
         for (at = head->next; at != head; at = after) {
                 struct conn *conn = container_of(at, struct conn, link);
 
@@ -97,7 +97,7 @@ static uint64_t expire_all(struct ia *ia)
                         next = conn->deadline;
                 }
         }
-        next = earlier(next, probe_peers(ia, now));
+        next = earlier(next, keepalive_run(ia, now));
         next = earlier(next, look_for_failures(ia, now));
         ia->next_deadline = next;
         pthread_mutex_unlock(&ia->cm_lock);

@@ -31,7 +31,7 @@ struct wire {
         uint8_t kind;
         uint8_t size; /* of all the Consumer's private data */
         uint8_t fragmented;
-        uint16_t presence; /* of a request or reply: the sender's ia->presence */
+        uint16_t keepalive_port; /* of a request or reply: the sender's ia->keepalive_port */
         uint32_t token;
 } __attribute__((packed));
 

@@ -38,7 +38,7 @@ static void write_request(struct conn *conn, const struct target *target)
         int part = target->size < MAIN_PART ? target->size : MAIN_PART;
 
         request.wire.fragmented = target->size > part;
-        request.wire.presence = htobe16(conn->ia->presence);
+        request.wire.keepalive_port = htobe16(conn->ia->keepalive_port);
         request.wire.token = conn_draw_token(conn->ia);
         request.qual = htobe64(target->qual);
         if (part)
@@ -55,12 +55,12 @@ static DAT_RETURN connect_locked(struct ep *ep, const struct target *target)
         struct conn *conn;
         DAT_RETURN ret;
 
-        if (!ep_may(ep, EP_CONNECTS))
+        if (!ep_allows(ep, EP_CONNECT))
                 return ep_state_error(ep);
         ret = ep_make_qp(ep);
         if (ret != DAT_SUCCESS)
                 return ret;
-        conn = cm_new(ia, CONN_ACTIVE);
+        conn = conn_new(ia, CONN_ACTIVE);
         if (!conn) {
                 ep_drop_qp(ep);
                 return REF_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
@@ -74,23 +74,23 @@ static DAT_RETURN connect_locked(struct ep *ep, const struct target *target)
         ep->remote_port = port_of_qual(target->qual);
         ep->local_port = 0;
         ep->private_data_size = 0;
-        ep_must(ep, EP_CONNECTS, (DAT_EVENT_NUMBER)0);
+        ep_must_transition(ep, EP_CONNECT, (DAT_EVENT_NUMBER)0);
         if (target->timeout != DAT_TIMEOUT_INFINITE)
                 conn_set_deadline(conn, target->timeout);
-        if (cm_resolve(conn, &target->address)) {
+        if (conn_resolve(conn, &target->address)) {
                 if (conn->id) {
-                        cm_end(conn, DAT_CONNECTION_EVENT_UNREACHABLE);
+                        conn_end(conn, DAT_CONNECTION_EVENT_UNREACHABLE);
                         return DAT_SUCCESS;
                 }
                 ep->conn = NULL;
                 free(conn);
                 ep_drop_qp(ep);
-                ep_must(ep, EP_CANNOT_BEGIN, (DAT_EVENT_NUMBER)0);
+                ep_must_transition(ep, EP_CONNECT_UNSENT, (DAT_EVENT_NUMBER)0);
                 return REF_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_DEVICE);
         }
         ep->local_port = conn->port;
         if (conn->fragmented && !start_fragment(ia, target, conn->token))
-                cm_end(conn, DAT_CONNECTION_EVENT_UNREACHABLE);
+                conn_end(conn, DAT_CONNECTION_EVENT_UNREACHABLE);
         return DAT_SUCCESS;
 }
 
@@ -137,7 +137,7 @@ DAT_RETURN ref_ep_connect(DAT_EP_HANDLE handle, DAT_IA_ADDRESS_PTR address, DAT_
         struct ep *ep = object_get(handle, DAT_HANDLE_TYPE_EP);
         struct target target = {.qual = qual, .timeout = timeout, .size = size, .data = data};
         DAT_RETURN ret;
-        bool relieving;
+        bool paused;
 
         if (!ep)
                 return REF_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
@@ -154,9 +154,9 @@ DAT_RETURN ref_ep_connect(DAT_EP_HANDLE handle, DAT_IA_ADDRESS_PTR address, DAT_
         if (ret == DAT_SUCCESS)
                 ret = read_address(address, &target.address);
         if (ret == DAT_SUCCESS) {
-                relieving = cm_enter(ep->obj.ia);
+                paused = cm_call_begin(ep->obj.ia);
                 ret = connect_locked(ep, &target);
-                cm_leave(ep->obj.ia, relieving, ret);
+                cm_call_end(ep->obj.ia, paused, ret);
         }
         object_put(ep);
         return ret;
@@ -173,7 +173,7 @@ DAT_RETURN ref_ep_dup_connect(DAT_EP_HANDLE handle, DAT_EP_HANDLE dup_handle, DA
         struct ep *dup = object_get(dup_handle, DAT_HANDLE_TYPE_EP);
         struct target target = {.timeout = timeout, .size = size, .data = data};
         DAT_RETURN ret;
-        bool relieving;
+        bool paused;
 
         if (!ep || !dup)
                 ret = REF_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
@@ -186,7 +186,7 @@ DAT_RETURN ref_ep_dup_connect(DAT_EP_HANDLE handle, DAT_EP_HANDLE dup_handle, DA
         if (ret == DAT_SUCCESS && dup->obj.ia != ep->obj.ia)
                 ret = REF_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
         if (ret == DAT_SUCCESS) {
-                relieving = cm_enter(ep->obj.ia);
+                paused = cm_call_begin(ep->obj.ia);
                 if (atomic_load(&dup->state) == EP_CONNECTED) {
                         target.address = dup->remote;
                         target.qual = dup->initiated ? dup->remote_qual : dup->remote_port;
@@ -194,7 +194,7 @@ DAT_RETURN ref_ep_dup_connect(DAT_EP_HANDLE handle, DAT_EP_HANDLE dup_handle, DA
                 } else {
                         ret = ep_state_error(dup);
                 }
-                cm_leave(ep->obj.ia, relieving, ret);
+                cm_call_end(ep->obj.ia, paused, ret);
         }
         if (dup)
                 object_put(dup);
@@ -205,10 +205,11 @@ DAT_RETURN ref_ep_dup_connect(DAT_EP_HANDLE handle, DAT_EP_HANDLE dup_handle, DA
 
 static DAT_RETURN disconnect_locked(struct ep *ep, DAT_CLOSE_FLAGS flags)
 {
-        enum ep_event leaves = flags == DAT_CLOSE_ABRUPT_FLAG ? EP_LEAVES : EP_LEAVES_IN_PEACE;
+        enum ep_event leaves =
+            flags == DAT_CLOSE_ABRUPT_FLAG ? EP_DISCONNECT_ABRUPT : EP_DISCONNECT_GRACEFUL;
 
-        return ep_take(ep, leaves, DAT_CONNECTION_EVENT_DISCONNECTED) ? DAT_SUCCESS
-                                                                      : ep_state_error(ep);
+        return ep_transition(ep, leaves, DAT_CONNECTION_EVENT_DISCONNECTED) ? DAT_SUCCESS
+                                                                            : ep_state_error(ep);
 }
 
 /* dat_ep_disconnect(3DAT) */
@@ -216,14 +217,14 @@ DAT_RETURN ref_ep_disconnect(DAT_EP_HANDLE handle, DAT_CLOSE_FLAGS flags)
 {
         struct ep *ep = object_get(handle, DAT_HANDLE_TYPE_EP);
         DAT_RETURN ret = REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
-        bool relieving;
+        bool paused;
 
         if (!ep)
                 return REF_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
         if (flags == DAT_CLOSE_ABRUPT_FLAG || flags == DAT_CLOSE_GRACEFUL_FLAG) {
-                relieving = cm_enter(ep->obj.ia);
+                paused = cm_call_begin(ep->obj.ia);
                 ret = disconnect_locked(ep, flags);
-                cm_leave(ep->obj.ia, relieving, ret);
+                cm_call_end(ep->obj.ia, paused, ret);
         }
         object_put(ep);
         return ret;

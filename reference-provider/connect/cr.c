@@ -27,7 +27,7 @@ static void match_request(struct ep *ep, const struct conn *conn)
         ep->attr.max_rdma_read_out = min_int(conn->reads_out, limit);
 }
 
-static bool claim_ep(struct service_point *point, struct cr *cr)
+static bool assign_ep(struct service_point *point, struct cr *cr)
 {
         struct ia *ia = point->obj.ia;
 
@@ -35,12 +35,12 @@ static bool claim_ep(struct service_point *point, struct cr *cr)
                 return false;
         if (point->ep) {
                 cr->ep = point->ep;
-                ep_must(cr->ep, EP_IS_ASKED, (DAT_EVENT_NUMBER)0);
+                ep_must_transition(cr->ep, EP_CR_ARRIVED, (DAT_EVENT_NUMBER)0);
         } else if (point->flags == DAT_PSP_PROVIDER_FLAG) {
                 if (ep_new_tentative(ia, &cr->ep) != DAT_SUCCESS)
                         return false;
                 match_request(cr->ep, cr->conn);
-                cr->ep_is_ours = true;
+                cr->ep_is_providers = true;
         }
         point->spent = true;
         return true;
@@ -50,16 +50,16 @@ static bool claim_ep(struct service_point *point, struct cr *cr)
  * Ends the life of an EP that the Provider has given. NULL when its IA is being closed, which has
  * taken it already. Called with ia->cm_lock held.
  */
-static struct ep *end_our_ep(struct ep *ep)
+static struct ep *discard_provider_ep(struct ep *ep)
 {
         if (!object_kill(&ep->obj))
                 return NULL;
-        ep_must(ep, EP_IS_DROPPED, (DAT_EVENT_NUMBER)0);
+        ep_must_transition(ep, EP_DISCARDED, (DAT_EVENT_NUMBER)0);
         return ep;
 }
 
 /* Frees it, once those who hold it, and who may wait for ia->cm_lock, let go of it. */
-static void destroy_our_ep(struct ep *ep)
+static void destroy_provider_ep(struct ep *ep)
 {
         if (!ep)
                 return;
@@ -97,14 +97,14 @@ bool cr_deliver(struct service_point *point, struct conn *conn)
         cr->remote_port = ntohs(rdma_get_dst_port(conn->id));
         memcpy(cr->private_data, conn->data, (size_t)conn->expected);
         cr->private_data_size = conn->expected;
-        if (!claim_ep(point, cr))
+        if (!assign_ep(point, cr))
                 goto free;
         if (object_publish(ia, &cr->obj, DAT_HANDLE_TYPE_CR) != DAT_SUCCESS)
                 goto unclaim;
         if (cr->ep)
                 note_peer(cr->ep, cr);
         if (conn->state == CONN_GATHERING)
-                conn_become(conn, CONN_REPORTED);
+                conn_set_state(conn, CONN_REPORTED);
         conn->cr = cr;
         data->sp_handle.psp_handle = object_handle(&point->obj);
         data->local_ia_address_ptr = (DAT_IA_ADDRESS_PTR)&ia->address;
@@ -118,12 +118,12 @@ bool cr_deliver(struct service_point *point, struct conn *conn)
         if (!object_kill(&cr->obj))
                 return true;
         conn->cr = before;
-        object_bury(&cr->obj);
+        object_unpublish(&cr->obj);
 unclaim:
-        if (cr->ep_is_ours)
-                destroy_our_ep(end_our_ep(cr->ep));
+        if (cr->ep_is_providers)
+                destroy_provider_ep(discard_provider_ep(cr->ep));
         else if (cr->ep)
-                ep_must(cr->ep, EP_IS_NOT_ASKED, (DAT_EVENT_NUMBER)0);
+                ep_must_transition(cr->ep, EP_CR_UNDELIVERED, (DAT_EVENT_NUMBER)0);
         point->spent = false;
 free:
         free(cr);
@@ -161,7 +161,7 @@ DAT_RETURN ref_cr_query(DAT_CR_HANDLE handle, DAT_CR_PARAM_MASK mask, DAT_CR_PAR
 static void finish(struct cr *cr)
 {
         object_await_last(&cr->obj, 1);
-        object_bury(&cr->obj);
+        object_unpublish(&cr->obj);
         free(cr);
 }
 
@@ -173,9 +173,9 @@ static struct ep *revert_ep(struct cr *cr)
         cr->ep = NULL;
         if (!ep)
                 return NULL;
-        if (cr->ep_is_ours)
-                return end_our_ep(ep);
-        ep_must(ep, EP_IS_PASSED_BY, (DAT_EVENT_NUMBER)0);
+        if (cr->ep_is_providers)
+                return discard_provider_ep(ep);
+        ep_must_transition(ep, EP_CR_DISPOSED, (DAT_EVENT_NUMBER)0);
         return NULL;
 }
 
@@ -194,11 +194,11 @@ static DAT_RETURN refuse(struct cr *cr, bool by_peer, int size, const void *data
         ours = revert_ep(cr);
         cr->conn->cr = NULL;
         if (by_peer)
-                cm_reject(cr->conn, size, data);
+                conn_reject(cr->conn, size, data);
         else
-                cm_refuse(cr->conn);
+                conn_refuse(cr->conn);
         pthread_mutex_unlock(&ia->cm_lock);
-        destroy_our_ep(ours);
+        destroy_provider_ep(ours);
         finish(cr);
         return DAT_SUCCESS;
 }
@@ -234,7 +234,7 @@ void cr_discard(DAT_CR_HANDLE handle)
 void cr_destroy(struct cr *cr)
 {
         cr->conn->cr = NULL;
-        object_bury(&cr->obj);
+        object_unpublish(&cr->obj);
         free(cr);
 }
 
@@ -261,10 +261,10 @@ static DAT_RETURN choose_ep(struct cr *cr, DAT_EP_HANDLE ep_handle, struct ep **
 
 static DAT_RETURN accept_locked(struct cr *cr, struct ep *ep, DAT_COUNT size, const void *data)
 {
-        enum ep_event accepts = cr->ep == ep ? EP_ACCEPTS_OWN : EP_ACCEPTS;
+        enum ep_event accepts = cr->ep == ep ? EP_ACCEPT_OWN : EP_ACCEPT;
         DAT_RETURN ret;
 
-        if (!ep_may(ep, accepts))
+        if (!ep_allows(ep, accepts))
                 return ep_state_error(ep);
         ret = ep_make_qp(ep);
         if (ret != DAT_SUCCESS)
@@ -276,8 +276,8 @@ static DAT_RETURN accept_locked(struct cr *cr, struct ep *ep, DAT_COUNT size, co
         note_peer(ep, cr);
         cr->conn->cr = NULL;
         cr->ep = NULL;
-        ep_must(ep, accepts, (DAT_EVENT_NUMBER)0);
-        cm_accept(cr->conn, ep, size, data);
+        ep_must_transition(ep, accepts, (DAT_EVENT_NUMBER)0);
+        conn_accept(cr->conn, ep, size, data);
         return DAT_SUCCESS;
 }
 
@@ -292,7 +292,7 @@ DAT_RETURN ref_cr_accept(DAT_CR_HANDLE handle, DAT_EP_HANDLE ep_handle, DAT_COUN
         struct cr *cr = object_get(handle, DAT_HANDLE_TYPE_CR);
         struct ep *ep = NULL;
         DAT_RETURN ret = DAT_SUCCESS;
-        bool relieving;
+        bool paused;
 
         if (!cr)
                 return BAD_CR;
@@ -301,11 +301,11 @@ DAT_RETURN ref_cr_accept(DAT_CR_HANDLE handle, DAT_EP_HANDLE ep_handle, DAT_COUN
         else if (size && !data)
                 ret = REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4);
         if (ret == DAT_SUCCESS) {
-                relieving = cm_enter(cr->obj.ia);
+                paused = cm_call_begin(cr->obj.ia);
                 ret = choose_ep(cr, ep_handle, &ep);
                 if (ret == DAT_SUCCESS)
                         ret = accept_locked(cr, ep, size, data);
-                cm_leave(cr->obj.ia, relieving, ret);
+                cm_call_end(cr->obj.ia, paused, ret);
         }
         if (ep)
                 object_put(ep);
@@ -343,7 +343,7 @@ DAT_RETURN ref_cr_handoff(DAT_CR_HANDLE handle, DAT_CONN_QUAL qual)
                 object_put(cr);
                 return ret;
         }
-        destroy_our_ep(ours);
+        destroy_provider_ep(ours);
         finish(cr);
         return ret;
 }

@@ -17,7 +17,7 @@ struct cr {
         struct object obj;
         struct conn *conn;
         struct ep *ep; /* given by the Provider or by an RSP */
-        bool ep_is_ours;
+        bool ep_is_providers;
 
         struct sockaddr_storage remote;
         DAT_PORT_QUAL remote_port;

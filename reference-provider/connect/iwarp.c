@@ -3,10 +3,10 @@
 #include "base/ia.h"
 #include "base/list.h"
 #include "base/os.h"
-#include "connect/attempt.h"
 #include "connect/cm_conn.h"
 #include "connect/cm_event.h"
 #include "connect/cm_wire.h"
+#include "connect/iwarp_connect.h"
 #include "endpoint/ep.h"
 #include "endpoint/qp.h"
 
@@ -43,7 +43,7 @@ void iwarp_end_question(const struct conn *aside)
         struct conn *asker = asker_of(aside);
 
         if (asker)
-                cm_end(asker, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+                conn_end(asker, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
 }
 
 /*
@@ -61,8 +61,9 @@ static bool is_confirmed_by(const struct conn *conn, const struct conn *aside,
                             const struct wire *wire)
 {
         return conn->kind == CONN_PASSIVE && conn->state == CONN_ACCEPTED &&
-               conn->token == wire->token && conn->presence == be16toh(wire->presence) &&
-               cm_same_address(rdma_get_peer_addr(conn->id), rdma_get_peer_addr(aside->id));
+               conn->token == wire->token &&
+               conn->keepalive_port == be16toh(wire->keepalive_port) &&
+               conn_same_host(rdma_get_peer_addr(conn->id), rdma_get_peer_addr(aside->id));
 }
 
 void iwarp_take_confirmation(struct conn *aside, const struct wire *wire)
@@ -83,7 +84,7 @@ void iwarp_take_confirmation(struct conn *aside, const struct wire *wire)
                 break;
         }
         conn_reject_id(aside->ia, aside->id, &answer, sizeof(answer));
-        cm_doom(aside);
+        conn_retire(aside);
 }
 
 /* Who asked may have to ask again, see iwarp_ask_why(). */
@@ -94,7 +95,7 @@ void iwarp_remember_refusal(const struct conn *conn, int size, const void *data)
             &ia->iwarp_cm.refusals[ia->iwarp_cm.next_refusal++ % IWARP_REFUSALS];
 
         refusal->token = conn->token;
-        refusal->presence = conn->presence;
+        refusal->keepalive_port = conn->keepalive_port;
         refusal->size = (uint8_t)size;
         if (size)
                 memcpy(refusal->data, data, (size_t)size);
@@ -105,7 +106,8 @@ static const struct iwarp_refusal *find_refusal(const struct ia *ia, const struc
         for (int i = 0; i < IWARP_REFUSALS; i++) {
                 const struct iwarp_refusal *refusal = &ia->iwarp_cm.refusals[i];
 
-                if (refusal->token == wire->token && refusal->presence == be16toh(wire->presence))
+                if (refusal->token == wire->token &&
+                    refusal->keepalive_port == be16toh(wire->keepalive_port))
                         return refusal;
         }
         return NULL;
@@ -116,9 +118,9 @@ void iwarp_take_question(struct conn *aside, const struct wire *wire)
         const struct iwarp_refusal *refusal = find_refusal(aside->ia, wire);
 
         if (refusal)
-                conn_answer_no(aside, WIRE_REJECTED, refusal->size, refusal->data);
+                conn_answer_reject(aside, WIRE_REJECTED, refusal->size, refusal->data);
         else
-                cm_refuse(aside);
+                conn_refuse(aside);
 }
 
 /*
@@ -133,7 +135,7 @@ bool iwarp_ask_why(struct conn *conn)
         if (conn->iwarp.questions == QUESTIONS)
                 return false;
         wire.token = conn->token;
-        wire.presence = htobe16(conn->ia->presence);
+        wire.keepalive_port = htobe16(conn->ia->keepalive_port);
         conn->iwarp.questions++;
         return conn_start_aside(conn->ia, &conn->peer, conn->qual, &wire, sizeof(wire));
 }
@@ -150,7 +152,7 @@ bool iwarp_took_answer(const struct conn *aside, const struct wire_reply *reply,
         if (!wire_is(&reply->wire, length, WIRE_REJECTED) ||
             !conn_keep_private_data(asker->ep, reply, length))
                 return false;
-        cm_end(asker, DAT_CONNECTION_EVENT_PEER_REJECTED);
+        conn_end(asker, DAT_CONNECTION_EVENT_PEER_REJECTED);
         return true;
 }
 
@@ -164,8 +166,8 @@ static bool confirm(const struct conn *conn)
         struct wire wire = wire_head(WIRE_CONFIRMED, 0);
 
         wire.token = conn->token;
-        wire.presence = htobe16(conn->ia->presence);
-        return conn_start_aside(conn->ia, &conn->peer, conn->presence, &wire, sizeof(wire));
+        wire.keepalive_port = htobe16(conn->ia->keepalive_port);
+        return conn_start_aside(conn->ia, &conn->peer, conn->keepalive_port, &wire, sizeof(wire));
 }
 
 /* The peer's answer on iWARP, whose kernel makes the last step by itself. */
@@ -177,17 +179,17 @@ void iwarp_on_reply(struct conn *conn, const struct rdma_cm_event *event)
                 return;
         ep_may_read(ep, event->param.conn.responder_resources);
         cm_on_reply(conn, event);
-        if (conn->ep == ep && conn->presence && !confirm(conn))
-                cm_end(conn, DAT_CONNECTION_EVENT_BROKEN);
+        if (conn->ep == ep && conn->keepalive_port && !confirm(conn))
+                conn_end(conn, DAT_CONNECTION_EVENT_BROKEN);
 }
 
-void iwarp_take_attempts(struct ia *ia)
+void iwarp_take_connects(struct ia *ia)
 {
         struct conn *conn;
         int error;
 
-        while ((conn = attempt_next(ia, &error)) != NULL) {
-                if (error && conn->state != CONN_OVER)
+        while ((conn = iwarp_connect_next(ia, &error)) != NULL) {
+                if (error && conn->state != CONN_RETIRED)
                         cm_cannot_request(conn, error);
         }
 }

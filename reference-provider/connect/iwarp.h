@@ -11,24 +11,24 @@
 #include "base/list.h"
 #include "connect/cm_wire.h"
 
-struct attempt;
+struct iwarp_connect;
 struct conn;
 struct ia;
 
 /* The part of struct conn that only iWARP uses. */
 struct iwarp_conn {
-        struct attempt *attempt; /* sends the request of an active connection, or NULL */
-        int questions;           /* how often the peer was asked why it rejected the request */
-        bool unanswered;         /* the peer has not answered the request yet, see linger.c */
-        bool reached;            /* accepted, and the kernel has reported ESTABLISHED */
-        bool confirmed;          /* accepted, and the peer has confirmed that it has the answer */
-        bool left;               /* the kernel reported a disconnect before the confirmation */
+        struct iwarp_connect *attempt; /* sends the request of an active connection, or NULL */
+        int questions;   /* how often the peer was asked why it rejected the request */
+        bool unanswered; /* the peer has not answered the request yet, see destroy_async.c */
+        bool reached;    /* accepted, and the kernel has reported ESTABLISHED */
+        bool confirmed;  /* accepted, and the peer has confirmed that it has the answer */
+        bool left;       /* the kernel reported a disconnect before the confirmation */
 };
 
 /* A request that the Consumer rejected: what names it, and the private data of the rejection. */
 struct iwarp_refusal {
         uint32_t token;
-        uint16_t presence;
+        uint16_t keepalive_port;
         uint8_t size;
         uint8_t data[REF_MAX_PRIVATE_DATA];
 };
@@ -37,7 +37,7 @@ struct iwarp_refusal {
 
 /* The part of struct ia that only connections on iWARP use. */
 struct iwarp_ia {
-        struct link attempted; /* requests that have returned, see attempt.c */
+        struct link connects; /* requests that have returned, see iwarp_connect.c */
         struct iwarp_refusal refusals[IWARP_REFUSALS]; /* the latest; under ia->cm_lock */
         unsigned int next_refusal;
 };
@@ -50,7 +50,7 @@ void iwarp_end_question(const struct conn *aside);
 bool iwarp_ask_why(struct conn *conn);
 bool iwarp_took_answer(const struct conn *aside, const struct wire_reply *reply, size_t length);
 void iwarp_on_reply(struct conn *conn, const struct rdma_cm_event *event);
-void iwarp_take_attempts(struct ia *ia);
+void iwarp_take_connects(struct ia *ia);
 void iwarp_confirm_last(struct ia *ia);
 
 #endif

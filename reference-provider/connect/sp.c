@@ -175,7 +175,7 @@ void point_unlisten(struct service_point *point)
                 listener = NULL;
         /* Where the IA closes, the EP has ended before. */
         if (point->ep)
-                (void)ep_take(point->ep, EP_IS_RELEASED, (DAT_EVENT_NUMBER)0);
+                (void)ep_transition(point->ep, EP_RSP_FREED, (DAT_EVENT_NUMBER)0);
         point->ep = NULL;
         pthread_mutex_unlock(&ia->cm_lock);
         if (!listener)
@@ -190,7 +190,7 @@ void point_destroy(struct service_point *point)
         point_unlisten(point);
         evd_count_other(point->evd, -1);
         object_unuse(&point->evd->obj);
-        object_bury(&point->obj);
+        object_unpublish(&point->obj);
         free(point);
 }
 
@@ -236,7 +236,7 @@ static DAT_RETURN create_point(struct ia *ia, const struct service_point *wanted
         return ret;
 bury:
         object_kill(&point->obj);
-        object_bury(&point->obj);
+        object_unpublish(&point->obj);
 unuse:
         evd_count_other(point->evd, -1);
         object_unuse(&point->evd->obj);
@@ -336,7 +336,7 @@ static DAT_RETURN reserve_ep(struct ep *ep)
         DAT_RETURN ret = DAT_SUCCESS;
 
         pthread_mutex_lock(&ep->obj.ia->cm_lock);
-        if (!ep_take(ep, EP_IS_RESERVED, (DAT_EVENT_NUMBER)0))
+        if (!ep_transition(ep, EP_RSP_CREATED, (DAT_EVENT_NUMBER)0))
                 ret = ep_state_error(ep);
         pthread_mutex_unlock(&ep->obj.ia->cm_lock);
         return ret;
@@ -345,7 +345,7 @@ static DAT_RETURN reserve_ep(struct ep *ep)
 static void unreserve_ep(struct ep *ep)
 {
         pthread_mutex_lock(&ep->obj.ia->cm_lock);
-        ep_must(ep, EP_IS_RELEASED, (DAT_EVENT_NUMBER)0);
+        ep_must_transition(ep, EP_RSP_FREED, (DAT_EVENT_NUMBER)0);
         pthread_mutex_unlock(&ep->obj.ia->cm_lock);
 }
 

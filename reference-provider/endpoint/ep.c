@@ -7,8 +7,8 @@
 #include "base/ia.h"
 #include "base/list.h"
 #include "base/pool.h"
-#include "endpoint/ends.h"
 #include "endpoint/ep_attr.h"
+#include "endpoint/ep_flush.h"
 #include "endpoint/ep_setup.h"
 #include "endpoint/ep_state.h"
 #include "endpoint/ep_watermark.h"
@@ -30,7 +30,7 @@ static void run_broken(struct work *work)
 
         pthread_mutex_lock(&ia->cm_lock);
         /* It may have ended otherwise meanwhile. */
-        (void)ep_take(ep, EP_LOSES, DAT_CONNECTION_EVENT_BROKEN);
+        (void)ep_transition(ep, EP_CONNECTION_LOST, DAT_CONNECTION_EVENT_BROKEN);
         pthread_mutex_unlock(&ia->cm_lock);
 }
 
@@ -41,7 +41,7 @@ static void run_drained(struct work *work)
 
         pthread_mutex_lock(&ia->cm_lock);
         if (!atomic_load(&ep->requests.in_use))
-                (void)ep_take(ep, EP_IS_DRAINED, DAT_CONNECTION_EVENT_DISCONNECTED);
+                (void)ep_transition(ep, EP_DRAINED, DAT_CONNECTION_EVENT_DISCONNECTED);
         pthread_mutex_unlock(&ia->cm_lock);
 }
 
@@ -60,7 +60,7 @@ static DAT_RETURN ep_new(struct ia *ia, enum ep_state state, struct ep **out)
         pool_init(&ep->recvs, ep, NULL, true, WR_POSTED_PLAIN);
         /* On iWARP a request may complete before its predecessors, see is_early(). */
         pool_init(&ep->requests, ep, NULL, false, ia->iwarp ? WR_POSTED : WR_POSTED_PLAIN);
-        list_init(&ep->ending_link);
+        list_init(&ep->flush_link);
         work_init(&ep->broken_work, &ep->obj, run_broken);
         work_init(&ep->drained_work, &ep->obj, run_drained);
         work_init(&ep->soft_work, &ep->obj, ep_run_soft);
@@ -81,7 +81,7 @@ static void ep_abandon(struct ep *ep)
         /* An IA that is being closed has taken it already. */
         if (!object_kill(&ep->obj))
                 return;
-        object_bury(&ep->obj);
+        object_unpublish(&ep->obj);
         pool_destroy(&ep->recvs);
         pool_destroy(&ep->requests);
         free(ep);
@@ -244,10 +244,10 @@ DAT_RETURN ref_ep_reset(DAT_EP_HANDLE handle)
         if (!ep)
                 return BAD_EP;
         pthread_mutex_lock(&ep->obj.ia->cm_lock);
-        ends_await(ep);
+        ep_flush_await(ep);
         if (!object_lives(&ep->obj))
                 ret = BAD_EP;
-        else if (!ep_take(ep, EP_IS_RESET, (DAT_EVENT_NUMBER)0))
+        else if (!ep_transition(ep, EP_RESET, (DAT_EVENT_NUMBER)0))
                 ret = ep_state_error(ep);
         pthread_mutex_unlock(&ep->obj.ia->cm_lock);
         object_put(ep);
@@ -263,13 +263,13 @@ DAT_RETURN ref_ep_free(DAT_EP_HANDLE handle)
         if (!ep)
                 return BAD_EP;
         pthread_mutex_lock(&ep->obj.ia->cm_lock);
-        if (!ep_may(ep, EP_IS_FREED)) {
+        if (!ep_allows(ep, EP_FREED)) {
                 ret = ep_state_error(ep);
         } else if (!object_kill(&ep->obj)) {
                 ret = BAD_EP;
         } else {
-                ep_must(ep, EP_IS_FREED, (DAT_EVENT_NUMBER)0);
-                ends_await(ep);
+                ep_must_transition(ep, EP_FREED, (DAT_EVENT_NUMBER)0);
+                ep_flush_await(ep);
         }
         pthread_mutex_unlock(&ep->obj.ia->cm_lock);
         if (ret != DAT_SUCCESS) {
@@ -299,7 +299,7 @@ void ep_destroy(struct ep *ep)
         work_cancel(&ia->loop, &ep->soft_work);
         ep_setup_count_streams(&setup, -1);
         ep_setup_detach(ep, &setup);
-        object_bury(&ep->obj);
+        object_unpublish(&ep->obj);
         pool_destroy(&ep->recvs);
         pool_destroy(&ep->requests);
         free(ep);

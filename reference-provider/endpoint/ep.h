@@ -23,7 +23,7 @@ struct srq;
 
 struct ep {
         struct object obj;
-        _Atomic int state; /* enum ep_state, changed by ep_take() under ia->cm_lock */
+        _Atomic int state; /* enum ep_state, changed by ep_transition() under ia->cm_lock */
         struct pz *pz;
         struct evd *recv_evd;
         struct evd *request_evd;
@@ -61,11 +61,11 @@ struct ep {
         struct work broken_work;
         struct work drained_work;
         bool watching;
-        uint64_t ends_behind;         /* which of the IA's barriers, while it is ending */
-        uint64_t ends_by;             /* whether or not the device says that it may */
-        _Atomic bool last_given_back; /* of what the queue pair has taken of its SRQ */
-        struct link ending_link;      /* in ia->ends.eps */
-        DAT_EVENT_NUMBER last_event;  /* of the connection that ends, or 0 */
+        uint64_t flush_barrier;        /* which of the IA's barriers, while it is ending */
+        uint64_t flush_deadline;       /* whether or not the device says that it may */
+        _Atomic bool last_wqe_reached; /* of what the queue pair has taken of its SRQ */
+        struct link flush_link;        /* in ia->flush.eps */
+        DAT_EVENT_NUMBER last_event;   /* of the connection that ends, or 0 */
 
         _Atomic int srq_held; /* SRQ buffers consumed by this EP and not reaped */
         _Atomic int soft_watermark;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "endpoint/ep_state.h"
 #include "base/lock.h"
-#include "endpoint/ends.h"
 #include "endpoint/ep.h"
+#include "endpoint/ep_flush.h"
 #include "endpoint/qp.h"
 #include "event/evd.h"
 #include "event/evd_cno.h"
@@ -12,8 +12,8 @@
 #include <stdatomic.h>
 
 #include "base/lock.h"
-#include "endpoint/ends.h"
 #include "endpoint/ep.h"
+#include "endpoint/ep_flush.h"
 #include "endpoint/qp.h"
 #include "event/evd.h"
 
@@ -33,73 +33,73 @@ struct step {
 /* clang-format off */
 static const struct step steps[EP_STATES][EP_EVENTS] = {
         [EP_UNCONNECTED] = {
-                [EP_IS_RESERVED]     = {EP_RESERVED, NOTHING},
-                [EP_CONNECTS]        = {EP_CONNECTING, NOTHING},
-                [EP_ACCEPTS]         = {EP_ACCEPTING, NOTHING},
-                [EP_IS_RESET]        = {EP_UNCONNECTED, NOTHING},
-                [EP_IS_FREED]        = {EP_ENDING, END},
-                [EP_IS_DROPPED]      = {EP_ENDING, END},
+                [EP_RSP_CREATED]     = {EP_RESERVED, NOTHING},
+                [EP_CONNECT]        = {EP_CONNECTING, NOTHING},
+                [EP_ACCEPT]         = {EP_ACCEPTING, NOTHING},
+                [EP_RESET]        = {EP_UNCONNECTED, NOTHING},
+                [EP_FREED]        = {EP_FLUSHING, END},
+                [EP_DISCARDED]      = {EP_FLUSHING, END},
         },
         [EP_RESERVED] = {
-                [EP_IS_RELEASED]     = {EP_UNCONNECTED, NOTHING},
-                [EP_IS_ASKED]        = {EP_PASSIVE, NOTHING},
-                [EP_IS_DROPPED]      = {EP_ENDING, END},
+                [EP_RSP_FREED]     = {EP_UNCONNECTED, NOTHING},
+                [EP_CR_ARRIVED]        = {EP_PASSIVE, NOTHING},
+                [EP_DISCARDED]      = {EP_FLUSHING, END},
         },
         [EP_PASSIVE] = {
-                [EP_IS_NOT_ASKED]    = {EP_RESERVED, NOTHING},
-                [EP_IS_PASSED_BY]    = {EP_UNCONNECTED, NOTHING},
-                [EP_ACCEPTS_OWN]     = {EP_ACCEPTING, NOTHING},
-                [EP_IS_DROPPED]      = {EP_ENDING, END},
+                [EP_CR_UNDELIVERED]    = {EP_RESERVED, NOTHING},
+                [EP_CR_DISPOSED]    = {EP_UNCONNECTED, NOTHING},
+                [EP_ACCEPT_OWN]     = {EP_ACCEPTING, NOTHING},
+                [EP_DISCARDED]      = {EP_FLUSHING, END},
         },
         [EP_TENTATIVE] = {
-                [EP_ACCEPTS_OWN]     = {EP_ACCEPTING, NOTHING},
-                [EP_IS_DROPPED]      = {EP_ENDING, END},
+                [EP_ACCEPT_OWN]     = {EP_ACCEPTING, NOTHING},
+                [EP_DISCARDED]      = {EP_FLUSHING, END},
         },
         [EP_CONNECTING] = {
-                [EP_CANNOT_BEGIN]    = {EP_UNCONNECTED, NOTHING},
-                [EP_IS_ESTABLISHED]  = {EP_CONNECTED, NOTHING},
-                [EP_FAILS]           = {EP_ENDING, END},
-                [EP_LEAVES]          = {EP_ENDING, END},
-                [EP_LEAVES_IN_PEACE] = {EP_ENDING, END},
-                [EP_IS_FREED]        = {EP_ENDING, END},
-                [EP_IS_DROPPED]      = {EP_ENDING, END},
+                [EP_CONNECT_UNSENT]    = {EP_UNCONNECTED, NOTHING},
+                [EP_ESTABLISHED]  = {EP_CONNECTED, NOTHING},
+                [EP_CONNECT_FAILED]           = {EP_FLUSHING, END},
+                [EP_DISCONNECT_ABRUPT]          = {EP_FLUSHING, END},
+                [EP_DISCONNECT_GRACEFUL] = {EP_FLUSHING, END},
+                [EP_FREED]        = {EP_FLUSHING, END},
+                [EP_DISCARDED]      = {EP_FLUSHING, END},
         },
         [EP_ACCEPTING] = {
-                [EP_IS_ESTABLISHED]  = {EP_CONNECTED, NOTHING},
-                [EP_FAILS]           = {EP_ENDING, END},
-                [EP_LEAVES]          = {EP_ENDING, END},
-                [EP_LEAVES_IN_PEACE] = {EP_ENDING, END},
-                [EP_IS_FREED]        = {EP_ENDING, END},
-                [EP_IS_DROPPED]      = {EP_ENDING, END},
+                [EP_ESTABLISHED]  = {EP_CONNECTED, NOTHING},
+                [EP_CONNECT_FAILED]           = {EP_FLUSHING, END},
+                [EP_DISCONNECT_ABRUPT]          = {EP_FLUSHING, END},
+                [EP_DISCONNECT_GRACEFUL] = {EP_FLUSHING, END},
+                [EP_FREED]        = {EP_FLUSHING, END},
+                [EP_DISCARDED]      = {EP_FLUSHING, END},
         },
         [EP_CONNECTED] = {
-                [EP_LOSES]           = {EP_ENDING, END},
-                [EP_LEAVES]          = {EP_ENDING, END},
-                [EP_LEAVES_IN_PEACE] = {EP_DRAINING, DRAIN},
-                [EP_IS_FREED]        = {EP_ENDING, END},
-                [EP_IS_DROPPED]      = {EP_ENDING, END},
+                [EP_CONNECTION_LOST]           = {EP_FLUSHING, END},
+                [EP_DISCONNECT_ABRUPT]          = {EP_FLUSHING, END},
+                [EP_DISCONNECT_GRACEFUL] = {EP_DRAINING, DRAIN},
+                [EP_FREED]        = {EP_FLUSHING, END},
+                [EP_DISCARDED]      = {EP_FLUSHING, END},
         },
         [EP_DRAINING] = {
-                [EP_LOSES]           = {EP_ENDING, END},
-                [EP_LEAVES]          = {EP_ENDING, END},
-                [EP_LEAVES_IN_PEACE] = {EP_DRAINING, NOTHING},
-                [EP_IS_DRAINED]      = {EP_ENDING, END},
-                [EP_IS_FREED]        = {EP_ENDING, END},
-                [EP_IS_DROPPED]      = {EP_ENDING, END},
+                [EP_CONNECTION_LOST]           = {EP_FLUSHING, END},
+                [EP_DISCONNECT_ABRUPT]          = {EP_FLUSHING, END},
+                [EP_DISCONNECT_GRACEFUL] = {EP_DRAINING, NOTHING},
+                [EP_DRAINED]      = {EP_FLUSHING, END},
+                [EP_FREED]        = {EP_FLUSHING, END},
+                [EP_DISCARDED]      = {EP_FLUSHING, END},
         },
-        [EP_ENDING] = {
-                [EP_LEAVES]          = {EP_ENDING, NOTHING},
-                [EP_LEAVES_IN_PEACE] = {EP_ENDING, NOTHING},
-                [EP_IS_QUIET]        = {EP_DISCONNECTED, FINISH},
-                [EP_IS_FREED]        = {EP_ENDING, NOTHING},
-                [EP_IS_DROPPED]      = {EP_ENDING, NOTHING},
+        [EP_FLUSHING] = {
+                [EP_DISCONNECT_ABRUPT]          = {EP_FLUSHING, NOTHING},
+                [EP_DISCONNECT_GRACEFUL] = {EP_FLUSHING, NOTHING},
+                [EP_FLUSHED]        = {EP_DISCONNECTED, FINISH},
+                [EP_FREED]        = {EP_FLUSHING, NOTHING},
+                [EP_DISCARDED]      = {EP_FLUSHING, NOTHING},
         },
         [EP_DISCONNECTED] = {
-                [EP_LEAVES]          = {EP_DISCONNECTED, NOTHING},
-                [EP_LEAVES_IN_PEACE] = {EP_DISCONNECTED, NOTHING},
-                [EP_IS_RESET]        = {EP_UNCONNECTED, FORGET},
-                [EP_IS_FREED]        = {EP_DISCONNECTED, NOTHING},
-                [EP_IS_DROPPED]      = {EP_DISCONNECTED, NOTHING},
+                [EP_DISCONNECT_ABRUPT]          = {EP_DISCONNECTED, NOTHING},
+                [EP_DISCONNECT_GRACEFUL] = {EP_DISCONNECTED, NOTHING},
+                [EP_RESET]        = {EP_UNCONNECTED, FORGET},
+                [EP_FREED]        = {EP_DISCONNECTED, NOTHING},
+                [EP_DISCARDED]      = {EP_DISCONNECTED, NOTHING},
         },
 };
 /* clang-format on */
@@ -109,8 +109,8 @@ static const struct step *step_of(const struct ep *ep, enum ep_event event)
         return &steps[atomic_load(&ep->state)][event];
 }
 
-/* Would ep_take() do anything? Called with ia->cm_lock held. */
-bool ep_may(const struct ep *ep, enum ep_event event)
+/* Would ep_transition() do anything? Called with ia->cm_lock held. */
+bool ep_allows(const struct ep *ep, enum ep_event event)
 {
         return step_of(ep, event)->next;
 }
@@ -123,7 +123,7 @@ static void drain(struct ep *ep)
         evd_watch(evd, 1);
         evd_drain(evd);
         if (!atomic_load(&ep->requests.in_use))
-                ep_must(ep, EP_IS_DRAINED, DAT_CONNECTION_EVENT_DISCONNECTED);
+                ep_must_transition(ep, EP_DRAINED, DAT_CONNECTION_EVENT_DISCONNECTED);
 }
 
 /* Flushes are ours because devices differ, and soft-RoCE forgets receives. */
@@ -139,7 +139,7 @@ static void collect_and_flush(struct ep *ep)
 }
 
 /* Of the actions, what nobody may post beside. */
-static void act_alone(struct ep *ep, enum action action)
+static void act_with_gate_closed(struct ep *ep, enum action action)
 {
         if (action == END && ep->qp)
                 qp_stop(ep);
@@ -154,9 +154,9 @@ static void act(struct ep *ep, enum action action)
         if (action == DRAIN)
                 drain(ep);
         else if (action == END && qp_may_hold(ep))
-                ends_add(ep);
+                ep_flush_add(ep);
         else if (action == END)
-                ep_must(ep, EP_IS_QUIET, (DAT_EVENT_NUMBER)0);
+                ep_must_transition(ep, EP_FLUSHED, (DAT_EVENT_NUMBER)0);
         else if (action == FINISH && ep->last_event)
                 ep_post_event(ep, ep->last_event);
 }
@@ -166,7 +166,7 @@ static void act(struct ep *ep, enum action action)
  * `number` is what a Consumer is told of an end, or 0. False, and nothing changes, where the state
  * does not know the event. Called with ia->cm_lock held and the gate open.
  */
-bool ep_take(struct ep *ep, enum ep_event event, DAT_EVENT_NUMBER number)
+bool ep_transition(struct ep *ep, enum ep_event event, DAT_EVENT_NUMBER number)
 {
         const struct step *step = step_of(ep, event);
 
@@ -179,16 +179,16 @@ bool ep_take(struct ep *ep, enum ep_event event, DAT_EVENT_NUMBER number)
         }
         gate_close(&ep->gate);
         atomic_store(&ep->state, step->next);
-        act_alone(ep, step->action);
+        act_with_gate_closed(ep, step->action);
         gate_open(&ep->gate);
         act(ep, step->action);
         return true;
 }
 
 /* The same, where the caller knows that the state is one for the event. */
-void ep_must(struct ep *ep, enum ep_event event, DAT_EVENT_NUMBER number)
+void ep_must_transition(struct ep *ep, enum ep_event event, DAT_EVENT_NUMBER number)
 {
-        bool taken = ep_take(ep, event, number);
+        bool taken = ep_transition(ep, event, number);
 
         assert(taken);
         (void)taken;
@@ -206,7 +206,7 @@ DAT_EP_STATE ep_dat_state(const struct ep *ep)
             [EP_ACCEPTING] = DAT_EP_STATE_COMPLETION_PENDING,
             [EP_CONNECTED] = DAT_EP_STATE_CONNECTED,
             [EP_DRAINING] = DAT_EP_STATE_DISCONNECT_PENDING,
-            [EP_ENDING] = DAT_EP_STATE_DISCONNECTED,
+            [EP_FLUSHING] = DAT_EP_STATE_DISCONNECTED,
             [EP_DISCONNECTED] = DAT_EP_STATE_DISCONNECTED,
         };
 
@@ -225,7 +225,7 @@ DAT_RETURN ep_state_error(const struct ep *ep)
             [EP_ACCEPTING] = DAT_INVALID_STATE_EP_COMPLPENDING,
             [EP_CONNECTED] = DAT_INVALID_STATE_EP_CONNECTED,
             [EP_DRAINING] = DAT_INVALID_STATE_EP_DISCPENDING,
-            [EP_ENDING] = DAT_INVALID_STATE_EP_DISCONNECTED,
+            [EP_FLUSHING] = DAT_INVALID_STATE_EP_DISCONNECTED,
             [EP_DISCONNECTED] = DAT_INVALID_STATE_EP_DISCONNECTED,
         };
 

@@ -18,44 +18,44 @@ enum ep_state {
         EP_ACCEPTING,
         EP_CONNECTED,
         EP_DRAINING,     /* is disconnected once its requests have completed */
-        EP_ENDING,       /* Disconnected, but its queue pair may still have something */
+        EP_FLUSHING,     /* Disconnected, but its queue pair may still have something */
         EP_DISCONNECTED, /* and everything flushed */
         EP_STATES
 };
 
 enum ep_event {
-        EP_IS_RESERVED,
-        EP_IS_RELEASED,  /* the RSP has gone without a request */
-        EP_IS_ASKED,     /* a request comes */
-        EP_IS_NOT_ASKED, /* but it could not be reported */
-        EP_IS_PASSED_BY, /* and is rejected, or handed off */
-        EP_CONNECTS,
-        EP_CANNOT_BEGIN, /* for want of means; nothing has been sent */
-        EP_ACCEPTS,      /* a request that came without an EP */
-        EP_ACCEPTS_OWN,  /* the request that came with it */
-        EP_IS_ESTABLISHED,
-        EP_FAILS,           /* to be connected */
-        EP_LOSES,           /* its connection: the peer ends it, or it breaks */
-        EP_LEAVES,          /* abruptly */
-        EP_LEAVES_IN_PEACE, /* gracefully */
-        EP_IS_DRAINED,
-        EP_IS_QUIET, /* its queue pair takes and has nothing any more */
-        EP_IS_RESET,
-        EP_IS_FREED,
-        EP_IS_DROPPED, /* with the request that it came with, or with its IA */
+        EP_RSP_CREATED,
+        EP_RSP_FREED,      /* the RSP has gone without a request */
+        EP_CR_ARRIVED,     /* a request comes */
+        EP_CR_UNDELIVERED, /* but it could not be reported */
+        EP_CR_DISPOSED,    /* and is rejected, or handed off */
+        EP_CONNECT,
+        EP_CONNECT_UNSENT, /* for want of means; nothing has been sent */
+        EP_ACCEPT,         /* a request that came without an EP */
+        EP_ACCEPT_OWN,     /* the request that came with it */
+        EP_ESTABLISHED,
+        EP_CONNECT_FAILED,      /* to be connected */
+        EP_CONNECTION_LOST,     /* its connection: the peer ends it, or it breaks */
+        EP_DISCONNECT_ABRUPT,   /* abruptly */
+        EP_DISCONNECT_GRACEFUL, /* gracefully */
+        EP_DRAINED,
+        EP_FLUSHED, /* its queue pair takes and has nothing any more */
+        EP_RESET,
+        EP_FREED,
+        EP_DISCARDED, /* with the request that it came with, or with its IA */
         EP_EVENTS
 };
 
-bool ep_may(const struct ep *ep, enum ep_event event);
-bool ep_take(struct ep *ep, enum ep_event event, DAT_EVENT_NUMBER number);
-void ep_must(struct ep *ep, enum ep_event event, DAT_EVENT_NUMBER number);
+bool ep_allows(const struct ep *ep, enum ep_event event);
+bool ep_transition(struct ep *ep, enum ep_event event, DAT_EVENT_NUMBER number);
+void ep_must_transition(struct ep *ep, enum ep_event event, DAT_EVENT_NUMBER number);
 DAT_EP_STATE ep_dat_state(const struct ep *ep);
 DAT_RETURN ep_state_error(const struct ep *ep);
 
 /* Is what is posted in this state flushed? */
 static inline bool ep_state_flushes(int state)
 {
-        return state == EP_ENDING || state == EP_DISCONNECTED;
+        return state == EP_FLUSHING || state == EP_DISCONNECTED;
 }
 
 /* Can what fails break a connection in this state? */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "endpoint/qp.h"
 #include "base/daplref.h"
+#include "base/destroy_async.h"
 #include "base/handle.h"
 #include "base/ia.h"
-#include "base/linger.h"
 #include "base/list.h"
 #include "base/lock.h"
 #include "base/pool.h"
@@ -18,7 +18,7 @@
 #define FOREVER       7
 #define INLINE        64 /* bytes of a request that verbs copies in the post, if it can */
 #define PSN_MASK      0xffffffu
-#define HALVES        2 /* of which a request may consist, see dto.c */
+#define HALVES        2 /* of which a request may consist, see post.c */
 
 /* A device does not tell how much it takes inline, nor whether it takes anything; so it is tried.
  */
@@ -83,7 +83,7 @@ DAT_RETURN ep_make_qp(struct ep *ep)
         ep->inline_max = init.cap.max_inline_data;
         atomic_store(&ep->mtu_shift, 0);
         atomic_store(&ep->failed, false);
-        atomic_store(&ep->last_given_back, false);
+        atomic_store(&ep->last_wqe_reached, false);
         ep->qp_unanswered = false;
         if (ep->srq)
                 evd_add_qp(ep_recv_target(ep), ep);
@@ -101,12 +101,12 @@ struct ibv_qp *qp_for_number(struct ia *ia)
             .qp_type = IBV_QPT_RC,
         };
 
-        if (!ia->lender)
-                ia->lender = ibv_alloc_pd(ia->verbs);
-        if (!ia->lender || !evd_prepare(ia->sink))
+        if (!ia->number_pd)
+                ia->number_pd = ibv_alloc_pd(ia->verbs);
+        if (!ia->number_pd || !evd_prepare(ia->sink))
                 return NULL;
         init.send_cq = init.recv_cq = ia->sink->cq;
-        return ibv_create_qp(ia->lender, &init);
+        return ibv_create_qp(ia->number_pd, &init);
 }
 
 /* From where on, and by how many bytes each, the messages that come are counted in packets. */
@@ -288,7 +288,7 @@ static bool is_idle(const struct ep *ep)
                !atomic_load(&ep->requests.in_use);
 }
 
-/* Has the queue pair take nothing more, or next to nothing, see ends.c. */
+/* Has the queue pair take nothing more, or next to nothing, see ep_flush.c. */
 void qp_stop(struct ep *ep)
 {
         struct ibv_qp_attr error = {.qp_state = IBV_QPS_ERR};
@@ -296,9 +296,9 @@ void qp_stop(struct ep *ep)
 
         if (is_idle(ep))
                 return;
-        sigpipe_hold(ep->obj.ia, &sigpipe);
+        sigpipe_block(ep->obj.ia, &sigpipe);
         (void)ibv_modify_qp(ep->qp, &error, IBV_QP_STATE);
-        sigpipe_let_go(&sigpipe);
+        sigpipe_restore(&sigpipe);
 }
 
 /* Can a queue pair that is stopped have something of an SRQ that it has yet to give back? */
@@ -322,12 +322,12 @@ void qp_destroy(struct ia *ia, struct ibv_qp *qp, bool unanswered)
 
         if (unanswered) {
                 qp->qp_context = NULL;
-                linger_destroy(ia, destroy, qp);
+                destroy_async(ia, destroy, qp);
                 return;
         }
-        sigpipe_hold(ia, &sigpipe);
+        sigpipe_block(ia, &sigpipe);
         ibv_destroy_qp(qp);
-        sigpipe_let_go(&sigpipe);
+        sigpipe_restore(&sigpipe);
 }
 
 /* Takes the queue pair away; what the device had completed by then is collected. */

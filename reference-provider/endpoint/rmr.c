@@ -279,7 +279,7 @@ void rmr_destroy(struct rmr *rmr)
 {
         unbind(rmr);
         object_unuse(&rmr->pz->obj);
-        object_bury(&rmr->obj);
+        object_unpublish(&rmr->obj);
         pthread_mutex_destroy(&rmr->lock);
         free(rmr);
 }

@@ -2,14 +2,14 @@
 #include "endpoint/srq.h"
 #include "base/daplref.h"
 #include "base/dat_abi.h"
+#include "base/destroy_async.h"
 #include "base/event_loop.h"
 #include "base/handle.h"
 #include "base/ia.h"
-#include "base/linger.h"
 #include "base/list.h"
 #include "base/lock.h"
 #include "base/pool.h"
-#include "endpoint/ends.h"
+#include "endpoint/ep_flush.h"
 #include "event/async_evd.h"
 #include "event/evd.h"
 #include "event/evd_cno.h"
@@ -159,7 +159,7 @@ static DAT_RETURN srq_new(struct ia *ia, struct pz *pz, const DAT_SRQ_ATTR *attr
         srq->max_recv_dtos = attr->max_recv_dtos;
         srq->max_recv_iov = attr->max_recv_iov;
         srq->fixed = !(ia->device.device_cap_flags & IBV_DEVICE_SRQ_RESIZE);
-        list_init(&srq->resting);
+        list_init(&srq->deferred);
         if (!pool_grow(&srq->pool, attr->max_recv_dtos))
                 goto free;
         srq->hardware_depth = attr->max_recv_dtos;
@@ -207,7 +207,7 @@ DAT_RETURN ref_srq_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle, DAT_
         ret = object_use(&pz->obj, REF_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PZ));
         if (ret != DAT_SUCCESS)
                 goto out;
-        ret = ends_start(ia);
+        ret = ep_flush_start(ia);
         if (ret == DAT_SUCCESS)
                 ret = srq_new(ia, pz, attr, &srq);
         if (ret != DAT_SUCCESS) {
@@ -241,10 +241,10 @@ DAT_RETURN ref_srq_free(DAT_SRQ_HANDLE handle)
 /* Frees what a dead SRQ consists of. */
 void srq_destroy(struct srq *srq)
 {
-        linger_destroy_srq(srq->obj.ia, srq->srq);
+        destroy_async_srq(srq->obj.ia, srq->srq);
         work_cancel(&srq->obj.ia->loop, &srq->low_work);
         object_unuse(&srq->pz->obj);
-        object_bury(&srq->obj);
+        object_unpublish(&srq->obj);
         pool_destroy(&srq->pool);
         pthread_mutex_destroy(&srq->resize_lock);
         free(srq);
@@ -262,7 +262,7 @@ static bool take_credit(struct srq *srq)
 }
 
 /* Gives back the buffers that EPs without a receive EVD have filled: nobody else looks for them. */
-static void reap_unwanted(struct srq *srq)
+static void drain_sink(struct srq *srq)
 {
         evd_drain(srq->obj.ia->sink);
 }
@@ -284,11 +284,11 @@ static void move_record(struct srq *srq, struct link *to, struct wr *wr)
         lock_release(&srq->pool.lock);
 }
 
-/* As many of those that rest as the verbs queue has room for. Called with rest_lock held. */
-static void rouse(struct srq *srq)
+/* As many of those that rest as the verbs queue has room for. Called with deferred_lock held. */
+static void post_deferred(struct srq *srq)
 {
-        while (!list_empty(&srq->resting) && srq->on_device < srq->hardware_depth) {
-                struct wr *wr = container_of(srq->resting.next, struct wr, link);
+        while (!list_empty(&srq->deferred) && srq->on_device < srq->hardware_depth) {
+                struct wr *wr = container_of(srq->deferred.next, struct wr, link);
 
                 /* Its completion may move it as soon as the device has it. */
                 move_record(srq, &srq->pool.pending, wr);
@@ -296,7 +296,7 @@ static void rouse(struct srq *srq)
                         lock_acquire(&srq->pool.lock);
                         wr->link.prev->next = wr->link.next;
                         wr->link.next->prev = wr->link.prev;
-                        list_append(srq->resting.next, &wr->link);
+                        list_append(srq->deferred.next, &wr->link);
                         lock_release(&srq->pool.lock);
                         return;
                 }
@@ -305,18 +305,18 @@ static void rouse(struct srq *srq)
 }
 
 /* Where the device cannot resize its queue, what exceeds it rests until there is room. */
-static int post_or_rest(struct srq *srq, struct wr *wr)
+static int post_or_defer(struct srq *srq, struct wr *wr)
 {
         int ret = 0;
 
-        lock_acquire(&srq->rest_lock);
-        if (!list_empty(&srq->resting) || srq->on_device >= srq->hardware_depth) {
-                move_record(srq, &srq->resting, wr);
+        lock_acquire(&srq->deferred_lock);
+        if (!list_empty(&srq->deferred) || srq->on_device >= srq->hardware_depth) {
+                move_record(srq, &srq->deferred, wr);
         } else {
                 ret = give_to_device(srq, wr);
                 srq->on_device += !ret;
         }
-        lock_release(&srq->rest_lock);
+        lock_release(&srq->deferred_lock);
         return ret;
 }
 
@@ -325,7 +325,7 @@ static DAT_RETURN post(struct srq *srq, struct ibv_sge *sge, int num_sge, DAT_DT
         struct wr *wr;
 
         if (!take_credit(srq)) {
-                reap_unwanted(srq);
+                drain_sink(srq);
                 if (!take_credit(srq))
                         return REF_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_SRQ);
         }
@@ -340,7 +340,7 @@ static DAT_RETURN post(struct srq *srq, struct ibv_sge *sge, int num_sge, DAT_DT
                 wr->sge[i] = sge[i];
         atomic_fetch_add(&srq->available, 1);
         wr_publish(wr, srq->pool.plain);
-        if (!(srq->fixed ? post_or_rest(srq, wr) : give_to_device(srq, wr)))
+        if (!(srq->fixed ? post_or_defer(srq, wr) : give_to_device(srq, wr)))
                 return DAT_SUCCESS;
         atomic_fetch_sub(&srq->available, 1);
         pool_give(wr);
@@ -423,18 +423,18 @@ static bool set_depth(struct srq *srq, int depth)
 /* Gives all that is posted to a verbs queue that takes the place of another. */
 static void move_to(struct srq *srq, struct ibv_srq *queue, int depth)
 {
-        lock_acquire(&srq->rest_lock);
+        lock_acquire(&srq->deferred_lock);
         lock_acquire(&srq->pool.lock);
-        while (!list_empty(&srq->resting))
-                list_move(&srq->pool.pending, srq->resting.next);
+        while (!list_empty(&srq->deferred))
+                list_move(&srq->pool.pending, srq->deferred.next);
         while (!list_empty(&srq->pool.pending))
-                list_move(&srq->resting, srq->pool.pending.next);
+                list_move(&srq->deferred, srq->pool.pending.next);
         lock_release(&srq->pool.lock);
         srq->srq = queue;
         srq->hardware_depth = depth;
         srq->on_device = 0;
-        rouse(srq);
-        lock_release(&srq->rest_lock);
+        post_deferred(srq);
+        lock_release(&srq->deferred_lock);
 }
 
 /* A verbs queue that cannot be resized gives way to a larger one, unless a queue pair needs it. */
@@ -450,7 +450,7 @@ static void replace(struct srq *srq, int depth)
         if (!queue)
                 return;
         move_to(srq, queue, depth);
-        linger_destroy_srq(srq->obj.ia, old);
+        destroy_async_srq(srq->obj.ia, old);
         if (atomic_load(&srq->armed))
                 (void)set_limit(srq, atomic_load(&srq->low_watermark));
 }
@@ -482,7 +482,7 @@ static bool grow(struct srq *srq, int depth)
 
 static DAT_RETURN resize(struct srq *srq, int depth)
 {
-        reap_unwanted(srq);
+        drain_sink(srq);
         if (depth < atomic_load(&srq->outstanding) || depth < atomic_load(&srq->low_watermark))
                 return REF_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_SRQ_OPERATIONAL);
         if (depth > atomic_load(&srq->max_recv_dtos) && !grow(srq, depth))
@@ -540,10 +540,10 @@ void srq_buffer_taken(struct srq *srq)
         int left = atomic_fetch_sub(&srq->available, 1) - 1;
 
         if (srq->fixed) {
-                lock_acquire(&srq->rest_lock);
+                lock_acquire(&srq->deferred_lock);
                 srq->on_device--;
-                rouse(srq);
-                lock_release(&srq->rest_lock);
+                post_deferred(srq);
+                lock_release(&srq->deferred_lock);
         }
         if (left < atomic_load(&srq->low_watermark) && claim_low(srq))
                 work_queue(&srq->obj.ia->loop, &srq->low_work);

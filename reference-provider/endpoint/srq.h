@@ -28,8 +28,8 @@ struct srq {
         int max_recv_iov;
         int hardware_depth;
         bool fixed; /* the device cannot resize it, so buffers may have to wait: */
-        struct lock rest_lock;
-        struct link resting; /* those that the verbs queue has no room for, in their order */
+        struct lock deferred_lock;
+        struct link deferred; /* those that the verbs queue has no room for, in their order */
         int on_device;
         int qps;       /* queue pairs that take from the verbs queue, under resize_lock */
         bool watching; /* its users are drained as they complete, under resize_lock */

@@ -36,7 +36,7 @@ struct evd *async_evd_get(struct ia *ia)
 static void join(struct ia *ia, struct evd *async_evd)
 {
         ia->async_evd = async_evd;
-        list_append(&ias.all, &ia->siblings);
+        list_append(&ias.all, &ia->open_link);
 }
 
 /* Shares the async EVD of an open IA. Returns DAT_INVALID_HANDLE if there is no such EVD. */
@@ -104,12 +104,12 @@ DAT_RETURN async_evd_open(struct ia *ia, DAT_COUNT qlen, DAT_EVD_HANDLE handle)
 void async_evd_leave(struct ia *ia)
 {
         pthread_mutex_lock(&ias.lock);
-        list_remove(&ia->siblings);
+        list_remove(&ia->open_link);
         if (ia->async_evd)
                 object_unuse(&ia->async_evd->obj);
         ia->async_evd = NULL;
         for (struct link *at = ias.all.next; at != &ias.all; at = at->next) {
-                struct ia *other = container_of(at, struct ia, siblings);
+                struct ia *other = container_of(at, struct ia, open_link);
 
                 if (other->async_evd && other->async_evd->obj.ia == ia)
                         other->async_evd = NULL;

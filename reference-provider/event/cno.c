@@ -425,7 +425,7 @@ void cno_destroy(struct cno *cno)
         for (struct link *at = cno->pending.next, *next = at->next; at != &cno->pending;
              at = next, next = at->next)
                 drop(container_of(at, struct cno_trigger, link));
-        object_bury(&cno->obj);
+        object_unpublish(&cno->obj);
         pthread_mutex_destroy(&cno->lock);
         free(cno);
 }

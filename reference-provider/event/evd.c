@@ -2,9 +2,9 @@
 #include "event/evd.h"
 #include "base/daplref.h"
 #include "base/dat_abi.h"
+#include "base/destroy_async.h"
 #include "base/handle.h"
 #include "base/ia.h"
-#include "base/linger.h"
 #include "base/lock.h"
 #include "connect/cr.h"
 #include "event/cno.h"
@@ -216,7 +216,7 @@ DAT_RETURN ref_evd_free(DAT_EVD_HANDLE handle)
 /* Releases whoever waits; no event is taken in any more. */
 void evd_close(struct evd *evd)
 {
-        evd_send_away(evd, EVD_CLOSE);
+        evd_cancel_wait(evd, EVD_CLOSE);
         lock_acquire(&evd->lock);
         evd_update_watch(evd);
         evd_unlock(evd);
@@ -241,12 +241,12 @@ void evd_destroy(struct evd *evd)
         if (evd->cq) {
                 /* Which waits for that. One by one, it would cost each sleep a mutex. */
                 ibv_ack_cq_events(evd->cq, evd->unacknowledged);
-                linger_destroy_cq(evd->obj.ia, evd->cq);
+                destroy_async_cq(evd->obj.ia, evd->cq);
         }
         if (evd->channel)
-                linger_destroy_channel(evd->obj.ia, evd->channel);
+                destroy_async_channel(evd->obj.ia, evd->channel);
         if (evd->obj.handle)
-                object_bury(&evd->obj);
+                object_unpublish(&evd->obj);
         close(evd->wake_fd);
         while (evd->shares) {
                 struct evd_share *share = evd->shares;

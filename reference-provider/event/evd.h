@@ -82,8 +82,8 @@ struct evd {
         enum evd_state state;
         unsigned int turn;    /* of the waiter, from 1; another once it has been sent away */
         unsigned int aborted; /* the turn that ended because the EVD closed */
-        _Atomic int leaving;  /* threads that were sent away, and have not run yet */
-        _Atomic uint32_t departures;
+        _Atomic int cancelled_waiters; /* threads that were sent away, and have not run yet */
+        _Atomic uint32_t cancelled_left;
         int wake_fd;
         struct cno *cno;
         struct cno_trigger *trigger; /* its own with the CNO, once it has had one */

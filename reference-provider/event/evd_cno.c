@@ -90,9 +90,9 @@ void evd_watch(struct evd *evd, int by)
  * A waiter from under whom the event was taken looks again; so does who waits for what is
  * solicited, of which nothing was said when it was queued, as it was of all other events.
  */
-static void tell_of_hit(struct evd *evd)
+static void signal_channel_event(struct evd *evd)
 {
-        if (evd->state == EVD_AWAITED || (evd->solicited_users && evd->count > evd->notify_count))
+        if (evd->state == EVD_SLEEPING || (evd->solicited_users && evd->count > evd->notify_count))
                 evd_signal_arrival(evd, true);
 }
 
@@ -106,7 +106,7 @@ void evd_channel_ready(struct evd *evd)
         if (evd->watched)
                 evd_go_on_watching(evd);
         if (hit)
-                tell_of_hit(evd);
+                signal_channel_event(evd);
         evd_unlock(evd);
 }
 
@@ -120,7 +120,7 @@ static void evd_settle(struct evd *evd)
 
         evd_drain_locked(evd, false);
         if (hit)
-                tell_of_hit(evd);
+                signal_channel_event(evd);
 }
 
 /* Counts the EVD as one that uses the CNO, of which there has to be one. */

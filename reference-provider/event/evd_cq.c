@@ -180,7 +180,7 @@ static void retire_done(struct evd *evd, struct wr_pool *pool, DAT_DTO_COMPLETIO
         }
 }
 
-static void put_off(struct wr *wr, DAT_DTO_COMPLETION_STATUS status)
+static void defer(struct wr *wr, DAT_DTO_COMPLETION_STATUS status)
 {
         lock_acquire(&wr->pool->lock);
         wr->status = status;
@@ -267,7 +267,7 @@ static void complete(struct evd *evd, const struct ibv_wc *wc)
         if (wc->status != IBV_WC_SUCCESS)
                 status = failure_of(evd, wr, wc->status);
         if (is_early(wr))
-                put_off(wr, status);
+                defer(wr, status);
         else
                 retire(evd, ep, wr, status, is_receive(wr) ? wc->byte_len : wr->length);
         if (pool->done)
@@ -523,7 +523,7 @@ static bool reserve_locked(struct evd *evd, int completions)
         evd->budget = budget;
         evd_update_watch(evd);
         /* A waiter that went to sleep before there was a completion queue listens to none. */
-        if (evd->state == EVD_AWAITED)
+        if (evd->state == EVD_SLEEPING)
                 evd_signal_arrival(evd, false);
         return true;
 }
@@ -678,7 +678,7 @@ bool evd_flush_one(struct evd *evd, struct ep *ep, struct wr *wr)
 {
         bool ok;
 
-        if (atomic_load(&ep->state) == EP_ENDING)
+        if (atomic_load(&ep->state) == EP_FLUSHING)
                 return true;
         lock_acquire(&evd->lock);
         ok = evd->discards || evd->dto_count < evd_dto_limit(evd);
@@ -695,7 +695,7 @@ bool evd_flush_one(struct evd *evd, struct ep *ep, struct wr *wr)
 void evd_bind_ready(struct evd *evd, struct wr *wr)
 {
         lock_acquire(&evd->lock);
-        put_off(wr, DAT_DTO_SUCCESS);
+        defer(wr, DAT_DTO_SUCCESS);
         retire_done(evd, wr->pool, DAT_DTO_SUCCESS);
         evd_unlock(evd);
 }

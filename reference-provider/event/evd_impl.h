@@ -31,7 +31,7 @@ static inline void evd_give_back(struct srq *srq, struct ep *ep)
 
 static inline bool evd_has_waiter(const struct evd *evd)
 {
-        return evd->state >= EVD_LOOKED_AT;
+        return evd->state >= EVD_RUNNING;
 }
 
 /* Wakes whoever is to learn of an event: the sleeping waiter, or else the CNO. */
@@ -45,7 +45,7 @@ static inline void evd_signal_arrival(struct evd *evd, bool notify)
 
 static inline void evd_unlock(struct evd *evd)
 {
-        bool wakes = evd->state == EVD_CALLED;
+        bool wakes = evd->state == EVD_WAKE_PENDING;
 
         if (wakes)
                 evd->state = evd_after(evd->state, EVD_UNLOCK);

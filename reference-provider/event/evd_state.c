@@ -6,11 +6,11 @@ enum {
         FREE = EVD_FREE,
         UNWAIT = EVD_UNWAITABLE,
         CLOSING = EVD_CLOSING,
-        LOOKED = EVD_LOOKED_AT,
-        AWAITED = EVD_AWAITED,
-        CALLED = EVD_CALLED,
+        LOOKED = EVD_RUNNING,
+        AWAITED = EVD_SLEEPING,
+        CALLED = EVD_WAKE_PENDING,
         WOKEN = EVD_WOKEN,
-        NEVER = EVD_NEVER,
+        NEVER = EVD_INVALID,
 };
 
 /*

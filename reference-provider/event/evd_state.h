@@ -5,17 +5,18 @@
 
 #include <assert.h>
 
-/* Only one thread waits at a time. From EVD_LOOKED_AT on the EVD is its own. */
+/* Only one thread waits at a time. From EVD_RUNNING on the EVD is its own. */
 enum evd_state {
-        EVD_FREE,       /* nobody waits, and a thread may */
-        EVD_UNWAITABLE, /* nobody waits, nor may */
-        EVD_CLOSING,    /* the same, for good */
-        EVD_LOOKED_AT,  /* the waiter runs, and holds the lock */
-        EVD_AWAITED,    /* it sleeps */
-        EVD_CALLED,     /* it is to be woken when the lock is released, which somebody else holds */
-        EVD_WOKEN,      /* it has been woken, and has not run yet */
+        EVD_FREE,         /* nobody waits, and a thread may */
+        EVD_UNWAITABLE,   /* nobody waits, nor may */
+        EVD_CLOSING,      /* the same, for good */
+        EVD_RUNNING,      /* the waiter runs, and holds the lock */
+        EVD_SLEEPING,     /* it sleeps */
+        EVD_WAKE_PENDING, /* it is to be woken when the lock is released, which somebody else holds
+                           */
+        EVD_WOKEN,        /* it has been woken, and has not run yet */
         EVD_STATES,
-        EVD_NEVER = EVD_STATES
+        EVD_INVALID = EVD_STATES
 };
 
 enum evd_input {
@@ -37,7 +38,7 @@ static inline enum evd_state evd_after(enum evd_state state, enum evd_input inpu
 {
         enum evd_state next = (enum evd_state)evd_next[input][state];
 
-        assert(next != EVD_NEVER);
+        assert(next != EVD_INVALID);
         return next;
 }
 

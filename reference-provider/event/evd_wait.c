@@ -25,9 +25,9 @@ void evd_wake(struct evd *evd)
 {
         uint64_t one = 1;
 
-        if (atomic_load(&evd->leaving)) {
-                atomic_fetch_add(&evd->departures, 1);
-                futex_wake(&evd->departures, INT_MAX);
+        if (atomic_load(&evd->cancelled_waiters)) {
+                atomic_fetch_add(&evd->cancelled_left, 1);
+                futex_wake(&evd->cancelled_left, INT_MAX);
         }
         if (write(evd->wake_fd, &one, sizeof(one)) < 0)
                 return; /* the counter is full, so the waiter is being woken already */
@@ -65,7 +65,7 @@ bool evd_defers_wake(struct evd *evd)
 }
 
 /* Makes the EVD unwaitable, or closes it. Who waited has no part in it from now on. */
-void evd_send_away(struct evd *evd, enum evd_input input)
+void evd_cancel_wait(struct evd *evd, enum evd_input input)
 {
         bool waited;
 
@@ -75,7 +75,7 @@ void evd_send_away(struct evd *evd, enum evd_input input)
         if (waited && input == EVD_CLOSE)
                 evd->aborted = evd->turn;
         evd->turn += waited;
-        atomic_fetch_add(&evd->leaving, waited);
+        atomic_fetch_add(&evd->cancelled_waiters, waited);
         evd_unlock(evd);
         if (waited)
                 evd_wake(evd);
@@ -88,7 +88,7 @@ DAT_RETURN ref_evd_set_unwaitable(DAT_EVD_HANDLE handle)
 
         if (!evd)
                 return BAD_EVD;
-        evd_send_away(evd, EVD_MAKE_UNWAITABLE);
+        evd_cancel_wait(evd, EVD_MAKE_UNWAITABLE);
         object_put(evd);
         return DAT_SUCCESS;
 }
@@ -153,9 +153,9 @@ static int poll_until(struct pollfd fds[2], uint64_t deadline)
  * A thread that was sent away and has not run is to find what wakes it, so another one does not
  * read that before. It sleeps until the first is gone, or it has something to look at itself.
  */
-static int await_departure(struct evd *evd, uint32_t seen, uint64_t deadline)
+static int await_cancelled(struct evd *evd, uint32_t seen, uint64_t deadline)
 {
-        int error = futex_wait_until(&evd->departures, seen, deadline);
+        int error = futex_wait_until(&evd->cancelled_left, seen, deadline);
 
         return error == ETIMEDOUT ? 0 : error == EINTR ? -EINTR : 1;
 }
@@ -167,14 +167,14 @@ static int sleep_on(struct evd *evd, unsigned int turn, uint64_t deadline)
             {.fd = evd->wake_fd, .events = POLLIN},
             {.fd = evd->channel ? evd->channel->fd : -1, .events = POLLIN},
         };
-        uint32_t seen = atomic_load(&evd->departures);
-        bool behind = atomic_load(&evd->leaving) > 0;
+        uint32_t seen = atomic_load(&evd->cancelled_left);
+        bool behind = atomic_load(&evd->cancelled_waiters) > 0;
         uint64_t count;
         int ready;
 
         evd->state = evd_after(evd->state, EVD_SLEEP);
         lock_release(&evd->lock);
-        ready = behind ? await_departure(evd, seen, deadline) : poll_until(fds, deadline);
+        ready = behind ? await_cancelled(evd, seen, deadline) : poll_until(fds, deadline);
         lock_acquire(&evd->lock);
         if (ready > 0 && fds[0].revents && read(evd->wake_fd, &count, sizeof(count)) < 0)
                 ready = 1; /* somebody has been faster, which is as good */
@@ -186,7 +186,7 @@ static int sleep_on(struct evd *evd, unsigned int turn, uint64_t deadline)
         return ready;
 }
 
-static DAT_RETURN sent_away(const struct evd *evd, unsigned int turn)
+static DAT_RETURN cancelled_error(const struct evd *evd, unsigned int turn)
 {
         return evd->aborted == turn
                    ? REF_ERROR(DAT_ABORT, 0)
@@ -214,7 +214,7 @@ static DAT_RETURN wait_locked(struct evd *evd, uint64_t deadline, DAT_COUNT thre
                 woken = sleep_on(evd, turn, deadline);
                 slept = true;
                 if (evd->turn != turn)
-                        return sent_away(evd, turn);
+                        return cancelled_error(evd, turn);
                 if (woken == -EINTR)
                         return REF_ERROR(DAT_INTERRUPTED_CALL, 0);
                 evd_drain_locked(evd, false);
@@ -225,11 +225,11 @@ static DAT_RETURN wait_locked(struct evd *evd, uint64_t deadline, DAT_COUNT thre
 }
 
 /* Who was sent away lets those who wait after it go on. Called with the lock held. */
-static void depart(struct evd *evd)
+static void leave_cancelled(struct evd *evd)
 {
-        atomic_fetch_sub(&evd->leaving, 1);
-        atomic_fetch_add(&evd->departures, 1);
-        futex_wake(&evd->departures, INT_MAX);
+        atomic_fetch_sub(&evd->cancelled_waiters, 1);
+        atomic_fetch_add(&evd->cancelled_left, 1);
+        futex_wake(&evd->cancelled_left, INT_MAX);
 }
 
 /* dat_evd_wait(3DAT): sleeps on the completion channel and on an eventfd; it never spins. */
@@ -258,7 +258,7 @@ DAT_RETURN ref_evd_wait(DAT_EVD_HANDLE handle, DAT_TIMEOUT timeout, DAT_COUNT th
         evd->state = evd_after(evd->state, EVD_ENTER);
         ret = wait_locked(evd, deadline, threshold);
         if (evd->turn != turn) {
-                depart(evd);
+                leave_cancelled(evd);
                 goto out;
         }
         evd->state = evd_after(evd->state, EVD_LEAVE);

@@ -265,7 +265,7 @@ static DAT_RETURN register_region(struct ia *ia, struct lmr *lmr, void *start)
                 return DAT_SUCCESS;
         ret = REF_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY_REGION);
         object_kill(&lmr->obj);
-        object_bury(&lmr->obj);
+        object_unpublish(&lmr->obj);
 dereg:
         ibv_dereg_mr(lmr->mr);
         return ret;
@@ -390,7 +390,7 @@ void lmr_destroy(struct lmr *lmr)
         slot_give(lmr->obj.ia, lmr);
         ibv_dereg_mr(lmr->mr);
         object_unuse(&lmr->pz->obj);
-        object_bury(&lmr->obj);
+        object_unpublish(&lmr->obj);
         free(lmr);
 }
 

@@ -2,9 +2,9 @@
 #include "memory/pz.h"
 #include "base/daplref.h"
 #include "base/dat_abi.h"
+#include "base/destroy_async.h"
 #include "base/handle.h"
 #include "base/ia.h"
-#include "base/linger.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@ static struct ibv_pd *domain_take(struct ia *ia)
 static void domain_give(struct ia *ia, struct ibv_pd *pd)
 {
         if (pd != ia->domain)
-                linger_dealloc_pd(ia, pd);
+                destroy_async_pd(ia, pd);
 }
 
 /* dat_pz_create(3DAT): a Protection Zone is a protection domain, unless all share one. */
@@ -88,6 +88,6 @@ DAT_RETURN ref_pz_free(DAT_PZ_HANDLE pz_handle)
 void pz_destroy(struct pz *pz)
 {
         domain_give(pz->obj.ia, pz->pd);
-        object_bury(&pz->obj);
+        object_unpublish(&pz->obj);
         free(pz);
 }

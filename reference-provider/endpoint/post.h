@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef DAPLREF_DTO_H
-#define DAPLREF_DTO_H
+#ifndef DAPLREF_POST_H
+#define DAPLREF_POST_H
 
 #include "base/daplref.h"
 

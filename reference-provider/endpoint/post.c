@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "endpoint/dto.h"
+#include "endpoint/post.h"
 #include "base/daplref.h"
 #include "base/dat_abi.h"
 #include "base/handle.h"
@@ -217,9 +217,9 @@ static __attribute__((noinline)) int post_without_sigpipe(struct ep *ep, struct 
         struct sigpipe sigpipe;
         int error;
 
-        sigpipe_hold(ep->obj.ia, &sigpipe);
+        sigpipe_block(ep->obj.ia, &sigpipe);
         error = ibv_post_send(ep->qp, send, &bad);
-        sigpipe_let_go(&sigpipe);
+        sigpipe_restore(&sigpipe);
         return error;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "connect/attempt.h"
+#include "connect/iwarp_connect.h"
 #include "base/event_loop.h"
 #include "base/ia.h"
 #include "base/list.h"
@@ -15,8 +15,8 @@
  * rdma_connect() is TCP's connect there, which asks a host that does not answer for two minutes. So
  * each has a thread, which outlives its connection where that is given up before, and its IA.
  */
-struct attempt {
-        struct link link;  /* in ia->iwarp_cm.attempted, once it has returned */
+struct iwarp_connect {
+        struct link link;  /* in ia->iwarp_cm.connects, once it has returned */
         struct conn *conn; /* NULL when that has given it up */
         struct rdma_cm_id *id;
         struct rdma_conn_param param;
@@ -30,13 +30,13 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static void *run(void *argument)
 {
-        struct attempt *attempt = argument;
+        struct iwarp_connect *attempt = argument;
 
         if (rdma_connect(attempt->id, &attempt->param))
                 attempt->error = errno;
         pthread_mutex_lock(&lock);
         if (attempt->conn) {
-                list_append(&attempt->conn->ia->iwarp_cm.attempted, &attempt->link);
+                list_append(&attempt->conn->ia->iwarp_cm.connects, &attempt->link);
                 event_loop_rearm(&attempt->conn->ia->loop);
         }
         pthread_mutex_unlock(&lock);
@@ -44,9 +44,9 @@ static void *run(void *argument)
 }
 
 /* False, and nothing has happened, when there is no thread to be had. */
-bool attempt_begin(struct conn *conn, const struct rdma_conn_param *param)
+bool iwarp_connect_start(struct conn *conn, const struct rdma_conn_param *param)
 {
-        struct attempt *attempt = calloc(1, sizeof(*attempt));
+        struct iwarp_connect *attempt = calloc(1, sizeof(*attempt));
         bool begun;
 
         if (!attempt)
@@ -67,14 +67,14 @@ bool attempt_begin(struct conn *conn, const struct rdma_conn_param *param)
 }
 
 /* A connection whose request has gone out, with 0, or could not, with an errno; else NULL. */
-struct conn *attempt_next(struct ia *ia, int *error)
+struct conn *iwarp_connect_next(struct ia *ia, int *error)
 {
-        struct attempt *attempt = NULL;
+        struct iwarp_connect *attempt = NULL;
         struct conn *conn;
 
         pthread_mutex_lock(&lock);
-        if (!list_empty(&ia->iwarp_cm.attempted)) {
-                attempt = container_of(ia->iwarp_cm.attempted.next, struct attempt, link);
+        if (!list_empty(&ia->iwarp_cm.connects)) {
+                attempt = container_of(ia->iwarp_cm.connects.next, struct iwarp_connect, link);
                 list_remove(&attempt->link);
         }
         pthread_mutex_unlock(&lock);
@@ -88,8 +88,9 @@ struct conn *attempt_next(struct ia *ia, int *error)
         return conn;
 }
 
-/* The connection hears of its attempt no more, whose id is attempt_destroy()'s from here on. */
-void attempt_give_up(struct conn *conn)
+/* The connection hears of its attempt no more, whose id is iwarp_connect_destroy()'s from here on.
+ */
+void iwarp_connect_abandon(struct conn *conn)
 {
         pthread_mutex_lock(&lock);
         list_remove(&conn->iwarp.attempt->link);
@@ -98,9 +99,9 @@ void attempt_give_up(struct conn *conn)
 }
 
 /* Destroys an attempt that was given up, and its id, as soon as it has returned. */
-void attempt_destroy(void *argument)
+void iwarp_connect_destroy(void *argument)
 {
-        struct attempt *attempt = argument;
+        struct iwarp_connect *attempt = argument;
 
         pthread_join(attempt->thread, NULL);
         rdma_destroy_id(attempt->id);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "connect/probe.h"
+#include "connect/keepalive.h"
 #include "base/ia.h"
 #include "base/list.h"
 #include "base/lock.h"
@@ -34,7 +34,7 @@
 #define NO_SERVICE       1 /* a port that needs privilege, and that nothing listens on */
 
 /* Reads DAPLREF_PROBE_SECONDS, the time between two probes, 0 for none, and DAPLREF_PROBE_ALL. */
-void probe_init(struct ia *ia)
+void keepalive_init(struct ia *ia)
 {
         const char *text = getenv("DAPLREF_PROBE_SECONDS");
         unsigned long interval = DEFAULT_INTERVAL;
@@ -45,16 +45,15 @@ void probe_init(struct ia *ia)
                 if (*rest || interval > MAX_INTERVAL)
                         interval = DEFAULT_INTERVAL;
         }
-        ia->probe_interval = interval * SECONDS;
+        ia->keepalive_interval = interval * SECONDS;
         text = getenv("DAPLREF_PROBE_ALL");
-        ia->probes_all = text && !strcmp(text, "yes");
+        ia->keepalive_always = text && !strcmp(text, "yes");
 }
 
 static bool has_peer_elsewhere(const struct conn *conn)
 {
         return conn->state == CONN_ESTABLISHED &&
-               !cm_same_address((struct sockaddr *)&conn->ia->address,
-                                rdma_get_peer_addr(conn->id));
+               !conn_same_host((struct sockaddr *)&conn->ia->address, rdma_get_peer_addr(conn->id));
 }
 
 /* What names the request that has waited longest, or NULL. */
@@ -84,7 +83,7 @@ static bool is_to_be_asked(struct conn *conn)
         bool stuck = is_stuck(conn);
 
         conn->oldest = oldest_request(conn);
-        return stuck || conn->ia->probes_all;
+        return stuck || conn->ia->keepalive_always;
 }
 
 static bool is_being_asked(struct ia *ia, const struct sockaddr *peer, uint16_t port)
@@ -94,8 +93,8 @@ static bool is_being_asked(struct ia *ia, const struct sockaddr *peer, uint16_t 
         for (struct link *at = head->next; at != head; at = at->next) {
                 const struct conn *conn = container_of(at, struct conn, link);
 
-                if (conn->kind == CONN_PROBE && conn->qual == port &&
-                    cm_same_address((const struct sockaddr *)&conn->peer, peer))
+                if (conn->kind == CONN_KEEPALIVE && conn->qual == port &&
+                    conn_same_host((const struct sockaddr *)&conn->peer, peer))
                         return true;
         }
         return false;
@@ -121,10 +120,10 @@ static void break_all(const struct conn *question)
 
                 after = at->next;
                 if (conn->state == CONN_ESTABLISHED &&
-                    (question->qual == NO_SERVICE || question->qual == conn->presence) &&
-                    cm_same_address((struct sockaddr *)&question->peer,
-                                    rdma_get_peer_addr(conn->id)))
-                        cm_end(conn, DAT_CONNECTION_EVENT_BROKEN);
+                    (question->qual == NO_SERVICE || question->qual == conn->keepalive_port) &&
+                    conn_same_host((struct sockaddr *)&question->peer,
+                                   rdma_get_peer_addr(conn->id)))
+                        conn_end(conn, DAT_CONNECTION_EVENT_BROKEN);
         }
 }
 
@@ -138,7 +137,7 @@ static bool probe(struct ia *ia, const struct conn *conn, uint16_t port)
 
         if (is_being_asked(ia, peer, port))
                 return true;
-        question = cm_new(ia, CONN_PROBE);
+        question = conn_new(ia, CONN_KEEPALIVE);
         if (!question)
                 return true;
         memset(&to, 0, sizeof(to));
@@ -148,17 +147,17 @@ static bool probe(struct ia *ia, const struct conn *conn, uint16_t port)
         if (ia->iwarp)
                 question->number = qp_for_number(ia);
         question->qual = port;
-        question->deadline = now_us() + PATIENCE * ia->probe_interval;
-        error = cm_resolve(question, &to);
+        question->deadline = now_us() + PATIENCE * ia->keepalive_interval;
+        error = conn_resolve(question, &to);
         if (!error)
                 return true;
         if (!question->id) {
-                cm_forget(question);
+                conn_free(question);
                 return true;
         }
         if (tells_of_absence(error))
                 break_all(question);
-        cm_doom(question);
+        conn_retire(question);
         return !tells_of_absence(error);
 }
 
@@ -175,7 +174,7 @@ static void probe_all(struct ia *ia)
                         continue;
                 /* A peer that is gone at once takes connections off the list: begin again. */
                 if (!probe(ia, conn, NO_SERVICE) ||
-                    (conn->presence && !probe(ia, conn, conn->presence)))
+                    (conn->keepalive_port && !probe(ia, conn, conn->keepalive_port)))
                         at = head->next;
         }
 }
@@ -195,19 +194,19 @@ static bool has_anybody(struct ia *ia)
  * Asks every peer when the time has come. Returns when to do so next, or 0 when there is nobody
  * to ask. Called with ia->cm_lock held.
  */
-uint64_t probe_peers(struct ia *ia, uint64_t now)
+uint64_t keepalive_run(struct ia *ia, uint64_t now)
 {
-        if (!ia->probe_interval)
+        if (!ia->keepalive_interval)
                 return 0;
-        if (ia->next_probe && ia->next_probe <= now) {
-                ia->next_probe = 0;
+        if (ia->next_keepalive && ia->next_keepalive <= now) {
+                ia->next_keepalive = 0;
                 probe_all(ia);
         }
         if (!has_anybody(ia))
-                ia->next_probe = 0;
-        else if (!ia->next_probe)
-                ia->next_probe = now + ia->probe_interval;
-        return ia->next_probe;
+                ia->next_keepalive = 0;
+        else if (!ia->next_keepalive)
+                ia->next_keepalive = now + ia->keepalive_interval;
+        return ia->next_keepalive;
 }
 
 /* Has nothing come from there since the host was asked? */
@@ -219,26 +218,26 @@ static bool is_silent(const struct conn *question)
                 const struct conn *conn = container_of(at, struct conn, link);
 
                 if (has_peer_elsewhere(conn) && is_stuck(conn) &&
-                    cm_same_address((const struct sockaddr *)&question->peer,
-                                    rdma_get_peer_addr(conn->id)))
+                    conn_same_host((const struct sockaddr *)&question->peer,
+                                   rdma_get_peer_addr(conn->id)))
                         return true;
         }
-        return question->ia->probes_all;
+        return question->ia->keepalive_always;
 }
 
 /*
  * Nobody has answered. Of a host that means that it is gone, unless its answers are slow and
  * messages arrive; an IA may be held up.
  */
-void probe_unanswered(struct conn *question)
+void keepalive_timed_out(struct conn *question)
 {
         if (question->qual == NO_SERVICE && is_silent(question))
                 break_all(question);
 }
 
 /* Somebody has answered, with librdmacm's reason for it: a host, which is there, or an IA. */
-void probe_refused(struct conn *question, int reason)
+void keepalive_refused(struct conn *question, int reason)
 {
-        if (question->qual != NO_SERVICE && reason == PROBE_NOBODY_LISTENS)
+        if (question->qual != NO_SERVICE && reason == KEEPALIVE_NO_LISTENER)
                 break_all(question);
 }

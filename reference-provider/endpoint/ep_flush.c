@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "endpoint/ends.h"
+#include "endpoint/ep_flush.h"
 
 #include <linux/membarrier.h>
 #include <poll.h>
@@ -35,74 +35,74 @@ static void pause_for(long nanoseconds)
         (void)ppoll(NULL, 0, &time, NULL);
 }
 
-static void pass_barrier(bool awaits_last)
+static void pass_barrier(bool awaits_last_wqe)
 {
         /* The kernel may not offer it; then so long a time has to do. */
         const long instead = 100000000;
 
         /* This processor: a timer's interrupt is followed by the tasklets. */
-        pause_for(awaits_last ? MOMENT : 1);
+        pause_for(awaits_last_wqe ? MOMENT : 1);
         /* And the others: the kernel waits for a quiescent state of each. */
         if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0))
                 pause_for(instead);
 }
 
-void ends_init(struct ia *ia)
+void ep_flush_init(struct ia *ia)
 {
-        list_init(&ia->ends.eps);
-        pthread_cond_init(&ia->ends.more, NULL);
+        list_init(&ia->flush.eps);
+        pthread_cond_init(&ia->flush.more, NULL);
 }
 
-void ends_destroy(struct ia *ia)
+void ep_flush_destroy(struct ia *ia)
 {
-        pthread_cond_destroy(&ia->ends.more);
+        pthread_cond_destroy(&ia->flush.more);
 }
 
 /* Has the device given back all that the queue pair, which is behind its barrier, took? */
-static bool gave_back(struct ends *ends, const struct ep *ep)
+static bool is_flushed(struct ep_flush *flush, const struct ep *ep)
 {
-        if (!ends->awaits_last || atomic_load(&ep->last_given_back))
+        if (!flush->awaits_last_wqe || atomic_load(&ep->last_wqe_reached))
                 return true;
-        if (now_us() < ep->ends_by)
+        if (now_us() < ep->flush_deadline)
                 return false;
-        ends->awaits_last = atomic_load(&ends->told_last);
+        flush->awaits_last_wqe = atomic_load(&flush->reports_last_wqe);
         return true;
 }
 
 /* Passes one barrier, and finishes the EPs that waited for it. The lock is released meanwhile. */
 static void pass(struct ia *ia)
 {
-        struct ends *ends = &ia->ends;
-        uint64_t number = ++ends->begun;
-        bool awaits_last = ends->awaits_last;
+        struct ep_flush *flush = &ia->flush;
+        uint64_t number = ++flush->begun;
+        bool awaits_last_wqe = flush->awaits_last_wqe;
 
         pthread_mutex_unlock(&ia->cm_lock);
-        pass_barrier(awaits_last);
+        pass_barrier(awaits_last_wqe);
         pthread_mutex_lock(&ia->cm_lock);
-        if (ends->over < number)
-                ends->over = number;
-        for (struct link *at = ends->eps.next, *after; at != &ends->eps; at = after) {
-                struct ep *ep = container_of(at, struct ep, ending_link);
+        if (flush->over < number)
+                flush->over = number;
+        for (struct link *at = flush->eps.next, *after; at != &flush->eps; at = after) {
+                struct ep *ep = container_of(at, struct ep, flush_link);
 
                 after = at->next;
-                if (ep->ends_behind > ends->over)
+                if (ep->flush_barrier > flush->over)
                         return;
-                if (!gave_back(ends, ep))
+                if (!is_flushed(flush, ep))
                         continue;
-                list_remove(&ep->ending_link);
-                ep_must(ep, EP_IS_QUIET, (DAT_EVENT_NUMBER)0);
+                list_remove(&ep->flush_link);
+                ep_must_transition(ep, EP_FLUSHED, (DAT_EVENT_NUMBER)0);
         }
 }
 
 static void *serve(void *argument)
 {
         struct ia *ia = argument;
-        struct ends *ends = &ia->ends;
+        struct ep_flush *flush = &ia->flush;
 
         pthread_mutex_lock(&ia->cm_lock);
-        while (!ends->stopping) {
-                if (list_empty(&ends->eps))
-                        pthread_cond_wait(&ends->more, &ia->cm_lock);
+        while (!flush->stopping) {
+                if (list_empty(&flush->eps))
+                        pthread_cond_wait(&flush->more, &ia->cm_lock);
                 else
                         pass(ia);
         }
@@ -114,69 +114,69 @@ static void *serve(void *argument)
  * Starts the thread that finishes ends, unless it runs already; an IA without an SRQ has none.
  * DAT_INSUFFICIENT_RESOURCES when there is no thread to be had.
  */
-DAT_RETURN ends_start(struct ia *ia)
+DAT_RETURN ep_flush_start(struct ia *ia)
 {
         DAT_RETURN ret = DAT_SUCCESS;
-        struct ends *ends = &ia->ends;
+        struct ep_flush *flush = &ia->flush;
 
         pthread_mutex_lock(&ia->cm_lock);
-        if (!ends->running)
-                ends->running = thread_spawn(&ends->thread, serve, ia);
-        if (!ends->running)
+        if (!flush->running)
+                flush->running = thread_spawn(&flush->thread, serve, ia);
+        if (!flush->running)
                 ret = REF_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_ERROR_HANDLER);
         pthread_mutex_unlock(&ia->cm_lock);
         return ret;
 }
 
 /* Ends the thread of an IA in which no EP is ending any more. */
-void ends_stop(struct ia *ia)
+void ep_flush_stop(struct ia *ia)
 {
-        struct ends *ends = &ia->ends;
+        struct ep_flush *flush = &ia->flush;
 
-        if (!ends->running)
+        if (!flush->running)
                 return;
         pthread_mutex_lock(&ia->cm_lock);
-        ends->stopping = true;
-        pthread_cond_signal(&ends->more);
+        flush->stopping = true;
+        pthread_cond_signal(&flush->more);
         pthread_mutex_unlock(&ia->cm_lock);
-        pthread_join(ends->thread, NULL);
-        ends->running = false;
+        pthread_join(flush->thread, NULL);
+        flush->running = false;
 }
 
 /* The EP, whose queue pair is in ERR, is ending from now on. Called with ia->cm_lock held. */
-void ends_add(struct ep *ep)
+void ep_flush_add(struct ep *ep)
 {
-        struct ends *ends = &ep->obj.ia->ends;
+        struct ep_flush *flush = &ep->obj.ia->flush;
 
-        ep->ends_behind = ends->begun + 1;
-        ep->ends_by = now_us() + PATIENCE;
-        list_append(&ends->eps, &ep->ending_link);
-        pthread_cond_signal(&ends->more);
+        ep->flush_barrier = flush->begun + 1;
+        ep->flush_deadline = now_us() + PATIENCE;
+        list_append(&flush->eps, &ep->flush_link);
+        pthread_cond_signal(&flush->more);
 }
 
 /*
  * The device tells so of the EP's queue pair, which cannot be destroyed before that is
  * acknowledged, nor the EP freed.
  */
-void ends_last_given_back(struct ep *ep)
+void ep_flush_last_wqe(struct ep *ep)
 {
-        atomic_store(&ep->last_given_back, true);
-        atomic_store(&ep->obj.ia->ends.told_last, true);
+        atomic_store(&ep->last_wqe_reached, true);
+        atomic_store(&ep->obj.ia->flush.reports_last_wqe, true);
 }
 
 /*
  * Waits until the EP, which the caller has pinned, is not ending. Called with ia->cm_lock held,
  * which is released meanwhile: all that it guards may have changed.
  */
-void ends_await(struct ep *ep)
+void ep_flush_await(struct ep *ep)
 {
-        while (atomic_load(&ep->state) == EP_ENDING)
+        while (atomic_load(&ep->state) == EP_FLUSHING)
                 pass(ep->obj.ia);
 }
 
-/* Waits until no EP of the IA is ending; locked as ends_await(). */
-void ends_await_all(struct ia *ia)
+/* Waits until no EP of the IA is ending; locked as ep_flush_await(). */
+void ep_flush_await_all(struct ia *ia)
 {
-        while (!list_empty(&ia->ends.eps))
+        while (!list_empty(&ia->flush.eps))
                 pass(ia);
 }

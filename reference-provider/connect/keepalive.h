@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Hosts that have died say nothing, nor do processes whose last word was lost: they are asked.
+ */
+#ifndef DAPLREF_KEEPALIVE_H
+#define DAPLREF_KEEPALIVE_H
+
+#include <stdint.h>
+
+#define KEEPALIVE_NO_LISTENER 8 /* InfiniBand's reason for a rejection: no such service */
+
+struct conn;
+struct ia;
+
+void keepalive_init(struct ia *ia);
+uint64_t keepalive_run(struct ia *ia, uint64_t now);
+void keepalive_timed_out(struct conn *question);
+void keepalive_refused(struct conn *question, int reason);
+
+#endif
