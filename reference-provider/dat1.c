@@ -9,7 +9,7 @@ static DAT_RETURN dat1_cr_reject(DAT_CR_HANDLE cr)
         return ref_cr_reject(cr, 0, NULL);
 }
 
-/* Fills in the slots of the provider table that differ from ABI to ABI. */
+/* Sets the slots of the provider table that differ between the ABIs. */
 void abi_complete_table(DAT_PROVIDER *table)
 {
         table->cr_reject_func = dat1_cr_reject;

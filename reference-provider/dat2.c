@@ -6,7 +6,7 @@
 #include "memory/lmr.h"
 #include "provider.h"
 
-/* An error about an argument before which 2.0 has `by` more, from number `first` on. */
+/* Adds `by` to an argument subtype that is `first` or higher, since 2.0 has more arguments. */
 static DAT_RETURN shift_argument(DAT_RETURN ret, int first, unsigned int by)
 {
         bool about =
@@ -40,7 +40,7 @@ static DAT_RETURN dat2_lmr_create(DAT_IA_HANDLE ia, DAT_MEM_TYPE type,
         return ret;
 }
 
-/* Is the LMR that a bind names the one of its triplet? An unbind needs none. */
+/* Checks that the LMR handle of a bind is that of its triplet. An unbind needs no LMR. */
 static DAT_RETURN check_lmr(DAT_LMR_HANDLE handle, const DAT_LMR_TRIPLET *triplet)
 {
         struct lmr *lmr = NULL;
@@ -72,7 +72,7 @@ static DAT_RETURN dat2_rmr_bind(DAT_RMR_HANDLE rmr, DAT_LMR_HANDLE lmr,
         return shift_argument(shift_argument(ret, DAT_INVALID_ARG2, 1), DAT_INVALID_ARG5, 1);
 }
 
-/* What 1.2 does not have: communicators, RMRs of one EP, invalidation, CNOs as descriptors. */
+/* Calls of 2.0 that 1.2 lacks: communicators, RMRs of one EP, invalidation, CNO descriptors. */
 
 static DAT_RETURN dat2_csp_create(DAT_IA_HANDLE ia, DAT_COMM *comm, DAT_IA_ADDRESS_PTR address,
                                   DAT_EVD_HANDLE evd, DAT_CSP_HANDLE *csp)
@@ -150,7 +150,7 @@ static DAT_RETURN dat2_handle_extendedop(DAT_HANDLE handle, DAT_EXTENDED_OP oper
         return REF_ERROR(DAT_MODEL_NOT_SUPPORTED, 0);
 }
 
-/* Fills in the slots of the provider table that differ from ABI to ABI. */
+/* Sets the slots of the provider table that differ between the ABIs. */
 void abi_complete_table(DAT_PROVIDER *table)
 {
         table->cr_reject_func = ref_cr_reject;

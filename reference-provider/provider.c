@@ -25,7 +25,7 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-/* The slots that are the same in every ABI. */
+/* The slots that are the same in both ABIs. */
 static const DAT_PROVIDER template = {
     .ia_open_func = ref_ia_open,
     .ia_query_func = ref_ia_query,
@@ -105,10 +105,8 @@ static DAT_PROVIDER table_for(const DAT_PROVIDER_INFO *info)
 }
 
 /*
- * dat_provider_init(3DAT): registers the provider for one dat.conf entry. The instance data names
- * an RDMA device (rxe0, or rxe0:1 with its port), a network interface or an IP address; empty, it
- * means the first device that is up. An entry for another version than the ABI's is not
- * registered.
+ * dat_provider_init(3DAT). Registers the provider for one dat.conf entry. docs/provider.md
+ * describes the instance data. An entry for another DAT version is not registered.
  */
 EXPORT void dat_provider_init(const DAT_PROVIDER_INFO *info, const char *instance_data)
 {
@@ -137,7 +135,7 @@ EXPORT void dat_provider_init(const DAT_PROVIDER_INFO *info, const char *instanc
                               info->ia_name, ret);
 }
 
-/* dat_provider_fini(3DAT): undoes dat_provider_init() for the same entry. */
+/* dat_provider_fini(3DAT). Undoes dat_provider_init() for the same entry. */
 EXPORT void dat_provider_fini(const DAT_PROVIDER_INFO *info)
 {
         struct binding *binding;
@@ -147,7 +145,7 @@ EXPORT void dat_provider_fini(const DAT_PROVIDER_INFO *info)
         binding = binding_of_entry(info);
         if (!binding || !binding->registered)
                 return;
-        /* The registry keeps what is in use, and goes on opening it. */
+        /* The registry keeps an entry that is in use, and still opens it. */
         if (dat_registry_remove_provider(&binding->table, &binding->info) == DAT_SUCCESS)
                 binding->registered = false;
 }

@@ -31,7 +31,10 @@ static bool link_local(const struct sockaddr *address)
                IN6_IS_ADDR_LINKLOCAL(&((const struct sockaddr_in6 *)address)->sin6_addr);
 }
 
-/* The first IPv4 address of the interface, else the first IPv6 address that is not link-local. */
+/*
+ * Finds the first IPv4 address of the interface, else its first IPv6 address that is not
+ * link-local.
+ */
 bool config_netdev_address(const char *netdev, struct sockaddr_storage *address)
 {
         static const int families[] = {AF_INET, AF_INET6};
@@ -53,7 +56,10 @@ bool config_netdev_address(const char *netdev, struct sockaddr_storage *address)
         return found;
 }
 
-/* The same address, if it is an IPv4 one, of an interface that there is. */
+/*
+ * Finds the IPv4 address of an existing interface. One ioctl is cheaper than a list of all
+ * addresses.
+ */
 bool config_netdev_ipv4(const char *netdev, struct sockaddr_storage *address)
 {
         struct ifreq request = {0};
@@ -106,8 +112,8 @@ static bool leads_to(const struct sockaddr *address, const char *device, int por
 }
 
 /*
- * The GIDs of iWARP and InfiniBand tell of no network interface. Then it is the one whose address
- * librdmacm takes to be the port's; an interface of several has the same port for all of them.
+ * Finds the interface by its address, because the GIDs of iWARP and InfiniBand name no interface.
+ * It is the one whose address librdmacm assigns to the port.
  */
 static bool netdev_by_address(const char *device, int port, char *netdev)
 {
@@ -135,7 +141,7 @@ static bool port_is_active(struct ibv_context *verbs, int port)
         return !ibv_query_port(verbs, (uint8_t)port, &attr) && attr.state == IBV_PORT_ACTIVE;
 }
 
-/* Finds an address to bind to on the device: on the port asked for, or on the first that serves. */
+/* Finds an address to bind to, on the requested port or on the first port with an address. */
 static bool address_of_device(struct ibv_device *device, struct config *config, bool must_be_active)
 {
         struct ibv_context *verbs = ibv_open_device(device);
@@ -187,7 +193,7 @@ static bool read_address(const char *instance, struct sockaddr_storage *address)
         return false;
 }
 
-/* The words after the device. */
+/* Reads the settings that follow the device name. */
 bool config_read_settings(struct ia *ia, struct config *config, char *rest)
 {
         for (char *word; (word = strtok_r(NULL, BLANKS, &rest)) != NULL;) {
@@ -204,7 +210,7 @@ bool config_read_settings(struct ia *ia, struct config *config, char *rest)
         return true;
 }
 
-/* Datagrams, reliable or not, make no EP. */
+/* An EP needs a transport with reliable connections. */
 bool config_device_connects(const struct ibv_device *device)
 {
         return device->transport_type == IBV_TRANSPORT_IB ||
@@ -213,7 +219,7 @@ bool config_device_connects(const struct ibv_device *device)
 
 bool config_find_address(const char *instance, struct config *config)
 {
-        const char *without = NULL; /* connections */
+        const char *without = NULL; /* has no reliable connections */
         struct ibv_device **devices;
         bool found = false;
         int count = 0;

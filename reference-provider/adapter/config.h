@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The instance data of a dat.conf entry. */
+/* Reads the instance data of a dat.conf entry. */
 #ifndef DAPLREF_CONFIG_H
 #define DAPLREF_CONFIG_H
 
@@ -12,11 +12,11 @@ struct ia;
 
 #define BLANKS " \t"
 
-/* What the instance data of a dat.conf entry names: a device, a network interface, an address. */
+/* The instance data: the name of a device, of a network interface, or an IP address. */
 struct config {
         const char *ia_name;
         char device[IBV_SYSFS_NAME_MAX];
-        int port; /* 0 is any */
+        int port; /* 0 means any port */
         char netdev[IF_NAMESIZE];
         struct sockaddr_storage address;
         bool one_domain;

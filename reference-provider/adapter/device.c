@@ -11,11 +11,10 @@
 #include <limits.h>
 #include <string.h>
 
-/* siw's receives never wake who waits for solicited ones (siw_rqe_complete() of Linux 6.1). */
+/* A siw receive never wakes a solicited wait (siw_rqe_complete() of Linux 6.1). */
 #define VENDOR_OF_SIW 0x626d74
 
-/* soft-RoCE neither tells of a queue pair's last receive nor keeps the number of a packet secret.
- */
+/* soft-RoCE does not report the last receive of a queue pair. It reports the packet number. */
 #define VENDOR_OF_SOFT_ROCE 0xffffff
 
 static bool make_listen_id(struct ia *ia)
@@ -33,9 +32,9 @@ static bool serves(struct rdma_cm_id *id, const struct config *config)
 }
 
 /*
- * A device by its name, the usual entry, without a look at all devices: what sysfs says of its
- * first port, or of the one asked for, is right if what is bound to turns out to be that port. If
- * not, config_find_address() finds the device, or why there is none.
+ * Binds to a device by its name without listing all devices. sysfs names the interface of the port.
+ * The guess holds if librdmacm binds its address to that port. If it does not,
+ * config_find_address() finds the device or the reason.
  */
 static bool bind_by_name(struct ia *ia, const char *instance, struct config *config)
 {
@@ -83,8 +82,8 @@ static bool bind_listen_id(struct ia *ia, const struct config *config)
 }
 
 /*
- * Listens on the listen_id's port, where a peer asks whether this IA is still open. Without it
- * peers can ask the host only.
+ * Listens on the port of listen_id for the keepalives of peers. If that fails, peers can only ask
+ * the host.
  */
 static void listen_for_keepalive(struct ia *ia)
 {
@@ -92,7 +91,7 @@ static void listen_for_keepalive(struct ia *ia)
                 ia->keepalive_port = ntohs(rdma_get_src_port(ia->listen_id));
 }
 
-/* An unsigned number of 32 bits comes as a negative one. */
+/* A 32-bit unsigned attribute appears as a negative int. */
 static void make_positive(struct ibv_device_attr *attr)
 {
         int *limits[] = {&attr->max_qp,
@@ -114,12 +113,15 @@ static void make_positive(struct ibv_device_attr *attr)
                 if (*limits[i] < 0)
                         *limits[i] = INT_MAX;
         }
-        /* Drivers of InfiniBand's early days left it out: a read is then as a write. */
+        /*
+         * Early InfiniBand drivers leave max_sge_rd at 0; then a read may have as many segments as
+         * a write.
+         */
         if (!attr->max_sge_rd)
                 attr->max_sge_rd = attr->max_sge;
 }
 
-/* What no attribute tells. */
+/* Sets the properties that no verbs attribute reports, by the vendor id. */
 static void set_device_traits(struct ia *ia)
 {
         uint32_t vendor = ia->device.vendor_id;
@@ -132,8 +134,8 @@ static void set_device_traits(struct ia *ia)
 }
 
 /*
- * Finds the device that the instance data of the dat.conf entry means, binds to its address and
- * opens it. On failure everything is released and the reason is on stderr.
+ * Finds the device of the dat.conf entry, binds to its address and opens it. On failure everything
+ * is released and stderr has the reason.
  */
 DAT_RETURN device_choose(struct ia *ia)
 {
@@ -153,7 +155,7 @@ DAT_RETURN device_choose(struct ia *ia)
                 goto failed;
         ia->address = config.address;
         ia->port = ia->listen_id->port_num;
-        /* A context of our own keeps the asynchronous events of several IAs apart. */
+        /* A verbs context for each IA separates the asynchronous events of the IAs. */
         ia->verbs = ibv_open_device(ia->listen_id->verbs->device);
         if (!ia->verbs || ibv_query_device(ia->verbs, &ia->device) ||
             ibv_query_port(ia->verbs, ia->port, &ia->port_attr))

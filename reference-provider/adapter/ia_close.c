@@ -24,7 +24,7 @@
 
 #include <pthread.h>
 
-/* EPs that the Provider has given with requests that nobody has answered. */
+/* Counts the EPs that the Provider made for connection requests which are still unanswered. */
 static int count_given_eps(const struct ia *ia)
 {
         const struct link *head = &ia->objects[DAT_HANDLE_TYPE_CR];
@@ -38,7 +38,7 @@ static int count_given_eps(const struct ia *ia)
         return count;
 }
 
-/* Has the Consumer made anything that is still there? */
+/* Whether objects that the Consumer made still exist. */
 static bool has_objects(struct ia *ia)
 {
         int count = ia->owns_async_evd ? -1 : 0;
@@ -66,7 +66,7 @@ static struct object *first_of(struct ia *ia, DAT_HANDLE_TYPE kind)
         return object;
 }
 
-/* Makes every handle of the IA invalid; there will be no others. */
+/* Makes every handle of the IA invalid. No more objects can be made. */
 static void kill_all(struct ia *ia)
 {
         pthread_mutex_lock(&ia->lock);
@@ -168,8 +168,8 @@ static void destroy_all(struct ia *ia)
 }
 
 /*
- * dat_ia_close(3DAT). Abrupt: every object goes, in the order in which they depend on each other,
- * and every waiter is released. DAT_INVALID_STATE for a close from within a CNO's agent.
+ * dat_ia_close(3DAT). An abrupt close frees every object in the order of dependence and releases
+ * every waiter. Returns DAT_INVALID_STATE if a CNO's agent calls it.
  */
 DAT_RETURN ref_ia_close(DAT_IA_HANDLE handle, DAT_CLOSE_FLAGS flags)
 {

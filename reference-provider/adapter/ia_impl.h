@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the files that open and close an IA share. */
+/* Shared by the files that open and close an IA. */
 #ifndef DAPLREF_IA_IMPL_H
 #define DAPLREF_IA_IMPL_H
 

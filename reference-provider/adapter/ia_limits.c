@@ -10,7 +10,7 @@
 #define DESCRIPTORS_PER_EVD 2  /* a completion channel and an eventfd */
 #define DESCRIPTORS_OTHER   40 /* of a process with one IA, other than those of its EVDs */
 #define MAX_READS           128
-/* Of 64 bytes, where a segment has 16 and 64 are for what else is in a request. */
+/* Pieces of 64 bytes in a request: a segment takes 16 bytes, and 64 bytes are for the header. */
 #define PIECES(iov) (((iov)*16 + 64 + 63) / 64)
 
 static bool can_have(struct ia *ia, struct ibv_pd *pd, struct ibv_cq *cq, int dtos)
@@ -32,9 +32,9 @@ static bool can_have(struct ia *ia, struct ibv_pd *pd, struct ibv_cq *cq, int dt
 }
 
 /*
- * How many DTOs an EP can have together with the most segments. Some devices count their requests
- * in pieces, of which a request with many segments takes several: where there are pieces enough,
- * nothing need be tried.
+ * Measures how many DTOs an EP can have with the largest number of segments. Some devices count
+ * requests in pieces, and a request with many segments takes several. Nothing is tried if the
+ * device has enough pieces for all.
  */
 static bool measure_dtos(struct ia *ia)
 {

@@ -27,12 +27,12 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 
-#define DESCRIPTORS_PER_IA 14 /* some of them only while it opens */
+#define DESCRIPTORS_PER_IA 14 /* some of them only during dat_ia_open() */
 
 static int descriptors_in_use(void)
 {
         DIR *all = opendir("/proc/self/fd");
-        int count = -3; /* itself, and the two names that every directory has */
+        int count = -3; /* the directory's own descriptor, "." and ".." */
 
         if (!all)
                 return errno == EMFILE ? DESCRIPTORS_PLENTY : 0;
@@ -42,7 +42,7 @@ static int descriptors_in_use(void)
         return count;
 }
 
-/* How many descriptors this process may still open; of very many it does not matter how many. */
+/* The number of descriptors that this process may still open, at most DESCRIPTORS_PLENTY. */
 static int descriptors_left(void)
 {
         struct rlimit limit;
@@ -55,8 +55,8 @@ static int descriptors_left(void)
 }
 
 /*
- * Of the highest that a process may have, are there as many free as an IA takes? As a rule there
- * are, and one call tells, where to count takes a look at a folder that the kernel has to make.
+ * Whether enough of the highest descriptors are unused. Usually they are, and one poll() shows it.
+ * Counting all open descriptors reads /proc/self/fd, which is slower.
  */
 static bool has_highest_descriptors(void)
 {
@@ -180,7 +180,7 @@ static DAT_RETURN ia_open(const struct binding *binding, DAT_COUNT qlen, DAT_EVD
                 return REF_ERROR(DAT_PROVIDER_NOT_FOUND, DAT_NAME_NOT_REGISTERED);
         if (!async_evd)
                 return REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
-        /* The length is for the EVD that is to be made, if one is. */
+        /* The length is used only if a new EVD is made. */
         if (*async_evd == DAT_HANDLE_NULL && (qlen < 0 || qlen > REF_MAX_EVD_QLEN))
                 return REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
         if (!ia_handle)

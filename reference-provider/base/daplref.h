@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What every file of the reference provider may lean on: the ABI and the provider's limits. Each
- * object has a header of its own. docs/provider.md has the picture.
- *
- * Lock order, outermost first: ia->cm_turn, ia->cm_lock, srq->resize_lock, the list of IAs,
- * ia->lock, evd->lock, cno->lock, srq->deferred_lock, then the leaves (pool->lock, the event loop's
- * work_lock).
+ * Included by every file of the provider: the ABI and the provider's limits. docs/provider.md has
+ * an overview. Lock order, outermost first: ia->cm_turn, ia->cm_lock, srq->resize_lock, the list of
+ * IAs, ia->lock, evd->lock, cno->lock, srq->deferred_lock, then the leaves (pool->lock, the event
+ * loop's work_lock).
  */
 #ifndef DAPLREF_H
 #define DAPLREF_H
@@ -30,8 +28,8 @@
 #define REF_KINDS            (DAT_HANDLE_TYPE_SRQ + 1)
 
 /*
- * A thread's own, in the block that each thread has from its start: what a library that is loaded
- * later has else, is allocated at its first use, with an arena for the service thread.
+ * Thread-local data in the static TLS block. The default model of a library loaded later allocates
+ * at first use, and would give the service thread a malloc arena.
  */
 #define REF_THREAD_LOCAL _Thread_local __attribute__((tls_model("initial-exec")))
 

@@ -4,12 +4,13 @@
 
 #ifdef DAPLREF_DAT_2
 
-/* Exported by libdat2 and in no header: from the handle that a Consumer has to ours, and back. */
+/*
+ * Exported by libdat2 but declared in no header: maps the Consumer's handle and ours to each other.
+ */
 extern DAT_RETURN dats_get_ia_handle(DAT_IA_HANDLE handle, DAT_IA_HANDLE *other);
 
 /*
- * The handle by which the Consumer knows an IA. Before dat_ia_open has returned there is none, and
- * ours is returned.
+ * Returns the handle by which the Consumer knows an IA, or ours before dat_ia_open() has returned.
  */
 DAT_IA_HANDLE abi_ia_handle(const struct object *ia)
 {
@@ -21,7 +22,7 @@ DAT_IA_HANDLE abi_ia_handle(const struct object *ia)
 
 #else
 
-/* The handle by which the Consumer knows an IA. */
+/* Returns the handle by which the Consumer knows an IA. */
 DAT_IA_HANDLE abi_ia_handle(const struct object *ia)
 {
         return object_handle(ia);

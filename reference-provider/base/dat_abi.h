@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The DAT ABI that the provider is built for: 1.2 makes libdaplref.so, and 2.0, with DAPLREF_DAT_2
- * defined, libdaplref2.so. The other files are written for 1.2; what 2.0 has otherwise is here and
- * in dat_abi.c.
+ * The DAT ABI that the provider is built for. 1.2 makes libdaplref.so; 2.0, with DAPLREF_DAT_2
+ * defined, makes libdaplref2.so. The other files are written for 1.2. The differences of 2.0 are
+ * here, in dat_abi.c and in dat2.c.
  */
 #ifndef DAPLREF_DAT_ABI_H
 #define DAPLREF_DAT_ABI_H
@@ -23,14 +23,14 @@
 
 struct object;
 
-/* The operations that are posted, which the completions of 2.0 tell. */
+/* The posted operations. A completion event of DAT 2.0 names its operation. */
 enum wr_kind { WR_SEND, WR_RDMA_READ, WR_RDMA_WRITE, WR_BIND, WR_RECV, WR_SRQ_RECV };
 
 DAT_IA_HANDLE abi_ia_handle(const struct object *ia);
 
 #ifdef DAPLREF_DAT_2
 
-/* DAT_CNO_FIELD_ALL of 2.0 does not hold the other bits. */
+/* DAT_CNO_FIELD_ALL of 2.0 lacks the other bits. */
 #define ABI_CNO_FIELDS                                                              \
         (DAT_CNO_FIELD_IA_HANDLE | DAT_CNO_FIELD_PROXY_TYPE | DAT_CNO_FIELD_PROXY | \
          DAT_CNO_FIELD_ALL)

@@ -9,21 +9,21 @@
 #include <time.h>
 
 /*
- * On iWARP the kernel lets neither an id go whose request is under way, nor the queue pair that it
- * bears, before the peer has answered it, or for ten seconds; who waited for that would be the
- * Consumer, in dat_ep_free or dat_ia_close. So a thread waits. What verbs keeps as long as such a
- * queue pair needs it is destroyed behind that, in the order in which it was given up.
+ * On iWARP the kernel keeps an id whose request is unanswered, and its queue pair, for up to ten
+ * seconds. Destroying them would block the Consumer in dat_ep_free() or dat_ia_close(), so a thread
+ * does it. Verbs objects that such a queue pair uses are destroyed after it, in the order in which
+ * they were passed here.
  */
 struct destroyer {
         pthread_mutex_t lock;
         pthread_cond_t done;
         struct link queue;
-        bool running; /* a thread that sees to them */
-        bool left;    /* the IA has gone */
+        bool running; /* a thread that empties the queue */
+        bool left;    /* the IA is freed */
         struct rdma_event_channel *channel;
 };
 
-#define CLOSING_TIME 1 /* seconds: what the close of the IA has ended itself is gone by then */
+#define CLOSING_TIME 1 /* seconds that dat_ia_close() waits for the queue to become empty */
 
 struct destruction {
         struct link link;
@@ -31,7 +31,7 @@ struct destruction {
         void *object;
 };
 
-/* Called once with both, or with the IA only. */
+/* Called once, when both the thread and the IA have finished. */
 static void end(struct destroyer *destroyer)
 {
         rdma_destroy_event_channel(destroyer->channel);
@@ -97,14 +97,14 @@ static bool defer(struct destroyer *destroyer, bool slow, void (*destroy)(void *
         return deferred;
 }
 
-/* Destroys what may take long, beside the caller if that can be. */
+/* Destroys an object that can block, in the thread if there is one, else in the call. */
 void destroy_async(struct ia *ia, void (*destroy)(void *), void *object)
 {
         if (!defer(ia->destroyer, true, destroy, object))
                 destroy(object);
 }
 
-/* Destroys what something else may need that lingers: behind that, or else at once. */
+/* Destroys an object that queued objects may use: after them, or in the call if none is queued. */
 static void destroy_behind(struct ia *ia, void (*destroy)(void *), void *object)
 {
         if (!defer(ia->destroyer, false, destroy, object))
@@ -161,7 +161,7 @@ void destroy_async_device(struct ia *ia, struct ibv_context *verbs)
         destroy_behind(ia, close_device, verbs);
 }
 
-/* Makes ready for what may linger of an IA on iWARP; false when there is no memory. */
+/* Prepares asynchronous destruction for an IA on iWARP. Returns false if there is no memory. */
 bool destroy_async_start(struct ia *ia)
 {
         struct destroyer *destroyer = calloc(1, sizeof(*destroyer));
@@ -180,7 +180,7 @@ bool destroy_async_start(struct ia *ia)
         return true;
 }
 
-/* Waits a little for what lingers, so that an IA that is closed has left nothing if it can. */
+/* Waits up to CLOSING_TIME for the queue, so that a closed IA usually leaves nothing behind. */
 static void await(struct destroyer *destroyer)
 {
         struct timespec until;
@@ -192,7 +192,10 @@ static void await(struct destroyer *destroyer)
                 ;
 }
 
-/* The IA goes, and behind all that lingers its channel. Called when no thread uses either. */
+/*
+ * Ends asynchronous destruction for the IA. The channel is destroyed after the queued objects.
+ * Called when no thread uses either.
+ */
 void destroy_async_stop(struct ia *ia)
 {
         struct destroyer *destroyer = ia->destroyer;

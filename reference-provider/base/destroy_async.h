@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the kernel does not let go at once: its destruction goes on beside the IA, and beyond it. */
+/* Asynchronous destruction of verbs objects that can block. It may outlive the IA. */
 #ifndef DAPLREF_DESTROY_ASYNC_H
 #define DAPLREF_DESTROY_ASYNC_H
 

@@ -32,15 +32,15 @@ static void after_fork(void)
 }
 
 /*
- * What a child has from its parent leads to kernel objects that are the parent's, and to threads
- * that the child has not: it holds no live handle.
+ * A child inherits handles of kernel objects that belong to the parent, and no service threads. So
+ * every handle is invalid in the child.
  */
 static void after_fork_in_child(void)
 {
         for (uint32_t i = 0; i < arena.fresh; i++) {
                 _Atomic uint32_t *life = &handle_records[i].handle.life;
 
-                /* A page that is not written to stays shared. */
+                /* A page that is not written stays shared with the parent. */
                 if (atomic_load(life))
                         atomic_store(life, 0);
         }
@@ -90,9 +90,8 @@ static void record_give(struct handle *handle)
 
 /*
  * Gives the object a handle, counts it against the IA's limit for its kind and links it into the
- * IA. The object is visible to the Consumer as soon as the handle is handed out.
- * Returns DAT_INSUFFICIENT_RESOURCES when the limit is reached or no record is left, and
- * DAT_INVALID_HANDLE when the IA is being closed.
+ * IA. Returns DAT_INSUFFICIENT_RESOURCES if the limit is reached or no record is left. Returns
+ * DAT_INVALID_HANDLE if the IA is closing.
  */
 DAT_RETURN object_publish(struct ia *ia, struct object *object, DAT_HANDLE_TYPE kind)
 {
@@ -125,19 +124,19 @@ closing:
         return REF_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
 }
 
-/* Pins an object that the caller knows to exist; false when it is being freed. */
+/* Pins an object that the caller knows to exist. Returns false if it is being freed. */
 bool object_pin(struct object *object)
 {
         return object->handle && handle_pin(object->handle, HANDLE_LIVE, HANDLE_LIVE);
 }
 
-/* Tells the thread that waits for the last holder of a dead object. */
+/* Wakes the thread that waits for the last reference to a dead object. */
 void object_put_dead(struct handle *handle)
 {
         futex_wake(&handle->life, INT_MAX);
 }
 
-/* Makes the handle invalid for every later call; false when someone else has done so before. */
+/* Makes the handle invalid for every later call. Returns false if another thread has done so. */
 bool object_kill(struct object *object)
 {
         return atomic_fetch_and(&object->handle->life, ~HANDLE_LIVE) & HANDLE_LIVE;
@@ -153,7 +152,7 @@ static void await_references(struct handle *handle, uint32_t references)
         }
 }
 
-/* Waits until no more than that many callers still hold the dead object. */
+/* Waits until at most `references` callers hold the dead object. */
 void object_await_last(struct object *object, uint32_t references)
 {
         await_references(object->handle, references);
@@ -180,21 +179,23 @@ static struct handle *find_held(struct ia *ia)
 }
 
 /*
- * Waits until no call holds any object of an IA that is being closed, all of which are dead. A call
- * that frees one holds it to the end, so what is left then is the caller's.
+ * Waits until no call holds an object of a closing IA, whose objects are all dead. Called after
+ * object_kill() of each object.
  */
 void object_await_all(struct ia *ia)
 {
         struct handle *held;
 
-        /* The object may go meanwhile. Its handle stays, and that is what is looked at. */
+        /*
+         * The object may be freed meanwhile. Only its handle is read, and handles are never freed.
+         */
         while ((held = find_held(ia)) != NULL)
                 await_references(held, 0);
 }
 
 /*
- * Takes the dead object out of its IA and retires its handle; the body is the caller's to free. The
- * IA may be gone on return, so this comes after all that needs it.
+ * Takes the dead object out of its IA and retires its handle. The caller frees the object. The IA
+ * may be gone on return, so the caller has released everything else before.
  */
 void object_unpublish(struct object *object)
 {
@@ -215,13 +216,13 @@ void object_unpublish(struct object *object)
         record_give(handle);
 }
 
-/* Has nobody freed the object yet? What the answer holds for depends on the caller's locks. */
+/* Whether the object is not freed yet. The caller's locks decide how long the answer holds. */
 bool object_lives(const struct object *object)
 {
         return atomic_load(&object->handle->life) & HANDLE_LIVE;
 }
 
-/* Counts one more object that needs this one, or returns `otherwise` when this one is going. */
+/* Counts one more object that needs this one. Returns `otherwise` if this one is dead. */
 DAT_RETURN object_use(struct object *object, DAT_RETURN otherwise)
 {
         DAT_RETURN ret = otherwise;
@@ -243,9 +244,9 @@ void object_unuse(struct object *object)
 }
 
 /*
- * Ends the life of an object that the caller has pinned, unless others use it, in which case
- * `when_used` is returned and nothing changes. On success the caller is the last to hold it.
- * DAT_INVALID_HANDLE when another thread was faster.
+ * Kills an object that the caller has pinned, and waits for its other users. Returns `when_used`,
+ * and changes nothing, if other objects need it. Returns DAT_INVALID_HANDLE if another thread has
+ * killed it.
  */
 DAT_RETURN object_retire(struct object *object, DAT_RETURN when_used)
 {

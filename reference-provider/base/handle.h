@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the Consumer holds is a small record that outlives the object behind it. */
+/* Handles. A handle points to a small record that outlives the object. */
 #ifndef DAPLREF_HANDLE_H
 #define DAPLREF_HANDLE_H
 
@@ -23,7 +23,7 @@ struct handle {
         struct handle *next;
 };
 
-/* What every object begins with, for object_get() returns it as the object itself. */
+/* The first member of every object, because object_get() returns its address as the object. */
 struct object {
         struct handle *handle;
         struct ia *ia;
@@ -43,16 +43,18 @@ DAT_RETURN object_use(struct object *object, DAT_RETURN otherwise);
 void object_unuse(struct object *object);
 DAT_RETURN object_retire(struct object *object, DAT_RETURN when_used);
 
-/* A handle's life: a bit that is set until somebody frees the object, its kind, and its holders. */
+/*
+ * A handle's life: a bit that is set until the object is killed, the object's kind, and its
+ * references.
+ */
 #define HANDLE_LIVE       (UINT32_C(1) << 31)
 #define HANDLE_KIND_SHIFT 24
 #define HANDLE_REFERENCES ((UINT32_C(1) << HANDLE_KIND_SHIFT) - 1)
 
 /*
- * Records are cache-line sized and lie in one array that is there from the first to the last: a
- * stale handle always points at a record, a foreign pointer never does, and telling which is
- * arithmetic. Those that were never handed out are zeros, and so have no life; nor have they
- * memory.
+ * Records have the size of a cache line and are in one array that is never unmapped. So a stale
+ * handle always points to a record, and arithmetic recognises a foreign pointer. Unused records are
+ * zeros, therefore dead, and take no memory.
  */
 #define HANDLE_RECORD_SHIFT 6
 #define HANDLE_RECORDS      (UINT32_C(1) << 20)
@@ -68,7 +70,7 @@ static inline bool handle_is_record(DAT_HANDLE handle)
 {
         uintptr_t offset = (uintptr_t)handle - (uintptr_t)handle_records;
 
-        /* What is not at a record's beginning, or is below the array, is too far above it. */
+        /* An address that is misaligned or below the array becomes a number above the limit. */
         return (offset >> HANDLE_RECORD_SHIFT |
                 offset << (sizeof(offset) * CHAR_BIT - HANDLE_RECORD_SHIFT)) < HANDLE_RECORDS;
 }
@@ -94,7 +96,7 @@ static inline void *object_get(DAT_HANDLE dat_handle, DAT_HANDLE_TYPE kind)
             !handle_pin(handle, HANDLE_LIVE | (uint32_t)kind << HANDLE_KIND_SHIFT,
                         ~HANDLE_REFERENCES))
                 return NULL;
-        /* Else the compiler asks whether a live handle has its object. */
+        /* Saves a test, since a live handle always has an object. */
         if (!handle->object)
                 __builtin_unreachable();
         return handle->object;
@@ -105,13 +107,13 @@ static inline DAT_HANDLE object_handle(const struct object *object)
         return object ? object->handle : DAT_HANDLE_NULL;
 }
 
-/* Lets go of an object that the caller has pinned. */
+/* Releases an object that the caller has pinned. */
 static inline void object_put(void *body)
 {
         struct handle *handle = ((struct object *)body)->handle;
         uint32_t left = atomic_fetch_sub_explicit(&handle->life, 1, memory_order_acq_rel) - 1;
 
-        /* Only the memory of the record may be touched from here on: the object may be gone. */
+        /* From here on only the record may be read: the object may be gone. */
         if (!(left & HANDLE_LIVE))
                 object_put_dead(handle);
 }

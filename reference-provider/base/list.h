@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Rings of links that lie in what they link. */
+/* Doubly linked circular lists with the links inside the items. */
 #ifndef DAPLREF_LIST_H
 #define DAPLREF_LIST_H
 
@@ -31,14 +31,14 @@ static inline void list_append(struct link *head, struct link *item)
         head->prev = item;
 }
 
-/* Takes the item out of its list, and leaves its own links as they are. */
+/* Takes the item out of its list but leaves its own links unchanged. */
 static inline void list_unlink(struct link *item)
 {
         item->prev->next = item->next;
         item->next->prev = item->prev;
 }
 
-/* Takes the item from the list that it is in to the end of another. */
+/* Moves the item from its list to the end of another. */
 static inline void list_move(struct link *head, struct link *item)
 {
         list_unlink(item);

@@ -8,19 +8,19 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Sleeps while the word is as it was seen, until futex_wake(). */
+/* Sleeps while *word == seen, until futex_wake(). */
 void futex_wait(_Atomic uint32_t *word, uint32_t seen)
 {
         (void)syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, seen, NULL, NULL, 0);
 }
 
 /*
- * Sleeps while the word is as it was seen, until futex_wake() or until the deadline, in now_us()
- * time; 0 is none. Returns 0, ETIMEDOUT, or EINTR for a signal, whatever its handler asks for.
+ * Sleeps while *word == seen, until futex_wake() or the deadline in now_us() time; 0 is none.
+ * Returns 0, ETIMEDOUT, or EINTR for a signal, even with SA_RESTART.
  */
 int futex_wait_until(_Atomic uint32_t *word, uint32_t seen, uint64_t deadline)
 {
-        /* A sleep without an end would begin again by itself after a handler with SA_RESTART. */
+        /* A futex wait without a timeout would restart after a handler with SA_RESTART. */
         struct timespec until = {.tv_sec = INT_MAX};
 
         if (deadline)
@@ -32,13 +32,16 @@ int futex_wait_until(_Atomic uint32_t *word, uint32_t seen, uint64_t deadline)
         return errno == ETIMEDOUT || errno == EINTR ? errno : 0;
 }
 
-/* Wakes so many of those that sleep on the word. */
+/* Wakes at most `waiters` threads that sleep on the word. */
 void futex_wake(_Atomic uint32_t *word, int waiters)
 {
         (void)syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, waiters, NULL, NULL, 0);
 }
 
-/* What newcomers sleep on, since who leaves changes the other word. */
+/*
+ * Values of gate->sleepers. Threads that arrive sleep on it, because threads that leave change the
+ * other word.
+ */
 enum { GATE_OPEN, GATE_SHUT, GATE_AWAITED };
 
 static void gate_await_open(struct gate *gate)
@@ -53,7 +56,7 @@ static void gate_await_open(struct gate *gate)
         }
 }
 
-/* What is left of gate_enter() for one that has met a closed gate. */
+/* The slow path of gate_enter() for a closed gate. */
 void gate_enter_closed(struct gate *gate)
 {
         do {
@@ -62,13 +65,15 @@ void gate_enter_closed(struct gate *gate)
         } while ((atomic_fetch_add(&gate->inside, 1) + 1) & GATE_CLOSED);
 }
 
-/* Someone has left a gate that is being closed, perhaps the last. */
+/* Wakes the closer when a thread leaves a gate that is being closed. */
 void gate_tell_closer(struct gate *gate)
 {
         futex_wake(&gate->inside, INT_MAX);
 }
 
-/* Stops newcomers and waits for those inside. One closer at a time, by a lock of the caller's. */
+/*
+ * Stops arriving threads and waits for those inside. The caller's lock allows one closer at a time.
+ */
 void gate_close(struct gate *gate)
 {
         uint32_t inside;
@@ -86,7 +91,7 @@ void gate_open(struct gate *gate)
                 futex_wake(&gate->sleepers, INT_MAX);
 }
 
-/* Sleeps until the lock is the caller's. */
+/* Sleeps until the caller has the lock. */
 void lock_await(struct lock *lock)
 {
         while (atomic_exchange_explicit(&lock->state, LOCK_AWAITED, memory_order_acquire) !=
@@ -95,8 +100,8 @@ void lock_await(struct lock *lock)
 }
 
 /*
- * What is left of lock_release() for a lock that somebody waits for. Until here it is nobody
- * else's, and from here on it may be gone: to wake by its address touches nothing.
+ * The slow path of lock_release() for a contended lock. After the store the lock may be freed;
+ * futex_wake() uses its address only.
  */
 void lock_tell(struct lock *lock)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Sleeping on a word, and what rests on it. */
+/* Futexes, and the locks made of them. */
 #ifndef DAPLREF_LOCK_H
 #define DAPLREF_LOCK_H
 
@@ -12,11 +12,11 @@ int futex_wait_until(_Atomic uint32_t *word, uint32_t seen, uint64_t deadline);
 void futex_wake(_Atomic uint32_t *word, int waiters);
 
 /*
- * Lets many callers through at once, and lets one stop them all for a while. How many are inside
- * and whether it is closed is one word, so that who passes learns both by one operation.
+ * Many threads pass a gate at once, and one can stop them all. The count and the closed bit are one
+ * word, so that passing costs one atomic operation.
  */
 struct gate {
-        _Atomic uint32_t inside; /* and GATE_CLOSED */
+        _Atomic uint32_t inside; /* the threads inside, and GATE_CLOSED */
         _Atomic uint32_t sleepers;
 };
 
@@ -27,7 +27,7 @@ void gate_tell_closer(struct gate *gate);
 void gate_close(struct gate *gate);
 void gate_open(struct gate *gate);
 
-/* Passes through; waits only while another thread keeps the gate closed. */
+/* Enters the gate. Waits only while another thread keeps it closed. */
 static inline void gate_enter(struct gate *gate)
 {
         if ((atomic_fetch_add(&gate->inside, 1) + 1) & GATE_CLOSED)
@@ -40,7 +40,7 @@ static inline void gate_leave(struct gate *gate)
                 gate_tell_closer(gate);
 }
 
-/* Costs a few instructions where nobody else wants it, and sleeps otherwise. */
+/* A mutex of one word: a few instructions if uncontended, a futex wait otherwise. */
 enum lock_state { LOCK_FREE, LOCK_HELD, LOCK_AWAITED };
 
 struct lock {

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Records never move, since verbs carries their addresses, so a pool grows by whole slabs. */
+/* Records never move, because verbs carries their addresses. So a pool grows by whole slabs. */
 struct wr_slab {
         struct wr_slab *next;
         struct ibv_sge *sges;
@@ -30,7 +30,7 @@ void pool_init(struct wr_pool *pool, struct ep *ep, struct srq *srq, bool keeps_
         pool->plain = plain;
 }
 
-/* Makes room for that many records in all; false when memory is short, and nothing changes. */
+/* Grows the pool to `capacity` records. Returns false, and changes nothing, if memory is short. */
 bool pool_grow(struct wr_pool *pool, int capacity)
 {
         int more = capacity - pool->capacity;
@@ -38,7 +38,10 @@ bool pool_grow(struct wr_pool *pool, int capacity)
 
         if (more <= 0)
                 return true;
-        /* One is never in use, so that there is always a last one that is free. */
+        /*
+         * One record more than may be in use, so that the list of free records always has a last
+         * one.
+         */
         more += !pool->slabs;
         slab = calloc(1, sizeof(*slab) + sizeof(struct wr) * (size_t)more);
         if (!slab)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The records of posted operations, in the order of posting. */
+/* The records of posted operations, in posting order. */
 #ifndef DAPLREF_POOL_H
 #define DAPLREF_POOL_H
 
@@ -17,30 +17,30 @@
 struct ep;
 struct srq;
 
-/* Is an operation with verbs, which may complete it in any thread? */
+/* Whether verbs has the operation and may complete it in any thread. */
 enum wr_posting {
         WR_NOT_POSTED,
         WR_POSTED,
-        WR_POSTED_PLAIN, /* and a success of it makes an event and nothing else, at once */
+        WR_POSTED_PLAIN, /* posted, and a success makes one event and has no other effect */
 };
 
 struct wr {
-        struct link link; /* in pool->pending while posted, else to the next that is free */
+        struct link link; /* in pool->pending while posted, else to the next free record */
         struct wr_pool *pool;
         enum wr_kind kind;
         _Atomic uint8_t posting; /* enum wr_posting */
-        bool held;               /* a receive that waits in software for its queue pair */
-        bool done;               /* complete, by `status`, and waits for its predecessors */
+        bool held;               /* a receive kept in software until the EP has a queue pair */
+        bool done;               /* completed with `status`, but its predecessors have not */
         DAT_DTO_COMPLETION_STATUS status;
         DAT_COMPLETION_FLAGS flags;
         DAT_CONTEXT cookie;
         DAT_VLEN length; /* of a request */
         DAT_RMR_HANDLE rmr;
         int num_sge;
-        struct ibv_sge *sge; /* of a receive: it may be held, and fail when its memory is gone */
+        struct ibv_sge *sge; /* of a receive, which may be held */
 };
 
-/* What verbs carries for us with each operation: the address of its record. */
+/* The value that verbs carries for each operation: the address of its record. */
 union wr_id {
         uint64_t number;
         struct wr *wr;
@@ -50,15 +50,15 @@ struct wr_slab;
 
 struct wr_pool {
         struct lock lock;
-        struct link *free; /* that has been free longest, of one more than may be in use */
+        struct link *free; /* the record that was freed first, of one more than may be in use */
         struct link *last_free;
         struct link pending;
         struct wr_slab *slabs;
         int capacity;
         enum wr_posting plain; /* the posting of a record whose success is not suppressed */
         _Atomic int in_use;
-        int done;      /* of the pending, under the lock of their EVD */
-        struct ep *ep; /* one of these two owns the pool */
+        int done;      /* pending records that are done; under the lock of their EVD */
+        struct ep *ep; /* one of these two owns the pool; the other is NULL */
         struct srq *srq;
         bool keeps_sge;
 };
@@ -69,8 +69,8 @@ bool pool_grow(struct wr_pool *pool, int capacity);
 void pool_destroy(struct wr_pool *pool);
 
 /*
- * Returns a record, last in the order of posting, or NULL when `limit` of them are in use: no more
- * than the pool has.
+ * Takes a record and appends it to the posting order. Returns NULL if `limit` records are in use;
+ * limit is at most the pool's capacity.
  */
 static inline struct wr *pool_take(struct wr_pool *pool, int limit)
 {
@@ -101,7 +101,10 @@ static inline void pool_give(struct wr *wr)
         lock_release(&pool->lock);
 }
 
-/* What verbs is asked for a receive. iWARP's devices need not take one without a segment. */
+/*
+ * Fills the verbs receive. An iWARP device need not accept one without a segment, so an empty one
+ * gets a segment of length 0.
+ */
 static inline void wr_as_recv(struct wr *wr, const struct ia *ia, struct ibv_recv_wr *recv)
 {
         bool empty = !wr->num_sge && ia->iwarp;
@@ -115,27 +118,27 @@ static inline void wr_as_recv(struct wr *wr, const struct ia *ia, struct ibv_rec
 }
 
 /*
- * Makes what the record says visible to the thread that will see its completion. The way there
- * leads through the device, which orders nothing as far as the language is concerned.
+ * Publishes the record to the thread that will see the completion. The device is between them, and
+ * C's memory model has no order through a device.
  */
 static inline void wr_publish(struct wr *wr, enum wr_posting posting)
 {
         atomic_store_explicit(&wr->posting, (uint8_t)posting, memory_order_release);
 }
 
-/* Is nothing pending that was posted before it? Under the lock of their EVD. */
+/* Whether all operations posted before it have completed. Under the lock of their EVD. */
 static inline bool wr_is_first(const struct wr *wr)
 {
         return wr->link.prev == &wr->pool->pending;
 }
 
-/* False for a completion that came after its queue pair was taken down. */
+/* False for a completion that arrives after its queue pair was destroyed. */
 static inline bool wr_is_published(const struct wr *wr)
 {
         return atomic_load_explicit(&wr->posting, memory_order_acquire) != WR_NOT_POSTED;
 }
 
-/* The same, of one whose success needs no more than to be told. */
+/* Whether the record was posted as WR_POSTED_PLAIN. */
 static inline bool wr_is_plain(const struct wr *wr)
 {
         return atomic_load_explicit(&wr->posting, memory_order_acquire) == WR_POSTED_PLAIN;

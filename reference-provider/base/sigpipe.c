@@ -5,9 +5,9 @@
 #include <time.h>
 
 /*
- * Keeps SIGPIPE from the calling thread. siw sends in the system call that posts or answers, and on
- * a stream that the peer has closed the kernel raises it, as for a write to a socket; it would end
- * a Consumer that knows of no stream. Not for the whole process, whose own streams may want it.
+ * Blocks SIGPIPE in the calling thread. siw sends in the calling thread, and the kernel raises
+ * SIGPIPE on a stream that the peer has closed. The default action would kill the Consumer. The
+ * signal is not ignored process-wide, since the Consumer may use it.
  */
 void sigpipe_block(const struct ia *ia, struct sigpipe *sigpipe)
 {
@@ -22,7 +22,7 @@ void sigpipe_block(const struct ia *ia, struct sigpipe *sigpipe)
                         !sigismember(&sigpipe->before, SIGPIPE);
 }
 
-/* Takes back what was raised, and lets what others raise through again as it was. */
+/* Removes a pending SIGPIPE and restores the signal mask. */
 void sigpipe_restore(const struct sigpipe *sigpipe)
 {
         static const struct timespec no_time;

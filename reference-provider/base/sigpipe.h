@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What siw raises in the thread that posts, answers or takes down, kept from the Consumer. */
+/* Keeps the SIGPIPE that siw raises in calling threads from the Consumer. */
 #ifndef DAPLREF_SIGPIPE_H
 #define DAPLREF_SIGPIPE_H
 

@@ -20,19 +20,19 @@
 #include <sys/random.h>
 
 #define SECONDS         UINT64_C(1000000)
-#define DISCONNECT_TIME (30 * SECONDS) /* for the peer to acknowledge a disconnect */
-#define ACCEPTING_TIME  (30 * SECONDS) /* for the peer to confirm an accepted connection */
-#define GATHERING_TIME  (10 * SECONDS) /* for the parts of a request to come together */
-#define RESOLVING_TIME  (15 * SECONDS) /* for an address, where the Consumer has no time-out */
-#define RESOLVING_STEP  (2 * SECONDS)  /* for one attempt at it */
+#define DISCONNECT_TIME (30 * SECONDS) /* until the peer acknowledges a disconnect */
+#define ACCEPTING_TIME  (30 * SECONDS) /* until the peer confirms an accepted connection */
+#define GATHERING_TIME  (10 * SECONDS) /* until all parts of a request have arrived */
+#define RESOLVING_TIME  (15 * SECONDS) /* to resolve an address, if the Consumer has no timeout */
+#define RESOLVING_STEP  (2 * SECONDS)  /* for one try */
 
-/* Active ends bind to ports above those that the kernel hands out, clear of most qualifiers. */
+/* Ports of active connections: above the kernel's ephemeral ports and clear of most qualifiers. */
 #define FIRST_ACTIVE_PORT 61000
 #define ACTIVE_PORTS      4536
 #define PORT_ATTEMPTS     16
-#define TOKEN_STEP        UINT32_C(0x9e3779b1) /* odd, so no token returns soon */
+#define TOKEN_STEP        UINT32_C(0x9e3779b1) /* odd, for the full period */
 
-/* The IA of whose events this thread handles one, and whose retired connections it reaps next. */
+/* The IA whose event the calling thread handles; it destroys that IA's retired connections next. */
 static REF_THREAD_LOCAL const struct ia *reaped_ia;
 
 /*
@@ -44,7 +44,7 @@ void conn_set_reaper(const struct ia *ia)
         reaped_ia = ia;
 }
 
-/* Makes a connection without an id; it is not yet in any list. */
+/* Makes a connection that has no id and is in no list. */
 struct conn *conn_new(struct ia *ia, enum conn_kind kind)
 {
         struct conn *conn = calloc(1, sizeof(*conn));
@@ -57,7 +57,7 @@ struct conn *conn_new(struct ia *ia, enum conn_kind kind)
         return conn;
 }
 
-/* Frees a connection that is in no list, or no longer, and has no id. */
+/* Frees a connection that has no id and is in no list. */
 void conn_free(struct conn *conn)
 {
         if (conn->number)
@@ -66,7 +66,7 @@ void conn_free(struct conn *conn)
 }
 #define TO(state) (1u << (state))
 
-/* What may follow upon each state. */
+/* The valid transitions. */
 static const unsigned int followers[CONN_STATES] = {
     [CONN_RESOLVING] = TO(CONN_REQUESTING) | TO(CONN_RETIRED),
     [CONN_REQUESTING] = TO(CONN_ESTABLISHED) | TO(CONN_RETIRED),
@@ -78,7 +78,7 @@ static const unsigned int followers[CONN_STATES] = {
     [CONN_DISCONNECTING] = TO(CONN_RETIRED),
 };
 
-/* Takes the connection to a state that may follow. Called with ia->cm_lock held. */
+/* Sets the state, which must be a valid successor. Called with ia->cm_lock held. */
 void conn_set_state(struct conn *conn, enum conn_state state)
 {
         bool follows = followers[conn->state] & TO(state);
@@ -88,7 +88,7 @@ void conn_set_state(struct conn *conn, enum conn_state state)
         conn->state = state;
 }
 
-/* Gives a connection up. Its id is destroyed by the service thread once its events are done. */
+/* Retires a connection. Its id is destroyed after the current event of librdmacm. */
 void conn_retire(struct conn *conn)
 {
         struct ia *ia = conn->ia;
@@ -142,7 +142,7 @@ void conn_disconnect_id(const struct conn *conn)
         sigpipe_restore(&sigpipe);
 }
 
-/* Takes an EP off its connection, which is disconnected and then ends without the EP. */
+/* Takes an EP off its connection and disconnects it. The connection then ends without the EP. */
 static void disconnect_ep(struct ep *ep)
 {
         struct conn *conn = ep->conn;
@@ -176,7 +176,7 @@ void conn_answer_reject(struct conn *conn, enum wire_kind kind, int size, const 
         conn_retire(conn);
 }
 
-/* Refuses a request in the Consumer's name, with its private data. */
+/* Rejects a request for the Consumer, with its private data. */
 void conn_reject(struct conn *conn, int size, const void *data)
 {
         if (conn->ia->iwarp)
@@ -184,13 +184,16 @@ void conn_reject(struct conn *conn, int size, const void *data)
         conn_answer_reject(conn, WIRE_REJECTED, size, data);
 }
 
-/* Refuses a request in the Provider's name. */
+/* Rejects a request for the Provider. */
 void conn_refuse(struct conn *conn)
 {
         conn_answer_reject(conn, WIRE_REFUSED, 0, NULL);
 }
 
-/* The connection or the attempt is over: the EP is Disconnected and the Consumer hears why. */
+/*
+ * Ends the connection or the attempt. The EP becomes Disconnected, and the event `number` is
+ * posted.
+ */
 void conn_end(struct conn *conn, DAT_EVENT_NUMBER number)
 {
         enum ep_event event =
@@ -227,8 +230,8 @@ bool conn_step_to_rts(struct ep *ep, const struct conn *conn)
 }
 
 /*
- * Accepts with an EP that has its queue pair. From here on every failure is the peer's or the
- * network's, and the connect EVD tells of it. Called with ia->cm_lock held.
+ * Accepts with an EP that has its queue pair. Later failures are reported on the connect EVD.
+ * Called with ia->cm_lock held.
  */
 void conn_accept(struct conn *conn, struct ep *ep, int size, const void *data)
 {
@@ -256,7 +259,8 @@ static void set_port(struct sockaddr_storage *address, uint16_t port)
                 ((struct sockaddr_in *)address)->sin_port = htons(port);
 }
 
-/* Each IA begins somewhere, and goes on by steps that scatter what is made of them, such as ports.
+/*
+ * Draws a token. Each IA starts at a random value and advances by TOKEN_STEP, which scatters ports.
  */
 uint32_t conn_draw_token(struct ia *ia)
 {
@@ -285,7 +289,7 @@ int conn_resolve_step(struct conn *conn, struct sockaddr_storage *source)
         return 0;
 }
 
-/* Starts from the IA's address, if it can. Else librdmacm takes one that the route suggests. */
+/* Starts from the IA's address if possible, else from the address that librdmacm chooses. */
 static int resolve_from_here(struct conn *conn)
 {
         struct sockaddr_storage source = conn->ia->address;
@@ -303,7 +307,9 @@ static int resolve_from_here(struct conn *conn)
         return conn_resolve_step(conn, NULL);
 }
 
-/* Starts on the way to a peer; returns an errno, and then the id may exist or not. */
+/*
+ * Starts to resolve a peer's address. Returns 0 or an errno; on error the id may or may not exist.
+ */
 int conn_resolve(struct conn *conn, const struct sockaddr_storage *to)
 {
         conn->peer = *to;
@@ -315,7 +321,7 @@ int conn_resolve(struct conn *conn, const struct sockaddr_storage *to)
         return resolve_from_here(conn);
 }
 
-/* Sends something beside a connection, in a request that will be rejected. */
+/* Sends data in a connection request of its own, which the peer rejects after reading it. */
 bool conn_start_aside(struct ia *ia, const struct sockaddr_storage *to, DAT_CONN_QUAL qual,
                       const void *wire, size_t size)
 {
@@ -346,7 +352,7 @@ bool conn_keep_private_data(struct ep *ep, const struct wire_reply *reply, size_
         return true;
 }
 
-/* Are these addresses of the same host, whatever their ports? */
+/* Whether two addresses are of one host; ports are ignored. */
 bool conn_same_host(const struct sockaddr *a, const struct sockaddr *b)
 {
         if (a->sa_family != b->sa_family)

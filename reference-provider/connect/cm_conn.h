@@ -18,26 +18,26 @@ struct cr;
 struct ep;
 struct ia;
 
-/* What the context of an id of librdmacm begins with. */
+/* The kind is the first member of each librdmacm context. */
 enum conn_kind {
-        CONN_ACTIVE,    /* requested here */
-        CONN_PASSIVE,   /* requested by a peer */
-        CONN_FRAGMENT,  /* carries the rest of another request's private data */
-        CONN_KEEPALIVE, /* asks whether a peer's host still answers, or its IA is open */
-        CONN_LISTENER,  /* is no connection, but a struct listener */
+        CONN_ACTIVE,    /* active */
+        CONN_PASSIVE,   /* passive */
+        CONN_FRAGMENT,  /* carries the rest of another request's private data, or a message */
+        CONN_KEEPALIVE, /* a keepalive to a host or to an IA */
+        CONN_LISTENER,  /* a struct listener, not a connection */
 };
 
-/* How far one has come; cm.c has what may follow upon what. */
+/* Connection state. followers[] in cm_conn.c has the valid transitions. */
 enum conn_state {
-        CONN_RESOLVING,  /* the peer's address */
-        CONN_REQUESTING, /* the peer's host is there */
-        CONN_GATHERING,  /* the parts of a peer's request, or its CR */
-        CONN_REPORTED,   /* by a CR */
-        CONN_CANCELLED,  /* by the peer; who accepts will hear of it */
-        CONN_ACCEPTED,   /* and the peer has yet to confirm it */
+        CONN_RESOLVING,  /* the peer's address is being resolved */
+        CONN_REQUESTING, /* the address is resolved, and the request is sent or about to be */
+        CONN_GATHERING,  /* parts of a peer's request are missing, or its CR is not made yet */
+        CONN_REPORTED,   /* a CR exists */
+        CONN_CANCELLED,  /* the peer cancelled its request; dat_cr_accept() reports it */
+        CONN_ACCEPTED,   /* accepted, but not confirmed by the peer */
         CONN_ESTABLISHED,
-        CONN_DISCONNECTING, /* has no EP any more; the peer has yet to acknowledge that */
-        CONN_RETIRED,       /* has nothing any more, and waits to be destroyed */
+        CONN_DISCONNECTING, /* without an EP, until the peer acknowledges the disconnect */
+        CONN_RETIRED,       /* in ia->retired, to be destroyed */
         CONN_STATES
 };
 
@@ -47,17 +47,17 @@ struct conn {
         struct link link; /* in ia->conns, under ia->cm_lock */
         struct ia *ia;
         struct rdma_cm_id *id;
-        struct ibv_qp *number; /* of what has no EP: a queue pair that only lends its number */
+        struct ibv_qp *number; /* without an EP: a queue pair that only provides its number */
         struct ep *ep;
         struct cr *cr;
-        uint8_t reads_in; /* RDMA reads that a peer wants to have served at once, and serves */
+        uint8_t reads_in; /* RDMA reads that the peer sends and serves at once */
         uint8_t reads_out;
         uint64_t deadline;            /* in now_us() time; 0 is none */
-        struct sockaddr_storage peer; /* whom an active one resolves */
+        struct sockaddr_storage peer; /* the peer of an active connection */
         uint64_t resolve_until;
-        uint16_t port;           /* from which an active one comes, or 0 */
+        uint16_t port;           /* the local port of an active connection, or 0 */
         uint16_t keepalive_port; /* the peer's ia->keepalive_port */
-        const void *oldest;      /* of the requests that waited when peers were last to be asked */
+        const void *oldest;      /* the request that was oldest at the last keepalive interval */
         DAT_CONN_QUAL qual;
         uint32_t token;
         bool fragmented;

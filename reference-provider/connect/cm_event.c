@@ -27,10 +27,10 @@
 #include <unistd.h>
 
 #define SECONDS        UINT64_C(1000000)
-#define PASSING_TIME   SECONDS /* for a confirmation to go out, or to come */
-#define EVENTS_AT_ONCE 16      /* so that no call has others' without end */
+#define PASSING_TIME   SECONDS /* until a confirmation is sent or received */
+#define EVENTS_AT_ONCE 16      /* limits the events of other connections that one call handles */
 
-/* The connection is there. What breaks it may have been seen already. */
+/* Reports the connection. A failure may have been seen before. */
 static void establish(struct conn *conn)
 {
         struct ep *ep = conn->ep;
@@ -41,7 +41,7 @@ static void establish(struct conn *conn)
         ep_post_event(ep, DAT_CONNECTION_EVENT_ESTABLISHED);
         if (atomic_load(&ep->failed))
                 work_queue(&ep->obj.ia->loop, &ep->broken_work);
-        /* The service thread, which looks for failures, may not be the one that handles this. */
+        /* The tick looks for failures, and another thread may handle this event. */
         if (!ep->obj.ia->next_look)
                 event_loop_rearm(&ep->obj.ia->loop);
 }
@@ -56,7 +56,7 @@ void cm_establish_accepted(struct conn *conn)
         conn->ia->settled = true;
 }
 
-/* The attempt has failed. Who waits for it is told; who has not begun to wait is told on accept. */
+/* Handles a failed attempt. If the request has no EP yet, dat_cr_accept() reports the failure. */
 void cm_on_failure(struct conn *conn, DAT_EVENT_NUMBER number)
 {
         if (conn->kind == CONN_KEEPALIVE && number == DAT_CONNECTION_EVENT_UNREACHABLE)
@@ -95,14 +95,16 @@ void cm_on_disconnected(struct conn *conn)
                 conn_set_deadline(conn, PASSING_TIME);
                 return;
         }
-        /* InfiniBand's CM answers by itself for an id that is destroyed, as it soon is. */
+        /* InfiniBand's CM answers by itself when the id is destroyed. */
         if (conn->ia->iwarp || conn->state != CONN_ESTABLISHED)
                 conn_disconnect_id(conn);
         if (conn->state != CONN_ESTABLISHED) {
                 cm_on_failure(conn, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
                 return;
         }
-        /* A queue pair that failed on its own was broken; the peer only drew the consequence. */
+        /*
+         * If the queue pair is in ERR, it failed first, and the peer's disconnect is a consequence.
+         */
         if (conn->ia->iwarp ? atomic_load(&conn->ep->failed) : cm_qp_has_failed(conn->ep))
                 number = DAT_CONNECTION_EVENT_BROKEN;
         conn_end(conn, number);
@@ -114,7 +116,10 @@ static bool on_our_device(const struct conn *conn)
                                           ibv_get_device_name(conn->ia->verbs->device));
 }
 
-/* The request could not go out. On iWARP the peer's kernel refuses so what nobody listens for. */
+/*
+ * Handles a request that could not be sent. On iWARP the peer's kernel refuses a port without a
+ * listener.
+ */
 void cm_cannot_request(struct conn *conn, int error)
 {
         DAT_EVENT_NUMBER number = DAT_CONNECTION_EVENT_UNREACHABLE;
@@ -185,7 +190,7 @@ static void on_established(struct conn *conn, const struct rdma_cm_event *event)
         }
 }
 
-/* The kernel asks for an address three times in a row and then only waits, so we ask again. */
+/* The kernel sends three address requests and then only waits, so the request is repeated here. */
 static void on_address_error(struct conn *conn)
 {
         if (now_us() < conn->resolve_until && !conn_resolve_step(conn, NULL))
@@ -207,14 +212,17 @@ static void on_rejected(struct conn *conn, const struct rdma_cm_event *event)
                 return;
         }
 
-        /* Who accepted has given up before it heard that the connection was there; here it was. */
+        /*
+         * The accepting peer timed out before it saw the confirmation, but this end was
+         * established.
+         */
         if (conn->state == CONN_ESTABLISHED || conn->state == CONN_DISCONNECTING) {
                 cm_on_disconnected(conn);
                 return;
         }
         if (conn->kind == CONN_KEEPALIVE)
                 keepalive_refused(conn, event->status);
-        /* Where the kernel said too little, the request itself will be answered. */
+        /* If the kernel reported no data, the request itself gets an answer. */
         if (!wire_is(event->param.conn.private_data, length, WIRE_COLLECTED) &&
             (length || !conn->ia->iwarp))
                 cm_fail_fragmented(conn, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
@@ -232,7 +240,7 @@ static void on_removal(struct conn *conn)
                 cm_on_failure(conn, DAT_CONNECTION_EVENT_UNREACHABLE);
 }
 
-/* The device goes, and with it all that is on it, before one end can tell the other. */
+/* Handles a device removal: no end of a connection can notify the other. */
 static void on_device_removal(struct ia *ia)
 {
         struct link *head = &ia->conns;
@@ -244,7 +252,10 @@ static void on_device_removal(struct ia *ia)
                 at = at->next;
                 if (conn->state == CONN_CANCELLED)
                         continue;
-                /* Others may end with it, so begin again: this one has failed, or is off. */
+                /*
+                 * Other connections may end as well, so begin again. This one is off the list or
+                 * cancelled.
+                 */
                 on_removal(conn);
                 at = head->next;
         }
@@ -319,7 +330,7 @@ static void destroy_id(void *id)
         rdma_destroy_id(id);
 }
 
-/* Of a request that nobody answered, the peer is told. */
+/* rdma_destroy_id() rejects a request that is unanswered, and so may raise SIGPIPE. */
 static void destroy_conn_id(const struct conn *conn)
 {
         struct sigpipe sigpipe;
@@ -329,7 +340,7 @@ static void destroy_conn_id(const struct conn *conn)
         sigpipe_restore(&sigpipe);
 }
 
-/* Destroys the connections given up. Called in ia->cm_turn, so no event of theirs is under way. */
+/* Destroys the retired connections. Called with cm_turn held, so none of their events is in use. */
 static void reap(struct ia *ia)
 {
         for (;;) {
@@ -366,7 +377,7 @@ static void handle(struct ia *ia, struct rdma_cm_event *event)
         dispatch(ia, event);
         if (event->event == RDMA_CM_EVENT_CONNECT_REQUEST && !event->id->context)
                 orphan = event->id;
-        /* The removal of the device waits for every id on it to go. */
+        /* The removal of the device waits until every id on it is destroyed. */
         if (event->event == RDMA_CM_EVENT_DEVICE_REMOVAL && event->id == ia->listen_id) {
                 orphan = ia->listen_id;
                 ia->listen_id = NULL;
@@ -381,8 +392,8 @@ static void handle(struct ia *ia, struct rdma_cm_event *event)
 }
 
 /*
- * Fetches what librdmacm has to tell, or some of it when there is much; `settled` ends it where
- * nothing more is to be expected, so that nothing is asked for in vain.
+ * Handles up to EVENTS_AT_ONCE events of librdmacm. With `until_settled`, stops after the last
+ * event that a call causes, which saves a read.
  */
 static void fetch(struct ia *ia, bool until_settled)
 {
@@ -398,7 +409,7 @@ static void fetch(struct ia *ia, bool until_settled)
         pthread_mutex_unlock(&ia->cm_turn);
 }
 
-/* For the service thread, when there is something. Called without a lock. */
+/* Called by the service thread without a lock. */
 void cm_handle_events(struct ia *ia)
 {
         fetch(ia, false);
@@ -451,9 +462,9 @@ static void resume_service(struct ia *ia)
 }
 
 /*
- * Takes ia->cm_lock for a call that makes librdmacm tell something. What can be had by then,
- * cm_call_end() handles: else the service thread would wake in the midst of the call, sleep until
- * it has the lock, and often wake in turn who waits for the event.
+ * Takes ia->cm_lock for a call that causes events of librdmacm. cm_call_end() handles those that
+ * are there by then. Otherwise the service thread would wake, sleep on the lock, and wake the
+ * waiter.
  */
 bool cm_call_begin(struct ia *ia)
 {
@@ -463,7 +474,9 @@ bool cm_call_begin(struct ia *ia)
         return paused;
 }
 
-/* Releases the lock. `paused` is what cm_call_begin() has returned; a refused call causes nothing.
+/*
+ * Releases the lock. `paused` is the result of cm_call_begin(). If `ret` is an error, no event is
+ * expected.
  */
 void cm_call_end(struct ia *ia, bool paused, DAT_RETURN ret)
 {
@@ -475,7 +488,7 @@ void cm_call_end(struct ia *ia, bool paused, DAT_RETURN ret)
         resume_service(ia);
 }
 
-/* Destroys the connections given up that nobody who handles an event has reaped. */
+/* Destroys retired connections that no event handler has destroyed. */
 void cm_reap(struct ia *ia)
 {
         pthread_mutex_lock(&ia->cm_turn);
@@ -483,7 +496,7 @@ void cm_reap(struct ia *ia)
         pthread_mutex_unlock(&ia->cm_turn);
 }
 
-/* Destroys every connection of an IA whose service thread has ended. */
+/* Destroys every connection of the IA, whose service thread has ended. */
 void cm_close(struct ia *ia)
 {
         pthread_mutex_lock(&ia->cm_lock);

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #define SECONDS        UINT64_C(1000000)
-#define GATHERING_TIME (10 * SECONDS) /* for the parts of a request to come together */
+#define GATHERING_TIME (10 * SECONDS) /* until all parts of a request have arrived */
 
 static void deliver(struct conn *conn)
 {
@@ -25,7 +25,7 @@ static void deliver(struct conn *conn)
                 conn->ia->settled = !conn->fragmented;
 }
 
-/* Finds the other part of a request in two parts: the fragment for a request, or vice versa. */
+/* Finds the other part of a request in two parts. */
 static struct conn *find_part(const struct conn *conn)
 {
         enum conn_kind wanted = conn->kind == CONN_PASSIVE ? CONN_FRAGMENT : CONN_PASSIVE;
@@ -121,7 +121,9 @@ void cm_on_request(struct ia *ia, struct rdma_cm_event *event)
                 conn_refuse(conn);
 }
 
-/* Ends the attempt that a fragment of ours belongs to: the peer would wait for the rest in vain. */
+/*
+ * Ends the attempt that a failed fragment belongs to, since the peer cannot complete the request.
+ */
 void cm_fail_fragmented(const struct conn *fragment, DAT_EVENT_NUMBER number)
 {
         struct link *head = &fragment->ia->conns;

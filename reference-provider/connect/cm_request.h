@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Requests of peers, which may come in two parts. */
+/* Requests of peers. A request may have two parts. */
 #ifndef DAPLREF_CM_REQUEST_H
 #define DAPLREF_CM_REQUEST_H
 

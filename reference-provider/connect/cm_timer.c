@@ -13,7 +13,7 @@
 #include "event/owner.h"
 
 #define SECONDS      UINT64_C(1000000)
-#define LOOKING_TIME SECONDS /* until a failure is seen that no Consumer looks for */
+#define LOOKING_TIME SECONDS /* between two looks for failures */
 
 static void expire(struct conn *conn)
 {
@@ -32,10 +32,9 @@ static void expire(struct conn *conn)
 }
 
 /*
- * A failed operation shows in a completion queue and nowhere else, at which the Consumer need not
- * look: it may wait for the end of the connection. So each connection's are looked at now and then;
- * and the queue pair, where an EVD that nobody reads keeps the completion queue from being emptied.
- * Returns when to do so next, or 0 while nothing is connected.
+ * Looks for failed operations, which show in a completion queue only, because the Consumer may wait
+ * on the connect EVD. Queries the queue pair if a full EVD keeps its completion queue from being
+ * drained. Returns the time of the next look, or 0 if nothing is connected.
  */
 static uint64_t look_for_failures(struct ia *ia, uint64_t now)
 {
@@ -64,13 +63,13 @@ static uint64_t look_for_failures(struct ia *ia, uint64_t now)
         return ia->next_look;
 }
 
-/* The earlier of two deadlines, of which 0 is none. */
+/* Returns the earlier of two deadlines; 0 is none. */
 static uint64_t earlier(uint64_t a, uint64_t b)
 {
         return a && (!b || a < b) ? a : b;
 }
 
-/* Ends what has taken too long; returns the next deadline, or 0. */
+/* Ends connections and attempts whose deadline has passed. Returns the next deadline, or 0. */
 static uint64_t expire_all(struct ia *ia)
 {
         struct link *head = &ia->conns;
@@ -89,7 +88,10 @@ static uint64_t expire_all(struct ia *ia)
                 if (!conn->deadline)
                         continue;
                 if (conn->deadline <= now) {
-                        /* Others may end with it, so begin again: this one is off the list. */
+                        /*
+                         * Other connections may end as well, so begin again. This one is off the
+                         * list.
+                         */
                         expire(conn);
                         after = head->next;
                         next = 0;

@@ -10,26 +10,26 @@
 #include "base/daplref.h"
 
 /*
- * What travels in librdmacm's private data. It arrives padded with zeros to librdmacm's maximum,
- * so the length goes with it; and a request has 56 bytes, less than the 64 that DAT promises, so
- * the rest of a long one comes in a second request, the fragment, that bears the same token.
+ * The messages in librdmacm's private data. librdmacm pads them with zeros, so they carry their
+ * length. A request has 56 bytes, but DAT promises 64. The rest is sent in a second request, the
+ * fragment, with the same token.
  */
 enum wire_kind {
         WIRE_REQUEST = 1,
         WIRE_FRAGMENT,
         WIRE_REPLY,
-        WIRE_REJECTED,  /* by the Consumer */
-        WIRE_REFUSED,   /* by the Provider */
-        WIRE_COLLECTED, /* a fragment, or a confirmation, that has done its work */
-        WIRE_CONFIRMED, /* on iWARP, by a connection of its own, see confirm() */
-        WIRE_QUESTION,  /* the same, see iwarp_ask_why() */
+        WIRE_REJECTED,  /* the Consumer rejects */
+        WIRE_REFUSED,   /* the Provider rejects */
+        WIRE_COLLECTED, /* the answer to a fragment or a confirmation that was processed */
+        WIRE_CONFIRMED, /* on iWARP, in a request of its own, see confirm() */
+        WIRE_QUESTION,  /* on iWARP, in a request of its own, see iwarp_ask_why() */
 };
 
 struct wire {
         uint8_t magic[2];
         uint8_t version;
         uint8_t kind;
-        uint8_t size; /* of all the Consumer's private data */
+        uint8_t size; /* the length of all the Consumer's private data */
         uint8_t fragmented;
         uint16_t keepalive_port; /* of a request or reply: the sender's ia->keepalive_port */
         uint32_t token;

@@ -127,8 +127,8 @@ static DAT_RETURN check_private_data(DAT_COUNT size, const void *data, int argum
 }
 
 /*
- * dat_ep_connect(3DAT). The queue pair is made here, so that lack of one is told at once. All the
- * rest is reported on the connect EVD, no later than the time-out says.
+ * dat_ep_connect(3DAT). Makes the queue pair in the call, so that the call returns an error if
+ * there is none. Other failures are reported on the connect EVD within the timeout.
  */
 DAT_RETURN ref_ep_connect(DAT_EP_HANDLE handle, DAT_IA_ADDRESS_PTR address, DAT_CONN_QUAL qual,
                           DAT_TIMEOUT timeout, DAT_COUNT size, const DAT_PVOID data, DAT_QOS qos,
@@ -163,8 +163,8 @@ DAT_RETURN ref_ep_connect(DAT_EP_HANDLE handle, DAT_IA_ADDRESS_PTR address, DAT_
 }
 
 /*
- * dat_ep_dup_connect(3DAT). An EP that was the passive end knows its peer's port only, on which
- * nobody may listen; then the attempt ends as one to a qualifier without a service point.
+ * dat_ep_dup_connect(3DAT). A passive EP knows only the port of its peer. If no service point
+ * listens there, the attempt fails as for any qualifier without one.
  */
 DAT_RETURN ref_ep_dup_connect(DAT_EP_HANDLE handle, DAT_EP_HANDLE dup_handle, DAT_TIMEOUT timeout,
                               DAT_COUNT size, const DAT_PVOID data, DAT_QOS qos)

@@ -18,7 +18,7 @@
 
 #define BAD_CR REF_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CR)
 
-/* What the Provider knows of the attributes of the peer's EP, to which its own is to fit. */
+/* Sets the attributes of the Provider's EP to the peer's requested RDMA reads. */
 static void match_request(struct ep *ep, const struct conn *conn)
 {
         int limit = ep->obj.ia->limits.reads;
@@ -47,8 +47,8 @@ static bool assign_ep(struct service_point *point, struct cr *cr)
 }
 
 /*
- * Ends the life of an EP that the Provider has given. NULL when its IA is being closed, which has
- * taken it already. Called with ia->cm_lock held.
+ * Kills an EP that the Provider made. Returns NULL if the closing IA has killed it. Called with
+ * ia->cm_lock held.
  */
 static struct ep *discard_provider_ep(struct ep *ep)
 {
@@ -58,7 +58,10 @@ static struct ep *discard_provider_ep(struct ep *ep)
         return ep;
 }
 
-/* Frees it, once those who hold it, and who may wait for ia->cm_lock, let go of it. */
+/*
+ * Frees the EP after all threads have released it. Called without ia->cm_lock, for which they may
+ * wait.
+ */
 static void destroy_provider_ep(struct ep *ep)
 {
         if (!ep)
@@ -76,13 +79,13 @@ static void note_peer(struct ep *ep, const struct cr *cr)
 }
 
 /*
- * Reports a complete connection request to a service point's EVD. False when it cannot be, for
- * want of room there or of an EP; the caller then refuses it. Called with ia->cm_lock held.
+ * Reports a complete connection request on the service point's EVD. Returns false if the EVD is
+ * full or there is no EP; the caller then rejects the request. Called with ia->cm_lock held.
  */
 bool cr_deliver(struct service_point *point, struct conn *conn)
 {
         struct ia *ia = point->obj.ia;
-        struct cr *before = conn->cr; /* which is handed off, if there is one */
+        struct cr *before = conn->cr; /* the CR that is handed off, or NULL */
         struct cr *cr = calloc(1, sizeof(*cr));
         const struct sockaddr *peer = rdma_get_peer_addr(conn->id);
         struct event event = {.dat.event_number = DAT_CONNECTION_REQUEST_EVENT, .notify = true};
@@ -114,7 +117,7 @@ bool cr_deliver(struct service_point *point, struct conn *conn)
                 point->ep = NULL;
                 return true;
         }
-        /* An IA that is being closed has taken it already. */
+        /* A closing IA has killed it. */
         if (!object_kill(&cr->obj))
                 return true;
         conn->cr = before;
@@ -157,7 +160,7 @@ DAT_RETURN ref_cr_query(DAT_CR_HANDLE handle, DAT_CR_PARAM_MASK mask, DAT_CR_PAR
         return ret;
 }
 
-/* Frees a CR that is dead and that the caller alone holds. */
+/* Frees a dead CR that only the caller holds. */
 static void finish(struct cr *cr)
 {
         object_await_last(&cr->obj, 1);
@@ -165,7 +168,7 @@ static void finish(struct cr *cr)
         free(cr);
 }
 
-/* Lets go of the EP that came with a request which is not accepted. */
+/* Detaches the EP of a request that is not accepted. */
 static struct ep *revert_ep(struct cr *cr)
 {
         struct ep *ep = cr->ep;
@@ -179,7 +182,7 @@ static struct ep *revert_ep(struct cr *cr)
         return NULL;
 }
 
-/* Lives end under ia->cm_lock: of two threads with one request, the later finds that it is dead. */
+/* A CR is killed under ia->cm_lock. Of two threads with one CR, the second finds it dead. */
 static DAT_RETURN refuse(struct cr *cr, bool by_peer, int size, const void *data)
 {
         struct ia *ia = cr->obj.ia;
@@ -203,7 +206,7 @@ static DAT_RETURN refuse(struct cr *cr, bool by_peer, int size, const void *data
         return DAT_SUCCESS;
 }
 
-/* dat_cr_reject(3DAT). The private data, which 1.2 has not, comes with the peer's event. */
+/* dat_cr_reject(3DAT). The private data, which DAT 1.2 lacks, is in the peer's event. */
 DAT_RETURN ref_cr_reject(DAT_CR_HANDLE handle, DAT_COUNT size, const DAT_PVOID data)
 {
         struct cr *cr = object_get(handle, DAT_HANDLE_TYPE_CR);
@@ -221,7 +224,7 @@ DAT_RETURN ref_cr_reject(DAT_CR_HANDLE handle, DAT_COUNT size, const DAT_PVOID d
         return ret;
 }
 
-/* Refuses a request whose event the Consumer will never see. */
+/* Rejects a request whose event the Consumer cannot take any more. */
 void cr_discard(DAT_CR_HANDLE handle)
 {
         struct cr *cr = object_get(handle, DAT_HANDLE_TYPE_CR);
@@ -230,7 +233,7 @@ void cr_discard(DAT_CR_HANDLE handle)
                 (void)refuse(cr, false, 0, NULL);
 }
 
-/* Frees a dead CR when its IA closes; its connection goes with the others. */
+/* Frees a dead CR of a closing IA. Its connection is freed separately. */
 void cr_destroy(struct cr *cr)
 {
         cr->conn->cr = NULL;
@@ -282,9 +285,8 @@ static DAT_RETURN accept_locked(struct cr *cr, struct ep *ep, DAT_COUNT size, co
 }
 
 /*
- * dat_cr_accept(3DAT). An EP that lacks a zone or a connect EVD, or is in the wrong state, gets
- * DAT_INVALID_STATE and nothing changes. If the peer has given up in the meantime, the connect
- * EVD says so.
+ * dat_cr_accept(3DAT). Returns DAT_INVALID_STATE, and changes nothing, if the EP lacks a zone or
+ * connect EVD or is in the wrong state. A peer that cancelled is reported on the connect EVD.
  */
 DAT_RETURN ref_cr_accept(DAT_CR_HANDLE handle, DAT_EP_HANDLE ep_handle, DAT_COUNT size,
                          const DAT_PVOID data)
@@ -317,8 +319,8 @@ DAT_RETURN ref_cr_accept(DAT_CR_HANDLE handle, DAT_EP_HANDLE ep_handle, DAT_COUN
 }
 
 /*
- * dat_cr_handoff(3DAT): to another service point of this IA instance. DAT_INVALID_PARAMETER when
- * none has that qualifier, or when it cannot take the request.
+ * dat_cr_handoff(3DAT): to another service point of this IA. Returns DAT_INVALID_PARAMETER if there
+ * is none with that qualifier, or if it cannot take the request.
  */
 DAT_RETURN ref_cr_handoff(DAT_CR_HANDLE handle, DAT_CONN_QUAL qual)
 {

@@ -16,7 +16,7 @@ struct service_point;
 struct cr {
         struct object obj;
         struct conn *conn;
-        struct ep *ep; /* given by the Provider or by an RSP */
+        struct ep *ep; /* from the Provider or from an RSP */
         bool ep_is_providers;
 
         struct sockaddr_storage remote;

@@ -15,10 +15,13 @@
 #include <string.h>
 
 #define SECONDS      UINT64_C(1000000)
-#define PASSING_TIME SECONDS /* for a confirmation to go out, or to come */
-#define QUESTIONS    3       /* for one answer may be lost as the first was */
+#define PASSING_TIME SECONDS /* until a confirmation is sent or received */
+#define QUESTIONS    3       /* since an answer may be lost, as the first one was */
 
-/* The request that a question is about, while its Consumer waits for what became of it. */
+/*
+ * Returns the connection whose request a question is about, while its Consumer waits for the
+ * result.
+ */
 static struct conn *asker_of(const struct conn *aside)
 {
         struct link *head = &aside->ia->conns;
@@ -37,7 +40,7 @@ static struct conn *asker_of(const struct conn *aside)
         return NULL;
 }
 
-/* A question that has come to nothing leaves what the kernel said. */
+/* If a question gets no answer, the attempt ends as the kernel reported it. */
 void iwarp_end_question(const struct conn *aside)
 {
         struct conn *asker = asker_of(aside);
@@ -47,16 +50,16 @@ void iwarp_end_question(const struct conn *aside)
 }
 
 /*
- * On iWARP who disconnects at once may be ahead of its own confirmation, which comes by another
- * way. Then the connection was there, and is told so first, once the confirmation says that the
- * peer was told; but without it the peer has failed on the way there.
+ * Whether a disconnect must wait for the confirmation. On iWARP the two travel on different
+ * connections. After the confirmation the connection is reported as established first; without it
+ * as failed.
  */
 bool iwarp_awaits_confirmation(const struct conn *conn)
 {
         return conn->state == CONN_ACCEPTED && conn->iwarp.reached && !conn->iwarp.confirmed;
 }
 
-/* Does this connection here, which was accepted, belong to what a peer has sent beside it? */
+/* Whether a confirmation or question of a peer belongs to this accepted connection. */
 static bool is_confirmed_by(const struct conn *conn, const struct conn *aside,
                             const struct wire *wire)
 {
@@ -87,7 +90,7 @@ void iwarp_take_confirmation(struct conn *aside, const struct wire *wire)
         conn_retire(aside);
 }
 
-/* Who asked may have to ask again, see iwarp_ask_why(). */
+/* Keeps a rejection, because the peer may ask for it, see iwarp_ask_why(). */
 void iwarp_remember_refusal(const struct conn *conn, int size, const void *data)
 {
         struct ia *ia = conn->ia;
@@ -124,9 +127,8 @@ void iwarp_take_question(struct conn *aside, const struct wire *wire)
 }
 
 /*
- * On iWARP a peer rejects and closes the stream at once; a kernel that sees its end first does not
- * look for what came before. Then the peer is asked, at the same service point, in whose name it
- * rejected the request. False when it has been asked often enough.
+ * Asks a peer why it rejected a request. On iWARP the peer closes the stream at once, and the
+ * kernel may see the end before the private data. Returns false after QUESTIONS tries.
  */
 bool iwarp_ask_why(struct conn *conn)
 {
@@ -140,7 +142,7 @@ bool iwarp_ask_why(struct conn *conn)
         return conn_start_aside(conn->ia, &conn->peer, conn->qual, &wire, sizeof(wire));
 }
 
-/* What the peer says of a request of which the kernel said too little. */
+/* Processes the answer to a question. Returns false if it was none. */
 bool iwarp_took_answer(const struct conn *aside, const struct wire_reply *reply, size_t length)
 {
         struct conn *asker = asker_of(aside);
@@ -157,9 +159,9 @@ bool iwarp_took_answer(const struct conn *aside, const struct wire_reply *reply,
 }
 
 /*
- * On iWARP nothing tells who accepts that the answer has come, and what is sent before it has may
- * break the connection. So who connects says so, in a request to the port where the peer's IA
- * listens as long as it is open, for service points may be gone by then.
+ * Sends a confirmation. On iWARP the accepting side is not notified that its answer arrived, and a
+ * send before that may break the connection. The confirmation goes to the peer IA's keepalive port,
+ * because the service point may be gone.
  */
 static bool confirm(const struct conn *conn)
 {
@@ -170,7 +172,7 @@ static bool confirm(const struct conn *conn)
         return conn_start_aside(conn->ia, &conn->peer, conn->keepalive_port, &wire, sizeof(wire));
 }
 
-/* The peer's answer on iWARP, whose kernel makes the last step by itself. */
+/* Processes the peer's answer. On iWARP the kernel moves the queue pair to RTS. */
 void iwarp_on_reply(struct conn *conn, const struct rdma_cm_event *event)
 {
         struct ep *ep = conn->ep;
@@ -194,7 +196,7 @@ void iwarp_take_connects(struct ia *ia)
         }
 }
 
-/* Is there a confirmation whose request has yet to begin? */
+/* Whether a confirmation exists whose request is not sent yet. */
 static bool is_to_confirm(struct ia *ia)
 {
         struct link *head = &ia->conns;
@@ -214,8 +216,8 @@ static bool is_to_confirm(struct ia *ia)
 }
 
 /*
- * Lets confirmations begin, since a peer takes for failed what it is not told of. Once begun, they
- * outlive the IA. Called when the service thread has ended.
+ * Waits until confirmations are sent, because a peer treats an unconfirmed connection as failed.
+ * Once sent, they outlive the IA. Called after the service thread has ended.
  */
 void iwarp_confirm_last(struct ia *ia)
 {

@@ -12,12 +12,12 @@
 #include <string.h>
 
 /*
- * rdma_connect() is TCP's connect there, which asks a host that does not answer for two minutes. So
- * each has a thread, which outlives its connection where that is given up before, and its IA.
+ * On iWARP rdma_connect() is a TCP connect, which tries a silent host for two minutes. So each call
+ * has a thread. The thread may outlive its connection and its IA.
  */
 struct iwarp_connect {
         struct link link;  /* in ia->iwarp_cm.connects, once it has returned */
-        struct conn *conn; /* NULL when that has given it up */
+        struct conn *conn; /* NULL after iwarp_connect_abandon() */
         struct rdma_cm_id *id;
         struct rdma_conn_param param;
         uint8_t data[sizeof(((struct conn *)NULL)->wire)];
@@ -25,7 +25,7 @@ struct iwarp_connect {
         int error;
 };
 
-/* What connections and threads know of each other; innermost but for the service thread's kick. */
+/* Guards the links between connections and threads. Innermost lock but the event loop's. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static void *run(void *argument)
@@ -43,7 +43,10 @@ static void *run(void *argument)
         return NULL;
 }
 
-/* False, and nothing has happened, when there is no thread to be had. */
+/*
+ * Starts a thread that calls rdma_connect(). Returns false, and changes nothing, if no thread can
+ * be made.
+ */
 bool iwarp_connect_start(struct conn *conn, const struct rdma_conn_param *param)
 {
         struct iwarp_connect *attempt = calloc(1, sizeof(*attempt));
@@ -66,7 +69,7 @@ bool iwarp_connect_start(struct conn *conn, const struct rdma_conn_param *param)
         return begun;
 }
 
-/* A connection whose request has gone out, with 0, or could not, with an errno; else NULL. */
+/* Returns a connection whose rdma_connect() has returned, with 0 or an errno in *error, or NULL. */
 struct conn *iwarp_connect_next(struct ia *ia, int *error)
 {
         struct iwarp_connect *attempt = NULL;
@@ -88,8 +91,7 @@ struct conn *iwarp_connect_next(struct ia *ia, int *error)
         return conn;
 }
 
-/* The connection hears of its attempt no more, whose id is iwarp_connect_destroy()'s from here on.
- */
+/* Detaches the connection. iwarp_connect_destroy() then owns the id. */
 void iwarp_connect_abandon(struct conn *conn)
 {
         pthread_mutex_lock(&lock);
@@ -98,7 +100,7 @@ void iwarp_connect_abandon(struct conn *conn)
         pthread_mutex_unlock(&lock);
 }
 
-/* Destroys an attempt that was given up, and its id, as soon as it has returned. */
+/* Waits for rdma_connect(), then destroys the id and the abandoned attempt. */
 void iwarp_connect_destroy(void *argument)
 {
         struct iwarp_connect *attempt = argument;

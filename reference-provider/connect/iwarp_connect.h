@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Requests for connections on iWARP, which take as long as TCP takes to reach the peer. */
+/* Connection requests on iWARP, which block for as long as TCP's connect. */
 #ifndef DAPLREF_IWARP_CONNECT_H
 #define DAPLREF_IWARP_CONNECT_H
 

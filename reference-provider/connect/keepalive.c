@@ -14,26 +14,22 @@
 #include <string.h>
 
 /*
- * A host that loses its power, or its cable, sends nothing, and a request to it is repeated for
- * ever, because so few repetitions as verbs can count would break connections that only wait for
- * a receive. So each peer's host is asked now and then for a service that nobody offers. The
- * refusal comes from its kernel; where none comes, the connections to that host are broken.
- *
- * A process that ends has its kernel say so, once for each connection. That may be lost, so each
- * peer's IA is asked too, on the port that it has listened on since it was opened. Its refusal
- * means nothing, nor does its silence, for a process may be stopped; but where the kernel refuses,
- * because nobody listens there any more, the connections to that IA are broken.
- *
- * Asked are those only for whom a request has waited since the time before: with many processes on
- * many hosts, questions to all would be more than their kernels can answer.
+ * A host without power or cable sends nothing, and verbs repeats a request without limit. A finite
+ * retry count would also break connections that wait for a receive. So each peer's host gets a
+ * request for a port without a listener. If its kernel does not reject that in time, its
+ * connections are broken. When a process ends, its kernel disconnects, but that message may be
+ * lost. So each peer's IA gets a request on its keepalive port. If the kernel rejects it for want
+ * of a listener, the connections to that IA are broken. Silence of an IA means nothing, since a
+ * process may be stopped. Only peers of which a request is due for a whole interval are asked,
+ * which limits the load on large clusters.
  */
 #define SECONDS          UINT64_C(1000000)
 #define DEFAULT_INTERVAL 10
 #define MAX_INTERVAL     3600
 #define PATIENCE         3 /* intervals until an answer is overdue */
-#define NO_SERVICE       1 /* a port that needs privilege, and that nothing listens on */
+#define NO_SERVICE       1 /* a privileged port that nothing listens on */
 
-/* Reads DAPLREF_PROBE_SECONDS, the time between two probes, 0 for none, and DAPLREF_PROBE_ALL. */
+/* Reads DAPLREF_PROBE_SECONDS, the interval, where 0 disables keepalives, and DAPLREF_PROBE_ALL. */
 void keepalive_init(struct ia *ia)
 {
         const char *text = getenv("DAPLREF_PROBE_SECONDS");
@@ -56,7 +52,7 @@ static bool has_peer_elsewhere(const struct conn *conn)
                !conn_same_host((struct sockaddr *)&conn->ia->address, rdma_get_peer_addr(conn->id));
 }
 
-/* What names the request that has waited longest, or NULL. */
+/* Returns a value that identifies the oldest pending request, or NULL. */
 static const void *oldest_request(const struct conn *conn)
 {
         struct wr_pool *pool;
@@ -72,7 +68,7 @@ static const void *oldest_request(const struct conn *conn)
         return oldest;
 }
 
-/* Has a request waited since peers were last to be asked? */
+/* Whether a request has been pending since the previous interval. */
 static bool is_stuck(const struct conn *conn)
 {
         return conn->oldest && conn->oldest == oldest_request(conn);
@@ -106,10 +102,7 @@ static bool tells_of_absence(int error)
                error == ENODEV;
 }
 
-/*
- * Breaks the connections to the host that was asked; where one port of it was asked, those to the
- * IA that listened there.
- */
+/* Breaks the connections to the host that was asked, or only those to the IA that was asked. */
 static void break_all(const struct conn *question)
 {
         struct link *head = &question->ia->conns;
@@ -127,8 +120,8 @@ static void break_all(const struct conn *question)
         }
 }
 
-/* Sends the question; false when there is no way to the peer, and its connections are broken. */
-static bool probe(struct ia *ia, const struct conn *conn, uint16_t port)
+/* Sends a keepalive. Returns false if the peer is unreachable; its connections are then broken. */
+static bool ask_peer(struct ia *ia, const struct conn *conn, uint16_t port)
 {
         const struct sockaddr *peer = rdma_get_peer_addr(conn->id);
         struct conn *question;
@@ -161,7 +154,7 @@ static bool probe(struct ia *ia, const struct conn *conn, uint16_t port)
         return !tells_of_absence(error);
 }
 
-static void probe_all(struct ia *ia)
+static void ask_peers(struct ia *ia)
 {
         struct link *head = &ia->conns;
         struct link *at = head->next;
@@ -172,9 +165,9 @@ static void probe_all(struct ia *ia)
                 at = at->next;
                 if (!has_peer_elsewhere(conn) || !is_to_be_asked(conn))
                         continue;
-                /* A peer that is gone at once takes connections off the list: begin again. */
-                if (!probe(ia, conn, NO_SERVICE) ||
-                    (conn->keepalive_port && !probe(ia, conn, conn->keepalive_port)))
+                /* An unreachable peer takes connections off the list, so begin again. */
+                if (!ask_peer(ia, conn, NO_SERVICE) ||
+                    (conn->keepalive_port && !ask_peer(ia, conn, conn->keepalive_port)))
                         at = head->next;
         }
 }
@@ -191,8 +184,8 @@ static bool has_anybody(struct ia *ia)
 }
 
 /*
- * Asks every peer when the time has come. Returns when to do so next, or 0 when there is nobody
- * to ask. Called with ia->cm_lock held.
+ * Sends keepalives if the interval is over. Returns the time of the next, or 0 if there is no peer.
+ * Called with ia->cm_lock held.
  */
 uint64_t keepalive_run(struct ia *ia, uint64_t now)
 {
@@ -200,7 +193,7 @@ uint64_t keepalive_run(struct ia *ia, uint64_t now)
                 return 0;
         if (ia->next_keepalive && ia->next_keepalive <= now) {
                 ia->next_keepalive = 0;
-                probe_all(ia);
+                ask_peers(ia);
         }
         if (!has_anybody(ia))
                 ia->next_keepalive = 0;
@@ -209,7 +202,7 @@ uint64_t keepalive_run(struct ia *ia, uint64_t now)
         return ia->next_keepalive;
 }
 
-/* Has nothing come from there since the host was asked? */
+/* Whether no completion has arrived from the host since it was asked. */
 static bool is_silent(const struct conn *question)
 {
         struct link *head = &question->ia->conns;
@@ -226,8 +219,8 @@ static bool is_silent(const struct conn *question)
 }
 
 /*
- * Nobody has answered. Of a host that means that it is gone, unless its answers are slow and
- * messages arrive; an IA may be held up.
+ * Handles a keepalive without an answer. The host is gone, unless messages arrive. An IA may only
+ * be stopped.
  */
 void keepalive_timed_out(struct conn *question)
 {
@@ -235,7 +228,9 @@ void keepalive_timed_out(struct conn *question)
                 break_all(question);
 }
 
-/* Somebody has answered, with librdmacm's reason for it: a host, which is there, or an IA. */
+/*
+ * Handles an answer with librdmacm's reason. The host exists; the IA does not if nothing listens.
+ */
 void keepalive_refused(struct conn *question, int reason)
 {
         if (question->qual != NO_SERVICE && reason == KEEPALIVE_NO_LISTENER)

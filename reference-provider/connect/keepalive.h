@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Hosts that have died say nothing, nor do processes whose last word was lost: they are asked.
- */
+/* Keepalive: detects peers that vanished without a disconnect. */
 #ifndef DAPLREF_KEEPALIVE_H
 #define DAPLREF_KEEPALIVE_H
 
 #include <stdint.h>
 
-#define KEEPALIVE_NO_LISTENER 8 /* InfiniBand's reason for a rejection: no such service */
+#define KEEPALIVE_NO_LISTENER 8 /* InfiniBand's rejection reason for a port without a listener */
 
 struct conn;
 struct ia;

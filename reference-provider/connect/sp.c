@@ -15,14 +15,14 @@
 #include <string.h>
 
 #define BACKLOG         1024
-#define BACKLOG_IWARP   128 /* the kernel sets memory aside for each of them, half a KiB */
+#define BACKLOG_IWARP   128 /* the kernel allocates half a KiB for each */
 #define FIRST_FREE_PORT 1024
-#define HASHED_PORTS    31744 /* 1024 to 32767, below the ports that the kernel hands out */
+#define HASHED_PORTS    31744 /* 1024 to 32767, below the kernel's ephemeral ports */
 
 /*
- * Connection Qualifiers have 64 bits, ports 16. A qualifier that can be a port is that port. The
- * others are spread over a fixed range by a hash that every host computes alike, and a request
- * carries its whole qualifier, so two that share a port are still told apart.
+ * Maps a Connection Qualifier of 64 bits to a port of 16. A qualifier from 1 to 65535 is its own
+ * port. Others are hashed, equally on every host. A request carries the whole qualifier, so two
+ * that share a port are distinguished.
  */
 uint16_t port_of_qual(DAT_CONN_QUAL qual)
 {
@@ -51,7 +51,7 @@ static struct listener *find_listener(struct ia *ia, uint16_t port)
         return NULL;
 }
 
-/* The service point of that qualifier, or NULL. Called with ia->cm_lock held. */
+/* Returns the service point of the qualifier, or NULL. Called with ia->cm_lock held. */
 struct service_point *point_find(struct ia *ia, DAT_CONN_QUAL qual)
 {
         struct listener *listener = find_listener(ia, port_of_qual(qual));
@@ -124,7 +124,9 @@ static void add_point(struct listener *listener, struct service_point *point, DA
         list_append(&listener->points, &point->point_link);
 }
 
-/* Starts to take requests for the qualifier; DAT_CONN_QUAL_IN_USE when someone else does. */
+/*
+ * Starts to listen for the qualifier. Returns DAT_CONN_QUAL_IN_USE if another service point has it.
+ */
 DAT_RETURN point_listen(struct ia *ia, DAT_CONN_QUAL qual, struct service_point *point)
 {
         uint16_t port = port_of_qual(qual);
@@ -143,7 +145,7 @@ DAT_RETURN point_listen(struct ia *ia, DAT_CONN_QUAL qual, struct service_point 
         return ret;
 }
 
-/* The same for any free qualifier, which is a port of the kernel's choice. */
+/* Starts to listen on a port that the kernel chooses; the qualifier is the port. */
 DAT_RETURN point_listen_any(struct ia *ia, struct service_point *point)
 {
         struct listener *listener;
@@ -159,7 +161,7 @@ DAT_RETURN point_listen_any(struct ia *ia, struct service_point *point)
         return ret;
 }
 
-/* Ends the listening. librdmacm waits for events in progress, so ia->cm_lock must be free. */
+/* Stops listening. rdma_destroy_id() waits for events in progress, so ia->cm_lock must be free. */
 void point_unlisten(struct service_point *point)
 {
         struct ia *ia = point->obj.ia;
@@ -173,7 +175,7 @@ void point_unlisten(struct service_point *point)
                 list_remove(&listener->link);
         else
                 listener = NULL;
-        /* Where the IA closes, the EP has ended before. */
+        /* In a closing IA the EP is Disconnected already. */
         if (point->ep)
                 (void)ep_transition(point->ep, EP_RSP_FREED, (DAT_EVENT_NUMBER)0);
         point->ep = NULL;
@@ -184,7 +186,7 @@ void point_unlisten(struct service_point *point)
         free(listener);
 }
 
-/* Frees what a dead PSP or RSP consists of. */
+/* Frees a dead PSP or RSP. */
 void point_destroy(struct service_point *point)
 {
         point_unlisten(point);
@@ -325,7 +327,7 @@ static DAT_RETURN free_point(DAT_HANDLE handle, DAT_HANDLE_TYPE kind, int subtyp
         return ret;
 }
 
-/* dat_psp_free(3DAT): requests already reported live on. */
+/* dat_psp_free(3DAT). CRs that were reported stay valid. */
 DAT_RETURN ref_psp_free(DAT_PSP_HANDLE handle)
 {
         return free_point(handle, DAT_HANDLE_TYPE_PSP, DAT_INVALID_HANDLE_PSP);
@@ -349,7 +351,7 @@ static void unreserve_ep(struct ep *ep)
         pthread_mutex_unlock(&ep->obj.ia->cm_lock);
 }
 
-/* dat_rsp_create(3DAT): without an EP, the Provider makes one when the request comes. */
+/* dat_rsp_create(3DAT). Without an EP, the Provider makes one when the request arrives. */
 DAT_RETURN ref_rsp_create(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL qual, DAT_EP_HANDLE ep_handle,
                           DAT_EVD_HANDLE evd_handle, DAT_RSP_HANDLE *rsp_handle)
 {
@@ -412,7 +414,7 @@ DAT_RETURN ref_rsp_query(DAT_RSP_HANDLE handle, DAT_RSP_PARAM_MASK mask, DAT_RSP
         return ret;
 }
 
-/* dat_rsp_free(3DAT): an EP that no request has claimed becomes Unconnected again. */
+/* dat_rsp_free(3DAT). An unclaimed EP becomes Unconnected again. */
 DAT_RETURN ref_rsp_free(DAT_RSP_HANDLE handle)
 {
         return free_point(handle, DAT_HANDLE_TYPE_RSP, DAT_INVALID_HANDLE_RSP);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Service points of both kinds share listeners, since qualifiers share ports. */
+/* Service points. Several share a listener if their qualifiers share a port. */
 #ifndef DAPLREF_SP_H
 #define DAPLREF_SP_H
 
@@ -30,7 +30,7 @@ struct service_point {
         DAT_CONN_QUAL qual;
         struct evd *evd;
         DAT_PSP_FLAGS flags;
-        bool reserved; /* an RSP */
+        bool reserved; /* true for an RSP */
         struct ep *ep; /* of an RSP */
         bool spent;    /* an RSP that has had its request */
 };

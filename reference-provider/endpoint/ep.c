@@ -29,7 +29,7 @@ static void run_broken(struct work *work)
         struct ia *ia = ep->obj.ia;
 
         pthread_mutex_lock(&ia->cm_lock);
-        /* It may have ended otherwise meanwhile. */
+        /* The connection may have ended for another reason. */
         (void)ep_transition(ep, EP_CONNECTION_LOST, DAT_CONNECTION_EVENT_BROKEN);
         pthread_mutex_unlock(&ia->cm_lock);
 }
@@ -75,10 +75,10 @@ static DAT_RETURN ep_new(struct ia *ia, enum ep_state state, struct ep **out)
         return DAT_SUCCESS;
 }
 
-/* Undoes ep_new() for an EP whose handle nobody has seen. */
+/* Undoes ep_new() for an EP whose handle the Consumer has not seen. */
 static void ep_abandon(struct ep *ep)
 {
-        /* An IA that is being closed has taken it already. */
+        /* A closing IA has killed it. */
         if (!object_kill(&ep->obj))
                 return;
         object_unpublish(&ep->obj);
@@ -87,7 +87,7 @@ static void ep_abandon(struct ep *ep)
         free(ep);
 }
 
-/* Makes an EP without zone or EVDs, as the Provider gives it to a Connection Request. */
+/* Makes an EP without zone and EVDs, for a connection request. */
 DAT_RETURN ep_new_tentative(struct ia *ia, struct ep **out)
 {
         struct ep_setup setup = {.attr = ep_attr_default(ia)};
@@ -174,7 +174,7 @@ DAT_RETURN ref_ep_create_with_srq(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz,
 }
 #define EP_FIELDS_ALL ((uint64_t)DAT_EP_FIELD_ALL)
 
-/* dat_ep_query(3DAT): every field, whichever the mask asks for. */
+/* dat_ep_query(3DAT): fills every field, whatever the mask. */
 DAT_RETURN ref_ep_query(DAT_EP_HANDLE handle, DAT_EP_PARAM_MASK mask, DAT_EP_PARAM *param)
 {
         struct ep *ep = object_get(handle, DAT_HANDLE_TYPE_EP);
@@ -213,7 +213,7 @@ DAT_RETURN ref_ep_query(DAT_EP_HANDLE handle, DAT_EP_PARAM_MASK mask, DAT_EP_PAR
         return ret;
 }
 
-/* dat_ep_get_status(3DAT): each of the pointers may be null. */
+/* dat_ep_get_status(3DAT): each pointer may be NULL. */
 DAT_RETURN ref_ep_get_status(DAT_EP_HANDLE handle, DAT_EP_STATE *state, DAT_BOOLEAN *recv_idle,
                              DAT_BOOLEAN *request_idle)
 {
@@ -235,7 +235,7 @@ DAT_RETURN ref_ep_get_status(DAT_EP_HANDLE handle, DAT_EP_STATE *state, DAT_BOOL
         return DAT_SUCCESS;
 }
 
-/* dat_ep_reset(3DAT): the queue pair goes with the connection, so it waits for that at most. */
+/* dat_ep_reset(3DAT). Waits until the EP is flushed. */
 DAT_RETURN ref_ep_reset(DAT_EP_HANDLE handle)
 {
         struct ep *ep = object_get(handle, DAT_HANDLE_TYPE_EP);
@@ -254,7 +254,7 @@ DAT_RETURN ref_ep_reset(DAT_EP_HANDLE handle)
         return ret;
 }
 
-/* dat_ep_free(3DAT): not while a service point or a Connection Request has a hold on it. */
+/* dat_ep_free(3DAT): fails while a service point or a CR uses the EP. */
 DAT_RETURN ref_ep_free(DAT_EP_HANDLE handle)
 {
         struct ep *ep = object_get(handle, DAT_HANDLE_TYPE_EP);
@@ -281,7 +281,7 @@ DAT_RETURN ref_ep_free(DAT_EP_HANDLE handle)
         return ret;
 }
 
-/* Frees what a dead EP without a connection consists of. */
+/* Frees a dead EP that has no connection. */
 void ep_destroy(struct ep *ep)
 {
         struct ep_setup setup = ep_setup_of(ep);
@@ -305,7 +305,7 @@ void ep_destroy(struct ep *ep)
         free(ep);
 }
 
-/* Puts a connection event on the EP's connect EVD, with the private data of the peer's answer. */
+/* Posts a connection event on the connect EVD, with the private data of the peer's answer. */
 void ep_post_event(struct ep *ep, DAT_EVENT_NUMBER number)
 {
         bool answer = ep->initiated && (number == DAT_CONNECTION_EVENT_ESTABLISHED ||
@@ -327,8 +327,8 @@ void ep_post_event(struct ep *ep, DAT_EVENT_NUMBER number)
 }
 
 /*
- * Something has failed that breaks the connection: now, or once it is there, for messages may come
- * before the event that says so. May be called with an EVD locked.
+ * Records a failure that breaks the connection: now, or when it is established, since messages may
+ * arrive before that event. May be called with an EVD locked.
  */
 void ep_failed(struct ep *ep)
 {
@@ -347,7 +347,7 @@ void ep_drain_recvs(struct ep *ep)
         pthread_mutex_unlock(&ep->obj.ia->cm_lock);
 }
 
-/* How many receives are at the EP. What one of an SRQ holds is known only where it holds none. */
+/* Returns the number of receives at the EP. For an EP with an SRQ only 0 can be known. */
 static DAT_COUNT recvs_at(struct ep *ep)
 {
         bool receiving;
@@ -361,8 +361,8 @@ static DAT_COUNT recvs_at(struct ep *ep)
 }
 
 /*
- * dat_ep_recv_query(3DAT): what is posted and not completed; messages come in order, so the span is
- * the same. DAT_VALUE_UNKNOWN for both while a message may be arriving in a buffer of an SRQ.
+ * dat_ep_recv_query(3DAT). The span equals the count, because messages arrive in order. Both are
+ * DAT_VALUE_UNKNOWN while a message may be arriving in an SRQ buffer.
  */
 DAT_RETURN ref_ep_recv_query(DAT_EP_HANDLE handle, DAT_COUNT *allocated, DAT_COUNT *span)
 {

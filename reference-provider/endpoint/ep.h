@@ -35,20 +35,19 @@ struct ep {
         struct ibv_qp *qp;
         uint32_t qp_num;
         bool qp_takes_receives;
-        bool qp_takes_messages; /* or has done so */
+        bool qp_takes_messages; /* true until the queue pair is destroyed */
         bool qp_unanswered;     /* its connection ended before the peer answered the request */
         struct ep *qp_next;     /* in recv_evd->qps */
         struct wr_pool recvs;
         struct wr_pool requests;
         uint32_t inline_max;
-        int read_credit;           /* RDMA reads that the peer serves at once; 0 is none */
-        uint32_t first_psn;        /* of what comes */
-        _Atomic uint32_t recv_psn; /* behind the last message that came; under the EVD's lock */
-        _Atomic unsigned int
-            mtu_shift; /* 0 while no message can come, or packets are not numbered */
+        int read_credit;                /* RDMA reads that the peer serves at once; 0 is none */
+        uint32_t first_psn;             /* the first packet number expected from the peer */
+        _Atomic uint32_t recv_psn;      /* after the last message received; under the EVD's lock */
+        _Atomic unsigned int mtu_shift; /* 0 if packets are not counted */
 
         struct conn *conn;
-        void (*disconnect)(struct ep *ep); /* set with conn: takes the EP off its connection */
+        void (*disconnect)(struct ep *ep); /* set with conn; takes the EP off its connection */
         struct sockaddr_storage remote;
         DAT_PORT_QUAL local_port;
         DAT_PORT_QUAL remote_port;
@@ -57,17 +56,18 @@ struct ep {
         uint8_t private_data[256];
         int private_data_size;
 
-        _Atomic bool failed; /* what breaks the connection has been seen */
+        _Atomic bool failed; /* a failure that breaks the connection was seen */
         struct work broken_work;
         struct work drained_work;
         bool watching;
-        uint64_t flush_barrier;        /* which of the IA's barriers, while it is ending */
-        uint64_t flush_deadline;       /* whether or not the device says that it may */
-        _Atomic bool last_wqe_reached; /* of what the queue pair has taken of its SRQ */
+        uint64_t flush_barrier;        /* the barrier of the IA that the EP waits for */
+        uint64_t flush_deadline;       /* the time after which the device's report is not awaited */
+        _Atomic bool last_wqe_reached; /* the device reported the last completion of the queue
+                                          pair's SRQ receives */
         struct link flush_link;        /* in ia->flush.eps */
-        DAT_EVENT_NUMBER last_event;   /* of the connection that ends, or 0 */
+        DAT_EVENT_NUMBER last_event;   /* the event to post after the flush, or 0 */
 
-        _Atomic int srq_held; /* SRQ buffers consumed by this EP and not reaped */
+        _Atomic int srq_held; /* SRQ buffers taken by this EP whose events are not dequeued */
         _Atomic int soft_watermark;
         _Atomic int hard_watermark;
         struct work soft_work;
@@ -77,7 +77,7 @@ struct ep {
 
 #define BAD_EP REF_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP)
 
-/* Where an EP's completions go: to its EVDs, or to where they are discarded. */
+/* The EVD of an EP's completions, or the IA's sink if the EP has none. */
 static inline struct evd *ep_recv_target(const struct ep *ep)
 {
         return ep->recv_evd ? ep->recv_evd : ep->obj.ia->sink;
@@ -103,7 +103,7 @@ static inline DAT_RETURN ep_check_flags(const struct ep *ep, DAT_COMPLETION_FLAG
         return DAT_SUCCESS;
 }
 
-/* A request has left the EP. Called with an EVD locked. */
+/* Called with an EVD locked after a request has completed. */
 static inline void ep_request_done(struct ep *ep)
 {
         if (atomic_load(&ep->state) == EP_DRAINING && !atomic_load(&ep->requests.in_use))

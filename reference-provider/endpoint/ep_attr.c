@@ -24,7 +24,7 @@ DAT_EP_ATTR ep_attr_default(const struct ia *ia)
         };
 }
 
-/* Programs exist that set the attributes they mean and leave 0 where they mean no limit. */
+/* For lenient IAs: some programs leave 0 in attributes for which they want no limit. */
 void ep_attr_fill_zeros(const struct ia *ia, DAT_EP_ATTR *attr)
 {
         DAT_EP_ATTR defaults = ep_attr_default(ia);
@@ -120,7 +120,7 @@ void ep_attr_merge(DAT_EP_ATTR *attr, uint64_t mask, const DAT_EP_ATTR *wanted)
 #undef MERGE
 }
 
-/* The mark that an attribute asks for: 0 is what programs leave there that know of none. */
+/* The soft watermark of the attributes. Programs that know none leave 0 there. */
 DAT_COUNT ep_attr_soft_mark(const DAT_EP_ATTR *attr)
 {
         return attr->srq_soft_hw > 0 ? attr->srq_soft_hw : DAT_WATERMARK_INFINITE;

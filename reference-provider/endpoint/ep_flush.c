@@ -13,20 +13,16 @@
 #include "endpoint/ep_state.h"
 
 /*
- * A queue pair in ERR takes nothing more from its SRQ, but for one message that a processor is in
- * the midst of; and what it has taken for a message that is there in half, it gives back in a
- * tasklet. Soft-RoCE tells of neither, and one destroyed before that loses the receive. So an EP
- * with an SRQ ends behind a barrier, which each processor has to pass: it has then left what it was
- * in, and has run the tasklets that waited.
- *
- * Adapters work while their host does other things, and tell by IBV_EVENT_QP_LAST_WQE_REACHED that
- * all which the queue pair had taken has completed. What is destroyed sooner takes completions, and
- * the buffers with them. No attribute says which device tells: one that was silent once is not
- * waited for again.
+ * A queue pair in ERR takes no more SRQ receives, but a processor may be processing one message,
+ * and a tasklet may return the receive of an incomplete one. soft-RoCE reports neither, and a queue
+ * pair destroyed earlier loses the receive. So an EP with an SRQ is flushed after a barrier that
+ * each processor passes. Adapters work asynchronously and report IBV_EVENT_QP_LAST_WQE_REACHED. A
+ * queue pair destroyed earlier loses completions and buffers. No attribute says which devices
+ * report it, so a device that was silent once is not waited for again.
  */
 
-#define PATIENCE 500000  /* microseconds that an adapter has for it */
-#define MOMENT   1000000 /* nanoseconds between two looks whether it has told */
+#define PATIENCE 500000  /* microseconds to wait for the report of an adapter */
+#define MOMENT   1000000 /* nanoseconds between two checks for the report */
 
 static void pause_for(long nanoseconds)
 {
@@ -37,12 +33,12 @@ static void pause_for(long nanoseconds)
 
 static void pass_barrier(bool awaits_last_wqe)
 {
-        /* The kernel may not offer it; then so long a time has to do. */
+        /* nanoseconds to wait instead if the kernel lacks membarrier */
         const long instead = 100000000;
 
-        /* This processor: a timer's interrupt is followed by the tasklets. */
+        /* This processor: tasklets run after the timer interrupt. */
         pause_for(awaits_last_wqe ? MOMENT : 1);
-        /* And the others: the kernel waits for a quiescent state of each. */
+        /* Other processors: the kernel waits for a quiescent state of each. */
         if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0))
                 pause_for(instead);
 }
@@ -58,7 +54,7 @@ void ep_flush_destroy(struct ia *ia)
         pthread_cond_destroy(&ia->flush.more);
 }
 
-/* Has the device given back all that the queue pair, which is behind its barrier, took? */
+/* Whether the device has completed all receives of a queue pair that is past its barrier. */
 static bool is_flushed(struct ep_flush *flush, const struct ep *ep)
 {
         if (!flush->awaits_last_wqe || atomic_load(&ep->last_wqe_reached))
@@ -69,7 +65,7 @@ static bool is_flushed(struct ep_flush *flush, const struct ep *ep)
         return true;
 }
 
-/* Passes one barrier, and finishes the EPs that waited for it. The lock is released meanwhile. */
+/* Passes one barrier and finishes the EPs that waited for it. Releases the lock meanwhile. */
 static void pass(struct ia *ia)
 {
         struct ep_flush *flush = &ia->flush;
@@ -111,8 +107,8 @@ static void *serve(void *argument)
 }
 
 /*
- * Starts the thread that finishes ends, unless it runs already; an IA without an SRQ has none.
- * DAT_INSUFFICIENT_RESOURCES when there is no thread to be had.
+ * Starts the flush thread if it does not run; only an IA with an SRQ needs it. Returns
+ * DAT_INSUFFICIENT_RESOURCES if no thread can be made.
  */
 DAT_RETURN ep_flush_start(struct ia *ia)
 {
@@ -128,7 +124,7 @@ DAT_RETURN ep_flush_start(struct ia *ia)
         return ret;
 }
 
-/* Ends the thread of an IA in which no EP is ending any more. */
+/* Ends the flush thread. No EP of the IA is in EP_FLUSHING. */
 void ep_flush_stop(struct ia *ia)
 {
         struct ep_flush *flush = &ia->flush;
@@ -143,7 +139,7 @@ void ep_flush_stop(struct ia *ia)
         flush->running = false;
 }
 
-/* The EP, whose queue pair is in ERR, is ending from now on. Called with ia->cm_lock held. */
+/* Queues an EP whose queue pair is in ERR. Called with ia->cm_lock held. */
 void ep_flush_add(struct ep *ep)
 {
         struct ep_flush *flush = &ep->obj.ia->flush;
@@ -155,8 +151,8 @@ void ep_flush_add(struct ep *ep)
 }
 
 /*
- * The device tells so of the EP's queue pair, which cannot be destroyed before that is
- * acknowledged, nor the EP freed.
+ * Called for IBV_EVENT_QP_LAST_WQE_REACHED, before the event is acknowledged, so the queue pair and
+ * EP exist.
  */
 void ep_flush_last_wqe(struct ep *ep)
 {
@@ -165,8 +161,8 @@ void ep_flush_last_wqe(struct ep *ep)
 }
 
 /*
- * Waits until the EP, which the caller has pinned, is not ending. Called with ia->cm_lock held,
- * which is released meanwhile: all that it guards may have changed.
+ * Waits until the EP, which is pinned, leaves EP_FLUSHING. Called with ia->cm_lock held, which is
+ * released meanwhile.
  */
 void ep_flush_await(struct ep *ep)
 {
@@ -174,7 +170,7 @@ void ep_flush_await(struct ep *ep)
                 pass(ep->obj.ia);
 }
 
-/* Waits until no EP of the IA is ending; locked as ep_flush_await(). */
+/* Waits until no EP of the IA is in EP_FLUSHING; locked as ep_flush_await(). */
 void ep_flush_await_all(struct ia *ia)
 {
         while (!list_empty(&ia->flush.eps))

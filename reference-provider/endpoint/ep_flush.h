@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The ends of connections that have to wait for the device. */
+/* EPs whose disconnect waits until the device has returned their SRQ receives. */
 #ifndef DAPLREF_EP_FLUSH_H
 #define DAPLREF_EP_FLUSH_H
 
@@ -14,17 +14,17 @@
 struct ep;
 struct ia;
 
-/* All under ia->cm_lock. */
+/* All fields but the last are under ia->cm_lock. */
 struct ep_flush {
-        struct link eps; /* that are ending, the first to end first */
-        uint64_t begun;  /* barriers, and the last of them that is over */
+        struct link eps; /* EPs in EP_FLUSHING, in order */
+        uint64_t begun;  /* barriers started, and the last that is complete */
         uint64_t over;
         pthread_cond_t more;
         pthread_t thread;
         bool running;
         bool stopping;
-        bool awaits_last_wqe; /* the device may tell when a queue pair has given back its last */
-        _Atomic bool reports_last_wqe; /* it has done so */
+        bool awaits_last_wqe; /* the device may report the last completion of a queue pair */
+        _Atomic bool reports_last_wqe; /* it has reported one */
 };
 
 void ep_flush_init(struct ia *ia);

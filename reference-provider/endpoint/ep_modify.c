@@ -24,7 +24,7 @@
          DAT_EP_FIELD_EP_ATTR_NUM_PROVIDER_ATTR | DAT_EP_FIELD_EP_ATTR_PROVIDER_SPECIFIC_ATTR)
 #define MODIFIABLE_FIELDS (STREAM_FIELDS | DAT_EP_FIELD_PZ_HANDLE | DAT_EP_FIELD_EP_ATTR_ALL)
 
-/* The table of dat_ep_modify(3DAT): may these fields be changed in that state? */
+/* Whether dat_ep_modify(3DAT) allows a change of these fields in that state. */
 static bool state_allows(uint64_t mask, int state)
 {
         bool quiet = state == EP_UNCONNECTED;
@@ -39,7 +39,7 @@ static bool state_allows(uint64_t mask, int state)
         return !(mask & QUIET_FIELDS) || quiet;
 }
 
-/* The most segments of a receive that waits in software for its queue pair. */
+/* The largest number of segments of a held receive. */
 static int held_segments(struct wr_pool *pool)
 {
         int most = 0;
@@ -61,7 +61,7 @@ static DAT_RETURN check_held_receives(struct ep *ep, const struct ep_setup *to)
 
         if (!held)
                 return DAT_SUCCESS;
-        /* A receive that waits in software was checked against the zone of its posting. */
+        /* A held receive was checked against the zone at its post. */
         if (to->pz != ep->pz)
                 return REF_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_PZ);
         if (to->attr.recv_completion_flags != ep->attr.recv_completion_flags)
@@ -72,7 +72,7 @@ static DAT_RETURN check_held_receives(struct ep *ep, const struct ep_setup *to)
         return DAT_SUCCESS;
 }
 
-/* Events that an earlier connection left on an EVD the EP no longer uses would outlive the EP. */
+/* Events of an earlier connection on an EVD that the EP no longer uses would outlive the EP. */
 static void leave_evds(const struct ep *ep, const struct ep_setup *from)
 {
         struct evd *evds[] = {from->recv_evd, from->request_evd, from->connect_evd};
@@ -134,7 +134,7 @@ static DAT_RETURN modify(struct ep *ep, uint64_t mask, const DAT_EP_PARAM *param
                 ret = ep_setup_change(ep, &from, &to, DAT_INVALID_ARG3);
         if (ret == DAT_SUCCESS)
                 leave_evds(ep, &from);
-        /* An attribute given back as dat_ep_query shows it, 0 too, changes nothing. */
+        /* An attribute set to the value that dat_ep_query() shows, 0 included, changes nothing. */
         if (ret == DAT_SUCCESS && ep->srq && to.attr.srq_soft_hw != from.attr.srq_soft_hw)
                 ep_set_soft_mark(ep, ep_attr_soft_mark(&to.attr));
         for (int i = 0; i < 3; i++)
@@ -145,8 +145,8 @@ static DAT_RETURN modify(struct ep *ep, uint64_t mask, const DAT_EP_PARAM *param
 }
 
 /*
- * dat_ep_modify(3DAT): all the changes are made, or none. No queue pair exists in the states that
- * allow a change, so it costs nothing but bookkeeping.
+ * dat_ep_modify(3DAT): makes all changes or none. No queue pair exists in the states that allow a
+ * change.
  */
 DAT_RETURN ref_ep_modify(DAT_EP_HANDLE handle, DAT_EP_PARAM_MASK dat_mask,
                          const DAT_EP_PARAM *param)

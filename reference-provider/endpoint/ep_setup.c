@@ -36,10 +36,10 @@ static void setup_apply(struct ep *ep, const struct ep_setup *setup)
         ep->attr = setup->attr;
 }
 
-/* How the receives of this setup count among the streams of their EVD. */
+/* The completion flags under which the receives count as a stream of their EVD. */
 static DAT_COMPLETION_FLAGS recv_stream(const struct ep_setup *setup)
 {
-        /* Receives of an SRQ always give notice: UNSIGNALLED says nothing more than the default. */
+        /* Receives of an SRQ always notify, so UNSIGNALLED is the same as the default. */
         if (setup->srq && setup->attr.recv_completion_flags == DAT_COMPLETION_UNSIGNALLED_FLAG)
                 return DAT_COMPLETION_DEFAULT_FLAG;
         return setup->attr.recv_completion_flags;
@@ -81,8 +81,8 @@ static bool streams_fit(const struct ep_setup *setup)
 }
 
 /*
- * Counts the streams of a setup, unless they do not go together with those that are there. Two
- * threads do so in turn. Those of the EP's setup before, which it is to leave, do not matter.
+ * Counts the streams of a setup if they fit those of the EVDs; one thread at a time. The streams of
+ * `from`, which the EP leaves, are ignored.
  */
 static bool join_streams(struct ia *ia, const struct ep_setup *from, const struct ep_setup *to)
 {
@@ -178,7 +178,7 @@ void ep_setup_detach(struct ep *ep, const struct ep_setup *setup)
         unuse_objects(setup);
 }
 
-/* Reserves all that the setup needs; on failure nothing has changed. */
+/* Reserves what the setup needs. On failure nothing changes. */
 static DAT_RETURN setup_attach(struct ep *ep, const struct ep_setup *setup)
 {
         struct evd *recv = or_sink(ep, setup->recv_evd);
@@ -202,15 +202,18 @@ unuse:
 }
 
 /*
- * Goes over from one setup to another, or leaves everything as it is. `from` may be NULL;
- * `argument` is the subtype of an error about flags that do not go together on an EVD.
+ * Changes from one setup to another, or changes nothing. `from` may be NULL. `argument` is the
+ * error subtype for flags that do not fit on an EVD.
  */
 DAT_RETURN ep_setup_change(struct ep *ep, const struct ep_setup *from, const struct ep_setup *to,
                            int argument)
 {
         DAT_RETURN ret;
 
-        /* For what an EVD's completion queue is armed depends on the streams of the EVD. */
+        /*
+         * The arming of an EVD's completion queue depends on the streams of the EVD, so this comes
+         * first.
+         */
         if (!join_streams(ep->obj.ia, from, to))
                 return REF_ERROR(DAT_INVALID_PARAMETER, argument);
         ret = setup_attach(ep, to);
@@ -241,7 +244,9 @@ DAT_RETURN ep_setup_get_evd(struct ia *ia, DAT_EVD_HANDLE handle, unsigned int s
         evd = object_get(handle, DAT_HANDLE_TYPE_EVD);
         if (!evd)
                 return REF_ERROR(DAT_INVALID_HANDLE, subtype);
-        /* The caller counts a use of it under a lock and finds out there whether it still lives. */
+        /*
+         * The caller counts a use of it under a lock, and sees there whether the EVD still lives.
+         */
         *out = evd;
         if (evd->obj.ia != ia)
                 return REF_ERROR(DAT_INVALID_HANDLE, subtype);
@@ -256,7 +261,9 @@ void ep_setup_put_evd(struct evd *evd)
                 object_put(evd);
 }
 
-/* soft-RoCE checks the buffers of an SRQ against the domain of the EP that takes them. */
+/*
+ * soft-RoCE checks the buffers of an SRQ against the protection domain of the EP that takes them.
+ */
 bool ep_setup_suits_srq(const struct pz *pz, const struct srq *srq)
 {
         return pz->pd == srq->pz->pd;

@@ -13,7 +13,7 @@ struct ia;
 struct pz;
 struct srq;
 
-/* What an EP is connected with inside its IA, so that a change can be made all or nothing. */
+/* The objects and attributes of an EP, so that a change is made as a whole or not at all. */
 struct ep_setup {
         struct pz *pz;
         struct evd *recv_evd;

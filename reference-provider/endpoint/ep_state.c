@@ -19,14 +19,14 @@
 
 enum action {
         NOTHING,
-        DRAIN,  /* waits for the requests under way */
-        END,    /* stops the queue pair, and waits until it is quiet */
-        FINISH, /* collects what it has, flushes the rest, and tells the Consumer */
-        FORGET, /* the last connection */
+        DRAIN,  /* waits for outstanding requests */
+        END,    /* stops the queue pair and flushes the EP */
+        FINISH, /* collects completions, flushes the other operations and posts the event */
+        FORGET, /* drops what belongs to the last connection */
 };
 
 struct step {
-        enum ep_state next; /* 0 where the state does not know the event */
+        enum ep_state next; /* 0 if the event is invalid in the state */
         enum action action;
 };
 
@@ -109,7 +109,7 @@ static const struct step *step_of(const struct ep *ep, enum ep_event event)
         return &steps[atomic_load(&ep->state)][event];
 }
 
-/* Would ep_transition() do anything? Called with ia->cm_lock held. */
+/* Whether ep_transition() would accept the event. Called with ia->cm_lock held. */
 bool ep_allows(const struct ep *ep, enum ep_event event)
 {
         return step_of(ep, event)->next;
@@ -126,7 +126,7 @@ static void drain(struct ep *ep)
                 ep_must_transition(ep, EP_DRAINED, DAT_CONNECTION_EVENT_DISCONNECTED);
 }
 
-/* Flushes are ours because devices differ, and soft-RoCE forgets receives. */
+/* Flushes are made in software, because devices differ and soft-RoCE loses receives. */
 static void collect_and_flush(struct ep *ep)
 {
         if (ep->qp)
@@ -138,7 +138,7 @@ static void collect_and_flush(struct ep *ep)
         ep->watching = false;
 }
 
-/* Of the actions, what nobody may post beside. */
+/* Actions that no post may run beside. */
 static void act_with_gate_closed(struct ep *ep, enum action action)
 {
         if (action == END && ep->qp)
@@ -162,9 +162,9 @@ static void act(struct ep *ep, enum action action)
 }
 
 /*
- * Takes the EP from its state to the one that follows upon the event, and does what belongs to it;
- * `number` is what a Consumer is told of an end, or 0. False, and nothing changes, where the state
- * does not know the event. Called with ia->cm_lock held and the gate open.
+ * Handles an event: changes the state and performs the action of the transition. `number` is the
+ * event to post at the end of a connection, or 0. Returns false, and changes nothing, if the event
+ * is invalid in the state. Called with ia->cm_lock held and the gate open.
  */
 bool ep_transition(struct ep *ep, enum ep_event event, DAT_EVENT_NUMBER number)
 {
@@ -185,7 +185,7 @@ bool ep_transition(struct ep *ep, enum ep_event event, DAT_EVENT_NUMBER number)
         return true;
 }
 
-/* The same, where the caller knows that the state is one for the event. */
+/* Handles an event that is valid in the EP's state. */
 void ep_must_transition(struct ep *ep, enum ep_event event, DAT_EVENT_NUMBER number)
 {
         bool taken = ep_transition(ep, event, number);
@@ -194,7 +194,7 @@ void ep_must_transition(struct ep *ep, enum ep_event event, DAT_EVENT_NUMBER num
         (void)taken;
 }
 
-/* What the state is to the Consumer. */
+/* Returns the state as the Consumer sees it. */
 DAT_EP_STATE ep_dat_state(const struct ep *ep)
 {
         static const DAT_EP_STATE states[EP_STATES] = {
@@ -213,7 +213,7 @@ DAT_EP_STATE ep_dat_state(const struct ep *ep)
         return states[atomic_load(&ep->state)];
 }
 
-/* DAT_INVALID_STATE, saying which state it is. */
+/* Returns DAT_INVALID_STATE with the subtype of the EP's state. */
 DAT_RETURN ep_state_error(const struct ep *ep)
 {
         static const int subtypes[] = {

@@ -20,8 +20,8 @@ bool ep_has_watermark(const struct ep *ep)
 }
 
 /*
- * Stores one of the EP's two marks and arms it. The Consumer need not look at the receive EVD,
- * where the receives that an EP has taken show: the service thread does while a mark is finite.
+ * Stores a watermark and arms it. While one is finite, the service thread drains the receive EVD,
+ * because the Consumer may not.
  */
 static void set_mark(struct ep *ep, _Atomic int *mark, _Atomic bool *armed, DAT_COUNT value)
 {
@@ -59,7 +59,10 @@ static bool above(_Atomic int *mark, _Atomic bool *armed, int held)
                atomic_exchange(armed, false);
 }
 
-/* The EP holds one SRQ buffer more, or less, that the Consumer has not taken back. */
+/*
+ * Counts the SRQ buffers that the EP has taken and whose events are not dequeued. `by` is 1, 0 or
+ * -1.
+ */
 void ep_recv_held(struct ep *ep, int by)
 {
         int held = atomic_fetch_add(&ep->srq_held, by) + by;
@@ -78,8 +81,8 @@ static bool mark_valid(DAT_COUNT mark)
 }
 
 /*
- * dat_ep_set_watermark(3DAT): counts the SRQ buffers that the EP has consumed and whose events
- * have not been taken. DAT_MODEL_NOT_SUPPORTED for an EP without SRQ.
+ * dat_ep_set_watermark(3DAT). The watermarks count SRQ buffers taken by the EP whose events are not
+ * dequeued. Returns DAT_MODEL_NOT_SUPPORTED for an EP without SRQ.
  */
 DAT_RETURN ref_ep_set_watermark(DAT_EP_HANDLE handle, DAT_COUNT soft, DAT_COUNT hard)
 {

@@ -21,7 +21,7 @@ struct operation {
         enum ibv_wr_opcode opcode;
         DAT_MEM_PRIV_FLAGS need;
         DAT_COMPLETION_FLAGS allowed;
-        int flags_argument; /* for the subtype of an error about the flags */
+        int flags_argument; /* the error subtype for invalid flags */
 };
 
 static const struct operation operations[] = {
@@ -40,8 +40,8 @@ static const struct operation operations[] = {
 };
 
 /*
- * What a request goes through is there once for each kind of operation, so that what operations[]
- * says of it is known to the compiler, and the request itself stays in registers.
+ * Functions that are compiled once for each kind of operation. So operations[] is constant in them,
+ * and the request stays in registers.
  */
 #define PER_KIND static inline __attribute__((always_inline))
 
@@ -62,8 +62,8 @@ PER_KIND DAT_COUNT max_segments(const DAT_EP_ATTR *attr, enum wr_kind kind)
 }
 
 /*
- * Is an RDMA read of the EP incomplete? One that another thread is about to post is not counted:
- * nothing orders it before the caller's request.
+ * Whether an RDMA read of the EP is incomplete. A read that another thread is posting is not
+ * counted, because nothing orders it before the caller's request.
  */
 static __attribute__((noinline)) bool has_read(struct ep *ep)
 {
@@ -81,10 +81,10 @@ static __attribute__((noinline)) bool has_read(struct ep *ep)
 }
 
 /*
- * Whether the device is asked for the fence. InfiniBand and iWARP keep reads in their order without
- * it, and siw refuses it for them. Of other requests only one behind a read needs it. Left out
- * where it can be, it does not hold up a request that soft-RoCE repeats: in the kernel's
- * rxe_wqe_is_fenced(), that request waits for every read, those behind it included.
+ * Whether the request needs the device's fence. InfiniBand and iWARP order reads without it, and
+ * siw refuses it for reads. Other requests need it only behind a read. An unneeded fence costs time
+ * on soft-RoCE: in rxe_wqe_is_fenced() a repeated request waits for every read, later ones
+ * included.
  */
 PER_KIND bool needs_fence(struct ep *ep, const struct request *request)
 {
@@ -98,14 +98,14 @@ PER_KIND DAT_RETURN check_request(struct ep *ep, const struct request *request, 
         const struct operation *operation = &operations[request->kind];
         DAT_RETURN ret;
 
-        /* Less than none is too many, once it is unsigned. */
+        /* A negative number of segments is too large as an unsigned one. */
         if ((unsigned int)request->segments > (unsigned int)max_segments(&ep->attr, request->kind))
                 return REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
         if (request->segments && !request->iov)
                 return REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
         if (request->kind != WR_SEND && !request->remote)
                 return REF_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG5);
-        /* Verbs always signals: the record must come back, whatever the Consumer wants to see. */
+        /* Always signalled, because the record returns to the pool with its completion. */
         *send_flags = IBV_SEND_SIGNALED;
         if (request->flags != DAT_COMPLETION_DEFAULT_FLAG) {
                 ret = ep_check_flags(ep, request->flags, operation->allowed,
@@ -133,7 +133,7 @@ PER_KIND DAT_RETURN check_request(struct ep *ep, const struct request *request, 
         return DAT_SUCCESS;
 }
 
-/* A record is free again only when its completion is drained, which may be all that it needs. */
+/* A record is free only after its completion is drained, so drain and try once more. */
 static struct wr *drain_and_take(struct ep *ep, struct wr_pool *pool, DAT_COUNT limit)
 {
         if (!limit)
@@ -166,7 +166,7 @@ PER_KIND void describe(struct wr *wr, enum wr_kind kind, DAT_COMPLETION_FLAGS fl
         wr->length = length;
 }
 
-/* Members that belong to other operations are left as they are. */
+/* Leaves the members of other operations uninitialised. */
 PER_KIND void describe_to_verbs(struct ibv_send_wr *send, const struct request *request)
 {
         send->next = NULL;
@@ -182,8 +182,8 @@ PER_KIND void describe_to_verbs(struct ibv_send_wr *send, const struct request *
 #define PAGE  4096
 
 /*
- * siw copies what is short into the header of its packet, with an error where it crosses a page of
- * its memory. So many of these bytes lie before that page's end; 0: they need not be split.
+ * siw copies short messages into the packet header, and fails at a page boundary. Returns the
+ * number of bytes before the boundary, or 0 if the message need not be split.
  */
 PER_KIND uint32_t before_page(const struct ep *ep, const struct ibv_send_wr *send, uint64_t address,
                               DAT_VLEN length)
@@ -195,7 +195,7 @@ PER_KIND uint32_t before_page(const struct ep *ep, const struct ibv_send_wr *sen
                    : 0;
 }
 
-/* What waits for a read is copied so, too; but not what has two segments. */
+/* siw also copies a request that waits for a read, but not one with two segments. */
 static __attribute__((noinline)) void halve_segment(const struct ep *ep, struct ibv_send_wr *send,
                                                     DAT_VLEN length)
 {
@@ -232,8 +232,8 @@ PER_KIND int hand_to_verbs(struct ep *ep, struct ibv_send_wr *send)
 }
 
 /*
- * Posts a read as two. The first tells of its failure only; the DTO ends with that, and the other's
- * completion finds a record that is posted no more.
+ * Posts a read as two. The first is unsignalled and so completes only on failure; then the
+ * completion of the second finds a record that is no longer posted.
  */
 static __attribute__((noinline)) int post_halves(struct ep *ep, struct ibv_send_wr *send,
                                                  uint32_t first)
@@ -263,7 +263,10 @@ PER_KIND int post_to_verbs(struct ep *ep, const struct request *request, struct 
         return first ? post_halves(ep, send, first) : hand_to_verbs(ep, send);
 }
 
-/* What an EP takes that has been connected, and flushes. Not by a pointer to the request. */
+/*
+ * Posts to an EP that is not connected: flushes the request or refuses it. Takes no pointer to the
+ * request, so that it may stay in registers.
+ */
 static __attribute__((noinline)) DAT_RETURN post_unconnected(struct ep *ep, enum wr_kind kind,
                                                              DAT_COMPLETION_FLAGS flags,
                                                              DAT_DTO_COOKIE cookie, DAT_VLEN length)
@@ -287,7 +290,7 @@ PER_KIND DAT_RETURN post_checked(struct ep *ep, const struct request *request, s
 
         if (atomic_load(&ep->state) != EP_CONNECTED)
                 return post_unconnected(ep, request->kind, request->flags, request->cookie, length);
-        /* With no credit a device may wait for ever. */
+        /* Without a credit a device may block the read without limit. */
         if (request->kind == WR_RDMA_READ && !ep->read_credit)
                 return REF_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_CREDITS);
         wr = take_record(ep, &ep->requests, ep->attr.max_request_dtos);
@@ -298,7 +301,10 @@ PER_KIND DAT_RETURN post_checked(struct ep *ep, const struct request *request, s
         send.wr_id = ((union wr_id){.wr = wr}).number;
         send.sg_list = sge;
         send.num_sge = num_sge;
-        /* What is fenced may carry what the reads before it have yet to bring. */
+        /*
+         * A fenced request may send data that earlier reads have not delivered yet, so it is not
+         * inline.
+         */
         if (request->kind != WR_RDMA_READ && send_flags & IBV_SEND_FENCE)
                 halve_segment(ep, &send, length);
         else if (request->kind != WR_RDMA_READ && length <= ep->inline_max)
@@ -313,8 +319,8 @@ PER_KIND DAT_RETURN post_checked(struct ep *ep, const struct request *request, s
 }
 
 /*
- * A read brings what its buffer is to hold, and no more. siw takes a read without a segment for one
- * of the segment that was posted in its place before.
+ * Trims the buffer to the length of the read. siw treats a read without segment as one with the
+ * previous segment of its slot, so an empty read gets a segment of length 0.
  */
 PER_KIND int read_segments(const struct ep *ep, struct ibv_sge *sge, int num_sge, DAT_VLEN length)
 {
@@ -336,7 +342,7 @@ PER_KIND DAT_RETURN post_request(DAT_EP_HANDLE handle, const struct request *req
 
         if (!ep)
                 return BAD_EP;
-        /* The check is inside, too: what it goes by may be changed while the gate is closed. */
+        /* The check is inside the gate, because the attributes change while the gate is closed. */
         gate_enter(&ep->gate);
         ret = check_request(ep, request, sge, &num_sge, &length, &send_flags);
         if (ret == DAT_SUCCESS) {
@@ -442,7 +448,7 @@ static __attribute__((noinline)) DAT_RETURN post_recv_any(struct ep *ep, DAT_COU
         return ret == DAT_SUCCESS ? post_recv(ep, sge, num_sge, cookie, flags) : ret;
 }
 
-/* The same for one that is not empty, which then is in memory only in the record. */
+/* The case of one segment that is not empty. It is written to memory only in the record. */
 static inline __attribute__((always_inline)) DAT_RETURN post_recv_one(struct ep *ep,
                                                                       const DAT_LMR_TRIPLET *iov,
                                                                       DAT_DTO_COOKIE cookie,
@@ -458,7 +464,7 @@ static inline __attribute__((always_inline)) DAT_RETURN post_recv_one(struct ep 
         return post_recv(ep, &sge, 1, cookie, flags);
 }
 
-/* dat_ep_post_recv(3DAT): before there is a queue pair, the receive waits in software for it. */
+/* dat_ep_post_recv(3DAT). Before the EP has a queue pair, the receive is held in software. */
 DAT_RETURN ref_ep_post_recv(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_LMR_TRIPLET *iov,
                             DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
 {

@@ -14,14 +14,13 @@
 #include "event/evd_cq.h"
 #include "memory/pz.h"
 
-#define MIN_RNR_TIMER 12 /* 0.64 ms; librdmacm would leave it at 655 ms */
+#define MIN_RNR_TIMER 12 /* 0.64 ms; librdmacm's default is 655 ms */
 #define FOREVER       7
-#define INLINE        64 /* bytes of a request that verbs copies in the post, if it can */
+#define INLINE        64 /* bytes of a request that verbs copies at the post, if it can */
 #define PSN_MASK      0xffffffu
-#define HALVES        2 /* of which a request may consist, see post.c */
+#define HALVES        2 /* requests to verbs for one DTO, see post.c */
 
-/* A device does not tell how much it takes inline, nor whether it takes anything; so it is tried.
- */
+/* No attribute tells the inline size that a device supports, so it is tried. */
 static struct ibv_qp *create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *init)
 {
         struct ibv_qp_cap wanted = init->cap;
@@ -91,8 +90,8 @@ DAT_RETURN ep_make_qp(struct ep *ep)
 }
 
 /*
- * Makes a queue pair that stays in RESET, for its number: the CM takes requests that bear the same
- * one for repetitions. NULL when there is none to be had. Called with ia->cm_lock held.
+ * Makes a queue pair that stays in RESET, only for its number. The CM treats two requests with the
+ * same number as repetitions. Returns NULL on failure. Called with ia->cm_lock held.
  */
 struct ibv_qp *qp_for_number(struct ia *ia)
 {
@@ -109,7 +108,7 @@ struct ibv_qp *qp_for_number(struct ia *ia)
         return ibv_create_qp(ia->number_pd, &init);
 }
 
-/* From where on, and by how many bytes each, the messages that come are counted in packets. */
+/* Starts to count the packets of messages from the peer. */
 static void number_packets(struct ep *ep, const struct ibv_qp_attr *attr, int mask)
 {
         if (mask & IBV_QP_RQ_PSN && mask & IBV_QP_PATH_MTU) {
@@ -120,9 +119,8 @@ static void number_packets(struct ep *ep, const struct ibv_qp_attr *attr, int ma
 }
 
 /*
- * What librdmacm says of a queue pair's next state. Of INIT it says the same of all connections by
- * one port of an Ethernet, which has one partition, so there it is asked once. Called with
- * ia->cm_lock held.
+ * Gets the attributes of a queue pair's next state from librdmacm. On Ethernet those of INIT are
+ * the same for all connections of a port, so they are cached. Called with ia->cm_lock held.
  */
 static bool ask_attr(struct ia *ia, struct rdma_cm_id *id, struct ibv_qp_attr *attr, int *mask)
 {
@@ -143,7 +141,7 @@ static bool ask_attr(struct ia *ia, struct rdma_cm_id *id, struct ibv_qp_attr *a
         return true;
 }
 
-/* Moves the queue pair to INIT, RTR or RTS as librdmacm says for this connection. */
+/* Moves the queue pair to INIT, RTR or RTS with the attributes of librdmacm. */
 bool ep_step_qp(struct ep *ep, struct rdma_cm_id *id, enum ibv_qp_state state)
 {
         struct ibv_qp_attr attr = {.qp_state = state};
@@ -169,13 +167,13 @@ bool ep_step_qp(struct ep *ep, struct rdma_cm_id *id, enum ibv_qp_state state)
         return !ibv_modify_qp(ep->qp, &attr, mask);
 }
 
-/* On iWARP the kernel moves the queue pair on, as part of the accept or of the peer's answer. */
+/* On iWARP the kernel moves the queue pair to RTS during the accept or the peer's answer. */
 void ep_kernel_steps_qp(struct ep *ep)
 {
         ep->qp_takes_messages = true;
 }
 
-/* So many RDMA reads at once, and no more than the EP is to have, were agreed upon. */
+/* Sets the number of concurrent RDMA reads that was negotiated. */
 void ep_may_read(struct ep *ep, int reads)
 {
         ep->read_credit = reads < ep->attr.max_rdma_read_out ? reads : ep->attr.max_rdma_read_out;
@@ -187,7 +185,7 @@ static bool post_held(struct ep *ep)
         struct link *after;
         struct ibv_recv_wr *bad;
 
-        /* A record that verbs has is not looked at again: its completion may move it. */
+        /* Read the link before the post: the completion of a posted record may move it. */
         for (struct link *at = head->next; at != head; at = after) {
                 struct wr *wr = container_of(at, struct wr, link);
                 struct ibv_recv_wr recv;
@@ -204,7 +202,7 @@ static bool post_held(struct ep *ep)
         return true;
 }
 
-/* Moves the queue pair to INIT and gives it the receives posted so far. */
+/* Moves the queue pair to INIT and posts the held receives. */
 bool ep_start_qp(struct ep *ep, struct rdma_cm_id *id)
 {
         bool ok;
@@ -218,7 +216,7 @@ bool ep_start_qp(struct ep *ep, struct rdma_cm_id *id)
         return ok;
 }
 
-/* Takes a queue pair that has carried nothing away again; its receives are held once more. */
+/* Destroys a queue pair that was never used. Its receives are held again. */
 void ep_drop_qp(struct ep *ep)
 {
         struct link *head = &ep->recvs.pending;
@@ -237,8 +235,8 @@ void ep_drop_qp(struct ep *ep)
 }
 
 /*
- * Some drivers answer with one number for ever, as with the one that the queue pair was given. A
- * device is believed once it has answered with another, the very one that follows what completed.
+ * Whether the packet number of the device is true. Some drivers always return the initial number. A
+ * device is trusted once it returned a different number that matches the completed messages.
  */
 static bool number_is_true(const struct ep *ep, uint32_t number, uint32_t next)
 {
@@ -250,9 +248,9 @@ static bool number_is_true(const struct ep *ep, uint32_t number, uint32_t next)
 }
 
 /*
- * Whether a message may have taken a buffer of the EP's SRQ that has not completed. Verbs does not
- * show the buffer, but each packet moves the sequence number that the queue pair expects. Those of
- * a peer's RDMA do too, after which nothing can be said. Called with ia->cm_lock held.
+ * Whether a message may be arriving in a buffer of the EP's SRQ. Verbs does not show the buffer,
+ * but each packet advances the expected sequence number. A peer's RDMA advances it too, and then
+ * the answer is always true. Called with ia->cm_lock held.
  */
 bool ep_may_be_receiving(struct ep *ep)
 {
@@ -263,7 +261,7 @@ bool ep_may_be_receiving(struct ep *ep)
 
         if (!ep->qp || !srq_may_be_arriving(ep->srq))
                 return false;
-        /* A stream of bytes has no numbers of packets. */
+        /* iWARP has no packet numbers. */
         if (ep->obj.ia->iwarp)
                 return ep->qp_takes_messages;
         if (ibv_query_qp(ep->qp, &attr, IBV_QP_STATE | IBV_QP_RQ_PSN, &init))
@@ -272,7 +270,7 @@ bool ep_may_be_receiving(struct ep *ep)
                 return false;
         if (!atomic_load(&ep->mtu_shift))
                 return true;
-        /* What the number includes and has completed is counted by then, and what came later. */
+        /* Drain after the query, so that each message in the number is counted. */
         evd_drain(ep_recv_target(ep));
         next = atomic_load(&ep->recv_psn);
         if (!number_is_true(ep, attr.rq_psn, next))
@@ -281,14 +279,14 @@ bool ep_may_be_receiving(struct ep *ep)
         return ahead && ahead <= PSN_MASK / 2;
 }
 
-/* What has nothing posted, and no SRQ to take from, need not be stopped before it is destroyed. */
+/* An idle queue pair without an SRQ need not be stopped before it is destroyed. */
 static bool is_idle(const struct ep *ep)
 {
         return !ep->obj.ia->iwarp && !ep->srq && !atomic_load(&ep->recvs.in_use) &&
                !atomic_load(&ep->requests.in_use);
 }
 
-/* Has the queue pair take nothing more, or next to nothing, see ep_flush.c. */
+/* Moves the queue pair to ERR, so that it takes no more receives, see ep_flush.c. */
 void qp_stop(struct ep *ep)
 {
         struct ibv_qp_attr error = {.qp_state = IBV_QPS_ERR};
@@ -301,7 +299,7 @@ void qp_stop(struct ep *ep)
         sigpipe_restore(&sigpipe);
 }
 
-/* Can a queue pair that is stopped have something of an SRQ that it has yet to give back? */
+/* Whether a stopped queue pair may hold receives of an SRQ. */
 bool qp_may_hold(const struct ep *ep)
 {
         return ep->qp && ep->srq && ep->qp_takes_messages;
@@ -313,8 +311,8 @@ static void destroy(void *qp)
 }
 
 /*
- * Destroys a queue pair. `unanswered` says that the peer has yet to answer its request: then it may
- * outlive its EP, of which it tells no more.
+ * Destroys a queue pair. If its request is `unanswered`, it may outlive its EP, and reports nothing
+ * to it.
  */
 void qp_destroy(struct ia *ia, struct ibv_qp *qp, bool unanswered)
 {
@@ -330,7 +328,7 @@ void qp_destroy(struct ia *ia, struct ibv_qp *qp, bool unanswered)
         sigpipe_restore(&sigpipe);
 }
 
-/* Takes the queue pair away; what the device had completed by then is collected. */
+/* Destroys the queue pair after collecting its completions. */
 void qp_take_down(struct ep *ep)
 {
         evd_drain(ep_recv_target(ep));

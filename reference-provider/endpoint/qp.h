@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The queue pair of an EP, from its making to its end. */
+/* The queue pair of an EP. */
 #ifndef DAPLREF_QP_H
 #define DAPLREF_QP_H
 

@@ -121,9 +121,9 @@ static void *region_start(const struct lmr *lmr, const DAT_LMR_TRIPLET *triplet)
 }
 
 /*
- * A window of verbs would let a peer reach the whole LMR on soft-RoCE, so a bind registers exactly
- * the region that it names, and nothing where it grants nothing: siw lets a peer read whatever is
- * registered. It is in force when this returns.
+ * Binds by registering exactly the region. On soft-RoCE a verbs window lets a peer access the whole
+ * LMR. A bind without privileges registers nothing, since siw allows reads of any registered
+ * region. The bind is in force on return.
  */
 static DAT_RETURN bind_region(struct rmr *rmr, struct lmr *lmr, const DAT_LMR_TRIPLET *triplet,
                               DAT_MEM_PRIV_FLAGS privileges)
@@ -171,7 +171,7 @@ static DAT_RETURN bind_locked(struct rmr *rmr, struct ep *ep, const DAT_LMR_TRIP
                         return REF_ERROR(DAT_PRIVILEGES_VIOLATION, 0);
                 ret = check_bind(rmr, lmr, triplet, privileges);
         }
-        /* An EP that is not connected flushes the bind: then it must have no effect. */
+        /* An EP that is not connected flushes the bind, which then must have no effect. */
         if (ret == DAT_SUCCESS && atomic_load(&ep->state) == EP_CONNECTED)
                 ret = bind_region(rmr, lmr, triplet, privileges);
         if (ret == DAT_SUCCESS) {
@@ -227,8 +227,8 @@ static DAT_RETURN post_bind(struct rmr *rmr, struct ep *ep, const DAT_LMR_TRIPLE
 }
 
 /*
- * dat_rmr_bind(3DAT). The bind takes effect in the call; its completion keeps its place among the
- * completions of the EP's requests. A segment of length 0 unbinds.
+ * dat_rmr_bind(3DAT). The bind takes effect in the call, but its completion keeps its place in the
+ * posting order. A segment of length 0 unbinds.
  */
 DAT_RETURN ref_rmr_bind(DAT_RMR_HANDLE handle, const DAT_LMR_TRIPLET *triplet,
                         DAT_MEM_PRIV_FLAGS privileges, DAT_EP_HANDLE ep_handle,
@@ -260,7 +260,7 @@ DAT_RETURN ref_rmr_bind(DAT_RMR_HANDLE handle, const DAT_LMR_TRIPLET *triplet,
         return ret;
 }
 
-/* dat_rmr_free(3DAT): bound or not. */
+/* dat_rmr_free(3DAT): also frees a bound RMR. */
 DAT_RETURN ref_rmr_free(DAT_RMR_HANDLE handle)
 {
         struct rmr *rmr = object_get(handle, DAT_HANDLE_TYPE_RMR);
@@ -274,7 +274,7 @@ DAT_RETURN ref_rmr_free(DAT_RMR_HANDLE handle)
         return ret;
 }
 
-/* Frees what a dead RMR consists of. */
+/* Frees a dead RMR. */
 void rmr_destroy(struct rmr *rmr)
 {
         unbind(rmr);

@@ -13,7 +13,7 @@ struct pz;
 struct rmr {
         struct object obj;
         struct pz *pz;
-        struct lmr *lmr; /* what it is bound to */
+        struct lmr *lmr; /* the LMR to which it is bound, or NULL */
         struct ibv_mr *mr;
         DAT_LMR_TRIPLET triplet;
         DAT_MEM_PRIV_FLAGS privileges;

@@ -23,9 +23,9 @@
 
 #define BAD_SRQ REF_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_SRQ)
 
-#define RESERVE 256 /* buffers, of a queue that cannot be resized: at least */
+#define RESERVE 256 /* the smallest depth of a queue that cannot be resized */
 
-/* An EVD on which buffers of the SRQ can complete, once for each EP that makes it so. */
+/* An EVD on which buffers of the SRQ complete. There is one entry for each EP. */
 struct srq_user {
         struct evd *evd;
         struct srq_user *next;
@@ -39,7 +39,7 @@ static void run_low(struct work *work)
                        object_handle(&srq->obj), DAT_SRQ_LOW_WATERMARK_EVENT);
 }
 
-/* The event comes once per setting, whoever sees the shortage first. */
+/* Claims the low watermark event, which is posted once for each setting. */
 static bool claim_low(struct srq *srq)
 {
         return atomic_load(&srq->armed) && atomic_exchange(&srq->armed, false);
@@ -51,7 +51,7 @@ static void drain_users(struct srq *srq)
                 evd_drain(user->evd);
 }
 
-/* Completions that no Consumer wants are looked for with each post, and once a second. */
+/* The sink is drained with each post and once a second, so it needs no watch. */
 static void watch_user(struct evd *evd, int by)
 {
         if (!evd->discards)
@@ -62,7 +62,7 @@ static int set_limit(struct srq *srq, int limit)
 {
         struct ibv_srq_attr attr = {.srq_limit = (uint32_t)limit};
 
-        /* What rests is not on the device: below its own depth it cannot tell how many are left. */
+        /* Deferred buffers are not on the device, so its limit must not exceed its own depth. */
         if (srq->fixed && limit > srq->hardware_depth)
                 attr.srq_limit = (uint32_t)srq->hardware_depth;
         return ibv_modify_srq(srq->srq, &attr, IBV_SRQ_LIMIT);
@@ -82,7 +82,7 @@ static DAT_RETURN set_low_watermark(struct srq *srq, DAT_COUNT mark)
         }
         atomic_store(&srq->low_watermark, mark);
         atomic_store(&srq->armed, mark > 0);
-        /* Verbs tells only of a buffer taken from now on, not of a queue that is short already. */
+        /* Verbs reports buffers taken from now on, but not a queue that is short already. */
         drain_users(srq);
         if (atomic_load(&srq->available) < mark && claim_low(srq)) {
                 (void)set_limit(srq, 0);
@@ -113,7 +113,7 @@ static struct ibv_srq *make_queue(struct srq *srq, int depth)
         return ibv_create_srq(srq->pz->pd, &init);
 }
 
-/* Makes a verbs queue; `depth` becomes larger where it is to last, for want of a resize. */
+/* Makes a verbs queue. If the device cannot resize it, *depth becomes larger. */
 static struct ibv_srq *make_lasting_queue(struct srq *srq, int *depth)
 {
         int most = srq->obj.ia->limits.srq_dtos;
@@ -131,7 +131,7 @@ static struct ibv_srq *make_lasting_queue(struct srq *srq, int *depth)
         return queue;
 }
 
-/* A smaller one, where the device has not room for what it publishes: what exceeds it rests. */
+/* Makes a smaller queue if the device lacks room. Buffers beyond its depth are deferred. */
 static struct ibv_srq *make_small_queue(struct srq *srq, int *depth)
 {
         struct ibv_srq *queue = NULL;
@@ -182,8 +182,8 @@ free:
 }
 
 /*
- * dat_srq_create(3DAT). The queue has exactly the size asked for, whatever verbs rounds it to. A
- * low watermark other than the default raises its event at once, for the queue is empty.
+ * dat_srq_create(3DAT). The queue has exactly the requested size, whatever verbs makes of it. A low
+ * watermark other than the default raises its event at once, because the queue is empty.
  */
 DAT_RETURN ref_srq_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle, DAT_SRQ_ATTR *attr,
                           DAT_SRQ_HANDLE *srq_handle)
@@ -224,7 +224,10 @@ out:
         return ret;
 }
 
-/* dat_srq_free(3DAT): DAT_INVALID_STATE while an EP uses it; buffers still posted are returned. */
+/*
+ * dat_srq_free(3DAT). Returns DAT_INVALID_STATE while an EP uses it. Posted buffers return to the
+ * Consumer.
+ */
 DAT_RETURN ref_srq_free(DAT_SRQ_HANDLE handle)
 {
         struct srq *srq = object_get(handle, DAT_HANDLE_TYPE_SRQ);
@@ -238,7 +241,7 @@ DAT_RETURN ref_srq_free(DAT_SRQ_HANDLE handle)
         return ret;
 }
 
-/* Frees what a dead SRQ consists of. */
+/* Frees a dead SRQ. */
 void srq_destroy(struct srq *srq)
 {
         destroy_async_srq(srq->obj.ia, srq->srq);
@@ -261,7 +264,7 @@ static bool take_credit(struct srq *srq)
         return true;
 }
 
-/* Gives back the buffers that EPs without a receive EVD have filled: nobody else looks for them. */
+/* Drains the sink, which has the buffers of EPs without a receive EVD. */
 static void drain_sink(struct srq *srq)
 {
         evd_drain(srq->obj.ia->sink);
@@ -276,7 +279,7 @@ static int give_to_device(struct srq *srq, struct wr *wr)
         return ibv_post_srq_recv(srq->srq, &recv, &bad);
 }
 
-/* Moves a record between those that rest and those that the device has. */
+/* Moves a record between the deferred and the posted ones. */
 static void move_record(struct srq *srq, struct link *to, struct wr *wr)
 {
         lock_acquire(&srq->pool.lock);
@@ -284,13 +287,13 @@ static void move_record(struct srq *srq, struct link *to, struct wr *wr)
         lock_release(&srq->pool.lock);
 }
 
-/* As many of those that rest as the verbs queue has room for. Called with deferred_lock held. */
+/* Posts deferred records until the verbs queue is full. Called with deferred_lock held. */
 static void post_deferred(struct srq *srq)
 {
         while (!list_empty(&srq->deferred) && srq->on_device < srq->hardware_depth) {
                 struct wr *wr = container_of(srq->deferred.next, struct wr, link);
 
-                /* Its completion may move it as soon as the device has it. */
+                /* Move it first: its completion may move it as soon as the device has it. */
                 move_record(srq, &srq->pool.pending, wr);
                 if (give_to_device(srq, wr)) {
                         lock_acquire(&srq->pool.lock);
@@ -304,7 +307,7 @@ static void post_deferred(struct srq *srq)
         }
 }
 
-/* Where the device cannot resize its queue, what exceeds it rests until there is room. */
+/* Posts a record, or defers it if the verbs queue, which cannot be resized, is full. */
 static int post_or_defer(struct srq *srq, struct wr *wr)
 {
         int ret = 0;
@@ -350,8 +353,8 @@ uncredit:
 }
 
 /*
- * dat_srq_post_recv(3DAT). DAT_INSUFFICIENT_RESOURCES once as many buffers are outstanding as the
- * SRQ holds, which counts those that have completed and whose events nobody has taken.
+ * dat_srq_post_recv(3DAT). Returns DAT_INSUFFICIENT_RESOURCES if the SRQ's size is outstanding.
+ * Completed buffers count until their events are dequeued.
  */
 DAT_RETURN ref_srq_post_recv(DAT_SRQ_HANDLE handle, DAT_COUNT segments, DAT_LMR_TRIPLET *iov,
                              DAT_DTO_COOKIE cookie)
@@ -378,7 +381,7 @@ DAT_RETURN ref_srq_post_recv(DAT_SRQ_HANDLE handle, DAT_COUNT segments, DAT_LMR_
         return ret;
 }
 
-/* dat_srq_query(3DAT): both counts are exact but for messages that are arriving this moment. */
+/* dat_srq_query(3DAT). Both counts are exact except for messages that are arriving. */
 DAT_RETURN ref_srq_query(DAT_SRQ_HANDLE handle, DAT_SRQ_PARAM_MASK mask, DAT_SRQ_PARAM *param)
 {
         struct srq *srq = object_get(handle, DAT_HANDLE_TYPE_SRQ);
@@ -411,7 +414,7 @@ DAT_RETURN ref_srq_query(DAT_SRQ_HANDLE handle, DAT_SRQ_PARAM_MASK mask, DAT_SRQ
 
 static bool set_depth(struct srq *srq, int depth)
 {
-        /* Size and limit in one call fail where the limit exceeds the old size: two calls. */
+        /* Only the size: verbs refuses a size and a limit above the old size in one call. */
         struct ibv_srq_attr attr = {.max_wr = (uint32_t)depth};
 
         if (ibv_modify_srq(srq->srq, &attr, IBV_SRQ_MAX_WR))
@@ -420,7 +423,7 @@ static bool set_depth(struct srq *srq, int depth)
         return true;
 }
 
-/* Gives all that is posted to a verbs queue that takes the place of another. */
+/* Posts all buffers to a new verbs queue. */
 static void move_to(struct srq *srq, struct ibv_srq *queue, int depth)
 {
         lock_acquire(&srq->deferred_lock);
@@ -437,7 +440,7 @@ static void move_to(struct srq *srq, struct ibv_srq *queue, int depth)
         lock_release(&srq->deferred_lock);
 }
 
-/* A verbs queue that cannot be resized gives way to a larger one, unless a queue pair needs it. */
+/* Replaces a verbs queue that cannot be resized by a larger one, unless a queue pair uses it. */
 static void replace(struct srq *srq, int depth)
 {
         struct ibv_srq *old = srq->srq;
@@ -455,7 +458,7 @@ static void replace(struct srq *srq, int depth)
                 (void)set_limit(srq, atomic_load(&srq->low_watermark));
 }
 
-/* While buffers may rest, somebody has to see to it that they get up. */
+/* While buffers may be deferred, the EVDs are drained as completions arrive, which posts them. */
 static void update_watching(struct srq *srq, int depth)
 {
         bool watch = depth > srq->hardware_depth;
@@ -487,7 +490,7 @@ static DAT_RETURN resize(struct srq *srq, int depth)
                 return REF_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_SRQ_OPERATIONAL);
         if (depth > atomic_load(&srq->max_recv_dtos) && !grow(srq, depth))
                 return REF_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_SRQ);
-        /* The verbs queue may stay larger where it refuses to shrink: the credit is what counts. */
+        /* The verbs queue may stay larger; the credit enforces the size. */
         if (!srq->fixed && depth < srq->hardware_depth)
                 (void)set_depth(srq, depth);
         atomic_store(&srq->max_recv_dtos, depth);
@@ -497,9 +500,9 @@ static DAT_RETURN resize(struct srq *srq, int depth)
 }
 
 /*
- * dat_srq_resize(3DAT): to exactly the size asked for. DAT_INVALID_STATE, and nothing changes,
- * below the number of outstanding buffers or below the low watermark. Posts wait meanwhile, since
- * verbs maps the queue anew; messages go on arriving.
+ * dat_srq_resize(3DAT): to exactly the requested size. Returns DAT_INVALID_STATE, and changes
+ * nothing, if the size is below the outstanding buffers or the low watermark. Posts wait meanwhile,
+ * because verbs remaps the queue; messages still arrive.
  */
 DAT_RETURN ref_srq_resize(DAT_SRQ_HANDLE handle, DAT_COUNT depth)
 {
@@ -521,7 +524,7 @@ DAT_RETURN ref_srq_resize(DAT_SRQ_HANDLE handle, DAT_COUNT depth)
         return ret;
 }
 
-/* dat_srq_set_lw(3DAT): the event comes at once when fewer buffers than the mark are posted. */
+/* dat_srq_set_lw(3DAT). Posts the event at once if fewer buffers than the mark are available. */
 DAT_RETURN ref_srq_set_lw(DAT_SRQ_HANDLE handle, DAT_COUNT mark)
 {
         struct srq *srq = object_get(handle, DAT_HANDLE_TYPE_SRQ);
@@ -534,7 +537,7 @@ DAT_RETURN ref_srq_set_lw(DAT_SRQ_HANDLE handle, DAT_COUNT mark)
         return ret;
 }
 
-/* An EP has consumed a buffer. Called with an EVD locked. */
+/* Called with an EVD locked when an EP has taken a buffer. */
 void srq_buffer_taken(struct srq *srq)
 {
         int left = atomic_fetch_sub(&srq->available, 1) - 1;
@@ -549,13 +552,13 @@ void srq_buffer_taken(struct srq *srq)
                 work_queue(&srq->obj.ia->loop, &srq->low_work);
 }
 
-/* The Consumer has taken the event of a buffer, or it never will. */
+/* Called when the event of a buffer is dequeued or dropped. */
 void srq_buffer_reaped(struct srq *srq)
 {
         atomic_fetch_sub(&srq->outstanding, 1);
 }
 
-/* False when every buffer posted has completed, so that no message can be arriving in one. */
+/* Whether a posted buffer has not completed, so that a message may be arriving in it. */
 bool srq_may_be_arriving(struct srq *srq)
 {
         bool any;
@@ -568,8 +571,8 @@ bool srq_may_be_arriving(struct srq *srq)
 }
 
 /*
- * The device reports the limit. Is it of a setting that is over? It clears the limit in doing so,
- * or it does not; then only what has completed tells, or while there is more than the device knows.
+ * Handles the device's limit event, which may be of an earlier setting. Most devices clear the
+ * limit with the event. If not, or while buffers are deferred, only the available count decides.
  */
 void srq_low_event(struct srq *srq)
 {
@@ -587,7 +590,7 @@ void srq_low_event(struct srq *srq)
                 run_low(&srq->low_work);
 }
 
-/* The verbs queue, for a queue pair that is made of it; it is not replaced before srq_leave(). */
+/* Returns the verbs queue for a new queue pair. It is not replaced before srq_leave(). */
 struct ibv_srq *srq_join(struct srq *srq)
 {
         struct ibv_srq *queue;
@@ -606,7 +609,7 @@ void srq_leave(struct srq *srq)
         pthread_mutex_unlock(&srq->resize_lock);
 }
 
-/* An EP will complete buffers of the SRQ on that EVD. False when the EVD has no room for them. */
+/* Adds the EVD as one on which an EP completes buffers. Returns false if the EVD has no room. */
 bool srq_attach(struct srq *srq, struct evd *evd)
 {
         struct srq_user *user = calloc(1, sizeof(*user));

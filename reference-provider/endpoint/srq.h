@@ -22,22 +22,22 @@ struct srq {
         struct pz *pz;
         struct ibv_srq *srq;
         pthread_mutex_t resize_lock;
-        struct gate gate; /* posts go through, a resize of the verbs queue stops them */
+        struct gate gate; /* posts enter it, and a resize closes it */
         struct wr_pool pool;
         _Atomic int max_recv_dtos;
         int max_recv_iov;
         int hardware_depth;
-        bool fixed; /* the device cannot resize it, so buffers may have to wait: */
+        bool fixed; /* the device cannot resize it; buffers beyond hardware_depth are deferred */
         struct lock deferred_lock;
-        struct link deferred; /* those that the verbs queue has no room for, in their order */
+        struct link deferred; /* buffers that the verbs queue has no room for, in order */
         int on_device;
-        int qps;       /* queue pairs that take from the verbs queue, under resize_lock */
-        bool watching; /* its users are drained as they complete, under resize_lock */
+        int qps;       /* queue pairs that use the verbs queue; under resize_lock */
+        bool watching; /* its EVDs are drained as completions arrive; under resize_lock */
         _Atomic int low_watermark;
         _Atomic bool armed;
-        _Atomic int available;   /* on the queue */
-        _Atomic int outstanding; /* on the queue, taken by EPs, or not reaped */
-        struct srq_user *users;  /* where its buffers can complete, under resize_lock */
+        _Atomic int available;   /* posted, and not taken by an EP */
+        _Atomic int outstanding; /* posted, or taken and not dequeued */
+        struct srq_user *users;  /* where its buffers can complete; under resize_lock */
         struct work low_work;
 };
 

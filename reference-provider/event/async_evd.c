@@ -129,7 +129,7 @@ void async_evd_post(struct ia *ia, DAT_EVENT_NUMBER number, DAT_HANDLE about, DA
 
         if (!evd)
                 return;
-        /* An EVD that has overflowed has no room for the event that says so. */
+        /* An EVD that has overflowed has no room for its own overflow event. */
         if (object_handle(&evd->obj) != about)
                 (void)evd_post(evd, &event);
         object_put(evd);

@@ -13,7 +13,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* A thread in dat_cno_wait(3DAT), which sleeps on the answer and is in a list of the CNO's. */
+/* A thread in dat_cno_wait(3DAT). It sleeps on `answer`. */
 struct cno_waiter {
         struct link link;
         _Atomic uint32_t answer;
@@ -24,7 +24,7 @@ enum cno_answer { ANSWER_NONE, ANSWER_TRIGGER, ANSWER_RELEASE };
 
 #define BAD_CNO REF_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CNO)
 
-/* Takes one trigger from those that the agent is to be told of. Called with the lock held. */
+/* Takes one trigger that the agent has not been called for. Called with the lock held. */
 static bool take_due(struct cno *cno, struct handle **evd_handle)
 {
         bool left = cno->last_evd_left;
@@ -63,7 +63,7 @@ static void run_agent(struct work *work)
         pthread_mutex_unlock(&cno->lock);
 }
 
-/* dat_cno_create(3DAT): the agent, if any, is called by the IA's service thread. */
+/* dat_cno_create(3DAT). The IA's service thread calls the agent. */
 DAT_RETURN ref_cno_create(DAT_IA_HANDLE ia_handle, DAT_OS_WAIT_PROXY_AGENT agent,
                           DAT_CNO_HANDLE *cno_handle)
 {
@@ -96,7 +96,7 @@ put:
         return ret;
 }
 
-/* No agent is to be told any more. Called with the lock held. */
+/* Drops the triggers for the agent. Called with the lock held. */
 static void drop_due(struct cno *cno)
 {
         while (!list_empty(&cno->due)) {
@@ -108,8 +108,7 @@ static void drop_due(struct cno *cno)
         cno->last_evd_left = false;
 }
 
-/* dat_cno_modify_agent(3DAT): triggers that the old agent has not been told of go to the new one.
- */
+/* dat_cno_modify_agent(3DAT). Triggers that are pending for the old agent go to the new one. */
 DAT_RETURN ref_cno_modify_agent(DAT_CNO_HANDLE handle, DAT_OS_WAIT_PROXY_AGENT agent)
 {
         struct cno *cno = object_get(handle, DAT_HANDLE_TYPE_CNO);
@@ -147,15 +146,15 @@ DAT_RETURN ref_cno_query(DAT_CNO_HANDLE handle, DAT_CNO_PARAM_MASK mask, DAT_CNO
         return ret;
 }
 
-/* Is it the agent of this CNO that calls? Called with the lock held. */
+/* Whether the caller is this CNO's agent. Called with the lock held. */
 static bool agent_calls(const struct cno *cno)
 {
         return cno->agent_is_in && pthread_equal(pthread_self(), cno->obj.ia->loop.thread);
 }
 
 /*
- * dat_cno_free(3DAT): DAT_INVALID_STATE while an EVD uses it or a thread waits on it, and from
- * within its agent. A thread that has been told is awaited, which waits for nothing any more.
+ * dat_cno_free(3DAT). Returns DAT_INVALID_STATE if an EVD uses the CNO, if a thread waits on it, or
+ * if its agent calls. Waits for threads that have their answer but have not returned.
  */
 DAT_RETURN ref_cno_free(DAT_CNO_HANDLE handle)
 {
@@ -170,7 +169,7 @@ DAT_RETURN ref_cno_free(DAT_CNO_HANDLE handle)
                 ret = REF_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_CNO_IN_USE);
         else
                 ret = object_kill(&cno->obj) ? DAT_SUCCESS : BAD_CNO;
-        /* Who holds it and has not begun to wait is not to begin. */
+        /* A thread that holds the CNO and does not wait yet must not begin to wait. */
         if (ret == DAT_SUCCESS)
                 cno->closing = true;
         pthread_mutex_unlock(&cno->lock);
@@ -184,7 +183,7 @@ DAT_RETURN ref_cno_free(DAT_CNO_HANDLE handle)
         return ret;
 }
 
-/* Ends the sleep of the thread that has waited longest. Called with the lock held. */
+/* Wakes the thread that has waited longest. Called with the lock held. */
 static void answer_first(struct cno *cno, enum cno_answer answer, struct handle *evd)
 {
         struct cno_waiter *waiter = container_of(cno->waiting.next, struct cno_waiter, link);
@@ -201,7 +200,7 @@ static void release_all(struct cno *cno)
                 answer_first(cno, ANSWER_RELEASE, NULL);
 }
 
-/* Nobody is to collect the trigger any more. Called with the lock held. */
+/* Removes a pending trigger. Called with the lock held. */
 static void drop(struct cno_trigger *trigger)
 {
         list_remove(&trigger->link);
@@ -238,9 +237,8 @@ static DAT_RETURN await_answer(struct cno *cno, struct cno_waiter *waiter, uint6
 }
 
 /*
- * dat_cno_wait(3DAT). A waiter that is released because the IA closes, or because the last EVD of
- * the CNO goes, gets DAT_INVALID_STATE and a null EVD. One that was told by an EVD which is freed
- * before its thread runs gets DAT_SUCCESS and a null EVD.
+ * dat_cno_wait(3DAT). A waiter gets DAT_INVALID_STATE and a null EVD if the IA closes or the CNO's
+ * last EVD is freed. It gets DAT_SUCCESS and a null EVD if its EVD is freed before its thread runs.
  */
 DAT_RETURN ref_cno_wait(DAT_CNO_HANDLE handle, DAT_TIMEOUT timeout, DAT_EVD_HANDLE *evd_handle)
 {
@@ -270,7 +268,7 @@ DAT_RETURN ref_cno_wait(DAT_CNO_HANDLE handle, DAT_TIMEOUT timeout, DAT_EVD_HAND
         return ret;
 }
 
-/* An event has arrived at one of the CNO's EVDs. Called with the EVD locked. */
+/* Called with the EVD locked when an event arrives. */
 void cno_trigger(struct cno *cno, struct evd *evd)
 {
         bool agent;
@@ -289,8 +287,8 @@ void cno_trigger(struct cno *cno, struct evd *evd)
 }
 
 /*
- * Takes back the triggers of an EVD of which the agent has not been told, and returns how many
- * there are. Called with the EVD locked.
+ * Removes the EVD's triggers that the agent was not called for, and returns their number. Called
+ * with the EVD locked.
  */
 int cno_take_due(struct cno *cno, struct evd *evd)
 {
@@ -304,7 +302,7 @@ int cno_take_due(struct cno *cno, struct evd *evd)
         return due;
 }
 
-/* What an EVD needs to feed a CNO; NULL without memory. */
+/* Makes the trigger of an EVD. Returns NULL if there is no memory. */
 struct cno_trigger *cno_new_trigger(void)
 {
         struct cno_trigger *trigger = calloc(1, sizeof(*trigger));
@@ -314,7 +312,7 @@ struct cno_trigger *cno_new_trigger(void)
         return trigger;
 }
 
-/* Does the CNO hold a trigger of this EVD that it has left behind? Called with the lock held. */
+/* Whether the CNO has a trigger that this EVD left with it. Called with the lock held. */
 static bool has_left(const struct cno *cno, const struct handle *evd)
 {
         for (const struct link *at = cno->pending.next; at != &cno->pending; at = at->next) {
@@ -327,8 +325,8 @@ static bool has_left(const struct cno *cno, const struct handle *evd)
 }
 
 /*
- * An EVD goes over to another CNO, or to none. What it has told this one is there to be collected,
- * so its trigger stays. Called with the EVD locked.
+ * Detaches an EVD that changes to another CNO or to none. Its pending trigger stays here for a
+ * waiter. Called with the EVD locked.
  */
 void cno_leave(struct cno *cno, struct evd *evd)
 {
@@ -362,8 +360,8 @@ static void forget_triggers(struct cno *cno, const struct handle *evd)
 }
 
 /*
- * Nobody is to hear of an EVD that is freed, neither from the CNO that it uses, which may be NULL,
- * nor from one that it used. The last one of a CNO releases the waiters, and the agent hears of it.
+ * Drops all triggers of an EVD that is freed. `cno`, which it uses, may be NULL. The last EVD of a
+ * CNO releases the waiters, and the agent is called with a null EVD.
  */
 void cno_forget(struct cno *cno, struct evd *evd)
 {
@@ -396,7 +394,7 @@ void cno_forget(struct cno *cno, struct evd *evd)
         free(evd->trigger);
 }
 
-/* Releases every waiter for good. */
+/* Releases every waiter. No thread can wait any more. */
 void cno_close(struct cno *cno)
 {
         pthread_mutex_lock(&cno->lock);
@@ -407,7 +405,7 @@ void cno_close(struct cno *cno)
         pthread_mutex_unlock(&cno->lock);
 }
 
-/* Tells the agent that there will be no trigger any more. The service thread must have ended. */
+/* Calls the agent with a null EVD, for the last time. The service thread must have ended. */
 void cno_dismiss_agent(struct cno *cno)
 {
         DAT_OS_WAIT_PROXY_AGENT agent = cno->agent;
@@ -418,7 +416,7 @@ void cno_dismiss_agent(struct cno *cno)
                 agent.proxy_agent_func(agent.instance_data, DAT_HANDLE_NULL);
 }
 
-/* Frees what a dead CNO consists of. */
+/* Frees a dead CNO. */
 void cno_destroy(struct cno *cno)
 {
         work_cancel(&cno->obj.ia->loop, &cno->agent_work);

@@ -13,16 +13,16 @@
 
 struct evd;
 
-/* What an EVD has told a CNO that it feeds, for somebody to collect. */
+/* A trigger of an EVD that waits for a thread in dat_cno_wait(3DAT). */
 struct cno_trigger {
-        struct link link;   /* in cno->pending, while it is to be collected */
-        struct handle *evd; /* whose handle the collector gets */
-        bool left;          /* the EVD has gone over to another CNO, and left this behind */
+        struct link link;   /* in cno->pending while it waits */
+        struct handle *evd; /* the handle that the thread returns */
+        bool left;          /* the EVD uses another CNO now, and the CNO frees the trigger */
 };
 
 /*
- * A trigger goes to the thread that has waited longest, or else to `pending`, so one of `waiting`
- * and `pending` is empty. Who has been told stays in `told` until its thread runs again.
+ * A trigger goes to the thread that has waited longest, or else to `pending`. So one of `waiting`
+ * and `pending` is empty. Threads with an answer are in `told` until they run.
  */
 struct cno {
         struct object obj;
@@ -33,8 +33,8 @@ struct cno {
         struct link pending;
         bool closing;
         struct work agent_work;
-        struct link due;    /* EVDs whose triggers the agent has not been told of */
-        bool last_evd_left; /* of which the agent has not been told either */
+        struct link due;    /* EVDs with triggers that the agent was not called for */
+        bool last_evd_left; /* and the agent was not called for that */
         bool agent_is_in;
 };
 

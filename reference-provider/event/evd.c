@@ -21,8 +21,8 @@
 #define FLAGS_ALL ((unsigned int)DAT_EVD_DEFAULT_FLAG | DAT_EVD_SOFTWARE_FLAG)
 
 /*
- * May a completion stream with these flags share the EVD with those that it has? Streams whose
- * notices the Consumer controls share it only with their like; the others only leave those alone.
+ * Whether a stream with these completion flags may share the EVD with its other streams.
+ * UNSIGNALLED and SOLICITED streams share it only with streams of the same flags.
  */
 bool evd_accepts_flags(struct evd *evd, DAT_COMPLETION_FLAGS flags)
 {
@@ -41,10 +41,10 @@ bool evd_accepts_flags(struct evd *evd, DAT_COMPLETION_FLAGS flags)
         return ok;
 }
 
-/* May a stream that is not of completions use the EVD beside those that do? */
+/* Whether a stream of other events than completions may use the EVD. */
 bool evd_accepts_others(struct evd *evd)
 {
-        /* It gives notice of each of its events, as completions by default do. */
+        /* It notifies of each event, as completions with default flags do. */
         return evd_accepts_flags(evd, DAT_COMPLETION_DEFAULT_FLAG);
 }
 
@@ -70,7 +70,7 @@ void evd_count_other(struct evd *evd, int by)
         evd_unlock(evd);
 }
 
-/* Makes an EVD that belongs to the IA; the caller publishes it, or not. */
+/* Makes an EVD of the IA, which the caller may publish. */
 DAT_RETURN evd_new(struct ia *ia, DAT_COUNT qlen, DAT_EVD_FLAGS flags, struct evd **out)
 {
         struct evd *evd = calloc(1, sizeof(*evd));
@@ -82,7 +82,7 @@ DAT_RETURN evd_new(struct ia *ia, DAT_COUNT qlen, DAT_EVD_FLAGS flags, struct ev
         evd->flags = flags;
         evd->enabled = true;
         evd->turn = 1;
-        /* Here, since dat_evd_wait(3DAT) has no return that says that descriptors are lacking. */
+        /* Made here, because dat_evd_wait(3DAT) has no error for a lack of descriptors. */
         evd->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
         if (evd->wake_fd < 0) {
                 free(evd);
@@ -99,8 +99,8 @@ DAT_RETURN evd_new(struct ia *ia, DAT_COUNT qlen, DAT_EVD_FLAGS flags, struct ev
 }
 
 /*
- * dat_evd_create(3DAT), of which no page exists. evd_flags may be any union of stream types but
- * not empty. Returns DAT_INVALID_PARAMETER for a queue length below 1 or above the IA's limit.
+ * dat_evd_create(3DAT), which has no page. evd_flags is a non-empty union of stream types. Returns
+ * DAT_INVALID_PARAMETER if the length is below 1 or above the IA's limit.
  */
 DAT_RETURN ref_evd_create(DAT_IA_HANDLE ia_handle, DAT_COUNT qlen, DAT_CNO_HANDLE cno_handle,
                           DAT_EVD_FLAGS flags, DAT_EVD_HANDLE *evd_handle)
@@ -181,7 +181,7 @@ DAT_RETURN ref_evd_query(DAT_EVD_HANDLE handle, DAT_EVD_PARAM_MASK mask, DAT_EVD
         return ret;
 }
 
-/* dat_evd_free(3DAT): DAT_INVALID_STATE while anything feeds it or a thread waits on it. */
+/* dat_evd_free(3DAT). Returns DAT_INVALID_STATE while an object uses it or a thread waits on it. */
 DAT_RETURN ref_evd_free(DAT_EVD_HANDLE handle)
 {
         struct evd *evd = evd_get(handle);
@@ -213,7 +213,7 @@ DAT_RETURN ref_evd_free(DAT_EVD_HANDLE handle)
         return ret;
 }
 
-/* Releases whoever waits; no event is taken in any more. */
+/* Releases the waiter. The EVD accepts no more events. */
 void evd_close(struct evd *evd)
 {
         evd_cancel_wait(evd, EVD_CLOSE);
@@ -222,7 +222,7 @@ void evd_close(struct evd *evd)
         evd_unlock(evd);
 }
 
-/* Frees an EVD that nothing feeds any more. Requests still queued on it are refused. */
+/* Frees an EVD that no object uses. Queued connection requests are rejected. */
 void evd_destroy(struct evd *evd)
 {
         DAT_EVENT dat;
@@ -239,7 +239,9 @@ void evd_destroy(struct evd *evd)
         if (evd->obj.handle)
                 cno_forget(evd->cno, evd);
         if (evd->cq) {
-                /* Which waits for that. One by one, it would cost each sleep a mutex. */
+                /*
+                 * ibv_destroy_cq() waits for these. One call for all saves a mutex for each event.
+                 */
                 ibv_ack_cq_events(evd->cq, evd->unacknowledged);
                 destroy_async_cq(evd->obj.ia, evd->cq);
         }

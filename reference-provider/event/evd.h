@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A FIFO of events in software, into which a completion queue is drained. */
+/* An EVD: a FIFO of events in software, into which a completion queue is drained. */
 #ifndef DAPLREF_EVD_H
 #define DAPLREF_EVD_H
 
@@ -24,13 +24,13 @@ struct wr_pool;
 
 struct event {
         DAT_EVENT dat;
-        struct ep *ep;   /* whose event it is; dropped when the EP goes */
-        struct srq *srq; /* whose buffer the event returns to the Consumer */
+        struct ep *ep;   /* its events are dropped when it is freed */
+        struct srq *srq; /* the SRQ of the buffer that the event returns */
         bool dto;
         bool notify;
 };
 
-/* How many completions one SRQ can leave on one EVD. */
+/* The completions of one SRQ that the EVD has room for. */
 struct evd_share {
         struct srq *srq;
         int eps;
@@ -38,7 +38,7 @@ struct evd_share {
         struct evd_share *next;
 };
 
-/* For what the completion queue will send, or has sent, the event that the channel holds next. */
+/* The kind of completion for which the queue is armed. */
 enum evd_arming { EVD_UNARMED, EVD_ARMED_SOLICITED, EVD_ARMED_ANY };
 
 #define EVD_QP_BUCKETS 256
@@ -50,7 +50,7 @@ struct evd {
         DAT_COUNT qlen;
         DAT_EVD_FLAGS flags;
         bool enabled;
-        bool discards; /* the IA's own EVD for completions that no Consumer wants */
+        bool discards; /* the IA's sink, which drops completions */
 
         struct event *ring;
         int ring_size;
@@ -62,37 +62,37 @@ struct evd {
 
         struct ibv_cq *cq;
         struct ibv_comp_channel *channel;
-        struct ibv_wc polled[EVD_POLL_BATCH]; /* the batch that was last taken out of the CQ, */
-        struct ibv_wc *polled_at;             /* of which what is from here on is still to be */
-        struct ibv_wc *polled_end;            /* looked at */
-        int budget;                           /* completions that may be in the CQ at once */
-        _Atomic bool lost; /* the device has lost one, for want of room or otherwise */
+        struct ibv_wc polled[EVD_POLL_BATCH]; /* the last batch from the CQ */
+        struct ibv_wc *polled_at;             /* the next completion of the batch */
+        struct ibv_wc *polled_end;            /* its end */
+        int budget;                           /* the largest number of completions in the CQ */
+        _Atomic bool lost;                    /* the device has lost a completion */
         struct evd_share *shares;
-        struct ep *qps[EVD_QP_BUCKETS]; /* SRQ endpoints by queue pair number */
+        struct ep *qps[EVD_QP_BUCKETS]; /* EPs with an SRQ, by queue pair number */
         enum evd_arming armed;
-        unsigned int unacknowledged; /* events taken from the channel */
+        unsigned int unacknowledged; /* events read from the channel and not acknowledged */
         bool channel_hit;
 
-        int unsignalled_users; /* completion streams by their completion flags */
+        int unsignalled_users; /* streams of completions by their flags */
         int solicited_users;
         int threshold_users;
         int plain_users;
-        int other_users; /* streams that are not of completions */
+        int other_users; /* streams of other events */
 
         enum evd_state state;
-        unsigned int turn;    /* of the waiter, from 1; another once it has been sent away */
-        unsigned int aborted; /* the turn that ended because the EVD closed */
-        _Atomic int cancelled_waiters; /* threads that were sent away, and have not run yet */
+        unsigned int turn;    /* of the waiter, from 1; it changes when a wait is cancelled */
+        unsigned int aborted; /* the turn that was cancelled by a close */
+        _Atomic int cancelled_waiters; /* cancelled, and not run yet */
         _Atomic uint32_t cancelled_left;
         int wake_fd;
         struct cno *cno;
-        struct cno_trigger *trigger; /* its own with the CNO, once it has had one */
-        bool left_triggers;          /* and others may be with CNOs that it had before */
-        struct link due_link;        /* in cno->due, and how many times, under cno->lock */
+        struct cno_trigger *trigger; /* made with the first CNO */
+        bool left_triggers;          /* other CNOs may have triggers of this EVD */
+        struct link due_link;        /* in cno->due, and the number of calls due; under cno->lock */
         int due;
         struct event_source sink_source; /* of the IA's sink, which has no handle */
         bool watched;                    /* the service thread listens to the channel */
-        int watchers; /* graceful disconnects that need the service thread to listen */
+        int watchers; /* objects that need completions drained while no thread waits */
 };
 
 #define BAD_EVD REF_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_REQUEST)

@@ -14,8 +14,8 @@
 #include <stdlib.h>
 
 /*
- * Of a stream whose notices the sender controls, a CNO is to hear only what the sender solicits,
- * which verbs tells by its event alone. Who watches wants to see every completion.
+ * A CNO on a SOLICITED stream is triggered by solicited completions only, which verbs reports by
+ * its event. Watchers need every completion.
  */
 static bool watches_solicited(const struct evd *evd)
 {
@@ -28,10 +28,7 @@ bool evd_watches(const struct evd *evd)
                (evd->armed == EVD_ARMED_SOLICITED && watches_solicited(evd));
 }
 
-/*
- * Goes on listening in the service thread. Who watches waits for operations to complete, whether
- * or not the Consumer takes their events and so makes room.
- */
+/* Arms the queue again and drains it. Watchers need completions drained even if the EVD is full. */
 void evd_go_on_watching(struct evd *evd)
 {
         (void)evd_arm(evd, watches_solicited(evd));
@@ -77,7 +74,7 @@ void evd_update_watch(struct evd *evd)
                 evd_go_on_watching(evd);
 }
 
-/* Asks for, or no longer asks for, completions to be noticed while nobody waits. */
+/* Adds or removes a watcher, which needs completions drained while no thread waits. */
 void evd_watch(struct evd *evd, int by)
 {
         lock_acquire(&evd->lock);
@@ -87,8 +84,8 @@ void evd_watch(struct evd *evd, int by)
 }
 
 /*
- * A waiter from under whom the event was taken looks again; so does who waits for what is
- * solicited, of which nothing was said when it was queued, as it was of all other events.
+ * Signals a channel event. A sleeping waiter must look again. A solicited event was not signalled
+ * when it was queued, so it is signalled here.
  */
 static void signal_channel_event(struct evd *evd)
 {
@@ -96,7 +93,7 @@ static void signal_channel_event(struct evd *evd)
                 evd_signal_arrival(evd, true);
 }
 
-/* Called by the service thread when the channel of a watched EVD has something to read. */
+/* Called by the service thread while the channel of a watched EVD is readable. */
 void evd_channel_ready(struct evd *evd)
 {
         bool hit;
@@ -111,8 +108,8 @@ void evd_channel_ready(struct evd *evd)
 }
 
 /*
- * What has completed arrived before the EVD is enabled, disabled or given another CNO: who is to
- * hear of it is decided by how things are until then.
+ * Drains completions before the EVD is enabled, disabled or given another CNO, so that they are
+ * signalled as before the change.
  */
 static void evd_settle(struct evd *evd)
 {
@@ -123,7 +120,7 @@ static void evd_settle(struct evd *evd)
                 signal_channel_event(evd);
 }
 
-/* Counts the EVD as one that uses the CNO, of which there has to be one. */
+/* Counts the EVD as a user of the CNO. Returns DAT_INVALID_HANDLE if there is none. */
 static DAT_RETURN use_cno(const struct evd *evd, DAT_CNO_HANDLE handle, struct cno **out)
 {
         struct cno *cno = object_get(handle, DAT_HANDLE_TYPE_CNO);

@@ -21,7 +21,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 
-#define LASTING (4 * REF_MAX_DTOS) /* completions, in a queue that cannot grow */
+#define LASTING (4 * REF_MAX_DTOS) /* completions, for a queue that cannot be resized */
 
 static bool is_receive(const struct wr *wr)
 {
@@ -38,14 +38,14 @@ static DAT_DTO_COMPLETION_STATUS failure_of(const struct evd *evd, const struct 
                 return DAT_DTO_ERR_LOCAL_LENGTH;
         case IBV_WC_LOC_QP_OP_ERR:
                 /*
-                 * soft-RoCE says so of memory whose LMR was freed after the post, which is all that
-                 * is left for a request to fail by here, and of a message longer than the receive.
+                 * soft-RoCE reports this status for an LMR freed after the post, and for a message
+                 * longer than the receive. A request can fail with it only for the first reason.
                  */
                 if (is_receive(wr) && lmr_serves(evd->obj.ia, wr->sge, wr->num_sge))
                         return DAT_DTO_ERR_LOCAL_LENGTH;
                 return DAT_DTO_ERR_LOCAL_PROTECTION;
         case IBV_WC_GENERAL_ERR:
-                /* siw says so of a message for memory whose LMR was freed after the post. */
+                /* siw reports this status for a message to an LMR freed after the post. */
                 if (is_receive(wr) && !lmr_serves(evd->obj.ia, wr->sge, wr->num_sge))
                         return DAT_DTO_ERR_LOCAL_PROTECTION;
                 return DAT_DTO_ERR_TRANSPORT;
@@ -128,7 +128,7 @@ static inline void queue_completion(struct evd *evd, struct ep *ep, const struct
         evd_enqueue(evd, event);
 }
 
-/* Turns a posted operation into its event, or into nothing where its success was suppressed. */
+/* Completes an operation: queues its event, unless the success is suppressed. */
 static inline void retire(struct evd *evd, struct ep *ep, struct wr *wr,
                           DAT_DTO_COMPLETION_STATUS status, DAT_VLEN length)
 {
@@ -151,7 +151,7 @@ static inline void retire(struct evd *evd, struct ep *ep, struct wr *wr,
                 ep_request_done(ep);
 }
 
-/* A DTO has no success behind a failure; a bind has, which took effect whatever came before it. */
+/* A DTO cannot succeed after a failed one. A bind can, because it took effect in the call. */
 static DAT_DTO_COMPLETION_STATUS status_behind(const struct wr *wr,
                                                DAT_DTO_COMPLETION_STATUS before)
 {
@@ -160,7 +160,7 @@ static DAT_DTO_COMPLETION_STATUS status_behind(const struct wr *wr,
         return DAT_DTO_ERR_FLUSHED;
 }
 
-/* What was complete before its turn completes now that all that was posted before it has. */
+/* Completes operations that were done early and whose predecessors have completed now. */
 static void retire_done(struct evd *evd, struct wr_pool *pool, DAT_DTO_COMPLETION_STATUS before)
 {
         for (;;) {
@@ -189,10 +189,7 @@ static void defer(struct wr *wr, DAT_DTO_COMPLETION_STATUS status)
         wr->pool->done++;
 }
 
-/*
- * siw completes a request as soon as the stream has it, though a read before it is still to be
- * answered.
- */
+/* siw completes a request when the stream has its data, even before an earlier read. */
 static bool is_early(const struct wr *wr)
 {
         return !is_receive(wr) && wr->pool->ep->obj.ia->iwarp && !wr_is_first(wr);
@@ -207,7 +204,7 @@ static struct ep *find_qp(const struct evd *evd, uint32_t qp_num)
         return ep;
 }
 
-/* A message without a byte is a packet too. */
+/* An empty message is one packet. */
 static void count_packets(struct ep *ep, uint32_t length)
 {
         unsigned int shift = atomic_load_explicit(&ep->mtu_shift, memory_order_relaxed);
@@ -218,15 +215,15 @@ static void count_packets(struct ep *ep, uint32_t length)
 }
 
 /*
- * Does a completion show that the connection is broken? On iWARP the peer's disconnect alone
- * flushes what is posted here, and whatever else breaks a connection is told by the CM.
+ * Whether a completion shows a broken connection. On iWARP a disconnect by the peer also flushes,
+ * and the CM reports other breaks.
  */
 static bool breaks(const struct ep *ep, enum ibv_wc_status status)
 {
         return status != IBV_WC_SUCCESS && !(status == IBV_WC_WR_FLUSH_ERR && ep->obj.ia->iwarp);
 }
 
-/* The EP that has taken a buffer of an SRQ, or NULL where it is gone. */
+/* Returns the EP that took an SRQ buffer, or NULL if it is gone. */
 static struct ep *taker_of(struct evd *evd, const struct wr *wr, const struct ibv_wc *wc)
 {
         struct ep *ep = find_qp(evd, wc->qp_num);
@@ -243,9 +240,8 @@ static inline struct wr *record_of(const struct ibv_wc *wc)
 }
 
 /*
- * On iWARP the kernel flushes receives as soon as the stream has ended, which the Consumer of an EP
- * may hear before it hears that the connection was there. The end of the connection flushes what is
- * left, in order.
+ * On iWARP the kernel flushes receives when the stream ends, perhaps before the EP's connection
+ * event. So the flush in software completes them later, in order.
  */
 static bool is_flushed_later(const struct wr *wr, enum ibv_wc_status status)
 {
@@ -254,7 +250,7 @@ static bool is_flushed_later(const struct wr *wr, enum ibv_wc_status status)
 
 static void complete(struct evd *evd, const struct ibv_wc *wc)
 {
-        /* Error completions carry no valid opcode, so the record says what was posted. */
+        /* Error completions have no valid opcode, so the record tells the operation. */
         struct wr *wr = record_of(wc);
         DAT_DTO_COMPLETION_STATUS status = DAT_DTO_SUCCESS;
         struct wr_pool *pool = wr->pool;
@@ -276,7 +272,7 @@ static void complete(struct evd *evd, const struct ibv_wc *wc)
                 ep_failed(ep);
 }
 
-/* Is it a success that makes one event and nothing else? Most are. */
+/* Whether a completion makes one event and has no other effect. Most are of this kind. */
 static inline bool is_plain(const struct ibv_wc *wc, const struct wr *wr)
 {
         return wr_is_plain(wr) && wc->status == IBV_WC_SUCCESS && !wr->pool->done;
@@ -294,7 +290,7 @@ static inline void complete_plain(const struct ibv_wc *wc, struct wr *wr, DAT_EV
                 ep_request_done(ep);
 }
 
-/* Takes a batch out of the CQ, nothing being left of the last; returns how many. */
+/* Polls the next batch, if the last is used up. Returns the number of completions. */
 static __attribute__((noinline)) int poll_batch(struct evd *evd)
 {
         int n = evd->cq ? ibv_poll_cq(evd->cq, EVD_POLL_BATCH, evd->polled) : 0;
@@ -317,14 +313,14 @@ void evd_drain_locked(struct evd *evd, bool everything)
                 }
                 if (!more)
                         return;
-                /* A batch that is not full was all that there was. */
+                /* A batch that is not full emptied the queue. */
                 more = poll_batch(evd) == EVD_POLL_BATCH;
         }
 }
 
 /*
- * Takes the next event by way of the FIFO, which is empty; false where there is none. A function of
- * its own, like poll_batch(), so that the usual way has few registers to save.
+ * Takes the next event through the FIFO, which is empty. Returns false if there is none. Not
+ * inlined, so that the fast path saves fewer registers.
  */
 static __attribute__((noinline)) bool take_in_turn(struct evd *evd, DAT_EVENT *event)
 {
@@ -340,8 +336,8 @@ static __attribute__((noinline)) bool take_in_turn(struct evd *evd, DAT_EVENT *e
 }
 
 /*
- * The same, but an event of a plain completion goes straight to the Consumer, and the rest of the
- * batch stays as verbs has told it, unless somebody is to hear of completions as they come.
+ * Takes the next event. A plain completion is written directly to the Consumer, and the rest of the
+ * batch is left, unless a CNO or watcher needs each completion.
  */
 static inline bool take_completion(struct evd *evd, DAT_EVENT *event)
 {
@@ -362,7 +358,7 @@ static inline bool take_completion(struct evd *evd, DAT_EVENT *event)
         return true;
 }
 
-/* dat_evd_dequeue(3DAT): DAT_INVALID_STATE while a thread waits on the EVD. */
+/* dat_evd_dequeue(3DAT). Returns DAT_INVALID_STATE while a thread waits on the EVD. */
 DAT_RETURN ref_evd_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event)
 {
         struct evd *evd = evd_get(handle);
@@ -382,13 +378,13 @@ DAT_RETURN ref_evd_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event)
         else if (!take_completion(evd, event))
                 ret = evd->obj.ia->lenient ? (DAT_RETURN)DAT_QUEUE_EMPTY
                                            : REF_ERROR(DAT_QUEUE_EMPTY, 0);
-        /* There is nobody to be woken. */
+        /* Not evd_unlock(): no thread waits. */
         lock_release(&evd->lock);
         object_put(evd);
         return ret;
 }
 
-/* Moves what the completion queue holds into the FIFO, all of it, however full the FIFO is. */
+/* Drains the whole completion queue into the FIFO, even if the FIFO is full. */
 void evd_drain(struct evd *evd)
 {
         lock_acquire(&evd->lock);
@@ -396,7 +392,7 @@ void evd_drain(struct evd *evd)
         evd_unlock(evd);
 }
 
-/* The same, but no more than the FIFO is meant to hold; false when something is left, or lost. */
+/* Drains completions up to the limit of the FIFO. Returns false if some are left or were lost. */
 bool evd_look(struct evd *evd)
 {
         bool all;
@@ -413,7 +409,7 @@ static struct ibv_cq *make_cq(struct evd *evd, int entries)
         return ibv_create_cq(evd->obj.ia->verbs, entries, evd, evd->channel, 0);
 }
 
-/* Of a device whose queues do not grow: one for all that may come, or for as much as can be had. */
+/* For devices that cannot resize: as large a queue as possible, up to LASTING. */
 static struct ibv_cq *make_lasting_cq(struct evd *evd, int entries)
 {
         int ahead = min_int(LASTING, evd->obj.ia->device.max_cqe);
@@ -424,7 +420,10 @@ static struct ibv_cq *make_lasting_cq(struct evd *evd, int entries)
         return cq ? cq : make_cq(evd, entries);
 }
 
-/* No attribute says whether queues grow. So the first of an IA is made too small, and enlarged. */
+/*
+ * No attribute tells whether the device can resize. So the first queue is made small and then
+ * resized.
+ */
 static struct ibv_cq *make_first_cq(struct evd *evd, int entries)
 {
         struct ia *ia = evd->obj.ia;
@@ -478,7 +477,7 @@ static bool ensure_cq(struct evd *evd, int completions)
         return false;
 }
 
-/* Asks for an event at the next completion. Asked once, verbs sends one, however long it takes. */
+/* Arms the queue. Verbs sends one event for each arming. */
 bool evd_arm(struct evd *evd, bool solicited)
 {
         enum evd_arming wanted = solicited ? EVD_ARMED_SOLICITED : EVD_ARMED_ANY;
@@ -492,8 +491,8 @@ bool evd_arm(struct evd *evd, bool solicited)
 }
 
 /*
- * False where the channel has none. There is no more than one, unless what the queue was armed for
- * has changed.
+ * Reads one event. Returns false if there is none. More than one is there only if the arming
+ * changed.
  */
 bool evd_take_channel_event(struct evd *evd)
 {
@@ -512,7 +511,7 @@ static bool reserve_locked(struct evd *evd, int completions)
 {
         int budget = evd->budget + completions;
 
-        /* What is discarded needs no queue before something is connected to it. */
+        /* The sink needs no queue before an EP is connected. */
         if (evd->discards) {
                 evd->budget = budget;
                 return true;
@@ -522,13 +521,13 @@ static bool reserve_locked(struct evd *evd, int completions)
                 return false;
         evd->budget = budget;
         evd_update_watch(evd);
-        /* A waiter that went to sleep before there was a completion queue listens to none. */
+        /* A waiter that sleeps without a completion channel must wake to listen to it. */
         if (evd->state == EVD_SLEEPING)
                 evd_signal_arrival(evd, false);
         return true;
 }
 
-/* Makes sure of the completion queue, for a queue pair that is about to be made. */
+/* Ensures that the completion queue exists, before a queue pair is made. */
 bool evd_prepare(struct evd *evd)
 {
         bool ok;
@@ -539,7 +538,10 @@ bool evd_prepare(struct evd *evd)
         return ok;
 }
 
-/* Makes room in the completion queue for that many more completions at once. */
+/*
+ * Makes room for that many more completions. Returns false if the queue cannot be made large
+ * enough.
+ */
 bool evd_reserve(struct evd *evd, int completions)
 {
         bool ok;
@@ -566,7 +568,7 @@ static struct evd_share *find_share(struct evd *evd, const struct srq *srq)
         return share;
 }
 
-/* The buffers of an SRQ can all complete here, but only once, however many EPs it serves. */
+/* Makes room for the buffers of an SRQ, once for all its EPs on this EVD. */
 bool evd_share_srq(struct evd *evd, struct srq *srq, int depth)
 {
         struct evd_share *share;
@@ -608,7 +610,7 @@ void evd_unshare_srq(struct evd *evd, struct srq *srq)
         evd_unlock(evd);
 }
 
-/* Widens the share of an SRQ that is about to grow. */
+/* Enlarges the share of an SRQ before it grows. */
 bool evd_grow_share(struct evd *evd, struct srq *srq, int depth)
 {
         struct evd_share *share;
@@ -620,7 +622,7 @@ bool evd_grow_share(struct evd *evd, struct srq *srq, int depth)
                 int more = depth - share->depth;
 
                 ok = reserve_locked(evd, more);
-                /* What is discarded has no queue, or one that queue pairs complete to already. */
+                /* The sink may have no queue, or one that queue pairs already use. */
                 if (ok && evd->discards && evd->cq && !ensure_cq(evd, evd->budget)) {
                         evd->budget -= more;
                         ok = false;
@@ -632,7 +634,7 @@ bool evd_grow_share(struct evd *evd, struct srq *srq, int depth)
         return ok;
 }
 
-/* Lets completions of an SRQ find the EP that took the buffer. */
+/* Adds the EP to the table by which completions of an SRQ find it. */
 void evd_add_qp(struct evd *evd, struct ep *ep)
 {
         struct ep **bucket = &evd->qps[ep->qp_num % EVD_QP_BUCKETS];
@@ -655,7 +657,9 @@ void evd_remove_qp(struct evd *evd, struct ep *ep)
         evd_unlock(evd);
 }
 
-/* Completes as flushed, in the order of posting, whatever a queue pair that is gone has left. */
+/*
+ * Completes the pending operations as flushed, in posting order, after the queue pair is destroyed.
+ */
 void evd_flush(struct evd *evd, struct wr_pool *pool)
 {
         DAT_DTO_COMPLETION_STATUS status = DAT_DTO_SUCCESS;
@@ -671,8 +675,8 @@ void evd_flush(struct evd *evd, struct wr_pool *pool)
 }
 
 /*
- * Completes one operation as flushed: at once, or with those before it when the EP has ended. False
- * when the queue is full; then the record is still the caller's.
+ * Completes one operation as flushed, or leaves that to the flush if the EP is in EP_FLUSHING.
+ * Returns false if the EVD is full; the caller then owns the record.
  */
 bool evd_flush_one(struct evd *evd, struct ep *ep, struct wr *wr)
 {
@@ -691,7 +695,7 @@ bool evd_flush_one(struct evd *evd, struct ep *ep, struct wr *wr)
         return ok;
 }
 
-/* The bind has taken effect; its completion follows those of the operations before it. */
+/* Completes a bind, which has taken effect, after the operations before it. */
 void evd_bind_ready(struct evd *evd, struct wr *wr)
 {
         lock_acquire(&evd->lock);
@@ -700,7 +704,7 @@ void evd_bind_ready(struct evd *evd, struct wr *wr)
         evd_unlock(evd);
 }
 
-/* Takes back an operation that is not posted after all; binds may have waited for it only. */
+/* Takes back a record whose post failed. Binds after it may complete now. */
 void evd_withdraw(struct evd *evd, struct wr *wr)
 {
         struct wr_pool *pool = wr->pool;

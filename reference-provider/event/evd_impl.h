@@ -13,13 +13,13 @@
 #include "event/evd_wait.h"
 #include "event/owner.h"
 
-/* Completions beyond this many stay in the CQ, which has room for them, until events are taken. */
+/* More completions stay in the CQ, which has room for them. */
 static inline int evd_dto_limit(const struct evd *evd)
 {
         return max_int(evd->qlen, evd->budget);
 }
 
-/* The buffer of an SRQ, if it was one, is the Consumer's again. */
+/* Returns an SRQ buffer to the Consumer. */
 static inline void evd_give_back(struct srq *srq, struct ep *ep)
 {
         if (!srq)
@@ -34,7 +34,7 @@ static inline bool evd_has_waiter(const struct evd *evd)
         return evd->state >= EVD_RUNNING;
 }
 
-/* Wakes whoever is to learn of an event: the sleeping waiter, or else the CNO. */
+/* Signals an event to the sleeping waiter, or else to the CNO. */
 static inline void evd_signal_arrival(struct evd *evd, bool notify)
 {
         if (evd_has_waiter(evd))
@@ -54,12 +54,14 @@ static inline void evd_unlock(struct evd *evd)
                 evd_wake(evd);
 }
 
-/* The next event's place, which evd_enqueue() then makes one of the queue; NULL without memory. */
+/*
+ * Returns the slot of the next event, which evd_enqueue() then adds, or NULL if there is no memory.
+ */
 static inline struct event *evd_tail(struct evd *evd)
 {
         int at = evd->head + evd->count;
 
-        /* Only a connection's end can exceed the ring, and it comes on no fast path. */
+        /* Only the flush at the end of a connection can exceed the ring. */
         if (evd->count == evd->ring_size) {
                 if (!evd_ring_reserve(evd, 2 * evd->ring_size))
                         return NULL;

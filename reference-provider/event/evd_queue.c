@@ -48,10 +48,9 @@ static void raise_overflow(struct evd *evd)
 }
 
 /*
- * Adds an event that does not come from a completion queue; those already completed go first.
- * Returns false when the queue is full of such events: the event is lost, and the async EVD
- * hears of it once. Not so of a Connection Request, which the caller refuses: the length of the
- * queue is the backlog that the Consumer wants.
+ * Adds an event that is no completion, after draining completions. Returns false if the EVD is
+ * full; the async EVD is notified once. A Connection Request that is not queued is not reported,
+ * because the length of the EVD is the backlog.
  */
 bool evd_post(struct evd *evd, const struct event *event)
 {
@@ -74,7 +73,7 @@ bool evd_post(struct evd *evd, const struct event *event)
         return !lost;
 }
 
-/* Drops the events of an EP that is being freed, so that none names a dead handle. */
+/* Drops the events of an EP that is freed. */
 void evd_forget_ep(struct evd *evd, const struct ep *ep)
 {
         int kept = 0;
@@ -95,7 +94,10 @@ void evd_forget_ep(struct evd *evd, const struct ep *ep)
         evd_unlock(evd);
 }
 
-/* dat_evd_resize(3DAT): exact, and DAT_INVALID_STATE below the number of events queued. */
+/*
+ * dat_evd_resize(3DAT). Returns DAT_INVALID_STATE if the length is below the number of queued
+ * events.
+ */
 DAT_RETURN ref_evd_resize(DAT_EVD_HANDLE handle, DAT_COUNT qlen)
 {
         struct evd *evd = evd_get(handle);
@@ -120,7 +122,9 @@ DAT_RETURN ref_evd_resize(DAT_EVD_HANDLE handle, DAT_COUNT qlen)
         return ret;
 }
 
-/* dat_evd_post_se(3DAT): DAT_QUEUE_FULL when the queue holds its length, and nobody hears of it. */
+/*
+ * dat_evd_post_se(3DAT). Returns DAT_QUEUE_FULL if the EVD is full; the async EVD is not notified.
+ */
 DAT_RETURN ref_evd_post_se(DAT_EVD_HANDLE handle, const DAT_EVENT *dat)
 {
         struct evd *evd = evd_get(handle);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "event/evd_state.h"
 
-/* So that the table is one. */
+/* Short names for the table. */
 enum {
         FREE = EVD_FREE,
         UNWAIT = EVD_UNWAITABLE,
@@ -14,9 +14,8 @@ enum {
 };
 
 /*
- * What cannot be is NEVER: nobody but the waiter does anything while it holds the lock, and it does
- * nothing while another does. A thread enters only where evd_wait.c lets it. One that was sent away
- * has no part in this any more.
+ * NEVER marks inputs that cannot happen: while the waiter runs it holds the lock, and while it
+ * sleeps it does nothing. evd_wait.c checks who may enter. A cancelled waiter takes no part.
  */
 /* clang-format off */
 const unsigned char evd_next[EVD_INPUTS][EVD_STATES] = {

@@ -20,7 +20,7 @@
 static REF_THREAD_LOCAL bool holds_wakes;
 static REF_THREAD_LOCAL struct evd *to_wake;
 
-/* Ends the sleep of the waiter; called without the lock, for which it would only wait again. */
+/* Wakes the waiter. Called without the lock, on which the waiter would sleep again. */
 void evd_wake(struct evd *evd)
 {
         uint64_t one = 1;
@@ -64,7 +64,7 @@ bool evd_defers_wake(struct evd *evd)
         return true;
 }
 
-/* Makes the EVD unwaitable, or closes it. Who waited has no part in it from now on. */
+/* Makes the EVD unwaitable or closes it. A waiter is cancelled: it returns without an event. */
 void evd_cancel_wait(struct evd *evd, enum evd_input input)
 {
         bool waited;
@@ -81,7 +81,7 @@ void evd_cancel_wait(struct evd *evd, enum evd_input input)
                 evd_wake(evd);
 }
 
-/* dat_evd_set_unwaitable(3DAT): a thread that waits is released with DAT_INVALID_STATE. */
+/* dat_evd_set_unwaitable(3DAT). A waiting thread returns DAT_INVALID_STATE. */
 DAT_RETURN ref_evd_set_unwaitable(DAT_EVD_HANDLE handle)
 {
         struct evd *evd = evd_get(handle);
@@ -128,12 +128,12 @@ static bool satisfied(const struct evd *evd, DAT_COUNT threshold, bool slept)
 {
         if (evd->count < threshold)
                 return false;
-        /* Having slept, a waiter wakes for a notice, not for what the Consumer wanted silent. */
+        /* A waiter that has slept returns for an event that notifies, not for a silent one. */
         return !slept || threshold > 1 || evd->notify_count ||
                (evd->solicited_users && evd->channel_hit);
 }
 
-/* Sleeps until there is something to read; 0 when the time is over, -EINTR for a signal. */
+/* Sleeps until a descriptor is readable. Returns 0 after the deadline and -EINTR for a signal. */
 static int poll_until(struct pollfd fds[2], uint64_t deadline)
 {
         struct timespec left;
@@ -150,8 +150,8 @@ static int poll_until(struct pollfd fds[2], uint64_t deadline)
 }
 
 /*
- * A thread that was sent away and has not run is to find what wakes it, so another one does not
- * read that before. It sleeps until the first is gone, or it has something to look at itself.
+ * Waits until cancelled waiters have run, because they share the eventfd. Also returns when this
+ * waiter is woken.
  */
 static int await_cancelled(struct evd *evd, uint32_t seen, uint64_t deadline)
 {
@@ -160,7 +160,7 @@ static int await_cancelled(struct evd *evd, uint32_t seen, uint64_t deadline)
         return error == ETIMEDOUT ? 0 : error == EINTR ? -EINTR : 1;
 }
 
-/* Sleeps until something happens to the EVD; 0 when the time is over, -EINTR for a signal. */
+/* Sleeps until the EVD is signalled. Returns 0 after the deadline and -EINTR for a signal. */
 static int sleep_on(struct evd *evd, unsigned int turn, uint64_t deadline)
 {
         struct pollfd fds[2] = {
@@ -177,7 +177,7 @@ static int sleep_on(struct evd *evd, unsigned int turn, uint64_t deadline)
         ready = behind ? await_cancelled(evd, seen, deadline) : poll_until(fds, deadline);
         lock_acquire(&evd->lock);
         if (ready > 0 && fds[0].revents && read(evd->wake_fd, &count, sizeof(count)) < 0)
-                ready = 1; /* somebody has been faster, which is as good */
+                ready = 1; /* another thread has read it */
         if (evd->turn != turn)
                 return ready;
         evd->state = evd_after(evd->state, EVD_RUN);
@@ -224,7 +224,10 @@ static DAT_RETURN wait_locked(struct evd *evd, uint64_t deadline, DAT_COUNT thre
         }
 }
 
-/* Who was sent away lets those who wait after it go on. Called with the lock held. */
+/*
+ * Called by a cancelled waiter that runs: lets later waiters sleep on the eventfd. Called with the
+ * lock held.
+ */
 static void leave_cancelled(struct evd *evd)
 {
         atomic_fetch_sub(&evd->cancelled_waiters, 1);
@@ -232,7 +235,7 @@ static void leave_cancelled(struct evd *evd)
         futex_wake(&evd->cancelled_left, INT_MAX);
 }
 
-/* dat_evd_wait(3DAT): sleeps on the completion channel and on an eventfd; it never spins. */
+/* dat_evd_wait(3DAT). Sleeps on the completion channel and an eventfd; it never polls actively. */
 DAT_RETURN ref_evd_wait(DAT_EVD_HANDLE handle, DAT_TIMEOUT timeout, DAT_COUNT threshold,
                         DAT_EVENT *event, DAT_COUNT *nmore)
 {
@@ -252,7 +255,7 @@ DAT_RETURN ref_evd_wait(DAT_EVD_HANDLE handle, DAT_TIMEOUT timeout, DAT_COUNT th
         ret = may_wait(evd, threshold);
         if (ret != DAT_SUCCESS)
                 goto out;
-        /* What has completed before arrived while nobody waited. */
+        /* Completions from before the call are signalled as without a waiter. */
         evd_drain_locked(evd, false);
         turn = evd->turn;
         evd->state = evd_after(evd->state, EVD_ENTER);
@@ -264,7 +267,7 @@ DAT_RETURN ref_evd_wait(DAT_EVD_HANDLE handle, DAT_TIMEOUT timeout, DAT_COUNT th
         evd->state = evd_after(evd->state, EVD_LEAVE);
         if (ret == DAT_SUCCESS)
                 evd_pop(evd, event);
-        /* The waiter may have read what the service thread listens for. */
+        /* The waiter may have read the channel event of the service thread. */
         if (evd->watched && !evd_watches(evd))
                 evd_go_on_watching(evd);
         *nmore = evd->count;

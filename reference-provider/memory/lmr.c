@@ -17,8 +17,8 @@
 #define NO_SLOT ((uint32_t)REF_MAX_LMRS)
 
 /*
- * The list of free slots is right where all of them are zeros, each leading to the slot behind it:
- * no page of the table is touched before a slot in it is used.
+ * Zeroed slots form the list of free slots, because each then leads to the next slot. So no page is
+ * touched before a slot in it is used.
  */
 bool lmr_table_init(struct lmr_table *table)
 {
@@ -43,7 +43,7 @@ void lmr_table_destroy(struct lmr_table *table)
         free(table->slots);
 }
 
-/* What an LMR allows: more than was asked for where the IA's entry says that reading is implied. */
+/* The privileges of an LMR. A lenient IA adds local read. */
 DAT_MEM_PRIV_FLAGS lmr_grants(const struct lmr *lmr)
 {
         unsigned int implied =
@@ -52,7 +52,9 @@ DAT_MEM_PRIV_FLAGS lmr_grants(const struct lmr *lmr)
         return (DAT_MEM_PRIV_FLAGS)((unsigned int)lmr->privileges | implied);
 }
 
-/* Slots are reused in the order in which they became free, so stale contexts stay stale long. */
+/*
+ * Slots are reused in the order in which they were freed, so stale contexts stay invalid for long.
+ */
 static bool slot_take(struct ia *ia, struct lmr *lmr)
 {
         struct lmr_table *table = &ia->lmrs;
@@ -116,7 +118,7 @@ struct lmr *lmr_by_context(struct ia *ia, DAT_LMR_CONTEXT context)
         return lmr;
 }
 
-/* What lmr_gather() does, of any number of segments, empty ones among them. */
+/* lmr_gather() for any number of segments, including empty ones. */
 DAT_RETURN lmr_gather_any(const struct ia *ia, const struct pz *pz, DAT_MEM_PRIV_FLAGS need,
                           const DAT_LMR_TRIPLET *iov, DAT_COUNT segments, struct ibv_sge *sge,
                           int *num_sge, DAT_VLEN *total)
@@ -148,7 +150,7 @@ static bool key_is_live(const struct ia *ia, uint32_t lkey)
         return false;
 }
 
-/* Are the LMRs of a scatter list that lmr_gather() has made all still there? Takes its time. */
+/* Whether all LMRs of a scatter list still exist. Slow: reads every slot. */
 bool lmr_serves(const struct ia *ia, const struct ibv_sge *sge, int num_sge)
 {
         for (int i = 0; i < num_sge; i++) {
@@ -162,7 +164,7 @@ static int access_of(DAT_MEM_PRIV_FLAGS privileges)
 {
         int access = 0;
 
-        /* Verbs grants remote write only where local write is granted; ours is checked above. */
+        /* Verbs requires local write for remote write. Our own check of local write is separate. */
         if (privileges & (DAT_MEM_PRIV_LOCAL_WRITE_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG))
                 access |= IBV_ACCESS_LOCAL_WRITE;
         if (privileges & DAT_MEM_PRIV_REMOTE_WRITE_FLAG)
@@ -172,7 +174,7 @@ static int access_of(DAT_MEM_PRIV_FLAGS privileges)
         return access;
 }
 
-/* Is every byte of the range in a mapping that other processes can share? */
+/* Whether every byte of the range is in a shared mapping. */
 static bool range_is_shared(uint64_t start, uint64_t length)
 {
         FILE *maps = fopen("/proc/self/maps", "re");
@@ -273,7 +275,7 @@ dereg:
 
 /*
  * dat_lmr_create(3DAT). The remote context is the verbs key, or 0 without remote privileges. The
- * local context is the provider's own, which finds an LMR's zone, rights and bounds at once.
+ * local context is the provider's slot and generation.
  */
 DAT_RETURN ref_lmr_create(DAT_IA_HANDLE ia_handle, DAT_MEM_TYPE type, DAT_REGION_DESCRIPTION region,
                           DAT_VLEN length, DAT_PZ_HANDLE pz_handle, DAT_MEM_PRIV_FLAGS privileges,
@@ -370,7 +372,7 @@ DAT_RETURN ref_lmr_query(DAT_LMR_HANDLE lmr_handle, DAT_LMR_PARAM_MASK mask, DAT
         return ret;
 }
 
-/* dat_lmr_free(3DAT): DAT_INVALID_STATE while an RMR is bound to it. */
+/* dat_lmr_free(3DAT). Returns DAT_INVALID_STATE while an RMR is bound to it. */
 DAT_RETURN ref_lmr_free(DAT_LMR_HANDLE lmr_handle)
 {
         struct lmr *lmr = object_get(lmr_handle, DAT_HANDLE_TYPE_LMR);
@@ -384,7 +386,7 @@ DAT_RETURN ref_lmr_free(DAT_LMR_HANDLE lmr_handle)
         return ret;
 }
 
-/* Frees what a dead LMR consists of. */
+/* Frees a dead LMR. */
 void lmr_destroy(struct lmr *lmr)
 {
         slot_give(lmr->obj.ia, lmr);
@@ -416,14 +418,14 @@ static DAT_RETURN sync_check(DAT_IA_HANDLE ia_handle, const DAT_LMR_TRIPLET *seg
         return ret;
 }
 
-/* dat_lmr_sync_rdma_read(3DAT): memory is coherent here, so only the segments are checked. */
+/* dat_lmr_sync_rdma_read(3DAT). Memory is coherent, so only the segments are checked. */
 DAT_RETURN ref_lmr_sync_rdma_read(DAT_IA_HANDLE ia_handle, const DAT_LMR_TRIPLET *segments,
                                   DAT_VLEN num_segments)
 {
         return sync_check(ia_handle, segments, num_segments);
 }
 
-/* dat_lmr_sync_rdma_write(3DAT): memory is coherent here, so only the segments are checked. */
+/* dat_lmr_sync_rdma_write(3DAT). Memory is coherent, so only the segments are checked. */
 DAT_RETURN ref_lmr_sync_rdma_write(DAT_IA_HANDLE ia_handle, const DAT_LMR_TRIPLET *segments,
                                    DAT_VLEN num_segments)
 {

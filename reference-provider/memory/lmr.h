@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The context of an LMR is a slot number and a generation, so a freed one is recognised. */
+/* The context of an LMR is a slot number and a generation, so a stale context is recognised. */
 #ifndef DAPLREF_LMR_H
 #define DAPLREF_LMR_H
 
@@ -35,7 +35,7 @@ struct lmr_slot {
         struct lmr *lmr;
         uint64_t start;
         uint64_t length;
-        uint32_t skipped; /* how far behind its neighbour the next free slot is, modulo 2^32 */
+        uint32_t skipped; /* the next free slot minus this one's neighbour, modulo 2^32 */
         uint32_t unused[3];
 };
 

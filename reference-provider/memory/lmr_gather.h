@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * From the segments of a posted operation to the scatter list that verbs takes. What one segment
- * needs is inline: each call that posts goes through it, with a privilege that the compiler knows.
+ * From the segments of a posted operation to the scatter list of verbs. The check of a segment is
+ * inline, because each post runs it with a privilege that is constant at compile time.
  */
 #ifndef DAPLREF_LMR_GATHER_H
 #define DAPLREF_LMR_GATHER_H
@@ -19,7 +19,7 @@ DAT_RETURN lmr_gather_any(const struct ia *ia, const struct pz *pz, DAT_MEM_PRIV
                           const DAT_LMR_TRIPLET *iov, DAT_COUNT segments, struct ibv_sge *sge,
                           int *num_sge, DAT_VLEN *total);
 
-/* The slot that an LMR with this context would have. */
+/* Returns the slot that an LMR with this context has or had. */
 static inline const struct lmr_slot *lmr_slot_of(const struct lmr_table *table,
                                                  DAT_LMR_CONTEXT context)
 {
@@ -39,9 +39,9 @@ static inline DAT_RETURN lmr_privilege_error(DAT_MEM_PRIV_FLAGS need)
 }
 
 /*
- * Turns a segment that is not empty into an entry of a scatter list, after checking it: a live LMR,
- * in the zone `pz` (any when NULL), with the privilege `need`, and within its bounds. Verbs finds
- * such faults too late or never. What is longer than any message is cut short.
+ * Checks a segment that is not empty, and writes its entry of the scatter list. The LMR must be
+ * live, in the zone `pz` (any if NULL), have the privilege `need` and contain the segment. Verbs
+ * reports such errors late or never. A segment longer than any message is shortened.
  */
 static inline __attribute__((always_inline)) DAT_RETURN
 lmr_check_segment(const struct ia *ia, const struct pz *pz, DAT_MEM_PRIV_FLAGS need,
@@ -58,7 +58,7 @@ lmr_check_segment(const struct ia *ia, const struct pz *pz, DAT_MEM_PRIV_FLAGS n
                                                                : DAT_PROTECTION_READ);
         if ((slot->privileges & need) != need)
                 return lmr_privilege_error(need);
-        /* What begins below the LMR is too far above it, once the difference has wrapped. */
+        /* An address below the LMR becomes an offset above its length. */
         if (__builtin_add_overflow(triplet->virtual_address - slot->start, triplet->segment_length,
                                    &end) ||
             end > slot->length)
@@ -71,8 +71,8 @@ lmr_check_segment(const struct ia *ia, const struct pz *pz, DAT_MEM_PRIV_FLAGS n
 }
 
 /*
- * Turns a Consumer's I/O vector into a scatter list, with room for REF_MAX_IOV entries. Empty
- * segments are dropped. The total counts what has been cut short whole.
+ * Turns an I/O vector into a scatter list of at most REF_MAX_IOV entries, without empty segments.
+ * *total has the length before any segment is shortened.
  */
 static inline __attribute__((always_inline)) DAT_RETURN
 lmr_gather(const struct ia *ia, const struct pz *pz, DAT_MEM_PRIV_FLAGS need,
@@ -80,7 +80,7 @@ lmr_gather(const struct ia *ia, const struct pz *pz, DAT_MEM_PRIV_FLAGS need,
            DAT_VLEN *total)
 {
         if (segments != 1 || !iov->segment_length) {
-                /* These are in memory, so that what the caller has may stay in registers. */
+                /* In memory, so that the caller's variables may stay in registers. */
                 DAT_VLEN sum;
                 int used;
                 DAT_RETURN ret = lmr_gather_any(ia, pz, need, iov, segments, sge, &used, &sum);
@@ -94,7 +94,7 @@ lmr_gather(const struct ia *ia, const struct pz *pz, DAT_MEM_PRIV_FLAGS need,
         return lmr_check_segment(ia, pz, need, iov, sge);
 }
 
-/* Shortens a scatter list to that many bytes; returns how many entries are left. */
+/* Shortens a scatter list to `length` bytes. Returns the number of entries left. */
 static inline int lmr_trim(struct ibv_sge *sge, int num_sge, DAT_VLEN length)
 {
         int used = 0;
@@ -108,7 +108,7 @@ static inline int lmr_trim(struct ibv_sge *sge, int num_sge, DAT_VLEN length)
 }
 
 /*
- * A receive may have more room than any message needs: soft-RoCE takes 2 GiB and more in one for
+ * Limits a receive to the largest message, because soft-RoCE treats 2 GiB and more in a receive as
  * too little.
  */
 static inline void lmr_limit(const struct ia *ia, struct ibv_sge *sge)
@@ -117,7 +117,7 @@ static inline void lmr_limit(const struct ia *ia, struct ibv_sge *sge)
                 sge->length = ia->port_attr.max_msg_sz;
 }
 
-/* lmr_gather() for a receive, whose room is limited in the same way. */
+/* lmr_gather() for a receive, limited to the largest message. */
 static inline DAT_RETURN lmr_gather_recv(const struct ia *ia, const struct pz *pz,
                                          const DAT_LMR_TRIPLET *iov, DAT_COUNT segments,
                                          struct ibv_sge *sge, int *num_sge)

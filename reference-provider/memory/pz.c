@@ -20,7 +20,7 @@ static void domain_give(struct ia *ia, struct ibv_pd *pd)
                 destroy_async_pd(ia, pd);
 }
 
-/* dat_pz_create(3DAT): a Protection Zone is a protection domain, unless all share one. */
+/* dat_pz_create(3DAT). A zone is a protection domain, unless the entry says one-domain. */
 DAT_RETURN ref_pz_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE *pz_handle)
 {
         struct ia *ia = object_get(ia_handle, DAT_HANDLE_TYPE_IA);
@@ -70,7 +70,7 @@ DAT_RETURN ref_pz_query(DAT_PZ_HANDLE pz_handle, DAT_PZ_PARAM_MASK mask, DAT_PZ_
         return ret;
 }
 
-/* dat_pz_free(3DAT): DAT_INVALID_STATE while an EP, LMR, RMR or SRQ is in the zone. */
+/* dat_pz_free(3DAT). Returns DAT_INVALID_STATE while an EP, LMR, RMR or SRQ uses the zone. */
 DAT_RETURN ref_pz_free(DAT_PZ_HANDLE pz_handle)
 {
         struct pz *pz = object_get(pz_handle, DAT_HANDLE_TYPE_PZ);
@@ -84,7 +84,7 @@ DAT_RETURN ref_pz_free(DAT_PZ_HANDLE pz_handle)
         return ret;
 }
 
-/* Frees what a dead PZ consists of. */
+/* Frees a dead PZ. */
 void pz_destroy(struct pz *pz)
 {
         domain_give(pz->obj.ia, pz->pd);
