@@ -100,7 +100,7 @@ class Program:
     server: tuple[str, ...] = ()
     ready: str = ""
     wants: str = ""  # of the server
-    until: str | None = None  # the line at which both hang, for a reason that docs/provider.md has
+    until: str | None = None  # both hang at this line, see docs/provider-dat2.md
     more: bool = False  # only with --more
 
 
