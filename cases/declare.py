@@ -128,10 +128,13 @@ def header(path: Path, page: Mapping[str, Any], standard: Standard | None, facts
 
 
 def source(path: Path, standard: Standard | None, facts: Any, line: int) -> str:
-    """The cases of the standard clauses; the place that they name is the [standard] table."""
+    """The page's promise and the cases of the standard clauses.
+
+    The place that the cases name is the [standard] table.
+    """
     head = HEADER.format(name=path.name)
     if not standard or not standard.has_cases:
-        return f'{head}#include "clauses/{path.stem}.h"\n'
+        return f'{head}#include "clauses/{path.stem}.h"\n\n{promise(standard)}'
     params = parameters(facts, standard)
     struct = f"struct {standard.call}_call"
     gift = made(standard, params)
@@ -155,8 +158,16 @@ def source(path: Path, standard: Standard | None, facts: Any, line: int) -> str:
         f'        .name = "{standard.call}",\n        .legal = arrange_legal,\n'
         f"        .make = make,\n        .size = sizeof({struct}),\n"
         f"        .refused = {standard.returns},\n{adopts}}};\n\n"
+        f"{promise(standard)}\n"
         f'{rows}#line {line} "cases/{path.parent.name}/{path.name}"\n{cases}'
     )
+
+
+def promise(standard: Standard | None) -> str:
+    """Which clause promises the page's call; empty for a page without a call."""
+    if not standard:
+        return ""
+    return f'PROMISE({standard.call}, "{standard.legal}");\n'
 
 
 def _table(standard: Standard, struct: str, handle: Handle) -> str:

@@ -79,6 +79,20 @@ struct row_needs {
         uint64_t needs;
 };
 
+/* The clause whose case fails a provider that refuses every call of this name. */
+struct promise {
+        const char *call;   /* "dat_srq_resize" */
+        const char *clause; /* "srq_resize/grow" */
+};
+
+/* Adds one: cases/declare.py makes it of the catalogue's key `legal`. */
+#define PROMISE(call_, clause_)                                                        \
+        __attribute__((used, section("promises"),                                      \
+                       aligned(8))) static const struct promise promise_of_##call_ = { \
+            .call = #call_,                                                            \
+            .clause = (clause_),                                                       \
+        }
+
 /* One registered case, or one family of them: with rows, each row is a case of its own. */
 struct case_entry {
         const char *page; /* "srq_resize" */

@@ -283,6 +283,7 @@ _HEIGHTS = {
     Verdict.UNSUPPORTED: 5,
     Verdict.RESOURCE: 5,
     Verdict.NOT_RUN: 3,
+    Verdict.BLOCKED: 27,
     Verdict.BROKEN: 28,
     Verdict.FAIL: 40,
     Verdict.TIMEOUT: 40,

@@ -11,16 +11,18 @@ from reports.model import NOT_KEPT, Attempt, Case, Run, Verdict, Waiver, hosts_w
 from reports.profiles import CRITERIA, profiles
 from reports.waivers import waived
 
-_ERRORS = frozenset({Verdict.CRASH, Verdict.TIMEOUT, Verdict.CONTRADICTED, Verdict.BROKEN})
+_ERRORS = frozenset(
+    {Verdict.CRASH, Verdict.TIMEOUT, Verdict.CONTRADICTED, Verdict.BLOCKED, Verdict.BROKEN}
+)
 _SKIPPED = frozenset({Verdict.UNSUPPORTED, Verdict.RESOURCE, Verdict.NOT_RUN})
 
 
 def render(run: Run) -> str:
     """Returns the JUnit XML of `run`: a suite for each mode, a test case for each planned case.
 
-    FAIL is a failure; CRASH, TIMEOUT, CONTRADICTED and BROKEN are errors; UNSUPPORTED, RESOURCE and
-    NOT-RUN are skipped, with the reason. The first attempt counts, further ones are told in
-    system-out.
+    FAIL is a failure; CRASH, TIMEOUT, CONTRADICTED, BLOCKED and BROKEN are errors; UNSUPPORTED,
+    RESOURCE and NOT-RUN are skipped, with the reason. The first attempt counts, further ones are
+    told in system-out.
     """
     xml = JUnitXml("udapl-cts")
     waivers = waived(run)

@@ -21,6 +21,7 @@ class Verdict(enum.StrEnum):
     UNSUPPORTED = "UNSUPPORTED"
     RESOURCE = "RESOURCE"
     NOT_RUN = "NOT-RUN"
+    BLOCKED = "BLOCKED"
     BROKEN = "BROKEN"
     FAIL = "FAIL"
     TIMEOUT = "TIMEOUT"
@@ -32,7 +33,7 @@ KEPT = frozenset({Verdict.PASS, Verdict.NOTE})
 # What the cases of a host have kept of the privilege of its agent, where they kept nothing.
 NO_PRIVILEGE = "none"
 NOT_KEPT = frozenset({Verdict.FAIL, Verdict.CRASH, Verdict.TIMEOUT, Verdict.CONTRADICTED})
-UNKNOWN = frozenset({Verdict.BROKEN, Verdict.RESOURCE, Verdict.NOT_RUN})
+UNKNOWN = frozenset({Verdict.BLOCKED, Verdict.BROKEN, Verdict.RESOURCE, Verdict.NOT_RUN})
 _ORDER = list(Verdict)
 
 

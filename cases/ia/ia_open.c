@@ -172,7 +172,7 @@ FAMILY(ia_open, name_unknown, unknowns)
 {
         static char name[NAME_SPACE];
 
-        must_that(strlen(ia_name(t)) < DAT_NAME_MAX_LENGTH, "the IA's name is too long");
+        suite_that(strlen(ia_name(t)) < DAT_NAME_MAX_LENGTH, "the IA's name is too long");
         put(name, ia_name(t));
         row->alter(name, strlen(name));
 
@@ -186,7 +186,7 @@ CASE(ia_open, name_is_read_once)
         DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
         DAT_IA_HANDLE made = DAT_HANDLE_NULL;
 
-        must_that(strlen(ia_name(t)) < sizeof(name), "the IA's name is too long");
+        suite_that(strlen(ia_name(t)) < sizeof(name), "the IA's name is too long");
         put(name, ia_name(t));
         expect(dat_ia_open(name, QLEN_UNASKED, &async, &made), DAT_SUCCESS);
         poison(name, sizeof(name));
@@ -263,7 +263,7 @@ CASE(ia_open, relaxed_ordering_prefix)
         DAT_IA_HANDLE made = DAT_HANDLE_NULL;
         DAT_RETURN ret;
 
-        must_that(strlen(ia_name(t)) < DAT_NAME_MAX_LENGTH, "the IA's name is too long");
+        suite_that(strlen(ia_name(t)) < DAT_NAME_MAX_LENGTH, "the IA's name is too long");
         put(name + strlen(name), ia_name(t));
         ret = expect(dat_ia_open(name, QLEN_UNASKED, &async, &made), DAT_SUCCESS,
                      DAT_PROVIDER_NOT_FOUND);
@@ -871,12 +871,12 @@ FAMILY(ia_open, few_descriptors, fews)
         DAT_IA_HANDLE made = DAT_HANDLE_NULL;
         DAT_RETURN ret;
 
-        must_that(getrlimit(RLIMIT_NOFILE, &limit) == 0, "the limit of descriptors is not told");
+        suite_that(getrlimit(RLIMIT_NOFILE, &limit) == 0, "the limit of descriptors is not told");
         few = (struct rlimit){.rlim_cur = (rlim_t)(before.descriptors - 1 + row->count),
                               .rlim_max = limit.rlim_max};
-        must_that(setrlimit(RLIMIT_NOFILE, &few) == 0, "the limit of descriptors cannot be set");
+        suite_that(setrlimit(RLIMIT_NOFILE, &few) == 0, "the limit of descriptors cannot be set");
         ret = dat_ia_open(ia_name(t), QLEN_UNASKED, &async, &made);
-        must_that(setrlimit(RLIMIT_NOFILE, &limit) == 0, "the limit of descriptors is not reset");
+        suite_that(setrlimit(RLIMIT_NOFILE, &limit) == 0, "the limit of descriptors is not reset");
 
         expect(ret, DAT_INSUFFICIENT_RESOURCES, DAT_SUCCESS);
         if (dat_is(ret, DAT_SUCCESS))

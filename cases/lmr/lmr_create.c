@@ -308,8 +308,8 @@ static void expect_bounded(struct test *t, const struct use *use, bool before)
         region = created_with(t, .addr = memory + REGION_PAGE + 100, .length = REGION_PAGE);
         start = registered_at(&region) - region.addr;
         end = start + (ptrdiff_t)region.registered_size;
-        must_that(start > -2 * (ptrdiff_t)REGION_PAGE && end < 4 * (ptrdiff_t)REGION_PAGE,
-                  "all of the memory was registered");
+        suite_that(start > -2 * (ptrdiff_t)REGION_PAGE && end < 4 * (ptrdiff_t)REGION_PAGE,
+                   "all of the memory was registered");
         expect_refused_use(t, &wire, &region, use, before ? start - 1 : end + 1 - EDGE, EDGE);
 }
 
@@ -355,7 +355,7 @@ FAMILY(lmr_create, unwritten, unwritten)
         struct region region;
 
         if (row->read_first)
-                must_that(!memory[0] && !memory[REGION_PAGE], "new memory is not of zeros");
+                suite_that(!memory[0] && !memory[REGION_PAGE], "new memory is not of zeros");
         region = created_with(t, .addr = memory, .length = 2 * REGION_PAGE,
                               .privileges = row->use->privilege);
 
@@ -478,8 +478,8 @@ FAMILY(lmr_create, not_there, holes)
 
         memset(memory, AROUND, 3 * REGION_PAGE);
         if (row->count)
-                must_that(munmap(memory + row->first * REGION_PAGE, row->count * REGION_PAGE) == 0,
-                          "the pages could not be unmapped");
+                suite_that(munmap(memory + row->first * REGION_PAGE, row->count * REGION_PAGE) == 0,
+                           "the pages could not be unmapped");
         expect_refused(t,
                        (struct region_opts){.addr = memory,
                                             .length = row->length ? row->length : 3 * REGION_PAGE,

@@ -384,7 +384,7 @@ static long locked(struct test *t)
                         kilobytes = strtol(line + 6, NULL, 10);
         if (status)
                 (void)fclose(status);
-        must_that(kilobytes >= 0, "the kernel does not tell what is locked");
+        suite_that(kilobytes >= 0, "the kernel does not tell what is locked");
         return kilobytes;
 }
 
@@ -397,7 +397,7 @@ CASE(lmr_free, stays_pinned)
         if (mlock(memory, 4 * REGION_PAGE) != 0)
                 resource(t, "memory cannot be locked");
         before = locked(t);
-        must_that(before >= 16, "memory that was locked is not");
+        suite_that(before >= 16, "memory that was locked is not");
         region = region_with(t, .addr = memory, .length = 4 * REGION_PAGE);
         free_now(t, &region);
         expect_eq(locked(t), before);

@@ -90,8 +90,8 @@ static void expect_outside_untouched(struct test *t, const struct vector *vector
         unsigned char copy[4096];
         size_t at;
 
-        must_that(vector->buf->length == sizeof(copy), "a vector's memory has %zu bytes",
-                  vector->buf->length);
+        suite_that(vector->buf->length == sizeof(copy), "a vector's memory has %zu bytes",
+                   vector->buf->length);
         memcpy(copy, vector->buf->addr, sizeof(copy));
         for (int i = 0; i < SEGMENTS; i++)
                 memset(copy + places[i].offset, CANARY, places[i].length);

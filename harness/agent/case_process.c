@@ -118,13 +118,13 @@ void case_process(const void *arg, struct evidence *evidence, int channel)
                 run_body(t);
         judge_reborn(t);
         judge_events(t);
-        verdict_seal(&evidence->body, SEAL_BODY, t->verdict, t->reason);
+        verdict_seal(&evidence->body, SEAL_BODY, t->verdict, t->reason, &t->blocked);
         atomic_store(&evidence->phase, PHASE_TEARDOWN);
         teardown(t);
         descriptors_list(&after);
         descriptors_new(&after, &before);
         report_descriptors(t, &after);
         conclude(t);
-        verdict_seal(&evidence->end, SEAL_END, t->verdict, t->reason);
+        verdict_seal(&evidence->end, SEAL_END, t->verdict, t->reason, &t->blocked);
         atomic_store(&evidence->phase, PHASE_DONE);
 }

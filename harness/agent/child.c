@@ -178,9 +178,13 @@ json_t *child_end_json(const struct child *child)
         const char *pending = render_pending(child->evidence);
         char how[64];
         char reason[128];
+        json_t *end;
 
         child_describe_status(child->status, how, sizeof(how));
         snprintf(reason, sizeof(reason), "%s%s%s", how, pending ? " in " : "",
                  pending ? pending : "");
-        return json_pack("{s:i s:s}", "status", child->status, "reason", reason);
+        end = json_pack("{s:i s:s}", "status", child->status, "reason", reason);
+        if (pending && WIFSIGNALED(child->status) && WTERMSIG(child->status) != SIGKILL)
+                json_object_set_new(end, "pending", json_string(pending));
+        return end;
 }

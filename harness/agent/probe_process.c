@@ -191,7 +191,7 @@ void probe_process(const void *arg, struct evidence *evidence, int channel)
         descriptors_new(&after, &before);
         keep_left(probe, &after);
 out:
-        verdict_seal(&evidence->end, SEAL_END, VERDICT_PASS, "");
+        verdict_seal(&evidence->end, SEAL_END, VERDICT_PASS, "", NULL);
         atomic_store(&evidence->phase, PHASE_DONE);
 }
 

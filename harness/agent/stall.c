@@ -172,3 +172,13 @@ unsigned int stall_look(struct stall *stall, const struct child *child,
         stall->spent_ns += could_run_ns;
         return stall->spent_ns >= limit * NS_PER_MS ? limit : 0;
 }
+
+const struct call_record *stall_call(const struct stall *stall, const struct evidence *evidence)
+{
+        const struct call_record *call;
+
+        if (stall->call == 0)
+                return NULL;
+        call = &evidence->calls[log_slot(stall->call - 1)];
+        return call->number == stall->call ? call : NULL;
+}

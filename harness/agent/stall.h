@@ -37,4 +37,7 @@ struct stall {
 unsigned int stall_look(struct stall *stall, const struct child *child,
                         const struct settings *settings, uint64_t could_run_ns);
 
+/* The call that was found to have no end; NULL where there is none, or it is no longer kept. */
+const struct call_record *stall_call(const struct stall *stall, const struct evidence *evidence);
+
 #endif

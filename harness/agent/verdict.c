@@ -7,7 +7,9 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "agent/blame.h"
 #include "agent/contradiction.h"
+#include "case/registry.h"
 #include "evidence/api.h"
 
 /* A verdict, while it is being found; and what ended the case in its teardown, if something did. */
@@ -17,6 +19,7 @@ struct finding {
         char reason[REASON_MAX];
         const char *ended; /* "crash", "timeout" */
         char saw[64];
+        struct blocked blocked;
 };
 
 static void find(struct finding *finding, enum verdict verdict, const char *format, ...)
@@ -106,6 +109,23 @@ static void find_ended(const struct run *run, struct finding *finding)
                 snprintf(finding->saw, sizeof(finding->saw), "exit status %d", WEXITSTATUS(status));
 }
 
+/* A crash or a hang of a step's call, which another clause promises, blocks the case. */
+static void find_step_ended(const struct run *run, struct finding *finding)
+{
+        const struct evidence *evidence = run->main.evidence;
+        bool stalled = run->killed == KILLED_STALL;
+        const struct call_record *call =
+            stalled ? stall_call(&run->stall, evidence) : render_pending_call(evidence);
+        char reason[REASON_MAX];
+
+        if ((finding->verdict != VERDICT_CRASH && !stalled) ||
+            !blames_call(run->job.ref->entry, evidence, call, finding->reason, &finding->blocked))
+                return;
+        snprintf(reason, sizeof(reason), "%s", finding->reason);
+        find(finding, VERDICT_BLOCKED, "%.900s%s%s", reason, stalled ? "" : " in ",
+             stalled ? "" : finding->blocked.call);
+}
+
 /* Teardown takes no verdict from the clause: its own checks have given it one. */
 static void find_verdict(const struct run *run, struct finding *finding)
 {
@@ -115,12 +135,14 @@ static void find_verdict(const struct run *run, struct finding *finding)
         if (run->killed != KILLED_ABORT &&
             seal_opens(run->main.secrets, &evidence->end, SEAL_END, SEAL_END, &said)) {
                 find(finding, (enum verdict)said.verdict, "%s", said.reason);
+                finding->blocked = said.blocked;
                 return;
         }
         finding->pending = render_pending(evidence);
         if (run->killed != KILLED_ABORT && atomic_load(&evidence->phase) == PHASE_TEARDOWN &&
             seal_opens(run->main.secrets, &evidence->body, SEAL_BODY, SEAL_AGAIN, &said)) {
                 find(finding, (enum verdict)said.verdict, "%s", said.reason);
+                finding->blocked = said.blocked;
                 find_ended(run, finding);
                 return;
         }
@@ -128,6 +150,7 @@ static void find_verdict(const struct run *run, struct finding *finding)
                 find_killed(run, finding);
         else
                 find_crash(run, finding);
+        find_step_ended(run, finding);
 }
 
 /* Whoever overwrote the harness's memory may have broken anything else: that is told first. */
@@ -323,6 +346,23 @@ static json_t *teardown_findings(const struct run *run, const struct finding *fi
         return list;
 }
 
+static json_t *text_of(const char *text)
+{
+        return text_json(text, strlen(text));
+}
+
+/* The step that blocked a case, with the clause that promises its call. */
+static json_t *describe_blocked(const struct blocked *blocked)
+{
+        json_t *site =
+            json_pack("{s:o s:i s:o}", "file", text_of(blocked->file), "line",
+                      blocked->line > 0 ? (int)blocked->line : 0, "text", text_of(blocked->text));
+
+        return json_pack("{s:o s:s s:o s:o}", "call", text_of(blocked->call), "clause",
+                         registry_promise(blocked->call), "ret", text_of(blocked->ret), "site",
+                         site);
+}
+
 json_t *run_verdict(const struct run *run)
 {
         struct finding finding = {.verdict = VERDICT_NONE};
@@ -338,6 +378,8 @@ json_t *run_verdict(const struct run *run)
                             "reason", text_json(finding.reason, strlen(finding.reason)));
         if (finding.pending && !finding.ended)
                 json_object_set_new(message, "pending", json_string(finding.pending));
+        if (finding.verdict == VERDICT_BLOCKED)
+                json_object_set_new(message, "blocked", describe_blocked(&finding.blocked));
         if (json_array_size(teardown))
                 json_object_set(message, "teardown", teardown);
         json_decref(teardown);

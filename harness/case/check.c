@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "case/needs.h"
+#include "case/step.h"
 #include "case/test.h"
 #include "evidence/api.h"
 #include "evidence/trace.h"
@@ -34,12 +35,25 @@ static void record_text(struct test *t, enum entry_kind kind, const char *text)
         atomic_store(&entry->number, number);
 }
 
+void check_begin(struct test *t, const struct check_site *site, bool clause)
+{
+        struct step *step = &t->evidence->step;
+
+        atomic_store(&step->role, STEP_NONE);
+        step->thread = trace_thread();
+        step->line = site->line;
+        snprintf(step->file, sizeof(step->file), "%s", site->file);
+        snprintf(step->text, sizeof(step->text), "%s", site->text);
+        atomic_store(&step->role, clause ? STEP_EXPECT : STEP_MUST);
+}
+
 static void record_check(struct test *t, const struct check_site *site, enum check_role role,
                          bool ok, const char *expected, const char *seen)
 {
         uint64_t number;
         struct entry *entry = entry_new(t, &number);
 
+        atomic_store(&t->evidence->step.role, STEP_NONE);
         entry->kind = ENTRY_CHECK;
         entry->role = (uint16_t)role;
         entry->ok = ok;
@@ -60,6 +74,24 @@ _Noreturn void test_end(struct test *t, enum verdict verdict, const char *format
         vsnprintf(t->reason, sizeof(t->reason), format, args);
         va_end(args);
         longjmp(t->end, 1);
+}
+
+_Noreturn void step_failed(struct test *t, const struct check_site *site, const char *call,
+                           const char *ret, const char *format, ...)
+{
+        struct blocked *blocked = &t->blocked;
+        va_list args;
+        char reason[REASON_MAX];
+
+        *blocked = (struct blocked){.line = site->line};
+        snprintf(blocked->call, sizeof(blocked->call), "%s", call);
+        snprintf(blocked->ret, sizeof(blocked->ret), "%s", ret);
+        snprintf(blocked->file, sizeof(blocked->file), "%s", site->file);
+        snprintf(blocked->text, sizeof(blocked->text), "%s", site->text);
+        va_start(args, format);
+        vsnprintf(reason, sizeof(reason), format, args);
+        va_end(args);
+        test_end(t, VERDICT_BLOCKED, "%s", reason);
 }
 
 static void return_text(char *text, size_t size, DAT_RETURN ret)
@@ -100,17 +132,33 @@ static bool says_unsupported(DAT_RETURN ret)
         return dat_is(ret, DAT_MODEL_NOT_SUPPORTED) || dat_is(ret, DAT_NOT_IMPLEMENTED);
 }
 
-/* An arrangement failed: the suite's misfortune, or a feature refused that is not denied. */
-static _Noreturn void arrangement_failed(struct test *t, const struct check_site *site,
-                                         DAT_RETURN ret)
+/* The call of a step that returned `ret`: the one in its text, or else the thread's newest. */
+static const char *call_of(const struct check_site *site, DAT_RETURN ret, char *space, size_t size)
+{
+        DAT_RETURN last_ret;
+        const char *last = trace_last(&last_ret);
+
+        if (last && last_ret == ret && strncmp(site->text, "dat_", 4) != 0)
+                return last;
+        snprintf(space, size, "%.*s", (int)strcspn(site->text, "( "), site->text);
+        return space;
+}
+
+/*
+ * A step was refused, which another clause forbids. Only of the page's own call is "not supported"
+ * a failure of the page: a feature that is not declared absent.
+ */
+static _Noreturn void step_refused(struct test *t, const struct check_site *site, DAT_RETURN ret)
 {
         char seen[96];
         char declared[256];
+        char space[64];
+        const char *call = call_of(site, ret, space, sizeof(space));
 
         return_text(seen, sizeof(seen), ret);
         record_check(t, site, ROLE_MUST, false, "DAT_SUCCESS", seen);
-        if (!says_unsupported(ret))
-                test_end(t, VERDICT_BROKEN, "%s returned %s", site->text, seen);
+        if (!says_unsupported(ret) || !step_is_own(t->entry->page, call))
+                step_failed(t, site, call, seen, "%s returned %s", site->text, seen);
         if (t->needs == 0)
                 test_end(t, VERDICT_FAIL,
                          "%s returned %s, but no attribute declares the feature absent", site->text,
@@ -130,19 +178,34 @@ void check_arrange(struct test *t, const struct check_site *site, DAT_RETURN ret
                 return;
         snprintf(name, sizeof(name), "%.*s", (int)strcspn(site->text, "("), site->text);
         named.text = name;
-        arrangement_failed(t, &named, ret);
+        step_refused(t, &named, ret);
 }
 
 DAT_RETURN check_must(struct test *t, const struct check_site *site, DAT_RETURN ret)
 {
         if (!dat_is(ret, DAT_SUCCESS))
-                arrangement_failed(t, site, ret);
+                step_refused(t, site, ret);
         record_check(t, site, ROLE_MUST, true, "DAT_SUCCESS", "DAT_SUCCESS");
         return ret;
 }
 
 void check_must_that(struct test *t, const struct check_site *site, bool holds, const char *format,
                      ...)
+{
+        char seen[256];
+        va_list args;
+
+        va_start(args, format);
+        vsnprintf(seen, sizeof(seen), format, args);
+        va_end(args);
+        record_check(t, site, ROLE_MUST, holds, site->text, seen);
+        if (!holds)
+                step_failed(t, site, step_of_last_call(), seen, "%s (it must hold that %s)", seen,
+                            site->text);
+}
+
+void check_suite_that(struct test *t, const struct check_site *site, bool holds, const char *format,
+                      ...)
 {
         char seen[256];
         va_list args;
@@ -221,13 +284,16 @@ void check_expect_eq(struct test *t, const struct check_site *site, long long se
                          wanted);
 }
 
-void check_event(struct test *t, const struct check_site *site, bool clause, bool ok,
-                 const char *expected, const char *seen)
+void check_seen(struct test *t, const struct check_site *site, bool clause, bool ok,
+                const char *call, const char *expected, const char *seen)
 {
         record_check(t, site, clause ? ROLE_EXPECT : ROLE_MUST, ok, expected, seen);
-        if (!ok)
-                test_end(t, clause ? VERDICT_FAIL : VERDICT_BROKEN, "%s: expected %s, saw %s",
-                         site->text, expected, seen);
+        if (ok)
+                return;
+        if (!clause)
+                step_failed(t, site, call, seen, "%s: expected %s, saw %s", site->text, expected,
+                            seen);
+        test_end(t, VERDICT_FAIL, "%s: expected %s, saw %s", site->text, expected, seen);
 }
 
 void check_rule(struct test *t, const struct check_site *site, const char *expected,

@@ -23,26 +23,37 @@ struct check_site {
 #define DAT_SET_LEN_(...) (sizeof(DAT_SET_(__VA_ARGS__)) / sizeof(DAT_RETURN))
 
 /*
- * must(call): arrangement. Anything but DAT_SUCCESS ends the case as BROKEN; but a call that says
- * "not supported" although the case's NEEDS are declared is the provider's FAIL.
+ * must(call): a step. Anything but DAT_SUCCESS ends the case as BLOCKED by that call, since another
+ * clause promises it. If the call is the page's own and says "not supported" although the case's
+ * NEEDS are declared, the case is FAIL.
  */
-#define must(call_) check_must(t, CHECK_SITE_(#call_), (call_))
+#define must(call_) \
+        check_must(t, CHECK_SITE_(#call_), (check_begin(t, CHECK_SITE_(#call_), false), (call_)))
 
-/* must_that(condition, format, ...): arrangement by a condition; false ends the case as BROKEN. */
+/*
+ * must_that(condition, format, ...): a step by a condition on what the provider did. If it is
+ * false, the case is BLOCKED by the last call before it.
+ */
 #define must_that(cond_, ...) check_must_that(t, CHECK_SITE_(#cond_), (cond_), __VA_ARGS__)
 
+/* suite_that(condition, format, ...): what the suite or the host has to bring; false is BROKEN. */
+#define suite_that(cond_, ...) check_suite_that(t, CHECK_SITE_(#cond_), (cond_), __VA_ARGS__)
+
+/* The clause's call, marked as such while it is made. */
+#define EXPECTED_(call_) (check_begin(t, CHECK_SITE_(#call_), true), (call_))
+
 /* expect(call, returns...): the clause. The type of the return must be in the set, else FAIL. */
-#define expect(call_, ...)                                                   \
-        check_expect(t, CHECK_SITE_(#call_), (call_), DAT_SET_(__VA_ARGS__), \
+#define expect(call_, ...)                                                            \
+        check_expect(t, CHECK_SITE_(#call_), EXPECTED_(call_), DAT_SET_(__VA_ARGS__), \
                      DAT_SET_LEN_(__VA_ARGS__))
 
 /*
  * expect_or_note(call, return, notes...): PASS for the first; a return in `notes` is kept by a
  * reading that the report should show (NOTE); any other is FAIL.
  */
-#define expect_or_note(call_, ret_, ...)                                                     \
-        check_expect_or_note(t, CHECK_SITE_(#call_), (call_), (ret_), DAT_SET_(__VA_ARGS__), \
-                             DAT_SET_LEN_(__VA_ARGS__))
+#define expect_or_note(call_, ret_, ...)                                       \
+        check_expect_or_note(t, CHECK_SITE_(#call_), EXPECTED_(call_), (ret_), \
+                             DAT_SET_(__VA_ARGS__), DAT_SET_LEN_(__VA_ARGS__))
 
 /* expect_that(condition, format, ...): the clause by a condition; the message says what was seen.
  */
@@ -53,9 +64,13 @@ struct check_site {
         check_expect_eq(t, CHECK_SITE_(#seen_ " == " #wanted_), (long long)(seen_), \
                         (long long)(wanted_))
 
+/* Marks what follows, until the check, as a step or, if `clause`, as the act under judgement. */
+void check_begin(struct test *t, const struct check_site *site, bool clause);
 DAT_RETURN check_must(struct test *t, const struct check_site *site, DAT_RETURN ret);
 void check_must_that(struct test *t, const struct check_site *site, bool holds, const char *format,
                      ...) __attribute__((format(printf, 4, 5)));
+void check_suite_that(struct test *t, const struct check_site *site, bool holds, const char *format,
+                      ...) __attribute__((format(printf, 4, 5)));
 DAT_RETURN check_expect(struct test *t, const struct check_site *site, DAT_RETURN ret,
                         const DAT_RETURN *set, size_t set_len);
 DAT_RETURN check_expect_or_note(struct test *t, const struct check_site *site, DAT_RETURN ret,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The state of an EP, as the provider reports it. */
 #include "case/poison.h"
+#include "case/step.h"
 #include "case/test.h"
 
 /* The states that a header adds for EPs yet to be configured count as the plain ones (GEN-7). */
@@ -48,6 +49,6 @@ DAT_EP_STATE ep_known_state(struct test *t, DAT_EP_HANDLE ep)
 void must_be_connected(struct test *t, DAT_EP_HANDLE ep)
 {
         if (!is_of_page(t, "ep_get_status"))
-                must_show(t, "a wait for DAT_CONNECTION_EVENT_ESTABLISHED", "dat_ep_get_status",
+                must_show(t, step_of_event(DAT_CONNECTION_EVENT_ESTABLISHED), "dat_ep_get_status",
                           "the connection", ep_state(t, ep) == DAT_EP_STATE_CONNECTED);
 }

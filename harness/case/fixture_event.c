@@ -4,7 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "case/poison.h"
 #include "case/sleep_until.h"
+#include "case/step.h"
 #include "case/test.h"
 #include "evidence/api.h"
 
@@ -29,20 +31,42 @@ static void call_failed(struct test *t, const struct check_site *site, const cha
         check_arrange(t, &named, ret);
 }
 
-/* Waits for one event; what did not come is an outcome of the clause or of the arrangement. */
+/* What a fixture waits for: `wanted` in words, and its number, by which its call is known. */
+struct awaited {
+        const char *wanted;
+        DAT_EVENT_NUMBER number;
+        bool clause;
+};
+
+static void event_seen(struct test *t, const struct check_site *site, const struct awaited *awaited,
+                       bool ok, const char *seen)
+{
+        check_seen(t, site, awaited->clause, ok, ok ? "" : step_of_event(awaited->number),
+                   awaited->wanted, seen);
+}
+
+/*
+ * Waits for one event. If none comes, the clause is not kept, or the step's call has not brought
+ * it. A wait that succeeds without an event is a matter of dat_evd_wait() alone.
+ */
 static void wait_event(struct test *t, const struct check_site *site, DAT_EVD_HANDLE evd,
-                       const char *wanted, bool clause, DAT_EVENT *event)
+                       const struct awaited *awaited, DAT_EVENT *event)
 {
         DAT_COUNT more;
         char seen[64];
-        DAT_RETURN ret = dat_evd_wait(evd, t->settings->event_ms * US_PER_MS, 1, event, &more);
+        DAT_RETURN ret;
 
+        memset(event, 0, sizeof(*event));
+        ret = dat_evd_wait(evd, t->settings->event_ms * US_PER_MS, 1, event, &more);
+        if (dat_is(ret, DAT_SUCCESS) && event->event_number == 0 && !is_of_page(t, "evd_wait"))
+                step_failed(t, site, "dat_evd_wait", "DAT_SUCCESS, and no event was written",
+                            "dat_evd_wait returned DAT_SUCCESS and wrote no event");
         if (dat_is(ret, DAT_SUCCESS))
                 return;
         if (!dat_is(ret, DAT_TIMEOUT_EXPIRED))
                 call_failed(t, site, "dat_evd_wait", ret);
         snprintf(seen, sizeof(seen), "no event within %u ms", t->settings->event_ms);
-        check_event(t, site, clause, false, wanted, seen);
+        event_seen(t, site, awaited, false, seen);
 }
 
 DAT_EVENT fixture_event(struct test *t, const struct check_site *site, DAT_EVD_HANDLE evd,
@@ -50,17 +74,23 @@ DAT_EVENT fixture_event(struct test *t, const struct check_site *site, DAT_EVD_H
 {
         char wanted_space[32];
         char seen_space[32];
-        const char *wanted = event_name(number, wanted_space, sizeof(wanted_space));
+        const struct awaited awaited = {
+            .wanted = event_name(number, wanted_space, sizeof(wanted_space)),
+            .number = number,
+            .clause = clause,
+        };
         DAT_EVENT event;
 
-        memset(&event, 0, sizeof(event));
-        wait_event(t, site, evd, wanted, clause, &event);
-        check_event(t, site, clause, event.event_number == number, wanted,
-                    event_name(event.event_number, seen_space, sizeof(seen_space)));
+        wait_event(t, site, evd, &awaited, &event);
+        event_seen(t, site, &awaited, event.event_number == number,
+                   event_name(event.event_number, seen_space, sizeof(seen_space)));
         return event;
 }
 
-static const char about_object[] = "an asynchronous event about the object";
+static const struct awaited about_object = {
+    .wanted = "an asynchronous event about the object",
+    .clause = true,
+};
 
 void fixture_async_about(struct test *t, const struct check_site *site, const DAT_EVENT *event,
                          DAT_HANDLE handle)
@@ -74,34 +104,36 @@ void fixture_async_about(struct test *t, const struct check_site *site, const DA
         snprintf(seen, sizeof(seen), "%s about %s",
                  event_name(event->event_number, space, sizeof(space)),
                  own ? "it" : "something else");
-        check_event(t, site, true, own, about_object, seen);
+        event_seen(t, site, &about_object, own, seen);
 }
 
 void fixture_async_event(struct test *t, const struct check_site *site, DAT_HANDLE handle)
 {
         DAT_EVENT event;
 
-        memset(&event, 0, sizeof(event));
-        wait_event(t, site, t->async_evd, about_object, true, &event);
+        wait_event(t, site, t->async_evd, &about_object, &event);
         fixture_async_about(t, site, &event, handle);
 }
 
 DAT_DTO_COMPLETION_EVENT_DATA fixture_dto(struct test *t, const struct check_site *site,
                                           DAT_EVD_HANDLE evd, bool clause)
 {
-        static const char wanted[] = "DAT_DTO_COMPLETION_EVENT with DAT_DTO_SUCCESS";
+        const struct awaited awaited = {
+            .wanted = "DAT_DTO_COMPLETION_EVENT with DAT_DTO_SUCCESS",
+            .number = DAT_DTO_COMPLETION_EVENT,
+            .clause = clause,
+        };
         const DAT_DTO_COMPLETION_EVENT_DATA *dto;
         char space[32];
         char seen[128];
         const char *name;
         DAT_EVENT event;
 
-        memset(&event, 0, sizeof(event));
-        wait_event(t, site, evd, wanted, clause, &event);
+        wait_event(t, site, evd, &awaited, &event);
         dto = &event.event_data.dto_completion_event_data;
         name = event_name(event.event_number, space, sizeof(space));
         if (event.event_number != DAT_DTO_COMPLETION_EVENT) {
-                check_event(t, site, clause, false, wanted, name);
+                event_seen(t, site, &awaited, false, name);
         } else {
                 const char *status = api_member_name(api_enum_named("DAT_DTO_COMPLETION_STATUS"),
                                                      (uint64_t)dto->status);
@@ -109,7 +141,7 @@ DAT_DTO_COMPLETION_EVENT_DATA fixture_dto(struct test *t, const struct check_sit
                 snprintf(seen, sizeof(seen), "%s, cookie %" PRIu64 ", %" PRIu64 " bytes",
                          status ? status : "an unknown status", dto->user_cookie.as_64,
                          (uint64_t)dto->transfered_length);
-                check_event(t, site, clause, dto->status == DAT_DTO_SUCCESS, wanted, seen);
+                event_seen(t, site, &awaited, dto->status == DAT_DTO_SUCCESS, seen);
         }
         check_guards(t);
         return *dto;
@@ -146,8 +178,8 @@ void fixture_quiet(struct test *t, const struct check_site *site, DAT_EVD_HANDLE
         char space[32];
         bool came = quiet_period(t, site, evd, &event);
 
-        check_event(t, site, true, !came, "no event",
-                    came ? event_name(event.event_number, space, sizeof(space)) : "no event");
+        check_seen(t, site, true, !came, "", "no event",
+                   came ? event_name(event.event_number, space, sizeof(space)) : "no event");
 }
 
 bool drain_async_event(struct test *t)

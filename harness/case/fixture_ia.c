@@ -26,10 +26,16 @@ void ia_open(struct test *t)
         if (t->settings->probe->threadsafe)
                 record(t, "the IA is opened by its threadsafe entry of dat.conf");
         ret = open_by_entry(t, ASYNC_QLEN, &t->async_evd, &t->ia);
-        if (!dat_is(ret, DAT_SUCCESS))
-                test_end(t, is_of_page(t, "ia_open") ? VERDICT_FAIL : VERDICT_BROKEN,
-                         "dat_ia_open(\"%s\") returned %s, %s", t->settings->ia,
+        if (!dat_is(ret, DAT_SUCCESS) && is_of_page(t, "ia_open"))
+                test_end(t, VERDICT_FAIL, "dat_ia_open(\"%s\") returned %s, %s", t->settings->ia,
                          api_return_name(ret, type), api_subtype_name(ret, subtype));
+        if (!dat_is(ret, DAT_SUCCESS) && !t->settings->probe->open)
+                test_end(t, VERDICT_BROKEN, "dat_ia_open(\"%s\") returned %s, %s", t->settings->ia,
+                         api_return_name(ret, type), api_subtype_name(ret, subtype));
+        if (!dat_is(ret, DAT_SUCCESS))
+                step_failed(t, STEP_SITE_(t), "dat_ia_open", api_return_name(ret, type),
+                            "dat_ia_open(\"%s\") returned %s, %s", t->settings->ia,
+                            api_return_name(ret, type), api_subtype_name(ret, subtype));
         t->open = true;
 }
 
@@ -115,7 +121,8 @@ void must_be_told(struct test *t, uint64_t needs)
         char untold[128];
 
         if (needs_untold(needs, t->settings->probe->provider_unwritten, untold, sizeof(untold)))
-                test_end(t, VERDICT_BROKEN,
-                         "dat_ia_query left %s unwritten: whether the feature is there is not told",
-                         untold);
+                step_failed(
+                    t, STEP_SITE_(t), "dat_ia_query", "DAT_SUCCESS, with a value left unwritten",
+                    "dat_ia_query left %s unwritten: whether the feature is there is not told",
+                    untold);
 }

@@ -62,8 +62,9 @@ DAT_SRQ_PARAM srq_param(struct test *t, DAT_SRQ_HANDLE srq)
         poison(&param, sizeof(param));
         arrange(dat_srq_query(srq, DAT_SRQ_FIELD_ALL, &param));
         if (unwritten_fields("DAT_SRQ_PARAM", &param, names, sizeof(names)))
-                test_end(t, VERDICT_BROKEN,
-                         "dat_srq_query returned DAT_SUCCESS and left %s unwritten", names);
+                step_failed(t, STEP_SITE_(t), "dat_srq_query",
+                            "DAT_SUCCESS, with a value left unwritten",
+                            "dat_srq_query returned DAT_SUCCESS and left %s unwritten", names);
         return param;
 }
 

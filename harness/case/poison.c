@@ -46,15 +46,16 @@ void must_be_written(struct test *t, const char *call, const char *name, const v
                      size_t size)
 {
         if (is_poison(at, size))
-                test_end(t, VERDICT_BROKEN, "%s returned DAT_SUCCESS and left %s unwritten", call,
-                         name);
+                step_failed(t, STEP_SITE_(t), call, "DAT_SUCCESS, with a value left unwritten",
+                            "%s returned DAT_SUCCESS and left %s unwritten", call, name);
 }
 
 void must_show(struct test *t, const char *call, const char *shown_by, const char *what, bool shown)
 {
         if (!shown)
-                test_end(t, VERDICT_BROKEN, "%s returned DAT_SUCCESS, but %s does not show %s",
-                         call, shown_by, what);
+                step_failed(t, STEP_SITE_(t), call, "DAT_SUCCESS, without its effect",
+                            "%s returned DAT_SUCCESS, but %s does not show %s", call, shown_by,
+                            what);
 }
 
 bool is_of_page(const struct test *t, const char *page)

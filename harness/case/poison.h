@@ -22,13 +22,13 @@ bool is_poison(const void *at, size_t size);
  */
 bool unwritten_fields(const char *structure, void *at, char *names, size_t size);
 
-/* Ends the case as BROKEN where a value that `call` was asked for still is poison. */
+/* Ends the case as BLOCKED by `call` where a value that it was asked for still is poison. */
 void must_be_written(struct test *t, const char *call, const char *name, const void *at,
                      size_t size);
 #define MUST_BE_WRITTEN(call_, structure_, field_) \
         must_be_written(t, (call_), #field_, &(structure_).field_, sizeof((structure_).field_))
 
-/* Ends the case as BROKEN, naming the call whose success another call does not bear out. */
+/* Ends the case as BLOCKED by the call whose success another call does not bear out. */
 void must_show(struct test *t, const char *call, const char *shown_by, const char *what,
                bool shown);
 

@@ -12,6 +12,10 @@
 extern const struct case_entry __start_case_entries[] __attribute__((weak));
 extern const struct case_entry __stop_case_entries[] __attribute__((weak));
 
+/* And that of PROMISE(). */
+extern const struct promise __start_promises[] __attribute__((weak));
+extern const struct promise __stop_promises[] __attribute__((weak));
+
 #define NEAREST_MAX 3
 
 static struct case_ref *refs;
@@ -100,6 +104,14 @@ bool registry_load(void)
                         return false;
                 }
         return true;
+}
+
+const char *registry_promise(const char *call)
+{
+        for (const struct promise *p = __start_promises; p < __stop_promises; p++)
+                if (strcmp(p->call, call) == 0)
+                        return p->clause;
+        return "";
 }
 
 size_t registry_count(void)

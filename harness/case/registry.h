@@ -28,6 +28,9 @@ const struct case_ref *registry_find(const char *id);
 
 unsigned int case_deadline_ms(const struct case_entry *entry);
 
+/* The id of the clause that promises a call of the provider, or "" where this binary has none. */
+const char *registry_promise(const char *call);
+
 /* Of all cases, what they are called and where they stand: 16 hexadecimal digits. */
 #define REGISTRY_DIGEST_MAX 17
 void registry_digest(char text[REGISTRY_DIGEST_MAX]);

@@ -108,7 +108,7 @@ static void answered_apart(struct test *t, const struct check_site *site,
         else if (REGISTRY_FOLLOWS_HANDLES)
                 note(t, "the call ended its process, as it may by DAT 2.0 (GEN-1)");
         else
-                check_event(t, site, true, false, "an answer", "the call ended its process");
+                check_seen(t, site, true, false, "", "an answer", "the call ended its process");
 }
 
 void stale_answered(struct test *t, const struct check_site *site, DAT_RETURN (*call)(void *handle),

@@ -148,7 +148,8 @@ void release(struct test *t, void *handle)
 
         object_remove(t, object);
         if (!dat_is(ret, DAT_SUCCESS))
-                test_end(t, VERDICT_BROKEN, "%s returned %s", call, api_return_name(ret, space));
+                step_failed(t, STEP_SITE_(t), call, api_return_name(ret, space), "%s returned %s",
+                            call, api_return_name(ret, space));
         if (!buf)
                 return;
         if (!ops->check(t, buf))
@@ -238,7 +239,7 @@ static void find_guard_broken(struct test *t)
                 return;
         t->verdict = VERDICT_FAIL;
         snprintf(t->reason, sizeof(t->reason), "memory outside a registered buffer was written");
-        verdict_seal(&t->evidence->body, SEAL_AGAIN, t->verdict, t->reason);
+        verdict_seal(&t->evidence->body, SEAL_AGAIN, t->verdict, t->reason, &t->blocked);
 }
 
 /* Frees one object. Its memory stays mapped where the provider still knows it. */

@@ -82,6 +82,7 @@ struct test {
 
         enum verdict verdict;
         char reason[REASON_MAX];
+        struct blocked blocked; /* of a case that is BLOCKED */
         unsigned int notes;
         unsigned int leaks;
         char leak[ENTRY_TEXT_MAX]; /* the first one */
@@ -106,6 +107,20 @@ struct test {
 _Noreturn void test_end(struct test *t, enum verdict verdict, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/*
+ * Ends the case as BLOCKED by `call` (a DAT call's name), which returned `ret`, or after which
+ * `ret` was seen. The format and its arguments give the reason. `site` is the step in the case's
+ * source.
+ */
+_Noreturn void step_failed(struct test *t, const struct check_site *site, const char *call,
+                           const char *ret, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
+
+/* As step_failed(), at the case itself: for a fixture that has no site of its own. */
+#define STEP_SITE_(t_)               \
+        (&(const struct check_site){ \
+            .file = (t_)->entry->file, .line = (t_)->entry->line, .text = __func__})
+
 /* leak(): something was not given back: a PASS becomes a NOTE. */
 void leak(struct test *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
@@ -116,7 +131,7 @@ void leak(struct test *t, const char *format, ...) __attribute__((format(printf,
 #define arrange(call_) check_arrange(t, CHECK_SITE_(#call_), (call_))
 void check_arrange(struct test *t, const struct check_site *site, DAT_RETURN ret);
 
-/* A return that is to be DAT_SUCCESS: of the clause (FAIL) or of an arrangement (BROKEN). */
+/* A return that is to be DAT_SUCCESS: of the clause (FAIL) or of a step (BLOCKED). */
 static inline void check_ret(struct test *t, const struct check_site *site, DAT_RETURN ret,
                              bool clause)
 {
@@ -130,9 +145,12 @@ static inline void check_ret(struct test *t, const struct check_site *site, DAT_
 struct peer_ep *peer_connect_by(struct peer *peer, const struct check_site *site, DAT_EP_HANDLE ep,
                                 bool clause);
 
-/* A wait's outcome: of the clause (FAIL) or of an arrangement (BROKEN). */
-void check_event(struct test *t, const struct check_site *site, bool clause, bool ok,
-                 const char *expected, const char *seen);
+/*
+ * What was seen of a step or of the clause. If it is not `ok`, the case ends as FAIL for the
+ * clause, else as BLOCKED by `call`.
+ */
+void check_seen(struct test *t, const struct check_site *site, bool clause, bool ok,
+                const char *call, const char *expected, const char *seen);
 
 /* Records that what any case may expect does not hold; says nothing of the verdict. */
 void check_rule(struct test *t, const struct check_site *site, const char *expected,
@@ -151,11 +169,11 @@ struct object *object_find(struct test *t, const void *handle);
 struct object *object_of_ep(struct test *t, DAT_EP_HANDLE ep, enum object_kind kind);
 /* What a fixture knows of an EP that it made, or that a CR brought; else the case is BROKEN. */
 struct object *ep_object(struct test *t, DAT_EP_HANDLE ep);
-/* The EP has the zone and the EVDs that `asked` has; else the case is BROKEN, by `call`. */
+/* The EP has the zone and the EVDs that `asked` has; else the case is BLOCKED by `call`. */
 void ep_verify(struct test *t, DAT_EP_HANDLE ep, const char *call, const DAT_EP_PARAM *asked);
 /* The EP's plain state by dat_ep_get_status, or by dat_ep_query in cases of that page. */
 DAT_EP_STATE ep_known_state(struct test *t, DAT_EP_HANDLE ep);
-/* Ends the case as BROKEN if an EP whose connection was reported is not Connected. */
+/* Ends the case as BLOCKED if an EP whose connection was reported is not Connected. */
 void must_be_connected(struct test *t, DAT_EP_HANDLE ep);
 void object_remove(struct test *t, struct object *object);
 DAT_RETURN object_free(const struct object *object, const char **call);

@@ -301,6 +301,14 @@ static void describe_return(const struct waiter *waiter, char *text, size_t size
                  api_return_name(waiter->woken.ret, space), (unsigned long long)waiter->woken.us);
 }
 
+/* The call that the waiter's thread is in, or was in last; "" if it has made none. */
+static const char *call_name(const struct waiter *waiter)
+{
+        const char *name = trace_name_of(atomic_load(&waiter->watch.newest));
+
+        return name ? name : "";
+}
+
 void waiter_waits(struct test *t, const struct check_site *site, struct waiter *waiter, bool clause)
 {
         const char *seen = seen_waiting(waiter, event_deadline(t));
@@ -311,8 +319,8 @@ void waiter_waits(struct test *t, const struct check_site *site, struct waiter *
                          site->text, t->settings->event_ms);
         if (!seen)
                 describe_return(waiter, returned, sizeof(returned));
-        check_event(t, site, clause, seen != NULL, "a thread that waits in its call",
-                    seen ? seen : returned);
+        check_seen(t, site, clause, seen != NULL, call_name(waiter),
+                   "a thread that waits in its call", seen ? seen : returned);
 }
 
 struct woken waiter_awake(struct test *t, const struct check_site *site, struct waiter *waiter,
@@ -325,7 +333,7 @@ struct woken waiter_awake(struct test *t, const struct check_site *site, struct 
                 describe_return(waiter, seen, sizeof(seen));
         else
                 snprintf(seen, sizeof(seen), "it waits still after %u ms", t->settings->event_ms);
-        check_event(t, site, clause, done, "the return of its call", seen);
+        check_seen(t, site, clause, done, call_name(waiter), "the return of its call", seen);
         return waiter->woken;
 }
 
@@ -336,7 +344,8 @@ void waiter_asleep(struct test *t, const struct check_site *site, struct waiter 
 
         if (done)
                 describe_return(waiter, seen, sizeof(seen));
-        check_event(t, site, true, !done, "a thread that waits in its call", seen);
+        check_seen(t, site, true, !done, call_name(waiter), "a thread that waits in its call",
+                   seen);
 }
 
 void waiter_end(struct test *t, struct waiter *waiter)
@@ -510,7 +519,7 @@ bool race_all(struct test *t, const struct check_site *site, struct racer *racer
         if (!heat_over(heat, event_deadline(t))) {
                 snprintf(seen, sizeof(seen), "not all have returned after %u ms",
                          t->settings->event_ms);
-                check_event(t, site, true, false, "the return of all calls", seen);
+                check_seen(t, site, true, false, "", "the return of all calls", seen);
         }
         for (size_t i = 0; i < count; i++) {
                 pthread_join(heat->entrants[i].thread, NULL);

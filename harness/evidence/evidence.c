@@ -17,6 +17,7 @@ static const char *const names[] = {
     [VERDICT_TIMEOUT] = "TIMEOUT",
     [VERDICT_UNSUPPORTED] = "UNSUPPORTED",
     [VERDICT_RESOURCE] = "RESOURCE",
+    [VERDICT_BLOCKED] = "BLOCKED",
     [VERDICT_BROKEN] = "BROKEN",
     [VERDICT_CONTRADICTED] = "CONTRADICTED",
 };
@@ -97,6 +98,7 @@ static uint64_t seal(const struct sealed_verdict *verdict, const uint64_t *key)
         sha256_add(&hash, key, sizeof(*key));
         sha256_add(&hash, &verdict->verdict, sizeof(verdict->verdict));
         sha256_add(&hash, verdict->reason, strnlen(verdict->reason, REASON_MAX - 1) + 1);
+        sha256_add(&hash, &verdict->blocked, sizeof(verdict->blocked));
         sha256_end(&hash, digest);
         explicit_bzero(&hash, sizeof(hash));
         memcpy(&seal, digest, sizeof(seal));
@@ -104,9 +106,12 @@ static uint64_t seal(const struct sealed_verdict *verdict, const uint64_t *key)
 }
 
 void verdict_put(struct sealed_verdict *to, const uint64_t *key, enum verdict verdict,
-                 const char *reason)
+                 const char *reason, const struct blocked *blocked)
 {
+        static const struct blocked none;
+
         to->verdict = verdict;
+        to->blocked = blocked ? *blocked : none;
         memset(to->reason, 0, sizeof(to->reason));
         snprintf(to->reason, sizeof(to->reason), "%s", reason);
         to->seal = seal(to, key);
@@ -121,9 +126,18 @@ static bool ends(const char reason[REASON_MAX])
         return true;
 }
 
+static void end_strings(struct blocked *blocked)
+{
+        blocked->call[sizeof(blocked->call) - 1] = '\0';
+        blocked->ret[sizeof(blocked->ret) - 1] = '\0';
+        blocked->file[sizeof(blocked->file) - 1] = '\0';
+        blocked->text[sizeof(blocked->text) - 1] = '\0';
+}
+
 bool verdict_get(const struct sealed_verdict *from, const uint64_t *key, struct sealed_verdict *to)
 {
         memcpy(to, from, sizeof(*to));
+        end_strings(&to->blocked);
         return ends(to->reason) && to->verdict != VERDICT_NONE && to->verdict <= VERDICT_BROKEN &&
                to->seal == seal(to, key);
 }

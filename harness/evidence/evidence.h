@@ -24,6 +24,8 @@ enum verdict {
         VERDICT_TIMEOUT,
         VERDICT_UNSUPPORTED,
         VERDICT_RESOURCE,
+        VERDICT_BLOCKED, /* a step around the act under judgement failed, by a call of the provider
+                          */
         VERDICT_BROKEN,
         VERDICT_CONTRADICTED, /* the agent alone says it */
 };
@@ -32,11 +34,21 @@ const char *verdict_name(enum verdict verdict);
 
 #define REASON_MAX 1024
 
+/* The step that blocked a case; all zero unless the verdict is BLOCKED. Strings end within. */
+struct blocked {
+        char call[64]; /* the call that failed, or by which what did not come should have come */
+        char ret[128]; /* its return, or in words what was seen instead */
+        char file[96]; /* the place of the step in the case's source */
+        int32_t line;
+        char text[256];
+};
+
 /* A verdict, and the proof that the case's own harness wrote it: a hash over a key and it. */
 struct sealed_verdict {
         uint64_t seal;
         uint32_t verdict;
         char reason[REASON_MAX];
+        struct blocked blocked;
 };
 
 /* Where the process is. Body: its deadline is the run's; teardown has one of its own. */
@@ -100,6 +112,17 @@ struct entry {
         char text[ENTRY_TEXT_MAX];
         char expected[256]; /* alternatives, one a line */
         char seen[256];
+};
+
+/* The must() or expect() whose call is being made: a crash or hang is found in the midst of it. */
+enum step_role { STEP_NONE, STEP_MUST, STEP_EXPECT };
+
+struct step {
+        _Atomic uint32_t role;
+        uint32_t thread; /* that makes the call, as in call_record */
+        int32_t line;
+        char file[96];
+        char text[256];
 };
 
 struct crash {
@@ -169,6 +192,7 @@ struct evidence {
         uint64_t started_ns;
         struct sealed_verdict body; /* before teardown */
         struct sealed_verdict end;  /* after it */
+        struct step step;
         struct crash crash;
         struct stacks stacks;
         struct probe probe;
@@ -198,11 +222,12 @@ size_t evidence_entries(const struct evidence *evidence);
 bool evidence_whole(const struct evidence *evidence, uint64_t secret);
 
 /*
- * Writes a verdict with its seal; reads one back, false when there is none or its seal is wrong.
- * The key is in no other memory when they return: who has it there can wipe it.
+ * Writes a verdict with its seal, and the step that blocked it (NULL: none); reads one back, false
+ * when there is none or its seal is wrong. The key is in no other memory when they return: who has
+ * it there can wipe it.
  */
 void verdict_put(struct sealed_verdict *to, const uint64_t *key, enum verdict verdict,
-                 const char *reason);
+                 const char *reason, const struct blocked *blocked);
 bool verdict_get(const struct sealed_verdict *from, const uint64_t *key, struct sealed_verdict *to);
 
 #define NS_PER_MS UINT64_C(1000000)

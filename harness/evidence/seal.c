@@ -88,12 +88,12 @@ static void take_key(enum seal seal, uint64_t *key)
 }
 
 void verdict_seal(struct sealed_verdict *to, enum seal seal, enum verdict verdict,
-                  const char *reason)
+                  const char *reason, const struct blocked *blocked)
 {
         uint64_t key;
 
         take_key(seal, &key);
-        verdict_put(to, &key, verdict, reason);
+        verdict_put(to, &key, verdict, reason, blocked);
         explicit_bzero(&key, sizeof(key));
 }
 

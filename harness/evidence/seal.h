@@ -39,7 +39,7 @@ bool seals_give(struct secrets *secrets, pid_t pid);
 
 /* Writes a verdict, sealed by the calling process: each of its seals holds once. */
 void verdict_seal(struct sealed_verdict *to, enum seal seal, enum verdict verdict,
-                  const char *reason);
+                  const char *reason, const struct blocked *blocked);
 
 /* Reads back a verdict that has one of two seals. */
 bool seal_opens(const struct secrets *secrets, const struct sealed_verdict *from, enum seal seal,

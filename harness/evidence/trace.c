@@ -29,6 +29,8 @@ static void *observer_context;
 static _Atomic unsigned int threads;
 static _Thread_local unsigned int thread;
 static _Thread_local struct trace_watch *watched;
+static _Thread_local const char *last_call;
+static _Thread_local DAT_RETURN last_ret;
 
 unsigned int trace_thread(void)
 {
@@ -74,6 +76,42 @@ void trace_start(struct evidence *to)
         evidence = to;
         stack_base = __builtin_frame_address(0);
         trace_thread();
+}
+
+const char *trace_last(DAT_RETURN *ret)
+{
+        *ret = last_ret;
+        return last_call;
+}
+
+const char *trace_name_of(uint64_t number)
+{
+        const struct call_record *call;
+
+        if (number == 0 || !evidence)
+                return NULL;
+        call = &evidence->calls[log_slot(number - 1)];
+        return call->number == number ? api_functions[call->function].name : NULL;
+}
+
+static bool is_named(const struct call_record *call, const char *const *names, size_t count)
+{
+        for (size_t i = 0; i < count && names[i]; i++)
+                if (strcmp(api_functions[call->function].name, names[i]) == 0)
+                        return true;
+        return false;
+}
+
+const char *trace_newest_of(const char *const *names, size_t count)
+{
+        for (uint64_t n = trace_count(); n > 0; n--) {
+                const struct call_record *call = &evidence->calls[log_slot(n - 1)];
+
+                if (call->number == n && atomic_load(&call->state) == CALL_DONE &&
+                    is_named(call, names, count))
+                        return api_functions[call->function].name;
+        }
+        return NULL;
 }
 
 uint64_t trace_count(void)
@@ -336,8 +374,10 @@ struct trace_call trace_begin(unsigned int function, const struct trace_arg *arg
                 record_begin(record, call.number, function, args);
                 give_back(record);
         }
-        if (watched)
+        if (watched) {
+                atomic_store(&watched->newest, call.number);
                 atomic_store(&watched->inside, call.number);
+        }
         return call;
 }
 
@@ -345,6 +385,8 @@ void trace_end(const struct trace_call *call, const struct trace_arg *args, DAT_
 {
         uint64_t ended_ns = now_ns();
 
+        last_call = api_functions[call->function].name;
+        last_ret = ret;
         if (watched)
                 atomic_store(&watched->inside, 0);
         if (call->record && take(call->record)) {
@@ -383,6 +425,8 @@ static void relay_call(const struct call_record *from, unsigned int thread)
         to->thread = (uint16_t)thread;
         to->teardown = atomic_load(&evidence->phase) != PHASE_BODY;
         atomic_store(&to->state, atomic_load(&from->state));
+        last_call = api_functions[from->function].name;
+        last_ret = from->ret;
         give_back(to);
 }
 

@@ -68,13 +68,26 @@ unsigned int trace_new_thread(void);
  */
 uint64_t trace_relay(const struct evidence *from, uint64_t first, unsigned int thread);
 
-/* The call that a thread is in, for other threads to look at: its number, 0 outside of any. */
+/* The calls of a thread, for other threads to look at, by their numbers. */
 struct trace_watch {
-        _Atomic uint64_t inside;
+        _Atomic uint64_t inside; /* the call that it is in; 0 outside of any */
+        _Atomic uint64_t newest; /* that it is in or was in; 0: it made none */
 };
 
 /* From now on `watch` tells of the calling thread; NULL ends it. */
 void trace_watch(struct trace_watch *watch);
+
+/* The name of the calling thread's newest call that has returned, and its return; or NULL. */
+const char *trace_last(DAT_RETURN *ret);
+
+/*
+ * Of the calls that this process has made, and that have returned, the newest that has one of these
+ * names (`count` of them; a null pointer is no name); NULL where none has, or it is no longer kept.
+ */
+const char *trace_newest_of(const char *const *names, size_t count);
+
+/* The name of the call of this number, or NULL where it is no longer kept. */
+const char *trace_name_of(uint64_t number);
 
 /* How many calls have been recorded. */
 uint64_t trace_count(void);

@@ -369,7 +369,8 @@ json_t *peer_do_wait_disconnected(struct peer_process *process, const json_t *co
         struct peer_conn *conn = process->conns[peer_number(command, "ep")];
         DAT_EVENT event;
         json_t *refusal =
-            peer_await_any(process, conn->connect_evd, &event, "end of the connection");
+            peer_await_any(process, conn->connect_evd, &event, DAT_CONNECTION_EVENT_DISCONNECTED,
+                           "end of the connection");
 
         if (refusal)
                 return refusal;

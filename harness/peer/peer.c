@@ -168,20 +168,41 @@ static json_t *receive_data(struct peer *peer, int ms, const char *what)
         return data;
 }
 
+/* A peer that ended in a call was ended by the provider; else the suite or the host ended it. */
+static _Noreturn void peer_gone(struct peer *peer, const char *what)
+{
+        const char *reason = text_of(peer->stopped, "reason", "no reason given");
+        const char *call = text_of(peer->stopped, "pending", NULL);
+
+        if (call)
+                step_failed(peer->t, STEP_SITE_(peer->t), call, reason,
+                            "%s: the peer has ended (%s)", what, reason);
+        test_end(peer->t, VERDICT_BROKEN, "%s: the peer has ended (%s)", what, reason);
+}
+
+/* What the peer could not do is the provider's failure where the peer names a call. */
+static _Noreturn void peer_refused(struct peer *peer, const json_t *data, const char *what)
+{
+        const char *why = text_of(data, "why", "it does not say why");
+        const char *call = text_of(data, "call", NULL);
+
+        if (call)
+                step_failed(peer->t, STEP_SITE_(peer->t), call, text_of(data, "ret", why),
+                            "the peer could not %s: %s", what, why);
+        test_end(peer->t, VERDICT_BROKEN, "the peer could not %s: %s", what, why);
+}
+
 static json_t *answer(struct peer *peer, int ms, const char *what)
 {
         json_t *data;
 
         if (peer->stopped)
-                test_end(peer->t, VERDICT_BROKEN, "%s: the peer has ended (%s)", what,
-                         text_of(peer->stopped, "reason", "no reason given"));
+                peer_gone(peer, what);
         data = receive_data(peer, ms, what);
         if (!data)
-                test_end(peer->t, VERDICT_BROKEN, "%s: the peer has ended (%s)", what,
-                         text_of(peer->stopped, "reason", "no reason given"));
+                peer_gone(peer, what);
         if (!json_is_true(json_object_get(data, "ok")))
-                test_end(peer->t, VERDICT_BROKEN, "the peer could not %s: %s", what,
-                         text_of(data, "why", "it does not say why"));
+                peer_refused(peer, data, what);
         return data;
 }
 

@@ -6,7 +6,9 @@
 #include <stdio.h>
 #include <sys/mman.h>
 
+#include "case/step.h"
 #include "evidence/api.h"
+
 json_t *peer_yes(void)
 {
         return json_pack("{s:b}", "ok", 1);
@@ -24,13 +26,22 @@ json_t *peer_no(const char *format, ...)
         return json_pack("{s:b s:s}", "ok", 0, "why", why);
 }
 
+json_t *peer_by_call(json_t *refusal, const char *call, const char *seen)
+{
+        json_object_set_new(refusal, "call", json_string(call));
+        if (seen)
+                json_object_set_new(refusal, "ret", json_string(seen));
+        return refusal;
+}
+
 json_t *peer_no_call(const char *call, DAT_RETURN ret)
 {
         char type[API_NAME_SPACE];
         char subtype[API_NAME_SPACE];
+        const char *name = api_return_name(ret, type);
 
-        return peer_no("%s returned %s, %s", call, api_return_name(ret, type),
-                       api_subtype_name(ret, subtype));
+        return peer_by_call(
+            peer_no("%s returned %s, %s", call, name, api_subtype_name(ret, subtype)), call, name);
 }
 
 void peer_reply(struct peer_process *process, json_t *data)
@@ -48,13 +59,14 @@ const char *peer_event_name(const DAT_EVENT *event)
 }
 
 json_t *peer_await_any(const struct peer_process *process, DAT_EVD_HANDLE evd, DAT_EVENT *event,
-                       const char *what)
+                       DAT_EVENT_NUMBER number, const char *what)
 {
         DAT_COUNT more;
         DAT_RETURN ret = dat_evd_wait(evd, process->event_ms * US_PER_MS, 1, event, &more);
 
         if (dat_is(ret, DAT_TIMEOUT_EXPIRED))
-                return peer_no("no %s within %u ms", what, process->event_ms);
+                return peer_by_call(peer_no("no %s within %u ms", what, process->event_ms),
+                                    step_of_event(number), NULL);
         return dat_is(ret, DAT_SUCCESS) ? NULL : peer_no_call("dat_evd_wait", ret);
 }
 
@@ -62,13 +74,14 @@ json_t *peer_await(const struct peer_process *process, DAT_EVD_HANDLE evd, DAT_E
                    DAT_EVENT *event)
 {
         const char *wanted = api_member_name(api_enum_named("DAT_EVENT_NUMBER"), (uint64_t)number);
-        json_t *refusal = peer_await_any(process, evd, event, wanted);
+        json_t *refusal = peer_await_any(process, evd, event, number, wanted);
 
         if (refusal)
                 return refusal;
         return event->event_number == number
                    ? NULL
-                   : peer_no("%s came instead of %s", peer_event_name(event), wanted);
+                   : peer_by_call(peer_no("%s came instead of %s", peer_event_name(event), wanted),
+                                  step_of_event(number), peer_event_name(event));
 }
 
 long long peer_number(const json_t *command, const char *key)

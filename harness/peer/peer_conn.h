@@ -78,7 +78,7 @@ struct peer_process {
         DAT_EVENT pending; /* a request that has been seen, and not been taken */
         bool has_pending;
         char address[64];
-        char broken[160]; /* why the IA is not open */
+        json_t *broken; /* the answer to each command if the IA is not open */
         struct peer_conn *conns[CONNS_MAX];
         int conn_count;
         struct peer_conn *awaited; /* whose sends wait_sent waits for */
@@ -89,6 +89,12 @@ struct peer_process {
 json_t *peer_yes(void);
 json_t *peer_no(const char *format, ...) __attribute__((format(printf, 1, 2)));
 json_t *peer_no_call(const char *call, DAT_RETURN ret);
+
+/*
+ * Adds to an answer of peer_no() the call of the provider that failed, and what was seen instead of
+ * its success; `seen` is NULL if the reason says it. Returns the answer.
+ */
+json_t *peer_by_call(json_t *refusal, const char *call, const char *seen);
 
 /* Calls a DAT function; if it fails, the calling function returns the answer that says so. */
 #define TRY(function_, ...)                                    \
@@ -109,10 +115,10 @@ DAT_COUNT peer_at_most(DAT_COUNT limit, DAT_COUNT wanted);
 
 /*
  * Waits up to the event timeout for the next event on `evd`, of any number or of `number`. Returns
- * NULL if it came, else the answer that says what happened.
+ * NULL if it came, else the answer that says what happened, and by which call it should have come.
  */
 json_t *peer_await_any(const struct peer_process *process, DAT_EVD_HANDLE evd, DAT_EVENT *event,
-                       const char *what);
+                       DAT_EVENT_NUMBER number, const char *what);
 json_t *peer_await(const struct peer_process *process, DAT_EVD_HANDLE evd, DAT_EVENT_NUMBER number,
                    DAT_EVENT *event);
 const char *peer_event_name(const DAT_EVENT *event);

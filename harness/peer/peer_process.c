@@ -124,8 +124,8 @@ static json_t *obey(struct peer_process *process, const json_t *command)
         };
         const char *name = json_string_value(json_object_get(command, "do"));
 
-        if (process->broken[0])
-                return peer_no("%s", process->broken);
+        if (process->broken)
+                return json_deep_copy(process->broken);
         for (size_t i = 0; name && i < sizeof(commands) / sizeof(commands[0]); i++) {
                 long long ep = peer_number(command, "ep");
 
@@ -176,14 +176,14 @@ void peer_process(const void *arg, struct evidence *evidence, int channel)
 {
         static struct peer_process process;
         const struct peer_job *job = arg;
-        json_t *refusal;
-
         process.event_ms = job->event_ms;
         lines_open(&process.channel, channel, channel);
-        refusal = open_ia(&process, job->ia);
-        if (refusal)
-                snprintf(process.broken, sizeof(process.broken), "open its IA: %s",
-                         json_string_value(json_object_get(refusal, "why")));
+        process.broken = open_ia(&process, job->ia);
+        if (process.broken)
+                json_object_set_new(
+                    process.broken, "why",
+                    json_pack("s+", "open its IA: ",
+                              json_string_value(json_object_get(process.broken, "why"))));
         do {
                 struct peer_conn *busy = send_engine_advance(&process);
 
@@ -194,6 +194,6 @@ void peer_process(const void *arg, struct evidence *evidence, int channel)
                         lines_wait_readable(&process.channel, -1);
         } while (take_commands(&process));
         close_ia(&process, evidence);
-        verdict_seal(&evidence->end, SEAL_END, VERDICT_PASS, "");
+        verdict_seal(&evidence->end, SEAL_END, VERDICT_PASS, "", NULL);
         atomic_store(&evidence->phase, PHASE_DONE);
 }

@@ -128,5 +128,6 @@ json_t *peer_do_write(struct peer_process *process, const json_t *command)
                 return refusal;
         return status == DAT_DTO_SUCCESS
                    ? peer_yes()
-                   : peer_no("an RDMA write completed with status %d", (int)status);
+                   : peer_by_call(peer_no("an RDMA write completed with status %d", (int)status),
+                                  "dat_ep_post_rdma_write", NULL);
 }

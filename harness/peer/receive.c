@@ -46,15 +46,20 @@ json_t *peer_do_wait_recv(struct peer_process *process, const json_t *command)
                 return refusal;
         dto = &event.event_data.dto_completion_event_data;
         if (dto->status != DAT_DTO_SUCCESS)
-                return peer_no("a receive completed with status %d", (int)dto->status);
+                return peer_by_call(peer_no("a receive completed with status %d", (int)dto->status),
+                                    "dat_ep_post_recv", NULL);
         if (dto->transfered_length != length)
-                return peer_no("%zu bytes were received, not %zu", (size_t)dto->transfered_length,
-                               length);
+                return peer_by_call(peer_no("%zu bytes were received, not %zu",
+                                            (size_t)dto->transfered_length, length),
+                                    "dat_ep_post_recv", NULL);
         if (dto->user_cookie.as_64 >= (DAT_UINT64)conn->recv_count)
-                return peer_no("a receive completed with a cookie that no receive has");
+                return peer_by_call(
+                    peer_no("a receive completed with a cookie that no receive has"),
+                    "dat_ep_post_recv", NULL);
         if (!message_holds(conn->recvs[dto->user_cookie.as_64].at, length, sequence))
-                return peer_no("what was received is not message %llu",
-                               (unsigned long long)sequence);
+                return peer_by_call(
+                    peer_no("what was received is not message %llu", (unsigned long long)sequence),
+                    "dat_ep_post_recv", NULL);
         return peer_yes();
 }
 
@@ -72,7 +77,9 @@ json_t *peer_do_take_recv(struct peer_process *process, const json_t *command)
         }
         dto = &event.event_data.dto_completion_event_data;
         if (dto->user_cookie.as_64 >= (DAT_UINT64)conn->recv_count)
-                return peer_no("a receive completed with a cookie that no receive has");
+                return peer_by_call(
+                    peer_no("a receive completed with a cookie that no receive has"),
+                    "dat_ep_post_recv", NULL);
         holds = dto->transfered_length <= conn->recvs[dto->user_cookie.as_64].length &&
                 message_holds(conn->recvs[dto->user_cookie.as_64].at, dto->transfered_length,
                               (uint64_t)peer_number(command, "sequence"));

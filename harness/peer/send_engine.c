@@ -171,13 +171,15 @@ void send_engine_answer(struct peer_process *process)
         if (!conn)
                 return;
         if (conn->failure[0]) {
-                data = peer_no("%s", conn->failure);
+                data = peer_by_call(peer_no("%s", conn->failure), "dat_ep_post_send", NULL);
                 conn->failure[0] = '\0';
         } else if (!conn->jobs) {
                 data = peer_yes();
         } else if (now_ns() - process->progress_ns > (uint64_t)process->event_ms * 1000000) {
-                data = peer_no("%d of %d sends have completed, and no more within %u ms",
-                               conn->jobs->completed, conn->jobs->count, process->event_ms);
+                data = peer_by_call(
+                    peer_no("%d of %d sends have completed, and no more within %u ms",
+                            conn->jobs->completed, conn->jobs->count, process->event_ms),
+                    "dat_ep_post_send", NULL);
         }
         if (!data)
                 return;

@@ -19,6 +19,7 @@ STYLES = {
     "UNSUPPORTED": "blue",
     "RESOURCE": "yellow",
     "NOT-RUN": "yellow",
+    "BLOCKED": "yellow",
     "BROKEN": "bold yellow",
     "FAIL": "bold red",
     "CRASH": "bold red",

@@ -540,7 +540,7 @@ def verdict_record(
         record["crash"] = crash
     if stacks := [event for event in events if event["kind"] == "stack"]:
         record["stacks"] = stacks
-    for member in ("pending", "teardown"):
+    for member in ("pending", "blocked", "teardown"):
         if member in said:
             record[member] = said[member]
     return record
@@ -548,7 +548,7 @@ def verdict_record(
 
 def _disturbed(evidence: Evidence, record: Record) -> bool:
     """Whether a case was not kept, in a run in which one of its hosts stood still."""
-    bad = record["verdict"] in NOT_KEPT | {"BROKEN"} or "teardown" in record
+    bad = record["verdict"] in NOT_KEPT | {"BROKEN", "BLOCKED"} or "teardown" in record
     return evidence.lost is None and evidence.still > 0 and bad
 
 

@@ -22,7 +22,7 @@ static void verdict_comes_back(void **state)
         struct sealed_verdict read;
 
         (void)state;
-        verdict_put(&written, &key, VERDICT_FAIL, "because");
+        verdict_put(&written, &key, VERDICT_FAIL, "because", NULL);
         assert_true(verdict_get(&written, &key, &read));
         assert_int_equal(read.verdict, VERDICT_FAIL);
         assert_string_equal(read.reason, "because");
@@ -46,7 +46,7 @@ static void any_change_breaks_the_seal(void **state)
         unsigned char *bytes = (unsigned char *)&written;
 
         (void)state;
-        verdict_put(&written, &key, VERDICT_PASS, "");
+        verdict_put(&written, &key, VERDICT_PASS, "", NULL);
         for (size_t i = 0; i < offsetof(struct sealed_verdict, reason) + REASON_MAX; i++) {
                 bytes[i] ^= 0x10;
                 assert_false(verdict_get(&written, &key, &read));
@@ -61,7 +61,7 @@ static void another_run_breaks_the_seal(void **state)
         struct sealed_verdict read;
 
         (void)state;
-        verdict_put(&written, &key, VERDICT_PASS, "");
+        verdict_put(&written, &key, VERDICT_PASS, "", NULL);
         assert_false(verdict_get(&written, &next_key, &read));
 }
 
@@ -74,7 +74,7 @@ static void long_reasons_are_cut(void **state)
         (void)state;
         memset(reason, 'x', sizeof(reason) - 1);
         reason[sizeof(reason) - 1] = '\0';
-        verdict_put(&written, &key, VERDICT_PASS, reason);
+        verdict_put(&written, &key, VERDICT_PASS, reason, NULL);
         assert_true(verdict_get(&written, &key, &read));
         assert_int_equal(strlen(read.reason), REASON_MAX - 1);
 }

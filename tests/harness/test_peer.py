@@ -50,7 +50,6 @@ def test_peer_listens(agent: Agent) -> None:
     ("case", "why"),
     [
         ("stops_listening_twice", "the peer could not stop_listening: no qualifier "),
-        ("takes_request_of_nobody", "the peer could not take_request: no DAT_CONNECTION_REQUEST_"),
         ("answers_no_request", "the peer could not reject: there is no request 0 to be answered"),
         ("gives_peer_too_much", "the peer is given no more than 1024 bytes of private data, not "),
     ],
@@ -61,9 +60,20 @@ def test_peer_that_is_asked_for_nothing(agent: Agent, case: str, why: str) -> No
     assert outcome.reason.startswith(why)
 
 
+def test_peer_to_whom_nothing_comes(agent: Agent) -> None:
+    outcome = agent.run("harness/takes_request_of_nobody", event_ms=300)
+    assert outcome.word == "BLOCKED"
+    assert outcome.reason == (
+        "the peer could not take_request: no DAT_CONNECTION_REQUEST_EVENT within 300 ms"
+    )
+    assert outcome.verdict["blocked"]["call"] == "dat_psp_create"
+
+
 def test_peer_that_cannot_obey(agent_on: Callable[[str], Agent]) -> None:
     outcome = agent_on("psp=fail").run("harness/asks_too_much_of_peer")
-    assert outcome.word == "BROKEN"
+    assert outcome.word == "BLOCKED"
+    told = outcome.verdict["blocked"]
+    assert (told["call"], told["ret"]) == ("dat_psp_create", "DAT_INTERNAL_ERROR")
     assert outcome.reason == (
         "the peer could not listen: dat_psp_create returned DAT_INTERNAL_ERROR, DAT_NO_SUBTYPE"
     )
@@ -71,7 +81,8 @@ def test_peer_that_cannot_obey(agent_on: Callable[[str], Agent]) -> None:
 
 def test_peer_that_crashes(agent_on: Callable[[str], Agent]) -> None:
     outcome = agent_on("psp=crash").run("harness/asks_too_much_of_peer")
-    assert outcome.word == "BROKEN"
+    assert outcome.word == "BLOCKED"
+    assert outcome.verdict["blocked"]["call"] == "dat_psp_create"
     assert outcome.reason == ("listen: the peer has ended (ended by SIGSEGV in dat_psp_create)")
     assert outcome.of("crash")[0]["signal"] == "SIGSEGV"
 
@@ -216,7 +227,7 @@ def test_remote_peer_obeys(pair: tuple[Agent, Agent]) -> None:
         pass
     case.send(answer)
     outcome = case.finish()
-    assert outcome.word == "BROKEN"
+    assert outcome.word == "BLOCKED"
     assert outcome.reason.endswith("returned DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP")
     assert "dat_psp_create" in Outcome(outcome.verdict, of_peer).calls("peer")
 

@@ -38,7 +38,7 @@ def test_the_call_that_lied_is_named(
     agent_on: Callable[[str], Agent], misbehaviour: str, case: str, reason: str
 ) -> None:
     outcome = agent_on(misbehaviour).run(case)
-    assert (outcome.word, outcome.reason) == ("BROKEN", reason)
+    assert (outcome.word, outcome.reason) == ("BLOCKED", reason)
 
 
 def test_an_unwritten_attribute_is_told(agent_on: Callable[[str], Agent]) -> None:

@@ -2,10 +2,11 @@
 """What a case says is what the agent says, with its evidence."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
-from tests.harness.session import Agent, eventually
+from tests.harness.session import Agent, Outcome, eventually
 
 DEQUEUE = "dat_evd_dequeue(async_evd(t), &(DAT_EVENT){.event_number = 0})"
 
@@ -28,8 +29,9 @@ DEQUEUE = "dat_evd_dequeue(async_evd(t), &(DAT_EVENT){.event_number = 0})"
             "NOTE",
             f"{DEQUEUE} returned DAT_QUEUE_EMPTY rather than DAT_SUCCESS",
         ),
-        ("harness/breaks", "BROKEN", f"{DEQUEUE} returned DAT_QUEUE_EMPTY"),
+        ("harness/breaks", "BLOCKED", f"{DEQUEUE} returned DAT_QUEUE_EMPTY"),
         ("harness/breaks_by_condition", "BROKEN", "one is 1 (it must hold that 1 > 2)"),
+        ("harness/is_blocked_by_condition", "BLOCKED", "one is 1 (it must hold that 1 > 2)"),
         ("harness/lacks", "RESOURCE", "no more tea"),
         ("harness/declines", "UNSUPPORTED", "tea_supported = 0"),
         ("harness/feels/warm", "PASS", ""),
@@ -130,7 +132,7 @@ def test_unsupported_case_makes_no_call(agent: Agent) -> None:
 @pytest.mark.parametrize(
     ("misbehaviour", "case", "word", "reason"),
     [
-        ("resize=fail", "provider/resizes_by_arrangement", "BROKEN", "DAT_INTERNAL_ERROR"),
+        ("resize=fail", "provider/resizes_by_arrangement", "BLOCKED", "DAT_INTERNAL_ERROR"),
         (
             "resize=unsupported",
             "provider/resizes_by_arrangement",
@@ -162,7 +164,7 @@ def test_unsupported_case_makes_no_call(agent: Agent) -> None:
         (
             "zones=fewer",
             "provider/makes_three_zones",
-            "BROKEN",
+            "BLOCKED",
             "dat_pz_create returned DAT_INSUFFICIENT_RESOURCES",
         ),
         (
@@ -217,3 +219,52 @@ def test_quiet_period_is_the_run_s(agent: Agent) -> None:
     assert took(150) >= 300_000
     # A case that is held up tells nothing, so it is asked again.
     assert eventually(lambda: took(0) < 300_000)
+
+
+def blocked(outcome: Outcome) -> dict[str, Any]:
+    told: dict[str, Any] = outcome.verdict["blocked"]
+    return told
+
+
+def test_a_step_names_its_call_and_its_place(agent: Agent) -> None:
+    told = blocked(agent.run("harness/breaks"))
+    assert (told["call"], told["ret"]) == ("dat_evd_dequeue", "DAT_QUEUE_EMPTY")
+    assert told["site"]["file"] == "tests/harness/cases/harness.c"
+    assert told["site"]["text"] == DEQUEUE
+    assert told["clause"] == ""  # no catalogue is behind the cases of the tests
+    by_condition = blocked(agent.run("harness/is_blocked_by_condition"))
+    assert (by_condition["call"], by_condition["ret"]) == ("dat_pz_create", "one is 1")
+
+
+def test_a_step_names_the_clause_that_promises_it(agent_on: Callable[[str], Agent]) -> None:
+    told = blocked(agent_on("resize=fail").run("provider/resizes_by_arrangement"))
+    assert (told["call"], told["clause"]) == ("dat_srq_resize", "provider/resizes")
+
+
+@pytest.mark.parametrize(
+    ("case", "word", "how"),
+    [
+        ("srq_query/resizes_on_the_way", "BLOCKED", "ended by SIGSEGV"),
+        ("srq_query/resizes_by_step", "BLOCKED", "ended by SIGSEGV"),
+        ("srq_query/resizes_by_expectation", "CRASH", "ended by SIGSEGV"),
+        ("srq_resize/resizes", "CRASH", "ended by SIGSEGV"),
+    ],
+)
+def test_a_crash_is_the_call_s_under_way(
+    agent_on: Callable[[str], Agent], case: str, word: str, how: str
+) -> None:
+    outcome = agent_on("resize=crash").run(case)
+    assert outcome.word == word
+    assert outcome.reason.startswith(how)
+    assert outcome.verdict["pending"] == "dat_srq_resize"
+    if word == "BLOCKED":
+        assert (blocked(outcome)["call"], blocked(outcome)["ret"]) == ("dat_srq_resize", how)
+
+
+def test_a_hang_of_a_step_blocks(agent_on: Callable[[str], Agent]) -> None:
+    outcome = agent_on("resize=hang").run("srq_query/resizes_by_step", event_ms=300)
+    assert outcome.word == "BLOCKED"
+    assert blocked(outcome)["ret"] == "no end of dat_srq_resize after 300 ms"
+    assert blocked(outcome)["site"]["text"].startswith("dat_srq_resize(")
+    own = agent_on("resize=hang").run("srq_resize/resizes", event_ms=300)
+    assert own.word == "TIMEOUT"

@@ -29,7 +29,7 @@ def test_one_that_polls_waits_too(agent_on: Callable[[str], Agent]) -> None:
 def test_a_waiter_that_did_not_wait_proves_nothing(agent_on: Callable[[str], Agent]) -> None:
     agent = agent_on("wait=early")
     outcome = agent.run("waiter/wakes")
-    assert outcome.word == "BROKEN"
+    assert outcome.word == "BLOCKED"
     assert re.search(
         "expected a thread that waits in its call, saw it returned DAT_TIMEOUT_EXPIRED after",
         outcome.reason,

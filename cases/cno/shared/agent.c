@@ -43,7 +43,7 @@ struct agent *agent_that(struct test *t, DAT_RETURN (*makes)(DAT_EVD_HANDLE evd)
         pthread_condattr_t attr;
         struct agent *agent;
 
-        must_that(count < AGENTS_MAX, "a case has %d agents", AGENTS_MAX);
+        suite_that(count < AGENTS_MAX, "a case has %d agents", AGENTS_MAX);
         agent = &agents[count++];
         agent->makes = makes;
         pthread_mutex_init(&agent->lock, NULL);

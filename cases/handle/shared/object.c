@@ -92,7 +92,7 @@ struct live live_object(struct test *t, DAT_HANDLE_TYPE type, bool second)
                 live.handle = srq_with(t);
                 break;
         default:
-                must_that(false, "there is no way to make an object of type %d", (int)type);
+                suite_that(false, "there is no way to make an object of type %d", (int)type);
         }
         return live;
 }

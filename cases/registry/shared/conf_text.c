@@ -23,7 +23,7 @@ void conf_text(struct conf *conf, const char *format, ...)
         va_start(args, format);
         length = vsnprintf(conf->text + conf->length, left, format, args);
         va_end(args);
-        must_that(length >= 0 && (size_t)length < left, "the dat.conf is too long");
+        suite_that(length >= 0 && (size_t)length < left, "the dat.conf is too long");
         conf->length += (size_t)length;
 }
 

@@ -27,6 +27,6 @@ CASE_WITH(cheat, leaps_from_its_check, .needs = 0)
 CASE_WITH(cheat, leaves_in_its_stead, .needs = 0)
 {
         expect_eq(1 + 1, 2);
-        verdict_seal(&t->evidence->end, SEAL_END, VERDICT_PASS, "");
+        verdict_seal(&t->evidence->end, SEAL_END, VERDICT_PASS, "", NULL);
         exit(3);
 }

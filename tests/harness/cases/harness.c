@@ -63,6 +63,15 @@ CASE_WITH(harness, breaks, .needs = 0)
 
 CASE_WITH(harness, breaks_by_condition, .needs = 0)
 {
+        suite_that(1 > 2, "one is %d", 1);
+}
+
+CASE_WITH(harness, is_blocked_by_condition, .needs = 0)
+{
+        DAT_PZ_HANDLE zone = DAT_HANDLE_NULL;
+
+        must(dat_pz_create(ia(t), &zone));
+        adopt(t, DAT_HANDLE_TYPE_PZ, zone);
         must_that(1 > 2, "one is %d", 1);
 }
 

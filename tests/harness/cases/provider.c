@@ -10,6 +10,38 @@ CASE_WITH(provider, resizes, .needs = NEED_SRQ)
         expect_eq(srq_param(t, srq).max_recv_dtos, 16);
 }
 
+PROMISE(dat_srq_resize, "provider/resizes");
+
+/* The same call where the page is about another one: unmarked, as a step, and as what is judged. */
+CASE_WITH(srq_query, resizes_on_the_way, .needs = NEED_SRQ)
+{
+        DAT_SRQ_HANDLE srq = srq_with(t);
+        DAT_RETURN ret = dat_srq_resize(srq, 16);
+
+        expect_that(dat_is(ret, DAT_SUCCESS), "it returned 0x%x", ret);
+}
+
+CASE_WITH(srq_query, resizes_by_step, .needs = NEED_SRQ)
+{
+        DAT_SRQ_HANDLE srq = srq_with(t);
+
+        must(dat_srq_resize(srq, 16));
+}
+
+CASE_WITH(srq_query, resizes_by_expectation, .needs = NEED_SRQ)
+{
+        DAT_SRQ_HANDLE srq = srq_with(t);
+
+        expect(dat_srq_resize(srq, 16), DAT_SUCCESS);
+}
+
+CASE_WITH(srq_resize, resizes, .needs = NEED_SRQ)
+{
+        DAT_SRQ_HANDLE srq = srq_with(t);
+
+        must(dat_srq_resize(srq, 16));
+}
+
 CASE_WITH(provider, resizes_by_arrangement, .needs = NEED_SRQ)
 {
         DAT_SRQ_HANDLE srq = srq_with(t);

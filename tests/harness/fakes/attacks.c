@@ -251,7 +251,7 @@ try_words(struct evidence *evidence, const uint64_t *from, const uint64_t *to)
                                 continue;
                         printf("found\n");
                         fflush(stdout);
-                        verdict_put(&evidence->end, &word, VERDICT_PASS, "");
+                        verdict_put(&evidence->end, &word, VERDICT_PASS, "", NULL);
                         return true;
                 }
         }
