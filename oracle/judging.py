@@ -59,7 +59,12 @@ def judge(record: Mapping[str, Any], declared: Mapping[str, Any]) -> Judgement:
     except TraceError as fault:
         judgement.damage = str(fault)
         return judgement
-    _judge_trace(trace, judgement)
+    try:
+        _judge_trace(trace, judgement)
+    except Exception as error:
+        # What a trace has that no rule foresaw must not end a run.
+        judgement.deviations.clear()
+        judgement.damage = f"a rule failed: {type(error).__name__}: {error}"
     return judgement
 
 

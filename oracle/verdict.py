@@ -39,6 +39,20 @@ class Judgement:
         return "agrees"
 
     @property
+    def record(self) -> dict[str, object]:
+        """What a verdict record keeps of it."""
+        unjudged = self.unjudged.total()
+        told: dict[str, object] = {"verdict": self.verdict, "judged": self.judged}
+        if unjudged:
+            told["unjudged"] = unjudged
+        if self.why:
+            told["why"] = self.why
+        if self.deviations:
+            first = self.deviations[0]
+            told |= {"clause": first.clause, "who": first.who, "n": first.n}
+        return told
+
+    @property
     def why(self) -> str:
         """The first deviation, or why nothing was judged; empty where the trace agrees."""
         if self.deviations:

@@ -16,7 +16,6 @@ from queue import SimpleQueue
 from threading import Event, Lock
 from typing import Any
 
-import oracle
 from faults.rows import Fault, RowError
 from runners.campaign import datconf
 from runners.campaign.assignment import Assignment, agent_command
@@ -201,7 +200,6 @@ class Crew:
         self._apart = order.hosts > 1
         self._patience = order.patience
         self._judge = order.judge
-        self._declared: dict[str, Any] = {}
         self._stop = Event()
         self.words: dict[Job, str] = {}
         workers = min(jobs, order.workers or _workers(assignment, order.hosts))
@@ -262,12 +260,6 @@ class Crew:
         finally:
             free.put(testbed)
 
-    def _judged(self, said: Record, job: Job) -> str:
-        """What the executable specification says of the calls, whatever the case's checks said."""
-        declared = {**self._declared, "opened_as": job.ia, "adapter_name": job.ia}
-        judgement = oracle.judge(said, declared)
-        return f"{judgement.verdict}: {judgement.why}" if judgement.why else judgement.verdict
-
     def _on(self, testbed: Testbed, job: Job) -> str:
         verdicts: list[Record] = []
 
@@ -276,8 +268,6 @@ class Crew:
                 verdicts.append(record)
             elif record["type"] == "incident":
                 self._log.append(record)
-            elif record["type"] == "hosts":
-                self._declared = oracle.declared_of(record)
 
         plan = planned(job.case, self._hosts(job))
         plan = replace(plan, deadline_ms=_deadline_ms(job.case))
@@ -293,7 +283,7 @@ class Crew:
             "verdict": said.get("verdict", "NOT-RUN"),
             "reason": said.get("reason", testbed.given_up),
             "ms": said.get("ms", 0.0),
-            **({"oracle": self._judged(said, job)} if self._judge and said else {}),
+            **({"oracle": said["oracle"]} if self._judge and "oracle" in said else {}),
             **({"teardown": said["teardown"]} if "teardown" in said else {}),
         }
         self._log.append(record)

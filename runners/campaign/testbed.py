@@ -18,6 +18,7 @@ from threading import Thread
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+import oracle
 from reports.alike import LEAST
 from reports.contradiction import contradiction
 from reports.model import NO_PRIVILEGE
@@ -86,6 +87,12 @@ class Bench(ABC):
         if why := _other_provider(self._hellos[0]["ia"], assignment.provider):
             return self.hosts[0].name, why
         return None
+
+    def declared(self, ia: str | None) -> dict[str, Any]:
+        """What the IA that a case opens declares, for the executable specification."""
+        said = oracle.declared_of({"ia": self._hellos[0]["ia"]})
+        name = ia or self._hellos[0]["ia"].get("name", "")
+        return {**said, "opened_as": name, "adapter_name": name}
 
     @property
     def libraries(self) -> list[tuple[Path, str]]:
@@ -211,6 +218,7 @@ class Testbed:
             places = self._where(opened, [stack["backtrace"] for stack in stacks])
             for stack, where in zip(stacks, places, strict=True):
                 stack["where"] = where
+        record["oracle"] = oracle.judge(record, opened.declared(ia)).record
         if against := contradiction(record):
             emit(incident("contradiction", opened.names[0], f"{planned.case}: {against}"))
             said = f"the record contradicts itself: {record['verdict']} was said, but {against}"

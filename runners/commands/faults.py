@@ -265,7 +265,7 @@ def _judged(folder: Path) -> None:
     for each in struck:
         page = each["case"].split("/", 1)[0]
         of[page] += 1
-        if each["oracle"].startswith("deviates"):
+        if each["oracle"]["verdict"] == "deviates":
             found[page] += 1
         else:
             print(f"not found by the oracle: {each['fault']} ({each['case']})")
