@@ -12,7 +12,9 @@ from reports.chain import START, Link, broken
 from reports.errors import ReportError
 from reports.printable import printable
 
-FORMAT = 2
+FORMAT = 3
+# The first format whose records are chained by digests.
+OLDEST = 2
 # Numbers are of 64 bits.
 MOST = 1 << 63
 RECORD_TYPES = frozenset({"run", "hosts", "verdict", "undeclared", "incident", "end"})
@@ -252,7 +254,7 @@ def _check_format(record: Members) -> None:
         )
     if version < 1:
         record.damaged(f"there is no format {version}")
-    if version < FORMAT:
+    if version < OLDEST:
         raise ReportError(
             f"events.jsonl.zst is of format {version}, whose records carry no digest of the one"
             " before: use the udapl-cts that wrote it"

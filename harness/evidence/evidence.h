@@ -69,7 +69,7 @@ static inline size_t log_slot(uint64_t n)
 
 /* One DAT call. Captured structures lie in `bytes`; length 0: not captured. */
 #define CALL_ARGS_MAX  12
-#define CALL_BYTES_MAX 1320
+#define CALL_BYTES_MAX 1536
 
 enum call_state { CALL_EMPTY, CALL_BEGUN, CALL_DONE };
 
@@ -78,20 +78,41 @@ struct call_span {
         uint16_t length;
 };
 
+/* Memory that an argument or an output points at: a socket address, or private data. */
+#define CALL_POINTEES_MAX  4
+#define POINTEE_BYTES_KEPT 64
+
+enum pointee_kind { POINTEE_ADDRESS, POINTEE_BYTES };
+
+struct call_pointee {
+        uint64_t at;
+        uint64_t digest; /* of all its bytes, if digested */
+        uint32_t whole;  /* its length; `length` bytes of it are captured */
+        uint16_t offset;
+        uint16_t length;
+        uint16_t kind;
+        uint16_t digested;
+};
+
 struct call_record {
         _Atomic uint32_t busy; /* one thread writes to it, and the others let it */
         _Atomic uint32_t state;
         uint16_t function; /* index in api_functions */
         uint16_t teardown; /* made by the harness after the verdict */
         uint16_t thread;   /* that makes it: 1 is the one that the process began with */
-        uint64_t number;   /* n + 1 */
+        uint16_t exec;     /* 0, or the number of the exec_process that made it */
+        int32_t pid;       /* of the process that made it, as it sees itself */
+        uint32_t pointee_count;
+        uint64_t number; /* n + 1 */
         uint32_t ret;
         uint32_t used;
         uint64_t at_ns; /* since the process started its work */
         uint64_t took_ns;
+        uint64_t began_ns; /* of CLOCK_MONOTONIC */
         uint64_t args[CALL_ARGS_MAX];
         struct call_span in[CALL_ARGS_MAX];
         struct call_span out[CALL_ARGS_MAX];
+        struct call_pointee pointees[CALL_POINTEES_MAX];
         unsigned char bytes[CALL_BYTES_MAX];
 };
 
@@ -190,6 +211,7 @@ struct evidence {
         _Atomic uint64_t destroyed; /* the handle of an object that the case made and destroyed */
         _Atomic uint64_t refused; /* the number of the first free that teardown was refused, or 0 */
         uint64_t started_ns;
+        int32_t own_pid;            /* as the process sees itself */
         struct sealed_verdict body; /* before teardown */
         struct sealed_verdict end;  /* after it */
         struct step step;

@@ -9,6 +9,7 @@
 
 #include "evidence/address.h"
 #include "evidence/lines.h"
+#include "evidence/typed.h"
 #include "evidence/value.h"
 #include "evidence/writer.h"
 
@@ -19,6 +20,7 @@ struct render {
         render_emit *emit;
         void *context;
         struct names names;
+        int32_t own_pid;
         struct writer writer; /* of the event that is being rendered */
 };
 
@@ -265,22 +267,109 @@ static void write_out(struct render *render, const struct call_record *call,
         write_close(&render->writer, ']');
 }
 
-/* What a call that returned has answered; the handles that it made have names from here on. */
+/* What a call that returned has answered. */
 static void write_answer(struct render *render, const struct call_record *call,
                          const struct api_function *function)
 {
         struct writer *writer = &render->writer;
         char space[API_NAME_SPACE];
 
-        learn_made(render, call, function);
-        if (strcmp(function->name, "dat_lmr_create") == 0)
-                learn_memory(render, call, function);
         write_string(writer, "ret", api_return_name(call->ret, space));
         if (!dat_is(call->ret, DAT_SUCCESS))
                 write_string(writer, "sub", api_subtype_name(call->ret, space));
         write_out(render, call, function);
         if (dat_is(call->ret, DAT_SUCCESS))
                 learn_freed(render, call, function);
+}
+
+static void write_typed_pointed(const struct typed *typed, const struct api_param *param,
+                                const unsigned char *bytes, size_t length)
+{
+        size_t size = param->type->size;
+
+        if (param->type->kind == API_STRING) {
+                typed_write_text(typed, bytes, length);
+                return;
+        }
+        if (param->count == API_NO_COUNT) {
+                if (length >= size)
+                        typed_write(typed, param->type, bytes);
+                else
+                        write_null(typed->writer);
+                return;
+        }
+        write_open(typed->writer, '[');
+        for (size_t at = 0; at + size <= length; at += size)
+                typed_write(typed, param->type, bytes + at);
+        write_close(typed->writer, ']');
+}
+
+static void write_typed_argument(const struct typed *typed, const struct api_param *param, size_t i)
+{
+        const struct call_record *call = typed->call;
+        const unsigned char *bytes = span_bytes(call, &call->in[i]);
+
+        if (param->pointer && bytes)
+                write_typed_pointed(typed, param, bytes, call->in[i].length);
+        else if (param->pointer)
+                typed_write_pointer(typed, call->args[i]);
+        else if (param->type->kind == API_STRING && bytes)
+                typed_write_text(typed, bytes, call->in[i].length);
+        else if (param->type->kind == API_STRUCT && bytes &&
+                 call->in[i].length >= param->type->size)
+                typed_write(typed, param->type, bytes);
+        else
+                typed_write(typed, param->type, (const unsigned char *)&call->args[i]);
+}
+
+/* The arguments of a call as data. */
+static void write_typed_args(const struct typed *typed, const struct api_function *function)
+{
+        write_name(typed->writer, "args");
+        write_open(typed->writer, '{');
+        for (size_t i = 0; i < function->count; i++) {
+                const struct api_param *param = &function->params[i];
+
+                if (param->pointer && !(param->direction & API_IN) && typed->call->args[i])
+                        continue;
+                write_name(typed->writer, param->name);
+                write_typed_argument(typed, param, i);
+        }
+        write_close(typed->writer, '}');
+}
+
+static void write_typed_out(const struct typed *typed, const struct api_function *function)
+{
+        write_name(typed->writer, "out");
+        write_open(typed->writer, '{');
+        for (size_t i = 0; i < function->count; i++) {
+                const unsigned char *bytes = span_bytes(typed->call, &typed->call->out[i]);
+
+                if (!bytes)
+                        continue;
+                write_name(typed->writer, function->params[i].name);
+                write_typed_pointed(typed, &function->params[i], bytes, typed->call->out[i].length);
+        }
+        write_close(typed->writer, '}');
+}
+
+/* When the call was made and by which process: of itself, a fork of it, or one that it executed. */
+static void write_origin(struct render *render, const struct call_record *call, bool done)
+{
+        struct writer *writer = &render->writer;
+        char child[32];
+
+        write_name(writer, "ns");
+        write_open(writer, '[');
+        write_unsigned(writer, call->began_ns);
+        if (done)
+                write_unsigned(writer, call->began_ns + call->took_ns);
+        write_close(writer, ']');
+        if (!call->exec && call->pid == render->own_pid)
+                return;
+        snprintf(child, sizeof(child), "%s#%d", call->exec ? "exec" : "fork",
+                 call->exec ? call->exec : call->pid);
+        write_string(writer, "child", child);
 }
 
 static void write_true(struct writer *writer, const char *name)
@@ -294,6 +383,7 @@ static void emit_call(struct render *render, const struct call_record *call)
         const struct api_function *function = &api_functions[call->function];
         bool done = atomic_load(&call->state) == CALL_DONE;
         struct writer *writer = &render->writer;
+        const struct typed typed = {writer, &render->names, call};
 
         event_begin(render, "call");
         write_count(writer, "n", call->number);
@@ -302,10 +392,21 @@ static void emit_call(struct render *render, const struct call_record *call)
                 write_count(writer, "thread", call->thread);
         write_string(writer, "call", function->name);
         write_args(render, call, function);
+        write_name(writer, "typed");
+        write_open(writer, '{');
+        write_typed_args(&typed, function);
+        if (done) {
+                learn_made(render, call, function);
+                if (strcmp(function->name, "dat_lmr_create") == 0)
+                        learn_memory(render, call, function);
+                write_typed_out(&typed, function);
+        }
+        write_close(writer, '}');
         if (done)
                 write_answer(render, call, function);
         else
                 write_true(writer, "unfinished");
+        write_origin(render, call, done);
         write_count(writer, "at_us", call->at_ns / 1000);
         if (done)
                 write_count(writer, "us", call->took_ns / 1000);
@@ -475,7 +576,8 @@ static void render_crash(const struct render *render, const struct evidence *evi
 void render_evidence(const struct evidence *evidence, unsigned long long seq, const char *who,
                      render_emit *emit, void *context)
 {
-        struct render render = {.seq = seq, .who = who, .emit = emit, .context = context};
+        struct render render = {
+            .seq = seq, .who = who, .emit = emit, .context = context, .own_pid = evidence->own_pid};
 
         render_calls(&render, evidence);
         render_entries(&render, evidence);

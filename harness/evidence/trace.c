@@ -8,11 +8,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "evidence/value.h"
+
 /* Elements of an array and bytes of private data that are worth keeping. */
-#define ARRAY_MAX  8
+#define ARRAY_MAX  16
 #define BYTES_MAX  64
 #define STRING_MAX 256
 #define PAGE       4096
+#define DIGEST_MAX (64u << 10)
 /* What the kernel takes for a set of signals. */
 #define MASK_SIZE ((size_t)_NSIG / 8)
 /* No frame of the first thread is farther from where the trace was started. */
@@ -74,6 +77,7 @@ void trace_watch(struct trace_watch *watch)
 void trace_start(struct evidence *to)
 {
         evidence = to;
+        evidence->own_pid = getpid();
         stack_base = __builtin_frame_address(0);
         trace_thread();
 }
@@ -241,6 +245,110 @@ static void capture_string(struct call_record *call, struct call_span *span, con
         call->used += (uint32_t)((length + 8) & ~(size_t)7);
 }
 
+/* FNV-1a on words of eight bytes, the last one padded with zeros; docs/protocol.md defines it. */
+static uint64_t digest_add(uint64_t hash, const unsigned char *bytes, size_t length)
+{
+        for (size_t i = 0; i < length; i += sizeof(uint64_t)) {
+                uint64_t word = 0;
+
+                memcpy(&word, bytes + i, length - i < sizeof(word) ? length - i : sizeof(word));
+                hash = (hash ^ word) * UINT64_C(0x100000001b3);
+                hash ^= hash >> 32;
+        }
+        return hash;
+}
+
+static bool digest(const unsigned char *from, size_t length, uint64_t *hash)
+{
+        unsigned char part[1024];
+
+        *hash = UINT64_C(0xcbf29ce484222325) ^ length;
+        for (size_t at = 0; at < length; at += sizeof(part)) {
+                size_t left = length - at < sizeof(part) ? length - at : sizeof(part);
+
+                if (read_memory(part, from + at, left) < left)
+                        return false;
+                *hash = digest_add(*hash, part, left);
+        }
+        return true;
+}
+
+static struct call_pointee *pointee_add(struct call_record *call, enum pointee_kind kind,
+                                        const void *at, size_t length)
+{
+        struct call_pointee *pointee = &call->pointees[call->pointee_count];
+        struct call_span span = {.length = 0};
+
+        if (!at || call->pointee_count == CALL_POINTEES_MAX)
+                return NULL;
+        capture(call, &span, at, length);
+        if (!span.length && length)
+                return NULL;
+        *pointee = (struct call_pointee){.at = (uint64_t)(uintptr_t)at,
+                                         .kind = (uint16_t)kind,
+                                         .offset = span.offset,
+                                         .length = span.length};
+        call->pointee_count++;
+        return pointee;
+}
+
+static void capture_address(struct call_record *call, const void *at)
+{
+        if (!pointee_add(call, POINTEE_ADDRESS, at, sizeof(struct sockaddr_in6)))
+                pointee_add(call, POINTEE_ADDRESS, at, sizeof(struct sockaddr));
+}
+
+static void capture_bytes(struct call_record *call, const void *at, DAT_COUNT size)
+{
+        size_t length = size > 0 ? (size_t)size : 0;
+        struct call_pointee *pointee = pointee_add(
+            call, POINTEE_BYTES, at, length < POINTEE_BYTES_KEPT ? length : POINTEE_BYTES_KEPT);
+
+        if (!pointee)
+                return;
+        pointee->whole = (uint32_t)length;
+        pointee->digested = length <= DIGEST_MAX && digest(at, length, &pointee->digest);
+}
+
+/* Follows the addresses and the private data that a captured structure points at. */
+static void capture_members(struct call_record *call, const struct api_struct *layout,
+                            const unsigned char *bytes)
+{
+        DAT_COUNT size = 0;
+
+        for (size_t i = 0; i < layout->count; i++) {
+                const struct api_field *field = &layout->fields[i];
+                const void *at = NULL;
+
+                if (field->type->kind == API_SIGNED &&
+                    strcmp(field->name, "private_data_size") == 0)
+                        memcpy(&size, bytes + field->offset, sizeof(size));
+                if (field->type->kind != API_ADDRESS && field->type->kind != API_POINTER)
+                        continue;
+                memcpy(&at, bytes + field->offset, sizeof(at));
+                if (field->type->kind == API_ADDRESS)
+                        capture_address(call, at);
+                else if (strcmp(field->name, "private_data") == 0)
+                        capture_bytes(call, at, size);
+        }
+}
+
+static void capture_pointees(struct call_record *call, const struct api_param *param,
+                             const struct call_span *span)
+{
+        const unsigned char *bytes = call->bytes + span->offset;
+        const struct api_struct *layout = param->type->layout;
+        DAT_EVENT event;
+
+        if (param->type->kind == API_EVENT && span->length >= sizeof(event)) {
+                memcpy(&event, bytes, sizeof(event));
+                layout = value_event_layout(event.event_number);
+                bytes += offsetof(DAT_EVENT, event_data);
+        }
+        if (layout && param->count == API_NO_COUNT && span->length >= layout->size)
+                capture_members(call, layout, bytes);
+}
+
 static size_t elements(const struct api_param *param, const struct call_record *call, size_t max)
 {
         int count = param->count == API_NO_COUNT ? 1 : (int)call->args[param->count];
@@ -261,6 +369,8 @@ static void capture_pointed(struct call_record *call, const struct api_param *pa
                 return;
         }
         capture(call, span, pointer, elements(param, call, ARRAY_MAX) * param->type->size);
+        if (span->length)
+                capture_pointees(call, param, span);
 }
 
 const void *trace_pointer(const struct trace_arg *arg)
@@ -294,9 +404,11 @@ static void capture_in(struct call_record *call, const struct api_param *param, 
                 capture(call, span, pointer, sizeof(struct sockaddr_in6));
                 if (span->length == 0)
                         capture(call, span, pointer, sizeof(struct sockaddr));
+                capture_address(call, pointer);
                 break;
         case API_BYTES:
                 capture(call, span, pointer, elements(param, call, BYTES_MAX));
+                capture_bytes(call, pointer, (DAT_COUNT)elements(param, call, INT32_MAX));
                 break;
         default:
                 break;
@@ -329,6 +441,9 @@ static void record_begin(struct call_record *call, uint64_t number, unsigned int
         call->number = number;
         call->ret = 0;
         call->used = 0;
+        call->pointee_count = 0;
+        call->exec = 0;
+        call->pid = getpid();
         call->took_ns = 0;
         memset(call->in, 0, sizeof(call->in));
         memset(call->out, 0, sizeof(call->out));
@@ -340,7 +455,8 @@ static void record_begin(struct call_record *call, uint64_t number, unsigned int
         }
         for (size_t i = 0; i < api->count; i++)
                 capture_in(call, &api->params[i], i, &args[i]);
-        call->at_ns = now_ns() - evidence->started_ns;
+        call->began_ns = now_ns();
+        call->at_ns = call->began_ns - evidence->started_ns;
         atomic_store(&call->state, CALL_BEGUN);
 }
 
@@ -405,6 +521,10 @@ static void copy_record(struct call_record *to, const struct call_record *from)
         to->ret = from->ret;
         to->used = from->used;
         to->at_ns = from->at_ns;
+        to->began_ns = from->began_ns;
+        to->pid = from->pid;
+        to->pointee_count = from->pointee_count;
+        memcpy(to->pointees, from->pointees, sizeof(to->pointees));
         to->took_ns = from->took_ns;
         memcpy(to->args, from->args, sizeof(to->args));
         memcpy(to->in, from->in, sizeof(to->in));
@@ -423,6 +543,7 @@ static void relay_call(const struct call_record *from, unsigned int thread)
         copy_record(to, from);
         to->number = n + 1;
         to->thread = (uint16_t)thread;
+        to->exec = (uint16_t)thread;
         to->teardown = atomic_load(&evidence->phase) != PHASE_BODY;
         atomic_store(&to->state, atomic_load(&from->state));
         last_call = api_functions[from->function].name;

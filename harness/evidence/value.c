@@ -73,7 +73,7 @@ static void add_flags(struct value_text *text, const struct api_enum *names, uin
                 text_add(text, "%s0x%" PRIx64, between, left);
 }
 
-static void add_enum(struct value_text *text, const struct api_enum *names, uint64_t value)
+void value_add_enum(struct value_text *text, const struct api_enum *names, uint64_t value)
 {
         const char *name = names ? api_member_name(names, value) : NULL;
 
@@ -146,13 +146,10 @@ static void add_struct(struct value_text *text, struct names *names,
         text_put(text, "}");
 }
 
-/* The reason of an async event means something only with the kind of object that it is about. */
-static void add_async(struct value_text *text, const struct names *names,
-                      const DAT_ASYNCH_ERROR_EVENT_DATA *data)
+const struct api_enum *value_async_reasons(const struct names *names, uint64_t handle)
 {
-        const struct name *name = names_find(names, (uint64_t)(uintptr_t)data->dat_handle);
+        const struct name *name = names_find(names, handle);
         const char *kind = name ? name->kind : "";
-        const struct api_enum *reasons;
         char table[40] = "DAT_";
         size_t length = strlen(table);
 
@@ -161,15 +158,22 @@ static void add_async(struct value_text *text, const struct names *names,
         while (*kind && length < 12)
                 table[length++] = (char)toupper((unsigned char)*kind++);
         snprintf(table + length, sizeof(table) - length, "_ASYNC_ERROR_REASON");
-        reasons = api_enum_named(table);
+        return api_enum_named(table);
+}
+
+static void add_async(struct value_text *text, const struct names *names,
+                      const DAT_ASYNCH_ERROR_EVENT_DATA *data)
+{
+        uint64_t handle = (uint64_t)(uintptr_t)data->dat_handle;
+
         text_put(text, "{dat_handle=");
-        add_handle(text, names, (uint64_t)(uintptr_t)data->dat_handle);
+        add_handle(text, names, handle);
         text_put(text, ", reason=");
-        add_enum(text, reasons, (uint64_t)data->reason);
+        value_add_enum(text, value_async_reasons(names, handle), (uint64_t)data->reason);
         text_put(text, "}");
 }
 
-static void add_event(struct value_text *text, struct names *names, const unsigned char *bytes)
+const struct api_struct *value_event_layout(DAT_EVENT_NUMBER number)
 {
         static const struct {
                 DAT_EVENT_NUMBER first, last;
@@ -184,11 +188,21 @@ static void add_event(struct value_text *text, struct names *names, const unsign
              "DAT_CONNECTION_EVENT_DATA"},
             {DAT_SOFTWARE_EVENT, DAT_SOFTWARE_EVENT, "DAT_SOFTWARE_EVENT_DATA"},
         };
+
+        for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++)
+                if (number >= members[i].first && number <= members[i].last)
+                        return api_struct_named(members[i].layout);
+        return NULL;
+}
+
+static void add_event(struct value_text *text, struct names *names, const unsigned char *bytes)
+{
+        const struct api_struct *layout;
         DAT_EVENT event;
 
         memcpy(&event, bytes, sizeof(event));
         text_put(text, "{event_number=");
-        add_enum(text, api_enum_named("DAT_EVENT_NUMBER"), (uint64_t)event.event_number);
+        value_add_enum(text, api_enum_named("DAT_EVENT_NUMBER"), (uint64_t)event.event_number);
         text_put(text, ", evd_handle=");
         add_handle(text, names, (uint64_t)(uintptr_t)event.evd_handle);
         text_put(text, ", event_data=");
@@ -196,15 +210,11 @@ static void add_event(struct value_text *text, struct names *names, const unsign
                 names_made(names,
                            (uint64_t)(uintptr_t)event.event_data.cr_arrival_event_data.cr_handle,
                            "cr");
-        for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++)
-                if (event.event_number >= members[i].first &&
-                    event.event_number <= members[i].last) {
-                        add_struct(text, names, api_struct_named(members[i].layout),
-                                   bytes + offsetof(DAT_EVENT, event_data));
-                        text_put(text, "}");
-                        return;
-                }
-        add_async(text, names, &event.event_data.asynch_error_event_data);
+        layout = value_event_layout(event.event_number);
+        if (layout)
+                add_struct(text, names, layout, bytes + offsetof(DAT_EVENT, event_data));
+        else
+                add_async(text, names, &event.event_data.asynch_error_event_data);
         text_put(text, "}");
 }
 
@@ -238,7 +248,7 @@ void value_add(struct value_text *text, struct names *names, const struct api_ty
                 text_put(text, number ? "DAT_TRUE" : "DAT_FALSE");
                 break;
         case API_ENUM:
-                add_enum(text, type->names, number);
+                value_add_enum(text, type->names, number);
                 break;
         case API_HANDLE:
                 add_handle(text, names, number);

@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 
+#include "dat_api.h"
 #include "evidence/api.h"
 #include "evidence/names.h"
 
@@ -21,6 +22,15 @@ void text_add(struct value_text *text, const char *format, ...)
 /* Appends the value at `bytes`, which are as many as its type has. */
 void value_add(struct value_text *text, struct names *names, const struct api_type *type,
                const unsigned char *bytes);
+
+/* Appends an enumeration or flags; `names` may be NULL. */
+void value_add_enum(struct value_text *text, const struct api_enum *names, uint64_t value);
+
+/* The reasons of an asynchronous event about this object; NULL if its kind has none. */
+const struct api_enum *value_async_reasons(const struct names *names, uint64_t handle);
+
+/* The member of DAT_EVENT_DATA that holds for this number; NULL: the asynchronous one. */
+const struct api_struct *value_event_layout(DAT_EVENT_NUMBER number);
 
 /* A number of up to eight bytes at `bytes`. */
 uint64_t value_number(const unsigned char *bytes, size_t size);

@@ -87,6 +87,21 @@ void write_number(struct writer *writer, int64_t number)
         put(writer, digits, (size_t)length);
 }
 
+void write_unsigned(struct writer *writer, uint64_t number)
+{
+        char digits[24];
+        int length = snprintf(digits, sizeof(digits), "%" PRIu64, number);
+
+        separate(writer);
+        put(writer, digits, (size_t)length);
+}
+
+void write_null(struct writer *writer)
+{
+        separate(writer);
+        put(writer, "null", 4);
+}
+
 void write_bool(struct writer *writer, bool value)
 {
         separate(writer);

@@ -26,6 +26,10 @@ void write_close(struct writer *writer, char bracket);
 void write_name(struct writer *writer, const char *name);
 
 void write_number(struct writer *writer, int64_t number);
+/* A number up to 2^64 - 1, and null. */
+void write_unsigned(struct writer *writer, uint64_t number);
+void write_null(struct writer *writer);
+
 void write_bool(struct writer *writer, bool value);
 
 /* A string made of `length` bytes of anything: what is no UTF-8 becomes U+FFFD. */

@@ -24,7 +24,7 @@ from reports.frames import EVENTS as EVENTS
 from runners.errors import InputError, RunnerError
 from runners.names import nearest
 
-FORMAT = 2
+FORMAT = 3
 LATEST = "latest"
 # No path is longer; so much of a longer one is shown.
 LONGEST_NAME, LONGEST_SHOWN = 4096, 80

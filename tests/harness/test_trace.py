@@ -130,3 +130,23 @@ def test_two_runs_have_the_same_words(agent: Agent) -> None:
         ]
 
     assert words("harness/names_handles") == words("harness/names_handles")
+
+
+def test_values_are_data_too(agent: Agent) -> None:
+    calls = {call["call"]: call for call in agent.run("provider/frees_everything").of("call")}
+    created = calls["dat_lmr_create"]["typed"]
+    assert created["args"]["length"] == 100
+    assert created["args"]["pz_handle"] == {"handle": "pz#1"}
+    address = created["args"]["region_description"]["for_va"]["pointer"]
+    assert created["out"]["registered_address"] == {"va": address, "lmr": "lmr#1", "offset": 0}
+    assert created["out"]["lmr_context"]["lmr"] == "lmr#1"
+    ia = calls["dat_ia_query"]["typed"]["out"]["ia_attr"]
+    assert ia["ia_address_ptr"] == {"family": "AF_INET", "address": "127.0.0.1", "port": 0}
+    assert calls["dat_ia_openv"]["typed"]["args"]["name"] == {"text": "fake0"}
+    assert all(call["ns"] == sorted(call["ns"]) for call in calls.values())
+
+
+def test_calls_of_a_new_program_name_it(agent: Agent) -> None:
+    calls = agent.run("fresh/answers").of("call")
+    assert calls
+    assert all(call["child"].startswith("exec#") for call in calls)

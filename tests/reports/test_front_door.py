@@ -81,9 +81,9 @@ def test_no_such_run(tmp_path: Path, name: str) -> None:
 
 def test_newer_format_names_both_versions(tmp_path: Path) -> None:
     run = green_run()
-    run.head["format"] = 3
+    run.head["format"] = 4
     run.records.insert(0, {"type": "something-new"})
-    with pytest.raises(reports.ReportError, match=r"format 3.*up to 2"):
+    with pytest.raises(reports.ReportError, match=r"format 4.*up to 3"):
         reports.render(run.write(tmp_path), "html")
 
 
