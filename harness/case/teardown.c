@@ -193,6 +193,13 @@ static void report_failure(struct test *t, const char *call, DAT_RETURN ret)
         char type[API_NAME_SPACE];
         char subtype[API_NAME_SPACE];
 
+        if (t->has_unowned) {
+                record(t,
+                       "%s returned %s in teardown: not judged, for the call with the null "
+                       "pointer has made an object that the case cannot free",
+                       call, api_return_name(ret, type));
+                return;
+        }
         if (!atomic_load(&t->evidence->refused))
                 atomic_store(&t->evidence->refused, trace_count());
         leak(t, "%s returned %s, %s in teardown (call %llu)", call, api_return_name(ret, type),
