@@ -5,6 +5,7 @@ The records of two processes have clocks of their own. What is caused in one and
 bounds the difference; a message counts as sent only where the bound says so.
 """
 
+from collections import Counter
 from typing import Any
 
 from oracle.trace import Process
@@ -75,9 +76,12 @@ def pairs(asking: Process, asked: Process) -> dict[int, str]:
     attempts, requests = _attempts(asking), _requests(asked)
     if None in attempts:
         return found
+    # A provider may give a request the handle of one that is gone: records then have one name.
+    names = Counter(name for taken in requests.values() for name, _ in taken)
     for qualifier, tries in attempts.items():
         taken = requests.get(qualifier, [])
-        if len(tries) == len(taken) and all(alone for _, _, alone in tries):
+        once = all(names[name] == 1 for name, _ in taken)
+        if once and len(tries) == len(taken) and all(alone for _, _, alone in tries):
             for (number, _, _), (request, _) in zip(tries, taken, strict=True):
                 found[number] = request
     return found
