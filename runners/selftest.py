@@ -210,6 +210,12 @@ STEPS = (
         of_all=True,
     ),
     Step(
+        "soak",
+        "a minute of mixed traffic by eight processes on two guests (benchmarks.soak)",
+        ["{python} -m benchmarks.soak --seconds 60"],
+        of_all=True,
+    ),
+    Step(
         "api-2.0",
         "one page's cases on the reference provider's DAT 2.0 build",
         ["{python} -m runners certify dat_ep_create_with_srq --api 2.0 --hosts 1 --out {work}/run"],
