@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_evd_wait: who sleeps until when, what is given then, and what is no wait. */
 #include "clauses/evd_wait.h"
+#include "case/ep_attr.h"
 #include "cases/evd/shared/async.h"
 #include "cases/evd/shared/event_kind.h"
 #include "cases/evd/shared/state.h"
@@ -401,6 +402,20 @@ static DAT_EVD_HANDLE evd_of_recv_flags(struct test *t, DAT_COMPLETION_FLAGS fla
 CASE(evd_wait, threshold_with_unsignalled_receives)
 {
         expect_one_only(t, evd_of_recv_flags(t, DAT_COMPLETION_UNSIGNALLED_FLAG));
+}
+
+CASE(evd_wait, threshold_with_unsignalled_srq_receives)
+{
+        DAT_EVD_HANDLE evd = evd_with(t, .qlen = SE_QLEN);
+        DAT_EP_ATTR attr = ep_attr_modest(ia_attr(t));
+        DAT_EVENT event;
+        DAT_COUNT more;
+
+        attr.recv_completion_flags = DAT_COMPLETION_UNSIGNALLED_FLAG;
+        (void)ep_with(t, .recv_evd = evd, .attr = &attr, .srq = srq_with(t, .max_recv_dtos = 4));
+        expect_or_note(waited(evd, 0, 2, &event, &more), DAT_INVALID_STATE, DAT_INVALID_PARAMETER,
+                       DAT_TIMEOUT_EXPIRED);
+        expect(waited(evd, 0, 1, &event, &more), DAT_TIMEOUT_EXPIRED);
 }
 
 CASE(evd_wait, threshold_with_solicited_receives)

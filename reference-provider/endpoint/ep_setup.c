@@ -49,6 +49,8 @@ void ep_setup_count_streams(const struct ep_setup *setup, int by)
 {
         if (setup->recv_evd)
                 evd_count_stream(setup->recv_evd, recv_stream(setup), by);
+        if (setup->recv_evd && setup->attr.recv_completion_flags != recv_stream(setup))
+                evd_count_unsignalled_srq(setup->recv_evd, by);
         if (setup->request_evd)
                 evd_count_stream(setup->request_evd, setup->attr.request_completion_flags, by);
         if (setup->connect_evd)

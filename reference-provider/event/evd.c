@@ -63,6 +63,14 @@ void evd_count_stream(struct evd *evd, DAT_COMPLETION_FLAGS flags, int by)
         evd_unlock(evd);
 }
 
+/* Counts EPs with an SRQ whose receives are UNSIGNALLED. They give notice as any other stream. */
+void evd_count_unsignalled_srq(struct evd *evd, int by)
+{
+        lock_acquire(&evd->lock);
+        evd->unsignalled_srq_users += by;
+        evd_unlock(evd);
+}
+
 void evd_count_other(struct evd *evd, int by)
 {
         lock_acquire(&evd->lock);

@@ -77,7 +77,8 @@ struct evd {
         int solicited_users;
         int threshold_users;
         int plain_users;
-        int other_users; /* streams of other events */
+        int other_users;           /* streams of other events */
+        int unsignalled_srq_users; /* EPs with an SRQ, besides their stream */
 
         enum evd_state state;
         unsigned int turn;    /* of the waiter, from 1; it changes when a wait is cancelled */
@@ -113,5 +114,6 @@ bool evd_accepts_flags(struct evd *evd, DAT_COMPLETION_FLAGS flags);
 bool evd_accepts_others(struct evd *evd);
 void evd_count_stream(struct evd *evd, DAT_COMPLETION_FLAGS flags, int by);
 void evd_count_other(struct evd *evd, int by);
+void evd_count_unsignalled_srq(struct evd *evd, int by);
 
 #endif

@@ -117,7 +117,7 @@ static DAT_RETURN may_wait(struct evd *evd, DAT_COUNT threshold)
                 return REF_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_UNWAITABLE);
         if (evd_has_waiter(evd))
                 return REF_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_WAITER);
-        if (threshold > 1 && evd->unsignalled_users)
+        if (threshold > 1 && (evd->unsignalled_users || evd->unsignalled_srq_users))
                 return REF_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_CONFIG_NOTIFY);
         if (threshold > 1 && evd->solicited_users)
                 return REF_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_CONFIG_SOLICITED);

@@ -612,6 +612,27 @@ static void a_watermark_by_modify(void **state)
         host_close(host);
 }
 
+/* The flag of the receives forbids a threshold on their EVD, though an SRQ's give notice. */
+static void no_threshold_for_unsignalled_receives(void **state)
+{
+        struct host *host = host_open();
+        DAT_EP_ATTR attr = plain_attr();
+        DAT_EP_PARAM param = {.ep_attr.recv_completion_flags = DAT_COMPLETION_DEFAULT_FLAG};
+        DAT_EVENT event;
+        DAT_COUNT nmore;
+
+        (void)state;
+        attr.recv_completion_flags = DAT_COMPLETION_UNSIGNALLED_FLAG;
+        end_make_with_srq(host, &host->b, &attr, 4);
+        assert_refused(dat_evd_wait(host->b.recv_evd, 0, 2, &event, &nmore), DAT_INVALID_STATE,
+                       DAT_INVALID_STATE_EVD_CONFIG_NOTIFY);
+        assert_dat(dat_evd_wait(host->b.recv_evd, 0, 1, &event, &nmore), DAT_TIMEOUT_EXPIRED);
+        assert_dat(dat_ep_modify(host->b.ep, DAT_EP_FIELD_EP_ATTR_RECV_COMPLETION_FLAGS, &param),
+                   DAT_SUCCESS);
+        assert_dat(dat_evd_wait(host->b.recv_evd, 0, 2, &event, &nmore), DAT_TIMEOUT_EXPIRED);
+        host_close(host);
+}
+
 /* The hard mark acts once per setting, and a change of the soft mark does not set the hard one. */
 static void modify_leaves_the_hard_mark(void **state)
 {
@@ -917,6 +938,7 @@ int main(void)
             unless_iwarp(growth_of_an_ep_without_a_recv_evd, NO_REST),
             cmocka_unit_test(resize_without_room_for_completions),
             cmocka_unit_test(a_watermark_by_modify),
+            cmocka_unit_test(no_threshold_for_unsignalled_receives),
             cmocka_unit_test(modify_leaves_the_hard_mark),
             cmocka_unit_test(modify_keeps_a_mark_of_zero),
             cmocka_unit_test(watermarks_of_an_ep),
