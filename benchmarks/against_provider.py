@@ -11,10 +11,10 @@ from statistics import median
 
 from benchmarks.against_verbs import Rates, measure, reference
 from benchmarks.fabric_boot import describe_machine
-from runners.campaign import datconf
-from runners.campaign.datconf import Entry
+from results.errors import InputError
 from runners.checkout import APIS, here
-from runners.errors import InputError
+from runners.fabric import datconf
+from runners.fabric.datconf import Entry
 from runners.fabric.files import Files
 
 

@@ -15,8 +15,8 @@ from pathlib import Path
 from statistics import median
 
 from benchmarks.fabric_boot import describe_machine
-from runners.campaign import datconf
 from runners.checkout import Checkout, here
+from runners.fabric import datconf
 from runners.fabric.vm import VmFabric
 
 PROGRAMS = {"1.2": "udapl-bench", "2.0": "udapl-bench-2.0"}

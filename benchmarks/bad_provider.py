@@ -21,11 +21,11 @@ from pathlib import Path
 from benchmarks.fabric_boot import describe_machine
 from faults.generate import FaultWriter, calls_of
 from faults.rows import Fault, Step, load_faults
-from reports.events import read
-from runners.campaign import datconf
-from runners.campaign.waits import WAITED_MS
+from results.runlog.events import read
+from results.runlog.records import EVENTS, KEPT, NOT_KEPT, Record
+from runners.campaign.session.patience import WAITED_MS
 from runners.checkout import Checkout, here
-from runners.results.records import EVENTS, KEPT, NOT_KEPT, Record
+from runners.fabric import datconf
 
 SEED = 160
 FAULTS = 200

@@ -16,12 +16,12 @@ from pathlib import Path
 
 from benchmarks.case_rate import KEPT
 from benchmarks.fabric_boot import describe_machine
-from runners.campaign import datconf
-from runners.campaign.agent import Agent
-from runners.campaign.plan import Planned, list_cases, load_cases, plan
-from runners.campaign.session import Session
-from runners.campaign.testbed import limits, peer
+from runners.campaign.plan.plan import Planned, list_cases, load_cases, plan
+from runners.campaign.session.agent import Agent
+from runners.campaign.session.session import Session
+from runners.campaign.session.testbed import limits, peer
 from runners.checkout import Checkout, here
+from runners.fabric import datconf
 from runners.fabric.vm import VmFabric
 
 # The first block of each guest, which has to translate everything, does not count.

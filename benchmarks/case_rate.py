@@ -11,12 +11,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.fabric_boot import describe_machine
-from runners.campaign import datconf
-from runners.campaign.agent import Agent
-from runners.campaign.plan import Planned, load_cases, plan
-from runners.campaign.session import Session
-from runners.campaign.testbed import limits
+from runners.campaign.plan.plan import Planned, load_cases, plan
+from runners.campaign.session.agent import Agent
+from runners.campaign.session.session import Session
+from runners.campaign.session.testbed import limits
 from runners.checkout import Checkout, here
+from runners.fabric import datconf
 from runners.fabric.console import console
 from runners.fabric.guest_host import GuestHost
 from runners.fabric.vm import VmFabric

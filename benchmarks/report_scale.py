@@ -16,11 +16,11 @@ from itertools import count, islice
 from pathlib import Path
 from typing import Any
 
-from reports import FORMATS, render
-from reports.chain import START, linked
-from reports.events import read
-from reports.frames import EVENTS, Writer
-from reports.load import load
+from reports.render import FORMATS, render
+from results.model.load import load
+from results.runlog.chain import START, linked
+from results.runlog.events import read
+from results.runlog.frames import EVENTS, Writer
 
 Values = dict[str, Any]
 VERDICTS = (2_000, 8_000, 32_000)

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from reports.events import read
-from runners.results.records import EVENTS
+from results.runlog.events import read
+from results.runlog.records import EVENTS
 from tests.runners.fake_checkout import PROVIDER, compile_library, make_checkout
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
@@ -88,9 +88,9 @@ def measure(folder: Path, hosts: int, cases: int) -> Figures:
         process = subprocess.Popen(
             argv, env=env, cwd=cts.root, stdout=output, stderr=subprocess.STDOUT
         )
-        samples = _watch(process, cts.results / "latest" / EVENTS)
+        samples = _watch(process, cts.runs / "latest" / EVENTS)
     ended = time.time()
-    started, finished, verdicts = _read(cts.results / "latest" / EVENTS)
+    started, finished, verdicts = _read(cts.runs / "latest" / EVENTS)
     if process.returncode != 0 or verdicts != cases:
         raise SystemExit(f"{verdicts} of {cases} passed: {(folder / 'output').read_text()[-500:]}")
     running = [s for s in samples if started <= s.at <= finished] or samples[-1:]
@@ -105,7 +105,7 @@ def measure(folder: Path, hosts: int, cases: int) -> Figures:
         (first.memory, last.memory),
         started - begun,
         ended - finished,
-        (cts.results / "latest/report.html").stat().st_size / 1e6,
+        (cts.runs / "latest/report.html").stat().st_size / 1e6,
     )
 
 

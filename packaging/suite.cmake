@@ -12,7 +12,7 @@ if(UDAPL_CTS_DAT_2)
         installed(suite2 udapl-cases-2.0 daplref2)
 endif()
 
-foreach(folder oracle runners reports cases faults)
+foreach(folder oracle results reports runners cases faults)
         install(DIRECTORY ${folder} DESTINATION ${home} COMPONENT suite
                 FILES_MATCHING
                 PATTERN "*.py" PATTERN "*.toml" PATTERN "*.txt" PATTERN "*.html" PATTERN "*.css" PATTERN "*.js"

@@ -8,12 +8,15 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from reports import canonical, customer, html, junit, markdown
-from reports.errors import ReportError
-from reports.load import load
-from reports.model import Run
-from reports.sentences import Words
-from reports.uncollected import uncollected
+from reports.html import customer
+from reports.html import report as html
+from reports.text import canonical_json as canonical
+from reports.text import junit, markdown
+from results.analysis.sentences import Words
+from results.errors import ReportError
+from results.gc_pause import uncollected
+from results.model.load import load
+from results.model.run import Run
 
 _RENDERERS: dict[str, tuple[str, Callable[[Run], str | Iterable[str]]]] = {
     "customer": ("customer.html", customer.render),

@@ -44,9 +44,9 @@ class Checkout:
         return replace(self, api=api)
 
     @property
-    def results(self) -> Path:
+    def runs(self) -> Path:
         """The folder of the runs' folders."""
-        return self.root / "results"
+        return self.root / "runs"
 
     @property
     def cache(self) -> Path:
@@ -99,8 +99,8 @@ class Installation(Checkout):
     """What `cmake --install` made: nobody writes there, so results go where the user is."""
 
     @property
-    def results(self) -> Path:
-        return Path.cwd() / "results"
+    def runs(self) -> Path:
+        return Path.cwd() / "runs"
 
     @property
     def cache(self) -> Path:

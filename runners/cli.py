@@ -6,7 +6,9 @@ import sys
 import traceback
 from collections.abc import Sequence
 
-from reports.printable import printable
+from results.errors import InputError, RunnerError
+from results.runlog.printable import printable
+from results.runlog.records import COULD_NOT_TELL
 from runners.catalogue.clauses import CatalogueError
 from runners.checkout import VERSION, Checkout, here, revision
 from runners.commands import (
@@ -26,9 +28,7 @@ from runners.commands import (
     spec,
     verify,
 )
-from runners.errors import InputError, RunnerError
 from runners.fabric.base import FabricError
-from runners.results.records import COULD_NOT_TELL
 from runners.screen import screens
 
 EXIT_INTERRUPTED = 130

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from runners.errors import InputError
+from results.errors import InputError
 
 # Whole numbers of 64 bits; floating ones have room for them.
 MOST = 1 << 63

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from results.errors import InputError
 from runners.checkout import Checkout
-from runners.errors import InputError
 from runners.names import nearest
 
 C_FOLDERS = (

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Whether a verdict can stand on its own evidence
- * (docs/decisions/0097-verdict-and-evidence.md). reports/contradiction.py asks the
+ * (docs/decisions/0097-verdict-and-evidence.md). results/runlog/contradiction.py asks the
  * same of what is written down.
  */
 #ifndef HARNESS_CONTRADICTION_H

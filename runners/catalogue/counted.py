@@ -4,7 +4,7 @@
 from collections import Counter
 from itertools import chain
 
-from reports import profiles
+from results.analysis import profiles
 from runners.catalogue.clauses import Catalogue
 
 

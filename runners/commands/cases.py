@@ -7,8 +7,8 @@ import shutil
 import textwrap
 from typing import Any
 
+from results.errors import InputError
 from runners.commands import Subparsers
-from runners.errors import InputError
 from runners.names import nearest
 
 
@@ -23,7 +23,7 @@ def add_parser(commands: Subparsers) -> None:
 
 
 def _list(options: argparse.Namespace) -> int:
-    from runners.campaign.plan import load_cases
+    from runners.campaign.plan.plan import load_cases
 
     _, cases = load_cases(options.checkout)
     rows = [
@@ -51,7 +51,7 @@ def _needs(row: dict[str, Any]) -> str:
 
 
 def _show(options: argparse.Namespace) -> int:
-    from runners.campaign.plan import list_cases
+    from runners.campaign.plan.plan import list_cases
     from runners.catalogue.clauses import load
 
     catalogue = load(options.checkout.catalogue)

@@ -12,6 +12,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from results.errors import InputError, RunnerError
+from results.runlog import records
 from runners.catalogue.clauses import Catalogue
 from runners.checkout import APIS, DEFAULT_API, Checkout
 from runners.commands import (
@@ -22,17 +24,15 @@ from runners.commands import (
     add_kernel,
     add_patience,
 )
-from runners.errors import InputError, RunnerError
 from runners.names import nearest
-from runners.results import records
 
 if TYPE_CHECKING:
-    from reports.model import Run
-    from runners.campaign.campaign import Order, Outcome
-    from runners.campaign.plan import Case
-    from runners.campaign.progress import Progress
-    from runners.campaign.subject import Subject
-    from runners.campaign.tally import Past
+    from results.model.run import Run
+    from runners.campaign.certify.campaign import Order, Outcome
+    from runners.campaign.plan.plan import Case
+    from runners.campaign.plan.subject import Subject
+    from runners.campaign.schedule.progress import Progress
+    from runners.campaign.schedule.tally import Past
     from runners.interrupts import Interrupts
 
 MODES = (1, 2)
@@ -128,7 +128,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "exit code: 0 nothing that was kept there is broken now, 1 something is, 2 could not tell",
     )
     how.add_argument(
-        "--out", type=Path, metavar="DIR", help="the run's folder (default: results/<run>)"
+        "--out", type=Path, metavar="DIR", help="the run's folder (default: runs/<run>)"
     )
     some = parser.add_argument_group("a part of the suite, as pytest has it")
     some.add_argument("-k", dest="keyword", default="", metavar="EXPR", help="by name")
@@ -186,10 +186,10 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the campaign that the command line describes; its exit code."""
-    from runners.campaign.assignment import fabric_class
-    from runners.campaign.campaign import conduct
-    from runners.campaign.plan import load_cases
-    from runners.campaign.subject import Subject, from_dat_conf, from_library, varied
+    from runners.campaign.certify.campaign import conduct
+    from runners.campaign.plan.assignment import fabric_class
+    from runners.campaign.plan.plan import load_cases
+    from runners.campaign.plan.subject import Subject, from_dat_conf, from_library, varied
     from runners.fabric.base import Wish
 
     if options.resume is not None:
@@ -229,9 +229,9 @@ def run(options: argparse.Namespace) -> int:
 
     catalogue, cases = load_cases(checkout)
     seed = random.randrange(SEEDS) if options.seed is None else options.seed
-    with records.new_run(checkout.results, seed, elsewhere=options.out is not None) as run_:
+    with records.new_run(checkout.runs, seed, elsewhere=options.out is not None) as run_:
         order = _order(options, run_, seed, subject(), catalogue, cases, settings, modes)
-        folder = (options.out or checkout.results / order.run).resolve()
+        folder = (options.out or checkout.runs / order.run).resolve()
         conducted = partial(conduct, checkout, order, folder)
         with _baseline(checkout, options) as baseline:
             return _campaign(folder, options.waivers, conducted, baseline)
@@ -239,18 +239,18 @@ def run(options: argparse.Namespace) -> int:
 
 def _resume(options: argparse.Namespace) -> int:
     """Finish a run that ended early, as its own command had it."""
-    from reports import ReportError
-    from reports.load import light
-    from runners.campaign.assignment import fabric_class
-    from runners.campaign.campaign import DAT_CONF, SETTINGS, resume, settings_of
-    from runners.campaign.plan import load_cases
-    from runners.campaign.subject import from_dat_conf
-    from runners.campaign.tally import Past
+    from results.errors import ReportError
+    from results.model.load import light
+    from runners.campaign.certify.campaign import DAT_CONF, SETTINGS, resume, settings_of
+    from runners.campaign.plan.assignment import fabric_class
+    from runners.campaign.plan.plan import load_cases
+    from runners.campaign.plan.subject import from_dat_conf
+    from runners.campaign.schedule.tally import Past
     from runners.fabric.files import Files
 
     if len(options.command_line) != 3 + (options.command_line[-1] == options.resume):
         raise InputError("--resume takes a run and nothing else: the run has its own options")
-    folder = records.find_run(options.checkout.results, options.resume)
+    folder = records.find_run(options.checkout.runs, options.resume)
     try:
         light(folder)
     except ReportError as error:
@@ -315,10 +315,10 @@ def _order(
     settings: Mapping[str, Any],
     modes: Sequence[int],
 ) -> "Order":
-    from runners.campaign.campaign import Order
-    from runners.campaign.plan import plan, select
-    from runners.campaign.selection import Choice
-    from runners.campaign.subject import registry
+    from runners.campaign.certify.campaign import Order
+    from runners.campaign.plan.plan import plan, select
+    from runners.campaign.plan.subject import registry
+    from runners.campaign.schedule.selection import Choice
 
     libdat = registry(options.libdat, subject.api) if options.libdat else None
     return Order(
@@ -348,14 +348,14 @@ def _order(
 @contextmanager
 def _baseline(checkout: Checkout, options: argparse.Namespace) -> "Iterator[Run | None]":
     """The run to compare with, read before anything is run."""
-    from reports import ReportError
-    from reports.load import light
-    from runners.results.opened import opened
+    from results.errors import ReportError
+    from results.model.load import light
+    from runners.package.opened import opened
 
     if options.baseline is None:
         yield None
         return
-    with opened(checkout.results, options.baseline) as folder:
+    with opened(checkout.runs, options.baseline) as folder:
         try:
             baseline = light(folder)
         except ReportError as error:
@@ -370,8 +370,8 @@ def _campaign(
     baseline: "Run | None",
 ) -> int:
     """Have a run conducted, tell of it and report it; the exit code."""
-    from reports.uncollected import uncollected
-    from runners.campaign.progress import Progress, console
+    from results.gc_pause import uncollected
+    from runners.campaign.schedule.progress import Progress, console
     from runners.interrupts import Interrupts
 
     out = console()
@@ -402,10 +402,10 @@ def _campaign(
 
 def _compared(baseline: "Run", run_: "Run", folder: Path) -> int:
     """Compare a run with its baseline, beside its reports and on the terminal; the exit code."""
-    from reports import ReportError
-    from reports.compared import RENDERERS
-    from reports.comparison import compare
+    from reports.compare.comparison import RENDERERS
     from reports.render import replace
+    from results.analysis.comparison import compare
+    from results.errors import ReportError
     from runners.commands.compare import CODES
 
     try:
@@ -424,7 +424,7 @@ def _compared(baseline: "Run", run_: "Run", folder: Path) -> int:
 
 
 def _waivers(options: argparse.Namespace, catalogue: Catalogue) -> list[records.Record]:
-    from runners.results.waivers import read
+    from runners.campaign.certify.waiver_file import read
 
     if options.waivers is None:
         return []
@@ -433,7 +433,7 @@ def _waivers(options: argparse.Namespace, catalogue: Catalogue) -> list[records.
 
 def _refuse_unused(path: Path | None, run_: "Run") -> int:
     """Tell of each waiver that waives nothing; the exit code for that, or 0."""
-    from reports.waivers import judge
+    from results.analysis.waivers import judge
 
     unused = [judged for judged in judge(run_) if judged.unused]
     for judged in unused:
@@ -449,8 +449,8 @@ def _refuse_unused(path: Path | None, run_: "Run") -> int:
 
 def _taken(run_: "Run", code: int) -> int:
     """The exit code of a run that ended with `code`, where its findings may all be waived."""
-    from reports.model import UNKNOWN
-    from reports.waivers import accepted
+    from results.analysis.waivers import accepted
+    from results.model.run import UNKNOWN
 
     if code != records.NOT_CONFORMANT or not accepted(run_):
         return code
@@ -474,10 +474,11 @@ def _tell(folder: Path) -> "tuple[Run | None, bool]":
     """Render the reports, and print what they say in short: the run, None when there is nothing to
     read, and whether all reports were written.
     """
-    from reports import ReportError, render
-    from reports.load import load
-    from runners.campaign.progress import console
-    from runners.results import summary
+    from reports.render import render
+    from results.errors import ReportError
+    from results.model.load import load
+    from runners.campaign.certify import summary
+    from runners.campaign.schedule.progress import console
 
     out = console()
     try:

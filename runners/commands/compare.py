@@ -6,12 +6,12 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from results.errors import InputError
+from results.runlog import records
 from runners.commands import Subparsers
-from runners.errors import InputError
-from runners.results import records
 
 if TYPE_CHECKING:
-    from reports.comparison import Comparison
+    from results.analysis.comparison import Comparison
 
 FORMATS = ("text", "html", "md", "json")
 CODES = {
@@ -39,11 +39,11 @@ def add_parser(commands: Subparsers) -> None:
 
 
 def _compare(options: argparse.Namespace) -> int:
-    from reports import ReportError
-    from reports.compared import RENDERERS
+    from reports.compare.comparison import RENDERERS
+    from results.errors import ReportError
 
     try:
-        found = compared(options.checkout.results, options.before, options.after)
+        found = compared(options.checkout.runs, options.before, options.after)
     except ReportError as error:
         raise InputError(str(error)) from error
     rendered = RENDERERS[options.format](found)
@@ -60,9 +60,9 @@ def _compare(options: argparse.Namespace) -> int:
 
 def compared(results: Path, before: str, after: str) -> "Comparison":
     """The runs of these names against each other. Raises InputError, ReportError."""
-    from reports.comparison import compare
-    from reports.load import light, load
-    from runners.results.opened import opened
+    from results.analysis.comparison import compare
+    from results.model.load import light, load
+    from runners.package.opened import opened
 
     with opened(results, before) as one, opened(results, after) as other:
         return compare(light(one), load(other))

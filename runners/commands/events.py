@@ -4,9 +4,9 @@
 import argparse
 import sys
 
+from results.errors import InputError
+from results.runlog import records
 from runners.commands import Subparsers
-from runners.errors import InputError
-from runners.results import records
 
 
 def add_parser(commands: Subparsers) -> None:
@@ -23,10 +23,10 @@ def add_parser(commands: Subparsers) -> None:
 
 
 def _events(options: argparse.Namespace) -> int:
-    from reports import ReportError
-    from reports.events import read
+    from results.errors import ReportError
+    from results.runlog.events import read
 
-    folder = records.find_run(options.checkout.results, options.named)
+    folder = records.find_run(options.checkout.runs, options.named)
     try:
         for record in read(folder / records.EVENTS):
             if record is None:

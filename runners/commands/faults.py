@@ -9,6 +9,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from results.errors import InputError, RunnerError
+from results.runlog import records
 from runners.checkout import Checkout
 from runners.commands import (
     MOST_WORKERS,
@@ -18,17 +20,15 @@ from runners.commands import (
     add_kernel,
     add_patience,
 )
-from runners.errors import InputError, RunnerError
 from runners.names import nearest
-from runners.results import records
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from faults.rows import Fault
-    from reports.mutation import Mutation
-    from runners.campaign.draw import Drawn
-    from runners.campaign.plan import Case
+    from results.analysis.mutation import Mutation
+    from runners.campaign.mutation.draw import Drawn
+    from runners.campaign.plan.plan import Case
     from runners.catalogue.clauses import Catalogue
     from runners.fabric.base import Fabric
 
@@ -87,16 +87,16 @@ def add_parser(commands: Subparsers) -> None:
     )
     parser.add_argument("--list", action="store_true", help="print the faults, and run nothing")
     parser.add_argument(
-        "--out", type=Path, metavar="DIR", help="the folder (default: results/faults-<time>)"
+        "--out", type=Path, metavar="DIR", help="the folder (default: runs/faults-<time>)"
     )
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
     """Run the mutants that the command line describes; the exit code."""
-    from runners.campaign import mutation
-    from runners.campaign.plan import load_cases
-    from runners.campaign.subject import from_library
+    from runners.campaign.mutation import campaign as mutation
+    from runners.campaign.plan.plan import load_cases
+    from runners.campaign.plan.subject import from_library
     from runners.interrupts import Interrupts
 
     checkout: Checkout = options.checkout
@@ -133,7 +133,7 @@ def run(options: argparse.Namespace) -> int:
     )
     _built(checkout.faulty_provider)
     _built(checkout.faulty_libdat)
-    folder = (options.out or checkout.results / name).resolve()
+    folder = (options.out or checkout.runs / name).resolve()
     with Interrupts(records.COULD_NOT_TELL) as interrupts:
         teller = _Teller()
         try:
@@ -150,7 +150,8 @@ def _drawn(
     cases: "Sequence[Case]",
 ) -> "Drawn | None":
     """What --draw draws of the faults; None where it is not given."""
-    from runners.campaign import draw, mutation
+    from runners.campaign.mutation import campaign as mutation
+    from runners.campaign.mutation import draw
 
     if options.draw is None:
         return None
@@ -164,7 +165,7 @@ class _Teller:
     """Prints while it runs what a person wants to know: how far it is, and what surprises."""
 
     def __init__(self) -> None:
-        from runners.campaign.progress import console
+        from runners.campaign.schedule.progress import console
 
         self._out = console()
         self._started = datetime.now(UTC)
@@ -214,8 +215,9 @@ _PURPOSES = {
 
 def _report(folder: Path) -> int:
     """Render the page, print the conclusion; the exit code."""
-    from reports import ReportError
-    from reports.mutation import Outcome, load, render
+    from reports.html.mutation import render
+    from results.analysis.mutation import Outcome, load
+    from results.errors import ReportError
 
     try:
         mutation = load(folder)
@@ -247,7 +249,7 @@ def _report(folder: Path) -> int:
 
 def _judged(folder: Path) -> None:
     """How many of the mutants that struck the executable specification finds by itself."""
-    from reports.mutation import FILE
+    from results.analysis.mutation import FILE
 
     last: dict[tuple[str, str], records.Record] = {}
     with (folder / FILE).open(encoding="utf-8") as file:
@@ -284,7 +286,7 @@ def _fabric(
     options: argparse.Namespace, checkout: Checkout
 ) -> tuple[type["Fabric"], dict[str, Any]]:
     """The fabric and its settings; raises InputError where the options do not fit together."""
-    from runners.campaign.assignment import fabric_class
+    from runners.campaign.plan.assignment import fabric_class
     from runners.fabric.base import Wish
 
     if options.fabric not in checkout.fabrics:

@@ -4,9 +4,9 @@
 import argparse
 from pathlib import Path
 
+from results.errors import InputError
+from results.runlog import records
 from runners.commands import Subparsers
-from runners.errors import InputError
-from runners.results import records
 
 
 def add_parser(commands: Subparsers) -> None:
@@ -32,13 +32,13 @@ def add_parser(commands: Subparsers) -> None:
 
 
 def _history(options: argparse.Namespace) -> int:
-    from reports import ReportError
-    from reports.history import point, render
-    from reports.load import light
+    from reports.compare.history import point, render
     from reports.render import replace
-    from runners.results.opened import opened, packages
+    from results.errors import ReportError
+    from results.model.load import light
+    from runners.package.opened import opened, packages
 
-    folder: Path = options.folder or options.checkout.results
+    folder: Path = options.folder or options.checkout.runs
     points, unread = [], []
     for each in (*records.runs_in(folder), *packages(folder)):
         try:

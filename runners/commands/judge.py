@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from results.errors import InputError
+from results.runlog import records
 from runners.commands import Subparsers
-from runners.errors import InputError
-from runners.results import records
 
 AGREES, DEVIATES, COULD_NOT_TELL = 0, 1, 2
 
@@ -75,8 +75,8 @@ def _judge(options: argparse.Namespace) -> int:
 
 def _records(options: argparse.Namespace) -> Iterator[Any]:
     """The records of a run, or of a file that `events` has printed."""
-    from reports import ReportError
-    from reports.events import read
+    from results.errors import ReportError
+    from results.runlog.events import read
 
     path = Path(options.named) if options.named else None
     if path is not None and path.is_file():

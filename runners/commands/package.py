@@ -4,8 +4,8 @@
 import argparse
 from pathlib import Path
 
+from results.runlog import records
 from runners.commands import Subparsers
-from runners.results import records
 
 
 def add_parser(commands: Subparsers) -> None:
@@ -38,11 +38,11 @@ def add_parser(commands: Subparsers) -> None:
 
 
 def _package(options: argparse.Namespace) -> int:
-    from runners.results.package import make
+    from runners.package.build import make
 
-    folder = records.find_run(options.checkout.results, options.named)
+    folder = records.find_run(options.checkout.runs, options.named)
     out = options.out or Path(f"{folder.name}.package.tar")
-    run, manifest = make(folder, options.checkout.results, out, options.statement, options.sign)
+    run, manifest = make(folder, options.checkout.runs, out, options.statement, options.sign)
     print(f"{run.records} records, the last of digest {run.digest}")
     print(f"{run.conclusion.word}: {run.conclusion.because}")
     if manifest["proof"].startswith("none"):

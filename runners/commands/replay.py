@@ -27,6 +27,6 @@ def add_parser(commands: Subparsers) -> None:
 
 
 def _replay(options: argparse.Namespace) -> int:
-    from runners.campaign.replay import replay
+    from runners.campaign.certify.replay import replay
 
     return replay(options.checkout, options.named, options.hosts, options.gdb, options.patience)

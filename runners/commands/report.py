@@ -7,13 +7,14 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from results.errors import InputError
+from results.runlog import records
 from runners.catalogue.pages import PageError, read
 from runners.commands import Subparsers
-from runners.errors import InputError
-from runners.results import records, statement
+from runners.package import statement
 
 if TYPE_CHECKING:
-    from reports.model import Run
+    from results.model.run import Run
 
 FORMATS = ("html", "customer", "junit", "json", "md")
 
@@ -50,14 +51,15 @@ def add_parser(commands: Subparsers) -> None:
         "--out",
         type=Path,
         metavar="FILE",
-        help="where several runs' table goes (default: results/providers.html, .md or .json)",
+        help="where several runs' table goes (default: runs/providers.html, .md or .json)",
     )
     parser.set_defaults(run=_report)
 
 
 def _report(options: argparse.Namespace) -> int:
-    from reports import ReportError, render
-    from reports.load import load
+    from reports.render import render
+    from results.errors import ReportError
+    from results.model.load import load
 
     if options.pages is not None and options.format != "html":
         raise InputError(f"--pages goes with --format html, not {options.format}")
@@ -68,7 +70,7 @@ def _report(options: argparse.Namespace) -> int:
     if options.out is not None:
         raise InputError("--out goes with several runs: one run's reports stand in its folder")
     named = options.named[0] if options.named else None
-    folder = records.find_run(options.checkout.results, named)
+    folder = records.find_run(options.checkout.runs, named)
     try:
         run = load(folder)
         words = None if options.pages is None else _words(run, options.pages)
@@ -87,15 +89,15 @@ def _report(options: argparse.Namespace) -> int:
 
 def _several(options: argparse.Namespace) -> int:
     """Put the runs side by side."""
-    from reports import ReportError
-    from reports.load import light
+    from reports.compare.providers_table import RENDERERS, Several
     from reports.render import replace
-    from reports.several import RENDERERS, Several
-    from runners.results.opened import opened
+    from results.errors import ReportError
+    from results.model.load import light
+    from runners.package.opened import opened
 
     if options.format not in RENDERERS or options.pages is not None:
         raise InputError(f"several runs make one table: as {', '.join(RENDERERS)}, without --pages")
-    results: Path = options.checkout.results
+    results: Path = options.checkout.runs
     runs = []
     for name in options.named:
         with opened(results, name) as folder:

@@ -5,10 +5,10 @@ import argparse
 import os
 from pathlib import Path
 
+from results.errors import InputError
 from runners.checkout import Installation
 from runners.commands import Subparsers
 from runners.commands.spec import PAGES_VARIABLE
-from runners.errors import InputError
 
 
 def add_parser(commands: Subparsers) -> None:

@@ -5,8 +5,8 @@ import argparse
 import os
 from pathlib import Path
 
+from results.errors import InputError
 from runners.commands import Subparsers
-from runners.errors import InputError
 
 PAGES_VARIABLE = "UDAPL_CTS_PAGES"
 

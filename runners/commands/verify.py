@@ -4,8 +4,8 @@
 import argparse
 from pathlib import Path
 
+from results.runlog import records
 from runners.commands import Subparsers
-from runners.results import records
 
 COLUMNS = "{:<12} {:<10} {}"
 
@@ -32,8 +32,8 @@ def add_parser(commands: Subparsers) -> None:
 
 
 def _verify(options: argparse.Namespace) -> int:
-    from reports.printable import printable
-    from runners.results.verify import CANNOT_TELL, NOT_OK, verify
+    from results.runlog.printable import printable
+    from runners.package.verify import CANNOT_TELL, NOT_OK, verify
 
     words = set()
     for result in verify(options.package, options.signers, options.checkout):

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from runners.errors import InputError
+from results.errors import InputError
 from runners.fabric.files import Files
 
 MANY = 1 << 20

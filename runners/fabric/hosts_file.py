@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from runners.errors import InputError
+from results.errors import InputError
 from runners.inputs import read_toml
 
 if TYPE_CHECKING:

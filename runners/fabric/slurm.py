@@ -17,7 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from runners.errors import InputError
+from results.errors import InputError
 from runners.fabric import facts
 from runners.fabric.base import Fabric, FabricError, Facts, Progress, Wish, preferred
 from runners.fabric.process import LEAVE_TIMEOUT, ProcessHost

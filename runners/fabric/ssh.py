@@ -11,9 +11,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from runners.campaign import datconf
-from runners.errors import InputError
-from runners.fabric import bundle, hosts_file, ssh_connection
+from results.errors import InputError
+from runners.fabric import bundle, datconf, hosts_file, ssh_connection
 from runners.fabric.base import Fabric, FabricError, Facts, Progress, Wish, preferred, refuse_shape
 from runners.fabric.facts import only_device
 from runners.fabric.files import REGISTRY, Files

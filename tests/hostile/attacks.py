@@ -11,8 +11,9 @@ import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from reports import ReportError, mutation
-from runners.results.records import KEPT
+from results.analysis import mutation
+from results.errors import ReportError
+from results.runlog.records import KEPT
 from tests.hostile.figures import Figures
 from tests.runners.fake_checkout import REPOSITORY, Cts
 

@@ -5,13 +5,12 @@ import random
 from contextlib import suppress
 from pathlib import Path
 
-from reports import ReportError, render
-from reports.load import load
-from reports.model import Run
-from reports.render import FORMATS
-from runners.campaign.tally import Past
-from runners.errors import InputError
-from runners.results.records import EVENTS
+from reports.render import FORMATS, render
+from results.errors import InputError, ReportError
+from results.model.load import load
+from results.model.run import Run
+from results.runlog.records import EVENTS
+from runners.campaign.schedule.tally import Past
 from tests.hostile.figures import Figures
 from tests.hostile.wild import wild
 from tests.reports.synthetic_run import read_lines, write_lines
@@ -29,9 +28,9 @@ def damage(cts: Cts, count: int, rng: random.Random) -> Figures:
     figures = Figures("records damaged", (BETTER, FAILED))
     cts.has(*CASES, "talks_to_peer")
     assert cts("certify", "--seed", "1").returncode == 1
-    packed = (cts.results / "latest" / EVENTS).read_bytes()
-    good = b"".join(read_lines(cts.results / "latest"))
-    known = _verdicts(load(cts.results / "latest"))
+    packed = (cts.runs / "latest" / EVENTS).read_bytes()
+    good = b"".join(read_lines(cts.runs / "latest"))
+    known = _verdicts(load(cts.runs / "latest"))
     folder = cts.root / "damaged"
     folder.mkdir()
     for _ in range(count):

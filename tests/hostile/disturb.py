@@ -17,9 +17,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from reports import ReportError, frames
-from reports.load import load
-from runners.results.records import EVENTS
+from results.errors import ReportError
+from results.model.load import load
+from results.runlog import frames
+from results.runlog.records import EVENTS
 from tests.hostile.figures import Figures
 from tests.runners.fake_checkout import Cts, make_checkout
 

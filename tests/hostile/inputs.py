@@ -12,17 +12,16 @@ from datetime import date
 from pathlib import Path
 from types import FrameType
 
-from reports import ReportError
+from results.errors import InputError, ReportError
 from runners import cli
-from runners.campaign import protocol
-from runners.campaign.selection import compiled
-from runners.campaign.subject import from_dat_conf, from_library
+from runners.campaign.certify import waiver_file as waivers
+from runners.campaign.plan.subject import from_dat_conf, from_library
+from runners.campaign.schedule.selection import compiled
+from runners.campaign.session import protocol
 from runners.checkout import Checkout
-from runners.errors import InputError
 from runners.fabric import hosts_file
 from runners.fabric.files import Files
 from runners.inputs import read_json
-from runners.results import waivers
 from tests.hostile.figures import Figures
 from tests.hostile.wild import wild
 from tests.runners.fake_checkout import Cts

@@ -67,7 +67,7 @@ def test_the_command_certifies_from_anywhere(debian: Debian) -> None:
     assert version.startswith(f"udapl-cts 0.1.0 ({commit}")
 
     done = debian.run(
-        "udapl-cts certify --fabric host -n 2 dat_pz_query >&2 && cat results/latest/report.json"
+        "udapl-cts certify --fabric host -n 2 dat_pz_query >&2 && cat runs/latest/report.json"
     )
 
     assert done.returncode == 0, done.stdout + done.stderr

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from reports import frames
-from reports.chain import START, linked
-from reports.frames import EVENTS, Writer
+from results.runlog import frames
+from results.runlog.chain import START, linked
+from results.runlog.frames import EVENTS, Writer
 
 Record = dict[str, Any]
 

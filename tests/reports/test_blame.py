@@ -6,7 +6,7 @@ from pathlib import Path
 
 from junitparser import JUnitXml
 
-from reports import FORMATS, render
+from reports.render import FORMATS, render
 from tests.reports.html_page import Page, with_class, words
 from tests.reports.synthetic_run import Record, SyntheticRun, call, check, setup_calls
 

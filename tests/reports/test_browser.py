@@ -8,12 +8,16 @@ from pathlib import Path
 
 import pytest
 
-import reports
-from reports import compared, history, mutation, several
-from reports.chain import START, linked
-from reports.comparison import compare
-from reports.load import load
-from reports.several import Several
+from reports.compare import comparison as compared
+from reports.compare import history
+from reports.compare import providers_table as several
+from reports.compare.providers_table import Several
+from reports.html.mutation import render as render_faults
+from reports.render import render
+from results.analysis import mutation
+from results.analysis.comparison import compare
+from results.model.load import load
+from results.runlog.chain import START, linked
 from tests.reports.browser import Browser, axe
 from tests.reports.synthetic_run import Record, SyntheticRun, check, green_run, red_run
 
@@ -155,8 +159,8 @@ def all_pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     run, after = load(folder), load(other.write(results))
     write_faults(results)
     return {
-        **{fmt: reports.render(folder, fmt) for fmt in ("html", "customer")},
-        "faults": mutation.render(results),
+        **{fmt: render(folder, fmt) for fmt in ("html", "customer")},
+        "faults": render_faults(results),
         "comparison": beside(
             results, "comparison", compared.RENDERERS["html"](compare(run, after))
         ),

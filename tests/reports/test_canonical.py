@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-import reports
+from reports.render import render
 from tests.reports.synthetic_run import SyntheticRun, call, green_run, red_run
 
 
 def text_of(run: SyntheticRun, results: Path) -> str:
     """The report.json of `run`."""
-    return reports.render(run.write(results), "json").read_text(encoding="utf-8")
+    return render(run.write(results), "json").read_text(encoding="utf-8")
 
 
 def at_another_time(run: SyntheticRun, seed: int) -> SyntheticRun:

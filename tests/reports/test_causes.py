@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-import reports
-from reports.causes import causes, unknown_causes
-from reports.load import load
+from reports.render import render
+from results.analysis.causes import causes, unknown_causes
+from results.model.load import load
 from tests.reports.html_page import Page
 from tests.reports.synthetic_run import Record, SyntheticRun, call, check
 
@@ -152,14 +152,14 @@ def test_the_worst_first_and_each_named(tmp_path: Path) -> None:
     ]
     assert [cause.name for cause in unknown_causes(loaded)] == ["the peer left"]
 
-    markdown = reports.render(folder, "md").read_text()
-    page = Page(reports.render(folder, "html"))
+    markdown = render(folder, "md").read_text()
+    page = Page(render(folder, "html"))
     for extent, name in named:
         assert f"in {extent}: `{name}`" in markdown
         assert f"{extent} {name}" in page.text_of("findings")
     assert "38 cases were not kept, of 5 causes" in page.text_of("findings")
     assert page.has("finding:srq_resize/many/0")
     assert not page.has("finding:srq_resize/many/1")
-    told = json.loads(reports.render(folder, "json").read_text())["causes"]
+    told = json.loads(render(folder, "json").read_text())["causes"]
     assert {"blame": "provider", "clauses": ["srq_resize/crashes"], "verdict": "CRASH"} in told
     assert [len(cause["clauses"]) for cause in told if cause["verdict"] == "FAIL"] == [5, 30, 1]

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from reports.chain import START, broken, linked
-from reports.errors import ReportError
-from reports.load import load
+from results.errors import ReportError
+from results.model.load import load
+from results.runlog.chain import START, broken, linked
 from tests.reports.synthetic_run import (
     Record,
     SyntheticRun,
@@ -183,7 +183,7 @@ def test_what_a_chain_made_anew_cannot_hide(tmp_path: Path, what: str) -> None:
 
 
 def test_the_last_digest_is_in_every_report(tmp_path: Path) -> None:
-    from reports import FORMATS, render
+    from reports.render import FORMATS, render
 
     folder = red_run().write(tmp_path)
     last = START

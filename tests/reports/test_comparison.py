@@ -9,10 +9,10 @@ import jsonschema
 import pytest
 from markdown_it import MarkdownIt
 
-import reports
-from reports.compared import RENDERERS
-from reports.comparison import Comparison, Kind, compare
-from reports.load import load
+from reports.compare.comparison import RENDERERS
+from results.analysis.comparison import Comparison, Kind, compare
+from results.errors import ReportError
+from results.model.load import load
 from tests.reports.html_page import parse, words
 from tests.reports.synthetic_run import SyntheticRun, green_run, red_run
 from tests.reports.test_html import HOSTILE
@@ -162,7 +162,7 @@ def test_cases_that_became_slow(tmp_path: Path) -> None:
 
 
 def test_runs_without_a_clause_in_common(tmp_path: Path) -> None:
-    with pytest.raises(reports.ReportError, match="no clause in common"):
+    with pytest.raises(ReportError, match="no clause in common"):
         compared(tmp_path, run_of("one", "PASS"), run_of("two", other="PASS"))
 
 

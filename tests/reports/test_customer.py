@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-import reports
-from reports.load import load
+from reports.render import render
+from results.errors import ReportError
+from results.model.load import load
 from tests.reports.html_page import parse, words
 from tests.reports.synthetic_run import SyntheticRun, green_run, red_run
 from tests.reports.test_html import HOSTILE
@@ -20,7 +21,7 @@ from tests.reports.test_waivers import run_with, waiver
 
 def text_of(run: SyntheticRun, results: Path) -> str:
     """The page of `run`, in words."""
-    path = reports.render(run.write(results), "customer")
+    path = render(run.write(results), "customer")
     assert path.name == "customer.html"
     return words(parse(path.read_text(encoding="utf-8")))
 
@@ -80,8 +81,8 @@ def test_a_statement_beside_the_run_is_the_makers(tmp_path: Path) -> None:
 def test_what_is_no_statement(tmp_path: Path, said: str) -> None:
     folder = green_run().write(tmp_path)
     (folder / "statement.json").write_text(said)
-    with pytest.raises(reports.ReportError, match=r"statement\.json is no statement"):
-        reports.render(folder, "customer")
+    with pytest.raises(ReportError, match=r"statement\.json is no statement"):
+        render(folder, "customer")
 
 
 def test_hostile_words_stay_words(tmp_path: Path) -> None:
@@ -89,7 +90,7 @@ def test_hostile_words_stay_words(tmp_path: Path) -> None:
     run.head["subject"]["library"] = HOSTILE
     for record in run.records:
         record |= {"reason": HOSTILE} if record["type"] == "verdict" else {}
-    tree = parse(reports.render(run.write(tmp_path), "customer").read_text(encoding="utf-8"))
+    tree = parse(render(run.write(tmp_path), "customer").read_text(encoding="utf-8"))
     assert not list(tree.iter("script"))
     assert not list(tree.iter("img"))
 
@@ -116,7 +117,7 @@ def test_it_prints_on_two_pages_at_most(chromium: str, tmp_path: Path) -> None:
         run.case(f"{number}", "FAIL", clause={"needs": needs}, reason=f"saw {number} of many")
     run.head["suite"]["pages"] = [f"dat_page_number_{number}" for number in range(73)]
     folder = run.write(tmp_path)
-    assert printed(chromium, reports.render(folder, "customer"), tmp_path) <= 2
+    assert printed(chromium, render(folder, "customer"), tmp_path) <= 2
 
 
 def test_the_report_prints_a_line_for_each_clause(chromium: str, tmp_path: Path) -> None:
@@ -124,4 +125,4 @@ def test_the_report_prints_a_line_for_each_clause(chromium: str, tmp_path: Path)
     for number in range(600):
         run.case(f"clause_{number}", clause={"text": "It holds, " * 30})
     folder = run.write(tmp_path)
-    assert printed(chromium, reports.render(folder, "html"), tmp_path) <= 7
+    assert printed(chromium, render(folder, "html"), tmp_path) <= 7

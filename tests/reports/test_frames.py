@@ -7,7 +7,7 @@ import random
 import pytest
 import zstandard
 
-from reports.frames import END, FrameError, Line, Writer, is_last, lines
+from results.runlog.frames import END, FrameError, Line, Writer, is_last, lines
 
 CHANCE = random.Random(7)
 NOISE = [CHANCE.randbytes(20 * (n % 9)).hex().encode() for n in range(40)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""reports.render: what it makes, and what it refuses in which words."""
+"""render: what it makes, and what it refuses in which words."""
 
 import json
 import subprocess
@@ -9,9 +9,10 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-import reports
-from reports.chain import START, linked
-from reports.frames import EVENTS, Writer
+from reports.render import FORMATS, render
+from results.errors import ReportError
+from results.runlog.chain import START, linked
+from results.runlog.frames import EVENTS, Writer
 from tests.reports.html_page import Page
 from tests.reports.synthetic_run import (
     SyntheticRun,
@@ -41,12 +42,12 @@ def test_synthetic_runs_are_what_the_schema_says(make: type[SyntheticRun]) -> No
         last = last.to(line)
 
 
-@pytest.mark.parametrize("fmt", reports.FORMATS)
+@pytest.mark.parametrize("fmt", FORMATS)
 def test_each_format_is_made_in_the_run_folder(tmp_path: Path, fmt: str) -> None:
     folder = red_run().write(tmp_path)
     before = (folder / "events.jsonl.zst").read_bytes()
 
-    path = reports.render(folder, fmt)
+    path = render(folder, fmt)
 
     assert path == folder / NAMES[fmt]
     assert path.stat().st_size > 0
@@ -54,11 +55,11 @@ def test_each_format_is_made_in_the_run_folder(tmp_path: Path, fmt: str) -> None
     assert (folder / "events.jsonl.zst").read_bytes() == before
 
 
-@pytest.mark.parametrize("fmt", reports.FORMATS)
+@pytest.mark.parametrize("fmt", FORMATS)
 def test_a_report_can_be_made_again(tmp_path: Path, fmt: str) -> None:
     folder = red_run().write(tmp_path)
-    first = reports.render(folder, fmt).read_bytes()
-    assert reports.render(folder, fmt).read_bytes() == first
+    first = render(folder, fmt).read_bytes()
+    assert render(folder, fmt).read_bytes() == first
 
 
 def test_the_package_stands_alone() -> None:
@@ -68,23 +69,23 @@ def test_the_package_stands_alone() -> None:
 
 
 def test_unknown_format_names_the_known_ones(tmp_path: Path) -> None:
-    with pytest.raises(reports.ReportError, match=r"no such report format: pdf.*html.*json"):
-        reports.render(green_run().write(tmp_path), "pdf")
+    with pytest.raises(ReportError, match=r"no such report format: pdf.*html.*json"):
+        render(green_run().write(tmp_path), "pdf")
 
 
 @pytest.mark.parametrize("name", ["never-ran", "a-file/below"])
 def test_no_such_run(tmp_path: Path, name: str) -> None:
     (tmp_path / "a-file").write_text("")
-    with pytest.raises(reports.ReportError, match=rf"no such run: .*{name}"):
-        reports.render(tmp_path / name, "html")
+    with pytest.raises(ReportError, match=rf"no such run: .*{name}"):
+        render(tmp_path / name, "html")
 
 
 def test_newer_format_names_both_versions(tmp_path: Path) -> None:
     run = green_run()
     run.head["format"] = 4
     run.records.insert(0, {"type": "something-new"})
-    with pytest.raises(reports.ReportError, match=r"format 4.*up to 3"):
-        reports.render(run.write(tmp_path), "html")
+    with pytest.raises(ReportError, match=r"format 4.*up to 3"):
+        render(run.write(tmp_path), "html")
 
 
 def damage(folder: Path, line: int, text: bytes) -> None:
@@ -120,15 +121,15 @@ def damage(folder: Path, line: int, text: bytes) -> None:
 def test_a_damaged_line_is_named(tmp_path: Path, text: bytes, why: str) -> None:
     folder = green_run().write(tmp_path)
     damage(folder, 4, text)
-    with pytest.raises(reports.ReportError, match=rf"line 4: .*{why}"):
-        reports.render(folder, "json")
+    with pytest.raises(ReportError, match=rf"line 4: .*{why}"):
+        render(folder, "json")
 
 
 def test_the_first_line_must_be_the_run(tmp_path: Path) -> None:
     folder = green_run().write(tmp_path)
     damage(folder, 1, b"")
-    with pytest.raises(reports.ReportError, match=r"line 1: .*record 1 is not there"):
-        reports.render(folder, "json")
+    with pytest.raises(ReportError, match=r"line 1: .*record 1 is not there"):
+        render(folder, "json")
 
 
 BEGUN = Writer().lines([b'{"type": "run", "format": 2}\n'])
@@ -137,8 +138,8 @@ BEGUN = Writer().lines([b'{"type": "run", "format": 2}\n'])
 @pytest.mark.parametrize("text", [b"", BEGUN[:2], BEGUN[:5], BEGUN[:-5]])
 def test_a_run_that_ended_before_its_first_record(tmp_path: Path, text: bytes) -> None:
     (tmp_path / "events.jsonl.zst").write_bytes(text)
-    with pytest.raises(reports.ReportError, match="ended before its first"):
-        reports.render(tmp_path, "html")
+    with pytest.raises(ReportError, match="ended before its first"):
+        render(tmp_path, "html")
 
 
 @pytest.mark.parametrize("tail", [b"", b"\0" * 4096])
@@ -151,7 +152,7 @@ def test_a_last_line_that_was_cut_off_is_left_out(tmp_path: Path, tail: bytes) -
     size = len(Writer().lines(kept))
     (folder / EVENTS).write_bytes(Writer().lines(lines)[: size + 30] + tail)
 
-    page = Page(reports.render(folder, "html"))
+    page = Page(render(folder, "html"))
 
     assert page.cells("srq_resize/grow") == ["PASS"]
     assert page.cells("srq_resize/shrink") == ["NOT-RUN"]
@@ -162,24 +163,26 @@ def test_a_run_that_nobody_ended_is_whole_to_its_last_record(tmp_path: Path) -> 
     folder = green_run().write(tmp_path)
     path = folder / EVENTS
     path.write_bytes(Writer().lines(read_lines(folder)))
-    assert json.loads(reports.render(folder, "json").read_text())["complete"] is True
+    assert json.loads(render(folder, "json").read_text())["complete"] is True
 
 
 def test_a_report_that_cannot_be_written(tmp_path: Path) -> None:
     folder = green_run().write(tmp_path)
     (folder / "report.html").mkdir()
-    with pytest.raises(reports.ReportError, match=r"cannot write .*report\.html: Is a directory"):
-        reports.render(folder, "html")
+    with pytest.raises(ReportError, match=r"cannot write .*report\.html: Is a directory"):
+        render(folder, "html")
     assert sorted(p.name for p in folder.iterdir()) == ["events.jsonl.zst", "report.html"]
 
 
 def test_a_disk_that_is_full(tmp_path: Path) -> None:
     folder = green_run().write(tmp_path)
     code = (
-        "import pathlib, resource, sys, reports\n"
+        "import pathlib, resource, sys\n"
+        "from reports.render import render\n"
+        "from results.errors import ReportError\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))\n"
-        "try: reports.render(pathlib.Path(sys.argv[1]), 'md')\n"
-        "except reports.ReportError as error: print(error)\n"
+        "try: render(pathlib.Path(sys.argv[1]), 'md')\n"
+        "except ReportError as error: print(error)\n"
     )
     command = [sys.executable, "-B", "-c", code, str(folder)]
     root = Path(__file__).parents[2]
@@ -190,9 +193,9 @@ def test_a_disk_that_is_full(tmp_path: Path) -> None:
 
 def test_a_failed_report_leaves_the_last_one(tmp_path: Path) -> None:
     folder = green_run().write(tmp_path)
-    path = reports.render(folder, "md")
+    path = render(folder, "md")
     before = path.read_text()
     damage(folder, 4, b"{\n")
-    with pytest.raises(reports.ReportError):
-        reports.render(folder, "md")
+    with pytest.raises(ReportError):
+        render(folder, "md")
     assert path.read_text() == before

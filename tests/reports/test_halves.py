@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from reports.halves import in_halves
+from reports.html.fork_helper import in_halves
 
 _PARTS = 20
 
@@ -39,7 +39,7 @@ def test_what_the_copy_fails_at_is_done_here() -> None:
 
 def test_what_the_copy_hangs_in_is_done_here(monkeypatch: pytest.MonkeyPatch) -> None:
     here = os.getpid()
-    monkeypatch.setattr("reports.halves._PATIENCE", 0.2)
+    monkeypatch.setattr("reports.html.fork_helper._PATIENCE", 0.2)
 
     def work(number: int) -> str:
         while os.getpid() != here:

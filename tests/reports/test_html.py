@@ -10,7 +10,7 @@ from xml.etree.ElementTree import Element
 
 import pytest
 
-import reports
+from reports.render import FORMATS, render
 from tests.reports.html_page import Page, with_class, words
 from tests.reports.synthetic_run import (
     BELOW_TEXT,
@@ -28,7 +28,7 @@ from tests.reports.synthetic_run import (
 
 def page_of(run: SyntheticRun, results: Path) -> Page:
     """The report of `run`."""
-    return Page(reports.render(run.write(results), "html"))
+    return Page(render(run.write(results), "html"))
 
 
 def part(finding: str, name: str, page: Page) -> str:
@@ -188,7 +188,7 @@ def test_a_selection_says_what_it_leaves_unsaid(tmp_path: Path) -> None:
     page = page_of(run, tmp_path)
     said = "1 clause of the same pages was not selected: nothing is said of them."
     assert said in page.text_of("top")
-    assert said in reports.render(tmp_path / run.folder, "md").read_text()
+    assert said in render(tmp_path / run.folder, "md").read_text()
     assert page.cells(left_out) == ["·", "·"]
 
 
@@ -317,14 +317,14 @@ def test_a_hang_says_where_each_thread_is(tmp_path: Path) -> None:
 
 
 def test_a_hang_in_markdown(tmp_path: Path) -> None:
-    markdown = reports.render(deadlocked().write(tmp_path), "md").read_text()
+    markdown = render(deadlocked().write(tmp_path), "md").read_text()
     assert "no return in libvendor.so(flush_events)" in markdown
     assert "in `flush_events, src/evd.c:12 (libvendor.so)`, from `grow, cases/srq/" in markdown
     assert "other threads in `flush_queues, src/srq.c:40 (libvendor.so)`" in markdown
 
 
 def test_a_hang_in_junit(tmp_path: Path) -> None:
-    junit = reports.render(deadlocked().write(tmp_path), "junit").read_text()
+    junit = render(deadlocked().write(tmp_path), "junit").read_text()
     assert "stack of thread 1, in dat_srq_resize:" in junit
     assert "flush_queues, src/srq.c:40" in junit
 
@@ -340,11 +340,11 @@ def test_a_hang_in_teardown_says_where_too(tmp_path: Path) -> None:
     )
     folder = run.write(tmp_path)
     told = "tack of thread 1, in dat_srq_free, in teardown"
-    page = Page(reports.render(folder, "html")).text_of("teardown")
+    page = Page(render(folder, "html")).text_of("teardown")
     assert page.partition(told)[2].startswith(
         " libc.so.6(futex+0x1) libvendor.so(vendor_drain+0x1c)"
     )
-    assert f"s{told}:" in reports.render(folder, "junit").read_text()
+    assert f"s{told}:" in render(folder, "junit").read_text()
 
 
 def test_a_timeout_marks_the_call_it_hung_in(red: Page) -> None:
@@ -600,7 +600,7 @@ def test_output_that_is_no_utf8(tmp_path: Path) -> None:
     folder = run.write(tmp_path)
     *before, last = read_lines(folder)
     write_lines(folder, [*before, last.replace(b"BYTES", b"\xff\xfe caf\xc3\xa9 \x80")])
-    page = Page(reports.render(folder, "html"))
+    page = Page(render(folder, "html"))
     assert "\\xff\\xfe café \\x80" in page.text_of("findings")
 
 
@@ -715,9 +715,9 @@ def large_run(cases: int) -> SyntheticRun:
 
 def test_five_thousand_cases_stay_light(tmp_path: Path) -> None:
     folder = large_run(5000).write(tmp_path)
-    for fmt in reports.FORMATS:
+    for fmt in FORMATS:
         begun = time.monotonic()
-        reports.render(folder, fmt)
+        render(folder, fmt)
         assert time.monotonic() - begun < 60, fmt
     path = folder / "report.html"
     assert path.stat().st_size < 8 << 20

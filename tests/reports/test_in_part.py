@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from junitparser import JUnitXml, TestSuite
 
-from reports import FORMATS, render
+from reports.render import FORMATS, render
 from tests.reports.html_page import Page
 from tests.reports.synthetic_run import SyntheticRun, green_run
 

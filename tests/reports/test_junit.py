@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import pytest
 from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 
-import reports
+from reports.render import render
 from tests.reports.synthetic_run import SyntheticRun, green_run, red_run
 from tests.reports.test_html import HOSTILE
 
@@ -65,7 +65,7 @@ def cases(path: Path) -> Iterator[tuple[TestSuite, TestCase]]:
 
 @pytest.mark.parametrize("make", [green_run, red_run, SyntheticRun])
 def test_readers_take_it(tmp_path: Path, make: type[SyntheticRun]) -> None:
-    hold_against_schema(reports.render(make().write(tmp_path), "junit"))
+    hold_against_schema(render(make().write(tmp_path), "junit"))
 
 
 def test_verdicts_become_results(tmp_path: Path) -> None:
@@ -83,7 +83,7 @@ def test_verdicts_become_results(tmp_path: Path) -> None:
     for verdict in expected:
         run.case(verdict.lower(), verdict, reason=f"why {verdict}")
     run.plan(run.clause("late"))
-    path = reports.render(run.write(tmp_path), "junit")
+    path = render(run.write(tmp_path), "junit")
     hold_against_schema(path)
 
     found = {case.name: case.result for _, case in cases(path)}
@@ -101,7 +101,7 @@ def test_verdicts_become_results(tmp_path: Path) -> None:
 
 
 def test_names_times_and_totals(tmp_path: Path) -> None:
-    path = reports.render(red_run().write(tmp_path), "junit")
+    path = render(red_run().write(tmp_path), "junit")
     names = [(suite.name, case.classname, case.name) for suite, case in cases(path)]
     assert len(names) == 20
     assert names[0] == ("libvendor.so, 1 host", "dat_srq_resize", "srq_resize/grow[1-host]")
@@ -114,7 +114,7 @@ def test_names_times_and_totals(tmp_path: Path) -> None:
 
 
 def test_a_failure_carries_its_evidence(tmp_path: Path) -> None:
-    path = reports.render(red_run().write(tmp_path), "junit")
+    path = render(red_run().write(tmp_path), "junit")
     case = next(c for _, c in cases(path) if c.name == "srq_resize/below_outstanding[1-host]")
     failure = case.result[0]
     assert failure.message == (
@@ -137,7 +137,7 @@ def test_hostile_output_is_still_xml(tmp_path: Path) -> None:
     run.head["subject"]["library"] = HOSTILE
     for verdict in ("FAIL", "CRASH", "UNSUPPORTED", "NOTE"):
         run.case(verdict.lower(), verdict, reason=HOSTILE, output=HOSTILE, notes=[HOSTILE])
-    path = reports.render(run.write(tmp_path), "junit")
+    path = render(run.write(tmp_path), "junit")
     hold_against_schema(path)
     told = next(case.system_out for _, case in cases(path))
     assert "<script>alert(1)</script>" in told

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from markdown_it import MarkdownIt
 
-import reports
+from reports.render import render
 from tests.reports.html_page import parse, words
 from tests.reports.synthetic_run import SyntheticRun, green_run, red_run
 from tests.reports.test_html import HOSTILE
@@ -14,7 +14,7 @@ from tests.reports.test_html import HOSTILE
 
 def rendered(run: SyntheticRun, results: Path) -> str:
     """The report.md of `run`, as a forge would show it, in words."""
-    text = reports.render(run.write(results), "md").read_text(encoding="utf-8")
+    text = render(run.write(results), "md").read_text(encoding="utf-8")
     html = MarkdownIt("commonmark", {"html": True}).enable("table").render(text)
     tree = parse(html)
     assert not list(tree.iter("script"))
@@ -60,7 +60,7 @@ def test_many_findings_stay_short(tmp_path: Path) -> None:
     for n in range(300):
         run.case(f"clause_{n}", "FAIL", reason=f"{n:03} " + "x" * 5000)
     run.end()
-    path = reports.render(run.write(tmp_path), "md")
+    path = render(run.write(tmp_path), "md")
     assert path.stat().st_size < 100_000
     text = path.read_text()
     assert all(f"- **FAIL** in 1 clause: `dat_srq_resize: {n:03} x" in text for n in range(300))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-import reports
+from reports.render import render
 from tests.reports.html_page import Page
 from tests.reports.synthetic_run import SyntheticRun
 
@@ -31,7 +31,7 @@ def run_with(**verdicts: str) -> SyntheticRun:
 
 def results_of(run: SyntheticRun, results: Path) -> dict[str, str]:
     """The result of each profile, as report.json has it."""
-    report = json.loads(reports.render(run.write(results), "json").read_text())
+    report = json.loads(render(run.write(results), "json").read_text())
     return {name: profile["result"] for name, profile in report["profiles"].items()}
 
 
@@ -67,7 +67,7 @@ def test_an_undeclared_feature_is_named_by_its_attribute(tmp_path: Path) -> None
     run.case("core", clause={"needs": []})
     run.end()
     folder = run.write(tmp_path)
-    text = Page(reports.render(folder, "html")).text_of("profiles")
+    text = Page(render(folder, "html")).text_of("profiles")
     assert "srq_watermarks_supported not declared 1 · · · 1 srq_watermarks_supported = 0" in text
     assert "Core success 1 1 · · · 1 of 1 clauses checked and kept" in text
 
@@ -75,11 +75,11 @@ def test_an_undeclared_feature_is_named_by_its_attribute(tmp_path: Path) -> None
 def test_a_declared_feature_that_is_not_delivered_is_a_failure(tmp_path: Path) -> None:
     run = run_with(mark="FAIL")
     folder = run.write(tmp_path)
-    page = Page(reports.render(folder, "html"))
+    page = Page(render(folder, "html"))
     assert "srq_watermarks_supported fail 1 · 1" in page.text_of("profiles")
     assert "Fail at least one of its clauses ended in FAIL" in page.text_of("profiles")
-    markdown = reports.render(folder, "md").read_text()
+    markdown = render(folder, "md").read_text()
     assert "| Core | success | 1 of 1 clauses checked and kept |" in markdown
     assert "- Fail: at least one of its clauses ended in FAIL" in markdown
-    junit = reports.render(folder, "junit").read_text()
+    junit = render(folder, "junit").read_text()
     assert '<property name="profile.srq_watermarks_supported" value="fail"' in junit

@@ -3,7 +3,7 @@
 
 from pathlib import Path
 
-import reports
+from reports.render import render
 from tests.reports.html_page import Page, with_class, words
 from tests.reports.synthetic_run import SyntheticRun
 
@@ -51,7 +51,7 @@ def paged_run() -> SyntheticRun:
 
 
 def test_each_sentence_has_its_place_and_what_stands_on_it(tmp_path: Path) -> None:
-    page = Page(reports.render(paged_run().write(tmp_path), "html"))
+    page = Page(render(paged_run().write(tmp_path), "html"))
     rows = [words(row) for row in with_class(page.by_id("sentences"), "sentence")]
     assert rows == [
         "Name 1 00000001 Names the call.",
@@ -64,8 +64,8 @@ def test_each_sentence_has_its_place_and_what_stands_on_it(tmp_path: Path) -> No
 
 def test_the_words_of_a_page_are_in_a_copy_of_its_own(tmp_path: Path) -> None:
     folder = paged_run().write(tmp_path)
-    assert "grows on request" not in reports.render(folder, "html").read_text()
-    path = reports.render(folder, "html", words=WORDS)
+    assert "grows on request" not in render(folder, "html").read_text()
+    path = render(folder, "html", words=WORDS)
     assert path.name == "report-with-pages.html"
     said = Page(path).text_of("sentences")
     assert "00000002 FAIL The queue grows on request. PASS grow" in said
@@ -73,7 +73,7 @@ def test_the_words_of_a_page_are_in_a_copy_of_its_own(tmp_path: Path) -> None:
 
 
 def test_a_clause_has_its_case_and_its_faults(tmp_path: Path) -> None:
-    page = Page(reports.render(paged_run().write(tmp_path), "html"))
+    page = Page(render(paged_run().write(tmp_path), "html"))
     grow = page.text_of("clause:srq_resize/grow")
     assert "grow cases/srq/srq_resize.c:31" in grow
     assert "killed Never grows. survived Grows too late." in grow
@@ -87,6 +87,6 @@ def test_a_clause_has_its_case_and_its_faults(tmp_path: Path) -> None:
 def test_a_suite_without_a_faults_run_says_so(tmp_path: Path) -> None:
     run = paged_run()
     run.head["proofs"] = []
-    page = Page(reports.render(run.write(tmp_path), "html"))
+    page = Page(render(run.write(tmp_path), "html"))
     assert "No faults run of this commit of the suite was at hand" in page.text_of("clauses")
     assert "fault Never grows." in page.text_of("clause:srq_resize/grow")

@@ -12,10 +12,10 @@ import pytest
 from jsonschema import Draft202012Validator
 from markdown_it import MarkdownIt
 
-from reports.history import point
-from reports.history import render as history
-from reports.load import light
-from reports.several import RENDERERS, Several
+from reports.compare.history import point
+from reports.compare.history import render as history
+from reports.compare.providers_table import RENDERERS, Several
+from results.model.load import light
 from tests.reports.html_page import parse, with_class, words
 from tests.reports.synthetic_run import SyntheticRun
 from tests.reports.test_html import HOSTILE

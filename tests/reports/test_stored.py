@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from reports.load import attempt_of, light, load
-from reports.model import Attempt, Run
 from reports.render import FORMATS, NAMES, render
+from results.model.load import attempt_of, light, load
+from results.model.run import Attempt, Run
 from tests.reports.synthetic_run import read_lines, red_run
 from tests.reports.test_html import deadlocked
 

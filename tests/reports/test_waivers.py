@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-import reports
-from reports.load import load
-from reports.waivers import judge
+from reports.render import render
+from results.analysis.waivers import judge
+from results.model.load import load
 from tests.reports.html_page import Page
 from tests.reports.synthetic_run import SyntheticRun
 
@@ -45,7 +45,7 @@ def run_with(*waivers: dict[str, str]) -> SyntheticRun:
 
 def test_a_waiver_stands_beside_the_verdict(tmp_path: Path) -> None:
     folder = run_with(waiver("srq_resize/broken")).write(tmp_path)
-    page = Page(reports.render(folder, "html"))
+    page = Page(render(folder, "html"))
     assert page.cells("srq_resize/broken") == ["FAIL"]
     assert "Not conformant" in page.text_of("top")
     assert "2 findings, 1 waived: a waiver changes no verdict." in page.text_of("top")
@@ -53,12 +53,12 @@ def test_a_waiver_stands_beside_the_verdict(tmp_path: Path) -> None:
     assert words in page.text_of("finding:srq_resize/broken")
     assert words in page.text_of("clause:srq_resize/broken")
     assert "Waived" not in page.text_of("finding:srq_resize/family/one")
-    report = json.loads(reports.render(folder, "json").read_text())
+    report = json.loads(render(folder, "json").read_text())
     assert report["conclusion"] == "not conformant"
     waived = [clause["id"] for clause in report["clauses"] if "waiver" in clause]
     assert waived == ["srq_resize/broken"]
-    assert "waived until 2027-01-31: `mended in 2.2" in reports.render(folder, "md").read_text()
-    junit = reports.render(folder, "junit").read_text()
+    assert "waived until 2027-01-31: `mended in 2.2" in render(folder, "md").read_text()
+    junit = render(folder, "junit").read_text()
     assert 'failures="2"' in junit
     assert "waived until 2027-01-31 by A. Lab, and still a finding" in junit
 
@@ -97,9 +97,9 @@ def test_hosts_that_differ_are_told_at_the_top(tmp_path: Path) -> None:
     other = record["ia"] | {"attributes": ATTRIBUTES | {"provider_version_minor": 2}}
     record["other_ias"] = [other | {"build_id": "ffff"}]
     folder = run.write(tmp_path)
-    top = Page(reports.render(folder, "html")).text_of("top")
+    top = Page(render(folder, "html")).text_of("top")
     assert "The hosts differ in kernel: 6.1.0-40-amd64 on host1; 6.6.0 on host2." in top
     assert "The IAs of the hosts differ in provider_version_minor: 1 on host1; 2 on host2." in top
     assert "host2 has another provider than the subject: its build id is ffff." in top
     assert f"host2 has another provider than the subject: its SHA-256 is {'ab' * 32}." in top
-    assert "**To be known of these hosts:**" in reports.render(folder, "md").read_text()
+    assert "**To be known of these hosts:**" in render(folder, "md").read_text()

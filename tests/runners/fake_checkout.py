@@ -55,8 +55,8 @@ class Cts:
     env: dict[str, str] = field(default_factory=dict)
 
     @property
-    def results(self) -> Path:
-        return self.root / "results"
+    def runs(self) -> Path:
+        return self.root / "runs"
 
     @property
     def provider(self) -> Path:
@@ -156,7 +156,7 @@ class Cts:
 
     def events(self, folder: Path | None = None) -> list[dict[str, Any]]:
         """The records of a run (default: the latest), each valid as docs/results.md has it."""
-        records = [json.loads(line) for line in read_lines(folder or self.results / "latest")]
+        records = [json.loads(line) for line in read_lines(folder or self.runs / "latest")]
         validator = jsonschema.Draft202012Validator(SCHEMA)
         for record in records:
             validator.validate(record)

@@ -10,7 +10,7 @@ import os
 from pathlib import Path
 
 from runners import cli
-from runners.campaign import session
+from runners.campaign.session import session
 from runners.checkout import Checkout
 
 FABRICS = {
@@ -29,7 +29,7 @@ if __name__ == "__main__":
     session.STILL = float(os.environ.get("FAKE_STILL", "3"))
     session.ABORT_TIMEOUT = min(grace, 2.0)
     if at_a_time := os.environ.get("FAKE_FAULTS_AT_A_TIME"):
-        from runners.campaign import mutation
+        from runners.campaign.mutation import campaign as mutation
 
         mutation.FAULTS_AT_A_TIME = int(at_a_time)
     raise SystemExit(cli.main(checkout=Checkout(Path(os.environ["FAKE_ROOT"]), FABRICS)))

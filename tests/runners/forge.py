@@ -7,13 +7,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from reports import FORMATS, render
-from reports.errors import ReportError
-from reports.load import load
-from reports.model import Run
-from runners.results import archive
-from runners.results.archive import MANIFEST, SIGNATURE
-from runners.results.package import digest, manifest_of, text_of
+from reports.render import FORMATS, render
+from results.errors import ReportError
+from results.model.load import load
+from results.model.run import Run
+from runners.package import archive
+from runners.package.archive import MANIFEST, SIGNATURE
+from runners.package.build import digest, manifest_of, text_of
 from tests.reports.synthetic_run import Record, read_lines, write_records
 
 

@@ -30,7 +30,7 @@ def test_of_many_that_ended_alike_a_sample_is_run_again(cts: Cts, behaviour: str
     again = {name for name, _, attempt, _ in cts.verdicts() if attempt == 2}
     assert len(again) == 5
     said = "Of 9 verdicts that were not kept, or not freed, 5 were tried a second time, alone. "
-    folder = cts.results / "latest"
+    folder = cts.runs / "latest"
     once = {f"{behaviour}_{number}" for number in range(9)} - again
     assert said in done.stdout
     assert said + "4 were tried once: of each kind" in " ".join(done.stdout.split())
@@ -138,7 +138,7 @@ def test_a_verdict_that_its_evidence_contradicts(
     assert reason.endswith(against)
     told = [r["text"] for r in cts.events() if r.get("what") == "contradiction"]
     assert told[0].endswith(against)
-    assert "Not conformant" in (cts.results / "latest" / "report.md").read_text()
+    assert "Not conformant" in (cts.runs / "latest" / "report.md").read_text()
 
 
 def test_a_record_whose_verdict_was_changed_is_refused(cts: Cts) -> None:
@@ -146,7 +146,7 @@ def test_a_record_whose_verdict_was_changed_is_refused(cts: Cts) -> None:
     assert cts("certify").returncode == 1
     for record in (records := cts.events()):
         record |= {"verdict": "PASS"} if record.get("verdict") == "FAIL" else {}
-    write_records(cts.results / "latest", records)
+    write_records(cts.runs / "latest", records)
     done = cts("report")
     assert done.returncode not in (0, 1)
     assert "demo_page/fails is PASS there, but cases/demo/demo_page.c:12" in done.stderr
@@ -174,7 +174,7 @@ def test_an_undeclared_feature_is_tried_and_changes_nothing(
         word,
     )
     assert ("works all the same, as" in done.stdout) == bool(note)
-    assert note in (cts.results / "latest/report.html").read_text()
+    assert note in (cts.runs / "latest/report.html").read_text()
 
 
 def test_a_failure_outweighs_what_is_not_known(cts: Cts) -> None:
@@ -279,7 +279,7 @@ def test_workers_share_the_cases_and_one_writes(cts: Cts) -> None:
     assert len(firsts) == 11
     assert len(set(firsts)) == 11
     assert cts.verdicts()[-1] == ("fails", 1, 2, "FAIL")
-    hosts = cts.results / "latest/hosts"
+    hosts = cts.runs / "latest/hosts"
     assert {path.name.split("-")[0] for path in hosts.iterdir()} >= {"worker0", "worker1"}
     alone = cts("certify", "--seed", "7")
     assert alone.returncode == 1
@@ -298,8 +298,8 @@ def test_a_lab_gives_everything_more_time(cts: Cts, options: tuple[str, ...]) ->
     assert run["patience"] == 4
     assert {r["reason"] for r in records if r["type"] == "verdict"} == {longer}
     assert f"replay {run['run']} demo_page/tells_its_time --patience 4" in done.stdout
-    assert "Patience" in (cts.results / "latest/report.html").read_text()
-    assert "patience 4, suite" in (cts.results / "latest/report.md").read_text()
+    assert "Patience" in (cts.runs / "latest/report.html").read_text()
+    assert "patience 4, suite" in (cts.runs / "latest/report.md").read_text()
 
 
 def test_a_replay_has_the_patience_of_its_run(cts: Cts) -> None:
@@ -310,7 +310,7 @@ def test_a_replay_has_the_patience_of_its_run(cts: Cts) -> None:
     assert "deadline 600, event 6000" in cts("replay", run, "--patience", "2").stdout
     head, *others = cts.events()
     del head["patience"]
-    write_records(cts.results / "latest", [head, *others])
+    write_records(cts.runs / "latest", [head, *others])
     assert "deadline 300, event 3000" in cts("replay", run).stdout
 
 
@@ -334,7 +334,7 @@ def test_privilege_is_given_when_asked_for_and_told(cts: Cts) -> None:
     assert [host["privilege"] for host in hosts["facts"]] == ["none"]
     said = "Cases were run with privilege on host1: they kept everything (/a/path)."
     assert said in " ".join(cts("certify", "--privileged").stdout.split())
-    latest = cts.results / "latest"
+    latest = cts.runs / "latest"
     assert said in (latest / "report.md").read_text()
     assert said in (latest / "report.html").read_text()
     (environment,) = json.loads((latest / "report.json").read_text())["environments"]
@@ -353,7 +353,7 @@ def test_another_library_than_the_runs_is_refused(cts: Cts) -> None:
 
 def test_what_a_run_leaves_behind(cts: Cts) -> None:
     assert cts("certify", "--ia-params", "x", "--provider", cts.provider).returncode == 0
-    folder = cts.results / "latest"
+    folder = cts.runs / "latest"
     made = {path.name for path in folder.iterdir()}
     assert made >= {
         "events.jsonl.zst",
@@ -384,7 +384,7 @@ def test_a_variant_wraps_the_provider(cts: Cts) -> None:
     subject = cts.events()[0]["subject"]
     assert subject["ia"] == "variant:roomy"
     assert subject["library"].endswith("libdaplfault.so")
-    *own, wrapper, threadsafe = (cts.results / "latest/dat.conf").read_text().splitlines()
+    *own, wrapper, threadsafe = (cts.runs / "latest/dat.conf").read_text().splitlines()
     assert [line.split()[:3] for line in own] == [
         ["cts0", "u1.2", "nonthreadsafe"],
         ["cts0", "u1.2", "threadsafe"],
@@ -405,7 +405,7 @@ def test_a_wrapper_is_threadsafe_where_the_provider_is(cts: Cts, tmp_path: Path)
         dat_conf.write_text(plain + more)
         options = ("--dat-conf", dat_conf, "--ia", "a", "--variant", "roomy")
         assert cts("certify", *options).returncode == 0
-        lines = (cts.results / "latest/dat.conf").read_text().splitlines()
+        lines = (cts.runs / "latest/dat.conf").read_text().splitlines()
         wrappers = [line.split()[2] for line in lines if line.startswith("variant:roomy ")]
         assert wrappers == kinds
 
@@ -417,9 +417,9 @@ def test_another_api(cts: Cts, tmp_path: Path) -> None:
     (cts.root / "build/default/bin/udapl-cases").unlink()
     assert cts("certify", "--api", "2.0", "--dat-conf", dat_conf, "--ia", "a").returncode == 0
     assert cts.events()[0]["subject"]["api"] == "2.0"
-    assert json.loads((cts.results / "latest/report.json").read_text())["subject"]["api"] == "2.0"
-    assert "by DAT 2.0" in (cts.results / "latest/report.html").read_text()
-    assert "by DAT 2.0" in (cts.results / "latest/report.md").read_text()
+    assert json.loads((cts.runs / "latest/report.json").read_text())["subject"]["api"] == "2.0"
+    assert "by DAT 2.0" in (cts.runs / "latest/report.html").read_text()
+    assert "by DAT 2.0" in (cts.runs / "latest/report.md").read_text()
     assert cts("replay", "latest", "demo_page/passes").returncode == 0
 
 
@@ -454,7 +454,7 @@ def test_a_path_with_spaces_reaches_the_hosts(cts: Cts, tmp_path: Path) -> None:
     library.write_bytes(cts.provider.read_bytes())
     assert cts("certify", "--provider", library).returncode == 0
     quoted = str(library).replace('"', '\\"')
-    assert f'"{quoted}"' in (cts.results / "latest/dat.conf").read_text()
+    assert f'"{quoted}"' in (cts.runs / "latest/dat.conf").read_text()
     out = tmp_path / "out of reach"
     assert cts("certify", "--out", out).returncode == 0
     assert cts.verdicts(out)

@@ -6,7 +6,7 @@ import json
 import pytest
 import zstandard
 
-from reports.frames import EVENTS
+from results.runlog.frames import EVENTS
 from runners import checkout
 from tests.reports.synthetic_run import read_lines, write_lines
 from tests.runners.fake_checkout import REPOSITORY, Cts
@@ -18,8 +18,8 @@ def test_events_are_json_lines(cts: Cts) -> None:
     done = cts("events")
     assert done.returncode == 0, done
     lines = done.stdout.encode().splitlines(keepends=True)
-    assert lines == read_lines(cts.results / "latest")
-    packed = (cts.results / "latest" / EVENTS).read_bytes()
+    assert lines == read_lines(cts.runs / "latest")
+    packed = (cts.runs / "latest" / EVENTS).read_bytes()
     plain = zstandard.ZstdDecompressor().stream_reader(packed, read_across_frames=True)
     assert plain.read() == b"".join(lines)
 
@@ -27,7 +27,7 @@ def test_events_are_json_lines(cts: Cts) -> None:
 def test_events_up_to_the_one_that_was_changed(cts: Cts) -> None:
     cts.has("passes", "fails")
     cts("certify")
-    folder = cts.results / "latest"
+    folder = cts.runs / "latest"
     lines = read_lines(folder)
     write_lines(folder, [*lines[:2], lines[2].replace(b"demo", b"dome"), *lines[3:]])
     done = cts("events", folder)
@@ -94,7 +94,7 @@ def test_what_another_api_changes(cts: Cts) -> None:
 )
 def test_report(cts: Cts, fmt: str, name: str) -> None:
     cts("certify")
-    path = cts.results / "latest" / name
+    path = cts.runs / "latest" / name
     before = path.read_bytes()
     path.unlink()
     done = cts("report", "--format", fmt)
@@ -106,7 +106,7 @@ def test_the_latest_run_is_the_default(cts: Cts) -> None:
     cts("certify", "--seed", "1")
     cts("certify", "--seed", "2")
     assert cts("report").stdout.strip().split("/")[-2].endswith("-2")
-    (cts.results / "latest").unlink()
+    (cts.runs / "latest").unlink()
     assert cts("report").stdout.strip().split("/")[-2].endswith("-2")
 
 

@@ -17,7 +17,7 @@ def certified(cts: Cts, *names: str, mended: bool = False) -> str:
     if mended:
         cts.env["FAKE_FAILS_PASS"] = "1"
     cts("certify", "--hosts", "1")
-    return (cts.results / "latest").resolve().name
+    return (cts.runs / "latest").resolve().name
 
 
 def test_exit_codes_and_formats(cts: Cts, tmp_path: Path) -> None:
@@ -34,7 +34,7 @@ def test_exit_codes_and_formats(cts: Cts, tmp_path: Path) -> None:
     assert [change["kind"] for change in told["changes"]] == ["broken"]
     for fmt in ("html", "md"):
         path = tmp_path / f"it.{fmt}"
-        done = cts("compare", cts.results / mended, "latest", "--format", fmt, "--out", path)
+        done = cts("compare", cts.runs / mended, "latest", "--format", fmt, "--out", path)
         assert (done.returncode, done.stdout) == (0, f"{path}\n")
         assert "none changed" in path.read_text()
 
@@ -46,7 +46,7 @@ def test_what_cannot_be_compared(cts: Cts) -> None:
     assert done.returncode == 64
     assert "no clause in common" in done.stderr
     assert cts("compare", one, "nowhere").returncode == 64
-    write_lines(cts.results / other, [b"{}\n"])
+    write_lines(cts.runs / other, [b"{}\n"])
     done = cts("compare", one, other)
     assert done.returncode == 64
     assert "line 1" in done.stderr
@@ -68,7 +68,7 @@ def test_a_baseline(cts: Cts, cases: list[str], mended: bool, code: int, word: s
     done = cts("certify", "--hosts", "1", "--baseline", before)
     assert done.returncode == code, done
     assert f"\n{word}: of " in done.stdout
-    folder = cts.results / "latest"
+    folder = cts.runs / "latest"
     assert json.loads((folder / "comparison.json").read_text())["result"] == word
     assert (folder / "comparison.html").is_file()
     assert (folder / "comparison.md").read_text().startswith(f"### {word.capitalize()}")
@@ -87,7 +87,7 @@ def test_a_baseline_that_is_none_is_refused_before_the_run(cts: Cts) -> None:
     done = cts("certify", "--baseline", "nowhere")
     assert done.returncode == 64
     assert "no such run: nowhere" in done.stderr
-    assert not cts.results.exists()
+    assert not cts.runs.exists()
 
 
 def test_a_package_stands_for_its_run(cts: Cts) -> None:

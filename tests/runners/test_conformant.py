@@ -24,7 +24,7 @@ def concluded(cts: Cts, *options: str) -> tuple[str, list[str]]:
     """The conclusion of a run that ended with 0, which the terminal says too, and its reasons."""
     done = cts("certify", *options)
     assert done.returncode == 0, done
-    report = json.loads((cts.results / "latest/report.json").read_text())
+    report = json.loads((cts.runs / "latest/report.json").read_text())
     last = next(line for line in done.stdout.splitlines() if line.startswith(report["conclusion"]))
     assert all(reason in last for reason in report["in_part"])
     assert "clauses of 1 of the 2 pages" in done.stdout

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from runners.campaign import datconf
-from runners.errors import InputError
+from results.errors import InputError
+from runners.fabric import datconf
 from runners.fabric.files import Files
 
 GOOD = 'ia0 u1.2 nonthreadsafe default libx.so v.1.0 "params" ""'

@@ -161,7 +161,7 @@ def test_a_share_is_called_one_wherever_it_is_told(repository: Repository) -> No
     seed = int(repository.git("rev-parse", "--short=12", "HEAD"), 16)
     said = f"drawn by seed {seed}: 13 of 61 faults"
     assert said in done.stdout
-    (folder,) = repository.cts.results.glob("faults-*")
+    (folder,) = repository.cts.runs.glob("faults-*")
     head = json.loads((folder / "faults.jsonl").read_text().splitlines()[0])
     assert (head["drawn"]["seed"], head["drawn"]["faults"], head["drawn"]["of"]) == (seed, 13, 61)
     assert "A drawn share, not all" in (folder / "faults.html").read_text()
@@ -170,7 +170,7 @@ def test_a_share_is_called_one_wherever_it_is_told(repository: Repository) -> No
     (proof,) = repository.cts.events()[0]["proofs"]
     assert said in proof["drawn"]
     assert len(proof["outcomes"]["killed"]) == 12
-    page = (repository.cts.results / "latest/report.html").read_text()
+    page = (repository.cts.runs / "latest/report.html").read_text()
     assert f"a drawn share, not all: {said}" in page
     assert ">not drawn</span>" in page
 

@@ -40,7 +40,7 @@ def test_what_is_wrong(cts: Cts, tmp_path: Path, text: str, said: str) -> None:
     assert said in done.stderr
     assert str(path) in done.stderr
     assert len(done.stderr.splitlines()) == 1
-    assert not cts.results.exists()
+    assert not cts.runs.exists()
 
 
 def test_absent(cts: Cts, tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ def refused(done: subprocess.CompletedProcess[str], code: int, *words: str) -> N
 )
 def test_unknown_id(cts: Cts, name: str, nearest: str) -> None:
     refused(cts("certify", name), USAGE, name, "nearest:", nearest)
-    assert not cts.results.exists()
+    assert not cts.runs.exists()
 
 
 @pytest.mark.parametrize("name", ["demo", "demo_page", "dat_demo_page", "demo_page/passes"])
@@ -57,7 +57,7 @@ def test_an_id_leaves_the_others_out(cts: Cts) -> None:
 def test_processors_that_no_guest_has(cts: Cts, count: str) -> None:
     for command in (["certify"], ["faults"], ["fabric", "shell"]):
         refused(cts(*command, "--cpus", count), USAGE, "--cpus", "from 1 to 8")
-    assert not cts.results.exists()
+    assert not cts.runs.exists()
 
 
 def test_processors_of_hosts_that_have_their_own(cts: Cts, tmp_path: Path) -> None:
@@ -67,7 +67,7 @@ def test_processors_of_hosts_that_have_their_own(cts: Cts, tmp_path: Path) -> No
     refused(done, USAGE, "--cpus goes with --fabric vm")
     refused(cts("certify", "--cpus", "2", "--fabric", "host"), USAGE, "--fabric vm")
     refused(cts("faults", "--cpus", "2", "--fabric", "host"), USAGE, "--fabric vm")
-    assert not cts.results.exists()
+    assert not cts.runs.exists()
 
 
 def test_a_device_of_hosts_that_have_their_own(cts: Cts) -> None:
@@ -75,7 +75,7 @@ def test_a_device_of_hosts_that_have_their_own(cts: Cts) -> None:
     refused(done, USAGE, "--device goes with --fabric vm")
     refused(cts("certify", "--device", "mlx5"), USAGE, "--device", "rxe", "siw")
     refused(cts("faults", "--device", "siw", "--fabric", "host"), USAGE, "--fabric vm")
-    assert not cts.results.exists()
+    assert not cts.runs.exists()
 
 
 def test_a_kernel_of_hosts_that_have_their_own(cts: Cts) -> None:
@@ -83,7 +83,7 @@ def test_a_kernel_of_hosts_that_have_their_own(cts: Cts) -> None:
     refused(done, USAGE, "--kernel goes with --fabric vm")
     refused(cts("certify", "--kernel", "newest"), USAGE, "'newest' is no series of kernels")
     refused(cts("faults", "--kernel", "6.12", "--fabric", "host"), USAGE, "--fabric vm")
-    assert not cts.results.exists()
+    assert not cts.runs.exists()
 
 
 def test_unknown_clause(cts: Cts) -> None:
@@ -93,13 +93,13 @@ def test_unknown_clause(cts: Cts) -> None:
 def test_unknown_variant(cts: Cts) -> None:
     cts.has_variant("roomy")
     refused(cts("certify", "--variant", "romy"), USAGE, "romy", "nearest: roomy")
-    assert not cts.results.exists()
+    assert not cts.runs.exists()
 
 
 def test_provider_that_does_not_exist(cts: Cts) -> None:
     missing = cts.provider.with_name("libdaplrex.so")
     refused(cts("certify", "--provider", missing), USAGE, str(missing), "nearest: libdaplref.so")
-    assert not cts.results.exists()
+    assert not cts.runs.exists()
 
 
 def test_provider_that_is_none(cts: Cts, tmp_path: Path) -> None:
@@ -161,7 +161,7 @@ def test_ia_absent_from_dat_conf(cts: Cts, tmp_path: Path) -> None:
     refused(done, USAGE, "'vendro0'", "nearest: vendor0")
     refused(cts("certify", "--dat-conf", dat_conf, "--ia", "vendor1"), USAGE, "vendor1")
     assert cts("certify", "--dat-conf", dat_conf, "--ia", "vendor0").returncode == 0
-    assert (cts.results / "latest/dat.conf").read_text() == dat_conf.read_text()
+    assert (cts.runs / "latest/dat.conf").read_text() == dat_conf.read_text()
     assert cts.events()[0]["subject"]["ia"] == "vendor0"
 
 
@@ -181,7 +181,7 @@ def test_dat_conf_of_another_api(cts: Cts, tmp_path: Path, written: str, asked: 
     named = ("certify", "--dat-conf", dat_conf, "--ia", "a", "--api")
     refused(cts(*named, asked), USAGE, str(dat_conf), f"u{written}", f"give --api {written}")
     refused(cts(*named, "3.0"), USAGE, "--api", "'3.0'", "1.2", "2.0")
-    assert not cts.results.exists()
+    assert not cts.runs.exists()
 
 
 def test_provider_of_another_api(cts: Cts, tmp_path: Path) -> None:
@@ -219,7 +219,7 @@ def test_provider_of_another_api(cts: Cts, tmp_path: Path) -> None:
 )
 def test_options_that_do_not_fit(cts: Cts, options: tuple[str, ...]) -> None:
     refused(cts("certify", *options), USAGE)
-    assert not list(cts.results.glob("*/events.jsonl.zst"))
+    assert not list(cts.runs.glob("*/events.jsonl.zst"))
 
 
 @pytest.mark.parametrize("command", ["certify", "replay", "faults"])
@@ -246,7 +246,7 @@ def test_ia_that_cannot_be_opened(cts: Cts) -> None:
     assert [(r["what"], r["host"]) for r in incidents] == [("ia", "host1"), ("ia", "host1")]
     assert cts.verdicts() == []
     assert "NOT-RUN: 3 with 1 host" in done.stdout
-    assert (cts.results / "latest/report.html").is_file()
+    assert (cts.runs / "latest/report.html").is_file()
 
 
 def test_ia_that_does_not_open_and_says_nothing(cts: Cts) -> None:
@@ -361,22 +361,22 @@ def test_no_space_at_all(cts: Cts) -> None:
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (10, 10)),
     )
     refused(done, COULD_NOT_TELL, "no space for results")
-    assert not list(cts.results.glob("*/events.jsonl.zst"))
+    assert not list(cts.runs.glob("*/events.jsonl.zst"))
 
 
 def test_results_of_a_newer_version(cts: Cts) -> None:
     cts.has("fails")
     cts("certify")
     head, *others = cts.events()
-    write_records(cts.results / "latest", [{**head, "format": 99}, *others])
+    write_records(cts.runs / "latest", [{**head, "format": 99}, *others])
     refused(cts("report"), USAGE, "format 99", "newer")
     refused(cts("replay"), USAGE, "format 99", "newer")
 
 
 def test_damaged_results(cts: Cts) -> None:
     cts("certify")
-    head, *others = read_lines(cts.results / "latest")
-    write_lines(cts.results / "latest", [head, b"{damaged\n", *others])
+    head, *others = read_lines(cts.runs / "latest")
+    write_lines(cts.runs / "latest", [head, b"{damaged\n", *others])
     refused(cts("report"), USAGE, "line 2")
 
 
@@ -387,7 +387,7 @@ def test_unknown_run(cts: Cts) -> None:
     refused(cts("report", run[:-1] + "x"), USAGE, "no such run", run)
     refused(cts("report", cts.root), USAGE, "holds no run")
     assert cts("report", run).returncode == 0
-    assert cts("report", cts.results / run).returncode == 0
+    assert cts("report", cts.runs / run).returncode == 0
 
 
 def test_a_defect_of_the_program(cts: Cts) -> None:

@@ -52,7 +52,7 @@ def test_a_signal_ends_a_run_in_good_order(
     *_, incident, end = cts.events()
     assert (incident["what"], end["status"], end["exit"]) == ("interrupted", "interrupted", 2)
     assert [word for _, _, _, word in cts.verdicts()] == ["PASS", "PASS"]
-    assert (cts.results / "latest/junit.xml").is_file()
+    assert (cts.runs / "latest/junit.xml").is_file()
 
 
 def test_a_terminal_interrupts_the_whole_group(cts: Cts) -> None:
@@ -94,7 +94,7 @@ def test_a_killed_run_is_a_report(cts: Cts, running: subprocess.Popen[str]) -> N
     assert [record["type"] for record in cts.events()] == ["run", "hosts", "verdict", "verdict"]
     done = cts("report", "--format", "md")
     assert done.returncode == 0, done
-    assert "Partial run" in (cts.results / "latest/report.md").read_text()
+    assert "Partial run" in (cts.runs / "latest/report.md").read_text()
     for fmt in ("html", "junit", "json"):
         assert cts("report", "--format", fmt).returncode == 0
 
@@ -102,7 +102,7 @@ def test_a_killed_run_is_a_report(cts: Cts, running: subprocess.Popen[str]) -> N
 def test_a_line_cut_off_is_a_report(cts: Cts) -> None:
     cts.has("passes_1", "passes_2")
     cts("certify")
-    path = cts.results / "latest/events.jsonl.zst"
+    path = cts.runs / "latest/events.jsonl.zst"
     path.write_bytes(path.read_bytes()[:-200])
     done = cts("report")
     assert done.returncode == 0, done
@@ -113,7 +113,7 @@ def test_interrupted_before_anything_ran(cts: Cts) -> None:
     process = cts.start("certify", "--hosts", "1")
     try:
         wait_for(cts.root / "entering")
-        wait_for(cts.results / "latest")
+        wait_for(cts.runs / "latest")
         process.send_signal(signal.SIGINT)
         code, out, _ = ended(process)
     finally:
@@ -155,7 +155,7 @@ def test_an_interrupt_while_reports_are_written(cts: Cts, broken: str, there: st
     assert done.stderr.startswith("udapl-cts: interrupted while the reports were written: ")
     assert there in done.stderr
     assert "./udapl-cts report" in done.stderr
-    assert not list((cts.results / "latest/").glob(".*"))
+    assert not list((cts.runs / "latest/").glob(".*"))
     assert cts.events()[-1]["exit"] == 1
 
 

@@ -29,7 +29,7 @@ def test_it_is_said_everywhere(cts: Cts) -> None:
     said = cts.events()[0]["subject"]["libdat"]
     assert (said["library"], len(said["sha256"])) == (str(LIBDAT), 64)
     assert f"registry: {LIBDAT} (sha256 {said['sha256'][:16]})" in done.stdout
-    folder = cts.results / "latest"
+    folder = cts.runs / "latest"
     report = json.loads((folder / "report.json").read_text())
     expected = {"library": LIBDAT.name, "sha256": said["sha256"]}
     assert report["subject"]["libdat"] == expected
@@ -100,7 +100,7 @@ def test_a_registry_under_test_is_named(with_registrys: Cts) -> None:
     assert "1 clause is of the registry libdat.so.1, which is not conformant" in done.stdout
     assert "nothing was found against the provider" in done.stdout
     assert "FAIL in 1 clause, of the registry libdat.so.1" in done.stdout
-    folder = with_registrys.results / "latest"
+    folder = with_registrys.runs / "latest"
     report = json.loads((folder / "report.json").read_text())
     assert [cause["blame"] for cause in report["causes"]] == ["registry"]
     blamed = {clause["id"]: clause["blame"] for clause in report["clauses"]}

@@ -14,12 +14,12 @@ from typing import Any
 
 import pytest
 
-from reports.frames import EVENTS
+from results.errors import InputError
+from results.runlog.frames import EVENTS
 from runners.checkout import Checkout
-from runners.errors import InputError
-from runners.results.archive import FAULTS, MANIFEST, SIGNATURE, STATEMENT
-from runners.results.package import text_of
-from runners.results.verify import CANNOT_TELL, NOT_OK, OK, verify
+from runners.package.archive import FAULTS, MANIFEST, SIGNATURE, STATEMENT
+from runners.package.build import text_of
+from runners.package.verify import CANNOT_TELL, NOT_OK, OK, verify
 from tests.reports.synthetic_run import Record, check, read_lines, write_lines
 from tests.runners.fake_checkout import Cts, make_checkout
 from tests.runners.forge import Forger, repacked
@@ -148,7 +148,7 @@ def test_the_customers_page_has_the_statement(lab: Lab) -> None:
 
 
 def test_a_report_for_the_customer_takes_a_statement(lab: Lab) -> None:
-    folder = lab.green.results / "latest"
+    folder = lab.green.runs / "latest"
     done = lab.green("report", "--format", "customer", "--statement", lab.root / "statement.json")
     assert done.returncode == 0, done
     page = (folder / "customer.html").read_text()

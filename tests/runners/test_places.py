@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from runners.campaign import places
-from runners.campaign.places import Modules, Places
+from runners.campaign.session import symbolize as places
+from runners.campaign.session.symbolize import Modules, Places
 
 SOURCE = """
 static int twice(int *at)

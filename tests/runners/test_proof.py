@@ -43,7 +43,7 @@ def test_a_run_records_faults_and_what_became_of_them(proven: Cts) -> None:
     assert [fault["text"] for fault in head["faults"]] == ["Does what it must not."]
     (proof,) = head["proofs"]
     assert proof["outcomes"] == {"killed": [["demo_page/fails", "demo_page/passes"]]}
-    assert (proven.results / "latest" / proof["page"]).is_file()
+    assert (proven.runs / "latest" / proof["page"]).is_file()
     assert head["clauses"][0]["case"] == "cases/demo/demo_page.c:1"
     assert head["pages"][0]["sections"] == [{"name": "DESCRIPTION", "count": 1}]
 

@@ -12,10 +12,10 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from reports.chain import START, broken
-from runners.errors import InputError, RunnerError
-from runners.results import records
-from runners.results.records import EventLog, ResultsFull
+from results.errors import InputError, RunnerError
+from results.runlog import records
+from results.runlog.chain import START, broken
+from results.runlog.records import EventLog, ResultsFull
 from tests.reports.synthetic_run import read_lines
 from tests.runners.fake_checkout import REPOSITORY, SCHEMA
 
@@ -39,7 +39,7 @@ def test_a_record_that_does_not_fit_leaves_no_trace(tmp_path: Path) -> None:
     program = (
         "import resource\n"
         "from pathlib import Path\n"
-        "from runners.results.records import EventLog, ResultsFull\n"
+        "from results.runlog.records import EventLog, ResultsFull\n"
         f"log = EventLog.create(Path({str(tmp_path)!r}))\n"
         "log.append({'a': 1})\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (150, 1000))\n"

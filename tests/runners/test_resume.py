@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from reports.frames import EVENTS, Writer
+from results.runlog.frames import EVENTS, Writer
 from tests.reports.synthetic_run import read_lines
 from tests.runners.fake_checkout import PROVIDER, Cts, compile_library, wait_for
 
@@ -54,7 +54,7 @@ def test_a_killed_run_is_finished(cts: Cts, options: Sequence[str]) -> None:
     planned = {(entry["case"], entry["hosts"]) for entry in before[0]["plan"]}
     assert {(r["case"], r["hosts"]) for r in verdicts} == planned
     assert "kept, in part" in done.stdout
-    report = json.loads((cts.results / "latest/report.json").read_text())
+    report = json.loads((cts.runs / "latest/report.json").read_text())
     assert report["complete"] is True
 
 
@@ -68,7 +68,7 @@ def test_a_killed_run_is_reported_and_says_how_to_go_on(cts: Cts) -> None:
     assert f"{missing} of {len(PASSES) + 1} planned verdicts are missing" in said.stderr
     assert "./udapl-cts certify --resume latest runs what is missing" in said.stderr
     assert said.stderr.count("\n") == 1
-    told = json.loads((cts.results / "latest/report.json").read_text())
+    told = json.loads((cts.runs / "latest/report.json").read_text())
     words = Counter(m["verdict"] for c in told["clauses"] for e in c["cases"] for m in e["modes"])
     assert words == Counter({"PASS": recorded, "NOT-RUN": missing}) - Counter()
     assert cts("certify", "--resume", "latest").returncode == 0
@@ -87,7 +87,7 @@ def test_a_failure_of_the_first_part_counts(cts: Cts) -> None:
 def test_a_line_that_was_cut_off_is_run_again(cts: Cts) -> None:
     cts.has(*PASSES)
     cts("certify")
-    folder = cts.results / "latest"
+    folder = cts.runs / "latest"
     *kept, last, _end = read_lines(folder)
     whole = len(Writer().lines(kept))
     (folder / EVENTS).write_bytes(Writer().lines([*kept, last])[: whole + 40])
@@ -101,7 +101,7 @@ def test_a_folder_that_was_left_is_collected_where_no_case_is_missing(
 ) -> None:
     cts.has(*PASSES)
     cts("certify")
-    folder = cts.results / "latest"
+    folder = cts.runs / "latest"
     *kept, _end = read_lines(folder)
     (folder / EVENTS).write_bytes(Writer().lines(kept))
     left = tmp_path / "temporary/udapl-cts-run-left"
@@ -116,7 +116,7 @@ def test_a_folder_that_was_left_is_collected_where_no_case_is_missing(
 
 def refused(cts: Cts, *words: str, options: Sequence[str] = ()) -> None:
     """The latest run cannot be resumed, for a reason with these words, and is left as it was."""
-    path = cts.results / "latest/events.jsonl.zst"
+    path = cts.runs / "latest/events.jsonl.zst"
     before = path.read_bytes()
     done = cts("certify", "--resume", "latest", *options)
     assert done.returncode == 64, done

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from results.errors import InputError
 from runners import selftest
 from runners.checkout import Checkout
-from runners.errors import InputError
 from runners.selftest import STEPS, Step
 from tests.runners.fake_checkout import REPOSITORY, Cts
 

@@ -124,7 +124,7 @@ def test_the_case_in_which_pairs_differ_is_told(cts: Cts) -> None:
     assert "pairs: 10 hosts and pairs of hosts, which differ in 1 case\n" in done.stdout
     assert "demo_page/peer_fails_on_host_2 [1 host]: PASS on host1 and 2 more" in done.stdout
     assert "FAIL on host2-host3 and 1 more" in done.stdout
-    page = (cts.results / "latest/report.html").read_text()
+    page = (cts.runs / "latest/report.html").read_text()
     assert "Where hosts differ" in page
     assert 'title="host2, host3: 1 FAIL"' in page
     again = {(host, peer) for host, peer in seconds(cts)}

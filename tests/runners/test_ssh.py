@@ -403,8 +403,8 @@ def test_replay_has_the_pair_that_the_case_had(lab: Cts) -> None:
             record |= {"verdict": "FAIL", "reason": "it did not hold"}
         if record["type"] == "end":
             record["exit"] = 1
-    write_records(lab.results / "latest", records)
+    write_records(lab.runs / "latest", records)
     assert "on lab2 and lab3; calls:" in lab("replay").stdout
-    path = lab.root / "results/latest/fabric.json"
+    path = lab.root / "runs/latest/fabric.json"
     path.write_text(path.read_text().replace('"address": "lab2"', '"address": "dead"'))
     assert "on lab3 and lab1; calls:" in lab("replay").stdout

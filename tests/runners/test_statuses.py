@@ -41,7 +41,7 @@ def test_a_run_whose_reader_leaves_is_a_run(cts: Cts, options: tuple[str, ...]) 
     told(done, "standard output", "Broken pipe", "would be 0")
     assert len(cts.verdicts()) == 300
     assert cts.events()[-1]["exit"] == 0
-    assert (cts.results / "latest/report.html").is_file()
+    assert (cts.runs / "latest/report.html").is_file()
 
 
 def test_a_reader_that_leaves(cts: Cts) -> None:

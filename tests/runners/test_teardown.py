@@ -16,7 +16,7 @@ REFUSED = "teardown: dat_srq_free refused with DAT_INTERNAL_ERROR"
 
 def report(cts: Cts) -> dict[str, Any]:
     """The report.json of the latest run."""
-    loaded: dict[str, Any] = json.loads((cts.results / "latest/report.json").read_text())
+    loaded: dict[str, Any] = json.loads((cts.runs / "latest/report.json").read_text())
     return loaded
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from runners.campaign.waits import Waits
+from runners.campaign.session.patience import Waits
 from tests.runners.fake_checkout import Cts, wait_for, wait_until
 
 

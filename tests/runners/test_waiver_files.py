@@ -52,7 +52,7 @@ def test_an_unused_waiver_is_an_error_after_the_report(cts: Cts) -> None:
         f"udapl-cts: {path}: the waiver of demo_page/fails is unused: its clause was kept;"
         " remove it, or mend it\n"
     )
-    assert (cts.results / "latest/report.html").is_file()
+    assert (cts.runs / "latest/report.html").is_file()
     assert cts.events()[-1]["exit"] == 0
 
 
@@ -79,7 +79,7 @@ def test_a_file_that_is_wrong_is_refused_in_one_line(cts: Cts, text: str, said: 
     assert done.stderr.startswith("udapl-cts: ")
     assert done.stderr.count("\n") == 1
     assert said in done.stderr
-    assert not cts.results.exists()
+    assert not cts.runs.exists()
 
 
 def test_a_file_that_is_missing_is_named(cts: Cts) -> None:
@@ -106,11 +106,11 @@ def test_findings_that_are_all_waived_may_be_let_pass(
     done = cts("certify", "--waivers", file(cts, VALID), "--waived-ok")
     assert done.returncode == code, done
     assert "not conformant: " in done.stdout
-    report = json.loads((cts.results / "latest/report.json").read_text())
+    report = json.loads((cts.runs / "latest/report.json").read_text())
     assert report["conclusion"] == "not conformant"
     assert report["waivers"]["accepted"] == (code != 1)
     assert ("All are waived, and by --waived-ok the exit code" in done.stdout) == (code != 1)
-    assert "by --waived-ok" in (cts.results / "latest/report.md").read_text() or code == 1
+    assert "by --waived-ok" in (cts.runs / "latest/report.md").read_text() or code == 1
     assert cts.events()[-1]["exit"] == 1
 
 

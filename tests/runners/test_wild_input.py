@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from runners.campaign.protocol import ProtocolError, check
+from runners.campaign.session.protocol import ProtocolError, check
 from tests.reports.synthetic_run import read_lines, write_lines
 from tests.runners.fake_checkout import Cts
 
@@ -40,7 +40,7 @@ def test_files_of_hosts_and_of_waivers(cts: Cts, tmp_path: Path, text: str, said
     path = tmp_path / "wild.toml"
     path.write_text(text)
     assert said in refused(cts, "certify", "--fabric", "ssh", "--hosts-file", path)
-    assert not cts.results.exists()
+    assert not cts.runs.exists()
     path.write_text(text.replace("host", "waiver"))
     refused(cts, "certify", "--waivers", path)
 
@@ -125,11 +125,11 @@ def test_a_run_to_resume_is_read_as_strictly_as_one_to_report(
 ) -> None:
     cts.has("passes_1", "passes_2")
     cts("certify", "--hosts", "1")
-    lines = read_lines(cts.results / "latest")
+    lines = read_lines(cts.runs / "latest")
     (number,) = [n for n, line in enumerate(lines) if b"passes_1" in line and b'"ms"' in line]
     wild = json.dumps(json.loads(lines[number]) | damage).replace("Infinity", "1e999")
     lines[number] = wild.encode() + b"\n"
-    write_lines(cts.results / "latest", lines[:-1])
+    write_lines(cts.runs / "latest", lines[:-1])
     assert f"line {number + 1}" in refused(cts, "report")
     assert f"line {number + 1}" in refused(cts, "certify", "--resume", "latest")
 
@@ -138,6 +138,6 @@ def test_a_run_to_resume_is_read_as_strictly_as_one_to_report(
 def test_settings_of_a_fabric_that_were_damaged(cts: Cts, text: str) -> None:
     cts.has("passes_1", "passes_2")
     cts("certify", "--hosts", "1")
-    write_lines(cts.results / "latest", read_lines(cts.results / "latest")[:-2])
-    (cts.results / "latest/fabric.json").write_text(text)
+    write_lines(cts.runs / "latest", read_lines(cts.runs / "latest")[:-2])
+    (cts.runs / "latest/fabric.json").write_text(text)
     assert "fabric.json" in refused(cts, "certify", "--resume", "latest")

@@ -18,9 +18,9 @@ from typing import Any
 
 import pytest
 
-from runners.campaign.agent import Agent
-from runners.campaign.session import Limits, Session
-from runners.campaign.subject import from_library
+from runners.campaign.plan.subject import from_library
+from runners.campaign.session.agent import Agent
+from runners.campaign.session.session import Limits, Session
 from runners.checkout import here
 from runners.fabric.base import FabricError
 from runners.fabric.vm import VmFabric

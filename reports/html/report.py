@@ -1,0 +1,338 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""report.html: one file, no network, readable without scripts, light enough for 20,000 cases.
+
+What must be read stands in the markup: the conclusion, the findings, a row for each clause. The
+evidence of the other clauses is packed, a bundle of clauses at a time, and unpacked by the page's
+script when a row is opened. Everything that a provider had a hand in goes through autoescaping,
+and a content security policy admits no script but the page's own.
+"""
+
+import base64
+import re
+import shlex
+import zlib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sized
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+from jinja2 import Environment
+from markupsafe import Markup
+
+from reports.evidence_text import duration, stacks, trace
+from reports.html.fork_helper import in_halves
+from reports.html.html_env import TEMPLATES, digest, environment, style
+from reports.html.trace_html import lines
+from results.analysis import waivers
+from results.analysis.causes import causes, unknown_causes
+from results.analysis.differences import warnings
+from results.analysis.pairs import pairs
+from results.analysis.profiles import CORE, MEMBERS, of, profiles, title
+from results.analysis.profiles import CRITERIA as PROFILE_CRITERIA
+from results.analysis.proof import faults_of, reasons
+from results.analysis.sentences import Words, sentences
+from results.analysis.tables import pictures, tables
+from results.model.run import (
+    CRITERIA,
+    KEPT,
+    NOT_KEPT,
+    UNKNOWN,
+    Attempt,
+    Case,
+    Clause,
+    Fabric,
+    Run,
+    Trouble,
+    Verdict,
+    worst,
+)
+
+_FULL_FINDINGS = 100
+_BUNDLE = 64
+_STRIP_TICKS = 300
+_IN_PLACE = 200
+_PACKED = 2000
+_MATRIX = 40
+_BRIEF = 60
+_POINTER = re.compile("0x[0-9a-f]{6,}")
+
+
+def render(run: Run, folder: Path | None = None, words: Words | None = None) -> Iterator[str]:
+    """The HTML page of `run` in pieces, with the words of the pages' sentences where they are
+    given.
+
+    They are then in this page only, which says so. What waits for its turn is on the disk of
+    `folder`.
+    """
+    env = _environment(run)
+    script = (TEMPLATES / "report.js").read_text(encoding="utf-8")
+    bundles = list(_bundled(run.clauses))
+    groups = _groups(bundles)
+    return env.get_template("report.html").generate(
+        script=Markup(script),
+        script_digest=digest(script),
+        style=style(),
+        groups=groups,
+        bundles=in_halves(lambda number: _pack(env, bundles[number]), len(bundles), folder),
+        strip=_strip([row.clause for group in groups.values() for row in group.rows]),
+        full_findings=_FULL_FINDINGS,
+        in_place=_IN_PLACE,
+        brief=_BRIEF,
+        pairs=(matrix := pairs(run)),
+        telling=lambda case: _telling(case, bool(matrix.names)),
+        most_in_matrix=_MATRIX,
+        undecided=[c for c in run.cases if c.worst in UNKNOWN - {Verdict.NOT_RUN}],
+        causes=(broken := causes(run)),
+        undecided_causes=(unknown := unknown_causes(run)),
+        example_of={case.id: one.example for one in (*broken, *unknown) for case in one.cases},
+        inapplicable=_inapplicable(run),
+        modes=sorted(set(run.modes) | {h for case in run.cases for h in case.modes}),
+        warnings=warnings(run),
+        sentences=sentences(run, words or {}),
+        with_words=words is not None,
+        faults=faults_of(run),
+        no_faults=reasons(run),
+        profiles=profiles(run),
+        levels=run.count(lambda clause: clause.level),
+        pages=run.count(lambda clause: clause.page),
+        pictures=pictures(run.clauses),
+        tables={group.page: tables(row.clause for row in group.rows) for group in groups.values()},
+        fabric_keys=_fabric_keys,
+        parted=_parted,
+        provider=_provider(run),
+        parity_table=lambda modes: _parity_table(run, modes[0], modes[1]),
+    )
+
+
+def _telling(case: Case, on_each_pair: bool) -> list[Attempt]:
+    """The attempts that a finding shows: where there is one for each pair, not those that kept."""
+    return [a for a in case.ordered if not on_each_pair or a.verdict not in KEPT]
+
+
+def _fabric_keys(fabric: Fabric) -> list[str]:
+    """The names of all facts that are known of a fabric's hosts, in the order they were told."""
+    return list(dict.fromkeys(key for host in fabric.facts for key in host if host[key]))
+
+
+def _parted(attributes: dict[str, str]) -> list[tuple[str, dict[str, str]]]:
+    """The attributes by the structure that they are of; the agent tells the IA's first."""
+    names = list(attributes)
+    begin = names.index("provider_name") if "provider_name" in names else len(names)
+    own = {name for name in names[begin:] if not name.startswith("ia_")}
+    return [
+        ("IA attributes", {name: attributes[name] for name in names if name not in own}),
+        ("Provider attributes", {name: attributes[name] for name in names if name in own}),
+    ]
+
+
+def _provider(run: Run) -> str:
+    """What the provider calls itself, with its version and that of DAPL."""
+    attributes = next((fabric.attributes for fabric in run.fabrics if fabric.opened), {})
+    if "provider_name" not in attributes:
+        return ""
+    dapl = ".".join(attributes.get(f"dapl_version_{part}", "?") for part in ("major", "minor"))
+    return f"{attributes['provider_name']} {run.provider_version}, of DAPL {dapl}"
+
+
+@dataclass(frozen=True)
+class CrossTable:
+    """Cases by their verdict in one mode (rows) and in another (columns)."""
+
+    rows: list[Verdict]
+    columns: list[Verdict]
+    cells: Counter[tuple[Verdict, Verdict]]
+
+
+def _parity_table(run: Run, one: int, other: int) -> CrossTable:
+    cells: Counter[tuple[Verdict, Verdict]] = Counter()
+    for case in run.cases:
+        first, second = case.first(one), case.first(other)
+        if first and second:
+            cells[first.verdict, second.verdict] += 1
+    return CrossTable(
+        [verdict for verdict in Verdict if any(row is verdict for row, _ in cells)],
+        [verdict for verdict in Verdict if any(column is verdict for _, column in cells)],
+        cells,
+    )
+
+
+def _environment(run: Run) -> Environment:
+    env = environment()
+    env.filters.update(
+        duration=duration,
+        counted=_counted,
+        lines=lines,
+        shell=lambda words: shlex.join(words),
+    )
+    env.globals.update(
+        run=run,
+        criteria=CRITERIA,
+        profile_criteria=PROFILE_CRITERIA,
+        profile_members=MEMBERS,
+        waived=waivers.waived(run),
+        waivers=waivers.judge(run),
+        waived_sentence=waivers.sentence(run),
+        anchor=_anchor,
+        same_calls=_same_calls,
+        stacks=stacks,
+        trace=trace,
+        standings=[verdict.value for verdict in Verdict] + ["not selected", "no case"],
+    )
+    return env
+
+
+def _counted(things: Sized, name: str) -> str:
+    """ "1 call", "12 calls"."""
+    return f"{len(things)} {name}{'s' if len(things) != 1 else ''}"
+
+
+def _anchor(trouble: Trouble) -> str:
+    """Where the page tells of what broke in teardown."""
+    return "teardown:" + ":".join(trouble.key)
+
+
+def _same_calls(one: Attempt, other: Attempt) -> bool:
+    """Whether two attempts made the same calls with the same returns, wherever memory lay."""
+
+    def story(attempt: Attempt) -> list[tuple[object, ...]]:
+        return [
+            (c.who, c.name, _POINTER.sub("", repr(c.args)), c.ret, c.sub, c.unfinished)
+            for c in attempt.calls
+        ]
+
+    return story(one) == story(other)
+
+
+def _bundled(clauses: Iterable[Clause]) -> Iterable[list[Clause]]:
+    rest = iter(clauses)
+    while bundle := list(islice(rest, _BUNDLE)):
+        yield bundle
+
+
+def _pack(env: Environment, bundle: list[Clause]) -> str:
+    clause_html = env.get_template("evidence.html").module.clause_evidence  # type: ignore[attr-defined]
+    # Nothing printable has a NUL, and to escape the whole as JSON would take as long as to pack it.
+    parts = [
+        part
+        for clause in bundle
+        if clause.cases
+        for part in (clause.id, str(clause_html(clause, _PACKED)))
+    ]
+    return base64.b64encode(zlib.compress("\0".join(parts).encode("utf-8"))).decode("ascii")
+
+
+@dataclass
+class Row:
+    """A clause in the matrix, and the bundle that has its evidence."""
+
+    clause: Clause
+    bundle: int
+
+
+@dataclass
+class Group:
+    """A page's clauses by section."""
+
+    page: str
+    sections: dict[str, list[Row]]
+
+    @property
+    def rows(self) -> list[Row]:
+        return [row for rows in self.sections.values() for row in rows]
+
+    @property
+    def profiles(self) -> str:
+        """How many of its clauses were kept, by profile: "Core 3 of 4, srq_supported 7 of 7"."""
+        total: Counter[str] = Counter()
+        kept: Counter[str] = Counter()
+        for row in self.rows:
+            for name in of(row.clause.level, row.clause.check, row.clause.needs, row.clause.blame):
+                total[name] += 1
+                kept[name] += row.clause.verdict in KEPT
+        return ", ".join(
+            f"{title(name)} {kept[name]} of {total[name]}"
+            for name in sorted(total, key=lambda name: (name != CORE, name))
+        )
+
+
+def _groups(bundles: list[list[Clause]]) -> dict[str, Group]:
+    groups: dict[str, Group] = {}
+    for number, bundle in enumerate(bundles):
+        for clause in bundle:
+            group = groups.setdefault(clause.page, Group(clause.page, {}))
+            group.sections.setdefault(clause.section, []).append(Row(clause, number))
+    return groups
+
+
+@dataclass(frozen=True)
+class Tick:
+    """A piece of the verdict strip; its height says the verdict as its colour does."""
+
+    x: float
+    width: float
+    height: int
+    verdict: Verdict
+    title: str
+    href: str
+
+
+_HEIGHTS = {
+    Verdict.PASS: 16,
+    Verdict.NOTE: 20,
+    Verdict.UNSUPPORTED: 5,
+    Verdict.RESOURCE: 5,
+    Verdict.NOT_RUN: 3,
+    Verdict.BLOCKED: 27,
+    Verdict.BROKEN: 28,
+    Verdict.FAIL: 40,
+    Verdict.TIMEOUT: 40,
+    Verdict.CRASH: 40,
+    Verdict.CONTRADICTED: 40,
+}
+
+
+def _strip(clauses: list[Clause]) -> list[Tick]:
+    """The verdicts side by side in 1000 units; beyond a number of clauses several share a tick."""
+    clauses = [clause for clause in clauses if clause.verdict]
+    if not clauses:
+        return []
+    share = -(-len(clauses) // _STRIP_TICKS)
+    parts = [clauses[at : at + share] for at in range(0, len(clauses), share)]
+    step = 1000 / len(parts)
+    ticks = []
+    for at, part in enumerate(parts):
+        verdict = _spoken(part)
+        speaker = next(clause for clause in part if clause.verdict is verdict)
+        title = f"{verdict} {speaker.id}"
+        if len(part) > 1:
+            title += f" and its {len(part) - 1} neighbours"
+        ticks.append(
+            Tick(
+                round(at * step, 3),
+                round(step * 0.8, 3),
+                _HEIGHTS[verdict],
+                verdict,
+                title,
+                f"clause:{speaker.id}",
+            )
+        )
+    return ticks
+
+
+def _spoken(clauses: list[Clause]) -> Verdict:
+    """What neighbours are shown as: the worst that a reader must act on, else the commonest."""
+    verdicts = [clause.verdict for clause in clauses if clause.verdict]
+    urgent = worst(verdict for verdict in verdicts if verdict in NOT_KEPT | UNKNOWN)
+    return urgent or Counter(verdicts).most_common(1)[0][0]
+
+
+def _inapplicable(run: Run) -> dict[str, list[Case]]:
+    """The cases that did not apply, by the reason that was given."""
+    found: dict[str, list[Case]] = {}
+    for case in run.cases:
+        attempt = case.decisive
+        if attempt and attempt.verdict in (Verdict.UNSUPPORTED, Verdict.RESOURCE):
+            why = f"{attempt.verdict}: {attempt.reason or 'no reason was recorded'}"
+            found.setdefault(why, []).append(case)
+    return dict(sorted(found.items(), key=lambda item: -len(item[1])))

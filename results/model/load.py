@@ -1,0 +1,453 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Builds the model of a run from the records of its events.jsonl.zst."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from results.analysis.tables import demand
+from results.errors import ReportError
+from results.gc_pause import uncollected
+from results.model.evidence_store import Store
+from results.model.run import (
+    KEPT,
+    NOT_KEPT,
+    UNKNOWN,
+    Attempt,
+    Call,
+    Case,
+    Check,
+    Clause,
+    Crash,
+    End,
+    Evidence,
+    Fabric,
+    Fault,
+    Ia,
+    Incident,
+    Page,
+    Proof,
+    Ruling,
+    Run,
+    Stack,
+    Subject,
+    Suite,
+    Trouble,
+    Undeclared,
+    Verdict,
+    Waiver,
+    hosts_word,
+)
+from results.runlog.contradiction import contradiction
+from results.runlog.events import Members, as_text, read
+from results.runlog.frames import EVENTS
+from results.runlog.printable import printable
+from results.runlog.similarity import kinds
+
+# What a run's end tells, as docs/results.md has it.
+_CONFORMANT, _NOT_CONFORMANT, _COULD_NOT_TELL = 0, 1, 2
+
+
+@uncollected()
+def load(run_dir: Path) -> Run:
+    """Reads `run_dir`/events.jsonl.zst, of a complete run or of a partial one.
+
+    Raises ReportError as results.runlog.events.read does.
+    """
+    return _load(run_dir, Store(run_dir).keep)
+
+
+@uncollected()
+def light(run_dir: Path) -> Run:
+    """The same run without the evidence of its verdicts, for who only counts them."""
+    return _load(run_dir, lambda evidence: Evidence)
+
+
+# Takes the evidence of an attempt, and gives what has it when it is wanted.
+_Keep = Callable[[Evidence], Callable[[], Evidence]]
+
+
+def _load(run_dir: Path, keep: _Keep) -> Run:
+    path = run_dir / EVENTS
+    records = read(path)
+    first = next(records)
+    if first is None:
+        raise ReportError(f"{path} holds no whole record: the run ended before its first one")
+    run = _run(first)
+    cases = _Cases(run)
+    cases.plan(first)
+    last = first.link
+    # It names each clause and case, in more memory than the model does.
+    del first
+    for record in records:
+        if record is None:
+            run.cut_off = True
+            break
+        last = record.link
+        kind = record.text("type")
+        if kind == "verdict":
+            cases.add(_attempt(record, cases.page(record), keep), record)
+        elif kind == "hosts":
+            run.fabrics.append(_fabric(record))
+        elif kind == "undeclared":
+            run.undeclared.append(
+                Undeclared(
+                    record.text("feature", None), record.text("case"), record.text("verdict")
+                )
+            )
+        elif kind == "incident":
+            run.incidents.append(
+                Incident(record.text("what", None), record.text("host"), record.text("text"))
+            )
+        else:
+            run.end = End(record.text("finished"), record.text("status", None))
+            cases.check_total(record, run.end)
+    cases.count_missing()
+    run.records, run.digest = last.number, last.digest
+    return run
+
+
+def attempt_of(record: Mapping[str, Any]) -> Attempt:
+    """The model of a verdict's record that stands in no file."""
+    return _attempt(Members(0, dict(record)), "", lambda evidence: lambda: evidence)
+
+
+class _Cases:
+    """The cases of a run by id, each under its clause."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._clauses = {clause.id: clause for clause in run.clauses}
+        self._cases: dict[str, Case] = {}
+        self._lines: dict[tuple[object, ...], int] = {}
+
+    def plan(self, record: Members) -> None:
+        for item in record.members("plan"):
+            self._case(item.text("case", None)).modes.add(item.integer("hosts", None))
+        for clause in self._run.clauses:
+            clause.cases.sort(key=lambda case: case.id)
+
+    def page(self, record: Members) -> str:
+        """The page of the case that a verdict is of; empty where there is no such case."""
+        case = self._cases.get(record.text("case", None))
+        return case.clause.page if case else ""
+
+    def add(self, attempt: Attempt, record: Members) -> None:
+        case = self._cases.get(attempt.case)
+        if case is None or attempt.hosts not in case.modes:
+            record.damaged(f"{attempt.case} was not planned on {hosts_word(attempt.hosts)}")
+        where = attempt.place if attempt.hosts in self._places else ()
+        first = attempt.case, attempt.hosts, where, 1
+        key = *first[:-1], attempt.number
+        if key in self._lines:
+            record.damaged(f"{attempt.case} has this verdict already, on line {self._lines[key]}")
+        if first != key and first not in self._lines:
+            record.damaged(f"{attempt.case} was run again before it was run at all")
+        self._lines[key] = record.line
+        case.attempts.append(attempt)
+
+    def check_total(self, record: Members, end: End) -> None:
+        """Give the line up where the verdicts before it do not come to the exit that it tells."""
+        told = record.integer("exit", None)
+        said = self._exit() if end.status == "complete" else _COULD_NOT_TELL
+        if told != said:
+            record.damaged(f"it tells exit {told}, and the verdicts before it come to {said}")
+
+    def _exit(self) -> int:
+        firsts = [a for case in self._cases.values() for a in case.attempts if a.number == 1]
+        words = {
+            Verdict.BROKEN if self._run.excuses(case.clause, a.verdict) else a.verdict
+            for case in self._cases.values()
+            for a in case.attempts
+            if a.number == 1
+        }
+        if words & NOT_KEPT or any(attempt.teardown for attempt in firsts):
+            return _NOT_CONFORMANT
+        missing = any(
+            (case.id, hosts, where, 1) not in self._lines
+            for case in self._cases.values()
+            for hosts in case.modes
+            for where in self._places.get(hosts, ((),))
+        )
+        return _COULD_NOT_TELL if missing or words & UNKNOWN or not words & KEPT else _CONFORMANT
+
+    @property
+    def _places(self) -> dict[int, tuple[tuple[str, ...], ...]]:
+        """The testbeds of each mode in which each has a verdict of its own."""
+        return {fabric.hosts: fabric.testbeds for fabric in self._run.fabrics if fabric.testbeds}
+
+    def count_missing(self) -> None:
+        """Where the suite runs on each of several testbeds, tell each case how many it lacks."""
+        for fabric in self._run.fabrics:
+            for case in self._cases.values() if fabric.testbeds else ():
+                firsts = [a for a in case.attempts if a.number == 1 and a.hosts == fabric.hosts]
+                case.missing[fabric.hosts] = len(fabric.testbeds) - len(firsts)
+
+    def _case(self, name: str) -> Case:
+        case = self._cases.get(name)
+        if case is None:
+            case = self._cases[name] = Case(name, self._clause(name))
+            case.clause.cases.append(case)
+        return case
+
+    def _clause(self, case: str) -> Clause:
+        # The rows of a family are named below their clause.
+        name = case
+        while name not in self._clauses and "/" in name:
+            name = name.rpartition("/")[0]
+        clause = self._clauses.get(name)
+        if clause is None:
+            page = "dat_" + case.partition("/")[0]
+            text = "The run recorded no clause for this case."
+            clause = Clause(case, page, "", "", text, "", (), (), "")
+            self._clauses[case] = clause
+            self._run.clauses.append(clause)
+        return clause
+
+
+def _run(record: Members) -> Run:
+    suite = record.member("suite")
+    subject = record.member("subject")
+    libdat = subject.member("libdat")
+    modes = [hosts for hosts in record.items("modes") if isinstance(hosts, int)]
+    return Run(
+        id=record.text("run", None),
+        started=record.text("started"),
+        command=record.texts("command"),
+        seed=as_text(record.values.get("seed", "")),
+        patience=record.integer("patience", 1),
+        fabric=record.text("fabric"),
+        modes=tuple(sorted(set(modes))),
+        suite=Suite(
+            suite.text("version"),
+            suite.text("commit"),
+            suite.flag("dirty"),
+            suite.counts("profiles"),
+            suite.texts("pages"),
+            suite.integer("cases"),
+            {
+                row.integer("hosts", None): row.integer("cases", None)
+                for row in suite.members("plan")
+            },
+            suite.text("binary"),
+        ),
+        subject=Subject(
+            library=subject.text("library"),
+            api=subject.text("api", "1.2"),
+            sha256=subject.text("sha256"),
+            build_id=subject.text("build_id"),
+            ia=subject.text("ia"),
+            dat_conf_entry=subject.text("dat_conf_entry"),
+            variant=subject.text("variant"),
+            libdat=libdat.text("library"),
+            libdat_sha256=libdat.text("sha256"),
+        ),
+        clauses=[_clause(item) for item in record.members("clauses")],
+        rulings=tuple(
+            Ruling(item.text("id", None), item.text("title"), item.text("reading"))
+            for item in record.members("rulings")
+        ),
+        waivers=tuple(_waiver(item) for item in record.members("waivers")),
+        pages=tuple(_page(item) for item in record.members("pages")),
+        faults=tuple(
+            Fault(item.text("id", None), item.text("clause"), item.text("text"))
+            for item in record.members("faults")
+        ),
+        no_faults={
+            item.text("clause", None): item.text("reason") for item in record.members("no_faults")
+        },
+        proofs=tuple(_proof(item) for item in record.members("proofs")),
+        waived_ok=record.flag("waived_ok"),
+    )
+
+
+def _page(item: Members) -> Page:
+    return Page(
+        name=item.text("page", None),
+        sections=tuple(
+            (row.text("name"), row.integer("count")) for row in item.members("sections")
+        ),
+        sentences=item.texts("sentences"),
+        informative={
+            hash_: row.text("reason")
+            for row in item.members("informative")
+            for hash_ in row.texts("sentences")
+        },
+    )
+
+
+def _proof(item: Members) -> Proof:
+    by_outcome = item.member("outcomes")
+    return Proof(
+        run=item.text("run"),
+        page=item.text("page"),
+        dirty=item.flag("dirty"),
+        drawn=item.text("drawn"),
+        outcomes={
+            mutant: printable(outcome)
+            for outcome in by_outcome.values
+            for mutant in by_outcome.pairs(outcome)
+        },
+    )
+
+
+def _waiver(item: Members) -> Waiver:
+    return Waiver(
+        clause=item.text("clause", None),
+        provider=item.text("provider"),
+        versions=item.text("versions"),
+        reason=item.text("reason"),
+        url=item.text("url"),
+        approver=item.text("approver"),
+        expires=item.text("expires"),
+    )
+
+
+def _clause(item: Members) -> Clause:
+    return Clause(
+        id=item.text("id", None),
+        page=item.text("page"),
+        section=item.text("section"),
+        level=item.text("level"),
+        text=item.text("text"),
+        check=item.text("check"),
+        needs=item.texts("needs"),
+        rulings=item.texts("rulings"),
+        reason=item.text("reason"),
+        sentences=item.texts("sentences"),
+        place=item.text("case"),
+        picture=item.text("picture"),
+        blame=item.text("blame", "provider"),
+    )
+
+
+def _fabric(record: Members) -> Fabric:
+    return Fabric(
+        hosts=record.integer("hosts", None),
+        facts=tuple(
+            {as_text(key): as_text(value) for key, value in host.values.items()}
+            for host in record.members("facts")
+        ),
+        each=(_ia(record.member("ia")), *(_ia(item) for item in record.members("other_ias"))),
+        testbeds=tuple(
+            tuple(as_text(name) for name in names)
+            for names in record.items("testbeds")
+            if isinstance(names, list)
+        ),
+    )
+
+
+def _ia(item: Members) -> Ia:
+    return Ia(
+        opened=item.flag("open"),
+        reason=item.text("reason"),
+        library=item.text("library"),
+        build_id=item.text("build_id"),
+        attributes=item.table("attributes"),
+        needs=item.table("needs"),
+        output=item.text("output"),
+    )
+
+
+def _attempt(record: Members, page: str, keep: _Keep) -> Attempt:
+    word = record.text("verdict", None)
+    try:
+        verdict = Verdict(word)
+    except ValueError:
+        record.damaged(f"there is no verdict {word!r}")
+    checks = tuple(_check(item) for item in record.members("checks"))
+    calls = tuple(_call(item) for item in record.members("calls"))
+    output = record.text("output")
+    attempt = Attempt(
+        case=record.text("case", None),
+        hosts=record.integer("hosts", None),
+        number=record.integer("attempt", 1),
+        verdict=verdict,
+        reason=record.text("reason"),
+        host=record.text("host"),
+        started=record.text("started"),
+        ms=record.number("ms"),
+        notes=record.texts("notes"),
+        leaks=record.texts("leaks"),
+        pending=record.text("pending"),
+        evidence=keep(
+            Evidence(
+                checks,
+                calls,
+                record.texts("records"),
+                output,
+                _crash(record.member("crash")) if record.values.get("crash") else None,
+                tuple(_stack(item) for item in record.members("stacks")),
+            )
+        ),
+        failed_check=next((check for check in checks if not check.ok), None),
+        printed=bool(output),
+        demand=demand(page, calls, checks),
+        peer=record.text("peer"),
+        teardown=tuple(
+            Trouble(
+                item.text("call"),
+                item.text("what", None),
+                item.text("saw"),
+                item.text("who", "case"),
+                item.flag("hurried"),
+            )
+            for item in record.members("teardown")
+        ),
+        kinds=kinds(record.values),
+    )
+    if against := contradiction(record.values):
+        record.damaged(f"{attempt.case} is {verdict} there, but {printable(against)}")
+    return attempt
+
+
+def _check(item: Members) -> Check:
+    return Check(
+        text=item.text("text"),
+        file=item.text("file"),
+        line=item.integer("line"),
+        role=item.text("role"),
+        ok=item.flag("ok"),
+        expected=item.texts("expected"),
+        seen=as_text(item.values.get("seen", "")),
+        after_call=item.integer("calls"),
+    )
+
+
+def _call(item: Members) -> Call:
+    return Call(
+        n=item.integer("n"),
+        who=item.text("who", "case"),
+        thread=item.integer("thread") or 1,
+        name=item.text("call"),
+        args=item.pairs("args"),
+        ret=item.text("ret"),
+        sub=item.text("sub"),
+        out=item.pairs("out"),
+        at_us=item.number("at_us"),
+        us=item.number("us"),
+        unfinished=item.flag("unfinished"),
+        teardown=item.flag("teardown"),
+    )
+
+
+def _crash(item: Members) -> Crash:
+    return Crash(
+        item.text("signal"),
+        item.texts("backtrace"),
+        item.flag("teardown"),
+        item.text("who", "case"),
+        item.texts("where"),
+    )
+
+
+def _stack(item: Members) -> Stack:
+    return Stack(
+        item.texts("backtrace"),
+        item.texts("where"),
+        item.integer("thread"),
+        item.text("name"),
+        item.text("call"),
+        item.text("why"),
+        item.flag("teardown"),
+    )

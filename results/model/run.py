@@ -1,0 +1,1091 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a run means: clauses, cases, modes, attempts, and the conclusion drawn from them."""
+
+import enum
+import re
+import shlex
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple, TypeVar
+
+from results.runlog.similarity import LEAST, Kind, enough
+
+
+class Verdict(enum.StrEnum):
+    """A verdict, in the order from best to worst that docs/results.md speaks of."""
+
+    PASS = "PASS"
+    NOTE = "NOTE"
+    UNSUPPORTED = "UNSUPPORTED"
+    RESOURCE = "RESOURCE"
+    NOT_RUN = "NOT-RUN"
+    BLOCKED = "BLOCKED"
+    BROKEN = "BROKEN"
+    FAIL = "FAIL"
+    TIMEOUT = "TIMEOUT"
+    CRASH = "CRASH"
+    CONTRADICTED = "CONTRADICTED"
+
+
+KEPT = frozenset({Verdict.PASS, Verdict.NOTE})
+# What the cases of a host have kept of the privilege of its agent, where they kept nothing.
+NO_PRIVILEGE = "none"
+NOT_KEPT = frozenset({Verdict.FAIL, Verdict.CRASH, Verdict.TIMEOUT, Verdict.CONTRADICTED})
+UNKNOWN = frozenset({Verdict.BLOCKED, Verdict.BROKEN, Verdict.RESOURCE, Verdict.NOT_RUN})
+_ORDER = list(Verdict)
+
+
+def worst(verdicts: Iterable[Verdict]) -> Verdict | None:
+    """The worst of `verdicts`; None when there is none."""
+    return max(verdicts, key=_ORDER.index, default=None)
+
+
+class Call(NamedTuple):
+    """One DAT call that a case, or its peer, made: a run has half a million."""
+
+    n: int
+    who: str
+    thread: int  # 1: the one that the process began with
+    name: str
+    args: tuple[tuple[str, str], ...]
+    ret: str
+    sub: str
+    out: tuple[tuple[str, str], ...]
+    at_us: float
+    us: float
+    unfinished: bool
+    teardown: bool
+
+
+class Check(NamedTuple):
+    """One check of a case; `after_call` is the number of the last call before it."""
+
+    text: str
+    file: str
+    line: int
+    role: str
+    ok: bool
+    expected: tuple[str, ...]
+    seen: str
+    after_call: int
+
+
+# What frames of the suite's own program begin with, and what the places of its cases have.
+_SUITE = "udapl-cases"
+_CASE = re.compile(r"^[^,]+, cases/")
+_OFFSET = re.compile(r"(?<=\w)\+0x[0-9a-f]+")
+
+
+class Backtrace:
+    """What has frames: `where` has the function, file and line of each, as much of them as was
+    known.
+    """
+
+    __slots__ = ()
+    backtrace: tuple[str, ...]
+    where: tuple[str, ...]
+
+    @property
+    def placed(self) -> list[tuple[str, str]]:
+        """The frames, each with its place, empty where none is known."""
+        places = (*self.where, *[""] * len(self.backtrace))
+        return list(zip(self.backtrace, places, strict=False))
+
+    @property
+    def frames(self) -> list[str]:
+        """The frames, each with its place where one is known."""
+        return [f"{frame}  {place}" if place else frame for frame, place in self.placed]
+
+    @property
+    def functions(self) -> list[str]:
+        """The frames by what their functions are called, and what has no name by its place."""
+        return [_function(frame, place) for frame, place in self.placed]
+
+    @property
+    def provider(self) -> str:
+        """The place of the first frame that is none of the suite, where it has one."""
+        return next(
+            (
+                f"{place} ({frame.split('(')[0]})"
+                for frame, place in self.placed
+                if place and not frame.startswith(_SUITE)
+            ),
+            "",
+        )
+
+    @property
+    def case(self) -> str:
+        """The place in the case that led there, where it is known."""
+        return next((place for place in self.where if _CASE.search(place)), "")
+
+
+def _function(frame: str, place: str) -> str:
+    """ "libvendor.so(resize)", of a frame and its place."""
+    name, comma, _ = place.partition(", ")
+    if comma and name:
+        return f"{frame.split('(')[0]}({name})"
+    return _OFFSET.sub("", frame)
+
+
+@dataclass(frozen=True, slots=True)
+class Crash(Backtrace):
+    """The signal that ended a case's process, and where it was."""
+
+    signal: str
+    backtrace: tuple[str, ...]
+    teardown: bool = False
+    who: str = "case"
+    where: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Stack(Backtrace):
+    """Where a thread of a case was that had no end: `thread` is its number in the calls, 0 where it
+    made none, `call` the DAT call that it was in, and `why` the reason that nothing is known.
+    """
+
+    backtrace: tuple[str, ...]
+    where: tuple[str, ...] = ()
+    thread: int = 0
+    name: str = ""
+    call: str = ""
+    why: str = ""
+    teardown: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """What broke in a case's teardown: the call, which is empty outside of any, how ("refused",
+    "crash", "timeout"), what was seen, and whose it was, the `case`'s or its `peer`'s.
+    """
+
+    call: str
+    what: str
+    saw: str
+    who: str = "case"
+    # Whether the call was given less time than others, for it had had no end so often before.
+    hurried: bool = False
+
+    @property
+    def text(self) -> str:
+        """In words: "dat_ep_free refused with DAT_INVALID_STATE"."""
+        whose = f" of the {self.who}" if self.who != "case" else ""
+        if self.what == "refused":
+            return f"{self.call}{whose} refused with {self.saw}"
+        inside = f"inside {self.call}{whose}" if self.call else f"outside of any call{whose}"
+        return f"{self.saw} {inside}" + (", hurried" if self.hurried else "")
+
+    @property
+    def key(self) -> tuple[str, str, str, str]:
+        """What is the same for all cases that met the same, however long each waited."""
+        return self.call, self.what, "no end" if self.what == "timeout" else self.saw, self.who
+
+
+class Evidence(NamedTuple):
+    """What an attempt did, and what it left: far more than what counts of it, and more than fits
+    into memory for all of a run.
+    """
+
+    checks: tuple[Check, ...] = ()
+    calls: tuple[Call, ...] = ()
+    records: tuple[str, ...] = ()
+    output: str = ""
+    crash: Crash | None = None
+    stacks: tuple[Stack, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One verdict record: `number` is 1, or 2 when the case was run again alone. `evidence` reads
+    what it did, which nobody keeps for longer than it is told.
+    """
+
+    case: str
+    hosts: int
+    number: int
+    verdict: Verdict
+    reason: str
+    host: str
+    started: str
+    ms: float
+    notes: tuple[str, ...]
+    leaks: tuple[str, ...]
+    pending: str
+    evidence: Callable[[], Evidence]
+    # The check that decided the verdict, if one did.
+    failed_check: Check | None
+    # Whether its processes wrote anything.
+    printed: bool
+    # What its clause demands of the page's own call, as results.analysis.tables has it.
+    demand: str | None = None
+    peer: str = ""
+    teardown: tuple[Trouble, ...] = ()
+    # The ways in which it was found broken, each shared with what ended alike.
+    kinds: tuple[Kind, ...] = ()
+
+    @property
+    def checks(self) -> tuple[Check, ...]:
+        """What it checked."""
+        return self.evidence().checks
+
+    @property
+    def calls(self) -> tuple[Call, ...]:
+        """The calls that it made, and those of its peer."""
+        return self.evidence().calls
+
+    @property
+    def records(self) -> tuple[str, ...]:
+        """What it recorded for a reader."""
+        return self.evidence().records
+
+    @property
+    def output(self) -> str:
+        """What its processes wrote."""
+        return self.evidence().output if self.printed else ""
+
+    @property
+    def crash(self) -> Crash | None:
+        """How its process ended, where a signal ended it."""
+        return self.evidence().crash
+
+    @property
+    def stacks(self) -> tuple[Stack, ...]:
+        """Where its threads were, where it had no end."""
+        return self.evidence().stacks
+
+    @property
+    def hung(self) -> Stack | None:
+        """The stack of the thread that had no end: the one in the call that did not return."""
+        if self.verdict is not Verdict.TIMEOUT:
+            return None
+        own = [stack for stack in self.stacks if stack.backtrace and not stack.teardown]
+        stuck = [stack for stack in own if self.pending and stack.call == self.pending]
+        return next(iter((*stuck, *own)), None)
+
+    @property
+    def place(self) -> tuple[str, ...]:
+        """The hosts that it ran on, the subject's first."""
+        return (self.host, self.peer) if self.peer else (self.host,)
+
+    @property
+    def culprit(self) -> Call | None:
+        """The call that the verdict is about: the one that did not return, or was found wrong.
+
+        It is none of teardown's, whose troubles are findings of their own.
+        """
+        check = self.failed_check
+        endless = self.verdict in (Verdict.CRASH, Verdict.TIMEOUT)
+        if check is None and not endless:
+            return None
+        calls = [call for call in self.calls if not call.teardown]
+        if check is None or endless:
+            stuck = [call for call in calls if call.unfinished and call.who == "case"]
+            stuck = stuck or [call for call in calls if call.unfinished]
+            if stuck:
+                return stuck[-1]
+            return next((c for c in reversed(calls) if c.name == self.pending), None)
+        before = [c for c in calls if c.n <= check.after_call and c.who == "case"]
+        named = [call for call in before if call.name in check.text]
+        # A guard tells that something wrote where it must not, but not what did.
+        if not named and self.verdict is Verdict.FAIL and check.role != "guard":
+            # What a check without a call's name looks at is what the page's own call has done.
+            own = f"dat_{self.case.partition('/')[0]}"
+            named = [call for call in before if call.name == own] or before
+        return named[-1] if named else None
+
+    @property
+    def troubled(self) -> tuple[Call, ...]:
+        """The calls in which its teardown broke."""
+        found = []
+        for trouble in self.teardown:
+            calls = [c for c in self.calls if c.teardown and c.who == trouble.who]
+            if trouble.what == "refused":
+                found += [c for c in calls if c.name == trouble.call and c.ret == trouble.saw][:1]
+            else:
+                found += [c for c in calls if c.unfinished]
+        return tuple(found)
+
+    @property
+    def expected(self) -> tuple[str, ...]:
+        """What the clause admits here, one alternative each, in words where no check says it."""
+        if self.verdict is Verdict.CRASH:
+            return (f"{self.pending or 'every call'} returns, whatever it returns",)
+        if self.verdict is Verdict.TIMEOUT:
+            if self.pending:
+                return (f"{self.pending} returns in time, whatever it returns",)
+            return ("the case ends in time",)
+        if self.verdict is Verdict.CONTRADICTED:
+            return ("a verdict that agrees with its evidence",)
+        check = self.failed_check
+        return check.expected if check else ()
+
+    @property
+    def seen(self) -> str:
+        """What happened instead, in one line."""
+        if self.verdict is Verdict.CRASH and self.crash and self.crash.signal:
+            inside = f" inside {self.pending}" if self.pending else ""
+            return f"{self.crash.signal}{inside}"
+        if self.verdict is Verdict.CONTRADICTED:
+            return self.reason
+        if self.verdict in (Verdict.CRASH, Verdict.TIMEOUT) and self.pending:
+            return f"{self.reason or 'no verdict'} (inside {self.pending})"
+        check = self.failed_check
+        return (check.seen if check else "") or self.reason or "no reason was recorded"
+
+    @property
+    def after(self) -> str:
+        """The call under test, and what it returned, where the check that failed does not name it:
+        " (after dat_srq_resize = DAT_SUCCESS)".
+        """
+        call, check = self.culprit, self.failed_check
+        if call is None or check is None or call.name in check.text:
+            return ""
+        return f" (after {call.name} = {'no return' if call.unfinished else call.ret})"
+
+    @property
+    def summary(self) -> str:
+        """Expected and seen in one line, for lists and messages."""
+        check = self.failed_check
+        if self.verdict is Verdict.FAIL and check and check.expected:
+            expected = " or ".join(check.expected)
+            return f"{check.text}: expected {expected}, saw {self.seen}{self.after}"
+        if self.verdict is Verdict.FAIL and check:
+            return f"{check.text}: {self.seen}{self.after}"
+        return self.seen if self.verdict in NOT_KEPT else self.reason
+
+    @property
+    def ended(self) -> str:
+        """The verdict, and that teardown broke where it did."""
+        return f"{self.verdict}, teardown broken" if self.teardown else str(self.verdict)
+
+    @property
+    def outcome(self) -> object:
+        """What a second attempt must have in common with it, or the case is unstable."""
+        return self.verdict, tuple(trouble.key for trouble in self.teardown)
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Why a NOTE is one: its notes and leaks, or its reason when it has neither."""
+        return self.notes + self.leaks or ((self.reason,) if self.reason else ())
+
+
+@dataclass(frozen=True)
+class Breakage:
+    """A finding of its own: one thing that broke when what cases had made was freed. `cases` are
+    those that met it, `attempt` is the first one's.
+    """
+
+    trouble: Trouble
+    cases: tuple["Case", ...]
+    attempt: Attempt
+
+    @property
+    def text(self) -> str:
+        """In one line, without the cases."""
+        return f"teardown: {self.trouble.text}"
+
+    @property
+    def extent(self) -> str:
+        """In how many cases: "in 12 cases, first in ep_create/..."."""
+        first = self.cases[0].id
+        return f"in {len(self.cases)} cases, first in {first}" if self.cases[1:] else f"in {first}"
+
+
+@dataclass
+class Case:
+    """A case over the modes in which it was planned or has a verdict."""
+
+    id: str
+    clause: "Clause"
+    modes: set[int] = field(default_factory=set)
+    attempts: list[Attempt] = field(default_factory=list)
+    # By mode, on how many testbeds it lacks a verdict where it is to run on each.
+    missing: dict[int, int] = field(default_factory=dict)
+
+    def first(self, hosts: int) -> Attempt | None:
+        """The first attempt that decides the verdict of mode `hosts`; the worst, if several."""
+        firsts = [a for a in self.attempts if a.hosts == hosts and a.number == 1]
+        if len(firsts) == 1:
+            return firsts[0]
+        return max(firsts, key=lambda a: _ORDER.index(a.verdict), default=None)
+
+    def verdict(self, hosts: int) -> Verdict | None:
+        """The verdict of mode `hosts`; None when the case has no business there."""
+        if hosts not in self.modes:
+            return None
+        first = self.first(hosts)
+        if first is None or self.missing.get(hosts):
+            return worst([Verdict.NOT_RUN, *([first.verdict] if first else [])])
+        return first.verdict
+
+    @cached_property
+    def worst(self) -> Verdict:
+        """The worst verdict over the modes."""
+        found = worst(v for hosts in self.modes if (v := self.verdict(hosts)))
+        return found or Verdict.NOT_RUN
+
+    @cached_property
+    def decisive(self) -> Attempt | None:
+        """The first attempt that the worst verdict comes from."""
+        firsts = (self.first(hosts) for hosts in sorted(self.modes))
+        return next((a for a in firsts if a and a.verdict is self.worst), None)
+
+    @cached_property
+    def unstable(self) -> tuple[int, ...]:
+        """The modes in which it ended otherwise when it was run again."""
+        return tuple(hosts for hosts in sorted(self.modes) if self._varied(hosts))
+
+    @cached_property
+    def once(self) -> tuple[Attempt, ...]:
+        """The first attempts that were found broken, and of which there is no second one."""
+        firsts = (each for each in self.attempts if each.number == 1 and each.kinds)
+        return tuple(each for each in firsts if self.second(each) is None)
+
+    def second(self, first: Attempt) -> Attempt | None:
+        """The second attempt of what `first` tried; None where there is none."""
+        here = [each for each in self.attempts if each.hosts == first.hosts]
+        # Where every pair is tried, it is one of the same hosts.
+        many = sum(each.number == 1 for each in here) > 1
+        return next(
+            (e for e in here if e.number > 1 and (not many or e.place == first.place)), None
+        )
+
+    def _varied(self, hosts: int) -> bool:
+        ended: dict[tuple[str, ...], dict[int, object]] = {}
+        here = [attempt for attempt in self.attempts if attempt.hosts == hosts]
+        # Where every pair is tried, an attempt is compared with that of the same hosts.
+        many = sum(attempt.number == 1 for attempt in here) > 1
+        for attempt in here:
+            place = attempt.place if many else ()
+            ended.setdefault(place, {})[attempt.number] = attempt.outcome
+        return any(len(set(by_number.values())) > 1 for by_number in ended.values())
+
+    @cached_property
+    def ordered(self) -> list[Attempt]:
+        """All attempts, by mode and number."""
+        return sorted(self.attempts, key=lambda a: (a.hosts, a.number))
+
+
+@dataclass(frozen=True, slots=True)
+class Ruling:
+    """How the suite reads what a page leaves unclear."""
+
+    id: str
+    title: str
+    reading: str
+
+
+@dataclass(frozen=True, slots=True)
+class Waiver:
+    """A finding that somebody answers for: of which clause or family of them, of which versions
+    of which provider, why, and until when.
+    """
+
+    clause: str
+    provider: str
+    versions: str
+    reason: str
+    url: str
+    approver: str
+    expires: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A provider that is wrong in one thing: which clause or family of them it breaks, and how."""
+
+    id: str
+    clause: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Proof:
+    """A faults run of the same suite: what became of each fault with each case that was to catch
+    it. `page` is the path of its page from the run's folder, if it had one; `drawn` says in words
+    of which share of the faults it was, where it was not of all.
+    """
+
+    run: str
+    page: str
+    dirty: bool
+    outcomes: dict[tuple[str, str], str]
+    drawn: str = ""
+
+
+@dataclass(frozen=True)
+class Page:
+    """How a page is accounted for: its sentences by hash, how many each section has, and why some
+    demand nothing.
+    """
+
+    name: str
+    sections: tuple[tuple[str, int], ...]
+    sentences: tuple[str, ...]
+    informative: dict[str, str]
+
+
+@dataclass
+class Clause:
+    """A clause of the catalogue, with the cases that were planned for it."""
+
+    id: str
+    page: str
+    section: str
+    level: str
+    text: str
+    check: str
+    needs: tuple[str, ...]
+    rulings: tuple[str, ...]
+    reason: str
+    sentences: tuple[str, ...] = ()
+    # Where its case stands in the suite's sources.
+    place: str = ""
+    # What its family is a row of, with families of other pages.
+    picture: str = ""
+    # Who is at fault where it is not kept: the "provider", or the "registry".
+    blame: str = "provider"
+    cases: list[Case] = field(default_factory=list)
+
+    @cached_property
+    def verdict(self) -> Verdict | None:
+        """The worst verdict of its cases; None when the run had none for it."""
+        return worst(case.worst for case in self.cases)
+
+    @cached_property
+    def standing(self) -> str:
+        """The verdict's word, or why there is none: "no case" (none can exist), "not selected"."""
+        if self.verdict:
+            return self.verdict.value
+        return "no case" if self.check == "none" else "not selected"
+
+    def mode(self, hosts: int) -> Verdict | None:
+        """The worst verdict of its cases in mode `hosts`."""
+        return worst(v for case in self.cases if (v := case.verdict(hosts)))
+
+    @property
+    def name(self) -> str:
+        """The id without its page."""
+        return self.id.split("/", 1)[-1]
+
+    @cached_property
+    def remarks(self) -> tuple[str, ...]:
+        """What a reader must know beside the verdict: notes, reasons, each once."""
+        if not self.cases:
+            return (self.reason,) if self.reason else ()
+        lines: list[str] = []
+        for case in self.cases:
+            for hosts in sorted(case.modes):
+                attempt = case.first(hosts)
+                if attempt is None or attempt.verdict is not self.verdict:
+                    continue
+                if attempt.verdict is Verdict.NOTE:
+                    lines += attempt.remarks
+                elif attempt.verdict is not Verdict.PASS and attempt.summary:
+                    lines.append(attempt.summary)
+        return tuple(dict.fromkeys(lines))
+
+
+@dataclass(frozen=True)
+class Suite:
+    """The suite that ran."""
+
+    version: str
+    commit: str
+    dirty: bool
+    # How many clauses each profile has, of all pages.
+    profiles: dict[str, int] = field(default_factory=dict)
+    # Every page there is, with clauses or without; all cases, and how many a whole run has by mode.
+    pages: tuple[str, ...] = ()
+    cases: int = 0
+    plan: dict[int, int] = field(default_factory=dict)
+    # The digest of the binary that has the cases.
+    binary: str = ""
+
+    @property
+    def tree(self) -> str:
+        """Whether the suite was as committed; empty when no commit is known."""
+        if self.commit in ("", "unknown"):
+            return ""
+        return "with local changes" if self.dirty else "clean"
+
+
+@dataclass(frozen=True)
+class Subject:
+    """The provider that was certified."""
+
+    library: str
+    api: str
+    sha256: str
+    build_id: str
+    ia: str
+    dat_conf_entry: str
+    variant: str = ""
+    # What stood in the place of the usual libdat, if anything did.
+    libdat: str = ""
+    libdat_sha256: str = ""
+
+    @property
+    def name(self) -> str:
+        """The library's file name."""
+        return self.library.rsplit("/", 1)[-1] or "the provider"
+
+    @property
+    def registry_is_tested(self) -> bool:
+        """Whether the registry is under test too; one that nobody named is not."""
+        return bool(self.libdat)
+
+    @property
+    def registry(self) -> str:
+        """Whose registry it is, in words."""
+        if self.libdat:
+            return f"the registry {self.libdat.rsplit('/', 1)[-1]}"
+        return "the suite's own registry" if self.api == "1.2" else "the hosts' own registry"
+
+
+@dataclass(frozen=True)
+class Ia:
+    """What the IA of a host said of itself."""
+
+    opened: bool
+    reason: str
+    library: str
+    build_id: str
+    attributes: dict[str, str]
+    needs: dict[str, str]
+    output: str
+
+
+@dataclass(frozen=True)
+class Fabric:
+    """A fabric that was up: its hosts, and what the IA of each said of itself, the subject's
+    first; and where the suite runs on each pair of hosts, the pairs.
+    """
+
+    hosts: int
+    facts: tuple[dict[str, str], ...]
+    each: tuple[Ia, ...]
+    testbeds: tuple[tuple[str, ...], ...] = ()
+
+    @property
+    def opened(self) -> bool:
+        """Whether the subject's IA was opened."""
+        return self.each[0].opened
+
+    @property
+    def attributes(self) -> dict[str, str]:
+        """The attributes of the subject's IA and provider."""
+        return self.each[0].attributes
+
+    @property
+    def needs(self) -> dict[str, str]:
+        """The optional features, and whether the subject's IA declares them."""
+        return self.each[0].needs
+
+
+@dataclass(frozen=True)
+class Incident:
+    """Something broke that is not a case."""
+
+    what: str
+    host: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Undeclared:
+    """What came of the case that shows a feature at work, where the feature is not declared."""
+
+    feature: str
+    case: str
+    verdict: str
+
+
+@dataclass(frozen=True)
+class End:
+    """The run's last word."""
+
+    finished: str
+    status: str
+
+
+@dataclass(frozen=True)
+class Parity:
+    """Whether the same case has the same verdict in each mode."""
+
+    compared: int
+    differing: tuple[Case, ...]
+
+
+@dataclass(frozen=True)
+class Conclusion:
+    """`word` is one of CRITERIA, `criterion` what it means, `because` why it was drawn here."""
+
+    word: str
+    sentence: str
+    because: str
+    criterion: str
+
+
+CRITERIA = {
+    "conformant": (
+        "a whole run of a suite as committed, in each mode, in which at least one clause was kept"
+        " (PASS, NOTE), and every other too or it did not apply (UNSUPPORTED: the provider declares"
+        " the feature absent); it speaks of the pages that are named, and of no other"
+    ),
+    "kept, in part": (
+        "what was checked was kept, but it was not all, or not as a lab repeats it: a selection,"
+        " one mode, a changed suite, more patience than usual, or a variant of the provider"
+    ),
+    "not conformant": (
+        "a first attempt ended in FAIL, CRASH, TIMEOUT or CONTRADICTED, or what a case had made"
+        " could not be freed (teardown); a second attempt never takes that back"
+    ),
+    "could not tell": (
+        "nothing of that kind against the provider, but a case is BROKEN, which is the suite's or"
+        " the host's failure,"
+        " or RESOURCE, for lack of means, or NOT-RUN, the run was interrupted, no clause could"
+        " be checked at all, or a registry that is not under test broke a clause"
+    ),
+}
+
+Key = TypeVar("Key")
+
+
+@dataclass
+class Run:
+    """A whole run, complete or not."""
+
+    id: str
+    started: str
+    command: tuple[str, ...]
+    seed: str
+    patience: int
+    fabric: str
+    modes: tuple[int, ...]
+    suite: Suite
+    subject: Subject
+    clauses: list[Clause]
+    rulings: tuple[Ruling, ...] = ()
+    waivers: tuple[Waiver, ...] = ()
+    pages: tuple[Page, ...] = ()
+    faults: tuple[Fault, ...] = ()
+    no_faults: dict[str, str] = field(default_factory=dict)
+    proofs: tuple[Proof, ...] = ()
+    # Whether who ran it takes findings that are waived for an exit code of 0.
+    waived_ok: bool = False
+    fabrics: list[Fabric] = field(default_factory=list)
+    undeclared: list[Undeclared] = field(default_factory=list)
+    incidents: list[Incident] = field(default_factory=list)
+    end: End | None = None
+    cut_off: bool = False
+    # How many records were read, and the digest of the last: it stands for all of them.
+    records: int = 0
+    digest: str = ""
+
+    def rulings_of(self, clause: Clause) -> list[Ruling]:
+        """The rulings that `clause` cites, those of which the run has the words."""
+        return [ruling for ruling in self.rulings if ruling.id in clause.rulings]
+
+    @cached_property
+    def provider_version(self) -> str:
+        """The version that the provider's attributes tell; empty where none was seen."""
+        attributes = next((fabric.attributes for fabric in self.fabrics if fabric.opened), {})
+        parts = [attributes.get(f"provider_version_{part}", "") for part in ("major", "minor")]
+        return ".".join(parts) if all(parts) else ""
+
+    @cached_property
+    def provider(self) -> str:
+        """What the provider calls itself, with its version; empty where none was seen."""
+        attributes = next((fabric.attributes for fabric in self.fabrics if fabric.opened), {})
+        return f"{attributes.get('provider_name', '')} {self.provider_version}".strip()
+
+    @cached_property
+    def cases(self) -> list[Case]:
+        """All cases, in the order of their clauses."""
+        return [case for clause in self.clauses for case in clause.cases]
+
+    @cached_property
+    def planned(self) -> list[Clause]:
+        """The clauses that this run had a case for."""
+        return [clause for clause in self.clauses if clause.cases]
+
+    @cached_property
+    def complete(self) -> bool:
+        """Whether the run came to its planned end."""
+        return self.end is not None and self.end.status == "complete" and not self.not_run
+
+    @cached_property
+    def not_run(self) -> int:
+        """How many planned (case, mode) pairs have no verdict."""
+        return sum(
+            case.verdict(hosts) is Verdict.NOT_RUN for case in self.cases for hosts in case.modes
+        )
+
+    @cached_property
+    def partial(self) -> str:
+        """Why the run is no whole one, in one sentence; empty when it is."""
+        if self.complete:
+            return ""
+        planned = sum(len(case.modes) for case in self.cases)
+        if self.end is None:
+            why = "the run stopped without a last word (killed, or still going on)"
+        elif self.end.status == "complete":
+            why = "the run came to its end without reaching every case"
+        else:
+            why = f"the run was {self.end.status}"
+        tail = "; its last record was cut off and is left out" if self.cut_off else ""
+        missing = f"{self.not_run} of {planned} planned verdicts are missing (NOT-RUN)."
+        if not self.not_run:
+            missing = "No planned verdict is missing."
+        return f"{why[0].upper()}{why[1:]}{tail}. {missing}"
+
+    @cached_property
+    def unsaid(self) -> str:
+        """What a run of a selection says nothing about, in one sentence; empty when it is whole."""
+        count = self.counts["not selected"]
+        if not count:
+            return ""
+        verb = "was" if count == 1 else "were"
+        return f"{_clauses(count)} of the same pages {verb} not selected: nothing is said of them."
+
+    @cached_property
+    def covered(self) -> tuple[str, ...]:
+        """The pages that this run had a case of."""
+        return tuple(sorted({clause.page for clause in self.planned}))
+
+    @cached_property
+    def coverage(self) -> str:
+        """How many of all pages those are: "10 of the 73 pages", "all 73 pages". A call may have no
+        page.
+        """
+        pages = self.suite.pages
+        count = len(set(self.covered) & set(pages)) if pages else len(self.covered)
+        total = len(pages)
+        if count == total > 1:
+            return f"all {total} pages"
+        if total:
+            return f"{count} of the {total} pages"
+        return "1 page" if count == 1 else f"{count} pages"
+
+    @cached_property
+    def in_part(self) -> tuple[str, ...]:
+        """Why what was kept is not what a whole run of the suite would say, a reason each."""
+        return tuple(self._in_part())
+
+    def _in_part(self) -> Iterator[str]:
+        suite = self.suite
+        if suite.cases == 0:
+            yield "a run that does not say how much the whole suite is"
+        elif len(self.cases) < suite.cases:
+            yield f"a selection, {len(self.cases)} of {suite.cases} cases"
+        else:
+            for hosts, whole in sorted(suite.plan.items()):
+                count = sum(hosts in case.modes for case in self.cases)
+                if count < whole:
+                    yield f"{count or 'none'} of {whole} cases on {hosts_word(hosts)}"
+        if not suite.tree:
+            yield "a suite of no known commit"
+        elif suite.dirty:
+            yield "a suite with local changes"
+        if self.patience > 1:
+            yield f"{self.patience} times the usual patience"
+        if self.subject.variant:
+            yield f"the variant {self.subject.variant} of the provider"
+
+    @cached_property
+    def findings(self) -> list[Case]:
+        """The cases that were not kept."""
+        return [case for case in self.cases if case.worst in NOT_KEPT]
+
+    @cached_property
+    def breakages(self) -> list[Breakage]:
+        """What broke in teardown, in first attempts: one for each call and cause."""
+        found: dict[tuple[str, str, str, str], tuple[Trouble, dict[str, Case], Attempt]] = {}
+        for case in self.cases:
+            for attempt in case.ordered:
+                for trouble in attempt.teardown if attempt.number == 1 else ():
+                    seen = found.setdefault(trouble.key, (trouble, {}, attempt))
+                    seen[1][case.id] = case
+                    # One that had all of its time tells more.
+                    if seen[0].hurried and not trouble.hurried:
+                        found[trouble.key] = trouble, seen[1], attempt
+        return [
+            Breakage(trouble, tuple(cases.values()), attempt)
+            for _, (trouble, cases, attempt) in sorted(found.items())
+        ]
+
+    @cached_property
+    def first_broken(self) -> Case | None:
+        """The case to replay first: one that was not kept, or else one whose teardown broke."""
+        return next(iter((*self.findings, *(each.cases[0] for each in self.breakages))), None)
+
+    @cached_property
+    def unstable(self) -> list[Case]:
+        """The cases that ended otherwise when they were run again."""
+        return [case for case in self.cases if case.unstable]
+
+    @cached_property
+    def again(self) -> str:
+        """How many of those that were found broken were run again, and why the others were not;
+        empty where each was.
+        """
+        firsts = [a for case in self.cases for a in case.attempts if a.number == 1 and a.kinds]
+        once = [attempt for case in self.cases for attempt in case.once]
+        if not once:
+            return ""
+        sampled = sum(self._sampled(attempt) for attempt in once)
+        said = (
+            f"Of {len(firsts)} verdicts that were not kept, or not freed, {len(firsts) - len(once)}"
+            " were tried a second time, alone"
+        )
+        if sampled:
+            said += (
+                f". {sampled} were tried once: of each kind, with the same verdict and in the same"
+                f" call or check, or broken alike in teardown, a sample of at least {LEAST} was"
+                " drawn by the seed"
+            )
+        if sampled < len(once):
+            said += f". {len(once) - sampled} were tried once, since the run did not come to them"
+        return f"{said}."
+
+    def _sampled(self, attempt: Attempt) -> bool:
+        """Whether of each kind of one that was tried once enough others were tried twice."""
+        return all(enough(*self._seconds.get(kind, (0, False))) for kind in attempt.kinds)
+
+    @cached_property
+    def _seconds(self) -> dict[Kind, tuple[int, bool]]:
+        """Of each kind how many were tried twice, and whether one ended otherwise then."""
+        found: dict[Kind, tuple[int, bool]] = {}
+        for case in self.cases:
+            for first in case.attempts if case.attempts[1:] else ():
+                if first.number == 1 and (again := case.second(first)):
+                    varied = again.outcome != first.outcome
+                    for kind in first.kinds:
+                        count, other = found.get(kind, (0, False))
+                        found[kind] = count + 1, other or varied
+        return found
+
+    def with_verdict(self, *verdicts: Verdict) -> list[Clause]:
+        """The clauses whose verdict is one of `verdicts`."""
+        return [clause for clause in self.clauses if clause.verdict in verdicts]
+
+    def count(self, key: Callable[[Clause], Key]) -> dict[Key, Counter[str]]:
+        """The clauses' standings counted by `key`, such as their level or page."""
+        table: dict[Key, Counter[str]] = {}
+        for clause in self.clauses:
+            table.setdefault(key(clause), Counter())[clause.standing] += 1
+        return table
+
+    @cached_property
+    def counts(self) -> Counter[str]:
+        """The clauses counted by standing."""
+        return Counter(clause.standing for clause in self.clauses)
+
+    @cached_property
+    def parity(self) -> Parity:
+        """Compares the cases that have a verdict in more than one mode."""
+        compared = 0
+        differing = []
+        for case in self.cases:
+            verdicts = {a.verdict for hosts in case.modes if (a := case.first(hosts))}
+            compared += sum(case.first(hosts) is not None for hosts in case.modes) > 1
+            if len(verdicts) > 1:
+                differing.append(case)
+        return Parity(compared, tuple(differing))
+
+    @cached_property
+    def conclusion(self) -> Conclusion:
+        """What the run says about the provider."""
+        broken = len(self.with_verdict(*NOT_KEPT))
+        checked = broken + len(self.with_verdict(*KEPT))
+        unknown = len(self.with_verdict(*UNKNOWN))
+        sentence = "No clause checked"
+        if checked:
+            sentence = f"{_clauses(checked)} checked, {broken or 'none'} broken"
+        if unknown:
+            sentence += f", {unknown} not decided"
+        if self.breakages:
+            ways = len(self.breakages)
+            sentence += f", teardown broken in {ways} way{'s' if ways > 1 else ''}"
+        registrys = sum(clause.blame == "registry" for clause in self.with_verdict(*NOT_KEPT))
+        if broken > registrys or self.breakages or (registrys and self.subject.registry_is_tested):
+            word = "not conformant"
+            because = "; ".join(self._broken(broken, registrys))
+        elif registrys:
+            word = "could not tell"
+            because = self._registrys(registrys)
+        elif unknown:
+            word = "could not tell"
+            because = f"nothing was found broken, but {_clauses(unknown)} could not be decided"
+        elif not self.planned:
+            word = "could not tell"
+            because = "no case was planned"
+        elif not checked:
+            word = "could not tell"
+            because = "no clause applied, so none was checked"
+        elif self.end is not None and self.end.status != "complete":
+            word = "could not tell"
+            because = f"the run was {self.end.status}"
+        elif self.in_part:
+            word = "kept, in part"
+            because = f"each clause that was checked was kept; this was {'; '.join(self.in_part)}"
+        else:
+            word = "conformant"
+            because = f"each clause that was checked was kept, of {self.coverage}"
+        return Conclusion(word, sentence, because, CRITERIA[word])
+
+    def _broken(self, clauses: int, registrys: int) -> Iterator[str]:
+        """What is broken: in so many clauses, of which some are the registry's; and in teardown."""
+        if clauses:
+            ended = f"ended in {_either(NOT_KEPT & set(self.counts))}"
+            yield f"{_clauses(clauses)} {ended}"
+        if registrys:
+            yield self._registrys(registrys)
+        if registrys and registrys == clauses and not self.breakages:
+            yield "nothing was found against the provider"
+        if self.breakages:
+            calls = dict.fromkeys(each.trouble.call or "no call" for each in self.breakages)
+            yield f"teardown broke ({', '.join(calls)})"
+
+    def _registrys(self, count: int) -> str:
+        """That so many clauses of the registry are broken, and whose that is."""
+        whose = f"{_clauses(count)} {'is' if count == 1 else 'are'} of {self.subject.registry}"
+        if self.subject.registry_is_tested:
+            return f"{whose}, which is not conformant"
+        if self.subject.api == "1.2":
+            return f"{whose}: the suite is at fault there, and no provider"
+        return (
+            f"{whose}: it is not under test, unless --libdat names it, and no provider is at fault"
+        )
+
+    def excuses(self, clause: Clause, verdict: Verdict) -> bool:
+        """Whether this is no finding against what is under test, but one against the suite."""
+        aside = clause.blame == "registry" and not self.subject.registry_is_tested
+        return aside and verdict in NOT_KEPT
+
+    def blamed(self, clause: Clause) -> str:
+        """Whom a finding about `clause` is against, in words."""
+        return self.subject.registry if clause.blame == "registry" else "the provider"
+
+    def replay(self, case: Case) -> str:
+        """The command that runs `case` again as it ran here."""
+        patience = f" --patience {self.patience}" if self.patience > 1 else ""
+        return f"./udapl-cts replay {shlex.quote(self.id)} {shlex.quote(case.id)}{patience}"
+
+
+def _either(verdicts: Iterable[str]) -> str:
+    """ "FAIL", "FAIL, TIMEOUT or CRASH"."""
+    *rest, last = [verdict for verdict in _ORDER if verdict in set(verdicts)]
+    return f"{', '.join(rest)} or {last}" if rest else str(last)
+
+
+def _clauses(count: int) -> str:
+    return "1 clause" if count == 1 else f"{count} clauses"
+
+
+def hosts_word(hosts: int) -> str:
+    """A mode's name: "1 host", "2 hosts"."""
+    return "1 host" if hosts == 1 else f"{hosts} hosts"

@@ -1,0 +1,381 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The results store: a run's folder and its events.jsonl.zst. docs/results.md is the contract."""
+
+import errno
+import fcntl
+import json
+import os
+from collections import deque
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import chain, count
+from pathlib import Path
+from threading import Lock
+from types import TracebackType
+from typing import Any, Self
+
+from results.errors import InputError, ReportError, RunnerError
+from results.runlog import frames
+from results.runlog.chain import START, Link, linked
+from results.runlog.events import read
+from results.runlog.frames import EVENTS as EVENTS
+from runners.names import nearest
+
+FORMAT = 3
+LATEST = "latest"
+# No path is longer; so much of a longer one is shown.
+LONGEST_NAME, LONGEST_SHOWN = 4096, 80
+
+KEPT = frozenset({"PASS", "NOTE"})
+CONTRADICTED = "CONTRADICTED"
+NOT_KEPT = frozenset({"FAIL", "CRASH", "TIMEOUT", CONTRADICTED})
+NOT_KNOWN = frozenset({"BLOCKED", "BROKEN", "RESOURCE", "NOT-RUN"})
+
+CONFORMANT = 0
+NOT_CONFORMANT = 1
+COULD_NOT_TELL = 2
+
+Record = dict[str, Any]
+
+_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+_NEW = os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_APPEND | os.O_CLOEXEC
+_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+
+
+class ResultsLost(RunnerError):
+    """Nothing more can be written to the run's folder."""
+
+
+class ResultsFull(ResultsLost):
+    """There is no room for more; what was written is whole."""
+
+
+def now() -> str:
+    """The time as records have it: RFC 3339, UTC, milliseconds."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def text_of(record: Record) -> str:
+    """The text of a record, as it is written: one line, in which what is no UTF-8 is escaped."""
+    return _ENCODER.encode(record).encode("utf-8", errors="backslashreplace").decode()
+
+
+@contextmanager
+def new_run(results: Path, seed: int, elsewhere: bool = False) -> Iterator[str]:
+    """A new run's id: when it started, and its seed.
+
+    Its folder in `results` is taken, so that no other run has the id; both are gone at the end if
+    nothing was written there. Of a run whose folder is `elsewhere` none is taken. Raises
+    RunnerError.
+    """
+    first = f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{seed}"
+    if elsewhere:
+        yield first
+        return
+    others = (f"{first}-{number}" for number in count(2))
+    name = next(name for name in chain([first], others) if _taken(results / name))
+    try:
+        yield name
+    finally:
+        with suppress(OSError):
+            (results / name).rmdir()
+            results.rmdir()
+
+
+def _taken(folder: Path) -> bool:
+    """Whether `folder` was not there and is now. Raises RunnerError."""
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with suppress(FileExistsError):
+            folder.mkdir()
+            return True
+    except OSError as error:
+        raise explain(error, folder) from error
+    return False
+
+
+@dataclass(eq=False)
+class _Line:
+    """A record that somebody waits for; `error` is why it is not on the disk."""
+
+    record: bytes
+    done: bool = False
+    error: RunnerError | None = None
+
+
+class EventLog:
+    """The records of a run in progress, locked against every other process.
+
+    append() returns when the record is on the disk; calls from several threads share a sync. Each
+    line carries the digest of the one before it, of which `last` is the one there is. With a
+    `packer` the lines are packed. The log is the caller's to close.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        descriptor: int,
+        last: Link = START,
+        name: str = EVENTS,
+        packer: frames.Writer | None = None,
+    ) -> None:
+        self.folder = folder
+        self._path = folder / name
+        self._packer = packer
+        self._grown = False
+        self._last = last
+        self._descriptor = descriptor
+        self._size = os.fstat(descriptor).st_size
+        self._waiting: deque[_Line] = deque()
+        self._disk = Lock()
+
+    @classmethod
+    def create(cls, folder: Path, name: str = EVENTS) -> Self:
+        """Start a run in `folder`, absent or empty as yet. Raises InputError, ResultsFull."""
+        path = folder / name
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            occupant = next((entry.name for entry in folder.iterdir()), None)
+            if occupant is not None:
+                raise InputError(_occupied(folder, occupant))
+            descriptor = os.open(path, _NEW, 0o644)
+        except FileExistsError as error:
+            occupant = EVENTS if folder.is_dir() else ""
+            raise InputError(_occupied(folder, occupant)) from error
+        except OSError as error:
+            raise explain(error, folder) from error
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        packer = frames.Writer() if name == EVENTS else None
+        return cls(folder, descriptor, name=name, packer=packer)
+
+    @classmethod
+    def reopen(cls, folder: Path) -> Self:
+        """Go on with a run that has ended, or was ended. Raises InputError, RunnerError.
+
+        A line that was cut off at the end is cut off whole.
+        """
+        try:
+            descriptor = os.open(folder / EVENTS, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC)
+        except OSError as error:
+            raise explain(error, folder) from error
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            size, open_, last = _whole_lines(folder / EVENTS)
+            os.ftruncate(descriptor, size)
+        except BlockingIOError as error:
+            os.close(descriptor)
+            raise InputError(f"a run is going on in {folder}: wait for its end") from error
+        except ReportError as error:
+            os.close(descriptor)
+            raise InputError(str(error)) from error
+        return cls(folder, descriptor, last, packer=frames.Writer(open_))
+
+    def append(self, record: Record) -> None:
+        """Write one record and wait for the disk. Raises ResultsLost, having undone a part line."""
+        line = _Line(text_of(record).encode())
+        self._waiting.append(line)
+        with self._disk:
+            # Whoever had the disk before may have written this line with its own.
+            if not line.done:
+                self._commit([self._waiting.popleft() for _ in range(len(self._waiting))])
+        if line.error is not None:
+            raise line.error
+
+    def close(self) -> None:
+        """Give up the lock; the log may be closed twice. A file that cannot be ended is whole too:
+        what ends it is for other programs.
+        """
+        with self._disk:
+            if self._descriptor >= 0:
+                with suppress(OSError):
+                    self._write(self._packer.end() if self._packer and self._grown else b"")
+                os.close(self._descriptor)
+                self._descriptor = -1
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _commit(self, lines: Sequence[_Line]) -> None:
+        """Write lines and sync once. Where not all of them fit, none is kept."""
+        last, written = self._last, []
+        for line in lines:
+            written.append(linked(line.record, last))
+            last = last.to(written[-1])
+        data = self._packer.lines(written) if self._packer else b"".join(written)
+        error: RunnerError | None = None
+        try:
+            self._write(data)
+            os.fsync(self._descriptor)
+            self._size += len(data)
+            self._last, self._grown = last, True
+            error = self._elsewhere()
+        except OSError as refused:
+            with suppress(OSError):
+                os.ftruncate(self._descriptor, self._size)
+            if self._packer:
+                self._packer.abandon()
+            error = explain(refused, self.folder)
+        for line in lines:
+            line.done, line.error = True, error
+
+    def _elsewhere(self) -> ResultsLost | None:
+        """Why what is written is not where it should be: who removed the file is not told of it."""
+        try:
+            there = self._path.stat()
+        except OSError as refused:
+            return ResultsLost(
+                f"the results are gone: {self._path} was removed or moved while the run went on "
+                f"({refused.strerror}): certify anew"
+            )
+        ours = os.fstat(self._descriptor)
+        if (there.st_dev, there.st_ino) != (ours.st_dev, ours.st_ino):
+            return ResultsLost(f"the results are gone: {self._path} is another file now")
+        return None
+
+    def _write(self, data: bytes) -> None:
+        while data:
+            data = data[os.write(self._descriptor, data) :]
+
+
+def point_latest(results: Path, run: str, folder: Path) -> None:
+    """Make `results`/latest name this run, and `results`/RUN where its folder is elsewhere.
+
+    Where that cannot be written, the run is found by its folder alone, which is no error.
+    """
+    with suppress(OSError):
+        results.mkdir(parents=True, exist_ok=True)
+        for entry in results.iterdir():
+            if entry.is_symlink() and not entry.exists():
+                entry.unlink()
+        if folder != results / run:
+            _link(results / run, folder)
+        _link(results / LATEST, Path(run))
+
+
+def find_run(results: Path, name: str | None) -> Path:
+    """The folder of the run called `name`: an id, or a path; None is the latest run."""
+    if name is None:
+        return _latest(results)
+    if len(name) > LONGEST_NAME:
+        raise InputError(f"no such run: {name[:LONGEST_SHOWN]} ...")
+    for folder in (results / name, Path(name)):
+        if _holds_run(folder):
+            return folder.resolve()
+    runs = [folder.name for folder in runs_in(results)]
+    if os.path.isdir(name):
+        raise InputError(f"{name} holds no run: it has no {EVENTS}")
+    raise InputError(f"no such run: {name}" + nearest(name, runs))
+
+
+def is_run(results: Path, name: str) -> bool:
+    """Whether `name` is the id or the path of a run."""
+    return any(_holds_run(folder) for folder in (results / name, Path(name)))
+
+
+def _holds_run(folder: Path) -> bool:
+    # Unlike Path's own, this is no error for a name that no file can have.
+    return os.path.isfile(folder / EVENTS)
+
+
+def in_progress(folder: Path) -> bool:
+    """Whether a process is writing this run now."""
+    try:
+        with (folder / EVENTS).open("rb") as handle:
+            fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    return False
+
+
+def exit_code(words: Collection[str], teardown: bool = False) -> int:
+    """What the first verdicts of a plan say as a whole: 0, 1 or 2, as docs/results.md has it.
+
+    `teardown` is whether that of any case broke.
+    """
+    found = set(words)
+    if found & NOT_KEPT or teardown:
+        return NOT_CONFORMANT
+    # A run that checked nothing says nothing: a provider cannot conform by declaring all absent.
+    if found & NOT_KNOWN or not found & KEPT:
+        return COULD_NOT_TELL
+    return CONFORMANT
+
+
+def in_teardown(record: Record) -> str:
+    """What broke in the teardown that a verdict's record tells of, in words; mostly nothing."""
+    from results.model.run import Trouble
+
+    return "; ".join(Trouble(**broken).text for broken in record.get("teardown", ()))
+
+
+def explain(error: OSError, folder: Path) -> RunnerError:
+    """The error that tells a person why nothing can be written to `folder`."""
+    if error.errno in _FULL:
+        return ResultsFull(
+            f"no space for results in {folder} ({error.strerror}): what was done is kept; "
+            "free some space, or choose another --out"
+        )
+    return ResultsLost(f"cannot write results to {folder}: {error.strerror}")
+
+
+def _whole_lines(path: Path) -> tuple[int, bool, Link]:
+    """How many bytes of a file are whole lines, whether they end inside of a frame, and the link of
+    the last one. Raises ReportError.
+    """
+    size, open_, last = 0, False, START
+    for record in read(path):
+        if record is not None and record.place is not None:
+            size, open_, last = record.place.end, record.place.open, record.link
+    with path.open("rb") as file:
+        file.seek(size)
+        if open_ and file.read(len(frames.END) + 1) == frames.END:
+            return size + len(frames.END), False, last
+    return size, open_, last
+
+
+def _link(link: Path, target: Path) -> None:
+    fresh = link.with_name(f".{link.name}.{os.getpid()}")
+    fresh.symlink_to(target)
+    fresh.replace(link)
+
+
+def runs_in(results: Path) -> list[Path]:
+    """The folders of the runs in `results`, by name."""
+    if not results.is_dir():
+        return []
+    return sorted(
+        entry for entry in results.iterdir() if entry.name != LATEST and (entry / EVENTS).is_file()
+    )
+
+
+def _latest(results: Path) -> Path:
+    link = results / LATEST
+    if (link / EVENTS).is_file():
+        return link.resolve()
+    runs = runs_in(results)
+    if not runs:
+        raise InputError(f"no run in {results} yet: ./udapl-cts certify makes one")
+    return max(runs, key=lambda folder: (folder / EVENTS).stat().st_mtime)
+
+
+def _occupied(folder: Path, occupant: str) -> str:
+    if occupant == "":
+        return f"{folder} is a file: --out takes a folder that is absent or empty"
+    if (folder / EVENTS).is_file():
+        state = "a run is going on" if in_progress(folder) else "there is a run already"
+        return f"{state} in {folder}: choose another --out"
+    return (
+        f"{folder} is not empty (it has {occupant}): --out takes a folder that is absent or empty"
+    )

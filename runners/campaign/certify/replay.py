@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Replays: one case of an earlier run once more, alone, with all its evidence on the screen."""
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from reports.evidence_text import call_text, stacks
+from results.errors import InputError, ReportError, RunnerError
+from results.model.load import attempt_of, load
+from results.model.run import Run
+from results.runlog import records
+from results.runlog.records import Record
+from runners.campaign.certify.campaign import DAT_CONF, settings_of
+from runners.campaign.plan.assignment import PRIVILEGED, Assignment, agent_command, fabric_class
+from runners.campaign.plan.plan import Case, Planned, identity, load_cases, mode, planned
+from runners.campaign.plan.subject import Registry, environment, registry
+from runners.campaign.session import debugger
+from runners.campaign.session.testbed import Testbed
+from runners.checkout import APIS, Checkout
+from runners.names import nearest
+from runners.scratch import scratch
+
+
+@dataclass(frozen=True)
+class _Choice:
+    """What is to be replayed."""
+
+    folder: Path
+    run: Run
+    case: Case
+    hosts: int
+
+
+def replay(
+    checkout: Checkout, named: Sequence[str], hosts: int | None, gdb: bool, patience: int | None
+) -> int:
+    """Replay what `named` names ([RUN] [CASE]); the exit code says what came of it this time."""
+    choice = _choose(checkout, named, hosts)
+    checkout = checkout.by(choice.run.subject.api)
+    dat_conf = choice.folder / DAT_CONF
+    if not dat_conf.is_file():
+        raise InputError(f"{choice.folder} has no {DAT_CONF}: it says which provider was tested")
+    print(f"{choice.case.id} [{mode(choice.hosts)}] of run {choice.run.id}")
+    print(
+        f"{choice.case.file}:{choice.case.line}, {choice.case.clause.level}: "
+        f"{choice.case.clause.text}"
+    )
+    with scratch() as logs:
+        assignment = Assignment(
+            fabric=checkout.fabrics[choice.run.fabric],
+            argv=agent_command(checkout, choice.run.subject.ia, PRIVILEGED in choice.run.command),
+            env=environment(dat_conf, _libdat(choice)),
+            logs=str(logs),
+            plan=(planned(choice.case, choice.hosts),),
+            patience=patience or choice.run.patience,
+            seed=int(choice.run.seed or 0),
+            settings=_settings(checkout, choice),
+            identity=identity(checkout.cases_binary),
+        )
+        return _run(assignment, assignment.plan[0], gdb)
+
+
+def _libdat(choice: _Choice) -> Registry | None:
+    """The libdat that the run had, if it had one of its own; raises InputError where it is gone."""
+    subject = choice.run.subject
+    return registry(Path(subject.libdat), subject.api) if subject.libdat else None
+
+
+def _settings(checkout: Checkout, choice: _Choice) -> dict[str, Any]:
+    """The run's settings, so that the case meets the hosts again that it had there."""
+    settings = settings_of(choice.folder)
+    there = next(case for case in choice.run.cases if case.id == choice.case.id).first(choice.hosts)
+    if there is None:
+        return settings
+    fabric = fabric_class(checkout.fabrics[choice.run.fabric])
+    preferred: dict[str, Any] = fabric.prefer(settings, there.place)
+    return preferred
+
+
+def _choose(checkout: Checkout, named: Sequence[str], hosts: int | None) -> _Choice:
+    if len(named) > 2:
+        raise InputError("replay takes a run and a case: replay [RUN] [CASE]")
+    run_name, case_name = _roles(checkout, named)
+    folder = records.find_run(checkout.runs, run_name)
+    try:
+        run = load(folder)
+    except ReportError as error:
+        raise InputError(str(error)) from error
+    if run.fabric not in checkout.fabrics:
+        raise InputError(f"run {run.id} was made on the fabric {run.fabric!r}, which is not here")
+    if run.subject.api not in APIS:
+        raise InputError(f"run {run.id} was made by DAT {run.subject.api}, which is not here")
+    if case_name is None:
+        if run.first_broken is None:
+            raise InputError(f"run {run.id} has no failure to replay: name a case of it")
+        case_name = run.first_broken.id
+    recorded = {case.id: case for case in run.cases}
+    if case_name not in recorded:
+        near = nearest(case_name, recorded)
+        raise InputError(f"run {run.id} has no case {case_name!r}{near}")
+    modes = sorted(recorded[case_name].modes)
+    if hosts is None:
+        decisive = recorded[case_name].decisive
+        hosts = decisive.hosts if decisive else modes[0]
+    elif hosts not in modes:
+        raise InputError(
+            f"run {run.id} has {case_name} with {' and '.join(mode(n) for n in modes)} only"
+        )
+    _, cases = load_cases(checkout.by(run.subject.api))
+    found = next((case for case in cases if case.id == case_name), None)
+    if found is None:
+        raise InputError(f"the suite no longer has the case {case_name}")
+    return _Choice(folder, run, found, hosts)
+
+
+def _roles(checkout: Checkout, named: Sequence[str]) -> tuple[str | None, str | None]:
+    """Which of the words is the run, and which the case."""
+    if len(named) == 2:
+        return named[0], named[1]
+    if not named:
+        return None, None
+    if records.is_run(checkout.runs, named[0]) or "/" not in named[0]:
+        return named[0], None
+    return None, named[0]
+
+
+def _run(assignment: Assignment, one: Planned, gdb: bool) -> int:
+    told: list[Record] = []
+    testbed = Testbed(assignment, one.hosts, "", lambda line: print(line, file=sys.stderr))
+    try:
+        if gdb:
+            verdict = debugger.run(
+                one.case, lambda debug: testbed.run(one, 1, told.append, debug=debug)
+            )
+        else:
+            verdict = testbed.run(one, 1, told.append)
+    finally:
+        testbed.close()
+    if verdict is None:
+        raise RunnerError(testbed.given_up)
+    ended = next(record for record in told if record["type"] == "verdict")
+    _print(ended)
+    return records.exit_code([ended["verdict"]], "teardown" in ended)
+
+
+def _print(verdict: Record) -> None:
+    """Print the evidence of a verdict, in the words of the reports."""
+    attempt = attempt_of(verdict)
+    print(f"on {' and '.join(attempt.place)}; calls:")
+    marked = (attempt.culprit, *attempt.troubled)
+    for call in attempt.calls:
+        here = call in marked
+        print(call_text(call) + ("   <-- here" if here else ""))
+    print("checks:")
+    for check in attempt.checks:
+        admitted = f": expected {' or '.join(check.expected)}" if check.expected else ""
+        seen = f", saw {check.seen}" if check.seen else ""
+        mark = "  ok" if check.ok else "  NOT OK"
+        print(f"{mark} {check.role} {check.text}{admitted}{seen} ({check.file}:{check.line})")
+    for title, texts in (
+        ("note", attempt.notes),
+        ("record", attempt.records),
+        ("leak", attempt.leaks),
+        ("backtrace", attempt.crash.frames if attempt.crash else ()),
+        *((title, frames) for title, frames in stacks(attempt)),
+        ("output", attempt.output.splitlines()),
+    ):
+        for text in texts:
+            print(f"{title}: {text}")
+    for trouble in attempt.teardown:
+        print(f"in teardown: {trouble.text}")
+    print(f"{attempt.verdict}" + (f": {attempt.summary}" if attempt.summary else ""))

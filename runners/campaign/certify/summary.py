@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The end of a run on a terminal: findings, counts, parity of the modes, where the report is."""
+
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from results.analysis import waivers
+from results.analysis.causes import causes, unknown_causes
+from results.analysis.differences import warnings
+from results.analysis.pairs import pairs
+from results.analysis.profiles import CRITERIA, profiles
+from results.model.run import NOT_KEPT, Attempt, Case, Run, Verdict, Waiver
+from runners.campaign.plan.plan import mode
+from runners.campaign.schedule.progress import STYLES, one_line
+
+RESULT_STYLES = {
+    "success": "green",
+    "partial": "yellow",
+    "fail": "bold red",
+    "not declared": "blue",
+}
+
+
+def show(run: Run, out: Console) -> None:
+    """Print what `run` found."""
+    rows = [(case, hosts) for case in run.cases for hosts in sorted(case.modes)]
+    verdicts = {(case.id, hosts): case.verdict(hosts) or Verdict.NOT_RUN for case, hosts in rows}
+    _findings(run, out)
+    counts = Counter(verdicts.values())
+    words = [(f"{counts[word]} {word}", STYLES[word]) for word in Verdict if counts[word]]
+    line = Text(f"{len(rows)} runs of {len(run.cases)} cases: ")
+    out.print(line.append_text(Text(", ").join(Text(*word) for word in words)))
+    _teardown(run, out)
+    _unstable(run, out)
+    _parity(run, out)
+    _pairs(run, out)
+    _profiles(run, out)
+    for warning in warnings(run):
+        out.print(Text(f"warning: {warning}", style="bold yellow"))
+    if run.waivers:
+        out.print(Text(waivers.sentence(run)))
+    conclusion = run.conclusion
+    style = {"conformant": "bold green", "not conformant": "bold red"}.get(conclusion.word)
+    if run.subject.libdat:
+        digest = run.subject.libdat_sha256[:16]
+        out.print(Text(f"registry: {run.subject.libdat} (sha256 {digest})"), soft_wrap=True)
+    out.print(Text(f"clauses of {run.coverage}"))
+    out.print(Text(f"{run.records} records, the last of digest {run.digest}"), soft_wrap=True)
+    out.print(Text.assemble((conclusion.word, style or "bold yellow"), f": {conclusion.because}"))
+
+
+def show_files(html: Path | None, run: Run, out: Console) -> None:
+    """Print where to read on."""
+    if html is not None:
+        out.print(Text(f"report: {html}"))
+    if run.first_broken:
+        out.print(Text(f"replay: {run.replay(run.first_broken)}"))
+
+
+def _findings(run: Run, out: Console) -> None:
+    """Each cause with its first example: the table of all that it led to is the report's."""
+    waived = waivers.waived(run)
+    for cause in (*causes(run), *unknown_causes(run)):
+        word = Text(cause.verdict, style=STYLES[cause.verdict])
+        known = sum(clause.id in waived for clause in cause.clauses)
+        extent = cause.extent + (f", {known} waived" if known else "")
+        if cause.is_registrys:
+            extent += f", of {run.subject.registry}"
+        out.print(Text.assemble(word, f" in {extent}: {one_line(cause.name)}"))
+        attempt = cause.example.decisive
+        if attempt is not None:
+            named = f"{cause.example.id}  {mode(attempt.hosts)}"
+            said = Text(f"{named}  {_told(cause.example, attempt, waived)}")
+            out.print(Padding(said, (0, 0, 0, 4), expand=False))
+    not_run = Counter(
+        hosts for case in run.cases for hosts in case.modes if case.first(hosts) is None
+    )
+    for hosts, count in sorted(not_run.items()):
+        out.print(Text(f"NOT-RUN: {count} with {mode(hosts)}", style=STYLES["NOT-RUN"]))
+
+
+def _told(case: Case, attempt: Attempt, waived: Mapping[str, Waiver]) -> str:
+    """What happened in an attempt, in one line."""
+    said = one_line(attempt.summary)
+    again = [a for a in case.ordered if a.hosts == attempt.hosts and a.number == 2]
+    if again:
+        said += f" (again, alone: {again[0].verdict})"
+    if attempt.verdict in NOT_KEPT and case.clause.id in waived:
+        said += f" (waived until {waived[case.clause.id].expires})"
+    return said
+
+
+def _teardown(run: Run, out: Console) -> None:
+    for broken in run.breakages:
+        out.print(Text(f"{one_line(broken.text)}, {broken.extent}", style="bold red"))
+
+
+def _unstable(run: Run, out: Console) -> None:
+    if run.again:
+        out.print(Text(f"again: {run.again}"))
+    if not run.unstable:
+        return
+    out.print(Text(f"unstable: {len(run.unstable)} ended otherwise when they were run again"))
+    for case in run.unstable:
+        for hosts in case.unstable:
+            ended = [attempt.ended for attempt in case.ordered if attempt.hosts == hosts]
+            out.print(Text(f"  {case.id} [{mode(hosts)}]: {', then '.join(ended)}"))
+
+
+def _profiles(run: Run, out: Console) -> None:
+    table = Table("profile", "result", "because", box=None, pad_edge=False)
+    table.columns[2].overflow = "fold"
+    found = profiles(run)
+    touched = [profile for profile in found if profile.standings]
+    for profile in touched:
+        result = Text(profile.result, style=RESULT_STYLES[profile.result])
+        table.add_row(Text(profile.title), result, Text(profile.because))
+    if touched:
+        out.print(table)
+    for word in dict.fromkeys(profile.result for profile in touched):
+        out.print(Text(f"{word}: {CRITERIA[word]}", style="dim"))
+    others = [profile.title for profile in found if not profile.standings]
+    if others:
+        out.print(Text(f"nothing of other profiles was run: {', '.join(others)}", style="dim"))
+
+
+def _parity(run: Run, out: Console) -> None:
+    parity = run.parity
+    if not parity.compared:
+        return
+    if not parity.differing:
+        out.print(Text(f"parity: {parity.compared} cases ran in each mode, and agree"))
+        return
+    out.print(Text(f"parity: {len(parity.differing)} of {parity.compared} cases differ by mode"))
+    for case in parity.differing:
+        said = ", ".join(f"{mode(hosts)} {case.verdict(hosts)}" for hosts in sorted(case.modes))
+        out.print(Text(f"  {case.id}: {said}"))
+
+
+def _pairs(run: Run, out: Console) -> None:
+    found = pairs(run)
+    if not found.names:
+        return
+    count = len({difference.case.id for difference in found.differences})
+    differ = f"which differ in {count} case{'s' if count != 1 else ''}" if count else "which agree"
+    out.print(Text(f"pairs: {len(found.cells)} hosts and pairs of hosts, {differ}"))
+    for difference in found.differences:
+        said = [
+            f"{verdict} on {'-'.join(places[0])}"
+            + (f" and {len(places) - 1} more" if len(places) > 1 else "")
+            for verdict, places in difference.places
+        ]
+        out.print(Text(f"  {difference.case.id} [{mode(difference.hosts)}]: {', '.join(said)}"))

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A run of the suite on faulty providers."""
