@@ -82,7 +82,7 @@ def _records(options: argparse.Namespace) -> Iterator[Any]:
     if path is not None and path.is_file():
         yield from _lines(path)
         return
-    folder = records.find_run(options.checkout.results, options.named)
+    folder = records.find_run(options.checkout.runs, options.named)
     try:
         for record in read(folder / records.EVENTS):
             if record is None:

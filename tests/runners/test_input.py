@@ -86,6 +86,11 @@ def test_a_kernel_of_hosts_that_have_their_own(cts: Cts) -> None:
     assert not cts.runs.exists()
 
 
+def test_a_run_to_judge_that_there_is_not(cts: Cts) -> None:
+    refused(cts("judge", "latest"), USAGE, "latest")
+    refused(cts("judge", "no-such-run"), USAGE, "no-such-run")
+
+
 def test_unknown_clause(cts: Cts) -> None:
     refused(cts("show", "demo_page/pases"), USAGE, "demo_page/passes")
 
