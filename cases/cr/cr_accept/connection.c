@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* dat_cr_accept: the connection that an accept makes. */
+#include "case/ep_attr.h"
+#include "case/standard.h"
+#include "cases/cr/cr_accept/fixtures.h"
+#include "cases/cr/shared/request.h"
+#include "cases/srq/shared/queue.h"
+#include "clauses/cr_accept.h"
+
+FAMILY(cr_accept, connects, request_kinds)
+{
+        struct request request = requested(t, row->maker);
+
+        expect_cr_accepted(t, &request);
+
+        expect_cr_parted(t, &request);
+        expect_empty(t, request.evd);
+}
+
+/* A peer's request that is accepted is a connection, and messages go both ways. */
+static void expect_peer_joined(struct test *t, const struct request *request, struct peer_ep *end)
+{
+        struct buf *buf = buf_with(t);
+
+        expect_cr_told(t, request->passive, DAT_CONNECTION_EVENT_ESTABLISHED);
+        expect_eq(peer_wait_event(end).number, DAT_CONNECTION_EVENT_ESTABLISHED);
+        expect_eq(ep_state(t, request->passive), DAT_EP_STATE_CONNECTED);
+        loop_post_recv(t, request->passive, buf, 7);
+        peer_send(end, .length = MESSAGE);
+        expect_eq(expect_dto(request->recv_evd).user_cookie.as_64, 7);
+        expect_that(message_holds(buf->addr, MESSAGE, 0), "the memory has not the message");
+        peer_post_recv(end, 1, MESSAGE);
+        message_fill(buf->addr + 2 * MESSAGE, MESSAGE, 9);
+        loop_post_send(t, request->passive, buf, 8);
+        expect_eq(expect_dto(request->request_evd).user_cookie.as_64, 8);
+        peer_wait_recv(end, 9, MESSAGE);
+}
+
+FAMILY(cr_accept, peer_connects, request_kinds)
+{
+        struct request request = request_at(t, row->maker);
+        struct peer_ep *end = peer_request(peer(t), request.qual);
+
+        take_from_peer(t, &request);
+        expect(dat_cr_accept(request.cr, named_ep(&request), 0, NULL), DAT_SUCCESS);
+        request_accepted(t, &request);
+
+        expect_peer_joined(t, &request, end);
+}
+
+CASE(cr_accept, waits_for_no_peer)
+{
+        struct request request = request_at(t, MADE_BY_CONSUMER);
+        struct peer_ep *end = peer_request(peer(t), request.qual);
+
+        take_from_peer(t, &request);
+        peer_freeze(peer(t));
+        expect(dat_cr_accept(request.cr, request.passive, 0, NULL), DAT_SUCCESS);
+        request_accepted(t, &request);
+
+        expect_eq(peer_wait_event(end).number, DAT_CONNECTION_EVENT_ESTABLISHED);
+        expect_cr_told(t, request.passive, DAT_CONNECTION_EVENT_ESTABLISHED);
+}
+
+FAMILY(cr_accept, own_asker, two_requests)
+{
+        struct request requests[2];
+
+        requests[0] = requested(t, MADE_BY_CONSUMER);
+        requests[1] = requested_like(t, &requests[0]);
+        expect_cr_accepted(t, &requests[row->one]);
+
+        expect_cr_kept(t, &requests[!row->one]);
+        expect_eq(ep_state(t, requests[!row->one].passive), DAT_EP_STATE_UNCONNECTED);
+        expect_cr_accepted(t, &requests[!row->one]);
+        expect_cr_parted(t, &requests[row->one]);
+        expect_cr_messages(t, &requests[!row->one]);
+}
+
+FAMILY(cr_accept, own_providers_ep, two_requests)
+{
+        struct request requests[2];
+
+        requests[0] = requested(t, MADE_BY_PROVIDER);
+        requests[1] = requested_like(t, &requests[0]);
+        expect_cr_accepted(t, &requests[row->one]);
+
+        expect_eq(ep_state(t, requests[!row->one].passive),
+                  DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING);
+        expect_cr_accepted(t, &requests[!row->one]);
+}
+
+CASE(cr_accept, in_any_order)
+{
+        struct request requests[REQUESTS];
+        struct request accepted[REQUESTS];
+        DAT_COUNT count = cap_at_limit(t, REQUESTS, DAT_HANDLE_TYPE_EP, 2);
+
+        requests[0] = requested(t, MADE_BY_CONSUMER);
+        for (int i = 1; i < count; i++)
+                requests[i] = requested_like(t, &requests[0]);
+        for (int left = count; left > 0; left--) {
+                uint64_t which = draw(t, (uint64_t)left);
+
+                accepted[left - 1] = requests[which];
+                expect(dat_cr_accept(requests[which].cr, requests[which].passive, 0, NULL),
+                       DAT_SUCCESS);
+                request_accepted(t, &requests[which]);
+                requests[which] = requests[left - 1];
+        }
+        for (int i = 0; i < count; i++) {
+                expect_cr_connected(t, &accepted[i]);
+                expect_cr_messages(t, &accepted[i]);
+        }
+}
+
+/* The EP has been connected once, and reset. */
+static void use_ep(struct test *t, struct request *request)
+{
+        struct request other = requested_like(t, request);
+
+        release(t, other.passive);
+        other.passive = request->passive;
+        expect_cr_accepted(t, &other);
+        expect_cr_parted(t, &other);
+        expect(dat_ep_reset(request->passive), DAT_SUCCESS);
+}
+
+static void change_ep(struct test *t, struct request *request)
+{
+        DAT_EP_HANDLE older = request->passive;
+
+        request->passive = ep_with(t, .recv_evd = request->recv_evd);
+        release(t, older);
+}
+
+static const struct circumstance {
+        const char *id;
+        void (*bring)(struct test *t, struct request *request);
+} circumstances[] = {
+    {"point_freed", lose_point},
+    {"evd_freed", lose_point_and_evd},
+    {"ep_used_before", use_ep},
+    {"ep_made_since", change_ep},
+};
+
+FAMILY(cr_accept, connects_after, circumstances)
+{
+        struct request request = requested(t, MADE_BY_CONSUMER);
+
+        row->bring(t, &request);
+
+        expect_cr_accepted(t, &request);
+}
+
+CASE(cr_accept, one_connect_evd)
+{
+        struct request request = request_at(t, MADE_BY_CONSUMER);
+        DAT_EVENT events[2];
+
+        request.active = ep_with(t, .connect_evd = request.connect_evd);
+        must_ask(t, &request, (struct asks){0});
+        must_take(t, &request);
+        expect(dat_cr_accept(request.cr, request.passive, 0, NULL), DAT_SUCCESS);
+        request_accepted(t, &request);
+
+        for (int i = 0; i < 2; i++)
+                events[i] = expect_event(request.connect_evd, DAT_CONNECTION_EVENT_ESTABLISHED);
+        for (int i = 0; i < 2; i++) {
+                DAT_EP_HANDLE told = events[i].event_data.connect_event_data.ep_handle;
+
+                expect_that(told == request.active || told == request.passive,
+                            "the event names another EP");
+        }
+        expect_that(events[0].event_data.connect_event_data.ep_handle !=
+                        events[1].event_data.connect_event_data.ep_handle,
+                    "both events name one EP");
+        expect_cr_messages(t, &request);
+}
+
+CASE(cr_accept, ep_of_srq)
+{
+        struct request request = requested(t, MADE_BY_CONSUMER);
+        DAT_SRQ_HANDLE srq = srq_with(t);
+        struct buf *buf = buf_with(t);
+
+        request.passive = ep_with(t, .srq = srq, .recv_evd = request.recv_evd);
+        srq_post(t, srq, buf, MESSAGE, 3, 1);
+        expect(dat_cr_accept(request.cr, request.passive, 0, NULL), DAT_SUCCESS);
+        request_accepted(t, &request);
+        expect_cr_connected(t, &request);
+
+        message_fill(buf->addr + 2 * MESSAGE, MESSAGE, 5);
+        loop_post_send(t, request.active, buf, 4);
+        expect_eq(expect_dto(request.recv_evd).user_cookie.as_64, 3);
+        expect_that(message_holds(buf->addr + 3 * MESSAGE, MESSAGE, 5),
+                    "the memory has not the message");
+}
+
+FAMILY(cr_accept, posted_before, request_kinds)
+{
+        struct request request = requested(t, row->maker);
+        struct buf *buf = buf_with(t);
+
+        for (uint64_t i = 0; i < POSTED; i++)
+                loop_post_recv(t, request.passive, buf, i);
+        expect(dat_cr_accept(request.cr, named_ep(&request), 0, NULL), DAT_SUCCESS);
+        request_accepted(t, &request);
+        expect_cr_connected(t, &request);
+        expect_posted_taken(t, &request, buf);
+}
+
+/* RDMA reads that an EP of the row serves and makes, where the asking one has `reads` both ways. */
+static const struct depth {
+        const char *id;
+        DAT_COUNT more_in, less_out;
+} depths[] = {
+    {"equal", 0, 0},
+    {"serves_more", 1, 0},
+    {"makes_fewer", 0, 1},
+};
+
+FAMILY(cr_accept, reads, depths)
+{
+        struct request request = request_at(t, MADE_BY_CONSUMER);
+        DAT_COUNT limit =
+            lesser(ia_attr(t)->max_rdma_read_per_ep_in, ia_attr(t)->max_rdma_read_per_ep_out);
+        DAT_COUNT reads = lesser(2, limit);
+        DAT_EP_ATTR attr = ep_attr_modest(ia_attr(t));
+
+        attr.max_rdma_read_iov = lesser(1, reads);
+        attr.max_rdma_read_in = reads;
+        attr.max_rdma_read_out = reads;
+        request.active = ep_with(t, .attr = &attr);
+        attr.max_rdma_read_in = lesser(reads + row->more_in, limit);
+        attr.max_rdma_read_out = reads ? reads - row->less_out : 0;
+        request.passive = ep_with(t, .attr = &attr);
+        must_ask(t, &request, (struct asks){0});
+        must_take(t, &request);
+
+        expect_cr_accepted(t, &request);
+}

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* dat_cr_accept: private data of the accept. */
+#include "case/ep_attr.h"
+#include "case/standard.h"
+#include "cases/cr/cr_accept/fixtures.h"
+#include "cases/cr/shared/request.h"
+#include "clauses/cr_accept.h"
+
+#include <limits.h>
+
+#define SENT 16 /* bytes of private data */
+
+static void fill(struct test *t, unsigned char *data, DAT_COUNT size)
+{
+        for (DAT_COUNT i = 0; i < size; i++)
+                data[i] = (unsigned char)(1 + draw(t, 255));
+}
+
+FAMILY(cr_accept, private_data, amounts)
+{
+        struct request request = requested(t, MADE_BY_CONSUMER);
+        DAT_COUNT size = amount_of(t, row);
+        unsigned char *sent = buf_with(t, .length = (size_t)size + 1)->addr;
+        DAT_CONNECTION_EVENT_DATA told;
+
+        fill(t, sent, size);
+        expect(dat_cr_accept(request.cr, request.passive, size, size ? sent : NULL), DAT_SUCCESS);
+        request_accepted(t, &request);
+
+        told = expect_cr_told(t, request.active, DAT_CONNECTION_EVENT_ESTABLISHED);
+        expect_private_data(t, told.private_data, told.private_data_size, sent, size);
+        expect_cr_told(t, request.passive, DAT_CONNECTION_EVENT_ESTABLISHED);
+}
+
+FAMILY(cr_accept, private_data_by_kind, request_kinds)
+{
+        struct request request = requested(t, row->maker);
+        unsigned char sent[SENT];
+        DAT_CONNECTION_EVENT_DATA told;
+
+        fill(t, sent, SENT);
+        expect(dat_cr_accept(request.cr, named_ep(&request), SENT, sent), DAT_SUCCESS);
+        request_accepted(t, &request);
+
+        told = expect_cr_told(t, request.active, DAT_CONNECTION_EVENT_ESTABLISHED);
+        expect_private_data(t, told.private_data, told.private_data_size, sent, SENT);
+}
+
+CASE(cr_accept, no_byte_of_some)
+{
+        struct request request = requested(t, MADE_BY_CONSUMER);
+        unsigned char unsent[SENT];
+        DAT_CONNECTION_EVENT_DATA told;
+
+        fill(t, unsent, SENT);
+        expect(dat_cr_accept(request.cr, request.passive, 0, unsent), DAT_SUCCESS);
+        request_accepted(t, &request);
+
+        told = expect_cr_told(t, request.active, DAT_CONNECTION_EVENT_ESTABLISHED);
+        expect_private_data(t, told.private_data, told.private_data_size, unsent, 0);
+}
+
+CASE(cr_accept, own_private_data)
+{
+        struct request requests[REQUESTS];
+        unsigned char sent[REQUESTS][SENT];
+        DAT_COUNT count = cap_at_limit(t, REQUESTS, DAT_HANDLE_TYPE_EP, 2);
+
+        requests[0] = requested(t, MADE_BY_CONSUMER);
+        for (int i = 1; i < count; i++)
+                requests[i] = requested_like(t, &requests[0]);
+        for (int i = count - 1; i >= 0; i--) {
+                fill(t, sent[i], SENT);
+                expect(dat_cr_accept(requests[i].cr, requests[i].passive, SENT, sent[i]),
+                       DAT_SUCCESS);
+                request_accepted(t, &requests[i]);
+        }
+        for (int i = 0; i < count; i++) {
+                DAT_CONNECTION_EVENT_DATA told =
+                    expect_cr_told(t, requests[i].active, DAT_CONNECTION_EVENT_ESTABLISHED);
+
+                expect_private_data(t, told.private_data, told.private_data_size, sent[i], SENT);
+        }
+}
+
+FAMILY(cr_accept, private_data_to_peer, amounts)
+{
+        struct request request = request_at(t, MADE_BY_CONSUMER);
+        struct peer_ep *end = peer_request(peer(t), request.qual);
+        DAT_COUNT size = lesser(amount_of(t, row), PEER_PRIVATE_MAX);
+        unsigned char sent[PEER_PRIVATE_MAX];
+        struct peer_event told;
+
+        fill(t, sent, PEER_PRIVATE_MAX);
+        take_from_peer(t, &request);
+        expect(dat_cr_accept(request.cr, request.passive, size, sent), DAT_SUCCESS);
+        request_accepted(t, &request);
+
+        told = peer_wait_event(end);
+        expect_eq(told.number, DAT_CONNECTION_EVENT_ESTABLISHED);
+        expect_private_data(t, told.private_data, told.private_data_size, sent, size);
+}
+
+static const struct amount bad_sizes[] = {
+    {"minus_one", INT_MIN + 1}, /* as they are, below */
+    {"minus_two", -2},          {"least", INT_MIN}, {"one_past_most", 0}, {"by_far", INT_MAX},
+};
+
+static DAT_COUNT bad_size(struct test *t, const struct amount *row)
+{
+        if (row->size == INT_MIN + 1)
+                return -1;
+        return row->size ? row->size : provider_attr(t)->max_private_data_size + 1;
+}
+
+FAMILY(cr_accept, invalid_size, bad_sizes)
+{
+        struct request request = requested(t, MADE_BY_CONSUMER);
+        DAT_COUNT most = provider_attr(t)->max_private_data_size;
+        unsigned char *data = buf_with(t, .length = (size_t)most + 1)->addr;
+
+        expect(dat_cr_accept(request.cr, request.passive, bad_size(t, row), data),
+               DAT_INVALID_PARAMETER);
+
+        expect_eq(ep_state(t, request.passive), DAT_EP_STATE_UNCONNECTED);
+        expect_empty(t, request.connect_evd);
+        expect_cr_kept(t, &request);
+        expect_cr_accepted(t, &request);
+}
+
+FAMILY(cr_accept, invalid_size_by_kind, request_kinds)
+{
+        static const DAT_EP_STATE states[] = {
+            [MADE_BY_CONSUMER] = DAT_EP_STATE_UNCONNECTED,
+            [MADE_BY_PROVIDER] = DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING,
+            [MADE_FOR_RSP] = DAT_EP_STATE_PASSIVE_CONNECTION_PENDING,
+        };
+        struct request request = requested(t, row->maker);
+        unsigned char data = 0;
+
+        expect(dat_cr_accept(request.cr, named_ep(&request), -1, &data), DAT_INVALID_PARAMETER);
+
+        expect_cr_kept(t, &request);
+        expect_eq(ep_state(t, request.passive), states[row->maker]);
+        expect_cr_accepted(t, &request);
+}

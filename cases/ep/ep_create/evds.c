@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* dat_ep_create: the EVDs of the EP. */
+#include "case/standard.h"
+#include "cases/ep/ep_create/fixtures.h"
+#include "cases/ep/shared/attributes.h"
+#include "cases/ep/shared/transfer.h"
+#include "cases/ep/shared/transitions.h"
+#include "cases/shared/point.h"
+#include "clauses/ep_create.h"
+
+FAMILY(ep_create, null_evd, ep_no_evd)
+{
+        struct arguments with = arguments(t);
+        DAT_EP_PARAM param;
+
+        if (row->recv)
+                with.recv_evd = DAT_HANDLE_NULL;
+        if (row->request)
+                with.request_evd = DAT_HANDLE_NULL;
+        if (row->connect)
+                with.connect_evd = DAT_HANDLE_NULL;
+
+        param = described(t, create(t, &with));
+        expect_that(param.recv_evd_handle == with.recv_evd, "another EVD for receives");
+        expect_that(param.request_evd_handle == with.request_evd, "another EVD for requests");
+        expect_that(param.connect_evd_handle == with.connect_evd, "another EVD for connections");
+}
+
+/* The next message tells that the one before it has come. */
+CASE(ep_create, without_recv_evd)
+{
+        struct arguments with = arguments(t);
+        struct vector to = vector_with(t, .length = MESSAGE);
+        struct vector from = vector_with(t, .length = MESSAGE);
+        struct loop loop;
+
+        with.recv_evd = DAT_HANDLE_NULL;
+        loop = expect_joined(t, plain_end(t), create(t, &with));
+        vector_fill(t, &from, 1);
+        expect(recv_vector(loop.passive, &to, 1, DAT_COMPLETION_DEFAULT_FLAG), DAT_SUCCESS);
+        must(send_vector(loop.active, &from, 1, DAT_COMPLETION_DEFAULT_FLAG));
+        must_complete(ep_request_evd(t, loop.active), loop.active, 1, MESSAGE, 0);
+        expect_holds(&to, 1, MESSAGE);
+        expect_empty(t, with.request_evd);
+}
+
+CASE(ep_create, without_request_evd)
+{
+        struct arguments with = arguments(t);
+        struct vector to = vector_with(t, .length = MESSAGE);
+        struct vector from = vector_with(t, .length = MESSAGE);
+        struct loop loop;
+
+        with.request_evd = DAT_HANDLE_NULL;
+        loop = expect_joined(t, create(t, &with), plain_end(t));
+        vector_fill(t, &from, 1);
+        must(recv_vector(loop.passive, &to, 1, DAT_COMPLETION_DEFAULT_FLAG));
+        expect(send_vector(loop.active, &from, 1, DAT_COMPLETION_DEFAULT_FLAG), DAT_SUCCESS);
+        expect_completion(ep_recv_evd(t, loop.passive), loop.passive, 1, MESSAGE, 0);
+        expect_holds(&to, 1, MESSAGE);
+        expect_empty(t, with.recv_evd);
+}
+
+CASE(ep_create, connect_evd_later)
+{
+        struct arguments with = arguments(t);
+        DAT_EP_PARAM later = {.connect_evd_handle = with.connect_evd};
+        DAT_EP_HANDLE ep;
+
+        with.connect_evd = DAT_HANDLE_NULL;
+        ep = create(t, &with);
+        expect(dat_ep_modify(ep, DAT_EP_FIELD_CONNECT_EVD_HANDLE, &later), DAT_SUCCESS);
+        ep_reports_to(t, ep, DAT_EP_FIELD_CONNECT_EVD_HANDLE, later.connect_evd_handle);
+
+        expect_joined(t, ep, plain_end(t));
+}
+
+static const struct stream {
+        const char *id;
+        size_t argument;
+        DAT_EVD_FLAGS flags;
+} streams[] = {
+    {"recv", offsetof(struct arguments, recv_evd), DAT_EVD_CONNECTION_FLAG},
+    {"request", offsetof(struct arguments, request_evd), DAT_EVD_CONNECTION_FLAG},
+    {"connect", offsetof(struct arguments, connect_evd), DAT_EVD_DTO_FLAG},
+    {"recv_of_software", offsetof(struct arguments, recv_evd), DAT_EVD_SOFTWARE_FLAG},
+    {"request_of_software", offsetof(struct arguments, request_evd), DAT_EVD_SOFTWARE_FLAG},
+    {"connect_of_requests", offsetof(struct arguments, connect_evd), DAT_EVD_CR_FLAG},
+};
+
+FAMILY(ep_create, evd_of_another_stream, streams)
+{
+        struct arguments with = arguments(t);
+        DAT_EVD_HANDLE evd = evd_with(t, .flags = row->flags);
+        DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
+
+        memcpy((char *)&with + row->argument, &evd, sizeof(evd));
+
+        expect(call(&with, &ep), DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER);
+}
+
+CASE(ep_create, receives_on_recv_evd)
+{
+        struct arguments with = arguments(t);
+        struct vector to = vector_with(t, .length = MESSAGE);
+        struct vector from = vector_with(t, .length = MESSAGE);
+        struct loop loop = expect_joined(t, plain_end(t), create(t, &with));
+
+        expect(recv_vector(loop.passive, &to, 77, DAT_COMPLETION_DEFAULT_FLAG), DAT_SUCCESS);
+        must(send_vector(loop.active, &from, 1, DAT_COMPLETION_DEFAULT_FLAG));
+        expect_completion(with.recv_evd, loop.passive, 77, MESSAGE, 0);
+        expect_empty(t, with.request_evd);
+        expect_empty(t, with.connect_evd);
+}
+
+FAMILY(ep_create, requests_on_request_evd, requests)
+{
+        struct arguments with = arguments(t);
+        struct vector here = vector_with(t, .length = MESSAGE);
+        struct vector there = vector_with(t, .length = MESSAGE);
+        DAT_RMR_TRIPLET remote = vector_remote(&there);
+        struct loop loop;
+
+        if (row->what == READ)
+                with.param.ep_attr = transfer_attr(t, (struct transfer_opts){.reads = 2});
+        loop = expect_joined(t, create(t, &with), row->what == READ ? other_end(t) : plain_end(t));
+        must(recv_vector(loop.passive, &there, 1, DAT_COMPLETION_DEFAULT_FLAG));
+        if (row->what == SEND)
+                expect(send_vector(loop.active, &here, 77, DAT_COMPLETION_DEFAULT_FLAG),
+                       DAT_SUCCESS);
+        else if (row->what == WRITE)
+                expect(dat_ep_post_rdma_write(loop.active, 1, here.iov, COOKIE(77), &remote,
+                                              DAT_COMPLETION_DEFAULT_FLAG),
+                       DAT_SUCCESS);
+        else
+                expect(dat_ep_post_rdma_read(loop.active, 1, here.iov, COOKIE(77), &remote,
+                                             DAT_COMPLETION_DEFAULT_FLAG),
+                       DAT_SUCCESS);
+        expect_completion(with.request_evd, loop.active, 77, MESSAGE, 0);
+        expect_empty(t, with.recv_evd);
+        expect_empty(t, with.connect_evd);
+}
+
+CASE(ep_create, bindings_on_request_evd)
+{
+        struct arguments with = arguments(t);
+        DAT_LMR_TRIPLET segment = triplet(buf_with(t), 0, MESSAGE);
+        DAT_RMR_HANDLE rmr = DAT_HANDLE_NULL;
+        DAT_RMR_CONTEXT context;
+        DAT_EVENT event;
+        DAT_EP_HANDLE ep;
+
+        with.request_evd = evd_with(t, .flags = DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG);
+        ep = create(t, &with);
+        expect_joined(t, ep, plain_end(t));
+        must(dat_rmr_create(with.pz, &rmr));
+        adopt(t, DAT_HANDLE_TYPE_RMR, rmr);
+        expect(dat_rmr_bind(rmr, &segment, DAT_MEM_PRIV_REMOTE_READ_FLAG, ep,
+                            (DAT_RMR_COOKIE){.as_64 = 77}, DAT_COMPLETION_DEFAULT_FLAG, &context),
+               DAT_SUCCESS);
+        event = expect_event(with.request_evd, DAT_RMR_BIND_COMPLETION_EVENT);
+        expect_eq(event.event_data.rmr_completion_event_data.user_cookie.as_64, 77);
+        expect_empty(t, with.recv_evd);
+}
+
+CASE(ep_create, connection_events_on_connect_evd)
+{
+        struct arguments with = arguments(t);
+        struct loop loop = expect_joined(t, plain_end(t), create(t, &with));
+        DAT_EVENT event;
+
+        must(dat_ep_disconnect(loop.active, DAT_CLOSE_ABRUPT_FLAG));
+        event = expect_event(with.connect_evd, DAT_CONNECTION_EVENT_DISCONNECTED);
+        expect_that(event.event_data.connect_event_data.ep_handle == loop.passive, "of another EP");
+        expect_empty(t, with.recv_evd);
+        expect_empty(t, with.request_evd);
+}
+
+FAMILY(ep_create, same_flags_on_one_evd, ep_same_flags)
+{
+        struct arguments with = arguments(t);
+
+        set_flags(&with, row->request, row->first);
+        create(t, &with);
+        create(t, &with);
+}
+
+FAMILY(ep_create, both_streams_on_one_evd, ep_both_streams)
+{
+        struct arguments with = arguments(t);
+        struct vector vector = vector_with(t, .length = MESSAGE);
+        struct loop loop;
+
+        set_flags(&with, false, row->flags);
+        set_flags(&with, true, row->flags);
+        with.request_evd = with.recv_evd;
+        loop = expect_joined(t, create(t, &with), plain_end(t));
+        expect(recv_vector(loop.active, &vector, 3, DAT_COMPLETION_DEFAULT_FLAG), DAT_SUCCESS);
+        must(send_vector(loop.passive, &vector, 1, DAT_COMPLETION_DEFAULT_FLAG));
+        expect_completion(with.recv_evd, loop.active, 3, MESSAGE, 0);
+        must(recv_vector(loop.passive, &vector, 1, DAT_COMPLETION_DEFAULT_FLAG));
+        expect(send_vector(loop.active, &vector, 77, DAT_COMPLETION_DEFAULT_FLAG), DAT_SUCCESS);
+        expect_completion(with.recv_evd, loop.active, 77, MESSAGE, 0);
+}
+
+/* A second EP that is kept from the EVD of the first, or not, by a provider that does not look. */
+static void expect_kept_apart(struct test *t, const struct arguments *with)
+{
+        DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
+
+        if (dat_is(expect_or_note(call(with, &ep), DAT_INVALID_PARAMETER, DAT_SUCCESS),
+                   DAT_SUCCESS))
+                adopted(t, with, ep);
+}
+
+FAMILY(ep_create, mixed_flags_on_one_evd, ep_mixed_flags)
+{
+        struct arguments with = arguments(t);
+
+        set_flags(&with, row->request, row->first);
+        create(t, &with);
+        set_flags(&with, row->request, row->second);
+
+        expect_kept_apart(t, &with);
+}
+
+CASE(ep_create, unsignalled_for_both_streams)
+{
+        struct arguments with = arguments(t);
+
+        with.request_evd = with.recv_evd;
+        set_flags(&with, false, DAT_COMPLETION_UNSIGNALLED_FLAG);
+
+        expect_kept_apart(t, &with);
+}
+
+CASE(ep_create, threshold_beside_other_streams)
+{
+        struct arguments with = arguments(t);
+
+        with.recv_evd = evd_with(t, .flags = DAT_EVD_DTO_FLAG | DAT_EVD_CONNECTION_FLAG);
+        with.connect_evd = with.recv_evd;
+        set_flags(&with, false, DAT_COMPLETION_EVD_THRESHOLD_FLAG);
+
+        create(t, &with);
+}
+
+CASE(ep_create, request_threshold_beside_other_streams)
+{
+        struct arguments with = arguments(t);
+
+        with.request_evd = evd_with(t, .flags = DAT_EVD_DTO_FLAG | DAT_EVD_CONNECTION_FLAG);
+        with.connect_evd = with.request_evd;
+        set_flags(&with, true, DAT_COMPLETION_EVD_THRESHOLD_FLAG);
+
+        create(t, &with);
+}
+
+/* Only flags of the threshold let completions stand beside other streams. */
+CASE(ep_create, all_streams_on_one_evd)
+{
+        struct arguments with = arguments(t);
+        struct vector vector = vector_with(t, .length = MESSAGE);
+        struct loop loop;
+
+        with.recv_evd = evd_with(t, .flags = DAT_EVD_DTO_FLAG | DAT_EVD_CONNECTION_FLAG);
+        with.request_evd = with.recv_evd;
+        with.connect_evd = with.recv_evd;
+        set_flags(&with, false, DAT_COMPLETION_EVD_THRESHOLD_FLAG);
+        set_flags(&with, true, DAT_COMPLETION_EVD_THRESHOLD_FLAG);
+        loop = expect_joined(t, create(t, &with), plain_end(t));
+
+        must(recv_vector(loop.passive, &vector, 1, DAT_COMPLETION_DEFAULT_FLAG));
+        expect(send_vector(loop.active, &vector, 77, DAT_COMPLETION_DEFAULT_FLAG), DAT_SUCCESS);
+        expect_completion(with.recv_evd, loop.active, 77, MESSAGE, 0);
+        expect(recv_vector(loop.active, &vector, 3, DAT_COMPLETION_DEFAULT_FLAG), DAT_SUCCESS);
+        must(send_vector(loop.passive, &vector, 1, DAT_COMPLETION_DEFAULT_FLAG));
+        expect_completion(with.recv_evd, loop.active, 3, MESSAGE, 0);
+        must(dat_ep_disconnect(loop.passive, DAT_CLOSE_ABRUPT_FLAG));
+        expect_event(with.recv_evd, DAT_CONNECTION_EVENT_DISCONNECTED);
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* dat_ep_create: the protection zone of the EP. */
+#include "case/standard.h"
+#include "cases/ep/ep_create/fixtures.h"
+#include "cases/ep/shared/attributes.h"
+#include "cases/ep/shared/transfer.h"
+#include "cases/ep/shared/transitions.h"
+#include "clauses/ep_create.h"
+
+/* The post is refused, or its DTO fails (GEN-9). */
+static void expect_protected(struct test *t, DAT_RETURN ret, DAT_EVD_HANDLE evd)
+{
+        DAT_EVENT event;
+
+        expect(ret, DAT_PROTECTION_VIOLATION, DAT_INVALID_PARAMETER, DAT_SUCCESS);
+        if (!dat_is(ret, DAT_SUCCESS))
+                return;
+        event = expect_event(evd, DAT_DTO_COMPLETION_EVENT);
+        expect_eq(event.event_data.dto_completion_event_data.status, DAT_DTO_ERR_LOCAL_PROTECTION);
+}
+
+CASE(ep_create, memory_of_another_pz)
+{
+        struct arguments with = arguments(t);
+        struct vector from = vector_with(t, .length = MESSAGE, .buf.pz = pz_new(t));
+        struct vector to = vector_with(t, .length = MESSAGE);
+        struct loop loop = expect_joined(t, create(t, &with), plain_end(t));
+
+        must(recv_vector(loop.passive, &to, 1, DAT_COMPLETION_DEFAULT_FLAG));
+        expect_protected(t, send_vector(loop.active, &from, 1, DAT_COMPLETION_DEFAULT_FLAG),
+                         with.request_evd);
+        expect_untouched(&to);
+}
+
+CASE(ep_create, receives_into_another_pz)
+{
+        struct arguments with = arguments(t);
+        struct vector from = vector_with(t, .length = MESSAGE);
+        struct vector to = vector_with(t, .length = MESSAGE, .buf.pz = pz_new(t));
+        struct loop loop = expect_joined(t, plain_end(t), create(t, &with));
+        DAT_RETURN ret = recv_vector(loop.passive, &to, 1, DAT_COMPLETION_DEFAULT_FLAG);
+
+        must(send_vector(loop.active, &from, 1, DAT_COMPLETION_DEFAULT_FLAG));
+        expect_protected(t, ret, with.recv_evd);
+        expect_untouched(&to);
+}
+
+/* The other end, of another zone, writes: it reaches memory of the zone that the EP was made in. */
+CASE(ep_create, rdma_to_its_pz)
+{
+        struct arguments with = arguments_of(t, ia(t), pz_new(t));
+        struct vector from = vector_with(t, .length = MESSAGE);
+        struct vector to = vector_with(t, .length = MESSAGE, .buf.pz = with.pz);
+        DAT_RMR_TRIPLET remote = vector_remote(&to);
+        struct loop loop = expect_joined(t, plain_end(t), create(t, &with));
+
+        vector_fill(t, &from, 1);
+        must(dat_ep_post_rdma_write(loop.active, 1, from.iov, COOKIE(1), &remote,
+                                    DAT_COMPLETION_DEFAULT_FLAG));
+        expect_completion(ep_request_evd(t, loop.active), loop.active, 1, MESSAGE, 0);
+        vector_await(t, &to, 1, MESSAGE);
+        expect_holds(&to, 1, MESSAGE);
+}
+
+CASE(ep_create, rdma_to_another_pz)
+{
+        struct arguments with = arguments_of(t, ia(t), pz_new(t));
+        struct vector from = vector_with(t, .length = MESSAGE);
+        struct vector to = vector_with(t, .length = MESSAGE);
+        DAT_RMR_TRIPLET remote = vector_remote(&to);
+        struct loop loop = expect_joined(t, plain_end(t), create(t, &with));
+        DAT_DTO_COMPLETION_STATUS status;
+        DAT_EVENT event;
+
+        must(dat_ep_post_rdma_write(loop.active, 1, from.iov, COOKIE(1), &remote,
+                                    DAT_COMPLETION_DEFAULT_FLAG));
+        event = expect_event(ep_request_evd(t, loop.active), DAT_DTO_COMPLETION_EVENT);
+        status = event.event_data.dto_completion_event_data.status;
+        if (status == DAT_DTO_SUCCESS)
+                expect_remote_refusal(t, loop.active, false, status);
+        expect_untouched(&to);
+}

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* dat_ep_disconnect: the disconnect event and outstanding requests. */
+#include "case/ep_attr.h"
+#include "case/standard.h"
+#include "cases/ep/ep_disconnect/fixtures.h"
+#include "cases/ep/shared/connect.h"
+#include "cases/ep/shared/states.h"
+#include "cases/ep/shared/transitions.h"
+#include "cases/shared/point.h"
+#include "clauses/ep_disconnect.h"
+
+#include <string.h>
+
+#define MANY  48 /* where it has more than fit into a batch of any size */
+#define LARGE ((size_t)1 << 18)
+
+/*
+ * The end
+ */
+
+FAMILY(ep_disconnect, ended, ends)
+{
+        struct line line = line_of(t);
+        DAT_EP_HANDLE one = row->passive ? line.loop.passive : line.loop.active;
+        DAT_EP_HANDLE other = row->passive ? line.loop.active : line.loop.passive;
+
+        end_by(t, one, row->flags);
+        expect_ended(t, one);
+        expect_ended_by_other(t, other);
+        expect_empty(t, ep_connect_evd(t, one));
+}
+
+FAMILY(ep_disconnect, both_ends, both_flags)
+{
+        struct line line = line_of(t);
+
+        end_by(t, line.loop.active, row->flags);
+        end_by(t, line.loop.passive, row->flags);
+        expect_ended(t, line.loop.active);
+        expect_ended_by_other(t, line.loop.passive);
+        expect_empty(t, ep_connect_evd(t, line.loop.active));
+}
+
+FAMILY(ep_disconnect, twice, both_flags)
+{
+        struct line line = line_of(t);
+
+        end_by(t, line.loop.active, DAT_CLOSE_ABRUPT_FLAG);
+        expect_ended(t, line.loop.active);
+        expect_ended_by_other(t, line.loop.passive);
+        end_by(t, line.loop.active, row->flags);
+        end_by(t, line.loop.passive, row->flags);
+        expect_eq(ep_state(t, line.loop.active), DAT_EP_STATE_DISCONNECTED);
+        expect_eq(ep_state(t, line.loop.passive), DAT_EP_STATE_DISCONNECTED);
+        settle_briefly(t);
+        expect_empty(t, ep_connect_evd(t, line.loop.active));
+        expect_empty(t, ep_connect_evd(t, line.loop.passive));
+}
+
+FAMILY(ep_disconnect, others_go_on, both_flags)
+{
+        struct line line = line_of(t);
+        struct line other = line_of(t);
+
+        end_by(t, line.loop.active, row->flags);
+        expect_ended(t, line.loop.active);
+        expect_message(t, other.loop.active, other.loop.passive);
+        expect_message(t, other.loop.passive, other.loop.active);
+        expect_empty(t, ep_connect_evd(t, other.loop.active));
+        expect_empty(t, ep_connect_evd(t, other.loop.passive));
+}
+
+/*
+ * What is outstanding
+ */
+
+FAMILY(ep_disconnect, receives_flushed, both_flags)
+{
+        struct line line = line_of(t);
+
+        post_recvs(t, line.loop.active, line.in, 0, WORKS);
+        post_recvs(t, line.loop.passive, line.out, 0, WORKS);
+        end_by(t, line.loop.active, row->flags);
+        expect_ended(t, line.loop.active);
+        expect_flushed(t, ep_recv_evd(t, line.loop.active), line.loop.active, 0, WORKS);
+        expect_ended_by_other(t, line.loop.passive);
+        expect_flushed(t, ep_recv_evd(t, line.loop.passive), line.loop.passive, 0, WORKS);
+}
+
+FAMILY(ep_disconnect, requests_broken_off, works)
+{
+        struct line line = line_of(t);
+
+        post_works(t, &line, row->work);
+        end_by(t, line.loop.active, DAT_CLOSE_ABRUPT_FLAG);
+        expect_ended(t, line.loop.active);
+        expect_eq(
+            expect_broken_off(t, ep_request_evd(t, line.loop.active), line.loop.active, WORKS), 0);
+}
+
+/* The end that did nothing for it has sends without a receive. */
+FAMILY(ep_disconnect, requests_of_other_end, both_flags)
+{
+        struct line line = line_of(t);
+        struct line back = turned(line);
+        size_t done;
+
+        post_works(t, &back, SENDS);
+        end_by(t, line.loop.active, row->flags);
+        expect_ended_by_other(t, line.loop.passive);
+        done = expect_broken_off(t, ep_request_evd(t, line.loop.passive), line.loop.passive, WORKS);
+        record(t, "%zu of %d sends without a receive succeeded", done, WORKS);
+}
+
+static const struct many_row {
+        const char *id;
+        bool receives;
+        bool other; /* of the end that did nothing for it */
+} many[] = {
+    {"receives", true, false},
+    {"requests", false, false},
+    {"receives_of_other_end", true, true},
+    {"requests_of_other_end", false, true},
+};
+
+FAMILY(ep_disconnect, many, many)
+{
+        DAT_EP_ATTR attr = attr_with_reads(t);
+        struct line line;
+        struct line of;
+        DAT_EP_HANDLE ep;
+
+        if (ia_attr(t)->max_dto_per_ep < MANY)
+                unsupported(t, "max_dto_per_ep: fewer than the case posts");
+        attr.max_recv_dtos = attr.max_request_dtos = MANY;
+        line = line_apart(t, attr, (struct ep_opts){0}, (struct ep_opts){0});
+        of = row->other ? turned(line) : line;
+        ep = of.loop.active;
+        loop_join(t, &line.loop);
+        if (row->receives)
+                post_recvs(t, ep, line.in, 0, MANY);
+        else
+                for (size_t i = 0; i < MANY; i++)
+                        must(post(&of, SENDS, i));
+        end_by(t, line.loop.active, DAT_CLOSE_ABRUPT_FLAG);
+        if (row->other)
+                expect_ended_by_other(t, ep);
+        else
+                expect_ended(t, ep);
+        if (row->receives)
+                expect_flushed(t, ep_recv_evd(t, ep), ep, 0, MANY);
+        else
+                record(t, "%zu of %d sends without a receive succeeded",
+                       expect_broken_off(t, ep_request_evd(t, ep), ep, MANY), MANY);
+}
+
+/* Who waits for a receive is woken when it is flushed: at the end that ends, or the other one. */
+static const struct sleeper_row {
+        const char *id;
+        bool other;
+} sleepers[] = {{"who_ends", false}, {"other_end", true}};
+
+FAMILY(ep_disconnect, flush_wakes, sleepers)
+{
+        struct line line = line_of(t);
+        DAT_EP_HANDLE ep = row->other ? line.loop.passive : line.loop.active;
+        const DAT_DTO_COMPLETION_EVENT_DATA *dto;
+        struct waiter *waiter;
+        struct woken woken;
+
+        post_recvs(t, ep, line.in, 0, 1);
+        waiter = wait_on_evd(t, ep_recv_evd(t, ep), DAT_TIMEOUT_INFINITE, 1);
+        must_wait(waiter);
+        end_by(t, line.loop.active, DAT_CLOSE_ABRUPT_FLAG);
+        woken = expect_awake(waiter);
+        expect(woken.ret, DAT_SUCCESS);
+        expect_eq(woken.event.event_number, DAT_DTO_COMPLETION_EVENT);
+        dto = &woken.event.event_data.dto_completion_event_data;
+        expect_that(dto->ep_handle == ep, "a completion names another EP");
+        expect_eq(dto->status, DAT_DTO_ERR_FLUSHED);
+}
+
+/* Half of the sends find a receive, so that they may have succeeded. */
+CASE(ep_disconnect, order_of_failure)
+{
+        struct line line = line_of(t);
+        size_t done;
+
+        post_recvs(t, line.loop.passive, line.in, 0, WORKS / 2);
+        post_works(t, &line, SENDS);
+        expect_eq(expect_completion(t, ep_request_evd(t, line.loop.active), line.loop.active, 0),
+                  DAT_DTO_SUCCESS);
+        end_by(t, line.loop.active, DAT_CLOSE_ABRUPT_FLAG);
+        expect_ended(t, line.loop.active);
+        for (done = 1; done < WORKS; done++)
+                if (expect_completion(t, ep_request_evd(t, line.loop.active), line.loop.active,
+                                      done) != DAT_DTO_SUCCESS)
+                        break;
+        expect_that(done <= WORKS / 2, "%zu sends succeeded, and %d had a receive", done,
+                    WORKS / 2);
+        for (size_t i = done + 1; i < WORKS; i++)
+                expect_that(expect_completion(t, ep_request_evd(t, line.loop.active),
+                                              line.loop.active, i) != DAT_DTO_SUCCESS,
+                            "send %zu succeeded, and one before it had not", i);
+        expect_empty(t, ep_request_evd(t, line.loop.active));
+}
+
+/* Much memory is on its way; each write of it ends, and none with success behind one without. */
+CASE(ep_disconnect, writes_under_way)
+{
+        struct line line = line_of(t);
+        size_t length = ep_attr_at_most(ia_attr(t)->max_rdma_size, LARGE);
+        struct buf *from = buf_with(t, .length = LARGE);
+        struct buf *to = buf_with(t, .length = LARGE);
+        DAT_LMR_TRIPLET segment = triplet(from, 0, length);
+        DAT_RMR_TRIPLET remote = {
+            .rmr_context = to->rmr_context,
+            .target_address = (DAT_VADDR)(uintptr_t)to->addr,
+            .segment_length = length,
+        };
+
+        for (size_t i = 0; i < WORKS; i++)
+                must(dat_ep_post_rdma_write(line.loop.active, 1, &segment,
+                                            (DAT_DTO_COOKIE){.as_64 = i}, &remote,
+                                            DAT_COMPLETION_DEFAULT_FLAG));
+        end_by(t, line.loop.active, DAT_CLOSE_ABRUPT_FLAG);
+        expect_ended(t, line.loop.active);
+        record(t, "%zu of %d writes succeeded",
+               expect_broken_off(t, ep_request_evd(t, line.loop.active), line.loop.active, WORKS),
+               WORKS);
+}

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* dat_ep_free: completions of the freed EP. */
+#include "case/standard.h"
+#include "cases/ep/ep_free/fixtures.h"
+#include "cases/ep/shared/states.h"
+#include "cases/ep/shared/transfer.h"
+#include "cases/ep/shared/transitions.h"
+#include "cases/shared/handles.h"
+#include "cases/shared/point.h"
+#include "clauses/ep_free.h"
+
+#include <string.h>
+
+#define POSTS 4
+
+/* Those of a dead EP, each at most once and in order, and nothing else; they may be gone. */
+static void expect_remains(struct test *t, DAT_EVD_HANDLE evd, DAT_EP_HANDLE gone)
+{
+        uint64_t next = 0;
+        DAT_EVENT event;
+
+        while (dat_is(dat_evd_dequeue(evd, &event), DAT_SUCCESS)) {
+                const DAT_DTO_COMPLETION_EVENT_DATA *data =
+                    &event.event_data.dto_completion_event_data;
+
+                expect_eq(event.event_number, DAT_DTO_COMPLETION_EVENT);
+                expect_that(data->ep_handle == gone, "a completion of another EP");
+                expect_that(data->user_cookie.as_64 >= next, "completion %llu comes after %llu",
+                            (unsigned long long)data->user_cookie.as_64,
+                            (unsigned long long)next - 1);
+                next = data->user_cookie.as_64 + 1;
+        }
+        expect_that(next <= POSTS, "a completion of what was never posted");
+}
+
+static void post_recvs(struct test *t, DAT_EP_HANDLE ep, const struct vector *vector)
+{
+        for (uint64_t i = 0; i < POSTS; i++)
+                must(recv_vector(ep, vector, i, DAT_COMPLETION_DEFAULT_FLAG));
+}
+
+static void post_sends(struct test *t, DAT_EP_HANDLE ep, const struct vector *vector)
+{
+        for (uint64_t i = 0; i < POSTS; i++)
+                must(send_vector(ep, vector, i, DAT_COMPLETION_DEFAULT_FLAG));
+}
+
+/* The EP is freed; of its work the EVDs tell no more than they may, and then they are freed too. */
+static void free_with_work(struct test *t, DAT_EP_HANDLE ep)
+{
+        DAT_EVD_HANDLE evds[] = {
+            ep_recv_evd(t, ep),
+            ep_request_evd(t, ep),
+            ep_connect_evd(t, ep),
+        };
+
+        free_now(t, ep);
+
+        expect_remains(t, evds[0], ep);
+        expect_remains(t, evds[1], ep);
+        expect_evds_free(t, evds);
+}
+
+CASE(ep_free, with_receives)
+{
+        struct vector vector = vector_with(t, .length = MESSAGE);
+        DAT_EP_HANDLE ep = ep_with(t);
+
+        post_recvs(t, ep, &vector);
+
+        free_with_work(t, ep);
+        expect_untouched(&vector);
+}
+
+CASE(ep_free, with_sends)
+{
+        struct vector vector = vector_with(t, .length = MESSAGE);
+        struct loop loop = transfer_with(t);
+
+        post_sends(t, loop.active, &vector);
+
+        free_with_work(t, loop.active);
+}
+
+CASE(ep_free, with_completions)
+{
+        struct vector to = vector_with(t, .length = MESSAGE);
+        struct vector from = vector_with(t, .length = MESSAGE);
+        struct loop loop = transfer_with(t);
+
+        post_recvs(t, loop.passive, &to);
+        post_sends(t, loop.active, &from);
+        for (int i = 0; i < POSTS; i++)
+                must_dto(ep_request_evd(t, loop.active));
+
+        free_with_work(t, loop.passive);
+}
+
+CASE(ep_free, with_flushed)
+{
+        struct vector vector = vector_with(t, .length = MESSAGE);
+        struct loop loop = transfer_with(t);
+
+        post_recvs(t, loop.active, &vector);
+        post_sends(t, loop.active, &vector);
+        must(dat_ep_disconnect(loop.active, DAT_CLOSE_ABRUPT_FLAG));
+        must_event(ep_connect_evd(t, loop.active), DAT_CONNECTION_EVENT_DISCONNECTED);
+
+        free_with_work(t, loop.active);
+}
+
+/* Passes over what is left of the dead EP. */
+static DAT_DTO_COMPLETION_EVENT_DATA next_of(struct test *t, DAT_EVD_HANDLE evd, DAT_EP_HANDLE ep)
+{
+        DAT_DTO_COMPLETION_EVENT_DATA data;
+
+        do
+                data = expect_event(evd, DAT_DTO_COMPLETION_EVENT)
+                           .event_data.dto_completion_event_data;
+        while (data.ep_handle != ep);
+        expect_eq(data.status, DAT_DTO_SUCCESS);
+        return data;
+}
+
+FAMILY(ep_free, shared_evds, places)
+{
+        DAT_EVD_HANDLE recv = evd_with(t);
+        DAT_EVD_HANDLE request = evd_with(t);
+        struct vector vector = vector_with(t, .length = MESSAGE);
+        struct vector from = vector_with(t, .length = MESSAGE);
+        struct loop loops[] = {
+            transfer_with(t, .recv_evd = recv, .request_evd = request),
+            transfer_with(t, .recv_evd = recv, .request_evd = request),
+        };
+        const struct loop *stays = &loops[!row->gone];
+
+        for (int i = 0; i < 2; i++)
+                post_recvs(t, loops[i].passive, &vector);
+        post_sends(t, stays->active, &from);
+        free_now(t, loops[row->gone].passive);
+        free_now(t, loops[row->gone].active);
+
+        for (uint64_t i = 0; i < POSTS; i++) {
+                expect_eq(next_of(t, recv, stays->passive).user_cookie.as_64, i);
+                expect_eq(next_of(t, request, stays->active).user_cookie.as_64, i);
+        }
+        post_recvs(t, stays->passive, &vector);
+        post_sends(t, stays->active, &from);
+        for (uint64_t i = 0; i < POSTS; i++)
+                expect_eq(next_of(t, recv, stays->passive).user_cookie.as_64, i);
+}
+
+/* Another EP tells the same EVD of its end, which nobody has read yet. */
+CASE(ep_free, keeps_connection_events)
+{
+        DAT_EVD_HANDLE evd = evd_with(t, .flags = DAT_EVD_CONNECTION_FLAG);
+        struct loop loops[2];
+        DAT_EVENT event;
+
+        for (int i = 0; i < 2; i++) {
+                loops[i] = loop_of(t, (struct ep_opts){.connect_evd = evd}, (struct ep_opts){0});
+                loop_join(t, &loops[i]);
+        }
+        must(dat_ep_disconnect(loops[0].active, DAT_CLOSE_ABRUPT_FLAG));
+        must_event(ep_connect_evd(t, loops[0].passive), DAT_CONNECTION_EVENT_DISCONNECTED);
+        settle_briefly(t);
+        free_now(t, loops[1].active);
+
+        do
+                event = expect_event(evd, DAT_CONNECTION_EVENT_DISCONNECTED);
+        while (event.event_data.connect_event_data.ep_handle == loops[1].active);
+        expect_that(event.event_data.connect_event_data.ep_handle == loops[0].active,
+                    "the event names another EP");
+}
+
+/* What has come by the return may be there; of an EP that is gone nothing comes. */
+CASE(ep_free, tells_nothing_more)
+{
+        DAT_EVD_HANDLE evd = evd_with(t, .flags = DAT_EVD_CONNECTION_FLAG);
+        struct loop loop = loop_of(t, (struct ep_opts){.connect_evd = evd}, (struct ep_opts){0});
+        DAT_EVENT event;
+
+        loop_join(t, &loop);
+        free_now(t, loop.active);
+        while (dat_is(dat_evd_dequeue(evd, &event), DAT_SUCCESS))
+                ;
+
+        expect_end_told(t, next_number(t, ep_connect_evd(t, loop.passive)));
+        settle_briefly(t);
+        expect_empty(t, evd);
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* dat_ep_free: events at the other end of the connection. */
+#include "case/standard.h"
+#include "cases/ep/ep_free/fixtures.h"
+#include "cases/ep/shared/states.h"
+#include "cases/ep/shared/transfer.h"
+#include "cases/ep/shared/transitions.h"
+#include "cases/shared/handles.h"
+#include "cases/shared/point.h"
+#include "clauses/ep_free.h"
+
+#include <string.h>
+
+static const struct end {
+        const char *id;
+        bool active; /* the one that is freed */
+} ends[] = {
+    {"active", true},
+    {"passive", false},
+};
+
+FAMILY(ep_free, other_end_told, ends)
+{
+        struct loop loop = loop_new(t);
+        DAT_EP_HANDLE left = row->active ? loop.passive : loop.active;
+
+        loop_join(t, &loop);
+        free_now(t, row->active ? loop.active : loop.passive);
+
+        expect_end_told(t, next_number(t, ep_connect_evd(t, left)));
+        expect_eq(ep_state(t, left), DAT_EP_STATE_DISCONNECTED);
+        free_now(t, left);
+}
+
+/* Receives and sends that the connection leaves behind at the end that stays are flushed there. */
+CASE(ep_free, other_end_flushed)
+{
+        struct loop loop = transfer_with(t);
+        struct vector vector = vector_with(t, .length = MESSAGE);
+
+        must(recv_vector(loop.passive, &vector, 1, DAT_COMPLETION_DEFAULT_FLAG));
+        must(send_vector(loop.passive, &vector, 2, DAT_COMPLETION_DEFAULT_FLAG));
+        free_now(t, loop.active);
+
+        expect_end_told(t, next_number(t, ep_connect_evd(t, loop.passive)));
+        expect_completion(ep_recv_evd(t, loop.passive), loop.passive, 1, 0, DAT_DTO_ERR_FLUSHED);
+        expect_completion(ep_request_evd(t, loop.passive), loop.passive, 2, 0, DAT_DTO_ERR_FLUSHED);
+}
+
+CASE(ep_free, peer_told)
+{
+        DAT_EP_HANDLE ep = ep_with(t);
+        struct peer_ep *end = must_connect(ep);
+
+        free_now(t, ep);
+
+        expect_end_told(t, peer_wait_event(end).number);
+}
+
+/* The request was with the consumer, or still on its way to it. */
+CASE(ep_free, aborts_request)
+{
+        struct loop loop = loop_new(t);
+        DAT_EP_HANDLE again = ep_with(t);
+        DAT_EVENT_NUMBER number;
+
+        loop_ask(t, &loop);
+        loop_take_request(t, &loop);
+        free_now(t, loop.active);
+
+        if (dat_is(dat_cr_accept(loop.request, loop.passive, 0, NULL), DAT_SUCCESS)) {
+                number = next_number(t, ep_connect_evd(t, loop.passive));
+                expect_that(number != DAT_CONNECTION_EVENT_ESTABLISHED,
+                            "a request of an EP that is gone became a connection");
+        }
+        loop_connect(t, again, loop.qual);
+        must_event(loop.requests, DAT_CONNECTION_REQUEST_EVENT);
+}
+
+/* An accept whose asker is stopped: when it runs again, the connection is not there any more. */
+CASE(ep_free, aborts_accept)
+{
+        DAT_EP_HANDLE ep = ep_in(t, DAT_EP_STATE_COMPLETION_PENDING);
+        struct peer_ep *end = ep_end(t, ep);
+        DAT_EVENT_NUMBER last;
+
+        free_now(t, ep);
+
+        last = peer_wait_event(end).number;
+        if (last == DAT_CONNECTION_EVENT_ESTABLISHED)
+                last = peer_wait_event(end).number;
+        expect_that(last && last != DAT_CONNECTION_EVENT_ESTABLISHED,
+                    "the peer is not told that there is no connection");
+}
+
+CASE(ep_free, ends_disconnect)
+{
+        DAT_EP_HANDLE ep = ep_in(t, DAT_EP_STATE_DISCONNECT_PENDING);
+        struct peer_ep *end = ep_end(t, ep);
+
+        free_now(t, ep);
+
+        expect_end_told(t, peer_wait_event(end).number);
+}
+
+/* Whoever sends to the EP meanwhile is told, and the IA serves others. */
+CASE(ep_free, under_traffic)
+{
+        struct buf *buf = buf_with(t, .length = EPS * MESSAGE);
+        DAT_EP_HANDLE ep = ep_with(t);
+        DAT_EP_HANDLE other = ep_with(t);
+        struct peer_ep *end = must_connect(ep);
+
+        for (size_t i = 0; i < EPS; i++) {
+                DAT_LMR_TRIPLET segment = triplet(buf, i * MESSAGE, MESSAGE);
+
+                must(dat_ep_post_recv(ep, 1, &segment, COOKIE(i), DAT_COMPLETION_DEFAULT_FLAG));
+        }
+        peer_send(end, .count = EPS, .length = MESSAGE);
+        free_now(t, ep);
+
+        expect_end_told(t, peer_wait_event(end).number);
+        expect_ep_takes(t, other, pz(t), expect_connect(other), (struct load){1, 1, MESSAGE});
+}

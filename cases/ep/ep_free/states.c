@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* dat_ep_free: EP states. */
+#include "cases/ep/shared/states.h"
+#include "case/standard.h"
+#include "cases/ep/ep_free/fixtures.h"
+#include "cases/ep/shared/transfer.h"
+#include "cases/ep/shared/transitions.h"
+#include "cases/shared/handles.h"
+#include "cases/shared/point.h"
+#include "clauses/ep_free.h"
+
+#include <string.h>
+
+#define MANY 100 /* refusals */
+#define REFUSED_IN \
+        (EP_IN(RESERVED) | EP_IN(PASSIVE_CONNECTION_PENDING) | EP_IN(TENTATIVE_CONNECTION_PENDING))
+
+FAMILY(ep_free, in_state, ep_states)
+{
+        struct ep_held held = ep_hold(t, row->state);
+        DAT_EVD_HANDLE evds[] = {
+            ep_recv_evd(t, held.ep),
+            ep_request_evd(t, held.ep),
+            ep_connect_evd(t, held.ep),
+        };
+
+        if (ep_is_in(&held, REFUSED_IN)) {
+                expect(dat_ep_free(held.ep), DAT_INVALID_STATE);
+                expect_ep_untouched(t, &held);
+                return;
+        }
+        free_now(t, held.ep);
+        expect_evds_free(t, evds);
+}
+
+FAMILY(ep_free, after_turn, ep_turns)
+{
+        struct loop loop = loop_new(t);
+        DAT_EVD_HANDLE evds[] = {
+            ep_recv_evd(t, loop.active),
+            ep_request_evd(t, loop.active),
+            ep_connect_evd(t, loop.active),
+        };
+
+        row->make(t, &loop);
+        free_now(t, loop.active);
+        expect_evds_free(t, evds);
+        expect_there(t, loop.passive);
+}
+
+CASE(ep_free, reserved_then_released)
+{
+        DAT_EP_HANDLE ep = ep_in(t, DAT_EP_STATE_RESERVED);
+
+        for (int i = 0; i < MANY; i++)
+                expect(dat_ep_free(ep), DAT_INVALID_STATE);
+        release(t, ep_rsp(t, ep));
+        expect_eq(ep_state(t, ep), DAT_EP_STATE_UNCONNECTED);
+
+        free_now(t, ep);
+}
+
+CASE(ep_free, passive_then_rejected)
+{
+        DAT_EP_HANDLE ep = ep_in(t, DAT_EP_STATE_PASSIVE_CONNECTION_PENDING);
+
+        for (int i = 0; i < MANY; i++)
+                expect(dat_ep_free(ep), DAT_INVALID_STATE);
+        release(t, ep_request(t, ep));
+        expect_eq(ep_state(t, ep), DAT_EP_STATE_UNCONNECTED);
+
+        free_now(t, ep);
+}
+
+CASE(ep_free, tentative_then_rejected)
+{
+        DAT_EP_HANDLE ep = ep_in(t, DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING);
+
+        expect(dat_ep_free(ep), DAT_INVALID_STATE);
+        release(t, ep_request(t, ep));
+
+        expect_stale(query, ep);
+}

@@ -1,0 +1,430 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* dat_ep_get_status: whether requests are outstanding. */
+#include "case/standard.h"
+#include "cases/ep/ep_get_status/fixtures.h"
+#include "cases/ep/shared/states.h"
+#include "cases/ep/shared/transfer.h"
+#include "cases/ep/shared/transitions.h"
+#include "cases/shared/point.h"
+#include "clauses/ep_get_status.h"
+
+#include <string.h>
+
+#define LATE_MS 100 /* what the peer's host sends */
+#define TRIES   5
+
+/* Each send goes when the other end has a receive for it, and not before. */
+CASE(ep_get_status, sends_reaped)
+{
+        struct loop loop = transfer_with(t);
+
+        post_sends(t, loop.active, POSTS);
+        for (int i = 0; i < POSTS; i++) {
+                expect_idle(t, loop.active, DAT_TRUE, DAT_FALSE);
+                ep_get_status_post_recvs(t, loop.passive, 1);
+                must_dto(ep_request_evd(t, loop.active));
+        }
+        expect_idle(t, loop.active, DAT_TRUE, DAT_TRUE);
+}
+
+enum work { WORK_SEND, WORK_WRITE, WORK_READ };
+
+static DAT_RETURN work_post(DAT_EP_HANDLE ep, enum work work, const struct vector *vector,
+                            DAT_RMR_TRIPLET remote)
+{
+        switch (work) {
+        case WORK_WRITE:
+                return dat_ep_post_rdma_write(ep, 1, vector->iov, COOKIE(0), &remote,
+                                              DAT_COMPLETION_DEFAULT_FLAG);
+        case WORK_READ:
+                return dat_ep_post_rdma_read(ep, 1, vector->iov, COOKIE(0), &remote,
+                                             DAT_COMPLETION_DEFAULT_FLAG);
+        default:
+                return send_vector(ep, vector, 0, DAT_COMPLETION_DEFAULT_FLAG);
+        }
+}
+
+static const struct worker {
+        const char *id;
+        enum work work;
+} workers[] = {
+    {"send", WORK_SEND},
+    {"rdma_write", WORK_WRITE},
+    {"rdma_read", WORK_READ},
+};
+
+FAMILY(ep_get_status, request_reaped, workers)
+{
+        struct loop loop = transfer_with(t, .reads = row->work == WORK_READ);
+        struct vector vector = vector_with(t, .length = MESSAGE);
+        struct vector there = vector_with(t, .length = MESSAGE);
+
+        ep_get_status_post_recvs(t, loop.passive, 1);
+        must(work_post(loop.active, row->work, &vector, vector_remote(&there)));
+        must_dto(ep_request_evd(t, loop.active));
+
+        expect_idle(t, loop.active, DAT_TRUE, DAT_TRUE);
+}
+
+static void post_bind(struct test *t, DAT_EP_HANDLE ep)
+{
+        DAT_LMR_TRIPLET segment = triplet(buf_with(t), 0, MESSAGE);
+        DAT_RMR_HANDLE rmr = DAT_HANDLE_NULL;
+        DAT_RMR_CONTEXT context;
+
+        must(dat_rmr_create(pz(t), &rmr));
+        adopt(t, DAT_HANDLE_TYPE_RMR, rmr);
+        must(dat_rmr_bind(rmr, &segment, DAT_MEM_PRIV_REMOTE_READ_FLAG, ep,
+                          (DAT_RMR_COOKIE){.as_64 = 0}, DAT_COMPLETION_DEFAULT_FLAG, &context));
+}
+
+CASE(ep_get_status, bind_reaped)
+{
+        DAT_EVD_HANDLE evd = evd_with(t, .flags = DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG);
+        struct loop loop = transfer_with(t, .request_evd = evd);
+
+        post_bind(t, loop.active);
+        must_event(evd, DAT_RMR_BIND_COMPLETION_EVENT);
+
+        expect_idle(t, loop.active, DAT_TRUE, DAT_TRUE);
+}
+
+/* The send behind it waits for a receive: what is reaped of the bind is not the send's. */
+CASE(ep_get_status, bind_reaped_before_send)
+{
+        DAT_EVD_HANDLE evd = evd_with(t, .flags = DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG);
+        struct loop loop = transfer_with(t, .request_evd = evd);
+
+        ep_get_status_post_recvs(t, loop.active, 1);
+        post_bind(t, loop.active);
+        post_sends(t, loop.active, 1);
+        must_event(evd, DAT_RMR_BIND_COMPLETION_EVENT);
+        expect_idle(t, loop.active, DAT_FALSE, DAT_FALSE);
+        ep_get_status_post_recvs(t, loop.passive, 1);
+        must_event(evd, DAT_DTO_COMPLETION_EVENT);
+
+        expect_idle(t, loop.active, DAT_FALSE, DAT_TRUE);
+}
+
+/* Nothing stands on the EVD after the answer: what was posted was not complete when it was made. */
+static bool seen_under_way(DAT_EVD_HANDLE evd)
+{
+        DAT_EVENT event;
+
+        return dat_is(dat_evd_dequeue(evd, &event), DAT_QUEUE_EMPTY);
+}
+
+/* What acknowledges the request, or brings what it reads, is late. */
+FAMILY(ep_get_status, request_under_way, workers)
+{
+        DAT_EP_ATTR attr = transfer_attr(t, (struct transfer_opts){
+                                                .segments = 1,
+                                                .reads = row->work == WORK_READ,
+                                            });
+        DAT_EP_HANDLE ep = ep_with(t, .attr = &attr);
+        struct vector vector = vector_with(t, .length = MESSAGE);
+        struct peer_ep *end = must_connect(ep);
+        struct peer_memory memory = peer_expose(end, MESSAGE);
+        DAT_RMR_TRIPLET remote = {
+            .rmr_context = memory.rmr_context,
+            .target_address = memory.address,
+            .segment_length = MESSAGE,
+        };
+        struct status status;
+        bool seen = false;
+
+        peer_post_recv(end, TRIES, MESSAGE);
+        peer_disturb(peer(t), .delay_ms = LATE_MS);
+        for (int i = 0; i < TRIES && !seen; i++) {
+                must(work_post(ep, row->work, &vector, remote));
+                status = status_of(t, ep);
+                seen = seen_under_way(ep_request_evd(t, ep));
+                if (seen)
+                        must_dto(ep_request_evd(t, ep));
+        }
+        must_that(seen, "each of %d requests was complete at once", TRIES);
+
+        expect_eq(status.request_idle, DAT_FALSE);
+        expect_eq(status.recv_idle, DAT_TRUE);
+        expect_idle(t, ep, DAT_TRUE, DAT_TRUE);
+}
+
+CASE(ep_get_status, requests_flushed)
+{
+        struct loop loop = transfer_with(t);
+        struct vector vector = vector_with(t, .length = MESSAGE);
+        struct vector there = vector_with(t, .length = MESSAGE);
+
+        post_sends(t, loop.active, 1);
+        must(work_post(loop.active, WORK_WRITE, &vector, vector_remote(&there)));
+        must(dat_ep_disconnect(loop.active, DAT_CLOSE_ABRUPT_FLAG));
+        must_event(ep_connect_evd(t, loop.active), DAT_CONNECTION_EVENT_DISCONNECTED);
+        must_be_flushed(t, ep_request_evd(t, loop.active), 2);
+
+        expect_idle(t, loop.active, DAT_TRUE, DAT_TRUE);
+}
+
+/* Its successor's completion says that it is done too. */
+CASE(ep_get_status, send_suppressed)
+{
+        struct loop loop = transfer_with(t);
+        struct vector vector = vector_with(t, .length = MESSAGE);
+
+        must(send_vector(loop.active, &vector, 0, DAT_COMPLETION_SUPPRESS_FLAG));
+        expect_idle(t, loop.active, DAT_TRUE, DAT_FALSE);
+        post_sends(t, loop.active, 1);
+        ep_get_status_post_recvs(t, loop.passive, 2);
+        must_dto(ep_request_evd(t, loop.active));
+
+        expect_idle(t, loop.active, DAT_TRUE, DAT_TRUE);
+}
+
+/* An unsignalled send, which its successor's completion brings along. */
+CASE(ep_get_status, send_unsignalled)
+{
+        struct loop loop = transfer_with(t, .request_flags = DAT_COMPLETION_UNSIGNALLED_FLAG);
+        struct vector vector = vector_with(t, .length = MESSAGE);
+
+        ep_get_status_post_recvs(t, loop.passive, 2);
+        must(send_vector(loop.active, &vector, 0, DAT_COMPLETION_UNSIGNALLED_FLAG));
+        post_sends(t, loop.active, 1);
+        must_dto(ep_request_evd(t, loop.active));
+        must_dto(ep_request_evd(t, loop.active));
+
+        expect_idle(t, loop.active, DAT_TRUE, DAT_TRUE);
+}
+
+FAMILY(ep_get_status, send_of_other, places)
+{
+        DAT_EVD_HANDLE evd = evd_with(t);
+        struct loop loops[] = {
+            transfer_with(t, .request_evd = evd),
+            transfer_with(t, .request_evd = evd),
+        };
+
+        post_sends(t, loops[row->busy].active, 1);
+
+        expect_idle(t, loops[row->busy].active, DAT_TRUE, DAT_FALSE);
+        expect_idle(t, loops[!row->busy].active, DAT_TRUE, DAT_TRUE);
+}
+
+CASE(ep_get_status, send_refused)
+{
+        DAT_EP_HANDLE ep = ep_with(t);
+        struct vector vector = vector_with(t, .length = MESSAGE);
+
+        must_that(!dat_is(send_vector(ep, &vector, 0, DAT_COMPLETION_DEFAULT_FLAG), DAT_SUCCESS),
+                  "an EP that is not connected took a send");
+
+        expect_idle(t, ep, DAT_TRUE, DAT_TRUE);
+}
+
+/* The EP waits for the end of its connection, and takes no send for that. */
+CASE(ep_get_status, send_refused_while_leaving)
+{
+        struct loop loop = transfer_with(t);
+        struct vector vector = vector_with(t, .length = MESSAGE);
+
+        post_sends(t, loop.active, 1);
+        must(dat_ep_disconnect(loop.active, DAT_CLOSE_GRACEFUL_FLAG));
+        must_that(
+            !dat_is(send_vector(loop.active, &vector, 1, DAT_COMPLETION_DEFAULT_FLAG), DAT_SUCCESS),
+            "an EP that waits for its end took a send");
+        expect_idle(t, loop.active, DAT_TRUE, DAT_FALSE);
+        ep_get_status_post_recvs(t, loop.passive, 1);
+        must_dto(ep_request_evd(t, loop.active));
+
+        expect_idle(t, loop.active, DAT_TRUE, DAT_TRUE);
+}
+
+/* Of both kinds something is under way, at each end. */
+static void expect_work_told(struct test *t, const struct loop *loop)
+{
+        ep_get_status_post_recvs(t, loop->active, 1);
+        expect_idle(t, loop->active, DAT_FALSE, DAT_TRUE);
+        post_sends(t, loop->active, 1);
+        expect_idle(t, loop->active, DAT_FALSE, DAT_FALSE);
+        expect_idle(t, loop->passive, DAT_TRUE, DAT_TRUE);
+        ep_get_status_post_recvs(t, loop->passive, 1);
+        must_dto(ep_request_evd(t, loop->active));
+        expect_idle(t, loop->active, DAT_FALSE, DAT_TRUE);
+        post_sends(t, loop->passive, 1);
+        must_dto(ep_recv_evd(t, loop->active));
+        expect_idle(t, loop->active, DAT_TRUE, DAT_TRUE);
+}
+
+CASE(ep_get_status, both_ways)
+{
+        struct loop loop = transfer_with(t);
+
+        expect_work_told(t, &loop);
+}
+
+/* After a reset there is nothing left, whatever became of the completions. */
+CASE(ep_get_status, after_reset)
+{
+        struct loop loop = transfer_with(t);
+
+        ep_get_status_post_recvs(t, loop.active, POSTS);
+        post_sends(t, loop.active, POSTS);
+        must(dat_ep_disconnect(loop.active, DAT_CLOSE_ABRUPT_FLAG));
+        must_event(ep_connect_evd(t, loop.active), DAT_CONNECTION_EVENT_DISCONNECTED);
+        must_be_flushed(t, ep_recv_evd(t, loop.active), POSTS);
+        must_be_flushed(t, ep_request_evd(t, loop.active), POSTS);
+        must(dat_ep_reset(loop.active));
+        expect_idle(t, loop.active, DAT_TRUE, DAT_TRUE);
+        ep_get_status_post_recvs(t, loop.active, 1);
+
+        expect_idle(t, loop.active, DAT_FALSE, DAT_TRUE);
+}
+
+/* Of the two ends, the one that accepted. */
+CASE(ep_get_status, sends_of_passive)
+{
+        struct loop loop = transfer_with(t);
+
+        post_sends(t, loop.passive, 1);
+        expect_idle(t, loop.passive, DAT_TRUE, DAT_FALSE);
+        expect_idle(t, loop.active, DAT_TRUE, DAT_TRUE);
+        ep_get_status_post_recvs(t, loop.active, 1);
+        must_dto(ep_request_evd(t, loop.passive));
+
+        expect_idle(t, loop.passive, DAT_TRUE, DAT_TRUE);
+}
+
+CASE(ep_get_status, sends_of_srq)
+{
+        struct loop loop = loop_of(t, (struct ep_opts){.srq = srq_with(t)}, (struct ep_opts){0});
+
+        loop_join(t, &loop);
+        expect_eq(status_of(t, loop.active).state, DAT_EP_STATE_CONNECTED);
+        post_sends(t, loop.active, 1);
+
+        expect_idle(t, loop.active, DAT_TRUE, DAT_FALSE);
+}
+
+/* What is reaped of the one kind says nothing of the other. */
+CASE(ep_get_status, recv_reaped_beside_send)
+{
+        struct loop loop = transfer_with(t);
+
+        ep_get_status_post_recvs(t, loop.active, 1);
+        post_sends(t, loop.active, 1);
+        post_sends(t, loop.passive, 1);
+        must_dto(ep_recv_evd(t, loop.active));
+
+        expect_idle(t, loop.active, DAT_TRUE, DAT_FALSE);
+}
+
+/* However many there are. */
+CASE(ep_get_status, many_sends)
+{
+        DAT_EP_ATTR attr = transfer_attr(t, (struct transfer_opts){.dtos = BYTES});
+        DAT_EVD_HANDLE evd = evd_of_at_most(t, BYTES);
+        struct loop loop;
+
+        must_have_room(t, evd, BYTES);
+        attr.max_recv_dtos = POSTS;
+        loop = loop_of(t, (struct ep_opts){.attr = &attr, .request_evd = evd}, (struct ep_opts){0});
+        loop_join(t, &loop);
+        for (int i = 0; i < BYTES; i++) {
+                post_sends(t, loop.active, 1);
+                expect_idle(t, loop.active, DAT_TRUE, DAT_FALSE);
+        }
+}
+
+/* The end that did nothing for it. */
+CASE(ep_get_status, flushed_by_other_end)
+{
+        struct loop loop = transfer_with(t);
+
+        ep_get_status_post_recvs(t, loop.passive, POSTS);
+        post_sends(t, loop.passive, POSTS);
+        must(dat_ep_disconnect(loop.active, DAT_CLOSE_ABRUPT_FLAG));
+        must_event(ep_connect_evd(t, loop.passive), DAT_CONNECTION_EVENT_DISCONNECTED);
+        must_be_flushed(t, ep_recv_evd(t, loop.passive), POSTS);
+        for (int i = 0; i < POSTS; i++)
+                must_event(ep_request_evd(t, loop.passive), DAT_DTO_COMPLETION_EVENT);
+
+        expect_idle(t, loop.passive, DAT_TRUE, DAT_TRUE);
+}
+
+/* An EP that is Unconnected keeps its receives when it is reset. */
+CASE(ep_get_status, preposted_reset)
+{
+        DAT_EP_HANDLE ep = ep_with(t);
+
+        ep_get_status_post_recvs(t, ep, 1);
+        must(dat_ep_reset(ep));
+
+        expect_idle(t, ep, DAT_FALSE, DAT_TRUE);
+}
+
+/* The receive that was taken before stands. */
+CASE(ep_get_status, recv_refused_beside_another)
+{
+        DAT_EP_HANDLE ep = ep_with(t);
+        DAT_LMR_TRIPLET beyond = triplet(buf_with(t), 0, (size_t)1 << 20);
+
+        ep_get_status_post_recvs(t, ep, 1);
+        must_that(!dat_is(dat_ep_post_recv(ep, 1, &beyond, COOKIE(1), DAT_COMPLETION_DEFAULT_FLAG),
+                          DAT_SUCCESS),
+                  "a receive into memory that is not registered was taken");
+
+        expect_idle(t, ep, DAT_FALSE, DAT_TRUE);
+}
+
+/* Whatever way the EP was connected, each answer is about that connection, and its work. */
+FAMILY(ep_get_status, however_joined, ep_joins)
+{
+        struct loop loop = loop_of(t, (struct ep_opts){0}, (struct ep_opts){0});
+
+        row->join(t, &loop);
+        expect_eq(status_of(t, loop.active).state, DAT_EP_STATE_CONNECTED);
+        expect_idle(t, loop.active, DAT_TRUE, DAT_TRUE);
+        expect_work_told(t, &loop);
+        must(dat_ep_disconnect(loop.passive, DAT_CLOSE_ABRUPT_FLAG));
+        must_event(ep_connect_evd(t, loop.active), DAT_CONNECTION_EVENT_DISCONNECTED);
+        expect_eq(status_of(t, loop.active).state, DAT_EP_STATE_DISCONNECTED);
+}
+
+/* A message of nothing, and one of several segments. */
+static const struct shape {
+        const char *id;
+        DAT_COUNT segments;
+} shapes[] = {
+    {"empty", 0},
+    {"several_segments", 3},
+};
+
+FAMILY(ep_get_status, shape, shapes)
+{
+        struct loop loop = transfer_with(t, .segments = row->segments);
+        struct vector vector =
+            vector_with(t, .length = row->segments ? MESSAGE : 0, .segments = row->segments);
+
+        must(recv_vector(loop.active, &vector, 0, DAT_COMPLETION_DEFAULT_FLAG));
+        expect_idle(t, loop.active, DAT_FALSE, DAT_TRUE);
+        must(send_vector(loop.active, &vector, 0, DAT_COMPLETION_DEFAULT_FLAG));
+        expect_idle(t, loop.active, DAT_FALSE, DAT_FALSE);
+        must(recv_vector(loop.passive, &vector, 0, DAT_COMPLETION_DEFAULT_FLAG));
+        must_dto(ep_request_evd(t, loop.active));
+        must_dto(ep_recv_evd(t, loop.passive));
+        expect_idle(t, loop.active, DAT_FALSE, DAT_TRUE);
+        expect_idle(t, loop.passive, DAT_TRUE, DAT_TRUE);
+        must(send_vector(loop.passive, &vector, 0, DAT_COMPLETION_DEFAULT_FLAG));
+        must_dto(ep_recv_evd(t, loop.active));
+        expect_idle(t, loop.active, DAT_TRUE, DAT_TRUE);
+}
+
+/* It is flushed at once; when that is reaped it is over. */
+CASE(ep_get_status, send_when_disconnected)
+{
+        struct loop loop = loop_of(t, (struct ep_opts){0}, (struct ep_opts){0});
+
+        ep_turn_leave(t, &loop);
+        post_sends(t, loop.active, 1);
+        must_be_flushed(t, ep_request_evd(t, loop.active), 1);
+
+        expect_idle(t, loop.active, DAT_TRUE, DAT_TRUE);
+}

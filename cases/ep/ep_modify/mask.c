@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* dat_ep_modify: the mask. */
+#include "cases/ep/ep_modify/general_fixtures.h"
+#include "cases/ep/shared/endpoint.h"
+#include "cases/ep/shared/modify_table.h"
+#include "clauses/ep_modify.h"
+
+#include <string.h>
+
+FAMILY(ep_modify, only_requested, ep_modifiable)
+{
+        struct wishes wishes = {.all = 0};
+        const struct ep_parameter *parameter = &ep_parameters[row->parameter];
+        DAT_EP_ATTR few = ep_attr_few(t);
+
+        wish_objects(t, &wishes);
+
+        DAT_EP_HANDLE ep = ep_in(t, DAT_EP_STATE_UNCONNECTED, .attr = &few);
+        struct ep_snapshot before = ep_snapshot(t, ep);
+
+        wish(t, &wishes, &before.param);
+        expect(dat_ep_modify(ep, parameter->field, &wishes.asked), DAT_SUCCESS);
+        expect_ep_kept(t, ep, &before, parameter->field);
+}
+
+FAMILY(ep_modify, others_unread, ep_modifiable)
+{
+        struct ep_change change = unconnected(t, row->parameter);
+
+        expect_ep_change(t, &change);
+}
+
+FAMILY(ep_modify, zeros_unread, ep_modifiable)
+{
+        struct ep_change change = unconnected(t, row->parameter);
+
+        memset(&change.asked, 0, sizeof(change.asked));
+        ep_value_set(&change.asked, change.parameter, change.wanted);
+        expect_ep_change(t, &change);
+}
+
+static void expect_wish_shown(struct test *t, const struct wishes *wishes, DAT_EP_HANDLE ep,
+                              size_t index)
+{
+        struct ep_change change = {
+            .parameter = &ep_parameters[ep_modifiable[index].parameter],
+            .ep = ep,
+            .wanted = wishes->made[index],
+        };
+
+        expect_that(ep_change_shown(t, &change), "%s was not changed", ep_modifiable[index].id);
+}
+
+CASE(ep_modify, all_at_once)
+{
+        struct wishes wishes = {.all = 0};
+        DAT_EP_ATTR few = ep_attr_few(t);
+
+        wish_objects(t, &wishes);
+
+        DAT_EP_HANDLE ep = ep_in(t, DAT_EP_STATE_UNCONNECTED, .attr = &few);
+        struct ep_snapshot before = ep_snapshot(t, ep);
+
+        wish(t, &wishes, &before.param);
+
+        expect(dat_ep_modify(ep, wishes.all, &wishes.asked), DAT_SUCCESS);
+        for (size_t i = 0; i < MODIFIABLE_COUNT; i++)
+                expect_wish_shown(t, &wishes, ep, i);
+        expect_ep_kept(t, ep, &before, wishes.all);
+}
+
+/* From here on the EP reports to the EVDs that it was given with all else. */
+static void reports_as_wished(struct test *t, DAT_EP_HANDLE ep, const struct wishes *wishes)
+{
+        ep_reports_to(t, ep, DAT_EP_FIELD_RECV_EVD_HANDLE, wishes->asked.recv_evd_handle);
+        ep_reports_to(t, ep, DAT_EP_FIELD_REQUEST_EVD_HANDLE, wishes->asked.request_evd_handle);
+        ep_reports_to(t, ep, DAT_EP_FIELD_CONNECT_EVD_HANDLE, wishes->asked.connect_evd_handle);
+}
+
+/* States that let many be changed. */
+static const struct joint {
+        const char *id;
+        DAT_EP_STATE state;
+        DAT_EP_PARAM_MASK fixed;
+} joint[] = {
+    {"unconnected", DAT_EP_STATE_UNCONNECTED, 0},
+    {"reserved", DAT_EP_STATE_RESERVED, DAT_EP_FIELD_PZ_HANDLE},
+    {"tentative_connection_pending", DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING, 0},
+};
+
+FAMILY(ep_modify, all_at_once_in, joint)
+{
+        struct wishes wishes = {.all = 0};
+        DAT_EP_ATTR few = ep_attr_few(t);
+        struct ep_snapshot before;
+        DAT_EP_HANDLE ep;
+
+        wish_objects(t, &wishes);
+        ep = ep_in(t, row->state, .attr = &few);
+        before = ep_snapshot(t, ep);
+        wish(t, &wishes, &before.param);
+        wishes.all &= ~row->fixed;
+
+        expect(dat_ep_modify(ep, wishes.all, &wishes.asked), DAT_SUCCESS);
+        for (size_t i = 0; i < MODIFIABLE_COUNT; i++)
+                if (ep_parameters[ep_modifiable[i].parameter].field & wishes.all)
+                        expect_wish_shown(t, &wishes, ep, i);
+        expect_ep_kept(t, ep, &before, wishes.all);
+        reports_as_wished(t, ep, &wishes);
+        expect_ep_bears(t, ep);
+}
+
+/* Through a connection, its end, and the reset after it. */
+CASE(ep_modify, outlives_reset)
+{
+        struct wishes wishes = {.all = 0};
+        DAT_EP_ATTR few = ep_attr_few(t);
+
+        wish_objects(t, &wishes);
+
+        DAT_EP_HANDLE ep = ep_in(t, DAT_EP_STATE_UNCONNECTED, .attr = &few);
+        struct ep_snapshot changed = ep_snapshot(t, ep);
+
+        wish(t, &wishes, &changed.param);
+        must(dat_ep_modify(ep, wishes.all, &wishes.asked));
+        reports_as_wished(t, ep, &wishes);
+        changed = ep_snapshot(t, ep);
+        peer_disconnect(must_connect(ep), DAT_CLOSE_ABRUPT_FLAG);
+        must_event(ep_connect_evd(t, ep), DAT_CONNECTION_EVENT_DISCONNECTED);
+        must(dat_ep_reset(ep));
+
+        expect_ep_kept(t, ep, &changed, 0);
+        expect_ep_bears(t, ep);
+}
+
+/* Each two by one call, and both back by another. */
+CASE(ep_modify, every_pair)
+{
+        struct wishes wishes = {.all = 0};
+        DAT_EP_ATTR few = ep_attr_few(t);
+
+        wish_objects(t, &wishes);
+
+        DAT_EP_HANDLE ep = ep_in(t, DAT_EP_STATE_UNCONNECTED, .attr = &few);
+        struct ep_snapshot before = ep_snapshot(t, ep);
+
+        wish(t, &wishes, &before.param);
+        for (size_t i = 0; i < MODIFIABLE_COUNT; i++) {
+                for (size_t j = i + 1; j < MODIFIABLE_COUNT; j++) {
+                        DAT_EP_PARAM_MASK both = ep_parameters[ep_modifiable[i].parameter].field |
+                                                 ep_parameters[ep_modifiable[j].parameter].field;
+
+                        expect(dat_ep_modify(ep, both, &wishes.asked), DAT_SUCCESS);
+                        expect_wish_shown(t, &wishes, ep, i);
+                        expect_wish_shown(t, &wishes, ep, j);
+                        expect_ep_kept(t, ep, &before, both);
+                        expect(dat_ep_modify(ep, both, &before.param), DAT_SUCCESS);
+                }
+        }
+        expect_ep_kept(t, ep, &before, 0);
+}
+
+/* In the other structure members stands, each time, what the EP was made with. */
+CASE(ep_modify, one_by_one)
+{
+        struct wishes wishes = {.all = 0};
+        DAT_EP_ATTR few = ep_attr_few(t);
+
+        wish_objects(t, &wishes);
+
+        DAT_EP_HANDLE ep = ep_in(t, DAT_EP_STATE_UNCONNECTED, .attr = &few);
+        struct ep_snapshot before = ep_snapshot(t, ep);
+        DAT_EP_PARAM_MASK changed = 0;
+
+        wish(t, &wishes, &before.param);
+        for (size_t i = 0; i < MODIFIABLE_COUNT; i++) {
+                const struct ep_parameter *parameter = &ep_parameters[ep_modifiable[i].parameter];
+                DAT_EP_PARAM asked = before.param;
+
+                ep_value_set(&asked, parameter, wishes.made[i]);
+                expect(dat_ep_modify(ep, parameter->field, &asked), DAT_SUCCESS);
+                changed |= parameter->field;
+                for (size_t j = 0; j <= i; j++)
+                        expect_wish_shown(t, &wishes, ep, j);
+                expect_ep_kept(t, ep, &before, changed);
+        }
+}
+
+CASE(ep_modify, empty_mask)
+{
+        struct ep_change change = unconnected(t, EP_PARAM_max_recv_dtos);
+
+        expect_or_note(dat_ep_modify(change.ep, 0, &change.asked), DAT_SUCCESS,
+                       DAT_INVALID_PARAMETER);
+        expect_ep_kept(t, change.ep, &change.before, 0);
+}
+
+/* The bit between the EP's fields and those of its attributes; 0 where the API leaves none free. */
+#define DAT_EP_FIELD_UNDEFINED (~DAT_EP_FIELD_ALL & (DAT_EP_FIELD_EP_ATTR_SERVICE_TYPE - 1))
+
+static const struct mask {
+        const char *id;
+        DAT_EP_PARAM_MASK mask;
+} undefined_bits[] = {
+    {"between", DAT_EP_FIELD_UNDEFINED},
+    {"above", UINT64_C(0x80000000)},
+    {"highest", UINT64_C(0x8000000000000000)},
+};
+
+FAMILY(ep_modify, undefined_mask_bit, undefined_bits)
+{
+        struct ep_change change = unconnected(t, EP_PARAM_max_recv_dtos);
+
+        if (row->mask == 0)
+                unsupported(t, "DAT_EP_FIELD_ALL: each bit between the fields is one");
+        expect(dat_ep_modify(change.ep, row->mask, &change.asked), DAT_INVALID_PARAMETER);
+        expect_ep_kept(t, change.ep, &change.before, 0);
+}

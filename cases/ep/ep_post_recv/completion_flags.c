@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* dat_ep_post_recv: completion flags. */
+#include "cases/ep/ep_post_recv/fixtures.h"
+#include "cases/ep/shared/states.h"
+#include "cases/ep/shared/transfer.h"
+#include "clauses/ep_post_recv.h"
+
+#include <limits.h>
+#include <string.h>
+
+#define THRESHOLD DAT_COMPLETION_EVD_THRESHOLD_FLAG
+#define FLAGS(n_) ((DAT_COMPLETION_FLAGS)(n_))
+
+static const struct flagged {
+        const char *id;
+        DAT_COMPLETION_FLAGS of_ep;
+        DAT_COMPLETION_FLAGS flags;
+} flagged[] = {
+    {"plain", PLAIN, PLAIN},
+    {"solicited_plain", SOLICITED, PLAIN},
+    {"unsignalled_plain", UNSIGNAL, PLAIN},
+    {"unsignalled", UNSIGNAL, UNSIGNAL},
+    {"threshold_plain", THRESHOLD, PLAIN},
+};
+
+/* Two receives with the flags and a plain one, which solicited messages come to: each is told. */
+FAMILY(ep_post_recv, flags, flagged)
+{
+        struct line line = line_with(t, .recv_flags = row->of_ep);
+
+        expect(line_recv(&line, row->flags), DAT_SUCCESS);
+        expect(line_recv(&line, row->flags), DAT_SUCCESS);
+        expect(line_recv(&line, PLAIN), DAT_SUCCESS);
+        for (int i = 0; i < 3; i++)
+                must(line_send(&line, SOLICITED));
+
+        expect_arrivals(t, &line, 3);
+        expect_empty(t, ep_recv_evd(t, line.to));
+}
+
+/* Receives that no message came to are told of as flushed, in the order of posting. */
+FAMILY(ep_post_recv, flags_of_flushed, flagged)
+{
+        struct loop loop = transfer_with(t, .recv_flags = row->of_ep);
+        struct line line = line_between(t, loop.active, loop.passive, 3);
+
+        expect(line_recv(&line, row->flags), DAT_SUCCESS);
+        expect(line_recv(&line, row->flags), DAT_SUCCESS);
+        expect(line_recv(&line, PLAIN), DAT_SUCCESS);
+        must_end(t, &loop);
+
+        for (uint64_t i = 0; i < 3; i++)
+                expect_completion(ep_recv_evd(t, line.to), .ep = line.to, .cookie = i,
+                                  .status = DAT_DTO_ERR_FLUSHED);
+        expect_empty(t, ep_recv_evd(t, line.to));
+}
+
+static const struct flagged unconfigured[] = {
+    {"plain", PLAIN, UNSIGNAL},
+    {"solicited", SOLICITED, UNSIGNAL},
+    {"threshold", THRESHOLD, UNSIGNAL},
+};
+
+/* The active EP is the one whose requests can be configured. */
+CASE(ep_post_recv, unsignalled_for_requests)
+{
+        struct loop loop = transfer_with(t, .request_flags = UNSIGNAL);
+        struct line line = line_between(t, loop.passive, loop.active, LINE_SLOTS);
+
+        expect(line_recv(&line, UNSIGNAL), DAT_INVALID_PARAMETER);
+        expect_no_receive(t, &line);
+}
+
+FAMILY(ep_post_recv, unsignalled_unconfigured, unconfigured)
+{
+        struct line line = line_with(t, .recv_flags = row->of_ep);
+
+        expect(line_recv(&line, row->flags), DAT_INVALID_PARAMETER);
+        expect_no_receive(t, &line);
+}
+
+static const struct undefined {
+        const char *id;
+        unsigned int flags;
+} undefined[] = {
+    {"suppress", DAT_COMPLETION_SUPPRESS_FLAG},
+    {"solicited_wait", DAT_COMPLETION_SOLICITED_WAIT_FLAG},
+    {"barrier_fence", DAT_COMPLETION_BARRIER_FENCE_FLAG},
+    {"next_bit", 0x20},
+    {"middle_bit", 1U << 16},
+    {"highest_bit", 1U << 31},
+    {"all_bits", ~0U},
+};
+
+FAMILY(ep_post_recv, undefined_flags, undefined)
+{
+        struct line line = line_with(t);
+
+        expect(line_recv(&line, FLAGS(row->flags)), DAT_INVALID_PARAMETER);
+        expect_no_receive(t, &line);
+}
+
+/* Who was woken by the second of two messages is given the first, and finds the second. */
+static void expect_woken_by_second(struct test *t, struct line *line, struct waiter *waiter)
+{
+        struct woken woken = expect_awake(waiter);
+
+        expect(woken.ret, DAT_SUCCESS);
+        expect_eq(woken.event.event_number, DAT_DTO_COMPLETION_EVENT);
+        completion_is(t, CHECK_SITE_("what the waiter was given"), &woken.event,
+                      &(struct completion){.ep = line->to, .cookie = 0, .length = MESSAGE}, true);
+        line->arrived = 1;
+        expect_arrivals(t, line, 1);
+}
+
+CASE(ep_post_recv, unsignalled_wakes_nobody)
+{
+        struct line line = line_with(t, .recv_flags = UNSIGNAL);
+        struct waiter *waiter;
+
+        expect(line_recv(&line, UNSIGNAL), DAT_SUCCESS);
+        expect(line_recv(&line, PLAIN), DAT_SUCCESS);
+        waiter = wait_on_evd(t, ep_recv_evd(t, line.to), DAT_TIMEOUT_INFINITE, 1);
+        must_wait(waiter);
+        must(line_send(&line, PLAIN));
+        expect_asleep(waiter);
+        must(line_send(&line, PLAIN));
+        expect_woken_by_second(t, &line, waiter);
+}
+
+/* Nor is anybody by one of another number of segments. */
+static const struct unheard {
+        const char *id;
+        DAT_COUNT segments;
+} unheard[] = {
+    {"no_segments", 0},
+    {"several_segments", 3},
+};
+
+FAMILY(ep_post_recv, unsignalled_vector_wakes_nobody, unheard)
+{
+        struct loop loop = transfer_with(t, .segments = 3, .recv_flags = UNSIGNAL);
+        DAT_EVD_HANDLE evd = ep_recv_evd(t, loop.passive);
+        size_t length = row->segments ? LENGTH : 0;
+        struct vector from = vector_with(t, .length = length);
+        struct vector to = vector_with(t, .length = LENGTH, .segments = 3);
+        struct waiter *waiter;
+        struct woken woken;
+
+        expect(dat_ep_post_recv(loop.passive, row->segments, to.iov, COOKIE(0), UNSIGNAL),
+               DAT_SUCCESS);
+        expect(recv_vector(loop.passive, &to, 1, PLAIN), DAT_SUCCESS);
+        waiter = wait_on_evd(t, evd, DAT_TIMEOUT_INFINITE, 1);
+        must_wait(waiter);
+        must(send_vector(loop.active, &from, 0, PLAIN));
+        expect_asleep(waiter);
+        must(send_vector(loop.active, &from, 1, PLAIN));
+        woken = expect_awake(waiter);
+
+        expect(woken.ret, DAT_SUCCESS);
+        expect_eq(woken.event.event_number, DAT_DTO_COMPLETION_EVENT);
+        completion_is(t, CHECK_SITE_("what the waiter was given"), &woken.event,
+                      &(struct completion){.ep = loop.passive, .cookie = 0, .length = length},
+                      true);
+        expect_completion(evd, .ep = loop.passive, .cookie = 1, .length = length);
+}
+
+CASE(ep_post_recv, unsolicited_wakes_nobody)
+{
+        struct line line = line_with(t, .recv_flags = SOLICITED);
+        struct waiter *waiter;
+
+        expect(line_recv(&line, PLAIN), DAT_SUCCESS);
+        expect(line_recv(&line, PLAIN), DAT_SUCCESS);
+        waiter = wait_on_evd(t, ep_recv_evd(t, line.to), DAT_TIMEOUT_INFINITE, 1);
+        must_wait(waiter);
+        must(line_send(&line, PLAIN));
+        expect_asleep(waiter);
+        must(line_send(&line, SOLICITED));
+        expect_woken_by_second(t, &line, waiter);
+}
+
+/* On an EP that is not configured so, a message needs no solicited wait to wake. */
+CASE(ep_post_recv, each_wakes)
+{
+        struct line line = line_with(t);
+
+        for (uint64_t i = 0; i < 3; i++) {
+                struct waiter *waiter;
+                struct woken woken;
+
+                expect(line_recv(&line, PLAIN), DAT_SUCCESS);
+                waiter = wait_on_evd(t, ep_recv_evd(t, line.to), DAT_TIMEOUT_INFINITE, 1);
+                must_wait(waiter);
+                must(line_send(&line, PLAIN));
+                woken = expect_awake(waiter);
+                expect(woken.ret, DAT_SUCCESS);
+                expect_eq(woken.event.event_number, DAT_DTO_COMPLETION_EVENT);
+                completion_is(t, CHECK_SITE_("what woke the waiter"), &woken.event,
+                              &(struct completion){.ep = line.to, .cookie = i, .length = MESSAGE},
+                              true);
+        }
+}

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* dat_ep_post_send: cookies and the order of completions. */
+#include "cases/ep/ep_post_send/fixtures.h"
+#include "cases/ep/shared/states.h"
+#include "cases/ep/shared/transfer.h"
+#include "cases/ep/shared/transitions.h"
+#include "cases/shared/point.h"
+#include "clauses/ep_post_send.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FENCED     ((size_t)256 * 1024)
+#define ROUNDS     4
+#define LATE_MS    50 /* by which the network makes a read late */
+#define EVERY_BYTE UINT64_C(0x0123456789abcdef)
+
+static const struct cookie {
+        const char *id;
+        uint64_t value;
+} cookies[] = {
+    {"null", 0},
+    {"all_ones", UINT64_MAX},
+    {"lowest_bit", 1},
+    {"highest_bit", UINT64_C(1) << 63},
+    {"low_half", UINT32_MAX},
+    {"high_half", (uint64_t)UINT32_MAX << 32},
+    {"every_byte", EVERY_BYTE},
+};
+
+FAMILY(ep_post_send, cookie, cookies)
+{
+        struct line line = line_with(t);
+        DAT_LMR_TRIPLET segment = triplet(line.source, 0, MESSAGE);
+
+        must_line_recv(t, &line, 1);
+        expect(dat_ep_post_send(line.from, 1, &segment, COOKIE(row->value), PLAIN), DAT_SUCCESS);
+
+        expect_completion(ep_request_evd(t, line.from), .ep = line.from, .cookie = row->value,
+                          .length = MESSAGE);
+}
+
+/* What becomes of a send whose cookie has bits in each byte. */
+static const struct outcome {
+        const char *id;
+        DAT_COUNT segments;
+        bool heard;    /* a receive is there for it */
+        bool too_late; /* posted when the connection has ended */
+} outcomes[] = {
+    {"no_segments", 0, .heard = true, .too_late = false},
+    {"several_segments", 4, .heard = true, .too_late = false},
+    {"cut_off", 4, .heard = false, .too_late = false},
+    {"flushed", 1, .heard = false, .too_late = true},
+    {"flushed_no_segments", 0, .heard = false, .too_late = true},
+    {"flushed_several_segments", 4, .heard = false, .too_late = true},
+};
+
+FAMILY(ep_post_send, cookie_of, outcomes)
+{
+        struct loop loop = transfer_with(t, .segments = 4);
+        DAT_EVD_HANDLE evd = ep_request_evd(t, loop.active);
+        struct vector from = vector_with(t, .length = LENGTH, .segments = 4);
+        struct vector to = vector_with(t, .length = LENGTH);
+        size_t length = 0;
+
+        for (DAT_COUNT i = 0; i < row->segments; i++)
+                length += from.iov[i].segment_length;
+        if (row->heard)
+                must(recv_vector(loop.passive, &to, 2, PLAIN));
+        if (row->too_late)
+                must_end(t, &loop);
+        expect(dat_ep_post_send(loop.active, row->segments, row->segments ? from.iov : NULL,
+                                COOKIE(EVERY_BYTE), PLAIN),
+               DAT_SUCCESS);
+        if (!row->heard && !row->too_late)
+                must_end(t, &loop);
+
+        if (row->heard)
+                expect_completion(evd, .ep = loop.active, .cookie = EVERY_BYTE, .length = length);
+        else if (row->too_late)
+                expect_completion(evd, .ep = loop.active, .cookie = EVERY_BYTE,
+                                  .status = DAT_DTO_ERR_FLUSHED);
+        else
+                expect_eq(expect_dto_failed(t, evd).user_cookie.as_64, EVERY_BYTE);
+        expect_empty(t, evd);
+}
+
+CASE(ep_post_send, same_cookie)
+{
+        struct line line = line_with(t);
+        DAT_LMR_TRIPLET segment = triplet(line.source, 0, MESSAGE);
+
+        must_line_recv(t, &line, 4);
+        for (int i = 0; i < 4; i++)
+                expect(dat_ep_post_send(line.from, 1, &segment, COOKIE(9), PLAIN), DAT_SUCCESS);
+
+        for (int i = 0; i < 4; i++)
+                expect_completion(ep_request_evd(t, line.from), .ep = line.from, .cookie = 9,
+                                  .length = MESSAGE);
+        expect_empty(t, ep_request_evd(t, line.from));
+}
+
+CASE(ep_post_send, in_order)
+{
+        struct loop loop = transfer_with(t);
+        static const size_t lengths[] = {9000, 1, 4096, 300, 20000, 8, 0, 2048};
+        struct vector to[8];
+
+        for (uint64_t i = 0; i < 8; i++) {
+                to[i] = vector_with(t, .length = 20000);
+                must(recv_vector(loop.passive, &to[i], i, PLAIN));
+        }
+        for (uint64_t i = 0; i < 8; i++) {
+                struct vector from = vector_with(t, .length = lengths[i]);
+
+                vector_fill(t, &from, i);
+                expect(send_vector(loop.active, &from, i, PLAIN), DAT_SUCCESS);
+        }
+        for (uint64_t i = 0; i < 8; i++) {
+                expect_completion(ep_recv_evd(t, loop.passive), .ep = loop.passive, .cookie = i,
+                                  .length = lengths[i]);
+                expect_holds(&to[i], i, lengths[i]);
+                expect_completion(ep_request_evd(t, loop.active), .ep = loop.active, .cookie = i,
+                                  .length = lengths[i]);
+        }
+        expect_empty(t, ep_request_evd(t, loop.active));
+}
+
+/* Whoever has the message has what was written before it. */
+CASE(ep_post_send, after_rdma_write)
+{
+        struct loop loop = transfer_with(t);
+        struct line line = line_between(t, loop.active, loop.passive, 1);
+        struct vector from = vector_with(t, .length = 100000);
+        struct vector to = vector_with(t, .length = 100000);
+        DAT_RMR_TRIPLET remote = vector_remote(&to);
+
+        vector_fill(t, &from, 7);
+        must_line_recv(t, &line, 1);
+        must(dat_ep_post_rdma_write(loop.active, 1, from.iov, COOKIE(70), &remote, PLAIN));
+        expect(line_send(&line, PLAIN), DAT_SUCCESS);
+
+        expect_arrivals(t, &line, 1);
+        expect_holds(&to, 7, to.length);
+        expect_completion(ep_request_evd(t, loop.active), .ep = loop.active, .cookie = 70,
+                          .length = to.length);
+        expect_sends_complete(t, &line, 1);
+}
+
+/* A fenced send goes when the read before it is done: it carries what the read brought. */
+CASE(ep_post_send, fenced_after_read)
+{
+        struct loop loop = transfer_with(t, .reads = 1);
+        struct vector away = vector_with(t, .length = FENCED);
+        DAT_RMR_TRIPLET remote = vector_remote(&away);
+
+        for (uint64_t i = 0; i < ROUNDS; i++) {
+                struct vector between = vector_with(t, .length = FENCED);
+                struct vector to = vector_with(t, .length = FENCED);
+
+                vector_fill(t, &away, i);
+                must(recv_vector(loop.passive, &to, i, PLAIN));
+                must(dat_ep_post_rdma_read(loop.active, 1, between.iov, COOKIE(100), &remote,
+                                           PLAIN));
+                expect(send_vector(loop.active, &between, i, FENCE), DAT_SUCCESS);
+
+                expect_completion(ep_recv_evd(t, loop.passive), .ep = loop.passive, .cookie = i,
+                                  .length = FENCED);
+                expect_holds(&to, i, FENCED);
+                expect_completion(ep_request_evd(t, loop.active), .ep = loop.active, .cookie = 100,
+                                  .length = FENCED);
+                expect_completion(ep_request_evd(t, loop.active), .ep = loop.active, .cookie = i,
+                                  .length = FENCED);
+        }
+}
+
+/* The same where the read takes its time. */
+CASE(ep_post_send, fenced_after_late_read)
+{
+        DAT_EP_ATTR attr = transfer_attr(t, (struct transfer_opts){.reads = 1});
+        DAT_EP_HANDLE ep = ep_with(t, .attr = &attr);
+        struct peer_ep *end = peer_connect(peer(t), ep);
+        struct peer_memory away = peer_expose(end, LENGTH);
+        struct vector between = vector_with(t, .length = LENGTH);
+        DAT_RMR_TRIPLET remote = {.rmr_context = away.rmr_context,
+                                  .target_address = away.address,
+                                  .segment_length = LENGTH};
+
+        peer_post_recv(end, 1, LENGTH);
+        peer_disturb(peer(t), .delay_ms = LATE_MS);
+        must(dat_ep_post_rdma_read(ep, 1, between.iov, COOKIE(1), &remote, PLAIN));
+        expect(send_vector(ep, &between, 2, FENCE), DAT_SUCCESS);
+
+        expect_peer_has(end, 0, LENGTH);
+        expect_completion(ep_request_evd(t, ep), .ep = ep, .cookie = 1, .length = LENGTH);
+        expect_completion(ep_request_evd(t, ep), .ep = ep, .cookie = 2, .length = LENGTH);
+}
+
+/* While it has no receive, a transport may repeat the send together with the read behind it. */
+CASE(ep_post_send, fenced_before_receive)
+{
+        struct loop loop = transfer_with(t, .reads = 1);
+        DAT_EVD_HANDLE requests = ep_request_evd(t, loop.active);
+        struct vector away = vector_with(t, .length = FENCED);
+        struct vector from = vector_with(t, .length = FENCED);
+        struct vector to = vector_with(t, .length = FENCED);
+        struct vector brought = vector_with(t, .length = FENCED);
+        DAT_RMR_TRIPLET remote = vector_remote(&away);
+        DAT_EVENT event;
+
+        vector_fill(t, &away, 1);
+        vector_fill(t, &from, 2);
+        expect(send_vector(loop.active, &from, 1, FENCE), DAT_SUCCESS);
+        must(dat_ep_post_rdma_read(loop.active, 1, brought.iov, COOKIE(2), &remote, PLAIN));
+        settle_briefly(t);
+        if (dat_is(dat_evd_dequeue(requests, &event), DAT_SUCCESS)) {
+                expect_that(event.event_data.dto_completion_event_data.status != DAT_DTO_SUCCESS,
+                            "a message that nobody received is told as sent");
+                note(t, "the transport keeps no message for a receive to come");
+                return;
+        }
+        must(recv_vector(loop.passive, &to, 3, PLAIN));
+
+        expect_completion(ep_recv_evd(t, loop.passive), .ep = loop.passive, .cookie = 3,
+                          .length = FENCED);
+        expect_holds(&to, 2, FENCED);
+        expect_completion(requests, .ep = loop.active, .cookie = 1, .length = FENCED);
+        expect_completion(requests, .ep = loop.active, .cookie = 2, .length = FENCED);
+        expect_holds(&brought, 1, FENCED);
+}

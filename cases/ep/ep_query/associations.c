@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* dat_ep_query: EPs with an SRQ and EPs without EVDs. */
+#include "case/ep_attr.h"
+#include "case/poison.h"
+#include "case/standard.h"
+#include "cases/ep/ep_query/fixtures.h"
+#include "cases/ep/shared/states.h"
+#include "cases/ep/shared/transfer.h"
+#include "cases/ep/shared/transitions.h"
+#include "clauses/ep_query.h"
+
+#include <netinet/in.h>
+#include <string.h>
+
+CASE(ep_query, srq)
+{
+        DAT_SRQ_HANDLE older = srq_with(t);
+        DAT_SRQ_HANDLE newer = srq_with(t);
+        DAT_EP_HANDLE ep = ep_with(t, .srq = older);
+
+        ep_with(t, .srq = newer);
+
+        expect_that(queried(t, ep, DAT_EP_FIELD_SRQ_HANDLE).srq_handle == older, "another SRQ");
+        expect_that(queried(t, ep, DAT_EP_FIELD_ALL).srq_handle == older, "another SRQ");
+}
+
+/* The receives of an EP with an SRQ are not its own: how many segments they have is not asked. */
+CASE(ep_query, fields_of_srq)
+{
+        DAT_EP_PARAM_MASK mask =
+            DAT_EP_FIELD_ALL & ~(OF_CONNECTION | DAT_EP_FIELD_EP_ATTR_MAX_RECV_IOV);
+        struct known known = known_ep(t, 1);
+        DAT_EP_ATTR attr = known.param.ep_attr;
+        struct loop loop = {
+            .requests = evd_with(t, .flags = DAT_EVD_CR_FLAG),
+            .passive = known.ep,
+        };
+        DAT_EP_PARAM param;
+
+        known.param.srq_handle = srq_with(t);
+        known.param.pz_handle = pz(t);
+        loop.active = known.ep = ep_with(t, .srq = known.param.srq_handle, .attr = &attr);
+        known.param.recv_evd_handle = ep_recv_evd(t, known.ep);
+        known.param.request_evd_handle = ep_request_evd(t, known.ep);
+        known.param.connect_evd_handle = ep_connect_evd(t, known.ep);
+        param = queried(t, known.ep, DAT_EP_FIELD_ALL);
+        check_param(t, &known.param, &param, mask);
+        expect_that(queried(t, loop.passive, DAT_EP_FIELD_ALL).srq_handle == DAT_HANDLE_NULL,
+                    "an EP has the SRQ of another one");
+
+        loop_join(t, &loop);
+        known.param.ep_state = DAT_EP_STATE_CONNECTED;
+        check_fields(t, &known, mask);
+        must(dat_ep_disconnect(known.ep, DAT_CLOSE_ABRUPT_FLAG));
+        must_event(known.param.connect_evd_handle, DAT_CONNECTION_EVENT_DISCONNECTED);
+        must(dat_ep_reset(known.ep));
+        known.param.ep_state = DAT_EP_STATE_UNCONNECTED;
+        check_fields(t, &known, mask);
+}
+
+CASE(ep_query, soft_mark)
+{
+        DAT_SRQ_HANDLE srq = srq_with(t);
+        DAT_EP_ATTR attr = attr_number(t, 1);
+        DAT_EP_HANDLE ep;
+
+        attr.srq_soft_hw = 5;
+        ep = ep_with(t, .srq = srq, .attr = &attr);
+
+        expect_eq(queried(t, ep, DAT_EP_FIELD_EP_ATTR_SRQ_SOFT_HW).ep_attr.srq_soft_hw, 5);
+        expect_eq(queried(t, ep, DAT_EP_FIELD_ALL).ep_attr.srq_soft_hw, 5);
+}
+
+CASE(ep_query, without_evds)
+{
+        struct known known = {.param = {.ia_handle = ia(t),
+                                        .ep_state = DAT_EP_STATE_UNCONNECTED,
+                                        .local_ia_address_ptr = ia_attr(t)->ia_address_ptr,
+                                        .pz_handle = pz(t),
+                                        .ep_attr = attr_number(t, 1)}};
+
+        must(dat_ep_create(ia(t), pz(t), DAT_HANDLE_NULL, DAT_HANDLE_NULL, DAT_HANDLE_NULL,
+                           &known.param.ep_attr, &known.ep));
+        adopt(t, DAT_HANDLE_TYPE_EP, known.ep);
+
+        check_without_connection(t, &known);
+}

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* dat_ep_recv_query: EP states, arguments and missing features. */
+#include "case/standard.h"
+#include "cases/ep/ep_recv_query/fixtures.h"
+#include "cases/ep/shared/connect.h"
+#include "cases/ep/shared/states.h"
+#include "cases/shared/point.h"
+#include "cases/srq/shared/queue.h"
+#include "clauses/ep_recv_query.h"
+
+#include <limits.h>
+#include <string.h>
+
+/*
+ * States
+ */
+
+FAMILY(ep_recv_query, in_state, ep_states)
+{
+        struct ep_held held = ep_hold(t, row->state);
+        struct info info = recv_info(t, held.ep);
+
+        expect_count(t, info.count, 0);
+        expect_count(t, info.span, 0);
+        expect_ep_untouched(t, &held);
+}
+
+/* In Disconnected they are flushed at once, and where a disconnect is pending they may be. */
+FAMILY(ep_recv_query, posted_in_state, consumer_ep_states)
+{
+        struct own own = {
+            .ep = ep_in(t, row->state),
+            .buf = buf_with(t),
+            .length = MESSAGE,
+        };
+        DAT_EP_STATE before = ep_state(t, own.ep);
+        struct info info;
+
+        own.evd = ep_recv_evd(t, own.ep);
+        own_post(t, &own, 3);
+        if (row->state == DAT_EP_STATE_DISCONNECTED)
+                expect_flushes(t, own.evd, 3);
+
+        info = recv_info(t, own.ep);
+        if (row->state == DAT_EP_STATE_DISCONNECTED) {
+                expect_count(t, info.count, 0);
+                expect_count(t, info.span, 0);
+        } else if (ep_state(t, own.ep) == before) {
+                expect_count(t, info.count, 3);
+                expect_idle_span(t, info.span, 3);
+        } else {
+                expect_within(t, info, 0, 3);
+        }
+}
+
+/*
+ * Arguments, and what a provider has not
+ */
+
+CASE(ep_recv_query, count_alone)
+{
+        struct own own = own_with(t, POSTS);
+        DAT_COUNT count = UNTOLD;
+
+        expect(dat_ep_recv_query(own.ep, &count, NULL), DAT_SUCCESS);
+        expect_count(t, count, POSTS);
+}
+
+CASE(ep_recv_query, span_alone)
+{
+        struct own own = own_with(t, POSTS);
+        DAT_COUNT span = UNTOLD;
+
+        expect(dat_ep_recv_query(own.ep, NULL, &span), DAT_SUCCESS);
+        expect_idle_span(t, span, POSTS);
+}
+
+static DAT_RETURN query_into_nothing(void *ep)
+{
+        return dat_ep_recv_query(ep, NULL, NULL);
+}
+
+CASE(ep_recv_query, nothing_asked)
+{
+        struct own own = own_with(t, POSTS);
+        DAT_RETURN answer;
+
+        if (subprocess_call(t, query_into_nothing, own.ep, &answer))
+                record(t, "the call returned 0x%x (GEN-4)", (unsigned int)answer);
+
+        expect_count(t, recv_info(t, own.ep).count, POSTS);
+}
+
+static const struct result {
+        const char *id;
+        bool span;
+} results[] = {
+    {"count", false},
+    {"span", true},
+};
+
+FAMILY(ep_recv_query, within_count, results)
+{
+        struct own own = own_with(t, POSTS);
+        struct buf *buf = buf_with(t, .length = sizeof(DAT_COUNT));
+        DAT_COUNT *guarded = (DAT_COUNT *)buf->addr;
+        DAT_COUNT count;
+
+        expect(
+            dat_ep_recv_query(own.ep, row->span ? &count : guarded, row->span ? guarded : &count),
+            DAT_SUCCESS);
+        release(t, buf->lmr);
+}
+
+/* Declared absent: not supported, or both unknown (EP-14). */
+CASE(ep_recv_query, as_declared)
+{
+        struct own own = own_with(t, POSTS);
+        struct info info = {.count = UNTOLD, .span = UNTOLD};
+        DAT_RETURN ret = dat_ep_recv_query(own.ep, &info.count, &info.span);
+
+        must_be_told(t, NEED_EP_RECV_INFO);
+        if (provider_attr(t)->ep_recv_info_supported) {
+                expect(ret, DAT_SUCCESS);
+                expect_count(t, info.count, POSTS);
+                expect_idle_span(t, info.span, POSTS);
+                return;
+        }
+        if (!dat_is(ret, DAT_SUCCESS)) {
+                expect_or_note(ret, DAT_MODEL_NOT_SUPPORTED, DAT_NOT_IMPLEMENTED);
+                return;
+        }
+        expect_eq(info.count, DAT_VALUE_UNKNOWN);
+        expect_eq(info.span, DAT_VALUE_UNKNOWN);
+}
+
+static DAT_RETURN query_of(void *ep)
+{
+        DAT_COUNT count;
+        DAT_COUNT span;
+
+        return dat_ep_recv_query(ep, &count, &span);
+}
+
+FAMILY(ep_recv_query, invalid_handle, invalid_eps)
+{
+        DAT_HANDLE ep = bad_handle(t, DAT_HANDLE_TYPE_EP, row->how);
+
+        if (row->how == BAD_HANDLE_DESTROYED)
+                expect_stale(query_of, ep);
+        else if (!provider_attr(t)->ep_recv_info_supported)
+                expect(query_of(ep), DAT_INVALID_HANDLE, DAT_MODEL_NOT_SUPPORTED);
+        else
+                expect(query_of(ep), DAT_INVALID_HANDLE);
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cases/ep/ep_recv_query/fixtures.h"
+
+#define FEW_WINDOWS 3 /* the same at least, where the network is slow */
+
+struct info recv_info(struct test *t, DAT_EP_HANDLE ep)
+{
+        struct info info = {.count = UNTOLD, .span = UNTOLD};
+
+        expect(dat_ep_recv_query(ep, &info.count, &info.span), DAT_SUCCESS);
+        return info;
+}
+
+void expect_idle_span(struct test *t, DAT_COUNT seen, DAT_COUNT posted)
+{
+        if (seen == 0 && posted != 0)
+                note(t, "a span of 0 where no message is on its way to %d receives (EP-15)",
+                     posted);
+        else
+                expect_count(t, seen, posted);
+}
+
+void expect_within(struct test *t, struct info info, DAT_COUNT least, DAT_COUNT most)
+{
+        bool count_told = info.count != DAT_VALUE_UNKNOWN;
+        bool span_told = info.span != DAT_VALUE_UNKNOWN;
+
+        if (count_told)
+                expect_that(info.count >= least && info.count <= most,
+                            "%d receives at the EP, which holds %d to %d", info.count, least, most);
+        if (span_told)
+                expect_that(info.span >= 0 && info.span <= most,
+                            "a span of %d, where %d receives are to complete", info.span, most);
+        if (count_told && span_told)
+                expect_that(info.span >= info.count, "%d receives in a span of %d", info.count,
+                            info.span);
+        if (!count_told || !span_told)
+                note(t, "counts are declared supported, and were not both told");
+}
+
+DAT_EP_ATTR ep_attr_of(struct test *t, int segments)
+{
+        return (DAT_EP_ATTR){
+            .service_type = DAT_SERVICE_TYPE_RC,
+            .max_message_size = ia_attr(t)->max_message_size,
+            .max_rdma_size = ia_attr(t)->max_rdma_size,
+            .qos = DAT_QOS_BEST_EFFORT,
+            .max_recv_dtos = 2 * POSTS,
+            .max_request_dtos = 1,
+            .max_recv_iov = segments,
+            .max_request_iov = 1,
+            .srq_soft_hw = DAT_HW_DEFAULT,
+            .max_rdma_write_iov = 1,
+        };
+}
+
+struct own own_for(struct test *t, size_t length, size_t slots)
+{
+        struct buf *buf = buf_with(t, .length = slots * length);
+        DAT_EP_HANDLE ep = ep_with(t);
+
+        return (struct own){.ep = ep, .evd = ep_recv_evd(t, ep), .buf = buf, .length = length};
+}
+
+void own_post(struct test *t, struct own *own, int count)
+{
+        for (; count > 0; count--) {
+                size_t slot = own->posted % (own->buf->length / own->length);
+                DAT_LMR_TRIPLET segment = triplet(own->buf, slot * own->length, own->length);
+
+                must(dat_ep_post_recv(own->ep, 1, &segment, (DAT_DTO_COOKIE){.as_64 = own->posted},
+                                      DAT_COMPLETION_DEFAULT_FLAG));
+                own->posted++;
+        }
+}
+
+struct own own_with(struct test *t, int posts)
+{
+        struct own own = own_for(t, MESSAGE, SLOTS);
+
+        own_post(t, &own, posts);
+        return own;
+}
+
+struct own own_connected(struct test *t, int posts)
+{
+        struct own own = own_with(t, posts);
+
+        own.end = peer_connect(peer(t), own.ep);
+        return own;
+}
+
+void own_send(struct own *own, int count)
+{
+        peer_send(own->end, .count = count, .length = own->length, .first = own->sent);
+        own->sent += count;
+}
+
+void own_deliver(struct test *t, struct own *own, int count)
+{
+        own_send(own, count);
+        peer_wait_sent(own->end);
+        settle(t);
+}
+
+void own_expect_messages(struct test *t, struct own *own, int count)
+{
+        for (; count > 0; count--) {
+                DAT_DTO_COMPLETION_EVENT_DATA dto = expect_dto(own->evd);
+                size_t slot = own->received % (own->buf->length / own->length);
+
+                expect_eq(dto.user_cookie.as_64, own->received);
+                expect_eq(dto.transfered_length, own->length);
+                expect_that(
+                    message_holds(own->buf->addr + slot * own->length, own->length, own->received),
+                    "the receive does not hold message %llu", (unsigned long long)own->received);
+                own->received++;
+        }
+}
+
+void expect_flushes(struct test *t, DAT_EVD_HANDLE evd, int count)
+{
+        for (; count > 0; count--) {
+                DAT_EVENT event = expect_event(evd, DAT_DTO_COMPLETION_EVENT);
+
+                expect_eq(event.event_data.dto_completion_event_data.status, DAT_DTO_ERR_FLUSHED);
+        }
+}
+
+bool goes_on_to_overtake(struct test *t, int window)
+{
+        return window < FEW_WINDOWS || (window < MANY && !peer_overtook(peer(t)));
+}
+
+void disconnect(struct test *t, const struct ending *row, DAT_EP_HANDLE ep, struct peer_ep *end)
+{
+        if (row->by_peer)
+                peer_disconnect(end, DAT_CLOSE_ABRUPT_FLAG);
+        else
+                must(dat_ep_disconnect(ep, DAT_CLOSE_ABRUPT_FLAG));
+        must_event(ep_connect_evd(t, ep), DAT_CONNECTION_EVENT_DISCONNECTED);
+}

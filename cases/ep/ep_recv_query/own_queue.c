@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* dat_ep_recv_query: an EP with its own receive queue. */
+#include "case/standard.h"
+#include "cases/ep/ep_recv_query/fixtures.h"
+#include "cases/ep/shared/connect.h"
+#include "cases/ep/shared/states.h"
+#include "cases/shared/point.h"
+#include "cases/srq/shared/queue.h"
+#include "clauses/ep_recv_query.h"
+
+#include <limits.h>
+#include <string.h>
+
+#define SEGMENTS 4
+
+/*
+ * A receive queue of its own, without messages
+ */
+
+static const struct filling {
+        const char *id;
+        int posts; /* all that the EP takes where it is negative */
+} fillings[] = {
+    {"none", 0},
+    {"one", 1},
+    {"several", POSTS},
+    {"full", -1},
+};
+
+/* An Unconnected EP with receives; `posts` is how many. */
+static DAT_EP_HANDLE filled(struct test *t, const struct filling *row, DAT_COUNT *posts)
+{
+        struct own own = own_with(t, 0);
+        DAT_EP_PARAM param = {.ep_state = DAT_EP_STATE_UNCONNECTED};
+
+        must(dat_ep_query(own.ep, DAT_EP_FIELD_ALL, &param));
+        *posts = row->posts < 0 ? param.ep_attr.max_recv_dtos : row->posts;
+        own_post(t, &own, *posts);
+        return own.ep;
+}
+
+FAMILY(ep_recv_query, posted, fillings)
+{
+        DAT_COUNT posts;
+        DAT_EP_HANDLE ep = filled(t, row, &posts);
+
+        expect_count(t, recv_info(t, ep).count, posts);
+}
+
+FAMILY(ep_recv_query, posted_span, fillings)
+{
+        DAT_COUNT posts;
+        DAT_EP_HANDLE ep = filled(t, row, &posts);
+
+        expect_idle_span(t, recv_info(t, ep).span, posts);
+}
+
+CASE(ep_recv_query, posted_one_by_one)
+{
+        struct own own = own_with(t, 0);
+
+        for (int posts = 0; posts <= WINDOW; posts++) {
+                expect_count(t, recv_info(t, own.ep).count, posts);
+                own_post(t, &own, 1);
+        }
+}
+
+CASE(ep_recv_query, connected)
+{
+        struct own own = own_connected(t, POSTS);
+
+        expect_count(t, recv_info(t, own.ep).count, POSTS);
+}
+
+CASE(ep_recv_query, connected_span)
+{
+        struct own own = own_connected(t, POSTS);
+
+        expect_idle_span(t, recv_info(t, own.ep).span, POSTS);
+}
+
+CASE(ep_recv_query, own_receives_only)
+{
+        static const int posts[] = {0, POSTS, 2};
+        DAT_EVD_HANDLE evd = evd_with(t);
+        struct own owns[3];
+
+        for (int i = 0; i < 3; i++) {
+                owns[i] = (struct own){
+                    .ep = ep_with(t, .recv_evd = evd),
+                    .evd = evd,
+                    .buf = buf_with(t),
+                    .length = MESSAGE,
+                };
+                own_post(t, &owns[i], posts[i]);
+        }
+
+        for (int i = 0; i < 3; i++)
+                expect_count(t, recv_info(t, owns[i].ep).count, posts[i]);
+}
+
+CASE(ep_recv_query, segments_counted_once)
+{
+        DAT_COUNT limit = ia_attr(t)->max_iov_segments_per_dto;
+        int count = limit < SEGMENTS ? (int)limit : SEGMENTS;
+        DAT_EP_ATTR attr = ep_attr_of(t, count);
+        DAT_EP_HANDLE ep = ep_with(t, .attr = &attr);
+        struct buf *buf = buf_with(t);
+        DAT_LMR_TRIPLET segments[SEGMENTS];
+
+        for (int i = 0; i < count; i++)
+                segments[i] = triplet(buf, (size_t)i * MESSAGE, MESSAGE);
+        for (int i = 0; i < POSTS; i++)
+                must(dat_ep_post_recv(ep, count, segments, (DAT_DTO_COOKIE){.as_64 = 0},
+                                      DAT_COMPLETION_DEFAULT_FLAG));
+
+        struct info info = recv_info(t, ep);
+        expect_count(t, info.count, POSTS);
+        expect_idle_span(t, info.span, POSTS);
+}
+
+/*
+ * Posts that are refused: counted where they are taken all the same
+ */
+
+static const struct attempt {
+        const char *id;
+        bool full;    /* each place of the EP has its receive before */
+        bool foreign; /* the last segment lies beyond its memory */
+        int segments;
+} attempts[] = {
+    {"beyond_size", true, false, 1},
+    {"bad_last_segment", false, true, 2},
+    {"too_many_segments", false, false, SEGMENTS + 1},
+};
+
+FAMILY(ep_recv_query, refused_post, attempts)
+{
+        int count = row->foreign && ia_attr(t)->max_iov_segments_per_dto < 2 ? 1 : row->segments;
+        DAT_EP_ATTR attr = ep_attr_of(t, row->foreign ? count : 1);
+        struct buf *buf = buf_with(t, .length = SLOTS * MESSAGE);
+        DAT_EP_HANDLE ep = ep_with(t, .attr = &attr);
+        struct own own = {.ep = ep, .evd = ep_recv_evd(t, ep), .buf = buf, .length = MESSAGE};
+        DAT_EP_PARAM param = {.ep_state = DAT_EP_STATE_UNCONNECTED};
+        DAT_LMR_TRIPLET segments[SEGMENTS + 1];
+        DAT_COUNT posts;
+        DAT_RETURN ret;
+
+        must(dat_ep_query(ep, DAT_EP_FIELD_ALL, &param));
+        posts = row->full ? param.ep_attr.max_recv_dtos : POSTS;
+        own_post(t, &own, posts);
+        for (int i = 0; i < count; i++)
+                segments[i] = triplet(buf, 0, MESSAGE);
+        if (row->foreign)
+                segments[count - 1] = triplet(buf, buf->length, MESSAGE);
+
+        ret = dat_ep_post_recv(ep, count, segments, (DAT_DTO_COOKIE){.as_64 = SLOTS},
+                               DAT_COMPLETION_DEFAULT_FLAG);
+        if (dat_is(ret, DAT_SUCCESS))
+                posts++;
+        expect_count(t, recv_info(t, ep).count, posts);
+        expect_idle_span(t, recv_info(t, ep).span, posts);
+}
+
+CASE(ep_recv_query, requests_not_counted)
+{
+        struct own own = own_connected(t, POSTS);
+        DAT_LMR_TRIPLET segment = triplet(own.buf, 0, MESSAGE);
+
+        peer_post_recv(own.end, 2, MESSAGE);
+        for (int i = 0; i < 2; i++) {
+                must(dat_ep_post_send(own.ep, 1, &segment, (DAT_DTO_COOKIE){.as_64 = 0},
+                                      DAT_COMPLETION_DEFAULT_FLAG));
+                must_dto(ep_request_evd(t, own.ep));
+        }
+
+        struct info info = recv_info(t, own.ep);
+        expect_count(t, info.count, POSTS);
+        expect_idle_span(t, info.span, POSTS);
+}
+
+/*
+ * Messages that have come
+ */
+
+static struct own own_after_messages(struct test *t, const struct arrival *row, int messages)
+{
+        struct own own = own_connected(t, POSTS);
+
+        own_deliver(t, &own, messages);
+        if (row->reaped)
+                own_expect_messages(t, &own, messages);
+        return own;
+}
+
+FAMILY(ep_recv_query, completed, arrivals)
+{
+        struct own own = own_after_messages(t, row, 2);
+
+        expect_count(t, recv_info(t, own.ep).count, POSTS - 2);
+}
+
+FAMILY(ep_recv_query, completed_span, arrivals)
+{
+        struct own own = own_after_messages(t, row, 2);
+
+        expect_idle_span(t, recv_info(t, own.ep).span, POSTS - 2);
+}
+
+FAMILY(ep_recv_query, all_completed, arrivals)
+{
+        struct own own = own_after_messages(t, row, POSTS);
+        struct info info = recv_info(t, own.ep);
+
+        expect_count(t, info.count, 0);
+        expect_count(t, info.span, 0);
+}
+
+CASE(ep_recv_query, posted_again)
+{
+        struct own own = own_connected(t, POSTS);
+
+        own_deliver(t, &own, 2);
+        own_post(t, &own, 3);
+        own_expect_messages(t, &own, 2);
+
+        expect_count(t, recv_info(t, own.ep).count, POSTS + 1);
+}
+
+CASE(ep_recv_query, counted_complete)
+{
+        struct own own = own_connected(t, POSTS);
+        DAT_COUNT count = recv_info(t, own.ep).count;
+
+        expect_count(t, count, POSTS);
+        own_send(&own, POSTS);
+        own_expect_messages(t, &own, POSTS);
+        expect_quiet(own.evd);
+}
+
+CASE(ep_recv_query, takes_nothing)
+{
+        struct own own = own_connected(t, POSTS);
+
+        own_deliver(t, &own, 2);
+        for (int i = 0; i < MANY; i++)
+                recv_info(t, own.ep);
+
+        own_send(&own, POSTS - 2);
+        own_expect_messages(t, &own, POSTS);
+        expect_quiet(own.evd);
+}

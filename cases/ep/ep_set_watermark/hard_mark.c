@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* dat_ep_set_watermark: the hard high watermark. */
+#include "cases/ep/ep_set_watermark/fixtures.h"
+#include "cases/ep/shared/endpoint.h"
+#include "cases/srq/shared/queue.h"
+#include "clauses/ep_set_watermark.h"
+
+CASE(ep_set_watermark, hard_exceeded)
+{
+        struct stage stage = stage_marked(t, INFINITE, 0);
+
+        flow_send(&stage.flow, 1);
+
+        expect_broken(t, &stage);
+}
+
+CASE(ep_set_watermark, hard_wakes)
+{
+        struct stage stage = ep_set_watermark_stage_set(t);
+        struct waiter *waiter = wait_on_evd(t, stage.connect_evd, 4 * event_timeout(t), 1);
+        struct woken woken;
+
+        must_wait(waiter);
+        expect_set(t, stage.flow.ep, INFINITE, 0);
+        flow_send(&stage.flow, 1);
+
+        woken = expect_awake(waiter);
+        expect(woken.ret, DAT_SUCCESS);
+        expect_eq(woken.event.event_number, DAT_CONNECTION_EVENT_BROKEN);
+        expect_eq(ep_state(t, stage.flow.ep), DAT_EP_STATE_DISCONNECTED);
+}
+
+CASE(ep_set_watermark, hard_once)
+{
+        struct stage stage = stage_marked(t, INFINITE, 0);
+
+        flow_send(&stage.flow, MANY);
+
+        expect_broken(t, &stage);
+        expect_quiet(stage.connect_evd);
+}
+
+FAMILY(ep_set_watermark, hard_kept, kept)
+{
+        struct stage stage = stage_marked(t, INFINITE, row->mark);
+
+        flow_send(&stage.flow, row->messages);
+        expect_unbroken(t, &stage);
+
+        expect_messages_all(t, &stage);
+        flow_send(&stage.flow, 1);
+        expect_messages_all(t, &stage);
+}
+
+FAMILY(ep_set_watermark, hard_exceeded_unreaped, exceeded)
+{
+        require_unreaped_counted(t);
+
+        struct stage stage = stage_marked(t, INFINITE, row->mark);
+
+        flow_send(&stage.flow, row->messages - 1);
+        expect_unbroken(t, &stage);
+        flow_send(&stage.flow, 1);
+        expect_broken(t, &stage);
+}
+
+CASE(ep_set_watermark, hard_keeps_messages)
+{
+        require_unreaped_counted(t);
+
+        struct stage stage = stage_marked(t, INFINITE, 3);
+
+        flow_send(&stage.flow, 3);
+        expect_unbroken(t, &stage);
+        flow_send(&stage.flow, 1);
+        expect_broken(t, &stage);
+
+        expect_messages(t, &stage.queue, &stage.flow, 3);
+}
+
+/* Each receive completes to the EP whose connection broke, or serves another one (SRQ-26). */
+CASE(ep_set_watermark, hard_loses_no_receive)
+{
+        struct stage stage = stage_marked(t, INFINITE, 0);
+        struct flow other = flow_open(t, &stage.queue, DAT_HANDLE_NULL);
+        DAT_EVENT event = {.event_number = DAT_SOFTWARE_EVENT};
+        int left = POSTS;
+
+        flow_send(&stage.flow, 1);
+        expect_broken(t, &stage);
+        settle(t);
+        for (; dat_is(dat_evd_dequeue(stage.flow.evd, &event), DAT_SUCCESS); left--) {
+                const DAT_DTO_COMPLETION_EVENT_DATA *dto =
+                    &event.event_data.dto_completion_event_data;
+
+                expect_eq(dto->ep_handle == stage.flow.ep, true);
+                if (dto->status == DAT_DTO_SUCCESS)
+                        check_message(t, &stage.queue, &stage.flow, 1, dto);
+                else
+                        stage.queue.posted &= ~(UINT64_C(1) << dto->user_cookie.as_64);
+        }
+        expect_traffic(t, &stage.queue, &other, left);
+}

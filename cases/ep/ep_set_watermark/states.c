@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* dat_ep_set_watermark: EP states and side effects. */
+#include "cases/ep/ep_set_watermark/fixtures.h"
+#include "cases/ep/shared/endpoint.h"
+#include "cases/ep/shared/modify_table.h"
+#include "cases/srq/shared/queue.h"
+#include "clauses/ep_set_watermark.h"
+
+/*
+ * States
+ */
+
+static const struct pair each_kind[] = {{4, 4}, {0, INFINITE}, {INFINITE, 0}, {INFINITE, INFINITE}};
+
+/* The Provider's own EP has no SRQ (EP-44). */
+FAMILY(ep_set_watermark, in_state, ep_states)
+{
+        DAT_SRQ_HANDLE srq = srq_with(t);
+        DAT_EP_HANDLE ep = ep_in(t, row->state, .srq = srq);
+        DAT_EP_STATE before = ep_state(t, ep);
+
+        for (int i = 0; i < 4; i++) {
+                DAT_RETURN ret = dat_ep_set_watermark(ep, each_kind[i].soft, each_kind[i].hard);
+
+                if (row->state == DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING)
+                        expect(ret, DAT_SUCCESS, DAT_MODEL_NOT_SUPPORTED);
+                else
+                        expect(ret, DAT_SUCCESS);
+                expect_ep_state_kept(t, ep, before);
+        }
+        expect_quiet(async_evd(t));
+}
+
+/* All marks that an SRQ of that size has a use for, each alone and both together. */
+CASE(ep_set_watermark, every_mark)
+{
+        DAT_SRQ_HANDLE srq = srq_with(t, .max_recv_dtos = POSTS);
+        DAT_EP_HANDLE ep = ep_with(t, .srq = srq);
+        DAT_COUNT size = srq_size(t, srq);
+
+        for (DAT_COUNT mark = 0; mark <= size; mark++) {
+                expect_set(t, ep, mark, INFINITE);
+                expect_set(t, ep, INFINITE, mark);
+                expect_set(t, ep, mark, size - mark);
+        }
+        expect_quiet(async_evd(t));
+}
+
+static const struct ep_state_row before_connection[] = {
+    {"unconnected", DAT_EP_STATE_UNCONNECTED},
+    {"reserved", DAT_EP_STATE_RESERVED},
+    {"passive_connection_pending", DAT_EP_STATE_PASSIVE_CONNECTION_PENDING},
+    {"active_connection_pending", DAT_EP_STATE_ACTIVE_CONNECTION_PENDING},
+    {"completion_pending", DAT_EP_STATE_COMPLETION_PENDING},
+    {"disconnected", DAT_EP_STATE_DISCONNECTED},
+};
+
+/* Marks that are set before the EP is connected, or connected anew; that is what follows. */
+static struct stage stage_marked_in(struct test *t, DAT_EP_STATE state, struct pair marks)
+{
+        struct stage stage = {.queue = queue_with(t, POSTS)};
+        DAT_EP_HANDLE ep = ep_in(t, state, .srq = stage.queue.srq);
+
+        queue_post(t, &stage.queue, POSTS);
+        expect_set(t, ep, marks.soft, marks.hard);
+        stage.connect_evd = ep_connect_evd(t, ep);
+        stage.flow = (struct flow){
+            .ep = ep,
+            .evd = ep_recv_evd(t, ep),
+            .end = expect_goes_on(ep, state),
+            .length = MESSAGE,
+        };
+        stage.ahead = held_ahead(t, &stage);
+        return stage;
+}
+
+FAMILY(ep_set_watermark, soft_before_connection, before_connection)
+{
+        struct stage stage = stage_marked_in(t, row->state, (struct pair){0, INFINITE});
+
+        expect_no_event(t, &stage);
+        flow_send(&stage.flow, 1);
+        expect_async_event(stage.flow.ep);
+}
+
+FAMILY(ep_set_watermark, hard_before_connection, before_connection)
+{
+        struct stage stage = stage_marked_in(t, row->state, (struct pair){INFINITE, 0});
+
+        expect_no_event(t, &stage);
+        flow_send(&stage.flow, 1);
+        expect_broken(t, &stage);
+}
+
+/*
+ * What the marks leave as it was
+ */
+
+static const struct marks {
+        DAT_COUNT soft;
+        DAT_COUNT hard;
+} harmless[] = {
+    {POSTS, INFINITE},
+    {INFINITE, POSTS},
+    {POSTS, POSTS},
+    {INFINITE, INFINITE},
+};
+
+#define HARMLESS (sizeof(harmless) / sizeof(harmless[0]))
+
+/* Receives that wait, and completions that stand unreaped. */
+CASE(ep_set_watermark, keeps_receives)
+{
+        struct stage stage = ep_set_watermark_stage_set(t);
+        struct ep_snapshot before = ep_snapshot(t, stage.flow.ep);
+
+        flow_deliver(t, &stage.flow, POSTS / 2);
+        for (size_t i = 0; i < HARMLESS; i++) {
+                expect_set(t, stage.flow.ep, harmless[i].soft, harmless[i].hard);
+                expect_ep_kept(t, stage.flow.ep, &before, 0);
+        }
+        flow_send(&stage.flow, POSTS / 2);
+
+        expect_messages_all(t, &stage);
+        expect_unbroken(t, &stage);
+}
+
+CASE(ep_set_watermark, keeps_low_mark)
+{
+        struct stage stage = ep_set_watermark_stage_set(t);
+
+        must(dat_srq_set_lw(stage.queue.srq, POSTS));
+        for (size_t i = 0; i < HARMLESS; i++)
+                expect_set(t, stage.flow.ep, harmless[i].soft, harmless[i].hard);
+
+        expect_eq(srq_param(t, stage.queue.srq).low_watermark, POSTS);
+        flow_send(&stage.flow, 1);
+        expect_async_event(stage.queue.srq);
+        expect_unbroken(t, &stage);
+}

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* dat_evd_wait: the threshold. */
+#include "case/ep_attr.h"
+#include "cases/evd/evd_wait/fixtures.h"
+#include "cases/evd/shared/event_kind.h"
+#include "cases/evd/shared/state.h"
+#include "clauses/evd_wait.h"
+
+#include <limits.h>
+#include <string.h>
+
+static const struct threshold {
+        const char *id;
+        DAT_COUNT before; /* the thread waits */
+        DAT_COUNT count;
+} thresholds[] = {
+    {"two", 0, 2},
+    {"two_one_there", 1, 2},
+    {"seven", 0, 7},
+    {"seven_three_there", 3, 7},
+    {"all_places", 0, SE_QLEN},
+};
+
+FAMILY(evd_wait, threshold, thresholds)
+{
+        DAT_EVD_HANDLE evd = se_evd(t, DAT_HANDLE_NULL);
+        struct waiter *waiter;
+        struct woken woken;
+
+        post_ses(t, evd, 0, row->before);
+        waiter = wait_on_evd(t, evd, DAT_TIMEOUT_INFINITE, row->count);
+        expect_wait(waiter);
+        post_ses(t, evd, (unsigned int)row->before, row->count - 1 - row->before);
+        expect_asleep(waiter);
+        post_ses(t, evd, (unsigned int)row->count - 1, 1);
+
+        woken = expect_awake(waiter);
+        expect(woken.ret, DAT_SUCCESS);
+        expect_se(t, evd, &woken.event, 0);
+        expect_eq(woken.more, row->count - 1);
+        expect_ses(t, evd, 1, row->count - 1);
+        expect_empty(t, evd);
+}
+
+CASE(evd_wait, threshold_of_completions)
+{
+        DAT_EVD_HANDLE evd = evd_with(t, .qlen = SE_QLEN);
+        struct buf *buf = buf_with(t);
+        struct loop loop = loop_of(t, (struct ep_opts){.recv_evd = evd}, (struct ep_opts){0});
+        struct waiter *waiter;
+        struct woken woken;
+
+        loop_join(t, &loop);
+        for (uint64_t i = 0; i < 3; i++)
+                loop_post_recv(t, loop.active, buf, i);
+        waiter = wait_on_evd(t, evd, DAT_TIMEOUT_INFINITE, 3);
+        expect_wait(waiter);
+        loop_post_send(t, loop.passive, buf, 0);
+        loop_post_send(t, loop.passive, buf, 1);
+        expect_asleep(waiter);
+        loop_post_send(t, loop.passive, buf, 2);
+
+        woken = expect_awake(waiter);
+        expect(woken.ret, DAT_SUCCESS);
+        expect_eq(woken.event.event_data.dto_completion_event_data.user_cookie.as_64, 0);
+        expect_eq(woken.more, 2);
+        for (uint64_t i = 1; i < 3; i++)
+                expect_eq(expect_dto(evd).user_cookie.as_64, i);
+}
+
+CASE(evd_wait, threshold_of_requests)
+{
+        DAT_EVD_HANDLE evd = evd_with(t, .qlen = SE_QLEN, .flags = DAT_EVD_CR_FLAG);
+        struct loop loops[2];
+        struct waiter *waiter = wait_on_evd(t, evd, DAT_TIMEOUT_INFINITE, 2);
+        struct woken woken;
+
+        expect_wait(waiter);
+        for (int i = 0; i < 2; i++) {
+                loops[i] = (struct loop){.requests = evd, .active = ep_with(t)};
+                loop_ask(t, &loops[i]);
+                if (i == 0)
+                        expect_asleep(waiter);
+        }
+
+        woken = expect_awake(waiter);
+        expect(woken.ret, DAT_SUCCESS);
+        expect_eq(woken.event.event_data.cr_arrival_event_data.conn_qual, loops[0].qual);
+        expect_eq(woken.more, 1);
+        must(dat_cr_reject(woken.event.event_data.cr_arrival_event_data.cr_handle));
+        loop_take_request(t, &loops[1]);
+        must(dat_cr_reject(loops[1].request));
+}
+
+static const struct no_threshold {
+        const char *id;
+        DAT_COUNT threshold;
+} no_thresholds[] = {
+    {"zero", 0},
+    {"minus_one", -1},
+    {"least", INT_MIN},
+};
+
+FAMILY(evd_wait, no_threshold, no_thresholds)
+{
+        expect_no_wait(t, evd_in(t, plain, DAT_HANDLE_NULL), row->threshold);
+}
+
+static const struct no_threshold above[] = {
+    {"by_one", 0},
+    {"greatest", INT_MAX},
+};
+
+FAMILY(evd_wait, threshold_above_length, above)
+{
+        DAT_EVD_HANDLE evd = evd_in(t, plain, DAT_HANDLE_NULL);
+
+        expect_no_wait(t, evd, row->threshold ? row->threshold : evd_param(t, evd).evd_qlen + 1);
+}
+
+CASE(evd_wait, threshold_of_grown_queue)
+{
+        DAT_EVD_HANDLE evd = se_evd(t, DAT_HANDLE_NULL);
+        DAT_EVENT event;
+        DAT_COUNT more;
+
+        must(dat_evd_resize(evd, 2 * SE_QLEN));
+        post_ses(t, evd, 0, 2 * SE_QLEN);
+
+        expect(waited(evd, 0, 2 * SE_QLEN, &event, &more), DAT_SUCCESS);
+        expect_se(t, evd, &event, 0);
+        expect_eq(more, 2 * SE_QLEN - 1);
+}
+
+/* On the EVD of an EP whose flags leave waking to the consumer, a wait is for one event. */
+static void expect_one_only(struct test *t, DAT_EVD_HANDLE evd)
+{
+        DAT_EVENT event;
+        DAT_COUNT more;
+
+        expect_or_note(waited(evd, 0, 2, &event, &more), DAT_INVALID_STATE, DAT_INVALID_PARAMETER);
+        expect_or_note(waited(evd, 0, SE_QLEN, &event, &more), DAT_INVALID_STATE,
+                       DAT_INVALID_PARAMETER);
+        expect(waited(evd, 0, 1, &event, &more), DAT_TIMEOUT_EXPIRED);
+}
+
+static DAT_EVD_HANDLE evd_of_recv_flags(struct test *t, DAT_COMPLETION_FLAGS flags)
+{
+        DAT_EVD_HANDLE evd = evd_with(t, .qlen = SE_QLEN);
+        DAT_EP_HANDLE ep = ep_with(t, .recv_evd = evd);
+        DAT_EP_PARAM param;
+
+        memset(&param, 0, sizeof(param));
+        param.ep_attr.recv_completion_flags = flags;
+        must(dat_ep_modify(ep, DAT_EP_FIELD_EP_ATTR_RECV_COMPLETION_FLAGS, &param));
+        return evd;
+}
+
+CASE(evd_wait, threshold_with_unsignalled_receives)
+{
+        expect_one_only(t, evd_of_recv_flags(t, DAT_COMPLETION_UNSIGNALLED_FLAG));
+}
+
+CASE(evd_wait, threshold_with_unsignalled_srq_receives)
+{
+        DAT_EVD_HANDLE evd = evd_with(t, .qlen = SE_QLEN);
+        DAT_EP_ATTR attr = ep_attr_modest(ia_attr(t));
+        DAT_EVENT event;
+        DAT_COUNT more;
+
+        attr.recv_completion_flags = DAT_COMPLETION_UNSIGNALLED_FLAG;
+        (void)ep_with(t, .recv_evd = evd, .attr = &attr, .srq = srq_with(t, .max_recv_dtos = 4));
+        expect_or_note(waited(evd, 0, 2, &event, &more), DAT_INVALID_STATE, DAT_INVALID_PARAMETER,
+                       DAT_TIMEOUT_EXPIRED);
+        expect(waited(evd, 0, 1, &event, &more), DAT_TIMEOUT_EXPIRED);
+}
+
+CASE(evd_wait, threshold_with_solicited_receives)
+{
+        expect_one_only(t, evd_of_recv_flags(t, DAT_COMPLETION_SOLICITED_WAIT_FLAG));
+}
+
+CASE(evd_wait, threshold_with_unsignalled_requests)
+{
+        DAT_EVD_HANDLE evd = evd_with(t, .qlen = SE_QLEN);
+        DAT_EP_HANDLE ep = ep_with(t, .request_evd = evd);
+        DAT_EP_PARAM param;
+
+        memset(&param, 0, sizeof(param));
+        param.ep_attr.request_completion_flags = DAT_COMPLETION_UNSIGNALLED_FLAG;
+        must(dat_ep_modify(ep, DAT_EP_FIELD_EP_ATTR_REQUEST_COMPLETION_FLAGS, &param));
+
+        expect_one_only(t, evd);
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* dat_evd_wait: the timeout. */
+#include "cases/evd/evd_wait/fixtures.h"
+#include "clauses/evd_wait.h"
+
+#include <limits.h>
+
+static const struct patience {
+        const char *id;
+        DAT_TIMEOUT us;
+        DAT_COUNT queued;
+        DAT_COUNT threshold;
+} patiences[] = {
+    {"none", 0, 0, 1},
+    {"one_microsecond", 1, 0, 1},
+    {"one_millisecond", 1000, 0, 1},
+    {"forty_milliseconds", 40000, 0, 1},
+    {"a_third_of_a_second", 333333, 0, 1},
+    {"none_below_threshold", 0, 2, 3},
+    {"forty_milliseconds_below_threshold", 40000, 2, 3},
+    {"forty_milliseconds_one_short_of_all", 40000, SE_QLEN - 1, SE_QLEN},
+};
+
+FAMILY(evd_wait, time_out, patiences)
+{
+        DAT_EVD_HANDLE evd = se_evd(t, DAT_HANDLE_NULL);
+        struct waiter *waiter;
+        struct woken woken;
+
+        post_ses(t, evd, 0, row->queued);
+        waiter = wait_on_evd(t, evd, row->us, row->threshold);
+
+        woken = expect_awake(waiter);
+        expect(woken.ret, DAT_TIMEOUT_EXPIRED);
+        expect_that(woken.us >= row->us, "back after %llu us, of %u", (unsigned long long)woken.us,
+                    row->us);
+        record(t, "back after %llu us, of %u", (unsigned long long)woken.us, row->us);
+        expect_eq(woken.more, row->queued);
+        expect_ses(t, evd, 0, row->queued);
+        expect_empty(t, evd);
+}
+
+static const struct patience long_ones[] = {
+    {"for_ever", DAT_TIMEOUT_INFINITE, 0, 1},
+    {"greatest_number", DAT_TIMEOUT_INFINITE - 1, 0, 1},
+    {"above_signed_range", 1U << 31, 0, 1},
+    {"greatest_signed_number", INT_MAX, 0, 1},
+};
+
+FAMILY(evd_wait, long_wait, long_ones)
+{
+        DAT_EVD_HANDLE evd = se_evd(t, DAT_HANDLE_NULL);
+        struct waiter *waiter = wait_on_evd(t, evd, row->us, 1);
+        struct woken woken;
+
+        expect_wait(waiter);
+        expect_asleep(waiter);
+        post_ses(t, evd, 0, 1);
+
+        woken = expect_awake(waiter);
+        expect(woken.ret, DAT_SUCCESS);
+        expect_se(t, evd, &woken.event, 0);
+}
+
+CASE(evd_wait, event_within_time)
+{
+        DAT_EVD_HANDLE evd = se_evd(t, DAT_HANDLE_NULL);
+        DAT_TIMEOUT timeout = 4 * event_timeout(t);
+        struct waiter *waiter = wait_on_evd(t, evd, timeout, 1);
+        struct woken woken;
+
+        expect_wait(waiter);
+        post_ses(t, evd, 0, 1);
+
+        woken = expect_awake(waiter);
+        expect(woken.ret, DAT_SUCCESS);
+        expect_that(woken.us < timeout, "back after the whole time, %llu us",
+                    (unsigned long long)woken.us);
+}
+
+CASE(evd_wait, time_out_then_event)
+{
+        DAT_EVD_HANDLE evd = se_evd(t, DAT_HANDLE_NULL);
+        DAT_EVENT event;
+        DAT_COUNT more;
+
+        for (unsigned int i = 0; i < 10; i++) {
+                expect(waited(evd, 100, 1, &event, &more), DAT_TIMEOUT_EXPIRED);
+                post_ses(t, evd, i, 1);
+                expect(waited(evd, event_timeout(t), 1, &event, &more), DAT_SUCCESS);
+                expect_se(t, evd, &event, i);
+        }
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* dat_ia_close: abrupt close. */
+#include "case/poison.h"
+#include "case/standard.h"
+#include "cases/ep/shared/endpoint.h"
+#include "cases/ia/ia_close/fixtures.h"
+#include "cases/ia/shared/ia_objects.h"
+#include "cases/ia/shared/instance.h"
+#include "cases/registry/shared/consumer.h"
+#include "clauses/ia_close.h"
+
+#define EPS_HELD 6 /* where there is one of each */
+
+FAMILY(ia_close, abrupt, havings)
+{
+        struct held held = {.handle = DAT_HANDLE_NULL};
+
+        row->make(t, &held);
+
+        close_now(t, DAT_CLOSE_ABRUPT_FLAG);
+
+        ia_reopen(t, DAT_HANDLE_NULL);
+        expect_instance_works(t, ia(t));
+}
+
+/* A connection, and much of each kind; what of it there may be is the provider's word. */
+CASE(ia_close, abrupt_with_all)
+{
+        struct held held = {.handle = DAT_HANDLE_NULL};
+        int each = ia_attr(t)->max_eps < 2 * EPS_HELD ? 1 : 2;
+
+        record(t, "%d of each", each);
+        for (size_t i = 0; i < sizeof(havings) / sizeof(havings[0]); i++)
+                if (havings[i].make != hold_srq || provider_attr(t)->srq_supported == DAT_TRUE)
+                        for (int n = 0; n < each; n++)
+                                havings[i].make(t, &held);
+
+        close_now(t, DAT_CLOSE_ABRUPT_FLAG);
+
+        ia_reopen(t, DAT_HANDLE_NULL);
+        hold_connection(t, &held);
+        check_connection(t, &held);
+}
+
+/* In each state that an EP can be in. */
+FAMILY(ia_close, ep_state, ep_states)
+{
+        (void)ep_in(t, row->state);
+
+        close_now(t, DAT_CLOSE_ABRUPT_FLAG);
+}
+
+static void post_writes(struct test *t, struct loop *loop)
+{
+        struct buf *from = buf_with(t, .length = 1 << 16);
+        struct buf *to = buf_with(t, .length = 1 << 16);
+        DAT_LMR_TRIPLET segment = triplet(from, 0, from->length);
+        DAT_RMR_TRIPLET target = {.rmr_context = to->rmr_context,
+                                  .target_address = (DAT_VADDR)(uintptr_t)to->addr,
+                                  .segment_length = to->length};
+
+        for (int i = 0; i < MESSAGES / 2; i++)
+                must(dat_ep_post_rdma_write(loop->active, 1, &segment,
+                                            (DAT_DTO_COOKIE){.as_64 = (DAT_UINT64)i}, &target,
+                                            DAT_COMPLETION_DEFAULT_FLAG));
+}
+
+static const struct traffic {
+        const char *id;
+        void (*post)(struct test *t, struct loop *loop);
+} traffics[] = {
+    {"receives", ia_close_post_recvs},
+    {"sends", ia_close_post_sends},
+    {"both", post_both},
+    {"rdma_writes", post_writes},
+};
+
+FAMILY(ia_close, under_traffic, traffics)
+{
+        struct loop loop = loop_new(t);
+
+        loop_join(t, &loop);
+        row->post(t, &loop);
+
+        close_now(t, DAT_CLOSE_ABRUPT_FLAG);
+}

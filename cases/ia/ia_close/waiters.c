@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* dat_ia_close: waiters during a close. */
+#include "case/standard.h"
+#include "cases/ia/ia_close/fixtures.h"
+#include "cases/ia/shared/ia_objects.h"
+#include "clauses/ia_close.h"
+
+#define WAITERS 8
+
+static const struct waited {
+        const char *id;
+        DAT_EVD_FLAGS flags; /* 0: of the IA's own asynchronous EVD */
+        bool finite;
+        DAT_COUNT threshold;
+} waiteds[] = {
+    {"software", DAT_EVD_SOFTWARE_FLAG, .finite = false, 1},
+    {"completions", DAT_EVD_DTO_FLAG, .finite = false, 1},
+    {"requests", DAT_EVD_CR_FLAG, .finite = false, 1},
+    {"connections", DAT_EVD_CONNECTION_FLAG, .finite = false, 1},
+    {"binds", DAT_EVD_RMR_BIND_FLAG, .finite = false, 1},
+    {"asynchronous", DAT_EVD_ASYNC_FLAG, .finite = false, 1},
+    {"own_asynchronous", (DAT_EVD_FLAGS)0, .finite = false, 1},
+    {"threshold", DAT_EVD_SOFTWARE_FLAG, .finite = false, 4},
+    {"finite", DAT_EVD_SOFTWARE_FLAG, .finite = true, 1},
+};
+
+FAMILY(ia_close, evd_waiter, waiteds)
+{
+        DAT_EVD_HANDLE evd = row->flags ? evd_with(t, .flags = row->flags) : async_evd(t);
+        DAT_TIMEOUT timeout = row->finite ? 3 * event_timeout(t) : DAT_TIMEOUT_INFINITE;
+        struct waiter *waiter = wait_on_evd(t, evd, timeout, row->threshold);
+        struct woken woken;
+
+        keep_loaded(t);
+        must_wait(waiter);
+        close_now(t, DAT_CLOSE_ABRUPT_FLAG);
+
+        woken = expect_awake(waiter);
+        expect(woken.ret, DAT_ABORT);
+}
+
+CASE(ia_close, evd_waiters)
+{
+        struct waiter *waiters[WAITERS];
+
+        keep_loaded(t);
+        for (int i = 0; i < WAITERS; i++) {
+                waiters[i] = wait_on_evd(t, se_evd(t, DAT_HANDLE_NULL), DAT_TIMEOUT_INFINITE, 1);
+                must_wait(waiters[i]);
+        }
+        close_now(t, DAT_CLOSE_ABRUPT_FLAG);
+
+        for (int i = 0; i < WAITERS; i++) {
+                struct woken woken = expect_awake(waiters[i]);
+
+                expect(woken.ret, DAT_ABORT);
+        }
+}
+
+static const struct told {
+        const char *id;
+        int evds;    /* that feed the CNO */
+        int waiters; /* on it */
+        bool finite;
+} tolds[] = {
+    {"without_evd", 0, 1, .finite = false}, {"with_evd", 1, 1, .finite = false},
+    {"with_evds", 3, 1, .finite = false},   {"several", 1, WAITERS, .finite = false},
+    {"finite", 1, 1, .finite = true},
+};
+
+FAMILY(ia_close, cno_waiter, tolds)
+{
+        DAT_TIMEOUT timeout = row->finite ? 3 * event_timeout(t) : DAT_TIMEOUT_INFINITE;
+        DAT_CNO_HANDLE cno = cno_new(t);
+        struct waiter *waiters[WAITERS];
+
+        keep_loaded(t);
+        for (int i = 0; i < row->evds; i++)
+                (void)feeding(t, cno);
+        for (int i = 0; i < row->waiters; i++) {
+                waiters[i] = wait_on_cno(t, cno, timeout);
+                must_wait(waiters[i]);
+        }
+        close_now(t, DAT_CLOSE_ABRUPT_FLAG);
+
+        for (int i = 0; i < row->waiters; i++) {
+                struct woken woken = expect_awake(waiters[i]);
+
+                expect_that(!dat_is(woken.ret, DAT_SUCCESS) || woken.evd == DAT_HANDLE_NULL,
+                            "a thread that is let go is told of an EVD");
+                record(t, "let go with 0x%x", (unsigned int)woken.ret);
+        }
+}
+
+static const struct told agented[] = {
+    {"without_evd", 0, 1, .finite = false},
+    {"with_evds", 3, 1, .finite = false},
+    {"several", 1, WAITERS, .finite = false},
+};
+
+FAMILY(ia_close, agent, agented)
+{
+        struct agent *agents[WAITERS];
+
+        for (int i = 0; i < row->waiters; i++) {
+                DAT_CNO_HANDLE cno;
+
+                agents[i] = agent_new(t);
+                cno = cno_with(t, agents[i]);
+                for (int n = 0; n < row->evds; n++)
+                        (void)feeding(t, cno);
+        }
+        close_now(t, DAT_CLOSE_ABRUPT_FLAG);
+
+        for (int i = 0; i < row->waiters; i++)
+                expect_called(t, agents[i], DAT_HANDLE_NULL);
+}

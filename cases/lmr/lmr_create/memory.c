@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* dat_lmr_create: memory that can and cannot be registered. */
+#include "cases/lmr/lmr_create/fixtures.h"
+#include "cases/lmr/shared/region.h"
+#include "clauses/lmr_create.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+#define EDGE 8 /* bytes, one of which is outside */
+
+/*
+ * Where the memory is
+ */
+
+/* An LMR in the middle of memory: from `offset` behind the second page on. */
+static const struct place {
+        const char *id;
+        size_t offset;
+        size_t length;
+} places[] = {
+    {"page", 0, REGION_PAGE},
+    {"pages", 0, 2 * REGION_PAGE},
+    {"one_byte", 2053, 1},
+    {"within_page", 17, 1001},
+    {"end_of_page", REGION_PAGE - 77, 77},
+    {"across_pages", REGION_PAGE - 3, 7},
+    {"from_odd_to_odd", 1, 2 * REGION_PAGE + 101},
+    {"from_last_byte", REGION_PAGE - 1, REGION_PAGE + 1},
+};
+
+static size_t untouched(const unsigned char *memory, size_t length)
+{
+        size_t count = 0;
+
+        while (count < length && memory[count] == AROUND)
+                count++;
+        return count;
+}
+
+FAMILY(lmr_create, placed, places)
+{
+        struct wire wire = wire_in(t, pz(t));
+        unsigned char *memory = arena(t);
+        size_t front = REGION_PAGE + row->offset;
+        struct region region = created_with(t, .addr = memory + front, .length = row->length);
+
+        expect_eq(untouched(memory, ARENA), ARENA);
+        expect_used(t, &wire, &region);
+        expect_eq(untouched(memory, front), front);
+        expect_eq(untouched(memory + front + row->length, ARENA - front - row->length),
+                  ARENA - front - row->length);
+}
+
+FAMILY(lmr_create, registered, places)
+{
+        struct wire wire = wire_in(t, pz(t));
+        unsigned char *memory = arena(t);
+        struct region region =
+            created_with(t, .addr = memory + REGION_PAGE + row->offset, .length = row->length);
+        struct region told = region;
+
+        expect_that(region.registered_address <= (DAT_VADDR)(uintptr_t)region.addr &&
+                        region.registered_address >= (DAT_VADDR)(uintptr_t)memory,
+                    "the registered address is none of the memory's");
+        told.addr = registered_at(&region);
+        told.length = region.registered_size;
+        expect_that(told.length <= (size_t)(memory + ARENA - told.addr),
+                    "more was registered than there is");
+        expect_that(told.addr + told.length >= region.addr + region.length,
+                    "less was registered than was asked for");
+        expect_moves(t, &wire, &told, USE_RECV, 0, told.length);
+        expect_moves(t, &wire, &told, USE_SEND, 0, told.length);
+}
+
+/* By how much what is told of as registered is exceeded: by one byte. */
+static void expect_bounded(struct test *t, const struct use *use, bool before)
+{
+        unsigned char *memory = arena(t);
+        struct wire wire;
+        struct region region;
+        ptrdiff_t start;
+        ptrdiff_t end;
+
+        use_supported(t, use);
+        wire = wire_in(t, pz(t));
+        region = created_with(t, .addr = memory + REGION_PAGE + 100, .length = REGION_PAGE);
+        start = registered_at(&region) - region.addr;
+        end = start + (ptrdiff_t)region.registered_size;
+        suite_that(start > -2 * (ptrdiff_t)REGION_PAGE && end < 4 * (ptrdiff_t)REGION_PAGE,
+                   "all of the memory was registered");
+        expect_refused_use(t, &wire, &region, use, before ? start - 1 : end + 1 - EDGE, EDGE);
+}
+
+FAMILY(lmr_create, nothing_before, uses)
+{
+        expect_bounded(t, row, true);
+}
+
+FAMILY(lmr_create, nothing_behind, uses)
+{
+        expect_bounded(t, row, false);
+}
+
+CASE(lmr_create, contents_kept)
+{
+        struct wire wire = wire_in(t, pz(t));
+        unsigned char *memory = memory_private(t, REGION_PAGE);
+        struct region region;
+
+        message_fill(memory, REGION_PAGE, 5);
+        region = created_with(t, .addr = memory);
+
+        expect_that(message_holds(memory, REGION_PAGE, 5), "the memory was changed");
+        expect_moves_out(t, &wire, &region, USE_SEND, 0, REGION_PAGE, 5);
+}
+
+/* Memory that nobody wrote yet has no pages of its own: they come later, and the LMR has them. */
+static const struct unwritten {
+        const char *id;
+        bool read_first;
+        const struct use *use;
+} unwritten[] = {
+    {"then_sent", false, USE_SEND},
+    {"read_then_sent", true, USE_SEND},
+    {"received_into", false, USE_RECV},
+    {"read_then_received_into", true, USE_RECV},
+};
+
+FAMILY(lmr_create, unwritten, unwritten)
+{
+        struct wire wire = wire_in(t, pz(t));
+        unsigned char *memory = memory_private(t, 2 * REGION_PAGE);
+        struct region region;
+
+        if (row->read_first)
+                suite_that(!memory[0] && !memory[REGION_PAGE], "new memory is not of zeros");
+        region = created_with(t, .addr = memory, .length = 2 * REGION_PAGE,
+                              .privileges = row->use->privilege);
+
+        expect_moves(t, &wire, &region, row->use, 0, region.length);
+}
+
+static const struct overlap {
+        const char *id;
+        size_t offset;
+        size_t length;
+} overlaps[] = {
+    {"same", 0, 2 * REGION_PAGE},
+    {"within", 100, 1000},
+    {"overlapping", REGION_PAGE + 5, 2 * REGION_PAGE},
+    {"adjacent", 2 * REGION_PAGE, REGION_PAGE},
+};
+
+FAMILY(lmr_create, overlapping, overlaps)
+{
+        struct wire wire = wire_in(t, pz(t));
+        unsigned char *memory = arena(t);
+        struct region first = created_with(t, .addr = memory, .length = 2 * REGION_PAGE);
+        struct region second = created_with(t, .addr = memory + row->offset, .length = row->length);
+
+        expect_two(t, &first, &second);
+        expect_used(t, &wire, &first);
+        expect_used(t, &wire, &second);
+        expect_moves(t, &wire, &first, USE_RECV, 0, first.length);
+}
+
+/*
+ * Memory that cannot be what it is to be
+ */
+
+static const struct read_only {
+        const char *id;
+        const struct use *use;
+} read_only[] = {
+    {"send", USE_SEND},
+    {"remote_read", USE_REMOTE_READ},
+};
+
+static unsigned char *read_only_memory(struct test *t, uint64_t sequence)
+{
+        unsigned char *memory = memory_private(t, REGION_PAGE);
+
+        message_fill(memory, REGION_PAGE, sequence);
+        if (mprotect(memory, REGION_PAGE, PROT_READ) != 0)
+                resource(t, "no memory that may not be written");
+        return memory;
+}
+
+FAMILY(lmr_create, read_only, read_only)
+{
+        struct wire wire;
+        struct region region;
+
+        use_supported(t, row->use);
+        wire = wire_in(t, pz(t));
+        region = created_with(t, .addr = read_only_memory(t, 9), .privileges = row->use->privilege);
+        if (row->use->remote && !region.rmr_context)
+                end_noted(t, "no remote context for one remote privilege (LMR-1)");
+        expect_moves_out(t, &wire, &region, row->use, 0, REGION_PAGE, 9);
+}
+
+static void expect_refused(struct test *t, struct region_opts opts)
+{
+        struct region region;
+
+        expect_or_note(region_create(t, opts, &region), DAT_INVALID_PARAMETER, DAT_INVALID_STATE,
+                       DAT_INSUFFICIENT_RESOURCES);
+}
+
+static const struct written {
+        const char *id;
+        DAT_MEM_PRIV_FLAGS privileges;
+} written[] = {
+    {"local_write", LOCAL_WRITE},
+    {"remote_write", REMOTE_WRITE},
+    {"all", DAT_MEM_PRIV_ALL_FLAG},
+};
+
+FAMILY(lmr_create, not_writable, written)
+{
+        DAT_PZ_HANDLE zone = pz_new(t);
+        unsigned char *memory = read_only_memory(t, 9);
+
+        expect_refused(
+            t, (struct region_opts){.addr = memory, .pz = zone, .privileges = row->privileges});
+
+        expect_that(message_holds(memory, REGION_PAGE, 9), "the memory was changed");
+        created_with(t);
+        expect_zone_unused(t, zone);
+}
+
+/* Of three pages so many from `first` on are not there. */
+static const struct hole {
+        const char *id;
+        size_t first;
+        size_t count;
+        size_t length; /* 0: three pages */
+} holes[] = {
+    {"nothing_there", 0, 3, 0},         {"first_page", 0, 1, 0},
+    {"middle_page", 1, 1, 0},           {"last_page", 2, 1, 0},
+    {"last_byte", 2, 1, 8193},          {"longer_than_any_memory", 0, 0, SIZE_MAX / 2},
+    {"around_the_end", 0, 0, SIZE_MAX},
+};
+
+FAMILY(lmr_create, not_there, holes)
+{
+        DAT_PZ_HANDLE zone = pz_new(t);
+        unsigned char *memory = memory_private(t, 3 * REGION_PAGE);
+
+        memset(memory, AROUND, 3 * REGION_PAGE);
+        if (row->count)
+                suite_that(munmap(memory + row->first * REGION_PAGE, row->count * REGION_PAGE) == 0,
+                           "the pages could not be unmapped");
+        expect_refused(t,
+                       (struct region_opts){.addr = memory,
+                                            .length = row->length ? row->length : 3 * REGION_PAGE,
+                                            .pz = zone});
+
+        created_with(t);
+        expect_zone_unused(t, zone);
+}
+
+CASE(lmr_create, no_length)
+{
+        DAT_REGION_DESCRIPTION description = {.for_va = memory_private(t, REGION_PAGE)};
+        struct region made;
+        DAT_RETURN ret = dat_lmr_create(
+            ia(t), DAT_MEM_TYPE_VIRTUAL, description, 0, pz(t), DAT_MEM_PRIV_ALL_FLAG, &made.lmr,
+            &made.lmr_context, &made.rmr_context, &made.registered_size, &made.registered_address);
+
+        expect(ret, DAT_INVALID_PARAMETER, DAT_SUCCESS);
+        if (dat_is(ret, DAT_SUCCESS))
+                adopt(t, DAT_HANDLE_TYPE_LMR, made.lmr);
+        created_with(t);
+}

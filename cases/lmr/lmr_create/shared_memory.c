@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* dat_lmr_create: shared memory. */
+#include "cases/lmr/lmr_create/fixtures.h"
+#include "cases/lmr/shared/region.h"
+#include "clauses/lmr_create.h"
+
+#include <string.h>
+
+CASE(lmr_create, two_mappings)
+{
+        struct wire wire = wire_in(t, pz(t));
+        unsigned char *second;
+        unsigned char *first = memory_shared_twice(t, REGION_PAGE, &second);
+        char cookie[COOKIE_SIZE] = "two mappings";
+        struct region one =
+            created_with(t, .type = DAT_MEM_TYPE_SHARED_VIRTUAL, .addr = first, .cookie = &cookie);
+        struct region other =
+            created_with(t, .type = DAT_MEM_TYPE_SHARED_VIRTUAL, .addr = second, .cookie = &cookie);
+
+        expect_two(t, &one, &other);
+        expect_moves(t, &wire, &one, USE_RECV, 0, REGION_PAGE);
+        expect_that(memcmp(first, second, REGION_PAGE) == 0, "the mappings differ");
+        message_fill(first, REGION_PAGE, 77);
+        expect_moves_out(t, &wire, &other, USE_SEND, 0, REGION_PAGE, 77);
+        expect_used(t, &wire, &one);
+        expect_used(t, &wire, &other);
+}
+
+CASE(lmr_create, two_consumers)
+{
+        struct wire wire = wire_in(t, pz(t));
+        unsigned char *second;
+        unsigned char *first = memory_shared_twice(t, REGION_PAGE, &second);
+        char cookie[COOKIE_SIZE] = "two consumers";
+        struct region there =
+            created_with(t, .ia = other_ia(t), .pz = pz_of(t, other_ia(t)),
+                         .type = DAT_MEM_TYPE_SHARED_VIRTUAL, .addr = second, .cookie = &cookie);
+        struct region here =
+            created_with(t, .type = DAT_MEM_TYPE_SHARED_VIRTUAL, .addr = first, .cookie = &cookie);
+
+        expect_that(region_param(t, there.lmr).ia_handle == other_ia(t), "it is of another IA");
+        expect_moves(t, &wire, &here, USE_RECV, 0, REGION_PAGE);
+        expect_that(memcmp(first, second, REGION_PAGE) == 0, "the mappings differ");
+        lmr_create_free_now(t, &there);
+        expect_used(t, &wire, &here);
+}
+
+/* Two regions' cookies that are alike but for one byte; byte 4 of both is 0. */
+static const struct differing {
+        const char *id;
+        size_t at;
+} differing[] = {
+    {"first_byte", 0},
+    {"behind_a_zero", 5},
+    {"last_byte", COOKIE_SIZE - 1},
+};
+
+FAMILY(lmr_create, cookies_differ, differing)
+{
+        struct wire wire = wire_in(t, pz(t));
+        char cookies[2][COOKIE_SIZE] = {"abcd", "abcd"};
+        struct region regions[2];
+
+        cookies[1][row->at] = 'x';
+        for (int i = 0; i < 2; i++)
+                regions[i] =
+                    created_with(t, .type = DAT_MEM_TYPE_SHARED_VIRTUAL, .cookie = &cookies[i]);
+
+        expect_two(t, &regions[0], &regions[1]);
+        for (int i = 0; i < 2; i++)
+                expect_used(t, &wire, &regions[i]);
+        message_fill(regions[0].addr, REGION_PAGE, 21);
+        message_fill(regions[1].addr, REGION_PAGE, 22);
+        expect_moves_out(t, &wire, &regions[0], USE_SEND, 0, REGION_PAGE, 21);
+        expect_moves_out(t, &wire, &regions[1], USE_SEND, 0, REGION_PAGE, 22);
+}
+
+CASE(lmr_create, not_shared)
+{
+        struct region_opts opts = {.type = DAT_MEM_TYPE_SHARED_VIRTUAL,
+                                   .addr = memory_private(t, REGION_PAGE)};
+        struct wire wire = wire_in(t, pz(t));
+        struct region region;
+
+        if (dat_is(expect_or_note(region_create(t, opts, &region), DAT_INVALID_STATE, DAT_SUCCESS),
+                   DAT_SUCCESS))
+                expect_used(t, &wire, &region);
+        opts.addr = NULL;
+        region = created(t, opts);
+        expect_used(t, &wire, &region);
+}
+
+CASE(lmr_create, null_cookie)
+{
+        DAT_REGION_DESCRIPTION description = {
+            .for_shared_memory = {.virtual_address = memory_shared(t, REGION_PAGE)}};
+        struct region made;
+        DAT_RETURN ret =
+            dat_lmr_create(ia(t), DAT_MEM_TYPE_SHARED_VIRTUAL, description, REGION_PAGE, pz(t),
+                           DAT_MEM_PRIV_ALL_FLAG, &made.lmr, &made.lmr_context, &made.rmr_context,
+                           &made.registered_size, &made.registered_address);
+
+        record(t, "a null cookie: 0x%x", (unsigned int)ret);
+        if (dat_is(ret, DAT_SUCCESS))
+                adopt(t, DAT_HANDLE_TYPE_LMR, made.lmr);
+        created_with(t, .type = DAT_MEM_TYPE_SHARED_VIRTUAL);
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* dat_srq_create: the low watermark. */
+#include "cases/srq/shared/queue.h"
+#include "cases/srq/srq_create/fixtures.h"
+#include "clauses/srq_create.h"
+
+CASE(srq_create, default_mark)
+{
+        DAT_SRQ_HANDLE srq = srq_create_create(t, pz(t), attr_of(8, 1, DAT_SRQ_LW_DEFAULT));
+
+        expect_eq(srq_param(t, srq).low_watermark, DAT_SRQ_LW_DEFAULT);
+}
+
+CASE(srq_create, default_mark_raises_nothing)
+{
+        srq_create_create(t, pz(t), attr_of(8, 1, DAT_SRQ_LW_DEFAULT));
+
+        expect_quiet(async_evd(t));
+}
+
+CASE(srq_create, default_mark_never_raises)
+{
+        struct queue queue = queue_made(t, 8);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+
+        queue_post(t, &queue, 3);
+        expect_traffic(t, &queue, &flow, 3);
+
+        expect_quiet(async_evd(t));
+}
+
+CASE(srq_create, mark_set_later)
+{
+        struct armed armed = {.queue = queue_made(t, 8)};
+
+        armed.flow = flow_open(t, &armed.queue, DAT_HANDLE_NULL);
+        queue_post(t, &armed.queue, 4);
+        arm_mark(t, &armed, 4);
+        expect_eq(srq_create_described(t, armed.queue.srq).low_watermark, 4);
+
+        expect_traffic(t, &armed.queue, &armed.flow, 1);
+        expect_mark_event(t, &armed);
+        expect_quiet(async_evd(t));
+}
+
+static const struct mark {
+        const char *id;
+        DAT_COUNT mark;
+} marks[] = {
+    {"one", 1},
+    {"half", 4},
+    {"size", 8},
+};
+
+FAMILY(srq_create, other_mark, marks)
+{
+        DAT_SRQ_ATTR attr = attr_of(8, 1, row->mark);
+        DAT_SRQ_HANDLE srq = DAT_HANDLE_NULL;
+        DAT_RETURN ret = expect(dat_srq_create(ia(t), pz(t), &attr, &srq), DAT_SUCCESS,
+                                DAT_INVALID_PARAMETER, DAT_MODEL_NOT_SUPPORTED);
+
+        if (!dat_is(ret, DAT_SUCCESS))
+                return;
+        adopt(t, DAT_HANDLE_TYPE_SRQ, srq);
+        if (srq_create_described(t, srq).low_watermark == DAT_SRQ_LW_DEFAULT) {
+                note(t, "granted, and the default taken for the mark of %d (SRQ-8)", row->mark);
+        } else {
+                expect_eq(srq_create_described(t, srq).low_watermark, row->mark);
+                expect_async_event(srq);
+        }
+        expect_quiet(async_evd(t));
+}

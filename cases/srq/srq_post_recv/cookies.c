@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* dat_srq_post_recv: cookies. */
+#include "cases/ep/shared/endpoint.h"
+#include "cases/ep/shared/segment.h"
+#include "cases/srq/shared/queue.h"
+#include "cases/srq/srq_post_recv/fixtures.h"
+#include "clauses/srq_post_recv.h"
+
+#define TURNS 20 /* in which all receives of a queue are used */
+
+static const struct cookie {
+        const char *id;
+        DAT_UINT64 value;
+} cookies[] = {
+    {"null", 0},
+    {"all_ones", UINT64_MAX},
+    {"lowest_bit", 1},
+    {"highest_bit", UINT64_C(1) << 63},
+    {"low_half", UINT32_MAX},
+    {"high_half", (DAT_UINT64)UINT32_MAX << 32},
+    {"every_byte", UINT64_C(0x0123456789abcdef)},
+};
+
+FAMILY(srq_post_recv, cookie, cookies)
+{
+        struct queue queue = queue_with(t, 8);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+        DAT_LMR_TRIPLET segment = triplet(queue.buf, 0, MESSAGE);
+
+        expect(dat_srq_post_recv(queue.srq, 1, &segment, (DAT_DTO_COOKIE){.as_64 = row->value}),
+               DAT_SUCCESS);
+        flow_send(&flow, 1);
+
+        expect_that(expect_dto(flow.evd).user_cookie.as_64 == row->value,
+                    "the cookie is not the one posted");
+}
+
+#define COOKIES (sizeof(cookies) / sizeof(cookies[0]))
+
+/* Each cookie with receives of one segment, of two and of none, which messages of no bytes fit. */
+CASE(srq_post_recv, cookie_whatever_segments)
+{
+        DAT_COUNT most = ia_attr(t)->max_iov_segments_per_dto < 2 ? 1 : 2;
+        struct queue queue = {
+            .srq = srq_with(t, .max_recv_dtos = 3 * COOKIES, .max_recv_iov = most),
+            .length = MESSAGE,
+            .buf = buf_with(t, .length = 2 * MESSAGE),
+        };
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+        DAT_LMR_TRIPLET iov[] = {triplet(queue.buf, 0, MESSAGE),
+                                 triplet(queue.buf, MESSAGE, MESSAGE)};
+        DAT_COUNT left[COOKIES] = {0};
+
+        for (size_t i = 0; i < COOKIES; i++) {
+                for (DAT_COUNT segments = 0; segments <= most; segments++, left[i]++)
+                        expect(dat_srq_post_recv(queue.srq, segments, iov,
+                                                 (DAT_DTO_COOKIE){.as_64 = cookies[i].value}),
+                               DAT_SUCCESS);
+        }
+        for (size_t message = 0; message < COOKIES * (size_t)(most + 1); message++) {
+                DAT_UINT64 cookie;
+                size_t i = 0;
+
+                peer_send(flow.end, .empty = true);
+                cookie = expect_dto(flow.evd).user_cookie.as_64;
+                while (i < COOKIES && cookies[i].value != cookie)
+                        i++;
+                expect_that(i < COOKIES && left[i]-- > 0, "cookie %#llx, which no receive has",
+                            (unsigned long long)cookie);
+        }
+}
+
+/* More than any count of eight bits holds. */
+CASE(srq_post_recv, many_in_turn)
+{
+        struct queue queue = queue_with(t, 16);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+
+        for (int turn = 0; turn < TURNS; turn++) {
+                expect_posts(t, &queue, 16);
+                expect_traffic(t, &queue, &flow, 16);
+        }
+        expect_quiet(flow.evd);
+}
+
+CASE(srq_post_recv, same_cookie)
+{
+        struct queue queue = queue_with(t, 8);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+
+        for (size_t slot = 0; slot < 4; slot++) {
+                DAT_LMR_TRIPLET segment = triplet(queue.buf, slot * MESSAGE, MESSAGE);
+
+                expect(dat_srq_post_recv(queue.srq, 1, &segment, (DAT_DTO_COOKIE){.as_64 = 5}),
+                       DAT_SUCCESS);
+        }
+        flow_send(&flow, 4);
+
+        for (int i = 0; i < 4; i++)
+                expect_eq(expect_dto(flow.evd).user_cookie.as_64, 5);
+        expect_quiet(flow.evd);
+}
+
+CASE(srq_post_recv, cookie_of_its_receive)
+{
+        struct queue queue = queue_with(t, 16);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+
+        expect_posts(t, &queue, 16);
+        expect_traffic(t, &queue, &flow, 16);
+        expect_quiet(flow.evd);
+}

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* dat_srq_post_recv: waiters and completion flags. */
+#include "cases/ep/shared/endpoint.h"
+#include "cases/srq/shared/queue.h"
+#include "cases/srq/srq_post_recv/fixtures.h"
+#include "clauses/srq_post_recv.h"
+
+#define TRIES 5
+
+/* A queue of long messages and an EP that receives from it with these flags. */
+static struct flow flow_signalled(struct test *t, struct queue *queue, DAT_COMPLETION_FLAGS flags)
+{
+        DAT_EP_PARAM param = {.ep_state = DAT_EP_STATE_UNCONNECTED};
+        DAT_EP_HANDLE ep;
+
+        *queue = queue_for(t, 8, LONG_MESSAGE, 8);
+        ep = ep_with(t, .srq = queue->srq);
+        must(dat_ep_query(ep, DAT_EP_FIELD_ALL, &param));
+        release(t, ep);
+        param.ep_attr.recv_completion_flags = flags;
+        ep = ep_with(t, .srq = queue->srq, .attr = &param.ep_attr);
+        return (struct flow){.ep = ep,
+                             .evd = ep_recv_evd(t, ep),
+                             .end = peer_connect(peer(t), ep),
+                             .length = LONG_MESSAGE};
+}
+
+/* A thread waits on the flow's EVD, proven, for so many events. */
+static struct waiter *wait_for(struct test *t, const struct flow *flow, DAT_COUNT threshold)
+{
+        struct waiter *waiter = wait_on_evd(t, flow->evd, DAT_TIMEOUT_INFINITE, threshold);
+
+        must_wait(waiter);
+        return waiter;
+}
+
+/* The waiter was woken, by the completion of the flow's next message. */
+static void check_woken(struct test *t, struct queue *queue, struct flow *flow,
+                        const struct woken *woken, DAT_COUNT threshold)
+{
+        expect(woken->ret, DAT_SUCCESS);
+        expect_that(woken->more >= threshold - 1, "%d events, and %d more were to be there",
+                    woken->more + 1, threshold - woken->more - 1);
+        expect_eq(woken->event.event_data.dto_completion_event_data.status, DAT_DTO_SUCCESS);
+        check_message(t, queue, flow, 1, &woken->event.event_data.dto_completion_event_data);
+}
+
+static void expect_woken(struct test *t, struct queue *queue, struct flow *flow,
+                         struct waiter *waiter, DAT_COUNT threshold)
+{
+        struct woken woken = expect_awake(waiter);
+
+        check_woken(t, queue, flow, &woken, threshold);
+}
+
+static void send_solicited(struct flow *flow)
+{
+        peer_send(flow->end, .length = LONG_MESSAGE, .first = flow->sent++,
+                  .flags = DAT_COMPLETION_SOLICITED_WAIT_FLAG);
+}
+
+static const struct signal {
+        const char *id;
+        DAT_COMPLETION_FLAGS receives;
+        DAT_COMPLETION_FLAGS sends;
+} signals[] = {
+    {"default", DAT_COMPLETION_DEFAULT_FLAG, DAT_COMPLETION_DEFAULT_FLAG},
+    {"unsignalled", DAT_COMPLETION_UNSIGNALLED_FLAG, DAT_COMPLETION_DEFAULT_FLAG},
+    {"evd_threshold", DAT_COMPLETION_EVD_THRESHOLD_FLAG, DAT_COMPLETION_DEFAULT_FLAG},
+    {"evd_threshold_solicited", DAT_COMPLETION_EVD_THRESHOLD_FLAG,
+     DAT_COMPLETION_SOLICITED_WAIT_FLAG},
+    {"default_solicited", DAT_COMPLETION_DEFAULT_FLAG, DAT_COMPLETION_SOLICITED_WAIT_FLAG},
+    {"unsignalled_solicited", DAT_COMPLETION_UNSIGNALLED_FLAG, DAT_COMPLETION_SOLICITED_WAIT_FLAG},
+};
+
+FAMILY(srq_post_recv, signals, signals)
+{
+        struct queue queue;
+        struct flow flow = flow_signalled(t, &queue, row->receives);
+
+        expect_posts(t, &queue, TRIES);
+        for (int i = 0; i < TRIES; i++) {
+                struct waiter *waiter = wait_for(t, &flow, 1);
+
+                peer_send(flow.end, .length = LONG_MESSAGE, .first = flow.sent++,
+                          .flags = row->sends);
+                expect_woken(t, &queue, &flow, waiter, 1);
+        }
+}
+
+CASE(srq_post_recv, solicited_signals)
+{
+        struct queue queue;
+        struct flow flow = flow_signalled(t, &queue, DAT_COMPLETION_SOLICITED_WAIT_FLAG);
+
+        expect_posts(t, &queue, TRIES);
+        for (int i = 0; i < TRIES; i++) {
+                struct waiter *waiter = wait_for(t, &flow, 1);
+
+                send_solicited(&flow);
+                expect_woken(t, &queue, &flow, waiter, 1);
+        }
+}
+
+/* That they came while the waiter slept, the solicited one behind them shows. */
+CASE(srq_post_recv, unsolicited_waits)
+{
+        struct queue queue;
+        struct flow flow = flow_signalled(t, &queue, DAT_COMPLETION_SOLICITED_WAIT_FLAG);
+        struct waiter *waiter;
+        struct woken woken;
+
+        expect_posts(t, &queue, 8);
+        waiter = wait_for(t, &flow, 1);
+        flow_send(&flow, 7);
+        peer_wait_sent(flow.end);
+        expect_asleep(waiter);
+
+        send_solicited(&flow);
+        woken = must_awake(waiter);
+        check_woken(t, &queue, &flow, &woken, 1);
+        expect_messages(t, &queue, &flow, 7);
+}
+
+CASE(srq_post_recv, threshold_waits)
+{
+        struct queue queue;
+        struct flow flow = flow_signalled(t, &queue, DAT_COMPLETION_EVD_THRESHOLD_FLAG);
+        struct waiter *waiter;
+        struct woken woken;
+
+        expect_posts(t, &queue, 3);
+        waiter = wait_for(t, &flow, 3);
+        flow_send(&flow, 2);
+        peer_wait_sent(flow.end);
+        expect_asleep(waiter);
+
+        flow_send(&flow, 1);
+        woken = must_awake(waiter);
+        check_woken(t, &queue, &flow, &woken, 3);
+        expect_messages(t, &queue, &flow, 2);
+}
+
+CASE(srq_post_recv, threshold_signals)
+{
+        struct queue queue;
+        struct flow flow = flow_signalled(t, &queue, DAT_COMPLETION_EVD_THRESHOLD_FLAG);
+        struct waiter *waiter;
+
+        expect_posts(t, &queue, 3);
+        waiter = wait_for(t, &flow, 3);
+        flow_send(&flow, 3);
+
+        expect_woken(t, &queue, &flow, waiter, 3);
+        expect_messages(t, &queue, &flow, 2);
+}

@@ -1,0 +1,641 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* dat_srq_query: the counts. */
+#include "cases/ep/shared/endpoint.h"
+#include "cases/shared/masks.h"
+#include "cases/srq/shared/queue.h"
+#include "cases/srq/srq_query/fixtures.h"
+#include "clauses/srq_query.h"
+
+#define LONG_MESSAGE ((size_t)128 * 1024) /* bytes */
+
+/* The steps of the page's example: 3 receives posted, a message there, its completion reaped. */
+static const struct step {
+        const char *id;
+        bool arrived;
+        bool reaped;
+        DAT_COUNT available;
+        DAT_COUNT outstanding;
+} steps[] = {
+    {"posted", .available = 3, .outstanding = 3},
+    {"arrived", .arrived = true, .available = 2, .outstanding = 3},
+    {"dequeued", .arrived = true, .reaped = true, .available = 2, .outstanding = 2},
+};
+
+static struct queue example(struct test *t, const struct step *step, struct flow *flow)
+{
+        struct queue queue = queue_with(t, 10);
+
+        *flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+        queue_post(t, &queue, 3);
+        if (step->arrived)
+                flow_deliver(t, flow, 1);
+        if (step->reaped)
+                must_dto(flow->evd);
+        return queue;
+}
+
+FAMILY(srq_query, example_size, steps)
+{
+        struct flow flow;
+        struct queue queue = example(t, row, &flow);
+        DAT_COUNT size = srq_query_queried(t, queue.srq, DAT_SRQ_FIELD_MAX_RECV_DTO).max_recv_dtos;
+
+        expect_that(size >= 10, "10 asked for, %d queried", size);
+        expect_room(t, &queue, size - row->outstanding);
+}
+
+FAMILY(srq_query, example_available, steps)
+{
+        struct flow flow;
+        struct queue queue = example(t, row, &flow);
+
+        expect_available(t, available(t, queue.srq), &flow, 1, row->available);
+}
+
+FAMILY(srq_query, example_outstanding, steps)
+{
+        struct flow flow;
+        struct queue queue = example(t, row, &flow);
+
+        expect_count(t, outstanding(t, queue.srq), row->outstanding);
+}
+
+FAMILY(srq_query, example_at_once, steps)
+{
+        struct flow flow;
+        struct queue queue = example(t, row, &flow);
+        DAT_SRQ_PARAM param = srq_query_queried(t, queue.srq, DAT_SRQ_FIELD_ALL);
+
+        expect_available(t, param.available_dto_count, &flow, 1, row->available);
+        expect_count(t, param.outstanding_dto_count, row->outstanding);
+}
+
+/* How many of the queue's places have a receive. */
+static const struct filling {
+        const char *id;
+        bool full;
+} fillings[] = {
+    {"empty", false},
+    {"full", true},
+};
+
+static DAT_SRQ_HANDLE filled(struct test *t, const struct filling *row, DAT_COUNT *posts)
+{
+        DAT_SRQ_HANDLE srq = srq_with(t, .max_recv_dtos = 8);
+        struct buf *buf = buf_with(t);
+
+        *posts = row->full ? srq_fill(t, srq, buf) : 0;
+        return srq;
+}
+
+FAMILY(srq_query, available_when, fillings)
+{
+        DAT_COUNT posts;
+        DAT_SRQ_HANDLE srq = filled(t, row, &posts);
+
+        expect_count(t, available(t, srq), posts);
+}
+
+FAMILY(srq_query, outstanding_when, fillings)
+{
+        DAT_COUNT posts;
+        DAT_SRQ_HANDLE srq = filled(t, row, &posts);
+
+        expect_count(t, outstanding(t, srq), posts);
+}
+
+/* Each number between none and a full queue, up by posting and down by messages. */
+CASE(srq_query, available_at_each_step)
+{
+        struct queue queue = queue_with(t, 8);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+
+        for (DAT_COUNT posted = 1; posted <= 8; posted++) {
+                queue_post(t, &queue, 1);
+                expect_available(t, available(t, queue.srq), &flow, 1, posted);
+        }
+        for (DAT_COUNT left = 7; left >= 0; left--) {
+                expect_traffic(t, &queue, &flow, 1);
+                expect_available(t, available(t, queue.srq), &flow, 1, left);
+        }
+}
+
+CASE(srq_query, outstanding_at_each_step)
+{
+        struct queue queue = queue_with(t, 8);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+
+        for (DAT_COUNT posted = 1; posted <= 8; posted++) {
+                queue_post(t, &queue, 1);
+                expect_count(t, outstanding(t, queue.srq), posted);
+        }
+        flow_deliver(t, &flow, 8);
+        for (DAT_COUNT left = 8; left > 0; left--) {
+                expect_count(t, outstanding(t, queue.srq), left);
+                expect_messages(t, &queue, &flow, 1);
+        }
+        expect_count(t, outstanding(t, queue.srq), 0);
+}
+
+CASE(srq_query, available_are_taken)
+{
+        struct queue queue = queue_with(t, 8);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+
+        queue_post(t, &queue, 5);
+        expect_available(t, available(t, queue.srq), &flow, 1, 5);
+
+        expect_traffic(t, &queue, &flow, 5);
+        expect_count(t, available(t, queue.srq), 0);
+}
+
+CASE(srq_query, outstanding_leaves_room)
+{
+        struct queue queue = queue_with(t, 8);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+
+        queue_post(t, &queue, 5);
+        flow_deliver(t, &flow, 3);
+
+        DAT_SRQ_PARAM param = srq_query_queried(t, queue.srq, DAT_SRQ_FIELD_ALL);
+        expect_count(t, param.outstanding_dto_count, 5);
+        expect_room(t, &queue, param.max_recv_dtos - 5);
+}
+
+/* Where the completions of two EPs go. */
+static const struct evds {
+        const char *id;
+        bool shared;
+} evds[] = {
+    {"own_evds", false},
+    {"one_evd", true},
+};
+
+/* Of 8 receives, 2 EPs have had 2 and 1 messages, none reaped. */
+static struct queue with_two_eps(struct test *t, const struct evds *row, struct flow *flows)
+{
+        struct queue queue = queue_with(t, 8);
+        DAT_EVD_HANDLE evd = row->shared ? evd_with(t) : DAT_HANDLE_NULL;
+
+        for (int i = 0; i < 2; i++)
+                flows[i] = flow_open(t, &queue, evd);
+        queue_post(t, &queue, 8);
+        for (int i = 0; i < 2; i++)
+                flow_deliver(t, &flows[i], 2 - i);
+        return queue;
+}
+
+FAMILY(srq_query, available_to_several_eps, evds)
+{
+        struct flow flows[2];
+        struct queue queue = with_two_eps(t, row, flows);
+
+        expect_available(t, available(t, queue.srq), flows, 2, 5);
+}
+
+FAMILY(srq_query, outstanding_at_several_eps, evds)
+{
+        struct flow flows[2];
+        struct queue queue = with_two_eps(t, row, flows);
+
+        expect_count(t, outstanding(t, queue.srq), 8);
+}
+
+/* Of 7 receives 4 have their message, and of these one is reaped. */
+CASE(srq_query, every_mask_in_use)
+{
+        const unsigned int counts =
+            DAT_SRQ_FIELD_AVAILABLE_DTO_COUNT | DAT_SRQ_FIELD_OUTSTANDING_DTO_COUNT;
+        struct queue queue = queue_with(t, KNOWN_DTOS);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+        struct known known = {.srq = queue.srq, .iov = 1, .pz = pz(t), .buf = queue.buf};
+
+        queue_post(t, &queue, 7);
+        flow_deliver(t, &flow, 4);
+        expect_messages(t, &queue, &flow, 1);
+        for (unsigned int mask = 1; mask <= DAT_SRQ_FIELD_ALL; mask++) {
+                DAT_SRQ_PARAM param = check_fields_but(t, &known, mask, counts);
+
+                if (mask & DAT_SRQ_FIELD_AVAILABLE_DTO_COUNT)
+                        expect_available(t, param.available_dto_count, &flow, 1, 3);
+                if (mask & DAT_SRQ_FIELD_OUTSTANDING_DTO_COUNT)
+                        expect_count(t, param.outstanding_dto_count, 6);
+        }
+}
+
+CASE(srq_query, available_after_disconnect)
+{
+        DAT_COUNT left = 3;
+        DAT_EVENT event;
+        struct queue queue = queue_with(t, 8);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+
+        queue_post(t, &queue, 5);
+        flow_deliver(t, &flow, 2);
+        flow_break(t, &flow);
+        expect_messages(t, &queue, &flow, 2);
+        settle(t);
+        /* What is flushed the EP had taken (SRQ-26). */
+        while (dat_is(dat_evd_dequeue(flow.evd, &event), DAT_SUCCESS))
+                left--;
+
+        expect_count(t, available(t, queue.srq), left);
+}
+
+CASE(srq_query, outstanding_after_disconnect)
+{
+        struct queue queue = queue_with(t, 8);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+
+        queue_post(t, &queue, 5);
+        flow_deliver(t, &flow, 2);
+        flow_break(t, &flow);
+
+        expect_count(t, outstanding(t, queue.srq), 5);
+        must_dto(flow.evd);
+        expect_count(t, outstanding(t, queue.srq), 4);
+}
+
+CASE(srq_query, outstanding_on_changed_evd)
+{
+        struct queue queue = queue_with(t, 8);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+
+        queue_post(t, &queue, 3);
+        flow_deliver(t, &flow, 2);
+        for (int turn = 0; turn < EVD_TURNS; turn++) {
+                evd_turn(t, flow.evd, turn);
+                expect_count(t, outstanding(t, queue.srq), 3);
+        }
+}
+
+/* What a queue went through, to its end: none of its receives is unreaped, and none half there. */
+struct past {
+        struct queue queue;
+        struct flow flows[3];
+        int flow_count;
+        DAT_COUNT left; /* the receives that wait on it */
+};
+
+static struct past past_of(struct test *t, struct queue queue, int eps)
+{
+        struct past past = {.queue = queue, .flow_count = eps};
+
+        for (int i = 0; i < eps; i++)
+                past.flows[i] = flow_open(t, &past.queue, DAT_HANDLE_NULL);
+        return past;
+}
+
+static struct past had_segments(struct test *t)
+{
+        DAT_LMR_TRIPLET segments[2];
+        struct past past;
+
+        if (ia_attr(t)->max_iov_segments_per_dto < 2)
+                unsupported(t, "max_iov_segments_per_dto: a receive has one segment at most");
+        past = past_of(t,
+                       (struct queue){.srq = srq_with(t, .max_recv_dtos = 8, .max_recv_iov = 2),
+                                      .length = MESSAGE,
+                                      .buf = buf_with(t)},
+                       0);
+        segments[0] = triplet(past.queue.buf, 0, 1);
+        segments[1] = triplet(past.queue.buf, 1, 1);
+        for (past.left = 0; past.left < 3; past.left++)
+                expect(dat_srq_post_recv(past.queue.srq, 2, segments, (DAT_DTO_COOKIE){.as_64 = 0}),
+                       DAT_SUCCESS);
+        return past;
+}
+
+static struct past had_no_segments(struct test *t)
+{
+        struct past past = past_of(t, queue_with(t, 8), 0);
+
+        for (past.left = 0; past.left < 3; past.left++)
+                expect(dat_srq_post_recv(past.queue.srq, 0, NULL, (DAT_DTO_COOKIE){.as_64 = 0}),
+                       DAT_SUCCESS);
+        return past;
+}
+
+/* More than a byte can count. */
+static struct past had_many(struct test *t)
+{
+        DAT_COUNT limit = ia_attr(t)->max_recv_per_srq;
+        struct past past = past_of(t, queue_with(t, limit < 300 ? limit : 300), 0);
+
+        past.left = srq_fill(t, past.queue.srq, past.queue.buf);
+        return past;
+}
+
+static struct past had_refusals(struct test *t)
+{
+        struct past past = past_of(t, queue_with(t, 8), 0);
+        DAT_LMR_TRIPLET segment = triplet(past.queue.buf, 0, MESSAGE);
+
+        expect_posts(t, &past.queue, 3);
+        for (int i = 0; i < MANY; i++)
+                (void)dat_srq_post_recv(past.queue.srq, -1, &segment, (DAT_DTO_COOKIE){.as_64 = 0});
+        past.left = 3;
+        return past;
+}
+
+/* Nothing but dat_evd_dequeue reaped. */
+static struct past had_dequeued(struct test *t)
+{
+        struct past past = past_of(t, queue_with(t, 8), 1);
+        DAT_EVENT event;
+
+        expect_posts(t, &past.queue, 5);
+        flow_deliver(t, &past.flows[0], 2);
+        for (int i = 0; i < 2; i++)
+                must(dat_evd_dequeue(past.flows[0].evd, &event));
+        past.left = 3;
+        return past;
+}
+
+static struct past had_empty_message(struct test *t)
+{
+        struct past past = past_of(t, queue_with(t, 8), 1);
+
+        expect_posts(t, &past.queue, 4);
+        peer_send(past.flows[0].end, .empty = true);
+        must_dto(past.flows[0].evd);
+        past.left = 3;
+        return past;
+}
+
+/* Reaps what an EP that has no connection any more had failed or flushed. */
+static void reap_rest(struct past *past)
+{
+        DAT_EVENT event;
+
+        while (dat_is(dat_evd_dequeue(past->flows[0].evd, &event), DAT_SUCCESS))
+                past->left--;
+}
+
+static struct past had_failure(struct test *t)
+{
+        struct past past = past_of(t, queue_with(t, 8), 1);
+
+        expect_posts(t, &past.queue, 3);
+        peer_send(past.flows[0].end, .length = MESSAGE + 1);
+        must_event(past.flows[0].evd, DAT_DTO_COMPLETION_EVENT);
+        past.left = 2;
+        settle(t);
+        reap_rest(&past);
+        return past;
+}
+
+static struct past had_reset(struct test *t)
+{
+        struct past past = past_of(t, queue_with(t, 8), 1);
+
+        expect_posts(t, &past.queue, 5);
+        expect_traffic(t, &past.queue, &past.flows[0], 2);
+        flow_break(t, &past.flows[0]);
+        settle(t);
+        past.left = 3;
+        reap_rest(&past);
+        must(dat_ep_reset(past.flows[0].ep));
+        return past;
+}
+
+static struct past had_resizes(struct test *t)
+{
+        struct past past = past_of(t, queue_with(t, 8), 1);
+
+        expect_posts(t, &past.queue, 3);
+        must(dat_srq_resize(past.queue.srq, srq_size_above(t, past.queue.srq, 8)));
+        expect_posts(t, &past.queue, 2);
+        expect_traffic(t, &past.queue, &past.flows[0], 1);
+        must(dat_srq_resize(past.queue.srq, 6));
+        (void)dat_srq_resize(past.queue.srq, 2);
+        expect_traffic(t, &past.queue, &past.flows[0], 2);
+        expect_posts(t, &past.queue, 1);
+        past.left = 3;
+        return past;
+}
+
+static struct past had_three_eps(struct test *t)
+{
+        struct past past = past_of(t, queue_with(t, 8), 3);
+
+        expect_posts(t, &past.queue, 6);
+        for (int i = 0; i < 3; i++)
+                expect_traffic(t, &past.queue, &past.flows[i], 1);
+        past.left = 3;
+        return past;
+}
+
+/* Its connection had ended before. */
+static struct past had_ep_freed(struct test *t)
+{
+        struct past past = past_of(t, queue_with(t, 8), 2);
+
+        expect_posts(t, &past.queue, 5);
+        expect_traffic(t, &past.queue, &past.flows[0], 1);
+        flow_break(t, &past.flows[0]);
+        settle(t);
+        past.left = 4;
+        reap_rest(&past);
+        release(t, past.flows[0].ep);
+        past.flows[0] = past.flows[--past.flow_count];
+        return past;
+}
+
+static struct past had_ep_modified(struct test *t)
+{
+        struct past past = past_of(t, queue_with(t, 8), 1);
+        DAT_EP_PARAM param = {.ep_state = DAT_EP_STATE_UNCONNECTED};
+        DAT_EP_HANDLE ep = ep_with(t, .srq = past.queue.srq);
+
+        expect_posts(t, &past.queue, 4);
+        param.ep_attr.max_request_dtos = 4;
+        must(dat_ep_modify(ep, DAT_EP_FIELD_EP_ATTR_MAX_REQUEST_DTOS, &param));
+        expect_traffic(t, &past.queue, &past.flows[0], 1);
+        past.left = 3;
+        return past;
+}
+
+static struct past had_mark(struct test *t)
+{
+        struct past past = past_of(t, queue_with(t, 8), 1);
+
+        expect_posts(t, &past.queue, 5);
+        must(dat_srq_set_lw(past.queue.srq, 4));
+        expect_traffic(t, &past.queue, &past.flows[0], 2);
+        past.left = 3;
+        return past;
+}
+
+static struct past had_sends(struct test *t)
+{
+        struct past past = past_of(t, queue_with(t, 8), 0);
+
+        expect_posts(t, &past.queue, 3);
+        past.flows[past.flow_count++] = flow_with_sends(t, &past.queue, 2);
+        past.left = 3;
+        return past;
+}
+
+static struct past had_requests(struct test *t)
+{
+        struct past past = past_of(t, queue_with(t, 8), 0);
+
+        expect_posts(t, &past.queue, 3);
+        past.flows[past.flow_count++] = flow_with_requests(t, &past.queue);
+        past.left = 3;
+        return past;
+}
+
+/* What stands unreaped on the EP's EVD is another SRQ's. */
+static struct past had_shared_evd(struct test *t)
+{
+        DAT_EVD_HANDLE evd = evd_with(t);
+        struct past past = past_of(t, queue_with(t, 8), 0);
+        struct queue other = queue_with(t, 8);
+        struct flow beside = flow_open(t, &other, evd);
+
+        past.flows[past.flow_count++] = flow_open(t, &past.queue, evd);
+        expect_posts(t, &past.queue, 4);
+        expect_traffic(t, &past.queue, &past.flows[0], 1);
+        queue_post(t, &other, 5);
+        flow_deliver(t, &beside, 2);
+        past.left = 3;
+        return past;
+}
+
+static struct past had_vain_calls(struct test *t)
+{
+        struct past past = past_of(t, queue_with(t, 8), 1);
+
+        expect_posts(t, &past.queue, 4);
+        for (int turn = 0; turn < VAIN_TURNS; turn++)
+                vain_turn(t, &past.queue, &past.flows[0], turn);
+        expect_traffic(t, &past.queue, &past.flows[0], 1);
+        past.left = 3;
+        return past;
+}
+
+static struct past had_graceful_end(struct test *t)
+{
+        struct past past = past_of(t, queue_with(t, 8), 1);
+
+        expect_posts(t, &past.queue, 5);
+        expect_traffic(t, &past.queue, &past.flows[0], 2);
+        must(dat_ep_disconnect(past.flows[0].ep, DAT_CLOSE_GRACEFUL_FLAG));
+        must_event(ep_connect_evd(t, past.flows[0].ep), DAT_CONNECTION_EVENT_DISCONNECTED);
+        settle(t);
+        past.left = 3;
+        reap_rest(&past);
+        return past;
+}
+
+static const struct history {
+        const char *id;
+        struct past (*make)(struct test *t);
+} histories[] = {
+    {"several_segments", had_segments},
+    {"no_segments", had_no_segments},
+    {"many", had_many},
+    {"refusals", had_refusals},
+    {"dequeued", had_dequeued},
+    {"empty_message", had_empty_message},
+    {"failure", had_failure},
+    {"ep_reset", had_reset},
+    {"resizes", had_resizes},
+    {"three_eps", had_three_eps},
+    {"ep_freed", had_ep_freed},
+    {"ep_modified", had_ep_modified},
+    {"marked", had_mark},
+    {"sends", had_sends},
+    {"requests", had_requests},
+    {"shared_evd", had_shared_evd},
+    {"vain_calls", had_vain_calls},
+    {"graceful_end", had_graceful_end},
+};
+
+FAMILY(srq_query, available_after, histories)
+{
+        struct past past = row->make(t);
+
+        expect_available(t, available(t, past.queue.srq), past.flows, past.flow_count, past.left);
+}
+
+FAMILY(srq_query, outstanding_after, histories)
+{
+        struct past past = row->make(t);
+
+        expect_count(t, outstanding(t, past.queue.srq), past.left);
+}
+
+/* An SRQ of 2 receives beside one of 5, and an EP with a queue of its own and 4 receives. */
+static DAT_SRQ_HANDLE with_neighbours(struct test *t)
+{
+        struct queue other = queue_with(t, 8);
+        struct queue queue = queue_with(t, 8);
+        DAT_EVD_HANDLE evd = evd_with(t);
+        DAT_EP_HANDLE plain = ep_with(t, .recv_evd = evd);
+        DAT_LMR_TRIPLET segment = triplet(queue.buf, 0, MESSAGE);
+
+        ep_with(t, .srq = queue.srq, .recv_evd = evd);
+        for (int i = 0; i < 4; i++)
+                must(dat_ep_post_recv(plain, 1, &segment, (DAT_DTO_COOKIE){.as_64 = 0},
+                                      DAT_COMPLETION_DEFAULT_FLAG));
+        queue_post(t, &other, 5);
+        queue_post(t, &queue, 2);
+        return queue.srq;
+}
+
+CASE(srq_query, available_of_this_srq)
+{
+        expect_count(t, available(t, with_neighbours(t)), 2);
+}
+
+CASE(srq_query, outstanding_of_this_srq)
+{
+        expect_count(t, outstanding(t, with_neighbours(t)), 2);
+}
+
+CASE(srq_query, available_in_traffic)
+{
+        struct queue queue = queue_for(t, 8, LONG_MESSAGE, 8);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+
+        for (int window = 0; window < 8; window++) {
+                DAT_COUNT before = 8;
+                DAT_COUNT least;
+
+                queue_post(t, &queue, 8);
+                expect_available(t, available(t, queue.srq), &flow, 1, 8);
+                least = 2 - taken_ahead(t, &flow, 1);
+                flow_send(&flow, 6);
+                for (int reaped = 0; reaped < 6; reaped++) {
+                        DAT_COUNT now = available(t, queue.srq);
+
+                        if (now != DAT_VALUE_UNKNOWN) {
+                                expect_that(now <= before && now >= 0 && now >= least,
+                                            "%d available, where %d were before and %d remain", now,
+                                            before, least);
+                                before = now;
+                        }
+                        expect_messages(t, &queue, &flow, 1);
+                }
+                expect_available(t, available(t, queue.srq), &flow, 1, 2);
+                expect_traffic(t, &queue, &flow, 2);
+        }
+}
+
+CASE(srq_query, outstanding_in_traffic)
+{
+        struct queue queue = queue_for(t, 8, LONG_MESSAGE, 8);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+
+        for (int window = 0; window < 8; window++) {
+                queue_post(t, &queue, 8);
+                flow_send(&flow, 8);
+                for (int left = 8; left > 0; left--) {
+                        expect_count(t, outstanding(t, queue.srq), left);
+                        expect_messages(t, &queue, &flow, 1);
+                }
+        }
+}

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* dat_srq_query: the fields. */
+#include "cases/ep/shared/endpoint.h"
+#include "cases/shared/masks.h"
+#include "cases/srq/shared/queue.h"
+#include "cases/srq/srq_query/fixtures.h"
+#include "clauses/srq_query.h"
+
+#define WIDEST 1024 /* segments that a case can give */
+
+FAMILY(srq_query, field, fields)
+{
+        struct known known = known_srq(t);
+        DAT_SRQ_PARAM param = srq_query_queried(t, known.srq, row->bit);
+
+        row->check(t, &known, &param);
+}
+
+FAMILY(srq_query, field_among_all, fields)
+{
+        struct known known = known_srq(t);
+        DAT_SRQ_PARAM param = srq_query_queried(t, known.srq, DAT_SRQ_FIELD_ALL);
+
+        row->check(t, &known, &param);
+}
+
+CASE(srq_query, every_mask)
+{
+        struct known known = known_srq(t);
+
+        for (unsigned int mask = 1; mask <= DAT_SRQ_FIELD_ALL; mask++)
+                srq_query_check_fields(t, &known, mask);
+}
+
+CASE(srq_query, every_mask_with_mark)
+{
+        struct known known = known_srq(t);
+
+        must(dat_srq_set_lw(known.srq, KNOWN_POSTS - 1));
+        for (unsigned int mask = 1; mask <= DAT_SRQ_FIELD_ALL; mask++) {
+                DAT_SRQ_PARAM param =
+                    check_fields_but(t, &known, mask, DAT_SRQ_FIELD_LOW_WATERMARK);
+
+                if (mask & DAT_SRQ_FIELD_LOW_WATERMARK)
+                        expect_eq(param.low_watermark, KNOWN_POSTS - 1);
+        }
+}
+
+CASE(srq_query, size_is_room)
+{
+        struct queue queue = queue_with(t, KNOWN_DTOS);
+        DAT_SRQ_PARAM param = srq_query_queried(t, queue.srq, DAT_SRQ_FIELD_MAX_RECV_DTO);
+
+        expect_room(t, &queue, param.max_recv_dtos);
+}
+
+static const struct magnitude {
+        const char *id;
+        DAT_COUNT size;
+} magnitudes[] = {
+    {"one", 1},
+    {"two_thousand", 2000},
+};
+
+FAMILY(srq_query, size_of, magnitudes)
+{
+        DAT_COUNT limit = ia_attr(t)->max_recv_per_srq;
+        DAT_COUNT size = row->size < limit ? row->size : limit;
+        struct queue queue = queue_with(t, size);
+        DAT_COUNT told = srq_query_queried(t, queue.srq, DAT_SRQ_FIELD_MAX_RECV_DTO).max_recv_dtos;
+
+        check_least(t, told, size, limit);
+        expect_room(t, &queue, told);
+}
+
+static const struct width {
+        const char *id;
+        DAT_COUNT iov; /* 0: as many as the IA has */
+} widths[] = {
+    {"one", 1},
+    {"ia_limit", 0},
+};
+
+FAMILY(srq_query, segments_are_taken, widths)
+{
+        DAT_COUNT iov = row->iov ? row->iov : ia_attr(t)->max_iov_segments_per_dto;
+        DAT_SRQ_HANDLE srq = srq_with(t, .max_recv_iov = iov);
+        const struct buf *buf = buf_with(t);
+        DAT_COUNT told = srq_query_queried(t, srq, DAT_SRQ_FIELD_MAX_RECV_IOV).max_recv_iov;
+        DAT_LMR_TRIPLET segments[WIDEST];
+
+        expect_that(told >= iov, "%d asked for, %d queried", iov, told);
+        if (told > WIDEST)
+                told = WIDEST;
+        for (int i = 0; i < told; i++)
+                segments[i] = triplet(buf, (size_t)i, 1);
+
+        expect(dat_srq_post_recv(srq, told, segments, (DAT_DTO_COOKIE){.as_64 = 0}), DAT_SUCCESS);
+}
+
+/* Which of several SRQs, in the order of their making, is asked about. */
+static const struct chosen {
+        const char *id;
+        int index;
+} chosen[] = {
+    {"first", 0},
+    {"middle", 1},
+    {"last", 2},
+};
+
+FAMILY(srq_query, own_parameters, chosen)
+{
+        DAT_PZ_HANDLE zones[3];
+        DAT_SRQ_HANDLE srqs[3];
+        DAT_SRQ_PARAM param;
+
+        for (int i = 0; i < 3; i++) {
+                zones[i] = pz_new(t);
+                srqs[i] = srq_with(t, .max_recv_dtos = 4, .pz = zones[i]);
+                srq_post(t, srqs[i], buf_with(t, .pz = zones[i]), MESSAGE, 0, 1 + i);
+        }
+        DAT_COUNT size = srq_size(t, srqs[(row->index + 1) % 3]);
+        DAT_COUNT request = srq_size_above(t, srqs[row->index], 8);
+
+        must(dat_srq_resize(srqs[row->index], request));
+
+        param = srq_query_queried(t, srqs[row->index], DAT_SRQ_FIELD_ALL);
+        expect_that(param.max_recv_dtos >= request, "%d places, %d asked for", param.max_recv_dtos,
+                    request);
+        expect_that(param.pz_handle == zones[row->index], "the PZ is not the SRQ's own");
+        expect_declared(t, param.outstanding_dto_count, 1 + row->index);
+        expect_declared(t, param.available_dto_count, 1 + row->index);
+        param = srq_query_queried(t, srqs[(row->index + 1) % 3], DAT_SRQ_FIELD_ALL);
+        expect_eq(param.max_recv_dtos, size);
+        expect_that(param.pz_handle == zones[(row->index + 1) % 3], "the PZ is not the SRQ's own");
+}
+
+CASE(srq_query, srq_of_other_ia)
+{
+        DAT_IA_HANDLE other = other_ia(t);
+        DAT_PZ_HANDLE zone = pz_of(t, other);
+        DAT_SRQ_HANDLE own = srq_with(t);
+        DAT_SRQ_HANDLE srq = srq_with(t, .ia = other, .pz = zone);
+        DAT_SRQ_PARAM param = srq_query_queried(t, srq, DAT_SRQ_FIELD_ALL);
+
+        expect_that(param.ia_handle == other, "the IA is not the SRQ's own");
+        expect_that(param.pz_handle == zone, "the PZ is not the SRQ's own");
+        param = srq_query_queried(t, own, DAT_SRQ_FIELD_ALL);
+        expect_that(param.ia_handle == ia(t), "the IA is not the SRQ's own");
+}
+
+FAMILY(srq_query, low_watermark_set, asked)
+{
+        DAT_SRQ_HANDLE srq = srq_with(t, .max_recv_dtos = 8);
+        DAT_COUNT mark = row->mark ? row->mark : srq_size(t, srq);
+
+        must(dat_srq_set_lw(srq, mark));
+
+        DAT_SRQ_PARAM param = srq_query_queried(t, srq, DAT_SRQ_FIELD_LOW_WATERMARK | row->extra);
+        expect_eq(param.low_watermark, mark);
+}
+
+/* A mark of another SRQ, and those before, are none of it. */
+CASE(srq_query, low_watermark_set_again)
+{
+        const DAT_COUNT marks[] = {5, 8, 1, DAT_SRQ_LW_DEFAULT, 3};
+        DAT_SRQ_HANDLE srqs[] = {srq_with(t, .max_recv_dtos = 8), srq_with(t, .max_recv_dtos = 8)};
+
+        must(dat_srq_set_lw(srqs[1], 4));
+        for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++) {
+                must(dat_srq_set_lw(srqs[0], marks[i]));
+                expect_eq(srq_query_queried(t, srqs[0], DAT_SRQ_FIELD_ALL).low_watermark, marks[i]);
+                expect_eq(srq_query_queried(t, srqs[1], DAT_SRQ_FIELD_ALL).low_watermark, 4);
+        }
+}
+
+CASE(srq_query, within_structure)
+{
+        DAT_SRQ_HANDLE srq = srq_with(t);
+        struct buf *buf = buf_with(t, .length = sizeof(DAT_SRQ_PARAM));
+
+        for (unsigned int mask = 1; mask <= DAT_SRQ_FIELD_ALL; mask++)
+                expect(dat_srq_query(srq, (DAT_SRQ_PARAM_MASK)mask, (DAT_SRQ_PARAM *)buf->addr),
+                       DAT_SUCCESS);
+        release(t, buf->lmr);
+}

@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* dat_srq_resize: what a granted request leaves unchanged. */
+#include "cases/ep/shared/endpoint.h"
+#include "cases/srq/shared/queue.h"
+#include "cases/srq/srq_resize/fixtures.h"
+#include "clauses/srq_resize.h"
+
+#include <string.h>
+
+CASE(srq_resize, granted_with_posted)
+{
+        struct queue queue = queue_with(t, 8);
+
+        queue_post(t, &queue, 5);
+
+        expect_granted(t, queue.srq, 5);
+}
+
+/* A mark whose event is still to come, or has come. */
+static const struct under_mark {
+        const char *id;
+        int posts;
+        DAT_COUNT mark;
+        DAT_COUNT least; /* the smallest size that can be had */
+} under_marks[] = {
+    {"armed", .posts = 4, .mark = 4, .least = 4},
+    {"armed_below", .posts = 6, .mark = 3, .least = 6},
+    {"spent", .posts = 0, .mark = 4, .least = 4},
+    {"default", .posts = 2, .mark = DAT_SRQ_LW_DEFAULT, .least = 2},
+};
+
+FAMILY(srq_resize, granted_under_mark, under_marks)
+{
+        struct queue queue = queue_with(t, 8);
+
+        queue_post(t, &queue, row->posts);
+        must(dat_srq_set_lw(queue.srq, row->mark));
+        drain_async_event(t);
+
+        expect_granted(t, queue.srq, row->least);
+}
+
+FAMILY(srq_resize, keeps_buffers, changes)
+{
+        struct queue queue = queue_with(t, 16);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+
+        queue_post(t, &queue, 4);
+        must(resize(t, queue.srq, row, 4));
+
+        expect_traffic(t, &queue, &flow, 4);
+}
+
+FAMILY(srq_resize, keeps_completions, changes)
+{
+        struct queue queue = queue_with(t, 16);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+
+        queue_post(t, &queue, 4);
+        flow_deliver(t, &flow, 4);
+        must(resize(t, queue.srq, row, 4));
+
+        expect_messages(t, &queue, &flow, 4);
+        expect_quiet(flow.evd);
+}
+
+FAMILY(srq_resize, keeps_available_count, changes)
+{
+        struct queue queue = queue_with(t, 16);
+
+        queue_post(t, &queue, 4);
+        must(resize(t, queue.srq, row, 4));
+
+        expect_count(t, srq_param(t, queue.srq).available_dto_count, 4);
+}
+
+FAMILY(srq_resize, keeps_outstanding_count, changes)
+{
+        struct queue queue = queue_with(t, 16);
+
+        queue_post(t, &queue, 4);
+        must(resize(t, queue.srq, row, 4));
+
+        expect_count(t, srq_param(t, queue.srq).outstanding_dto_count, 4);
+}
+
+FAMILY(srq_resize, keeps_low_watermark, changes)
+{
+        struct queue queue = queue_with(t, 16);
+
+        queue_post(t, &queue, 4);
+        must(dat_srq_set_lw(queue.srq, 3));
+        must(resize(t, queue.srq, row, 4));
+
+        expect_eq(srq_param(t, queue.srq).low_watermark, 3);
+}
+
+/* Twice the size and more, half of it and less, odd ones, and the mark itself. */
+CASE(srq_resize, keeps_low_watermark_at_each)
+{
+        static const DAT_COUNT sizes[] = {9, 18, 40, 100, 33, 16, 5, 3, 4, 64, 3};
+        struct queue queue = queue_with(t, 8);
+
+        queue_post(t, &queue, 3);
+        must(dat_srq_set_lw(queue.srq, 3));
+        for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+                if (sizes[i] > ia_attr(t)->max_recv_per_srq)
+                        continue;
+                expect(dat_srq_resize(queue.srq, sizes[i]), DAT_SUCCESS);
+                expect_eq(srq_param(t, queue.srq).low_watermark, 3);
+        }
+}
+
+FAMILY(srq_resize, keeps_watermark_armed, changes)
+{
+        struct armed armed = armed_with(t, 4, 4);
+
+        must(resize(t, armed.queue.srq, row, 4));
+        expect_quiet(async_evd(t));
+
+        flow_deliver(t, &armed.flow, 1);
+        expect_mark_event(t, &armed);
+        expect_quiet(async_evd(t));
+}
+
+/* The queue is filled up to the mark, and falls below it, after the one event of that setting. */
+FAMILY(srq_resize, keeps_watermark_spent, changes)
+{
+        struct queue queue = queue_below_mark(t, 4);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+
+        must(resize(t, queue.srq, row, 4));
+
+        expect_posts(t, &queue, 4);
+        flow_deliver(t, &flow, 1);
+        expect_quiet(async_evd(t));
+}
+
+static bool halves_hold(const struct queue *queue, uint64_t receive, uint64_t message)
+{
+        const uint8_t *at = queue->buf->addr + receive * MESSAGE;
+        uint8_t whole[MESSAGE];
+
+        memcpy(whole, at + HALF, HALF);
+        memcpy(whole + HALF, at, HALF);
+        return message_holds(whole, MESSAGE, message);
+}
+
+FAMILY(srq_resize, keeps_segments, changes)
+{
+        struct queue queue = queue_of_segments(t, 16);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+
+        post_halves(t, &queue, 4);
+        must(resize(t, queue.srq, row, 4));
+
+        flow_send(&flow, 4);
+        for (uint64_t message = 0; message < 4; message++) {
+                DAT_DTO_COMPLETION_EVENT_DATA dto = expect_dto(flow.evd);
+                uint64_t receive = WIDE_COOKIE(dto.user_cookie.as_64);
+
+                expect_that(receive < 4, "cookie %#llx, which no receive has",
+                            (unsigned long long)dto.user_cookie.as_64);
+                expect_eq(dto.transfered_length, MESSAGE);
+                expect_that(halves_hold(&queue, receive, message),
+                            "the segments of receive %llu do not hold message %llu",
+                            (unsigned long long)receive, (unsigned long long)message);
+        }
+        expect_quiet(flow.evd);
+}
+
+/* Sends of an EP of the SRQ, posted before the request and after it. */
+FAMILY(srq_resize, keeps_sends, changes)
+{
+        struct queue queue = queue_with(t, 16);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+        struct buf *messages = buf_with(t, .length = 4 * MESSAGE);
+
+        peer_post_recv(flow.end, 4, MESSAGE);
+        for (int i = 0; i < 4; i++) {
+                DAT_LMR_TRIPLET iov = triplet(messages, (size_t)i * MESSAGE, MESSAGE);
+
+                message_fill(messages->addr + (size_t)i * MESSAGE, MESSAGE, (uint64_t)i);
+                if (i == 2)
+                        must(resize(t, queue.srq, row, 1));
+                expect(dat_ep_post_send(flow.ep, 1, &iov, (DAT_DTO_COOKIE){.as_64 = WIDE_COOKIE(i)},
+                                        DAT_COMPLETION_DEFAULT_FLAG),
+                       DAT_SUCCESS);
+        }
+
+        for (int i = 0; i < 4; i++) {
+                struct peer_received got = peer_take_recv(flow.end, (uint64_t)i);
+
+                expect_eq(expect_dto(ep_request_evd(t, flow.ep)).user_cookie.as_64, WIDE_COOKIE(i));
+                expect_that(got.came && got.length == MESSAGE && got.holds,
+                            "message %d did not come, or not whole", i);
+        }
+}
+
+/* What a receive may be made of is as it was. */
+FAMILY(srq_resize, takes_segments, changes)
+{
+        struct queue queue = queue_of_segments(t, 16);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+
+        must(resize(t, queue.srq, row, 4));
+
+        post_halves(t, &queue, 1);
+        flow_send(&flow, 1);
+        expect_eq(expect_dto(flow.evd).user_cookie.as_64, WIDE_COOKIE(0));
+        expect_that(halves_hold(&queue, 0, 0), "the segments do not hold the message");
+        expect(dat_srq_post_recv(queue.srq, 0, NULL, (DAT_DTO_COOKIE){.as_64 = 1}), DAT_SUCCESS);
+        peer_send(flow.end, .empty = true);
+        expect_eq(expect_dto(flow.evd).transfered_length, 0);
+}
+
+/* A mark that is set after the request, once enough receives are there, and then above them. */
+FAMILY(srq_resize, mark_after, changes)
+{
+        struct armed armed = armed_with(t, 4, 2);
+        DAT_SRQ_HANDLE srq = armed.queue.srq;
+
+        must(resize(t, srq, row, 4));
+
+        arm_mark(t, &armed, 4);
+        expect_eq(srq_param(t, srq).low_watermark, 4);
+        flow_deliver(t, &armed.flow, 1);
+        expect_mark_event(t, &armed);
+        expect(dat_srq_set_lw(srq, srq_size(t, srq)), DAT_SUCCESS);
+        expect_async_event(srq);
+        expect_quiet(async_evd(t));
+}
+
+/* As many messages as the queue has places, each whole in a receive of its own. */
+FAMILY(srq_resize, places_receive, changes)
+{
+        struct queue queue = queue_with(t, 16);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+        DAT_COUNT size;
+
+        must(resize(t, queue.srq, row, 4));
+        size = queue_places(t, &queue);
+        for (int round = 0; round < 2; round++) {
+                expect_posts(t, &queue, size);
+                expect_traffic(t, &queue, &flow, size);
+        }
+}
+
+/* Receives outstanding during each of two requests, and reaped after them. */
+FAMILY(srq_resize, places_of_outstanding, changes)
+{
+        struct queue queue = queue_with(t, 16);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+        DAT_COUNT size;
+
+        queue_post(t, &queue, 4);
+        flow_deliver(t, &flow, 2);
+        for (int request = 0; request < 2; request++)
+                must(resize(t, queue.srq, row, 4));
+        expect_messages(t, &queue, &flow, 2);
+        expect_traffic(t, &queue, &flow, 2);
+
+        size = queue_places(t, &queue);
+        expect_posts(t, &queue, size);
+        expect_traffic(t, &queue, &flow, size);
+}
+
+/* Of two EPs that were there before the queue grew, one gets all that it holds now. */
+static const struct getter {
+        const char *id;
+        int index;
+} getters[] = {
+    {"older_ep", 0},
+    {"newer_ep", 1},
+};
+
+FAMILY(srq_resize, grown_evd_holds, getters)
+{
+        struct queue queue = queue_with(t, 4);
+        struct flow flows[2];
+        DAT_COUNT size;
+
+        for (int i = 0; i < 2; i++)
+                flows[i] = flow_open(t, &queue, DAT_HANDLE_NULL);
+        must(dat_srq_resize(queue.srq, srq_size_above(t, queue.srq, 8)));
+        size = queue_places(t, &queue);
+        expect_posts(t, &queue, size);
+
+        size -= taken_ahead(t, &flows[!row->index], 1);
+        flow_deliver(t, &flows[row->index], size);
+        expect_messages(t, &queue, &flows[row->index], size);
+}
+
+/* By the next message, which it is told of. */
+static void expect_woken(struct test *t, struct queue *queue, struct flow *flow,
+                         struct waiter *waiter)
+{
+        struct woken woken;
+
+        flow_send(flow, 1);
+        woken = expect_awake(waiter);
+        expect(woken.ret, DAT_SUCCESS);
+        check_message(t, queue, flow, 1, &woken.event.event_data.dto_completion_event_data);
+}
+
+/* A waiter that sleeps through the request. */
+FAMILY(srq_resize, keeps_waiter, changes)
+{
+        struct queue queue = queue_with(t, 16);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+        struct waiter *waiter;
+
+        queue_post(t, &queue, 4);
+        waiter = wait_on_evd(t, flow.evd, DAT_TIMEOUT_INFINITE, 1);
+        must_wait(waiter);
+        must(resize(t, queue.srq, row, 4));
+        expect_wait(waiter);
+        expect_woken(t, &queue, &flow, waiter);
+}
+
+/* A waiter that comes after the request. */
+FAMILY(srq_resize, later_waiter, changes)
+{
+        struct queue queue = queue_with(t, 16);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+        struct waiter *waiter;
+
+        queue_post(t, &queue, 4);
+        must(resize(t, queue.srq, row, 4));
+        waiter = wait_on_evd(t, flow.evd, DAT_TIMEOUT_INFINITE, 1);
+        must_wait(waiter);
+        expect_woken(t, &queue, &flow, waiter);
+}
+
+/* Of receives that were there, and of those that come: each of many packets. */
+FAMILY(srq_resize, long_messages, changes)
+{
+        struct queue queue = queue_for(t, 16, LONG_MESSAGE, 8);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+
+        queue_post(t, &queue, 4);
+        must(resize(t, queue.srq, row, 4));
+        expect_traffic(t, &queue, &flow, 2);
+        queue_post(t, &queue, 2);
+        expect_traffic(t, &queue, &flow, 4);
+}
+
+FAMILY(srq_resize, takes_cookies, changes)
+{
+        struct queue queue = queue_with(t, 16);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+
+        must(resize(t, queue.srq, row, 4));
+        for (int i = 0; i < 4; i++) {
+                DAT_LMR_TRIPLET segment = triplet(queue.buf, (size_t)i * MESSAGE, MESSAGE);
+
+                expect(dat_srq_post_recv(queue.srq, 1, &segment,
+                                         (DAT_DTO_COOKIE){.as_64 = WIDE_COOKIE(i)}),
+                       DAT_SUCCESS);
+        }
+
+        flow_send(&flow, 4);
+        for (uint64_t message = 0; message < 4; message++) {
+                uint64_t receive = WIDE_COOKIE(expect_dto(flow.evd).user_cookie.as_64);
+
+                expect_that(receive < 4, "a cookie that no receive has");
+                expect_that(message_holds(queue.buf->addr + receive * MESSAGE, MESSAGE, message),
+                            "receive %llu does not hold message %llu", (unsigned long long)receive,
+                            (unsigned long long)message);
+        }
+}
+
+FAMILY(srq_resize, keeps_attributes, changes)
+{
+        DAT_COUNT most = ia_attr(t)->max_iov_segments_per_dto;
+        DAT_SRQ_HANDLE srq = srq_with(t, .max_recv_dtos = 16, .max_recv_iov = most < 2 ? most : 2);
+        DAT_SRQ_PARAM before = srq_param(t, srq);
+
+        must(resize(t, srq, row, 4));
+
+        DAT_SRQ_PARAM after = srq_param(t, srq);
+        expect_eq(after.max_recv_iov, before.max_recv_iov);
+        expect_eq(after.srq_state, before.srq_state);
+        expect_that(after.ia_handle == before.ia_handle, "the SRQ is of another IA");
+        expect_that(after.pz_handle == before.pz_handle, "the SRQ is of another PZ");
+}

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* dat_srq_set_lw: at which receive the event comes. */
+#include "cases/srq/shared/queue.h"
+#include "clauses/srq_set_lw.h"
+
+/*
+ * The event during the call, and its boundary
+ */
+
+static const struct shortage {
+        const char *id;
+        int posts;
+        DAT_COUNT mark;
+} shortages[] = {
+    {"none_of_one", 0, 1}, {"one_of_three", 1, 3}, {"one_too_few", 3, 4},
+    {"none_of_all", 0, 8}, {"all_but_one", 7, 8},
+};
+
+FAMILY(srq_set_lw, event_at_once, shortages)
+{
+        struct queue queue = queue_with(t, 8);
+
+        queue_post(t, &queue, row->posts);
+        must(dat_srq_set_lw(queue.srq, row->mark));
+
+        expect_async_event(queue.srq);
+}
+
+FAMILY(srq_set_lw, event_at_once_only_once, shortages)
+{
+        struct queue queue = queue_with(t, 8);
+
+        queue_post(t, &queue, row->posts);
+        must(dat_srq_set_lw(queue.srq, row->mark));
+        drain_async_event(t);
+
+        expect_quiet(async_evd(t));
+}
+
+static const struct shortage at_mark[] = {
+    {"one", 1, 1},
+    {"several", 4, 4},
+    {"full_queue", 8, 8},
+};
+
+FAMILY(srq_set_lw, no_event_at_mark, at_mark)
+{
+        struct queue queue = queue_with(t, 8);
+
+        queue_post(t, &queue, row->posts);
+        must(dat_srq_set_lw(queue.srq, row->mark));
+
+        expect_quiet(async_evd(t));
+}
+
+static const struct shortage above_mark[] = {
+    {"by_one", 4, 3},
+    {"by_far", 8, 1},
+};
+
+FAMILY(srq_set_lw, no_event_above_mark, above_mark)
+{
+        queue_armed(t, row->posts, row->mark);
+
+        expect_quiet(async_evd(t));
+}
+
+/*
+ * The event when an EP takes a receive
+ */
+
+static const struct fall {
+        const char *id;
+        int posts;
+        DAT_COUNT mark;
+} falls[] = {
+    {"from_mark", 4, 4},   {"from_above", 6, 4}, {"two", 2, 2},
+    {"all_but_one", 7, 7}, {"last_taken", 2, 1}, {"full_queue", 8, 8},
+};
+
+FAMILY(srq_set_lw, event_below_mark, falls)
+{
+        struct armed armed = armed_with(t, row->posts, row->mark);
+
+        flow_deliver(t, &armed.flow, row->posts - row->mark + 1);
+
+        expect_mark_event(t, &armed);
+}
+
+static const struct fall falls_to_mark[] = {
+    {"by_one", 5, 4},
+    {"by_several", 7, 4},
+    {"to_last", 3, 1},
+};
+
+FAMILY(srq_set_lw, no_event_down_to_mark, falls_to_mark)
+{
+        struct armed armed = armed_with(t, row->posts, row->mark);
+
+        flow_deliver(t, &armed.flow, row->posts - row->mark);
+
+        expect_quiet(async_evd(t));
+}
+
+CASE(srq_set_lw, event_while_waiting)
+{
+        struct armed armed = armed_with(t, 4, 4);
+        struct waiter *waiter;
+        struct woken woken;
+
+        if (armed.raised)
+                return;
+        waiter = wait_on_evd(t, async_evd(t), DAT_TIMEOUT_INFINITE, 1);
+        must_wait(waiter);
+        flow_send(&armed.flow, 1);
+        woken = expect_awake(waiter);
+
+        expect(woken.ret, DAT_SUCCESS);
+        expect_async_about(&woken.event, armed.queue.srq);
+}
+
+CASE(srq_set_lw, event_when_taken)
+{
+        struct armed armed = armed_with(t, 4, 4);
+
+        flow_deliver(t, &armed.flow, 1);
+
+        expect_mark_event(t, &armed);
+        expect_messages(t, &armed.queue, &armed.flow, 1);
+        expect_quiet(async_evd(t));
+}
+
+CASE(srq_set_lw, no_event_when_reaped)
+{
+        struct armed armed = armed_with(t, 6, 4);
+
+        flow_deliver(t, &armed.flow, 2);
+        expect_messages(t, &armed.queue, &armed.flow, 2);
+
+        expect_quiet(async_evd(t));
+}
+
+CASE(srq_set_lw, unreaped_do_not_count)
+{
+        struct queue queue = queue_with(t, 8);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+
+        queue_post(t, &queue, 4);
+        flow_deliver(t, &flow, 2);
+        must(dat_srq_set_lw(queue.srq, 3));
+
+        expect_async_event(queue.srq);
+}
+
+CASE(srq_set_lw, event_by_several_eps)
+{
+        struct armed armed = armed_with(t, 5, 4);
+        struct flow other = flow_open(t, &armed.queue, DAT_HANDLE_NULL);
+        flow_deliver(t, &armed.flow, 1);
+        expect_quiet(async_evd(t));
+
+        flow_deliver(t, &other, 1);
+        expect_mark_event(t, &armed);
+}
+
+CASE(srq_set_lw, event_on_async_evd_alone)
+{
+        struct armed armed = armed_with(t, 4, 4);
+
+        flow_deliver(t, &armed.flow, 1);
+        expect_messages(t, &armed.queue, &armed.flow, 1);
+
+        expect_mark_event(t, &armed);
+        expect_quiet(armed.flow.evd);
+        expect_quiet(ep_connect_evd(t, armed.flow.ep));
+}
+
+CASE(srq_set_lw, event_keeps_connection)
+{
+        struct armed armed = armed_with(t, 4, 4);
+
+        flow_send(&armed.flow, 1);
+        expect_mark_event(t, &armed);
+
+        flow_send(&armed.flow, 3);
+        expect_messages(t, &armed.queue, &armed.flow, 4);
+        queue_post(t, &armed.queue, 4);
+        expect_traffic(t, &armed.queue, &armed.flow, 4);
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* dat_srq_set_lw: receives that do not leave the SRQ. */
+#include "cases/srq/shared/queue.h"
+#include "clauses/srq_set_lw.h"
+
+CASE(srq_set_lw, no_event_by_posting)
+{
+        struct queue queue = queue_with(t, 8);
+
+        queue_post(t, &queue, 4);
+        must(dat_srq_set_lw(queue.srq, 4));
+        queue_post(t, &queue, 4);
+
+        expect_quiet(async_evd(t));
+}
+
+CASE(srq_set_lw, no_event_by_other_srq)
+{
+        struct queue queue = queue_with(t, 8);
+        struct queue other = queue_with(t, 8);
+        struct flow flow = flow_open(t, &other, DAT_HANDLE_NULL);
+
+        queue_post(t, &queue, 4);
+        must(dat_srq_set_lw(queue.srq, 4));
+        queue_post(t, &other, 4);
+        expect_traffic(t, &other, &flow, 4);
+
+        expect_quiet(async_evd(t));
+}
+
+/* Which of several SRQs, in the order of their making, has its receive taken first. */
+static const struct chosen {
+        const char *id;
+        int index;
+} chosen[] = {
+    {"first", 0},
+    {"middle", 1},
+    {"last", 2},
+};
+
+FAMILY(srq_set_lw, event_of_the_srq, chosen)
+{
+        struct armed armed[3];
+
+        for (int i = 0; i < 3; i++)
+                armed[i] = armed_with(t, 4, 4);
+
+        for (int i = 0; i < 3; i++) {
+                struct armed *one = &armed[(row->index + i) % 3];
+
+                flow_deliver(t, &one->flow, 1);
+                expect_mark_event(t, one);
+                expect_quiet(async_evd(t));
+        }
+}
+
+CASE(srq_set_lw, srq_of_other_ia)
+{
+        DAT_IA_HANDLE other = other_ia(t);
+        DAT_SRQ_HANDLE srq = srq_with(t, .ia = other, .pz = pz_of(t, other), .max_recv_dtos = 8);
+        DAT_EVD_HANDLE evd = DAT_HANDLE_NULL;
+        struct woken woken;
+
+        must(dat_ia_query(other, &evd, DAT_IA_FIELD_NONE, NULL, DAT_PROVIDER_FIELD_NONE, NULL));
+
+        expect(dat_srq_set_lw(srq, 4), DAT_SUCCESS);
+        expect_eq(srq_param(t, srq).low_watermark, 4);
+        woken = expect_awake(wait_on_evd(t, evd, DAT_TIMEOUT_INFINITE, 1));
+        expect(woken.ret, DAT_SUCCESS);
+        expect_async_about(&woken.event, srq);
+        expect_quiet(async_evd(t));
+}
+
+CASE(srq_set_lw, no_event_by_plain_ep)
+{
+        struct queue queue = queue_with(t, 8);
+        DAT_EVD_HANDLE evd = evd_with(t);
+        DAT_EP_HANDLE plain = ep_with(t, .recv_evd = evd);
+        struct peer_ep *end = peer_connect(peer(t), plain);
+        DAT_LMR_TRIPLET segment = triplet(queue.buf, 0, MESSAGE);
+
+        ep_with(t, .srq = queue.srq, .recv_evd = evd);
+        for (int i = 0; i < 4; i++)
+                must(dat_ep_post_recv(plain, 1, &segment, (DAT_DTO_COOKIE){.as_64 = 0},
+                                      DAT_COMPLETION_DEFAULT_FLAG));
+        queue_post(t, &queue, 4);
+        must(dat_srq_set_lw(queue.srq, 4));
+        peer_send(end, .count = 4, .length = MESSAGE);
+        for (int i = 0; i < 4; i++)
+                must_dto(evd);
+
+        expect_quiet(async_evd(t));
+}
+
+CASE(srq_set_lw, no_event_by_disconnect)
+{
+        struct armed armed = armed_with(t, 4, 4);
+
+        flow_break(t, &armed.flow);
+        expect_quiet(async_evd(t));
+
+        struct flow flow = flow_open(t, &armed.queue, DAT_HANDLE_NULL);
+        flow_send(&flow, 1);
+        expect_mark_event(t, &armed);
+}
