@@ -19,8 +19,8 @@ from typing import Any
 
 from benchmarks.against_verbs import reference
 from benchmarks.fabric_boot import describe_machine
-from runners.campaign import datconf
 from runners.checkout import Checkout, here
+from runners.fabric import datconf
 from runners.fabric.base import Host
 from runners.fabric.vm import VmFabric
 

@@ -161,7 +161,8 @@ class _Cases:
             for a in case.attempts
             if a.number == 1
         }
-        if words & NOT_KEPT or any(attempt.teardown for attempt in firsts):
+        blocked = Verdict.BLOCKED in words
+        if words & NOT_KEPT or blocked or any(attempt.teardown for attempt in firsts):
             return _NOT_CONFORMANT
         missing = any(
             (case.id, hosts, where, 1) not in self._lines
@@ -384,6 +385,7 @@ def _attempt(record: Members, page: str, keep: _Keep) -> Attempt:
         printed=bool(output),
         demand=demand(page, calls, checks),
         peer=record.text("peer"),
+        blocked=_blocked(record),
         teardown=tuple(
             Trouble(
                 item.text("call"),
@@ -399,6 +401,11 @@ def _attempt(record: Members, page: str, keep: _Keep) -> Attempt:
     if against := contradiction(record.values):
         record.damaged(f"{attempt.case} is {verdict} there, but {printable(against)}")
     return attempt
+
+
+def _blocked(record: Members) -> str:
+    """The call that blocked a case, or nothing."""
+    return record.member("blocked").text("call") if record.values.get("blocked") else ""
 
 
 def _check(item: Members) -> Check:

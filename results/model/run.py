@@ -221,6 +221,8 @@ class Attempt:
     # What its clause demands of the page's own call, as results.analysis.tables has it.
     demand: str | None = None
     peer: str = ""
+    # Of BLOCKED: the call whose failure kept the case from its act; empty if no call is known.
+    blocked: str = ""
     teardown: tuple[Trouble, ...] = ()
     # The ways in which it was found broken, each shared with what ended alike.
     kinds: tuple[Kind, ...] = ()
@@ -740,7 +742,8 @@ CRITERIA = {
         " one mode, a changed suite, more patience than usual, or a variant of the provider"
     ),
     "not conformant": (
-        "a first attempt ended in FAIL, CRASH, TIMEOUT or CONTRADICTED, or what a case had made"
+        "a first attempt ended in FAIL, CRASH, TIMEOUT or CONTRADICTED, or in BLOCKED, because a"
+        " call of the provider failed that another clause promises, or what a case had made"
         " could not be freed (teardown); a second attempt never takes that back"
     ),
     "could not tell": (
@@ -997,6 +1000,16 @@ class Run:
         return Parity(compared, tuple(differing))
 
     @cached_property
+    def blockers(self) -> Counter[str]:
+        """The calls whose failure left clauses without a judgement, with the number of clauses."""
+        found: Counter[str] = Counter()
+        for case in self.cases:
+            firsts = (a for hosts in case.modes if (a := case.first(hosts)))
+            calls = {a.blocked or "a step" for a in firsts if a.verdict is Verdict.BLOCKED}
+            found.update(calls)
+        return found
+
+    @cached_property
     def conclusion(self) -> Conclusion:
         """What the run says about the provider."""
         broken = len(self.with_verdict(*NOT_KEPT))
@@ -1011,7 +1024,12 @@ class Run:
             ways = len(self.breakages)
             sentence += f", teardown broken in {ways} way{'s' if ways > 1 else ''}"
         registrys = sum(clause.blame == "registry" for clause in self.with_verdict(*NOT_KEPT))
-        if broken > registrys or self.breakages or (registrys and self.subject.registry_is_tested):
+        if (
+            broken > registrys
+            or self.breakages
+            or self.blockers
+            or (registrys and self.subject.registry_is_tested)
+        ):
             word = "not conformant"
             because = "; ".join(self._broken(broken, registrys))
         elif registrys:
@@ -1046,9 +1064,13 @@ class Run:
             yield self._registrys(registrys)
         if registrys and registrys == clauses and not self.breakages:
             yield "nothing was found against the provider"
+        if self.blockers:
+            calls = ", ".join(f"{call} failed ({n})" for call, n in self.blockers.most_common())
+            count = len(self.with_verdict(Verdict.BLOCKED))
+            yield f"{_clauses(count)} not judged, because {calls}"
         if self.breakages:
-            calls = dict.fromkeys(each.trouble.call or "no call" for each in self.breakages)
-            yield f"teardown broke ({', '.join(calls)})"
+            ends = dict.fromkeys(each.trouble.call or "no call" for each in self.breakages)
+            yield f"teardown broke ({', '.join(ends)})"
 
     def _registrys(self, count: int) -> str:
         """That so many clauses of the registry are broken, and whose that is."""

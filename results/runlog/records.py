@@ -305,7 +305,8 @@ def exit_code(words: Collection[str], teardown: bool = False) -> int:
     `teardown` is whether that of any case broke.
     """
     found = set(words)
-    if found & NOT_KEPT or teardown:
+    # A case is BLOCKED because the provider failed a call that another clause promises.
+    if found & NOT_KEPT or "BLOCKED" in found or teardown:
         return NOT_CONFORMANT
     # A run that checked nothing says nothing: a provider cannot conform by declaring all absent.
     if found & NOT_KNOWN or not found & KEPT:

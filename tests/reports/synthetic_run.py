@@ -216,7 +216,7 @@ class SyntheticRun:
         firsts = [r for r in self.records if r["type"] == "verdict" and r["attempt"] == 1]
         words = {record["verdict"] for record in firsts}
         unknown = words & {"BROKEN", "RESOURCE"}
-        if words & {"FAIL", "CRASH", "TIMEOUT", "CONTRADICTED"}:
+        if words & {"FAIL", "CRASH", "TIMEOUT", "CONTRADICTED", "BLOCKED"}:
             return 1
         if any("teardown" in record for record in firsts):
             return 1

@@ -23,6 +23,20 @@ def rendered(run: SyntheticRun, results: Path) -> str:
     return words(tree)
 
 
+def test_a_provider_that_blocks_is_not_conformant(tmp_path: Path) -> None:
+    run = SyntheticRun(modes=(1,))
+    run.fabric(1)
+    run.case("grow")
+    step = {"call": "dat_rmr_create", "clause": "rmr_create/created", "ret": "DAT_INTERNAL_ERROR"}
+    site = {"file": "cases/srq/srq_resize.c", "line": 31, "text": "dat_rmr_create(pz, &rmr)"}
+    reason = "dat_rmr_create returned DAT_INTERNAL_ERROR"
+    run.case("shrink", "BLOCKED", reason=reason, blocked={**step, "site": site})
+    run.end()
+    text = rendered(run, tmp_path)
+    assert "1 not decided: not conformant" in text
+    assert "1 clause not judged, because dat_rmr_create failed (1)" in text
+
+
 def test_red(tmp_path: Path) -> None:
     text = rendered(red_run(), tmp_path)
     for said in (
