@@ -51,6 +51,7 @@ def test_red_conclusion_and_criterion(red: Page) -> None:
     met = with_class(red.by_id("top"), "met")
     assert [words(item) for item in met] == [
         "Not conformant a first attempt ended in FAIL, CRASH, TIMEOUT or CONTRADICTED, or"
+        " in BLOCKED, because a call of the provider failed that another clause promises, or"
         " what a case had made could not be freed (teardown); a second attempt never takes that"
         " back."
     ]
