@@ -90,6 +90,11 @@ STEPS = (
     ),
     Step("mypy", "Python sources: types, strictly", ["{python} -m mypy"]),
     Step(
+        "imports",
+        "Python packages import only packages below them, and in no circle",
+        ["lint-imports --no-cache"],
+    ),
+    Step(
         "words",
         "English of pages, comments and texts: sentence length, passives, figures of speech",
         ["{python} -m tests.words"],

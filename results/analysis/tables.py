@@ -4,11 +4,10 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from results.model.run import Call, Check, Clause
+from results.model.run import Clause
 
 _FEWEST_ROWS = 3
 _FEWEST_COLUMNS = 4
-_SUCCESS = "DAT_SUCCESS"
 
 
 @dataclass(frozen=True)
@@ -65,23 +64,6 @@ def _tables(
         squares = tuple(Square(clause, _demand(clause)) for _, clause in members)
         shapes.setdefault((table, columns), []).append((label, squares))
     return [Table(table, columns, tuple(found)) for (table, columns), found in shapes.items()]
-
-
-def demand(page: str, calls: Iterable[Call], checks: Iterable[Check]) -> str | None:
-    """What the first check of the page's own call admits: None where there is none, empty where it
-    does not go by a set of returns.
-    """
-    own = {call.n for call in calls if call.who == "case" and call.name == page}
-    for check in checks:
-        if check.role != "expect" or check.after_call not in own:
-            continue
-        if not check.expected or not all(word.startswith("DAT_") for word in check.expected):
-            return ""
-        granted = _SUCCESS in check.expected
-        if granted and len(check.expected) > 1:
-            return "either"
-        return "granted" if granted else "refused"
-    return None
 
 
 def _demand(clause: Clause) -> str:

@@ -5,9 +5,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from results.analysis.tables import demand
 from results.errors import ReportError
 from results.gc_pause import uncollected
+from results.model.demand import demand
 from results.model.evidence_store import Store
 from results.model.run import (
     KEPT,
@@ -110,6 +110,11 @@ def _load(run_dir: Path, keep: _Keep) -> Run:
 def attempt_of(record: Mapping[str, Any]) -> Attempt:
     """The model of a verdict's record that stands in no file."""
     return _attempt(Members(0, dict(record)), "", lambda evidence: lambda: evidence)
+
+
+def in_teardown(record: Mapping[str, Any]) -> str:
+    """The failures in teardown of a verdict's record, in words; empty if there were none."""
+    return "; ".join(Trouble(**broken).text for broken in record.get("teardown", ()))
 
 
 class _Cases:

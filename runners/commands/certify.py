@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from results.errors import InputError, RunnerError
 from results.runlog import records
+from runners import runs
 from runners.catalogue.clauses import Catalogue
 from runners.checkout import APIS, DEFAULT_API, Checkout
 from runners.commands import (
@@ -229,7 +230,7 @@ def run(options: argparse.Namespace) -> int:
 
     catalogue, cases = load_cases(checkout)
     seed = random.randrange(SEEDS) if options.seed is None else options.seed
-    with records.new_run(checkout.runs, seed, elsewhere=options.out is not None) as run_:
+    with runs.new_run(checkout.runs, seed, elsewhere=options.out is not None) as run_:
         order = _order(options, run_, seed, subject(), catalogue, cases, settings, modes)
         folder = (options.out or checkout.runs / order.run).resolve()
         conducted = partial(conduct, checkout, order, folder)
@@ -250,7 +251,7 @@ def _resume(options: argparse.Namespace) -> int:
 
     if len(options.command_line) != 3 + (options.command_line[-1] == options.resume):
         raise InputError("--resume takes a run and nothing else: the run has its own options")
-    folder = records.find_run(options.checkout.runs, options.resume)
+    folder = runs.find_run(options.checkout.runs, options.resume)
     try:
         light(folder)
     except ReportError as error:

@@ -6,6 +6,7 @@ import sys
 
 from results.errors import InputError
 from results.runlog import records
+from runners import runs
 from runners.commands import Subparsers
 
 
@@ -26,7 +27,7 @@ def _events(options: argparse.Namespace) -> int:
     from results.errors import ReportError
     from results.runlog.events import read
 
-    folder = records.find_run(options.checkout.runs, options.named)
+    folder = runs.find_run(options.checkout.runs, options.named)
     try:
         for record in read(folder / records.EVENTS):
             if record is None:

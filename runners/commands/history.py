@@ -5,7 +5,7 @@ import argparse
 from pathlib import Path
 
 from results.errors import InputError
-from results.runlog import records
+from runners import runs
 from runners.commands import Subparsers
 
 
@@ -40,7 +40,7 @@ def _history(options: argparse.Namespace) -> int:
 
     folder: Path = options.folder or options.checkout.runs
     points, unread = [], []
-    for each in (*records.runs_in(folder), *packages(folder)):
+    for each in (*runs.runs_in(folder), *packages(folder)):
         try:
             with opened(folder, str(each)) as run:
                 points.append(point(light(run)))

@@ -11,6 +11,7 @@ from typing import Any
 
 from results.errors import InputError
 from results.runlog import records
+from runners import runs
 from runners.commands import Subparsers
 
 AGREES, DEVIATES, COULD_NOT_TELL = 0, 1, 2
@@ -82,7 +83,7 @@ def _records(options: argparse.Namespace) -> Iterator[Any]:
     if path is not None and path.is_file():
         yield from _lines(path)
         return
-    folder = records.find_run(options.checkout.runs, options.named)
+    folder = runs.find_run(options.checkout.runs, options.named)
     try:
         for record in read(folder / records.EVENTS):
             if record is None:

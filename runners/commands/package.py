@@ -4,7 +4,7 @@
 import argparse
 from pathlib import Path
 
-from results.runlog import records
+from runners import runs
 from runners.commands import Subparsers
 
 
@@ -40,7 +40,7 @@ def add_parser(commands: Subparsers) -> None:
 def _package(options: argparse.Namespace) -> int:
     from runners.package.build import make
 
-    folder = records.find_run(options.checkout.runs, options.named)
+    folder = runs.find_run(options.checkout.runs, options.named)
     out = options.out or Path(f"{folder.name}.package.tar")
     run, manifest = make(folder, options.checkout.runs, out, options.statement, options.sign)
     print(f"{run.records} records, the last of digest {run.digest}")

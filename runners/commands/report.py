@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from results.errors import InputError
 from results.runlog import records
+from runners import runs
 from runners.catalogue.pages import PageError, read
 from runners.commands import Subparsers
 from runners.package import statement
@@ -70,7 +71,7 @@ def _report(options: argparse.Namespace) -> int:
     if options.out is not None:
         raise InputError("--out goes with several runs: one run's reports stand in its folder")
     named = options.named[0] if options.named else None
-    folder = records.find_run(options.checkout.runs, named)
+    folder = runs.find_run(options.checkout.runs, named)
     try:
         run = load(folder)
         words = None if options.pages is None else _words(run, options.pages)

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from results.errors import InputError
-from results.runlog import records
+from runners import runs
 from runners.package import archive
 
 
@@ -18,8 +18,8 @@ def opened(results: Path, name: str) -> Iterator[Path]:
     Nothing is said of whether the package is whole, or whose it is: `verify` says that.
     """
     package = Path(name)
-    if records.is_run(results, name) or not package.is_file():
-        yield records.find_run(results, name)
+    if runs.is_run(results, name) or not package.is_file():
+        yield runs.find_run(results, name)
         return
     with tempfile.TemporaryDirectory(prefix="udapl-cts-") as unpacked:
         folder = Path(unpacked)

@@ -16,6 +16,7 @@ from results.errors import InputError, RunnerError
 from results.runlog import records
 from results.runlog.chain import START, broken
 from results.runlog.records import EventLog, ResultsFull
+from runners import runs
 from tests.reports.synthetic_run import read_lines
 from tests.runners.fake_checkout import REPOSITORY, SCHEMA
 
@@ -76,19 +77,19 @@ def test_only_one_process_creates_a_run(tmp_path: Path) -> None:
 
 
 def test_runs_that_begin_at_once_have_ids_of_their_own(tmp_path: Path) -> None:
-    with ExitStack() as runs, ThreadPoolExecutor(8) as threads:
+    with ExitStack() as begun_runs, ThreadPoolExecutor(8) as threads:
         begun = [
-            threads.submit(runs.enter_context, records.new_run(tmp_path, 7)) for _ in range(40)
+            threads.submit(begun_runs.enter_context, runs.new_run(tmp_path, 7)) for _ in range(40)
         ]
         assert len({one.result() for one in begun}) == 40
 
 
 def test_a_run_that_wrote_nothing_leaves_no_folder(tmp_path: Path) -> None:
     results = tmp_path / "results"
-    with records.new_run(results, 7) as name:
+    with runs.new_run(results, 7) as name:
         assert (results / name).is_dir()
     assert not results.exists()
-    with records.new_run(results, 7) as name, EventLog.create(results / name):
+    with runs.new_run(results, 7) as name, EventLog.create(results / name):
         pass
     assert [folder.name for folder in results.iterdir()] == [name]
 

@@ -18,6 +18,7 @@ import pytest
 from results.errors import InputError
 from results.runlog import records
 from results.runlog.records import EventLog, Record, ResultsLost
+from runners import runs
 from runners.campaign.certify import proof
 from runners.campaign.plan.assignment import Assignment, agent_command
 from runners.campaign.plan.plan import Case, Planned, identity, plan
@@ -115,7 +116,7 @@ def conduct(
                 opened.close()
                 _clear(folder, remove=not existed)
                 raise
-            records.point_latest(checkout.runs, order.run, folder)
+            runs.point_latest(checkout.runs, order.run, folder)
             return _carry_out(checkout, order, assignment, assignment, testbeds, recorder, opened)
 
 
@@ -146,7 +147,7 @@ def resume(
             raise InputError(f"nothing is missing in run {order.run}")
         recorder = _Recorder(log, progress, interrupts, past.tally)
         progress.say(f"run {order.run} goes on: {len(missing)} of {len(whole.plan)} are missing")
-        records.point_latest(checkout.runs, order.run, folder)
+        runs.point_latest(checkout.runs, order.run, folder)
         recorder.write(incident("resumed", "", f"at {records.now()}, {len(missing)} were missing"))
         # Who was killed may have left a folder; where no case is missing, nobody makes a new one.
         collect()

@@ -13,6 +13,7 @@ from results.model.load import attempt_of, load
 from results.model.run import Run
 from results.runlog import records
 from results.runlog.records import Record
+from runners import runs
 from runners.campaign.certify.campaign import DAT_CONF, settings_of
 from runners.campaign.plan.assignment import PRIVILEGED, Assignment, agent_command, fabric_class
 from runners.campaign.plan.plan import Case, Planned, identity, load_cases, mode, planned
@@ -84,7 +85,7 @@ def _choose(checkout: Checkout, named: Sequence[str], hosts: int | None) -> _Cho
     if len(named) > 2:
         raise InputError("replay takes a run and a case: replay [RUN] [CASE]")
     run_name, case_name = _roles(checkout, named)
-    folder = records.find_run(checkout.runs, run_name)
+    folder = runs.find_run(checkout.runs, run_name)
     try:
         run = load(folder)
     except ReportError as error:
@@ -122,7 +123,7 @@ def _roles(checkout: Checkout, named: Sequence[str]) -> tuple[str | None, str | 
         return named[0], named[1]
     if not named:
         return None, None
-    if records.is_run(checkout.runs, named[0]) or "/" not in named[0]:
+    if runs.is_run(checkout.runs, named[0]) or "/" not in named[0]:
         return named[0], None
     return None, named[0]
 

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
+from results.model.load import in_teardown
 from results.runlog import records
 from runners.campaign.plan.plan import mode
 
@@ -110,7 +111,7 @@ class Progress:
             self._counts[word] += 1
         else:
             self._again += 1
-        broken = records.in_teardown(record)
+        broken = in_teardown(record)
         if self._out.is_terminal and word in SILENT and first and not broken:
             return
         place = f"[{self._done:{len(str(self.total))}}/{self.total}]" if first else "[again]"
