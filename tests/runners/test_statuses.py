@@ -105,7 +105,7 @@ def test_a_library_that_ends_the_process(cts: Cts) -> None:
         "from pathlib import Path\n"
         "from runners import cli\n"
         "from runners.checkout import Checkout\n"
-        "from runners.campaign import plan\n"
+        "from runners.campaign.plan import plan\n"
         "plan.load_cases = lambda checkout: sys.exit(1)\n"
         f"raise SystemExit(cli.main(['list'], Checkout(Path({str(cts.root)!r}))))\n"
     )
