@@ -11,7 +11,7 @@
  *		expect(dat_srq_resize(srq, 3), DAT_INVALID_STATE);
  *	}
  *
- * must() arranges: when it fails the case is BROKEN. expect() is the clause: when it fails the
+ * must() arranges: when it fails the case is BLOCKED. expect() is the clause: when it fails the
  * case is FAIL. Both end the case at once; what the fixtures made is then freed in reverse order.
  */
 #ifndef HARNESS_CASE_H

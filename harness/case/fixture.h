@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Fixtures: what a case lives on. Each maker returns a usable object or ends the case as BROKEN,
+ * Fixtures: what a case lives on. Each maker returns a usable object or ends the case as BLOCKED,
  * and puts the object on the case's list, from which it is freed in reverse order however the case
  * ends. What cannot be freed is reported, and the rest is still freed. Options that are 0 take the
  * default in the comment. What is refused for want of resources, where the fixtures have made as
@@ -38,7 +38,7 @@ void ia_reopen(struct test *t, DAT_EVD_HANDLE async);
 const DAT_IA_ATTR *ia_attr(struct test *t);
 const DAT_PROVIDER_ATTR *provider_attr(struct test *t);
 
-/* Ends the case as BROKEN where an attribute was left unwritten that declares one of `needs`. */
+/* Ends the case as BLOCKED where an attribute was left unwritten that declares one of `needs`. */
 void must_be_told(struct test *t, uint64_t needs);
 
 /*
@@ -97,7 +97,7 @@ struct srq_opts {
 DAT_SRQ_HANDLE srq_make(struct test *t, struct srq_opts opts);
 #define srq_with(t_, ...) srq_make((t_), (struct srq_opts){__VA_ARGS__})
 
-/* All fields of dat_srq_query; a failing query ends the case as BROKEN. */
+/* All fields of dat_srq_query; a failing query ends the case as BLOCKED. */
 DAT_SRQ_PARAM srq_param(struct test *t, DAT_SRQ_HANDLE srq);
 
 /*
@@ -156,7 +156,7 @@ void ep_reports_to(struct test *t, DAT_EP_HANDLE ep, DAT_EP_PARAM_MASK which, DA
 /*
  * Connects an EP that is Unconnected, Reserved, or Passive or Tentative Connection Pending, and
  * returns the peer's end; a Provider's EP is given what it lacks. must_connect: a failure of the
- * EP's side ends the case as BROKEN. expect_connect: as FAIL.
+ * EP's side ends the case as BLOCKED. expect_connect: as FAIL.
  */
 #define must_connect(ep_)   fixture_connect(t, CHECK_SITE_("connection of " #ep_), (ep_), false)
 #define expect_connect(ep_) fixture_connect(t, CHECK_SITE_("connection of " #ep_), (ep_), true)
@@ -175,7 +175,7 @@ struct peer_ep *fixture_go_on(struct test *t, const struct check_site *site, DAT
 
 /*
  * Frees now what a maker made, instead of at the end: srq, ep, evd, pz handles and bufs. The free
- * itself must succeed (BROKEN otherwise). To have a case call the free under test itself, it first
+ * itself must succeed (BLOCKED otherwise). To have a case call the free under test itself, it first
  * takes the object off the list with disown().
  */
 void release(struct test *t, void *handle);
@@ -191,7 +191,7 @@ void adopt(struct test *t, DAT_HANDLE_TYPE type, DAT_HANDLE handle);
 
 /*
  * must_event: waits for one event on `evd`, up to the run's event deadline; none, or one with
- * another number, ends the case as BROKEN. expect_event: the same, as FAIL.
+ * another number, ends the case as BLOCKED. expect_event: the same, as FAIL.
  */
 #define must_event(evd_, number_) \
         fixture_event(t, CHECK_SITE_(#number_ " on " #evd_), (evd_), (number_), false)
@@ -224,7 +224,7 @@ void fixture_async_event(struct test *t, const struct check_site *site, DAT_HAND
 void fixture_async_about(struct test *t, const struct check_site *site, const DAT_EVENT *event,
                          DAT_HANDLE handle);
 
-/* An event with a successful DTO completion, else BROKEN (must_dto) or FAIL (expect_dto). */
+/* An event with a successful DTO completion, else BLOCKED (must_dto) or FAIL (expect_dto). */
 #define must_dto(evd_)   fixture_dto(t, CHECK_SITE_("completion on " #evd_), (evd_), false)
 #define expect_dto(evd_) fixture_dto(t, CHECK_SITE_("completion on " #evd_), (evd_), true)
 DAT_DTO_COMPLETION_EVENT_DATA fixture_dto(struct test *t, const struct check_site *site,
