@@ -83,7 +83,7 @@ struct test {
         enum verdict verdict;
         char reason[REASON_MAX];
         struct blocked blocked; /* of a case that is BLOCKED */
-        bool has_unowned; /* a call whose result is not judged has made an object without an owner */
+        bool has_unowned;       /* a call that is not judged has made an object without an owner */
         unsigned int notes;
         unsigned int leaks;
         char leak[ENTRY_TEXT_MAX]; /* the first one */
