@@ -1,12 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "endpoint/ep_state.h"
-#include "base/lock.h"
-#include "endpoint/ep.h"
-#include "endpoint/ep_flush.h"
-#include "endpoint/qp.h"
-#include "event/evd.h"
-#include "event/evd_cno.h"
-#include "event/evd_cq.h"
 
 #include <assert.h>
 #include <stdatomic.h>
@@ -16,6 +9,8 @@
 #include "endpoint/ep_flush.h"
 #include "endpoint/qp.h"
 #include "event/evd.h"
+#include "event/evd_cno.h"
+#include "event/evd_cq.h"
 
 enum action {
         NOTHING,
