@@ -220,7 +220,7 @@ static void set_up(const char *name)
                                 NULL));
         soak.window = (DAT_RMR_TRIPLET){
             .rmr_context = rmr_context,
-            .target_address = (DAT_VADDR)(uintptr_t)soak.memory[2 * BUFFERS],
+            .target_address = (DAT_VADDR)(uintptr_t)soak.memory[(size_t)2 * BUFFERS],
             .segment_length = WINDOW,
         };
         SUCCEEDS(dat_srq_create(soak.ia, soak.pz, &srq_attr, &soak.srq));
@@ -394,7 +394,7 @@ static void send_burst(int count)
 /* Writes to the server's memory, and reads it back behind the write. */
 static void write_and_read(void)
 {
-        uint8_t *out = soak.memory[2 * BUFFERS];
+        uint8_t *out = soak.memory[(size_t)2 * BUFFERS];
         uint8_t *back = soak.memory[BUFFERS];
         size_t length = 1 + draw(LENGTH);
         uint32_t seed = draw(1u << 20);
