@@ -320,7 +320,8 @@ def selftest(
             print(f"        {line}")
         if why:
             failed += 1
-            print(runner.tail(step), f"{step.name}: {why}; all of it: {runner.log(step)}", sep="\n")
+            print(runner.tail(step), *runner.failures(step), sep="\n")
+            print(f"{step.name}: {why}; all of it: {runner.log(step)}")
     print(f"{time.monotonic() - begun:.0f} s, logs in {runner.logs}")
     print(f"{len(steps) - failed} passed, {failed} failed")
     return 1 if failed else 0
@@ -349,6 +350,12 @@ class _Runner:
         """The end of a step's log, indented."""
         lines = self.log(step).read_text(errors="replace").splitlines()[-LOG_TAIL:]
         return "\n".join(f"    {line}" for line in lines)
+
+    def failures(self, step: Step) -> list[str]:
+        """The lines in which pytest names a failed test, which the tail may not reach."""
+        lines = self.log(step).read_text(errors="replace").splitlines()
+        named = (line.strip() for line in lines if line.strip().startswith(("FAILED ", "ERROR ")))
+        return [f"    {line}" for line in dict.fromkeys(named)]
 
     def run(self, step: Step) -> str:
         """Run a step; why it failed, or nothing."""

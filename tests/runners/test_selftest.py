@@ -45,6 +45,15 @@ def test_all_pass(
     assert out.endswith("2 passed, 0 failed\n")
 
 
+def test_failed_tests_are_named_after_the_tail(
+    root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script = "echo FAILED tests/a.py::test_b; seq 100; exit 1"
+    assert run(root, monkeypatch, [Step("one", "first", [f"sh -c '{script}'"])]) == 1
+    lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
+    assert lines.index("FAILED tests/a.py::test_b") == lines.index("100") + 1
+
+
 def test_a_step_of_all_runs_if_it_is_asked_for(
     root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
