@@ -44,9 +44,9 @@ def test_a_sleep_outside_of_any_call_is_no_wait(agent: Agent) -> None:
 
 
 def test_who_is_not_woken_fails(agent_on: Callable[[str], Agent]) -> None:
-    outcome = agent_on("wait=deaf").run("waiter/wakes", event_ms=300)
+    outcome = agent_on("wait=deaf").run("waiter/wakes", event_ms=3000)
     assert outcome.word == "FAIL"
-    assert outcome.reason.endswith("the return of its call, saw it waits still after 300 ms")
+    assert outcome.reason.endswith("the return of its call, saw it waits still after 3000 ms")
     assert "teardown" not in outcome.verdict
 
 
