@@ -34,6 +34,7 @@ enum effect {
         EFFECT_INTRUDE,  /* writes to the memory of the process's parent */
         EFFECT_UNPLUG,   /* takes each netdev down */
         EFFECT_LITTER,   /* leaves IPC objects behind */
+        EFFECT_MEDDLE,   /* asks the agent to lose all that the peer's host sends */
         EFFECT_EDIT,     /* does it with another text */
 };
 

@@ -49,7 +49,7 @@ EFFECTS = {
     "answer", "report", "with", "again", "set", "also", "lose", "double", "delay", "reorder",
     "invent", "corrupt", "leak", "crash", "hang", "exit", "fork", "daemon", "print", "close",
     "scribble", "reuse", "deaf", "strand", "hoard",
-    "intrude", "unplug", "litter",
+    "intrude", "unplug", "litter", "meddle",
 }  # fmt: skip
 EVENT_EFFECTS = {"lose", "double", "reorder", "corrupt"}
 CALL_EFFECTS = {"answer", "report", "with", "again", "invent", "deaf"}

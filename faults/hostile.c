@@ -19,6 +19,8 @@
 
 #define INTRUDED_PAGES 64
 
+#define AGENT_FD 3
+
 #define HOARD ((size_t)256 << 10) /* bytes */
 
 static _Noreturn void hang(void)
@@ -104,6 +106,17 @@ static bool litter(void)
         return shmget(IPC_PRIVATE, 4096, IPC_CREAT | 0600) >= 0;
 }
 
+/* By the descriptor on which the harness of this process speaks to its agent. */
+static bool meddle(void)
+{
+        static const char lines[] =
+            "{\"op\": \"start\", \"data\": {}}\n"
+            "{\"op\": \"disturb\", \"data\": {\"delay_ms\": 0, \"reorder_percent\": 0, "
+            "\"loss_percent\": 100, \"kbit_per_s\": 0}}\n";
+
+        return send(AGENT_FD, lines, sizeof(lines) - 1, MSG_NOSIGNAL) > 0;
+}
+
 bool hostile_act(enum effect effect)
 {
         switch (effect) {
@@ -141,6 +154,8 @@ bool hostile_act(enum effect effect)
                 return true;
         case EFFECT_LITTER:
                 return litter();
+        case EFFECT_MEDDLE:
+                return meddle();
         default:
                 return false;
         }

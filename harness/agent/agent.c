@@ -377,6 +377,17 @@ static bool take_run(struct agent *agent, json_t *message)
         return true;
 }
 
+/* Whether the case that starts a peer may have this host's network disturbed, and how long. */
+static void permit_disturbance(struct peer_job *job, const json_t *data)
+{
+        const char *id = json_string_value(json_object_get(data, "case"));
+        const struct case_ref *ref = id ? registry_find(id) : NULL;
+        json_int_t ms = json_integer_value(json_object_get(data, "disturbed_ms"));
+
+        job->may_disturb = ref && ref->entry->network && within(ms, 1, DISTURBED_MAX_MS);
+        job->disturbed_ms = job->may_disturb ? (unsigned int)ms : 0;
+}
+
 /* Another host's case asks for a peer; what prevents it is said as the peer's end. */
 static void host_peer(struct agent *agent, json_int_t seq, const json_t *data)
 {
@@ -387,6 +398,7 @@ static void host_peer(struct agent *agent, json_int_t seq, const json_t *data)
                                .event_ms = (unsigned int)event_ms};
         const char *why = "the peer's host is busy with another run";
 
+        permit_disturbance(&job, data);
         if (agent->run.kind == RUN_NONE && within(event_ms, 1, EVENT_MAX_MS)) {
                 await_beat(agent);
                 if (run_peer(&agent->run, (unsigned long long)seq, &job))

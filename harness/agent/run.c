@@ -194,6 +194,24 @@ static void peer_ended(struct run *run, json_t *data)
                 clear(run);
 }
 
+/*
+ * The case's process asks for what the suite's own code never asks for in such a case: the
+ * provider in that process does it.
+ */
+static void refuse(struct run *run, const char *what)
+{
+        if (!run->overreach)
+                run->overreach = what;
+}
+
+/* How long the network of the peer's host may be disturbed: until the case's teardown has ended. */
+static unsigned int disturbed_ms(const struct run *run)
+{
+        unsigned int wanted = run->deadline_ms + run_teardown_ms(run);
+
+        return run->job.settings.gdb || wanted > DISTURBED_MAX_MS ? DISTURBED_MAX_MS : wanted;
+}
+
 static void start_peer(struct run *run)
 {
         const struct child_files files = {
@@ -202,6 +220,10 @@ static void start_peer(struct run *run)
             .peer = -1,
         };
 
+        if (run->job.ref->entry->peers == 0) {
+                refuse(run, "to start a peer, which it does not have");
+                return;
+        }
         if (run->peer_state != PEER_OFF || run->stage != STAGE_WORKING)
                 return;
         if (!is_remote(run) && !has_joined(run))
@@ -209,7 +231,9 @@ static void start_peer(struct run *run)
         if (is_remote(run)) {
                 run->peer_state = PEER_ON;
                 run->peer_out(run->context, run->seq, "start",
-                              json_pack("{s:i}", "event_ms", (int)run->peer_job.event_ms));
+                              json_pack("{s:i s:s s:i}", "event_ms", (int)run->peer_job.event_ms,
+                                        "case", run->job.ref->id, "disturbed_ms",
+                                        (int)disturbed_ms(run)));
                 return;
         }
         if (child_start(&run->peer, &files, peer_process, &run->peer_job)) {
@@ -228,16 +252,26 @@ static void to_peer(struct run *run, json_t *data)
                 json_decref(data);
 }
 
-/* Only between two hosts is there a network that belongs to nobody else. */
+/*
+ * Only between two hosts is there a network that belongs to nobody else, and only a case of
+ * check = "network" disturbs it.
+ */
 static void disturb(struct run *run, json_t *data)
 {
-        if (is_remote(run)) {
-                run->peer_out(run->context, run->seq, "disturb", data);
+        const char *why = "its peer is on the case's own host";
+
+        if (!run->job.ref->entry->network)
+                refuse(run, why = "to disturb the network, and it has not check = \"network\"");
+        else if (!disturbance_permits(data))
+                refuse(run, why = "to disturb the network more than any case does");
+        else if (is_remote(run)) {
+                if (run->peer_state == PEER_ON)
+                        run->peer_out(run->context, run->seq, "disturb", json_incref(data));
+                json_decref(data);
                 return;
         }
         json_decref(data);
-        tell_case(run, "data",
-                  json_pack("{s:b s:s}", "ok", 0, "why", "its peer is on the case's own host"));
+        tell_case(run, "data", json_pack("{s:b s:s}", "ok", 0, "why", why));
 }
 
 /*
@@ -279,6 +313,8 @@ static void from_case(struct run *run)
                         to_peer(run, json_incref(json_object_get(message, "data")));
                 else if (strcmp(op, "disturb") == 0)
                         disturb(run, json_incref(json_object_get(message, "data")));
+                else
+                        run->garbage++;
                 json_decref(message);
         }
 }
@@ -363,8 +399,15 @@ static void disturb_for_case(struct run *run, const json_t *wanted)
         char why[2 * DISTURBANCE_TEXT];
         json_t *answer;
 
-        if (disturbance_begin(&run->disturbance, run->peer_job.address, wanted, why, sizeof(why))) {
+        if (!run->peer_job.may_disturb || run->disturbed) {
+                answer = json_pack(
+                    "{s:b s:s}", "ok", 0, "why",
+                    run->disturbed ? "the case has disturbed the network before"
+                                   : "no case that has check = \"network\" has started the peer");
+        } else if (disturbance_begin(&run->disturbance, run->peer_job.address, wanted, why,
+                                     sizeof(why))) {
                 run->disturbed = true;
+                run->until_ns = after_ms(run, run->peer_job.disturbed_ms);
                 answer = json_pack("{s:b s:s}", "ok", 1, "network", run->disturbance.text);
         } else {
                 answer = json_pack("{s:b s:s}", "ok", 0, "why", why);
@@ -372,8 +415,11 @@ static void disturb_for_case(struct run *run, const json_t *wanted)
         run->peer_out(run->context, run->seq, "data", answer);
 }
 
+/* Ends what the run asked of the network, where it has not ended yet. */
 static void calm(struct run *run)
 {
+        if (!run->disturbance.netdev)
+                return;
         disturbance_end(&run->disturbance, &run->packets, run->not_calmed, sizeof(run->not_calmed));
 }
 
@@ -384,6 +430,7 @@ void run_peer_in(struct run *run, const char *op, json_t *data)
         } else if (run->kind == RUN_PEER && strcmp(op, "stop") == 0) {
                 lines_put(&run->main.channel, json_pack("{s:s}", "op", "stop"));
                 run->until_ns = after_ms(run, STOP_LOCAL_MS);
+                run->told_to_stop = true;
                 json_decref(data);
         } else if (run->kind == RUN_PEER && strcmp(op, "disturb") == 0) {
                 disturb_for_case(run, data);
@@ -458,6 +505,14 @@ static void look_at_case(struct run *run)
                 ask_hanging(run, why);
 }
 
+/* The network is this host's again, whatever has become of the case. */
+static void disturbed_too_long(struct run *run)
+{
+        run->until_ns = 0;
+        calm(run);
+        disturbance_note_limit(&run->disturbance, run->peer_job.disturbed_ms);
+}
+
 static void overdue(struct run *run)
 {
         switch (run->stage) {
@@ -466,8 +521,10 @@ static void overdue(struct run *run)
                         look_at_hanging(run);
                 else if (run->kind == RUN_CASE)
                         look_at_case(run);
-                else
+                else if (run->told_to_stop)
                         kill_main(run, KILLED_DEADLINE);
+                else
+                        disturbed_too_long(run);
                 break;
         case STAGE_STOPPING:
                 run->stop_unanswered = is_remote(run);

@@ -55,6 +55,7 @@ struct run {
         json_t *remote;                        /* what a remote peer's agent said of its end */
         struct disturbance disturbance;        /* of what this host sends to a case elsewhere */
         bool disturbed;                        /* so it was; then: */
+        bool told_to_stop;                     /* a peer that is hosted here */
         unsigned long long packets;            /* how many it met */
         char not_calmed[2 * DISTURBANCE_TEXT]; /* why it is so still, or nothing */
         enum run_killed killed;
@@ -64,6 +65,7 @@ struct run {
         unsigned int strays;     /* processes that outlived those that the agent started */
         unsigned int ipc_left;   /* IPC objects that outlived them */
         unsigned int garbage;    /* lines on the suite's own channels that it did not write */
+        const char *overreach;   /* what was asked of the agent that the case may not; or NULL */
         bool stop_unanswered;
         bool stop_announced;
         struct output output;

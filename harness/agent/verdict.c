@@ -233,6 +233,26 @@ static void find_contradiction(const struct run *run, bool teardown, struct find
                      verdict_name(said.verdict), against);
 }
 
+/* A case that was seen to fail stays so; no other verdict is one of a case that overreaches. */
+static void find_overreach(const struct run *run, struct finding *finding)
+{
+        if (run->overreach && finding->verdict != VERDICT_FAIL &&
+            finding->verdict != VERDICT_CRASH && finding->verdict != VERDICT_TIMEOUT)
+                find(finding, VERDICT_CONTRADICTED,
+                     "the record contradicts itself: the case's process asked the agent %s",
+                     run->overreach);
+}
+
+static void emit_overreach(const struct run *run, render_emit *emit, void *context)
+{
+        if (run->overreach)
+                render_tree(emit, context,
+                            json_pack("{s:s s:I s:s s:s+}", "type", "event", "seq",
+                                      (json_int_t)run->seq, "kind", "record", "text",
+                                      "refused: the case's process asked the agent ",
+                                      run->overreach));
+}
+
 /* What a disturbed network did, as the host says that disturbed it. */
 static void emit_disturbed(const struct run *run, render_emit *emit, void *context)
 {
@@ -270,6 +290,7 @@ void run_events(const struct run *run, render_emit *emit, void *context)
         if (run->peer.started)
                 render_evidence(run->peer.evidence, run->seq, "peer", emit, context);
         emit_disturbed(run, emit, context);
+        emit_overreach(run, emit, context);
         if (run->killed == KILLED_NOT)
                 emit_count(run, "leak", "processes that outlived the case and were killed",
                            run->strays, emit, context);
@@ -373,6 +394,7 @@ json_t *run_verdict(const struct run *run)
         teardown = teardown_findings(run, &finding);
         find_remains(run, &finding);
         find_contradiction(run, json_array_size(teardown) > 0, &finding);
+        find_overreach(run, &finding);
         message = json_pack("{s:s s:I s:s s:s s:o}", "type", "verdict", "seq", (json_int_t)run->seq,
                             "case", run->job.ref->id, "verdict", verdict_name(finding.verdict),
                             "reason", text_json(finding.reason, strlen(finding.reason)));

@@ -21,7 +21,9 @@
 #define NS_PER_MS       1000000
 #define BYTES_PER_KBIT  125
 #define PERCENT_MAX     100
-#define MS_MAX          10000
+#define REORDER_MAX     10
+#define MS_MAX          200
+#define KBIT_PER_S_MIN  1000
 #define KBIT_PER_S_MAX  1000000
 #define LIKELY_PER_CENT (UINT32_MAX / PERCENT_MAX)
 
@@ -64,9 +66,10 @@ static bool parse(const json_t *wanted, struct wanted *parsed)
                         &parsed->loss_percent, "kbit_per_s", &parsed->kbit_per_s) != 0)
                 return false;
         return parsed->delay_ms >= 0 && parsed->delay_ms <= MS_MAX &&
-               parsed->reorder_percent >= 0 && parsed->reorder_percent <= PERCENT_MAX &&
+               parsed->reorder_percent >= 0 && parsed->reorder_percent <= REORDER_MAX &&
                parsed->loss_percent >= 0 && parsed->loss_percent <= PERCENT_MAX &&
-               parsed->kbit_per_s >= 0 && parsed->kbit_per_s <= KBIT_PER_S_MAX &&
+               (parsed->kbit_per_s == 0 ||
+                (parsed->kbit_per_s >= KBIT_PER_S_MIN && parsed->kbit_per_s <= KBIT_PER_S_MAX)) &&
                (parsed->delay_ms || parsed->loss_percent || parsed->kbit_per_s) &&
                (parsed->delay_ms || !parsed->reorder_percent);
 }
@@ -161,6 +164,13 @@ static void describe(struct disturbance *disturbance, const char *netdev,
         tell(text + used, size - used, ", %d kbit/s", wanted->kbit_per_s);
 }
 
+bool disturbance_permits(const json_t *wanted)
+{
+        struct wanted parsed;
+
+        return parse(wanted, &parsed);
+}
+
 bool disturbance_begin(struct disturbance *disturbance, const char *address, const json_t *wanted,
                        char *why, size_t why_size)
 {
@@ -211,6 +221,14 @@ bool disturbance_end(struct disturbance *disturbance, unsigned long long *packet
                            nl_geterror(err));
         disturbance->netdev = 0;
         return true;
+}
+
+void disturbance_note_limit(struct disturbance *disturbance, unsigned int ms)
+{
+        size_t used = strlen(disturbance->text);
+
+        snprintf(disturbance->text + used, sizeof(disturbance->text) - used, ", undone after %u ms",
+                 ms);
 }
 
 void disturbance_forget(const char *address)

@@ -12,11 +12,16 @@
 #include <stddef.h>
 
 #define DISTURBANCE_TEXT 160
+/* How long it may last at most, in milliseconds. */
+#define DISTURBED_MAX_MS 600000
 
 struct disturbance {
         int netdev; /* index of the netdev, 0: none is disturbed */
         char text[DISTURBANCE_TEXT];
 };
+
+/* Whether `wanted` is well-formed, and no stronger than what cases need. */
+bool disturbance_permits(const json_t *wanted);
 
 /*
  * Begins what `wanted` asks for (members as of struct peer_disturb_opts) on the netdev that has
@@ -32,6 +37,9 @@ bool disturbance_begin(struct disturbance *disturbance, const char *address, con
  */
 bool disturbance_end(struct disturbance *disturbance, unsigned long long *packets, char *why,
                      size_t why_size);
+
+/* Has `text` tell that it was ended after `ms`, before the case did. */
+void disturbance_note_limit(struct disturbance *disturbance, unsigned int ms);
 
 /* Ends what an agent that was killed has left on the netdev that has `address`. */
 void disturbance_forget(const char *address);

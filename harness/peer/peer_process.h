@@ -12,6 +12,8 @@ struct peer_job {
         const char *ia;
         const char *address; /* of the IA, as text */
         unsigned int event_ms;
+        bool may_disturb;          /* of a case elsewhere: it may ask for a disturbed network, */
+        unsigned int disturbed_ms; /* which lasts so long at most */
 };
 
 /* Its argument is a struct peer_job. */

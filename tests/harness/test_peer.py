@@ -140,6 +140,75 @@ def test_network_to_nowhere_is_not_disturbed(agent: Agent) -> None:
     assert 'has not check = "network"' in agent.run("harness/disturbs_undeclared").reason
 
 
+PEER = "to start a peer, which it does not have"
+SILENCE = 'to disturb the network, and it has not check = "network"'
+
+
+@pytest.mark.parametrize(
+    ("act", "case", "what"),
+    [
+        ("ask_for_peer", "provider/resizes", PEER),
+        ("ask_for_silence", "provider/resizes", SILENCE),
+        (
+            "ask_for_hours",
+            "provider/resizes_in_network",
+            "to disturb the network more than any case does",
+        ),
+    ],
+)
+@pytest.mark.parametrize("peer", ["none", "local", "remote"])
+def test_case_that_asks_for_what_its_plan_does_not_allow(
+    agent_on: Callable[[str], Agent], peer: str, act: str, case: str, what: str
+) -> None:
+    outcome = agent_on(f"resize={act}").run(case, peer=peer)
+    assert outcome.word == "CONTRADICTED"
+    assert outcome.reason == (
+        f"the record contradicts itself: the case's process asked the agent {what}"
+    )
+    assert f"refused: the case's process asked the agent {what}" in outcome.texts("record")
+
+
+def test_case_that_asks_for_what_nobody_may(agent_on: Callable[[str], Agent]) -> None:
+    outcome = agent_on("resize=ask_for_anything").run("provider/resizes")
+    assert outcome.word == "NOTE"
+    assert outcome.reason == "lines written to the suite's own channel: 1"
+
+
+DISTURB = {"delay_ms": 10, "reorder_percent": 0, "loss_percent": 0, "kbit_per_s": 0}
+
+
+def disturbed(peer: Agent, start: Message) -> Message:
+    """The answer of a host that is asked for a disturbed network by a case that started a peer so;
+    its peer is then stopped.
+    """
+    for op, data in (("start", start), ("disturb", DISTURB)):
+        peer.send({"type": "peer", "seq": 5, "from": "case", "op": op, "data": data})
+    answer = peer.receive()
+    peer.send({"type": "peer", "seq": 5, "from": "case", "op": "stop", "data": {}})
+    while peer.receive_of_peer([])["op"] != "stopped":
+        pass
+    said: Message = answer["data"]
+    return said
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        {},
+        {"case": "harness/starts_peer", "disturbed_ms": 1000},
+        {"case": "harness/no_such_case", "disturbed_ms": 1000},
+        {"case": "harness/disturbs_network"},
+        {"case": "harness/disturbs_network", "disturbed_ms": 0},
+        {"case": "harness/disturbs_network", "disturbed_ms": 600_001},
+    ],
+)
+def test_host_whose_network_the_plan_does_not_have_disturbed(agent: Agent, start: Message) -> None:
+    assert disturbed(agent, start) == {
+        "ok": False,
+        "why": 'no case that has check = "network" has started the peer',
+    }
+
+
 def test_no_place_for_a_peer(agent: Agent) -> None:
     outcome = agent.run("harness/starts_peer", peer="none")
     assert outcome.word == "BROKEN"

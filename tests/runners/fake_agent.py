@@ -494,6 +494,15 @@ def disturbs_network(run: dict[str, Any]) -> None:
     talks_to_peer(run)
 
 
+def meddles_on_two(run: dict[str, Any]) -> None:
+    """Asks the peer's host to lose what it sends, in a case that may not, and then passes."""
+    ask = {"type": "peer", "seq": run["seq"], "from": "case"}
+    if run["peer"] == "remote":
+        say({**ask, "op": "start", "data": {}})
+        say({**ask, "op": "disturb", "data": {"loss_percent": 100}})
+    passes(run)
+
+
 def answers_peer(message: dict[str, Any]) -> None:
     say({**message, "from": "peer", "op": "data", "data": {"host": HOST}})
 
@@ -555,6 +564,7 @@ BEHAVIOURS: dict[str, Callable[[dict[str, Any]], None]] = {
         floods,
         judges_another,
         talks_to_peer,
+        meddles_on_two,
     )
 }
 

@@ -49,6 +49,16 @@ def test_one_case_is_broken_and_the_others_go_on(cts: Cts, case: str, what: str,
     assert said in done.stdout
 
 
+def test_an_agent_that_asks_for_a_disturbed_network_against_the_plan(cts: Cts) -> None:
+    """The runner holds what it carries to the peer's host against the plan, too."""
+    cts.has("meddles_on_two", "passes")
+    done = cts("certify")
+    assert done.returncode == 2, done
+    assert ("meddles_on_two", 2, 1, "BROKEN") in cts.verdicts()
+    assert [(each["what"], each["host"]) for each in incidents(cts)] == [("protocol", "host1")]
+    assert incidents(cts)[0]["text"].endswith('in a case that has not check = "network"')
+
+
 def test_a_silent_agent_is_not_waited_for(cts: Cts) -> None:
     cts.has("hangs", "beats", deadline_ms=3_600_000)
     cts.env["FAKE_GRACE"] = "4"

@@ -73,6 +73,7 @@ class Session:
         self._seq = 0
         self._running = False
         self._peer_at_work = False
+        self._disturbs = False
         self._heard: dict[Agent, float] = {}
         self._evidence = Evidence()
         self._of_peer: list[Message] = []
@@ -117,6 +118,7 @@ class Session:
         libdat_fault: str = "",
         hurried: Sequence[str] = (),
         put_off: float | None = None,
+        disturbs: bool = False,
     ) -> Evidence:
         """Run one case to its verdict, or to the loss of a host; never raises AgentLost.
 
@@ -126,11 +128,12 @@ class Session:
         that it needs is declared absent. What the case draws comes from `seed`. `libdat_fault` is a
         fault that the faulty libdat has in the case's process, where that is the agent's. The calls
         `hurried` are not waited for as long as others where teardown makes them. After `put_off`
-        seconds the run is ended.
+        seconds the run is ended. Only a case that `disturbs` may ask for a disturbed network.
         """
         self._seq = next(_NUMBERS)
         self._evidence = evidence = Evidence()
         self._of_peer = []
+        self._disturbs = disturbs
         try:
             self._await_peer()
             self._running, self._peer_at_work = True, False
@@ -321,6 +324,12 @@ class Session:
         if not others:
             raise AgentLost(
                 "protocol", agent.host.name, "a peer message where the peer is no other host's"
+            )
+        if message["op"] == "disturb" and not self._disturbs:
+            raise AgentLost(
+                "protocol",
+                agent.host.name,
+                'it asks for a disturbed network in a case that has not check = "network"',
             )
         if message["op"] in ("start", "stopped"):
             self._peer_at_work = message["op"] == "start"

@@ -193,6 +193,7 @@ class Testbed:
                 libdat_fault,
                 () if within or debug else self._hurried(attempt),
                 self._waits.put_off if self._waits else None,
+                planned.network,
             )
             elapsed = (time.monotonic() - begun) * 1000
             record = verdict_record(planned, attempt, opened.names, started, elapsed, evidence)

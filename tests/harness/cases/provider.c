@@ -10,6 +10,11 @@ CASE_WITH(provider, resizes, .needs = NEED_SRQ)
         expect_eq(srq_param(t, srq).max_recv_dtos, 16);
 }
 
+CASE_WITH(provider, resizes_in_network, .needs = NEED_SRQ, .peers = 1, .network = true)
+{
+        expect(dat_srq_resize(srq_with(t), 16), DAT_SUCCESS);
+}
+
 PROMISE(dat_srq_resize, "provider/resizes");
 
 /* The same call where the page is about another one: unmarked, as a step, and as what is judged. */

@@ -306,6 +306,36 @@ static DAT_RETURN send_garbage(void)
         return DAT_SUCCESS;
 }
 
+static DAT_RETURN ask_agent(const char *line)
+{
+        for (int fd = 3; fd < FD_LIMIT; fd++)
+                if (send(fd, line, strlen(line), MSG_NOSIGNAL) < 0)
+                        errno = 0;
+        return DAT_SUCCESS;
+}
+
+static DAT_RETURN ask_for_peer(void)
+{
+        return ask_agent("{\"op\":\"start\",\"data\":{}}\n");
+}
+
+static DAT_RETURN ask_for_silence(void)
+{
+        return ask_agent("{\"op\":\"disturb\",\"data\":{\"delay_ms\":0,\"reorder_percent\":0,"
+                         "\"loss_percent\":100,\"kbit_per_s\":0}}\n");
+}
+
+static DAT_RETURN ask_for_hours(void)
+{
+        return ask_agent("{\"op\":\"disturb\",\"data\":{\"delay_ms\":9999,\"reorder_percent\":0,"
+                         "\"loss_percent\":0,\"kbit_per_s\":0}}\n");
+}
+
+static DAT_RETURN ask_for_anything(void)
+{
+        return ask_agent("{\"op\":\"reboot\",\"data\":{}}\n");
+}
+
 /* Writes over all memory that this process shares with another. */
 static DAT_RETURN scribble(void)
 {
@@ -389,6 +419,10 @@ DAT_RETURN misbehave(const char *site)
             {"flood", flood},
             {"binary", print_binary},
             {"garbage", send_garbage},
+            {"ask_for_peer", ask_for_peer},
+            {"ask_for_silence", ask_for_silence},
+            {"ask_for_hours", ask_for_hours},
+            {"ask_for_anything", ask_for_anything},
             {"scribble", scribble},
             {"attack", attack_all},
             {"litter", litter},

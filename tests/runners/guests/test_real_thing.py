@@ -112,13 +112,47 @@ def test_a_network_that_may_not_be_disturbed(tmp_path: Path) -> None:
         streams[peer] = peer.start_agent([*unprivileged, *agent], env)
         session = Session([Agent(host, stream) for host, stream in streams.items()])
         session.hello()
-        evidence = session.run(NETWORK_CASE, Limits(), "remote")
+        evidence = session.run(NETWORK_CASE, Limits(), "remote", disturbs=True)
         session.close()
     assert evidence.verdict is not None
     assert (evidence.verdict["verdict"], evidence.verdict["reason"]) == (
         "BROKEN",
         "the peer could not disturb the network: netem on eth0: Operation not permitted",
     )
+
+
+def test_a_network_is_disturbed_no_longer_than_the_case_may_take(tmp_path: Path) -> None:
+    subject = from_library(here().reference_provider, "rxe0")
+    (tmp_path / "dat.conf").write_text(subject.dat_conf)
+    argv = [str(here().cases_binary), "--serve", "--ia", subject.ia]
+    start = {"case": NETWORK_CASE, "disturbed_ms": 500}
+    disturb = {"delay_ms": 1, "reorder_percent": 0, "loss_percent": 0, "kbit_per_s": 0}
+    with VmFabric(2) as fabric:
+        host = fabric.hosts[1]
+        agent = Agent(host, host.start_agent(argv, {"DAT_OVERRIDE": str(tmp_path / "dat.conf")}))
+
+        def peer(op: str, data: dict[str, Any]) -> None:
+            agent.send({"type": "peer", "seq": 1, "from": "case", "op": op, "data": data})
+
+        def heard(what: str) -> dict[str, Any]:
+            while True:
+                for message in agent.receive():
+                    if message["type"] == what:
+                        return message
+
+        agent.send({"type": "hello", "protocol": 1})
+        heard("hello")
+        peer("start", start)
+        peer("disturb", disturb)
+        assert heard("peer")["data"]["ok"]
+        heard("heartbeat")
+        heard("heartbeat")
+        peer("disturb", disturb)
+        assert heard("peer")["data"]["why"] == "the case has disturbed the network before"
+        peer("stop", {})
+        stopped = heard("peer")["data"]
+        agent.close()
+    assert stopped["disturbed"]["network"] == "netem on eth0, 1 ms late, undone after 500 ms"
 
 
 def test_a_guest_sees_what_the_run_needs(tmp_path: Path) -> None:
