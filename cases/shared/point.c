@@ -139,16 +139,18 @@ DAT_CR_HANDLE expect_request(struct test *t, DAT_EVD_HANDLE evd, DAT_HANDLE poin
         return data->cr_handle;
 }
 
-bool same_host(const struct sockaddr *a, const struct sockaddr *b)
+bool same_host(const void *one, const void *other)
 {
-        if (a->sa_family != b->sa_family)
+        const struct sockaddr_in *a = one;
+        const struct sockaddr_in *b = other;
+        const struct sockaddr_in6 *a6 = one;
+        const struct sockaddr_in6 *b6 = other;
+
+        if (!a || !b || a->sin_family != b->sin_family)
                 return false;
-        if (a->sa_family == AF_INET6)
-                return memcmp(&((const struct sockaddr_in6 *)a)->sin6_addr,
-                              &((const struct sockaddr_in6 *)b)->sin6_addr,
-                              sizeof(struct in6_addr)) == 0;
-        return ((const struct sockaddr_in *)a)->sin_addr.s_addr ==
-               ((const struct sockaddr_in *)b)->sin_addr.s_addr;
+        if (a->sin_family == AF_INET6)
+                return memcmp(&a6->sin6_addr, &b6->sin6_addr, sizeof(a6->sin6_addr)) == 0;
+        return a->sin_addr.s_addr == b->sin_addr.s_addr;
 }
 
 struct request_told request_told(struct test *t, DAT_CR_HANDLE request)
@@ -174,9 +176,7 @@ void expect_told_still(struct test *t, DAT_CR_HANDLE request, const struct reque
 {
         struct request_told now = request_told(t, request);
 
-        expect_that(same_host((const struct sockaddr *)&now.address,
-                              (const struct sockaddr *)&before->address),
-                    "the address is another one");
+        expect_that(same_host(&now.address, &before->address), "the address is another one");
         expect_eq(now.param.remote_port_qual, before->param.remote_port_qual);
         expect_eq(now.param.private_data_size, before->param.private_data_size);
         expect_that(memcmp(now.data, before->data, PRIVATE_SIZE) == 0,
@@ -194,7 +194,7 @@ void expect_told_of_asker(struct test *t, DAT_CR_HANDLE request, DAT_EP_HANDLE a
         loop_private_data(sent, OF_REQUEST);
         expect_that(memcmp(told.data, sent, PRIVATE_SIZE) == 0,
                     "the private data is not what was sent");
-        expect_that(same_host((const struct sockaddr *)&told.address, ia_attr(t)->ia_address_ptr),
+        expect_that(same_host(&told.address, ia_attr(t)->ia_address_ptr),
                     "the address is not that of the IA which asked");
         poison(&param, sizeof(param));
         expect(dat_ep_query(asker, DAT_EP_FIELD_LOCAL_PORT_QUAL, &param), DAT_SUCCESS);

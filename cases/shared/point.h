@@ -46,8 +46,8 @@ void expect_rsp(struct test *t, DAT_RSP_HANDLE rsp, DAT_CONN_QUAL qual, DAT_EP_H
 DAT_CR_HANDLE expect_request(struct test *t, DAT_EVD_HANDLE evd, DAT_HANDLE point,
                              DAT_CONN_QUAL qual);
 
-/* Whether both are addresses of one host, whatever the ports. */
-bool same_host(const struct sockaddr *a, const struct sockaddr *b);
+/* Whether both are addresses (struct sockaddr) of one host, whatever the ports; a null is none. */
+bool same_host(const void *one, const void *other);
 
 /* What a request tells, with what its pointers lead to; and that it still tells that. */
 struct request_told {

@@ -81,20 +81,6 @@ void join(struct test *t, struct known *active, struct known *passive)
         }
 }
 
-bool ep_query_same_host(const void *one, const void *other)
-{
-        const struct sockaddr_in *a = one;
-        const struct sockaddr_in *b = other;
-        const struct sockaddr_in6 *a6 = one;
-        const struct sockaddr_in6 *b6 = other;
-
-        if (!a || !b || a->sin_family != b->sin_family)
-                return false;
-        if (a->sin_family == AF_INET6)
-                return memcmp(&a6->sin6_addr, &b6->sin6_addr, sizeof(a6->sin6_addr)) == 0;
-        return a->sin_addr.s_addr == b->sin_addr.s_addr;
-}
-
 static const void *address_in(const DAT_EP_PARAM *param, const struct field *field)
 {
         return field->bit == DAT_EP_FIELD_LOCAL_IA_ADDRESS_PTR ? param->local_ia_address_ptr
@@ -108,7 +94,7 @@ bool is_right(const struct field *field, const DAT_EP_PARAM *known, const DAT_EP
 
         switch (field->kind) {
         case ADDRESS:
-                return ep_query_same_host(address_in(param, field), address_in(known, field));
+                return same_host(address_in(param, field), address_in(known, field));
         case AT_LEAST:
                 return seen >= wanted && seen <= INT32_MAX;
         case STATE:

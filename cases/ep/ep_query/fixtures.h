@@ -10,6 +10,7 @@
 #include "cases/ep/shared/states.h"
 #include "cases/ep/shared/transfer.h"
 #include "cases/ep/shared/transitions.h"
+#include "cases/shared/point.h"
 
 #include <netinet/in.h>
 #include <string.h>
@@ -87,9 +88,6 @@ static const struct field fields[] = {
 #define OF_CONNECTION                                                        \
         (DAT_EP_FIELD_LOCAL_PORT_QUAL | DAT_EP_FIELD_REMOTE_IA_ADDRESS_PTR | \
          DAT_EP_FIELD_REMOTE_PORT_QUAL)
-
-/* Family and address; the port in it is told by another field. */
-bool ep_query_same_host(const void *one, const void *other);
 
 bool is_right(const struct field *field, const DAT_EP_PARAM *known, const DAT_EP_PARAM *param);
 

@@ -76,7 +76,7 @@ static void expect_same_ends(struct test *t, const DAT_EP_PARAM *one, const DAT_
 {
         expect_eq(one->local_port_qual, other->local_port_qual);
         expect_eq(one->remote_port_qual, other->remote_port_qual);
-        expect_that(ep_query_same_host(one->remote_ia_address_ptr, other->remote_ia_address_ptr),
+        expect_that(same_host(one->remote_ia_address_ptr, other->remote_ia_address_ptr),
                     "another remote address");
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The parameters of dat_ep_modify: who may change them when, to what, and with what effect. */
 #include "cases/ep/shared/modify_table.h"
+#include "cases/shared/point.h"
 
 #include <string.h>
 
@@ -669,9 +670,9 @@ static bool same(const struct ep_snapshot *one, const struct ep_snapshot *other,
             other->param.ep_state == DAT_EP_STATE_DISCONNECTED)
                 return true;
         if (parameter->field == DAT_EP_FIELD_LOCAL_IA_ADDRESS_PTR)
-                return memcmp(&one->local, &other->local, sizeof(one->local)) == 0;
+                return same_host(&one->local, &other->local);
         if (parameter->field == DAT_EP_FIELD_REMOTE_IA_ADDRESS_PTR)
-                return memcmp(&one->remote, &other->remote, sizeof(one->remote)) == 0;
+                return same_host(&one->remote, &other->remote);
         if (parameter->field == DAT_EP_FIELD_EP_ATTR_TRANSPORT_SPECIFIC_ATTR)
                 return one->transport_attr == other->transport_attr;
         if (parameter->field == DAT_EP_FIELD_EP_ATTR_PROVIDER_SPECIFIC_ATTR)

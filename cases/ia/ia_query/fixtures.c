@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cases/ia/ia_query/fixtures.h"
+#include "cases/shared/point.h"
 
 #include <string.h>
 
@@ -40,7 +41,7 @@ bool is_same(const struct field *field, const void *one, const void *other, cons
         memcpy(&pointers[0], left, sizeof(pointers[0]));
         memcpy(&pointers[1], right, sizeof(pointers[1]));
         if (field->kind == ADDRESS)
-                return memcmp(pointers[0], pointers[1], sizeof(struct sockaddr)) == 0;
+                return same_host(pointers[0], pointers[1]);
         memcpy(&count, (const char *)all + field->count_at, sizeof(count));
         return same_named(pointers[0], pointers[1], count);
 }
