@@ -262,4 +262,12 @@ DAT_HANDLE bad_handle(struct test *t, DAT_HANDLE_TYPE type, enum bad_handle how)
  */
 bool subprocess_call(struct test *t, DAT_RETURN (*call)(void *arg), void *arg, DAT_RETURN *ret);
 
+/*
+ * The same for a call whose answer is not judged (GEN-4): its return, or how it ended its process,
+ * is recorded with `what` in front. `makes`: if granted, the call leaves an object without an
+ * owner, so teardown does not judge what that object prevents.
+ */
+void unjudged_call(struct test *t, const char *what, DAT_RETURN (*call)(void *arg), void *arg,
+                   bool makes);
+
 #endif

@@ -107,3 +107,15 @@ bool subprocess_call(struct test *t, DAT_RETURN (*call)(void *arg), void *arg, D
                WIFSIGNALED(status) ? strsignal(WTERMSIG(status)) : "it left");
         return false;
 }
+
+void unjudged_call(struct test *t, const char *what, DAT_RETURN (*call)(void *arg), void *arg,
+                   bool makes)
+{
+        DAT_RETURN ret;
+
+        if (!subprocess_call(t, call, arg, &ret))
+                return;
+        record(t, "%s returned 0x%x", what, (unsigned int)ret);
+        if (makes && dat_is(ret, DAT_SUCCESS))
+                t->has_unowned = true;
+}
