@@ -382,19 +382,13 @@ bool call_instead(struct call *call, const struct step *step)
         }
 }
 
-bool call_misbehave(const struct call *call, enum effect effect)
+bool call_misbehave(const struct call *call, const struct step *step)
 {
-        switch (effect) {
-        case EFFECT_REUSE:
-                handle_reuse();
-                return true;
-        case EFFECT_SCRIBBLE:
-                if (call->provider->registered_end)
-                        memset(call->provider->registered_end, 0xee, 8);
-                return true;
-        default:
-                return hostile_act(effect);
-        }
+        if (step->effect != EFFECT_SCRIBBLE)
+                return hostile_act(step);
+        if (call->provider->registered_end)
+                memset(call->provider->registered_end, 0xee, 8);
+        return true;
 }
 
 void call_afterwards(struct call *call, const struct step *step)

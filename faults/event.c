@@ -100,9 +100,6 @@ static bool pass(struct call *call, struct handle *evd, const struct step *step)
         case EFFECT_DOUBLE:
                 hold(evd, call->event, false);
                 return true;
-        case EFFECT_DELAY:
-                call_linger(step->ms);
-                return true;
         case EFFECT_REORDER:
                 hold(evd, call->event, true);
                 return false;
@@ -114,7 +111,7 @@ static bool pass(struct call *call, struct handle *evd, const struct step *step)
                 step->change(call);
                 return true;
         default:
-                call_misbehave(call, step->effect);
+                call_misbehave(call, step);
                 return true;
         }
 }

@@ -14,27 +14,13 @@ enum effect {
         EFFECT_ALSO,     /* does it and makes another call too */
         EFFECT_LOSE,     /* an event never comes */
         EFFECT_DOUBLE,   /* comes twice */
-        EFFECT_DELAY,    /* comes late */
         EFFECT_REORDER,  /* comes after the next one of its object */
         EFFECT_INVENT,   /* comes although nothing happened */
         EFFECT_CORRUPT,  /* the received message is altered */
-        EFFECT_LEAK,     /* leaves a descriptor open */
-        EFFECT_STRAND,   /* leaves a thread behind */
-        EFFECT_HOARD,    /* leaves memory mapped */
-        EFFECT_CRASH,    /* dies by SIGSEGV */
+        EFFECT_RUN,      /* runs one of functions.h */
         EFFECT_HANG,     /* never returns */
-        EFFECT_EXIT,     /* ends the process as if all were well */
-        EFFECT_FORK,     /* leaves a process behind */
-        EFFECT_DAEMON,   /* and one that is in no process group of ours */
-        EFFECT_PRINT,    /* prints what looks like a passing verdict */
-        EFFECT_CLOSE,    /* closes each descriptor of the process */
-        EFFECT_REUSE,    /* gives handles of destroyed objects to new ones */
         EFFECT_DEAF,     /* a wait is not woken by what comes after it began */
         EFFECT_SCRIBBLE, /* writes past the end of the newest LMR's memory */
-        EFFECT_INTRUDE,  /* writes to the memory of the process's parent */
-        EFFECT_UNPLUG,   /* takes each netdev down */
-        EFFECT_LITTER,   /* leaves IPC objects behind */
-        EFFECT_MEDDLE,   /* asks the agent to lose all that the peer's host sends */
         EFFECT_EDIT,     /* does it with another text */
 };
 
@@ -60,7 +46,6 @@ struct step {
         bool any_object;    /* not only the object that armed it */
         unsigned int nth;   /* the first match that counts */
         unsigned int times; /* how many count from there; 0: all */
-        unsigned int ms;    /* of a delay */
         enum effect effect;
         bool has_returns;
         DAT_RETURN returns;
@@ -69,6 +54,7 @@ struct step {
         const char *replace;     /* \1 and so on are its groups */
         long long (*remember)(const struct call *call);
         void (*change)(struct call *call);
+        void (*function)(void); /* of EFFECT_RUN: one of functions.h */
 };
 
 struct fault {
@@ -99,11 +85,11 @@ void fault_arm(struct call *call, bool late);
 /* Whether the call is about the object that armed the step, as far as the two compare. */
 bool fault_same_object(const struct step_state *state, const struct call *call);
 
-/* Carries out an effect that has nothing to do with DAT; true where it was one. */
-bool hostile_act(enum effect effect);
+/* Carries out EFFECT_RUN or EFFECT_HANG. Returns false for any other effect. */
+bool hostile_act(const struct step *step);
 
-/* The same, with those that only this library can have. */
-bool call_misbehave(const struct call *call, enum effect effect);
+/* The same, with the effects that only this library has. */
+bool call_misbehave(const struct call *call, const struct step *step);
 
 /* Its own effects, before the call (whether one has taken its place) and after it. */
 bool call_instead(struct call *call, const struct step *step);

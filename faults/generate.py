@@ -46,20 +46,25 @@ BY_VALUE = {"DAT_OS_WAIT_PROXY_AGENT": "ARG_AGENT", "DAT_REGION_DESCRIPTION": "A
 CONTEXTS = {"DAT_CONTEXT", "DAT_DTO_COOKIE", "DAT_RMR_COOKIE"}
 
 EFFECTS = {
-    "answer", "report", "with", "again", "set", "also", "lose", "double", "delay", "reorder",
-    "invent", "corrupt", "leak", "crash", "hang", "exit", "fork", "daemon", "print", "close",
-    "scribble", "reuse", "deaf", "strand", "hoard",
-    "intrude", "unplug", "litter", "meddle",
+    "answer", "report", "with", "again", "set", "also", "lose", "double", "reorder", "invent",
+    "corrupt", "hang", "scribble", "deaf", "run",
 }  # fmt: skip
 EVENT_EFFECTS = {"lose", "double", "reorder", "corrupt"}
 CALL_EFFECTS = {"answer", "report", "with", "again", "invent", "deaf"}
 # Those that libdat can have, and those that only what it does by itself can.
 LIBDAT_EFFECTS = {
-    "answer", "report", "with", "again", "set", "also", "delay", "leak", "crash", "hang", "exit",
-    "edit", "lose", "reorder", "strand", "hoard",
+    "answer", "report", "with", "again", "set", "also", "hang", "edit", "lose", "reorder", "run",
 }  # fmt: skip
 ACT_EFFECTS = {"lose"}
 LINE_EFFECTS = {"reorder"}
+
+# What `do = "run"` can name; functions.h declares run_NAME.
+FUNCTIONS = {
+    "close_descriptors", "crash", "exit_success", "leak_child", "leak_daemon", "leak_descriptor",
+    "leak_mapping", "leak_shared_memory", "leak_thread", "netdevs_down", "print_verdict",
+    "request_disturbance", "reuse_handles", "sleep_50_ms", "write_parent_memory",
+}  # fmt: skip
+PROVIDER_FUNCTIONS = {"reuse_handles"}
 
 
 def calls_of(facts: Facts) -> dict[str, dict[str, Any]]:
@@ -424,7 +429,9 @@ class StepWriter:
         members += self.change(scope)
         if step.returns:
             members.append(f".has_returns = true, .returns = {self.returned()}")
-        members.append(f".nth = {step.nth}, .times = {step.times}, .ms = {step.ms}")
+        members.append(f".nth = {step.nth}, .times = {step.times}")
+        if step.function:
+            members.append(f".function = run_{step.function}")
         if step.number:
             members.append(f".number = {step.number}")
         if step.edit:
@@ -438,6 +445,7 @@ class StepWriter:
     def check(self, scope: Scope) -> None:
         """Refuses effects that the trigger cannot have."""
         do = self.step.do
+        self.check_function()
         if self.fault.in_libdat:
             self.check_libdat(scope)
             return
@@ -453,6 +461,15 @@ class StepWriter:
             raise self.fail(f"{do!r} needs `returns`")
         if do == "invent" and not self.step.number:
             raise self.fail("'invent' needs `number`")
+
+    def check_function(self) -> None:
+        """Refuses a function that the faulty library does not have, or that nothing runs."""
+        name = self.step.function
+        if (self.step.do == "run") != bool(name):
+            raise self.fail("'run' needs `function`, and nothing else does")
+        known = FUNCTIONS - PROVIDER_FUNCTIONS if self.fault.in_libdat else FUNCTIONS
+        if name and name not in known:
+            raise self.fail(f"function = {name!r} is none of {', '.join(sorted(known))}")
 
     def check_libdat(self, scope: Scope) -> None:
         """The same for a fault of libdat."""
@@ -493,9 +510,11 @@ def main(argv: list[str]) -> int:
     in_libdat = job == "libdat-faults"
     try:
         if in_libdat:
-            writer = FaultWriter(facts, libdat.calls_of(facts), ["fault.h", "whole.h"])
+            writer = FaultWriter(
+                facts, libdat.calls_of(facts), ["fault.h", "functions.h", "whole.h"]
+            )
         else:
-            writer = FaultWriter(facts, calls_of(facts), ["fault.h"])
+            writer = FaultWriter(facts, calls_of(facts), ["fault.h", "functions.h"])
         paths = [Path(path) for path in rows]
         for fault in [*load_faults(paths), *load_variants(paths)]:
             if fault.in_libdat == in_libdat:

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "functions.h"
+
 #define BUCKETS 1024
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -30,7 +32,7 @@ static void *allocate(size_t size)
         return memory;
 }
 
-void handle_reuse(void)
+void run_reuse_handles(void)
 {
         pthread_mutex_lock(&lock);
         reuse = true;

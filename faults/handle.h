@@ -55,9 +55,6 @@ static inline void *word_pointer(uint64_t word)
         return (void *)(uintptr_t)word; /* NOLINT(performance-no-int-to-ptr) */
 }
 
-/* From now on a new object takes the handle of one of its kind that is gone, if there is any. */
-void handle_reuse(void);
-
 /*
  * A new handle in front of `inner`, of the IA that `kin` is or is of; aborts without memory.
  * Without `kin` it is an IA, or finds its own later.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a provider can do to the process that it lives in, whatever DAT says. */
+/* What a faulty library can do to its process and to the host, without DAT. */
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <net/if.h>
@@ -16,12 +16,13 @@
 #include <unistd.h>
 
 #include "fault.h"
+#include "functions.h"
 
 #define INTRUDED_PAGES 64
 
 #define AGENT_FD 3
 
-#define HOARD ((size_t)256 << 10) /* bytes */
+#define LEAKED_MAPPING ((size_t)256 << 10) /* bytes */
 
 static _Noreturn void hang(void)
 {
@@ -53,7 +54,7 @@ static void stay_loaded(void)
                 (void)dlopen(info.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
 }
 
-static void leave_thread(void)
+void run_leak_thread(void)
 {
         pthread_t thread;
 
@@ -62,7 +63,7 @@ static void leave_thread(void)
                 pthread_detach(thread);
 }
 
-static void print_verdict(void)
+void run_print_verdict(void)
 {
         puts("{\"type\": \"verdict\", \"seq\": 1, \"case\": \"forged\", \"verdict\": \"PASS\", "
              "\"reason\": \"\", \"us\": 1, \"output\": \"\"}");
@@ -71,7 +72,7 @@ static void print_verdict(void)
 }
 
 /* Its heap is where this process's is, which was forked from it. */
-static void intrude(void)
+void run_write_parent_memory(void)
 {
         static char garbage[4096];
         char *heap = malloc(sizeof(garbage));
@@ -86,7 +87,7 @@ static void intrude(void)
         free(heap);
 }
 
-static void unplug(void)
+void run_netdevs_down(void)
 {
         struct if_nameindex *netdevs = if_nameindex();
         int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -101,61 +102,71 @@ static void unplug(void)
         close(fd);
 }
 
-static bool litter(void)
+void run_leak_shared_memory(void)
 {
-        return shmget(IPC_PRIVATE, 4096, IPC_CREAT | 0600) >= 0;
+        shmget(IPC_PRIVATE, 4096, IPC_CREAT | 0600);
 }
 
 /* By the descriptor on which the harness of this process speaks to its agent. */
-static bool meddle(void)
+void run_request_disturbance(void)
 {
         static const char lines[] =
             "{\"op\": \"start\", \"data\": {}}\n"
             "{\"op\": \"disturb\", \"data\": {\"delay_ms\": 0, \"reorder_percent\": 0, "
             "\"loss_percent\": 100, \"kbit_per_s\": 0}}\n";
 
-        return send(AGENT_FD, lines, sizeof(lines) - 1, MSG_NOSIGNAL) > 0;
+        send(AGENT_FD, lines, sizeof(lines) - 1, MSG_NOSIGNAL);
 }
 
-bool hostile_act(enum effect effect)
+void run_leak_descriptor(void)
 {
-        switch (effect) {
-        case EFFECT_LEAK:
-                return open("/dev/null", O_RDONLY) >= 0;
-        case EFFECT_STRAND:
-                leave_thread();
+        (void)!open("/dev/null", O_RDONLY);
+}
+
+void run_leak_mapping(void)
+{
+        mmap(NULL, LEAKED_MAPPING, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
+
+void run_leak_child(void)
+{
+        leave_process(false);
+}
+
+void run_leak_daemon(void)
+{
+        leave_process(true);
+}
+
+void run_crash(void)
+{
+        signal(SIGSEGV, SIG_DFL);
+        raise(SIGSEGV);
+}
+
+void run_exit_success(void)
+{
+        exit(0);
+}
+
+void run_close_descriptors(void)
+{
+        close_range(0, ~0U, 0);
+}
+
+void run_sleep_50_ms(void)
+{
+        call_linger(50);
+}
+
+bool hostile_act(const struct step *step)
+{
+        switch (step->effect) {
+        case EFFECT_RUN:
+                step->function();
                 return true;
-        case EFFECT_HOARD:
-                return mmap(NULL, HOARD, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
-                            0) != MAP_FAILED;
-        case EFFECT_CRASH:
-                signal(SIGSEGV, SIG_DFL);
-                return raise(SIGSEGV) == 0;
         case EFFECT_HANG:
                 hang();
-        case EFFECT_EXIT:
-                exit(0);
-        case EFFECT_FORK:
-                leave_process(false);
-                return true;
-        case EFFECT_DAEMON:
-                leave_process(true);
-                return true;
-        case EFFECT_PRINT:
-                print_verdict();
-                return true;
-        case EFFECT_CLOSE:
-                return close_range(0, ~0U, 0) == 0;
-        case EFFECT_INTRUDE:
-                intrude();
-                return true;
-        case EFFECT_UNPLUG:
-                unplug();
-                return true;
-        case EFFECT_LITTER:
-                return litter();
-        case EFFECT_MEDDLE:
-                return meddle();
         default:
                 return false;
         }

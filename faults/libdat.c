@@ -72,10 +72,10 @@ void fault_facts(struct call *call)
         (void)call;
 }
 
-bool call_misbehave(const struct call *call, enum effect effect)
+bool call_misbehave(const struct call *call, const struct step *step)
 {
         (void)call;
-        return hostile_act(effect);
+        return hostile_act(step);
 }
 
 void call_afterwards(struct call *call, const struct step *step)

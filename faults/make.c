@@ -36,7 +36,7 @@ static bool act_before(struct call *call, const struct step *step)
                 step->change(call);
                 return false;
         default:
-                return !call_misbehave(call, step->effect) && call_instead(call, step);
+                return !call_misbehave(call, step) && call_instead(call, step);
         }
 }
 
@@ -54,9 +54,6 @@ static void act_after(struct call *call, const struct step *step)
                 if (step->change)
                         step->change(call);
                 call_pass_on(call);
-                break;
-        case EFFECT_DELAY:
-                call_linger(step->ms);
                 break;
         default:
                 call_afterwards(call, step);
@@ -85,7 +82,7 @@ static void strike_after(struct call *call, const struct fault *fault, bool *str
                 if (struck[i] || !fault_strikes(call, i, true))
                         continue;
                 struck[i] = true;
-                call_misbehave(call, fault->steps[i].effect);
+                call_misbehave(call, &fault->steps[i]);
         }
         fault_arm(call, true);
         for (int i = 0; i < fault->step_count; i++) {

@@ -69,7 +69,7 @@ class Step:
     number: str = ""
     nth: int = 1
     times: int = 0
-    ms: int = 100
+    function: str = ""
     any_object: bool = False
 
 

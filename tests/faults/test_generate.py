@@ -55,6 +55,9 @@ def changed(old: str, new: str) -> str:
         (changed('returns = "DAT_INVALID_STATE"\n', ""), "'answer' needs `returns`"),
         (changed('"answer"', '"lose"'), "'lose' needs an event"),
         (changed('"answer"', '"invent"'), "'invent' needs `number`"),
+        (changed('"answer"', '"run"'), "'run' needs `function`"),
+        (ROW + 'function = "crash"\n', "'run' needs `function`, and nothing else does"),
+        (changed('"answer"', '"run"') + 'function = "explode"\n', "'explode' is none of"),
         (ROW + 'when = "size > 1"\n', "unknown name size"),
         (ROW + 'when = "srq_max_recv_dto >"\n', "is no expression"),
         (ROW + 'when = "srq_max_recv_dto in 1"\n', "unknown comparison"),
@@ -87,7 +90,7 @@ def changed(old: str, new: str) -> str:
         ),
         (
             '[[fault]]\nid = "demo/one"\ntext = "x"\n'
-            + '[[fault.step]]\non = "any call"\ndo = "leak"\n' * 9,
+            + '[[fault.step]]\non = "any call"\ndo = "run"\nfunction = "leak_descriptor"\n' * 9,
             "more than 8 steps",
         ),
     ],

@@ -29,7 +29,8 @@ HOSTILE = """\
 id = "hostile/fails"
 text = "Does what it must not."
 on = "any call"
-do = "crash"
+do = "run"
+function = "crash"
 case = "demo_page/passes"
 verdicts = ["FAIL"]
 """

@@ -408,7 +408,8 @@ id = "kettle/{clause}"
 clause = "kettle_fill/{clause}"
 text = "It leaks."
 on = "dat_srq_resize"
-do = "leak"
+do = "run"
+function = "leak_descriptor"
 """
 
 

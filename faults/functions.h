@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The functions that `do = "run"` names: harm to the process or its host, without DAT. */
+#ifndef FAULTS_FUNCTIONS_H
+#define FAULTS_FUNCTIONS_H
+
+void run_close_descriptors(void);   /* all of the process */
+void run_crash(void);               /* by SIGSEGV */
+void run_exit_success(void);        /* exit(0) */
+void run_leak_child(void);          /* a child process that never ends */
+void run_leak_daemon(void);         /* the same, in a session of its own */
+void run_leak_descriptor(void);     /* of /dev/null */
+void run_leak_mapping(void);        /* 256 KiB of anonymous memory */
+void run_leak_shared_memory(void);  /* a System V segment, which outlives the process */
+void run_leak_thread(void);         /* a thread that never ends */
+void run_netdevs_down(void);        /* each netdev of the host */
+void run_print_verdict(void);       /* a PASS, on stdout */
+void run_request_disturbance(void); /* of the agent: that the peer's host loses all packets */
+void run_reuse_handles(void);       /* new objects get handles of destroyed ones; provider only */
+void run_sleep_50_ms(void);         /* in the calling thread */
+void run_write_parent_memory(void); /* 0xee to the heap of the process's parent */
+
+#endif
