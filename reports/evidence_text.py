@@ -5,7 +5,7 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from results.model.run import Attempt, Call, Check, Stack
+from results.model.run import Attempt, Call, Case, Check, Stack
 
 _BEFORE = 20
 _WINDOW = 60
@@ -154,13 +154,39 @@ def _shortened(lines: Sequence[Line], limit: int) -> Sequence[Line]:
     return [*lines[:head], gap, *lines[-tail:]]
 
 
+def done(case: Case, attempt: Attempt) -> list[str]:
+    """What a case did, in words: its row of the requirement, and the call that is judged."""
+    said = [case.clause.row] if case.clause.row else []
+    if call := attempt.culprit:
+        args = ", ".join(pair(*arg) for arg in call.args)
+        ret = f" = {returned(call)}" if attempt.after else ""
+        said.append(f"{maker(call)}{call.name}({args}){ret}, call {call.n}")
+    elif attempt.pending:
+        said.append(f"{attempt.pending}()")
+    return said
+
+
+def finding_text(case: Case, attempt: Attempt) -> list[str]:
+    """A finding in four parts, a line each: requirement, what was done, expected, seen."""
+    lines = [f"requirement: {case.clause.requirement}"]
+    lines += [f"done: {' '.join(line.split())}" for line in done(case, attempt)]
+    if admitted := expected(attempt):
+        lines.append(f"expected: {admitted}")
+    return [*lines, f"seen: {attempt.seen}"]
+
+
+def expected(attempt: Attempt) -> str:
+    """What the clause admits, in one line, with what it was expected of; empty if not known."""
+    admitted = " or ".join(attempt.expected)
+    check, call = attempt.failed_check, attempt.culprit
+    if check is None or attempt.expected != check.expected or (call and call.name in check.text):
+        return admitted
+    return f"{check.text}: {admitted}" if admitted else check.text
+
+
 def attempt_text(attempt: Attempt) -> str:
-    """An attempt's evidence as plain text: expected, seen, calls, backtrace."""
+    """An attempt's evidence as plain text: calls, backtrace, leaks."""
     lines = []
-    if attempt.expected:
-        lines.append("expected, one of:")
-        lines += [f"    {item}" for item in attempt.expected]
-    lines.append(f"seen: {attempt.seen}")
     story = trace(attempt, _WINDOW)
     if story.earlier:
         lines.append(f"({len(story.earlier)} earlier lines are in report.html)")

@@ -52,7 +52,7 @@ def markdown(found: Comparison) -> str:
     lines += _table("what differs", [*found.subjects, *found.attributes])
     for cause in found.new_findings:
         lines.append(f"- new: **{cause.verdict}** in {cause.extent}: {code(cause.name)}")
-        lines.append(f"  - first {code(cause.example.id)}: {plain(cause.example.clause.text)}")
+        lines.append(f"  - first {code(cause.example.id)}: {plain(cause.example.clause.whole)}")
     lines += [f"- new: **TEARDOWN** {code(one.text)}" for one in found.new_breakages]
     lines += [f"- mended: **TEARDOWN** {code(one.text)}" for one in found.mended_breakages]
     for kind in Kind:

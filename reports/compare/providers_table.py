@@ -106,7 +106,7 @@ class Several:
             Page(
                 Row(page, tuple(_counted(found, known) for found in by_run)),
                 tuple(
-                    Row(id_, tuple(_cell(found.get(id_)) for found in by_run), clause.text)
+                    Row(id_, tuple(_cell(found.get(id_)) for found in by_run), clause.whole)
                     for id_, clause in known.items()
                 ),
             )

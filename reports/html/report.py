@@ -20,7 +20,7 @@ from pathlib import Path
 from jinja2 import Environment
 from markupsafe import Markup
 
-from reports.evidence_text import duration, stacks, trace
+from reports.evidence_text import done, duration, stacks, trace
 from reports.html.fork_helper import in_halves
 from reports.html.html_env import TEMPLATES, digest, environment, style
 from reports.html.trace_html import lines
@@ -174,6 +174,7 @@ def _environment(run: Run) -> Environment:
         waivers=waivers.judge(run),
         waived_sentence=waivers.sentence(run),
         anchor=_anchor,
+        done=done,
         same_calls=_same_calls,
         stacks=stacks,
         trace=trace,

@@ -128,6 +128,8 @@ def _clause(clause: Clause, waiver: Waiver | None) -> dict[str, Any]:
         "id": clause.id,
         "level": clause.level,
         "page": clause.page,
+        "requirement": clause.requirement,
+        **({"row": clause.row} if clause.row else {}),
         "section": clause.section,
         "verdict": clause.verdict,
         **({"waiver": asdict(waiver)} if waiver else {}),

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 
-from reports.evidence_text import attempt_text, teardown_text
+from reports.evidence_text import attempt_text, finding_text, teardown_text
 from results.analysis.profiles import CRITERIA, profiles
 from results.analysis.waivers import waived
 from results.model.run import NOT_KEPT, Attempt, Case, Run, Verdict, Waiver, hosts_word
@@ -117,11 +117,11 @@ def _testcase(run: Run, case: Case, hosts: int, waivers: Mapping[str, Waiver]) -
     result = _result(verdict, first)
     if result is not None:
         if first and verdict not in _SKIPPED:
-            result.text = f"{case.clause.text}\n\n{attempt_text(first)}"
+            told = "\n".join(finding_text(case, first))
+            result.text = f"{told}\n\n{attempt_text(first)}"
         testcase.result = [result]
-    told = _told(run, case, hosts, waivers.get(case.clause.id))
-    if told:
-        testcase.system_out = told
+    if more := _told(run, case, hosts, waivers.get(case.clause.id)):
+        testcase.system_out = more
     return testcase
 
 

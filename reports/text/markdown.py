@@ -3,6 +3,7 @@
 
 from collections.abc import Mapping
 
+from reports.evidence_text import done, expected
 from reports.md_escape import code as _code
 from reports.md_escape import plain as _plain
 from results.analysis import waivers
@@ -121,8 +122,9 @@ def _example(run: Run, cause: Cause, waived: Mapping[str, Waiver]) -> list[str]:
     case = cause.example
     attempt = case.decisive
     lines = [
-        f"  - first {_code(case.id)} ({_modes(case)}): {_plain(case.clause.text)}",
-        f"  - {_code(attempt.summary if attempt else '')}",
+        f"  - first {_code(case.id)} ({_modes(case)})",
+        f"  - requirement: {_plain(case.clause.requirement)}",
+        *(_parts(case, attempt) if attempt else ()),
         *(_place(attempt) if attempt else ()),
         f"  - replay: {_code(run.replay(case))}",
     ]
@@ -137,6 +139,19 @@ def _example(run: Run, cause: Cause, waived: Mapping[str, Waiver]) -> list[str]:
             why = f"{waiver.reason} ({waiver.approver}, {waiver.url})"
             lines.append(f"  - {_code(clause.id)} waived until {waiver.expires}: {_code(why)}")
     return lines
+
+
+def _parts(case: Case, attempt: Attempt) -> list[str]:
+    """What was done, expected and seen."""
+    parts = [("done", each) for each in done(case, attempt)]
+    if admitted := expected(attempt):
+        parts.append(("expected", admitted))
+    at = f" ({check.file}:{check.line})" if (check := attempt.failed_check) else ""
+    row = case.clause.row
+    return [
+        *(f"  - {word}: {_plain(said) if said == row else _code(said)}" for word, said in parts),
+        f"  - seen: {_code(attempt.seen)}{_plain(at)}",
+    ]
 
 
 def _place(attempt: Attempt) -> list[str]:

@@ -324,6 +324,7 @@ def _clause(item: Members) -> Clause:
         place=item.text("case"),
         picture=item.text("picture"),
         blame=item.text("blame", "provider"),
+        family=item.text("family"),
     )
 
 

@@ -549,7 +549,24 @@ class Clause:
     picture: str = ""
     # Who is at fault where it is not kept: the "provider", or the "registry".
     blame: str = "provider"
+    # Of a row with a text of its own: the text of the clause that it is a row of.
+    family: str = ""
     cases: list[Case] = field(default_factory=list)
+
+    @property
+    def requirement(self) -> str:
+        """What the provider must do: the text of its family, or its own."""
+        return self.family or self.text
+
+    @property
+    def row(self) -> str:
+        """The case of the requirement that it is about; empty if it is about all of it."""
+        return self.text if self.family else ""
+
+    @property
+    def whole(self) -> str:
+        """The requirement and the row in one line."""
+        return f"{self.family} In this case: {self.text}" if self.family else self.text
 
     @cached_property
     def verdict(self) -> Verdict | None:

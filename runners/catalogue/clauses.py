@@ -85,6 +85,7 @@ class Clause:
     sentences: tuple[str, ...]
     text: str
     check: str
+    family: str = ""  # of a row with a text of its own: the text of the clause that it is a row of
     needs: tuple[str, ...] = ()
     rulings: tuple[str, ...] = ()
     reason: str | None = None
@@ -92,6 +93,16 @@ class Clause:
     dat_2_0: str | None = None  # what is otherwise by DAT 2.0
     picture: str = ""  # what the report draws, by the families that say so, each a row of it
     blame: str = "provider"  # who is at fault where it is not kept: one of BLAMED
+
+    @property
+    def requirement(self) -> str:
+        """What is demanded: the text of its family, or its own."""
+        return self.family or self.text
+
+    @property
+    def row(self) -> str:
+        """The case of the requirement that it is about; empty if it is about all of it."""
+        return self.text if self.family else ""
 
     @property
     def checkable(self) -> bool:
@@ -278,13 +289,15 @@ class _Reader:
         """A family's row: the family's clause but for what the row says otherwise."""
         table = _Table(self, f"{family.id}/{row.get('id')}", row)
         table.matches("id", _SLUG, "a lower-case word")
+        text = table.text("text")
         member = Clause(
             id=f"{family.id}/{table.text('id', required=True)}",
             page=family.page,
             section=family.section,
             level=table.word("level", family.level, LEVELS),
             sentences=table.words("sentences", _HASH) or family.sentences,
-            text=table.text("text") or family.text,
+            text=text or family.text,
+            family=family.text if text and text != family.text else "",
             check=family.check,
             needs=tuple(dict.fromkeys(family.needs + table.words("needs", known=NEEDS))),
             rulings=table.words("rulings", _RULING) or family.rulings,

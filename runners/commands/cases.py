@@ -61,7 +61,10 @@ def _show(options: argparse.Namespace) -> int:
             f"no clause is called {options.clause!r}" + nearest(options.clause, catalogue.clauses)
         )
     print(f"{clause.id}  ({clause.page}, {clause.section})")
-    print(textwrap.fill(clause.text, shutil.get_terminal_size((100, 24)).columns))
+    width = shutil.get_terminal_size((100, 24)).columns
+    print(textwrap.fill(clause.requirement, width))
+    if clause.row:
+        print(textwrap.fill(f"in this case: {clause.row}", width))
     print(f"level: {clause.level}")
     print(f"check: {clause.check}" + (f" ({clause.reason})" if clause.reason else ""))
     if clause.dat_2_0:

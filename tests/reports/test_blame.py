@@ -102,9 +102,11 @@ def test_the_headline_is_the_check_that_failed(tmp_path: Path) -> None:
     assert words(died).endswith("◀ in teardown")
     assert "In teardown SIGABRT inside dat_ep_free A finding of its own" in words(finding)
     assert "Backtrace in teardown, SIGABRT" in words(finding)
-    (line,) = [row for row in told["md"].splitlines() if "saw no event" in row]
+    (line,) = [row for row in told["md"].splitlines() if "seen: `no event" in row]
     assert "SIGABRT" not in line
-    assert "within 3000 ms (after dat_srq_resize = DAT_SUCCESS)" in line
+    assert "within 3000 ms" in line
+    (line,) = [row for row in told["md"].splitlines() if "done: `dat_srq_resize(" in row]
+    assert line.endswith(" = DAT_SUCCESS, call 6`")
     assert "- **TEARDOWN** `SIGABRT inside dat_ep_free`, in srq\\_resize/connects" in told["md"]
     assert (
         "- **TEARDOWN** `dat_ep_free refused with DAT_INVALID_STATE`, in 12 cases, first in"

@@ -204,8 +204,23 @@ def test_a_failure_says_what_was_required_expected_and_seen(red: Page) -> None:
         "DAT_INVALID_STATE",
         "DAT_INSUFFICIENT_RESOURCES",
     ]
-    happened = part(below, "Happened", red)
-    assert happened.startswith("DAT_SUCCESS at expect dat_srq_resize(srq, 1), cases/srq/")
+    did = part(below, "Done", red)
+    assert did == "dat_srq_resize(srq_handle=srq#1, srq_max_recv_dto=1), call 6"
+    assert part(below, "Seen", red).startswith(
+        "DAT_SUCCESS at expect dat_srq_resize(srq, 1), cases/srq/"
+    )
+
+
+def test_a_row_is_shown_with_its_requirement(tmp_path: Path) -> None:
+    run = SyntheticRun(modes=(1,))
+    texts = {"family": "A size in use is refused.", "text": "<b>Eight</b> receives."}
+    failed = check("dat_srq_resize(srq, 8)", ok=False, expected=["DAT_INVALID_STATE"])
+    case = run.case("in_use/eight", "FAIL", checks=[failed], clause=texts)
+    page = page_of(run, tmp_path)
+    assert part(case, "Requirement", page).startswith("A size in use is refused. ")
+    assert part(case, "Done", page).startswith("<b>Eight</b> receives. dat_srq_resize(")
+    row = words(page.by_id(f"clause:{case}"))
+    assert "A size in use is refused. in this case: <b>Eight</b> receives." in row
 
 
 def test_a_failure_shows_its_calls_with_the_culprit_marked(red: Page) -> None:
@@ -241,7 +256,7 @@ def test_a_failure_has_its_replay_commands(red: Page) -> None:
 def test_a_crash_names_signal_call_and_backtrace(red: Page) -> None:
     null = "srq_resize/null_handle"
     assert part(null, "Expected", red) == "dat_srq_resize returns, whatever it returns"
-    assert part(null, "Happened", red) == "SIGSEGV inside dat_srq_resize ended by SIGSEGV"
+    assert part(null, "Seen", red) == "SIGSEGV inside dat_srq_resize ended by SIGSEGV"
     calls = part(null, "Calls", red)
     assert "did not return ◀ here" in calls
     assert "libvendor.so(vendor_srq_resize+0x1c)" in calls
@@ -254,7 +269,7 @@ def test_a_crash_says_where_in_the_sources(tmp_path: Path) -> None:
     crash = {"signal": "SIGABRT", "backtrace": frames, "where": places}
     case = run.case("grow", "CRASH", reason="ended by SIGABRT", crash=crash)
     page = page_of(run, tmp_path)
-    happened = part(case, "Happened", page)
+    happened = part(case, "Seen", page)
     assert "in resize, src/srq.c:12 (libvendor.so)" in happened
     assert "from resized, cases/srq/srq_resize.c:31" in happened
     calls = part(case, "Calls", page)
@@ -266,7 +281,7 @@ def test_a_crash_without_a_backtrace(tmp_path: Path) -> None:
     run = SyntheticRun(modes=(1,))
     case = run.case("grow", "CRASH", reason="ended by SIGKILL", pending="dat_srq_resize")
     page = page_of(run, tmp_path)
-    assert part(case, "Happened", page) == "ended by SIGKILL (inside dat_srq_resize)"
+    assert part(case, "Seen", page) == "ended by SIGKILL (inside dat_srq_resize)"
     assert "No backtrace was recorded." in part(case, "Calls", page)
     assert [words(line)[:16] for line in with_class(page.root, "here")] == ["1 dat_srq_resize"]
 
@@ -301,7 +316,7 @@ def deadlocked() -> SyntheticRun:
 
 def test_a_hang_says_where_each_thread_is(tmp_path: Path) -> None:
     page = page_of(deadlocked(), tmp_path)
-    happened = part("srq_resize/grow", "Happened", page)
+    happened = part("srq_resize/grow", "Seen", page)
     assert "in flush_events, src/evd.c:12 (libvendor.so)" in happened
     assert "from grow, cases/srq/srq_resize.c:31" in happened
     calls = part("srq_resize/grow", "Calls", page)
@@ -351,7 +366,7 @@ def test_a_hang_in_teardown_says_where_too(tmp_path: Path) -> None:
 def test_a_timeout_marks_the_call_it_hung_in(red: Page) -> None:
     hung = "srq_resize/under_traffic"
     assert red.cells(hung) == ["PASS", "TIMEOUT"]
-    assert part(hung, "Happened", red) == "no end after 10000 ms (inside dat_evd_wait)"
+    assert part(hung, "Seen", red) == "no end after 10000 ms (inside dat_evd_wait)"
     here = with_class(red.by_id(f"finding:{hung}"), "here")
     assert [words(line) for line in here] == [
         "3 dat_evd_wait(evd_handle=evd#2, timeout=INF) → did not return ◀ here"

@@ -122,8 +122,10 @@ def test_a_failure_carries_its_evidence(tmp_path: Path) -> None:
         " saw DAT_SUCCESS"
     )
     for line in (
-        "A request for fewer receives than are outstanding is refused",
-        "    DAT_INSUFFICIENT_RESOURCES",
+        "requirement: A request for fewer receives than are outstanding is refused",
+        "done: dat_srq_resize(srq_handle=srq#1, srq_max_recv_dto=1), call 6",
+        "expected: DAT_INVALID_STATE or DAT_INSUFFICIENT_RESOURCES",
+        "seen: DAT_SUCCESS",
         "   6 dat_srq_resize(srq_handle=srq#1, srq_max_recv_dto=1) = DAT_SUCCESS   <-- here",
     ):
         assert line in failure.text

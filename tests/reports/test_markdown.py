@@ -42,8 +42,9 @@ def test_red(tmp_path: Path) -> None:
     for said in (
         "8 clauses checked, 3 broken, 1 not decided: not conformant",
         "FAIL in 1 clause: dat_srq_resize: expected DAT_INVALID_STATE or DAT_INS",
-        "first srq_resize/below_outstanding (1 host: FAIL, 2 hosts: FAIL): A request for fewer",
-        "expected DAT_INVALID_STATE or DAT_INSUFFICIENT_RESOURCES, saw DAT_SUCCESS",
+        "first srq_resize/below_outstanding (1 host: FAIL, 2 hosts: FAIL) requirement: A request",
+        "done: dat_srq_resize(srq_handle=srq#1, srq_max_recv_dto=1), call 6",
+        "expected: DAT_INVALID_STATE or DAT_INSUFFICIENT_RESOURCES seen: DAT_SUCCESS",
         "replay: ./udapl-cts replay 20260102-030405-7 srq_resize/null_handle",
         "Not decided: 1 clause, first srq_resize/events_over_evds: dat_srq_resize: peer is",
         "10 cases compared, 1 differs",

@@ -190,7 +190,15 @@ def test_evidence_of_a_failure_is_recorded_and_told(cts: Cts) -> None:
     assert record["calls"][0]["call"] == "dat_srq_resize"
     assert record["host"] == "host1"
     assert "FAIL in 1 clause: dat_srq_resize: expected DAT_INVALID_STATE, saw" in done.stdout
-    assert "    demo_page/fails  1 host  dat_srq_resize(srq, 3): expected" in done.stdout
+    told = done.stdout.splitlines()
+    at = told.index("    demo_page/fails  1 host (again, alone: FAIL)")
+    assert [line.strip() for line in told[at + 1 : at + 6]] == [
+        "requirement: The call fails when it is asked to.",
+        "done: dat_srq_resize(srq_handle=srq#1, srq_max_recv_dto=3), call 1",
+        "expected: DAT_INVALID_STATE",
+        "seen: DAT_SUCCESS",
+        "at: cases/demo/demo_page.c:12",
+    ]
     run = cts.events()[0]["run"]
     assert f"replay: ./udapl-cts replay {run} demo_page/fails" in done.stdout
     assert done.stderr == ""

@@ -116,7 +116,7 @@ def test_replay_shows_the_evidence(cts: Cts) -> None:
     run = cts.events()[0]["run"]
     done = cts("replay", run, "demo_page/fails")
     assert done.returncode == 1, done
-    assert "must: The call fails when it is asked to." in done.stdout
+    assert "requirement: The call fails when it is asked to." in done.stdout
     assert "dat_srq_resize(srq_handle=srq#1, srq_max_recv_dto=3) = DAT_SUCCESS" in done.stdout
     assert "NOT OK expect dat_srq_resize(srq, 3)" in done.stdout
     assert "expected DAT_INVALID_STATE, saw DAT_SUCCESS" in done.stdout

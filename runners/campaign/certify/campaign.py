@@ -528,7 +528,12 @@ def _clause(clause: Clause, place: str, api: str) -> Record:
         "case": place,
     }
     blame = clause.blame if clause.blame != "provider" else ""
-    said = {"reason": clause.reason, "picture": clause.picture, "blame": blame}
+    said = {
+        "reason": clause.reason,
+        "picture": clause.picture,
+        "blame": blame,
+        "family": clause.family,
+    }
     return record | {key: value for key, value in said.items() if value}
 
 

@@ -45,10 +45,11 @@ def replay(
     if not dat_conf.is_file():
         raise InputError(f"{choice.folder} has no {DAT_CONF}: it says which provider was tested")
     print(f"{choice.case.id} [{mode(choice.hosts)}] of run {choice.run.id}")
-    print(
-        f"{choice.case.file}:{choice.case.line}, {choice.case.clause.level}: "
-        f"{choice.case.clause.text}"
-    )
+    clause = choice.case.clause
+    print(f"{choice.case.file}:{choice.case.line}, {clause.level}")
+    print(f"requirement: {clause.requirement}")
+    if clause.row:
+        print(f"in this case: {clause.row}")
     with scratch() as logs:
         assignment = Assignment(
             fabric=checkout.fabrics[choice.run.fabric],

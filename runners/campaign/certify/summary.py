@@ -10,6 +10,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from reports.evidence_text import finding_text
 from results.analysis import waivers
 from results.analysis.causes import causes, unknown_causes
 from results.analysis.differences import warnings
@@ -76,8 +77,9 @@ def _findings(run: Run, out: Console) -> None:
         attempt = cause.example.decisive
         if attempt is not None:
             named = f"{cause.example.id}  {mode(attempt.hosts)}"
-            said = Text(f"{named}  {_told(cause.example, attempt, waived)}")
-            out.print(Padding(said, (0, 0, 0, 4), expand=False))
+            more = _known(cause.example, attempt, waived)
+            for line in (f"{named}{more}", *_parts(cause.example)):
+                out.print(Padding(Text(line), (0, 0, 0, 4), expand=False))
     not_run = Counter(
         hosts for case in run.cases for hosts in case.modes if case.first(hosts) is None
     )
@@ -85,9 +87,17 @@ def _findings(run: Run, out: Console) -> None:
         out.print(Text(f"NOT-RUN: {count} with {mode(hosts)}", style=STYLES["NOT-RUN"]))
 
 
-def _told(case: Case, attempt: Attempt, waived: Mapping[str, Waiver]) -> str:
-    """What happened in an attempt, in one line."""
-    said = one_line(attempt.summary)
+def _parts(case: Case) -> list[str]:
+    """The finding of a case: requirement, what was done, expected, seen."""
+    lines = finding_text(case, case.decisive) if case.decisive else []
+    check = case.decisive.failed_check if case.decisive else None
+    at = [f"at: {check.file}:{check.line}"] if check else []
+    return [one_line(line) for line in (*lines, *at)]
+
+
+def _known(case: Case, attempt: Attempt, waived: Mapping[str, Waiver]) -> str:
+    """What else is known of it: its second attempt, and its waiver."""
+    said = ""
     again = [a for a in case.ordered if a.hosts == attempt.hosts and a.number == 2]
     if again:
         said += f" (again, alone: {again[0].verdict})"

@@ -89,6 +89,8 @@ def test_each_row_of_a_family_is_a_clause(kettle: Path) -> None:
         ("CUP-2",),
     )
     assert null.sentences == cup.sentences == ("00000002",)
+    assert (null.requirement, null.row) == ("What is no kettle is refused.", "")
+    assert (cup.requirement, cup.row) == ("What is no kettle is refused.", "A cup is refused.")
 
 
 def test_what_another_api_changes_is_the_familys_or_the_rows(kettle: Path) -> None:
