@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* dat_ep_create_with_srq: the parameters of the new EP. */
+#include "cases/ep/ep_create_with_srq/fixtures.h"
+#include "cases/ep/shared/attributes.h"
+#include "cases/srq/shared/queue.h"
+#include "clauses/ep_create_with_srq.h"
+
+#include <string.h>
+
+#define MANY       16 /* EPs of one SRQ */
+#define QUAL_FIRST 22000
+#define QUALS      1000
+
+CASE(ep_create_with_srq, created)
+{
+        struct arguments with = ep_create_with_srq_arguments(t);
+
+        ep_create_with_srq_described(t, ep_create_with_srq_create(t, &with));
+}
+
+/* The structure is the consumer's: neither a grant nor a refusal writes to it. */
+CASE(ep_create_with_srq, attributes_kept)
+{
+        struct arguments with = ep_create_with_srq_arguments(t);
+        DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
+        DAT_EP_ATTR before = with.param.ep_attr;
+
+        ep_create_with_srq_create(t, &with);
+        expect_that(ep_attr_same(&before, &with.param.ep_attr),
+                    "the attributes that were asked for are written");
+        before.max_recv_dtos = with.param.ep_attr.max_recv_dtos = -1;
+        expect(ep_create_with_srq_call(&with, &ep), DAT_INVALID_PARAMETER);
+        expect_that(ep_attr_same(&before, &with.param.ep_attr),
+                    "the attributes that were refused are written");
+}
+
+CASE(ep_create_with_srq, unconnected)
+{
+        struct arguments with = ep_create_with_srq_arguments(t);
+
+        expect_eq(ep_create_with_srq_described(t, ep_create_with_srq_create(t, &with)).ep_state,
+                  DAT_EP_STATE_UNCONNECTED);
+}
+
+/* Where a handle stands among the arguments, and where a query shows it. */
+static const struct shown {
+        const char *id;
+        size_t argument;
+        size_t member;
+} shown[] = {
+#define SHOWN(name_, argument_)                                                              \
+        {                                                                                    \
+#name_, offsetof(struct arguments, argument_), offsetof(DAT_EP_PARAM, name_) \
+        }
+    SHOWN(ia_handle, ia),
+    SHOWN(pz_handle, pz),
+    SHOWN(recv_evd_handle, recv_evd),
+    SHOWN(request_evd_handle, request_evd),
+    SHOWN(connect_evd_handle, connect_evd),
+    SHOWN(srq_handle, srq),
+#undef SHOWN
+};
+
+static DAT_HANDLE handle_at(const void *structure, size_t offset)
+{
+        DAT_HANDLE handle;
+
+        memcpy(&handle, (const char *)structure + offset, sizeof(handle));
+        return handle;
+}
+
+/* Of two EPs that differ in all that is shown; the older one is asked too. */
+FAMILY(ep_create_with_srq, shows, shown)
+{
+        DAT_IA_HANDLE other = other_ia(t);
+        struct arguments with[2] = {ep_create_with_srq_arguments(t),
+                                    ep_create_with_srq_arguments_of(t, other, pz_of(t, other))};
+        DAT_EP_HANDLE eps[2] = {ep_create_with_srq_create(t, &with[0]),
+                                ep_create_with_srq_create(t, &with[1])};
+
+        for (int i = 0; i < 2; i++) {
+                DAT_EP_PARAM param = ep_create_with_srq_described(t, eps[i]);
+
+                expect_that(handle_at(&param, row->member) == handle_at(&with[i], row->argument),
+                            "%s of EP %d is not the one that was given", row->id, i);
+        }
+}
+
+static struct peer_ep *connect_active(struct test *t, DAT_EP_HANDLE ep)
+{
+        return expect_connect(ep);
+}
+
+static struct peer_ep *connect_like_another(struct test *t, DAT_EP_HANDLE ep)
+{
+        DAT_EP_HANDLE other = ep_with(t);
+
+        must_connect(other);
+        return peer_connect_like(peer(t), ep, other);
+}
+
+/* A service point for the EP, or for null one whose requests have none. */
+static DAT_CONN_QUAL listen_with(struct test *t, DAT_EP_HANDLE ep, DAT_EVD_HANDLE evd)
+{
+        uint64_t first = draw(t, QUALS);
+        DAT_RETURN ret = DAT_CONN_QUAL_IN_USE;
+        DAT_HANDLE point = DAT_HANDLE_NULL;
+        DAT_CONN_QUAL qual = 0;
+
+        for (uint64_t i = 0; i < QUALS && dat_is(ret, DAT_CONN_QUAL_IN_USE); i++) {
+                qual = QUAL_FIRST + (first + i) % QUALS;
+                ret = ep ? dat_rsp_create(ia(t), qual, ep, evd, &point)
+                         : dat_psp_create(ia(t), qual, evd, DAT_PSP_CONSUMER_FLAG, &point);
+        }
+        expect(ret, DAT_SUCCESS);
+        adopt(t, ep ? DAT_HANDLE_TYPE_RSP : DAT_HANDLE_TYPE_PSP, point);
+        return qual;
+}
+
+static struct peer_ep *accept_with(struct test *t, DAT_EP_HANDLE ep, bool reserved)
+{
+        DAT_EVD_HANDLE evd = evd_with(t, .qlen = 8, .flags = DAT_EVD_CR_FLAG);
+        struct peer_ep *end =
+            peer_request(peer(t), listen_with(t, reserved ? ep : DAT_HANDLE_NULL, evd));
+        DAT_EVENT event = must_event(evd, DAT_CONNECTION_REQUEST_EVENT);
+
+        expect(dat_cr_accept(event.event_data.cr_arrival_event_data.cr_handle,
+                             reserved ? DAT_HANDLE_NULL : ep, 0, NULL),
+               DAT_SUCCESS);
+        expect_event(ep_connect_evd(t, ep), DAT_CONNECTION_EVENT_ESTABLISHED);
+        peer_wait_connected(end);
+        return end;
+}
+
+static struct peer_ep *connect_reserved(struct test *t, DAT_EP_HANDLE ep)
+{
+        return accept_with(t, ep, true);
+}
+
+static struct peer_ep *connect_accepting(struct test *t, DAT_EP_HANDLE ep)
+{
+        return accept_with(t, ep, false);
+}
+
+static const struct connecting {
+        const char *id;
+        struct peer_ep *(*connect)(struct test *t, DAT_EP_HANDLE ep);
+} connecting[] = {
+    {"active", connect_active},
+    {"like_another", connect_like_another},
+    {"reserved", connect_reserved},
+    {"accepting", connect_accepting},
+};
+
+FAMILY(ep_create_with_srq, connects, connecting)
+{
+        struct queue queue = queue_with(t, 8);
+        DAT_EP_HANDLE ep = ep_create_with_srq_create_on(t, queue.srq);
+        struct flow flow = flow_to(t, ep, row->connect(t, ep));
+
+        queue_post(t, &queue, 2);
+        expect_traffic(t, &queue, &flow, 2);
+}
+
+CASE(ep_create_with_srq, many_eps)
+{
+        struct arguments with = ep_create_with_srq_arguments(t);
+        DAT_COUNT limit = ia_attr(t)->max_ep_per_srq;
+
+        for (DAT_COUNT i = 0; i < MANY && i < limit; i++)
+                ep_create_with_srq_create(t, &with);
+}
+
+CASE(ep_create_with_srq, evds_of_several_eps)
+{
+        struct queue queue = queue_with(t, 8);
+        struct flow flows[3];
+
+        for (int i = 0; i < 3; i++)
+                flows[i] = flow_made(t, &queue);
+        queue_post(t, &queue, 6);
+        for (int i = 0; i < 3; i++)
+                expect_traffic(t, &queue, &flows[i], 2);
+        for (int i = 0; i < 3; i++)
+                expect_quiet(flows[i].evd);
+}
+
+/* Where they report to one EVD, each completion names the EP that the message was for. */
+CASE(ep_create_with_srq, evd_of_several_eps)
+{
+        struct arguments with = ep_create_with_srq_arguments(t);
+        struct peer_ep *ends[2];
+        DAT_EP_HANDLE eps[2];
+
+        for (int i = 0; i < 2; i++)
+                eps[i] = ep_create_with_srq_create(t, &with);
+        srq_post(t, with.srq, buf_with(t), MESSAGE, 0, 2);
+        for (int i = 0; i < 2; i++)
+                ends[i] = expect_connect(eps[i]);
+        for (int i = 1; i >= 0; i--) {
+                peer_send(ends[i], .length = MESSAGE);
+                expect_that(expect_dto(with.recv_evd).ep_handle == eps[i],
+                            "a completion names another EP");
+        }
+}
+
+CASE(ep_create_with_srq, receives_wait_already)
+{
+        struct queue queue = queue_with(t, 8);
+        struct flow flow;
+
+        queue_post(t, &queue, 4);
+        flow = flow_made(t, &queue);
+        expect_traffic(t, &queue, &flow, 4);
+}
