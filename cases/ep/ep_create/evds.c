@@ -2,7 +2,7 @@
 /* dat_ep_create: the EVDs of the EP. */
 #include "case/standard.h"
 #include "cases/ep/ep_create/fixtures.h"
-#include "cases/ep/shared/attributes.h"
+#include "cases/ep/shared/creation.h"
 #include "cases/ep/shared/transfer.h"
 #include "cases/ep/shared/transitions.h"
 #include "cases/shared/point.h"
@@ -10,32 +10,21 @@
 
 FAMILY(ep_create, null_evd, ep_no_evd)
 {
-        struct arguments with = arguments(t);
-        DAT_EP_PARAM param;
+        struct ep_creation with = ep_create_arguments(t);
 
-        if (row->recv)
-                with.recv_evd = DAT_HANDLE_NULL;
-        if (row->request)
-                with.request_evd = DAT_HANDLE_NULL;
-        if (row->connect)
-                with.connect_evd = DAT_HANDLE_NULL;
-
-        param = described(t, create(t, &with));
-        expect_that(param.recv_evd_handle == with.recv_evd, "another EVD for receives");
-        expect_that(param.request_evd_handle == with.request_evd, "another EVD for requests");
-        expect_that(param.connect_evd_handle == with.connect_evd, "another EVD for connections");
+        expect_null_evd(t, &with, row);
 }
 
 /* The next message tells that the one before it has come. */
 CASE(ep_create, without_recv_evd)
 {
-        struct arguments with = arguments(t);
+        struct ep_creation with = ep_create_arguments(t);
         struct vector to = vector_with(t, .length = MESSAGE);
         struct vector from = vector_with(t, .length = MESSAGE);
         struct loop loop;
 
         with.recv_evd = DAT_HANDLE_NULL;
-        loop = expect_joined(t, plain_end(t), create(t, &with));
+        loop = expect_joined(t, plain_end(t), ep_created(t, &with));
         vector_fill(t, &from, 1);
         expect(recv_vector(loop.passive, &to, 1, DAT_COMPLETION_DEFAULT_FLAG), DAT_SUCCESS);
         must(send_vector(loop.active, &from, 1, DAT_COMPLETION_DEFAULT_FLAG));
@@ -46,13 +35,13 @@ CASE(ep_create, without_recv_evd)
 
 CASE(ep_create, without_request_evd)
 {
-        struct arguments with = arguments(t);
+        struct ep_creation with = ep_create_arguments(t);
         struct vector to = vector_with(t, .length = MESSAGE);
         struct vector from = vector_with(t, .length = MESSAGE);
         struct loop loop;
 
         with.request_evd = DAT_HANDLE_NULL;
-        loop = expect_joined(t, create(t, &with), plain_end(t));
+        loop = expect_joined(t, ep_created(t, &with), plain_end(t));
         vector_fill(t, &from, 1);
         must(recv_vector(loop.passive, &to, 1, DAT_COMPLETION_DEFAULT_FLAG));
         expect(send_vector(loop.active, &from, 1, DAT_COMPLETION_DEFAULT_FLAG), DAT_SUCCESS);
@@ -63,48 +52,31 @@ CASE(ep_create, without_request_evd)
 
 CASE(ep_create, connect_evd_later)
 {
-        struct arguments with = arguments(t);
+        struct ep_creation with = ep_create_arguments(t);
         DAT_EP_PARAM later = {.connect_evd_handle = with.connect_evd};
         DAT_EP_HANDLE ep;
 
         with.connect_evd = DAT_HANDLE_NULL;
-        ep = create(t, &with);
+        ep = ep_created(t, &with);
         expect(dat_ep_modify(ep, DAT_EP_FIELD_CONNECT_EVD_HANDLE, &later), DAT_SUCCESS);
         ep_reports_to(t, ep, DAT_EP_FIELD_CONNECT_EVD_HANDLE, later.connect_evd_handle);
 
         expect_joined(t, ep, plain_end(t));
 }
 
-static const struct stream {
-        const char *id;
-        size_t argument;
-        DAT_EVD_FLAGS flags;
-} streams[] = {
-    {"recv", offsetof(struct arguments, recv_evd), DAT_EVD_CONNECTION_FLAG},
-    {"request", offsetof(struct arguments, request_evd), DAT_EVD_CONNECTION_FLAG},
-    {"connect", offsetof(struct arguments, connect_evd), DAT_EVD_DTO_FLAG},
-    {"recv_of_software", offsetof(struct arguments, recv_evd), DAT_EVD_SOFTWARE_FLAG},
-    {"request_of_software", offsetof(struct arguments, request_evd), DAT_EVD_SOFTWARE_FLAG},
-    {"connect_of_requests", offsetof(struct arguments, connect_evd), DAT_EVD_CR_FLAG},
-};
-
-FAMILY(ep_create, evd_of_another_stream, streams)
+FAMILY(ep_create, evd_of_another_stream, ep_other_streams)
 {
-        struct arguments with = arguments(t);
-        DAT_EVD_HANDLE evd = evd_with(t, .flags = row->flags);
-        DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
+        struct ep_creation with = ep_create_arguments(t);
 
-        memcpy((char *)&with + row->argument, &evd, sizeof(evd));
-
-        expect(call(&with, &ep), DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER);
+        expect_evd_of_another_stream(t, &with, row);
 }
 
 CASE(ep_create, receives_on_recv_evd)
 {
-        struct arguments with = arguments(t);
+        struct ep_creation with = ep_create_arguments(t);
         struct vector to = vector_with(t, .length = MESSAGE);
         struct vector from = vector_with(t, .length = MESSAGE);
-        struct loop loop = expect_joined(t, plain_end(t), create(t, &with));
+        struct loop loop = expect_joined(t, plain_end(t), ep_created(t, &with));
 
         expect(recv_vector(loop.passive, &to, 77, DAT_COMPLETION_DEFAULT_FLAG), DAT_SUCCESS);
         must(send_vector(loop.active, &from, 1, DAT_COMPLETION_DEFAULT_FLAG));
@@ -115,7 +87,7 @@ CASE(ep_create, receives_on_recv_evd)
 
 FAMILY(ep_create, requests_on_request_evd, requests)
 {
-        struct arguments with = arguments(t);
+        struct ep_creation with = ep_create_arguments(t);
         struct vector here = vector_with(t, .length = MESSAGE);
         struct vector there = vector_with(t, .length = MESSAGE);
         DAT_RMR_TRIPLET remote = vector_remote(&there);
@@ -123,7 +95,8 @@ FAMILY(ep_create, requests_on_request_evd, requests)
 
         if (row->what == READ)
                 with.param.ep_attr = transfer_attr(t, (struct transfer_opts){.reads = 2});
-        loop = expect_joined(t, create(t, &with), row->what == READ ? other_end(t) : plain_end(t));
+        loop =
+            expect_joined(t, ep_created(t, &with), row->what == READ ? other_end(t) : plain_end(t));
         must(recv_vector(loop.passive, &there, 1, DAT_COMPLETION_DEFAULT_FLAG));
         if (row->what == SEND)
                 expect(send_vector(loop.active, &here, 77, DAT_COMPLETION_DEFAULT_FLAG),
@@ -143,7 +116,7 @@ FAMILY(ep_create, requests_on_request_evd, requests)
 
 CASE(ep_create, bindings_on_request_evd)
 {
-        struct arguments with = arguments(t);
+        struct ep_creation with = ep_create_arguments(t);
         DAT_LMR_TRIPLET segment = triplet(buf_with(t), 0, MESSAGE);
         DAT_RMR_HANDLE rmr = DAT_HANDLE_NULL;
         DAT_RMR_CONTEXT context;
@@ -151,7 +124,7 @@ CASE(ep_create, bindings_on_request_evd)
         DAT_EP_HANDLE ep;
 
         with.request_evd = evd_with(t, .flags = DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG);
-        ep = create(t, &with);
+        ep = ep_created(t, &with);
         expect_joined(t, ep, plain_end(t));
         must(dat_rmr_create(with.pz, &rmr));
         adopt(t, DAT_HANDLE_TYPE_RMR, rmr);
@@ -165,8 +138,8 @@ CASE(ep_create, bindings_on_request_evd)
 
 CASE(ep_create, connection_events_on_connect_evd)
 {
-        struct arguments with = arguments(t);
-        struct loop loop = expect_joined(t, plain_end(t), create(t, &with));
+        struct ep_creation with = ep_create_arguments(t);
+        struct loop loop = expect_joined(t, plain_end(t), ep_created(t, &with));
         DAT_EVENT event;
 
         must(dat_ep_disconnect(loop.active, DAT_CLOSE_ABRUPT_FLAG));
@@ -178,23 +151,21 @@ CASE(ep_create, connection_events_on_connect_evd)
 
 FAMILY(ep_create, same_flags_on_one_evd, ep_same_flags)
 {
-        struct arguments with = arguments(t);
+        struct ep_creation with = ep_create_arguments(t);
 
-        set_flags(&with, row->request, row->first);
-        create(t, &with);
-        create(t, &with);
+        expect_same_flags_on_one_evd(t, &with, row);
 }
 
 FAMILY(ep_create, both_streams_on_one_evd, ep_both_streams)
 {
-        struct arguments with = arguments(t);
+        struct ep_creation with = ep_create_arguments(t);
         struct vector vector = vector_with(t, .length = MESSAGE);
         struct loop loop;
 
-        set_flags(&with, false, row->flags);
-        set_flags(&with, true, row->flags);
+        ep_creation_set_flags(&with, false, row->flags);
+        ep_creation_set_flags(&with, true, row->flags);
         with.request_evd = with.recv_evd;
-        loop = expect_joined(t, create(t, &with), plain_end(t));
+        loop = expect_joined(t, ep_created(t, &with), plain_end(t));
         expect(recv_vector(loop.active, &vector, 3, DAT_COMPLETION_DEFAULT_FLAG), DAT_SUCCESS);
         must(send_vector(loop.passive, &vector, 1, DAT_COMPLETION_DEFAULT_FLAG));
         expect_completion(with.recv_evd, loop.active, 3, MESSAGE, 0);
@@ -203,72 +174,54 @@ FAMILY(ep_create, both_streams_on_one_evd, ep_both_streams)
         expect_completion(with.recv_evd, loop.active, 77, MESSAGE, 0);
 }
 
-/* A second EP that is kept from the EVD of the first, or not, by a provider that does not look. */
-static void expect_kept_apart(struct test *t, const struct arguments *with)
-{
-        DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
-
-        if (dat_is(expect_or_note(call(with, &ep), DAT_INVALID_PARAMETER, DAT_SUCCESS),
-                   DAT_SUCCESS))
-                adopted(t, with, ep);
-}
-
 FAMILY(ep_create, mixed_flags_on_one_evd, ep_mixed_flags)
 {
-        struct arguments with = arguments(t);
+        struct ep_creation with = ep_create_arguments(t);
 
-        set_flags(&with, row->request, row->first);
-        create(t, &with);
-        set_flags(&with, row->request, row->second);
-
-        expect_kept_apart(t, &with);
+        expect_mixed_flags_on_one_evd(t, &with, row);
 }
 
 CASE(ep_create, unsignalled_for_both_streams)
 {
-        struct arguments with = arguments(t);
+        struct ep_creation with = ep_create_arguments(t);
 
         with.request_evd = with.recv_evd;
-        set_flags(&with, false, DAT_COMPLETION_UNSIGNALLED_FLAG);
+        ep_creation_set_flags(&with, false, DAT_COMPLETION_UNSIGNALLED_FLAG);
 
-        expect_kept_apart(t, &with);
+        expect_refused_or_noted(t, &with);
 }
 
 CASE(ep_create, threshold_beside_other_streams)
 {
-        struct arguments with = arguments(t);
+        struct ep_creation with = ep_create_arguments(t);
 
-        with.recv_evd = evd_with(t, .flags = DAT_EVD_DTO_FLAG | DAT_EVD_CONNECTION_FLAG);
-        with.connect_evd = with.recv_evd;
-        set_flags(&with, false, DAT_COMPLETION_EVD_THRESHOLD_FLAG);
-
-        create(t, &with);
+        expect_threshold_beside_other_streams(t, &with);
 }
 
 CASE(ep_create, request_threshold_beside_other_streams)
 {
-        struct arguments with = arguments(t);
+        struct ep_creation with = ep_create_arguments(t);
 
         with.request_evd = evd_with(t, .flags = DAT_EVD_DTO_FLAG | DAT_EVD_CONNECTION_FLAG);
         with.connect_evd = with.request_evd;
-        set_flags(&with, true, DAT_COMPLETION_EVD_THRESHOLD_FLAG);
+        ep_creation_set_flags(&with, true, DAT_COMPLETION_EVD_THRESHOLD_FLAG);
 
-        create(t, &with);
+        ep_created(t, &with);
 }
 
 /* Only flags of the threshold let completions stand beside other streams. */
 CASE(ep_create, all_streams_on_one_evd)
 {
-        struct arguments with = arguments(t);
+        struct ep_creation with = ep_create_arguments(t);
         struct vector vector = vector_with(t, .length = MESSAGE);
         struct loop loop;
 
         with.recv_evd = evd_with(t, .flags = DAT_EVD_DTO_FLAG | DAT_EVD_CONNECTION_FLAG);
         with.request_evd = with.recv_evd;
         with.connect_evd = with.recv_evd;
-        set_flags(&with, false, DAT_COMPLETION_EVD_THRESHOLD_FLAG);
-        set_flags(&with, true, DAT_COMPLETION_EVD_THRESHOLD_FLAG);
-        loop = expect_joined(t, create(t, &with), plain_end(t));
+        ep_creation_set_flags(&with, false, DAT_COMPLETION_EVD_THRESHOLD_FLAG);
+        ep_creation_set_flags(&with, true, DAT_COMPLETION_EVD_THRESHOLD_FLAG);
+        loop = expect_joined(t, ep_created(t, &with), plain_end(t));
 
         must(recv_vector(loop.passive, &vector, 1, DAT_COMPLETION_DEFAULT_FLAG));
         expect(send_vector(loop.active, &vector, 77, DAT_COMPLETION_DEFAULT_FLAG), DAT_SUCCESS);

@@ -5,34 +5,16 @@
 
 #include "case.h"
 #include "case/standard.h"
-#include "cases/ep/shared/attributes.h"
+#include "cases/ep/shared/creation.h"
 #include "cases/ep/shared/transfer.h"
 #include "cases/ep/shared/transitions.h"
 #include "cases/shared/point.h"
 
 #define FEW 5 /* DTOs under way at once */
 
-/* The arguments of the call; what a case leaves out of them is whole and modest. */
-struct arguments {
-        DAT_IA_HANDLE ia;
-        DAT_PZ_HANDLE pz;
-        DAT_EVD_HANDLE recv_evd;
-        DAT_EVD_HANDLE request_evd;
-        DAT_EVD_HANDLE connect_evd;
-        DAT_EP_PARAM param; /* of which ep_attr is given */
-};
+struct ep_creation ep_create_arguments_of(struct test *t, DAT_IA_HANDLE of, DAT_PZ_HANDLE zone);
 
-struct arguments arguments_of(struct test *t, DAT_IA_HANDLE of, DAT_PZ_HANDLE zone);
-
-struct arguments arguments(struct test *t);
-
-DAT_RETURN call(const struct arguments *with, DAT_EP_HANDLE *ep);
-
-DAT_EP_HANDLE adopted(struct test *t, const struct arguments *with, DAT_EP_HANDLE ep);
-
-DAT_EP_HANDLE create(struct test *t, const struct arguments *with);
-
-DAT_EP_PARAM described(struct test *t, DAT_EP_HANDLE ep);
+struct ep_creation ep_create_arguments(struct test *t);
 
 /* The usual EP at the other end of one that is made. */
 DAT_EP_HANDLE other_end(struct test *t);
@@ -59,9 +41,7 @@ static const struct ep_number numbers[] = {EXACT_NUMBERS, LEAST_NUMBERS};
 #define NUMBERS (sizeof(numbers) / sizeof(numbers[0]))
 
 /* Segments of reads are for an EP that reads; it then has one read at least. */
-struct arguments asking(struct test *t, const struct ep_number *number, uint64_t value);
-
-void set_flags(struct arguments *with, bool request, DAT_COMPLETION_FLAGS value);
+struct ep_creation asking(struct test *t, const struct ep_number *number, uint64_t value);
 
 static const struct request {
         const char *id;

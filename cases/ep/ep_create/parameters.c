@@ -2,7 +2,7 @@
 /* dat_ep_create: the parameters of the new EP. */
 #include "case/standard.h"
 #include "cases/ep/ep_create/fixtures.h"
-#include "cases/ep/shared/attributes.h"
+#include "cases/ep/shared/creation.h"
 #include "cases/ep/shared/transfer.h"
 #include "cases/ep/shared/transitions.h"
 #include "cases/shared/point.h"
@@ -12,15 +12,16 @@
 
 CASE(ep_create, created)
 {
-        struct arguments with = arguments(t);
+        struct ep_creation with = ep_create_arguments(t);
 
-        expect_that(described(t, create(t, &with)).ia_handle == ia(t), "the EP is of another IA");
+        expect_that(ep_described(t, ep_created(t, &with)).ia_handle == ia(t),
+                    "the EP is of another IA");
 }
 
 /* The structure is the consumer's: neither a grant nor a refusal writes to it. */
 CASE(ep_create, attributes_kept)
 {
-        struct arguments with = arguments(t);
+        struct ep_creation with = ep_create_arguments(t);
         DAT_EP_HANDLE refused = DAT_HANDLE_NULL;
         DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
         DAT_EP_ATTR attr = with.param.ep_attr;
@@ -28,7 +29,7 @@ CASE(ep_create, attributes_kept)
         expect(dat_ep_create(with.ia, with.pz, with.recv_evd, with.request_evd, with.connect_evd,
                              &attr, &ep),
                DAT_SUCCESS);
-        adopted(t, &with, ep);
+        ep_creation_adopt(t, &with, ep);
         expect_that(ep_attr_same(&attr, &with.param.ep_attr),
                     "the attributes that were asked for are written");
         attr.max_recv_dtos = with.param.ep_attr.max_recv_dtos = -1;
@@ -41,10 +42,10 @@ CASE(ep_create, attributes_kept)
 
 CASE(ep_create, unconnected)
 {
-        struct arguments with = arguments(t);
-        DAT_EP_HANDLE ep = create(t, &with);
+        struct ep_creation with = ep_create_arguments(t);
+        DAT_EP_HANDLE ep = ep_created(t, &with);
 
-        expect_eq(plain_ep_state(described(t, ep).ep_state), DAT_EP_STATE_UNCONNECTED);
+        expect_eq(plain_ep_state(ep_described(t, ep).ep_state), DAT_EP_STATE_UNCONNECTED);
         expect_eq(ep_state(t, ep), DAT_EP_STATE_UNCONNECTED);
 }
 
@@ -53,9 +54,9 @@ static const struct shown {
         size_t argument;
         size_t member;
 } shown[] = {
-#define SHOWN(name_, argument_)                                                              \
-        {                                                                                    \
-#name_, offsetof(struct arguments, argument_), offsetof(DAT_EP_PARAM, name_) \
+#define SHOWN(name_, argument_)                                                                \
+        {                                                                                      \
+#name_, offsetof(struct ep_creation, argument_), offsetof(DAT_EP_PARAM, name_) \
         }
     SHOWN(ia_handle, ia),
     SHOWN(pz_handle, pz),
@@ -77,11 +78,12 @@ static DAT_HANDLE handle_at(const void *structure, size_t offset)
 FAMILY(ep_create, shows, shown)
 {
         DAT_IA_HANDLE other = other_ia(t);
-        struct arguments with[2] = {arguments(t), arguments_of(t, other, pz_of(t, other))};
-        DAT_EP_HANDLE eps[2] = {create(t, &with[0]), create(t, &with[1])};
+        struct ep_creation with[2] = {ep_create_arguments(t),
+                                      ep_create_arguments_of(t, other, pz_of(t, other))};
+        DAT_EP_HANDLE eps[2] = {ep_created(t, &with[0]), ep_created(t, &with[1])};
 
         for (int i = 0; i < 2; i++) {
-                DAT_EP_PARAM param = described(t, eps[i]);
+                DAT_EP_PARAM param = ep_described(t, eps[i]);
 
                 expect_that(handle_at(&param, row->member) == handle_at(&with[i], row->argument),
                             "%s of EP %d is not the one that was given", row->id, i);
@@ -138,8 +140,8 @@ static const struct connecting {
 
 FAMILY(ep_create, connects, connecting)
 {
-        struct arguments with = arguments(t);
-        DAT_EP_HANDLE ep = create(t, &with);
+        struct ep_creation with = ep_create_arguments(t);
+        DAT_EP_HANDLE ep = ep_created(t, &with);
         DAT_EP_HANDLE other = row->connect(t, ep);
 
         expect_message(t, ep, other);
@@ -148,14 +150,14 @@ FAMILY(ep_create, connects, connecting)
 
 CASE(ep_create, with_peer)
 {
-        struct arguments with = arguments(t);
+        struct ep_creation with = ep_create_arguments(t);
 
-        expect_ep_bears(t, create(t, &with));
+        expect_ep_bears(t, ep_created(t, &with));
 }
 
 CASE(ep_create, many)
 {
-        struct arguments with = arguments(t);
+        struct ep_creation with = ep_create_arguments(t);
         DAT_EP_HANDLE eps[EPS];
         DAT_COUNT count = EPS;
 
@@ -163,8 +165,8 @@ CASE(ep_create, many)
                 count = ia_attr(t)->max_eps;
         for (DAT_COUNT i = 0; i < count; i++) {
                 with.param.ep_attr.max_message_size = 1000 + (DAT_VLEN)i;
-                eps[i] = create(t, &with);
+                eps[i] = ep_created(t, &with);
         }
         for (DAT_COUNT i = 0; i < count; i++)
-                expect_eq(described(t, eps[i]).ep_attr.max_message_size, 1000 + i);
+                expect_eq(ep_described(t, eps[i]).ep_attr.max_message_size, 1000 + i);
 }

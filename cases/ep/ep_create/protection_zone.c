@@ -2,7 +2,7 @@
 /* dat_ep_create: the protection zone of the EP. */
 #include "case/standard.h"
 #include "cases/ep/ep_create/fixtures.h"
-#include "cases/ep/shared/attributes.h"
+#include "cases/ep/shared/creation.h"
 #include "cases/ep/shared/transfer.h"
 #include "cases/ep/shared/transitions.h"
 #include "clauses/ep_create.h"
@@ -21,10 +21,10 @@ static void expect_protected(struct test *t, DAT_RETURN ret, DAT_EVD_HANDLE evd)
 
 CASE(ep_create, memory_of_another_pz)
 {
-        struct arguments with = arguments(t);
+        struct ep_creation with = ep_create_arguments(t);
         struct vector from = vector_with(t, .length = MESSAGE, .buf.pz = pz_new(t));
         struct vector to = vector_with(t, .length = MESSAGE);
-        struct loop loop = expect_joined(t, create(t, &with), plain_end(t));
+        struct loop loop = expect_joined(t, ep_created(t, &with), plain_end(t));
 
         must(recv_vector(loop.passive, &to, 1, DAT_COMPLETION_DEFAULT_FLAG));
         expect_protected(t, send_vector(loop.active, &from, 1, DAT_COMPLETION_DEFAULT_FLAG),
@@ -34,10 +34,10 @@ CASE(ep_create, memory_of_another_pz)
 
 CASE(ep_create, receives_into_another_pz)
 {
-        struct arguments with = arguments(t);
+        struct ep_creation with = ep_create_arguments(t);
         struct vector from = vector_with(t, .length = MESSAGE);
         struct vector to = vector_with(t, .length = MESSAGE, .buf.pz = pz_new(t));
-        struct loop loop = expect_joined(t, plain_end(t), create(t, &with));
+        struct loop loop = expect_joined(t, plain_end(t), ep_created(t, &with));
         DAT_RETURN ret = recv_vector(loop.passive, &to, 1, DAT_COMPLETION_DEFAULT_FLAG);
 
         must(send_vector(loop.active, &from, 1, DAT_COMPLETION_DEFAULT_FLAG));
@@ -48,11 +48,11 @@ CASE(ep_create, receives_into_another_pz)
 /* The other end, of another zone, writes: it reaches memory of the zone that the EP was made in. */
 CASE(ep_create, rdma_to_its_pz)
 {
-        struct arguments with = arguments_of(t, ia(t), pz_new(t));
+        struct ep_creation with = ep_create_arguments_of(t, ia(t), pz_new(t));
         struct vector from = vector_with(t, .length = MESSAGE);
         struct vector to = vector_with(t, .length = MESSAGE, .buf.pz = with.pz);
         DAT_RMR_TRIPLET remote = vector_remote(&to);
-        struct loop loop = expect_joined(t, plain_end(t), create(t, &with));
+        struct loop loop = expect_joined(t, plain_end(t), ep_created(t, &with));
 
         vector_fill(t, &from, 1);
         must(dat_ep_post_rdma_write(loop.active, 1, from.iov, COOKIE(1), &remote,
@@ -64,11 +64,11 @@ CASE(ep_create, rdma_to_its_pz)
 
 CASE(ep_create, rdma_to_another_pz)
 {
-        struct arguments with = arguments_of(t, ia(t), pz_new(t));
+        struct ep_creation with = ep_create_arguments_of(t, ia(t), pz_new(t));
         struct vector from = vector_with(t, .length = MESSAGE);
         struct vector to = vector_with(t, .length = MESSAGE);
         DAT_RMR_TRIPLET remote = vector_remote(&to);
-        struct loop loop = expect_joined(t, plain_end(t), create(t, &with));
+        struct loop loop = expect_joined(t, plain_end(t), ep_created(t, &with));
         DAT_DTO_COMPLETION_STATUS status;
         DAT_EVENT event;
 

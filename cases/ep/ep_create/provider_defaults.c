@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_ep_create: attributes that the provider chooses. */
 #include "cases/ep/ep_create/fixtures.h"
-#include "cases/ep/shared/attributes.h"
+#include "cases/ep/shared/creation.h"
 #include "cases/ep/shared/transitions.h"
 #include "cases/shared/point.h"
 #include "clauses/ep_create.h"
 
-static DAT_EP_HANDLE create_default(struct test *t, const struct arguments *with)
+static DAT_EP_HANDLE create_default(struct test *t, const struct ep_creation *with)
 {
         DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
 
         expect(dat_ep_create(with->ia, with->pz, with->recv_evd, with->request_evd,
                              with->connect_evd, NULL, &ep),
                DAT_SUCCESS);
-        return adopted(t, with, ep);
+        return ep_creation_adopt(t, with, ep);
 }
 
 /* Each of them is one that an EP could have, be it more than the IA promises (EP-29). */
 CASE(ep_create, default_attributes)
 {
-        struct arguments with = arguments(t);
-        DAT_EP_PARAM param = described(t, create_default(t, &with));
+        struct ep_creation with = ep_create_arguments(t);
+        DAT_EP_PARAM param = ep_described(t, create_default(t, &with));
 
         expect_eq(plain_ep_state(param.ep_state), DAT_EP_STATE_UNCONNECTED);
         expect_that(param.pz_handle == with.pz && param.recv_evd_handle == with.recv_evd &&
@@ -42,16 +42,16 @@ CASE(ep_create, default_attributes)
 /* However many there are already, one more is made, and the two carry messages if both can. */
 CASE(ep_create, default_again)
 {
-        struct arguments with[FEW];
+        struct ep_creation with[FEW];
         DAT_COUNT count = cap_at_limit(t, FEW, DAT_HANDLE_TYPE_EP, 1);
         DAT_EP_HANDLE eps[FEW] = {DAT_HANDLE_NULL};
 
         for (DAT_COUNT i = 0; i < count; i++) {
                 DAT_EP_PARAM param;
 
-                with[i] = arguments(t);
+                with[i] = ep_create_arguments(t);
                 eps[i] = create_default(t, &with[i]);
-                param = described(t, eps[i]);
+                param = ep_described(t, eps[i]);
                 expect_eq(plain_ep_state(param.ep_state), DAT_EP_STATE_UNCONNECTED);
                 expect_that(param.pz_handle == with[i].pz &&
                                 param.recv_evd_handle == with[i].recv_evd &&
@@ -84,7 +84,7 @@ CASE(ep_create, default_again)
 /* Before it is used, it is made what the consumer needs. */
 CASE(ep_create, default_then_modified)
 {
-        struct arguments with = arguments(t);
+        struct ep_creation with = ep_create_arguments(t);
         DAT_EP_HANDLE ep = create_default(t, &with);
         DAT_EP_HANDLE other = plain_end(t);
 
@@ -95,7 +95,8 @@ CASE(ep_create, default_then_modified)
                        DAT_EP_FIELD_EP_ATTR_MAX_REQUEST_IOV,
                    &with.param),
                DAT_SUCCESS);
-        expect_eq(described(t, ep).ep_attr.max_message_size, with.param.ep_attr.max_message_size);
+        expect_eq(ep_described(t, ep).ep_attr.max_message_size,
+                  with.param.ep_attr.max_message_size);
         expect_joined(t, other, ep);
         expect_message(t, ep, other);
         expect_message(t, other, ep);
@@ -103,7 +104,7 @@ CASE(ep_create, default_then_modified)
 
 CASE(ep_create, default_freed)
 {
-        struct arguments with = arguments(t);
+        struct ep_creation with = ep_create_arguments(t);
         DAT_EP_HANDLE ep = create_default(t, &with);
 
         expect_eq(ep_state(t, ep), DAT_EP_STATE_UNCONNECTED);

@@ -2,7 +2,7 @@
 /* dat_ep_create: refused calls, and calls of several threads. */
 #include "case/standard.h"
 #include "cases/ep/ep_create/fixtures.h"
-#include "cases/ep/shared/attributes.h"
+#include "cases/ep/shared/creation.h"
 #include "cases/ep/shared/transfer.h"
 #include "cases/ep/shared/transitions.h"
 #include "clauses/ep_create.h"
@@ -12,32 +12,14 @@
 #define REFUSED 64 /* calls in a row */
 #define OTHERS  3  /* EPs that are connected while the next is made */
 
-static void ask_negative(struct test *t, struct arguments *with)
-{
-        (void)t;
-        with->param.ep_attr.max_request_dtos = -1;
-}
-
-static void ask_too_many(struct test *t, struct arguments *with)
+static void ask_too_many(struct test *t, struct ep_creation *with)
 {
         with->param.ep_attr.max_recv_iov = ia_attr(t)->max_iov_segments_per_dto + 1;
 }
 
-static void ask_unknown_flag(struct test *t, struct arguments *with)
-{
-        (void)t;
-        with->param.ep_attr.recv_completion_flags = (DAT_COMPLETION_FLAGS)(1U << 20);
-}
-
-static void ask_other_stream(struct test *t, struct arguments *with)
-{
-        (void)t;
-        with->recv_evd = with->connect_evd;
-}
-
 static const struct refusal {
         const char *id;
-        void (*spoil)(struct test *t, struct arguments *with);
+        void (*spoil)(struct test *t, struct ep_creation *with);
 } refusals[] = {
     {"negative", ask_negative},
     {"too_many", ask_too_many},
@@ -49,20 +31,20 @@ static const struct refusal {
 FAMILY(ep_create, after_refusals, refusals)
 {
         DAT_PZ_HANDLE zone = pz_new(t);
-        struct arguments good = arguments_of(t, ia(t), zone);
+        struct ep_creation good = ep_create_arguments_of(t, ia(t), zone);
         DAT_HANDLE evds[] = {good.recv_evd, good.request_evd, good.connect_evd};
-        struct arguments bad = good;
+        struct ep_creation bad = good;
 
         row->spoil(t, &bad);
         for (int i = 0; i < REFUSED; i++) {
                 DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
 
-                if (dat_is(call(&bad, &ep), DAT_SUCCESS)) {
-                        adopted(t, &bad, ep);
+                if (dat_is(ep_creation_call(&bad, &ep), DAT_SUCCESS)) {
+                        ep_creation_adopt(t, &bad, ep);
                         end_noted(t, "granted: there is nothing to see after a refusal");
                 }
         }
-        release(t, create(t, &good));
+        release(t, ep_created(t, &good));
 
         for (int i = 0; i < 3; i++) {
                 expect(dat_evd_free(evds[i]), DAT_SUCCESS);
@@ -76,19 +58,19 @@ FAMILY(ep_create, after_refusals, refusals)
 CASE(ep_create, beside_others)
 {
         DAT_PZ_HANDLE zones[2] = {pz(t), pz_new(t)};
-        struct arguments with[OTHERS];
+        struct ep_creation with[OTHERS];
         struct loop loops[OTHERS];
 
         for (int i = 0; i < OTHERS; i++) {
-                struct arguments bad;
+                struct ep_creation bad;
                 DAT_EP_HANDLE none = DAT_HANDLE_NULL;
                 DAT_EP_HANDLE other = plain_end(t);
 
-                with[i] = arguments_of(t, ia(t), zones[i % 2]);
-                loops[i] = expect_joined(t, other, create(t, &with[i]));
+                with[i] = ep_create_arguments_of(t, ia(t), zones[i % 2]);
+                loops[i] = expect_joined(t, other, ep_created(t, &with[i]));
                 bad = with[i];
                 ask_negative(t, &bad);
-                expect(call(&bad, &none), DAT_INVALID_PARAMETER);
+                expect(ep_creation_call(&bad, &none), DAT_INVALID_PARAMETER);
         }
         for (int i = 0; i < OTHERS; i++) {
                 struct vector here = vector_with(t, .length = MESSAGE, .buf.pz = with[i].pz);
@@ -117,40 +99,29 @@ CASE(ep_create, beside_others)
         }
 }
 
-struct creation {
-        struct arguments with;
-        DAT_EP_HANDLE ep;
-};
-
-static DAT_RETURN create_by(void *arg)
-{
-        struct creation *creation = arg;
-
-        return call(&creation->with, &creation->ep);
-}
-
 /* EVDs and zone are the same for all. */
 CASE(ep_create, any_thread, DEADLINE_MS(20000))
 {
-        struct arguments with = arguments(t);
+        struct ep_creation with = ep_create_arguments(t);
         struct stress stress = stress_of(t, 3000);
 
         while (stress.met < MET && stress_round(&stress)) {
-                struct creation creations[THREADS];
+                struct ep_thread_creation creations[THREADS];
                 struct racer racers[THREADS];
 
                 for (int i = 0; i < THREADS; i++) {
-                        creations[i] = (struct creation){.with = with};
+                        creations[i] = (struct ep_thread_creation){.with = with};
                         creations[i].with.param.ep_attr.max_message_size = 1000 + (DAT_VLEN)i;
-                        racers[i] = (struct racer){.call = create_by, .arg = &creations[i]};
+                        racers[i] = (struct racer){.call = ep_thread_create, .arg = &creations[i]};
                 }
                 stress_met(&stress, race(racers, THREADS));
                 for (int i = 0; i < THREADS; i++) {
                         expect(racers[i].ret, DAT_SUCCESS);
-                        adopted(t, &with, creations[i].ep);
+                        ep_creation_adopt(t, &with, creations[i].ep);
                 }
                 for (int i = 0; i < THREADS; i++)
-                        expect_eq(described(t, creations[i].ep).ep_attr.max_message_size, 1000 + i);
+                        expect_eq(ep_described(t, creations[i].ep).ep_attr.max_message_size,
+                                  1000 + i);
                 for (int i = 0; i < THREADS; i++)
                         release(t, creations[i].ep);
         }
@@ -159,9 +130,9 @@ CASE(ep_create, any_thread, DEADLINE_MS(20000))
 
 LEGAL(ep_create)
 {
-        static struct arguments with;
+        static struct ep_creation with;
 
-        with = arguments(t);
+        with = ep_create_arguments(t);
         call->ia_handle = with.ia;
         call->pz_handle = with.pz;
         call->recv_completion_evd_handle = with.recv_evd;

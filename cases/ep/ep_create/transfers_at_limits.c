@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_ep_create: transfers at the limits that were asked for. */
 #include "cases/ep/ep_create/fixtures.h"
-#include "cases/ep/shared/attributes.h"
+#include "cases/ep/shared/creation.h"
 #include "cases/ep/shared/transfer.h"
 #include "cases/ep/shared/transitions.h"
 #include "clauses/ep_create.h"
@@ -11,9 +11,9 @@
 /* The EP takes them in Unconnected; none is reaped before all messages are sent. */
 CASE(ep_create, recv_room)
 {
-        struct arguments with = asking(t, &at_least[0], FEW);
+        struct ep_creation with = asking(t, &at_least[0], FEW);
         struct vector vectors[FEW];
-        DAT_EP_HANDLE ep = create(t, &with);
+        DAT_EP_HANDLE ep = ep_created(t, &with);
         struct loop loop;
 
         for (uint64_t i = 0; i < FEW; i++) {
@@ -36,10 +36,10 @@ CASE(ep_create, recv_room)
 /* The other end has no receive for them yet, so that all are under way. */
 CASE(ep_create, request_room)
 {
-        struct arguments with = asking(t, &at_least[1], FEW);
+        struct ep_creation with = asking(t, &at_least[1], FEW);
         struct vector to = vector_with(t, .length = MESSAGE);
         struct vector from = vector_with(t, .length = MESSAGE);
-        DAT_EP_HANDLE ep = create(t, &with);
+        DAT_EP_HANDLE ep = ep_created(t, &with);
         struct loop loop = expect_joined(t, ep, plain_end(t));
 
         for (uint64_t i = 0; i < FEW; i++)
@@ -60,10 +60,10 @@ static DAT_COUNT segments_of(struct test *t, const struct ep_number *number)
 CASE(ep_create, recv_segments)
 {
         DAT_COUNT count = segments_of(t, &at_least[2]);
-        struct arguments with = asking(t, &at_least[2], (uint64_t)count);
+        struct ep_creation with = asking(t, &at_least[2], (uint64_t)count);
         struct vector to = vector_with(t, .length = 100, .segments = count);
         struct vector from = vector_with(t, .length = 100);
-        DAT_EP_HANDLE ep = create(t, &with);
+        DAT_EP_HANDLE ep = ep_created(t, &with);
         struct loop loop = expect_joined(t, plain_end(t), ep);
 
         vector_fill(t, &from, 1);
@@ -76,10 +76,10 @@ CASE(ep_create, recv_segments)
 CASE(ep_create, request_segments)
 {
         DAT_COUNT count = segments_of(t, &at_least[3]);
-        struct arguments with = asking(t, &at_least[3], (uint64_t)count);
+        struct ep_creation with = asking(t, &at_least[3], (uint64_t)count);
         struct vector to = vector_with(t, .length = 100);
         struct vector from = vector_with(t, .length = 100, .segments = count);
-        DAT_EP_HANDLE ep = create(t, &with);
+        DAT_EP_HANDLE ep = ep_created(t, &with);
         struct loop loop = expect_joined(t, ep, plain_end(t));
 
         vector_fill(t, &from, 1);
@@ -93,11 +93,11 @@ CASE(ep_create, request_segments)
 CASE(ep_create, write_segments)
 {
         DAT_COUNT count = segments_of(t, &at_least[5]);
-        struct arguments with = asking(t, &at_least[5], (uint64_t)count);
+        struct ep_creation with = asking(t, &at_least[5], (uint64_t)count);
         struct vector to = vector_with(t, .length = 100);
         struct vector from = vector_with(t, .length = 100, .segments = count);
         DAT_RMR_TRIPLET remote = vector_remote(&to);
-        DAT_EP_HANDLE ep = create(t, &with);
+        DAT_EP_HANDLE ep = ep_created(t, &with);
 
         expect_joined(t, ep, plain_end(t));
         vector_fill(t, &from, 1);
@@ -112,7 +112,7 @@ CASE(ep_create, write_segments)
 CASE(ep_create, reads)
 {
         DAT_COUNT count = segments_of(t, &at_least[4]);
-        struct arguments with = arguments(t);
+        struct ep_creation with = ep_create_arguments(t);
         struct vector from = vector_with(t, .length = 100);
         DAT_RMR_TRIPLET remote = vector_remote(&from);
         struct vector to[2];
@@ -123,7 +123,7 @@ CASE(ep_create, reads)
         with.param.ep_attr.max_rdma_read_in = 2;
         with.param.ep_attr.max_rdma_read_out = 2;
         with.param.ep_attr.max_rdma_read_iov = count;
-        ep = create(t, &with);
+        ep = ep_created(t, &with);
         expect_joined(t, ep, other_end(t));
         vector_fill(t, &from, 1);
         for (uint64_t i = 0; i < 2; i++) {
@@ -141,7 +141,7 @@ CASE(ep_create, reads)
 /* The other end reads from the EP, as often at once as was asked for. */
 CASE(ep_create, read_by_other_end)
 {
-        struct arguments with = arguments(t);
+        struct ep_creation with = ep_create_arguments(t);
         struct vector from = vector_with(t, .length = 100);
         struct vector to = vector_with(t, .length = 100);
         DAT_RMR_TRIPLET remote = vector_remote(&from);
@@ -151,7 +151,7 @@ CASE(ep_create, read_by_other_end)
         if (ia_attr(t)->max_rdma_read_per_ep_in < 2)
                 unsupported(t, "max_rdma_read_per_ep_in: below 2");
         with.param.ep_attr.max_rdma_read_in = 2;
-        ep = create(t, &with);
+        ep = ep_created(t, &with);
         other = other_end(t);
         expect_joined(t, other, ep);
         vector_fill(t, &from, 1);
@@ -166,12 +166,12 @@ CASE(ep_create, read_by_other_end)
 
 CASE(ep_create, greatest_message)
 {
-        struct arguments with = arguments(t);
+        struct ep_creation with = ep_create_arguments(t);
         size_t length = (size_t)with.param.ep_attr.max_message_size;
         struct vector to = vector_with(t, .length = length);
         struct vector from = vector_with(t, .length = length);
-        DAT_EP_HANDLE ep = create(t, &with);
-        struct loop loop = expect_joined(t, ep, create(t, &with));
+        DAT_EP_HANDLE ep = ep_created(t, &with);
+        struct loop loop = expect_joined(t, ep, ep_created(t, &with));
 
         vector_fill(t, &from, 1);
         expect(recv_vector(loop.passive, &to, 1, DAT_COMPLETION_DEFAULT_FLAG), DAT_SUCCESS);
@@ -183,12 +183,12 @@ CASE(ep_create, greatest_message)
 
 CASE(ep_create, greatest_rdma)
 {
-        struct arguments with = arguments(t);
+        struct ep_creation with = ep_create_arguments(t);
         size_t length = (size_t)with.param.ep_attr.max_rdma_size;
         struct vector to = vector_with(t, .length = length);
         struct vector from = vector_with(t, .length = length);
         DAT_RMR_TRIPLET remote = vector_remote(&to);
-        DAT_EP_HANDLE ep = create(t, &with);
+        DAT_EP_HANDLE ep = ep_created(t, &with);
 
         expect_joined(t, ep, plain_end(t));
         vector_fill(t, &from, 1);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_ep_create_with_srq: attributes that the consumer asks for. */
-#include "cases/ep/shared/attributes.h"
 #include "cases/ep/ep_create_with_srq/fixtures.h"
+#include "cases/ep/shared/creation.h"
 #include "cases/srq/shared/queue.h"
 #include "clauses/ep_create_with_srq.h"
 
@@ -31,68 +31,54 @@ static const struct ep_number at_least[] = {LEAST_NUMBERS};
 static const struct ep_number numbers[] = {EXACT_NUMBERS, LEAST_NUMBERS};
 
 /* The arguments with another value for this attribute. */
-static struct arguments asking(struct test *t, const struct ep_number *number, uint64_t value)
+static struct ep_creation asking(struct test *t, const struct ep_number *number, uint64_t value)
 {
-        struct arguments with = ep_create_with_srq_arguments(t);
+        struct ep_creation with = ep_create_with_srq_arguments(t);
 
         ep_value_set(&with.param, &number->parameter, value);
         return with;
 }
 
-static uint64_t within_limit(struct test *t, const struct ep_number *number)
-{
-        uint64_t limit = ep_limit_of(t, number);
-
-        return number->asked < limit ? number->asked : limit;
-}
-
-static uint64_t value_of(struct test *t, DAT_EP_HANDLE ep, const struct ep_number *number)
-{
-        DAT_EP_PARAM param = ep_create_with_srq_described(t, ep);
-
-        return ep_value(&param, &number->parameter);
-}
-
 /* Another EP, made later, has another value. */
 FAMILY(ep_create_with_srq, exact, exact)
 {
-        uint64_t asked[2] = {within_limit(t, row), 1};
-        struct arguments with[2] = {asking(t, row, asked[0]), asking(t, row, asked[1])};
+        uint64_t asked[2] = {ep_number_asked(t, row), 1};
+        struct ep_creation with[2] = {asking(t, row, asked[0]), asking(t, row, asked[1])};
         DAT_EP_HANDLE eps[2];
 
         if (ep_limit_of(t, row) == 0)
                 asked[1] = 0;
         ep_value_set(&with[1].param, &row->parameter, asked[1]);
         for (int i = 0; i < 2; i++)
-                eps[i] = ep_create_with_srq_create(t, &with[i]);
+                eps[i] = ep_created(t, &with[i]);
         for (int i = 0; i < 2; i++)
-                expect_eq(value_of(t, eps[i], row), asked[i]);
+                expect_eq(ep_number_of(t, eps[i], row), asked[i]);
 }
 
 CASE(ep_create_with_srq, exact_together)
 {
-        struct arguments with = ep_create_with_srq_arguments(t);
+        struct ep_creation with = ep_create_with_srq_arguments(t);
         DAT_EP_HANDLE ep;
 
         for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
-                ep_value_set(&with.param, &numbers[i].parameter, within_limit(t, &numbers[i]));
-        ep = ep_create_with_srq_create(t, &with);
+                ep_value_set(&with.param, &numbers[i].parameter, ep_number_asked(t, &numbers[i]));
+        ep = ep_created(t, &with);
         ep_create_with_srq_create_on(t, srq_with(t));
         for (size_t i = 0; i < sizeof(exact) / sizeof(exact[0]); i++)
-                expect_eq(value_of(t, ep, &exact[i]), within_limit(t, &exact[i]));
+                expect_eq(ep_number_of(t, ep, &exact[i]), ep_number_asked(t, &exact[i]));
         for (size_t i = 0; i < sizeof(at_least) / sizeof(at_least[0]); i++)
-                expect_that(value_of(t, ep, &at_least[i]) >= within_limit(t, &at_least[i]),
+                expect_that(ep_number_of(t, ep, &at_least[i]) >= ep_number_asked(t, &at_least[i]),
                             "%s is less than was asked for", at_least[i].id);
 }
 
 /* What the EP was made for goes through it. */
 CASE(ep_create_with_srq, greatest_message)
 {
-        struct arguments with = ep_create_with_srq_arguments(t);
+        struct ep_creation with = ep_create_with_srq_arguments(t);
         size_t length = (size_t)with.param.ep_attr.max_message_size;
         struct buf *buf = buf_with(t, .length = 2 * length);
         DAT_LMR_TRIPLET segment = triplet(buf, length, length);
-        DAT_EP_HANDLE ep = ep_create_with_srq_create(t, &with);
+        DAT_EP_HANDLE ep = ep_created(t, &with);
         struct peer_ep *end = expect_connect(ep);
 
         srq_post(t, with.srq, buf, length, 0, 1);
@@ -111,9 +97,9 @@ CASE(ep_create_with_srq, greatest_message)
 
 FAMILY(ep_create_with_srq, at_least, at_least)
 {
-        uint64_t asked = within_limit(t, row);
-        struct arguments with = asking(t, row, asked);
-        uint64_t has = value_of(t, ep_create_with_srq_create(t, &with), row);
+        uint64_t asked = ep_number_asked(t, row);
+        struct ep_creation with = asking(t, row, asked);
+        uint64_t has = ep_number_of(t, ep_created(t, &with), row);
 
         expect_that(has >= asked && has <= INT_MAX, "%llu asked for, %llu queried",
                     (unsigned long long)asked, (unsigned long long)has);
@@ -123,57 +109,39 @@ FAMILY(ep_create_with_srq, at_least, at_least)
 
 FAMILY(ep_create_with_srq, exact_flags, ep_flags)
 {
-        struct arguments with = ep_create_with_srq_arguments(t);
+        struct ep_creation with = ep_create_with_srq_arguments(t);
 
-        ep_create_with_srq_set_flags(&with, row->request, row->flags);
-
-        DAT_EP_ATTR attr =
-            ep_create_with_srq_described(t, ep_create_with_srq_create(t, &with)).ep_attr;
-        expect_eq(row->request ? attr.request_completion_flags : attr.recv_completion_flags,
-                  row->flags);
+        expect_exact_flags(t, &with, row);
 }
 
 FAMILY(ep_create_with_srq, exact_flag_pairs, ep_flag_pairs)
 {
-        struct arguments with = ep_create_with_srq_arguments(t);
-        DAT_EP_ATTR attr;
+        struct ep_creation with = ep_create_with_srq_arguments(t);
 
-        ep_create_with_srq_set_flags(&with, false, row->recv);
-        ep_create_with_srq_set_flags(&with, true, row->request);
-
-        attr = ep_create_with_srq_described(t, ep_create_with_srq_create(t, &with)).ep_attr;
-        expect_eq(attr.recv_completion_flags, row->recv);
-        expect_eq(attr.request_completion_flags, row->request);
+        expect_exact_flag_pair(t, &with, row);
 }
 
 CASE(ep_create_with_srq, exact_service)
 {
-        struct arguments with = ep_create_with_srq_arguments(t);
-        DAT_EP_ATTR attr =
-            ep_create_with_srq_described(t, ep_create_with_srq_create(t, &with)).ep_attr;
+        struct ep_creation with = ep_create_with_srq_arguments(t);
 
-        expect_eq(attr.service_type, DAT_SERVICE_TYPE_RC);
-        expect_eq(attr.qos, DAT_QOS_BEST_EFFORT);
+        expect_exact_service(t, &with);
 }
 
 CASE(ep_create_with_srq, default_watermark)
 {
-        struct arguments with = ep_create_with_srq_arguments(t);
+        struct ep_creation with = ep_create_with_srq_arguments(t);
 
-        expect_eq(ep_create_with_srq_described(t, ep_create_with_srq_create(t, &with))
-                      .ep_attr.srq_soft_hw,
-                  DAT_HW_DEFAULT);
+        expect_eq(ep_described(t, ep_created(t, &with)).ep_attr.srq_soft_hw, DAT_HW_DEFAULT);
 }
 
 CASE(ep_create_with_srq, soft_watermark)
 {
-        struct arguments with = ep_create_with_srq_arguments(t);
+        struct ep_creation with = ep_create_with_srq_arguments(t);
 
         with.param.ep_attr.srq_soft_hw = 3;
 
-        expect_eq(ep_create_with_srq_described(t, ep_create_with_srq_create(t, &with))
-                      .ep_attr.srq_soft_hw,
-                  3);
+        expect_eq(ep_described(t, ep_created(t, &with)).ep_attr.srq_soft_hw, 3);
 }
 
 /* Of two receives that stand unreaped one is above a mark of 1, where such are counted (EP-43). */
@@ -185,7 +153,7 @@ static void exceed(struct test *t, struct queue *queue, struct flow *flow)
 
 CASE(ep_create_with_srq, soft_watermark_raises)
 {
-        struct arguments with = ep_create_with_srq_arguments(t);
+        struct ep_creation with = ep_create_with_srq_arguments(t);
         struct queue queue = queue_with(t, 8);
         struct flow set = flow_made(t, &queue);
 
@@ -196,7 +164,7 @@ CASE(ep_create_with_srq, soft_watermark_raises)
 
         with.srq = queue.srq;
         with.param.ep_attr.srq_soft_hw = 1;
-        DAT_EP_HANDLE ep = ep_create_with_srq_create(t, &with);
+        DAT_EP_HANDLE ep = ep_created(t, &with);
         struct flow flow = flow_to(t, ep, expect_connect(ep));
         exceed(t, &queue, &flow);
         expect_async_event(ep);
@@ -206,25 +174,17 @@ CASE(ep_create_with_srq, soft_watermark_raises)
 
 FAMILY(ep_create_with_srq, at_ia_limit, numbers)
 {
-        uint64_t limit = ep_limit_of(t, row);
-        struct arguments with = asking(t, row, limit);
-        DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
-        DAT_RETURN ret =
-            expect(ep_create_with_srq_call(&with, &ep), DAT_SUCCESS, DAT_INSUFFICIENT_RESOURCES);
+        struct ep_creation with = asking(t, row, ep_limit_of(t, row));
 
-        if (dat_is(ret, DAT_INSUFFICIENT_RESOURCES))
-                resource(t, "no resources for %s at the IA's limit", row->id);
-        uint64_t has = value_of(t, ep_create_with_srq_adopted(t, &with, ep), row);
-        expect_that(has >= limit, "%llu asked for, %llu queried", (unsigned long long)limit,
-                    (unsigned long long)has);
+        expect_at_ia_limit(t, &with, row);
 }
 
 /* Refused; or granted, and then all of it, with a note. Of one number the page names the return. */
 static void expect_beyond(struct test *t, const struct ep_number *row, uint64_t value)
 {
-        struct arguments with = asking(t, row, value);
+        struct ep_creation with = asking(t, row, value);
         DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
-        DAT_RETURN ret = ep_create_with_srq_call(&with, &ep);
+        DAT_RETURN ret = ep_creation_call(&with, &ep);
 
         if (row->limit == offsetof(DAT_IA_ATTR, max_iov_segments_per_rdma_read)) {
                 expect(ret, DAT_INVALID_PARAMETER);
@@ -233,10 +193,7 @@ static void expect_beyond(struct test *t, const struct ep_number *row, uint64_t 
         expect(ret, DAT_INVALID_PARAMETER, DAT_INSUFFICIENT_RESOURCES, DAT_SUCCESS);
         if (!dat_is(ret, DAT_SUCCESS))
                 return;
-        uint64_t has = value_of(t, ep_create_with_srq_adopted(t, &with, ep), row);
-        expect_that(has >= value, "%llu asked for and granted, %llu queried",
-                    (unsigned long long)value, (unsigned long long)has);
-        note(t, "%llu granted, above the IA's own limit (EP-29)", (unsigned long long)value);
+        expect_granted_beyond(t, &with, ep, row, value);
 }
 
 FAMILY(ep_create_with_srq, above_ia_limit, numbers)
@@ -267,58 +224,36 @@ static const struct ep_number counts[] = {
 
 FAMILY(ep_create_with_srq, negative, counts)
 {
-        struct arguments with = asking(t, row, (uint64_t)-1);
+        struct ep_creation with = asking(t, row, (uint64_t)-1);
         DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
 
-        expect(ep_create_with_srq_call(&with, &ep), DAT_INVALID_PARAMETER);
+        expect(ep_creation_call(&with, &ep), DAT_INVALID_PARAMETER);
 }
 
 FAMILY(ep_create_with_srq, wrong, ep_wrong)
 {
-        struct arguments with = ep_create_with_srq_arguments(t);
-        DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
+        struct ep_creation with = ep_create_with_srq_arguments(t);
 
-        ep_value_set(&with.param, &row->parameter, row->value);
-
-        expect_or_note(ep_create_with_srq_call(&with, &ep), DAT_INVALID_PARAMETER,
-                       DAT_MODEL_NOT_SUPPORTED);
+        expect_wrong_attribute(t, &with, row);
 }
 
 FAMILY(ep_create_with_srq, flags_of_postings, ep_posting_flags)
 {
-        struct arguments with = ep_create_with_srq_arguments(t);
-        DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
+        struct ep_creation with = ep_create_with_srq_arguments(t);
 
-        ep_create_with_srq_set_flags(&with, true, row->flags);
-        DAT_RETURN ret = expect_or_note(ep_create_with_srq_call(&with, &ep), DAT_INVALID_PARAMETER,
-                                        DAT_MODEL_NOT_SUPPORTED, DAT_SUCCESS);
-
-        if (dat_is(ret, DAT_SUCCESS))
-                expect_eq(ep_create_with_srq_described(t, ep_create_with_srq_adopted(t, &with, ep))
-                              .ep_attr.request_completion_flags,
-                          row->flags);
+        expect_flags_of_postings(t, &with, row->flags);
 }
 
-static DAT_NAMED_ATTR invented = {.name = "udapl-cts: no attribute", .value = "of any provider"};
-
-/* Which attributes there are, only the provider knows: none of them is by this name. */
 FAMILY(ep_create_with_srq, named, ep_named)
 {
-        struct arguments with = ep_create_with_srq_arguments(t);
-        DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
+        struct ep_creation with = ep_create_with_srq_arguments(t);
 
-        with.param.ep_attr.ep_transport_specific_count = row->transport;
-        with.param.ep_attr.ep_transport_specific = &invented;
-        with.param.ep_attr.ep_provider_specific_count = row->provider;
-        with.param.ep_attr.ep_provider_specific = &invented;
-
-        expect_or_note(ep_create_with_srq_call(&with, &ep), DAT_INVALID_PARAMETER,
-                       DAT_MODEL_NOT_SUPPORTED);
+        expect_named_attributes(t, &with, row);
 }
 
 CASE(ep_create_with_srq, no_named_read)
 {
-        struct arguments with = ep_create_with_srq_arguments(t);
+        struct ep_creation with = ep_create_with_srq_arguments(t);
 
         /* NOLINTNEXTLINE(performance-no-int-to-ptr) */
         DAT_NAMED_ATTR *nowhere = (DAT_NAMED_ATTR *)(uintptr_t)0x5a5;
@@ -326,7 +261,7 @@ CASE(ep_create_with_srq, no_named_read)
         with.param.ep_attr.ep_transport_specific = nowhere;
         with.param.ep_attr.ep_provider_specific = nowhere;
 
-        ep_create_with_srq_described(t, ep_create_with_srq_create(t, &with));
+        ep_described(t, ep_created(t, &with));
 }
 
 static const struct ignored {
@@ -340,22 +275,22 @@ static const struct ignored {
 
 FAMILY(ep_create_with_srq, max_recv_iov_ignored, ignored)
 {
-        struct arguments with = ep_create_with_srq_arguments(t);
+        struct ep_creation with = ep_create_with_srq_arguments(t);
         DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
 
         with.param.ep_attr.max_recv_iov = row->iov;
 
-        DAT_RETURN ret = expect_or_note(ep_create_with_srq_call(&with, &ep), DAT_SUCCESS,
+        DAT_RETURN ret = expect_or_note(ep_creation_call(&with, &ep), DAT_SUCCESS,
                                         DAT_INVALID_PARAMETER, DAT_INSUFFICIENT_RESOURCES);
         if (dat_is(ret, DAT_SUCCESS))
-                ep_create_with_srq_described(t, ep_create_with_srq_adopted(t, &with, ep));
+                ep_described(t, ep_creation_adopt(t, &with, ep));
 }
 
 /* The peer has no receive for them yet, so that all are under way. */
 CASE(ep_create_with_srq, request_room)
 {
-        struct arguments with = asking(t, &at_least[0], 5);
-        DAT_EP_HANDLE ep = ep_create_with_srq_create(t, &with);
+        struct ep_creation with = asking(t, &at_least[0], 5);
+        DAT_EP_HANDLE ep = ep_created(t, &with);
         struct peer_ep *end = expect_connect(ep);
         DAT_LMR_TRIPLET segment = triplet(buf_with(t), 0, MESSAGE);
 
@@ -370,9 +305,9 @@ CASE(ep_create_with_srq, request_room)
 
 CASE(ep_create_with_srq, request_segments)
 {
-        DAT_COUNT count = (DAT_COUNT)within_limit(t, &at_least[1]);
-        struct arguments with = asking(t, &at_least[1], (uint64_t)count);
-        DAT_EP_HANDLE ep = ep_create_with_srq_create(t, &with);
+        DAT_COUNT count = (DAT_COUNT)ep_number_asked(t, &at_least[1]);
+        struct ep_creation with = asking(t, &at_least[1], (uint64_t)count);
+        DAT_EP_HANDLE ep = ep_created(t, &with);
         struct peer_ep *end = expect_connect(ep);
         struct buf *buf = buf_with(t);
         DAT_LMR_TRIPLET segments[3];
@@ -391,28 +326,28 @@ CASE(ep_create_with_srq, request_segments)
 
 FAMILY(ep_create_with_srq, kept_by_connection, exact)
 {
-        uint64_t asked = within_limit(t, row);
-        struct arguments with = asking(t, row, asked);
-        DAT_EP_HANDLE ep = ep_create_with_srq_create(t, &with);
+        uint64_t asked = ep_number_asked(t, row);
+        struct ep_creation with = asking(t, row, asked);
+        DAT_EP_HANDLE ep = ep_created(t, &with);
 
         peer_reads(peer(t), 3);
         must_connect(ep);
 
-        expect_eq(value_of(t, ep, row), asked);
+        expect_eq(ep_number_of(t, ep, row), asked);
 }
 
 CASE(ep_create_with_srq, all_kept_by_connection)
 {
-        struct arguments with = ep_create_with_srq_arguments(t);
+        struct ep_creation with = ep_create_with_srq_arguments(t);
         DAT_EP_HANDLE ep;
 
         for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
-                ep_value_set(&with.param, &numbers[i].parameter, within_limit(t, &numbers[i]));
-        ep = ep_create_with_srq_create(t, &with);
+                ep_value_set(&with.param, &numbers[i].parameter, ep_number_asked(t, &numbers[i]));
+        ep = ep_created(t, &with);
 
         struct ep_snapshot made = ep_snapshot(t, ep);
         peer_reads(peer(t), 3);
         expect_connect(ep);
         expect_ep_kept(t, ep, &made, BY_CONNECTION);
-        expect_eq(ep_create_with_srq_described(t, ep).ep_attr.srq_soft_hw, DAT_HW_DEFAULT);
+        expect_eq(ep_described(t, ep).ep_attr.srq_soft_hw, DAT_HW_DEFAULT);
 }

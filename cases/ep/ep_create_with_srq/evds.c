@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_ep_create_with_srq: the EVDs of the EP. */
 #include "cases/ep/ep_create_with_srq/fixtures.h"
-#include "cases/ep/shared/attributes.h"
+#include "cases/ep/shared/creation.h"
 #include "cases/srq/shared/queue.h"
 #include "clauses/ep_create_with_srq.h"
 
@@ -9,28 +9,18 @@
 
 FAMILY(ep_create_with_srq, null_evd, ep_no_evd)
 {
-        struct arguments with = ep_create_with_srq_arguments(t);
+        struct ep_creation with = ep_create_with_srq_arguments(t);
 
-        if (row->recv)
-                with.recv_evd = DAT_HANDLE_NULL;
-        if (row->request)
-                with.request_evd = DAT_HANDLE_NULL;
-        if (row->connect)
-                with.connect_evd = DAT_HANDLE_NULL;
-
-        DAT_EP_PARAM param = ep_create_with_srq_described(t, ep_create_with_srq_create(t, &with));
-        expect_that(param.recv_evd_handle == with.recv_evd, "another EVD for receives");
-        expect_that(param.request_evd_handle == with.request_evd, "another EVD for requests");
-        expect_that(param.connect_evd_handle == with.connect_evd, "another EVD for connections");
+        expect_null_evd(t, &with, row);
 }
 
 CASE(ep_create_with_srq, without_recv_evd)
 {
-        struct arguments with = ep_create_with_srq_arguments(t);
+        struct ep_creation with = ep_create_with_srq_arguments(t);
         struct buf *buf = buf_with(t);
 
         with.recv_evd = DAT_HANDLE_NULL;
-        DAT_EP_HANDLE ep = ep_create_with_srq_create(t, &with);
+        DAT_EP_HANDLE ep = ep_created(t, &with);
         struct peer_ep *end = expect_connect(ep);
 
         srq_post(t, with.srq, buf, MESSAGE, 0, 8);
@@ -49,12 +39,12 @@ CASE(ep_create_with_srq, without_recv_evd)
 
 CASE(ep_create_with_srq, without_request_evd)
 {
-        struct arguments with = ep_create_with_srq_arguments(t);
+        struct ep_creation with = ep_create_with_srq_arguments(t);
         struct buf *buf = buf_with(t);
         DAT_LMR_TRIPLET segment = triplet(buf, 0, MESSAGE);
 
         with.request_evd = DAT_HANDLE_NULL;
-        DAT_EP_HANDLE ep = ep_create_with_srq_create(t, &with);
+        DAT_EP_HANDLE ep = ep_created(t, &with);
         struct peer_ep *end = expect_connect(ep);
 
         message_fill(buf->addr, MESSAGE, 0);
@@ -68,45 +58,28 @@ CASE(ep_create_with_srq, without_request_evd)
 
 CASE(ep_create_with_srq, connect_evd_later)
 {
-        struct arguments with = ep_create_with_srq_arguments(t);
+        struct ep_creation with = ep_create_with_srq_arguments(t);
         DAT_EP_PARAM later = {.connect_evd_handle = with.connect_evd};
 
         with.connect_evd = DAT_HANDLE_NULL;
-        DAT_EP_HANDLE ep = ep_create_with_srq_create(t, &with);
+        DAT_EP_HANDLE ep = ep_created(t, &with);
 
         expect(dat_ep_modify(ep, DAT_EP_FIELD_CONNECT_EVD_HANDLE, &later), DAT_SUCCESS);
         ep_reports_to(t, ep, DAT_EP_FIELD_CONNECT_EVD_HANDLE, later.connect_evd_handle);
         expect_connect(ep);
 }
 
-static const struct wrong_evd {
-        const char *id;
-        size_t argument;
-        DAT_EVD_FLAGS flags;
-} wrong_evd[] = {
-    {"recv", offsetof(struct arguments, recv_evd), DAT_EVD_CONNECTION_FLAG},
-    {"request", offsetof(struct arguments, request_evd), DAT_EVD_CONNECTION_FLAG},
-    {"connect", offsetof(struct arguments, connect_evd), DAT_EVD_DTO_FLAG},
-    {"recv_of_software", offsetof(struct arguments, recv_evd), DAT_EVD_SOFTWARE_FLAG},
-    {"request_of_software", offsetof(struct arguments, request_evd), DAT_EVD_SOFTWARE_FLAG},
-    {"connect_of_requests", offsetof(struct arguments, connect_evd), DAT_EVD_CR_FLAG},
-};
-
-FAMILY(ep_create_with_srq, evd_of_another_stream, wrong_evd)
+FAMILY(ep_create_with_srq, evd_of_another_stream, ep_other_streams)
 {
-        struct arguments with = ep_create_with_srq_arguments(t);
-        DAT_EVD_HANDLE evd = evd_with(t, .flags = row->flags);
-        DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
+        struct ep_creation with = ep_create_with_srq_arguments(t);
 
-        memcpy((char *)&with + row->argument, &evd, sizeof(evd));
-
-        expect(ep_create_with_srq_call(&with, &ep), DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER);
+        expect_evd_of_another_stream(t, &with, row);
 }
 
 CASE(ep_create_with_srq, receives_on_recv_evd)
 {
-        struct arguments with = ep_create_with_srq_arguments(t);
-        DAT_EP_HANDLE ep = ep_create_with_srq_create(t, &with);
+        struct ep_creation with = ep_create_with_srq_arguments(t);
+        DAT_EP_HANDLE ep = ep_created(t, &with);
         struct peer_ep *end = expect_connect(ep);
 
         srq_post(t, with.srq, buf_with(t), MESSAGE, 3, 1);
@@ -128,7 +101,7 @@ static DAT_RMR_TRIPLET exposed(struct peer_ep *end)
 
 FAMILY(ep_create_with_srq, requests_on_request_evd, requests)
 {
-        struct arguments with = ep_create_with_srq_arguments(t);
+        struct ep_creation with = ep_create_with_srq_arguments(t);
         DAT_DTO_COOKIE cookie = {.as_64 = 77};
         DAT_COMPLETION_FLAGS none = DAT_COMPLETION_DEFAULT_FLAG;
         struct buf *buf = buf_with(t);
@@ -137,7 +110,7 @@ FAMILY(ep_create_with_srq, requests_on_request_evd, requests)
         if (row->what == READ && with.param.ep_attr.max_rdma_read_out == 0)
                 unsupported(t, "max_rdma_read_per_ep_out = 0");
 
-        DAT_EP_HANDLE ep = ep_create_with_srq_create(t, &with);
+        DAT_EP_HANDLE ep = ep_created(t, &with);
         struct peer_ep *end = expect_connect(ep);
         DAT_RMR_TRIPLET remote = exposed(end);
 
@@ -157,7 +130,7 @@ FAMILY(ep_create_with_srq, requests_on_request_evd, requests)
 
 CASE(ep_create_with_srq, reads_of_several_segments)
 {
-        struct arguments with = ep_create_with_srq_arguments(t);
+        struct ep_creation with = ep_create_with_srq_arguments(t);
         struct buf *buf = buf_with(t);
         DAT_LMR_TRIPLET segments[2] = {triplet(buf, 0, MESSAGE / 2),
                                        triplet(buf, MESSAGE / 2, MESSAGE / 2)};
@@ -167,7 +140,7 @@ CASE(ep_create_with_srq, reads_of_several_segments)
                 unsupported(t, "max_iov_segments_per_rdma_read, max_rdma_read_per_ep_out: below 2");
         with.param.ep_attr.max_rdma_read_iov = 2;
         with.param.ep_attr.max_rdma_read_out = 2;
-        DAT_EP_HANDLE ep = ep_create_with_srq_create(t, &with);
+        DAT_EP_HANDLE ep = ep_created(t, &with);
         DAT_RMR_TRIPLET remote = exposed(expect_connect(ep));
 
         for (int i = 0; i < 2; i++)
@@ -190,7 +163,7 @@ static const struct mismatch {
 
 FAMILY(ep_create_with_srq, mismatch, mismatches)
 {
-        struct arguments with = ep_create_with_srq_arguments(t);
+        struct ep_creation with = ep_create_with_srq_arguments(t);
         DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
 
         if (with.param.ep_attr.max_rdma_read_out == 0)
@@ -198,23 +171,22 @@ FAMILY(ep_create_with_srq, mismatch, mismatches)
         with.param.ep_attr.max_rdma_read_iov = row->iov;
         with.param.ep_attr.max_rdma_read_out = row->out;
         DAT_RETURN answer =
-            expect(ep_create_with_srq_call(&with, &ep), DAT_SUCCESS, DAT_INVALID_PARAMETER);
+            expect(ep_creation_call(&with, &ep), DAT_SUCCESS, DAT_INVALID_PARAMETER);
 
         if (!dat_is(answer, DAT_SUCCESS))
                 return;
-        DAT_EP_ATTR attr =
-            ep_create_with_srq_described(t, ep_create_with_srq_adopted(t, &with, ep)).ep_attr;
+        DAT_EP_ATTR attr = ep_described(t, ep_creation_adopt(t, &with, ep)).ep_attr;
         expect_eq(attr.max_rdma_read_iov, row->iov);
         expect_eq(attr.max_rdma_read_out, row->out);
 }
 
 CASE(ep_create_with_srq, bindings_on_request_evd)
 {
-        struct arguments with = ep_create_with_srq_arguments(t);
+        struct ep_creation with = ep_create_with_srq_arguments(t);
 
         with.request_evd = evd_with(t, .flags = DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG);
 
-        DAT_EP_HANDLE ep = ep_create_with_srq_create(t, &with);
+        DAT_EP_HANDLE ep = ep_created(t, &with);
         DAT_LMR_TRIPLET segment = triplet(buf_with(t), 0, MESSAGE);
         DAT_RMR_HANDLE rmr = DAT_HANDLE_NULL;
         DAT_RMR_CONTEXT context;
@@ -231,8 +203,8 @@ CASE(ep_create_with_srq, bindings_on_request_evd)
 
 CASE(ep_create_with_srq, connection_events_on_connect_evd)
 {
-        struct arguments with = ep_create_with_srq_arguments(t);
-        DAT_EP_HANDLE ep = ep_create_with_srq_create(t, &with);
+        struct ep_creation with = ep_create_with_srq_arguments(t);
+        DAT_EP_HANDLE ep = ep_created(t, &with);
         struct peer_ep *end = expect_connect(ep);
 
         peer_disconnect(end, DAT_CLOSE_ABRUPT_FLAG);
@@ -242,21 +214,19 @@ CASE(ep_create_with_srq, connection_events_on_connect_evd)
 
 FAMILY(ep_create_with_srq, same_flags_on_one_evd, ep_same_flags)
 {
-        struct arguments with = ep_create_with_srq_arguments(t);
+        struct ep_creation with = ep_create_with_srq_arguments(t);
 
-        ep_create_with_srq_set_flags(&with, row->request, row->first);
-        ep_create_with_srq_create(t, &with);
-        ep_create_with_srq_create(t, &with);
+        expect_same_flags_on_one_evd(t, &with, row);
 }
 
 FAMILY(ep_create_with_srq, both_streams_on_one_evd, ep_both_streams)
 {
-        struct arguments with = ep_create_with_srq_arguments(t);
+        struct ep_creation with = ep_create_with_srq_arguments(t);
 
-        ep_create_with_srq_set_flags(&with, false, row->flags);
-        ep_create_with_srq_set_flags(&with, true, row->flags);
+        ep_creation_set_flags(&with, false, row->flags);
+        ep_creation_set_flags(&with, true, row->flags);
         with.request_evd = with.recv_evd;
-        DAT_EP_HANDLE ep = ep_create_with_srq_create(t, &with);
+        DAT_EP_HANDLE ep = ep_created(t, &with);
         struct peer_ep *end = expect_connect(ep);
         DAT_LMR_TRIPLET segment = triplet(buf_with(t), 0, MESSAGE);
 
@@ -272,51 +242,39 @@ FAMILY(ep_create_with_srq, both_streams_on_one_evd, ep_both_streams)
 
 FAMILY(ep_create_with_srq, mixed_flags_on_one_evd, ep_mixed_flags)
 {
-        struct arguments with = ep_create_with_srq_arguments(t);
-        DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
+        struct ep_creation with = ep_create_with_srq_arguments(t);
 
-        ep_create_with_srq_set_flags(&with, row->request, row->first);
-        ep_create_with_srq_create(t, &with);
-        ep_create_with_srq_set_flags(&with, row->request, row->second);
-
-        DAT_RETURN ret =
-            expect_or_note(ep_create_with_srq_call(&with, &ep), DAT_INVALID_PARAMETER, DAT_SUCCESS);
-        if (dat_is(ret, DAT_SUCCESS))
-                ep_create_with_srq_adopted(t, &with, ep);
+        expect_mixed_flags_on_one_evd(t, &with, row);
 }
 
 FAMILY(ep_create_with_srq, solicited_waits_alone, ep_no_evd)
 {
-        struct arguments with = ep_create_with_srq_arguments(t);
+        struct ep_creation with = ep_create_with_srq_arguments(t);
         DAT_EVD_HANDLE evd = evd_with(t, .flags = DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG |
                                                   DAT_EVD_CONNECTION_FLAG);
         DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
 
-        ep_create_with_srq_set_flags(&with, false, DAT_COMPLETION_SOLICITED_WAIT_FLAG);
+        ep_creation_set_flags(&with, false, DAT_COMPLETION_SOLICITED_WAIT_FLAG);
         with.recv_evd = evd;
         if (row->request)
                 with.request_evd = evd;
         if (row->connect)
                 with.connect_evd = evd;
         if (!row->request && !row->connect) {
-                ep_create_with_srq_create(t, &with);
+                ep_created(t, &with);
                 return;
         }
         DAT_RETURN ret =
-            expect_or_note(ep_create_with_srq_call(&with, &ep), DAT_INVALID_PARAMETER, DAT_SUCCESS);
+            expect_or_note(ep_creation_call(&with, &ep), DAT_INVALID_PARAMETER, DAT_SUCCESS);
         if (dat_is(ret, DAT_SUCCESS))
-                ep_create_with_srq_adopted(t, &with, ep);
+                ep_creation_adopt(t, &with, ep);
 }
 
 CASE(ep_create_with_srq, threshold_beside_other_streams)
 {
-        struct arguments with = ep_create_with_srq_arguments(t);
+        struct ep_creation with = ep_create_with_srq_arguments(t);
 
-        with.recv_evd = evd_with(t, .flags = DAT_EVD_DTO_FLAG | DAT_EVD_CONNECTION_FLAG);
-        with.connect_evd = with.recv_evd;
-        ep_create_with_srq_set_flags(&with, false, DAT_COMPLETION_EVD_THRESHOLD_FLAG);
-
-        ep_create_with_srq_create(t, &with);
+        expect_threshold_beside_other_streams(t, &with);
 }
 
 static const struct ep_signals signals[] = {
@@ -327,12 +285,12 @@ static const struct ep_signals signals[] = {
 
 FAMILY(ep_create_with_srq, receives_signal, signals)
 {
-        struct arguments with = ep_create_with_srq_arguments(t);
+        struct ep_creation with = ep_create_with_srq_arguments(t);
         struct waiter *waiter;
         struct woken woken;
 
-        ep_create_with_srq_set_flags(&with, false, row->flags);
-        DAT_EP_HANDLE ep = ep_create_with_srq_create(t, &with);
+        ep_creation_set_flags(&with, false, row->flags);
+        DAT_EP_HANDLE ep = ep_created(t, &with);
         struct peer_ep *end = expect_connect(ep);
 
         srq_post(t, with.srq, buf_with(t), MESSAGE, 3, 1);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_ep_create_with_srq: the parameters of the new EP. */
 #include "cases/ep/ep_create_with_srq/fixtures.h"
-#include "cases/ep/shared/attributes.h"
+#include "cases/ep/shared/creation.h"
 #include "cases/srq/shared/queue.h"
 #include "clauses/ep_create_with_srq.h"
 
@@ -13,33 +13,32 @@
 
 CASE(ep_create_with_srq, created)
 {
-        struct arguments with = ep_create_with_srq_arguments(t);
+        struct ep_creation with = ep_create_with_srq_arguments(t);
 
-        ep_create_with_srq_described(t, ep_create_with_srq_create(t, &with));
+        ep_described(t, ep_created(t, &with));
 }
 
 /* The structure is the consumer's: neither a grant nor a refusal writes to it. */
 CASE(ep_create_with_srq, attributes_kept)
 {
-        struct arguments with = ep_create_with_srq_arguments(t);
+        struct ep_creation with = ep_create_with_srq_arguments(t);
         DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
         DAT_EP_ATTR before = with.param.ep_attr;
 
-        ep_create_with_srq_create(t, &with);
+        ep_created(t, &with);
         expect_that(ep_attr_same(&before, &with.param.ep_attr),
                     "the attributes that were asked for are written");
         before.max_recv_dtos = with.param.ep_attr.max_recv_dtos = -1;
-        expect(ep_create_with_srq_call(&with, &ep), DAT_INVALID_PARAMETER);
+        expect(ep_creation_call(&with, &ep), DAT_INVALID_PARAMETER);
         expect_that(ep_attr_same(&before, &with.param.ep_attr),
                     "the attributes that were refused are written");
 }
 
 CASE(ep_create_with_srq, unconnected)
 {
-        struct arguments with = ep_create_with_srq_arguments(t);
+        struct ep_creation with = ep_create_with_srq_arguments(t);
 
-        expect_eq(ep_create_with_srq_described(t, ep_create_with_srq_create(t, &with)).ep_state,
-                  DAT_EP_STATE_UNCONNECTED);
+        expect_eq(ep_described(t, ep_created(t, &with)).ep_state, DAT_EP_STATE_UNCONNECTED);
 }
 
 /* Where a handle stands among the arguments, and where a query shows it. */
@@ -48,9 +47,9 @@ static const struct shown {
         size_t argument;
         size_t member;
 } shown[] = {
-#define SHOWN(name_, argument_)                                                              \
-        {                                                                                    \
-#name_, offsetof(struct arguments, argument_), offsetof(DAT_EP_PARAM, name_) \
+#define SHOWN(name_, argument_)                                                                \
+        {                                                                                      \
+#name_, offsetof(struct ep_creation, argument_), offsetof(DAT_EP_PARAM, name_) \
         }
     SHOWN(ia_handle, ia),
     SHOWN(pz_handle, pz),
@@ -73,13 +72,12 @@ static DAT_HANDLE handle_at(const void *structure, size_t offset)
 FAMILY(ep_create_with_srq, shows, shown)
 {
         DAT_IA_HANDLE other = other_ia(t);
-        struct arguments with[2] = {ep_create_with_srq_arguments(t),
-                                    ep_create_with_srq_arguments_of(t, other, pz_of(t, other))};
-        DAT_EP_HANDLE eps[2] = {ep_create_with_srq_create(t, &with[0]),
-                                ep_create_with_srq_create(t, &with[1])};
+        struct ep_creation with[2] = {ep_create_with_srq_arguments(t),
+                                      ep_create_with_srq_arguments_of(t, other, pz_of(t, other))};
+        DAT_EP_HANDLE eps[2] = {ep_created(t, &with[0]), ep_created(t, &with[1])};
 
         for (int i = 0; i < 2; i++) {
-                DAT_EP_PARAM param = ep_create_with_srq_described(t, eps[i]);
+                DAT_EP_PARAM param = ep_described(t, eps[i]);
 
                 expect_that(handle_at(&param, row->member) == handle_at(&with[i], row->argument),
                             "%s of EP %d is not the one that was given", row->id, i);
@@ -164,11 +162,11 @@ FAMILY(ep_create_with_srq, connects, connecting)
 
 CASE(ep_create_with_srq, many_eps)
 {
-        struct arguments with = ep_create_with_srq_arguments(t);
+        struct ep_creation with = ep_create_with_srq_arguments(t);
         DAT_COUNT limit = ia_attr(t)->max_ep_per_srq;
 
         for (DAT_COUNT i = 0; i < MANY && i < limit; i++)
-                ep_create_with_srq_create(t, &with);
+                ep_created(t, &with);
 }
 
 CASE(ep_create_with_srq, evds_of_several_eps)
@@ -188,12 +186,12 @@ CASE(ep_create_with_srq, evds_of_several_eps)
 /* Where they report to one EVD, each completion names the EP that the message was for. */
 CASE(ep_create_with_srq, evd_of_several_eps)
 {
-        struct arguments with = ep_create_with_srq_arguments(t);
+        struct ep_creation with = ep_create_with_srq_arguments(t);
         struct peer_ep *ends[2];
         DAT_EP_HANDLE eps[2];
 
         for (int i = 0; i < 2; i++)
-                eps[i] = ep_create_with_srq_create(t, &with);
+                eps[i] = ep_created(t, &with);
         srq_post(t, with.srq, buf_with(t), MESSAGE, 0, 2);
         for (int i = 0; i < 2; i++)
                 ends[i] = expect_connect(eps[i]);

@@ -1,30 +1,30 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_ep_create_with_srq: the protection zones of EP and SRQ. */
 #include "cases/ep/ep_create_with_srq/fixtures.h"
-#include "cases/ep/shared/attributes.h"
+#include "cases/ep/shared/creation.h"
 #include "cases/srq/shared/queue.h"
 #include "clauses/ep_create_with_srq.h"
 
 CASE(ep_create_with_srq, pz_of_the_srq_only)
 {
-        struct arguments with = ep_create_with_srq_arguments(t);
+        struct ep_creation with = ep_create_with_srq_arguments(t);
         DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
 
         if (provider_attr(t)->srq_ep_pz_difference_supported)
                 unsupported(t, "srq_ep_pz_difference_supported: PZs may differ");
         with.pz = pz_new(t);
 
-        expect(ep_create_with_srq_call(&with, &ep), DAT_INVALID_PARAMETER);
+        expect(ep_creation_call(&with, &ep), DAT_INVALID_PARAMETER);
 }
 
 CASE(ep_create_with_srq, pz_of_its_own)
 {
         struct queue queue = queue_with(t, 8);
-        struct arguments with = ep_create_with_srq_arguments(t);
+        struct ep_creation with = ep_create_with_srq_arguments(t);
 
         with.pz = pz_new(t);
         with.srq = queue.srq;
-        DAT_EP_HANDLE ep = ep_create_with_srq_create(t, &with);
+        DAT_EP_HANDLE ep = ep_created(t, &with);
         struct flow flow = {
             .ep = ep, .evd = with.recv_evd, .end = expect_connect(ep), .length = MESSAGE};
 
@@ -34,20 +34,19 @@ CASE(ep_create_with_srq, pz_of_its_own)
 
 CASE(ep_create_with_srq, pzs_of_several_eps)
 {
-        struct arguments with = ep_create_with_srq_arguments(t);
+        struct ep_creation with = ep_create_with_srq_arguments(t);
 
         for (int i = 0; i < 3; i++) {
                 with.pz = pz_new(t);
-                expect_that(ep_create_with_srq_described(t, ep_create_with_srq_create(t, &with))
-                                    .pz_handle == with.pz,
+                expect_that(ep_described(t, ep_created(t, &with)).pz_handle == with.pz,
                             "another PZ");
         }
 }
 
 CASE(ep_create_with_srq, memory_of_another_pz)
 {
-        struct arguments with = ep_create_with_srq_arguments(t);
-        DAT_EP_HANDLE ep = ep_create_with_srq_create(t, &with);
+        struct ep_creation with = ep_create_with_srq_arguments(t);
+        DAT_EP_HANDLE ep = ep_created(t, &with);
         struct peer_ep *end = expect_connect(ep);
         DAT_LMR_TRIPLET segment = triplet(buf_with(t, .pz = pz_new(t)), 0, MESSAGE);
         DAT_RETURN ret;
@@ -73,7 +72,7 @@ static bool readable(struct test *t, struct peer_ep *end, const struct buf *buf)
 /* An EP of this zone that lets its peer read, connected. */
 static struct peer_ep *read_by_peer(struct test *t, DAT_PZ_HANDLE zone, DAT_PZ_HANDLE of_srq)
 {
-        struct arguments with = ep_create_with_srq_arguments(t);
+        struct ep_creation with = ep_create_with_srq_arguments(t);
 
         if (ia_attr(t)->max_rdma_read_per_ep_in < 1)
                 unsupported(t, "max_rdma_read_per_ep_in = 0");
@@ -81,7 +80,7 @@ static struct peer_ep *read_by_peer(struct test *t, DAT_PZ_HANDLE zone, DAT_PZ_H
         with.srq = srq_with(t, .pz = of_srq);
         with.param.ep_attr.max_rdma_read_in = 1;
         peer_reads(peer(t), 1);
-        return expect_connect(ep_create_with_srq_create(t, &with));
+        return expect_connect(ep_created(t, &with));
 }
 
 CASE(ep_create_with_srq, rdma_to_its_pz)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_ep_create_with_srq: invalid arguments, refused calls, and calls of several threads. */
 #include "cases/ep/ep_create_with_srq/fixtures.h"
-#include "cases/ep/shared/attributes.h"
+#include "cases/ep/shared/creation.h"
 #include "cases/srq/shared/queue.h"
 #include "clauses/ep_create_with_srq.h"
 
@@ -10,31 +10,12 @@
 #define MET     3 /* rounds in which their calls met are enough */
 #define THREADS 3 /* that make EPs at once */
 
-/* A call that is refused for one of its arguments. */
-static void ask_negative(struct test *t, struct arguments *with)
-{
-        (void)t;
-        with->param.ep_attr.max_request_dtos = -1;
-}
-
-static void ask_too_many(struct test *t, struct arguments *with)
+static void ask_too_many(struct test *t, struct ep_creation *with)
 {
         with->param.ep_attr.max_rdma_read_iov = ia_attr(t)->max_iov_segments_per_rdma_read + 1;
 }
 
-static void ask_unknown_flag(struct test *t, struct arguments *with)
-{
-        (void)t;
-        with->param.ep_attr.recv_completion_flags = (DAT_COMPLETION_FLAGS)(1U << 20);
-}
-
-static void ask_other_stream(struct test *t, struct arguments *with)
-{
-        (void)t;
-        with->recv_evd = with->connect_evd;
-}
-
-static void ask_bad_evd(struct test *t, struct arguments *with)
+static void ask_bad_evd(struct test *t, struct ep_creation *with)
 {
         (void)t;
         with->connect_evd = with->pz;
@@ -42,7 +23,7 @@ static void ask_bad_evd(struct test *t, struct arguments *with)
 
 static const struct refusal {
         const char *id;
-        void (*spoil)(struct test *t, struct arguments *with);
+        void (*spoil)(struct test *t, struct ep_creation *with);
 } refusals[] = {
     {"negative", ask_negative},          {"too_many", ask_too_many},
     {"unknown_flag", ask_unknown_flag},  {"other_stream", ask_other_stream},
@@ -53,21 +34,21 @@ static const struct refusal {
 FAMILY(ep_create_with_srq, after_refusals, refusals)
 {
         DAT_PZ_HANDLE zone = pz_new(t);
-        struct arguments good = ep_create_with_srq_arguments_of(t, ia(t), zone);
+        struct ep_creation good = ep_create_with_srq_arguments_of(t, ia(t), zone);
         DAT_HANDLE named[4] = {good.srq, good.recv_evd, good.request_evd, good.connect_evd};
-        struct arguments bad = good;
+        struct ep_creation bad = good;
 
         row->spoil(t, &bad);
         for (int i = 0; i < LIMIT_OF_REFUSALS; i++) {
                 DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
 
-                if (dat_is(ep_create_with_srq_call(&bad, &ep), DAT_SUCCESS)) {
-                        ep_create_with_srq_adopted(t, &bad, ep);
+                if (dat_is(ep_creation_call(&bad, &ep), DAT_SUCCESS)) {
+                        ep_creation_adopt(t, &bad, ep);
                         end_noted(t, "granted: there is nothing to see after a refusal");
                 }
         }
-        DAT_EP_HANDLE ep = ep_create_with_srq_create(t, &good);
-        expect_eq(ep_create_with_srq_described(t, ep).ep_state, DAT_EP_STATE_UNCONNECTED);
+        DAT_EP_HANDLE ep = ep_created(t, &good);
+        expect_eq(ep_described(t, ep).ep_state, DAT_EP_STATE_UNCONNECTED);
         release(t, ep);
 
         for (int i = 0; i < 4; i++)
@@ -96,7 +77,7 @@ FAMILY(ep_create_with_srq, leaves_srq, one_more)
 {
         struct armed armed = row->connected ? armed_with(t, 4, 4) : queue_armed(t, 4, 4);
         DAT_SRQ_PARAM before = srq_param(t, armed.queue.srq);
-        struct arguments with = ep_create_with_srq_arguments(t);
+        struct ep_creation with = ep_create_with_srq_arguments(t);
         DAT_EP_HANDLE none = DAT_HANDLE_NULL;
 
         expect_that(before.max_recv_dtos >= 8, "an SRQ made for 8 receives has %d",
@@ -104,9 +85,9 @@ FAMILY(ep_create_with_srq, leaves_srq, one_more)
         with.srq = armed.queue.srq;
         if (row->refused) {
                 with.param.ep_attr.max_request_dtos = -1;
-                expect(ep_create_with_srq_call(&with, &none), DAT_INVALID_PARAMETER);
+                expect(ep_creation_call(&with, &none), DAT_INVALID_PARAMETER);
         } else {
-                ep_create_with_srq_create(t, &with);
+                ep_created(t, &with);
         }
         expect_quiet(async_evd(t));
         expect_kept(t, armed.queue.srq, &before);
@@ -120,41 +101,28 @@ FAMILY(ep_create_with_srq, leaves_srq, one_more)
         expect_room(t, &armed.queue, before.max_recv_dtos - 3);
 }
 
-/* A call that a thread makes, beside others. */
-struct creation {
-        struct arguments with;
-        DAT_EP_HANDLE ep;
-};
-
-static DAT_RETURN create_by(void *arg)
-{
-        struct creation *creation = arg;
-
-        return ep_create_with_srq_call(&creation->with, &creation->ep);
-}
-
 /* EVDs, zone and SRQ are the same for all. */
 CASE(ep_create_with_srq, any_thread, DEADLINE_MS(20000))
 {
-        struct arguments with = ep_create_with_srq_arguments(t);
+        struct ep_creation with = ep_create_with_srq_arguments(t);
         struct stress stress = stress_of(t, 3000);
 
         while (stress.met < MET && stress_round(&stress)) {
-                struct creation creations[THREADS];
+                struct ep_thread_creation creations[THREADS];
                 struct racer racers[THREADS];
 
                 for (int i = 0; i < THREADS; i++) {
-                        creations[i] = (struct creation){.with = with};
+                        creations[i] = (struct ep_thread_creation){.with = with};
                         creations[i].with.param.ep_attr.max_recv_dtos = 2 + i;
-                        racers[i] = (struct racer){.call = create_by, .arg = &creations[i]};
+                        racers[i] = (struct racer){.call = ep_thread_create, .arg = &creations[i]};
                 }
                 stress_met(&stress, race(racers, THREADS));
                 for (int i = 0; i < THREADS; i++) {
                         expect(racers[i].ret, DAT_SUCCESS);
-                        ep_create_with_srq_adopted(t, &with, creations[i].ep);
+                        ep_creation_adopt(t, &with, creations[i].ep);
                 }
                 for (int i = 0; i < THREADS; i++) {
-                        DAT_EP_PARAM param = ep_create_with_srq_described(t, creations[i].ep);
+                        DAT_EP_PARAM param = ep_described(t, creations[i].ep);
 
                         expect_eq(param.ep_attr.max_recv_dtos, 2 + i);
                         expect_that(param.srq_handle == with.srq, "the EP has another SRQ");
@@ -167,7 +135,7 @@ CASE(ep_create_with_srq, any_thread, DEADLINE_MS(20000))
 
 LEGAL(ep_create_with_srq)
 {
-        static struct arguments with;
+        static struct ep_creation with;
 
         with = ep_create_with_srq_arguments(t);
         call->ia_handle = with.ia;

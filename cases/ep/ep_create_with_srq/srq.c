@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_ep_create_with_srq: the association of the EP with its SRQ. */
 #include "cases/ep/ep_create_with_srq/fixtures.h"
-#include "cases/ep/shared/attributes.h"
+#include "cases/ep/shared/creation.h"
 #include "cases/srq/shared/queue.h"
 #include "clauses/ep_create_with_srq.h"
 
@@ -53,8 +53,7 @@ FAMILY(ep_create_with_srq, keeps_srq, lives)
         struct queue queue = queue_with(t, 8);
         struct flow flow = live(t, &queue, row);
 
-        expect_that(ep_create_with_srq_described(t, flow.ep).srq_handle == queue.srq,
-                    "the EP has another SRQ");
+        expect_that(ep_described(t, flow.ep).srq_handle == queue.srq, "the EP has another SRQ");
         expect_receives(t, &queue, &flow, row);
 }
 
@@ -105,8 +104,7 @@ static void expect_srq_kept(struct test *t, const struct life *life, struct queu
 
         expect_or_note(dat_ep_modify(flow.ep, DAT_EP_FIELD_SRQ_HANDLE, &asked),
                        DAT_INVALID_PARAMETER, DAT_INVALID_STATE);
-        expect_that(ep_create_with_srq_described(t, flow.ep).srq_handle == queue.srq,
-                    "the EP has not its SRQ");
+        expect_that(ep_described(t, flow.ep).srq_handle == queue.srq, "the EP has not its SRQ");
         if (other)
                 queue_post(t, other, 2);
         expect_receives(t, &queue, &flow, life);

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cases/ep/shared/creation.h"
+
+DAT_RETURN ep_creation_call(const struct ep_creation *with, DAT_EP_HANDLE *ep)
+{
+        DAT_EP_ATTR attr = with->param.ep_attr;
+
+        if (with->srq == DAT_HANDLE_NULL)
+                return dat_ep_create(with->ia, with->pz, with->recv_evd, with->request_evd,
+                                     with->connect_evd, &attr, ep);
+        return dat_ep_create_with_srq(with->ia, with->pz, with->recv_evd, with->request_evd,
+                                      with->connect_evd, with->srq, &attr, ep);
+}
+
+DAT_EP_HANDLE ep_creation_adopt(struct test *t, const struct ep_creation *with, DAT_EP_HANDLE ep)
+{
+        adopt(t, DAT_HANDLE_TYPE_EP, ep);
+        ep_reports_to(t, ep, DAT_EP_FIELD_RECV_EVD_HANDLE, with->recv_evd);
+        ep_reports_to(t, ep, DAT_EP_FIELD_REQUEST_EVD_HANDLE, with->request_evd);
+        ep_reports_to(t, ep, DAT_EP_FIELD_CONNECT_EVD_HANDLE, with->connect_evd);
+        return ep;
+}
+
+DAT_EP_HANDLE ep_created(struct test *t, const struct ep_creation *with)
+{
+        DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
+
+        expect(ep_creation_call(with, &ep), DAT_SUCCESS);
+        return ep_creation_adopt(t, with, ep);
+}
+
+DAT_EP_PARAM ep_described(struct test *t, DAT_EP_HANDLE ep)
+{
+        DAT_EP_PARAM param;
+
+        memset(&param, 0xa5, sizeof(param));
+        expect(dat_ep_query(ep, DAT_EP_FIELD_ALL, &param), DAT_SUCCESS);
+        return param;
+}
+
+uint64_t ep_number_of(struct test *t, DAT_EP_HANDLE ep, const struct ep_number *number)
+{
+        DAT_EP_PARAM param = ep_described(t, ep);
+
+        return ep_value(&param, &number->parameter);
+}
+
+uint64_t ep_number_asked(struct test *t, const struct ep_number *number)
+{
+        uint64_t limit = ep_limit_of(t, number);
+
+        return number->asked < limit ? number->asked : limit;
+}
+
+void ep_creation_set_flags(struct ep_creation *with, bool request, DAT_COMPLETION_FLAGS value)
+{
+        if (request)
+                with->param.ep_attr.request_completion_flags = value;
+        else
+                with->param.ep_attr.recv_completion_flags = value;
+}
+
+void expect_refused_or_noted(struct test *t, const struct ep_creation *with)
+{
+        DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
+        DAT_RETURN ret =
+            expect_or_note(ep_creation_call(with, &ep), DAT_INVALID_PARAMETER, DAT_SUCCESS);
+
+        if (dat_is(ret, DAT_SUCCESS))
+                ep_creation_adopt(t, with, ep);
+}
+
+void expect_exact_flags(struct test *t, struct ep_creation *with, const struct ep_flags *row)
+{
+        DAT_EP_ATTR attr;
+
+        ep_creation_set_flags(with, row->request, row->flags);
+
+        attr = ep_described(t, ep_created(t, with)).ep_attr;
+        expect_eq(row->request ? attr.request_completion_flags : attr.recv_completion_flags,
+                  row->flags);
+}
+
+void expect_exact_flag_pair(struct test *t, struct ep_creation *with,
+                            const struct ep_flag_pair *row)
+{
+        DAT_EP_ATTR attr;
+
+        ep_creation_set_flags(with, false, row->recv);
+        ep_creation_set_flags(with, true, row->request);
+
+        attr = ep_described(t, ep_created(t, with)).ep_attr;
+        expect_eq(attr.recv_completion_flags, row->recv);
+        expect_eq(attr.request_completion_flags, row->request);
+}
+
+void expect_exact_service(struct test *t, const struct ep_creation *with)
+{
+        DAT_EP_ATTR attr = ep_described(t, ep_created(t, with)).ep_attr;
+
+        expect_eq(attr.service_type, DAT_SERVICE_TYPE_RC);
+        expect_eq(attr.qos, DAT_QOS_BEST_EFFORT);
+}
+
+void expect_at_ia_limit(struct test *t, const struct ep_creation *with, const struct ep_number *row)
+{
+        uint64_t limit = ep_limit_of(t, row);
+        DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
+        DAT_RETURN ret =
+            expect(ep_creation_call(with, &ep), DAT_SUCCESS, DAT_INSUFFICIENT_RESOURCES);
+        uint64_t has;
+
+        if (dat_is(ret, DAT_INSUFFICIENT_RESOURCES))
+                resource(t, "no resources for %s at the IA's limit", row->id);
+        has = ep_number_of(t, ep_creation_adopt(t, with, ep), row);
+        expect_that(has >= limit, "%llu asked for, %llu queried", (unsigned long long)limit,
+                    (unsigned long long)has);
+}
+
+void expect_granted_beyond(struct test *t, const struct ep_creation *with, DAT_EP_HANDLE ep,
+                           const struct ep_number *row, uint64_t value)
+{
+        uint64_t has = ep_number_of(t, ep_creation_adopt(t, with, ep), row);
+
+        expect_that(has >= value, "%llu asked for and granted, %llu queried",
+                    (unsigned long long)value, (unsigned long long)has);
+        note(t, "%llu granted, above the IA's own limit (EP-29)", (unsigned long long)value);
+}
+
+void expect_wrong_attribute(struct test *t, struct ep_creation *with, const struct ep_wrong *row)
+{
+        DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
+
+        ep_value_set(&with->param, &row->parameter, row->value);
+
+        expect_or_note(ep_creation_call(with, &ep), DAT_INVALID_PARAMETER, DAT_MODEL_NOT_SUPPORTED);
+}
+
+void expect_flags_of_postings(struct test *t, struct ep_creation *with, DAT_COMPLETION_FLAGS flags)
+{
+        DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
+        DAT_EP_PARAM param;
+        DAT_RETURN ret;
+
+        ep_creation_set_flags(with, true, flags);
+        ret = expect_or_note(ep_creation_call(with, &ep), DAT_INVALID_PARAMETER,
+                             DAT_MODEL_NOT_SUPPORTED, DAT_SUCCESS);
+
+        if (!dat_is(ret, DAT_SUCCESS))
+                return;
+        param = ep_described(t, ep_creation_adopt(t, with, ep));
+        expect_eq(param.ep_attr.request_completion_flags, flags);
+}
+
+void expect_named_attributes(struct test *t, struct ep_creation *with, const struct ep_named *row)
+{
+        static DAT_NAMED_ATTR invented = {
+            .name = "udapl-cts: no attribute",
+            .value = "of any provider",
+        };
+        DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
+
+        with->param.ep_attr.ep_transport_specific_count = row->transport;
+        with->param.ep_attr.ep_transport_specific = &invented;
+        with->param.ep_attr.ep_provider_specific_count = row->provider;
+        with->param.ep_attr.ep_provider_specific = &invented;
+
+        expect_or_note(ep_creation_call(with, &ep), DAT_INVALID_PARAMETER, DAT_MODEL_NOT_SUPPORTED);
+}
+
+void expect_null_evd(struct test *t, struct ep_creation *with, const struct ep_no_evd *row)
+{
+        DAT_EP_PARAM param;
+
+        if (row->recv)
+                with->recv_evd = DAT_HANDLE_NULL;
+        if (row->request)
+                with->request_evd = DAT_HANDLE_NULL;
+        if (row->connect)
+                with->connect_evd = DAT_HANDLE_NULL;
+
+        param = ep_described(t, ep_created(t, with));
+        expect_that(param.recv_evd_handle == with->recv_evd, "another EVD for receives");
+        expect_that(param.request_evd_handle == with->request_evd, "another EVD for requests");
+        expect_that(param.connect_evd_handle == with->connect_evd, "another EVD for connections");
+}
+
+void expect_connect_evd_set(struct test *t, DAT_EP_HANDLE ep, DAT_EVD_HANDLE connect_evd)
+{
+        DAT_EP_PARAM later = {.connect_evd_handle = connect_evd};
+
+        expect(dat_ep_modify(ep, DAT_EP_FIELD_CONNECT_EVD_HANDLE, &later), DAT_SUCCESS);
+        ep_reports_to(t, ep, DAT_EP_FIELD_CONNECT_EVD_HANDLE, connect_evd);
+}
+
+void expect_same_flags_on_one_evd(struct test *t, struct ep_creation *with,
+                                  const struct ep_shared_flags *row)
+{
+        ep_creation_set_flags(with, row->request, row->first);
+        ep_created(t, with);
+        ep_created(t, with);
+}
+
+void expect_mixed_flags_on_one_evd(struct test *t, struct ep_creation *with,
+                                   const struct ep_shared_flags *row)
+{
+        ep_creation_set_flags(with, row->request, row->first);
+        ep_created(t, with);
+        ep_creation_set_flags(with, row->request, row->second);
+
+        expect_refused_or_noted(t, with);
+}
+
+void expect_threshold_beside_other_streams(struct test *t, struct ep_creation *with)
+{
+        with->recv_evd = evd_with(t, .flags = DAT_EVD_DTO_FLAG | DAT_EVD_CONNECTION_FLAG);
+        with->connect_evd = with->recv_evd;
+        ep_creation_set_flags(with, false, DAT_COMPLETION_EVD_THRESHOLD_FLAG);
+
+        ep_created(t, with);
+}
+
+void expect_evd_of_another_stream(struct test *t, struct ep_creation *with,
+                                  const struct ep_other_stream *row)
+{
+        DAT_EVD_HANDLE evd = evd_with(t, .flags = row->flags);
+        DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
+
+        memcpy((char *)with + row->argument, &evd, sizeof(evd));
+
+        expect(ep_creation_call(with, &ep), DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER);
+}
+
+void ask_negative(struct test *t, struct ep_creation *with)
+{
+        (void)t;
+        with->param.ep_attr.max_request_dtos = -1;
+}
+
+void ask_unknown_flag(struct test *t, struct ep_creation *with)
+{
+        (void)t;
+        with->param.ep_attr.recv_completion_flags = (DAT_COMPLETION_FLAGS)(1U << 20);
+}
+
+void ask_other_stream(struct test *t, struct ep_creation *with)
+{
+        (void)t;
+        with->recv_evd = with->connect_evd;
+}
+
+DAT_RETURN ep_thread_create(void *ep_thread_creation)
+{
+        struct ep_thread_creation *creation = ep_thread_creation;
+
+        return ep_creation_call(&creation->with, &creation->ep);
+}

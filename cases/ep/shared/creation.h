@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Cases that dat_ep_create and dat_ep_create_with_srq have in common. */
+#ifndef CASES_EP_CREATION_H
+#define CASES_EP_CREATION_H
+
+#include "cases/ep/shared/attributes.h"
+
+/* The arguments of dat_ep_create() or, if it has an SRQ, of dat_ep_create_with_srq(). */
+struct ep_creation {
+        DAT_IA_HANDLE ia;
+        DAT_PZ_HANDLE pz;
+        DAT_EVD_HANDLE recv_evd;
+        DAT_EVD_HANDLE request_evd;
+        DAT_EVD_HANDLE connect_evd;
+        DAT_SRQ_HANDLE srq; /* DAT_HANDLE_NULL: dat_ep_create() */
+        DAT_EP_PARAM param; /* of which ep_attr is given */
+};
+
+/* Makes the call. Returns its answer, and the EP in `ep`. */
+DAT_RETURN ep_creation_call(const struct ep_creation *with, DAT_EP_HANDLE *ep);
+
+/* Hands an EP that the call made, and its use of these EVDs, to the teardown. Returns the EP. */
+DAT_EP_HANDLE ep_creation_adopt(struct test *t, const struct ep_creation *with, DAT_EP_HANDLE ep);
+
+/* Makes the call, checks that it succeeds, and adopts the EP. */
+DAT_EP_HANDLE ep_created(struct test *t, const struct ep_creation *with);
+
+/* All that a query shows of the EP; checks that the query succeeds. */
+DAT_EP_PARAM ep_described(struct test *t, DAT_EP_HANDLE ep);
+
+/* One attribute of the EP, by a query. */
+uint64_t ep_number_of(struct test *t, DAT_EP_HANDLE ep, const struct ep_number *number);
+
+/* The value to ask for: number->asked, or the IA's limit if that is less. */
+uint64_t ep_number_asked(struct test *t, const struct ep_number *number);
+
+/* Sets the completion flags of requests or of receives. */
+void ep_creation_set_flags(struct ep_creation *with, bool request, DAT_COMPLETION_FLAGS value);
+
+/* A refusal that may be a grant with a note: adopts the EP of the grant. */
+void expect_refused_or_noted(struct test *t, const struct ep_creation *with);
+
+/* The bodies of the families of these names, for the row and the page's arguments. */
+void expect_exact_flags(struct test *t, struct ep_creation *with, const struct ep_flags *row);
+void expect_exact_flag_pair(struct test *t, struct ep_creation *with,
+                            const struct ep_flag_pair *row);
+void expect_exact_service(struct test *t, const struct ep_creation *with);
+void expect_at_ia_limit(struct test *t, const struct ep_creation *with,
+                        const struct ep_number *row);
+void expect_granted_beyond(struct test *t, const struct ep_creation *with, DAT_EP_HANDLE ep,
+                           const struct ep_number *row, uint64_t value);
+void expect_wrong_attribute(struct test *t, struct ep_creation *with, const struct ep_wrong *row);
+void expect_flags_of_postings(struct test *t, struct ep_creation *with, DAT_COMPLETION_FLAGS flags);
+void expect_named_attributes(struct test *t, struct ep_creation *with, const struct ep_named *row);
+void expect_null_evd(struct test *t, struct ep_creation *with, const struct ep_no_evd *row);
+void expect_connect_evd_set(struct test *t, DAT_EP_HANDLE ep, DAT_EVD_HANDLE connect_evd);
+void expect_same_flags_on_one_evd(struct test *t, struct ep_creation *with,
+                                  const struct ep_shared_flags *row);
+void expect_mixed_flags_on_one_evd(struct test *t, struct ep_creation *with,
+                                   const struct ep_shared_flags *row);
+void expect_threshold_beside_other_streams(struct test *t, struct ep_creation *with);
+
+/* An EVD in place of one that takes events of other streams. */
+static const struct ep_other_stream {
+        const char *id;
+        size_t argument; /* in struct ep_creation */
+        DAT_EVD_FLAGS flags;
+} ep_other_streams[] = {
+    {"recv", offsetof(struct ep_creation, recv_evd), DAT_EVD_CONNECTION_FLAG},
+    {"request", offsetof(struct ep_creation, request_evd), DAT_EVD_CONNECTION_FLAG},
+    {"connect", offsetof(struct ep_creation, connect_evd), DAT_EVD_DTO_FLAG},
+    {"recv_of_software", offsetof(struct ep_creation, recv_evd), DAT_EVD_SOFTWARE_FLAG},
+    {"request_of_software", offsetof(struct ep_creation, request_evd), DAT_EVD_SOFTWARE_FLAG},
+    {"connect_of_requests", offsetof(struct ep_creation, connect_evd), DAT_EVD_CR_FLAG},
+};
+
+void expect_evd_of_another_stream(struct test *t, struct ep_creation *with,
+                                  const struct ep_other_stream *row);
+
+/* Ways to make the call invalid. */
+void ask_negative(struct test *t, struct ep_creation *with);
+void ask_unknown_flag(struct test *t, struct ep_creation *with);
+void ask_other_stream(struct test *t, struct ep_creation *with);
+
+/* The call of a thread of race(), and the EP that it made. */
+struct ep_thread_creation {
+        struct ep_creation with;
+        DAT_EP_HANDLE ep;
+};
+
+DAT_RETURN ep_thread_create(void *ep_thread_creation);
+
+#endif
