@@ -27,7 +27,7 @@ struct loop loop_of(struct test *t, struct ep_opts active, struct ep_opts passiv
 
 /*
  * A PSP for requests on `evd`, at a qualifier that is drawn and told by `qual`; and an EP that asks
- * for a connection to a qualifier of the case's IA. Each is BROKEN where it fails.
+ * for a connection to a qualifier of the case's IA. Each ends in ERROR where it fails.
  */
 DAT_PSP_HANDLE loop_listen(struct test *t, DAT_EVD_HANDLE evd, DAT_PSP_FLAGS flags,
                            DAT_CONN_QUAL *qual);
@@ -35,7 +35,7 @@ void loop_connect(struct test *t, DAT_EP_HANDLE ep, DAT_CONN_QUAL qual);
 
 /*
  * A service point at a qualifier that is drawn, and a request for it; the request is taken; and it
- * is accepted. loop_join() does all, and takes the events of both ends. Each is BROKEN where it
+ * is accepted. loop_join() does all, and takes the events of both ends. Each ends in ERROR where it
  * fails.
  */
 void loop_ask(struct test *t, struct loop *loop);
@@ -46,7 +46,7 @@ void loop_join(struct test *t, struct loop *loop);
 /* The private data that begins with `first`. */
 void loop_private_data(unsigned char data[PRIVATE_SIZE], unsigned char first);
 
-/* A receive into the first bytes of `buf`, and a message from others of its bytes; else BROKEN. */
+/* A receive into the first bytes of `buf`, and a message from others of its bytes; else ERROR. */
 void loop_post_recv(struct test *t, DAT_EP_HANDLE ep, const struct buf *buf, uint64_t cookie);
 void loop_post_send(struct test *t, DAT_EP_HANDLE ep, const struct buf *buf, uint64_t cookie);
 

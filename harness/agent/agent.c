@@ -201,7 +201,7 @@ static void take_probe(struct agent *agent)
 static void take_back(json_t *told, const char *why)
 {
         if (json_object_get(told, "verdict")) {
-                json_object_set_new(told, "verdict", json_string("BROKEN"));
+                json_object_set_new(told, "verdict", json_string("ERROR"));
                 json_object_set_new(told, "reason", text_json(why, strlen(why)));
         }
         json_object_set_new(told, "unfit", text_json(why, strlen(why)));

@@ -26,11 +26,11 @@ static void run_body(struct test *t)
         if (t->settings->probe->open)
                 check_needs(t);
         else if (!t->settings->ia[0])
-                test_end(t, VERDICT_BROKEN, "%s", t->settings->probe->reason);
+                test_end(t, VERDICT_ERROR, "%s", t->settings->probe->reason);
         if (!t->entry->without_ia)
                 ia_open(t);
         if (!t->settings->probe->open && !t->entry->without_ia)
-                test_end(t, VERDICT_BROKEN, "the IA opens now, but did not at first: %s",
+                test_end(t, VERDICT_ERROR, "the IA opens now, but did not at first: %s",
                          t->settings->probe->reason);
         t->entry->body(t, t->row);
         t->verdict = t->notes ? VERDICT_NOTE : VERDICT_PASS;
@@ -54,7 +54,7 @@ static void judge_reborn(struct test *t)
 
         if (!kind || t->verdict != VERDICT_FAIL)
                 return;
-        t->verdict = VERDICT_BROKEN;
+        t->verdict = VERDICT_ERROR;
         snprintf(t->reason, sizeof(t->reason),
                  "the handle of the destroyed %s was a live one's again before the case was done "
                  "with it: it destroys too early",

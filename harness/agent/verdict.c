@@ -50,7 +50,7 @@ static void find_killed(const struct run *run, struct finding *finding)
                      finding->pending ? finding->pending : "a call", run->stalled_ms);
                 break;
         case KILLED_ABORT:
-                find(finding, VERDICT_BROKEN, "aborted by the runner");
+                find(finding, VERDICT_ERROR, "aborted by the runner");
                 break;
         case KILLED_NOT:
                 break;
@@ -175,7 +175,7 @@ static void find_undisturbed(const struct run *run, struct finding *finding)
 
         if (disturbed && shows_nothing &&
             json_integer_value(json_object_get(disturbed, "packets")) == 0)
-                find(finding, VERDICT_BROKEN, "no packet met the disturbed network (%s)",
+                find(finding, VERDICT_ERROR, "no packet met the disturbed network (%s)",
                      json_string_value(json_object_get(disturbed, "network")));
 }
 
@@ -198,7 +198,7 @@ static void find_remains(const struct run *run, struct finding *finding)
         find_undisturbed(run, finding);
         tell_peer_crash(run, finding);
         if (run->stop_unanswered && finding->verdict <= VERDICT_NOTE)
-                find(finding, VERDICT_BROKEN, "the peer's host did not say that the peer is gone");
+                find(finding, VERDICT_ERROR, "the peer's host did not say that the peer is gone");
         if (!evidence_whole(run->main.evidence, run->main.secrets->canary))
                 find_overwritten(finding);
         if (finding->verdict != VERDICT_PASS)

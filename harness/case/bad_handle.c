@@ -70,7 +70,7 @@ static DAT_HANDLE make(struct test *t, DAT_HANDLE_TYPE type)
         default:
                 break;
         }
-        test_end(t, VERDICT_BROKEN, "bad_handle() makes no object of type %d", (int)type);
+        test_end(t, VERDICT_ERROR, "bad_handle() makes no object of type %d", (int)type);
 }
 
 static DAT_HANDLE closed_ia(struct test *t)
@@ -106,7 +106,7 @@ static DAT_HANDLE of_other_ia(struct test *t, DAT_HANDLE_TYPE type)
         default:
                 break;
         }
-        test_end(t, VERDICT_BROKEN, "bad_handle() makes no object of type %d of another IA",
+        test_end(t, VERDICT_ERROR, "bad_handle() makes no object of type %d of another IA",
                  (int)type);
 }
 
@@ -126,5 +126,5 @@ DAT_HANDLE bad_handle(struct test *t, DAT_HANDLE_TYPE type, enum bad_handle how)
         case BAD_HANDLE_OTHER_IA:
                 return of_other_ia(t, type);
         }
-        test_end(t, VERDICT_BROKEN, "bad_handle() knows no way %d", (int)how);
+        test_end(t, VERDICT_ERROR, "bad_handle() knows no way %d", (int)how);
 }

@@ -215,7 +215,7 @@ void check_suite_that(struct test *t, const struct check_site *site, bool holds,
         va_end(args);
         record_check(t, site, ROLE_MUST, holds, site->text, seen);
         if (!holds)
-                test_end(t, VERDICT_BROKEN, "%s (it must hold that %s)", seen, site->text);
+                test_end(t, VERDICT_ERROR, "%s (it must hold that %s)", seen, site->text);
 }
 
 DAT_RETURN check_expect(struct test *t, const struct check_site *site, DAT_RETURN ret,

@@ -36,7 +36,8 @@ struct check_site {
  */
 #define must_that(cond_, ...) check_must_that(t, CHECK_SITE_(#cond_), (cond_), __VA_ARGS__)
 
-/* suite_that(condition, format, ...): what the suite or the host has to bring; false is BROKEN. */
+/* suite_that(condition, format, ...): what the suite or the host has to bring; false ends in ERROR.
+ */
 #define suite_that(cond_, ...) check_suite_that(t, CHECK_SITE_(#cond_), (cond_), __VA_ARGS__)
 
 /* The clause's call, marked as such while it is made. */

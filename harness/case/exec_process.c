@@ -265,7 +265,7 @@ DAT_RETURN exec_process_call(struct exec_process *process, DAT_RETURN (*call)(vo
         int ready;
 
         if (process->pid <= 0 || size > sizeof(memory->arg))
-                test_end(t, VERDICT_BROKEN, "a call in a process that is gone, or a long one");
+                test_end(t, VERDICT_ERROR, "a call in a process that is gone, or a long one");
         memory->call = offset_of(call);
         memcpy(memory->arg, arg, size);
         ready = send(process->socket, &byte, 1, MSG_NOSIGNAL) == 1 ? poll(&answer, 1, limit) : 1;

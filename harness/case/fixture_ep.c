@@ -13,7 +13,7 @@ struct object *ep_object(struct test *t, DAT_EP_HANDLE ep)
         if (!object)
                 object = object_of_ep(t, ep, OBJECT_CR);
         if (!object || (object->kind != OBJECT_EP && object->kind != OBJECT_CR))
-                test_end(t, VERDICT_BROKEN, "the EP was not made by a fixture, or is freed");
+                test_end(t, VERDICT_ERROR, "the EP was not made by a fixture, or is freed");
         return object;
 }
 

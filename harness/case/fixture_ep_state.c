@@ -267,7 +267,7 @@ DAT_EP_HANDLE ep_make_in(struct test *t, DAT_EP_STATE state, struct ep_opts opts
                 ep = completing(t, opts);
                 break;
         default:
-                test_end(t, VERDICT_BROKEN, "ep_in() knows no state %d", (int)state);
+                test_end(t, VERDICT_ERROR, "ep_in() knows no state %d", (int)state);
         }
         seen = ep_known_state(t, ep);
         /* dat_ep_get_status has no word for Completion Pending (EP-8). */
@@ -285,7 +285,7 @@ static DAT_HANDLE handle_of_ep(struct test *t, DAT_EP_HANDLE ep, enum object_kin
         const struct object *object = object_of_ep(t, ep, kind);
 
         if (!object)
-                test_end(t, VERDICT_BROKEN, "no fixture made an RSP, or had a request, for the EP");
+                test_end(t, VERDICT_ERROR, "no fixture made an RSP, or had a request, for the EP");
         return object->handle;
 }
 
@@ -304,7 +304,7 @@ struct peer_ep *ep_end(struct test *t, DAT_EP_HANDLE ep)
         struct peer_ep *end = ep_object(t, ep)->end;
 
         if (!end)
-                test_end(t, VERDICT_BROKEN, "no fixture connected the EP with the peer");
+                test_end(t, VERDICT_ERROR, "no fixture connected the EP with the peer");
         return end;
 }
 

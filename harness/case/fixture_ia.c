@@ -30,7 +30,7 @@ void ia_open(struct test *t)
                 test_end(t, VERDICT_FAIL, "dat_ia_open(\"%s\") returned %s, %s", t->settings->ia,
                          api_return_name(ret, type), api_subtype_name(ret, subtype));
         if (!dat_is(ret, DAT_SUCCESS) && !t->settings->probe->open)
-                test_end(t, VERDICT_BROKEN, "dat_ia_open(\"%s\") returned %s, %s", t->settings->ia,
+                test_end(t, VERDICT_ERROR, "dat_ia_open(\"%s\") returned %s, %s", t->settings->ia,
                          api_return_name(ret, type), api_subtype_name(ret, subtype));
         if (!dat_is(ret, DAT_SUCCESS))
                 step_failed(t, STEP_SITE_(t), "dat_ia_open", api_return_name(ret, type),

@@ -105,7 +105,7 @@ static struct object *find_owned(struct test *t, void *handle)
         struct object *object = object_find(t, handle);
 
         if (!object)
-                test_end(t, VERDICT_BROKEN, "no fixture made the object, or it is freed already");
+                test_end(t, VERDICT_ERROR, "no fixture made the object, or it is freed already");
         return object;
 }
 
@@ -134,7 +134,7 @@ void adopt(struct test *t, DAT_HANDLE_TYPE type, DAT_HANDLE handle)
                 object_add(t, kinds[i].kind, handle);
                 return;
         }
-        test_end(t, VERDICT_BROKEN, "adopt() takes no object of type %d", (int)type);
+        test_end(t, VERDICT_ERROR, "adopt() takes no object of type %d", (int)type);
 }
 
 void release(struct test *t, void *handle)

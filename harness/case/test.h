@@ -168,7 +168,7 @@ struct object *object_add(struct test *t, enum object_kind kind, DAT_HANDLE hand
 struct object *object_find(struct test *t, const void *handle);
 /* The RSP or CR of an EP, or NULL. */
 struct object *object_of_ep(struct test *t, DAT_EP_HANDLE ep, enum object_kind kind);
-/* What a fixture knows of an EP that it made, or that a CR brought; else the case is BROKEN. */
+/* What a fixture knows of an EP that it made, or that a CR brought; else the case ends in ERROR. */
 struct object *ep_object(struct test *t, DAT_EP_HANDLE ep);
 /* The EP has the zone and the EVDs that `asked` has; else the case is BLOCKED by `call`. */
 void ep_verify(struct test *t, DAT_EP_HANDLE ep, const char *call, const DAT_EP_PARAM *asked);

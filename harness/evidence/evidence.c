@@ -18,7 +18,7 @@ static const char *const names[] = {
     [VERDICT_UNSUPPORTED] = "UNSUPPORTED",
     [VERDICT_RESOURCE] = "RESOURCE",
     [VERDICT_BLOCKED] = "BLOCKED",
-    [VERDICT_BROKEN] = "BROKEN",
+    [VERDICT_ERROR] = "ERROR",
     [VERDICT_CONTRADICTED] = "CONTRADICTED",
 };
 
@@ -138,7 +138,7 @@ bool verdict_get(const struct sealed_verdict *from, const uint64_t *key, struct 
 {
         memcpy(to, from, sizeof(*to));
         end_strings(&to->blocked);
-        return ends(to->reason) && to->verdict != VERDICT_NONE && to->verdict <= VERDICT_BROKEN &&
+        return ends(to->reason) && to->verdict != VERDICT_NONE && to->verdict <= VERDICT_ERROR &&
                to->seal == seal(to, key);
 }
 

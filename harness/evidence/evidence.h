@@ -26,7 +26,7 @@ enum verdict {
         VERDICT_RESOURCE,
         VERDICT_BLOCKED, /* a step around the act under judgement failed, by a call of the provider
                           */
-        VERDICT_BROKEN,
+        VERDICT_ERROR,
         VERDICT_CONTRADICTED, /* the agent alone says it */
 };
 

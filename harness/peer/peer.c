@@ -66,10 +66,10 @@ static void post(struct peer *peer, const char *op, json_t *data)
         if (lines_wait_written(lines, (int)peer->t->settings->event_ms))
                 return;
         if (lines == &peer->channel)
-                test_end(peer->t, VERDICT_BROKEN, "the channel to the agent is gone");
+                test_end(peer->t, VERDICT_ERROR, "the channel to the agent is gone");
         /* To one that is gone nothing can be said: how it ended, the agent tells. */
         if (!lines->lost)
-                test_end(peer->t, VERDICT_BROKEN, "the peer takes no commands");
+                test_end(peer->t, VERDICT_ERROR, "the peer takes no commands");
 }
 
 struct peer *peer(struct test *t)
@@ -79,10 +79,10 @@ struct peer *peer(struct test *t)
         if (t->peer)
                 return t->peer;
         if (t->entry->peers == 0)
-                test_end(t, VERDICT_BROKEN,
+                test_end(t, VERDICT_ERROR,
                          "the case uses a peer, and its clause has not check = \"pair\"");
         if (t->settings->peer_mode == PEER_MODE_NONE)
-                test_end(t, VERDICT_BROKEN, "the case was run without a place for its peer");
+                test_end(t, VERDICT_ERROR, "the case was run without a place for its peer");
         made = calloc(1, sizeof(*made));
         if (!made)
                 resource(t, "no memory for the peer");
@@ -124,7 +124,7 @@ static json_t *take_message(struct peer *peer)
                 return message;
         message = json_loads(line, 0, NULL);
         if (!message)
-                test_end(peer->t, VERDICT_BROKEN, "garbage on the peer's channel");
+                test_end(peer->t, VERDICT_ERROR, "garbage on the peer's channel");
         return message;
 }
 
@@ -141,7 +141,7 @@ static json_t *receive(struct peer *peer, int ms)
                 if (message)
                         return message;
                 if (peer->channel.ended)
-                        test_end(peer->t, VERDICT_BROKEN, "the channel to the agent is gone");
+                        test_end(peer->t, VERDICT_ERROR, "the channel to the agent is gone");
                 if (poll(fds, 2, ms) <= 0)
                         return NULL;
                 /* Of a peer that has ended all is there when the agent tells of it. */
@@ -157,8 +157,8 @@ static json_t *receive_data(struct peer *peer, int ms, const char *what)
         json_t *data;
 
         if (!message)
-                test_end(peer->t, VERDICT_BROKEN, "the peer did not answer to %s within %d ms",
-                         what, ms);
+                test_end(peer->t, VERDICT_ERROR, "the peer did not answer to %s within %d ms", what,
+                         ms);
         data = json_incref(json_object_get(message, "data"));
         if (strcmp(text_of(message, "op", ""), "stopped") == 0) {
                 peer->stopped = data;
@@ -177,7 +177,7 @@ static _Noreturn void peer_gone(struct peer *peer, const char *what)
         if (call)
                 step_failed(peer->t, STEP_SITE_(peer->t), call, reason,
                             "%s: the peer has ended (%s)", what, reason);
-        test_end(peer->t, VERDICT_BROKEN, "%s: the peer has ended (%s)", what, reason);
+        test_end(peer->t, VERDICT_ERROR, "%s: the peer has ended (%s)", what, reason);
 }
 
 /* What the peer could not do is the provider's failure where the peer names a call. */
@@ -189,7 +189,7 @@ static _Noreturn void peer_refused(struct peer *peer, const json_t *data, const 
         if (call)
                 step_failed(peer->t, STEP_SITE_(peer->t), call, text_of(data, "ret", why),
                             "the peer could not %s: %s", what, why);
-        test_end(peer->t, VERDICT_BROKEN, "the peer could not %s: %s", what, why);
+        test_end(peer->t, VERDICT_ERROR, "the peer could not %s: %s", what, why);
 }
 
 static json_t *answer(struct peer *peer, int ms, const char *what)
@@ -225,7 +225,7 @@ static void obey(struct peer *peer, json_t *command, int ms)
 static void parse_address(struct peer *peer, const char *text, struct sockaddr_storage *address)
 {
         if (!address_parse(text, address))
-                test_end(peer->t, VERDICT_BROKEN, "the peer's IA has no usable address: \"%s\"",
+                test_end(peer->t, VERDICT_ERROR, "the peer's IA has no usable address: \"%s\"",
                          text);
 }
 
@@ -360,7 +360,7 @@ struct peer_ep *peer_accept_asking(struct peer *peer, const struct check_site *s
 static void must_fit(struct peer *peer, DAT_COUNT size)
 {
         if (size < 0 || size > PEER_PRIVATE_MAX)
-                test_end(peer->t, VERDICT_BROKEN,
+                test_end(peer->t, VERDICT_ERROR,
                          "the peer is given no more than %d bytes of private data, not %d",
                          PEER_PRIVATE_MAX, (int)size);
 }
@@ -503,7 +503,7 @@ void peer_disturb_by(struct peer *peer, struct peer_disturb_opts opts)
 
         if (!peer->t->entry->network)
                 test_end(
-                    peer->t, VERDICT_BROKEN,
+                    peer->t, VERDICT_ERROR,
                     "the case disturbs the network, and its clause has not check = \"network\"");
         post(peer, "disturb",
              json_pack("{s:i s:i s:i s:i}", "delay_ms", opts.delay_ms, "reorder_percent",
@@ -541,7 +541,7 @@ void must_have_overtaken(struct peer *peer)
         }
         packets = overtaken(peer);
         if (packets == 0)
-                test_end(t, VERDICT_BROKEN,
+                test_end(t, VERDICT_ERROR,
                          "the network was disturbed, and no packet came out of order (%s)",
                          peer->counter);
         record(t, "packets that came out of order: %llu (%s)", packets, peer->counter);

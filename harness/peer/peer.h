@@ -2,7 +2,7 @@
 /*
  * The peer: a second process, on this host or on another one, with an IA of its own, that obeys.
  * Commands travel on the suite's channel, never over the provider under test. It runs the same
- * provider by default. A command that the peer cannot carry out ends the case as BROKEN.
+ * provider by default. A command that the peer cannot carry out ends the case as ERROR.
  */
 #ifndef HARNESS_PEER_H
 #define HARNESS_PEER_H
@@ -109,7 +109,7 @@ struct peer_cr {
         DAT_COUNT private_data_size;
         unsigned char private_data[PEER_PRIVATE_MAX];
 };
-/* Waits for the next one; BROKEN where none comes. peer_has_request() only looks, and keeps it. */
+/* Waits for the next one; ERROR where none comes. peer_has_request() only looks, and keeps it. */
 struct peer_cr peer_take_request(struct peer *peer);
 bool peer_has_request(struct peer *peer);
 
@@ -128,7 +128,7 @@ struct peer_disturb_opts {
 };
 /*
  * Disturbs what the peer's host sends from now until the case ends. The clause has check =
- * "network". It is BROKEN where the host cannot do it, and where no packet met it.
+ * "network". It ends in ERROR where the host cannot do it, and where no packet met it.
  */
 void peer_disturb_by(struct peer *peer, struct peer_disturb_opts opts);
 #define peer_disturb(peer_, ...) peer_disturb_by((peer_), (struct peer_disturb_opts){__VA_ARGS__})
@@ -136,7 +136,7 @@ void peer_disturb_by(struct peer *peer, struct peer_disturb_opts opts);
 /*
  * What a disturbed network may do to packets and need not: whether any has come out of order to the
  * case's host since peer_disturb(), as the RDMA device there counts them; true, too, where none
- * counts. A case that goes on until then ends with must_have_overtaken(): BROKEN where none came
+ * counts. A case that goes on until then ends with must_have_overtaken(): ERROR where none came
  * so, a NOTE where nobody counts.
  */
 bool peer_overtook(struct peer *peer);

@@ -14,7 +14,7 @@ _SMALL_WIDTH = 200
 _SMALL_HEIGHT = 46
 _WIDEST_BAR = 46.0
 # From the bottom up.
-_PARTS = ("kept", "inapplicable", "unknown", "broken")
+_PARTS = ("kept", "inapplicable", "unknown", "failed")
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Chart:
     columns: Sequence[tuple[float, float, str, Sequence[Bar]]]
     most: int
     last: str
-    broken: bool
+    failed: bool
 
 
 def point(run: Run) -> Point:
@@ -104,7 +104,7 @@ def _part(clause: Clause) -> str:
     if verdict in KEPT:
         return "kept"
     if verdict in NOT_KEPT:
-        return "broken"
+        return "failed"
     return "unknown" if verdict in UNKNOWN else "inapplicable"
 
 
@@ -113,7 +113,7 @@ def _whole(points: Sequence[Point]) -> Chart:
 
 
 def _by_page(points: Sequence[Point]) -> list[Chart]:
-    """A small chart for each page, those first that are broken in the latest run that had them."""
+    """A small chart for each page, those first that failed in the latest run that had them."""
     names = sorted({name for each in points for name in each.pages})
     charts = [
         _chart(
@@ -125,7 +125,7 @@ def _by_page(points: Sequence[Point]) -> list[Chart]:
         )
         for name in names
     ]
-    return sorted(charts, key=lambda chart: not chart.broken)
+    return sorted(charts, key=lambda chart: not chart.failed)
 
 
 def _chart(
@@ -139,8 +139,8 @@ def _chart(
     for at, (each, count) in enumerate(zip(points, counts, strict=True)):
         bars, below = [], float(height)
         for part in _PARTS:
-            # What is broken must be seen, however few clauses it is of many.
-            tall = max(count[part] / most * height, 2.0 if part == "broken" else 0.5)
+            # What failed must be seen, however few clauses it is of many.
+            tall = max(count[part] / most * height, 2.0 if part == "failed" else 0.5)
             if not count[part]:
                 continue
             below -= tall
@@ -157,7 +157,7 @@ def _chart(
         columns.append((round(at * step, 2), round(step, 2), title, bars))
     known = [count for count in counts if count]
     last = known[-1] if known else Counter()
-    return Chart(name, width, height, columns, most, _words(last), bool(last["broken"]))
+    return Chart(name, width, height, columns, most, _words(last), bool(last["failed"]))
 
 
 def _words(count: Counter[str]) -> str:

@@ -199,7 +199,7 @@ def _counted(found: Mapping[str, Clause], known: Mapping[str, Clause]) -> Cell:
     inapplicable = verdicts[Verdict.UNSUPPORTED]
     rest = len(known) - kept - broken - inapplicable
     said = [f"{kept} of {len(known)}"]
-    said += [f"{broken} broken"] if broken else []
+    said += [f"{broken} failed"] if broken else []
     said += [f"{rest} not checked"] if rest else []
     said += [f"{inapplicable} not applicable"] if inapplicable else []
     standing = "fail" if broken else "partial" if rest else "success" if kept else "not declared"

@@ -285,7 +285,7 @@ _HEIGHTS = {
     Verdict.RESOURCE: 5,
     Verdict.NOT_RUN: 3,
     Verdict.BLOCKED: 27,
-    Verdict.BROKEN: 28,
+    Verdict.ERROR: 28,
     Verdict.FAIL: 40,
     Verdict.TIMEOUT: 40,
     Verdict.CRASH: 40,

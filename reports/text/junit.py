@@ -12,7 +12,7 @@ from results.analysis.waivers import waived
 from results.model.run import NOT_KEPT, Attempt, Case, Run, Verdict, Waiver, hosts_word
 
 _ERRORS = frozenset(
-    {Verdict.CRASH, Verdict.TIMEOUT, Verdict.CONTRADICTED, Verdict.BLOCKED, Verdict.BROKEN}
+    {Verdict.CRASH, Verdict.TIMEOUT, Verdict.CONTRADICTED, Verdict.BLOCKED, Verdict.ERROR}
 )
 _SKIPPED = frozenset({Verdict.UNSUPPORTED, Verdict.RESOURCE, Verdict.NOT_RUN})
 
@@ -20,7 +20,7 @@ _SKIPPED = frozenset({Verdict.UNSUPPORTED, Verdict.RESOURCE, Verdict.NOT_RUN})
 def render(run: Run) -> str:
     """Returns the JUnit XML of `run`: a suite for each mode, a test case for each planned case.
 
-    FAIL is a failure; CRASH, TIMEOUT, CONTRADICTED, BLOCKED and BROKEN are errors; UNSUPPORTED,
+    FAIL is a failure; CRASH, TIMEOUT, CONTRADICTED, BLOCKED and ERROR are errors; UNSUPPORTED,
     RESOURCE and NOT-RUN are skipped, with the reason. The first attempt counts, further ones are
     told in system-out.
     """

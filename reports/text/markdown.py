@@ -181,7 +181,7 @@ def _teardown(run: Run) -> list[str]:
     rest = len(run.breakages) - _LISTED
     if rest > 0:
         lines.append(f"- and {rest} more in report.html")
-    return ["Broken in teardown, and counted against no clause:", "", *lines, ""] if lines else []
+    return ["Failed in teardown, and counted against no clause:", "", *lines, ""] if lines else []
 
 
 def _unstable(run: Run) -> list[str]:

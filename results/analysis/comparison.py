@@ -30,12 +30,12 @@ _HOST_FACTS = (
 class Kind(enum.StrEnum):
     """What became of a clause, the worst first."""
 
-    BROKEN = "kept before, broken now"
-    FOUND = "broken now, not known before"
-    OTHERWISE_BROKEN = "broken before and now, in another way"
+    BROKEN = "kept before, failed now"
+    FOUND = "failed now, not known before"
+    OTHERWISE_BROKEN = "failed before and now, in another way"
     UNKNOWN = "kept before, not known now"
     GONE = "kept before, not applicable now"
-    MENDED = "broken before, kept now"
+    MENDED = "failed before, kept now"
     KEPT_NOW = "kept now, not known before"
     OTHER = "changed otherwise"
 
@@ -207,7 +207,7 @@ class Comparison:
         counts = [(kind, len(self.of(kind))) for kind in Kind]
         said = [f"{count} {kind}" for kind, count in counts if count]
         if self.new_breakages:
-            said.insert(0, f"teardown is broken in {len(self.new_breakages)} new ways")
+            said.insert(0, f"teardown failed in {len(self.new_breakages)} new ways")
         of = "1 clause" if self.compared == 1 else f"{self.compared} clauses"
         return f"of {of} in both runs, " + ("; ".join(said) if said else "none changed")
 

@@ -12,7 +12,10 @@ from typing import Any
 from results.errors import ReportError
 from results.runlog.chain import START, broken
 
-FORMAT = 2
+FORMAT = 3
+# Format 2 calls the verdict ERROR BROKEN.
+_READ = (2, FORMAT)
+_FORMER = {"BROKEN": "ERROR"}
 FILE = "faults.jsonl"
 PAGE = "faults.html"
 
@@ -48,7 +51,7 @@ class Run:
     @property
     def ended(self) -> str:
         """The verdict, and in which calls teardown broke, if it did."""
-        broken = f", teardown broken in {', '.join(self.teardown)}" if self.teardown else ""
+        broken = f", teardown failed in {', '.join(self.teardown)}" if self.teardown else ""
         return f"{self.verdict}{broken}"
 
 
@@ -248,7 +251,7 @@ def _load(path: Path) -> Mutation:
 def _check_head(path: Path, head: Mapping[str, Any]) -> None:
     if head.get("type") != "mutation":
         raise ReportError(f"{path} is no record of faults: its first line does not say so")
-    if head["format"] != FORMAT:
+    if head["format"] not in _READ:
         raise ReportError(
             f"{path} is of format {head['format']}, and this udapl-cts reads format {FORMAT}"
         )
@@ -262,7 +265,8 @@ def _mutation(head: Mapping[str, Any], records: Iterable[Mapping[str, Any]]) -> 
     for record in records:
         if record["type"] == "verdict":
             broken = tuple(one["call"] for one in record.get("teardown", ()))
-            run = Run(record["case"], record["verdict"], record["reason"], record["ms"], broken)
+            word = _FORMER.get(record["verdict"], record["verdict"])
+            run = Run(record["case"], word, record["reason"], record["ms"], broken)
             of_purpose = runs.setdefault(record["purpose"], {})
             first = of_purpose.get((record["fault"], record["case"]))
             if first is not None and first.verdict != run.verdict:

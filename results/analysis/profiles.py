@@ -14,8 +14,8 @@ SRQ = "srq_supported"
 CRITERIA = {
     "success": "each of its clauses was checked and kept, but for those that did not apply",
     "partial": (
-        "none of its clauses was found broken, but at least one was not checked: not selected,"
-        " NOT-RUN, BROKEN or RESOURCE"
+        "none of its clauses failed, but at least one was not checked: not selected,"
+        " NOT-RUN, BLOCKED, ERROR or RESOURCE"
     ),
     "fail": (
         "at least one of its clauses ended in FAIL, CRASH, TIMEOUT or CONTRADICTED; of a declared"
@@ -111,7 +111,7 @@ def _profile(run: Run, name: str, clauses: Sequence[Clause]) -> Profile:
 
 def _result(run: Run, profile: Profile, clauses: Sequence[Clause]) -> tuple[str, str]:
     if profile.broken:
-        return "fail", f"{profile.broken} of {profile.total} clauses broken"
+        return "fail", f"{profile.broken} of {profile.total} clauses failed"
     if profile.name not in (CORE, REGISTRY) and _denied(run, profile.name):
         return "not declared", _denial(run, clauses) + _remark(run, profile.name)
     if profile.unchecked or not profile.kept:

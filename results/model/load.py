@@ -161,7 +161,7 @@ class _Cases:
     def _exit(self) -> int:
         firsts = [a for case in self._cases.values() for a in case.attempts if a.number == 1]
         words = {
-            Verdict.BROKEN if self._run.excuses(case.clause, a.verdict) else a.verdict
+            Verdict.ERROR if self._run.excuses(case.clause, a.verdict) else a.verdict
             for case in self._cases.values()
             for a in case.attempts
             if a.number == 1

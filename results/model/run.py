@@ -22,7 +22,7 @@ class Verdict(enum.StrEnum):
     RESOURCE = "RESOURCE"
     NOT_RUN = "NOT-RUN"
     BLOCKED = "BLOCKED"
-    BROKEN = "BROKEN"
+    ERROR = "ERROR"
     FAIL = "FAIL"
     TIMEOUT = "TIMEOUT"
     CRASH = "CRASH"
@@ -33,7 +33,7 @@ KEPT = frozenset({Verdict.PASS, Verdict.NOTE})
 # What the cases of a host have kept of the privilege of its agent, where they kept nothing.
 NO_PRIVILEGE = "none"
 NOT_KEPT = frozenset({Verdict.FAIL, Verdict.CRASH, Verdict.TIMEOUT, Verdict.CONTRADICTED})
-UNKNOWN = frozenset({Verdict.BLOCKED, Verdict.BROKEN, Verdict.RESOURCE, Verdict.NOT_RUN})
+UNKNOWN = frozenset({Verdict.BLOCKED, Verdict.ERROR, Verdict.RESOURCE, Verdict.NOT_RUN})
 _ORDER = list(Verdict)
 
 
@@ -360,7 +360,7 @@ class Attempt:
     @property
     def ended(self) -> str:
         """The verdict, and that teardown broke where it did."""
-        return f"{self.verdict}, teardown broken" if self.teardown else str(self.verdict)
+        return f"{self.verdict}, teardown failed" if self.teardown else str(self.verdict)
 
     @property
     def outcome(self) -> object:
@@ -764,10 +764,10 @@ CRITERIA = {
         " could not be freed (teardown); a second attempt never takes that back"
     ),
     "could not tell": (
-        "nothing of that kind against the provider, but a case is BROKEN, which is the suite's or"
-        " the host's failure,"
-        " or RESOURCE, for lack of means, or NOT-RUN, the run was interrupted, no clause could"
-        " be checked at all, or a registry that is not under test broke a clause"
+        "nothing of that kind against the provider, but a case ended in ERROR, which is the"
+        " suite's or the host's failure,"
+        " or in RESOURCE, for lack of means, or NOT-RUN, the run was interrupted, no clause could"
+        " be checked at all, or a clause of a registry failed that is not under test"
     ),
 }
 
@@ -1029,32 +1029,32 @@ class Run:
     @cached_property
     def conclusion(self) -> Conclusion:
         """What the run says about the provider."""
-        broken = len(self.with_verdict(*NOT_KEPT))
-        checked = broken + len(self.with_verdict(*KEPT))
+        failed = len(self.with_verdict(*NOT_KEPT))
+        checked = failed + len(self.with_verdict(*KEPT))
         unknown = len(self.with_verdict(*UNKNOWN))
         sentence = "No clause checked"
         if checked:
-            sentence = f"{_clauses(checked)} checked, {broken or 'none'} broken"
+            sentence = f"{_clauses(checked)} checked, {failed or 'none'} failed"
         if unknown:
             sentence += f", {unknown} not decided"
         if self.breakages:
             ways = len(self.breakages)
-            sentence += f", teardown broken in {ways} way{'s' if ways > 1 else ''}"
+            sentence += f", teardown failed in {ways} way{'s' if ways > 1 else ''}"
         registrys = sum(clause.blame == "registry" for clause in self.with_verdict(*NOT_KEPT))
         if (
-            broken > registrys
+            failed > registrys
             or self.breakages
             or self.blockers
             or (registrys and self.subject.registry_is_tested)
         ):
             word = "not conformant"
-            because = "; ".join(self._broken(broken, registrys))
+            because = "; ".join(self._failed(failed, registrys))
         elif registrys:
             word = "could not tell"
             because = self._registrys(registrys)
         elif unknown:
             word = "could not tell"
-            because = f"nothing was found broken, but {_clauses(unknown)} could not be decided"
+            because = f"nothing failed, but {_clauses(unknown)} could not be decided"
         elif not self.planned:
             word = "could not tell"
             because = "no case was planned"
@@ -1072,8 +1072,8 @@ class Run:
             because = f"each clause that was checked was kept, of {self.coverage}"
         return Conclusion(word, sentence, because, CRITERIA[word])
 
-    def _broken(self, clauses: int, registrys: int) -> Iterator[str]:
-        """What is broken: in so many clauses, of which some are the registry's; and in teardown."""
+    def _failed(self, clauses: int, registrys: int) -> Iterator[str]:
+        """What failed: so many clauses, of which some are the registry's; and in teardown."""
         if clauses:
             ended = f"ended in {_either(NOT_KEPT & set(self.counts))}"
             yield f"{_clauses(clauses)} {ended}"
@@ -1087,10 +1087,10 @@ class Run:
             yield f"{_clauses(count)} not judged, because {calls}"
         if self.breakages:
             ends = dict.fromkeys(each.trouble.call or "no call" for each in self.breakages)
-            yield f"teardown broke ({', '.join(ends)})"
+            yield f"teardown failed ({', '.join(ends)})"
 
     def _registrys(self, count: int) -> str:
-        """That so many clauses of the registry are broken, and whose that is."""
+        """That so many clauses of the registry failed, and whose that is."""
         whose = f"{_clauses(count)} {'is' if count == 1 else 'are'} of {self.subject.registry}"
         if self.subject.registry_is_tested:
             return f"{whose}, which is not conformant"

@@ -12,11 +12,14 @@ from results.runlog import frames
 from results.runlog.chain import START, Link, broken
 from results.runlog.printable import printable
 
-FORMAT = 3
+FORMAT = 4
 # The first format whose records are chained by digests.
 OLDEST = 2
 # Numbers are of 64 bits.
 MOST = 1 << 63
+# Before format 4, the verdict ERROR was called BROKEN.
+_FORMER = {"BROKEN": "ERROR"}
+_RENAMED = 4
 RECORD_TYPES = frozenset({"run", "hosts", "verdict", "undeclared", "incident", "end"})
 _NUMBERS = frozenset({int, float})
 _LISTS = frozenset({list})
@@ -203,12 +206,18 @@ def read(path: Path) -> Iterator[Members | None]:
         raise ReportError(f"cannot read {path}: {error.strerror}") from None
     with file:
         last = START
+        former = False
         try:
             for line in frames.lines(file):
                 record = _record(line, last, file) if line else None
-                yield record
                 if record is None:
+                    yield None
                     return
+                if last is START:
+                    former = _is_before(record, _RENAMED)
+                if former:
+                    _rename(record)
+                yield record
                 last = record.link
         except frames.FrameError as error:
             Members(last.number + 1, {}).damaged(str(error))
@@ -243,6 +252,19 @@ def _checked(value: Any, last: Link, link: Link, line: frames.Line) -> Members:
     if kind not in RECORD_TYPES:
         record.damaged(f"there is no record type {as_text(kind)!r}")
     return record
+
+
+def _is_before(record: Members, version: int) -> bool:
+    """Whether the first record of a run is of a format before `version`."""
+    told = record.values.get("format", version)
+    return isinstance(told, int) and told < version
+
+
+def _rename(record: Members) -> None:
+    """Give a verdict of an earlier format its name of today."""
+    word = record.values.get("verdict")
+    if isinstance(word, str) and word in _FORMER:
+        record.values["verdict"] = _FORMER[word]
 
 
 def _check_format(record: Members) -> None:

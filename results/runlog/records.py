@@ -21,12 +21,12 @@ from results.runlog.chain import START, Link, linked
 from results.runlog.events import read
 from results.runlog.frames import EVENTS as EVENTS
 
-FORMAT = 3
+FORMAT = 4
 
 KEPT = frozenset({"PASS", "NOTE"})
 CONTRADICTED = "CONTRADICTED"
 NOT_KEPT = frozenset({"FAIL", "CRASH", "TIMEOUT", CONTRADICTED})
-NOT_KNOWN = frozenset({"BLOCKED", "BROKEN", "RESOURCE", "NOT-RUN"})
+NOT_KNOWN = frozenset({"BLOCKED", "ERROR", "RESOURCE", "NOT-RUN"})
 
 CONFORMANT = 0
 NOT_CONFORMANT = 1

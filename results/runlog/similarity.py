@@ -26,7 +26,7 @@ def kinds(record: Mapping[str, Any]) -> tuple[Kind, ...]:
     """
     hosts, word = record["hosts"], record["verdict"]
     found = []
-    if word not in SAID and word not in ("BLOCKED", "BROKEN"):
+    if word not in SAID and word not in ("BLOCKED", "ERROR"):
         found.append(Kind(hosts, word, _where(record)))
     for trouble in record.get("teardown", ()):
         where = (trouble.get(name, "") for name in ("call", "what"))

@@ -126,7 +126,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "--baseline",
         metavar="RUN",
         help="compare with an earlier run or package at the end, as compare does, and end with its "
-        "exit code: 0 nothing that was kept there is broken now, 1 something is, 2 could not tell",
+        "exit code: 0 nothing that was kept there failed now, 1 something did, 2 could not tell",
     )
     how.add_argument(
         "--out", type=Path, metavar="DIR", help="the run's folder (default: runs/<run>)"

@@ -28,7 +28,7 @@ def add_parser(commands: Subparsers) -> None:
         help="what changed from one run to another",
         description="Compare two runs: verdicts that changed, new and mended findings, attributes, "
         "clauses that only one of them had, and how long they took. Exit code: 0 nothing that was "
-        "kept is broken now; 1 something is; 2 something that was kept is not known now; 64 they "
+        "kept failed now; 1 something did; 2 something that was kept is not known now; 64 they "
         "cannot be compared.",
     )
     parser.add_argument("before", metavar="A", help="the run before: its id, folder or package")

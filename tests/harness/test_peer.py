@@ -28,7 +28,7 @@ def test_peer_is_started_and_ended(agent: Agent) -> None:
 def test_peer_is_killed(agent: Agent) -> None:
     assert agent.run("harness/kills_peer").word == "PASS"
     outcome = agent.run("harness/outlives_peer")
-    assert outcome.word == "BROKEN"
+    assert outcome.word == "ERROR"
     assert outcome.reason == "listen: the peer has ended (ended by SIGKILL)"
 
 
@@ -56,7 +56,7 @@ def test_peer_listens(agent: Agent) -> None:
 )
 def test_peer_that_is_asked_for_nothing(agent: Agent, case: str, why: str) -> None:
     outcome = agent.run(f"harness/{case}", event_ms=300)
-    assert outcome.word == "BROKEN"
+    assert outcome.word == "ERROR"
     assert outcome.reason.startswith(why)
 
 
@@ -108,7 +108,7 @@ def test_peer_whose_teardown_breaks(
 def test_peer_that_hangs(agent_on: Callable[[str], Agent]) -> None:
     agent = agent_on("psp=hang")
     outcome = agent.run("harness/asks_too_much_of_peer", event_ms=300)
-    assert outcome.word == "BROKEN"
+    assert outcome.word == "ERROR"
     assert outcome.reason.startswith("the peer did not answer to listen within")
     assert descendants(agent.hello_message["pid"]) == set()
 
@@ -133,7 +133,7 @@ def test_undeclared_peer(agent: Agent) -> None:
 
 def test_network_to_nowhere_is_not_disturbed(agent: Agent) -> None:
     outcome = agent.run("harness/disturbs_network")
-    assert outcome.word == "BROKEN"
+    assert outcome.word == "ERROR"
     assert outcome.reason == (
         "the peer could not disturb the network: its peer is on the case's own host"
     )
@@ -211,7 +211,7 @@ def test_host_whose_network_the_plan_does_not_have_disturbed(agent: Agent, start
 
 def test_no_place_for_a_peer(agent: Agent) -> None:
     outcome = agent.run("harness/starts_peer", peer="none")
-    assert outcome.word == "BROKEN"
+    assert outcome.word == "ERROR"
     assert outcome.reason == "the case was run without a place for its peer"
 
 
@@ -303,7 +303,7 @@ def test_remote_peer_obeys(pair: tuple[Agent, Agent]) -> None:
 
 def test_network_of_the_host_itself_is_not_disturbed(pair: tuple[Agent, Agent]) -> None:
     outcome, carried = run_remote(*pair, "harness/disturbs_network")
-    assert outcome.word == "BROKEN"
+    assert outcome.word == "ERROR"
     assert outcome.reason == (
         "the peer could not disturb the network: "
         "no netdev to another host has the IA's address 127.0.0.1"
@@ -352,7 +352,7 @@ def test_silent_host_is_not_waited_for_for_ever(pair: tuple[Agent, Agent]) -> No
     assert case.receive()["op"] == "start"
     assert case.receive()["op"] == "stop"
     outcome = case.finish()
-    assert outcome.word == "BROKEN"
+    assert outcome.word == "ERROR"
     assert outcome.reason == "the peer's host did not say that the peer is gone"
 
 

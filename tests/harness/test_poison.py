@@ -54,7 +54,7 @@ def test_a_handle_may_be_given_again(agent_on: Callable[[str], Agent]) -> None:
     agent = agent_on("handles=reused")
     early = agent.run("harness/destroys_too_early")
     assert (early.word, early.reason) == (
-        "BROKEN",
+        "ERROR",
         "the handle of the destroyed srq was a live one's again before the case was done with it: "
         "it destroys too early",
     )

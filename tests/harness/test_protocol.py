@@ -132,7 +132,7 @@ def test_ia_that_is_not_registered(tmp_path: Path) -> None:
     with Agent(tmp_path, ia="nowhere") as agent:
         assert "DAT_PROVIDER_NOT_FOUND" in agent.hello_message["ia"]["reason"]
         outcome = agent.run("harness/passes")
-        assert outcome.word == "BROKEN"
+        assert outcome.word == "ERROR"
         assert outcome.reason.startswith('dat_ia_open("nowhere") returned DAT_PROVIDER_NOT_FOUND')
 
 
@@ -164,7 +164,7 @@ def test_abort(agent: Agent) -> None:
     agent.send({"type": "abort", "seq": seq + 1})
     agent.send({"type": "abort", "seq": seq})
     outcome = agent.finish()
-    assert outcome.word == "BROKEN"
+    assert outcome.word == "ERROR"
     assert outcome.reason == "aborted by the runner"
     assert agent.run("harness/passes").word == "PASS"
 

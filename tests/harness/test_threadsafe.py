@@ -41,9 +41,9 @@ def test_with_such_an_entry(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("misbehaviour", "word", "reason"),
     [
-        ("open=fail", "BROKEN", 'dat_ia_open("fake0") returned DAT_INTERNAL_ERROR'),
+        ("open=fail", "ERROR", 'dat_ia_open("fake0") returned DAT_INTERNAL_ERROR'),
         ("open=crash", "CRASH", "SIGSEGV"),
-        ("close=fail", "BROKEN", "the IA opens now, but did not at first: dat_ia_close"),
+        ("close=fail", "ERROR", "the IA opens now, but did not at first: dat_ia_close"),
     ],
 )
 def test_an_entry_that_does_not_open(

@@ -20,7 +20,7 @@ BETTER, FAILED = "verdicts wrong", "readers failed"
 CASES = ("passes_1", "passes_2", "notes", "fails", "crashes", "lies", "unsupported", "lacks")
 # How a packed file begins.
 PACKED = b"\x28\xb5\x2f\xfd"
-WORDS = (b"PASS", b"FAIL", b"CRASH", b"NOTE", b"UNSUPPORTED", b"CONTRADICTED", b"BROKEN")
+WORDS = (b"PASS", b"FAIL", b"CRASH", b"NOTE", b"UNSUPPORTED", b"CONTRADICTED", b"ERROR")
 
 
 def damage(cts: Cts, count: int, rng: random.Random) -> Figures:

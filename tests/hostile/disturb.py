@@ -89,7 +89,7 @@ class _Run:
         code = process.returncode
         if code == 1 or (code == 0 and "are gone" in err):
             self._harm(WRONG, f"exit {code}: {err[-200:]}")
-        told = "udapl-cts: " in err or "BROKEN" in out or self._name == "interrupts twice"
+        told = "udapl-cts: " in err or "ERROR" in out or self._name == "interrupts twice"
         if "Traceback" in out + err or (code == 2 and not told):
             self._harm(UNTOLD, f"exit {code}: {err[-300:]}")
         if not (self._folder / EVENTS).exists():
@@ -167,7 +167,7 @@ class _Run:
         done = self._cts("certify", "--resume", str(self._folder))
         whole = "nothing is missing" in done.stderr or "no record" in done.stderr
         if done.returncode != 0 and not (done.returncode == 64 and whole):
-            broken = any(one["word"] == "BROKEN" for one in self._verdicts())
+            broken = any(one["word"] == "ERROR" for one in self._verdicts())
             if done.returncode != 2 or not broken:
                 self._harm(LOST, f"--resume ends with {done.returncode}: {done.stderr[-300:]}")
         if done.returncode == 64 and not before:
@@ -182,7 +182,7 @@ class _Run:
             self._harm(DOUBLED, str(double[:3]))
         broken_ones = [one for one in after if one["word"] != "PASS"]
         allowed = 2 if self._name == "kills an agent" else 0
-        if len(broken_ones) > allowed or any(one["word"] != "BROKEN" for one in broken_ones):
+        if len(broken_ones) > allowed or any(one["word"] != "ERROR" for one in broken_ones):
             self._harm(WRONG, str(broken_ones[:3]))
         # Where nothing is missing nothing is run, and it is the next run that collects.
         if done.returncode != 64 and list(self._temporary.glob("udapl-cts-run-*")):

@@ -215,7 +215,7 @@ class SyntheticRun:
     def _total(self) -> int:
         firsts = [r for r in self.records if r["type"] == "verdict" and r["attempt"] == 1]
         words = {record["verdict"] for record in firsts}
-        unknown = words & {"BROKEN", "RESOURCE"}
+        unknown = words & {"ERROR", "BROKEN", "RESOURCE"}
         if words & {"FAIL", "CRASH", "TIMEOUT", "CONTRADICTED", "BLOCKED"}:
             return 1
         if any("teardown" in record for record in firsts):
@@ -365,7 +365,7 @@ def red_run() -> SyntheticRun:
     )
     run.case(
         "events_over_evds",
-        "BROKEN",
+        "ERROR",
         clause={"check": "pair"},
         reason="the peer left before the case ended",
         checks=[check("peer is alive", ok=False, role="must", expected=[], seen="peer left: 1")],

@@ -75,8 +75,8 @@ def test_the_page_tells_it_apart_from_the_clauses(tmp_path: Path) -> None:
     run = blamed_run()
     reports_of(run, tmp_path)
     page = Page(tmp_path / run.folder / "report.html")
-    assert page.title() == "15 clauses checked, 1 broken, teardown broken in 3 ways"
-    said = "Not conformant 1 clause ended in FAIL; teardown broke (dat_ep_free, dat_ia_close)."
+    assert page.title() == "15 clauses checked, 1 failed, teardown failed in 3 ways"
+    said = "Not conformant 1 clause ended in FAIL; teardown failed (dat_ep_free, dat_ia_close)."
     assert said in page.text_of("top")
     refused = page.by_id("teardown:dat_ep_free:refused:DAT_INVALID_STATE:case")
     assert words(refused).startswith(
@@ -181,7 +181,7 @@ def test_what_ended_otherwise_again_is_unstable_in_each_report(tmp_path: Path) -
     assert "srq_resize/c" not in text
     assert "srq_resize/d 1 host PASS in teardown: dat_ep_free refused with DAT_INVAL" in text
     assert "`srq_resize/b` (1 host: FAIL, then UNSUPPORTED)" in told["md"]
-    assert "`srq_resize/d` (1 host: PASS, teardown broken, then PASS)" in told["md"]
+    assert "`srq_resize/d` (1 host: PASS, teardown failed, then PASS)" in told["md"]
     for suite in JUnitXml.fromstring(told["junit"].encode()):
         properties = {one.name: one.value for one in suite.properties()}  # type: ignore[no-untyped-call]
         assert properties["unstable"] == "srq_resize/a srq_resize/b srq_resize/d"

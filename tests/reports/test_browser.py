@@ -85,7 +85,7 @@ def wide_run() -> SyntheticRun:
 def write_faults(folder: Path) -> None:
     """Writes a record of faults, one of each outcome on two pages, with a hostile one."""
     pages = ("dat_srq_resize", "dat_srq_query")
-    outcomes = ("FAIL", "CRASH", "TIMEOUT", "PASS", "UNSUPPORTED", "BROKEN", "NOT-RUN")
+    outcomes = ("FAIL", "CRASH", "TIMEOUT", "PASS", "UNSUPPORTED", "ERROR", "NOT-RUN")
     ids = [f"{page.removeprefix('dat_')}/case_{n}" for page in pages for n in range(len(outcomes))]
     head: Record = {
         "type": "mutation",
@@ -256,7 +256,7 @@ def test_sections_have_names_and_header_cells_scopes(window: Browser, report: st
         "[...document.querySelectorAll('main > section')].map((section) =>"
         " document.getElementById(section.getAttribute('aria-labelledby'))?.innerText)"
     )
-    assert "What is broken" in named
+    assert "What failed" in named
     assert all(named)
     assert window.run("document.querySelectorAll('th:not([scope])').length") == 0
 

@@ -139,7 +139,7 @@ def test_the_worst_first_and_each_named(tmp_path: Path) -> None:
     run.case("hangs", "TIMEOUT", calls=[], pending="dat_evd_wait", reason="no end")
     run.case("crashes", "CRASH", **crashed("libv.so(v_query+0x1c)"))
     run.case("mute", "FAIL", calls=[], checks=[])
-    run.case("breaks", "BROKEN", reason="the peer left", calls=[], checks=[])
+    run.case("breaks", "ERROR", reason="the peer left", calls=[], checks=[])
     folder = run.write(tmp_path)
     loaded = load(folder)
     named = [(cause.extent, cause.name) for cause in causes(loaded)]

@@ -10,6 +10,7 @@ import pytest
 
 from results.errors import ReportError
 from results.model.load import load
+from results.model.run import Verdict
 from results.runlog.chain import START, broken, linked
 from tests.reports.synthetic_run import (
     Record,
@@ -204,3 +205,14 @@ def test_an_older_format_is_refused_by_name(tmp_path: Path) -> None:
     run.head["format"] = 1
     with pytest.raises(ReportError, match="of format 1, whose records carry no digest"):
         load(run.write(tmp_path))
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_an_error_of_an_earlier_format_is_read(tmp_path: Path, version: int) -> None:
+    run = SyntheticRun(modes=(1,))
+    run.head["format"] = version
+    case = run.case("grow", "BROKEN", reason="the peer left", calls=[], checks=[])
+    run.end()
+    read = load(run.write(tmp_path))
+    (found,) = read.cases
+    assert (found.id, found.worst) == (case, Verdict.ERROR)

@@ -46,15 +46,15 @@ def compared(tmp_path: Path, before: SyntheticRun, after: SyntheticRun) -> Compa
         ("PASS", "FAIL", Kind.BROKEN, "regressed"),
         ("NOTE", "CRASH", Kind.BROKEN, "regressed"),
         ("UNSUPPORTED", "FAIL", Kind.FOUND, "no regression"),
-        ("BROKEN", "TIMEOUT", Kind.FOUND, "no regression"),
+        ("ERROR", "TIMEOUT", Kind.FOUND, "no regression"),
         ("FAIL", "CRASH", Kind.OTHERWISE_BROKEN, "no regression"),
-        ("PASS", "BROKEN", Kind.UNKNOWN, "could not tell"),
+        ("PASS", "ERROR", Kind.UNKNOWN, "could not tell"),
         ("PASS", "RESOURCE", Kind.UNKNOWN, "could not tell"),
         ("PASS", "UNSUPPORTED", Kind.GONE, "no regression"),
         ("FAIL", "PASS", Kind.MENDED, "no regression"),
         ("UNSUPPORTED", "PASS", Kind.KEPT_NOW, "no regression"),
         ("PASS", "NOTE", Kind.OTHER, "no regression"),
-        ("FAIL", "BROKEN", Kind.OTHER, "no regression"),
+        ("FAIL", "ERROR", Kind.OTHER, "no regression"),
     ],
 )
 def test_what_becomes_of_a_clause(
@@ -135,7 +135,7 @@ def test_new_findings_by_cause_and_what_differs(tmp_path: Path) -> None:
     assert "new finding, FAIL in 40 clauses: dat_srq_resize: refused" in text
     assert "attribute: max_srqs: 4096, now 7" in text
     assert "the run before took 1 min 4 s, the run after 61 min 4 s" in text
-    assert text.endswith("regressed: of 40 clauses in both runs, 40 kept before, broken now\n")
+    assert text.endswith("regressed: of 40 clauses in both runs, 40 kept before, failed now\n")
 
 
 def test_a_teardown_that_breaks_now(tmp_path: Path) -> None:

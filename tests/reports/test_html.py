@@ -45,7 +45,7 @@ def red_page(tmp_path: Path) -> Page:
 
 
 def test_red_conclusion_and_criterion(red: Page) -> None:
-    assert red.title() == "8 clauses checked, 3 broken, 1 not decided"
+    assert red.title() == "8 clauses checked, 3 failed, 1 not decided"
     top = red.text_of("top")
     assert "Not conformant 3 clauses ended in FAIL, TIMEOUT or CRASH." in top
     met = with_class(red.by_id("top"), "met")
@@ -127,7 +127,7 @@ def test_a_finding_has_the_words_of_the_ruling_it_leans_on(tmp_path: Path) -> No
 
 def test_green_conclusion(tmp_path: Path) -> None:
     page = page_of(green_run(), tmp_path)
-    assert page.title() == "3 clauses checked, none broken"
+    assert page.title() == "3 clauses checked, none failed"
     assert "Conformant each clause that was checked was kept, of 1 of the 3 pages." in page.text_of(
         "top"
     )
@@ -173,11 +173,11 @@ def test_nothing_reached_is_not_a_clean_sheet(tmp_path: Path) -> None:
 def test_broken_alone_is_could_not_tell(tmp_path: Path) -> None:
     run = SyntheticRun()
     run.case("grow")
-    run.case("shrink", "BROKEN", reason="the peer left")
+    run.case("shrink", "ERROR", reason="the peer left")
     run.end()
     page = page_of(run, tmp_path)
-    assert page.title() == "1 clause checked, none broken, 1 not decided"
-    assert "Could not tell nothing was found broken, but 1 clause could" in page.text_of("top")
+    assert page.title() == "1 clause checked, none failed, 1 not decided"
+    assert "Could not tell nothing failed, but 1 clause could" in page.text_of("top")
 
 
 def test_a_selection_says_what_it_leaves_unsaid(tmp_path: Path) -> None:
@@ -467,7 +467,7 @@ def test_an_interrupted_run(tmp_path: Path) -> None:
     assert banner.startswith("Interrupted run. The run was interrupted. 2 of 4 planned verdicts")
     assert "stopped by ^C" in page.text_of("top")
     assert page.cells(late) == ["NOT-RUN", "NOT-RUN"]
-    assert page.title() == "1 clause checked, none broken, 1 not decided"
+    assert page.title() == "1 clause checked, none failed, 1 not decided"
     assert late in page.text_of("undecided")
 
 
@@ -738,7 +738,7 @@ def test_five_thousand_cases_stay_light(tmp_path: Path) -> None:
     path = folder / "report.html"
     assert path.stat().st_size < 8 << 20
     page = Page(path)
-    assert page.title() == "4500 clauses checked, 50 broken"
+    assert page.title() == "4500 clauses checked, 50 failed"
     assert sum(1 for _ in page.root.iter()) < 150_000
     assert page.cells("page_42/clause_4992") == ["PASS", "PASS"]
     assert "dat_srq_post_recv" in words(page.evidence("page_42/clause_4992"))

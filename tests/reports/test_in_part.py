@@ -46,7 +46,7 @@ def test_a_whole_run_is_conformant_for_the_pages_that_it_names(tmp_path: Path) -
     page = Page(tmp_path / green_run().folder / "report.html")
     assert f"Conformant {said}." in page.text_of("top")
     assert "Clauses of 1 of the 3 pages: dat_srq_resize." in page.text_of("top")
-    assert "3 clauses checked, none broken: conformant" in told["md"]
+    assert "3 clauses checked, none failed: conformant" in told["md"]
     assert "Clauses of 1 of the 3 pages: `dat_srq_resize`." in told["md"]
     report = json.loads(told["json"])
     assert report["conclusion"] == "conformant"
@@ -67,7 +67,7 @@ def test_what_is_less_is_kept_in_part(tmp_path: Path, reason: str) -> None:
     page = Page(tmp_path / run.folder / "report.html")
     said = f"each clause that was checked was kept; this was {reason}"
     assert f"Kept, in part {said}." in page.text_of("top")
-    assert "none broken: kept, in part" in told["md"]
+    assert "none failed: kept, in part" in told["md"]
     assert "this was" in told["md"]
     report = json.loads(told["json"])
     assert (report["conclusion"], "; ".join(report["in_part"])) == ("kept, in part", reason)

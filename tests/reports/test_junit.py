@@ -76,7 +76,7 @@ def test_verdicts_become_results(tmp_path: Path) -> None:
         "FAIL": Failure,
         "CRASH": Error,
         "TIMEOUT": Error,
-        "BROKEN": Error,
+        "ERROR": Error,
         "UNSUPPORTED": Skipped,
         "RESOURCE": Skipped,
     }

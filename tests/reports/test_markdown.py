@@ -40,7 +40,7 @@ def test_a_provider_that_blocks_is_not_conformant(tmp_path: Path) -> None:
 def test_red(tmp_path: Path) -> None:
     text = rendered(red_run(), tmp_path)
     for said in (
-        "8 clauses checked, 3 broken, 1 not decided: not conformant",
+        "8 clauses checked, 3 failed, 1 not decided: not conformant",
         "FAIL in 1 clause: dat_srq_resize: expected DAT_INVALID_STATE or DAT_INS",
         "first srq_resize/below_outstanding (1 host: FAIL, 2 hosts: FAIL) requirement: A request",
         "done: dat_srq_resize(srq_handle=srq#1, srq_max_recv_dto=1), call 6",
@@ -56,7 +56,7 @@ def test_red(tmp_path: Path) -> None:
 
 def test_green(tmp_path: Path) -> None:
     text = rendered(green_run(), tmp_path)
-    assert "3 clauses checked, none broken: conformant" in text
+    assert "3 clauses checked, none failed: conformant" in text
     assert "4 cases compared, all agree" in text
     assert "Partial run" not in text
 
@@ -85,7 +85,7 @@ def test_many_findings_stay_short(tmp_path: Path) -> None:
 def test_hostile_words_stay_words(tmp_path: Path, text: str) -> None:
     run = SyntheticRun(modes=(1,))
     run.head["subject"]["library"] = text
-    for verdict in ("FAIL", "BROKEN", "NOTE"):
+    for verdict in ("FAIL", "ERROR", "NOTE"):
         run.case(verdict.lower(), verdict, clause={"text": text}, reason=text, notes=[text])
     run.incident("host-lost", text)
     rendered(run, tmp_path)

@@ -43,7 +43,7 @@ def test_a_profile_is_kept_or_broken_by_its_own_clauses(tmp_path: Path) -> None:
     }
 
 
-@pytest.mark.parametrize("verdict", ["BROKEN", "RESOURCE"])
+@pytest.mark.parametrize("verdict", ["ERROR", "RESOURCE"])
 def test_what_was_not_decided_makes_it_partial(tmp_path: Path, verdict: str) -> None:
     assert results_of(run_with(core=verdict), tmp_path)["core"] == "partial"
 

@@ -74,7 +74,7 @@ def test_profiles_pages_and_clauses_by_provider(tmp_path: Path) -> None:
     }
     page = parse(RENDERERS["html"](found))
     text = words(page)
-    assert "dat_srq_resize success 2 of 2 fail 1 of 2, 1 broken partial 1 of 2, 1 not" in text
+    assert "dat_srq_resize success 2 of 2 fail 1 of 2, 1 failed partial 1 of 2, 1 not" in text
     assert [words(row).split()[0] for row in with_class(page, "differs")] == [
         "srq_free/free",
         "srq_resize/grow",
@@ -123,21 +123,21 @@ def test_other_suites_are_said_and_hostile_words_stay_words(tmp_path: Path, fmt:
 
 def test_a_history_draws_each_run_and_each_page(tmp_path: Path) -> None:
     points = []
-    for number, verdict in enumerate(("FAIL", "BROKEN", "PASS", "UNSUPPORTED")):
+    for number, verdict in enumerate(("FAIL", "ERROR", "PASS", "UNSUPPORTED")):
         run = run_of(f"run-{number}", "it", grow="PASS", shrink=verdict, free="PASS")
         run.head["started"] = f"2026-01-0{4 - number}T03:04:05Z"
         points.append(point(light(run.write(tmp_path))))
     points.append(point(light(run_of("other", HOSTILE, grow="PASS").write(tmp_path))))
     markup = history(points, ["lost: no such run"])
     page = parse(markup)
-    assert len(with_class(page, "p-broken")) == 2 + 2  # in both pictures, and in two legends
+    assert len(with_class(page, "p-failed")) == 2 + 2  # in both pictures, and in two legends
     first = next(iter(page.iter("svg")))
     said = [words(title) for title in first.iter("title")]
     assert [re.split("[, :]", line)[0] for line in said] == [
         f"2026-01-0{day}" for day in (1, 2, 3, 4)
     ]
-    assert said[-1].endswith("run-0: 2 of 3 kept, 1 broken")
-    assert "4 runs, a column each; the latest: not conformant, 2 of 3 kept, 1 broken" in words(page)
+    assert said[-1].endswith("run-0: 2 of 3 kept, 1 failed")
+    assert "4 runs, a column each; the latest: not conformant, 2 of 3 kept, 1 failed" in words(page)
     assert "lost: no such run" in words(page)
     assert not list(page.iter("script"))
     # The page that is broken now stands first.

@@ -309,7 +309,7 @@ def waits_for_nothing(run: dict[str, Any]) -> None:
     if len(waited) > 5 and select.select([sys.stdin], [], [], 3.0)[0]:
         assert json.loads(sys.stdin.readline()) == {"type": "abort", "seq": run["seq"]}
         aborted.append(run["case"])
-        verdict(run, "BROKEN", "aborted by the runner", us=1_100_000)
+        verdict(run, "ERROR", "aborted by the runner", us=1_100_000)
         return
     check(run, False, "DAT_TIMEOUT_EXPIRED")
     verdict(run, "FAIL", "expected an event, saw DAT_TIMEOUT_EXPIRED", us=3_000_000)
@@ -370,7 +370,7 @@ def lacks(run: dict[str, Any]) -> None:
 
 
 def breaks(run: dict[str, Any]) -> None:
-    verdict(run, "BROKEN", "dat_pz_create returned DAT_INTERNAL_ERROR")
+    verdict(run, "ERROR", "dat_pz_create returned DAT_INTERNAL_ERROR")
 
 
 def is_refused(run: dict[str, Any]) -> None:
@@ -483,7 +483,7 @@ def talks_to_peer(run: dict[str, Any]) -> None:
     answer = json.loads(sys.stdin.readline())
     assert answer["from"] == "peer", answer
     if answer["data"]["host"] == HOST:
-        verdict(run, "BROKEN", "the peer is on the subject's host")
+        verdict(run, "ERROR", "the peer is on the subject's host")
         return
     passes(run)
 

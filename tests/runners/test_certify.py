@@ -105,8 +105,8 @@ def test_few_of_a_kind_are_all_run_again(cts: Cts) -> None:
         ("fails", "FAIL", 1),
         ("crashes", "CRASH", 1),
         ("times_out", "TIMEOUT", 1),
-        ("breaks", "BROKEN", 2),
-        ("is_refused", "BROKEN", 2),
+        ("breaks", "ERROR", 2),
+        ("is_refused", "ERROR", 2),
     ],
 )
 def test_exit_code_of_each_verdict(cts: Cts, case: str, verdict: str, code: int) -> None:

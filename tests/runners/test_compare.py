@@ -97,7 +97,7 @@ def test_a_package_stands_for_its_run(cts: Cts) -> None:
     assert cts("package", mended, "--out", package).returncode == 0
     done = cts("compare", package, broken)
     assert done.returncode == 1, done
-    assert "regressed: of 2 clauses in both runs, 1 kept before, broken now" in done.stdout
+    assert "regressed: of 2 clauses in both runs, 1 kept before, failed now" in done.stdout
     assert cts("compare", package, mended, "--format", "json").returncode == 0
     del cts.env["FAKE_FAILS_PASS"]
     assert cts("certify", "--hosts", "1", "--baseline", package).returncode == 1

@@ -283,13 +283,13 @@ def test_a_hostile_fault_that_breaks_a_teardown(foundry: Foundry) -> None:
     code, output = foundry.run()
     assert code == 0, output
     page = (foundry.out / "faults.html").read_text()
-    assert "PASS, teardown broken in dat_srq_free" in page
+    assert "PASS, teardown failed in dat_srq_free" in page
     assert "They are about 1 of the 2 pages." in page
     shutil.rmtree(foundry.out)
     foundry.has(fault("fails"), row)
     code, output = foundry.run()
     assert code == 1
-    said = "not contained: demo/frees_nothing: PASS, teardown broken in dat_srq_free, afterwards"
+    said = "not contained: demo/frees_nothing: PASS, teardown failed in dat_srq_free, afterwards"
     assert said in output
 
 
@@ -298,7 +298,7 @@ def test_a_teardown_that_breaks_without_a_fault_is_not_green(foundry: Foundry) -
     foundry.has(fault("fails", "frees_nothing"))
     code, output = foundry.run()
     assert code == 1
-    assert "not green without a fault: demo_page/frees_nothing: PASS, teardown broken" in output
+    assert "not green without a fault: demo_page/frees_nothing: PASS, teardown failed" in output
 
 
 @pytest.mark.parametrize("name", ["passes", "kills_host"])

@@ -40,7 +40,7 @@ def test_one_case_is_broken_and_the_others_go_on(cts: Cts, case: str, what: str,
         cts.env["FAKE_GRACE"] = "4"
     done = cts("certify", "--hosts", "1", "--seed", "3")
     assert done.returncode == 2, done
-    assert words(cts) == {case: "BROKEN"} | dict.fromkeys(OTHERS, "PASS")
+    assert words(cts) == {case: "ERROR"} | dict.fromkeys(OTHERS, "PASS")
     (incident,) = incidents(cts)
     assert incident["what"] == what
     assert incident["host"] == "host1"
@@ -64,7 +64,7 @@ def test_a_silent_agent_is_not_waited_for(cts: Cts) -> None:
     cts.env["FAKE_GRACE"] = "4"
     done = cts("certify", "--hosts", "1")
     assert done.returncode == 2, done
-    assert words(cts) == {"hangs": "BROKEN", "beats": "PASS"}
+    assert words(cts) == {"hangs": "ERROR", "beats": "PASS"}
     (incident,) = incidents(cts)
     assert incident["text"].startswith("no answer: not heard of for 5 s")
 
@@ -141,7 +141,7 @@ def test_evidence_before_the_loss_is_kept(cts: Cts) -> None:
 def test_a_loss_with_two_hosts(cts: Cts) -> None:
     cts.has("kills_host", *OTHERS)
     assert cts("certify", "--hosts", "2", "--seed", "3").returncode == 2
-    assert words(cts)["kills_host"] == "BROKEN"
+    assert words(cts)["kills_host"] == "ERROR"
     assert [words(cts)[case] for case in OTHERS] == ["PASS"] * 4
     assert cts.openings == [2, 2]
 
@@ -149,7 +149,7 @@ def test_a_loss_with_two_hosts(cts: Cts) -> None:
 def test_a_loss_in_a_worker(cts: Cts) -> None:
     cts.has("kills_host", *OTHERS)
     assert cts("certify", "-n", "2").returncode == 2
-    assert words(cts) == {"kills_host": "BROKEN"} | dict.fromkeys(OTHERS, "PASS")
+    assert words(cts) == {"kills_host": "ERROR"} | dict.fromkeys(OTHERS, "PASS")
 
 
 def test_hosts_that_are_always_lost_are_given_up(cts: Cts) -> None:

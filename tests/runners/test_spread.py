@@ -52,8 +52,8 @@ def test_a_host_that_dies_is_set_aside(cts: Cts) -> None:
     done = cts("certify", "--spread", "4", "--hosts", "2")
     assert done.returncode == 2, done
     words = {r["case"].split("/")[1]: r["verdict"] for r in verdicts(cts)}
-    assert words == {"kills_host": "BROKEN"} | dict.fromkeys(PASSES, "PASS")
-    lost = next(r["host"] for r in verdicts(cts) if r["verdict"] == "BROKEN")
+    assert words == {"kills_host": "ERROR"} | dict.fromkeys(PASSES, "PASS")
+    lost = next(r["host"] for r in verdicts(cts) if r["verdict"] == "ERROR")
     assert incidents(cts) == [("host-lost", lost), ("host-aside", lost)]
     assert cts.openings == [4]
 
@@ -62,7 +62,7 @@ def test_an_agent_that_is_killed_is_started_again(cts: Cts) -> None:
     cts.has("kills_agent", *PASSES)
     done = cts("certify", "--spread", "2", "--hosts", "2")
     assert done.returncode == 2, done
-    assert Counter(r["verdict"] for r in verdicts(cts)) == {"BROKEN": 1, "PASS": 24}
+    assert Counter(r["verdict"] for r in verdicts(cts)) == {"ERROR": 1, "PASS": 24}
     assert incidents(cts) == [("agent-lost", "host1")]
 
 
@@ -70,7 +70,7 @@ def test_the_hosts_run_out(cts: Cts) -> None:
     cts.has(*(f"kills_host_{number}" for number in range(4)), *PASSES)
     done = cts("certify", "--spread", "2", "--hosts", "1", "--seed", "1")
     assert done.returncode == 2, done
-    assert Counter(r["verdict"] for r in verdicts(cts))["BROKEN"] == 2
+    assert Counter(r["verdict"] for r in verdicts(cts))["ERROR"] == 2
     assert "cases are left: 1 hosts are needed, 0 are left" in done.stderr
     assert "NOT-RUN" in done.stdout
 

@@ -137,7 +137,7 @@ def test_a_host_that_dies_costs_its_own_verdict(lab: Cts) -> None:
     lab.has("kills_host", *OTHERS)
     done = lab("certify", *hosts(lab, "lab1", "lab2"), "--hosts", "1", "--seed", "3")
     assert done.returncode == 2, done
-    assert words(lab) == {"kills_host": "BROKEN"} | dict.fromkeys(OTHERS, "PASS")
+    assert words(lab) == {"kills_host": "ERROR"} | dict.fromkeys(OTHERS, "PASS")
     assert incidents(lab) == [("host-lost", "lab1"), ("host-aside", "lab1")]
     opened = [record for record in lab.events() if record["type"] == "hosts"]
     assert [record["facts"][0]["name"] for record in opened] == ["lab1", "lab2"]
@@ -155,7 +155,7 @@ def test_an_agent_that_fails(lab: Cts, case: str, what: str, said: str) -> None:
     lab.has(case, *OTHERS)
     done = lab("certify", *hosts(lab, "lab1"), "--seed", "3")
     assert done.returncode == 2, done
-    assert words(lab) == {case: "BROKEN"} | dict.fromkeys(OTHERS, "PASS")
+    assert words(lab) == {case: "ERROR"} | dict.fromkeys(OTHERS, "PASS")
     assert incidents(lab) == [(what, "lab1")]
     assert said in first(lab, "incident")["text"]
 

@@ -89,7 +89,7 @@ def test_a_free_that_was_hurried_wrongly_is_found_unstable(cts: Cts) -> None:
     done = cts("certify", "--seed", "3")
     names = [name for name, _, attempt, _ in cts.verdicts() if attempt == 2]
     assert any(name.startswith("frees_if_not_hurried") for name in names)
-    assert "PASS, teardown broken, then PASS" in done.stdout
+    assert "PASS, teardown failed, then PASS" in done.stdout
     assert len(names) == 20
 
 
@@ -133,7 +133,7 @@ def test_a_broken_teardown_where_every_pair_is_tried(cts: Cts) -> None:
     [
         ("fails_once", "FAIL, then PASS"),
         ("declines_again", "FAIL, then UNSUPPORTED"),
-        ("frees_nothing_once", "PASS, teardown broken, then PASS"),
+        ("frees_nothing_once", "PASS, teardown failed, then PASS"),
     ],
 )
 def test_what_ends_otherwise_when_run_again_is_unstable(cts: Cts, case: str, said: str) -> None:

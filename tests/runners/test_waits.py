@@ -141,7 +141,7 @@ def test_five_on_the_same_hosts_are_waited_for_at_first(cts: Cts) -> None:
     assert not any("put_off" in record for record in cts.events())
 
 
-@pytest.mark.parametrize("word", ["FAIL", "BROKEN", "TIMEOUT", "PASS"])
+@pytest.mark.parametrize("word", ["FAIL", "ERROR", "TIMEOUT", "PASS"])
 def test_it_takes_five_that_waited_in_vain(word: str) -> None:
     waits = Waits()
     teardown: dict[str, object] = {"teardown": [{}]} if word == "PASS" else {}

@@ -25,7 +25,7 @@ DAT_CNO_HANDLE cno_with(struct test *t, struct agent *agent);
 /* An enabled EVD for software events of this CNO. */
 DAT_EVD_HANDLE feeding(struct test *t, DAT_CNO_HANDLE cno);
 
-/* Its CNO, or none from now on; BROKEN where it is refused. */
+/* Its CNO, or none from now on; ERROR where it is refused. */
 void agent_given(struct test *t, DAT_CNO_HANDLE cno, struct agent *agent);
 
 /* The next call that the case has not looked at names this EVD; none within the event deadline is

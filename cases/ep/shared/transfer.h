@@ -77,7 +77,7 @@ DAT_RMR_TRIPLET vector_remote(const struct vector *vector);
 /*
  * The first `length` bytes of the segments, in their order, are those of message `sequence`; all
  * else, in the segments and around them, is canaries still. What a byte has instead is told: the
- * byte of another place, or none. must_hold: a vector that holds something else is BROKEN.
+ * byte of another place, or none. must_hold: a vector that holds something else ends in ERROR.
  */
 #define expect_holds(vector_, sequence_, length_)                                           \
         vector_holds(t, CHECK_SITE_(#vector_ " holds its message"), (vector_), (sequence_), \
@@ -259,7 +259,7 @@ DAT_RETURN recv_vector(DAT_EP_HANDLE ep, const struct vector *vector, uint64_t c
 
 /*
  * The next event of the EVD is the completion of a DTO, and each field of it is as told; the length
- * is asked of what succeeded only. must_complete: else BROKEN.
+ * is asked of what succeeded only. must_complete: else ERROR.
  */
 struct completion {
         DAT_EP_HANDLE ep;

@@ -5,7 +5,7 @@
 
 #include "cases/shared/loop.h"
 
-/* What may happen to the active EP of a new loop; each is BROKEN where it fails. */
+/* What may happen to the active EP of a new loop; each ends in ERROR where it fails. */
 void ep_turn_ask(struct test *t, struct loop *loop);
 void ep_turn_reject(struct test *t, struct loop *loop);
 void ep_turn_find_nobody(struct test *t, struct loop *loop);

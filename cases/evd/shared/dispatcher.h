@@ -16,7 +16,7 @@ DAT_CNO_HANDLE cno_new(struct test *t);
 /* A software event whose pointer is `number`: each byte of it differs from those of another one. */
 DAT_EVENT se_event(unsigned int number);
 
-/* Posts the software events `first` and the `count - 1` after it; BROKEN where one is refused. */
+/* Posts the software events `first` and the `count - 1` after it; ERROR where one is refused. */
 void post_ses(struct test *t, DAT_EVD_HANDLE evd, unsigned int first, int count);
 
 /* The event is the software event `number`, of this EVD. */
@@ -37,7 +37,7 @@ void expect_no_notice(struct test *t, DAT_CNO_HANDLE cno);
 /* Takes a notification that the CNO may have. */
 void forget_notice(DAT_CNO_HANDLE cno);
 
-/* All fields of dat_evd_query, which is written over what no provider would leave so; else BROKEN.
+/* All fields of dat_evd_query, which is written over what no provider would leave so; else ERROR.
  */
 DAT_EVD_PARAM evd_param(struct test *t, DAT_EVD_HANDLE evd);
 

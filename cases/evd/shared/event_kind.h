@@ -106,7 +106,7 @@ DAT_EVENT expect_dequeued(struct test *t, DAT_EVD_HANDLE evd);
 
 /*
  * An enabled EVD of this CNO that is in use: an event of the kind came, notified the CNO, and was
- * taken; else BROKEN. For another one, `bring` is called again.
+ * taken; else ERROR. For another one, `bring` is called again.
  */
 struct brought fed_before(struct test *t, const struct event_kind *kind, DAT_CNO_HANDLE cno);
 

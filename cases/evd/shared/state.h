@@ -26,7 +26,7 @@ static const struct evd_state_row {
     {"disabled_unwaitable_without_cno", {.enabled = false}, .has_cno = false},
 };
 
-/* An EVD for software events in this state, which is queried: BROKEN where it is another. */
+/* An EVD for software events in this state, which is queried: ERROR where it is another. */
 DAT_EVD_HANDLE evd_in(struct test *t, struct evd_state state, DAT_CNO_HANDLE cno);
 
 /*

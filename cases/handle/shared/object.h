@@ -35,7 +35,7 @@ struct live {
 
 /*
  * A new object of the kind, on the case's list; of an IA the case's own one, or the `second`. One
- * that cannot be made is BROKEN.
+ * that cannot be made ends in ERROR.
  */
 struct live live_object(struct test *t, DAT_HANDLE_TYPE type, bool second);
 

@@ -21,8 +21,8 @@ struct held {
 };
 
 /*
- * A way to have something: how it is made, which is BROKEN where it fails, and how it is seen to be
- * there still, by its use, which is FAIL.
+ * A way to have something: how it is made, which ends in ERROR where it fails, and how it is seen
+ * to be there still, by its use, which is FAIL.
  */
 struct having {
         const char *id;

@@ -42,7 +42,7 @@ struct region_opts {
 /* dat_lmr_create; what it made is the case's. What it told is not looked at. */
 DAT_RETURN region_create(struct test *t, struct region_opts opts, struct region *region);
 
-/* The same; BROKEN where it fails. */
+/* The same; ERROR where it fails. */
 struct region region_make(struct test *t, struct region_opts opts);
 #define region_with(t_, ...) region_make((t_), (struct region_opts){__VA_ARGS__})
 
@@ -126,7 +126,7 @@ bool expect_refused_use(struct test *t, struct wire *wire, const struct region *
 
 /*
  * An RMR of the LMR's zone, and the post of its bind to the bytes of `window`, whose return is
- * given; the event is still to come. must_open: all of it, BROKEN where it fails.
+ * given; the event is still to come. must_open: all of it, ERROR where it fails.
  */
 struct bound {
         DAT_RMR_HANDLE rmr;

@@ -83,7 +83,7 @@ static const struct entry_under_test *entry_under_test(struct test *t)
                         return &entry;
                 at = *end ? end + 1 : end;
         }
-        test_end(t, VERDICT_BROKEN, "the run's dat.conf has no entry of %s, %s and %s",
+        test_end(t, VERDICT_ERROR, "the run's dat.conf has no entry of %s, %s and %s",
                  t->settings->ia, api_version(0), safety);
 }
 

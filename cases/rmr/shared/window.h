@@ -58,14 +58,14 @@ struct window window_for(struct test *t, enum way way);
 struct window window_beside(struct test *t, const struct window *window, DAT_PZ_HANDLE pz,
                             bool reads);
 
-/* An RMR of the zone, made and put on the case's list; one that cannot be made is BROKEN. */
+/* An RMR of the zone, made and put on the case's list; one that cannot be made ends in ERROR. */
 DAT_RMR_HANDLE rmr_in(struct test *t, DAT_PZ_HANDLE pz);
 
 /* The region that cases bind, and one of other bounds. */
 DAT_LMR_TRIPLET region(const struct window *window);
 
 /*
- * Binds the RMR by the near EP and takes the completion: BROKEN where either fails. Returns the
+ * Binds the RMR by the near EP and takes the completion: ERROR where either fails. Returns the
  * context.
  */
 DAT_RMR_CONTEXT must_bind(struct test *t, const struct window *window, DAT_RMR_HANDLE rmr,

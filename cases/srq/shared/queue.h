@@ -85,8 +85,8 @@ void flow_deliver(struct test *t, struct flow *flow, int count);
 /*
  * The peer sends a message of COMING bytes over each of `flows`, through a slow network. Returns
  * when some bytes of each are there: their receives are taken. Then must_be_coming() says, after
- * what the case looked at, that none of the messages was whole by then; else it is BROKEN. Where no
- * message is seen before it is whole, the case ends by unsupported_in_part().
+ * what the case looked at, that none of the messages was whole by then; else it ends in ERROR.
+ * Where no message is seen before it is whole, the case ends by unsupported_in_part().
  */
 void flows_hold(struct test *t, const struct queue *queue, struct flow *flows, int count);
 void must_be_coming(struct test *t, const struct queue *queue, const struct flow *flows, int count);
@@ -104,7 +104,7 @@ void evd_turn(struct test *t, DAT_EVD_HANDLE evd, int turn);
 /*
  * Calls about a queue with a connected EP that have to be refused, one turn after another, and that
  * change nothing of it. That they are refused is for other pages: where one is not, the case is
- * BROKEN.
+ * ERROR.
  */
 #define VAIN_TURNS 10
 void vain_turn(struct test *t, const struct queue *queue, const struct flow *flow, int turn);
@@ -162,7 +162,7 @@ struct armed {
 /*
  * Sets a mark that as many receives stand at, or more, none of them unreaped. Where there are more
  * the event may come at once by the usage note's letter (SRQ-3), and where EPs took some ahead of
- * messages (SRQ-31): that is a NOTE, and the mark has no event to come. Else it is BROKEN.
+ * messages (SRQ-31): that is a NOTE, and the mark has no event to come. Else it ends in ERROR.
  */
 void arm_mark(struct test *t, struct armed *armed, DAT_COUNT mark);
 

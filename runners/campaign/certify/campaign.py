@@ -302,7 +302,7 @@ def _end(assignment: Assignment, recorder: "_Recorder", excused: Collection[str]
     interrupts = recorder.interrupts
     ends = set(recorder.tally.ends.values())
     words = {
-        "BROKEN" if key.case in excused and end.word in records.NOT_KEPT else end.word
+        "ERROR" if key.case in excused and end.word in records.NOT_KEPT else end.word
         for key, end in recorder.tally.ends.items()
     }
     if recorder.tally.missing(assignment.plan):

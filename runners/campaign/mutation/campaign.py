@@ -32,7 +32,7 @@ from runners.catalogue.faults import Rows, load_rows, prefixes, unknown, unprove
 from runners.checkout import VERSION, Checkout, revision
 from runners.fabric import datconf
 
-FORMAT = 2
+FORMAT = 3
 FILE = "faults.jsonl"
 DAT_CONF = "dat.conf"
 WHOLE_IA = "whole"

@@ -21,7 +21,7 @@ STYLES = {
     "RESOURCE": "yellow",
     "NOT-RUN": "yellow",
     "BLOCKED": "yellow",
-    "BROKEN": "bold yellow",
+    "ERROR": "bold yellow",
     "FAIL": "bold red",
     "CRASH": "bold red",
     "TIMEOUT": "bold red",

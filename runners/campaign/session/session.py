@@ -279,7 +279,7 @@ class Session:
                 f"{ABORT_TIMEOUT:.0f} s after its abort"
             )
         # One that had come to its end meanwhile has its verdict.
-        aborted = evidence.verdict is not None and evidence.verdict.get("verdict") == "BROKEN"
+        aborted = evidence.verdict is not None and evidence.verdict.get("verdict") == "ERROR"
         evidence.put_off = put_off is not None and aborted
 
     def _serve(

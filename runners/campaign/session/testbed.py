@@ -517,9 +517,9 @@ def verdict_record(
     """The record of one run of a case on `hosts`, from what the agent said of it, or no more."""
     said: Mapping[str, Any] = evidence.verdict or {}
     if evidence.lost is not None:
-        verdict, reason = "BROKEN", f"{evidence.lost} (while the case ran)"
+        verdict, reason = "ERROR", f"{evidence.lost} (while the case ran)"
     elif said.get("type") == "error":
-        verdict, reason = "BROKEN", f"the agent refused to run it: {said['reason']}"
+        verdict, reason = "ERROR", f"the agent refused to run it: {said['reason']}"
     else:
         verdict, reason = said["verdict"], said["reason"]
     events = [
@@ -557,7 +557,7 @@ def verdict_record(
 
 def _disturbed(evidence: Evidence, record: Record) -> bool:
     """Whether a case was not kept, in a run in which one of its hosts stood still."""
-    bad = record["verdict"] in NOT_KEPT | {"BROKEN", "BLOCKED"} or "teardown" in record
+    bad = record["verdict"] in NOT_KEPT | {"ERROR", "BLOCKED"} or "teardown" in record
     return evidence.lost is None and evidence.still > 0 and bad
 
 

@@ -116,7 +116,7 @@ def test_a_network_that_may_not_be_disturbed(tmp_path: Path) -> None:
         session.close()
     assert evidence.verdict is not None
     assert (evidence.verdict["verdict"], evidence.verdict["reason"]) == (
-        "BROKEN",
+        "ERROR",
         "the peer could not disturb the network: netem on eth0: Operation not permitted",
     )
 
@@ -306,7 +306,7 @@ def test_a_guest_that_is_killed_costs_one_verdict(tmp_path: Path) -> None:
         code = process.wait(DEADLINE)
     words = [record["verdict"] for record in events(out) if record["type"] == "verdict"]
     # A guest that is killed between two cases costs none.
-    broken = words.count("BROKEN")
+    broken = words.count("ERROR")
     assert broken <= 1
     assert code == (2 if broken else 0), rest
     assert words.count("PASS") == len(words) - broken
