@@ -154,7 +154,7 @@ static void event_outward(const struct call *call, DAT_EVENT *event)
         }
 }
 
-/* Only a CR tells of an EP that the consumer has not made, and goes on telling the same. */
+/* Only a CR names an EP that the consumer has not made; each query names the same EP. */
 static void cr_param_outward(const struct call *call, DAT_CR_PARAM *param)
 {
         if (call->arg[1] & DAT_CR_FIELD_LOCAL_EP_HANDLE)

@@ -132,7 +132,7 @@ DAT_RETURN call_make(struct call *call);
 /* What the library that the call goes through has for it: the call as it is, unbroken. */
 void call_pass_on(struct call *call);
 
-/* The caller waits so long: what it is told stays true meanwhile. */
+/* Sleeps so many milliseconds in the calling thread. */
 void call_linger(unsigned int ms);
 
 /* Where the provider table's functions enter. */
@@ -140,7 +140,7 @@ DAT_RETURN call_run(enum slot_id slot, const uint64_t *arg);
 
 /*
  * The same for dat_ia_open(), whose first argument is a name and no handle of ours. The second one
- * stands in the tables of threadsafe entries, which may have the name of another entry.
+ * is in the tables of threadsafe entries, which may have the name of another entry.
  */
 DAT_RETURN call_open(const uint64_t *arg);
 DAT_RETURN call_open_threadsafe(const DAT_NAME_PTR name, DAT_COUNT qlen, DAT_EVD_HANDLE *async_evd,

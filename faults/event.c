@@ -69,7 +69,7 @@ static bool take_held(struct handle *evd, DAT_EVENT *event)
         return false;
 }
 
-/* Whether a completion is that of a receive; a shared EVD is told apart by the cookie. */
+/* Whether a completion is of a receive. On a shared EVD the cookie tells. */
 static bool note_received(struct call *call)
 {
         const DAT_DTO_COMPLETION_EVENT_DATA *dto =
@@ -177,7 +177,7 @@ DAT_RETURN event_take(struct call *call)
         return take_from(call, evd, event);
 }
 
-/* Sleeps as long as the wait may take; for one without end, for ever. */
+/* Sleeps until the timeout of the wait; without a timeout, without limit. */
 static void sleep_through(DAT_TIMEOUT timeout)
 {
         if (timeout == DAT_TIMEOUT_INFINITE)

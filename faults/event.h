@@ -14,7 +14,7 @@ DAT_RETURN event_take(struct call *call);
 /* A wait that takes what is there when it begins, and is woken by nothing that comes later. */
 DAT_RETURN event_sleep_through(struct call *call);
 
-/* Gives such a call an event that nobody made, by the step. */
+/* Returns the event of the step from such a call, without a cause. */
 DAT_RETURN event_invent(struct call *call, const struct step *step);
 
 #endif

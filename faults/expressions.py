@@ -197,7 +197,7 @@ class Scope:
         return f"(({struct} **)(uintptr_t)call->arg[{index}])[{at}]->{member}", is_pointer
 
     def element(self, node: ast.expr) -> str:
-        """Of an array that stands in a structure, what its elements are."""
+        """The type of the elements of an array in a structure."""
         if not isinstance(node, ast.Attribute) or not isinstance(node.value, ast.Name):
             return ""
         struct = self.params.get(node.value.id, (0, ""))[1].removesuffix(" *")
@@ -207,7 +207,7 @@ class Scope:
         return element.removeprefix("const ") if bracket else ""
 
     def inner_field(self, outer: ast.Attribute, member: str) -> tuple[str, bool]:
-        """A field of the structure that stands in another one."""
+        """A field of a structure in another structure."""
         if outer.attr not in INNER:
             raise self.fail(f"{ast.unparse(outer)} is no structure")
         target, _ = self.lvalue(outer)

@@ -154,7 +154,7 @@ def from_word(c_type: str, word: str) -> str:
 
 
 def entry_function(call: str, params: list[list[str]]) -> str:
-    """The function that stands in the provider table."""
+    """The function in the provider table."""
     signature = ", ".join(f"{c_type} {name}" for _, c_type, name in params)
     words = ", ".join(to_word(c_type, name) for _, c_type, name in params)
     run = "call_open(arg)" if call == "dat_ia_open" else f"call_run({slot_id(call)}, arg)"

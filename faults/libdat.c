@@ -99,7 +99,7 @@ static void put_replacement(FILE *out, const char *replace, const char *text,
         }
 }
 
-/* The text with each match replaced. It outlives the call: whoever is given it may keep it. */
+/* The text with each match replaced. It is never freed: the callee may keep it. */
 static char *edited(const char *text, const struct step *step)
 {
         regmatch_t groups[GROUPS_MAX];
