@@ -61,6 +61,8 @@ def _report(options: argparse.Namespace) -> int:
     from reports.render import render
     from results.errors import ReportError
     from results.model.load import load
+    from results.runlog.invariants import broken
+    from results.runlog.records import EVENTS
 
     if options.pages is not None and options.format != "html":
         raise InputError(f"--pages goes with --format html, not {options.format}")
@@ -74,6 +76,8 @@ def _report(options: argparse.Namespace) -> int:
     folder = runs.find_run(options.checkout.runs, named)
     try:
         run = load(folder)
+        if wrong := next(broken(folder), ""):
+            raise ReportError(f"{folder / EVENTS} is not as a run writes it: {wrong}")
         words = None if options.pages is None else _words(run, options.pages)
         said = None if options.statement is None else statement.read(options.statement, run)
         print(render(folder, options.format, run, words, said))

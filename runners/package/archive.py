@@ -76,10 +76,10 @@ def _members(file: BinaryIO, total: int, folder: Path) -> list[tuple[str, Path]]
             raise ArchiveError(f"it has a member that no package has: {name!r}")
         if name not in due:
             raise ArchiveError(f"its member {name} is there twice, or out of its order")
-        if block != _header(name, max(size, 0)):
-            raise ArchiveError(f"its member {name} is no plain file as `package` writes it")
         if size > MEMBERS[name]:
             raise ArchiveError(f"its member {name} is too large: {size} bytes")
+        if block != _header(name, max(size, 0)):
+            raise ArchiveError(f"its member {name} is no plain file as `package` writes it")
         if size > total - file.tell():
             raise ArchiveError(f"its member {name} is cut off")
         due = due[due.index(name) + 1 :]

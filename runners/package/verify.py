@@ -3,6 +3,7 @@
 
 import contextlib
 import json
+import posixpath
 import re
 import shlex
 import shutil
@@ -14,6 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from io import BytesIO
+from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -25,19 +27,23 @@ from results.analysis.waivers import judge
 from results.errors import InputError, ReportError
 from results.model.load import load
 from results.model.run import Clause, Run
+from results.runlog.invariants import TABLE, State, broken
 from results.runlog.printable import printable
 from results.runlog.records import EVENTS
 from runners.catalogue.clauses import Catalogue, CatalogueError, every_page
 from runners.catalogue.clauses import load as load_catalogue
 from runners.catalogue.counted import by_profile
 from runners.checkout import DEFAULT_API, Checkout, revision
+from runners.fabric import datconf
 from runners.package import archive, signature, statement
-from runners.package.archive import FAULTS, MANIFEST, SIGNATURE, STATEMENT, ArchiveError
+from runners.package.archive import DAT_CONF, FAULTS, MANIFEST, SIGNATURE, STATEMENT, ArchiveError
 from runners.package.build import digest, manifest_of, proves, text_of
 
 OK, NOT_OK, CANNOT_TELL = "ok", "not ok", "cannot tell"
 # Honest records shrink to a twentieth; who asks for more room than this wants to do harm.
 _ROOM, _SHRINK = 64 << 20, 100
+# So many broken invariants are told.
+_TOLD = 3
 _COMMIT = re.compile(r"[0-9a-f]{7,40}")
 # The modes in which a whole run has a case, by its check.
 _MODES = {"local": (1,), "pair": (1, 2), "multi": (1, 2), "network": (2,)}
@@ -95,11 +101,15 @@ class _Verifier:
             return
         said = f"{run.records} in their order, each verdict as its checks have it; {run.digest}"
         yield Result("records", OK, said)
+        told = State()
+        yield self._invariants(told)
         yield self._about(manifest, run)
         yield self._planned(run)
         commit = self._commit(run)
         yield commit
         yield self._suite(run, commit.word)
+        yield self._sources(run, told, commit.word)
+        yield self._dat_conf(run)
         yield self._reports(run, commit.word)
         yield self._waivers(run)
         yield self._proof(run)
@@ -171,6 +181,14 @@ class _Verifier:
         text = f"{subject.name}, SHA-256 {subject.sha256}, build id {subject.build_id or 'none'}"
         return Result("manifest", OK, text)
 
+    def _invariants(self, told: State) -> Result:
+        """Whether the records tell what the records of a run tell."""
+        wrong = list(islice(broken(self._folder, told), _TOLD + 1))
+        if wrong:
+            more = " and more" if len(wrong) > _TOLD else ""
+            return Result("invariants", NOT_OK, "; ".join(wrong[:_TOLD]) + more)
+        return Result("invariants", OK, f"{len(TABLE)} hold in each record")
+
     def _planned(self, run: Run) -> Result:
         planned = sum(len(case.modes) for case in run.cases)
         if not run.complete:
@@ -211,6 +229,41 @@ class _Verifier:
             return Result("suite", NOT_OK, wrong)
         text = f"{len(run.clauses)} clauses of {len(run.covered)} pages are those of the commit"
         return Result("suite", OK, text)
+
+    def _sources(self, run: Run, told: State, commit: str) -> Result:
+        """Whether each check stands where the commit has a line."""
+        if commit != OK:
+            return Result("sources", CANNOT_TELL, "its commit is not known")
+        for file, line in sorted(told.sources.items()):
+            # Where a build is elsewhere, or a header is included from beside, names have dots.
+            path = posixpath.normpath(file)
+            while path.startswith("../"):
+                path = path.removeprefix("../")
+            text = self._git("show", f"{run.suite.commit}:{path}")
+            if text is None:
+                return Result("sources", NOT_OK, f"the commit has no {printable(file)}")
+            if line > text.count(b"\n"):
+                return Result("sources", NOT_OK, f"{printable(file)} has no line {line} there")
+        return Result("sources", OK, f"checks stand in {len(told.sources)} files of the commit")
+
+    def _dat_conf(self, run: Run) -> Result:
+        """Whether the dat.conf registers for the run's IA what the run says that it opened."""
+        if DAT_CONF not in self._files:
+            return Result("dat.conf", CANNOT_TELL, "the package has none")
+        subject = run.subject
+        text = self._files[DAT_CONF].read_text(encoding="utf-8", errors="surrogateescape")
+        of_ia = [
+            entry
+            for threadsafe in (False, True)
+            for entry in datconf.entries(text, threadsafe=threadsafe)
+            if (entry.ia, entry.api) == (subject.ia, subject.api)
+        ]
+        if not any(entry.text == subject.dat_conf_entry for entry in of_ia):
+            return Result("dat.conf", NOT_OK, f"it has another entry of {subject.ia}, or none")
+        library = next(e.library for e in of_ia if e.text == subject.dat_conf_entry)
+        if any(entry.library != library for entry in of_ia):
+            return Result("dat.conf", NOT_OK, f"it has entries of {subject.ia} of two libraries")
+        return Result("dat.conf", OK, f"its entry of {subject.ia} is the run's")
 
     def _reports(self, run: Run, commit: str) -> Result:
         packed = {name: self._files[name].read_bytes() for name in NAMES if name in self._files}

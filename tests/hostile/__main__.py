@@ -16,11 +16,12 @@ from tests.hostile import attacks
 from tests.hostile.damage import damage
 from tests.hostile.disturb import disturb
 from tests.hostile.figures import Figures
+from tests.hostile.impossible import impossible
 from tests.hostile.inputs import fuzz
 from tests.runners.fake_checkout import PROVIDER, compile_library, make_checkout
 
-LONG = {"inputs": 10_000, "records": 5_000, "runs": 200}
-SHORT = {"inputs": 400, "records": 150, "runs": 10}
+LONG = {"inputs": 10_000, "records": 5_000, "impossible": 1_000, "runs": 200}
+SHORT = {"inputs": 400, "records": 150, "impossible": 100, "runs": 10}
 
 
 def main() -> int:
@@ -56,6 +57,8 @@ def _all(folder: Path, counts: dict[str, int], short: bool, seed: int) -> Iterat
     os.chdir(former)
     records = make_checkout(folder / "records", provider)
     yield damage(records, counts["records"], random.Random(seed))
+    (folder / "impossible").mkdir()
+    yield impossible(folder / "impossible", counts["impossible"], random.Random(seed))
     yield disturb(folder / "runs", provider, counts["runs"], random.Random(seed))
 
 

@@ -107,6 +107,7 @@ class Cts:
                 clause = {"page": page, "name": name, "level": level, "check": check}
                 clauses.append(CLAUSE.format(**clause, shows=shows))
             (self.root / f"cases/demo/{page}.toml").write_text("".join(clauses))
+            (self.root / f"cases/demo/{page}.c").write_text("\n" * 40)
         (self.root / "build/default/bin/cases.json").write_text(json.dumps(rows))
 
     def is_committed(self) -> None:

@@ -16,6 +16,7 @@ import pytest
 
 from results.errors import InputError
 from results.runlog.frames import EVENTS
+from results.runlog.invariants import TABLE
 from runners.checkout import Checkout
 from runners.package.archive import FAULTS, MANIFEST, SIGNATURE, STATEMENT
 from runners.package.build import text_of
@@ -25,7 +26,8 @@ from tests.runners.fake_checkout import Cts, make_checkout
 from tests.runners.forge import Forger, repacked
 
 CHECKS = (
-    "archive signature digests records manifest plan commit suite reports waivers proof statement"
+    "archive signature digests records invariants manifest plan commit suite sources dat.conf"
+    " reports waivers proof statement"
 ).split()
 STATEMENT_OF = {
     "organisation": "Example Lab",
@@ -124,6 +126,7 @@ def found(path: Path, lab: Lab, cts: Cts) -> dict[str, tuple[str, str]]:
 def test_an_honest_package_is_ok(lab: Lab, which: str) -> None:
     path, cts = lab.packages[which]
     told = found(path, lab, cts)
+    assert told["invariants"] == (OK, f"{len(TABLE)} hold in each record")
     assert {name: word for name, (word, _) in told.items()} == {
         **dict.fromkeys(CHECKS, OK),
         "run": "",
@@ -671,6 +674,33 @@ def unhealthy(records: list[Record]) -> None:
     verdict_of(records, "passes_1")["checks"] = [check("depth == 8", expected=["8"], seen="3")]
 
 
+def in_verdict(name: str, **more: Any) -> Callable[[Forger], None]:
+    """Other members of a verdict, and all that follows from it made anew."""
+
+    def forge(forger: Forger) -> None:
+        forger.change(lambda records: verdict_of(records, name).update(more))
+        forger.render()
+
+    return forge
+
+
+def another_file(records: list[Record]) -> None:
+    for each in verdict_of(records, "passes_1")["checks"]:
+        each["file"] = "cases/demo/no_page.c"
+
+
+def another_line(records: list[Record]) -> None:
+    for each in verdict_of(records, "passes_1")["checks"]:
+        each["line"] = 4711
+
+
+def closed(records: list[Record]) -> None:
+    """No IA ever opened, and each case passed."""
+    for record in records:
+        if record["type"] == "hosts":
+            record["ia"].update(open=False, attributes={}, needs={})
+
+
 RED = "red"
 GREEN = "green"
 # In which package, what is done, which check tells of it, and in which words.
@@ -701,6 +731,44 @@ FORGERIES: dict[str, tuple[str, Callable[[Forger], None], str, str]] = {
         "signature",
         "it is not this manifest's",
     ),
+    # What no run writes, chained and sealed anew.
+    "no time at all": (GREEN, in_verdict("passes_1", ms=-5), "invariants", "it took -5 ms"),
+    "no IA opened": (GREEN, lambda f: f.change(closed), "invariants", "no IA opened there"),
+    "nobody said what is unsupported": (
+        GREEN,
+        in_verdict("passes_1", verdict="UNSUPPORTED", calls=[], checks=[], reason="x = 0"),
+        "invariants",
+        "it made no call, and all that it needs is declared",
+    ),
+    "a note of nothing": (
+        RED,
+        in_verdict("fails", verdict="NOTE", checks=[]),
+        "invariants",
+        "nothing of it notes its reason",
+    ),
+    "a check in no file": (
+        GREEN,
+        lambda f: f.change(another_file),
+        "sources",
+        "the commit has no cases/demo/no_page.c",
+    ),
+    "a check in no line": (GREEN, lambda f: f.change(another_line), "sources", "no line 4711"),
+    # The dat.conf, sealed anew.
+    **{
+        f"a dat.conf {what}": (GREEN, reword("dat.conf", old, new), "dat.conf", why)
+        for what, old, new, why in (
+            ("of another library", b"/lib/", b"/bil/", "it has another entry of cts0, or none"),
+            ("of another IA", b"cts0 ", b"cts1 ", "it has another entry of cts0, or none"),
+            ("with other parameters", b'" ""', b'x" ""', "it has another entry of cts0, or none"),
+            ("of another API", b"u1.2", b"u2.0", "it has another entry of cts0, or none"),
+            (
+                "with another library for threads",
+                b" threadsafe default ",
+                b" threadsafe default /other",
+                "it has entries of cts0 of two libraries",
+            ),
+        )
+    },
     # Files, by somebody who leaves the manifest as it is.
     **{
         f"{name} edited": (
@@ -1128,6 +1196,7 @@ def test_a_forger_who_forgets_nothing_has_no_key(lab: Lab, tmp_path: Path) -> No
                 record.update({name: evidence[name] for name in ("checks", "calls", "verdict")})
                 record["reason"] = ""
                 record.pop("crash", None)
+                record.pop("pending", None)
         records[0]["waivers"] = []
         records[-1]["exit"] = 0
 
@@ -1138,7 +1207,7 @@ def test_a_forger_who_forgets_nothing_has_no_key(lab: Lab, tmp_path: Path) -> No
     signature = told.pop("signature")
     assert signature[0] == NOT_OK
     assert "it is not this manifest's" in signature[1]
-    assert {word for word, _ in told.values()} == {OK}
+    assert {name: said for name, said in told.items() if said[0] != OK} == {}
 
 
 def test_a_forgery_ends_with_1(lab: Lab, tmp_path: Path) -> None:

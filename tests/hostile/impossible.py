@@ -1,0 +1,244 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Records that no run writes: each breaks one invariant, in a record that is chained anew."""
+
+import copy
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from results.runlog.invariants import TABLE, broken
+from tests.hostile.figures import Figures
+from tests.reports.synthetic_run import Record, call, check, write_records
+
+MISSED = "records not refused"
+SHA256 = "3f" * 32
+NEEDS = {"srq_supported": True, "tea_supported": False}
+Change = Callable[[random.Random, list[Record]], None]
+
+# By the name of each invariant, the ways in which it is broken.
+WAYS: dict[str, list[Change]] = {row.name: [] for row in TABLE}
+
+
+def _way(name: str) -> Callable[[Change], Change]:
+    def add(change: Change) -> Change:
+        WAYS[name].append(change)
+        return change
+
+    return add
+
+
+def good() -> list[Record]:
+    """The records of a run of two modes in which all holds."""
+    plan = [{"case": f"p/{name}", "hosts": hosts} for name in "abcd" for hosts in (1, 2)]
+    clauses = [{"id": f"p/{name}", "needs": ["srq_supported"]} for name in "abc"]
+    clauses.append({"id": "p/d", "needs": ["tea_supported"]})
+    records: list[Record] = [
+        {
+            "type": "run",
+            "format": 3,
+            "run": "r",
+            "started": "2026-01-02T03:04:05Z",
+            "modes": [1, 2],
+            "subject": {"sha256": SHA256, "ia": "x0", "dat_conf_entry": "x0 u1.2 default"},
+            "clauses": clauses,
+            "plan": plan,
+        }
+    ]
+    for hosts in (1, 2):
+        records.append(_hosts(hosts))
+        records += [_verdict(f"p/{name}", hosts, number) for number, name in enumerate("abc")]
+        records.append(_unsupported(hosts))
+    records.append({"type": "end", "finished": "2026-01-02T03:09:05Z", "status": "complete"})
+    return records
+
+
+def _hosts(hosts: int) -> Record:
+    ia = {"open": True, "sha256": SHA256, "attributes": {"max_srqs": 4, "tea": 0}, "needs": NEEDS}
+    facts = [{"name": f"host{number}", "provider": SHA256} for number in range(1, hosts + 1)]
+    return {"type": "hosts", "hosts": hosts, "facts": facts, "ia": ia, "other_ias": [ia][1:hosts]}
+
+
+def _verdict(case: str, hosts: int, number: int) -> Record:
+    word = ("PASS", "NOTE", "FAIL")[number]
+    calls = [
+        call(n, "dat_evd_dequeue", at_us=100 * n + 10 * number + hosts, ns=[n, n + 1])
+        for n in range(1, 14)
+    ]
+    checks = [check("one"), check("two", ok=word != "FAIL", calls=13)]
+    return {
+        "type": "verdict",
+        "case": case,
+        "hosts": hosts,
+        "attempt": 1,
+        "verdict": word,
+        "reason": "" if word == "PASS" else "it is so",
+        "host": "host1",
+        "peer": "host2" if hosts == 2 else "",
+        "started": "2026-01-02T03:05:05Z",
+        "ms": 20.0,
+        "checks": checks,
+        "calls": calls,
+        "notes": ["it is so"] if word == "NOTE" else [],
+        "records": [],
+        "leaks": [],
+        "oracle": {"verdict": "agrees", "judged": 13},
+    }
+
+
+def _unsupported(hosts: int) -> Record:
+    record = _verdict("p/d", hosts, 0)
+    said = {"verdict": "UNSUPPORTED", "reason": "tea = 0", "calls": [], "checks": []}
+    return {**record, **said, "oracle": {"verdict": "unjudged", "judged": 0}}
+
+
+def _any(rng: random.Random, records: list[Record], kind: str, *words: str) -> Record:
+    """One record of this kind, of a verdict of these words."""
+    found = [r for r in records if r["type"] == kind and (not words or r["verdict"] in words)]
+    return rng.choice(found)
+
+
+def _call(rng: random.Random, records: list[Record]) -> Record:
+    made: Record = rng.choice(_any(rng, records, "verdict", "PASS", "NOTE", "FAIL")["calls"])
+    return made
+
+
+def _check(rng: random.Random, records: list[Record]) -> Record:
+    made: Record = rng.choice(_any(rng, records, "verdict", "PASS", "NOTE", "FAIL")["checks"])
+    return made
+
+
+def _members(name: str, kind: str, *words: str, **changes: list[Any]) -> None:
+    """Ways that give a member of a record another value."""
+    for member, values in changes.items():
+
+        def change(
+            rng: random.Random,
+            records: list[Record],
+            member: str = member,
+            values: list[Any] = values,
+        ) -> None:
+            _any(rng, records, kind, *words)[member] = rng.choice(values)
+
+        WAYS[name].append(change)
+
+
+_members("plan", "run", started=["yesterday", "", None, 7], modes=[[1], [2], []])
+_members("hosts", "hosts", facts=[[], [{"name": "host1"}] * 2, [{"name": f"h{i}"} for i in "abc"]])
+_members("where", "verdict", host=["host3", "", None], peer=["host1", "host7"])
+_members("times", "verdict", ms=[-5, -0.1, None, "3"], started=["", "1 May"])
+_members("needs", "verdict", "UNSUPPORTED", reason=["", "tea = 1", "max_srqs = 5"])
+_members("needs", "verdict", "PASS", "NOTE", "FAIL", case=["p/d"])
+_members("noted", "verdict", "NOTE", reason=["", "another", "it is", "it is so "], notes=[[]])
+_members("noted", "verdict", "PASS", reason=["it is so", "DAT_SUCCESS"], notes=[["a note"]])
+_members("blocked", "verdict", "PASS", "NOTE", blocked=[{"call": "dat_ia_open"}])
+_members("blocked", "verdict", "PASS", "UNSUPPORTED", pending=["dat_ia_open", "dat_evd_wait"])
+_members("blocked", "verdict", "PASS", "NOTE", crash=[{"signal": "SIGSEGV", "backtrace": []}])
+_members("judged", "verdict", "PASS", "NOTE", oracle=[{"verdict": "agrees", "judged": 12}])
+_members("judged", "verdict", oracle=[{"verdict": "agrees", "judged": -1}, {"judged": 3}, 3])
+_members("end", "end", finished=["", "later", None], status=["", "Complete", "whole", None])
+
+
+@_way("subject")
+def _of_no_digest(rng: random.Random, records: list[Record]) -> None:
+    records[0]["subject"]["sha256"] = rng.choice(["", "3f" * 31, "zz" * 32, None, SHA256 + "0"])
+
+
+@_way("subject")
+def _of_another_entry(rng: random.Random, records: list[Record]) -> None:
+    records[0]["subject"][rng.choice(["ia", "dat_conf_entry"])] = rng.choice(["y0", "y0 u1.2", ""])
+
+
+@_way("plan")
+def _doubled(rng: random.Random, records: list[Record]) -> None:
+    rows = records[0][rng.choice(["plan", "clauses"])]
+    rows.append(rng.choice(rows))
+
+
+@_way("library")
+def _of_another_library(rng: random.Random, records: list[Record]) -> None:
+    hosts = _any(rng, records, "hosts")
+    other = rng.choice(["00" * 32, SHA256[:-1] + "e", "x"])
+    places = [(hosts["ia"], "sha256"), *((fact, "provider") for fact in hosts["facts"])]
+    place, member = rng.choice(places)
+    place[member] = other
+
+
+@_way("attributes")
+def _of_nothing(rng: random.Random, records: list[Record]) -> None:
+    _any(rng, records, "hosts")["ia"][rng.choice(["attributes", "needs"])] = rng.choice([{}, None])
+
+
+@_way("where")
+def _never_opened(rng: random.Random, records: list[Record]) -> None:
+    _any(rng, records, "hosts")["ia"]["open"] = rng.choice([False, None, 0])
+
+
+@_way("where")
+def _nowhere(rng: random.Random, records: list[Record]) -> None:
+    records.remove(_any(rng, records, "hosts"))
+
+
+@_way("times")
+def _out_of_time(rng: random.Random, records: list[Record]) -> None:
+    changes: list[Record] = [{"at_us": -1}, {"us": -7}, {"at_us": 10**9}, {"ns": [9, 2]}]
+    _call(rng, records).update(rng.choice(changes))
+
+
+@_way("numbers")
+def _renumbered(rng: random.Random, records: list[Record]) -> None:
+    calls = _any(rng, records, "verdict", "PASS", "NOTE", "FAIL")["calls"]
+    way = rng.randrange(3)
+    if way == 0:
+        calls.pop(rng.randrange(len(calls) - 1))
+    elif way == 1:
+        calls.insert(0, calls.pop())
+    else:
+        rng.choice(calls).update(n=rng.choice([0, 99, -1]))
+
+
+@_way("checks")
+def _misplaced(rng: random.Random, records: list[Record]) -> None:
+    changes: list[Record] = [
+        {"file": "/etc/passwd"},
+        {"file": "README.md"},
+        {"line": 0},
+        {"line": -3},
+    ]
+    _check(rng, records).update(rng.choice([*changes, {"calls": 14}, {"calls": -1}]))
+
+
+@_way("needs")
+def _declined(rng: random.Random, records: list[Record]) -> None:
+    """UNSUPPORTED, of a feature that is declared."""
+    record = _any(rng, records, "verdict", "PASS", "NOTE", "FAIL")
+    record.update(verdict="UNSUPPORTED", reason="srq_supported = 0", calls=[], checks=[])
+
+
+@_way("noted")
+def _without_a_word(rng: random.Random, records: list[Record]) -> None:
+    word = rng.choice(["CRASH", "TIMEOUT", "RESOURCE", "BROKEN", "CONTRADICTED"])
+    _any(rng, records, "verdict", "PASS").update(verdict=word, reason="")
+
+
+@_way("own-evidence")
+def _copied(rng: random.Random, records: list[Record]) -> None:
+    """The evidence of a case, for another one."""
+    found = [r for r in records if r["type"] == "verdict" and r["calls"]]
+    one, other = rng.sample(found, 2)
+    other["calls"] = copy.deepcopy(one["calls"])
+
+
+def impossible(folder: Path, count: int, rng: random.Random) -> Figures:
+    """Break one invariant of a record, `count` times, and read what was written."""
+    figures = Figures("records that no run writes", (MISSED,))
+    names = list(WAYS)
+    for number in range(count):
+        name = names[number % len(names)]
+        records = copy.deepcopy(good())
+        rng.choice(WAYS[name])(rng, records)
+        write_records(folder, records)
+        figures.count()
+        if not list(broken(folder)):
+            figures.harm(MISSED, f"{name}, number {number}")
+    return figures
