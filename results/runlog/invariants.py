@@ -252,7 +252,7 @@ def _noted(_: State, record: Record) -> Iterator[str]:
         yield "nothing of it notes its reason"
     if word == "PASS" and (reason or record.get("notes")):
         yield "it passed, and says why not"
-    if word in ("CRASH", "TIMEOUT", "BLOCKED", "BROKEN", "RESOURCE", "CONTRADICTED") and not reason:
+    if word in ("CRASH", "TIMEOUT", "BLOCKED", "ERROR", "RESOURCE", "CONTRADICTED") and not reason:
         yield "it does not say why"
 
 

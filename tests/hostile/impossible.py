@@ -217,7 +217,7 @@ def _declined(rng: random.Random, records: list[Record]) -> None:
 
 @_way("noted")
 def _without_a_word(rng: random.Random, records: list[Record]) -> None:
-    word = rng.choice(["CRASH", "TIMEOUT", "RESOURCE", "BROKEN", "CONTRADICTED"])
+    word = rng.choice(["CRASH", "TIMEOUT", "RESOURCE", "ERROR", "CONTRADICTED"])
     _any(rng, records, "verdict", "PASS").update(verdict=word, reason="")
 
 
