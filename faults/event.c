@@ -69,7 +69,7 @@ static bool take_held(struct handle *evd, DAT_EVENT *event)
         return false;
 }
 
-/* Whether a completion is of a receive. On a shared EVD the cookie tells. */
+/* Whether a completion is of a receive. On a shared EVD, the cookie decides. */
 static bool note_received(struct call *call)
 {
         const DAT_DTO_COMPLETION_EVENT_DATA *dto =

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* dat_cno_free: what stands in its way, what a refusal leaves, and how a waiter is got rid of. */
+/* dat_cno_free: when it is refused, what a refusal leaves unchanged, and how it wakes waiters. */
 #include "clauses/cno_free.h"
 #include "case/standard.h"
 #include "cases/cno/shared/agent.h"

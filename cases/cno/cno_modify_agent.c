@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* dat_cno_modify_agent: which agent is called from then on, and what goes on besides. */
+/* dat_cno_modify_agent: which agent is called after it, and concurrent calls. */
 #include "clauses/cno_modify_agent.h"
 #include "cases/cno/shared/agent.h"
 #include "cases/evd/shared/event_kind.h"

@@ -567,7 +567,7 @@ CASE(cno_wait, by_threads_at_once, DEADLINE_MS(20000))
 }
 
 /*
- * Waiters that are let go
+ * Waiters that are released
  */
 
 /* Any return, but one that names an EVD (CNO-2). */
@@ -576,8 +576,8 @@ static void expect_let_go(struct test *t, struct waiter *waiter)
         struct woken woken = expect_awake(waiter);
 
         expect_that(!dat_is(woken.ret, DAT_SUCCESS) || woken.evd == DAT_HANDLE_NULL,
-                    "a thread that is let go is told of an EVD");
-        record(t, "let go with 0x%x", (unsigned int)woken.ret);
+                    "a released waiter gets an EVD");
+        record(t, "released with 0x%x", (unsigned int)woken.ret);
 }
 
 CASE(cno_wait, last_evd_freed)
@@ -675,7 +675,7 @@ CASE(cno_wait, signal)
         waiter_interrupt(t, waiter);
         settle(t);
         if (is_waiting(waiter)) {
-                record(t, "the wait goes on");
+                record(t, "the wait continues");
                 post_ses(t, evd, 0, 1);
                 expect_told(t, waiter, evd);
         } else {

@@ -176,7 +176,7 @@ CASE(cr_handoff, cno)
         expect_cr_accepted(t, &to);
 }
 
-/* The points go on as if nothing had been handed from the one to the other. */
+/* Both service points work as if no request had been handed off between them. */
 CASE(cr_handoff, points_stay)
 {
         struct request to = request_at(t, MADE_BY_CONSUMER);
@@ -265,7 +265,7 @@ FAMILY(cr_handoff, local_ep, request_kinds)
         DAT_EP_HANDLE told = told_of(t, arrived.cr).local_ep_handle;
 
         if (row->maker == MADE_BY_CONSUMER) {
-                expect_that(told == DAT_HANDLE_NULL, "an EP that nobody made");
+                expect_that(told == DAT_HANDLE_NULL, "an EP that does not exist");
                 return;
         }
         expect_that(told == arrived.passive, "the EP is not that of the point");
@@ -474,7 +474,7 @@ FAMILY(cr_handoff, asker_gone, asker_losses)
 }
 
 /*
- * Where nobody listens
+ * Qualifiers without a listener
  */
 
 static DAT_CONN_QUAL unheard(struct test *t, const struct request *request)

@@ -79,7 +79,7 @@ static void check_address(struct test *t, const struct known *known, const DAT_C
         (void)known;
         expect_that(!is_poison(&param->remote_ia_address_ptr, sizeof(DAT_IA_ADDRESS_PTR)) &&
                         param->remote_ia_address_ptr,
-                    "no address is told");
+                    "no address is reported");
         expect_that(same_host(param->remote_ia_address_ptr, ia_attr(t)->ia_address_ptr),
                     "the address is not that of the IA which asked");
 }
@@ -108,7 +108,7 @@ static void check_data(struct test *t, const struct known *known, const DAT_CR_P
 
         loop_private_data(sent, known->first);
         expect_that(!is_poison(&param->private_data, sizeof(DAT_PVOID)) && param->private_data,
-                    "no private data is told");
+                    "no private data is reported");
         expect_that(memcmp(param->private_data, sent, PRIVATE_SIZE) == 0,
                     "the private data is not what was sent");
 }
@@ -224,10 +224,10 @@ static void expect_local_ep(struct test *t, const struct request *request, DAT_E
         DAT_EP_PARAM param;
 
         if (request->maker == MADE_BY_CONSUMER) {
-                expect_that(told == DAT_HANDLE_NULL, "an EP that nobody made");
+                expect_that(told == DAT_HANDLE_NULL, "an EP that does not exist");
                 return;
         }
-        expect_that(told != DAT_HANDLE_NULL, "no EP is told");
+        expect_that(told != DAT_HANDLE_NULL, "no EP is reported");
         memset(&param, 0, sizeof(param));
         expect(dat_ep_query(told, DAT_EP_FIELD_IA_HANDLE, &param), DAT_SUCCESS);
         expect_that(param.ia_handle == ia(t), "the EP is of another IA");
@@ -390,7 +390,7 @@ static void refuse_handoff(struct test *t, struct request *request)
 
         release(t, loop_listen(t, request->evd, DAT_PSP_CONSUMER_FLAG, &qual));
         must_that(!dat_is(dat_cr_handoff(request->cr, qual), DAT_SUCCESS),
-                  "a hand-off to nobody was granted");
+                  "a hand-off to a qualifier without a listener was granted");
 }
 
 static void resize(struct test *t, struct request *request)
@@ -466,7 +466,7 @@ CASE(cr_query, within_structure)
         release(t, buf->lmr);
 }
 
-/* A thread that asks for one request until it is told to stop, or is told wrongly. */
+/* A thread that queries one request until it is stopped, or gets a wrong answer. */
 struct asking {
         DAT_CR_HANDLE cr;
         DAT_PORT_QUAL port;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* dat_cr_reject: who is told, whose EP is whose again, and what of the request is left. */
+/* dat_cr_reject: events at both ends, EPs that are free again, and the remains of the request. */
 #include "clauses/cr_reject.h"
 #include "case/standard.h"
 #include "cases/cr/shared/request.h"
@@ -330,7 +330,7 @@ CASE(cr_reject, points_stay)
         expect_cr_accepted(t, &reserved);
 }
 
-/* A service point at a qualifier of the Provider's choice goes on, and can be freed. */
+/* A service point at a qualifier of the provider's choice keeps working, and can be freed. */
 CASE(cr_reject, chosen_point_stays)
 {
         struct request request = request_at(t, MADE_BY_CONSUMER);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* dat_ep_connect: who hears of it and what, and each way for it to end. */
+/* dat_ep_connect: events at both ends, and all ways in which a request ends. */
 #include "clauses/ep_connect.h"
 #include "case/standard.h"
 #include "cases/ep/shared/connect.h"
@@ -283,7 +283,7 @@ CASE(ep_connect, address)
         expect(dat_evd_dequeue(requests, &event), DAT_QUEUE_EMPTY);
 }
 
-/* This side asks the peer while the peer asks this side; two connections come of it. */
+/* This side requests a connection while the peer requests one too; both are established. */
 CASE(ep_connect, both_ways)
 {
         struct stage stage;
@@ -399,7 +399,7 @@ static void expect_nowhere(struct test *t, struct sockaddr_storage *address)
                DAT_SUCCESS);
         expect_ep_in(t, asking.ep, DAT_EP_STATE_DISCONNECTED);
         if (event.event_number == DAT_CONNECTION_EVENT_NON_PEER_REJECTED)
-                note(t, "a host that is not there is told as one that rejects");
+                note(t, "a host that does not exist is reported as one that rejects");
         else
                 expect_that(event.event_number == DAT_CONNECTION_EVENT_UNREACHABLE ||
                                 event.event_number == DAT_CONNECTION_EVENT_TIMED_OUT,

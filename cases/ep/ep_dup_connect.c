@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* dat_ep_dup_connect: to where another EP is connected, and what becomes of that one. */
+/* dat_ep_dup_connect: connections to the same peer as another EP, and the effects on that EP. */
 #include "clauses/ep_dup_connect.h"
 #include "case/ep_attr.h"
 #include "case/standard.h"
@@ -267,7 +267,7 @@ CASE(ep_dup_connect, like_goes_on)
         expect_loop_carries(t, stage.asking.ep, stage.loop.passive);
 }
 
-/* Of a connection that broke each end is told by whatever event, and has no remote end then. */
+/* Either disconnect event may report a broken connection; then neither end has a remote address. */
 CASE(ep_dup_connect, like_broken)
 {
         struct ep_snapshot before;

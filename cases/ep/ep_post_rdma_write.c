@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* dat_ep_post_rdma_write: what goes where, what is told of it, and what is refused. */
+/* dat_ep_post_rdma_write: data, completions, and refused calls. */
 #include "clauses/ep_post_rdma_write.h"
 #include "case/standard.h"
 #include "cases/ep/shared/rdma.h"

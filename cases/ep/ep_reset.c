@@ -603,7 +603,7 @@ static void must_end_unread(struct test *t, const struct loop *loop)
         must_that(looks > 0, "an EP that has left is not Disconnected");
 }
 
-/* Two EPs tell one EVD of their ends, and nobody has read that when one of them is reset. */
+/* The disconnect events of two EPs are unread on one EVD when one of the EPs is reset. */
 CASE(ep_reset, keeps_connection_events)
 {
         DAT_EVD_HANDLE evd = evd_with(t, .flags = DAT_EVD_CONNECTION_FLAG);
@@ -625,7 +625,7 @@ CASE(ep_reset, keeps_connection_events)
 
                 expect_that(event.event_data.connect_event_data.ep_handle == loops[which].active,
                             "the event names another EP");
-                expect_that(!told[which], "an end is told twice");
+                expect_that(!told[which], "a disconnect event comes twice");
                 told[which] = true;
         }
 }

@@ -92,7 +92,7 @@ CASE(evd_create, without_cno)
 
         expect(create(t, SE_QLEN, DAT_HANDLE_NULL, DAT_EVD_SOFTWARE_FLAG, &evd), DAT_SUCCESS);
 
-        expect_that(evd_param(t, evd).cno_handle == DAT_HANDLE_NULL, "a CNO that nobody gave");
+        expect_that(evd_param(t, evd).cno_handle == DAT_HANDLE_NULL, "a CNO that was not given");
         post_ses(t, evd, 0, 1);
         expect_ses(t, evd, 0, 1);
 }
@@ -223,7 +223,7 @@ static void take_event(struct test *t, DAT_EVD_HANDLE evd, struct loop *loop, in
                 counts[3]++;
                 return;
         default:
-                expect_that(false, "event 0x%x, which nobody brought", event.event_number);
+                expect_that(false, "event 0x%x, which has no cause", event.event_number);
         }
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* dat_evd_dequeue: the first event, whole, once, and for nobody while a thread waits. */
+/* dat_evd_dequeue: the first event, complete, once, and not while a thread waits. */
 #include "clauses/evd_dequeue.h"
 #include "cases/evd/shared/async.h"
 #include "cases/evd/shared/event_kind.h"
@@ -266,7 +266,7 @@ static unsigned int taken_by(struct test *t, const struct taking *taking, unsign
                        (uintptr_t)se_event(number).event_data.software_event_data.pointer !=
                            taking->pointers[i])
                         number++;
-                expect_that(number < SE_QLEN, "an event that nobody posted");
+                expect_that(number < SE_QLEN, "an event that was not posted");
                 expect_that(!(before & (1U << number)), "event %u came twice", number);
                 before |= 1U << number;
         }

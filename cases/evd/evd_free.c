@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* dat_evd_free: what goes with an EVD, what stays, and what stands in its way. */
+/* dat_evd_free: what is freed with an EVD, what stays, and when it is refused. */
 #include "clauses/evd_free.h"
 #include "case/standard.h"
 #include "cases/evd/shared/dispatcher.h"

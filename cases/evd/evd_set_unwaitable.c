@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* dat_evd_set_unwaitable: nobody waits any more, and events come as before. */
+/* dat_evd_set_unwaitable: waits are refused, and events arrive as before. */
 #include "clauses/evd_set_unwaitable.h"
 #include "cases/evd/shared/async.h"
 #include "cases/evd/shared/event_kind.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* dat_get_consumer_context: what is told of an object's context, and what of one that has none. */
+/* dat_get_consumer_context: the context of an object, and of one that has none. */
 #include "clauses/get_consumer_context.h"
 #include "cases/ep/shared/transfer.h"
 #include "cases/handle/shared/object.h"

@@ -9,7 +9,7 @@
 #define MANY  100 /* questions */
 #define KINDS (sizeof(object_kinds) / sizeof(object_kinds[0]))
 
-/* The type that is told, into memory that no provider would leave so. */
+/* The reported type, stored over a value that is no type. */
 static void expect_type(struct test *t, DAT_HANDLE handle, DAT_HANDLE_TYPE wanted)
 {
         DAT_HANDLE_TYPE told;

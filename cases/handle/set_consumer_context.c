@@ -35,7 +35,7 @@ FAMILY(set_consumer_context, any_origin, origins)
         expect_context(t, handle, SECOND);
 }
 
-/* Memory that nobody may read, as a context: nobody does. */
+/* A context that points to unreadable memory: it is not read. */
 static uint64_t forbidden(struct test *t)
 {
         void *page = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* dat_lmr_free: what stands in an LMR's way, what goes with it, and what stays. */
+/* dat_lmr_free: when it is refused, what is freed with an LMR, and what stays. */
 #include "clauses/lmr_free.h"
 #include "case/standard.h"
 #include "cases/lmr/shared/region.h"

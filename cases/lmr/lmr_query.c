@@ -198,7 +198,7 @@ static void check_described(struct test *t, const struct known *known, const str
         }
 }
 
-/* The length that was given for an LMR over another one is ignored: what is told is not asked. */
+/* The length given for an LMR over another one is ignored, so it is not checked. */
 static unsigned int told_of(DAT_MEM_TYPE type)
 {
         unsigned int untold = DAT_LMR_FIELD_REGION_DESC;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* dat_psp_create_any: qualifiers of the provider's choice, which are nobody else's. */
+/* dat_psp_create_any: qualifiers of the provider's choice, which no other service point has. */
 #include "clauses/psp_create_any.h"
 #include "case/poison.h"
 #include "cases/psp/shared/psp.h"
@@ -16,7 +16,7 @@
 #define MET     1  /* round that met is enough */
 #define TIMES   20 /* that a choice is freed and another made */
 
-/* The call under test: a PSP, and a qualifier that nobody had written there. */
+/* The call under test: a PSP, and a qualifier that the call wrote. */
 static DAT_PSP_HANDLE psp_any(struct test *t, DAT_EVD_HANDLE evd, DAT_PSP_FLAGS flags,
                               DAT_CONN_QUAL *qual)
 {
@@ -431,7 +431,7 @@ CASE(psp_create_any, consumers_ep)
         loop_connect(t, loop.active, loop.qual);
         loop.request = expect_request(t, loop.requests, loop.psp, loop.qual);
 
-        expect_that(request_ep(t, loop.request) == DAT_HANDLE_NULL, "an EP that nobody made");
+        expect_that(request_ep(t, loop.request) == DAT_HANDLE_NULL, "an EP that does not exist");
         expect_accepted(t, loop.request, &loop);
         expect_message(t, loop.active, loop.passive);
 }

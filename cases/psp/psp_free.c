@@ -325,7 +325,7 @@ CASE(psp_free, refused_peer)
         expect_empty(t, loop.requests);
 }
 
-/* What an EP gets that asks where nobody listens. */
+/* The event of a request to a qualifier without a listener. */
 static DAT_EVENT_NUMBER answer_at(struct test *t, DAT_CONN_QUAL qual)
 {
         DAT_EP_HANDLE ep = ep_with(t);
@@ -389,7 +389,7 @@ static void stay_queried(struct test *t, struct loop *loop)
                     (int)param.private_data_size);
         expect_that(memcmp(param.private_data, sent, PRIVATE_SIZE) == 0,
                     "the private data is not what was sent");
-        expect_that(param.local_ep_handle == DAT_HANDLE_NULL, "an EP that nobody made");
+        expect_that(param.local_ep_handle == DAT_HANDLE_NULL, "an EP that does not exist");
 }
 
 static DAT_CR_HANDLE expect_left(struct test *t, const struct loop *loop)

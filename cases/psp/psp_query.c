@@ -218,7 +218,7 @@ FAMILY(psp_query, chosen, makers)
         check_every_mask(t, &known);
 }
 
-/* The last qualifiers of sixteen bits, as far as nobody else has them. */
+/* The last qualifiers of sixteen bits, unless they are in use. */
 CASE(psp_query, last_qualifiers)
 {
         struct known known = {.param = {.ia_handle = ia(t),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* dat_pz_free: what stands in a zone's way, and what stays when it goes. */
+/* dat_pz_free: when it is refused, and what stays after it. */
 #include "clauses/pz_free.h"
 #include "case/standard.h"
 #include "cases/ep/shared/endpoint.h"

@@ -553,7 +553,7 @@ CASE(conf, override, WITHOUT_IA)
         }
 }
 
-/* Lists ten thousand there: what is wrong with it is told by number. */
+/* Lists ten thousand there: an error is reported by number. */
 struct list_many {
         DAT_COUNT number;
         int wrong; /* the first name that is not listed once, or -1 */

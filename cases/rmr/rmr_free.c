@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* dat_rmr_free: what it lets go of, and what nobody reaches any more. */
+/* dat_rmr_free: objects that it releases, and memory that it closes. */
 #include "clauses/rmr_free.h"
 #include "case/standard.h"
 #include "case/transport.h"

@@ -369,7 +369,7 @@ FAMILY(rsp_free, refused, befores)
                 expect_message(t, loop.active, loop.passive);
 }
 
-/* The EP, which nobody was told of, was the provider's. */
+/* The EP was the provider's, and was never reported. */
 CASE(rsp_free, refused_for_provider)
 {
         DAT_EVD_HANDLE evd = request_evd(t);
@@ -394,7 +394,7 @@ CASE(rsp_free, refused_peer)
         expect_eq(ep_state(t, loop.passive), DAT_EP_STATE_UNCONNECTED);
 }
 
-/* What an EP gets that asks where nobody listens. */
+/* The event of a request to a qualifier without a listener. */
 static DAT_EVENT_NUMBER answer_at(struct test *t, DAT_CONN_QUAL qual)
 {
         DAT_EP_HANDLE ep = ep_with(t);

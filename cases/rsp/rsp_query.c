@@ -185,7 +185,7 @@ CASE(rsp_query, providers_ep)
         }
 }
 
-/* The last qualifiers of sixteen bits, as far as nobody else has them. */
+/* The last qualifiers of sixteen bits, unless they are in use. */
 CASE(rsp_query, last_qualifiers)
 {
         struct known known = {

@@ -162,7 +162,7 @@ struct request_told request_told(struct test *t, DAT_CR_HANDLE request)
         poison(&told.param, sizeof(told.param));
         expect(dat_cr_query(request, DAT_CR_FIELD_ALL, &told.param), DAT_SUCCESS);
         address = told.param.remote_ia_address_ptr;
-        expect_that(!is_poison(&address, sizeof(DAT_PVOID)) && address, "no address is told");
+        expect_that(!is_poison(&address, sizeof(DAT_PVOID)) && address, "no address is reported");
         memcpy(&told.address, address,
                address->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6)
                                               : sizeof(struct sockaddr_in));

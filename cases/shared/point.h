@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Service points of the case's IA, and what becomes of the requests that come to them. */
+/* Service points of the case's IA, and their requests. */
 #ifndef CASES_POINT_H
 #define CASES_POINT_H
 
@@ -66,7 +66,7 @@ DAT_EP_HANDLE request_ep(struct test *t, DAT_CR_HANDLE request);
 
 /*
  * The request is accepted with the loop's passive EP, or with the one that came with it, and both
- * ends are Connected; or it is rejected, and the active EP is told so.
+ * ends are Connected; or it is rejected, and the active EP gets that event.
  */
 void expect_accepted(struct test *t, DAT_CR_HANDLE request, const struct loop *loop);
 void expect_accepted_by(struct test *t, DAT_CR_HANDLE request, DAT_EP_HANDLE ep,
@@ -102,7 +102,7 @@ void expect_served(struct test *t, DAT_PSP_HANDLE psp, DAT_CONN_QUAL qual, DAT_E
 void expect_served_by(struct test *t, DAT_PSP_HANDLE psp, DAT_CONN_QUAL qual, DAT_EVD_HANDLE evd,
                       DAT_PSP_FLAGS flags);
 
-/* A request for the qualifier is refused by no consumer, and stands on no EVD. */
+/* The provider refuses a request for the qualifier, and reports it to no EVD. */
 void expect_refused(struct test *t, DAT_CONN_QUAL qual, DAT_EVD_HANDLE evd);
 
 /* EVDs that no service point may be made with, as rows of a family. */

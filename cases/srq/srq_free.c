@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* dat_srq_free: what stands in its way and what does not, and what each answer leaves behind. */
+/* dat_srq_free: when it is refused, and what each answer leaves behind. */
 #include "clauses/srq_free.h"
 #include "cases/ep/shared/endpoint.h"
 #include "cases/shared/handles.h"

@@ -32,7 +32,7 @@ static void expect_flushed(struct test *t, const struct request *request)
         expect_empty(t, request->recv_evd);
 }
 
-/* The EP accepts another request, of which it is told next. */
+/* The EP accepts another request, and its next event is of that connection. */
 static void expect_accepts_another(struct test *t, const struct request *request)
 {
         struct request other = requested(t, MADE_BY_CONSUMER);

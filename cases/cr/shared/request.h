@@ -45,7 +45,7 @@ static const struct amount amounts[] = {
 };
 DAT_COUNT amount_of(struct test *t, const struct amount *row);
 
-/* What is told is what was sent; where it is more, the rest is zeros, which is noted (CR-2). */
+/* The private data begins with what was sent. Zeros may follow, which is noted (CR-2). */
 void expect_private_data(struct test *t, const unsigned char *told, DAT_COUNT told_size,
                          const unsigned char *sent, DAT_COUNT size);
 
@@ -143,15 +143,15 @@ DAT_CONNECTION_EVENT_DATA expect_cr_told(struct test *t, DAT_EP_HANDLE ep, DAT_E
 /* The call was refused, by whatever word (CR-1). */
 void expect_cr_unfit(struct test *t, DAT_RETURN ret);
 
-/* The request can be accepted: both ends are told, are Connected, and a message goes each way. */
+/* The request can be accepted: both ends get an event, are Connected, and exchange a message. */
 void expect_cr_accepted(struct test *t, const struct request *request);
 void expect_cr_connected(struct test *t, const struct request *request);
 void expect_cr_messages(struct test *t, const struct request *request);
 
-/* The connection is ended, by which each end is told next: nothing else stood on their EVDs. */
+/* Ends the connection. The next event of each end is of that: their EVDs had no other. */
 void expect_cr_parted(struct test *t, const struct request *request);
 
-/* The request can be rejected: the EP that asked is told and Disconnected. */
+/* The request can be rejected: the active EP gets an event, and is Disconnected. */
 void expect_cr_rejected(struct test *t, const struct request *request);
 
 /* The request still is: it tells the private data of must_ask(), and the EP that asks still asks.

@@ -212,7 +212,7 @@ void expect_given_up(struct test *t, DAT_EP_HANDLE ep)
         expect_eq(ep_state(t, ep), DAT_EP_STATE_DISCONNECTED);
         settle_briefly(t);
         if (!dat_is(dat_evd_dequeue(ep_connect_evd(t, ep), &event), DAT_SUCCESS)) {
-                record(t, "nothing is told of a connection that was given up");
+                record(t, "no event of a connection request that was aborted");
                 return;
         }
         expect_that(event.event_number == DAT_CONNECTION_EVENT_DISCONNECTED ||

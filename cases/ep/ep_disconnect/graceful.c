@@ -132,7 +132,7 @@ FAMILY(ep_disconnect, binds_broken_off, bind_ends)
                 } else {
                         expect_eq(event.event_number, DAT_DTO_COMPLETION_EVENT);
                 }
-                expect_that(!told[which], "%s is told twice",
+                expect_that(!told[which], "%s is reported twice",
                             which < BINDS ? "a bind" : "the send");
                 told[which] = true;
         }

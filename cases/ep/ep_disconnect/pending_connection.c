@@ -37,7 +37,7 @@ FAMILY(ep_disconnect, given_up, aborts)
         expect_flushed(t, ep_recv_evd(t, stage.asking.ep), stage.asking.ep, 0, WORKS);
 }
 
-/* The answer to a request that was given up connects nobody. */
+/* The answer to an aborted request connects no EP. */
 CASE(ep_disconnect, given_up_for_good)
 {
         struct stage stage;

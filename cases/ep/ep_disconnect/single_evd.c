@@ -26,7 +26,7 @@ static const struct merged_row {
     {"graceful_reads", DAT_CLOSE_GRACEFUL_FLAG, 1, READS, false},
 };
 
-/* Whatever succeeded is told before the end; all is told. Returns how many succeeded. */
+/* Successes are reported before the disconnect event, and all DTOs are. Returns the successes. */
 static size_t expect_end_behind_success(struct test *t, DAT_EVD_HANDLE evd, size_t count)
 {
         bool over = false;
@@ -43,7 +43,7 @@ static size_t expect_end_behind_success(struct test *t, DAT_EVD_HANDLE evd, size
                                         event.event_number == DAT_CONNECTION_EVENT_BROKEN,
                                     "event %#x came of a disconnect",
                                     (unsigned int)event.event_number);
-                        expect_that(!over, "the end is told twice");
+                        expect_that(!over, "the disconnect event comes twice");
                         over = true;
                         continue;
                 }

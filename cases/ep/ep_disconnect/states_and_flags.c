@@ -203,7 +203,7 @@ static void must_be_gone(struct test *t, DAT_EP_HANDLE ep)
                   "an EP whose connection broke is not Disconnected");
 }
 
-/* What breaks a connection is told by whatever event, and may be otherwise at each end. */
+/* Either disconnect event may report a broken connection, and the two ends may differ. */
 CASE(ep_disconnect, after_break)
 {
         struct loop loop = loop_new(t);
@@ -221,7 +221,7 @@ CASE(ep_disconnect, after_break)
         }
 }
 
-/* Nobody has read of the end yet, nor reaped what was flushed. */
+/* The disconnect event and the flushed completions are not read yet. */
 FAMILY(ep_disconnect, twice_unread, both_flags)
 {
         struct line line = line_of(t);

@@ -150,7 +150,7 @@ FAMILY(ep_free, shared_evds, places)
                 expect_eq(next_of(t, recv, stays->passive).user_cookie.as_64, i);
 }
 
-/* Another EP tells the same EVD of its end, which nobody has read yet. */
+/* The disconnect event of another EP is on the same EVD, and is not read yet. */
 CASE(ep_free, keeps_connection_events)
 {
         DAT_EVD_HANDLE evd = evd_with(t, .flags = DAT_EVD_CONNECTION_FLAG);

@@ -42,7 +42,7 @@ DAT_EVENT_NUMBER next_number(struct test *t, DAT_EVD_HANDLE evd)
 void expect_end_told(struct test *t, DAT_EVENT_NUMBER number)
 {
         if (number == DAT_CONNECTION_EVENT_BROKEN)
-                note(t, "a connection whose other end was freed is told to be broken (EP-72)");
+                note(t, "a connection whose other end was freed is reported as broken (EP-72)");
         else
                 expect_eq(number, DAT_CONNECTION_EVENT_DISCONNECTED);
 }

@@ -103,7 +103,7 @@ CASE(ep_free, ends_disconnect)
         expect_end_told(t, peer_wait_event(end).number);
 }
 
-/* Whoever sends to the EP meanwhile is told, and the IA serves others. */
+/* The sender to the freed EP gets an event, and the IA keeps serving other EPs. */
 CASE(ep_free, under_traffic)
 {
         struct buf *buf = buf_with(t, .length = EPS * MESSAGE);

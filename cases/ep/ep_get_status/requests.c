@@ -106,7 +106,7 @@ CASE(ep_get_status, bind_reaped_before_send)
         expect_idle(t, loop.active, DAT_FALSE, DAT_TRUE);
 }
 
-/* Nothing stands on the EVD after the answer: what was posted was not complete when it was made. */
+/* The EVD is empty after the answer, so the DTO was not complete when the call was made. */
 static bool seen_under_way(DAT_EVD_HANDLE evd)
 {
         DAT_EVENT event;

@@ -33,7 +33,7 @@ FAMILY(ep_get_status, in_state, ep_states)
         struct status status = status_of(t, held.ep);
         bool waits = status.state == DAT_EP_STATE_DISCONNECT_PENDING;
 
-        expect_that(tells(t, &held, status.state), "an EP in state %d is told to be in %d",
+        expect_that(tells(t, &held, status.state), "an EP in state %d is reported in state %d",
                     (int)held.state, (int)status.state);
         expect_eq(status.recv_idle, DAT_TRUE);
         expect_eq(status.request_idle, waits ? DAT_FALSE : DAT_TRUE);
@@ -70,7 +70,7 @@ CASE(ep_get_status, tentative_modified)
         must(dat_cr_reject(loop.request));
 }
 
-/* What happens to the active EP, and how it is told of it stands on its EVD. */
+/* What happens to the active EP; the event of it is on its EVD. */
 static void be_rejected(struct test *t, struct loop *loop)
 {
         loop_ask(t, loop);
@@ -85,7 +85,7 @@ static void time_out(struct test *t, struct loop *loop)
                             DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG));
 }
 
-/* The EP is in that state before long, whatever stands on its EVD. */
+/* The EP soon is in that state, whether or not its events are read. */
 static void expect_comes_to(struct test *t, DAT_EP_HANDLE ep, DAT_EP_STATE state)
 {
         int looks = LOOKS;

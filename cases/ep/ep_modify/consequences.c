@@ -397,7 +397,7 @@ static void expect_flush(struct test *t, DAT_EVD_HANDLE evd)
         expect_eq(event.event_data.dto_completion_event_data.status, DAT_DTO_ERR_FLUSHED);
 }
 
-/* All three are new, and are told of the connection, of its end, and of what that flushes. */
+/* All three EVDs are new, and get the connection event, the disconnect event and the flushes. */
 CASE(ep_modify, new_evds_to_the_end)
 {
         uint64_t made[3];
@@ -485,7 +485,7 @@ FAMILY(ep_modify, new_evd_is_in_use, evds)
         expect(dat_evd_free(ep_handle(change.wanted)), DAT_INVALID_STATE);
 }
 
-/* The object that the EP has, by its own word, is held by it; the other one by nobody (EP-13). */
+/* The object that the EP has, by its own word, is held by it; the other one is free (EP-13). */
 FAMILY(ep_modify, refused_with_object, evds)
 {
         struct ep_change change = unconnected(t, row->parameter);

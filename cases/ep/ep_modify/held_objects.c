@@ -116,7 +116,7 @@ FAMILY(ep_modify, let_go_by_free, objects)
         expect(row->free(first), DAT_SUCCESS);
 }
 
-/* What was offered to an EP that could not take it is nobody's; what the EP has, it has. */
+/* Objects of a refused change are free; the EP keeps those that it has. */
 FAMILY(ep_modify, late_refusal_holds_none, objects)
 {
         struct ep_change change = change_of_object(t, row, object_new(t, row));
@@ -133,7 +133,7 @@ FAMILY(ep_modify, late_refusal_holds_none, objects)
                         (struct load){1, 1, MESSAGE});
 }
 
-/* The zone that the EP has, by its own word, is held by it; the other one by nobody (EP-13). */
+/* The zone that the EP has, by its own word, is held by it; the other one is free (EP-13). */
 CASE(ep_modify, refused_with_zone)
 {
         struct ep_change change = change_of_object(t, &objects[0], pz_new(t));

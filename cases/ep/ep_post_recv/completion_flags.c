@@ -23,7 +23,7 @@ static const struct flagged {
     {"threshold_plain", THRESHOLD, PLAIN},
 };
 
-/* Two receives with the flags and a plain one, which solicited messages come to: each is told. */
+/* Solicited messages to two receives with the flags, and to a plain one: each completes. */
 FAMILY(ep_post_recv, flags, flagged)
 {
         struct line line = line_with(t, .recv_flags = row->of_ep);
@@ -38,7 +38,7 @@ FAMILY(ep_post_recv, flags, flagged)
         expect_empty(t, ep_recv_evd(t, line.to));
 }
 
-/* Receives that no message came to are told of as flushed, in the order of posting. */
+/* Receives without a message complete as flushed, in the order of posting. */
 FAMILY(ep_post_recv, flags_of_flushed, flagged)
 {
         struct loop loop = transfer_with(t, .recv_flags = row->of_ep);

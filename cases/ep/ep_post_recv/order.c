@@ -35,7 +35,7 @@ FAMILY(ep_post_recv, cookie, cookies)
                           .length = MESSAGE);
 }
 
-/* What becomes of a receive whose cookie has bits in each byte. */
+/* The completion of a receive whose cookie has bits in each byte. */
 static const struct outcome {
         const char *id;
         DAT_COUNT segments;

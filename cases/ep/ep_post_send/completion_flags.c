@@ -60,7 +60,7 @@ FAMILY(ep_post_send, flags, flagged)
         expect_empty(t, ep_request_evd(t, line.from));
 }
 
-/* What fails is told of, whatever was to be suppressed: two sends, flushed in their order. */
+/* Failures are reported even if suppressed: two sends, flushed in their order. */
 FAMILY(ep_post_send, flags_of_flushed, flagged)
 {
         struct loop loop = transfer_with(t, .request_flags = row->of_ep);
@@ -76,7 +76,7 @@ FAMILY(ep_post_send, flags_of_flushed, flagged)
         expect_empty(t, ep_request_evd(t, line.from));
 }
 
-/* A send that nobody receives ends with the connection, and is told of. */
+/* A send without a receive fails when the connection ends, and is reported. */
 FAMILY(ep_post_send, flags_of_failed, flagged)
 {
         struct loop loop = transfer_with(t, .request_flags = row->of_ep);
@@ -299,7 +299,7 @@ CASE(ep_post_send, unsignalled_wakes_nobody)
         expect_sends_complete(t, &line, 1);
 }
 
-/* More suppressed sends than the EVD has places leave it room for what is told. */
+/* More suppressed sends than the EVD has places leave it room for the reported ones. */
 CASE(ep_post_send, suppressed_take_no_place)
 {
         DAT_EVD_HANDLE evd = evd_with(t, .qlen = 16);

@@ -15,7 +15,7 @@
  * Bytes
  */
 
-/* A message goes from one vector to the other, and is told of at both ends. */
+/* A message goes from one vector to the other, and completes at both ends. */
 static void expect_carried(struct test *t, const struct loop *loop, const struct vector *from,
                            const struct vector *to)
 {

@@ -33,7 +33,8 @@ static struct full fill(struct test *t)
         for (DAT_COUNT i = 0; i < places; i++)
                 expect(line_send(&full.line, PLAIN), DAT_SUCCESS);
         if (ep_state(t, full.line.from) != DAT_EP_STATE_CONNECTED)
-                end_noted(t, "the transport ends a connection whose messages nobody receives");
+                end_noted(t,
+                          "the transport ends a connection if the receiver has no receive posted");
         return full;
 }
 

@@ -60,7 +60,7 @@ CASE(ep_post_send, longer_than_most)
                 expect_holds(&to, 1, from.length);
 }
 
-/* Sent before there is a receive: it comes when there is one, or the sender is told. */
+/* Sent before a receive is posted: it arrives when there is one, or the send fails. */
 CASE(ep_post_send, before_receive)
 {
         struct line line = line_with(t);
@@ -70,7 +70,7 @@ CASE(ep_post_send, before_receive)
         settle_briefly(t);
         if (dat_is(dat_evd_dequeue(ep_request_evd(t, line.from), &event), DAT_SUCCESS)) {
                 expect_that(event.event_data.dto_completion_event_data.status != DAT_DTO_SUCCESS,
-                            "a message that nobody received is told as sent");
+                            "a message that was not received is reported as sent");
                 note(t, "the transport keeps no message for a receive to come");
                 return;
         }
@@ -182,7 +182,7 @@ static const struct refusal {
     {"outside_lmr", with_outside, DAT_INVALID_PARAMETER, true},
 };
 
-/* A refused send took no place, changed nothing that is told, and left no message behind. */
+/* A refused send takes no slot, changes no attribute, and sends no message. */
 FAMILY(ep_post_send, refusal_leaves, refusals)
 {
         DAT_EVD_HANDLE sent = evd_of_at_most(t, MOST_SENDS + 16);
@@ -204,7 +204,8 @@ FAMILY(ep_post_send, refusal_leaves, refusals)
         for (DAT_COUNT i = 0; i < places; i++)
                 expect(line_send(&line, PLAIN), DAT_SUCCESS);
         if (ep_state(t, loop.active) != DAT_EP_STATE_CONNECTED)
-                end_noted(t, "the transport ends a connection whose messages nobody receives");
+                end_noted(t,
+                          "the transport ends a connection if the receiver has no receive posted");
         expect_all_come(t, &line);
 }
 

@@ -6,7 +6,7 @@ DAT_DTO_COMPLETION_EVENT_DATA expect_dto_failed(struct test *t, DAT_EVD_HANDLE e
         DAT_EVENT event = expect_event(evd, DAT_DTO_COMPLETION_EVENT);
 
         expect_that(event.event_data.dto_completion_event_data.status != DAT_DTO_SUCCESS,
-                    "a message that nobody received is told as sent");
+                    "a message that was not received is reported as sent");
         return event.event_data.dto_completion_event_data;
 }
 

@@ -41,7 +41,7 @@ FAMILY(ep_post_send, cookie, cookies)
                           .length = MESSAGE);
 }
 
-/* What becomes of a send whose cookie has bits in each byte. */
+/* The completion of a send whose cookie has bits in each byte. */
 static const struct outcome {
         const char *id;
         DAT_COUNT segments;
@@ -127,7 +127,7 @@ CASE(ep_post_send, in_order)
         expect_empty(t, ep_request_evd(t, loop.active));
 }
 
-/* Whoever has the message has what was written before it. */
+/* When the message has arrived, so has the data that was written before it. */
 CASE(ep_post_send, after_rdma_write)
 {
         struct loop loop = transfer_with(t);
@@ -216,7 +216,7 @@ CASE(ep_post_send, fenced_before_receive)
         settle_briefly(t);
         if (dat_is(dat_evd_dequeue(requests, &event), DAT_SUCCESS)) {
                 expect_that(event.event_data.dto_completion_event_data.status != DAT_DTO_SUCCESS,
-                            "a message that nobody received is told as sent");
+                            "a message that was not received is reported as sent");
                 note(t, "the transport keeps no message for a receive to come");
                 return;
         }

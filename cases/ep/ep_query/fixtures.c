@@ -110,8 +110,8 @@ void check_field(struct test *t, const struct field *field, const DAT_EP_PARAM *
         unsigned long long seen = ep_value(param, &field->place);
         unsigned long long wanted = ep_value(known, &field->place);
 
-        expect_that(is_right(field, known, param), "%s is told as %#llx, and is %#llx", field->id,
-                    seen, wanted);
+        expect_that(is_right(field, known, param), "%s is reported as %#llx, and is %#llx",
+                    field->id, seen, wanted);
         if (field->kind == AT_LEAST && seen > wanted)
                 note(t, "%s: %llu asked for, %llu queried (EP-27)", field->id, wanted, seen);
 }

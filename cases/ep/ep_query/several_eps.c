@@ -79,7 +79,7 @@ CASE(ep_query, after_modify)
         release(t, known.ep);
 }
 
-/* A connection that breaks, of which each end is told by whatever event. */
+/* A connection that breaks. Each end may get either disconnect event. */
 static void break_off(struct test *t, struct known *active, struct known *passive)
 {
         struct loop loop = {

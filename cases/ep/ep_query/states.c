@@ -44,7 +44,7 @@ static DAT_EP_STATE state_now(struct test *t, DAT_EP_HANDLE ep, DAT_EP_STATE sta
         if (state == DAT_EP_STATE_DISCONNECT_PENDING && now == DAT_EP_STATE_DISCONNECTED)
                 return now;
         if (state == DAT_EP_STATE_COMPLETION_PENDING && now != state && told == now) {
-                note(t, "an accepted request is told as Passive Connection Pending (EP-8)");
+                note(t, "an accepted request is reported as Passive Connection Pending (EP-8)");
                 return now;
         }
         return state;
@@ -96,8 +96,8 @@ FAMILY(ep_query, alone_in_state, ep_states)
                 if (!(mask & fields[i].bit))
                         continue;
                 alone = queried(t, ep, fields[i].bit);
-                expect_that(is_right(&fields[i], &all, &alone), "%s alone is told otherwise",
-                            fields[i].id);
+                expect_that(is_right(&fields[i], &all, &alone),
+                            "%s has another value if queried alone", fields[i].id);
         }
 }
 

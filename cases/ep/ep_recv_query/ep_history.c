@@ -19,7 +19,7 @@ static DAT_COUNT had_no_segments(struct test *t, struct own *own)
         return POSTS;
 }
 
-/* Whose completions wake nobody. */
+/* Its completions wake no waiter. */
 static DAT_COUNT had_unsignalled(struct test *t, struct own *own)
 {
         DAT_EP_ATTR attr = ep_attr_of(t, 1);

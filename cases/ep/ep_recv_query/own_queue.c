@@ -120,7 +120,7 @@ CASE(ep_recv_query, segments_counted_once)
 }
 
 /*
- * Posts that are refused: counted where they are taken all the same
+ * Posts that must be refused: if granted, they are counted
  */
 
 static const struct attempt {

@@ -44,7 +44,7 @@ FAMILY(ep_recv_query, srq_in_state, taking_nothing)
 
 /*
  * What the SRQ tells as available and what its EPs hold is all that was posted and has not come:
- * none is told twice, and none by nobody.
+ * each is reported by exactly one.
  */
 static void expect_accounted(struct test *t, const struct queue *queue, DAT_COUNT held,
                              DAT_COUNT waiting)

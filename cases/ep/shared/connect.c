@@ -296,7 +296,7 @@ void connect_own_ports(struct test *t, enum way way)
                        DAT_SUCCESS);
                 while (whose < 4 && !message_holds(param.private_data, PRIVATE_SIZE, whose))
                         whose++;
-                expect_that(whose < 4, "a request has the private data of nobody");
+                expect_that(whose < 4, "a request has private data that was not sent");
                 expect_eq(param.remote_port_qual, port_of(t, eps[whose]));
         }
         for (int i = 0; i < 4; i++) {
@@ -429,7 +429,7 @@ void connect_qos(struct test *t, enum way way, const struct qos_row *row)
         expect_stage_connects(t, &stage, &before);
 }
 
-/* Nobody answers: that is told when the time is over, and not before. */
+/* Without an answer: the event comes after the timeout, and not before. */
 static void expect_time_out(struct test *t, DAT_EP_HANDLE ep, uint64_t began, DAT_TIMEOUT timeout)
 {
         uint64_t took;
@@ -455,7 +455,7 @@ void connect_timed_out(struct test *t, enum way way, const struct timeout_row *r
         expect_time_out(t, stage.asking.ep, began, stage.asking.timeout);
 }
 
-/* Those that asked last have the least time, so that none is told in the order of the calls. */
+/* Later requests have shorter timeouts, so the events come in the reverse order of the calls. */
 void connect_timed_out_each(struct test *t, enum way way)
 {
         static const unsigned int ms[] = {250, 130, 20};
@@ -549,7 +549,7 @@ void connect_timeout_long(struct test *t, enum way way, const struct long_timeou
                        DAT_EP_STATE_CONNECTED);
 }
 
-/* The time is over, as another EP of the same time-out, which asked later, is told. */
+/* The timeout has passed: another EP with the same timeout and a later request got its event. */
 void connect_timeout_over(struct test *t, enum way way)
 {
         DAT_TIMEOUT timeout = SHORT_MS * US_PER_MS;
@@ -676,7 +676,7 @@ static void answer_one(struct test *t, struct crowd *crowd, const struct stage *
         expect(dat_cr_query(request, DAT_CR_FIELD_ALL, &param), DAT_SUCCESS);
         while (whose < count && !message_holds(param.private_data, PRIVATE_SIZE, (uint64_t)whose))
                 whose++;
-        expect_that(whose < count, "a request has the private data of nobody");
+        expect_that(whose < count, "a request has private data that was not sent");
         crowd->rejected[whose] = !passive;
         if (passive)
                 must(dat_cr_accept(request, passive, 0, NULL));
@@ -695,7 +695,7 @@ static void expect_crowd_told(struct test *t, struct crowd *crowd, int count)
                        DAT_SUCCESS);
                 whose = member(crowd, event.event_data.connect_event_data.ep_handle);
                 expect_that(whose < count, "an event names no EP that asked");
-                expect_that(!crowd->told[whose], "an EP is told twice");
+                expect_that(!crowd->told[whose], "an EP gets two events");
                 crowd->told[whose] = true;
                 expect_eq(event.event_number, crowd->rejected[whose]
                                                   ? DAT_CONNECTION_EVENT_PEER_REJECTED
@@ -857,7 +857,7 @@ void connect_peer_freezes(struct test *t, enum way way)
         expect_time_out(t, remote.asking.ep, began, remote.asking.timeout);
 }
 
-/* Whoever tells that the peer is gone is no consumer: its rejection is none of a peer. */
+/* The rejection is by the provider, not by a consumer: it is no rejection by the peer. */
 void connect_peer_dies(struct test *t, enum way way)
 {
         struct remote remote;
@@ -881,7 +881,7 @@ void connect_peer_dies(struct test *t, enum way way)
         expect_empty(t, ep_connect_evd(t, remote.asking.ep));
 }
 
-/* Nobody listens at the peer any more. */
+/* The peer has no listener any more. */
 void connect_peer_is_gone(struct test *t, enum way way)
 {
         struct remote remote;
@@ -893,7 +893,7 @@ void connect_peer_is_gone(struct test *t, enum way way)
                        DAT_EP_STATE_DISCONNECTED);
 }
 
-/* What the peer's host answers is lost on its way: that nobody listens there is not heard. */
+/* The answer of the peer's host, which has no listener, is lost on the network. */
 void connect_cut_off(struct test *t, enum way way)
 {
         struct remote remote;

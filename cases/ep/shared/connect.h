@@ -77,7 +77,7 @@ void expect_loop_carries(struct test *t, DAT_EP_HANDLE one, DAT_EP_HANDLE other)
 /* After a refusal: nothing has changed or been told, and the legal call connects. */
 void expect_stage_connects(struct test *t, struct stage *stage, const struct ep_snapshot *before);
 
-/* Microseconds by a clock that nobody sets. */
+/* Microseconds of a monotonic clock. */
 uint64_t connect_clock_us(void);
 
 /*

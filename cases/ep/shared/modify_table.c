@@ -578,7 +578,7 @@ DAT_EP_ATTR ep_attr_few(struct test *t)
         };
 }
 
-/* Fields that no mask names hold what no EP can have: whoever reads them is found out. */
+/* Fields outside the mask have values that no EP can have, so that a read of them shows. */
 #define POISON 0xa5
 
 uint64_t ep_new_object(struct test *t, const struct ep_parameter *parameter)
@@ -661,7 +661,7 @@ static bool defined(const struct ep_parameter *parameter, DAT_EP_STATE state)
         return !(parameter->field & of_connection) || has_ports(state);
 }
 
-/* A disconnect that is pending goes on by itself. */
+/* A pending disconnect completes by itself. */
 static bool same(const struct ep_snapshot *one, const struct ep_snapshot *other,
                  const struct ep_parameter *parameter)
 {

@@ -115,7 +115,7 @@ struct rdma rdma_make(struct test *t, const struct rdma_kind *kind, struct rdma_
         return rdma;
 }
 
-/* An I/O vector that the provider may have: one that is overwritten is nobody's loss. */
+/* An I/O vector that the provider may overwrite. */
 DAT_LMR_TRIPLET *rdma_iov(struct test *t, const DAT_LMR_TRIPLET *iov, DAT_COUNT segments)
 {
         DAT_LMR_TRIPLET *copy = calloc((size_t)segments + 1, sizeof(*copy));
@@ -545,7 +545,7 @@ void rdma_in_order_with_others(struct test *t, const struct rdma_kind *kind)
         expect_rdma_bytes(t, &rdma, LONG);
 }
 
-/* A message behind it comes, and is all that the other end is told of. */
+/* A later message arrives, and is the only completion at the other end. */
 void rdma_unseen_there(struct test *t, const struct rdma_kind *kind)
 {
         struct rdma rdma = rdma_with(t, kind);
@@ -696,7 +696,7 @@ static bool has_come(const struct rdma *rdma)
         return message_holds(vector_at(rdma_target(rdma)), LENGTH, RDMA_MESSAGE);
 }
 
-/* Beyond the region: whoever finds it out, the failure is told. */
+/* Beyond the region: the failure is reported, at once or later. */
 void rdma_suppressed_failure(struct test *t, const struct rdma_kind *kind)
 {
         struct rdma rdma = rdma_with(t, kind);
@@ -823,7 +823,7 @@ void rdma_arguments_of_refused(struct test *t, const struct rdma_kind *kind)
                     "the provider changed the description of the remote buffer");
 }
 
-/* Nobody said that the provider may keep it. */
+/* The provider may not keep it. */
 void rdma_remote_given_back(struct test *t, const struct rdma_kind *kind)
 {
         struct rdma rdma = rdma_with(t, kind, .length = LONG);
@@ -995,8 +995,9 @@ static void let_go(struct test *t, const struct rdma *rdma)
 
         if (dat_is(dat_evd_dequeue(rdma->evd, &event), DAT_SUCCESS)) {
                 expect_that(event.event_data.dto_completion_event_data.status != DAT_DTO_SUCCESS,
-                            "a message that nobody received is told as sent");
-                end_noted(t, "the transport ends a connection whose messages nobody receives");
+                            "a message that was not received is reported as sent");
+                end_noted(t,
+                          "the transport ends a connection if the receiver has no receive posted");
         }
         must(recv_vector(rdma->loop.passive, &room, 0, DAT_COMPLETION_DEFAULT_FLAG));
 }

@@ -150,7 +150,7 @@ static const struct rdma_rest {
 };
 void rdma_leaves_rest(struct test *t, const struct rdma_kind *kind, const struct rdma_rest *row);
 
-/* Many RDMAs each way, of which each is told of, or one among so many. */
+/* Many RDMAs each way. All are signalled, or one of so many. */
 static const struct rdma_stream {
         const char *id;
         int count;
@@ -190,7 +190,7 @@ static const struct rdma_cookie {
 void rdma_cookie(struct test *t, const struct rdma_kind *kind, const struct rdma_cookie *row);
 void rdma_same_cookie(struct test *t, const struct rdma_kind *kind);
 
-/* What becomes of an RDMA whose cookie has bits in each byte. */
+/* The completion of an RDMA whose cookie has bits in each byte. */
 static const struct rdma_outcome {
         const char *id;
         DAT_COUNT segments;

@@ -30,7 +30,7 @@ static void expect_failed(struct test *t, const struct rdma *rdma, uint64_t cook
                 note(t, "it completed with status %d instead of %d", (int)dto->status, (int)best);
 }
 
-/* Refused at once, and the EP goes on; or found out late: told of, and nothing was moved. */
+/* Refused at once, and the EP keeps working; or it fails later, and no data is moved. */
 static void expect_nothing_done(struct test *t, const struct rdma *rdma, DAT_RETURN ret,
                                 DAT_DTO_COMPLETION_STATUS late)
 {

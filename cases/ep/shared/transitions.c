@@ -41,7 +41,7 @@ void ep_turn_time_out(struct test *t, struct loop *loop)
                   "no event tells that the time is over");
 }
 
-/* The request is left alone, and whoever asked for it gives up. */
+/* The request gets no answer, and the active side aborts it. */
 void ep_turn_give_up(struct test *t, struct loop *loop)
 {
         loop_ask(t, loop);

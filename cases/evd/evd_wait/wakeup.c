@@ -138,7 +138,7 @@ CASE(evd_wait, signal)
         waiter_interrupt(t, waiter);
         settle(t);
         if (is_waiting(waiter)) {
-                record(t, "the wait goes on");
+                record(t, "the wait continues");
                 post_ses(t, evd, 0, 1);
                 woken = expect_awake(waiter);
                 expect(woken.ret, DAT_SUCCESS);

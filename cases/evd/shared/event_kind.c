@@ -149,7 +149,7 @@ void bring_rejected(struct test *t, struct brought *brought)
         must(dat_cr_reject(loop.request));
 }
 
-/* Nobody listens where it asks, though somebody has. */
+/* The qualifier has no listener any more. */
 void bring_unheard(struct test *t, struct brought *brought)
 {
         struct loop loop =

@@ -87,8 +87,8 @@ FAMILY(ia_close, cno_waiter, tolds)
                 struct woken woken = expect_awake(waiters[i]);
 
                 expect_that(!dat_is(woken.ret, DAT_SUCCESS) || woken.evd == DAT_HANDLE_NULL,
-                            "a thread that is let go is told of an EVD");
-                record(t, "let go with 0x%x", (unsigned int)woken.ret);
+                            "a released waiter gets an EVD");
+                record(t, "released with 0x%x", (unsigned int)woken.ret);
         }
 }
 

@@ -12,7 +12,7 @@
 static void expect_end_told(struct test *t, DAT_EVENT_NUMBER number)
 {
         if (number == DAT_CONNECTION_EVENT_BROKEN)
-                note(t, "a connection whose IA was closed is told to be broken (EP-72)");
+                note(t, "a connection whose IA was closed is reported as broken (EP-72)");
         else
                 expect_eq(number, DAT_CONNECTION_EVENT_DISCONNECTED);
 }
@@ -55,7 +55,7 @@ static const struct asked {
     {"taken", .taken = true},
 };
 
-/* The peer has asked; nobody has answered, and nobody will. */
+/* The peer has sent a request, which is never answered. */
 FAMILY(ia_close, peer_request, askeds)
 {
         DAT_CNO_HANDLE cno = cno_new(t);
@@ -76,7 +76,7 @@ FAMILY(ia_close, peer_request, askeds)
                     "the peer is not told that its request is gone");
 }
 
-/* The case has asked, and the peer answers when nobody is there any more. */
+/* The case has sent a request, and the peer answers after the IA was closed. */
 CASE(ia_close, request_to_peer)
 {
         struct peer_place place = peer_listen(peer(t));
@@ -103,7 +103,7 @@ static const struct listened {
     {"rsp", .rsp = true},
 };
 
-/* Nobody listens any more; and the IA, opened again, can listen there. */
+/* The listener is gone; and the IA, opened again, can listen there. */
 FAMILY(ia_close, peer_refused, listeneds)
 {
         struct held held = {.handle = DAT_HANDLE_NULL};
@@ -121,7 +121,7 @@ FAMILY(ia_close, peer_refused, listeneds)
         expect_that(number == DAT_CONNECTION_EVENT_NON_PEER_REJECTED ||
                         number == DAT_CONNECTION_EVENT_UNREACHABLE ||
                         number == DAT_CONNECTION_EVENT_TIMED_OUT,
-                    "the peer is told 0x%x", (unsigned int)number);
+                    "the peer gets event 0x%x", (unsigned int)number);
         held.evd = request_evd(t);
         held.handle = psp_at(t, held.qual, held.evd, DAT_PSP_CONSUMER_FLAG);
         check_psp(t, &held);

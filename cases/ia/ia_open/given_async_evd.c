@@ -231,7 +231,7 @@ CASE(ia_open, async_exists)
         expect_instance_works(t, instance.ia);
 }
 
-/* A request is heard and accepted, though nobody here hears of asynchronous events. */
+/* A request arrives and is accepted, although this instance has no asynchronous events. */
 FAMILY(ia_open, async_exists_works, elsewheres)
 {
         DAT_EVD_HANDLE evd;

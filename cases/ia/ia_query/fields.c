@@ -4,7 +4,7 @@
 #include "cases/ia/ia_query/fixtures.h"
 #include "clauses/ia_query.h"
 
-/* Asked for alone and with all others, into memory of two kinds: what is told is the same. */
+/* Queried alone and with all others, into two kinds of memory: the value is the same. */
 FAMILY(ia_query, ia_field, ia_fields)
 {
         struct answer alone, again, all;
@@ -15,7 +15,7 @@ FAMILY(ia_query, ia_field, ia_fields)
 
         expect_that(is_same(row, &alone.ia, &again.ia, &all.ia), "%s is not written", row->id);
         expect_that(is_same(row, &alone.ia, &all.ia, &all.ia),
-                    "%s is told otherwise when all is asked for", row->id);
+                    "%s has another value if all fields are queried", row->id);
         ask(t, (unsigned char)~POISON, DAT_IA_FIELD_ALL, DAT_PROVIDER_FIELD_ALL, &again);
         expect_that(is_same(row, &again.ia, &all.ia, &all.ia),
                     "%s is not written when all is asked for", row->id);
@@ -32,7 +32,7 @@ FAMILY(ia_query, provider_field, provider_fields)
         expect_that(is_same(row, &alone.provider, &again.provider, &all.provider),
                     "%s is not written", row->id);
         expect_that(is_same(row, &alone.provider, &all.provider, &all.provider),
-                    "%s is told otherwise when all is asked for", row->id);
+                    "%s has another value if all fields are queried", row->id);
         ask(t, (unsigned char)~POISON, DAT_IA_FIELD_ALL, DAT_PROVIDER_FIELD_ALL, &again);
         expect_that(is_same(row, &again.provider, &all.provider, &all.provider),
                     "%s is not written when all is asked for", row->id);

@@ -282,7 +282,7 @@ void check_cno_waiter(struct test *t, struct held *held)
         post_ses(t, held->evd, 1, 1);
         woken = expect_awake(held->waiter);
         expect(woken.ret, DAT_SUCCESS);
-        expect_that(woken.evd == held->evd, "the thread is told of another EVD");
+        expect_that(woken.evd == held->evd, "the thread gets another EVD");
 }
 
 void held_wake(struct test *t, struct held *held)

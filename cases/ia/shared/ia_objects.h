@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What an IA can have when it is closed: objects of each kind, and what goes on between them. */
+/* What an IA can have when it is closed: objects of each kind, and traffic between them. */
 #ifndef CASES_IA_OBJECTS_H
 #define CASES_IA_OBJECTS_H
 

@@ -73,7 +73,7 @@ FAMILY(lmr_create, registered, places)
         expect_moves(t, &wire, &told, USE_SEND, 0, told.length);
 }
 
-/* By how much what is told of as registered is exceeded: by one byte. */
+/* The registered length, as reported, is exceeded by one byte. */
 static void expect_bounded(struct test *t, const struct use *use, bool before)
 {
         unsigned char *memory = arena(t);
@@ -115,7 +115,7 @@ CASE(lmr_create, contents_kept)
         expect_moves_out(t, &wire, &region, USE_SEND, 0, REGION_PAGE, 5);
 }
 
-/* Memory that nobody wrote yet has no pages of its own: they come later, and the LMR has them. */
+/* Memory that was never written has no pages yet: they come later, and the LMR has them. */
 static const struct unwritten {
         const char *id;
         bool read_first;

@@ -8,7 +8,7 @@
 #define LENGTH    ((size_t)1000) /* bytes that an RDMA moves */
 #define MOST_LMRS 4
 #define SLOT      ((size_t)4096) /* bytes of an LMR */
-#define CONTENT   40             /* the message that memory holds which nobody is to change */
+#define CONTENT   40             /* the message in memory that must not change */
 #define ROUNDS    8
 #define TRAFFIC   12
 #define LONG      ((size_t)100000)

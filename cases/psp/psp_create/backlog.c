@@ -38,7 +38,7 @@ static DAT_EP_HANDLE ask(struct test *t, const struct askers *askers)
         return ep;
 }
 
-/* Requests fill the EVD, one place after the other, and nobody takes them. */
+/* Requests fill the EVD, and are not dequeued. */
 static void fill(struct test *t, struct askers *askers)
 {
         DAT_COUNT places = evd_param(t, askers->requests).evd_qlen;

@@ -14,7 +14,7 @@ CASE(psp_create, consumers_ep)
         loop.active = ep_with(t);
         loop_connect(t, loop.active, loop.qual);
         loop.request = expect_request(t, loop.requests, loop.psp, loop.qual);
-        expect_that(request_ep(t, loop.request) == DAT_HANDLE_NULL, "an EP that nobody made");
+        expect_that(request_ep(t, loop.request) == DAT_HANDLE_NULL, "an EP that does not exist");
 
         loop.passive = ep_with(t);
         expect_accepted(t, loop.request, &loop);

@@ -154,7 +154,7 @@ static int asker(struct test *t, DAT_CR_HANDLE request, int count)
                 if (memcmp(param.private_data, data, PRIVATE_SIZE) == 0)
                         return who;
         }
-        expect_that(false, "the request has private data that nobody sent");
+        expect_that(false, "the request has private data that was not sent");
         return -1;
 }
 

@@ -26,7 +26,7 @@ struct recorded_ia {
 static struct recorded *all_recorded(size_t *count);
 
 /*
- * What is told
+ * Recorded calls
  */
 
 static struct happened *happened_new(enum happening what, const DAT_PROVIDER_INFO *info)

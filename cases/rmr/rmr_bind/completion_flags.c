@@ -47,7 +47,7 @@ FAMILY(rmr_bind, flags, flagged)
                 expect_reached(t, &window, BY_WRITE, binds[i].context, i * WIDTH, WIDTH);
 }
 
-/* What becomes of a bind whose cookie has bits in each byte. */
+/* The completion of a bind whose cookie has bits in each byte. */
 #define EVERY_BYTE UINT64_C(0x0123456789abcdef)
 
 static const struct outcome {
@@ -189,8 +189,8 @@ CASE(rmr_bind, refusal_changes_nothing_told)
         expect(rmr_bind_post(&bind), DAT_INVALID_PARAMETER);
 
         must(dat_rmr_query(bound.rmr, DAT_RMR_FIELD_ALL, &after));
-        expect_that(after.ia_handle == before.ia_handle, "another IA is told");
-        expect_that(after.pz_handle == before.pz_handle, "another PZ is told");
+        expect_that(after.ia_handle == before.ia_handle, "another IA is reported");
+        expect_that(after.pz_handle == before.pz_handle, "another PZ is reported");
         expect_eq(after.lmr_triplet.lmr_context, before.lmr_triplet.lmr_context);
         expect_eq(after.lmr_triplet.virtual_address, before.lmr_triplet.virtual_address);
         expect_eq(after.lmr_triplet.segment_length, before.lmr_triplet.segment_length);

@@ -63,7 +63,8 @@ void rmr_bind_must_stand(struct test *t, const struct window *window)
 {
         must(send_some(window, 99));
         if (ep_state(t, window->near) != DAT_EP_STATE_CONNECTED)
-                end_noted(t, "the transport ends a connection whose messages nobody receives");
+                end_noted(t,
+                          "the transport ends a connection if the receiver has no receive posted");
 }
 
 void must_disconnect(struct test *t, DAT_EP_HANDLE ep)

@@ -18,7 +18,7 @@ struct queue queue_with(struct test *t, DAT_COUNT size)
         return queue_for(t, size, MESSAGE, SLOTS);
 }
 
-/* A slot of the queue's memory that no receive stands on; from now on one does. */
+/* Takes a slot of the queue's memory for a receive. */
 static int take_slot(struct queue *queue)
 {
         int slot = __builtin_ctzll(~queue->posted);
@@ -224,7 +224,7 @@ void flows_hold(struct test *t, const struct queue *queue, struct flow *flows, i
 
         peer_disturb(peer(t), .kbit_per_s = SLOW_KBIT);
         for (int i = 0; i < count; i++) {
-                /* Messages that differ are told apart by their first bytes. */
+                /* The first bytes of the messages differ. */
                 flows[i].sent += (uint64_t)i;
                 flows[i].received += (uint64_t)i;
                 flow_send(&flows[i], 1);

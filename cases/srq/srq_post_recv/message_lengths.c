@@ -162,7 +162,7 @@ FAMILY(srq_post_recv, longer_leaves_others, too_long)
         expect_room(t, &queue, srq_size(t, queue.srq));
 }
 
-/* One that was connected before goes on too. */
+/* One that was connected before keeps working too. */
 CASE(srq_post_recv, longer_breaks_no_other)
 {
         struct queue queue = queue_with(t, 8);

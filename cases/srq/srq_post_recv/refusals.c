@@ -129,7 +129,7 @@ static struct refusing refusing(struct test *t)
             .queue = {.srq = srq_for_vectors(t), .length = MESSAGE, .buf = buf_with(t)}};
 }
 
-/* Each time; or taken, and then it is told late. */
+/* Each time; or it is granted, and fails later. */
 static bool refused_again(struct test *t, struct refusing *by, DAT_COUNT segments,
                           DAT_LMR_TRIPLET *iov)
 {

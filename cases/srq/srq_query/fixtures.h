@@ -31,7 +31,7 @@ void check_state(struct test *t, const struct known *known, const DAT_SRQ_PARAM 
 
 void check_pz(struct test *t, const struct known *known, const DAT_SRQ_PARAM *param);
 
-/* At least what was asked for; more than the IA promises hurts nobody (SRQ-17). */
+/* At least the requested value; it may be above the IA's limit (SRQ-17). */
 void check_least(struct test *t, DAT_COUNT seen, DAT_COUNT asked, DAT_COUNT limit);
 
 void check_dtos(struct test *t, const struct known *known, const DAT_SRQ_PARAM *param);

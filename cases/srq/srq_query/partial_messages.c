@@ -67,7 +67,8 @@ CASE(srq_query, available_half_received)
 
         must_be_coming(t, &queue, &flow, 1);
         if (seen == 3)
-                note(t, "the receive of a message that has begun to come is told as available until"
+                note(t, "the receive of a message that has begun to arrive is reported as "
+                        "available until"
                         " the message is whole: the device shows it no earlier (SRQ-28)");
         else if (seen != at_rest)
                 expect_count(t, seen, at_rest - 1);

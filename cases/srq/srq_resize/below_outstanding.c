@@ -64,7 +64,7 @@ CASE(srq_resize, below_taken)
                 expect_messages(t, &queue, &flow, 1);
         }
         if (met < ENOUGH)
-                note(t, "only %d requests met messages on their way: they are told of late", met);
+                note(t, "only %d requests met messages on their way: they are reported late", met);
 }
 
 static DAT_SRQ_HANDLE srq_with_outstanding(struct test *t, const struct outstanding *row)

@@ -74,7 +74,7 @@ FAMILY(srq_resize, no_message_lost, traffic, DEADLINE_MS(20000))
                 check_message(t, &queue, flows, row->eps, &dto);
         }
         if (met < ENOUGH)
-                note(t, "only %d of %d resizes met messages on their way: they are told of late",
+                note(t, "only %d of %d resizes met messages on their way: they are reported late",
                      met, step);
         record(t, "%d of %d resizes met messages on their way", met, step);
         expect_quiet(flows[0].evd);
@@ -169,7 +169,7 @@ CASE(srq_resize, eps_of_all_kinds)
         expect_traffic(t, &queue, &flow, 3);
 }
 
-/* With receives on it, that nobody takes any more. */
+/* With receives on it that no EP can take any more. */
 CASE(srq_resize, freed_after)
 {
         struct queue queue = queue_with(t, 8);

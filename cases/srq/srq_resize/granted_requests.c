@@ -291,7 +291,7 @@ FAMILY(srq_resize, grown_evd_holds, getters)
         expect_messages(t, &queue, &flows[row->index], size);
 }
 
-/* By the next message, which it is told of. */
+/* By the next message, which completes. */
 static void expect_woken(struct test *t, struct queue *queue, struct flow *flow,
                          struct waiter *waiter)
 {
