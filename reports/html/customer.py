@@ -8,7 +8,7 @@ from pathlib import Path
 
 from reports.html.html_env import environment
 from results.analysis import waivers
-from results.analysis.causes import causes
+from results.analysis.causes import advice, causes
 from results.analysis.profiles import profiles
 from results.errors import ReportError
 from results.model.run import Run
@@ -46,7 +46,8 @@ def render(run: Run, said: Statement | None = None) -> str:
             stated=said is not None,
             profiles=[profile for profile in found if profile.standings],
             untouched=[profile.title for profile in found if not profile.standings],
-            causes=causes(run),
+            causes=(causes_ := causes(run)),
+            advice=advice(run, causes_),
             waivers=[judged for judged in waivers.judge(run) if judged.clauses],
             waived_sentence=waivers.sentence(run),
             hosts=_hosts(run),

@@ -25,7 +25,7 @@ from reports.html.fork_helper import in_halves
 from reports.html.html_env import TEMPLATES, digest, environment, style
 from reports.html.trace_html import lines
 from results.analysis import waivers
-from results.analysis.causes import causes, unknown_causes
+from results.analysis.causes import advice, causes, unknown_causes
 from results.analysis.differences import warnings
 from results.analysis.pairs import pairs
 from results.analysis.profiles import CORE, MEMBERS, of, profiles, title
@@ -69,6 +69,7 @@ def render(run: Run, folder: Path | None = None, words: Words | None = None) -> 
     script = (TEMPLATES / "report.js").read_text(encoding="utf-8")
     bundles = list(_bundled(run.clauses))
     groups = _groups(bundles)
+    every = profiles(run)
     return env.get_template("report.html").generate(
         script=Markup(script),
         script_digest=digest(script),
@@ -82,10 +83,15 @@ def render(run: Run, folder: Path | None = None, words: Words | None = None) -> 
         pairs=(matrix := pairs(run)),
         telling=lambda case: _telling(case, bool(matrix.names)),
         most_in_matrix=_MATRIX,
-        undecided=[c for c in run.cases if c.worst in UNKNOWN - {Verdict.NOT_RUN}],
-        causes=(broken := causes(run)),
+        undecided=[c for c in run.cases if c.worst in UNKNOWN - {Verdict.NOT_RUN, Verdict.BLOCKED}],
+        causes=(found := causes(run)),
+        advice=advice(run, found),
         undecided_causes=(unknown := unknown_causes(run)),
-        example_of={case.id: one.example for one in (*broken, *unknown) for case in one.cases},
+        example_of={
+            case.id: one.example
+            for one in (*found, *unknown)
+            for case in (*one.cases, *one.blocked)
+        },
         inapplicable=_inapplicable(run),
         modes=sorted(set(run.modes) | {h for case in run.cases for h in case.modes}),
         warnings=warnings(run),
@@ -93,7 +99,8 @@ def render(run: Run, folder: Path | None = None, words: Words | None = None) -> 
         with_words=words is not None,
         faults=faults_of(run),
         no_faults=reasons(run),
-        profiles=profiles(run),
+        profiles=[profile for profile in every if profile.standings],
+        untouched=[profile.title for profile in every if not profile.standings],
         levels=run.count(lambda clause: clause.level),
         pages=run.count(lambda clause: clause.page),
         pictures=pictures(run.clauses),

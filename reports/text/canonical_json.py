@@ -46,7 +46,8 @@ def _run(run: Run) -> dict[str, Any]:
     needs = sorted({item for fabric in run.fabrics for item in fabric.needs.items()})
     return {
         "causes": sorted(
-            (_cause(cause) for cause in causes(run)), key=lambda cause: cause["clauses"]
+            (_cause(cause) for cause in causes(run)),
+            key=lambda cause: (cause["clauses"], cause["blocked"]),
         ),
         "clauses": sorted(
             (_clause(clause, waivers.get(clause.id)) for clause in run.clauses),
@@ -117,7 +118,8 @@ def _libdat(subject: Subject) -> dict[str, str]:
 def _cause(cause: Cause) -> dict[str, Any]:
     clauses = sorted(clause.id for clause in cause.clauses)
     blame = "registry" if cause.is_registrys else "provider"
-    return {"blame": blame, "clauses": clauses, "verdict": cause.verdict}
+    blocked = sorted(case.clause.id for case in cause.blocked)
+    return {"blame": blame, "blocked": blocked, "clauses": clauses, "verdict": cause.verdict}
 
 
 def _clause(clause: Clause, waiver: Waiver | None) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 
 from reports.evidence_text import attempt_text, finding_text, teardown_text
+from results.analysis.causes import advice, causes
 from results.analysis.profiles import CRITERIA, profiles
 from results.analysis.waivers import waived
 from results.model.run import NOT_KEPT, Attempt, Case, Run, Verdict, Waiver, hosts_word
@@ -74,6 +75,7 @@ def _properties(run: Run) -> list[tuple[str, str]]:
         ("records.digest", run.digest),
         ("conclusion", run.conclusion.word),
         ("conclusion.because", run.conclusion.because),
+        ("advice", advice(run, causes(run))),
         ("pages", run.coverage),
         ("pages.covered", " ".join(run.covered)),
         ("in_part", "; ".join(run.in_part)),

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """report.md: what a pull request should say, and no more."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from reports.evidence_text import done, expected
 from reports.md_escape import code as _code
 from reports.md_escape import plain as _plain
 from results.analysis import waivers
-from results.analysis.causes import Cause, causes, unknown_causes
+from results.analysis.causes import Cause, advice, causes, unknown_causes
 from results.analysis.differences import warnings
 from results.analysis.profiles import CRITERIA, profiles
 from results.model.run import Attempt, Case, Clause, Run, Verdict, Waiver, hosts_word
@@ -31,19 +31,22 @@ def render(run: Run) -> str:
         f"{run.records} records, of which the last has the digest {_code(run.digest)}.",
         "",
     ]
+    found = causes(run)
+    mend = advice(run, found)
+    lines += [f"**{_plain(mend)}**", ""] if mend else []
     lines += [_plain(_sentence(conclusion.because)), "", *_pages(run)]
     lines += _partial(run)
     for said in (run.unsaid, waivers.sentence(run)):
         lines += [said, ""] if said else []
     lines += _warnings(run)
     lines += _counts(run)
-    lines += _profiles(run)
-    lines += _findings(run)
+    lines += _findings(run, found)
     lines += _teardown(run)
     lines += [run.again, ""] if run.again else []
     lines += _unstable(run)
     lines += _undecided(run)
     lines += _listed("Kept, with a note", run.with_verdict(Verdict.NOTE))
+    lines += _profiles(run)
     lines += _parity(run)
     lines += [f"{conclusion.word.capitalize()}: {conclusion.criterion}.", ""]
     return "\n".join(lines)
@@ -97,20 +100,24 @@ def _warnings(run: Run) -> list[str]:
 
 
 def _profiles(run: Run) -> list[str]:
-    found = profiles(run)
+    every = profiles(run)
+    found = [profile for profile in every if profile.standings]
+    others = ", ".join(_plain(profile.title) for profile in every if not profile.standings)
+    rest = [f"Nothing of other profiles was run: {others}.", ""] if others else []
     rows = [f"| {_plain(p.title)} | {p.result} | {_plain(p.because)} |" for p in found]
     met = dict.fromkeys(profile.result for profile in found)
     criteria = [f"- {word.capitalize()}: {CRITERIA[word]}." for word in met]
     if not rows:
-        return []
-    return ["| profile | result | because |", "| --- | --- | --- |", *rows, "", *criteria, ""]
+        return rest
+    head = ["| profile | result | because |", "| --- | --- | --- |"]
+    return [*head, *rows, "", *criteria, "", *rest]
 
 
-def _findings(run: Run) -> list[str]:
+def _findings(run: Run, found: Sequence[Cause]) -> list[str]:
     """Each cause, the first of them with an example; none is left unnamed."""
     waived = waivers.waived(run)
     lines = []
-    for number, cause in enumerate(causes(run)):
+    for number, cause in enumerate(found):
         whose = f", of {run.subject.registry}" if cause.is_registrys else ""
         lines.append(f"- **{cause.verdict}** in {cause.extent}{whose}: {_code(cause.name)}")
         if number < _LISTED:
@@ -133,6 +140,10 @@ def _example(run: Run, cause: Cause, waived: Mapping[str, Waiver]) -> list[str]:
         named = ", ".join(_code(other.id) for other in others[:_ALSO])
         more = f" and {len(others) - _ALSO} more" if len(others) > _ALSO else ""
         lines.append(f"  - also {named}{more}")
+    if blocked := [other.id for other in cause.blocked if other is not case]:
+        named = ", ".join(map(_code, blocked[:_ALSO]))
+        more = f" and {len(blocked) - _ALSO} more" if len(blocked) > _ALSO else ""
+        lines.append(f"  - blocks {named}{more}")
     for clause in cause.clauses:
         if clause.id in waived:
             waiver = waived[clause.id]
@@ -146,11 +157,11 @@ def _parts(case: Case, attempt: Attempt) -> list[str]:
     parts = [("done", each) for each in done(case, attempt)]
     if admitted := expected(attempt):
         parts.append(("expected", admitted))
-    at = f" ({check.file}:{check.line})" if (check := attempt.failed_check) else ""
+    at = f"({check.file}:{check.line})" if (check := attempt.failed_check) else ""
     row = case.clause.row
     return [
         *(f"  - {word}: {_plain(said) if said == row else _code(said)}" for word, said in parts),
-        f"  - seen: {_code(attempt.seen)}{_plain(at)}",
+        f"  - seen: {_code(attempt.seen)} {_plain(at)}".rstrip(),
     ]
 
 

@@ -1,17 +1,31 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Findings by cause: what a provider got wrong once may show in a hundred clauses."""
+"""Findings by cause: one defect of a provider may fail a hundred clauses, and block more."""
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import dropwhile
 
-from results.model.run import NOT_KEPT, UNKNOWN, Attempt, Call, Case, Clause, Run, Verdict, worst
+from results.model.run import (
+    NOT_KEPT,
+    REGISTRY,
+    UNKNOWN,
+    Attempt,
+    Call,
+    Case,
+    Check,
+    Clause,
+    Run,
+    Stack,
+    Verdict,
+    worst,
+)
 
 _ORDER = list(Verdict)
 _SUCCESS = "DAT_SUCCESS"
-# Frames of a crash that tell it from others; those of the C library above them tell nothing.
-_FRAMES = 2
+# So many defects are named first.
+FIRST = 5
+_NUMBERS = ("none", "one", "two", "three", "four", "five")
 _LIBC = re.compile(r"(libc|libpthread|ld-linux-[\w-]+)\.so")
 # Where a provider waits, it waits in these.
 _BELOW = re.compile(
@@ -19,6 +33,11 @@ _BELOW = re.compile(
     r"|linux-vdso|\[|0x"
 )
 _SUITE = "udapl-cases"
+# A provider's own wrappers of locks: whoever called them waits there.
+_LOCK = re.compile(r"(?i)[^(]*\([^)]*(lock|mutex|acquire)[^)]*\)")
+# The last name of the left side of what a check compares: the field, or the function that asked.
+_FIELD = re.compile(r"([A-Za-z_]\w*)\s*(?:\([^=<>]*\)|\[[^]]*\])?\s*(?:[=!<>]=?|$)")
+_ANSWER = re.compile(r"DAT_\w+")
 _LONGEST = 200
 _CALLS = 3
 
@@ -28,38 +47,46 @@ Key = tuple[object, ...]
 @dataclass(frozen=True)
 class Cause:
     """Findings that came about in one way: `cases` in the order of the catalogue, the DAT `calls`
-    in which it showed, and `what` it was in words.
+    in which it showed, and `what` it was in words. `blocked` are the cases that were not judged
+    because of it; it has only these where no clause about it failed.
     """
 
     cases: tuple[Case, ...]
     calls: tuple[str, ...]
     what: str
+    blocked: tuple[Case, ...] = ()
 
     @property
     def verdict(self) -> Verdict:
         """The worst that it led to."""
-        return worst(case.worst for case in self.cases) or Verdict.NOT_RUN
+        return worst(case.worst for case in self.cases or self.blocked) or Verdict.NOT_RUN
 
     @property
     def example(self) -> Case:
         """The first case that it led to the worst in."""
-        return next(case for case in self.cases if case.worst is self.verdict)
+        return next(case for case in self.cases or self.blocked if case.worst is self.verdict)
 
     @property
     def clauses(self) -> Sequence[Clause]:
-        """The clauses that it is about, each once."""
-        return tuple({case.clause.id: case.clause for case in self.cases}.values())
+        """The clauses that failed by it, each once."""
+        return _clauses(self.cases)
+
+    @property
+    def reach(self) -> int:
+        """How many clauses it failed or blocked."""
+        return len(_clauses((*self.cases, *self.blocked)))
 
     @property
     def extent(self) -> str:
-        """In how many clauses: "1 clause", "12 clauses"."""
-        count = len(self.clauses)
-        return "1 clause" if count == 1 else f"{count} clauses"
+        """In how many clauses: "1 clause", "12 clauses, and blocks 284 more"."""
+        count, blocked = len(self.clauses), len(_clauses(self.blocked))
+        said = _counted(count or blocked)
+        return f"{said}, and blocks {blocked} more" if count and blocked else said
 
     @property
     def is_registrys(self) -> bool:
-        """Whether all that it led to is about clauses of the registry."""
-        return all(clause.blame == "registry" for clause in self.clauses)
+        """Whether all that failed by it is about clauses of the registry."""
+        return bool(self.cases) and all(clause.blame == REGISTRY for clause in self.clauses)
 
     @property
     def name(self) -> str:
@@ -70,14 +97,47 @@ class Cause:
         return f"{shown}: {self.what}" if shown else self.what
 
 
+def _clauses(cases: Iterable[Case]) -> Sequence[Clause]:
+    return tuple({case.clause.id: case.clause for case in cases}.values())
+
+
+def _counted(clauses: int) -> str:
+    return "1 clause" if clauses == 1 else f"{clauses} clauses"
+
+
 def causes(run: Run) -> list[Cause]:
-    """The findings of `run` by cause, the worst first, and of these the one of most clauses."""
-    return grouped(run.cases, NOT_KEPT)
+    """The findings of `run` by cause, the one that fails or blocks most clauses first."""
+    return grouped(run.cases, NOT_KEPT | {Verdict.BLOCKED})
 
 
 def unknown_causes(run: Run) -> list[Cause]:
-    """The same of the cases that came to no verdict on the provider."""
-    return grouped(run.cases, UNKNOWN - {Verdict.NOT_RUN})
+    """The same of the cases that came to no verdict, by no fault of the provider."""
+    return grouped(run.cases, UNKNOWN - {Verdict.NOT_RUN, Verdict.BLOCKED})
+
+
+def advice(run: Run, found: Sequence[Cause]) -> str:
+    """What to mend first, in one sentence; empty where nothing was found.
+
+    `found` are the causes of `run`. What failed in teardown is a defect too.
+    """
+    own = [cause for cause in found if not cause.is_registrys or run.subject.registry_is_tested]
+    defects = len(own) + len(run.breakages)
+    if not defects:
+        return ""
+    said = "1 defect" if defects == 1 else f"{defects} defects"
+    if not own:
+        return f"{said}, in teardown."
+    first = own[:FIRST]
+    reach = len(_clauses(case for cause in first for case in (*cause.cases, *cause.blocked)))
+    ways = [f"fail{'s' if len(first) == 1 else ''}"] if any(c.cases for c in first) else []
+    ways += [f"block{'s' if len(first) == 1 else ''}"] if any(c.blocked for c in first) else []
+    extent = f"{' or '.join(ways)} {reach:,} of {len(run.planned):,} clauses"
+    if defects == 1:
+        return f"{said}: it {extent}."
+    if defects <= len(first):
+        return f"{said}: they {extent}."
+    which = "this one" if len(first) == 1 else f"these {_NUMBERS[len(first)]}"
+    return f"{said}. Mend {which} first: {'it' if len(first) == 1 else 'they'} {extent}."
 
 
 def grouped(cases: Iterable[Case], verdicts: Collection[Verdict]) -> list[Cause]:
@@ -90,8 +150,9 @@ def grouped(cases: Iterable[Case], verdicts: Collection[Verdict]) -> list[Cause]
         if case.worst not in verdicts or case.decisive is None:
             continue
         group = [case]
-        # What the registry got wrong, no provider did.
-        keys = [(case.clause.blame, *key) for key in _keys(case.decisive)]
+        # What the registry got wrong, no provider did; a call that blocks is the provider's.
+        blame = "provider" if case.worst is Verdict.BLOCKED else case.clause.blame
+        keys = [(blame, *key) for key in _keys(case.decisive)]
         # Whoever shares a key with two groups shows that these are one.
         for known in {id(by_key[key]): by_key[key] for key in keys if key in by_key}.values():
             group = known + group
@@ -100,42 +161,67 @@ def grouped(cases: Iterable[Case], verdicts: Collection[Verdict]) -> list[Cause]
         groups.append(group)
         by_key.update(dict.fromkeys(keys, group))
     found = [_cause(sorted(group, key=lambda case: place[case.id])) for group in groups]
-    return sorted(found, key=lambda cause: (-_ORDER.index(cause.verdict), -len(cause.clauses)))
+    return sorted(found, key=lambda cause: (-cause.reach, -_ORDER.index(cause.verdict)))
 
 
 def _cause(cases: Sequence[Case]) -> Cause:
-    attempts = [case.decisive for case in cases if case.decisive]
+    failed = tuple(case for case in cases if case.worst is not Verdict.BLOCKED)
+    blocked = tuple(case for case in cases if case.worst is Verdict.BLOCKED)
+    attempts = [case.decisive for case in failed or blocked if case.decisive]
     calls = dict.fromkeys(call for attempt in attempts if (call := _call(attempt)))
-    example = Cause(tuple(cases), (), "").example.decisive
+    example = Cause(failed, (), "", blocked).example.decisive
     what = " ".join(_what(example).split()) if example else ""
-    return Cause(
-        tuple(cases),
-        tuple(calls),
-        what if len(what) <= _LONGEST else f"{what[:_LONGEST]}...",
-    )
+    shown = what if len(what) <= _LONGEST else f"{what[:_LONGEST]}..."
+    return Cause(failed, tuple(calls), shown, blocked)
 
 
 def _keys(attempt: Attempt) -> Iterator[Key]:
     """What another finding must share with this one, any of it, to be of the same cause."""
     check = attempt.failed_check
     last = _last_call(attempt)
-    if attempt.verdict is Verdict.CRASH:
-        frames = _top_frames(attempt)
+    if attempt.verdict is Verdict.CRASH or (
+        attempt.verdict is Verdict.BLOCKED and attempt.crash and not attempt.crash.teardown
+    ):
+        # One function that crashes is one defect, whichever call of the provider led there.
+        frame = _crashed_in(attempt)
         signal = attempt.crash.signal if attempt.crash else ""
-        yield ("crash", *frames) if frames else ("crash", signal, attempt.pending)
-    elif attempt.verdict is Verdict.TIMEOUT:
-        yield "timeout", _hangs_in(attempt) or attempt.pending or (last.name if last else "")
+        yield ("crash", frame) if frame else ("crash", signal, attempt.pending)
+    elif attempt.verdict is Verdict.TIMEOUT or (
+        attempt.verdict is Verdict.BLOCKED and attempt.pending
+    ):
+        function = _hangs_in(attempt) or attempt.pending or (last.name if last else "")
+        yield "timeout", function, _partners(attempt)
     elif check is None or attempt.verdict is Verdict.CONTRADICTED:
-        yield attempt.verdict, attempt.reason
+        answer = attempt.refusal
+        yield ("refused", attempt.blocked, answer) if answer else (attempt.verdict, attempt.reason)
     else:
-        culprit = attempt.culprit
-        yield "site", check.file, check.line, last.name if last else ""
-        if culprit:
-            yield "site", check.file, check.line, culprit.name
-        if _of_an_answer(attempt):
-            # One wrong code, with its subtype, comes from one place, whichever call it is seen in.
-            refused = check.seen.split(",")[0] != _SUCCESS and "," in check.seen
-            yield "answer", check.expected, check.seen, "" if refused else _call(attempt)
+        yield from _keys_of_check(attempt, check, last)
+
+
+def _keys_of_check(attempt: Attempt, check: Check, last: Call | None) -> Iterator[Key]:
+    """The same of a check that failed: its site, and the wrong answer of the call."""
+    culprit = attempt.culprit
+    yield "site", check.file, check.line, last.name if last else ""
+    if culprit:
+        yield "site", check.file, check.line, culprit.name
+    call = attempt.blocked or _call(attempt)
+    answer = _ANSWER.match(check.seen)
+    refused = bool(answer) and answer[0] != _SUCCESS if answer else False
+    if refused and (attempt.blocked or (culprit and culprit.ret == answer[0] if answer else False)):
+        # Whatever was expected instead, and wherever it was checked.
+        yield "refused", call, check.seen.split(",")[0]
+    if _of_an_answer(attempt):
+        # One wrong code, with its subtype, comes from one place, whichever call it is seen in.
+        known = refused and "," in check.seen
+        yield "answer", check.expected, check.seen, "" if known else call
+    elif (field := _field(check.text)) and culprit:
+        yield "value", call, field, check.expected, check.seen
+
+
+def _field(text: str) -> str:
+    """What a check compared: "max_recv_dtos" of "after.max_recv_dtos == 8"; empty if not known."""
+    found = _FIELD.search(text)
+    return found[1] if found else ""
 
 
 def _last_call(attempt: Attempt) -> Call | None:
@@ -159,6 +245,8 @@ def _call(attempt: Attempt) -> str:
     """The call in which it showed; empty where there was none."""
     if attempt.verdict in (Verdict.CRASH, Verdict.TIMEOUT) and attempt.pending:
         return attempt.pending
+    if attempt.blocked:
+        return attempt.blocked
     call = attempt.culprit or _last_call(attempt)
     return call.name if call else ""
 
@@ -168,12 +256,14 @@ def _what(attempt: Attempt) -> str:
     check = attempt.failed_check
     if attempt.verdict is Verdict.CRASH:
         signal = attempt.crash.signal if attempt.crash else ""
-        frames = _top_frames(attempt)
-        return (signal or attempt.reason or "crash") + (f" in {frames[0]}" if frames else "")
+        frame = _crashed_in(attempt)
+        return (signal or attempt.reason or "crash") + (f" in {frame}" if frame else "")
     if attempt.verdict is Verdict.TIMEOUT:
         place = f" in {function}" if (function := _hangs_in(attempt)) else ""
         said = "no return" if attempt.pending else attempt.reason or "no end of the case"
         return f"{said}{place}"
+    if attempt.refusal:
+        return f"returned {attempt.refusal}"
     if check is None or attempt.verdict is Verdict.CONTRADICTED:
         return attempt.reason or "no reason was recorded"
     if _of_an_answer(attempt):
@@ -181,15 +271,29 @@ def _what(attempt: Attempt) -> str:
     return f"{check.text} does not hold, {check.file}:{check.line}"
 
 
-def _top_frames(attempt: Attempt) -> Sequence[str]:
-    """Where a crash was: functions without the place in them, and what has no name by its place."""
+def _crashed_in(attempt: Attempt) -> str:
+    """The function that a crash was in, or what has no name by its place; empty if not known. A
+    wrapper of a lock is not it, but its caller.
+    """
     frames = attempt.crash.functions if attempt.crash else []
-    return (list(dropwhile(_LIBC.match, frames)) or frames)[:_FRAMES]
+    own = list(dropwhile(_LIBC.match, frames)) or frames
+    return next((frame for frame in own if not _LOCK.match(frame)), next(iter(own), ""))
 
 
 def _hangs_in(attempt: Attempt) -> str:
     """The function of the provider that had no end, empty where none is known to."""
-    hung = attempt.hung
-    functions = hung.functions if hung else []
-    first = next((function for function in functions if not _BELOW.match(function)), "")
+    first = _waits_in(attempt.hung) if attempt.hung else ""
     return "" if first.startswith(_SUITE) else first
+
+
+def _waits_in(stack: Stack) -> str:
+    """The function that a thread is in, below which are only wrappers of locks and libraries."""
+    own = [function for function in stack.functions if not _BELOW.match(function)]
+    return next((each for each in own if not _LOCK.match(each)), next(iter(own), ""))
+
+
+def _partners(attempt: Attempt) -> frozenset[str]:
+    """Where other threads wait for a lock: two deadlocks may share the function of one thread."""
+    others = [stack for stack in attempt.stacks if stack is not attempt.hung]
+    waiting = [s for s in others if s.functions and "lock" in s.functions[0] and not s.teardown]
+    return frozenset(filter(None, map(_waits_in, waiting)))

@@ -17,6 +17,7 @@ CRITERIA = {
         "none of its clauses failed, but at least one was not checked: not selected,"
         " NOT-RUN, BLOCKED, ERROR or RESOURCE"
     ),
+    "not known": "none of its clauses was checked, so nothing is known of it",
     "fail": (
         "at least one of its clauses ended in FAIL, CRASH, TIMEOUT or CONTRADICTED; of a declared"
         " feature, the answer that it is not supported is one"
@@ -114,6 +115,8 @@ def _result(run: Run, profile: Profile, clauses: Sequence[Clause]) -> tuple[str,
         return "fail", f"{profile.broken} of {profile.total} clauses failed"
     if profile.name not in (CORE, REGISTRY) and _denied(run, profile.name):
         return "not declared", _denial(run, clauses) + _remark(run, profile.name)
+    if profile.unchecked and not profile.kept:
+        return "not known", f"none of {profile.total} clauses was checked"
     if profile.unchecked or not profile.kept:
         return "partial", f"{profile.unchecked} of {profile.total} clauses not checked"
     because = f"{profile.kept} of {profile.total} clauses checked and kept"

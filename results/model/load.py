@@ -391,7 +391,8 @@ def _attempt(record: Members, page: str, keep: _Keep) -> Attempt:
         printed=bool(output),
         demand=demand(page, calls, checks),
         peer=record.text("peer"),
-        blocked=_blocked(record),
+        blocked=_blocked(record, "call"),
+        refusal=_refusal(record),
         teardown=tuple(
             Trouble(
                 item.text("call"),
@@ -409,9 +410,15 @@ def _attempt(record: Members, page: str, keep: _Keep) -> Attempt:
     return attempt
 
 
-def _blocked(record: Members) -> str:
-    """The call that blocked a case, or nothing."""
-    return record.member("blocked").text("call") if record.values.get("blocked") else ""
+def _blocked(record: Members, member: str) -> str:
+    """A member of what blocked a case, or nothing."""
+    return record.member("blocked").text(member) if record.values.get("blocked") else ""
+
+
+def _refusal(record: Members) -> str:
+    """What the call that blocked a case returned, if it is an error."""
+    ret = _blocked(record, "ret")
+    return "" if ret == "DAT_SUCCESS" else ret
 
 
 def _check(item: Members) -> Check:

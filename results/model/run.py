@@ -30,6 +30,8 @@ class Verdict(enum.StrEnum):
 
 
 KEPT = frozenset({Verdict.PASS, Verdict.NOTE})
+# Who is at fault where a clause about the registry (libdat) is not kept.
+REGISTRY = "registry"
 # What the cases of a host have kept of the privilege of its agent, where they kept nothing.
 NO_PRIVILEGE = "none"
 NOT_KEPT = frozenset({Verdict.FAIL, Verdict.CRASH, Verdict.TIMEOUT, Verdict.CONTRADICTED})
@@ -223,6 +225,8 @@ class Attempt:
     peer: str = ""
     # Of BLOCKED: the call whose failure kept the case from its act; empty if no call is known.
     blocked: str = ""
+    # What that call returned, if it did not succeed.
+    refusal: str = ""
     teardown: tuple[Trouble, ...] = ()
     # The ways in which it was found broken, each shared with what ended alike.
     kinds: tuple[Kind, ...] = ()
@@ -355,6 +359,8 @@ class Attempt:
             return f"{check.text}: expected {expected}, saw {self.seen}{self.after}"
         if self.verdict is Verdict.FAIL and check:
             return f"{check.text}: {self.seen}{self.after}"
+        if self.blocked:
+            return f"not judged, because {self.reason or f'{self.blocked} failed'}"
         return self.seen if self.verdict in NOT_KEPT else self.reason
 
     @property
@@ -1032,11 +1038,14 @@ class Run:
         failed = len(self.with_verdict(*NOT_KEPT))
         checked = failed + len(self.with_verdict(*KEPT))
         unknown = len(self.with_verdict(*UNKNOWN))
+        blocked = len(self.with_verdict(Verdict.BLOCKED))
         sentence = "No clause checked"
         if checked:
             sentence = f"{_clauses(checked)} checked, {failed or 'none'} failed"
-        if unknown:
-            sentence += f", {unknown} not decided"
+        if blocked:
+            sentence += f", {blocked} blocked"
+        if unknown > blocked:
+            sentence += f", {unknown - blocked} not decided"
         if self.breakages:
             ways = len(self.breakages)
             sentence += f", teardown failed in {ways} way{'s' if ways > 1 else ''}"

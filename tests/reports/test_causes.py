@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from reports.render import render
-from results.analysis.causes import causes, unknown_causes
+from results.analysis.causes import advice, causes, unknown_causes
 from results.model.load import load
 from tests.reports.html_page import Page
 from tests.reports.synthetic_run import Record, SyntheticRun, call, check
@@ -19,6 +19,19 @@ def failing(name: str, line: int, seen: str = "DAT_SUCCESS", **more: Any) -> Rec
     """What a case leaves whose call `name` was checked at `line`, and answered `seen`."""
     told = check(f"{name}(...)", ok=False, expected=["DAT_INVALID_STATE"], seen=seen, line=line)
     return {"calls": [call(1, name)], "checks": [told | more]}
+
+
+def refused(name: str, line: int, expected: str) -> Record:
+    """What a case leaves whose call `name` returned DAT_INTERNAL_ERROR."""
+    left = failing(name, line, "DAT_INTERNAL_ERROR", expected=[expected], text="race[1].ret")
+    return left | {"calls": [call(1, name, ret="DAT_INTERNAL_ERROR")]}
+
+
+def blocked(name: str, ret: str = "DAT_INTERNAL_ERROR") -> Record:
+    """What a case leaves that was blocked because `name` returned `ret`."""
+    site = {"file": "cases/srq/srq_resize.c", "line": 3, "text": name}
+    step = {"call": name, "ret": ret, "site": site}
+    return {"reason": f"{name} returned {ret}", "blocked": step, "checks": []}
 
 
 def crashed(*frames: str, pending: str = "dat_srq_query") -> Record:
@@ -43,6 +56,13 @@ def groups(tmp_path: Path, *cases: tuple[str, Record]) -> list[list[str]]:
             failing("dat_srq_query", 7, text="seen == wanted", expected=["3"], seen="2"),
             failing("dat_srq_query", 7, text="seen == wanted", expected=["8"], seen="5"),
         ),
+        # The same wrong value of a field, at two sites.
+        (
+            failing("dat_srq_query", 7, text="seen.flags == wanted", expected=["1"], seen="32"),
+            failing("dat_srq_query", 9, text="got->flags == 1", expected=["1"], seen="32"),
+        ),
+        # The same refusal of a call, whatever was expected and wherever it was checked.
+        (refused("dat_srq_resize", 7, "DAT_SUCCESS"), refused("dat_srq_resize", 9, "DAT_ABORT")),
         # The same wrong answer of a call, at two sites.
         (failing("dat_srq_resize", 7), failing("dat_srq_resize", 9)),
         # The same wrong code with its subtype, of two calls.
@@ -62,6 +82,11 @@ def test_one_cause(tmp_path: Path, one: Record, other: Record) -> None:
         (failing("dat_srq_resize", 7), failing("dat_srq_free", 7)),
         (failing("dat_srq_resize", 7), failing("dat_srq_resize", 9, "DAT_INVALID_PARAMETER")),
         (failing("dat_srq_resize", 7, "DAT_LENGTH_ERROR"), failing("dat_srq_free", 9)),
+        # Two fields of one answer.
+        (
+            failing("dat_srq_query", 7, text="got.size == 3", expected=["3"], seen="0"),
+            failing("dat_srq_query", 9, text="got.mark == 3", expected=["3"], seen="0"),
+        ),
     ],
 )
 def test_two_causes(tmp_path: Path, one: Record, other: Record) -> None:
@@ -75,11 +100,47 @@ def test_a_third_may_show_that_two_are_one(tmp_path: Path) -> None:
     assert groups(tmp_path, ("FAIL", one), ("FAIL", other), ("FAIL", links)) == [["0", "1", "2"]]
 
 
-def test_crashes_by_their_top_frames(tmp_path: Path) -> None:
+def test_what_a_defect_fails_and_blocks(tmp_path: Path) -> None:
+    run = SyntheticRun(modes=(1,))
+    run.case("resize", "FAIL", **refused("dat_srq_resize", 7, "DAT_SUCCESS"))
+    for number in range(3):
+        run.case(f"after/{number}", "BLOCKED", **blocked("dat_srq_resize"))
+    run.case("alone", "BLOCKED", **blocked("dat_pz_create"))
+    run.case("kept")
+    folder = run.write(tmp_path)
+    loaded = load(folder)
+    found = causes(loaded)
+    assert [(cause.verdict, cause.extent, cause.reach) for cause in found] == [
+        ("FAIL", "1 clause, and blocks 3 more", 4),
+        ("BLOCKED", "1 clause", 1),
+    ]
+    assert found[1].name == "dat_pz_create: returned DAT_INTERNAL_ERROR"
+    assert advice(loaded, found) == "2 defects: they fail or block 5 of 6 clauses."
+    assert unknown_causes(loaded) == []
+    assert loaded.conclusion.sentence == "2 clauses checked, 1 failed, 4 blocked"
+    page = Page(render(folder, "html"))
+    assert "3 clauses not judged because of it" in page.text_of("findings")
+    assert "not judged, because dat_srq_resize returned" in page.text_of(
+        "clause:srq_resize/after/0"
+    )
+
+
+def test_five_to_mend_first(tmp_path: Path) -> None:
+    run = SyntheticRun(modes=(1,))
+    for number in range(7):
+        for row in range(number + 1):
+            name = f"dat_srq_{'abcdefg'[number]}"
+            run.case(f"c{number}/{row}", "FAIL", **failing(name, number))
+    loaded = load(run.write(tmp_path))
+    said = "7 defects. Mend these five first: they fail 25 of 28 clauses."
+    assert advice(loaded, causes(loaded)) == said
+
+
+def test_crashes_by_their_function(tmp_path: Path) -> None:
     found = groups(
         tmp_path,
         ("CRASH", crashed("libv.so(v_query+0x1c)", "libv.so(v_do+0x4)", "cases(+0x8)")),
-        ("CRASH", crashed("libv.so(v_query+0x30)", "libv.so(v_do+0x4)", "cases(+0x9)")),
+        ("CRASH", crashed("libv.so(v_query+0x30)", "libv.so(v_other+0x4)", "cases(+0x9)")),
         ("CRASH", crashed("libc.so.6(abort+0x1)", "libv.so(v_free+0x1)", "libv.so(v_do+0x4)")),
         ("CRASH", crashed("libc.so.6(abort+0x1)", "libv.so(v_close+0x1)", "libv.so(v_do+0x4)")),
         ("CRASH", crashed(pending="dat_srq_query")),
@@ -123,6 +184,18 @@ def test_hangs_by_the_providers_function(tmp_path: Path) -> None:
     assert found == [["0", "1", "2"], ["4", "5"], ["3"]]
 
 
+def test_two_deadlocks_in_one_function(tmp_path: Path) -> None:
+    lock = "libc.so.6(pthread_mutex_lock+0x112)"
+
+    def deadlock(partner: str) -> Record:
+        left = hung(lock, "libv.so(v_lock+0x3)", "libv.so(v_flush+0x1c)")
+        other = {"name": "v", "backtrace": [lock, f"libv.so({partner}+0x8)"]}
+        return left | {"stacks": [*left["stacks"], other]}
+
+    left = [("TIMEOUT", deadlock(partner)) for partner in ("v_cm", "v_cq", "v_cm")]
+    assert groups(tmp_path, *left) == [["0", "2"], ["1"]]
+
+
 def test_a_hang_names_its_function(tmp_path: Path) -> None:
     run = SyntheticRun(modes=(1,))
     run.case("hangs", "TIMEOUT", **hung("libc.so.6(futex+0x1)", "libv.so(v_flush+0x1c)"))
@@ -130,7 +203,7 @@ def test_a_hang_names_its_function(tmp_path: Path) -> None:
     assert cause.name == "dat_evd_wait: no return in libv.so(v_flush)"
 
 
-def test_the_worst_first_and_each_named(tmp_path: Path) -> None:
+def test_the_widest_first_and_each_named(tmp_path: Path) -> None:
     run = SyntheticRun(modes=(1,))
     for number in range(5):
         run.case(f"few/{number}", "FAIL", **failing("dat_srq_free", 3))
@@ -144,10 +217,10 @@ def test_the_worst_first_and_each_named(tmp_path: Path) -> None:
     loaded = load(folder)
     named = [(cause.extent, cause.name) for cause in causes(loaded)]
     assert named == [
-        ("1 clause", "dat_srq_query: SIGSEGV in libv.so(v_query)"),
-        ("1 clause", "dat_evd_wait: no return"),
         ("30 clauses", "dat_srq_resize: expected DAT_INVALID_STATE, saw DAT_SUCCESS"),
         ("5 clauses", "dat_srq_free: expected DAT_INVALID_STATE, saw DAT_SUCCESS"),
+        ("1 clause", "dat_srq_query: SIGSEGV in libv.so(v_query)"),
+        ("1 clause", "dat_evd_wait: no return"),
         ("1 clause", "the clause did not hold"),
     ]
     assert [cause.name for cause in unknown_causes(loaded)] == ["the peer left"]
@@ -157,9 +230,14 @@ def test_the_worst_first_and_each_named(tmp_path: Path) -> None:
     for extent, name in named:
         assert f"in {extent}: `{name}`" in markdown
         assert f"{extent} {name}" in page.text_of("findings")
-    assert "38 cases were not kept, of 5 causes" in page.text_of("findings")
+    assert "5 causes, the one that fails or blocks most clauses first" in page.text_of("findings")
     assert page.has("finding:srq_resize/many/0")
     assert not page.has("finding:srq_resize/many/1")
     told = json.loads(render(folder, "json").read_text())["causes"]
-    assert {"blame": "provider", "clauses": ["srq_resize/crashes"], "verdict": "CRASH"} in told
+    assert {
+        "blame": "provider",
+        "blocked": [],
+        "clauses": ["srq_resize/crashes"],
+        "verdict": "CRASH",
+    } in told
     assert [len(cause["clauses"]) for cause in told if cause["verdict"] == "FAIL"] == [5, 30, 1]

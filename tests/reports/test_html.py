@@ -48,7 +48,7 @@ def test_red_conclusion_and_criterion(red: Page) -> None:
     assert red.title() == "8 clauses checked, 3 failed, 1 not decided"
     top = red.text_of("top")
     assert "Not conformant 3 clauses ended in FAIL, TIMEOUT or CRASH." in top
-    met = with_class(red.by_id("top"), "met")
+    met = with_class(red.by_id("about"), "met")
     assert [words(item) for item in met] == [
         "Not conformant a first attempt ended in FAIL, CRASH, TIMEOUT or CONTRADICTED, or"
         " in BLOCKED, because a call of the provider failed that another clause promises, or"

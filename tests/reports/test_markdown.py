@@ -33,7 +33,8 @@ def test_a_provider_that_blocks_is_not_conformant(tmp_path: Path) -> None:
     run.case("shrink", "BLOCKED", reason=reason, blocked={**step, "site": site})
     run.end()
     text = rendered(run, tmp_path)
-    assert "1 not decided: not conformant" in text
+    assert "1 clause checked, none failed, 1 blocked: not conformant" in text
+    assert "1 defect: it blocks 1 of 2 clauses." in text
     assert "1 clause not judged, because dat_rmr_create failed (1)" in text
 
 

@@ -2,7 +2,7 @@
 """The end of a run on a terminal: findings, counts, parity of the modes, where the report is."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from rich.console import Console
@@ -12,7 +12,7 @@ from rich.text import Text
 
 from reports.evidence_text import finding_text
 from results.analysis import waivers
-from results.analysis.causes import causes, unknown_causes
+from results.analysis.causes import Cause, advice, causes, unknown_causes
 from results.analysis.differences import warnings
 from results.analysis.pairs import pairs
 from results.analysis.profiles import CRITERIA, profiles
@@ -23,6 +23,7 @@ from runners.campaign.schedule.progress import STYLES, one_line
 RESULT_STYLES = {
     "success": "green",
     "partial": "yellow",
+    "not known": "yellow",
     "fail": "bold red",
     "not declared": "blue",
 }
@@ -32,7 +33,8 @@ def show(run: Run, out: Console) -> None:
     """Print what `run` found."""
     rows = [(case, hosts) for case in run.cases for hosts in sorted(case.modes)]
     verdicts = {(case.id, hosts): case.verdict(hosts) or Verdict.NOT_RUN for case, hosts in rows}
-    _findings(run, out)
+    found = causes(run)
+    _findings(run, found, out)
     counts = Counter(verdicts.values())
     words = [(f"{counts[word]} {word}", STYLES[word]) for word in Verdict if counts[word]]
     line = Text(f"{len(rows)} runs of {len(run.cases)} cases: ")
@@ -53,7 +55,10 @@ def show(run: Run, out: Console) -> None:
         out.print(Text(f"registry: {run.subject.libdat} (sha256 {digest})"), soft_wrap=True)
     out.print(Text(f"clauses of {run.coverage}"))
     out.print(Text(f"{run.records} records, the last of digest {run.digest}"), soft_wrap=True)
+    out.print(Text(conclusion.sentence))
     out.print(Text.assemble((conclusion.word, style or "bold yellow"), f": {conclusion.because}"))
+    if mend := advice(run, found):
+        out.print(Text(mend, style="bold"))
 
 
 def show_files(html: Path | None, run: Run, out: Console) -> None:
@@ -64,10 +69,10 @@ def show_files(html: Path | None, run: Run, out: Console) -> None:
         out.print(Text(f"replay: {run.replay(run.first_broken)}"))
 
 
-def _findings(run: Run, out: Console) -> None:
+def _findings(run: Run, found: Sequence[Cause], out: Console) -> None:
     """Each cause with its first example: the table of all that it led to is the report's."""
     waived = waivers.waived(run)
-    for cause in (*causes(run), *unknown_causes(run)):
+    for cause in (*found, *unknown_causes(run)):
         word = Text(cause.verdict, style=STYLES[cause.verdict])
         known = sum(clause.id in waived for clause in cause.clauses)
         extent = cause.extent + (f", {known} waived" if known else "")
