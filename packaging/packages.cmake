@@ -5,9 +5,25 @@ install(FILES man/dat.conf.5 DESTINATION ${CMAKE_INSTALL_MANDIR}/man5 COMPONENT 
 install(FILES man/libdaplref.7 DESTINATION ${CMAKE_INSTALL_MANDIR}/man7 COMPONENT provider)
 install(FILES man/libdat.3 man/dat_ia_openv.3 man/dat_evd_create.3
         DESTINATION ${CMAKE_INSTALL_MANDIR}/man3 COMPONENT development)
-install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT runtime)
+
+# Made by packaging/build-deb: which commit this is, the pinned Python packages for each Python, the man
+# pages and completions of the command, and the changelog.
+set(UDAPL_CTS_MADE "" CACHE PATH "What packaging/build-deb made beforehand")
+
+# Licence and changelog of a package stand where Debian's programs look for them.
+function(documented component package)
+        set(folder ${CMAKE_INSTALL_DATAROOTDIR}/doc/${package})
+        install(FILES LICENSE RENAME copyright DESTINATION ${folder} COMPONENT ${component})
+        if(UDAPL_CTS_MADE)
+                install(FILES ${UDAPL_CTS_MADE}/changelog.gz DESTINATION ${folder} COMPONENT ${component})
+        endif()
+endfunction()
+documented(runtime libdat1)
+documented(development libdat-dev)
+documented(provider libdaplref1)
 
 if(UDAPL_CTS_SUITE)
+        documented(suite udapl-cts)
         include(packaging/suite.cmake)
 endif()
 
@@ -50,6 +66,7 @@ endif()
 
 # What needs libdat2 is in packages of its own, which a distribution without it cannot install.
 if(UDAPL_CTS_DAT_2)
+        documented(provider2 libdaplref2-1)
         list(APPEND CPACK_COMPONENTS_ALL provider2)
         set(CPACK_DEBIAN_PROVIDER2_PACKAGE_NAME libdaplref2-1)
         set(CPACK_DEBIAN_PROVIDER2_PACKAGE_SECTION libs)
@@ -58,6 +75,7 @@ if(UDAPL_CTS_DAT_2)
         set(CPACK_DEBIAN_PROVIDER2_PACKAGE_CONTROL_EXTRA ${CMAKE_CURRENT_LIST_DIR}/triggers)
 endif()
 if(UDAPL_CTS_DAT_2 AND UDAPL_CTS_SUITE)
+        documented(suite2 udapl-cts-dat2)
         list(APPEND CPACK_COMPONENTS_ALL suite2)
         set(CPACK_DEBIAN_SUITE2_PACKAGE_NAME udapl-cts-dat2)
         set(CPACK_DEBIAN_SUITE2_PACKAGE_SECTION net)

@@ -27,9 +27,6 @@ install(FILES include/facts/dat-1.2.json include/facts/dat-2.0.json
 install(FILES README.md LICENSE DESTINATION ${home} COMPONENT suite)
 install(PROGRAMS packaging/udapl-cts TYPE BIN COMPONENT suite)
 
-# Made by packaging/build-deb: which commit this is, the pinned Python packages for each Python, the man
-# page and the completions of the command.
-set(UDAPL_CTS_MADE "" CACHE PATH "What packaging/build-deb made beforehand")
 if(UDAPL_CTS_MADE)
         install(FILES ${UDAPL_CTS_MADE}/COMMIT DESTINATION ${home} COMPONENT suite)
         install(DIRECTORY ${UDAPL_CTS_MADE}/python DESTINATION ${home} COMPONENT suite)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Self
 
-VERSION = "0.1.0"
+VERSION = "1.0.0"
 # The commit of a suite that is in no repository.
 UNKNOWN = "unknown"
 # An installation is in none; it has this file, with what revision() said of the clone.

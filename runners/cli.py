@@ -10,7 +10,7 @@ from results.errors import InputError, RunnerError
 from results.runlog.printable import printable
 from results.runlog.records import COULD_NOT_TELL
 from runners.catalogue.clauses import CatalogueError
-from runners.checkout import VERSION, Checkout, here, revision
+from runners.checkout import VERSION, Checkout, Installation, here, revision
 from runners.commands import (
     Subparsers,
     cases,
@@ -63,7 +63,7 @@ def main(arguments: Sequence[str] | None = None, checkout: Checkout | None = Non
 
 def _obey(arguments: Sequence[str] | None, checkout: Checkout) -> int:
     try:
-        options = parser().parse_args(arguments)
+        options = parser(checkout).parse_args(arguments)
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else COULD_NOT_TELL
     options.checkout = checkout
@@ -82,12 +82,15 @@ def _obey(arguments: Sequence[str] | None, checkout: Checkout) -> int:
     return code
 
 
-def parser() -> argparse.ArgumentParser:
-    """The command line; its man page and its completions are made from it too."""
+def parser(checkout: Checkout) -> argparse.ArgumentParser:
+    """The command line; its man pages and completions are made from it too.
+
+    An installation has no `selftest`, because it lacks the tests.
+    """
     made = _Parser(prog="udapl-cts", description="Conformance suite for uDAPL 1.2 providers")
     made.add_argument("--version", action=_Version, nargs=0, help="say which suite this is")
     commands: Subparsers = made.add_subparsers(title="commands", required=True, metavar="COMMAND")
-    for module in (
+    modules = (
         certify,
         cases,
         report,
@@ -102,8 +105,10 @@ def parser() -> argparse.ArgumentParser:
         spec,
         fabric,
         selftest,
-    ):
-        module.add_parser(commands)
+    )
+    for module in modules:
+        if not (module is selftest and isinstance(checkout, Installation)):
+            module.add_parser(commands)
     return made
 
 

@@ -5,8 +5,6 @@ import argparse
 import os
 from pathlib import Path
 
-from results.errors import InputError
-from runners.checkout import Installation
 from runners.commands import Subparsers
 from runners.commands.spec import PAGES_VARIABLE
 
@@ -36,8 +34,6 @@ def add_parser(commands: Subparsers) -> None:
 
 
 def _selftest(options: argparse.Namespace) -> int:
-    if isinstance(options.checkout, Installation):
-        raise InputError("selftest tests a clone of the project; this is an installation")
     from runners.selftest import selftest
 
     return selftest(options.checkout, options.only, options.pages, options.list, options.everything)

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from runners.checkout import VERSION
 from tests.harness.session import CASES, PATIENCE, ROOT, Agent, admits, eventually
 
 PAGE = (ROOT / "docs" / "protocol.md").read_text()
@@ -71,7 +72,7 @@ def test_schema_is_strict() -> None:
 def test_hello(agent: Agent) -> None:
     hello = agent.hello_message
     assert hello["protocol"] == 1
-    assert hello["suite"] == "0.1.0"
+    assert hello["suite"] == VERSION
     assert re.fullmatch("[0-9a-f]{40}", hello["build"])
     assert hello["cases"] > 30
     ia = hello["ia"]

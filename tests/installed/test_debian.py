@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The packages of packaging/build-deb, installed in Debians that have nothing else."""
 
+import gzip
 import json
 import os
+import re
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -10,12 +12,15 @@ from pathlib import Path
 
 import pytest
 
-from runners.checkout import here, revision
+from runners.checkout import VERSION, here, revision
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 PACKAGES = REPOSITORY / "build/packages"
 HERE = Path(__file__).parent
 INSTALLED = ("libdat1", "libdat-dev", "libdaplref1", "udapl-cts")
+# What completions are loaded by.
+SHELLS = ("bash-completion", "zsh")
+NAME = re.compile(r"^\.SH NAME\n(\S+) \\- \S", re.MULTILINE)
 TRIPLET = "x86_64-linux-gnu"
 
 
@@ -53,7 +58,7 @@ def debian(request: pytest.FixtureRequest) -> Debian:
     run(["rm", "-rf", "--one-file-system", str(root)])
     hooks = "/usr/share/mmdebstrap/hooks/file-mirror-automount"
     ours = [next(PACKAGES.glob(f"{name}_*.deb")) for name in INSTALLED]
-    asked = [f"--include={path}" for path in ours]
+    asked = [f"--include={path}" for path in (*ours, *SHELLS)]
     made = run(
         ["mmdebstrap", "--variant=minbase", f"--hook-dir={hooks}", *asked, request.param, str(root)]
     )
@@ -64,7 +69,7 @@ def debian(request: pytest.FixtureRequest) -> Debian:
 def test_the_command_certifies_from_anywhere(debian: Debian) -> None:
     commit, _ = revision(REPOSITORY)
     version = run(["chroot", str(debian.root), "udapl-cts", "--version"], HOME="/root").stdout
-    assert version.startswith(f"udapl-cts 0.1.0 ({commit}")
+    assert version.startswith(f"udapl-cts {VERSION} ({commit}")
 
     done = debian.run(
         "udapl-cts certify --fabric host -n 2 dat_pz_query >&2 && cat runs/latest/report.json"
@@ -95,10 +100,44 @@ def test_a_program_is_built_and_finds_the_provider(debian: Debian) -> None:
 
 def test_the_manual_has_the_command_and_the_library(debian: Debian) -> None:
     manual = debian.root / "usr/share/man"
-    said = run([sys.executable, "-m", "runners", "--help"]).stdout
-    commands = [line.split()[0] for line in said.splitlines() if line[:4].isspace()]
+    commands = installed_commands(debian)
     assert "certify" in commands
-    for name in (word for word in commands if word.islower() and word.isalpha()):
-        assert (manual / f"man1/udapl-cts-{name}.1").is_file(), name
+    assert "selftest" not in commands
+    pages = {f"udapl-cts-{name}" for name in commands} | {"udapl-cts"}
+    assert {path.stem for path in (manual / "man1").glob("udapl-cts*.1")} == pages
+    for page in pages:
+        text = (manual / f"man1/{page}.1").read_text()
+        named = NAME.search(text)
+        assert named is not None, text
+        assert named[1].replace("\\-", "-") == page
     for page in ("man3/libdat.3", "man3/dat_evd_create.3", "man5/dat.conf.5", "man7/libdaplref.7"):
         assert (manual / page).is_file(), page
+
+
+def installed_commands(debian: Debian) -> list[str]:
+    """The commands that the installed program names."""
+    said = run(["chroot", str(debian.root), "udapl-cts", "--help"], HOME="/root").stdout
+    words = [line.split()[0] for line in said.splitlines() if line.startswith("    ")]
+    return [word for word in words if word.isalpha() and word.islower()]
+
+
+def test_each_package_has_its_licence_and_a_changelog(debian: Debian) -> None:
+    for package in INSTALLED:
+        folder = debian.root / "usr/share/doc" / package
+        assert (folder / "copyright").read_text() == (REPOSITORY / "LICENSE").read_text()
+        log = gzip.decompress((folder / "changelog.gz").read_bytes()).decode()
+        assert log.startswith(f"udapl-cts ({VERSION}) ")
+
+
+@pytest.mark.parametrize(
+    ("typed", "completed"), [("certi", "certify"), ("certify --lib", "--libdat")]
+)
+@pytest.mark.parametrize("shell", ["bash", "zsh"])
+def test_a_shell_completes(debian: Debian, shell: str, typed: str, completed: str) -> None:
+    script = debian.root / f"root/complete.{shell}"
+    script.write_text((HERE / f"complete.{shell}").read_text())
+    # A shell's completion needs the descriptors and terminals of /dev and /proc.
+    inside = 'mount --rbind /dev "$0/dev" && mount --rbind /proc "$0/proc" && exec chroot "$0" "$@"'
+    argv = ["unshare", "--mount", "sh", "-c", inside, str(debian.root)]
+    done = run([*argv, shell, f"/root/complete.{shell}", typed], TERM="vt100")
+    assert done.stdout.split() == ["udapl-cts", *typed.split()[:-1], completed], done

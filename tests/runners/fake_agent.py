@@ -596,7 +596,7 @@ def serve() -> None:
                 {
                     "type": "hello",
                     "protocol": 1,
-                    "suite": "0.1.0",
+                    "suite": "1.0.0",
                     "pid": os.getpid(),
                     "build": "ff" if (HERE / "another-build").exists() else "00",
                     "catalogue": "0" * 16,
