@@ -140,6 +140,21 @@ STEPS = (
         timeout=900,
     ),
     Step(
+        "docs",
+        "the commands of README.md and docs/ that need no guests, as they are written",
+        ["{python} -m tests.docs.commands"],
+        timeout=1200,
+        tells="commands ran: ",
+    ),
+    Step(
+        "docs-fresh",
+        "the same and those with guests, in a bare Debian 12, from a new clone",
+        ["{python} -m tests.docs.commands --fresh"],
+        timeout=7200,
+        tells="commands ran: ",
+        of_all=True,
+    ),
+    Step(
         "hostile",
         "liars, wild input, damaged records, disturbed runs: the short form of tests.hostile",
         ["{python} -m tests.hostile --short"],
