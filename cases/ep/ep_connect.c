@@ -380,8 +380,6 @@ static void expect_nowhere(struct test *t, struct sockaddr_storage *address)
         struct ep_snapshot before;
         struct asking asking;
         struct stage stage;
-        DAT_EVENT event;
-        DAT_COUNT more;
         DAT_RETURN ret;
 
         stage_set(t, &stage, BY_ADDRESS);
@@ -395,17 +393,7 @@ static void expect_nowhere(struct test *t, struct sockaddr_storage *address)
                 expect_stage_connects(t, &stage, &before);
                 return;
         }
-        expect(dat_evd_wait(ep_connect_evd(t, asking.ep), event_timeout(t), 1, &event, &more),
-               DAT_SUCCESS);
-        expect_ep_in(t, asking.ep, DAT_EP_STATE_DISCONNECTED);
-        if (event.event_number == DAT_CONNECTION_EVENT_NON_PEER_REJECTED)
-                note(t, "a host that does not exist is reported as one that rejects");
-        else
-                expect_that(event.event_number == DAT_CONNECTION_EVENT_UNREACHABLE ||
-                                event.event_number == DAT_CONNECTION_EVENT_TIMED_OUT,
-                            "event %#x tells that there is no such host",
-                            (unsigned int)event.event_number);
-        expect(dat_evd_dequeue(ep_connect_evd(t, asking.ep), &event), DAT_QUEUE_EMPTY);
+        expect_no_host(t, asking.ep, asking.timeout);
 }
 
 enum bad_address {

@@ -67,6 +67,9 @@ void expect_ep_told(struct test *t, DAT_EP_HANDLE ep, DAT_EVENT_NUMBER number, D
 DAT_EVENT_NUMBER expect_ep_failed(struct test *t, DAT_EP_HANDLE ep, DAT_TIMEOUT timeout,
                                   DAT_EVENT_NUMBER one, DAT_EVENT_NUMBER other);
 
+/* No host answered: unreachable or timed out; a rejection without a peer is a NOTE (EP-3). */
+void expect_no_host(struct test *t, DAT_EP_HANDLE ep, DAT_TIMEOUT timeout);
+
 /* The request came, and has its private data; it is accepted, and both ends are Connected. */
 void expect_stage_heard(struct test *t, struct stage *stage);
 void expect_stage_accepted(struct test *t, struct stage *stage);
