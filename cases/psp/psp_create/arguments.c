@@ -12,8 +12,8 @@ FAMILY(psp_create, evd_of_other_stream, wrong_evds)
         struct loop loop = {.requests = request_evd(t), .qual = point_qual(t)};
         DAT_PSP_HANDLE psp;
 
-        expect(dat_psp_create(ia(t), loop.qual, evd, DAT_PSP_CONSUMER_FLAG, &psp),
-               DAT_INVALID_HANDLE);
+        expect_or_note(dat_psp_create(ia(t), loop.qual, evd, DAT_PSP_CONSUMER_FLAG, &psp),
+                       DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER);
 
         loop.psp = psp_at(t, loop.qual, loop.requests, DAT_PSP_CONSUMER_FLAG);
         expect_served(t, loop.psp, loop.qual, loop.requests);
