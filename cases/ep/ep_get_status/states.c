@@ -106,6 +106,13 @@ static void be_left(struct test *t, struct loop *loop)
         expect_comes_to(t, loop->passive, DAT_EP_STATE_DISCONNECTED);
 }
 
+/* The other end is told of it first. */
+static void be_broken(struct test *t, struct loop *loop)
+{
+        ep_turn_break(t, loop);
+        must_have_broken(t, loop->passive);
+}
+
 static const struct untaken {
         const char *id;
         void (*make)(struct test *t, struct loop *loop);
@@ -113,7 +120,7 @@ static const struct untaken {
     {"rejected", be_rejected},
     {"times_out", time_out},
     {"other_end_disconnects", be_left},
-    {"breaks", ep_turn_break},
+    {"breaks", be_broken},
 };
 
 FAMILY(ep_get_status, state_untaken, untakens)

@@ -91,11 +91,7 @@ static void break_off(struct test *t, struct known *active, struct known *passiv
 
         ep_turn_break(t, &loop);
         for (int i = 0; i < 2; i++) {
-                DAT_EVENT event;
-                DAT_COUNT more;
-
-                must(dat_evd_wait(ends[i]->param.connect_evd_handle, event_timeout(t), 1, &event,
-                                  &more));
+                must_have_broken(t, ends[i]->ep);
                 ends[i]->param.ep_state = DAT_EP_STATE_DISCONNECTED;
         }
 }

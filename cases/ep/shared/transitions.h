@@ -37,11 +37,17 @@ static const struct ep_turn {
 };
 
 /*
- * A message that is longer than its receive has been sent, which ends the connection; no event of
- * that is taken.
+ * Sends a message that is longer than its receive, which ends the connection of most transports;
+ * takes no event of it. ep_break(): over a connection that is there.
  */
 void ep_turn_break(struct test *t, struct loop *loop);
-void ep_break(struct test *t, const struct loop *loop); /* one that is connected */
+void ep_break(struct test *t, const struct loop *loop);
+
+/*
+ * Takes the event by which the EP's connection ended after ep_break(). No page promises that it
+ * ends (DTO-4): without an event in time the case ends as NOTE.
+ */
+void must_have_broken(struct test *t, DAT_EP_HANDLE ep);
 
 /*
  * How an EP may come to be connected, but by its own first request: the loop's active EP is that
