@@ -24,7 +24,7 @@ CASE(ep_create, without_recv_evd)
         struct loop loop;
 
         with.recv_evd = DAT_HANDLE_NULL;
-        loop = expect_joined(t, plain_end(t), ep_created(t, &with));
+        loop = expect_joined(t, plain_end(t), ep_created_without_evd(t, &with));
         vector_fill(t, &from, 1);
         expect(recv_vector(loop.passive, &to, 1, DAT_COMPLETION_DEFAULT_FLAG), DAT_SUCCESS);
         must(send_vector(loop.active, &from, 1, DAT_COMPLETION_DEFAULT_FLAG));
@@ -41,7 +41,7 @@ CASE(ep_create, without_request_evd)
         struct loop loop;
 
         with.request_evd = DAT_HANDLE_NULL;
-        loop = expect_joined(t, ep_created(t, &with), plain_end(t));
+        loop = expect_joined(t, ep_created_without_evd(t, &with), plain_end(t));
         vector_fill(t, &from, 1);
         must(recv_vector(loop.passive, &to, 1, DAT_COMPLETION_DEFAULT_FLAG));
         expect(send_vector(loop.active, &from, 1, DAT_COMPLETION_DEFAULT_FLAG), DAT_SUCCESS);
@@ -57,7 +57,7 @@ CASE(ep_create, connect_evd_later)
         DAT_EP_HANDLE ep;
 
         with.connect_evd = DAT_HANDLE_NULL;
-        ep = ep_created(t, &with);
+        ep = ep_created_without_evd(t, &with);
         expect(dat_ep_modify(ep, DAT_EP_FIELD_CONNECT_EVD_HANDLE, &later), DAT_SUCCESS);
         ep_reports_to(t, ep, DAT_EP_FIELD_CONNECT_EVD_HANDLE, later.connect_evd_handle);
 

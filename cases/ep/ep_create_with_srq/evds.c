@@ -20,7 +20,7 @@ CASE(ep_create_with_srq, without_recv_evd)
         struct buf *buf = buf_with(t);
 
         with.recv_evd = DAT_HANDLE_NULL;
-        DAT_EP_HANDLE ep = ep_created(t, &with);
+        DAT_EP_HANDLE ep = ep_created_without_evd(t, &with);
         struct peer_ep *end = expect_connect(ep);
 
         srq_post(t, with.srq, buf, MESSAGE, 0, 8);
@@ -44,7 +44,7 @@ CASE(ep_create_with_srq, without_request_evd)
         DAT_LMR_TRIPLET segment = triplet(buf, 0, MESSAGE);
 
         with.request_evd = DAT_HANDLE_NULL;
-        DAT_EP_HANDLE ep = ep_created(t, &with);
+        DAT_EP_HANDLE ep = ep_created_without_evd(t, &with);
         struct peer_ep *end = expect_connect(ep);
 
         message_fill(buf->addr, MESSAGE, 0);
@@ -62,7 +62,7 @@ CASE(ep_create_with_srq, connect_evd_later)
         DAT_EP_PARAM later = {.connect_evd_handle = with.connect_evd};
 
         with.connect_evd = DAT_HANDLE_NULL;
-        DAT_EP_HANDLE ep = ep_created(t, &with);
+        DAT_EP_HANDLE ep = ep_created_without_evd(t, &with);
 
         expect(dat_ep_modify(ep, DAT_EP_FIELD_CONNECT_EVD_HANDLE, &later), DAT_SUCCESS);
         ep_reports_to(t, ep, DAT_EP_FIELD_CONNECT_EVD_HANDLE, later.connect_evd_handle);

@@ -29,6 +29,16 @@ DAT_EP_HANDLE ep_created(struct test *t, const struct ep_creation *with)
         return ep_creation_adopt(t, with, ep);
 }
 
+DAT_EP_HANDLE ep_created_without_evd(struct test *t, const struct ep_creation *with)
+{
+        DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
+
+        if (!dat_is(expect_or_note(ep_creation_call(with, &ep), DAT_SUCCESS, DAT_INVALID_PARAMETER),
+                    DAT_SUCCESS))
+                end_noted(t, "without an EVD the parameters are an invalid combination (EP-91)");
+        return ep_creation_adopt(t, with, ep);
+}
+
 DAT_EP_PARAM ep_described(struct test *t, DAT_EP_HANDLE ep)
 {
         DAT_EP_PARAM param;
@@ -179,7 +189,7 @@ void expect_null_evd(struct test *t, struct ep_creation *with, const struct ep_n
         if (row->connect)
                 with->connect_evd = DAT_HANDLE_NULL;
 
-        param = ep_described(t, ep_created(t, with));
+        param = ep_described(t, ep_created_without_evd(t, with));
         expect_that(param.recv_evd_handle == with->recv_evd, "another EVD for receives");
         expect_that(param.request_evd_handle == with->request_evd, "another EVD for requests");
         expect_that(param.connect_evd_handle == with->connect_evd, "another EVD for connections");

@@ -25,6 +25,9 @@ DAT_EP_HANDLE ep_creation_adopt(struct test *t, const struct ep_creation *with, 
 /* Makes the call, checks that it succeeds, and adopts the EP. */
 DAT_EP_HANDLE ep_created(struct test *t, const struct ep_creation *with);
 
+/* The same without an EVD; if the call refuses that combination, the case ends as NOTE (EP-91). */
+DAT_EP_HANDLE ep_created_without_evd(struct test *t, const struct ep_creation *with);
+
 /* All that a query shows of the EP; checks that the query succeeds. */
 DAT_EP_PARAM ep_described(struct test *t, DAT_EP_HANDLE ep);
 
