@@ -2,6 +2,7 @@
 """The command line: its commands, and what a person sees when one cannot be obeyed."""
 
 import argparse
+import errno
 import sys
 import traceback
 from collections.abc import Sequence
@@ -38,8 +39,7 @@ LONGEST = 300
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> None:  # type: ignore[override]
         # It may quote what nobody wants to read again.
-        said = message if len(message) <= LONGEST else f"{message[:LONGEST]} ..."
-        line = f"udapl-cts: {said} ({self.prog} --help tells more)\n"
+        line = f"udapl-cts: {_one_line(message)} ({self.prog} --help tells more)\n"
         self.exit(InputError.exit_code, line)
 
 
@@ -76,6 +76,12 @@ def _obey(arguments: Sequence[str] | None, checkout: Checkout) -> int:
         return _refuse(error, COULD_NOT_TELL)
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
+    except OSError as error:
+        if error.errno != errno.ENAMETOOLONG:
+            return _refuse(_unexpected(error, options.checkout), COULD_NOT_TELL)
+        # No name that this program makes is so long: it has one of the command line in it.
+        name = _one_line(str(error.filename))
+        return _refuse(InputError(f"{name}: {error.strerror}"), InputError.exit_code)
     # A library that ends the process has a status of its own, which is none of ours.
     except (Exception, SystemExit) as error:
         return _refuse(_unexpected(error, options.checkout), COULD_NOT_TELL)
@@ -110,6 +116,12 @@ def parser(checkout: Checkout) -> argparse.ArgumentParser:
         if not (module is selftest and isinstance(checkout, Installation)):
             module.add_parser(commands)
     return made
+
+
+def _one_line(text: str) -> str:
+    """What is quoted of a command line: in one line, and no more than anybody reads."""
+    said = printable(text).replace("\n", "\\n")
+    return said if len(said) <= LONGEST else f"{said[:LONGEST]} ..."
 
 
 def _where(code: int) -> str:

@@ -22,6 +22,7 @@ from runners.checkout import Checkout
 from runners.fabric import hosts_file
 from runners.fabric.files import Files
 from runners.inputs import read_json
+from runners.package.verify import verify
 from tests.hostile.figures import Figures
 from tests.hostile.wild import wild
 from tests.runners.fake_checkout import Cts
@@ -87,6 +88,11 @@ COMMANDS = (
     "certify --resume latest",
     "faults -k passes --draw 3 --list",
     "spec check --pages nowhere",
+    "history latest",
+    "compare latest latest",
+    "verify package.tar --signers signers",
+    "certify passes --baseline latest --hosts 1 --out folder",
+    "package latest --sign key --out package.tar",
 )
 
 
@@ -111,7 +117,7 @@ def fuzz(cts: Cts, count: int, rng: random.Random) -> Figures:
     cts("certify", "--seed", "1")
     folder = cts.root / "wild"
     folder.mkdir()
-    found = list(_doors(cts, folder))
+    found = list(_doors(cts, folder, rng))
     shares = [door.share for door in found]
     for _ in range(count):
         (door,) = rng.choices(found, shares)
@@ -129,7 +135,7 @@ def fuzz(cts: Cts, count: int, rng: random.Random) -> Figures:
     return figures
 
 
-def _doors(cts: Cts, folder: Path) -> Iterator[Door]:
+def _doors(cts: Cts, folder: Path, rng: random.Random) -> Iterator[Door]:
     checkout = Checkout(cts.root, FABRICS)
     clauses = ["demo_page/passes", "demo_page/fails"]
     conf = CONF.replace(b"%s", str(cts.provider).encode())
@@ -164,6 +170,21 @@ def _doors(cts: Cts, folder: Path) -> Iterator[Door]:
         words = data.decode(errors="surrogateescape").replace("\0", "").split(" ")
         _obeyed(words, checkout)
 
+    def name(data: bytes) -> None:
+        """A name that no file can have, or that has lines, in place of a word."""
+        words = data.decode().split(" ")
+        place = rng.randrange(1, len(words)) if len(words) > 1 else 0
+        words[place] = rng.choice(["x" * rng.randint(250, 300), "a\nb", "/" + "y/" * 3000])
+        _obeyed(words, checkout)
+
+    def package(path: Path) -> None:
+        for _ in verify(path, None, checkout):
+            pass
+
+    packed = cts.root / "package.tar"
+    cts("package", "latest", "--out", packed)
+    tar = packed.read_bytes() if packed.exists() else b""
+
     yield Door("dat.conf", [conf], in_file("dat.conf", conf_file), 2)
     yield Door("hosts", [HOSTS], in_file("hosts.toml", hosts_file.read), 2)
     yield Door("waivers", [WAIVERS], in_file("waivers.toml", waiver_file), 2)
@@ -172,6 +193,8 @@ def _doors(cts: Cts, folder: Path) -> Iterator[Door]:
     yield Door("protocol", [json.dumps(told).encode() for told in LINES], line, 2)
     yield Door("expression", [b"passes and not (fails or x)", b"must"], expression)
     yield Door("command line", [text.encode() for text in COMMANDS], command, 0.3)
+    yield Door("names", [b""], lambda _: name(rng.choice(COMMANDS).encode()), 0.3)
+    yield Door("package", [tar], in_file("package.tar", package))
 
 
 def _obeyed(words: Sequence[str], checkout: Checkout) -> None:
@@ -186,6 +209,8 @@ def _obeyed(words: Sequence[str], checkout: Checkout) -> None:
         raise AssertionError(f"status {code}: {said[-300:]}")
     if code == 64 and not said.startswith("udapl-cts: "):
         raise AssertionError(f"status 64 without a sentence: {said[-300:]}")
+    if code == 64 and said.count("\n") != 1:
+        raise AssertionError(f"status 64 in more than a line: {said[-300:]}")
 
 
 @contextmanager

@@ -338,6 +338,13 @@ def header(**changes: object) -> Callable[[bytes], bytes]:
     return changed
 
 
+def tebibyte(data: bytes) -> bytes:
+    """Claims a member that is larger than its form of tar can tell."""
+    info = tarfile.TarInfo(MANIFEST)
+    info.size = 1 << 40
+    return info.tobuf(tarfile.GNU_FORMAT) + data[512:]
+
+
 def size_of_first(data: bytes) -> int:
     return tarfile.TarInfo.frombuf(data[:512], "utf-8", "strict").size
 
@@ -367,6 +374,7 @@ UNKNOWN = "a member that no package has"
 PLAIN = "is no plain file as `package` writes it"
 ARCHIVES: dict[str, tuple[Callable[[bytes], bytes], str]] = {
     "empty": (lambda data: b"", "its end is not where|it has no manifest"),
+    "a tebibyte": (tebibyte, "its member manifest.json is too large: 1099511627776 bytes"),
     "zeros": (lambda data: bytes(10240), "it has no manifest.json"),
     "no tar": (lambda data: b"<html>" + data, "it is no tar at byte 0"),
     "a gzip": (lambda data: b"\x1f\x8b\x08" + data, "it is no tar at byte 0"),

@@ -70,6 +70,34 @@ def test_names_of_runs_that_no_file_can_have(cts: Cts, command: tuple[str, ...],
     assert "no such run" in refused(cts, *command, name) or command == ("replay",)
 
 
+LONG = "x" * 300
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("history", LONG),
+        ("compare", "latest", LONG),
+        ("judge", LONG),
+        ("spec", "check", "--pages", LONG),
+        ("verify", LONG),
+        ("verify", "build/default/lib/libdaplref.so", "--signers", LONG),
+        ("certify", "--baseline", LONG),
+        ("certify", "--hosts", "1", "--out", LONG),
+        ("package", "latest", "--sign", LONG),
+        ("package", "latest", "--out", LONG),
+    ],
+)
+def test_names_that_no_file_can_have(cts: Cts, arguments: tuple[str, ...]) -> None:
+    cts.has("passes")
+    assert cts("certify", "--hosts", "1").returncode == 0
+    assert refused(cts, *arguments)
+
+
+def test_a_word_of_two_lines_is_quoted_in_one(cts: Cts) -> None:
+    assert r"a\nb" in refused(cts, "list", "a\nb")
+
+
 @pytest.mark.parametrize("text", ['{"type":"\\ud800"}', '{"\\ud800":1}'])
 def test_lines_of_an_agent_that_are_no_unicode(text: str) -> None:
     with pytest.raises(ProtocolError):
