@@ -98,6 +98,37 @@ static bool expected_something(const struct evidence *evidence)
         return false;
 }
 
+static bool succeeded(const struct call_record *call, const char *name)
+{
+        return atomic_load(&call->state) == CALL_DONE && call->function < api_function_count &&
+               strcmp(api_functions[call->function].name, name) == 0 &&
+               DAT_GET_TYPE(call->ret) == DAT_SUCCESS;
+}
+
+/* Teardown closes each IA of the case's own process: who leaps over that leaves one open. */
+static bool left_open(const struct statement *said, char *text, size_t size)
+{
+        const struct evidence *evidence = said->child->evidence;
+        size_t used = evidence_calls(evidence);
+        int open = 0;
+
+        /* Of a log that is too long, the middle is not there. */
+        if (!said->has_ia || said->ended || said->teardown ||
+            atomic_load(&evidence->call_count) > LOG_SLOTS)
+                return false;
+        for (size_t i = 0; i < used; i++) {
+                const struct call_record *call = &evidence->calls[i];
+
+                if (call->exec || call->pid != evidence->calls[0].pid)
+                        continue;
+                open += succeeded(call, "dat_ia_openv");
+                open -= succeeded(call, "dat_ia_close");
+        }
+        if (open > 0)
+                snprintf(text, size, "%d IA was not closed", open);
+        return open > 0;
+}
+
 bool contradicts(const struct statement *said, char *text, size_t size)
 {
         const struct evidence *evidence = said->child->evidence;
@@ -107,6 +138,8 @@ bool contradicts(const struct statement *said, char *text, size_t size)
         if (failed_check(evidence, text, size) ||
             (!said->teardown && open_call(evidence, text, size)) || crashed(evidence, text, size) ||
             left_early(said, text, size))
+                return true;
+        if (keeps(said->verdict) && left_open(said, text, size))
                 return true;
         if (keeps(said->verdict) && !made_a_call(evidence))
                 snprintf(text, size, "no call was made");

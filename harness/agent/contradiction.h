@@ -13,6 +13,7 @@
 struct statement {
         enum verdict verdict;
         const struct child *child;
+        bool has_ia;   /* the harness has opened an IA for the case, and closes all that are left */
         bool ended;    /* the agent has ended it, so its status is the agent's */
         bool teardown; /* something broke there, and is told of */
 };

@@ -222,6 +222,7 @@ static void find_contradiction(const struct run *run, bool teardown, struct find
         const struct statement said = {
             .verdict = finding->verdict,
             .child = &run->main,
+            .has_ia = !run->job.ref->entry->without_ia,
             .ended = run->killed != KILLED_NOT,
             .teardown = teardown,
         };

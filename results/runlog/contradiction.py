@@ -2,12 +2,16 @@
 """Whether a verdict can stand on its own evidence."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
 KEPT = frozenset({"PASS", "NOTE"})
 SAID = KEPT | {"UNSUPPORTED", "RESOURCE"}
+
+# Cases that have a registry of their own, and may end with an IA open.
+_OWN_REGISTRY = ("conf/", "provider_fini/", "provider_init/", "registry_")
 
 # So many different checks are looked at once.
 _SHARED = 1 << 14
@@ -60,6 +64,21 @@ def _place(check: Mapping[str, Any]) -> str:
     return f"{check.get('file')}:{check.get('line')}: {check.get('text')}"
 
 
+def _left_open(record: Mapping[str, Any], calls: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether an IA is open behind a case for which the harness opened one, and closes each."""
+    if record.get("teardown") or str(record.get("case", "")).startswith(_OWN_REGISTRY):
+        return False
+    # Of a log that is too long, the middle is not there.
+    if any("are not kept: the first" in str(text) for text in record.get("records", ())):
+        return False
+    done = Counter(
+        call.get("call")
+        for call in calls
+        if call.get("ret") == "DAT_SUCCESS" and not call.get("child")
+    )
+    return done["dat_ia_openv"] > done["dat_ia_close"]
+
+
 def _against(record: Mapping[str, Any]) -> Iterator[str]:
     word = record.get("verdict")
     checks = record.get("checks", ())
@@ -77,6 +96,8 @@ def _against(record: Mapping[str, Any]) -> Iterator[str]:
     crash = record.get("crash")
     if crash and not crash.get("teardown") and crash.get("who", "case") == "case":
         yield f"the process was ended by {crash.get('signal')}"
+    if word in KEPT and _left_open(record, calls):
+        yield "an IA was not closed"
     if word in KEPT and not calls:
         yield "no call was made"
     if word == "PASS" and not any(check.get("role") == "expect" for check in checks):

@@ -79,6 +79,7 @@ def test_verdict(agent: Agent, case: str, word: str, reason: str) -> None:
     [
         ("leaps_over_its_check", "nothing was checked"),
         ("leaps_from_its_check", "1 + 1 == 3 did not hold"),
+        ("leaps_over_its_teardown", "1 IA was not closed"),
         ("leaves_in_its_stead", "the case did not come to its end"),
     ],
 )
