@@ -31,8 +31,8 @@ struct waiter *wait_in(struct test *t, DAT_RETURN (*call)(void *arg), void *arg)
 /*
  * Returns when the waiter waits: it has entered its call and sleeps in it, by the state that the
  * kernel tells of the thread, or polls in it, by the processor time that it spends there. A waiter
- * that has returned instead ends the case as ERROR (must_wait) or as FAIL (expect_wait); what
- * cannot be shown within the event deadline ends in ERROR.
+ * that has returned instead ends the case as BLOCKED by its call (must_wait) or as FAIL
+ * (expect_wait). If the event deadline passes before the wait is seen, the case ends in ERROR.
  */
 #define must_wait(waiter_)   waiter_waits(t, CHECK_SITE_(#waiter_ " waits"), (waiter_), false)
 #define expect_wait(waiter_) waiter_waits(t, CHECK_SITE_(#waiter_ " waits"), (waiter_), true)
@@ -49,7 +49,7 @@ struct woken {
 };
 
 /*
- * The call returns within the event deadline, counted from now, else the case ends in ERROR
+ * The call returns within the event deadline, counted from now, else the case is BLOCKED by it
  * (must_awake) or FAIL (expect_awake); what it returned is for the case to check.
  */
 #define must_awake(waiter_)   waiter_awake(t, CHECK_SITE_(#waiter_ " returns"), (waiter_), false)

@@ -2,7 +2,8 @@
 /*
  * The peer: a second process, on this host or on another one, with an IA of its own, that obeys.
  * Commands travel on the suite's channel, never over the provider under test. It runs the same
- * provider by default. A command that the peer cannot carry out ends the case as ERROR.
+ * provider by default. A command that the peer cannot carry out ends the case: as BLOCKED by a call
+ * that its provider failed, else as ERROR.
  */
 #ifndef HARNESS_PEER_H
 #define HARNESS_PEER_H
@@ -109,7 +110,7 @@ struct peer_cr {
         DAT_COUNT private_data_size;
         unsigned char private_data[PEER_PRIVATE_MAX];
 };
-/* Waits for the next one; ERROR where none comes. peer_has_request() only looks, and keeps it. */
+/* Waits for the next one; none ends the case as above. peer_has_request() looks, and keeps it. */
 struct peer_cr peer_take_request(struct peer *peer);
 bool peer_has_request(struct peer *peer);
 
