@@ -21,7 +21,7 @@ from results.runlog.records import EventLog, Record, ResultsLost
 from runners import runs
 from runners.campaign.certify import proof
 from runners.campaign.plan.assignment import Assignment, agent_command
-from runners.campaign.plan.plan import Case, Planned, identity, plan
+from runners.campaign.plan.plan import Case, Planned, controls, identity, plan
 from runners.campaign.plan.subject import Subject, environment
 from runners.campaign.schedule.parallel_waits import beside
 from runners.campaign.schedule.plugin import MANY, RECORDS, TESTBEDS, VERDICT, Many
@@ -437,6 +437,7 @@ def _assignment(checkout: Checkout, order: Order, folder: Path) -> Assignment:
         settings=order.settings,
         identity=identity(checkout.cases_binary),
         provider=order.subject.sha256,
+        controls=controls(order.catalogue, order.whole),
     )
 
 

@@ -2,7 +2,7 @@
 """Replays: one case of an earlier run once more, alone, with all its evidence on the screen."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,15 @@ from results.runlog.records import Record
 from runners import runs
 from runners.campaign.certify.campaign import DAT_CONF, settings_of
 from runners.campaign.plan.assignment import PRIVILEGED, Assignment, agent_command, fabric_class
-from runners.campaign.plan.plan import Case, Planned, identity, load_cases, mode, planned
+from runners.campaign.plan.plan import (
+    Case,
+    Planned,
+    controls,
+    identity,
+    load_cases,
+    mode,
+    planned,
+)
 from runners.campaign.plan.subject import Registry, environment, registry
 from runners.campaign.session import debugger
 from runners.campaign.session.testbed import Testbed
@@ -33,6 +41,7 @@ class _Choice:
     run: Run
     case: Case
     hosts: int
+    controls: Mapping[str, Planned]
 
 
 def replay(
@@ -61,6 +70,7 @@ def replay(
             seed=int(choice.run.seed or 0),
             settings=_settings(checkout, choice),
             identity=identity(checkout.cases_binary),
+            controls=choice.controls,
         )
         return _run(assignment, assignment.plan[0], gdb)
 
@@ -111,11 +121,12 @@ def _choose(checkout: Checkout, named: Sequence[str], hosts: int | None) -> _Cho
         raise InputError(
             f"run {run.id} has {case_name} with {' and '.join(mode(n) for n in modes)} only"
         )
-    _, cases = load_cases(checkout.by(run.subject.api))
+    catalogue, cases = load_cases(checkout.by(run.subject.api))
     found = next((case for case in cases if case.id == case_name), None)
     if found is None:
         raise InputError(f"the suite no longer has the case {case_name}")
-    return _Choice(folder, run, found, hosts)
+    every_plan = (planned(case, hosts) for case in cases)
+    return _Choice(folder, run, found, hosts, controls(catalogue, every_plan))
 
 
 def _roles(checkout: Checkout, named: Sequence[str]) -> tuple[str | None, str | None]:

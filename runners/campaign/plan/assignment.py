@@ -30,7 +30,8 @@ class Assignment:
     None where it is not; with `every_pair` it runs on each pair of them. `patience` is how many
     times as long as usual everything may take; what cases draw comes from `seed`. `identity`
     is what the hello of each agent has to say of its suite, `provider` the SHA-256 of the library
-    that the subject's is to load, where that is known.
+    that the subject's is to load, where that is known. `controls` has, by call, the case that shows
+    whether the call works at all; without it, no verdict is asked whom it blames.
     """
 
     fabric: str
@@ -45,12 +46,15 @@ class Assignment:
     settings: Mapping[str, Any] = field(default_factory=dict)
     identity: Mapping[str, str] = field(default_factory=dict)
     provider: str = ""
+    controls: Mapping[str, Planned] = field(default_factory=dict)
 
     def save(self, folder: Path) -> Path:
         """Write it into `folder`; the file's path."""
         path = folder / FILE_NAME
         # asdict() would copy every member of every case.
-        values = {**vars(self), "plan": [vars(planned) for planned in self.plan]}
+        controls = {call: vars(planned) for call, planned in self.controls.items()}
+        plan = [vars(planned) for planned in self.plan]
+        values = {**vars(self), "plan": plan, "controls": controls}
         path.write_text(json.dumps(values), encoding="utf-8")
         return path
 
@@ -58,10 +62,9 @@ class Assignment:
     def load(cls, path: Path) -> Self:
         """What save() wrote."""
         values: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        plan = tuple(
-            Planned(**{**entry, "labels": tuple(entry["labels"])}) for entry in values.pop("plan")
-        )
-        return cls(plan=plan, **{**values, "argv": tuple(values["argv"])})
+        plan = tuple(map(_planned, values.pop("plan")))
+        controls = {call: _planned(entry) for call, entry in values.pop("controls").items()}
+        return cls(plan=plan, controls=controls, **{**values, "argv": tuple(values["argv"])})
 
     def open_fabric(self, hosts: int, progress: Any) -> Fabric:
         """The fabric for `hosts` hosts, not yet entered."""
@@ -119,6 +122,10 @@ class Assignment:
         """What such fabrics would each wait for; what cannot be made, they will tell of."""
         with suppress(FabricError):
             fabric_class(self.fabric).make_ready(progress, self.settings)
+
+
+def _planned(entry: Mapping[str, Any]) -> Planned:
+    return Planned(**{**entry, "labels": tuple(entry["labels"])})
 
 
 def agent_command(checkout: Checkout, ia: str, privileged: bool = False) -> tuple[str, ...]:

@@ -148,6 +148,13 @@ def plan(cases: Iterable[Case], modes: Sequence[int], seed: int, every_mode: boo
     return rows
 
 
+def controls(catalogue: Catalogue, plan_: Iterable[Planned]) -> dict[str, Planned]:
+    """By call, the case of the clause that a provider breaks if it refuses every such call."""
+    by_id = {one.case: one for one in plan_ if not one.network}
+    pages = (page for page in catalogue.pages if page.legal in by_id)
+    return {page.page: by_id[page.legal] for page in pages}
+
+
 def planned(case: Case, hosts: int) -> Planned:
     """A case in the mode of `hosts` hosts."""
     page = _pages(case.page)

@@ -6,7 +6,7 @@ Everything that happens is told as records (docs/results.md) to the `emit` that 
 
 import time
 from abc import ABC, abstractmethod
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
@@ -27,6 +27,7 @@ from runners.campaign.plan.assignment import Assignment
 from runners.campaign.plan.plan import Planned
 from runners.campaign.session import protocol
 from runners.campaign.session.agent import Agent, AgentLost
+from runners.campaign.session.controls import Controls
 from runners.campaign.session.patience import Waits
 from runners.campaign.session.protocol import Message
 from runners.campaign.session.session import Evidence, Limits, Session
@@ -137,6 +138,10 @@ class Testbed:
         self._hung: Counter[tuple[int, str]] = Counter()
         self._waits = Waits() if puts_off else None
         self._places: Places | None = None
+        # By IA.
+        self._controls: defaultdict[str | None, Controls] = defaultdict(
+            lambda: Controls(assignment.controls)
+        )
         self.given_up = ""
 
     def prepare(self) -> None:
@@ -229,6 +234,9 @@ class Testbed:
             emit(incident("contradiction", opened.names[0], text))
         if evidence.lost is None:
             self._losses = 0
+            if gdb is None and not libdat_fault:
+                control = partial(self._control, opened, ia=ia, within=within)
+                record = self._controls[ia].judge(record, control)
             emit(record)
             self._replace_unfit(opened, evidence, planned, emit)
         else:
@@ -238,6 +246,31 @@ class Testbed:
             self._lost(lost, emit)
         word: str = record["verdict"]
         return word
+
+    def _control(
+        self, opened: Bench, planned: Planned, ia: str | None, within: Limits | None
+    ) -> Record | None:
+        """Run a control on the hosts of the case that needs it; None where they are lost."""
+        if opened.session.lost() is not None:
+            return None
+        planned = replace(planned, hosts=self._hosts)
+        begun = time.monotonic()
+        evidence = opened.session.run(
+            planned.case,
+            within or limits(planned, patience=self._assignment.patience),
+            peer(planned),
+            None,
+            ia,
+            False,
+            self._assignment.seed,
+            "",
+            (),
+            None,
+        )
+        if evidence.lost is not None or evidence.still > 0:
+            return None
+        ms = (time.monotonic() - begun) * 1000
+        return verdict_record(planned, 1, opened.names, now(), ms, evidence)
 
     def abort(self) -> None:
         """End the case that runs now, if one does. From any thread."""

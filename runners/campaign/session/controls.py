@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Which broken call a case was not kept for: its own, or one that it only uses.
+
+A case uses calls of other pages. Each such page names the clause whose case fails a provider that
+refuses every call of the page (`legal`). If a case was not kept, these cases are run as controls,
+for the calls that it made. If a control is not kept either, the case says nothing about its own
+clause: it is BLOCKED by that call. What it saw stays in its record.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Any
+
+from results.runlog.records import CONTRADICTED, NOT_KEPT, Record
+from runners.campaign.plan.plan import Planned
+
+BLOCKED = "BLOCKED"
+RED = NOT_KEPT - {CONTRADICTED}
+# Every case opens and closes the IA, and the harness asks it for its attributes: a defect there
+# says nothing about what else a case saw.
+EVERYWHERE = frozenset({"dat_ia_open", "dat_ia_query", "dat_ia_close"})
+# So often is a control not kept before it counts.
+TRIES = 2
+
+# Runs a control; its record, or None where the hosts were lost.
+Run = Callable[[Planned], Record | None]
+
+
+def _page_of(call: str) -> str:
+    """The page of a call: dat_ia_open() is a macro for dat_ia_openv()."""
+    return "dat_ia_open" if call == "dat_ia_openv" else call
+
+
+class Controls:
+    """The controls of one testbed and one IA: each is run when first needed, and remembered."""
+
+    def __init__(self, controls: Mapping[str, Planned]) -> None:
+        self._controls = controls
+        self._known: dict[str, Record] = {}
+
+    def judge(self, record: Record, run: Run) -> Record:
+        """The record, BLOCKED by the call that a control finds broken, if one is to blame."""
+        if record["verdict"] not in RED | {BLOCKED}:
+            return record
+        own = "dat_" + record["case"].split("/", 1)[0]
+        named = _blocker(record)
+        roots = _roots(self._broken([*_made(record), own, named], run))
+        if not roots or own in roots or named in roots:
+            return record
+        last = [call for call in _made(record) if call in roots]
+        call = last[-1] if last else min(roots)
+        return self._blocked(record, call)
+
+    def _broken(self, calls: Iterable[str], run: Run) -> dict[str, Record]:
+        """The controls that are not kept, by call: of these calls, and of what they use."""
+        broken: dict[str, Record] = {}
+        left = list(calls)
+        while left:
+            call = left.pop()
+            if call in broken or call not in self._controls or call in EVERYWHERE:
+                continue
+            control = self._control(call, run)
+            if control is not None and control["verdict"] in RED | {BLOCKED}:
+                broken[call] = control
+                left += [*_made(control), _blocker(control)]
+        return broken
+
+    def _control(self, call: str, run: Run) -> Record | None:
+        if call not in self._known:
+            for _ in range(TRIES):
+                control = run(self._controls[call])
+                if control is None:
+                    return None
+                self._known[call] = control
+                if control["verdict"] not in RED | {BLOCKED}:
+                    break
+        return self._known[call]
+
+    def _blocked(self, record: Record, call: str) -> Record:
+        control = self._known[call]
+        failed: Mapping[str, Any] = next(
+            (check for check in reversed(record["checks"]) if not check["ok"]), {}
+        )
+        site = {name: failed.get(name, "") for name in ("file", "text")}
+        return record | {
+            "verdict": BLOCKED,
+            "reason": f"{call} does not work ({control['case']}: {control['verdict']}, "
+            f"{control['reason']}); the case saw {record['verdict']}: {record['reason']}",
+            "blocked": {
+                "call": call,
+                "clause": control["case"],
+                "ret": control["reason"],
+                "site": {**site, "line": failed.get("line", 0)},
+            },
+        }
+
+
+def _made(record: Record) -> list[str]:
+    """The calls that a case made besides teardown, each once, in the order of its last one."""
+    calls = [call["call"] for call in record["calls"] if not call.get("teardown")]
+    return [*reversed(dict.fromkeys(map(_page_of, reversed(calls))))]
+
+
+def _blocker(record: Record) -> str:
+    """The call that a BLOCKED case names; empty for others."""
+    return _page_of(record.get("blocked", {}).get("call", ""))
+
+
+def _roots(broken: Mapping[str, Record]) -> set[str]:
+    """Those that stem from no other; of a circle, all."""
+    stems = {
+        call: {_source(broken, other) for other in _made(control) if other in broken} - {call}
+        for call, control in broken.items()
+        if _source(broken, call) == call
+    }
+    behind = {call: _reached(stems, call) for call in stems}
+    return {call for call in stems if all(call in behind[other] for other in behind[call])}
+
+
+def _source(broken: Mapping[str, Record], call: str) -> str:
+    """The call that a broken one was blocked by, directly or not; itself if by none."""
+    seen = {call}
+    while (other := _blocker(broken[call])) in broken and other not in seen:
+        seen.add(other)
+        call = other
+    return call
+
+
+def _reached(stems: Mapping[str, Collection[str]], call: str) -> set[str]:
+    reached: set[str] = set()
+    left = list(stems[call])
+    while left:
+        other = left.pop()
+        if other not in reached:
+            reached.add(other)
+            left += stems[other]
+    return reached

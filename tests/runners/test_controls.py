@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A case that was not kept is blamed on the call whose own case is not kept either."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from results.runlog.records import Record
+from runners.campaign.plan.plan import Planned
+from runners.campaign.session.controls import Controls
+
+CALLS = ("dat_ep_reset", "dat_ep_connect", "dat_evd_wait", "dat_ia_query")
+
+
+def case(call: str) -> str:
+    """The control of a call."""
+    return call.removeprefix("dat_") + "/works"
+
+
+def plan(call: str) -> Planned:
+    """The same, planned."""
+    return Planned(case(call), 1, 0, False, 0, (), "cases/x.c", 1)
+
+
+def ended(name: str, verdict: str, *made: str, blocked: str = "") -> Record:
+    """A verdict, with the calls that the case made."""
+    record: dict[str, Any] = {
+        "type": "verdict",
+        "case": name,
+        "verdict": verdict,
+        "reason": f"{name} says so",
+        "calls": [{"call": call, "n": n} for n, call in enumerate(made, 1)],
+        "checks": [{"ok": False, "file": "cases/x.c", "line": 7, "text": "a check"}],
+    }
+    return record | ({"blocked": {"call": blocked}} if blocked else {})
+
+
+class Hosts:
+    """What runs the controls: all are kept but these, of which each has its verdicts in a row."""
+
+    def __init__(self, **ends: Record | Sequence[Record | None]) -> None:
+        self.ends = {f"dat_{name}": end for name, end in ends.items()}
+        self.ran: list[str] = []
+
+    def run(self, planned: Planned) -> Record | None:
+        """One control."""
+        call = "dat_" + planned.case.split("/", 1)[0]
+        self.ran.append(call)
+        end = self.ends.get(call, ended(planned.case, "PASS", call))
+        return end if isinstance(end, Mapping) else end[self.ran.count(call) - 1]
+
+    def judge(self, record: Record) -> Record:
+        """What the controls make of a verdict."""
+        return Controls({call: plan(call) for call in CALLS}).judge(record, self.run)
+
+
+RESET_FAILS = ended("ep_reset/works", "FAIL", "dat_ep_connect", "dat_ep_reset")
+
+
+def test_a_kept_case_needs_no_control() -> None:
+    hosts = Hosts(ep_reset=RESET_FAILS)
+    record = ended("cr_reject/a", "PASS", "dat_ep_reset")
+    assert hosts.judge(record) is record
+    assert hosts.ran == []
+
+
+@pytest.mark.parametrize("verdict", ["FAIL", "CRASH", "TIMEOUT"])
+def test_a_call_that_never_works_blocks_the_case(verdict: str) -> None:
+    record = ended("cr_reject/a", verdict, "dat_ep_reset", "dat_ep_connect")
+    judged = Hosts(ep_reset=RESET_FAILS).judge(record)
+    assert judged["verdict"] == "BLOCKED"
+    assert judged["blocked"]["call"] == "dat_ep_reset"
+    assert judged["blocked"]["clause"] == "ep_reset/works"
+    assert judged["blocked"]["site"] == {"file": "cases/x.c", "line": 7, "text": "a check"}
+    assert f"the case saw {verdict}: cr_reject/a says so" in judged["reason"]
+    assert judged["checks"] == record["checks"]
+
+
+def test_a_call_that_works_elsewhere_leaves_the_verdict() -> None:
+    record = ended("cr_reject/a", "FAIL", "dat_ep_reset", "dat_ep_connect")
+    assert Hosts().judge(record) is record
+
+
+def test_the_own_call_is_the_own_page_s_matter() -> None:
+    record = ended("ep_reset/a", "FAIL", "dat_ep_reset", "dat_ep_connect")
+    assert Hosts(ep_reset=RESET_FAILS).judge(record) is record
+
+
+def test_what_stems_from_another_call_is_not_blamed() -> None:
+    """The connection's control fails because of the wait, whose own control uses connections."""
+    hosts = Hosts(
+        ep_connect=ended("ep_connect/works", "BLOCKED", "dat_ep_connect", blocked="dat_evd_wait"),
+        evd_wait=ended("evd_wait/works", "FAIL", "dat_ep_connect", "dat_evd_wait"),
+    )
+    judged = hosts.judge(ended("cr_reject/a", "FAIL", "dat_ep_connect"))
+    assert judged["blocked"]["call"] == "dat_evd_wait"
+    record = ended("evd_wait/a", "FAIL", "dat_ep_connect", "dat_evd_wait")
+    assert hosts.judge(record) is record
+
+
+def test_a_step_that_was_named_wrongly() -> None:
+    judged = Hosts(ep_reset=RESET_FAILS).judge(
+        ended("cr_reject/a", "BLOCKED", "dat_ep_reset", "dat_ep_connect", blocked="dat_ep_connect")
+    )
+    assert judged["blocked"]["call"] == "dat_ep_reset"
+
+
+def test_a_control_that_fails_once_does_not_count() -> None:
+    hosts = Hosts(ep_reset=(RESET_FAILS, ended("ep_reset/works", "PASS", "dat_ep_reset")))
+    record = ended("cr_reject/a", "FAIL", "dat_ep_reset")
+    assert hosts.judge(record) is record
+
+
+def test_a_control_without_hosts_says_nothing() -> None:
+    record = ended("cr_reject/a", "FAIL", "dat_ep_reset")
+    assert Hosts(ep_reset=(None,)).judge(record) is record
+
+
+def test_what_every_case_calls_blocks_none() -> None:
+    hosts = Hosts(ia_query=ended("ia_query/works", "FAIL", "dat_ia_query"))
+    record = ended("cr_reject/a", "FAIL", "dat_ia_query")
+    assert hosts.judge(record) is record
+
+
+def test_a_control_runs_once() -> None:
+    hosts = Hosts(ep_reset=RESET_FAILS)
+    controls = Controls({call: plan(call) for call in CALLS})
+    for name in "abc":
+        controls.judge(ended(f"cr_reject/{name}", "FAIL", "dat_ep_reset"), hosts.run)
+    assert hosts.ran.count("dat_ep_reset") == 2
