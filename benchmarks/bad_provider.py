@@ -20,7 +20,7 @@ from pathlib import Path
 
 from benchmarks.fabric_boot import describe_machine
 from faults.generate import FaultWriter, calls_of
-from faults.rows import Fault, Step, load_faults
+from faults.rows import Facts, Fault, Step, load_faults
 from results.runlog.events import read
 from results.runlog.records import EVENTS, KEPT, NOT_KEPT, Record
 from runners.campaign.session.patience import WAITED_MS
@@ -80,17 +80,25 @@ def worse(step: Step, chance: float) -> Step:
     return replace(step, do="hang" if chance < 1 / HANGS else "crash", returns="")
 
 
-def build(checkout: Checkout, steps: Sequence[Step], folder: Path) -> Path:
-    """The library that has all these steps at once, as the fault `bad`."""
-    facts = json.loads((checkout.root / "include/facts/dat-1.2.json").read_text())
+def known_calls(checkout: Checkout) -> Facts:
+    """What is known of DAT 1.2: its calls are those that a faulty provider wraps."""
+    facts: Facts = json.loads((checkout.root / "include/facts/dat-1.2.json").read_text())
+    return facts
+
+
+def build(checkout: Checkout, faults: Sequence[Fault], folder: Path) -> Path:
+    """The faulty provider that has these faults, instead of those of faults/."""
+    facts = known_calls(checkout)
     writer = FaultWriter(facts, calls_of(facts), ["fault.h"])
-    writer.add(Fault(path=folder, id="bad", text="Breaks all of it.", steps=list(steps)))
+    for fault in faults:
+        writer.add(fault)
+    steps = max(len(fault.steps) for fault in faults)
     table = folder / "table.c"
     table.write_text(writer.text())
     made, parts = checkout.root / "build/default", checkout.root / "faults"
     sources = [*(parts / f"{name}.c" for name in PARTS), made / "faults/slots.c", table]
     folders = (parts, made / "faults", checkout.root / "include")
-    options = [*FLAGS, f"-DSTEPS_MAX={len(steps)}", *(f"-I{each}" for each in folders)]
+    options = [*FLAGS, f"-DSTEPS_MAX={steps}", *(f"-I{each}" for each in folders)]
     library = folder / "libdaplbad.so"
     linked = [f"-L{made / 'lib'}", "-ldat", "-pthread", "-o", str(library)]
     subprocess.run(["cc", *options, *map(str, sources), *linked], check=True)
@@ -145,7 +153,9 @@ def main() -> None:
     print(describe_machine())
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        library = build(checkout, drawn(checkout, count), folder)
+        steps = drawn(checkout, count)
+        bad = Fault(path=folder, id="bad", text="Breaks all of it.", steps=steps)
+        library = build(checkout, [bad], folder)
         seconds = certify(checkout, library, sys.argv[2:], folder / "run")
         used = resource.getrusage(resource.RUSAGE_CHILDREN)
         records = (one.values for one in read(folder / "run" / EVENTS) if one)
