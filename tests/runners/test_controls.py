@@ -87,6 +87,21 @@ def test_the_own_call_is_the_own_page_s_matter() -> None:
     assert Hosts(ep_reset=RESET_FAILS).judge(record) is record
 
 
+def test_a_clause_of_the_registry_has_no_call_of_its_own() -> None:
+    """The suite is not at fault where the provider breaks the call."""
+    record = ended("ep_reset/null_handle", "CRASH", "dat_ep_reset")
+    controls = Controls({call: plan(call) for call in CALLS}, [record["case"]])
+    judged = controls.judge(record, Hosts(ep_reset=RESET_FAILS).run)
+    assert judged["verdict"] == "BLOCKED"
+    assert judged["blocked"]["call"] == "dat_ep_reset"
+
+
+def test_a_registry_that_fails_by_itself_is_not_excused() -> None:
+    record = ended("ep_reset/null_handle", "FAIL", "dat_ep_reset")
+    controls = Controls({call: plan(call) for call in CALLS}, [record["case"]])
+    assert controls.judge(record, Hosts().run) is record
+
+
 def test_what_stems_from_another_call_is_not_blamed() -> None:
     """The connection's control fails because of the wait, whose own control uses connections."""
     hosts = Hosts(
@@ -104,6 +119,18 @@ def test_a_step_that_was_named_wrongly() -> None:
         ended("cr_reject/a", "BLOCKED", "dat_ep_reset", "dat_ep_connect", blocked="dat_ep_connect")
     )
     assert judged["blocked"]["call"] == "dat_ep_reset"
+
+
+def test_a_call_that_makes_nothing_is_blamed_before_what_takes_it() -> None:
+    made = {"call": "dat_ep_reset_create", "ret": "DAT_SUCCESS"}
+    record = ended("ep_connect/a", "FAIL", "dat_ep_connect")
+    empty = record | {"calls": [made | {"out": [["ep_handle", "DAT_HANDLE_NULL"]]}]}
+    controls = Controls({"dat_ep_reset_create": plan("dat_ep_reset")})
+    judged = controls.judge(empty, Hosts().run)
+    assert judged["blocked"]["call"] == "dat_ep_reset_create"
+    assert "no handle" in judged["reason"]
+    full = record | {"calls": [made | {"out": [["ep_handle", "ep#1"]]}]}
+    assert controls.judge(full, Hosts().run) is full
 
 
 def test_a_control_that_fails_once_does_not_count() -> None:

@@ -21,7 +21,7 @@ from results.runlog.records import EventLog, Record, ResultsLost
 from runners import runs
 from runners.campaign.certify import proof
 from runners.campaign.plan.assignment import Assignment, agent_command
-from runners.campaign.plan.plan import Case, Planned, controls, identity, plan
+from runners.campaign.plan.plan import Case, Planned, controls, identity, plan, registrys
 from runners.campaign.plan.subject import Subject, environment
 from runners.campaign.schedule.parallel_waits import beside
 from runners.campaign.schedule.plugin import MANY, RECORDS, TESTBEDS, VERDICT, Many
@@ -293,9 +293,7 @@ def _excused(order: Order) -> frozenset[str]:
     """The clauses that convict nobody: those of the registry, where it is not under test."""
     if order.subject.libdat is not None:
         return frozenset()
-    return frozenset(
-        clause.id for clause in order.catalogue.clauses.values() if clause.blame == "registry"
-    )
+    return frozenset(registrys(order.catalogue))
 
 
 def _end(assignment: Assignment, recorder: "_Recorder", excused: Collection[str]) -> Outcome:
@@ -438,6 +436,7 @@ def _assignment(checkout: Checkout, order: Order, folder: Path) -> Assignment:
         identity=identity(checkout.cases_binary),
         provider=order.subject.sha256,
         controls=controls(order.catalogue, order.whole),
+        registrys=registrys(order.catalogue),
     )
 
 

@@ -24,6 +24,7 @@ from runners.campaign.plan.plan import (
     load_cases,
     mode,
     planned,
+    registrys,
 )
 from runners.campaign.plan.subject import Registry, environment, registry
 from runners.campaign.session import debugger
@@ -42,6 +43,7 @@ class _Choice:
     case: Case
     hosts: int
     controls: Mapping[str, Planned]
+    registrys: tuple[str, ...]
 
 
 def replay(
@@ -71,6 +73,7 @@ def replay(
             settings=_settings(checkout, choice),
             identity=identity(checkout.cases_binary),
             controls=choice.controls,
+            registrys=choice.registrys,
         )
         return _run(assignment, assignment.plan[0], gdb)
 
@@ -126,7 +129,7 @@ def _choose(checkout: Checkout, named: Sequence[str], hosts: int | None) -> _Cho
     if found is None:
         raise InputError(f"the suite no longer has the case {case_name}")
     every_plan = (planned(case, hosts) for case in cases)
-    return _Choice(folder, run, found, hosts, controls(catalogue, every_plan))
+    return _Choice(folder, run, found, hosts, controls(catalogue, every_plan), registrys(catalogue))
 
 
 def _roles(checkout: Checkout, named: Sequence[str]) -> tuple[str | None, str | None]:

@@ -31,7 +31,8 @@ class Assignment:
     times as long as usual everything may take; what cases draw comes from `seed`. `identity`
     is what the hello of each agent has to say of its suite, `provider` the SHA-256 of the library
     that the subject's is to load, where that is known. `controls` has, by call, the case that shows
-    whether the call works at all; without it, no verdict is asked whom it blames.
+    whether the call works at all; without it, no verdict is asked whom it blames. The clauses of
+    `registrys` convict the registry, and not the provider.
     """
 
     fabric: str
@@ -47,6 +48,7 @@ class Assignment:
     identity: Mapping[str, str] = field(default_factory=dict)
     provider: str = ""
     controls: Mapping[str, Planned] = field(default_factory=dict)
+    registrys: tuple[str, ...] = ()
 
     def save(self, folder: Path) -> Path:
         """Write it into `folder`; the file's path."""

@@ -155,6 +155,11 @@ def controls(catalogue: Catalogue, plan_: Iterable[Planned]) -> dict[str, Planne
     return {page.page: by_id[page.legal] for page in pages}
 
 
+def registrys(catalogue: Catalogue) -> tuple[str, ...]:
+    """The clauses that convict the registry, and not the provider."""
+    return tuple(id_ for id_, clause in catalogue.clauses.items() if clause.blame == "registry")
+
+
 def planned(case: Case, hosts: int) -> Planned:
     """A case in the mode of `hosts` hosts."""
     page = _pages(case.page)

@@ -20,6 +20,8 @@ RED = NOT_KEPT - {CONTRADICTED}
 EVERYWHERE = frozenset({"dat_ia_open", "dat_ia_query", "dat_ia_close"})
 # So often is a control not kept before it counts.
 TRIES = 2
+# How a record has the handle of no object.
+NULL = "DAT_HANDLE_NULL"
 
 # Runs a control; its record, or None where the hosts were lost.
 Run = Callable[[Planned], Record | None]
@@ -31,24 +33,35 @@ def _page_of(call: str) -> str:
 
 
 class Controls:
-    """The controls of one testbed and one IA: each is run when first needed, and remembered."""
+    """The controls of one testbed and one IA: each is run when first needed, and remembered.
 
-    def __init__(self, controls: Mapping[str, Planned]) -> None:
+    `registrys` are the clauses that convict the registry only, and not the provider.
+    """
+
+    def __init__(self, controls: Mapping[str, Planned], registrys: Collection[str] = ()) -> None:
         self._controls = controls
+        self._registrys = registrys
         self._known: dict[str, Record] = {}
 
     def judge(self, record: Record, run: Run) -> Record:
         """The record, BLOCKED by the call that a control finds broken, if one is to blame."""
         if record["verdict"] not in RED | {BLOCKED}:
             return record
-        own = "dat_" + record["case"].split("/", 1)[0]
+        # A clause of the registry says nothing about the provider, whose call its case uses.
+        of_registry = record["case"] in self._registrys
+        own = "" if of_registry else "dat_" + record["case"].split("/", 1)[0]
         named = _blocker(record)
+        if (empty := _empty_handed(record)) and empty != own and empty in self._controls:
+            why = f"{empty} returned DAT_SUCCESS, and no handle"
+            return _blocked(record, empty, self._controls[empty].case, why)
         roots = _roots(self._broken([*_made(record), own, named], run))
         if not roots or own in roots or named in roots:
             return record
         last = [call for call in _made(record) if call in roots]
         call = last[-1] if last else min(roots)
-        return self._blocked(record, call)
+        control = self._known[call]
+        why = f"{call} does not work ({control['case']}: {control['verdict']}, {control['reason']})"
+        return _blocked(record, call, control["case"], why)
 
     def _broken(self, calls: Iterable[str], run: Run) -> dict[str, Record]:
         """The controls that are not kept, by call: of these calls, and of what they use."""
@@ -75,23 +88,28 @@ class Controls:
                     break
         return self._known[call]
 
-    def _blocked(self, record: Record, call: str) -> Record:
-        control = self._known[call]
-        failed: Mapping[str, Any] = next(
-            (check for check in reversed(record["checks"]) if not check["ok"]), {}
-        )
-        site = {name: failed.get(name, "") for name in ("file", "text")}
-        return record | {
-            "verdict": BLOCKED,
-            "reason": f"{call} does not work ({control['case']}: {control['verdict']}, "
-            f"{control['reason']}); the case saw {record['verdict']}: {record['reason']}",
-            "blocked": {
-                "call": call,
-                "clause": control["case"],
-                "ret": control["reason"],
-                "site": {**site, "line": failed.get("line", 0)},
-            },
-        }
+
+def _blocked(record: Record, call: str, clause: str, why: str) -> Record:
+    failed: Mapping[str, Any] = next(
+        (check for check in reversed(record["checks"]) if not check["ok"]), {}
+    )
+    nowhere = {"file": "", "line": 0, "text": ""}
+    site = {name: failed.get(name, none) for name, none in nowhere.items()}
+    return record | {
+        "verdict": BLOCKED,
+        "reason": f"{why}; the case saw {record['verdict']}: {record['reason']}",
+        "blocked": {"call": call, "clause": clause, "ret": why, "site": site},
+    }
+
+
+def _empty_handed(record: Record) -> str:
+    """The first call of a case that said to have made an object, and gave no handle; or nothing."""
+    for call in record["calls"]:
+        if "_create" in call["call"] and call.get("ret") == "DAT_SUCCESS":
+            handles = [value for name, value in call.get("out", ()) if name.endswith("_handle")]
+            if NULL in handles:
+                return str(call["call"])
+    return ""
 
 
 def _made(record: Record) -> list[str]:
@@ -101,8 +119,8 @@ def _made(record: Record) -> list[str]:
 
 
 def _blocker(record: Record) -> str:
-    """The call that a BLOCKED case names; empty for others."""
-    return _page_of(record.get("blocked", {}).get("call", ""))
+    """The call that gave a case no handle, or that a BLOCKED case names; empty for others."""
+    return _empty_handed(record) or _page_of(record.get("blocked", {}).get("call", ""))
 
 
 def _roots(broken: Mapping[str, Record]) -> set[str]:

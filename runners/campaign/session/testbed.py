@@ -140,7 +140,7 @@ class Testbed:
         self._places: Places | None = None
         # By IA.
         self._controls: defaultdict[str | None, Controls] = defaultdict(
-            lambda: Controls(assignment.controls)
+            lambda: Controls(assignment.controls, assignment.registrys)
         )
         self.given_up = ""
 
