@@ -181,7 +181,9 @@ def expected(attempt: Attempt) -> str:
     check, call = attempt.failed_check, attempt.culprit
     if check is None or attempt.expected != check.expected or (call and call.name in check.text):
         return admitted
-    return f"{check.text}: {admitted}" if admitted else check.text
+    if not admitted or admitted == check.text:
+        return check.text
+    return f"{check.subject or check.text}: {admitted}"
 
 
 def attempt_text(attempt: Attempt) -> str:

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "case/needs.h"
+#include "case/operand.h"
 #include "case/step.h"
 #include "case/test.h"
 #include "evidence/api.h"
@@ -273,15 +274,16 @@ void check_expect_that(struct test *t, const struct check_site *site, bool holds
 void check_expect_eq(struct test *t, const struct check_site *site, long long seen,
                      long long wanted)
 {
-        char seen_text[32];
-        char wanted_text[32];
+        char seen_text[96];
+        char wanted_text[96];
+        struct operand_type type = operand_type(site->text);
 
-        snprintf(seen_text, sizeof(seen_text), "%lld", seen);
-        snprintf(wanted_text, sizeof(wanted_text), "%lld", wanted);
+        operand_text(seen_text, sizeof(seen_text), &type, seen);
+        operand_text(wanted_text, sizeof(wanted_text), &type, wanted);
         record_check(t, site, ROLE_EXPECT, seen == wanted, wanted_text, seen_text);
         if (seen != wanted)
-                test_end(t, VERDICT_FAIL, "%s: %lld was seen, %lld expected", site->text, seen,
-                         wanted);
+                test_end(t, VERDICT_FAIL, "%s: %s was seen, %s expected", site->text, seen_text,
+                         wanted_text);
 }
 
 void check_seen(struct test *t, const struct check_site *site, bool clause, bool ok,

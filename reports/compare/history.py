@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A provider's runs over time, drawn: all clauses, and each page by itself."""
 
+import hashlib
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from reports.html.html_env import environment, style
-from results.model.run import KEPT, NOT_KEPT, UNKNOWN, Clause, Run
+from results.model.run import KEPT, NOT_KEPT, UNKNOWN, Clause, Run, hosts_word
 
 _WIDTH = 960
 _HEIGHT = 220
@@ -26,6 +27,10 @@ class Point:
     provider: str
     library: str
     sha256: str
+    build_id: str
+    # What was planned, in words, and a digest of the cases and modes.
+    plan: str
+    plan_digest: str
     suite: str
     conclusion: str
     pages: dict[str, Counter[str]]
@@ -71,27 +76,42 @@ def point(run: Run) -> Point:
         run.provider,
         run.subject.name,
         run.subject.sha256,
+        run.subject.build_id,
+        *_plan(run),
         run.suite.commit,
         run.conclusion.word,
         pages,
     )
 
 
+def _plan(run: Run) -> tuple[str, str]:
+    """What a run planned: in words, and as a digest."""
+    modes = " and ".join(hosts_word(hosts) for hosts in run.modes)
+    planned = sorted(f"{case.id} {sorted(case.modes)}" for case in run.cases)
+    digest = hashlib.sha256("\n".join(planned).encode()).hexdigest()
+    return (
+        f"{len(run.cases)} case{'' if len(run.cases) == 1 else 's'} of {run.coverage} on {modes}",
+        digest,
+    )
+
+
 def render(points: Iterable[Point], unread: Sequence[str] = ()) -> str:
     """Returns the page of these runs, in the order in which they began, a picture for each
-    provider. `unread` says which could not be read, and why.
+    provider and plan: runs of other cases cannot be compared by their height. `unread` says which
+    could not be read, and why.
     """
-    providers: dict[str, list[Point]] = {}
+    providers: dict[tuple[str, str], list[Point]] = {}
     for each in sorted(points, key=lambda each: (each.started, each.run)):
         name = each.provider.rpartition(" ")[0] or each.provider or each.library
-        providers.setdefault(name, []).append(each)
+        providers.setdefault((name, each.plan_digest), []).append(each)
     return (
         environment()
         .get_template("history.html")
         .render(
-            providers={
-                name: (found, _whole(found), _by_page(found)) for name, found in providers.items()
-            },
+            groups=[
+                (name, found, _whole(found), _by_page(found))
+                for (name, _), found in providers.items()
+            ],
             parts=_PARTS,
             style=style(),
             unread=unread,
@@ -153,7 +173,9 @@ def _chart(
                     round(tall, 2),
                 )
             )
-        title = f"{each.started[:16].replace('T', ' ')}, {each.run}: {_words(count)}"
+        began = each.started[:16].replace("T", " ")
+        built = f", build {each.build_id[:12]}" if each.build_id else ""
+        title = f"{began}, {each.run}{built}: {_words(count)}"
         columns.append((round(at * step, 2), round(step, 2), title, bars))
     known = [count for count in counts if count]
     last = known[-1] if known else Counter()

@@ -35,8 +35,6 @@ _BELOW = re.compile(
 _SUITE = "udapl-cases"
 # A provider's own wrappers of locks: whoever called them waits there.
 _LOCK = re.compile(r"(?i)[^(]*\([^)]*(lock|mutex|acquire)[^)]*\)")
-# The last name of the left side of what a check compares: the field, or the function that asked.
-_FIELD = re.compile(r"([A-Za-z_]\w*)\s*(?:\([^=<>]*\)|\[[^]]*\])?\s*(?:[=!<>]=?|$)")
 _ANSWER = re.compile(r"DAT_\w+")
 _LONGEST = 200
 _CALLS = 3
@@ -214,14 +212,8 @@ def _keys_of_check(attempt: Attempt, check: Check, last: Call | None) -> Iterato
         # One wrong code, with its subtype, comes from one place, whichever call it is seen in.
         known = refused and "," in check.seen
         yield "answer", check.expected, check.seen, "" if known else call
-    elif (field := _field(check.text)) and culprit:
-        yield "value", call, field, check.expected, check.seen
-
-
-def _field(text: str) -> str:
-    """What a check compared: "max_recv_dtos" of "after.max_recv_dtos == 8"; empty if not known."""
-    found = _FIELD.search(text)
-    return found[1] if found else ""
+    elif check.subject and culprit:
+        yield "value", call, check.subject, check.expected, check.seen
 
 
 def _last_call(attempt: Attempt) -> Call | None:
@@ -268,6 +260,11 @@ def _what(attempt: Attempt) -> str:
         return attempt.reason or "no reason was recorded"
     if _of_an_answer(attempt):
         return f"expected {' or '.join(check.expected)}, saw {check.seen}"
+    if check.subject and check.expected:
+        return f"{check.subject}: expected {' or '.join(check.expected)}, saw {check.seen}"
+    if check.expected == (check.text,) and check.seen:
+        # The message of the check says what was seen.
+        return check.seen
     return f"{check.text} does not hold, {check.file}:{check.line}"
 
 

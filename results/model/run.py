@@ -73,7 +73,19 @@ class Check(NamedTuple):
     seen: str
     after_call: int
 
+    @property
+    def subject(self) -> str:
+        """What a check by a value looked at, "max_recv_dtos" of "after.max_recv_dtos == 8": the
+        last field or function before the comparison. Empty for other checks.
+        """
+        left, compares, _ = self.text.partition(" == ")
+        by_value = compares and self.expected != (self.text,)
+        found = _SUBJECT.search(left) if by_value else None
+        return found[1] if found else ""
 
+
+# The last name of an expression, without the arguments or the index behind it.
+_SUBJECT = re.compile(r"([A-Za-z_]\w*)\s*(?:\(.*\)|\[[^]]*\])?\s*$")
 # What frames of the suite's own program begin with, and what the places of its cases have.
 _SUITE = "udapl-cases"
 _CASE = re.compile(r"^[^,]+, cases/")

@@ -15,7 +15,7 @@ _OWN_REGISTRY = ("conf/", "provider_fini/", "provider_init/", "registry_")
 
 # So many different checks are looked at once.
 _SHARED = 1 << 14
-_NUMBER = re.compile(r"-?[0-9]+")
+_NUMBER = re.compile(r"-?[0-9]+(?: bytes| us)?")
 # A return, and behind it the subtype's name, if any.
 _RETURN = re.compile(r"(DAT_[A-Z0-9_]+)(?:, DAT_[A-Z0-9_]+)?")
 

@@ -136,10 +136,23 @@ def test_a_history_draws_each_run_and_each_page(tmp_path: Path) -> None:
     assert [re.split("[, :]", line)[0] for line in said] == [
         f"2026-01-0{day}" for day in (1, 2, 3, 4)
     ]
-    assert said[-1].endswith("run-0: 2 of 3 kept, 1 failed")
+    assert said[-1].endswith(": 2 of 3 kept, 1 failed")
     assert "4 runs, a column each; the latest: not conformant, 2 of 3 kept, 1 failed" in words(page)
     assert "lost: no such run" in words(page)
     assert not list(page.iter("script"))
     # The page that is broken now stands first.
     names = [words(next(item.iter("code"))) for item in page.iter("li") if list(item.iter("svg"))]
     assert names[:2] == ["dat_srq_resize", "dat_srq_free"]
+
+
+def test_runs_of_other_plans_are_drawn_apart(tmp_path: Path) -> None:
+    runs = [run_of(f"run-{n}", "it", grow="PASS", shrink="PASS") for n in range(2)]
+    runs.append(run_of("less", "it", grow="PASS"))
+    runs[0].head["subject"]["build_id"] = "0123456789abcdef"
+    page = parse(history([point(light(run.write(tmp_path))) for run in runs]))
+    said = words(page)
+    assert "2 cases of" in said
+    assert "1 case of" in said
+    assert "2 runs, a column each" in said
+    assert "1 run, a column each" in said
+    assert "run-0, build 0123456789ab: 2 of 2 kept" in said
