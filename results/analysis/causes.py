@@ -175,25 +175,51 @@ def _cause(cases: Sequence[Case]) -> Cause:
 
 def _keys(attempt: Attempt) -> Iterator[Key]:
     """What another finding must share with this one, any of it, to be of the same cause."""
+    if attempt.blocked:
+        yield from _keys_of_blocked(attempt)
+        return
     check = attempt.failed_check
     last = _last_call(attempt)
-    if attempt.verdict is Verdict.CRASH or (
-        attempt.verdict is Verdict.BLOCKED and attempt.crash and not attempt.crash.teardown
-    ):
-        # One function that crashes is one defect, whichever call of the provider led there.
-        frame = _crashed_in(attempt)
-        signal = attempt.crash.signal if attempt.crash else ""
-        yield ("crash", frame) if frame else ("crash", signal, attempt.pending)
-    elif attempt.verdict is Verdict.TIMEOUT or (
-        attempt.verdict is Verdict.BLOCKED and attempt.pending
-    ):
-        function = _hangs_in(attempt) or attempt.pending or (last.name if last else "")
-        yield "timeout", function, _partners(attempt)
+    # What a case is blocked by is known by the clause that promises it.
+    yield "clause", attempt.case
+    if attempt.verdict is Verdict.CRASH:
+        yield _key_of_crash(attempt)
+    elif attempt.verdict is Verdict.TIMEOUT:
+        yield _key_of_hang(attempt, last)
     elif check is None or attempt.verdict is Verdict.CONTRADICTED:
-        answer = attempt.refusal
-        yield ("refused", attempt.blocked, answer) if answer else (attempt.verdict, attempt.reason)
+        yield attempt.verdict, attempt.reason
     else:
         yield from _keys_of_check(attempt, check, last)
+
+
+def _keys_of_blocked(attempt: Attempt) -> Iterator[Key]:
+    """The same of a case that a call blocked. What failed in it, if a control found the call
+    broken, is not the cause.
+    """
+    if attempt.promise:
+        yield "clause", attempt.promise
+    if not attempt.refusal or not _ANSWER.match(attempt.refusal):
+        yield "blocked", attempt.blocked
+    else:
+        yield "refused", attempt.blocked, attempt.refusal.split(",")[0]
+    if attempt.refusal.startswith(f"{attempt.blocked} does not work"):
+        return
+    if attempt.crash and not attempt.crash.teardown:
+        yield _key_of_crash(attempt)
+    elif attempt.pending and attempt.stacks:
+        yield _key_of_hang(attempt, None)
+
+
+def _key_of_crash(attempt: Attempt) -> Key:
+    # One function that crashes is one defect, whichever call of the provider led there.
+    frame = _crashed_in(attempt)
+    signal = attempt.crash.signal if attempt.crash else ""
+    return ("crash", frame) if frame else ("crash", signal, attempt.pending)
+
+
+def _key_of_hang(attempt: Attempt, last: Call | None) -> Key:
+    function = _hangs_in(attempt) or attempt.pending or (last.name if last else "")
+    return "timeout", function, _partners(attempt)
 
 
 def _keys_of_check(attempt: Attempt, check: Check, last: Call | None) -> Iterator[Key]:
@@ -202,12 +228,12 @@ def _keys_of_check(attempt: Attempt, check: Check, last: Call | None) -> Iterato
     yield "site", check.file, check.line, last.name if last else ""
     if culprit:
         yield "site", check.file, check.line, culprit.name
-    call = attempt.blocked or _call(attempt)
+    call = _call(attempt)
     answer = _ANSWER.match(check.seen)
-    refused = bool(answer) and answer[0] != _SUCCESS if answer else False
-    if refused and (attempt.blocked or (culprit and culprit.ret == answer[0] if answer else False)):
+    refused = answer is not None and answer[0] != _SUCCESS
+    if answer and refused and culprit and culprit.ret == answer[0]:
         # Whatever was expected instead, and wherever it was checked.
-        yield "refused", call, check.seen.split(",")[0]
+        yield "refused", call, answer[0]
     if _of_an_answer(attempt):
         # One wrong code, with its subtype, comes from one place, whichever call it is seen in.
         known = refused and "," in check.seen
@@ -255,7 +281,9 @@ def _what(attempt: Attempt) -> str:
         said = "no return" if attempt.pending else attempt.reason or "no end of the case"
         return f"{said}{place}"
     if attempt.refusal:
-        return f"returned {attempt.refusal}"
+        refused = _ANSWER.match(attempt.refusal)
+        said = attempt.refusal.removeprefix(f"{attempt.blocked} ")
+        return f"returned {said}" if refused else said
     if check is None or attempt.verdict is Verdict.CONTRADICTED:
         return attempt.reason or "no reason was recorded"
     if _of_an_answer(attempt):

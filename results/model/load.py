@@ -393,6 +393,7 @@ def _attempt(record: Members, page: str, keep: _Keep) -> Attempt:
         peer=record.text("peer"),
         blocked=_blocked(record, "call"),
         refusal=_refusal(record),
+        promise=_blocked(record, "clause"),
         teardown=tuple(
             Trouble(
                 item.text("call"),

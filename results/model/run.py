@@ -237,8 +237,10 @@ class Attempt:
     peer: str = ""
     # Of BLOCKED: the call whose failure kept the case from its act; empty if no call is known.
     blocked: str = ""
-    # What that call returned, if it did not succeed.
+    # What that call returned, if it did not succeed, or what a control saw of it.
     refusal: str = ""
+    # The clause that promises that call.
+    promise: str = ""
     teardown: tuple[Trouble, ...] = ()
     # The ways in which it was found broken, each shared with what ended alike.
     kinds: tuple[Kind, ...] = ()

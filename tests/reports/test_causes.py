@@ -125,6 +125,23 @@ def test_what_a_defect_fails_and_blocks(tmp_path: Path) -> None:
     )
 
 
+def test_what_a_control_found_is_of_the_cause_of_its_clause(tmp_path: Path) -> None:
+    run = SyntheticRun(modes=(1,))
+    made = run.case("made", "FAIL", **refused("dat_srq_resize", 7, "DAT_SUCCESS"))
+    # What the case saw itself is of another call.
+    seen = refused("dat_srq_query", 9, "DAT_SUCCESS")
+    why = f"dat_srq_resize does not work ({made}: FAIL, it returned DAT_INTERNAL_ERROR)"
+    step = blocked("dat_srq_resize", why) | seen
+    step["blocked"]["clause"] = made
+    run.case("behind", "BLOCKED", **step)
+    run.case("query", "FAIL", **refused("dat_srq_query", 9, "DAT_SUCCESS"))
+    found = causes(load(run.write(tmp_path)))
+    assert [(cause.extent, cause.name.split(":")[0]) for cause in found] == [
+        ("1 clause, and blocks 1 more", "dat_srq_resize"),
+        ("1 clause", "dat_srq_query"),
+    ]
+
+
 def test_five_to_mend_first(tmp_path: Path) -> None:
     run = SyntheticRun(modes=(1,))
     for number in range(7):
