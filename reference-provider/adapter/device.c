@@ -129,6 +129,7 @@ static void set_device_traits(struct ia *ia)
         ia->solicits = vendor != VENDOR_OF_SIW;
         ia->splits_short = vendor == VENDOR_OF_SIW;
         ia->raises_sigpipe = vendor == VENDOR_OF_SIW;
+        ia->fence_deadlocks = vendor == VENDOR_OF_SOFT_ROCE;
         ia->numbers_move = vendor == VENDOR_OF_SOFT_ROCE;
         ia->flush.awaits_last_wqe = vendor != VENDOR_OF_SOFT_ROCE && vendor != VENDOR_OF_SIW;
 }

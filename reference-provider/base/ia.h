@@ -81,10 +81,11 @@ struct ia {
         struct ibv_qp_attr init_attr; /* of a queue pair in INIT, see ask_attr(); under cm_lock */
         int init_mask;                /* 0 until it is known */
         uint8_t port;
-        bool iwarp;          /* iWARP's CM, not InfiniBand's */
-        bool solicits;       /* a completion queue supports solicited waits */
-        bool raises_sigpipe; /* see sigpipe.c */
-        bool splits_short;   /* short messages that cross a page arrive corrupted, see post.c */
+        bool iwarp;           /* iWARP's CM, not InfiniBand's */
+        bool solicits;        /* a completion queue supports solicited waits */
+        bool raises_sigpipe;  /* see sigpipe.c */
+        bool splits_short;    /* short messages that cross a page arrive corrupted, see post.c */
+        bool fence_deadlocks; /* the device's fence can deadlock with a later read, see fence.c */
         _Atomic bool numbers_move; /* the device reports the number of the expected packet */
         bool settled; /* under cm_turn: the last event that the call causes has been handled */
         bool removed;

@@ -12,6 +12,7 @@
 #include "endpoint/ep_setup.h"
 #include "endpoint/ep_state.h"
 #include "endpoint/ep_watermark.h"
+#include "endpoint/fence.h"
 #include "endpoint/qp.h"
 #include "endpoint/srq.h"
 #include "event/evd.h"
@@ -64,6 +65,7 @@ static DAT_RETURN ep_new(struct ia *ia, enum ep_state state, struct ep **out)
         work_init(&ep->broken_work, &ep->obj, run_broken);
         work_init(&ep->drained_work, &ep->obj, run_drained);
         work_init(&ep->soft_work, &ep->obj, ep_run_soft);
+        fence_init(ep);
         ret = object_publish(ia, &ep->obj, DAT_HANDLE_TYPE_EP);
         if (ret != DAT_SUCCESS) {
                 pool_destroy(&ep->recvs);
@@ -297,6 +299,7 @@ void ep_destroy(struct ep *ep)
         work_cancel(&ia->loop, &ep->broken_work);
         work_cancel(&ia->loop, &ep->drained_work);
         work_cancel(&ia->loop, &ep->soft_work);
+        work_cancel(&ia->loop, &ep->fence.work);
         ep_setup_count_streams(&setup, -1);
         ep_setup_detach(ep, &setup);
         object_unpublish(&ep->obj);

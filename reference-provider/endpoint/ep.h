@@ -16,6 +16,22 @@
 #include "base/pool.h"
 #include "endpoint/ep_state.h"
 
+/* How a post hands its request to verbs. */
+enum post_path {
+        POST_DIRECTLY,
+        POST_WITHOUT_SIGPIPE,
+        POST_IN_TURN, /* requests are held in software, or a fenced one is being posted */
+};
+
+/* The requests that fence.c holds in software. */
+struct ep_fence {
+        struct lock lock;
+        struct link held;
+        int announced; /* fenced requests that are being posted */
+        bool watching; /* the request EVD is watched, because a request is held */
+        struct work work;
+};
+
 struct conn;
 struct evd;
 struct pz;
@@ -40,6 +56,8 @@ struct ep {
         struct ep *qp_next;     /* in recv_evd->qps */
         struct wr_pool recvs;
         struct wr_pool requests;
+        struct ep_fence fence;
+        _Atomic enum post_path post_path;
         uint32_t inline_max;
         int read_credit;                /* RDMA reads that the peer serves at once; 0 is none */
         uint32_t first_psn;             /* the first packet number expected from the peer */

@@ -9,6 +9,7 @@
 #include "base/sigpipe.h"
 #include "endpoint/ep.h"
 #include "endpoint/ep_state.h"
+#include "endpoint/fence.h"
 #include "event/evd.h"
 #include "event/evd_cq.h"
 #include "memory/lmr_gather.h"
@@ -62,34 +63,13 @@ PER_KIND DAT_COUNT max_segments(const DAT_EP_ATTR *attr, enum wr_kind kind)
 }
 
 /*
- * Whether an RDMA read of the EP is incomplete. A read that another thread is posting is not
- * counted, because nothing orders it before the caller's request.
- */
-static __attribute__((noinline)) bool has_read(struct ep *ep)
-{
-        struct wr_pool *pool = &ep->requests;
-        bool found = false;
-
-        lock_acquire(&pool->lock);
-        for (struct link *at = pool->pending.next; at != &pool->pending && !found; at = at->next) {
-                const struct wr *wr = container_of(at, struct wr, link);
-
-                found = wr_is_published(wr) && wr->kind == WR_RDMA_READ;
-        }
-        lock_release(&pool->lock);
-        return found;
-}
-
-/*
- * Whether the request needs the device's fence. InfiniBand and iWARP order reads without it, and
- * siw refuses it for reads. Other requests need it only behind a read. An unneeded fence costs time
- * on soft-RoCE: in rxe_wqe_is_fenced() a repeated request waits for every read, later ones
- * included.
+ * Whether the request needs a fence. InfiniBand and iWARP order reads without it, and siw refuses
+ * it for reads. Other requests need it only behind a read.
  */
 PER_KIND bool needs_fence(struct ep *ep, const struct request *request)
 {
         return request->kind != WR_RDMA_READ &&
-               request->flags & DAT_COMPLETION_BARRIER_FENCE_FLAG && has_read(ep);
+               request->flags & DAT_COMPLETION_BARRIER_FENCE_FLAG && fence_has_read(ep, NULL);
 }
 
 PER_KIND DAT_RETURN check_request(struct ep *ep, const struct request *request, struct ibv_sge *sge,
@@ -196,8 +176,7 @@ PER_KIND uint32_t before_page(const struct ep *ep, const struct ibv_send_wr *sen
 }
 
 /* siw also copies a request that waits for a read, but not one with two segments. */
-static __attribute__((noinline)) void halve_segment(const struct ep *ep, struct ibv_send_wr *send,
-                                                    DAT_VLEN length)
+static void halve_segment(const struct ep *ep, struct ibv_send_wr *send, DAT_VLEN length)
 {
         struct ibv_sge *sge = send->sg_list;
         uint32_t first = send->num_sge ? before_page(ep, send, sge->addr, length) : 0;
@@ -211,7 +190,7 @@ static __attribute__((noinline)) void halve_segment(const struct ep *ep, struct 
         send->num_sge = 2;
 }
 
-static __attribute__((noinline)) int post_without_sigpipe(struct ep *ep, struct ibv_send_wr *send)
+static int post_without_sigpipe(struct ep *ep, struct ibv_send_wr *send)
 {
         struct ibv_send_wr *bad;
         struct sigpipe sigpipe;
@@ -223,12 +202,27 @@ static __attribute__((noinline)) int post_without_sigpipe(struct ep *ep, struct 
         return error;
 }
 
+static __attribute__((noinline)) int post_otherwise(struct ep *ep, struct ibv_send_wr *send)
+{
+        return ep->obj.ia->raises_sigpipe ? post_without_sigpipe(ep, send) : fence_post(ep, send);
+}
+
 PER_KIND int hand_to_verbs(struct ep *ep, struct ibv_send_wr *send)
 {
         struct ibv_send_wr *bad;
 
-        return ep->obj.ia->raises_sigpipe ? post_without_sigpipe(ep, send)
-                                          : ibv_post_send(ep->qp, send, &bad);
+        if (atomic_load_explicit(&ep->post_path, memory_order_relaxed) != POST_DIRECTLY)
+                return post_otherwise(ep, send);
+        return ibv_post_send(ep->qp, send, &bad);
+}
+
+static __attribute__((noinline)) void prepare_fenced(struct ep *ep, struct ibv_send_wr *send,
+                                                     DAT_VLEN length)
+{
+        if (ep->obj.ia->fence_deadlocks)
+                fence_announce(ep);
+        else
+                halve_segment(ep, send, length);
 }
 
 /*
@@ -306,7 +300,7 @@ PER_KIND DAT_RETURN post_checked(struct ep *ep, const struct request *request, s
          * inline.
          */
         if (request->kind != WR_RDMA_READ && send_flags & IBV_SEND_FENCE)
-                halve_segment(ep, &send, length);
+                prepare_fenced(ep, &send, length);
         else if (request->kind != WR_RDMA_READ && length <= ep->inline_max)
                 send_flags |= IBV_SEND_INLINE;
         send.send_flags = send_flags;

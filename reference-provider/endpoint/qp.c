@@ -9,6 +9,7 @@
 #include "base/pool.h"
 #include "base/sigpipe.h"
 #include "endpoint/ep.h"
+#include "endpoint/fence.h"
 #include "endpoint/srq.h"
 #include "event/evd.h"
 #include "event/evd_cq.h"
@@ -331,6 +332,7 @@ void qp_destroy(struct ia *ia, struct ibv_qp *qp, bool unanswered)
 /* Destroys the queue pair after collecting its completions. */
 void qp_take_down(struct ep *ep)
 {
+        fence_drop(ep);
         evd_drain(ep_recv_target(ep));
         evd_drain(ep_request_target(ep));
         qp_destroy(ep->obj.ia, ep->qp, ep->qp_unanswered);

@@ -2,6 +2,7 @@
 #include "event/evd_cq.h"
 #include "base/daplref.h"
 #include "base/dat_abi.h"
+#include "base/event_loop.h"
 #include "base/handle.h"
 #include "base/ia.h"
 #include "base/list.h"
@@ -147,8 +148,12 @@ static inline void retire(struct evd *evd, struct ep *ep, struct wr *wr,
         wr->done = false;
         wr->held = false;
         pool_give(wr);
-        if (request)
-                ep_request_done(ep);
+        if (!request)
+                return;
+        ep_request_done(ep);
+        /* No request bypasses this while fence.c watches the EVD, see take_completion(). */
+        if (atomic_load_explicit(&ep->post_path, memory_order_relaxed) == POST_IN_TURN)
+                work_queue(&ep->obj.ia->loop, &ep->fence.work);
 }
 
 /* A DTO cannot succeed after a failed one. A bind can, because it took effect in the call. */

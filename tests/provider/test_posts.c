@@ -407,6 +407,96 @@ static void a_read_behind_a_fenced_send(void **state)
         host_close(host);
 }
 
+/* Reads 64 bytes of b to the offset in a. */
+static void post_read(struct end *a, struct end *b, size_t offset, uint64_t number)
+{
+        DAT_LMR_TRIPLET near = segment(a, offset, 64);
+        DAT_RMR_TRIPLET far = there(b, 0, 64);
+
+        assert_dat(dat_ep_post_rdma_read(a->ep, 1, &near, cookie(number), &far, 0), DAT_SUCCESS);
+}
+
+/*
+ * Posts a send whose receive is missing, a read, a fenced send of what is read, and a plain send,
+ * with the cookies 1 to 4. The first send keeps the read incomplete.
+ */
+static void post_around_a_fence(struct end *a, struct end *b)
+{
+        DAT_LMR_TRIPLET near = segment(a, 0, 64);
+
+        memset(a->memory, 0xee, BUFFER);
+        memset(b->memory, 0x77, 64);
+        post_send(a, 5000, 10, 1);
+        post_read(a, b, 0, 2);
+        assert_dat(dat_ep_post_send(a->ep, 1, &near, cookie(3), DAT_COMPLETION_BARRIER_FENCE_FLAG),
+                   DAT_SUCCESS);
+        post_send(a, 6000, 20, 4);
+}
+
+/*
+ * A fenced send between two reads completes although its receive is late. Until then soft-RoCE
+ * repeats it, and its own fence would wait for the second read.
+ */
+static void a_fenced_send_between_reads(void **state)
+{
+        struct host *host = host_joined();
+        struct end *a = &host->a;
+        struct end *b = &host->b;
+
+        (void)state;
+        for (unsigned int i = 0; i < 3; i++) {
+                post_around_a_fence(a, b);
+                post_recv(b, 5000, 10, 1);
+                /* Nothing drains the request EVD meanwhile, so the service thread has to. */
+                await_completion(b->recv_evd, b->ep, 1, DAT_DTO_SUCCESS, 10);
+                assert_silent(b->recv_evd);
+                post_read(a, b, 100, 5);
+                assert_silent(b->recv_evd);
+                post_recv(b, 1000, 64, 3);
+                post_recv(b, 2000, 20, 4);
+                await_completion(b->recv_evd, b->ep, 3, DAT_DTO_SUCCESS, 64);
+                await_completion(b->recv_evd, b->ep, 4, DAT_DTO_SUCCESS, 20);
+                await_completion(a->request_evd, a->ep, 1, DAT_DTO_SUCCESS, 10);
+                await_completion(a->request_evd, a->ep, 2, DAT_DTO_SUCCESS, 64);
+                await_completion(a->request_evd, a->ep, 3, DAT_DTO_SUCCESS, 64);
+                await_completion(a->request_evd, a->ep, 4, DAT_DTO_SUCCESS, 20);
+                await_completion(a->request_evd, a->ep, 5, DAT_DTO_SUCCESS, 64);
+                assert_memory_equal(b->memory + 1000, b->memory, 64);
+                assert_memory_equal(a->memory + 100, b->memory, 64);
+        }
+        host_close(host);
+}
+
+/* Requests behind a fence that still waits are flushed, and a graceful disconnect awaits them. */
+static void a_disconnect_before_a_fence(void **state)
+{
+        struct host *host = host_joined();
+        struct end *a = &host->a;
+        struct end *b = &host->b;
+
+        (void)state;
+        post_around_a_fence(a, b);
+        post_read(a, b, 100, 5);
+        assert_dat(dat_ep_disconnect(a->ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+        for (unsigned int i = 1; i <= 5; i++)
+                await_completion(a->request_evd, a->ep, i, DAT_DTO_ERR_FLUSHED, 0);
+        (void)await_event(a->connect_evd, DAT_CONNECTION_EVENT_DISCONNECTED);
+        (void)await_event(b->connect_evd, DAT_CONNECTION_EVENT_DISCONNECTED);
+        assert_dat(dat_ep_reset(a->ep), DAT_SUCCESS);
+        assert_dat(dat_ep_reset(b->ep), DAT_SUCCESS);
+        join_ends(host, a, b);
+        post_around_a_fence(a, b);
+        post_read(a, b, 100, 5);
+        assert_dat(dat_ep_disconnect(a->ep, DAT_CLOSE_GRACEFUL_FLAG), DAT_SUCCESS);
+        post_recv(b, 5000, 10, 1);
+        post_recv(b, 1000, 64, 3);
+        post_recv(b, 2000, 20, 4);
+        for (unsigned int i = 1; i <= 5; i++)
+                await_completion(a->request_evd, a->ep, i, DAT_DTO_SUCCESS,
+                                 (DAT_VLEN[]){0, 10, 64, 64, 20, 64}[i]);
+        host_close(host);
+}
+
 /* A freed LMR takes its memory out of what was posted, and the connection with it. */
 enum receiver { OF_THE_EP, OF_THE_EP_EARLY, OF_THE_SRQ };
 
@@ -1042,6 +1132,8 @@ int main(void)
             unless_iwarp(segments_fill_in_their_order, ONE_READ),
             unless_iwarp(a_fenced_send_carries_what_was_read, NO_WAIT),
             unless_iwarp(a_read_behind_a_fenced_send, NO_WAIT),
+            unless_iwarp(a_fenced_send_between_reads, NO_WAIT),
+            unless_iwarp(a_disconnect_before_a_fence, NO_WAIT),
             unless_iwarp(memory_that_is_freed_under_a_receive, NO_REFUSAL),
             unless_iwarp(memory_that_is_freed_under_a_read, NO_WAIT),
             unless_iwarp(a_failure_behind_a_full_evd, NO_WAIT),
