@@ -229,3 +229,40 @@ CASE(ep_post_send, fenced_before_receive)
         expect_completion(requests, .ep = loop.active, .cookie = 2, .length = FENCED);
         expect_holds(&brought, 1, FENCED);
 }
+
+/*
+ * A plain send without a receive keeps the first read incomplete, so the fence has to wait for it.
+ * The second read is posted while the transport repeats the fenced send.
+ */
+CASE(ep_post_send, fenced_between_reads)
+{
+        struct loop loop = transfer_with(t, .reads = 2);
+        DAT_EVD_HANDLE requests = ep_request_evd(t, loop.active);
+        DAT_EVD_HANDLE receives = ep_recv_evd(t, loop.passive);
+        struct vector away = vector_with(t, .length = FENCED);
+        struct vector first = vector_with(t, .length = LENGTH);
+        struct vector before = vector_with(t, .length = FENCED);
+        struct vector behind = vector_with(t, .length = FENCED);
+        struct vector to_first = vector_with(t, .length = LENGTH);
+        struct vector to_fenced = vector_with(t, .length = FENCED);
+        DAT_RMR_TRIPLET remote = vector_remote(&away);
+
+        vector_fill(t, &away, 1);
+        must(send_vector(loop.active, &first, 1, PLAIN));
+        must(dat_ep_post_rdma_read(loop.active, 1, before.iov, COOKIE(2), &remote, PLAIN));
+        expect(send_vector(loop.active, &before, 3, FENCE), DAT_SUCCESS);
+        must(recv_vector(loop.passive, &to_first, 1, PLAIN));
+        expect_completion(requests, .ep = loop.active, .cookie = 1, .length = LENGTH);
+        expect_completion(requests, .ep = loop.active, .cookie = 2, .length = FENCED);
+        expect_completion(receives, .ep = loop.passive, .cookie = 1, .length = LENGTH);
+        settle_briefly(t);
+        must(dat_ep_post_rdma_read(loop.active, 1, behind.iov, COOKIE(4), &remote, PLAIN));
+        settle_briefly(t);
+        must(recv_vector(loop.passive, &to_fenced, 3, PLAIN));
+
+        expect_completion(receives, .ep = loop.passive, .cookie = 3, .length = FENCED);
+        expect_holds(&to_fenced, 1, FENCED);
+        expect_completion(requests, .ep = loop.active, .cookie = 3, .length = FENCED);
+        expect_completion(requests, .ep = loop.active, .cookie = 4, .length = FENCED);
+        expect_holds(&behind, 1, FENCED);
+}
