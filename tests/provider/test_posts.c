@@ -544,7 +544,7 @@ static void memory_that_is_freed_under_a_receive(void **state)
 /*
  * The read waits behind a message that has no receive yet, and begins when its memory is gone. A
  * send or a write in its place ends so, too, if the message has its receive by then; else soft-RoCE
- * does not repeat the message any more, and both stay until somebody disconnects.
+ * does not repeat the message any more, and both stay pending until a disconnect.
  */
 static void memory_that_is_freed_under_a_read(void **state)
 {
@@ -573,7 +573,7 @@ static void assert_empty(DAT_EVD_HANDLE evd)
         assert_dat(dat_evd_dequeue(evd, &event), DAT_QUEUE_EMPTY);
 }
 
-/* The first failure is told as what it is; the rest is flushed in its order, at both ends. */
+/* The first failure has its own status; both ends flush the other operations in order. */
 static void a_failure_flushes_what_follows(void **state)
 {
         struct host *host = host_joined();
@@ -1075,7 +1075,7 @@ static void a_failed_attempt_flushes_its_receives(void **state)
         host_close(host);
 }
 
-/* A full EVD that nobody reads leaves the failure in the completion queue. */
+/* A full EVD that no thread reads leaves the failure in the completion queue. */
 static void a_failure_behind_a_full_evd(void **state)
 {
         struct host *host = host_open();
