@@ -18,6 +18,17 @@ DEQUEUE = "dat_evd_dequeue(async_evd(t), &(DAT_EVENT){.event_number = 0})"
         ("harness/notes", "NOTE", "first remark"),
         ("harness/ends_noted", "NOTE", "first remark"),
         ("harness/fails_by_value", "FAIL", "1 + 1 == 3: 2 was seen, 3 expected"),
+        (
+            "harness/fails_by_flags",
+            "FAIL",
+            "param.evd_flags == DAT_EVD_ASYNC_FLAG: DAT_EVD_CR_FLAG|DAT_EVD_DTO_FLAG was seen,"
+            " DAT_EVD_ASYNC_FLAG expected",
+        ),
+        (
+            "harness/fails_by_size",
+            "FAIL",
+            "param.length == wanted: 4096 bytes was seen, 8192 bytes expected",
+        ),
         ("harness/fails_by_condition", "FAIL", "t is there (it is expected that t == NULL)"),
         (
             "harness/fails_by_return",

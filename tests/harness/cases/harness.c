@@ -39,6 +39,21 @@ CASE_WITH(harness, fails_by_value, .needs = 0)
         expect_eq(1 + 1, 3);
 }
 
+CASE_WITH(harness, fails_by_flags, .needs = 0)
+{
+        DAT_EVD_PARAM param = {.evd_flags = DAT_EVD_DTO_FLAG | DAT_EVD_CR_FLAG};
+
+        expect_eq(param.evd_flags, DAT_EVD_ASYNC_FLAG);
+}
+
+CASE_WITH(harness, fails_by_size, .needs = 0)
+{
+        DAT_LMR_PARAM param = {.length = 4096};
+        int wanted = 8192;
+
+        expect_eq(param.length, wanted);
+}
+
 CASE_WITH(harness, fails_by_condition, .needs = 0)
 {
         expect_that(t == NULL, "t is there");
