@@ -247,7 +247,7 @@ def test_the_skip_link_leads_behind_the_head(window: Browser, report: str) -> No
     window.press("Enter")
     assert window.run("document.activeElement.tagName") == "MAIN"
     window.press("Tab")
-    assert window.run("document.activeElement.closest('section').id") == "profiles"
+    assert window.run("document.activeElement.closest('section').id") == "findings"
 
 
 def test_sections_have_names_and_header_cells_scopes(window: Browser, report: str) -> None:
