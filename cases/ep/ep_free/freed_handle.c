@@ -158,8 +158,10 @@ FAMILY(ep_free, handle_afterwards, uses)
         };
         beside.other = ep_with(t);
         beside.qual = point_qual(t);
-        must(dat_rmr_create(pz(t), &beside.rmr));
-        adopt(t, DAT_HANDLE_TYPE_RMR, beside.rmr);
+        if (row->call == bind_by) {
+                must(dat_rmr_create(pz(t), &beside.rmr));
+                adopt(t, DAT_HANDLE_TYPE_RMR, beside.rmr);
+        }
 
         expect_stale(row->call, bad_handle(t, DAT_HANDLE_TYPE_EP, BAD_HANDLE_DESTROYED));
 }
