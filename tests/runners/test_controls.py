@@ -87,6 +87,14 @@ def test_the_own_call_is_the_own_page_s_matter() -> None:
     assert Hosts(ep_reset=RESET_FAILS).judge(record) is record
 
 
+def test_a_legal_call_that_never_works_says_nothing_about_a_bad_handle() -> None:
+    record = ended("ep_reset/invalid_handle/other_kind", "FAIL", "dat_ep_reset")
+    record["checks"][0]["text"] = "dat_ep_reset(all: legal)"
+    judged = Hosts(ep_reset=RESET_FAILS).judge(record)
+    assert judged["blocked"]["call"] == "dat_ep_reset"
+    assert Hosts().judge(record) is record
+
+
 def test_a_clause_of_the_registry_has_no_call_of_its_own() -> None:
     """The suite is not at fault where the provider breaks the call."""
     record = ended("ep_reset/null_handle", "CRASH", "dat_ep_reset")

@@ -20,6 +20,8 @@ RED = NOT_KEPT - {CONTRADICTED}
 EVERYWHERE = frozenset({"dat_ia_open", "dat_ia_query", "dat_ia_close"})
 # So often is a control not kept before it counts.
 TRIES = 2
+# How a case of a bad argument writes its last check: the call with legal arguments works.
+LEGAL = "(all: legal)"
 # How a record has the handle of no object.
 NULL = "DAT_HANDLE_NULL"
 
@@ -55,10 +57,15 @@ class Controls:
             why = f"{empty} returned DAT_SUCCESS, and no handle"
             return _blocked(record, empty, self._controls[empty].case, why)
         roots = _roots(self._broken([*_made(record), own, named], run))
+        if own in roots and _failed(record).get("text", "").endswith(LEGAL):
+            return self._blocked_by(record, own)
         if not roots or own in roots or named in roots:
             return record
         last = [call for call in _made(record) if call in roots]
         call = last[-1] if last else min(roots)
+        return self._blocked_by(record, call)
+
+    def _blocked_by(self, record: Record, call: str) -> Record:
         control = self._known[call]
         why = f"{call} does not work ({control['case']}: {control['verdict']}, {control['reason']})"
         return _blocked(record, call, control["case"], why)
@@ -90,9 +97,7 @@ class Controls:
 
 
 def _blocked(record: Record, call: str, clause: str, why: str) -> Record:
-    failed: Mapping[str, Any] = next(
-        (check for check in reversed(record["checks"]) if not check["ok"]), {}
-    )
+    failed = _failed(record)
     nowhere = {"file": "", "line": 0, "text": ""}
     site = {name: failed.get(name, none) for name, none in nowhere.items()}
     return record | {
@@ -100,6 +105,11 @@ def _blocked(record: Record, call: str, clause: str, why: str) -> Record:
         "reason": f"{why}; the case saw {record['verdict']}: {record['reason']}",
         "blocked": {"call": call, "clause": clause, "ret": why, "site": site},
     }
+
+
+def _failed(record: Record) -> Mapping[str, Any]:
+    """The last check that did not hold, if there is one."""
+    return next((check for check in reversed(record["checks"]) if not check["ok"]), {})
 
 
 def _empty_handed(record: Record) -> str:
