@@ -77,7 +77,9 @@ def worse(step: Step, chance: float) -> Step:
     """A step, or what hangs or crashes where it would grant."""
     if step.do != "answer" or chance > 1 / HANGS + 1 / CRASHES:
         return step
-    return replace(step, do="hang" if chance < 1 / HANGS else "crash", returns="")
+    if chance < 1 / HANGS:
+        return replace(step, do="hang", returns="")
+    return replace(step, do="run", function="crash", returns="")
 
 
 def known_calls(checkout: Checkout) -> Facts:
@@ -89,7 +91,7 @@ def known_calls(checkout: Checkout) -> Facts:
 def build(checkout: Checkout, faults: Sequence[Fault], folder: Path) -> Path:
     """The faulty provider that has these faults, instead of those of faults/."""
     facts = known_calls(checkout)
-    writer = FaultWriter(facts, calls_of(facts), ["fault.h"])
+    writer = FaultWriter(facts, calls_of(facts), ["fault.h", "functions.h"])
     for fault in faults:
         writer.add(fault)
     steps = max(len(fault.steps) for fault in faults)

@@ -41,7 +41,7 @@ CASES = 120
 MODES = {
     "refused": {"do": "answer", "returns": "DAT_INTERNAL_ERROR"},
     "nothing": {"do": "answer", "returns": "DAT_SUCCESS"},
-    "crash": {"do": "crash"},
+    "crash": {"do": "run", "function": "crash"},
     "hang": {"do": "hang"},
 }
 # Without these no IA is opened, and no case runs.
