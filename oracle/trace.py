@@ -52,13 +52,19 @@ class Call:
         self.thread: int = raw.get("thread", 1)
         self.apart: str = raw.get("child", "")  # of a forked copy, or a program of its own
         self.name: str = raw["call"]
-        args = raw["args"]
+        # Records of format 3 have the values as data beside their texts.
+        values = raw.get("typed", raw)
+        args = values["args"]
+        if values is not raw and not isinstance(args, dict):
+            raise TypeError("typed arguments are no object")
         self.typed = isinstance(args, dict)
         self.args: dict[str, Any] = _values(args) if self.typed else dict(args)
+        if values is not raw:
+            self._tell_nulls(args, dict(raw["args"]))
         self.finished: bool = not raw.get("unfinished", False)
         self.ret: str = raw.get("ret", "")
         self.sub: str = raw.get("sub", "")
-        out = raw.get("out") or {}
+        out = values.get("out") or {}
         self.out: dict[str, Any] = _values(out) if isinstance(out, dict) else dict(out)
         self.memory: Mapping[str, Any] = raw.get("memory") or {}
         self.teardown: bool = bool(raw.get("teardown"))
@@ -72,6 +78,12 @@ class Call:
         self.overlaps: Sequence[Call] = ()
         self.objects: dict[str, Any] = {}
         self.o: Any = None
+
+    def _tell_nulls(self, args: Mapping[str, Any], texts: Mapping[str, str]) -> None:
+        """As data, a null pointer to a handle and a null handle are the same: the text has both."""
+        for name, part in args.items():
+            if part is None and name in texts:
+                self.args[name] = texts[name]
 
     @property
     def ok(self) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 
 NULL_HANDLE = "DAT_HANDLE_NULL"
 NULL_POINTER = "NULL"
+BITS = ("_mask", "flags", "privileges")
 COUNTS = {
     "timeout": {4294967295: "DAT_TIMEOUT_INFINITE"},
     "soft_high_watermark": {-1: "DAT_WATERMARK_INFINITE"},
@@ -28,6 +29,8 @@ def value(name: str, typed: Any) -> Any:
     if isinstance(typed, bool):
         return "DAT_TRUE" if typed else "DAT_FALSE"
     if isinstance(typed, int):
+        if name.endswith(BITS):
+            return f"0x{typed:x}"  # no bit has a name
         return COUNTS.get(name, {}).get(typed, typed)
     if isinstance(typed, str):
         return typed
@@ -50,7 +53,7 @@ def _structure(name: str, typed: dict[str, Any]) -> Any:
         return f"0x{typed['va']:x}"
     if typed.keys() == {"text"}:
         return typed["text"]
-    if typed.keys() == {"pointer"}:
+    if typed.keys() == {"pointer"} and isinstance(typed["pointer"], int):
         return f"0x{typed['pointer']:x}"
     if "family" in typed and typed.keys() <= {"family", "address", "port", "scope"}:
         return typed.get("address", "an address of another family")

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from oracle import judge
+from oracle.trace import read
 from oracle.typed import value
 
 
@@ -27,6 +28,9 @@ from oracle.typed import value
         ("nbufs_allocated", -2, "DAT_VALUE_UNKNOWN"),
         ("user_cookie", 4294967295, 4294967295),
         ("recv_idle", True, "DAT_TRUE"),
+        ("srq_param_mask", 16777216, "0x1000000"),
+        ("event_data", {"pointer": None}, {"pointer": "NULL"}),
+        ("event_data", {"pointer": {"pointer": 255}}, {"pointer": "0xff"}),
         ("attr", {"mark": 0, "pz_handle": None}, {"mark": 0, "pz_handle": "DAT_HANDLE_NULL"}),
         ("iov", [{"segment_length": 1}], [{"segment_length": 1}]),
     ],
@@ -39,6 +43,31 @@ def test_values(name: str, typed: Any, plain: Any) -> None:
 def test_no_value() -> None:
     """A value that is none makes the record damaged, and ends nothing."""
     call = {"n": 1, "who": "case", "call": "dat_pz_free", "args": {"pz_handle": 1.5}, "at_us": 1}
+    assert judge({"calls": [call]}, {}).damage.startswith("call 1 of the record is not a call")
+
+
+def test_values_beside_texts() -> None:
+    """The data of a call count, not its texts; only a null pointer is told by the text."""
+    call = {
+        "n": 1,
+        "who": "case",
+        "call": "dat_psp_create_any",
+        "args": [["ia_handle", "gone"], ["psp_handle", "NULL"]],
+        "typed": {"args": {"ia_handle": {"handle": "ia"}, "psp_handle": None}, "out": {"x": 1}},
+        "out": [["x", "2"]],
+        "ret": "DAT_SUCCESS",
+        "at_us": 1,
+    }
+    (process,) = read({"calls": [call]}, {}).processes
+    (only,) = process.calls
+    assert only.typed
+    assert (only.arg("ia_handle"), only.arg("psp_handle"), only.field("x")) == ("ia", "NULL", 1)
+
+
+@pytest.mark.parametrize("typed", [None, [], {"args": []}, {"args": {"x": 1.5}}, {}])
+def test_damaged_data(typed: Any) -> None:
+    """Damaged data beside whole texts make the record damaged."""
+    call = {"n": 1, "who": "case", "call": "x", "args": [], "typed": typed, "at_us": 1}
     assert judge({"calls": [call]}, {}).damage.startswith("call 1 of the record is not a call")
 
 
