@@ -203,9 +203,9 @@ const char *mount_view_furnish(void)
                 const char *path;
                 const char *options;
         } own[] = {
-            {"tmpfs", "/tmp", "mode=1777,size=25%"},
-            {"tmpfs", "/var/tmp", "mode=1777,size=25%"},
-            {"tmpfs", "/dev/shm", "mode=1777"},
+            {"tmpfs", "/tmp", "mode=1777,size=15%,nr_inodes=64k"},
+            {"tmpfs", "/var/tmp", "mode=1777,size=15%,nr_inodes=64k"},
+            {"tmpfs", "/dev/shm", "mode=1777,size=25%,nr_inodes=64k"},
             {"mqueue", "/dev/mqueue", NULL},
         };
         const char *failed = NULL;

@@ -19,6 +19,7 @@
 
 #include "agent/ipc.h"
 #include "agent/mount_view.h"
+#include "agent/scratch.h"
 #include "agent/seccomp.h"
 
 /* A user and a group that nobody is; systemd gives such numbers to services for their time. */
@@ -147,6 +148,8 @@ void privilege_prepare(bool keep)
                 const char *failed = mount_view_furnish();
 
                 ipc_watch();
+                if (!failed)
+                        scratch_watch();
                 if (failed)
                         kept("part of the host's files (%s: %s)", failed, strerror(errno));
         }

@@ -12,6 +12,7 @@
 #include "agent/containment.h"
 #include "agent/contradiction.h"
 #include "agent/ipc.h"
+#include "agent/scratch.h"
 
 /* How long a peer may take to end on request, on this host and on the other one. */
 #define STOP_LOCAL_MS  2000
@@ -593,6 +594,7 @@ void run_step(struct run *run, const struct pollfd *fds, int count)
                 output_drain(&run->output);
                 calm(run);
                 run->ipc_left = ipc_clear();
+                run->files_left = scratch_clear();
                 run->ended_ns = now_ns();
                 run->stage = STAGE_DONE;
         }

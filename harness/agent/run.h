@@ -64,6 +64,7 @@ struct run {
         unsigned int stalled_ms; /* of KILLED_STALL: what the call was given */
         unsigned int strays;     /* processes that outlived those that the agent started */
         unsigned int ipc_left;   /* IPC objects that outlived them */
+        unsigned int files_left; /* files and folders in temporary folders that outlived them */
         unsigned int garbage;    /* lines on the suite's own channels that it did not write */
         const char *overreach;   /* what was asked of the agent that the case may not; or NULL */
         bool stop_unanswered;

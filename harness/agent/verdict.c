@@ -297,6 +297,8 @@ void run_events(const struct run *run, render_emit *emit, void *context)
                            run->strays, emit, context);
         emit_count(run, "leak", "IPC objects that outlived the case and were removed",
                    run->ipc_left, emit, context);
+        emit_count(run, "leak", "files that outlived the case and were removed", run->files_left,
+                   emit, context);
         emit_count(run, "record", "lines written to the suite's own channel", run->garbage, emit,
                    context);
 }

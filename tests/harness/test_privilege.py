@@ -121,6 +121,17 @@ def test_ipc_objects_are_counted_and_removed(tmp_path: Path) -> None:
         assert (agent.run("provider/resizes").reason) == outcome.reason
 
 
+def test_files_are_removed_before_the_next_case(tmp_path: Path) -> None:
+    if not namespaces():
+        pytest.skip("this user may not make namespaces")
+    with Agent(tmp_path, "resize=clutter") as agent:
+        for _ in range(2):
+            outcome = agent.run("provider/resizes")
+            assert outcome.verdict["output"] == "0 were left\n"
+            assert outcome.texts("leak")[-1].startswith("files that outlived the case and were rem")
+        assert agent.run("harness/passes").texts("leak") == []
+
+
 def test_nothing_of_this_machine_changes(tmp_path: Path) -> None:
     """What the agent mounts and unmounts is its own."""
     before = Path("/proc/self/mountinfo").read_text()

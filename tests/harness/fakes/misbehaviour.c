@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/random.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -389,6 +390,31 @@ static DAT_RETURN litter(void)
         return leave_ipc() ? DAT_SUCCESS : FAIL(DAT_INTERNAL_ERROR);
 }
 
+/* Files and folders, deep ones too, in each temporary folder; says how many were there before. */
+static DAT_RETURN clutter(void)
+{
+        static const char *const folders[] = {"/tmp", "/var/tmp", "/dev/shm"};
+        int there = 0;
+
+        for (int i = 0; i < 3; i++) {
+                int fd;
+
+                if (chdir(folders[i]) < 0)
+                        return FAIL(DAT_INTERNAL_ERROR);
+                there += access("left", F_OK) == 0;
+                fd = open("file", O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+                if (fd < 0)
+                        return FAIL(DAT_INTERNAL_ERROR);
+                close(fd);
+                for (int depth = 0; depth < 300; depth++)
+                        if (mkdir("left", 0700) < 0 || mkdir("beside", 0) < 0 || chdir("left") < 0)
+                                return FAIL(DAT_INTERNAL_ERROR);
+        }
+        printf("%d were left\n", there);
+        fflush(stdout);
+        return DAT_SUCCESS;
+}
+
 DAT_RETURN misbehave(const char *site)
 {
         static const struct {
@@ -426,6 +452,7 @@ DAT_RETURN misbehave(const char *site)
             {"scribble", scribble},
             {"attack", attack_all},
             {"litter", litter},
+            {"clutter", clutter},
             {"forge_seal", forge_a_seal},
             {"fail", say_failed},
             {"unsupported", say_unsupported},
