@@ -13,6 +13,7 @@
 #include <sys/shm.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "fault.h"
@@ -105,6 +106,49 @@ void run_netdevs_down(void)
 void run_leak_shared_memory(void)
 {
         shmget(IPC_PRIVATE, 4096, IPC_CREAT | 0600);
+}
+
+static void fill(const char *folder)
+{
+        static char block[1 << 16];
+        char path[64];
+        int fd;
+
+        snprintf(path, sizeof(path), "%s/filled", folder);
+        fd = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+        memset(block, 'x', sizeof(block));
+        while (fd >= 0 && write(fd, block, sizeof(block)) > 0)
+                ;
+        if (fd >= 0)
+                close(fd);
+}
+
+void run_fill_folders(void)
+{
+        fill("/tmp");
+        fill("/var/tmp");
+        fill("/dev/shm");
+}
+
+void run_continue_in_child(void)
+{
+        pid_t child = fork();
+        int status = 1;
+
+        if (child <= 0)
+                return;
+        waitpid(child, &status, 0);
+        _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 1);
+}
+
+void run_exhaust_memory(void)
+{
+        size_t size = (size_t)16 << 20;
+        char *block;
+
+        while ((block = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+                             0)) != MAP_FAILED)
+                memset(block, 1, size);
 }
 
 /* By the descriptor on which the harness of this process speaks to its agent. */
