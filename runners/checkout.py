@@ -74,6 +74,11 @@ class Checkout:
         return self.built / "bin" / APIS[self.api][0]
 
     @property
+    def puppet(self) -> Path:
+        """The agent whose one case makes the calls that a program names."""
+        return self.root / "build/default/bin/udapl-puppet"
+
+    @property
     def reference_provider(self) -> Path:
         """The provider that is certified where none is named."""
         return self.built / "lib" / APIS[self.api][1]

@@ -43,6 +43,7 @@ struct agent {
         json_t *ia;                        /* what hello says of it */
         char case_ia[DAT_NAME_MAX_LENGTH]; /* of the run under way */
         char libdat_fault[DAT_NAME_MAX_LENGTH];
+        char program[PROGRAM_MAX];
         uint64_t beat_ns; /* when the next heartbeat of a run is due */
         int signals;
         bool greeted;
@@ -332,24 +333,26 @@ static bool take_run(struct agent *agent, json_t *message)
         const char *id, *mode;
         const char *ia = agent->probe.ia;
         const char *libdat_fault = "";
+        const char *program = "";
         int gdb;
         int undeclared = 0;
         json_int_t seed = 0;
         json_t *hurried = NULL;
-        struct case_job job = {
-            .settings = {.ia = agent->case_ia, .libdat_fault = agent->libdat_fault}};
+        struct case_job job = {.settings = {.ia = agent->case_ia,
+                                            .libdat_fault = agent->libdat_fault,
+                                            .program = agent->program}};
 
         if (json_unpack_ex(message, NULL, JSON_STRICT,
-                           "{s:s s:I s:s s:s s:I s:I s:I s:b s?s s?s s?b s?I s?o}", "type",
+                           "{s:s s:I s:s s:s s:I s:I s:I s:b s?s s?s s?b s?I s?o s?s}", "type",
                            &(char *){NULL}, "seq", &seq, "case", &id, "peer", &mode, "deadline_ms",
                            &deadline_ms, "event_ms", &event_ms, "quiet_ms", &quiet_ms, "gdb", &gdb,
                            "ia", &ia, "libdat_fault", &libdat_fault, "undeclared", &undeclared,
-                           "seed", &seed, "hurried", &hurried) != 0 ||
+                           "seed", &seed, "hurried", &hurried, "program", &program) != 0 ||
             strlen(ia) >= sizeof(agent->case_ia) ||
-            strlen(libdat_fault) >= sizeof(agent->libdat_fault) || !within(seq, 1, SEQ_MAX) ||
-            seed < 0 || !within(deadline_ms, 1, DEADLINE_MAX_MS) ||
-            !within(event_ms, 1, EVENT_MAX_MS) || !within(quiet_ms, 0, QUIET_MAX_MS) ||
-            !parse_mode(mode, &job.settings.peer_mode) ||
+            strlen(libdat_fault) >= sizeof(agent->libdat_fault) ||
+            strlen(program) >= sizeof(agent->program) || !within(seq, 1, SEQ_MAX) || seed < 0 ||
+            !within(deadline_ms, 1, DEADLINE_MAX_MS) || !within(event_ms, 1, EVENT_MAX_MS) ||
+            !within(quiet_ms, 0, QUIET_MAX_MS) || !parse_mode(mode, &job.settings.peer_mode) ||
             !parse_hurried(hurried, &job.settings.hurried))
                 return refuse(agent, "run has a member that is missing, unknown or wrong");
         if (agent->run.kind != RUN_NONE) {
@@ -363,6 +366,7 @@ static bool take_run(struct agent *agent, json_t *message)
         }
         memcpy(agent->case_ia, ia, strlen(ia) + 1);
         memcpy(agent->libdat_fault, libdat_fault, strlen(libdat_fault) + 1);
+        memcpy(agent->program, program, strlen(program) + 1);
         job.settings.probe = case_probe(job.ref, &agent->probe, &agent->threadsafe);
         job.settings.deadline_ms = (unsigned int)deadline_ms;
         job.settings.event_ms = (unsigned int)event_ms;

@@ -11,6 +11,7 @@
 enum peer_mode { PEER_MODE_NONE, PEER_MODE_LOCAL, PEER_MODE_REMOTE };
 
 #define HURRIED_MAX 16
+#define PROGRAM_MAX 65536 /* bytes of a puppet's program, its end included */
 
 /* Calls of teardown that have less time than others, by their numbers in api_functions. */
 struct hurried {
@@ -22,6 +23,7 @@ struct hurried {
 struct settings {
         const char *ia;
         const char *libdat_fault; /* of the faulty libdat, in the case's processes; or "" */
+        const char *program;      /* the steps that the puppet takes, a line each; NULL or "" */
         unsigned int deadline_ms; /* of the body */
         unsigned int event_ms;
         unsigned int quiet_ms;

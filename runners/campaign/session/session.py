@@ -119,6 +119,7 @@ class Session:
         hurried: Sequence[str] = (),
         put_off: float | None = None,
         disturbs: bool = False,
+        program: str = "",
     ) -> Evidence:
         """Run one case to its verdict, or to the loss of a host; never raises AgentLost.
 
@@ -129,6 +130,7 @@ class Session:
         fault that the faulty libdat has in the case's process, where that is the agent's. The calls
         `hurried` are not waited for as long as others where teardown makes them. After `put_off`
         seconds the run is ended. Only a case that `disturbs` may ask for a disturbed network.
+        `program` are the steps of a puppet, a line each.
         """
         self._seq = next(_NUMBERS)
         self._evidence = evidence = Evidence()
@@ -153,6 +155,7 @@ class Session:
                     **({"libdat_fault": libdat_fault} if libdat_fault else {}),
                     **({"undeclared": True} if undeclared else {}),
                     **({"hurried": list(hurried)} if hurried else {}),
+                    **({"program": program} if program else {}),
                 }
             )
             self._await_verdict(evidence, limits, gdb, put_off)

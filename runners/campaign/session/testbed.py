@@ -167,6 +167,7 @@ class Testbed:
         debug: Debug | None = None,
         undeclared: bool = False,
         libdat_fault: str = "",
+        program: str = "",
     ) -> str | None:
         """Run one case; its verdict's word, None where the hosts cannot be had (`given_up`), or
         PUT_OFF where it waits like many before it, and is to be begun anew elsewhere.
@@ -175,7 +176,8 @@ class Testbed:
         hurries nothing.
         With `debug`, the case stops before its first call, and `debug` is told where it waits. An
         `undeclared` case is run though a feature that it needs is declared absent. The case's
-        process has `libdat_fault`, where the faulty libdat is the agent's.
+        process has `libdat_fault`, where the faulty libdat is the agent's. `program` are the steps
+        of a puppet.
         """
         opened = self._ready(emit)
         while opened is not None and (lost := opened.session.lost()) is not None:
@@ -199,6 +201,7 @@ class Testbed:
                 () if within or debug else self._hurried(attempt),
                 self._waits.put_off if self._waits else None,
                 planned.network,
+                program,
             )
             elapsed = (time.monotonic() - begun) * 1000
             record = verdict_record(planned, attempt, opened.names, started, elapsed, evidence)

@@ -1,0 +1,705 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The puppet: a case without a clause, which makes the DAT calls that its run's program names. The
+ * trace records the calls; the executable specification judges them. A program is a list of steps,
+ * a line each: the step's name and its arguments, whole numbers. An object is named by its kind and
+ * its slot: 1000 * kind + slot; a negative number is the null handle. A slot whose object was
+ * freed, or was never made, is the null handle too, because a provider may give a freed handle
+ * again.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "case.h"
+#include "case/ep_attr.h"
+#include "case/test.h"
+
+#define SLOTS        32
+#define BY_KIND      1000
+#define STEP_ARGS    8
+#define MEMORY_BYTES 4096
+#define US_PER_MS    1000
+#define CONNECT_MS   2000
+#define DRAIN_MOST   256
+#define NAME_MAX_    31
+
+enum kind { PZ, LMR, RMR, EVD, CNO, SRQ, EP, PSP, CR, KINDS };
+
+struct memory {
+        unsigned char *bytes;
+        DAT_LMR_CONTEXT lmr_context;
+        DAT_RMR_CONTEXT rmr_context;
+};
+
+struct walk {
+        struct test *t;
+        DAT_HANDLE at[KINDS][SLOTS];
+        struct memory memory[SLOTS]; /* of the LMRs */
+        DAT_RMR_CONTEXT bound[SLOTS];
+        DAT_CONN_QUAL qualifier[SLOTS]; /* of the PSPs */
+        unsigned int steps;
+};
+
+struct move {
+        const char *name;
+        unsigned int args;
+        void (*take)(struct walk *walk, const long *arg);
+};
+
+/* The place of an object, or NULL where the number names none. */
+static DAT_HANDLE *place(struct walk *walk, long number)
+{
+        if (number < 0 || number / BY_KIND >= KINDS || number % BY_KIND >= SLOTS)
+                return NULL;
+        return &walk->at[number / BY_KIND][number % BY_KIND];
+}
+
+static DAT_HANDLE named(struct walk *walk, long number)
+{
+        DAT_HANDLE *at = place(walk, number);
+
+        return at ? *at : DAT_HANDLE_NULL;
+}
+
+static DAT_COUNT count_of(long number)
+{
+        return (DAT_COUNT)number;
+}
+
+static unsigned int slot_of(long number)
+{
+        return number < 0 ? 0 : (unsigned int)(number % BY_KIND) % SLOTS;
+}
+
+/* A new object goes to its slot where that is empty; else it would be lost, so it is not made. */
+static bool is_free(struct walk *walk, long number, enum kind kind)
+{
+        DAT_HANDLE *at = place(walk, number);
+
+        return at && number / BY_KIND == kind && *at == DAT_HANDLE_NULL;
+}
+
+static void keep(struct walk *walk, long number, DAT_RETURN ret, const DAT_HANDLE *made)
+{
+        if (dat_is(ret, DAT_SUCCESS))
+                *place(walk, number) = *made;
+}
+
+static void gone(struct walk *walk, long number, DAT_RETURN ret)
+{
+        DAT_HANDLE *at = place(walk, number);
+
+        if (at && dat_is(ret, DAT_SUCCESS))
+                *at = DAT_HANDLE_NULL;
+}
+
+static DAT_DTO_COOKIE cookie(const struct walk *walk)
+{
+        return (DAT_DTO_COOKIE){.as_64 = walk->steps};
+}
+
+/* A segment of an LMR's memory, as far as its numbers go: they may lie outside of it. */
+static DAT_LMR_TRIPLET segment(struct walk *walk, long lmr, long offset, long length)
+{
+        const struct memory *memory = &walk->memory[slot_of(lmr)];
+        DAT_LMR_TRIPLET made;
+
+        memset(&made, 0, sizeof(made));
+        made.lmr_context = memory->lmr_context;
+        made.virtual_address = (DAT_VADDR)(uintptr_t)memory->bytes + (DAT_VADDR)offset;
+        made.segment_length = (DAT_UINT32)length;
+        return made;
+}
+
+static void pz_create(struct walk *walk, const long *arg)
+{
+        DAT_PZ_HANDLE made = DAT_HANDLE_NULL;
+
+        if (is_free(walk, arg[0], PZ))
+                keep(walk, arg[0], dat_pz_create(walk->t->ia, &made), &made);
+}
+
+static void pz_query(struct walk *walk, const long *arg)
+{
+        DAT_PZ_PARAM param;
+
+        dat_pz_query(named(walk, arg[0]), DAT_PZ_FIELD_ALL, &param);
+}
+
+static void pz_free(struct walk *walk, const long *arg)
+{
+        gone(walk, arg[0], dat_pz_free(named(walk, arg[0])));
+}
+
+static void lmr_create(struct walk *walk, const long *arg)
+{
+        struct memory *memory = &walk->memory[slot_of(arg[0])];
+        DAT_REGION_DESCRIPTION region;
+        DAT_LMR_HANDLE made = DAT_HANDLE_NULL;
+        DAT_VLEN length;
+        DAT_VADDR address;
+
+        if (!is_free(walk, arg[0], LMR))
+                return;
+        if (!memory->bytes)
+                memory->bytes = calloc(1, MEMORY_BYTES);
+        if (!memory->bytes)
+                resource(walk->t, "no memory for a registration");
+        memset(&region, 0, sizeof(region));
+        region.for_va = memory->bytes;
+        keep(walk, arg[0],
+             dat_lmr_create(walk->t->ia, DAT_MEM_TYPE_VIRTUAL, region, MEMORY_BYTES,
+                            named(walk, arg[1]), (DAT_MEM_PRIV_FLAGS)arg[2], &made,
+                            &memory->lmr_context, &memory->rmr_context, &length, &address),
+             &made);
+}
+
+static void lmr_query(struct walk *walk, const long *arg)
+{
+        DAT_LMR_PARAM param;
+
+        dat_lmr_query(named(walk, arg[0]), DAT_LMR_FIELD_ALL, &param);
+}
+
+static void lmr_free(struct walk *walk, const long *arg)
+{
+        gone(walk, arg[0], dat_lmr_free(named(walk, arg[0])));
+}
+
+static void rmr_create(struct walk *walk, const long *arg)
+{
+        DAT_RMR_HANDLE made = DAT_HANDLE_NULL;
+
+        if (is_free(walk, arg[0], RMR))
+                keep(walk, arg[0], dat_rmr_create(named(walk, arg[1]), &made), &made);
+}
+
+static void rmr_bind(struct walk *walk, const long *arg)
+{
+        DAT_LMR_TRIPLET bound = segment(walk, arg[1], arg[2], arg[3]);
+
+        dat_rmr_bind(named(walk, arg[0]), &bound, (DAT_MEM_PRIV_FLAGS)arg[4], named(walk, arg[5]),
+                     (DAT_RMR_COOKIE){.as_64 = walk->steps}, (DAT_COMPLETION_FLAGS)arg[6],
+                     &walk->bound[slot_of(arg[0])]);
+}
+
+static void rmr_free(struct walk *walk, const long *arg)
+{
+        gone(walk, arg[0], dat_rmr_free(named(walk, arg[0])));
+}
+
+static void evd_create(struct walk *walk, const long *arg)
+{
+        DAT_EVD_HANDLE made = DAT_HANDLE_NULL;
+
+        if (is_free(walk, arg[0], EVD))
+                keep(walk, arg[0],
+                     dat_evd_create(walk->t->ia, count_of(arg[1]), named(walk, arg[2]),
+                                    (DAT_EVD_FLAGS)arg[3], &made),
+                     &made);
+}
+
+static void evd_query(struct walk *walk, const long *arg)
+{
+        DAT_EVD_PARAM param;
+
+        dat_evd_query(named(walk, arg[0]), DAT_EVD_FIELD_ALL, &param);
+}
+
+static void evd_resize(struct walk *walk, const long *arg)
+{
+        dat_evd_resize(named(walk, arg[0]), count_of(arg[1]));
+}
+
+static void evd_modify_cno(struct walk *walk, const long *arg)
+{
+        dat_evd_modify_cno(named(walk, arg[0]), named(walk, arg[1]));
+}
+
+static void evd_enable(struct walk *walk, const long *arg)
+{
+        dat_evd_enable(named(walk, arg[0]));
+}
+
+static void evd_disable(struct walk *walk, const long *arg)
+{
+        dat_evd_disable(named(walk, arg[0]));
+}
+
+static void evd_set_unwaitable(struct walk *walk, const long *arg)
+{
+        dat_evd_set_unwaitable(named(walk, arg[0]));
+}
+
+static void evd_clear_unwaitable(struct walk *walk, const long *arg)
+{
+        dat_evd_clear_unwaitable(named(walk, arg[0]));
+}
+
+static void evd_post_se(struct walk *walk, const long *arg)
+{
+        DAT_EVENT event;
+
+        memset(&event, 0, sizeof(event));
+        event.event_number = DAT_SOFTWARE_EVENT;
+        event.event_data.software_event_data.pointer = walk;
+        dat_evd_post_se(named(walk, arg[0]), &event);
+}
+
+/* A connection request that was taken goes to its slot; it is rejected where that has one. */
+static void take_event(struct walk *walk, long number, DAT_RETURN ret, const DAT_EVENT *event)
+{
+        DAT_CR_HANDLE request;
+
+        if (!dat_is(ret, DAT_SUCCESS) || event->event_number != DAT_CONNECTION_REQUEST_EVENT)
+                return;
+        request = event->event_data.cr_arrival_event_data.cr_handle;
+        if (is_free(walk, number, CR))
+                *place(walk, number) = request;
+        else
+                dat_cr_reject(request);
+}
+
+static void evd_dequeue(struct walk *walk, const long *arg)
+{
+        DAT_EVENT event;
+        DAT_RETURN ret = dat_evd_dequeue(named(walk, arg[0]), &event);
+
+        take_event(walk, arg[1], ret, &event);
+}
+
+static void evd_wait(struct walk *walk, const long *arg)
+{
+        DAT_EVENT event;
+        DAT_COUNT more;
+        DAT_RETURN ret = dat_evd_wait(named(walk, arg[0]), (DAT_TIMEOUT)(arg[2] * US_PER_MS),
+                                      count_of(arg[3]), &event, &more);
+
+        take_event(walk, arg[1], ret, &event);
+}
+
+static void evd_free(struct walk *walk, const long *arg)
+{
+        gone(walk, arg[0], dat_evd_free(named(walk, arg[0])));
+}
+
+static void cno_create(struct walk *walk, const long *arg)
+{
+        DAT_CNO_HANDLE made = DAT_HANDLE_NULL;
+
+        if (is_free(walk, arg[0], CNO))
+                keep(walk, arg[0], dat_cno_create(walk->t->ia, DAT_OS_WAIT_PROXY_AGENT_NULL, &made),
+                     &made);
+}
+
+static void cno_query(struct walk *walk, const long *arg)
+{
+        DAT_CNO_PARAM param;
+
+        dat_cno_query(named(walk, arg[0]), DAT_CNO_FIELD_ALL, &param);
+}
+
+static void cno_wait(struct walk *walk, const long *arg)
+{
+        DAT_EVD_HANDLE evd;
+
+        dat_cno_wait(named(walk, arg[0]), (DAT_TIMEOUT)(arg[1] * US_PER_MS), &evd);
+}
+
+static void cno_free(struct walk *walk, const long *arg)
+{
+        gone(walk, arg[0], dat_cno_free(named(walk, arg[0])));
+}
+
+static void srq_create(struct walk *walk, const long *arg)
+{
+        DAT_SRQ_HANDLE made = DAT_HANDLE_NULL;
+        DAT_SRQ_ATTR attr;
+
+        memset(&attr, 0, sizeof(attr));
+        attr.max_recv_dtos = count_of(arg[2]);
+        attr.max_recv_iov = count_of(arg[3]);
+        attr.low_watermark = DAT_SRQ_LW_DEFAULT;
+        if (is_free(walk, arg[0], SRQ))
+                keep(walk, arg[0], dat_srq_create(walk->t->ia, named(walk, arg[1]), &attr, &made),
+                     &made);
+}
+
+static void srq_query(struct walk *walk, const long *arg)
+{
+        DAT_SRQ_PARAM param;
+
+        dat_srq_query(named(walk, arg[0]), DAT_SRQ_FIELD_ALL, &param);
+}
+
+static void srq_resize(struct walk *walk, const long *arg)
+{
+        dat_srq_resize(named(walk, arg[0]), count_of(arg[1]));
+}
+
+static void srq_set_lw(struct walk *walk, const long *arg)
+{
+        dat_srq_set_lw(named(walk, arg[0]), count_of(arg[1]));
+}
+
+static void srq_post_recv(struct walk *walk, const long *arg)
+{
+        DAT_LMR_TRIPLET iov = segment(walk, arg[1], arg[2], arg[3]);
+
+        dat_srq_post_recv(named(walk, arg[0]), 1, &iov, cookie(walk));
+}
+
+static void srq_free(struct walk *walk, const long *arg)
+{
+        gone(walk, arg[0], dat_srq_free(named(walk, arg[0])));
+}
+
+static DAT_EP_ATTR ep_attributes(struct walk *walk, long recvs, long requests)
+{
+        DAT_EP_ATTR attr = ep_attr_modest(ia_attr(walk->t));
+
+        attr.max_recv_dtos = count_of(recvs);
+        attr.max_request_dtos = count_of(requests);
+        attr.max_rdma_read_in = ia_attr(walk->t)->max_rdma_read_per_ep_in ? 1 : 0;
+        attr.max_rdma_read_out = ia_attr(walk->t)->max_rdma_read_per_ep_out ? 1 : 0;
+        attr.max_rdma_read_iov = attr.max_rdma_read_out;
+        return attr;
+}
+
+static void ep_create(struct walk *walk, const long *arg)
+{
+        DAT_EP_ATTR attr = ep_attributes(walk, arg[5], arg[6]);
+        DAT_EP_HANDLE made = DAT_HANDLE_NULL;
+
+        if (is_free(walk, arg[0], EP))
+                keep(walk, arg[0],
+                     dat_ep_create(walk->t->ia, named(walk, arg[1]), named(walk, arg[2]),
+                                   named(walk, arg[3]), named(walk, arg[4]), &attr, &made),
+                     &made);
+}
+
+static void ep_create_with_srq(struct walk *walk, const long *arg)
+{
+        DAT_EP_ATTR attr = ep_attributes(walk, arg[6], arg[7]);
+        DAT_EP_HANDLE made = DAT_HANDLE_NULL;
+
+        if (is_free(walk, arg[0], EP))
+                keep(walk, arg[0],
+                     dat_ep_create_with_srq(walk->t->ia, named(walk, arg[1]), named(walk, arg[2]),
+                                            named(walk, arg[3]), named(walk, arg[4]),
+                                            named(walk, arg[5]), &attr, &made),
+                     &made);
+}
+
+static void ep_query(struct walk *walk, const long *arg)
+{
+        DAT_EP_PARAM param;
+
+        dat_ep_query(named(walk, arg[0]), DAT_EP_FIELD_ALL, &param);
+}
+
+static void ep_get_status(struct walk *walk, const long *arg)
+{
+        DAT_EP_STATE state;
+        DAT_BOOLEAN recv_idle, request_idle;
+
+        dat_ep_get_status(named(walk, arg[0]), &state, &recv_idle, &request_idle);
+}
+
+static void ep_modify_pz(struct walk *walk, const long *arg)
+{
+        DAT_EP_PARAM param;
+
+        memset(&param, 0, sizeof(param));
+        param.pz_handle = named(walk, arg[1]);
+        dat_ep_modify(named(walk, arg[0]), DAT_EP_FIELD_PZ_HANDLE, &param);
+}
+
+static void ep_modify_depths(struct walk *walk, const long *arg)
+{
+        DAT_EP_PARAM param;
+
+        memset(&param, 0, sizeof(param));
+        param.ep_attr.max_recv_dtos = count_of(arg[1]);
+        param.ep_attr.max_request_dtos = count_of(arg[2]);
+        dat_ep_modify(named(walk, arg[0]),
+                      DAT_EP_FIELD_EP_ATTR_MAX_RECV_DTOS | DAT_EP_FIELD_EP_ATTR_MAX_REQUEST_DTOS,
+                      &param);
+}
+
+static void ep_recv_query(struct walk *walk, const long *arg)
+{
+        DAT_COUNT allocated, span;
+
+        dat_ep_recv_query(named(walk, arg[0]), &allocated, &span);
+}
+
+static void ep_set_watermark(struct walk *walk, const long *arg)
+{
+        dat_ep_set_watermark(named(walk, arg[0]), count_of(arg[1]), count_of(arg[2]));
+}
+
+static void ep_post_recv(struct walk *walk, const long *arg)
+{
+        DAT_LMR_TRIPLET iov = segment(walk, arg[1], arg[2], arg[3]);
+
+        dat_ep_post_recv(named(walk, arg[0]), 1, &iov, cookie(walk), (DAT_COMPLETION_FLAGS)arg[4]);
+}
+
+static void ep_post_send(struct walk *walk, const long *arg)
+{
+        DAT_LMR_TRIPLET iov = segment(walk, arg[1], arg[2], arg[3]);
+
+        dat_ep_post_send(named(walk, arg[0]), 1, &iov, cookie(walk), (DAT_COMPLETION_FLAGS)arg[4]);
+}
+
+/* The memory of an LMR of this process, by its remote context. */
+static DAT_RMR_TRIPLET remote(struct walk *walk, long lmr, long length)
+{
+        const struct memory *memory = &walk->memory[slot_of(lmr)];
+        DAT_RMR_TRIPLET made;
+
+        memset(&made, 0, sizeof(made));
+        made.rmr_context = memory->rmr_context;
+        made.target_address = (DAT_VADDR)(uintptr_t)memory->bytes;
+        made.segment_length = (DAT_UINT32)length;
+        return made;
+}
+
+static void ep_post_rdma_write(struct walk *walk, const long *arg)
+{
+        DAT_LMR_TRIPLET iov = segment(walk, arg[1], 0, arg[3]);
+        DAT_RMR_TRIPLET to = remote(walk, arg[2], arg[3]);
+
+        dat_ep_post_rdma_write(named(walk, arg[0]), 1, &iov, cookie(walk), &to,
+                               (DAT_COMPLETION_FLAGS)arg[4]);
+}
+
+static void ep_post_rdma_read(struct walk *walk, const long *arg)
+{
+        DAT_LMR_TRIPLET iov = segment(walk, arg[1], 0, arg[3]);
+        DAT_RMR_TRIPLET from = remote(walk, arg[2], arg[3]);
+
+        dat_ep_post_rdma_read(named(walk, arg[0]), 1, &iov, cookie(walk), &from,
+                              (DAT_COMPLETION_FLAGS)arg[4]);
+}
+
+static void ep_connect(struct walk *walk, const long *arg)
+{
+        dat_ep_connect(named(walk, arg[0]), ia_attr(walk->t)->ia_address_ptr,
+                       walk->qualifier[slot_of(arg[1])], CONNECT_MS * US_PER_MS, 0, NULL,
+                       DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG);
+}
+
+static void ep_disconnect(struct walk *walk, const long *arg)
+{
+        dat_ep_disconnect(named(walk, arg[0]),
+                          arg[1] ? DAT_CLOSE_GRACEFUL_FLAG : DAT_CLOSE_ABRUPT_FLAG);
+}
+
+static void ep_reset(struct walk *walk, const long *arg)
+{
+        dat_ep_reset(named(walk, arg[0]));
+}
+
+static void ep_free(struct walk *walk, const long *arg)
+{
+        gone(walk, arg[0], dat_ep_free(named(walk, arg[0])));
+}
+
+static void psp_create_any(struct walk *walk, const long *arg)
+{
+        DAT_PSP_HANDLE made = DAT_HANDLE_NULL;
+
+        if (is_free(walk, arg[0], PSP))
+                keep(walk, arg[0],
+                     dat_psp_create_any(walk->t->ia, &walk->qualifier[slot_of(arg[0])],
+                                        named(walk, arg[1]), DAT_PSP_CONSUMER_FLAG, &made),
+                     &made);
+}
+
+static void psp_query(struct walk *walk, const long *arg)
+{
+        DAT_PSP_PARAM param;
+
+        dat_psp_query(named(walk, arg[0]), DAT_PSP_FIELD_ALL, &param);
+}
+
+static void psp_free(struct walk *walk, const long *arg)
+{
+        gone(walk, arg[0], dat_psp_free(named(walk, arg[0])));
+}
+
+static void cr_query(struct walk *walk, const long *arg)
+{
+        DAT_CR_PARAM param;
+
+        dat_cr_query(named(walk, arg[0]), DAT_CR_FIELD_ALL, &param);
+}
+
+static void cr_accept(struct walk *walk, const long *arg)
+{
+        gone(walk, arg[0], dat_cr_accept(named(walk, arg[0]), named(walk, arg[1]), 0, NULL));
+}
+
+static void cr_reject(struct walk *walk, const long *arg)
+{
+        gone(walk, arg[0], dat_cr_reject(named(walk, arg[0])));
+}
+
+#define STEP(name_, args_)                                     \
+        {                                                      \
+                .name = #name_, .args = (args_), .take = name_ \
+        }
+
+static const struct move moves[] = {
+    STEP(pz_create, 1),
+    STEP(pz_query, 1),
+    STEP(pz_free, 1),
+    STEP(lmr_create, 3),
+    STEP(lmr_query, 1),
+    STEP(lmr_free, 1),
+    STEP(rmr_create, 2),
+    STEP(rmr_bind, 7),
+    STEP(rmr_free, 1),
+    STEP(evd_create, 4),
+    STEP(evd_query, 1),
+    STEP(evd_resize, 2),
+    STEP(evd_modify_cno, 2),
+    STEP(evd_enable, 1),
+    STEP(evd_disable, 1),
+    STEP(evd_set_unwaitable, 1),
+    STEP(evd_clear_unwaitable, 1),
+    STEP(evd_post_se, 1),
+    STEP(evd_dequeue, 2),
+    STEP(evd_wait, 4),
+    STEP(evd_free, 1),
+    STEP(cno_create, 1),
+    STEP(cno_query, 1),
+    STEP(cno_wait, 2),
+    STEP(cno_free, 1),
+    STEP(srq_create, 4),
+    STEP(srq_query, 1),
+    STEP(srq_resize, 2),
+    STEP(srq_set_lw, 2),
+    STEP(srq_post_recv, 4),
+    STEP(srq_free, 1),
+    STEP(ep_create, 7),
+    STEP(ep_create_with_srq, 8),
+    STEP(ep_query, 1),
+    STEP(ep_get_status, 1),
+    STEP(ep_modify_pz, 2),
+    STEP(ep_modify_depths, 3),
+    STEP(ep_recv_query, 1),
+    STEP(ep_set_watermark, 3),
+    STEP(ep_post_recv, 5),
+    STEP(ep_post_send, 5),
+    STEP(ep_post_rdma_write, 5),
+    STEP(ep_post_rdma_read, 5),
+    STEP(ep_connect, 2),
+    STEP(ep_disconnect, 2),
+    STEP(ep_reset, 1),
+    STEP(ep_free, 1),
+    STEP(psp_create_any, 2),
+    STEP(psp_query, 1),
+    STEP(psp_free, 1),
+    STEP(cr_query, 1),
+    STEP(cr_accept, 2),
+    STEP(cr_reject, 1),
+};
+
+static const struct move *find_move(const char *name)
+{
+        for (size_t i = 0; i < sizeof(moves) / sizeof(moves[0]); i++)
+                if (strcmp(moves[i].name, name) == 0)
+                        return &moves[i];
+        return NULL;
+}
+
+/* Takes the step of one line; a line that is none ends the walk, for its author is at fault. */
+static void take_line(struct walk *walk, const char *line)
+{
+        char name[NAME_MAX_ + 1];
+        long arg[STEP_ARGS] = {0};
+        const struct move *move;
+        int used = 0;
+
+        if (sscanf(line, "%31s%n", name, &used) != 1)
+                return;
+        move = find_move(name);
+        if (!move)
+                test_end(walk->t, VERDICT_ERROR, "step %u, \"%s\", is unknown", walk->steps, name);
+        line += used;
+        for (unsigned int i = 0; i < move->args; i++) {
+                char *end;
+
+                errno = 0;
+                arg[i] = strtol(line, &end, 10);
+                if (end == line || errno)
+                        test_end(walk->t, VERDICT_ERROR, "step %u, \"%s\", lacks argument %u",
+                                 walk->steps, name, i + 1);
+                line = end;
+        }
+        move->take(walk, arg);
+}
+
+static void free_all(struct walk *walk, enum kind kind, DAT_RETURN (*free_one)(DAT_HANDLE handle))
+{
+        for (unsigned int slot = 0; slot < SLOTS; slot++) {
+                if (walk->at[kind][slot] == DAT_HANDLE_NULL)
+                        continue;
+                free_one(walk->at[kind][slot]);
+                walk->at[kind][slot] = DAT_HANDLE_NULL;
+        }
+}
+
+/* Frees what is left, users first; the IA's close takes what a provider refuses to free. */
+static void clean_up(struct walk *walk)
+{
+        free_all(walk, CR, dat_cr_reject);
+        free_all(walk, PSP, dat_psp_free);
+        free_all(walk, EP, dat_ep_free);
+        free_all(walk, RMR, dat_rmr_free);
+        free_all(walk, LMR, dat_lmr_free);
+        free_all(walk, SRQ, dat_srq_free);
+        free_all(walk, EVD, dat_evd_free);
+        free_all(walk, CNO, dat_cno_free);
+        free_all(walk, PZ, dat_pz_free);
+        for (unsigned int slot = 0; slot < SLOTS; slot++)
+                free(walk->memory[slot].bytes);
+}
+
+static unsigned int count_lines(const char *text)
+{
+        unsigned int lines = 0;
+
+        for (; text && *text; text = strchr(text, '\n')) {
+                text += strspn(text, "\n");
+                lines += *text != '\0';
+        }
+        return lines;
+}
+
+CASE_WITH(explore, walk, .needs = 0)
+{
+        const char *given = t->settings->program ? t->settings->program : "";
+        struct walk *walk = calloc(1, sizeof(*walk));
+        char *program = strdup(given);
+        char *rest = NULL;
+
+        if (!walk || !program)
+                resource(t, "no memory for a walk");
+        walk->t = t;
+        ia_attr(t);
+        for (char *line = strtok_r(program, "\n", &rest); line;
+             line = strtok_r(NULL, "\n", &rest)) {
+                walk->steps++;
+                take_line(walk, line);
+        }
+        clean_up(walk);
+        expect_eq(walk->steps, count_lines(given));
+        free(program);
+        free(walk);
+}
