@@ -194,6 +194,15 @@ STEPS = (
         timeout=1200,
     ),
     Step(
+        "explore",
+        "random walks on the reference provider, and on a fault that they find",
+        [
+            "{python} -m runners explore --walks 60 --seed 1 --out {work}/walks",
+            "{python} -m tests.explore.finds srq_resize/grow_refused pz lmr srq {work}/fault",
+        ],
+        timeout=600,
+    ),
+    Step(
         "two-hosts",
         "one page's cases without a peer, on one of two hosts",
         ["{python} -m runners certify dat_srq_resize --hosts 2 -m local --out {work}/run"],

@@ -41,7 +41,9 @@ def add_parser(commands: Subparsers) -> None:
         metavar="OBJECT",
         help="only calls of these objects: ep, evd, srq, ... (default: all)",
     )
-    parser.add_argument("--seconds", type=_seconds, default=SECONDS, metavar="N", help="default: 60")
+    parser.add_argument(
+        "--seconds", type=_seconds, default=SECONDS, metavar="N", help="default: 60"
+    )
     parser.add_argument(
         "--walks", type=_walks, metavar="N", help="end after so many walks, and not by the clock"
     )
@@ -57,7 +59,10 @@ def add_parser(commands: Subparsers) -> None:
     parser.add_argument("--ia-params", metavar="STR", help="its ia_params (default: the device)")
     parser.add_argument("--fabric", default="vm", metavar="NAME", help="default: vm")
     parser.add_argument(
-        "--fault", default="", metavar="ID", help="break the provider by this fault (docs/faults.md)"
+        "--fault",
+        default="",
+        metavar="ID",
+        help="break the provider by this fault (docs/faults.md)",
     )
     parser.add_argument(
         "--walk", type=Path, metavar="FILE", help="take the walk of this file once, and search none"
@@ -134,9 +139,7 @@ def _fabric(options: argparse.Namespace, checkout: Checkout) -> tuple[Any, dict[
             f"no fabric is called {options.fabric!r}" + nearest(options.fabric, checkout.fabrics)
         )
     fabric = fabric_class(checkout.fabrics[options.fabric])
-    wish = Wish(
-        None, None, None, options.ia_params, options.cpus, options.device, options.kernel
-    )
+    wish = Wish(None, None, None, options.ia_params, options.cpus, options.device, options.kernel)
     return fabric, fabric.settings(wish)
 
 

@@ -66,9 +66,7 @@ class Search:
             else:
                 batch += 1
 
-    def _batch(
-        self, number: int, until: float, known: set[tuple[str, str, str]]
-    ) -> Finding | None:
+    def _batch(self, number: int, until: float, known: set[tuple[str, str, str]]) -> Finding | None:
         """The first finding of a batch that is not known, shrunk; None where there is none."""
         best: list[tuple[Wrong, list[str], Record]] = []
         ends = until

@@ -78,9 +78,7 @@ _ALL = (
     Step("lmr_query", (_handle(LMR),)),
     Step("lmr_free", (_handle(LMR),)),
     Step("rmr_create", (_own(RMR), _handle(PZ))),
-    Step(
-        "rmr_bind", (_handle(RMR), _own(LMR), _OFFSET, _LENGTH, _PRIVILEGES, _handle(EP), _FLAGS)
-    ),
+    Step("rmr_bind", (_handle(RMR), _own(LMR), _OFFSET, _LENGTH, _PRIVILEGES, _handle(EP), _FLAGS)),
     Step("rmr_free", (_handle(RMR),)),
     Step("evd_create", (_own(EVD), _COUNT, _optional(CNO), _EVD_FLAGS)),
     Step("evd_query", (_handle(EVD),)),
@@ -104,9 +102,7 @@ _ALL = (
     Step("srq_set_lw", (_handle(SRQ), _MARK)),
     Step("srq_post_recv", (_handle(SRQ), _own(LMR), _OFFSET, _LENGTH)),
     Step("srq_free", (_handle(SRQ),)),
-    Step(
-        "ep_create", (_own(EP), _handle(PZ), *(_handle(EVD) for _ in range(3)), _DEPTH, _DEPTH)
-    ),
+    Step("ep_create", (_own(EP), _handle(PZ), *(_handle(EVD) for _ in range(3)), _DEPTH, _DEPTH)),
     Step(
         "ep_create_with_srq",
         (_own(EP), _handle(PZ), *(_handle(EVD) for _ in range(3)), _handle(SRQ), _DEPTH, _DEPTH),

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The programs that are drawn are such as the puppet takes."""
+
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+
+from runners.campaign.explore.steps import OBJECTS, STEPS, beginning, connection, message, programs
+from runners.campaign.explore.walk import read_program
+
+PUPPET = Path(__file__).parents[2] / "puppet/puppet.c"
+
+
+def taken() -> dict[str, int]:
+    """The steps that the puppet takes, and how many arguments each has."""
+    found = re.findall(r"\bSTEP\((\w+), (\d+)\)", PUPPET.read_text(encoding="utf-8"))
+    return {name: int(count) for name, count in found}
+
+
+def test_the_puppet_takes_each_step() -> None:
+    assert {name: len(step.args) for name, step in STEPS.items()} == taken()
+
+
+@pytest.mark.parametrize("lines", [beginning(), connection(0, 1), message(1, 0)])
+def test_fixed_steps_are_whole(lines: list[str]) -> None:
+    for line in lines:
+        name, *arguments = line.split()
+        assert len(list(map(int, arguments))) == taken()[name]
+
+
+@pytest.mark.parametrize("objects", [OBJECTS, ("srq",), ("ep", "evd")])
+def test_programs_are_whole_and_of_their_objects(objects: tuple[str, ...]) -> None:
+    counts = taken()
+    first = len(beginning())
+
+    @settings(max_examples=50, deadline=None, database=None)
+    @given(programs(objects, 20))
+    def each(program: list[str]) -> None:
+        assert program[:first] == beginning()
+        assert len(program) >= first + 10
+        for line in program:
+            name, *arguments = line.split()
+            assert len(list(map(int, arguments))) == counts[name]
+
+    each()
+
+
+def test_a_file_may_have_comments(tmp_path: Path) -> None:
+    path = tmp_path / "1.steps"
+    path.write_text("# deviates: why\n\n pz_create 0 \npz_free 0\n", encoding="utf-8")
+    assert read_program(path) == ["pz_create 0", "pz_free 0"]
