@@ -53,7 +53,7 @@ def add_parser(commands: Subparsers) -> None:
         type=_steps,
         default=STEPS,
         metavar="N",
-        help=f"steps of a walk at most, behind the first ones (1 to {STEPS_MOST}; default: {STEPS})",
+        help=f"steps of a walk at most, behind the first (1 to {STEPS_MOST}; default: {STEPS})",
     )
     parser.add_argument("--provider", type=Path, metavar="LIB", help="default: the reference one")
     parser.add_argument("--ia-params", metavar="STR", help="its ia_params (default: the device)")

@@ -102,7 +102,7 @@ class Search:
             # A walk that deviates only now and then is flaky to Hypothesis: the shortest is kept.
             pass
         except BaseExceptionGroup as group:
-            if group.split(HypothesisException | _DeviatesError)[1] is not None:
+            if group.split((HypothesisException, _DeviatesError))[1] is not None:
                 raise
         if not best:
             return None
