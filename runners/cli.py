@@ -39,7 +39,7 @@ LONGEST = 300
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> None:  # type: ignore[override]
-        # It may quote what nobody wants to read again.
+        # It may quote a long text.
         line = f"udapl-cts: {_one_line(message)} ({self.prog} --help tells more)\n"
         self.exit(InputError.exit_code, line)
 
@@ -121,7 +121,7 @@ def parser(checkout: Checkout) -> argparse.ArgumentParser:
 
 
 def _one_line(text: str) -> str:
-    """What is quoted of a command line: in one line, and no more than anybody reads."""
+    """Text of a command line to be quoted: in one line, and cut if it is long."""
     said = printable(text).replace("\n", "\\n")
     return said if len(said) <= LONGEST else f"{said[:LONGEST]} ..."
 

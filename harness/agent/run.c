@@ -254,7 +254,7 @@ static void to_peer(struct run *run, json_t *data)
 }
 
 /*
- * Only between two hosts is there a network that belongs to nobody else, and only a case of
+ * Only between two hosts is there a network without other users, and only a case of
  * check = "network" disturbs it.
  */
 static void disturb(struct run *run, json_t *data)
@@ -506,7 +506,7 @@ static void look_at_case(struct run *run)
                 ask_hanging(run, why);
 }
 
-/* The network is this host's again, whatever has become of the case. */
+/* Ends the disturbance, though the case has not ended. */
 static void disturbed_too_long(struct run *run)
 {
         run->until_ns = 0;

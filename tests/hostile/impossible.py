@@ -223,7 +223,7 @@ def _without_a_word(rng: random.Random, records: list[Record]) -> None:
 
 @_way("own-evidence")
 def _copied(rng: random.Random, records: list[Record]) -> None:
-    """The evidence of a case, for another one."""
+    """The calls of a case in the record of another."""
     found = [r for r in records if r["type"] == "verdict" and r["calls"]]
     one, other = rng.sample(found, 2)
     other["calls"] = copy.deepcopy(one["calls"])
