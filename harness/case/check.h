@@ -56,6 +56,14 @@ struct check_site {
         check_expect_or_note(t, CHECK_SITE_(#call_), EXPECTED_(call_), (ret_), \
                              DAT_SET_(__VA_ARGS__), DAT_SET_LEN_(__VA_ARGS__))
 
+/*
+ * expect_may(call, returns...): for what a page neither demands nor refuses by a return of its own
+ * (GEN-13). PASS for the returns that fit; any other refusal is a NOTE, but DAT_INTERNAL_ERROR.
+ */
+#define expect_may(call_, ...)                                                            \
+        check_expect_may(t, CHECK_SITE_(#call_), EXPECTED_(call_), DAT_SET_(__VA_ARGS__), \
+                         DAT_SET_LEN_(__VA_ARGS__))
+
 /* expect_that(condition, format, ...): the clause by a condition; the message says what was seen.
  */
 #define expect_that(cond_, ...) check_expect_that(t, CHECK_SITE_(#cond_), (cond_), __VA_ARGS__)
@@ -76,6 +84,8 @@ DAT_RETURN check_expect(struct test *t, const struct check_site *site, DAT_RETUR
                         const DAT_RETURN *set, size_t set_len);
 DAT_RETURN check_expect_or_note(struct test *t, const struct check_site *site, DAT_RETURN ret,
                                 DAT_RETURN wanted, const DAT_RETURN *notes, size_t notes_len);
+DAT_RETURN check_expect_may(struct test *t, const struct check_site *site, DAT_RETURN ret,
+                            const DAT_RETURN *set, size_t set_len);
 void check_expect_that(struct test *t, const struct check_site *site, bool holds,
                        const char *format, ...) __attribute__((format(printf, 4, 5)));
 void check_expect_eq(struct test *t, const struct check_site *site, long long seen,

@@ -335,9 +335,9 @@ CASE(ep_modify, fewer_than_posted)
         change.wanted = 1;
         ep_value_set(&change.asked, change.parameter, change.wanted);
 
-        if (dat_is(
-                expect(ep_modify(&change), DAT_SUCCESS, DAT_INVALID_STATE, DAT_INVALID_PARAMETER),
-                DAT_SUCCESS))
+        if (dat_is(expect_may(ep_modify(&change), DAT_SUCCESS, DAT_INVALID_STATE,
+                              DAT_INVALID_PARAMETER),
+                   DAT_SUCCESS))
                 expect_that(ep_change_shown(t, &change), "granted, and not queried");
         else
                 expect_ep_kept(t, change.ep, &change.before, 0);
@@ -551,7 +551,7 @@ FAMILY(ep_modify, no_evd, evds)
         change.wanted = (uint64_t)(uintptr_t)DAT_HANDLE_NULL;
         ep_value_set(&change.asked, change.parameter, change.wanted);
 
-        if (dat_is(expect(ep_modify(&change), DAT_SUCCESS, DAT_INVALID_PARAMETER), DAT_SUCCESS))
+        if (dat_is(expect_may(ep_modify(&change), DAT_SUCCESS, DAT_INVALID_PARAMETER), DAT_SUCCESS))
                 expect_that(ep_change_shown(t, &change), "granted, and not queried");
         else
                 expect_ep_kept(t, change.ep, &change.before, 0);

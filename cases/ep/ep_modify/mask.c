@@ -190,8 +190,7 @@ CASE(ep_modify, empty_mask)
 {
         struct ep_change change = unconnected(t, EP_PARAM_max_recv_dtos);
 
-        expect_or_note(dat_ep_modify(change.ep, 0, &change.asked), DAT_SUCCESS,
-                       DAT_INVALID_PARAMETER);
+        expect_may(dat_ep_modify(change.ep, 0, &change.asked), DAT_SUCCESS);
         expect_ep_kept(t, change.ep, &change.before, 0);
 }
 

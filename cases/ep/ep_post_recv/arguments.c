@@ -177,8 +177,8 @@ CASE(ep_post_recv, segment_too_many)
         struct vector to = vector_with(t, .length = 2 * (size_t)most + 2, .segments = most + 1);
         struct vector from = vector_with(t, .length = to.length);
         vector_fill(t, &from, 1);
-        if (!dat_is(expect(recv_vector(loop.passive, &to, 2, PLAIN), DAT_INVALID_PARAMETER,
-                           DAT_INSUFFICIENT_RESOURCES, DAT_SUCCESS),
+        if (!dat_is(expect_may(recv_vector(loop.passive, &to, 2, PLAIN), DAT_INVALID_PARAMETER,
+                               DAT_INSUFFICIENT_RESOURCES, DAT_SUCCESS),
                     DAT_SUCCESS))
                 return;
         must(send_vector(loop.active, &from, 3, PLAIN));

@@ -266,8 +266,8 @@ FAMILY(ep_post_recv, segment_without_length, splits_with_empty)
         struct vector to = vector_with(t, .length = LENGTH, .split = row);
 
         vector_fill(t, &from, 1);
-        if (!dat_is(expect(recv_vector(loop.passive, &to, 2, PLAIN), DAT_SUCCESS,
-                           DAT_INVALID_PARAMETER),
+        if (!dat_is(expect_may(recv_vector(loop.passive, &to, 2, PLAIN), DAT_SUCCESS,
+                               DAT_INVALID_PARAMETER),
                     DAT_SUCCESS))
                 return;
         must(send_vector(loop.active, &from, 3, PLAIN));
