@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from runners.interrupts import Interrupts
 
 MODES = (1, 2)
+# The CI servers that runners.campaign.certify.annotations knows.
+ANNOTATED = ("github", "gitlab")
 SEEDS = 1_000_000
 # What cases draw from: JSON knows whole numbers up to here.
 MOST_SEED = 1 << 53
@@ -129,6 +131,18 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "exit code: 0 nothing that was kept there failed now, 1 something did, 2 could not tell",
     )
     how.add_argument(
+        "-q",
+        dest="quiet",
+        action="store_true",
+        help="print no progress, only incidents, findings and the conclusion",
+    )
+    how.add_argument(
+        "--annotate",
+        choices=ANNOTATED,
+        help="print the findings as annotations of a CI server, or write them to a file for it "
+        "(docs/ci.md)",
+    )
+    how.add_argument(
         "--out", type=Path, metavar="DIR", help="the run's folder (default: runs/<run>)"
     )
     some = parser.add_argument_group("a part of the suite, as pytest has it")
@@ -211,6 +225,7 @@ def run(options: argparse.Namespace) -> int:
         )
     )
     modes = _modes(options, fabric.most_hosts(settings))
+    fabric.require()
 
     def subject() -> Subject:
         if options.variant is None:
@@ -235,7 +250,7 @@ def run(options: argparse.Namespace) -> int:
         folder = (options.out or checkout.runs / order.run).resolve()
         conducted = partial(conduct, checkout, order, folder)
         with _baseline(checkout, options) as baseline:
-            return _campaign(folder, options.waivers, conducted, baseline)
+            return _campaign(folder, options, conducted, baseline)
 
 
 def _resume(options: argparse.Namespace) -> int:
@@ -283,7 +298,7 @@ def _resume(options: argparse.Namespace) -> int:
     order = _order(had, name, seed, subject, catalogue, cases, settings, modes)
     resumed = partial(resume, checkout, order, past, folder)
     with _baseline(checkout, had) as baseline:
-        return _campaign(folder, had.waivers, resumed, baseline)
+        return _campaign(folder, had, resumed, baseline)
 
 
 def _options_of(past: "Past") -> argparse.Namespace:
@@ -366,7 +381,7 @@ def _baseline(checkout: Checkout, options: argparse.Namespace) -> "Iterator[Run 
 
 def _campaign(
     folder: Path,
-    waivers: Path | None,
+    options: argparse.Namespace,
     conduct: "Callable[[Progress, Interrupts], Outcome]",
     baseline: "Run | None",
 ) -> int:
@@ -377,7 +392,7 @@ def _campaign(
 
     out = console()
     with Interrupts(records.COULD_NOT_TELL) as interrupts:
-        with Progress(out) as progress:
+        with Progress(out, options.quiet) as progress:
             try:
                 outcome = conduct(progress, interrupts)
             except KeyboardInterrupt:
@@ -392,13 +407,27 @@ def _campaign(
         print(f"udapl-cts: {error}", file=sys.stderr)
     if run_ is None or not whole:
         return records.COULD_NOT_TELL
-    wrong = _refuse_unused(waivers, run_)
+    _annotate(run_, options.annotate, folder)
+    wrong = _refuse_unused(options.waivers, run_)
     if baseline is not None:
         code = _compared(baseline, run_, folder)
         # A run that ended early says nothing of what it did not reach.
         ended = run_.end is not None and run_.end.status == "complete"
         return wrong or (code if ended else records.COULD_NOT_TELL)
     return wrong or _taken(run_, outcome.exit_code)
+
+
+def _annotate(run_: "Run", server: str | None, folder: Path) -> None:
+    """Print the findings as `server` reads them, if one was given."""
+    from runners.campaign.certify.annotations import annotate
+
+    if server is None:
+        return
+    try:
+        for line in annotate(run_, server, folder):
+            print(line)
+    except OSError as error:
+        print(f"udapl-cts: --annotate: {error}", file=sys.stderr)
 
 
 def _compared(baseline: "Run", run_: "Run", folder: Path) -> int:

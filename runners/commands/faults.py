@@ -110,6 +110,7 @@ def run(options: argparse.Namespace) -> int:
         for fault in faults:
             print(f"{fault.id}  [{fault.clause or fault.case}]  {fault.text}")
         return 0
+    fabric.require()
     name = f"faults-{datetime.now(UTC):%Y%m%d-%H%M%S}"
     order = mutation.Order(
         run=name,

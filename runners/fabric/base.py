@@ -145,6 +145,11 @@ class Fabric(ABC):
         return 1
 
     @classmethod
+    def require(cls) -> None:
+        """Raise FabricError if this machine lacks a program that each such fabric needs."""
+        return
+
+    @classmethod
     def make_ready(cls, progress: Progress, settings: Mapping[str, Any]) -> None:
         """Make what several of them side by side would each wait for. Raises FabricError."""
         return

@@ -94,8 +94,12 @@ class VmFabric(Fabric):
         return capacity.free_memory_mib() // 2 // (hosts * qemu.Machine.memory_mib)
 
     @classmethod
+    def require(cls) -> None:
+        qemu.program()
+
+    @classmethod
     def make_ready(cls, progress: Progress, settings: Mapping[str, Any]) -> None:
-        qemu.program()  # without it nothing else is worth making
+        cls.require()
         booted = image(
             progress, settings.get("device", GUEST_DEVICES[0]), settings.get("kernel", "")
         )
@@ -123,7 +127,7 @@ class VmFabric(Fabric):
         self._close()
 
     def _boot(self) -> None:
-        qemu.program()  # without it nothing else is worth making
+        self.require()
         booted = image(self._progress, self._device, self._kernel)
         usual = accelerator(booted, self._progress)
         machine = qemu.Machine("counted" if self._counted else usual, self._cpus)

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a person sees while a run goes on: a live line on a terminal, a line a verdict elsewhere."""
+"""What a run prints while it goes on: on a terminal a live line, elsewhere a line for each tenth.
+
+A verdict has a line if it is a finding.
+"""
 
 import time
 from collections import Counter
@@ -31,6 +34,8 @@ STYLES = {
 FATAL = frozenset({"fabric", "ia", "interrupted", "no-space", "runner"})
 SILENT = frozenset({"PASS", "UNSUPPORTED"})
 WIDTH_OF_A_FILE = 160
+# Without a terminal, progress is printed so many times.
+STEPS = 10
 
 
 def console() -> Console:
@@ -42,10 +47,14 @@ def console() -> Console:
 
 
 class Progress:
-    """The progress of a run of `total` verdicts. A context; calls may come from any thread."""
+    """The progress of a run of `total` verdicts. A context; calls may come from any thread.
 
-    def __init__(self, out: Console) -> None:
+    If it is `quiet`, it prints incidents only.
+    """
+
+    def __init__(self, out: Console, quiet: bool = False) -> None:
         self.total = 0
+        self._quiet = quiet
         self._out = out
         self._done = 0
         self._again = 0
@@ -60,7 +69,7 @@ class Progress:
         )
 
     def __enter__(self) -> Self:
-        if self._out.is_terminal:
+        if self._out.is_terminal and not self._quiet:
             self._live.start()
         return self
 
@@ -74,7 +83,8 @@ class Progress:
 
     def say(self, text: str) -> None:
         """A line that stays."""
-        self._out.print(Text(text))
+        if not self._quiet:
+            self._out.print(Text(text))
 
     def started(self, name: str) -> None:
         """The case `name` began."""
@@ -111,8 +121,12 @@ class Progress:
             self._counts[word] += 1
         else:
             self._again += 1
+        if self._quiet:
+            return
+        if first and not self._out.is_terminal:
+            self._step()
         broken = in_teardown(record)
-        if self._out.is_terminal and word in SILENT and first and not broken:
+        if word in SILENT and first and not broken:
             return
         place = f"[{self._done:{len(str(self.total))}}/{self.total}]" if first else "[again]"
         name = f"{record['case']} [{mode(record['hosts'])}]"
@@ -124,6 +138,12 @@ class Progress:
         else:
             # To lay out a line that has no style would cost more than all else about a verdict.
             self._out.file.write(f"{place} {word:<11} {name}{said}\n")
+
+    def _step(self) -> None:
+        """Print how far the run is, after each tenth of its verdicts."""
+        step = max(self.total // STEPS, 1)
+        if self.total > STEPS and self._done % step == 0:
+            self._out.file.write(f"{self._done} of {self.total} verdicts, {self._clocks()}\n")
 
     def _line(self) -> Text:
         current = self._current or "opening the hosts"
