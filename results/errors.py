@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What goes wrong in a way that a person is told in one line. The message says what to do next."""
+"""What goes wrong in a way that is reported in one line. The message says what to do next."""
 
 
 class RunnerError(Exception):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Files without a name, for what is too much to keep in memory: they go with whoever made them."""
+"""Files without a name, for data that is too large for memory. They end with their process."""
 
 import os
 import tempfile

@@ -101,7 +101,7 @@ class Checkout:
 
 @dataclass(frozen=True)
 class Installation(Checkout):
-    """What `cmake --install` made: nobody writes there, so results go where the user is."""
+    """What `cmake --install` made: it is read-only, so results go where the user is."""
 
     @property
     def runs(self) -> Path:
@@ -117,7 +117,7 @@ class Installation(Checkout):
 
 
 def here() -> Checkout:
-    """The checkout, or the installation, that this module stands in."""
+    """The checkout, or the installation, that this module is in."""
     root = Path(__file__).resolve().parents[1]
     return Installation(root) if (root / COMMIT).is_file() else Checkout(root)
 
@@ -125,7 +125,7 @@ def here() -> Checkout:
 def revision(root: Path) -> tuple[str, bool]:
     """The commit that `root` is at, and whether it was changed since; `unknown` without git.
 
-    A case that git does not know yet is a change: it is built all the same.
+    A case that git does not know yet is a change: it is built nevertheless.
     """
     if (root / COMMIT).is_file():
         words = (root / COMMIT).read_text(encoding="utf-8").split()
@@ -141,7 +141,7 @@ def changes(root: Path, base: str = "") -> tuple[str, list[str]] | None:
     """Since when, and which files have changed: a commit, and paths below `root`.
 
     Since `base` where it is given, else since what the upstream branch has in common with this one,
-    or since the commit before where that is all of this one. None where nobody can tell.
+    or since the commit before where that is all of this one. None if that is unknown.
     """
     head = _git(root, "rev-parse", "HEAD")
     if not base:

@@ -508,7 +508,7 @@ static void asking_for(struct asking *asking, const struct known *known)
         loop_private_data(asking->sent, known->first);
 }
 
-/* Both go on until answers to the other thread have come between those to this one so often. */
+/* Both continue until their answers have interleaved so often. */
 CASE(cr_query, any_thread)
 {
         static struct asking other; /* may outlive a case that is given up */
@@ -609,7 +609,7 @@ FAMILY(cr_query, invalid_mask, masks)
         check_fields(t, &known, DAT_CR_FIELD_ALL);
 }
 
-/* The EP that came with the request is told as before, by its bit and among all. */
+/* The EP that came with the request is reported as before, by its bit and among all. */
 FAMILY(cr_query, invalid_mask_keeps_ep, request_kinds)
 {
         struct known known = known_at(t, request_at(t, row->maker), OF_REQUEST);

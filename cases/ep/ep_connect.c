@@ -308,7 +308,7 @@ CASE(ep_connect, both_ways)
 }
 
 /*
- * Nobody hears
+ * Requests without an answer
  */
 
 enum deafness { NEVER, NO_MORE, BESIDE, FAR_BESIDE };
@@ -454,7 +454,7 @@ static struct sockaddr_storage bad_address(enum bad_address kind)
  * Again
  */
 
-/* Asks in vain, where nobody will hear or at a service point of its own; Disconnected after it. */
+/* Requests a connection that is not made, at no listener or at its own; is Disconnected then. */
 static void asks_and_is_rejected(struct test *t, struct asking *asking, DAT_EVD_HANDLE requests)
 {
         DAT_EVENT event;

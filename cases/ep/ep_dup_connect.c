@@ -245,7 +245,7 @@ static void ask_in_vain(struct test *t, struct stage *stage, bool rejected)
         expect_loop_carries(t, stage->asking.like, stage->old.passive);
 }
 
-/* Whatever becomes of those that follow, and they go on when it does not. */
+/* It does not depend on those that follow, nor do they depend on it. */
 CASE(ep_dup_connect, like_goes_on)
 {
         struct ep_snapshot before;

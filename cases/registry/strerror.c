@@ -261,7 +261,7 @@ FAMILY(strerror, undefined, undefined_values)
         expect_own_text(t, DAT_INVALID_STATE);
 }
 
-/* One thread's conversion, and what it said before, when nobody else converted. */
+/* One thread's conversion, and the same without another thread's. */
 struct conversion {
         DAT_RETURN value;
         char wanted[TEXT_MAX];

@@ -29,7 +29,7 @@ DAT_CONN_QUAL point_qual(struct test *t);
 DAT_PSP_HANDLE psp_at(struct test *t, DAT_CONN_QUAL qual, DAT_EVD_HANDLE evd, DAT_PSP_FLAGS flags);
 DAT_RSP_HANDLE rsp_at(struct test *t, DAT_CONN_QUAL qual, DAT_EP_HANDLE ep, DAT_EVD_HANDLE evd);
 
-/* The same at a qualifier that is drawn, or a next one, where somebody else has that. */
+/* The same at a qualifier that is drawn, or a next one, where that is in use. */
 DAT_PSP_HANDLE psp_new(struct test *t, DAT_EVD_HANDLE evd, DAT_PSP_FLAGS flags,
                        DAT_CONN_QUAL *qual);
 DAT_RSP_HANDLE rsp_new(struct test *t, DAT_EP_HANDLE ep, DAT_EVD_HANDLE evd, DAT_CONN_QUAL *qual);

@@ -151,7 +151,7 @@ def grouped(cases: Iterable[Case], verdicts: Collection[Verdict]) -> list[Cause]
         # What the registry got wrong, no provider did; a call that blocks is the provider's.
         blame = "provider" if case.worst is Verdict.BLOCKED else case.clause.blame
         keys = [(blame, *key) for key in _keys(case.decisive)]
-        # Whoever shares a key with two groups shows that these are one.
+        # A finding that shares a key with two groups shows that these are one.
         for known in {id(by_key[key]): by_key[key] for key in keys if key in by_key}.values():
             group = known + group
             groups.remove(known)

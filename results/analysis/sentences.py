@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Pages as their author knows them: each sentence in its place, and what stands on it.
+"""Pages as their author knows them: each sentence in its place, and what is based on it.
 
 A sentence is its section, its number there and its hash. Its words are the page's, and only shown
 where the reader brings the pages.
@@ -19,7 +19,7 @@ Words = Mapping[str, Mapping[str, str]]
 
 @dataclass(frozen=True)
 class Stand:
-    """What stands on a sentence: one clause, or the rows of a family that say the same."""
+    """What is based on a sentence: one clause, or the rows of a family that say the same."""
 
     name: str
     text: str
@@ -59,7 +59,7 @@ class Sentence:
 
     @property
     def verdict(self) -> Verdict | None:
-        """The worst verdict of what stands on it."""
+        """The worst verdict of what is based on it."""
         return worst(stand.verdict for stand in self.stands if stand.verdict)
 
 

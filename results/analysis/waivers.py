@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Waivers: findings that somebody answers for. A waiver stands beside a verdict, never instead."""
+"""Waivers: findings that a person answers for. A waiver never replaces a verdict."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -72,7 +72,7 @@ def sentence(run: Run) -> str:
 def accepted(run: Run) -> bool:
     """Whether there are findings, and who ran it takes them all, since each is waived.
 
-    What broke in teardown is of no clause, and nobody can waive it.
+    What broke in teardown is of no clause, and no waiver covers it.
     """
     found = run.with_verdict(*NOT_KEPT)
     return bool(run.waived_ok and found and not run.breakages and len(waived(run)) == len(found))

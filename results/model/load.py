@@ -108,7 +108,7 @@ def _load(run_dir: Path, keep: _Keep) -> Run:
 
 
 def attempt_of(record: Mapping[str, Any]) -> Attempt:
-    """The model of a verdict's record that stands in no file."""
+    """The model of a verdict's record that is in no file."""
     return _attempt(Members(0, dict(record)), "", lambda evidence: lambda: evidence)
 
 

@@ -563,7 +563,7 @@ class Clause:
     rulings: tuple[str, ...]
     reason: str
     sentences: tuple[str, ...] = ()
-    # Where its case stands in the suite's sources.
+    # Where its case is in the suite's sources.
     place: str = ""
     # What its family is a row of, with families of other pages.
     picture: str = ""
@@ -744,7 +744,7 @@ class Undeclared:
 
 @dataclass(frozen=True)
 class End:
-    """The run's last word."""
+    """The run's last message."""
 
     finished: str
     status: str

@@ -18,7 +18,7 @@ FRAME = 16
 LONGEST = 16 << 20
 _LEVEL = 3
 _WINDOW = 8 << 20
-# An empty last block: what ends a frame that nobody goes on with.
+# An empty last block: it ends a frame that is not continued.
 END = b"\x01\x00\x00"
 _MAGIC = 0xFD2FB528.to_bytes(4, "little")
 _HEADER_MOST = 18
@@ -27,7 +27,7 @@ _RAW, _RLE, _COMPRESSED = range(3)
 
 
 class FrameError(Exception):
-    """What stands in the file is no line; the message says why, in a clause."""
+    """What is in the file is no line; the message says why, in a clause."""
 
 
 class Writer:

@@ -59,7 +59,7 @@ def text_of(record: Record) -> str:
 
 @dataclass(eq=False)
 class _Line:
-    """A record that somebody waits for; `error` is why it is not on the disk."""
+    """A record that a thread waits for; `error` is why it is not on the disk."""
 
     record: bytes
     done: bool = False
@@ -113,7 +113,7 @@ class EventLog:
 
     @classmethod
     def reopen(cls, folder: Path) -> Self:
-        """Go on with a run that has ended, or was ended. Raises InputError, RunnerError.
+        """Continue a run that has ended, or was ended. Raises InputError, RunnerError.
 
         A line that was cut off at the end is cut off whole.
         """
@@ -138,7 +138,7 @@ class EventLog:
         line = _Line(text_of(record).encode())
         self._waiting.append(line)
         with self._disk:
-            # Whoever had the disk before may have written this line with its own.
+            # An earlier writer of the disk may have written this line with its own.
             if not line.done:
                 self._commit([self._waiting.popleft() for _ in range(len(self._waiting))])
         if line.error is not None:

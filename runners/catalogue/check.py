@@ -141,7 +141,7 @@ def accounting_faults(page: PageClauses) -> Iterator[str]:
 
 
 def drift_faults(page: PageClauses, text: man.Page) -> Iterator[str]:
-    """The list of sentences is the page's, and a clause stands in a section of its sentences."""
+    """The list of sentences is the page's, and a clause is in a section of its sentences."""
     where = {sentence.hash: sentence for sentence in text.sentences}
     for hash_ in text.hashes:
         if hash_ not in page.sentences:
@@ -184,7 +184,7 @@ def ruling_faults(page: PageClauses, rulings: frozenset[str]) -> Iterator[str]:
 
 
 def rule_faults(catalogue: Catalogue, rulings: frozenset[str]) -> Iterator[str]:
-    """Each rule of the executable specification stands on clauses and rulings that there are."""
+    """Each rule of the executable specification cites clauses and rulings that exist."""
     families = {id_.rpartition("/")[0] for id_ in catalogue.clauses}
     for rule in oracle.rules():
         for clause in rule.clauses:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""`certify`: run the suite on a provider, and say whether it keeps its word."""
+"""`certify`: run the suite on a provider, and say whether it conforms."""
 
 import argparse
 import random

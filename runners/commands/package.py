@@ -15,8 +15,8 @@ def add_parser(commands: Subparsers) -> None:
         help="make one file of a run, for others to verify",
         description="Make one file of a run: its records, its reports, what is known of suite, "
         "provider and hosts, the faults run of the same commit if there is one, and a statement "
-        "of whoever answers for it. Of the same run it is the same file, byte for byte. Exit code: "
-        "0, or 64 where it cannot be made.",
+        "of the person who answers for it. Of the same run it is the same file, byte for byte. "
+        "Exit code: 0, or 64 where it cannot be made.",
     )
     parser.add_argument("named", nargs="?", metavar="RUN", help="id or folder; default: the latest")
     parser.add_argument(

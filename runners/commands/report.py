@@ -40,7 +40,7 @@ def add_parser(commands: Subparsers) -> None:
         type=Path,
         metavar="DIR",
         help="show the words of each sentence too, from the formatted man pages in DIR: "
-        "report-with-pages.html, for whoever has the pages",
+        "report-with-pages.html, for readers who have the pages",
     )
     parser.add_argument(
         "--statement",

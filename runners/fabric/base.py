@@ -133,7 +133,7 @@ class Fabric(ABC):
     def side_by_side(cls, hosts: int, settings: Mapping[str, Any]) -> int:
         """How many such fabrics, with so many hosts in all each, get more done than one.
 
-        1 where they would be the same hosts, or nobody has said that there are others.
+        1 where they would be the same hosts, or no others are configured.
         """
         return 1
 
@@ -167,7 +167,7 @@ class Fabric(ABC):
 
     @classmethod
     def ia_params(cls, settings: Mapping[str, Any]) -> str:
-        """What a provider's IA is given when nobody says: the device. Raises FabricError."""
+        """What a provider's IA is given by default: the device. Raises FabricError."""
         return "rxe0"
 
     @classmethod

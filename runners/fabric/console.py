@@ -87,7 +87,7 @@ def _bridge(
                 streams[view].sendall(b"\r")
             else:
                 escaped = False
-                # without a terminal there is nobody to type, which ends the shell
+                # without a terminal there is no input, which ends the shell
                 streams[view].sendall(typed or END_OF_FILE)
 
 

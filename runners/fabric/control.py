@@ -21,7 +21,7 @@ class Control:
         self._pending = b""
 
     def send(self, *lines: str) -> None:
-        """Send whole lines; raises GuestGone when nobody is there to read them."""
+        """Send whole lines; raises GuestGone when the guest is gone."""
         try:
             self._stream.sendall("".join(f"{line}\n" for line in lines).encode())
         except OSError as error:

@@ -11,7 +11,7 @@ REGISTRY = "registry"
 class Files:
     """This machine's files."""
 
-    # Stands before a path in what a person is told.
+    # The prefix of a path in messages.
     where = ""
 
     def read(self, path: Path) -> bytes:

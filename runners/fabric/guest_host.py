@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A guest as a host of the `vm` fabric: what it is told, what runs there, how it ends."""
+"""A guest as a host of the `vm` fabric: its set-up, what runs there, how it ends."""
 
 import os
 import platform
@@ -118,7 +118,7 @@ class GuestHost(Host):
         errors = Output(ports["stderr"], self._take_stderr)
 
         def end() -> None:
-            # whoever sees the end of the stream can read the whole log
+            # at the end of the stream, the whole log can be read
             errors.ended.wait()
             hang_up(ours)
 

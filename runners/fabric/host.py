@@ -32,7 +32,7 @@ class ThisMachine(ProcessHost):
         return ""
 
     def kill(self) -> None:
-        """End the agent, and with it all that it started: nobody wants this machine dead."""
+        """End the agent, and with it all that it started. This machine keeps running."""
         self._killed = True
         self._kill_process()
 

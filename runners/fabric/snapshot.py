@@ -43,7 +43,7 @@ class Snapshot:
         self._image = image
 
     def clone(self, links: Sequence[socket.socket], shared: Sequence[Path]) -> qemu.Qemu:
-        """Start a guest that goes on where the saved one stood: it obeys its control port."""
+        """Start a guest that continues where the saved one stopped: it obeys its control port."""
         with (self._directory / "state").open("rb") as state:
             guest = qemu.start(
                 self._machine,

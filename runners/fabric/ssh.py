@@ -344,5 +344,5 @@ def entry_of(entry: Entry, wish: Wish) -> tuple[Path, str] | None:
 
 
 def params_of(entry: Entry, wish: Wish) -> str | None:
-    """What a provider that is brought along is told to open on this host, if it is said."""
+    """What a provider of the user opens on this host, if it is configured."""
     return entry.ia_params if entry.ia_params is not None else wish.ia_params

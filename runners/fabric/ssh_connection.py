@@ -123,7 +123,7 @@ class Connection:
         return out.partition(f"{BEGIN}\n".encode())[2]
 
     def answers(self) -> bool:
-        """Whether the host still does what it is told."""
+        """Whether the host still obeys."""
         if not self.connected():
             return False
         try:

@@ -25,7 +25,7 @@ def sign(path: Path, key: Path) -> None:
 
 def check(path: Path, signature: Path, signers: Path | None) -> tuple[bool | None, str]:
     """Whether `signature` is one of the file `path` by one of `signers`; None where it is a good
-    one of nobody knows whom. And by whom, or why not.
+    one of an unknown signer. And by whom, or why not.
     """
     data = path.read_bytes()
     known = _keygen("-Y", "check-novalidate", "-n", NAMESPACE, "-s", str(signature), data=data)

@@ -18,7 +18,7 @@ _WORDS = {"conformant": 2, "kept, in part": 1}
 
 def read(path: Path, run: Run) -> dict[str, Any]:
     """The statement of the file `path`, TOML or JSON by its name. Raises InputError for one that
-    cannot be read, is none, or claims what `run` does not bear out.
+    cannot be read, is none, or claims what `run` does not support.
     """
     try:
         text = path.read_text(encoding="utf-8")
@@ -48,7 +48,7 @@ def malformed(statement: object) -> str:
 
 
 def overstated(statement: Mapping[str, Any], run: Run) -> Iterator[str]:
-    """What a well-formed statement says that the run does not bear out, a clause each."""
+    """What a well-formed statement says that the run does not support, a clause each."""
     found = {profile.name: profile for profile in profiles(run)}
     for name in statement["claims"]:
         if name not in found:

@@ -92,7 +92,7 @@ FAMILY(cr_accept, peer_gone, peer_losses)
         expect_in_vain(t, &request);
 }
 
-/* The end that each side hears of, after the connection or instead of it; and the last event. */
+/* The disconnect event of each side, after the connection or instead of it; and the last event. */
 static DAT_EVENT_NUMBER expect_end(struct test *t, DAT_EP_HANDLE ep)
 {
         DAT_EVENT event;

@@ -27,7 +27,7 @@ FAMILY(ep_disconnect, requests_completed, works)
         expect_done_in_peace(t, &line, row->work);
 }
 
-/* Nobody takes the completions: the end comes by itself, and they stand there behind it. */
+/* The completions are not read: the disconnect event comes by itself, and they stay on the EVD. */
 FAMILY(ep_disconnect, ends_unreaped, works)
 {
         struct line line = waiting_line(t, row->work);

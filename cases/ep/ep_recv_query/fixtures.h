@@ -31,7 +31,7 @@ struct info recv_info(struct test *t, DAT_EP_HANDLE ep);
 /* Receives that an idle EP has in its own queue: they are its span too, or none is (EP-15). */
 void expect_idle_span(struct test *t, DAT_COUNT seen, DAT_COUNT posted);
 
-/* Both counts are told or unknown; told, they are from `least` to `most`, the span not the less. */
+/* Both counts are known or unknown. Known: from `least` to `most`, and the span not the less. */
 void expect_within(struct test *t, struct info info, DAT_COUNT least, DAT_COUNT most);
 
 /* An EP with a receive queue of its own: receive i takes message i, in slot i modulo SLOTS. */

@@ -122,7 +122,7 @@ void expect_ep_pending(struct test *t, DAT_EP_HANDLE ep)
 
 void expect_ep_told(struct test *t, DAT_EP_HANDLE ep, DAT_EVENT_NUMBER number, DAT_EP_STATE state)
 {
-        DAT_EVENT event = fixture_event(t, CHECK_SITE_("what the EP is told"),
+        DAT_EVENT event = fixture_event(t, CHECK_SITE_("the event of the EP"),
                                         ep_connect_evd(t, ep), number, true);
 
         expect_about(t, &event, ep);

@@ -23,7 +23,7 @@ struct conf conf_new(struct test *t);
 /* Text as it is. */
 void conf_text(struct conf *conf, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* A line of eight fields, each as it stands in the file, quotes and all. */
+/* A line of eight fields, each as in the file, with its quotes. */
 struct entry_fields {
         const char *name;             /* cts0 */
         const char *version;          /* of the API that the suite runs by: u1.2 */

@@ -156,7 +156,7 @@ static DAT_RETURN type_of_recorded(DAT_HANDLE handle, DAT_HANDLE_TYPE *type)
         return DAT_SUCCESS;
 }
 
-/* An opening is told of the name alone: who is asked, the function itself must know. */
+/* An opening gets the name only: the function must know which provider is asked. */
 #define RECORDED_MAX 8
 static DAT_RETURN open_nth(size_t n, const char *name, DAT_EVD_HANDLE *async_evd,
                            DAT_IA_HANDLE *ia);

@@ -169,7 +169,7 @@ FAMILY(rmr_bind, undefined_flags, undefined)
         expect_no_bind(t, &window, &bound);
 }
 
-/* What is told of an RMR, and what the call was given, are as before a refused bind. */
+/* The attributes of the RMR and the arguments of the call are unchanged after a refused bind. */
 CASE(rmr_bind, refusal_changes_nothing_told)
 {
         struct window window = window_with(t);

@@ -290,7 +290,7 @@ def _tried(feature: str, recorder: "_Recorder", record: Record) -> None:
 
 
 def _excused(order: Order) -> frozenset[str]:
-    """The clauses that convict nobody: those of the registry, where it is not under test."""
+    """The clauses that convict no provider: those of the registry, where it is not under test."""
     if order.subject.libdat is not None:
         return frozenset()
     return frozenset(registrys(order.catalogue))

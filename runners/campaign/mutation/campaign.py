@@ -172,7 +172,7 @@ def choose(faults: Sequence[Fault], keyword: str) -> list[Fault]:
 
 
 class Log:
-    """faults.jsonl while it is written, by several threads, and what stands in it so far."""
+    """faults.jsonl while it is written, by several threads, and its lines so far."""
 
     def __init__(self, log: EventLog, tell: Callable[[Record], None]) -> None:
         self._log = log
@@ -332,7 +332,7 @@ class Crews:
 
 
 def _ended(crew: Crew) -> dict[Job, str]:
-    """The words of a crew's jobs when all have ended; its hosts are let go, whatever happens."""
+    """The words of a crew's jobs when all have ended; its hosts are released, whatever happens."""
     try:
         crew.work()
         return crew.words

@@ -135,7 +135,7 @@ def plan(cases: Iterable[Case], modes: Sequence[int], seed: int, every_mode: boo
     """Each case in the first mode, and with a peer, or `every_mode`, in each; in `seed`'s order.
 
     One that disturbs the network is in no mode of one host: it would have none to disturb. The
-    modes follow one another, so that the hosts of one can be let go before the next begins.
+    modes follow one another, so that the hosts of one can be released before the next begins.
     """
     chosen = list(cases)
     order = random.Random(seed)

@@ -166,7 +166,7 @@ def of_hosts(emit: Emit) -> Emit:
 
 
 def _halt(lanes: Sequence[Lane], over: Event) -> None:
-    """The run ends early: what runs is told to end, and is not written down."""
+    """The run ends early: running cases are ended, and are not recorded."""
     over.set()
     for lane in lanes:
         lane.abort()

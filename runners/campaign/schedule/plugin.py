@@ -137,7 +137,7 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool:
-    """Runs a case. Meanwhile the next mode's hosts are opened; this one's are let go at its end."""
+    """Runs a case. Opens the next mode's hosts meanwhile, and releases this one's at its end."""
     assert isinstance(item, CaseItem)
     report(item)
     testbeds = item.config.stash[TESTBEDS]

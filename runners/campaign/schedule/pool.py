@@ -154,7 +154,7 @@ class Pool:
         return None if self._closed else self._seat(seat.host)
 
     def _seat(self, host: Host) -> Seat | None:
-        """Start an agent and greet it. Where that fails the host is set aside, and that is told."""
+        """Start an agent and greet it. If that fails, sets the host aside and reports it."""
         try:
             agent = start_agent(self._assignment, host)
         except FabricError as error:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a run prints while it goes on: on a terminal a live line, elsewhere a line for each tenth.
+"""What a run prints while it runs: on a terminal a live line, elsewhere a line for each tenth.
 
 A verdict has a line if it is a finding.
 """

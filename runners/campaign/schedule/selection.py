@@ -46,7 +46,7 @@ class Choice:
 
 
 def arguments(checkout: Checkout, folder: Path, subject: Subject) -> list[str]:
-    """What pytest is always called with: this suite's plugin, and nobody else's settings.
+    """What pytest is always called with: this suite's plugin, and no other settings.
 
     What failed the last time is remembered of each subject by itself.
     """

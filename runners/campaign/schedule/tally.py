@@ -13,7 +13,7 @@ from results.runlog.records import EVENTS, NOT_KEPT, Record
 from results.runlog.similarity import Kind, broken, enough, kinds
 from runners.campaign.plan.plan import Planned
 
-# What a run that goes on must have in common with its beginning, and what it is called.
+# What a resumed run must have in common with its beginning, and what it is called.
 _COMMON = {
     "suite": "the suite",
     "subject": "the provider",

@@ -105,4 +105,4 @@ class Workers:
 
 
 def _nothing() -> None:
-    """What is to be done when the rest is told of once more."""
+    """What is to be done when the rest is reported once more."""

@@ -87,7 +87,7 @@ class Agent:
         except ProtocolError as error:
             raise AgentLost("protocol", self.host.name, str(error)) from error
         if message["type"] == "error" and "seq" not in message:
-            raise AgentLost("protocol", self.host.name, f"the agent gave up: {message['reason']}")
+            raise AgentLost("protocol", self.host.name, f"the agent aborted: {message['reason']}")
         return message
 
     def _gone(self) -> AgentLost:

@@ -74,7 +74,7 @@ def _why(message: Message) -> str:
 
 @cache
 def _validators() -> dict[Kind, "Validator"]:
-    """A validator for each kind of line, so that it is that kind's rules that are told."""
+    """A validator for each kind of line, so that an error names that kind's rules."""
     from jsonschema import Draft202012Validator
 
     schema = _schema()

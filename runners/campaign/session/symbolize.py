@@ -34,7 +34,7 @@ class Places:
     too, and may be endless, or wild.
 
     `modules` are the files that frames may be of, with the build ids that they must have, empty
-    where any will do. Paths below `root` are told from there.
+    where any will do. Paths below `root` are relative to it.
     """
 
     def __init__(self, root: Path, modules: Iterable[tuple[Path, str]]) -> None:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A testbed: the hosts of one mode, opened when first needed, opened anew after a loss.
 
-Everything that happens is told as records (docs/results.md) to the `emit` that each call is given.
+Everything that happens is reported as records (docs/results.md) to the `emit` of each call.
 """
 
 import time
@@ -56,7 +56,7 @@ Debug = Callable[[Host, Session, int], None]
 
 
 def quiet(_line: str) -> None:
-    """A Progress for where nobody looks."""
+    """A Progress that shows nothing."""
 
 
 class Bench(ABC):
@@ -174,7 +174,7 @@ class Testbed:
 
         `ia` is the IA that the case opens instead of the agent's; `within` replaces limits(), and
         hurries nothing.
-        With `debug`, the case stops before its first call, and `debug` is told where it waits. An
+        With `debug`, the case stops before its first call, and `debug` gets the place. An
         `undeclared` case is run though a feature that it needs is declared absent. The case's
         process has `libdat_fault`, where the faulty libdat is the agent's. `program` are the steps
         of a puppet.
@@ -436,7 +436,7 @@ class Testbeds:
 
 
 class _Own(Bench):
-    """All hosts of a fabric that nobody else uses."""
+    """All hosts of a fabric that has no other user."""
 
     def __init__(
         self, fabric: Fabric, logs: Path, hellos: Sequence[Message], session: Session
