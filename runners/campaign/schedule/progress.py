@@ -30,7 +30,7 @@ STYLES = {
     "TIMEOUT": "bold red",
     "CONTRADICTED": "bold red",
 }
-# These end a run, or a mode: they are told at its end, as errors.
+# These end a run, or a mode: they are reported at its end, as errors.
 FATAL = frozenset({"fabric", "ia", "interrupted", "no-space", "runner"})
 SILENT = frozenset({"PASS", "UNSUPPORTED"})
 WIDTH_OF_A_FILE = 160
@@ -39,7 +39,7 @@ STEPS = 10
 
 
 def console() -> Console:
-    """Standard output; a file or a pipe is given wide lines, which nobody has to read wrapped."""
+    """Standard output; a file or a pipe is given wide lines, which are not wrapped."""
     made = Console(highlight=False, soft_wrap=True)
     if not made.is_terminal:
         made = Console(highlight=False, width=WIDTH_OF_A_FILE)
