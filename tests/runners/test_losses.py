@@ -54,7 +54,7 @@ def test_an_agent_that_asks_for_a_disturbed_network_against_the_plan(cts: Cts) -
     cts.has("meddles_on_two", "passes")
     done = cts("certify")
     assert done.returncode == 2, done
-    assert ("meddles_on_two", 2, 1, "BROKEN") in cts.verdicts()
+    assert ("meddles_on_two", 2, 1, "ERROR") in cts.verdicts()
     assert [(each["what"], each["host"]) for each in incidents(cts)] == [("protocol", "host1")]
     assert incidents(cts)[0]["text"].endswith('in a case that has not check = "network"')
 
