@@ -24,6 +24,8 @@
 #define CONNECT_MS   2000
 #define DRAIN_MOST   256
 #define NAME_MAX_    31
+/* The context in a segment of a slot that never had an LMR: of none, and 0 may be a real one. */
+#define NO_CONTEXT 0x7ffffff1
 
 enum kind { PZ, LMR, RMR, EVD, CNO, SRQ, EP, PSP, CR, KINDS };
 
@@ -107,7 +109,7 @@ static DAT_LMR_TRIPLET segment(struct walk *walk, long lmr, long offset, long le
         DAT_LMR_TRIPLET made;
 
         memset(&made, 0, sizeof(made));
-        made.lmr_context = memory->lmr_context;
+        made.lmr_context = memory->bytes ? memory->lmr_context : NO_CONTEXT;
         made.virtual_address = (DAT_VADDR)(uintptr_t)memory->bytes + (DAT_VADDR)offset;
         made.segment_length = (DAT_UINT32)length;
         return made;

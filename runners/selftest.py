@@ -197,7 +197,7 @@ STEPS = (
         "explore",
         "random walks on the reference provider, and on a fault that they find",
         [
-            "{python} -m runners explore --walks 60 --seed 1 --out {work}/walks",
+            "{python} -m runners explore --walks 40 --seed 1 --out {work}/walks",
             "{python} -m tests.explore.finds srq_resize/grow_refused pz lmr srq {work}/fault",
         ],
         timeout=600,

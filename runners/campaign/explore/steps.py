@@ -22,7 +22,7 @@ SUPPRESS, SOLICITED, UNSIGNALLED, FENCE, THRESHOLD = 1, 2, 4, 8, 16
 PRIVILEGES = 0x33
 
 # How long a walk waits for an event, in milliseconds.
-BRIEFLY, LONG = 20, 500
+BRIEFLY, LONG = 20, 100
 # The slots of a kind, by how often a step names them: a walk is deep where it stays with few.
 _SLOTS = st.sampled_from((0, 0, 0, 0, 1, 1, 2, 3))
 
@@ -189,12 +189,13 @@ def programs(objects: Sequence[str], most: int) -> SearchStrategy[list[str]]:
     """
     names = [name for name in STEPS if name.partition("_")[0] in objects]
     left_out = st.sets(st.sampled_from(names), max_size=len(names) // 2)
-    return left_out.flatmap(lambda without: _of([n for n in names if n not in without], most))
+    chains = "ep" in objects
+    return left_out.flatmap(lambda out: _of([n for n in names if n not in out], chains, most))
 
 
-def _of(names: Sequence[str], most: int) -> SearchStrategy[list[str]]:
+def _of(names: Sequence[str], chains: bool, most: int) -> SearchStrategy[list[str]]:
     one = st.sampled_from(names).flatmap(lambda name: STEPS[name].lines()).map(lambda line: [line])
-    part = st.integers(0, 7).flatmap(lambda chance: _CHAINS if chance == 7 else one)
+    part = st.integers(0, 7).flatmap(lambda chance: _CHAINS if chains and chance == 7 else one)
     return st.lists(part, min_size=most // 2, max_size=most).map(
         lambda parts: [*beginning(), *(line for part in parts for line in part)]
     )
