@@ -105,7 +105,7 @@ void run_netdevs_down(void)
 
 void run_leak_shared_memory(void)
 {
-        shmget(IPC_PRIVATE, 4096, IPC_CREAT | 0600);
+        (void)shmget(IPC_PRIVATE, 4096, IPC_CREAT | 0600);
 }
 
 static void fill(const char *folder)
@@ -169,7 +169,8 @@ void run_leak_descriptor(void)
 
 void run_leak_mapping(void)
 {
-        mmap(NULL, LEAKED_MAPPING, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        (void)mmap(NULL, LEAKED_MAPPING, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+                   0);
 }
 
 void run_leak_child(void)

@@ -110,16 +110,18 @@ static bool may_post(const struct ep *ep)
 static void release(struct ep *ep)
 {
         struct link *head = &ep->fence.held;
+        struct link *next;
 
-        while (!list_empty(head)) {
-                struct held_post *held = container_of(head->next, struct held_post, link);
+        for (struct link *at = head->next; at != head; at = next) {
+                struct held_post *held = container_of(at, struct held_post, link);
 
+                next = at->next;
                 if (held->fenced && fence_has_read(ep, record_of(&held->send)))
                         break;
                 /* Its record stays pending, so the flush of the broken connection completes it. */
                 if (post_now(ep, &held->send))
                         ep_failed(ep);
-                list_unlink(&held->link);
+                list_unlink(at);
                 free(held);
         }
         settle(ep);
@@ -183,15 +185,15 @@ int fence_post(struct ep *ep, const struct ibv_send_wr *send)
 void fence_drop(struct ep *ep)
 {
         struct link *head = &ep->fence.held;
+        struct link *next;
 
         lock_acquire(&ep->fence.lock);
         if (!list_empty(head)) {
-                while (!list_empty(head)) {
-                        struct held_post *held = container_of(head->next, struct held_post, link);
-
-                        list_unlink(&held->link);
-                        free(held);
+                for (struct link *at = head->next; at != head; at = next) {
+                        next = at->next;
+                        free(container_of(at, struct held_post, link));
                 }
+                list_init(head);
                 settle(ep);
         }
         lock_release(&ep->fence.lock);

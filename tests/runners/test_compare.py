@@ -26,7 +26,7 @@ def test_exit_codes_and_formats(cts: Cts, tmp_path: Path) -> None:
     done = cts("compare", broken, mended)
     assert done.returncode == 0, done
     assert done.stdout.endswith(
-        "no regression: of 2 clauses in both runs, 1 broken before, kept now\n"
+        "no regression: of 2 clauses in both runs, 1 failed before, kept now\n"
     )
     worse = cts("compare", mended, broken, "--format", "json")
     assert worse.returncode == 1, worse
