@@ -430,6 +430,14 @@ def breaks_host(run: dict[str, Any]) -> None:
     verdict(run, "PASS", unfit=unfit[0])
 
 
+def fails_and_breaks_host(run: dict[str, Any]) -> None:
+    """Fails, and takes its host's device away."""
+    call(run, "DAT_SUCCESS")
+    check(run, False, "DAT_SUCCESS")
+    unfit.append("its netdev eth0 is down")
+    verdict(run, "FAIL", "expected DAT_INVALID_STATE, saw DAT_SUCCESS", unfit=unfit[0])
+
+
 def needs_device(run: dict[str, Any]) -> None:
     (fails if unfit else passes)(run)
 
@@ -534,6 +542,7 @@ BEHAVIOURS: dict[str, Callable[[dict[str, Any]], None]] = {
         declines_again,
         frees_nothing,
         frees_nothing_once,
+        fails_and_breaks_host,
         fails_and_dies,
         fails_on_two,
         peer_fails_on_host,

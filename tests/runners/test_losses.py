@@ -101,6 +101,38 @@ def test_a_host_that_a_case_made_unfit_is_replaced(cts: Cts) -> None:
     assert cts.openings == [1, 1]
 
 
+def have_control(cts: Cts, legal: str) -> None:
+    """Make the second page that of dat_srq_resize, which the cases call, with this legal case."""
+    demo = cts.root / "cases/demo"
+    for path in (*demo.glob("demo_page_2.*"), cts.root / "build/default/bin/cases.json"):
+        text = path.read_text().replace("demo_page_2", "srq_resize")
+        if path.suffix == ".toml":
+            text += f'[standard]\nlegal = "srq_resize/{legal}"\n'
+        path.write_text(text)
+        path.rename(path.with_name(path.name.replace("demo_page_2", "srq_resize")))
+    pages = cts.root / "cases/pages.txt"
+    pages.write_text(pages.read_text().replace("demo_page_2", "srq_resize"))
+
+
+def test_a_case_that_made_its_host_unfit_has_no_control(cts: Cts) -> None:
+    """The control would fail there, and the case be blocked by a call that works."""
+    cts.has("fails_and_breaks_host", "needs_device", pages=2)
+    have_control(cts, "needs_device")
+    done = cts("certify", "demo_page/fails_and_breaks_host", "--hosts", "1")
+    assert done.returncode == 1, done
+    assert words(cts) == {"fails_and_breaks_host": "FAIL"}
+
+
+def test_a_control_that_makes_its_host_unfit_says_nothing(cts: Cts) -> None:
+    cts.has("fails", "breaks_host", "needs_device", pages=2)
+    have_control(cts, "breaks_host")
+    chosen = ("demo_page/fails", "demo_page/needs_device")
+    done = cts("certify", *chosen, "--hosts", "1")
+    assert done.returncode == 1, done
+    assert words(cts) == {"fails": "FAIL", "needs_device": "PASS"}
+    assert {each["what"] for each in incidents(cts)} == {"host-unfit"}
+
+
 def lose_at_hello(cts: Cts, times: int) -> None:
     """Have hosts be lost so often before an agent's first word."""
     for number in range(times):

@@ -46,6 +46,8 @@ LOG_LIMIT = 1 << 20
 HURRIED_MOST = 16
 # So many times as long as others may a case take that disturbs the network.
 PATIENT = 3
+# How a verdict names a host that is to be replaced: the subject's, the peer's.
+UNFIT = ("unfit", "peer_unfit")
 # What run() says of a case that was put off.
 PUT_OFF = "put off"
 
@@ -237,8 +239,9 @@ class Testbed:
             emit(incident("contradiction", opened.names[0], text))
         if evidence.lost is None:
             self._losses = 0
-            if gdb is None and not libdat_fault:
-                control = partial(self._control, opened, ia=ia, within=within)
+            # On a host that the case took its device from, no control says anything of a call.
+            if gdb is None and not libdat_fault and not _unfit(evidence):
+                control = partial(self._control, opened, ia=ia, within=within, emit=emit)
                 record = self._controls[ia].judge(record, control)
             emit(record)
             self._replace_unfit(opened, evidence, planned, emit)
@@ -251,10 +254,12 @@ class Testbed:
         return word
 
     def _control(
-        self, opened: Bench, planned: Planned, ia: str | None, within: Limits | None
+        self, opened: Bench, planned: Planned, ia: str | None, within: Limits | None, emit: Emit
     ) -> Record | None:
-        """Run a control on the hosts of the case that needs it; None where they are lost."""
-        if opened.session.lost() is not None:
+        """Run a control on the hosts of the case that needs it; None where they are lost, or where
+        they are to be replaced, because a control took a device or a network away.
+        """
+        if self._opening is None or opened.session.lost() is not None:
             return None
         planned = replace(planned, hosts=self._hosts)
         begun = time.monotonic()
@@ -271,6 +276,9 @@ class Testbed:
             None,
         )
         if evidence.lost is not None or evidence.still > 0:
+            return None
+        if _unfit(evidence):
+            self._replace_unfit(opened, evidence, planned, emit)
             return None
         ms = (time.monotonic() - begun) * 1000
         return verdict_record(planned, 1, opened.names, now(), ms, evidence)
@@ -372,7 +380,7 @@ class Testbed:
     ) -> None:
         """Let hosts go whose device or network a case took away: the next case has others."""
         said = evidence.verdict or {}
-        for member, host in zip(("unfit", "peer_unfit"), opened.names, strict=False):
+        for member, host in zip(UNFIT, opened.names, strict=False):
             if why := said.get(member):
                 text = f"{why}, after {planned.case}: it is opened anew before the next case"
                 emit(incident("host-unfit", host, text))
@@ -595,6 +603,11 @@ def _disturbed(evidence: Evidence, record: Record) -> bool:
     """Whether a case was not kept, in a run in which one of its hosts stood still."""
     bad = record["verdict"] in NOT_KEPT | {"ERROR", "BLOCKED"} or "teardown" in record
     return evidence.lost is None and evidence.still > 0 and bad
+
+
+def _unfit(evidence: Evidence) -> bool:
+    """Whether an agent says that its host is to be replaced before the next case."""
+    return any((evidence.verdict or {}).get(member) for member in UNFIT)
 
 
 def _fulfil(opened: Open, future: "Future[Bench]") -> None:
