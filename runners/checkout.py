@@ -76,7 +76,7 @@ class Checkout:
     @property
     def puppet(self) -> Path:
         """The agent whose one case makes the calls that a program names."""
-        return self.root / "build/default/bin/udapl-puppet"
+        return self.built / "bin/udapl-puppet"
 
     @property
     def reference_provider(self) -> Path:

@@ -93,7 +93,7 @@ def test_a_seed_takes_the_same_walks() -> None:
     assert walked[0] == walked[1] != walked[2]
 
 
-@pytest.mark.parametrize("verdict", ["CRASH", "TIMEOUT"])
+@pytest.mark.parametrize("verdict", ["FAIL", "CRASH", "TIMEOUT"])
 def test_a_process_that_ends_is_a_finding(verdict: str) -> None:
     record = FakeWalker(lambda program: 0).walk(["srq_free"])
     record |= {"verdict": verdict, "reason": "SIGSEGV", "pending": "dat_srq_free"}
@@ -104,3 +104,23 @@ def test_a_walk_that_says_nothing_ends_the_search() -> None:
     record = FakeWalker(lambda program: 0).walk(["srq_free"])
     with pytest.raises(RunnerError, match="ended as ERROR"):
         wrong(record | {"verdict": "ERROR", "reason": "no such step"})
+
+
+@pytest.mark.parametrize("what", ["crash", "timeout"])
+def test_a_teardown_without_an_end_is_a_finding(what: str) -> None:
+    record = FakeWalker(lambda program: 0).walk(["srq_free"])
+    refused = {"call": "dat_ia_close", "what": "refused", "saw": "DAT_INVALID_STATE"}
+    assert wrong(record | {"teardown": [refused]}) is None
+    found = wrong(record | {"teardown": [refused, refused | {"what": what, "saw": "SIGSEGV"}]})
+    assert found is not None
+    assert found.key == ("teardown", "dat_ia_close", "")
+
+
+def test_an_unusable_walk_is_told_though_the_next_is_usable() -> None:
+    one, walker = search(lambda program: 0)
+    whole = walker.walk
+    records = iter([{"verdict": "ERROR", "reason": "the host is full"}])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(walker, "walk", lambda program: whole(program) | next(records, {}))
+        with pytest.raises(RunnerError, match="the host is full"):
+            list(one.findings())

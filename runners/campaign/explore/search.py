@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis.errors import HypothesisException
 
+from results.errors import RunnerError
 from results.runlog.records import Record
 from runners.campaign.explore.steps import programs
 from runners.campaign.explore.walk import Walker, Wrong, wrong
@@ -69,6 +70,7 @@ class Search:
     def _batch(self, number: int, until: float, known: set[tuple[str, str, str]]) -> Finding | None:
         """The first finding of a batch that is not known, shrunk; None where there is none."""
         best: list[tuple[Wrong, list[str], Record]] = []
+        unusable: list[RunnerError] = []
         ends = until
 
         @seed(self.seed + number)
@@ -86,9 +88,14 @@ class Search:
             if time.monotonic() > ends or (self.walks and not best and self._taken >= self.walks):
                 raise _Over
             self._taken += not best
-            record = self.walker.walk(program)
+            try:
+                record = self.walker.walk(program)
+                found = wrong(record)
+            except RunnerError as error:
+                # Hypothesis would take the walk again, and forget one that is then usable.
+                unusable.append(error)
+                raise _Over from error
             self.progress()
-            found = wrong(record)
             if found is None or found.key in known or (best and found.key != best[-1][0].key):
                 return
             if not best:
@@ -104,6 +111,8 @@ class Search:
         except BaseExceptionGroup as group:
             if group.split((HypothesisException, _DeviatesError))[1] is not None:
                 raise
+        if unusable:
+            raise unusable[0]
         if not best:
             return None
         return self._finish(*min(best, key=lambda each: (len(each[1]), "\n".join(each[1]))))

@@ -18,16 +18,17 @@ DEADLINE_MS = 60_000
 
 PLANNED = Planned(CASE, 1, 0, False, DEADLINE_MS, (), "puppet/puppet.c", 0)
 
-# What a walk may end as by itself: it has no clause, and what it leaves to teardown is judged as
-# calls are.
-KEPT = frozenset(("PASS", "NOTE", "FAIL", "UNSUPPORTED"))
+# What a walk ends as if nothing is wrong with it. It has no clause: the harness makes it FAIL for
+# an event that names what it cannot name.
+KEPT = frozenset(("PASS", "NOTE", "UNSUPPORTED"))
+WRONG = frozenset(("FAIL", "CRASH", "TIMEOUT"))
 
 
 @dataclass(frozen=True)
 class Wrong:
     """What is wrong with a walk: a call, and the clause it breaks, or how its process ended."""
 
-    what: str  # deviates, CRASH or TIMEOUT
+    what: str  # deviates, FAIL, CRASH, TIMEOUT or teardown
     call: str
     clause: str
     n: int
@@ -48,12 +49,17 @@ def wrong(record: Record) -> Wrong | None:
         calls = (call for call in record["calls"] if call["n"] == said["n"])
         name = next((call["call"] for call in calls), "")
         return Wrong("deviates", name, said["clause"], said["n"], said["why"])
-    if record["verdict"] in ("CRASH", "TIMEOUT"):
-        last = record["calls"][-1]["n"] if record["calls"] else 0
+    last = record["calls"][-1]["n"] if record["calls"] else 0
+    if record["verdict"] in WRONG:
         pending = record.get("pending", "")
         return Wrong(record["verdict"], pending, "", last, record["reason"])
     if record["verdict"] not in KEPT:
         raise RunnerError(f"a walk ended as {record['verdict']}: {record['reason']}")
+    for trouble in record.get("teardown", ()):
+        # What is refused there is a call like others, and the specification has judged it.
+        if trouble["what"] != "refused":
+            why = f"{trouble['what']} in {trouble['call'] or 'no call'}: {trouble['saw']}"
+            return Wrong("teardown", trouble["call"], "", last, why)
     return None
 
 
