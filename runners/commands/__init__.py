@@ -5,9 +5,14 @@ import argparse
 import re
 from typing import TYPE_CHECKING, Any
 
+from results.errors import InputError
+from runners.checkout import Checkout
 from runners.fabric import GUEST_DEVICES
+from runners.names import nearest
 
 if TYPE_CHECKING:
+    from runners.fabric.base import Fabric
+
     Subparsers = argparse._SubParsersAction[Any]
 else:
     Subparsers = Any
@@ -58,6 +63,26 @@ def add_kernel(parser: argparse._ActionsContainer) -> None:
         metavar="SERIES",
         help="the kernel of guests of the vm fabric, as 6.12: the one that apt's metapackage "
         "linux-image-SERIES-amd64 names (default: that of linux-image-amd64)",
+    )
+
+
+def fabric_of(
+    options: argparse.Namespace, checkout: Checkout
+) -> tuple[type["Fabric"], dict[str, Any]]:
+    """The fabric of `--fabric` and its settings, for a command that names no hosts.
+
+    Raises InputError where there is none, or where it has to be told of its hosts.
+    """
+    from runners.campaign.plan.assignment import fabric_class
+    from runners.fabric.base import Wish
+
+    if options.fabric not in checkout.fabrics:
+        raise InputError(
+            f"no fabric is called {options.fabric!r}" + nearest(options.fabric, checkout.fabrics)
+        )
+    fabric = fabric_class(checkout.fabrics[options.fabric])
+    return fabric, fabric.settings(
+        Wish(cpus=options.cpus, device=options.device, kernel=options.kernel)
     )
 
 

@@ -7,11 +7,11 @@ import sys
 import time
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from results.errors import InputError, RunnerError
 from runners.checkout import Checkout
-from runners.commands import Subparsers, add_cpus, add_device, add_kernel
+from runners.commands import Subparsers, add_cpus, add_device, add_kernel, fabric_of
 from runners.names import nearest
 
 if TYPE_CHECKING:
@@ -110,7 +110,8 @@ def _order(options: argparse.Namespace, checkout: Checkout) -> "Order":
             raise InputError(
                 f"no provider has the fault {options.fault!r}" + nearest(options.fault, known)
             )
-    fabric, settings = _fabric(options, checkout)
+    fabric, settings = fabric_of(options, checkout)
+    fabric.require()
     for built in (checkout.puppet, checkout.reference_provider):
         if not built.is_file():
             raise RunnerError(f"{built} is not built: ./udapl-cts list builds it")
@@ -128,19 +129,6 @@ def _order(options: argparse.Namespace, checkout: Checkout) -> "Order":
         seed=random.randrange(SEEDS) if options.seed is None else options.seed,
         fault=options.fault,
     )
-
-
-def _fabric(options: argparse.Namespace, checkout: Checkout) -> tuple[Any, dict[str, Any]]:
-    from runners.campaign.plan.assignment import fabric_class
-    from runners.fabric.base import Wish
-
-    if options.fabric not in checkout.fabrics:
-        raise InputError(
-            f"no fabric is called {options.fabric!r}" + nearest(options.fabric, checkout.fabrics)
-        )
-    fabric = fabric_class(checkout.fabrics[options.fabric])
-    wish = Wish(None, None, None, options.ia_params, options.cpus, options.device, options.kernel)
-    return fabric, fabric.settings(wish)
 
 
 def _explore(checkout: Checkout, order: "Order", folder: Path) -> int:

@@ -19,8 +19,8 @@ from runners.commands import (
     add_device,
     add_kernel,
     add_patience,
+    fabric_of,
 )
-from runners.names import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -287,20 +287,9 @@ def _fabric(
     options: argparse.Namespace, checkout: Checkout
 ) -> tuple[type["Fabric"], dict[str, Any]]:
     """The fabric and its settings; raises InputError where the options do not fit together."""
-    from runners.campaign.plan.assignment import fabric_class
-    from runners.fabric.base import Wish
-
-    if options.fabric not in checkout.fabrics:
-        raise InputError(
-            f"no fabric is called {options.fabric!r}" + nearest(options.fabric, checkout.fabrics)
-        )
     if options.workers is not None and not 1 <= options.workers <= MOST_WORKERS:
         raise InputError(f"-n: from 1 to {MOST_WORKERS} hosts can run the cases")
-    # A fabric that has to be told of its hosts says so: this command has nothing to tell it.
-    fabric = fabric_class(checkout.fabrics[options.fabric])
-    return fabric, fabric.settings(
-        Wish(cpus=options.cpus, device=options.device, kernel=options.kernel)
-    )
+    return fabric_of(options, checkout)
 
 
 def _built(library: Path) -> Path:
