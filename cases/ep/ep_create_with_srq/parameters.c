@@ -22,15 +22,21 @@ CASE(ep_create_with_srq, created)
 CASE(ep_create_with_srq, attributes_kept)
 {
         struct ep_creation with = ep_create_with_srq_arguments(t);
+        DAT_EP_HANDLE refused = DAT_HANDLE_NULL;
         DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
-        DAT_EP_ATTR before = with.param.ep_attr;
+        DAT_EP_ATTR attr = with.param.ep_attr;
 
-        ep_created(t, &with);
-        expect_that(ep_attr_same(&before, &with.param.ep_attr),
+        expect(dat_ep_create_with_srq(with.ia, with.pz, with.recv_evd, with.request_evd,
+                                      with.connect_evd, with.srq, &attr, &ep),
+               DAT_SUCCESS);
+        ep_creation_adopt(t, &with, ep);
+        expect_that(ep_attr_same(&attr, &with.param.ep_attr),
                     "the attributes that were asked for are written");
-        before.max_recv_dtos = with.param.ep_attr.max_recv_dtos = -1;
-        expect(ep_creation_call(&with, &ep), DAT_INVALID_PARAMETER);
-        expect_that(ep_attr_same(&before, &with.param.ep_attr),
+        attr.max_recv_dtos = with.param.ep_attr.max_recv_dtos = -1;
+        expect(dat_ep_create_with_srq(with.ia, with.pz, with.recv_evd, with.request_evd,
+                                      with.connect_evd, with.srq, &attr, &refused),
+               DAT_INVALID_PARAMETER);
+        expect_that(ep_attr_same(&attr, &with.param.ep_attr),
                     "the attributes that were refused are written");
 }
 

@@ -16,7 +16,7 @@ struct ep_creation {
         DAT_EP_PARAM param; /* of which ep_attr is given */
 };
 
-/* Makes the call. Returns its answer, and the EP in `ep`. */
+/* Makes the call with a copy of the attributes. Returns its answer, and the EP in `ep`. */
 DAT_RETURN ep_creation_call(const struct ep_creation *with, DAT_EP_HANDLE *ep);
 
 /* Hands an EP that the call made, and its use of these EVDs, to the teardown. Returns the EP. */
