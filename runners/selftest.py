@@ -2,13 +2,16 @@
 """Every test of this project, one step after another. STEPS is all there is to extend."""
 
 import os
+import queue
 import shlex
 import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -44,7 +47,8 @@ class Step:
     the interpreter, {work} for a folder that is made empty before the step; the words {c_files},
     {guest_tests}, {other_tests}, {drawn} and {pages} for several each. `timeout` is in seconds.
     What begins with `tells` in its output is shown. A step `of_all` runs with --all only, or if -k
-    names it in full.
+    names it in full. A step `beside` waits for more than half of its time: it runs while the steps
+    after it run, one such step at a time.
     """
 
     name: str
@@ -53,6 +57,7 @@ class Step:
     timeout: int = 600
     tells: str = ""
     of_all: bool = False
+    beside: bool = False
 
 
 def _build_and_test(preset: str, target: str = "all") -> list[str]:
@@ -103,6 +108,20 @@ STEPS = (
         "gcc",
         "the C parts built by gcc, and their tests: ABI facts, libdat, harness, faults",
         _build_and_test("default"),
+    ),
+    Step(
+        "labs",
+        "the ssh fabric on guests with an sshd, the slurm fabric on guests as a cluster's nodes",
+        ["{python} -m pytest -q -n 2 --dist loadfile {lab_tests}"],
+        timeout=1200,
+        beside=True,
+    ),
+    Step(
+        "installed",
+        "the packages, installed in a bare Debian 12 and 13, certify a provider there",
+        ["packaging/build-deb 3.11 3.13", "{python} -m pytest -q {installed_tests}"],
+        timeout=900,
+        beside=True,
     ),
     Step("clang", "the same, built by clang", _build_and_test("clang")),
     Step(
@@ -164,12 +183,6 @@ STEPS = (
         "the vm fabric, and the command line with guests",
         ["{python} -m pytest -q -n 2 {guest_tests}"],
         timeout=900,
-    ),
-    Step(
-        "labs",
-        "the ssh fabric on guests with an sshd, the slurm fabric on guests as a cluster's nodes",
-        ["{python} -m pytest -q -n 2 --dist loadfile {lab_tests}"],
-        timeout=1200,
     ),
     Step(
         "provider",
@@ -304,12 +317,6 @@ STEPS = (
         ],
         timeout=900,
     ),
-    Step(
-        "installed",
-        "the packages, installed in a bare Debian 12 and 13, certify a provider there",
-        ["packaging/build-deb 3.11 3.13", "{python} -m pytest -q {installed_tests}"],
-        timeout=900,
-    ),
 )
 
 
@@ -333,22 +340,106 @@ def selftest(
             print(f"{step.name:10} {step.what}")
         return 0
     runner = _Runner(checkout, pages, everything)
-    failed = 0
     begun = time.monotonic()
-    for number, step in enumerate(steps, start=1):
-        print(f"[{number:2}/{len(steps)}] {step.name:10} {step.what} ...", end=" ", flush=True)
-        started = time.monotonic()
-        why = runner.run(step)
-        print(f"{'FAILED' if why else 'ok'} ({time.monotonic() - started:.0f} s)", flush=True)
-        for line in runner.told(step):
-            print(f"        {line}")
-        if why:
-            failed += 1
-            print(runner.tail(step), *runner.failures(step), sep="\n")
-            print(f"{step.name}: {why}; all of it: {runner.log(step)}")
+    failed = _run_all(steps, runner)
     print(f"{time.monotonic() - begun:.0f} s, logs in {runner.logs}")
     print(f"{len(steps) - failed} passed, {failed} failed")
     return 1 if failed else 0
+
+
+@dataclass(frozen=True)
+class _Ended:
+    """A step that ran: its place, why it failed or nothing, and its seconds."""
+
+    place: str
+    step: Step
+    why: str
+    took: float
+
+
+def _run_all(steps: Sequence[Step], runner: "_Runner") -> int:
+    """Run the steps, and print each; how many failed."""
+    failed = 0
+    with _beside(runner) as beside:
+        for number, step in enumerate(steps, start=1):
+            place = f"[{number:2}/{len(steps)}]"
+            if step.beside:
+                beside.add(place, step)
+                continue
+            print(f"{place} {step.name:10} {step.what} ...", end=" ", flush=True)
+            failed += _tell(runner, _ended(runner, place, step))
+            failed += sum(_tell_whole(runner, ended) for ended in beside.ended())
+        failed += sum(_tell_whole(runner, ended) for ended in beside.rest())
+    return failed
+
+
+def _ended(runner: "_Runner", place: str, step: Step) -> _Ended:
+    started = time.monotonic()
+    why = runner.run(step)
+    return _Ended(place, step, why, time.monotonic() - started)
+
+
+def _tell_whole(runner: "_Runner", ended: _Ended) -> bool:
+    print(f"{ended.place} {ended.step.name:10} {ended.step.what} ...", end=" ")
+    return _tell(runner, ended)
+
+
+def _tell(runner: "_Runner", ended: _Ended) -> bool:
+    """Print the end of a step's line, and what else it has to tell. True if it failed."""
+    step = ended.step
+    print(f"{'FAILED' if ended.why else 'ok'} ({ended.took:.0f} s)", flush=True)
+    for line in runner.told(step):
+        print(f"        {line}")
+    if ended.why:
+        print(runner.tail(step), *runner.failures(step), sep="\n")
+        print(f"{step.name}: {ended.why}; all of it: {runner.log(step)}", flush=True)
+    return bool(ended.why)
+
+
+class _Beside:
+    """Runs steps in a thread of its own, one after another."""
+
+    def __init__(self, runner: "_Runner") -> None:
+        self._runner = runner
+        self._steps: queue.SimpleQueue[tuple[str, Step] | None] = queue.SimpleQueue()
+        self._ended: queue.SimpleQueue[_Ended] = queue.SimpleQueue()
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._work, daemon=True)
+        self._thread.start()
+
+    def add(self, place: str, step: Step) -> None:
+        """Run a step after those that were added before it."""
+        self._steps.put((place, step))
+
+    def ended(self) -> Iterator[_Ended]:
+        """The steps that ended since the last call."""
+        while not self._ended.empty():
+            yield self._ended.get()
+
+    def rest(self) -> Iterator[_Ended]:
+        """Wait for all steps; those that ended since the last call."""
+        self._steps.put(None)
+        self._thread.join()
+        yield from self.ended()
+
+    def _work(self) -> None:
+        while (todo := self._steps.get()) is not None and not self._stopped.is_set():
+            self._ended.put(_ended(self._runner, *todo))
+
+    def stop(self) -> None:
+        """Begin no other step."""
+        self._stopped.set()
+
+
+@contextmanager
+def _beside(runner: "_Runner") -> Iterator[_Beside]:
+    """Run steps beside others; what runs at an interrupt is killed."""
+    beside = _Beside(runner)
+    try:
+        yield beside
+    finally:
+        beside.stop()
+        runner.kill()
 
 
 class _Runner:
@@ -359,6 +450,7 @@ class _Runner:
         self._root = checkout.root
         self._pages = pages.resolve() if pages is not None else None
         self._everything = everything
+        self._processes: set[subprocess.Popen[bytes]] = set()
 
     def log(self, step: Step) -> Path:
         """Where a step's output goes."""
@@ -417,12 +509,17 @@ class _Runner:
             stderr=log,
             process_group=0,
         )
+        self._processes.add(process)
         try:
             return process.wait(max(0.0, timeout))
         finally:
-            if process.poll() is None:
-                os.killpg(process.pid, signal.SIGKILL)
-                process.wait()
+            self._processes.discard(process)
+            _kill(process)
+
+    def kill(self) -> None:
+        """Kill what runs, with all that it started."""
+        for process in tuple(self._processes):
+            _kill(process)
 
     def _expanded(self, command: str, work: Path) -> list[str]:
         several = {
@@ -452,3 +549,9 @@ class _Runner:
             for folder in C_FOLDERS
             for path in (self._root / folder).rglob("*.[ch]")
         )
+
+
+def _kill(process: "subprocess.Popen[bytes]") -> None:
+    if process.poll() is None:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()

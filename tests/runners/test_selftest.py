@@ -85,6 +85,23 @@ def test_a_failure_is_told_and_the_others_go_on(
     assert "hard luck" in (root / ".cache/selftest/one.log").read_text()
 
 
+def test_a_step_beside_others_meets_them_and_is_told(
+    root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    meets = "until [ -p b ]; do :; done; read x <a; echo 1 >b"
+    steps = [
+        Step("one", "first", [f"sh -c '{meets}'"], timeout=60, beside=True),
+        Step("two", "second", ["sh -c 'mkfifo a b; echo 1 >a; read x <b'"], timeout=60),
+        Step("three", "third", ["false"], beside=True),
+    ]
+    assert run(root, monkeypatch, steps) == 1
+    out = capsys.readouterr().out
+    assert "[ 1/3] one        first ... ok" in out
+    assert "[ 2/3] two        second ... ok" in out
+    assert "[ 3/3] three      third ... FAILED" in out
+    assert out.endswith("2 passed, 1 failed\n")
+
+
 def test_a_step_that_hangs_is_ended_with_all_it_started(
     root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
