@@ -242,6 +242,9 @@ def explain(error: OSError, folder: Path) -> RunnerError:
             f"no space for results in {folder} ({error.strerror}): what was done is kept; "
             "free some space, or choose another --out"
         )
+    # No name that this program makes is so long: it has one of the command line in it.
+    if error.errno == errno.ENAMETOOLONG:
+        return InputError(f"{folder}: {error.strerror}")
     return ResultsLost(f"cannot write results to {folder}: {error.strerror}")
 
 

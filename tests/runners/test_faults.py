@@ -94,6 +94,14 @@ def test_caught_by_its_own_case(foundry: Foundry) -> None:
     assert "Can each case fail?" in (foundry.out / "faults.html").read_text()
 
 
+def test_a_folder_whose_name_no_file_can_have(foundry: Foundry) -> None:
+    foundry.has(fault("fails"))
+    foundry.out = foundry.cts.root / ("x" * 300)
+    code, output = foundry.run()
+    assert code == 64
+    assert output.splitlines()[-1].endswith(": File name too long")
+
+
 def test_a_mutant_has_more_time_on_a_slow_host(foundry: Foundry) -> None:
     foundry.has(fault("tells_its_time"))
     foundry.run()
