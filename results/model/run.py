@@ -89,6 +89,9 @@ _SUBJECT = re.compile(r"([A-Za-z_]\w*)\s*(?:\(.*\)|\[[^]]*\])?\s*$")
 # What frames of the suite's own program begin with, and what the places of its cases have.
 _SUITE = "udapl-cases"
 _CASE = re.compile(r"^[^,]+, cases/")
+# How the reason of a verdict begins where a case needs more than the IA declares.
+_LIMIT = re.compile(r"max_\w+( = -?\d+)?(?=\W|$)")
+_LIMITS_TOLD = 3
 _OFFSET = re.compile(r"(?<=\w)\+0x[0-9a-f]+")
 
 
@@ -1093,7 +1096,25 @@ class Run:
         else:
             word = "conformant"
             because = f"each clause that was checked was kept, of {self.coverage}"
+        because = "; ".join([because, *self._small_limits()])
         return Conclusion(word, sentence, because, CRITERIA[word])
+
+    @cached_property
+    def limits(self) -> Counter[str]:
+        """The declared limits that were too small for a case, with the number of clauses."""
+        cases = (case for clause in self.with_verdict(Verdict.UNSUPPORTED) for case in clause.cases)
+        attempts = (case.decisive for case in cases)
+        return Counter(found[0] for a in attempts if a and (found := _LIMIT.match(a.reason)))
+
+    def _small_limits(self) -> Iterator[str]:
+        """What was not asked because the provider declares room for too little."""
+        if not self.limits:
+            return
+        most = self.limits.most_common(_LIMITS_TOLD)
+        named = ", ".join(f"{limit} ({count})" for limit, count in most)
+        others = len(self.limits) - len(most)
+        named += f" and {others} more" if others else ""
+        yield f"{_clauses(self.limits.total())} not asked, because the IA declares {named}"
 
     def _failed(self, clauses: int, registrys: int) -> Iterator[str]:
         """What failed: so many clauses, of which some are the registry's; and in teardown."""

@@ -100,3 +100,22 @@ def test_an_interrupted_run_tells_nothing_of_the_whole(tmp_path: Path) -> None:
     told = texts(run, tmp_path)
     assert json.loads(told["json"])["conclusion"] == "could not tell"
     assert "The run was interrupted." in told["md"]
+
+
+def test_what_was_not_asked_for_limits_is_said_at_the_top(tmp_path: Path) -> None:
+    run = SyntheticRun()
+    run.case("kept")
+    for number in range(3):
+        run.case(f"eps_{number}", "UNSUPPORTED", reason="max_eps = 1, where the case needs 2")
+    run.case("segments", "UNSUPPORTED", reason="max_iov_segments_per_dto: fewer than it has")
+    run.case("feature", "UNSUPPORTED", reason="srq_supported = 0")
+    run.end()
+    said = (
+        "4 clauses not asked, because the IA declares max_eps = 1 (3), max_iov_segments_per_dto (1)"
+    )
+    told = texts(run, tmp_path)
+    page = Page(tmp_path / run.folder / "report.html")
+    assert said in page.text_of("top")
+    assert said in told["md"].replace("\\", "")
+    properties = [named(suite) for suite in JUnitXml.fromstring(told["junit"].encode())]
+    assert all(said in each["conclusion.because"] for each in properties)
