@@ -23,6 +23,7 @@
 #define DISCONNECT_TIME (30 * SECONDS) /* until the peer acknowledges a disconnect */
 #define ACCEPTING_TIME  (30 * SECONDS) /* until the peer confirms an accepted connection */
 #define GATHERING_TIME  (10 * SECONDS) /* until all parts of a request have arrived */
+#define OVERTAKE_TIME   (1 * SECONDS)  /* for which a request may be behind its cancellation */
 #define RESOLVING_TIME  (15 * SECONDS) /* to resolve an address, if the Consumer has no timeout */
 #define RESOLVING_STEP  (2 * SECONDS)  /* for one try */
 
@@ -142,6 +143,25 @@ void conn_disconnect_id(const struct conn *conn)
         sigpipe_restore(&sigpipe);
 }
 
+/*
+ * Retires a connection whose EP leaves it. This cancels a request that has no answer. The peer's
+ * kernel drops a cancellation that overtakes its request, and the peer then waits for its whole
+ * ACCEPTING_TIME. Therefore a request is cancelled when it has an answer, or OVERTAKE_TIME after it
+ * was sent.
+ */
+static void conn_leave(struct conn *conn)
+{
+        uint64_t now = now_us();
+
+        if (!conn->requested || conn->requested + OVERTAKE_TIME <= now) {
+                conn_retire(conn);
+                return;
+        }
+        conn->ep->qp_unanswered = false;
+        conn->ep = NULL;
+        conn_set_deadline(conn, conn->requested + OVERTAKE_TIME - now);
+}
+
 /* Takes an EP off its connection and disconnects it. The connection then ends without the EP. */
 static void disconnect_ep(struct ep *ep)
 {
@@ -149,7 +169,7 @@ static void disconnect_ep(struct ep *ep)
 
         ep->conn = NULL;
         if (conn->state != CONN_ESTABLISHED) {
-                conn_retire(conn);
+                conn_leave(conn);
                 return;
         }
         conn_set_state(conn, CONN_DISCONNECTING);
@@ -201,7 +221,7 @@ void conn_end(struct conn *conn, DAT_EVENT_NUMBER number)
         struct ep *ep = conn->ep;
 
         ep->conn = NULL;
-        conn_retire(conn);
+        conn_leave(conn);
         ep_must_transition(ep, event, number);
 }
 

@@ -30,7 +30,8 @@ enum conn_kind {
 /* Connection state. followers[] in cm_conn.c has the valid transitions. */
 enum conn_state {
         CONN_RESOLVING,  /* the peer's address is being resolved */
-        CONN_REQUESTING, /* the address is resolved, and the request is sent or about to be */
+        CONN_REQUESTING, /* the address is resolved, and the request is sent or about to be; may
+                            have no EP any more, see conn_leave() */
         CONN_GATHERING,  /* parts of a peer's request are missing, or its CR is not made yet */
         CONN_REPORTED,   /* a CR exists */
         CONN_CANCELLED,  /* the peer cancelled its request; dat_cr_accept() reports it */
@@ -53,6 +54,7 @@ struct conn {
         uint8_t reads_in; /* RDMA reads that the peer sends and serves at once */
         uint8_t reads_out;
         uint64_t deadline;            /* in now_us() time; 0 is none */
+        uint64_t requested;           /* when a request was sent that has no answer; 0 is never */
         struct sockaddr_storage peer; /* the peer of an active connection */
         uint64_t resolve_until;
         uint16_t port;           /* the local port of an active connection, or 0 */

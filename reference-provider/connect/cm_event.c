@@ -153,6 +153,8 @@ static void on_route(struct conn *conn)
                 cm_cannot_request(conn, 0);
         else if (rdma_connect(conn->id, &param))
                 cm_cannot_request(conn, errno);
+        else if (!conn->ia->iwarp)
+                conn->requested = now_us();
 }
 
 void cm_on_reply(struct conn *conn, const struct rdma_cm_event *event)
@@ -161,8 +163,10 @@ void cm_on_reply(struct conn *conn, const struct rdma_cm_event *event)
         size_t length = event->param.conn.private_data_len;
         struct ep *ep = conn->ep;
 
-        if (!ep)
+        if (!ep) {
+                conn_retire(conn);
                 return;
+        }
         if (!wire_is(&reply->wire, length, WIRE_REPLY) ||
             !conn_keep_private_data(ep, reply, length) || !conn_step_to_rts(ep, conn) ||
             (!conn->ia->iwarp && rdma_establish(conn->id))) {
@@ -281,6 +285,7 @@ static void dispatch(struct ia *ia, struct rdma_cm_event *event)
         if (!conn || conn->kind == CONN_LISTENER)
                 return;
         conn->iwarp.unanswered = false;
+        conn->requested = 0;
         if (conn->state == CONN_RETIRED)
                 return;
         switch (event->event) {
