@@ -5,12 +5,15 @@
 #include <errno.h>
 #include <grp.h>
 #include <linux/capability.h>
+#include <pwd.h>
 #include <sched.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -22,8 +25,10 @@
 #include "agent/scratch.h"
 #include "agent/seccomp.h"
 
-/* A user and a group that nobody is; systemd gives such numbers to services for their time. */
-#define NOBODY 61917
+/* Numbers of ordinary users. A fixed one would tell a provider that it is judged. */
+#define USER_FIRST 20000
+#define USERS      40000
+#define DRAWS      16
 
 #define KEPT_MAX   6
 #define GROUPS_MAX 16
@@ -32,6 +37,7 @@
 static struct {
         bool keep;
         bool own_user;
+        uid_t user; /* the group has its number */
         size_t count;
         char kept[KEPT_MAX][256];
 } privilege = {.keep = true};
@@ -77,9 +83,27 @@ static size_t device_groups(gid_t *groups)
         return count;
 }
 
-static bool become_nobody(void)
+/* A number that is neither a user's nor a group's, if a few draws find one. */
+static uid_t draw_user(void)
 {
-        return setresgid(NOBODY, NOBODY, NOBODY) == 0 && setresuid(NOBODY, NOBODY, NOBODY) == 0;
+        uid_t user = USER_FIRST;
+
+        for (int i = 0; i < DRAWS; i++) {
+                uint32_t drawn = 0;
+
+                (void)!getrandom(&drawn, sizeof(drawn), 0);
+                user = USER_FIRST + drawn % USERS;
+                if (!getpwuid(user) && !getgrgid(user))
+                        break;
+        }
+        return user;
+}
+
+static bool become_user(void)
+{
+        uid_t user = privilege.user;
+
+        return setresgid(user, user, user) == 0 && setresuid(user, user, user) == 0;
 }
 
 /* How a process ends that was that user: REFUSED, READABLE, or READABLE and the number of a file.
@@ -93,7 +117,7 @@ static bool try_user(char *why, size_t size)
         int status;
 
         if (pid == 0) {
-                if (!become_nobody())
+                if (!become_user())
                         _exit(REFUSED);
                 _exit(READABLE + 1 + mount_view_unreadable());
         }
@@ -114,6 +138,7 @@ static void choose_user(void)
         gid_t groups[GROUPS_MAX];
         char why[128];
 
+        privilege.user = draw_user();
         if (geteuid() != 0)
                 snprintf(why, sizeof(why), "the agent is not root");
         else if (setgroups(device_groups(groups), groups) < 0)
@@ -176,7 +201,7 @@ static bool drop_capabilities(void)
 
 void privilege_drop(void)
 {
-        if (!privilege.keep && !(privilege.own_user ? become_nobody() : drop_capabilities())) {
+        if (!privilege.keep && !(privilege.own_user ? become_user() : drop_capabilities())) {
                 perror("a process of the agent's cannot drop its privilege");
                 _exit(2);
         }

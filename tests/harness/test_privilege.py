@@ -3,6 +3,7 @@
 
 import hashlib
 import os
+import pwd
 import shutil
 import subprocess
 from pathlib import Path
@@ -78,6 +79,21 @@ def test_attacks_reach_nothing(tmp_path: Path) -> None:
         outcome = agent.run("provider/resizes")
         assert (outcome.word, reached(outcome)) == ("PASS", set())
         assert reached(agent.run("provider/resizes_beside_a_peer")) == set()
+
+
+@needs_root
+def test_the_user_is_another_for_each_agent(tmp_path: Path) -> None:
+    """A fixed number would tell a provider that it is judged."""
+    if not namespaces():
+        pytest.skip("this user may not make namespaces")
+    users = set()
+    for _ in range(3):
+        with Agent(tmp_path, "resize=attack") as agent:
+            lines = agent.run("provider/resizes").verdict["output"].splitlines()
+        (user,) = (int(line.split()[1]) for line in lines if line.startswith("user "))
+        users.add(user)
+    assert len(users) > 1
+    assert not users & {entry.pw_uid for entry in pwd.getpwall()}
 
 
 @needs_root

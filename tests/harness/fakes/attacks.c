@@ -234,6 +234,7 @@ void attack(void)
         for (size_t i = 0; i < sizeof(attacks) / sizeof(attacks[0]); i++)
                 if (attacks[i].reaches())
                         printf("reached %s\n", attacks[i].name);
+        printf("user %u\n", getuid());
         fflush(stdout);
 }
 

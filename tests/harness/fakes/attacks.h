@@ -5,7 +5,10 @@
 
 #include <stdbool.h>
 
-/* Tries all of them, and prints a line "reached NAME" for each that had a way; harms nothing. */
+/*
+ * Tries all of them, and prints a line "reached NAME" for each that had a way; harms nothing.
+ * Then prints a line "user NUMBER".
+ */
 void attack(void);
 
 /*
