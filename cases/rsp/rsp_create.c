@@ -485,13 +485,22 @@ static void hold_rsp(struct test *t, struct loop *holder)
         reserve(t, holder, true);
 }
 
+static void hold_elsewhere(struct test *t, struct loop *holder)
+{
+        holder->psp = point_elsewhere(t, &holder->requests, &holder->qual);
+}
+
 static const struct holder {
         const char *id;
         void (*hold)(struct test *t, struct loop *holder);
         bool same_evd;
 } holders[] = {
-    {"psp", hold_psp, true}, {"psp_of_other_evd", hold_psp, false}, {"chosen", hold_chosen, true},
-    {"rsp", hold_rsp, true}, {"rsp_of_other_evd", hold_rsp, false},
+    {"psp", hold_psp, true},
+    {"psp_of_other_evd", hold_psp, false},
+    {"chosen", hold_chosen, true},
+    {"rsp", hold_rsp, true},
+    {"rsp_of_other_evd", hold_rsp, false},
+    {"psp_of_other_ia", hold_elsewhere, false},
 };
 
 FAMILY(rsp_create, in_use, holders)
@@ -508,9 +517,31 @@ FAMILY(rsp_create, in_use, holders)
 
         expect_ep_in(t, vain.passive, DAT_EP_STATE_UNCONNECTED);
         take(t, &holder);
-        expect_accepted_by(t, holder.request,
-                           row->hold == hold_rsp ? DAT_HANDLE_NULL : holder.passive, &holder);
+        /* The loop has no EP of the second opening to accept it with. */
+        if (row->hold == hold_elsewhere)
+                expect_rejected(t, holder.request, &holder);
+        else
+                expect_accepted_by(t, holder.request,
+                                   row->hold == hold_rsp ? DAT_HANDLE_NULL : holder.passive,
+                                   &holder);
         expect_reserves(t, vain.passive, holder.qual + 1, vain.requests);
+}
+
+CASE(rsp_create, in_use_by_process)
+{
+        struct peer_place place = peer_listen(peer(t));
+        struct loop vain = loop_new(t);
+        DAT_RSP_HANDLE rsp;
+
+        if (place_is_here(t, &place)) {
+                expect(dat_rsp_create(ia(t), place.qual, vain.passive, vain.requests, &rsp),
+                       DAT_CONN_QUAL_IN_USE);
+                expect_ep_in(t, vain.passive, DAT_EP_STATE_UNCONNECTED);
+        } else {
+                expect_reserves(t, vain.passive, place.qual, vain.requests);
+        }
+        expect_peer_served(t, &place);
+        expect_empty(t, vain.requests);
 }
 
 /*

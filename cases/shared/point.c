@@ -41,6 +41,36 @@ DAT_CONN_QUAL point_qual(struct test *t)
         return QUAL_FIRST + draw(t, QUAL_COUNT);
 }
 
+DAT_PSP_HANDLE point_elsewhere(struct test *t, DAT_EVD_HANDLE *evd, DAT_CONN_QUAL *qual)
+{
+        DAT_PSP_HANDLE psp;
+
+        *evd = evd_with(t, .ia = other_ia(t), .qlen = 8, .flags = DAT_EVD_CR_FLAG);
+        *qual = point_qual(t);
+        must(dat_psp_create(other_ia(t), *qual, *evd, DAT_PSP_CONSUMER_FLAG, &psp));
+        adopt(t, DAT_HANDLE_TYPE_PSP, psp);
+        return psp;
+}
+
+bool place_is_here(struct test *t, const struct peer_place *place)
+{
+        return same_host(&place->address, ia_attr(t)->ia_address_ptr);
+}
+
+void expect_peer_served(struct test *t, const struct peer_place *place)
+{
+        DAT_EP_HANDLE ep = ep_with(t);
+        struct peer_cr request;
+        struct peer_ep *end;
+
+        must(dat_ep_connect(ep, (DAT_IA_ADDRESS_PTR)&place->address, place->qual, event_timeout(t),
+                            0, NULL, DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG));
+        request = peer_take_request(peer(t));
+        end = peer_accept(&request, NULL, 0);
+        expect_event(ep_connect_evd(t, ep), DAT_CONNECTION_EVENT_ESTABLISHED);
+        peer_wait_connected(end);
+}
+
 static DAT_CONN_QUAL next_qual(DAT_CONN_QUAL qual)
 {
         return QUAL_FIRST + (qual + 1 - QUAL_FIRST) % QUAL_COUNT;

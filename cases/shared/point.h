@@ -42,6 +42,15 @@ void expect_psp(struct test *t, DAT_PSP_HANDLE psp, DAT_CONN_QUAL qual, DAT_EVD_
 void expect_rsp(struct test *t, DAT_RSP_HANDLE rsp, DAT_CONN_QUAL qual, DAT_EP_HANDLE ep,
                 DAT_EVD_HANDLE evd);
 
+/* A PSP of a second opening of the IA, at a drawn qualifier; makes an EVD of that IA for it. */
+DAT_PSP_HANDLE point_elsewhere(struct test *t, DAT_EVD_HANDLE *evd, DAT_CONN_QUAL *qual);
+
+/* Whether the peer listens at the address of the case's IA, as another process of this host. */
+bool place_is_here(struct test *t, const struct peer_place *place);
+
+/* A request for the peer's service point reaches the peer, and becomes a connection. */
+void expect_peer_served(struct test *t, const struct peer_place *place);
+
 /* The EVD's next event is a request for this point, at this qualifier. */
 DAT_CR_HANDLE expect_request(struct test *t, DAT_EVD_HANDLE evd, DAT_HANDLE point,
                              DAT_CONN_QUAL qual);

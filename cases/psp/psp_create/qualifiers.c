@@ -80,6 +80,23 @@ FAMILY(psp_create, in_use, holders)
         }
 }
 
+CASE(psp_create, in_use_by_process)
+{
+        struct peer_place place = peer_listen(peer(t));
+        DAT_EVD_HANDLE evd = request_evd(t);
+        DAT_PSP_HANDLE psp = DAT_HANDLE_NULL;
+
+        if (place_is_here(t, &place)) {
+                expect(dat_psp_create(ia(t), place.qual, evd, DAT_PSP_CONSUMER_FLAG, &psp),
+                       DAT_CONN_QUAL_IN_USE);
+        } else {
+                psp = psp_at(t, place.qual, evd, DAT_PSP_CONSUMER_FLAG);
+                expect_served(t, psp, place.qual, evd);
+        }
+        expect_peer_served(t, &place);
+        expect_empty(t, evd);
+}
+
 CASE(psp_create, qualifier_of_freed_rsp)
 {
         DAT_EVD_HANDLE evd = request_evd(t);

@@ -75,6 +75,11 @@ void psp_hold_reserved(struct test *t, struct loop *holder)
         adopt(t, DAT_HANDLE_TYPE_RSP, holder->psp);
 }
 
+void psp_hold_elsewhere(struct test *t, struct loop *holder)
+{
+        holder->psp = point_elsewhere(t, &holder->requests, &holder->qual);
+}
+
 void psp_holds_on(struct test *t, struct loop *holder, const struct psp_holder *row)
 {
         if (row->hold == psp_hold_pending) {
@@ -84,6 +89,11 @@ void psp_holds_on(struct test *t, struct loop *holder, const struct psp_holder *
         }
         loop_connect(t, holder->active, holder->qual);
         holder->request = expect_request(t, holder->requests, holder->psp, holder->qual);
+        /* The loop has no EP of the second opening to accept it with. */
+        if (row->hold == psp_hold_elsewhere) {
+                expect_rejected(t, holder->request, holder);
+                return;
+        }
         expect_accepted_by(t, holder->request, row->reserved ? DAT_HANDLE_NULL : holder->passive,
                            holder);
 }
