@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from oracle.ep import DEFAULT_FLAG, now
 from oracle.evd import QUEUE_EMPTY, TIMEOUT_EXPIRED
 from oracle.kernel import tells
-from oracle.messages import sent, since, taken_surely
+from oracle.messages import all_met, met, sent, since, taken_surely
 from oracle.pairing import SETTLED_US, SMALL_MESSAGE
 from oracle.state import DISCONNECTED, Connection, Ep, Evd, Ia, Side, Srq
 from oracle.trace import Call
@@ -57,7 +57,8 @@ def due_receives(ep: Ep, side: Side, until: float) -> int:
     connection = ep.connection
     if connection is None or connection.phase != "up" or len(ep.connections) != 1:
         return 0
-    return min(posted, sent(side, connection, until)) - reaped
+    came = min(posted, sent(side, connection, until))
+    return min(came, met(side, connection, ep.receives)) - reaped
 
 
 def due_of_srq(ep: Ep, side: Side, until: float) -> int:
@@ -76,7 +77,7 @@ def due_of_srq(ep: Ep, side: Side, until: float) -> int:
         if other is ep and connection.phase == "up":
             own = sent(side, connection, until) - other.srq_reaped
     posted = sum(receive.at <= until for receive in srq.posted)
-    return own if 0 < own <= total <= posted else 0
+    return own if 0 < own <= total <= posted and all_met(srq, side) else 0
 
 
 def due_requests(ep: Ep, side: Side, until: float) -> int:

@@ -345,7 +345,7 @@ def posted_request(call: Call, _obj: Any, side: Side) -> None:
     ep.requests.append(request)
     connection = ep.connection
     if kind == "send" and connection is not None:
-        connection.sent.append((length, call.end, call.memory.get("digest")))
+        connection.sent.append((length, call.end, call.memory.get("digest"), call.begin))
         if call.overlaps:
             connection.exact = False
     request.at = call.end

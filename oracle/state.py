@@ -348,7 +348,8 @@ class Connection:
         self.request: Cr | None = None
         self.number = 0  # of the call that began it
         self.ports: dict[str, Any] = {}
-        self.sent: list[tuple[int | None, float, Any]] = []  # messages: length, when, digest
+        # Messages: length, end of the call, digest, begin of the call.
+        self.sent: list[tuple[int | None, float, Any, float]] = []
         self.room: list[float] = []  # receives of its own: when posted
         self.reaped = 0  # receives that have completed to it with a message
         self.exact = True  # whether `reaped` and `sent` are known

@@ -68,17 +68,22 @@ def _build_and_test(preset: str, target: str = "all") -> list[str]:
     ]
 
 
-def _variant(name: str, ids: str) -> str:
-    return (
-        f"{{python}} -m runners certify --variant {name} {ids} -m local --hosts 1"
-        f" --out {{work}}/{name}"
-    )
+def _judged(options: str, folder: str = "run") -> list[str]:
+    """A run, of which no call may deviate from the pages either."""
+    return [
+        f"{{python}} -m runners certify {options} --out {{work}}/{folder}",
+        f"{{python}} -m runners judge {{work}}/{folder}",
+    ]
 
 
-def _device(name: str, ids: str, kind: str = "local") -> str:
-    return (
-        f"{{python}} -m runners certify --provider build/default/lib/libdaplref-{name}.so {ids}"
-        f" -m {kind} --hosts 1 --out {{work}}/{name}-{kind}"
+def _variant(name: str, ids: str) -> list[str]:
+    return _judged(f"--variant {name} {ids} -m local --hosts 1", name)
+
+
+def _device(name: str, ids: str, kind: str = "local") -> list[str]:
+    return _judged(
+        f"--provider build/default/lib/libdaplref-{name}.so {ids} -m {kind} --hosts 1",
+        f"{name}-{kind}",
     )
 
 
@@ -203,7 +208,7 @@ STEPS = (
     Step(
         "certify",
         "the suite on the reference provider: conformant on one host, pairs on two",
-        ["{python} -m runners certify --out {work}/run"],
+        _judged(""),
         timeout=1200,
     ),
     Step(
@@ -218,26 +223,25 @@ STEPS = (
     Step(
         "two-hosts",
         "one page's cases without a peer, on one of two hosts",
-        ["{python} -m runners certify dat_srq_resize --hosts 2 -m local --out {work}/run"],
+        _judged("dat_srq_resize --hosts 2 -m local"),
     ),
     Step(
         "two-cpus",
         "traffic and tear-down of SRQs and their EPs, on guests of two processors",
-        [
-            "{python} -m runners certify srq_post_recv srq_query srq_free ep_recv_query"
-            " -k 'disconnect or traffic' --cpus 2 --out {work}/run"
-        ],
+        _judged(
+            "srq_post_recv srq_query srq_free ep_recv_query -k 'disconnect or traffic' --cpus 2"
+        ),
     ),
     Step(
         "siw",
         "two pages' cases, frees of EPs in each state, ends, and what comes in order, on iWARP",
-        [
-            "{python} -m runners certify dat_srq_resize dat_srq_query ep_free/in_state"
+        _judged(
+            "dat_srq_resize dat_srq_query ep_free/in_state"
             " ep_reset/in_state ep_disconnect/requests_broken_off cr_accept/peer_gone"
             " cr_accept/asker_leaves_connected cr_accept/peer_leaves_connected"
             " psp_create/many_at_once ep_post_rdma_read/in_order_with_sends"
-            " ep_post_rdma_write/several_lmrs --device siw --hosts 1 --out {work}/run"
-        ],
+            " ep_post_rdma_write/several_lmrs --device siw --hosts 1"
+        ),
     ),
     Step(
         "linux-6.12",
@@ -260,7 +264,7 @@ STEPS = (
     Step(
         "api-2.0",
         "one page's cases on the reference provider's DAT 2.0 build",
-        ["{python} -m runners certify dat_ep_create_with_srq --api 2.0 --hosts 1 --out {work}/run"],
+        _judged("dat_ep_create_with_srq --api 2.0 --hosts 1"),
     ),
     Step(
         "faults",
@@ -273,37 +277,37 @@ STEPS = (
         "variants",
         "no case fails a provider that differs in what the pages leave open",
         [
-            _variant("roomy", "srq_resize"),
-            _variant("small", "srq_create"),
-            _variant("plain", "srq_query"),
-            _variant("recycling", "ep_modify/invalid_object"),
-            _variant("one_less", "evd_resize"),
+            *_variant("roomy", "srq_resize"),
+            *_variant("small", "srq_create"),
+            *_variant("plain", "srq_query"),
+            *_variant("recycling", "ep_modify/invalid_object"),
+            *_variant("one_less", "evd_resize"),
         ],
     ),
     Step(
         "devices",
         "the reference provider on devices of other makes: what they refuse, it does without",
         [
-            _device(
+            *_device(
                 "mlx5",
                 "srq_resize srq_post_recv srq_query ep_recv_query ep_modify evd_resize"
                 " -k 'grow or limit or later or example'",
             ),
-            _device(
+            *_device(
                 "mlx5",
                 "srq_query/available_after_disconnect srq_query/outstanding_after_disconnect",
                 kind="pair",
             ),
-            _device("tight", "srq_resize -k 'connected_ep or places_receive'", kind="pair"),
-            _device("qedr", "evd_resize -k 'grow'"),
-            _device("irdma", "srq_set_lw evd_resize -k 'at_once or grow or limit'"),
-            _device("hns", "srq_resize evd_resize -k 'grow'"),
-            _device(
+            *_device("tight", "srq_resize -k 'connected_ep or places_receive'", kind="pair"),
+            *_device("qedr", "evd_resize -k 'grow'"),
+            *_device("irdma", "srq_set_lw evd_resize -k 'at_once or grow or limit'"),
+            *_device("hns", "srq_resize evd_resize -k 'grow'"),
+            *_device(
                 "tiny",
                 "ep_create evd_resize cr_accept psp_create pz_free"
                 " -k 'limit or most or grow or any_order or several_requests'",
             ),
-            _device("huge", "ia_query evd_resize -k 'limit or grow'"),
+            *_device("huge", "ia_query evd_resize -k 'limit or grow'"),
         ],
     ),
     Step(
