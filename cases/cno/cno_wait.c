@@ -3,6 +3,7 @@
 #include "clauses/cno_wait.h"
 #include "cases/cno/shared/agent.h"
 #include "cases/evd/shared/event_kind.h"
+#include "cases/evd/shared/source.h"
 
 #include <limits.h>
 
@@ -22,6 +23,16 @@ static void expect_none(struct test *t, DAT_CNO_HANDLE cno)
 
         expect(dat_cno_wait(cno, 0, &named), DAT_QUEUE_EMPTY);
         expect_that(named == DAT_HANDLE_NULL, "a time-out names an EVD");
+}
+
+/* An enabled EVD of this CNO, and the source of its events. */
+static struct source source_feeding(struct test *t, const struct source_kind *kind,
+                                    DAT_CNO_HANDLE cno)
+{
+        struct source source = source_new(t, kind, cno);
+
+        must(dat_evd_enable(source.evd));
+        return source;
 }
 
 /* Puts the EVDs into a drawn order. */
@@ -78,31 +89,35 @@ FAMILY(cno_wait, kept_trigger, lone_event_kinds)
 
 CASE(cno_wait, sleeps_until_notified)
 {
-        DAT_CNO_HANDLE cno = cno_new(t);
-        DAT_EVD_HANDLE evd = feeding(t, cno);
-        struct waiter *waiter = wait_on_cno(t, cno, DAT_TIMEOUT_INFINITE);
+        EACH_SOURCE (kind) {
+                DAT_CNO_HANDLE cno = cno_new(t);
+                struct source source = source_feeding(t, kind, cno);
+                struct waiter *waiter = wait_on_cno(t, cno, DAT_TIMEOUT_INFINITE);
 
-        expect_wait(waiter);
-        expect_asleep(waiter);
-        post_ses(t, evd, 0, 1);
+                expect_wait(waiter);
+                expect_asleep(waiter);
+                source_bring(t, &source, 0, 1);
 
-        expect_told(t, waiter, evd);
-        expect_ses(t, evd, 0, 1);
-        expect_empty(t, evd);
+                expect_told(t, waiter, source.evd);
+                expect_source_events(t, &source, 0, 1);
+                expect_empty(t, source.evd);
+        }
 }
 
 CASE(cno_wait, again_and_again)
 {
-        DAT_CNO_HANDLE cno = cno_new(t);
-        DAT_EVD_HANDLE evd = feeding(t, cno);
+        EACH_SOURCE (kind) {
+                DAT_CNO_HANDLE cno = cno_new(t);
+                struct source source = source_feeding(t, kind, cno);
 
-        for (unsigned int i = 0; i < 5; i++) {
-                struct waiter *waiter = wait_on_cno(t, cno, DAT_TIMEOUT_INFINITE);
+                for (unsigned int i = 0; i < 5; i++) {
+                        struct waiter *waiter = wait_on_cno(t, cno, DAT_TIMEOUT_INFINITE);
 
-                expect_wait(waiter);
-                post_ses(t, evd, i, 1);
-                expect_told(t, waiter, evd);
-                expect_ses(t, evd, i, 1);
+                        expect_wait(waiter);
+                        source_bring(t, &source, i, 1);
+                        expect_told(t, waiter, source.evd);
+                        expect_source_events(t, &source, i, 1);
+                }
         }
 }
 
@@ -179,75 +194,83 @@ static const struct kept {
 
 FAMILY(cno_wait, kept_for_wait_of, kepts)
 {
-        DAT_CNO_HANDLE cno = cno_new(t);
-        DAT_EVD_HANDLE evd = feeding(t, cno);
-        struct waiter *waiter;
+        EACH_SOURCE (kind) {
+                DAT_CNO_HANDLE cno = cno_new(t);
+                struct source source = source_feeding(t, kind, cno);
+                struct waiter *waiter;
 
-        post_ses(t, evd, 0, 1);
-        settle(t);
-        waiter = wait_on_cno(t, cno, row->timeout);
+                source_bring(t, &source, 0, 1);
+                settle(t);
+                waiter = wait_on_cno(t, cno, row->timeout);
 
-        expect_told(t, waiter, evd);
-        expect_none(t, cno);
+                expect_told(t, waiter, source.evd);
+                expect_none(t, cno);
+        }
 }
 
 CASE(cno_wait, one_trigger_one_wake)
 {
-        DAT_CNO_HANDLE cno = cno_new(t);
-        DAT_EVD_HANDLE evd = feeding(t, cno);
-        struct waiter *waiter;
+        EACH_SOURCE (kind) {
+                DAT_CNO_HANDLE cno = cno_new(t);
+                struct source source = source_feeding(t, kind, cno);
+                struct waiter *waiter;
 
-        post_ses(t, evd, 0, 1);
-        expect_notified(t, cno, evd);
-        expect_none(t, cno);
-        waiter = wait_on_cno(t, cno, 4 * event_timeout(t));
-        expect_wait(waiter);
-        expect_asleep(waiter);
-        post_ses(t, evd, 1, 1);
+                source_bring(t, &source, 0, 1);
+                expect_notified(t, cno, source.evd);
+                expect_none(t, cno);
+                waiter = wait_on_cno(t, cno, 4 * event_timeout(t));
+                expect_wait(waiter);
+                expect_asleep(waiter);
+                source_bring(t, &source, 1, 1);
 
-        expect_told(t, waiter, evd);
-        expect_none(t, cno);
-        expect_ses(t, evd, 0, 2);
+                expect_told(t, waiter, source.evd);
+                expect_none(t, cno);
+                expect_source_events(t, &source, 0, 2);
+        }
 }
 
 CASE(cno_wait, several_events)
 {
-        DAT_CNO_HANDLE cno = cno_new(t);
-        DAT_EVD_HANDLE evd = feeding(t, cno);
-        DAT_EVD_HANDLE named = DAT_HANDLE_NULL;
-        int told = 1;
+        EACH_SOURCE (kind) {
+                DAT_CNO_HANDLE cno = cno_new(t);
+                struct source source = source_feeding(t, kind, cno);
+                DAT_EVD_HANDLE named = DAT_HANDLE_NULL;
+                int told = 1;
 
-        post_ses(t, evd, 0, SE_QLEN);
-        expect_notified(t, cno, evd);
-        while (told < SE_QLEN &&
-               dat_is(expect(dat_cno_wait(cno, 0, &named), DAT_SUCCESS, DAT_QUEUE_EMPTY),
-                      DAT_SUCCESS)) {
-                expect_that(named == evd, "the CNO names another EVD");
-                told++;
+                source_fill(t, &source, 0, SE_QLEN);
+                expect_notified(t, cno, source.evd);
+                while (told < SE_QLEN &&
+                       dat_is(expect(dat_cno_wait(cno, 0, &named), DAT_SUCCESS, DAT_QUEUE_EMPTY),
+                              DAT_SUCCESS)) {
+                        expect_that(named == source.evd, "the CNO names another EVD");
+                        told++;
+                }
+                record(t, "%d notifications of %d events", told, SE_QLEN);
+                expect_none(t, cno);
+                expect_source_events(t, &source, 0, SE_QLEN);
         }
-        record(t, "%d notifications of %d events", told, SE_QLEN);
-        expect_none(t, cno);
-        expect_ses(t, evd, 0, SE_QLEN);
 }
 
 CASE(cno_wait, reaped_before)
 {
-        DAT_CNO_HANDLE cno = cno_new(t);
-        DAT_EVD_HANDLE evd = feeding(t, cno);
-        DAT_EVD_HANDLE named = DAT_HANDLE_NULL;
-        DAT_RETURN ret;
+        EACH_SOURCE (kind) {
+                DAT_CNO_HANDLE cno = cno_new(t);
+                struct source source = source_feeding(t, kind, cno);
+                DAT_EVD_HANDLE named = DAT_HANDLE_NULL;
+                DAT_RETURN ret;
 
-        post_ses(t, evd, 0, 1);
-        expect_ses(t, evd, 0, 1);
-        ret = expect(dat_cno_wait(cno, 0, &named), DAT_SUCCESS, DAT_QUEUE_EMPTY);
-        expect_that(named == (dat_is(ret, DAT_SUCCESS) ? evd : DAT_HANDLE_NULL),
-                    "the CNO names another EVD");
-        record(t, "a wait for what is reaped %s",
-               dat_is(ret, DAT_SUCCESS) ? "is notified" : "finds nothing");
+                source_bring(t, &source, 0, 1);
+                expect_source_events(t, &source, 0, 1);
+                ret = expect(dat_cno_wait(cno, 0, &named), DAT_SUCCESS, DAT_QUEUE_EMPTY);
+                expect_that(named == (dat_is(ret, DAT_SUCCESS) ? source.evd : DAT_HANDLE_NULL),
+                            "the CNO names another EVD");
+                record(t, "a wait for what is reaped %s",
+                       dat_is(ret, DAT_SUCCESS) ? "is notified" : "finds nothing");
 
-        expect_none(t, cno);
-        post_ses(t, evd, 1, 1);
-        expect_notified(t, cno, evd);
+                expect_none(t, cno);
+                source_bring(t, &source, 1, 1);
+                expect_notified(t, cno, source.evd);
+        }
 }
 
 /*
@@ -408,42 +431,46 @@ CASE(cno_wait, time_out_then_event)
 
 CASE(cno_wait, disabled_evd)
 {
-        DAT_CNO_HANDLE cno = cno_new(t);
-        DAT_EVD_HANDLE disabled = feeding(t, cno);
-        DAT_EVD_HANDLE evd = feeding(t, cno);
-        struct waiter *waiter;
+        EACH_SOURCE (kind) {
+                DAT_CNO_HANDLE cno = cno_new(t);
+                struct source source = source_feeding(t, kind, cno);
+                DAT_EVD_HANDLE evd = feeding(t, cno);
+                struct waiter *waiter;
 
-        must(dat_evd_disable(disabled));
-        waiter = wait_on_cno(t, cno, DAT_TIMEOUT_INFINITE);
-        expect_wait(waiter);
-        post_ses(t, disabled, 0, 3);
-        expect_asleep(waiter);
-        post_ses(t, evd, 0, 1);
+                must(dat_evd_disable(source.evd));
+                waiter = wait_on_cno(t, cno, DAT_TIMEOUT_INFINITE);
+                expect_wait(waiter);
+                source_bring(t, &source, 0, 3);
+                expect_asleep(waiter);
+                post_ses(t, evd, 0, 1);
 
-        expect_told(t, waiter, evd);
-        expect_none(t, cno);
-        expect_ses(t, disabled, 0, 3);
+                expect_told(t, waiter, evd);
+                expect_none(t, cno);
+                expect_source_events(t, &source, 0, 3);
+        }
 }
 
 CASE(cno_wait, waited_evd)
 {
-        DAT_CNO_HANDLE cno = cno_new(t);
-        DAT_EVD_HANDLE waited = feeding(t, cno);
-        DAT_EVD_HANDLE evd = feeding(t, cno);
-        struct waiter *direct = wait_on_evd(t, waited, DAT_TIMEOUT_INFINITE, 3);
-        struct waiter *waiter = wait_on_cno(t, cno, DAT_TIMEOUT_INFINITE);
+        EACH_SOURCE (kind) {
+                DAT_CNO_HANDLE cno = cno_new(t);
+                struct source source = source_feeding(t, kind, cno);
+                DAT_EVD_HANDLE evd = feeding(t, cno);
+                struct waiter *direct = wait_on_evd(t, source.evd, DAT_TIMEOUT_INFINITE, 3);
+                struct waiter *waiter = wait_on_cno(t, cno, DAT_TIMEOUT_INFINITE);
 
-        must_wait(direct);
-        expect_wait(waiter);
-        post_ses(t, waited, 0, 3);
-        expect(expect_awake(direct).ret, DAT_SUCCESS);
-        expect_asleep(waiter);
-        post_ses(t, evd, 0, 1);
+                must_wait(direct);
+                expect_wait(waiter);
+                source_bring(t, &source, 0, 3);
+                expect(expect_awake(direct).ret, DAT_SUCCESS);
+                expect_asleep(waiter);
+                post_ses(t, evd, 0, 1);
 
-        expect_told(t, waiter, evd);
-        expect_none(t, cno);
-        post_ses(t, waited, 3, 1);
-        expect_notified(t, cno, waited);
+                expect_told(t, waiter, evd);
+                expect_none(t, cno);
+                source_bring(t, &source, 3, 1);
+                expect_notified(t, cno, source.evd);
+        }
 }
 
 /*

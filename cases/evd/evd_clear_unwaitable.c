@@ -2,65 +2,74 @@
 /* dat_evd_clear_unwaitable: the EVD can be waited for again. */
 #include "clauses/evd_clear_unwaitable.h"
 #include "cases/evd/shared/event_kind.h"
-#include "cases/evd/shared/state.h"
+#include "cases/evd/shared/source.h"
 
 static const struct evd_state unwaitable = {.enabled = true};
 
 FAMILY(evd_clear_unwaitable, from_state, evd_states)
 {
-        DAT_CNO_HANDLE cno = row->has_cno ? cno_new(t) : DAT_HANDLE_NULL;
-        DAT_EVD_HANDLE evd = evd_in(t, row->state, cno);
+        EACH_SOURCE (kind) {
+                DAT_CNO_HANDLE cno = row->has_cno ? cno_new(t) : DAT_HANDLE_NULL;
+                struct source source = source_in(t, kind, row->state, cno);
 
-        expect(dat_evd_clear_unwaitable(evd), DAT_SUCCESS);
+                expect(dat_evd_clear_unwaitable(source.evd), DAT_SUCCESS);
 
-        expect_state(t, evd, (struct evd_state){.enabled = row->state.enabled, .waitable = true},
-                     cno);
+                expect_source_state(
+                    t, &source, (struct evd_state){.enabled = row->state.enabled, .waitable = true},
+                    cno);
+        }
 }
 
 CASE(evd_clear_unwaitable, thread_waits_and_is_woken)
 {
-        DAT_EVD_HANDLE evd = evd_in(t, unwaitable, DAT_HANDLE_NULL);
-        struct waiter *waiter;
-        struct woken woken;
+        EACH_SOURCE (kind) {
+                struct source source = source_in(t, kind, unwaitable, DAT_HANDLE_NULL);
+                struct waiter *waiter;
+                struct woken woken;
 
-        expect(dat_evd_clear_unwaitable(evd), DAT_SUCCESS);
-        waiter = wait_on_evd(t, evd, DAT_TIMEOUT_INFINITE, 2);
-        expect_wait(waiter);
-        post_ses(t, evd, 0, 1);
-        expect_asleep(waiter);
-        post_ses(t, evd, 1, 1);
+                expect(dat_evd_clear_unwaitable(source.evd), DAT_SUCCESS);
+                waiter = wait_on_evd(t, source.evd, DAT_TIMEOUT_INFINITE, 2);
+                expect_wait(waiter);
+                source_bring(t, &source, 0, 1);
+                expect_asleep(waiter);
+                source_bring(t, &source, 1, 1);
 
-        woken = expect_awake(waiter);
-        expect(woken.ret, DAT_SUCCESS);
-        expect_se(t, evd, &woken.event, 0);
-        expect_ses(t, evd, 1, 1);
+                woken = expect_awake(waiter);
+                expect(woken.ret, DAT_SUCCESS);
+                expect_source_event(t, &source, &woken.event, 0);
+                expect_source_events(t, &source, 1, 1);
+        }
 }
 
 CASE(evd_clear_unwaitable, wait_times_out)
 {
-        DAT_EVD_HANDLE evd = evd_in(t, unwaitable, DAT_HANDLE_NULL);
-        DAT_EVENT event = se_event(0);
-        DAT_COUNT more = -1;
+        EACH_SOURCE (kind) {
+                struct source source = source_in(t, kind, unwaitable, DAT_HANDLE_NULL);
+                DAT_EVENT event = se_event(0);
+                DAT_COUNT more = -1;
 
-        expect(dat_evd_clear_unwaitable(evd), DAT_SUCCESS);
+                expect(dat_evd_clear_unwaitable(source.evd), DAT_SUCCESS);
 
-        expect(dat_evd_wait(evd, 1000, 1, &event, &more), DAT_TIMEOUT_EXPIRED);
-        expect_eq(more, 0);
+                expect(dat_evd_wait(source.evd, 1000, 1, &event, &more), DAT_TIMEOUT_EXPIRED);
+                expect_eq(more, 0);
+        }
 }
 
 CASE(evd_clear_unwaitable, gives_what_came_before)
 {
-        DAT_EVD_HANDLE evd = evd_in(t, unwaitable, DAT_HANDLE_NULL);
-        DAT_EVENT event;
-        DAT_COUNT more = -1;
+        EACH_SOURCE (kind) {
+                struct source source = source_in(t, kind, unwaitable, DAT_HANDLE_NULL);
+                DAT_EVENT event;
+                DAT_COUNT more = -1;
 
-        post_ses(t, evd, 0, 3);
-        expect(dat_evd_clear_unwaitable(evd), DAT_SUCCESS);
+                source_fill(t, &source, 0, 3);
+                expect(dat_evd_clear_unwaitable(source.evd), DAT_SUCCESS);
 
-        expect(dat_evd_wait(evd, 0, 1, &event, &more), DAT_SUCCESS);
-        expect_se(t, evd, &event, 0);
-        expect_eq(more, 2);
-        expect_ses(t, evd, 1, 2);
+                expect(dat_evd_wait(source.evd, 0, 1, &event, &more), DAT_SUCCESS);
+                expect_source_event(t, &source, &event, 0);
+                expect_eq(more, 2);
+                expect_source_events(t, &source, 1, 2);
+        }
 }
 
 CASE(evd_clear_unwaitable, this_evd_alone)
@@ -77,45 +86,52 @@ CASE(evd_clear_unwaitable, this_evd_alone)
 
 CASE(evd_clear_unwaitable, keeps_direct_waiter)
 {
-        DAT_EVD_HANDLE evd =
-            evd_in(t, (struct evd_state){.enabled = true, .waitable = true}, DAT_HANDLE_NULL);
-        struct waiter *waiter = wait_on_evd(t, evd, DAT_TIMEOUT_INFINITE, 1);
+        EACH_SOURCE (kind) {
+                struct source source =
+                    source_in(t, kind, (struct evd_state){.enabled = true, .waitable = true},
+                              DAT_HANDLE_NULL);
+                struct waiter *waiter = wait_on_evd(t, source.evd, DAT_TIMEOUT_INFINITE, 1);
 
-        must_wait(waiter);
-        expect(dat_evd_clear_unwaitable(evd), DAT_SUCCESS);
-        expect_asleep(waiter);
+                must_wait(waiter);
+                expect(dat_evd_clear_unwaitable(source.evd), DAT_SUCCESS);
+                expect_asleep(waiter);
 
-        post_ses(t, evd, 0, 1);
-        expect(expect_awake(waiter).ret, DAT_SUCCESS);
+                source_bring(t, &source, 0, 1);
+                expect(expect_awake(waiter).ret, DAT_SUCCESS);
+        }
 }
 
 CASE(evd_clear_unwaitable, lets_waiter_of_cno_wait)
 {
-        DAT_CNO_HANDLE cno = cno_new(t);
-        DAT_EVD_HANDLE evd = evd_in(t, unwaitable, cno);
-        struct waiter *waiter = wait_on_cno(t, cno, 4 * event_timeout(t));
-        struct woken woken;
+        EACH_SOURCE (kind) {
+                DAT_CNO_HANDLE cno = cno_new(t);
+                struct source source = source_in(t, kind, unwaitable, cno);
+                struct waiter *waiter = wait_on_cno(t, cno, 4 * event_timeout(t));
+                struct woken woken;
 
-        must_wait(waiter);
-        expect(dat_evd_clear_unwaitable(evd), DAT_SUCCESS);
-        expect_asleep(waiter);
+                must_wait(waiter);
+                expect(dat_evd_clear_unwaitable(source.evd), DAT_SUCCESS);
+                expect_asleep(waiter);
 
-        post_ses(t, evd, 0, 1);
-        woken = expect_awake(waiter);
-        expect(woken.ret, DAT_SUCCESS);
-        expect_that(woken.evd == evd, "the CNO names another EVD");
+                source_bring(t, &source, 0, 1);
+                woken = expect_awake(waiter);
+                expect(woken.ret, DAT_SUCCESS);
+                expect_that(woken.evd == source.evd, "the CNO names another EVD");
+        }
 }
 
 CASE(evd_clear_unwaitable, keeps_notification)
 {
-        DAT_CNO_HANDLE cno = cno_new(t);
-        DAT_EVD_HANDLE evd = evd_in(t, unwaitable, cno);
+        EACH_SOURCE (kind) {
+                DAT_CNO_HANDLE cno = cno_new(t);
+                struct source source = source_in(t, kind, unwaitable, cno);
 
-        post_ses(t, evd, 0, 1);
-        expect(dat_evd_clear_unwaitable(evd), DAT_SUCCESS);
+                source_bring(t, &source, 0, 1);
+                expect(dat_evd_clear_unwaitable(source.evd), DAT_SUCCESS);
 
-        expect_notified(t, cno, evd);
-        expect_ses(t, evd, 0, 1);
+                expect_notified(t, cno, source.evd);
+                expect_source_events(t, &source, 0, 1);
+        }
 }
 
 CASE(evd_clear_unwaitable, again_and_again)

@@ -3,7 +3,7 @@
 #include "clauses/evd_dequeue.h"
 #include "cases/evd/shared/async.h"
 #include "cases/evd/shared/event_kind.h"
-#include "cases/evd/shared/state.h"
+#include "cases/evd/shared/source.h"
 
 #include <sched.h>
 #include <string.h>
@@ -98,14 +98,17 @@ CASE(evd_dequeue, of_this_evd)
 
 FAMILY(evd_dequeue, in_state, evd_states)
 {
-        DAT_EVD_HANDLE evd = evd_in(t, row->state, row->has_cno ? cno_new(t) : DAT_HANDLE_NULL);
+        EACH_SOURCE (kind) {
+                struct source source =
+                    source_in(t, kind, row->state, row->has_cno ? cno_new(t) : DAT_HANDLE_NULL);
 
-        post_ses(t, evd, 0, 3);
-        expect_ses(t, evd, 0, 3);
-        expect_empty(t, evd);
-        post_ses(t, evd, 3, 1);
-        expect_ses(t, evd, 3, 1);
-        expect_empty(t, evd);
+                source_bring(t, &source, 0, 3);
+                expect_source_events(t, &source, 0, 3);
+                expect_empty(t, source.evd);
+                source_bring(t, &source, 3, 1);
+                expect_source_events(t, &source, 3, 1);
+                expect_empty(t, source.evd);
+        }
 }
 
 /*
@@ -161,24 +164,26 @@ static const struct waiting {
 
 FAMILY(evd_dequeue, while_thread_waits, waitings)
 {
-        DAT_EVD_HANDLE evd = evd_in(t, plain, DAT_HANDLE_NULL);
-        struct waiter *waiter;
-        DAT_EVENT event;
-        struct woken woken;
+        EACH_SOURCE (kind) {
+                struct source source = source_in(t, kind, plain, DAT_HANDLE_NULL);
+                struct waiter *waiter;
+                DAT_EVENT event;
+                struct woken woken;
 
-        post_ses(t, evd, 0, row->queued);
-        waiter = wait_on_evd(t, evd, DAT_TIMEOUT_INFINITE, row->threshold);
-        must_wait(waiter);
-        for (int i = 0; i < 3; i++)
-                expect(dat_evd_dequeue(evd, &event), DAT_INVALID_STATE);
-        expect_asleep(waiter);
-        post_ses(t, evd, (unsigned int)row->queued, 1);
+                source_fill(t, &source, 0, row->queued);
+                waiter = wait_on_evd(t, source.evd, DAT_TIMEOUT_INFINITE, row->threshold);
+                must_wait(waiter);
+                for (int i = 0; i < 3; i++)
+                        expect(dat_evd_dequeue(source.evd, &event), DAT_INVALID_STATE);
+                expect_asleep(waiter);
+                source_bring(t, &source, (unsigned int)row->queued, 1);
 
-        woken = expect_awake(waiter);
-        expect(woken.ret, DAT_SUCCESS);
-        expect_se(t, evd, &woken.event, 0);
-        expect_ses(t, evd, 1, row->queued);
-        expect_empty(t, evd);
+                woken = expect_awake(waiter);
+                expect(woken.ret, DAT_SUCCESS);
+                expect_source_event(t, &source, &woken.event, 0);
+                expect_source_events(t, &source, 1, row->queued);
+                expect_empty(t, source.evd);
+        }
 }
 
 CASE(evd_dequeue, while_thread_waits_elsewhere)

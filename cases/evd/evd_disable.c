@@ -3,18 +3,21 @@
 #include "clauses/evd_disable.h"
 #include "cases/evd/shared/async.h"
 #include "cases/evd/shared/event_kind.h"
-#include "cases/evd/shared/state.h"
+#include "cases/evd/shared/source.h"
 
 #include <sched.h>
 
 FAMILY(evd_disable, from_state, evd_states)
 {
-        DAT_CNO_HANDLE cno = row->has_cno ? cno_new(t) : DAT_HANDLE_NULL;
-        DAT_EVD_HANDLE evd = evd_in(t, row->state, cno);
+        EACH_SOURCE (kind) {
+                DAT_CNO_HANDLE cno = row->has_cno ? cno_new(t) : DAT_HANDLE_NULL;
+                struct source source = source_in(t, kind, row->state, cno);
 
-        expect(dat_evd_disable(evd), DAT_SUCCESS);
+                expect(dat_evd_disable(source.evd), DAT_SUCCESS);
 
-        expect_state(t, evd, (struct evd_state){.waitable = row->state.waitable}, cno);
+                expect_source_state(t, &source, (struct evd_state){.waitable = row->state.waitable},
+                                    cno);
+        }
 }
 
 CASE(evd_disable, again_and_again)
@@ -52,52 +55,58 @@ CASE(evd_disable, this_evd_alone)
 
 CASE(evd_disable, keeps_events)
 {
-        DAT_EVD_HANDLE evd =
-            evd_in(t, (struct evd_state){.enabled = true, .waitable = true}, cno_new(t));
+        EACH_SOURCE (kind) {
+                struct source source = source_in(
+                    t, kind, (struct evd_state){.enabled = true, .waitable = true}, cno_new(t));
 
-        post_ses(t, evd, 0, SE_QLEN / 2);
-        expect(dat_evd_disable(evd), DAT_SUCCESS);
-        post_ses(t, evd, SE_QLEN / 2, SE_QLEN / 2);
+                source_fill(t, &source, 0, SE_QLEN / 2);
+                expect(dat_evd_disable(source.evd), DAT_SUCCESS);
+                source_fill(t, &source, SE_QLEN / 2, SE_QLEN / 2);
 
-        expect_ses(t, evd, 0, SE_QLEN);
-        expect_empty(t, evd);
+                expect_source_events(t, &source, 0, SE_QLEN);
+                expect_empty(t, source.evd);
+        }
 }
 
 CASE(evd_disable, lets_waiter_of_cno_wait)
 {
-        DAT_CNO_HANDLE cno = cno_new(t);
-        struct evd_state enabled = {.enabled = true, .waitable = true};
-        DAT_EVD_HANDLE evd = evd_in(t, enabled, cno);
-        DAT_EVD_HANDLE other = evd_in(t, enabled, cno);
-        struct waiter *waiter = wait_on_cno(t, cno, 4 * event_timeout(t));
-        struct woken woken;
+        EACH_SOURCE (kind) {
+                DAT_CNO_HANDLE cno = cno_new(t);
+                struct evd_state enabled = {.enabled = true, .waitable = true};
+                struct source source = source_in(t, kind, enabled, cno);
+                DAT_EVD_HANDLE other = evd_in(t, enabled, cno);
+                struct waiter *waiter = wait_on_cno(t, cno, 4 * event_timeout(t));
+                struct woken woken;
 
-        must_wait(waiter);
-        expect(dat_evd_disable(evd), DAT_SUCCESS);
-        post_ses(t, evd, 0, 1);
-        expect_asleep(waiter);
+                must_wait(waiter);
+                expect(dat_evd_disable(source.evd), DAT_SUCCESS);
+                source_bring(t, &source, 0, 1);
+                expect_asleep(waiter);
 
-        post_ses(t, other, 0, 1);
-        woken = expect_awake(waiter);
-        expect(woken.ret, DAT_SUCCESS);
-        expect_that(woken.evd == other, "the CNO names another EVD");
+                post_ses(t, other, 0, 1);
+                woken = expect_awake(waiter);
+                expect(woken.ret, DAT_SUCCESS);
+                expect_that(woken.evd == other, "the CNO names another EVD");
+        }
 }
 
 CASE(evd_disable, keeps_direct_waiter)
 {
-        DAT_EVD_HANDLE evd =
-            evd_in(t, (struct evd_state){.enabled = true, .waitable = true}, cno_new(t));
-        struct waiter *waiter = wait_on_evd(t, evd, DAT_TIMEOUT_INFINITE, 1);
-        struct woken woken;
+        EACH_SOURCE (kind) {
+                struct source source = source_in(
+                    t, kind, (struct evd_state){.enabled = true, .waitable = true}, cno_new(t));
+                struct waiter *waiter = wait_on_evd(t, source.evd, DAT_TIMEOUT_INFINITE, 1);
+                struct woken woken;
 
-        must_wait(waiter);
-        expect(dat_evd_disable(evd), DAT_SUCCESS);
-        expect_asleep(waiter);
-        post_ses(t, evd, 0, 1);
+                must_wait(waiter);
+                expect(dat_evd_disable(source.evd), DAT_SUCCESS);
+                expect_asleep(waiter);
+                source_bring(t, &source, 0, 1);
 
-        woken = expect_awake(waiter);
-        expect(woken.ret, DAT_SUCCESS);
-        expect_se(t, evd, &woken.event, 0);
+                woken = expect_awake(waiter);
+                expect(woken.ret, DAT_SUCCESS);
+                expect_source_event(t, &source, &woken.event, 0);
+        }
 }
 
 /* Each event that is posted is there; DAT_QUEUE_EMPTY where one is lost. */

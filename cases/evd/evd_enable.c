@@ -3,17 +3,20 @@
 #include "clauses/evd_enable.h"
 #include "cases/evd/shared/async.h"
 #include "cases/evd/shared/event_kind.h"
-#include "cases/evd/shared/state.h"
+#include "cases/evd/shared/source.h"
 
 FAMILY(evd_enable, from_state, evd_states)
 {
-        DAT_CNO_HANDLE cno = row->has_cno ? cno_new(t) : DAT_HANDLE_NULL;
-        DAT_EVD_HANDLE evd = evd_in(t, row->state, cno);
+        EACH_SOURCE (kind) {
+                DAT_CNO_HANDLE cno = row->has_cno ? cno_new(t) : DAT_HANDLE_NULL;
+                struct source source = source_in(t, kind, row->state, cno);
 
-        expect(dat_evd_enable(evd), DAT_SUCCESS);
+                expect(dat_evd_enable(source.evd), DAT_SUCCESS);
 
-        expect_state(t, evd, (struct evd_state){.enabled = true, .waitable = row->state.waitable},
-                     cno);
+                expect_source_state(
+                    t, &source,
+                    (struct evd_state){.enabled = true, .waitable = row->state.waitable}, cno);
+        }
 }
 
 CASE(evd_enable, again_and_again)
@@ -49,29 +52,35 @@ CASE(evd_enable, this_evd_alone)
 
 CASE(evd_enable, keeps_events)
 {
-        DAT_EVD_HANDLE evd = evd_in(t, (struct evd_state){.waitable = true}, cno_new(t));
+        EACH_SOURCE (kind) {
+                struct source source =
+                    source_in(t, kind, (struct evd_state){.waitable = true}, cno_new(t));
 
-        post_ses(t, evd, 0, SE_QLEN);
-        expect(dat_evd_enable(evd), DAT_SUCCESS);
+                source_fill(t, &source, 0, SE_QLEN);
+                expect(dat_evd_enable(source.evd), DAT_SUCCESS);
 
-        expect_ses(t, evd, 0, SE_QLEN);
-        expect_empty(t, evd);
+                expect_source_events(t, &source, 0, SE_QLEN);
+                expect_empty(t, source.evd);
+        }
 }
 
 CASE(evd_enable, wakes_waiter_of_cno)
 {
-        DAT_CNO_HANDLE cno = cno_new(t);
-        DAT_EVD_HANDLE evd = evd_in(t, (struct evd_state){.waitable = true}, cno);
-        struct waiter *waiter = wait_on_cno(t, cno, 2 * event_timeout(t));
-        struct woken woken;
+        EACH_SOURCE (kind) {
+                DAT_CNO_HANDLE cno = cno_new(t);
+                struct source source =
+                    source_in(t, kind, (struct evd_state){.waitable = true}, cno);
+                struct waiter *waiter = wait_on_cno(t, cno, 2 * event_timeout(t));
+                struct woken woken;
 
-        must_wait(waiter);
-        expect(dat_evd_enable(evd), DAT_SUCCESS);
-        post_ses(t, evd, 0, 1);
+                must_wait(waiter);
+                expect(dat_evd_enable(source.evd), DAT_SUCCESS);
+                source_bring(t, &source, 0, 1);
 
-        woken = expect_awake(waiter);
-        expect(woken.ret, DAT_SUCCESS);
-        expect_that(woken.evd == evd, "the CNO names another EVD");
+                woken = expect_awake(waiter);
+                expect(woken.ret, DAT_SUCCESS);
+                expect_that(woken.evd == source.evd, "the CNO names another EVD");
+        }
 }
 
 /*
@@ -80,40 +89,46 @@ CASE(evd_enable, wakes_waiter_of_cno)
 
 CASE(evd_enable, keeps_direct_waiter)
 {
-        DAT_EVD_HANDLE evd = evd_in(t, (struct evd_state){.waitable = true}, cno_new(t));
-        struct waiter *waiter = wait_on_evd(t, evd, DAT_TIMEOUT_INFINITE, 1);
-        struct woken woken;
+        EACH_SOURCE (kind) {
+                struct source source =
+                    source_in(t, kind, (struct evd_state){.waitable = true}, cno_new(t));
+                struct waiter *waiter = wait_on_evd(t, source.evd, DAT_TIMEOUT_INFINITE, 1);
+                struct woken woken;
 
-        must_wait(waiter);
-        expect(dat_evd_enable(evd), DAT_SUCCESS);
-        expect_asleep(waiter);
-        post_ses(t, evd, 0, 1);
+                must_wait(waiter);
+                expect(dat_evd_enable(source.evd), DAT_SUCCESS);
+                expect_asleep(waiter);
+                source_bring(t, &source, 0, 1);
 
-        woken = expect_awake(waiter);
-        expect(woken.ret, DAT_SUCCESS);
-        expect_se(t, evd, &woken.event, 0);
+                woken = expect_awake(waiter);
+                expect(woken.ret, DAT_SUCCESS);
+                expect_source_event(t, &source, &woken.event, 0);
+        }
 }
 
 CASE(evd_enable, direct_waiter_first)
 {
-        DAT_CNO_HANDLE cno = cno_new(t);
-        DAT_EVD_HANDLE evd = evd_in(t, (struct evd_state){.waitable = true}, cno);
-        struct waiter *waiter = wait_on_evd(t, evd, DAT_TIMEOUT_INFINITE, 2);
-        struct woken woken;
+        EACH_SOURCE (kind) {
+                DAT_CNO_HANDLE cno = cno_new(t);
+                struct source source =
+                    source_in(t, kind, (struct evd_state){.waitable = true}, cno);
+                struct waiter *waiter = wait_on_evd(t, source.evd, DAT_TIMEOUT_INFINITE, 2);
+                struct woken woken;
 
-        must_wait(waiter);
-        expect(dat_evd_enable(evd), DAT_SUCCESS);
-        post_ses(t, evd, 0, 1);
-        expect_no_notice(t, cno);
-        expect_asleep(waiter);
-        post_ses(t, evd, 1, 1);
+                must_wait(waiter);
+                expect(dat_evd_enable(source.evd), DAT_SUCCESS);
+                source_bring(t, &source, 0, 1);
+                expect_no_notice(t, cno);
+                expect_asleep(waiter);
+                source_bring(t, &source, 1, 1);
 
-        woken = expect_awake(waiter);
-        expect(woken.ret, DAT_SUCCESS);
-        expect_no_notice(t, cno);
-        expect_ses(t, evd, 1, 1);
-        post_ses(t, evd, 2, 1);
-        expect_notified(t, cno, evd);
+                woken = expect_awake(waiter);
+                expect(woken.ret, DAT_SUCCESS);
+                expect_no_notice(t, cno);
+                expect_source_events(t, &source, 1, 1);
+                source_bring(t, &source, 2, 1);
+                expect_notified(t, cno, source.evd);
+        }
 }
 
 CASE(evd_enable, from_threads_at_once, DEADLINE_MS(20000))

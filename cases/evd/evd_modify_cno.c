@@ -3,27 +3,33 @@
 #include "clauses/evd_modify_cno.h"
 #include "cases/evd/shared/async.h"
 #include "cases/evd/shared/event_kind.h"
-#include "cases/evd/shared/state.h"
+#include "cases/evd/shared/source.h"
 
 static const struct evd_state plain = {.enabled = true, .waitable = true};
 
 FAMILY(evd_modify_cno, from_state, evd_states)
 {
-        DAT_CNO_HANDLE cno = cno_new(t);
-        DAT_EVD_HANDLE evd = evd_in(t, row->state, row->has_cno ? cno_new(t) : DAT_HANDLE_NULL);
+        EACH_SOURCE (kind) {
+                DAT_CNO_HANDLE cno = cno_new(t);
+                struct source source =
+                    source_in(t, kind, row->state, row->has_cno ? cno_new(t) : DAT_HANDLE_NULL);
 
-        expect(dat_evd_modify_cno(evd, cno), DAT_SUCCESS);
+                expect(dat_evd_modify_cno(source.evd, cno), DAT_SUCCESS);
 
-        expect_state(t, evd, row->state, cno);
+                expect_source_state(t, &source, row->state, cno);
+        }
 }
 
 FAMILY(evd_modify_cno, taken_away, evd_states)
 {
-        DAT_EVD_HANDLE evd = evd_in(t, row->state, row->has_cno ? cno_new(t) : DAT_HANDLE_NULL);
+        EACH_SOURCE (kind) {
+                struct source source =
+                    source_in(t, kind, row->state, row->has_cno ? cno_new(t) : DAT_HANDLE_NULL);
 
-        expect(dat_evd_modify_cno(evd, DAT_HANDLE_NULL), DAT_SUCCESS);
+                expect(dat_evd_modify_cno(source.evd, DAT_HANDLE_NULL), DAT_SUCCESS);
 
-        expect_state(t, evd, row->state, DAT_HANDLE_NULL);
+                expect_source_state(t, &source, row->state, DAT_HANDLE_NULL);
+        }
 }
 
 CASE(evd_modify_cno, same_again)
@@ -38,31 +44,35 @@ CASE(evd_modify_cno, same_again)
 
 CASE(evd_modify_cno, disabled_meanwhile)
 {
-        DAT_CNO_HANDLE former = cno_new(t);
-        DAT_CNO_HANDLE cno = cno_new(t);
-        DAT_EVD_HANDLE evd = evd_in(t, plain, former);
+        EACH_SOURCE (kind) {
+                DAT_CNO_HANDLE former = cno_new(t);
+                DAT_CNO_HANDLE cno = cno_new(t);
+                struct source source = source_in(t, kind, plain, former);
 
-        must(dat_evd_disable(evd));
-        expect(dat_evd_modify_cno(evd, cno), DAT_SUCCESS);
-        must(dat_evd_enable(evd));
-        post_ses(t, evd, 0, 1);
+                must(dat_evd_disable(source.evd));
+                expect(dat_evd_modify_cno(source.evd, cno), DAT_SUCCESS);
+                must(dat_evd_enable(source.evd));
+                source_bring(t, &source, 0, 1);
 
-        expect_notified(t, cno, evd);
-        expect_no_notice(t, former);
+                expect_notified(t, cno, source.evd);
+                expect_no_notice(t, former);
+        }
 }
 
 CASE(evd_modify_cno, former_hears_nothing_more)
 {
-        DAT_CNO_HANDLE former = cno_new(t);
-        DAT_EVD_HANDLE evd = evd_in(t, plain, former);
+        EACH_SOURCE (kind) {
+                DAT_CNO_HANDLE former = cno_new(t);
+                struct source source = source_in(t, kind, plain, former);
 
-        expect(dat_evd_modify_cno(evd, DAT_HANDLE_NULL), DAT_SUCCESS);
-        settle(t);
-        forget_notice(former);
-        post_ses(t, evd, 0, 1);
+                expect(dat_evd_modify_cno(source.evd, DAT_HANDLE_NULL), DAT_SUCCESS);
+                settle(t);
+                forget_notice(former);
+                source_bring(t, &source, 0, 1);
 
-        expect_no_notice(t, former);
-        expect_ses(t, evd, 0, 1);
+                expect_no_notice(t, former);
+                expect_source_events(t, &source, 0, 1);
+        }
 }
 
 CASE(evd_modify_cno, this_evd_alone)
@@ -108,52 +118,58 @@ CASE(evd_modify_cno, to_and_fro)
 
 CASE(evd_modify_cno, keeps_events)
 {
-        DAT_CNO_HANDLE cno = cno_new(t);
-        DAT_EVD_HANDLE evd = evd_in(t, plain, cno_new(t));
+        EACH_SOURCE (kind) {
+                DAT_CNO_HANDLE cno = cno_new(t);
+                struct source source = source_in(t, kind, plain, cno_new(t));
 
-        post_ses(t, evd, 0, SE_QLEN / 2);
-        expect(dat_evd_modify_cno(evd, cno), DAT_SUCCESS);
-        post_ses(t, evd, SE_QLEN / 2, SE_QLEN / 2);
+                source_fill(t, &source, 0, SE_QLEN / 2);
+                expect(dat_evd_modify_cno(source.evd, cno), DAT_SUCCESS);
+                source_fill(t, &source, SE_QLEN / 2, SE_QLEN / 2);
 
-        expect_ses(t, evd, 0, SE_QLEN);
-        expect_empty(t, evd);
+                expect_source_events(t, &source, 0, SE_QLEN);
+                expect_empty(t, source.evd);
+        }
 }
 
 CASE(evd_modify_cno, wakes_waiter_of_new)
 {
-        DAT_CNO_HANDLE cno = cno_new(t);
-        DAT_EVD_HANDLE evd = evd_in(t, plain, cno_new(t));
-        struct waiter *waiter = wait_on_cno(t, cno, 4 * event_timeout(t));
-        struct woken woken;
+        EACH_SOURCE (kind) {
+                DAT_CNO_HANDLE cno = cno_new(t);
+                struct source source = source_in(t, kind, plain, cno_new(t));
+                struct waiter *waiter = wait_on_cno(t, cno, 4 * event_timeout(t));
+                struct woken woken;
 
-        must_wait(waiter);
-        expect(dat_evd_modify_cno(evd, cno), DAT_SUCCESS);
-        expect_asleep(waiter);
-        post_ses(t, evd, 0, 1);
+                must_wait(waiter);
+                expect(dat_evd_modify_cno(source.evd, cno), DAT_SUCCESS);
+                expect_asleep(waiter);
+                source_bring(t, &source, 0, 1);
 
-        woken = expect_awake(waiter);
-        expect(woken.ret, DAT_SUCCESS);
-        expect_that(woken.evd == evd, "the CNO names another EVD");
+                woken = expect_awake(waiter);
+                expect(woken.ret, DAT_SUCCESS);
+                expect_that(woken.evd == source.evd, "the CNO names another EVD");
+        }
 }
 
 CASE(evd_modify_cno, lets_waiter_of_former_wait)
 {
-        DAT_CNO_HANDLE former = cno_new(t);
-        DAT_CNO_HANDLE cno = cno_new(t);
-        DAT_EVD_HANDLE other = evd_in(t, plain, former);
-        DAT_EVD_HANDLE evd = evd_in(t, plain, former);
-        struct waiter *waiter = wait_on_cno(t, former, 4 * event_timeout(t));
-        struct woken woken;
+        EACH_SOURCE (kind) {
+                DAT_CNO_HANDLE former = cno_new(t);
+                DAT_CNO_HANDLE cno = cno_new(t);
+                DAT_EVD_HANDLE other = evd_in(t, plain, former);
+                struct source source = source_in(t, kind, plain, former);
+                struct waiter *waiter = wait_on_cno(t, former, 4 * event_timeout(t));
+                struct woken woken;
 
-        must_wait(waiter);
-        expect(dat_evd_modify_cno(evd, cno), DAT_SUCCESS);
-        post_ses(t, evd, 0, 1);
-        expect_asleep(waiter);
+                must_wait(waiter);
+                expect(dat_evd_modify_cno(source.evd, cno), DAT_SUCCESS);
+                source_bring(t, &source, 0, 1);
+                expect_asleep(waiter);
 
-        post_ses(t, other, 0, 1);
-        woken = expect_awake(waiter);
-        expect(woken.ret, DAT_SUCCESS);
-        expect_that(woken.evd == other, "the CNO names an EVD that has left it");
+                post_ses(t, other, 0, 1);
+                woken = expect_awake(waiter);
+                expect(woken.ret, DAT_SUCCESS);
+                expect_that(woken.evd == other, "the CNO names an EVD that has left it");
+        }
 }
 
 CASE(evd_modify_cno, former_can_be_freed)

@@ -2,7 +2,7 @@
 /* dat_evd_resize: room as asked for, every event kept, and what is no length. */
 #include "clauses/evd_resize.h"
 #include "cases/evd/shared/event_kind.h"
-#include "cases/evd/shared/state.h"
+#include "cases/evd/shared/source.h"
 
 #include <limits.h>
 #include <string.h>
@@ -67,20 +67,18 @@ FAMILY(evd_resize, grow, growths)
 
 CASE(evd_resize, grow_full_queue)
 {
-        DAT_EVD_HANDLE evd = se_evd(t, DAT_HANDLE_NULL);
-        DAT_COUNT places = places_of(t, evd);
-        DAT_COUNT request = places_above(t, evd, 8);
+        EACH_SOURCE (kind) {
+                struct source source = source_new(t, kind, DAT_HANDLE_NULL);
+                DAT_COUNT places = places_of(t, source.evd);
+                DAT_COUNT request = places_above(t, source.evd, 8);
 
-        post_ses(t, evd, 0, places);
-        expect(dat_evd_resize(evd, request), DAT_SUCCESS);
+                source_fill(t, &source, 0, places);
+                expect(dat_evd_resize(source.evd, request), DAT_SUCCESS);
 
-        for (DAT_COUNT i = places; i < request; i++) {
-                DAT_EVENT event = se_event((unsigned int)i);
-
-                expect(dat_evd_post_se(evd, &event), DAT_SUCCESS);
+                expect_source_room(t, &source, (unsigned int)places, request - places);
+                expect_source_events(t, &source, 0, request);
+                expect_empty(t, source.evd);
         }
-        expect_ses(t, evd, 0, request);
-        expect_empty(t, evd);
 }
 
 CASE(evd_resize, grow_to_ia_limit)
@@ -162,14 +160,18 @@ static const struct to {
 
 FAMILY(evd_resize, keeps_events, tos)
 {
-        DAT_EVD_HANDLE evd = se_evd(t, DAT_HANDLE_NULL);
+        EACH_SOURCE (kind) {
+                struct source source = source_new(t, kind, DAT_HANDLE_NULL);
 
-        post_ses(t, evd, 0, row->queued);
-        expect(dat_evd_resize(evd, row->places ? row->places : places_of(t, evd)), DAT_SUCCESS);
+                source_fill(t, &source, 0, row->queued);
+                expect(dat_evd_resize(source.evd,
+                                      row->places ? row->places : places_of(t, source.evd)),
+                       DAT_SUCCESS);
 
-        expect_ses(t, evd, 0, row->queued);
-        expect_empty(t, evd);
-        expect_quiet(async_evd(t));
+                expect_source_events(t, &source, 0, row->queued);
+                expect_empty(t, source.evd);
+                expect_quiet(async_evd(t));
+        }
 }
 
 FAMILY(evd_resize, keeps_order_round_the_end, tos)
@@ -210,31 +212,35 @@ CASE(evd_resize, keeps_parameters)
 
 CASE(evd_resize, keeps_trigger)
 {
-        DAT_CNO_HANDLE cno = cno_new(t);
-        DAT_EVD_HANDLE evd = se_evd(t, cno);
+        EACH_SOURCE (kind) {
+                DAT_CNO_HANDLE cno = cno_new(t);
+                struct source source = source_new(t, kind, cno);
 
-        must(dat_evd_enable(evd));
-        post_ses(t, evd, 0, 1);
-        expect(dat_evd_resize(evd, places_above(t, evd, 8)), DAT_SUCCESS);
+                must(dat_evd_enable(source.evd));
+                source_fill(t, &source, 0, 1);
+                expect(dat_evd_resize(source.evd, places_above(t, source.evd, 8)), DAT_SUCCESS);
 
-        expect_notified(t, cno, evd);
-        expect_ses(t, evd, 0, 1);
+                expect_notified(t, cno, source.evd);
+                expect_source_events(t, &source, 0, 1);
+        }
 }
 
 CASE(evd_resize, keeps_waiter)
 {
-        DAT_EVD_HANDLE evd = se_evd(t, DAT_HANDLE_NULL);
-        struct waiter *waiter = wait_on_evd(t, evd, DAT_TIMEOUT_INFINITE, 1);
-        struct woken woken;
+        EACH_SOURCE (kind) {
+                struct source source = source_new(t, kind, DAT_HANDLE_NULL);
+                struct waiter *waiter = wait_on_evd(t, source.evd, DAT_TIMEOUT_INFINITE, 1);
+                struct woken woken;
 
-        must_wait(waiter);
-        expect(dat_evd_resize(evd, places_above(t, evd, 8)), DAT_SUCCESS);
-        expect_asleep(waiter);
+                must_wait(waiter);
+                expect(dat_evd_resize(source.evd, places_above(t, source.evd, 8)), DAT_SUCCESS);
+                expect_asleep(waiter);
 
-        post_ses(t, evd, 0, 1);
-        woken = expect_awake(waiter);
-        expect(woken.ret, DAT_SUCCESS);
-        expect_se(t, evd, &woken.event, 0);
+                source_bring(t, &source, 0, 1);
+                woken = expect_awake(waiter);
+                expect(woken.ret, DAT_SUCCESS);
+                expect_source_event(t, &source, &woken.event, 0);
+        }
 }
 
 /* An EP whose receives the peer's messages complete on `evd`. */
@@ -329,20 +335,26 @@ static const struct shortage {
 
 FAMILY(evd_resize, below_content, shortages)
 {
-        DAT_EVD_HANDLE evd = se_evd(t, cno_new(t));
-        DAT_EVD_PARAM before = evd_param(t, evd);
-        DAT_RETURN ret;
+        EACH_SOURCE (kind) {
+                struct source source = source_new(t, kind, cno_new(t));
+                DAT_EVD_PARAM before = evd_param(t, source.evd);
+                DAT_RETURN ret;
 
-        post_ses(t, evd, 0, row->queued);
-        ret = expect(dat_evd_resize(evd, row->places), DAT_INVALID_STATE, DAT_SUCCESS);
-        if (dat_is(ret, DAT_INVALID_STATE))
-                expect_untouched(t, evd, &before);
+                source_fill(t, &source, 0, row->queued);
+                ret =
+                    expect(dat_evd_resize(source.evd, row->places), DAT_INVALID_STATE, DAT_SUCCESS);
+                if (dat_is(ret, DAT_INVALID_STATE))
+                        expect_untouched(t, source.evd, &before);
 
-        expect_ses(t, evd, 0, row->queued);
-        expect_empty(t, evd);
-        if (dat_is(ret, DAT_INVALID_STATE))
-                expect_room_of(t, evd, before.evd_qlen);
-        expect_quiet(async_evd(t));
+                expect_source_events(t, &source, 0, row->queued);
+                expect_empty(t, source.evd);
+                if (dat_is(ret, DAT_INVALID_STATE)) {
+                        expect_source_room(t, &source, 0, before.evd_qlen);
+                        expect_source_events(t, &source, 0, before.evd_qlen);
+                        expect_empty(t, source.evd);
+                }
+                expect_quiet(async_evd(t));
+        }
 }
 
 /*
@@ -432,12 +444,14 @@ FAMILY(evd_resize, each_stream, lone_event_kinds)
 
 FAMILY(evd_resize, keeps_state, evd_states)
 {
-        DAT_CNO_HANDLE cno = row->has_cno ? cno_new(t) : DAT_HANDLE_NULL;
-        DAT_EVD_HANDLE evd = evd_in(t, row->state, cno);
+        EACH_SOURCE (kind) {
+                DAT_CNO_HANDLE cno = row->has_cno ? cno_new(t) : DAT_HANDLE_NULL;
+                struct source source = source_in(t, kind, row->state, cno);
 
-        expect(dat_evd_resize(evd, places_above(t, evd, 8)), DAT_SUCCESS);
+                expect(dat_evd_resize(source.evd, places_above(t, source.evd, 8)), DAT_SUCCESS);
 
-        expect_state(t, evd, row->state, cno);
+                expect_source_state(t, &source, row->state, cno);
+        }
 }
 
 LEGAL(evd_resize)

@@ -3,18 +3,21 @@
 #include "clauses/evd_set_unwaitable.h"
 #include "cases/evd/shared/async.h"
 #include "cases/evd/shared/event_kind.h"
-#include "cases/evd/shared/state.h"
+#include "cases/evd/shared/source.h"
 
 static const struct evd_state plain = {.enabled = true, .waitable = true};
 
 FAMILY(evd_set_unwaitable, from_state, evd_states)
 {
-        DAT_CNO_HANDLE cno = row->has_cno ? cno_new(t) : DAT_HANDLE_NULL;
-        DAT_EVD_HANDLE evd = evd_in(t, row->state, cno);
+        EACH_SOURCE (kind) {
+                DAT_CNO_HANDLE cno = row->has_cno ? cno_new(t) : DAT_HANDLE_NULL;
+                struct source source = source_in(t, kind, row->state, cno);
 
-        expect(dat_evd_set_unwaitable(evd), DAT_SUCCESS);
+                expect(dat_evd_set_unwaitable(source.evd), DAT_SUCCESS);
 
-        expect_state(t, evd, (struct evd_state){.enabled = row->state.enabled}, cno);
+                expect_source_state(t, &source, (struct evd_state){.enabled = row->state.enabled},
+                                    cno);
+        }
 }
 
 static const struct queue_row {
@@ -32,16 +35,18 @@ static const struct queue_row {
 
 FAMILY(evd_set_unwaitable, wait_is_refused, waits)
 {
-        DAT_EVD_HANDLE evd = evd_in(t, plain, DAT_HANDLE_NULL);
-        struct waiter *waiter;
+        EACH_SOURCE (kind) {
+                struct source source = source_in(t, kind, plain, DAT_HANDLE_NULL);
+                struct waiter *waiter;
 
-        post_ses(t, evd, 0, row->events);
-        expect(dat_evd_set_unwaitable(evd), DAT_SUCCESS);
-        waiter = wait_on_evd(t, evd, row->timeout, row->threshold);
+                source_fill(t, &source, 0, row->events);
+                expect(dat_evd_set_unwaitable(source.evd), DAT_SUCCESS);
+                waiter = wait_on_evd(t, source.evd, row->timeout, row->threshold);
 
-        expect(expect_awake(waiter).ret, DAT_INVALID_STATE);
-        expect_ses(t, evd, 0, row->events);
-        expect_empty(t, evd);
+                expect(expect_awake(waiter).ret, DAT_INVALID_STATE);
+                expect_source_events(t, &source, 0, row->events);
+                expect_empty(t, source.evd);
+        }
 }
 
 static const struct queue_row waiters[] = {
@@ -52,17 +57,19 @@ static const struct queue_row waiters[] = {
 
 FAMILY(evd_set_unwaitable, wakes_waiter, waiters)
 {
-        DAT_EVD_HANDLE evd = evd_in(t, plain, DAT_HANDLE_NULL);
-        struct waiter *waiter;
+        EACH_SOURCE (kind) {
+                struct source source = source_in(t, kind, plain, DAT_HANDLE_NULL);
+                struct waiter *waiter;
 
-        post_ses(t, evd, 0, row->events);
-        waiter = wait_on_evd(t, evd, row->timeout, row->threshold);
-        must_wait(waiter);
-        expect(dat_evd_set_unwaitable(evd), DAT_SUCCESS);
+                source_fill(t, &source, 0, row->events);
+                waiter = wait_on_evd(t, source.evd, row->timeout, row->threshold);
+                must_wait(waiter);
+                expect(dat_evd_set_unwaitable(source.evd), DAT_SUCCESS);
 
-        expect(expect_awake(waiter).ret, DAT_INVALID_STATE);
-        expect_ses(t, evd, 0, row->events);
-        expect_empty(t, evd);
+                expect(expect_awake(waiter).ret, DAT_INVALID_STATE);
+                expect_source_events(t, &source, 0, row->events);
+                expect_empty(t, source.evd);
+        }
 }
 
 CASE(evd_set_unwaitable, this_evd_alone)
@@ -93,43 +100,49 @@ CASE(evd_set_unwaitable, this_evd_alone)
 
 CASE(evd_set_unwaitable, lets_waiter_of_cno_wait)
 {
-        DAT_CNO_HANDLE cno = cno_new(t);
-        DAT_EVD_HANDLE evd = evd_in(t, plain, cno);
-        struct waiter *waiter = wait_on_cno(t, cno, 4 * event_timeout(t));
-        struct woken woken;
+        EACH_SOURCE (kind) {
+                DAT_CNO_HANDLE cno = cno_new(t);
+                struct source source = source_in(t, kind, plain, cno);
+                struct waiter *waiter = wait_on_cno(t, cno, 4 * event_timeout(t));
+                struct woken woken;
 
-        must_wait(waiter);
-        expect(dat_evd_set_unwaitable(evd), DAT_SUCCESS);
-        expect_asleep(waiter);
+                must_wait(waiter);
+                expect(dat_evd_set_unwaitable(source.evd), DAT_SUCCESS);
+                expect_asleep(waiter);
 
-        post_ses(t, evd, 0, 1);
-        woken = expect_awake(waiter);
-        expect(woken.ret, DAT_SUCCESS);
-        expect_that(woken.evd == evd, "the CNO names another EVD");
+                source_bring(t, &source, 0, 1);
+                woken = expect_awake(waiter);
+                expect(woken.ret, DAT_SUCCESS);
+                expect_that(woken.evd == source.evd, "the CNO names another EVD");
+        }
 }
 
 CASE(evd_set_unwaitable, keeps_notification)
 {
-        DAT_CNO_HANDLE cno = cno_new(t);
-        DAT_EVD_HANDLE evd = evd_in(t, plain, cno);
+        EACH_SOURCE (kind) {
+                DAT_CNO_HANDLE cno = cno_new(t);
+                struct source source = source_in(t, kind, plain, cno);
 
-        post_ses(t, evd, 0, 1);
-        expect(dat_evd_set_unwaitable(evd), DAT_SUCCESS);
+                source_bring(t, &source, 0, 1);
+                expect(dat_evd_set_unwaitable(source.evd), DAT_SUCCESS);
 
-        expect_notified(t, cno, evd);
-        expect_ses(t, evd, 0, 1);
+                expect_notified(t, cno, source.evd);
+                expect_source_events(t, &source, 0, 1);
+        }
 }
 
 CASE(evd_set_unwaitable, events_come)
 {
-        DAT_EVD_HANDLE evd = evd_in(t, plain, DAT_HANDLE_NULL);
+        EACH_SOURCE (kind) {
+                struct source source = source_in(t, kind, plain, DAT_HANDLE_NULL);
 
-        post_ses(t, evd, 0, SE_QLEN / 2);
-        expect(dat_evd_set_unwaitable(evd), DAT_SUCCESS);
-        post_ses(t, evd, SE_QLEN / 2, SE_QLEN / 2);
+                source_fill(t, &source, 0, SE_QLEN / 2);
+                expect(dat_evd_set_unwaitable(source.evd), DAT_SUCCESS);
+                source_bring(t, &source, SE_QLEN / 2, SE_QLEN / 2);
 
-        expect_ses(t, evd, 0, SE_QLEN);
-        expect_empty(t, evd);
+                expect_source_events(t, &source, 0, SE_QLEN);
+                expect_empty(t, source.evd);
+        }
 }
 
 CASE(evd_set_unwaitable, again_and_again)

@@ -3,7 +3,7 @@
 #include "cases/evd/evd_wait/fixtures.h"
 #include "cases/evd/shared/async.h"
 #include "cases/evd/shared/event_kind.h"
-#include "cases/evd/shared/state.h"
+#include "cases/evd/shared/source.h"
 #include "clauses/evd_wait.h"
 
 #include <string.h>
@@ -58,20 +58,23 @@ static const struct too_few {
 
 FAMILY(evd_wait, cno_after_time_out, too_few)
 {
-        DAT_CNO_HANDLE cno = cno_new(t);
-        DAT_EVD_HANDLE evd = evd_in(t, plain, cno);
-        DAT_EVENT event;
-        DAT_COUNT more;
+        EACH_SOURCE (kind) {
+                DAT_CNO_HANDLE cno = cno_new(t);
+                struct source source = source_in(t, kind, plain, cno);
+                DAT_EVENT event;
+                DAT_COUNT more;
 
-        post_ses(t, evd, 0, row->queued);
-        settle(t);
-        while (dat_is(dat_cno_wait(cno, 0, &(DAT_EVD_HANDLE){DAT_HANDLE_NULL}), DAT_SUCCESS))
-                ;
-        expect(waited(evd, 1000, row->threshold, &event, &more), DAT_TIMEOUT_EXPIRED);
+                source_fill(t, &source, 0, row->queued);
+                while (
+                    dat_is(dat_cno_wait(cno, 0, &(DAT_EVD_HANDLE){DAT_HANDLE_NULL}), DAT_SUCCESS))
+                        ;
+                expect(waited(source.evd, 1000, row->threshold, &event, &more),
+                       DAT_TIMEOUT_EXPIRED);
 
-        expect_no_notice(t, cno);
-        post_ses(t, evd, (unsigned int)row->queued, 1);
-        expect_notified(t, cno, evd);
+                expect_no_notice(t, cno);
+                source_bring(t, &source, (unsigned int)row->queued, 1);
+                expect_notified(t, cno, source.evd);
+        }
 }
 
 CASE(evd_wait, threshold_of_shrunk_queue)

@@ -5,7 +5,7 @@
 
 #include "case.h"
 #include "cases/evd/shared/event_kind.h"
-#include "cases/evd/shared/state.h"
+#include "cases/evd/shared/source.h"
 
 static const struct evd_state plain = {.enabled = true, .waitable = true};
 

@@ -3,7 +3,7 @@
 #include "case/ep_attr.h"
 #include "cases/evd/evd_wait/fixtures.h"
 #include "cases/evd/shared/event_kind.h"
-#include "cases/evd/shared/state.h"
+#include "cases/evd/shared/source.h"
 #include "clauses/evd_wait.h"
 
 #include <limits.h>
@@ -23,23 +23,25 @@ static const struct threshold {
 
 FAMILY(evd_wait, threshold, thresholds)
 {
-        DAT_EVD_HANDLE evd = se_evd(t, DAT_HANDLE_NULL);
-        struct waiter *waiter;
-        struct woken woken;
+        EACH_SOURCE (kind) {
+                struct source source = source_new(t, kind, DAT_HANDLE_NULL);
+                struct waiter *waiter;
+                struct woken woken;
 
-        post_ses(t, evd, 0, row->before);
-        waiter = wait_on_evd(t, evd, DAT_TIMEOUT_INFINITE, row->count);
-        expect_wait(waiter);
-        post_ses(t, evd, (unsigned int)row->before, row->count - 1 - row->before);
-        expect_asleep(waiter);
-        post_ses(t, evd, (unsigned int)row->count - 1, 1);
+                source_bring(t, &source, 0, row->before);
+                waiter = wait_on_evd(t, source.evd, DAT_TIMEOUT_INFINITE, row->count);
+                expect_wait(waiter);
+                source_bring(t, &source, (unsigned int)row->before, row->count - 1 - row->before);
+                expect_asleep(waiter);
+                source_bring(t, &source, (unsigned int)row->count - 1, 1);
 
-        woken = expect_awake(waiter);
-        expect(woken.ret, DAT_SUCCESS);
-        expect_se(t, evd, &woken.event, 0);
-        expect_eq(woken.more, row->count - 1);
-        expect_ses(t, evd, 1, row->count - 1);
-        expect_empty(t, evd);
+                woken = expect_awake(waiter);
+                expect(woken.ret, DAT_SUCCESS);
+                expect_source_event(t, &source, &woken.event, 0);
+                expect_eq(woken.more, row->count - 1);
+                expect_source_events(t, &source, 1, row->count - 1);
+                expect_empty(t, source.evd);
+        }
 }
 
 CASE(evd_wait, threshold_of_completions)
@@ -120,16 +122,18 @@ FAMILY(evd_wait, threshold_above_length, above)
 
 CASE(evd_wait, threshold_of_grown_queue)
 {
-        DAT_EVD_HANDLE evd = se_evd(t, DAT_HANDLE_NULL);
-        DAT_EVENT event;
-        DAT_COUNT more;
+        EACH_SOURCE (kind) {
+                struct source source = source_new(t, kind, DAT_HANDLE_NULL);
+                DAT_EVENT event;
+                DAT_COUNT more;
 
-        must(dat_evd_resize(evd, 2 * SE_QLEN));
-        post_ses(t, evd, 0, 2 * SE_QLEN);
+                must(dat_evd_resize(source.evd, 2 * SE_QLEN));
+                source_fill(t, &source, 0, 2 * SE_QLEN);
 
-        expect(waited(evd, 0, 2 * SE_QLEN, &event, &more), DAT_SUCCESS);
-        expect_se(t, evd, &event, 0);
-        expect_eq(more, 2 * SE_QLEN - 1);
+                expect(waited(source.evd, 0, 2 * SE_QLEN, &event, &more), DAT_SUCCESS);
+                expect_source_event(t, &source, &event, 0);
+                expect_eq(more, 2 * SE_QLEN - 1);
+        }
 }
 
 /* On the EVD of an EP whose flags leave waking to the consumer, a wait is for one event. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_evd_wait: the timeout. */
 #include "cases/evd/evd_wait/fixtures.h"
+#include "cases/evd/shared/source.h"
 #include "clauses/evd_wait.h"
 
 #include <limits.h>
@@ -23,21 +24,23 @@ static const struct patience {
 
 FAMILY(evd_wait, time_out, patiences)
 {
-        DAT_EVD_HANDLE evd = se_evd(t, DAT_HANDLE_NULL);
-        struct waiter *waiter;
-        struct woken woken;
+        EACH_SOURCE (kind) {
+                struct source source = source_new(t, kind, DAT_HANDLE_NULL);
+                struct waiter *waiter;
+                struct woken woken;
 
-        post_ses(t, evd, 0, row->queued);
-        waiter = wait_on_evd(t, evd, row->us, row->threshold);
+                source_fill(t, &source, 0, row->queued);
+                waiter = wait_on_evd(t, source.evd, row->us, row->threshold);
 
-        woken = expect_awake(waiter);
-        expect(woken.ret, DAT_TIMEOUT_EXPIRED);
-        expect_that(woken.us >= row->us, "back after %llu us, of %u", (unsigned long long)woken.us,
-                    row->us);
-        record(t, "back after %llu us, of %u", (unsigned long long)woken.us, row->us);
-        expect_eq(woken.more, row->queued);
-        expect_ses(t, evd, 0, row->queued);
-        expect_empty(t, evd);
+                woken = expect_awake(waiter);
+                expect(woken.ret, DAT_TIMEOUT_EXPIRED);
+                expect_that(woken.us >= row->us, "back after %llu us, of %u",
+                            (unsigned long long)woken.us, row->us);
+                record(t, "back after %llu us, of %u", (unsigned long long)woken.us, row->us);
+                expect_eq(woken.more, row->queued);
+                expect_source_events(t, &source, 0, row->queued);
+                expect_empty(t, source.evd);
+        }
 }
 
 static const struct patience long_ones[] = {
@@ -64,18 +67,20 @@ FAMILY(evd_wait, long_wait, long_ones)
 
 CASE(evd_wait, event_within_time)
 {
-        DAT_EVD_HANDLE evd = se_evd(t, DAT_HANDLE_NULL);
-        DAT_TIMEOUT timeout = 4 * event_timeout(t);
-        struct waiter *waiter = wait_on_evd(t, evd, timeout, 1);
-        struct woken woken;
+        EACH_SOURCE (kind) {
+                struct source source = source_new(t, kind, DAT_HANDLE_NULL);
+                DAT_TIMEOUT timeout = 4 * event_timeout(t);
+                struct waiter *waiter = wait_on_evd(t, source.evd, timeout, 1);
+                struct woken woken;
 
-        expect_wait(waiter);
-        post_ses(t, evd, 0, 1);
+                expect_wait(waiter);
+                source_bring(t, &source, 0, 1);
 
-        woken = expect_awake(waiter);
-        expect(woken.ret, DAT_SUCCESS);
-        expect_that(woken.us < timeout, "back after the whole time, %llu us",
-                    (unsigned long long)woken.us);
+                woken = expect_awake(waiter);
+                expect(woken.ret, DAT_SUCCESS);
+                expect_that(woken.us < timeout, "back after the whole time, %llu us",
+                            (unsigned long long)woken.us);
+        }
 }
 
 CASE(evd_wait, time_out_then_event)

@@ -2,7 +2,7 @@
 /* dat_evd_wait: what wakes a waiter. */
 #include "case/ep_attr.h"
 #include "cases/evd/evd_wait/fixtures.h"
-#include "cases/evd/shared/state.h"
+#include "cases/evd/shared/source.h"
 #include "clauses/evd_wait.h"
 
 static const struct second {
@@ -21,39 +21,43 @@ static const struct second {
 
 FAMILY(evd_wait, second_waiter, seconds)
 {
-        struct evd_state state = {.enabled = !row->disabled, .waitable = true};
-        DAT_EVD_HANDLE evd = evd_in(t, state, DAT_HANDLE_NULL);
-        struct waiter *first;
-        struct waiter *second;
-        struct woken woken;
+        EACH_SOURCE (kind) {
+                struct evd_state state = {.enabled = !row->disabled, .waitable = true};
+                struct source source = source_in(t, kind, state, DAT_HANDLE_NULL);
+                struct waiter *first;
+                struct waiter *second;
+                struct woken woken;
 
-        post_ses(t, evd, 0, row->queued);
-        first = wait_on_evd(t, evd, DAT_TIMEOUT_INFINITE, row->queued + 1);
-        expect_wait(first);
-        second = wait_on_evd(t, evd, row->timeout, row->threshold);
-        expect(expect_awake(second).ret, DAT_INVALID_STATE);
-        expect_asleep(first);
-        post_ses(t, evd, (unsigned int)row->queued, 1);
+                source_fill(t, &source, 0, row->queued);
+                first = wait_on_evd(t, source.evd, DAT_TIMEOUT_INFINITE, row->queued + 1);
+                expect_wait(first);
+                second = wait_on_evd(t, source.evd, row->timeout, row->threshold);
+                expect(expect_awake(second).ret, DAT_INVALID_STATE);
+                expect_asleep(first);
+                source_bring(t, &source, (unsigned int)row->queued, 1);
 
-        woken = expect_awake(first);
-        expect(woken.ret, DAT_SUCCESS);
-        expect_se(t, evd, &woken.event, 0);
-        expect_ses(t, evd, 1, row->queued);
+                woken = expect_awake(first);
+                expect(woken.ret, DAT_SUCCESS);
+                expect_source_event(t, &source, &woken.event, 0);
+                expect_source_events(t, &source, 1, row->queued);
+        }
 }
 
 CASE(evd_wait, after_first_has_left)
 {
-        DAT_EVD_HANDLE evd = se_evd(t, DAT_HANDLE_NULL);
+        EACH_SOURCE (kind) {
+                struct source source = source_new(t, kind, DAT_HANDLE_NULL);
 
-        for (unsigned int i = 0; i < 5; i++) {
-                struct waiter *waiter = wait_on_evd(t, evd, DAT_TIMEOUT_INFINITE, 1);
-                struct woken woken;
+                for (unsigned int i = 0; i < 5; i++) {
+                        struct waiter *waiter = wait_on_evd(t, source.evd, DAT_TIMEOUT_INFINITE, 1);
+                        struct woken woken;
 
-                expect_wait(waiter);
-                post_ses(t, evd, i, 1);
-                woken = expect_awake(waiter);
-                expect(woken.ret, DAT_SUCCESS);
-                expect_se(t, evd, &woken.event, i);
+                        expect_wait(waiter);
+                        source_bring(t, &source, i, 1);
+                        woken = expect_awake(waiter);
+                        expect(woken.ret, DAT_SUCCESS);
+                        expect_source_event(t, &source, &woken.event, i);
+                }
         }
 }
 
@@ -81,70 +85,80 @@ CASE(evd_wait, two_evds_at_once)
 
 CASE(evd_wait, cno_not_triggered)
 {
-        DAT_CNO_HANDLE cno = cno_new(t);
-        DAT_EVD_HANDLE evd = evd_in(t, plain, cno);
-        struct waiter *waiter = wait_on_evd(t, evd, DAT_TIMEOUT_INFINITE, 3);
+        EACH_SOURCE (kind) {
+                DAT_CNO_HANDLE cno = cno_new(t);
+                struct source source = source_in(t, kind, plain, cno);
+                struct waiter *waiter = wait_on_evd(t, source.evd, DAT_TIMEOUT_INFINITE, 3);
 
-        expect_wait(waiter);
-        post_ses(t, evd, 0, 2);
-        expect_no_notice(t, cno);
-        post_ses(t, evd, 2, 1);
-        expect(expect_awake(waiter).ret, DAT_SUCCESS);
-        expect_no_notice(t, cno);
+                expect_wait(waiter);
+                source_bring(t, &source, 0, 2);
+                expect_no_notice(t, cno);
+                source_bring(t, &source, 2, 1);
+                expect(expect_awake(waiter).ret, DAT_SUCCESS);
+                expect_no_notice(t, cno);
 
-        expect_ses(t, evd, 1, 2);
-        post_ses(t, evd, 3, 1);
-        expect_notified(t, cno, evd);
+                expect_source_events(t, &source, 1, 2);
+                source_bring(t, &source, 3, 1);
+                expect_notified(t, cno, source.evd);
+        }
 }
 
 FAMILY(evd_wait, in_state, evd_states)
 {
-        DAT_EVD_HANDLE evd = evd_in(t, row->state, row->has_cno ? cno_new(t) : DAT_HANDLE_NULL);
-        DAT_EVENT event;
-        DAT_COUNT more;
+        EACH_SOURCE (kind) {
+                struct source source =
+                    source_in(t, kind, row->state, row->has_cno ? cno_new(t) : DAT_HANDLE_NULL);
+                DAT_EVENT event;
+                DAT_COUNT more;
 
-        post_ses(t, evd, 0, 2);
-        if (!row->state.waitable) {
-                expect(waited(evd, DAT_TIMEOUT_INFINITE, 1, &event, &more), DAT_INVALID_STATE);
-                expect_ses(t, evd, 0, 2);
-                return;
+                source_fill(t, &source, 0, 2);
+                if (!row->state.waitable) {
+                        expect(waited(source.evd, DAT_TIMEOUT_INFINITE, 1, &event, &more),
+                               DAT_INVALID_STATE);
+                        expect_source_events(t, &source, 0, 2);
+                        continue;
+                }
+                expect(waited(source.evd, DAT_TIMEOUT_INFINITE, 1, &event, &more), DAT_SUCCESS);
+                expect_source_event(t, &source, &event, 0);
+                expect_eq(more, 1);
+                expect_source_events(t, &source, 1, 1);
         }
-        expect(waited(evd, DAT_TIMEOUT_INFINITE, 1, &event, &more), DAT_SUCCESS);
-        expect_se(t, evd, &event, 0);
-        expect_eq(more, 1);
-        expect_ses(t, evd, 1, 1);
 }
 
 CASE(evd_wait, made_unwaitable)
 {
-        DAT_EVD_HANDLE evd = evd_in(t, plain, DAT_HANDLE_NULL);
-        struct waiter *waiter = wait_on_evd(t, evd, DAT_TIMEOUT_INFINITE, 1);
+        EACH_SOURCE (kind) {
+                struct source source = source_in(t, kind, plain, DAT_HANDLE_NULL);
+                struct waiter *waiter = wait_on_evd(t, source.evd, DAT_TIMEOUT_INFINITE, 1);
 
-        expect_wait(waiter);
-        must(dat_evd_set_unwaitable(evd));
+                expect_wait(waiter);
+                must(dat_evd_set_unwaitable(source.evd));
 
-        expect(expect_awake(waiter).ret, DAT_INVALID_STATE);
-        must(dat_evd_clear_unwaitable(evd));
-        expect_state(t, evd, plain, DAT_HANDLE_NULL);
+                expect(expect_awake(waiter).ret, DAT_INVALID_STATE);
+                must(dat_evd_clear_unwaitable(source.evd));
+                expect_source_state(t, &source, plain, DAT_HANDLE_NULL);
+        }
 }
 
 CASE(evd_wait, signal)
 {
-        DAT_EVD_HANDLE evd = evd_in(t, plain, DAT_HANDLE_NULL);
-        struct waiter *waiter = wait_on_evd(t, evd, DAT_TIMEOUT_INFINITE, 1);
-        struct woken woken;
+        EACH_SOURCE (kind) {
+                struct source source = source_in(t, kind, plain, DAT_HANDLE_NULL);
+                struct waiter *waiter = wait_on_evd(t, source.evd, DAT_TIMEOUT_INFINITE, 1);
+                struct woken woken;
 
-        expect_wait(waiter);
-        waiter_interrupt(t, waiter);
-        settle(t);
-        if (is_waiting(waiter)) {
-                record(t, "the wait continues");
-                post_ses(t, evd, 0, 1);
-                woken = expect_awake(waiter);
-                expect(woken.ret, DAT_SUCCESS);
-                expect_se(t, evd, &woken.event, 0);
-        } else {
-                expect(expect_awake(waiter).ret, DAT_INTERRUPTED_CALL);
+                expect_wait(waiter);
+                waiter_interrupt(t, waiter);
+                settle(t);
+                if (is_waiting(waiter)) {
+                        record(t, "the wait continues");
+                        source_bring(t, &source, 0, 1);
+                        woken = expect_awake(waiter);
+                        expect(woken.ret, DAT_SUCCESS);
+                        expect_source_event(t, &source, &woken.event, 0);
+                } else {
+                        expect(expect_awake(waiter).ret, DAT_INTERRUPTED_CALL);
+                }
+                expect_source_state(t, &source, plain, DAT_HANDLE_NULL);
         }
-        expect_state(t, evd, plain, DAT_HANDLE_NULL);
 }

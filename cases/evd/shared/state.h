@@ -26,15 +26,11 @@ static const struct evd_state_row {
     {"disabled_unwaitable_without_cno", {.enabled = false}, .has_cno = false},
 };
 
-/* An EVD for software events in this state, which is queried: ERROR where it is another. */
-DAT_EVD_HANDLE evd_in(struct test *t, struct evd_state state, DAT_CNO_HANDLE cno);
+/* Brings an EVD into this state, which is queried: the case is BLOCKED if it is another. */
+void evd_enter(struct test *t, DAT_EVD_HANDLE evd, struct evd_state state);
 
-/*
- * The EVD, which is empty, is in this state: by its query, by what an event that comes does to its
- * CNO (DAT_HANDLE_NULL: it has none), by what a wait for it is answered with, and by
- * dat_evd_dequeue, which gives the event in any state.
- */
-void expect_state(struct test *t, DAT_EVD_HANDLE evd, struct evd_state state, DAT_CNO_HANDLE cno);
+/* An EVD for software events in this state. */
+DAT_EVD_HANDLE evd_in(struct test *t, struct evd_state state, DAT_CNO_HANDLE cno);
 
 #define TO_AND_FRO 501 /* calls of a thread that changes a state to and fro */
 
