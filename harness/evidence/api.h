@@ -32,7 +32,8 @@ enum api_kind {
         API_HANDLE,      /* any object; `object` is its kind, NULL where the type does not say */
         API_CONTEXT,     /* a consumer's cookie */
         API_RETURN,      /* DAT_RETURN */
-        API_LMR_CONTEXT, /* shown as the LMR that it stands for; RMR contexts of an LMR too */
+        API_LMR_CONTEXT, /* shown as the LMR that it stands for */
+        API_RMR_CONTEXT, /* the same, if it is that of an LMR */
         API_VADDR,       /* shown as an offset into a registered region */
         API_TEXT,        /* an array of char */
         API_STRING,      /* a pointer to char */

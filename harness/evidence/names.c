@@ -7,9 +7,12 @@
 
 struct name *names_find(const struct names *names, uint64_t handle)
 {
-        for (size_t i = names->count; i > 0; i--)
-                if (names->list[i - 1].handle == handle)
-                        return &names->list[i - 1];
+        for (size_t i = names->count; i > 0; i--) {
+                struct name *name = &names->list[i - 1];
+
+                if (name->handle == handle && name->process == names->process)
+                        return name;
+        }
         return NULL;
 }
 
@@ -46,7 +49,7 @@ struct name *names_made(struct names *names, uint64_t handle, const char *kind)
                 names->capacity = larger;
         }
         name = &names->list[names->count++];
-        *name = (struct name){.handle = handle, .kind = kind};
+        *name = (struct name){.handle = handle, .kind = kind, .process = names->process};
         if (number == 1 && is_single(kind))
                 snprintf(name->text, sizeof(name->text), "%s", kind);
         else
@@ -54,13 +57,28 @@ struct name *names_made(struct names *names, uint64_t handle, const char *kind)
         return name;
 }
 
-const struct name *names_of_context(const struct names *names, uint32_t context)
+static bool is_live_memory(const struct names *names, const struct name *name)
+{
+        return name->is_memory && !name->freed && name->process == names->process;
+}
+
+const struct name *names_of_lmr_context(const struct names *names, uint32_t context)
 {
         for (size_t i = names->count; i > 0; i--) {
                 const struct name *name = &names->list[i - 1];
 
-                if (name->is_memory && !name->freed &&
-                    (name->lmr_context == context || name->rmr_context == context))
+                if (is_live_memory(names, name) && name->lmr_context == context)
+                        return name;
+        }
+        return NULL;
+}
+
+const struct name *names_of_rmr_context(const struct names *names, uint32_t context)
+{
+        for (size_t i = names->count; i > 0; i--) {
+                const struct name *name = &names->list[i - 1];
+
+                if (is_live_memory(names, name) && name->rmr_context == context)
                         return name;
         }
         return NULL;
@@ -71,7 +89,7 @@ const struct name *names_of_address(const struct names *names, uint64_t address)
         for (size_t i = names->count; i > 0; i--) {
                 const struct name *name = &names->list[i - 1];
 
-                if (name->is_memory && !name->freed && address - name->address < name->length)
+                if (is_live_memory(names, name) && address - name->address < name->length)
                         return name;
         }
         return NULL;

@@ -385,6 +385,7 @@ static void emit_call(struct render *render, const struct call_record *call)
         struct writer *writer = &render->writer;
         const struct typed typed = {writer, &render->names, call};
 
+        render->names.process = call->exec;
         event_begin(render, "call");
         write_count(writer, "n", call->number);
         write_string(writer, "who", render->who);

@@ -131,10 +131,8 @@ static void write_handle(const struct typed *typed, uint64_t handle)
         write_close(typed->writer, '}');
 }
 
-static void write_context(const struct typed *typed, uint32_t context)
+static void write_context(const struct typed *typed, const struct name *name, uint32_t context)
 {
-        const struct name *name = names_of_context(typed->names, context);
-
         write_open(typed->writer, '{');
         number(typed, "context", context);
         if (name) {
@@ -258,7 +256,12 @@ void typed_write(const struct typed *typed, const struct api_type *type, const u
                 string(typed, api_return_name((uint32_t)value, space));
                 break;
         case API_LMR_CONTEXT:
-                write_context(typed, (uint32_t)value);
+                write_context(typed, names_of_lmr_context(typed->names, (uint32_t)value),
+                              (uint32_t)value);
+                break;
+        case API_RMR_CONTEXT:
+                write_context(typed, names_of_rmr_context(typed->names, (uint32_t)value),
+                              (uint32_t)value);
                 break;
         case API_VADDR:
                 write_vaddr(typed, value);

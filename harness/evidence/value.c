@@ -107,10 +107,8 @@ static void add_address(struct value_text *text, const struct names *names, uint
                 text_add(text, "0x%" PRIx64, address);
 }
 
-static void add_context(struct value_text *text, const struct names *names, uint32_t context)
+static void add_context(struct value_text *text, const struct name *name, uint32_t context)
 {
-        const struct name *name = names_of_context(names, context);
-
         if (name)
                 text_put(text, name->text);
         else
@@ -257,7 +255,10 @@ void value_add(struct value_text *text, struct names *names, const struct api_ty
                 text_put(text, api_return_name((uint32_t)number, space));
                 break;
         case API_LMR_CONTEXT:
-                add_context(text, names, (uint32_t)number);
+                add_context(text, names_of_lmr_context(names, (uint32_t)number), (uint32_t)number);
+                break;
+        case API_RMR_CONTEXT:
+                add_context(text, names_of_rmr_context(names, (uint32_t)number), (uint32_t)number);
                 break;
         case API_VADDR:
                 add_address(text, names, number);

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "evidence/evidence.h"
+#include "evidence/names.h"
 
 static const uint64_t key = UINT64_C(0x1234567890abcdef);
 static const uint64_t next_key = UINT64_C(0x1234567890abcdf0);
@@ -171,9 +172,54 @@ static void counting_slots_costs_no_memory(void **state)
         evidence_free(evidence);
 }
 
+static struct name *memory_made(struct names *names, uint64_t handle, uint32_t lmr, uint32_t rmr)
+{
+        struct name *name = names_made(names, handle, "lmr");
+
+        assert_non_null(name);
+        name->is_memory = true;
+        name->lmr_context = lmr;
+        name->rmr_context = rmr;
+        return name;
+}
+
+static void contexts_of_lmr_and_rmr_are_two(void **state)
+{
+        struct names names = {.list = NULL};
+
+        (void)state;
+        memory_made(&names, 1, 7, 8);
+        memory_made(&names, 2, 8, 9);
+        assert_string_equal(names_of_lmr_context(&names, 8)->text, "lmr#2");
+        assert_string_equal(names_of_rmr_context(&names, 8)->text, "lmr#1");
+        assert_null(names_of_lmr_context(&names, 9));
+        assert_null(names_of_rmr_context(&names, 7));
+        names_clear(&names);
+}
+
+static void a_handle_is_of_its_process(void **state)
+{
+        struct names names = {.list = NULL};
+
+        (void)state;
+        names_made(&names, 1, "ia");
+        names.process = 3;
+        assert_null(names_find(&names, 1));
+        assert_string_equal(names_made(&names, 1, "ia")->text, "ia#2");
+        memory_made(&names, 2, 7, 8)->length = 16;
+        assert_non_null(names_of_address(&names, 0));
+        names.process = 0;
+        assert_string_equal(names_find(&names, 1)->text, "ia");
+        assert_null(names_of_lmr_context(&names, 7));
+        assert_null(names_of_address(&names, 0));
+        names_clear(&names);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
+            cmocka_unit_test(contexts_of_lmr_and_rmr_are_two),
+            cmocka_unit_test(a_handle_is_of_its_process),
             cmocka_unit_test(verdict_comes_back),
             cmocka_unit_test(nothing_is_no_verdict),
             cmocka_unit_test(any_change_breaks_the_seal),
