@@ -181,7 +181,7 @@ def expected(attempt: Attempt) -> str:
     check, call = attempt.failed_check, attempt.culprit
     if check is None or attempt.expected != check.expected or (call and call.name in check.text):
         return admitted
-    if not admitted or admitted == check.text:
+    if not admitted:
         return check.text
     return f"{check.subject or check.text}: {admitted}"
 

@@ -288,7 +288,7 @@ void check_expect_that(struct test *t, const struct check_site *site, bool holds
         va_end(args);
         record_check(t, site, ROLE_EXPECT, holds, site->text, seen);
         if (!holds)
-                test_end(t, VERDICT_FAIL, "%s (it is expected that %s)", seen, site->text);
+                test_end(t, VERDICT_FAIL, "%s", seen);
 }
 
 void check_expect_eq(struct test *t, const struct check_site *site, long long seen,

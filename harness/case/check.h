@@ -64,7 +64,9 @@ struct check_site {
         check_expect_may(t, CHECK_SITE_(#call_), EXPECTED_(call_), DAT_SET_(__VA_ARGS__), \
                          DAT_SET_LEN_(__VA_ARGS__))
 
-/* expect_that(condition, format, ...): the clause by a condition; the message says what was seen.
+/*
+ * expect_that(condition, format, ...): the clause by a condition. The message is a sentence that
+ * says what was seen, because it is all that a finding prints; the condition is in the evidence.
  */
 #define expect_that(cond_, ...) check_expect_that(t, CHECK_SITE_(#cond_), (cond_), __VA_ARGS__)
 

@@ -290,7 +290,7 @@ def _what(attempt: Attempt) -> str:
         return f"expected {' or '.join(check.expected)}, saw {check.seen}"
     if check.subject and check.expected:
         return f"{check.subject}: expected {' or '.join(check.expected)}, saw {check.seen}"
-    if check.expected == (check.text,) and check.seen:
+    if check.is_condition and check.seen:
         # The message of the check says what was seen.
         return check.seen
     return f"{check.text} does not hold, {check.file}:{check.line}"

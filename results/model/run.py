@@ -74,12 +74,19 @@ class Check(NamedTuple):
     after_call: int
 
     @property
+    def is_condition(self) -> bool:
+        """Whether it is one of a condition, whose source is all that was expected. What was seen
+        is a sentence then.
+        """
+        return self.expected == (self.text,)
+
+    @property
     def subject(self) -> str:
         """What a check by a value looked at, "max_recv_dtos" of "after.max_recv_dtos == 8": the
         last field or function before the comparison. Empty for other checks.
         """
         left, compares, _ = self.text.partition(" == ")
-        by_value = compares and self.expected != (self.text,)
+        by_value = compares and not self.is_condition
         found = _SUBJECT.search(left) if by_value else None
         return found[1] if found else ""
 
@@ -332,7 +339,9 @@ class Attempt:
 
     @property
     def expected(self) -> tuple[str, ...]:
-        """What the clause admits here, one alternative each, in words where no check says it."""
+        """What the clause admits here, one alternative each, in words where no check says it.
+        Empty for a condition: the clause and the sentence of what was seen tell it.
+        """
         if self.verdict is Verdict.CRASH:
             return (f"{self.pending or 'every call'} returns, whatever it returns",)
         if self.verdict is Verdict.TIMEOUT:
@@ -342,7 +351,7 @@ class Attempt:
         if self.verdict is Verdict.CONTRADICTED:
             return ("a verdict that agrees with its evidence",)
         check = self.failed_check
-        return check.expected if check else ()
+        return check.expected if check and not check.is_condition else ()
 
     @property
     def seen(self) -> str:
@@ -371,6 +380,8 @@ class Attempt:
     def summary(self) -> str:
         """Expected and seen in one line, for lists and messages."""
         check = self.failed_check
+        if self.verdict is Verdict.FAIL and check and check.is_condition:
+            return f"{self.seen}{self.after}"
         if self.verdict is Verdict.FAIL and check and check.expected:
             expected = " or ".join(check.expected)
             return f"{check.text}: expected {expected}, saw {self.seen}{self.after}"

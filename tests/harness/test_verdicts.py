@@ -29,7 +29,7 @@ DEQUEUE = "dat_evd_dequeue(async_evd(t), &(DAT_EVENT){.event_number = 0})"
             "FAIL",
             "param.length == wanted: 4096 bytes was seen, 8192 bytes expected",
         ),
-        ("harness/fails_by_condition", "FAIL", "t is there (it is expected that t == NULL)"),
+        ("harness/fails_by_condition", "FAIL", "t is there"),
         (
             "harness/fails_by_return",
             "FAIL",
@@ -46,7 +46,7 @@ DEQUEUE = "dat_evd_dequeue(async_evd(t), &(DAT_EVENT){.event_number = 0})"
         ("harness/lacks", "RESOURCE", "no more tea"),
         ("harness/declines", "UNSUPPORTED", "tea_supported = 0"),
         ("harness/feels/warm", "PASS", ""),
-        ("harness/feels/cold", "FAIL", "-5 degrees (it is expected that row->degrees > 0)"),
+        ("harness/feels/cold", "FAIL", "-5 degrees"),
         ("harness/fills_messages", "PASS", ""),
         ("harness/releases", "PASS", ""),
         ("harness/settles", "PASS", ""),

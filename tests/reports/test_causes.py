@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from reports.evidence_text import finding_text
 from reports.render import render
 from results.analysis.causes import advice, causes, unknown_causes
 from results.model.load import load
@@ -37,6 +38,24 @@ def blocked(name: str, ret: str = "DAT_INTERNAL_ERROR") -> Record:
 def crashed(*frames: str, pending: str = "dat_srq_query") -> Record:
     """What a case leaves that crashed in these frames."""
     return {"calls": [], "pending": pending, "crash": {"signal": "SIGSEGV", "backtrace": frames}}
+
+
+def by_condition(name: str) -> Record:
+    """What a case leaves whose check of a condition failed after call `name`."""
+    condition = "woken.evd == evd"
+    seen = "the CNO names another EVD"
+    told = check(condition, ok=False, expected=[condition], seen=seen)
+    return {"calls": [call(1, name)], "checks": [told]}
+
+
+def test_a_finding_by_a_condition_says_it_in_a_sentence(tmp_path: Path) -> None:
+    run = SyntheticRun(modes=(1,))
+    run.case("wakes", "FAIL", **by_condition("dat_cno_wait"))
+    (case,) = load(run.write(tmp_path)).findings
+    assert case.decisive
+    lines = finding_text(case, case.decisive)
+    assert lines[-1] == "seen: the CNO names another EVD"
+    assert "woken" not in " ".join((*lines, case.decisive.summary))
 
 
 def groups(tmp_path: Path, *cases: tuple[str, Record]) -> list[list[str]]:
