@@ -21,13 +21,20 @@ static struct known known_cno(struct test *t)
         return (struct known){.cno = cno_with(t, agent), .agent = agent};
 }
 
+static DAT_RETURN query_cno(DAT_HANDLE cno, uint64_t mask, void *param)
+{
+        return dat_cno_query(cno, (DAT_CNO_PARAM_MASK)mask, param);
+}
+
+static const struct object_query query = {"dat_cno_query(cno, mask, param)", query_cno,
+                                          sizeof(DAT_CNO_PARAM), DAT_CNO_FIELD_ALL};
+
 /* A query of the fields in `mask`, into memory that no provider would leave so. */
 static DAT_CNO_PARAM queried(struct test *t, DAT_CNO_HANDLE cno, unsigned int mask)
 {
         DAT_CNO_PARAM param;
 
-        memset(&param, 0xa5, sizeof(param));
-        expect(dat_cno_query(cno, (DAT_CNO_PARAM_MASK)mask, &param), DAT_SUCCESS);
+        expect_query(t, &query, cno, mask, &param);
         return param;
 }
 
@@ -219,10 +226,9 @@ CASE(cno_query, triggers_nothing)
 CASE(cno_query, within_structure)
 {
         struct known known = known_cno(t);
-        struct buf *buf = buf_with(t, .length = sizeof(DAT_CNO_PARAM));
-        DAT_CNO_PARAM *param = (DAT_CNO_PARAM *)(void *)buf->addr;
+        struct buf *buf = expect_query_within(t, &query, known.cno);
+        const DAT_CNO_PARAM *param = (const void *)buf->addr;
 
-        expect(dat_cno_query(known.cno, DAT_CNO_FIELD_ALL, param), DAT_SUCCESS);
         check_agent(t, &known, param);
         release(t, buf->lmr);
 }
@@ -236,15 +242,10 @@ static const struct undefined_mask masks[] = {UNDEFINED_MASKS(CNO_FIELD_BITS)};
 FAMILY(cno_query, invalid_mask, masks)
 {
         struct known known = known_cno(t);
-        DAT_CNO_PARAM param;
-        unsigned int mask = 0;
 
-        memset(&param, 0, sizeof(param));
-        while (undefined_mask_next(row, &mask))
-                expect(dat_cno_query(known.cno, (DAT_CNO_PARAM_MASK)mask, &param),
-                       DAT_INVALID_PARAMETER);
+        expect_masks_refused(t, &query, known.cno, row);
 
-        param = queried(t, known.cno, DAT_CNO_FIELD_ALL);
+        DAT_CNO_PARAM param = queried(t, known.cno, DAT_CNO_FIELD_ALL);
         check_ia(t, &known, &param);
         check_agent(t, &known, &param);
 }
@@ -252,13 +253,10 @@ FAMILY(cno_query, invalid_mask, masks)
 CASE(cno_query, no_mask)
 {
         struct known known = known_cno(t);
-        DAT_CNO_PARAM param;
 
-        memset(&param, 0, sizeof(param));
-        expect_or_note(dat_cno_query(known.cno, (DAT_CNO_PARAM_MASK)0, &param), DAT_SUCCESS,
-                       DAT_INVALID_PARAMETER);
+        expect_no_mask_answered(t, &query, known.cno);
 
-        param = queried(t, known.cno, DAT_CNO_FIELD_ALL);
+        DAT_CNO_PARAM param = queried(t, known.cno, DAT_CNO_FIELD_ALL);
         check_ia(t, &known, &param);
         check_agent(t, &known, &param);
 }

@@ -60,13 +60,20 @@ static struct known known_request(struct test *t)
         return known_at(t, request_at(t, MADE_BY_CONSUMER), OF_REQUEST);
 }
 
+static DAT_RETURN query_cr(DAT_HANDLE cr, uint64_t mask, void *param)
+{
+        return dat_cr_query(cr, (DAT_CR_PARAM_MASK)mask, param);
+}
+
+static const struct object_query query = {"dat_cr_query(cr, mask, param)", query_cr,
+                                          sizeof(DAT_CR_PARAM), DAT_CR_FIELD_ALL};
+
 /* A query of the fields in `mask`, into memory that no provider would leave so. */
 static DAT_CR_PARAM queried(struct test *t, DAT_CR_HANDLE cr, unsigned int mask)
 {
         DAT_CR_PARAM param;
 
-        poison(&param, sizeof(param));
-        expect(dat_cr_query(cr, (DAT_CR_PARAM_MASK)mask, &param), DAT_SUCCESS);
+        expect_query(t, &query, cr, mask, &param);
         return param;
 }
 
@@ -458,10 +465,9 @@ CASE(cr_query, keeps_rejectable)
 CASE(cr_query, within_structure)
 {
         struct known known = known_request(t);
-        struct buf *buf = buf_with(t, .length = sizeof(DAT_CR_PARAM));
-        DAT_CR_PARAM *param = (DAT_CR_PARAM *)(void *)buf->addr;
+        struct buf *buf = expect_query_within(t, &query, known.request.cr);
+        const DAT_CR_PARAM *param = (const void *)buf->addr;
 
-        expect(dat_cr_query(known.request.cr, DAT_CR_FIELD_ALL, param), DAT_SUCCESS);
         check_param(t, &known, param, DAT_CR_FIELD_ALL);
         release(t, buf->lmr);
 }
@@ -599,13 +605,8 @@ static const struct undefined_mask masks[] = {UNDEFINED_MASKS(DAT_CR_FIELD_ALL)}
 FAMILY(cr_query, invalid_mask, masks)
 {
         struct known known = known_request(t);
-        DAT_CR_PARAM param;
-        unsigned int mask = 0;
 
-        memset(&param, 0, sizeof(param));
-        while (undefined_mask_next(row, &mask))
-                expect(dat_cr_query(known.request.cr, (DAT_CR_PARAM_MASK)mask, &param),
-                       DAT_INVALID_PARAMETER);
+        expect_masks_refused(t, &query, known.request.cr, row);
         check_fields(t, &known, DAT_CR_FIELD_ALL);
 }
 
@@ -625,11 +626,8 @@ FAMILY(cr_query, invalid_mask_keeps_ep, request_kinds)
 CASE(cr_query, no_mask)
 {
         struct known known = known_request(t);
-        DAT_CR_PARAM param;
 
-        memset(&param, 0, sizeof(param));
-        expect_or_note(dat_cr_query(known.request.cr, (DAT_CR_PARAM_MASK)0, &param), DAT_SUCCESS,
-                       DAT_INVALID_PARAMETER);
+        expect_no_mask_answered(t, &query, known.request.cr);
         check_fields(t, &known, DAT_CR_FIELD_ALL);
 }
 

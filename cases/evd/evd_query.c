@@ -21,13 +21,20 @@ static struct known known_evd(struct test *t)
         return (struct known){.evd = se_evd(t, cno), .cno = cno};
 }
 
+static DAT_RETURN query_evd(DAT_HANDLE evd, uint64_t mask, void *param)
+{
+        return dat_evd_query(evd, (DAT_EVD_PARAM_MASK)mask, param);
+}
+
+static const struct object_query query = {"dat_evd_query(evd, mask, param)", query_evd,
+                                          sizeof(DAT_EVD_PARAM), DAT_EVD_FIELD_ALL};
+
 /* A query of the fields in `mask`, into memory that no provider would leave so. */
 static DAT_EVD_PARAM queried(struct test *t, DAT_EVD_HANDLE evd, unsigned int mask)
 {
         DAT_EVD_PARAM param;
 
-        memset(&param, 0xa5, sizeof(param));
-        expect(dat_evd_query(evd, (DAT_EVD_PARAM_MASK)mask, &param), DAT_SUCCESS);
+        expect_query(t, &query, evd, mask, &param);
         return param;
 }
 
@@ -319,10 +326,9 @@ CASE(evd_query, triggers_nothing)
 CASE(evd_query, within_structure)
 {
         struct known known = known_enabled(t);
-        struct buf *buf = buf_with(t, .length = sizeof(DAT_EVD_PARAM));
-        DAT_EVD_PARAM *param = (DAT_EVD_PARAM *)(void *)buf->addr;
+        struct buf *buf = expect_query_within(t, &query, known.evd);
+        const DAT_EVD_PARAM *param = (const void *)buf->addr;
 
-        expect(dat_evd_query(known.evd, DAT_EVD_FIELD_ALL, param), DAT_SUCCESS);
         check_cno(t, &known, param);
         release(t, buf->lmr);
 }
@@ -336,24 +342,16 @@ static const struct undefined_mask masks[] = {UNDEFINED_MASKS(DAT_EVD_FIELD_ALL)
 FAMILY(evd_query, invalid_mask, masks)
 {
         struct known known = known_enabled(t);
-        DAT_EVD_PARAM param;
-        unsigned int mask = 0;
 
-        memset(&param, 0, sizeof(param));
-        while (undefined_mask_next(row, &mask))
-                expect(dat_evd_query(known.evd, (DAT_EVD_PARAM_MASK)mask, &param),
-                       DAT_INVALID_PARAMETER);
+        expect_masks_refused(t, &query, known.evd, row);
         check_fields(t, &known, DAT_EVD_FIELD_ALL);
 }
 
 CASE(evd_query, no_mask)
 {
         struct known known = known_enabled(t);
-        DAT_EVD_PARAM param;
 
-        memset(&param, 0, sizeof(param));
-        expect_or_note(dat_evd_query(known.evd, (DAT_EVD_PARAM_MASK)0, &param), DAT_SUCCESS,
-                       DAT_INVALID_PARAMETER);
+        expect_no_mask_answered(t, &query, known.evd);
         check_fields(t, &known, DAT_EVD_FIELD_ALL);
 }
 

@@ -50,13 +50,20 @@ static struct known known_lmr(struct test *t)
                           .privileges = LOCAL_READ | LOCAL_WRITE | REMOTE_READ);
 }
 
+static DAT_RETURN query_lmr(DAT_HANDLE lmr, uint64_t mask, void *param)
+{
+        return dat_lmr_query(lmr, (DAT_LMR_PARAM_MASK)mask, param);
+}
+
+static const struct object_query query = {"dat_lmr_query(lmr, mask, param)", query_lmr,
+                                          sizeof(DAT_LMR_PARAM), DAT_LMR_FIELD_ALL};
+
 /* A query of the fields in `mask`, into memory that no provider would leave so. */
 static DAT_LMR_PARAM queried(struct test *t, DAT_LMR_HANDLE lmr, unsigned int mask)
 {
         DAT_LMR_PARAM param;
 
-        memset(&param, 0xa5, sizeof(param));
-        expect(dat_lmr_query(lmr, (DAT_LMR_PARAM_MASK)mask, &param), DAT_SUCCESS);
+        expect_query(t, &query, lmr, mask, &param);
         return param;
 }
 
@@ -402,10 +409,9 @@ CASE(lmr_query, is_no_use)
 CASE(lmr_query, within_structure)
 {
         struct known known = known_lmr(t);
-        struct buf *buf = buf_with(t, .length = sizeof(DAT_LMR_PARAM));
-        DAT_LMR_PARAM *param = (DAT_LMR_PARAM *)(void *)buf->addr;
+        struct buf *buf = expect_query_within(t, &query, known.region.lmr);
+        const DAT_LMR_PARAM *param = (const void *)buf->addr;
 
-        expect(dat_lmr_query(known.region.lmr, DAT_LMR_FIELD_ALL, param), DAT_SUCCESS);
         check_param(t, &known, param, DAT_LMR_FIELD_ALL);
         release(t, buf->lmr);
 }
@@ -458,24 +464,16 @@ static const struct undefined_mask masks[] = {UNDEFINED_MASKS(DAT_LMR_FIELD_ALL)
 FAMILY(lmr_query, invalid_mask, masks)
 {
         struct known known = known_lmr(t);
-        DAT_LMR_PARAM param;
-        unsigned int mask = 0;
 
-        memset(&param, 0, sizeof(param));
-        while (undefined_mask_next(row, &mask))
-                expect(dat_lmr_query(known.region.lmr, (DAT_LMR_PARAM_MASK)mask, &param),
-                       DAT_INVALID_PARAMETER);
+        expect_masks_refused(t, &query, known.region.lmr, row);
         check_all(t, &known);
 }
 
 CASE(lmr_query, no_mask)
 {
         struct known known = known_lmr(t);
-        DAT_LMR_PARAM param;
 
-        memset(&param, 0, sizeof(param));
-        expect_or_note(dat_lmr_query(known.region.lmr, (DAT_LMR_PARAM_MASK)0, &param), DAT_SUCCESS,
-                       DAT_INVALID_PARAMETER);
+        expect_no_mask_answered(t, &query, known.region.lmr);
         check_all(t, &known);
 }
 

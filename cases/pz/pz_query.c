@@ -11,13 +11,20 @@
 #define MET     3 /* rounds in which their calls met are enough */
 #define THREADS 3
 
+static DAT_RETURN query_pz(DAT_HANDLE pz, uint64_t mask, void *param)
+{
+        return dat_pz_query(pz, (DAT_PZ_PARAM_MASK)mask, param);
+}
+
+static const struct object_query query = {"dat_pz_query(pz, mask, param)", query_pz,
+                                          sizeof(DAT_PZ_PARAM), DAT_PZ_FIELD_ALL};
+
 /* The IA that the zone tells, into memory that no provider would leave so. */
 static DAT_IA_HANDLE told(struct test *t, DAT_PZ_HANDLE zone)
 {
         DAT_PZ_PARAM param;
 
-        memset(&param, 0xa5, sizeof(param));
-        expect(dat_pz_query(zone, DAT_PZ_FIELD_IA_HANDLE, &param), DAT_SUCCESS);
+        expect_query(t, &query, zone, DAT_PZ_FIELD_IA_HANDLE, &param);
         return param.ia_handle;
 }
 
@@ -36,8 +43,7 @@ CASE(pz_query, all_fields)
         DAT_PZ_HANDLE zone = pz_new(t);
         DAT_PZ_PARAM param;
 
-        memset(&param, 0xa5, sizeof(param));
-        expect(dat_pz_query(zone, DAT_PZ_FIELD_ALL, &param), DAT_SUCCESS);
+        expect_query(t, &query, zone, DAT_PZ_FIELD_ALL, &param);
         expect_that(param.ia_handle == ia(t), "the PZ is of another IA");
 }
 
@@ -137,10 +143,9 @@ CASE(pz_query, is_no_use)
 CASE(pz_query, within_structure)
 {
         DAT_PZ_HANDLE zone = pz_new(t);
-        struct buf *buf = buf_with(t, .length = sizeof(DAT_PZ_PARAM));
-        DAT_PZ_PARAM *param = (DAT_PZ_PARAM *)(void *)buf->addr;
+        struct buf *buf = expect_query_within(t, &query, zone);
+        const DAT_PZ_PARAM *param = (const void *)buf->addr;
 
-        expect(dat_pz_query(zone, DAT_PZ_FIELD_ALL, param), DAT_SUCCESS);
         expect_that(param->ia_handle == ia(t), "the PZ is of another IA");
         release(t, buf->lmr);
 }
@@ -195,23 +200,16 @@ static const struct undefined_mask masks[] = {UNDEFINED_MASKS(DAT_PZ_FIELD_ALL)}
 FAMILY(pz_query, invalid_mask, masks)
 {
         DAT_PZ_HANDLE zone = pz_new(t);
-        DAT_PZ_PARAM param;
-        unsigned int mask = 0;
 
-        memset(&param, 0, sizeof(param));
-        while (undefined_mask_next(row, &mask))
-                expect(dat_pz_query(zone, (DAT_PZ_PARAM_MASK)mask, &param), DAT_INVALID_PARAMETER);
+        expect_masks_refused(t, &query, zone, row);
         expect_told(t, zone, ia(t));
 }
 
 CASE(pz_query, no_mask)
 {
         DAT_PZ_HANDLE zone = pz_new(t);
-        DAT_PZ_PARAM param;
 
-        memset(&param, 0, sizeof(param));
-        expect_or_note(dat_pz_query(zone, (DAT_PZ_PARAM_MASK)0, &param), DAT_SUCCESS,
-                       DAT_INVALID_PARAMETER);
+        expect_no_mask_answered(t, &query, zone);
         expect_told(t, zone, ia(t));
 }
 

@@ -37,13 +37,20 @@ static struct known known_bound(struct test *t, const struct window *window)
         return known;
 }
 
+static DAT_RETURN query_rmr(DAT_HANDLE rmr, uint64_t mask, void *param)
+{
+        return dat_rmr_query(rmr, (DAT_RMR_PARAM_MASK)mask, param);
+}
+
+static const struct object_query query = {"dat_rmr_query(rmr, mask, param)", query_rmr,
+                                          sizeof(DAT_RMR_PARAM), DAT_RMR_FIELD_ALL};
+
 /* A query of the fields in `mask`, into memory that no provider would leave so. */
 static DAT_RMR_PARAM queried(struct test *t, DAT_RMR_HANDLE rmr, unsigned int mask)
 {
         DAT_RMR_PARAM param;
 
-        poison(&param, sizeof(param));
-        expect(dat_rmr_query(rmr, (DAT_RMR_PARAM_MASK)mask, &param), DAT_SUCCESS);
+        expect_query(t, &query, rmr, mask, &param);
         return param;
 }
 
@@ -360,10 +367,9 @@ CASE(rmr_query, within_structure)
 {
         struct window window = window_with(t);
         struct known known = known_bound(t, &window);
-        struct buf *buf = buf_with(t, .length = sizeof(DAT_RMR_PARAM));
-        DAT_RMR_PARAM *param = (DAT_RMR_PARAM *)(void *)buf->addr;
+        struct buf *buf = expect_query_within(t, &query, known.rmr);
+        const DAT_RMR_PARAM *param = (const void *)buf->addr;
 
-        expect(dat_rmr_query(known.rmr, DAT_RMR_FIELD_ALL, param), DAT_SUCCESS);
         check_param(t, &known, param, BOUND);
         release(t, buf->lmr);
 }
@@ -377,24 +383,16 @@ static const struct undefined_mask masks[] = {UNDEFINED_MASKS(DAT_RMR_FIELD_ALL)
 FAMILY(rmr_query, invalid_mask, masks)
 {
         struct known known = new_one(t);
-        DAT_RMR_PARAM param;
-        unsigned int mask = 0;
 
-        poison(&param, sizeof(param));
-        while (undefined_mask_next(row, &mask))
-                expect(dat_rmr_query(known.rmr, (DAT_RMR_PARAM_MASK)mask, &param),
-                       DAT_INVALID_PARAMETER);
+        expect_masks_refused(t, &query, known.rmr, row);
         check_fields(t, &known, ALWAYS);
 }
 
 CASE(rmr_query, no_mask)
 {
         struct known known = new_one(t);
-        DAT_RMR_PARAM param;
 
-        poison(&param, sizeof(param));
-        expect_or_note(dat_rmr_query(known.rmr, (DAT_RMR_PARAM_MASK)0, &param), DAT_SUCCESS,
-                       DAT_INVALID_PARAMETER);
+        expect_no_mask_answered(t, &query, known.rmr);
         check_fields(t, &known, ALWAYS);
 }
 

@@ -41,7 +41,8 @@ struct check_site {
 #define suite_that(cond_, ...) check_suite_that(t, CHECK_SITE_(#cond_), (cond_), __VA_ARGS__)
 
 /* The clause's call, marked as such while it is made. */
-#define EXPECTED_(call_) (check_begin(t, CHECK_SITE_(#call_), true), (call_))
+#define EXPECTED_AS_(text_, call_) (check_begin(t, CHECK_SITE_(text_), true), (call_))
+#define EXPECTED_(call_)           EXPECTED_AS_(#call_, call_)
 
 /* expect(call, returns...): the clause. The type of the return must be in the set, else FAIL. */
 #define expect(call_, ...)                                                            \
@@ -54,6 +55,17 @@ struct check_site {
  */
 #define expect_or_note(call_, ret_, ...)                                       \
         check_expect_or_note(t, CHECK_SITE_(#call_), EXPECTED_(call_), (ret_), \
+                             DAT_SET_(__VA_ARGS__), DAT_SET_LEN_(__VA_ARGS__))
+
+/*
+ * expect_named(text, call, returns...), expect_or_note_named(text, call, return, notes...): the
+ * same for a call by a pointer. `text` says which call it is, and lives as long as the case.
+ */
+#define expect_named(text_, call_, ...)                                                        \
+        check_expect(t, CHECK_SITE_(text_), EXPECTED_AS_(text_, call_), DAT_SET_(__VA_ARGS__), \
+                     DAT_SET_LEN_(__VA_ARGS__))
+#define expect_or_note_named(text_, call_, ret_, ...)                                   \
+        check_expect_or_note(t, CHECK_SITE_(text_), EXPECTED_AS_(text_, call_), (ret_), \
                              DAT_SET_(__VA_ARGS__), DAT_SET_LEN_(__VA_ARGS__))
 
 /*

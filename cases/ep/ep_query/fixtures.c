@@ -52,12 +52,19 @@ struct known known_ep(struct test *t, DAT_COUNT i)
         };
 }
 
+static DAT_RETURN query_ep(DAT_HANDLE ep, uint64_t mask, void *param)
+{
+        return dat_ep_query(ep, (DAT_EP_PARAM_MASK)mask, param);
+}
+
+const struct object_query ep_object_query = {"dat_ep_query(ep, mask, param)", query_ep,
+                                             sizeof(DAT_EP_PARAM), DAT_EP_FIELD_ALL};
+
 DAT_EP_PARAM queried(struct test *t, DAT_EP_HANDLE ep, DAT_EP_PARAM_MASK mask)
 {
         DAT_EP_PARAM param;
 
-        memset(&param, 0xa5, sizeof(param));
-        expect(dat_ep_query(ep, mask, &param), DAT_SUCCESS);
+        expect_query(t, &ep_object_query, ep, mask, &param);
         return param;
 }
 

@@ -10,6 +10,7 @@
 #include "cases/ep/shared/states.h"
 #include "cases/ep/shared/transfer.h"
 #include "cases/ep/shared/transitions.h"
+#include "cases/shared/masks.h"
 #include "cases/shared/point.h"
 
 #include <netinet/in.h>
@@ -27,6 +28,9 @@ struct known {
 DAT_EP_ATTR attr_number(struct test *t, DAT_COUNT i);
 
 struct known known_ep(struct test *t, DAT_COUNT i);
+
+/* dat_ep_query() */
+extern const struct object_query ep_object_query;
 
 /* A query of the fields in `mask`, into memory that no provider would leave so. */
 DAT_EP_PARAM queried(struct test *t, DAT_EP_HANDLE ep, DAT_EP_PARAM_MASK mask);

@@ -12,13 +12,7 @@ static const struct undefined_mask masks[] = {UNDEFINED_MASKS(DAT_SRQ_FIELD_ALL)
 
 FAMILY(srq_query, invalid_mask, masks)
 {
-        DAT_SRQ_HANDLE srq = srq_with(t);
-        DAT_SRQ_PARAM param;
-        unsigned int mask = 0;
-
-        memset(&param, 0, sizeof(param));
-        while (undefined_mask_next(row, &mask))
-                expect(dat_srq_query(srq, (DAT_SRQ_PARAM_MASK)mask, &param), DAT_INVALID_PARAMETER);
+        expect_masks_refused(t, &srq_object_query, srq_with(t), row);
 }
 
 /* Each bit of the mask's 32 that is no field's, alone and beside every field's. */
@@ -47,12 +41,7 @@ CASE(srq_query, invalid_mask_then_valid)
 
 CASE(srq_query, no_mask)
 {
-        DAT_SRQ_HANDLE srq = srq_with(t);
-        DAT_SRQ_PARAM param;
-
-        memset(&param, 0, sizeof(param));
-        expect_or_note(dat_srq_query(srq, (DAT_SRQ_PARAM_MASK)0, &param), DAT_SUCCESS,
-                       DAT_INVALID_PARAMETER);
+        expect_no_mask_answered(t, &srq_object_query, srq_with(t));
 }
 
 static DAT_RETURN query_into_nothing(void *srq)

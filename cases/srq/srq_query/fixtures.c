@@ -24,12 +24,19 @@ struct known known_srq(struct test *t)
         return known;
 }
 
+static DAT_RETURN query_srq(DAT_HANDLE srq, uint64_t mask, void *param)
+{
+        return dat_srq_query(srq, (DAT_SRQ_PARAM_MASK)mask, param);
+}
+
+const struct object_query srq_object_query = {"dat_srq_query(srq, mask, param)", query_srq,
+                                              sizeof(DAT_SRQ_PARAM), DAT_SRQ_FIELD_ALL};
+
 DAT_SRQ_PARAM srq_query_queried(struct test *t, DAT_SRQ_HANDLE srq, unsigned int mask)
 {
         DAT_SRQ_PARAM param;
 
-        memset(&param, 0xa5, sizeof(param));
-        expect(dat_srq_query(srq, (DAT_SRQ_PARAM_MASK)mask, &param), DAT_SUCCESS);
+        expect_query(t, &srq_object_query, srq, mask, &param);
         return param;
 }
 

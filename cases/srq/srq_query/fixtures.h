@@ -3,7 +3,7 @@
 #ifndef CASES_SRQ_QUERY_FIXTURES_H
 #define CASES_SRQ_QUERY_FIXTURES_H
 
-#include "case.h"
+#include "cases/shared/masks.h"
 
 #define MANY 100 /* queries */
 
@@ -19,6 +19,9 @@ struct known {
 #define KNOWN_POSTS 3
 
 struct known known_srq(struct test *t);
+
+/* dat_srq_query() */
+extern const struct object_query srq_object_query;
 
 /* A query of the fields in `mask`, into memory that no provider would leave so. */
 DAT_SRQ_PARAM srq_query_queried(struct test *t, DAT_SRQ_HANDLE srq, unsigned int mask);
