@@ -3,123 +3,85 @@
 #include "clauses/psp_query.h"
 #include "cases/shared/masks.h"
 #include "cases/shared/point.h"
+#include "cases/shared/point_query.h"
 
-#include <string.h>
-
-#define MANY    100 /* queries */
-#define POINTS  8   /* PSPs at once */
-#define LAST    8   /* qualifiers */
-#define THREADS 4
-#define ROW     50 /* queries that a thread makes in a row */
-#define MET     20 /* rounds that met are enough */
-
-/* A PSP whose parameters a case knows, for it made them. */
-struct known {
-        DAT_PSP_HANDLE psp;
-        DAT_PSP_PARAM param;
-};
-
-static struct known known_on(struct test *t, DAT_EVD_HANDLE evd, DAT_PSP_FLAGS flags)
+static void check_flags(struct test *t, const union point_param *known,
+                        const union point_param *seen)
 {
-        struct known known = {.param = {.ia_handle = ia(t), .evd_handle = evd, .psp_flags = flags}};
-
-        known.psp = loop_listen(t, evd, flags, &known.param.conn_qual);
-        return known;
+        expect_eq(seen->psp.psp_flags, known->psp.psp_flags);
 }
 
-static struct known known_psp(struct test *t)
-{
-        return known_on(t, request_evd(t), DAT_PSP_CONSUMER_FLAG);
-}
-
-/* A query of the fields in `mask`, into memory that no provider would leave so. */
-static DAT_PSP_PARAM queried(struct test *t, DAT_PSP_HANDLE psp, unsigned int mask)
-{
-        DAT_PSP_PARAM param;
-
-        memset(&param, 0xa5, sizeof(param));
-        expect(dat_psp_query(psp, (DAT_PSP_PARAM_MASK)mask, &param), DAT_SUCCESS);
-        return param;
-}
-
-/*
- * Fields
- */
-
-static void check_ia(struct test *t, const DAT_PSP_PARAM *known, const DAT_PSP_PARAM *param)
-{
-        expect_that(param->ia_handle == known->ia_handle, "the PSP is of another IA");
-}
-
-static void check_qual(struct test *t, const DAT_PSP_PARAM *known, const DAT_PSP_PARAM *param)
-{
-        expect_eq(param->conn_qual, known->conn_qual);
-}
-
-static void check_evd(struct test *t, const DAT_PSP_PARAM *known, const DAT_PSP_PARAM *param)
-{
-        expect_that(param->evd_handle == known->evd_handle, "the EVD is not the PSP's own");
-}
-
-static void check_flags(struct test *t, const DAT_PSP_PARAM *known, const DAT_PSP_PARAM *param)
-{
-        expect_eq(param->psp_flags, known->psp_flags);
-}
-
-static const struct field {
-        const char *id;
-        DAT_PSP_PARAM_MASK bit;
-        void (*check)(struct test *t, const DAT_PSP_PARAM *known, const DAT_PSP_PARAM *param);
-} fields[] = {
-    {"ia_handle", DAT_PSP_FIELD_IA_HANDLE, check_ia},
-    {"conn_qual", DAT_PSP_FIELD_CONN_QUAL, check_qual},
-    {"evd_handle", DAT_PSP_FIELD_EVD_HANDLE, check_evd},
+static const struct point_field fields[POINT_FIELDS] = {
+    {"ia_handle", DAT_PSP_FIELD_IA_HANDLE, check_point_ia},
+    {"conn_qual", DAT_PSP_FIELD_CONN_QUAL, check_point_qual},
+    {"evd_handle", DAT_PSP_FIELD_EVD_HANDLE, check_point_evd},
     {"psp_flags", DAT_PSP_FIELD_PSP_FLAGS, check_flags},
 };
 
-#define FIELD_COUNT (sizeof(fields) / sizeof(fields[0]))
-
-static void check_param(struct test *t, const struct known *known, const DAT_PSP_PARAM *param,
-                        unsigned int mask)
+static DAT_RETURN query_psp(DAT_HANDLE psp, uint64_t mask, void *param)
 {
-        for (size_t i = 0; i < FIELD_COUNT; i++)
-                if (mask & fields[i].bit)
-                        fields[i].check(t, &known->param, param);
+        return dat_psp_query(psp, (DAT_PSP_PARAM_MASK)mask, param);
 }
 
-static void check_fields(struct test *t, const struct known *known, unsigned int mask)
+static DAT_RETURN create_psp(const union point_param *param, DAT_HANDLE *psp)
 {
-        DAT_PSP_PARAM param = queried(t, known->psp, mask);
-
-        check_param(t, known, &param, mask);
+        return dat_psp_create(param->psp.ia_handle, param->psp.conn_qual, param->psp.evd_handle,
+                              param->psp.psp_flags, psp);
 }
+
+/* The consumer makes the EPs of the PSP's requests. */
+static void equip(struct test *t, union point_param *param)
+{
+        (void)t;
+        param->psp.psp_flags = DAT_PSP_CONSUMER_FLAG;
+}
+
+static DAT_HANDLE listen_by_psp(struct test *t, union point_param *param)
+{
+        return loop_listen(t, param->psp.evd_handle, param->psp.psp_flags, &param->psp.conn_qual);
+}
+
+static const struct point_kind kind = {
+    .type = DAT_HANDLE_TYPE_PSP,
+    .query = {"dat_psp_query(psp, mask, param)", query_psp, sizeof(DAT_PSP_PARAM),
+              DAT_PSP_FIELD_ALL},
+    .fields = fields,
+    .create = create_psp,
+    .equip = equip,
+    .listen = listen_by_psp,
+};
 
 FAMILY(psp_query, field, fields)
 {
-        struct known known = known_psp(t);
+        struct known_point known = known_point(t, &kind);
 
-        check_fields(t, &known, row->bit);
+        check_point_fields(t, &known, row->bit);
 }
 
 FAMILY(psp_query, field_among_all, fields)
 {
-        struct known known = known_psp(t);
-        DAT_PSP_PARAM param = queried(t, known.psp, DAT_PSP_FIELD_ALL);
+        struct known_point known = known_point(t, &kind);
+        union point_param param = queried_point(t, &known, kind.query.all);
 
         row->check(t, &known.param, &param);
 }
 
-static void check_every_mask(struct test *t, const struct known *known)
-{
-        for (unsigned int mask = 1; mask <= DAT_PSP_FIELD_ALL; mask++)
-                check_fields(t, known, mask);
-}
-
 CASE(psp_query, every_mask)
 {
-        struct known known = known_psp(t);
+        struct known_point known = known_point(t, &kind);
 
-        check_every_mask(t, &known);
+        check_point_by_each_mask(t, &known);
+}
+
+static struct known_point known_flagged(struct test *t, DAT_EVD_HANDLE evd, DAT_PSP_FLAGS flags)
+{
+        struct known_point known = {
+            .kind = &kind,
+            .param.psp = {.ia_handle = ia(t), .evd_handle = evd, .psp_flags = flags},
+        };
+
+        known.point = listen_by_psp(t, &known.param);
+        return known;
 }
 
 static const struct flagged {
@@ -135,72 +97,61 @@ static const struct flagged {
 
 FAMILY(psp_query, flags, flagged)
 {
-        struct known known[2];
+        struct known_point known[2];
 
         for (int i = 0; i < row->points; i++)
-                known[i] = known_on(t, request_evd(t), row->flags[i]);
+                known[i] = known_flagged(t, request_evd(t), row->flags[i]);
 
         for (int i = 0; i < row->points; i++)
-                check_every_mask(t, &known[i]);
+                check_point_by_each_mask(t, &known[i]);
 }
 
 CASE(psp_query, own_parameters)
 {
-        struct known known[POINTS];
-
-        for (int i = 0; i < POINTS; i++)
-                known[i] = known_psp(t);
-
-        for (int i = 0; i < POINTS; i++)
-                check_fields(t, &known[i], DAT_PSP_FIELD_ALL);
+        points_tell_their_own(t, &kind, 8);
 }
 
 CASE(psp_query, shared_evd)
 {
-        DAT_EVD_HANDLE evd = request_evd(t);
-        struct known known[POINTS];
-
-        for (int i = 0; i < POINTS; i++)
-                known[i] = known_on(t, evd, DAT_PSP_CONSUMER_FLAG);
-
-        for (int i = 0; i < POINTS; i++)
-                check_fields(t, &known[i], DAT_PSP_FIELD_ALL);
+        points_tell_shared_evd(t, &kind, 8);
 }
 
 /* A PSP at a qualifier that the provider chooses. */
-static struct known known_chosen(struct test *t, DAT_IA_HANDLE ia_handle, DAT_PSP_FLAGS flags)
+static struct known_point known_chosen(struct test *t, DAT_IA_HANDLE ia_handle, DAT_PSP_FLAGS flags)
 {
         DAT_EVD_HANDLE evd = evd_with(t, .ia = ia_handle, .flags = DAT_EVD_CR_FLAG);
-        struct known known = {
-            .param = {.ia_handle = ia_handle, .evd_handle = evd, .psp_flags = flags}};
+        struct known_point known = {
+            .kind = &kind,
+            .param.psp = {.ia_handle = ia_handle, .evd_handle = evd, .psp_flags = flags},
+        };
 
-        must(dat_psp_create_any(ia_handle, &known.param.conn_qual, evd, flags, &known.psp));
-        adopt(t, DAT_HANDLE_TYPE_PSP, known.psp);
+        must(dat_psp_create_any(ia_handle, &known.param.psp.conn_qual, evd, flags, &known.point));
+        adopt(t, DAT_HANDLE_TYPE_PSP, known.point);
         return known;
 }
 
-static struct known known_any(struct test *t, DAT_IA_HANDLE ia_handle)
+static struct known_point known_any(struct test *t, DAT_IA_HANDLE ia_handle)
 {
         return known_chosen(t, ia_handle, DAT_PSP_CONSUMER_FLAG);
 }
 
 CASE(psp_query, own_ia)
 {
-        struct known here = known_any(t, ia(t));
-        struct known there = known_any(t, other_ia(t));
+        struct known_point here = known_any(t, ia(t));
+        struct known_point there = known_any(t, other_ia(t));
 
-        check_fields(t, &here, DAT_PSP_FIELD_ALL);
-        check_fields(t, &there, DAT_PSP_FIELD_ALL);
+        check_point(t, &here);
+        check_point(t, &there);
 }
 
 CASE(psp_query, any_qualifier)
 {
-        struct known first = known_any(t, ia(t));
-        struct known second = known_any(t, ia(t));
+        struct known_point first = known_any(t, ia(t));
+        struct known_point second = known_any(t, ia(t));
 
-        check_fields(t, &first, DAT_PSP_FIELD_CONN_QUAL);
-        check_fields(t, &first, DAT_PSP_FIELD_ALL);
-        check_fields(t, &second, DAT_PSP_FIELD_ALL);
+        check_point_fields(t, &first, DAT_PSP_FIELD_CONN_QUAL);
+        check_point(t, &first);
+        check_point(t, &second);
 }
 
 static const struct maker {
@@ -213,81 +164,35 @@ static const struct maker {
 
 FAMILY(psp_query, chosen, makers)
 {
-        struct known known = known_chosen(t, ia(t), row->flags);
+        struct known_point known = known_chosen(t, ia(t), row->flags);
 
-        check_every_mask(t, &known);
+        check_point_by_each_mask(t, &known);
 }
 
-/* The last qualifiers of sixteen bits, unless they are in use. */
 CASE(psp_query, last_qualifiers)
 {
-        struct known known = {.param = {.ia_handle = ia(t),
-                                        .evd_handle = request_evd(t),
-                                        .psp_flags = DAT_PSP_CONSUMER_FLAG}};
-        int made = 0;
-
-        for (DAT_CONN_QUAL qual = UINT16_MAX; qual > UINT16_MAX - LAST; qual--) {
-                DAT_RETURN ret = dat_psp_create(ia(t), qual, known.param.evd_handle,
-                                                DAT_PSP_CONSUMER_FLAG, &known.psp);
-
-                if (dat_is(ret, DAT_CONN_QUAL_IN_USE))
-                        continue;
-                must(ret);
-                adopt(t, DAT_HANDLE_TYPE_PSP, known.psp);
-                known.param.conn_qual = qual;
-                check_every_mask(t, &known);
-                release(t, known.psp);
-                made++;
-        }
-        must_that(made > 0, "each of the last %d qualifiers is in use", LAST);
+        point_tells_last_qualifiers(t, &kind);
 }
 
 static const struct high_bits high_bits[] = {HIGH_BITS};
 
 FAMILY(psp_query, high_bits, high_bits)
 {
-        struct known low = known_psp(t);
-        struct known high = known_psp(t);
-        DAT_RETURN ret;
-
-        release(t, high.psp);
-        high.param.conn_qual = low.param.conn_qual | row->bits;
-        ret = dat_psp_create(ia(t), high.param.conn_qual, high.param.evd_handle,
-                             DAT_PSP_CONSUMER_FLAG, &high.psp);
-        if (dat_is(ret, DAT_INVALID_PARAMETER))
-                end_noted(t, "the transport has no such qualifiers (PSP-4)");
-        must(ret);
-        adopt(t, DAT_HANDLE_TYPE_PSP, high.psp);
-
-        check_every_mask(t, &high);
-        check_every_mask(t, &low);
+        points_tell_high_bits(t, &kind, row);
 }
 
 static const struct wrong_evd merged_evds[] = {MERGED_EVDS};
 
 FAMILY(psp_query, evd_of_more_streams, merged_evds)
 {
-        struct known known = known_on(t, evd_with(t, .flags = row->flags), DAT_PSP_CONSUMER_FLAG);
+        struct known_point known = known_point_on(t, &kind, evd_with(t, .flags = row->flags));
 
-        check_every_mask(t, &known);
+        check_point_by_each_mask(t, &known);
 }
 
 /*
  * What happens to a PSP, and to others
  */
-
-/* It was seen to stand. */
-static void leave(struct test *t, struct loop *loop)
-{
-        (void)t;
-        (void)loop;
-}
-
-static void reject(struct test *t, struct loop *loop)
-{
-        loop_take_request(t, loop);
-        must(dat_cr_reject(loop->request));
-}
 
 static void make_connection(struct test *t, struct loop *loop)
 {
@@ -299,75 +204,76 @@ static const struct fate {
         const char *id;
         void (*meet)(struct test *t, struct loop *loop);
 } fates[] = {
-    {"pending", leave},
+    {"pending", leave_request},
     {"taken", loop_take_request},
-    {"rejected", reject},
+    {"rejected", reject_request},
     {"accepted", make_connection},
 };
 
-static struct known known_of(struct test *t, const struct loop *loop)
+static struct known_point known_of(struct test *t, const struct loop *loop)
 {
-        return (struct known){.psp = loop->psp,
-                              .param = {.ia_handle = ia(t),
-                                        .conn_qual = loop->qual,
-                                        .evd_handle = loop->requests,
-                                        .psp_flags = DAT_PSP_CONSUMER_FLAG}};
+        return (struct known_point){
+            .kind = &kind,
+            .point = loop->psp,
+            .param.psp = {.ia_handle = ia(t),
+                          .conn_qual = loop->qual,
+                          .evd_handle = loop->requests,
+                          .psp_flags = DAT_PSP_CONSUMER_FLAG},
+        };
 }
 
 FAMILY(psp_query, after_request, fates)
 {
         DAT_CNO_HANDLE cno;
         struct loop loop = watched_loop(t, &cno);
-        struct known known;
+        struct known_point known;
 
         loop_ask(t, &loop);
         must_stand(t, cno);
         row->meet(t, &loop);
 
         known = known_of(t, &loop);
-        check_fields(t, &known, DAT_PSP_FIELD_ALL);
+        check_point(t, &known);
 }
 
-static void hand_off(struct test *t, struct known *known)
+static void hand_off(struct test *t, struct known_point *known)
 {
-        struct known to = known_psp(t);
-        struct loop loop = {.requests = known->param.evd_handle, .active = ep_with(t)};
+        struct known_point to = known_point(t, &kind);
+        struct loop loop = {.requests = known->param.psp.evd_handle, .active = ep_with(t)};
 
-        loop_connect(t, loop.active, known->param.conn_qual);
+        loop_connect(t, loop.active, known->param.psp.conn_qual);
         loop_take_request(t, &loop);
-        must(dat_cr_handoff(loop.request, to.param.conn_qual));
-        check_fields(t, &to, DAT_PSP_FIELD_ALL);
+        must(dat_cr_handoff(loop.request, to.param.psp.conn_qual));
+        check_point(t, &to);
 }
 
-static void reserve_beside(struct test *t, struct known *known)
+static void reserve_beside(struct test *t, struct known_point *known)
 {
         DAT_CONN_QUAL qual;
 
-        rsp_new(t, ep_with(t), known->param.evd_handle, &qual);
+        rsp_new(t, ep_with(t), known->param.psp.evd_handle, &qual);
 }
 
-static void make_eps(struct test *t, struct known *known)
+static void make_eps(struct test *t, struct known_point *known)
 {
         struct loop loop = {.requests = request_evd(t), .active = ep_with(t)};
 
-        *known = known_on(t, loop.requests, DAT_PSP_PROVIDER_FLAG);
-        loop_connect(t, loop.active, known->param.conn_qual);
+        *known = known_flagged(t, loop.requests, DAT_PSP_PROVIDER_FLAG);
+        loop_connect(t, loop.active, known->param.psp.conn_qual);
         loop_take_request(t, &loop);
         adopt(t, DAT_HANDLE_TYPE_CR, loop.request);
 }
 
-static void change_flag(struct test *t, struct known *known)
+static void change_flag(struct test *t, struct known_point *known)
 {
-        release(t, known->psp);
-        known->param.psp_flags = DAT_PSP_PROVIDER_FLAG;
-        must(dat_psp_create(ia(t), known->param.conn_qual, known->param.evd_handle,
-                            DAT_PSP_PROVIDER_FLAG, &known->psp));
-        adopt(t, DAT_HANDLE_TYPE_PSP, known->psp);
+        release(t, known->point);
+        known->param.psp.psp_flags = DAT_PSP_PROVIDER_FLAG;
+        known_point_create(t, known);
 }
 
 static const struct change {
         const char *id;
-        void (*make)(struct test *t, struct known *known);
+        void (*make)(struct test *t, struct known_point *known);
 } changes[] = {
     {"handed_off", hand_off},
     {"reserved_beside", reserve_beside},
@@ -377,57 +283,32 @@ static const struct change {
 
 FAMILY(psp_query, after_change, changes)
 {
-        struct known known = known_psp(t);
+        struct known_point known = known_point(t, &kind);
 
-        check_fields(t, &known, DAT_PSP_FIELD_ALL);
+        check_point(t, &known);
         row->make(t, &known);
 
-        check_every_mask(t, &known);
+        check_point_by_each_mask(t, &known);
 }
 
 CASE(psp_query, after_other_freed)
 {
-        struct known older = known_psp(t);
-        struct known known = known_psp(t);
-        struct known newer = known_psp(t);
-
-        release(t, older.psp);
-        check_fields(t, &known, DAT_PSP_FIELD_ALL);
-        release(t, newer.psp);
-        check_fields(t, &known, DAT_PSP_FIELD_ALL);
+        point_tells_after_other_freed(t, &kind);
 }
 
 CASE(psp_query, made_again)
 {
-        struct known known = known_psp(t);
-
-        release(t, known.psp);
-        known.param.evd_handle = request_evd(t);
-        must(dat_psp_create(ia(t), known.param.conn_qual, known.param.evd_handle,
-                            DAT_PSP_CONSUMER_FLAG, &known.psp));
-        adopt(t, DAT_HANDLE_TYPE_PSP, known.psp);
-
-        check_fields(t, &known, DAT_PSP_FIELD_ALL);
+        point_tells_made_again(t, &kind);
 }
 
 CASE(psp_query, after_resize)
 {
-        struct known known = known_psp(t);
-
-        must(dat_evd_resize(known.param.evd_handle, 16));
-
-        check_fields(t, &known, DAT_PSP_FIELD_ALL);
+        point_tells_after_resize(t, &kind);
 }
 
 /*
  * What a query leaves as it was
  */
-
-static void query_often(struct test *t, DAT_PSP_HANDLE psp)
-{
-        for (int i = 0; i < MANY; i++)
-                queried(t, psp, DAT_PSP_FIELD_ALL);
-}
 
 /* The EVD's next event is the request of the loop, which becomes a connection; and is its last. */
 static void expect_joined(struct test *t, struct loop *loop)
@@ -449,7 +330,7 @@ CASE(psp_query, keeps_request)
 
         loop_ask(t, &loop);
         must_stand(t, cno);
-        query_often(t, loop.psp);
+        query_point_often(t, &kind, loop.psp);
 
         expect_joined(t, &loop);
 }
@@ -459,7 +340,7 @@ CASE(psp_query, keeps_listening)
         struct loop loop = loop_new(t);
 
         loop.psp = loop_listen(t, loop.requests, DAT_PSP_CONSUMER_FLAG, &loop.qual);
-        query_often(t, loop.psp);
+        query_point_often(t, &kind, loop.psp);
         loop_connect(t, loop.active, loop.qual);
 
         expect_joined(t, &loop);
@@ -467,54 +348,12 @@ CASE(psp_query, keeps_listening)
 
 CASE(psp_query, within_structure)
 {
-        struct known known = known_psp(t);
-        struct buf *buf = buf_with(t, .length = sizeof(DAT_PSP_PARAM));
-        DAT_PSP_PARAM *param = (DAT_PSP_PARAM *)(void *)buf->addr;
-
-        expect(dat_psp_query(known.psp, DAT_PSP_FIELD_ALL, param), DAT_SUCCESS);
-        check_param(t, &known, param, DAT_PSP_FIELD_ALL);
-        release(t, buf->lmr);
-}
-
-struct asking {
-        DAT_PSP_HANDLE psp;
-        DAT_PSP_PARAM params[ROW];
-};
-
-/* One query is over before another thread has begun. */
-static DAT_RETURN ask_in_a_row(void *arg)
-{
-        struct asking *asking = arg;
-        DAT_RETURN ret = DAT_SUCCESS;
-
-        for (int i = 0; i < ROW && dat_is(ret, DAT_SUCCESS); i++)
-                ret = dat_psp_query(asking->psp, DAT_PSP_FIELD_ALL, &asking->params[i]);
-        return ret;
+        point_tells_within_structure(t, &kind);
 }
 
 CASE(psp_query, any_thread)
 {
-        struct known known[2] = {known_psp(t), known_psp(t)};
-        struct stress stress = stress_of(t, 500);
-
-        while (stress.met < MET && stress_round(&stress)) {
-                struct asking askings[THREADS];
-                struct racer racers[THREADS];
-
-                memset(askings, 0xa5, sizeof(askings));
-                for (int i = 0; i < THREADS; i++) {
-                        askings[i].psp = known[i % 2].psp;
-                        racers[i] = (struct racer){.call = ask_in_a_row, .arg = &askings[i]};
-                }
-                stress_met(&stress, race(racers, THREADS));
-                for (int i = 0; i < THREADS; i++) {
-                        expect(racers[i].ret, DAT_SUCCESS);
-                        for (int j = 0; j < ROW; j++)
-                                check_param(t, &known[i % 2], &askings[i].params[j],
-                                            DAT_PSP_FIELD_ALL);
-                }
-        }
-        must_have_met(&stress);
+        points_tell_any_thread(t, &kind, 20);
 }
 
 /*
@@ -525,33 +364,19 @@ static const struct undefined_mask masks[] = {UNDEFINED_MASKS(DAT_PSP_FIELD_ALL)
 
 FAMILY(psp_query, invalid_mask, masks)
 {
-        struct known known = known_psp(t);
-        DAT_PSP_PARAM param;
-        unsigned int mask = 0;
-
-        memset(&param, 0, sizeof(param));
-        while (undefined_mask_next(row, &mask))
-                expect(dat_psp_query(known.psp, (DAT_PSP_PARAM_MASK)mask, &param),
-                       DAT_INVALID_PARAMETER);
-        check_fields(t, &known, DAT_PSP_FIELD_ALL);
+        point_refuses_masks(t, &kind, row);
 }
 
 CASE(psp_query, no_mask)
 {
-        struct known known = known_psp(t);
-        DAT_PSP_PARAM param;
-
-        memset(&param, 0, sizeof(param));
-        expect_or_note(dat_psp_query(known.psp, (DAT_PSP_PARAM_MASK)0, &param), DAT_SUCCESS,
-                       DAT_INVALID_PARAMETER);
-        check_fields(t, &known, DAT_PSP_FIELD_ALL);
+        point_answers_no_mask(t, &kind);
 }
 
 LEGAL(psp_query)
 {
         static DAT_PSP_PARAM param;
 
-        call->psp_handle = known_psp(t).psp;
+        call->psp_handle = known_point(t, &kind).point;
         call->psp_param_mask = DAT_PSP_FIELD_ALL;
         call->psp_param = &param;
 }
