@@ -85,33 +85,20 @@ FAMILY(ep_create, at_ia_limit, numbers)
         expect_at_ia_limit(t, &with, row);
 }
 
-/* Refused; or granted, and then all of it, with a note (EP-29). */
-static void expect_beyond(struct test *t, const struct ep_number *row, uint64_t value)
-{
-        struct ep_creation with = asking(t, row, value);
-        DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
-        DAT_RETURN ret = expect(ep_creation_call(&with, &ep), DAT_INVALID_PARAMETER,
-                                DAT_INSUFFICIENT_RESOURCES, DAT_SUCCESS);
-
-        if (!dat_is(ret, DAT_SUCCESS))
-                return;
-        expect_granted_beyond(t, &with, ep, row, value);
-}
-
 FAMILY(ep_create, above_ia_limit, numbers)
 {
-        uint64_t limit = ep_limit_of(t, row);
+        uint64_t value = ep_number_above(t, row);
+        struct ep_creation with = asking(t, row, value);
 
-        if (limit == ep_greatest(row))
-                unsupported(t, "the IA's limit: no number is above it");
-        expect_beyond(t, row, limit + 1);
+        expect_beyond(t, &with, row, value);
 }
 
 FAMILY(ep_create, far_above_ia_limit, numbers)
 {
-        if (ep_limit_of(t, row) == ep_greatest(row))
-                unsupported(t, "the IA's limit: no number is above it");
-        expect_beyond(t, row, ep_greatest(row));
+        uint64_t value = ep_number_far_above(t, row);
+        struct ep_creation with = asking(t, row, value);
+
+        expect_beyond(t, &with, row, value);
 }
 
 static const struct ep_number counts[] = {
@@ -128,11 +115,8 @@ static const struct ep_number counts[] = {
 FAMILY(ep_create, negative, counts)
 {
         struct ep_creation with = ep_create_arguments(t);
-        DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
 
-        ep_value_set(&with.param, &row->parameter, (uint64_t)-1);
-
-        expect(ep_creation_call(&with, &ep), DAT_INVALID_PARAMETER);
+        expect_negative(t, &with, row);
 }
 
 FAMILY(ep_create, wrong, ep_wrong)

@@ -18,26 +18,11 @@ CASE(ep_create, created)
                     "the EP is of another IA");
 }
 
-/* The structure is the consumer's: neither a grant nor a refusal writes to it. */
 CASE(ep_create, attributes_kept)
 {
         struct ep_creation with = ep_create_arguments(t);
-        DAT_EP_HANDLE refused = DAT_HANDLE_NULL;
-        DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
-        DAT_EP_ATTR attr = with.param.ep_attr;
 
-        expect(dat_ep_create(with.ia, with.pz, with.recv_evd, with.request_evd, with.connect_evd,
-                             &attr, &ep),
-               DAT_SUCCESS);
-        ep_creation_adopt(t, &with, ep);
-        expect_that(ep_attr_same(&attr, &with.param.ep_attr),
-                    "the attributes that were asked for are written");
-        attr.max_recv_dtos = with.param.ep_attr.max_recv_dtos = -1;
-        expect(dat_ep_create(with.ia, with.pz, with.recv_evd, with.request_evd, with.connect_evd,
-                             &attr, &refused),
-               DAT_INVALID_PARAMETER);
-        expect_that(ep_attr_same(&attr, &with.param.ep_attr),
-                    "the attributes that were refused are written");
+        expect_attributes_kept(t, &with);
 }
 
 CASE(ep_create, unconnected)
@@ -49,45 +34,15 @@ CASE(ep_create, unconnected)
         expect_eq(ep_state(t, ep), DAT_EP_STATE_UNCONNECTED);
 }
 
-static const struct shown {
-        const char *id;
-        size_t argument;
-        size_t member;
-} shown[] = {
-#define SHOWN(name_, argument_)                                                                \
-        {                                                                                      \
-#name_, offsetof(struct ep_creation, argument_), offsetof(DAT_EP_PARAM, name_) \
-        }
-    SHOWN(ia_handle, ia),
-    SHOWN(pz_handle, pz),
-    SHOWN(recv_evd_handle, recv_evd),
-    SHOWN(request_evd_handle, request_evd),
-    SHOWN(connect_evd_handle, connect_evd),
-#undef SHOWN
-};
+static const struct ep_shown shown[] = {EP_SHOWN_HANDLES};
 
-static DAT_HANDLE handle_at(const void *structure, size_t offset)
-{
-        DAT_HANDLE handle;
-
-        memcpy(&handle, (const char *)structure + offset, sizeof(handle));
-        return handle;
-}
-
-/* Of two EPs that differ in all that is shown; the older one is asked too. */
 FAMILY(ep_create, shows, shown)
 {
         DAT_IA_HANDLE other = other_ia(t);
         struct ep_creation with[2] = {ep_create_arguments(t),
                                       ep_create_arguments_of(t, other, pz_of(t, other))};
-        DAT_EP_HANDLE eps[2] = {ep_created(t, &with[0]), ep_created(t, &with[1])};
 
-        for (int i = 0; i < 2; i++) {
-                DAT_EP_PARAM param = ep_described(t, eps[i]);
-
-                expect_that(handle_at(&param, row->member) == handle_at(&with[i], row->argument),
-                            "%s of EP %d is not the one that was given", row->id, i);
-        }
+        expect_shown(t, with, row);
 }
 
 static DAT_EP_HANDLE connect_active(struct test *t, DAT_EP_HANDLE ep)

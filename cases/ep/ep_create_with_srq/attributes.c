@@ -179,37 +179,26 @@ FAMILY(ep_create_with_srq, at_ia_limit, numbers)
         expect_at_ia_limit(t, &with, row);
 }
 
-/* Refused; or granted, and then all of it, with a note. Of one number the page names the return. */
-static void expect_beyond(struct test *t, const struct ep_number *row, uint64_t value)
+/* Of one number the page names the return, so that a grant of it is no NOTE. */
+static void ask_beyond(struct test *t, const struct ep_number *row, uint64_t value)
 {
         struct ep_creation with = asking(t, row, value);
         DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
-        DAT_RETURN ret = ep_creation_call(&with, &ep);
 
-        if (row->limit == offsetof(DAT_IA_ATTR, max_iov_segments_per_rdma_read)) {
-                expect(ret, DAT_INVALID_PARAMETER);
-                return;
-        }
-        expect(ret, DAT_INVALID_PARAMETER, DAT_INSUFFICIENT_RESOURCES, DAT_SUCCESS);
-        if (!dat_is(ret, DAT_SUCCESS))
-                return;
-        expect_granted_beyond(t, &with, ep, row, value);
+        if (row->limit == offsetof(DAT_IA_ATTR, max_iov_segments_per_rdma_read))
+                expect(ep_creation_call(&with, &ep), DAT_INVALID_PARAMETER);
+        else
+                expect_beyond(t, &with, row, value);
 }
 
 FAMILY(ep_create_with_srq, above_ia_limit, numbers)
 {
-        uint64_t limit = ep_limit_of(t, row);
-
-        if (limit == ep_greatest(row))
-                unsupported(t, "the IA's limit: no number is above it");
-        expect_beyond(t, row, limit + 1);
+        ask_beyond(t, row, ep_number_above(t, row));
 }
 
 FAMILY(ep_create_with_srq, far_above_ia_limit, numbers)
 {
-        if (ep_limit_of(t, row) == ep_greatest(row))
-                unsupported(t, "the IA's limit: no number is above it");
-        expect_beyond(t, row, ep_greatest(row));
+        ask_beyond(t, row, ep_number_far_above(t, row));
 }
 
 static const struct ep_number counts[] = {
@@ -224,10 +213,9 @@ static const struct ep_number counts[] = {
 
 FAMILY(ep_create_with_srq, negative, counts)
 {
-        struct ep_creation with = asking(t, row, (uint64_t)-1);
-        DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
+        struct ep_creation with = ep_create_with_srq_arguments(t);
 
-        expect(ep_creation_call(&with, &ep), DAT_INVALID_PARAMETER);
+        expect_negative(t, &with, row);
 }
 
 FAMILY(ep_create_with_srq, wrong, ep_wrong)

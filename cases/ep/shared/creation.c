@@ -1,15 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cases/ep/shared/creation.h"
 
+DAT_RETURN ep_creation_call_with(const struct ep_creation *with, DAT_EP_ATTR *attr,
+                                 DAT_EP_HANDLE *ep)
+{
+        if (with->srq == DAT_HANDLE_NULL)
+                return dat_ep_create(with->ia, with->pz, with->recv_evd, with->request_evd,
+                                     with->connect_evd, attr, ep);
+        return dat_ep_create_with_srq(with->ia, with->pz, with->recv_evd, with->request_evd,
+                                      with->connect_evd, with->srq, attr, ep);
+}
+
 DAT_RETURN ep_creation_call(const struct ep_creation *with, DAT_EP_HANDLE *ep)
 {
         DAT_EP_ATTR attr = with->param.ep_attr;
 
-        if (with->srq == DAT_HANDLE_NULL)
-                return dat_ep_create(with->ia, with->pz, with->recv_evd, with->request_evd,
-                                     with->connect_evd, &attr, ep);
-        return dat_ep_create_with_srq(with->ia, with->pz, with->recv_evd, with->request_evd,
-                                      with->connect_evd, with->srq, &attr, ep);
+        return ep_creation_call_with(with, &attr, ep);
 }
 
 DAT_EP_HANDLE ep_creation_adopt(struct test *t, const struct ep_creation *with, DAT_EP_HANDLE ep)
@@ -127,14 +133,86 @@ void expect_at_ia_limit(struct test *t, const struct ep_creation *with, const st
                     (unsigned long long)has);
 }
 
-void expect_granted_beyond(struct test *t, const struct ep_creation *with, DAT_EP_HANDLE ep,
-                           const struct ep_number *row, uint64_t value)
+static void expect_granted_beyond(struct test *t, const struct ep_creation *with, DAT_EP_HANDLE ep,
+                                  const struct ep_number *row, uint64_t value)
 {
         uint64_t has = ep_number_of(t, ep_creation_adopt(t, with, ep), row);
 
         expect_that(has >= value, "%llu asked for and granted, %llu queried",
                     (unsigned long long)value, (unsigned long long)has);
         note(t, "%llu granted, above the IA's own limit (EP-29)", (unsigned long long)value);
+}
+
+void expect_beyond(struct test *t, const struct ep_creation *with, const struct ep_number *row,
+                   uint64_t value)
+{
+        DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
+        DAT_RETURN ret = expect(ep_creation_call(with, &ep), DAT_INVALID_PARAMETER,
+                                DAT_INSUFFICIENT_RESOURCES, DAT_SUCCESS);
+
+        if (dat_is(ret, DAT_SUCCESS))
+                expect_granted_beyond(t, with, ep, row, value);
+}
+
+uint64_t ep_number_above(struct test *t, const struct ep_number *row)
+{
+        uint64_t limit = ep_limit_of(t, row);
+
+        if (limit == ep_greatest(row))
+                unsupported(t, "the IA's limit: no number is above it");
+        return limit + 1;
+}
+
+uint64_t ep_number_far_above(struct test *t, const struct ep_number *row)
+{
+        ep_number_above(t, row);
+        return ep_greatest(row);
+}
+
+void expect_negative(struct test *t, struct ep_creation *with, const struct ep_number *row)
+{
+        DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
+
+        ep_value_set(&with->param, &row->parameter, (uint64_t)-1);
+
+        expect(ep_creation_call(with, &ep), DAT_INVALID_PARAMETER);
+}
+
+/* The structure is the consumer's: neither a grant nor a refusal writes to it. */
+void expect_attributes_kept(struct test *t, struct ep_creation *with)
+{
+        DAT_EP_HANDLE refused = DAT_HANDLE_NULL;
+        DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
+        DAT_EP_ATTR attr = with->param.ep_attr;
+
+        expect(ep_creation_call_with(with, &attr, &ep), DAT_SUCCESS);
+        ep_creation_adopt(t, with, ep);
+        expect_that(ep_attr_same(&attr, &with->param.ep_attr),
+                    "the attributes that were asked for are written");
+        attr.max_recv_dtos = with->param.ep_attr.max_recv_dtos = -1;
+        expect(ep_creation_call_with(with, &attr, &refused), DAT_INVALID_PARAMETER);
+        expect_that(ep_attr_same(&attr, &with->param.ep_attr),
+                    "the attributes that were refused are written");
+}
+
+static DAT_HANDLE handle_at(const void *structure, size_t offset)
+{
+        DAT_HANDLE handle;
+
+        memcpy(&handle, (const char *)structure + offset, sizeof(handle));
+        return handle;
+}
+
+void expect_shown(struct test *t, const struct ep_creation with[2], const struct ep_shown *row)
+{
+        DAT_EP_HANDLE eps[2] = {ep_created(t, &with[0]), ep_created(t, &with[1])};
+
+        for (int i = 0; i < 2; i++) {
+                DAT_EP_PARAM param = ep_described(t, eps[i]);
+
+                expect_that(handle_at(&param, row->member) == handle_at(&with[i], row->argument),
+                            "%s of EP %d is not the one that was given", row->id, i);
+        }
 }
 
 void expect_wrong_attribute(struct test *t, struct ep_creation *with, const struct ep_wrong *row)

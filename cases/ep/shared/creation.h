@@ -16,7 +16,11 @@ struct ep_creation {
         DAT_EP_PARAM param; /* of which ep_attr is given */
 };
 
-/* Makes the call with a copy of the attributes. Returns its answer, and the EP in `ep`. */
+/* Makes the call with this very structure of attributes. Returns its answer, and the EP in `ep`. */
+DAT_RETURN ep_creation_call_with(const struct ep_creation *with, DAT_EP_ATTR *attr,
+                                 DAT_EP_HANDLE *ep);
+
+/* The same with a copy of the attributes, so that the provider cannot change `with`. */
 DAT_RETURN ep_creation_call(const struct ep_creation *with, DAT_EP_HANDLE *ep);
 
 /* Hands an EP that the call made, and its use of these EVDs, to the teardown. Returns the EP. */
@@ -50,8 +54,8 @@ void expect_exact_flag_pair(struct test *t, struct ep_creation *with,
 void expect_exact_service(struct test *t, const struct ep_creation *with);
 void expect_at_ia_limit(struct test *t, const struct ep_creation *with,
                         const struct ep_number *row);
-void expect_granted_beyond(struct test *t, const struct ep_creation *with, DAT_EP_HANDLE ep,
-                           const struct ep_number *row, uint64_t value);
+void expect_negative(struct test *t, struct ep_creation *with, const struct ep_number *row);
+void expect_attributes_kept(struct test *t, struct ep_creation *with);
 void expect_wrong_attribute(struct test *t, struct ep_creation *with, const struct ep_wrong *row);
 void expect_flags_of_postings(struct test *t, struct ep_creation *with, DAT_COMPLETION_FLAGS flags);
 void expect_named_attributes(struct test *t, struct ep_creation *with, const struct ep_named *row);
@@ -62,6 +66,35 @@ void expect_same_flags_on_one_evd(struct test *t, struct ep_creation *with,
 void expect_mixed_flags_on_one_evd(struct test *t, struct ep_creation *with,
                                    const struct ep_shared_flags *row);
 void expect_threshold_beside_other_streams(struct test *t, struct ep_creation *with);
+
+/*
+ * A number above the IA's limit: the next one, or the greatest of all. The case ends as UNSUPPORTED
+ * if the limit is the greatest.
+ */
+uint64_t ep_number_above(struct test *t, const struct ep_number *row);
+uint64_t ep_number_far_above(struct test *t, const struct ep_number *row);
+
+/* A request for `value`, above the IA's limit, is refused, or granted whole as a NOTE (EP-29). */
+void expect_beyond(struct test *t, const struct ep_creation *with, const struct ep_number *row,
+                   uint64_t value);
+
+/* A handle among the arguments, and the field of a query that shows it. */
+struct ep_shown {
+        const char *id;
+        size_t argument; /* in struct ep_creation */
+        size_t member;   /* in DAT_EP_PARAM */
+};
+
+#define EP_SHOWN(name_, argument_)                                                             \
+        {                                                                                      \
+#name_, offsetof(struct ep_creation, argument_), offsetof(DAT_EP_PARAM, name_) \
+        }
+#define EP_SHOWN_HANDLES                                                                       \
+        EP_SHOWN(ia_handle, ia), EP_SHOWN(pz_handle, pz), EP_SHOWN(recv_evd_handle, recv_evd), \
+            EP_SHOWN(request_evd_handle, request_evd), EP_SHOWN(connect_evd_handle, connect_evd)
+
+/* Two EPs are made that differ in all that is shown. Then a query of each shows its own handle. */
+void expect_shown(struct test *t, const struct ep_creation with[2], const struct ep_shown *row);
 
 /* An EVD in place of one that takes events of other streams. */
 static const struct ep_other_stream {
