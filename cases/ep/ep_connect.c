@@ -11,55 +11,18 @@
 
 #define US_PER_MS 1000
 
-CASE(ep_connect, established)
-{
-        connect_established(t, BY_ADDRESS);
-}
-
-CASE(ep_connect, pending)
-{
-        connect_pending(t, BY_ADDRESS);
-}
-
-CASE(ep_connect, rejected)
-{
-        connect_rejected(t, BY_ADDRESS);
-}
-
-CASE(ep_connect, port)
-{
-        connect_port(t, BY_ADDRESS);
-}
-
-CASE(ep_connect, own_port)
-{
-        connect_own_ports(t, BY_ADDRESS);
-}
-
-CASE(ep_connect, many)
-{
-        connect_many(t, BY_ADDRESS);
-}
-
-CASE(ep_connect, arguments_copied)
-{
-        connect_arguments_copied(t, BY_ADDRESS);
-}
-
-FAMILY(ep_connect, private_data, private_sizes)
-{
-        connect_private_data(t, BY_ADDRESS, row);
-}
-
-FAMILY(ep_connect, bad_private_data_size, bad_private_sizes)
-{
-        connect_bad_size(t, BY_ADDRESS, row);
-}
-
-FAMILY(ep_connect, qos, qualities)
-{
-        connect_qos(t, BY_ADDRESS, row);
-}
+/* The cases of both pages that connect, by this page's call. */
+#define CONNECT_CASE(name_, body_)    \
+        CASE(ep_connect, name_)       \
+        {                             \
+                body_(t, BY_ADDRESS); \
+        }
+#define CONNECT_FAMILY(name_, rows_, body_) \
+        FAMILY(ep_connect, name_, rows_)    \
+        {                                   \
+                body_(t, BY_ADDRESS, row);  \
+        }
+#include "cases/ep/shared/connect_cases.h"
 
 #define QUALITIES \
         (DAT_QOS_HIGH_THROUGHPUT | DAT_QOS_LOW_LATENCY | DAT_QOS_ECONOMY | DAT_QOS_PREMIUM)
@@ -110,86 +73,6 @@ FAMILY(ep_connect, qos_mixed, mixtures)
         else
                 expect(ret, DAT_MODEL_NOT_SUPPORTED);
         expect_stage_connects(t, &trial.stage, &trial.before);
-}
-
-FAMILY(ep_connect, timed_out, timeouts)
-{
-        connect_timed_out(t, BY_ADDRESS, row);
-}
-
-CASE(ep_connect, timed_out_each)
-{
-        connect_timed_out_each(t, BY_ADDRESS);
-}
-
-FAMILY(ep_connect, timeout_long, long_timeouts)
-{
-        connect_timeout_long(t, BY_ADDRESS, row);
-}
-
-CASE(ep_connect, timeout_zero)
-{
-        connect_timeout_zero(t, BY_ADDRESS);
-}
-
-CASE(ep_connect, timeout_infinite)
-{
-        connect_timeout_infinite(t, BY_ADDRESS);
-}
-
-CASE(ep_connect, timeout_over)
-{
-        connect_timeout_over(t, BY_ADDRESS);
-}
-
-CASE(ep_connect, answered_late)
-{
-        connect_answered_late(t, BY_ADDRESS);
-}
-
-FAMILY(ep_connect, reads, reads_that_fit)
-{
-        connect_reads(t, BY_ADDRESS, row);
-}
-
-CASE(ep_connect, peer)
-{
-        connect_peer(t, BY_ADDRESS);
-}
-
-CASE(ep_connect, peer_port)
-{
-        connect_peer_port(t, BY_ADDRESS);
-}
-
-CASE(ep_connect, peer_private_data)
-{
-        connect_private_data_to_peer(t, BY_ADDRESS);
-}
-
-CASE(ep_connect, peer_rejects)
-{
-        connect_peer_rejects(t, BY_ADDRESS);
-}
-
-CASE(ep_connect, peer_never_answers)
-{
-        connect_peer_never_answers(t, BY_ADDRESS);
-}
-
-CASE(ep_connect, peer_freezes)
-{
-        connect_peer_freezes(t, BY_ADDRESS);
-}
-
-CASE(ep_connect, peer_dies)
-{
-        connect_peer_dies(t, BY_ADDRESS);
-}
-
-CASE(ep_connect, peer_is_gone)
-{
-        connect_peer_is_gone(t, BY_ADDRESS);
 }
 
 /*
@@ -548,11 +431,6 @@ FAMILY(ep_connect, malformed_address, malformed_rows)
         struct sockaddr_storage address = bad_address(row->kind);
 
         expect_nowhere(t, &address);
-}
-
-CASE(ep_connect, cut_off)
-{
-        connect_cut_off(t, BY_ADDRESS);
 }
 
 /*

@@ -10,140 +10,18 @@
 
 #include <string.h>
 
-CASE(ep_dup_connect, established)
-{
-        connect_established(t, AS_ANOTHER);
-}
-
-CASE(ep_dup_connect, pending)
-{
-        connect_pending(t, AS_ANOTHER);
-}
-
-CASE(ep_dup_connect, rejected)
-{
-        connect_rejected(t, AS_ANOTHER);
-}
-
-CASE(ep_dup_connect, port)
-{
-        connect_port(t, AS_ANOTHER);
-}
-
-CASE(ep_dup_connect, own_port)
-{
-        connect_own_ports(t, AS_ANOTHER);
-}
-
-CASE(ep_dup_connect, many)
-{
-        connect_many(t, AS_ANOTHER);
-}
-
-CASE(ep_dup_connect, arguments_copied)
-{
-        connect_arguments_copied(t, AS_ANOTHER);
-}
-
-FAMILY(ep_dup_connect, private_data, private_sizes)
-{
-        connect_private_data(t, AS_ANOTHER, row);
-}
-
-FAMILY(ep_dup_connect, bad_private_data_size, bad_private_sizes)
-{
-        connect_bad_size(t, AS_ANOTHER, row);
-}
-
-FAMILY(ep_dup_connect, qos, qualities)
-{
-        connect_qos(t, AS_ANOTHER, row);
-}
-
-FAMILY(ep_dup_connect, timed_out, timeouts)
-{
-        connect_timed_out(t, AS_ANOTHER, row);
-}
-
-CASE(ep_dup_connect, timed_out_each)
-{
-        connect_timed_out_each(t, AS_ANOTHER);
-}
-
-FAMILY(ep_dup_connect, timeout_long, long_timeouts)
-{
-        connect_timeout_long(t, AS_ANOTHER, row);
-}
-
-CASE(ep_dup_connect, timeout_zero)
-{
-        connect_timeout_zero(t, AS_ANOTHER);
-}
-
-CASE(ep_dup_connect, timeout_infinite)
-{
-        connect_timeout_infinite(t, AS_ANOTHER);
-}
-
-CASE(ep_dup_connect, timeout_over)
-{
-        connect_timeout_over(t, AS_ANOTHER);
-}
-
-CASE(ep_dup_connect, answered_late)
-{
-        connect_answered_late(t, AS_ANOTHER);
-}
-
-FAMILY(ep_dup_connect, reads, reads_that_fit)
-{
-        connect_reads(t, AS_ANOTHER, row);
-}
-
-CASE(ep_dup_connect, peer)
-{
-        connect_peer(t, AS_ANOTHER);
-}
-
-CASE(ep_dup_connect, peer_port)
-{
-        connect_peer_port(t, AS_ANOTHER);
-}
-
-CASE(ep_dup_connect, peer_private_data)
-{
-        connect_private_data_to_peer(t, AS_ANOTHER);
-}
-
-CASE(ep_dup_connect, peer_rejects)
-{
-        connect_peer_rejects(t, AS_ANOTHER);
-}
-
-CASE(ep_dup_connect, peer_never_answers)
-{
-        connect_peer_never_answers(t, AS_ANOTHER);
-}
-
-CASE(ep_dup_connect, peer_freezes)
-{
-        connect_peer_freezes(t, AS_ANOTHER);
-}
-
-CASE(ep_dup_connect, peer_dies)
-{
-        connect_peer_dies(t, AS_ANOTHER);
-}
-
-CASE(ep_dup_connect, peer_is_gone)
-{
-        connect_peer_is_gone(t, AS_ANOTHER);
-}
-
-CASE(ep_dup_connect, cut_off)
-{
-        connect_cut_off(t, AS_ANOTHER);
-}
+/* The cases of both pages that connect, by this page's call. */
+#define CONNECT_CASE(name_, body_)    \
+        CASE(ep_dup_connect, name_)   \
+        {                             \
+                body_(t, AS_ANOTHER); \
+        }
+#define CONNECT_FAMILY(name_, rows_, body_)  \
+        FAMILY(ep_dup_connect, name_, rows_) \
+        {                                    \
+                body_(t, AS_ANOTHER, row);   \
+        }
+#include "cases/ep/shared/connect_cases.h"
 
 /*
  * The remote end

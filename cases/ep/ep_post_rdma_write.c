@@ -6,59 +6,22 @@
 
 #define LATE_MS 40 /* of what the peer sends, in a disturbed network */
 
+/* The cases of both RDMA pages, by this page's call. */
+#define RDMA_CASE(name_, body_)         \
+        CASE(ep_post_rdma_write, name_) \
+        {                               \
+                body_(t, &rdma_write);  \
+        }
+#define RDMA_FAMILY(name_, rows_, body_)         \
+        FAMILY(ep_post_rdma_write, name_, rows_) \
+        {                                        \
+                body_(t, &rdma_write, row);      \
+        }
+#include "cases/ep/shared/rdma_cases.h"
+
 /*
  * Bytes
  */
-
-FAMILY(ep_post_rdma_write, moves, transfer_lengths)
-{
-        rdma_moves(t, &rdma_write, row);
-}
-
-FAMILY(ep_post_rdma_write, over_wire, wire_lengths)
-{
-        rdma_over_wire(t, &rdma_write, row);
-}
-
-FAMILY(ep_post_rdma_write, segments, splits)
-{
-        rdma_in_segments(t, &rdma_write, row);
-}
-
-FAMILY(ep_post_rdma_write, empty_segment, splits_with_empty)
-{
-        rdma_with_empty(t, &rdma_write, row);
-}
-
-CASE(ep_post_rdma_write, several_lmrs)
-{
-        rdma_of_several_lmrs(t, &rdma_write);
-}
-
-CASE(ep_post_rdma_write, most_segments)
-{
-        rdma_most_segments(t, &rdma_write);
-}
-
-CASE(ep_post_rdma_write, fewer_segments_than_vector)
-{
-        rdma_fewer_segments(t, &rdma_write);
-}
-
-FAMILY(ep_post_rdma_write, nothing, rdma_nothings)
-{
-        rdma_of_nothing(t, &rdma_write, row);
-}
-
-FAMILY(ep_post_rdma_write, place, rdma_places)
-{
-        rdma_at_place(t, &rdma_write, row);
-}
-
-FAMILY(ep_post_rdma_write, aligned, rdma_shifts)
-{
-        rdma_aligned(t, &rdma_write, row);
-}
 
 FAMILY(ep_post_rdma_write, leaves_rest, rests)
 {
@@ -86,98 +49,9 @@ CASE(ep_post_rdma_write, same_bytes_twice)
         expect_kept_around(&rdma.remote);
 }
 
-FAMILY(ep_post_rdma_write, many_both_ways, rdma_streams)
-{
-        rdma_many(t, &rdma_write, row);
-}
-
-/*
- * Completions
- */
-
-CASE(ep_post_rdma_write, completes_once)
-{
-        rdma_completes_once(t, &rdma_write);
-}
-
-CASE(ep_post_rdma_write, in_order)
-{
-        rdma_in_order(t, &rdma_write);
-}
-
-CASE(ep_post_rdma_write, in_order_with_sends)
-{
-        rdma_in_order_with_others(t, &rdma_write);
-}
-
-CASE(ep_post_rdma_write, unseen_at_other_end)
-{
-        rdma_unseen_there(t, &rdma_write);
-}
-
-FAMILY(ep_post_rdma_write, cookie, rdma_cookies)
-{
-        rdma_cookie(t, &rdma_write, row);
-}
-
-FAMILY(ep_post_rdma_write, cookie_of, rdma_outcomes)
-{
-        rdma_cookie_of(t, &rdma_write, row);
-}
-
-CASE(ep_post_rdma_write, same_cookie)
-{
-        rdma_same_cookie(t, &rdma_write);
-}
-
 /*
  * Flags
  */
-
-FAMILY(ep_post_rdma_write, flags, rdma_flags)
-{
-        rdma_flagged(t, &rdma_write, row);
-}
-
-FAMILY(ep_post_rdma_write, unsignalled_unconfigured, rdma_unconfigured)
-{
-        rdma_flags_refused(t, &rdma_write, row);
-}
-
-FAMILY(ep_post_rdma_write, undefined_flags, rdma_undefined)
-{
-        rdma_flags_refused(t, &rdma_write, row);
-}
-
-FAMILY(ep_post_rdma_write, unlisted_flags, rdma_unlisted)
-{
-        rdma_flags_unlisted(t, &rdma_write, row);
-}
-
-CASE(ep_post_rdma_write, suppressed_vector)
-{
-        rdma_suppressed_vector(t, &rdma_write);
-}
-
-CASE(ep_post_rdma_write, suppressed_takes_no_place)
-{
-        rdma_suppressed_rounds(t, &rdma_write);
-}
-
-CASE(ep_post_rdma_write, suppressed_failure_told)
-{
-        rdma_suppressed_failure(t, &rdma_write);
-}
-
-CASE(ep_post_rdma_write, unsignalled_wakes_nobody)
-{
-        rdma_unsignalled_waits(t, &rdma_write);
-}
-
-CASE(ep_post_rdma_write, fence)
-{
-        rdma_fenced(t, &rdma_write);
-}
 
 static DAT_RMR_TRIPLET remote_of(struct peer_memory memory)
 {
@@ -211,156 +85,6 @@ CASE(ep_post_rdma_write, fence_behind_late_read)
         expect_completion(rdma.evd, .ep = rdma.ep, .cookie = 2, .length = MESSAGE);
         expect_that(rdma_peer_has(t, end, to, MESSAGE),
                     "the write did not wait for what the read was to bring");
-}
-
-/*
- * The vector after the call
- */
-
-FAMILY(ep_post_rdma_write, vector_given_back, vector_ends)
-{
-        rdma_vector_given_back(t, &rdma_write, row);
-}
-
-CASE(ep_post_rdma_write, vector_not_modified)
-{
-        rdma_vector_not_modified(t, &rdma_write);
-}
-
-CASE(ep_post_rdma_write, arguments_of_refused)
-{
-        rdma_arguments_of_refused(t, &rdma_write);
-}
-
-CASE(ep_post_rdma_write, remote_not_modified)
-{
-        rdma_remote_not_modified(t, &rdma_write);
-}
-
-CASE(ep_post_rdma_write, remote_given_back)
-{
-        rdma_remote_given_back(t, &rdma_write);
-}
-
-/*
- * States
- */
-
-FAMILY(ep_post_rdma_write, in_state, ep_states)
-{
-        rdma_in_state(t, &rdma_write, row);
-}
-
-FAMILY(ep_post_rdma_write, after_turn, ep_turns)
-{
-        rdma_after_turn(t, &rdma_write, row);
-}
-
-FAMILY(ep_post_rdma_write, flushed, rdma_flags)
-{
-        rdma_flushed(t, &rdma_write, row);
-}
-
-FAMILY(ep_post_rdma_write, refusal_on_disconnected, rdma_refusals)
-{
-        rdma_refusal_on_disconnected(t, &rdma_write, row);
-}
-
-CASE(ep_post_rdma_write, cut_off)
-{
-        rdma_cut_off(t, &rdma_write);
-}
-
-/*
- * Depth
- */
-
-CASE(ep_post_rdma_write, most_outstanding)
-{
-        rdma_most_outstanding(t, &rdma_write);
-}
-
-CASE(ep_post_rdma_write, one_too_many)
-{
-        rdma_one_too_many(t, &rdma_write);
-}
-
-CASE(ep_post_rdma_write, places_come_back)
-{
-        rdma_places_come_back(t, &rdma_write);
-}
-
-FAMILY(ep_post_rdma_write, refusal_leaves, rdma_refusals)
-{
-        rdma_refusal_leaves(t, &rdma_write, row);
-}
-
-/*
- * What may not be reached
- */
-
-FAMILY(ep_post_rdma_write, local_refused, wrong_segments)
-{
-        rdma_local_refused(t, &rdma_write, row);
-}
-
-FAMILY(ep_post_rdma_write, wrong_on_disconnected, wrong_flushed)
-{
-        rdma_wrong_on_disconnected(t, &rdma_write, row);
-}
-
-FAMILY(ep_post_rdma_write, remote_refused, rdma_remote_wrongs)
-{
-        rdma_remote_refused(t, &rdma_write, row);
-}
-
-FAMILY(ep_post_rdma_write, peer_refused, rdma_peer_wrongs)
-{
-        rdma_peer_refused(t, &rdma_write, row);
-}
-
-CASE(ep_post_rdma_write, privileges_enough)
-{
-        rdma_privileges_enough(t, &rdma_write);
-}
-
-CASE(ep_post_rdma_write, window)
-{
-        rdma_through_window(t, &rdma_write);
-}
-
-FAMILY(ep_post_rdma_write, window_gone, rdma_windows)
-{
-        rdma_window_gone(t, &rdma_write, row);
-}
-
-/*
- * Lengths and numbers
- */
-
-FAMILY(ep_post_rdma_write, too_short, rdma_shorts)
-{
-        rdma_too_short(t, &rdma_write, row);
-}
-
-CASE(ep_post_rdma_write, beyond_most)
-{
-        rdma_beyond_most(t, &rdma_write);
-}
-
-FAMILY(ep_post_rdma_write, negative_segments, rdma_negatives)
-{
-        rdma_negative_segments(t, &rdma_write, row);
-}
-
-CASE(ep_post_rdma_write, greatest_segments)
-{
-        rdma_greatest_segments(t, &rdma_write);
-}
-
-CASE(ep_post_rdma_write, segment_too_many)
-{
-        rdma_segment_too_many(t, &rdma_write);
 }
 
 LEGAL(ep_post_rdma_write)

@@ -1,0 +1,572 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cases/ep/shared/connect_impl.h"
+#include "cases/shared/point.h"
+
+#include <limits.h>
+#include <string.h>
+
+#define OTHER_DATA 1   /* that of one that must not come */
+#define SHORT_MS   60  /* a time-out that most hosts can connect within; and, where one cannot, */
+#define LONGER     4   /* how many times as long the next one is */
+#define MANY       100 /* EPs that ask at once */
+
+/*
+ * Bodies of cases
+ */
+
+void connect_established(struct test *t, enum way way)
+{
+        struct stage stage;
+
+        stage_set(t, &stage, way);
+        expect(connect_ask(&stage.asking), DAT_SUCCESS);
+        expect_stage_accepted(t, &stage);
+        expect_loop_carries(t, stage.asking.ep, stage.loop.passive);
+        expect_empty(t, ep_connect_evd(t, stage.asking.ep));
+}
+
+void connect_pending(struct test *t, enum way way)
+{
+        struct stage stage;
+
+        stage_set(t, &stage, way);
+        expect(connect_ask(&stage.asking), DAT_SUCCESS);
+        expect_ep_pending(t, stage.asking.ep);
+        expect_stage_heard(t, &stage);
+        expect_ep_pending(t, stage.asking.ep);
+        must(dat_cr_accept(stage.loop.request, stage.loop.passive, 0, NULL));
+        expect_ep_told(t, stage.asking.ep, DAT_CONNECTION_EVENT_ESTABLISHED,
+                       DAT_EP_STATE_CONNECTED);
+}
+
+void connect_rejected(struct test *t, enum way way)
+{
+        struct stage stage;
+
+        stage_set(t, &stage, way);
+        expect(connect_ask(&stage.asking), DAT_SUCCESS);
+        expect_stage_heard(t, &stage);
+        must(dat_cr_reject(stage.loop.request));
+        expect_ep_told(t, stage.asking.ep, DAT_CONNECTION_EVENT_PEER_REJECTED,
+                       DAT_EP_STATE_DISCONNECTED);
+}
+
+DAT_PORT_QUAL connect_port_of(struct test *t, DAT_EP_HANDLE ep)
+{
+        DAT_EP_PARAM param;
+
+        memset(&param, 0, sizeof(param));
+        expect(dat_ep_query(ep, DAT_EP_FIELD_LOCAL_PORT_QUAL, &param), DAT_SUCCESS);
+        return param.local_port_qual;
+}
+
+/* While the connection is pending the EP has the port that the request tells, and keeps it. */
+void connect_port(struct test *t, enum way way)
+{
+        struct stage stage;
+        DAT_CR_PARAM param;
+        DAT_PORT_QUAL port;
+
+        stage_set(t, &stage, way);
+        expect(connect_ask(&stage.asking), DAT_SUCCESS);
+        stage.loop.request = stage_request(t, &stage, OLD_DATA, stage.asking.size, &param);
+        port = connect_port_of(t, stage.asking.ep);
+        expect_that(port != 0, "the EP is bound to no port qualifier");
+        expect_eq(param.remote_port_qual, port);
+        must(dat_cr_accept(stage.loop.request, stage.loop.passive, 0, NULL));
+        expect_ep_told(t, stage.asking.ep, DAT_CONNECTION_EVENT_ESTABLISHED,
+                       DAT_EP_STATE_CONNECTED);
+        expect_eq(connect_port_of(t, stage.asking.ep), port);
+}
+
+/* Four requests stand at once; each tells the port of the EP whose private data it brings. */
+void connect_own_ports(struct test *t, enum way way)
+{
+        unsigned char data[4][PRIVATE_SIZE];
+        DAT_PORT_QUAL ports[4];
+        DAT_EP_HANDLE eps[4];
+        struct stage stage;
+
+        stage_set(t, &stage, way);
+        for (uint64_t i = 0; i < 4; i++) {
+                struct asking asking = stage.asking;
+
+                asking.ep = eps[i] = ep_with(t, .srq = DAT_HANDLE_NULL);
+                asking.data = data[i];
+                message_fill(data[i], PRIVATE_SIZE, i);
+                expect(connect_ask(&asking), DAT_SUCCESS);
+        }
+        for (int i = 0; i < 4; i++) {
+                DAT_EVENT event = expect_event(stage.loop.requests, DAT_CONNECTION_REQUEST_EVENT);
+                DAT_CR_PARAM param;
+                uint64_t whose = 0;
+
+                memset(&param, 0, sizeof(param));
+                expect(dat_cr_query(event.event_data.cr_arrival_event_data.cr_handle,
+                                    DAT_CR_FIELD_ALL, &param),
+                       DAT_SUCCESS);
+                while (whose < 4 && !message_holds(param.private_data, PRIVATE_SIZE, whose))
+                        whose++;
+                expect_that(whose < 4, "a request has private data that was not sent");
+                expect_eq(param.remote_port_qual, connect_port_of(t, eps[whose]));
+        }
+        for (int i = 0; i < 4; i++) {
+                ports[i] = connect_port_of(t, eps[i]);
+                for (int j = 0; j < i; j++)
+                        expect_that(ports[i] != ports[j], "two EPs have one port qualifier");
+        }
+}
+
+/* What stood there at the call counts, whatever stands there when the call has returned. */
+void connect_arguments_copied(struct test *t, enum way way)
+{
+        struct sockaddr_storage address;
+        struct stage stage;
+        socklen_t length;
+
+        stage_set(t, &stage, way);
+        length = stage.asking.address->sa_family == AF_INET ? sizeof(struct sockaddr_in)
+                                                            : sizeof(struct sockaddr_in6);
+        memset(&address, 0, sizeof(address));
+        memcpy(&address, stage.asking.address, length);
+        stage.asking.address = (DAT_IA_ADDRESS_PTR)&address;
+        expect(connect_ask(&stage.asking), DAT_SUCCESS);
+        memset(&address, 0xff, sizeof(address));
+        memset(stage.data, 0xff, sizeof(stage.data));
+        expect_stage_accepted(t, &stage);
+}
+
+static DAT_COUNT most(struct test *t)
+{
+        DAT_COUNT size = provider_attr(t)->max_private_data_size;
+
+        must_that(size > 0, "max_private_data_size is %d", (int)size);
+        return size;
+}
+
+static DAT_COUNT size_of(struct test *t, enum size_kind kind)
+{
+        switch (kind) {
+        case SIZE_ONE:
+                return 1;
+        case SIZE_ODD:
+                return 13;
+        case SIZE_BELOW_MOST:
+                return most(t) - 1;
+        case SIZE_MOST:
+                return most(t);
+        default:
+                return 0;
+        }
+}
+
+/* Private data of this size, and one byte more. */
+static unsigned char *data_of(struct test *t, DAT_COUNT size, uint64_t sequence)
+{
+        struct buf *buf = buf_with(t, .length = (size_t)size + 1);
+
+        message_fill(buf->addr, buf->length, sequence);
+        return buf->addr;
+}
+
+void connect_private_data(struct test *t, enum way way, const struct size_row *row)
+{
+        unsigned char *data = data_of(t, size_of(t, row->kind), 9);
+        struct stage stage;
+        DAT_CR_PARAM param;
+
+        stage_set(t, &stage, way);
+        stage.asking.size = size_of(t, row->kind);
+        stage.asking.data = row->kind == SIZE_NONE ? NULL : data;
+        expect(connect_ask(&stage.asking), DAT_SUCCESS);
+        stage.loop.request = stage_request(t, &stage, 9, stage.asking.size, &param);
+        /* What a transport adds is nothing that the consumer had in its memory. */
+        expect_that(param.private_data_size <= stage.asking.size ||
+                        !message_holds(param.private_data, (size_t)stage.asking.size + 1, 9),
+                    "more was sent than the private data");
+        must(dat_cr_accept(stage.loop.request, stage.loop.passive, 0, NULL));
+        expect_ep_told(t, stage.asking.ep, DAT_CONNECTION_EVENT_ESTABLISHED,
+                       DAT_EP_STATE_CONNECTED);
+}
+
+void connect_private_data_to_peer(struct test *t, enum way way)
+{
+        DAT_COUNT size = most(t) < PEER_PRIVATE_MAX ? most(t) : PEER_PRIVATE_MAX;
+        struct remote remote;
+        struct peer_cr request;
+
+        remote_set(t, &remote, way);
+        remote.asking.size = size;
+        remote.asking.data = data_of(t, size, 9);
+        expect(connect_ask(&remote.asking), DAT_SUCCESS);
+        request = expect_peer_request(t);
+        expect_that(request.private_data_size >= remote.asking.size,
+                    "%d bytes of private data, %d were sent", (int)request.private_data_size,
+                    (int)remote.asking.size);
+        expect_that(message_holds(request.private_data, (size_t)remote.asking.size, 9),
+                    "the private data is not what was sent");
+        expect_that(!peer_has_request(peer(t)), "one call made two requests");
+        peer_accept(&request, NULL, 0);
+        expect_ep_told(t, remote.asking.ep, DAT_CONNECTION_EVENT_ESTABLISHED,
+                       DAT_EP_STATE_CONNECTED);
+}
+
+void connect_bad_size(struct test *t, enum way way, const struct bad_size_row *row)
+{
+        struct ep_snapshot before;
+        struct asking asking;
+        struct stage stage;
+
+        stage_set(t, &stage, way);
+        before = ep_snapshot(t, stage.asking.ep);
+        asking = stage.asking;
+        asking.data = data_of(t, most(t), OTHER_DATA);
+        asking.size = row->past_most ? most(t) + row->size : row->size;
+        expect(connect_ask(&asking), DAT_INVALID_PARAMETER);
+        expect_stage_connects(t, &stage, &before);
+}
+
+void connect_qos(struct test *t, enum way way, const struct qos_row *row)
+{
+        struct ep_snapshot before;
+        struct asking asking;
+        struct stage stage;
+
+        stage_set(t, &stage, way);
+        before = ep_snapshot(t, stage.asking.ep);
+        asking = stage.asking;
+        asking.qos = row->qos;
+        if ((provider_attr(t)->dat_qos_supported & row->qos) == row->qos) {
+                expect(connect_ask(&asking), DAT_SUCCESS);
+                expect_stage_accepted(t, &stage);
+                return;
+        }
+        expect(connect_ask(&asking), DAT_MODEL_NOT_SUPPORTED);
+        expect_stage_connects(t, &stage, &before);
+}
+
+void expect_time_out(struct test *t, DAT_EP_HANDLE ep, uint64_t began, DAT_TIMEOUT timeout)
+{
+        uint64_t took;
+
+        expect_ep_failed(t, ep, timeout, DAT_CONNECTION_EVENT_TIMED_OUT,
+                         DAT_CONNECTION_EVENT_UNREACHABLE);
+        took = connect_clock_us() - began;
+        record(t, "told after %llu us; the time-out was %u us", (unsigned long long)took,
+               (unsigned int)timeout);
+        expect_that(took >= timeout, "the time-out of %u us was over after %llu us",
+                    (unsigned int)timeout, (unsigned long long)took);
+}
+
+void connect_timed_out(struct test *t, enum way way, const struct timeout_row *row)
+{
+        struct stage stage;
+        uint64_t began;
+
+        stage_set(t, &stage, way);
+        stage.asking.timeout = row->ms * US_PER_MS;
+        began = connect_clock_us();
+        expect(connect_ask(&stage.asking), DAT_SUCCESS);
+        expect_time_out(t, stage.asking.ep, began, stage.asking.timeout);
+}
+
+/* Later requests have shorter timeouts, so the events come in the reverse order of the calls. */
+void connect_timed_out_each(struct test *t, enum way way)
+{
+        static const unsigned int ms[] = {250, 130, 20};
+        DAT_EP_HANDLE eps[3];
+        struct stage stage;
+        uint64_t began[3];
+
+        stage_set(t, &stage, way);
+        for (int i = 0; i < 3; i++)
+                eps[i] = ep_with(t, .srq = DAT_HANDLE_NULL);
+        for (int i = 0; i < 3; i++) {
+                struct asking asking = stage.asking;
+
+                asking.ep = eps[i];
+                asking.timeout = ms[i] * US_PER_MS;
+                began[i] = connect_clock_us();
+                expect(connect_ask(&asking), DAT_SUCCESS);
+        }
+        for (int i = 2; i >= 0; i--)
+                expect_time_out(t, eps[i], began[i], ms[i] * US_PER_MS);
+}
+
+void connect_timeout_zero(struct test *t, enum way way)
+{
+        struct ep_snapshot before;
+        struct asking asking;
+        struct stage stage;
+        DAT_RETURN ret;
+
+        stage_set(t, &stage, way);
+        before = ep_snapshot(t, stage.asking.ep);
+        asking = stage.asking;
+        asking.timeout = 0;
+        ret = connect_ask(&asking);
+        if (dat_is(ret, DAT_SUCCESS)) {
+                expect_ep_failed(t, asking.ep, 0, DAT_CONNECTION_EVENT_TIMED_OUT,
+                                 DAT_CONNECTION_EVENT_UNREACHABLE);
+                return;
+        }
+        expect(ret, DAT_INVALID_PARAMETER);
+        expect_stage_connects(t, &stage, &before);
+}
+
+void connect_timeout_infinite(struct test *t, enum way way)
+{
+        struct stage stage;
+
+        stage_set(t, &stage, way);
+        stage.asking.timeout = DAT_TIMEOUT_INFINITE;
+        expect(connect_ask(&stage.asking), DAT_SUCCESS);
+        expect_stage_heard(t, &stage);
+        settle(t);
+        expect_ep_pending(t, stage.asking.ep);
+        must(dat_cr_accept(stage.loop.request, stage.loop.passive, 0, NULL));
+        expect_ep_told(t, stage.asking.ep, DAT_CONNECTION_EVENT_ESTABLISHED,
+                       DAT_EP_STATE_CONNECTED);
+}
+
+/* Whether the connection is there within its time, which a host may be too slow for. */
+static bool connected_within(struct test *t, struct stage *stage, DAT_TIMEOUT timeout)
+{
+        DAT_EVENT event;
+        DAT_COUNT more;
+
+        stage->asking.timeout = timeout;
+        expect(connect_ask(&stage->asking), DAT_SUCCESS);
+        if (!dat_is(dat_evd_wait(stage->loop.requests, timeout, 1, &event, &more), DAT_SUCCESS) ||
+            !dat_is(dat_cr_accept(event.event_data.cr_arrival_event_data.cr_handle,
+                                  stage->loop.passive, 0, NULL),
+                    DAT_SUCCESS))
+                return false;
+        expect(
+            dat_evd_wait(ep_connect_evd(t, stage->asking.ep), event_timeout(t), 1, &event, &more),
+            DAT_SUCCESS);
+        return event.event_number == DAT_CONNECTION_EVENT_ESTABLISHED;
+}
+
+/* It would be over at once, were it taken for less. */
+void connect_timeout_long(struct test *t, enum way way, const struct long_timeout_row *row)
+{
+        struct stage stage;
+
+        stage_set(t, &stage, way);
+        stage.asking.timeout = row->timeout;
+        expect(connect_ask(&stage.asking), DAT_SUCCESS);
+        expect_stage_heard(t, &stage);
+        settle(t);
+        expect_ep_pending(t, stage.asking.ep);
+        must(dat_cr_accept(stage.loop.request, stage.loop.passive, 0, NULL));
+        expect_ep_told(t, stage.asking.ep, DAT_CONNECTION_EVENT_ESTABLISHED,
+                       DAT_EP_STATE_CONNECTED);
+}
+
+/* The timeout has passed: another EP with the same timeout and a later request got its event. */
+void connect_timeout_over(struct test *t, enum way way)
+{
+        DAT_TIMEOUT timeout = SHORT_MS * US_PER_MS;
+        struct asking other;
+        struct stage stage;
+
+        stage_set(t, &stage, way);
+        while (!connected_within(t, &stage, timeout)) {
+                timeout *= LONGER;
+                must_that(timeout <= event_timeout(t), "no connection is there within %u us",
+                          (unsigned int)(timeout / LONGER));
+                stage_set(t, &stage, way);
+        }
+        other = stage.asking;
+        other.ep = ep_with(t, .srq = DAT_HANDLE_NULL);
+        must(connect_ask(&other));
+        expect_ep_failed(t, other.ep, other.timeout, DAT_CONNECTION_EVENT_TIMED_OUT,
+                         DAT_CONNECTION_EVENT_UNREACHABLE);
+        expect_eq(ep_state(t, stage.asking.ep), DAT_EP_STATE_CONNECTED);
+        expect_empty(t, ep_connect_evd(t, stage.asking.ep));
+        expect_event(ep_connect_evd(t, stage.loop.passive), DAT_CONNECTION_EVENT_ESTABLISHED);
+        expect_loop_carries(t, stage.asking.ep, stage.loop.passive);
+}
+
+/* A request whose time is over, and that has been heard, which takes a slow host longer. */
+static DAT_CR_HANDLE request_too_old(struct test *t, struct stage *stage)
+{
+        DAT_EVENT event;
+
+        stage->asking.timeout = SHORT_MS * US_PER_MS;
+        for (;;) {
+                expect(connect_ask(&stage->asking), DAT_SUCCESS);
+                expect_ep_failed(t, stage->asking.ep, stage->asking.timeout,
+                                 DAT_CONNECTION_EVENT_TIMED_OUT, DAT_CONNECTION_EVENT_UNREACHABLE);
+                if (dat_is(dat_evd_dequeue(stage->loop.requests, &event), DAT_SUCCESS))
+                        return event.event_data.cr_arrival_event_data.cr_handle;
+                stage->asking.timeout *= LONGER;
+                must_that(stage->asking.timeout <= event_timeout(t), "no request has come");
+                must(dat_ep_reset(stage->asking.ep));
+        }
+}
+
+/* An answer that comes when the time is over changes nothing any more. */
+void connect_answered_late(struct test *t, enum way way)
+{
+        DAT_CR_HANDLE request;
+        struct stage stage;
+        DAT_EVENT event;
+        DAT_COUNT more;
+
+        stage_set(t, &stage, way);
+        request = request_too_old(t, &stage);
+        if (dat_is(dat_cr_accept(request, stage.loop.passive, 0, NULL), DAT_SUCCESS))
+                must(dat_evd_wait(ep_connect_evd(t, stage.loop.passive), event_timeout(t), 1,
+                                  &event, &more));
+        expect_eq(ep_state(t, stage.asking.ep), DAT_EP_STATE_DISCONNECTED);
+        expect_empty(t, ep_connect_evd(t, stage.asking.ep));
+        expect(dat_ep_reset(stage.asking.ep), DAT_SUCCESS);
+        expect_empty(t, ep_connect_evd(t, stage.asking.ep));
+}
+
+void connect_reads(struct test *t, enum way way, const struct reads_row *row)
+{
+        DAT_EP_ATTR active = ep_attr_few(t);
+        DAT_EP_ATTR passive = ep_attr_few(t);
+        struct stage stage;
+
+        if (row->out > ia_attr(t)->max_rdma_read_per_ep_out ||
+            row->in > ia_attr(t)->max_rdma_read_per_ep_in)
+                unsupported(t, "max_rdma_read_per_ep_in, max_rdma_read_per_ep_out");
+        active.max_rdma_read_in = 0;
+        active.max_rdma_read_out = row->out;
+        active.max_rdma_read_iov = row->out ? 1 : 0;
+        passive.max_rdma_read_in = row->in;
+        passive.max_rdma_read_out = 0;
+        passive.max_rdma_read_iov = 0;
+        stage_set_with(t, &stage, way, (struct ep_opts){.attr = &active},
+                       (struct ep_opts){.attr = &passive});
+        expect(connect_ask(&stage.asking), DAT_SUCCESS);
+        expect_stage_accepted(t, &stage);
+        expect_loop_carries(t, stage.asking.ep, stage.loop.passive);
+}
+
+/* EPs that share their EVDs, so that an event names its EP by the handle alone. */
+struct crowd {
+        struct ep_opts opts;
+        DAT_EP_HANDLE eps[MANY];
+        unsigned char data[MANY][PRIVATE_SIZE];
+        bool rejected[MANY];
+        bool told[MANY];
+};
+
+static int member(const struct crowd *crowd, DAT_EP_HANDLE ep)
+{
+        int i = 0;
+
+        while (i < MANY && crowd->eps[i] != ep)
+                i++;
+        return i;
+}
+
+static void crowd_asks(struct test *t, struct crowd *crowd, const struct stage *stage, int count)
+{
+        for (int i = 0; i < count; i++) {
+                struct asking asking = stage->asking;
+
+                asking.ep = crowd->eps[i];
+                asking.data = crowd->data[i];
+                message_fill(crowd->data[i], PRIVATE_SIZE, (uint64_t)i);
+                expect(connect_ask(&asking), DAT_SUCCESS);
+        }
+}
+
+/* Answers whichever request stands first: those of some are accepted, which of them is drawn. */
+static void answer_one(struct test *t, struct crowd *crowd, const struct stage *stage, int count,
+                       DAT_EP_HANDLE passive)
+{
+        DAT_EVENT event = expect_event(stage->loop.requests, DAT_CONNECTION_REQUEST_EVENT);
+        DAT_CR_HANDLE request = event.event_data.cr_arrival_event_data.cr_handle;
+        DAT_CR_PARAM param;
+        int whose = 0;
+
+        memset(&param, 0, sizeof(param));
+        expect(dat_cr_query(request, DAT_CR_FIELD_ALL, &param), DAT_SUCCESS);
+        while (whose < count && !message_holds(param.private_data, PRIVATE_SIZE, (uint64_t)whose))
+                whose++;
+        expect_that(whose < count, "a request has private data that was not sent");
+        crowd->rejected[whose] = !passive;
+        if (passive)
+                must(dat_cr_accept(request, passive, 0, NULL));
+        else
+                must(dat_cr_reject(request));
+}
+
+static void expect_crowd_told(struct test *t, struct crowd *crowd, int count)
+{
+        for (int i = 0; i < count; i++) {
+                DAT_EVENT event;
+                DAT_COUNT more;
+                int whose;
+
+                expect(dat_evd_wait(crowd->opts.connect_evd, event_timeout(t), 1, &event, &more),
+                       DAT_SUCCESS);
+                whose = member(crowd, event.event_data.connect_event_data.ep_handle);
+                expect_that(whose < count, "an event names no EP that asked");
+                expect_that(!crowd->told[whose], "an EP gets two events");
+                crowd->told[whose] = true;
+                expect_eq(event.event_number, crowd->rejected[whose]
+                                                  ? DAT_CONNECTION_EVENT_PEER_REJECTED
+                                                  : DAT_CONNECTION_EVENT_ESTABLISHED);
+                expect_eq(ep_state(t, crowd->eps[whose]), crowd->rejected[whose]
+                                                              ? DAT_EP_STATE_DISCONNECTED
+                                                              : DAT_EP_STATE_CONNECTED);
+        }
+        expect_empty(t, crowd->opts.connect_evd);
+}
+
+/* A hundred EPs ask, or as many as there can be with what else the case has. */
+static DAT_COUNT many(struct test *t)
+{
+        const DAT_IA_ATTR *attr = ia_attr(t);
+        DAT_COUNT count = MANY;
+
+        while (count > 4 && (count > attr->max_evd_qlen || count + count / 4 + 8 > attr->max_eps))
+                count--;
+        record(t, "%d EPs ask", (int)count);
+        return count;
+}
+
+void connect_many(struct test *t, enum way way)
+{
+        static struct crowd crowd;
+        DAT_EP_HANDLE passive[MANY / 4];
+        DAT_EP_ATTR attr = ep_attr_few(t);
+        DAT_COUNT count = many(t);
+        struct ep_opts passive_opts;
+        struct stage stage;
+
+        memset(&crowd, 0, sizeof(crowd));
+        crowd.opts = (struct ep_opts){
+            .recv_evd = evd_with(t),
+            .request_evd = evd_with(t),
+            .connect_evd = evd_with(t, .qlen = count, .flags = DAT_EVD_CONNECTION_FLAG),
+            .attr = &attr,
+        };
+        passive_opts = crowd.opts;
+        passive_opts.connect_evd = evd_with(t, .qlen = count, .flags = DAT_EVD_CONNECTION_FLAG);
+        stage_set_for(t, &stage, way, count, (struct ep_opts){0}, (struct ep_opts){0});
+        stage.asking.timeout = DAT_TIMEOUT_INFINITE;
+        release(t, stage.loop.active);
+        release(t, stage.loop.passive);
+        for (int i = 0; i < count; i++)
+                crowd.eps[i] = ep_make(t, crowd.opts);
+        for (int i = 0; i < count / 4; i++)
+                passive[i] = ep_make(t, passive_opts);
+        crowd_asks(t, &crowd, &stage, count);
+        for (int i = 0, accepted = 0; i < count; i++) {
+                uint64_t left = (uint64_t)(count / 4 - accepted);
+                bool accept = draw(t, (uint64_t)(count - i)) < left;
+
+                answer_one(t, &crowd, &stage, count,
+                           accept ? passive[accepted++] : DAT_HANDLE_NULL);
+        }
+        expect_crowd_told(t, &crowd, count);
+}
