@@ -130,7 +130,7 @@ def header(path: Path, page: Mapping[str, Any], standard: Standard | None, facts
 def source(path: Path, standard: Standard | None, facts: Any, line: int) -> str:
     """The page's promise and the cases of the standard clauses.
 
-    The place that the cases name is the [standard] table.
+    Each case names the [standard] table, at `line`, as its place.
     """
     head = HEADER.format(name=path.name)
     if not standard or not standard.has_cases:
@@ -146,7 +146,7 @@ def source(path: Path, standard: Standard | None, facts: Any, line: int) -> str:
     )
     arguments = ", ".join(f"call->{name}" for _, _, name in params)
     rows = "".join(_table(standard, struct, handle) for handle in standard.handles)
-    cases = "".join(_cases(standard, struct))
+    cases = _cases(standard, struct, f'#line {line} "cases/{path.parent.name}/{path.name}"')
     return (
         f'{head}#include "case/standard.h"\n#include "clauses/{path.stem}.h"\n\n'
         f"static void arrange_legal(struct test *t, void *call)\n{{\n"
@@ -159,7 +159,7 @@ def source(path: Path, standard: Standard | None, facts: Any, line: int) -> str:
         f"        .make = make,\n        .size = sizeof({struct}),\n"
         f"        .refused = {standard.returns},\n{adopts}}};\n\n"
         f"{promise(standard)}\n"
-        f'{rows}#line {line} "cases/{path.parent.name}/{path.name}"\n{cases}'
+        f"{rows}{cases}"
     )
 
 
@@ -180,26 +180,35 @@ def _table(standard: Standard, struct: str, handle: Handle) -> str:
     return f"static const struct standard_handle bad_{handle.argument}[] = {{\n{rows}}};\n\n"
 
 
-def _cases(standard: Standard, struct: str) -> Iterator[str]:
-    """A line each: all of them stand at one place."""
+def _bodies(standard: Standard, struct: str) -> Iterator[tuple[str, str | None, str]]:
+    """Of each case: its name, the table of rows if it is a family, and the call of its body."""
     for handle in standard.handles:
+        place = f'"{handle.argument}", offsetof({struct}, {handle.argument})'
         yield (
-            f"FAMILY({standard.page}, {standard.family(handle)}, bad_{handle.argument})"
-            " { standard_bad_handle(t, &standard, row); } "
+            standard.family(handle),
+            f"bad_{handle.argument}",
+            "standard_bad_handle(t, &standard, row)",
         )
         if handle.kind == "srq":
-            yield (
-                f"CASE({standard.page}, {standard.separate(handle)})"
-                f' {{ standard_destroyed_srq(t, &standard, "{handle.argument}",'
-                f" offsetof({struct}, {handle.argument})); }} "
-            )
+            separate = standard.separate(handle)
+            yield separate, None, f"standard_destroyed_srq(t, &standard, {place})"
     for pointer in standard.pointers:
-        yield (
-            f"CASE({standard.page}, null_{pointer.argument})"
-            f' {{ standard_null_pointer(t, &standard, "{pointer.argument}",'
-            f" offsetof({struct}, {pointer.argument})); }} "
+        place = f'"{pointer.argument}", offsetof({struct}, {pointer.argument})'
+        name = f"null_{pointer.argument}"
+        yield name, None, f"standard_null_pointer(t, &standard, {place})"
+
+
+def _cases(standard: Standard, struct: str, place: str) -> str:
+    """The functions that a debugger can stop in, then one CASE a line, at `place` for reports."""
+    functions = cases = ""
+    for name, rows, call in _bodies(standard, struct):
+        row, passed = (", const struct standard_handle *row", ", row") if rows else ("", "")
+        functions += f"static void check_{name}(struct test *t{row})\n{{\n        {call};\n}}\n\n"
+        head = (
+            f"FAMILY({standard.page}, {name}, {rows})" if rows else f"CASE({standard.page}, {name})"
         )
-    yield "\n"
+        cases += f"{place}\n{head} {{ check_{name}(t{passed}); }}\n"
+    return functions + cases
 
 
 def main(argv: list[str]) -> int:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What a page's catalogue file declares of its cases, as the build asks for it."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -93,6 +94,25 @@ def test_standard_clauses_bring_their_cases(tmp_path: Path) -> None:
     source = (tmp_path / "evd_modify_cno.c").read_text()
     assert "FAMILY(evd_modify_cno, invalid_cno_handle, bad_cno_handle)" in source
     assert source.count("BAD_HANDLE_NULL") == 1
+
+
+def test_each_standard_case_has_a_line_and_a_function_of_its_own(tmp_path: Path) -> None:
+    table = (
+        STANDARD
+        + """
+    pointers = [{ argument = "cno_handle", sentences = ["0123abcd"] }]
+    """
+    )
+    assert declare_as(tmp_path, "evd_modify_cno", table).stderr == ""
+    lines = (tmp_path / "evd_modify_cno.c").read_text().splitlines()
+    cases = [i for i, line in enumerate(lines) if "CASE(" in line or "FAMILY(" in line]
+    assert [lines[i].partition("(")[0] for i in cases] == ["FAMILY", "FAMILY", "CASE"]
+    # Reports name the table; a debugger stops in a function with lines of its own.
+    place = f'#line 2 "cases/{tmp_path.name}/evd_modify_cno.toml"'
+    assert {lines[i - 1] for i in cases} == {place}
+    for i in cases:
+        name = re.split(r"[ ,()]+", lines[i])[2]
+        assert any(line.startswith(f"static void check_{name}(") for line in lines)
 
 
 def test_what_a_call_makes_is_found_among_its_results(tmp_path: Path) -> None:
