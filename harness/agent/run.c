@@ -20,6 +20,12 @@
 /* How often what cannot be killed at once is killed again. */
 #define CLEAR_AGAIN_MS 100
 
+/*
+ * By how many of its deadlines a case may exceed its limits, if it makes progress. The runner waits
+ * for as long (EXTENSION in runners/campaign/session/session.py).
+ */
+#define EXTENSION 3
+
 /* How often the agent looks at a clock of its own that has something to say. */
 #define TICK_MS STALL_LOOK_MS
 
@@ -46,6 +52,11 @@ static uint64_t after_ms(struct run *run, unsigned int ms)
 unsigned int run_teardown_ms(const struct run *run)
 {
         return 2 * run->job.settings.event_ms + 1000;
+}
+
+unsigned int run_extension_ms(const struct run *run)
+{
+        return EXTENSION * run->deadline_ms;
 }
 
 static bool begin(struct run *run, enum run_kind kind, int peer, child_body *body, const void *arg)
@@ -208,7 +219,7 @@ static void refuse(struct run *run, const char *what)
 /* How long the network of the peer's host may be disturbed: until the case's teardown has ended. */
 static unsigned int disturbed_ms(const struct run *run)
 {
-        unsigned int wanted = run->deadline_ms + run_teardown_ms(run);
+        unsigned int wanted = run->deadline_ms + run_extension_ms(run) + run_teardown_ms(run);
 
         return run->job.settings.gdb || wanted > DISTURBED_MAX_MS ? DISTURBED_MAX_MS : wanted;
 }
@@ -443,6 +454,7 @@ void run_peer_in(struct run *run, const char *op, json_t *data)
                 json_object_del(data, "output");
                 peer_ended(run, data);
         } else {
+                run->messages++;
                 tell_case(run, "data", data);
         }
 }
@@ -461,15 +473,47 @@ void run_abandon(struct run *run)
         kill_main(run, KILLED_ABORT);
 }
 
-/* Whether what the case does now, its body or its teardown, should have ended. */
+/* How much of `ns` the case may take beyond its limits. What it returns counts as taken. */
+static uint64_t extend(struct run *run, uint64_t ns)
+{
+        uint64_t left = run_extension_ms(run) * NS_PER_MS - run->extended_ns;
+        uint64_t granted = ns < left ? ns : left;
+
+        run->extended_ns += granted;
+        return granted;
+}
+
+/* Whether the case or its peer has made progress as recently as an event may take it. */
+static bool progresses(struct run *run, uint64_t could_run_ns)
+{
+        uint64_t progress = run->messages + progress_of(run->main.evidence);
+
+        if (run->peer.started)
+                progress += progress_of(run->peer.evidence);
+        run->quiet_ns = progress > run->progress ? 0 : run->quiet_ns + could_run_ns;
+        if (progress > run->progress)
+                run->progress = progress;
+        return run->quiet_ns < run->job.settings.event_ms * NS_PER_MS &&
+               run->quiet_ns < run->deadline_ms * NS_PER_MS / EXTENSION;
+}
+
+/*
+ * Whether what the case does now, its body or its teardown, should have ended: a case that is slow
+ * makes progress, and one that hangs makes none.
+ */
 static enum run_killed too_long(struct run *run, uint64_t could_run_ns)
 {
-        if (atomic_load(&run->main.evidence->phase) == PHASE_BODY) {
-                run->body_ns += could_run_ns;
-                return run->body_ns >= run->deadline_ms * NS_PER_MS ? KILLED_DEADLINE : KILLED_NOT;
-        }
-        run->teardown_ns += could_run_ns;
-        return run->teardown_ns >= run_teardown_ms(run) * NS_PER_MS ? KILLED_TEARDOWN : KILLED_NOT;
+        bool body = atomic_load(&run->main.evidence->phase) == PHASE_BODY;
+        uint64_t *spent_ns = body ? &run->body_ns : &run->teardown_ns;
+        uint64_t limit_ns = (body ? run->deadline_ms : run_teardown_ms(run)) * NS_PER_MS;
+        bool slow = progresses(run, could_run_ns);
+
+        *spent_ns += could_run_ns;
+        if (*spent_ns >= limit_ns && slow)
+                *spent_ns -= extend(run, could_run_ns);
+        if (*spent_ns < limit_ns)
+                return KILLED_NOT;
+        return body ? KILLED_DEADLINE : KILLED_TEARDOWN;
 }
 
 /* Before a case that had no end is killed, its threads are asked where they are. */
@@ -492,13 +536,15 @@ static void look_at_hanging(struct run *run)
 /* A case is looked at again and again, to find a call that does not return as early as is fair. */
 static void look_at_case(struct run *run)
 {
-        uint64_t could_run_ns = pace_look(&run->pace, &run->main);
-        enum run_killed why = too_long(run, could_run_ns);
+        struct pace_span span = pace_look(&run->pace, &run->main);
+        enum run_killed why;
 
+        span.kernel_ns = extend(run, span.kernel_ns);
+        span.could_run_ns -= span.kernel_ns;
+        why = too_long(run, span.could_run_ns);
         run->until_ns = after_ms(run, STALL_LOOK_MS);
         if (why == KILLED_NOT) {
-                run->stalled_ms =
-                    stall_look(&run->stall, &run->main, &run->job.settings, could_run_ns);
+                run->stalled_ms = stall_look(&run->stall, &run->main, &run->job.settings, &span);
                 if (run->stalled_ms)
                         why = KILLED_STALL;
         }

@@ -74,7 +74,11 @@ struct run {
         uint64_t ended_ns;
         struct pace pace;
         uint64_t body_ns;     /* what the case could run of its body so far, and */
-        uint64_t teardown_ns; /* of its teardown */
+        uint64_t teardown_ns; /* of its teardown, both without: */
+        uint64_t extended_ns; /* by how much kernel work and progress have extended its limits */
+        uint64_t progress;    /* the most progress seen: numbers of calls, and messages */
+        uint64_t messages;    /* of the peer's host */
+        uint64_t quiet_ns;    /* what the case could run since the last progress */
         uint64_t clock_ns;    /* the run's own clock, and */
         uint64_t ticked_ns;   /* when it was looked at */
         uint64_t until_ns;    /* of that clock: when the present stage is over, 0: never */
@@ -107,6 +111,9 @@ void run_abandon(struct run *run);
 
 /* The time limit of a case's teardown, in milliseconds. */
 unsigned int run_teardown_ms(const struct run *run);
+
+/* By how many milliseconds, at most, a case that makes progress may exceed its limits in all. */
+unsigned int run_extension_ms(const struct run *run);
 
 /* Frees what the run holds; its kind is RUN_NONE afterwards. */
 void run_forget(struct run *run);

@@ -74,52 +74,111 @@ static uint64_t processor_ns(pid_t pid)
         return (uint64_t)used.tv_sec * NS_PER_S + (uint64_t)used.tv_nsec;
 }
 
-/* Whether a thread, an entry of `tasks`, runs or waits for a processor: its stat says R. */
-static bool thread_runnable(int tasks, const char *thread)
+#define STAT_MAX 512
+
+/* Reads the stat file `path` in `folder` to `text`. Returns what follows the name, or "". */
+static const char *read_stat(int folder, const char *path, char text[static STAT_MAX])
 {
-        char path[64];
-        char text[128];
         const char *behind;
         ssize_t length = -1;
-        int fd;
+        int fd = openat(folder, path, O_RDONLY | O_CLOEXEC);
 
-        snprintf(path, sizeof(path), "%.32s/stat", thread);
-        fd = openat(tasks, path, O_RDONLY | O_CLOEXEC);
         if (fd >= 0) {
-                length = read(fd, text, sizeof(text) - 1);
+                length = read(fd, text, STAT_MAX - 1);
                 close(fd);
         }
         text[length < 0 ? 0 : length] = '\0';
         /* The name may have parentheses of its own. */
         behind = strrchr(text, ')');
-        return behind && strncmp(behind, ") R", 3) == 0;
+        return behind ? behind + 1 : "";
 }
 
-static bool is_runnable(pid_t pid_in_proc)
+/* What the threads of a process do. */
+struct activity {
+        bool runnable; /* one runs or waits for a processor: its stat says R */
+        bool device;   /* one waits in the kernel for a device: its stat says D */
+};
+
+static struct activity activity_of(pid_t pid_in_proc)
 {
+        struct activity activity = {.runnable = false};
         char path[64];
+        char text[STAT_MAX];
         const struct dirent *thread;
-        bool runnable = false;
         DIR *tasks;
 
         snprintf(path, sizeof(path), "/proc/%d/task", (int)pid_in_proc);
         tasks = opendir(path);
-        while (tasks && !runnable && (thread = readdir(tasks)))
-                runnable =
-                    thread->d_name[0] != '.' && thread_runnable(dirfd(tasks), thread->d_name);
+        while (tasks && (thread = readdir(tasks))) {
+                const char *stat;
+
+                if (thread->d_name[0] == '.')
+                        continue;
+                snprintf(path, sizeof(path), "%.32s/stat", thread->d_name);
+                stat = read_stat(dirfd(tasks), path, text);
+                activity.runnable |= strncmp(stat, " R", 2) == 0;
+                activity.device |= strncmp(stat, " D", 2) == 0;
+        }
         if (tasks)
                 closedir(tasks);
-        return runnable;
+        return activity;
 }
 
-uint64_t pace_look(struct pace *pace, const struct child *child)
+/* Of all threads of a process in system calls, in nanoseconds; 0 when it is gone. */
+static uint64_t kernel_ns(pid_t pid_in_proc)
 {
+        char path[64];
+        char text[STAT_MAX];
+        unsigned long long ticks = 0;
+        long a_second = sysconf(_SC_CLK_TCK);
+
+        snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid_in_proc);
+        if (a_second <= 0 ||
+            sscanf(read_stat(AT_FDCWD, path, text),
+                   " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %llu", &ticks) != 1)
+                return 0;
+        return ticks * (NS_PER_S / (uint64_t)a_second);
+}
+
+struct pace_span pace_look(struct pace *pace, const struct child *child)
+{
+        pid_t pid_in_proc = atomic_load(&child->evidence->pid);
+        struct activity activity = activity_of(pid_in_proc);
         uint64_t used_ns = processor_ns(child->pid);
         uint64_t got_ns = used_ns - pace->used_ns;
+        uint64_t in_kernel_ns = kernel_ns(pid_in_proc);
+        struct pace_span span = {.could_run_ns = LOOK_NS};
 
-        pace->used_ns = used_ns;
-        return got_ns < LOOK_NS && is_runnable(atomic_load(&child->evidence->pid)) ? got_ns
-                                                                                   : LOOK_NS;
+        if (got_ns < LOOK_NS && activity.runnable)
+                span.could_run_ns = got_ns;
+        if (in_kernel_ns > pace->kernel_ns)
+                span.kernel_ns = in_kernel_ns - pace->kernel_ns;
+        if (activity.device || span.kernel_ns > span.could_run_ns)
+                span.kernel_ns = span.could_run_ns;
+        *pace = (struct pace){.used_ns = used_ns, .kernel_ns = in_kernel_ns};
+        return span;
+}
+
+/* Whether a function only asks, so that a loop of it does not come nearer to its end. */
+static bool asks_only(const struct api_function *function)
+{
+        return strstr(function->name, "_query") || strstr(function->name, "_get_status");
+}
+
+uint64_t progress_of(const struct evidence *evidence)
+{
+        size_t used = evidence_calls(evidence);
+        uint64_t last = 0;
+
+        for (size_t i = 0; i < used; i++) {
+                const struct call_record *call = &evidence->calls[i];
+                const struct api_function *function = function_of(call);
+
+                if (atomic_load(&call->state) == CALL_DONE && call->ret == DAT_SUCCESS &&
+                    call->number > last && function && !asks_only(function))
+                        last = call->number;
+        }
+        return last;
 }
 
 /*
@@ -153,7 +212,7 @@ static const struct call_record *first_due(const struct evidence *evidence,
 }
 
 unsigned int stall_look(struct stall *stall, const struct child *child,
-                        const struct settings *settings, uint64_t could_run_ns)
+                        const struct settings *settings, const struct pace_span *span)
 {
         unsigned int limit = 0;
         const struct call_record *call = first_due(child->evidence, settings, &limit);
@@ -169,7 +228,8 @@ unsigned int stall_look(struct stall *stall, const struct child *child,
                 };
                 return 0;
         }
-        stall->spent_ns += could_run_ns;
+        stall->spent_ns += span->could_run_ns;
+        stall->kernel_ns += span->kernel_ns;
         return stall->spent_ns >= limit * NS_PER_MS ? limit : 0;
 }
 

@@ -34,6 +34,17 @@ static void find(struct finding *finding, enum verdict verdict, const char *form
         va_end(args);
 }
 
+/* Adds to a reason by how much the limits were extended before the agent ended the case. */
+static void tell_extension(const struct run *run, struct finding *finding)
+{
+        size_t length = strlen(finding->reason);
+
+        if (run->extended_ns >= NS_PER_MS)
+                snprintf(finding->reason + length, sizeof(finding->reason) - length,
+                         ", and %llu ms more (of at most %u) in which it made progress",
+                         (unsigned long long)(run->extended_ns / NS_PER_MS), run_extension_ms(run));
+}
+
 /* What the agent ended, it explains. */
 static void find_killed(const struct run *run, struct finding *finding)
 {
@@ -51,10 +62,11 @@ static void find_killed(const struct run *run, struct finding *finding)
                 break;
         case KILLED_ABORT:
                 find(finding, VERDICT_ERROR, "aborted by the runner");
-                break;
+                return;
         case KILLED_NOT:
-                break;
+                return;
         }
+        tell_extension(run, finding);
 }
 
 /*
@@ -270,6 +282,22 @@ static void emit_disturbed(const struct run *run, render_emit *emit, void *conte
                               "kind", "record", "text", text));
 }
 
+/* A case that took longer than its limits, for it made progress. */
+static void emit_extension(const struct run *run, render_emit *emit, void *context)
+{
+        uint64_t took_ms = (run->ended_ns - run->started_ns) / NS_PER_MS;
+        char text[160];
+
+        if (run->kind != RUN_CASE || took_ms <= run->deadline_ms || run->extended_ns < NS_PER_MS)
+                return;
+        snprintf(text, sizeof(text),
+                 "progress extended the time limits by %llu ms, of at most %u ms",
+                 (unsigned long long)(run->extended_ns / NS_PER_MS), run_extension_ms(run));
+        render_tree(emit, context,
+                    json_pack("{s:s s:I s:s s:s}", "type", "event", "seq", (json_int_t)run->seq,
+                              "kind", "record", "text", text));
+}
+
 static void emit_count(const struct run *run, const char *kind, const char *what,
                        unsigned int count, render_emit *emit, void *context)
 {
@@ -292,6 +320,7 @@ void run_events(const struct run *run, render_emit *emit, void *context)
                 render_evidence(run->peer.evidence, run->seq, "peer", emit, context);
         emit_disturbed(run, emit, context);
         emit_overreach(run, emit, context);
+        emit_extension(run, emit, context);
         if (run->killed == KILLED_NOT)
                 emit_count(run, "leak", "processes that outlived the case and were killed",
                            run->strays, emit, context);

@@ -3,6 +3,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import time
@@ -115,6 +116,50 @@ def test_a_call_that_starves_is_not_held_against_the_provider(
     agent = agent_on("resize=compute")
     outcome = agent.run("provider/resizes", peer="none", event_ms=900, deadline_ms=600_000)
     assert (outcome.word, outcome.reason) == ("PASS", "")
+
+
+def test_a_call_whose_work_in_the_kernel_is_long(agent_on: MakeAgent) -> None:
+    """It needs 1 s of the kernel, and is given 300 ms."""
+    agent = agent_on("resize=work")
+    outcome = agent.run("provider/resizes", event_ms=300, deadline_ms=600_000)
+    assert (outcome.word, outcome.reason) == ("PASS", "")
+
+
+def test_a_call_that_works_in_the_kernel_for_ever(agent_on: MakeAgent) -> None:
+    agent = agent_on("resize=work_for_ever")
+    outcome = run_and_go_on(agent, "provider/resizes", event_ms=300, deadline_ms=1000)
+    assert outcome.word == "TIMEOUT"
+    assert re.fullmatch(
+        r"no end( of dat_srq_resize)? after (300|1000) ms, and 3000 ms more \(of at most 3000\) "
+        r"in which it made progress",
+        outcome.reason,
+    )
+
+
+def test_a_case_that_is_slow(agent_on: MakeAgent) -> None:
+    """20 calls of 200 ms each are longer than its deadline, and within what progress adds."""
+    agent = agent_on("resize=delay")
+    outcome = agent.run("provider/resizes_often", event_ms=6000, deadline_ms=3000)
+    assert (outcome.word, outcome.reason) == ("PASS", "")
+    (record,) = outcome.of("record")
+    assert re.fullmatch(
+        r"progress extended the time limits by \d+ ms, of at most 9000 ms", record["text"]
+    )
+
+
+def test_a_case_that_goes_on_for_ever(agent_on: MakeAgent) -> None:
+    agent = agent_on("resize=delay")
+    outcome = run_and_go_on(agent, "provider/resizes_for_ever", event_ms=6000, deadline_ms=1000)
+    assert outcome.word == "TIMEOUT"
+    assert re.fullmatch(r"no end after 1000 ms, and 3000 ms more .*", outcome.reason)
+
+
+def test_a_case_that_only_asks(agent: Agent) -> None:
+    """A query makes no progress, however often it succeeds."""
+    outcome = run_and_go_on(agent, "provider/asks_for_ever", event_ms=6000, deadline_ms=3000)
+    assert outcome.word == "TIMEOUT"
+    assert outcome.reason.startswith("no end after 3000 ms")
+    assert "9000 ms more" not in outcome.reason
 
 
 def test_deadline_before_the_limit_of_a_call(agent_on: MakeAgent) -> None:

@@ -10,6 +10,32 @@ CASE_WITH(provider, resizes, .needs = NEED_SRQ)
         expect_eq(srq_param(t, srq).max_recv_dtos, 16);
 }
 
+/* More calls than a slow provider makes in one deadline. */
+CASE_WITH(provider, resizes_often, .needs = NEED_SRQ)
+{
+        DAT_SRQ_HANDLE srq = srq_with(t, .max_recv_dtos = 8);
+
+        for (int i = 0; i < 20; i++)
+                expect(dat_srq_resize(srq, 16), DAT_SUCCESS);
+}
+
+CASE_WITH(provider, resizes_for_ever, .needs = NEED_SRQ)
+{
+        DAT_SRQ_HANDLE srq = srq_with(t, .max_recv_dtos = 8);
+
+        while (dat_is(dat_srq_resize(srq, 16), DAT_SUCCESS))
+                ;
+}
+
+/* As a case that polls for what does not come. */
+CASE_WITH(provider, asks_for_ever, .needs = NEED_SRQ)
+{
+        DAT_SRQ_HANDLE srq = srq_with(t, .max_recv_dtos = 8);
+
+        while (srq_param(t, srq).max_recv_dtos == 8)
+                ;
+}
+
 CASE_WITH(provider, resizes_in_network, .needs = NEED_SRQ, .peers = 1, .network = true)
 {
         expect(dat_srq_resize(srq_with(t), 16), DAT_SUCCESS);

@@ -209,6 +209,36 @@ static DAT_RETURN compute(void)
         return DAT_SUCCESS;
 }
 
+/* Has the kernel work for it, until a processor gave it `end` milliseconds. */
+static void work_in_kernel(uint64_t end)
+{
+        static char bytes[1 << 20];
+
+        while (processor_ms() < end)
+                if (getrandom(bytes, sizeof(bytes), 0) < 0)
+                        errno = 0;
+}
+
+/* As what a large object costs in the kernel. */
+static DAT_RETURN work(void)
+{
+        work_in_kernel(processor_ms() + 1000);
+        return DAT_SUCCESS;
+}
+
+static DAT_RETURN work_for_ever(void)
+{
+        work_in_kernel(UINT64_MAX);
+        return DAT_SUCCESS;
+}
+
+/* As long as a provider may wait for its peer. */
+static DAT_RETURN delay(void)
+{
+        nanosleep(&(struct timespec){.tv_nsec = 200 * 1000000L}, NULL);
+        return DAT_SUCCESS;
+}
+
 static DAT_RETURN stop(void)
 {
         raise(SIGSTOP);
@@ -433,6 +463,9 @@ DAT_RETURN misbehave(const char *site)
             {"forge_stacks_and_hang", forge_the_stacks_and_hang},
             {"spin", spin},
             {"compute", compute},
+            {"work", work},
+            {"work_for_ever", work_for_ever},
+            {"delay", delay},
             {"stop", stop},
             {"exit", leave},
             {"_exit", leave_quickly},
