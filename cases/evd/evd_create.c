@@ -14,6 +14,7 @@ static const DAT_EVD_FLAGS streams[] = {
 };
 
 #define STREAMS (sizeof(streams) / sizeof(streams[0]))
+#define ASYNC   5 /* of DAT_EVD_ASYNC_FLAG */
 
 static DAT_RETURN create(struct test *t, DAT_COUNT places, DAT_CNO_HANDLE cno, DAT_EVD_FLAGS flags,
                          DAT_EVD_HANDLE *evd)
@@ -141,6 +142,16 @@ static void expect_as_declared(struct test *t, unsigned int which)
                 flags |= streams[i];
                 for (size_t j = 0; j < i; j++)
                         declared &= !(which & (1U << j)) || (merges(t, i, j) && merges(t, j, i));
+        }
+        /* The asynchronous stream may be the IA's own alone (EVD-13). */
+        if (which == 1U << ASYNC && !merges(t, ASYNC, ASYNC)) {
+                DAT_RETURN ret =
+                    expect(create(t, SE_QLEN, DAT_HANDLE_NULL, flags, &evd), DAT_SUCCESS,
+                           DAT_INVALID_PARAMETER, DAT_MODEL_NOT_SUPPORTED);
+
+                if (!dat_is(ret, DAT_SUCCESS))
+                        return;
+                release(t, evd);
         }
         if (!declared) {
                 expect(create(t, SE_QLEN, DAT_HANDLE_NULL, flags, &evd), DAT_INVALID_PARAMETER,

@@ -19,17 +19,33 @@ static void expect_type(struct test *t, DAT_HANDLE handle, DAT_HANDLE_TYPE wante
         expect_eq(told, wanted);
 }
 
+/* Ends the case with a NOTE if the provider knows no handle of a CNO (GEN-14). */
+static void must_know(struct test *t, DAT_HANDLE handle, DAT_HANDLE_TYPE type)
+{
+        DAT_HANDLE_TYPE told;
+
+        if (type == DAT_HANDLE_TYPE_CNO &&
+            !dat_is(
+                expect_or_note(dat_get_handle_type(handle, &told), DAT_SUCCESS, DAT_INVALID_HANDLE),
+                DAT_SUCCESS))
+                end_noted(t, "the handle of a CNO is unknown");
+}
+
 FAMILY(get_handle_type, each_kind, object_kinds)
 {
         struct live live = live_object(t, row->type, false);
 
+        must_know(t, live.handle, row->type);
         expect_type(t, live.handle, row->type);
         live_end(t, &live);
 }
 
 FAMILY(get_handle_type, any_origin, origins)
 {
-        expect_type(t, row->make(t), row->type);
+        DAT_HANDLE handle = row->make(t);
+
+        must_know(t, handle, row->type);
+        expect_type(t, handle, row->type);
 }
 
 FAMILY(get_handle_type, older_and_newer, fleeting_kinds)
@@ -37,6 +53,7 @@ FAMILY(get_handle_type, older_and_newer, fleeting_kinds)
         struct live older = live_object(t, row->type, false);
         struct live newer = live_object(t, row->type, false);
 
+        must_know(t, older.handle, row->type);
         expect_type(t, older.handle, row->type);
         expect_type(t, newer.handle, row->type);
         live_free(t, &newer);
@@ -51,6 +68,8 @@ CASE(get_handle_type, all_at_once)
 
         for (size_t i = 0; i < KINDS; i++)
                 objects[i] = live_object(t, object_kinds[i].type, false);
+        for (size_t i = 0; i < KINDS; i++)
+                must_know(t, objects[i].handle, objects[i].type);
         for (; left > 0; left--) {
                 size_t which = draw(t, left);
 
@@ -78,6 +97,7 @@ FAMILY(get_handle_type, only_asks, fleeting_kinds)
         uint64_t context = draw_context(t);
 
         must(dat_set_consumer_context(live.handle, CONTEXT(context)));
+        must_know(t, live.handle, row->type);
         for (int i = 0; i < MANY; i++)
                 expect_type(t, live.handle, row->type);
         expect_context(t, live.handle, context);

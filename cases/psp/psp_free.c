@@ -222,13 +222,31 @@ static void again_reserved(struct test *t, struct loop *loop)
                            loop);
 }
 
+/* Whether the former PSP's request keeps the qualifier in use (PSP-3). */
+static bool is_kept(struct test *t, DAT_CONN_QUAL qual, DAT_EVD_HANDLE evd)
+{
+        DAT_PSP_HANDLE psp;
+        DAT_RETURN ret =
+            expect_or_note(dat_psp_create(ia(t), qual, evd, DAT_PSP_CONSUMER_FLAG, &psp),
+                           DAT_SUCCESS, DAT_CONN_QUAL_IN_USE);
+
+        if (!dat_is(ret, DAT_SUCCESS))
+                return true;
+        adopt(t, DAT_HANDLE_TYPE_PSP, psp);
+        free_now(t, psp);
+        return false;
+}
+
 static void again_after_request(struct test *t, struct loop *loop)
 {
         DAT_EVD_HANDLE evd = request_evd(t);
-        DAT_PSP_HANDLE psp = psp_at(t, loop->qual, evd, DAT_PSP_CONSUMER_FLAG);
+        bool kept = is_kept(t, loop->qual, evd);
 
-        expect_served(t, psp, loop->qual, evd);
-        expect_accepted(t, loop->request, loop);
+        if (kept)
+                expect_accepted(t, loop->request, loop);
+        expect_served(t, psp_at(t, loop->qual, evd, DAT_PSP_CONSUMER_FLAG), loop->qual, evd);
+        if (!kept)
+                expect_accepted(t, loop->request, loop);
 }
 
 static const struct again {

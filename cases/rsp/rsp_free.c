@@ -315,6 +315,21 @@ static const struct again {
     {"public_after_request", again_public, .asked = true},
 };
 
+/* Whether the former RSP's request keeps the qualifier in use (PSP-3). */
+static bool is_kept(struct test *t, DAT_CONN_QUAL qual)
+{
+        DAT_RSP_HANDLE rsp;
+        DAT_RETURN ret =
+            expect_or_note(dat_rsp_create(ia(t), qual, ep_with(t), request_evd(t), &rsp),
+                           DAT_SUCCESS, DAT_CONN_QUAL_IN_USE);
+
+        if (!dat_is(ret, DAT_SUCCESS))
+                return true;
+        adopt(t, DAT_HANDLE_TYPE_RSP, rsp);
+        free_now(t, rsp);
+        return false;
+}
+
 FAMILY(rsp_free, qualifier_again, agains)
 {
         struct loop loop = reserved_loop(t);
@@ -326,6 +341,11 @@ FAMILY(rsp_free, qualifier_again, agains)
                 free_now(t, loop.psp);
         }
 
+        if (row->asked && is_kept(t, loop.qual)) {
+                expect_own_ep_accepted(t, &loop);
+                row->serve(t, &loop);
+                return;
+        }
         row->serve(t, &loop);
         if (row->asked)
                 expect_own_ep_accepted(t, &loop);
