@@ -130,7 +130,7 @@ def test_a_call_that_works_in_the_kernel_for_ever(agent_on: MakeAgent) -> None:
     outcome = run_and_go_on(agent, "provider/resizes", event_ms=300, deadline_ms=1000)
     assert outcome.word == "TIMEOUT"
     assert re.fullmatch(
-        r"no end( of dat_srq_resize)? after (300|1000) ms, and 3000 ms more \(of at most 3000\) "
+        r"no end( of dat_srq_resize)? after (300|1000) ms, and \d+ ms more \(of at most 3000\) "
         r"in which it made progress",
         outcome.reason,
     )
@@ -151,7 +151,7 @@ def test_a_case_that_goes_on_for_ever(agent_on: MakeAgent) -> None:
     agent = agent_on("resize=delay")
     outcome = run_and_go_on(agent, "provider/resizes_for_ever", event_ms=6000, deadline_ms=1000)
     assert outcome.word == "TIMEOUT"
-    assert re.fullmatch(r"no end after 1000 ms, and 3000 ms more .*", outcome.reason)
+    assert re.fullmatch(r"no end after 1000 ms, and \d+ ms more .*", outcome.reason)
 
 
 def test_a_case_that_only_asks(agent: Agent) -> None:
