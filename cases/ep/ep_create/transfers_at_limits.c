@@ -105,6 +105,7 @@ CASE(ep_create, write_segments)
                                       DAT_COMPLETION_DEFAULT_FLAG),
                DAT_SUCCESS);
         expect_completion(with.request_evd, ep, 1, 100, 0);
+        vector_await(t, &to, 1, 100);
         expect_holds(&to, 1, 100);
 }
 
@@ -196,5 +197,6 @@ CASE(ep_create, greatest_rdma)
                                       DAT_COMPLETION_DEFAULT_FLAG),
                DAT_SUCCESS);
         expect_completion(with.request_evd, ep, 1, length, 0);
+        vector_await(t, &to, 1, length);
         expect_holds(&to, 1, length);
 }
