@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define PLACES_MAX 128
@@ -117,11 +118,13 @@ static bool make_private(void)
         return mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0;
 }
 
+/* glibc has mount_setattr() from 2.36 on, and the agent runs on hosts with 2.34. */
 static bool make_read_only(void)
 {
         struct mount_attr read_only = {.attr_set = MOUNT_ATTR_RDONLY};
 
-        return mount_setattr(AT_FDCWD, "/", AT_RECURSIVE, &read_only, sizeof(read_only)) == 0;
+        return syscall(SYS_mount_setattr, AT_FDCWD, "/", AT_RECURSIVE, &read_only,
+                       sizeof(read_only)) == 0;
 }
 
 /* Where there is no such path, there is nothing to protect. */
