@@ -457,24 +457,26 @@ CASE(ep_connect, multipath)
 /* Where it is no longer Unconnected, nothing is heard of the request but by who heard the first. */
 FAMILY(ep_connect, in_state, ep_states)
 {
-        struct ep_held held = ep_hold(t, row->state);
-        struct asking asking;
-        struct stage stage;
-        DAT_EVENT event;
+        EACH_EP_ROUTE (route, row->state) {
+                struct ep_held held = ep_hold_by(t, route);
+                struct asking asking;
+                struct stage stage;
+                DAT_EVENT event;
 
-        stage_set(t, &stage, BY_ADDRESS);
-        asking = stage.asking;
-        asking.ep = held.ep;
-        if (row->state == DAT_EP_STATE_UNCONNECTED) {
-                stage.asking = asking;
-                stage.loop.active = held.ep;
-                expect(connect_ask(&asking), DAT_SUCCESS);
-                expect_stage_accepted(t, &stage);
-                return;
+                stage_set(t, &stage, BY_ADDRESS);
+                asking = stage.asking;
+                asking.ep = held.ep;
+                if (row->state == DAT_EP_STATE_UNCONNECTED) {
+                        stage.asking = asking;
+                        stage.loop.active = held.ep;
+                        expect(connect_ask(&asking), DAT_SUCCESS);
+                        expect_stage_accepted(t, &stage);
+                        continue;
+                }
+                expect(connect_ask(&asking), DAT_INVALID_STATE);
+                expect_ep_untouched(t, &held);
+                expect(dat_evd_dequeue(stage.loop.requests, &event), DAT_QUEUE_EMPTY);
         }
-        expect(connect_ask(&asking), DAT_INVALID_STATE);
-        expect_ep_untouched(t, &held);
-        expect(dat_evd_dequeue(stage.loop.requests, &event), DAT_QUEUE_EMPTY);
 }
 
 LEGAL(ep_connect)

@@ -315,24 +315,26 @@ CASE(ep_dup_connect, as_a_passive_end)
 
 FAMILY(ep_dup_connect, in_state, ep_states)
 {
-        struct ep_held held = ep_hold(t, row->state);
-        struct asking asking;
-        struct stage stage;
+        EACH_EP_ROUTE (route, row->state) {
+                struct ep_held held = ep_hold_by(t, route);
+                struct asking asking;
+                struct stage stage;
 
-        stage_set(t, &stage, AS_ANOTHER);
-        asking = stage.asking;
-        asking.ep = held.ep;
-        if (row->state == DAT_EP_STATE_UNCONNECTED) {
-                stage.asking = asking;
-                stage.loop.active = held.ep;
-                expect(connect_ask(&asking), DAT_SUCCESS);
-                expect_stage_accepted(t, &stage);
-                return;
+                stage_set(t, &stage, AS_ANOTHER);
+                asking = stage.asking;
+                asking.ep = held.ep;
+                if (row->state == DAT_EP_STATE_UNCONNECTED) {
+                        stage.asking = asking;
+                        stage.loop.active = held.ep;
+                        expect(connect_ask(&asking), DAT_SUCCESS);
+                        expect_stage_accepted(t, &stage);
+                        continue;
+                }
+                expect(connect_ask(&asking), DAT_INVALID_STATE);
+                expect_ep_untouched(t, &held);
+                expect_empty(t, stage.loop.requests);
+                expect_loop_carries(t, stage.asking.like, stage.old.passive);
         }
-        expect(connect_ask(&asking), DAT_INVALID_STATE);
-        expect_ep_untouched(t, &held);
-        expect_empty(t, stage.loop.requests);
-        expect_loop_carries(t, stage.asking.like, stage.old.passive);
 }
 
 /* A request as the EP's is one to the peer, which is asked again. */
@@ -344,10 +346,11 @@ static void expect_followed(struct test *t, DAT_EP_HANDLE ep)
         expect_ep_told(t, ep, DAT_CONNECTION_EVENT_ESTABLISHED, DAT_EP_STATE_CONNECTED);
 }
 
+/* The followed EP has asked for its connection: one that accepted has no qualifier to follow. */
 FAMILY(ep_dup_connect, like_in_state, ep_states)
 {
         DAT_EP_HANDLE ep = ep_with(t, .srq = DAT_HANDLE_NULL);
-        struct ep_held held = ep_hold(t, row->state);
+        struct ep_held held = ep_hold_by(t, ep_route_first(t, row->state));
         struct ep_snapshot before = ep_snapshot(t, ep);
         struct asking asking = {
             .way = AS_ANOTHER,

@@ -53,18 +53,20 @@ static void forget_completions(DAT_EVD_HANDLE evd)
 
 FAMILY(ep_reset, in_state, ep_states)
 {
-        struct ep_held held = ep_hold(t, row->state);
+        EACH_EP_ROUTE (route, row->state) {
+                struct ep_held held = ep_hold_by(t, route);
 
-        if (!ep_is_in(&held, EP_IN(UNCONNECTED) | EP_IN(DISCONNECTED))) {
-                expect(dat_ep_reset(held.ep), DAT_INVALID_STATE);
+                if (!ep_is_in(&held, EP_IN(UNCONNECTED) | EP_IN(DISCONNECTED))) {
+                        expect(dat_ep_reset(held.ep), DAT_INVALID_STATE);
+                        expect_ep_untouched(t, &held);
+                        continue;
+                }
+                expect_reset(t, held.ep);
+                expect_ep_kept(t, held.ep, &held.before, EP_OF_CONNECTION);
+                held.state = DAT_EP_STATE_UNCONNECTED;
+                held.before = ep_snapshot(t, held.ep);
                 expect_ep_untouched(t, &held);
-                return;
         }
-        expect_reset(t, held.ep);
-        expect_ep_kept(t, held.ep, &held.before, EP_OF_CONNECTION);
-        held.state = DAT_EP_STATE_UNCONNECTED;
-        held.before = ep_snapshot(t, held.ep);
-        expect_ep_untouched(t, &held);
 }
 
 /* A request that is not answered in time, at whatever address. */

@@ -278,12 +278,14 @@ CASE(pz_free, kinds_mixed)
 
 FAMILY(pz_free, in_use_in_state, consumer_ep_states)
 {
-        DAT_PZ_HANDLE zone = pz_new(t);
-        DAT_EP_HANDLE ep = ep_in(t, row->state, .pz = zone);
+        EACH_EP_ROUTE (route, row->state) {
+                DAT_PZ_HANDLE zone = pz_new(t);
+                DAT_EP_HANDLE ep = ep_by(t, route, .pz = zone);
 
-        expect(dat_pz_free(zone), DAT_INVALID_STATE);
-        expect_ep_state_kept(t, ep, row->state);
-        expect_that(zone_of_ep(ep) == zone, "the EP is in the zone no more");
+                expect(dat_pz_free(zone), DAT_INVALID_STATE);
+                expect_ep_state_kept(t, ep, row->state);
+                expect_that(zone_of_ep(ep) == zone, "the EP is in the zone no more");
+        }
 }
 
 CASE(pz_free, refusal_keeps_traffic)

@@ -215,11 +215,13 @@ CASE(srq_free, armed_raises_nothing)
 
 FAMILY(srq_free, in_use, consumer_ep_states)
 {
-        DAT_SRQ_HANDLE srq = srq_with(t);
+        EACH_EP_ROUTE (route, row->state) {
+                DAT_SRQ_HANDLE srq = srq_with(t);
 
-        ep_in(t, row->state, .srq = srq);
+                ep_by(t, route, .srq = srq);
 
-        expect_in_use(t, srq);
+                expect_in_use(t, srq);
+        }
 }
 
 FAMILY(srq_free, refusal_keeps_parameters, consumer_ep_states)

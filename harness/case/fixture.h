@@ -133,6 +133,32 @@ DAT_EVD_HANDLE ep_connect_evd(struct test *t, DAT_EP_HANDLE ep);
 DAT_EP_HANDLE ep_make_in(struct test *t, DAT_EP_STATE state, struct ep_opts opts);
 
 /*
+ * A route of an EP into a state. ep_in() draws one by the seed, and the record names it. A clause
+ * about the state itself asks all of them:
+ *
+ *	EACH_EP_ROUTE(route, DAT_EP_STATE_DISCONNECTED) {
+ *		DAT_EP_HANDLE ep = ep_by(t, route);
+ *
+ *		...
+ *	}
+ *
+ * ep_route_first() is for what asks for one route: the EP asked the peer, and made its disconnect.
+ */
+struct ep_route {
+        const char *id;
+        DAT_EP_STATE state;
+        DAT_EP_HANDLE (*make)(struct test *t, struct ep_opts opts);
+};
+#define ep_by(t_, route_, ...) ep_make_by((t_), (route_), (struct ep_opts){__VA_ARGS__})
+DAT_EP_HANDLE ep_make_by(struct test *t, const struct ep_route *route, struct ep_opts opts);
+#define EACH_EP_ROUTE(route_, state_)                                                 \
+        for (const struct ep_route *(route_) = ep_route_first(t, (state_)); (route_); \
+             (route_) = ep_route_next(t, (state_), (route_)))
+const struct ep_route *ep_route_first(struct test *t, DAT_EP_STATE state);
+const struct ep_route *ep_route_next(struct test *t, DAT_EP_STATE state,
+                                     const struct ep_route *before);
+
+/*
  * The RSP of an EP of ep_in() that is Reserved or Passive Connection Pending, and the request for
  * one that is Passive or Tentative Connection Pending. release() frees the one and rejects the
  * other.

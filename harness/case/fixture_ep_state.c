@@ -5,6 +5,7 @@
 
 #include "case/ep_attr.h"
 #include "case/poison.h"
+#include "case/step.h"
 #include "case/test.h"
 #include "evidence/api.h"
 
@@ -13,7 +14,8 @@
 #define CR_QLEN         8
 #define CONNECT_QLEN    8
 #define ASKER_BYTES     64
-#define LAST_BYTES      1 /* of the message that a graceful disconnect waits for */
+#define LAST_BYTES      1     /* of the message that a graceful disconnect waits for */
+#define BRIEF_US        60000 /* of a request that times out */
 
 static const char *state_name(DAT_EP_STATE state)
 {
@@ -78,7 +80,7 @@ static DAT_EP_HANDLE passive(struct test *t, struct ep_opts opts)
  * The EVDs that this EP is to be given stand on the list before its request: they are freed after
  * the request has been rejected.
  */
-static DAT_EP_HANDLE tentative(struct test *t)
+static DAT_EP_HANDLE tentative(struct test *t, struct ep_opts opts)
 {
         DAT_EVD_HANDLE recv = evd_with(t);
         DAT_EVD_HANDLE send = evd_with(t);
@@ -87,6 +89,7 @@ static DAT_EP_HANDLE tentative(struct test *t)
         DAT_CR_PARAM param;
         struct object *request;
 
+        (void)opts;
         pz(t);
         request = await_request(t, listen_for(t, DAT_HANDLE_NULL));
         poison(&param, sizeof(param));
@@ -107,11 +110,16 @@ static DAT_EP_HANDLE asking(struct test *t, struct ep_opts opts)
         return ep;
 }
 
+static void connect_to_peer(struct test *t, DAT_EP_HANDLE ep)
+{
+        ep_object(t, ep)->end = peer_connect(peer(t), ep);
+}
+
 static DAT_EP_HANDLE connected(struct test *t, struct ep_opts opts)
 {
         DAT_EP_HANDLE ep = ep_make(t, opts);
 
-        ep_object(t, ep)->end = peer_connect(peer(t), ep);
+        connect_to_peer(t, ep);
         return ep;
 }
 
@@ -144,15 +152,6 @@ static DAT_EP_HANDLE disconnecting(struct test *t, struct ep_opts opts)
         arrange(dat_ep_disconnect(ep, DAT_CLOSE_GRACEFUL_FLAG));
         if (ep_known_state(t, ep) == DAT_EP_STATE_DISCONNECTED)
                 ended_at_once(t, ep, end);
-        return ep;
-}
-
-static DAT_EP_HANDLE disconnected(struct test *t, struct ep_opts opts)
-{
-        DAT_EP_HANDLE ep = connected(t, opts);
-
-        arrange(dat_ep_disconnect(ep, DAT_CLOSE_ABRUPT_FLAG));
-        must_event(ep_connect_evd(t, ep), DAT_CONNECTION_EVENT_DISCONNECTED);
         return ep;
 }
 
@@ -233,51 +232,248 @@ static const char *call_into(DAT_EP_STATE state)
         }
 }
 
-DAT_EP_HANDLE ep_make_in(struct test *t, DAT_EP_STATE state, struct ep_opts opts)
+/*
+ * Routes into Connected
+ */
+
+/* It is asked by the peer, at an RSP that is freed then. */
+static DAT_EP_HANDLE accepted(struct test *t, struct ep_opts opts)
 {
-        DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
+        DAT_EP_HANDLE ep = passive(t, opts);
+        struct object *request = object_of_ep(t, ep, OBJECT_CR);
+        struct peer_ep *end = request->end;
+
+        arrange(accept_request(t, request));
+        must_event(ep_connect_evd(t, ep), DAT_CONNECTION_EVENT_ESTABLISHED);
+        must_be_connected(t, ep);
+        peer_wait_connected(end);
+        release(t, object_of_ep(t, ep, OBJECT_RSP)->handle);
+        return ep;
+}
+
+static void disconnect(struct test *t, DAT_EP_HANDLE ep, DAT_CLOSE_FLAGS flags)
+{
+        arrange(dat_ep_disconnect(ep, flags));
+        must_event(ep_connect_evd(t, ep), DAT_CONNECTION_EVENT_DISCONNECTED);
+        ep_object(t, ep)->end = NULL;
+}
+
+static DAT_EP_HANDLE reset(struct test *t, struct ep_opts opts)
+{
+        DAT_EP_HANDLE ep = connected(t, opts);
+
+        disconnect(t, ep, DAT_CLOSE_ABRUPT_FLAG);
+        arrange(dat_ep_reset(ep));
+        return ep;
+}
+
+static DAT_EP_HANDLE connected_again(struct test *t, struct ep_opts opts)
+{
+        DAT_EP_HANDLE ep = reset(t, opts);
+
+        connect_to_peer(t, ep);
+        return ep;
+}
+
+static DAT_EP_HANDLE duplicated(struct test *t, struct ep_opts opts)
+{
+        DAT_EP_HANDLE like = connected(t, (struct ep_opts){0});
+        DAT_EP_HANDLE ep = ep_make(t, opts);
+
+        ep_object(t, ep)->end = peer_duplicate(peer(t), ep, like);
+        return ep;
+}
+
+/*
+ * Routes into Disconnected
+ */
+
+static DAT_EP_HANDLE left(struct test *t, struct ep_opts opts)
+{
+        DAT_EP_HANDLE ep = connected(t, opts);
+
+        disconnect(t, ep, DAT_CLOSE_ABRUPT_FLAG);
+        return ep;
+}
+
+static DAT_EP_HANDLE left_gracefully(struct test *t, struct ep_opts opts)
+{
+        DAT_EP_HANDLE ep = connected(t, opts);
+
+        disconnect(t, ep, DAT_CLOSE_GRACEFUL_FLAG);
+        return ep;
+}
+
+static DAT_EP_HANDLE left_by_peer(struct test *t, struct ep_opts opts)
+{
+        DAT_EP_HANDLE ep = connected(t, opts);
+
+        peer_disconnect(ep_end(t, ep), DAT_CLOSE_ABRUPT_FLAG);
+        must_event(ep_connect_evd(t, ep), DAT_CONNECTION_EVENT_DISCONNECTED);
+        ep_object(t, ep)->end = NULL;
+        return ep;
+}
+
+static DAT_EP_HANDLE left_after_accept(struct test *t, struct ep_opts opts)
+{
+        DAT_EP_HANDLE ep = accepted(t, opts);
+
+        disconnect(t, ep, DAT_CLOSE_ABRUPT_FLAG);
+        return ep;
+}
+
+static DAT_EP_HANDLE left_after_reset(struct test *t, struct ep_opts opts)
+{
+        DAT_EP_HANDLE ep = connected_again(t, opts);
+
+        disconnect(t, ep, DAT_CLOSE_ABRUPT_FLAG);
+        return ep;
+}
+
+static DAT_EP_HANDLE left_duplicated(struct test *t, struct ep_opts opts)
+{
+        DAT_EP_HANDLE ep = duplicated(t, opts);
+
+        disconnect(t, ep, DAT_CLOSE_ABRUPT_FLAG);
+        return ep;
+}
+
+/* Without the token: a request that the peer has not taken is a stranger's to it later. */
+static void ask(struct test *t, DAT_EP_HANDLE ep, struct peer_place *place, DAT_TIMEOUT timeout)
+{
+        arrange(dat_ep_connect(ep, (DAT_IA_ADDRESS_PTR)&place->address, place->qual, timeout, 0,
+                               NULL, DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG));
+}
+
+static DAT_EP_HANDLE rejected(struct test *t, struct ep_opts opts)
+{
+        DAT_EP_HANDLE ep = ep_make(t, opts);
+        struct peer_place place = peer_listen(peer(t));
+        struct peer_cr request;
+
+        ask(t, ep, &place, event_timeout(t));
+        request = peer_take_request(peer(t));
+        peer_reject(&request);
+        must_event(ep_connect_evd(t, ep), DAT_CONNECTION_EVENT_PEER_REJECTED);
+        peer_stop_listening(peer(t), place.qual);
+        return ep;
+}
+
+static DAT_EP_HANDLE unheard(struct test *t, struct ep_opts opts)
+{
+        DAT_EP_HANDLE ep = ep_make(t, opts);
+        struct peer_place place = peer_listen(peer(t));
+
+        peer_stop_listening(peer(t), place.qual);
+        ask(t, ep, &place, event_timeout(t));
+        must_event(ep_connect_evd(t, ep), DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+        return ep;
+}
+
+/* The request is left alone until its time is over, which either event reports (EP-3). */
+static DAT_EP_HANDLE timed_out(struct test *t, struct ep_opts opts)
+{
+        DAT_EP_HANDLE ep = ep_make(t, opts);
+        struct peer_place place = peer_listen(peer(t));
+        DAT_EVENT event;
+        DAT_COUNT more;
+
+        ask(t, ep, &place, BRIEF_US);
+        poison(&event, sizeof(event));
+        arrange(dat_evd_wait(ep_connect_evd(t, ep), event_timeout(t), 1, &event, &more));
+        must_show(t, "dat_ep_connect", "dat_evd_wait", "that the time is over",
+                  event.event_number == DAT_CONNECTION_EVENT_TIMED_OUT ||
+                      event.event_number == DAT_CONNECTION_EVENT_UNREACHABLE);
+        return ep;
+}
+
+/*
+ * The routes of an EP into each state. The first one into a state is the shortest; an EP may be in
+ * Unconnected without a peer by the first one only.
+ */
+const struct ep_route ep_routes[] = {
+    {"made", DAT_EP_STATE_UNCONNECTED, ep_make},
+    {"reset", DAT_EP_STATE_UNCONNECTED, reset},
+    {"an RSP", DAT_EP_STATE_RESERVED, reserved},
+    {"a request at its RSP", DAT_EP_STATE_PASSIVE_CONNECTION_PENDING, passive},
+    {"a request at a PSP", DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING, tentative},
+    {"its request", DAT_EP_STATE_ACTIVE_CONNECTION_PENDING, asking},
+    {"its request, accepted", DAT_EP_STATE_CONNECTED, connected},
+    {"a request that it accepted", DAT_EP_STATE_CONNECTED, accepted},
+    {"dat_ep_dup_connect", DAT_EP_STATE_CONNECTED, duplicated},
+    {"a second request, after a reset", DAT_EP_STATE_CONNECTED, connected_again},
+    {"a disconnect that waits", DAT_EP_STATE_DISCONNECT_PENDING, disconnecting},
+    {"its abrupt disconnect", DAT_EP_STATE_DISCONNECTED, left},
+    {"its graceful disconnect", DAT_EP_STATE_DISCONNECTED, left_gracefully},
+    {"the peer's disconnect", DAT_EP_STATE_DISCONNECTED, left_by_peer},
+    {"a rejection", DAT_EP_STATE_DISCONNECTED, rejected},
+    {"a request that had no listener", DAT_EP_STATE_DISCONNECTED, unheard},
+    {"a request that timed out", DAT_EP_STATE_DISCONNECTED, timed_out},
+    {"a disconnect of the accepting side", DAT_EP_STATE_DISCONNECTED, left_after_accept},
+    {"a disconnect after dat_ep_dup_connect", DAT_EP_STATE_DISCONNECTED, left_duplicated},
+    {"a second disconnect, after a reset", DAT_EP_STATE_DISCONNECTED, left_after_reset},
+    {"an accept without an answer", DAT_EP_STATE_COMPLETION_PENDING, completing},
+};
+
+#define ROUTES (sizeof(ep_routes) / sizeof(ep_routes[0]))
+
+const struct ep_route *ep_route_next(struct test *t, DAT_EP_STATE state,
+                                     const struct ep_route *before)
+{
+        const struct ep_route *route = before ? before + 1 : ep_routes;
+
+        for (; route < ep_routes + ROUTES; route++) {
+                if (route->make == reset && !t->entry->peers)
+                        continue;
+                if (route->state == plain_ep_state(state))
+                        return route;
+        }
+        return NULL;
+}
+
+const struct ep_route *ep_route_first(struct test *t, DAT_EP_STATE state)
+{
+        const struct ep_route *route = ep_route_next(t, state, NULL);
+
+        if (!route)
+                test_end(t, VERDICT_ERROR, "no route leads to state %d", (int)state);
+        return route;
+}
+
+static const struct ep_route *draw_route(struct test *t, DAT_EP_STATE state)
+{
+        const struct ep_route *route = ep_route_first(t, state);
+        uint64_t count = 0;
+
+        for (const struct ep_route *next = route; next; next = ep_route_next(t, state, next))
+                count++;
+        if (count == 1)
+                return route;
+        for (uint64_t left_out = draw(t, count); left_out; left_out--)
+                route = ep_route_next(t, state, route);
+        return route;
+}
+
+DAT_EP_HANDLE ep_make_by(struct test *t, const struct ep_route *route, struct ep_opts opts)
+{
+        DAT_EP_HANDLE ep;
         DAT_EP_STATE seen;
 
-        switch (plain_ep_state(state)) {
-        case DAT_EP_STATE_UNCONNECTED:
-                ep = ep_make(t, opts);
-                break;
-        case DAT_EP_STATE_RESERVED:
-                ep = reserved(t, opts);
-                break;
-        case DAT_EP_STATE_PASSIVE_CONNECTION_PENDING:
-                ep = passive(t, opts);
-                break;
-        case DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING:
-                ep = tentative(t);
-                break;
-        case DAT_EP_STATE_ACTIVE_CONNECTION_PENDING:
-                ep = asking(t, opts);
-                break;
-        case DAT_EP_STATE_CONNECTED:
-                ep = connected(t, opts);
-                break;
-        case DAT_EP_STATE_DISCONNECT_PENDING:
-                ep = disconnecting(t, opts);
-                break;
-        case DAT_EP_STATE_DISCONNECTED:
-                ep = disconnected(t, opts);
-                break;
-        case DAT_EP_STATE_COMPLETION_PENDING:
-                ep = completing(t, opts);
-                break;
-        default:
-                test_end(t, VERDICT_ERROR, "ep_in() knows no state %d", (int)state);
-        }
+        record(t, "the EP is in %s by %s", state_name(route->state), route->id);
+        ep = route->make(t, opts);
         seen = ep_known_state(t, ep);
         /* dat_ep_get_status has no word for Completion Pending (EP-8). */
-        if (seen != plain_ep_state(state) &&
-            !(plain_ep_state(state) == DAT_EP_STATE_COMPLETION_PENDING &&
-              seen == DAT_EP_STATE_PASSIVE_CONNECTION_PENDING))
-                step_failed(t, STEP_SITE_(t), call_into(plain_ep_state(state)), state_name(seen),
-                            "the EP was to be in %s and is in %s",
-                            state_name(plain_ep_state(state)), state_name(seen));
+        if (seen != route->state && !(route->state == DAT_EP_STATE_COMPLETION_PENDING &&
+                                      seen == DAT_EP_STATE_PASSIVE_CONNECTION_PENDING))
+                step_failed(t, STEP_SITE_(t), call_into(route->state), state_name(seen),
+                            "the EP was to be in %s and is in %s", state_name(route->state),
+                            state_name(seen));
         return ep;
+}
+
+DAT_EP_HANDLE ep_make_in(struct test *t, DAT_EP_STATE state, struct ep_opts opts)
+{
+        return ep_make_by(t, draw_route(t, state), opts);
 }
 
 static DAT_HANDLE handle_of_ep(struct test *t, DAT_EP_HANDLE ep, enum object_kind kind)

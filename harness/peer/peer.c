@@ -325,14 +325,25 @@ struct peer_ep *peer_connect_by(struct peer *peer, const struct check_site *site
             clause);
 }
 
-struct peer_ep *peer_connect_like(struct peer *peer, DAT_EP_HANDLE ep, DAT_EP_HANDLE like)
+static struct peer_ep *duplicate(struct peer *peer, DAT_EP_HANDLE ep, DAT_EP_HANDLE like,
+                                 bool clause)
 {
         accept_next(peer);
         return await_connected(peer, CHECK_SITE_("the connection to where another EP is"), ep,
                                dat_ep_dup_connect(ep, like, peer->t->settings->event_ms * US_PER_MS,
                                                   peer->token_size, token_of(peer),
                                                   DAT_QOS_BEST_EFFORT),
-                               true);
+                               clause);
+}
+
+struct peer_ep *peer_connect_like(struct peer *peer, DAT_EP_HANDLE ep, DAT_EP_HANDLE like)
+{
+        return duplicate(peer, ep, like, true);
+}
+
+struct peer_ep *peer_duplicate(struct peer *peer, DAT_EP_HANDLE ep, DAT_EP_HANDLE like)
+{
+        return duplicate(peer, ep, like, false);
 }
 
 struct peer_ep *peer_connect(struct peer *peer, DAT_EP_HANDLE ep)

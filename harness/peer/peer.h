@@ -38,6 +38,9 @@ struct peer_ep *peer_connect(struct peer *peer, DAT_EP_HANDLE ep);
  */
 struct peer_ep *peer_connect_like(struct peer *peer, DAT_EP_HANDLE ep, DAT_EP_HANDLE like);
 
+/* The same as a step: a failure ends the case as BLOCKED. */
+struct peer_ep *peer_duplicate(struct peer *peer, DAT_EP_HANDLE ep, DAT_EP_HANDLE like);
+
 /* Has `ep` ask the peer for a connection that the peer neither accepts nor rejects. */
 void peer_leave_asking(struct peer *peer, DAT_EP_HANDLE ep);
 

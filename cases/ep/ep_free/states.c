@@ -17,20 +17,22 @@
 
 FAMILY(ep_free, in_state, ep_states)
 {
-        struct ep_held held = ep_hold(t, row->state);
-        DAT_EVD_HANDLE evds[] = {
-            ep_recv_evd(t, held.ep),
-            ep_request_evd(t, held.ep),
-            ep_connect_evd(t, held.ep),
-        };
+        EACH_EP_ROUTE (route, row->state) {
+                struct ep_held held = ep_hold_by(t, route);
+                DAT_EVD_HANDLE evds[] = {
+                    ep_recv_evd(t, held.ep),
+                    ep_request_evd(t, held.ep),
+                    ep_connect_evd(t, held.ep),
+                };
 
-        if (ep_is_in(&held, REFUSED_IN)) {
-                expect(dat_ep_free(held.ep), DAT_INVALID_STATE);
-                expect_ep_untouched(t, &held);
-                return;
+                if (ep_is_in(&held, REFUSED_IN)) {
+                        expect(dat_ep_free(held.ep), DAT_INVALID_STATE);
+                        expect_ep_untouched(t, &held);
+                        continue;
+                }
+                free_now(t, held.ep);
+                expect_evds_free(t, evds);
         }
-        free_now(t, held.ep);
-        expect_evds_free(t, evds);
 }
 
 FAMILY(ep_free, after_turn, ep_turns)

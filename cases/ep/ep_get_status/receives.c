@@ -13,18 +13,20 @@
 /* Where the EP is, or comes to be, Disconnected, the receive is flushed. */
 FAMILY(ep_get_status, recv_in_state, consumer_ep_states)
 {
-        DAT_EP_HANDLE ep = ep_in(t, row->state);
-        bool ends = row->state == DAT_EP_STATE_DISCONNECTED;
+        EACH_EP_ROUTE (route, row->state) {
+                DAT_EP_HANDLE ep = ep_by(t, route);
+                bool ends = row->state == DAT_EP_STATE_DISCONNECTED;
 
-        ep_get_status_post_recvs(t, ep, 1);
-        if (ends)
-                must_be_flushed(t, ep_recv_evd(t, ep), 1);
-        struct status status = status_of(t, ep);
+                ep_get_status_post_recvs(t, ep, 1);
+                if (ends)
+                        must_be_flushed(t, ep_recv_evd(t, ep), 1);
+                struct status status = status_of(t, ep);
 
-        if (row->state == DAT_EP_STATE_DISCONNECT_PENDING &&
-            status.state == DAT_EP_STATE_DISCONNECTED)
-                return;
-        expect_eq(status.recv_idle, ends ? DAT_TRUE : DAT_FALSE);
+                if (row->state == DAT_EP_STATE_DISCONNECT_PENDING &&
+                    status.state == DAT_EP_STATE_DISCONNECTED)
+                        continue;
+                expect_eq(status.recv_idle, ends ? DAT_TRUE : DAT_FALSE);
+        }
 }
 
 CASE(ep_get_status, recvs_reaped)

@@ -29,15 +29,18 @@ static bool tells(struct test *t, const struct ep_held *held, DAT_EP_STATE told)
 
 FAMILY(ep_get_status, in_state, ep_states)
 {
-        struct ep_held held = ep_hold(t, row->state);
-        struct status status = status_of(t, held.ep);
-        bool waits = status.state == DAT_EP_STATE_DISCONNECT_PENDING;
+        EACH_EP_ROUTE (route, row->state) {
+                struct ep_held held = ep_hold_by(t, route);
+                struct status status = status_of(t, held.ep);
+                bool waits = status.state == DAT_EP_STATE_DISCONNECT_PENDING;
 
-        expect_that(tells(t, &held, status.state), "an EP in state %d is reported in state %d",
-                    (int)held.state, (int)status.state);
-        expect_eq(status.recv_idle, DAT_TRUE);
-        expect_eq(status.request_idle, waits ? DAT_FALSE : DAT_TRUE);
-        expect_ep_untouched(t, &held);
+                expect_that(tells(t, &held, status.state),
+                            "an EP in state %d is reported in state %d", (int)held.state,
+                            (int)status.state);
+                expect_eq(status.recv_idle, DAT_TRUE);
+                expect_eq(status.request_idle, waits ? DAT_FALSE : DAT_TRUE);
+                expect_ep_untouched(t, &held);
+        }
 }
 
 FAMILY(ep_get_status, state_after, ep_turns)

@@ -75,30 +75,32 @@ static void equip(struct test *t, DAT_EP_HANDLE ep)
 /* A receive that is posted in any state serves a message, when there is a connection for one. */
 FAMILY(ep_post_recv, in_state, ep_states)
 {
-        struct vector to = vector_with(t, .length = MESSAGE);
-        struct ep_held held = ep_hold(t, row->state);
-        struct peer_ep *end;
+        EACH_EP_ROUTE (route, row->state) {
+                struct vector to = vector_with(t, .length = MESSAGE);
+                struct ep_held held = ep_hold_by(t, route);
+                struct peer_ep *end;
 
-        if (row->state == DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING)
-                equip(t, held.ep);
-        expect(recv_vector(held.ep, &to, 2, PLAIN), DAT_SUCCESS);
-        if (row->state == DAT_EP_STATE_DISCONNECTED) {
-                expect_completion(ep_recv_evd(t, held.ep), .ep = held.ep, .cookie = 2,
-                                  .status = DAT_DTO_ERR_FLUSHED);
-                expect_eq(ep_state(t, held.ep), DAT_EP_STATE_DISCONNECTED);
-                return;
-        }
-        expect_empty(t, ep_recv_evd(t, held.ep));
-        expect_ep_state_kept(t, held.ep, held.state);
-        end = expect_goes_on(held.ep, held.state);
-        if (end) {
-                peer_send(end, .length = MESSAGE, .first = 6);
-                expect_completion(ep_recv_evd(t, held.ep), .ep = held.ep, .cookie = 2,
-                                  .length = MESSAGE);
-                expect_holds(&to, 6, MESSAGE);
-        } else {
-                expect_completion(ep_recv_evd(t, held.ep), .ep = held.ep, .cookie = 2,
-                                  .status = DAT_DTO_ERR_FLUSHED);
+                if (row->state == DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING)
+                        equip(t, held.ep);
+                expect(recv_vector(held.ep, &to, 2, PLAIN), DAT_SUCCESS);
+                if (row->state == DAT_EP_STATE_DISCONNECTED) {
+                        expect_completion(ep_recv_evd(t, held.ep), .ep = held.ep, .cookie = 2,
+                                          .status = DAT_DTO_ERR_FLUSHED);
+                        expect_eq(ep_state(t, held.ep), DAT_EP_STATE_DISCONNECTED);
+                        continue;
+                }
+                expect_empty(t, ep_recv_evd(t, held.ep));
+                expect_ep_state_kept(t, held.ep, held.state);
+                end = expect_goes_on(held.ep, held.state);
+                if (end) {
+                        peer_send(end, .length = MESSAGE, .first = 6);
+                        expect_completion(ep_recv_evd(t, held.ep), .ep = held.ep, .cookie = 2,
+                                          .length = MESSAGE);
+                        expect_holds(&to, 6, MESSAGE);
+                } else {
+                        expect_completion(ep_recv_evd(t, held.ep), .ep = held.ep, .cookie = 2,
+                                          .status = DAT_DTO_ERR_FLUSHED);
+                }
         }
 }
 

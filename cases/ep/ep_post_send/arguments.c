@@ -73,29 +73,31 @@ CASE(ep_post_send, vector_of_refused)
 
 FAMILY(ep_post_send, in_state, ep_states)
 {
-        struct vector from = vector_with(t, .length = MESSAGE);
-        struct ep_held held = ep_hold(t, row->state);
-        struct peer_ep *end;
+        EACH_EP_ROUTE (route, row->state) {
+                struct vector from = vector_with(t, .length = MESSAGE);
+                struct ep_held held = ep_hold_by(t, route);
+                struct peer_ep *end;
 
-        vector_fill(t, &from, 1);
-        if (ep_is_in(&held, NOT_SENDING)) {
-                ep_hold_receive(t, &held);
-                expect(send_vector(held.ep, &from, 3, PLAIN), DAT_INVALID_STATE);
-                expect_ep_untouched(t, &held);
-                return;
-        }
-        if (row->state == DAT_EP_STATE_DISCONNECTED) {
+                vector_fill(t, &from, 1);
+                if (ep_is_in(&held, NOT_SENDING)) {
+                        ep_hold_receive(t, &held);
+                        expect(send_vector(held.ep, &from, 3, PLAIN), DAT_INVALID_STATE);
+                        expect_ep_untouched(t, &held);
+                        continue;
+                }
+                if (row->state == DAT_EP_STATE_DISCONNECTED) {
+                        expect(send_vector(held.ep, &from, 3, PLAIN), DAT_SUCCESS);
+                        expect_completion(ep_request_evd(t, held.ep), .ep = held.ep, .cookie = 3,
+                                          .status = DAT_DTO_ERR_FLUSHED);
+                        continue;
+                }
+                end = expect_goes_on(held.ep, held.state);
+                peer_post_recv(end, 1, MESSAGE);
                 expect(send_vector(held.ep, &from, 3, PLAIN), DAT_SUCCESS);
+                expect_peer_has(end, 1, MESSAGE);
                 expect_completion(ep_request_evd(t, held.ep), .ep = held.ep, .cookie = 3,
-                                  .status = DAT_DTO_ERR_FLUSHED);
-                return;
+                                  .length = MESSAGE);
         }
-        end = expect_goes_on(held.ep, held.state);
-        peer_post_recv(end, 1, MESSAGE);
-        expect(send_vector(held.ep, &from, 3, PLAIN), DAT_SUCCESS);
-        expect_peer_has(end, 1, MESSAGE);
-        expect_completion(ep_request_evd(t, held.ep), .ep = held.ep, .cookie = 3,
-                          .length = MESSAGE);
 }
 
 /* An EP that is Disconnected flushes, whether or not it was ever connected. */

@@ -52,26 +52,28 @@ static DAT_EP_STATE state_now(struct test *t, DAT_EP_HANDLE ep, DAT_EP_STATE sta
 
 FAMILY(ep_query, in_state, ep_states)
 {
-        struct peer_place place = peer_listen(peer(t));
-        DAT_EP_HANDLE ep = ep_in(t, row->state);
-        DAT_EP_PARAM param = queried(t, ep, DAT_EP_FIELD_ALL);
-        DAT_EP_STATE alone = queried(t, ep, DAT_EP_FIELD_EP_STATE).ep_state;
-        DAT_EP_STATE state = state_now(t, ep, row->state, plain_ep_state(param.ep_state));
-        struct ep_held held = {.ep = ep, .state = row->state, .before = ep_snapshot(t, ep)};
-        DAT_EP_PARAM known = {
-            .ia_handle = ia(t),
-            .ep_state = state,
-            .local_ia_address_ptr = ia_attr(t)->ia_address_ptr,
-            .remote_ia_address_ptr = (DAT_IA_ADDRESS_PTR)&place.address,
-            .pz_handle = pz(t),
-            .recv_evd_handle = ep_recv_evd(t, ep),
-            .request_evd_handle = ep_request_evd(t, ep),
-            .connect_evd_handle = ep_connect_evd(t, ep),
-        };
+        EACH_EP_ROUTE (route, row->state) {
+                struct peer_place place = peer_listen(peer(t));
+                DAT_EP_HANDLE ep = ep_by(t, route);
+                DAT_EP_PARAM param = queried(t, ep, DAT_EP_FIELD_ALL);
+                DAT_EP_STATE alone = queried(t, ep, DAT_EP_FIELD_EP_STATE).ep_state;
+                DAT_EP_STATE state = state_now(t, ep, row->state, plain_ep_state(param.ep_state));
+                struct ep_held held = {.ep = ep, .state = row->state, .before = ep_snapshot(t, ep)};
+                DAT_EP_PARAM known = {
+                    .ia_handle = ia(t),
+                    .ep_state = state,
+                    .local_ia_address_ptr = ia_attr(t)->ia_address_ptr,
+                    .remote_ia_address_ptr = (DAT_IA_ADDRESS_PTR)&place.address,
+                    .pz_handle = pz(t),
+                    .recv_evd_handle = ep_recv_evd(t, ep),
+                    .request_evd_handle = ep_request_evd(t, ep),
+                    .connect_evd_handle = ep_connect_evd(t, ep),
+                };
 
-        check_param(t, &known, &param, known_in(state));
-        expect_eq(plain_ep_state(alone), state);
-        expect_ep_untouched(t, &held);
+                check_param(t, &known, &param, known_in(state));
+                expect_eq(plain_ep_state(alone), state);
+                expect_ep_untouched(t, &held);
+        }
 }
 
 #define EP_ATTRIBUTES \

@@ -17,39 +17,43 @@
 
 FAMILY(ep_recv_query, in_state, ep_states)
 {
-        struct ep_held held = ep_hold(t, row->state);
-        struct info info = recv_info(t, held.ep);
+        EACH_EP_ROUTE (route, row->state) {
+                struct ep_held held = ep_hold_by(t, route);
+                struct info info = recv_info(t, held.ep);
 
-        expect_count(t, info.count, 0);
-        expect_count(t, info.span, 0);
-        expect_ep_untouched(t, &held);
+                expect_count(t, info.count, 0);
+                expect_count(t, info.span, 0);
+                expect_ep_untouched(t, &held);
+        }
 }
 
 /* In Disconnected they are flushed at once, and where a disconnect is pending they may be. */
 FAMILY(ep_recv_query, posted_in_state, consumer_ep_states)
 {
-        struct own own = {
-            .ep = ep_in(t, row->state),
-            .buf = buf_with(t),
-            .length = MESSAGE,
-        };
-        DAT_EP_STATE before = ep_state(t, own.ep);
-        struct info info;
+        EACH_EP_ROUTE (route, row->state) {
+                struct own own = {
+                    .ep = ep_by(t, route),
+                    .buf = buf_with(t),
+                    .length = MESSAGE,
+                };
+                DAT_EP_STATE before = ep_state(t, own.ep);
+                struct info info;
 
-        own.evd = ep_recv_evd(t, own.ep);
-        own_post(t, &own, 3);
-        if (row->state == DAT_EP_STATE_DISCONNECTED)
-                expect_flushes(t, own.evd, 3);
+                own.evd = ep_recv_evd(t, own.ep);
+                own_post(t, &own, 3);
+                if (row->state == DAT_EP_STATE_DISCONNECTED)
+                        expect_flushes(t, own.evd, 3);
 
-        info = recv_info(t, own.ep);
-        if (row->state == DAT_EP_STATE_DISCONNECTED) {
-                expect_count(t, info.count, 0);
-                expect_count(t, info.span, 0);
-        } else if (ep_state(t, own.ep) == before) {
-                expect_count(t, info.count, 3);
-                expect_idle_span(t, info.span, 3);
-        } else {
-                expect_within(t, info, 0, 3);
+                info = recv_info(t, own.ep);
+                if (row->state == DAT_EP_STATE_DISCONNECTED) {
+                        expect_count(t, info.count, 0);
+                        expect_count(t, info.span, 0);
+                } else if (ep_state(t, own.ep) == before) {
+                        expect_count(t, info.count, 3);
+                        expect_idle_span(t, info.span, 3);
+                } else {
+                        expect_within(t, info, 0, 3);
+                }
         }
 }
 

@@ -32,14 +32,16 @@ static const struct ep_state_row taking_nothing[] = {
 
 FAMILY(ep_recv_query, srq_in_state, taking_nothing)
 {
-        struct queue queue = queue_with(t, 8);
-        DAT_EP_HANDLE ep = ep_in(t, row->state, .srq = queue.srq);
+        EACH_EP_ROUTE (route, row->state) {
+                struct queue queue = queue_with(t, 8);
+                DAT_EP_HANDLE ep = ep_by(t, route, .srq = queue.srq);
 
-        queue_post(t, &queue, POSTS);
+                queue_post(t, &queue, POSTS);
 
-        struct info info = recv_info(t, ep);
-        expect_count(t, info.count, 0);
-        expect_count(t, info.span, 0);
+                struct info info = recv_info(t, ep);
+                expect_count(t, info.count, 0);
+                expect_count(t, info.span, 0);
+        }
 }
 
 /*

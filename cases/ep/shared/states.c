@@ -3,12 +3,19 @@
 
 static const struct load one_message = {.dtos = 1, .segments = 1, .length = 64};
 
+static struct ep_held hold(struct test *t, DAT_EP_HANDLE ep, DAT_EP_STATE state)
+{
+        return (struct ep_held){.ep = ep, .state = state, .before = ep_snapshot(t, ep)};
+}
+
 struct ep_held ep_held_in(struct test *t, DAT_EP_STATE state, struct ep_opts opts)
 {
-        struct ep_held held = {.ep = ep_make_in(t, state, opts), .state = state};
+        return hold(t, ep_make_in(t, state, opts), state);
+}
 
-        held.before = ep_snapshot(t, held.ep);
-        return held;
+struct ep_held ep_held_by(struct test *t, const struct ep_route *route, struct ep_opts opts)
+{
+        return hold(t, ep_make_by(t, route, opts), route->state);
 }
 
 bool ep_is_in(const struct ep_held *held, unsigned int states)

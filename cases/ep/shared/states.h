@@ -31,6 +31,10 @@ struct ep_held {
 #define ep_hold(t_, state_, ...) ep_held_in((t_), (state_), (struct ep_opts){__VA_ARGS__})
 struct ep_held ep_held_in(struct test *t, DAT_EP_STATE state, struct ep_opts opts);
 
+/* The same by one route into the state. */
+#define ep_hold_by(t_, route_, ...) ep_held_by((t_), (route_), (struct ep_opts){__VA_ARGS__})
+struct ep_held ep_held_by(struct test *t, const struct ep_route *route, struct ep_opts opts);
+
 /* What a connection changes of an EP, and nothing else may. */
 #define EP_OF_CONNECTION                                        \
         (DAT_EP_FIELD_EP_STATE | DAT_EP_FIELD_LOCAL_PORT_QUAL | \

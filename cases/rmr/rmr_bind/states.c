@@ -16,32 +16,36 @@
 
 FAMILY(rmr_bind, in_state, ep_states)
 {
-        DAT_EVD_HANDLE evd = evd_with(t, .flags = DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG);
-        struct ep_held held = ep_hold(t, row->state, .request_evd = evd);
-        struct buf *buf = buf_with(t);
-        struct bind bind = {.rmr = rmr_in(t, pz(t)),
-                            .segment = triplet(buf, 0, MESSAGE),
-                            .privileges = READ,
-                            .ep = held.ep,
-                            .cookie = 3};
+        EACH_EP_ROUTE (route, row->state) {
+                DAT_EVD_HANDLE evd = evd_with(t, .flags = DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG);
+                struct ep_held held = ep_hold_by(t, route, .request_evd = evd);
+                struct buf *buf = buf_with(t);
+                struct bind bind = {.rmr = rmr_in(t, pz(t)),
+                                    .segment = triplet(buf, 0, MESSAGE),
+                                    .privileges = READ,
+                                    .ep = held.ep,
+                                    .cookie = 3};
 
-        if (ep_is_in(&held, BINDING)) {
-                expect(rmr_bind_post(&bind), DAT_SUCCESS);
-                expect_bind_done(t, evd, bind.rmr, 3,
-                                 row->state == DAT_EP_STATE_CONNECTED ? DAT_RMR_BIND_SUCCESS
-                                                                      : DAT_DTO_ERR_FLUSHED);
-                expect_empty(t, evd);
-                return;
+                if (ep_is_in(&held, BINDING)) {
+                        expect(rmr_bind_post(&bind), DAT_SUCCESS);
+                        expect_bind_done(t, evd, bind.rmr, 3,
+                                         row->state == DAT_EP_STATE_CONNECTED
+                                             ? DAT_RMR_BIND_SUCCESS
+                                             : DAT_DTO_ERR_FLUSHED);
+                        expect_empty(t, evd);
+                        continue;
+                }
+                ep_hold_receive(t, &held);
+                /* The Provider's EP, which is Tentative Connection Pending, has no zone yet either.
+                 */
+                if (held.before.param.pz_handle == pz(t))
+                        expect(rmr_bind_post(&bind), DAT_INVALID_STATE);
+                else
+                        expect(rmr_bind_post(&bind), DAT_INVALID_STATE, DAT_PROTECTION_VIOLATION);
+                expect_ep_untouched(t, &held);
+                expect(dat_lmr_free(buf->lmr), DAT_SUCCESS);
+                disown(t, buf->lmr);
         }
-        ep_hold_receive(t, &held);
-        /* The Provider's EP, which is Tentative Connection Pending, has no zone yet either. */
-        if (held.before.param.pz_handle == pz(t))
-                expect(rmr_bind_post(&bind), DAT_INVALID_STATE);
-        else
-                expect(rmr_bind_post(&bind), DAT_INVALID_STATE, DAT_PROTECTION_VIOLATION);
-        expect_ep_untouched(t, &held);
-        expect(dat_lmr_free(buf->lmr), DAT_SUCCESS);
-        disown(t, buf->lmr);
 }
 
 static const struct ep_state_row refusing[] = {

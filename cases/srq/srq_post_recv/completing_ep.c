@@ -106,13 +106,15 @@ CASE(srq_post_recv, completion_on_recv_evd)
 
 FAMILY(srq_post_recv, ep_state, consumer_ep_states)
 {
-        struct queue queue = queue_with(t, 8);
-        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+        EACH_EP_ROUTE (route, row->state) {
+                struct queue queue = queue_with(t, 8);
+                struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
 
-        ep_in(t, row->state, .srq = queue.srq);
+                ep_by(t, route, .srq = queue.srq);
 
-        expect_posts(t, &queue, 4);
-        expect_traffic(t, &queue, &flow, 4);
+                expect_posts(t, &queue, 4);
+                expect_traffic(t, &queue, &flow, 4);
+        }
 }
 
 static const struct ep_state_row idle[] = {
@@ -126,26 +128,30 @@ static const struct ep_state_row idle[] = {
 
 FAMILY(srq_post_recv, takes_none, idle)
 {
-        struct queue queue = queue_with(t, 8);
-        struct flow flow = {.ep = ep_in(t, row->state, .srq = queue.srq)};
+        EACH_EP_ROUTE (route, row->state) {
+                struct queue queue = queue_with(t, 8);
+                struct flow flow = {.ep = ep_by(t, route, .srq = queue.srq)};
 
-        expect_posts(t, &queue, 4);
-        settle(t);
+                expect_posts(t, &queue, 4);
+                settle(t);
 
-        expect_count(t, srq_param(t, queue.srq).available_dto_count, 4);
-        expect_eq(taken_ahead(t, &flow, 1), 0);
-        expect_quiet(ep_recv_evd(t, flow.ep));
+                expect_count(t, srq_param(t, queue.srq).available_dto_count, 4);
+                expect_eq(taken_ahead(t, &flow, 1), 0);
+                expect_quiet(ep_recv_evd(t, flow.ep));
+        }
 }
 
 FAMILY(srq_post_recv, leaves_all_to_others, idle)
 {
-        struct queue queue = queue_with(t, 8);
-        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
-        DAT_EP_HANDLE ep = ep_in(t, row->state, .srq = queue.srq);
+        EACH_EP_ROUTE (route, row->state) {
+                struct queue queue = queue_with(t, 8);
+                struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+                DAT_EP_HANDLE ep = ep_by(t, route, .srq = queue.srq);
 
-        expect_posts(t, &queue, 4);
-        expect_traffic(t, &queue, &flow, 4);
-        expect_quiet(ep_recv_evd(t, ep));
+                expect_posts(t, &queue, 4);
+                expect_traffic(t, &queue, &flow, 4);
+                expect_quiet(ep_recv_evd(t, ep));
+        }
 }
 
 /* What an SRQ may have behind it, or may be amid, when a receive is posted. */

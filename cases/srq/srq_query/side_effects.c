@@ -9,13 +9,16 @@
 
 FAMILY(srq_query, while_ep, consumer_ep_states)
 {
-        struct known known = known_srq(t);
-        DAT_EP_HANDLE ep = ep_in(t, row->state, .srq = known.srq, .pz = known.pz);
-        DAT_EP_STATE before = ep_state(t, ep);
+        EACH_EP_ROUTE (route, row->state) {
+                struct known known = known_srq(t);
+                DAT_EP_HANDLE ep = ep_by(t, route, .srq = known.srq, .pz = known.pz);
+                DAT_EP_STATE before = ep_state(t, ep);
 
-        srq_query_check_fields(t, &known, DAT_SRQ_FIELD_ALL & ~DAT_SRQ_FIELD_AVAILABLE_DTO_COUNT);
+                srq_query_check_fields(t, &known,
+                                       DAT_SRQ_FIELD_ALL & ~DAT_SRQ_FIELD_AVAILABLE_DTO_COUNT);
 
-        expect_ep_state_kept(t, ep, before);
+                expect_ep_state_kept(t, ep, before);
+        }
 }
 
 static void refuse_resize(struct test *t, const struct known *known)

@@ -86,16 +86,18 @@ FAMILY(srq_resize, no_message_lost, traffic, DEADLINE_MS(20000))
 
 FAMILY(srq_resize, while_ep, consumer_ep_states)
 {
-        struct queue queue = queue_with(t, 8);
-        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
-        DAT_EP_HANDLE ep = ep_in(t, row->state, .srq = queue.srq);
-        DAT_EP_STATE before = ep_state(t, ep);
+        EACH_EP_ROUTE (route, row->state) {
+                struct queue queue = queue_with(t, 8);
+                struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+                DAT_EP_HANDLE ep = ep_by(t, route, .srq = queue.srq);
+                DAT_EP_STATE before = ep_state(t, ep);
 
-        queue_post(t, &queue, 4);
-        expect_granted(t, queue.srq, 4);
+                queue_post(t, &queue, 4);
+                expect_granted(t, queue.srq, 4);
 
-        expect_ep_state_kept(t, ep, before);
-        expect_traffic(t, &queue, &flow, 4);
+                expect_ep_state_kept(t, ep, before);
+                expect_traffic(t, &queue, &flow, 4);
+        }
 }
 
 CASE(srq_resize, unconnected_ep)
