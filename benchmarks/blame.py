@@ -31,8 +31,9 @@ from runners.campaign.mutation.campaign import DEADLINE_MS, EVENT_MS, QUIET_MS, 
 from runners.campaign.plan.assignment import Assignment, agent_command
 from runners.campaign.plan.plan import Case, controls, identity, load_cases, planned
 from runners.campaign.plan.subject import from_library
+from runners.campaign.session.attempt import Attempt, limits
 from runners.campaign.session.session import Limits
-from runners.campaign.session.testbed import Testbed, limits
+from runners.campaign.session.testbed import Testbed
 from runners.checkout import Checkout, here
 
 SEED = 34
@@ -128,7 +129,7 @@ class Beds:
             usual = Limits(deadline_ms=DEADLINE_MS, event_ms=EVENT_MS, quiet_ms=QUIET_MS)
             own = job.case.deadline_ms not in (0, Limits().deadline_ms)
             plan = plan if own else replace(plan, deadline_ms=DEADLINE_MS)
-            testbed.run(plan, 1, records.append, ia=job.ia, within=limits(plan, usual))
+            testbed.run(Attempt(plan, ia=job.ia, within=limits(plan, usual)), records.append)
         finally:
             self._free.put(testbed)
         verdicts = [record for record in records if record["type"] == "verdict"]

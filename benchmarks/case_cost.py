@@ -18,8 +18,8 @@ from benchmarks.case_rate import KEPT
 from benchmarks.fabric_boot import describe_machine
 from runners.campaign.plan.plan import Planned, list_cases, load_cases, plan
 from runners.campaign.session.agent import Agent
+from runners.campaign.session.attempt import limits, peer
 from runners.campaign.session.session import Session
-from runners.campaign.session.testbed import limits, peer
 from runners.checkout import Checkout, here
 from runners.fabric import datconf
 from runners.fabric.vm import VmFabric

@@ -13,8 +13,8 @@ from pathlib import Path
 from benchmarks.fabric_boot import describe_machine
 from runners.campaign.plan.plan import Planned, load_cases, plan
 from runners.campaign.session.agent import Agent
+from runners.campaign.session.attempt import limits
 from runners.campaign.session.session import Session
-from runners.campaign.session.testbed import limits
 from runners.checkout import Checkout, here
 from runners.fabric import datconf
 from runners.fabric.console import console

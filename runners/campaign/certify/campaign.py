@@ -30,6 +30,7 @@ from runners.campaign.schedule.selection import Choice, arguments, choose
 from runners.campaign.schedule.spread import Spread
 from runners.campaign.schedule.tally import Key, Past, Tally
 from runners.campaign.schedule.workers import Workers
+from runners.campaign.session.attempt import Attempt
 from runners.campaign.session.patience import WAITED_MS
 from runners.campaign.session.testbed import Testbeds, incident
 from runners.catalogue import rulings
@@ -254,7 +255,7 @@ def _run_again(order: Order, whole: Assignment, testbeds: Testbeds, recorder: "_
                 recorder.spread.again(one, key.where)
             else:
                 testbeds.keep_only({one.hosts})
-                testbeds.run(one, 2, recorder.write)
+                testbeds.run(Attempt(one, 2), recorder.write)
         left = [key for key in left if key not in asked]
 
 
@@ -271,7 +272,7 @@ def _try_undeclared(
         recorder.progress.started(one.name)
         testbeds.keep_only({one.hosts})
         emit = partial(_tried, shows[one.case], recorder)
-        testbeds.run(one, 1, emit, undeclared=True)
+        testbeds.run(Attempt(one, undeclared=True), emit)
 
 
 def _undeclared(order: Order, plan_: Sequence[Planned], tally: Tally) -> list[Planned]:

@@ -28,6 +28,7 @@ from runners.campaign.plan.plan import (
 )
 from runners.campaign.plan.subject import Registry, environment, registry
 from runners.campaign.session import debugger
+from runners.campaign.session.attempt import Attempt
 from runners.campaign.session.testbed import Testbed
 from runners.checkout import APIS, Checkout
 from runners.names import nearest
@@ -149,10 +150,10 @@ def _run(assignment: Assignment, one: Planned, gdb: bool) -> int:
     try:
         if gdb:
             verdict = debugger.run(
-                one.case, lambda debug: testbed.run(one, 1, told.append, debug=debug)
+                one.case, lambda debug: testbed.run(Attempt(one, debug=debug), told.append)
             )
         else:
-            verdict = testbed.run(one, 1, told.append)
+            verdict = testbed.run(Attempt(one), told.append)
     finally:
         testbed.close()
     if verdict is None:

@@ -10,6 +10,7 @@ from results.errors import RunnerError
 from results.runlog.records import Record
 from runners.campaign.plan.assignment import Assignment
 from runners.campaign.plan.plan import Planned
+from runners.campaign.session.attempt import Attempt
 from runners.campaign.session.testbed import Testbed, quiet
 
 CASE = "explore/walk"
@@ -78,7 +79,8 @@ class Walker:
         """The record of a walk. Raises RunnerError where there is none."""
         told: list[Record] = []
         text = "\n".join(program)
-        if self._testbed.run(PLANNED, 1, told.append, ia=self._ia, program=text) is None:
+        attempt = Attempt(PLANNED, ia=self._ia, program=text)
+        if self._testbed.run(attempt, told.append) is None:
             raise RunnerError(self._testbed.given_up)
         record = next(record for record in told if record["type"] == "verdict")
         self.walks += 1

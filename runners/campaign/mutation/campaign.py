@@ -25,8 +25,9 @@ from runners.campaign.plan.assignment import Assignment, agent_command
 from runners.campaign.plan.plan import Case, identity, planned
 from runners.campaign.plan.subject import Subject
 from runners.campaign.schedule.selection import compiled
+from runners.campaign.session.attempt import Attempt, limits
 from runners.campaign.session.session import Limits
-from runners.campaign.session.testbed import Testbed, limits
+from runners.campaign.session.testbed import Testbed
 from runners.catalogue.clauses import Catalogue, every_page
 from runners.catalogue.faults import Rows, load_rows, prefixes, unknown, unproven
 from runners.checkout import VERSION, Checkout, revision
@@ -272,7 +273,8 @@ class Crew:
         plan = planned(job.case, self._hosts(job))
         plan = replace(plan, deadline_ms=_deadline_ms(job.case))
         within = limits(plan, Limits(event_ms=EVENT_MS, quiet_ms=QUIET_MS), self._patience)
-        testbed.run(plan, 1, emit, ia=job.ia, within=within, libdat_fault=job.libdat_fault)
+        attempt = Attempt(plan, ia=job.ia, within=within, libdat_fault=job.libdat_fault)
+        testbed.run(attempt, emit)
         said = verdicts[0] if verdicts else {}
         record = {
             "type": "verdict",

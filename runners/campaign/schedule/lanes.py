@@ -12,6 +12,7 @@ from threading import Event, Thread
 
 from results.runlog.records import Record
 from runners.campaign.plan.plan import Planned
+from runners.campaign.session.attempt import Attempt
 from runners.campaign.session.testbed import PUT_OFF, Emit, Testbed
 
 # How long a case that was told to end may take, when the run ends early.
@@ -101,7 +102,7 @@ class Lane(Thread):
             else:
                 self._tell(record)
 
-        word = part.testbed.run(planned, self._attempt, tell)
+        word = part.testbed.run(Attempt(planned, self._attempt), tell)
         if word is None:
             part.cases.appendleft(planned)
         elif word == PUT_OFF:

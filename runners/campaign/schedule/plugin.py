@@ -19,6 +19,7 @@ from results.runlog import records
 from runners.campaign.plan.assignment import FILE_NAME, Assignment
 from runners.campaign.plan.plan import Planned
 from runners.campaign.schedule.lanes import Told
+from runners.campaign.session.attempt import Attempt
 from runners.campaign.session.testbed import Testbeds
 
 RECORDS = "records"
@@ -79,7 +80,7 @@ class CaseItem(pytest.Item):
             told: list[records.Record] = []
             testbeds = self.config.stash[TESTBEDS]
             try:
-                word = testbeds.run(self.planned, 1, told.append)
+                word = testbeds.run(Attempt(self.planned), told.append)
             finally:
                 self.user_properties.append((RECORDS, told))
             if word is None:

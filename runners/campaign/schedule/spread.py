@@ -14,6 +14,7 @@ from runners.campaign.plan.plan import Planned
 from runners.campaign.schedule.lanes import Part, Told, of_hosts, side_by_side
 from runners.campaign.schedule.pool import Pool
 from runners.campaign.schedule.tally import Tally
+from runners.campaign.session.attempt import Attempt
 from runners.campaign.session.testbed import Emit, Progress, Testbed, incident
 from runners.fabric.base import FabricError
 
@@ -51,7 +52,7 @@ class Spread:
         if pool is not None:
             testbed = self._testbed(pool, planned.hosts, hosts if self._every_pair else ())
             try:
-                testbed.run(planned, 2, self._emit)
+                testbed.run(Attempt(planned, 2), self._emit)
             finally:
                 testbed.close()
 

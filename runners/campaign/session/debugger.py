@@ -10,8 +10,8 @@ from threading import Thread
 
 from results.errors import InputError, RunnerError
 from runners.campaign.session.agent import AgentLost
+from runners.campaign.session.attempt import Debug
 from runners.campaign.session.session import Session
-from runners.campaign.session.testbed import Debug
 from runners.fabric.base import Host
 from runners.fabric.console import attach
 from runners.fabric.guest_host import GuestHost

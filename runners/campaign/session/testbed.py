@@ -21,16 +21,25 @@ from typing import TYPE_CHECKING, Any, Self
 import oracle
 from results.model.run import NO_PRIVILEGE
 from results.runlog.contradiction import contradiction
-from results.runlog.records import CONTRADICTED, NOT_KEPT, Record, now
+from results.runlog.records import CONTRADICTED, Record, now
 from results.runlog.similarity import LEAST
 from runners.campaign.plan.assignment import Assignment
 from runners.campaign.plan.plan import Planned
 from runners.campaign.session import protocol
 from runners.campaign.session.agent import Agent, AgentLost
+from runners.campaign.session.attempt import (
+    UNFIT,
+    Attempt,
+    Ended,
+    limits,
+    peer,
+    unfit,
+    verdict_record,
+)
 from runners.campaign.session.controls import Controls
 from runners.campaign.session.patience import Waits
 from runners.campaign.session.protocol import Message
-from runners.campaign.session.session import Evidence, Limits, Session
+from runners.campaign.session.session import Evidence, Session
 from runners.fabric.base import Fabric, FabricError, Host
 from runners.fabric.files import REGISTRY
 
@@ -44,17 +53,11 @@ STILLS = 3
 LOG_LIMIT = 1 << 20
 # So many calls may a run name that are to be hurried.
 HURRIED_MOST = 16
-# So many times as long as others may a case take that disturbs the network.
-PATIENT = 3
-# How a verdict names a host that is to be replaced: the subject's, the peer's.
-UNFIT = ("unfit", "peer_unfit")
 # What run() says of a case that was put off.
 PUT_OFF = "put off"
 
 Emit = Callable[[Record], None]
 Progress = Callable[[str], None]
-# Told the subject's host, the session, and the id of the process that waits for a debugger.
-Debug = Callable[[Host, Session, int], None]
 
 
 def quiet(_line: str) -> None:
@@ -159,67 +162,73 @@ class Testbed:
         """Wait until the hosts are open; False where they cannot be had (`given_up`)."""
         return self._ready(emit) is not None
 
-    def run(
-        self,
-        planned: Planned,
-        attempt: int,
-        emit: Emit,
-        ia: str | None = None,
-        within: Limits | None = None,
-        debug: Debug | None = None,
-        undeclared: bool = False,
-        libdat_fault: str = "",
-        program: str = "",
-    ) -> str | None:
+    def run(self, attempt: Attempt, emit: Emit) -> str | None:
         """Run one case; its verdict's word, None where the hosts cannot be had (`given_up`), or
         PUT_OFF where it waits like many before it, and is to be begun anew elsewhere.
-
-        `ia` is the IA that the case opens instead of the agent's; `within` replaces limits(), and
-        hurries nothing.
-        With `debug`, the case stops before its first call, and `debug` gets the place. An
-        `undeclared` case is run though a feature that it needs is declared absent. The case's
-        process has `libdat_fault`, where the faulty libdat is the agent's. `program` are the steps
-        of a puppet.
         """
+        opened = self._not_lost(emit)
+        if opened is None:
+            return None
+        ended = self._run_on(opened, attempt, emit)
+        if ended.evidence.put_off:
+            self._replace_unfit(opened, ended.evidence, attempt.planned, emit)
+            return PUT_OFF
+        self._complete(opened, attempt, ended.record)
+        self._contradict(opened, attempt.planned, ended.record, emit)
+        return self._settle(opened, attempt, ended, emit)
+
+    def _not_lost(self, emit: Emit) -> Bench | None:
+        """The hosts, opened anew if one was lost since the last case."""
         opened = self._ready(emit)
         while opened is not None and (lost := opened.session.lost()) is not None:
             emit(incident(lost.what, lost.host, lost.text))
             self._lost(lost, emit)
             opened = self._ready(emit)
-        if opened is None:
-            return None
-        gdb = None if debug is None else partial(debug, opened.hosts[0], opened.session)
+        return opened
+
+    def _run_on(self, opened: Bench, attempt: Attempt, emit: Emit) -> Ended:
+        """Run the case; anew if a host stood still and the case was not kept."""
         for left in reversed(range(STILLS)):
-            started, begun = now(), time.monotonic()
-            evidence = opened.session.run(
-                planned.case,
-                within or limits(planned, patience=self._assignment.patience),
-                peer(planned),
-                gdb,
-                ia,
-                undeclared,
-                self._assignment.seed,
-                libdat_fault,
-                () if within or debug else self._hurried(attempt),
-                self._waits.put_off if self._waits else None,
-                planned.network,
-                program,
-            )
-            elapsed = (time.monotonic() - begun) * 1000
-            record = verdict_record(planned, attempt, opened.names, started, elapsed, evidence)
-            if not (left and gdb is None and _disturbed(evidence, record)):
+            ended = self._run_once(opened, attempt)
+            if not (left and attempt.debug is None and ended.disturbed):
                 break
             emit(
                 incident(
                     "stood-still",
-                    evidence.where,
-                    f"for {evidence.still:.0f} s, while {planned.case} ran: its "
-                    f"{record['verdict']} says nothing, and it is run anew",
+                    ended.evidence.where,
+                    f"for {ended.evidence.still:.0f} s, while {attempt.planned.case} ran: its "
+                    f"{ended.record['verdict']} says nothing, and it is run anew",
                 )
             )
-        if evidence.put_off:
-            self._replace_unfit(opened, evidence, planned, emit)
-            return PUT_OFF
+        return ended
+
+    def _run_once(self, opened: Bench, attempt: Attempt, control: bool = False) -> Ended:
+        """Run the case on these hosts; a `control` hurries nothing, and is not put off."""
+        planned, debug = attempt.planned, attempt.debug
+        in_full = control or attempt.within is not None or debug is not None
+        started, begun = now(), time.monotonic()
+        evidence = opened.session.run(
+            planned.case,
+            attempt.within or limits(planned, patience=self._assignment.patience),
+            peer(planned),
+            None if debug is None else partial(debug, opened.hosts[0], opened.session),
+            attempt.ia,
+            attempt.undeclared,
+            self._assignment.seed,
+            attempt.libdat_fault,
+            () if in_full else self._hurried(attempt.number),
+            self._waits.put_off if self._waits and not control else None,
+            planned.network and not control,
+            attempt.program,
+        )
+        ms = (time.monotonic() - begun) * 1000
+        names = opened.names
+        return Ended(
+            evidence, verdict_record(planned, attempt.number, names, started, ms, evidence)
+        )
+
+    def _complete(self, opened: Bench, attempt: Attempt, record: Record) -> None:
+        """Add to the record where its frames are in the sources, and what the oracle says."""
         self._note_hung(record)
         if self._waits:
             self._waits.take(record)
@@ -229,7 +238,10 @@ class Testbed:
             places = self._where(opened, [stack["backtrace"] for stack in stacks])
             for stack, where in zip(stacks, places, strict=True):
                 stack["where"] = where
-        record["oracle"] = oracle.judge(record, opened.declared(ia)).record
+        record["oracle"] = oracle.judge(record, opened.declared(attempt.ia)).record
+
+    def _contradict(self, opened: Bench, planned: Planned, record: Record, emit: Emit) -> None:
+        """Change the verdict of a record that contradicts itself, and report the contradiction."""
         if against := contradiction(record):
             emit(incident("contradiction", opened.names[0], f"{planned.case}: {against}"))
             said = f"the record contradicts itself: {record['verdict']} was said, but {against}"
@@ -237,24 +249,27 @@ class Testbed:
         elif record["verdict"] == CONTRADICTED:
             text = f"{planned.case}: {record['reason']}"
             emit(incident("contradiction", opened.names[0], text))
-        if evidence.lost is None:
-            self._losses = 0
-            # On a host that the case took its device from, no control says anything of a call.
-            if gdb is None and not libdat_fault and not _unfit(evidence):
-                control = partial(self._control, opened, ia=ia, within=within, emit=emit)
-                record = self._controls[ia].judge(record, control)
-            emit(record)
-            self._replace_unfit(opened, evidence, planned, emit)
-        else:
-            lost = evidence.lost
+
+    def _settle(self, opened: Bench, attempt: Attempt, ended: Ended, emit: Emit) -> str:
+        """Report the verdict, after its controls if it needs any, and the loss of a host."""
+        record, lost = ended.record, ended.evidence.lost
+        if lost is not None:
             emit(incident(lost.what, lost.host, lost.text))
             emit(record)
             self._lost(lost, emit)
+        else:
+            self._losses = 0
+            # On a host that the case took its device from, no control says anything of a call.
+            if attempt.controllable and not unfit(ended.evidence):
+                control = partial(self._control, opened, attempt, emit)
+                record = self._controls[attempt.ia].judge(record, control)
+            emit(record)
+            self._replace_unfit(opened, ended.evidence, attempt.planned, emit)
         word: str = record["verdict"]
         return word
 
     def _control(
-        self, opened: Bench, planned: Planned, ia: str | None, within: Limits | None, emit: Emit
+        self, opened: Bench, attempt: Attempt, emit: Emit, planned: Planned
     ) -> Record | None:
         """Run a control on the hosts of the case that needs it; None where they are lost, or where
         they are to be replaced, because a control took a device or a network away.
@@ -262,26 +277,14 @@ class Testbed:
         if self._opening is None or opened.session.lost() is not None:
             return None
         planned = replace(planned, hosts=self._hosts)
-        begun = time.monotonic()
-        evidence = opened.session.run(
-            planned.case,
-            within or limits(planned, patience=self._assignment.patience),
-            peer(planned),
-            None,
-            ia,
-            False,
-            self._assignment.seed,
-            "",
-            (),
-            None,
-        )
-        if evidence.lost is not None or evidence.still > 0:
+        own = Attempt(planned, ia=attempt.ia, within=attempt.within)
+        ended = self._run_once(opened, own, control=True)
+        if ended.evidence.lost is not None or ended.evidence.still > 0:
             return None
-        if _unfit(evidence):
-            self._replace_unfit(opened, evidence, planned, emit)
+        if unfit(ended.evidence):
+            self._replace_unfit(opened, ended.evidence, planned, emit)
             return None
-        ms = (time.monotonic() - begun) * 1000
-        return verdict_record(planned, 1, opened.names, now(), ms, evidence)
+        return ended.record
 
     def abort(self) -> None:
         """End the case that runs now, if one does. From any thread."""
@@ -414,11 +417,9 @@ class Testbeds:
         """Begin to open the hosts of a mode."""
         self._by_mode[hosts].prepare()
 
-    def run(
-        self, planned: Planned, attempt: int, emit: Emit, undeclared: bool = False
-    ) -> str | None:
+    def run(self, attempt: Attempt, emit: Emit) -> str | None:
         """Run one case on the testbed of its mode; what Testbed.run() says."""
-        return self._by_mode[planned.hosts].run(planned, attempt, emit, undeclared=undeclared)
+        return self._by_mode[attempt.planned.hosts].run(attempt, emit)
 
     def keep_only(self, wanted: Iterable[int]) -> None:
         """Close the hosts of every mode but these."""
@@ -512,26 +513,6 @@ def save_logs(folder: Path, hosts: Iterable[Host]) -> None:
                 (folder / f"{host.name}.{name}").write_text(text, errors="replace")
 
 
-def limits(planned: Planned, usual: Limits | None = None, patience: int = 1) -> Limits:
-    """How long this case may take; `usual` is what one without a say in it may.
-
-    The lab gives `patience` times as much. Where packets are lost, an event may wait for a
-    transport that waits before it repeats itself.
-    """
-    given = usual or Limits()
-    if planned.deadline_ms:
-        given = replace(given, deadline_ms=planned.deadline_ms)
-    times = patience * (PATIENT if planned.network else 1)
-    return Limits(times * given.deadline_ms, times * given.event_ms, times * given.quiet_ms)
-
-
-def peer(planned: Planned) -> str:
-    """Where this case's peer lives."""
-    if planned.peers == 0:
-        return "none"
-    return "local" if planned.hosts == 1 else "remote"
-
-
 def incident(what: str, host: str, text: str) -> Record:
     """An incident's record."""
     return {"type": "incident", "what": what, "host": host, "text": text}
@@ -550,66 +531,6 @@ def hosts_record(mode: int, hosts: Iterable[Host], hellos: Iterable[Message]) ->
     return {"type": "hosts", "hosts": mode, "facts": facts, "ia": ia, "other_ias": others}
 
 
-def verdict_record(
-    planned: Planned,
-    attempt: int,
-    hosts: Sequence[str],
-    started: str,
-    ms: float,
-    evidence: Evidence,
-) -> Record:
-    """The record of one run of a case on `hosts`, from what the agent said of it, or no more."""
-    said: Mapping[str, Any] = evidence.verdict or {}
-    if evidence.lost is not None:
-        verdict, reason = "ERROR", f"{evidence.lost} (while the case ran)"
-    elif said.get("type") == "error":
-        verdict, reason = "ERROR", f"the agent refused to run it: {said['reason']}"
-    else:
-        verdict, reason = said["verdict"], said["reason"]
-    events = [
-        {name: value for name, value in event.items() if name not in ("type", "seq")}
-        for event in evidence.events
-    ]
-    record: Record = {
-        "type": "verdict",
-        "case": planned.case,
-        "hosts": planned.hosts,
-        "attempt": attempt,
-        "verdict": verdict,
-        "reason": reason,
-        "host": hosts[0],
-        **({"peer": hosts[1]} if len(hosts) > 1 else {}),
-        "started": started,
-        "ms": said["us"] / 1000 if "us" in said else round(ms, 3),
-        "checks": [event for event in events if event["kind"] == "check"],
-        "calls": [event for event in events if event["kind"] == "call"],
-        "notes": _texts(events, "note"),
-        "records": _texts(events, "record"),
-        "leaks": _texts(events, "leak"),
-        "output": said.get("output", ""),
-    }
-    crash = next((event for event in events if event["kind"] == "crash"), None)
-    if crash is not None:
-        record["crash"] = crash
-    if stacks := [event for event in events if event["kind"] == "stack"]:
-        record["stacks"] = stacks
-    for member in ("pending", "blocked", "teardown"):
-        if member in said:
-            record[member] = said[member]
-    return record
-
-
-def _disturbed(evidence: Evidence, record: Record) -> bool:
-    """Whether a case was not kept, in a run in which one of its hosts stood still."""
-    bad = record["verdict"] in NOT_KEPT | {"ERROR", "BLOCKED"} or "teardown" in record
-    return evidence.lost is None and evidence.still > 0 and bad
-
-
-def _unfit(evidence: Evidence) -> bool:
-    """Whether an agent says that its host is to be replaced before the next case."""
-    return any((evidence.verdict or {}).get(member) for member in UNFIT)
-
-
 def _fulfil(opened: Open, future: "Future[Bench]") -> None:
     try:
         future.set_result(opened())
@@ -620,10 +541,6 @@ def _fulfil(opened: Open, future: "Future[Bench]") -> None:
 def _close(lost: AgentLost | None, future: "Future[Bench]") -> None:
     with suppress(Exception):
         future.result().close(lost)
-
-
-def _texts(events: Iterable[Mapping[str, Any]], kind: str) -> list[str]:
-    return [event["text"] for event in events if event["kind"] == kind]
 
 
 def _plain(value: Any) -> Any:
