@@ -563,8 +563,31 @@ class Page:
     informative: dict[str, str]
 
 
+class Demand:
+    """What a clause says: `text` is its own, or if it has a `family` the row's."""
+
+    __slots__ = ()
+    text: str
+    family: str
+
+    @property
+    def requirement(self) -> str:
+        """What the provider must do: the text of its family, or its own."""
+        return self.family or self.text
+
+    @property
+    def row(self) -> str:
+        """The case of the requirement that it is about; empty if it is about all of it."""
+        return self.text if self.family else ""
+
+    @property
+    def whole(self) -> str:
+        """The requirement and the row in one line."""
+        return f"{self.family} In this case: {self.text}" if self.family else self.text
+
+
 @dataclass
-class Clause:
+class Clause(Demand):
     """A clause of the catalogue, with the cases that were planned for it."""
 
     id: str
@@ -586,21 +609,6 @@ class Clause:
     # Of a row with a text of its own: the text of the clause that it is a row of.
     family: str = ""
     cases: list[Case] = field(default_factory=list)
-
-    @property
-    def requirement(self) -> str:
-        """What the provider must do: the text of its family, or its own."""
-        return self.family or self.text
-
-    @property
-    def row(self) -> str:
-        """The case of the requirement that it is about; empty if it is about all of it."""
-        return self.text if self.family else ""
-
-    @property
-    def whole(self) -> str:
-        """The requirement and the row in one line."""
-        return f"{self.family} In this case: {self.text}" if self.family else self.text
 
     @cached_property
     def verdict(self) -> Verdict | None:
@@ -1077,38 +1085,40 @@ class Run:
         if self.breakages:
             ways = len(self.breakages)
             sentence += f", teardown failed in {ways} way{'s' if ways > 1 else ''}"
-        registrys = sum(clause.blame == "registry" for clause in self.with_verdict(*NOT_KEPT))
+        word, because = self._judged(failed, checked, unknown)
+        because = "; ".join([because, *self._small_limits()])
+        return Conclusion(word, sentence, because, CRITERIA[word])
+
+    def _judged(self, failed: int, checked: int, unknown: int) -> tuple[str, str]:
+        """The conclusion's word, and why; from the numbers of clauses."""
+        registrys = sum(clause.blame == REGISTRY for clause in self.with_verdict(*NOT_KEPT))
         if (
             failed > registrys
             or self.breakages
             or self.blockers
             or (registrys and self.subject.registry_is_tested)
         ):
-            word = "not conformant"
-            because = "; ".join(self._failed(failed, registrys))
-        elif registrys:
-            word = "could not tell"
-            because = self._registrys(registrys)
-        elif unknown:
-            word = "could not tell"
-            because = f"nothing failed, but {_clauses(unknown)} could not be decided"
-        elif not self.planned:
-            word = "could not tell"
-            because = "no case was planned"
-        elif not checked:
-            word = "could not tell"
-            because = "no clause applied, so none was checked"
-        elif self.end is not None and self.end.status != "complete":
-            word = "could not tell"
-            because = f"the run was {self.end.status}"
-        elif self.in_part:
-            word = "kept, in part"
-            because = f"each clause that was checked was kept; this was {'; '.join(self.in_part)}"
-        else:
-            word = "conformant"
-            because = f"each clause that was checked was kept, of {self.coverage}"
-        because = "; ".join([because, *self._small_limits()])
-        return Conclusion(word, sentence, because, CRITERIA[word])
+            return "not conformant", "; ".join(self._failed(failed, registrys))
+        if why := self._undecided(checked, unknown, registrys):
+            return "could not tell", why
+        kept = "each clause that was checked was kept"
+        if self.in_part:
+            return "kept, in part", f"{kept}; this was {'; '.join(self.in_part)}"
+        return "conformant", f"{kept}, of {self.coverage}"
+
+    def _undecided(self, checked: int, unknown: int, registrys: int) -> str:
+        """Why the run does not tell whether the provider conforms; empty if it does tell."""
+        if registrys:
+            return self._registrys(registrys)
+        if unknown:
+            return f"nothing failed, but {_clauses(unknown)} could not be decided"
+        if not self.planned:
+            return "no case was planned"
+        if not checked:
+            return "no clause applied, so none was checked"
+        if self.end is not None and self.end.status != "complete":
+            return f"the run was {self.end.status}"
+        return ""
 
     @cached_property
     def limits(self) -> Counter[str]:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from cases import standard
+from results.model.run import Demand
 from runners.names import nearest
 
 LEVELS = ("must", "may", "consumer", "info")
@@ -75,7 +76,7 @@ class CatalogueError(Exception):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Clause:
+class Clause(Demand):
     """One demand of a page. Its id is also its case's id, where it has a case."""
 
     id: str
@@ -93,16 +94,6 @@ class Clause:
     dat_2_0: str | None = None  # what is otherwise by DAT 2.0
     picture: str = ""  # what the report draws, by the families that say so, each a row of it
     blame: str = "provider"  # who is at fault where it is not kept: one of BLAMED
-
-    @property
-    def requirement(self) -> str:
-        """What is demanded: the text of its family, or its own."""
-        return self.family or self.text
-
-    @property
-    def row(self) -> str:
-        """The case of the requirement that it is about; empty if it is about all of it."""
-        return self.text if self.family else ""
 
     @property
     def checkable(self) -> bool:
