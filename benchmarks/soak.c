@@ -4,7 +4,7 @@
  *
  * Without ADDRESS it serves on PORT, else it connects there again and again. Messages are echoed;
  * the client writes and reads the server's memory; both ends resize their SRQ and their EVD; the
- * client ends each connection, gracefully or in the midst of messages. Every byte is compared. Each
+ * client ends each connection, gracefully or during messages. Every byte is compared. Each
  * few seconds a line of JSON on stdout has the counts, the resident memory and the descriptors. The
  * exit code is 0 if nothing unexpected happened.
  */

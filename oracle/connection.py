@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Connections: asked for, given up, ended, and what their ends are told."""
+"""Connections: asked for, given up, ended, and what their ends get to know."""
 
 from typing import Any
 
@@ -333,7 +333,7 @@ def _moved(ep: Ep, connection: Connection, name: str) -> None:
 def _private(
     connection: Connection, name: str, data: dict[str, Any], ep: Ep, side: Side
 ) -> bool | str | None:
-    """The end that asked is told the private data of the acceptance, the other one none."""
+    """The end that asked gets the private data of the acceptance, the other one none."""
     if name != "ESTABLISHED":
         return True
     size = data.get("private_data_size")
@@ -353,7 +353,7 @@ def _private(
 
 
 def holds(told: Any, given: Any) -> bool:
-    """Whether private data that is told begins with what was given (CR-2)."""
+    """Whether private data that is reported begins with what was given (CR-2)."""
     if not isinstance(given, dict) or not isinstance(given.get("hex"), str):
         return True
     if given.get("length") == 0:

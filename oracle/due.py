@@ -183,7 +183,7 @@ def requests_come(call: Call, evd: Evd, side: Side) -> bool | str | None:
 
 @tells(*OBSERVERS, clauses=["ep_connect/established", "ep_disconnect/ended"], always=True)
 def connection_events_come(call: Call, evd: Evd, side: Side) -> bool | str | None:
-    """Who asked is told of the acceptance, and each end of the end."""
+    """The end that asked gets the acceptance's event, and each end that of the end."""
     absent = _applies(call, side)
     if not absent:
         return None

@@ -483,7 +483,7 @@ def reset_state(_call: Call, ep: Ep, _side: Side) -> Refusal | Open | None:
 
 @after("dat_ep_reset")
 def reset(_call: Call, ep: Ep, _side: Side) -> None:
-    """Completions that nobody has reaped may be lost; connection events stay (EP-74)."""
+    """Completions that were not reaped may be lost; connection events stay (EP-74)."""
     ep.pending.clear()
     if now(ep) != {UNCONNECTED}:
         ep.lossy = (len(ep.receives), len(ep.requests))

@@ -503,7 +503,7 @@ def cno_no_earlier(call: Call, _cno: Any, _side: Side) -> bool | str | None:
 
 @tells("dat_evd_wait", clauses=["evd_wait/time_out"], always=True)
 def more_after_time_out(call: Call, evd: Evd, _side: Side) -> bool | str | None:
-    """The number of those queued is told, also where the time is over."""
+    """The number of those queued is reported, also where the time is over."""
     more, threshold = call.field("n_more_events"), call.arg("threshold")
     if call.ret != TIMEOUT_EXPIRED or not isinstance(more, int):
         return None

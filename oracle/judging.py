@@ -51,7 +51,7 @@ MODULES = (
 def judge(record: Mapping[str, Any], declared: Mapping[str, Any]) -> Judgement:
     """Judge a verdict record. `declared` are the attributes and needs of the IA (hosts record).
 
-    Never raises for what a record has: damage is told in the judgement.
+    Never raises for what a record has: damage is reported in the judgement.
     """
     judgement = Judgement()
     try:

@@ -43,7 +43,7 @@ def met(side: Side, connection: Connection, receives: Sequence[Receive]) -> int:
 
 
 def all_met(srq: Srq, side: Side) -> bool:
-    """Whether each message to an EP of the SRQ that nobody has reaped surely found a receive."""
+    """Whether each message to an EP of the SRQ that was not reaped surely found a receive."""
     begun: list[float] = []
     for ep in srq.eps:
         if ep.connection is not None:
@@ -68,7 +68,7 @@ def sent(side: Side, connection: Connection, until: float) -> int:
 
 
 def taken_surely(srq: Srq, side: Side, until: float) -> int:
-    """How many receives messages have surely taken that nobody has reaped."""
+    """How many receives messages have surely taken that were not reaped."""
     if side.trace.hosts != 1 or srq.doubt:
         return 0
     total = taken = 0

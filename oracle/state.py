@@ -99,7 +99,7 @@ class Rmr(Obj):
 
 
 class Cno(Obj):
-    """A CNO. `triggers` bounds the notifications that nobody has taken."""
+    """A CNO. `triggers` bounds the notifications that were not taken."""
 
     __slots__ = ("agent", "certain", "doubt", "evds", "possible")
 
@@ -107,7 +107,7 @@ class Cno(Obj):
         super().__init__("cno", name, ia)
         self.agent: Any = None
         self.evds: set[Evd] = set()  # those that have it, or had it
-        self.certain = False  # whether a notification is there that nobody has taken
+        self.certain = False  # whether a notification is there that was not taken
         self.possible: dict[str, int] = {}  # by EVD, how many notifications there may be
         self.doubt = ""  # why notifications are not judged
 

@@ -28,7 +28,7 @@ _RENDERERS: dict[str, tuple[str, Callable[[Run], str | Iterable[str]]]] = {
 
 FORMATS = tuple(_RENDERERS)
 NAMES = tuple(name for name, _ in _RENDERERS.values())
-# So old, in seconds, nobody writes a report any more.
+# So old, in seconds, no process writes a report any more.
 LEFT = 60.0
 WITH_PAGES = "report-with-pages.html"
 

@@ -127,7 +127,7 @@ def _one_line(text: str) -> str:
 
 
 def _where(code: int) -> str:
-    """What of a command's outcome is left when nobody could read what it said."""
+    """What of a command's outcome is left when its output could not be read."""
     return "" if code == COULD_NOT_TELL else f"; without that, the status would be {code}"
 
 

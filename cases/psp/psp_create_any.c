@@ -235,7 +235,7 @@ FAMILY(psp_create_any, overwrites, stored)
 
 /*
  * A choice is made and freed, so that the next one may well follow it; that qualifier and those
- * after it are then taken, as far as nobody has them. Returns how many.
+ * after it are then taken, as far as they are free. Returns how many.
  */
 static int take_after(struct test *t, DAT_CONN_QUAL quals[TAKEN],
                       bool (*take)(struct test *t, DAT_CONN_QUAL qual))

@@ -105,7 +105,7 @@ static const struct stack *answer_of(const struct evidence *evidence,
         return NULL;
 }
 
-/* A process that was stopped goes on, to where its threads stay when they have answered. */
+/* A process that was stopped continues, to where its threads stay when they have answered. */
 static void ask(const struct hang_report *report, const struct child *child, int signal)
 {
         for (unsigned int i = 0; i < report->count; i++)

@@ -41,7 +41,7 @@ void hang_report_ask(struct hang_report *report, const struct child *child);
  */
 bool hang_report_look(struct hang_report *report, const struct child *child);
 
-/* An event for each thread; none where nobody was asked. */
+/* An event for each thread; none where no thread was asked. */
 void hang_report_events(const struct hang_report *report, const struct evidence *evidence,
                         unsigned long long seq, render_emit *emit, void *context);
 

@@ -159,7 +159,7 @@ static void empty_bounding_set(void)
 void privilege_prepare(bool keep)
 {
         privilege.keep = keep;
-        /* Nobody of the same user looks into the agent's memory. */
+        /* No process of the same user reads the agent's memory. */
         prctl(PR_SET_DUMPABLE, 0);
         if (keep) {
                 kept("everything (it was asked for)");

@@ -30,7 +30,7 @@
 #define TICK_MS STALL_LOOK_MS
 
 /*
- * The run's clock, which goes on only as long as the agent gets to look at it: a host that stands
+ * The run's clock, which advances only as long as the agent gets to look at it: a host that stands
  * still, or an agent that is stopped, takes no time away from anybody.
  */
 static uint64_t tick(struct run *run)

@@ -106,7 +106,7 @@ void run_peer_in(struct run *run, const char *op, json_t *data);
 /* Ends a case: its verdict follows. */
 void run_abort(struct run *run);
 
-/* The same for whatever it is, when there is nobody left to listen: no answer is waited for. */
+/* The same for whatever it is, when there is no listener left: no answer is waited for. */
 void run_abandon(struct run *run);
 
 /* The time limit of a case's teardown, in milliseconds. */

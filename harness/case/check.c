@@ -169,7 +169,7 @@ static _Noreturn void step_refused(struct test *t, const struct check_site *site
                  seen, declared);
 }
 
-/* The harness's own arguments tell nobody anything: the call's name does. */
+/* The harness's own arguments say nothing to a reader: the call's name does. */
 void check_arrange(struct test *t, const struct check_site *site, DAT_RETURN ret)
 {
         struct check_site named = *site;

@@ -105,7 +105,7 @@ void check_expect_that(struct test *t, const struct check_site *site, bool holds
 void check_expect_eq(struct test *t, const struct check_site *site, long long seen,
                      long long wanted);
 
-/* note(): the case goes on, and what is left of its verdict is NOTE with this reason. */
+/* note(): the case continues, and what is left of its verdict is NOTE with this reason. */
 void note(struct test *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* end_noted(): a note that ends the case: what the clause asks for cannot be seen here. */

@@ -247,7 +247,7 @@ static void relay(struct exec_process *process)
             trace_relay(&process->memory->evidence, process->relayed, process->thread);
 }
 
-/* No page says how long such a call may take: half of the case's time, or for ever under gdb. */
+/* No page says how long such a call may take: half of the case's time, or no limit under gdb. */
 static int limit_ms(const struct test *t)
 {
         return t->settings->gdb ? -1 : (int)(t->settings->deadline_ms / 2);

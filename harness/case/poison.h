@@ -28,7 +28,7 @@ void must_be_written(struct test *t, const char *call, const char *name, const v
 #define MUST_BE_WRITTEN(call_, structure_, field_) \
         must_be_written(t, (call_), #field_, &(structure_).field_, sizeof((structure_).field_))
 
-/* Ends the case as BLOCKED by the call whose success another call does not bear out. */
+/* Ends the case as BLOCKED by the call whose success another call does not confirm. */
 void must_show(struct test *t, const char *call, const char *shown_by, const char *what,
                bool shown);
 

@@ -25,7 +25,7 @@ static bool is_rnic(const char *device)
         return strstr(type, "RNIC") != NULL;
 }
 
-/* What stands on no hardware is no other device's child. */
+/* What has no hardware is no other device's child. */
 static bool is_virtual(const char *device)
 {
         char path[512];

@@ -64,7 +64,7 @@ void waiter_asleep(struct test *t, const struct check_site *site, struct waiter 
 /* Sends a signal to the waiter's thread, whose handler does nothing and restarts no call. */
 void waiter_interrupt(struct test *t, struct waiter *waiter);
 
-/* Lets go of a waiter whose call has returned: its thread has ended then. */
+/* Releases a waiter whose call has returned: its thread has ended then. */
 void waiter_end(struct test *t, struct waiter *waiter);
 
 /* Whether the call has not returned yet. */

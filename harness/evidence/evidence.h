@@ -135,7 +135,7 @@ struct entry {
         char seen[256];
 };
 
-/* The must() or expect() whose call is being made: a crash or hang is found in the midst of it. */
+/* The must() or expect() whose call is being made: a crash or hang is found during it. */
 enum step_role { STEP_NONE, STEP_MUST, STEP_EXPECT };
 
 struct step {
@@ -240,7 +240,7 @@ void evidence_free(struct evidence *evidence);
 size_t evidence_calls(const struct evidence *evidence);
 size_t evidence_entries(const struct evidence *evidence);
 
-/* Whether nobody has written where nobody may. */
+/* Whether all guarded memory is as it was. */
 bool evidence_whole(const struct evidence *evidence, uint64_t secret);
 
 /*

@@ -9,7 +9,7 @@
 #define FRAMES_MAX     32
 #define FRAME_TEXT_MAX 128
 
-/* A backtrace, in memory that is shared with whoever reads it. */
+/* A backtrace, in memory that is shared with its reader. */
 struct frames {
         uint32_t count;
         void *address[FRAMES_MAX];

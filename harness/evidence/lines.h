@@ -51,7 +51,7 @@ void lines_put_text(struct lines *lines, const char *message, size_t length);
 /* Writes as much of the queue as goes. */
 void lines_write(struct lines *lines);
 
-/* Waits up to `ms` (-1: for ever) for something to read, or for everything queued to be written. */
+/* Waits up to `ms` (-1: no limit) for something to read, or for everything queued to be written. */
 bool lines_wait_readable(struct lines *lines, int ms);
 bool lines_wait_written(struct lines *lines, int ms);
 

@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* The last of the real-time signals, which nobody else counts from. */
+/* The last of the real-time signals, from which no other program counts. */
 static int signal_of(enum seal seal)
 {
         return SIGRTMAX - (int)seal;

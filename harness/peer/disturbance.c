@@ -101,7 +101,7 @@ static bool put_options(struct nl_msg *msg, const struct wanted *wanted)
         return nla_nest_end(msg, nest) == 0;
 }
 
-/* Without NLM_F_REPLACE the kernel refuses where somebody has configured the netdev. */
+/* Without NLM_F_REPLACE the kernel refuses if the netdev has a configuration. */
 static int add_netem(struct nl_sock *sock, int netdev, const struct wanted *wanted)
 {
         struct nl_msg *msg = nlmsg_alloc_simple(RTM_NEWQDISC, NLM_F_CREATE | NLM_F_EXCL);

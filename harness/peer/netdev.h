@@ -9,7 +9,7 @@
 /*
  * The index of the netdev that has `address`, an IP address as text, unless nothing that it sends
  * leaves the host: then 0. `name` takes its name, IF_NAMESIZE bytes. -1, with errno, where the
- * host's addresses are not to be had.
+ * host's addresses are not available.
  */
 int netdev_of(const char *address, char *name);
 

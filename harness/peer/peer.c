@@ -128,7 +128,7 @@ static json_t *take_message(struct peer *peer)
         return message;
 }
 
-/* The next message of the peer, or of the agent about it; NULL after `ms` (-1: for ever). */
+/* The next message of the peer, or of the agent about it; NULL after `ms` (-1: no limit). */
 static json_t *receive(struct peer *peer, int ms)
 {
         for (;;) {

@@ -138,7 +138,7 @@ static json_t *obey(struct peer_process *process, const json_t *command)
         return peer_no("the command \"%s\" is unknown", name ? name : "");
 }
 
-/* What it has goes with its IA, in whatever state: an abrupt close is refused by nobody. */
+/* What it has goes with its IA, in whatever state: an abrupt close is never refused. */
 static void close_ia(const struct peer_process *process, struct evidence *evidence)
 {
         atomic_store(&evidence->phase, PHASE_TEARDOWN);

@@ -283,7 +283,7 @@ DAT_RETURN dat_evd_enable(IN DAT_EVD_HANDLE evd_handle);
 /* Let events pass the CNO by. */
 DAT_RETURN dat_evd_disable(IN DAT_EVD_HANDLE evd_handle);
 
-/* Refuse waiters; one that waits is let go. */
+/* Refuse waiters; one that waits is released. */
 DAT_RETURN dat_evd_set_unwaitable(IN DAT_EVD_HANDLE evd_handle);
 
 /* Admit waiters again. */

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """report.html: one file, no network, readable without scripts, light enough for 20,000 cases.
 
-What must be read stands in the markup: the conclusion, the findings, a row for each clause. The
+What must be read is in the markup: the conclusion, the findings, a row for each clause. The
 evidence of the other clauses is packed, a bundle of clauses at a time, and unpacked by the page's
 script when a row is opened. Everything that a provider had a hand in goes through autoescaping,
 and a content security policy admits no script but the page's own.

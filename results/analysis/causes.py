@@ -33,7 +33,7 @@ _BELOW = re.compile(
     r"|linux-vdso|\[|0x"
 )
 _SUITE = "udapl-cases"
-# A provider's own wrappers of locks: whoever called them waits there.
+# A provider's own wrappers of locks: their caller waits there.
 _LOCK = re.compile(r"(?i)[^(]*\([^)]*(lock|mutex|acquire)[^)]*\)")
 _ANSWER = re.compile(r"DAT_\w+")
 _LONGEST = 200

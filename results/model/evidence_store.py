@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The evidence of a run's attempts on the disk, from where each is read when it is told."""
+"""The evidence of a run's attempts on the disk, from where each is read when it is shown."""
 
 import marshal
 from collections import deque

@@ -223,7 +223,7 @@ class Evidence(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Attempt:
     """One verdict record: `number` is 1, or 2 when the case was run again alone. `evidence` reads
-    what it did, which nobody keeps for longer than it is told.
+    what it did, which is not kept for longer than it is shown.
     """
 
     case: str
@@ -515,7 +515,7 @@ class Ruling:
 
 @dataclass(frozen=True, slots=True)
 class Waiver:
-    """A finding that somebody answers for: of which clause or family of them, of which versions
+    """A finding that an approver answers for: of which clause or family of them, of which versions
     of which provider, why, and until when.
     """
 
@@ -695,7 +695,7 @@ class Subject:
 
     @property
     def registry_is_tested(self) -> bool:
-        """Whether the registry is under test too; one that nobody named is not."""
+        """Whether the registry is under test too; one that was not named is not."""
         return bool(self.libdat)
 
     @property

@@ -90,7 +90,7 @@ def _against(record: Mapping[str, Any]) -> Iterator[str]:
             wanted = " or ".join(check["expected"])
             yield f"{_place(check)} did not hold: expected {wanted}, saw {check['seen']}"
     for call in calls:
-        # A waiter whom teardown could not wake is told of there.
+        # A waiter that teardown could not wake is named there.
         if call.get("unfinished") and not call.get("teardown") and not record.get("teardown"):
             yield f"{call.get('call')} did not return"
     crash = record.get("crash")

@@ -65,7 +65,7 @@ class State:
 
 @dataclass(frozen=True)
 class Invariant:
-    """One row: of which record, what holds, and how a record that breaks it is told."""
+    """One row: of which record, what holds, and how a record that breaks it is reported."""
 
     name: str
     of: str

@@ -54,7 +54,7 @@ class Snapshot:
                 inherited=(state.fileno(),),
                 shared=shared,
             )
-            # Nobody waits for the answers: a clone works when its guest says so.
+            # No one waits for the answers: a clone works when its guest says so.
             commands = (
                 _command("qmp_capabilities"),
                 _command("migrate-set-capabilities", capabilities=CAPABILITIES),

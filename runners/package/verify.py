@@ -42,7 +42,7 @@ from runners.package.build import digest, manifest_of, proves, text_of
 OK, NOT_OK, CANNOT_TELL = "ok", "not ok", "cannot tell"
 # Honest records shrink to a twentieth; who asks for more room than this wants to do harm.
 _ROOM, _SHRINK = 64 << 20, 100
-# So many broken invariants are told.
+# So many broken invariants are listed.
 _TOLD = 3
 _COMMIT = re.compile(r"[0-9a-f]{7,40}")
 # The modes in which a whole run has a case, by its check.

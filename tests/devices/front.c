@@ -22,7 +22,7 @@
 #define LINGERING                                                                       \
         50000000L /* nanoseconds until a queue pair in ERR has told of all that it took \
                    */
-#define SEVEN 6   /* of retry_cnt: soft-RoCE takes 7 for ever */
+#define SEVEN 6   /* of retry_cnt: soft-RoCE takes 7 as no limit */
 
 struct ibv_context *__real_ibv_open_device(struct ibv_device *);
 struct ibv_context *__wrap_ibv_open_device(struct ibv_device *);
@@ -334,7 +334,7 @@ int __wrap_ibv_close_device(struct ibv_context *verbs)
         return __real_ibv_close_device(verbs);
 }
 
-/* Whoever waits for the context's events waits for its timer too, or for the timer alone. */
+/* A thread that waits for the context's events waits for its timer too, or for that alone. */
 int __wrap_epoll_ctl(int set, int operation, int fd, struct epoll_event *event)
 {
         struct note *note;

@@ -3,7 +3,7 @@
 
 #include <limits.h>
 
-/* Nobody's: all that 31 bits hold, and unsigned numbers that come as negative ones. */
+/* No real device: all that 31 bits hold, and unsigned numbers that come as negative ones. */
 static void publish(struct ibv_device_attr *attr)
 {
         attr->vendor_id = UINT32_MAX;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "front.h"
 
-/* Nobody's: soft-RoCE on a host whose CM has much to do, and whose clocks are coarse. */
+/* No real device: soft-RoCE on a host whose CM has much to do, and whose clocks are coarse. */
 const struct device_profile device_profile = {
     .name = "slow",
     .slow_cm = 300000000,

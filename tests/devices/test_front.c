@@ -106,7 +106,7 @@ static void srqs(void **state)
         assert_null(ibv_create_srq(device->pd, &init));
 }
 
-/* Nobody here calls ibv_fork_init(), though processes with registered memory fork. */
+/* No test calls ibv_fork_init(), though processes with registered memory fork. */
 static void forks(void **state)
 {
         (void)state;

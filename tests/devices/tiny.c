@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-/* Nobody's: so little that each limit is met at once. */
+/* No real device: so little that each limit is met at once. */
 static void publish(struct ibv_device_attr *attr)
 {
         attr->vendor_id = 0;

@@ -722,7 +722,7 @@ static void print_step(struct bench *b)
         _exit(pread(file, text, sizeof(text) - 1, 0) > 0 && strstr(text, "\"PASS\"") ? 0 : 1);
 }
 
-/* Two pages, the second of which nobody may write. */
+/* Two pages, the second of which is read-only. */
 static void scribble_step(struct bench *b)
 {
         long page = sysconf(_SC_PAGESIZE);

@@ -177,7 +177,7 @@ def test_a_wait_has_the_time_that_it_asks_for(agent: Agent) -> None:
 
 
 def test_a_host_that_stands_still_costs_no_deadline(agent: Agent) -> None:
-    """Of a body that has longer to wait than it has time left when all goes on."""
+    """Of a body that has longer to wait than it has time left when all continues."""
     agent.start("provider/keeps_quiet", quiet_ms=800, deadline_ms=1500)
     assert eventually(lambda: descendants(agent.hello_message["pid"]))
     stopped = [agent.hello_message["pid"], *descendants(agent.hello_message["pid"])]
@@ -333,7 +333,7 @@ def test_every_free_fails(agent_on: MakeAgent) -> None:
 
 
 def test_free_that_is_refused_after_a_failure_is_no_finding(agent_on: MakeAgent) -> None:
-    """What a case that was left in its middle leaves behind, nobody but the case knows of."""
+    """What a case that was left in its middle leaves behind, only the case knows of."""
     outcome = agent_on("free=fail").run("provider/fails_and_frees")
     assert outcome.word == "FAIL"
     assert outcome.reason.startswith("dat_srq_resize(srq, 16) returned DAT_SUCCESS")

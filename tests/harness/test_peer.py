@@ -114,7 +114,7 @@ def test_peer_that_hangs(agent_on: Callable[[str], Agent]) -> None:
 
 
 def test_peer_whose_provider_writes_to_its_channel(agent_on: Callable[[str], Agent]) -> None:
-    """What it wrote is no answer, and its case goes on."""
+    """What it wrote is no answer, and its case continues."""
     outcome = agent_on("psp=garbage").run("harness/has_peer_listen")
     assert outcome.word == "NOTE"
     assert set(outcome.texts("note")) == {
@@ -238,7 +238,7 @@ def run_remote(case: Agent, peer: Agent, name: str, **more: Any) -> tuple[Outcom
         answers = int(message["op"] in ("data", "disturb", "stop"))
         if message["op"] == "stop" and any(m["op"] == "stopped" for m in carried):
             answers = 0
-        # Its last word, and its end.
+        # Its last message, and its end.
         if message["data"].get("do") == "kill":
             answers = 2
         for _ in range(answers):

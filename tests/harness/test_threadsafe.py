@@ -49,7 +49,7 @@ def test_with_such_an_entry(tmp_path: Path) -> None:
 def test_an_entry_that_does_not_open(
     tmp_path: Path, misbehaviour: str, word: str, reason: str
 ) -> None:
-    """It is no declaration that the feature is absent; the cases of the other entry go on."""
+    """It is no declaration that the feature is absent; the cases of the other entry continue."""
     with Agent(tmp_path, threadsafe=misbehaviour) as agent:
         assert agent.hello_message["ia"]["open"] is True
         outcome = agent.run(ASKS)

@@ -28,7 +28,7 @@ KILLERS = (
 OTHERS = tuple(f"passes_{number}" for number in range(8))
 # A host that was killed is gone: of four, two are left.
 WAYS = ((), ("-n", "2"), ("--spread", "4"))
-# What of this machine nobody but the machine has to change.
+# What only this machine itself has to change.
 FILES = (
     *("build/default/bin", "build/default/lib", "cases", "faults", "docs", "/etc/shadow"),
     *("/etc/passwd", "/etc/ld.so.conf", "/proc/sys/kernel/core_pattern"),

@@ -51,7 +51,7 @@ def damage(cts: Cts, count: int, rng: random.Random) -> Figures:
 
 
 def _damaged(rng: random.Random, good: bytes, packed: bytes) -> bytes:
-    """What becomes of the lines, or of the file that they are packed in."""
+    """What happens to the lines, or to the file that they are packed in."""
     if rng.random() < 0.3:
         return PACKED + wild(rng, [packed]).removeprefix(PACKED)
     if rng.random() < 0.3:

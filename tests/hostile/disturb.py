@@ -37,7 +37,7 @@ Disturb = Callable[["subprocess.Popen[str]", Path, Cts], None]
 
 
 def disturb(folder: Path, provider: Path, count: int, rng: random.Random) -> Figures:
-    """Disturb `count` runs on stand-in hosts, one way or another, and have each go on."""
+    """Disturb `count` runs on stand-in hosts, one way or another, and have each continue."""
     figures = Figures("runs disturbed", HARMS)
     plan = [(number, DISTURBANCES[number % len(DISTURBANCES)]) for number in range(count)]
     seeds = [rng.randrange(1 << 30) for _ in plan]
@@ -78,7 +78,7 @@ class _Run:
         self._way: Sequence[str] = rng.choice(WAYS)
 
     def conduct(self) -> None:
-        """Begin, disturb, look, go on, and look again."""
+        """Begin, disturb, look, continue, and look again."""
         self._figures.count()
         process = self._start()
         self._wait(process, self._rng.randrange(CASES))

@@ -38,7 +38,7 @@ Host {name}
 
 class SshLab:
     """Such guests, `lab1` and so on. `folder` has the user's key and ssh configuration, and
-    hosts.toml. The hosts listen on loopback addresses of this machine that nobody else knows.
+    hosts.toml. The hosts listen on loopback addresses of this machine that no other program uses.
     """
 
     def __init__(self, hosts: int, progress: Progress = lambda line: None) -> None:

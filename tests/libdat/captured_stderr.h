@@ -4,7 +4,7 @@
 #ifndef TESTS_LIBDAT_CAPTURED_STDERR_H
 #define TESTS_LIBDAT_CAPTURED_STDERR_H
 
-/* Send stderr to a file that is nobody else's, until it is read. */
+/* Send stderr to a file that no other test has, until it is read. */
 void capture_stderr(void);
 
 /* Give stderr back, and return what was printed, at most 4095 characters, until the next call. */

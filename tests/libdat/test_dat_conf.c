@@ -370,7 +370,7 @@ static void failing_read_is_told(void **state)
         assert_string_equal(complaints.reason, "Is a directory");
 }
 
-/* Lines that the runner reads too, each behind what becomes of it. */
+/* Lines that the runner reads too, each after what happens to it. */
 static void lines_of_the_runner(void **state)
 {
         FILE *file = fopen(DAT_CONF_LINES, "re");

@@ -64,7 +64,7 @@ static const char conf[] =
 static char calls[65536];
 static pthread_mutex_t calls_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* Where the call that begins with hold_at is held until the test lets it go on. */
+/* Where the call that begins with hold_at is held until the test lets it continue. */
 static const char *hold_at;
 static sem_t held;
 static sem_t go_on;
@@ -741,7 +741,7 @@ static void open_waits_for_the_fini_of_another_thread(void **state)
         sem_destroy(&done);
 }
 
-/* The provider closed an IA and has given its address to another one before libdat hears of it. */
+/* The provider closed an IA and has given its address to another one before libdat knows. */
 static void address_of_an_ia_that_is_being_closed(void **state)
 {
         DAT_IA_HANDLE first = opened("plain");

@@ -47,7 +47,7 @@ def test_no_value() -> None:
 
 
 def test_values_beside_texts() -> None:
-    """The data of a call count, not its texts; only a null pointer is told by the text."""
+    """The data of a call count, not its texts; only a null pointer is known by the text."""
     call = {
         "n": 1,
         "who": "case",

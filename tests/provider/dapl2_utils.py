@@ -262,7 +262,7 @@ class Hosts:
                 continue
 
     def tell(self, ok: bool) -> None:
-        """Let the other host go on: the server is ready, or the clients are done."""
+        """Let the other host continue: the server is ready, or the clients are done."""
         if self._wire:
             self._wire.sendall(b"+" if ok else b"-")
 

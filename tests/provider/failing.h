@@ -20,7 +20,7 @@ const char *failed_call(void);
 /* Whether this call must fail. Such functions ask it with their name and their return address. */
 bool call_fails(const char *name, const void *caller);
 
-/* Has completion queues stay as they are, though they are told to have been resized. */
+/* Keeps completion queues as they are, though their resize is reported as a success. */
 void resize_in_vain(bool vain);
 
 #endif

@@ -67,7 +67,7 @@ static void let_confirmation_go(void)
         pthread_mutex_unlock(&gate.lock);
 }
 
-/* Ends to be joined, of which b has one EVD for all that it is told, and three receives. */
+/* Ends to be joined, of which b has one EVD for all its events, and three receives. */
 static struct host *host_to_be_left(void)
 {
         struct host *host = host_listening();

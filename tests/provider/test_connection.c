@@ -211,7 +211,7 @@ static void silence_ends_with_the_timeout(void **state)
                    DAT_SUCCESS);
         await_plain(&host->a, DAT_CONNECTION_EVENT_TIMED_OUT);
         assert_int_equal(state_of(host->a.ep), DAT_EP_STATE_DISCONNECTED);
-        /* Who accepts too late is told so. */
+        /* An accept that comes too late gets an event that says so. */
         post_recv(&host->b, 0, 10, 1);
         assert_dat(dat_cr_accept(await_request(host), host->b.ep, 0, NULL), DAT_SUCCESS);
         await_plain(&host->b, DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
@@ -300,7 +300,7 @@ static void graceful_disconnect_waits_for_the_peer(void **state)
         host_close(host);
 }
 
-/* A Consumer that takes no completions hears all the same that the last of them has come. */
+/* A Consumer that takes no completions still gets the event that the last of them has come. */
 static void graceful_disconnect_needs_no_reader(void **state)
 {
         struct host *host = host_joined();

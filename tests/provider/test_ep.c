@@ -352,7 +352,7 @@ static void status_tells_what_is_outstanding(void **state)
         assert_dat(dat_ep_recv_query(host->a.ep, &count, &span), DAT_SUCCESS);
         assert_int_equal(count, 2);
         assert_int_equal(span, 2);
-        /* What has completed is at the EP no more, seen or not; and nobody must ask for both. */
+        /* What has completed is at the EP no more, seen or not; a query of both is not needed. */
         post_recv(&host->b, 0, 10, 3);
         post_send(&host->b, 0, 10, 4);
         await_completion(host->b.request_evd, host->b.ep, 4, DAT_DTO_SUCCESS, 10);
@@ -458,7 +458,7 @@ static void free_in_every_state(void **state)
         connect_to(host, &host->a, 7100);
         cr = any_request(host);
         assert_dat(dat_ep_free(host->b.ep), DAT_INVALID_STATE);
-        /* An attempt that nobody has answered ends with its EP. */
+        /* An attempt without an answer ends with its EP. */
         assert_dat(dat_ep_free(host->a.ep), DAT_SUCCESS);
         host->a.ep = DAT_HANDLE_NULL;
         assert_dat(dat_cr_reject(cr), DAT_SUCCESS);
@@ -697,7 +697,7 @@ static void query_names_the_peer_in_every_state(void **state)
         post_send(a, 0, 10, 1);
         assert_dat(dat_ep_disconnect(a->ep, DAT_CLOSE_GRACEFUL_FLAG), DAT_SUCCESS);
         expect_query(host, a->ep, DAT_EP_STATE_DISCONNECT_PENDING, port, 7100);
-        /* Fields that nobody asks for need no room in the masks, but all of them some in memory. */
+        /* Fields that are not queried need no room in the masks, but all need some in memory. */
         assert_dat(dat_ep_query(a->ep, 0, &param), DAT_SUCCESS);
         for (unsigned int bit = 0; bit < 64; bit++) {
                 uint64_t mask = UINT64_C(1) << bit;

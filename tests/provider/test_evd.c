@@ -169,7 +169,7 @@ static void start_waiter(struct waiter *waiter)
 
 /*
  * Starts a waiter on a CNO and lets it run. Nothing shows from outside that it sleeps; but a thread
- * that goes on at once may, on one CPU, be the first each time.
+ * that continues at once may, on one CPU, be the first each time.
  */
 static void start_cno_waiter(struct waiter *waiter)
 {
@@ -543,7 +543,7 @@ static void unsignalled_requests_of_every_kind_wake_nobody(void **state)
         await_completion(host->b.recv_evd, host->b.ep, 1, DAT_DTO_SUCCESS, 10);
         assert_silent(host->async_evd);
         assert_false(atomic_load(&waiter.done));
-        /* What fails gives notice all the same. */
+        /* What fails gives notice too. */
         remote.rmr_context = 0;
         assert_dat(dat_ep_post_rdma_write(a->ep, 1, &iov, cookie(6), &remote,
                                           DAT_COMPLETION_UNSIGNALLED_FLAG),
@@ -737,7 +737,7 @@ static void a_direct_waiter_comes_before_the_cno(void **state)
         host_close(host);
 }
 
-/* A waiter takes the event that the completion queue was armed for; the CNO hears of the next. */
+/* A waiter takes the event that the completion queue was armed for; the next triggers the CNO. */
 static void the_cno_hears_again_after_a_waiter(void **state)
 {
         struct host *host = host_joined();
@@ -901,7 +901,7 @@ static void an_evd_is_free_of_whom_it_sent_away(void **state)
         host_close(host);
 }
 
-/* A completion arrives when it completes: no CNO hears of it that the EVD gets or regains later. */
+/* A completion arrives when it completes: it triggers no CNO that the EVD gets or regains later. */
 static void a_cno_hears_of_what_arrives_then(void **state)
 {
         struct host *host = host_joined();
@@ -966,7 +966,7 @@ static void a_waiter_sleeps_through_enabling(void **state)
                 assert_dat(
                     dat_ep_post_send(host->a.ep, 1, &iov, cookie(3), DAT_COMPLETION_SUPPRESS_FLAG),
                     DAT_SUCCESS);
-                /* The message has come before its sender hears of that. */
+                /* The message has come before its sender has the completion. */
                 for (int i = 0, come = 0; come < 1000; i++) {
                         come += come || dat_evd_dequeue(host->b.recv_evd, &event) == DAT_SUCCESS;
                         assert_dat(i % 2 ? dat_evd_enable(waiter.evd) : dat_evd_disable(waiter.evd),
@@ -984,7 +984,7 @@ static void a_waiter_sleeps_through_enabling(void **state)
         host_close(host);
 }
 
-/* What was solicited is told once, however often the EVD is enabled afterwards. */
+/* A solicited event gives notice once, however often the EVD is enabled afterwards. */
 static void a_solicited_message_is_told_once(void **state)
 {
         struct host *host =
@@ -1011,7 +1011,7 @@ static void a_solicited_message_is_told_once(void **state)
         host_close(host);
 }
 
-/* What is left on the queue includes completions at which nobody has looked yet. */
+/* What is left on the queue includes completions that were not yet polled. */
 static void nmore_counts_what_has_completed(void **state)
 {
         struct host *host = host_listening();
@@ -1313,7 +1313,7 @@ static void a_trigger_is_for_one_waiter(void **state)
         host_close(host);
 }
 
-/* Events of every stream reach a CNO, and an EVD on which nobody may wait tells it too. */
+/* Events of every stream reach a CNO; an unwaitable EVD triggers it too. */
 static void a_cno_hears_of_every_stream(void **state)
 {
         struct host *host = host_listening();
@@ -1397,7 +1397,7 @@ static void a_cno_hears_of_solicited_messages(void **state)
         assert_dat(dat_ep_disconnect(host->a.ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
         assert_heard(cno, host->b.recv_evd);
         await_completion(host->b.recv_evd, host->b.ep, 5, DAT_DTO_ERR_FLUSHED, 0);
-        /* With the stream goes what it was like: of the next one, each message is told. */
+        /* The settings end with the stream: of the next one, each message gives notice. */
         end_free(&host->a);
         assert_dat(dat_ep_free(host->b.ep), DAT_SUCCESS);
         attr.recv_completion_flags = DAT_COMPLETION_DEFAULT_FLAG;
@@ -1538,7 +1538,7 @@ static void an_agent_is_told_of_each_trigger(void **state)
         host_close(host);
 }
 
-/* An agent hears of the close of its IA, and may not free the CNO that is calling it. */
+/* An agent is called at the close of its IA, and may not free the CNO that is calling it. */
 static void an_agent_hears_of_the_end(void **state)
 {
         struct host *host = host_open();
@@ -1658,7 +1658,7 @@ static void each_argument_of_an_evd(void **state)
         assert_refused(waiter.ret, DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_UNWAITABLE);
         assert_refused(dat_evd_wait(evd, 0, 1, &event, &nmore), DAT_INVALID_STATE,
                        DAT_INVALID_STATE_EVD_UNWAITABLE);
-        /* To do it twice is to do nothing, and either state is told. */
+        /* The second call changes nothing, and a query reports either state. */
         for (int i = 0; i < 2; i++) {
                 assert_dat(dat_evd_set_unwaitable(evd), DAT_SUCCESS);
                 assert_dat(dat_evd_disable(evd), DAT_SUCCESS);
@@ -1880,7 +1880,7 @@ static void *storm_changes(void *argument)
         return NULL;
 }
 
-/* Whatever is done to an EVD meanwhile, each event comes once, and nobody sleeps for ever. */
+/* Whatever is done to an EVD meanwhile, each event comes once, and each waiter wakes. */
 static void an_evd_stands_a_storm(void **state)
 {
         static void *(*const parts[])(void *) = {storm_waits, storm_waits, storm_hears, storm_hears,

@@ -439,7 +439,7 @@ static void lose_a_completion(bool without_evd)
         host_close(host);
 }
 
-/* A queue pair whose completion the device has lost does nothing more: the Consumer hears of it. */
+/* A queue pair whose completion the device has lost stops: the Consumer gets an event. */
 static void a_lost_completion(void **state)
 {
         (void)state;

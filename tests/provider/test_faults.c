@@ -65,7 +65,7 @@ static void await_broken(struct end *end)
         assert_int_equal(event.event_number, DAT_CONNECTION_EVENT_BROKEN);
 }
 
-/* Serves a peer whose end is told by no packet. */
+/* Serves a peer that ends without a packet. */
 static struct host *serve(void)
 {
         struct host *host = host_open();

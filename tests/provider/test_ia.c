@@ -348,7 +348,7 @@ static void begin_to_wait(struct waiter *waiter)
                 sched_yield();
 }
 
-/* An abrupt close releases all who wait on objects of the IA, and nobody who waits on another's. */
+/* An abrupt close releases all waiters on objects of the IA, and none on another IA's. */
 static void a_close_releases_its_own(void **state)
 {
         struct host *host = host_open();
@@ -456,7 +456,7 @@ static void a_program_loads_the_provider(void **state)
                                DAT_NAME_NOT_REGISTERED);
                 init(&info, "");
                 assert_dat(open_as("own0", 8, &evd, &ia), DAT_SUCCESS);
-                /* It stays for whoever is using it. */
+                /* It stays for the threads that are using it. */
                 fini(&info);
                 assert_dat(dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG), DAT_SUCCESS);
                 evd = DAT_HANDLE_NULL;

@@ -212,7 +212,7 @@ static DAT_RMR_CONTEXT bind_rmr(struct host *host, DAT_RMR_HANDLE rmr, size_t of
         return context;
 }
 
-/* Nobody looks at the EVD of the requests: the connection's end must come all the same. */
+/* The EVD of the requests is not polled: the connection's end must come nevertheless. */
 static void a_failure_ends_the_connection_unasked(void **state)
 {
         struct host *host = host_joined();

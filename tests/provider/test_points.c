@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Service points and Connection Requests: whose EP, whose request, and who hears of it. */
+/* Service points and Connection Requests: whose EP, whose request, and who gets the event. */
 #include "loopback.h"
 
 #include <stdlib.h>
@@ -271,7 +271,7 @@ static void a_full_backlog_refuses(void **state)
         }
         (void)await_event(connect_evd, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
         assert_silent(connect_evd);
-        /* Requests that nobody took go with their EVD. */
+        /* Requests that were not taken are freed with their EVD. */
         assert_dat(dat_psp_free(host->psp), DAT_SUCCESS);
         host->psp = DAT_HANDLE_NULL;
         assert_dat(dat_evd_free(evd), DAT_SUCCESS);
@@ -416,7 +416,7 @@ static void a_request_goes_round(void **state)
         host_close(host);
 }
 
-/* A backlog that is full is no lost event: the peers are told, and nobody else. */
+/* A backlog that is full is no lost event: the peers get one, and no other EVD does. */
 static void a_full_backlog_alarms_nobody(void **state)
 {
         struct host *host = host_open();
@@ -467,7 +467,7 @@ static void a_full_backlog_alarms_nobody(void **state)
         host_close(host);
 }
 
-/* Each is one that nobody has, and that needs no privilege; and while it is held, it stays so. */
+/* Each is one that is free, and that needs no privilege; and while it is held, it stays so. */
 static void any_qualifier_is_its_own(void **state)
 {
         struct host *host = host_open();
@@ -637,7 +637,7 @@ static void unread_requests_outlive_their_points(void **state)
         assert_dat(dat_psp_free(psp), DAT_SUCCESS);
         assert_dat(dat_rsp_free(rsp), DAT_SUCCESS);
         assert_int_equal(state_of(host->b.ep), DAT_EP_STATE_PASSIVE_CONNECTION_PENDING);
-        /* Nobody listens there any more. */
+        /* No service point listens there any more. */
         connect_to(host, &ends[1], 7340);
         (void)await_event(ends[1].connect_evd, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
         assert_dat(dat_cr_reject(any_request(host)), DAT_SUCCESS);

@@ -484,7 +484,7 @@ static void end_without_barrier(struct story *story)
         host_close(host);
 }
 
-/* Then time has to do, by which the end of an SRQ's EP comes all the same. */
+/* Then the timeout, by which the end of an SRQ's EP comes nevertheless, has to do. */
 static void a_kernel_without_a_barrier(void **state)
 {
         struct story story = begin(end_without_barrier);

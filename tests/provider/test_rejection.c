@@ -67,7 +67,7 @@ static void is_nobodys_where_nothing_comes(void **state)
         assert_rejected(EVER, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
 }
 
-/* Who rejects keeps its service point, but nobody there has rejected this request. */
+/* The rejecting side keeps its service point, but it has not rejected this request. */
 static void of_the_provider_stays_its_own(void **state)
 {
         struct host *host = host_listening();

@@ -141,7 +141,7 @@ static void is_heard_of_where_others_raise_it(void **state)
         assert_int_equal(heard, 1);
 }
 
-/* One that waits already stays, whoever raises another. */
+/* One that waits already stays, even if another is raised. */
 static void stays_with_who_blocks_it(void **state)
 {
         struct host *host;

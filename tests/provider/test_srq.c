@@ -77,7 +77,7 @@ static void depth_is_exact(void **state)
                 post_srq(&host->b, 0, 64, i);
         assert_dat(dat_srq_post_recv(host->b.srq, 1, &iov, cookie(10)), DAT_INSUFFICIENT_RESOURCES);
         assert_counts(host->b.srq, 10, 10, 10);
-        /* A buffer whose completion nobody has taken is still outstanding. */
+        /* A buffer whose completion was not taken is still outstanding. */
         send_and_await(host, 10, 1);
         assert_counts(host->b.srq, 10, 9, 10);
         assert_dat(dat_srq_post_recv(host->b.srq, 1, &iov, cookie(10)), DAT_INSUFFICIENT_RESOURCES);
@@ -368,7 +368,7 @@ static void disconnect_leaves_the_queue_alone(void **state)
         host_close(host);
 }
 
-/* What an SRQ's EP has taken comes back only when no processor is in the midst of its messages; so
+/* What an SRQ's EP has taken comes back only when no processor handles one of its messages; so
  * it ends some time after it was Disconnected. */
 static struct host *host_that_ends_later(void)
 {
@@ -496,7 +496,7 @@ static void leave_recv_evd(struct host *host, struct end *b)
         join_ends(host, &host->a, b);
 }
 
-/* Buffers whose completions nobody wants to see are free again as soon as they are filled. */
+/* Buffers whose completions are suppressed are free again as soon as they are filled. */
 static void buffers_of_an_ep_without_a_recv_evd(void **state)
 {
         struct host *host = srq_host(4);
@@ -515,7 +515,7 @@ static void buffers_of_an_ep_without_a_recv_evd(void **state)
         host_close(host);
 }
 
-/* Nor is one lost of as many as the SRQ has grown to, since nobody need look at them meanwhile. */
+/* Nor is one lost of as many as the SRQ has grown to, since no poll is needed meanwhile. */
 static void growth_of_an_ep_without_a_recv_evd(void **state)
 {
         struct host *host = srq_host(4);

@@ -146,7 +146,7 @@ static void an_end_that_waits_for_its_requests(void **state)
         assert_dat(dat_ep_disconnect(c.ep, DAT_CLOSE_GRACEFUL_FLAG), DAT_SUCCESS);
         expect_state(&stage, c.ep, DAT_EP_STATE_DISCONNECT_PENDING,
                      DAT_INVALID_STATE_EP_DISCPENDING, MAY_DISCONNECT | MAY_FREE);
-        /* What the peer does ends it all the same. */
+        /* What the peer does ends it nevertheless. */
         assert_dat(dat_ep_disconnect(d.ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
         (void)await_event(d.connect_evd, DAT_CONNECTION_EVENT_DISCONNECTED);
         (void)await_event(c.connect_evd, DAT_CONNECTION_EVENT_DISCONNECTED);

@@ -175,7 +175,7 @@ static void drain_connections(struct end *end)
                 ;
 }
 
-/* Posts go on while connections come and go under them. */
+/* Posts continue while connections come and go under them. */
 static void posts_against_disconnects(void **state)
 {
         struct host *host = host_joined();
@@ -209,7 +209,7 @@ static void posts_against_disconnects(void **state)
 #define TWO_PACKETS ((size_t)8192) /* where the network carries 4096 bytes at once */
 #define DISCONNECTS 300
 
-/* Sends messages of two packets for as long as the EP lets it; what becomes of them is no matter.
+/* Sends messages of two packets for as long as the EP lets it; what happens to them is no matter.
  */
 static void *send_long_ones(void *argument)
 {
@@ -238,7 +238,7 @@ static int take_back(struct end *end)
 }
 
 /*
- * An EP that is disconnected in the midst of its messages gives each receive of its SRQ back, by
+ * An EP that is disconnected during its messages gives each receive of its SRQ back, by
  * its event or to the others; what is left on the queue takes messages to the last.
  */
 static void disconnects_against_messages(void **state)
@@ -338,7 +338,7 @@ static void *use_stale_handles(void *argument)
         return NULL;
 }
 
-/* Calls go on while their IA is closed. */
+/* Calls continue while their IA is closed. */
 static void calls_against_close(void **state)
 {
         (void)state;
@@ -422,7 +422,7 @@ struct parting {
         DAT_EP_HANDLE ep;
 };
 
-/* Frees what it is given, at the least of priorities: whoever it wakes goes on before it does. */
+/* Frees what it is given, at the lowest priority: a thread that it wakes runs before it. */
 static void *free_slowly(void *argument)
 {
         const struct sched_param param = {0};
@@ -444,7 +444,7 @@ static void close_abruptly(struct host *host)
         free(host);
 }
 
-/* The waiter on the CNO is released in the midst of the EVD's end, and closes the IA. */
+/* The waiter on the CNO is released during the EVD's end, and closes the IA. */
 static void close_overtakes_the_free_of_an_evd(void **state)
 {
         (void)state;
@@ -466,7 +466,7 @@ static void close_overtakes_the_free_of_an_evd(void **state)
         }
 }
 
-/* The peer hears of the disconnect in the midst of the EP's end, and closes the IA. */
+/* The peer gets the disconnect during the EP's end, and closes the IA. */
 static void close_overtakes_the_free_of_an_ep(void **state)
 {
         (void)state;

@@ -71,7 +71,7 @@ static void ask(struct host *host, struct sockaddr_storage *address)
                    DAT_SUCCESS);
 }
 
-/* The server may not be up yet: then nobody listens, which is an event to try again after. */
+/* The server may not be up yet: then no one listens, which is an event to try again after. */
 static DAT_EVENT connect_patiently(struct host *host, struct sockaddr_storage *address)
 {
         DAT_EVENT event;

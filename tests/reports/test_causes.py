@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Findings by cause: what makes two of them one, what sets them apart, and how they are told."""
+"""Findings by cause: what makes two of them one, what sets them apart, and how they are shown."""
 
 import json
 from collections.abc import Sequence

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""customer.html: what its reader is told first, what is left out, and that it prints on two pages
+"""customer.html: what its reader sees first, what is left out, and that it prints on two pages
 at most.
 """
 

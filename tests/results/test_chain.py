@@ -114,7 +114,7 @@ def set_to(word: str, **members: object) -> Callable[[list[Record]], None]:
 
 
 def held_in_vain(records: list[Record]) -> None:
-    """A check is told to have held, and what it saw still stands there."""
+    """A check is changed into one that held, and what it saw is still there."""
     record = first_of(records, "FAIL")
     record["verdict"] = "PASS"
     record["checks"][-1]["ok"] = True

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Lines in frames: what can be read of a file that was torn, or that somebody made."""
+"""Lines in frames: what can be read of a file that was torn, or that was forged."""
 
 import io
 import random
@@ -47,7 +47,7 @@ def test_wherever_it_is_torn_a_line_is_lost_at_most() -> None:
         zeros = data[:cut] + bytes(4096)
         after = read(zeros)
         assert raw(after)[:whole] == LINES[:whole]
-        # What a torn block and zeros may look like is told to be at the end.
+        # What a torn block and zeros may look like is reported as the end.
         spoilt = [line for line in after[whole:] if line and line.raw not in LINES]
         assert all(is_last(io.BytesIO(zeros), line) for line in spoilt)
 

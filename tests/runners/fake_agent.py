@@ -150,7 +150,7 @@ def passes(run: dict[str, Any]) -> None:
 
 
 def prints_noise(run: dict[str, Any]) -> None:
-    """Passes, with output that nobody can pack."""
+    """Passes, with output that no archive can hold."""
     call(run, "DAT_INVALID_STATE")
     check(run, True, "DAT_INVALID_STATE")
     verdict(run, "PASS", output=os.urandom(4000).hex())

@@ -174,7 +174,7 @@ class Cts:
 
 
 def wait_for(path: Path) -> None:
-    """Wait until somebody makes `path`."""
+    """Wait until a process makes `path`."""
     wait_until(path.exists, f"nobody made {path}")
 
 

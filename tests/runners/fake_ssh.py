@@ -17,7 +17,7 @@ FLAGS = "-T -a -x".split()
 
 
 def fail(text: str) -> None:
-    """End as ssh does when it cannot go on."""
+    """End as ssh does when it cannot continue."""
     print(text, file=sys.stderr)
     raise SystemExit(255)
 

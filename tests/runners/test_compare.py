@@ -11,7 +11,7 @@ from tests.runners.fake_checkout import Cts
 
 
 def certified(cts: Cts, *names: str, mended: bool = False) -> str:
-    """The run of these cases, `fails` mended or not."""
+    """The run of these cases, `fails` fixed or not."""
     cts.has(*names)
     cts.env.pop("FAKE_FAILS_PASS", None)
     if mended:

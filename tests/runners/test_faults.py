@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""`faults`: what a fault's own case catches, what only another does, and what nobody does."""
+"""`faults`: what a fault's own case catches, what only another does, and what none does."""
 
 import json
 import shutil

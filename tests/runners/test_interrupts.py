@@ -18,7 +18,7 @@ CASES = ("passes_1", "passes_2", "hangs_until_told")
 
 @pytest.fixture
 def running(cts: Cts) -> Iterator[subprocess.Popen[str]]:
-    """A run that passed two cases and hangs in the third, for as long as nobody ends it."""
+    """A run that passed two cases and hangs in the third, until it is ended."""
     cts.has(*CASES, deadline_ms=60_000)
     process = cts.start("certify", "--hosts", "1", "--seed", last_seed())
     wait_for(cts.hanging)

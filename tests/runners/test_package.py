@@ -303,7 +303,7 @@ def test_input_that_is_wrong(lab: Lab, tmp_path: Path) -> None:
 
 
 def member(name: str, **more: Any) -> tarfile.TarInfo:
-    """The header of a member as somebody else might write it."""
+    """The header of a member as another program might write it."""
     info = tarfile.TarInfo(name)
     for key, value in more.items():
         setattr(info, key, value)
@@ -467,7 +467,7 @@ def part_of_head(name: str, **more: Any) -> Callable[[Forger], None]:
 
 
 def on_lines(change: Callable[[list[bytes]], list[bytes]]) -> Callable[[Forger], None]:
-    """Lines changed in an editor, by somebody who knows the manifest and not the chain."""
+    """Lines changed in an editor, by an attacker who knows the manifest and not the chain."""
 
     def forge(forger: Forger) -> None:
         write_lines(forger.folder, change(read_lines(forger.folder)))
@@ -777,7 +777,7 @@ FORGERIES: dict[str, tuple[str, Callable[[Forger], None], str, str]] = {
             ),
         )
     },
-    # Files, by somebody who leaves the manifest as it is.
+    # Files, by an attacker who leaves the manifest as it is.
     **{
         f"{name} edited": (
             GREEN,
@@ -914,7 +914,7 @@ FORGERIES: dict[str, tuple[str, Callable[[Forger], None], str, str]] = {
         "frame|unpacked|no JSON|not JSON|ended before",
     ),
     "a bomb": (RED, bomb, "records", "unpack to more than records can"),
-    # Records, by somebody who makes the chain, the reports and the manifest anew.
+    # Records, by an attacker who makes the chain, the reports and the manifest anew.
     "FAIL to PASS, chained": (RED, tell("PASS"), "records", "fails is PASS there, but"),
     "FAIL to NOTE, chained": (RED, tell("NOTE"), "records", "fails is NOTE there, but"),
     "FAIL to RESOURCE, chained": (RED, tell("RESOURCE"), "records", "is RESOURCE there, but"),

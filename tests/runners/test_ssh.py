@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The ssh fabric with a scripted ssh: what becomes of hosts that are not as they should."""
+"""The ssh fabric with a scripted ssh: what happens to hosts that are not as they should be."""
 
 import hashlib
 import os
@@ -272,7 +272,7 @@ def test_a_damaged_copy_is_sent_anew(lab: Cts, tmp_path: Path) -> None:
 
 
 def relist(copy: Path) -> None:
-    """Write the list of what is in a copy, as somebody does who changed it."""
+    """Write the list of what is in a copy, as the writer of a changed copy does."""
     rows = {
         str(path.relative_to(copy)): hashlib.sha256(path.read_bytes()).hexdigest()
         for path in copy.rglob("*")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Input that nobody writes by mistake is refused; what is meant for other programs has no say."""
+"""Input that no one writes by mistake is refused; what is meant for other programs has no say."""
 
 import json
 import shutil

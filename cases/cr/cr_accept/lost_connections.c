@@ -43,7 +43,7 @@ static void expect_accepts_another(struct test *t, const struct request *request
 }
 
 /*
- * The request whose asker is lost is accepted, and the local EP is told that there is no
+ * The request whose asker is lost is accepted, and the local EP gets the event that there is no
  * connection; or, which is noted, not accepted, with no effect (CR-5).
  */
 static void expect_in_vain(struct test *t, struct request *request)

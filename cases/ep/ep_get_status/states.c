@@ -109,7 +109,7 @@ static void be_left(struct test *t, struct loop *loop)
         expect_comes_to(t, loop->passive, DAT_EP_STATE_DISCONNECTED);
 }
 
-/* The other end is told of it first. */
+/* The other end gets its event first. */
 static void be_broken(struct test *t, struct loop *loop)
 {
         ep_turn_break(t, loop);

@@ -32,7 +32,8 @@ struct having {
 
 /*
  * Another instance stays open: at the last close a registry may unload the provider, from which a
- * thread that was let go is still on its way back, and which nothing that is gone can be asked of.
+ * thread that was released is still on its way back, and which nothing that is gone can be asked
+ * of.
  */
 void keep_loaded(struct test *t);
 

@@ -88,7 +88,7 @@ FAMILY(psp_create, backlog, backlogs)
 }
 
 /*
- * What becomes of the request that found no place, so far: 0 nothing, 1 it came to the EVD and is
+ * What happened to the request that found no place, so far: 0 nothing, 1 it came to the EVD and is
  * rejected, 2 it is refused.
  */
 static int beyond(struct test *t, const struct askers *askers)

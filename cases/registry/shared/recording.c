@@ -62,7 +62,7 @@ static bool ordered(enum order order)
 }
 
 /*
- * What registers itself, whoever it is: this program's names come before the registry's
+ * What registers itself, in any process: this program's names come before the registry's
  */
 
 typedef DAT_RETURN adding(const DAT_PROVIDER *provider, const DAT_PROVIDER_INFO *info);

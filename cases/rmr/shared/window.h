@@ -74,7 +74,7 @@ DAT_RMR_CONTEXT must_bind(struct test *t, const struct window *window, DAT_RMR_H
 /* The region, bound with both remote privileges. */
 DAT_RMR_CONTEXT must_bind_region(struct test *t, const struct window *window, DAT_RMR_HANDLE rmr);
 
-/* The far EP writes or reads `length` bytes of the memory from `offset` on, and this comes of it.
+/* The far EP writes or reads `length` bytes of the memory from `offset` on, and this results.
  */
 DAT_DTO_COMPLETION_STATUS reach(struct test *t, struct window *window, enum way way,
                                 DAT_RMR_CONTEXT context, size_t offset, size_t length);

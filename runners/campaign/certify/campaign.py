@@ -150,7 +150,7 @@ def resume(
         progress.say(f"run {order.run} goes on: {len(missing)} of {len(whole.plan)} are missing")
         runs.point_latest(checkout.runs, order.run, folder)
         recorder.write(incident("resumed", "", f"at {records.now()}, {len(missing)} were missing"))
-        # Who was killed may have left a folder; where no case is missing, nobody makes a new one.
+        # Who was killed may have left a folder; where no case is missing, no run makes a new one.
         collect()
         whole = replace(whole, logs=f"{whole.logs}/resumed-{past.resumed + 1}")
         testbeds = opened.enter_context(Testbeds(whole, "", progress.say))

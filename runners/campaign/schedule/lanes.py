@@ -39,7 +39,7 @@ class Part:
 
 class Lane(Thread):
     """One part after the other, each until it has no case left. A case that is put off is given to
-    `put_off`; that the last part nears its end is told to `ahead`, perhaps more than once.
+    `put_off`; that the last part nears its end is reported to `ahead`, perhaps more than once.
 
     A verdict is written down while the next case runs, and before that has one.
     """

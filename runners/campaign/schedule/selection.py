@@ -76,7 +76,7 @@ def arguments(checkout: Checkout, folder: Path, subject: Subject) -> list[str]:
 
 def _identity(subject: Subject) -> str:
     """A provider by the place that it is built to and the IA that it is opened as: the same when it
-    was mended, another for another provider.
+    was fixed, another for another provider.
     """
     libdat = str(subject.libdat.library) if subject.libdat else ""
     parts = (os.path.normpath(subject.library), subject.ia, subject.api, libdat)

@@ -27,7 +27,7 @@ class Attempt:
     number: int = 1  # 2: the case is run again, alone
     ia: str | None = None  # the IA that the case opens instead of the agent's
     within: Limits | None = None  # instead of limits(); no call of teardown is hurried then
-    debug: Debug | None = None  # the case stops before its first call, and this is told of it
+    debug: Debug | None = None  # the case stops before its first call, and this is called
     undeclared: bool = False  # run it though a feature that it needs is declared absent
     libdat_fault: str = ""  # of the case's process, if the agent's libdat is the faulty one
     program: str = ""  # the steps of a puppet, one a line

@@ -54,7 +54,7 @@ static _Noreturn void run_on_terminal(const struct command *cmd, int master)
         command_execute(cmd);
 }
 
-/* Joins port and terminal until nobody is left on the terminal; exits as the command did. */
+/* Joins port and terminal until the terminal has no user; exits as the command did. */
 static _Noreturn void join(const struct command *cmd, int master)
 {
         struct pollfd items[] = {

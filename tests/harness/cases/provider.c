@@ -152,7 +152,7 @@ CASE_WITH(provider, resizes_beside_a_peer, .peers = 1)
         settle(t);
 }
 
-/* Where one EP of the case is connected, another one asks without the token, and is nobody's. */
+/* Where one EP of the case is connected, another one asks without the token. */
 CASE_WITH(provider, meets_a_stranger, .peers = 1)
 {
         DAT_EP_HANDLE known = ep_with(t);

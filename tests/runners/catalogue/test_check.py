@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The checks: what agrees passes, and each kind of drift is told in a line of its own."""
+"""The checks: what agrees passes, and each kind of drift is reported in a line of its own."""
 
 import json
 import tomllib

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The saved guest: made once, whoever asks first; a damaged one costs time and never the run."""
+"""The saved guest: made by the first run that asks; a damaged one costs time and never the run."""
 
 import shutil
 import time

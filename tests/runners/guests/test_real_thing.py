@@ -385,7 +385,7 @@ def guests_of(process: int) -> list[int]:
 
 
 def first_guest(process: int) -> int:
-    """A guest of a process that has some; a child whose thread ends is nobody's for a moment."""
+    """A guest of a process that has some; a child whose thread ends has no parent for a moment."""
     deadline = time.monotonic() + DEADLINE
     while not (guests := guests_of(process)):
         assert time.monotonic() < deadline
