@@ -81,7 +81,7 @@ CASE(srq_resize, zero)
 {
         DAT_SRQ_HANDLE srq = srq_with(t, .max_recv_dtos = 8);
 
-        expect(dat_srq_resize(srq, 0), DAT_INVALID_PARAMETER, DAT_INVALID_STATE, DAT_SUCCESS);
+        expect_may(dat_srq_resize(srq, 0), DAT_INVALID_PARAMETER, DAT_INVALID_STATE, DAT_SUCCESS);
 }
 
 CASE(srq_resize, zero_then_grow)
