@@ -17,6 +17,7 @@ is wrong.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from oracle.state import NULL, Obj, Side
@@ -224,6 +225,13 @@ def after_any(*calls: str) -> Callable[[After], After]:
     return register
 
 
+@cache
+def _needs_object(function: After) -> bool:
+    """Whether the second parameter, which is the object of the call, has a type."""
+    kinds = [*function.__annotations__.values()]
+    return kinds[1] is not Any
+
+
 class Judge:
     """Holds the calls of one process to the rules."""
 
@@ -269,7 +277,7 @@ class Judge:
             return
         if call.ok and not bad:
             for function in plan.after:
-                function(call, call.o, side)
+                self.change(call, function)
         if call.ok and reason == NULL_POINTER and not call.typed:
             # What it has made, it may have made in a process apart.
             for text in call.out.values():
@@ -280,6 +288,16 @@ class Judge:
             self.judgement.unjudged[reason] += 1
         else:
             self.judgement.judged += 1
+
+    def change(self, call: Call, function: After) -> None:
+        """Change the state. A function whose object has a type needs one; without it, what the call
+        does to its other objects is not known.
+        """
+        if call.o is None and _needs_object(function):
+            for obj in call.objects.values():
+                lose(obj, "a call on it had a handle of no known object")
+            return
+        function(call, call.o, self.side)
 
     def told(self, call: Call, rules: Sequence[Rule]) -> None:
         """Hold what a call told to rules, up to the first that it breaks."""

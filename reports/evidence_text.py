@@ -172,7 +172,10 @@ def finding_text(case: Case, attempt: Attempt) -> list[str]:
     lines += [f"done: {' '.join(line.split())}" for line in done(case, attempt)]
     if admitted := expected(attempt):
         lines.append(f"expected: {admitted}")
-    return [*lines, f"seen: {attempt.seen}"]
+    lines.append(f"seen: {attempt.seen}")
+    if attempt.model:
+        lines.append(f"model: {attempt.model}")
+    return lines
 
 
 def expected(attempt: Attempt) -> str:

@@ -404,11 +404,31 @@ def _attempt(record: Members, page: str, keep: _Keep) -> Attempt:
             )
             for item in record.members("teardown")
         ),
+        model=_model(record.member("oracle")) if record.values.get("oracle") else "",
+        deviating=record.member("oracle").integer("n", 0) if _is_of_case(record) else 0,
         kinds=kinds(record.values),
     )
     if against := contradiction(record.values):
         record.damaged(f"{attempt.case} is {verdict} there, but {printable(against)}")
     return attempt
+
+
+def _model(said: Members) -> str:
+    """What the executable specification says of the calls, in words."""
+    verdict, judged = said.text("verdict", None), said.integer("judged", None)
+    if verdict == "deviates":
+        return f"the executable specification finds: {said.text('why')}"
+    if verdict == "agrees":
+        unjudged = said.integer("unjudged", 0)
+        others = f", and could not judge {unjudged}" if unjudged else ""
+        return f"the executable specification finds nothing wrong in {judged} calls{others}"
+    return f"the executable specification could judge no call: {said.text('why')}"
+
+
+def _is_of_case(record: Members) -> bool:
+    """Whether a call of the case itself deviates, and not one of its peer."""
+    said = record.values.get("oracle")
+    return bool(said) and record.member("oracle").text("who") == "case"
 
 
 def _blocked(record: Members, member: str) -> str:

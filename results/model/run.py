@@ -252,6 +252,10 @@ class Attempt:
     # The clause that promises that call.
     promise: str = ""
     teardown: tuple[Trouble, ...] = ()
+    # What the executable specification says of its calls, in words; empty in older runs.
+    model: str = ""
+    # The number of the case's first call that deviates, 0 if none does.
+    deviating: int = 0
     # The ways in which it was found broken, each shared with what ended alike.
     kinds: tuple[Kind, ...] = ()
 
@@ -308,7 +312,8 @@ class Attempt:
         check = self.failed_check
         endless = self.verdict in (Verdict.CRASH, Verdict.TIMEOUT)
         if check is None and not endless:
-            return None
+            by_model = (c for c in self.calls if c.who == "case" and c.n == self.deviating)
+            return next(by_model, None) if self.verdict is Verdict.FAIL else None
         calls = [call for call in self.calls if not call.teardown]
         if check is None or endless:
             stuck = [call for call in calls if call.unfinished and call.who == "case"]

@@ -8,7 +8,7 @@ import pytest
 
 import oracle.judging  # the modules register their rules
 from oracle import judge
-from oracle.kernel import RULES
+from oracle.kernel import PLANS, RULES
 from oracle.values import parse
 from runners.catalogue import clauses, rulings
 
@@ -70,3 +70,12 @@ def test_clauses_of_rules() -> None:
             assert clause in known or clause in families, f"{rule.name}: {clause}"
         for ruling in rule.rulings:
             assert ruling in readings, f"{rule.name}: {ruling}"
+
+
+@pytest.mark.parametrize("name", sorted(PLANS))
+@pytest.mark.parametrize("ret", ["DAT_SUCCESS", "DAT_INVALID_HANDLE"])
+def test_handles_of_no_known_object(name: str, ret: str) -> None:
+    """A call on objects that the trace does not make leaves the rest of the trace to be judged."""
+    args = [[handle.argument, f"{handle.kind}#9"] for handle in PLANS[name].handles]
+    judgement = judge({"calls": [{**CALL, "call": name, "args": args, "ret": ret}]}, {})
+    assert not judgement.damage

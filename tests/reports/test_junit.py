@@ -9,7 +9,7 @@ import pytest
 from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 
 from reports.render import render
-from tests.reports.synthetic_run import SyntheticRun, green_run, red_run
+from tests.reports.synthetic_run import Record, SyntheticRun, green_run, red_run
 from tests.reports.test_html import HOSTILE
 
 # What an element may hold and carry, and what it must: the facts of Jenkins' junit-10 schema,
@@ -144,3 +144,45 @@ def test_hostile_output_is_still_xml(tmp_path: Path) -> None:
     told = next(case.system_out for _, case in cases(path))
     assert "<script>alert(1)</script>" in told
     assert "\\ud800-\\xff\\u202e\\ufffe" in told
+
+
+@pytest.mark.parametrize(
+    ("said", "words_"),
+    [
+        (
+            {"verdict": "agrees", "judged": 12, "unjudged": 1},
+            "the executable specification finds nothing wrong in 12 calls, and could not judge 1",
+        ),
+        (
+            {"verdict": "unjudged", "judged": 0, "why": "no calls"},
+            "the executable specification could judge no call: no calls",
+        ),
+        (
+            {
+                "verdict": "deviates",
+                "judged": 1,
+                "why": "case call 1: x",
+                "who": "case",
+                "n": 1,
+                "clause": "srq_resize/low",
+            },
+            "the executable specification finds: case call 1: x",
+        ),
+    ],
+)
+def test_what_the_model_says_of_a_finding(tmp_path: Path, said: Record, words_: str) -> None:
+    run = SyntheticRun(modes=(1,))
+    run.case("low", "FAIL", oracle=said)
+    run.end()
+    text = render(run.write(tmp_path), "junit").read_text(encoding="utf-8")
+    assert f"model: {words_}" in text
+
+
+def test_an_older_run_is_read_as_it_was_judged(tmp_path: Path) -> None:
+    """A deviation alone changes no verdict of a run that is read."""
+    said = {"verdict": "deviates", "judged": 1, "why": "y", "who": "case", "n": 1, "clause": "z"}
+    run = SyntheticRun(modes=(1,))
+    run.case("low", "PASS", oracle=said)
+    run.end()
+    text = render(run.write(tmp_path), "junit").read_text(encoding="utf-8")
+    assert "executable specification" not in text

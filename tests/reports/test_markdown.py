@@ -90,3 +90,14 @@ def test_hostile_words_stay_words(tmp_path: Path, text: str) -> None:
         run.case(verdict.lower(), verdict, clause={"text": text}, reason=text, notes=[text])
     run.incident("host-lost", text)
     rendered(run, tmp_path)
+
+
+def test_found_by_the_model_alone(tmp_path: Path) -> None:
+    """A clause that the model convicts names the call, though no check failed."""
+    said = {"verdict": "deviates", "judged": 1, "why": "y", "who": "case", "n": 1, "clause": "z"}
+    run = SyntheticRun(modes=(1,))
+    run.case("low", "FAIL", reason="found by the model: y", oracle=said)
+    run.end()
+    text = rendered(run, tmp_path)
+    assert "found by the model: y" in text
+    assert "dat_srq_resize(srq_handle=srq#1, srq_max_recv_dto=8)" in text

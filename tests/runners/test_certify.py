@@ -192,11 +192,12 @@ def test_evidence_of_a_failure_is_recorded_and_told(cts: Cts) -> None:
     assert "FAIL in 1 clause: dat_srq_resize: expected DAT_INVALID_STATE, saw" in done.stdout
     told = done.stdout.splitlines()
     at = told.index("    demo_page/fails  1 host (again, alone: FAIL)")
-    assert [line.strip() for line in told[at + 1 : at + 6]] == [
+    assert [line.strip() for line in told[at + 1 : at + 7]] == [
         "requirement: The call fails when it is asked to.",
         "done: dat_srq_resize(srq_handle=srq#1, srq_max_recv_dto=3), call 1",
         "expected: DAT_INVALID_STATE",
         "seen: DAT_SUCCESS",
+        "model: the executable specification could judge no call: a handle of no known object",
         "at: cases/demo/demo_page.c:12",
     ]
     run = cts.events()[0]["run"]

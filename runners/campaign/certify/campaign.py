@@ -438,6 +438,7 @@ def _assignment(checkout: Checkout, order: Order, folder: Path) -> Assignment:
         provider=order.subject.sha256,
         controls=controls(order.catalogue, order.whole),
         registrys=registrys(order.catalogue),
+        model=True,
     )
 
 

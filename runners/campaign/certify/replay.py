@@ -75,6 +75,7 @@ def replay(
             identity=identity(checkout.cases_binary),
             controls=choice.controls,
             registrys=choice.registrys,
+            model=True,
         )
         return _run(assignment, assignment.plan[0], gdb)
 

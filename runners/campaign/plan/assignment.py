@@ -32,7 +32,8 @@ class Assignment:
     is what the hello of each agent has to say of its suite, `provider` the SHA-256 of the library
     that the subject's is to load, where that is known. `controls` has, by call, the case that shows
     whether the call works at all; without it, no verdict is asked whom it blames. The clauses of
-    `registrys` convict the registry, and not the provider.
+    `registrys` convict the registry, and not the provider. With `model`, a case whose calls deviate
+    from the executable specification is not kept.
     """
 
     fabric: str
@@ -49,6 +50,7 @@ class Assignment:
     provider: str = ""
     controls: Mapping[str, Planned] = field(default_factory=dict)
     registrys: tuple[str, ...] = ()
+    model: bool = False
 
     def save(self, folder: Path) -> Path:
         """Write it into `folder`; the file's path."""

@@ -37,6 +37,7 @@ from runners.campaign.session.attempt import (
     verdict_record,
 )
 from runners.campaign.session.controls import Controls
+from runners.campaign.session.model import found_by_model
 from runners.campaign.session.patience import Waits
 from runners.campaign.session.protocol import Message
 from runners.campaign.session.session import Evidence, Session
@@ -253,6 +254,8 @@ class Testbed:
     def _settle(self, opened: Bench, attempt: Attempt, ended: Ended, emit: Emit) -> str:
         """Report the verdict, after its controls if it needs any, and the loss of a host."""
         record, lost = ended.record, ended.evidence.lost
+        if self._assignment.model and attempt.controllable:
+            record = found_by_model(record)
         if lost is not None:
             emit(incident(lost.what, lost.host, lost.text))
             emit(record)

@@ -22,6 +22,7 @@ from runners.campaign.plan.subject import from_library
 from runners.campaign.session.agent import Agent
 from runners.campaign.session.session import Limits, Session
 from runners.checkout import here
+from runners.fabric import datconf
 from runners.fabric.base import FabricError
 from runners.fabric.vm import VmFabric
 from tests.reports.synthetic_run import read_lines
@@ -83,6 +84,24 @@ def test_zones_may_differ_where_the_provider_says_so(tmp_path: Path) -> None:
     done = run([sys.executable, "-m", "runners", "faults", "--out", str(tmp_path / "f"), *choice])
     assert done.returncode == 0, done
     assert "must: 2 of 2 killed by their own case" in done.stdout
+
+
+def test_what_only_the_model_sees(tmp_path: Path) -> None:
+    """The checks of this case hold, but it makes a call whose answer breaks another clause."""
+    subject = from_library(here().reference_provider, "rxe0")
+    faulty = here().faulty_provider
+    fault = f"{subject.ia} fault=evd_wait/more_one_wrong"
+    entries = datconf.lines("bad0", faulty, fault)
+    (tmp_path / "dat.conf").write_text(subject.dat_conf + entries)
+    choice = ["--dat-conf", str(tmp_path / "dat.conf"), "--ia", "bad0", "--hosts", "1"]
+    out = tmp_path / "out"
+    done = run(certify(out, "evd_wait/time_out_then_event", *choice))
+    assert done.returncode == 1, done
+    verdict = next(record for record in events(out) if record["type"] == "verdict")
+    assert all(check["ok"] for check in verdict["checks"])
+    assert verdict["verdict"] == "BLOCKED"
+    assert verdict["blocked"]["clause"] == "evd_wait/more"
+    assert verdict["reason"].startswith("found by the model: case call 5, dat_evd_wait: tells 1")
 
 
 def test_a_case_disturbs_the_network(tmp_path: Path) -> None:

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a call that deviates makes of a case whose checks held."""
+
+import pytest
+
+from results.runlog.records import Record
+from runners.campaign.session.model import found_by_model
+
+WHY = "case call 2, dat_srq_resize: succeeds; it must return DAT_INVALID_STATE [srq_resize/low]"
+DEVIATES = {
+    "verdict": "deviates",
+    "judged": 2,
+    "why": WHY,
+    "clause": "srq_resize/low",
+    "who": "case",
+    "n": 2,
+}
+
+
+def ended(case: str, word: str, said: Record) -> Record:
+    """A verdict of a case that made two calls, and whose peer made two others."""
+    calls = [
+        {"n": n, "who": who, "call": name, "ret": "DAT_SUCCESS"}
+        for who, names in {
+            "peer": ("dat_pz_create", "dat_pz_free"),
+            "case": ("dat_srq_create", "dat_srq_resize"),
+        }.items()
+        for n, name in enumerate(names, 1)
+    ]
+    return {"case": case, "verdict": word, "reason": "", "calls": calls, "oracle": said}
+
+
+@pytest.mark.parametrize("case", ["srq_resize/low", "srq_resize/low/null"])
+@pytest.mark.parametrize("verdict", ["PASS", "NOTE"])
+def test_its_own_clause_fails(case: str, verdict: str) -> None:
+    """The clause that the rule cites is the case's own, or that of its family."""
+    record = found_by_model(ended(case, verdict, DEVIATES))
+    assert record["verdict"] == "FAIL"
+    assert record["reason"] == f"found by the model: {WHY}"
+    assert "blocked" not in record
+
+
+@pytest.mark.parametrize("case", ["srq_resize/lower", "srq_query/low", "srq_resize"])
+def test_another_clause_blocks(case: str) -> None:
+    """The case's own clause is not convicted; the clause of the rule is named."""
+    record = found_by_model(ended(case, "PASS", DEVIATES))
+    assert record["verdict"] == "BLOCKED"
+    assert record["reason"] == f"found by the model: {WHY}; the case saw PASS"
+    assert record["blocked"]["call"] == "dat_srq_resize"
+    assert record["blocked"]["clause"] == "srq_resize/low"
+
+
+def test_a_call_of_the_peer() -> None:
+    """The number of a call is one of the process that made it."""
+    record = found_by_model(ended("cr_accept/x", "PASS", DEVIATES | {"who": "peer"}))
+    assert record["blocked"]["call"] == "dat_pz_free"
+
+
+@pytest.mark.parametrize("verdict", ["FAIL", "CRASH", "TIMEOUT", "BLOCKED", "ERROR", "UNSUPPORTED"])
+def test_what_the_checks_say_stays(verdict: str) -> None:
+    """Only what was kept is changed."""
+    record = ended("srq_resize/low", verdict, DEVIATES)
+    assert found_by_model(record) is record
+
+
+@pytest.mark.parametrize("said", ["agrees", "unjudged"])
+def test_nothing_deviates(said: str) -> None:
+    """What agrees, or could not be judged, changes nothing."""
+    record = ended("srq_resize/low", "PASS", {"verdict": said, "judged": 2})
+    assert found_by_model(record) is record
