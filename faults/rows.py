@@ -75,7 +75,8 @@ class Step:
 
 @dataclass(frozen=True, kw_only=True)
 class Fault:
-    """One [[fault]]. `clause` is what it violates: a clause, or a family of them.
+    """One [[fault]]. `clause` is what it violates: a clause, or a family of them, `but` for rows
+    that permit it.
 
     A hostile fault has no clause: `verdicts` are those that it may cost the case that meets it, and
     `teardown` the calls that may then be found broken in its teardown; "none" is that nothing is.
@@ -86,6 +87,7 @@ class Fault:
     text: str
     steps: list[Step]
     clause: str = ""
+    but: list[str] = field(default_factory=list)
     case: str = ""
     verdicts: list[str] = field(default_factory=list)
     teardown: list[str] = field(default_factory=lambda: ["none"])
@@ -94,6 +96,12 @@ class Fault:
     def name(self) -> str:
         """The last part of its id."""
         return self.id.rsplit("/", 1)[-1]
+
+    def violates(self, case: str) -> bool:
+        """Whether this is the case of its clause, or of a row of it that it violates."""
+        if not self.clause or case in (f"{self.clause}/{row}" for row in self.but):
+            return False
+        return case == self.clause or case.startswith(f"{self.clause}/")
 
     @property
     def in_libdat(self) -> bool:
@@ -205,7 +213,7 @@ def load_variants(paths: Iterable[Path]) -> list[Fault]:
     for path in paths:
         for raw in _read(path, "variant"):
             variant = _fault(path, raw)
-            if {"clause", "case", "verdicts", "teardown"} & set(raw):
+            if {"clause", "but", "case", "verdicts", "teardown"} & set(raw):
                 raise RowError(path, variant.id, "a variant breaks nothing, wherever it is met")
             variants.append(replace(variant, id=f"variant/{variant.id}"))
     return variants

@@ -21,6 +21,7 @@ class Rows:
     def clauses(self) -> list[tuple[Path, str]]:
         """The clauses that rows speak of, and where."""
         named = [(fault.path, fault.clause) for fault in self.faults if fault.clause]
+        named += [(f.path, f"{f.clause}/{row}") for f in self.faults for row in f.but]
         return named + [(row.path, row.clause) for row in self.no_faults]
 
 
@@ -49,11 +50,14 @@ def unknown(catalogue: Catalogue, rows: Rows) -> Iterator[str]:
 
 def unproven(catalogue: Catalogue, rows: Rows) -> list[str]:
     """The `must` clauses with a case that have neither a fault nor a reason why there is none."""
-    named = {clause for _, clause in rows.clauses}
+    named = {fault.clause for fault in rows.faults if not fault.but}
+    named |= {row.clause for row in rows.no_faults}
+    of_some_rows = [fault for fault in rows.faults if fault.but]
     return [
         clause.id
         for clause in catalogue.clauses.values()
         if clause.level == "must" and clause.checkable and not named & set(prefixes(clause.id))
+        if not any(fault.violates(clause.id) for fault in of_some_rows)
     ]
 
 

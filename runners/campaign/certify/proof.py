@@ -7,7 +7,7 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
-from faults.rows import RowError
+from faults.rows import Fault, RowError
 from results.analysis import mutation
 from results.errors import ReportError, RunnerError
 from results.runlog.records import Record
@@ -26,9 +26,10 @@ def rows(folder: Path, clauses: Collection[str]) -> Record:
     named = {prefix for id_ in clauses for prefix in prefixes(id_)}
     return {
         "faults": [
-            {"id": fault.id, "clause": fault.clause, "text": fault.text}
+            {"id": fault.id, "clause": clause, "text": fault.text}
             for fault in known.faults
             if fault.clause in named
+            for clause in _violated(fault, clauses)
         ],
         "no_faults": [
             {"clause": row.clause, "reason": row.reason}
@@ -36,6 +37,13 @@ def rows(folder: Path, clauses: Collection[str]) -> Record:
             if row.clause in named
         ],
     }
+
+
+def _violated(fault: Fault, clauses: Collection[str]) -> list[str]:
+    """The family or clause that a fault violates; those of `clauses` if it is not each row."""
+    if not fault.but:
+        return [fault.clause]
+    return [clause for clause in sorted(clauses) if fault.violates(clause)]
 
 
 def outcomes(results: Path, commit: str, folder: Path) -> list[Record]:

@@ -6,7 +6,7 @@ it does not, the page's other cases are tried. What happened goes to faults.json
 """
 
 import hashlib
-from collections import Counter, defaultdict, deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
@@ -124,15 +124,13 @@ class OwnCases:
 
     def __call__(self, fault: Fault) -> Sequence[Case]:
         """Those of one fault; a fault of no clause has none."""
-        return self._of.get(fault.clause, [])
+        return [case for case in self._of.get(fault.clause, []) if fault.violates(case.id)]
 
 
 def mutants(faults: Iterable[Fault], cases: Iterable[Case]) -> dict[str, int]:
     """How many mutants each fault makes, by its id: one a case of its own; a hostile one is one."""
-    counts: Counter[str] = Counter()
-    for case in cases:
-        counts.update(prefixes(case.id))
-    return {fault.id: counts[fault.clause] if fault.clause else 1 for fault in faults}
+    own_cases = OwnCases(cases)
+    return {fault.id: len(own_cases(fault)) if fault.clause else 1 for fault in faults}
 
 
 def dat_conf(subject: Subject, library: Path, faults: Iterable[Fault]) -> str:

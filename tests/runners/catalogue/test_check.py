@@ -453,6 +453,26 @@ def test_a_must_clause_without_a_fault(
     assert fault.startswith("kettle_fill/pour/glass: has neither a fault")
 
 
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ('["glass"]', "kettle_fill/pour/glass: has neither a fault"),
+        ('["glas"]', "no clause is called 'kettle_fill/pour/glas'"),
+    ],
+)
+def test_a_fault_against_a_family_but_for_some_rows(
+    kitchen: Kitchen, capsys: pytest.CaptureFixture[str], rows: str, said: str
+) -> None:
+    give_faults(kitchen, "stove", "pour")
+    path = kitchen.root / "faults/kettle.toml"
+    family = 'clause = "kettle_fill/pour"\n'
+    text = path.read_text(encoding="utf-8")
+    assert family in text
+    path.write_text(text.replace(family, f"{family}but = {rows}\n"), encoding="utf-8")
+    (fault,) = told(kitchen, capsys)
+    assert said in fault
+
+
 def test_a_fault_against_no_clause(kitchen: Kitchen, capsys: pytest.CaptureFixture[str]) -> None:
     give_faults(kitchen, "stove", "pour", "stov")
     (fault,) = told(kitchen, capsys)
