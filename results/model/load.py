@@ -406,6 +406,7 @@ def _attempt(record: Members, page: str, keep: _Keep) -> Attempt:
         ),
         model=_model(record.member("oracle")) if record.values.get("oracle") else "",
         deviating=record.member("oracle").integer("n", 0) if _is_of_case(record) else 0,
+        deviates_from=record.member("oracle").text("clause") if _deviates(record) else "",
         kinds=kinds(record.values),
     )
     if against := contradiction(record.values):
@@ -423,6 +424,12 @@ def _model(said: Members) -> str:
         others = f", and could not judge {unjudged}" if unjudged else ""
         return f"the executable specification finds nothing wrong in {judged} calls{others}"
     return f"the executable specification could judge no call: {said.text('why')}"
+
+
+def _deviates(record: Members) -> bool:
+    """Whether a call of the case or of its peer deviates."""
+    said = record.values.get("oracle")
+    return bool(said) and record.member("oracle").text("verdict", None) == "deviates"
 
 
 def _is_of_case(record: Members) -> bool:

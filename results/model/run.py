@@ -256,6 +256,8 @@ class Attempt:
     model: str = ""
     # The number of the case's first call that deviates, 0 if none does.
     deviating: int = 0
+    # The clause that the first call which deviates breaks.
+    deviates_from: str = ""
     # The ways in which it was found broken, each shared with what ended alike.
     kinds: tuple[Kind, ...] = ()
 

@@ -112,6 +112,37 @@ def test_two_causes(tmp_path: Path, one: Record, other: Record) -> None:
     assert groups(tmp_path, ("FAIL", one), ("FAIL", other)) == [["0"], ["1"]]
 
 
+def deviating(clause: str) -> Record:
+    """What the executable specification says where the first call deviates from `clause`."""
+    return {
+        "verdict": "deviates",
+        "judged": 1,
+        "unjudged": 0,
+        "why": f"call 1 is wrong [{clause}]",
+        "clause": clause,
+        "who": "case",
+        "n": 1,
+    }
+
+
+@pytest.mark.parametrize(
+    ("clause", "name", "wanted"),
+    [
+        ("srq_resize/grow", "dat_srq_resize", [["0", "1", "2"]]),
+        ("srq_resize/shrink", "dat_srq_resize", [["0", "2"], ["1"]]),
+        ("srq_resize/grow", "dat_srq_free", [["0", "2"], ["1"]]),
+    ],
+)
+def test_what_deviates_from_one_clause_is_one_cause(
+    tmp_path: Path, clause: str, name: str, wanted: list[list[str]]
+) -> None:
+    """Three values at three sites, and the first two calls break a rule."""
+    one = failing("dat_srq_resize", 7, "3") | {"oracle": deviating("srq_resize/grow")}
+    other = failing(name, 9, "5") | {"oracle": deviating(clause)}
+    third = failing("dat_srq_resize", 11, "8") | {"oracle": deviating("srq_resize/grow")}
+    assert groups(tmp_path, ("FAIL", one), ("FAIL", other), ("FAIL", third)) == wanted
+
+
 def test_a_third_may_show_that_two_are_one(tmp_path: Path) -> None:
     links = failing("dat_srq_resize", 7) | {"calls": [call(1, "dat_srq_resize")]}
     one = failing("dat_srq_resize", 7, "DAT_INVALID_PARAMETER")
