@@ -245,7 +245,7 @@ static void capture_string(struct call_record *call, struct call_span *span, con
         call->used += (uint32_t)((length + 8) & ~(size_t)7);
 }
 
-/* FNV-1a on words of eight bytes, the last one padded with zeros; docs/protocol.md defines it. */
+/* FNV-1a on words of eight bytes, the last one padded with zeros (docs/typed-values.md). */
 static uint64_t digest_add(uint64_t hash, const unsigned char *bytes, size_t length)
 {
         for (size_t i = 0; i < length; i += sizeof(uint64_t)) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Values of the DAT API as JSON data (docs/protocol.md, "Typed values"). */
+/* Values of the DAT API as JSON data (docs/typed-values.md). */
 #ifndef HARNESS_TYPED_H
 #define HARNESS_TYPED_H
 
