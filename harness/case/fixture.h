@@ -148,6 +148,7 @@ struct ep_route {
         const char *id;
         DAT_EP_STATE state;
         DAT_EP_HANDLE (*make)(struct test *t, struct ep_opts opts);
+        void (*end)(struct test *t, DAT_EP_HANDLE ep); /* of the connection; NULL if it has none */
 };
 #define ep_by(t_, route_, ...) ep_make_by((t_), (route_), (struct ep_opts){__VA_ARGS__})
 DAT_EP_HANDLE ep_make_by(struct test *t, const struct ep_route *route, struct ep_opts opts);

@@ -288,54 +288,21 @@ static DAT_EP_HANDLE duplicated(struct test *t, struct ep_opts opts)
  * Routes into Disconnected
  */
 
-static DAT_EP_HANDLE left(struct test *t, struct ep_opts opts)
+static void leave(struct test *t, DAT_EP_HANDLE ep)
 {
-        DAT_EP_HANDLE ep = connected(t, opts);
-
         disconnect(t, ep, DAT_CLOSE_ABRUPT_FLAG);
-        return ep;
 }
 
-static DAT_EP_HANDLE left_gracefully(struct test *t, struct ep_opts opts)
+static void leave_gracefully(struct test *t, DAT_EP_HANDLE ep)
 {
-        DAT_EP_HANDLE ep = connected(t, opts);
-
         disconnect(t, ep, DAT_CLOSE_GRACEFUL_FLAG);
-        return ep;
 }
 
-static DAT_EP_HANDLE left_by_peer(struct test *t, struct ep_opts opts)
+static void be_left(struct test *t, DAT_EP_HANDLE ep)
 {
-        DAT_EP_HANDLE ep = connected(t, opts);
-
         peer_disconnect(ep_end(t, ep), DAT_CLOSE_ABRUPT_FLAG);
         must_event(ep_connect_evd(t, ep), DAT_CONNECTION_EVENT_DISCONNECTED);
         ep_object(t, ep)->end = NULL;
-        return ep;
-}
-
-static DAT_EP_HANDLE left_after_accept(struct test *t, struct ep_opts opts)
-{
-        DAT_EP_HANDLE ep = accepted(t, opts);
-
-        disconnect(t, ep, DAT_CLOSE_ABRUPT_FLAG);
-        return ep;
-}
-
-static DAT_EP_HANDLE left_after_reset(struct test *t, struct ep_opts opts)
-{
-        DAT_EP_HANDLE ep = connected_again(t, opts);
-
-        disconnect(t, ep, DAT_CLOSE_ABRUPT_FLAG);
-        return ep;
-}
-
-static DAT_EP_HANDLE left_duplicated(struct test *t, struct ep_opts opts)
-{
-        DAT_EP_HANDLE ep = duplicated(t, opts);
-
-        disconnect(t, ep, DAT_CLOSE_ABRUPT_FLAG);
-        return ep;
 }
 
 /* Without the token: a request that the peer has not taken is a stranger's to it later. */
@@ -391,28 +358,56 @@ static DAT_EP_HANDLE timed_out(struct test *t, struct ep_opts opts)
  * The routes of an EP into each state. The first one into a state is the shortest; an EP may be in
  * Unconnected without a peer by the first one only.
  */
-const struct ep_route ep_routes[] = {
-    {"made", DAT_EP_STATE_UNCONNECTED, ep_make},
-    {"reset", DAT_EP_STATE_UNCONNECTED, reset},
-    {"an RSP", DAT_EP_STATE_RESERVED, reserved},
-    {"a request at its RSP", DAT_EP_STATE_PASSIVE_CONNECTION_PENDING, passive},
-    {"a request at a PSP", DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING, tentative},
-    {"its request", DAT_EP_STATE_ACTIVE_CONNECTION_PENDING, asking},
-    {"its request, accepted", DAT_EP_STATE_CONNECTED, connected},
-    {"a request that it accepted", DAT_EP_STATE_CONNECTED, accepted},
-    {"dat_ep_dup_connect", DAT_EP_STATE_CONNECTED, duplicated},
-    {"a second request, after a reset", DAT_EP_STATE_CONNECTED, connected_again},
-    {"a disconnect that waits", DAT_EP_STATE_DISCONNECT_PENDING, disconnecting},
-    {"its abrupt disconnect", DAT_EP_STATE_DISCONNECTED, left},
-    {"its graceful disconnect", DAT_EP_STATE_DISCONNECTED, left_gracefully},
-    {"the peer's disconnect", DAT_EP_STATE_DISCONNECTED, left_by_peer},
-    {"a rejection", DAT_EP_STATE_DISCONNECTED, rejected},
-    {"a request that had no listener", DAT_EP_STATE_DISCONNECTED, unheard},
-    {"a request that timed out", DAT_EP_STATE_DISCONNECTED, timed_out},
-    {"a disconnect of the accepting side", DAT_EP_STATE_DISCONNECTED, left_after_accept},
-    {"a disconnect after dat_ep_dup_connect", DAT_EP_STATE_DISCONNECTED, left_duplicated},
-    {"a second disconnect, after a reset", DAT_EP_STATE_DISCONNECTED, left_after_reset},
-    {"an accept without an answer", DAT_EP_STATE_COMPLETION_PENDING, completing},
+static const struct ep_route ep_routes[] = {
+    {.id = "made", .state = DAT_EP_STATE_UNCONNECTED, .make = ep_make},
+    {.id = "reset", .state = DAT_EP_STATE_UNCONNECTED, .make = reset},
+    {.id = "an RSP", .state = DAT_EP_STATE_RESERVED, .make = reserved},
+    {.id = "a request at its RSP",
+     .state = DAT_EP_STATE_PASSIVE_CONNECTION_PENDING,
+     .make = passive},
+    {.id = "a request at a PSP",
+     .state = DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING,
+     .make = tentative},
+    {.id = "its request", .state = DAT_EP_STATE_ACTIVE_CONNECTION_PENDING, .make = asking},
+    {.id = "its request, accepted", .state = DAT_EP_STATE_CONNECTED, .make = connected},
+    {.id = "a request that it accepted", .state = DAT_EP_STATE_CONNECTED, .make = accepted},
+    {.id = "dat_ep_dup_connect", .state = DAT_EP_STATE_CONNECTED, .make = duplicated},
+    {.id = "a second request, after a reset",
+     .state = DAT_EP_STATE_CONNECTED,
+     .make = connected_again},
+    {.id = "a disconnect that waits",
+     .state = DAT_EP_STATE_DISCONNECT_PENDING,
+     .make = disconnecting},
+    {.id = "its abrupt disconnect",
+     .state = DAT_EP_STATE_DISCONNECTED,
+     .make = connected,
+     .end = leave},
+    {.id = "its graceful disconnect",
+     .state = DAT_EP_STATE_DISCONNECTED,
+     .make = connected,
+     .end = leave_gracefully},
+    {.id = "the peer's disconnect",
+     .state = DAT_EP_STATE_DISCONNECTED,
+     .make = connected,
+     .end = be_left},
+    {.id = "a rejection", .state = DAT_EP_STATE_DISCONNECTED, .make = rejected},
+    {.id = "a request that had no listener", .state = DAT_EP_STATE_DISCONNECTED, .make = unheard},
+    {.id = "a request that timed out", .state = DAT_EP_STATE_DISCONNECTED, .make = timed_out},
+    {.id = "a disconnect of the accepting side",
+     .state = DAT_EP_STATE_DISCONNECTED,
+     .make = accepted,
+     .end = leave},
+    {.id = "a disconnect after dat_ep_dup_connect",
+     .state = DAT_EP_STATE_DISCONNECTED,
+     .make = duplicated,
+     .end = leave},
+    {.id = "a second disconnect, after a reset",
+     .state = DAT_EP_STATE_DISCONNECTED,
+     .make = connected_again,
+     .end = leave},
+    {.id = "an accept without an answer",
+     .state = DAT_EP_STATE_COMPLETION_PENDING,
+     .make = completing},
 };
 
 #define ROUTES (sizeof(ep_routes) / sizeof(ep_routes[0]))
@@ -461,6 +456,8 @@ DAT_EP_HANDLE ep_make_by(struct test *t, const struct ep_route *route, struct ep
 
         record(t, "the EP is in %s by %s", state_name(route->state), route->id);
         ep = route->make(t, opts);
+        if (route->end)
+                route->end(t, ep);
         seen = ep_known_state(t, ep);
         /* dat_ep_get_status has no word for Completion Pending (EP-8). */
         if (seen != route->state && !(route->state == DAT_EP_STATE_COMPLETION_PENDING &&
