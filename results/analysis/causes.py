@@ -177,8 +177,8 @@ def _keys(attempt: Attempt) -> Iterator[Key]:
     """What another finding must share with this one, any of it, to be of the same cause."""
     # Its first call that deviates is what broke; what it saw later follows from that.
     if attempt.deviates_from:
-        deviating = (c for c in attempt.calls if c.who == "case" and c.n == attempt.deviating)
-        yield "model", attempt.deviates_from, next((c.name for c in deviating), "")
+        call = attempt.deviating_call
+        yield "model", attempt.deviates_from, call.name if call else ""
     if attempt.blocked:
         yield from _keys_of_blocked(attempt)
         return

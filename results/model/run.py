@@ -306,6 +306,12 @@ class Attempt:
         return (self.host, self.peer) if self.peer else (self.host,)
 
     @property
+    def deviating_call(self) -> Call | None:
+        """The case's first call that deviates from the executable specification, if one does."""
+        calls = (call for call in self.calls if call.who == "case" and call.n == self.deviating)
+        return next(calls, None)
+
+    @property
     def culprit(self) -> Call | None:
         """The call that the verdict is about: the one that did not return, or was found wrong.
 
@@ -314,8 +320,7 @@ class Attempt:
         check = self.failed_check
         endless = self.verdict in (Verdict.CRASH, Verdict.TIMEOUT)
         if check is None and not endless:
-            by_model = (c for c in self.calls if c.who == "case" and c.n == self.deviating)
-            return next(by_model, None) if self.verdict is Verdict.FAIL else None
+            return self.deviating_call if self.verdict is Verdict.FAIL else None
         calls = [call for call in self.calls if not call.teardown]
         if check is None or endless:
             stuck = [call for call in calls if call.unfinished and call.who == "case"]
