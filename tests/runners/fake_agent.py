@@ -95,19 +95,19 @@ def call(run: dict[str, Any], ret: str, tell: Tell = say, **more: Any) -> None:
     )
 
 
-def check(run: dict[str, Any], ok: bool, seen: str, tell: Tell = say) -> None:
-    """Tell of one check."""
+def check(run: dict[str, Any], ok: bool, seen: str, tell: Tell = say, condition: str = "") -> None:
+    """Tell of one check, of the call or of a condition."""
     tell(
         {
             "type": "event",
             "seq": run["seq"],
             "kind": "check",
-            "text": "dat_srq_resize(srq, 3)",
+            "text": condition or "dat_srq_resize(srq, 3)",
             "file": "cases/demo/demo_page.c",
             "line": 12,
             "role": "expect",
             "ok": ok,
-            "expected": ["DAT_INVALID_STATE"],
+            "expected": [condition or "DAT_INVALID_STATE"],
             "seen": seen,
             "calls": 1,
         }
@@ -170,6 +170,14 @@ def fails(run: dict[str, Any]) -> None:
         passes(run)
         return
     call(run, "DAT_SUCCESS")
+    check(run, False, "DAT_SUCCESS")
+    verdict(run, "FAIL", "expected DAT_INVALID_STATE, saw DAT_SUCCESS")
+
+
+def fails_late(run: dict[str, Any]) -> None:
+    """Fails after a condition that held."""
+    call(run, "DAT_SUCCESS")
+    check(run, True, "the SRQ is another one", condition="seen == srq")
     check(run, False, "DAT_SUCCESS")
     verdict(run, "FAIL", "expected DAT_INVALID_STATE, saw DAT_SUCCESS")
 
@@ -533,6 +541,7 @@ BEHAVIOURS: dict[str, Callable[[dict[str, Any]], None]] = {
         waits_and_hangs,
         times_out_and_hangs,
         frees_if_not_hurried,
+        fails_late,
         fails_once,
         breaks_host,
         needs_device,

@@ -110,6 +110,14 @@ def test_the_latest_run_is_the_default(cts: Cts) -> None:
     assert cts("report").stdout.strip().split("/")[-2].endswith("-2")
 
 
+def test_replay_has_no_sentence_of_a_condition_that_held(cts: Cts) -> None:
+    cts.has("fails_late")
+    cts("certify")
+    done = cts("replay", cts.events()[0]["run"], "demo_page/fails_late")
+    assert "  ok expect seen == srq (cases/demo/demo_page.c:12)" in done.stdout
+    assert "the SRQ is another one" not in done.stdout
+
+
 def test_replay_shows_the_evidence(cts: Cts) -> None:
     cts.has("passes", "fails")
     cts("certify")

@@ -10,7 +10,7 @@ from typing import Any
 from reports.evidence_text import call_text, stacks
 from results.errors import InputError, ReportError, RunnerError
 from results.model.load import attempt_of, load
-from results.model.run import Run
+from results.model.run import Check, Run
 from results.runlog import records
 from results.runlog.records import Record
 from runners import runs
@@ -174,10 +174,8 @@ def _print(verdict: Record) -> None:
         print(call_text(call) + ("   <-- here" if here else ""))
     print("checks:")
     for check in attempt.checks:
-        admitted = f": expected {' or '.join(check.expected)}" if check.expected else ""
-        seen = f", saw {check.seen}" if check.seen else ""
         mark = "  ok" if check.ok else "  NOT OK"
-        print(f"{mark} {check.role} {check.text}{admitted}{seen} ({check.file}:{check.line})")
+        print(f"{mark} {check.role} {check.text}{_compared(check)} ({check.file}:{check.line})")
     for title, texts in (
         ("note", attempt.notes),
         ("record", attempt.records),
@@ -191,3 +189,11 @@ def _print(verdict: Record) -> None:
     for trouble in attempt.teardown:
         print(f"in teardown: {trouble.text}")
     print(f"{attempt.verdict}" + (f": {attempt.summary}" if attempt.summary else ""))
+
+
+def _compared(check: Check) -> str:
+    """What a check expected and saw. The sentence of a condition is of one that did not hold."""
+    if check.is_condition and check.ok:
+        return ""
+    admitted = f": expected {' or '.join(check.expected)}" if check.expected else ""
+    return admitted + (f", saw {check.seen}" if check.seen else "")
