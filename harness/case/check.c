@@ -66,6 +66,13 @@ static void record_check(struct test *t, const struct check_site *site, enum che
         atomic_store(&entry->number, number);
 }
 
+/* What was seen is the sentence of a condition that does not hold; there is none if it holds. */
+static void record_condition(struct test *t, const struct check_site *site, enum check_role role,
+                             bool holds, const char *sentence)
+{
+        record_check(t, site, role, holds, site->text, holds ? "" : sentence);
+}
+
 _Noreturn void test_end(struct test *t, enum verdict verdict, const char *format, ...)
 {
         va_list args;
@@ -199,7 +206,7 @@ void check_must_that(struct test *t, const struct check_site *site, bool holds, 
         va_start(args, format);
         vsnprintf(seen, sizeof(seen), format, args);
         va_end(args);
-        record_check(t, site, ROLE_MUST, holds, site->text, seen);
+        record_condition(t, site, ROLE_MUST, holds, seen);
         if (!holds)
                 step_failed(t, site, step_of_last_call(), seen, "%s (it must hold that %s)", seen,
                             site->text);
@@ -214,7 +221,7 @@ void check_suite_that(struct test *t, const struct check_site *site, bool holds,
         va_start(args, format);
         vsnprintf(seen, sizeof(seen), format, args);
         va_end(args);
-        record_check(t, site, ROLE_MUST, holds, site->text, seen);
+        record_condition(t, site, ROLE_MUST, holds, seen);
         if (!holds)
                 test_end(t, VERDICT_ERROR, "%s (it must hold that %s)", seen, site->text);
 }
@@ -286,7 +293,7 @@ void check_expect_that(struct test *t, const struct check_site *site, bool holds
         va_start(args, format);
         vsnprintf(seen, sizeof(seen), format, args);
         va_end(args);
-        record_check(t, site, ROLE_EXPECT, holds, site->text, seen);
+        record_condition(t, site, ROLE_EXPECT, holds, seen);
         if (!holds)
                 test_end(t, VERDICT_FAIL, "%s", seen);
 }

@@ -123,6 +123,12 @@ def test_checks_of_a_case_that_passes(agent: Agent) -> None:
     assert outcome.texts("record") == ["a fact: 42"]
 
 
+def test_a_condition_that_holds_has_no_sentence(agent: Agent) -> None:
+    checks = agent.run("provider/makes_three_zones").of("check")
+    held = [c for c in checks if c["text"].startswith("pz_new(t) != ")]
+    assert [(c["ok"], c["seen"]) for c in held] == [(True, "")] * 3
+
+
 def test_expected_returns_are_listed(agent: Agent) -> None:
     (check,) = agent.run("harness/fails_by_return").of("check")
     assert check["expected"] == ["DAT_SUCCESS", "DAT_INVALID_STATE"]
