@@ -24,6 +24,8 @@ LEVELS = ("must", "may", "consumer", "info")
 # Whose word a clause is: the provider's, or that of the registry (libdat).
 BLAMED = ("provider", "registry")
 CHECKS = ("local", "pair", "network", "multi", "none")
+# What a case needs for itself of a host that several cases share at a time (docs/fabrics.md).
+ALONE = ("network", "limits", "timing", "device")
 NEEDS = (
     "srq_supported",
     "srq_watermarks_supported",
@@ -94,6 +96,7 @@ class Clause(Demand):
     dat_2_0: str | None = None  # what is otherwise by DAT 2.0
     picture: str = ""  # what the report draws, by the families that say so, each a row of it
     blame: str = "provider"  # who is at fault where it is not kept: one of BLAMED
+    alone: str = ""  # what its case needs for itself: one of ALONE, or nothing
 
     @property
     def checkable(self) -> bool:
@@ -274,6 +277,7 @@ class _Reader:
             dat_2_0=table.text("dat_2_0") or None,
             picture=table.text("picture"),
             blame=table.word("blame", self.blame, BLAMED),
+            alone=table.one_of("alone", ALONE) or ("network" if check == "network" else ""),
         )
 
     def _member(self, family: Clause, row: Mapping[str, Any]) -> Clause:
@@ -296,6 +300,7 @@ class _Reader:
             dat_2_0=table.text("dat_2_0") or family.dat_2_0,
             picture=family.picture,
             blame=table.word("blame", family.blame, BLAMED),
+            alone=table.one_of("alone", ALONE) or family.alone,
         )
         table.no_others()
         return member

@@ -165,8 +165,8 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         dest="workers",
         type=int,
         metavar="WORKERS",
-        help="so many that each have hosts of their own (default: as many as pay, which is two a "
-        "processor with guests, and 1 elsewhere)",
+        help="so many cases at a time, with guests each on guests of its own, elsewhere all on the "
+        "same hosts (default: as many as pay, two for each processor at most; docs/fabrics.md)",
     )
     how.add_argument(
         "--privileged",

@@ -42,6 +42,8 @@ class Facts:
     slots: tuple[str, ...] = ()
     links: tuple[str, ...] = ()
     drivers: tuple[str, ...] = ()
+    # How many an agent may keep busy; 0 where it is not known.
+    processors: int = 0
 
 
 class Host(ABC):
@@ -113,8 +115,11 @@ class Fabric(ABC):
     """Some hosts joined by a network, from entering the context to leaving it.
 
     Made with `hosts`, how many are wanted, 0 meaning all that there are, a `progress` to be told
-    what takes long, and its settings().
+    what takes long, and its settings(). With `shares_hosts`, several that are made alike are the
+    same hosts, each with agents of its own there.
     """
+
+    shares_hosts = False
 
     @classmethod
     def settings(cls, wish: Wish) -> dict[str, Any]:
@@ -134,6 +139,13 @@ class Fabric(ABC):
         """How many such fabrics, with so many hosts in all each, get more done than one.
 
         1 where they would be the same hosts, or no others are configured.
+        """
+        return 1
+
+    @classmethod
+    def processors(cls, hosts: int, settings: Mapping[str, Any]) -> int:
+        """The processors of that of its first `hosts` hosts which has the fewest, at least 1; asked
+        where hosts are shared. Raises FabricError.
         """
         return 1
 

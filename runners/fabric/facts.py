@@ -4,6 +4,7 @@
 import platform
 import subprocess
 import time
+from collections.abc import Iterable
 
 from runners.fabric.base import FabricError, Facts
 
@@ -21,6 +22,7 @@ SCRIPT = " ".join(
         || rpm -q --qf "%{VERSION}-%{RELEASE}" libibverbs 2>/dev/null)";
     echo "distribution $(. /etc/os-release 2>/dev/null; echo "$PRETTY_NAME")";
     echo "architecture $(uname -m)";
+    echo "processors $(nproc 2>/dev/null)";
     p=$(sed -n "s/^model name[[:space:]]*: //p" /proc/cpuinfo 2>/dev/null | head -n 1);
     echo "processor ${p:-$(lscpu 2>/dev/null | sed -n "s/^Model name: *//p" | head -n 1)}";
     for d in /sys/class/infiniband/*; do
@@ -69,6 +71,7 @@ def parse(text: str, asked: float, answered: float) -> Facts:
         slots=tuple(values.get("slot", ())),
         links=tuple(values.get("link", ())),
         drivers=tuple(values.get("driver", ())),
+        processors=_number(_only(values, "processors")),
     )
 
 
@@ -104,6 +107,15 @@ def only_device(host: str, known: Facts) -> str:
 
 def _only(values: dict[str, list[str]], name: str) -> str:
     return values.get(name, [""])[0] or "unknown"
+
+
+def _number(said: str) -> int:
+    return int(said) if said.isascii() and said.isdigit() else 0
+
+
+def fewest_processors(known: Iterable[Facts]) -> int:
+    """The processors of the host that has the fewest, at least 1."""
+    return max(1, min(facts.processors for facts in known))
 
 
 def _clock(said: str, asked: float, answered: float) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self
 
-from runners.fabric import facts
+from runners.fabric import capacity, facts
 from runners.fabric.base import Fabric, FabricError, Facts, Progress
 from runners.fabric.process import ProcessHost
 
@@ -43,6 +43,8 @@ class ThisMachine(ProcessHost):
 class HostFabric(Fabric):
     """One host, this one. The agent is a process that ends when this one does."""
 
+    shares_hosts = True
+
     def __init__(self, hosts: int = 1, progress: Progress = lambda line: None) -> None:
         if hosts > 1:
             raise FabricError(f"the host fabric has one host, not {hosts}: --fabric ssh has more")
@@ -59,6 +61,10 @@ class HostFabric(Fabric):
     @classmethod
     def ia_params(cls, settings: Mapping[str, Any]) -> str:
         return facts.only_device("this machine", facts.of_this_machine())
+
+    @classmethod
+    def processors(cls, hosts: int, settings: Mapping[str, Any]) -> int:
+        return capacity.processors()
 
     def __enter__(self) -> Self:
         self._hosts = [ThisMachine()]

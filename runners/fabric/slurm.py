@@ -85,6 +85,8 @@ class Node(ProcessHost):
 class SlurmFabric(Fabric):
     """As many nodes of the allocation as are asked for, the first that answer."""
 
+    shares_hosts = True
+
     def __init__(
         self,
         hosts: int,
@@ -121,6 +123,11 @@ class SlurmFabric(Fabric):
     def ia_params(cls, settings: Mapping[str, Any]) -> str:
         with cls(1) as fabric:
             return facts.only_device(fabric.hosts[0].name, fabric.hosts[0].facts())
+
+    @classmethod
+    def processors(cls, hosts: int, settings: Mapping[str, Any]) -> int:
+        with cls(min(hosts, cls.most_hosts(settings)), **settings) as fabric:
+            return facts.fewest_processors(host.facts() for host in fabric.hosts)
 
     @property
     def hosts(self) -> Sequence[Node]:

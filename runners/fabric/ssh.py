@@ -14,7 +14,7 @@ from typing import Any, Self
 from results.errors import InputError
 from runners.fabric import bundle, datconf, hosts_file, ssh_connection
 from runners.fabric.base import Fabric, FabricError, Facts, Progress, Wish, preferred, refuse_shape
-from runners.fabric.facts import only_device
+from runners.fabric.facts import fewest_processors, only_device
 from runners.fabric.files import REGISTRY, Files
 from runners.fabric.hosts_file import Entry
 from runners.fabric.process import ProcessHost
@@ -159,6 +159,8 @@ class SshHost(ProcessHost):
 class SshFabric(Fabric):
     """As many hosts of the file as are asked for: the first that can be reached, by their roles."""
 
+    shares_hosts = True
+
     def __init__(
         self,
         hosts: int,
@@ -243,6 +245,11 @@ class SshFabric(Fabric):
             return params
         with fabric:
             return only_device(fabric.hosts[0].name, fabric.hosts[0].facts())
+
+    @classmethod
+    def processors(cls, hosts: int, settings: Mapping[str, Any]) -> int:
+        with cls(min(hosts, cls.most_hosts(settings)), **settings) as fabric:
+            return fewest_processors(host.facts() for host in fabric.hosts)
 
     @property
     def hosts(self) -> Sequence[SshHost]:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -38,11 +39,12 @@ Host {name}
 
 class SshLab:
     """Such guests, `lab1` and so on. `folder` has the user's key and ssh configuration, and
-    hosts.toml. The hosts listen on loopback addresses of this machine that no other program uses.
+    hosts.toml. The hosts listen on loopback addresses of this machine that no other program uses,
+    and have `cpus` processors each.
     """
 
-    def __init__(self, hosts: int, progress: Progress = lambda line: None) -> None:
-        self._fabric = VmFabric(hosts, progress)
+    def __init__(self, hosts: int, progress: Progress = lambda line: None, cpus: int = 1) -> None:
+        self._fabric = VmFabric(hosts, progress, cpus=cpus)
         self._progress = progress
         self._streams: list[socket.socket] = []
         self._opened = ExitStack()
@@ -123,8 +125,10 @@ def main() -> int:
     """Certify by ssh on guests; what this program does not know is an argument of certify."""
     parser = argparse.ArgumentParser(description="certify by ssh on guests with a real sshd")
     parser.add_argument("--lab-hosts", type=int, default=2, metavar="N", help="default: 2")
+    parser.add_argument("--lab-cpus", type=int, default=1, metavar="N", help="default: 1")
     options, others = parser.parse_known_args()
-    with SshLab(options.lab_hosts, lambda line: print(line, file=sys.stderr)) as lab:
+    say = partial(print, file=sys.stderr)
+    with SshLab(options.lab_hosts, say, options.lab_cpus) as lab:
         command = [str(Path(__file__).resolve().parents[2] / "udapl-cts"), "certify"]
         command += ["--fabric", "ssh", "--hosts-file", str(lab.hosts_file), *others]
         return subprocess.run(command, check=False).returncode

@@ -10,6 +10,7 @@ import os
 import select
 import signal
 import sys
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
@@ -27,7 +28,7 @@ IA: dict[str, Any] = {
     "library": "/nowhere/libfake.so",
     "attributes": {
         "adapter_name": "fake0",
-        "max_srqs": 16,
+        "max_srqs": int(os.environ.get("FAKE_SRQS", "16")),
         "provider_name": "fake",
         "provider_version_major": 1,
         "provider_version_minor": 4,
@@ -356,6 +357,32 @@ def times_out_at_first(run: dict[str, Any]) -> None:
     (times_out if run["seq"] <= 7 else passes)(run)
 
 
+def _in_progress() -> list[Path]:
+    """What cases have put down that run now, over all agents of a test."""
+    return list(HERE.glob("in-progress-*"))
+
+
+def takes_its_time(run: dict[str, Any]) -> None:
+    """It can be seen for a while that it runs."""
+    mark = HERE / f"in-progress-{os.getpid()}"
+    mark.touch()
+    time.sleep(0.2)
+    mark.unlink()
+    passes(run)
+
+
+def is_alone(run: dict[str, Any]) -> None:
+    """It is kept if no other case is seen to run while it does."""
+    mark = HERE / f"in-progress-{os.getpid()}"
+    others = set(_in_progress())
+    mark.touch()
+    for _ in range(20):
+        time.sleep(0.01)
+        others |= set(_in_progress()) - {mark}
+    mark.unlink()
+    (fails if others else passes)(run)
+
+
 def spares(run: dict[str, Any]) -> None:
     """A fault that the case `passes` does not catch."""
     (passes if run["case"] == "demo_page/passes" else fails)(run)
@@ -564,6 +591,8 @@ BEHAVIOURS: dict[str, Callable[[dict[str, Any]], None]] = {
         tells_its_time_to_peer,
         times_out_at_first,
         spares,
+        takes_its_time,
+        is_alone,
         unsupported,
         unsupported_for_good,
         lacks,

@@ -79,7 +79,8 @@ class Cts:
     ) -> None:
         """Give the checkout these cases; the behaviour is the name without its number. Those that
         talk to a peer are pairs, and so are names with `_on_two`; those with `network` disturb it.
-        The page is demo_page; of more `pages`, which are numbered, each has the same cases.
+        Those with `alone` need the limits of their hosts for themselves. The page is demo_page; of
+        more `pages`, which are numbered, each has the same cases.
         """
         rows = []
         listed = ["dat_demo_page", *(f"dat_demo_page_{number}" for number in range(2, pages + 1))]
@@ -104,8 +105,9 @@ class Cts:
                 level = "may" if name in may else "must"
                 check = "network" if network else "pair" if pair else "local"
                 shows = 'shows = "srq_supported"\n' if "unsupported" in name else ""
+                alone = 'alone = "limits"\n' if "alone" in name else ""
                 clause = {"page": page, "name": name, "level": level, "check": check}
-                clauses.append(CLAUSE.format(**clause, shows=shows))
+                clauses.append(CLAUSE.format(**clause, shows=shows + alone))
             (self.root / f"cases/demo/{page}.toml").write_text("".join(clauses))
             (self.root / f"cases/demo/{page}.c").write_text("\n" * 40)
         (self.root / "build/default/bin/cases.json").write_text(json.dumps(rows))

@@ -79,8 +79,11 @@ class FakeHost(Host):
 
 class FakeFabric(Fabric):
     """Such hosts, four where all are asked for. The file `openings` of the checkout counts how
-    often it was opened. FAKE_SIDE_BY_SIDE is how many such fabrics pay.
+    often it was opened. FAKE_SIDE_BY_SIDE is how many such fabrics pay. With FAKE_PROCESSORS
+    they are taken for the same hosts, which have so many.
     """
+
+    shares_hosts = "FAKE_PROCESSORS" in os.environ
 
     def __init__(self, hosts: int, progress: Callable[[str], None]) -> None:
         self._count = hosts or 4
@@ -89,6 +92,10 @@ class FakeFabric(Fabric):
     @classmethod
     def side_by_side(cls, hosts: int, settings: Mapping[str, Any]) -> int:
         return int(os.environ.get("FAKE_SIDE_BY_SIDE", "1"))
+
+    @classmethod
+    def processors(cls, hosts: int, settings: Mapping[str, Any]) -> int:
+        return int(os.environ["FAKE_PROCESSORS"])
 
     @property
     def hosts(self) -> Sequence[FakeHost]:

@@ -23,6 +23,7 @@ from runners.campaign.certify import proof
 from runners.campaign.plan.assignment import Assignment, agent_command
 from runners.campaign.plan.plan import Case, Planned, controls, identity, plan, registrys
 from runners.campaign.plan.subject import Subject, environment
+from runners.campaign.schedule.lane_count import Lanes, asked_for, by_processors
 from runners.campaign.schedule.parallel_waits import beside
 from runners.campaign.schedule.plugin import MANY, RECORDS, TESTBEDS, VERDICT, Many
 from runners.campaign.schedule.progress import FATAL, Progress
@@ -37,6 +38,7 @@ from runners.catalogue import rulings
 from runners.catalogue.clauses import Catalogue, Clause, PageClauses, every_page
 from runners.catalogue.counted import by_profile
 from runners.checkout import VERSION, Checkout, revision
+from runners.fabric.base import FabricError
 from runners.inputs import read_json
 from runners.interrupts import Interrupts
 from runners.scratch import collect, scratch
@@ -105,7 +107,7 @@ def conduct(
                     _write(folder / SETTINGS, json.dumps(order.settings, indent=1) + "\n")
                 assignment = _assignment(checkout, order, folder)
                 testbeds = opened.enter_context(Testbeds(assignment, "", progress.say))
-                if order.spread is None and _workers(order, assignment) == 1:
+                if _is_for_one(order, assignment):
                     testbeds.prepare(assignment.plan[0].hosts)
                 if not order.choice.everything:
                     chosen = choose(checkout, assignment, order.choice, order.subject)
@@ -191,20 +193,37 @@ def _carry_out(
     return outcome
 
 
-def _workers(order: Order, assignment: Assignment) -> int:
+def _lanes(order: Order, assignment: Assignment) -> Lanes:
     """How many testbeds run the cases: what was asked for, or as many as this plan is worth."""
     if order.spread is not None:
-        return 1
+        return Lanes(1, "")
     if order.workers is not None:
-        return order.workers
+        return asked_for(order.workers)
     worth = len(assignment.plan) // CASES_OF_A_START
     modes = {planned.hosts for planned in assignment.plan}
     if worth <= 1:
-        return 1
+        return Lanes(1, "")
+    if assignment.shares_hosts:
+        try:
+            lanes = by_processors(assignment.processors(max(modes)))
+        except FabricError:
+            # The same is reported when hosts are opened.
+            return Lanes(1, "")
+        few = Lanes(worth, f"there are {len(assignment.plan)} cases")
+        return min(lanes, few, key=lambda each: each.count)
     count = assignment.side_by_side(sum(modes))
     if count > 1 and len(assignment.plan) >= CASES_OF_ONE_MORE:
         count += 1
-    return min(worth, count)
+    return Lanes(min(worth, count), "")
+
+
+def _is_for_one(order: Order, assignment: Assignment) -> bool:
+    """Whether one testbed runs the cases, as far as it is known before shared hosts are asked."""
+    if order.spread is not None:
+        return False
+    if order.workers is None and assignment.shares_hosts:
+        return False
+    return _lanes(order, assignment).count == 1
 
 
 def _run(
@@ -243,7 +262,8 @@ def _run_again(order: Order, whole: Assignment, testbeds: Testbeds, recorder: "_
         waited = [key for key in wanted if tally.ends[key].ms >= WAITED_MS]
         if recorder.workers > 1:
             testbeds.keep_only(())
-            cases = [planned[key.case, key.hosts] for key in tally.sample(waited)]
+            sample = [planned[key.case, key.hosts] for key in tally.sample(waited)]
+            cases = [one for one in sample if not (whole.shares_hosts and one.alone)]
             with closing(beside(whole, cases, 2, recorder.workers, recorder.write)) as ended:
                 for told in ended:
                     recorder.progress.started(told.planned.name)
@@ -335,7 +355,6 @@ class _Recorder:
         self.spread: Spread | None = None
         self._many: Many | None = None
         self.plan: Sequence[Planned] = ()
-        self.workers = 1
         self.errors: list[str] = []
         self.ended_early = False
         self._log = log
@@ -350,17 +369,23 @@ class _Recorder:
             spread = Spread(assignment, self.write, self.progress.say, self.tally)
             self.spread = self._many = opened.enter_context(spread)
             return
-        self.workers = _workers(order, assignment)
-        if self.workers > 1 and assignment.plan:
+        lanes = _lanes(order, assignment)
+        if lanes.count > 1 and assignment.plan:
             assignment.make_ready(self.progress.say)
 
             def ahead() -> None:
                 for one in _undeclared(order, assignment.plan, self.tally)[:1]:
                     testbeds.prepare(one.hosts)
 
-            workers = Workers(assignment, self.workers, self.write, self.progress.say, ahead)
+            limited = assignment.shares_hosts and order.workers is None
+            workers = Workers(assignment, lanes, self.write, self.progress.say, ahead, limited)
             self._many = opened.enter_context(workers)
             workers.prepare()
+
+    @property
+    def workers(self) -> int:
+        """How many cases run at a time that need nothing for themselves."""
+        return self._many.count if isinstance(self._many, Workers) else 1
 
     def write(self, record: Record) -> None:
         """Put a record on the disk, then on the screen; from any thread. Raises ResultsLost."""

@@ -117,6 +117,17 @@ class Assignment:
         count: int = fabric_class(self.fabric).side_by_side(hosts, self.settings)
         return count
 
+    @property
+    def shares_hosts(self) -> bool:
+        """Whether cases that run beside one another are on the same hosts."""
+        shared: bool = fabric_class(self.fabric).shares_hosts
+        return shared
+
+    def processors(self, hosts: int) -> int:
+        """How many processors each of the hosts has that are shared. Raises FabricError."""
+        count: int = fabric_class(self.fabric).processors(hosts, self.settings)
+        return count
+
     def room(self, hosts: int) -> int:
         """How many fabrics there is room for, with so many hosts each, if they do nothing."""
         count: int = fabric_class(self.fabric).room(hosts, self.settings)

@@ -40,7 +40,9 @@ class Case:
 
 @dataclass(frozen=True)
 class Planned:
-    """A case in one mode: `hosts` is how many hosts it runs on."""
+    """A case in one mode: `hosts` is how many hosts it runs on, `alone` what it needs for itself of
+    hosts that several cases share at a time.
+    """
 
     case: str
     hosts: int
@@ -50,6 +52,7 @@ class Planned:
     labels: tuple[str, ...]
     file: str
     line: int
+    alone: str = ""
 
     @property
     def name(self) -> str:
@@ -150,7 +153,7 @@ def plan(cases: Iterable[Case], modes: Sequence[int], seed: int, every_mode: boo
 
 def controls(catalogue: Catalogue, plan_: Iterable[Planned]) -> dict[str, Planned]:
     """By call, the case of the clause that a provider breaks if it refuses every such call."""
-    by_id = {one.case: one for one in plan_ if not one.network}
+    by_id = {one.case: one for one in plan_ if not one.alone}
     pages = (page for page in catalogue.pages if page.legal in by_id)
     return {page.page: by_id[page.legal] for page in pages}
 
@@ -173,6 +176,7 @@ def planned(case: Case, hosts: int) -> Planned:
         labels=labels,
         file=case.file,
         line=case.line,
+        alone=case.clause.alone,
     )
 
 

@@ -95,6 +95,12 @@ class Bench(ABC):
             return self.hosts[0].name, why
         return None
 
+    @property
+    def attributes(self) -> Mapping[str, Any]:
+        """What the IA under test declares of itself."""
+        declared: Mapping[str, Any] = self._hellos[0]["ia"].get("attributes", {})
+        return declared
+
     def declared(self, ia: str | None) -> dict[str, Any]:
         """What the IA that a case opens declares, for the executable specification."""
         said = oracle.declared_of({"ia": self._hellos[0]["ia"]})
@@ -162,6 +168,11 @@ class Testbed:
     def ready(self, emit: Emit) -> bool:
         """Wait until the hosts are open; False where they cannot be had (`given_up`)."""
         return self._ready(emit) is not None
+
+    def attributes(self, emit: Emit) -> Mapping[str, Any]:
+        """What the IA declares when the hosts are open; nothing if they cannot be had."""
+        opened = self._ready(emit)
+        return {} if opened is None else opened.attributes
 
     def run(self, attempt: Attempt, emit: Emit) -> str | None:
         """Run one case; its verdict's word, None where the hosts cannot be had (`given_up`), or
@@ -528,6 +539,8 @@ def hosts_record(mode: int, hosts: Iterable[Host], hellos: Iterable[Message]) ->
     facts = []
     for host, hello in zip(hosts, said, strict=True):
         told = asdict(host.facts())
+        # So many lanes pay: what cases saw does not depend on it.
+        del told["processors"]
         fact = {name: _plain(value) for name, value in told.items() if value != ""}
         fact["privilege"] = "; ".join(hello["kept"]) or NO_PRIVILEGE
         facts.append({"name": host.name, "address": host.address, **fact})
