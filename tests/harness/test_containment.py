@@ -28,6 +28,7 @@ from tests.harness.session import (
 )
 
 MakeAgent = Callable[[str], Agent]
+MORE = r"(, and \d+ ms more \(of at most \d+\) in which it made progress)?"
 
 
 @pytest.fixture(params=[True, False], ids=["namespace", "subreaper"])
@@ -102,11 +103,14 @@ def test_hang_in_the_provider(agent_on: MakeAgent, act: str, peer: str, event_ms
 
 
 def test_a_call_that_computes_for_ever(agent_on: MakeAgent) -> None:
+    """What interrupts cost it on a busy machine is the kernel's work, and may count as progress."""
     agent = agent_on("resize=spin")
     outcome = run_and_go_on(agent, "provider/resizes", event_ms=300, deadline_ms=600_000)
-    assert (outcome.word, outcome.reason) == ("TIMEOUT", "no end of dat_srq_resize after 300 ms")
+    assert outcome.word == "TIMEOUT"
+    assert re.fullmatch(rf"no end of dat_srq_resize after 300 ms{MORE}", outcome.reason)
     outcome = run_and_go_on(agent, "provider/resizes", event_ms=600_000, deadline_ms=300)
-    assert (outcome.word, outcome.reason) == ("TIMEOUT", "no end after 300 ms")
+    assert outcome.word == "TIMEOUT"
+    assert re.fullmatch(rf"no end after 300 ms{MORE}", outcome.reason)
 
 
 def test_a_call_that_starves_is_not_held_against_the_provider(

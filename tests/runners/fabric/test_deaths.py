@@ -3,9 +3,11 @@
 
 import os
 import select
+import shutil
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from threading import active_count
 
 from runners.fabric.cache import REPOSITORY
@@ -63,6 +65,35 @@ def test_no_guest_outlives_a_killed_runner() -> None:
     runner.communicate()
 
     assert all(ended(guest) for guest in guests)
+
+
+def test_a_process_whose_runner_dies_before_its_signal_is_set_does_not_start(
+    tmp_path: Path,
+) -> None:
+    """A setpriv in front of the real one waits until the runner is gone."""
+    late = tmp_path / "setpriv"
+    late.write_text(f'#!/bin/sh\nread end\nexec {shutil.which("setpriv")} "$@"\n')
+    late.chmod(0o755)
+    started = tmp_path / "started"
+    runner = f"""
+import os, sys
+from runners.fabric.spawn import spawn
+spawn(["touch", {str(started)!r}], stdin=sys.stdin, stdout=sys.stdout)
+os._exit(0)
+"""
+    process = subprocess.Popen(
+        [sys.executable, "-c", runner],
+        cwd=REPOSITORY,
+        env=os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}"},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    assert process.wait(DEADLINE) == 0
+    assert not started.exists()
+
+    process.communicate()
+
+    assert not started.exists()
 
 
 def test_a_fabric_leaves_nothing_behind() -> None:
