@@ -81,6 +81,18 @@ bool cm_qp_has_failed(const struct ep *ep)
                attr.qp_state == IBV_QPS_ERR;
 }
 
+/*
+ * Whether the queue pair failed first, so that the peer's disconnect is a consequence. On iWARP
+ * only a completion shows that, and it may be unread.
+ */
+static bool has_failed(const struct conn *conn)
+{
+        if (!conn->ia->iwarp)
+                return cm_qp_has_failed(conn->ep);
+        (void)ep_look(conn->ep);
+        return atomic_load(&conn->ep->failed);
+}
+
 void cm_on_disconnected(struct conn *conn)
 {
         DAT_EVENT_NUMBER number = DAT_CONNECTION_EVENT_DISCONNECTED;
@@ -102,10 +114,7 @@ void cm_on_disconnected(struct conn *conn)
                 cm_on_failure(conn, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
                 return;
         }
-        /*
-         * If the queue pair is in ERR, it failed first, and the peer's disconnect is a consequence.
-         */
-        if (conn->ia->iwarp ? atomic_load(&conn->ep->failed) : cm_qp_has_failed(conn->ep))
+        if (has_failed(conn))
                 number = DAT_CONNECTION_EVENT_BROKEN;
         conn_end(conn, number);
 }

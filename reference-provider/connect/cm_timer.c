@@ -9,7 +9,6 @@
 #include "connect/iwarp.h"
 #include "connect/keepalive.h"
 #include "endpoint/ep.h"
-#include "event/evd_cq.h"
 #include "event/owner.h"
 
 #define SECONDS      UINT64_C(1000000)
@@ -41,7 +40,6 @@ static uint64_t look_for_failures(struct ia *ia, uint64_t now)
         struct link *head = &ia->conns;
         bool due = ia->next_look && ia->next_look <= now;
         bool any = false;
-        bool all;
 
         for (struct link *at = head->next; at != head; at = at->next) {
                 struct conn *conn = container_of(at, struct conn, link);
@@ -51,9 +49,7 @@ static uint64_t look_for_failures(struct ia *ia, uint64_t now)
                 any = true;
                 if (!due)
                         continue;
-                all = evd_look(ep_recv_target(conn->ep));
-                all = evd_look(ep_request_target(conn->ep)) && all;
-                if (!all && cm_qp_has_failed(conn->ep))
+                if (!ep_look(conn->ep) && cm_qp_has_failed(conn->ep))
                         ep_failed(conn->ep);
         }
         if (!any)

@@ -343,6 +343,17 @@ void ep_failed(struct ep *ep)
                 work_queue(&ep->obj.ia->loop, &ep->broken_work);
 }
 
+/*
+ * Drains the completions of an EP up to the limits of its EVDs' FIFOs, and so records its failures.
+ * Returns false if some are left or were lost. Called with ia->cm_lock held.
+ */
+bool ep_look(struct ep *ep)
+{
+        bool all = evd_look(ep_recv_target(ep));
+
+        return evd_look(ep_request_target(ep)) && all;
+}
+
 void ep_drain_recvs(struct ep *ep)
 {
         pthread_mutex_lock(&ep->obj.ia->cm_lock);

@@ -141,6 +141,7 @@ DAT_RETURN ref_ep_reset(DAT_EP_HANDLE);
 DAT_RETURN ref_ep_recv_query(DAT_EP_HANDLE, DAT_COUNT *, DAT_COUNT *);
 DAT_RETURN ep_new_tentative(struct ia *ia, struct ep **out);
 void ep_destroy(struct ep *ep);
+bool ep_look(struct ep *ep);
 void ep_drain_recvs(struct ep *ep);
 void ep_post_event(struct ep *ep, DAT_EVENT_NUMBER number);
 
