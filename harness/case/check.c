@@ -334,8 +334,8 @@ void check_rule(struct test *t, const struct check_site *site, const char *expec
 void check_guard(struct test *t, const char *seen)
 {
         static const struct check_site site = {
-            .file = "harness/case/fixture_buf.c",
-            .line = 0,
+            .file = __FILE__,
+            .line = __LINE__,
             .text = "the guard areas of a buffer are whole",
         };
 

@@ -81,7 +81,7 @@ static void found_wrong(uint64_t call, const char *event, const char *expected, 
 static void found_wrong(uint64_t call, const char *event, const char *expected, const char *format,
                         ...)
 {
-        struct check_site site = {.file = "harness/case/events_watch.c", .line = 0};
+        struct check_site site = {.file = __FILE__, .line = __LINE__};
         char text[128];
         char seen[128];
         va_list args;

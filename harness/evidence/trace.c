@@ -125,8 +125,8 @@ uint64_t trace_count(void)
 
 /*
  * The kernel reads a signal mask before it looks at the invalid first argument: EFAULT where it
- * cannot, else EINVAL, and nothing is changed. process_vm_readv() would do both, but is refused to
- * a case's processes.
+ * cannot, else EINVAL, and nothing is changed. It does not read a null mask. process_vm_readv()
+ * would do both, but is refused to a case's processes.
  */
 static bool is_readable(const unsigned char *at)
 {
@@ -136,7 +136,7 @@ static bool is_readable(const unsigned char *at)
             syscall(SYS_rt_sigprocmask, ~0, mask, NULL, MASK_SIZE) == 0 || errno != EFAULT;
 
         errno = saved;
-        return readable;
+        return mask && readable;
 }
 
 static bool lies_within(uintptr_t at, size_t length, uintptr_t begin, uintptr_t end)

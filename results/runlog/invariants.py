@@ -30,6 +30,8 @@ _NOTED_BY_AGENT = re.compile(
     r"|.* by a destroyed handle \(GEN-1\)"
 )
 _NOT_KEPT = re.compile(r"(calls|checks and remarks) \d+ to \d+ are not kept: ")
+# What became of a call that was made in a process apart and has no answer.
+_APART = re.compile(r"the call ended its process: |no answer of a process apart ")
 _ATTRIBUTE = re.compile(r"([a-z0-9_]+) = (\S+?)(:.*)?")
 # A call of a case ends no later than its verdict comes; so many ms may clocks differ.
 _SLACK_MS = 100
@@ -201,16 +203,19 @@ def _times(_: State, record: Record) -> Iterator[str]:
             yield f"{call['call']} returned before it was made"
 
 
-@_invariant("verdict", "Calls are numbered from 1; only a log that is too long has a gap.")
+@_invariant(
+    "verdict",
+    "Calls are numbered from 1. A gap is of a log that is too long, or of a call that ended its"
+    " process.",
+)
 def _numbers(_: State, record: Record) -> Iterator[str]:
     for who in ("case", "peer"):
         numbers = [call["n"] for call in _calls(record, who)]
         if not numbers:
             continue
-        whole = list(range(1, len(numbers) + 1))
-        if numbers != whole and not (
-            _is_cut(record) and numbers[0] == 1 and all(a < b for a, b in pairwise(numbers))
-        ):
+        ascending = numbers[0] == 1 and all(a < b for a, b in pairwise(numbers))
+        missing = numbers[-1] - len(numbers)
+        if not ascending or (missing > _lost_apart(record) and not _is_cut(record)):
             yield f"calls of the {who} are missing, or in another order"
 
 
@@ -299,6 +304,21 @@ def _judged(_: State, record: Record) -> Iterator[str]:
         yield f"{judged + unjudged} calls were judged of {most}"
 
 
+@_invariant(
+    "verdict",
+    "A case that was kept breaks another clause if the executable specification says so.",
+)
+def _breaks(_: State, record: Record) -> Iterator[str]:
+    clause = record.get("breaks")
+    if clause is None:
+        return
+    said = record.get("oracle") or {}
+    if record["verdict"] not in KEPT or said.get("verdict") != "deviates":
+        yield f"it breaks {clause}, and was not kept, or agrees with the executable specification"
+    elif said.get("clause") != clause or f"{record['case']}/".startswith(f"{clause}/"):
+        yield f"it breaks {clause}, which is not what the executable specification finds"
+
+
 @_invariant("end", "The last record is of a whole run, or of one that was interrupted.")
 def _end(_: State, record: Record) -> Iterator[str]:
     _time(record["finished"])
@@ -322,6 +342,11 @@ def _ia_of(state: State, record: Record) -> Record:
 
 def _calls(record: Record, who: str) -> list[Record]:
     return [call for call in record.get("calls", ()) if call.get("who", "case") == who]
+
+
+def _lost_apart(record: Record) -> int:
+    """How many calls are lost because their process apart ended or was given up."""
+    return sum(bool(_APART.match(text)) for text in record.get("records", ()))
 
 
 def _is_cut(record: Record) -> bool:

@@ -28,6 +28,20 @@ def test_a_log_that_is_too_long_has_a_gap(tmp_path: Path) -> None:
     assert list(broken(tmp_path)) == []
 
 
+def test_a_call_that_ended_its_process_leaves_a_gap(tmp_path: Path) -> None:
+    records = good()
+    record = next(each for each in records if each["type"] == "verdict")
+    del record["calls"][5]
+    record["oracle"]["judged"] -= 1
+    record["records"] = ["the call ended its process: Segmentation fault"]
+    write_records(tmp_path, records)
+    assert list(broken(tmp_path)) == []
+    del record["calls"][6]
+    record["oracle"]["judged"] -= 1
+    write_records(tmp_path, records)
+    assert list(broken(tmp_path)) != []
+
+
 @pytest.mark.parametrize("name", [row.name for row in TABLE])
 def test_what_breaks_an_invariant_is_told_by_its_name(tmp_path: Path, name: str) -> None:
     assert WAYS[name]

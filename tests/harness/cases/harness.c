@@ -157,7 +157,7 @@ CASE_WITH(harness, names_handles, .needs = 0)
 
 CASE_WITH(harness, takes_wild_pointers, .needs = 0)
 {
-        DAT_LMR_TRIPLET *wild = (DAT_LMR_TRIPLET *)0x10;
+        DAT_LMR_TRIPLET *wild = (DAT_LMR_TRIPLET *)0x3;
 
         expect(dat_srq_post_recv(bad_handle(t, DAT_HANDLE_TYPE_SRQ, BAD_HANDLE_DESTROYED), 1, wild,
                                  (DAT_DTO_COOKIE){.as_64 = 7}),
