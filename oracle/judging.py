@@ -111,10 +111,16 @@ def _judge(side: Side, process: Process, trace: Trace, judgement: Judgement) -> 
         kernel.call(call)
 
 
-def declared_of(hosts: Mapping[str, Any]) -> dict[str, Any]:
-    """What a hosts record says of the IA."""
+def declared_of(hosts: Mapping[str, Any], name: str | None = None) -> dict[str, Any]:
+    """What a hosts record says of the IA, and as `opened_as` the name that cases open: that of the
+    record, or `name`, which may be of another adapter.
+    """
     told = hosts.get("ia") or {}
-    return {**(told.get("needs") or {}), **(told.get("attributes") or {})}
+    known = told.get("name")
+    said = {**(told.get("needs") or {}), **(told.get("attributes") or {})}
+    if name and name != known:
+        said.pop("adapter_name", None)
+    return {**said, "opened_as": name or known}
 
 
 def counts() -> dict[str, int]:

@@ -271,7 +271,11 @@ class Judge:
             if call.ok:
                 self.told(call, plan.tells)
         if call.apart:
-            # What it does to a copy of the process, it does not to the process.
+            # What it does to a copy of the process, it does not to the process, but the device
+            # may be one.
+            if call.ok and "_create" in call.name:
+                for obj in call.objects.values():
+                    lose(obj, "a process apart has made an object of it")
             self.judgement.judged += not reason
             self.judgement.unjudged.update([reason] if reason else [])
             return

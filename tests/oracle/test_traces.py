@@ -11,6 +11,7 @@ from tests.oracle.trace_text import Block, blocks
 TRACES = Path(__file__).parent / "traces"
 DECLARED = {
     "adapter_name": "cts0",
+    "opened_as": "cts0",
     "max_evd_qlen": 16384,
     "max_evds": 492,
     "max_pzs": 512,

@@ -264,6 +264,7 @@ def story(
 
 DECLARED = {
     "adapter_name": "cts0",
+    "opened_as": "cts0",
     "max_private_data_size": 64,
     "max_eps": 4096,
     "max_dto_per_ep": 8191,

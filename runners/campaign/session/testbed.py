@@ -103,9 +103,7 @@ class Bench(ABC):
 
     def declared(self, ia: str | None) -> dict[str, Any]:
         """What the IA that a case opens declares, for the executable specification."""
-        said = oracle.declared_of({"ia": self._hellos[0]["ia"]})
-        name = ia or self._hellos[0]["ia"].get("name", "")
-        return {**said, "opened_as": name, "adapter_name": name}
+        return oracle.declared_of({"ia": self._hellos[0]["ia"]}, ia)
 
     @property
     def libraries(self) -> list[tuple[Path, str]]:
