@@ -122,6 +122,19 @@ def test_what_stems_from_another_call_is_not_blamed() -> None:
     assert hosts.judge(record) is record
 
 
+def test_a_control_that_a_working_call_blocked_says_nothing() -> None:
+    """The wait refuses an argument that only the control of the connection gives it."""
+    stopped = ended("ep_connect/works", "BLOCKED", "dat_ep_connect", blocked="dat_evd_wait")
+    record = ended("cr_reject/a", "FAIL", "dat_ep_connect")
+    assert Hosts(ep_connect=stopped).judge(record) is record
+
+
+def test_a_control_that_the_attributes_blocked_says_nothing() -> None:
+    stopped = ended("ep_connect/works", "BLOCKED", "dat_ep_connect", blocked="dat_ia_query")
+    record = ended("cr_reject/a", "FAIL", "dat_ep_connect")
+    assert Hosts(ep_connect=stopped).judge(record) is record
+
+
 def test_a_step_that_was_named_wrongly() -> None:
     judged = Hosts(ep_reset=RESET_FAILS).judge(
         ended("cr_reject/a", "BLOCKED", "dat_ep_reset", "dat_ep_connect", blocked="dat_ep_connect")

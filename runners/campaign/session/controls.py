@@ -82,7 +82,8 @@ class Controls:
             if control is not None and control["verdict"] in RED | {BLOCKED}:
                 broken[call] = control
                 left += [*_made(control), _blocker(control)]
-        return broken
+        # One that came to no verdict by a call that works says nothing of its own.
+        return {call: broken[call] for call in broken if not _is_undecided(broken, call)}
 
     def _control(self, call: str, run: Run) -> Record | None:
         if call not in self._known:
@@ -151,6 +152,12 @@ def _source(broken: Mapping[str, Record], call: str) -> str:
         seen.add(other)
         call = other
     return call
+
+
+def _is_undecided(broken: Mapping[str, Record], call: str) -> bool:
+    """Whether the control was blocked by a call that is not known to be broken."""
+    control = broken[_source(broken, call)]
+    return control["verdict"] == BLOCKED and _blocker(control) not in broken
 
 
 def _reached(stems: Mapping[str, Collection[str]], call: str) -> set[str]:
