@@ -53,8 +53,8 @@ def markdown(found: Comparison) -> str:
     for cause in found.new_findings:
         lines.append(f"- new: **{cause.verdict}** in {cause.extent}: {code(cause.name)}")
         lines.append(f"  - first {code(cause.example.id)}: {plain(cause.example.clause.whole)}")
-    lines += [f"- new: **TEARDOWN** {code(one.text)}" for one in found.new_breakages]
-    lines += [f"- mended: **TEARDOWN** {code(one.text)}" for one in found.mended_breakages]
+    lines += [f"- new: **{one.word}** {code(one.text)}" for one in found.new_breakages]
+    lines += [f"- mended: **{one.word}** {code(one.text)}" for one in found.mended_breakages]
     for kind in Kind:
         changes = found.of(kind)
         lines += ["", f"{len(changes)} {kind}:", ""] if changes else []

@@ -30,8 +30,8 @@ def render(run: Run) -> str:
     modes = sorted({hosts for case in run.cases for hosts in case.modes})
     for hosts in modes:
         xml.add_testsuite(_suite(run, hosts, waivers))
-    if run.breakages:
-        xml.add_testsuite(_teardown(run))
+    for word in dict.fromkeys(broken.word for broken in run.breakages):
+        xml.add_testsuite(_beside(run, word))
     xml.update_statistics()  # type: ignore[no-untyped-call]
     # The readers' schema has this attribute on a suite, and not here.
     xml._elem.attrib.pop("skipped", "")
@@ -51,16 +51,19 @@ def _suite(run: Run, hosts: int, waivers: Mapping[str, Waiver]) -> TestSuite:
     return suite
 
 
-def _teardown(run: Run) -> TestSuite:
-    """What broke in teardown: a failure each, under the page of the call."""
-    suite = TestSuite(f"{run.subject.name}, teardown")
+def _beside(run: Run, word: str) -> TestSuite:
+    """What broke in teardown, or in a call that the model found wrong: a failure each, under the
+    page of the call.
+    """
+    suite = TestSuite(f"{run.subject.name}, {word.lower()}")
     for name, value in _properties(run):
         suite.add_property(name, value)
     cases = []
-    for broken in run.breakages:
+    for broken in (each for each in run.breakages if each.word == word):
         case = TestCase(broken.text, classname=broken.trouble.call or "udapl-cts", time=0)
-        failure = Failure(f"{broken.text}, {broken.extent}", "TEARDOWN")
-        failure.text = teardown_text(broken.attempt)
+        failure = Failure(f"{broken.text}, {broken.extent}", broken.word)
+        whole = attempt_text if broken.trouble.clause else teardown_text
+        failure.text = whole(broken.attempt)
         case.result = [failure]
         case.system_out = f"replay: {run.replay(broken.cases[0])}"
         cases.append(case)

@@ -186,13 +186,14 @@ def _teardown(run: Run) -> list[str]:
     lines = []
     for broken in run.breakages[:_LISTED]:
         lines += [
-            f"- **TEARDOWN** {_code(broken.trouble.text)}, {_plain(broken.extent)}",
+            f"- **{broken.word}** {_code(broken.trouble.text)}, {_plain(broken.extent)}",
             f"  - replay: {_code(run.replay(broken.cases[0]))}",
         ]
     rest = len(run.breakages) - _LISTED
     if rest > 0:
         lines.append(f"- and {rest} more in report.html")
-    return ["Failed in teardown, and counted against no clause:", "", *lines, ""] if lines else []
+    lead = "Failed in teardown, or found by the model in cases that were kept:"
+    return [lead, "", *lines, ""] if lines else []
 
 
 def _unstable(run: Run) -> list[str]:

@@ -140,25 +140,28 @@ def advice(run: Run, found: Sequence[Cause]) -> str:
 
 def grouped(cases: Iterable[Case], verdicts: Collection[Verdict]) -> list[Cause]:
     """The `cases` that ended in one of these `verdicts`, by cause, as causes() has them."""
-    place: dict[str, int] = {}
-    groups: list[list[Case]] = []
-    by_key: dict[Key, list[Case]] = {}
-    for case in cases:
-        place[case.id] = len(place)
+    cases = list(cases)
+    # Where a call deviates and cases are kept nevertheless, others fail for another reason.
+    harmless = {
+        trouble.clause for case in cases for each in case.attempts for trouble in each.beside
+    }
+    groups: dict[int, tuple[dict[int, Case], set[Key]]] = {}
+    by_key: dict[Key, int] = {}
+    for place, case in enumerate(cases):
         if case.worst not in verdicts or case.decisive is None:
             continue
-        group = [case]
+        group = {place: case}
         # What the registry got wrong, no provider did; a call that blocks is the provider's.
         blame = "provider" if case.worst is Verdict.BLOCKED else case.clause.blame
-        keys = [(blame, *key) for key in _keys(case.decisive)]
+        keys = {(blame, *key) for key in _keys(case.decisive, harmless)}
         # A finding that shares a key with two groups shows that these are one.
-        for known in {id(by_key[key]): by_key[key] for key in keys if key in by_key}.values():
-            group = known + group
-            groups.remove(known)
-            by_key.update({key: group for key, named in by_key.items() if named is known})
-        groups.append(group)
-        by_key.update(dict.fromkeys(keys, group))
-    found = [_cause(sorted(group, key=lambda case: place[case.id])) for group in groups]
+        for known in {by_key[key] for key in keys if key in by_key}:
+            others, shared = groups.pop(known)
+            group |= others
+            keys |= shared
+        groups[place] = group, keys
+        by_key.update(dict.fromkeys(keys, place))
+    found = [_cause([group[place] for place in sorted(group)]) for group, _ in groups.values()]
     return sorted(found, key=lambda cause: (-cause.reach, -_ORDER.index(cause.verdict)))
 
 
@@ -173,10 +176,10 @@ def _cause(cases: Sequence[Case]) -> Cause:
     return Cause(failed, tuple(calls), shown, blocked)
 
 
-def _keys(attempt: Attempt) -> Iterator[Key]:
+def _keys(attempt: Attempt, harmless: Collection[str]) -> Iterator[Key]:
     """What another finding must share with this one, any of it, to be of the same cause."""
     # Its first call that deviates is what broke; what it saw later follows from that.
-    if attempt.deviates_from:
+    if attempt.deviates_from and attempt.deviates_from not in harmless:
         call = attempt.deviating_call
         yield "model", attempt.deviates_from, call.name if call else ""
     if attempt.blocked:

@@ -112,9 +112,15 @@ def attempt_of(record: Mapping[str, Any]) -> Attempt:
     return _attempt(Members(0, dict(record)), "", lambda evidence: lambda: evidence)
 
 
-def in_teardown(record: Mapping[str, Any]) -> str:
-    """The failures in teardown of a verdict's record, in words; empty if there were none."""
-    return "; ".join(Trouble(**broken).text for broken in record.get("teardown", ()))
+def beside(record: Mapping[str, Any]) -> str:
+    """What failed beside the clause of a verdict's record, in words; empty if nothing did: in
+    teardown, or in a call that the executable specification found wrong.
+    """
+    said = [Trouble(**broken).text for broken in record.get("teardown", ())]
+    text = f"teardown: {'; '.join(said)}" if said else ""
+    if record.get("breaks"):
+        text += f"{'  ' if text else ''}model: {record['oracle']['why']}"
+    return text
 
 
 class _Cases:
@@ -407,6 +413,7 @@ def _attempt(record: Members, page: str, keep: _Keep) -> Attempt:
         model=_model(record.member("oracle")) if record.values.get("oracle") else "",
         deviating=record.member("oracle").integer("n", 0) if _is_of_case(record) else 0,
         deviates_from=record.member("oracle").text("clause") if _deviates(record) else "",
+        beside=_beside(record),
         kinds=kinds(record.values),
     )
     if against := contradiction(record.values):
@@ -430,6 +437,17 @@ def _deviates(record: Members) -> bool:
     """Whether a call of the case or of its peer deviates."""
     said = record.values.get("oracle")
     return bool(said) and record.member("oracle").text("verdict", None) == "deviates"
+
+
+def _beside(record: Members) -> tuple[Trouble, ...]:
+    """The call of a case that was kept, or of its peer, that breaks another clause."""
+    clause = record.text("breaks")
+    if not clause:
+        return ()
+    said = record.member("oracle")
+    where, _, saw = said.text("why").removesuffix(f" [{clause}]").partition(": ")
+    call = where.rpartition(", ")[2]
+    return (Trouble(call, "deviates", saw, said.text("who") or "case", clause=clause),)
 
 
 def _is_of_case(record: Members) -> bool:

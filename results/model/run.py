@@ -181,8 +181,9 @@ class Stack(Backtrace):
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """What broke in a case's teardown: the call, which is empty outside of any, how ("refused",
-    "crash", "timeout"), what was seen, and whose it was, the `case`'s or its `peer`'s.
+    """What broke beside a case's clause: the call, which is empty outside of any, how, what was
+    seen, and whose it was, the `case`'s or its `peer`'s. In teardown it was "refused", or ended in
+    "crash" or "timeout". A call that "deviates" breaks `clause` by the executable specification.
     """
 
     call: str
@@ -191,11 +192,14 @@ class Trouble:
     who: str = "case"
     # Whether the call was given less time than others, for it had had no end so often before.
     hurried: bool = False
+    clause: str = ""
 
     @property
     def text(self) -> str:
         """In words: "dat_ep_free refused with DAT_INVALID_STATE"."""
         whose = f" of the {self.who}" if self.who != "case" else ""
+        if self.clause:
+            return f"{self.call}{whose} deviates from {self.clause}: {self.saw}"
         if self.what == "refused":
             return f"{self.call}{whose} refused with {self.saw}"
         inside = f"inside {self.call}{whose}" if self.call else f"outside of any call{whose}"
@@ -204,7 +208,8 @@ class Trouble:
     @property
     def key(self) -> tuple[str, str, str, str]:
         """What is the same for all cases that met the same, however long each waited."""
-        return self.call, self.what, "no end" if self.what == "timeout" else self.saw, self.who
+        saw = "no end" if self.what == "timeout" else self.clause or self.saw
+        return self.call, self.what, saw, self.who
 
 
 class Evidence(NamedTuple):
@@ -258,6 +263,8 @@ class Attempt:
     deviating: int = 0
     # The clause that the first call which deviates breaks.
     deviates_from: str = ""
+    # The call that breaks a clause of another case, if this one was kept.
+    beside: tuple[Trouble, ...] = ()
     # The ways in which it was found broken, each shared with what ended alike.
     kinds: tuple[Kind, ...] = ()
 
@@ -421,8 +428,9 @@ class Attempt:
 
 @dataclass(frozen=True)
 class Breakage:
-    """A finding of its own: one thing that broke when what cases had made was freed. `cases` are
-    those that met it, `attempt` is the first one's.
+    """A finding of its own: one thing that broke beside the clauses of the cases that met it, when
+    what they had made was freed, or in a call that the executable specification found wrong.
+    `attempt` is the first case's.
     """
 
     trouble: Trouble
@@ -432,7 +440,12 @@ class Breakage:
     @property
     def text(self) -> str:
         """In one line, without the cases."""
-        return f"teardown: {self.trouble.text}"
+        return f"{self.word.lower()}: {self.trouble.text}"
+
+    @property
+    def word(self) -> str:
+        """Where it was found: "TEARDOWN" or "MODEL"."""
+        return "MODEL" if self.trouble.clause else "TEARDOWN"
 
     @property
     def extent(self) -> str:
@@ -976,11 +989,17 @@ class Run:
 
     @cached_property
     def breakages(self) -> list[Breakage]:
-        """What broke in teardown, in first attempts: one for each call and cause."""
+        """What broke beside the clauses, in first attempts: one for each call and cause. A clause
+        that a case of its own found broken is among the findings.
+        """
+        broken = {id_ for case in self.findings for id_ in (case.id, case.id.rpartition("/")[0])}
         found: dict[tuple[str, str, str, str], tuple[Trouble, dict[str, Case], Attempt]] = {}
         for case in self.cases:
             for attempt in case.ordered:
-                for trouble in attempt.teardown if attempt.number == 1 else ():
+                troubles = (*attempt.teardown, *attempt.beside) if attempt.number == 1 else ()
+                for trouble in troubles:
+                    if trouble.clause in broken:
+                        continue
                     seen = found.setdefault(trouble.key, (trouble, {}, attempt))
                     seen[1][case.id] = case
                     # One that had all of its time tells more.
@@ -1094,9 +1113,11 @@ class Run:
             sentence += f", {blocked} blocked"
         if unknown > blocked:
             sentence += f", {unknown - blocked} not decided"
-        if self.breakages:
-            ways = len(self.breakages)
+        words = Counter(each.word for each in self.breakages)
+        if ways := words["TEARDOWN"]:
             sentence += f", teardown failed in {ways} way{'s' if ways > 1 else ''}"
+        if ways := words["MODEL"]:
+            sentence += f", the model found {ways} more defect{'s' if ways > 1 else ''}"
         word, because = self._judged(failed, checked, unknown)
         because = "; ".join([because, *self._small_limits()])
         return Conclusion(word, sentence, because, CRITERIA[word])
@@ -1162,9 +1183,10 @@ class Run:
             calls = ", ".join(f"{call} failed ({n})" for call, n in self.blockers.most_common())
             count = len(self.with_verdict(Verdict.BLOCKED))
             yield f"{_clauses(count)} not judged, because {calls}"
-        if self.breakages:
-            ends = dict.fromkeys(each.trouble.call or "no call" for each in self.breakages)
-            yield f"teardown failed ({', '.join(ends)})"
+        for word, what in (("TEARDOWN", "teardown failed"), ("MODEL", "the model found a defect")):
+            ends = {e.trouble.call or "no call": None for e in self.breakages if e.word == word}
+            if ends:
+                yield f"{what} ({', '.join(ends)})"
 
     def _registrys(self, count: int) -> str:
         """That so many clauses of the registry failed, and whose that is."""

@@ -61,6 +61,44 @@ def reports_of(run: SyntheticRun, folder: Path) -> dict[str, str]:
     return {fmt: render(written, fmt).read_text(encoding="utf-8") for fmt in FORMATS}
 
 
+DEVIATES: Record = {
+    "verdict": "deviates",
+    "judged": 2,
+    "why": "case call 5, dat_srq_resize: tells 7 [srq_resize/size]",
+    "clause": "srq_resize/size",
+    "who": "case",
+    "n": 5,
+}
+
+
+def run_with_a_deviation(*, found: bool) -> SyntheticRun:
+    """Three cases that are kept, whose call breaks the clause of another case; it may be found."""
+    run = SyntheticRun(modes=(1,))
+    for number in range(3):
+        run.case(f"kept_{number}", calls=setup_calls(), oracle=DEVIATES, breaks="srq_resize/size")
+    run.case("size", "FAIL" if found else "PASS")
+    run.end()
+    return run
+
+
+def test_what_the_model_finds_in_kept_cases_is_a_finding_of_its_own(tmp_path: Path) -> None:
+    told = reports_of(run_with_a_deviation(found=False), tmp_path)
+    report = json.loads(told["json"])
+    assert report["counts"] == {"PASS": 4}
+    assert report["conclusion"] == "not conformant"
+    assert [(row["call"], row["saw"], len(row["cases"])) for row in report["teardown"]] == [
+        ("dat_srq_resize", "srq_resize/size", 3)
+    ]
+    said = "**MODEL** `dat_srq_resize deviates from srq_resize/size: tells 7`, in 3 cases"
+    assert said in told["md"]
+
+
+def test_what_a_case_of_the_clause_found_is_not_found_twice(tmp_path: Path) -> None:
+    report = json.loads(reports_of(run_with_a_deviation(found=True), tmp_path)["json"])
+    assert report["counts"] == {"PASS": 3, "FAIL": 1}
+    assert not report["teardown"]
+
+
 def test_each_cause_counts_once(tmp_path: Path) -> None:
     report = json.loads(reports_of(blamed_run(), tmp_path)["json"])
     assert report["counts"] == {"PASS": 12, "NOTE": 2, "FAIL": 1}

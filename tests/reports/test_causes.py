@@ -143,6 +143,15 @@ def test_what_deviates_from_one_clause_is_one_cause(
     assert groups(tmp_path, ("FAIL", one), ("FAIL", other), ("FAIL", third)) == wanted
 
 
+def test_what_cases_survive_is_no_cause_of_others(tmp_path: Path) -> None:
+    """A kept case has the same deviation."""
+    said = deviating("srq_resize/grow")
+    one = failing("dat_srq_resize", 7, "3") | {"oracle": said}
+    other = failing("dat_srq_resize", 9, "5") | {"oracle": said}
+    kept = {"calls": one["calls"], "oracle": said, "breaks": "srq_resize/grow"}
+    assert groups(tmp_path, ("FAIL", one), ("FAIL", other), ("PASS", kept)) == [["0"], ["1"]]
+
+
 def test_a_third_may_show_that_two_are_one(tmp_path: Path) -> None:
     links = failing("dat_srq_resize", 7) | {"calls": [call(1, "dat_srq_resize")]}
     one = failing("dat_srq_resize", 7, "DAT_INVALID_PARAMETER")

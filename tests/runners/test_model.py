@@ -41,19 +41,11 @@ def test_its_own_clause_fails(case: str, verdict: str) -> None:
 
 
 @pytest.mark.parametrize("case", ["srq_resize/lower", "srq_query/low", "srq_resize"])
-def test_another_clause_blocks(case: str) -> None:
-    """The case's own clause is not convicted; the clause of the rule is named."""
-    record = found_by_model(ended(case, "PASS", DEVIATES))
-    assert record["verdict"] == "BLOCKED"
-    assert record["reason"] == f"found by the model: {WHY}; the case saw PASS"
-    assert record["blocked"]["call"] == "dat_srq_resize"
-    assert record["blocked"]["clause"] == "srq_resize/low"
-
-
-def test_a_call_of_the_peer() -> None:
-    """The number of a call is one of the process that made it."""
-    record = found_by_model(ended("cr_accept/x", "PASS", DEVIATES | {"who": "peer"}))
-    assert record["blocked"]["call"] == "dat_pz_free"
+@pytest.mark.parametrize("verdict", ["PASS", "NOTE"])
+def test_another_clause_is_named(case: str, verdict: str) -> None:
+    """The verdict stays; the clause of the rule is a finding of its own."""
+    before = ended(case, verdict, DEVIATES)
+    assert found_by_model(before) == before | {"breaks": "srq_resize/low"}
 
 
 @pytest.mark.parametrize("verdict", ["FAIL", "CRASH", "TIMEOUT", "BLOCKED", "ERROR", "UNSUPPORTED"])

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 import pytest
 
-from results.model.load import in_teardown
+from results.model.load import beside
 from results.runlog import records
 from runners.campaign.plan.assignment import FILE_NAME, Assignment
 from runners.campaign.plan.plan import Planned
@@ -90,8 +90,8 @@ class CaseItem(pytest.Item):
         self.user_properties.append((VERDICT, verdict))
         if verdict in records.NOT_KEPT | records.NOT_KNOWN:
             raise NotKept(f"{verdict}: {reason}")
-        if broken := in_teardown(ended):
-            raise NotKept(f"teardown: {broken}")
+        if broken := beside(ended):
+            raise NotKept(broken)
         if verdict not in records.KEPT:
             pytest.skip(f"{verdict}: {reason}")
 

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
-from results.model.load import in_teardown
+from results.model.load import beside
 from results.runlog import records
 from runners.campaign.plan.plan import mode
 
@@ -64,6 +64,8 @@ class Progress:
         self._last = 0.0
         self._current = ""
         self._counts: Counter[str] = Counter()
+        # The clauses that a call of a case that was kept breaks, by what was printed.
+        self._broken: set[str] = set()
         self._live = Live(
             console=out, get_renderable=self._line, refresh_per_second=8, transient=True
         )
@@ -125,19 +127,27 @@ class Progress:
             return
         if first and not self._out.is_terminal:
             self._step()
-        broken = in_teardown(record)
+        broken = beside(self._news(record))
         if word in SILENT and first and not broken:
             return
         place = f"[{self._done:{len(str(self.total))}}/{self.total}]" if first else "[again]"
         name = f"{record['case']} [{mode(record['hosts'])}]"
         said = f"  {one_line(record['reason'])}" if record["reason"] and word != "PASS" else ""
-        said += f"  teardown: {broken}" if broken else ""
+        said += f"  {broken}" if broken else ""
         if self._out.is_terminal:
             style = STYLES[word]
             self._out.print(Text.assemble(place, " ", (f"{word:<11}", style), f" {name}{said}"))
         else:
             # To lay out a line that has no style would cost more than all else about a verdict.
             self._out.file.write(f"{place} {word:<11} {name}{said}\n")
+
+    def _news(self, record: records.Record) -> records.Record:
+        """The record without a clause that a call breaks, if another case has told of it."""
+        clause = record.get("breaks")
+        if clause is None or clause not in self._broken:
+            self._broken |= {clause} if clause else set()
+            return record
+        return {name: value for name, value in record.items() if name != "breaks"}
 
     def _step(self) -> None:
         """Print how far the run is, after each tenth of its verdicts."""
