@@ -7,7 +7,6 @@ from oracle.common import limit
 from oracle.ep import in_states, now
 from oracle.evd import EVENTS, unknown
 from oracle.kernel import (
-    ANY_ERROR,
     INVALID_PARAMETER,
     INVALID_STATE,
     MODEL,
@@ -15,6 +14,7 @@ from oracle.kernel import (
     Open,
     Refusal,
     after,
+    choose,
     describe,
     may,
     refuse,
@@ -129,7 +129,7 @@ def connect_flags(call: Call, _ep: Ep, _side: Side) -> Refusal | Open | None:
     if given == "DAT_CONNECT_DEFAULT_FLAG":
         return None
     if given == "DAT_CONNECT_MULTIPATH_FLAG":
-        return Refusal(ANY_ERROR, must=False)
+        return choose()
     return Open("flags that the page does not list")
 
 
@@ -141,12 +141,12 @@ def connect_flags(call: Call, _ep: Ep, _side: Side) -> Refusal | Open | None:
 )
 def reachable(call: Call, ep: Ep, side: Side) -> Refusal | Open | None:
     if ep.connect_evd in (None, NULL) or ep.pz is None:
-        return Refusal(ANY_ERROR, must=False)
+        return choose()
     if call.name == "dat_ep_dup_connect":
         return None
     qualifier = call.arg("remote_conn_qual")
     if not isinstance(qualifier, int) or qualifier > 0xFFFF or qualifier == 0:
-        return may(INVALID_PARAMETER)
+        return choose()
     if call.arg("remote_ia_address") != side.attributes.get("ia_address_ptr"):
         return may("DAT_INVALID_ADDRESS", INVALID_PARAMETER)
     return None
@@ -165,7 +165,7 @@ def duplicated(call: Call, ep: Ep, _side: Side) -> Refusal | Open | None:
         return answer
     connection = dup.connection
     if connection is None or not connection.active:
-        return Refusal(ANY_ERROR, must=False)
+        return choose()
     return None
 
 
@@ -217,10 +217,9 @@ def disconnect_state(call: Call, ep: Ep, _side: Side) -> Refusal | Open | None:
     refused = states & {UNCONNECTED, RESERVED, PASSIVE, TENTATIVE}
     if refused == states:
         return refuse(INVALID_STATE)
-    allowed: set[str] = {INVALID_STATE} if refused else set()
     if DISCONNECT_PENDING in states and call.arg("close_flags") == GRACEFUL:
-        allowed.add(INVALID_PARAMETER)
-    return may(*allowed) if allowed else None
+        return choose()
+    return may(INVALID_STATE) if refused else None
 
 
 @after("dat_ep_disconnect")

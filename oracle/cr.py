@@ -14,6 +14,7 @@ from oracle.kernel import (
     Open,
     Refusal,
     after,
+    choose,
     describe,
     lose,
     may,
@@ -181,27 +182,27 @@ def on_ep(call: Call, cr: Cr, side: Side) -> Refusal | Open | None:
         if UNCONNECTED not in states:
             return Refusal(ANY_ERROR)
         if states != {UNCONNECTED}:
-            return Refusal(ANY_ERROR, must=False)
+            return choose()
         if ep.connect_evd in (None, NULL) or ep.pz is None or ep.origin != "consumer":
-            return Refusal(ANY_ERROR, must=False)
+            return choose()
         if NULL in (ep.recv_evd, ep.request_evd):
-            return Refusal(ANY_ERROR, must=False)
+            return choose()
     else:
         own = side.get(cr.ep)
         if ep is not None:
             if own is None:
-                return Refusal(ANY_ERROR, must=False)
+                return choose()
             if own is not ep:
                 return refuse(INVALID_PARAMETER, INVALID_HANDLE)
             return may(INVALID_PARAMETER, INVALID_HANDLE)
         if not isinstance(own, Ep) or own.origin == "provider":
-            return Refusal(ANY_ERROR, must=False)
+            return choose()
         if own.connect_evd in (None, NULL) or own.pz is None:
-            return Refusal(ANY_ERROR, must=False)
+            return choose()
     asker = cr.asker
     if asker is None or asker.by_us or asker.phase != "pending" or not asker.ep.alive:
         # One who has gone may be told of at once (CR-5).
-        return Refusal(ANY_ERROR, must=False)
+        return choose()
     return None
 
 

@@ -3,7 +3,7 @@
 
 from typing import Any
 
-from oracle.kernel import INVALID_PARAMETER, Open, Refusal, may
+from oracle.kernel import ANY_ERROR, INVALID_PARAMETER, Open, Refusal, may
 from oracle.lmr import is_inside, lmr_of
 from oracle.state import Pz, Side
 from oracle.trace import Call
@@ -54,7 +54,7 @@ def check_segments(
             return Open("the vector is not recorded")
         lmr = lmr_of(segment, side)
         if segment.get("segment_length") == 0:
-            allowed.add(INVALID_PARAMETER)
+            allowed |= ANY_ERROR
         if lmr is None or lmr.lost or not lmr.alive or lmr.ia is not obj.ia:
             allowed |= {INVALID_PARAMETER, PROTECTION, PRIVILEGES}
             continue

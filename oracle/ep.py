@@ -28,6 +28,7 @@ from oracle.kernel import (
     Open,
     Refusal,
     after,
+    choose,
     describe,
     lose,
     may,
@@ -251,7 +252,7 @@ def check_value(field: str, value: Any, obj: Any, side: Side, srq: bool) -> Refu
     if field == "srq_soft_hw":
         return None if value == INFINITE else may(INVALID_PARAMETER, MODEL)
     if srq and field == "max_recv_iov":
-        return may(INVALID_PARAMETER, INSUFFICIENT)
+        return choose()
     if not isinstance(value, int):
         return Open(f"{field} is not recorded")
     if value < 0:
@@ -260,7 +261,9 @@ def check_value(field: str, value: Any, obj: Any, side: Side, srq: bool) -> Refu
     if most is None:
         return Open("a limit is not recorded")
     if value > most:
-        return may(INVALID_PARAMETER, INSUFFICIENT)
+        # Of one number dat_ep_create_with_srq names the return (EP-29).
+        named = srq and field == "max_rdma_read_iov"
+        return may(INVALID_PARAMETER, INSUFFICIENT) if named else choose()
     if value == 0 and field not in ("max_rdma_read_in", "max_rdma_read_out", "max_rdma_read_iov"):
         return may(INVALID_PARAMETER)
     return may(INSUFFICIENT) if value == most else None
@@ -275,7 +278,7 @@ def _check_flags(field: str, value: Any, obj: Any, side: Side) -> Refusal | Open
         # EPs that share an EVD may be refused flags that differ (EP-34).
         return may(INVALID_PARAMETER) if has else may(INVALID_PARAMETER, MODEL)
     if not receives and value in (SUPPRESS, SOLICITED, FENCE):
-        return may(INVALID_PARAMETER)
+        return choose()
     return refuse(INVALID_PARAMETER, MODEL)
 
 
@@ -331,16 +334,42 @@ def other_streams(call: Call, _ia: Any, _side: Side) -> Refusal | Open | None:
 @refuses(
     "dat_ep_create",
     "dat_ep_create_with_srq",
+    clauses=["ep_create/null_evd", "ep_create_with_srq/null_evd"],
+    rulings=["EP-91"],
+)
+def without_evd(call: Call, _ia: Any, _side: Side) -> Refusal | Open | None:
+    """An EP without an EVD for one of its streams may be refused as a combination."""
+    names = _SRQ_EVDS if call.name == "dat_ep_create_with_srq" else _EVDS
+    nulls = any(call.arg(argument) == NULL for argument, _stream in names)
+    return may(INVALID_PARAMETER) if nulls else None
+
+
+@refuses("dat_ep_create_with_srq", clauses=["ep_create_with_srq/mismatch"], rulings=["GEN-13"])
+def reads_mismatch(call: Call, _ia: Any, _side: Side) -> Refusal | Open | None:
+    """Segments for RDMA reads without RDMA reads, or the reverse, may be refused."""
+    attr = call.arg("ep_attributes")
+    if not isinstance(attr, dict):
+        return None
+    unlike = (attr.get("max_rdma_read_iov") == 0) != (attr.get("max_rdma_read_out") == 0)
+    return choose() if unlike else None
+
+
+@refuses(
+    "dat_ep_create",
+    "dat_ep_create_with_srq",
     clauses=["ep_create/mixed_flags_on_one_evd", "ep_create_with_srq/mixed_flags_on_one_evd"],
     rulings=["EP-34"],
 )
 def mixed_flags(call: Call, _ia: Any, _side: Side) -> Refusal | Open | None:
-    """EPs that share an EVD may be refused flags that differ."""
+    """EPs and streams that share an EVD may be refused flags that differ."""
     attr = call.arg("ep_attributes")
     names = _SRQ_EVDS if call.name == "dat_ep_create_with_srq" else _EVDS
     own = set()
     if isinstance(attr, dict):
         own = {attr.get("recv_completion_flags"), attr.get("request_completion_flags")}
+    evds = [call.arg(argument) for argument, _stream in names if call.arg(argument) != NULL]
+    if own != {DEFAULT_FLAG} and len(set(evds)) < len(evds):
+        return choose()
     for argument, _stream in names[:2]:
         evd = call.objects.get(argument)
         if evd is None:
@@ -352,7 +381,7 @@ def mixed_flags(call: Call, _ia: Any, _side: Side) -> Refusal | Open | None:
                     feeder.attr.get("request_completion_flags"),
                 }
                 if flags != {DEFAULT_FLAG} or own != {DEFAULT_FLAG}:
-                    return may(INVALID_PARAMETER)
+                    return choose()
     return None
 
 
@@ -597,14 +626,14 @@ def modify_state(call: Call, ep: Ep, _side: Side) -> Refusal | Open | None:
 def modify_others(call: Call, ep: Ep, _side: Side) -> Refusal | Open | None:
     bits = _bits(call) or frozenset()
     if bits & UNLISTED:
-        return Refusal(ANY_ERROR, must=False)
+        return choose()
     if bits & NAMED:
         param, attr = _param(call)
         del param
         counts = (attr.get("ep_transport_specific_count"), attr.get("ep_provider_specific_count"))
         if counts == (0, 0) and now(ep) == {UNCONNECTED}:
             return may(INVALID_PARAMETER)
-        return Refusal(ANY_ERROR, must=False)
+        return choose()
     return None
 
 
@@ -651,7 +680,7 @@ def modify_objects(call: Call, ep: Ep, side: Side) -> Refusal | Open | None:
             if not differ:
                 return Refusal(ANY_ERROR)
         if ep.pz is not pz and ep.receives:
-            allowed |= {INVALID_STATE, INVALID_PARAMETER}
+            allowed |= ANY_ERROR
     return may(*allowed) if allowed else None
 
 
@@ -713,10 +742,10 @@ def modify_values(call: Call, ep: Ep, side: Side) -> Refusal | Open | None:
             allowed |= answer.returns
         if field == "recv_completion_flags" and ep.receives:
             if value != ep.attr.get(field) and ep.srq is None and not ep.connections:
-                return refuse(INVALID_STATE, INVALID_PARAMETER)
-            allowed |= {INVALID_STATE, INVALID_PARAMETER}
+                return Refusal(ANY_ERROR)
+            allowed |= ANY_ERROR
         if field == "max_recv_dtos" and isinstance(value, int) and value < len(ep.receives):
-            allowed |= {INVALID_STATE, INVALID_PARAMETER}
+            allowed |= ANY_ERROR
         if field in FLAG_FIELDS and not _alone(ep, side):
             allowed.add(INVALID_PARAMETER)
     return may(*allowed) if allowed else None
@@ -1164,7 +1193,7 @@ def marks(call: Call, ep: Ep, _side: Side) -> Refusal | Open | None:
         if mark == INFINITE:
             continue
         if not isinstance(mark, int) or mark < 0 or mark > size:
-            return may(INVALID_PARAMETER)
+            return choose()
     return None
 
 

@@ -25,7 +25,6 @@ from oracle.common import (
 )
 from oracle.kernel import (
     ANY_ERROR,
-    INSUFFICIENT,
     INVALID_PARAMETER,
     INVALID_STATE,
     RACE,
@@ -34,6 +33,7 @@ from oracle.kernel import (
     Refusal,
     after,
     after_any,
+    choose,
     describe,
     may,
     racing,
@@ -300,11 +300,7 @@ def resize_length(call: Call, evd: Evd, side: Side) -> Refusal | Open | None:
         return Open("the length is not recorded")
     if length < 0:
         return refuse(INVALID_PARAMETER, INVALID_STATE)
-    if length == 0:
-        return may(INVALID_PARAMETER, INVALID_STATE)
-    if length > most:
-        return may(INVALID_PARAMETER, INSUFFICIENT, INVALID_STATE)
-    return None
+    return choose() if length == 0 or length > most else None
 
 
 @refuses("dat_evd_resize", clauses=["evd_resize/below_content"], rulings=["EVD-6"])

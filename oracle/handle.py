@@ -4,12 +4,13 @@
 from typing import Any
 
 from oracle.kernel import (
+    ANY_ERROR,
     INVALID_HANDLE,
     Open,
     Refusal,
     after,
+    choose,
     describe,
-    may,
     refuse,
     refuses,
     tells,
@@ -45,10 +46,10 @@ def handle(call: Call, _obj: Any, side: Side) -> Refusal | Open | None:
     if not obj.alive:
         if obj.kind in ("srq", "ia"):
             return Open("a handle of an object that is gone")
-        return Refusal(frozenset(("any error",)))
+        return Refusal(ANY_ERROR)
     if any(value == "NULL" for value in call.args.values()):
         return Open("a null pointer")
-    return may(INVALID_HANDLE) if obj.kind == "srq" else None
+    return choose() if obj.kind == "srq" else None
 
 
 @tells("dat_get_handle_type", clauses=["get_handle_type/each_kind"], rulings=["CTX-1"])

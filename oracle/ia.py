@@ -11,6 +11,7 @@ from oracle.kernel import (
     Open,
     Refusal,
     after,
+    choose,
     describe,
     may,
     refuse,
@@ -77,11 +78,7 @@ def async_evd(call: Call, _ia: Any, side: Side) -> Refusal | Open | None:
     if length < 0:
         return refuse(INVALID_PARAMETER)
     most = side.attributes.get("max_evd_qlen")
-    if length == 0:
-        return may(INVALID_PARAMETER)
-    if not isinstance(most, int) or length > most:
-        return may(INVALID_PARAMETER)
-    return None
+    return choose() if length == 0 or not isinstance(most, int) or length > most else None
 
 
 @tells("dat_ia_openv", clauses=["ia_open/unique_handle"])

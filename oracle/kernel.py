@@ -61,6 +61,13 @@ def may(*returns: str) -> Refusal:
     return Refusal(frozenset(returns), must=False)
 
 
+def choose() -> Refusal:
+    """The call may return any error but DAT_INTERNAL_ERROR, or succeed: the page demands neither
+    success nor a refusal, and names no return (GEN-13).
+    """
+    return Refusal(ANY_ERROR, must=False)
+
+
 Refuses = Callable[[Call, Any, Side], Refusal | Open | None]
 Tells = Callable[[Call, Any, Side], bool | str | None]
 After = Callable[[Call, Any, Side], None]

@@ -12,6 +12,7 @@ from oracle.kernel import (
     Open,
     Refusal,
     after,
+    choose,
     describe,
     may,
     refuse,
@@ -111,7 +112,7 @@ def memory(call: Call, ia: Any, side: Side) -> Refusal | Open | None:
     length = call.arg("length")
     region = call.arg("region_description")
     if length == 0:
-        return may(INVALID_PARAMETER)
+        return choose()
     most = limit(ia, "max_lmr_block_size", side)
     if not isinstance(length, int) or most is None or length > most:
         return Open("the length may be beyond what there is")
@@ -313,7 +314,7 @@ def _sync(call: Call, ia: Any, side: Side) -> Refusal | Open | None:
     count = call.arg("num_segments")
     segments = call.arg("local_segments")
     if count == 0:
-        return may(INVALID_PARAMETER)
+        return choose()
     if not isinstance(segments, list) or not isinstance(count, int):
         return Open("the segments are not recorded")
     open_reason: Open | None = None

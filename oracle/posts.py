@@ -25,6 +25,7 @@ from oracle.kernel import (
     Open,
     Refusal,
     after,
+    choose,
     describe,
     may,
     racing,
@@ -160,7 +161,7 @@ def segments(call: Call, _obj: Any, _side: Side) -> Refusal | Open | None:
     if count < 0:
         return refuse(INVALID_PARAMETER)
     if kind in ("write", "read") and count == 0:
-        return may(INVALID_PARAMETER)
+        return choose()
     field = {
         "recv": "max_recv_iov",
         "send": "max_request_iov",
@@ -173,9 +174,7 @@ def segments(call: Call, _obj: Any, _side: Side) -> Refusal | Open | None:
     request = ep.attr.get("max_request_iov")
     if kind in ("write", "read") and isinstance(request, int):
         most = min(most, request)
-    if count > most:
-        return may(INSUFFICIENT, INVALID_PARAMETER)
-    return None
+    return choose() if count > most else None
 
 
 @refuses(
@@ -207,7 +206,7 @@ def request_vector(call: Call, _obj: Any, side: Side) -> Refusal | Open | None:
     if total is None or not isinstance(size, int):
         return answer or Open("the length is not known")
     if total > size or "max_rdma_size" in ep.was or "max_message_size" in ep.was:
-        allowed |= {INSUFFICIENT, INVALID_PARAMETER, LENGTH}
+        allowed |= ANY_ERROR
     if kind != "send":
         remote = call.arg("remote_iov")
         length = remote.get("segment_length") if isinstance(remote, dict) else None
@@ -215,10 +214,8 @@ def request_vector(call: Call, _obj: Any, side: Side) -> Refusal | Open | None:
             return Open("the remote buffer is not recorded")
         if length != total:
             allowed.add(LENGTH)
-        if length == 0:
-            allowed.add(INVALID_PARAMETER)
-        if length > size:
-            allowed |= {INSUFFICIENT, INVALID_PARAMETER, LENGTH}
+        if length == 0 or length > size:
+            allowed |= ANY_ERROR
         # What the other side has, and allows, a provider may know.
         allowed |= {PROTECTION, PRIVILEGES}
         lmr = side.get(remote.get("rmr_context"))

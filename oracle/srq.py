@@ -23,6 +23,7 @@ from oracle.common import (
 )
 from oracle.dto import bad_from, check_segments, room_of
 from oracle.kernel import (
+    ANY_ERROR,
     INSUFFICIENT,
     INVALID_HANDLE,
     INVALID_PARAMETER,
@@ -33,6 +34,7 @@ from oracle.kernel import (
     Open,
     Refusal,
     after,
+    choose,
     describe,
     may,
     refuse,
@@ -154,10 +156,8 @@ def beyond_limits(call: Call, ia: Any, side: Side) -> Refusal | Open | None:
     most = limit(ia, "max_recv_per_srq", side), limit(ia, "max_iov_segments_per_dto", side)
     values = attr.get("max_recv_dtos"), attr.get("max_recv_iov")
     for value, maximum in zip(values, most, strict=True):
-        if value == 0:
-            return may(INVALID_PARAMETER)
-        if maximum is None or not isinstance(value, int) or value > maximum:
-            return may(INVALID_PARAMETER, INSUFFICIENT)
+        if value == 0 or maximum is None or not isinstance(value, int) or value > maximum:
+            return choose()
     if values == most:
         return may(INVALID_PARAMETER, INSUFFICIENT)
     return None
@@ -169,7 +169,7 @@ def beyond_limits(call: Call, ia: Any, side: Side) -> Refusal | Open | None:
     rulings=["SRQ-8"],
 )
 def other_mark(call: Call, _ia: Any, _side: Side) -> Refusal | Open | None:
-    return may(INVALID_PARAMETER, MODEL) if _attr(call).get("low_watermark") != 0 else None
+    return choose() if _attr(call).get("low_watermark") != 0 else None
 
 
 @tells("dat_srq_create", clauses=["srq_create/another_srq"])
@@ -243,13 +243,9 @@ def segments(call: Call, srq: Srq, _side: Side) -> Refusal | Open | None:
     if srq.iov is not None:
         if count > srq.iov:
             # One more may be taken (SRQ-24); the most that a number holds is no vector.
-            return (
-                refuse(INVALID_PARAMETER, INSUFFICIENT)
-                if count > 1 << 16
-                else may(INVALID_PARAMETER, INSUFFICIENT)
-            )
+            return Refusal(ANY_ERROR) if count > 1 << 16 else choose()
     elif isinstance(asked, int) and count > asked:
-        return may(INVALID_PARAMETER, INSUFFICIENT)
+        return choose()
     return None
 
 
@@ -418,10 +414,10 @@ def resize_negative(call: Call, _srq: Srq, _side: Side) -> Refusal | Open | None
 def resize_limits(call: Call, srq: Srq, side: Side) -> Refusal | Open | None:
     request, most = call.arg("srq_max_recv_dto"), limit(srq, "max_recv_per_srq", side)
     if request == 0:
-        return may(INVALID_PARAMETER, INVALID_STATE)
+        return choose()
     if not isinstance(request, int) or most is None:
         return Open("the limit is not recorded")
-    return may(INVALID_PARAMETER, INSUFFICIENT) if request > most else None
+    return choose() if request > most else None
 
 
 @refuses(
@@ -491,7 +487,7 @@ def above_size(call: Call, srq: Srq, _side: Side) -> Refusal | Open | None:
     if not isinstance(mark, int):
         return Open("the mark is not recorded")
     if mark < 0:
-        return may(INVALID_PARAMETER)
+        return choose()
     if srq.size is not None:
         return refuse(INVALID_PARAMETER) if mark > srq.size else None
     if mark > srq.size_least:

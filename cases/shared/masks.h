@@ -24,7 +24,7 @@ void expect_query(struct test *t, const struct object_query *query, DAT_HANDLE o
 struct buf *expect_query_within(struct test *t, const struct object_query *query,
                                 DAT_HANDLE object);
 
-/* A query without any field succeeds, or is refused with DAT_INVALID_PARAMETER as a NOTE. */
+/* A query without any field succeeds, or is refused as a NOTE. */
 void expect_no_mask_answered(struct test *t, const struct object_query *query, DAT_HANDLE object);
 
 struct undefined_mask {

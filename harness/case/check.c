@@ -264,24 +264,38 @@ DAT_RETURN check_expect_or_note(struct test *t, const struct check_site *site, D
         return check_expect(t, site, ret, &wanted, 1);
 }
 
-DAT_RETURN check_expect_may(struct test *t, const struct check_site *site, DAT_RETURN ret,
-                            const DAT_RETURN *set, size_t set_len)
+/* Records that the return is kept besides those of the set, and why, for its NOTE. */
+static DAT_RETURN keep_besides(struct test *t, const struct check_site *site, DAT_RETURN ret,
+                               const DAT_RETURN *set, size_t set_len, const char *why)
 {
         char listed[200];
         char expected[256];
         char name[API_NAME_SPACE];
         char seen[96];
 
-        if (in_set(ret, set, set_len) || dat_is(ret, DAT_SUCCESS) ||
-            dat_is(ret, DAT_INTERNAL_ERROR))
-                return check_expect(t, site, ret, set, set_len);
         set_text(listed, sizeof(listed), set, set_len, "\n");
         snprintf(expected, sizeof(expected), "%s\n%s", listed, api_return_name(ret, name));
         return_text(seen, sizeof(seen), ret);
         record_check(t, site, ROLE_EXPECT, true, expected, seen);
-        note(t, "%s returned %s; the page names no return for a refusal (GEN-13)", site->text,
-             seen);
+        note(t, "%s returned %s; %s (GEN-13)", site->text, seen, why);
         return ret;
+}
+
+DAT_RETURN check_expect_may(struct test *t, const struct check_site *site, DAT_RETURN ret,
+                            const DAT_RETURN *set, size_t set_len)
+{
+        if (in_set(ret, set, set_len) || dat_is(ret, DAT_SUCCESS) ||
+            dat_is(ret, DAT_INTERNAL_ERROR))
+                return check_expect(t, site, ret, set, set_len);
+        return keep_besides(t, site, ret, set, set_len, "the page names no return for a refusal");
+}
+
+DAT_RETURN check_expect_refused(struct test *t, const struct check_site *site, DAT_RETURN ret,
+                                const DAT_RETURN *set, size_t set_len)
+{
+        if (dat_is(ret, DAT_SUCCESS))
+                return keep_besides(t, site, ret, set, set_len, "the page demands no refusal");
+        return check_expect_may(t, site, ret, set, set_len);
 }
 
 void check_expect_that(struct test *t, const struct check_site *site, bool holds,

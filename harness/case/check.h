@@ -71,10 +71,19 @@ struct check_site {
 /*
  * expect_may(call, returns...): for what a page neither demands nor refuses by a return of its own
  * (GEN-13). PASS for the returns that fit; any other refusal is a NOTE, but DAT_INTERNAL_ERROR.
+ * expect_may_named(text, call, returns...): the same for a call by a pointer.
  */
 #define expect_may(call_, ...)                                                            \
         check_expect_may(t, CHECK_SITE_(#call_), EXPECTED_(call_), DAT_SET_(__VA_ARGS__), \
                          DAT_SET_LEN_(__VA_ARGS__))
+#define expect_may_named(text_, call_, ...)                                                        \
+        check_expect_may(t, CHECK_SITE_(text_), EXPECTED_AS_(text_, call_), DAT_SET_(__VA_ARGS__), \
+                         DAT_SET_LEN_(__VA_ARGS__))
+
+/* expect_refused_or_note(call, refusals...): as expect_may(), and success is a NOTE too. */
+#define expect_refused_or_note(call_, ...)                                                    \
+        check_expect_refused(t, CHECK_SITE_(#call_), EXPECTED_(call_), DAT_SET_(__VA_ARGS__), \
+                             DAT_SET_LEN_(__VA_ARGS__))
 
 /*
  * expect_that(condition, format, ...): the clause by a condition. The message is a sentence that
@@ -100,6 +109,8 @@ DAT_RETURN check_expect_or_note(struct test *t, const struct check_site *site, D
                                 DAT_RETURN wanted, const DAT_RETURN *notes, size_t notes_len);
 DAT_RETURN check_expect_may(struct test *t, const struct check_site *site, DAT_RETURN ret,
                             const DAT_RETURN *set, size_t set_len);
+DAT_RETURN check_expect_refused(struct test *t, const struct check_site *site, DAT_RETURN ret,
+                                const DAT_RETURN *set, size_t set_len);
 void check_expect_that(struct test *t, const struct check_site *site, bool holds,
                        const char *format, ...) __attribute__((format(printf, 4, 5)));
 void check_expect_eq(struct test *t, const struct check_site *site, long long seen,

@@ -57,7 +57,7 @@ FAMILY(ep_modify, recv_flags_after_posting, before_accepting)
                 change.wanted = DAT_COMPLETION_UNSIGNALLED_FLAG;
         ep_value_set(&change.asked, change.parameter, change.wanted);
 
-        expect(ep_modify(&change), DAT_INVALID_STATE, DAT_INVALID_PARAMETER);
+        expect_may(ep_modify(&change), DAT_INVALID_STATE, DAT_INVALID_PARAMETER);
         expect_ep_kept(t, change.ep, &change.before, 0);
 }
 
@@ -76,7 +76,7 @@ CASE(ep_modify, pz_with_posted_receive)
 
         must(post_recv(change.ep, buf_with(t)));
 
-        ret = expect(ep_modify(&change), DAT_SUCCESS, DAT_INVALID_STATE, DAT_INVALID_PARAMETER);
+        ret = expect_may(ep_modify(&change), DAT_SUCCESS, DAT_INVALID_STATE, DAT_INVALID_PARAMETER);
         if (!dat_is(ret, DAT_SUCCESS)) {
                 expect_ep_kept(t, change.ep, &change.before, 0);
                 return;

@@ -195,8 +195,8 @@ CASE(ep_post_recv, greatest_segments)
         struct line line = line_with(t);
         DAT_LMR_TRIPLET segment = triplet(line.target, MESSAGE, MESSAGE);
 
-        expect(dat_ep_post_recv(line.to, INT_MAX, &segment, COOKIE(3), PLAIN),
-               DAT_INVALID_PARAMETER, DAT_INSUFFICIENT_RESOURCES);
+        expect_may(dat_ep_post_recv(line.to, INT_MAX, &segment, COOKIE(3), PLAIN),
+                   DAT_INVALID_PARAMETER, DAT_INSUFFICIENT_RESOURCES);
         expect_no_receive(t, &line);
 }
 

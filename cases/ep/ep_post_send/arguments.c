@@ -198,8 +198,8 @@ CASE(ep_post_send, greatest_segments)
         struct line line = line_with(t);
         DAT_LMR_TRIPLET segment = triplet(line.source, 0, MESSAGE);
 
-        expect(dat_ep_post_send(line.from, INT_MAX, &segment, COOKIE(3), PLAIN),
-               DAT_INVALID_PARAMETER, DAT_INSUFFICIENT_RESOURCES);
+        expect_may(dat_ep_post_send(line.from, INT_MAX, &segment, COOKIE(3), PLAIN),
+                   DAT_INVALID_PARAMETER, DAT_INSUFFICIENT_RESOURCES);
         expect_no_send(t, &line);
 }
 

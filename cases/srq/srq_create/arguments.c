@@ -105,9 +105,8 @@ FAMILY(srq_create, wrong_mark, wrong_marks)
 {
         DAT_SRQ_ATTR attr = attr_of(8, 1, mark_of(t, row));
         DAT_SRQ_HANDLE srq = DAT_HANDLE_NULL;
-        DAT_RETURN ret =
-            expect_or_note(dat_srq_create(ia(t), pz(t), &attr, &srq), DAT_INVALID_PARAMETER,
-                           DAT_MODEL_NOT_SUPPORTED, DAT_SUCCESS);
+        DAT_RETURN ret = expect_refused_or_note(dat_srq_create(ia(t), pz(t), &attr, &srq),
+                                                DAT_INVALID_PARAMETER, DAT_MODEL_NOT_SUPPORTED);
 
         if (dat_is(ret, DAT_SUCCESS)) {
                 adopt(t, DAT_HANDLE_TYPE_SRQ, srq);
@@ -139,8 +138,8 @@ FAMILY(srq_create, too_large, beyond)
         DAT_COUNT iov = row->segments ? asked : 1;
         DAT_SRQ_ATTR attr = attr_of(dtos, iov, DAT_SRQ_LW_DEFAULT);
         DAT_SRQ_HANDLE srq = DAT_HANDLE_NULL;
-        DAT_RETURN ret = expect(dat_srq_create(ia(t), pz(t), &attr, &srq), DAT_INVALID_PARAMETER,
-                                DAT_INSUFFICIENT_RESOURCES, DAT_SUCCESS);
+        DAT_RETURN ret = expect_may(dat_srq_create(ia(t), pz(t), &attr, &srq),
+                                    DAT_INVALID_PARAMETER, DAT_INSUFFICIENT_RESOURCES, DAT_SUCCESS);
 
         if (!dat_is(ret, DAT_SUCCESS))
                 return;

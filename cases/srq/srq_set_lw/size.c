@@ -182,6 +182,6 @@ FAMILY(srq_set_lw, negative, negative)
 {
         DAT_SRQ_HANDLE srq = srq_with(t, .max_recv_dtos = 8);
 
-        expect_or_note(dat_srq_set_lw(srq, row->mark), DAT_INVALID_PARAMETER, DAT_SUCCESS);
+        expect_refused_or_note(dat_srq_set_lw(srq, row->mark), DAT_INVALID_PARAMETER);
         expect_quiet(async_evd(t));
 }
