@@ -66,7 +66,7 @@ struct facts {
 };
 
 #ifndef STEPS_MAX
-#define STEPS_MAX 8
+#define STEPS_MAX 16
 #endif
 
 /* How far one step of the fault has come. */

@@ -135,7 +135,7 @@ KINDS: dict[str, type] = {
 STEP_KINDS = {known.name: KINDS[str(known.type)] for known in fields(Step)}
 STEP_KEYS = set(STEP_KINDS)
 FAULT_KEYS = {known.name for known in fields(Fault)} - {"path", "steps"} | {"step"}
-STEPS_MAX = 8
+STEPS_MAX = 16
 
 
 def _demand(

@@ -282,6 +282,21 @@ STEPS = (
             *_variant("plain", "srq_query"),
             *_variant("recycling", "ep_modify/invalid_object"),
             *_variant("one_less", "evd_resize"),
+            *_variant(
+                "own_refusals",
+                "ep_modify/empty_mask ep_create/flags_of_postings ep_set_watermark/greatest"
+                " ep_set_watermark/negative ep_disconnect/graceful_while_pending evd_resize/zero"
+                " evd_resize/above_ia_limit lmr_create/no_length set_consumer_context/of_srq"
+                " srq_create/zero srq_create/too_large srq_create/wrong_mark srq_resize/zero"
+                " srq_resize/too_large srq_set_lw/negative",
+            ),
+            *_variant("own_refusals_of_masks", "-k no_mask"),
+            *_variant(
+                "own_refusals_of_posts",
+                "ep_post_rdma_write/nothing ep_post_rdma_read/empty_segment"
+                " ep_post_recv/segment_without_length ep_post_send/greatest_segments"
+                " lmr_sync_rdma_read/nothing srq_post_recv/greatest_segments",
+            ),
         ],
     ),
     Step(

@@ -90,8 +90,8 @@ def changed(old: str, new: str) -> str:
         ),
         (
             '[[fault]]\nid = "demo/one"\ntext = "x"\n'
-            + '[[fault.step]]\non = "any call"\ndo = "run"\nfunction = "leak_descriptor"\n' * 9,
-            "more than 8 steps",
+            + '[[fault.step]]\non = "any call"\ndo = "run"\nfunction = "leak_descriptor"\n' * 17,
+            "more than 16 steps",
         ),
     ],
 )

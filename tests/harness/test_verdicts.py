@@ -40,6 +40,16 @@ DEQUEUE = "dat_evd_dequeue(async_evd(t), &(DAT_EVENT){.event_number = 0})"
             "NOTE",
             f"{DEQUEUE} returned DAT_QUEUE_EMPTY rather than DAT_SUCCESS",
         ),
+        (
+            "harness/notes_unnamed_refusal",
+            "NOTE",
+            f"{DEQUEUE} returned DAT_QUEUE_EMPTY; the page names no return for a refusal (GEN-13)",
+        ),
+        (
+            "harness/notes_a_grant",
+            "NOTE",
+            "dat_pz_free(zone) returned DAT_SUCCESS; the page demands no refusal (GEN-13)",
+        ),
         ("harness/breaks", "BLOCKED", f"{DEQUEUE} returned DAT_QUEUE_EMPTY"),
         ("harness/breaks_by_condition", "ERROR", "one is 1 (it must hold that 1 > 2)"),
         ("harness/is_blocked_by_condition", "BLOCKED", "one is 1 (it must hold that 1 > 2)"),

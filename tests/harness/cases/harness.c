@@ -71,6 +71,20 @@ CASE_WITH(harness, notes_by_return, .needs = 0)
                        DAT_QUEUE_EMPTY);
 }
 
+CASE_WITH(harness, notes_unnamed_refusal, .needs = 0)
+{
+        expect_may(dat_evd_dequeue(async_evd(t), &(DAT_EVENT){.event_number = 0}), DAT_SUCCESS,
+                   DAT_INVALID_STATE);
+}
+
+CASE_WITH(harness, notes_a_grant, .needs = 0)
+{
+        DAT_PZ_HANDLE zone = pz_new(t);
+
+        disown(t, zone);
+        expect_refused_or_note(dat_pz_free(zone), DAT_INVALID_STATE);
+}
+
 CASE_WITH(harness, breaks, .needs = 0)
 {
         must(dat_evd_dequeue(async_evd(t), &(DAT_EVENT){.event_number = 0}));
