@@ -90,6 +90,22 @@ static void add_hex(struct value_text *text, const unsigned char *bytes, size_t 
                 text_add(text, "%02x", bytes[i]);
 }
 
+/*
+ * The constant that stands for an asynchronous EVD of none of the instance's, or NULL. Handles of
+ * DAT 2.0 are small numbers, so another object may have the same value.
+ */
+static const char *async_evd_constant(const struct api_param *param, const unsigned char *bytes)
+{
+        uint64_t handle;
+
+        if (strcmp(param->name, "async_evd_handle") != 0)
+                return NULL;
+        handle = value_number(bytes, sizeof(handle));
+        if (handle == (uintptr_t)DAT_EVD_ASYNC_EXISTS)
+                return "DAT_EVD_ASYNC_EXISTS";
+        return handle == (uintptr_t)DAT_EVD_OUT_OF_SCOPE ? "DAT_EVD_OUT_OF_SCOPE" : NULL;
+}
+
 /* What a pointer points at: one element, or an array in brackets. */
 static void add_pointed(struct render *render, struct value_text *text,
                         const struct api_param *param, const unsigned char *bytes, size_t length)
@@ -101,7 +117,11 @@ static void add_pointed(struct render *render, struct value_text *text,
                 return;
         }
         if (param->count == API_NO_COUNT) {
-                if (length >= size)
+                const char *constant = length >= size ? async_evd_constant(param, bytes) : NULL;
+
+                if (constant)
+                        text_add(text, "%s", constant);
+                else if (length >= size)
                         value_add(text, &render->names, param->type, bytes);
                 return;
         }
@@ -188,7 +208,8 @@ static void learn_made(struct render *render, const struct call_record *call,
                 const char *kind = param->type->object;
                 uint64_t handle;
 
-                if (!bytes || param->type->kind != API_HANDLE || !kind)
+                if (!bytes || param->type->kind != API_HANDLE || !kind ||
+                    async_evd_constant(param, bytes))
                         continue;
                 handle = value_number(bytes, sizeof(handle));
                 if (strcmp(param->name, "async_evd_handle") == 0)

@@ -37,6 +37,11 @@ def test_handles_have_names(agent: Agent) -> None:
     ]
 
 
+def test_an_event_dispatcher_of_elsewhere_is_a_constant(agent: Agent) -> None:
+    _, opened = calls_of(agent, "harness/names_constants", "dat_ia_openv")
+    assert arguments(opened)["async_evd_handle"] == "DAT_EVD_ASYNC_EXISTS"
+
+
 def test_structures_have_members(agent: Agent) -> None:
     (create, _) = calls_of(agent, "harness/names_handles", "dat_srq_create")
     assert arguments(create)["srq_attr"] == "{max_recv_dtos=8, max_recv_iov=1, low_watermark=0}"

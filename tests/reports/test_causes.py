@@ -67,6 +67,17 @@ def groups(tmp_path: Path, *cases: tuple[str, Record]) -> list[list[str]]:
     return [[case.clause.name for case in cause.cases] for cause in found]
 
 
+def test_joined_groups_keep_all_their_keys(tmp_path: Path) -> None:
+    def left(line: int, expected: str) -> tuple[str, Record]:
+        return "FAIL", failing("dat_srq_query", line, expected=[f"DAT_{expected}"])
+
+    apart = left(7, "ABORT"), left(8, "INVALID_STATE")
+    joining = left(7, "INVALID_STATE")
+    # Each of the last two shares a key with one of the first two only.
+    later = left(9, "ABORT"), left(8, "QUEUE_EMPTY")
+    assert groups(tmp_path, *apart, joining, *later) == [["0", "1", "2", "3", "4"]]
+
+
 @pytest.mark.parametrize(
     ("one", "other"),
     [

@@ -156,6 +156,16 @@ CASE_WITH(harness, releases, .needs = 0)
         expect(dat_srq_resize(srq, 1), DAT_INVALID_HANDLE);
 }
 
+/* The handle of an object may have the number of the constant, as an IA of DAT 2.0 has. */
+CASE_WITH(harness, names_constants, .needs = 0)
+{
+        DAT_EVD_HANDLE async = DAT_EVD_ASYNC_EXISTS;
+        DAT_IA_HANDLE again;
+
+        must(dat_ia_open(ia_name(t), 8, &async, &again));
+        adopt(t, DAT_HANDLE_TYPE_IA, again);
+}
+
 CASE_WITH(harness, names_handles, .needs = 0)
 {
         DAT_SRQ_HANDLE first = srq_with(t);
