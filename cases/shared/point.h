@@ -58,7 +58,7 @@ DAT_CR_HANDLE expect_request(struct test *t, DAT_EVD_HANDLE evd, DAT_HANDLE poin
 /* Whether both are addresses (struct sockaddr) of one host, whatever the ports; a null is none. */
 bool same_host(const void *one, const void *other);
 
-/* What a request tells, with what its pointers lead to; and that it still tells that. */
+/* What a request tells, with what its pointers lead to, or zeros; and that it still tells that. */
 struct request_told {
         DAT_CR_PARAM param;
         struct sockaddr_storage address;

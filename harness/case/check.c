@@ -197,8 +197,8 @@ DAT_RETURN check_must(struct test *t, const struct check_site *site, DAT_RETURN 
         return ret;
 }
 
-void check_must_that(struct test *t, const struct check_site *site, bool holds, const char *format,
-                     ...)
+void check_must_that(struct test *t, const struct check_site *site, const char *call, bool holds,
+                     const char *format, ...)
 {
         char seen[256];
         va_list args;
@@ -208,8 +208,8 @@ void check_must_that(struct test *t, const struct check_site *site, bool holds, 
         va_end(args);
         record_condition(t, site, ROLE_MUST, holds, seen);
         if (!holds)
-                step_failed(t, site, step_of_last_call(), seen, "%s (it must hold that %s)", seen,
-                            site->text);
+                step_failed(t, site, call ? call : step_of_last_call(), seen,
+                            "%s (it must hold that %s)", seen, site->text);
 }
 
 void check_suite_that(struct test *t, const struct check_site *site, bool holds, const char *format,

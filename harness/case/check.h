@@ -32,9 +32,12 @@ struct check_site {
 
 /*
  * must_that(condition, format, ...): a step by a condition on what the provider did. If it is
- * false, the case is BLOCKED by the last call before it.
+ * false, the case is BLOCKED by the last call before it. must_that_of(call, condition, format, ...)
+ * names another call, whose page promises the value.
  */
-#define must_that(cond_, ...) check_must_that(t, CHECK_SITE_(#cond_), (cond_), __VA_ARGS__)
+#define must_that(cond_, ...) check_must_that(t, CHECK_SITE_(#cond_), NULL, (cond_), __VA_ARGS__)
+#define must_that_of(call_, cond_, ...) \
+        check_must_that(t, CHECK_SITE_(#cond_), (call_), (cond_), __VA_ARGS__)
 
 /* suite_that(condition, format, ...): what the suite or the host has to bring; false ends in ERROR.
  */
@@ -99,8 +102,9 @@ struct check_site {
 /* Marks what follows, until the check, as a step or, if `clause`, as the act under judgement. */
 void check_begin(struct test *t, const struct check_site *site, bool clause);
 DAT_RETURN check_must(struct test *t, const struct check_site *site, DAT_RETURN ret);
-void check_must_that(struct test *t, const struct check_site *site, bool holds, const char *format,
-                     ...) __attribute__((format(printf, 4, 5)));
+/* `call` is the call that blocks the case if the condition does not hold; NULL for the last one. */
+void check_must_that(struct test *t, const struct check_site *site, const char *call, bool holds,
+                     const char *format, ...) __attribute__((format(printf, 5, 6)));
 void check_suite_that(struct test *t, const struct check_site *site, bool holds, const char *format,
                       ...) __attribute__((format(printf, 4, 5)));
 DAT_RETURN check_expect(struct test *t, const struct check_site *site, DAT_RETURN ret,

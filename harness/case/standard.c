@@ -78,7 +78,7 @@ static void must_be_legal(struct test *t, const struct standard_call *standard, 
         char text[TEXT_MAX];
         struct check_site site = site_of(t, text, standard, "all", "legal");
 
-        check_must_that(t, &site, dat_is(standard->make(call), DAT_SUCCESS),
+        check_must_that(t, &site, NULL, dat_is(standard->make(call), DAT_SUCCESS),
                         "the call was refused");
         take_made(t, standard, call);
 }

@@ -262,6 +262,8 @@ def test_a_step_names_its_call_and_its_place(agent: Agent) -> None:
     assert told["clause"] == ""  # no catalogue is behind the cases of the tests
     by_condition = blocked(agent.run("harness/is_blocked_by_condition"))
     assert (by_condition["call"], by_condition["ret"]) == ("dat_pz_create", "one is 1")
+    by_name = blocked(agent.run("harness/is_blocked_by_a_call"))
+    assert (by_name["call"], by_name["ret"]) == ("dat_cr_query", "one is 1")
 
 
 def test_a_step_names_the_clause_that_promises_it(agent_on: Callable[[str], Agent]) -> None:

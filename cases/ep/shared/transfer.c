@@ -128,7 +128,7 @@ static void judge(struct test *t, const struct check_site *site, bool clause, bo
         if (clause)
                 check_expect_that(t, site, holds, "%s", seen);
         else
-                check_must_that(t, site, holds, "%s", seen);
+                check_must_that(t, site, NULL, holds, "%s", seen);
 }
 
 /* What the bytes of a message, as far as they are there, have at `at` that does not belong there.

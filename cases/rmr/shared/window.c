@@ -103,6 +103,7 @@ DAT_DTO_COMPLETION_STATUS reach(struct test *t, struct window *window, enum way 
             .target_address = (DAT_VADDR)(uintptr_t)window->memory->addr + offset,
             .segment_length = length,
         };
+        const char *posted = way == BY_READ ? "dat_ep_post_rdma_read" : "dat_ep_post_rdma_write";
         DAT_DTO_COOKIE cookie = {.as_64 = ++window->sequence};
         DAT_DTO_COMPLETION_EVENT_DATA *dto;
         DAT_EVENT event;
@@ -116,7 +117,8 @@ DAT_DTO_COMPLETION_STATUS reach(struct test *t, struct window *window, enum way 
                                             DAT_COMPLETION_DEFAULT_FLAG));
         event = expect_event(ep_request_evd(t, window->far), DAT_DTO_COMPLETION_EVENT);
         dto = &event.event_data.dto_completion_event_data;
-        expect_eq(dto->user_cookie.as_64, cookie.as_64);
+        must_that_of(posted, dto->user_cookie.as_64 == cookie.as_64, "cookie %llu, not %llu",
+                     (unsigned long long)dto->user_cookie.as_64, (unsigned long long)cookie.as_64);
         return dto->status;
 }
 

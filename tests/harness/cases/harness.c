@@ -104,6 +104,11 @@ CASE_WITH(harness, is_blocked_by_condition, .needs = 0)
         must_that(1 > 2, "one is %d", 1);
 }
 
+CASE_WITH(harness, is_blocked_by_a_call, .needs = 0)
+{
+        must_that_of("dat_cr_query", 1 > 2, "one is %d", 1);
+}
+
 CASE_WITH(harness, lacks, .needs = 0)
 {
         resource(t, "no more %s", "tea");
