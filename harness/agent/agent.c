@@ -19,6 +19,7 @@
 #include "agent/privilege.h"
 #include "agent/probe_result.h"
 #include "agent/run.h"
+#include "agent/trials.h"
 #include "agent/verdict.h"
 #include "case/needs.h"
 #include "evidence/api.h"
@@ -37,9 +38,12 @@ struct agent {
         const char *named; /* the IA; NULL: the registry's first */
         struct run run;
         struct probe probe;
-        struct host_health health;         /* of the host, as the probe left it */
-        struct library library;            /* of the IA */
-        struct probe threadsafe;           /* of the IA's threadsafe entry */
+        struct host_health health; /* of the host, as the probe left it */
+        struct library library;    /* of the IA */
+        struct probe threadsafe;   /* of the IA's threadsafe entry */
+        const struct assumptions *assumptions;
+        struct trials trials;              /* of what no attribute tells of */
+        bool trying;                       /* the run under way is a trial */
         json_t *ia;                        /* what hello says of it */
         char case_ia[DAT_NAME_MAX_LENGTH]; /* of the run under way */
         char libdat_fault[DAT_NAME_MAX_LENGTH];
@@ -148,11 +152,14 @@ static void answer_hello(struct agent *agent)
 
         build_id(id, sizeof(id));
         registry_digest(digest);
+        json_t *found = trials_json(&agent->trials);
+
         if (agent->probe.open)
-                json_object_set_new(agent->ia, "needs",
-                                    needs_declared_json(&agent->probe.provider_attr,
-                                                        &agent->threadsafe.provider_attr,
-                                                        agent->probe.provider_unwritten));
+                json_object_set_new(
+                    agent->ia, "needs",
+                    needs_declared_json(&agent->probe, &agent->threadsafe, &agent->trials.found));
+        if (found)
+                json_object_set_new(agent->ia, "found", found);
         say(agent,
             json_pack("{s:s s:i s:s s:i s:s s:s s:i s:s s:s s:o s:o}", "type", "hello", "protocol",
                       PROTOCOL, "suite", UDAPL_CTS_VERSION, "pid", (int)own_pid(), "build", id,
@@ -180,6 +187,14 @@ static bool refuse(struct agent *agent, const char *what)
         return false;
 }
 
+/* The next trial of a feature that no attribute tells of; hello is answered after the last one. */
+static void try_next(struct agent *agent)
+{
+        agent->trying = !agent->leaving && trials_next(&agent->trials, &agent->run);
+        if (!agent->trying)
+                answer_hello(agent);
+}
+
 /* What was seen by the IA's one entry, and, where that opens, then by its threadsafe one. */
 static void take_probe(struct agent *agent)
 {
@@ -192,10 +207,12 @@ static void take_probe(struct agent *agent)
                 agent->ia = describe_ia(agent);
         }
         run_forget(&agent->run);
-        if (!first || !agent->probe.open)
-                answer_hello(agent);
-        else if (!run_probe(&agent->run, &again, PROBE_DEADLINE_MS))
+        if (!first || !agent->probe.open) {
+                trials_begin(&agent->trials, agent->assumptions, &agent->probe, &agent->threadsafe);
+                try_next(agent);
+        } else if (!run_probe(&agent->run, &again, PROBE_DEADLINE_MS)) {
                 refuse(agent, "the host has not the means for a process");
+        }
 }
 
 /* Nobody can say which of two libraries a process had: it has told of neither. */
@@ -225,6 +242,12 @@ static void finish_run(struct agent *agent)
 {
         struct run *run = &agent->run;
 
+        if (agent->trying) {
+                trials_take(&agent->trials, run);
+                run_forget(run);
+                try_next(agent);
+                return;
+        }
         switch (run->kind) {
         case RUN_PROBE:
                 take_probe(agent);
@@ -368,6 +391,7 @@ static bool take_run(struct agent *agent, json_t *message)
         memcpy(agent->libdat_fault, libdat_fault, strlen(libdat_fault) + 1);
         memcpy(agent->program, program, strlen(program) + 1);
         job.settings.probe = case_probe(job.ref, &agent->probe, &agent->threadsafe);
+        job.settings.found = agent->trials.found;
         job.settings.deadline_ms = (unsigned int)deadline_ms;
         job.settings.event_ms = (unsigned int)event_ms;
         job.settings.quiet_ms = (unsigned int)quiet_ms;
@@ -505,7 +529,7 @@ static bool take_line(struct agent *agent, const char *line)
 /* What comes before hello is answered has to wait for that. */
 static bool listens(const struct agent *agent)
 {
-        return !agent->leaving && agent->run.kind != RUN_PROBE;
+        return !agent->leaving && agent->run.kind != RUN_PROBE && !agent->trying;
 }
 
 /* Obeys what has come; after the run that it had to wait for, what came in the meantime too. */
@@ -545,7 +569,7 @@ static void tell_debugger(struct agent *agent)
 
 static bool beats(const struct agent *agent)
 {
-        return agent->run.kind == RUN_CASE || agent->run.kind == RUN_PEER;
+        return !agent->trying && (agent->run.kind == RUN_CASE || agent->run.kind == RUN_PEER);
 }
 
 /* How long to sleep: until the run wants its turn or a heartbeat is due; -1 without an end. */
@@ -598,7 +622,7 @@ static void step(struct agent *agent)
                 leave(agent, 1);
 }
 
-int agent_serve(const char *ia, int in, int out)
+int agent_serve(const char *ia, const struct assumptions *assumptions, int in, int out)
 {
         static struct agent agent;
         sigset_t child;
@@ -609,6 +633,7 @@ int agent_serve(const char *ia, int in, int out)
         sigprocmask(SIG_BLOCK, &child, NULL);
         agent.signals = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
         agent.named = ia;
+        agent.assumptions = assumptions;
         agent.run = (struct run){.peer_out = say_peer, .context = &agent};
         lines_open(&agent.lines, in, out);
         while (!agent.leaving || agent.run.kind != RUN_NONE)
