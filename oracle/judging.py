@@ -117,7 +117,9 @@ def declared_of(hosts: Mapping[str, Any], name: str | None = None) -> dict[str, 
     """
     told = hosts.get("ia") or {}
     known = told.get("name")
-    said = {**(told.get("needs") or {}), **(told.get("attributes") or {})}
+    attributes = told.get("attributes") or {}
+    written = {attr: value for attr, value in attributes.items() if value != "unwritten"}
+    said = {**(told.get("needs") or {}), **written}
     if name and name != known:
         said.pop("adapter_name", None)
     return {**said, "opened_as": name or known}

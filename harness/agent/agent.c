@@ -187,6 +187,11 @@ static bool refuse(struct agent *agent, const char *what)
         return false;
 }
 
+static void await_beat(struct agent *agent)
+{
+        agent->beat_ns = now_ns() + BEAT_MS * NS_PER_MS;
+}
+
 /* The next trial of a feature that no attribute tells of; hello is answered after the last one. */
 static void try_next(struct agent *agent)
 {
@@ -208,6 +213,7 @@ static void take_probe(struct agent *agent)
         }
         run_forget(&agent->run);
         if (!first || !agent->probe.open) {
+                await_beat(agent);
                 trials_begin(&agent->trials, agent->assumptions, &agent->probe, &agent->threadsafe);
                 try_next(agent);
         } else if (!run_probe(&agent->run, &again, PROBE_DEADLINE_MS)) {
@@ -320,11 +326,6 @@ static void say_no_means(struct agent *agent, json_int_t seq, const struct case_
                              "case", ref->id, "verdict", "RESOURCE", "reason",
                              "the case's process was not started: ", strerror(errno), "us", 0,
                              "output", ""));
-}
-
-static void await_beat(struct agent *agent)
-{
-        agent->beat_ns = now_ns() + BEAT_MS * NS_PER_MS;
 }
 
 /* The calls of a `run` that are hurried; false where there are too many, or one is no call. */
@@ -569,7 +570,7 @@ static void tell_debugger(struct agent *agent)
 
 static bool beats(const struct agent *agent)
 {
-        return !agent->trying && (agent->run.kind == RUN_CASE || agent->run.kind == RUN_PEER);
+        return agent->run.kind == RUN_CASE || agent->run.kind == RUN_PEER;
 }
 
 /* How long to sleep: until the run wants its turn or a heartbeat is due; -1 without an end. */
@@ -585,13 +586,18 @@ static int sleep_ms(struct agent *agent)
         return wanted >= 0 && wanted < left ? wanted : left;
 }
 
-/* Tells the runner each second of a run that this host still lives. */
+/* Tells the runner each second of a run, and of trials, that this host still lives. */
 static void beat(struct agent *agent)
 {
+        json_t *message;
+
         if (!beats(agent) || now_ns() < agent->beat_ns)
                 return;
         await_beat(agent);
-        say(agent, json_pack("{s:s s:I}", "type", "heartbeat", "seq", (json_int_t)agent->run.seq));
+        message = json_pack("{s:s}", "type", "heartbeat");
+        if (!agent->trying)
+                json_object_set_new(message, "seq", json_integer((json_int_t)agent->run.seq));
+        say(agent, message);
 }
 
 static void step(struct agent *agent)

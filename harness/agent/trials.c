@@ -12,12 +12,11 @@
 #include "case/test.h"
 #include "evidence/api.h"
 
-/* A trial makes a few calls that wait for nothing but, in two of them, a connection. */
-#define TRIAL_MS 3000
-#define EVENT_MS 1000
-#define QUIET_MS 50
-/* For so long trials may begin: the runner waits for all of them in one answer. */
-#define TRIALS_MS 12000
+/* A trial has the limits of a case. */
+#define EVENT_MS 3000
+#define QUIET_MS 150
+/* For so long trials may begin: where each of them hangs, the run is not to wait for all. */
+#define TRIALS_MS 120000
 
 struct trial {
         uint64_t need;
@@ -387,7 +386,7 @@ static bool start(struct trials *trials, struct run *run, const struct trial *tr
         struct case_job job = {
             .ref = &trials->ref,
             .settings = {.ia = trials->probe->ia,
-                         .deadline_ms = TRIAL_MS,
+                         .deadline_ms = DEADLINE_MS_DEFAULT,
                          .event_ms = EVENT_MS,
                          .quiet_ms = QUIET_MS,
                          .peer_mode = PEER_MODE_LOCAL,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 
 from reports.html.html_env import environment
-from results.analysis import waivers
+from results.analysis import features, waivers
 from results.analysis.causes import advice, causes
 from results.analysis.profiles import profiles
 from results.errors import ReportError
@@ -50,6 +50,7 @@ def render(run: Run, said: Statement | None = None) -> str:
             advice=advice(run, causes_),
             waivers=[judged for judged in waivers.judge(run) if judged.clauses],
             waived_sentence=waivers.sentence(run),
+            features=features.sentences(run),
             hosts=_hosts(run),
             most=_LISTED,
         )
