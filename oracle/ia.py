@@ -168,7 +168,7 @@ def attributes(call: Call, ia: Ia, side: Side) -> bool | str | None:
         for field, value in told.items():
             if isinstance(value, (dict, list)) or "attr" in field or field.endswith("_ptr"):
                 continue
-            if field in ("evd_stream_merging_supported",):
+            if field in ("evd_stream_merging_supported", *side.attributes.get("unwritten", ())):
                 continue
             if not everything and not any(_names(part, bits, field) for part in parts):
                 continue
