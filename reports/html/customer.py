@@ -8,7 +8,7 @@ from pathlib import Path
 
 from reports.html.html_env import environment
 from results.analysis import features, waivers
-from results.analysis.causes import advice, causes
+from results.analysis.causes import advice, causes, unknown_causes
 from results.analysis.profiles import profiles
 from results.errors import ReportError
 from results.model.run import Run
@@ -48,6 +48,7 @@ def render(run: Run, said: Statement | None = None) -> str:
             untouched=[profile.title for profile in found if not profile.standings],
             causes=(causes_ := causes(run)),
             advice=advice(run, causes_),
+            undecided=unknown_causes(run),
             waivers=[judged for judged in waivers.judge(run) if judged.clauses],
             waived_sentence=waivers.sentence(run),
             features=features.sentences(run),
