@@ -389,7 +389,7 @@ static bool start(struct trials *trials, struct run *run, const struct trial *tr
                          .deadline_ms = DEADLINE_MS_DEFAULT,
                          .event_ms = EVENT_MS,
                          .quiet_ms = QUIET_MS,
-                         .peer_mode = PEER_MODE_LOCAL,
+                         .peer_mode = trial->peers ? PEER_MODE_LOCAL : PEER_MODE_NONE,
                          .probe = trials->probe,
                          .found = trials->found},
         };
