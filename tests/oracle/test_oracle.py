@@ -86,7 +86,13 @@ def test_handles_of_no_known_object(name: str, ret: str) -> None:
 def test_an_unwritten_attribute_is_compared_with_nothing(written: object, verdict: str) -> None:
     """What a query leaves in an attribute that was never written is not what was told before."""
     declared = declared_of(
-        {"ia": {"needs": {"srq_supported": True}, "attributes": {"srq_supported": written}}}
+        {
+            "ia": {
+                "name": "cts0",
+                "needs": {"srq_supported": True},
+                "attributes": {"srq_supported": written},
+            }
+        }
     )
     assert declared["srq_supported"] == (True if written == "unwritten" else written)
     lines = [
@@ -97,4 +103,4 @@ def test_an_unwritten_attribute_is_compared_with_nothing(written: object, verdic
         " provider_attr_mask=DAT_PROVIDER_FIELD_ALL ->"
         " async_evd_handle=async_evd; ia_attr={}; provider_attr={srq_supported=7}",
     ]
-    assert judge(record(lines), {"adapter_name": "cts0", **declared}).verdict == verdict
+    assert judge(record(lines), declared).verdict == verdict
