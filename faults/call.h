@@ -65,6 +65,9 @@ struct facts {
         long long ep_state;
 };
 
+/* So many bytes of results a step can leave unwritten. */
+#define KEPT_MAX 512
+
 #ifndef STEPS_MAX
 #define STEPS_MAX 16
 #endif
@@ -119,6 +122,7 @@ struct call {
                 DAT_PROVIDER_INFO info;
                 unsigned char bytes[256];
         } scratch;
+        unsigned char kept[KEPT_MAX]; /* of EFFECT_KEEP: results as they were before the call */
 };
 
 /* The provider table with our functions in every slot, and what those know of each call; both are
@@ -131,6 +135,12 @@ DAT_RETURN call_make(struct call *call);
 
 /* What the library that the call goes through has for it: the call as it is, unbroken. */
 void call_pass_on(struct call *call);
+
+/*
+ * Takes a copy of a result of the call before it is made, or puts it back after it; `used` counts
+ * the bytes of those that come one after another. What has no room is written as usual.
+ */
+void call_keep(struct call *call, size_t *used, void *at, size_t size, bool back);
 
 /* Sleeps so many milliseconds in the calling thread. */
 void call_linger(unsigned int ms);

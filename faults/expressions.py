@@ -365,6 +365,14 @@ def compile_result(scope: Scope, target: str, text: str) -> str:
     return f"        if ({guards})\n                {store}" if guards else f"        {store}"
 
 
+def compile_kept(scope: Scope, target: str) -> str:
+    """The C lines that take a copy of a result, or put it back."""
+    lvalue, _ = scope.lvalue(_parse(scope, target))
+    guards = " && ".join(scope.guards) or "true"
+    kept = f"call_keep(call, &used, (void *)&{lvalue}, sizeof({lvalue}), back);\n"
+    return f"        if ({guards})\n                {kept}"
+
+
 def compile_call(scope: Scope, text: str) -> str:
     """The C lines of another call on the wrapped provider: `dat_srq_set_lw(srq_handle, 0)`."""
     node = _parse(scope, text)

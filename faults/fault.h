@@ -11,6 +11,7 @@ enum effect {
         EFFECT_WITH,     /* does it with other arguments */
         EFFECT_AGAIN,    /* does it once more, with other arguments */
         EFFECT_SET,      /* does it and stores other results; or alters an event */
+        EFFECT_KEEP,     /* does it and leaves some results unwritten */
         EFFECT_ALSO,     /* does it and makes another call too */
         EFFECT_LOSE,     /* an event never comes */
         EFFECT_DOUBLE,   /* comes twice */
@@ -54,7 +55,8 @@ struct step {
         const char *replace;     /* \1 and so on are its groups */
         long long (*remember)(const struct call *call);
         void (*change)(struct call *call);
-        void (*function)(void); /* of EFFECT_RUN: one of functions.h */
+        void (*keep)(struct call *call, bool back); /* takes a copy of results, or puts it back */
+        void (*function)(void);                     /* of EFFECT_RUN: one of functions.h */
 };
 
 struct fault {

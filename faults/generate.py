@@ -23,6 +23,7 @@ from faults.expressions import (
     c_string,
     compile_argument,
     compile_call,
+    compile_kept,
     compile_result,
     compile_value,
 )
@@ -46,11 +47,11 @@ BY_VALUE = {"DAT_OS_WAIT_PROXY_AGENT": "ARG_AGENT", "DAT_REGION_DESCRIPTION": "A
 CONTEXTS = {"DAT_CONTEXT", "DAT_DTO_COOKIE", "DAT_RMR_COOKIE"}
 
 EFFECTS = {
-    "answer", "report", "with", "again", "set", "also", "lose", "double", "reorder", "invent",
-    "corrupt", "hang", "scribble", "deaf", "run",
+    "answer", "report", "with", "again", "set", "keep", "also", "lose", "double", "reorder",
+    "invent", "corrupt", "hang", "scribble", "deaf", "run",
 }  # fmt: skip
 EVENT_EFFECTS = {"lose", "double", "reorder", "corrupt"}
-CALL_EFFECTS = {"answer", "report", "with", "again", "invent", "deaf"}
+CALL_EFFECTS = {"answer", "report", "with", "again", "keep", "invent", "deaf"}
 # Those that libdat can have, and those that only what it does by itself can.
 LIBDAT_EFFECTS = {
     "answer", "report", "with", "again", "set", "also", "hang", "edit", "lose", "reorder", "run",
@@ -401,6 +402,18 @@ class StepWriter:
         self.function(f"void {name}(struct call *call)", "".join(lines))
         return [f".change = {name}"]
 
+    def keep(self, scope: Scope) -> list[str]:
+        """The member for the function that leaves results unwritten, where there is one."""
+        if not self.step.keep:
+            return []
+        lines = [compile_kept(scope, target) for target in self.step.keep]
+        name = f"{self.prefix}_keep"
+        self.function(
+            f"void {name}(struct call *call, bool back)",
+            f"        size_t used = 0;\n\n{''.join(lines)}",
+        )
+        return [f".keep = {name}"]
+
     def after(self) -> list[str]:
         """The members that say what arms the step."""
         if not self.step.after:
@@ -427,7 +440,7 @@ class StepWriter:
         self.check(scope)
         members.append(f".on = {trigger}")
         scope.is_event = scope.is_event or step.do == "invent"
-        members += self.change(scope)
+        members += [*self.change(scope), *self.keep(scope)]
         if step.returns:
             members.append(f".has_returns = true, .returns = {self.returned()}")
         members.append(f".nth = {step.nth}, .times = {step.times}")
@@ -456,10 +469,12 @@ class StepWriter:
             raise self.fail(f"{do!r} needs an event in `on`")
         if do in CALL_EFFECTS and scope.is_event:
             raise self.fail(f"{do!r} needs a call in `on`")
-        if do in ("answer", "with") and scope.uses_return:
+        if do in ("answer", "with", "keep") and scope.uses_return:
             raise self.fail(f"{do!r} comes before the call has returned")
         if do in ("answer", "report") and not self.step.returns:
             raise self.fail(f"{do!r} needs `returns`")
+        if (do == "keep") != bool(self.step.keep):
+            raise self.fail("'keep' needs `keep`, and nothing else does")
         if do == "invent" and not self.step.number:
             raise self.fail("'invent' needs `number`")
 

@@ -17,6 +17,16 @@ void call_own(struct call *call, int arg, size_t size)
         call->arg[arg] = (uint64_t)(uintptr_t)&call->scratch;
 }
 
+void call_keep(struct call *call, size_t *used, void *at, size_t size, bool back)
+{
+        unsigned char *kept = call->kept + *used;
+
+        if (*used + size > sizeof(call->kept))
+                return;
+        memcpy(back ? at : kept, back ? kept : at, size);
+        *used += size;
+}
+
 void call_linger(unsigned int ms)
 {
         struct timespec left = {.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000};
@@ -35,6 +45,9 @@ static bool act_before(struct call *call, const struct step *step)
         case EFFECT_WITH:
                 step->change(call);
                 return false;
+        case EFFECT_KEEP:
+                step->keep(call, false);
+                return false;
         default:
                 return !call_misbehave(call, step) && call_instead(call, step);
         }
@@ -46,6 +59,9 @@ static void act_after(struct call *call, const struct step *step)
         case EFFECT_SET:
                 if (call->ret == DAT_SUCCESS)
                         step->change(call);
+                break;
+        case EFFECT_KEEP:
+                step->keep(call, true);
                 break;
         case EFFECT_ALSO:
                 step->change(call);

@@ -64,6 +64,7 @@ class Step:
     returns: str = ""
     set: dict[str, str] = field(default_factory=dict)
     args: dict[str, str] = field(default_factory=dict)
+    keep: list[str] = field(default_factory=list)
     edit: list[str] = field(default_factory=list)
     call: str = ""
     number: str = ""

@@ -139,9 +139,6 @@ def tells_async_evd(call: Call, ia: Ia, _side: Side) -> bool | str | None:
     return True if told == ia.async_evd else f"async_evd_handle is {told}, not {ia.async_evd}"
 
 
-# What the hosts record has for an attribute that dat_ia_query left as it was.
-UNWRITTEN = "unwritten"
-
 # Bits of the masks that are not named after their fields.
 IA_BITS = {
     "max_evd_qlen": "IA_MAX_EVD_QLEN",
@@ -165,7 +162,7 @@ def attributes(call: Call, ia: Ia, side: Side) -> bool | str | None:
         for field, value in told.items():
             if isinstance(value, (dict, list)) or "attr" in field or field.endswith("_ptr"):
                 continue
-            if field in ("evd_stream_merging_supported",):
+            if field in ("evd_stream_merging_supported", *side.attributes.get("unwritten", ())):
                 continue
             if not everything and not any(_names(part, bits, field) for part in parts):
                 continue
@@ -173,8 +170,6 @@ def attributes(call: Call, ia: Ia, side: Side) -> bool | str | None:
             known = ia.attr.get(field) if first is None else first
             if known is None:
                 ia.parameters[field] = value
-                continue
-            if known == UNWRITTEN:
                 continue
             judged = True
             if not _equal(value, known):

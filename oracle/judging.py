@@ -112,12 +112,16 @@ def _judge(side: Side, process: Process, trace: Trace, judgement: Judgement) -> 
 
 
 def declared_of(hosts: Mapping[str, Any], name: str | None = None) -> dict[str, Any]:
-    """What a hosts record says of the IA, and as `opened_as` the name that cases open: that of the
-    record, or `name`, which may be of another adapter.
+    """What a hosts record says of the IA, as `unwritten` the attributes that it leaves so, and as
+    `opened_as` the name that cases open: that of the record, or `name`, which may be of another
+    adapter.
     """
     told = hosts.get("ia") or {}
     known = told.get("name")
-    said = {**(told.get("needs") or {}), **(told.get("attributes") or {})}
+    attributes = told.get("attributes") or {}
+    written = {attr: value for attr, value in attributes.items() if value != "unwritten"}
+    unwritten = [attr for attr in attributes if attr not in written]
+    said = {**(told.get("needs") or {}), **written, "unwritten": unwritten}
     if name and name != known:
         said.pop("adapter_name", None)
     return {**said, "opened_as": name or known}

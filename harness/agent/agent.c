@@ -19,6 +19,7 @@
 #include "agent/privilege.h"
 #include "agent/probe_result.h"
 #include "agent/run.h"
+#include "agent/trials.h"
 #include "agent/verdict.h"
 #include "case/needs.h"
 #include "evidence/api.h"
@@ -37,9 +38,12 @@ struct agent {
         const char *named; /* the IA; NULL: the registry's first */
         struct run run;
         struct probe probe;
-        struct host_health health;         /* of the host, as the probe left it */
-        struct library library;            /* of the IA */
-        struct probe threadsafe;           /* of the IA's threadsafe entry */
+        struct host_health health; /* of the host, as the probe left it */
+        struct library library;    /* of the IA */
+        struct probe threadsafe;   /* of the IA's threadsafe entry */
+        const struct assumptions *assumptions;
+        struct trials trials;              /* of what no attribute tells of */
+        bool trying;                       /* the run under way is a trial */
         json_t *ia;                        /* what hello says of it */
         char case_ia[DAT_NAME_MAX_LENGTH]; /* of the run under way */
         char libdat_fault[DAT_NAME_MAX_LENGTH];
@@ -148,11 +152,14 @@ static void answer_hello(struct agent *agent)
 
         build_id(id, sizeof(id));
         registry_digest(digest);
+        json_t *found = trials_json(&agent->trials);
+
         if (agent->probe.open)
-                json_object_set_new(agent->ia, "needs",
-                                    needs_declared_json(&agent->probe.provider_attr,
-                                                        &agent->threadsafe.provider_attr,
-                                                        agent->probe.provider_unwritten));
+                json_object_set_new(
+                    agent->ia, "needs",
+                    needs_declared_json(&agent->probe, &agent->threadsafe, &agent->trials.found));
+        if (found)
+                json_object_set_new(agent->ia, "found", found);
         say(agent,
             json_pack("{s:s s:i s:s s:i s:s s:s s:i s:s s:s s:o s:o}", "type", "hello", "protocol",
                       PROTOCOL, "suite", UDAPL_CTS_VERSION, "pid", (int)own_pid(), "build", id,
@@ -180,6 +187,19 @@ static bool refuse(struct agent *agent, const char *what)
         return false;
 }
 
+static void await_beat(struct agent *agent)
+{
+        agent->beat_ns = now_ns() + BEAT_MS * NS_PER_MS;
+}
+
+/* The next trial of a feature that no attribute tells of; hello is answered after the last one. */
+static void try_next(struct agent *agent)
+{
+        agent->trying = !agent->leaving && trials_next(&agent->trials, &agent->run);
+        if (!agent->trying)
+                answer_hello(agent);
+}
+
 /* What was seen by the IA's one entry, and, where that opens, then by its threadsafe one. */
 static void take_probe(struct agent *agent)
 {
@@ -192,10 +212,13 @@ static void take_probe(struct agent *agent)
                 agent->ia = describe_ia(agent);
         }
         run_forget(&agent->run);
-        if (!first || !agent->probe.open)
-                answer_hello(agent);
-        else if (!run_probe(&agent->run, &again, PROBE_DEADLINE_MS))
+        if (!first || !agent->probe.open) {
+                await_beat(agent);
+                trials_begin(&agent->trials, agent->assumptions, &agent->probe, &agent->threadsafe);
+                try_next(agent);
+        } else if (!run_probe(&agent->run, &again, PROBE_DEADLINE_MS)) {
                 refuse(agent, "the host has not the means for a process");
+        }
 }
 
 /* Nobody can say which of two libraries a process had: it has told of neither. */
@@ -225,6 +248,12 @@ static void finish_run(struct agent *agent)
 {
         struct run *run = &agent->run;
 
+        if (agent->trying) {
+                trials_take(&agent->trials, run);
+                run_forget(run);
+                try_next(agent);
+                return;
+        }
         switch (run->kind) {
         case RUN_PROBE:
                 take_probe(agent);
@@ -299,11 +328,6 @@ static void say_no_means(struct agent *agent, json_int_t seq, const struct case_
                              "output", ""));
 }
 
-static void await_beat(struct agent *agent)
-{
-        agent->beat_ns = now_ns() + BEAT_MS * NS_PER_MS;
-}
-
 /* The calls of a `run` that are hurried; false where there are too many, or one is no call. */
 static bool parse_hurried(json_t *names, struct hurried *hurried)
 {
@@ -368,6 +392,7 @@ static bool take_run(struct agent *agent, json_t *message)
         memcpy(agent->libdat_fault, libdat_fault, strlen(libdat_fault) + 1);
         memcpy(agent->program, program, strlen(program) + 1);
         job.settings.probe = case_probe(job.ref, &agent->probe, &agent->threadsafe);
+        job.settings.found = agent->trials.found;
         job.settings.deadline_ms = (unsigned int)deadline_ms;
         job.settings.event_ms = (unsigned int)event_ms;
         job.settings.quiet_ms = (unsigned int)quiet_ms;
@@ -505,7 +530,7 @@ static bool take_line(struct agent *agent, const char *line)
 /* What comes before hello is answered has to wait for that. */
 static bool listens(const struct agent *agent)
 {
-        return !agent->leaving && agent->run.kind != RUN_PROBE;
+        return !agent->leaving && agent->run.kind != RUN_PROBE && !agent->trying;
 }
 
 /* Obeys what has come; after the run that it had to wait for, what came in the meantime too. */
@@ -561,13 +586,18 @@ static int sleep_ms(struct agent *agent)
         return wanted >= 0 && wanted < left ? wanted : left;
 }
 
-/* Tells the runner each second of a run that this host still lives. */
+/* Tells the runner each second of a run, and of trials, that this host still lives. */
 static void beat(struct agent *agent)
 {
+        json_t *message;
+
         if (!beats(agent) || now_ns() < agent->beat_ns)
                 return;
         await_beat(agent);
-        say(agent, json_pack("{s:s s:I}", "type", "heartbeat", "seq", (json_int_t)agent->run.seq));
+        message = json_pack("{s:s}", "type", "heartbeat");
+        if (!agent->trying)
+                json_object_set_new(message, "seq", json_integer((json_int_t)agent->run.seq));
+        say(agent, message);
 }
 
 static void step(struct agent *agent)
@@ -598,7 +628,7 @@ static void step(struct agent *agent)
                 leave(agent, 1);
 }
 
-int agent_serve(const char *ia, int in, int out)
+int agent_serve(const char *ia, const struct assumptions *assumptions, int in, int out)
 {
         static struct agent agent;
         sigset_t child;
@@ -609,6 +639,7 @@ int agent_serve(const char *ia, int in, int out)
         sigprocmask(SIG_BLOCK, &child, NULL);
         agent.signals = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
         agent.named = ia;
+        agent.assumptions = assumptions;
         agent.run = (struct run){.peer_out = say_peer, .context = &agent};
         lines_open(&agent.lines, in, out);
         while (!agent.leaving || agent.run.kind != RUN_NONE)

@@ -12,12 +12,12 @@
 
 static void check_needs(struct test *t)
 {
-        const struct probe *probe = t->settings->probe;
+        const struct settings *settings = t->settings;
         char denied[128];
 
         must_be_told(t, t->needs);
-        if (!t->settings->undeclared &&
-            needs_missing(t->needs, &probe->provider_attr, denied, sizeof(denied)))
+        if (!settings->undeclared &&
+            needs_missing(t->needs, settings->probe, &settings->found, denied, sizeof(denied)))
                 unsupported(t, denied);
 }
 

@@ -46,6 +46,7 @@ static const char help[] =
     "  --serve                speak the agent's protocol on the standard streams\n"
     "      --privileged         leave cases and peers the user and the privilege of the agent\n"
     "  --ia NAME              the IA under test (the first of dat.conf)\n"
+    "  --assume FEATURE=0|1   whether a feature is there that dat_ia_query leaves unwritten\n"
     "  --exec-process         what a case starts to make calls in a new process\n"
     "  --help\n"
     "\n"
@@ -114,7 +115,7 @@ static int serve(const struct command_line *line)
         privilege_prepare(line->privileged);
         containment_enter();
         privilege_confine();
-        return agent_serve(line->how.ia, in, out);
+        return agent_serve(line->how.ia, &line->how.assumptions, in, out);
 }
 
 static bool parse_number(const char *text, unsigned long most, unsigned int *number)
@@ -158,6 +159,10 @@ static int take_option(struct command_line *line, int option, const char *argume
         case 'i':
                 line->how.ia = argument;
                 break;
+        case 'a':
+                if (!assume(&line->how.assumptions, argument))
+                        return usage("no assumption, or one against another: %s", argument);
+                break;
         case 'p':
                 line->privileged = true;
                 break;
@@ -193,6 +198,7 @@ int main(int argc, char **argv)
             {"identity", no_argument, NULL, 'b'},
             {"serve", no_argument, NULL, 's'},
             {"ia", required_argument, NULL, 'i'},
+            {"assume", required_argument, NULL, 'a'},
             {"privileged", no_argument, NULL, 'p'},
             {"wait-for-debugger", no_argument, NULL, 'w'},
             {"event-ms", required_argument, NULL, 'e'},

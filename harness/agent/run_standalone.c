@@ -227,10 +227,30 @@ static bool probe_entry(struct run *run, int signals, struct probe_job job, stru
         return true;
 }
 
+/* Tries the features that no attribute tells of, and prints what was found. */
+static void try_features(struct run *run, int signals, struct trials *trials)
+{
+        json_t *found;
+
+        while (trials_next(trials, run)) {
+                finish(run, signals);
+                trials_take(trials, run);
+                run_forget(run);
+        }
+        found = trials_json(trials);
+        if (found) {
+                printf("features of which dat_ia_query tells nothing: ");
+                json_dumpf(found, stdout, 0);
+                printf("\n");
+        }
+        json_decref(found);
+}
+
 int run_standalone(const struct case_ref *ref, const struct standalone *how)
 {
         static struct probe probe;
         static struct probe threadsafe;
+        static struct trials trials;
         static struct run run;
         int signals = watch_children();
         struct case_job job = {
@@ -256,7 +276,10 @@ int run_standalone(const struct case_ref *ref, const struct standalone *how)
             !probe_entry(&run, signals, (struct probe_job){.ia = probe.ia, .threadsafe = true},
                          &threadsafe))
                 return no_means();
+        trials_begin(&trials, &how->assumptions, &probe, &threadsafe);
+        try_features(&run, signals, &trials);
         job.settings.probe = case_probe(ref, &probe, &threadsafe);
+        job.settings.found = trials.found;
         if (!run_case(&run, 1, &job))
                 return no_means();
         finish(&run, signals);

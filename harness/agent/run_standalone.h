@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 
+#include "agent/trials.h"
 #include "case/registry.h"
 
 struct standalone {
@@ -13,6 +14,7 @@ struct standalone {
         unsigned int quiet_ms;
         unsigned int deadline_ms; /* 0: the case's own */
         unsigned int seed;
+        struct assumptions assumptions;
 };
 
 /*

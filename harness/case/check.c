@@ -171,7 +171,8 @@ static _Noreturn void step_refused(struct test *t, const struct check_site *site
                 test_end(t, VERDICT_FAIL,
                          "%s returned %s, but no attribute declares the feature absent", site->text,
                          seen);
-        needs_declaration(t->needs, &t->settings->probe->provider_attr, declared, sizeof(declared));
+        needs_declaration(t->needs, t->settings->probe, &t->settings->found, declared,
+                          sizeof(declared));
         test_end(t, VERDICT_FAIL, "%s returned %s, but the feature is declared (%s)", site->text,
                  seen, declared);
 }

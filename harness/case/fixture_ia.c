@@ -101,6 +101,7 @@ static void query(struct test *t)
                 record(t, "dat_ia_query left unwritten of the IA's attributes: %s", names);
         if (unwritten_fields("DAT_PROVIDER_ATTR", (void *)t->provider_attr, names, sizeof(names)))
                 record(t, "dat_ia_query left unwritten of the provider's attributes: %s", names);
+        needs_fill_in(t->provider_attr, t->settings->probe, &t->settings->found);
         t->queried = true;
 }
 
@@ -118,11 +119,9 @@ const DAT_PROVIDER_ATTR *provider_attr(struct test *t)
 
 void must_be_told(struct test *t, uint64_t needs)
 {
-        char untold[128];
+        char untold[REASON_MAX];
 
-        if (needs_untold(needs, t->settings->probe->provider_unwritten, untold, sizeof(untold)))
-                step_failed(
-                    t, STEP_SITE_(t), "dat_ia_query", "DAT_SUCCESS, with a value left unwritten",
-                    "dat_ia_query left %s unwritten: whether the feature is there is not told",
-                    untold);
+        if (needs_untold(needs, t->settings->probe, &t->settings->found, untold, sizeof(untold)))
+                step_failed(t, STEP_SITE_(t), "dat_ia_query",
+                            "DAT_SUCCESS, with a value left unwritten", "%s", untold);
 }

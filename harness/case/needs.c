@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "case/needs.h"
-#include "case/transport.h"
 
 #include <stdio.h>
 #include <string.h>
+
+#include "case/transport.h"
 
 /*
  * A feature is declared when its attribute is not 0. The counts (srq_info_supported, say) can be
@@ -16,6 +17,7 @@ static const struct need_row {
         const char *name;
         const char *attribute;
         size_t offset;
+        size_t mirror; /* of the other half of a symmetric attribute; 0: it has none */
         uint64_t need;
         bool of_srq;
         int bits;             /* that are to be set; 0: any will do */
@@ -53,9 +55,11 @@ static const struct need_row {
     {ATTRIBUTE(CONSUMER_MADE_EP, "consumer_made_ep_supported", ep_creator),
      .denied = DAT_PSP_CREATES_EP_ALWAYS},
 /* Rows and columns of the attribute are the streams in the order of their flags. */
-#define MERGED(need_, name_, one_, other_)                                                   \
-        {                                                                                    \
-                ATTRIBUTE(MERGED_##need_, name_, evd_stream_merging_supported[one_][other_]) \
+#define MERGED(need_, name_, one_, other_)                                                      \
+        {                                                                                       \
+                ATTRIBUTE(MERGED_##need_, name_, evd_stream_merging_supported[one_][other_]),   \
+                    .mirror =                                                                   \
+                        offsetof(DAT_PROVIDER_ATTR, evd_stream_merging_supported[other_][one_]) \
         }
     MERGED(SOFTWARE_CR, "merged_software_cr_supported", 0, 1),
     MERGED(SOFTWARE_DTO, "merged_software_dto_supported", 0, 2),
@@ -113,12 +117,37 @@ static bool denies(const struct need_row *row, const DAT_PROVIDER_ATTR *attr)
         return row->bits ? (said & row->bits) != row->bits : said == row->denied;
 }
 
-/* The row whose attribute says that this feature is absent, or NULL. */
-static const struct need_row *denied_by(const struct need_row *row, const DAT_PROVIDER_ATTR *attr)
+static bool is_unwritten(size_t offset, const struct probe *probe)
 {
-        if (row->of_srq && denies(&rows[0], attr))
-                return &rows[0];
-        return denies(row, attr) ? row : NULL;
+        for (size_t i = 0; i < sizeof(int); i++)
+                if (!probe->provider_unwritten[offset + i])
+                        return false;
+        return true;
+}
+
+static bool is_untold(const struct need_row *row, const struct probe *probe)
+{
+        return !row->absent && is_unwritten(row->offset, probe);
+}
+
+enum standing { DECLARED, DENIED, UNKNOWN };
+
+/* What is known of a feature by its own row. */
+static enum standing standing_of(const struct need_row *row, const struct probe *probe,
+                                 const struct found_features *found)
+{
+        if (!is_untold(row, probe))
+                return denies(row, &probe->provider_attr) ? DENIED : DECLARED;
+        if (found->present & row->need)
+                return DECLARED;
+        return found->absent & row->need ? DENIED : UNKNOWN;
+}
+
+/* The row that decides: the feature's own, or that of SRQs where they are not declared. */
+static const struct need_row *decider(const struct need_row *row, const struct probe *probe,
+                                      const struct found_features *found)
+{
+        return row->of_srq && standing_of(&rows[0], probe, found) != DECLARED ? &rows[0] : row;
 }
 
 json_t *needs_json(uint64_t needs)
@@ -131,81 +160,168 @@ json_t *needs_json(uint64_t needs)
         return list;
 }
 
-/* "srq_supported = 0"; a flag that is not among others is named by its feature. */
-static void describe(const struct need_row *row, const DAT_PROVIDER_ATTR *attr, char *text,
-                     size_t size)
+const char *need_name(uint64_t need)
 {
-        if (row->bits)
-                snprintf(text, size, "%s = 0x%x: no %s", row->attribute, value(row, attr),
-                         row->name);
-        else
-                snprintf(text, size, "%s = %d", row->attribute, value(row, attr));
+        for (size_t i = 0; i < ROW_COUNT; i++)
+                if (rows[i].need == need)
+                        return rows[i].name;
+        return "";
 }
 
-bool needs_missing(uint64_t needs, const DAT_PROVIDER_ATTR *attr, char *text, size_t size)
+uint64_t need_named(const char *name)
 {
-        for (size_t i = 0; i < ROW_COUNT; i++) {
-                const struct need_row *denied = NULL;
-
-                if (needs & rows[i].need)
-                        denied = denied_by(&rows[i], attr);
-                if (denied) {
-                        describe(denied, attr, text, size);
-                        return true;
-                }
-        }
-        return false;
+        for (size_t i = 0; i < ROW_COUNT; i++)
+                if (!rows[i].absent && strcmp(rows[i].name, name) == 0)
+                        return rows[i].need;
+        return 0;
 }
 
-static bool is_untold(const struct need_row *row, const bool *unwritten)
+/* What the entry declares of this feature: safety under threads is the threadsafe one's. */
+static const struct probe *entry_of(const struct need_row *row, const struct probe *probe,
+                                    const struct probe *threadsafe)
 {
-        bool untold = !row->absent;
-
-        for (size_t i = 0; untold && i < sizeof(int); i++)
-                untold &= unwritten[row->offset + i];
-        return untold;
+        return row->need & NEED_THREAD_SAFE ? threadsafe : probe;
 }
 
-/* Whether what tells of this feature, or of all SRQs, was never written. */
-static bool is_untold_of(const struct need_row *row, const bool *unwritten)
+uint64_t needs_unwritten(const struct probe *probe, const struct probe *threadsafe)
 {
-        return is_untold(row, unwritten) || (row->of_srq && is_untold(&rows[0], unwritten));
+        uint64_t needs = 0;
+
+        for (size_t i = 0; i < ROW_COUNT; i++)
+                if (is_untold(&rows[i], entry_of(&rows[i], probe, threadsafe)))
+                        needs |= rows[i].need;
+        return needs;
 }
 
-json_t *needs_declared_json(const DAT_PROVIDER_ATTR *attr, const DAT_PROVIDER_ATTR *threadsafe,
-                            const bool *unwritten)
+json_t *needs_declared_json(const struct probe *probe, const struct probe *threadsafe,
+                            const struct found_features *found)
 {
         json_t *object = json_object();
 
         for (size_t i = 0; i < ROW_COUNT; i++) {
-                const DAT_PROVIDER_ATTR *by = rows[i].need & NEED_THREAD_SAFE ? threadsafe : attr;
+                const struct probe *by = entry_of(&rows[i], probe, threadsafe);
+                enum standing standing = standing_of(decider(&rows[i], by, found), by, found);
 
-                if (!is_untold_of(&rows[i], unwritten))
+                if (standing != UNKNOWN)
                         json_object_set_new(object, rows[i].name,
-                                            json_boolean(!denied_by(&rows[i], by)));
+                                            json_boolean(standing == DECLARED));
         }
         return object;
 }
 
-bool needs_untold(uint64_t needs, const bool *unwritten, char *text, size_t size)
+/* How it became known what an attribute does not tell. */
+static const char *found_by(const struct need_row *row, const struct found_features *found)
 {
-        for (size_t i = 0; i < ROW_COUNT; i++) {
-                if ((needs & rows[i].need) && is_untold_of(&rows[i], unwritten)) {
-                        snprintf(text, size, "%s", rows[i].attribute);
-                        return true;
-                }
-        }
-        return false;
+        return found->assumed & row->need ? "assumed by --assume" : "found out by trying";
 }
 
-void needs_declaration(uint64_t needs, const DAT_PROVIDER_ATTR *attr, char *text, size_t size)
+/*
+ * "srq_supported = 0"; a flag that is not among others, and what no attribute tells, are named by
+ * their feature.
+ */
+static void describe(const struct need_row *row, const struct probe *probe,
+                     const struct found_features *found, char *text, size_t size)
+{
+        int said = value(row, &probe->provider_attr);
+
+        if (is_untold(row, probe))
+                snprintf(text, size, "%s = %d: %s", row->name, (found->present & row->need) != 0,
+                         found_by(row, found));
+        else if (row->bits && denies(row, &probe->provider_attr))
+                snprintf(text, size, "%s = 0x%x: no %s", row->attribute, said, row->name);
+        else
+                snprintf(text, size, "%s = %d", row->attribute, said);
+}
+
+/* The row of the first needed feature that stands so, or the one that decides it; or NULL. */
+static const struct need_row *first_that(uint64_t needs, enum standing standing,
+                                         const struct probe *probe,
+                                         const struct found_features *found)
+{
+        for (size_t i = 0; i < ROW_COUNT; i++) {
+                const struct need_row *row = decider(&rows[i], probe, found);
+
+                if ((needs & rows[i].need) && standing_of(row, probe, found) == standing)
+                        return row;
+        }
+        return NULL;
+}
+
+bool needs_missing(uint64_t needs, const struct probe *probe, const struct found_features *found,
+                   char *text, size_t size)
+{
+        const struct need_row *denied = first_that(needs, DENIED, probe, found);
+
+        if (denied)
+                describe(denied, probe, found, text, size);
+        return denied;
+}
+
+static const char *why_unknown(const struct need_row *row, const struct found_features *found)
+{
+        for (size_t i = 0; i < found->count; i++)
+                if (found->features[i].need == row->need)
+                        return found->features[i].how;
+        return "";
+}
+
+bool needs_untold(uint64_t needs, const struct probe *probe, const struct found_features *found,
+                  char *text, size_t size)
+{
+        const struct need_row *untold = first_that(needs, UNKNOWN, probe, found);
+
+        if (untold)
+                snprintf(text, size,
+                         "dat_ia_query left %s unwritten, and it is not known whether the feature "
+                         "is there%s%s",
+                         untold->attribute, *why_unknown(untold, found) ? ": " : "",
+                         why_unknown(untold, found));
+        return untold;
+}
+
+static void write_value(DAT_PROVIDER_ATTR *attr, size_t offset, int value)
+{
+        memcpy((char *)attr + offset, &value, sizeof(value));
+}
+
+/* Two features of one attribute leave in it what says that either is there. */
+static void fill_in(const struct need_row *row, DAT_PROVIDER_ATTR *attr, const struct probe *probe,
+                    const struct found_features *found)
+{
+        if (found->present & row->need) {
+                if (denies(row, attr))
+                        write_value(attr, row->offset,
+                                    row->bits ? value(row, attr) | row->bits : 1);
+                if (row->mirror && is_unwritten(row->mirror, probe))
+                        write_value(attr, row->mirror, 1);
+        } else if ((found->absent & row->need) && row->denied) {
+                write_value(attr, row->offset, row->denied);
+        }
+}
+
+void needs_fill_in(DAT_PROVIDER_ATTR *attr, const struct probe *probe,
+                   const struct found_features *found)
+{
+        for (size_t i = 0; i < ROW_COUNT; i++)
+                if (is_untold(&rows[i], probe))
+                        write_value(attr, rows[i].offset, 0);
+        for (size_t i = 0; i < ROW_COUNT; i++)
+                if (is_untold(&rows[i], probe))
+                        fill_in(&rows[i], attr, probe, found);
+}
+
+void needs_declaration(uint64_t needs, const struct probe *probe,
+                       const struct found_features *found, char *text, size_t size)
 {
         size_t used = 0;
 
         text[0] = '\0';
-        for (size_t i = 0; i < ROW_COUNT && used < size; i++)
-                if (needs & rows[i].need)
-                        used += (size_t)snprintf(text + used, size - used, "%s%s = %d",
-                                                 used ? ", " : "", rows[i].attribute,
-                                                 value(&rows[i], attr));
+        for (size_t i = 0; i < ROW_COUNT && used < size; i++) {
+                char one[96];
+
+                if (!(needs & rows[i].need))
+                        continue;
+                describe(&rows[i], probe, found, one, sizeof(one));
+                used += (size_t)snprintf(text + used, size - used, "%s%s", used ? ", " : "", one);
+        }
 }

@@ -6,6 +6,7 @@
 #include <setjmp.h>
 
 #include "case.h"
+#include "case/needs.h"
 #include "evidence/evidence.h"
 
 enum peer_mode { PEER_MODE_NONE, PEER_MODE_LOCAL, PEER_MODE_REMOTE };
@@ -33,6 +34,7 @@ struct settings {
         uint64_t seed;             /* of the run: what is drawn comes from it */
         bool undeclared;           /* run it though a feature that it needs is declared absent */
         const struct probe *probe; /* what a probe process saw of the IA */
+        struct found_features found;
 };
 
 /* How teardown checks the guards of a buffer (true: they are whole), and unmaps it. */

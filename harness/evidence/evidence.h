@@ -210,6 +210,7 @@ struct evidence {
         _Atomic int32_t pid;        /* as seen by who reads /proc, for a debugger */
         _Atomic uint64_t destroyed; /* the handle of an object that the case made and destroyed */
         _Atomic uint64_t refused; /* the number of the first free that teardown was refused, or 0 */
+        _Atomic uint32_t absent;  /* of a trial: whether the provider answered that it has none */
         uint64_t started_ns;
         int32_t own_pid;            /* as the process sees itself */
         struct sealed_verdict body; /* before teardown */

@@ -7,8 +7,8 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 
 from reports.html.html_env import environment
-from results.analysis import waivers
-from results.analysis.causes import advice, causes
+from results.analysis import features, waivers
+from results.analysis.causes import advice, causes, unknown_causes
 from results.analysis.profiles import profiles
 from results.errors import ReportError
 from results.model.run import Run
@@ -48,8 +48,10 @@ def render(run: Run, said: Statement | None = None) -> str:
             untouched=[profile.title for profile in found if not profile.standings],
             causes=(causes_ := causes(run)),
             advice=advice(run, causes_),
+            undecided=unknown_causes(run),
             waivers=[judged for judged in waivers.judge(run) if judged.clauses],
             waived_sentence=waivers.sentence(run),
+            features=features.sentences(run),
             hosts=_hosts(run),
             most=_LISTED,
         )

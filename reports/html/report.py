@@ -24,7 +24,7 @@ from reports.evidence_text import done, duration, stacks, trace
 from reports.html.fork_helper import in_halves
 from reports.html.html_env import TEMPLATES, digest, environment, style
 from reports.html.trace_html import lines
-from results.analysis import waivers
+from results.analysis import features, waivers
 from results.analysis.causes import advice, causes, unknown_causes
 from results.analysis.differences import warnings
 from results.analysis.pairs import pairs
@@ -95,6 +95,8 @@ def render(run: Run, folder: Path | None = None, words: Words | None = None) -> 
         inapplicable=_inapplicable(run),
         modes=sorted(set(run.modes) | {h for case in run.cases for h in case.modes}),
         warnings=warnings(run),
+        features_title=features.TITLE,
+        features=features.sentences(run),
         sentences=sentences(run, words or {}),
         with_words=words is not None,
         faults=faults_of(run),

@@ -43,7 +43,6 @@ def _run(run: Run) -> dict[str, Any]:
         for host in fabric.facts
     }
     waivers = waived(run)
-    needs = sorted({item for fabric in run.fabrics for item in fabric.needs.items()})
     return {
         "causes": sorted(
             (_cause(cause) for cause in causes(run)),
@@ -59,7 +58,7 @@ def _run(run: Run) -> dict[str, Any]:
         "digest": run.digest,
         "environments": [dict(items) for items in sorted(environments)],
         "fabric": run.fabric,
-        "features": [{"declared": value, "name": name} for name, value in needs],
+        "features": _features(run),
         "format": FORMAT,
         "modes": run.modes,
         "in_part": run.in_part,
@@ -109,6 +108,18 @@ def _run(run: Run) -> dict[str, Any]:
             "version": run.suite.version,
         },
     }
+
+
+def _features(run: Run) -> list[dict[str, str]]:
+    """The features, and whether each is declared; by what that was found, if no attribute tells."""
+    needs = {item for fabric in run.fabrics for item in fabric.needs.items()}
+    by = {found.feature: found.by for found in run.found}
+    known = {name for name, _ in needs}
+    needs |= {(name, "unknown") for name in by if name not in known}
+    return [
+        {"declared": value, "name": name, **({"by": by[name]} if name in by else {})}
+        for name, value in sorted(needs)
+    ]
 
 
 def _libdat(subject: Subject) -> dict[str, str]:

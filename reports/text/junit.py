@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 
 from reports.evidence_text import attempt_text, finding_text, teardown_text
+from results.analysis import features
 from results.analysis.causes import advice, causes
 from results.analysis.profiles import CRITERIA, profiles
 from results.analysis.waivers import waived
@@ -79,6 +80,7 @@ def _properties(run: Run) -> list[tuple[str, str]]:
         ("conclusion", run.conclusion.word),
         ("conclusion.because", run.conclusion.because),
         ("advice", advice(run, causes(run))),
+        *((("features", " ".join(said)),) if (said := features.sentences(run)) else ()),
         ("pages", run.coverage),
         ("pages.covered", " ".join(run.covered)),
         ("in_part", "; ".join(run.in_part)),

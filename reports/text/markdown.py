@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from reports.evidence_text import done, expected
 from reports.md_escape import code as _code
 from reports.md_escape import plain as _plain
-from results.analysis import waivers
+from results.analysis import features, waivers
 from results.analysis.causes import Cause, advice, causes, unknown_causes
 from results.analysis.differences import warnings
 from results.analysis.profiles import CRITERIA, profiles
@@ -39,6 +39,7 @@ def render(run: Run) -> str:
     for said in (run.unsaid, waivers.sentence(run)):
         lines += [said, ""] if said else []
     lines += _warnings(run)
+    lines += _features(run)
     lines += _counts(run)
     lines += _findings(run, found)
     lines += _teardown(run)
@@ -97,6 +98,11 @@ def _warnings(run: Run) -> list[str]:
     if len(said) > _LISTED:
         lines.append(f"- and {len(said) - _LISTED} more in report.html")
     return ["**To be known of these hosts:**", "", *lines, ""] if said else []
+
+
+def _features(run: Run) -> list[str]:
+    said = [f"- {_plain(line)}" for line in features.sentences(run)]
+    return [f"**{features.TITLE}:**", "", *said, ""] if said else []
 
 
 def _profiles(run: Run) -> list[str]:

@@ -274,6 +274,7 @@ def _facts(run: Run) -> dict[str, str]:
         "fabric": run.fabric,
         "modes": ", ".join(map(str, run.modes)),
         "patience": str(run.patience),
+        "assumed": ", ".join(f"{name} = {int(said)}" for name, said in sorted(run.assumed.items())),
         **told,
     }
 

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from results.analysis.features import how
 from results.model.run import KEPT, NOT_KEPT, Clause, Run, Verdict
 
 CORE = "core"
@@ -24,7 +25,8 @@ CRITERIA = {
     ),
     "not declared": (
         "the provider's attributes declare the feature absent, which is no fault: its clauses are"
-        " UNSUPPORTED; that it works all the same is a note"
+        " UNSUPPORTED; that it works all the same is a note. If they tell nothing of it, a trial or"
+        " --assume says so"
     ),
 }
 MEMBERS = (
@@ -107,6 +109,8 @@ def _profile(run: Run, name: str, clauses: Sequence[Clause]) -> Profile:
     verdicts = Counter(clause.verdict for clause in clauses if clause.verdict)
     counted = Profile(name, total, verdicts, "", "")
     result, because = _result(run, counted, clauses)
+    if (said := how(run, name)) and said not in because:
+        because += f"; {said}"
     return Profile(name, total, verdicts, result, because)
 
 
@@ -115,9 +119,9 @@ def _result(run: Run, profile: Profile, clauses: Sequence[Clause]) -> tuple[str,
         return "fail", f"{profile.broken} of {profile.total} clauses failed"
     if profile.name not in (CORE, REGISTRY) and _denied(run, profile.name):
         return "not declared", _denial(run, clauses) + _remark(run, profile.name)
-    if profile.unchecked and not profile.kept:
+    if not profile.kept:
         return "not known", f"none of {profile.total} clauses was checked"
-    if profile.unchecked or not profile.kept:
+    if profile.unchecked:
         return "partial", f"{profile.unchecked} of {profile.total} clauses not checked"
     because = f"{profile.kept} of {profile.total} clauses checked and kept"
     if profile.inapplicable:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Builds the model of a run from the records of its events.jsonl.zst."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from results.model.run import (
     Evidence,
     Fabric,
     Fault,
+    Found,
     Ia,
     Incident,
     Page,
@@ -269,8 +270,13 @@ def _run(record: Members) -> Run:
             item.text("clause", None): item.text("reason") for item in record.members("no_faults")
         },
         proofs=tuple(_proof(item) for item in record.members("proofs")),
+        assumed=_assumed(record.member("assumed")),
         waived_ok=record.flag("waived_ok"),
     )
+
+
+def _assumed(item: Members) -> dict[str, bool]:
+    return {printable(feature): item.flag(feature) for feature in item.values}
 
 
 def _page(item: Members) -> Page:
@@ -359,7 +365,15 @@ def _ia(item: Members) -> Ia:
         attributes=item.table("attributes"),
         needs=item.table("needs"),
         output=item.text("output"),
+        found=tuple(_found(item.member("found"))),
     )
+
+
+def _found(item: Members) -> Iterator[Found]:
+    for feature in item.values:
+        said = item.member(feature)
+        present = said.flag("present") if "present" in said.values else None
+        yield Found(printable(feature), present, said.text("by"), said.text("how"))
 
 
 def _attempt(record: Members, page: str, keep: _Keep) -> Attempt:

@@ -731,6 +731,18 @@ class Subject:
         return "the suite's own registry" if self.api == "1.2" else "the hosts' own registry"
 
 
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A feature whose attribute dat_ia_query left unwritten: whether it is there, None where that
+    is not known; by what that was found ("trial", "assumption"), and how in words.
+    """
+
+    feature: str
+    present: bool | None
+    by: str
+    how: str
+
+
 @dataclass(frozen=True)
 class Ia:
     """What the IA of a host said of itself."""
@@ -742,6 +754,7 @@ class Ia:
     attributes: dict[str, str]
     needs: dict[str, str]
     output: str
+    found: tuple[Found, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -823,7 +836,8 @@ CRITERIA = {
     ),
     "kept, in part": (
         "what was checked was kept, but it was not all, or not as a lab repeats it: a selection,"
-        " one mode, a changed suite, more patience than usual, or a variant of the provider"
+        " one mode, a changed suite, more patience than usual, a variant of the provider, or"
+        " features of which dat_ia_query tells nothing"
     ),
     "not conformant": (
         "a first attempt ended in FAIL, CRASH, TIMEOUT or CONTRADICTED, or in BLOCKED, because a"
@@ -861,6 +875,8 @@ class Run:
     faults: tuple[Fault, ...] = ()
     no_faults: dict[str, str] = field(default_factory=dict)
     proofs: tuple[Proof, ...] = ()
+    # What --assume said of features: whether each is there.
+    assumed: dict[str, bool] = field(default_factory=dict)
     # Whether who ran it takes findings that are waived for an exit code of 0.
     waived_ok: bool = False
     fabrics: list[Fabric] = field(default_factory=list)
@@ -981,6 +997,14 @@ class Run:
             yield f"{self.patience} times the usual patience"
         if self.subject.variant:
             yield f"the variant {self.subject.variant} of the provider"
+        if count := len({found.feature for found in self.found}):
+            yield f"features of which dat_ia_query tells nothing: {count}"
+
+    @cached_property
+    def found(self) -> tuple[Found, ...]:
+        """What was found of features whose attribute dat_ia_query left unwritten, each once."""
+        ias = (ia for fabric in self.fabrics for ia in fabric.each)
+        return tuple(dict.fromkeys(found for ia in ias for found in ia.found))
 
     @cached_property
     def findings(self) -> list[Case]:

@@ -9,7 +9,7 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import pairwise
@@ -37,6 +37,9 @@ _ATTRIBUTE = re.compile(r"([a-z0-9_]+) = (\S+?)(:.*)?")
 _SLACK_MS = 100
 # Two cases have no common times in so many calls, unless one is a copy.
 _TELLING = 12
+# What an attribute is that dat_ia_query never wrote; the feature without which others are not.
+_UNWRITTEN = "unwritten"
+_SRQ = "srq_supported"
 # The words of verdicts of cases that did what their clauses need.
 _RAN = KEPT | {"FAIL"}
 
@@ -48,6 +51,8 @@ class State:
     head: Record = field(default_factory=dict)
     clauses: dict[str, Record] = field(default_factory=dict)
     hosts: dict[int, Record] = field(default_factory=dict)
+    # By mode and feature, what IAs of the mode's hosts tell of it; None: it is not known there.
+    told: dict[int, dict[str, set[bool | None]]] = field(default_factory=dict)
     seen: dict[str, str] = field(default_factory=dict)
     sources: dict[str, int] = field(default_factory=dict)
 
@@ -59,6 +64,10 @@ class State:
             self.clauses = {str(clause.get("id")): clause for clause in record.get("clauses", ())}
         elif kind == "hosts":
             self.hosts[record["hosts"]] = record
+            told = self.told.setdefault(record["hosts"], {})
+            ia = record["ia"]
+            for feature in {**ia.get("needs", {}), **ia.get("found", {})}:
+                told.setdefault(feature, set()).add(ia.get("needs", {}).get(feature))
         elif kind == "verdict":
             for check in record.get("checks", ()):
                 file = check.get("file")
@@ -172,6 +181,41 @@ def _attributes(_: State, record: Record) -> Iterator[str]:
             yield "the IA opens, and tells nothing of itself"
 
 
+@_invariant("run", "What is assumed is what --assume says.")
+def _assumed(_: State, record: Record) -> Iterator[str]:
+    said = dict(_assumptions(record.get("command", ())))
+    assumed = {feature: bool(value) for feature, value in record.get("assumed", {}).items()}
+    if said != assumed:
+        yield f"--assume says {_features(said)}, and the run has {_features(assumed)}"
+
+
+@_invariant(
+    "hosts",
+    "A trial, or --assume, tells of a feature of which dat_ia_query tells nothing, and what is"
+    " found is what is declared.",
+)
+def _found(state: State, record: Record) -> Iterator[str]:
+    assumed = state.head.get("assumed", {})
+    for ia in _ias(record):
+        needs, attributes = ia.get("needs", {}), ia.get("attributes", {})
+        found = ia.get("found", {})
+        for feature, said in found.items():
+            if attributes.get(feature, _UNWRITTEN) != _UNWRITTEN:
+                yield f"{feature} was found by {said['by']}, and dat_ia_query tells of it"
+            if (said["by"] == "assumption") != (feature in assumed):
+                yield f"{feature} was found by {said['by']}, against --assume"
+            if said["by"] == "assumption" and said.get("present") is not assumed.get(feature):
+                yield f"{feature} was assumed otherwise"
+            # A feature of SRQs is no more there, and no more known, than SRQs are.
+            counts = needs.get(feature)
+            as_srqs = not counts and counts is needs.get(_SRQ)
+            if counts is not said.get("present") and not as_srqs:
+                yield f"{feature} was found otherwise than it counts"
+        for feature, value in attributes.items():
+            if value == _UNWRITTEN and feature in needs and feature not in found:
+                yield f"{feature} counts, and nothing tells of it"
+
+
 @_invariant("verdict", "It is of a host of its mode, whose IA opened; a peer is another host.")
 def _where(state: State, record: Record) -> Iterator[str]:
     hosts = state.hosts.get(record["hosts"])
@@ -238,9 +282,12 @@ def _checks(_: State, record: Record) -> Iterator[str]:
 def _needs(state: State, record: Record) -> Iterator[str]:
     word, ia = record["verdict"], _ia_of(state, record)
     needs = state.clauses.get(record["case"], {}).get("needs", ())
-    absent = [need for need in needs if ia.get("needs", {}).get(need) is False]
-    if word in _RAN and absent:
-        yield f"it ran, and {absent[0]} is declared absent"
+    counts = state.told.get(record["hosts"], {})
+    absent = [need for need in needs if False in counts.get(need, ())]
+    if word in _RAN and (denied := [need for need in absent if counts[need] == {False}]):
+        yield f"it ran, and {denied[0]} is declared absent"
+    if word in _RAN and (unknown := [need for need in needs if counts.get(need) == {None}]):
+        yield f"it ran, and it is not known whether {unknown[0]} is there"
     if word != "UNSUPPORTED":
         return
     if not record["reason"]:
@@ -329,6 +376,20 @@ def _end(_: State, record: Record) -> Iterator[str]:
 def _time(text: str) -> datetime:
     """A point in time as runs tell it. Raises ValueError."""
     return datetime.fromisoformat(text)
+
+
+def _assumptions(command: Iterable[str]) -> Iterator[tuple[str, bool]]:
+    """What the options --assume of a command say, in one word or in two."""
+    words = iter(command)
+    for word in words:
+        option, equals, value = word.partition("=")
+        if len(option) > len("--a") and "--assume".startswith(option):
+            feature, _, said = (value if equals else next(words, "")).partition("=")
+            yield feature, said == "1"
+
+
+def _features(said: Mapping[str, bool]) -> str:
+    return ", ".join(f"{feature}={int(value)}" for feature, value in said.items()) or "nothing"
 
 
 def _ias(record: Record) -> list[Record]:

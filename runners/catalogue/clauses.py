@@ -26,7 +26,8 @@ BLAMED = ("provider", "registry")
 CHECKS = ("local", "pair", "network", "multi", "none")
 # What a case needs for itself of a host that several cases share at a time (docs/fabrics.md).
 ALONE = ("network", "limits", "timing", "device")
-NEEDS = (
+# What an attribute of the provider declares, and what the transport decides.
+DECLARED = (
     "srq_supported",
     "srq_watermarks_supported",
     "srq_info_available_supported",
@@ -59,6 +60,9 @@ NEEDS = (
     "merged_rmr_bind_async_supported",
     "mem_type_lmr_supported",
     "mem_type_shared_supported",
+)
+NEEDS = (
+    *DECLARED,
     "end_to_end_completion_supported",
     "remote_read_protection_supported",
     "srq_flush_of_taken_supported",

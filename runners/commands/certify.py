@@ -95,6 +95,15 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         help="wrap it in a provider that differs in what the pages leave open (docs/faults.md)",
     )
     subject.add_argument(
+        "--assume",
+        dest="assumed",
+        action="append",
+        default=[],
+        metavar="FEATURE=0|1",
+        help="whether an optional feature is there, if dat_ia_query leaves unwritten whether it is "
+        "(again for each; default: it is tried; docs/certify.md)",
+    )
+    subject.add_argument(
         "--waivers",
         type=Path,
         metavar="FILE",
@@ -358,6 +367,7 @@ def _order(
         privileged=options.privileged,
         waivers=_waivers(options, catalogue),
         waived_ok=options.waived_ok,
+        assumed=_assumed(options.assumed),
     )
 
 
@@ -557,8 +567,28 @@ def _check(options: argparse.Namespace, checkout: Checkout) -> None:
         raise InputError("--ia-params does not go with --dat-conf: a dat.conf has its own")
     if options.waived_ok and options.waivers is None:
         raise InputError("--waived-ok says what waived findings count for: give --waivers too")
+    _assumed(options.assumed)
     if options.variant is not None:
         _check_variant(options.variant, checkout)
+
+
+def _assumed(words: Sequence[str]) -> dict[str, bool]:
+    """What `--assume` says of features. Raises InputError where it is no such thing."""
+    from runners.catalogue.clauses import DECLARED
+
+    said: dict[str, bool] = {}
+    for word in words:
+        feature, _, value = word.partition("=")
+        if feature not in DECLARED:
+            raise InputError(
+                f"--assume: no attribute declares a feature {feature!r}"
+                + (nearest(feature, DECLARED) or f"; there is: {', '.join(DECLARED)}")
+            )
+        if value not in ("0", "1"):
+            raise InputError(f"--assume {word}: say {feature}=1 if it is there, or {feature}=0")
+        if said.setdefault(feature, value == "1") != (value == "1"):
+            raise InputError(f"--assume: {feature} cannot be there and be absent")
+    return said
 
 
 def _check_variant(name: str, checkout: Checkout) -> None:

@@ -84,6 +84,8 @@ def changed(old: str, new: str) -> str:
             changed("dat_srq_resize", "DAT_DTO_COMPLETION_EVENT"),
             "'answer' needs a call",
         ),
+        (ROW + 'keep = ["srq_handle"]\n', "'keep' needs `keep`, and nothing else does"),
+        (changed('"answer"', '"keep"'), "'keep' needs `keep`, and nothing else does"),
         (
             changed("[[fault]]", "[[variant]]") + 'clause = "demo_page/passes"\n',
             "a variant breaks nothing",

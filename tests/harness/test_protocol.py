@@ -21,6 +21,7 @@ OPTIONAL = {
     "event": {"sub"},
     "verdict": {"pending", "teardown", "unfit"},
     "error": {"seq"},
+    "heartbeat": {"seq"},
     "stack": {"thread", "name", "call", "why"},
 }
 RUN = {

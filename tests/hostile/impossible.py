@@ -13,7 +13,18 @@ from tests.reports.synthetic_run import Record, call, check, write_records
 
 MISSED = "records not refused"
 SHA256 = "3f" * 32
-NEEDS = {"srq_supported": True, "tea_supported": False}
+NEEDS = {
+    "srq_supported": True,
+    "tea_supported": False,
+    "cup_supported": False,
+    "pot_supported": True,
+}
+ATTRIBUTES = {"max_srqs": 4, "tea": 0, "cup_supported": "unwritten", "pot_supported": "unwritten"}
+FOUND = {
+    "cup_supported": {"by": "assumption", "how": "--assume says so", "present": False},
+    "pot_supported": {"by": "trial", "how": "dat_pot_create worked", "present": True},
+    "lid_supported": {"by": "trial", "how": "its trial ended in CRASH"},
+}
 Change = Callable[[random.Random, list[Record]], None]
 
 # By the name of each invariant, the ways in which it is broken.
@@ -39,6 +50,8 @@ def good() -> list[Record]:
             "format": 3,
             "run": "r",
             "started": "2026-01-02T03:04:05Z",
+            "command": ["udapl-cts", "certify", "--assume", "cup_supported=0"],
+            "assumed": {"cup_supported": False},
             "modes": [1, 2],
             "subject": {"sha256": SHA256, "ia": "x0", "dat_conf_entry": "x0 u1.2 default"},
             "clauses": clauses,
@@ -54,7 +67,7 @@ def good() -> list[Record]:
 
 
 def _hosts(hosts: int) -> Record:
-    ia = {"open": True, "sha256": SHA256, "attributes": {"max_srqs": 4, "tea": 0}, "needs": NEEDS}
+    ia = {"open": True, "sha256": SHA256, "attributes": ATTRIBUTES, "needs": NEEDS, "found": FOUND}
     facts = [{"name": f"host{number}", "provider": SHA256} for number in range(1, hosts + 1)]
     return {"type": "hosts", "hosts": hosts, "facts": facts, "ia": ia, "other_ias": [ia][1:hosts]}
 
@@ -124,6 +137,8 @@ def _members(name: str, kind: str, *words: str, **changes: list[Any]) -> None:
 
 
 _members("plan", "run", started=["yesterday", "", None, 7], modes=[[1], [2], []])
+_members("assumed", "run", assumed=[{}, {"cup_supported": True}, {"pot_supported": False}])
+_members("assumed", "run", command=[[], ["--assume", "cup_supported=1"], ["--assume=x_y=0"]])
 _members("hosts", "hosts", facts=[[], [{"name": "host1"}] * 2, [{"name": f"h{i}"} for i in "abc"]])
 _members("where", "verdict", host=["host3", "", None], peer=["host1", "host7"])
 _members("times", "verdict", ms=[-5, -0.1, None, "3"], started=["", "1 May"])
@@ -207,6 +222,40 @@ def _misplaced(rng: random.Random, records: list[Record]) -> None:
         {"line": -3},
     ]
     _check(rng, records).update(rng.choice([*changes, {"calls": 14}, {"calls": -1}]))
+
+
+@_way("found")
+def _found_otherwise(rng: random.Random, records: list[Record]) -> None:
+    """What was found is not what counts, or not by what the run has."""
+    ia = _any(rng, records, "hosts")["ia"]
+    feature = rng.choice(["cup_supported", "pot_supported"])
+    present = ia["found"][feature]["present"]
+    by = {"assumption": "trial", "trial": "assumption"}[ia["found"][feature]["by"]]
+    place, member, value = rng.choice(
+        [
+            (ia["found"][feature], "present", not present),
+            (ia["found"][feature], "by", by),
+            (ia["needs"], feature, not present),
+            (ia["attributes"], feature, int(present)),
+        ]
+    )
+    place[member] = value
+
+
+@_way("found")
+def _counted_unfound(rng: random.Random, records: list[Record]) -> None:
+    """A feature counts of which nothing tells."""
+    ia = _any(rng, records, "hosts")["ia"]
+    if rng.randrange(2):
+        del ia["found"][rng.choice(["cup_supported", "pot_supported"])]
+    else:
+        ia["needs"]["lid_supported"] = rng.choice([True, False])
+
+
+@_way("needs")
+def _ran_unknown(rng: random.Random, records: list[Record]) -> None:
+    """It ran, and needs a feature that no trial found."""
+    next(each for each in records[0]["clauses"] if each["id"] == "p/b")["needs"] = ["lid_supported"]
 
 
 @_way("needs")

@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 
 import oracle.judging  # the modules register their rules
-from oracle import judge
+from oracle import declared_of, judge
 from oracle.kernel import PLANS, RULES
 from oracle.values import parse
 from runners.catalogue import clauses, rulings
+from tests.oracle.trace_text import record
 
 ROOT = Path(__file__).parents[2]
 CALL = {"n": 1, "who": "case", "call": "dat_pz_free", "args": [["pz_handle", "pz#1"]], "at_us": 1}
@@ -79,3 +80,27 @@ def test_handles_of_no_known_object(name: str, ret: str) -> None:
     args = [[handle.argument, f"{handle.kind}#9"] for handle in PLANS[name].handles]
     judgement = judge({"calls": [{**CALL, "call": name, "args": args, "ret": ret}]}, {})
     assert not judgement.damage
+
+
+@pytest.mark.parametrize(("written", "verdict"), [(1, "deviates"), ("unwritten", "agrees")])
+def test_an_unwritten_attribute_is_compared_with_nothing(written: object, verdict: str) -> None:
+    """What a query leaves in an attribute that was never written is not what was told before."""
+    declared = declared_of(
+        {
+            "ia": {
+                "name": "cts0",
+                "needs": {"srq_supported": True},
+                "attributes": {"srq_supported": written},
+            }
+        }
+    )
+    assert declared["srq_supported"] == (True if written == "unwritten" else written)
+    lines = [
+        'dat_ia_openv name="cts0"; async_evd_min_qlen=64; async_evd_handle=DAT_HANDLE_NULL;'
+        " dat_major=1; dat_minor=2; thread_safety=DAT_FALSE -> async_evd_handle=async_evd;"
+        " ia_handle=ia",
+        "dat_ia_query ia_handle=ia; ia_attr_mask=DAT_IA_FIELD_ALL;"
+        " provider_attr_mask=DAT_PROVIDER_FIELD_ALL ->"
+        " async_evd_handle=async_evd; ia_attr={}; provider_attr={srq_supported=7}",
+    ]
+    assert judge(record(lines), declared).verdict == verdict

@@ -126,3 +126,21 @@ def test_the_report_prints_a_line_for_each_clause(chromium: str, tmp_path: Path)
         run.case(f"clause_{number}", clause={"text": "It holds, " * 30})
     folder = run.write(tmp_path)
     assert printed(chromium, render(folder, "html"), tmp_path) <= 7
+
+
+def test_what_was_not_judged_stands_beside_what_was_broken(tmp_path: Path) -> None:
+    run = SyntheticRun(modes=(1,))
+    run.fabric(1)
+    run.case("broken", "FAIL")
+    blocked = {"call": "dat_rmr_create", "clause": "", "ret": "DAT_INTERNAL_ERROR", "site": {}}
+    said = "dat_rmr_create returned DAT_INTERNAL_ERROR"
+    for number in range(3):
+        run.case(f"blocked_{number}", "BLOCKED", reason=said, blocked=blocked)
+    run.case("lost", "ERROR", reason="the peer's host was lost")
+    run.end()
+    text = text_of(run, tmp_path)
+    assert "2 clauses checked" not in text
+    assert "1 clause checked, 1 failed, 3 blocked, 1 not decided." in text
+    assert "3 clauses not judged, because dat_rmr_create failed (3)" in text
+    assert "Not decided, by no fault of the provider: 1 clause, " in text
+    assert "the peer's host was lost" in text

@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,23 @@ IA: dict[str, Any] = {
     "output": "",
 }
 
+
+# What the dat_ia_query of this IA leaves unwritten, a trial tells; or --assume does.
+ASSUMED = dict(
+    each.partition("=")[::2] for option, each in pairwise(sys.argv) if option == "--assume"
+)
+if "FAKE_UNWRITTEN" in os.environ:
+    IA["attributes"]["srq_supported"] = "unwritten"
+    found = {"by": "trial", "how": "dat_srq_create worked", "present": True}
+    if os.environ["FAKE_UNWRITTEN"] == "absent":
+        found = {**found, "how": "dat_srq_create returned DAT_NOT_IMPLEMENTED", "present": False}
+    if os.environ["FAKE_UNWRITTEN"] == "unknown":
+        found = {"by": "trial", "how": "its trial ended in CRASH: ended by SIGSEGV"}
+    if "srq_supported" in ASSUMED:
+        present = ASSUMED["srq_supported"] == "1"
+        found = {"by": "assumption", "how": "--assume says so", "present": present}
+    IA["found"] = {"srq_supported": found}
+    IA["needs"] = {"srq_supported": found["present"]} if "present" in found else {}
 
 # What is wrong with this host, since a case broke it.
 unfit: list[str] = []
@@ -400,6 +418,11 @@ def unsupported_for_good(run: dict[str, Any]) -> None:
     (fails if run.get("undeclared") else unsupported)(run)
 
 
+def assumes(run: dict[str, Any]) -> None:
+    """PASS where the agent was told that there are SRQs."""
+    (passes if ASSUMED == {"srq_supported": "1"} else fails)(run)
+
+
 def lacks(run: dict[str, Any]) -> None:
     verdict(run, "RESOURCE", "out of memory")
 
@@ -596,6 +619,7 @@ BEHAVIOURS: dict[str, Callable[[dict[str, Any]], None]] = {
         unsupported,
         unsupported_for_good,
         lacks,
+        assumes,
         breaks,
         is_refused,
         kills_host,

@@ -89,10 +89,11 @@ void hold_zone(struct test *t, struct held *held)
 
 void check_zone(struct test *t, struct held *held)
 {
-        DAT_RMR_HANDLE made = DAT_HANDLE_NULL;
+        DAT_PZ_PARAM param;
 
-        expect(dat_rmr_create(held->handle, &made), DAT_SUCCESS);
-        adopt(t, DAT_HANDLE_TYPE_RMR, made);
+        memset(&param, 0, sizeof(param));
+        expect(dat_pz_query(held->handle, DAT_PZ_FIELD_ALL, &param), DAT_SUCCESS);
+        expect_that(param.ia_handle == ia(t), "the zone is of another IA");
 }
 
 void hold_lmr(struct test *t, struct held *held)

@@ -137,12 +137,16 @@ static DAT_EP_ATTR asking_attr(struct test *t)
         };
 }
 
+/* One request of several: the clauses about the SRQ are asked without it too. */
 static void bind_once(struct test *t, DAT_EP_HANDLE ep, DAT_LMR_TRIPLET *segment)
 {
         DAT_RMR_HANDLE rmr = DAT_HANDLE_NULL;
         DAT_RMR_CONTEXT context;
 
-        must(dat_rmr_create(pz(t), &rmr));
+        if (!dat_is(dat_rmr_create(pz(t), &rmr), DAT_SUCCESS)) {
+                record(t, "no RMR is bound: dat_rmr_create failed");
+                return;
+        }
         adopt(t, DAT_HANDLE_TYPE_RMR, rmr);
         must(dat_rmr_bind(rmr, segment, DAT_MEM_PRIV_REMOTE_READ_FLAG, ep,
                           (DAT_RMR_COOKIE){.as_64 = 0}, DAT_COMPLETION_DEFAULT_FLAG, &context));

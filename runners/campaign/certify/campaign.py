@@ -7,7 +7,7 @@ import shutil
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import ExitStack, closing, suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from random import Random
@@ -81,6 +81,7 @@ class Order:
     privileged: bool = False
     waivers: Sequence[Record] = ()
     waived_ok: bool = False
+    assumed: Mapping[str, bool] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -450,7 +451,7 @@ class _Recorder:
 def _assignment(checkout: Checkout, order: Order, folder: Path) -> Assignment:
     return Assignment(
         fabric=checkout.fabrics[order.fabric],
-        argv=agent_command(checkout, order.subject.ia, order.privileged),
+        argv=agent_command(checkout, order.subject.ia, order.privileged, order.assumed),
         env=environment(folder / DAT_CONF, order.subject.libdat),
         logs=str(folder / HOSTS),
         plan=tuple(plan(order.cases, order.modes, order.seed, order.every_mode)),
@@ -483,6 +484,7 @@ def _run_record(checkout: Checkout, order: Order, plan_: Sequence[Planned], fold
         "seed": order.seed,
         "patience": order.patience,
         **({"waived_ok": True} if order.waived_ok else {}),
+        **({"assumed": dict(order.assumed)} if order.assumed else {}),
         "fabric": order.fabric,
         "modes": list(dict.fromkeys(planned.hosts for planned in plan_)),
         "suite": {

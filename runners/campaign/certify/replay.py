@@ -65,7 +65,12 @@ def replay(
     with scratch() as logs:
         assignment = Assignment(
             fabric=checkout.fabrics[choice.run.fabric],
-            argv=agent_command(checkout, choice.run.subject.ia, PRIVILEGED in choice.run.command),
+            argv=agent_command(
+                checkout,
+                choice.run.subject.ia,
+                PRIVILEGED in choice.run.command,
+                choice.run.assumed,
+            ),
             env=environment(dat_conf, _libdat(choice)),
             logs=str(logs),
             plan=(planned(choice.case, choice.hosts),),

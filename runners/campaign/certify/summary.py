@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from reports.evidence_text import finding_text
-from results.analysis import waivers
+from results.analysis import features, waivers
 from results.analysis.causes import Cause, advice, causes, unknown_causes
 from results.analysis.differences import warnings
 from results.analysis.pairs import pairs
@@ -44,6 +44,8 @@ def show(run: Run, out: Console) -> None:
     _parity(run, out)
     _pairs(run, out)
     _profiles(run, out)
+    for said in features.sentences(run):
+        out.print(Text(f"features: {said}", style="bold yellow"), soft_wrap=True)
     for warning in warnings(run):
         out.print(Text(f"warning: {warning}", style="bold yellow"))
     if run.waivers:

@@ -143,12 +143,18 @@ def _planned(entry: Mapping[str, Any]) -> Planned:
     return Planned(**{**entry, "labels": tuple(entry["labels"])})
 
 
-def agent_command(checkout: Checkout, ia: str, privileged: bool = False) -> tuple[str, ...]:
-    """The agent's command for an IA, whose cases have its own privilege if they are to."""
+def agent_command(
+    checkout: Checkout, ia: str, privileged: bool = False, assumed: Mapping[str, bool] | None = None
+) -> tuple[str, ...]:
+    """The agent's command for an IA, whose cases have its own privilege if they are to. `assumed`
+    says of features whether they are there, if dat_ia_query tells nothing of them.
+    """
+    said = (f"{feature}={int(present)}" for feature, present in (assumed or {}).items())
     return (
         str(checkout.cases_binary),
         "--serve",
         *((PRIVILEGED,) if privileged else ()),
+        *(word for each in said for word in ("--assume", each)),
         *("--ia", ia),
     )
 

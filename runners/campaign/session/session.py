@@ -316,6 +316,9 @@ class Session:
                     heard = time.monotonic()
                 for message in agent.receive():
                     if message["type"] == "heartbeat":
+                        # Before its hello, an agent still tries what no attribute tells of.
+                        if "seq" not in message and timeout is not None:
+                            deadline = time.monotonic() + timeout
                         continue
                     if message["type"] == "peer":
                         self._forward(agent, message)
