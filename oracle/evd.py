@@ -461,7 +461,7 @@ def threshold_of_consumer(call: Call, evd: Evd, _side: Side) -> Refusal | Open |
     return refuse(INVALID_STATE, INVALID_PARAMETER) if left else None
 
 
-@refuses("dat_evd_wait", clauses=["evd_set_unwaitable/wait_is_refused"])
+@refuses("dat_evd_wait", clauses=["evd_wait/in_state"])
 def unwaitable(_call: Call, evd: Evd, _side: Side) -> Refusal | Open | None:
     if evd.waitable is None:
         return Open("whether the EVD is waitable is not known")

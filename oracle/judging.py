@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Judges the traces of verdict records."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -64,6 +65,7 @@ def judge(record: Mapping[str, Any], declared: Mapping[str, Any]) -> Judgement:
     except Exception as error:
         # What a trace has that no rule foresaw must not end a run.
         judgement.deviations.clear()
+        judgement.asked.clear()
         judgement.damage = f"a rule failed: {type(error).__name__}: {error}"
     return judgement
 
@@ -109,21 +111,15 @@ def _judge(side: Side, process: Process, trace: Trace, judgement: Judgement) -> 
             judgement.unjudged["calls before it are not kept"] += 1
             continue
         kernel.call(call)
+    for held, count in Counter(kernel.asked).items():
+        for clause in held.clauses:
+            judgement.asked[clause] += count
 
 
 def declared_of(hosts: Mapping[str, Any]) -> dict[str, Any]:
     """What a hosts record says of the IA."""
     told = hosts.get("ia") or {}
     return {**(told.get("needs") or {}), **(told.get("attributes") or {})}
-
-
-def counts() -> dict[str, int]:
-    """How often each clause was judged since the start of the process."""
-    totals: dict[str, int] = {}
-    for rule in RULES:
-        for clause in rule.clauses:
-            totals[clause] = totals.get(clause, 0) + rule.asked
-    return totals
 
 
 def rules() -> Sequence[Rule]:

@@ -92,6 +92,15 @@ describe(
 )
 
 
+TRANSFERS = ("ep_post_recv", "ep_post_send", "ep_post_rdma_write", "ep_post_rdma_read")
+RDMA = ("ep_post_rdma_write", "ep_post_rdma_read")
+
+
+def _of_pages(name: str, *pages: str) -> list[str]:
+    """The clauses of one name on several pages."""
+    return [f"{page}/{name}" for page in pages]
+
+
 def _ep(call: Call) -> Ep:
     ep = call.objects["ep_handle"]
     assert isinstance(ep, Ep)
@@ -106,7 +115,7 @@ def of_srq(call: Call, _ep_: Any, _side: Side) -> Refusal | Open | None:
 
 @refuses(
     *KINDS,
-    clauses=["ep_post_send/in_state", "ep_post_rdma_write/in_state", "rmr_bind/in_state"],
+    clauses=_of_pages("in_state", "ep_post_send", *RDMA, "rmr_bind"),
     rulings=["EP-86"],
 )
 def state(call: Call, _obj: Any, _side: Side) -> Refusal | Open | None:
@@ -117,31 +126,39 @@ def state(call: Call, _obj: Any, _side: Side) -> Refusal | Open | None:
 @refuses(
     "dat_ep_post_recv",
     *KINDS,
-    clauses=["ep_post_send/unsignalled_unconfigured", "rmr_bind/undefined_flags"],
+    clauses=_of_pages("undefined_flags", *TRANSFERS, "rmr_bind"),
     rulings=["DTO-6", "DTO-41", "RMR-5"],
 )
-def completion_flags(call: Call, _obj: Any, _side: Side) -> Refusal | Open | None:
-    ep = _ep(call)
+def undefined_flags(call: Call, _obj: Any, _side: Side) -> Refusal | Open | None:
+    """Flags that the page does not name are refused; those of other posts may be."""
     kind = KINDS.get(call.name, "recv")
     text = call.arg("completion_flags")
     if text is None:
         return Open("the flags are not recorded")
     named = flags(text) - {DEFAULT_FLAG, "0x0"}
-    if not named:
-        return None
-    answer: Refusal | None = None
     if not named <= NAMED_FLAGS:
         return refuse(INVALID_PARAMETER)
-    if not named <= FLAGS[kind]:
-        answer = may(INVALID_PARAMETER)
-    if UNSIGNALLED in named:
-        field = "recv_completion_flags" if kind == "recv" else "request_completion_flags"
-        configured = ep.attr.get(field)
-        if configured is None or field in ep.was:
-            return Open("the flags of the EP are not known")
-        if configured != UNSIGNALLED:
-            return refuse(INVALID_PARAMETER)
-    return answer
+    return None if named <= FLAGS[kind] else may(INVALID_PARAMETER)
+
+
+@refuses(
+    "dat_ep_post_recv",
+    *KINDS,
+    clauses=_of_pages("unsignalled_unconfigured", *TRANSFERS, "rmr_bind"),
+    rulings=["DTO-6", "DTO-41", "RMR-5"],
+)
+def unsignalled_unconfigured(call: Call, _obj: Any, _side: Side) -> Refusal | Open | None:
+    """Notification is left to the consumer only on an EP that is configured for it."""
+    text = call.arg("completion_flags")
+    if text is None or UNSIGNALLED not in flags(text):
+        return None
+    ep = _ep(call)
+    receives = call.name == "dat_ep_post_recv"
+    field = "recv_completion_flags" if receives else "request_completion_flags"
+    configured = ep.attr.get(field)
+    if configured is None or field in ep.was:
+        return Open("the flags of the EP are not known")
+    return None if configured == UNSIGNALLED else refuse(INVALID_PARAMETER)
 
 
 @refuses(
@@ -149,7 +166,7 @@ def completion_flags(call: Call, _obj: Any, _side: Side) -> Refusal | Open | Non
     "dat_ep_post_send",
     "dat_ep_post_rdma_write",
     "dat_ep_post_rdma_read",
-    clauses=["ep_post_send/wrong_segment", "ep_post_recv/negative_segments"],
+    clauses=_of_pages("negative_segments", *TRANSFERS),
     rulings=["DTO-1", "DTO-40"],
 )
 def segments(call: Call, _obj: Any, _side: Side) -> Refusal | Open | None:
@@ -192,7 +209,7 @@ def recv_vector(call: Call, _obj: Any, side: Side) -> Refusal | Open | None:
     "dat_ep_post_send",
     "dat_ep_post_rdma_write",
     "dat_ep_post_rdma_read",
-    clauses=["ep_post_send/wrong_segment"],
+    clauses=["ep_post_send/wrong_segment", *_of_pages("local_refused", *RDMA)],
     rulings=["EP-1", "GEN-9", "DTO-42", "DTO-46"],
 )
 def request_vector(call: Call, _obj: Any, side: Side) -> Refusal | Open | None:
@@ -237,7 +254,7 @@ def _reaches(remote: dict[str, Any], lmr: Lmr) -> bool:
 @refuses(
     "dat_ep_post_recv",
     *KINDS,
-    clauses=["ep_post_recv/one_too_many", "rmr_bind/one_too_many"],
+    clauses=_of_pages("one_too_many", *TRANSFERS, "rmr_bind"),
     rulings=["DTO-1", "DTO-5", "DTO-45"],
 )
 def places(call: Call, _obj: Any, _side: Side) -> Refusal | Open | None:

@@ -73,6 +73,25 @@ def test_clauses_of_rules() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(PLANS))
+def test_clauses_of_calls(name: str) -> None:
+    """What a call returns and tells is held to clauses of its own page."""
+    plan = PLANS[name]
+    own = [plan.legal, *plan.handle_rules.values(), *plan.refuses, *plan.tells]
+    for rule in own:
+        assert all(clause.startswith(f"{plan.page}/") for clause in rule.clauses), rule
+
+
+def test_asked() -> None:
+    """The record tells for each clause how often a rule of it judged a call."""
+    freed = {**CALL, "n": 2, "ret": "DAT_SUCCESS"}
+    null = {**CALL, "n": 3, "args": [["pz_handle", "DAT_HANDLE_NULL"]], "ret": "DAT_INVALID_HANDLE"}
+    calls: list[Any] = [null | {"n": 1}, null | {"n": 2}, freed | {"n": 3}]
+    said = judge({"calls": calls}, {}).record
+    assert said["asked"] == {"pz_free/invalid_handle": 2}
+    assert "asked" not in judge({"calls": [7]}, {}).record
+
+
+@pytest.mark.parametrize("name", sorted(PLANS))
 @pytest.mark.parametrize("ret", ["DAT_SUCCESS", "DAT_INVALID_HANDLE"])
 def test_handles_of_no_known_object(name: str, ret: str) -> None:
     """A call on objects that the trace does not make leaves the rest of the trace to be judged."""
