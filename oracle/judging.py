@@ -8,6 +8,7 @@ from typing import Any
 from oracle import (
     cno,
     connection,
+    contents,
     cr,
     due,
     ep,
@@ -32,6 +33,7 @@ from oracle.verdict import Deviation, Judgement
 MODULES = (
     cno,
     connection,
+    contents,
     cr,
     due,
     ep,

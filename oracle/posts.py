@@ -2,6 +2,7 @@
 """Posts to endpoints and their completions: each comes once, in order, as what was posted."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from oracle.dto import PRIVILEGES, PROTECTION, bad_from, check_segments, room_of
@@ -335,6 +336,7 @@ def posted_recv(call: Call, ep: Ep, side: Side) -> None:
     )
     receive.bad_from = bad_from(call, ep, ep.pz, side, "DAT_MEM_PRIV_LOCAL_WRITE_FLAG")
     receive.at = call.end
+    receive.n = call.n
     ep.receives.append(receive)
     _doubt_races(call, ep)
 
@@ -431,6 +433,16 @@ def _request_fits(request: Request, data: dict[str, Any], bind: bool) -> str:
     return ""
 
 
+@dataclass(frozen=True, slots=True)
+class Message:
+    """What has come to a receive, where it is sure which: nothing is known of what was not seen."""
+
+    receive: Receive
+    of_srq: bool
+    length: int | None = None  # of what was sent
+    digest: Any = None
+
+
 def _lost_track(ep: Ep, why: str) -> None:
     ep.doubt = why
 
@@ -462,6 +474,7 @@ def _stream(
     if ep.doubt:
         return None
     after_it: set[tuple[int, int]] = set()
+    may_receive = may_request = False
     why = ""
     for received, requested in ep.streams:
         if on_recv and not bind:
@@ -470,6 +483,7 @@ def _stream(
                 misfit = _recv_fits(ep.receives[at], data)
                 if not misfit:
                     after_it.add((at + 1, requested))
+                    may_receive = True
                 elif not why:
                     why = misfit
                 if at >= ep.lossy[0]:
@@ -484,6 +498,7 @@ def _stream(
                 misfit = _request_fits(request, data, bind)
                 if not misfit:
                     after_it.add((received, at + 1))
+                    may_request = True
                 elif not why:
                     why = misfit
                 if not request.suppressed and at >= ep.lossy[1]:
@@ -494,20 +509,18 @@ def _stream(
     if not after_it:
         _lost_track(ep, "a completion that was not expected")
         return f"of {ep.name}: {why}"
-    if bind or not on_recv:
-        message = ""
-    elif on_request:
-        message = ""
-        if ep.connection is not None and len(after_it) > 1:
+    message = ""
+    if may_receive and may_request:
+        if ep.connection is not None:
             ep.connection.exact = False
-    else:
+    elif may_receive:
         message = _message(call, ep, data, [ep.receives[pair[0] - 1] for pair in after_it])
     if len(after_it) == 1 and not message:
         ((received, requested),) = after_it
-        moved = [ep.receives[received - 1]] if received and on_recv and not on_request else []
-        if on_request and not on_recv and requested and not bind:
-            moved = [ep.requests[requested - 1]]
-        message = _violation(data, moved)
+        if may_receive:
+            message = _violation(data, [ep.receives[received - 1]])
+        elif not bind:
+            message = _violation(data, [ep.requests[requested - 1]])
     ep.streams = frozenset(after_it) if len(after_it) <= 16 else ep.streams
     if len(after_it) > 16:
         _lost_track(ep, "too many explanations")
@@ -517,9 +530,11 @@ def _stream(
 def _message(call: Call, ep: Ep, data: dict[str, Any], receives: list[Receive]) -> str:
     """A receive that completes has the next message of its connection."""
     connection = ep.connection
+    status = data.get("status")
+    if status == SUCCESS and len(receives) == 1:
+        call.objects["message"] = Message(receives[0], ep.srq is not None)
     if connection is None or len(ep.connections) != 1:
         return ""
-    status = data.get("status")
     if status not in (SUCCESS, LOCAL_LENGTH):
         return ""
     at = connection.reaped
@@ -535,14 +550,10 @@ def _message(call: Call, ep: Ep, data: dict[str, Any], receives: list[Receive]) 
     room = [receive.length for receive in receives]
     if status == SUCCESS and isinstance(told, int) and told != length:
         return f"the length is {told}, and the message has {length} bytes"
-    digest, memory = other.sent[at][2], call.memory
-    if (
-        status == SUCCESS
-        and digest is not None
-        and memory.get("length") == length
-        and memory.get("digest", digest) != digest
-    ):
-        return f"the memory does not hold the message of {length} bytes"
+    if status == SUCCESS and len(receives) == 1:
+        call.objects["message"] = Message(
+            receives[0], ep.srq is not None, length, other.sent[at][2]
+        )
     if None in room:
         return ""
     if status == SUCCESS and all(length > (one or 0) for one in room):

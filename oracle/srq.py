@@ -283,6 +283,7 @@ def post_recv(call: Call, srq: Srq, side: Side) -> None:
         check_segments(call, srq, srq.pz, side, "DAT_MEM_PRIV_LOCAL_WRITE_FLAG") is not None
     )
     receive.at = call.end
+    receive.n = call.n
     receive.bad_from = bad_from(call, srq, srq.pz, side, "DAT_MEM_PRIV_LOCAL_WRITE_FLAG")
     srq.posted.append(receive)
 

@@ -204,6 +204,7 @@ class Receive:
         "length",
         "lmrs",
         "maybe_bad",
+        "n",
         "segments",
         "unsignalled",
     )
@@ -215,6 +216,7 @@ class Receive:
         self.maybe_bad = False
         self.unsignalled = False
         self.lmrs: tuple[str, ...] = ()
+        self.n = 0  # of the call that posted it
         self.at: float = 0
         self.bad_from: int | None = None  # the first byte that must not be moved
 

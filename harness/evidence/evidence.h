@@ -94,6 +94,18 @@ struct call_pointee {
         uint16_t digested;
 };
 
+/* Bytes that a post sends, or that have come to a receive (docs/typed-values.md). */
+enum memory_kind { MEMORY_NONE, MEMORY_SENT, MEMORY_ARRIVED };
+
+struct call_memory {
+        uint64_t post; /* of what arrived: the number of the receive's call */
+        uint64_t length;
+        uint64_t digest;
+        uint32_t kept;    /* bytes of the vector that were kept; 0: all are of the message */
+        uint32_t changed; /* the first of them behind the message that changed; `kept`: none */
+        uint32_t kind;
+};
+
 struct call_record {
         _Atomic uint32_t busy; /* one thread writes to it, and the others let it */
         _Atomic uint32_t state;
@@ -113,6 +125,7 @@ struct call_record {
         struct call_span in[CALL_ARGS_MAX];
         struct call_span out[CALL_ARGS_MAX];
         struct call_pointee pointees[CALL_POINTEES_MAX];
+        struct call_memory memory;
         unsigned char bytes[CALL_BYTES_MAX];
 };
 

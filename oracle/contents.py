@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What messages hold: what comes is what was sent, and the rest of a vector stays as it was.
+
+A record has digests of what a post sends, and of what has come to a receive when its completion is
+taken (docs/typed-values.md). A digest is held to one only if it is sure which receive, and which
+message, the completion is of.
+"""
+
+from oracle.kernel import tells
+from oracle.posts import Message
+from oracle.state import Evd, Side
+from oracle.trace import Call
+
+TAKES = ("dat_evd_dequeue", "dat_evd_wait")
+
+
+def _message(call: Call, of_srq: bool) -> Message | None:
+    """The message of a completion, if the digest of the call is of its receive."""
+    message = call.objects.get("message")
+    if not isinstance(message, Message) or message.of_srq != of_srq:
+        return None
+    return message if call.memory.get("post") == message.receive.n else None
+
+
+def _same(call: Call, of_srq: bool) -> bool | str | None:
+    message = _message(call, of_srq)
+    if message is None or message.digest is None or call.memory.get("length") != message.length:
+        return None
+    if call.memory.get("digest") == message.digest:
+        return True
+    return f"the memory does not hold the message of {message.length} bytes"
+
+
+def _rest(call: Call, of_srq: bool) -> bool | str | None:
+    kept, length = call.memory.get("kept"), call.memory.get("length")
+    if _message(call, of_srq) is None or kept is None:
+        return None
+    changed = call.memory.get("changed")
+    if changed is None:
+        return True
+    return f"byte {changed} of the vector is changed by a message of {length} bytes"
+
+
+@tells(*TAKES, clauses=["ep_post_recv/length", "ep_post_send/length"])
+def message_of_ep(call: Call, _evd: Evd, _side: Side) -> bool | str | None:
+    """What comes to a receive of an EP is the next message, byte by byte."""
+    return _same(call, of_srq=False)
+
+
+@tells(*TAKES, clauses=["srq_post_recv/in_order_of_sends", "srq_post_recv/shorter_fills_in_order"])
+def message_of_srq(call: Call, _evd: Evd, _side: Side) -> bool | str | None:
+    """What comes to a receive of an SRQ is the next message to the EP, byte by byte."""
+    return _same(call, of_srq=True)
+
+
+@tells(*TAKES, clauses=["ep_post_recv/shorter"])
+def rest_of_ep(call: Call, _evd: Evd, _side: Side) -> bool | str | None:
+    """Behind the message the vector is as it was posted."""
+    return _rest(call, of_srq=False)
+
+
+@tells(*TAKES, clauses=["srq_post_recv/shorter_leaves_rest"])
+def rest_of_srq(call: Call, _evd: Evd, _side: Side) -> bool | str | None:
+    """Behind the message the vector is as it was posted to the SRQ."""
+    return _rest(call, of_srq=True)
