@@ -6,9 +6,12 @@ taken (docs/typed-values.md). A digest is held to one only if it is sure which r
 message, the completion is of.
 """
 
+from typing import Any
+
+from oracle.common import declared
 from oracle.kernel import tells
 from oracle.posts import Message
-from oracle.state import Evd, Side
+from oracle.state import Ep, Evd, Rmr, Side
 from oracle.trace import Call
 
 TAKES = ("dat_evd_dequeue", "dat_evd_wait")
@@ -39,6 +42,49 @@ def _rest(call: Call, of_srq: bool) -> bool | str | None:
     if changed is None:
         return True
     return f"byte {changed} of the vector is changed by a message of {length} bytes"
+
+
+VECTORS = (
+    "ep_post_recv",
+    "ep_post_send",
+    "ep_post_rdma_write",
+    "ep_post_rdma_read",
+    "srq_post_recv",
+)
+
+
+@tells(
+    *(f"dat_{page}" for page in VECTORS),
+    clauses=[f"{page}/vector_not_modified" for page in VECTORS],
+    always=True,
+)
+def vector_not_modified(call: Call, obj: Any, side: Side) -> bool | str | None:
+    """A call leaves the vector as it is, unless the provider declares that it may not."""
+    if declared(obj, "iov_ownership_on_return", side) == "DAT_IOV_PROVIDER_MOD":
+        return None
+    return _left(call, "local_iov")
+
+
+@tells(
+    "dat_ep_post_rdma_write",
+    "dat_ep_post_rdma_read",
+    clauses=["ep_post_rdma_write/remote_not_modified", "ep_post_rdma_read/remote_not_modified"],
+    rulings=["DTO-44"],
+    always=True,
+)
+def remote_not_modified(call: Call, _ep: Ep, _side: Side) -> bool | str | None:
+    return _left(call, "remote_iov")
+
+
+@tells("dat_rmr_bind", clauses=["rmr_bind/triplet_kept"], rulings=["DTO-44"], always=True)
+def triplet_kept(call: Call, _rmr: Rmr, _side: Side) -> bool | str | None:
+    return _left(call, "lmr_triplet")
+
+
+def _left(call: Call, name: str) -> bool | str | None:
+    if call.overlaps or not call.typed:
+        return None
+    return f"changes {name}, which is the consumer's" if name in call.changed else True
 
 
 @tells(*TAKES, clauses=["ep_post_recv/length", "ep_post_send/length"])

@@ -68,7 +68,7 @@ static inline size_t log_slot(uint64_t n)
 }
 
 /* One DAT call. Captured structures lie in `bytes`; length 0: not captured. */
-#define CALL_ARGS_MAX  12
+#define CALL_ARGS_MAX  12 /* a bit for each is in call_record.changed */
 #define CALL_BYTES_MAX 1536
 
 enum call_state { CALL_EMPTY, CALL_BEGUN, CALL_DONE };
@@ -114,8 +114,9 @@ struct call_record {
         uint16_t thread;   /* that makes it: 1 is the one that the process began with */
         uint16_t exec;     /* 0, or the number of the exec_process that made it */
         int32_t pid;       /* of the process that made it, as it sees itself */
-        uint32_t pointee_count;
-        uint64_t number; /* n + 1 */
+        uint16_t pointee_count;
+        uint16_t changed; /* a bit for each argument whose memory, which is IN, the call changed */
+        uint64_t number;  /* n + 1 */
         uint32_t ret;
         uint32_t used;
         uint64_t at_ns; /* since the process started its work */

@@ -399,6 +399,20 @@ static void write_memory(struct writer *writer, const struct call_memory *memory
         write_close(writer, '}');
 }
 
+static void write_changed(struct writer *writer, const struct call_record *call,
+                          const struct api_function *function)
+{
+        if (!call->changed)
+                return;
+        write_name(writer, "changed");
+        write_open(writer, '[');
+        for (size_t i = 0; i < function->count; i++)
+                if (call->changed & 1u << i)
+                        write_text(writer, function->params[i].name,
+                                   strlen(function->params[i].name));
+        write_close(writer, ']');
+}
+
 static void write_true(struct writer *writer, const char *name)
 {
         write_name(writer, name);
@@ -436,6 +450,7 @@ static void emit_call(struct render *render, const struct call_record *call)
                 write_true(writer, "unfinished");
         write_origin(render, call, done);
         write_memory(writer, &call->memory);
+        write_changed(writer, call, function);
         write_count(writer, "at_us", call->at_ns / 1000);
         if (done)
                 write_count(writer, "us", call->took_ns / 1000);

@@ -417,6 +417,7 @@ static void record_begin(struct call_record *call, uint64_t number, unsigned int
         call->ret = 0;
         call->used = 0;
         call->pointee_count = 0;
+        call->changed = 0;
         call->exec = 0;
         call->pid = getpid();
         call->took_ns = 0;
@@ -437,6 +438,16 @@ static void record_begin(struct call_record *call, uint64_t number, unsigned int
         atomic_store(&call->state, CALL_BEGUN);
 }
 
+/* What a call was given to read, it leaves as it was. */
+static bool is_changed(const struct call_record *call, size_t i, const struct trace_arg *arg)
+{
+        const struct call_span *span = &call->in[i];
+        unsigned char now[CALL_BYTES_MAX];
+
+        return span->length && trace_read(now, trace_pointer(arg), span->length) &&
+               memcmp(now, call->bytes + span->offset, span->length) != 0;
+}
+
 static void record_end(struct call_record *call, const struct trace_arg *args, DAT_RETURN ret,
                        uint64_t ended_ns)
 {
@@ -444,6 +455,10 @@ static void record_end(struct call_record *call, const struct trace_arg *args, D
 
         call->took_ns = ended_ns - evidence->started_ns - call->at_ns;
         call->ret = ret;
+        for (size_t i = 0; i < api->count; i++)
+                if (api->params[i].pointer && api->params[i].direction == API_IN &&
+                    is_changed(call, i, &args[i]))
+                        call->changed |= (uint16_t)(1u << i);
         for (size_t i = 0; dat_is(ret, DAT_SUCCESS) && i < api->count; i++)
                 if (api->params[i].pointer && (api->params[i].direction & API_OUT))
                         capture_pointed(call, &api->params[i], &call->out[i],
@@ -516,6 +531,7 @@ static void copy_record(struct call_record *to, const struct call_record *from)
         to->began_ns = from->began_ns;
         to->pid = from->pid;
         to->pointee_count = from->pointee_count;
+        to->changed = from->changed;
         memcpy(to->pointees, from->pointees, sizeof(to->pointees));
         to->took_ns = from->took_ns;
         memcpy(to->args, from->args, sizeof(to->args));

@@ -45,6 +45,10 @@ def test_values(text: str, value: object) -> None:
         ([CALL, {"n": 2}], "call 2 of the record is not a call"),
         ([{**CALL, "args": [["pz_handle"]]}], "call 1 of the record is not a call"),
         ([7], "call 1 of the record is not a call"),
+        ([{**CALL, "memory": []}], "call 1 of the record is not a call"),
+        ([{**CALL, "memory": {"length": "1"}}], "call 1 of the record is not a call"),
+        ([{**CALL, "memory": {"digest": 1}}], "call 1 of the record is not a call"),
+        ([{**CALL, "changed": "local_iov"}], "call 1 of the record is not a call"),
     ],
 )
 def test_damage(calls: list[Any], why: str) -> None:

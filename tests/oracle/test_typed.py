@@ -195,6 +195,7 @@ def story(
     sent: int = 64,
     rest: Any = None,
     received: int = 6,
+    changed: Any = None,
     address: Any = ADDRESS,
 ) -> dict[str, Any]:
     """The case asks, the peer accepts with private data and sends a message of 64 bytes."""
@@ -254,6 +255,7 @@ def story(
     up = {"ep_handle": handle("ep#1"), "private_data_size": size, "private_data": told}
     took(calls, "case", "DAT_CONNECTION_EVENT_ESTABLISHED", up)
     calls.add("peer", "dat_ep_post_send", post, memory={"length": sent, "digest": "11"})
+    calls.list[-1] |= {"changed": changed} if changed else {}
     done = {
         "ep_handle": handle("ep#1"),
         "user_cookie": 5,
@@ -308,6 +310,7 @@ def test_story() -> None:
         ({"told": {**GIVEN, "hex": "a1b3"}}, "is not what was given"),
         ({"digest": "12"}, "does not hold the message of 64 bytes"),
         ({"rest": {"kept": 64, "changed": 64}}, "byte 64 of the vector is changed by a message"),
+        ({"changed": ["local_iov"]}, "changes local_iov, which is the consumer's"),
         ({"length": 63}, "the length is 63, and the message has 64 bytes"),
         ({"address": None}, "local_ia_address_ptr is null"),
     ],
