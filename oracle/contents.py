@@ -10,7 +10,7 @@ from typing import Any
 
 from oracle.common import declared
 from oracle.kernel import tells
-from oracle.posts import Message
+from oracle.posts import Message, TooLong
 from oracle.state import Ep, Evd, Rmr, Side
 from oracle.trace import Call
 
@@ -32,6 +32,11 @@ def _same(call: Call, of_srq: bool) -> bool | str | None:
     if call.memory.get("digest") == message.digest:
         return True
     return f"the memory does not hold the message of {message.length} bytes"
+
+
+def _too_long(call: Call, of_srq: bool) -> bool | str | None:
+    found: TooLong | None = call.objects.get("too_long")
+    return found.why if found is not None and found.of_srq == of_srq else None
 
 
 def _rest(call: Call, of_srq: bool) -> bool | str | None:
@@ -97,6 +102,18 @@ def message_of_ep(call: Call, _evd: Evd, _side: Side) -> bool | str | None:
 def message_of_srq(call: Call, _evd: Evd, _side: Side) -> bool | str | None:
     """What comes to a receive of an SRQ is the next message to the EP, byte by byte."""
     return _same(call, of_srq=True)
+
+
+@tells(*TAKES, clauses=["ep_post_recv/longer"])
+def longer_of_ep(call: Call, _evd: Evd, _side: Side) -> bool | str | None:
+    """A receive that is too short for its message completes with that error."""
+    return _too_long(call, of_srq=False)
+
+
+@tells(*TAKES, clauses=["srq_post_recv/longer"])
+def longer_of_srq(call: Call, _evd: Evd, _side: Side) -> bool | str | None:
+    """A receive of the SRQ that is too short for its message completes with that error."""
+    return _too_long(call, of_srq=True)
 
 
 @tells(*TAKES, clauses=["ep_post_recv/shorter"])

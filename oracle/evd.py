@@ -562,10 +562,18 @@ def _take(call: Call, evd: Evd, side: Side) -> bool | str | None:
 def taken(call: Call, evd: Any, side: Side) -> None:
     if call.ok and isinstance(evd, Evd) and "taken" not in call.objects:
         _take(call, evd, side)
+    if isinstance(evd, Evd) and _found_empty(call):
+        evd.empty_at = call.begin
     if call.ok and isinstance(evd, Evd):
         cno = side.get(evd.cno)
         if isinstance(cno, Cno):
             cno.certain = False
+
+
+def _found_empty(call: Call) -> bool:
+    if call.ret == QUEUE_EMPTY:
+        return True
+    return call.ret == TIMEOUT_EXPIRED and call.field("n_more_events") == 0
 
 
 def unknown(call: Call, name: Any, side: Side) -> str | None:

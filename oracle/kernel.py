@@ -114,6 +114,7 @@ class Plan:
         "after",
         "after_any",
         "always",
+        "asleep",
         "call",
         "gone",
         "handle_rules",
@@ -138,6 +139,7 @@ class Plan:
         self.refuses: list[Held] = []
         self.tells: list[Held] = []
         self.always: list[Held] = []
+        self.asleep: list[Held] = []  # also while other threads make calls, or it does not return
         self.after: list[After] = []
         self.after_any: list[After] = []
 
@@ -207,16 +209,26 @@ def refuses(
 
 
 def tells(
-    *calls: str, clauses: Sequence[str], rulings: Sequence[str] = (), always: bool = False
+    *calls: str,
+    clauses: Sequence[str],
+    rulings: Sequence[str] = (),
+    always: bool = False,
+    asleep: bool = False,
 ) -> Callable[[Tells], Tells]:
-    """Register what successful calls must have told; `always`: unsuccessful ones, too."""
+    """Register what successful calls must have told; `always`: unsuccessful ones, too.
+
+    `asleep`: besides, calls that met calls of other threads, and such that did not return; the
+    rule looks at this itself.
+    """
 
     def register(function: Tells) -> Tells:
         rule = Rule(function.__name__, "tells", function, clauses, rulings)
         RULES.append(rule)
         for call in calls:
             plan = plan_of(call)
-            (plan.always if always else plan.tells).append(rule.of(plan.page))
+            (plan.always if always or asleep else plan.tells).append(rule.of(plan.page))
+            if asleep:
+                plan.asleep.append(rule.of(plan.page))
         return function
 
     return register
@@ -277,6 +289,8 @@ class Judge:
         side = self.side
         reason = racing(call)
         bad, unknown = self.resolve(plan, call)
+        if plan.asleep and not bad and not unknown and (reason == RACE or not call.finished):
+            self.told(call, plan.asleep)
         if not call.finished:
             self.unfinished(plan, call, bad or unknown or reason)
             return

@@ -33,7 +33,21 @@ from oracle.kernel import (
     refuses,
 )
 from oracle.lmr import is_inside, lmr_of, privileges
-from oracle.state import CONNECTED, DISCONNECTED, Ep, Evd, Lmr, Receive, Request, Rmr, Side
+from oracle.messages import acked, begins, is_quiet, met
+from oracle.pairing import SETTLED_US
+from oracle.state import (
+    CONNECTED,
+    DISCONNECTED,
+    Connection,
+    Ep,
+    Evd,
+    Lmr,
+    Receive,
+    Request,
+    Rmr,
+    Side,
+    Srq,
+)
 from oracle.trace import Call
 from oracle.values import flags
 
@@ -443,6 +457,14 @@ class Message:
     digest: Any = None
 
 
+@dataclass(frozen=True, slots=True)
+class TooLong:
+    """Why a receive that was flushed has had a message for which it is too short."""
+
+    of_srq: bool
+    why: str
+
+
 def _lost_track(ep: Ep, why: str) -> None:
     ep.doubt = why
 
@@ -463,12 +485,12 @@ def completion(call: Call, evd: Evd, data: dict[str, Any], side: Side) -> bool |
             return None
         return f"a completion of {ep.name}, which does not report DTOs to {evd.name}"
     if ep.srq is not None and on_recv:
-        return _srq_completion(call, ep, data, on_request)
-    return _stream(call, ep, data, (on_recv, on_request), False)
+        return _srq_completion(call, ep, data, side, on_request)
+    return _stream(call, ep, data, side, (on_recv, on_request), False)
 
 
 def _stream(
-    call: Call, ep: Ep, data: dict[str, Any], streams: tuple[bool, bool], bind: bool
+    call: Call, ep: Ep, data: dict[str, Any], side: Side, streams: tuple[bool, bool], bind: bool
 ) -> bool | str | None:
     on_recv, on_request = streams
     if ep.doubt:
@@ -514,20 +536,22 @@ def _stream(
         if ep.connection is not None:
             ep.connection.exact = False
     elif may_receive:
-        message = _message(call, ep, data, [ep.receives[pair[0] - 1] for pair in after_it])
+        message = _message(call, ep, data, [ep.receives[pair[0] - 1] for pair in after_it], side)
     if len(after_it) == 1 and not message:
         ((received, requested),) = after_it
         if may_receive:
             message = _violation(data, [ep.receives[received - 1]])
-        elif not bind:
-            message = _violation(data, [ep.requests[requested - 1]])
+        else:
+            _acked(ep, requested, call, data)
+            if not bind:
+                message = _violation(data, [ep.requests[requested - 1]])
     ep.streams = frozenset(after_it) if len(after_it) <= 16 else ep.streams
     if len(after_it) > 16:
         _lost_track(ep, "too many explanations")
     return f"of {ep.name}: {message}" if message else _status(ep, data)
 
 
-def _message(call: Call, ep: Ep, data: dict[str, Any], receives: list[Receive]) -> str:
+def _message(call: Call, ep: Ep, data: dict[str, Any], receives: list[Receive], side: Side) -> str:
     """A receive that completes has the next message of its connection."""
     connection = ep.connection
     status = data.get("status")
@@ -535,6 +559,11 @@ def _message(call: Call, ep: Ep, data: dict[str, Any], receives: list[Receive]) 
         call.objects["message"] = Message(receives[0], ep.srq is not None)
     if connection is None or len(ep.connections) != 1:
         return ""
+    if status == FLUSHED and acked(side, connection, call.begin) > connection.reaped:
+        return "flushed, although its message was received"
+    if status == FLUSHED and len(receives) == 1:
+        why = _too_long(ep, connection, receives[0], side)
+        call.objects["too_long"] = TooLong(ep.srq is not None, why) if why else None
     if status not in (SUCCESS, LOCAL_LENGTH):
         return ""
     at = connection.reaped
@@ -563,6 +592,46 @@ def _message(call: Call, ep: Ep, data: dict[str, Any], receives: list[Receive]) 
     return ""
 
 
+def _acked(ep: Ep, requested: int, call: Call, data: dict[str, Any]) -> None:
+    """Of a request that succeeded, all sends up to it have been received."""
+    connection = ep.connection
+    if connection is None or len(ep.connections) != 1 or data.get("status") != SUCCESS:
+        return
+    sends = sum(request.kind == "send" for request in ep.requests[:requested])
+    connection.acked.extend([call.end] * (sends - len(connection.acked)))
+
+
+def _too_long(ep: Ep, connection: Connection, receive: Receive, side: Side) -> str:
+    """A receive for which the next message was too long completes so, and is not flushed.
+
+    Only if nothing else can have ended the connection: no end has disconnected, and the requests
+    of both are sends, of which each earlier one was received.
+    """
+    other, at = connection.other, connection.reaped
+    if other is None or not other.exact or not connection.exact or receive.length is None:
+        return ""
+    if connection.by_us or other.by_us or side.trace.hosts != 1 or at >= len(other.sent):
+        return ""
+    if ep.requests or any(request.kind != "send" for request in other.ep.requests):
+        return ""
+    length = other.sent[at][0]
+    if length is None or length <= receive.length or len(other.ep.connections) != 1:
+        return ""
+    if ep.srq is None and met(side, connection, ep.receives) <= at:
+        return ""
+    if ep.srq is not None and not _surely_met(ep.srq, side, connection, receive):
+        return ""
+    return f"is flushed, although the message has {length} bytes, and the receive {receive.length}"
+
+
+def _surely_met(srq: Srq, side: Side, connection: Connection, receive: Receive) -> bool:
+    """Whether a receive was on the SRQ before the next message, and no longer one was."""
+    begun = begins(side, connection)[connection.reaped]
+    return receive.at <= begun and all(
+        one.length is not None and one.length <= (receive.length or 0) for one in srq.posted
+    )
+
+
 def _violation(data: dict[str, Any], moved: Sequence[Receive]) -> str:
     """Success, although memory was moved that may not be (GEN-9)."""
     length: Any = data.get("transfered_length")
@@ -586,7 +655,7 @@ def _status(ep: Ep, data: dict[str, Any]) -> bool | str | None:
 
 
 def _srq_completion(
-    call: Call, ep: Ep, data: dict[str, Any], on_request: bool
+    call: Call, ep: Ep, data: dict[str, Any], side: Side, on_request: bool
 ) -> bool | str | None:
     srq = ep.srq
     assert srq is not None
@@ -599,23 +668,34 @@ def _srq_completion(
                 srq.doubt = "a completion may be a receive or a request"
                 _lost_track(ep, srq.doubt)
                 return None
-            return _stream(call, ep, data, (False, True), False)
+            return _stream(call, ep, data, side, (False, True), False)
     why = "no receive is outstanding on the SRQ"
     for receive in srq.posted:
         misfit = _recv_fits(receive, data)
         if not misfit:
             srq.posted.remove(receive)
+            none_held = data.get("status") == FLUSHED and _holds_none(ep, srq, side, call)
+            srq.changes()
+            if none_held:
+                return f"of {ep.name}: flushed, although it held no receive when it was queried"
             if data.get("status") in (SUCCESS, LOCAL_LENGTH):
                 ep.srq_reaped += 1
             same = [one for one in srq.posted if one.cookie == receive.cookie]
-            message = _message(call, ep, data, [receive, *same])
+            message = _message(call, ep, data, [receive, *same], side)
             message = message or (_violation(data, [receive]) if not same else "")
             return f"of {ep.name}: {message}" if message else _status(ep, data)
         why = f"no outstanding receive of the SRQ fits: {misfit}"
     if on_request and ep.requests:
-        return _stream(call, ep, data, (False, True), False)
+        return _stream(call, ep, data, side, (False, True), False)
     srq.doubt = "a completion that was not expected"
     return f"of {ep.name}: {why}"
+
+
+def _holds_none(ep: Ep, srq: Srq, side: Side, call: Call) -> bool:
+    """Whether the EP has told that it holds none, and nothing has come since."""
+    if srq.held.get(ep) != 0 or srq.doubt or side.threads:
+        return False
+    return is_quiet(srq, side, srq.told_at - SETTLED_US, call.end)
 
 
 def _bind_completion(call: Call, evd: Evd, data: dict[str, Any], side: Side) -> bool | str | None:
@@ -643,7 +723,7 @@ def _bind_completion(call: Call, evd: Evd, data: dict[str, Any], side: Side) -> 
         for pair in ep.streams
         if pair[1] < len(ep.requests) and not ep.requests[pair[1]].suppressed
     ]
-    told = _stream(call, ep, data, (False, True), True)
+    told = _stream(call, ep, data, side, (False, True), True)
     if told is True and fits and not any(fits):
         return f"the bind of {rmr} completes before those posted earlier"
     if told is True:
