@@ -58,7 +58,7 @@ enum phase { PHASE_BODY, PHASE_TEARDOWN, PHASE_DONE };
  * Logs of fixed slots that keep the first and the last of their entries: record n (from 0) stands
  * in slot log_slot(n), which says so by its own n + 1.
  */
-#define LOG_FIRST 256
+#define LOG_FIRST 1792
 #define LOG_LAST  256
 #define LOG_SLOTS (LOG_FIRST + LOG_LAST)
 
