@@ -136,7 +136,7 @@ def connect_flags(call: Call, _ep: Ep, _side: Side) -> Refusal | Open | None:
 @refuses(
     "dat_ep_connect",
     "dat_ep_dup_connect",
-    clauses=["ep_connect/established"],
+    clauses=["ep_connect/established", "ep_dup_connect/established"],
     rulings=["EP-3", "EP-84", "EP-87"],
 )
 def reachable(call: Call, ep: Ep, side: Side) -> Refusal | Open | None:

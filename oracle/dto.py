@@ -15,7 +15,7 @@ PRIVILEGES = "DAT_PRIVILEGES_VIOLATION"
 def vector_of(call: Call) -> list[Any] | None:
     """The recorded segments; None where they are not all recorded."""
     count = call.arg("num_segments")
-    if count == 0:
+    if isinstance(count, int) and count <= 0:
         return []
     segments = call.arg("local_iov")
     if not isinstance(segments, list) or not isinstance(count, int) or len(segments) < count:

@@ -7,15 +7,17 @@ find it was over; on two hosts, where cases disturb the network, nothing is.
 
 from collections.abc import Iterator
 
-from oracle.ep import DEFAULT_FLAG, now
+from oracle.ep import DEFAULT_FLAG, UNSIGNALLED, now
 from oracle.evd import QUEUE_EMPTY, TIMEOUT_EXPIRED
-from oracle.kernel import tells
-from oracle.messages import all_met, met, sent, since, taken_surely
+from oracle.kernel import INVALID_STATE, tells
+from oracle.messages import all_met, came, sent, since, taken_surely
 from oracle.pairing import SETTLED_US, SMALL_MESSAGE
 from oracle.state import DISCONNECTED, Connection, Ep, Evd, Ia, Side, Srq
 from oracle.trace import Call
 
 OBSERVERS = ("dat_evd_wait", "dat_evd_dequeue")
+# Calls after which what feeds an EVD, or the EVD, is not what it was.
+ENDS = ("_free", "_close", "_reset", "_disconnect", "_unwaitable", "_modify", "evd_resize")
 
 
 def _absent(call: Call) -> int:
@@ -23,7 +25,8 @@ def _absent(call: Call) -> int:
     if call.ret == QUEUE_EMPTY:
         return 1
     threshold = call.arg("threshold")
-    if call.ret == TIMEOUT_EXPIRED and isinstance(threshold, int) and threshold > 0:
+    slept = call.ret == TIMEOUT_EXPIRED or not call.finished or _ender(call) is not None
+    if slept and isinstance(threshold, int) and threshold > 0:
         return threshold
     return 0
 
@@ -31,6 +34,12 @@ def _absent(call: Call) -> int:
 def _plain(ep: Ep, stream: str) -> bool:
     flags = ep.attr.get(f"{stream}_completion_flags")
     return flags == DEFAULT_FLAG and f"{stream}_completion_flags" not in ep.was
+
+
+def _signals(ep: Ep) -> bool:
+    """Whether each receive that completes to an EP of an SRQ ends a wait."""
+    field = "recv_completion_flags"
+    return ep.attr.get(field) in (DEFAULT_FLAG, UNSIGNALLED) and field not in ep.was
 
 
 def _ended(ep: Ep, until: float) -> bool:
@@ -54,17 +63,13 @@ def due_receives(ep: Ep, side: Side, until: float) -> int:
         return 0
     if _ended(ep, until):
         return posted - reaped
-    connection = ep.connection
-    if connection is None or connection.phase != "up" or len(ep.connections) != 1:
-        return 0
-    came = min(posted, sent(side, connection, until))
-    return min(came, met(side, connection, ep.receives)) - reaped
+    return came(ep, side, until) - reaped
 
 
 def due_of_srq(ep: Ep, side: Side, until: float) -> int:
     """The same for an EP of an SRQ: where there is a receive for each message of all its EPs."""
     srq = ep.srq
-    if srq is None or srq.doubt or ep.doubt or not _plain(ep, "recv"):
+    if srq is None or srq.doubt or ep.doubt or not _signals(ep):
         return 0
     total = own = 0
     for other in srq.eps:
@@ -74,10 +79,9 @@ def due_of_srq(ep: Ep, side: Side, until: float) -> int:
         if connection.other is None or not connection.other.exact or len(other.connections) != 1:
             return 0
         total += max(0, len(connection.other.sent) - other.srq_reaped)
-        if other is ep and connection.phase == "up":
+        if other is ep:
             own = sent(side, connection, until) - other.srq_reaped
-    posted = sum(receive.at <= until for receive in srq.posted)
-    return own if 0 < own <= total <= posted and all_met(srq, side) else 0
+    return own if 0 < own <= total <= len(srq.posted) and all_met(srq, side) else 0
 
 
 def due_requests(ep: Ep, side: Side, until: float) -> int:
@@ -126,23 +130,55 @@ def _feeding(evd: Evd, stream: str) -> Iterator[Ep]:
             yield feeder
 
 
-def _until(call: Call) -> float:
-    return call.end - SETTLED_US
+def _ender(call: Call) -> Call | None:
+    """The call that made the EVD unwaitable, and so ended a wait on it."""
+    if call.ret != INVALID_STATE:
+        return None
+    return next((other for other in call.overlaps if _made_unwaitable(call, other)), None)
+
+
+def _made_unwaitable(call: Call, other: Call) -> bool:
+    return other.name == "dat_evd_set_unwaitable" and other.args.get("evd_handle") == call.args.get(
+        "evd_handle"
+    )
+
+
+def _until(call: Call, side: Side) -> float:
+    """The time by which what is due must have been done."""
+    ender = _ender(call)
+    if ender is not None:
+        return ender.begin - SETTLED_US
+    return (call.end if call.finished else side.last) - SETTLED_US
+
+
+def _is_alone(call: Call) -> bool:
+    """Whether no call meanwhile took from the EVD, or ended what feeds it."""
+    return all(
+        _made_unwaitable(call, other)
+        or (
+            not other.name.endswith(ENDS)
+            and not (
+                other.name in OBSERVERS
+                and other.args.get("evd_handle") == call.args.get("evd_handle")
+            )
+        )
+        for other in call.overlaps
+    )
 
 
 def _applies(call: Call, side: Side) -> int:
-    if call.overlaps or side.trace.hosts != 1:
+    if side.trace.hosts != 1 or not _is_alone(call):
         return 0
     return _absent(call)
 
 
-@tells(*OBSERVERS, clauses=["ep_post_recv/in_order", "ep_post_recv/length"], always=True)
+@tells(*OBSERVERS, clauses=["ep_post_recv/in_order", "ep_post_recv/length"], asleep=True)
 def receives_come(call: Call, evd: Evd, side: Side) -> bool | str | None:
     """A receive whose message has come completes."""
     absent = _applies(call, side)
     if not absent:
         return None
-    until = _until(call)
+    until = _until(call, side)
     due = sum(max(0, due_receives(ep, side, until)) for ep in _feeding(evd, "recv"))
     if due >= absent:
         return f"finds fewer than {absent} events, while {due} receives must have completed"
@@ -152,14 +188,14 @@ def receives_come(call: Call, evd: Evd, side: Side) -> bool | str | None:
 @tells(
     *OBSERVERS,
     clauses=["srq_post_recv/any_ep", "srq_post_recv/posted_after_connection"],
-    always=True,
+    asleep=True,
 )
 def srq_receives_come(call: Call, evd: Evd, side: Side) -> bool | str | None:
     """A message takes a receive of the SRQ, which completes."""
     absent = _applies(call, side)
     if not absent:
         return None
-    until = _until(call)
+    until = _until(call, side)
     due = sum(due_of_srq(ep, side, until) for ep in _feeding(evd, "recv"))
     if due >= absent:
         return f"finds fewer than {absent} events, while {due} receives must have completed"
@@ -167,27 +203,29 @@ def srq_receives_come(call: Call, evd: Evd, side: Side) -> bool | str | None:
 
 
 @tells(
-    *OBSERVERS, clauses=["ep_post_send/length", "ep_disconnect/requests_broken_off"], always=True
+    *OBSERVERS,
+    clauses=["ep_post_send/length", "ep_disconnect/requests_broken_off"],
+    asleep=True,
 )
 def requests_come(call: Call, evd: Evd, side: Side) -> bool | str | None:
     """A request that can be carried out completes, and one that is flushed does."""
     absent = _applies(call, side)
     if not absent:
         return None
-    until = _until(call)
+    until = _until(call, side)
     due = sum(due_requests(ep, side, until) for ep in _feeding(evd, "request"))
     if due >= absent:
         return f"finds fewer than {absent} events, while {due} requests must have completed"
     return True if due else None
 
 
-@tells(*OBSERVERS, clauses=["ep_connect/established", "ep_disconnect/ended"], always=True)
+@tells(*OBSERVERS, clauses=["ep_connect/established", "ep_disconnect/ended"], asleep=True)
 def connection_events_come(call: Call, evd: Evd, side: Side) -> bool | str | None:
     """The end that asked gets the acceptance's event, and each end that of the end."""
     absent = _applies(call, side)
     if not absent:
         return None
-    until = _until(call)
+    until = _until(call, side)
     due = 0
     for ep in _feeding(evd, "connect"):
         connection = ep.connection
@@ -209,14 +247,14 @@ def connection_events_come(call: Call, evd: Evd, side: Side) -> bool | str | Non
     *OBSERVERS,
     clauses=["srq_set_lw/event_at_once", "srq_set_lw/each_setting_has_its_event"],
     rulings=["GEN-10", "SRQ-3"],
-    always=True,
+    asleep=True,
 )
 def marks_are_told(call: Call, evd: Evd, side: Side) -> bool | str | None:
     """A mark that is set while receives are fewer raises its event."""
     absent = _applies(call, side)
     if not absent or not any(isinstance(feeder, Ia) for feeder, _ in evd.feeders):
         return None
-    until = _until(call)
+    until = _until(call, side)
     due = sum(
         srq.due
         for srq in side.objects.values()

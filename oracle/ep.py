@@ -36,6 +36,8 @@ from oracle.kernel import (
     refuses,
     tells,
 )
+from oracle.messages import came, counts_of, is_spent, none_accepted
+from oracle.pairing import SETTLED_US
 from oracle.state import (
     ACTIVE,
     COMPLETION_PENDING,
@@ -487,7 +489,7 @@ def free_state(_call: Call, ep: Ep, _side: Side) -> Refusal | Open | None:
 @after("dat_ep_free")
 def free(_call: Call, ep: Ep, side: Side) -> None:
     side.end(ep)
-    forget(ep)
+    forget(ep, side)
     for stream in STREAM_OF:
         leave_evd(ep, stream, side)
     for connection in ep.connections:
@@ -495,13 +497,13 @@ def free(_call: Call, ep: Ep, side: Side) -> None:
     ep.lossy = (len(ep.receives), len(ep.requests))
 
 
-def forget(ep: Ep) -> None:
+def forget(ep: Ep, side: Side) -> None:
     """The EP is gone, or goes: what it holds of an SRQ is not known any more."""
     if ep.pz is not None:
         ep.pz.users.discard(ep)
     if ep.srq is not None:
         ep.srq.eps.discard(ep)
-        if ep.ever:
+        if ep.ever and not is_spent(ep, side):
             ep.srq.doubt = "an EP that had receives of the SRQ is gone"
 
 
@@ -511,12 +513,12 @@ def reset_state(_call: Call, ep: Ep, _side: Side) -> Refusal | Open | None:
 
 
 @after("dat_ep_reset")
-def reset(_call: Call, ep: Ep, _side: Side) -> None:
+def reset(_call: Call, ep: Ep, side: Side) -> None:
     """Completions that were not reaped may be lost; connection events stay (EP-74)."""
     ep.pending.clear()
     if now(ep) != {UNCONNECTED}:
         ep.lossy = (len(ep.receives), len(ep.requests))
-        if ep.srq is not None and ep.ever:
+        if ep.srq is not None and ep.ever and not is_spent(ep, side):
             ep.srq.doubt = "an EP that had receives of the SRQ was reset"
     ep.states = frozenset((UNCONNECTED,))
 
@@ -1073,18 +1075,20 @@ def recv_query(call: Call, ep: Ep, side: Side) -> bool | str | None:
         if not idle_ep:
             return f"tells a span of {span}, below its count of {count}"
     if ep.srq is not None:
-        return _held(ep, count, span)
+        return _held(call, ep, side)
     if ep.doubt:
         return None
     posted = len(ep.receives)
     reaped = min(pair[0] for pair in ep.streams)
-    most = posted - max(reaped, 0)
+    most = posted - reaped
+    if not call.overlaps and side.trace.hosts == 1:
+        most = posted - max(reaped, came(ep, side, call.begin - SETTLED_US))
     least = waiting_least(ep)
     states = now(ep)
     if states == {DISCONNECTED}:
         most = least = 0
     elif not call.overlaps:
-        _defer_least(call, ep, count, span)
+        _defer_least(call, ep, side, count, span)
     judged: bool | None = None
     if isinstance(count, int):
         judged = True
@@ -1097,24 +1101,24 @@ def recv_query(call: Call, ep: Ep, side: Side) -> bool | str | None:
     return judged
 
 
-def _defer_least(call: Call, ep: Ep, count: Any, span: Any) -> None:
+def _defer_least(call: Call, ep: Ep, side: Side, count: Any, span: Any) -> None:
     """Unless the connection has ended by then, receives without a message wait still.
 
     Whether it had ended, the next state tells that the EP is seen in.
     """
     connection = ep.connection
     posted = len(ep.receives)
-    came = 0
+    most = 0
     if connection is not None:
         other = connection.other
         if other is None:
-            if now(ep) & CAN_TAKE:
+            if now(ep) & CAN_TAKE and not none_accepted(side):
                 return
         elif not other.exact or len(ep.connections) != 1:
             return
         else:
-            came = len(other.sent)
-    least = posted - max(*(pair[0] for pair in ep.streams), min(posted, came), ep.lossy[0])
+            most = len(other.sent)
+    least = posted - max(*(pair[0] for pair in ep.streams), min(posted, most), ep.lossy[0])
     if isinstance(count, int) and count < least:
         ep.pending.append((call, f"tells {count} receives, not at least {least}"))
     elif isinstance(span, int) and 0 < span < least:
@@ -1147,8 +1151,9 @@ def waiting_least(ep: Ep) -> int:
 CAN_TAKE = frozenset((CONNECTED, DISCONNECT_PENDING))
 
 
-def _held(ep: Ep, count: Any, span: Any) -> bool | str | None:
-    """An EP of an SRQ holds receives only while it is connected."""
+def _held(call: Call, ep: Ep, side: Side) -> bool | str | None:
+    """An EP of an SRQ holds receives only while connected, and none that another one holds."""
+    count, span = call.field("nbufs_allocated"), call.field("bufs_alloc_span")
     srq: Srq | None = ep.srq
     assert srq is not None
     states = now(ep)
@@ -1172,7 +1177,10 @@ def _held(ep: Ep, count: Any, span: Any) -> bool | str | None:
         and len(other.sent) <= ep.srq_reaped
     ):
         return f"tells a span of {span}, while no message is on its way"
-    return True if not srq.doubt else None
+    if isinstance(count, int):
+        srq.held[ep] = count
+        srq.told_at = min(srq.told_at, call.begin)
+    return counts_of(srq, side, call) or True
 
 
 @refuses("dat_ep_set_watermark", clauses=["ep_set_watermark/as_declared"], rulings=["EP-44"])

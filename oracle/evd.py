@@ -457,7 +457,7 @@ def threshold_of_consumer(call: Call, evd: Evd, _side: Side) -> Refusal | Open |
     return refuse(INVALID_STATE, INVALID_PARAMETER) if left else None
 
 
-@refuses("dat_evd_wait", clauses=["evd_set_unwaitable/wait_is_refused"])
+@refuses("dat_evd_wait", clauses=["evd_wait/in_state"])
 def unwaitable(_call: Call, evd: Evd, _side: Side) -> Refusal | Open | None:
     if evd.waitable is None:
         return Open("whether the EVD is waitable is not known")
@@ -558,10 +558,18 @@ def _take(call: Call, evd: Evd, side: Side) -> bool | str | None:
 def taken(call: Call, evd: Any, side: Side) -> None:
     if call.ok and isinstance(evd, Evd) and "taken" not in call.objects:
         _take(call, evd, side)
+    if isinstance(evd, Evd) and _found_empty(call):
+        evd.empty_at = call.begin
     if call.ok and isinstance(evd, Evd):
         cno = side.get(evd.cno)
         if isinstance(cno, Cno):
             cno.certain = False
+
+
+def _found_empty(call: Call) -> bool:
+    if call.ret == QUEUE_EMPTY:
+        return True
+    return call.ret == TIMEOUT_EXPIRED and call.field("n_more_events") == 0
 
 
 def unknown(call: Call, name: Any, side: Side) -> str | None:

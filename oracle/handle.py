@@ -30,13 +30,22 @@ CALLS = ("dat_get_consumer_context", "dat_set_consumer_context", "dat_get_handle
 
 @refuses(
     *CALLS,
-    clauses=["get_handle_type/null_handle", "get_consumer_context/destroyed_handle"],
+    clauses=[f"{name.removeprefix('dat_')}/null_handle" for name in CALLS],
+    rulings=["GEN-1"],
+)
+def null_handle(call: Call, _obj: Any, _side: Side) -> Refusal | Open | None:
+    return refuse(INVALID_HANDLE) if call.arg("dat_handle") == NULL else None
+
+
+@refuses(
+    *CALLS,
+    clauses=[f"{name.removeprefix('dat_')}/destroyed_handle" for name in CALLS],
     rulings=["CTX-1", "GEN-1"],
 )
-def handle(call: Call, _obj: Any, side: Side) -> Refusal | Open | None:
+def destroyed_handle(call: Call, _obj: Any, side: Side) -> Refusal | Open | None:
     text = call.arg("dat_handle")
     if text == NULL:
-        return refuse(INVALID_HANDLE)
+        return None
     obj = side.get(text)
     if obj is None:
         return Open("a handle of no known object")

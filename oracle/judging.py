@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Judges the traces of verdict records."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from oracle import (
     cno,
     connection,
+    contents,
     cr,
     due,
     ep,
@@ -31,6 +33,7 @@ from oracle.verdict import Deviation, Judgement
 MODULES = (
     cno,
     connection,
+    contents,
     cr,
     due,
     ep,
@@ -64,6 +67,7 @@ def judge(record: Mapping[str, Any], declared: Mapping[str, Any]) -> Judgement:
     except Exception as error:
         # What a trace has that no rule foresaw must not end a run.
         judgement.deviations.clear()
+        judgement.asked.clear()
         judgement.damage = f"a rule failed: {type(error).__name__}: {error}"
     return judgement
 
@@ -109,6 +113,9 @@ def _judge(side: Side, process: Process, trace: Trace, judgement: Judgement) -> 
             judgement.unjudged["calls before it are not kept"] += 1
             continue
         kernel.call(call)
+    for held, count in Counter(kernel.asked).items():
+        for clause in held.clauses:
+            judgement.asked[clause] += count
 
 
 def declared_of(hosts: Mapping[str, Any], name: str | None = None) -> dict[str, Any]:
@@ -125,15 +132,6 @@ def declared_of(hosts: Mapping[str, Any], name: str | None = None) -> dict[str, 
     if name and name != known:
         said.pop("adapter_name", None)
     return {**said, "opened_as": name or known}
-
-
-def counts() -> dict[str, int]:
-    """How often each clause was judged since the start of the process."""
-    totals: dict[str, int] = {}
-    for rule in RULES:
-        for clause in rule.clauses:
-            totals[clause] = totals.get(clause, 0) + rule.asked
-    return totals
 
 
 def rules() -> Sequence[Rule]:

@@ -82,7 +82,26 @@ class Rule:
     function: Callable[[Call, Any, Side], Any]
     clauses: Sequence[str]
     rulings: Sequence[str]
-    asked: int = 0
+
+    def of(self, page: str) -> "Held":
+        """The rule for a call of this page: it cites that page's clauses, where it has some.
+
+        A rule about what another call has caused has none; it cites that call's clauses.
+        """
+        own = tuple(clause for clause in self.clauses if clause.startswith(f"{page}/"))
+        return Held(self.function, own or tuple(self.clauses))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Held:
+    """A rule as one call is held to it; a deviation is cited as one of the first clause."""
+
+    function: Callable[[Call, Any, Side], Any]
+    clauses: Sequence[str]
+
+
+# A page whose name is not that of its call.
+PAGES = {"dat_ia_openv": "ia_open"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +121,10 @@ class Plan:
         "after",
         "after_any",
         "always",
+        "asleep",
         "call",
         "gone",
+        "handle_rules",
         "handles",
         "legal",
         "listed",
@@ -115,22 +136,23 @@ class Plan:
 
     def __init__(self, call: str) -> None:
         self.call = call
-        self.page = call.removeprefix("dat_")
+        self.page = PAGES.get(call, call.removeprefix("dat_"))
         self.handles: Sequence[Handle] = ()
-        self.legal = ""
+        self.handle_rules: dict[str, Held] = {}  # by argument
+        self.legal = Held(_nothing, ("",))
         self.listed: frozenset[str] = frozenset()
         self.gone: frozenset[str] = frozenset()
         self.small: Callable[[Call, Any, Side], bool] | None = None
-        self.refuses: list[Rule] = []
-        self.tells: list[Rule] = []
-        self.always: list[Rule] = []
+        self.refuses: list[Held] = []
+        self.tells: list[Held] = []
+        self.always: list[Held] = []
+        self.asleep: list[Held] = []  # also while other threads make calls, or it does not return
         self.after: list[After] = []
         self.after_any: list[After] = []
 
 
 PLANS: dict[str, Plan] = {}
 RULES: list[Rule] = []
-HANDLE_RULES: dict[tuple[str, str], Rule] = {}
 
 
 def plan_of(call: str) -> Plan:
@@ -157,22 +179,20 @@ def describe(
     besides errors.
     """
     plan = plan_of(call)
-    plan.legal = legal
+    rule = Rule(f"{call}: legal", "legal", _nothing, [legal], [])
+    RULES.append(rule)
+    plan.legal = rule.of(plan.page)
     plan.listed = frozenset(f"DAT_{name}" for name in returns.split())
     plan.handles = handles
     plan.small = small
     plan.gone = frozenset(gone_passes.split())
-    RULES.append(Rule(f"{call}: legal", "legal", _nothing, [legal], []))
-    LEGAL[call] = RULES[-1]
     for handle in handles:
         if handle.clause:
-            RULES.append(
-                Rule(f"{call}: {handle.argument}", "handle", _nothing, [handle.clause], ["GEN-1"])
+            rule = Rule(
+                f"{call}: {handle.argument}", "handle", _nothing, [handle.clause], ["GEN-1"]
             )
-            HANDLE_RULES[call, handle.argument] = RULES[-1]
-
-
-LEGAL: dict[str, Rule] = {}
+            RULES.append(rule)
+            plan.handle_rules[handle.argument] = rule.of(plan.page)
 
 
 def _nothing(_call: Call, _objects: Any, _side: Side) -> None:
@@ -188,23 +208,34 @@ def refuses(
         rule = Rule(function.__name__, "refuses", function, clauses, rulings)
         RULES.append(rule)
         for call in calls:
-            plan_of(call).refuses.append(rule)
+            plan = plan_of(call)
+            plan.refuses.append(rule.of(plan.page))
         return function
 
     return register
 
 
 def tells(
-    *calls: str, clauses: Sequence[str], rulings: Sequence[str] = (), always: bool = False
+    *calls: str,
+    clauses: Sequence[str],
+    rulings: Sequence[str] = (),
+    always: bool = False,
+    asleep: bool = False,
 ) -> Callable[[Tells], Tells]:
-    """Register what successful calls must have told; `always`: unsuccessful ones, too."""
+    """Register what successful calls must have told; `always`: unsuccessful ones, too.
+
+    `asleep`: besides, calls that met calls of other threads, and such that did not return; the
+    rule looks at this itself.
+    """
 
     def register(function: Tells) -> Tells:
         rule = Rule(function.__name__, "tells", function, clauses, rulings)
         RULES.append(rule)
         for call in calls:
             plan = plan_of(call)
-            (plan.always if always else plan.tells).append(rule)
+            (plan.always if always or asleep else plan.tells).append(rule.of(plan.page))
+            if asleep:
+                plan.asleep.append(rule.of(plan.page))
         return function
 
     return register
@@ -246,6 +277,7 @@ class Judge:
         self.side = side
         self.judgement = judgement
         self.deviates = False
+        self.asked: list[Held] = []  # the rules that had something to say, once for each call
 
     def deviate(self, call: Call, clause: str, why: str) -> None:
         """Note that a call lies outside of what is allowed."""
@@ -264,6 +296,8 @@ class Judge:
         side = self.side
         reason = racing(call)
         bad, unknown = self.resolve(plan, call)
+        if plan.asleep and not bad and not unknown and (reason == RACE or not call.finished):
+            self.told(call, plan.asleep)
         if not call.finished:
             self.unfinished(plan, call, bad or unknown or reason)
             return
@@ -310,13 +344,13 @@ class Judge:
             return
         function(call, call.o, self.side)
 
-    def told(self, call: Call, rules: Sequence[Rule]) -> None:
+    def told(self, call: Call, rules: Sequence[Held]) -> None:
         """Hold what a call told to rules, up to the first that it breaks."""
         for rule in rules:
             told = rule.function(call, call.o, self.side)
             if told is None:
                 continue
-            rule.asked += 1
+            self.asked.append(rule)
             if told is not True:
                 self.deviate(call, rule.clauses[0], str(told))
                 return
@@ -372,7 +406,7 @@ class Judge:
         ret = call.ret
         if bad:
             return self.bad_handles(plan, call, bad)
-        must: Rule | None = None
+        must: Held | None = None
         first: frozenset[str] = frozenset()
         allowed: set[str] = set()
         reason = ""
@@ -384,7 +418,7 @@ class Judge:
                 reason = answer.why
                 continue
             assert type(answer) is Refusal
-            rule.asked += 1
+            self.asked.append(rule)
             allowed |= answer.returns
             if answer.must and must is None:
                 must, first = rule, answer.returns
@@ -393,7 +427,7 @@ class Judge:
                 wanted = " or ".join(sorted(first))
                 self.deviate(call, must.clauses[0], f"succeeds; it must return {wanted}")
             elif not reason:
-                LEGAL[plan.call].asked += 1
+                self.asked.append(plan.legal)
             return reason if must is None else ""
         if ret in allowed or (allowed & ANY_ERROR and ret != INTERNAL):
             return ""
@@ -408,10 +442,14 @@ class Judge:
         if ret == INSUFFICIENT and INSUFFICIENT in plan.listed:
             if plan.small is None or not plan.small(call, call.o, self.side):
                 return "a lack of resources may be real"
-            self.deviate(call, plan.legal, f"returns {ret} far below the declared limits")
+            self.deviate(
+                call, plan.legal.clauses[0], f"returns {ret} far below the declared limits"
+            )
             return ""
-        LEGAL[plan.call].asked += 1
-        self.deviate(call, plan.legal, f"returns {ret}, although nothing forbids the call")
+        self.asked.append(plan.legal)
+        self.deviate(
+            call, plan.legal.clauses[0], f"returns {ret}, although nothing forbids the call"
+        )
         return ""
 
     def bad_handles(self, plan: Plan, call: Call, bad: list[tuple[Handle, str]]) -> str:
@@ -420,10 +458,10 @@ class Judge:
         ret = call.ret
         if call.thread != 1 and not call.typed:
             return "it may be another process that calls"
-        rule = HANDLE_RULES.get((plan.call, handle.argument))
-        clause = rule.clauses[0] if rule else plan.legal
-        if rule:
-            rule.asked += 1
+        rule = plan.handle_rules.get(handle.argument, plan.legal)
+        clause = rule.clauses[0]
+        if rule is not plan.legal:
+            self.asked.append(rule)
         if len(bad) > 1:
             if ret == SUCCESS:
                 self.deviate(call, clause, f"succeeds, although {handle.argument} is {how}")
@@ -463,7 +501,7 @@ class Judge:
         ):
             self.judgement.unjudged["it did not return"] += 1
             return
-        self.deviate(call, plan.legal, "does not return")
+        self.deviate(call, plan.legal.clauses[0], "does not return")
 
 
 WAITS = frozenset(("dat_evd_wait", "dat_cno_wait"))

@@ -6,8 +6,21 @@ A message that finds no receive may wait, or end the connection: it depends on t
 
 from collections.abc import Sequence
 
-from oracle.pairing import SMALL_MESSAGE
-from oracle.state import Connection, Receive, Side, Srq
+from oracle.pairing import SETTLED_US, SMALL_MESSAGE
+from oracle.state import (
+    DISCONNECTED,
+    PASSIVE,
+    RESERVED,
+    TENTATIVE,
+    UNCONNECTED,
+    Connection,
+    Ep,
+    Evd,
+    Receive,
+    Side,
+    Srq,
+)
+from oracle.trace import Call
 
 
 def since(side: Side, connection: Connection, at: float) -> float:
@@ -20,7 +33,7 @@ def since(side: Side, connection: Connection, at: float) -> float:
     return at + side.offset[1] if side.offset is not None else 1e18
 
 
-def _begun(side: Side, connection: Connection) -> list[float]:
+def begins(side: Side, connection: Connection) -> list[float]:
     """When each message of the other end was sent, by this process's clock; early at the latest."""
     other = connection.other
     if other is None:
@@ -35,7 +48,7 @@ def _begun(side: Side, connection: Connection) -> list[float]:
 def met(side: Side, connection: Connection, receives: Sequence[Receive]) -> int:
     """How many messages of a connection, from its first, have surely found their receives."""
     count = 0
-    for begun, receive in zip(_begun(side, connection), receives, strict=False):
+    for begun, receive in zip(begins(side, connection), receives, strict=False):
         if receive.at > begun:
             break
         count += 1
@@ -45,26 +58,85 @@ def met(side: Side, connection: Connection, receives: Sequence[Receive]) -> int:
 def all_met(srq: Srq, side: Side) -> bool:
     """Whether each message to an EP of the SRQ that was not reaped surely found a receive."""
     begun: list[float] = []
+    found = 0  # receives of messages that are known to have been received
     for ep in srq.eps:
         if ep.connection is not None:
-            begun += _begun(side, ep.connection)[ep.srq_reaped :]
-    posted = [receive.at for receive in srq.posted]
+            known = max(ep.srq_reaped, acked(side, ep.connection, 1e17))
+            found += known - ep.srq_reaped
+            begun += begins(side, ep.connection)[known:]
+    posted = sorted(receive.at for receive in srq.posted)[found:]
     return len(begun) <= len(posted) and all(
-        at <= when for at, when in zip(sorted(posted), sorted(begun), strict=False)
+        at <= when for at, when in zip(posted, sorted(begun), strict=False)
     )
 
 
+# After its completion was reaped by the sender, a message has completed its receive.
+ACKED_US = 50_000
+
+
+def acked(side: Side, connection: Connection, until: float) -> int:
+    """How many messages of a connection had surely been received by a time: their sends succeeded.
+
+    This tells something only if a completion comes from the other end.
+    """
+    other = connection.other
+    if other is None or not other.exact or len(other.ep.connections) != 1:
+        return 0
+    if side.attributes.get("end_to_end_completion_supported") is not True:
+        return 0
+    return sum(since(side, connection, at) + ACKED_US <= until for at in other.acked)
+
+
 def sent(side: Side, connection: Connection, until: float) -> int:
-    """How many messages have surely been sent over a connection by a time."""
+    """How many messages have surely come by half a second after a time."""
     other = connection.other
     if other is None or not other.exact:
         return 0
-    count = 0
-    for length, at, _digest, _begin in other.sent:
+    count = acked(side, connection, until + SETTLED_US)
+    if connection.phase != "up":
+        return count
+    for length, at, _digest, _begin in other.sent[count:]:
         if since(side, connection, at) > until or length is None or length > SMALL_MESSAGE:
             break
         count += 1
     return count
+
+
+def came(ep: Ep, side: Side, until: float) -> int:
+    """How many receives of its own messages have surely completed by a time."""
+    connection = ep.connection
+    if connection is None or len(ep.connections) != 1:
+        return 0
+    posted = sum(receive.at <= until for receive in ep.receives)
+    count = min(posted, sent(side, connection, until), met(side, connection, ep.receives))
+    return max(count, acked(side, connection, until + SETTLED_US))
+
+
+def none_accepted(side: Side) -> bool:
+    """Whether no end of the trace has accepted a connection so far: no message can be there."""
+    peer = side.peer
+    return not side.accepts and not side.cut and (peer is None or not (peer.accepts or peer.cut))
+
+
+def is_quiet(srq: Srq, side: Side, since_at: float, until: float) -> bool:
+    """Whether each message to an EP of the SRQ had come by a time, and none was sent later."""
+    if side.trace.hosts != 1:
+        return False
+    for ep in srq.eps:
+        connection = ep.connection
+        if connection is None:
+            continue
+        other = connection.other
+        if other is None:
+            if not none_accepted(side):
+                return False
+            continue
+        begun = sum(at <= until for at in begins(side, connection))
+        if not other.exact or len(ep.connections) != 1:
+            return False
+        if max(ep.srq_reaped, sent(side, connection, since_at)) < begun:
+            return False
+    return True
 
 
 def taken_surely(srq: Srq, side: Side, until: float) -> int:
@@ -80,6 +152,57 @@ def taken_surely(srq: Srq, side: Side, until: float) -> int:
         if other is None or not other.exact or len(ep.connections) != 1:
             return 0
         total += max(0, len(other.sent) - ep.srq_reaped)
-        if connection.phase == "up":
-            taken += max(0, sent(side, connection, until) - ep.srq_reaped)
+        taken += max(0, sent(side, connection, until) - ep.srq_reaped)
     return taken if total <= len(srq.posted) and all_met(srq, side) else 0
+
+
+def counts_of(srq: Srq, side: Side, call: Call) -> str:
+    """A receive that waits is on the SRQ or at one EP: why what was told of them is too much."""
+    settled = srq.told_at - SETTLED_US
+    if srq.doubt or side.threads or not is_quiet(srq, side, settled, call.end):
+        return ""
+    waiting = len(srq.posted) - taken_surely(srq, side, settled)
+    at_eps = sum(srq.held.values())
+    told = f" and {srq.available} available on the SRQ" if srq.available is not None else ""
+    if at_eps + (srq.available or 0) > waiting:
+        return f"with it, {at_eps} receives count at EPs{told}, while {waiting} wait"
+    if srq.available is None or not all(_is_told(ep, srq, side) for ep in srq.eps):
+        return ""
+    least = len(srq.posted) - sum(_unreaped(ep, side, call.end) for ep in srq.eps)
+    if at_eps + srq.available < least:
+        return f"with it, {at_eps} receives count at EPs{told}, while {least} wait"
+    return ""
+
+
+def _is_told(ep: Ep, srq: Srq, side: Side) -> bool:
+    """Whether it is known how many receives of the SRQ are at the EP."""
+    if ep.states <= IDLE or none_accepted(side) or is_spent(ep, side):
+        return True
+    return ep in srq.held and ep.connection is not None and ep.connection.phase == "up"
+
+
+def _unreaped(ep: Ep, side: Side, until: float) -> int:
+    """How many messages to an EP of an SRQ may have come that were not reaped."""
+    connection = ep.connection
+    if connection is None:
+        return 0
+    return max(0, sum(at <= until for at in begins(side, connection)) - ep.srq_reaped)
+
+
+# After so long, an end has flushed what it has to.
+FLUSHED_US = 90_000
+# An EP of an SRQ that was never connected holds no receive of it.
+IDLE = frozenset((UNCONNECTED, RESERVED, PASSIVE, TENTATIVE))
+
+
+def is_spent(ep: Ep, side: Side) -> bool:
+    """Whether all that an EP had to flush was reaped: its EVD was empty long after its end."""
+    connection, evd = ep.connection, side.get(ep.recv_evd)
+    return (
+        connection is not None
+        and connection.ended_at is not None
+        and len(ep.connections) == 1
+        and ep.states == {DISCONNECTED}
+        and isinstance(evd, Evd)
+        and evd.empty_at >= connection.ended_at + FLUSHED_US
+    )

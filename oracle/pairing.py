@@ -68,10 +68,19 @@ def _attempts(process: Process) -> dict[Any, list[tuple[int, float, bool]]]:
     return found
 
 
+def _connects_by_threads(process: Process) -> bool:
+    """Whether another thread than the first one asks for connections, or takes their events."""
+    return process.threads and any(
+        call.thread != 1
+        and (call.name in ("dat_ep_connect", "dat_ep_dup_connect") or "CONNECTION" in call.event)
+        for call in process.calls
+    )
+
+
 def pairs(asking: Process, asked: Process) -> dict[int, str]:
     """Calls of dat_ep_connect in one process, with the request that each is in the other."""
     found: dict[int, str] = {}
-    if asking.cut or asked.cut or asking.threads or asked.threads:
+    if asking.cut or asked.cut or _connects_by_threads(asking) or _connects_by_threads(asked):
         return found
     attempts, requests = _attempts(asking), _requests(asked)
     if None in attempts:

@@ -2,6 +2,7 @@
 """Posts to endpoints and their completions: each comes once, in order, as what was posted."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from oracle.dto import PRIVILEGES, PROTECTION, bad_from, check_segments, room_of
@@ -33,7 +34,21 @@ from oracle.kernel import (
     refuses,
 )
 from oracle.lmr import is_inside, lmr_of, privileges
-from oracle.state import CONNECTED, DISCONNECTED, Ep, Evd, Lmr, Receive, Request, Rmr, Side
+from oracle.messages import acked, begins, is_quiet, met
+from oracle.pairing import SETTLED_US
+from oracle.state import (
+    CONNECTED,
+    DISCONNECTED,
+    Connection,
+    Ep,
+    Evd,
+    Lmr,
+    Receive,
+    Request,
+    Rmr,
+    Side,
+    Srq,
+)
 from oracle.trace import Call
 from oracle.values import flags
 
@@ -93,6 +108,15 @@ describe(
 )
 
 
+TRANSFERS = ("ep_post_recv", "ep_post_send", "ep_post_rdma_write", "ep_post_rdma_read")
+RDMA = ("ep_post_rdma_write", "ep_post_rdma_read")
+
+
+def _of_pages(name: str, *pages: str) -> list[str]:
+    """The clauses of one name on several pages."""
+    return [f"{page}/{name}" for page in pages]
+
+
 def _ep(call: Call) -> Ep:
     ep = call.objects["ep_handle"]
     assert isinstance(ep, Ep)
@@ -107,7 +131,7 @@ def of_srq(call: Call, _ep_: Any, _side: Side) -> Refusal | Open | None:
 
 @refuses(
     *KINDS,
-    clauses=["ep_post_send/in_state", "ep_post_rdma_write/in_state", "rmr_bind/in_state"],
+    clauses=_of_pages("in_state", "ep_post_send", *RDMA, "rmr_bind"),
     rulings=["EP-86"],
 )
 def state(call: Call, _obj: Any, _side: Side) -> Refusal | Open | None:
@@ -118,31 +142,39 @@ def state(call: Call, _obj: Any, _side: Side) -> Refusal | Open | None:
 @refuses(
     "dat_ep_post_recv",
     *KINDS,
-    clauses=["ep_post_send/unsignalled_unconfigured", "rmr_bind/undefined_flags"],
+    clauses=_of_pages("undefined_flags", *TRANSFERS, "rmr_bind"),
     rulings=["DTO-6", "DTO-41", "RMR-5"],
 )
-def completion_flags(call: Call, _obj: Any, _side: Side) -> Refusal | Open | None:
-    ep = _ep(call)
+def undefined_flags(call: Call, _obj: Any, _side: Side) -> Refusal | Open | None:
+    """Flags that the page does not name are refused; those of other posts may be."""
     kind = KINDS.get(call.name, "recv")
     text = call.arg("completion_flags")
     if text is None:
         return Open("the flags are not recorded")
     named = flags(text) - {DEFAULT_FLAG, "0x0"}
-    if not named:
-        return None
-    answer: Refusal | None = None
     if not named <= NAMED_FLAGS:
         return refuse(INVALID_PARAMETER)
-    if not named <= FLAGS[kind]:
-        answer = may(INVALID_PARAMETER)
-    if UNSIGNALLED in named:
-        field = "recv_completion_flags" if kind == "recv" else "request_completion_flags"
-        configured = ep.attr.get(field)
-        if configured is None or field in ep.was:
-            return Open("the flags of the EP are not known")
-        if configured != UNSIGNALLED:
-            return refuse(INVALID_PARAMETER)
-    return answer
+    return None if named <= FLAGS[kind] else may(INVALID_PARAMETER)
+
+
+@refuses(
+    "dat_ep_post_recv",
+    *KINDS,
+    clauses=_of_pages("unsignalled_unconfigured", *TRANSFERS, "rmr_bind"),
+    rulings=["DTO-6", "DTO-41", "RMR-5"],
+)
+def unsignalled_unconfigured(call: Call, _obj: Any, _side: Side) -> Refusal | Open | None:
+    """Notification is left to the consumer only on an EP that is configured for it."""
+    text = call.arg("completion_flags")
+    if text is None or UNSIGNALLED not in flags(text):
+        return None
+    ep = _ep(call)
+    receives = call.name == "dat_ep_post_recv"
+    field = "recv_completion_flags" if receives else "request_completion_flags"
+    configured = ep.attr.get(field)
+    if configured is None or field in ep.was:
+        return Open("the flags of the EP are not known")
+    return None if configured == UNSIGNALLED else refuse(INVALID_PARAMETER)
 
 
 @refuses(
@@ -150,7 +182,7 @@ def completion_flags(call: Call, _obj: Any, _side: Side) -> Refusal | Open | Non
     "dat_ep_post_send",
     "dat_ep_post_rdma_write",
     "dat_ep_post_rdma_read",
-    clauses=["ep_post_send/wrong_segment", "ep_post_recv/negative_segments"],
+    clauses=_of_pages("negative_segments", *TRANSFERS),
     rulings=["DTO-1", "DTO-40"],
 )
 def segments(call: Call, _obj: Any, _side: Side) -> Refusal | Open | None:
@@ -191,7 +223,7 @@ def recv_vector(call: Call, _obj: Any, side: Side) -> Refusal | Open | None:
     "dat_ep_post_send",
     "dat_ep_post_rdma_write",
     "dat_ep_post_rdma_read",
-    clauses=["ep_post_send/wrong_segment"],
+    clauses=["ep_post_send/wrong_segment", *_of_pages("local_refused", *RDMA)],
     rulings=["EP-1", "GEN-9", "DTO-42", "DTO-46"],
 )
 def request_vector(call: Call, _obj: Any, side: Side) -> Refusal | Open | None:
@@ -234,7 +266,7 @@ def _reaches(remote: dict[str, Any], lmr: Lmr) -> bool:
 @refuses(
     "dat_ep_post_recv",
     *KINDS,
-    clauses=["ep_post_recv/one_too_many", "rmr_bind/one_too_many"],
+    clauses=_of_pages("one_too_many", *TRANSFERS, "rmr_bind"),
     rulings=["DTO-1", "DTO-5", "DTO-45"],
 )
 def places(call: Call, _obj: Any, _side: Side) -> Refusal | Open | None:
@@ -315,6 +347,7 @@ def posted_recv(call: Call, ep: Ep, side: Side) -> None:
     )
     receive.bad_from = bad_from(call, ep, ep.pz, side, "DAT_MEM_PRIV_LOCAL_WRITE_FLAG")
     receive.at = call.end
+    receive.n = call.n
     ep.receives.append(receive)
     _doubt_races(call, ep)
 
@@ -411,6 +444,24 @@ def _request_fits(request: Request, data: dict[str, Any], bind: bool) -> str:
     return ""
 
 
+@dataclass(frozen=True, slots=True)
+class Message:
+    """What has come to a receive, where it is sure which: nothing is known of what was not seen."""
+
+    receive: Receive
+    of_srq: bool
+    length: int | None = None  # of what was sent
+    digest: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class TooLong:
+    """Why a receive that was flushed has had a message for which it is too short."""
+
+    of_srq: bool
+    why: str
+
+
 def _lost_track(ep: Ep, why: str) -> None:
     ep.doubt = why
 
@@ -431,17 +482,18 @@ def completion(call: Call, evd: Evd, data: dict[str, Any], side: Side) -> bool |
             return None
         return f"a completion of {ep.name}, which does not report DTOs to {evd.name}"
     if ep.srq is not None and on_recv:
-        return _srq_completion(call, ep, data, on_request)
-    return _stream(call, ep, data, (on_recv, on_request), False)
+        return _srq_completion(call, ep, data, side, on_request)
+    return _stream(call, ep, data, side, (on_recv, on_request), False)
 
 
 def _stream(
-    call: Call, ep: Ep, data: dict[str, Any], streams: tuple[bool, bool], bind: bool
+    call: Call, ep: Ep, data: dict[str, Any], side: Side, streams: tuple[bool, bool], bind: bool
 ) -> bool | str | None:
     on_recv, on_request = streams
     if ep.doubt:
         return None
     after_it: set[tuple[int, int]] = set()
+    may_receive = may_request = False
     why = ""
     for received, requested in ep.streams:
         if on_recv and not bind:
@@ -450,6 +502,7 @@ def _stream(
                 misfit = _recv_fits(ep.receives[at], data)
                 if not misfit:
                     after_it.add((at + 1, requested))
+                    may_receive = True
                 elif not why:
                     why = misfit
                 if at >= ep.lossy[0]:
@@ -464,6 +517,7 @@ def _stream(
                 misfit = _request_fits(request, data, bind)
                 if not misfit:
                     after_it.add((received, at + 1))
+                    may_request = True
                 elif not why:
                     why = misfit
                 if not request.suppressed and at >= ep.lossy[1]:
@@ -474,32 +528,39 @@ def _stream(
     if not after_it:
         _lost_track(ep, "a completion that was not expected")
         return f"of {ep.name}: {why}"
-    if bind or not on_recv:
-        message = ""
-    elif on_request:
-        message = ""
-        if ep.connection is not None and len(after_it) > 1:
+    message = ""
+    if may_receive and may_request:
+        if ep.connection is not None:
             ep.connection.exact = False
-    else:
-        message = _message(call, ep, data, [ep.receives[pair[0] - 1] for pair in after_it])
+    elif may_receive:
+        message = _message(call, ep, data, [ep.receives[pair[0] - 1] for pair in after_it], side)
     if len(after_it) == 1 and not message:
         ((received, requested),) = after_it
-        moved = [ep.receives[received - 1]] if received and on_recv and not on_request else []
-        if on_request and not on_recv and requested and not bind:
-            moved = [ep.requests[requested - 1]]
-        message = _violation(data, moved)
+        if may_receive:
+            message = _violation(data, [ep.receives[received - 1]])
+        else:
+            _acked(ep, requested, call, data)
+            if not bind:
+                message = _violation(data, [ep.requests[requested - 1]])
     ep.streams = frozenset(after_it) if len(after_it) <= 16 else ep.streams
     if len(after_it) > 16:
         _lost_track(ep, "too many explanations")
     return f"of {ep.name}: {message}" if message else _status(ep, data)
 
 
-def _message(call: Call, ep: Ep, data: dict[str, Any], receives: list[Receive]) -> str:
+def _message(call: Call, ep: Ep, data: dict[str, Any], receives: list[Receive], side: Side) -> str:
     """A receive that completes has the next message of its connection."""
     connection = ep.connection
+    status = data.get("status")
+    if status == SUCCESS and len(receives) == 1:
+        call.objects["message"] = Message(receives[0], ep.srq is not None)
     if connection is None or len(ep.connections) != 1:
         return ""
-    status = data.get("status")
+    if status == FLUSHED and acked(side, connection, call.begin) > connection.reaped:
+        return "flushed, although its message was received"
+    if status == FLUSHED and len(receives) == 1:
+        why = _too_long(ep, connection, receives[0], side)
+        call.objects["too_long"] = TooLong(ep.srq is not None, why) if why else None
     if status not in (SUCCESS, LOCAL_LENGTH):
         return ""
     at = connection.reaped
@@ -515,14 +576,10 @@ def _message(call: Call, ep: Ep, data: dict[str, Any], receives: list[Receive]) 
     room = [receive.length for receive in receives]
     if status == SUCCESS and isinstance(told, int) and told != length:
         return f"the length is {told}, and the message has {length} bytes"
-    digest, memory = other.sent[at][2], call.memory
-    if (
-        status == SUCCESS
-        and digest is not None
-        and memory.get("length") == length
-        and memory.get("digest", digest) != digest
-    ):
-        return f"the memory does not hold the message of {length} bytes"
+    if status == SUCCESS and len(receives) == 1:
+        call.objects["message"] = Message(
+            receives[0], ep.srq is not None, length, other.sent[at][2]
+        )
     if None in room:
         return ""
     if status == SUCCESS and all(length > (one or 0) for one in room):
@@ -530,6 +587,46 @@ def _message(call: Call, ep: Ep, data: dict[str, Any], receives: list[Receive]) 
     if status == LOCAL_LENGTH and all(length <= (one or 0) for one in room):
         return f"too long, although the message has {length} bytes, and the receive {room[0]}"
     return ""
+
+
+def _acked(ep: Ep, requested: int, call: Call, data: dict[str, Any]) -> None:
+    """Of a request that succeeded, all sends up to it have been received."""
+    connection = ep.connection
+    if connection is None or len(ep.connections) != 1 or data.get("status") != SUCCESS:
+        return
+    sends = sum(request.kind == "send" for request in ep.requests[:requested])
+    connection.acked.extend([call.end] * (sends - len(connection.acked)))
+
+
+def _too_long(ep: Ep, connection: Connection, receive: Receive, side: Side) -> str:
+    """A receive for which the next message was too long completes so, and is not flushed.
+
+    Only if nothing else can have ended the connection: no end has disconnected, and the requests
+    of both are sends, of which each earlier one was received.
+    """
+    other, at = connection.other, connection.reaped
+    if other is None or not other.exact or not connection.exact or receive.length is None:
+        return ""
+    if connection.by_us or other.by_us or side.trace.hosts != 1 or at >= len(other.sent):
+        return ""
+    if ep.requests or any(request.kind != "send" for request in other.ep.requests):
+        return ""
+    length = other.sent[at][0]
+    if length is None or length <= receive.length or len(other.ep.connections) != 1:
+        return ""
+    if ep.srq is None and met(side, connection, ep.receives) <= at:
+        return ""
+    if ep.srq is not None and not _surely_met(ep.srq, side, connection, receive):
+        return ""
+    return f"is flushed, although the message has {length} bytes, and the receive {receive.length}"
+
+
+def _surely_met(srq: Srq, side: Side, connection: Connection, receive: Receive) -> bool:
+    """Whether a receive was on the SRQ before the next message, and no longer one was."""
+    begun = begins(side, connection)[connection.reaped]
+    return receive.at <= begun and all(
+        one.length is not None and one.length <= (receive.length or 0) for one in srq.posted
+    )
 
 
 def _violation(data: dict[str, Any], moved: Sequence[Receive]) -> str:
@@ -555,7 +652,7 @@ def _status(ep: Ep, data: dict[str, Any]) -> bool | str | None:
 
 
 def _srq_completion(
-    call: Call, ep: Ep, data: dict[str, Any], on_request: bool
+    call: Call, ep: Ep, data: dict[str, Any], side: Side, on_request: bool
 ) -> bool | str | None:
     srq = ep.srq
     assert srq is not None
@@ -568,23 +665,34 @@ def _srq_completion(
                 srq.doubt = "a completion may be a receive or a request"
                 _lost_track(ep, srq.doubt)
                 return None
-            return _stream(call, ep, data, (False, True), False)
+            return _stream(call, ep, data, side, (False, True), False)
     why = "no receive is outstanding on the SRQ"
     for receive in srq.posted:
         misfit = _recv_fits(receive, data)
         if not misfit:
             srq.posted.remove(receive)
+            none_held = data.get("status") == FLUSHED and _holds_none(ep, srq, side, call)
+            srq.changes()
+            if none_held:
+                return f"of {ep.name}: flushed, although it held no receive when it was queried"
             if data.get("status") in (SUCCESS, LOCAL_LENGTH):
                 ep.srq_reaped += 1
             same = [one for one in srq.posted if one.cookie == receive.cookie]
-            message = _message(call, ep, data, [receive, *same])
+            message = _message(call, ep, data, [receive, *same], side)
             message = message or (_violation(data, [receive]) if not same else "")
             return f"of {ep.name}: {message}" if message else _status(ep, data)
         why = f"no outstanding receive of the SRQ fits: {misfit}"
     if on_request and ep.requests:
-        return _stream(call, ep, data, (False, True), False)
+        return _stream(call, ep, data, side, (False, True), False)
     srq.doubt = "a completion that was not expected"
     return f"of {ep.name}: {why}"
+
+
+def _holds_none(ep: Ep, srq: Srq, side: Side, call: Call) -> bool:
+    """Whether the EP has told that it holds none, and nothing has come since."""
+    if srq.held.get(ep) != 0 or srq.doubt or side.threads:
+        return False
+    return is_quiet(srq, side, srq.told_at - SETTLED_US, call.end)
 
 
 def _bind_completion(call: Call, evd: Evd, data: dict[str, Any], side: Side) -> bool | str | None:
@@ -612,7 +720,7 @@ def _bind_completion(call: Call, evd: Evd, data: dict[str, Any], side: Side) -> 
         for pair in ep.streams
         if pair[1] < len(ep.requests) and not ep.requests[pair[1]].suppressed
     ]
-    told = _stream(call, ep, data, (False, True), True)
+    told = _stream(call, ep, data, side, (False, True), True)
     if told is True and fits and not any(fits):
         return f"the bind of {rmr} completes before those posted earlier"
     if told is True:

@@ -23,6 +23,6 @@ def no_conf(_call: Call, _obj: Any, _side: Side) -> Refusal | Open | None:
     return may(INTERNAL)
 
 
-@refuses(*CALLS, clauses=["registry_list_providers/as_many"])
+@refuses(*CALLS, clauses=list(CALLS.values()))
 def registered(_call: Call, _obj: Any, _side: Side) -> Refusal | Open | None:
     return Open("what is registered is not recorded")

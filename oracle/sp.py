@@ -99,7 +99,11 @@ for _kind in ("psp", "rsp"):
     "dat_psp_create",
     "dat_psp_create_any",
     "dat_rsp_create",
-    clauses=["psp_create/evd_of_other_stream", "psp_create_any/evd_of_other_stream"],
+    clauses=[
+        "psp_create/evd_of_other_stream",
+        "psp_create_any/evd_of_other_stream",
+        "rsp_create/evd_of_other_stream",
+    ],
 )
 def evd_stream(call: Call, _ia: Any, _side: Side) -> Refusal | Open | None:
     """An EVD that is not for connection requests is refused."""
@@ -256,7 +260,12 @@ def mask(call: Call, point: Sp, _side: Side) -> Refusal | Open | None:
     return mask_refusal(call.arg(f"{point.kind}_param_mask"))
 
 
-@refuses("dat_rsp_query", "dat_rsp_free", clauses=["rsp_free/unused"], rulings=["RSP-1"])
+@refuses(
+    "dat_rsp_query",
+    "dat_rsp_free",
+    clauses=["rsp_query/after_request", "rsp_free/unused"],
+    rulings=["RSP-1"],
+)
 def spent(_call: Call, point: Sp, _side: Side) -> Refusal | Open | None:
     """An RSP that had its request may be gone."""
     return may(INVALID_HANDLE) if point.requests or _may_have_had(point) else None

@@ -41,7 +41,7 @@ from oracle.kernel import (
     refuses,
     tells,
 )
-from oracle.messages import taken_surely
+from oracle.messages import counts_of, is_spent, none_accepted, taken_surely
 from oracle.pairing import SETTLED_US
 from oracle.state import (
     ACTIVE,
@@ -279,8 +279,10 @@ def post_recv(call: Call, srq: Srq, side: Side) -> None:
         check_segments(call, srq, srq.pz, side, "DAT_MEM_PRIV_LOCAL_WRITE_FLAG") is not None
     )
     receive.at = call.end
+    receive.n = call.n
     receive.bad_from = bad_from(call, srq, srq.pz, side, "DAT_MEM_PRIV_LOCAL_WRITE_FLAG")
     srq.posted.append(receive)
+    srq.changes()
 
 
 @refuses("dat_srq_query", clauses=["srq_query/invalid_mask"], rulings=["SRQ-19"])
@@ -305,10 +307,12 @@ def _count(told_as: str, srq: Srq, side: Side, least: int, most: int) -> Wanted:
     return Wanted(check)
 
 
-def available_least(srq: Srq) -> int:
+def available_least(srq: Srq, side: Side) -> int:
     """The fewest receives that can be on the SRQ now."""
-    if any(not ep.states <= IDLE or ep.connection is not None for ep in srq.eps):
-        return 0
+    for ep in srq.eps:
+        idle = ep.states <= IDLE and ep.connection is None
+        if not (idle or none_accepted(side) or is_spent(ep, side)):
+            return 0
     return len(srq.posted)
 
 
@@ -363,7 +367,7 @@ def query(call: Call, srq: Srq, side: Side) -> bool | str | None:
                     "srq_info_available_supported",
                     srq,
                     side,
-                    min(available_least(srq), waiting),
+                    min(available_least(srq, side), waiting),
                     waiting,
                 ),
             ),
@@ -375,6 +379,24 @@ def query(call: Call, srq: Srq, side: Side) -> bool | str | None:
             ),
         },
     )
+
+
+@tells(
+    "dat_srq_query",
+    clauses=["srq_query/available_to_several_eps"],
+    rulings=["SRQ-31", "EP-40"],
+)
+def available_and_held(call: Call, srq: Srq, side: Side) -> bool | str | None:
+    """A receive that waits is on the SRQ or at one of its EPs."""
+    told = call.field("srq_param")
+    count = told.get("available_dto_count") if isinstance(told, dict) else None
+    if not isinstance(count, int) or not asked(
+        call.arg("srq_param_mask"), "AVAILABLE_DTO_COUNT", "DAT_SRQ_FIELD_"
+    ):
+        return None
+    srq.available = count
+    srq.told_at = min(srq.told_at, call.begin)
+    return counts_of(srq, side, call) or (True if srq.held else None)
 
 
 @after("dat_srq_query")

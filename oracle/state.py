@@ -117,6 +117,7 @@ class Evd(Obj):
 
     __slots__ = (
         "cno",
+        "empty_at",
         "enabled",
         "feeders",
         "flags",
@@ -140,6 +141,7 @@ class Evd(Obj):
         self.qlen_most: int | None = None
         self.software: list[Any] = []
         self.feeders: set[tuple[Obj, str]] = set()
+        self.empty_at: float = -1e18  # when it was last found empty
         self.hidden = False  # whether other events than software ones may be queued
         self.taken = 0
 
@@ -149,12 +151,14 @@ class Srq(Obj):
 
     __slots__ = (
         "armed",
+        "available",
         "doubt",
         "due",
         "due_at",
         "eps",
         "events",
         "events_least",
+        "held",
         "iov",
         "low_watermark",
         "outstanding",
@@ -166,6 +170,7 @@ class Srq(Obj):
         "size",
         "size_least",
         "size_most",
+        "told_at",
         "undue",
         "waiting",
     )
@@ -185,8 +190,18 @@ class Srq(Obj):
         self.due_at: float = 0
         self.undue = False  # whether the event of the present mark is still to become due
         self.armed = False
+        # What was told since a receive was last posted or reaped, or the state of an EP changed.
+        self.available: int | None = None
+        self.held: dict[Ep, int] = {}
+        self.told_at: float = 1e18
         self.doubt = ""  # why the number of outstanding receives is not known
         self.parameters: dict[str, Any] = {}
+
+    def changes(self) -> None:
+        """What was told of its receives may hold no longer."""
+        self.available = None
+        self.held.clear()
+        self.told_at = 1e18
 
     @property
     def outstanding_now(self) -> int | None:
@@ -204,6 +219,7 @@ class Receive:
         "length",
         "lmrs",
         "maybe_bad",
+        "n",
         "segments",
         "unsignalled",
     )
@@ -215,6 +231,7 @@ class Receive:
         self.maybe_bad = False
         self.unsignalled = False
         self.lmrs: tuple[str, ...] = ()
+        self.n = 0  # of the call that posted it
         self.at: float = 0
         self.bad_from: int | None = None  # the first byte that must not be moved
 
@@ -308,6 +325,7 @@ class Connection:
         "aborted",
         "accepted",
         "accepted_at",
+        "acked",
         "active",
         "by_us",
         "data_given",
@@ -350,6 +368,7 @@ class Connection:
         self.ports: dict[str, Any] = {}
         # Messages: length, end of the call, digest, begin of the call.
         self.sent: list[tuple[int | None, float, Any, float]] = []
+        self.acked: list[float] = []  # of the first of them: when the success was reaped
         self.room: list[float] = []  # receives of its own: when posted
         self.reaped = 0  # receives that have completed to it with a message
         self.exact = True  # whether `reaped` and `sent` are known

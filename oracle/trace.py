@@ -26,6 +26,7 @@ class Call:
         "apart",
         "args",
         "begin",
+        "changed",
         "end",
         "finished",
         "key",
@@ -66,7 +67,10 @@ class Call:
         self.sub: str = raw.get("sub", "")
         out = values.get("out") or {}
         self.out: dict[str, Any] = _values(out) if isinstance(out, dict) else dict(out)
-        self.memory: Mapping[str, Any] = raw.get("memory") or {}
+        self.memory = _memory(raw.get("memory", {}))
+        self.changed: Sequence[str] = raw.get("changed", [])
+        if not isinstance(self.changed, list):
+            raise TypeError("the changed arguments are no list")
         self.teardown: bool = bool(raw.get("teardown"))
         self.begin: float = raw["at_us"]
         self.end: float = self.begin + (raw.get("us") or 0) + CLOCK_US
@@ -107,6 +111,16 @@ class Call:
             return ""
         event = self.field("event")
         return str(event.get("event_number")) if isinstance(event, dict) else ""
+
+
+def _memory(told: Any) -> Mapping[str, Any]:
+    """What a call tells of the bytes of a message. Raises TypeError for what is none."""
+    if not isinstance(told, dict):
+        raise TypeError("the memory is no object")
+    for name, part in told.items():
+        if type(part) is not (str if name == "digest" else int):
+            raise TypeError(f"{name} of the memory is {type(part).__name__}")
+    return told
 
 
 def _values(typed: Mapping[str, Any]) -> dict[str, Any]:

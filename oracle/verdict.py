@@ -47,6 +47,8 @@ class Judgement:
             told["unjudged"] = unjudged
         if self.why:
             told["why"] = self.why
+        if self.asked:
+            told["asked"] = dict(sorted(self.asked.items()))
         if self.deviations:
             first = self.deviations[0]
             told |= {"clause": first.clause, "who": first.who, "n": first.n}

@@ -4,6 +4,8 @@
 from typing import Any
 
 from oracle.evd import EVENTS
+from oracle.messages import is_quiet
+from oracle.pairing import SETTLED_US
 from oracle.state import Ep, Evd, Side, Srq
 from oracle.trace import Call
 
@@ -25,7 +27,7 @@ def async_event(call: Call, evd: Evd, data: dict[str, Any], side: Side) -> bool 
     if obj.ia is not None and evd.ia is not obj.ia and obj.ia.async_evd != evd.name:
         return f"an asynchronous event about {name}, which is another IA's"
     if isinstance(obj, Srq):
-        return _of_srq(obj, side)
+        return _of_srq(call, obj, side)
     if isinstance(obj, Ep):
         if not obj.marks:
             return f"an asynchronous event about {name}, which has no high watermark"
@@ -42,7 +44,16 @@ def used(srq: Srq, side: Side) -> bool:
     )
 
 
-def _of_srq(srq: Srq, side: Side) -> bool | str | None:
+def _untaken(srq: Srq, side: Side, at: float) -> bool:
+    """Whether all receives were told to be available, and nothing has come since."""
+    return (
+        srq.available == len(srq.posted)
+        and not srq.doubt
+        and is_quiet(srq, side, srq.told_at - SETTLED_US, at)
+    )
+
+
+def _of_srq(call: Call, srq: Srq, side: Side) -> bool | str | None:
     if srq.events > 0:
         srq.events -= 1
         if srq.due > 0:
@@ -50,7 +61,7 @@ def _of_srq(srq: Srq, side: Side) -> bool | str | None:
         else:
             srq.undue = False
         return True
-    if srq.armed and used(srq, side):
+    if srq.armed and used(srq, side) and not _untaken(srq, side, call.end):
         srq.armed = srq.undue = False
         return True
     return f"a watermark event of {srq.name}, which has no mark whose event is to come"
@@ -64,7 +75,7 @@ def set_mark(srq: Srq, mark: Any, side: Side, certain: bool, at: float) -> None:
         return
     if mark <= 0:
         return
-    if used(srq, side):
+    if used(srq, side) and not _untaken(srq, side, at):
         # Receives may have been taken: the event may come now, or later.
         srq.events += 1
         srq.undue = True

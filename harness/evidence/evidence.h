@@ -58,7 +58,7 @@ enum phase { PHASE_BODY, PHASE_TEARDOWN, PHASE_DONE };
  * Logs of fixed slots that keep the first and the last of their entries: record n (from 0) stands
  * in slot log_slot(n), which says so by its own n + 1.
  */
-#define LOG_FIRST 256
+#define LOG_FIRST 1792
 #define LOG_LAST  256
 #define LOG_SLOTS (LOG_FIRST + LOG_LAST)
 
@@ -68,7 +68,7 @@ static inline size_t log_slot(uint64_t n)
 }
 
 /* One DAT call. Captured structures lie in `bytes`; length 0: not captured. */
-#define CALL_ARGS_MAX  12
+#define CALL_ARGS_MAX  12 /* a bit for each is in call_record.changed */
 #define CALL_BYTES_MAX 1536
 
 enum call_state { CALL_EMPTY, CALL_BEGUN, CALL_DONE };
@@ -94,6 +94,18 @@ struct call_pointee {
         uint16_t digested;
 };
 
+/* Bytes that a post sends, or that have come to a receive (docs/typed-values.md). */
+enum memory_kind { MEMORY_NONE, MEMORY_SENT, MEMORY_ARRIVED };
+
+struct call_memory {
+        uint64_t post; /* of what arrived: the number of the receive's call */
+        uint64_t length;
+        uint64_t digest;
+        uint32_t kept;    /* bytes of the vector that were kept; 0: all are of the message */
+        uint32_t changed; /* the first of them behind the message that changed; `kept`: none */
+        uint32_t kind;
+};
+
 struct call_record {
         _Atomic uint32_t busy; /* one thread writes to it, and the others let it */
         _Atomic uint32_t state;
@@ -102,8 +114,9 @@ struct call_record {
         uint16_t thread;   /* that makes it: 1 is the one that the process began with */
         uint16_t exec;     /* 0, or the number of the exec_process that made it */
         int32_t pid;       /* of the process that made it, as it sees itself */
-        uint32_t pointee_count;
-        uint64_t number; /* n + 1 */
+        uint16_t pointee_count;
+        uint16_t changed; /* a bit for each argument whose memory, which is IN, the call changed */
+        uint64_t number;  /* n + 1 */
         uint32_t ret;
         uint32_t used;
         uint64_t at_ns; /* since the process started its work */
@@ -113,6 +126,7 @@ struct call_record {
         struct call_span in[CALL_ARGS_MAX];
         struct call_span out[CALL_ARGS_MAX];
         struct call_pointee pointees[CALL_POINTEES_MAX];
+        struct call_memory memory;
         unsigned char bytes[CALL_BYTES_MAX];
 };
 

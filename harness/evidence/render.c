@@ -393,6 +393,47 @@ static void write_origin(struct render *render, const struct call_record *call, 
         write_string(writer, "child", child);
 }
 
+/* A number that the case's process has written, whatever it is. */
+static void write_size(struct writer *writer, const char *name, uint64_t size)
+{
+        write_name(writer, name);
+        write_unsigned(writer, size);
+}
+
+static void write_memory(struct writer *writer, const struct call_memory *memory)
+{
+        char digest[17];
+
+        if (memory->kind != MEMORY_SENT && memory->kind != MEMORY_ARRIVED)
+                return;
+        write_name(writer, "memory");
+        write_open(writer, '{');
+        if (memory->kind == MEMORY_ARRIVED)
+                write_size(writer, "post", memory->post);
+        write_size(writer, "length", memory->length);
+        snprintf(digest, sizeof(digest), "%016" PRIx64, memory->digest);
+        write_string(writer, "digest", digest);
+        if (memory->kept)
+                write_size(writer, "kept", memory->kept);
+        if (memory->changed < memory->kept)
+                write_size(writer, "changed", memory->changed);
+        write_close(writer, '}');
+}
+
+static void write_changed(struct writer *writer, const struct call_record *call,
+                          const struct api_function *function)
+{
+        if (!call->changed)
+                return;
+        write_name(writer, "changed");
+        write_open(writer, '[');
+        for (size_t i = 0; i < function->count; i++)
+                if (call->changed & 1u << i)
+                        write_text(writer, function->params[i].name,
+                                   strlen(function->params[i].name));
+        write_close(writer, ']');
+}
+
 static void write_true(struct writer *writer, const char *name)
 {
         write_name(writer, name);
@@ -429,6 +470,8 @@ static void emit_call(struct render *render, const struct call_record *call)
         else
                 write_true(writer, "unfinished");
         write_origin(render, call, done);
+        write_memory(writer, &call->memory);
+        write_changed(writer, call, function);
         write_count(writer, "at_us", call->at_ns / 1000);
         if (done)
                 write_count(writer, "us", call->took_ns / 1000);

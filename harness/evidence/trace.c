@@ -8,6 +8,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "evidence/digest.h"
+#include "evidence/memory.h"
 #include "evidence/value.h"
 
 /* Elements of an array and bytes of private data that are worth keeping. */
@@ -79,6 +81,7 @@ void trace_start(struct evidence *to)
         evidence = to;
         evidence->own_pid = getpid();
         stack_base = __builtin_frame_address(0);
+        memory_start();
         trace_thread();
 }
 
@@ -245,34 +248,6 @@ static void capture_string(struct call_record *call, struct call_span *span, con
         call->used += (uint32_t)((length + 8) & ~(size_t)7);
 }
 
-/* FNV-1a on words of eight bytes, the last one padded with zeros (docs/typed-values.md). */
-static uint64_t digest_add(uint64_t hash, const unsigned char *bytes, size_t length)
-{
-        for (size_t i = 0; i < length; i += sizeof(uint64_t)) {
-                uint64_t word = 0;
-
-                memcpy(&word, bytes + i, length - i < sizeof(word) ? length - i : sizeof(word));
-                hash = (hash ^ word) * UINT64_C(0x100000001b3);
-                hash ^= hash >> 32;
-        }
-        return hash;
-}
-
-static bool digest(const unsigned char *from, size_t length, uint64_t *hash)
-{
-        unsigned char part[1024];
-
-        *hash = UINT64_C(0xcbf29ce484222325) ^ length;
-        for (size_t at = 0; at < length; at += sizeof(part)) {
-                size_t left = length - at < sizeof(part) ? length - at : sizeof(part);
-
-                if (read_memory(part, from + at, left) < left)
-                        return false;
-                *hash = digest_add(*hash, part, left);
-        }
-        return true;
-}
-
 static struct call_pointee *pointee_add(struct call_record *call, enum pointee_kind kind,
                                         const void *at, size_t length)
 {
@@ -307,7 +282,7 @@ static void capture_bytes(struct call_record *call, const void *at, DAT_COUNT si
         if (!pointee)
                 return;
         pointee->whole = (uint32_t)length;
-        pointee->digested = length <= DIGEST_MAX && digest(at, length, &pointee->digest);
+        pointee->digested = length <= DIGEST_MAX && digest_bytes(at, length, &pointee->digest);
 }
 
 /* Follows the addresses and the private data that a captured structure points at. */
@@ -442,9 +417,11 @@ static void record_begin(struct call_record *call, uint64_t number, unsigned int
         call->ret = 0;
         call->used = 0;
         call->pointee_count = 0;
+        call->changed = 0;
         call->exec = 0;
         call->pid = getpid();
         call->took_ns = 0;
+        call->memory = (struct call_memory){.kind = MEMORY_NONE};
         memset(call->in, 0, sizeof(call->in));
         memset(call->out, 0, sizeof(call->out));
         for (size_t i = 0; i < api->count; i++) {
@@ -455,9 +432,20 @@ static void record_begin(struct call_record *call, uint64_t number, unsigned int
         }
         for (size_t i = 0; i < api->count; i++)
                 capture_in(call, &api->params[i], i, &args[i]);
+        memory_begin(number, function, args, &call->memory);
         call->began_ns = now_ns();
         call->at_ns = call->began_ns - evidence->started_ns;
         atomic_store(&call->state, CALL_BEGUN);
+}
+
+/* What a call was given to read, it leaves as it was. */
+static bool is_changed(const struct call_record *call, size_t i, const struct trace_arg *arg)
+{
+        const struct call_span *span = &call->in[i];
+        unsigned char now[CALL_BYTES_MAX];
+
+        return span->length && trace_read(now, trace_pointer(arg), span->length) &&
+               memcmp(now, call->bytes + span->offset, span->length) != 0;
 }
 
 static void record_end(struct call_record *call, const struct trace_arg *args, DAT_RETURN ret,
@@ -467,10 +455,15 @@ static void record_end(struct call_record *call, const struct trace_arg *args, D
 
         call->took_ns = ended_ns - evidence->started_ns - call->at_ns;
         call->ret = ret;
+        for (size_t i = 0; i < api->count; i++)
+                if (api->params[i].pointer && api->params[i].direction == API_IN &&
+                    is_changed(call, i, &args[i]))
+                        call->changed |= (uint16_t)(1u << i);
         for (size_t i = 0; dat_is(ret, DAT_SUCCESS) && i < api->count; i++)
                 if (api->params[i].pointer && (api->params[i].direction & API_OUT))
                         capture_pointed(call, &api->params[i], &call->out[i],
                                         trace_pointer(&args[i]));
+        memory_end(call->number, call->function, args, ret, &call->memory);
         atomic_store(&call->state, CALL_DONE);
 }
 
@@ -489,12 +482,29 @@ struct trace_call trace_begin(unsigned int function, const struct trace_arg *arg
                 call.record = record;
                 record_begin(record, call.number, function, args);
                 give_back(record);
+        } else {
+                memory_begin(call.number, function, args, NULL);
         }
         if (watched) {
                 atomic_store(&watched->newest, call.number);
                 atomic_store(&watched->inside, call.number);
         }
         return call;
+}
+
+/* False where the record is another call's by now. */
+static bool end_record(const struct trace_call *call, const struct trace_arg *args, DAT_RETURN ret,
+                       uint64_t ended_ns)
+{
+        bool own;
+
+        if (!call->record || !take(call->record))
+                return false;
+        own = call->record->number == call->number;
+        if (own)
+                record_end(call->record, args, ret, ended_ns);
+        give_back(call->record);
+        return own;
 }
 
 void trace_end(const struct trace_call *call, const struct trace_arg *args, DAT_RETURN ret)
@@ -505,11 +515,8 @@ void trace_end(const struct trace_call *call, const struct trace_arg *args, DAT_
         last_ret = ret;
         if (watched)
                 atomic_store(&watched->inside, 0);
-        if (call->record && take(call->record)) {
-                if (call->record->number == call->number)
-                        record_end(call->record, args, ret, ended_ns);
-                give_back(call->record);
-        }
+        if (!end_record(call, args, ret, ended_ns))
+                memory_end(call->number, call->function, args, ret, NULL);
         if (observer && dat_is(ret, DAT_SUCCESS))
                 observer(observer_context, call, &api_functions[call->function], args);
 }
@@ -524,12 +531,14 @@ static void copy_record(struct call_record *to, const struct call_record *from)
         to->began_ns = from->began_ns;
         to->pid = from->pid;
         to->pointee_count = from->pointee_count;
+        to->changed = from->changed;
         memcpy(to->pointees, from->pointees, sizeof(to->pointees));
         to->took_ns = from->took_ns;
         memcpy(to->args, from->args, sizeof(to->args));
         memcpy(to->in, from->in, sizeof(to->in));
         memcpy(to->out, from->out, sizeof(to->out));
         memcpy(to->bytes, from->bytes, sizeof(to->bytes));
+        to->memory = (struct call_memory){.kind = MEMORY_NONE};
 }
 
 static void relay_call(const struct call_record *from, unsigned int thread)

@@ -49,6 +49,7 @@ def render(run: Run) -> str:
     lines += _listed("Kept, with a note", run.with_verdict(Verdict.NOTE))
     lines += _profiles(run)
     lines += _parity(run)
+    lines += _model(run)
     lines += [f"{conclusion.word.capitalize()}: {conclusion.criterion}.", ""]
     return "\n".join(lines)
 
@@ -242,6 +243,18 @@ def _listed(title: str, clauses: list[Clause]) -> list[str]:
     if len(clauses) > _LISTED:
         lines.append(f"- and {len(clauses) - _LISTED} more in report.html")
     return [*lines, ""]
+
+
+def _model(run: Run) -> list[str]:
+    """How much of the run the executable specification judged."""
+    if not run.asked:
+        return []
+    judged = sum(bool(run.asked_of(clause)) for clause in run.clauses)
+    return [
+        f"The executable specification judged calls by {len(run.asked)} clauses and families,"
+        f" {run.asked.total():,} times; {judged} of {len(run.clauses)} clauses are among them.",
+        "",
+    ]
 
 
 def _parity(run: Run) -> list[str]:

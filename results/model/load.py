@@ -88,6 +88,7 @@ def _load(run_dir: Path, keep: _Keep) -> Run:
         kind = record.text("type")
         if kind == "verdict":
             cases.add(_attempt(record, cases.page(record), keep), record)
+            run.asked.update(record.member("oracle").counts("asked"))
         elif kind == "hosts":
             run.fabrics.append(_fabric(record))
         elif kind == "undeclared":

@@ -884,9 +884,20 @@ class Run:
     incidents: list[Incident] = field(default_factory=list)
     end: End | None = None
     cut_off: bool = False
+    # By clause or family: how often the executable specification judged a call by a rule of it.
+    asked: Counter[str] = field(default_factory=Counter)
     # How many records were read, and the digest of the last: it stands for all of them.
     records: int = 0
     digest: str = ""
+
+    def asked_of(self, clause: Clause) -> str:
+        """How often the executable specification judged a clause, and its family, in words."""
+        told = []
+        if own := self.asked[clause.id]:
+            told.append(f"it {_times(own)}")
+        if family := self.asked[clause.id.rpartition("/")[0]]:
+            told.append(f"its family {_times(family)}")
+        return ", and ".join(told)
 
     def rulings_of(self, clause: Clause) -> list[Ruling]:
         """The rulings that `clause` cites, those of which the run has the words."""
@@ -1246,6 +1257,10 @@ def _either(verdicts: Iterable[str]) -> str:
 
 def _clauses(count: int) -> str:
     return "1 clause" if count == 1 else f"{count} clauses"
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count:,} times"
 
 
 def hosts_word(hosts: int) -> str:

@@ -12,7 +12,7 @@ from results.runlog import frames
 from results.runlog.chain import START, Link, broken
 from results.runlog.printable import printable
 
-FORMAT = 4
+FORMAT = 5
 # The first format whose records are chained by digests.
 OLDEST = 2
 # Numbers are of 64 bits.

@@ -349,6 +349,8 @@ def _judged(_: State, record: Record) -> Iterator[str]:
     least = most if said["verdict"] == "agrees" else 0
     if judged < 0 or unjudged < 0 or not least <= judged + unjudged <= most:
         yield f"{judged + unjudged} calls were judged of {most}"
+    if any(count < 1 for count in said.get("asked", {}).values()):
+        yield "a clause was judged less than once"
 
 
 @_invariant(

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import oracle
-from runners.catalogue import coverage
+from runners.catalogue import coverage, ruled
 from runners.catalogue import pages as man
 from runners.catalogue.clauses import (
     Catalogue,
@@ -187,6 +187,8 @@ def rule_faults(catalogue: Catalogue, rulings: frozenset[str]) -> Iterator[str]:
     """Each rule of the executable specification cites clauses and rulings that exist."""
     families = {id_.rpartition("/")[0] for id_ in catalogue.clauses}
     for rule in oracle.rules():
+        if not rule.clauses:
+            yield f"oracle: {rule.name}: cites no clause"
         for clause in rule.clauses:
             if clause not in catalogue.clauses and clause not in families:
                 yield f"oracle: {rule.name}: cites {clause}, which is no clause"
@@ -309,5 +311,7 @@ def _told(catalogue: Catalogue, faults: Sequence[str], unlisted: str | None) -> 
         return DISAGREES
     if unlisted:
         return COULD_NOT_TELL
+    if ruled.clauses_cited() & catalogue.clauses.keys():
+        print(ruled.total(catalogue))
     print("spec check: all agrees")
     return AGREES

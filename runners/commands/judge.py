@@ -41,11 +41,11 @@ def add_parser(commands: Subparsers) -> None:
 
 def _judge(options: argparse.Namespace) -> int:
     import oracle
-    from oracle.judging import counts
 
     declared: dict[str, Any] = {}
     totals: Counter[str] = Counter()
     why: Counter[str] = Counter()
+    asked: Counter[str] = Counter()
     calls = judged = 0
     for record in _records(options):
         if record["type"] == "hosts":
@@ -57,6 +57,7 @@ def _judge(options: argparse.Namespace) -> int:
         calls += len(record["calls"])
         judged += judgement.judged
         why.update(judgement.unjudged)
+        asked.update(judgement.asked)
         for deviation in judgement.deviations:
             mode = "" if record["hosts"] == 1 else f" [{record['hosts']} hosts]"
             print(f"{record['case']}{mode}: {deviation}")
@@ -67,7 +68,7 @@ def _judge(options: argparse.Namespace) -> int:
     for reason, count in why.most_common():
         print(f"  {count} unjudged: {reason}")
     if options.clauses:
-        for clause, count in sorted(counts().items()):
+        for clause, count in sorted(asked.items()):
             print(f"  {clause}: asked {count} times")
     if totals["deviates"]:
         return DEVIATES

@@ -116,13 +116,13 @@ def test_long_traces_keep_their_ends(agent: Agent) -> None:
     outcome = agent.run("harness/calls_much")
     assert outcome.word == "PASS"
     numbers = [call["n"] for call in outcome.of("call")]
-    assert numbers == list(range(1, 257)) + list(range(5002 - 255, 5003))
+    assert numbers == list(range(1, 1793)) + list(range(5002 - 255, 5003))
     checks = outcome.of("check")
-    assert len(checks) == 512
+    assert len(checks) == 2048
     assert checks[-1]["calls"] == 5001
     assert outcome.texts("record") == [
-        "calls 257 to 4746 are not kept: the first 256 and the last 256 are",
-        "checks and remarks 257 to 4744 are not kept: the first 256 and the last 256 are",
+        "calls 1793 to 4746 are not kept: the first 1792 and the last 256 are",
+        "checks and remarks 1793 to 4744 are not kept: the first 1792 and the last 256 are",
     ]
 
 

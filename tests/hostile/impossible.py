@@ -150,6 +150,7 @@ _members("blocked", "verdict", "PASS", "NOTE", blocked=[{"call": "dat_ia_open"}]
 _members("blocked", "verdict", "PASS", "UNSUPPORTED", pending=["dat_ia_open", "dat_evd_wait"])
 _members("blocked", "verdict", "PASS", "NOTE", crash=[{"signal": "SIGSEGV", "backtrace": []}])
 _members("judged", "verdict", "PASS", "NOTE", oracle=[{"verdict": "agrees", "judged": 12}])
+_members("judged", "verdict", oracle=[{"verdict": "agrees", "judged": 13, "asked": {"x": 0}}])
 _members("judged", "verdict", oracle=[{"verdict": "agrees", "judged": -1}, {"judged": 3}, 3])
 _members("breaks", "verdict", breaks=["p/a", "", "p"])
 _members("end", "end", finished=["", "later", None], status=["", "Complete", "whole", None])

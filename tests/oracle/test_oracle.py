@@ -9,6 +9,7 @@ import pytest
 import oracle.judging  # the modules register their rules
 from oracle import declared_of, judge
 from oracle.kernel import PLANS, RULES
+from oracle.trace import OBSERVERS
 from oracle.values import parse
 from runners.catalogue import clauses, rulings
 from tests.oracle.trace_text import record
@@ -45,6 +46,10 @@ def test_values(text: str, value: object) -> None:
         ([CALL, {"n": 2}], "call 2 of the record is not a call"),
         ([{**CALL, "args": [["pz_handle"]]}], "call 1 of the record is not a call"),
         ([7], "call 1 of the record is not a call"),
+        ([{**CALL, "memory": []}], "call 1 of the record is not a call"),
+        ([{**CALL, "memory": {"length": "1"}}], "call 1 of the record is not a call"),
+        ([{**CALL, "memory": {"digest": 1}}], "call 1 of the record is not a call"),
+        ([{**CALL, "changed": "local_iov"}], "call 1 of the record is not a call"),
     ],
 )
 def test_damage(calls: list[Any], why: str) -> None:
@@ -71,6 +76,26 @@ def test_clauses_of_rules() -> None:
             assert clause in known or clause in families, f"{rule.name}: {clause}"
         for ruling in rule.rulings:
             assert ruling in readings, f"{rule.name}: {ruling}"
+
+
+@pytest.mark.parametrize("name", sorted(PLANS))
+def test_clauses_of_calls(name: str) -> None:
+    """What a call returns and tells is held to clauses of its own page, unless it took an event."""
+    plan = PLANS[name]
+    own = [plan.legal, *plan.handle_rules.values(), *plan.refuses]
+    own += plan.tells if name not in OBSERVERS else ()
+    for rule in own:
+        assert all(clause.startswith(f"{plan.page}/") for clause in rule.clauses), rule
+
+
+def test_asked() -> None:
+    """The record tells for each clause how often a rule of it judged a call."""
+    freed = {**CALL, "n": 2, "ret": "DAT_SUCCESS"}
+    null = {**CALL, "n": 3, "args": [["pz_handle", "DAT_HANDLE_NULL"]], "ret": "DAT_INVALID_HANDLE"}
+    calls: list[Any] = [null | {"n": 1}, null | {"n": 2}, freed | {"n": 3}]
+    said = judge({"calls": calls}, {}).record
+    assert said["asked"] == {"pz_free/invalid_handle": 2}
+    assert "asked" not in judge({"calls": [7]}, {}).record
 
 
 @pytest.mark.parametrize("name", sorted(PLANS))

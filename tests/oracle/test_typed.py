@@ -192,6 +192,10 @@ def story(
     told: Any = GIVEN,
     digest: str = "11",
     length: int = 64,
+    sent: int = 64,
+    rest: Any = None,
+    received: int = 6,
+    changed: Any = None,
     address: Any = ADDRESS,
 ) -> dict[str, Any]:
     """The case asks, the peer accepts with private data and sends a message of 64 bytes."""
@@ -250,14 +254,15 @@ def story(
     size = 2 if told else 0
     up = {"ep_handle": handle("ep#1"), "private_data_size": size, "private_data": told}
     took(calls, "case", "DAT_CONNECTION_EVENT_ESTABLISHED", up)
-    calls.add("peer", "dat_ep_post_send", post, memory={"length": 64, "digest": "11"})
+    calls.add("peer", "dat_ep_post_send", post, memory={"length": sent, "digest": "11"})
+    calls.list[-1] |= {"changed": changed} if changed else {}
     done = {
         "ep_handle": handle("ep#1"),
         "user_cookie": 5,
         "status": "DAT_DTO_SUCCESS",
         "transfered_length": length,
     }
-    memory = {"post": 6, "length": length, "digest": digest}
+    memory = {"post": received, "length": length, "digest": digest, **(rest or {})}
     took(calls, "case", "DAT_DTO_COMPLETION_EVENT", done, memory)
     return {"case": "x/y", "hosts": 1, "verdict": "PASS", "calls": calls.list}
 
@@ -280,6 +285,18 @@ DECLARED = {
 }
 
 
+@pytest.mark.parametrize(
+    "unsure",
+    [
+        {"received": 5, "digest": "12", "rest": {"kept": 64, "changed": 64}},
+        {"rest": {"kept": 64}},
+    ],
+)
+def test_contents_of_another_receive(unsure: dict[str, Any]) -> None:
+    """A digest of memory that may be another receive's is held to nothing."""
+    assert not judge(story(**unsure), DECLARED).deviations
+
+
 def test_story() -> None:
     """Both ends tell the same story."""
     judgement = judge(story(), DECLARED)
@@ -293,6 +310,8 @@ def test_story() -> None:
         ({"told": None}, "although 2 bytes were given"),
         ({"told": {**GIVEN, "hex": "a1b3"}}, "is not what was given"),
         ({"digest": "12"}, "does not hold the message of 64 bytes"),
+        ({"rest": {"kept": 64, "changed": 64}}, "byte 64 of the vector is changed by a message"),
+        ({"changed": ["local_iov"]}, "changes local_iov, which is the consumer's"),
         ({"length": 63}, "the length is 63, and the message has 64 bytes"),
         ({"address": None}, "local_ia_address_ptr is null"),
     ],

@@ -125,6 +125,26 @@ def test_a_finding_has_the_words_of_the_ruling_it_leans_on(tmp_path: Path) -> No
     assert "Not cited here." not in findings
 
 
+def test_a_clause_tells_how_often_the_model_judged_it(tmp_path: Path) -> None:
+    """Itself, its family, or nothing where the run has no such count."""
+    run = SyntheticRun(modes=(1,))
+    said = {
+        "verdict": "agrees",
+        "judged": 1,
+        "asked": {"srq_resize/rows/low": 1, "srq_resize/rows": 1200},
+    }
+    low = run.case("rows/low", "PASS", oracle=said)
+    high = run.case("rows/high", "PASS", oracle=said | {"asked": {"srq_resize/rows": 34}})
+    other = run.case("other", "PASS")
+    run.end()
+    page = page_of(run, tmp_path)
+    judged = "the executable specification judged"
+    assert f"{judged} it once, and its family 1,234 times" in words(page.by_id(f"clause:{low}"))
+    assert f"{judged} its family 1,234 times" in words(page.by_id(f"clause:{high}"))
+    assert judged not in words(page.by_id(f"clause:{other}"))
+    assert "executable specification" not in words(page_of(green_run(), tmp_path / "old").root)
+
+
 def test_green_conclusion(tmp_path: Path) -> None:
     page = page_of(green_run(), tmp_path)
     assert page.title() == "3 clauses checked, none failed"

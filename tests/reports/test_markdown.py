@@ -92,6 +92,21 @@ def test_hostile_words_stay_words(tmp_path: Path, text: str) -> None:
     rendered(run, tmp_path)
 
 
+def test_how_much_the_model_judged(tmp_path: Path) -> None:
+    """The sum of what the model judged; nothing of a run that does not tell it."""
+    said = {"verdict": "agrees", "judged": 1, "asked": {"srq_resize/low": 3, "srq_resize": 1000}}
+    run = SyntheticRun(modes=(1,))
+    run.case("low", "PASS", oracle=said)
+    run.case("high", "PASS", oracle=said)
+    run.end()
+    text = rendered(run, tmp_path)
+    assert "judged calls by 2 clauses and families, 2,006 times" in text
+    run = SyntheticRun(modes=(1,))
+    run.case("low", "PASS")
+    run.end()
+    assert "judged calls" not in rendered(run, tmp_path / "old")
+
+
 def test_found_by_the_model_alone(tmp_path: Path) -> None:
     """A clause that the model convicts names the call, though no check failed."""
     said = {"verdict": "deviates", "judged": 1, "why": "y", "who": "case", "n": 1, "clause": "z"}

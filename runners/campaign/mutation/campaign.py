@@ -283,7 +283,7 @@ class Crew:
             "verdict": said.get("verdict", "NOT-RUN"),
             "reason": said.get("reason", testbed.given_up),
             "ms": said.get("ms", 0.0),
-            **({"oracle": said["oracle"]} if self._judge and "oracle" in said else {}),
+            **({"oracle": _told(said["oracle"])} if self._judge and "oracle" in said else {}),
             **({"teardown": said["teardown"]} if "teardown" in said else {}),
         }
         self._log.append(record)
@@ -505,3 +505,8 @@ def _fault(fault: Fault, own_cases: OwnCases) -> dict[str, Any]:
         "verdicts": fault.verdicts,
         "teardown": fault.teardown,
     }
+
+
+def _told(oracle: Mapping[str, Any]) -> dict[str, Any]:
+    """What the executable specification says of a mutant; how often it was asked is of no use."""
+    return {name: value for name, value in oracle.items() if name != "asked"}
