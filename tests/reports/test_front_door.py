@@ -82,9 +82,9 @@ def test_no_such_run(tmp_path: Path, name: str) -> None:
 
 def test_newer_format_names_both_versions(tmp_path: Path) -> None:
     run = green_run()
-    run.head["format"] = 5
+    run.head["format"] = 6
     run.records.insert(0, {"type": "something-new"})
-    with pytest.raises(ReportError, match=r"format 5.*up to 4"):
+    with pytest.raises(ReportError, match=r"format 6.*up to 5"):
         render(run.write(tmp_path), "html")
 
 
