@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "evidence/trace.h"
+#include "evidence/trace_read.h"
 
 #define PART 1024
 

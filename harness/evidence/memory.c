@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "evidence/api.h"
 #include "evidence/digest.h"
 
 #define POSTS_MAX     512

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "evidence/evidence.h"
-#include "evidence/trace.h"
+#include "evidence/trace_read.h"
 
 /* From now on posts of this process are followed; those of its forked copies are not. */
 void memory_start(void);

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "evidence/trace.h"
 
-#include <errno.h>
 #include <netinet/in.h>
-#include <signal.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "evidence/digest.h"
@@ -18,17 +15,7 @@
 #define STRING_MAX 256
 #define PAGE       4096
 #define DIGEST_MAX (64u << 10)
-/* What the kernel takes for a set of signals. */
-#define MASK_SIZE ((size_t)_NSIG / 8)
-/* No frame of the first thread is farther from where the trace was started. */
-#define STACK_NEAR (64u << 10)
-
-/* The linker's: the data of this program, initialised and not, lies between them. */
-extern unsigned char __data_start[];
-extern unsigned char _end[];
-
 static struct evidence *evidence;
-static const unsigned char *stack_base; /* of the first thread, as far as its frames reach */
 static trace_observer *observer;
 static void *observer_context;
 static _Atomic unsigned int threads;
@@ -80,7 +67,7 @@ void trace_start(struct evidence *to)
 {
         evidence = to;
         evidence->own_pid = getpid();
-        stack_base = __builtin_frame_address(0);
+        trace_read_start(__builtin_frame_address(0));
         memory_start();
         trace_thread();
 }
@@ -126,88 +113,6 @@ uint64_t trace_count(void)
         return evidence ? atomic_load(&evidence->call_count) : 0;
 }
 
-/*
- * The kernel reads a signal mask before it looks at the invalid first argument: EFAULT where it
- * cannot, else EINVAL, and nothing is changed. It does not read a null mask. process_vm_readv()
- * would do both, but is refused to a case's processes.
- */
-static bool is_readable(const unsigned char *at)
-{
-        const unsigned char *mask = at - (uintptr_t)at % MASK_SIZE;
-        int saved = errno;
-        bool readable =
-            syscall(SYS_rt_sigprocmask, ~0, mask, NULL, MASK_SIZE) == 0 || errno != EFAULT;
-
-        errno = saved;
-        return mask && readable;
-}
-
-static bool lies_within(uintptr_t at, size_t length, uintptr_t begin, uintptr_t end)
-{
-        return at >= begin && at <= end && length <= end - at;
-}
-
-/*
- * Whether the kernel need not be asked: nearly all that calls are given lies in frames of the
- * thread that makes them, or in this program's data, which no case takes away.
- */
-static bool is_certain(const unsigned char *from, size_t length)
-{
-        uintptr_t at = (uintptr_t)from;
-        uintptr_t frame = (uintptr_t)__builtin_frame_address(0);
-        uintptr_t base = (uintptr_t)stack_base;
-
-        if (base - frame < STACK_NEAR && lies_within(at, length, frame, base))
-                return true;
-        return lies_within(at, length, (uintptr_t)__data_start, (uintptr_t)_end);
-}
-
-/* What a word is read through wherever it lies. */
-struct __attribute__((packed, may_alias)) word {
-        uint64_t bytes;
-};
-
-/* Not by memcpy(): a sanitizer would have its say about where a case points. */
-__attribute__((no_sanitize("address"))) static void copy(unsigned char *to,
-                                                         const unsigned char *from, size_t length)
-{
-        size_t i = 0;
-
-        for (; length - i >= sizeof(struct word); i += sizeof(struct word))
-                ((struct word *)(to + i))->bytes =
-                    ((const volatile struct word *)(from + i))->bytes;
-        for (; i < length; i++)
-                to[i] = ((const volatile unsigned char *)from)[i];
-}
-
-/*
- * Reads what a call was given, up to the first page that cannot be read: a case may hand over a
- * wild pointer on purpose, which is the provider's to survive.
- */
-static size_t read_memory(void *to, const void *from, size_t length)
-{
-        const unsigned char *at = from;
-        size_t got = 0;
-
-        if (is_certain(at, length)) {
-                copy(to, at, length);
-                return length;
-        }
-        while (got < length && is_readable(at + got)) {
-                size_t page_left = PAGE - (uintptr_t)(at + got) % PAGE;
-                size_t part = length - got < page_left ? length - got : page_left;
-
-                copy((unsigned char *)to + got, at + got, part);
-                got += part;
-        }
-        return got;
-}
-
-bool trace_read(void *to, const void *from, size_t length)
-{
-        return from && read_memory(to, from, length) == length;
-}
-
 static void capture(struct call_record *call, struct call_span *span, const void *from,
                     size_t length)
 {
@@ -215,7 +120,7 @@ static void capture(struct call_record *call, struct call_span *span, const void
 
         if (!from || length == 0 || length > CALL_BYTES_MAX - call->used)
                 return;
-        got = read_memory(call->bytes + call->used, from, length);
+        got = trace_read_part(call->bytes + call->used, from, length);
         if (got < length)
                 return;
         span->offset = (uint16_t)call->used;
@@ -234,8 +139,8 @@ static void capture_string(struct call_record *call, struct call_span *span, con
         while (length < STRING_MAX - 1) {
                 size_t page_left = PAGE - (uintptr_t)(from + length) % PAGE;
                 size_t want = STRING_MAX - 1 - length;
-                size_t got =
-                    read_memory(to + length, from + length, want < page_left ? want : page_left);
+                size_t got = trace_read_part(to + length, from + length,
+                                             want < page_left ? want : page_left);
                 size_t string = strnlen(to + length, got);
 
                 length += string;
@@ -339,22 +244,13 @@ static void capture_pointed(struct call_record *call, const struct api_param *pa
         if (param->type->kind == API_STRING) {
                 const char *string = NULL;
 
-                if (pointer && read_memory(&string, pointer, sizeof(string)) == sizeof(string))
+                if (pointer && trace_read_part(&string, pointer, sizeof(string)) == sizeof(string))
                         capture_string(call, span, string);
                 return;
         }
         capture(call, span, pointer, elements(param, call, ARRAY_MAX) * param->type->size);
         if (span->length)
                 capture_pointees(call, param, span);
-}
-
-const void *trace_pointer(const struct trace_arg *arg)
-{
-        const void *pointer = NULL;
-
-        if (arg->size == sizeof(pointer))
-                memcpy(&pointer, arg->at, sizeof(pointer));
-        return pointer;
 }
 
 static void capture_in(struct call_record *call, const struct api_param *param, size_t i,

@@ -9,16 +9,7 @@
 
 #include "evidence/api.h"
 #include "evidence/evidence.h"
-
-struct trace_arg {
-        const void *at;
-        size_t size;
-};
-
-#define TRACE_ARG(name)               \
-        {                             \
-                &(name), sizeof(name) \
-        }
+#include "evidence/trace_read.h"
 
 /* From now on calls are recorded in `evidence`; times count from its started_ns. */
 void trace_start(struct evidence *evidence);
@@ -42,10 +33,6 @@ void trace_end(const struct trace_call *call, const struct trace_arg *args, DAT_
 typedef void trace_observer(void *context, const struct trace_call *call,
                             const struct api_function *function, const struct trace_arg *args);
 void trace_observe(trace_observer *observer, void *context);
-bool trace_read(void *to, const void *from, size_t length);
-
-/* The argument, where it is a pointer; else NULL. */
-const void *trace_pointer(const struct trace_arg *arg);
 
 /* The calling thread's number in the records: 1, or in the order of their first calls. */
 unsigned int trace_thread(void);

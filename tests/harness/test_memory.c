@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "evidence/api.h"
 #include "evidence/digest.h"
 #include "evidence/memory.h"
 
@@ -25,22 +26,6 @@ const struct api_function api_functions[] = {
     {.name = "dat_ep_free"},      {.name = "dat_ep_post_rdma_read"},
 };
 const size_t api_function_count = sizeof(api_functions) / sizeof(api_functions[0]);
-
-bool trace_read(void *to, const void *from, size_t length)
-{
-        if ((uintptr_t)from < 0x1000)
-                return false;
-        memcpy(to, from, length);
-        return true;
-}
-
-const void *trace_pointer(const struct trace_arg *arg)
-{
-        const void *pointer;
-
-        memcpy(&pointer, arg->at, sizeof(pointer));
-        return pointer;
-}
 
 static unsigned int function_named(const char *name)
 {
