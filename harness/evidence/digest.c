@@ -32,6 +32,7 @@ bool vector_read(const struct segment *vector, size_t count, uint64_t offset, vo
 
         for (size_t i = 0; i < count && length > 0; i++) {
                 uint64_t left = vector[i].length;
+                const void *from;
                 size_t part;
 
                 if (offset >= left) {
@@ -40,7 +41,9 @@ bool vector_read(const struct segment *vector, size_t count, uint64_t offset, vo
                 }
                 left -= offset;
                 part = left < length ? (size_t)left : length;
-                if (!trace_read(next, (const void *)(uintptr_t)(vector[i].at + offset), part))
+                from =
+                    (const void *)(uintptr_t)vector[i].at; /* NOLINT(performance-no-int-to-ptr) */
+                if (!trace_read(next, (const unsigned char *)from + offset, part))
                         return false;
                 offset = 0;
                 next += part;

@@ -41,7 +41,8 @@ static struct call_memory post(const char *name, const void *queue, uint64_t num
                                const DAT_LMR_TRIPLET *vector, DAT_COUNT count, DAT_RETURN ret)
 {
         DAT_DTO_COOKIE cookie = {.as_64 = COOKIE};
-        const struct trace_arg args[] = {TRACE_ARG(queue), TRACE_ARG(count), TRACE_ARG(vector),
+        const void *segments = vector;
+        const struct trace_arg args[] = {TRACE_ARG(queue), TRACE_ARG(count), TRACE_ARG(segments),
                                          TRACE_ARG(cookie)};
         struct call_memory memory = {.kind = MEMORY_NONE};
         unsigned int function = function_named(name);
@@ -55,7 +56,7 @@ static struct call_memory take(uint64_t length, DAT_DTO_COMPLETION_STATUS status
 {
         DAT_EVD_HANDLE evd = EVD;
         DAT_EVENT event = {.event_number = DAT_DTO_COMPLETION_EVENT, .evd_handle = EVD};
-        DAT_EVENT *at = &event;
+        void *at = &event;
         const struct trace_arg args[] = {TRACE_ARG(evd), TRACE_ARG(at)};
         struct call_memory memory = {.kind = MEMORY_NONE};
         DAT_DTO_COMPLETION_EVENT_DATA *dto = &event.event_data.dto_completion_event_data;
@@ -142,13 +143,14 @@ static void of_a_long_message_both_ends_are_covered(void **state)
 static void a_receive_is_told_when_it_completes(void **state)
 {
         const DAT_LMR_TRIPLET vector[] = {part(0, 10), part(100, 90)};
-        struct segment message = {(uintptr_t) "a message", 9};
+        static const unsigned char bytes[9] = {1, 2, 3, 4, 5, 6, 7, 8, 9};
+        struct segment message = {(uintptr_t)bytes, sizeof(bytes)};
         struct call_memory came;
         uint64_t digest;
 
         (void)state;
         post("dat_ep_post_recv", EP, 7, vector, 2, DAT_SUCCESS);
-        memcpy(buffer, "a message", 9);
+        memcpy(buffer, bytes, sizeof(bytes));
         came = take(9, DAT_DTO_SUCCESS);
         assert_int_equal(came.kind, MEMORY_ARRIVED);
         assert_int_equal(came.post, 7);
