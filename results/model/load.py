@@ -175,7 +175,7 @@ class _Cases:
             if a.number == 1
         }
         blocked = Verdict.BLOCKED in words
-        if words & NOT_KEPT or blocked or any(attempt.teardown for attempt in firsts):
+        if words & NOT_KEPT or blocked or any(a.teardown or a.beside for a in firsts):
             return _NOT_CONFORMANT
         missing = any(
             (case.id, hosts, where, 1) not in self._lines

@@ -418,7 +418,7 @@ class Attempt:
     @property
     def outcome(self) -> object:
         """What a second attempt must have in common with it, or the case is unstable."""
-        return self.verdict, tuple(trouble.key for trouble in self.teardown)
+        return self.verdict, tuple(trouble.key for trouble in (*self.teardown, *self.beside))
 
     @property
     def remarks(self) -> tuple[str, ...]:

@@ -220,14 +220,14 @@ def in_progress(folder: Path) -> bool:
     return False
 
 
-def exit_code(words: Collection[str], teardown: bool = False) -> int:
+def exit_code(words: Collection[str], beside: bool = False) -> int:
     """What the first verdicts of a plan say as a whole: 0, 1 or 2, as docs/results.md has it.
 
-    `teardown` is whether that of any case broke.
+    `beside` is whether anything failed beside a clause: in teardown, or a call of a kept case.
     """
     found = set(words)
     # A case is BLOCKED because the provider failed a call that another clause promises.
-    if found & NOT_KEPT or "BLOCKED" in found or teardown:
+    if found & NOT_KEPT or "BLOCKED" in found or beside:
         return NOT_CONFORMANT
     # A run that checked nothing says nothing: a provider cannot conform by declaring all absent.
     if found & NOT_KNOWN or not found & KEPT:

@@ -12,7 +12,9 @@ LEAST, MOST = 5, 20
 
 
 class Kind(NamedTuple):
-    """One way to end, of a mode: a verdict with its call, check or reason, or what teardown met."""
+    """One way to end, of a mode: a verdict with its call, check or reason, or what failed beside
+    the clause.
+    """
 
     hosts: int
     what: str
@@ -31,14 +33,16 @@ def kinds(record: Mapping[str, Any]) -> tuple[Kind, ...]:
     for trouble in record.get("teardown", ()):
         where = (trouble.get(name, "") for name in ("call", "what"))
         found.append(Kind(hosts, "teardown", tuple(map(str, where))))
+    if clause := record.get("breaks"):
+        found.append(Kind(hosts, "model", (str(clause),)))
     return tuple(found)
 
 
 def broken(record: Mapping[str, Any]) -> tuple[tuple[str, ...], ...]:
-    """What of a verdict's teardown a second attempt must have in common with it: of a call that had
-    no end, not how long it was waited for.
+    """What failed beside a verdict's clause, which a second attempt must have in common with it: of
+    a call that had no end in teardown, not how long it was waited for.
     """
-    return tuple(
+    found = [
         (
             str(trouble.get("call", "")),
             str(trouble.get("what", "")),
@@ -46,7 +50,10 @@ def broken(record: Mapping[str, Any]) -> tuple[tuple[str, ...], ...]:
             str(trouble.get("who", "case")),
         )
         for trouble in record.get("teardown", ())
-    )
+    ]
+    if clause := record.get("breaks"):
+        found.append(("", "deviates", str(clause), ""))
+    return tuple(found)
 
 
 def enough(tried: int, varied: bool) -> bool:

@@ -218,7 +218,7 @@ class SyntheticRun:
         unknown = words & {"ERROR", "BROKEN", "RESOURCE"}
         if words & {"FAIL", "CRASH", "TIMEOUT", "CONTRADICTED", "BLOCKED"}:
             return 1
-        if any("teardown" in record for record in firsts):
+        if any("teardown" in record or "breaks" in record for record in firsts):
             return 1
         missing = {(row["case"], row["hosts"]) for row in self.head["plan"]} - {
             (record["case"], record["hosts"]) for record in firsts

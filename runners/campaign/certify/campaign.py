@@ -327,7 +327,7 @@ def _end(assignment: Assignment, recorder: "_Recorder", excused: Collection[str]
     }
     if recorder.tally.missing(assignment.plan):
         words.add("NOT-RUN")
-    code = records.exit_code(words, any(end.teardown for end in ends))
+    code = records.exit_code(words, any(end.beside for end in ends))
     with interrupts.held():
         if interrupts.seen:
             recorder.fail("interrupted", f"{interrupts.seen} ended the run")

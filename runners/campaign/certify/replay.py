@@ -9,7 +9,7 @@ from typing import Any
 
 from reports.evidence_text import call_text, stacks
 from results.errors import InputError, ReportError, RunnerError
-from results.model.load import attempt_of, load
+from results.model.load import attempt_of, beside, load
 from results.model.run import Check, Run
 from results.runlog import records
 from results.runlog.records import Record
@@ -166,14 +166,15 @@ def _run(assignment: Assignment, one: Planned, gdb: bool) -> int:
         raise RunnerError(testbed.given_up)
     ended = next(record for record in told if record["type"] == "verdict")
     _print(ended)
-    return records.exit_code([ended["verdict"]], "teardown" in ended)
+    return records.exit_code([ended["verdict"]], bool(beside(ended)))
 
 
 def _print(verdict: Record) -> None:
     """Print the evidence of a verdict, in the words of the reports."""
     attempt = attempt_of(verdict)
     print(f"on {' and '.join(attempt.place)}; calls:")
-    marked = (attempt.culprit, *attempt.troubled)
+    deviating = attempt.deviating_call if attempt.beside else None
+    marked = (attempt.culprit, deviating, *attempt.troubled)
     for call in attempt.calls:
         here = call in marked
         print(call_text(call) + ("   <-- here" if here else ""))
@@ -193,6 +194,8 @@ def _print(verdict: Record) -> None:
             print(f"{title}: {text}")
     for trouble in attempt.teardown:
         print(f"in teardown: {trouble.text}")
+    for trouble in attempt.beside:
+        print(f"model: {trouble.text}")
     print(f"{attempt.verdict}" + (f": {attempt.summary}" if attempt.summary else ""))
 
 

@@ -33,12 +33,12 @@ class Key(NamedTuple):
 
 
 class End(NamedTuple):
-    """How a case ended: its verdict, what broke in its teardown, the kinds of end that it shares
+    """How a case ended: its verdict, what failed beside its clause, the kinds of end that it shares
     with others, whether its teardown had less time than others, and how long it took.
     """
 
     word: str
-    teardown: tuple[tuple[str, ...], ...] = ()
+    beside: tuple[tuple[str, ...], ...] = ()
     kinds: tuple[Kind, ...] = ()
     hurried: bool = False
     ms: float = 0.0
@@ -46,7 +46,7 @@ class End(NamedTuple):
     @property
     def broken(self) -> bool:
         """Whether something was found broken."""
-        return self.word in NOT_KEPT or bool(self.teardown)
+        return self.word in NOT_KEPT or bool(self.beside)
 
 
 class Tally:
@@ -109,7 +109,7 @@ class Tally:
         if first is None:
             return
         self._tried.update(first.kinds)
-        if (again.word, again.teardown) != (first.word, first.teardown):
+        if (again.word, again.beside) != (first.word, first.beside):
             self._varied.update(first.kinds)
 
     def _key(self, case: str, hosts: int, where: tuple[str, ...]) -> Key:

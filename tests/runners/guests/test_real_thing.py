@@ -99,9 +99,9 @@ def test_what_only_the_model_sees(tmp_path: Path) -> None:
     assert done.returncode == 1, done
     verdict = next(record for record in events(out) if record["type"] == "verdict")
     assert all(check["ok"] for check in verdict["checks"])
-    assert verdict["verdict"] == "BLOCKED"
-    assert verdict["blocked"]["clause"] == "evd_wait/more"
-    assert verdict["reason"].startswith("found by the model: case call 5, dat_evd_wait: tells 1")
+    assert (verdict["verdict"], verdict["breaks"]) == ("PASS", "evd_wait/more")
+    assert verdict["oracle"]["why"].startswith("case call 5, dat_evd_wait: tells 1")
+    assert "model: dat_evd_wait deviates from evd_wait/more: tells 1" in done.stdout
 
 
 def test_a_case_disturbs_the_network(tmp_path: Path) -> None:
