@@ -112,6 +112,9 @@ def _judge(side: Side, process: Process, trace: Trace, judgement: Judgement) -> 
         if process.cut and call.n >= process.cut:
             judgement.unjudged["calls before it are not kept"] += 1
             continue
+        if call.end > process.edge:
+            judgement.unjudged["calls of other threads beside it are not kept"] += 1
+            continue
         kernel.call(call)
     for held, count in Counter(kernel.asked).items():
         for clause in held.clauses:

@@ -5,6 +5,7 @@ A record that is damaged is refused as a whole, with the number of the call; a c
 not recorded is left to the rules, which do not judge what they cannot see.
 """
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -130,12 +131,13 @@ def _values(typed: Mapping[str, Any]) -> dict[str, Any]:
 class Process:
     """The calls of one process, in the order in which they are judged."""
 
-    __slots__ = ("calls", "cut", "threads", "who")
+    __slots__ = ("calls", "cut", "edge", "threads", "who")
 
     def __init__(self, who: str, calls: list[Call]) -> None:
         self.who = who
         self.calls = calls
         self.cut = 0  # the number of the first call that is missing
+        self.edge = math.inf  # no missing call was made before; microseconds
         self.threads = False
 
 
@@ -183,8 +185,22 @@ def _process(who: str, calls: list[Call]) -> Process:
         expected = call.n + 1
     if any(call.thread != 1 for call in calls):
         process.threads = True
+        if process.cut:
+            process.edge = _edge(calls[: process.cut - 1])
         _order(process)
     return process
+
+
+def _edge(kept: list[Call]) -> float:
+    """The earliest moment of a call that comes behind `kept` in the order of numbers. A thread
+    takes a number after its call before has ended.
+    """
+    ended: dict[int, float] = {}
+    edge = -math.inf
+    for call in kept:
+        edge = max(edge, ended.get(call.thread, edge))
+        ended[call.thread] = call.end if call.finished else math.inf
+    return edge
 
 
 # These observe what others did, so they are judged where they end; all others where they begin.

@@ -129,3 +129,27 @@ def test_an_unwritten_attribute_is_compared_with_nothing(written: object, verdic
         " async_evd_handle=async_evd; ia_attr={}; provider_attr={srq_supported=7}",
     ]
     assert judge(record(lines), declared).verdict == verdict
+
+
+def test_a_call_beside_missing_ones_of_other_threads() -> None:
+    """The free has its number early, and is made late: a missing call may have used the zone."""
+    told = record(
+        [
+            'dat_ia_openv name="cts0"; async_evd_min_qlen=8; async_evd_handle=DAT_HANDLE_NULL;'
+            " dat_major=1; dat_minor=2; thread_safety=DAT_FALSE -> async_evd_handle=async_evd;"
+            " ia_handle=ia",
+            "dat_pz_create ia_handle=ia -> pz_handle=pz#1",
+            "2: dat_pz_query pz_handle=pz#1; pz_param_mask=DAT_PZ_FIELD_ALL ->"
+            " pz_param={ia_handle=ia} @100+5",
+            "dat_pz_free pz_handle=pz#1 -> !DAT_INVALID_STATE @900+5",
+            "2: dat_pz_query pz_handle=pz#1; pz_param_mask=DAT_PZ_FIELD_ALL ->"
+            " pz_param={ia_handle=ia} @200+5",
+            "2: dat_pz_query pz_handle=pz#1; pz_param_mask=DAT_PZ_FIELD_ALL ->"
+            " pz_param={ia_handle=ia} @300+5",
+        ]
+    )
+    assert judge(told, {"opened_as": "cts0"}).verdict == "deviates"
+    told["calls"].append({**told["calls"][-1], "n": 9, "at_us": 950})
+    judgement = judge(told, {"opened_as": "cts0"})
+    assert not judgement.deviations
+    assert judgement.unjudged["calls of other threads beside it are not kept"] == 2
