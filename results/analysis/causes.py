@@ -36,6 +36,8 @@ _SUITE = "udapl-cases"
 # A provider's own wrappers of locks: their caller waits there.
 _LOCK = re.compile(r"(?i)[^(]*\([^)]*(lock|mutex|acquire)[^)]*\)")
 _ANSWER = re.compile(r"DAT_\w+")
+# What a call is seen to leave unwritten, by a check of it and by a step that needs it.
+_UNWRITTEN = re.compile(r"\w+ is not written\b|DAT_SUCCESS, with a value left unwritten$")
 _LONGEST = 200
 _CALLS = 3
 
@@ -205,6 +207,8 @@ def _keys_of_blocked(attempt: Attempt) -> Iterator[Key]:
     """
     if attempt.promise:
         yield "clause", attempt.promise
+    if _UNWRITTEN.match(attempt.refusal):
+        yield "unwritten", attempt.blocked
     if not attempt.refusal or not _ANSWER.match(attempt.refusal):
         yield "blocked", attempt.blocked
     else:
@@ -236,6 +240,8 @@ def _keys_of_check(attempt: Attempt, check: Check, last: Call | None) -> Iterato
     if culprit:
         yield "site", check.file, check.line, culprit.name
     call = _call(attempt)
+    if _UNWRITTEN.match(check.seen):
+        yield "unwritten", call
     answer = _ANSWER.match(check.seen)
     refused = answer is not None and answer[0] != _SUCCESS
     if answer and refused and culprit and culprit.ret == answer[0]:

@@ -195,6 +195,26 @@ def test_what_a_defect_fails_and_blocks(tmp_path: Path) -> None:
     )
 
 
+def test_what_a_call_leaves_unwritten_is_one_cause_with_what_it_blocks(tmp_path: Path) -> None:
+    run = SyntheticRun(modes=(1,))
+    for number, name in enumerate(("srq_supported", "ep_creator")):
+        told = check(
+            "is_same()",
+            ok=False,
+            expected=["is_same()"],
+            seen=f"{name} is not written",
+            line=number + 1,
+        )
+        left: Record = {"calls": [call(1, "dat_ia_query")], "checks": [told]}
+        run.case(name, "FAIL", **left)
+    run.case(
+        "waits", "BLOCKED", **blocked("dat_ia_query", "DAT_SUCCESS, with a value left unwritten")
+    )
+    run.case("other", "BLOCKED", **blocked("dat_ia_query"))
+    found = causes(load(run.write(tmp_path)))
+    assert [(len(cause.cases), len(cause.blocked)) for cause in found] == [(2, 1), (0, 1)]
+
+
 def test_what_a_control_found_is_of_the_cause_of_its_clause(tmp_path: Path) -> None:
     run = SyntheticRun(modes=(1,))
     made = run.case("made", "FAIL", **refused("dat_srq_resize", 7, "DAT_SUCCESS"))

@@ -131,6 +131,9 @@ static const struct choice {
      2},
 };
 
+/* That an attribute is left unwritten is what the clauses of its field judge. */
+#define MUST_HAVE_WRITTEN(field_) MUST_BE_WRITTEN("dat_ia_query", answer.provider, field_)
+
 FAMILY(ia_query, value, choices)
 {
         struct answer answer;
@@ -138,6 +141,8 @@ FAMILY(ia_query, value, choices)
         int value;
 
         ask_all(t, &answer);
+        must_be_written(t, "dat_ia_query", row->id, (char *)&answer.provider + row->offset,
+                        sizeof(value));
         memcpy(&value, (const char *)&answer.provider + row->offset, sizeof(value));
         for (size_t i = 0; i < row->count; i++)
                 known |= value == row->values[i];
@@ -150,6 +155,7 @@ CASE(ia_query, optimal_alignment)
         DAT_UINT32 alignment;
 
         ask_all(t, &answer);
+        MUST_HAVE_WRITTEN(optimal_buffer_alignment);
         alignment = answer.provider.optimal_buffer_alignment;
         expect_that(alignment > 0 && alignment <= DAT_OPTIMAL_ALIGNMENT &&
                         DAT_OPTIMAL_ALIGNMENT % alignment == 0,
@@ -165,6 +171,7 @@ CASE(ia_query, completion_flags)
         unsigned int declared;
 
         ask_all(t, &answer);
+        MUST_HAVE_WRITTEN(completion_flags_supported);
         declared = (unsigned int)answer.provider.completion_flags_supported;
         expect_eq(declared & ~defined, 0);
         if (listed & ~declared)
@@ -183,6 +190,7 @@ CASE(ia_query, merging)
         struct answer answer;
 
         ask_all(t, &answer);
+        MUST_HAVE_WRITTEN(evd_stream_merging_supported);
         for (int i = 0; i < STREAMS; i++) {
                 for (int k = 0; k < STREAMS; k++) {
                         DAT_BOOLEAN merged = answer.provider.evd_stream_merging_supported[i][k];
@@ -216,6 +224,7 @@ CASE(ia_query, merging_more)
         struct answer answer;
 
         ask_all(t, &answer);
+        MUST_HAVE_WRITTEN(evd_stream_merging_supported);
         for (unsigned int chosen = 0; chosen < 1U << STREAMS; chosen++) {
                 DAT_EVD_HANDLE evd = DAT_HANDLE_NULL;
                 unsigned int flags = 0;
@@ -300,6 +309,7 @@ FAMILY(ia_query, private_data, amounts)
         DAT_EVENT event;
 
         ask_all(t, &answer);
+        MUST_HAVE_WRITTEN(max_private_data_size);
         expect_that(answer.provider.max_private_data_size >= LEAST_DATA,
                     "max_private_data_size is %d", answer.provider.max_private_data_size);
         if (row->most && answer.provider.max_private_data_size < MOST_DATA)
