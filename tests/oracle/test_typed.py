@@ -8,6 +8,17 @@ import pytest
 from oracle import judge
 from oracle.trace import read
 from oracle.typed import value
+from tests.oracle.typed_calls import (
+    ADDRESS,
+    DECLARED,
+    Calls,
+    began,
+    connect,
+    handle,
+    listen,
+    took,
+    vector,
+)
 
 
 @pytest.mark.parametrize(
@@ -71,120 +82,7 @@ def test_damaged_data(typed: Any) -> None:
     assert judge({"calls": [call]}, {}).damage.startswith("call 1 of the record is not a call")
 
 
-def handle(name: str) -> dict[str, str]:
-    return {"handle": name}
-
-
-class Calls:
-    """Typed calls of case and peer, on one clock."""
-
-    def __init__(self) -> None:
-        self.list: list[dict[str, Any]] = []
-        self.counts = {"case": 0, "peer": 0}
-
-    def add(self, who: str, call: str, args: Any, out: Any = None, memory: Any = None) -> None:
-        """One more call that succeeds, after all others."""
-        self.counts[who] += 1
-        moment = 1_000_000 * (len(self.list) + 1)
-        self.list.append(
-            {
-                "n": self.counts[who],
-                "who": who,
-                "call": call,
-                "args": args,
-                "ret": "DAT_SUCCESS",
-                "out": out or {},
-                "at_us": moment // 1000,
-                "us": 1,
-                "ns": [moment, moment + 1000],
-                **({"memory": memory} if memory else {}),
-            }
-        )
-
-
-ATTR = {
-    "service_type": "DAT_SERVICE_TYPE_RC",
-    "max_message_size": 1024,
-    "max_rdma_size": 1024,
-    "qos": "DAT_QOS_BEST_EFFORT",
-    "recv_completion_flags": "DAT_COMPLETION_DEFAULT_FLAG",
-    "request_completion_flags": "DAT_COMPLETION_DEFAULT_FLAG",
-    "max_recv_dtos": 8,
-    "max_request_dtos": 8,
-    "max_recv_iov": 1,
-    "max_request_iov": 1,
-    "max_rdma_read_in": 0,
-    "max_rdma_read_out": 0,
-    "srq_soft_hw": -1,
-    "max_rdma_read_iov": 0,
-    "max_rdma_write_iov": 1,
-    "ep_transport_specific_count": 0,
-    "ep_transport_specific": None,
-    "ep_provider_specific_count": 0,
-    "ep_provider_specific": None,
-}
-
-
-def began(calls: Calls, who: str) -> None:
-    """An IA, a zone, an LMR, an EVD for everything, and an EP."""
-    opening = {
-        "name": {"text": "cts0"},
-        "async_evd_min_qlen": 8,
-        "async_evd_handle": None,
-        "dat_major": 1,
-        "dat_minor": 2,
-        "thread_safety": False,
-    }
-    calls.add(
-        who,
-        "dat_ia_openv",
-        opening,
-        {"async_evd_handle": handle("async_evd"), "ia_handle": handle("ia")},
-    )
-    calls.add(who, "dat_pz_create", {"ia_handle": handle("ia")}, {"pz_handle": handle("pz#1")})
-    memory = {
-        "ia_handle": handle("ia"),
-        "mem_type": "DAT_MEM_TYPE_VIRTUAL",
-        "region_description": {"for_va": {"pointer": 4096}},
-        "length": 4096,
-        "pz_handle": handle("pz#1"),
-        "privileges": "DAT_MEM_PRIV_ALL_FLAG",
-    }
-    context = {"context": 7, "lmr": "lmr#1"}
-    told = {
-        "lmr_handle": handle("lmr#1"),
-        "lmr_context": context,
-        "rmr_context": context,
-        "registered_length": 4096,
-        "registered_address": {"va": 4096, "lmr": "lmr#1", "offset": 0},
-    }
-    calls.add(who, "dat_lmr_create", memory, told)
-    evd = {
-        "ia_handle": handle("ia"),
-        "evd_min_qlen": 8,
-        "cno_handle": None,
-        "evd_flags": "DAT_EVD_CR_FLAG|DAT_EVD_DTO_FLAG|DAT_EVD_CONNECTION_FLAG",
-    }
-    calls.add(who, "dat_evd_create", evd, {"evd_handle": handle("evd#1")})
-    ep = {
-        "ia_handle": handle("ia"),
-        "pz_handle": handle("pz#1"),
-        "recv_completion_evd_handle": handle("evd#1"),
-        "request_completion_evd_handle": None,
-        "connect_evd_handle": handle("evd#1"),
-        "ep_attributes": ATTR,
-    }
-    calls.add(who, "dat_ep_create", ep, {"ep_handle": handle("ep#1")})
-
-
-def took(calls: Calls, who: str, number: str, data: Any, memory: Any = None) -> None:
-    """An event is taken from the EVD."""
-    event = {"event_number": number, "evd_handle": handle("evd#1"), "event_data": data}
-    calls.add(who, "dat_evd_dequeue", {"evd_handle": handle("evd#1")}, {"event": event}, memory)
-
-
 GIVEN = {"length": 2, "digest": "00", "hex": "a1b2"}
-ADDRESS = {"family": "AF_INET", "address": "10.77.0.1", "port": 0}
 
 
 def story(
@@ -194,7 +92,7 @@ def story(
     length: int = 64,
     sent: int = 64,
     rest: Any = None,
-    received: int = 6,
+    received: int = 7,
     changed: Any = None,
     address: Any = ADDRESS,
 ) -> dict[str, Any]:
@@ -202,60 +100,18 @@ def story(
     calls = Calls()
     began(calls, "case")
     began(calls, "peer")
-    segment = [
-        {
-            "lmr_context": {"context": 7, "lmr": "lmr#1"},
-            "virtual_address": {"va": 4096, "lmr": "lmr#1", "offset": 0},
-            "segment_length": 64,
-        }
-    ]
     post = {
         "ep_handle": handle("ep#1"),
         "num_segments": 1,
-        "local_iov": segment,
+        "local_iov": vector(64),
         "user_cookie": 5,
         "completion_flags": "DAT_COMPLETION_DEFAULT_FLAG",
     }
-    listens = {
-        "ia_handle": handle("ia"),
-        "conn_qual": 2000,
-        "evd_handle": handle("evd#1"),
-        "psp_flags": "DAT_PSP_CONSUMER_FLAG",
-    }
-    calls.add("peer", "dat_psp_create", listens, {"psp_handle": handle("psp#1")})
+    listen(calls)
     calls.add("case", "dat_ep_post_recv", post)
-    asks = {
-        "ep_handle": handle("ep#1"),
-        "remote_ia_address": ADDRESS,
-        "remote_conn_qual": 2000,
-        "timeout": 4294967295,
-        "private_data_size": 0,
-        "private_data": None,
-        "quality_of_service": "DAT_QOS_BEST_EFFORT",
-        "connect_flags": "DAT_CONNECT_DEFAULT_FLAG",
-    }
-    calls.add("case", "dat_ep_connect", asks)
-    request = {
-        "sp_handle": handle("psp#1"),
-        "local_ia_address_ptr": address,
-        "conn_qual": 2000,
-        "cr_handle": handle("cr#1"),
-    }
-    took(calls, "peer", "DAT_CONNECTION_REQUEST_EVENT", request)
-    accepts = {
-        "cr_handle": handle("cr#1"),
-        "ep_handle": handle("ep#1"),
-        "private_data_size": 2,
-        "private_data": GIVEN,
-    }
-    calls.add("peer", "dat_cr_accept", accepts)
-    up = {"ep_handle": handle("ep#1"), "private_data_size": 0, "private_data": None}
-    took(calls, "peer", "DAT_CONNECTION_EVENT_ESTABLISHED", up)
-    size = 2 if told else 0
-    up = {"ep_handle": handle("ep#1"), "private_data_size": size, "private_data": told}
-    took(calls, "case", "DAT_CONNECTION_EVENT_ESTABLISHED", up)
-    calls.add("peer", "dat_ep_post_send", post, memory={"length": sent, "digest": "11"})
-    calls.list[-1] |= {"changed": changed} if changed else {}
+    connect(calls, private=GIVEN, told=told, address=address)
+    others = {"changed": changed} if changed else {}
+    calls.add("peer", "dat_ep_post_send", post, memory={"length": sent, "digest": "11"}, **others)
     done = {
         "ep_handle": handle("ep#1"),
         "user_cookie": 5,
@@ -264,25 +120,7 @@ def story(
     }
     memory = {"post": received, "length": length, "digest": digest, **(rest or {})}
     took(calls, "case", "DAT_DTO_COMPLETION_EVENT", done, memory)
-    return {"case": "x/y", "hosts": 1, "verdict": "PASS", "calls": calls.list}
-
-
-DECLARED = {
-    "adapter_name": "cts0",
-    "opened_as": "cts0",
-    "max_private_data_size": 64,
-    "max_eps": 4096,
-    "max_dto_per_ep": 8191,
-    "max_message_size": 8388608,
-    "max_rdma_size": 8388608,
-    "max_iov_segments_per_dto": 16,
-    "max_rdma_read_per_ep_in": 128,
-    "max_rdma_read_per_ep_out": 128,
-    "max_iov_segments_per_rdma_read": 16,
-    "max_iov_segments_per_rdma_write": 16,
-    "ep_creator": "DAT_PSP_CREATES_EP_IFASKED",
-    "ia_address_ptr": "10.77.0.1",
-}
+    return calls.record
 
 
 @pytest.mark.parametrize(

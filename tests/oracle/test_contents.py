@@ -1,0 +1,390 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a message leaves: its bytes, its completion, its receive, and the counts of the others."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from oracle import judge
+from tests.oracle.typed_calls import (
+    DECLARED,
+    Calls,
+    began,
+    connect,
+    handle,
+    listen,
+    took,
+    vector,
+)
+
+END_TO_END = {
+    **DECLARED,
+    "end_to_end_completion_supported": True,
+    "srq_supported": True,
+    "srq_watermarks_supported": True,
+    "srq_info_available_supported": True,
+    "srq_info_outstanding_supported": True,
+    "ep_recv_info_supported": True,
+}
+FLAGS = "DAT_COMPLETION_DEFAULT_FLAG"
+
+
+class Story(Calls):
+    """A case that receives, by an EP of its own queue or of an SRQ, and a peer that sends."""
+
+    def __init__(self, of_srq: bool, room: int = 64, receives: int = 2) -> None:
+        super().__init__()
+        self.of_srq = of_srq
+        began(self, "case", of_srq)
+        began(self, "peer")
+        listen(self)
+        self.posts = [self.post(cookie, room) for cookie in range(receives)]
+        connect(self)
+        self.wait(1000)
+
+    def post(self, cookie: int, room: int = 64) -> int:
+        """Post a receive, and return the number of the call."""
+        posted = {"num_segments": 1, "local_iov": vector(room, room * cookie)}
+        posted |= {"user_cookie": cookie}
+        if self.of_srq:
+            told = self.add("case", "dat_srq_post_recv", {"srq_handle": handle("srq#1"), **posted})
+        else:
+            posted |= {"ep_handle": handle("ep#1"), "completion_flags": FLAGS}
+            told = self.add("case", "dat_ep_post_recv", posted)
+        number: int = told["n"]
+        return number
+
+    def send(self, length: int = 64, digest: str = "11", reaped: str = "SUCCESS") -> None:
+        """The peer sends, and reaps the completion of its send."""
+        post = {
+            "ep_handle": handle("ep#1"),
+            "num_segments": 1,
+            "local_iov": vector(length),
+            "user_cookie": 9,
+            "completion_flags": FLAGS,
+        }
+        self.add("peer", "dat_ep_post_send", post, memory={"length": length, "digest": digest})
+        self.dto("peer", 9, length, reaped, evd="evd#2")
+
+    def dto(self, who: str, cookie: int, length: int, status: str = "SUCCESS", **how: Any) -> None:
+        """A completion is taken."""
+        done = {
+            "ep_handle": handle("ep#1"),
+            "user_cookie": cookie,
+            "status": f"DAT_DTO_{status}",
+            "transfered_length": length,
+        }
+        took(self, who, "DAT_DTO_COMPLETION_EVENT", done, **how)
+
+    def empty(self) -> None:
+        """The EVD has no event."""
+        self.add("case", "dat_evd_dequeue", {"evd_handle": handle("evd#1")}, ret="DAT_QUEUE_EMPTY")
+
+    def tell_counts(self, held: int, span: int | None = None) -> None:
+        """The EP is asked for its receives."""
+        told = {"nbufs_allocated": held, "bufs_alloc_span": held if span is None else span}
+        self.add("case", "dat_ep_recv_query", {"ep_handle": handle("ep#1")}, told)
+
+    def available(self, count: int, outstanding: int) -> None:
+        """The SRQ is asked for its receives."""
+        asks = {"srq_handle": handle("srq#1"), "srq_param_mask": "DAT_SRQ_FIELD_ALL"}
+        told = {
+            "ia_handle": handle("ia"),
+            "srq_state": "DAT_SRQ_STATE_OPERATIONAL",
+            "pz_handle": handle("pz#1"),
+            "max_recv_dtos": 8,
+            "max_recv_iov": 1,
+            "low_watermark": 0,
+            "available_dto_count": count,
+            "outstanding_dto_count": outstanding,
+        }
+        self.add("case", "dat_srq_query", asks, {"srq_param": told})
+
+    def ended(self) -> None:
+        """The case ends the connection, and takes the event."""
+        asks = {"ep_handle": handle("ep#1"), "close_flags": "DAT_CLOSE_ABRUPT_FLAG"}
+        self.add("case", "dat_ep_disconnect", asks)
+        data = {"ep_handle": handle("ep#1"), "private_data_size": 0, "private_data": None}
+        took(self, "case", "DAT_CONNECTION_EVENT_DISCONNECTED", data)
+
+
+def arrives(of_srq: bool, **memory: Any) -> Story:
+    """A message of 48 bytes comes to the first receive, with this memory."""
+    story = Story(of_srq)
+    story.send(48)
+    story.wait(100)
+    told = {"post": story.posts[0], "length": 48, "digest": "11", "kept": 64, **memory}
+    story.dto("case", 0, 48, memory=told)
+    return story
+
+
+def too_long(of_srq: bool, status: str) -> Story:
+    """A message is too long for its receive."""
+    story = Story(of_srq, room=16, receives=1)
+    story.send(48, reaped="ERR_REMOTE_RESPONDER")
+    story.wait(100)
+    story.dto("case", 0, 0, status)
+    return story
+
+
+def missing(of_srq: bool, after_ms: int) -> Story:
+    """A message was sent, and is not there."""
+    story = Story(of_srq)
+    story.send()
+    story.wait(after_ms)
+    story.empty()
+    return story
+
+
+def flushed(of_srq: bool, sent: bool) -> Story:
+    """The connection ends, and a receive is flushed, though its message may have been received."""
+    story = Story(of_srq, receives=1)
+    if sent:
+        story.send()
+    story.wait(100)
+    story.ended()
+    story.dto("case", 0, 0, "ERR_FLUSHED")
+    return story
+
+
+def queried(held: int) -> Story:
+    """Of two receives of an EP's own, one has its message on the EVD."""
+    story = Story(of_srq=False)
+    story.send()
+    story.wait(100)
+    story.tell_counts(held, held)
+    return story
+
+
+def shared(available: int, held: int) -> Story:
+    """Of three receives of an SRQ, one has its message on the EVD."""
+    story = Story(of_srq=True, receives=3)
+    story.send()
+    story.wait(100)
+    story.available(available, 3)
+    story.tell_counts(held)
+    return story
+
+
+def held_none(flushes: bool) -> Story:
+    """An EP that holds no receive of its SRQ is disconnected."""
+    story = Story(of_srq=True)
+    story.tell_counts(0)
+    story.ended()
+    story.wait(200)
+    if flushes:
+        story.dto("case", 0, 0, "ERR_FLUSHED")
+    story.empty()
+    return story
+
+
+def counted_after_end(available: int) -> Story:
+    """An EP of an SRQ has ended, and flushed nothing."""
+    story = held_none(flushes=False)
+    story.available(available, 2)
+    return story
+
+
+def unaccepted(available: int) -> Story:
+    """An EP of an SRQ asks for a connection that no end has accepted."""
+    story = Story.__new__(Story)
+    Calls.__init__(story)
+    story.of_srq = True
+    began(story, "case", of_srq=True)
+    began(story, "peer")
+    listen(story)
+    story.post(0)
+    asks = {
+        "ep_handle": handle("ep#1"),
+        "remote_ia_address": {"family": "AF_INET", "address": "10.77.0.1", "port": 0},
+        "remote_conn_qual": 2000,
+        "timeout": 4294967295,
+        "private_data_size": 0,
+        "private_data": None,
+        "quality_of_service": "DAT_QOS_BEST_EFFORT",
+        "connect_flags": "DAT_CONNECT_DEFAULT_FLAG",
+    }
+    story.add("case", "dat_ep_connect", asks)
+    story.available(available, 1)
+    return story
+
+
+def watermark(told: bool) -> Story:
+    """A low watermark of as many receives as are available raises nothing."""
+    story = Story(of_srq=True)
+    story.available(2, 2)
+    story.add("case", "dat_srq_set_lw", {"srq_handle": handle("srq#1"), "low_watermark": 2})
+    event = {
+        "event_number": "DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR",
+        "evd_handle": handle("async_evd"),
+        "event_data": {"dat_handle": handle("srq#1"), "reason": 0},
+    }
+    asks = {"evd_handle": handle("async_evd")}
+    if told:
+        story.add("case", "dat_evd_dequeue", asks, {"event": event})
+    else:
+        story.add("case", "dat_evd_dequeue", asks, ret="DAT_QUEUE_EMPTY")
+    return story
+
+
+def sleeper(of_srq: bool, sent: bool) -> Story:
+    """A thread waits without end, and its EVD is made unwaitable two seconds later."""
+    story = Story(of_srq)
+    asks = {"evd_handle": handle("evd#1"), "timeout": 4294967295, "threshold": 1}
+    wait = story.add("case", "dat_evd_wait", asks, ret="DAT_INVALID_STATE", thread=2)
+    if sent:
+        story.send()
+    story.wait(2000)
+    story.add("case", "dat_evd_set_unwaitable", {"evd_handle": handle("evd#1")})
+    wait["ns"][1] = story.now
+    wait["us"] = (wait["ns"][1] - wait["ns"][0]) // 1000
+    return story
+
+
+def vectors(call: str, changed: list[str]) -> Story:
+    """The peer posts something whose arguments may be changed."""
+    story = Story(of_srq=False)
+    post = {
+        "ep_handle": handle("ep#1"),
+        "num_segments": 1,
+        "local_iov": vector(64),
+        "user_cookie": 1,
+        "remote_iov": {"rmr_context": {"context": 1}, "target_address": 1, "segment_length": 64},
+        "completion_flags": FLAGS,
+    }
+    others: dict[str, Any] = {"changed": changed} if changed else {}
+    story.add("peer", call, post, **others)
+    return story
+
+
+def bound(changed: list[str]) -> Story:
+    """The peer binds an RMR, whose triplet may be changed."""
+    story = Story(of_srq=False)
+    made = {"rmr_handle": handle("rmr#1")}
+    story.add("peer", "dat_rmr_create", {"pz_handle": handle("pz#1")}, made)
+    (triplet,) = vector(64)
+    bind = {
+        "rmr_handle": handle("rmr#1"),
+        "lmr_triplet": triplet,
+        "mem_priv": "DAT_MEM_PRIV_REMOTE_READ_FLAG",
+        "ep_handle": handle("ep#1"),
+        "user_cookie": 1,
+        "completion_flags": FLAGS,
+    }
+    others: dict[str, Any] = {"changed": changed} if changed else {}
+    story.add("peer", "dat_rmr_bind", bind, {"context": {"context": 2}}, **others)
+    return story
+
+
+# What is accepted, what is refused, and by which clause.
+Pair = tuple[Callable[[], Story], Callable[[], Story], str]
+PAIRS: dict[str, Pair] = {
+    "message of an EP": (
+        lambda: arrives(False),
+        lambda: arrives(False, digest="12"),
+        "ep_post_recv/length",
+    ),
+    "message of an SRQ": (
+        lambda: arrives(True),
+        lambda: arrives(True, digest="12"),
+        "srq_post_recv/in_order_of_sends",
+    ),
+    "rest of an EP": (
+        lambda: arrives(False),
+        lambda: arrives(False, changed=48),
+        "ep_post_recv/shorter",
+    ),
+    "rest of an SRQ": (
+        lambda: arrives(True),
+        lambda: arrives(True, changed=48),
+        "srq_post_recv/shorter_leaves_rest",
+    ),
+    "too long for an EP": (
+        lambda: too_long(False, "ERR_LOCAL_LENGTH"),
+        lambda: too_long(False, "ERR_FLUSHED"),
+        "ep_post_recv/longer",
+    ),
+    "too long for an SRQ": (
+        lambda: too_long(True, "ERR_LOCAL_LENGTH"),
+        lambda: too_long(True, "ERR_FLUSHED"),
+        "srq_post_recv/longer",
+    ),
+    "due to an EP": (
+        lambda: missing(False, 5),
+        lambda: missing(False, 600),
+        "ep_post_recv/in_order",
+    ),
+    "due to an SRQ": (
+        lambda: missing(True, 5),
+        lambda: missing(True, 600),
+        "srq_post_recv/any_ep",
+    ),
+    "flushed, but received": (
+        lambda: flushed(False, sent=False),
+        lambda: flushed(False, sent=True),
+        "evd_dequeue/event",
+    ),
+    "counts of an EP": (lambda: queried(1), lambda: queried(2), "ep_recv_query/posted"),
+    "counts too high": (lambda: shared(1, 1), lambda: shared(2, 1), "ep_recv_query/posted"),
+    "counts too low": (lambda: shared(2, 0), lambda: shared(1, 0), "ep_recv_query/posted"),
+    "flushed, but not held": (
+        lambda: held_none(False),
+        lambda: held_none(True),
+        "evd_dequeue/event",
+    ),
+    "available after an end": (
+        lambda: counted_after_end(2),
+        lambda: counted_after_end(1),
+        "srq_query/field",
+    ),
+    "available to no one": (lambda: unaccepted(1), lambda: unaccepted(0), "srq_query/field"),
+    "watermark": (lambda: watermark(False), lambda: watermark(True), "evd_dequeue/event"),
+    "a waiter of an EP": (
+        lambda: sleeper(False, sent=False),
+        lambda: sleeper(False, sent=True),
+        "ep_post_recv/in_order",
+    ),
+    "a waiter of an SRQ": (
+        lambda: sleeper(True, sent=False),
+        lambda: sleeper(True, sent=True),
+        "srq_post_recv/any_ep",
+    ),
+    "vector": (
+        lambda: vectors("dat_ep_post_send", []),
+        lambda: vectors("dat_ep_post_send", ["local_iov"]),
+        "ep_post_send/vector_not_modified",
+    ),
+    "remote buffer": (
+        lambda: vectors("dat_ep_post_rdma_write", []),
+        lambda: vectors("dat_ep_post_rdma_write", ["remote_iov"]),
+        "ep_post_rdma_write/remote_not_modified",
+    ),
+    "triplet": (lambda: bound([]), lambda: bound(["lmr_triplet"]), "rmr_bind/triplet_kept"),
+}
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_pair(name: str) -> None:
+    """One trace is accepted; the other breaks the clause, and no other one."""
+    accepted, refused, clause = PAIRS[name]
+    judgement = judge(accepted().record, END_TO_END)
+    assert [str(deviation) for deviation in judgement.deviations] == []
+    assert not judgement.damage
+    judgement = judge(refused().record, END_TO_END)
+    assert [deviation.clause for deviation in judgement.deviations] == [clause]
+
+
+@pytest.mark.parametrize("name", ["counts of an EP", "flushed, but received", "counts too high"])
+def test_completions_that_come_from_the_own_end_tell_nothing(name: str) -> None:
+    """On iWARP a send succeeds before its message is there."""
+    _, refused, _ = PAIRS[name]
+    assert not judge(
+        refused().record, {**END_TO_END, "end_to_end_completion_supported": False}
+    ).deviations
+
+
+def test_a_provider_may_declare_that_it_modifies_vectors() -> None:
+    """DAT_IOV_PROVIDER_MOD permits it."""
+    declared = {**END_TO_END, "iov_ownership_on_return": "DAT_IOV_PROVIDER_MOD"}
+    assert not judge(vectors("dat_ep_post_send", ["local_iov"]).record, declared).deviations
