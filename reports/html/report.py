@@ -7,10 +7,10 @@ script when a row is opened. Everything that a provider had a hand in goes throu
 and a content security policy admits no script but the page's own.
 """
 
-import base64
 import re
 import shlex
 import zlib
+from base64 import b64encode
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sized
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ from markupsafe import Markup
 from reports.evidence_text import done, duration, stacks, trace
 from reports.html.fork_helper import in_halves
 from reports.html.html_env import TEMPLATES, digest, environment, style
-from reports.html.trace_html import lines
+from reports.html.trace_html import APART, SharedLines, lines
 from results.analysis import features, waivers
 from results.analysis.causes import advice, causes, unknown_causes
 from results.analysis.differences import warnings
@@ -49,7 +49,8 @@ from results.model.run import (
 )
 
 _FULL_FINDINGS = 100
-_BUNDLE = 64
+_BUNDLE = 256
+_LEVEL = 9
 _STRIP_TICKS = 300
 _IN_PLACE = 200
 _PACKED = 2000
@@ -70,12 +71,13 @@ def render(run: Run, folder: Path | None = None, words: Words | None = None) -> 
     bundles = list(_bundled(run.clauses))
     groups = _groups(bundles)
     every = profiles(run)
+    packer = _Packer(run)
     return env.get_template("report.html").generate(
         script=Markup(script),
         script_digest=digest(script),
         style=style(),
         groups=groups,
-        bundles=in_halves(lambda number: _pack(env, bundles[number]), len(bundles), folder),
+        bundles=in_halves(lambda number: packer.evidence(bundles[number]), len(bundles), folder),
         strip=_strip([row.clause for group in groups.values() for row in group.rows]),
         full_findings=_FULL_FINDINGS,
         in_place=_IN_PLACE,
@@ -220,16 +222,28 @@ def _bundled(clauses: Iterable[Clause]) -> Iterable[list[Clause]]:
         yield bundle
 
 
-def _pack(env: Environment, bundle: list[Clause]) -> str:
-    clause_html = env.get_template("evidence.html").module.clause_evidence  # type: ignore[attr-defined]
-    # Nothing printable has a NUL, and to escape the whole as JSON would take as long as to pack it.
-    parts = [
-        part
-        for clause in bundle
-        if clause.cases
-        for part in (clause.id, str(clause_html(clause, _PACKED)))
-    ]
-    return base64.b64encode(zlib.compress("\0".join(parts).encode("utf-8"))).decode("ascii")
+class _Packer:
+    """Packs bundles of evidence, each by itself."""
+
+    def __init__(self, run: Run) -> None:
+        env = _environment(run)
+        self._shared = SharedLines()
+        env.filters["lines"] = self._shared.lines
+        self._markup = env.get_template("evidence.html").module
+
+    def evidence(self, bundle: list[Clause]) -> str:
+        """The evidence of clauses, each by its id."""
+        parts: list[str] = []
+        for clause in bundle:
+            if clause.cases:
+                markup = str(self._markup.clause_evidence(clause, _PACKED))  # type: ignore[attr-defined]
+                parts += (clause.id, *self._shared.taken(markup))
+        return _packed(*parts, self._shared.texts())
+
+
+def _packed(*parts: str) -> str:
+    """Texts in ASCII. To escape them as JSON would take as long as to pack them."""
+    return b64encode(zlib.compress(APART.join(parts).encode("utf-8"), _LEVEL)).decode("ascii")
 
 
 @dataclass

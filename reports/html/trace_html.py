@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The lines of a trace as HTML: a run has half a million, for which a template takes too long."""
+"""The lines of a trace as HTML: a run has half a million, for which a template takes too long.
 
-from collections.abc import Iterable
+Most of them differ from others in their number and their time only. Where they are packed, each
+text is packed once, and a trace has the numbers of its texts.
+"""
+
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from markupsafe import Markup, escape
@@ -13,31 +17,89 @@ from results.model.run import Call, Check
 _SHARED = 1 << 13
 
 
+# What stands for a line in packed markup, and in a line for its number and its time. What a
+# provider wrote has no such characters.
+_LINE = _NUMBER = "\1"
+_TIME = "\2"
+# Between the texts of lines, and between the parts of what was packed.
+_BETWEEN = "\3"
+APART = "\0"
+
+
 def lines(items: Iterable[Line]) -> Markup:
     """The items of a list, one for each line; whatever a provider wrote in it is escaped."""
     return Markup("".join(map(_line, items)))
 
 
+class SharedLines:
+    """Lines whose texts are packed apart from the markup that they stand in.
+
+    The script of report.html puts them together (`unfold`).
+    """
+
+    def __init__(self) -> None:
+        self._texts: dict[str, int] = {}
+        self._lines: list[str] = []
+        self._times: list[str] = []
+        self._number = 0
+
+    def lines(self, items: Sequence[Line]) -> Markup:
+        """A mark for each line."""
+        for item in items:
+            if item.call:
+                self._add(_call(item, _NUMBER, _TIME), item.call)
+            else:
+                self._add(_line(item), None)
+        return Markup(_LINE * len(items))
+
+    def taken(self, markup: str) -> tuple[str, str, str]:
+        """The markup of what was begun after the last, its lines and their times."""
+        parts = markup, " ".join(self._lines), "\n".join(self._times)
+        self._lines, self._times, self._number = [], [], 0
+        return parts
+
+    def texts(self) -> str:
+        """The texts of all lines; the next has none of them."""
+        texts = _BETWEEN.join(self._texts)
+        self._texts = {}
+        return texts
+
+    def _add(self, text: str, call: Call | None) -> None:
+        line = str(self._texts.setdefault(text, len(self._texts)))
+        if call:
+            # Calls have consecutive numbers, but for a part's first.
+            self._number += 1
+            if call.n != self._number:
+                self._number = call.n
+                line += f":{call.n}"
+            self._times.append(_took(call))
+        self._lines.append(line)
+
+
 def _line(item: Line) -> str:
     if item.call:
-        return _call(item.call, item.flagged, item.troubled)
+        return _call(item, str(item.call.n), _took(item.call))
     if item.check:
         return _check(item.check)
     return _item("missing", "…", _escaped(item.missing))
 
 
-def _call(call: Call, flagged: bool, troubled: bool) -> str:
+def _took(call: Call) -> str:
+    return "" if call.unfinished else duration(call.us)
+
+
+def _call(line: Line, number: str, took: str) -> str:
+    call, flag = line.call, ""
+    assert call is not None
     out = f'<span class="out">, {_outputs(call.out)}</span>' if call.out else ""
-    flag = ""
-    if flagged or troubled:
-        flag = f' <strong class="flag">◀ {"here" if flagged else "in teardown"}</strong>'
+    if line.flagged or line.troubled:
+        flag = f' <strong class="flag">◀ {"here" if line.flagged else "in teardown"}</strong>'
     ret = _escaped(returned(call))
     what = (
         f"<b>{_escaped(call.name)}</b>({_arguments(call.args)}) "
         f'<span class="arrow">→</span> <span class="ret">{ret}</span>{out}{flag}'
     )
-    took = "" if call.unfinished else duration(call.us)
-    return _item("call here" if flag else "call", str(call.n), what, took)
+    return _item("call here" if flag else "call", number, what, took)
 
 
 def _check(check: Check) -> str:

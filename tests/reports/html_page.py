@@ -66,6 +66,20 @@ def with_class(element: Element, name: str) -> list[Element]:
     return [found for found in element.iter() if name in found.get("class", "").split()]
 
 
+def _unfolded(texts: list[str], markup: str, lines: str, times: str) -> str:
+    """Packed markup with its lines, as the page's script makes it."""
+    first, *gaps = markup.split("\1")
+    time, number, made = iter(times.split("\n")), 0, [first]
+    for line, gap in zip(lines.split(" ") if gaps else (), gaps, strict=True):
+        text, _, at = line.partition(":")
+        whole = texts[int(text)]
+        if "\1" in whole:
+            number = int(at) if at else number + 1
+            whole = whole.replace("\1", str(number)).replace("\2", next(time))
+        made += (whole, gap)
+    return "".join(made)
+
+
 class Page:
     """A report.html."""
 
@@ -98,8 +112,9 @@ class Page:
     def evidence(self, clause: str) -> Element:
         """What opening the row of `clause` shows."""
         bundle = self.by_id("bundle:" + self.by_id(f"clause:{clause}").attrib["data-b"])
-        parts = zlib.decompress(base64.b64decode(bundle.text or "")).decode().split("\0")
-        return parse(dict(zip(parts[::2], parts[1::2], strict=True))[clause])
+        *parts, texts = zlib.decompress(base64.b64decode(bundle.text or "")).decode().split("\0")
+        at = parts[::4].index(clause)
+        return parse(_unfolded(texts.split("\3"), *parts[4 * at + 1 : 4 * at + 4]))
 
     def addresses(self) -> Iterator[str]:
         """All that the page refers to."""

@@ -28,6 +28,19 @@
     history.replaceState(null, "", "#" + name + (query && "?" + query));
   };
 
+  // Lines that clauses share are packed once: here each gets its number and its time.
+  const unfold = (texts, markup, lines, times) => () => {
+    const line = lines.split(" ").values();
+    const time = times.split("\n").values();
+    let number = 0;
+    return markup.replaceAll("\x01", () => {
+      const [text, at] = line.next().value.split(":");
+      return texts[text]
+        .replace("\x01", () => { number = at ? Number(at) : number + 1; return number; })
+        .replace("\x02", () => time.next().value);
+    });
+  };
+
   const bundles = new Map();
   const unpack = (number) => {
     if (!bundles.has(number)) {
@@ -36,8 +49,9 @@
         const bytes = Uint8Array.from(packed, (c) => c.charCodeAt(0));
         const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
         const parts = (await new Response(stream).text()).split("\0");
-        const ids = parts.filter((_, at) => at % 2 === 0);
-        return Object.fromEntries(ids.map((id, at) => [id, parts[2 * at + 1]]));
+        const texts = parts.pop().split("\x03");
+        const ids = parts.filter((_, at) => at % 4 === 0);
+        return new Map(ids.map((id, at) => [id, unfold(texts, ...parts.slice(4 * at + 1, 4 * at + 4))]));
       })());
     }
     return bundles.get(number);
@@ -65,7 +79,7 @@
     try {
       const pages = await unpack(row.tr.dataset.b);
       // The markup was escaped when the report was made, as all of this page was.
-      td.innerHTML = pages[row.tr.id.slice("clause:".length)];
+      td.innerHTML = pages.get(row.tr.id.slice("clause:".length))();
     } catch (error) {
       td.textContent = "This browser cannot unpack the evidence (" + error.message +
         "). events.jsonl.zst, beside this report, has it.";
