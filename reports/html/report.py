@@ -2,8 +2,8 @@
 """report.html: one file, no network, readable without scripts, light enough for 20,000 cases.
 
 What must be read is in the markup: the conclusion, the findings, a row for each clause. The
-evidence of the other clauses is packed, a bundle of clauses at a time, and unpacked by the page's
-script when a row is opened. Everything that a provider had a hand in goes through autoescaping,
+evidence of clauses is packed, a bundle of clauses at a time, and unpacked by the page's script when
+a row is opened. Pages sentence by sentence are packed too. Everything that a provider had a hand in goes through autoescaping,
 and a content security policy admits no script but the page's own.
 """
 
@@ -12,10 +12,12 @@ import shlex
 import zlib
 from base64 import b64encode
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sized
+from collections.abc import Container, Iterable, Iterator, Sized
 from dataclasses import dataclass
-from itertools import islice
+from functools import partial
+from itertools import groupby, islice
 from pathlib import Path
+from typing import Any
 
 from jinja2 import Environment
 from markupsafe import Markup
@@ -30,8 +32,8 @@ from results.analysis.differences import warnings
 from results.analysis.pairs import pairs
 from results.analysis.profiles import CORE, MEMBERS, of, profiles, title
 from results.analysis.profiles import CRITERIA as PROFILE_CRITERIA
-from results.analysis.proof import faults_of, reasons
-from results.analysis.sentences import Words, sentences
+from results.analysis.proof import Proven, faults_of, reasons
+from results.analysis.sentences import Sentence, Words, sentences
 from results.analysis.tables import pictures, tables
 from results.model.run import (
     CRITERIA,
@@ -66,18 +68,23 @@ def render(run: Run, folder: Path | None = None, words: Words | None = None) -> 
     They are then in this page only, which says so. What waits for its turn is on the disk of
     `folder`.
     """
-    env = _environment(run)
+    faults, no_faults = faults_of(run), reasons(run)
+    env = _environment(run, faults, no_faults)
     script = (TEMPLATES / "report.js").read_text(encoding="utf-8")
+    packer = _Packer(env)
     bundles = list(_bundled(run.clauses))
-    groups = _groups(bundles)
+    told = sentences(run, words or {})
+    jobs = [partial(packer.evidence, bundle) for bundle in bundles]
+    jobs += [partial(packer.sentences, page, rows) for page, rows in told.items()]
+    groups = _groups(bundles, {id_ for id_, proven in faults.items() if proven} | set(no_faults))
     every = profiles(run)
-    packer = _Packer(run)
     return env.get_template("report.html").generate(
         script=Markup(script),
         script_digest=digest(script),
         style=style(),
         groups=groups,
-        bundles=in_halves(lambda number: packer.evidence(bundles[number]), len(bundles), folder),
+        bundles=in_halves(lambda number: jobs[number](), len(jobs), folder),
+        first_of_sentences=len(bundles),
         strip=_strip([row.clause for group in groups.values() for row in group.rows]),
         full_findings=_FULL_FINDINGS,
         in_place=_IN_PLACE,
@@ -99,10 +106,8 @@ def render(run: Run, folder: Path | None = None, words: Words | None = None) -> 
         warnings=warnings(run),
         features_title=features.TITLE,
         features=features.sentences(run),
-        sentences=sentences(run, words or {}),
+        sentences=told,
         with_words=words is not None,
-        faults=faults_of(run),
-        no_faults=reasons(run),
         profiles=[profile for profile in every if profile.standings],
         untouched=[profile.title for profile in every if not profile.standings],
         levels=run.count(lambda clause: clause.level),
@@ -168,7 +173,9 @@ def _parity_table(run: Run, one: int, other: int) -> CrossTable:
     )
 
 
-def _environment(run: Run) -> Environment:
+def _environment(
+    run: Run, faults: dict[str, list[Proven]], no_faults: dict[str, str]
+) -> Environment:
     env = environment()
     env.filters.update(
         duration=duration,
@@ -184,6 +191,8 @@ def _environment(run: Run) -> Environment:
         waived=waivers.waived(run),
         waivers=waivers.judge(run),
         waived_sentence=waivers.sentence(run),
+        faults=faults,
+        no_faults=no_faults,
         anchor=_anchor,
         done=done,
         same_calls=_same_calls,
@@ -223,22 +232,26 @@ def _bundled(clauses: Iterable[Clause]) -> Iterable[list[Clause]]:
 
 
 class _Packer:
-    """Packs bundles of evidence, each by itself."""
+    """Packs what the page's script unpacks: bundles, each by itself."""
 
-    def __init__(self, run: Run) -> None:
-        env = _environment(run)
+    def __init__(self, env: Environment) -> None:
         self._shared = SharedLines()
-        env.filters["lines"] = self._shared.lines
-        self._markup = env.get_template("evidence.html").module
+        packing = env.overlay()
+        packing.filters = env.filters | {"lines": self._shared.lines}
+        self._macros: Any = packing.get_template("evidence.html").module
 
     def evidence(self, bundle: list[Clause]) -> str:
         """The evidence of clauses, each by its id."""
         parts: list[str] = []
         for clause in bundle:
-            if clause.cases:
-                markup = str(self._markup.clause_evidence(clause, _PACKED))  # type: ignore[attr-defined]
-                parts += (clause.id, *self._shared.taken(markup))
+            markup = str(self._macros.clause_evidence(clause, _PACKED))
+            parts += (clause.id, *self._shared.taken(markup))
         return _packed(*parts, self._shared.texts())
+
+    def sentences(self, page: str, rows: list[Sentence]) -> str:
+        """The sentences of a page, by its name."""
+        markup = str(self._macros.page_sentences(rows))
+        return _packed(page, *self._shared.taken(markup), self._shared.texts())
 
 
 def _packed(*parts: str) -> str:
@@ -246,12 +259,26 @@ def _packed(*parts: str) -> str:
     return b64encode(zlib.compress(APART.join(parts).encode("utf-8"), _LEVEL)).decode("ascii")
 
 
-@dataclass
+@dataclass(frozen=True)
 class Row:
-    """A clause in the matrix, and the bundle that has its evidence."""
+    """A clause in the matrix, and the bundle that has its evidence, if there is any."""
 
     clause: Clause
-    bundle: int
+    bundle: int | None
+
+
+@dataclass(frozen=True)
+class Family:
+    """Rows of one requirement, which then stands above them; or clauses without a family."""
+
+    requirement: str
+    rows: list[Row]
+
+    @property
+    def place(self) -> str:
+        """Where the cases of all rows are in the suite's sources, if that is one place."""
+        places = {row.clause.place for row in self.rows}
+        return places.pop() if self.requirement and len(places) == 1 else ""
 
 
 @dataclass
@@ -259,11 +286,11 @@ class Group:
     """A page's clauses by section."""
 
     page: str
-    sections: dict[str, list[Row]]
+    sections: dict[str, list[Family]]
 
     @property
     def rows(self) -> list[Row]:
-        return [row for rows in self.sections.values() for row in rows]
+        return [row for section in self.sections.values() for part in section for row in part.rows]
 
     @property
     def profiles(self) -> str:
@@ -280,13 +307,34 @@ class Group:
         )
 
 
-def _groups(bundles: list[list[Clause]]) -> dict[str, Group]:
-    groups: dict[str, Group] = {}
+def _groups(bundles: list[list[Clause]], proven: Container[str]) -> dict[str, Group]:
+    """The clauses by page; those in `proven` have evidence without a case too."""
+    sections: dict[tuple[str, str], list[Row]] = {}
     for number, bundle in enumerate(bundles):
         for clause in bundle:
-            group = groups.setdefault(clause.page, Group(clause.page, {}))
-            group.sections.setdefault(clause.section, []).append(Row(clause, number))
+            known = clause.cases or clause.id in proven
+            row = Row(clause, number if known else None)
+            sections.setdefault((clause.page, clause.section), []).append(row)
+    groups: dict[str, Group] = {}
+    for (page, section), rows in sections.items():
+        groups.setdefault(page, Group(page, {})).sections[section] = list(_families(rows))
     return groups
+
+
+def _families(rows: Iterable[Row]) -> Iterator[Family]:
+    """The rows in their order: neighbours of one requirement together, and the others."""
+    alone: list[Row] = []
+    for requirement, members in groupby(rows, lambda row: row.clause.requirement):
+        together = list(members)
+        if len(together) == 1:
+            alone += together
+            continue
+        if alone:
+            yield Family("", alone)
+            alone = []
+        yield Family(requirement, together)
+    if alone:
+        yield Family("", alone)
 
 
 @dataclass(frozen=True)

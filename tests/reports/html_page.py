@@ -111,9 +111,19 @@ class Page:
 
     def evidence(self, clause: str) -> Element:
         """What opening the row of `clause` shows."""
-        bundle = self.by_id("bundle:" + self.by_id(f"clause:{clause}").attrib["data-b"])
-        *parts, texts = zlib.decompress(base64.b64decode(bundle.text or "")).decode().split("\0")
-        at = parts[::4].index(clause)
+        return self._unpacked(self.by_id(f"clause:{clause}").attrib["data-b"], clause)
+
+    def sentences(self, page: str) -> Element:
+        """What opening the sentences of `page` shows."""
+        for details in with_class(self.by_id("sentences"), "sentences"):
+            if words(next(details.iter("code"))) == page:
+                return self._unpacked(details.attrib["data-b"], page)
+        raise AssertionError(f"no sentences of {page}")
+
+    def _unpacked(self, bundle: str, name: str) -> Element:
+        packed = self.by_id(f"bundle:{bundle}").text or ""
+        *parts, texts = zlib.decompress(base64.b64decode(packed)).decode().split("\0")
+        at = parts[::4].index(name)
         return parse(_unfolded(texts.split("\3"), *parts[4 * at + 1 : 4 * at + 4]))
 
     def addresses(self) -> Iterator[str]:

@@ -412,7 +412,7 @@ def test_the_matrix_says_why_without_scripts(red: Page) -> None:
     assert red.cells("srq_resize/quality") == ["no case", "no case"]
     assert "This is quality." in red.text_of("clause:srq_resize/quality")
     assert "srq_watermarks_supported" in red.text_of("inapplicable")
-    assert "events.jsonl.zst has it" in words(next(red.root.iter("noscript")))
+    assert "events.jsonl.zst has them" in words(next(red.root.iter("noscript")))
 
 
 def test_parity(red: Page) -> None:

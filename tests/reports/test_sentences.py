@@ -52,7 +52,7 @@ def paged_run() -> SyntheticRun:
 
 def test_each_sentence_has_its_place_and_what_stands_on_it(tmp_path: Path) -> None:
     page = Page(render(paged_run().write(tmp_path), "html"))
-    rows = [words(row) for row in with_class(page.by_id("sentences"), "sentence")]
+    rows = [words(row) for row in with_class(page.sentences("dat_srq_resize"), "sentence")]
     assert rows == [
         "Name 1 00000001 Names the call.",
         "Return values 1 00000002 FAIL PASS grow The clause grow holds. 3 PASS, 1 FAIL handle"
@@ -67,18 +67,20 @@ def test_the_words_of_a_page_are_in_a_copy_of_its_own(tmp_path: Path) -> None:
     assert "grows on request" not in render(folder, "html").read_text()
     path = render(folder, "html", words=WORDS)
     assert path.name == "report-with-pages.html"
-    said = Page(path).text_of("sentences")
+    page = Page(path)
+    said = words(page.sentences("dat_srq_resize"))
     assert "00000002 FAIL The queue grows on request. PASS grow" in said
-    assert "report.html is the one to pass on" in said
+    assert "report.html is the one to pass on" in page.text_of("sentences")
 
 
 def test_a_clause_has_its_case_and_its_faults(tmp_path: Path) -> None:
     page = Page(render(paged_run().write(tmp_path), "html"))
-    grow = page.text_of("clause:srq_resize/grow")
-    assert "grow cases/srq/srq_resize.c:31" in grow
-    assert "killed Never grows. survived Grows too late." in grow
-    assert "killed Takes any handle." in page.text_of("clause:srq_resize/handle/null")
-    assert "fault Takes any handle." in page.text_of("clause:srq_resize/handle/foreign")
+    assert "grow cases/srq/srq_resize.c:31" in page.text_of("clause:srq_resize/grow")
+    assert words(page.evidence("srq_resize/grow")).startswith(
+        "killed Never grows. survived Grows too late. "
+    )
+    assert "killed Takes any handle." in words(page.evidence("srq_resize/handle/null"))
+    assert "fault Takes any handle." in words(page.evidence("srq_resize/handle/foreign"))
     said = page.text_of("clauses")
     assert "What became of them is as of faults-20260101-000000." in said
     assert "../faults-20260101-000000/faults.html" in list(page.addresses())
@@ -89,4 +91,4 @@ def test_a_suite_without_a_faults_run_says_so(tmp_path: Path) -> None:
     run.head["proofs"] = []
     page = Page(render(run.write(tmp_path), "html"))
     assert "No faults run of this commit of the suite was at hand" in page.text_of("clauses")
-    assert "fault Never grows." in page.text_of("clause:srq_resize/grow")
+    assert "fault Never grows." in words(page.evidence("srq_resize/grow"))

@@ -6,9 +6,9 @@
 
   const rows = [...document.querySelectorAll("tr.clause")].map((tr) => ({
     tr,
-    v: tr.dataset.v,
-    l: tr.dataset.l,
-    c: tr.dataset.c,
+    v: tr.dataset.v ?? "PASS",
+    l: tr.cells[2].textContent,
+    c: tr.cells[3].textContent,
     words: null,
     evidence: null,
   }));
@@ -22,11 +22,14 @@
       return "";
     }
   };
+  const link = (id) => "#" + encodeURIComponent(id).replaceAll("%3A", ":").replaceAll("%2F", "/");
   const address = (id) => {
     const query = filters().toString();
-    const name = encodeURIComponent(id).replaceAll("%3A", ":").replaceAll("%2F", "/");
-    history.replaceState(null, "", "#" + name + (query && "?" + query));
+    history.replaceState(null, "", link(id) + (query && "?" + query));
   };
+
+  // What a family of rows demands stands above them.
+  const family = (row) => row.tr.parentElement.querySelector("tr.family");
 
   // Lines that clauses share are packed once: here each gets its number and its time.
   const unfold = (texts, markup, lines, times) => () => {
@@ -57,6 +60,16 @@
     return bundles.get(number);
   };
 
+  const show = async (element, bundle, name) => {
+    try {
+      // The markup was escaped when the report was made, as all of this page was.
+      element.innerHTML = (await unpack(bundle)).get(name)();
+    } catch (error) {
+      element.textContent = "This browser cannot unpack it (" + error.message +
+        "). events.jsonl.zst, beside this report, has it.";
+    }
+  };
+
   const close = (row) => {
     row.evidence.remove();
     row.evidence = null;
@@ -76,14 +89,9 @@
     row.tr.after(tr);
     row.tr.classList.add("opened");
     row.tr.querySelector("a.open").setAttribute("aria-expanded", "true");
-    try {
-      const pages = await unpack(row.tr.dataset.b);
-      // The markup was escaped when the report was made, as all of this page was.
-      td.innerHTML = pages.get(row.tr.id.slice("clause:".length))();
-    } catch (error) {
-      td.textContent = "This browser cannot unpack the evidence (" + error.message +
-        "). events.jsonl.zst, beside this report, has it.";
-    }
+    await show(td, row.tr.dataset.b, row.tr.id.slice("clause:".length));
+    const above = family(row);
+    if (above) td.prepend(above.querySelector("p").cloneNode(true));
   };
 
   const follow = () => {
@@ -133,6 +141,30 @@
     }
   });
 
+  const packed = [...document.querySelectorAll("details.sentences")];
+  const read = async (details) => {
+    if (!details.open || details.dataset.b === undefined) return;
+    const body = document.createElement("div");
+    const bundle = details.dataset.b;
+    delete details.dataset.b;
+    details.append(body);
+    await show(body, bundle, details.querySelector("code").textContent);
+  };
+  for (const details of packed) {
+    details.addEventListener("toggle", () => read(details));
+    read(details);
+  }
+
+  // What a square of a picture demands is in the matrix.
+  document.addEventListener("mouseover", (event) => {
+    const square = event.target.closest(".squares a:not([title])");
+    const row = square && byId.get(decodeURIComponent(square.hash.slice(1)));
+    if (!row) return;
+    const above = family(row);
+    const said = [above && above.querySelector("p"), row.tr.cells[1].querySelector("p")];
+    square.title = row.v + ": " + said.map((p) => p ? p.textContent : "").join(" ").trim();
+  });
+
   // The strip is one stop of the tab key: the arrow keys go along it.
   const strip = document.querySelector("svg.strip");
   if (strip) {
@@ -168,7 +200,8 @@
     let shown = 0;
     for (const row of rows) {
       if (wanted.length && row.words === null) {
-        row.words = (row.tr.id + " " + row.tr.textContent).toLowerCase();
+        const above = family(row);
+        row.words = [row.tr.id, above && above.textContent, row.tr.textContent].join(" ").toLowerCase();
       }
       const v = !pressed.size || pressed.has(row.v);
       const l = !level || row.l === level;
@@ -195,10 +228,14 @@
       }
     }
     for (const group of groups) {
-      for (const body of group.querySelectorAll(".matrix tbody")) {
-        body.hidden = !body.querySelector("tr.clause:not([hidden])");
+      let [some, any] = [false, false];
+      for (const body of [...group.querySelector(".matrix").tBodies].reverse()) {
+        const heading = body.className === "section";
+        body.hidden = heading ? !some : !body.querySelector("tr.clause:not([hidden])");
+        some = heading ? false : some || !body.hidden;
+        any ||= some;
       }
-      group.hidden = !group.querySelector(".matrix tbody:not([hidden])");
+      group.hidden = !any;
     }
     tally.textContent = shown + " of " + rows.length;
     nothing.hidden = shown > 0;
@@ -244,7 +281,9 @@
 
   addEventListener("hashchange", follow);
   for (const row of rows) {
-    if (row.tr.dataset.b !== undefined) row.tr.querySelector("a.open").setAttribute("aria-expanded", "false");
+    const anchor = row.tr.querySelector("a.open");
+    anchor.href = link(row.tr.id);
+    if (row.tr.dataset.b !== undefined) anchor.setAttribute("aria-expanded", "false");
   }
   apply();
   follow();
