@@ -3,8 +3,8 @@
 
 What must be read is in the markup: the conclusion, the findings, a row for each clause. The
 evidence of clauses is packed, a bundle of clauses at a time, and unpacked by the page's script when
-a row is opened. Pages sentence by sentence are packed too. Everything that a provider had a hand in goes through autoescaping,
-and a content security policy admits no script but the page's own.
+a row is opened. Pages sentence by sentence are packed too. Everything that a provider had a hand in
+goes through autoescaping, and a content security policy admits no script but the page's own.
 """
 
 import re
@@ -25,7 +25,7 @@ from markupsafe import Markup
 from reports.evidence_text import done, duration, stacks, trace
 from reports.html.fork_helper import in_halves
 from reports.html.html_env import TEMPLATES, digest, environment, style
-from reports.html.trace_html import APART, SharedLines, lines
+from reports.html.trace_html import SharedLines, lines
 from results.analysis import features, waivers
 from results.analysis.causes import advice, causes, unknown_causes
 from results.analysis.differences import warnings
@@ -241,22 +241,19 @@ class _Packer:
         self._macros: Any = packing.get_template("evidence.html").module
 
     def evidence(self, bundle: list[Clause]) -> str:
-        """The evidence of clauses, each by its id."""
-        parts: list[str] = []
-        for clause in bundle:
-            markup = str(self._macros.clause_evidence(clause, _PACKED))
-            parts += (clause.id, *self._shared.taken(markup))
-        return _packed(*parts, self._shared.texts())
+        """The evidence of clauses, by their ids, in ASCII."""
+        return self._packed(
+            (clause.id, self._macros.clause_evidence(clause, _PACKED)) for clause in bundle
+        )
 
     def sentences(self, page: str, rows: list[Sentence]) -> str:
-        """The sentences of a page, by its name."""
-        markup = str(self._macros.page_sentences(rows))
-        return _packed(page, *self._shared.taken(markup), self._shared.texts())
+        """The sentences of a page, by its name, in ASCII."""
+        return self._packed([(page, self._macros.page_sentences(rows))])
 
-
-def _packed(*parts: str) -> str:
-    """Texts in ASCII. To escape them as JSON would take as long as to pack them."""
-    return b64encode(zlib.compress(APART.join(parts).encode("utf-8"), _LEVEL)).decode("ascii")
+    def _packed(self, made: Iterable[tuple[str, str]]) -> str:
+        parts = {name: self._shared.taken(str(markup)) for name, markup in made}
+        packed = zlib.compress(self._shared.packed(parts).encode("utf-8"), _LEVEL)
+        return b64encode(packed).decode("ascii")
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,8 @@ Most of them differ from others in their number and their time only. Where they 
 text is packed once, and a trace has the numbers of its texts.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from markupsafe import Markup, escape
@@ -23,12 +24,21 @@ _LINE = _NUMBER = "\1"
 _TIME = "\2"
 # Between the texts of lines, and between the parts of what was packed.
 _BETWEEN = "\3"
-APART = "\0"
+_APART = "\0"
 
 
 def lines(items: Iterable[Line]) -> Markup:
     """The items of a list, one for each line; whatever a provider wrote in it is escaped."""
     return Markup("".join(map(_line, items)))
+
+
+@dataclass(frozen=True)
+class Packed:
+    """Markup with a mark for each line: which texts those have, and how long they took."""
+
+    markup: str
+    lines: list[tuple[int, str]]
+    times: list[str]
 
 
 class SharedLines:
@@ -39,8 +49,7 @@ class SharedLines:
 
     def __init__(self) -> None:
         self._texts: dict[str, int] = {}
-        self._lines: list[str] = []
-        self._times: list[str] = []
+        self._taken = Packed("", [], [])
         self._number = 0
 
     def lines(self, items: Sequence[Line]) -> Markup:
@@ -52,28 +61,32 @@ class SharedLines:
                 self._add(_line(item), None)
         return Markup(_LINE * len(items))
 
-    def taken(self, markup: str) -> tuple[str, str, str]:
-        """The markup of what was begun after the last, its lines and their times."""
-        parts = markup, " ".join(self._lines), "\n".join(self._times)
-        self._lines, self._times, self._number = [], [], 0
-        return parts
+    def taken(self, markup: str) -> Packed:
+        """What was begun after the last, as `markup`."""
+        taken, self._taken, self._number = self._taken, Packed("", [], []), 0
+        return replace(taken, markup=markup)
 
-    def texts(self) -> str:
-        """The texts of all lines; the next has none of them."""
-        texts = _BETWEEN.join(self._texts)
-        self._texts = {}
-        return texts
+    def packed(self, parts: Mapping[str, Packed]) -> str:
+        """The parts by their names, and the texts of their lines, which are then forgotten."""
+        # Like texts side by side take fewer bytes.
+        texts, self._texts = self._texts, {}
+        ranks = {texts[text]: str(rank) for rank, text in enumerate(sorted(texts))}
+        words: list[str] = []
+        for name, part in parts.items():
+            lines = " ".join(ranks[text] + at for text, at in part.lines)
+            words += (name, part.markup, lines, "\n".join(part.times))
+        return _APART.join((*words, _BETWEEN.join(sorted(texts))))
 
     def _add(self, text: str, call: Call | None) -> None:
-        line = str(self._texts.setdefault(text, len(self._texts)))
+        at = ""
         if call:
             # Calls have consecutive numbers, but for a part's first.
             self._number += 1
             if call.n != self._number:
                 self._number = call.n
-                line += f":{call.n}"
-            self._times.append(_took(call))
-        self._lines.append(line)
+                at = f":{call.n}"
+            self._taken.times.append(_took(call))
+        self._taken.lines.append((self._texts.setdefault(text, len(self._texts)), at))
 
 
 def _line(item: Line) -> str:
