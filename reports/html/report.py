@@ -58,6 +58,7 @@ _IN_PLACE = 200
 _PACKED = 2000
 _MATRIX = 40
 _BRIEF = 60
+_FEW_PAGES = 12
 _POINTER = re.compile("0x[0-9a-f]{6,}")
 
 
@@ -89,6 +90,7 @@ def render(run: Run, folder: Path | None = None, words: Words | None = None) -> 
         full_findings=_FULL_FINDINGS,
         in_place=_IN_PLACE,
         brief=_BRIEF,
+        few_pages=_FEW_PAGES,
         pairs=(matrix := pairs(run)),
         telling=lambda case: _telling(case, bool(matrix.names)),
         most_in_matrix=_MATRIX,
