@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Writes the C that a page's catalogue file stands for.
+"""Writes the C that the catalogue files of pages stand for.
 
-`python -m cases.declare FACTS PAGE.toml OUT.h OUT.c`
+`python -m cases.declare FACTS FOLDER PAGE.toml...`
 
-OUT.h has a declaration for each clause that a case decides: which features it needs, whether it has
-a peer, whether it disturbs the network. CASE() and FAMILY() of harness/case.h take it from there; a
-case without a clause does not compile. OUT.c has the cases of the standard clauses.
+FOLDER/PAGE.h has a declaration for each clause that a case decides: which features it needs,
+whether it has a peer, whether it disturbs the network. CASE() and FAMILY() of harness/case.h take
+it from there; a case without a clause does not compile. FOLDER/PAGE.c has the cases of the standard
+clauses.
 """
 
 import json
@@ -211,22 +212,31 @@ def _cases(standard: Standard, struct: str, place: str) -> str:
     return functions + cases
 
 
-def main(argv: list[str]) -> int:
-    """Writes header and cases; 1 when the file makes no sense."""
-    facts_path, path, header_path, source_path = map(Path, argv)
+def files(facts: Mapping[str, Any], path: Path, folder: Path) -> Iterator[tuple[Path, str]]:
+    """Header and cases of a page, and what is to be in them; DeclarationError names the page."""
     try:
         text = path.read_text(encoding="utf-8")
         page = tomllib.loads(text)
-        facts = json.loads(facts_path.read_text(encoding="utf-8"))
         standard = read(path.stem, page)
         line = text[: text.find("[standard]")].count("\n") + 1
-        header_text = header(path, page, standard, facts)
-        source_text = source(path, standard, facts, line)
+        yield folder / f"{path.stem}.h", header(path, page, standard, facts)
+        yield folder / f"{path.stem}.c", source(path, standard, facts, line)
     except (DeclarationError, StandardError, tomllib.TOMLDecodeError, KeyError) as error:
-        print(f"{path}: {error}", file=sys.stderr)
+        raise DeclarationError(f"{path}: {error}") from None
+
+
+def main(argv: list[str]) -> int:
+    """Writes header and cases of each page, where they change; 1 when a file makes no sense."""
+    facts_path, folder, *pages = map(Path, argv)
+    facts = json.loads(facts_path.read_text(encoding="utf-8"))
+    try:
+        for path, text in [each for page in pages for each in files(facts, page, folder)]:
+            # What is compiled anew is what is newer.
+            if not path.is_file() or path.read_text(encoding="utf-8") != text:
+                path.write_text(text, encoding="utf-8")
+    except DeclarationError as error:
+        print(error, file=sys.stderr)
         return 1
-    header_path.write_text(header_text, encoding="utf-8")
-    source_path.write_text(source_text, encoding="utf-8")
     return 0
 
 

@@ -114,7 +114,7 @@ def _order(options: argparse.Namespace, checkout: Checkout) -> "Order":
     fabric.require()
     for built in (checkout.puppet, checkout.reference_provider):
         if not built.is_file():
-            raise RunnerError(f"{built} is not built: ./udapl-cts list builds it")
+            raise RunnerError(f"{built} is not built: cmake --build --preset default")
     return Order(
         subject=from_library(
             options.provider or checkout.reference_provider,

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What a page's catalogue file declares of its cases, as the build asks for it."""
 
+import os
 import re
 import subprocess
 import sys
@@ -42,9 +43,9 @@ def declare(folder: Path, page: str) -> "subprocess.CompletedProcess[str]":
 
 
 def declare_as(folder: Path, name: str, page: str) -> "subprocess.CompletedProcess[str]":
-    (folder / f"{name}.toml").write_text(page)
-    files = [str(folder / f"{name}.{end}") for end in ("toml", "h", "c")]
-    argv = [sys.executable, "-m", "cases.declare", str(FACTS), *files]
+    path = folder / f"{name}.toml"
+    path.write_text(page)
+    argv = [sys.executable, "-m", "cases.declare", str(FACTS), str(folder), str(path)]
     return subprocess.run(argv, cwd=ROOT, capture_output=True, text=True)
 
 
@@ -153,3 +154,12 @@ def test_a_table_of_arguments_that_makes_no_sense_ends_the_build(
     done = declare_as(tmp_path, "evd_modify_cno", wrong)
     assert done.returncode == 1
     assert told in done.stderr
+
+
+def test_what_does_not_change_is_not_compiled_anew(tmp_path: Path) -> None:
+    assert declare(tmp_path, PAGE).returncode == 0
+    made = [tmp_path / "kettle_fill.h", tmp_path / "kettle_fill.c"]
+    for path in made:
+        os.utime(path, (1, 1))
+    assert declare(tmp_path, PAGE + "\n# a remark\n").returncode == 0
+    assert [path.stat().st_mtime for path in made] == [1, 1]
