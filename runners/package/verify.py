@@ -38,6 +38,7 @@ from runners.fabric import datconf
 from runners.package import archive, signature, statement
 from runners.package.archive import DAT_CONF, FAULTS, MANIFEST, SIGNATURE, STATEMENT, ArchiveError
 from runners.package.build import digest, manifest_of, proves, text_of
+from runners.package.rejudge import rejudge
 
 OK, NOT_OK, CANNOT_TELL = "ok", "not ok", "cannot tell"
 # Honest records shrink to a twentieth; who asks for more room than this wants to do harm.
@@ -109,6 +110,7 @@ class _Verifier:
         yield commit
         yield self._suite(run, commit.word)
         yield self._sources(run, told, commit.word)
+        yield self._calls(run, commit.word)
         yield self._dat_conf(run)
         yield self._reports(run, commit.word)
         yield self._waivers(run)
@@ -246,6 +248,30 @@ class _Verifier:
                 return Result("sources", NOT_OK, f"{printable(file)} has no line {line} there")
         return Result("sources", OK, f"checks stand in {len(told.sources)} files of the commit")
 
+    def _calls(self, run: Run, commit: str) -> Result:
+        """Whether the executable specification finds in the calls what the records say of them."""
+        try:
+            found = rejudge(self._folder, _TOLD)
+        except (ReportError, LookupError, TypeError, ValueError, AttributeError) as error:
+            return Result("calls", NOT_OK, printable(f"they cannot be judged: {error}"))
+        if not found.wrong:
+            text = f"{found.judged} of {found.calls} judged again: as the records say"
+            return Result("calls", OK, text)
+        text = "; ".join(found.wrong)
+        if found.differing > len(found.wrong):
+            text += f"; and {found.differing - len(found.wrong)} more"
+        if self._is_same_suite(run, commit):
+            return Result("calls", NOT_OK, text)
+        here, _ = revision(self._checkout.root)
+        text += f" (judged by the suite of {here}, and not by that of the run"
+        text += f": {self._by_suite_of(run)})" if commit == OK else ")"
+        return Result("calls", CANNOT_TELL, text)
+
+    def _is_same_suite(self, run: Run, commit: str) -> bool:
+        """Whether this clone is the run's suite, so that both must say the same."""
+        here, changed = revision(self._checkout.root)
+        return commit == OK and here == run.suite.commit and not changed
+
     def _dat_conf(self, run: Run) -> Result:
         """Whether the dat.conf registers for the run's IA what the run says that it opened."""
         if DAT_CONF not in self._files:
@@ -274,10 +300,10 @@ class _Verifier:
         differing = [name for name in sorted(NAMES) if packed.get(name) != made.get(name)]
         if not differing:
             return Result("reports", OK, f"{len(made)} rendered again, equal byte for byte")
-        here, changed = revision(self._checkout.root)
         text = f"{', '.join(differing)}: not what the records say"
-        if commit == OK and here == run.suite.commit and not changed:
+        if self._is_same_suite(run, commit):
             return Result("reports", NOT_OK, text)
+        here, _ = revision(self._checkout.root)
         text = f"{', '.join(differing)}: not as this suite, of {here}, renders them"
         if commit == OK:
             text += f"; that of the run does, or does not: {self._by_suite_of(run)}"

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from oracle import judge
 from results.errors import InputError
 from results.runlog.frames import EVENTS
 from results.runlog.invariants import TABLE
@@ -21,13 +22,14 @@ from runners.checkout import Checkout
 from runners.package.archive import FAULTS, MANIFEST, SIGNATURE, STATEMENT
 from runners.package.build import text_of
 from runners.package.verify import CANNOT_TELL, NOT_OK, OK, verify
+from tests.oracle.trace_text import record as record_of
 from tests.reports.synthetic_run import Record, check, read_lines, write_lines
 from tests.runners.fake_checkout import Cts, make_checkout
 from tests.runners.forge import Forger, repacked
 
 CHECKS = (
-    "archive signature digests records invariants manifest plan commit suite sources dat.conf"
-    " reports waivers proof statement"
+    "archive signature digests records invariants manifest plan commit suite sources calls"
+    " dat.conf reports waivers proof statement"
 ).split()
 STATEMENT_OF = {
     "organisation": "Example Lab",
@@ -709,6 +711,31 @@ def closed(records: list[Record]) -> None:
             record["ia"].update(open=False, attributes={}, needs={})
 
 
+# A PZ is freed that an RMR uses.
+DEVIATING = """\
+dat_ia_openv name="fake0"; async_evd_min_qlen=64; async_evd_handle=DAT_HANDLE_NULL; dat_major=1; \
+dat_minor=2; thread_safety=DAT_FALSE -> async_evd_handle=async_evd; ia_handle=ia
+dat_pz_create ia_handle=ia -> pz_handle=pz#1
+dat_rmr_create pz_handle=pz#1 -> rmr_handle=rmr#1
+dat_pz_free pz_handle=pz#1 ->
+dat_ia_close ia_handle=ia; ia_flags=DAT_CLOSE_ABRUPT_FLAG ->
+"""
+
+
+def deviating(as_it_is: bool) -> Callable[[Forger], None]:
+    """A trace with a deviation in a verdict that was kept; what the model says of it, or not."""
+    calls = record_of(DEVIATING.splitlines())["calls"]
+    said = {"verdict": "agrees", "judged": len(calls)}
+    if as_it_is:
+        said = judge({"calls": calls}, {"opened_as": "fake0"}).record
+        assert said["verdict"] == "deviates"
+    return in_verdict("passes_1", calls=calls, oracle=said)
+
+
+def unjudged(records: list[Record]) -> None:
+    del verdict_of(records, "passes_1")["oracle"]
+
+
 RED = "red"
 GREEN = "green"
 # In which package, what is done, which check tells of it, and in which words.
@@ -753,6 +780,31 @@ FORGERIES: dict[str, tuple[str, Callable[[Forger], None], str, str]] = {
         in_verdict("fails", verdict="NOTE", checks=[]),
         "invariants",
         "nothing of it notes its reason",
+    ),
+    # What the executable specification finds in the calls.
+    "a trace that deviates": (
+        GREEN,
+        deviating(as_it_is=False),
+        "calls",
+        "it is PASS, and case call 4, dat_pz_free: ",
+    ),
+    "a trace that deviates, and is kept": (
+        GREEN,
+        deviating(as_it_is=True),
+        "calls",
+        "it is PASS, and case call 4, dat_pz_free: ",
+    ),
+    "a trace that was better judged": (
+        GREEN,
+        in_verdict("passes_1", oracle={"verdict": "agrees", "judged": 1}),
+        "calls",
+        "its calls, judged again, give another '[a-z]+' than it says",
+    ),
+    "a trace that nobody judged": (
+        GREEN,
+        lambda f: f.change(unjudged),
+        "calls",
+        "does not say what the executable specification found",
     ),
     "a check in no file": (
         GREEN,
@@ -1192,6 +1244,10 @@ def test_what_was_done_to_the_members(lab: Lab, tmp_path: Path, what: str) -> No
     assert re.search(said, told.text), told
 
 
+# What a forger takes from a case that was kept.
+TAKEN = ("checks", "calls", "verdict", "oracle")
+
+
 def test_a_forger_who_forgets_nothing_has_no_key(lab: Lab, tmp_path: Path) -> None:
     path, cts = lab.packages["red"]
     (tmp_path / "members").mkdir()
@@ -1201,7 +1257,7 @@ def test_a_forger_who_forgets_nothing_has_no_key(lab: Lab, tmp_path: Path) -> No
         for record in records:
             if str(record.get("case", "")).endswith(("fails", "crashes")):
                 evidence = verdict_of(records, "passes_1")
-                record.update({name: evidence[name] for name in ("checks", "calls", "verdict")})
+                record.update({name: evidence[name] for name in TAKEN})
                 record["reason"] = ""
                 record.pop("crash", None)
                 record.pop("pending", None)
