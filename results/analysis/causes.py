@@ -23,6 +23,7 @@ from results.model.run import (
 
 _ORDER = list(Verdict)
 _SUCCESS = "DAT_SUCCESS"
+_NUMBER = re.compile(r"\d+")
 # So many defects are named first.
 FIRST = 5
 _NUMBERS = ("none", "one", "two", "three", "four", "five")
@@ -36,6 +37,14 @@ _SUITE = "udapl-cases"
 # A provider's own wrappers of locks: their caller waits there.
 _LOCK = re.compile(r"(?i)[^(]*\([^)]*(lock|mutex|acquire)[^)]*\)")
 _ANSWER = re.compile(r"DAT_\w+")
+# What a check of an event expects or sees, by name; completions may have a status behind it.
+_EVENT = re.compile(
+    r"DAT_(?:\w+_)?EVENT(?:_\w+)?$|DAT_ASYNC_ERROR_\w+$|DAT_\w+_EXTENSION_RANGE_BASE$"
+)
+# An attempt to connect that comes to nothing has many causes: these are of one call each.
+_LOST = ("DAT_CONNECTION_EVENT_TIMED_OUT", "DAT_CONNECTION_EVENT_UNREACHABLE")
+# A refusal that every call has for many reasons.
+_SCARCE = "DAT_INSUFFICIENT_RESOURCES"
 # What a call is seen to leave unwritten, by a check of it and by a step that needs it.
 _UNWRITTEN = re.compile(r"\w+ is not written\b|DAT_SUCCESS, with a value left unwritten$")
 _LONGEST = 200
@@ -147,6 +156,7 @@ def grouped(cases: Iterable[Case], verdicts: Collection[Verdict]) -> list[Cause]
     harmless = {
         trouble.clause for case in cases for each in case.attempts for trouble in each.beside
     }
+    broken = {case.id for case in cases if case.worst in NOT_KEPT}
     groups: dict[int, tuple[dict[int, Case], set[Key]]] = {}
     by_key: dict[Key, int] = {}
     for place, case in enumerate(cases):
@@ -155,7 +165,7 @@ def grouped(cases: Iterable[Case], verdicts: Collection[Verdict]) -> list[Cause]
         group = {place: case}
         # What the registry got wrong, no provider did; a call that blocks is the provider's.
         blame = "provider" if case.worst is Verdict.BLOCKED else case.clause.blame
-        keys = {(blame, *key) for key in _keys(case.decisive, harmless)}
+        keys = {(blame, *key) for key in _keys(case.decisive, harmless, broken)}
         # A finding that shares a key with two groups shows that these are one.
         for known in {by_key[key] for key in keys if key in by_key}:
             others, shared = groups.pop(known)
@@ -178,15 +188,17 @@ def _cause(cases: Sequence[Case]) -> Cause:
     return Cause(failed, tuple(calls), shown, blocked)
 
 
-def _keys(attempt: Attempt, harmless: Collection[str]) -> Iterator[Key]:
-    """What another finding must share with this one, any of it, to be of the same cause."""
+def _keys(attempt: Attempt, harmless: Collection[str], broken: Collection[str]) -> Iterator[Key]:
+    """What another finding must share with this one, any of it, to be of the same cause. `broken`
+    are the cases that were not kept.
+    """
+    if attempt.blocked:
+        yield from _keys_of_blocked(attempt, broken)
+        return
     # Its first call that deviates is what broke; what it saw later follows from that.
     if attempt.deviates_from and attempt.deviates_from not in harmless:
         call = attempt.deviating_call
         yield "model", attempt.deviates_from, call.name if call else ""
-    if attempt.blocked:
-        yield from _keys_of_blocked(attempt)
-        return
     check = attempt.failed_check
     last = _last_call(attempt)
     # What a case is blocked by is known by the clause that promises it.
@@ -201,24 +213,37 @@ def _keys(attempt: Attempt, harmless: Collection[str]) -> Iterator[Key]:
         yield from _keys_of_check(attempt, check, last)
 
 
-def _keys_of_blocked(attempt: Attempt) -> Iterator[Key]:
+def _keys_of_blocked(attempt: Attempt, broken: Collection[str]) -> Iterator[Key]:
     """The same of a case that a call blocked. What failed in it, if a control found the call
     broken, is not the cause.
     """
-    if attempt.promise:
+    # A promise that is kept where it is judged says nothing of what blocked here.
+    if attempt.promise in broken:
         yield "clause", attempt.promise
     if _UNWRITTEN.match(attempt.refusal):
         yield "unwritten", attempt.blocked
-    if not attempt.refusal or not _ANSWER.match(attempt.refusal):
-        yield "blocked", attempt.blocked
-    else:
-        yield "refused", attempt.blocked, attempt.refusal.split(",")[0]
     if attempt.refusal.startswith(f"{attempt.blocked} does not work"):
-        return
-    if attempt.crash and not attempt.crash.teardown:
+        yield "control", attempt.blocked
+    elif attempt.crash and not attempt.crash.teardown:
         yield _key_of_crash(attempt)
     elif attempt.pending and attempt.stacks:
         yield _key_of_hang(attempt, None)
+    else:
+        yield from _keys_of_step(attempt)
+
+
+def _keys_of_step(attempt: Attempt) -> Iterator[Key]:
+    """The same of a step that saw a wrong answer, event or value."""
+    check = attempt.failed_check
+    if check is not None and _is_of_event(check):
+        yield from _keys_of_event(check, attempt.blocked)
+    elif _ANSWER.match(attempt.refusal):
+        yield "refused", attempt.blocked, attempt.refusal.split(",")[0]
+    elif check is not None and check.compared:
+        yield "value", attempt.blocked, check.compared
+    else:
+        # Numbers differ from case to case.
+        yield "blocked", attempt.blocked, _NUMBER.sub("", attempt.refusal)
 
 
 def _key_of_crash(attempt: Attempt) -> Key:
@@ -236,23 +261,42 @@ def _key_of_hang(attempt: Attempt, last: Call | None) -> Key:
 def _keys_of_check(attempt: Attempt, check: Check, last: Call | None) -> Iterator[Key]:
     """The same of a check that failed: its site, and the wrong answer of the call."""
     culprit = attempt.culprit
-    yield "site", check.file, check.line, last.name if last else ""
-    if culprit:
-        yield "site", check.file, check.line, culprit.name
     call = _call(attempt)
-    if _UNWRITTEN.match(check.seen):
-        yield "unwritten", call
     answer = _ANSWER.match(check.seen)
     refused = answer is not None and answer[0] != _SUCCESS
+    if _is_of_event(check):
+        yield from _keys_of_event(check, call)
+        return
+    # A loop over kinds checks the answers of several calls, and of several kinds, at one place.
+    if not (refused and _of_an_answer(attempt)):
+        yield "site", check.file, check.line, last.name if last else ""
+        if culprit:
+            yield "site", check.file, check.line, culprit.name
+    if _UNWRITTEN.match(check.seen):
+        yield "unwritten", call
     if answer and refused and culprit and culprit.ret == answer[0]:
         # Whatever was expected instead, and wherever it was checked.
         yield "refused", call, answer[0]
     if _of_an_answer(attempt):
         # One wrong code, with its subtype, comes from one place, whichever call it is seen in.
-        known = refused and "," in check.seen
+        known = refused and "," in check.seen and not check.seen.startswith(_SCARCE)
         yield "answer", check.expected, check.seen, "" if known else call
     elif check.subject and culprit:
-        yield "value", call, check.subject, check.expected, check.seen
+        # A flag or a number that is wrong in one field comes from one place.
+        yield "value", call, check.subject
+
+
+def _is_of_event(check: Check) -> bool:
+    """Whether the check that failed is one of an event by its number, and another one came."""
+    return bool(check.expected) and all(
+        _EVENT.match(name.split(" ")[0]) for name in (*check.expected, check.seen)
+    )
+
+
+def _keys_of_event(check: Check, call: str) -> Iterator[Key]:
+    """The same of an event of a wrong number: whoever takes it, it comes from one place."""
+    expected = tuple(name.split(" ")[0] for name in check.expected)
+    yield "event", expected, check.seen, call if check.seen in _LOST else ""
 
 
 def _last_call(attempt: Attempt) -> Call | None:
@@ -267,7 +311,10 @@ def _last_call(attempt: Attempt) -> Call | None:
 def _of_an_answer(attempt: Attempt) -> bool:
     """Whether the check that failed is one of what a call returned."""
     check, call = attempt.failed_check, attempt.culprit
-    if check is None or call is None or call.name not in check.text:
+    if check is None or call is None or _is_of_event(check):
+        return False
+    # A call by a pointer has another text, but its return is what was seen.
+    if call.name not in check.text and call.ret != check.seen.split(",")[0]:
         return False
     return bool(check.expected) and all(word.startswith("DAT_") for word in check.expected)
 
@@ -301,11 +348,15 @@ def _what(attempt: Attempt) -> str:
         return attempt.reason or "no reason was recorded"
     if _of_an_answer(attempt):
         return f"expected {' or '.join(check.expected)}, saw {check.seen}"
+    if _is_of_event(check):
+        return f"expected {' or '.join(check.expected)}, saw {check.seen}"
     if check.subject and check.expected:
         return f"{check.subject}: expected {' or '.join(check.expected)}, saw {check.seen}"
     if check.is_condition and check.seen:
         # The message of the check says what was seen.
         return check.seen
+    if check.expected and check.seen:
+        return f"{check.text}: expected {' or '.join(check.expected)}, saw {check.seen}"
     return f"{check.text} does not hold, {check.file}:{check.line}"
 
 

@@ -85,9 +85,13 @@ class Check(NamedTuple):
         """What a check by a value looked at, "max_recv_dtos" of "after.max_recv_dtos == 8": the
         last field or function before the comparison. Empty for other checks.
         """
+        return "" if self.is_condition else self.compared
+
+    @property
+    def compared(self) -> str:
+        """The same, of a condition too."""
         left, compares, _ = self.text.partition(" == ")
-        by_value = compares and not self.is_condition
-        found = _SUBJECT.search(left) if by_value else None
+        found = _SUBJECT.search(left) if compares else None
         return found[1] if found else ""
 
 

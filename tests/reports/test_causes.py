@@ -165,7 +165,7 @@ def test_what_cases_survive_is_no_cause_of_others(tmp_path: Path) -> None:
 
 def test_a_third_may_show_that_two_are_one(tmp_path: Path) -> None:
     links = failing("dat_srq_resize", 7) | {"calls": [call(1, "dat_srq_resize")]}
-    one = failing("dat_srq_resize", 7, "DAT_INVALID_PARAMETER")
+    one = failing("dat_srq_resize", 7, expected=["DAT_INVALID_HANDLE"])
     other = failing("dat_srq_resize", 9)
     assert groups(tmp_path, ("FAIL", one), ("FAIL", other), ("FAIL", links)) == [["0", "1", "2"]]
 
@@ -213,6 +213,53 @@ def test_what_a_call_leaves_unwritten_is_one_cause_with_what_it_blocks(tmp_path:
     run.case("other", "BLOCKED", **blocked("dat_ia_query"))
     found = causes(load(run.write(tmp_path)))
     assert [(len(cause.cases), len(cause.blocked)) for cause in found] == [(2, 1), (0, 1)]
+
+
+def of_event(name: str, line: int, expected: str, seen: str) -> Record:
+    """What a case leaves that waited for one event behind call `name`, and saw another."""
+    told = check(f"{expected} on evd", ok=False, expected=[expected], seen=seen, line=line)
+    return {"calls": [call(1, name), call(2, "dat_evd_wait")], "checks": [told]}
+
+
+def test_a_wrong_number_of_an_event_is_one_cause_wherever_it_is_seen(tmp_path: Path) -> None:
+    wrong = "DAT_DTO_COMPLETION_EVENT", "DAT_IB_EXTENSION_RANGE_BASE"
+    run = SyntheticRun(modes=(1,))
+    run.case("flushed", "FAIL", **of_event("dat_ep_disconnect", 3, *wrong))
+    run.case("failed", "FAIL", **of_event("dat_ep_post_recv", 8, *wrong))
+    step = blocked("dat_ep_post_recv", wrong[1]) | of_event("dat_cno_wait", 9, *wrong)
+    run.case("step", "BLOCKED", **step)
+    run.case("step_crash", "BLOCKED", **blocked("dat_ep_post_recv", "SIGSEGV"))
+    found = causes(load(run.write(tmp_path)))
+    assert [(len(cause.cases), len(cause.blocked)) for cause in found] == [(2, 1), (0, 1)]
+
+
+def test_a_connection_that_is_not_made_is_a_cause_of_one_call(tmp_path: Path) -> None:
+    lost = "DAT_CONNECTION_EVENT_ESTABLISHED", "DAT_CONNECTION_EVENT_TIMED_OUT"
+    one, other = of_event("dat_srq_resize", 3, *lost), of_event("dat_srq_query", 3, *lost)
+    other["checks"][0]["text"] = "connection behind dat_srq_query"
+    assert groups(tmp_path, ("FAIL", one), ("FAIL", other)) == [["0"], ["1"]]
+
+
+def test_a_loop_over_kinds_shows_one_cause_for_each_answer(tmp_path: Path) -> None:
+    def left(ret: str) -> Record:
+        told = failing("dat_srq_query", 7, ret, expected=["DAT_SUCCESS"], text="kind->make(...)")
+        return told | {"calls": [call(1, "dat_srq_query", ret=ret)]}
+
+    kinds = left("DAT_NOT_IMPLEMENTED"), left("DAT_INSUFFICIENT_RESOURCES")
+    assert groups(tmp_path, *(("FAIL", kind) for kind in kinds)) == [["0"], ["1"]]
+
+
+def test_a_wrong_value_is_one_cause_with_the_steps_that_need_it(tmp_path: Path) -> None:
+    text = "told->port == param.port"
+    run = SyntheticRun(modes=(1,))
+    told = check("told->port == 17", ok=False, expected=["17"], seen="0", line=4)
+    run.case("tells", "FAIL", calls=[call(1, "dat_srq_query")], checks=[told])
+    condition = check(text, ok=False, expected=[text], seen="port 0, not 17", line=9)
+    step = blocked("dat_srq_query", "port 0, not 17") | {"checks": [condition]}
+    run.case("needs", "BLOCKED", **step)
+    run.case("other", "BLOCKED", **blocked("dat_srq_query", "no handle was stored"))
+    found = causes(load(run.write(tmp_path)))
+    assert [(len(cause.cases), len(cause.blocked)) for cause in found] == [(1, 1), (0, 1)]
 
 
 def test_what_a_control_found_is_of_the_cause_of_its_clause(tmp_path: Path) -> None:
