@@ -143,6 +143,9 @@ def named_evd(call: Call, cno: Cno, side: Side) -> bool | str | None:
         evds = [evd for evd in cno.evds if evd.alive]
         return "names no EVD, although the CNO has one" if evds else True
     evd = side.get(told)
+    if evd is None and not all(evd.alive for evd in cno.evds):
+        # The handle of an EVD that was freed is recorded by a new name.
+        return None
     if evd is None or evd.kind != "evd":
         return f"names {told}, which is no EVD"
     return True if evd in cno.evds else f"names {told}, which never had the CNO"

@@ -10,6 +10,7 @@ from oracle.kernel import (
     INVALID_PARAMETER,
     INVALID_STATE,
     MODEL,
+    Breach,
     Handle,
     Open,
     Refusal,
@@ -302,7 +303,7 @@ def connection_event(call: Call, evd: Evd, data: dict[str, Any], side: Side) -> 
         _moved(ep, told, name)
     if why:
         return f"{name} of {ep.name}, {why}"
-    return _private(told, name, data, ep, side)
+    return _private(call, told, data, ep, side) if name == "ESTABLISHED" else True
 
 
 def _cause(connection: Connection, name: str, side: Side) -> str:
@@ -330,16 +331,15 @@ def _moved(ep: Ep, connection: Connection, name: str) -> None:
 
 
 def _private(
-    connection: Connection, name: str, data: dict[str, Any], ep: Ep, side: Side
+    call: Call, connection: Connection, data: dict[str, Any], ep: Ep, side: Side
 ) -> bool | str | None:
     """The end that asked gets the private data of the acceptance, the other one none."""
-    if name != "ESTABLISHED":
-        return True
     size = data.get("private_data_size")
     if not isinstance(size, int):
         return True
     if not connection.active:
-        return True if size == 0 else f"private_data_size is {size} at the passive side"
+        row = f"{call.name.removeprefix('dat_')}/event/established_passive"
+        return True if size == 0 else Breach(row, f"private_data_size is {size}, and none is told")
     most = limit(ep, "max_private_data_size", side)
     given = connection.private_given
     if size < 0 or (most is not None and size > most):

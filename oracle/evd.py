@@ -28,6 +28,7 @@ from oracle.kernel import (
     INVALID_PARAMETER,
     INVALID_STATE,
     RACE,
+    Breach,
     Handle,
     Open,
     Refusal,
@@ -69,6 +70,16 @@ ORDER = ("software", "cr", "dto", "connection", "rmr_bind", "async")
 # By event number: who knows its cause. A function takes the event off the model's queues.
 EventRule = Callable[[Call, Evd, dict[str, Any], Side], bool | str | None]
 EVENTS: dict[str, EventRule] = {}
+# The rows of the pages' clauses about what an event tells, if the number shows the row.
+_ROWS = {
+    SOFTWARE_EVENT: "software",
+    "DAT_CONNECTION_REQUEST_EVENT": "connection_request",
+    "DAT_CONNECTION_EVENT_ESTABLISHED": "established_active",
+    "DAT_CONNECTION_EVENT_PEER_REJECTED": "rejected",
+    "DAT_CONNECTION_EVENT_NON_PEER_REJECTED": "unheard",
+    "DAT_CONNECTION_EVENT_DISCONNECTED": "disconnected",
+    "DAT_RMR_BIND_COMPLETION_EVENT": "bound",
+}
 
 
 def evd_flags(text: Any) -> frozenset[str]:
@@ -170,6 +181,13 @@ def streams(call: Call, ia: Any, side: Side) -> Refusal | Open | None:
         if not merged:
             return Refusal(ANY_ERROR)
     return None
+
+
+@refuses("dat_evd_create", clauses=["evd_create/one_stream"], rulings=["EVD-13"])
+def asynchronous_alone(call: Call, _ia: Any, _side: Side) -> Refusal | Open | None:
+    """The diagonal of evd_stream_merging_supported, which permits it, is not recorded."""
+    alone = evd_flags(call.arg("evd_flags")) == {"DAT_EVD_ASYNC_FLAG"}
+    return may(INVALID_PARAMETER, "DAT_MODEL_NOT_SUPPORTED") if alone else None
 
 
 @refuses("dat_evd_create", clauses=["evd_create/length"], rulings=["EVD-5"])
@@ -551,7 +569,11 @@ def _take(call: Call, evd: Evd, side: Side) -> bool | str | None:
     if rule is None:
         return f"the event's number is {number}, which is none"
     data = told.get("event_data")
-    return rule(call, evd, data, side) if isinstance(data, dict) else None
+    wrong = rule(call, evd, data, side) if isinstance(data, dict) else None
+    row = _ROWS.get(str(number))
+    if not row or not isinstance(wrong, str) or isinstance(wrong, Breach):
+        return wrong
+    return Breach(f"{call.name.removeprefix('dat_')}/event/{row}", wrong)
 
 
 @after_any("dat_evd_dequeue", "dat_evd_wait")

@@ -18,7 +18,7 @@ is wrong.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, Self
 
 from oracle.state import NULL, Obj, Side
 from oracle.trace import OBSERVERS, Call
@@ -38,10 +38,13 @@ ANY_ERROR = frozenset(("any error",))
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Returns that a condition allows; `must`: success is not among what passes."""
+    """Returns that a condition allows; `must`: success is not among what passes. `cites`: what is
+    none of them breaks the rule's clause, and not the call's.
+    """
 
     returns: frozenset[str]
     must: bool = True
+    cites: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +68,21 @@ def choose() -> Refusal:
     """The call may return any error but DAT_INTERNAL_ERROR, or succeed: the page demands neither
     success nor a refusal, and names no return (GEN-13).
     """
-    return Refusal(ANY_ERROR, must=False)
+    return Refusal(ANY_ERROR, must=False, cites=True)
+
+
+class Breach(str):
+    """Why a call told something wrong, and the clause that it breaks, if its rule cites a family or
+    another page's clause says it.
+    """
+
+    def __new__(cls, clause: str, why: str) -> Self:
+        """Text, with a clause beside it."""
+        breach = super().__new__(cls, why)
+        breach.clause = clause
+        return breach
+
+    clause: str
 
 
 Refuses = Callable[[Call, Any, Side], Refusal | Open | None]
@@ -352,7 +369,8 @@ class Judge:
                 continue
             self.asked.append(rule)
             if told is not True:
-                self.deviate(call, rule.clauses[0], str(told))
+                clause = told.clause if isinstance(told, Breach) else rule.clauses[0]
+                self.deviate(call, clause, str(told))
                 return
 
     def resolve(self, plan: Plan, call: Call) -> tuple[list[tuple[Handle, str]], str]:
@@ -408,6 +426,7 @@ class Judge:
             return self.bad_handles(plan, call, bad)
         must: Held | None = None
         first: frozenset[str] = frozenset()
+        chosen: Held | None = None
         allowed: set[str] = set()
         reason = ""
         for rule in plan.refuses:
@@ -422,6 +441,8 @@ class Judge:
             allowed |= answer.returns
             if answer.must and must is None:
                 must, first = rule, answer.returns
+            if answer.cites:
+                chosen = rule
         if ret == SUCCESS:
             if must is not None:
                 wanted = " or ".join(sorted(first))
@@ -445,6 +466,9 @@ class Judge:
             self.deviate(
                 call, plan.legal.clauses[0], f"returns {ret} far below the declared limits"
             )
+            return ""
+        if chosen is not None:
+            self.deviate(call, chosen.clauses[0], f"returns {ret}, which is no refusal (GEN-13)")
             return ""
         self.asked.append(plan.legal)
         self.deviate(

@@ -22,6 +22,7 @@ from oracle.kernel import (
     INSUFFICIENT,
     INVALID_HANDLE,
     INVALID_PARAMETER,
+    Breach,
     Handle,
     Open,
     Refusal,
@@ -472,6 +473,9 @@ def completion(call: Call, evd: Evd, data: dict[str, Any], side: Side) -> bool |
     ep = side.get(data.get("ep_handle")) if not bind else None
     if bind:
         return _bind_completion(call, evd, data, side)
+    if isinstance(ep, Srq):
+        why = f"the completion names {ep.name}, and not the EP"
+        return Breach("srq_post_recv/completion_names_ep", why)
     if not isinstance(ep, Ep):
         return unknown(call, data.get("ep_handle"), side)
     if ep.lost:

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_srq_free: when it is refused, and what each answer leaves behind. */
 #include "clauses/srq_free.h"
+#include "case/limits.h"
 #include "cases/ep/shared/endpoint.h"
 #include "cases/shared/handles.h"
 #include "cases/srq/shared/queue.h"
@@ -671,7 +672,7 @@ CASE(srq_free, makes_room_for_another)
 
 CASE(srq_free, resources_return)
 {
-        DAT_COUNT limit = ia_attr(t)->max_srqs;
+        DAT_COUNT limit = limit_told(max_srqs);
 
         if (limit > SRQS_MOST) {
                 record(t, "the IA gives %d SRQs; %d were made", limit, SRQS_MOST);

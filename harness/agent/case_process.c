@@ -40,7 +40,12 @@ static void run_body(struct test *t)
 static void judge_events(struct test *t)
 {
         const char *wrong = events_wrong();
+        const char *of_srq = events_of_srq();
 
+        if (of_srq && (t->verdict == VERDICT_PASS || t->verdict == VERDICT_NOTE)) {
+                note(t, "%s", of_srq);
+                t->verdict = VERDICT_NOTE;
+        }
         if (!wrong || t->verdict == VERDICT_FAIL)
                 return;
         t->verdict = VERDICT_FAIL;

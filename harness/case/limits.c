@@ -76,3 +76,9 @@ void check_limit(struct test *t, const struct check_site *site, DAT_HANDLE_TYPE 
                  most(t, limit));
         unsupported(t, text);
 }
+
+DAT_COUNT check_limit_told(struct test *t, const struct check_site *site, DAT_COUNT limit)
+{
+        check_must_that(t, site, "dat_ia_query", limit > 0, "%s is %d", site->text, limit);
+        return limit;
+}

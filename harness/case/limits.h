@@ -14,4 +14,11 @@
 void check_limit(struct test *t, const struct check_site *site, DAT_HANDLE_TYPE type,
                  DAT_RETURN ret);
 
+/*
+ * The value of a limit of the IA, as max_srqs, without which a case of the feature has no question.
+ * One that is not above 0 ends the case as BLOCKED by dat_ia_query, which promises it.
+ */
+#define limit_told(name_) check_limit_told(t, CHECK_SITE_(#name_), ia_attr(t)->name_)
+DAT_COUNT check_limit_told(struct test *t, const struct check_site *site, DAT_COUNT limit);
+
 #endif

@@ -200,6 +200,9 @@ const char *handle_reborn(void);
 void events_watch(struct test *t);
 const char *events_wrong(void);
 
+/* The first completion that named its SRQ in place of its EP; NULL if none did. */
+const char *events_of_srq(void);
+
 /* Opens the IA under test; closes it with all that is left, from any state. */
 void ia_open(struct test *t);
 /* The same IA opened once more; the caller closes it. */

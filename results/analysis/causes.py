@@ -274,6 +274,9 @@ def _keys_of_check(attempt: Attempt, check: Check, last: Call | None) -> Iterato
             yield "site", check.file, check.line, culprit.name
     if _UNWRITTEN.match(check.seen):
         yield "unwritten", call
+    if check.is_condition:
+        # A step that needs the same says the same.
+        yield "blocked", call, _NUMBER.sub("", check.seen)
     if answer and refused and culprit and culprit.ret == answer[0]:
         # Whatever was expected instead, and wherever it was checked.
         yield "refused", call, answer[0]

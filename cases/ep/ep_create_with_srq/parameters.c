@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_ep_create_with_srq: the parameters of the new EP. */
+#include "case/limits.h"
 #include "cases/ep/ep_create_with_srq/fixtures.h"
 #include "cases/ep/shared/creation.h"
 #include "cases/srq/shared/queue.h"
@@ -122,7 +123,7 @@ FAMILY(ep_create_with_srq, connects, connecting)
 CASE(ep_create_with_srq, many_eps)
 {
         struct ep_creation with = ep_create_with_srq_arguments(t);
-        DAT_COUNT limit = ia_attr(t)->max_ep_per_srq;
+        DAT_COUNT limit = limit_told(max_ep_per_srq);
 
         for (DAT_COUNT i = 0; i < MANY && i < limit; i++)
                 ep_created(t, &with);

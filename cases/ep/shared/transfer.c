@@ -2,6 +2,7 @@
 #include "cases/ep/shared/transfer.h"
 #include "case/ep_attr.h"
 #include "case/transport.h"
+#include "evidence/api.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -511,6 +512,14 @@ DAT_RETURN recv_vector(DAT_EP_HANDLE ep, const struct vector *vector, uint64_t c
  * Completions
  */
 
+static const char *status_name(DAT_DTO_COMPLETION_STATUS status)
+{
+        const char *name =
+            api_member_name(api_enum_named("DAT_DTO_COMPLETION_STATUS"), (uint64_t)status);
+
+        return name ? name : "one of no name";
+}
+
 void completion_is(struct test *t, const struct check_site *site, const DAT_EVENT *event,
                    const struct completion *completion, bool clause)
 {
@@ -522,8 +531,8 @@ void completion_is(struct test *t, const struct check_site *site, const DAT_EVEN
                  (unsigned long long)dto->user_cookie.as_64,
                  (unsigned long long)completion->cookie);
         judge(t, site, clause, dto->user_cookie.as_64 == completion->cookie, text);
-        snprintf(text, sizeof(text), "the status is %d, not %d", (int)dto->status,
-                 (int)completion->status);
+        snprintf(text, sizeof(text), "the status is %s, not %s", status_name(dto->status),
+                 status_name(completion->status));
         judge(t, site, clause, dto->status == completion->status, text);
         if (completion->status != DAT_DTO_SUCCESS)
                 return;

@@ -285,6 +285,8 @@ CASE(ia_query, recv_per_srq)
         struct answer answer;
 
         ask_all(t, &answer);
+        expect_that(answer.ia.max_recv_per_srq > 0, "max_recv_per_srq is %d",
+                    answer.ia.max_recv_per_srq);
         args.srq_attr.max_recv_dtos = answer.ia.max_recv_per_srq;
         expect(srq_create_in(&args, pz(t), &srq), DAT_SUCCESS);
         adopt(t, DAT_HANDLE_TYPE_SRQ, srq);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_srq_create: many SRQs, arguments and threads. */
+#include "case/limits.h"
 #include "cases/srq/shared/queue.h"
 #include "cases/srq/srq_create/fixtures.h"
 #include "clauses/srq_create.h"
@@ -20,7 +21,7 @@
  */
 static DAT_COUNT create_all(struct test *t)
 {
-        DAT_COUNT limit = ia_attr(t)->max_srqs;
+        DAT_COUNT limit = limit_told(max_srqs);
         DAT_COUNT made = limit < MOST_SRQS ? limit : MOST_SRQS;
 
         for (DAT_COUNT i = 0; i < made; i++)
@@ -33,7 +34,7 @@ CASE(srq_create, as_many_as_the_ia_has)
         DAT_COUNT left = create_all(t);
 
         if (left)
-                note(t, "of the IA's %d SRQs %d are more than a case makes", ia_attr(t)->max_srqs,
+                note(t, "of the IA's %d SRQs %d are more than a case makes", limit_told(max_srqs),
                      left);
 }
 
@@ -50,13 +51,13 @@ CASE(srq_create, one_more_than_the_ia_has)
         if (!dat_is(ret, DAT_SUCCESS))
                 return;
         adopt(t, DAT_HANDLE_TYPE_SRQ, srq);
-        note(t, "granted, above the IA's own max_srqs of %d", ia_attr(t)->max_srqs);
+        note(t, "granted, above the IA's own max_srqs of %d", limit_told(max_srqs));
         expect_at_least(t, srq, 1, 1);
 }
 
 CASE(srq_create, again_after_free)
 {
-        DAT_COUNT rounds = ia_attr(t)->max_srqs < MOST_SRQS ? ia_attr(t)->max_srqs : MOST_SRQS;
+        DAT_COUNT rounds = limit_told(max_srqs) < MOST_SRQS ? limit_told(max_srqs) : MOST_SRQS;
 
         for (DAT_COUNT i = 0; i <= rounds; i++) {
                 DAT_SRQ_HANDLE srq = srq_create_create(t, pz(t), attr_of(1, 1, DAT_SRQ_LW_DEFAULT));
@@ -129,7 +130,7 @@ static const struct beyond {
 FAMILY(srq_create, too_large, beyond)
 {
         DAT_COUNT limit =
-            row->segments ? ia_attr(t)->max_iov_segments_per_dto : ia_attr(t)->max_recv_per_srq;
+            row->segments ? ia_attr(t)->max_iov_segments_per_dto : limit_told(max_recv_per_srq);
 
         if (limit == INT_MAX)
                 unsupported(t, "the IA's limit: no number is above it");
@@ -187,7 +188,7 @@ static void expect_same_count(struct test *t, DAT_COUNT is, DAT_COUNT was)
 /* An SRQ from before is as it was, and the next one has all that it is asked to have. */
 FAMILY(srq_create, after_refusals, refused)
 {
-        DAT_COUNT rounds = ia_attr(t)->max_srqs < MOST_SRQS ? ia_attr(t)->max_srqs : MOST_SRQS;
+        DAT_COUNT rounds = limit_told(max_srqs) < MOST_SRQS ? limit_told(max_srqs) : MOST_SRQS;
         DAT_PZ_HANDLE zone = pz_new(t);
         struct queue before = queue_made(t, 8);
         DAT_SRQ_PARAM was;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_srq_create: the number of receives and segments. */
+#include "case/limits.h"
 #include "cases/srq/shared/queue.h"
 #include "cases/srq/srq_create/fixtures.h"
 #include "clauses/srq_create.h"
@@ -19,7 +20,7 @@ static const struct size {
 
 static DAT_COUNT size_of(struct test *t, const struct size *row)
 {
-        DAT_COUNT limit = ia_attr(t)->max_recv_per_srq;
+        DAT_COUNT limit = limit_told(max_recv_per_srq);
 
         return row->dtos < limit ? row->dtos : limit;
 }
@@ -49,7 +50,7 @@ CASE(srq_create, room_as_queried)
 
 CASE(srq_create, size_at_ia_limit)
 {
-        DAT_COUNT limit = ia_attr(t)->max_recv_per_srq;
+        DAT_COUNT limit = limit_told(max_recv_per_srq);
 
         expect_at_least(t, create_at_limit(t, limit, 1), limit, 1);
 }
@@ -63,7 +64,7 @@ CASE(srq_create, segments_at_ia_limit)
 
 CASE(srq_create, both_at_ia_limits)
 {
-        DAT_COUNT dtos = ia_attr(t)->max_recv_per_srq;
+        DAT_COUNT dtos = limit_told(max_recv_per_srq);
         DAT_COUNT iov = ia_attr(t)->max_iov_segments_per_dto;
         DAT_SRQ_ATTR attr = attr_of(dtos, iov, DAT_SRQ_LW_DEFAULT);
         DAT_SRQ_HANDLE srq = DAT_HANDLE_NULL;
@@ -156,7 +157,7 @@ CASE(srq_create, segments_of_several)
 
 CASE(srq_create, larger_than_asked)
 {
-        DAT_COUNT limit = ia_attr(t)->max_recv_per_srq;
+        DAT_COUNT limit = limit_told(max_recv_per_srq);
 
         for (DAT_COUNT asked = 1; asked <= 100 && asked <= limit; asked *= 10) {
                 DAT_SRQ_HANDLE srq =

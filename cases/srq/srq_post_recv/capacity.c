@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_srq_post_recv: threads and the number of receives. */
+#include "case/limits.h"
 #include "cases/ep/shared/endpoint.h"
 #include "cases/ep/shared/segment.h"
 #include "cases/srq/shared/queue.h"
@@ -168,7 +169,7 @@ static void expect_crowd_served(struct test *t, struct crowd *crowd)
 
 CASE(srq_post_recv, whole_queue)
 {
-        DAT_COUNT most = ia_attr(t)->max_recv_per_srq;
+        DAT_COUNT most = limit_told(max_recv_per_srq);
         struct crowd crowd = full(t, most < MORE_THAN_A_BYTE ? most : MORE_THAN_A_BYTE);
 
         expect_crowd_served(t, &crowd);

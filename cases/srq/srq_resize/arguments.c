@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_srq_resize: arguments. */
+#include "case/limits.h"
 #include "cases/ep/shared/endpoint.h"
 #include "cases/srq/shared/queue.h"
 #include "cases/srq/srq_resize/fixtures.h"
@@ -44,7 +45,7 @@ static const struct argument too_large[] = {
 
 static void ask_for_too_much(struct test *t, DAT_SRQ_HANDLE srq, DAT_COUNT request)
 {
-        DAT_COUNT limit = ia_attr(t)->max_recv_per_srq;
+        DAT_COUNT limit = limit_told(max_recv_per_srq);
         DAT_RETURN ret = expect_may(dat_srq_resize(srq, request), DAT_INVALID_PARAMETER,
                                     DAT_INSUFFICIENT_RESOURCES, DAT_SUCCESS);
 
@@ -58,7 +59,7 @@ static void ask_for_too_much(struct test *t, DAT_SRQ_HANDLE srq, DAT_COUNT reque
 
 FAMILY(srq_resize, too_large, too_large)
 {
-        DAT_COUNT limit = ia_attr(t)->max_recv_per_srq;
+        DAT_COUNT limit = limit_told(max_recv_per_srq);
 
         ask_for_too_much(t, srq_with(t, .max_recv_dtos = 8),
                          row->size || limit == INT_MAX ? INT_MAX : limit + 1);
@@ -67,7 +68,7 @@ FAMILY(srq_resize, too_large, too_large)
 CASE(srq_resize, each_too_large)
 {
         DAT_SRQ_HANDLE srq = srq_with(t, .max_recv_dtos = 8);
-        DAT_COUNT limit = ia_attr(t)->max_recv_per_srq;
+        DAT_COUNT limit = limit_told(max_recv_per_srq);
 
         for (int bit = 3; bit < 31; bit++)
                 if (1 << bit > limit)

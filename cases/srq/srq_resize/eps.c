@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_srq_resize: messages in flight and the EPs of the SRQ. */
+#include "case/limits.h"
 #include "cases/ep/shared/endpoint.h"
 #include "cases/srq/shared/queue.h"
 #include "cases/srq/srq_resize/fixtures.h"
@@ -17,7 +18,7 @@
 
 static DAT_COUNT size_at(struct test *t, const struct traffic *row, int step)
 {
-        DAT_COUNT limit = ia_attr(t)->max_recv_per_srq;
+        DAT_COUNT limit = limit_told(max_recv_per_srq);
         DAT_COUNT most = limit < MOST ? limit : MOST;
 
         if (row->how == ALTERNATING)

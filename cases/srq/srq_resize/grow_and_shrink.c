@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_srq_resize: growth and shrinking. */
+#include "case/limits.h"
 #include "cases/ep/shared/endpoint.h"
 #include "cases/srq/shared/queue.h"
 #include "cases/srq/srq_resize/fixtures.h"
@@ -56,7 +57,7 @@ CASE(srq_resize, grow_step_by_step)
         struct queue queue = queue_with(t, 1);
         DAT_COUNT full = srq_fill(t, queue.srq, queue.buf);
 
-        for (int step = 0; step < STEPS && full < ia_attr(t)->max_recv_per_srq; step++) {
+        for (int step = 0; step < STEPS && full < limit_told(max_recv_per_srq); step++) {
                 DAT_COUNT request = srq_size_above(t, queue.srq, 1 + step % 3);
                 DAT_COUNT size;
 
@@ -72,7 +73,7 @@ CASE(srq_resize, grow_step_by_step)
 CASE(srq_resize, to_each_size)
 {
         struct queue queue = queue_with(t, 1);
-        DAT_COUNT limit = ia_attr(t)->max_recv_per_srq;
+        DAT_COUNT limit = limit_told(max_recv_per_srq);
         DAT_COUNT most = limit < SIZES ? limit : SIZES;
 
         for (DAT_COUNT size = 1; size <= most; size++) {
@@ -103,7 +104,7 @@ CASE(srq_resize, grow_full_queue)
 CASE(srq_resize, grow_to_ia_limit)
 {
         DAT_SRQ_HANDLE srq = srq_with(t, .max_recv_dtos = 8);
-        DAT_COUNT limit = ia_attr(t)->max_recv_per_srq;
+        DAT_COUNT limit = limit_told(max_recv_per_srq);
         DAT_RETURN ret =
             expect(dat_srq_resize(srq, limit), DAT_SUCCESS, DAT_INSUFFICIENT_RESOURCES);
 
@@ -115,7 +116,7 @@ CASE(srq_resize, grow_to_ia_limit)
 CASE(srq_resize, ia_limit_room)
 {
         struct queue queue = queue_with(t, 8);
-        DAT_COUNT limit = ia_attr(t)->max_recv_per_srq;
+        DAT_COUNT limit = limit_told(max_recv_per_srq);
 
         if (dat_is(dat_srq_resize(queue.srq, limit), DAT_INSUFFICIENT_RESOURCES))
                 resource(t, "no resources for the %d receives that the IA gives an SRQ", limit);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_srq_resize: what a refused request leaves unchanged. */
+#include "case/limits.h"
 #include "cases/ep/shared/endpoint.h"
 #include "cases/srq/shared/queue.h"
 #include "cases/srq/srq_resize/fixtures.h"
@@ -21,7 +22,7 @@ static const struct refusal {
 
 static void refuse(struct test *t, DAT_SRQ_HANDLE srq, const struct refusal *row)
 {
-        DAT_COUNT limit = ia_attr(t)->max_recv_per_srq;
+        DAT_COUNT limit = limit_told(max_recv_per_srq);
         DAT_COUNT request = row->size;
 
         if (request == BEYOND)
