@@ -11,6 +11,7 @@ from oracle.kernel import (
     after,
     choose,
     describe,
+    may,
     refuse,
     refuses,
     tells,
@@ -40,7 +41,7 @@ def null_handle(call: Call, _obj: Any, _side: Side) -> Refusal | Open | None:
 @refuses(
     *CALLS,
     clauses=[f"{name.removeprefix('dat_')}/destroyed_handle" for name in CALLS],
-    rulings=["CTX-1", "GEN-1"],
+    rulings=["CTX-1", "GEN-1", "GEN-14"],
 )
 def destroyed_handle(call: Call, _obj: Any, side: Side) -> Refusal | Open | None:
     text = call.arg("dat_handle")
@@ -58,6 +59,9 @@ def destroyed_handle(call: Call, _obj: Any, side: Side) -> Refusal | Open | None
         return Refusal(ANY_ERROR)
     if any(value == "NULL" for value in call.args.values()):
         return Open("a null pointer")
+    if obj.kind == "cno" and call.name == "dat_get_handle_type":
+        # GEN-14: the page does not list CNOs among its handles.
+        return may(INVALID_HANDLE)
     return choose() if obj.kind == "srq" else None
 
 

@@ -672,7 +672,7 @@ CASE(srq_free, makes_room_for_another)
 
 CASE(srq_free, resources_return)
 {
-        DAT_COUNT limit = limit_told(max_srqs);
+        DAT_COUNT limit = limit_or_none(max_srqs);
 
         if (limit > SRQS_MOST) {
                 record(t, "the IA gives %d SRQs; %d were made", limit, SRQS_MOST);

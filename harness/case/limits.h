@@ -3,6 +3,8 @@
 #ifndef HARNESS_LIMITS_H
 #define HARNESS_LIMITS_H
 
+#include <limits.h>
+
 #include "case/check.h"
 
 /*
@@ -15,10 +17,14 @@ void check_limit(struct test *t, const struct check_site *site, DAT_HANDLE_TYPE 
                  DAT_RETURN ret);
 
 /*
- * The value of a limit of the IA, as max_srqs, without which a case of the feature has no question.
- * One that is not above 0 ends the case as BLOCKED by dat_ia_query, which promises it.
+ * The value of a limit of the IA, as max_srqs, that a case asks for. One that is not above 0, while
+ * the feature is there, ends the case as BLOCKED by dat_ia_query, which promises it.
  */
-#define limit_told(name_) check_limit_told(t, CHECK_SITE_(#name_), ia_attr(t)->name_)
-DAT_COUNT check_limit_told(struct test *t, const struct check_site *site, DAT_COUNT limit);
+#define limit_told(name_) check_limit_told(t, CHECK_SITE_(#name_ " > 0"), #name_, ia_attr(t)->name_)
+DAT_COUNT check_limit_told(struct test *t, const struct check_site *site, const char *name,
+                           DAT_COUNT limit);
+
+/* The same of a limit that a case only keeps to: an IA that tells none has none. */
+#define limit_or_none(name_) (ia_attr(t)->name_ > 0 ? ia_attr(t)->name_ : INT_MAX)
 
 #endif

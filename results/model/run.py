@@ -152,7 +152,8 @@ class Backtrace:
 def _function(frame: str, place: str) -> str:
     """ "libvendor.so(resize)", of a frame and its place."""
     name, comma, _ = place.partition(", ")
-    if comma and name:
+    # A place without a line is a function alone, a place without a function a file and its line.
+    if name and (comma or ":" not in name):
         return f"{frame.split('(')[0]}({name})"
     return _OFFSET.sub("", frame)
 

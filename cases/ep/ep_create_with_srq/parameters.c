@@ -123,7 +123,7 @@ FAMILY(ep_create_with_srq, connects, connecting)
 CASE(ep_create_with_srq, many_eps)
 {
         struct ep_creation with = ep_create_with_srq_arguments(t);
-        DAT_COUNT limit = limit_told(max_ep_per_srq);
+        DAT_COUNT limit = limit_or_none(max_ep_per_srq);
 
         for (DAT_COUNT i = 0; i < MANY && i < limit; i++)
                 ep_created(t, &with);

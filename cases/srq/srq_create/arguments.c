@@ -57,7 +57,8 @@ CASE(srq_create, one_more_than_the_ia_has)
 
 CASE(srq_create, again_after_free)
 {
-        DAT_COUNT rounds = limit_told(max_srqs) < MOST_SRQS ? limit_told(max_srqs) : MOST_SRQS;
+        DAT_COUNT rounds =
+            limit_or_none(max_srqs) < MOST_SRQS ? limit_or_none(max_srqs) : MOST_SRQS;
 
         for (DAT_COUNT i = 0; i <= rounds; i++) {
                 DAT_SRQ_HANDLE srq = srq_create_create(t, pz(t), attr_of(1, 1, DAT_SRQ_LW_DEFAULT));
@@ -188,7 +189,8 @@ static void expect_same_count(struct test *t, DAT_COUNT is, DAT_COUNT was)
 /* An SRQ from before is as it was, and the next one has all that it is asked to have. */
 FAMILY(srq_create, after_refusals, refused)
 {
-        DAT_COUNT rounds = limit_told(max_srqs) < MOST_SRQS ? limit_told(max_srqs) : MOST_SRQS;
+        DAT_COUNT rounds =
+            limit_or_none(max_srqs) < MOST_SRQS ? limit_or_none(max_srqs) : MOST_SRQS;
         DAT_PZ_HANDLE zone = pz_new(t);
         struct queue before = queue_made(t, 8);
         DAT_SRQ_PARAM was;

@@ -20,7 +20,7 @@ static const struct size {
 
 static DAT_COUNT size_of(struct test *t, const struct size *row)
 {
-        DAT_COUNT limit = limit_told(max_recv_per_srq);
+        DAT_COUNT limit = limit_or_none(max_recv_per_srq);
 
         return row->dtos < limit ? row->dtos : limit;
 }
@@ -157,7 +157,7 @@ CASE(srq_create, segments_of_several)
 
 CASE(srq_create, larger_than_asked)
 {
-        DAT_COUNT limit = limit_told(max_recv_per_srq);
+        DAT_COUNT limit = limit_or_none(max_recv_per_srq);
 
         for (DAT_COUNT asked = 1; asked <= 100 && asked <= limit; asked *= 10) {
                 DAT_SRQ_HANDLE srq =

@@ -320,7 +320,7 @@ static struct past had_no_segments(struct test *t)
 /* More than a byte can count. */
 static struct past had_many(struct test *t)
 {
-        DAT_COUNT limit = limit_told(max_recv_per_srq);
+        DAT_COUNT limit = limit_or_none(max_recv_per_srq);
         struct past past = past_of(t, queue_with(t, limit < 300 ? limit : 300), 0);
 
         past.left = srq_fill(t, past.queue.srq, past.queue.buf);

@@ -65,7 +65,7 @@ static const struct magnitude {
 
 FAMILY(srq_query, size_of, magnitudes)
 {
-        DAT_COUNT limit = limit_told(max_recv_per_srq);
+        DAT_COUNT limit = limit_or_none(max_recv_per_srq);
         DAT_COUNT size = row->size < limit ? row->size : limit;
         struct queue queue = queue_with(t, size);
         DAT_COUNT told = srq_query_queried(t, queue.srq, DAT_SRQ_FIELD_MAX_RECV_DTO).max_recv_dtos;

@@ -45,7 +45,7 @@ static const struct argument too_large[] = {
 
 static void ask_for_too_much(struct test *t, DAT_SRQ_HANDLE srq, DAT_COUNT request)
 {
-        DAT_COUNT limit = limit_told(max_recv_per_srq);
+        DAT_COUNT limit = limit_or_none(max_recv_per_srq);
         DAT_RETURN ret = expect_may(dat_srq_resize(srq, request), DAT_INVALID_PARAMETER,
                                     DAT_INSUFFICIENT_RESOURCES, DAT_SUCCESS);
 

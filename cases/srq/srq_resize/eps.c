@@ -18,7 +18,7 @@
 
 static DAT_COUNT size_at(struct test *t, const struct traffic *row, int step)
 {
-        DAT_COUNT limit = limit_told(max_recv_per_srq);
+        DAT_COUNT limit = limit_or_none(max_recv_per_srq);
         DAT_COUNT most = limit < MOST ? limit : MOST;
 
         if (row->how == ALTERNATING)

@@ -57,7 +57,7 @@ CASE(srq_resize, grow_step_by_step)
         struct queue queue = queue_with(t, 1);
         DAT_COUNT full = srq_fill(t, queue.srq, queue.buf);
 
-        for (int step = 0; step < STEPS && full < limit_told(max_recv_per_srq); step++) {
+        for (int step = 0; step < STEPS && full < limit_or_none(max_recv_per_srq); step++) {
                 DAT_COUNT request = srq_size_above(t, queue.srq, 1 + step % 3);
                 DAT_COUNT size;
 
@@ -73,7 +73,7 @@ CASE(srq_resize, grow_step_by_step)
 CASE(srq_resize, to_each_size)
 {
         struct queue queue = queue_with(t, 1);
-        DAT_COUNT limit = limit_told(max_recv_per_srq);
+        DAT_COUNT limit = limit_or_none(max_recv_per_srq);
         DAT_COUNT most = limit < SIZES ? limit : SIZES;
 
         for (DAT_COUNT size = 1; size <= most; size++) {

@@ -22,7 +22,8 @@ static const struct refusal {
 
 static void refuse(struct test *t, DAT_SRQ_HANDLE srq, const struct refusal *row)
 {
-        DAT_COUNT limit = limit_told(max_recv_per_srq);
+        DAT_COUNT limit =
+            row->size == BEYOND ? limit_told(max_recv_per_srq) : limit_or_none(max_recv_per_srq);
         DAT_COUNT request = row->size;
 
         if (request == BEYOND)

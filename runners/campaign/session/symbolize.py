@@ -15,6 +15,7 @@ from functools import cache
 from pathlib import Path
 
 from elftools.common.exceptions import ELFError
+from elftools.dwarf.callframe import FDE
 from elftools.dwarf.compileunit import CompileUnit
 from elftools.dwarf.die import DIE
 from elftools.dwarf.dwarfinfo import DWARFInfo
@@ -146,6 +147,7 @@ class Module:
             if build_id and found != build_id:
                 raise ELFError(f"{path} is another build")
             self._symbols = _symbols(elf)
+            whole = elf
             if not elf.has_dwarf_info(strict=True) and found:
                 debug = DEBUG_FILES / found[:2] / f"{found[2:]}.debug"
                 if debug.exists():
@@ -155,6 +157,7 @@ class Module:
                 elf.get_dwarf_info() if elf.has_dwarf_info(strict=True) else None
             )
             self._units = _units(self._dwarf) if self._dwarf else (lambda address: None)
+            self._bounds = _bounds(whole)
             # What it has read lazily is read from these as long as there are questions.
             self._files = stack.pop_all()
 
@@ -175,6 +178,10 @@ class Module:
         for at, (name, size) in self._symbols.items():
             if at <= address < at + size:
                 return name
+        # A library without names tells by its exception tables where its functions begin.
+        for begin, end in self._bounds:
+            if begin <= address < end:
+                return f"function at {begin:#x}"
         return ""
 
     def _line(self, unit: CompileUnit, address: int) -> str:
@@ -224,6 +231,16 @@ def _symbols(elf: ELFFile) -> dict[int, tuple[str, int]]:
         for symbol in section.iter_symbols()
         if symbol["st_info"]["type"] == "STT_FUNC" and symbol["st_value"]
     }
+
+
+def _bounds(elf: ELFFile) -> list[tuple[int, int]]:
+    """Where the functions of a file begin and end, by its exception tables."""
+    # What says so here is not in the debug information, and may be all that there is.
+    tables = elf.get_dwarf_info(relocate_dwarf_sections=False)
+    if not tables.has_EH_CFI():
+        return []
+    headers = [entry.header for entry in tables.EH_CFI_entries() if isinstance(entry, FDE)]
+    return [(each.initial_location, each.initial_location + each.address_range) for each in headers]
 
 
 def _units(dwarf: DWARFInfo) -> Callable[[int], CompileUnit | None]:
