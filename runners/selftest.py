@@ -256,6 +256,14 @@ STEPS = (
         of_all=True,
     ),
     Step(
+        "stranger",
+        "the suite on OpenFabrics' provider of Debian: what is found is what docs/findings/ has",
+        ["{python} -m tests.findings check ofa-dapl-2.1.10 {work}/run"],
+        timeout=3600,
+        tells="findings: ",
+        of_all=True,
+    ),
+    Step(
         "soak",
         "a minute of mixed traffic by eight processes on two guests (benchmarks.soak)",
         ["{python} -m benchmarks.soak --seconds 60"],

@@ -507,10 +507,15 @@ static DAT_RETURN ask_until_told(void *arg)
         return ret;
 }
 
-static void asking_for(struct asking *asking, const struct known *known)
+/* That the port is the asker's has a clause of its own: here it is what it was at first. */
+static void asking_for(struct test *t, struct asking *asking, const struct known *known)
 {
+        DAT_CR_PARAM param;
+
+        poison(&param, sizeof(param));
+        must(dat_cr_query(known->request.cr, DAT_CR_FIELD_ALL, &param));
         asking->cr = known->request.cr;
-        asking->port = known->port;
+        asking->port = param.remote_port_qual;
         loop_private_data(asking->sent, known->first);
 }
 
@@ -525,8 +530,8 @@ CASE(cr_query, any_thread)
         DAT_RETURN ret = DAT_SUCCESS;
         struct waiter *thread;
 
-        asking_for(&other, &older);
-        asking_for(&own, &newer);
+        asking_for(t, &other, &older);
+        asking_for(t, &own, &newer);
         thread = wait_in(t, ask_until_told, &other);
         while (stress.met < MET && stress_round(&stress) && dat_is(ret, DAT_SUCCESS) &&
                !own.wrong && is_waiting(thread)) {

@@ -77,6 +77,8 @@ static bool type_of_name(const char *at, size_t length, struct operand_type *typ
         if (length == 0)
                 return false;
         type->names = enum_of_constant(at, length);
+        if (!type->names && same("event_number", at, length))
+                type->names = api_enum_named("DAT_EVENT_NUMBER");
         if (type->names)
                 return true;
         field = type_of_field(at, length);
