@@ -339,7 +339,7 @@ def _private(
         return True
     if not connection.active:
         row = f"{call.name.removeprefix('dat_')}/event/established_passive"
-        return True if size == 0 else Breach(row, f"private_data_size is {size}, and none is told")
+        return True if size == 0 else Breach(row, f"private_data_size is {size}, and there is none")
     most = limit(ep, "max_private_data_size", side)
     given = connection.private_given
     if size < 0 or (most is not None and size > most):
