@@ -42,7 +42,7 @@ from oracle.kernel import (
     refuses,
     tells,
 )
-from oracle.state import NULL, Cno, Evd, Side, Sp
+from oracle.state import NULL, Cno, Evd, Posted, Side, Sp
 from oracle.trace import Call
 from oracle.values import flags
 
@@ -397,7 +397,8 @@ def full(_call: Call, evd: Evd, _side: Side) -> Refusal | Open | None:
 def post_se(call: Call, evd: Evd, side: Side) -> None:
     event = call.arg("event")
     data = event.get("event_data") if isinstance(event, dict) else None
-    evd.software.append(data.get("pointer") if isinstance(data, dict) else None)
+    pointer = data.get("pointer") if isinstance(data, dict) else None
+    evd.software.append(Posted(pointer, call.begin, call.end))
     if evd.qlen is not None and len(evd.software) > evd.qlen:
         evd.qlen = None
     cno = side.get(evd.cno)
@@ -611,17 +612,24 @@ def _software(call: Call, evd: Evd, data: dict[str, Any], _side: Side) -> bool |
     pointer = data.get("pointer")
     if not evd.software:
         return "a software event, while none is queued"
-    if call.overlaps and any(
+    races = any(
         other.name in ("dat_evd_wait", "dat_evd_dequeue", "dat_evd_post_se")
         for other in call.overlaps
-    ):
-        if pointer in evd.software:
-            evd.software.remove(pointer)
-            return None
-        evd.software.pop(0)
+    )
+    queued = evd.software if races else _first(evd.software)
+    taken = next((each for each in queued if each.pointer in (None, pointer)), None)
+    evd.software.remove(taken or evd.software[0])
+    if races:
         return None
-    first = evd.software.pop(0)
-    return True if first in (None, pointer) else f"the event's pointer is {pointer}, not {first}"
+    return True if taken else f"the event's pointer is {pointer}, not {queued[0].pointer}"
+
+
+def _first(software: list[Posted]) -> list[Posted]:
+    """Which of the queued events may be the first: posts of several threads that met are in no
+    order.
+    """
+    ended = min(each.end for each in software)
+    return [each for each in software if each is software[0] or each.begin < ended]
 
 
 EVENTS[SOFTWARE_EVENT] = _software

@@ -7,7 +7,7 @@ judge it, nor what depends on it.
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 NULL = "DAT_HANDLE_NULL"
 
@@ -112,6 +112,14 @@ class Cno(Obj):
         self.doubt = ""  # why notifications are not judged
 
 
+class Posted(NamedTuple):
+    """A software event that is queued, and when its dat_evd_post_se was made."""
+
+    pointer: Any
+    begin: float  # microseconds
+    end: float
+
+
 class Evd(Obj):
     """An event dispatcher and its queue, as far as software events fill it."""
 
@@ -139,7 +147,7 @@ class Evd(Obj):
         self.qlen: int | None = None  # what a query last told
         self.qlen_least = 1
         self.qlen_most: int | None = None
-        self.software: list[Any] = []
+        self.software: list[Posted] = []  # events that are queued
         self.feeders: set[tuple[Obj, str]] = set()
         self.empty_at: float = -1e18  # when it was last found empty
         self.hidden = False  # whether other events than software ones may be queued
