@@ -297,7 +297,7 @@ def _is_of_event(check: Check) -> bool:
 
 
 def _keys_of_event(check: Check, call: str) -> Iterator[Key]:
-    """The same of an event of a wrong number: in whichever call it is taken, it comes from one place."""
+    """The same of an event of a wrong number: it comes from one place, whichever call takes it."""
     expected = tuple(name.split(" ")[0] for name in check.expected)
     yield "event", expected, check.seen, call if check.seen in _LOST else ""
 
