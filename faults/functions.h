@@ -19,6 +19,7 @@ void run_continue_in_child(void);  /* the case continues in a copy; the process 
 void run_exhaust_memory(void);     /* all that the host has */
 void run_request_disturbance(void); /* of the agent: that the peer's host loses all packets */
 void run_reuse_handles(void);       /* new objects get handles of destroyed ones; provider only */
+void run_rewrite_code(void);        /* a byte of the program's code, by the same byte */
 void run_sleep_50_ms(void);         /* in the calling thread */
 void run_write_parent_memory(void); /* 0xee to the heap of the process's parent */
 

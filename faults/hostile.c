@@ -2,6 +2,7 @@
 /* What a faulty library can do to its process and to the host, without DAT. */
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <link.h>
 #include <net/if.h>
 #include <signal.h>
 #include <stdio.h>
@@ -160,6 +161,31 @@ void run_request_disturbance(void)
             "\"loss_percent\": 100, \"kbit_per_s\": 0}}\n";
 
         send(AGENT_FD, lines, sizeof(lines) - 1, MSG_NOSIGNAL);
+}
+
+/* The program is the first of the objects; its code is judged by. */
+static int rewrite(struct dl_phdr_info *info, size_t size, void *context)
+{
+        size_t page = (size_t)sysconf(_SC_PAGESIZE);
+
+        (void)size;
+        (void)context;
+        for (size_t i = 0; i < info->dlpi_phnum; i++) {
+                uintptr_t at = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
+                void *start = (void *)(at & ~(uintptr_t)(page - 1)); /* NOLINT */
+
+                if (info->dlpi_phdr[i].p_type != PT_LOAD || !(info->dlpi_phdr[i].p_flags & PF_X) ||
+                    mprotect(start, page, PROT_READ | PROT_WRITE | PROT_EXEC))
+                        continue;
+                *(volatile unsigned char *)start = *(volatile unsigned char *)start;
+                mprotect(start, page, PROT_READ | PROT_EXEC);
+        }
+        return 1;
+}
+
+void run_rewrite_code(void)
+{
+        dl_iterate_phdr(rewrite, NULL);
 }
 
 void run_leak_descriptor(void)

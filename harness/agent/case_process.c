@@ -95,6 +95,16 @@ static void conclude(struct test *t)
         }
 }
 
+/* If another process continues it, it stops again. The case of a debugger is not looked at. */
+static void await_end(const struct settings *settings)
+{
+        if (settings->gdb)
+                return;
+        do {
+                raise(SIGSTOP);
+        } while (END_SIGNAL == SIGKILL);
+}
+
 void case_process(const void *arg, struct evidence *evidence, int channel)
 {
         static struct descriptors before;
@@ -132,4 +142,5 @@ void case_process(const void *arg, struct evidence *evidence, int channel)
         conclude(t);
         verdict_seal(&evidence->end, SEAL_END, t->verdict, t->reason, &t->blocked);
         atomic_store(&evidence->phase, PHASE_DONE);
+        await_end(t->settings);
 }

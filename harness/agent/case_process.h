@@ -12,6 +12,16 @@ struct case_job {
         struct settings settings;
 };
 
+/*
+ * A case's process does not leave by itself, but stops at its end: so the agent sees its memory as
+ * it was. What follows is the agent's signal. A build that counts coverage leaves, to write that.
+ */
+#ifdef _exit
+#define END_SIGNAL SIGCONT
+#else
+#define END_SIGNAL SIGKILL
+#endif
+
 /* Its argument is a struct case_job. */
 child_body case_process;
 

@@ -145,6 +145,10 @@ bool contradicts(const struct statement *said, char *text, size_t size)
                 snprintf(text, size, "no call was made");
         else if (said->verdict == VERDICT_PASS && !expected_something(evidence))
                 snprintf(text, size, "nothing was checked");
+        else if (said->changed)
+                snprintf(text, size, "%s", said->changed);
+        else if (said->unseen)
+                snprintf(text, size, "its process left before the agent had looked at it");
         else
                 return false;
         return true;

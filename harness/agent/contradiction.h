@@ -13,9 +13,11 @@
 struct statement {
         enum verdict verdict;
         const struct child *child;
-        bool has_ia;   /* the harness has opened an IA for the case, and closes all that are left */
-        bool ended;    /* the agent has ended it, so its status is the agent's */
-        bool teardown; /* something broke there, and is told of */
+        bool has_ia; /* the harness has opened an IA for the case, and closes all that are left */
+        bool ended;  /* the agent has ended it, so its status is the agent's */
+        bool unseen; /* it came to its end, and the agent did not look at it there */
+        const char *changed; /* what of the suite's code it has changed, or NULL */
+        bool teardown;       /* something broke there, and is told of */
 };
 
 /*

@@ -361,13 +361,20 @@ static void hear(struct run *run)
                 from_case(run);
 }
 
+/* Whether a case came to its end, and the agent let it go there. */
+static bool is_own_end(const struct run *run, int status)
+{
+        return run->seen && run->killed == KILLED_NOT && WIFSIGNALED(status) &&
+               WTERMSIG(status) == SIGKILL;
+}
+
 /* What a process had said comes before whatever its end leads to. */
 static void reaped(struct run *run, pid_t pid, int status)
 {
         if (pid == run->main.pid) {
                 hear(run);
                 run->main.pid = 0;
-                run->main.status = status;
+                run->main.status = is_own_end(run, status) ? 0 : status;
                 stop_peer(run);
         } else if (pid == run->peer.pid) {
                 run->peer.pid = 0;
@@ -379,11 +386,31 @@ static void reaped(struct run *run, pid_t pid, int status)
         }
 }
 
-/* A case that is to be debugged has stopped itself: whoever waits for that is told. */
+/* Looks at the code of a case's process, once, at the end that it says it has come to. */
+static void look_at_end(struct run *run)
+{
+        if (run->kind != RUN_CASE || run->seen || run->main.pid == 0 ||
+            atomic_load(&run->main.evidence->phase) != PHASE_DONE)
+                return;
+        run->seen = true;
+        run->code = code_of(run->main.pid, run->code_text, sizeof(run->code_text));
+}
+
+/*
+ * A case that is to be debugged has stopped itself: whoever waits for that is told. Any other one
+ * has come to its end, and makes no more steps.
+ */
 static void stopped(struct run *run, pid_t pid)
 {
-        if (pid == run->main.pid && run->kind == RUN_CASE && run->job.settings.gdb)
+        if (pid != run->main.pid || run->kind != RUN_CASE)
+                return;
+        if (run->job.settings.gdb) {
                 run->stop_announced = true;
+                return;
+        }
+        look_at_end(run);
+        if (run->seen)
+                kill(pid, END_SIGNAL);
 }
 
 bool run_reap(struct run *run)
@@ -529,6 +556,7 @@ static void look_at_hanging(struct run *run)
         run->until_ns = after_ms(run, HANG_REPORT_LOOK_MS);
         if (!hang_report_look(&run->hang_report, &run->main))
                 return;
+        look_at_end(run);
         containment_kill_group(run->main.pid);
         run->until_ns = 0;
 }

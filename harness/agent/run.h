@@ -14,6 +14,7 @@
 
 #include "agent/case_process.h"
 #include "agent/child.h"
+#include "agent/code.h"
 #include "agent/hang_report.h"
 #include "agent/output.h"
 #include "agent/probe_process.h"
@@ -21,6 +22,8 @@
 #include "evidence/render.h"
 #include "peer/disturbance.h"
 #include "peer/peer_process.h"
+
+#define CODE_TEXT 128
 
 enum run_kind { RUN_NONE, RUN_PROBE, RUN_CASE, RUN_PEER };
 
@@ -61,12 +64,15 @@ struct run {
         enum run_killed killed;
         struct hang_report hang_report;
         struct stall stall;
-        unsigned int stalled_ms; /* of KILLED_STALL: what the call was given */
-        unsigned int strays;     /* processes that outlived those that the agent started */
-        unsigned int ipc_left;   /* IPC objects that outlived them */
-        unsigned int files_left; /* files and folders in temporary folders that outlived them */
-        unsigned int garbage;    /* lines on the suite's own channels that it did not write */
-        const char *overreach;   /* what was asked of the agent that the case may not; or NULL */
+        unsigned int stalled_ms;   /* of KILLED_STALL: what the call was given */
+        unsigned int strays;       /* processes that outlived those that the agent started */
+        unsigned int ipc_left;     /* IPC objects that outlived them */
+        unsigned int files_left;   /* files and folders in temporary folders that outlived them */
+        unsigned int garbage;      /* lines on the suite's own channels that it did not write */
+        const char *overreach;     /* what was asked of the agent that the case may not; or NULL */
+        bool seen;                 /* the case's process was looked at, at its end, and */
+        enum code_state code;      /* so its code was; */
+        char code_text[CODE_TEXT]; /* in words */
         bool stop_unanswered;
         bool stop_announced;
         struct output output;

@@ -225,6 +225,13 @@ static void find_remains(const struct run *run, struct finding *finding)
                      run->garbage);
 }
 
+/* Whether the process of a case came to its end, and was gone before the agent could look at it. */
+static bool left_unseen(const struct run *run)
+{
+        return !run->seen && !run->job.settings.gdb &&
+               atomic_load(&run->main.evidence->phase) == PHASE_DONE;
+}
+
 /*
  * A provider that leaps over its case leaves other evidence than a case does. What follows a
  * destroyed handle crashes, and that is no lie.
@@ -236,6 +243,8 @@ static void find_contradiction(const struct run *run, bool teardown, struct find
             .child = &run->main,
             .has_ia = !run->job.ref->entry->without_ia,
             .ended = run->killed != KILLED_NOT,
+            .unseen = left_unseen(run),
+            .changed = run->seen && run->code == CODE_CHANGED ? run->code_text : NULL,
             .teardown = teardown,
         };
         char against[REASON_MAX / 2];
@@ -264,6 +273,17 @@ static void emit_overreach(const struct run *run, render_emit *emit, void *conte
                                       (json_int_t)run->seq, "kind", "record", "text",
                                       "refused: the case's process asked the agent ",
                                       run->overreach));
+}
+
+/* Where the agent may not read the memory of a case, the record says so. */
+static void emit_unseen(const struct run *run, render_emit *emit, void *context)
+{
+        if (run->seen && run->code == CODE_UNSEEN)
+                render_tree(emit, context,
+                            json_pack("{s:s s:I s:s s:s++}", "type", "event", "seq",
+                                      (json_int_t)run->seq, "kind", "record", "text",
+                                      "the code of the process was not compared: ", run->code_text,
+                                      ""));
 }
 
 /* What a disturbed network did, as the host says that disturbed it. */
@@ -320,6 +340,7 @@ void run_events(const struct run *run, render_emit *emit, void *context)
                 render_evidence(run->peer.evidence, run->seq, "peer", emit, context);
         emit_disturbed(run, emit, context);
         emit_overreach(run, emit, context);
+        emit_unseen(run, emit, context);
         emit_extension(run, emit, context);
         if (run->killed == KILLED_NOT)
                 emit_count(run, "leak", "processes that outlived the case and were killed",

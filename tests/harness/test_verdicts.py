@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What a case says is what the agent says, with its evidence."""
 
+import platform
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -109,6 +111,32 @@ def test_a_verdict_against_its_evidence(agent: Agent, case: str, against: str) -
     assert outcome.word == "CONTRADICTED"
     assert outcome.reason.startswith("the record contradicts itself: PASS was said, but ")
     assert outcome.reason.endswith(against)
+
+
+@pytest.mark.parametrize(
+    ("case", "against"),
+    [
+        pytest.param(
+            "turns_a_failure",
+            "its process has written to the suite's code, at 0x[0-9a-f]+ of its file",
+            marks=pytest.mark.skipif(platform.machine() != "x86_64", reason="it writes x86 code"),
+        ),
+        ("takes_back", "its process has written to the suite's code, at 0x[0-9a-f]+ of its file"),
+        ("maps_anew", "its process has mapped the suite's code anew"),
+        (
+            "changes_a_constant",
+            "its process has written to the suite's code, at 0x[0-9a-f]+ of its file",
+        ),
+        ("leaves_unseen", "its process left before the agent had looked at it"),
+    ],
+)
+def test_a_verdict_of_other_code(agent: Agent, case: str, against: str) -> None:
+    outcome = agent.run(f"patch/{case}")
+    said = "the record contradicts itself: PASS was said, but "
+    assert outcome.word == "CONTRADICTED", outcome.reason
+    assert re.fullmatch(said + against, outcome.reason)
+    assert outcome.texts("record") == []
+    assert agent.run("harness/passes").word == "PASS"
 
 
 def test_an_event_that_does_not_come(agent: Agent) -> None:

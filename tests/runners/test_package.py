@@ -800,7 +800,7 @@ FORGERIES: dict[str, tuple[str, Callable[[Forger], None], str, str]] = {
         "calls",
         "its calls, judged again, give another '[a-z]+' than it says",
     ),
-    "a trace that was not judged": (
+    "a trace without a judgement": (
         GREEN,
         lambda f: f.change(unjudged),
         "calls",

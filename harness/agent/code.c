@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "agent/code.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <link.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define PARTS_MAX 8
+#define MAPS_LINE 512
+#define BLOCK     512 /* pages that are looked at in one read */
+
+/* Bits of an entry of pagemap. */
+#define PAGE_PRESENT (UINT64_C(1) << 63)
+#define PAGE_SWAPPED (UINT64_C(1) << 62)
+#define PAGE_OF_FILE (UINT64_C(1) << 61)
+
+/* A part of the program that no process of it writes to, once it is loaded. */
+struct part {
+        uintptr_t begin;
+        uintptr_t end;
+        bool relocated; /* the loader has written to it: its bytes are compared, not its pages */
+};
+
+struct program {
+        struct part parts[PARTS_MAX];
+        size_t count;
+        size_t page;
+};
+
+/* The program is the first of the objects. */
+static int find_parts(struct dl_phdr_info *info, size_t size, void *context)
+{
+        struct program *program = context;
+
+        (void)size;
+        for (size_t i = 0; i < info->dlpi_phnum && program->count < PARTS_MAX; i++) {
+                const ElfW(Phdr) *header = &info->dlpi_phdr[i];
+                uintptr_t begin = info->dlpi_addr + header->p_vaddr;
+                uintptr_t end = begin + header->p_memsz;
+                bool constant = header->p_type == PT_LOAD && !(header->p_flags & PF_W);
+
+                if (!constant && header->p_type != PT_GNU_RELRO)
+                        continue;
+                program->parts[program->count++] = (struct part){
+                    .begin = begin & ~(program->page - 1),
+                    .end = constant ? (end + program->page - 1) & ~(program->page - 1)
+                                    : end & ~(program->page - 1),
+                    .relocated = !constant,
+                };
+        }
+        return 1;
+}
+
+static const struct program *own(void)
+{
+        static struct program program;
+
+        if (!program.page) {
+                program.page = (size_t)sysconf(_SC_PAGESIZE);
+                dl_iterate_phdr(find_parts, &program);
+        }
+        return &program;
+}
+
+/*
+ * Opens the /proc folder of a child. Its number there may be of another PID namespace, and the
+ * kernel alone is asked for it.
+ */
+static int open_folder(pid_t pid)
+{
+        char path[64];
+        char text[512];
+        const char *number;
+        ssize_t length = -1;
+        int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+        int info;
+
+        if (pidfd < 0)
+                return -1;
+        snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", pidfd);
+        info = open(path, O_RDONLY | O_CLOEXEC);
+        if (info >= 0) {
+                length = read(info, text, sizeof(text) - 1);
+                close(info);
+        }
+        close(pidfd);
+        text[length < 0 ? 0 : length] = '\0';
+        number = strstr(text, "\nPid:\t");
+        if (!number) {
+                errno = ESRCH;
+                return -1;
+        }
+        snprintf(path, sizeof(path), "/proc/%ld", strtol(number + strlen("\nPid:\t"), NULL, 10));
+        return open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+/* Reads the line of `maps` for the mapping that has `address`; "" if none has it. */
+static void read_mapping(FILE *maps, uintptr_t address, char line[static MAPS_LINE])
+{
+        rewind(maps);
+        while (fgets(line, MAPS_LINE, maps)) {
+                char *rest;
+                uintptr_t begin = strtoull(line, &rest, 16);
+                uintptr_t end = *rest == '-' ? strtoull(rest + 1, &rest, 16) : 0;
+
+                if (address >= begin && address < end)
+                        return;
+        }
+        line[0] = '\0';
+}
+
+/* Whether each part is the same mapping of the same file, with the same rights. */
+static bool same_mappings(FILE *ours, FILE *theirs)
+{
+        const struct program *program = own();
+        char our[MAPS_LINE];
+        char their[MAPS_LINE];
+
+        for (size_t i = 0; i < program->count; i++) {
+                read_mapping(ours, program->parts[i].begin, our);
+                read_mapping(theirs, program->parts[i].begin, their);
+                if (strcmp(our, their) != 0)
+                        return false;
+        }
+        return true;
+}
+
+/* The first page of a part that is no page of the file any more; 0 if there is none. */
+static uintptr_t written_page(int pagemap, const struct part *part)
+{
+        size_t page = own()->page;
+
+        for (uintptr_t at = part->begin; at < part->end; at += BLOCK * page) {
+                uint64_t entries[BLOCK];
+                size_t left = (part->end - at) / page;
+                size_t count = left < BLOCK ? left : BLOCK;
+                off_t where = (off_t)(at / page * sizeof(entries[0]));
+
+                if (pread(pagemap, entries, count * sizeof(entries[0]), where) !=
+                    (ssize_t)(count * sizeof(entries[0])))
+                        return at;
+                for (size_t i = 0; i < count; i++)
+                        if (entries[i] & (PAGE_PRESENT | PAGE_SWAPPED) &&
+                            !(entries[i] & PAGE_OF_FILE))
+                                return at + i * page;
+        }
+        return 0;
+}
+
+/* The first page of a part whose bytes are not this process's; 0 if there is none. */
+static uintptr_t differing_page(int memory, const struct part *part)
+{
+        size_t page = own()->page;
+        unsigned char bytes[16384];
+        size_t step = sizeof(bytes) - sizeof(bytes) % page;
+
+        for (uintptr_t at = part->begin; step && at < part->end; at += step) {
+                size_t size = part->end - at < step ? part->end - at : step;
+                const void *ours = (const void *)at; /* NOLINT(performance-no-int-to-ptr) */
+
+                if (pread(memory, bytes, size, (off_t)at) != (ssize_t)size ||
+                    memcmp(bytes, ours, size) != 0)
+                        return at;
+        }
+        return 0;
+}
+
+static uintptr_t changed_page(int pagemap, int memory)
+{
+        const struct program *program = own();
+
+        for (size_t i = 0; i < program->count; i++) {
+                const struct part *part = &program->parts[i];
+                uintptr_t at =
+                    part->relocated ? differing_page(memory, part) : written_page(pagemap, part);
+
+                if (at)
+                        return at;
+        }
+        return 0;
+}
+
+static FILE *open_maps(int folder)
+{
+        int fd = folder < 0 ? -1 : openat(folder, "maps", O_RDONLY | O_CLOEXEC);
+
+        return fd < 0 ? NULL : fdopen(fd, "r");
+}
+
+static enum code_state compare(FILE *ours, FILE *theirs, int pagemap, int memory, char *text,
+                               size_t size)
+{
+        uintptr_t at = changed_page(pagemap, memory);
+
+        if (at) {
+                snprintf(text, size,
+                         "its process has written to the suite's code, at %#lx of its file",
+                         (unsigned long)(at - own()->parts[0].begin));
+                return CODE_CHANGED;
+        }
+        if (same_mappings(ours, theirs))
+                return CODE_AS_IT_WAS;
+        snprintf(text, size, "its process has mapped the suite's code anew");
+        return CODE_CHANGED;
+}
+
+enum code_state code_of(pid_t pid, char *text, size_t size)
+{
+        int folder = open_folder(pid);
+        FILE *ours = fopen("/proc/self/maps", "re");
+        FILE *theirs = open_maps(folder);
+        int pagemap = folder < 0 ? -1 : openat(folder, "pagemap", O_RDONLY | O_CLOEXEC);
+        int memory = folder < 0 ? -1 : openat(folder, "mem", O_RDONLY | O_CLOEXEC);
+        enum code_state state = CODE_UNSEEN;
+
+        if (ours && theirs && pagemap >= 0 && memory >= 0)
+                state = compare(ours, theirs, pagemap, memory, text, size);
+        else
+                snprintf(text, size, "%s", strerror(errno));
+        if (memory >= 0)
+                close(memory);
+        if (pagemap >= 0)
+                close(pagemap);
+        if (theirs)
+                fclose(theirs);
+        if (ours)
+                fclose(ours);
+        if (folder >= 0)
+                close(folder);
+        return state;
+}
