@@ -131,8 +131,21 @@ def _where(code: int) -> str:
     return "" if code == COULD_NOT_TELL else f"; without that, the status would be {code}"
 
 
+def _is_out_of_memory(error: BaseException) -> bool:
+    if isinstance(error, OSError):
+        return error.errno == errno.ENOMEM
+    return isinstance(error, MemoryError) or str(error) == "can't start new thread"
+
+
 def _unexpected(error: BaseException, checkout: Checkout) -> RunnerError:
-    """A defect of this program in one line; its traceback goes to a file, where that can be."""
+    """What no command foresees, in one line: a machine without memory, or a defect of this program,
+    whose traceback goes to a file, where that can be.
+    """
+    if _is_out_of_memory(error):
+        return RunnerError(
+            "this machine has no memory left for this command; a run keeps what it recorded, and"
+            " --resume adds the rest"
+        )
     said = f"this should not have happened: {type(error).__name__}: {error}"
     path = checkout.cache / "traceback.txt"
     try:

@@ -21,6 +21,7 @@ from results.errors import ReportError
 from results.model.load import load
 from results.runlog import frames
 from results.runlog.records import EVENTS
+from tests.hostile.clock import Clock, set_clock
 from tests.hostile.figures import Figures
 from tests.runners.fake_checkout import Cts, make_checkout
 
@@ -31,6 +32,9 @@ CASES = 150
 SIDE_BY_SIDE = 3
 WAYS = ((), (), ("-n", "2"), ("--spread", "2"))
 TIMEOUT = 300.0
+HOSTS_MAX = 2
+# A runner of so many cases takes some 110 MiB, and half of it before its first case.
+STARVED = (70 << 20, 140 << 20)
 
 # What is done to a run; its process, its folder and the checkout.
 Disturb = Callable[["subprocess.Popen[str]", Path, Cts], None]
@@ -71,6 +75,9 @@ class _Run:
         self._temporary = place / "tmp"
         self._temporary.mkdir()
         self._cts.env["TMPDIR"] = str(self._temporary)
+        if name in CLOCKS:
+            # What the stand-in agents tell of their libdat is what the runner gave them.
+            self._cts.env |= {**Clock(self._cts.root).env, "FAKE_LIBDAT": ""}
         self._name = name
         self._rng = rng
         self._figures = figures
@@ -106,10 +113,11 @@ class _Run:
 
     def _start(self) -> "subprocess.Popen[str]":
         words = ("certify", "--hosts", "1", "--out", str(self._folder), *self._way)
-        if self._name != "fills":
+        if self._name not in SCARCE:
             return self._cts.start(*words)
         argv, env = self._cts.command(*words)
-        most = self._rng.randrange(10, 60_000)
+        what, least, most = SCARCE[self._name]
+        most = self._rng.randrange(least, most)
         return subprocess.Popen(
             argv,
             env=env,
@@ -118,7 +126,7 @@ class _Run:
             stderr=subprocess.PIPE,
             text=True,
             process_group=0,
-            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (most, most)),
+            preexec_fn=lambda: resource.setrlimit(what, (most, most)),
         )
 
     def _wait(self, process: "subprocess.Popen[str]", verdicts: int) -> None:
@@ -181,7 +189,7 @@ class _Run:
         if double := [case for case, count in counts.items() if count > 1]:
             self._harm(DOUBLED, str(double[:3]))
         broken_ones = [one for one in after if one["word"] != "PASS"]
-        allowed = 2 if self._name == "kills an agent" else 0
+        allowed = {"kills an agent": 2, "kills the agents": 2 * HOSTS_MAX}.get(self._name, 0)
         if len(broken_ones) > allowed or any(one["word"] != "ERROR" for one in broken_ones):
             self._harm(WRONG, str(broken_ones[:3]))
         # Where nothing is missing nothing is run, and it is the next run that collects.
@@ -230,29 +238,43 @@ def _stop(process: "subprocess.Popen[str]", _folder: Path, _cts: Cts) -> None:
     process.send_signal(signal.SIGCONT)
 
 
-def _kill_agent(_process: "subprocess.Popen[str]", _folder: Path, cts: Cts) -> None:
+def _agents(cts: Cts) -> list[int]:
     mark = f"FAKE_ROOT={cts.root}".encode()
-    for pid in _processes():
-        environment = _environment(pid).split(b"\0")
-        if mark in environment and any(one.startswith(b"FAKE_HOST=") for one in environment):
-            with suppress(OSError):
-                os.kill(pid, signal.SIGKILL)
-            return
-
-
-def _stop_agent(_process: "subprocess.Popen[str]", _folder: Path, cts: Cts) -> None:
-    mark = f"FAKE_ROOT={cts.root}".encode()
-    found = [
+    return [
         pid
         for pid in _processes()
         if mark in (environment := _environment(pid).split(b"\0"))
         and any(one.startswith(b"FAKE_HOST=") for one in environment)
     ]
+
+
+def _kill_agent(_process: "subprocess.Popen[str]", _folder: Path, cts: Cts) -> None:
+    for pid in _agents(cts)[:1]:
+        with suppress(OSError):
+            os.kill(pid, signal.SIGKILL)
+
+
+def _stop_agent(_process: "subprocess.Popen[str]", _folder: Path, cts: Cts) -> None:
+    found = _agents(cts)
     for number in (signal.SIGSTOP, signal.SIGCONT):
         for pid in found:
             with suppress(OSError):
                 os.kill(pid, number)
         time.sleep(0.5)
+
+
+def _kill_agents(_process: "subprocess.Popen[str]", _folder: Path, cts: Cts) -> None:
+    """Each worker loses its host in the same moment."""
+    for pid in _agents(cts):
+        with suppress(OSError):
+            os.kill(pid, signal.SIGKILL)
+
+
+def _set_clock(offset_s: float, rate: float = 1.0) -> Disturb:
+    def act(_process: "subprocess.Popen[str]", _folder: Path, cts: Cts) -> None:
+        set_clock(cts.root, offset_s, rate)
+
+    return act
 
 
 def _remove(_process: "subprocess.Popen[str]", folder: Path, _cts: Cts) -> None:
@@ -264,6 +286,12 @@ def _move(_process: "subprocess.Popen[str]", folder: Path, _cts: Cts) -> None:
         folder.rename(folder.with_name("elsewhere"))
 
 
+CLOCKS: dict[str, Disturb] = {
+    "clock a year ahead": _set_clock(365 * 86400.0),
+    "clock an hour back": _set_clock(-3600.0),
+    "clock ten times as slow": _set_clock(0.0, 0.1),
+    "clock ten times as fast": _set_clock(0.0, 10.0),
+}
 ACTS: dict[str, Disturb] = {
     "kills": _kill,
     "interrupts": _interrupt,
@@ -271,18 +299,27 @@ ACTS: dict[str, Disturb] = {
     "terminates": _terminate,
     "stops": _stop,
     "kills an agent": _kill_agent,
+    "kills the agents": _kill_agents,
     "stops the agents": _stop_agent,
+    **CLOCKS,
     "removes": _remove,
     "moves": _move,
 }
 # What a run ends with that a signal ended before it had begun.
 ENDS = {
+    # A library in Rust that gets no memory ends the process.
+    "starves": (-signal.SIGABRT,),
     "kills": (-signal.SIGKILL,),
     "interrupts": (-signal.SIGINT, 130),
     "interrupts twice": (-signal.SIGINT, 130),
     "terminates": (-signal.SIGTERM, 130),
 }
-DISTURBANCES = (*ACTS, "fills")
+# What a run has little of, from its beginning, and how little, in bytes.
+SCARCE = {
+    "fills": (resource.RLIMIT_FSIZE, 10, 60_000),
+    "starves": (resource.RLIMIT_AS, *STARVED),
+}
+DISTURBANCES = (*ACTS, *SCARCE)
 
 
 def _processes() -> list[int]:

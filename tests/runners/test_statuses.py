@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Exit 1 is a provider's: what Python, bash or this machine cannot do is 2, with a sentence."""
 
+import errno
 import os
 import shutil
 import subprocess
@@ -9,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from runners.cli import main
+from runners.commands import cases
 from tests.runners.fake_checkout import REPOSITORY, Cts
 
 COULD_NOT_TELL = 2
@@ -114,3 +117,23 @@ def test_a_library_that_ends_the_process(cts: Cts) -> None:
         argv, cwd=REPOSITORY, capture_output=True, text=True, timeout=60, check=False
     )
     told(done, "SystemExit", "please report it")
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        MemoryError(),
+        OSError(errno.ENOMEM, os.strerror(errno.ENOMEM)),
+        RuntimeError("can't start new thread"),
+    ],
+)
+def test_a_machine_without_memory(
+    error: Exception, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def starve(_: object) -> int:
+        raise error
+
+    monkeypatch.setattr(cases, "_list", starve)
+    assert main(["list"]) == COULD_NOT_TELL
+    said = capsys.readouterr().err
+    assert said.startswith("udapl-cts: this machine has no memory left for this command; ")
