@@ -10,6 +10,7 @@ clauses.
 """
 
 import json
+import re
 import sys
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -128,6 +129,16 @@ def header(path: Path, page: Mapping[str, Any], standard: Standard | None, facts
     )
 
 
+def objects(struct: str, params: list[tuple[str, str, str]]) -> str:
+    """The table of a call's arguments that are handles of a known kind."""
+    rows = "".join(
+        f'        {{"{name}", offsetof({struct}, {name}), DAT_HANDLE_TYPE_{match[1]}}},\n'
+        for direction, type_, name in params
+        if direction == "IN" and (match := re.fullmatch(r"DAT_([A-Z]+)_HANDLE", type_))
+    )
+    return f"static const struct standard_object objects[] = {{\n{rows}}};\n\n" if rows else ""
+
+
 def source(path: Path, standard: Standard | None, facts: Any, line: int) -> str:
     """The page's promise and the cases of the standard clauses.
 
@@ -146,6 +157,13 @@ def source(path: Path, standard: Standard | None, facts: Any, line: int) -> str:
         else ""
     )
     arguments = ", ".join(f"call->{name}" for _, _, name in params)
+    objects_table = objects(struct, params)
+    names = (
+        "        .objects = objects,\n"
+        "        .object_count = sizeof(objects) / sizeof(objects[0]),\n"
+        if objects_table
+        else ""
+    )
     rows = "".join(_table(standard, struct, handle) for handle in standard.handles)
     cases = _cases(standard, struct, f'#line {line} "cases/{path.parent.name}/{path.name}"')
     return (
@@ -155,10 +173,10 @@ def source(path: Path, standard: Standard | None, facts: Any, line: int) -> str:
         f"static DAT_RETURN make(const void *arg)\n{{\n"
         f"        const {struct} *call = arg;\n\n"
         f"        return {standard.call}({arguments});\n}}\n\n"
-        f"static const struct standard_call standard = {{\n"
+        f"{objects_table}static const struct standard_call standard = {{\n"
         f'        .name = "{standard.call}",\n        .legal = arrange_legal,\n'
         f"        .make = make,\n        .size = sizeof({struct}),\n"
-        f"        .refused = {standard.returns},\n{adopts}}};\n\n"
+        f"        .refused = {standard.returns},\n{names}{adopts}}};\n\n"
         f"{promise(standard)}\n"
         f"{rows}{cases}"
     )

@@ -14,6 +14,13 @@ from typing import Any
 KINDS = ("ia", "pz", "evd", "cno", "lmr", "rmr", "srq", "ep", "psp", "rsp", "cr")
 # Objects of which the harness makes one of another IA.
 OF_OTHER_IA = ("pz", "evd", "srq")
+# A call by which a refusal could change an object beside the bad handle, as a query then shows; the
+# teardown cannot free what was freed.
+CHANGES = {
+    "ep": ("dat_ep_free({})", ["dat_ep_free"]),
+    "evd": ("dat_evd_disable({})", []),
+    "srq": ("dat_srq_set_lw({}, 1)", []),
+}
 KEYS = {
     "legal", "section", "sentences", "handles", "pointers", "needs", "check", "returns", "rulings",
 }  # fmt: skip
@@ -169,6 +176,7 @@ def faults(standard: Standard) -> Iterator[Raw]:
                     "do": "answer",
                     "returns": "DAT_INVALID_STATE",
                 }
+        yield from _changes(standard, handle)
         if handle.other_ia:
             yield _foreign(standard, handle)
     for pointer in standard.pointers:
@@ -214,6 +222,26 @@ def _bad(handle: Handle) -> Iterator[tuple[str, str]]:
             yield how, f"destroyed({name})"
 
 
+def _changes(standard: Standard, handle: Handle) -> Iterator[Raw]:
+    """A refusal of the handle that changes another object of the call, if one can be changed."""
+    clause = f"{standard.page}/{standard.family(handle)}/other_kind"
+    for other in standard.handles:
+        if other is handle or other.kind not in CHANGES:
+            continue
+        call, teardown = CHANGES[other.kind]
+        yield {
+            "id": f"{clause}_refusal_drops",
+            "clause": clause,
+            "text": f"Refuses {handle.argument}, and changes what {other.argument} names.",
+            "on": standard.call,
+            "when": dict(_bad(handle))["other_kind"],
+            "do": "also",
+            "call": call.format(other.argument),
+            **({"teardown": teardown} if teardown else {}),
+        }
+        return
+
+
 def _foreign(standard: Standard, handle: Handle) -> Raw:
     clause = f"{standard.page}/{standard.family(handle)}/other_ia"
     return {
@@ -255,7 +283,8 @@ def _invalid_handle(standard: Standard, handle: Handle) -> Raw:
         **_common(standard, "must", standard.section, handle.sentences),
         "id": f"{standard.page}/{standard.family(handle)}",
         "text": f"A handle that is not {article} {kind}'s, for {name}, is refused with"
-        f" {standard.returns}, and a legal call then succeeds.",
+        f" {standard.returns}, what the call names stays as it was, and a legal call then"
+        " succeeds.",
         "rulings": ["GEN-6", *standard.rulings],
         "rows": [{"id": how, **rows[how]} for how in hows],
     }

@@ -221,5 +221,5 @@ CASE(evd_modify_cno, async_evd)
 LEGAL(evd_modify_cno)
 {
         call->cno_handle = cno_new(t);
-        call->evd_handle = se_evd(t, DAT_HANDLE_NULL);
+        call->evd_handle = se_evd(t, cno_new(t));
 }

@@ -110,6 +110,13 @@ static DAT_HANDLE of_other_ia(struct test *t, DAT_HANDLE_TYPE type)
                  (int)type);
 }
 
+DAT_HANDLE_TYPE bad_handle_type(DAT_HANDLE_TYPE type, enum bad_handle how)
+{
+        if (how != BAD_HANDLE_OTHER_KIND)
+                return type;
+        return type == DAT_HANDLE_TYPE_PZ ? DAT_HANDLE_TYPE_EVD : DAT_HANDLE_TYPE_PZ;
+}
+
 DAT_HANDLE bad_handle(struct test *t, DAT_HANDLE_TYPE type, enum bad_handle how)
 {
         DAT_HANDLE handle;

@@ -282,6 +282,8 @@ enum bad_handle {
         BAD_HANDLE_OTHER_IA,
 };
 DAT_HANDLE bad_handle(struct test *t, DAT_HANDLE_TYPE type, enum bad_handle how);
+/* Of which type its object is, for that type of a good one. */
+DAT_HANDLE_TYPE bad_handle_type(DAT_HANDLE_TYPE type, enum bad_handle how);
 
 /*
  * Makes a call in a process of its own, for arguments on which a provider is free to fault, and

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "case/object_state.h"
 #include "case/test.h"
 
 #define TEXT_MAX 128
@@ -117,8 +118,46 @@ void stale_answered(struct test *t, const struct check_site *site, DAT_RETURN (*
         answered_apart(t, site, call, handle, DAT_INVALID_HANDLE);
 }
 
-/* GEN-12: a provider whose IAs share everything may do what it is asked. */
-static void expect_foreign(struct test *t, const struct check_site *site,
+/* The objects that a call names, as they are before it. */
+struct named_objects {
+        struct object_state good[STANDARD_OBJECTS];
+        struct object_state bad;
+};
+
+static bool is_live(enum bad_handle how)
+{
+        return how == BAD_HANDLE_OTHER_KIND || how == BAD_HANDLE_OTHER_IA;
+}
+
+static void look_at_objects(struct test *t, struct named_objects *named,
+                            const struct standard_call *standard, const char *call,
+                            const struct standard_handle *handle, DAT_HANDLE bad)
+{
+        suite_that(standard->object_count <= STANDARD_OBJECTS, "%s names %zu objects",
+                   standard->name, standard->object_count);
+        for (size_t i = 0; i < standard->object_count; i++) {
+                const struct standard_object *object = &standard->objects[i];
+                DAT_HANDLE good;
+
+                memcpy(&good, call + object->offset, sizeof(good));
+                named->good[i] = object_state(t, object->type, good);
+        }
+        named->bad = object_state(t, bad_handle_type(handle->type, handle->how),
+                                  is_live(handle->how) ? bad : DAT_HANDLE_NULL);
+}
+
+/* Before the legal call, which could repair what the refused one changed. */
+static void expect_objects_kept(struct test *t, const struct check_site *site,
+                                const struct named_objects *named,
+                                const struct standard_call *standard)
+{
+        for (size_t i = 0; i < standard->object_count; i++)
+                expect_object_kept(t, site, &named->good[i], standard->objects[i].argument);
+        expect_object_kept(t, site, &named->bad, "the object of the bad handle");
+}
+
+/* GEN-12: a provider whose IAs share everything may do what it is asked: whether it did. */
+static bool expect_foreign(struct test *t, const struct check_site *site,
                            const struct standard_call *standard, const char *call)
 {
         DAT_RETURN ret =
@@ -126,9 +165,10 @@ static void expect_foreign(struct test *t, const struct check_site *site,
                          DAT_SET_(DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER, DAT_SUCCESS), 3);
 
         if (!dat_is(ret, DAT_SUCCESS))
-                return;
+                return false;
         note(t, "granted, though the object is another IA's (GEN-12)");
         take_made(t, standard, call);
+        return true;
 }
 
 void standard_bad_handle(struct test *t, const struct standard_call *standard,
@@ -139,7 +179,10 @@ void standard_bad_handle(struct test *t, const struct standard_call *standard,
         DAT_HANDLE bad = bad_handle(t, handle->type, handle->how);
         char text[TEXT_MAX];
         struct check_site site = site_of(t, text, standard, handle->argument, words(handle->how));
+        struct named_objects named;
+        bool granted = false;
 
+        look_at_objects(t, &named, standard, call, handle, bad);
         memcpy(&good, call + handle->offset, sizeof(good));
         memcpy(call + handle->offset, &bad, sizeof(bad));
         if (handle->how == BAD_HANDLE_DESTROYED) {
@@ -147,10 +190,12 @@ void standard_bad_handle(struct test *t, const struct standard_call *standard,
                                &(struct apart){.standard = standard, .call = call},
                                standard->refused);
         } else if (handle->how == BAD_HANDLE_OTHER_IA) {
-                expect_foreign(t, &site, standard, call);
+                granted = expect_foreign(t, &site, standard, call);
         } else {
                 check_expect(t, &site, standard->make(call), &standard->refused, 1);
         }
+        if (!granted)
+                expect_objects_kept(t, &site, &named, standard);
         memcpy(call + handle->offset, &good, sizeof(good));
         if (handle->how == BAD_HANDLE_NULL)
                 must_be_legal(t, standard, call);

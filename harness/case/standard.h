@@ -15,9 +15,18 @@
 
 #include "case.h"
 
+/* A handle among a call's arguments. */
+struct standard_object {
+        const char *argument;
+        size_t offset;
+        DAT_HANDLE_TYPE type;
+};
+
 /* A page's call, with its arguments in a structure of `size` bytes. */
 struct standard_call {
         const char *name;
+        const struct standard_object *objects;
+        size_t object_count;                       /* STANDARD_OBJECTS at most */
         void (*legal)(struct test *t, void *call); /* arranges, and fills in */
         DAT_RETURN (*make)(const void *call);
         size_t size;
@@ -36,9 +45,12 @@ struct standard_handle {
         enum bad_handle how;
 };
 
+#define STANDARD_OBJECTS 8
+
 /*
- * The call with the bad handle is refused as the page says, and with the good one then succeeds.
- * A destroyed handle is answered as by GEN-1, one of another IA as by GEN-12.
+ * The call with the bad handle is refused as the page says, changes none of the objects that it
+ * names, and with the good handle then succeeds. A destroyed handle is answered as by GEN-1,
+ * one of another IA as by GEN-12.
  */
 void standard_bad_handle(struct test *t, const struct standard_call *standard,
                          const struct standard_handle *handle);
