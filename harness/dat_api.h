@@ -22,6 +22,10 @@
 #define DAT_CNO_FIELD_AGENT DAT_CNO_FIELD_PROXY
 #define CNO_FIELD_BITS      (DAT_CNO_FIELD_PROXY | DAT_CNO_FIELD_ALL)
 
+/* All bits that mean something; a provider may define privileges from the base of extensions on. */
+#define COMPLETION_FLAG_BITS (COMPLETION_FLAG_BITS_1 | DAT_COMPLETION_LMR_INVALIDATE_FENCE_FLAG)
+#define MEM_PRIV_BITS        (DAT_MEM_PRIV_ALL_FLAG | DAT_MEM_PRIV_EXTENSION_BASE)
+
 /* The LMR that a segment of the case lies in; DAT_HANDLE_NULL where it is none of the case's. */
 DAT_LMR_HANDLE lmr_of(const DAT_LMR_TRIPLET *segment);
 
@@ -36,7 +40,15 @@ DAT_LMR_HANDLE lmr_of(const DAT_LMR_TRIPLET *segment);
 #define REGISTRY_FOLLOWS_HANDLES false
 
 #define CNO_FIELD_BITS DAT_CNO_FIELD_ALL
+
+#define COMPLETION_FLAG_BITS COMPLETION_FLAG_BITS_1
+#define MEM_PRIV_BITS        DAT_MEM_PRIV_ALL_FLAG
 #endif
+
+#define COMPLETION_FLAG_BITS_1                                                 \
+        (DAT_COMPLETION_SUPPRESS_FLAG | DAT_COMPLETION_SOLICITED_WAIT_FLAG |   \
+         DAT_COMPLETION_UNSIGNALLED_FLAG | DAT_COMPLETION_BARRIER_FENCE_FLAG | \
+         DAT_COMPLETION_EVD_THRESHOLD_FLAG)
 
 /* The agent that a query of DAT_CNO_FIELD_AGENT tells. */
 static inline DAT_OS_WAIT_PROXY_AGENT cno_param_agent(const DAT_CNO_PARAM *param)

@@ -126,6 +126,14 @@ FAMILY(ep_create, wrong, ep_wrong)
         expect_wrong_attribute(t, &with, row);
 }
 
+CASE(ep_create, each_undefined_flag)
+{
+        struct ep_creation with = ep_create_arguments(t);
+
+        expect_undefined_flags_refused(t, &with);
+        ep_created(t, &with);
+}
+
 FAMILY(ep_create, flags_of_postings, ep_posting_flags)
 {
         struct ep_creation with = ep_create_arguments(t);

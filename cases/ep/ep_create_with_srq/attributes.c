@@ -225,6 +225,14 @@ FAMILY(ep_create_with_srq, wrong, ep_wrong)
         expect_wrong_attribute(t, &with, row);
 }
 
+CASE(ep_create_with_srq, each_undefined_flag)
+{
+        struct ep_creation with = ep_create_with_srq_arguments(t);
+
+        expect_undefined_flags_refused(t, &with);
+        ep_created(t, &with);
+}
+
 FAMILY(ep_create_with_srq, flags_of_postings, ep_posting_flags)
 {
         struct ep_creation with = ep_create_with_srq_arguments(t);

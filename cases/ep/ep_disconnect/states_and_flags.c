@@ -6,6 +6,7 @@
 #include "cases/ep/shared/connect.h"
 #include "cases/ep/shared/states.h"
 #include "cases/ep/shared/transitions.h"
+#include "cases/shared/bits.h"
 #include "cases/shared/point.h"
 #include "clauses/ep_disconnect.h"
 
@@ -110,6 +111,19 @@ FAMILY(ep_disconnect, bad_flags, bad_flags)
 
         expect(dat_ep_disconnect(line.loop.active, (DAT_CLOSE_FLAGS)row->flags),
                DAT_INVALID_PARAMETER);
+        expect_eq(ep_state(t, line.loop.active), DAT_EP_STATE_CONNECTED);
+        expect_message(t, line.loop.active, line.loop.passive);
+        expect_message(t, line.loop.passive, line.loop.active);
+        expect_empty(t, ep_connect_evd(t, line.loop.active));
+}
+
+CASE(ep_disconnect, each_undefined_flag)
+{
+        struct line line = line_of(t);
+
+        EACH_UNDEFINED_BIT (bit, DAT_CLOSE_GRACEFUL_FLAG)
+                expect_bit(bit, dat_ep_disconnect(line.loop.active, (DAT_CLOSE_FLAGS)bit),
+                           DAT_INVALID_PARAMETER);
         expect_eq(ep_state(t, line.loop.active), DAT_EP_STATE_CONNECTED);
         expect_message(t, line.loop.active, line.loop.passive);
         expect_message(t, line.loop.passive, line.loop.active);

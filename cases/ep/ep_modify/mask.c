@@ -3,6 +3,7 @@
 #include "cases/ep/ep_modify/general_fixtures.h"
 #include "cases/ep/shared/endpoint.h"
 #include "cases/ep/shared/modify_table.h"
+#include "cases/shared/bits.h"
 #include "clauses/ep_modify.h"
 
 #include <string.h>
@@ -213,5 +214,18 @@ FAMILY(ep_modify, undefined_mask_bit, undefined_bits)
         if (row->mask == 0)
                 unsupported(t, "DAT_EP_FIELD_ALL: each bit between the fields is one");
         expect(dat_ep_modify(change.ep, row->mask, &change.asked), DAT_INVALID_PARAMETER);
+        expect_ep_kept(t, change.ep, &change.before, 0);
+}
+
+CASE(ep_modify, each_undefined_mask_bit)
+{
+        struct ep_change change = unconnected(t, EP_PARAM_max_recv_dtos);
+
+        for (DAT_EP_PARAM_MASK bit = 1; bit; bit <<= 1)
+                if (!(bit & DAT_EP_FIELD_ALL))
+                        expect_bit(
+                            bit,
+                            dat_ep_modify(change.ep, change.parameter->field | bit, &change.asked),
+                            DAT_INVALID_PARAMETER);
         expect_ep_kept(t, change.ep, &change.before, 0);
 }

@@ -3,6 +3,7 @@
 #include "cases/ep/ep_modify/general_fixtures.h"
 #include "cases/ep/shared/endpoint.h"
 #include "cases/ep/shared/modify_table.h"
+#include "cases/shared/bits.h"
 #include "clauses/ep_modify.h"
 
 #include <limits.h>
@@ -51,6 +52,25 @@ FAMILY(ep_modify, invalid_value, invalid_values)
         expect_value_refused(t, row, &change);
         if (!change.parameter->of_transport)
                 expect_ep_change(t, &change);
+}
+
+static const struct completion_flags {
+        const char *id;
+        enum ep_parameter_id parameter;
+} completion_flags[] = {
+    {"recv", EP_PARAM_recv_completion_flags},
+    {"request", EP_PARAM_request_completion_flags},
+};
+
+FAMILY(ep_modify, each_undefined_flag, completion_flags)
+{
+        struct ep_change change = unconnected(t, row->parameter);
+
+        EACH_UNDEFINED_BIT (bit, COMPLETION_FLAG_BITS) {
+                ep_value_set(&change.asked, change.parameter, bit);
+                expect_bit(bit, ep_modify(&change), DAT_INVALID_PARAMETER);
+        }
+        expect_ep_kept(t, change.ep, &change.before, 0);
 }
 
 FAMILY(ep_modify, refusal_keeps_use, invalid_values)

@@ -3,6 +3,7 @@
 #include "cases/ep/ep_post_recv/fixtures.h"
 #include "cases/ep/shared/states.h"
 #include "cases/ep/shared/transfer.h"
+#include "cases/shared/bits.h"
 #include "clauses/ep_post_recv.h"
 
 #include <limits.h>
@@ -97,6 +98,15 @@ FAMILY(ep_post_recv, undefined_flags, undefined)
         struct line line = line_with(t);
 
         expect(line_recv(&line, FLAGS(row->flags)), DAT_INVALID_PARAMETER);
+        expect_no_receive(t, &line);
+}
+
+CASE(ep_post_recv, each_undefined_flag)
+{
+        struct line line = line_with(t);
+
+        EACH_UNDEFINED_BIT (bit, COMPLETION_FLAG_BITS)
+                expect_bit(bit, line_recv(&line, FLAGS(bit)), DAT_INVALID_PARAMETER);
         expect_no_receive(t, &line);
 }
 

@@ -4,6 +4,7 @@
 #include "cases/ep/shared/states.h"
 #include "cases/ep/shared/transfer.h"
 #include "cases/ep/shared/transitions.h"
+#include "cases/shared/bits.h"
 #include "cases/shared/point.h"
 #include "clauses/ep_post_send.h"
 
@@ -130,6 +131,15 @@ FAMILY(ep_post_send, undefined_flags, undefined)
         struct line line = line_with(t);
 
         expect(line_send(&line, FLAGS(row->flags)), DAT_INVALID_PARAMETER);
+        expect_no_send(t, &line);
+}
+
+CASE(ep_post_send, each_undefined_flag)
+{
+        struct line line = line_with(t);
+
+        EACH_UNDEFINED_BIT (bit, COMPLETION_FLAG_BITS)
+                expect_bit(bit, line_send(&line, FLAGS(bit)), DAT_INVALID_PARAMETER);
         expect_no_send(t, &line);
 }
 

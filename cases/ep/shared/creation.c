@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cases/ep/shared/creation.h"
+#include "cases/shared/bits.h"
 
 DAT_RETURN ep_creation_call_with(const struct ep_creation *with, DAT_EP_ATTR *attr,
                                  DAT_EP_HANDLE *ep)
@@ -221,6 +222,26 @@ void expect_wrong_attribute(struct test *t, struct ep_creation *with, const stru
         ep_value_set(&with->param, &row->parameter, row->value);
 
         expect_or_note(ep_creation_call(with, &ep), DAT_INVALID_PARAMETER, DAT_MODEL_NOT_SUPPORTED);
+}
+
+void expect_undefined_flags_refused(struct test *t, const struct ep_creation *with)
+{
+        bool unsupported = false;
+
+        EACH_UNDEFINED_BIT (bit, COMPLETION_FLAG_BITS) {
+                for (int request = 0; request <= 1; request++) {
+                        DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
+                        struct ep_creation bad = *with;
+
+                        ep_creation_set_flags(&bad, request, (DAT_COMPLETION_FLAGS)bit);
+                        unsupported |=
+                            dat_is(expect_bit(bit, ep_creation_call(&bad, &ep),
+                                              DAT_INVALID_PARAMETER, DAT_MODEL_NOT_SUPPORTED),
+                                   DAT_MODEL_NOT_SUPPORTED);
+                }
+        }
+        if (unsupported)
+                note(t, "an undefined flag was refused with DAT_MODEL_NOT_SUPPORTED");
 }
 
 void expect_flags_of_postings(struct test *t, struct ep_creation *with, DAT_COMPLETION_FLAGS flags)

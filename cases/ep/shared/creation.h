@@ -56,6 +56,8 @@ void expect_at_ia_limit(struct test *t, const struct ep_creation *with,
                         const struct ep_number *row);
 void expect_negative(struct test *t, struct ep_creation *with, const struct ep_number *row);
 void expect_attributes_kept(struct test *t, struct ep_creation *with);
+/* Each undefined completion flag, of receives and of requests, is refused. */
+void expect_undefined_flags_refused(struct test *t, const struct ep_creation *with);
 void expect_wrong_attribute(struct test *t, struct ep_creation *with, const struct ep_wrong *row);
 void expect_flags_of_postings(struct test *t, struct ep_creation *with, DAT_COMPLETION_FLAGS flags);
 void expect_named_attributes(struct test *t, struct ep_creation *with, const struct ep_named *row);

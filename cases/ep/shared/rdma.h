@@ -237,6 +237,7 @@ static const struct rdma_flags rdma_undefined[] = {
     {"all_bits", (DAT_COMPLETION_FLAGS)~0U},
 };
 void rdma_flags_refused(struct test *t, const struct rdma_kind *kind, const struct rdma_flags *row);
+void rdma_each_undefined_flag(struct test *t, const struct rdma_kind *kind);
 
 static const struct rdma_flags rdma_unlisted[] = {
     {"solicited_wait", DAT_COMPLETION_SOLICITED_WAIT_FLAG},

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cases/ep/shared/rdma_impl.h"
+#include "cases/shared/bits.h"
 
 #include <string.h>
 
@@ -159,6 +160,16 @@ void rdma_flags_refused(struct test *t, const struct rdma_kind *kind, const stru
         struct rdma rdma = rdma_with(t, kind);
 
         expect(rdma_post_whole(t, &rdma, 1, row->flags), DAT_INVALID_PARAMETER);
+        expect_rdma_refused(t, &rdma);
+}
+
+void rdma_each_undefined_flag(struct test *t, const struct rdma_kind *kind)
+{
+        struct rdma rdma = rdma_with(t, kind);
+
+        EACH_UNDEFINED_BIT (bit, COMPLETION_FLAG_BITS)
+                expect_bit(bit, rdma_post_whole(t, &rdma, 1, (DAT_COMPLETION_FLAGS)bit),
+                           DAT_INVALID_PARAMETER);
         expect_rdma_refused(t, &rdma);
 }
 

@@ -7,6 +7,7 @@
 #include "cases/ia/shared/ia_objects.h"
 #include "cases/ia/shared/instance.h"
 #include "cases/registry/shared/consumer.h"
+#include "cases/shared/bits.h"
 #include "clauses/ia_close.h"
 
 #include <limits.h>
@@ -167,6 +168,18 @@ FAMILY(ia_close, invalid_flags, invalid_flags)
 
         hold_events(t, &held);
         expect(dat_ia_close(ia(t), (DAT_CLOSE_FLAGS)row->flags), DAT_INVALID_PARAMETER);
+
+        check_events(t, &held);
+        expect_instance_works(t, ia(t));
+}
+
+CASE(ia_close, each_undefined_flag)
+{
+        struct held held = {.handle = DAT_HANDLE_NULL};
+
+        hold_events(t, &held);
+        EACH_UNDEFINED_BIT (bit, DAT_CLOSE_GRACEFUL_FLAG)
+                expect_bit(bit, dat_ia_close(ia(t), (DAT_CLOSE_FLAGS)bit), DAT_INVALID_PARAMETER);
 
         check_events(t, &held);
         expect_instance_works(t, ia(t));

@@ -2,6 +2,7 @@
 /* dat_lmr_create: arguments. */
 #include "cases/lmr/lmr_create/fixtures.h"
 #include "cases/lmr/shared/region.h"
+#include "cases/shared/bits.h"
 #include "clauses/lmr_create.h"
 
 static const struct undefined {
@@ -43,6 +44,20 @@ FAMILY(lmr_create, undefined_privilege, undefined_privileges)
                    (struct region_opts){.pz = zone, .privileges = (DAT_MEM_PRIV_FLAGS)row->value},
                    &region),
                DAT_INVALID_PARAMETER);
+        created_with(t);
+        expect_zone_unused(t, zone);
+}
+
+CASE(lmr_create, each_undefined_privilege)
+{
+        DAT_PZ_HANDLE zone = pz_new(t);
+        struct region_opts opts = {.pz = zone};
+        struct region region;
+
+        EACH_UNDEFINED_BIT (bit, MEM_PRIV_BITS) {
+                opts.privileges = (DAT_MEM_PRIV_FLAGS)(DAT_MEM_PRIV_ALL_FLAG | bit);
+                expect_bit(bit, region_create(t, opts, &region), DAT_INVALID_PARAMETER);
+        }
         created_with(t);
         expect_zone_unused(t, zone);
 }

@@ -4,6 +4,7 @@
 #include "cases/evd/shared/dispatcher.h"
 #include "cases/rmr/rmr_bind/fixtures.h"
 #include "cases/rmr/shared/window.h"
+#include "cases/shared/bits.h"
 #include "clauses/rmr_bind.h"
 
 #include <string.h>
@@ -166,6 +167,23 @@ FAMILY(rmr_bind, undefined_flags, undefined)
         else if (dat_is(expect_or_note(rmr_bind_post(&bind), DAT_INVALID_PARAMETER, DAT_SUCCESS),
                         DAT_SUCCESS))
                 return;
+        expect_no_bind(t, &window, &bound);
+}
+
+CASE(rmr_bind, each_undefined_flag)
+{
+        struct window window = window_with(t);
+        struct bind bound = bind_of(t, &window);
+        struct bind bind;
+
+        expect_bound(t, &window, &bound);
+        bind = bound;
+        bind.segment = triplet(window.memory, 0, 8);
+
+        EACH_UNDEFINED_BIT (bit, COMPLETION_FLAG_BITS) {
+                bind.flags = FLAGS(bit);
+                expect_bit(bit, rmr_bind_post(&bind), DAT_INVALID_PARAMETER);
+        }
         expect_no_bind(t, &window, &bound);
 }
 

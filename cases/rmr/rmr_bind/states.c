@@ -4,6 +4,7 @@
 #include "cases/evd/shared/dispatcher.h"
 #include "cases/rmr/rmr_bind/fixtures.h"
 #include "cases/rmr/shared/window.h"
+#include "cases/shared/bits.h"
 #include "clauses/rmr_bind.h"
 
 #include <string.h>
@@ -239,6 +240,30 @@ FAMILY(rmr_bind, no_privilege, no_privileges)
         bind.privileges = (DAT_MEM_PRIV_FLAGS)(REMOTE_PRIVILEGES | row->bits);
 
         expect_or_note(rmr_bind_post(&bind), DAT_INVALID_PARAMETER, DAT_PRIVILEGES_VIOLATION);
+        expect_no_bind(t, &window, &bound);
+}
+
+CASE(rmr_bind, each_undefined_privilege)
+{
+        struct window window = window_with(t);
+        struct bind bound = bind_of(t, &window);
+        struct bind bind;
+        bool violation = false;
+
+        expect_bound(t, &window, &bound);
+        bind = bound;
+        bind.segment = triplet(window.memory, 0, 8);
+
+        EACH_UNDEFINED_BIT (bit, MEM_PRIV_BITS) {
+                DAT_RETURN ret;
+
+                bind.privileges = (DAT_MEM_PRIV_FLAGS)(REMOTE_PRIVILEGES | bit);
+                ret = expect_bit(bit, rmr_bind_post(&bind), DAT_INVALID_PARAMETER,
+                                 DAT_PRIVILEGES_VIOLATION);
+                violation |= dat_is(ret, DAT_PRIVILEGES_VIOLATION);
+        }
+        if (violation)
+                note(t, "a bit of no privilege was refused with DAT_PRIVILEGES_VIOLATION");
         expect_no_bind(t, &window, &bound);
 }
 
