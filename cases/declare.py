@@ -27,6 +27,7 @@ PEERS = {
 HOWS = {
     "null": "BAD_HANDLE_NULL",
     "other_kind": "BAD_HANDLE_OTHER_KIND",
+    "sibling": "BAD_HANDLE_SIBLING",
     "destroyed": "BAD_HANDLE_DESTROYED",
     "other_ia": "BAD_HANDLE_OTHER_IA",
 }

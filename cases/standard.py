@@ -48,7 +48,7 @@ class Handle:
     @property
     def hows(self) -> list[str]:
         """The ways in which it can be bad, each a case."""
-        hows = ["other_kind"] if self.null else ["null", "other_kind"]
+        hows = ["other_kind", "sibling"] if self.null else ["null", "other_kind", "sibling"]
         if self.kind != "cr":
             hows.append("destroyed")
         return hows + ["other_ia"] * self.other_ia
@@ -155,6 +155,8 @@ def faults(standard: Standard) -> Iterator[Raw]:
                 ("taken", "DAT_SUCCESS", "Takes it, and says so."),
                 ("misnamed", "DAT_INTERNAL_ERROR", "Refuses it with an error that says nothing."),
             ):
+                if (how, suffix) == ("sibling", "misnamed"):
+                    continue
                 yield {
                     "id": f"{clause}_{suffix}",
                     "clause": clause,
@@ -218,6 +220,13 @@ def _bad(handle: Handle) -> Iterator[tuple[str, str]]:
             yield how, f"{name} == 0"
         elif how == "other_kind":
             yield how, f"{name} != 0 and not destroyed({name}) and kind({name}) != {type_}"
+        elif how == "sibling":
+            plain = f"DAT_HANDLE_TYPE_{'EVD' if handle.kind == 'pz' else 'PZ'}"
+            yield (
+                how,
+                f"{name} != 0 and not destroyed({name}) and kind({name}) != {type_}"
+                f" and kind({name}) != {plain}",
+            )
         elif how == "destroyed" and handle.kind != "srq":
             yield how, f"destroyed({name})"
 
@@ -263,6 +272,10 @@ def _invalid_handle(standard: Standard, handle: Handle) -> Raw:
         "other_kind": {
             "text": f"A live handle that is not {article} {kind}'s, for {name}, is refused with"
             f" {standard.returns}."
+        },
+        "sibling": {
+            "text": f"A live handle of the kind that is nearest to {article} {kind}, for {name}, is"
+            f" refused with {standard.returns}."
         },
         "destroyed": {
             "text": f"The handle of {article} {kind} that is gone, for {name}, is refused with"

@@ -11,6 +11,7 @@ static const struct invalid_handle {
 } invalid_handles[] = {
     {"null", BAD_HANDLE_NULL},
     {"other_kind", BAD_HANDLE_OTHER_KIND},
+    {"sibling", BAD_HANDLE_SIBLING},
 };
 
 #endif

@@ -110,8 +110,48 @@ static DAT_HANDLE of_other_ia(struct test *t, DAT_HANDLE_TYPE type)
                  (int)type);
 }
 
-DAT_HANDLE_TYPE bad_handle_type(DAT_HANDLE_TYPE type, enum bad_handle how)
+/* An attribute that was never written, and of which nothing is known, says no. */
+static bool has_srqs(struct test *t)
 {
+        return (int)provider_attr(t)->srq_supported == DAT_TRUE;
+}
+
+static bool has_psps_of_consumers(struct test *t)
+{
+        DAT_EP_CREATOR_FOR_PSP creator = provider_attr(t)->ep_creator;
+
+        return creator == DAT_PSP_CREATES_EP_NEVER || creator == DAT_PSP_CREATES_EP_IFASKED;
+}
+
+/* The kind that a provider confuses first, because its objects are used in the same calls. */
+static DAT_HANDLE_TYPE sibling(struct test *t, DAT_HANDLE_TYPE type)
+{
+        switch (type) {
+        case DAT_HANDLE_TYPE_CNO:
+        case DAT_HANDLE_TYPE_IA:
+                return DAT_HANDLE_TYPE_EVD;
+        case DAT_HANDLE_TYPE_EP:
+                return has_srqs(t) ? DAT_HANDLE_TYPE_SRQ : DAT_HANDLE_TYPE_EVD;
+        case DAT_HANDLE_TYPE_EVD:
+                return DAT_HANDLE_TYPE_CNO;
+        case DAT_HANDLE_TYPE_LMR:
+                return DAT_HANDLE_TYPE_RMR;
+        case DAT_HANDLE_TYPE_PSP:
+                return DAT_HANDLE_TYPE_RSP;
+        case DAT_HANDLE_TYPE_PZ:
+        case DAT_HANDLE_TYPE_RMR:
+                return DAT_HANDLE_TYPE_LMR;
+        case DAT_HANDLE_TYPE_RSP:
+                return has_psps_of_consumers(t) ? DAT_HANDLE_TYPE_PSP : DAT_HANDLE_TYPE_EP;
+        default:
+                return DAT_HANDLE_TYPE_EP;
+        }
+}
+
+DAT_HANDLE_TYPE bad_handle_type(struct test *t, DAT_HANDLE_TYPE type, enum bad_handle how)
+{
+        if (how == BAD_HANDLE_SIBLING)
+                return sibling(t, type);
         if (how != BAD_HANDLE_OTHER_KIND)
                 return type;
         return type == DAT_HANDLE_TYPE_PZ ? DAT_HANDLE_TYPE_EVD : DAT_HANDLE_TYPE_PZ;
@@ -130,6 +170,8 @@ DAT_HANDLE bad_handle(struct test *t, DAT_HANDLE_TYPE type, enum bad_handle how)
                 return handle;
         case BAD_HANDLE_OTHER_KIND:
                 return type == DAT_HANDLE_TYPE_PZ ? evd_with(t) : pz(t);
+        case BAD_HANDLE_SIBLING:
+                return make(t, sibling(t, type));
         case BAD_HANDLE_OTHER_IA:
                 return of_other_ia(t, type);
         }

@@ -271,19 +271,21 @@ void settle_briefly(struct test *t);
 
 /*
  * Handles that no call may take, for families of handle clauses: a null one, the handle of an
- * object of that kind already destroyed, a live handle of another kind, and a live PZ, EVD or SRQ
- * of another IA. A provider may give the handle of a destroyed object to the next one of its
- * kind: a case asks for one last, when it has made all that it needs.
+ * object of that kind already destroyed, a live handle of another kind, one of the kind that is
+ * nearest (an RSP for a PSP, an SRQ for an EP), and a live PZ, EVD or SRQ of another IA. A provider
+ * may give the handle of a destroyed object to the next one of its kind: a case asks for one last,
+ * when it has made all that it needs.
  */
 enum bad_handle {
         BAD_HANDLE_NULL,
         BAD_HANDLE_DESTROYED,
         BAD_HANDLE_OTHER_KIND,
+        BAD_HANDLE_SIBLING,
         BAD_HANDLE_OTHER_IA,
 };
 DAT_HANDLE bad_handle(struct test *t, DAT_HANDLE_TYPE type, enum bad_handle how);
 /* Of which type its object is, for that type of a good one. */
-DAT_HANDLE_TYPE bad_handle_type(DAT_HANDLE_TYPE type, enum bad_handle how);
+DAT_HANDLE_TYPE bad_handle_type(struct test *t, DAT_HANDLE_TYPE type, enum bad_handle how);
 
 /*
  * Makes a call in a process of its own, for arguments on which a provider is free to fault, and

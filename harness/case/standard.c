@@ -44,6 +44,8 @@ static const char *words(enum bad_handle how)
                 return "of an object that is gone";
         case BAD_HANDLE_OTHER_KIND:
                 return "of a live object of another kind";
+        case BAD_HANDLE_SIBLING:
+                return "of a live object of the nearest kind";
         case BAD_HANDLE_OTHER_IA:
                 return "of another IA";
         }
@@ -126,7 +128,7 @@ struct named_objects {
 
 static bool is_live(enum bad_handle how)
 {
-        return how == BAD_HANDLE_OTHER_KIND || how == BAD_HANDLE_OTHER_IA;
+        return how != BAD_HANDLE_NULL && how != BAD_HANDLE_DESTROYED;
 }
 
 static void look_at_objects(struct test *t, struct named_objects *named,
@@ -142,7 +144,7 @@ static void look_at_objects(struct test *t, struct named_objects *named,
                 memcpy(&good, call + object->offset, sizeof(good));
                 named->good[i] = object_state(t, object->type, good);
         }
-        named->bad = object_state(t, bad_handle_type(handle->type, handle->how),
+        named->bad = object_state(t, bad_handle_type(t, handle->type, handle->how),
                                   is_live(handle->how) ? bad : DAT_HANDLE_NULL);
 }
 

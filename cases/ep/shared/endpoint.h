@@ -49,6 +49,7 @@ static const struct invalid_ep {
 } invalid_eps[] = {
     {"null", BAD_HANDLE_NULL},
     {"other_kind", BAD_HANDLE_OTHER_KIND},
+    {"sibling", BAD_HANDLE_SIBLING},
     {"destroyed", BAD_HANDLE_DESTROYED},
 };
 
