@@ -109,6 +109,8 @@ FAMILY(rmr_bind, flags_of_flushed, flagged)
 
         must_disconnect(t, window.near);
         binds[0].flags = row->flags;
+        binds[0].cookie = 40;
+        binds[1].cookie = 41;
         expect(rmr_bind_post(&binds[0]), DAT_SUCCESS);
         expect(rmr_bind_post(&binds[1]), DAT_SUCCESS);
 
