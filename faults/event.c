@@ -31,7 +31,7 @@ static int64_t now_us(void)
         return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
-static void hold(struct handle *evd, const DAT_EVENT *event, bool after_next)
+static struct held *hold(struct handle *evd, const DAT_EVENT *event, bool after_next)
 {
         struct held *held = calloc(1, sizeof(*held));
         struct held **end;
@@ -43,6 +43,17 @@ static void hold(struct handle *evd, const DAT_EVENT *event, bool after_next)
         for (end = &evd->held; *end; end = &(*end)->next)
                 ;
         *end = held;
+        return held;
+}
+
+static void hold_second(struct handle *evd, const DAT_EVENT *event, const struct step *step)
+{
+        struct held *held = hold(evd, event, false);
+
+        if (step->number)
+                held->event.event_number = step->number;
+        if (step->late_ms)
+                held->due_us = now_us() + (int64_t)step->late_ms * 1000;
 }
 
 /* Only events about the same object have an order that anybody was promised. */
@@ -59,7 +70,7 @@ static bool take_held(struct handle *evd, DAT_EVENT *event)
         for (struct held **at = &evd->held; *at; at = &(*at)->next) {
                 struct held *held = *at;
 
-                if (held->after_next)
+                if (held->after_next || held->due_us > now_us())
                         continue;
                 *event = held->event;
                 *at = held->next;
@@ -98,7 +109,7 @@ static bool pass(struct call *call, struct handle *evd, const struct step *step)
         case EFFECT_LOSE:
                 return false;
         case EFFECT_DOUBLE:
-                hold(evd, call->event, false);
+                hold_second(evd, call->event, step);
                 return true;
         case EFFECT_REORDER:
                 hold(evd, call->event, true);

@@ -50,7 +50,8 @@ struct step {
         enum effect effect;
         bool has_returns;
         DAT_RETURN returns;
-        DAT_EVENT_NUMBER number; /* of an invented event */
+        DAT_EVENT_NUMBER number; /* of an invented event, or of the second one */
+        unsigned int late_ms;    /* after which the second one comes */
         const char *find;        /* what is edited: an extended regular expression */
         const char *replace;     /* \1 and so on are its groups */
         long long (*remember)(const struct call *call);

@@ -448,6 +448,8 @@ class StepWriter:
             members.append(f".function = run_{step.function}")
         if step.number:
             members.append(f".number = {step.number}")
+        if step.late_ms:
+            members.append(f".late_ms = {step.late_ms}")
         if step.edit:
             find, replace = step.edit
             members.append(f".find = {c_string(find)}, .replace = {c_string(replace)}")
@@ -477,6 +479,8 @@ class StepWriter:
             raise self.fail("'keep' needs `keep`, and nothing else does")
         if do == "invent" and not self.step.number:
             raise self.fail("'invent' needs `number`")
+        if do != "double" and self.step.late_ms:
+            raise self.fail("`late_ms` is for 'double'")
 
     def check_function(self) -> None:
         """Refuses a function that the faulty library does not have, or that nothing runs."""

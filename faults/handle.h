@@ -26,6 +26,7 @@ struct held {
         struct held *next;
         DAT_EVENT event;
         bool after_next; /* of its object; then it is due */
+        int64_t due_us;  /* of CLOCK_MONOTONIC; 0: at once */
 };
 
 struct handle {

@@ -68,6 +68,7 @@ class Step:
     edit: list[str] = field(default_factory=list)
     call: str = ""
     number: str = ""
+    late_ms: int = 0
     nth: int = 1
     times: int = 0
     function: str = ""

@@ -360,6 +360,7 @@ static bool take_run(struct agent *agent, json_t *message)
         const char *program = "";
         int gdb;
         int undeclared = 0;
+        int thorough = 0;
         json_int_t seed = 0;
         json_t *hurried = NULL;
         struct case_job job = {.settings = {.ia = agent->case_ia,
@@ -367,11 +368,12 @@ static bool take_run(struct agent *agent, json_t *message)
                                             .program = agent->program}};
 
         if (json_unpack_ex(message, NULL, JSON_STRICT,
-                           "{s:s s:I s:s s:s s:I s:I s:I s:b s?s s?s s?b s?I s?o s?s}", "type",
+                           "{s:s s:I s:s s:s s:I s:I s:I s:b s?s s?s s?b s?b s?I s?o s?s}", "type",
                            &(char *){NULL}, "seq", &seq, "case", &id, "peer", &mode, "deadline_ms",
                            &deadline_ms, "event_ms", &event_ms, "quiet_ms", &quiet_ms, "gdb", &gdb,
                            "ia", &ia, "libdat_fault", &libdat_fault, "undeclared", &undeclared,
-                           "seed", &seed, "hurried", &hurried, "program", &program) != 0 ||
+                           "thorough", &thorough, "seed", &seed, "hurried", &hurried, "program",
+                           &program) != 0 ||
             strlen(ia) >= sizeof(agent->case_ia) ||
             strlen(libdat_fault) >= sizeof(agent->libdat_fault) ||
             strlen(program) >= sizeof(agent->program) || !within(seq, 1, SEQ_MAX) || seed < 0 ||
@@ -398,6 +400,7 @@ static bool take_run(struct agent *agent, json_t *message)
         job.settings.quiet_ms = (unsigned int)quiet_ms;
         job.settings.gdb = gdb;
         job.settings.undeclared = undeclared;
+        job.settings.thorough = thorough;
         job.settings.seed = (uint64_t)seed;
         agent->debugger_told = false;
         await_beat(agent);

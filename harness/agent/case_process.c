@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "agent/descriptors.h"
+#include "case/later_event.h"
 #include "case/needs.h"
 #include "evidence/seal.h"
 
@@ -33,6 +34,7 @@ static void run_body(struct test *t)
                 test_end(t, VERDICT_ERROR, "the IA opens now, but did not at first: %s",
                          t->settings->probe->reason);
         t->entry->body(t, t->row);
+        later_events_look(t);
         t->verdict = t->notes ? VERDICT_NOTE : VERDICT_PASS;
 }
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "case/later_event.h"
 #include "case/test.h"
 #include "evidence/api.h"
 #include "evidence/trace.h"
@@ -233,6 +234,12 @@ static bool takes_event(const char *call, size_t *at)
         return *at == 3 || strcmp(call, "dat_evd_dequeue") == 0;
 }
 
+/* The EP has no last event any more. */
+static bool begins_anew(const char *call)
+{
+        return strcmp(call, "dat_ep_reset") == 0 || strcmp(call, "dat_ep_free") == 0;
+}
+
 static void observe(void *context, const struct trace_call *call,
                     const struct api_function *function, const struct trace_arg *args)
 {
@@ -246,6 +253,8 @@ static void observe(void *context, const struct trace_call *call,
                 learn_of_cr(args);
         else if (strcmp(function->name, "dat_psp_create") == 0)
                 watch.provider_makes_eps |= argument(args, 3) == DAT_PSP_PROVIDER_FLAG;
+        else if (begins_anew(function->name))
+                later_event_forget(watch.t, (DAT_EP_HANDLE)trace_pointer(&args[0]));
         else if (takes_event(function->name, &at) &&
                  trace_read(&event, trace_pointer(&args[at]), sizeof(event)))
                 look_at_event(call->number, (DAT_EVD_HANDLE)trace_pointer(&args[0]), &event);

@@ -55,6 +55,15 @@ const char *step_of_event(DAT_EVENT_NUMBER number)
         return "dat_evd_wait";
 }
 
+bool step_brings(const char *page, DAT_EVENT_NUMBER number)
+{
+        for (size_t i = 0; i < sizeof(promises) / sizeof(promises[0]); i++)
+                for (size_t j = 0; j < CALLS_MAX && promises[i].calls[j]; j++)
+                        if (promises[i].number == number && is_page_of(page, promises[i].calls[j]))
+                                return true;
+        return false;
+}
+
 const char *step_of_last_call(void)
 {
         DAT_RETURN ret;

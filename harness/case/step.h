@@ -22,6 +22,9 @@ bool step_is_own(const char *page, const char *call);
  */
 const char *step_of_event(DAT_EVENT_NUMBER number);
 
+/* Whether the page's call is one of those that make an event of this number come. */
+bool step_brings(const char *page, DAT_EVENT_NUMBER number);
+
 /* The newest call of the calling thread, or "" if it has made none. */
 const char *step_of_last_call(void);
 

@@ -33,6 +33,7 @@ struct settings {
         struct hurried hurried;    /* what had no end so often before */
         uint64_t seed;             /* of the run: what is drawn comes from it */
         bool undeclared;           /* run it though a feature that it needs is declared absent */
+        bool thorough;             /* wait in each case for what comes late */
         const struct probe *probe; /* what a probe process saw of the IA */
         struct found_features found;
 };
@@ -104,6 +105,7 @@ struct test {
         void (*steps[STEP_COUNT])(struct test *t); /* NULL: there is nothing to do */
         struct peer *peer;
         struct waiter *waiters;
+        struct later_event *later;           /* what EPs were told last */
         struct exec_process *exec_processes; /* newest first */
         uint64_t draws;                      /* state of draw() */
 };

@@ -134,6 +134,11 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     how.add_argument("--seed", type=int, metavar="N", help="the order of an earlier run")
     add_patience(how, 1, "1")
     how.add_argument(
+        "--thorough",
+        action="store_true",
+        help="wait in each case for events that come late, and not only in a drawn share of them",
+    )
+    how.add_argument(
         "--baseline",
         metavar="RUN",
         help="compare with an earlier run or package at the end, as compare does, and end with its "
@@ -364,6 +369,7 @@ def _order(
         spread=options.spread if options.every_pair is None else options.every_pair,
         every_pair=options.every_pair is not None,
         patience=options.patience,
+        thorough=options.thorough,
         privileged=options.privileged,
         waivers=_waivers(options, catalogue),
         waived_ok=options.waived_ok,

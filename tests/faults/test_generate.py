@@ -55,6 +55,7 @@ def changed(old: str, new: str) -> str:
         (changed('returns = "DAT_INVALID_STATE"\n', ""), "'answer' needs `returns`"),
         (changed('"answer"', '"lose"'), "'lose' needs an event"),
         (changed('"answer"', '"invent"'), "'invent' needs `number`"),
+        (ROW + "late_ms = 50\n", "`late_ms` is for 'double'"),
         (changed('"answer"', '"run"'), "'run' needs `function`"),
         (ROW + 'function = "crash"\n', "'run' needs `function`, and nothing else does"),
         (changed('"answer"', '"run"') + 'function = "explode"\n', "'explode' is none of"),

@@ -512,6 +512,39 @@ static void event_faults(void **state)
         }
 }
 
+static void double_comes_late(void **state)
+{
+        double before;
+        struct bench b;
+
+        (void)state;
+        open_bench(&b, "double_late");
+        post(&b, 1);
+        send_byte(&b, 'a');
+        before = seconds();
+        assert_int_equal(next_cookie(&b), 100);
+        while (next_cookie(&b) == 0)
+                usleep(1000);
+        assert_true(seconds() - before >= 0.2);
+        assert_int_equal(next_cookie(&b), 0);
+        dat_ia_close(b.ia, DAT_CLOSE_ABRUPT_FLAG);
+}
+
+static void double_is_of_another_kind(void **state)
+{
+        DAT_EVENT event;
+        struct bench b;
+
+        (void)state;
+        open_bench(&b, "double_otherwise");
+        post(&b, 1);
+        send_byte(&b, 'a');
+        assert_int_equal(next_cookie(&b), 100);
+        assert_int_equal(dat_evd_dequeue(b.recv_evd, &event), DAT_SUCCESS);
+        assert_int_equal(event.event_number, DAT_SOFTWARE_EVENT);
+        dat_ia_close(b.ia, DAT_CLOSE_ABRUPT_FLAG);
+}
+
 static void delay_makes_a_taker_wait(void **state)
 {
         DAT_EVENT event;
@@ -872,6 +905,8 @@ int main(void)
             cmocka_unit_test(state_of_the_ep_is_a_condition),
             cmocka_unit_test(bad_handles_are_a_condition),
             cmocka_unit_test(event_faults),
+            cmocka_unit_test(double_comes_late),
+            cmocka_unit_test(double_is_of_another_kind),
             cmocka_unit_test(delay_makes_a_taker_wait),
             cmocka_unit_test(delay_makes_a_caller_wait),
             cmocka_unit_test(invent_wakes_without_cause),

@@ -202,6 +202,7 @@ def test_bad_line_ends_the_session(tmp_path: Path, line: str, reason: str) -> No
         {"event_ms": 0},
         {"quiet_ms": -1},
         {"gdb": 1},
+        {"thorough": "yes"},
         {"case": None},
         {"more": 1},
     ],

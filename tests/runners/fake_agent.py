@@ -366,6 +366,10 @@ def tells_its_time(run: dict[str, Any]) -> None:
     verdict(run, "TIMEOUT", given)
 
 
+def tells_if_thorough(run: dict[str, Any]) -> None:
+    verdict(run, "TIMEOUT", f"thorough {run.get('thorough', False)}")
+
+
 def tells_its_time_to_peer(run: dict[str, Any]) -> None:
     tells_its_time(run)
 
@@ -610,6 +614,7 @@ BEHAVIOURS: dict[str, Callable[[dict[str, Any]], None]] = {
         deadlocks,
         times_out,
         declines_after_timeout,
+        tells_if_thorough,
         tells_its_time,
         tells_its_time_to_peer,
         times_out_at_first,

@@ -311,6 +311,15 @@ def test_a_lab_gives_everything_more_time(cts: Cts, options: tuple[str, ...]) ->
     assert "patience 4, suite" in (cts.runs / "latest/report.md").read_text()
 
 
+def test_a_thorough_run_says_so_to_each_case(cts: Cts) -> None:
+    cts.has("tells_if_thorough")
+    for options, said in (((), "thorough False"), (("--thorough",), "thorough True")):
+        cts("certify", *options)
+        run, *records = cts.events()
+        assert {r["reason"] for r in records if r["type"] == "verdict"} == {said}
+        assert said in cts("replay", run["run"]).stdout
+
+
 def test_a_replay_has_the_patience_of_its_run(cts: Cts) -> None:
     cts.has("tells_its_time")
     cts("certify", "--patience", "4")

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cases/cr/shared/request.h"
+#include "case/later_event.h"
 
 #include <string.h>
 
@@ -254,6 +255,7 @@ DAT_CONNECTION_EVENT_DATA expect_cr_told(struct test *t, DAT_EP_HANDLE ep, DAT_E
 
         expect_that(event.event_data.connect_event_data.ep_handle == ep,
                     "the event names another EP");
+        told_last(ep, number);
         return event.event_data.connect_event_data;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cases/ep/ep_disconnect/fixtures.h"
+#include "case/later_event.h"
 
 DAT_EP_ATTR attr_with_reads(struct test *t)
 {
@@ -221,5 +222,5 @@ void expect_given_up(struct test *t, DAT_EP_HANDLE ep)
                     (unsigned int)event.event_number);
         expect_that(event.event_data.connect_event_data.ep_handle == ep,
                     "the event names another EP");
-        expect_empty(t, ep_connect_evd(t, ep));
+        expect_no_later_event(ep, event.event_number);
 }

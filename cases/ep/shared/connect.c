@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "case/later_event.h"
 #include "cases/ep/shared/connect_impl.h"
 #include "cases/shared/point.h"
 
@@ -118,7 +119,7 @@ void expect_ep_told(struct test *t, DAT_EP_HANDLE ep, DAT_EVENT_NUMBER number, D
 
         expect_about(t, &event, ep);
         expect_ep_in(t, ep, state);
-        expect_empty(t, ep_connect_evd(t, ep));
+        expect_no_later_event(ep, number);
 }
 
 static DAT_EVENT connection_event(struct test *t, DAT_EP_HANDLE ep, DAT_TIMEOUT timeout)
@@ -136,7 +137,7 @@ static void expect_over(struct test *t, DAT_EP_HANDLE ep, const DAT_EVENT *event
 {
         expect_about(t, event, ep);
         expect_ep_in(t, ep, DAT_EP_STATE_DISCONNECTED);
-        expect_empty(t, ep_connect_evd(t, ep));
+        expect_no_later_event(ep, event->event_number);
 }
 
 void expect_no_host(struct test *t, DAT_EP_HANDLE ep, DAT_TIMEOUT timeout)
@@ -197,6 +198,7 @@ void expect_stage_accepted(struct test *t, struct stage *stage)
         expect_ep_told(t, stage->asking.ep, DAT_CONNECTION_EVENT_ESTABLISHED,
                        DAT_EP_STATE_CONNECTED);
         expect_event(ep_connect_evd(t, stage->loop.passive), DAT_CONNECTION_EVENT_ESTABLISHED);
+        told_last(stage->loop.passive, DAT_CONNECTION_EVENT_ESTABLISHED);
         expect_empty(t, stage->loop.requests);
 }
 

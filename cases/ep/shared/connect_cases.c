@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "case/later_event.h"
 #include "cases/ep/shared/connect_impl.h"
 #include "cases/shared/point.h"
 
@@ -512,6 +513,7 @@ static void expect_crowd_told(struct test *t, struct crowd *crowd, int count)
                 expect_that(whose < count, "an event names no EP that asked");
                 expect_that(!crowd->told[whose], "an EP gets two events");
                 crowd->told[whose] = true;
+                told_last(crowd->eps[whose], event.event_number);
                 expect_eq(event.event_number, crowd->rejected[whose]
                                                   ? DAT_CONNECTION_EVENT_PEER_REJECTED
                                                   : DAT_CONNECTION_EVENT_ESTABLISHED);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "case/later_event.h"
 #include "cases/ep/shared/connect_impl.h"
 #include "cases/shared/point.h"
 
@@ -124,7 +125,7 @@ void connect_peer_dies(struct test *t, enum way way)
                     "event %#x tells that the peer is gone", (unsigned int)event.event_number);
         expect_about(t, &event, remote.asking.ep);
         expect_eq(ep_state(t, remote.asking.ep), DAT_EP_STATE_DISCONNECTED);
-        expect_empty(t, ep_connect_evd(t, remote.asking.ep));
+        expect_no_later_event(remote.asking.ep, event.event_number);
 }
 
 /* The peer has no listener any more. */

@@ -58,7 +58,7 @@ class Order:
     """What a campaign is to do, of the plan that the `whole` suite has in both modes. `modes` are
     host counts; `workers` counts those that each have hosts of their own, None as many as pay.
 
-    `spread`, `every_pair` and `patience` are those of the assignment.
+    `spread`, `every_pair`, `patience` and `thorough` are those of the assignment.
     """
 
     run: str
@@ -78,6 +78,7 @@ class Order:
     spread: int | None = None
     every_pair: bool = False
     patience: int = 1
+    thorough: bool = False
     privileged: bool = False
     waivers: Sequence[Record] = ()
     waived_ok: bool = False
@@ -458,6 +459,7 @@ def _assignment(checkout: Checkout, order: Order, folder: Path) -> Assignment:
         spread=order.spread,
         every_pair=order.every_pair,
         patience=order.patience,
+        thorough=order.thorough,
         seed=order.seed,
         settings=order.settings,
         identity=identity(checkout.cases_binary),

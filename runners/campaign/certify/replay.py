@@ -15,7 +15,13 @@ from results.runlog import records
 from results.runlog.records import Record
 from runners import runs
 from runners.campaign.certify.campaign import DAT_CONF, settings_of
-from runners.campaign.plan.assignment import PRIVILEGED, Assignment, agent_command, fabric_class
+from runners.campaign.plan.assignment import (
+    PRIVILEGED,
+    THOROUGH,
+    Assignment,
+    agent_command,
+    fabric_class,
+)
 from runners.campaign.plan.plan import (
     Case,
     Planned,
@@ -75,6 +81,7 @@ def replay(
             logs=str(logs),
             plan=(planned(choice.case, choice.hosts),),
             patience=patience or choice.run.patience,
+            thorough=THOROUGH in choice.run.command,
             seed=int(choice.run.seed or 0),
             settings=_settings(checkout, choice),
             identity=identity(checkout.cases_binary),

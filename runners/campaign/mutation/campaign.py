@@ -270,7 +270,8 @@ class Crew:
 
         plan = planned(job.case, self._hosts(job))
         plan = replace(plan, deadline_ms=_deadline_ms(job.case))
-        within = limits(plan, Limits(event_ms=EVENT_MS, quiet_ms=QUIET_MS), self._patience)
+        usual = Limits(event_ms=EVENT_MS, quiet_ms=QUIET_MS, thorough=True)
+        within = limits(plan, usual, self._patience)
         attempt = Attempt(plan, ia=job.ia, within=within, libdat_fault=job.libdat_fault)
         testbed.run(attempt, emit)
         said = verdicts[0] if verdicts else {}

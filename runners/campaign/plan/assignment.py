@@ -17,6 +17,7 @@ from runners.fabric.base import Fabric, FabricError
 from runners.fabric.files import Files
 
 PRIVILEGED = "--privileged"
+THOROUGH = "--thorough"
 # A library's name, and that with its version's first number, lead to a file of a longer name.
 LINKS_MOST = 4
 FILE_NAME = "assignment.json"
@@ -28,7 +29,8 @@ class Assignment:
 
     `spread` is the number of hosts that the plan is spread over, 0 for all that the fabric knows,
     None where it is not; with `every_pair` it runs on each pair of them. `patience` is how many
-    times as long as usual everything may take; what cases draw comes from `seed`. `identity`
+    times as long as usual everything may take; what cases draw comes from `seed`. In a `thorough`
+    run each case waits for what comes late. `identity`
     is what the hello of each agent has to say of its suite, `provider` the SHA-256 of the library
     that the subject's is to load, where that is known. `controls` has, by call, the case that shows
     whether the call works at all; without it, no verdict is asked whom it blames. The clauses of
@@ -44,6 +46,7 @@ class Assignment:
     spread: int | None = None
     every_pair: bool = False
     patience: int = 1
+    thorough: bool = False
     seed: int = 0
     settings: Mapping[str, Any] = field(default_factory=dict)
     identity: Mapping[str, str] = field(default_factory=dict)

@@ -62,7 +62,12 @@ def limits(planned: Planned, usual: Limits | None = None, patience: int = 1) -> 
     if planned.deadline_ms:
         given = replace(given, deadline_ms=planned.deadline_ms)
     times = patience * (PATIENT if planned.network else 1)
-    return Limits(times * given.deadline_ms, times * given.event_ms, times * given.quiet_ms)
+    return replace(
+        given,
+        deadline_ms=times * given.deadline_ms,
+        event_ms=times * given.event_ms,
+        quiet_ms=times * given.quiet_ms,
+    )
 
 
 def peer(planned: Planned) -> str:

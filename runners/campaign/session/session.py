@@ -38,11 +38,14 @@ SEEDS = 1 << 53
 
 @dataclass(frozen=True)
 class Limits:
-    """How long a case may take, by default; all in milliseconds."""
+    """How long a case may take, by default; all in milliseconds. A `thorough` one waits at its end
+    for events that come late; of others, a drawn share does.
+    """
 
     deadline_ms: int = 10_000
     event_ms: int = 3_000
     quiet_ms: int = 150
+    thorough: bool = False
 
 
 # A case that makes progress may exceed its limits by so many deadlines (harness/agent/run.c).
@@ -158,6 +161,7 @@ class Session:
                     **({"ia": ia} if ia else {}),
                     **({"libdat_fault": libdat_fault} if libdat_fault else {}),
                     **({"undeclared": True} if undeclared else {}),
+                    **({"thorough": True} if limits.thorough else {}),
                     **({"hurried": list(hurried)} if hurried else {}),
                     **({"program": program} if program else {}),
                 }

@@ -40,7 +40,7 @@ from runners.campaign.session.controls import Controls
 from runners.campaign.session.model import found_by_model
 from runners.campaign.session.patience import Waits
 from runners.campaign.session.protocol import Message
-from runners.campaign.session.session import Evidence, Session
+from runners.campaign.session.session import Evidence, Limits, Session
 from runners.fabric.base import Fabric, FabricError, Host
 from runners.fabric.files import REGISTRY
 
@@ -212,6 +212,10 @@ class Testbed:
             )
         return ended
 
+    def _limits(self, planned: Planned) -> Limits:
+        usual = Limits(thorough=self._assignment.thorough)
+        return limits(planned, usual, self._assignment.patience)
+
     def _run_once(self, opened: Bench, attempt: Attempt, control: bool = False) -> Ended:
         """Run the case on these hosts; a `control` hurries nothing, and is not put off."""
         planned, debug = attempt.planned, attempt.debug
@@ -219,7 +223,7 @@ class Testbed:
         started, begun = now(), time.monotonic()
         evidence = opened.session.run(
             planned.case,
-            attempt.within or limits(planned, patience=self._assignment.patience),
+            attempt.within or self._limits(planned),
             peer(planned),
             None if debug is None else partial(debug, opened.hosts[0], opened.session),
             attempt.ia,
