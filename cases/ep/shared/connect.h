@@ -157,6 +157,7 @@ void connect_timeout_long(struct test *t, enum way way, const struct long_timeou
 void connect_timeout_zero(struct test *t, enum way way);
 void connect_timeout_infinite(struct test *t, enum way way);
 void connect_timeout_over(struct test *t, enum way way);
+void connect_rejected_for_good(struct test *t, enum way way);
 void connect_answered_late(struct test *t, enum way way);
 
 struct reads_row {

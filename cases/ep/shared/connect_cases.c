@@ -330,23 +330,63 @@ void connect_timeout_infinite(struct test *t, enum way way)
                        DAT_EP_STATE_CONNECTED);
 }
 
-/* Whether the connection is there within its time, which a host may be too slow for. */
-static bool connected_within(struct test *t, struct stage *stage, DAT_TIMEOUT timeout)
+typedef DAT_RETURN answer_fn(const struct stage *stage, DAT_CR_HANDLE request);
+
+static DAT_RETURN accept_it(const struct stage *stage, DAT_CR_HANDLE request)
 {
+        return dat_cr_accept(request, stage->loop.passive, 0, NULL);
+}
+
+static DAT_RETURN reject_it(const struct stage *stage, DAT_CR_HANDLE request)
+{
+        (void)stage;
+        return dat_cr_reject(request);
+}
+
+/* Whether the answer is there within the time, which a host may be too slow for. */
+static bool answered_within(struct test *t, struct stage *stage, answer_fn *answer,
+                            DAT_EVENT_NUMBER number)
+{
+        DAT_TIMEOUT timeout = stage->asking.timeout;
         DAT_EVENT event;
         DAT_COUNT more;
 
-        stage->asking.timeout = timeout;
         expect(connect_ask(&stage->asking), DAT_SUCCESS);
         if (!dat_is(dat_evd_wait(stage->loop.requests, timeout, 1, &event, &more), DAT_SUCCESS) ||
-            !dat_is(dat_cr_accept(event.event_data.cr_arrival_event_data.cr_handle,
-                                  stage->loop.passive, 0, NULL),
-                    DAT_SUCCESS))
+            !dat_is(answer(stage, event.event_data.cr_arrival_event_data.cr_handle), DAT_SUCCESS))
                 return false;
         expect(
             dat_evd_wait(ep_connect_evd(t, stage->asking.ep), event_timeout(t), 1, &event, &more),
             DAT_SUCCESS);
-        return event.event_number == DAT_CONNECTION_EVENT_ESTABLISHED;
+        return event.event_number == number;
+}
+
+/* Asks, and answers so, until the answer comes within a timeout that is short enough to pass. */
+static void must_answer_in_time(struct test *t, struct stage *stage, enum way way,
+                                answer_fn *answer, DAT_EVENT_NUMBER number)
+{
+        DAT_TIMEOUT timeout = SHORT_MS * US_PER_MS;
+
+        for (;;) {
+                stage_set(t, stage, way);
+                stage->asking.timeout = timeout;
+                if (answered_within(t, stage, answer, number))
+                        return;
+                timeout *= LONGER;
+                must_that(timeout <= event_timeout(t), "no answer is there within %u us",
+                          (unsigned int)(timeout / LONGER));
+        }
+}
+
+/* The timeout passes: another EP with the same timeout and a later request gets its event. */
+static void outlast_timeout(struct test *t, const struct stage *stage)
+{
+        struct asking other = stage->asking;
+
+        other.ep = ep_with(t, .srq = DAT_HANDLE_NULL);
+        must(connect_ask(&other));
+        expect_ep_failed(t, other.ep, other.timeout, DAT_CONNECTION_EVENT_TIMED_OUT,
+                         DAT_CONNECTION_EVENT_UNREACHABLE);
 }
 
 /* It would be over at once, were it taken for less. */
@@ -365,29 +405,26 @@ void connect_timeout_long(struct test *t, enum way way, const struct long_timeou
                        DAT_EP_STATE_CONNECTED);
 }
 
-/* The timeout has passed: another EP with the same timeout and a later request got its event. */
 void connect_timeout_over(struct test *t, enum way way)
 {
-        DAT_TIMEOUT timeout = SHORT_MS * US_PER_MS;
-        struct asking other;
         struct stage stage;
 
-        stage_set(t, &stage, way);
-        while (!connected_within(t, &stage, timeout)) {
-                timeout *= LONGER;
-                must_that(timeout <= event_timeout(t), "no connection is there within %u us",
-                          (unsigned int)(timeout / LONGER));
-                stage_set(t, &stage, way);
-        }
-        other = stage.asking;
-        other.ep = ep_with(t, .srq = DAT_HANDLE_NULL);
-        must(connect_ask(&other));
-        expect_ep_failed(t, other.ep, other.timeout, DAT_CONNECTION_EVENT_TIMED_OUT,
-                         DAT_CONNECTION_EVENT_UNREACHABLE);
+        must_answer_in_time(t, &stage, way, accept_it, DAT_CONNECTION_EVENT_ESTABLISHED);
+        outlast_timeout(t, &stage);
         expect_eq(ep_state(t, stage.asking.ep), DAT_EP_STATE_CONNECTED);
         expect_empty(t, ep_connect_evd(t, stage.asking.ep));
         expect_event(ep_connect_evd(t, stage.loop.passive), DAT_CONNECTION_EVENT_ESTABLISHED);
         expect_loop_carries(t, stage.asking.ep, stage.loop.passive);
+}
+
+void connect_rejected_for_good(struct test *t, enum way way)
+{
+        struct stage stage;
+
+        must_answer_in_time(t, &stage, way, reject_it, DAT_CONNECTION_EVENT_PEER_REJECTED);
+        outlast_timeout(t, &stage);
+        expect_ep_in(t, stage.asking.ep, DAT_EP_STATE_DISCONNECTED);
+        expect_empty(t, ep_connect_evd(t, stage.asking.ep));
 }
 
 /* A request whose time is over, and that has been heard, which takes a slow host longer. */

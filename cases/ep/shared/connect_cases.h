@@ -21,6 +21,7 @@ CONNECT_FAMILY(timeout_long, long_timeouts, connect_timeout_long)
 CONNECT_CASE(timeout_zero, connect_timeout_zero)
 CONNECT_CASE(timeout_infinite, connect_timeout_infinite)
 CONNECT_CASE(timeout_over, connect_timeout_over)
+CONNECT_CASE(rejected_for_good, connect_rejected_for_good)
 CONNECT_CASE(answered_late, connect_answered_late)
 CONNECT_FAMILY(reads, reads_that_fit, connect_reads)
 
