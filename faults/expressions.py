@@ -140,6 +140,8 @@ class Scope:
 
     def lvalue(self, node: ast.expr) -> tuple[str, bool]:
         """The C object that a name or a field means, and whether it is a pointer."""
+        if isinstance(node, ast.Name) and node.id == "remembered_byte":
+            return self.remembered_byte()
         if isinstance(node, ast.Name):
             return self.argument(node.id)
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Attribute):
@@ -154,6 +156,12 @@ class Scope:
         if base == "argument":
             return self.argument(member)
         return self.struct_field(base, member)
+
+    def remembered_byte(self) -> tuple[str, bool]:
+        """The byte at the address that was remembered."""
+        at = self.words["remembered"].format(step=self.step)
+        self.guard(f"{at} != 0")
+        return f"*(unsigned char *)(uintptr_t){at}", False
 
     def argument(self, name: str) -> tuple[str, bool]:
         """An argument; one that points at a number means that number."""

@@ -3,6 +3,7 @@
 #include "clauses/evd_dequeue.h"
 #include "cases/evd/shared/async.h"
 #include "cases/evd/shared/event_kind.h"
+#include "cases/evd/shared/private_data.h"
 #include "cases/evd/shared/source.h"
 
 #include <sched.h>
@@ -21,6 +22,16 @@ FAMILY(evd_dequeue, event, event_kinds)
 
         expect_brought(t, row, &brought, &event);
         expect_empty(t, brought.evd);
+}
+
+FAMILY(evd_dequeue, private_data_lasts, lasting_rows)
+{
+        expect_private_data_lasts(t, row, expect_dequeued);
+}
+
+FAMILY(evd_dequeue, request_lasts, asked_rows)
+{
+        expect_request_lasts(t, row, expect_dequeued);
 }
 
 CASE(evd_dequeue, within_structure)

@@ -2,6 +2,7 @@
 /* dat_evd_wait: the events that a wait returns. */
 #include "cases/evd/evd_wait/fixtures.h"
 #include "cases/evd/shared/event_kind.h"
+#include "cases/evd/shared/private_data.h"
 #include "clauses/evd_wait.h"
 
 /*
@@ -19,6 +20,25 @@ FAMILY(evd_wait, event, event_kinds)
         expect_brought(t, row, &brought, &event);
         expect_eq(more, 0);
         expect_empty(t, brought.evd);
+}
+
+static DAT_EVENT take(struct test *t, DAT_EVD_HANDLE evd)
+{
+        DAT_EVENT event;
+        DAT_COUNT more;
+
+        expect(waited(evd, event_timeout(t), 1, &event, &more), DAT_SUCCESS);
+        return event;
+}
+
+FAMILY(evd_wait, private_data_lasts, lasting_rows)
+{
+        expect_private_data_lasts(t, row, take);
+}
+
+FAMILY(evd_wait, request_lasts, asked_rows)
+{
+        expect_request_lasts(t, row, take);
 }
 
 FAMILY(evd_wait, wakes, lone_event_kinds)
