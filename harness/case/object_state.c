@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "case/object_state.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "case/poison.h"
@@ -59,17 +58,13 @@ struct object_state object_state(struct test *t, DAT_HANDLE_TYPE type, DAT_HANDL
 {
         struct object_state state = {.handle = handle};
         const struct object_query_kind *kind = handle ? kind_of(type) : NULL;
-        char call[64];
 
         if (!kind || is_of_page(t, kind->page))
                 return state;
-        state.kind = kind;
         poison(state.param, sizeof(state.param));
-        snprintf(call, sizeof(call), "dat_%s", kind->page);
-        check_arrange(t,
-                      &(const struct check_site){
-                          .file = t->entry->file, .line = t->entry->line, .text = call},
-                      kind->query(handle, state.param));
+        /* That the query works is its own page's: what the call did is judged without it too. */
+        if (dat_is(kind->query(handle, state.param), DAT_SUCCESS))
+                state.kind = kind;
         return state;
 }
 

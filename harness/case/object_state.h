@@ -19,8 +19,7 @@ struct object_state {
 
 /*
  * All fields of the object's query. Nothing is known of a null handle and of an IA, which has only
- * limits to tell; nor of the kind whose query the case itself is about. A failing query ends the
- * case as BLOCKED.
+ * limits to tell; nor of an object whose query fails, or is what the case itself is about.
  */
 struct object_state object_state(struct test *t, DAT_HANDLE_TYPE type, DAT_HANDLE handle);
 
