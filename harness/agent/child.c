@@ -184,7 +184,8 @@ json_t *child_end_json(const struct child *child)
         snprintf(reason, sizeof(reason), "%s%s%s", how, pending ? " in " : "",
                  pending ? pending : "");
         end = json_pack("{s:i s:s}", "status", child->status, "reason", reason);
-        if (pending && WIFSIGNALED(child->status) && WTERMSIG(child->status) != SIGKILL)
+        /* Who leaves in a call of the provider is ended by that, with whatever status. */
+        if (pending && !(WIFSIGNALED(child->status) && WTERMSIG(child->status) == SIGKILL))
                 json_object_set_new(end, "pending", json_string(pending));
         return end;
 }

@@ -341,7 +341,9 @@ static void from_peer(struct run *run)
                 const char *op;
                 json_t *message = parse(line, &op);
 
-                if (!message || strcmp(op, "data") != 0)
+                if (message && (strcmp(op, "start") == 0 || strcmp(op, "disturb") == 0))
+                        refuse(run, "for what a case alone asks for, and it is a peer");
+                else if (!message || strcmp(op, "data") != 0)
                         run->garbage++;
                 else
                         run->peer_out(run->context, run->seq, "data",

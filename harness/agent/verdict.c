@@ -165,10 +165,30 @@ static void find_verdict(const struct run *run, struct finding *finding)
         find_step_ended(run, finding);
 }
 
-/* Whoever overwrote the harness's memory may have broken anything else: that is told first. */
-static void find_overwritten(struct finding *finding)
+/* What the host of a remote peer says of its process: a member of "found". */
+static const json_t *found_there(const struct run *run, const char *name)
 {
-        static const char what[] = "memory of the harness was overwritten";
+        return json_object_get(json_object_get(run->remote, "found"), name);
+}
+
+/* How many of something both hosts found. */
+static unsigned int with_remote(const struct run *run, const char *name, unsigned int count)
+{
+        json_int_t there = json_integer_value(found_there(run, name));
+
+        return count + (there > 0 && there < UINT16_MAX ? (unsigned int)there : 0);
+}
+
+static bool peer_whole(const struct run *run)
+{
+        if (run->peer.started && !evidence_whole(run->peer.evidence, run->peer.secrets->canary))
+                return false;
+        return !json_is_true(found_there(run, "overwritten"));
+}
+
+/* What overwrote the harness's memory may have broken anything else: that is told first. */
+static void find_overwritten(struct finding *finding, const char *what)
+{
         char then[REASON_MAX];
 
         snprintf(then, sizeof(then), "%s", finding->reason);
@@ -204,6 +224,25 @@ static void tell_peer_crash(const struct run *run, struct finding *finding)
                  "; the peer had ended (%s)", run->peer_crash);
 }
 
+/* A case that left something behind, on its host or on its peer's, is noted. */
+static void note_left(const struct run *run, struct finding *finding)
+{
+        unsigned int strays =
+            with_remote(run, "strays", run->killed == KILLED_NOT ? run->strays : 0);
+        unsigned int ipc = with_remote(run, "ipc", run->ipc_left);
+        unsigned int garbage = with_remote(run, "garbage", run->garbage);
+
+        if (finding->verdict != VERDICT_PASS)
+                return;
+        if (strays)
+                find(finding, VERDICT_NOTE, "processes that outlived the case: %u", strays);
+        else if (ipc)
+                find(finding, VERDICT_NOTE, "IPC objects that outlived the case: %u", ipc);
+        else if (garbage)
+                find(finding, VERDICT_NOTE, "lines written to the suite's own channel: %u",
+                     garbage);
+}
+
 /* What was found when the process itself was gone. */
 static void find_remains(const struct run *run, struct finding *finding)
 {
@@ -212,17 +251,10 @@ static void find_remains(const struct run *run, struct finding *finding)
         if (run->stop_unanswered && finding->verdict <= VERDICT_NOTE)
                 find(finding, VERDICT_ERROR, "the peer's host did not say that the peer is gone");
         if (!evidence_whole(run->main.evidence, run->main.secrets->canary))
-                find_overwritten(finding);
-        if (finding->verdict != VERDICT_PASS)
-                return;
-        if (run->strays && run->killed == KILLED_NOT)
-                find(finding, VERDICT_NOTE, "processes that outlived the case: %u", run->strays);
-        else if (run->ipc_left)
-                find(finding, VERDICT_NOTE, "IPC objects that outlived the case: %u",
-                     run->ipc_left);
-        else if (run->garbage)
-                find(finding, VERDICT_NOTE, "lines written to the suite's own channel: %u",
-                     run->garbage);
+                find_overwritten(finding, "memory of the harness was overwritten");
+        else if (!peer_whole(run))
+                find_overwritten(finding, "memory of the peer's harness was overwritten");
+        note_left(run, finding);
 }
 
 /* Whether the process of a case came to its end, and was gone before the agent could look at it. */
@@ -258,21 +290,25 @@ static void find_contradiction(const struct run *run, bool teardown, struct find
 /* A case that was seen to fail stays so; no other verdict is one of a case that overreaches. */
 static void find_overreach(const struct run *run, struct finding *finding)
 {
-        if (run->overreach && finding->verdict != VERDICT_FAIL &&
-            finding->verdict != VERDICT_CRASH && finding->verdict != VERDICT_TIMEOUT)
+        const char *there = json_string_value(found_there(run, "overreach"));
+        const char *what = run->overreach ? run->overreach : there;
+
+        if (what && finding->verdict != VERDICT_FAIL && finding->verdict != VERDICT_CRASH &&
+            finding->verdict != VERDICT_TIMEOUT)
                 find(finding, VERDICT_CONTRADICTED,
-                     "the record contradicts itself: the case's process asked the agent %s",
-                     run->overreach);
+                     "the record contradicts itself: the %s's process asked the agent %.200s",
+                     run->overreach ? "case" : "peer", what);
 }
 
 static void emit_overreach(const struct run *run, render_emit *emit, void *context)
 {
         if (run->overreach)
-                render_tree(emit, context,
-                            json_pack("{s:s s:I s:s s:s+}", "type", "event", "seq",
-                                      (json_int_t)run->seq, "kind", "record", "text",
-                                      "refused: the case's process asked the agent ",
-                                      run->overreach));
+                render_tree(
+                    emit, context,
+                    json_pack("{s:s s:I s:s s:s++}", "type", "event", "seq", (json_int_t)run->seq,
+                              "kind", "record", "text",
+                              run->kind == RUN_PEER ? "refused: the peer" : "refused: the case",
+                              "'s process asked the agent ", run->overreach));
 }
 
 /* Where the agent may not read the memory of a case, the record says so. */
@@ -466,6 +502,20 @@ json_t *run_verdict(const struct run *run)
         return message;
 }
 
+/* What the verdict of the case on the other host has to know of the peer's process. */
+static json_t *found_here(const struct run *run)
+{
+        json_t *found =
+            json_pack("{s:i s:i s:i}", "strays", run->killed == KILLED_NOT ? (int)run->strays : 0,
+                      "ipc", (int)run->ipc_left, "garbage", (int)run->garbage);
+
+        if (!evidence_whole(run->main.evidence, run->main.secrets->canary))
+                json_object_set_new(found, "overwritten", json_true());
+        if (run->overreach)
+                json_object_set_new(found, "overreach", json_string(run->overreach));
+        return found;
+}
+
 json_t *run_stopped(const struct run *run)
 {
         json_t *data = child_end_json(&run->main);
@@ -476,6 +526,7 @@ json_t *run_stopped(const struct run *run)
                 json_object_set(data, "teardown", teardown);
         json_decref(teardown);
         json_object_set_new(data, "output", text_json(run->output.text, run->output.length));
+        json_object_set_new(data, "found", found_here(run));
         if (run->disturbed)
                 json_object_set_new(data, "disturbed",
                                     json_pack("{s:s s:I}", "network", run->disturbance.text,

@@ -277,6 +277,40 @@ def test_remote_peer_whose_teardown_breaks(tmp_path: Path) -> None:
     assert (outcome.word, outcome.verdict["teardown"]) == ("PASS", [broken])
 
 
+FOR_A_CASE = (
+    "the record contradicts itself: the peer's process asked the agent for what a case alone asks"
+    " for, and it is a peer"
+)
+
+
+@pytest.mark.parametrize(
+    ("act", "word", "reason"),
+    [
+        ("crash", "BLOCKED", "listen: the peer has ended (ended by SIGSEGV in dat_psp_create)"),
+        ("_exit", "BLOCKED", "listen: the peer has ended (left with status 0 in dat_psp_create)"),
+        ("closefds", "ERROR", "listen: the peer has ended (left with status 0)"),
+        ("daemon", "NOTE", "processes that outlived the case: 2"),
+        ("litter", "NOTE", "IPC objects that outlived the case: 8"),
+        ("garbage", "NOTE", "lines written to the suite's own channel: 2"),
+        ("scribble", "FAIL", "memory of the peer's harness was overwritten"),
+        ("ask_for_peer", "CONTRADICTED", FOR_A_CASE),
+        ("ask_for_silence", "CONTRADICTED", FOR_A_CASE),
+        ("attack", "PASS", ""),
+        ("killparent", "PASS", ""),
+    ],
+)
+def test_provider_that_misbehaves_on_the_other_host_only(
+    tmp_path: Path, act: str, word: str, reason: str
+) -> None:
+    """Its calls on the case's own host show nothing of it."""
+    (tmp_path / "there").mkdir()
+    with Agent(tmp_path) as case, Agent(tmp_path / "there", f"psp={act}") as peer:
+        outcome, _ = run_remote(case, peer, "harness/has_peer_listen", event_ms=400)
+        assert (outcome.word, outcome.reason) == (word, reason)
+        assert case.run("harness/passes").word == "PASS"
+        assert peer.run("harness/passes").word == "PASS"
+
+
 def test_remote_peer_obeys(pair: tuple[Agent, Agent]) -> None:
     case, peer = pair
     case.start("harness/asks_too_much_of_peer", peer="remote")

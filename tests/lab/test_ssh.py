@@ -88,6 +88,26 @@ def test_what_a_host_has_is_not_sent_again(lab: SshLab, tmp_path: Path) -> None:
     assert [line.rpartition("/")[2] for line in changed] == ["libdaplref.so"]
 
 
+def test_a_tampered_copy(lab: SshLab, tmp_path: Path) -> None:
+    """Another program in the place of the agent is replaced, or, if the list is forged, refused."""
+    assert run(certify(lab, tmp_path / "1", CASE, "--hosts", "1")).returncode == 0
+    digest = f"sha256sum < {STORE}/*/bin/udapl-cases"
+    before = lab.ssh("lab1", digest).stdout
+    lab.ssh("lab1", f"cp /bin/true {STORE}/*/bin/udapl-cases")
+    assert lab.ssh("lab1", digest).stdout != before
+    assert run(certify(lab, tmp_path / "2", CASE, "--hosts", "1")).returncode == 0
+    assert lab.ssh("lab1", digest).stdout == before
+    forge = "cp /bin/true bin/udapl-cases; sha256sum bin/* lib/* > SHA256SUMS"
+    lab.ssh("lab1", f"cd {STORE}/*/bin/.. && {forge}")
+    try:
+        done = run(certify(lab, tmp_path / "3", CASE, "--hosts", "1"))
+    finally:
+        lab.ssh("lab1", f"rm -r {STORE}")
+    assert done.returncode == 2, done
+    assert "which is no copy of ours" in done.stderr
+    assert not [record for record in events(tmp_path / "3") if record["type"] == "verdict"]
+
+
 def test_a_disk_without_room(lab: SshLab, tmp_path: Path) -> None:
     lab.ssh("lab1", "mkdir -p /mnt/small && mount -t tmpfs -o size=64k small /mnt/small")
     file = lab.hosts_file.read_text()

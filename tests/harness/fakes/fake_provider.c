@@ -274,7 +274,8 @@ static bool has_events(struct object *evd, DAT_COUNT threshold, const struct tim
                         pthread_mutex_lock(&mutex);
                 } else if (!until) {
                         pthread_cond_wait(&came, &mutex);
-                } else if (pthread_cond_timedwait(&came, &mutex, until) == ETIMEDOUT) {
+                } else if (pthread_cond_clockwait(&came, &mutex, CLOCK_MONOTONIC, until) ==
+                           ETIMEDOUT) {
                         break;
                 }
         }
@@ -299,7 +300,7 @@ static DAT_RETURN evd_wait(DAT_EVD_HANDLE handle, DAT_TIMEOUT timeout, DAT_COUNT
         }
         if (is_wanted("wait=early"))
                 return FAIL(DAT_TIMEOUT_EXPIRED);
-        clock_gettime(CLOCK_REALTIME, &until);
+        clock_gettime(CLOCK_MONOTONIC, &until);
         until.tv_sec += timeout / 1000000;
         until.tv_nsec += (long)(timeout % 1000000) * 1000;
         until.tv_sec += until.tv_nsec / 1000000000;
