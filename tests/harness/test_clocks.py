@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A clock that is set while a case runs, or goes too slowly, gives no case another verdict."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,9 +12,9 @@ YEAR = 365 * 86400.0
 
 
 @pytest.fixture
-def prefix(tmp_path: Path) -> Iterator[list[str]]:
+def prefix(tmp_path: Path) -> list[str]:
     """What gives an agent the clock of `tmp_path`."""
-    yield ["env", *(f"{name}={value}" for name, value in Clock(tmp_path).env.items())]
+    return ["env", *(f"{name}={value}" for name, value in Clock(tmp_path).env.items())]
 
 
 @pytest.mark.parametrize("to", [YEAR, -YEAR, -1.0])
