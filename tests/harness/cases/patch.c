@@ -16,7 +16,7 @@ static const char *const relocated[] = {"as it was"};
 static unsigned char *page_of(const void *address, size_t *size)
 {
         *size = (size_t)sysconf(_SC_PAGESIZE);
-        return (unsigned char *)((uintptr_t)address & ~(uintptr_t)(*size - 1));
+        return (unsigned char *)address - ((uintptr_t)address & (*size - 1));
 }
 
 static void protect(struct test *t, const void *address, int how)
@@ -90,8 +90,10 @@ CASE_WITH(patch, maps_anew, .needs = 0)
 CASE_WITH(patch, changes_a_constant, .needs = 0)
 {
         static const char *const other = "as it is";
-        const char *volatile *at = (const char *volatile *)(uintptr_t)&relocated[0];
+        const char *volatile *at;
+        const char *const *constant = relocated;
 
+        memcpy((void *)&at, (const void *)&constant, sizeof(at));
         protect(t, (const void *)at, PROT_READ | PROT_WRITE);
         *at = other;
         protect(t, (const void *)at, PROT_READ);
