@@ -114,7 +114,15 @@ static void return_text(char *text, size_t size, DAT_RETURN ret)
                          api_subtype_name(ret, subtype));
 }
 
-/* The names of a set of returns, with `between` between them. */
+static bool in_set(DAT_RETURN ret, const DAT_RETURN *set, size_t set_len)
+{
+        for (size_t i = 0; i < set_len; i++)
+                if (dat_is(ret, set[i]))
+                        return true;
+        return false;
+}
+
+/* The names of a set of returns, each once, with `between` between them. */
 static void set_text(char *text, size_t size, const DAT_RETURN *set, size_t set_len,
                      const char *between)
 {
@@ -123,16 +131,9 @@ static void set_text(char *text, size_t size, const DAT_RETURN *set, size_t set_
 
         text[0] = '\0';
         for (size_t i = 0; i < set_len && used < size; i++)
-                used += (size_t)snprintf(text + used, size - used, "%s%s", i ? between : "",
-                                         api_return_name(set[i], name));
-}
-
-static bool in_set(DAT_RETURN ret, const DAT_RETURN *set, size_t set_len)
-{
-        for (size_t i = 0; i < set_len; i++)
-                if (dat_is(ret, set[i]))
-                        return true;
-        return false;
+                if (!in_set(set[i], set, i))
+                        used += (size_t)snprintf(text + used, size - used, "%s%s", i ? between : "",
+                                                 api_return_name(set[i], name));
 }
 
 static bool says_unsupported(DAT_RETURN ret)

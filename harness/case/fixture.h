@@ -216,6 +216,9 @@ void disown(struct test *t, void *handle);
  */
 void adopt(struct test *t, DAT_HANDLE_TYPE type, DAT_HANDLE handle);
 
+/* The name of an event number, or its value in `space`. */
+const char *event_name(DAT_EVENT_NUMBER number, char *space, size_t size);
+
 /*
  * must_event: waits for one event on `evd`, up to the run's event deadline; none, or one with
  * another number, ends the case as BLOCKED. expect_event: the same, as FAIL.

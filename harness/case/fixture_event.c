@@ -12,7 +12,7 @@
 
 #define US_PER_MS 1000
 
-static const char *event_name(DAT_EVENT_NUMBER number, char *space, size_t size)
+const char *event_name(DAT_EVENT_NUMBER number, char *space, size_t size)
 {
         const char *name = api_member_name(api_enum_named("DAT_EVENT_NUMBER"), (uint64_t)number);
 

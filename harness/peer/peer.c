@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "case/step.h"
 #include "case/test.h"
 #include "case/transport.h"
 #include "evidence/address.h"
@@ -23,6 +24,7 @@
 
 /* Beyond what the peer itself may wait: the way there and back. */
 #define ANSWER_SLACK_MS 2000
+#define HEED_MS         300  /* for an answer that may come after the event only */
 #define US_PER_MS       1000
 
 struct peer {
@@ -30,6 +32,7 @@ struct peer {
         struct lines channel; /* to the agent */
         struct lines direct;  /* to a peer on this host */
         json_t *stopped;      /* what the agent said of the end of the peer's process */
+        json_t *early;        /* an answer that was read before it was asked for */
         bool listening;
         struct peer_place place;
         DAT_COUNT reads_out;
@@ -196,9 +199,10 @@ static json_t *answer(struct peer *peer, int ms, const char *what)
 {
         json_t *data;
 
-        if (peer->stopped)
+        if (peer->stopped && !peer->early)
                 peer_gone(peer, what);
-        data = receive_data(peer, ms, what);
+        data = peer->early ? peer->early : receive_data(peer, ms, what);
+        peer->early = NULL;
         if (!data)
                 peer_gone(peer, what);
         if (!json_is_true(json_object_get(data, "ok")))
@@ -301,6 +305,27 @@ static json_t *accepted(struct peer *peer)
         return data;
 }
 
+/*
+ * A peer that could not answer a request blocks the case by its call, before the event that does
+ * not come for it is held against the case's own. Whatever else the peer says is for later. A
+ * provider may go on with a connection only while the case waits for its event, so this is brief.
+ */
+static void heed_refusal(struct peer *peer)
+{
+        json_t *message = receive(peer, HEED_MS);
+        json_t *data = json_incref(json_object_get(message, "data"));
+        const char *call = text_of(data, "call", "");
+
+        if (message && strcmp(text_of(message, "op", ""), "stopped") == 0)
+                peer->stopped = data;
+        else
+                peer->early = data;
+        json_decref(message);
+        if (strncmp(call, "dat_cr_", strlen("dat_cr_")) == 0 &&
+            !step_is_own(peer->t->entry->page, call))
+                peer_refused(peer, data, "accept");
+}
+
 /* The call that asked the accepting peer was made. */
 static struct peer_ep *await_connected(struct peer *peer, const struct check_site *site,
                                        DAT_EP_HANDLE ep, DAT_RETURN asked, bool clause)
@@ -308,6 +333,8 @@ static struct peer_ep *await_connected(struct peer *peer, const struct check_sit
         struct test *t = peer->t;
 
         check_ret(t, site, asked, clause);
+        if (clause)
+                heed_refusal(peer);
         fixture_event(t, site, ep_connect_evd(t, ep), DAT_CONNECTION_EVENT_ESTABLISHED, clause);
         must_be_connected(t, ep);
         return end_of(peer, accepted(peer));

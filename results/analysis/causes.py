@@ -183,6 +183,11 @@ def _cause(cases: Sequence[Case]) -> Cause:
     attempts = [case.decisive for case in failed or blocked if case.decisive]
     calls = dict.fromkeys(call for attempt in attempts if (call := _call(attempt)))
     example = Cause(failed, (), "", blocked).example.decisive
+    check = example.failed_check if example else None
+    if len(calls) > 1 and check is not None and _is_of_event(check):
+        # It is seen behind many calls, by those that take events.
+        taking = (_last_call(attempt) for attempt in attempts)
+        calls = dict.fromkeys(call.name for call in taking if call)
     what = " ".join(_what(example).split()) if example else ""
     shown = what if len(what) <= _LONGEST else f"{what[:_LONGEST]}..."
     return Cause(failed, tuple(calls), shown, blocked)

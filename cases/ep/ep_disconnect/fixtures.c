@@ -208,6 +208,7 @@ struct line line_of_srq(struct test *t)
 
 void expect_given_up(struct test *t, DAT_EP_HANDLE ep)
 {
+        char space[64];
         DAT_EVENT event;
 
         expect_eq(ep_state(t, ep), DAT_EP_STATE_DISCONNECTED);
@@ -218,8 +219,8 @@ void expect_given_up(struct test *t, DAT_EP_HANDLE ep)
         }
         expect_that(event.event_number == DAT_CONNECTION_EVENT_DISCONNECTED ||
                         event.event_number == DAT_CONNECTION_EVENT_NON_PEER_REJECTED,
-                    "event %#x tells that a connection was given up",
-                    (unsigned int)event.event_number);
+                    "%s tells that a connection was given up",
+                    event_name(event.event_number, space, sizeof(space)));
         expect_that(event.event_data.connect_event_data.ep_handle == ep,
                     "the event names another EP");
         expect_no_later_event(ep, event.event_number);

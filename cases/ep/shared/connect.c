@@ -158,10 +158,15 @@ DAT_EVENT_NUMBER expect_ep_failed(struct test *t, DAT_EP_HANDLE ep, DAT_TIMEOUT 
                                   DAT_EVENT_NUMBER one, DAT_EVENT_NUMBER other)
 {
         DAT_EVENT event = connection_event(t, ep, timeout);
+        char seen[64];
+        char first[64];
+        char second[64];
 
         expect_that(event.event_number == one || event.event_number == other,
-                    "event %#x tells why there is no connection, not %#x nor %#x",
-                    (unsigned int)event.event_number, (unsigned int)one, (unsigned int)other);
+                    "%s tells why there is no connection, not %s nor %s",
+                    event_name(event.event_number, seen, sizeof(seen)),
+                    event_name(one, first, sizeof(first)),
+                    event_name(other, second, sizeof(second)));
         expect_over(t, ep, &event);
         return event.event_number;
 }

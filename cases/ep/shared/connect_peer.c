@@ -108,6 +108,7 @@ void connect_peer_freezes(struct test *t, enum way way)
 void connect_peer_dies(struct test *t, enum way way)
 {
         struct remote remote;
+        char space[64];
         DAT_EVENT event;
         DAT_COUNT more;
 
@@ -122,7 +123,8 @@ void connect_peer_dies(struct test *t, enum way way)
         expect_that(event.event_number == DAT_CONNECTION_EVENT_NON_PEER_REJECTED ||
                         event.event_number == DAT_CONNECTION_EVENT_UNREACHABLE ||
                         event.event_number == DAT_CONNECTION_EVENT_TIMED_OUT,
-                    "event %#x tells that the peer is gone", (unsigned int)event.event_number);
+                    "%s tells that the peer is gone",
+                    event_name(event.event_number, space, sizeof(space)));
         expect_about(t, &event, remote.asking.ep);
         expect_eq(ep_state(t, remote.asking.ep), DAT_EP_STATE_DISCONNECTED);
         expect_no_later_event(remote.asking.ep, event.event_number);
