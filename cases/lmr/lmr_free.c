@@ -4,6 +4,7 @@
 #include "case/standard.h"
 #include "cases/lmr/shared/region.h"
 #include "cases/shared/handles.h"
+#include "cases/shared/under_way.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -591,7 +592,9 @@ FAMILY(lmr_free, under_way, remote_uses)
         struct region region;
         DAT_LMR_TRIPLET far;
         DAT_RMR_TRIPLET remote;
+        struct under_way requests;
         int failed = 0;
+        bool held;
 
         use_supported(t, row->use);
         wire = wire_in(t, pz(t));
@@ -600,24 +603,26 @@ FAMILY(lmr_free, under_way, remote_uses)
         remote = (DAT_RMR_TRIPLET){.rmr_context = region.rmr_context,
                                    .target_address = (DAT_VADDR)(uintptr_t)region.addr,
                                    .segment_length = REGION_MOST};
+        held = under_way_hold(t, wire.there, wire.far);
         for (int i = 0; i < BURST; i++)
                 must(reads ? dat_ep_post_rdma_read(wire.there, 1, &far, COOKIE(i), &remote,
                                                    DAT_COMPLETION_DEFAULT_FLAG)
                            : dat_ep_post_rdma_write(wire.there, 1, &far, COOKIE(i), &remote,
                                                     DAT_COMPLETION_DEFAULT_FLAG));
+        requests = under_way_before(t, ep_request_evd(t, wire.there), BURST, "the free");
         free_now(t, &region);
+        if (held)
+                under_way_release(t, wire.there, wire.here, wire.near);
         for (uint64_t i = 0; i < BURST; i++) {
-                DAT_EVENT event =
-                    expect_event(ep_request_evd(t, wire.there), DAT_DTO_COMPLETION_EVENT);
-                DAT_DTO_COMPLETION_EVENT_DATA *dto = &event.event_data.dto_completion_event_data;
+                DAT_DTO_COMPLETION_EVENT_DATA dto = under_way_next(t, &requests);
 
-                expect_eq(dto->user_cookie.as_64, i);
-                if (!failed && dto->status == DAT_DTO_SUCCESS)
+                expect_eq(dto.user_cookie.as_64, i);
+                if (!failed && dto.status == DAT_DTO_SUCCESS)
                         continue;
                 if (failed)
-                        expect_eq(dto->status, DAT_DTO_ERR_FLUSHED);
+                        expect_eq(dto.status, DAT_DTO_ERR_FLUSHED);
                 else
-                        expect_remote_refusal(t, wire.there, reads, dto->status);
+                        expect_remote_refusal(t, wire.there, reads, dto.status);
                 failed++;
         }
         record(t, "%d of %d failed", failed, BURST);

@@ -12,7 +12,7 @@
 #define REFUSALS 2
 #define POINTS   3   /* PSPs at once, besides an RSP */
 #define ROUNDS   12  /* requests that are under way at the free */
-#define WHILE    64  /* queries, at most, between a request and the free */
+#define LATER    8   /* queries, at most, that each free comes later than the one before it */
 #define LOOKS    300 /* for an answer; each lasts as long as settle_briefly() */
 
 /* Qualifiers at which nothing of the suite listens. */
@@ -560,13 +560,14 @@ CASE(psp_free, connection_stays)
 }
 
 /* The request was reported, and is then accepted; or the EP that asked is refused. */
-static bool answered(struct test *t, const struct loop *loop)
+static bool answered(struct test *t, const struct loop *loop, int *heard)
 {
         DAT_EVENT event;
 
         if (dat_is(dat_evd_dequeue(loop->requests, &event), DAT_SUCCESS)) {
                 expect_eq(event.event_number, DAT_CONNECTION_REQUEST_EVENT);
                 expect_accepted(t, event.event_data.cr_arrival_event_data.cr_handle, loop);
+                (*heard)++;
                 return true;
         }
         if (!dat_is(dat_evd_dequeue(ep_connect_evd(t, loop->active), &event), DAT_SUCCESS))
@@ -578,11 +579,12 @@ static bool answered(struct test *t, const struct loop *loop)
 
 CASE(psp_free, in_progress)
 {
+        int heard = 0;
         DAT_COUNT rounds = cap_at_limit(t, ROUNDS, DAT_HANDLE_TYPE_EP, 2);
 
         for (int round = 0; round < rounds; round++) {
                 struct loop loop = loop_new(t);
-                uint64_t queries = draw(t, WHILE);
+                uint64_t queries = draw(t, 1 + (uint64_t)round * LATER);
                 DAT_PSP_PARAM param;
                 bool done = false;
 
@@ -592,12 +594,13 @@ CASE(psp_free, in_progress)
                 free_now(t, loop.psp);
 
                 for (int look = 0; look < LOOKS && !done; look++) {
-                        done = answered(t, &loop);
+                        done = answered(t, &loop, &heard);
                         if (!done)
                                 settle_briefly(t);
                 }
                 expect_that(done, "neither a request nor a refusal came");
         }
+        record(t, "%d of %d requests were heard", heard, (int)rounds);
 }
 
 /*

@@ -5,10 +5,11 @@
 #include "case/transport.h"
 #include "cases/rmr/shared/window.h"
 #include "cases/shared/handles.h"
+#include "cases/shared/under_way.h"
 
 #define OFTEN 100 /* RMRs, one after another */
 #define RMRS  20  /* at once */
-#define AWAY  16  /* RDMA writes under way */
+#define AWAY  12  /* RDMA writes under way */
 
 static void free_now(struct test *t, DAT_RMR_HANDLE rmr)
 {
@@ -298,17 +299,24 @@ CASE(rmr_free, under_way)
         struct window window = window_with(t);
         DAT_RMR_HANDLE rmr = rmr_in(t, window.pz);
         DAT_DTO_COMPLETION_STATUS status = DAT_DTO_SUCCESS;
+        struct under_way requests;
+        DAT_RMR_CONTEXT context;
         bool denied = false;
+        bool held;
 
-        send_away(t, &window, must_bind_region(t, &window, rmr));
+        context = must_bind_region(t, &window, rmr);
+        held = under_way_hold(t, window.far, window.away);
+        send_away(t, &window, context);
+        requests = under_way_before(t, ep_request_evd(t, window.far), AWAY, "the free");
         free_now(t, rmr);
+        if (held)
+                under_way_release(t, window.far, window.near, window.memory);
 
         for (unsigned int i = 0; i < AWAY; i++) {
-                DAT_EVENT event =
-                    expect_event(ep_request_evd(t, window.far), DAT_DTO_COMPLETION_EVENT);
+                DAT_DTO_COMPLETION_EVENT_DATA dto = under_way_next(t, &requests);
 
-                status = event.event_data.dto_completion_event_data.status;
-                expect_eq(event.event_data.dto_completion_event_data.user_cookie.as_64, i);
+                status = dto.status;
+                expect_eq(dto.user_cookie.as_64, i);
                 if (denied)
                         expect_eq(status, DAT_DTO_ERR_FLUSHED);
                 else if (status != DAT_DTO_SUCCESS)

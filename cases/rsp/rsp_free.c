@@ -13,7 +13,7 @@
 #define POSTED   4  /* receives */
 #define REFUSALS 2
 #define ROUNDS   8   /* requests that are under way at the free */
-#define WHILE    64  /* queries, at most, between a request and the free */
+#define LATER    8   /* queries, at most, that each free comes later than the one before it */
 #define LOOKS    300 /* for an answer; each lasts as long as settle_briefly() */
 
 /* Qualifiers at which nothing of the suite listens. */
@@ -552,7 +552,7 @@ CASE(rsp_free, connection_stays)
 }
 
 /* The request was reported, and is then accepted; or the EP that asked is refused. */
-static bool answered(struct test *t, struct loop *loop)
+static bool answered(struct test *t, struct loop *loop, int *heard)
 {
         DAT_EVENT event;
 
@@ -560,6 +560,7 @@ static bool answered(struct test *t, struct loop *loop)
                 expect_eq(event.event_number, DAT_CONNECTION_REQUEST_EVENT);
                 loop->request = event.event_data.cr_arrival_event_data.cr_handle;
                 expect_accepted_by(t, loop->request, DAT_HANDLE_NULL, loop);
+                (*heard)++;
                 return true;
         }
         if (!dat_is(dat_evd_dequeue(ep_connect_evd(t, loop->active), &event), DAT_SUCCESS))
@@ -572,9 +573,11 @@ static bool answered(struct test *t, struct loop *loop)
 
 CASE(rsp_free, in_progress)
 {
+        int heard = 0;
+
         for (int round = 0; round < ROUNDS; round++) {
                 struct loop loop = reserved_loop(t);
-                uint64_t queries = draw(t, WHILE);
+                uint64_t queries = draw(t, 1 + (uint64_t)round * LATER);
                 bool done = false;
 
                 loop_connect(t, loop.active, loop.qual);
@@ -583,7 +586,7 @@ CASE(rsp_free, in_progress)
                 free_spent(t, loop.psp);
 
                 for (int look = 0; look < LOOKS && !done; look++) {
-                        done = answered(t, &loop);
+                        done = answered(t, &loop, &heard);
                         if (!done)
                                 settle_briefly(t);
                 }
@@ -591,6 +594,7 @@ CASE(rsp_free, in_progress)
                 release(t, loop.active);
                 release(t, loop.passive);
         }
+        record(t, "%d of %d requests were heard", heard, ROUNDS);
 }
 
 /*

@@ -7,12 +7,13 @@
 #include "cases/ep/shared/states.h"
 #include "cases/ep/shared/transitions.h"
 #include "cases/shared/point.h"
+#include "cases/shared/under_way.h"
 #include "clauses/ep_disconnect.h"
 
 #include <string.h>
 
 #define MANY  48 /* where it has more than fit into a batch of any size */
-#define LARGE ((size_t)1 << 18)
+#define LARGE ((size_t)1 << 20)
 
 /*
  * The end
@@ -218,14 +219,27 @@ CASE(ep_disconnect, writes_under_way)
             .target_address = (DAT_VADDR)(uintptr_t)to->addr,
             .segment_length = length,
         };
+        struct under_way requests;
+        size_t done = 0;
 
         for (size_t i = 0; i < WORKS; i++)
                 must(dat_ep_post_rdma_write(line.loop.active, 1, &segment,
                                             (DAT_DTO_COOKIE){.as_64 = i}, &remote,
                                             DAT_COMPLETION_DEFAULT_FLAG));
+        requests =
+            under_way_before(t, ep_request_evd(t, line.loop.active), WORKS, "the disconnect");
         end_by(t, line.loop.active, DAT_CLOSE_ABRUPT_FLAG);
         expect_ended(t, line.loop.active);
-        record(t, "%zu of %d writes succeeded",
-               expect_broken_off(t, ep_request_evd(t, line.loop.active), line.loop.active, WORKS),
-               WORKS);
+        for (uint64_t i = 0; i < WORKS; i++) {
+                DAT_DTO_COMPLETION_EVENT_DATA dto = under_way_next(t, &requests);
+
+                expect_that(dto.ep_handle == line.loop.active, "the completion names another EP");
+                expect_eq(dto.user_cookie.as_64, i);
+                if (dto.status != DAT_DTO_SUCCESS)
+                        continue;
+                expect_that(done == i, "write %zu succeeded, and one before it had not", (size_t)i);
+                done++;
+        }
+        expect_empty(t, ep_request_evd(t, line.loop.active));
+        record(t, "%zu of %d writes succeeded", done, WORKS);
 }

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Requests that are under way while a case acts. They wait behind a send that finds no receive; on
+ * iWARP nothing waits. Where all were complete before the act, the case has not seen what it is
+ * about, and is a NOTE.
+ */
+#ifndef CASES_UNDER_WAY_H
+#define CASES_UNDER_WAY_H
+
+#include "case.h"
+
+#define UNDER_WAY_MOST 16
+
+/* The completions of requests, in their order. */
+struct under_way {
+        DAT_EVD_HANDLE evd;
+        size_t count; /* of the requests */
+        size_t early; /* that came before the act */
+        size_t taken;
+        DAT_EVENT events[UNDER_WAY_MOST]; /* the early ones */
+};
+
+/*
+ * Posts the send, of some of the buffer's bytes, before the requests; false on iWARP. Then, after
+ * the act, posts its receive into the buffer, and takes its completion: the requests go on.
+ */
+bool under_way_hold(struct test *t, DAT_EP_HANDLE from, const struct buf *buf);
+void under_way_release(struct test *t, DAT_EP_HANDLE from, DAT_EP_HANDLE to, const struct buf *buf);
+
+/* Just before the act: looks which requests have completed. `act` is for the note ("the free"). */
+struct under_way under_way_before(struct test *t, DAT_EVD_HANDLE evd, size_t count,
+                                  const char *act);
+
+/* The next completion; that none comes is FAIL. */
+DAT_DTO_COMPLETION_EVENT_DATA under_way_next(struct test *t, struct under_way *requests);
+
+#endif
