@@ -3,8 +3,11 @@
 #include "cases/ep/ep_set_watermark/fixtures.h"
 #include "cases/ep/shared/endpoint.h"
 #include "cases/ep/shared/modify_table.h"
+#include "cases/shared/loop.h"
 #include "cases/srq/shared/queue.h"
 #include "clauses/ep_set_watermark.h"
+
+#include <string.h>
 
 /*
  * States
@@ -44,6 +47,49 @@ CASE(ep_set_watermark, every_mark)
                 expect_set(t, ep, mark, size - mark);
         }
         expect_quiet(async_evd(t));
+}
+
+static DAT_COUNT soft_mark(struct test *t, DAT_EP_HANDLE ep)
+{
+        DAT_EP_PARAM param;
+
+        memset(&param, 0, sizeof(param));
+        must(dat_ep_query(ep, DAT_EP_FIELD_EP_ATTR_SRQ_SOFT_HW, &param));
+        return param.ep_attr.srq_soft_hw;
+}
+
+static void expect_marks_told(struct test *t, DAT_EP_HANDLE ep)
+{
+        static const DAT_COUNT marks[] = {3, 0, INFINITE, 5};
+
+        for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++) {
+                expect_set(t, ep, marks[i], INFINITE);
+                expect_eq(soft_mark(t, ep), marks[i]);
+                expect_eq(soft_mark(t, ep), marks[i]);
+        }
+}
+
+static const struct told_row {
+        const char *id;
+        bool before; /* the marks are set in Unconnected */
+        bool after;  /* in Connected */
+} told_rows[] = {{"unconnected", true, false}, {"connected", false, true}, {"kept", true, true}};
+
+FAMILY(ep_set_watermark, queried, told_rows)
+{
+        struct loop loop =
+            loop_of(t, (struct ep_opts){.srq = srq_with(t)}, (struct ep_opts){.srq = srq_with(t)});
+        DAT_COUNT set;
+
+        if (row->before)
+                expect_marks_told(t, loop.active);
+        if (!row->after)
+                return;
+        set = soft_mark(t, loop.active);
+        loop_join(t, &loop);
+        expect_eq(soft_mark(t, loop.active), set);
+        if (!row->before)
+                expect_marks_told(t, loop.active);
 }
 
 static const struct ep_state_row before_connection[] = {
