@@ -24,7 +24,7 @@
 
 /* Beyond what the peer itself may wait: the way there and back. */
 #define ANSWER_SLACK_MS 2000
-#define HEED_MS         300  /* for an answer that may come after the event only */
+#define HEED_MS         300 /* for an answer that may come after the event only */
 #define US_PER_MS       1000
 
 struct peer {
