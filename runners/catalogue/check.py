@@ -35,6 +35,11 @@ COULD_NOT_TELL = 2
 # So many words in a row are a quotation.
 QUOTED_WORDS = 9
 
+# In a reason: a clause, a call, and other pages that are not named.
+_CLAUSE_ID = re.compile(r"\b[a-z_0-9]+/[a-z_0-9]+(?:/[a-z_0-9]+)?\b")
+_CALL = re.compile(r"\bdat_[a-z_]+\b")
+_OTHER_PAGES = re.compile(r"\b(?:the pages? of|each page)\b")
+
 _ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -85,6 +90,7 @@ def catalogue_faults(catalogue: Catalogue, root: Path, pages: Path | None) -> It
         yield from accounting_faults(page)
         yield from ruling_faults(page, rulings)
     yield from picture_faults(catalogue)
+    yield from deferral_faults(catalogue)
     if (root / "oracle").is_dir():
         yield from rule_faults(catalogue, rulings)
     yield from coverage.stale(catalogue, every_page(root / "cases"), root)
@@ -212,6 +218,24 @@ def picture_faults(catalogue: Catalogue) -> Iterator[str]:
         for family, found in others:
             if found != rows:
                 yield f"{family}: picture: its rows are not those of {first} in {picture!r}"
+
+
+def deferral_faults(catalogue: Catalogue) -> Iterator[str]:
+    """A reason that leaves a demand to another page names a clause there that a case decides."""
+    checkable = [clause.id for clause in catalogue.clauses.values() if clause.checkable]
+    decided = {*checkable, *(id_.rpartition("/")[0] for id_ in checkable)}
+    stems = {page.path.stem for page in catalogue.pages}
+    for page in catalogue.pages:
+        reasons = [(page.page, row.reason) for row in page.informative]
+        reasons += [(clause.id, clause.reason) for clause in page.clauses if clause.reason]
+        for place, reason in dict.fromkeys(reasons):
+            named = [id_ for id_ in _CLAUSE_ID.findall(reason) if id_.split("/")[0] in stems]
+            for id_ in named:
+                if id_ not in decided:
+                    yield f"{place}: reason: {id_} is no clause that a case decides"
+            elsewhere = _OTHER_PAGES.search(reason) or set(_CALL.findall(reason)) - {page.page}
+            if elsewhere and not named:
+                yield f"{place}: reason: leaves it to another page, and names no clause there"
 
 
 def quotations(directory: Path) -> frozenset[tuple[str, ...]]:

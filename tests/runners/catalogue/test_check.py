@@ -267,6 +267,33 @@ def test_a_ruling_that_is_not_written(kitchen: Kitchen, capsys: pytest.CaptureFi
 
 
 @pytest.mark.parametrize(
+    ("reason", "said"),
+    [
+        ("Asked by kettle_fill/stove, and by dat_pot_fill.", None),
+        ("Asked by kettle_fill/pour.", None),
+        ("Demanded by dat_pot_fill.", "leaves it to another page, and names no clause there"),
+        ("Demanded by the pages of pots.", "leaves it to another page, and names no clause there"),
+        ("Asked by kettle_fill/spill.", "kettle_fill/spill is no clause that a case decides"),
+        ("Asked by kettle_fill/patience.", "kettle_fill/patience is no clause that a case decides"),
+        ("What dat_kettle_fill does, as tests/tea has it.", None),
+    ],
+)
+def test_a_reason_that_leaves_a_demand_to_another_page(
+    kitchen: Kitchen, capsys: pytest.CaptureFixture[str], reason: str, said: str | None
+) -> None:
+    for own, place in (
+        ("About the kitchen.", "dat_kettle_fill"),
+        ("Binds the cook.", "kettle_fill/patience"),
+    ):
+        kitchen.catalogue(CLAUSES.replace(own, reason))
+        if said is None:
+            kitchen.check(pages=False)
+            assert "reason" not in capsys.readouterr().err
+        else:
+            assert f"{place}: reason: {said}" in told(kitchen, capsys, pages=False)
+
+
+@pytest.mark.parametrize(
     ("own", "place"),
     [
         ("Water reaches every kind of kettle.", "kettle_fill/pour/iron: text"),
