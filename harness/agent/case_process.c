@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "agent/descriptors.h"
 #include "case/later_event.h"
@@ -97,10 +98,13 @@ static void conclude(struct test *t)
         }
 }
 
-/* If another process continues it, it stops again. The case of a debugger is not looked at. */
-static void await_end(const struct settings *settings)
+/*
+ * If another process continues it, it stops again. The case of a debugger is not looked at. A copy
+ * that the provider made of the process has no agent that waits for its stop.
+ */
+static void await_end(const struct test *t)
 {
-        if (settings->gdb)
+        if (t->settings->gdb || t->evidence->own_pid != getpid())
                 return;
         do {
                 raise(SIGSTOP);
@@ -144,5 +148,5 @@ void case_process(const void *arg, struct evidence *evidence, int channel)
         conclude(t);
         verdict_seal(&evidence->end, SEAL_END, t->verdict, t->reason, &t->blocked);
         atomic_store(&evidence->phase, PHASE_DONE);
-        await_end(t->settings);
+        await_end(t);
 }

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "agent/privilege.h"
+#include "agent/program_name.h"
 #include "evidence/crash.h"
 #include "evidence/render.h"
 #include "evidence/stacks.h"
@@ -76,6 +77,7 @@ static _Noreturn void run(struct child *child, const struct child_files *files, 
 #if defined(__SANITIZE_ADDRESS__)
         contained = true;
 #endif
+        program_name_take();
         privilege_drop();
         settle_in(files, channel);
         atomic_store(&evidence->pid, outside_pid());

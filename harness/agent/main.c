@@ -11,6 +11,7 @@
 #include "agent/build_id.h"
 #include "agent/containment.h"
 #include "agent/privilege.h"
+#include "agent/program_name.h"
 #include "agent/run_standalone.h"
 #include "case/exec_process.h"
 #include "evidence/frames.h"
@@ -112,6 +113,7 @@ static int serve(const struct command_line *line)
         dup2(null, STDIN_FILENO);
         dup2(STDERR_FILENO, STDOUT_FILENO);
         close(null);
+        program_name_draw();
         privilege_prepare(line->privileged);
         containment_enter();
         privilege_confine();
@@ -212,11 +214,15 @@ int main(int argc, char **argv)
         struct command_line line = {.how = {.event_ms = EVENT_MS, .quiet_ms = QUIET_MS}};
         int option;
 
+        program_name_learn(argc, argv);
         while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
                 int status;
 
-                if (option == 'f')
+                if (option == 'f') {
+                        program_name_draw();
+                        program_name_take();
                         exec_process_main();
+                }
                 if (option == 'h') {
                         fputs(help, stdout);
                         return 0;

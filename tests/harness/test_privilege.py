@@ -148,6 +148,16 @@ def test_files_are_removed_before_the_next_case(tmp_path: Path) -> None:
         assert agent.run("harness/passes").texts("leak") == []
 
 
+@pytest.mark.parametrize("namespace", [True, False])
+def test_a_case_is_named_as_any_program(tmp_path: Path, namespace: bool) -> None:
+    with Agent(tmp_path, "resize=tell_name", namespace=namespace) as agent:
+        comm, line, _ = agent.run("provider/resizes").verdict["output"].split(";")
+        own = Path(f"/proc/{agent.process.pid}/cmdline").read_bytes()
+    assert comm.strip() in ("server", "client", "worker", "node", "store", "ingest")
+    assert line.strip() == comm.strip()
+    assert b"udapl" in own
+
+
 def test_nothing_of_this_machine_changes(tmp_path: Path) -> None:
     """What the agent mounts and unmounts is its own."""
     before = Path("/proc/self/mountinfo").read_text()

@@ -445,6 +445,25 @@ static DAT_RETURN clutter(void)
         return DAT_SUCCESS;
 }
 
+/* By what this process could be known. */
+static DAT_RETURN tell_name(void)
+{
+        static const char *const files[] = {"/proc/self/comm", "/proc/self/cmdline"};
+
+        for (size_t i = 0; i < 2; i++) {
+                char text[256] = "";
+                int fd = open(files[i], O_RDONLY | O_CLOEXEC);
+                ssize_t length = read(fd, text, sizeof(text) - 1);
+
+                close(fd);
+                for (ssize_t at = 0; at < length; at++)
+                        text[at] = text[at] ? text[at] : ' ';
+                printf("%s;", text);
+        }
+        fflush(stdout);
+        return DAT_SUCCESS;
+}
+
 DAT_RETURN misbehave(const char *site)
 {
         static const struct {
@@ -485,6 +504,7 @@ DAT_RETURN misbehave(const char *site)
             {"scribble", scribble},
             {"attack", attack_all},
             {"litter", litter},
+            {"tell_name", tell_name},
             {"clutter", clutter},
             {"forge_seal", forge_a_seal},
             {"fail", say_failed},
