@@ -305,24 +305,32 @@ static json_t *accepted(struct peer *peer)
         return data;
 }
 
+/* Whether the peer could not answer a request because its call returned an error. */
+static bool was_refused(const json_t *data)
+{
+        const char *ret = text_of(data, "ret", "");
+
+        return strncmp(text_of(data, "call", ""), "dat_cr_", strlen("dat_cr_")) == 0 && *ret &&
+               !strstr(ret, "_EVENT_");
+}
+
 /*
  * A peer that could not answer a request blocks the case by its call, before the event that does
- * not come for it is held against the case's own. Whatever else the peer says is for later. A
- * provider may go on with a connection only while the case waits for its event, so this is brief.
+ * not come for it is held against the case's own. Whatever else the peer says is for later: that
+ * no event came to it either is the case's finding. A provider may go on with a connection only
+ * while the case waits for its event, so this is brief.
  */
 static void heed_refusal(struct peer *peer)
 {
         json_t *message = receive(peer, HEED_MS);
         json_t *data = json_incref(json_object_get(message, "data"));
-        const char *call = text_of(data, "call", "");
 
         if (message && strcmp(text_of(message, "op", ""), "stopped") == 0)
                 peer->stopped = data;
         else
                 peer->early = data;
         json_decref(message);
-        if (strncmp(call, "dat_cr_", strlen("dat_cr_")) == 0 &&
-            !step_is_own(peer->t->entry->page, call))
+        if (was_refused(data) && !step_is_own(peer->t->entry->page, text_of(data, "call", "")))
                 peer_refused(peer, data, "accept");
 }
 

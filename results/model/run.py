@@ -90,11 +90,12 @@ class Check(NamedTuple):
     @property
     def compared(self) -> str:
         """The same, of a condition too."""
-        left, compares, _ = self.text.partition(" == ")
+        left, *compares = _COMPARES.split(self.text, maxsplit=1)
         found = _SUBJECT.search(left) if compares else None
         return found[1] if found else ""
 
 
+_COMPARES = re.compile(r" [=!]= ")
 # The last name of an expression, without the arguments or the index behind it.
 _SUBJECT = re.compile(r"([A-Za-z_]\w*)\s*(?:\(.*\)|\[[^]]*\])?\s*$")
 # What frames of the suite's own program begin with, and what the places of its cases have.

@@ -18,6 +18,7 @@ static DAT_PORT_QUAL asking_port(struct test *t, DAT_CR_HANDLE request)
 
         memset(&param, 0xa5, sizeof(param));
         must(dat_cr_query(request, DAT_CR_FIELD_REMOTE_PORT_QUAL, &param));
+        must_that_of("dat_cr_query", param.remote_port_qual != 0, "the request tells port 0");
         return param.remote_port_qual;
 }
 
