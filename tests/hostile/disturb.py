@@ -100,10 +100,10 @@ class _Run:
         if "Traceback" in out + err or (code == 2 and not told):
             self._harm(UNTOLD, f"exit {code}: {err[-300:]}")
         if not (self._folder / EVENTS).exists():
-            # One that ran out of space before its first record leaves no folder, and says so; one
-            # that a signal ended before it has nothing to say.
+            # One that ran out of space or memory before its first record leaves no folder, and
+            # says so; one that a signal ended before it has nothing to say.
             ended = not before and code in ENDS.get(self._name, ())
-            gone = self._name in ("removes", "moves", "fills") and code in (0, 2)
+            gone = self._name in ("removes", "moves", "fills", "starves") and code in (0, 2)
             if not (ended or gone):
                 self._harm(LOST, f"exit {code}, and there is no record: {err[-200:]}")
         elif (self._folder / EVENTS).stat().st_size:

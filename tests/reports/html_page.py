@@ -109,6 +109,11 @@ class Page:
         """The matrix' verdicts of `clause`, one a mode."""
         return [words(cell) for cell in with_class(self.by_id(f"clause:{clause}"), "cell")]
 
+    def clauses(self) -> list[str]:
+        """The clauses whose rows can be opened."""
+        rows = with_class(self.root, "clause")
+        return [row.attrib["id"].removeprefix("clause:") for row in rows if row.get("data-b")]
+
     def evidence(self, clause: str) -> Element:
         """What opening the row of `clause` shows."""
         return self._unpacked(self.by_id(f"clause:{clause}").attrib["data-b"], clause)

@@ -13,6 +13,7 @@ import pytest
 from runners import selftest
 from runners.checkout import Checkout
 from runners.selftest import DRAWN_MUTANTS, Step
+from tests.reports.html_page import Page, words
 from tests.runners.fake_checkout import Cts
 
 FAULT = """\
@@ -171,9 +172,9 @@ def test_a_share_is_called_one_wherever_it_is_told(repository: Repository) -> No
     (proof,) = repository.cts.events()[0]["proofs"]
     assert said in proof["drawn"]
     assert len(proof["outcomes"]["killed"]) == 12
-    page = (repository.cts.runs / "latest/report.html").read_text()
-    assert f"a drawn share, not all: {said}" in page
-    assert ">not drawn</span>" in page
+    page = Page(repository.cts.runs / "latest/report.html")
+    assert f"a drawn share, not all: {said}" in page.markup
+    assert any("not drawn" in words(page.evidence(clause)) for clause in page.clauses())
 
 
 def test_what_cannot_be_drawn(cts: Cts) -> None:
