@@ -167,7 +167,7 @@ def _is_alone(call: Call) -> bool:
 
 
 def _applies(call: Call, side: Side) -> int:
-    if side.trace.hosts != 1 or not _is_alone(call):
+    if side.trace.hosts != 1 or side.trace.others or not _is_alone(call):
         return 0
     return _absent(call)
 

@@ -84,6 +84,7 @@ def _judge_trace(trace: Trace, judgement: Judgement) -> None:
     if case is None:
         return
     side = Side("case", trace.attributes)
+    side.opaque = trace.others
     if peer is not None and other is not None:
         side.peer = other
         side.opaque = True

@@ -16,6 +16,10 @@ from oracle.values import parse
 CLOCK_US = 2
 
 
+# The type of a record that `trace` made of a process (docs/trace.md).
+TRACED = "trace"
+
+
 class TraceError(Exception):
     """A record that is no trace; the message names the call."""
 
@@ -144,10 +148,12 @@ class Process:
 class Trace:
     """What a verdict record tells of one run of a case."""
 
-    __slots__ = ("attributes", "case", "hosts", "processes", "verdict")
+    __slots__ = ("attributes", "case", "hosts", "others", "processes", "verdict")
 
     def __init__(self, case: str, hosts: int, verdict: str, attributes: Mapping[str, Any]) -> None:
         self.case = case
+        # Whether it may have met processes that are not in the record, at an unknown pace.
+        self.others = False
         self.hosts = hosts
         self.verdict = verdict
         self.attributes = attributes
@@ -162,6 +168,7 @@ def read(record: Mapping[str, Any], attributes: Mapping[str, Any]) -> Trace:
         str(record.get("verdict", "")),
         attributes,
     )
+    trace.others = record.get("type") == TRACED
     by_who: dict[str, list[Call]] = {}
     for position, raw in enumerate(record.get("calls") or (), 1):
         try:

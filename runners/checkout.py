@@ -20,6 +20,11 @@ APIS = {
     "2.0": ("udapl-cases-2.0", "libdaplref2.so"),
 }
 DEFAULT_API = "1.2"
+# What records the calls of a program by each API, and what reads the records.
+TRACERS = {
+    "1.2": ("libdattrace.so", "udapl-trace-read"),
+    "2.0": ("libdattrace2.so", "udapl-trace-read-2.0"),
+}
 
 FABRICS = {
     "vm": "runners.fabric.vm:VmFabric",
@@ -72,6 +77,16 @@ class Checkout:
     def cases_binary(self) -> Path:
         """The cases, and the agent that runs them."""
         return self.built / "bin" / APIS[self.api][0]
+
+    @property
+    def recorder(self) -> Path:
+        """What is loaded before libdat, and records the calls of a program."""
+        return self.built / "lib" / TRACERS[self.api][0]
+
+    @property
+    def record_reader(self) -> Path:
+        """The program that prints what the recorder has written."""
+        return self.built / "bin" / TRACERS[self.api][1]
 
     @property
     def puppet(self) -> Path:

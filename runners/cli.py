@@ -28,6 +28,7 @@ from runners.commands import (
     report,
     selftest,
     spec,
+    trace,
     verify,
 )
 from runners.fabric.base import FabricError
@@ -110,6 +111,7 @@ def parser(checkout: Checkout) -> argparse.ArgumentParser:
         replay,
         faults,
         explore,
+        trace,
         spec,
         fabric,
         selftest,

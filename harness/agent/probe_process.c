@@ -9,7 +9,7 @@
 #include "agent/build_id.h"
 #include "agent/descriptors.h"
 #include "agent/preload.h"
-#include "case/poison.h"
+#include "case/attributes.h"
 #include "evidence/address.h"
 #include "evidence/api.h"
 #include "evidence/seal.h"
@@ -72,41 +72,6 @@ static int find_library(struct dl_phdr_info *info, size_t size, void *arg)
         return 1;
 }
 
-/* Bytes that two queries have left as they were, each time otherwise, are unwritten: and then 0. */
-static void sort_out(void *attr, const void *again, size_t size, bool *unwritten)
-{
-        unsigned char *first = attr;
-        const unsigned char *second = again;
-
-        for (size_t i = 0; i < size; i++) {
-                unwritten[i] = first[i] == POISON && second[i] == (unsigned char)~POISON;
-                if (unwritten[i])
-                        first[i] = 0;
-        }
-}
-
-static DAT_RETURN query(DAT_IA_HANDLE ia, struct probe *probe)
-{
-        static DAT_IA_ATTR ia_again;
-        static DAT_PROVIDER_ATTR provider_again;
-        DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
-        DAT_RETURN ret;
-
-        memset(&probe->ia_attr, POISON, sizeof(probe->ia_attr));
-        memset((void *)&probe->provider_attr, POISON, sizeof(probe->provider_attr));
-        memset(&ia_again, ~POISON, sizeof(ia_again));
-        memset((void *)&provider_again, ~POISON, sizeof(provider_again));
-        ret = dat_ia_query(ia, &async, DAT_IA_FIELD_ALL, &probe->ia_attr, DAT_PROVIDER_FIELD_ALL,
-                           &probe->provider_attr);
-        if (dat_is(ret, DAT_SUCCESS))
-                ret = dat_ia_query(ia, &async, DAT_IA_FIELD_ALL, &ia_again, DAT_PROVIDER_FIELD_ALL,
-                                   &provider_again);
-        sort_out(&probe->ia_attr, &ia_again, sizeof(ia_again), probe->ia_unwritten);
-        sort_out((void *)&probe->provider_attr, &provider_again, sizeof(provider_again),
-                 probe->provider_unwritten);
-        return ret;
-}
-
 /* Whether the query wrote anything of each of its two answers. */
 static bool has_attributes(const struct probe *probe)
 {
@@ -147,7 +112,7 @@ static void look(struct probe *probe)
         }
         dl_iterate_phdr(find_library, probe);
         preload_note(probe);
-        ret = query(ia, probe);
+        ret = attributes_query(dat_ia_query, ia, probe);
         if (failed(probe, "dat_ia_query", ret))
                 return;
         if (!has_attributes(probe)) {
@@ -156,7 +121,6 @@ static void look(struct probe *probe)
                          probe->ia);
                 return;
         }
-        address_text(probe->ia_attr.ia_address_ptr, probe->address, sizeof(probe->address));
         ret = dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG);
         if (failed(probe, "dat_ia_close", ret))
                 return;

@@ -66,6 +66,7 @@ struct api_struct {
         size_t size;
         const struct api_field *fields;
         size_t count;
+        bool follows; /* it points at addresses or private data, which belong to its value */
 };
 
 enum api_direction { API_IN = 1, API_OUT = 2, API_INOUT = 3 };
@@ -77,7 +78,9 @@ struct api_param {
         enum api_direction direction;
         const struct api_type *type; /* of what it points at, where `pointer` */
         bool pointer;
-        int count; /* the parameter with the number of elements, or API_NO_COUNT */
+        bool given; /* it has memory that is read before the call */
+        bool told;  /* and such that is read after it */
+        int count;  /* the parameter with the number of elements, or API_NO_COUNT */
 };
 
 struct api_function {

@@ -6,6 +6,8 @@ api_generate.py FACTS OUTDIR writes
     api_tables.c     the tables
     trace_wrappers.c a __wrap_ function for each call, which records it around the real one
     trace_wrap.opts  the linker options that put the wrappers in front
+    record_wrappers.c a function of the name of each call of a consumer, which records it around
+                     the one of the library behind
 """
 
 from __future__ import annotations
@@ -54,6 +56,9 @@ LENGTHS = {
     "private_data": "private_data_size",
 }
 
+# What has memory beside its word, that is copied before a call.
+MEMORY = ("API_STRUCT", "API_STRING", "API_ADDRESS", "API_BYTES")
+
 NUMBERS = {
     "int": "API_SIGNED",
     "DAT_COUNT": "API_SIGNED",
@@ -75,12 +80,18 @@ def c_string(text: str | None) -> str:
     return f'"{text}"' if text is not None else "NULL"
 
 
+def c_bool(value: bool) -> str:
+    """A C literal."""
+    return "true" if value else "false"
+
+
 class Tables:
     """The tables being written: each type, enumeration and structure once."""
 
     def __init__(self, facts: Facts) -> None:
         self.facts = facts
         self.types: dict[str, str] = {}
+        self.kinds: dict[str, str] = {}
         self.structs: list[str] = []
         self.struct_symbols: list[str] = []
 
@@ -158,6 +169,7 @@ class Tables:
         elif spelled in self.facts["structs"]:
             kind, size = "API_STRUCT", f"sizeof({spelled})"
             layout = f"&struct_{self.struct(spelled)}"
+        self.kinds[symbol] = kind
         return (
             f"static const struct api_type {symbol} = {{{c_string(spelled)}, {kind}, {size}, "
             f"{c_string(target)}, {names}, {layout}}};"
@@ -178,9 +190,12 @@ class Tables:
         out = [f"static const struct api_field fields_{name}[] = {{"]
         out.extend(f"        {{{c_string(n)}, {o}, &{t}}}," for n, o, t in fields)
         out.append("};")
+        follows = any(
+            f["type"] == "DAT_IA_ADDRESS_PTR" or f["name"] == "private_data" for f in row["fields"]
+        )
         out.append(
             f"static const struct api_struct struct_{name} = {{{c_string(name)}, "
-            f"{row['size']}, fields_{name}, {len(fields)}}};\n"
+            f"{row['size']}, fields_{name}, {len(fields)}, {c_bool(follows)}}};\n"
         )
         self.structs.append("\n".join(out))
         return name
@@ -204,14 +219,17 @@ class Tables:
             symbol = self.type(spelled, name)
         names = [p[2] for p in params]
         count = names.index(LENGTHS[name]) if LENGTHS.get(name) in names else "API_NO_COUNT"
+        given = direction != "OUT" if pointer else self.kinds[symbol] in MEMORY
+        told = pointer and direction != "IN"
         return (
             f"        {{{c_string(name)}, API_{direction}, &{symbol}, "
-            f"{'true' if pointer else 'false'}, {count}}},"
+            f"{c_bool(pointer)}, {c_bool(given)}, {c_bool(told)}, {count}}},"
         )
 
     def bytes_type(self) -> str:
         """The row for a pointer to bytes."""
         symbol = "type_bytes"
+        self.kinds[symbol] = "API_BYTES"
         self.types[symbol] = (
             f"static const struct api_type {symbol} = "
             '{"bytes", API_BYTES, sizeof(void *), NULL, NULL, NULL};'
@@ -267,18 +285,22 @@ def declaration(spelled: str, name: str) -> str:
     return f"{spelled}{'' if spelled.endswith('*') else ' '}{name}"
 
 
+def given(function: Facts) -> str:
+    """The elements of an array of struct trace_arg: the parameters."""
+    return "".join(f"\n                TRACE_ARG({p[2]})," for p in function["params"])
+
+
 def wrapper(index: int, name: str, function: Facts) -> str:
     """The wrapper of one call."""
     params = function["params"]
     taken = ", ".join(declaration(p[1], p[2]) for p in params)
     passed = ", ".join(p[2] for p in params)
-    given = "".join(f"\n                TRACE_ARG({p[2]})," for p in params)
     return f"""
 DAT_RETURN __real_{name}({taken});
 DAT_RETURN __wrap_{name}({taken});
 DAT_RETURN __wrap_{name}({taken})
 {{
-        const struct trace_arg args[] = {{{given}
+        const struct trace_arg args[] = {{{given(function)}
         }};
         struct trace_call call = trace_begin({index}, args);
         DAT_RETURN ret = __real_{name}({passed});
@@ -289,8 +311,35 @@ DAT_RETURN __wrap_{name}({taken})
 """
 
 
+# What a provider calls, and no consumer.
+OF_PROVIDERS = ("dat_registry_add_provider", "dat_registry_remove_provider")
+
+
+def recorder(index: int, name: str, function: Facts) -> str:
+    """The function that stands before one call of a consumer."""
+    params = function["params"]
+    taken = ", ".join(declaration(p[1], p[2]) for p in params)
+    passed = ", ".join(p[2] for p in params)
+    return f"""
+#undef {name}
+typedef DAT_RETURN next_{name}({taken});
+__attribute__((visibility("default"))) DAT_RETURN {name}({taken});
+DAT_RETURN {name}({taken})
+{{
+        const struct trace_arg args[] = {{{given(function)}
+        }};
+        struct recorder_call call;
+        next_{name} *next = (next_{name} *)recorder_begin(&call, {index}, args);
+        DAT_RETURN ret = next({passed});
+
+        recorder_end(&call, args, ret);
+        return ret;
+}}
+"""
+
+
 def main() -> None:
-    """Write the three files."""
+    """Write the files."""
     source, out = Path(sys.argv[1]), Path(sys.argv[2])
     facts: Facts = json.loads(source.read_text(encoding="utf-8"))
     (out / "api_tables.c").write_text(Tables(facts).render(), encoding="utf-8")
@@ -302,6 +351,14 @@ def main() -> None:
         '#include "evidence/trace.h"\n\n'
         f'_Static_assert(CALL_ARGS_MAX >= {longest}, "a call has more arguments than a record");\n'
         f"{wrappers}",
+        encoding="utf-8",
+    )
+    recorders = "".join(
+        recorder(i, n, f) for i, (n, f) in enumerate(calls(facts)) if n not in OF_PROVIDERS
+    )
+    (out / "record_wrappers.c").write_text(
+        f'{HEADER}#include "dat_api.h"\n#include <{headers}/dat_registry.h>\n'
+        f'#include "record/recorder.h"\n{recorders}',
         encoding="utf-8",
     )
     options = "".join(f"-Wl,--wrap={name}\n" for name, _ in calls(facts))

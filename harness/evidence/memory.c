@@ -101,14 +101,6 @@ static enum effect effect_of(unsigned int function, size_t *out)
         return effects[k - 1].effect;
 }
 
-static uint64_t word(const struct trace_arg *arg)
-{
-        uint64_t value = 0;
-
-        memcpy(&value, arg->at, arg->size < sizeof(value) ? arg->size : sizeof(value));
-        return value;
-}
-
 /* The vector of a post, whose second and third parameters tell it; false where it is not known. */
 static bool vector_of(const struct trace_arg *args, struct segment *vector, size_t *count,
                       uint64_t *total)
@@ -190,8 +182,8 @@ static void begin_receive(uint64_t number, const struct trace_arg *args, bool re
                 post = &memory.posts[memory.order[memory.post_count]];
                 post->number = number;
                 post->read = read;
-                post->queue = word(&args[0]);
-                post->cookie = word(&args[3]);
+                post->queue = trace_word(&args[0]);
+                post->cookie = trace_word(&args[3]);
                 post->unclear = !vector_of(args, post->vector, &post->count, &post->total);
                 if (is_awaited(post->vector, post->count, true))
                         post->unclear = true;
@@ -244,9 +236,9 @@ static void forget(uint64_t handle)
 
 static void make(const struct trace_arg *args, const struct trace_arg *out, bool of_srq)
 {
-        struct queue queue = {.recv_evd = word(&args[2]),
-                              .request_evd = word(&args[3]),
-                              .srq = of_srq ? word(&args[5]) : 0};
+        struct queue queue = {.recv_evd = trace_word(&args[2]),
+                              .request_evd = trace_word(&args[3]),
+                              .srq = of_srq ? trace_word(&args[5]) : 0};
 
         if (!trace_read(&queue.ep, trace_pointer(out), sizeof(queue.ep)))
                 return;
@@ -366,10 +358,10 @@ void memory_end(uint64_t number, unsigned int function, const struct trace_arg *
                 make(args, &args[out], effect == EFFECT_MAKE_OF);
                 break;
         case EFFECT_FREE:
-                forget(word(&args[0]));
+                forget(trace_word(&args[0]));
                 break;
         case EFFECT_RESET:
-                forget_posts(word(&args[0]));
+                forget_posts(trace_word(&args[0]));
                 break;
         default:
                 break;

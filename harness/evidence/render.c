@@ -509,7 +509,7 @@ static uint64_t skip_gap(uint64_t n, uint64_t count)
         return n == LOG_FIRST && count > LOG_SLOTS ? count - LOG_LAST : n;
 }
 
-static void render_calls(struct render *render, const struct evidence *evidence)
+static void render_log(struct render *render, const struct evidence *evidence)
 {
         uint64_t count = believable(atomic_load(&evidence->call_count));
 
@@ -644,9 +644,21 @@ void render_evidence(const struct evidence *evidence, unsigned long long seq, co
         struct render render = {
             .seq = seq, .who = who, .emit = emit, .context = context, .own_pid = evidence->own_pid};
 
-        render_calls(&render, evidence);
+        render_log(&render, evidence);
         render_entries(&render, evidence);
         render_crash(&render, evidence);
+        names_clear(&render.names);
+        writer_free(&render.writer);
+}
+
+void render_calls(render_next *next, void *calls, int32_t own_pid, render_emit *emit, void *context)
+{
+        struct render render = {
+            .who = "case", .emit = emit, .context = context, .own_pid = own_pid};
+        const struct call_record *call;
+
+        while ((call = next(calls)))
+                emit_call(&render, call);
         names_clear(&render.names);
         writer_free(&render.writer);
 }

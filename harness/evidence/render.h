@@ -17,6 +17,14 @@ void render_tree(render_emit *emit, void *context, json_t *event);
 void render_evidence(const struct evidence *evidence, unsigned long long seq, const char *who,
                      render_emit *emit, void *context);
 
+/*
+ * Calls that are in no evidence, as events of the process `own_pid`. `next` returns them in the
+ * order of their numbers, each valid until it is asked for another, and NULL at the end.
+ */
+typedef const struct call_record *render_next(void *calls);
+void render_calls(render_next *next, void *calls, int32_t own_pid, render_emit *emit,
+                  void *context);
+
 /* The call that a process was in when it ended, and its name; or NULL. */
 const struct call_record *render_pending_call(const struct evidence *evidence);
 const char *render_pending(const struct evidence *evidence);

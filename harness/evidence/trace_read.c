@@ -24,15 +24,6 @@ void trace_read_start(const void *frame)
         stack_base = frame;
 }
 
-const void *trace_pointer(const struct trace_arg *arg)
-{
-        const void *pointer = NULL;
-
-        if (arg->size == sizeof(pointer))
-                memcpy(&pointer, arg->at, sizeof(pointer));
-        return pointer;
-}
-
 /*
  * The kernel reads a signal mask before it looks at the invalid first argument: EFAULT where it
  * cannot, else EINVAL, and nothing is changed. It does not read a null mask. process_vm_readv()
@@ -104,9 +95,4 @@ size_t trace_read_part(void *to, const void *from, size_t length)
                 got += part;
         }
         return got;
-}
-
-bool trace_read(void *to, const void *from, size_t length)
-{
-        return from && trace_read_part(to, from, length) == length;
 }

@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -187,9 +188,20 @@ const struct api_struct *value_event_layout(DAT_EVENT_NUMBER number)
             {DAT_SOFTWARE_EVENT, DAT_SOFTWARE_EVENT, "DAT_SOFTWARE_EVENT_DATA"},
         };
 
-        for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++)
-                if (number >= members[i].first && number <= members[i].last)
-                        return api_struct_named(members[i].layout);
+        /* Each is looked up once: the trace asks at every event. */
+        static const struct api_struct *_Atomic known[sizeof(members) / sizeof(members[0])];
+
+        for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
+                const struct api_struct *layout;
+
+                if (number < members[i].first || number > members[i].last)
+                        continue;
+                layout = atomic_load_explicit(&known[i], memory_order_acquire);
+                if (!layout)
+                        layout = api_struct_named(members[i].layout);
+                atomic_store_explicit(&known[i], layout, memory_order_release);
+                return layout;
+        }
         return NULL;
 }
 

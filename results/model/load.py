@@ -109,6 +109,11 @@ def _load(run_dir: Path, keep: _Keep) -> Run:
     return run
 
 
+def call_of(raw: Mapping[str, Any]) -> Call:
+    """A recorded call. Raises ReportError if it is none."""
+    return _call(Members(0, dict(raw)))
+
+
 def attempt_of(record: Mapping[str, Any]) -> Attempt:
     """The model of a verdict's record that is in no file."""
     return _attempt(Members(0, dict(record)), "", lambda evidence: lambda: evidence)

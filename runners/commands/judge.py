@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""`judge`: hold every recorded call of a run to the executable specification."""
+"""`judge`: hold every recorded call of a run, or of a traced program, to the specification."""
 
 import argparse
 import json
@@ -7,30 +7,37 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from results.errors import InputError
 from results.runlog import records
 from runners import runs
 from runners.commands import Subparsers
 
+if TYPE_CHECKING:
+    from oracle import Deviation
+
 AGREES, DEVIATES, COULD_NOT_TELL = 0, 1, 2
+# A record of a process, which `trace` has made.
+TRACED = "trace"
 
 
 def add_parser(commands: Subparsers) -> None:
     """Add `judge` to the command line."""
     parser = commands.add_parser(
         "judge",
-        help="judge every recorded call of a run by the pages",
-        description="Hold every call that a run has recorded to the executable specification "
-        "(docs/oracle.md), and print each deviation with its call, the reason and the clause. "
+        help="judge the calls of a run or of a program by the pages",
+        description="Hold every call that a run or `trace` has recorded to the executable "
+        "specification (docs/oracle.md), and print each deviation with its call, the reason and "
+        "the clause. "
         "Exit code: 0 no call deviates, 1 one does, 2 no call could be judged, 64 wrong input.",
     )
     parser.add_argument(
         "named",
         nargs="?",
         metavar="RUN|TRACE",
-        help="a run's id or folder (default: the latest), or a file of its records as JSON lines",
+        help="a run's id or folder (default: the latest), a file of its records as JSON lines, or "
+        "a file of `trace`",
     )
     parser.add_argument("--case", default="", metavar="ID", help="only this case")
     parser.add_argument(
@@ -48,9 +55,9 @@ def _judge(options: argparse.Namespace) -> int:
     asked: Counter[str] = Counter()
     calls = judged = 0
     for record in _records(options):
-        if record["type"] == "hosts":
+        if record["type"] in ("hosts", TRACED):
             declared = oracle.declared_of(record)
-        if record["type"] != "verdict" or options.case not in ("", record["case"]):
+        if record["type"] not in ("verdict", TRACED) or options.case not in ("", _name(record)):
             continue
         judgement = oracle.judge(record, declared)
         totals[judgement.verdict] += 1
@@ -59,10 +66,13 @@ def _judge(options: argparse.Namespace) -> int:
         why.update(judgement.unjudged)
         asked.update(judgement.asked)
         for deviation in judgement.deviations:
-            mode = "" if record["hosts"] == 1 else f" [{record['hosts']} hosts]"
-            print(f"{record['case']}{mode}: {deviation}")
+            mode = f" [{record['hosts']} hosts]" if record.get("hosts", 1) != 1 else ""
+            print(f"{_name(record)}{mode}: {_told(record, deviation)}")
         if judgement.damage:
-            print(f"{record['case']}: unjudged: {judgement.damage}")
+            print(f"{_name(record)}: unjudged: {judgement.damage}")
+        if record["type"] == TRACED:
+            for line in _remarks(record):
+                print(f"{_name(record)}: {line}")
     words = ", ".join(f"{count} {word}" for word, count in sorted(totals.items())) or "no verdicts"
     print(f"{words}; {judged} of {calls} calls judged")
     for reason, count in why.most_common():
@@ -73,6 +83,41 @@ def _judge(options: argparse.Namespace) -> int:
     if totals["deviates"]:
         return DEVIATES
     return AGREES if judged else COULD_NOT_TELL
+
+
+def _name(record: Any) -> str:
+    """What a record is of: a case, or a program of a process."""
+    if record["type"] != TRACED:
+        return str(record["case"])
+    return f"{Path(record['program']).name}[{record['pid']}]"
+
+
+def _told(record: Any, deviation: "Deviation") -> str:
+    """A deviation in one line; of a program, with the call as the reports print it."""
+    if record["type"] != TRACED:
+        return str(deviation)
+    from reports.evidence_text import call_text
+    from results.model.load import call_of
+
+    line = next(call_text(call_of(raw)) for raw in record["calls"] if raw["n"] == deviation.n)
+    return f"{deviation.call}: {deviation.why} [{deviation.clause}]\n  {line}"
+
+
+def _remarks(record: Any) -> Iterator[str]:
+    """What a trace lacks, and the calls in which the process ended."""
+    from reports.evidence_text import call_text
+    from results.model.load import call_of
+
+    expected = 1
+    for raw in record["calls"]:
+        if raw["n"] != expected:
+            yield f"calls {expected} to {raw['n'] - 1} are not kept: --size gives a trace more room"
+        expected = raw["n"] + 1
+    if record["stopped"]:
+        yield f"what came behind call {expected - 1} is not recorded: {record['stopped']}"
+    for raw in record["calls"]:
+        if raw.get("unfinished"):
+            yield f"a call did not return\n  {call_text(call_of(raw))}"
 
 
 def _records(options: argparse.Namespace) -> Iterator[Any]:
@@ -104,6 +149,8 @@ def _lines(path: Path) -> Iterator[Any]:
                     raise TypeError
                 if record["type"] == "verdict":
                     record["case"], record["hosts"], record["calls"]
+                if record["type"] == TRACED:
+                    record["program"], record["pid"], record["calls"]
             except (ValueError, LookupError, TypeError) as error:
                 raise InputError(f"{path}:{number} is no record of a run") from error
             yield record
