@@ -74,9 +74,11 @@ CASE(cno_create, is_a_cno)
 {
         DAT_CNO_HANDLE cno = created(t, ia(t), NULL);
         DAT_HANDLE_TYPE type = DAT_HANDLE_TYPE_EVD;
+        DAT_RETURN told = dat_get_handle_type(cno, &type);
 
-        if (dat_is(dat_get_handle_type(cno, &type), DAT_INVALID_HANDLE))
+        if (dat_is(told, DAT_INVALID_HANDLE))
                 end_noted(t, "the type of a CNO is not told (GEN-14)");
+        must(told);
         expect_eq(type, DAT_HANDLE_TYPE_CNO);
 }
 

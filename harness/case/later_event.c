@@ -8,7 +8,6 @@
 
 #include "case/step.h"
 #include "case/test.h"
-#include "evidence/api.h"
 
 #define WAITS_ONE_IN 8 /* cases of a run that is not thorough */
 
@@ -97,16 +96,6 @@ static bool ends_connection(DAT_EVENT_NUMBER number)
         return number == DAT_CONNECTION_EVENT_DISCONNECTED || number == DAT_CONNECTION_EVENT_BROKEN;
 }
 
-static const char *name_of(DAT_EVENT_NUMBER number, char *space, size_t size)
-{
-        const char *name = api_member_name(api_enum_named("DAT_EVENT_NUMBER"), (uint64_t)number);
-
-        if (name)
-                return name;
-        snprintf(space, size, "event %#x", (unsigned int)number);
-        return space;
-}
-
 static bool is_of_connection(DAT_EVENT_NUMBER number)
 {
         return number >= DAT_CONNECTION_EVENT_ESTABLISHED &&
@@ -129,9 +118,9 @@ static void judge(struct test *t, const DAT_EVENT *event)
             !step_brings(t->entry->page, event->event_number))
                 return;
         snprintf(expected, sizeof(expected), "no event after %s",
-                 name_of(later.told, told, sizeof(told)));
+                 event_name(later.told, told, sizeof(told)));
         check_seen(t, &later.site, true, false, "", expected,
-                   name_of(event->event_number, seen, sizeof(seen)));
+                   event_name(event->event_number, seen, sizeof(seen)));
 }
 
 static bool is_about_connections(const char *page)

@@ -10,6 +10,7 @@ from oracle import judge
 from tests.oracle.typed_calls import (
     DECLARED,
     Calls,
+    ask,
     began,
     connect,
     handle,
@@ -195,17 +196,7 @@ def unaccepted(available: int) -> Story:
     began(story, "peer")
     listen(story)
     story.post(0)
-    asks = {
-        "ep_handle": handle("ep#1"),
-        "remote_ia_address": {"family": "AF_INET", "address": "10.77.0.1", "port": 0},
-        "remote_conn_qual": 2000,
-        "timeout": 4294967295,
-        "private_data_size": 0,
-        "private_data": None,
-        "quality_of_service": "DAT_QOS_BEST_EFFORT",
-        "connect_flags": "DAT_CONNECT_DEFAULT_FLAG",
-    }
-    story.add("case", "dat_ep_connect", asks)
+    ask(story)
     story.available(available, 1)
     return story
 

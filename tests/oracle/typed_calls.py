@@ -162,8 +162,8 @@ def listen(calls: Calls) -> None:
     calls.add("peer", "dat_psp_create", listens, {"psp_handle": handle("psp#1")})
 
 
-def connect(calls: Calls, private: Any = None, told: Any = None, address: Any = ADDRESS) -> None:
-    """The case asks for a connection, and the peer accepts with private data."""
+def ask(calls: Calls) -> None:
+    """The case asks for a connection."""
     asks = {
         "ep_handle": handle("ep#1"),
         "remote_ia_address": ADDRESS,
@@ -175,6 +175,11 @@ def connect(calls: Calls, private: Any = None, told: Any = None, address: Any = 
         "connect_flags": "DAT_CONNECT_DEFAULT_FLAG",
     }
     calls.add("case", "dat_ep_connect", asks)
+
+
+def connect(calls: Calls, private: Any = None, told: Any = None, address: Any = ADDRESS) -> None:
+    """The case asks for a connection, and the peer accepts with private data."""
+    ask(calls)
     request = {
         "sp_handle": handle("psp#1"),
         "local_ia_address_ptr": address,
