@@ -123,9 +123,12 @@ def test_a_call_that_starves_is_not_held_against_the_provider(
 
 
 def test_a_call_whose_work_in_the_kernel_is_long(agent_on: MakeAgent) -> None:
-    """It needs 1 s of the kernel, and is given 300 ms."""
+    """It needs 1 s of the kernel, and is given 500 ms.
+
+    Its work may take four times the limit, which leaves room for what a busy machine adds.
+    """
     agent = agent_on("resize=work")
-    outcome = agent.run("provider/resizes", event_ms=300, deadline_ms=600_000)
+    outcome = agent.run("provider/resizes", event_ms=500, deadline_ms=600_000)
     assert (outcome.word, outcome.reason) == ("PASS", "")
 
 
