@@ -598,17 +598,7 @@ CASE(srq_free, frees_memory)
         expect(dat_lmr_free(lmr), DAT_SUCCESS);
 }
 
-/* Which of several SRQs, in the order of their making, is freed. */
-static const struct chosen {
-        const char *id;
-        int index;
-} chosen[] = {
-    {"first", 0},
-    {"middle", 1},
-    {"last", 2},
-};
-
-FAMILY(srq_free, keeps_other_srq, chosen)
+FAMILY(srq_free, keeps_other_srq, three_srqs)
 {
         struct queue queues[3];
         DAT_SRQ_PARAM before[3];
@@ -632,7 +622,7 @@ FAMILY(srq_free, keeps_other_srq, chosen)
         }
 }
 
-FAMILY(srq_free, keeps_other_srq_armed, chosen)
+FAMILY(srq_free, keeps_other_srq_armed, three_srqs)
 {
         struct armed armed[3];
 

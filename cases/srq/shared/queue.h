@@ -17,6 +17,18 @@ struct queue {
         DAT_UINT64 cookie_bits; /* in which its cookies differ from slot numbers */
 };
 
+/* Of three SRQs, in the order of their making, the one that a family's row is about. */
+struct which_of_three {
+        const char *id;
+        int index;
+};
+
+static const struct which_of_three three_srqs[] = {
+    {"first", 0},
+    {"middle", 1},
+    {"last", 2},
+};
+
 /* A connection over which messages come to the queue. */
 struct flow {
         DAT_EP_HANDLE ep;

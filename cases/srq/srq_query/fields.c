@@ -99,17 +99,7 @@ FAMILY(srq_query, segments_are_taken, widths)
         expect(dat_srq_post_recv(srq, told, segments, (DAT_DTO_COOKIE){.as_64 = 0}), DAT_SUCCESS);
 }
 
-/* Which of several SRQs, in the order of their making, is asked about. */
-static const struct chosen {
-        const char *id;
-        int index;
-} chosen[] = {
-    {"first", 0},
-    {"middle", 1},
-    {"last", 2},
-};
-
-FAMILY(srq_query, own_parameters, chosen)
+FAMILY(srq_query, own_parameters, three_srqs)
 {
         DAT_PZ_HANDLE zones[3];
         DAT_SRQ_HANDLE srqs[3];

@@ -15,17 +15,7 @@ CASE(srq_resize, other_srq_not_counted)
         expect(dat_srq_resize(srq, 2), DAT_SUCCESS);
 }
 
-/* Which of several SRQs, in the order of their making, the request is for. */
-static const struct chosen {
-        const char *id;
-        int index;
-} chosen[] = {
-    {"first", 0},
-    {"middle", 1},
-    {"last", 2},
-};
-
-FAMILY(srq_resize, other_srq_untouched, chosen)
+FAMILY(srq_resize, other_srq_untouched, three_srqs)
 {
         struct queue queues[3];
         DAT_SRQ_PARAM before[3];

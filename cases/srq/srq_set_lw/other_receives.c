@@ -28,17 +28,7 @@ CASE(srq_set_lw, no_event_by_other_srq)
         expect_quiet(async_evd(t));
 }
 
-/* Which of several SRQs, in the order of their making, has its receive taken first. */
-static const struct chosen {
-        const char *id;
-        int index;
-} chosen[] = {
-    {"first", 0},
-    {"middle", 1},
-    {"last", 2},
-};
-
-FAMILY(srq_set_lw, event_of_the_srq, chosen)
+FAMILY(srq_set_lw, event_of_the_srq, three_srqs)
 {
         struct armed armed[3];
 
