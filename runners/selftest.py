@@ -117,14 +117,14 @@ STEPS = (
     Step(
         "labs",
         "the ssh fabric on guests with an sshd, the slurm fabric on guests as a cluster's nodes",
-        ["{python} -m pytest -q -n 2 --dist loadfile {lab_tests}"],
+        ["{python} -m pytest -q -n 2 --dist loadfile --durations 20 {lab_tests}"],
         timeout=1200,
         beside=True,
     ),
     Step(
         "installed",
         "the packages, installed in a bare Debian 12 and 13, certify a provider there",
-        ["packaging/build-deb 3.11 3.13", "{python} -m pytest -q {installed_tests}"],
+        ["packaging/build-deb 3.11 3.13", "{python} -m pytest -q --durations 20 {installed_tests}"],
         timeout=900,
         beside=True,
     ),
@@ -160,7 +160,7 @@ STEPS = (
     Step(
         "python",
         "the runner, the reports and the catalogue, by their front doors",
-        ["{python} -m pytest -q -n 2 {other_tests}"],
+        ["{python} -m pytest -q -n 2 --durations 20 {other_tests}"],
         timeout=900,
     ),
     Step(
@@ -186,7 +186,7 @@ STEPS = (
     Step(
         "guests",
         "the vm fabric, and the command line with guests",
-        ["{python} -m pytest -q -n 2 {guest_tests}"],
+        ["{python} -m pytest -q -n 2 --durations 20 {guest_tests}"],
         timeout=900,
     ),
     Step(
