@@ -253,12 +253,11 @@ def check_value(field: str, value: Any, obj: Any, side: Side, srq: bool) -> Refu
         return _check_flags(field, value, obj, side)
     if field == "srq_soft_hw":
         return None if value == INFINITE else may(INVALID_PARAMETER, MODEL)
-    if srq and field == "max_recv_iov":
-        return choose()
     if not isinstance(value, int):
         return Open(f"{field} is not recorded")
+    ignored = srq and field == "max_recv_iov"
     if value < 0:
-        return refuse(INVALID_PARAMETER)
+        return choose() if ignored else refuse(INVALID_PARAMETER)
     most = limit(obj, NUMBERS.get(field, "") or SIZES[field], side)
     if most is None:
         return Open("a limit is not recorded")
@@ -266,6 +265,8 @@ def check_value(field: str, value: Any, obj: Any, side: Side, srq: bool) -> Refu
         # Of one number dat_ep_create_with_srq names the return (EP-29).
         named = srq and field == "max_rdma_read_iov"
         return may(INVALID_PARAMETER, INSUFFICIENT) if named else choose()
+    if value == 0 and ignored:
+        return choose()
     if value == 0 and field not in ("max_rdma_read_in", "max_rdma_read_out", "max_rdma_read_iov"):
         return may(INVALID_PARAMETER)
     return may(INSUFFICIENT) if value == most else None

@@ -36,6 +36,7 @@ from oracle.kernel import (
     after_any,
     choose,
     describe,
+    ends,
     may,
     racing,
     refuse,
@@ -488,10 +489,10 @@ def time_out(call: Call, evd: Evd, _side: Side) -> Refusal | Open | None:
     """A wait may time out if fewer software events are there than it waits for."""
     threshold = call.arg("threshold")
     if call.arg("timeout") == INFINITE:
-        return may(INTERRUPTED)
+        return ends(INTERRUPTED)
     if isinstance(threshold, int) and 1 <= threshold <= len(evd.software):
-        return may(INTERRUPTED)
-    return may(INTERRUPTED, TIMEOUT_EXPIRED)
+        return ends(INTERRUPTED)
+    return ends(INTERRUPTED, TIMEOUT_EXPIRED)
 
 
 @tells("dat_evd_wait", clauses=["evd_wait/time_out"], rulings=["EVD-11"], always=True)

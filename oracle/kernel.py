@@ -39,12 +39,14 @@ ANY_ERROR = frozenset(("any error",))
 @dataclass(frozen=True, slots=True)
 class Refusal:
     """Returns that a condition allows; `must`: success is not among what passes. `cites`: what is
-    none of them breaks the rule's clause, and not the call's.
+    none of them breaks the rule's clause, and not the call's. `begun`: they are no errors, but how
+    a call ends that was begun, so they do not pass if another condition forbids it.
     """
 
     returns: frozenset[str]
     must: bool = True
     cites: bool = False
+    begun: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,11 @@ def refuse(*returns: str) -> Refusal:
 def may(*returns: str) -> Refusal:
     """The call may return one of these, or succeed."""
     return Refusal(frozenset(returns), must=False)
+
+
+def ends(*returns: str) -> Refusal:
+    """The call, if nothing forbids it, may end with one of these."""
+    return Refusal(frozenset(returns), must=False, begun=True)
 
 
 def choose() -> Refusal:
@@ -250,9 +257,10 @@ def tells(
         RULES.append(rule)
         for call in calls:
             plan = plan_of(call)
-            (plan.always if always or asleep else plan.tells).append(rule.of(plan.page))
+            held = rule.of(plan.page)
+            (plan.always if always or asleep else plan.tells).append(held)
             if asleep:
-                plan.asleep.append(rule.of(plan.page))
+                plan.asleep.append(held)
         return function
 
     return register
@@ -293,13 +301,12 @@ class Judge:
     def __init__(self, side: Side, judgement: Judgement) -> None:
         self.side = side
         self.judgement = judgement
-        self.deviates = False
         self.asked: list[Held] = []  # the rules that had something to say, once for each call
 
-    def deviate(self, call: Call, clause: str, why: str) -> None:
-        """Note that a call lies outside of what is allowed."""
-        self.deviates = True
-        self.judgement.deviations.append(Deviation(call.who, call.n, call.name, clause, why))
+    def deviate(self, call: Call, rule: Held, why: str) -> None:
+        """Note that a call lies outside of what is allowed by a rule."""
+        clause = why.clause if isinstance(why, Breach) else rule.clauses[0]
+        self.judgement.deviations.append(Deviation(call.who, call.n, call.name, clause, str(why)))
 
     def call(self, call: Call) -> None:
         """Judge one call, and take the state on."""
@@ -369,8 +376,7 @@ class Judge:
                 continue
             self.asked.append(rule)
             if told is not True:
-                clause = told.clause if isinstance(told, Breach) else rule.clauses[0]
-                self.deviate(call, clause, str(told))
+                self.deviate(call, rule, told)
                 return
 
     def resolve(self, plan: Plan, call: Call) -> tuple[list[tuple[Handle, str]], str]:
@@ -428,6 +434,7 @@ class Judge:
         first: frozenset[str] = frozenset()
         chosen: Held | None = None
         allowed: set[str] = set()
+        begun: set[str] = set()
         reason = ""
         for rule in plan.refuses:
             answer = rule.function(call, call.o, self.side)
@@ -438,15 +445,17 @@ class Judge:
                 continue
             assert type(answer) is Refusal
             self.asked.append(rule)
-            allowed |= answer.returns
+            (begun if answer.begun else allowed).update(answer.returns)
             if answer.must and must is None:
                 must, first = rule, answer.returns
             if answer.cites:
                 chosen = rule
+        if must is None:
+            allowed |= begun
         if ret == SUCCESS:
             if must is not None:
                 wanted = " or ".join(sorted(first))
-                self.deviate(call, must.clauses[0], f"succeeds; it must return {wanted}")
+                self.deviate(call, must, f"succeeds; it must return {wanted}")
             elif not reason:
                 self.asked.append(plan.legal)
             return reason if must is None else ""
@@ -456,24 +465,20 @@ class Judge:
             wanted = " or ".join(sorted(first))
             if reason and ret in plan.listed:
                 return reason
-            self.deviate(call, must.clauses[0], f"returns {ret}; it must return {wanted}")
+            self.deviate(call, must, f"returns {ret}; it must return {wanted}")
             return ""
         if reason and ret != INTERNAL:
             return reason
         if ret == INSUFFICIENT and INSUFFICIENT in plan.listed:
             if plan.small is None or not plan.small(call, call.o, self.side):
                 return "a lack of resources may be real"
-            self.deviate(
-                call, plan.legal.clauses[0], f"returns {ret} far below the declared limits"
-            )
+            self.deviate(call, plan.legal, f"returns {ret} far below the declared limits")
             return ""
         if chosen is not None:
-            self.deviate(call, chosen.clauses[0], f"returns {ret}, which is no refusal (GEN-13)")
+            self.deviate(call, chosen, f"returns {ret}, which is no refusal (GEN-13)")
             return ""
         self.asked.append(plan.legal)
-        self.deviate(
-            call, plan.legal.clauses[0], f"returns {ret}, although nothing forbids the call"
-        )
+        self.deviate(call, plan.legal, f"returns {ret}, although nothing forbids the call")
         return ""
 
     def bad_handles(self, plan: Plan, call: Call, bad: list[tuple[Handle, str]]) -> str:
@@ -483,30 +488,29 @@ class Judge:
         if call.thread != 1 and not call.typed:
             return "it may be another process that calls"
         rule = plan.handle_rules.get(handle.argument, plan.legal)
-        clause = rule.clauses[0]
         if rule is not plan.legal:
             self.asked.append(rule)
         if len(bad) > 1:
             if ret == SUCCESS:
-                self.deviate(call, clause, f"succeeds, although {handle.argument} is {how}")
+                self.deviate(call, rule, f"succeeds, although {handle.argument} is {how}")
             return ""
         if how == "other_ia":
             if ret in (SUCCESS, INVALID_HANDLE, INVALID_PARAMETER):
                 return ""
             if ret == INTERNAL:
-                self.deviate(call, clause, f"returns {ret} for {handle.argument} of another IA")
+                self.deviate(call, rule, f"returns {ret} for {handle.argument} of another IA")
                 return ""
             return "an object of another IA"
         if how == "destroyed":
             if ret == SUCCESS and handle.kind != "srq" and SUCCESS not in plan.gone:
-                self.deviate(call, clause, f"succeeds with {handle.argument} of a destroyed object")
+                self.deviate(call, rule, f"succeeds with {handle.argument} of a destroyed object")
             elif ret == INTERNAL:
-                self.deviate(call, clause, f"returns {ret} for {handle.argument} that is destroyed")
+                self.deviate(call, rule, f"returns {ret} for {handle.argument} that is destroyed")
             return ""
-        if ret == INVALID_HANDLE or ret in plan.gone:
+        if ret == INVALID_HANDLE:
             return ""
         if ret in (SUCCESS, INTERNAL) or ret not in plan.listed:
-            self.deviate(call, clause, f"returns {ret}, although {handle.argument} is {how}")
+            self.deviate(call, rule, f"returns {ret}, although {handle.argument} is {how}")
             return ""
         return "several errors at once"
 
@@ -525,7 +529,7 @@ class Judge:
         ):
             self.judgement.unjudged["it did not return"] += 1
             return
-        self.deviate(call, plan.legal.clauses[0], "does not return")
+        self.deviate(call, plan.legal, "does not return")
 
 
 WAITS = frozenset(("dat_evd_wait", "dat_cno_wait"))

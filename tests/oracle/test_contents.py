@@ -2,6 +2,7 @@
 """What a message leaves: its bytes, its completion, its receive, and the counts of the others."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -249,6 +250,25 @@ def vectors(call: str, changed: list[str]) -> Story:
     return story
 
 
+def received(changed: list[str]) -> Story:
+    """A receive is posted to an SRQ, whose vector may be changed."""
+    story = Story(of_srq=True)
+    posted = {"num_segments": 1, "local_iov": vector(64), "user_cookie": 9}
+    others: dict[str, Any] = {"changed": changed} if changed else {}
+    story.add("case", "dat_srq_post_recv", {"srq_handle": handle("srq#1"), **posted}, **others)
+    return story
+
+
+def told_behind(available: int) -> Story:
+    """Of three receives of an SRQ one has its message, and an EP has told that it holds one."""
+    story = Story(of_srq=True, receives=3)
+    story.send()
+    story.wait(100)
+    story.tell_counts(1)
+    story.available(available, 3)
+    return story
+
+
 def bound(changed: list[str]) -> Story:
     """The peer binds an RMR, whose triplet may be changed."""
     story = Story(of_srq=False)
@@ -268,6 +288,7 @@ def bound(changed: list[str]) -> Story:
     return story
 
 
+POSTS = ("ep_post_recv", "ep_post_send", "ep_post_rdma_write", "ep_post_rdma_read")
 # What is accepted, what is refused, and by which clause.
 Pair = tuple[Callable[[], Story], Callable[[], Story], str]
 PAIRS: dict[str, Pair] = {
@@ -318,6 +339,11 @@ PAIRS: dict[str, Pair] = {
     ),
     "counts of an EP": (lambda: queried(1), lambda: queried(2), "ep_recv_query/posted"),
     "counts too high": (lambda: shared(1, 1), lambda: shared(2, 1), "ep_recv_query/posted"),
+    "counts of an SRQ": (
+        lambda: told_behind(1),
+        lambda: told_behind(2),
+        "srq_query/available_to_several_eps",
+    ),
     "counts too low": (lambda: shared(2, 0), lambda: shared(1, 0), "ep_recv_query/posted"),
     "flushed, but not held": (
         lambda: held_none(False),
@@ -341,15 +367,22 @@ PAIRS: dict[str, Pair] = {
         lambda: sleeper(True, sent=True),
         "srq_post_recv/any_ep",
     ),
-    "vector": (
-        lambda: vectors("dat_ep_post_send", []),
-        lambda: vectors("dat_ep_post_send", ["local_iov"]),
-        "ep_post_send/vector_not_modified",
-    ),
-    "remote buffer": (
-        lambda: vectors("dat_ep_post_rdma_write", []),
-        lambda: vectors("dat_ep_post_rdma_write", ["remote_iov"]),
-        "ep_post_rdma_write/remote_not_modified",
+    **{
+        f"{what} of {page}": (
+            partial(vectors, f"dat_{page}", []),
+            partial(vectors, f"dat_{page}", [argument]),
+            f"{page}/{clause}",
+        )
+        for what, argument, clause, pages in (
+            ("vector", "local_iov", "vector_not_modified", POSTS),
+            ("remote buffer", "remote_iov", "remote_not_modified", POSTS[2:]),
+        )
+        for page in pages
+    },
+    "vector of an SRQ": (
+        lambda: received([]),
+        lambda: received(["local_iov"]),
+        "srq_post_recv/vector_not_modified",
     ),
     "triplet": (lambda: bound([]), lambda: bound(["lmr_triplet"]), "rmr_bind/triplet_kept"),
 }

@@ -1,24 +1,41 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Small traces as text: a call a line, as it is read in a report.
 
+    accept: a zone that nothing uses is freed
     dat_pz_create ia_handle=ia -> pz_handle=pz#1
-    dat_pz_free pz_handle=pz#1 -> !DAT_INVALID_STATE
+    dat_pz_free pz_handle=pz#1 ->
+
+    refuse pz_free/in_use after lmr: a zone that an LMR uses is freed
+    dat_pz_free pz_handle=pz#1 ->
 
 Values are those of the records. Several are parted by "; ". Behind the arrow stand what the call
 told, and, after "!", its return where that is not DAT_SUCCESS. "peer:" begins a call of the peer,
-"2:" one of thread 2, "@10+5" says when a call began, and how long it took, in microseconds.
+"2:" one of thread 2, "@10+5" says when a call began, and how long it took, in microseconds, and
+"@+5" how much time had passed since the call before. "-> ..." is a call that did not return.
+
+setup.txt has the calls that traces begin with (setup NAME after OTHER:), and values that have a
+name (let NAME = VALUE). $NAME is such a value, $NAME(field=value, other=value) has other fields.
+"without NAME" in the head of a trace is an attribute that the provider declares to be false.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+SETUP = Path(__file__).parent / "traces" / "setup.txt"
 LINE = re.compile(
     r"(?:(?P<peer>peer): )?(?:(?P<thread>\d+): )?(?P<call>dat_\w+)(?: (?P<args>.*?))? ->"
-    r"(?: !(?P<ret>DAT_\w+))?(?: (?P<out>[^@]+?))?(?: @(?P<at>\d+)\+(?P<us>\d+))?"
+    r"(?: (?P<unfinished>\.\.\.))?(?: !(?P<ret>DAT_\w+))?(?: (?P<out>[^@]+?))?"
+    r"(?: @(?P<at>\d*)\+(?P<us>\d+))?"
 )
+HEAD = re.compile(
+    r"(?P<kind>accept|refuse (?P<clause>\S+)|setup (?P<setup>\w+))"
+    r"(?: after (?P<after>\w+))?(?: without (?P<without>\w+))?(?:: (?P<name>.*))?"
+)
+NAMED = re.compile(r"\$(\w+)(?:\(([^)]*)\))?")
 
 
 @dataclass(frozen=True)
@@ -27,14 +44,20 @@ class Block:
 
     name: str
     clause: str
-    record: dict[str, Any]
+    lines: tuple[str, ...]
+    without: str = ""  # an attribute that is declared to be false
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """Its verdict record."""
+        return record(self.lines)
 
 
 def _pairs(text: str | None) -> list[list[str]]:
     return [part.split("=", 1) for part in text.split("; ")] if text else []
 
 
-def record(lines: list[str]) -> dict[str, Any]:
+def record(lines: Sequence[str]) -> dict[str, Any]:
     """The verdict record of such a text."""
     calls: list[dict[str, Any]] = []
     numbers = {"case": 0, "peer": 0}
@@ -45,7 +68,11 @@ def record(lines: list[str]) -> dict[str, Any]:
             raise ValueError(f"no call: {line}")
         who = match["peer"] or "case"
         numbers[who] += 1
-        at, us = (int(match["at"]), int(match["us"])) if match["at"] else (clock, 5)
+        at, us = clock, 5
+        if match["at"]:
+            at, us = int(match["at"]), int(match["us"])
+        elif match["us"]:
+            at = clock + int(match["us"])
         clock = max(clock, at) + us + 10
         calls.append(
             {
@@ -55,24 +82,69 @@ def record(lines: list[str]) -> dict[str, Any]:
                 **({"thread": int(match["thread"])} if match["thread"] else {}),
                 "call": match["call"],
                 "args": _pairs(match["args"]),
-                "ret": match["ret"] or "DAT_SUCCESS",
                 "out": _pairs(match["out"]),
                 "at_us": at,
-                "us": us,
+                **_ended(match, us),
             }
         )
-    return {"type": "verdict", "case": "x/y", "hosts": 1, "verdict": "PASS", "calls": calls}
+    verdict = "TIMEOUT" if any("unfinished" in call for call in calls) else "PASS"
+    return {"type": "verdict", "case": "x/y", "hosts": 1, "verdict": verdict, "calls": calls}
+
+
+def _ended(match: re.Match[str], us: int) -> dict[str, Any]:
+    if match["unfinished"]:
+        return {"unfinished": True}
+    return {"ret": match["ret"] or "DAT_SUCCESS", "us": us}
 
 
 def blocks(path: Path) -> Iterator[Block]:
-    """The traces of a file: "accept: NAME" or "refuse CLAUSE: NAME", then calls."""
-    name, clause = "", ""
+    """The traces of a file."""
+    setups, values = _setup()
+    for head, lines in _parts(path):
+        before = setups[head["after"]] if head["after"] else ()
+        own = tuple(_with_values(line, values) for line in lines)
+        yield Block(head["name"], head["clause"] or "", before + own, head["without"] or "")
+
+
+def _parts(path: Path) -> Iterator[tuple[re.Match[str], list[str]]]:
+    """What is written of each trace: its head, and its calls."""
+    head: re.Match[str] | None = None
     lines: list[str] = []
-    for line in [*path.read_text(encoding="utf-8").splitlines(), "accept: end"]:
-        if line.startswith(("accept", "refuse")):
-            if lines:
-                yield Block(name, clause, record(lines))
-            head, _, name = line.partition(": ")
-            clause, lines = head.partition(" ")[2], []
-        elif line.strip() and not line.startswith("#"):
+    for line in path.read_text(encoding="utf-8").splitlines():
+        started = HEAD.fullmatch(line.rstrip(":"))
+        if started:
+            if head:
+                yield head, lines
+            head, lines = started, []
+        elif line.strip() and not line.startswith(("#", "let ")):
             lines.append(line)
+    if head:
+        yield head, lines
+
+
+@cache
+def _setup() -> tuple[dict[str, tuple[str, ...]], dict[str, str]]:
+    """The calls, and the values, that have a name."""
+    values: dict[str, str] = {}
+    for line in SETUP.read_text(encoding="utf-8").splitlines():
+        if line.startswith("let "):
+            name, _, value = line.removeprefix("let ").partition(" = ")
+            values[name] = _with_values(value, values)
+    setups: dict[str, tuple[str, ...]] = {}
+    for head, lines in _parts(SETUP):
+        before = setups[head["after"]] if head["after"] else ()
+        setups[head["setup"]] = before + tuple(_with_values(line, values) for line in lines)
+    return setups, values
+
+
+def _with_values(line: str, values: Mapping[str, str]) -> str:
+    return NAMED.sub(lambda found: _value(values[found[1]], found[2]), line)
+
+
+def _value(value: str, others: str | None) -> str:
+    for other in others.split(", ") if others else ():
+        field, _, given = other.partition("=")
+        value, count = re.subn(rf"\b{field}=[^,}}]*", f"{field}={given}", value, count=1)
+        if not count:
+            raise ValueError(f"no field {field} in {value}")
+    return value
