@@ -113,14 +113,13 @@ FAMILY(set_consumer_context, of_two, object_kinds)
 CASE(set_consumer_context, of_all_kinds)
 {
         struct live lives[KINDS];
+        size_t count = live_objects(t, object_kinds, KINDS, lives);
 
-        for (size_t i = 0; i < KINDS; i++) {
-                lives[i] = live_object(t, object_kinds[i].type, false);
+        for (size_t i = 0; i < count; i++)
                 expect(dat_set_consumer_context(lives[i].handle, CONTEXT(FIRST + i)), DAT_SUCCESS);
-        }
-        for (size_t i = 0; i < KINDS; i++)
+        for (size_t i = 0; i < count; i++)
                 expect_context(t, lives[i].handle, FIRST + i);
-        for (size_t i = 0; i < KINDS; i++)
+        for (size_t i = 0; i < count; i++)
                 live_end(t, &lives[i]);
 }
 

@@ -5,11 +5,12 @@
 #include "cases/ep/shared/endpoint.h"
 #include "cases/pz/shared/zone.h"
 #include "cases/shared/handles.h"
+#include "cases/shared/rmr.h"
 
 #define MANY  100 /* refusals */
 #define OFTEN 300 /* zones, one after another */
 #define ZONES 20  /* at once */
-#define MIXED 3   /* kinds that the page names */
+#define MIXED 3   /* an EP, an LMR and an RMR */
 
 static void free_now(struct test *t, DAT_PZ_HANDLE zone)
 {
@@ -263,10 +264,16 @@ CASE(pz_free, kinds_mixed)
 {
         DAT_PZ_HANDLE zone = pz_new(t);
         DAT_HANDLE users[MIXED];
+        DAT_RMR_HANDLE rmr = rmr_if_any(t, zone);
+        int left = 0;
 
-        for (int i = 0; i < MIXED; i++)
-                users[i] = made_in(t, &zone_kinds[i], zone);
-        for (int left = MIXED; left > 0; left--) {
+        users[left++] = made_in(t, &zone_kinds[0], zone);
+        users[left++] = made_in(t, &zone_kinds[1], zone);
+        if (rmr != DAT_HANDLE_NULL) {
+                must_that(zone_of_rmr(rmr) == zone, "the RMR is not in the zone");
+                users[left++] = rmr;
+        }
+        for (; left > 0; left--) {
                 uint64_t which = draw(t, (uint64_t)left);
 
                 expect(dat_pz_free(zone), DAT_INVALID_STATE);

@@ -2,6 +2,7 @@
 #include "cases/handle/shared/object.h"
 #include "cases/cno/shared/agent.h"
 #include "cases/shared/point.h"
+#include "cases/shared/rmr.h"
 
 #include <string.h>
 
@@ -95,6 +96,23 @@ struct live live_object(struct test *t, DAT_HANDLE_TYPE type, bool second)
                 suite_that(false, "there is no way to make an object of type %d", (int)type);
         }
         return live;
+}
+
+size_t live_objects(struct test *t, const struct object_kind *kinds, size_t count,
+                    struct live *lives)
+{
+        size_t made = 0;
+
+        for (size_t i = 0; i < count; i++) {
+                struct live live =
+                    kinds[i].type == DAT_HANDLE_TYPE_RMR
+                        ? (struct live){.type = kinds[i].type, .handle = rmr_if_any(t, pz(t))}
+                        : live_object(t, kinds[i].type, false);
+
+                if (live.handle != DAT_HANDLE_NULL)
+                        lives[made++] = live;
+        }
+        return made;
 }
 
 void live_end(struct test *t, const struct live *live)

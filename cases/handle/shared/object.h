@@ -39,6 +39,13 @@ struct live {
  */
 struct live live_object(struct test *t, DAT_HANDLE_TYPE type, bool second);
 
+/*
+ * One object of each of the kinds, in their order; returns how many. For a clause about several
+ * kinds at once: where no RMR can be made, it is asked of the others.
+ */
+size_t live_objects(struct test *t, const struct object_kind *kinds, size_t count,
+                    struct live *lives);
+
 /* Ends what no list has: a request is rejected. */
 void live_end(struct test *t, const struct live *live);
 
