@@ -122,6 +122,24 @@ def test_what_stems_from_another_call_is_not_blamed() -> None:
     assert hosts.judge(record) is record
 
 
+@pytest.mark.parametrize("way", ["FAIL", "CRASH", "TIMEOUT"])
+def test_of_calls_that_need_each_other_the_one_that_broke_both_is_blamed(way: str) -> None:
+    """Each control makes both calls, and ends in the same one."""
+    broken = {
+        f"ep_{name}": ended(f"ep_{name}/works", way, "dat_ep_connect", "dat_ep_reset")
+        for name in ("connect", "reset")
+    }
+    for record in broken.values():
+        record["checks"][0]["text"] = "dat_ep_reset(ep) is granted"
+        if way != "FAIL":
+            record |= {"checks": [], "pending": "dat_ep_reset"}
+    hosts = Hosts(**broken)
+    record = ended("ep_connect/a", way, "dat_ep_connect", "dat_ep_reset")
+    assert hosts.judge(record)["blocked"]["call"] == "dat_ep_reset"
+    record = ended("ep_reset/a", way, "dat_ep_connect", "dat_ep_reset")
+    assert hosts.judge(record) is record
+
+
 def test_a_control_that_a_working_call_blocked_says_nothing() -> None:
     """The wait refuses an argument that only the control of the connection gives it."""
     stopped = ended("ep_connect/works", "BLOCKED", "dat_ep_connect", blocked="dat_evd_wait")

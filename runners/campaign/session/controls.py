@@ -81,7 +81,7 @@ class Controls:
             control = self._control(call, run)
             if control is not None and control["verdict"] in RED | {BLOCKED}:
                 broken[call] = control
-                left += [*_made(control), _blocker(control)]
+                left += [*_made(control), _stems_from(control)]
         # One that came to no verdict by a call that works says nothing of its own.
         return {call: broken[call] for call in broken if not _is_undecided(broken, call)}
 
@@ -134,6 +134,20 @@ def _blocker(record: Record) -> str:
     return _empty_handed(record) or _page_of(record.get("blocked", {}).get("call", ""))
 
 
+def _stems_from(control: Record) -> str:
+    """The call in which a control came to its end: one that blocked it, that did not return, or
+    whose answer it did not expect; empty where none is known. Calls that need each other are red
+    in each other's controls.
+    """
+    if (blocker := _blocker(control)) or control["verdict"] == BLOCKED:
+        return blocker
+    if pending := control.get("pending"):
+        return _page_of(pending)
+    text = _failed(control).get("text", "")
+    calls = (call for call in reversed(_made(control)) if text.startswith(f"{call}("))
+    return next(calls, "")
+
+
 def _roots(broken: Mapping[str, Record]) -> set[str]:
     """Those that stem from no other; of a circle, all."""
     stems = {
@@ -146,9 +160,9 @@ def _roots(broken: Mapping[str, Record]) -> set[str]:
 
 
 def _source(broken: Mapping[str, Record], call: str) -> str:
-    """The call that a broken one was blocked by, directly or not; itself if by none."""
+    """The call that a broken one stems from, directly or not; itself if from none."""
     seen = {call}
-    while (other := _blocker(broken[call])) in broken and other not in seen:
+    while (other := _stems_from(broken[call])) in broken and other not in seen:
         seen.add(other)
         call = other
     return call
