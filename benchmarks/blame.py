@@ -3,8 +3,9 @@
 
 Run it as `.venv/bin/python -m benchmarks.blame`; `--help` names the options. Each call of the
 reference provider is broken in turn, in each of several ways, behind the faulty provider. First,
-drawn cases run on the unbroken provider, and their calls are recorded. Then, for each broken call,
-those of them run again that make it: the others cannot meet the fault.
+drawn cases run on the unbroken provider, and their calls are recorded; or a run that there is has
+them. Then, for each broken call, some of those run again that make it: the others cannot meet the
+fault. Each stands for as many of the suite as it was drawn from.
 """
 
 import argparse
@@ -12,7 +13,7 @@ import json
 import random
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
@@ -25,11 +26,12 @@ from benchmarks.bad_provider import build, known_calls
 from benchmarks.blame_needs import LISTED, needs
 from benchmarks.fabric_boot import describe_machine
 from faults.generate import calls_of
-from faults.rows import Fault, Step
-from results.runlog.records import KEPT, NOT_KEPT, Record
+from faults.rows import Fault, Step, load_faults
+from results.runlog.events import read
+from results.runlog.records import EVENTS, KEPT, NOT_KEPT, Record
 from runners.campaign.mutation.campaign import DEADLINE_MS, EVENT_MS, QUIET_MS, dat_conf
 from runners.campaign.plan.assignment import Assignment, agent_command
-from runners.campaign.plan.plan import Case, controls, identity, load_cases, planned
+from runners.campaign.plan.plan import Case, Planned, controls, identity, load_cases, planned
 from runners.campaign.plan.subject import from_library
 from runners.campaign.session.attempt import Attempt, limits
 from runners.campaign.session.session import Limits
@@ -37,19 +39,23 @@ from runners.campaign.session.testbed import Testbed
 from runners.checkout import Checkout, here
 
 SEED = 34
-# One call takes about a minute, in all ways, with so many cases that make it.
-CASES = 120
+# Of the cases that make a call, so many in each way: all calls take about a quarter of an hour.
+CASES = 4
 MODES = {
     "refused": {"do": "answer", "returns": "DAT_INTERNAL_ERROR"},
     "nothing": {"do": "answer", "returns": "DAT_SUCCESS"},
     "crash": {"do": "run", "function": "crash"},
     "hang": {"do": "hang"},
 }
+# A query tells one of its fields wrongly; which one is drawn from the rows of faults/.
+FIELD = "field"
 # Without these no IA is opened, and no case runs.
 VITAL = {"dat_ia_open", "dat_ia_close"}
 WHOLE_IA = "whole"
 FILE = "blame.jsonl"
 GUESTS = 3
+# What hangs has no other end.
+HANG_MS = 3_000
 RED = NOT_KEPT - {"BLOCKED"}
 JUDGED = KEPT | RED
 PRECISION, REACH = 98, 95
@@ -71,14 +77,16 @@ class Job:
 
 @dataclass
 class Figures:
-    """What became of the cases while calls were broken: counts, and the wrong ones in words."""
+    """What became of the cases while calls were broken; `free` and `judged` count all that those
+    that ran stand for. The wrong ones are there in words.
+    """
 
     red: int = 0
     own: int = 0
     blocked: int = 0
     blocked_rightly: int = 0
-    free: int = 0
-    judged: int = 0
+    free: float = 0
+    judged: float = 0
     wrong: list[str] = field(default_factory=list)
 
     def add(self, other: "Figures") -> None:
@@ -90,12 +98,32 @@ class Figures:
         return (
             f"{self.own} of {self.red} red clauses are the call's ({share(self.own, self.red)}); "
             f"{self.blocked_rightly} of {self.blocked} blocked ones name it; "
-            f"{self.judged} of {self.free} that do not need it are judged "
+            f"{self.judged:.0f} of {self.free:.0f} that do not need it are judged "
             f"({share(self.judged, self.free)})"
         )
 
 
-def share(part: int, of: int) -> str:
+class Concerned(Mapping[str, Planned]):
+    """Of the controls, those whose cases make the call that is broken at the moment."""
+
+    def __init__(self, whole: Mapping[str, Planned], made: Mapping[str, set[str]]) -> None:
+        self._whole, self._made = whole, made
+        self.call = ""
+
+    def __getitem__(self, call: str) -> Planned:
+        control = self._whole[call]
+        if self.call not in self._made.get(control.case, ()):
+            raise KeyError(call)
+        return control
+
+    def __iter__(self) -> Iterator[str]:
+        return (call for call in self._whole if call in self)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+def share(part: float, of: float) -> str:
     """A share in percent."""
     return f"{100 * part / of:.1f} %" if of else "none"
 
@@ -105,33 +133,44 @@ class Beds:
 
     def __init__(self, assignment: Assignment, stack: ExitStack, path: Path) -> None:
         self._file = stack.enter_context(path.open("w", encoding="utf-8", buffering=1))
-        self._free: SimpleQueue[Testbed] = SimpleQueue()
+        self._free: SimpleQueue[tuple[Testbed, Concerned]] = SimpleQueue()
         self._pool = stack.enter_context(ThreadPoolExecutor(GUESTS))
+        self._made: dict[str, set[str]] = {}
         for number in range(GUESTS):
-            testbed = Testbed(assignment, 1, f"{number}-")
+            concerned = Concerned(assignment.controls, self._made)
+            testbed = Testbed(replace(assignment, controls=concerned), 1, f"{number}-")
             stack.callback(testbed.close)
             testbed.prepare()
-            self._free.put(testbed)
+            self._free.put((testbed, concerned))
 
-    def run(self, jobs: Iterable[Job]) -> list[Record]:
-        """Run all jobs; what came of each."""
-        records = []
-        for record in self._pool.map(self._run, jobs):
-            self._file.write(json.dumps(record) + "\n")
-            records.append(record)
-        return records
+    def learn(self, made: Mapping[str, set[str]]) -> None:
+        """By case, the calls that it makes of an unbroken provider."""
+        self._made.update(made)
 
-    def _run(self, job: Job) -> Record:
-        records: list[Record] = []
-        testbed = self._free.get()
+    def run(self, lots: Iterable[Sequence[Job]]) -> Iterator[list[Record]]:
+        """Run lots of jobs side by side, each on one guest; what came of each, in their order."""
+        for records in self._pool.map(self._run_lot, lots):
+            for record in records:
+                self._file.write(json.dumps(record) + "\n")
+            yield records
+
+    def _run_lot(self, lot: Sequence[Job]) -> list[Record]:
+        testbed, concerned = self._free.get()
         try:
-            plan = planned(job.case, 1)
-            usual = Limits(deadline_ms=DEADLINE_MS, event_ms=EVENT_MS, quiet_ms=QUIET_MS)
-            own = job.case.deadline_ms not in (0, Limits().deadline_ms)
-            plan = plan if own else replace(plan, deadline_ms=DEADLINE_MS)
-            testbed.run(Attempt(plan, ia=job.ia, within=limits(plan, usual)), records.append)
+            return [self._run(testbed, concerned, job) for job in lot]
         finally:
-            self._free.put(testbed)
+            self._free.put((testbed, concerned))
+
+    def _run(self, testbed: Testbed, concerned: Concerned, job: Job) -> Record:
+        records: list[Record] = []
+        concerned.call = job.call
+        plan = planned(job.case, 1)
+        usual = Limits(deadline_ms=DEADLINE_MS, event_ms=EVENT_MS, quiet_ms=QUIET_MS)
+        own = job.case.deadline_ms not in (0, Limits().deadline_ms)
+        if job.mode == "hang" or not own:
+            shortest = HANG_MS if job.mode == "hang" else DEADLINE_MS
+            plan = replace(plan, deadline_ms=shortest)
+        testbed.run(Attempt(plan, ia=job.ia, within=limits(plan, usual)), records.append)
         verdicts = [record for record in records if record["type"] == "verdict"]
         return kept(job, (*verdicts, {"verdict": "NOT-RUN", "reason": testbed.given_up})[0])
 
@@ -148,18 +187,43 @@ def assignment_of(checkout: Checkout, registry: Path, folder: Path) -> Assignmen
     )
 
 
-def faults_of(calls: Iterable[str], folder: Path) -> list[Fault]:
+def wrong_fields(checkout: Checkout, seed: int) -> dict[str, Step]:
+    """By query, a step that tells one of its fields wrongly each time, drawn from faults/."""
+    rows: dict[str, list[Step]] = {}
+    for fault in load_faults(sorted(checkout.faults.rglob("*.toml"))):
+        step = fault.steps[0]
+        call = step.on[0]
+        tells = step.do == "set" and not (step.after or step.remember)
+        if call.endswith("_query") and tells and len(fault.steps) == len(step.on) == 1:
+            rows.setdefault(call, []).append(replace(step, when="", nth=1, times=0))
+    return {call: random.Random(f"{seed} {call}").choice(rows[call]) for call in sorted(rows)}
+
+
+def ways(
+    calls: Iterable[str], modes: Sequence[str], fields: Mapping[str, Step]
+) -> dict[tuple[str, str], Step]:
     """Each call, broken in each way."""
-    return [
-        Fault(path=folder, id=f"{call}/{mode}", text=mode, steps=[Step(on=[call], **how)])  # type: ignore[arg-type]
+    broken = {
+        (call, mode): Step(on=[call], **MODES[mode])  # type: ignore[arg-type]
         for call in calls
-        for mode, how in MODES.items()
+        for mode in modes
+        if mode in MODES
+    }
+    if FIELD in modes:
+        broken |= {(call, FIELD): fields[call] for call in calls if call in fields}
+    return broken
+
+
+def faults_of(broken: Mapping[tuple[str, str], Step], folder: Path) -> list[Fault]:
+    """A fault of each broken call and way."""
+    return [
+        Fault(path=folder, id=f"{call}/{mode}", text=mode, steps=[step])
+        for (call, mode), step in broken.items()
     ]
 
 
 def kept(job: Job, record: Record) -> Record:
     """What is written of a verdict."""
-    made = {call["call"] for call in record.get("calls", ()) if call.get("who") == "case"}
     return {
         "case": job.case.id,
         "call": job.call,
@@ -167,8 +231,13 @@ def kept(job: Job, record: Record) -> Record:
         "verdict": record["verdict"],
         "reason": record["reason"],
         "blocked": record.get("blocked", {}),
-        "made": [] if job.call else sorted(made),
+        "made": [] if job.call else sorted(made_by_case(record)),
     }
+
+
+def made_by_case(record: Record) -> set[str]:
+    """The calls that the case made, and not its peer."""
+    return {call["call"] for call in record.get("calls", ()) if call.get("who") == "case"}
 
 
 def same_call(one: str, other: str) -> bool:
@@ -184,15 +253,18 @@ def is_own(case: Case, call: str, mode: str) -> bool:
     )
 
 
-def judge(cases: Sequence[Case], call: str, verdicts: dict[str, Record]) -> Figures:
-    """The figures of one broken call; a case without a verdict did not meet it."""
+def judge(cases: Sequence[Case], call: str, verdicts: dict[str, Record], each: float) -> Figures:
+    """The figures of one broken call. A case without a verdict did not meet it; one that has a
+    verdict stands for `each`.
+    """
     figures = Figures()
     for case in cases:
         record = verdicts.get(case.id)
         word = record["verdict"] if record else "PASS"
         if not needs(call, case):
-            figures.free += 1
-            figures.judged += word in JUDGED
+            weight = each if record else 1
+            figures.free += weight
+            figures.judged += weight * (word in JUDGED)
         if record is None or word in KEPT:
             continue
         where = f"{call} {record['mode']}: {word} {case.id}: {record['reason']}"
@@ -217,32 +289,60 @@ def drawn(cases: Sequence[Case], count: int, seed: str) -> list[Case]:
     return sorted(chosen, key=lambda case: case.id)
 
 
-def read_whole(path: Path) -> dict[str, set[str]]:
-    """Of the cases that passed unbroken, the calls that each made."""
-    lines = path.read_text(encoding="utf-8").splitlines()
-    records: list[dict[str, Any]] = [json.loads(line) for line in lines]
-    return {
-        record["case"]: set(record["made"])
-        for record in records
-        if not record["call"] and record["verdict"] in KEPT
-    }
-
-
-def break_call(
-    beds: Beds, call: str, modes: Iterable[str], chosen: Sequence[Case], asked: Sequence[Case]
-) -> Figures:
-    """Run the chosen cases while a call is broken in each way, and print the figures over all that
-    are asked about; the sum.
+def read_whole(folder: Path) -> dict[str, set[str]]:
+    """Of the cases that were kept unbroken on one host, the calls that each made; of a run of this
+    benchmark, or of certify.
     """
-    figures = Figures()
-    for mode in modes:
-        verdicts = beds.run([Job(case, call, mode) for case in chosen])
-        of_mode = judge(asked, call, {record["case"]: record for record in verdicts})
-        print(f"{call} {mode}: {of_mode}", flush=True)
-        figures.add(of_mode)
-    for line in figures.wrong:
-        print(f"  {line}", flush=True)
-    return figures
+    if (folder / FILE).exists():
+        lines = (folder / FILE).read_text(encoding="utf-8").splitlines()
+        records: Iterable[dict[str, Any]] = [json.loads(line) for line in lines]
+        unbroken = (record for record in records if not record["call"])
+    else:
+        records = (one.values for one in read(folder / EVENTS) if one)
+        unbroken = (
+            {**record, "made": made_by_case(record)}
+            for record in records
+            if record["type"] == "verdict" and record["hosts"] == 1
+        )
+    return {record["case"]: set(record["made"]) for record in unbroken if record["verdict"] in KEPT}
+
+
+@dataclass(frozen=True)
+class Lot:
+    """A call that is broken in a way, the cases that run on it, and those that it is asked of."""
+
+    call: str
+    mode: str
+    chosen: list[Case]
+    asked: list[Case]
+    each: float
+
+    def jobs(self) -> list[Job]:
+        """What is to be run."""
+        return [Job(case, self.call, self.mode) for case in self.chosen]
+
+    def figures(self, records: Iterable[Record]) -> Figures:
+        """What came of it."""
+        return judge(self.asked, self.call, {one["case"]: one for one in records}, self.each)
+
+
+def lot_of(
+    call: str, mode: str, cases: Sequence[Case], made: Mapping[str, set[str]], options: Any
+) -> Lot:
+    """Draw the cases that are run on a call that is broken in a way."""
+    concerned = [case for case in cases if call in made[case.id]]
+    chosen = drawn(concerned, options.cases, f"{options.seed} {call} {mode}")
+    others = [case for case in cases if call not in made[case.id]]
+    return Lot(call, mode, chosen, others + chosen, len(concerned) / max(1, len(chosen)))
+
+
+def tell(by_way: Mapping[str, Figures], each: Figures) -> None:
+    """Print the figures of each way, what is wrong, and the sum."""
+    for mode, figures in by_way.items():
+        print(f"{mode}: {figures}")
+    for line in each.wrong:
+        print(f"  {line}")
+    print(f"all: {each} (wanted: {PRECISION} % and {REACH} %)")
 
 
 def parse(argv: Sequence[str], calls: Sequence[str]) -> argparse.Namespace:
@@ -252,7 +352,10 @@ def parse(argv: Sequence[str], calls: Sequence[str]) -> argparse.Namespace:
     )
     parser.add_argument("calls", nargs="*", metavar="CALL", help="default: all")
     parser.add_argument(
-        "--mode", action="append", choices=MODES, help="how a call is broken (default: all)"
+        "--mode",
+        action="append",
+        choices=[*MODES, FIELD],
+        help="how a call is broken (default: all)",
     )
     parser.add_argument(
         "--whole", type=int, metavar="N", help="draw so many cases of the suite (default: all)"
@@ -262,17 +365,19 @@ def parse(argv: Sequence[str], calls: Sequence[str]) -> argparse.Namespace:
         type=int,
         default=CASES,
         metavar="N",
-        help=f"run so many of them on each broken call (default: {CASES})",
+        help=f"run so many of them on each broken call, in each way (default: {CASES})",
     )
     parser.add_argument("--seed", type=int, default=SEED, help=f"of both draws (default: {SEED})")
-    parser.add_argument("--same", type=Path, metavar="DIR", help="take the calls of an older run")
+    parser.add_argument(
+        "--same", type=Path, metavar="DIR", help="take the calls of cases from a run"
+    )
     parser.add_argument("--plain", action="store_true", help="run no controls")
     parser.add_argument("--out", type=Path, metavar="DIR", help="default: runs/blame-<time>")
     options = parser.parse_args(argv)
     if unknown := set(options.calls) - set(calls):
         parser.error(f"no call that can be broken: {', '.join(sorted(unknown))}")
     options.calls = options.calls or calls
-    options.mode = options.mode or list(MODES)
+    options.mode = options.mode or [*MODES, FIELD]
     return options
 
 
@@ -287,14 +392,15 @@ def main() -> None:
     cases = [case for case in every_case if not case.network]
     if options.whole:
         cases = drawn(cases, options.whole, str(options.seed))
-    faults = faults_of(options.calls, folder)
+    broken = ways(options.calls, options.mode, wrong_fields(checkout, options.seed))
+    faults = faults_of(broken, folder)
     registry = folder / "dat.conf"
     library = build(checkout, faults, folder)
     registry.write_text(
         dat_conf(from_library(checkout.reference_provider, "rxe0"), library, faults)
     )
     print(describe_machine())
-    total = Figures()
+    total, by_way = Figures(), {mode: Figures() for mode in options.mode}
     with ExitStack() as stack:
         assignment = assignment_of(checkout, registry, folder)
         if not options.plain:
@@ -302,16 +408,18 @@ def main() -> None:
             assignment = replace(assignment, controls=controls(catalogue, every_plan))
         beds = Beds(assignment, stack, folder / FILE)
         if not options.same:
-            beds.run([Job(case) for case in cases])
-        made = read_whole((options.same or folder) / FILE)
+            for _ in beds.run([Job(case)] for case in cases):
+                pass
+        made = read_whole(options.same or folder)
+        beds.learn(made)
         cases = [case for case in cases if case.id in made]
-        for call in options.calls:
-            concerned = [case for case in cases if call in made[case.id]]
-            chosen = drawn(concerned, options.cases, f"{options.seed} {call}")
-            left = {case.id for case in concerned} - {case.id for case in chosen}
-            asked = [case for case in cases if case.id not in left]
-            total.add(break_call(beds, call, options.mode, chosen, asked))
-    print(f"all: {total} (wanted: {PRECISION} % and {REACH} %)")
+        lots = [lot_of(call, mode, cases, made, options) for call, mode in broken]
+        for lot, records in zip(lots, beds.run(lot.jobs() for lot in lots), strict=True):
+            figures = lot.figures(records)
+            print(f"{lot.call} {lot.mode}: {figures}", flush=True)
+            by_way[lot.mode].add(figures)
+            total.add(figures)
+    tell(by_way, total)
 
 
 if __name__ == "__main__":
