@@ -2,7 +2,7 @@
 """Judges the traces of verdict records."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from oracle import (
@@ -27,7 +27,7 @@ from oracle import (
 from oracle.kernel import RULES, Judge, Rule
 from oracle.pairing import SETTLED_US, clocks, pairs
 from oracle.state import Side
-from oracle.trace import Process, Trace, TraceError, read
+from oracle.trace import Call, Process, Trace, TraceError, read
 from oracle.verdict import Deviation, Judgement
 
 MODULES = (
@@ -50,9 +50,15 @@ MODULES = (
     watermark,
 )
 
+# Gets a call, and the process that made it in its state after it.
+Watch = Callable[[Side, Call], None]
 
-def judge(record: Mapping[str, Any], declared: Mapping[str, Any]) -> Judgement:
+
+def judge(
+    record: Mapping[str, Any], declared: Mapping[str, Any], watch: Watch | None = None
+) -> Judgement:
     """Judge a verdict record. `declared` are the attributes and needs of the IA (hosts record).
+    `watch` gets each call of the case when it has been judged.
 
     Never raises for what a record has: damage is reported in the judgement.
     """
@@ -63,7 +69,7 @@ def judge(record: Mapping[str, Any], declared: Mapping[str, Any]) -> Judgement:
         judgement.damage = str(fault)
         return judgement
     try:
-        _judge_trace(trace, judgement)
+        _judge_trace(trace, judgement, watch)
     except Exception as error:
         # What a trace has that no rule foresaw must not end a run.
         judgement.deviations.clear()
@@ -72,7 +78,7 @@ def judge(record: Mapping[str, Any], declared: Mapping[str, Any]) -> Judgement:
     return judgement
 
 
-def _judge_trace(trace: Trace, judgement: Judgement) -> None:
+def _judge_trace(trace: Trace, judgement: Judgement, watch: Watch | None) -> None:
     """Judge the peer first, so that what it did is known as a whole, and then the case."""
     by_who = {process.who: process for process in trace.processes}
     case, peer = by_who.get("case"), by_who.get("peer")
@@ -93,7 +99,7 @@ def _judge_trace(trace: Trace, judgement: Judgement) -> None:
         offset = clocks(case, peer, trace.hosts)
         if offset.most - offset.least < SETTLED_US:
             side.offset = (offset.least, offset.most)
-    _judge(side, case, trace, judgement)
+    _judge(side, case, trace, judgement, watch)
     for call, why in side.proven:
         judgement.deviations.append(
             Deviation(call.who, call.n, call.name, "ep_recv_query/posted", why)
@@ -104,7 +110,13 @@ def _judge_trace(trace: Trace, judgement: Judgement) -> None:
     judgement.deviations.sort(key=lambda deviation: deviation.who != "case")
 
 
-def _judge(side: Side, process: Process, trace: Trace, judgement: Judgement) -> None:
+def _judge(
+    side: Side,
+    process: Process,
+    trace: Trace,
+    judgement: Judgement,
+    watch: Watch | None = None,
+) -> None:
     side.trace = trace
     side.threads = process.threads
     side.last = max((call.end for call in process.calls if call.finished), default=0)
@@ -117,6 +129,8 @@ def _judge(side: Side, process: Process, trace: Trace, judgement: Judgement) -> 
             judgement.unjudged["calls of other threads beside it are not kept"] += 1
             continue
         kernel.call(call)
+        if watch is not None:
+            watch(side, call)
     for held, count in Counter(kernel.asked).items():
         for clause in held.clauses:
             judgement.asked[clause] += count

@@ -5,7 +5,7 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from results.model.run import Attempt, Call, Case, Check, Stack
+from results.model.run import Attempt, Call, Case, Check, Stack, Walk
 
 _BEFORE = 20
 _WINDOW = 60
@@ -204,6 +204,22 @@ def attempt_text(attempt: Attempt) -> str:
         lines += [f"{title}:", *(f"    {frame}" for frame in frames)]
     lines += [f"leak: {leak}" for leak in attempt.leaks]
     return "\n".join(lines)
+
+
+def walked(walk: Walk) -> list[str]:
+    """The calls of a random walk up to the one that is wrong, and all where that is not known.
+
+    Those by which the harness opens the IA are left out, if none of them is wrong.
+    """
+    opens = ("dat_ia_openv", "dat_ia_query")
+    calls = walk.attempt.calls
+    wrong = walk.attempt.deviating_call
+    last = wrong.n if wrong else max((call.n for call in calls), default=0)
+    return [
+        call_text(call) + ("   <-- here" if call == wrong else "")
+        for call in calls
+        if call.n <= last and (call.name not in opens or call == wrong)
+    ]
 
 
 def teardown_text(attempt: Attempt) -> str:

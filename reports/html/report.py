@@ -22,7 +22,7 @@ from typing import Any
 from jinja2 import Environment
 from markupsafe import Markup
 
-from reports.evidence_text import done, duration, stacks, trace
+from reports.evidence_text import done, duration, stacks, trace, walked
 from reports.html.fork_helper import in_halves
 from reports.html.html_env import TEMPLATES, digest, environment, style
 from reports.html.trace_html import SharedLines, lines
@@ -200,6 +200,7 @@ def _environment(
         same_calls=_same_calls,
         stacks=stacks,
         trace=trace,
+        walked=walked,
         standings=[verdict.value for verdict in Verdict] + ["not selected", "no case"],
     )
     return env

@@ -16,6 +16,7 @@ from results.analysis.waivers import accepted, judge, waived
 from results.model.run import Case, Clause, Run, Subject, Waiver
 
 FORMAT = 1
+_COUNTS = ("walks", "steps", "calls", "judged", "states")
 _ENVIRONMENT = ("kernel", "qemu", "rdma_core", "privilege")
 
 
@@ -57,6 +58,7 @@ def _run(run: Run) -> dict[str, Any]:
         "counts": dict(run.counts),
         "digest": run.digest,
         "environments": [dict(items) for items in sorted(environments)],
+        "explored": _explored(run),
         "fabric": run.fabric,
         "features": _features(run),
         "format": FORMAT,
@@ -91,6 +93,7 @@ def _run(run: Run) -> dict[str, Any]:
             {
                 "call": broken.trouble.call,
                 "cases": sorted(case.id for case in broken.cases),
+                **({"steps": broken.walk.steps} if broken.walk else {}),
                 "saw": broken.trouble.key[2],
                 "what": broken.trouble.what,
                 "who": broken.trouble.who,
@@ -107,6 +110,18 @@ def _run(run: Run) -> dict[str, Any]:
             "dirty": run.suite.dirty,
             "version": run.suite.version,
         },
+    }
+
+
+def _explored(run: Run) -> dict[str, Any] | None:
+    """What random walks came to. Their counts depend on how fast the hosts are."""
+    if not run.explore:
+        return None
+    done = run.explored
+    return {
+        "seconds": run.explore,
+        "ended": run.unexplored,
+        **({} if done is None else {name: getattr(done, name) for name in _COUNTS}),
     }
 
 

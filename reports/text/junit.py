@@ -63,10 +63,10 @@ def _beside(run: Run, word: str) -> TestSuite:
     for broken in (each for each in run.breakages if each.word == word):
         case = TestCase(broken.text, classname=broken.trouble.call or "udapl-cts", time=0)
         failure = Failure(f"{broken.text}, {broken.extent}", broken.word)
-        whole = attempt_text if broken.trouble.clause else teardown_text
+        whole = attempt_text if broken.trouble.clause or broken.walk else teardown_text
         failure.text = whole(broken.attempt)
         case.result = [failure]
-        case.system_out = f"replay: {run.replay(broken.cases[0])}"
+        case.system_out = f"replay: {run.replay(broken.first)}"
         cases.append(case)
     suite.add_testcases(cases)
     return suite
@@ -86,6 +86,7 @@ def _properties(run: Run) -> list[tuple[str, str]]:
         ("in_part", "; ".join(run.in_part)),
         ("complete", "true" if run.complete else "false"),
         ("teardown", str(len(run.breakages))),
+        ("explored", run.exploration),
         ("unstable", " ".join(case.id for case in run.unstable)),
         ("again", run.again),
         ("seed", run.seed),
@@ -167,5 +168,5 @@ def _told(run: Run, case: Case, hosts: int, waiver: Waiver | None) -> str:
         )
     if case.verdict(hosts) in NOT_KEPT:
         parts.append(f"against {run.blamed(case.clause)}")
-        parts.append(f"replay: {run.replay(case)}")
+        parts.append(f"replay: {run.replay(case.id)}")
     return "\n".join(parts)

@@ -3,7 +3,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from reports.evidence_text import done, expected
+from reports.evidence_text import done, expected, walked
 from reports.md_escape import code as _code
 from reports.md_escape import plain as _plain
 from results.analysis import features, waivers
@@ -50,6 +50,7 @@ def render(run: Run) -> str:
     lines += _profiles(run)
     lines += _parity(run)
     lines += _model(run)
+    lines += _explored(run)
     lines += [f"{conclusion.word.capitalize()}: {conclusion.criterion}.", ""]
     return "\n".join(lines)
 
@@ -140,7 +141,7 @@ def _example(run: Run, cause: Cause, waived: Mapping[str, Waiver]) -> list[str]:
         f"  - requirement: {_plain(case.clause.requirement)}",
         *(_parts(case, attempt) if attempt else ()),
         *(_place(attempt) if attempt else ()),
-        f"  - replay: {_code(run.replay(case))}",
+        f"  - replay: {_code(run.replay(case.id))}",
     ]
     others = [other for other in cause.cases if other is not case]
     if others:
@@ -194,12 +195,14 @@ def _teardown(run: Run) -> list[str]:
     for broken in run.breakages[:_LISTED]:
         lines += [
             f"- **{broken.word}** {_code(broken.trouble.text)}, {_plain(broken.extent)}",
-            f"  - replay: {_code(run.replay(broken.cases[0]))}",
+            f"  - replay: {_code(run.replay(broken.first))}",
         ]
+        if broken.walk:
+            lines += [f"  - {_code(line)}" for line in walked(broken.walk)]
     rest = len(run.breakages) - _LISTED
     if rest > 0:
         lines.append(f"- and {rest} more in report.html")
-    lead = "Failed in teardown, or found by the model in cases that were kept:"
+    lead = "Failed in teardown, or found by the model in cases that were kept, or in random walks:"
     return [lead, "", *lines, ""] if lines else []
 
 
@@ -255,6 +258,14 @@ def _model(run: Run) -> list[str]:
         f" {run.asked.total():,} times; {judged} of {len(run.clauses)} clauses are among them.",
         "",
     ]
+
+
+def _explored(run: Run) -> list[str]:
+    """What random walks came to."""
+    told = run.explored.by_object if run.explored else []
+    rows = [f"| {_plain(kind)} | {_plain(states)} |" for kind, states in told]
+    head = ["", "| object | states reached, and how often |", "| --- | --- |"] if rows else []
+    return [_plain(run.exploration), *head, *rows, ""]
 
 
 def _parity(run: Run) -> list[str]:

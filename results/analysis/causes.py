@@ -135,7 +135,7 @@ def advice(run: Run, found: Sequence[Cause]) -> str:
         return ""
     said = "1 defect" if defects == 1 else f"{defects} defects"
     if not own:
-        return f"{said}, in teardown."
+        return f"{said}, in {'random walks' if all(b.walk for b in run.breakages) else 'teardown'}."
     first = own[:FIRST]
     reach = len(_clauses(case for cause in first for case in (*cause.cases, *cause.blocked)))
     ways = [f"fail{'s' if len(first) == 1 else ''}"] if any(c.cases for c in first) else []

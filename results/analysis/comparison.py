@@ -206,8 +206,11 @@ class Comparison:
         """The result in a sentence."""
         counts = [(kind, len(self.of(kind))) for kind in Kind]
         said = [f"{count} {kind}" for kind, count in counts if count]
-        if self.new_breakages:
-            said.insert(0, f"teardown failed in {len(self.new_breakages)} new ways")
+        walks = sum(broken.walk is not None for broken in self.new_breakages)
+        if walks:
+            said.insert(0, f"random walks found {walks} new defects")
+        if ways := len(self.new_breakages) - walks:
+            said.insert(0, f"teardown failed in {ways} new ways")
         of = "1 clause" if self.compared == 1 else f"{self.compared} clauses"
         return f"of {of} in both runs, " + ("; ".join(said) if said else "none changed")
 

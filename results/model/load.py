@@ -21,6 +21,7 @@ from results.model.run import (
     Crash,
     End,
     Evidence,
+    Explored,
     Fabric,
     Fault,
     Found,
@@ -37,6 +38,7 @@ from results.model.run import (
     Undeclared,
     Verdict,
     Waiver,
+    Walk,
     hosts_word,
 )
 from results.runlog.contradiction import contradiction
@@ -97,6 +99,10 @@ def _load(run_dir: Path, keep: _Keep) -> Run:
                     record.text("feature", None), record.text("case"), record.text("verdict")
                 )
             )
+        elif kind == "walk":
+            run.walks.append(_walk(record, len(run.walks) + 1, keep))
+        elif kind == "explored":
+            run.explored = _explored(record, run)
         elif kind == "incident":
             run.incidents.append(
                 Incident(record.text("what", None), record.text("host"), record.text("text"))
@@ -180,7 +186,8 @@ class _Cases:
             if a.number == 1
         }
         blocked = Verdict.BLOCKED in words
-        if words & NOT_KEPT or blocked or any(a.teardown or a.beside for a in firsts):
+        beside = any(a.teardown or a.beside for a in firsts) or bool(self._run.walks)
+        if words & NOT_KEPT or blocked or beside:
             return _NOT_CONFORMANT
         missing = any(
             (case.id, hosts, where, 1) not in self._lines
@@ -188,6 +195,7 @@ class _Cases:
             for hosts in case.modes
             for where in self._places.get(hosts, ((),))
         )
+        missing = missing or bool(self._run.unexplored)
         return _COULD_NOT_TELL if missing or words & UNKNOWN or not words & KEPT else _CONFORMANT
 
     @property
@@ -278,6 +286,7 @@ def _run(record: Members) -> Run:
         proofs=tuple(_proof(item) for item in record.members("proofs")),
         assumed=_assumed(record.member("assumed")),
         waived_ok=record.flag("waived_ok"),
+        explore=record.number("explore"),
     )
 
 
@@ -439,6 +448,50 @@ def _attempt(record: Members, page: str, keep: _Keep) -> Attempt:
     if against := contradiction(record.values):
         record.damaged(f"{attempt.case} is {verdict} there, but {printable(against)}")
     return attempt
+
+
+def _walk(record: Members, number: int, keep: _Keep) -> Walk:
+    """A walk that was found wrong: the next of the run."""
+    if record.integer("number", None) != number:
+        record.damaged(f"it is walk {record.integer('number')}, and {number} is the next one")
+    attempt = _attempt(record.member("record"), "", keep)
+    what, call, why = (record.text(name) for name in ("what", "call", "why"))
+    if attempt.beside:
+        trouble = attempt.beside[0]
+    elif clause := record.text("clause"):
+        trouble = Trouble(call, "deviates", why, clause=clause)
+    elif what == "teardown" and attempt.teardown:
+        trouble = next(each for each in attempt.teardown if each.what != "refused")
+    else:
+        saw = attempt.crash.signal if attempt.crash else why
+        trouble = Trouble(call, what.lower(), saw)
+    return Walk(
+        number,
+        trouble,
+        why,
+        record.texts("steps"),
+        record.integer("shown", None),
+        record.integer("again", None),
+        attempt,
+    )
+
+
+def _explored(record: Members, run: Run) -> Explored:
+    """What all walks of a run came to, if they are as many as were told of."""
+    if run.explored is not None:
+        record.damaged("the run has told of its walks already")
+    if record.integer("findings", None) != len(run.walks):
+        record.damaged(f"it counts {record.integer('findings')} findings of {len(run.walks)}")
+    states = record.member("states")
+    return Explored(
+        record.number("seconds", None),
+        record.integer("walks", None),
+        record.integer("steps", None),
+        record.integer("calls", None),
+        record.integer("judged", None),
+        {printable(kind): states.counts(kind) for kind in states.values},
+        record.text("ended"),
+    )
 
 
 def _model(said: Members) -> str:

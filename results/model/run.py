@@ -433,15 +433,75 @@ class Attempt:
 
 
 @dataclass(frozen=True)
+class Walk:
+    """A random walk that was found wrong, shrunk to few steps: what is wrong, and in how many of
+    the times that it was taken again.
+    """
+
+    number: int
+    trouble: Trouble
+    why: str
+    steps: tuple[str, ...]
+    shown: int
+    again: int
+    attempt: Attempt
+
+    @property
+    def id(self) -> str:
+        """What `replay` calls it."""
+        return f"explore/{self.number}"
+
+    @property
+    def often(self) -> str:
+        """How often it was wrong when it was taken again, in words."""
+        return f"shown {self.shown} of {self.again} times"
+
+
+@dataclass(frozen=True)
+class Explored:
+    """What the random walks of a run came to. `states` counts by object the states that objects
+    came to; `ended` is why it ended before its time, empty if it did not.
+    """
+
+    seconds: float
+    walks: int
+    steps: int
+    calls: int
+    judged: int
+    states: dict[str, dict[str, int]]
+    ended: str = ""
+
+    @property
+    def sentence(self) -> str:
+        """What was walked, in words."""
+        states = sum(map(len, self.states.values()))
+        early = f" It ended early: {self.ended}." if self.ended else ""
+        return (
+            f"Random walks of {self.seconds:g} seconds: {self.walks:,} walks of {self.steps:,}"
+            f" steps, {self.calls:,} calls, of which {self.judged:,} were judged, and {states}"
+            f" states of {len(self.states)} kinds of objects.{early}"
+        )
+
+    @property
+    def by_object(self) -> list[tuple[str, str]]:
+        """The states of each kind of object with their counts, in words."""
+        return [
+            (kind, "; ".join(f"{state} {count:,}" for state, count in states.items()))
+            for kind, states in self.states.items()
+        ]
+
+
+@dataclass(frozen=True)
 class Breakage:
     """A finding of its own: one thing that broke beside the clauses of the cases that met it, when
-    what they had made was freed, or in a call that the executable specification found wrong.
-    `attempt` is the first case's.
+    what they had made was freed, or in a call that the executable specification found wrong; or in
+    a random `walk`, and in no case. `attempt` is the first case's, or the walk's.
     """
 
     trouble: Trouble
     cases: tuple["Case", ...]
     attempt: Attempt
+    walk: Walk | None = None
 
     @property
     def text(self) -> str:
@@ -450,14 +510,23 @@ class Breakage:
 
     @property
     def word(self) -> str:
-        """Where it was found: "TEARDOWN" or "MODEL"."""
+        """Where it was found: "TEARDOWN", "MODEL" or "EXPLORE"."""
+        if self.walk:
+            return "EXPLORE"
         return "MODEL" if self.trouble.clause else "TEARDOWN"
 
     @property
     def extent(self) -> str:
         """In how many cases: "in 12 cases, first in ep_create/..."."""
-        first = self.cases[0].id
+        if self.walk:
+            return f"in walk {self.walk.id} of {len(self.walk.steps)} steps, {self.walk.often}"
+        first = self.first
         return f"in {len(self.cases)} cases, first in {first}" if self.cases[1:] else f"in {first}"
+
+    @property
+    def first(self) -> str:
+        """The first case that met it, or the walk: what is replayed."""
+        return self.walk.id if self.walk else self.cases[0].id
 
 
 @dataclass
@@ -848,12 +917,14 @@ CRITERIA = {
     "not conformant": (
         "a first attempt ended in FAIL, CRASH, TIMEOUT or CONTRADICTED, or in BLOCKED, because a"
         " call of the provider failed that another clause promises, or what a case had made"
-        " could not be freed (teardown); a second attempt never takes that back"
+        " could not be freed (teardown), or a random walk found a call wrong (explore); a second"
+        " attempt never takes that back"
     ),
     "could not tell": (
         "nothing of that kind against the provider, but a case ended in ERROR, which is the"
         " suite's or the host's failure,"
-        " or in RESOURCE, for lack of means, or NOT-RUN, the run was interrupted, no clause could"
+        " or in RESOURCE, for lack of means, or NOT-RUN, the run was interrupted, random walks"
+        " that were asked for ended early, no clause could"
         " be checked at all, or a clause of a registry failed that is not under test"
     ),
 }
@@ -890,6 +961,11 @@ class Run:
     incidents: list[Incident] = field(default_factory=list)
     end: End | None = None
     cut_off: bool = False
+    # How many seconds of random walks were asked for, those that were found wrong, and what all of
+    # them came to.
+    explore: float = 0.0
+    walks: list[Walk] = field(default_factory=list)
+    explored: Explored | None = None
     # By clause or family: how often the executable specification judged a call by a rule of it.
     asked: Counter[str] = field(default_factory=Counter)
     # How many records were read, and the digest of the last: it stands for all of them.
@@ -1046,15 +1122,44 @@ class Run:
                     # One that had all of its time tells more.
                     if seen[0].hurried and not trouble.hurried:
                         found[trouble.key] = trouble, seen[1], attempt
-        return [
+        breakages = [
             Breakage(trouble, tuple(cases.values()), attempt)
             for _, (trouble, cases, attempt) in sorted(found.items())
         ]
+        alone = (w for w in self.walks if w.trouble.key not in found)
+        return breakages + [
+            Breakage(walk.trouble, (), walk.attempt, walk)
+            for walk in alone
+            if walk.trouble.clause not in broken
+        ]
 
     @cached_property
-    def first_broken(self) -> Case | None:
-        """The case to replay first: one that was not kept, or else one whose teardown broke."""
-        return next(iter((*self.findings, *(each.cases[0] for each in self.breakages))), None)
+    def exploration(self) -> str:
+        """What random walks the run has taken, in words, and what they are worth."""
+        if not self.explore:
+            return "No random walks were taken: certify --explore SECONDS takes some."
+        if self.explored is None:
+            return "Random walks were asked for, and the run did not come to them."
+        what = "defect" if len(self.walks) == 1 else "defects"
+        found = f"{len(self.walks)} {what} found." if self.walks else "No call deviates, no proof."
+        return f"{self.explored.sentence} {found}"
+
+    @cached_property
+    def unexplored(self) -> str:
+        """Why random walks that were asked for say less than they should; empty if they do not."""
+        if not self.explore:
+            return ""
+        if self.explored is None:
+            return "the run did not come to the random walks that were asked for"
+        return f"random walks ended early ({self.explored.ended})" if self.explored.ended else ""
+
+    @cached_property
+    def first_broken(self) -> str:
+        """The case to replay first: one that was not kept, or else one whose teardown broke, or a
+        walk; empty if there is none.
+        """
+        found = (*(case.id for case in self.findings), *(each.first for each in self.breakages))
+        return next(iter(found), "")
 
     @cached_property
     def unstable(self) -> list[Case]:
@@ -1159,6 +1264,8 @@ class Run:
             sentence += f", teardown failed in {ways} way{'s' if ways > 1 else ''}"
         if ways := words["MODEL"]:
             sentence += f", the model found {ways} more defect{'s' if ways > 1 else ''}"
+        if ways := words["EXPLORE"]:
+            sentence += f", random walks found {ways} more defect{'s' if ways > 1 else ''}"
         word, because = self._judged(failed, checked, unknown)
         because = "; ".join([because, *self._small_limits()])
         return Conclusion(word, sentence, because, CRITERIA[word])
@@ -1192,7 +1299,7 @@ class Run:
             return "no clause applied, so none was checked"
         if self.end is not None and self.end.status != "complete":
             return f"the run was {self.end.status}"
-        return ""
+        return self.unexplored
 
     @cached_property
     def limits(self) -> Counter[str]:
@@ -1224,7 +1331,11 @@ class Run:
             calls = ", ".join(f"{call} failed ({n})" for call, n in self.blockers.most_common())
             count = len(self.with_verdict(Verdict.BLOCKED))
             yield f"{_clauses(count)} not judged, because {calls}"
-        for word, what in (("TEARDOWN", "teardown failed"), ("MODEL", "the model found a defect")):
+        for word, what in (
+            ("TEARDOWN", "teardown failed"),
+            ("MODEL", "the model found a defect"),
+            ("EXPLORE", "a random walk found a defect"),
+        ):
             ends = {e.trouble.call or "no call": None for e in self.breakages if e.word == word}
             if ends:
                 yield f"{what} ({', '.join(ends)})"
@@ -1249,10 +1360,10 @@ class Run:
         """Whom a finding about `clause` is against, in words."""
         return self.subject.registry if clause.blame == "registry" else "the provider"
 
-    def replay(self, case: Case) -> str:
-        """The command that runs `case` again as it ran here."""
+    def replay(self, case: str) -> str:
+        """The command that runs the case of this id, or a walk, again as it ran here."""
         patience = f" --patience {self.patience}" if self.patience > 1 else ""
-        return f"./udapl-cts replay {shlex.quote(self.id)} {shlex.quote(case.id)}{patience}"
+        return f"./udapl-cts replay {shlex.quote(self.id)} {shlex.quote(case)}{patience}"
 
 
 def _either(verdicts: Iterable[str]) -> str:

@@ -12,7 +12,7 @@ from results.runlog import frames
 from results.runlog.chain import START, Link, broken
 from results.runlog.printable import printable
 
-FORMAT = 5
+FORMAT = 6
 # The first format whose records are chained by digests.
 OLDEST = 2
 # Numbers are of 64 bits.
@@ -20,7 +20,9 @@ MOST = 1 << 63
 # Before format 4, the verdict ERROR was called BROKEN.
 _FORMER = {"BROKEN": "ERROR"}
 _RENAMED = 4
-RECORD_TYPES = frozenset({"run", "hosts", "verdict", "undeclared", "incident", "end"})
+RECORD_TYPES = frozenset(
+    {"run", "hosts", "verdict", "undeclared", "walk", "explored", "incident", "end"}
+)
 _NUMBERS = frozenset({int, float})
 _LISTS = frozenset({list})
 # So many different lists are made printable once: those of a run's calls are seldom new.

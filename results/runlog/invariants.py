@@ -19,6 +19,7 @@ from typing import Any
 from results.runlog.events import read
 from results.runlog.printable import printable
 from results.runlog.records import EVENTS, KEPT
+from results.runlog.walks import wrong
 
 Record = Mapping[str, Any]
 
@@ -366,6 +367,35 @@ def _breaks(_: State, record: Record) -> Iterator[str]:
         yield f"it breaks {clause}, and was not kept, or agrees with the executable specification"
     elif said.get("clause") != clause or f"{record['case']}/".startswith(f"{clause}/"):
         yield f"it breaks {clause}, which is not what the executable specification finds"
+
+
+@_invariant(
+    "walk",
+    "It was taken in a run that was to explore, and what is wrong with it is what its verdict, its"
+    " calls and the executable specification tell, which hold as those of a case.",
+)
+def _walk(state: State, record: Record) -> Iterator[str]:
+    verdict = record["record"]
+    if not state.head.get("explore"):
+        yield "the run was not to take random walks"
+    found = wrong(verdict)
+    if found is None or any(record[name] != value for name, value in found.record.items()):
+        yield f"{record['call'] or 'no call'} is wrong by it, and its verdict does not say so"
+    if not 0 <= record["shown"] <= record["again"]:
+        yield f"it was shown {record['shown']} of {record['again']} times"
+    for look in (_where, _times, _numbers, _checks, _judged, _breaks):
+        yield from look(state, verdict)
+
+
+@_invariant("explored", "No more calls were judged than were made, in the time that was asked for.")
+def _explored(state: State, record: Record) -> Iterator[str]:
+    if record["seconds"] != state.head.get("explore"):
+        yield f"{record['seconds']} s of walks are recorded, and others were asked for"
+    if not 0 <= record["judged"] <= record["calls"]:
+        yield f"{record['judged']} calls were judged of {record['calls']}"
+    counts = [count for states in record["states"].values() for count in states.values()]
+    if min((*counts, 1)) < 1 or min(record["walks"], record["steps"]) < 0:
+        yield "a count is less than one"
 
 
 @_invariant("end", "The last record is of a whole run, or of one that was interrupted.")

@@ -21,7 +21,7 @@ from results.runlog.chain import START, Link, linked
 from results.runlog.events import read
 from results.runlog.frames import EVENTS as EVENTS
 
-FORMAT = 5
+FORMAT = 6
 
 KEPT = frozenset({"PASS", "NOTE"})
 CONTRADICTED = "CONTRADICTED"

@@ -21,6 +21,7 @@ else:
 PATIENCE_MOST = 60
 CPUS_MOST = 8
 MOST_WORKERS = 1_000
+WALK_SECONDS_MOST = 7 * 86_400.0
 
 
 def add_patience(parser: argparse._ActionsContainer, default: int | None, otherwise: str) -> None:
@@ -84,6 +85,17 @@ def fabric_of(
     return fabric, fabric.settings(
         Wish(cpus=options.cpus, device=options.device, kernel=options.kernel)
     )
+
+
+def walk_seconds(text: str) -> float:
+    """For how long random walks are taken. Raises ArgumentTypeError."""
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 1 <= seconds <= WALK_SECONDS_MOST:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds from 1 on")
+    return seconds
 
 
 def _series(text: str) -> str:

@@ -24,6 +24,7 @@ from runners.commands import (
     add_device,
     add_kernel,
     add_patience,
+    walk_seconds,
 )
 from runners.names import nearest
 
@@ -158,6 +159,14 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     how.add_argument(
         "--out", type=Path, metavar="DIR", help="the run's folder (default: runs/<run>)"
+    )
+    how.add_argument(
+        "--explore",
+        type=walk_seconds,
+        default=0.0,
+        metavar="SECONDS",
+        help="when the cases have run, take random walks for so long, by the run's seed: what they"
+        " find is a finding of the run (docs/explore.md)",
     )
     some = parser.add_argument_group("a part of the suite, as pytest has it")
     some.add_argument("-k", dest="keyword", default="", metavar="EXPR", help="by name")
@@ -374,6 +383,7 @@ def _order(
         waivers=_waivers(options, catalogue),
         waived_ok=options.waived_ok,
         assumed=_assumed(options.assumed),
+        explore=options.explore,
     )
 
 
@@ -571,6 +581,12 @@ def _check(options: argparse.Namespace, checkout: Checkout) -> None:
         raise InputError("--dat-conf needs --ia NAME: which of its IAs is to be certified")
     if options.ia_params is not None and options.dat_conf is not None:
         raise InputError("--ia-params does not go with --dat-conf: a dat.conf has its own")
+    if options.explore and options.api != DEFAULT_API:
+        raise InputError(f"--explore takes walks by DAT {DEFAULT_API} only")
+    if options.explore and spread is not None:
+        raise InputError("--explore goes with neither --spread nor --every-pair")
+    if options.explore and not checkout.puppet.is_file():
+        raise RunnerError(f"{checkout.puppet} is not built: cmake --build --preset default")
     if options.waived_ok and options.waivers is None:
         raise InputError("--waived-ok says what waived findings count for: give --waivers too")
     _assumed(options.assumed)

@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING
 
 from results.errors import InputError, RunnerError
 from runners.checkout import Checkout
-from runners.commands import Subparsers, add_cpus, add_device, add_kernel, fabric_of
+from runners.commands import (
+    WALK_SECONDS_MOST,
+    Subparsers,
+    add_cpus,
+    add_device,
+    add_kernel,
+    fabric_of,
+    walk_seconds,
+)
 from runners.names import nearest
 
 if TYPE_CHECKING:
@@ -21,7 +29,7 @@ if TYPE_CHECKING:
 
 AGREES, DEVIATES, COULD_NOT_TELL = 0, 1, 2
 SECONDS, STEPS = 60.0, 60
-SECONDS_MOST, STEPS_MOST = 7 * 86_400.0, 200
+STEPS_MOST = 200
 TELL_EVERY_S = 5.0
 SEEDS = 1 << 31
 
@@ -42,7 +50,7 @@ def add_parser(commands: Subparsers) -> None:
         help="only calls of these objects: ep, evd, srq, ... (default: all)",
     )
     parser.add_argument(
-        "--seconds", type=_seconds, default=SECONDS, metavar="N", help="default: 60"
+        "--seconds", type=walk_seconds, default=SECONDS, metavar="N", help="default: 60"
     )
     parser.add_argument(
         "--walks", type=_walks, metavar="N", help="end after so many walks, and not by the clock"
@@ -124,7 +132,7 @@ def _order(options: argparse.Namespace, checkout: Checkout) -> "Order":
         settings=settings,
         objects=options.objects or OBJECTS,
         steps=options.steps,
-        seconds=options.seconds if options.walks is None else SECONDS_MOST,
+        seconds=options.seconds if options.walks is None else WALK_SECONDS_MOST,
         walks=options.walks or 0,
         seed=random.randrange(SEEDS) if options.seed is None else options.seed,
         fault=options.fault,
@@ -171,10 +179,8 @@ def _tell(finding: "Finding", path: Path) -> None:
 
 
 def _walk(checkout: Checkout, order: "Order", path: Path, folder: Path) -> int:
-    from reports.evidence_text import call_text
-    from results.model.load import attempt_of
-    from runners.campaign.explore.campaign import assignment
-    from runners.campaign.explore.walk import Walker, read_program, wrong
+    from runners.campaign.explore.campaign import assignment, tell_walk
+    from runners.campaign.explore.walk import Walker, read_program
 
     try:
         program = read_program(path)
@@ -186,22 +192,7 @@ def _walk(checkout: Checkout, order: "Order", path: Path, folder: Path) -> int:
         record = walker.walk(program)
     finally:
         walker.close()
-    found = wrong(record)
-    for call in attempt_of(record).calls:
-        here = found is not None and call.n == found.n
-        print(call_text(call) + ("   <-- here" if here else ""))
-    print(f"{found.what}: {found.why}" if found else "no call deviates")
-    return DEVIATES if found else AGREES
-
-
-def _seconds(text: str) -> float:
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = 0.0
-    if not 1 <= seconds <= SECONDS_MOST:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds from 1 on")
-    return seconds
+    return DEVIATES if tell_walk(record) else AGREES
 
 
 def _walks(text: str) -> int:

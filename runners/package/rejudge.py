@@ -56,8 +56,9 @@ def rejudge(folder: Path, told: int) -> Rejudged:
         if record["type"] == "hosts":
             for name, said in _declared(record):
                 declared[record["hosts"], name] = said
-        elif record["type"] == "verdict":
-            rejudged.take(record, declared.get((record["hosts"], record["host"]), {}), told)
+        elif record["type"] in ("verdict", "walk"):
+            taken = record.get("record", record)
+            rejudged.take(taken, declared.get((taken["hosts"], taken["host"]), {}), told)
     return rejudged
 
 

@@ -7,8 +7,9 @@ from typing import Any, cast
 import pytest
 
 from results.errors import RunnerError
+from results.runlog.walks import Wrong, wrong
 from runners.campaign.explore.search import AGAIN, Search
-from runners.campaign.explore.walk import Walker, Wrong, wrong
+from runners.campaign.explore.walk import Walker
 
 Judge = Callable[[Sequence[str]], int]
 
@@ -124,3 +125,22 @@ def test_an_unusable_walk_is_told_though_the_next_is_usable() -> None:
         patch.setattr(walker, "walk", lambda program: whole(program) | next(records, {}))
         with pytest.raises(RunnerError, match="the host is full"):
             list(one.findings())
+
+
+def test_a_finding_stays_though_a_later_walk_is_unusable() -> None:
+    one, walker = search(lambda program: position(program, "srq_resize"))
+    whole = walker.walk
+    found: list[bool] = []
+
+    def walk(program: Sequence[str]) -> dict[str, Any]:
+        record = whole(program)
+        found.append(record["oracle"]["verdict"] == "deviates")
+        full = {"verdict": "ERROR", "reason": "the host is full", "oracle": {"verdict": "agrees"}}
+        return record | full if sum(found) > 1 else record
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(walker, "walk", walk)
+        findings = one.findings()
+        first = next(findings)
+    assert first.wrong.call == "dat_srq_resize"
+    assert (first.shown, first.again) == (0, 0)

@@ -56,12 +56,14 @@ def good() -> list[Record]:
             "subject": {"sha256": SHA256, "ia": "x0", "dat_conf_entry": "x0 u1.2 default"},
             "clauses": clauses,
             "plan": plan,
+            "explore": 20,
         }
     ]
     for hosts in (1, 2):
         records.append(_hosts(hosts))
         records += [_verdict(f"p/{name}", hosts, number) for number, name in enumerate("abc")]
         records.append(_unsupported(hosts))
+    records += [_walk(), _explored()]
     records.append({"type": "end", "finished": "2026-01-02T03:09:05Z", "status": "complete"})
     return records
 
@@ -103,6 +105,23 @@ def _unsupported(hosts: int) -> Record:
     record = _verdict("p/d", hosts, 0)
     said = {"verdict": "UNSUPPORTED", "reason": "tea = 0", "calls": [], "checks": []}
     return {**record, **said, "oracle": {"verdict": "unjudged", "judged": 0}}
+
+
+def _walk() -> Record:
+    """A walk of which the third call deviates."""
+    record = {**_verdict("explore/walk", 1, 0), "case": "explore/walk", "breaks": "p/x"}
+    record["calls"] = [{**each, "at_us": each["at_us"] + 5} for each in record["calls"]]
+    said = {"verdict": "deviates", "n": 3, "clause": "p/x", "why": "it is so [p/x]"}
+    record["oracle"] = {**said, "who": "case", "judged": 3}
+    told = {"what": "deviates", "call": "dat_evd_dequeue", "clause": "p/x", "call_n": 3}
+    told |= {"why": "it is so [p/x]", "shown": 4, "again": 5, "record": record}
+    return {"type": "walk", "number": 1, "steps": ["evd_dequeue 3000 8000"], **told}
+
+
+def _explored() -> Record:
+    counts = {"walks": 9, "steps": 90, "calls": 80, "judged": 70, "findings": 1}
+    states = {"pz": {"in use": 7}}
+    return {"type": "explored", "hosts": 1, "seconds": 20, "seed": 7, **counts, "states": states}
 
 
 def _any(rng: random.Random, records: list[Record], kind: str, *words: str) -> Record:
@@ -153,6 +172,11 @@ _members("judged", "verdict", "PASS", "NOTE", oracle=[{"verdict": "agrees", "jud
 _members("judged", "verdict", oracle=[{"verdict": "agrees", "judged": 13, "asked": {"x": 0}}])
 _members("judged", "verdict", oracle=[{"verdict": "agrees", "judged": -1}, {"judged": 3}, 3])
 _members("breaks", "verdict", breaks=["p/a", "", "p"])
+_members("walk", "walk", call=["dat_evd_wait", ""], clause=["p/y", ""], why=["", None], call_n=[2])
+_members("walk", "walk", what=["CRASH", "PASS", None], shown=[6, -1, None], record=[{}, None])
+_members("walk", "run", explore=[0, None])
+_members("explored", "explored", seconds=[10, 21, None], judged=[81, -1, None], calls=[60, None])
+_members("explored", "explored", walks=[-1, None], states=[{"pz": {"in use": 0}}, None])
 _members("end", "end", finished=["", "later", None], status=["", "Complete", "whole", None])
 
 
@@ -270,6 +294,16 @@ def _declined(rng: random.Random, records: list[Record]) -> None:
 def _without_a_word(rng: random.Random, records: list[Record]) -> None:
     word = rng.choice(["CRASH", "TIMEOUT", "RESOURCE", "ERROR", "CONTRADICTED"])
     _any(rng, records, "verdict", "PASS").update(verdict=word, reason="")
+
+
+@_way("walk")
+def _walk_without_its_calls(rng: random.Random, records: list[Record]) -> None:
+    """Its own record holds no longer."""
+    record = _any(rng, records, "walk")["record"]
+    change: Record = rng.choice(
+        [{"ms": -1}, {"calls": []}, {"host": "host9"}, {"verdict": "ERROR"}]
+    )
+    record.update(change)
 
 
 @_way("own-evidence")

@@ -82,9 +82,9 @@ def test_no_such_run(tmp_path: Path, name: str) -> None:
 
 def test_newer_format_names_both_versions(tmp_path: Path) -> None:
     run = green_run()
-    run.head["format"] = 6
+    run.head["format"] = 7
     run.records.insert(0, {"type": "something-new"})
-    with pytest.raises(ReportError, match=r"format 6.*up to 5"):
+    with pytest.raises(ReportError, match=r"format 7.*up to 6"):
         render(run.write(tmp_path), "html")
 
 

@@ -405,6 +405,29 @@ def is_alone(run: dict[str, Any]) -> None:
     (fails if others else passes)(run)
 
 
+def walk(run: dict[str, Any]) -> None:
+    """What a puppet does: FAKE_WALK says what comes of the step pz_create."""
+    what = os.environ.get("FAKE_WALK", "agrees")
+    if what == "error":
+        verdict(run, "ERROR", "no such step")
+        return
+    ia = [["ia_handle", "ia#1"]]
+    call(run, "DAT_SUCCESS", call="dat_ia_openv", args=[["name", '"cts0"']], out=ia)
+    freed = sum(line.startswith("pz_create ") for line in run.get("program", "").split("\n"))
+    if freed and what == "crashes":
+        crashes(run)
+        return
+    null = [["pz_handle", "DAT_HANDLE_NULL"], ["pz_param_mask", "DAT_PZ_FIELD_ALL"]]
+    for n in range(freed):
+        ret = "DAT_SUCCESS" if what == "deviates" else "DAT_INVALID_HANDLE"
+        call(run, ret, n=n + 2, call="dat_pz_query", args=null)
+    check(run, True, "DAT_INVALID_STATE")
+    flags = [["close_flags", "DAT_CLOSE_ABRUPT_FLAG"]]
+    last = {"n": freed + 2, "call": "dat_ia_close", "args": ia + flags}
+    call(run, "DAT_SUCCESS", **last, teardown=True)
+    verdict(run, "PASS")
+
+
 def spares(run: dict[str, Any]) -> None:
     """A fault that the case `passes` does not catch."""
     (passes if run["case"] == "demo_page/passes" else fails)(run)
@@ -618,6 +641,7 @@ BEHAVIOURS: dict[str, Callable[[dict[str, Any]], None]] = {
         tells_its_time,
         tells_its_time_to_peer,
         times_out_at_first,
+        walk,
         spares,
         takes_its_time,
         is_alone,
@@ -677,10 +701,7 @@ def serve() -> None:
                     "build": "ff" if (HERE / "another-build").exists() else "00",
                     "catalogue": "0" * 16,
                     "cases": 1,
-                    "api": Path(__file__)
-                    .name.removeprefix("udapl-cases-")
-                    .removeprefix("udapl-cases")
-                    or "1.2",
+                    "api": "2.0" if Path(__file__).name.endswith("-2.0") else "1.2",
                     "kept": ["everything (/a/path)"] if "--privileged" in sys.argv else [],
                     "libdat": os.environ.get("FAKE_LIBDAT", os.environ.get("LD_PRELOAD", "")),
                     "ia": ia,

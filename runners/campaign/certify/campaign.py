@@ -5,7 +5,7 @@ import hashlib
 import json
 import shutil
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack, closing, suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
@@ -19,7 +19,7 @@ from results.errors import InputError
 from results.runlog import records
 from results.runlog.records import EventLog, Record, ResultsLost
 from runners import runs
-from runners.campaign.certify import proof
+from runners.campaign.certify import exploring, proof
 from runners.campaign.plan.assignment import Assignment, agent_command
 from runners.campaign.plan.plan import Case, Planned, controls, identity, plan, registrys
 from runners.campaign.plan.subject import Subject, environment
@@ -83,6 +83,7 @@ class Order:
     waivers: Sequence[Record] = ()
     waived_ok: bool = False
     assumed: Mapping[str, bool] = field(default_factory=dict)
+    explore: float = 0.0  # so many seconds of random walks
 
 
 @dataclass(frozen=True)
@@ -151,6 +152,7 @@ def resume(
         if past.complete and not missing:
             raise InputError(f"nothing is missing in run {order.run}")
         recorder = _Recorder(log, progress, interrupts, past.tally)
+        recorder.walks, recorder.explored = past.walks, past.explored
         progress.say(f"run {order.run} goes on: {len(missing)} of {len(whole.plan)} are missing")
         runs.point_latest(checkout.runs, order.run, folder)
         recorder.write(incident("resumed", "", f"at {records.now()}, {len(missing)} were missing"))
@@ -182,13 +184,14 @@ def _carry_out(
         if not assignment.plan or code in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
             _run_again(order, whole, testbeds, recorder)
             _try_undeclared(order, whole.plan, testbeds, recorder)
+            _explore(checkout, order, whole, testbeds, recorder)
     except KeyboardInterrupt:
         pass
     except ResultsLost as error:
         recorder.fail("no-space", str(error))
     if recorder.progress.rate:
         recorder.progress.say(recorder.progress.rate)
-    outcome = _end(whole, recorder, _excused(order))
+    outcome = _end(order, whole, recorder)
     # All is written down: who interrupts now waits for the hosts no longer.
     with suppress(KeyboardInterrupt):
         opened.close()
@@ -297,6 +300,31 @@ def _try_undeclared(
         testbeds.run(Attempt(one, undeclared=True), emit)
 
 
+def _explore(
+    checkout: Checkout,
+    order: Order,
+    whole: Assignment,
+    testbeds: Testbeds,
+    recorder: "_Recorder",
+) -> None:
+    """The random walks of the run, if it is to take some and has not, in its first mode."""
+    stopped = order.stop_first and any(end.broken for end in recorder.tally.ends.values())
+    if not order.explore or recorder.explored is not None or stopped or not whole.plan:
+        return
+    hosts = min(planned.hosts for planned in whole.plan)
+    testbeds.keep_only(())
+    recorder.progress.say(f"random walks for {order.explore:g} s, by seed {order.seed}")
+    exploring.explore(
+        checkout,
+        whole,
+        hosts,
+        order.explore,
+        recorder.walks,
+        recorder.write,
+        recorder.progress.started,
+    )
+
+
 def _undeclared(order: Order, plan_: Sequence[Planned], tally: Tally) -> list[Planned]:
     """The cases, in their first mode, that show the features that are declared absent."""
     first = {one.case: one for one in reversed(plan_) if one.case in order.catalogue.shows}
@@ -319,8 +347,8 @@ def _excused(order: Order) -> frozenset[str]:
     return frozenset(registrys(order.catalogue))
 
 
-def _end(assignment: Assignment, recorder: "_Recorder", excused: Collection[str]) -> Outcome:
-    interrupts = recorder.interrupts
+def _end(order: Order, assignment: Assignment, recorder: "_Recorder") -> Outcome:
+    interrupts, excused = recorder.interrupts, _excused(order)
     ends = set(recorder.tally.ends.values())
     words = {
         "ERROR" if key.case in excused and end.word in records.NOT_KEPT else end.word
@@ -328,7 +356,10 @@ def _end(assignment: Assignment, recorder: "_Recorder", excused: Collection[str]
     }
     if recorder.tally.missing(assignment.plan):
         words.add("NOT-RUN")
-    code = records.exit_code(words, any(end.beside for end in ends))
+    beside = any(end.beside for end in ends) or recorder.walks > 0
+    code = records.exit_code(words, beside)
+    if code == records.CONFORMANT and order.explore and recorder.explored != "":
+        code = records.COULD_NOT_TELL
     with interrupts.held():
         if interrupts.seen:
             recorder.fail("interrupted", f"{interrupts.seen} ended the run")
@@ -359,6 +390,9 @@ class _Recorder:
         self.plan: Sequence[Planned] = ()
         self.errors: list[str] = []
         self.ended_early = False
+        # How many random walks were found wrong, and why they ended early when they have ended.
+        self.walks = 0
+        self.explored: str | None = None
         self._log = log
 
     def share(
@@ -394,6 +428,9 @@ class _Recorder:
         with self.interrupts.held():
             self._log.append(record)
             self.tally.take(record)
+            self.walks += record["type"] == "walk"
+            if record["type"] == "explored":
+                self.explored = record["ended"]
             if record["type"] == "hosts":
                 self.progress.total = self.tally.expected(self.plan)
             if record["type"] == "incident" and record["what"] in FATAL:
@@ -487,6 +524,7 @@ def _run_record(checkout: Checkout, order: Order, plan_: Sequence[Planned], fold
         "patience": order.patience,
         **({"waived_ok": True} if order.waived_ok else {}),
         **({"assumed": dict(order.assumed)} if order.assumed else {}),
+        **({"explore": order.explore} if order.explore else {}),
         "fabric": order.fabric,
         "modes": list(dict.fromkeys(planned.hosts for planned in plan_)),
         "suite": {

@@ -3,18 +3,21 @@
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from reports.evidence_text import call_text, stacks
 from results.errors import InputError, ReportError, RunnerError
 from results.model.load import attempt_of, beside, load
-from results.model.run import Check, Run
+from results.model.run import Check, Run, Walk
 from results.runlog import records
 from results.runlog.records import Record
 from runners import runs
 from runners.campaign.certify.campaign import DAT_CONF, settings_of
+from runners.campaign.certify.exploring import puppets
+from runners.campaign.explore.campaign import tell_walk
+from runners.campaign.explore.walk import Walker
 from runners.campaign.plan.assignment import (
     PRIVILEGED,
     THOROUGH,
@@ -57,11 +60,13 @@ def replay(
     checkout: Checkout, named: Sequence[str], hosts: int | None, gdb: bool, patience: int | None
 ) -> int:
     """Replay what `named` names ([RUN] [CASE]); the exit code says what came of it this time."""
-    choice = _choose(checkout, named, hosts)
-    checkout = checkout.by(choice.run.subject.api)
-    dat_conf = choice.folder / DAT_CONF
-    if not dat_conf.is_file():
-        raise InputError(f"{choice.folder} has no {DAT_CONF}: it says which provider was tested")
+    folder, run, name = _run_and_case(checkout, named)
+    if not (folder / DAT_CONF).is_file():
+        raise InputError(f"{folder} has no {DAT_CONF}: it says which provider was tested")
+    checkout = checkout.by(run.subject.api)
+    if walk := next((walk for walk in run.walks if walk.id == name), None):
+        return _replay_walk(checkout, folder, run, walk, patience)
+    choice = _choose(checkout, folder, run, name, hosts)
     print(f"{choice.case.id} [{mode(choice.hosts)}] of run {choice.run.id}")
     clause = choice.case.clause
     print(f"{choice.case.file}:{choice.case.line}, {clause.level}")
@@ -69,32 +74,54 @@ def replay(
     if clause.row:
         print(f"in this case: {clause.row}")
     with scratch() as logs:
-        assignment = Assignment(
-            fabric=checkout.fabrics[choice.run.fabric],
-            argv=agent_command(
-                checkout,
-                choice.run.subject.ia,
-                PRIVILEGED in choice.run.command,
-                choice.run.assumed,
-            ),
-            env=environment(dat_conf, _libdat(choice)),
-            logs=str(logs),
+        assignment = replace(
+            _assignment(checkout, folder, run, logs, patience),
             plan=(planned(choice.case, choice.hosts),),
-            patience=patience or choice.run.patience,
-            thorough=THOROUGH in choice.run.command,
-            seed=int(choice.run.seed or 0),
             settings=_settings(checkout, choice),
-            identity=identity(checkout.cases_binary),
             controls=choice.controls,
             registrys=choice.registrys,
-            model=True,
         )
         return _run(assignment, assignment.plan[0], gdb)
 
 
-def _libdat(choice: _Choice) -> Registry | None:
+def _replay_walk(
+    checkout: Checkout, folder: Path, run: Run, walk: Walk, patience: int | None
+) -> int:
+    """Take a random walk of a run once more, and print its calls; the exit code."""
+    print(f"{walk.id} of run {run.id}: {len(walk.steps)} steps, {walk.often}")
+    print(f"found: {walk.why}")
+    with scratch() as logs:
+        again = puppets(_assignment(checkout, folder, run, logs, patience), checkout)
+        walker = Walker(again, None, walk.attempt.hosts)
+        try:
+            record = walker.walk(walk.steps)
+        finally:
+            walker.close()
+    return records.NOT_CONFORMANT if tell_walk(record) else records.CONFORMANT
+
+
+def _assignment(
+    checkout: Checkout, folder: Path, run: Run, logs: Path, patience: int | None
+) -> Assignment:
+    """The run's, without a plan."""
+    return Assignment(
+        fabric=checkout.fabrics[run.fabric],
+        argv=agent_command(checkout, run.subject.ia, PRIVILEGED in run.command, run.assumed),
+        env=environment(folder / DAT_CONF, _libdat(run)),
+        logs=str(logs),
+        plan=(),
+        patience=patience or run.patience,
+        thorough=THOROUGH in run.command,
+        seed=int(run.seed or 0),
+        settings=settings_of(folder),
+        identity=identity(checkout.cases_binary),
+        model=True,
+    )
+
+
+def _libdat(run: Run) -> Registry | None:
     """The libdat that the run had, if it had one of its own; raises InputError where it is gone."""
-    subject = choice.run.subject
+    subject = run.subject
     return registry(Path(subject.libdat), subject.api) if subject.libdat else None
 
 
@@ -109,7 +136,8 @@ def _settings(checkout: Checkout, choice: _Choice) -> dict[str, Any]:
     return preferred
 
 
-def _choose(checkout: Checkout, named: Sequence[str], hosts: int | None) -> _Choice:
+def _run_and_case(checkout: Checkout, named: Sequence[str]) -> tuple[Path, Run, str]:
+    """The folder of the run that is named, the run, and the case or walk of it."""
     if len(named) > 2:
         raise InputError("replay takes a run and a case: replay [RUN] [CASE]")
     run_name, case_name = _roles(checkout, named)
@@ -123,12 +151,18 @@ def _choose(checkout: Checkout, named: Sequence[str], hosts: int | None) -> _Cho
     if run.subject.api not in APIS:
         raise InputError(f"run {run.id} was made by DAT {run.subject.api}, which is not here")
     if case_name is None:
-        if run.first_broken is None:
+        if not run.first_broken:
             raise InputError(f"run {run.id} has no failure to replay: name a case of it")
-        case_name = run.first_broken.id
+        case_name = run.first_broken
+    return folder, run, case_name
+
+
+def _choose(
+    checkout: Checkout, folder: Path, run: Run, case_name: str, hosts: int | None
+) -> _Choice:
     recorded = {case.id: case for case in run.cases}
     if case_name not in recorded:
-        near = nearest(case_name, recorded)
+        near = nearest(case_name, (*recorded, *(walk.id for walk in run.walks)))
         raise InputError(f"run {run.id} has no case {case_name!r}{near}")
     modes = sorted(recorded[case_name].modes)
     if hosts is None:

@@ -10,7 +10,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from reports.evidence_text import finding_text
+from reports.evidence_text import finding_text, walked
 from results.analysis import features, waivers
 from results.analysis.causes import Cause, advice, causes, unknown_causes
 from results.analysis.differences import warnings
@@ -51,6 +51,9 @@ def show(run: Run, out: Console) -> None:
     if run.waivers:
         out.print(Text(waivers.sentence(run)))
     conclusion = run.conclusion
+    out.print(Text(run.exploration), soft_wrap=True)
+    for kind, states in run.explored.by_object if run.explored else ():
+        out.print(Text(f"  {kind}: {states}"), soft_wrap=True)
     style = {"conformant": "bold green", "not conformant": "bold red"}.get(conclusion.word)
     if run.subject.libdat:
         digest = run.subject.libdat_sha256[:16]
@@ -116,6 +119,8 @@ def _known(case: Case, attempt: Attempt, waived: Mapping[str, Waiver]) -> str:
 def _teardown(run: Run, out: Console) -> None:
     for broken in run.breakages:
         out.print(Text(f"{one_line(broken.text)}, {broken.extent}", style="bold red"))
+        for line in walked(broken.walk) if broken.walk else ():
+            out.print(Padding(Text(one_line(line)), (0, 0, 0, 4), expand=False))
 
 
 def _unstable(run: Run, out: Console) -> None:

@@ -10,6 +10,8 @@ from typing import Any
 
 from reports.evidence_text import call_text
 from results.model.load import attempt_of
+from results.runlog.records import Record
+from results.runlog.walks import wrong
 from runners.campaign.explore.search import Finding, Search
 from runners.campaign.explore.walk import Walker
 from runners.campaign.plan.assignment import Assignment
@@ -147,3 +149,13 @@ def calls_of(finding: Finding) -> list[str]:
     """The calls of a finding's walk up to the one that deviates, as the reports print calls."""
     attempt = attempt_of(finding.record)
     return [call_text(call) for call in attempt.calls if call.n <= finding.wrong.n]
+
+
+def tell_walk(record: Record) -> bool:
+    """Print the calls of a walk, and what is wrong with it; whether anything is."""
+    found = wrong(record)
+    for call in attempt_of(record).calls:
+        here = found is not None and call.n == found.n
+        print(call_text(call) + ("   <-- here" if here else ""))
+    print(f"{found.what}: {found.why}" if found else "no call deviates")
+    return found is not None

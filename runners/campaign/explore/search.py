@@ -3,6 +3,7 @@
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
@@ -10,8 +11,9 @@ from hypothesis.errors import HypothesisException
 
 from results.errors import RunnerError
 from results.runlog.records import Record
+from results.runlog.walks import Wrong, wrong
 from runners.campaign.explore.steps import programs
-from runners.campaign.explore.walk import Walker, Wrong, wrong
+from runners.campaign.explore.walk import Walker
 
 # So many programs come of one seed of Hypothesis; the next ones of the seed behind it.
 BATCH = 100
@@ -111,27 +113,30 @@ class Search:
         except BaseExceptionGroup as group:
             if group.split((HypothesisException, _DeviatesError))[1] is not None:
                 raise
-        if unusable:
-            raise unusable[0]
         if not best:
+            if unusable:
+                raise unusable[0]
             return None
+        # What was found stays found, though a walk that was to shrink it says nothing.
         return self._finish(*min(best, key=lambda each: (len(each[1]), "\n".join(each[1]))))
 
     def _finish(self, found: Wrong, program: list[str], record: Record) -> Finding:
         """Leave out what steps can be left out, the first ones too; then count how often it shows.
 
-        A walk that shows it only now and then is not cut further than Hypothesis did.
+        A walk that shows it only now and then is not cut further than Hypothesis did. If a walk
+        says nothing, the finding is what it was before.
         """
-        at = len(program) - 1
+        at, shown, again = len(program) - 1, 0, 0
         ends = time.monotonic() + SHRINK_S
-        while at >= 0 and time.monotonic() < ends:
-            shorter = program[:at] + program[at + 1 :]
-            again = self.walker.walk(shorter)
-            if (seen := wrong(again)) is not None and seen.key == found.key:
-                found, program, record = seen, shorter, again
-            at -= 1
-        shown = 0
-        for _ in range(AGAIN):
-            seen = wrong(self.walker.walk(program))
-            shown += seen is not None and seen.key == found.key
-        return Finding(found, tuple(program), record, shown, AGAIN)
+        with suppress(RunnerError):
+            while at >= 0 and time.monotonic() < ends:
+                shorter = program[:at] + program[at + 1 :]
+                retaken = self.walker.walk(shorter)
+                if (seen := wrong(retaken)) is not None and seen.key == found.key:
+                    found, program, record = seen, shorter, retaken
+                at -= 1
+            while again < AGAIN:
+                seen = wrong(self.walker.walk(program))
+                again += 1
+                shown += seen is not None and seen.key == found.key
+        return Finding(found, tuple(program), record, shown, again)

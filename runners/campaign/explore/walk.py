@@ -1,93 +1,73 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""One walk: a program that the puppet runs on a provider, and what is wrong with its record."""
+"""Walks: programs that the puppet runs on a provider, and what the walks came to."""
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
+import oracle
+from oracle.reached import Reached
 from results.errors import RunnerError
 from results.runlog.records import Record
+from results.runlog.walks import CASE
 from runners.campaign.plan.assignment import Assignment
 from runners.campaign.plan.plan import Planned
 from runners.campaign.session.attempt import Attempt
 from runners.campaign.session.testbed import Testbed, quiet
 
-CASE = "explore/walk"
 # All waits of a program are brief, so a walk is over long before.
 DEADLINE_MS = 60_000
 
-PLANNED = Planned(CASE, 1, 0, False, DEADLINE_MS, (), "puppet/puppet.c", 0)
 
-# What a walk ends as if nothing is wrong with it. It has no clause: the harness makes it FAIL for
-# an event that names what it cannot name.
-KEPT = frozenset(("PASS", "NOTE", "UNSUPPORTED"))
-WRONG = frozenset(("FAIL", "CRASH", "TIMEOUT"))
-
-
-@dataclass(frozen=True)
-class Wrong:
-    """What is wrong with a walk: a call, and the clause it breaks, or how its process ended."""
-
-    what: str  # deviates, FAIL, CRASH, TIMEOUT or teardown
-    call: str
-    clause: str
-    n: int
-    why: str
-
-    @property
-    def key(self) -> tuple[str, str, str]:
-        """Two walks with the same key have the same finding."""
-        return self.what, self.call, self.clause
-
-
-def wrong(record: Record) -> Wrong | None:
-    """What is wrong with the record of a walk, if anything is. Raises RunnerError where the walk
-    says nothing of the provider.
-    """
-    said = record["oracle"]
-    if said["verdict"] == "deviates":
-        calls = (call for call in record["calls"] if call["n"] == said["n"])
-        name = next((call["call"] for call in calls), "")
-        return Wrong("deviates", name, said["clause"], said["n"], said["why"])
-    last = record["calls"][-1]["n"] if record["calls"] else 0
-    if record["verdict"] in WRONG:
-        pending = record.get("pending", "")
-        return Wrong(record["verdict"], pending, "", last, record["reason"])
-    if record["verdict"] not in KEPT:
-        raise RunnerError(f"a walk ended as {record['verdict']}: {record['reason']}")
-    for trouble in record.get("teardown", ()):
-        # What is refused there is a call like others, and the specification has judged it.
-        if trouble["what"] != "refused":
-            why = f"{trouble['what']} in {trouble['call'] or 'no call'}: {trouble['saw']}"
-            return Wrong("teardown", trouble["call"], "", last, why)
-    return None
+def planned(hosts: int) -> Planned:
+    """A walk in this mode."""
+    return Planned(CASE, hosts, 0, False, DEADLINE_MS, (), "puppet/puppet.c", 0)
 
 
 class Walker:
     """Walks on one host of an assignment, one walk after another."""
 
-    def __init__(self, assignment: Assignment, ia: str | None = None) -> None:
-        self._testbed = Testbed(assignment, 1, "explore", quiet)
+    def __init__(
+        self,
+        assignment: Assignment,
+        ia: str | None = None,
+        hosts: int = 1,
+        emit: Callable[[Record], None] | None = None,
+    ) -> None:
+        """`emit` gets the records of what happens besides walks: hosts that are up, incidents."""
+        self._testbed = Testbed(assignment, hosts, "explore", quiet)
+        self._planned = planned(hosts)
         self._ia = ia
+        self._emit = emit or (lambda record: None)
+        self._declared: dict[str, Any] = {}
         self.walks = 0
+        self.steps = 0
         self.calls: Counter[str] = Counter()
         self.returns: Counter[tuple[str, str]] = Counter()
         self.judged = 0
+        self.reached = Reached()
 
     def walk(self, program: Sequence[str]) -> Record:
         """The record of a walk. Raises RunnerError where there is none."""
         told: list[Record] = []
-        text = "\n".join(program)
-        attempt = Attempt(PLANNED, ia=self._ia, program=text)
-        if self._testbed.run(attempt, told.append) is None:
+        attempt = Attempt(self._planned, ia=self._ia, program="\n".join(program))
+        ended = self._testbed.run(attempt, told.append)
+        for record in told:
+            if record["type"] == "hosts":
+                self._declared = oracle.declared_of(record, self._ia)
+            if record["type"] != "verdict":
+                self._emit(record)
+        if ended is None:
             raise RunnerError(self._testbed.given_up)
         record = next(record for record in told if record["type"] == "verdict")
         self.walks += 1
+        self.steps += len(program)
         self.judged += record["oracle"]["judged"]
         for call in record["calls"]:
             self.calls[call["call"]] += 1
             self.returns[call["call"], call.get("ret", "no return")] += 1
+        self.reached.take(record, self._declared)
         return record
 
     def close(self) -> None:

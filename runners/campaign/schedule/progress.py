@@ -98,6 +98,8 @@ class Progress:
         if record["type"] == "incident" and record["what"] not in FATAL:
             where = f"{record['host']}: " if record["host"] else ""
             self._out.print(Text(f"! {where}{record['text']}", style="bold yellow"))
+        elif record["type"] == "walk":
+            self._out.print(Text(f"! random walk: {one_line(record['why'])}", style="bold red"))
         elif record["type"] == "verdict":
             self._verdict(record)
 

@@ -128,13 +128,16 @@ class Past:
     tally: Tally
     resumed: int
     complete: bool
+    walks: int = 0  # those that were found wrong
+    explored: str | None = None  # why random walks ended early, when they have ended
 
     @classmethod
     def read(cls, folder: Path) -> "Past":
         """Read a run's records. Raises InputError for one that is damaged, or has none."""
         run: Record = {}
         tally = Tally()
-        resumed, complete = 0, False
+        resumed, complete, walks = 0, False, 0
+        explored = None
         path = folder / EVENTS
         try:
             for number, members in enumerate(read(path), start=1):
@@ -145,6 +148,8 @@ class Past:
                     run = run or record
                     tally.take(record)
                     resumed += record.get("what") == "resumed"
+                    walks += record["type"] == "walk"
+                    explored = record["ended"] if record["type"] == "explored" else explored
                     complete = record["type"] == "end" and record["status"] == "complete"
                 except (ValueError, KeyError, TypeError, AttributeError) as error:
                     raise InputError(f"{path}, line {number}: this is no record") from error
@@ -152,7 +157,7 @@ class Past:
             raise InputError(str(error)) from error
         if run.get("type") != "run":
             raise InputError(f"{folder} holds no record of a run: there is nothing to resume")
-        return cls(run, tally, resumed, complete)
+        return cls(run, tally, resumed, complete, walks, explored)
 
     def planned(self, plan: Iterable[Planned]) -> list[Planned]:
         """The cases of `plan` that the run had planned, in its order. Raises InputError."""
