@@ -3,6 +3,7 @@
 #include "clauses/cno_free.h"
 #include "case/standard.h"
 #include "cases/cno/shared/agent.h"
+#include "cases/shared/rounds.h"
 
 static void free_now(struct test *t, DAT_CNO_HANDLE cno)
 {
@@ -122,10 +123,17 @@ CASE(cno_free, older_of_two)
         expect_notified(t, newer, evd);
 }
 
-CASE(cno_free, often)
+CASE(cno_free, often, ROUNDS_DEADLINE)
 {
-        for (int i = 0; i < 200; i++)
-                free_now(t, cno_new(t));
+        struct rounds rounds = rounds_of(t, DAT_HANDLE_TYPE_CNO);
+
+        while (rounds_next(&rounds)) {
+                DAT_CNO_HANDLE cno = DAT_HANDLE_NULL;
+
+                expect(dat_cno_create(ia(t), DAT_OS_WAIT_PROXY_AGENT_NULL, &cno), DAT_SUCCESS);
+                expect(dat_cno_free(cno), DAT_SUCCESS);
+        }
+        expect_no_leak(&rounds);
 }
 
 CASE(cno_free, of_other_ia)

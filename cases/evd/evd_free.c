@@ -3,6 +3,7 @@
 #include "clauses/evd_free.h"
 #include "case/standard.h"
 #include "cases/evd/shared/dispatcher.h"
+#include "cases/shared/rounds.h"
 
 #include <string.h>
 
@@ -106,14 +107,19 @@ CASE(evd_free, triggered_cno_stays)
         expect_notified(t, cno, other);
 }
 
-CASE(evd_free, often)
+CASE(evd_free, often, ROUNDS_DEADLINE)
 {
-        for (int i = 0; i < 200; i++) {
-                DAT_EVD_HANDLE evd = se_evd(t, DAT_HANDLE_NULL);
+        struct rounds rounds = rounds_of(t, DAT_HANDLE_TYPE_EVD);
 
+        while (rounds_next(&rounds)) {
+                DAT_EVD_HANDLE evd = DAT_HANDLE_NULL;
+
+                expect(dat_evd_create(ia(t), SE_QLEN, DAT_HANDLE_NULL, DAT_EVD_SOFTWARE_FLAG, &evd),
+                       DAT_SUCCESS);
                 post_ses(t, evd, 0, 2);
-                free_now(t, evd);
+                expect(dat_evd_free(evd), DAT_SUCCESS);
         }
+        expect_no_leak(&rounds);
 }
 
 /*

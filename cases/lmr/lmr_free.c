@@ -4,6 +4,7 @@
 #include "case/standard.h"
 #include "cases/lmr/shared/region.h"
 #include "cases/shared/handles.h"
+#include "cases/shared/rounds.h"
 #include "cases/shared/under_way.h"
 
 #include <stdio.h>
@@ -11,9 +12,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define MANY   50  /* refusals */
-#define OFTEN  300 /* LMRs, one after another */
-#define LMRS   20  /* at once */
+#define MANY   50 /* refusals */
+#define LMRS   20 /* at once */
 #define WINDOW ((size_t)1000)
 #define BURST  8 /* RDMA under way */
 
@@ -206,15 +206,19 @@ CASE(lmr_free, of_other_ia)
         free_now(t, &here);
 }
 
-CASE(lmr_free, often)
+CASE(lmr_free, often, ROUNDS_DEADLINE)
 {
         unsigned char *memory = memory_private(t, REGION_PAGE);
-        struct region region;
+        struct rounds rounds = rounds_of(t, DAT_HANDLE_TYPE_LMR);
 
-        for (int i = 0; i < OFTEN; i++) {
-                region = region_with(t, .addr = memory);
+        while (rounds_next(&rounds)) {
+                struct region region;
+
+                expect(region_create(t, (struct region_opts){.addr = memory}, &region),
+                       DAT_SUCCESS);
                 free_now(t, &region);
         }
+        expect_no_leak(&rounds);
 }
 
 CASE(lmr_free, many_in_any_order)

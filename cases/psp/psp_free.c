@@ -4,10 +4,10 @@
 #include "case/standard.h"
 #include "cases/handle/shared/object.h"
 #include "cases/shared/point.h"
+#include "cases/shared/rounds.h"
 
 #include <string.h>
 
-#define TIMES    50 /* that a PSP is made and freed */
 #define REQUESTS 4
 #define REFUSALS 2
 #define POINTS   3   /* PSPs at once, besides an RSP */
@@ -167,16 +167,19 @@ FAMILY(psp_free, evd_afterwards, histories)
                 expect_message(t, loop.active, loop.passive);
 }
 
-CASE(psp_free, often)
+CASE(psp_free, often, ROUNDS_DEADLINE)
 {
         DAT_EVD_HANDLE evd = request_evd(t);
         DAT_CONN_QUAL qual;
         DAT_PSP_HANDLE psp = loop_listen(t, evd, DAT_PSP_CONSUMER_FLAG, &qual);
 
-        for (int i = 0; i < TIMES; i++) {
+        struct rounds rounds = rounds_of(t, DAT_HANDLE_TYPE_PSP);
+
+        while (rounds_next(&rounds)) {
                 free_now(t, psp);
                 psp = psp_at(t, qual, evd, DAT_PSP_CONSUMER_FLAG);
         }
+        expect_no_leak(&rounds);
         expect_served(t, psp, qual, evd);
 }
 

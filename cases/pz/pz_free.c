@@ -6,9 +6,9 @@
 #include "cases/pz/shared/zone.h"
 #include "cases/shared/handles.h"
 #include "cases/shared/rmr.h"
+#include "cases/shared/rounds.h"
 
 #define MANY  100 /* refusals */
-#define OFTEN 300 /* zones, one after another */
 #define ZONES 20  /* at once */
 #define MIXED 3   /* an EP, an LMR and an RMR */
 
@@ -155,10 +155,17 @@ CASE(pz_free, of_other_ia)
         expect(dat_pz_free(here), DAT_INVALID_STATE);
 }
 
-CASE(pz_free, often)
+CASE(pz_free, often, ROUNDS_DEADLINE)
 {
-        for (int i = 0; i < OFTEN; i++)
-                free_now(t, pz_new(t));
+        struct rounds rounds = rounds_of(t, DAT_HANDLE_TYPE_PZ);
+
+        while (rounds_next(&rounds)) {
+                DAT_PZ_HANDLE zone = DAT_HANDLE_NULL;
+
+                expect(dat_pz_create(ia(t), &zone), DAT_SUCCESS);
+                expect(dat_pz_free(zone), DAT_SUCCESS);
+        }
+        expect_no_leak(&rounds);
 }
 
 CASE(pz_free, many_in_any_order)

@@ -2,12 +2,12 @@
 /* dat_rmr_create: RMRs that are each one's own, and whom their zone lets in. */
 #include "clauses/rmr_create.h"
 #include "cases/rmr/shared/window.h"
+#include "cases/shared/rounds.h"
 
 #define RMRS      50 /* at once */
 #define MOST_RMRS 1024
-#define OFTEN     300 /* one after another */
-#define SEVERAL   3   /* bound at once */
-#define MET       3   /* rounds in which their calls met are enough */
+#define SEVERAL   3 /* bound at once */
+#define MET       3 /* rounds in which their calls met are enough */
 #define THREADS   3
 
 static DAT_RMR_HANDLE create_in(struct test *t, DAT_PZ_HANDLE zone)
@@ -112,10 +112,13 @@ CASE(rmr_create, as_many_as_the_ia_has)
                 resource(t, "no resources for more than %d of %d RMRs", made, ia_attr(t)->max_rmrs);
 }
 
-CASE(rmr_create, often)
+CASE(rmr_create, often, ROUNDS_DEADLINE)
 {
-        for (int i = 0; i < OFTEN; i++)
+        struct rounds rounds = rounds_of(t, DAT_HANDLE_TYPE_RMR);
+
+        while (rounds_next(&rounds))
                 free_now(t, create_in(t, pz(t)));
+        expect_no_leak(&rounds);
 }
 
 CASE(rmr_create, holds_no_memory)

@@ -5,11 +5,11 @@
 #include "case/transport.h"
 #include "cases/rmr/shared/window.h"
 #include "cases/shared/handles.h"
+#include "cases/shared/rounds.h"
 #include "cases/shared/under_way.h"
 
-#define OFTEN 100 /* RMRs, one after another */
-#define RMRS  20  /* at once */
-#define AWAY  12  /* RDMA writes under way */
+#define RMRS 20 /* at once */
+#define AWAY 12 /* RDMA writes under way */
 
 static void free_now(struct test *t, DAT_RMR_HANDLE rmr)
 {
@@ -156,16 +156,19 @@ FAMILY(rmr_free, one_of_two_binds, places)
         expect_lmr_freed(t, window.memory);
 }
 
-CASE(rmr_free, often)
+CASE(rmr_free, often, ROUNDS_DEADLINE)
 {
+        struct rounds rounds = rounds_of(t, DAT_HANDLE_TYPE_RMR);
         struct window window = window_with(t);
 
-        for (int i = 0; i < OFTEN; i++) {
-                DAT_RMR_HANDLE rmr = rmr_in(t, window.pz);
+        while (rounds_next(&rounds)) {
+                DAT_RMR_HANDLE rmr = DAT_HANDLE_NULL;
 
+                expect(dat_rmr_create(window.pz, &rmr), DAT_SUCCESS);
                 must_bind_region(t, &window, rmr);
-                free_now(t, rmr);
+                expect(dat_rmr_free(rmr), DAT_SUCCESS);
         }
+        expect_no_leak(&rounds);
         expect_lmr_freed(t, window.memory);
 }
 

@@ -6,11 +6,11 @@
 #include "cases/ep/shared/modify_table.h"
 #include "cases/handle/shared/object.h"
 #include "cases/shared/point.h"
+#include "cases/shared/rounds.h"
 
 #include <string.h>
 
-#define TIMES    50 /* that an RSP is made and freed */
-#define POSTED   4  /* receives */
+#define POSTED   4 /* receives */
 #define REFUSALS 2
 #define ROUNDS   8   /* requests that are under way at the free */
 #define LATER    8   /* queries, at most, that each free comes later than the one before it */
@@ -131,15 +131,17 @@ CASE(rsp_free, evd_afterwards)
         disown(t, loop.requests);
 }
 
-CASE(rsp_free, often)
+CASE(rsp_free, often, ROUNDS_DEADLINE)
 {
+        struct rounds rounds = rounds_of(t, DAT_HANDLE_TYPE_RSP);
         struct loop loop = reserved_loop(t);
 
-        for (int i = 0; i < TIMES; i++) {
+        while (rounds_next(&rounds)) {
                 free_now(t, loop.psp);
                 expect_eq(ep_state(t, loop.passive), DAT_EP_STATE_UNCONNECTED);
                 loop.psp = rsp_at(t, loop.qual, loop.passive, loop.requests);
         }
+        expect_no_leak(&rounds);
         ask(t, &loop);
         expect_own_ep_accepted(t, &loop);
 }

@@ -7,11 +7,10 @@
 #include "cases/ep/shared/transitions.h"
 #include "cases/shared/handles.h"
 #include "cases/shared/point.h"
+#include "cases/shared/rounds.h"
 #include "clauses/ep_free.h"
 
 #include <string.h>
-
-#define OFTEN 200 /* EPs, one after another */
 
 /* At most: those of both ends, of the requests and of the IA. */
 #define EVDS_OF_LOOP 8
@@ -32,16 +31,20 @@ FAMILY(ep_free, other_connection_carries, places)
         expect_message(t, stays->passive, stays->active);
 }
 
-CASE(ep_free, often)
+CASE(ep_free, often, ROUNDS_DEADLINE)
 {
-        for (int i = 0; i < OFTEN; i++) {
-                DAT_EP_ATTR attr = transfer_attr(t, (struct transfer_opts){.segments = 1});
+        DAT_EP_ATTR attr = transfer_attr(t, (struct transfer_opts){.segments = 1});
+        struct rounds rounds = rounds_of(t, DAT_HANDLE_TYPE_EP);
+
+        while (rounds_next(&rounds)) {
                 DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
 
-                must(dat_ep_create(ia(t), pz(t), DAT_HANDLE_NULL, DAT_HANDLE_NULL, DAT_HANDLE_NULL,
-                                   &attr, &ep));
+                expect(dat_ep_create(ia(t), pz(t), DAT_HANDLE_NULL, DAT_HANDLE_NULL,
+                                     DAT_HANDLE_NULL, &attr, &ep),
+                       DAT_SUCCESS);
                 expect(dat_ep_free(ep), DAT_SUCCESS);
         }
+        expect_no_leak(&rounds);
 }
 
 CASE(ep_free, connected_often)

@@ -5,6 +5,7 @@
 #include "cases/ia/ia_close/fixtures.h"
 #include "cases/ia/shared/ia_objects.h"
 #include "cases/ia/shared/instance.h"
+#include "cases/shared/usage.h"
 #include "clauses/ia_close.h"
 
 #define WARM 2 /* rounds before anything is counted */

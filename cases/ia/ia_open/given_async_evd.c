@@ -7,6 +7,7 @@
 #include "cases/ia/shared/instance.h"
 #include "cases/registry/shared/under_test.h"
 #include "cases/shared/point.h"
+#include "cases/shared/usage.h"
 #include "cases/srq/shared/queue.h"
 #include "clauses/ia_open.h"
 

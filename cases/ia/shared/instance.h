@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Instances of the IA besides the case's own, and what a process has of the system. */
+/* Instances of the IA besides the case's own. */
 #ifndef CASES_IA_INSTANCE_H
 #define CASES_IA_INSTANCE_H
 
@@ -26,20 +26,5 @@ DAT_EVD_HANDLE async_told(struct test *t, DAT_IA_HANDLE ia);
 
 /* The instance makes a zone, memory and an EVD, whose events come. */
 void expect_instance_works(struct test *t, DAT_IA_HANDLE ia);
-
-/* What the process has: open descriptors, threads, children, and bytes of address space. */
-struct usage {
-        int descriptors;
-        int threads;
-        bool children;
-        long mapped;
-};
-struct usage usage_now(struct test *t);
-
-/*
- * The process has no more than `before`, as soon as threads that have ended are gone; `what` is
- * what has been done in between. Address space is not looked at.
- */
-void expect_nothing_left(struct test *t, const struct usage *before, const char *what);
 
 #endif

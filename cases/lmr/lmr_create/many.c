@@ -2,11 +2,11 @@
 /* dat_lmr_create: many LMRs and several threads. */
 #include "cases/lmr/lmr_create/fixtures.h"
 #include "cases/lmr/shared/region.h"
+#include "cases/shared/rounds.h"
 #include "clauses/lmr_create.h"
 
 #include <string.h>
 
-#define OFTEN     300
 #define AT_ONCE   50 /* LMRs */
 #define MOST_LMRS 1024
 #define LARGE     ((size_t)16 << 20)
@@ -69,16 +69,18 @@ CASE(lmr_create, large)
         expect_moves(t, &wire, &region, USE_REMOTE_SET, (ptrdiff_t)(length / 2), MESSAGE);
 }
 
-CASE(lmr_create, often)
+CASE(lmr_create, often, ROUNDS_DEADLINE)
 {
         unsigned char *memory = memory_private(t, REGION_PAGE);
         struct wire wire = wire_in(t, pz(t));
+        struct rounds rounds = rounds_of(t, DAT_HANDLE_TYPE_LMR);
         struct region region;
 
-        for (int i = 0; i < OFTEN; i++) {
+        while (rounds_next(&rounds)) {
                 region = created_with(t, .addr = memory, .length = REGION_PAGE);
                 lmr_create_free_now(t, &region);
         }
+        expect_no_leak(&rounds);
         region = created_with(t, .addr = memory, .length = REGION_PAGE);
         expect_used(t, &wire, &region);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_srq_create: many SRQs, arguments and threads. */
 #include "case/limits.h"
+#include "cases/shared/rounds.h"
 #include "cases/srq/shared/queue.h"
 #include "cases/srq/srq_create/fixtures.h"
 #include "clauses/srq_create.h"
@@ -55,16 +56,16 @@ CASE(srq_create, one_more_than_the_ia_has)
         expect_at_least(t, srq, 1, 1);
 }
 
-CASE(srq_create, again_after_free)
+CASE(srq_create, again_after_free, ROUNDS_DEADLINE)
 {
-        DAT_COUNT rounds =
-            limit_or_none(max_srqs) < MOST_SRQS ? limit_or_none(max_srqs) : MOST_SRQS;
+        struct rounds rounds = rounds_of(t, DAT_HANDLE_TYPE_SRQ);
 
-        for (DAT_COUNT i = 0; i <= rounds; i++) {
+        while (rounds_next(&rounds)) {
                 DAT_SRQ_HANDLE srq = srq_create_create(t, pz(t), attr_of(1, 1, DAT_SRQ_LW_DEFAULT));
 
                 release(t, srq);
         }
+        expect_no_leak(&rounds);
 }
 
 /*
