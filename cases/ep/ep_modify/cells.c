@@ -81,7 +81,7 @@ static void expect_granted(struct test *t, struct ep_change *change, DAT_EP_STAT
                 return;
         }
         expect_ep_changed_alone(t, change);
-        parameter->effect(t, change);
+        expect_ep_effect(t, change);
 }
 
 static bool can_be_connected(DAT_EP_STATE state)

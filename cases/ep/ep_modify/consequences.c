@@ -570,7 +570,7 @@ FAMILY(ep_modify, after_reset, ep_modifiable)
         change.before = ep_snapshot(t, change.ep);
 
         expect_ep_change(t, &change);
-        change.parameter->effect(t, &change);
+        expect_ep_effect(t, &change);
 }
 
 /* The EP is the consumer's again, and Unconnected. */
@@ -618,7 +618,7 @@ FAMILY(ep_modify, changed_back, ep_modifiable)
         expect_ep_change(t, &change);
         expect_ep_change(t, &back);
 
-        back.parameter->effect(t, &back);
+        expect_ep_effect(t, &back);
 }
 
 CASE(ep_modify, last_value_counts)

@@ -68,7 +68,7 @@ FAMILY(ep_modify, left_by_one_of_two, objects)
         expect_ep_kept(t, stays, &before, 0);
         expect(row->free(shared), DAT_INVALID_STATE);
         expect_ep_bears(t, stays);
-        change.parameter->effect(t, &change);
+        expect_ep_effect(t, &change);
 }
 
 static const struct ep_parameter_row streams[] = {

@@ -168,6 +168,7 @@ struct reads_row {
 static const struct reads_row reads_that_fit[] = {
     {"none", 0, 0}, {"none_of_four", 0, 4}, {"one_of_four", 1, 4}, {"four_of_four", 4, 4}};
 void connect_reads(struct test *t, enum way way, const struct reads_row *row);
+void connect_reads_beyond(struct test *t, enum way way);
 
 /* With the peer. */
 void connect_peer(struct test *t, enum way way);

@@ -464,25 +464,85 @@ void connect_answered_late(struct test *t, enum way way)
         expect_empty(t, ep_connect_evd(t, stage.asking.ep));
 }
 
-void connect_reads(struct test *t, enum way way, const struct reads_row *row)
+/* The EP that asks may have so many reads under way, and the other end serves so many. */
+/* NOLINTNEXTLINE(bugprone-easily-swappable-parameters) */
+static void stage_set_reads(struct test *t, struct stage *stage, enum way way, DAT_COUNT out,
+                            DAT_COUNT in)
 {
         DAT_EP_ATTR active = ep_attr_few(t);
         DAT_EP_ATTR passive = ep_attr_few(t);
-        struct stage stage;
 
-        if (row->out > ia_attr(t)->max_rdma_read_per_ep_out ||
-            row->in > ia_attr(t)->max_rdma_read_per_ep_in)
+        if (out > ia_attr(t)->max_rdma_read_per_ep_out || in > ia_attr(t)->max_rdma_read_per_ep_in)
                 unsupported(t, "max_rdma_read_per_ep_in, max_rdma_read_per_ep_out");
         active.max_rdma_read_in = 0;
-        active.max_rdma_read_out = row->out;
-        active.max_rdma_read_iov = row->out ? 1 : 0;
-        passive.max_rdma_read_in = row->in;
+        active.max_rdma_read_out = out;
+        active.max_rdma_read_iov = out ? 1 : 0;
+        passive.max_rdma_read_in = in;
         passive.max_rdma_read_out = 0;
         passive.max_rdma_read_iov = 0;
-        stage_set_with(t, &stage, way, (struct ep_opts){.attr = &active},
+        stage_set_with(t, stage, way, (struct ep_opts){.attr = &active},
                        (struct ep_opts){.attr = &passive});
+}
+
+void connect_reads(struct test *t, enum way way, const struct reads_row *row)
+{
+        struct stage stage;
+
+        stage_set_reads(t, &stage, way, row->out, row->in);
         expect(connect_ask(&stage.asking), DAT_SUCCESS);
         expect_stage_accepted(t, &stage);
+        expect_loop_carries(t, stage.asking.ep, stage.loop.passive);
+}
+
+/* The request, or none where the asker's provider has found the limits out by itself. */
+static bool beyond_is_heard(struct test *t, struct stage *stage)
+{
+        DAT_EVD_HANDLE told = ep_connect_evd(t, stage->asking.ep);
+        DAT_EVENT event;
+        DAT_COUNT more;
+
+        if (dat_is(dat_evd_wait(stage->loop.requests, event_timeout(t), 1, &event, &more),
+                   DAT_TIMEOUT_EXPIRED)) {
+                expect_ep_told(t, stage->asking.ep, DAT_CONNECTION_EVENT_NON_PEER_REJECTED,
+                               DAT_EP_STATE_DISCONNECTED);
+                expect_empty(t, told);
+                return false;
+        }
+        expect_eq(event.event_number, DAT_CONNECTION_REQUEST_EVENT);
+        stage->loop.request = event.event_data.cr_arrival_event_data.cr_handle;
+        return true;
+}
+
+/* It is made, and carries messages; or it fails for a reason that is no consumer's. */
+void connect_reads_beyond(struct test *t, enum way way)
+{
+        struct stage stage;
+        DAT_EVENT event;
+        DAT_COUNT more;
+
+        stage_set_reads(t, &stage, way, 2, 1);
+        expect(connect_ask(&stage.asking), DAT_SUCCESS);
+        if (!beyond_is_heard(t, &stage))
+                return;
+        if (!dat_is(dat_cr_accept(stage.loop.request, stage.loop.passive, 0, NULL), DAT_SUCCESS)) {
+                must(dat_cr_reject(stage.loop.request));
+                expect_ep_told(t, stage.asking.ep, DAT_CONNECTION_EVENT_PEER_REJECTED,
+                               DAT_EP_STATE_DISCONNECTED);
+                return;
+        }
+        expect(dat_evd_wait(ep_connect_evd(t, stage.asking.ep), event_timeout(t), 1, &event, &more),
+               DAT_SUCCESS);
+        if (event.event_number != DAT_CONNECTION_EVENT_ESTABLISHED) {
+                expect_eq(event.event_number, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+                expect_eq(ep_state(t, stage.asking.ep), DAT_EP_STATE_DISCONNECTED);
+                expect_no_later_event(stage.asking.ep, event.event_number);
+                return;
+        }
+        record(t, "two reads, where the other end serves one: the connection is made");
+        expect_eq(ep_state(t, stage.asking.ep), DAT_EP_STATE_CONNECTED);
+        expect_no_later_event(stage.asking.ep, event.event_number);
+        expect_ep_told(t, stage.loop.passive, DAT_CONNECTION_EVENT_ESTABLISHED,
+                       DAT_EP_STATE_CONNECTED);
         expect_loop_carries(t, stage.asking.ep, stage.loop.passive);
 }
 

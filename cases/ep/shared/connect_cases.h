@@ -24,6 +24,7 @@ CONNECT_CASE(timeout_over, connect_timeout_over)
 CONNECT_CASE(rejected_for_good, connect_rejected_for_good)
 CONNECT_CASE(answered_late, connect_answered_late)
 CONNECT_FAMILY(reads, reads_that_fit, connect_reads)
+CONNECT_CASE(reads_beyond, connect_reads_beyond)
 
 /* With the peer */
 CONNECT_CASE(peer, connect_peer)

@@ -652,6 +652,13 @@ void expect_ep_change(struct test *t, struct ep_change *change)
         expect_ep_changed_alone(t, change);
 }
 
+void expect_ep_effect(struct test *t, const struct ep_change *change)
+{
+        change->parameter->effect(t, change);
+        expect_that(ep_change_shown(t, change), "%s: %llu before the EP was connected, and not now",
+                    change->parameter->name, (unsigned long long)change->wanted);
+}
+
 static bool defined(const struct ep_parameter *parameter, DAT_EP_STATE state)
 {
         DAT_EP_PARAM_MASK of_connection = DAT_EP_FIELD_LOCAL_PORT_QUAL |

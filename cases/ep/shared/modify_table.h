@@ -134,6 +134,9 @@ DAT_RETURN ep_modify(struct ep_change *change);
 void expect_ep_change(struct test *t, struct ep_change *change);
 void expect_ep_changed_alone(struct test *t, const struct ep_change *change);
 
+/* The parameter's effect on a connection of the EP; and a query still tells it afterwards. */
+void expect_ep_effect(struct test *t, const struct ep_change *change);
+
 uint64_t ep_value(const DAT_EP_PARAM *param, const struct ep_parameter *parameter);
 void ep_value_set(DAT_EP_PARAM *param, const struct ep_parameter *parameter, uint64_t value);
 /* A value that is an object. */
