@@ -338,13 +338,18 @@ static void begin_call(struct recorder_call *call, unsigned int function,
         atomic_store_explicit(&call->record->state, CALL_BEGUN, memory_order_release);
 }
 
+/* A thread that is cancelled while it makes the file would leave all others waiting for it. */
 static bool make_ready(void)
 {
         int saved = errno;
-        bool ready = open_store();
+        int cancel;
+        bool ready;
 
+        pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+        ready = open_store();
         if (ready)
                 know_self();
+        pthread_setcancelstate(cancel, NULL);
         errno = saved;
         return ready;
 }

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -156,15 +157,22 @@ static bool advance_locked(struct record_header *header, uint64_t turn)
         return true;
 }
 
+/*
+ * Where the disk gives no blocks by one system call, posix_fallocate() writes, and a thread that is
+ * cancelled there would not clear the flag.
+ */
 static bool advance(struct record_header *header, uint64_t turn)
 {
         int saved = errno;
+        int cancel;
         bool moved;
 
+        pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
         while (atomic_flag_test_and_set(&own.moving))
                 sched_yield();
         moved = advance_locked(header, turn);
         atomic_flag_clear(&own.moving);
+        pthread_setcancelstate(cancel, NULL);
         errno = saved;
         return moved;
 }

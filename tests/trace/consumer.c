@@ -236,6 +236,24 @@ static void strings(long count)
         }
 }
 
+static void *first_call(void *unused)
+{
+        pthread_cancel(pthread_self());
+        strings(1);
+        return unused;
+}
+
+/* Whoever makes the first call is to be cancelled, and the next one does not wait for it. */
+static void cancelled(long count)
+{
+        pthread_t thread;
+
+        alarm(20);
+        if (pthread_create(&thread, NULL, first_call, NULL) || pthread_join(thread, NULL))
+                exit(EXIT_FAILURE);
+        strings(count);
+}
+
 static void killed(long count)
 {
         strings(count);
@@ -264,8 +282,9 @@ static const struct {
         const char *name;
         void (*run)(long count);
 } modes[] = {
-    {"ping-pong", ping_pong}, {"resize", resize},   {"threads", threads}, {"forks", forks},
-    {"waits", waits},         {"strings", strings}, {"killed", killed},   {"wild", wild},
+    {"ping-pong", ping_pong}, {"resize", resize}, {"threads", threads},
+    {"forks", forks},         {"waits", waits},   {"strings", strings},
+    {"killed", killed},       {"wild", wild},     {"cancelled", cancelled},
 };
 
 int main(int argc, char **argv)

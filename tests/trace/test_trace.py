@@ -52,6 +52,13 @@ def test_kill_loses_nothing(tmp_path: Path) -> None:
     assert [call["n"] for call in traced.calls] == list(range(1, 51))
 
 
+def test_cancelled_thread(tmp_path: Path) -> None:
+    """A thread that is cancelled at the first call of all leaves the others their records."""
+    traced = trace(tmp_path, CONSUMER, "cancelled", "2")
+    assert traced.status == 0
+    assert [call["call"] for call in traced.calls] == ["dat_strerror"] * 3
+
+
 def test_wild_pointers(tmp_path: Path) -> None:
     """An unreadable pointer is recorded as a pointer, without a signal or an errno."""
     traced = trace(tmp_path, CONSUMER, "wild", "1")
