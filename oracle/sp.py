@@ -137,6 +137,12 @@ def flag(call: Call, _ia: Any, side: Side) -> Refusal | Open | None:
     return Open("who makes EPs is not recorded")
 
 
+def _unanswered(side: Side, point: Sp) -> bool:
+    """Whether a request that came to the point still waits for its answer."""
+    requests = (one for one in side.objects.values() if isinstance(one, Cr) and one.alive)
+    return any(request.sp is point for request in requests)
+
+
 @refuses(
     "dat_psp_create",
     "dat_rsp_create",
@@ -157,6 +163,8 @@ def qualifier(call: Call, ia: Any, side: Side) -> Refusal | Open | None:
         if point.ia is not ia:
             return may(IN_USE)
         return refuse(IN_USE)
+    if point is not None and _unanswered(side, point):
+        return may(IN_USE)
     if given < 1024 or given > 0xFFFF:
         return may(INVALID_PARAMETER, IN_USE)
     if side.opaque:

@@ -317,18 +317,23 @@ static const struct again {
     {"public_after_request", again_public, .asked = true},
 };
 
-/* Whether the former RSP's request keeps the qualifier in use (PSP-3). */
-static bool is_kept(struct test *t, DAT_CONN_QUAL qual)
+/* Whether the former RSP's request keeps the qualifier in use (PSP-3), for a point of that kind. */
+static bool is_kept(struct test *t, const struct again *again, struct loop *loop)
 {
-        DAT_RSP_HANDLE rsp;
-        DAT_RETURN ret =
-            expect_or_note(dat_rsp_create(ia(t), qual, ep_with(t), request_evd(t), &rsp),
-                           DAT_SUCCESS, DAT_CONN_QUAL_IN_USE);
+        bool is_public = again->serve == again_public;
+        DAT_HANDLE made = DAT_HANDLE_NULL;
+        DAT_RETURN ret = is_public
+                             ? expect_or_note(dat_psp_create(ia(t), loop->qual, loop->requests,
+                                                             DAT_PSP_CONSUMER_FLAG, &made),
+                                              DAT_SUCCESS, DAT_CONN_QUAL_IN_USE)
+                             : expect_or_note(dat_rsp_create(ia(t), loop->qual, ep_with(t),
+                                                             request_evd(t), &made),
+                                              DAT_SUCCESS, DAT_CONN_QUAL_IN_USE);
 
         if (!dat_is(ret, DAT_SUCCESS))
                 return true;
-        adopt(t, DAT_HANDLE_TYPE_RSP, rsp);
-        free_now(t, rsp);
+        adopt(t, is_public ? DAT_HANDLE_TYPE_PSP : DAT_HANDLE_TYPE_RSP, made);
+        release(t, made);
         return false;
 }
 
@@ -343,7 +348,7 @@ FAMILY(rsp_free, qualifier_again, agains)
                 free_now(t, loop.psp);
         }
 
-        if (row->asked && is_kept(t, loop.qual)) {
+        if (row->asked && is_kept(t, row, &loop)) {
                 expect_own_ep_accepted(t, &loop);
                 row->serve(t, &loop);
                 return;
