@@ -313,10 +313,12 @@ static void write_typed_pointed(const struct typed *typed, const struct api_para
                 return;
         }
         if (param->count == API_NO_COUNT) {
-                if (length >= size)
-                        typed_write(typed, param->type, bytes);
-                else
+                if (length < size)
                         write_null(typed->writer);
+                else if (async_evd_constant(param, bytes))
+                        typed_write_nameless(typed, value_number(bytes, size));
+                else
+                        typed_write(typed, param->type, bytes);
                 return;
         }
         write_open(typed->writer, '[');

@@ -110,6 +110,14 @@ void typed_write_bytes(const struct typed *typed, uint64_t pointer)
         write_close(typed->writer, '}');
 }
 
+void typed_write_nameless(const struct typed *typed, uint64_t handle)
+{
+        write_open(typed->writer, '{');
+        member(typed, "handle");
+        write_unsigned(typed->writer, handle);
+        write_close(typed->writer, '}');
+}
+
 static void write_handle(const struct typed *typed, uint64_t handle)
 {
         const struct name *name = names_find(typed->names, handle);

@@ -17,6 +17,9 @@ struct typed {
         const struct call_record *call;
 };
 
+/* Writes a handle that is of no object, whatever object of this process has the same number. */
+void typed_write_nameless(const struct typed *typed, uint64_t handle);
+
 /* Writes the value at `bytes`, which has as many bytes as its type. */
 void typed_write(const struct typed *typed, const struct api_type *type,
                  const unsigned char *bytes);
