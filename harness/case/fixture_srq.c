@@ -27,7 +27,13 @@ static void verify(struct test *t, DAT_SRQ_HANDLE srq, const DAT_SRQ_ATTR *asked
 
         if (is_of_page(t, "srq_query") || is_of_page(t, "srq_create"))
                 return;
-        param = srq_param(t, srq);
+        poison(&param, sizeof(param));
+        if (!dat_is(dat_srq_query(srq, DAT_SRQ_FIELD_ALL, &param), DAT_SUCCESS) ||
+            is_poison(&param.pz_handle, sizeof(param.pz_handle))) {
+                record(t,
+                       "what dat_srq_create made was not looked at: dat_srq_query does not tell");
+                return;
+        }
         must_show(t, "dat_srq_create", "dat_srq_query", "its zone", param.pz_handle == zone);
         must_show(t, "dat_srq_create", "dat_srq_query", "as many receives as were asked for",
                   param.max_recv_dtos >= asked->max_recv_dtos);

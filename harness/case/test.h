@@ -176,11 +176,14 @@ struct object *object_find(struct test *t, const void *handle);
 struct object *object_of_ep(struct test *t, DAT_EP_HANDLE ep, enum object_kind kind);
 /* What a fixture knows of an EP that it made, or that a CR brought; else the case ends in ERROR. */
 struct object *ep_object(struct test *t, DAT_EP_HANDLE ep);
-/* The EP has the zone and the EVDs that `asked` has; else the case is BLOCKED by `call`. */
+/*
+ * The EP has the zone and the EVDs that `asked` has; else the case is BLOCKED by `call`. Where
+ * dat_ep_query does not tell, the case continues: only clauses about what it tells need that.
+ */
 void ep_verify(struct test *t, DAT_EP_HANDLE ep, const char *call, const DAT_EP_PARAM *asked);
 /* The EP's plain state by dat_ep_get_status, or by dat_ep_query in cases of that page. */
 DAT_EP_STATE ep_known_state(struct test *t, DAT_EP_HANDLE ep);
-/* Ends the case as BLOCKED if an EP whose connection was reported is not Connected. */
+/* Ends the case as BLOCKED if an EP whose connection was reported is reported as not Connected. */
 void must_be_connected(struct test *t, DAT_EP_HANDLE ep);
 void object_remove(struct test *t, struct object *object);
 DAT_RETURN object_free(const struct object *object, const char **call);

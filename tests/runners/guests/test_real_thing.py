@@ -104,6 +104,29 @@ def test_what_only_the_model_sees(tmp_path: Path) -> None:
     assert "model: dat_evd_wait deviates from evd_wait/more: tells 1" in done.stdout
 
 
+def test_a_call_that_a_case_can_do_without_does_not_block_it(tmp_path: Path) -> None:
+    cases = (
+        "get_handle_type/all_at_once",
+        "set_consumer_context/of_all_kinds",
+        "ep_post_send/whole_lmr",
+        "srq_post_recv/equal_length",
+    )
+    run(certify(tmp_path, *cases, "--variant", "tells_little", "--hosts", "1"))
+    verdicts = [record for record in events(tmp_path) if record["type"] == "verdict"]
+    assert {(record["case"], record["verdict"]) for record in verdicts} == {
+        (case, "PASS") for case in cases
+    }
+
+
+def test_a_peer_that_cannot_accept_is_heard(tmp_path: Path) -> None:
+    """Not the event that therefore does not come is the finding, but the peer's call."""
+    case = "ep_modify/max_recv_dtos/unconnected"
+    run(certify(tmp_path, case, "--variant", "accepts_nothing", "--hosts", "1"))
+    first = next(record for record in events(tmp_path) if record["type"] == "verdict")
+    assert (first["verdict"], first["blocked"]["call"]) == ("BLOCKED", "dat_cr_accept")
+    assert first["reason"].startswith("the peer could not accept")
+
+
 def test_a_case_disturbs_the_network(tmp_path: Path) -> None:
     out = tmp_path / "out"
     done = run(certify(out, NETWORK_CASE))
