@@ -361,8 +361,13 @@ struct handle *event_object(const DAT_EVENT *event)
 
 struct handle *call_object(const struct call *call)
 {
-        if (call->event)
-                return event_object(call->event);
+        const DAT_EVENT *event = call->event;
+
+        /* Requests come in one order, whatever CR each is. */
+        if (event && event->event_number == DAT_CONNECTION_REQUEST_EVENT)
+                return handle_find(event->event_data.cr_arrival_event_data.cr_handle);
+        if (event)
+                return event_object(event);
         if (call->slot == &call_slots[SLOT_IA_OPEN])
                 return NULL;
         return handle_find(call_pointer(call, 0));

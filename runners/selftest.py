@@ -308,6 +308,21 @@ STEPS = (
         ],
     ),
     Step(
+        "readings",
+        "no case fails a provider that reads a page otherwise, or waits long for a receive",
+        [
+            *_variant(
+                "lone_async", "evd_create/one_stream get_handle_type/any_origin ia_query/merging"
+            ),
+            *_variant("other_readings", "cno_create/is_a_cno get_handle_type/each_kind/cno"),
+            *_variant("lasting_points", "psp_free/qualifier_again rsp_free/qualifier_again"),
+            *_variant("late_violations", "ep_get_status/recv_refused"),
+            *_device("patient", "ep_post_send/place_given_back"),
+        ],
+        timeout=1200,
+        of_all=True,
+    ),
+    Step(
         "devices",
         "the reference provider on devices of other makes: what they refuse, it does without",
         [

@@ -685,6 +685,8 @@ int __wrap_ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 
         if (device_profile.finite_retries && finite.retry_cnt > SEVEN)
                 finite.retry_cnt = SEVEN;
+        if (device_profile.slow_rnr)
+                finite.min_rnr_timer = 0; /* InfiniBand's specification, table 45: the longest */
         ret = __real_ibv_modify_qp(qp, &finite, mask);
         if (!ret)
                 note_modified(qp, attr, mask);

@@ -24,6 +24,7 @@ struct device_profile {
         bool fixed_psn;       /* the number of the packet expected reads back as it was set */
         bool no_psn;          /* it reads back as 0 */
         bool finite_retries;  /* retry_cnt 7 is seven; to soft-RoCE it is no limit */
+        bool slow_rnr;        /* a message that met no receive is sent anew after 655 ms */
         bool coarse;          /* clocks of 10 ms */
         bool no_connections;  /* nor an address that leads to the device */
         long slow_cm;         /* nanoseconds from one look for librdmacm's events to the next */

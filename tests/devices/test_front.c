@@ -267,6 +267,8 @@ static void a_message(void **state)
         assert_int_equal(now.rq_psn, device_profile.no_psn ? 0 : number);
         assert_int_equal(ibv_query_qp(from, &now, IBV_QP_RETRY_CNT, &init), 0);
         assert_int_equal(now.retry_cnt, device_profile.finite_retries ? 6 : 7);
+        assert_int_equal(ibv_query_qp(to, &now, IBV_QP_MIN_RNR_TIMER, &init), 0);
+        assert_int_equal(now.min_rnr_timer == 0, device_profile.slow_rnr);
         step(to, (struct ibv_qp_attr){.qp_state = IBV_QPS_ERR}, 0);
         if (device_profile.last_wqe) {
                 assert_int_equal(ibv_poll_cq(cq, 1, &wc), 0);
