@@ -221,6 +221,13 @@ STEPS = (
         timeout=600,
     ),
     Step(
+        "walks",
+        "the C case of a walk tells a fault from none, and walks convict a run whose case is kept",
+        ["{python} -m tests.explore.finds --whole srq_resize/grow_refused pz lmr srq {work}/fault"],
+        timeout=900,
+        of_all=True,
+    ),
+    Step(
         "two-hosts",
         "one page's cases without a peer, on one of two hosts",
         _judged("dat_srq_resize --hosts 2 -m local"),

@@ -75,6 +75,11 @@ def add_parser(commands: Subparsers) -> None:
     parser.add_argument(
         "--walk", type=Path, metavar="FILE", help="take the walk of this file once, and search none"
     )
+    parser.add_argument(
+        "--emit-c",
+        action="store_true",
+        help="write each finding as a C case, which expects what the reference provider answers",
+    )
     add_cpus(parser)
     add_device(parser)
     add_kernel(parser)
@@ -136,6 +141,9 @@ def _order(options: argparse.Namespace, checkout: Checkout) -> "Order":
         walks=options.walks or 0,
         seed=random.randrange(SEEDS) if options.seed is None else options.seed,
         fault=options.fault,
+        reference=from_library(checkout.reference_provider, fabric.ia_params(settings))
+        if options.emit_c
+        else None,
     )
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 
+from runners.campaign.explore.emit import CALLS
 from runners.campaign.explore.steps import OBJECTS, STEPS, beginning, connection, message, programs
 from runners.campaign.explore.walk import read_program
 
@@ -45,6 +46,16 @@ def test_programs_are_whole_and_of_their_objects(objects: tuple[str, ...]) -> No
             assert len(list(map(int, arguments))) == counts[name]
 
     each()
+
+
+def test_each_step_is_a_call_of_a_case() -> None:
+    """An argument of a step has its place in the call that a C case makes instead."""
+    assert CALLS.keys() == STEPS.keys()
+    for name, call in CALLS.items():
+        # The slot of a request is where its event's handle goes.
+        unused = {1} if name in ("evd_dequeue", "evd_wait") else set()
+        for place in set(range(len(STEPS[name].args))) - unused:
+            assert re.search(rf"[@#$]{place}", call), (name, place)
 
 
 def test_a_file_may_have_comments(tmp_path: Path) -> None:

@@ -4,14 +4,16 @@
 import json
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from reports.evidence_text import call_text
+from results.errors import InputError, RunnerError
 from results.model.load import attempt_of
 from results.runlog.records import Record
 from results.runlog.walks import wrong
+from runners.campaign.explore.emit import case_of
 from runners.campaign.explore.search import Finding, Search
 from runners.campaign.explore.walk import Walker
 from runners.campaign.plan.assignment import Assignment
@@ -38,6 +40,8 @@ class Order:
     seed: int
     walks: int = 0
     fault: str = ""
+    # The provider by whose answers findings are written as C cases; None: none is written.
+    reference: Subject | None = None
 
     @property
     def ia(self) -> str | None:
@@ -99,7 +103,10 @@ def explore(
     try:
         for finding in search.findings():
             done.findings.append(finding)
-            tell(finding, _keep(folder, len(done.findings), finding))
+            number = len(done.findings)
+            tell(finding, _keep(folder, number, finding))
+            if order.reference is not None:
+                emit(checkout, order, order.reference, folder, number, finding)
     finally:
         walker.close()
         done.walks, done.judged = walker.walks, walker.judged
@@ -116,6 +123,31 @@ def _keep(folder: Path, number: int, finding: Finding) -> Path:
     with (folder / FINDINGS).open("a", encoding="utf-8") as file:
         file.write(json.dumps(finding.record) + "\n")
     return path
+
+
+def emit(
+    checkout: Checkout,
+    order: Order,
+    reference: Subject,
+    folder: Path,
+    number: int,
+    finding: Finding,
+) -> None:
+    """Write a finding as a C case into `folder`, by what the reference provider answers."""
+    path, beside = folder / f"{number}.c", folder / "reference"
+    beside.mkdir(exist_ok=True)
+    plain = replace(order, subject=reference, fault="")
+    walker = Walker(assignment(checkout, plain, beside))
+    try:
+        record = walker.walk(finding.program)
+        text = case_of(finding.program, finding.record, record, finding.wrong, number)
+    except (RunnerError, InputError) as error:
+        print(f"  no C case: {error}")
+        return
+    finally:
+        walker.close()
+    path.write_text(text, encoding="utf-8")
+    print(f"  as a C case: {path}")
 
 
 def _summarise(folder: Path, order: Order, done: Explored) -> None:

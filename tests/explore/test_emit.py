@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The C case of a walk: each step's call compiles, and it expects what the reference answers."""
+
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from results.errors import InputError
+from results.runlog.walks import Wrong
+from runners.campaign.explore.emit import case_of
+from runners.campaign.explore.steps import CR, EVD, STEPS, beginning, named
+from tests.runners.fake_checkout import REPOSITORY
+
+COMPILE = ("cc", "-std=gnu11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror", "-fsyntax-only")
+OPENED = ("dat_ia_openv", "dat_ia_query")
+
+
+def told(program: Sequence[str], **last: Any) -> dict[str, Any]:
+    """The record of a walk whose calls succeed; `last` are members of the last call."""
+    names = [*OPENED, *(f"dat_{line.split()[0]}" for line in program)]
+    names = ["dat_ep_modify" if name.startswith("dat_ep_modify") else name for name in names]
+    calls: list[dict[str, Any]] = [
+        {"n": n, "call": name, "ret": "DAT_SUCCESS"} for n, name in enumerate(names, 1)
+    ]
+    calls[-1] |= last
+    return {"calls": calls}
+
+
+def wrong(record: dict[str, Any]) -> Wrong:
+    """What deviates is the last call."""
+    call = record["calls"][-1]
+    return Wrong("deviates", call["call"], "srq_resize/grow", call["n"], "case call: why")
+
+
+def compiles(text: str, folder: Path) -> None:
+    path = folder / "1.c"
+    path.write_text(text)
+    found = [f"-I{REPOSITORY / name}" for name in ("harness", "include")]
+    done = subprocess.run(
+        [*COMPILE, *found, "-DUDAPL_CTS_API_MAJOR=1", path], capture_output=True, check=False
+    )
+    assert done.returncode == 0, (done.stderr.decode(), text)
+
+
+def test_each_step_compiles(tmp_path: Path) -> None:
+    drawn = [f"{name} {' '.join('1' for _ in step.args)}" for name, step in STEPS.items()]
+    # Objects are made in slots of their own, and no other call frees them.
+    for at, line in enumerate(drawn):
+        name, *args = line.split()
+        kind = next((k for k, at in KINDS.items() if name.startswith(at)), 0)
+        drawn[at] = " ".join([name, str(named(kind, 20)), *args[1:]])
+    program = [*beginning(), *drawn]
+    record = told(program)
+    text = case_of(program, record, record | {"calls": record["calls"][:-1]}, LAST, 1)
+    assert text.count("dat_") > len(STEPS)
+    compiles(text, tmp_path)
+
+
+KINDS = dict(enumerate(("pz", "lmr", "rmr", "evd", "cno", "srq", "ep", "psp", "cr")))
+LAST = Wrong("CRASH", "dat_cr_reject", "", 0, "SIGSEGV")
+
+
+def test_another_return_is_expected(tmp_path: Path) -> None:
+    program = ["pz_create 0", "srq_create 5000 0 8 1", "srq_resize 5000 16"]
+    found = told(program, ret="DAT_INSUFFICIENT_RESOURCES")
+    text = case_of(program, found, told(program), wrong(found), 3)
+    assert "CASE(srq_resize, walk_3)" in text
+    assert "must(dat_pz_create(ia(t), &pz[0]));" in text
+    assert "expect(dat_srq_resize(srq[0], 16), DAT_SUCCESS);" in text
+    compiles(text, tmp_path)
+
+
+def test_another_value_is_compared(tmp_path: Path) -> None:
+    program = ["pz_create 0", "srq_create 5000 0 8 1", "srq_query 5000"]
+    seen = {"srq_param": {"srq_handle": {"handle": "srq#1"}, "max_recv_dtos": 7}}
+    due = {"srq_param": {"srq_handle": {"handle": "srq#1"}, "max_recv_dtos": 8}}
+    found = told(program, typed={"out": seen})
+    text = case_of(program, found, told(program, typed={"out": due}), wrong(found), 1)
+    assert "expect_eq(told.srq_param.max_recv_dtos, 8);" in text
+    compiles(text, tmp_path)
+
+
+def test_what_c_cannot_tell_is_said() -> None:
+    program = ["pz_create 0", "pz_query 0"]
+    found = told(program)
+    with pytest.raises(InputError, match="in nothing that C compares"):
+        case_of(program, found, told(program), wrong(found), 1)
+
+
+def test_a_request_is_taken_from_its_event(tmp_path: Path) -> None:
+    program = [f"evd_wait {named(EVD, 3)} {named(CR, 0)} 100 1", f"cr_accept {named(CR, 0)} -1"]
+    found = told(program, ret="DAT_INVALID_STATE")
+    event = {"event": {"event_number": "DAT_CONNECTION_REQUEST_EVENT"}}
+    found["calls"][2]["typed"] = {"out": event}
+    text = case_of(program, found, told(program), wrong(found), 1)
+    assert "cr[0] = told.event.event_data.cr_arrival_event_data.cr_handle;" in text
+    assert "expect(dat_cr_accept(cr[0], DAT_HANDLE_NULL, 0, NULL), DAT_SUCCESS);" in text
+    compiles(text, tmp_path)
