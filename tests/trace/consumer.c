@@ -243,7 +243,7 @@ static void *first_call(void *unused)
         return unused;
 }
 
-/* Whoever makes the first call is to be cancelled, and the next one does not wait for it. */
+/* The thread that makes the first call is cancelled, and the next one does not wait for it. */
 static void cancelled(long count)
 {
         pthread_t thread;
