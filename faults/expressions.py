@@ -55,6 +55,7 @@ EVENT_FIELDS = {
     "sp": (f"{REQUEST}.sp_handle.psp_handle", True),
     "conn_qual": (f"{REQUEST}.conn_qual", False),
     "cr": (f"{REQUEST}.cr_handle", True),
+    "local_address": (f"{REQUEST}.local_ia_address_ptr", True),
     "object": (f"{ASYNC}.dat_handle", True),
     "reason": (f"{ASYNC}.reason", False),
     "pointer": ("call->event->event_data.software_event_data.pointer", True),

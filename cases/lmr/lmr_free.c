@@ -567,6 +567,36 @@ FAMILY(lmr_free, remote_afterwards, remote_uses)
         expect_used(t, &beside_it, &other);
 }
 
+/* The contexts are the freed LMR's, though another one covers the memory. */
+static const struct use_row uses_of_covered[] = {
+    {"send", USE_SEND},
+    {"recv", USE_RECV},
+    {"rdma_write_from", USE_WRITE},
+    {"rdma_read_into", USE_READ},
+    {"remote_write", USE_REMOTE_SET},
+    {"remote_read", USE_REMOTE_READ},
+};
+
+FAMILY(lmr_free, covered_by_another, uses_of_covered)
+{
+        unsigned char *memory = memory_private(t, REGION_PAGE);
+        struct wire wire;
+        struct wire beside_it;
+        struct region region;
+        struct region other;
+
+        use_supported(t, row->use);
+        wire = wire_in(t, pz(t));
+        beside_it = wire_in(t, pz(t));
+        region = region_with(t, .addr = memory, .length = REGION_PAGE);
+        other = region_with(t, .addr = memory, .length = REGION_PAGE);
+        expect_moves(t, &wire, &region, row->use, 0, region.length);
+        free_now(t, &region);
+
+        expect_refused_use(t, &wire, &region, row->use, 0, region.length);
+        expect_used(t, &beside_it, &other);
+}
+
 CASE(lmr_free, by_peer_afterwards)
 {
         struct region region = region_with(t);

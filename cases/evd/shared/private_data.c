@@ -130,6 +130,8 @@ static void expect_asked(struct test *t, const struct asked *asked, const char *
                     "the private data of the request is not what was sent, %s", when);
         expect_that(same_host(asked->param.remote_ia_address_ptr, ia_attr(t)->ia_address_ptr),
                     "the request's address is not that of the IA which asked, %s", when);
+        expect_that(!asked->local || same_host(asked->local, ia_attr(t)->ia_address_ptr),
+                    "the address of the request's event is not that of the IA, %s", when);
 }
 
 static void ask(struct test *t, DAT_CONN_QUAL qual, unsigned char *sent, unsigned char first)
@@ -178,6 +180,9 @@ void expect_request_lasts(struct test *t, const struct asked_row *row, take_even
         event = take(t, asked.loop.requests);
         expect_eq(event.event_number, DAT_CONNECTION_REQUEST_EVENT);
         asked.loop.request = event.event_data.cr_arrival_event_data.cr_handle;
+        asked.local = event.event_data.cr_arrival_event_data.local_ia_address_ptr;
+        if (!asked.local)
+                note(t, "the event of the request names no address of the IA");
         query(t, asked.loop.request, &asked.param);
         must_that(asked.param.private_data_size >= PRIVATE_SIZE, "%d bytes of private data",
                   asked.param.private_data_size);

@@ -46,11 +46,12 @@ static const struct lasting_row {
 /* The data is as it was sent when the event is taken, and after what the row does. */
 void expect_private_data_lasts(struct test *t, const struct lasting_row *row, take_event *take);
 
-/* A request that was taken and queried. */
+/* A request that was taken and queried, and the address that its event names. */
 struct asked {
         struct loop loop;
         unsigned char sent[PRIVATE_SIZE];
         DAT_CR_PARAM param;
+        DAT_IA_ADDRESS_PTR local;
 };
 
 void asked_other_request(struct test *t, struct asked *asked);
@@ -64,7 +65,10 @@ static const struct asked_row {
     {"queried_again", asked_queried_again},
 };
 
-/* What the query led to is as it was sent, at once and after what the row does. */
+/*
+ * What event and query led to is as it was sent, at once and after what the row does. An event that
+ * names no address is a NOTE.
+ */
 void expect_request_lasts(struct test *t, const struct asked_row *row, take_event *take);
 
 #endif
