@@ -107,15 +107,20 @@ void expect_ended_by_other(struct test *t, DAT_EP_HANDLE ep)
         expect_ep_failed(t, ep, 0, DAT_CONNECTION_EVENT_DISCONNECTED, DAT_CONNECTION_EVENT_BROKEN);
 }
 
+static DAT_DTO_COMPLETION_STATUS expect_of(struct test *t, const DAT_DTO_COMPLETION_EVENT_DATA *dto,
+                                           DAT_EP_HANDLE ep, uint64_t cookie)
+{
+        expect_that(dto->ep_handle == ep, "a completion names another EP");
+        expect_eq(dto->user_cookie.as_64, cookie);
+        return dto->status;
+}
+
 DAT_DTO_COMPLETION_STATUS expect_completion(struct test *t, DAT_EVD_HANDLE evd, DAT_EP_HANDLE ep,
                                             uint64_t cookie)
 {
         DAT_EVENT event = expect_event(evd, DAT_DTO_COMPLETION_EVENT);
-        const DAT_DTO_COMPLETION_EVENT_DATA *dto = &event.event_data.dto_completion_event_data;
 
-        expect_that(dto->ep_handle == ep, "a completion names another EP");
-        expect_eq(dto->user_cookie.as_64, cookie);
-        return dto->status;
+        return expect_of(t, &event.event_data.dto_completion_event_data, ep, cookie);
 }
 
 void expect_flushed(struct test *t, DAT_EVD_HANDLE evd, DAT_EP_HANDLE ep, size_t first,
@@ -126,18 +131,27 @@ void expect_flushed(struct test *t, DAT_EVD_HANDLE evd, DAT_EP_HANDLE ep, size_t
         expect_empty(t, evd);
 }
 
-size_t expect_broken_off(struct test *t, DAT_EVD_HANDLE evd, DAT_EP_HANDLE ep, size_t count)
+size_t expect_under_way_broken_off(struct test *t, struct under_way *requests, DAT_EP_HANDLE ep)
 {
         size_t done = 0;
 
-        for (size_t i = 0; i < count; i++) {
-                if (expect_completion(t, evd, ep, i) != DAT_DTO_SUCCESS)
+        for (size_t i = 0; i < requests->count; i++) {
+                DAT_DTO_COMPLETION_EVENT_DATA dto = under_way_next(t, requests);
+
+                if (expect_of(t, &dto, ep, i) != DAT_DTO_SUCCESS)
                         continue;
                 expect_that(done == i, "request %zu succeeded, and one before it had not", i);
                 done++;
         }
-        expect_empty(t, evd);
+        expect_empty(t, requests->evd);
         return done;
+}
+
+size_t expect_broken_off(struct test *t, DAT_EVD_HANDLE evd, DAT_EP_HANDLE ep, size_t count)
+{
+        struct under_way requests = {.evd = evd, .count = count};
+
+        return expect_under_way_broken_off(t, &requests, ep);
 }
 
 void expect_waiting(struct test *t, const struct line *line)

@@ -10,6 +10,7 @@
 #include "cases/ep/shared/states.h"
 #include "cases/ep/shared/transitions.h"
 #include "cases/shared/point.h"
+#include "cases/shared/under_way.h"
 
 #include <string.h>
 
@@ -80,6 +81,8 @@ void expect_flushed(struct test *t, DAT_EVD_HANDLE evd, DAT_EP_HANDLE ep, size_t
 
 /* All complete, and none with success once one has not. Returns how many had success. */
 size_t expect_broken_off(struct test *t, DAT_EVD_HANDLE evd, DAT_EP_HANDLE ep, size_t count);
+/* The same of requests of which some completed before the act. */
+size_t expect_under_way_broken_off(struct test *t, struct under_way *requests, DAT_EP_HANDLE ep);
 
 static const struct end_row {
         const char *id;
