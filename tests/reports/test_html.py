@@ -52,8 +52,8 @@ def test_red_conclusion_and_criterion(red: Page) -> None:
     assert [words(item) for item in met] == [
         "Not conformant a first attempt ended in FAIL, CRASH, TIMEOUT or CONTRADICTED, or"
         " in BLOCKED, because a call of the provider failed that another clause promises, or"
-        " what a case had made could not be freed (teardown); a second attempt never takes that"
-        " back."
+        " what a case had made could not be freed (teardown), or a random walk"
+        " found a call wrong (explore); a second attempt never takes that back."
     ]
 
 
