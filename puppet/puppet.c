@@ -22,12 +22,15 @@
 #define MEMORY_BYTES 4096
 #define US_PER_MS    1000
 #define CONNECT_MS   2000
-#define DRAIN_MOST   256
-#define NAME_MAX_    31
+/* Where the RSP of slot 0 listens; the others follow. */
+#define RSP_QUALIFIER 24000
+#define PRIVATE_MOST  256
+#define DRAIN_MOST    256
+#define NAME_MAX_     31
 /* The context in a segment of a slot that never had an LMR: of none, and 0 may be a real one. */
 #define NO_CONTEXT 0x7ffffff1
 
-enum kind { PZ, LMR, RMR, EVD, CNO, SRQ, EP, PSP, CR, KINDS };
+enum kind { PZ, LMR, RMR, EVD, CNO, SRQ, EP, PSP, CR, RSP, KINDS };
 
 struct memory {
         unsigned char *bytes;
@@ -41,6 +44,7 @@ struct walk {
         struct memory memory[SLOTS]; /* of the LMRs */
         DAT_RMR_CONTEXT bound[SLOTS];
         DAT_CONN_QUAL qualifier[SLOTS]; /* of the PSPs */
+        unsigned char private[PRIVATE_MOST];
         unsigned int steps;
 };
 
@@ -163,6 +167,20 @@ static void lmr_query(struct walk *walk, const long *arg)
         DAT_LMR_PARAM param;
 
         dat_lmr_query(named(walk, arg[0]), DAT_LMR_FIELD_ALL, &param);
+}
+
+static void lmr_sync_rdma_read(struct walk *walk, const long *arg)
+{
+        DAT_LMR_TRIPLET synced = segment(walk, arg[0], arg[1], arg[2]);
+
+        dat_lmr_sync_rdma_read(walk->t->ia, &synced, 1);
+}
+
+static void lmr_sync_rdma_write(struct walk *walk, const long *arg)
+{
+        DAT_LMR_TRIPLET synced = segment(walk, arg[0], arg[1], arg[2]);
+
+        dat_lmr_sync_rdma_write(walk->t->ia, &synced, 1);
 }
 
 static void lmr_free(struct walk *walk, const long *arg)
@@ -488,11 +506,34 @@ static void ep_post_rdma_read(struct walk *walk, const long *arg)
                               (DAT_COMPLETION_FLAGS)arg[4]);
 }
 
+/* Where the PSP or RSP of a number listens. */
+static DAT_CONN_QUAL qualifier_of(const struct walk *walk, long number)
+{
+        if (number / BY_KIND == RSP)
+                return RSP_QUALIFIER + slot_of(number);
+        return walk->qualifier[slot_of(number)];
+}
+
+/* Private data of a length, which tells the step that sends it; NULL for none. */
+static unsigned char *private_data(struct walk *walk, long length)
+{
+        if (length <= 0 || length > PRIVATE_MOST)
+                return NULL;
+        memset(walk->private, (int)(walk->steps & 0xff), (size_t)length);
+        return walk->private;
+}
+
 static void ep_connect(struct walk *walk, const long *arg)
 {
         dat_ep_connect(named(walk, arg[0]), ia_attr(walk->t)->ia_address_ptr,
-                       walk->qualifier[slot_of(arg[1])], CONNECT_MS * US_PER_MS, 0, NULL,
-                       DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG);
+                       qualifier_of(walk, arg[1]), CONNECT_MS * US_PER_MS, count_of(arg[2]),
+                       private_data(walk, arg[2]), DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG);
+}
+
+static void ep_dup_connect(struct walk *walk, const long *arg)
+{
+        dat_ep_dup_connect(named(walk, arg[0]), named(walk, arg[1]), CONNECT_MS * US_PER_MS,
+                           count_of(arg[2]), private_data(walk, arg[2]), DAT_QOS_BEST_EFFORT);
 }
 
 static void ep_disconnect(struct walk *walk, const long *arg)
@@ -534,6 +575,29 @@ static void psp_free(struct walk *walk, const long *arg)
         gone(walk, arg[0], dat_psp_free(named(walk, arg[0])));
 }
 
+static void rsp_create(struct walk *walk, const long *arg)
+{
+        DAT_RSP_HANDLE made = DAT_HANDLE_NULL;
+
+        if (is_free(walk, arg[0], RSP))
+                keep(walk, arg[0],
+                     dat_rsp_create(walk->t->ia, qualifier_of(walk, arg[0]), named(walk, arg[1]),
+                                    named(walk, arg[2]), &made),
+                     &made);
+}
+
+static void rsp_query(struct walk *walk, const long *arg)
+{
+        DAT_RSP_PARAM param;
+
+        dat_rsp_query(named(walk, arg[0]), DAT_RSP_FIELD_ALL, &param);
+}
+
+static void rsp_free(struct walk *walk, const long *arg)
+{
+        gone(walk, arg[0], dat_rsp_free(named(walk, arg[0])));
+}
+
 static void cr_query(struct walk *walk, const long *arg)
 {
         DAT_CR_PARAM param;
@@ -543,7 +607,14 @@ static void cr_query(struct walk *walk, const long *arg)
 
 static void cr_accept(struct walk *walk, const long *arg)
 {
-        gone(walk, arg[0], dat_cr_accept(named(walk, arg[0]), named(walk, arg[1]), 0, NULL));
+        gone(walk, arg[0],
+             dat_cr_accept(named(walk, arg[0]), named(walk, arg[1]), count_of(arg[2]),
+                           private_data(walk, arg[2])));
+}
+
+static void cr_handoff(struct walk *walk, const long *arg)
+{
+        gone(walk, arg[0], dat_cr_handoff(named(walk, arg[0]), qualifier_of(walk, arg[1])));
 }
 
 static void cr_reject(struct walk *walk, const long *arg)
@@ -562,6 +633,8 @@ static const struct move moves[] = {
     STEP(pz_free, 1),
     STEP(lmr_create, 3),
     STEP(lmr_query, 1),
+    STEP(lmr_sync_rdma_read, 3),
+    STEP(lmr_sync_rdma_write, 3),
     STEP(lmr_free, 1),
     STEP(rmr_create, 2),
     STEP(rmr_bind, 7),
@@ -600,15 +673,20 @@ static const struct move moves[] = {
     STEP(ep_post_send, 5),
     STEP(ep_post_rdma_write, 5),
     STEP(ep_post_rdma_read, 5),
-    STEP(ep_connect, 2),
+    STEP(ep_connect, 3),
+    STEP(ep_dup_connect, 3),
     STEP(ep_disconnect, 2),
     STEP(ep_reset, 1),
     STEP(ep_free, 1),
     STEP(psp_create_any, 2),
     STEP(psp_query, 1),
     STEP(psp_free, 1),
+    STEP(rsp_create, 3),
+    STEP(rsp_query, 1),
+    STEP(rsp_free, 1),
     STEP(cr_query, 1),
-    STEP(cr_accept, 2),
+    STEP(cr_accept, 3),
+    STEP(cr_handoff, 2),
     STEP(cr_reject, 1),
 };
 
@@ -662,6 +740,7 @@ static void clean_up(struct walk *walk)
 {
         free_all(walk, CR, dat_cr_reject);
         free_all(walk, PSP, dat_psp_free);
+        free_all(walk, RSP, dat_rsp_free);
         free_all(walk, EP, dat_ep_free);
         free_all(walk, RMR, dat_rmr_free);
         free_all(walk, LMR, dat_lmr_free);

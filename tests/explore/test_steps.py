@@ -8,7 +8,16 @@ import pytest
 from hypothesis import given, settings
 
 from runners.campaign.explore.emit import CALLS
-from runners.campaign.explore.steps import OBJECTS, STEPS, beginning, connection, message, programs
+from runners.campaign.explore.steps import (
+    OBJECTS,
+    STEPS,
+    again,
+    beginning,
+    connection,
+    message,
+    programs,
+    reserved,
+)
 from runners.campaign.explore.walk import read_program
 
 PUPPET = Path(__file__).parents[2] / "puppet/puppet.c"
@@ -24,7 +33,9 @@ def test_the_puppet_takes_each_step() -> None:
     assert {name: len(step.args) for name, step in STEPS.items()} == taken()
 
 
-@pytest.mark.parametrize("lines", [beginning(), connection(0, 1), message(1, 0)])
+@pytest.mark.parametrize(
+    "lines", [beginning(), connection(0, 1), message(1, 0), reserved(0, 1), again(0, 1, 2)]
+)
 def test_fixed_steps_are_whole(lines: list[str]) -> None:
     for line in lines:
         name, *arguments = line.split()
@@ -55,7 +66,7 @@ def test_each_step_is_a_call_of_a_case() -> None:
         # The slot of a request is where its event's handle goes.
         unused = {1} if name in ("evd_dequeue", "evd_wait") else set()
         for place in set(range(len(STEPS[name].args))) - unused:
-            assert re.search(rf"[@#$]{place}", call), (name, place)
+            assert re.search(rf"[@#$%]{place}|PRIVATE", call), (name, place)
 
 
 def test_a_file_may_have_comments(tmp_path: Path) -> None:

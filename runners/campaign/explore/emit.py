@@ -11,16 +11,18 @@ from typing import Any
 from results.errors import InputError
 from results.runlog.records import Record
 from results.runlog.walks import Wrong
-from runners.campaign.explore.steps import BY_KIND, CR
+from runners.campaign.explore.steps import BY_KIND, CR, RSP
 
-KINDS = ("pz", "lmr", "rmr", "evd", "cno", "srq", "ep", "psp", "cr")
+KINDS = ("pz", "lmr", "rmr", "evd", "cno", "srq", "ep", "psp", "cr", "rsp")
 _SUCCESS = "DAT_SUCCESS"
 _REQUEST = "DAT_CONNECTION_REQUEST_EVENT"
+# Where the puppet has RSPs listen.
+_RSPS_FROM = 24000
 # In which order the puppet frees what is left.
-_FREES = ("cr", "psp", "ep", "rmr", "lmr", "srq", "evd", "cno", "pz")
+_FREES = ("cr", "psp", "rsp", "ep", "rmr", "lmr", "srq", "evd", "cno", "pz")
 
-# How each step calls. $0 is an argument as a number, @0 as a handle, #0 as a slot; what the step
-# makes is the first argument's object.
+# How each step calls. $0 is an argument as a number, @0 as a handle, #0 as a slot, %0 as where a
+# service point listens; what the step makes is the first argument's object.
 CALLS: Mapping[str, str] = {
     "pz_create": "dat_pz_create(ia(t), &@0)",
     "pz_query": "dat_pz_query(@0, DAT_PZ_FIELD_ALL, &told.pz_param)",
@@ -30,6 +32,8 @@ CALLS: Mapping[str, str] = {
     " (DAT_MEM_PRIV_FLAGS)$2, &@0, &memory[#0].lmr_context, &memory[#0].rmr_context,"
     " &memory[#0].length, &memory[#0].address)",
     "lmr_query": "dat_lmr_query(@0, DAT_LMR_FIELD_ALL, &told.lmr_param)",
+    "lmr_sync_rdma_read": "dat_lmr_sync_rdma_read(ia(t), &SEGMENT(#0, $1, $2), 1)",
+    "lmr_sync_rdma_write": "dat_lmr_sync_rdma_write(ia(t), &SEGMENT(#0, $1, $2), 1)",
     "lmr_free": "dat_lmr_free(@0)",
     "rmr_create": "dat_rmr_create(@1, &@0)",
     "rmr_bind": "dat_rmr_bind(@0, &SEGMENT(#1, $2, $3), (DAT_MEM_PRIV_FLAGS)$4, @5,"
@@ -79,8 +83,9 @@ CALLS: Mapping[str, str] = {
     " (DAT_DTO_COOKIE){.as_64 = NUMBER}, &REMOTE(#2, $3), (DAT_COMPLETION_FLAGS)$4)",
     "ep_post_rdma_read": "dat_ep_post_rdma_read(@0, 1, &SEGMENT(#1, 0, $3),"
     " (DAT_DTO_COOKIE){.as_64 = NUMBER}, &REMOTE(#2, $3), (DAT_COMPLETION_FLAGS)$4)",
-    "ep_connect": "dat_ep_connect(@0, ia_attr(t)->ia_address_ptr, qualifier[#1], 2000000, 0, NULL,"
+    "ep_connect": "dat_ep_connect(@0, ia_attr(t)->ia_address_ptr, %1, 2000000, $2, PRIVATE,"
     " DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG)",
+    "ep_dup_connect": "dat_ep_dup_connect(@0, @1, 2000000, $2, PRIVATE, DAT_QOS_BEST_EFFORT)",
     "ep_disconnect": "dat_ep_disconnect(@0, $1 ? DAT_CLOSE_GRACEFUL_FLAG : DAT_CLOSE_ABRUPT_FLAG)",
     "ep_reset": "dat_ep_reset(@0)",
     "ep_free": "dat_ep_free(@0)",
@@ -88,7 +93,11 @@ CALLS: Mapping[str, str] = {
     "psp_query": "dat_psp_query(@0, DAT_PSP_FIELD_ALL, &told.psp_param)",
     "psp_free": "dat_psp_free(@0)",
     "cr_query": "dat_cr_query(@0, DAT_CR_FIELD_ALL, &told.cr_param)",
-    "cr_accept": "dat_cr_accept(@0, @1, 0, NULL)",
+    "rsp_create": "dat_rsp_create(ia(t), %0, @1, @2, &@0)",
+    "rsp_query": "dat_rsp_query(@0, DAT_RSP_FIELD_ALL, &told.rsp_param)",
+    "rsp_free": "dat_rsp_free(@0)",
+    "cr_accept": "dat_cr_accept(@0, @1, $2, PRIVATE)",
+    "cr_handoff": "dat_cr_handoff(@0, %1)",
     "cr_reject": "dat_cr_reject(@0)",
 }
 _MAKES = {"create", "create_with_srq", "create_any"}
@@ -184,6 +193,7 @@ _TOLD = {
     "bufs_alloc_span": "DAT_COUNT",
     "psp_param": "DAT_PSP_PARAM",
     "cr_param": "DAT_CR_PARAM",
+    "rsp_param": "DAT_RSP_PARAM",
 }
 
 
@@ -315,8 +325,11 @@ class _Writer:
         return args[1] // BY_KIND != CR or args[1] in self.slots
 
     def _text(self, template: str, args: Sequence[int], number: int) -> str:
+        data = f"(DAT_PVOID)(unsigned char[256]){{[0 ... 255] = {number & 0xFF}}}"
         text = template.replace("NUMBER", str(number))
+        text = text.replace("PRIVATE", data if args[-1] > 0 else "NULL")
         for place, arg in enumerate(args):
+            text = text.replace(f"%{place}", self._qualifier(arg))
             text = text.replace(f"&@{place}", f"&{self._slot(arg)}")
             text = text.replace(f"@{place}", self._handle(arg))
             text = text.replace(f"#{place}", str(0 if arg < 0 else arg % BY_KIND))
@@ -325,6 +338,10 @@ class _Writer:
 
     def _slot(self, number: int) -> str:
         return f"{KINDS[number // BY_KIND]}[{number % BY_KIND}]"
+
+    def _qualifier(self, number: int) -> str:
+        slot = number % BY_KIND
+        return str(_RSPS_FROM + slot) if number // BY_KIND == RSP else f"qualifier[{slot}]"
 
     def _handle(self, number: int) -> str:
         """A slot without an object is the null handle."""

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 BY_KIND = 1000
-PZ, LMR, RMR, EVD, CNO, SRQ, EP, PSP, CR = range(9)
+PZ, LMR, RMR, EVD, CNO, SRQ, EP, PSP, CR, RSP = range(10)
 NULL = -1
 
 # What the provider's EVDs are for: by the slots that the first steps of a walk fill.
@@ -49,7 +49,7 @@ def _own(kind: int) -> SearchStrategy[int]:
 
 def _handle(kind: int) -> SearchStrategy[int]:
     """Mostly an object of the kind; now and then one of another kind, or the null handle."""
-    other = st.builds(named, st.integers(PZ, CR), st.integers(0, 1)) | st.just(NULL)
+    other = st.builds(named, st.integers(PZ, RSP), st.integers(0, 1)) | st.just(NULL)
     return st.integers(0, 15).flatmap(lambda chance: other if chance == 15 else _own(kind))
 
 
@@ -69,6 +69,9 @@ _EVD_FLAGS = st.sampled_from(
     (DTO_FLAG, SOFTWARE_FLAG, CONNECTION_FLAG, CR_FLAG, RMR_BIND_FLAG, DTO_FLAG | RMR_BIND_FLAG)
 )
 _MS = st.sampled_from((0, 0, BRIEFLY))
+_PRIVATE = st.sampled_from((0, 0, 1, 16, 64))
+# A qualifier: mostly that of the first PSP.
+_QUALIFIER = st.sampled_from((PSP, PSP, PSP, RSP)).flatmap(_own)
 
 _ALL = (
     Step("pz_create", (_own(PZ),)),
@@ -76,6 +79,8 @@ _ALL = (
     Step("pz_free", (_handle(PZ),)),
     Step("lmr_create", (_own(LMR), _handle(PZ), _PRIVILEGES)),
     Step("lmr_query", (_handle(LMR),)),
+    Step("lmr_sync_rdma_read", (_own(LMR), _OFFSET, _LENGTH)),
+    Step("lmr_sync_rdma_write", (_own(LMR), _OFFSET, _LENGTH)),
     Step("lmr_free", (_handle(LMR),)),
     Step("rmr_create", (_own(RMR), _handle(PZ))),
     Step("rmr_bind", (_handle(RMR), _own(LMR), _OFFSET, _LENGTH, _PRIVILEGES, _handle(EP), _FLAGS)),
@@ -117,7 +122,8 @@ _ALL = (
     Step("ep_post_send", (_handle(EP), _own(LMR), _OFFSET, _LENGTH, _FLAGS)),
     Step("ep_post_rdma_write", (_handle(EP), _own(LMR), _own(LMR), _LENGTH, _FLAGS)),
     Step("ep_post_rdma_read", (_handle(EP), _own(LMR), _own(LMR), _LENGTH, _FLAGS)),
-    Step("ep_connect", (_handle(EP), _own(PSP))),
+    Step("ep_connect", (_handle(EP), _QUALIFIER, _PRIVATE)),
+    Step("ep_dup_connect", (_handle(EP), _handle(EP), _PRIVATE)),
     Step("ep_disconnect", (_handle(EP), st.integers(0, 1))),
     Step("ep_reset", (_handle(EP),)),
     Step("ep_free", (_handle(EP),)),
@@ -125,7 +131,11 @@ _ALL = (
     Step("psp_query", (_handle(PSP),)),
     Step("psp_free", (_handle(PSP),)),
     Step("cr_query", (_handle(CR),)),
-    Step("cr_accept", (_handle(CR), _optional(EP))),
+    Step("rsp_create", (_own(RSP), _handle(EP), _handle(EVD))),
+    Step("rsp_query", (_handle(RSP),)),
+    Step("rsp_free", (_handle(RSP),)),
+    Step("cr_accept", (_handle(CR), _optional(EP), _PRIVATE)),
+    Step("cr_handoff", (_handle(CR), _QUALIFIER)),
     Step("cr_reject", (_handle(CR),)),
 )
 STEPS: Mapping[str, Step] = {step.name: step for step in _ALL}
@@ -160,11 +170,38 @@ def connection(active: int, passive: int) -> list[str]:
     """The steps that connect two EPs of the walk, as far as both may be connected now."""
     request, told = named(CR, 0), named(EVD, CONNECTED)
     return [
-        f"ep_connect {named(EP, active)} {named(PSP, 0)}",
+        f"ep_connect {named(EP, active)} {named(PSP, 0)} 16",
         f"evd_wait {named(EVD, REQUESTS)} {request} {LONG} 1",
-        f"cr_accept {request} {named(EP, passive)}",
+        f"cr_query {request}",
+        f"cr_accept {request} {named(EP, passive)} 8",
         f"evd_wait {told} {NULL} {LONG} 1",
         f"evd_wait {told} {NULL} {LONG} 1",
+    ]
+
+
+def reserved(active: int, passive: int) -> list[str]:
+    """The steps that connect two EPs by an RSP, as far as both may be connected now."""
+    request, told = named(CR, 0), named(EVD, CONNECTED)
+    return [
+        f"rsp_create {named(RSP, 0)} {named(EP, passive)} {named(EVD, REQUESTS)}",
+        f"ep_connect {named(EP, active)} {named(RSP, 0)} 8",
+        f"evd_wait {named(EVD, REQUESTS)} {request} {LONG} 1",
+        f"cr_accept {request} {NULL} 0",
+        f"evd_wait {told} {NULL} {LONG} 1",
+        f"evd_wait {told} {NULL} {LONG} 1",
+    ]
+
+
+def again(connected: int, other: int, passive: int) -> list[str]:
+    """The steps that connect an EP as another is connected, and hand its request over."""
+    request = named(CR, 0)
+    return [
+        f"ep_dup_connect {named(EP, other)} {named(EP, connected)} 8",
+        f"evd_wait {named(EVD, REQUESTS)} {request} {LONG} 1",
+        f"cr_handoff {request} {named(PSP, 0)}",
+        f"evd_wait {named(EVD, REQUESTS)} {request} {LONG} 1",
+        f"cr_accept {request} {named(EP, passive)} 0",
+        f"evd_wait {named(EVD, CONNECTED)} {NULL} {LONG} 1",
     ]
 
 
@@ -179,7 +216,12 @@ def message(sender: int, receiver: int) -> list[str]:
 
 
 _END = st.integers(0, 2)
-_CHAINS = st.builds(connection, _END, _END) | st.builds(message, _END, _END)
+_CHAINS = (
+    st.builds(connection, _END, _END)
+    | st.builds(message, _END, _END)
+    | st.builds(reserved, _END, _END)
+    | st.builds(again, _END, _END, _END)
+)
 
 
 def programs(objects: Sequence[str], most: int) -> SearchStrategy[list[str]]:
