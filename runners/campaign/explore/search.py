@@ -54,6 +54,7 @@ class Search:
     seconds: float
     walks: int
     progress: Callable[[], None]
+    shrinks: bool = True  # else a finding is the walk that was drawn
     _taken: int = field(default=0, init=False)
 
     def findings(self) -> Iterator[Finding]:
@@ -80,7 +81,7 @@ class Search:
             max_examples=BATCH,
             deadline=None,
             database=None,
-            phases=(Phase.generate, Phase.shrink),
+            phases=(Phase.generate, *((Phase.shrink,) if self.shrinks else ())),
             suppress_health_check=list(HealthCheck),
             report_multiple_bugs=False,
         )
@@ -117,6 +118,9 @@ class Search:
             if unusable:
                 raise unusable[0]
             return None
+        if not self.shrinks:
+            wrong_, program, record = best[0]
+            return Finding(wrong_, tuple(program), record, 0, 0)
         # What was found stays found, though a walk that was to shrink it says nothing.
         return self._finish(*min(best, key=lambda each: (len(each[1]), "\n".join(each[1]))))
 

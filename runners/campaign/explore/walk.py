@@ -38,7 +38,7 @@ class Walker:
         """`emit` gets the records of what happens besides walks: hosts that are up, incidents."""
         self._testbed = Testbed(assignment, hosts, "explore", quiet)
         self._planned = planned(hosts)
-        self._ia = ia
+        self.ia = ia
         self._emit = emit or (lambda record: None)
         self._declared: dict[str, Any] = {}
         self.walks = 0
@@ -51,11 +51,11 @@ class Walker:
     def walk(self, program: Sequence[str]) -> Record:
         """The record of a walk. Raises RunnerError where there is none."""
         told: list[Record] = []
-        attempt = Attempt(self._planned, ia=self._ia, program="\n".join(program))
+        attempt = Attempt(self._planned, ia=self.ia, program="\n".join(program))
         ended = self._testbed.run(attempt, told.append)
         for record in told:
             if record["type"] == "hosts":
-                self._declared = oracle.declared_of(record, self._ia)
+                self._declared = oracle.declared_of(record, self.ia)
             if record["type"] != "verdict":
                 self._emit(record)
         if ended is None:
