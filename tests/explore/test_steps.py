@@ -34,7 +34,7 @@ def test_the_puppet_takes_each_step() -> None:
 
 
 @pytest.mark.parametrize(
-    "lines", [beginning(), connection(0, 1), message(1, 0), reserved(0, 1), again(0, 1, 2)]
+    "lines", [beginning(), connection(0, 1), message(1, 0), reserved(0, 1), again()]
 )
 def test_fixed_steps_are_whole(lines: list[str]) -> None:
     for line in lines:

@@ -192,16 +192,22 @@ def reserved(active: int, passive: int) -> list[str]:
     ]
 
 
-def again(connected: int, other: int, passive: int) -> list[str]:
-    """The steps that connect an EP as another is connected, and hand its request over."""
-    request = named(CR, 0)
+def again() -> list[str]:
+    """The steps that connect two EPs, then a third one as the first, whose request is handed over
+    before a fourth one accepts it.
+    """
+    request, told = named(CR, 0), named(EVD, CONNECTED)
     return [
-        f"ep_dup_connect {named(EP, other)} {named(EP, connected)} 8",
+        *connection(0, 1),
+        f"ep_create {named(EP, 3)} {named(PZ, 0)} {named(EVD, RECEIVED)} "
+        f"{named(EVD, REQUESTED)} {told} 8 8",
+        f"ep_dup_connect {named(EP, 2)} {named(EP, 0)} 8",
         f"evd_wait {named(EVD, REQUESTS)} {request} {LONG} 1",
         f"cr_handoff {request} {named(PSP, 0)}",
         f"evd_wait {named(EVD, REQUESTS)} {request} {LONG} 1",
-        f"cr_accept {request} {named(EP, passive)} 0",
-        f"evd_wait {named(EVD, CONNECTED)} {NULL} {LONG} 1",
+        f"cr_accept {request} {named(EP, 3)} 0",
+        f"evd_wait {told} {NULL} {LONG} 1",
+        f"evd_wait {told} {NULL} {LONG} 1",
     ]
 
 
@@ -220,7 +226,7 @@ _CHAINS = (
     st.builds(connection, _END, _END)
     | st.builds(message, _END, _END)
     | st.builds(reserved, _END, _END)
-    | st.builds(again, _END, _END, _END)
+    | st.builds(again)
 )
 
 
