@@ -900,10 +900,10 @@ def query(call: Call, ep: Ep, side: Side) -> bool | str | None:
         return told
     for bit in bits & ATTR_BIT.keys():
         field = ATTR_BIT[bit]
+        _effect(call, ep, field, attr.get(field), side)
         wanted = _attribute(ep, field)
         if wanted is None:
             continue
-        _effect(call, ep, field, attr.get(field), side)
         told = True
         if isinstance(wanted, Wanted):
             why = wanted.check(attr.get(field))
@@ -952,18 +952,22 @@ def _effect(call: Call, ep: Ep, field: str, told: Any, side: Side) -> None:
 
     Where the same parameter could be changed in Unconnected, it is one in the other states too.
     """
-    if field in ep.changed and told == ep.attr.get(field) and field not in ep.was:
+    granted = ep.attr.get(field)
+    if granted is None:
+        return
+    if field in ep.changed and told == granted and field not in ep.was:
         side.works.add(field)
     was: frozenset[Any] = ep.was.get(field, frozenset())
-    if told != ep.attr.get(field) and told in was:
-        side.deferred.append(
-            (
-                field,
-                call,
-                f"ep_modify/{field}",
-                f"{field} is {told}, although {ep.attr.get(field)} was granted",
-            )
-        )
+    if told != granted and (told in was or (None in was and not _fits(field, told, granted))):
+        why = f"{field} is {told}, although {granted} was granted"
+        side.deferred.append((field, call, f"ep_modify/{field}", why))
+
+
+def _fits(field: str, told: Any, granted: Any) -> bool:
+    """Whether a value is what was granted, or a number above it (EP-27)."""
+    if field not in AT_LEAST:
+        return bool(told == granted)
+    return isinstance(told, int) and isinstance(granted, int) and told >= granted
 
 
 @after("dat_ep_query")
@@ -1152,13 +1156,19 @@ def waiting_least(ep: Ep) -> int:
 CAN_TAKE = frozenset((CONNECTED, DISCONNECT_PENDING))
 
 
+def _is_outside(ep: Ep, side: Side) -> bool:
+    """Whether the EP is surely in no connection, or in one that no end has accepted so far."""
+    connection = ep.connection
+    asks = connection is not None and connection.phase == "pending" and none_accepted(side)
+    return asks or not now(ep) & CAN_TAKE
+
+
 def _held(call: Call, ep: Ep, side: Side) -> bool | str | None:
     """An EP of an SRQ holds receives only while connected, and none that another one holds."""
     count, span = call.field("nbufs_allocated"), call.field("bufs_alloc_span")
     srq: Srq | None = ep.srq
     assert srq is not None
-    states = now(ep)
-    if not states & CAN_TAKE:
+    if _is_outside(ep, side):
         for value in (count, span):
             if isinstance(value, int) and value != 0:
                 return f"tells {value} of an EP that can hold no receive"

@@ -115,6 +115,8 @@ def came(ep: Ep, side: Side, until: float) -> int:
 def none_accepted(side: Side) -> bool:
     """Whether no end of the trace has accepted a connection so far: no message can be there."""
     peer = side.peer
+    if side.trace.others:
+        return False
     return not side.accepts and not side.cut and (peer is None or not (peer.accepts or peer.cut))
 
 
