@@ -23,13 +23,14 @@ static void need_limit(struct test *t, DAT_COUNT limit, DAT_COUNT needed, const 
 static void verify(struct test *t, DAT_SRQ_HANDLE srq, const DAT_SRQ_ATTR *asked,
                    DAT_PZ_HANDLE zone)
 {
+        char names[REASON_MAX / 2];
         DAT_SRQ_PARAM param;
 
         if (is_of_page(t, "srq_query") || is_of_page(t, "srq_create"))
                 return;
         poison(&param, sizeof(param));
         if (!dat_is(dat_srq_query(srq, DAT_SRQ_FIELD_ALL, &param), DAT_SUCCESS) ||
-            is_poison(&param.pz_handle, sizeof(param.pz_handle))) {
+            unwritten_fields("DAT_SRQ_PARAM", &param, names, sizeof(names))) {
                 record(t,
                        "what dat_srq_create made was not looked at: dat_srq_query does not tell");
                 return;
