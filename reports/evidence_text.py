@@ -184,7 +184,8 @@ def expected(attempt: Attempt) -> str:
     check, call = attempt.failed_check, attempt.culprit
     if check is None or attempt.expected != check.expected or (call and call.name in check.text):
         return admitted
-    if not admitted:
+    # The text of a check for an event begins with the event.
+    if not admitted or check.text.startswith(admitted):
         return check.text
     return f"{check.subject or check.text}: {admitted}"
 

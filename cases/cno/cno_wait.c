@@ -386,8 +386,8 @@ FAMILY(cno_wait, time_out, patiences)
         woken = expect_awake(waiter);
         expect(woken.ret, DAT_QUEUE_EMPTY);
         expect_that(woken.evd == DAT_HANDLE_NULL, "a time-out names an EVD");
-        expect_that(woken.us >= row->us, "back after %llu us, of %u", (unsigned long long)woken.us,
-                    row->us);
+        expect_that(woken.us >= row->us, "back after %llu us, before the %u us were over",
+                    (unsigned long long)woken.us, row->us);
         record(t, "back after %llu us, of %u", (unsigned long long)woken.us, row->us);
 }
 

@@ -46,13 +46,31 @@ static void event_seen(struct test *t, const struct check_site *site, const stru
 }
 
 /*
+ * What was seen in place of an event for which `us` microseconds were waited. A wait that ended
+ * long before its time says nothing of what should have brought the event: then a step is broken by
+ * dat_evd_wait().
+ */
+static void no_event(struct test *t, const struct check_site *site, bool clause, uint64_t us,
+                     char *seen, size_t size)
+{
+        snprintf(seen, size, "no event within %u ms", t->settings->event_ms);
+        if (us >= (uint64_t)t->settings->event_ms * US_PER_MS / 2)
+                return;
+        snprintf(seen, size, "DAT_TIMEOUT_EXPIRED after %" PRIu64 " us of %u ms", us,
+                 t->settings->event_ms);
+        if (!clause && !is_of_page(t, "evd_wait"))
+                step_failed(t, site, "dat_evd_wait", seen, "dat_evd_wait returned %s", seen);
+}
+
+/*
  * Waits for one event. If none comes, the clause is not kept, or the step's call has not brought
- * it. A wait that succeeds without an event is a matter of dat_evd_wait() alone.
+ * it.
  */
 static void wait_event(struct test *t, const struct check_site *site, DAT_EVD_HANDLE evd,
                        const struct awaited *awaited, DAT_EVENT *event)
 {
         DAT_COUNT more;
+        uint64_t begun_ns = now_ns();
         char seen[64];
         DAT_RETURN ret;
 
@@ -65,7 +83,7 @@ static void wait_event(struct test *t, const struct check_site *site, DAT_EVD_HA
                 return;
         if (!dat_is(ret, DAT_TIMEOUT_EXPIRED))
                 call_failed(t, site, "dat_evd_wait", ret);
-        snprintf(seen, sizeof(seen), "no event within %u ms", t->settings->event_ms);
+        no_event(t, site, awaited->clause, (now_ns() - begun_ns) / 1000, seen, sizeof(seen));
         event_seen(t, site, awaited, false, seen);
 }
 

@@ -34,7 +34,7 @@ FAMILY(evd_wait, time_out, patiences)
 
                 woken = expect_awake(waiter);
                 expect(woken.ret, DAT_TIMEOUT_EXPIRED);
-                expect_that(woken.us >= row->us, "back after %llu us, of %u",
+                expect_that(woken.us >= row->us, "back after %llu us, before the %u us were over",
                             (unsigned long long)woken.us, row->us);
                 record(t, "back after %llu us, of %u", (unsigned long long)woken.us, row->us);
                 expect_eq(woken.more, row->queued);

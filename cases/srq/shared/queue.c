@@ -313,12 +313,12 @@ void expect_traffic(struct test *t, struct queue *queue, struct flow *flow, int 
         expect_messages(t, queue, flow, count);
 }
 
-void expect_count(struct test *t, DAT_COUNT seen, DAT_COUNT wanted)
+void expect_count(struct test *t, DAT_COUNT dto_count, DAT_COUNT wanted)
 {
-        if (seen == DAT_VALUE_UNKNOWN)
+        if (dto_count == DAT_VALUE_UNKNOWN)
                 note(t, "the count is declared supported, and was not told");
         else
-                expect_eq(seen, wanted);
+                expect_eq(dto_count, wanted);
 }
 
 DAT_COUNT taken_ahead(struct test *t, const struct flow *flows, int count)
@@ -339,16 +339,16 @@ DAT_COUNT taken_ahead(struct test *t, const struct flow *flows, int count)
         return ahead;
 }
 
-void expect_available(struct test *t, DAT_COUNT seen, const struct flow *flows, int count,
+void expect_available(struct test *t, DAT_COUNT dto_count, const struct flow *flows, int count,
                       DAT_COUNT wanted)
 {
         DAT_COUNT ahead = taken_ahead(t, flows, count);
 
-        if (seen >= wanted || ahead == 0) {
-                expect_count(t, seen, wanted);
+        if (dto_count >= wanted || ahead == 0) {
+                expect_count(t, dto_count, wanted);
                 return;
         }
-        expect_eq(seen, wanted - ahead);
+        expect_eq(dto_count, wanted - ahead);
         note(t, "of %d receives EPs took %d before a message came for them (SRQ-31)", wanted,
              ahead);
 }

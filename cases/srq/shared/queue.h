@@ -146,7 +146,7 @@ int reap_disconnected(struct test *t, struct queue *queue, struct flow *flow);
 void expect_rest_usable(struct test *t, struct queue *queue);
 
 /* Any count is DAT_VALUE_UNKNOWN at times (SRQ-10), but no count is wrong. */
-void expect_count(struct test *t, DAT_COUNT seen, DAT_COUNT wanted);
+void expect_count(struct test *t, DAT_COUNT dto_count, DAT_COUNT wanted);
 
 /*
  * The receives that `flows`, at rest, tell that they hold: where no message is on its way, those
@@ -158,7 +158,7 @@ DAT_COUNT taken_ahead(struct test *t, const struct flow *flows, int count);
  * So many receives are told as available, or so many less as `flows`, which are at rest, tell that
  * they took ahead: that is a NOTE.
  */
-void expect_available(struct test *t, DAT_COUNT seen, const struct flow *flows, int count,
+void expect_available(struct test *t, DAT_COUNT dto_count, const struct flow *flows, int count,
                       DAT_COUNT wanted);
 
 /* All that dat_srq_query tells is as it was `before`, but for counts that are not told. */

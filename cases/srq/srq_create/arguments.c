@@ -181,10 +181,10 @@ static const struct bad_attr refused[] = {
 };
 
 /* A count may be DAT_VALUE_UNKNOWN at any moment (SRQ-10). */
-static void expect_same_count(struct test *t, DAT_COUNT is, DAT_COUNT was)
+static void expect_same_count(struct test *t, DAT_COUNT dto_count, DAT_COUNT was)
 {
-        if (is != DAT_VALUE_UNKNOWN && was != DAT_VALUE_UNKNOWN)
-                expect_eq(is, was);
+        if (dto_count != DAT_VALUE_UNKNOWN && was != DAT_VALUE_UNKNOWN)
+                expect_eq(dto_count, was);
 }
 
 /* An SRQ from before is as it was, and the next one has all that it is asked to have. */

@@ -87,12 +87,12 @@ void check_mark(struct test *t, const struct known *known, const DAT_SRQ_PARAM *
         expect_eq(param->low_watermark, DAT_SRQ_LW_DEFAULT);
 }
 
-void expect_declared(struct test *t, DAT_COUNT seen, DAT_COUNT wanted)
+void expect_declared(struct test *t, DAT_COUNT dto_count, DAT_COUNT wanted)
 {
         if (provider_attr(t)->srq_info_supported)
-                expect_count(t, seen, wanted);
+                expect_count(t, dto_count, wanted);
         else
-                expect_eq(seen, DAT_VALUE_UNKNOWN);
+                expect_eq(dto_count, DAT_VALUE_UNKNOWN);
 }
 
 void check_available(struct test *t, const struct known *known, const DAT_SRQ_PARAM *param)

@@ -35,7 +35,7 @@ void check_state(struct test *t, const struct known *known, const DAT_SRQ_PARAM 
 void check_pz(struct test *t, const struct known *known, const DAT_SRQ_PARAM *param);
 
 /* At least the requested value; it may be above the IA's limit (SRQ-17). */
-void check_least(struct test *t, DAT_COUNT seen, DAT_COUNT asked, DAT_COUNT limit);
+void check_least(struct test *t, DAT_COUNT dto_count, DAT_COUNT asked, DAT_COUNT limit);
 
 void check_dtos(struct test *t, const struct known *known, const DAT_SRQ_PARAM *param);
 
@@ -44,7 +44,7 @@ void check_iov(struct test *t, const struct known *known, const DAT_SRQ_PARAM *p
 void check_mark(struct test *t, const struct known *known, const DAT_SRQ_PARAM *param);
 
 /* A provider may tell less than it declares, never anything wrong, nor more than it declares. */
-void expect_declared(struct test *t, DAT_COUNT seen, DAT_COUNT wanted);
+void expect_declared(struct test *t, DAT_COUNT dto_count, DAT_COUNT wanted);
 
 void check_available(struct test *t, const struct known *known, const DAT_SRQ_PARAM *param);
 
