@@ -1076,7 +1076,8 @@ class Run:
         if suite.cases == 0:
             yield "a run that does not say how much the whole suite is"
         elif len(self.cases) < suite.cases:
-            yield f"a selection, {len(self.cases)} of {suite.cases} cases"
+            which = "the quick selection" if "--quick" in self.command else "a selection"
+            yield f"{which}, {len(self.cases)} of {suite.cases} cases"
         else:
             for hosts, whole in sorted(suite.plan.items()):
                 count = sum(hosts in case.modes for case in self.cases)

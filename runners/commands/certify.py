@@ -178,6 +178,12 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         help="by page, object, level (must, may), check (local, pair, network), hosts1, hosts2",
     )
     some.add_argument(
+        "--quick",
+        action="store_true",
+        help="a fixed tenth of the cases, on one host unless --hosts says otherwise: for each "
+        "change of a provider, and no certification (docs/ci.md)",
+    )
+    some.add_argument(
         "-x", dest="stop_first", action="store_true", help="stop at the first failure"
     )
     some.add_argument(
@@ -296,6 +302,7 @@ def _resume(options: argparse.Namespace) -> int:
         raise InputError(str(error)) from error
     past = Past.read(folder)
     had = _options_of(past)
+    had.checkout = options.checkout
     checkout: Checkout = options.checkout.by(had.api)
     _check(had, checkout)
     catalogue, cases = load_cases(checkout)
@@ -364,7 +371,7 @@ def _order(
         run=run_,
         command=options.command_line,
         subject=replace(subject, libdat=libdat),
-        cases=select(cases, options.ids),
+        cases=select(cases, _named(options, cases)),
         whole=plan(cases, MODES, seed, every_mode=False),
         catalogue=catalogue,
         fabric=options.fabric,
@@ -385,6 +392,16 @@ def _order(
         assumed=_assumed(options.assumed),
         explore=options.explore,
     )
+
+
+def _named(options: argparse.Namespace, cases: Sequence["Case"]) -> Sequence[str]:
+    """What the command line names of the cases; nothing for all."""
+    from runners.campaign.plan.quick import quick_cases
+
+    if options.quick:
+        return quick_cases(options.checkout, (case.id for case in cases))
+    names: Sequence[str] = options.ids
+    return names
 
 
 @contextmanager
@@ -566,6 +583,8 @@ def _check(options: argparse.Namespace, checkout: Checkout) -> None:
         )
     if options.hosts is not None and options.hosts not in MODES:
         raise InputError(f"--hosts {options.hosts}: the cases need 1 host or 2")
+    if options.quick and options.ids:
+        raise InputError("--quick chooses the cases by itself: give it no ID")
     if options.workers is not None and not 1 <= options.workers <= MOST_WORKERS:
         raise InputError(f"-n: from 1 to {MOST_WORKERS} processes can run the cases")
     spread = options.spread if options.every_pair is None else options.every_pair
@@ -634,7 +653,7 @@ def _check_variant(name: str, checkout: Checkout) -> None:
 def _modes(options: argparse.Namespace, most: int) -> Sequence[int]:
     """The host counts to run the cases on; raises InputError where the fabric has fewer hosts."""
     if options.hosts is None:
-        return [hosts for hosts in MODES if hosts <= most]
+        return MODES[:1] if options.quick else [hosts for hosts in MODES if hosts <= most]
     if options.hosts > most:
         raise InputError(
             f"--hosts {options.hosts}: the {options.fabric} fabric has {most} "

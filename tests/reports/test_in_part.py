@@ -13,12 +13,18 @@ from tests.reports.html_page import Page
 from tests.reports.synthetic_run import SyntheticRun, green_run
 
 
+def quick(run: SyntheticRun) -> None:
+    run.of_a_suite(3)
+    run.head["command"] = ["udapl-cts", "certify", "--quick"]
+
+
 def forget(run: SyntheticRun) -> None:
     run.head["suite"].update(cases=0, plan=[])
 
 
 REASONS: dict[str, Callable[[SyntheticRun], None]] = {
     "a selection, 4 of 7 cases": lambda run: run.of_a_suite(3),
+    "the quick selection, 4 of 7 cases": quick,
     "4 of 5 cases on 1 host; 4 of 6 cases on 2 hosts": lambda run: run.of_a_suite(0, {1: 1, 2: 2}),
     "none of 2 cases on 3 hosts": lambda run: run.of_a_suite(0, {3: 2}),
     "a suite with local changes": lambda run: run.head["suite"].update(dirty=True),
