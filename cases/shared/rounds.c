@@ -109,7 +109,7 @@ void expect_no_leak(struct rounds *rounds)
         }
         expect_nothing_left(t, &usage[1], "each round");
         expect_that(!grew(rounds, allocated, LEFT) && !grew(rounds, mapped, LEFT_MAPPED),
-                    "each round left memory: %u rounds, %ld bytes of malloc() and %ld mapped ones",
+                    "each round left memory: %u rounds, %ld allocated bytes and %ld mapped ones",
                     (last - 1) * part_of(rounds), usage[last].allocated - usage[1].allocated,
                     usage[last].mapped - usage[1].mapped);
 }

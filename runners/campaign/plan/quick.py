@@ -7,7 +7,10 @@ from pathlib import Path
 from results.errors import RunnerError
 from runners.checkout import Checkout
 
-HEAD = "# The cases of `certify --quick`, made by `.venv/bin/python -m benchmarks.quick`."
+HEAD = (
+    "# SPDX-License-Identifier: BSD-2-Clause\n"
+    "# The cases of `certify --quick`, made by `.venv/bin/python -m benchmarks.quick`."
+)
 # One in so many cases is chosen.
 SHARE = 10
 
