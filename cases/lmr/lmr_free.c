@@ -590,7 +590,8 @@ FAMILY(lmr_free, covered_by_another, uses_of_covered)
         beside_it = wire_in(t, pz(t));
         region = region_with(t, .addr = memory, .length = REGION_PAGE);
         other = region_with(t, .addr = memory, .length = REGION_PAGE);
-        if (region.lmr_context == other.lmr_context || region.rmr_context == other.rmr_context)
+        if (row->use->remote ? region.rmr_context == other.rmr_context
+                             : region.lmr_context == other.lmr_context)
                 end_noted(t, "both LMRs have one context, which is that of a living one");
         expect_moves(t, &wire, &region, row->use, 0, region.length);
         free_now(t, &region);

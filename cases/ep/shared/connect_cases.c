@@ -500,14 +500,15 @@ static bool beyond_is_heard(struct test *t, struct stage *stage)
         DAT_EVD_HANDLE told = ep_connect_evd(t, stage->asking.ep);
         DAT_EVENT event;
         DAT_COUNT more;
+        DAT_RETURN ret = dat_evd_wait(stage->loop.requests, event_timeout(t), 1, &event, &more);
 
-        if (dat_is(dat_evd_wait(stage->loop.requests, event_timeout(t), 1, &event, &more),
-                   DAT_TIMEOUT_EXPIRED)) {
+        if (dat_is(ret, DAT_TIMEOUT_EXPIRED)) {
                 expect_ep_told(t, stage->asking.ep, DAT_CONNECTION_EVENT_NON_PEER_REJECTED,
                                DAT_EP_STATE_DISCONNECTED);
                 expect_empty(t, told);
                 return false;
         }
+        must(ret);
         expect_eq(event.event_number, DAT_CONNECTION_REQUEST_EVENT);
         stage->loop.request = event.event_data.cr_arrival_event_data.cr_handle;
         return true;

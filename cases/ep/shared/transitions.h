@@ -48,6 +48,8 @@ void ep_break(struct test *t, const struct loop *loop);
  * ends (DTO-4): without an event in time the case ends as NOTE.
  */
 void must_have_broken(struct test *t, DAT_EP_HANDLE ep);
+/* Takes the event by which the EP's connection ended, at a peer's or an error's doing alike. */
+void must_have_ended(struct test *t, DAT_EP_HANDLE ep);
 
 /*
  * How an EP may come to be connected, but by its own first request: the loop's active EP is that
