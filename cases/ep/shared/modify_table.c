@@ -615,11 +615,15 @@ struct ep_change ep_change_in(struct test *t, const struct ep_parameter *paramet
         return ep_change_of(t, parameter, ep_in(t, state, .attr = &few), made);
 }
 
-bool ep_change_shown(struct test *t, const struct ep_change *change)
+static uint64_t value_now(struct test *t, const struct ep_change *change)
 {
-        struct ep_snapshot after = ep_snapshot(t, change->ep);
-        uint64_t seen = ep_value(&after.param, change->parameter);
+        struct ep_snapshot now = ep_snapshot(t, change->ep);
 
+        return ep_value(&now.param, change->parameter);
+}
+
+static bool is_granted(struct test *t, const struct ep_change *change, uint64_t seen)
+{
         if (seen == change->wanted)
                 return true;
         if (!change->parameter->at_least || seen < change->wanted)
@@ -627,6 +631,11 @@ bool ep_change_shown(struct test *t, const struct ep_change *change)
         note(t, "%s: %llu asked for, %llu queried (EP-27)", change->parameter->name,
              (unsigned long long)change->wanted, (unsigned long long)seen);
         return true;
+}
+
+bool ep_change_shown(struct test *t, const struct ep_change *change)
+{
+        return is_granted(t, change, value_now(t, change));
 }
 
 DAT_RETURN ep_modify(struct ep_change *change)
@@ -654,9 +663,14 @@ void expect_ep_change(struct test *t, struct ep_change *change)
 
 void expect_ep_effect(struct test *t, const struct ep_change *change)
 {
+        uint64_t seen;
+
         change->parameter->effect(t, change);
-        expect_that(ep_change_shown(t, change), "%s: %llu before the EP was connected, and not now",
-                    change->parameter->name, (unsigned long long)change->wanted);
+        seen = value_now(t, change);
+        expect_that(is_granted(t, change, seen),
+                    "%s: %llu before the EP was connected, and %llu afterwards",
+                    change->parameter->name, (unsigned long long)change->wanted,
+                    (unsigned long long)seen);
 }
 
 static bool defined(const struct ep_parameter *parameter, DAT_EP_STATE state)
