@@ -5,7 +5,8 @@
  * a line each: the step's name and its arguments, whole numbers. An object is named by its kind and
  * its slot: 1000 * kind + slot; a negative number is the null handle. A slot whose object was
  * freed, or was never made, is the null handle too, because a provider may give a freed handle
- * again.
+ * again. A step behind "&" is taken only if the last call succeeded, so that no walk waits for what
+ * a refused call began.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -46,12 +47,13 @@ struct walk {
         DAT_CONN_QUAL qualifier[SLOTS]; /* of the PSPs */
         unsigned char private[PRIVATE_MOST];
         unsigned int steps;
+        DAT_RETURN said; /* by the call of the last step that made one */
 };
 
 struct move {
         const char *name;
         unsigned int args;
-        void (*take)(struct walk *walk, const long *arg);
+        DAT_RETURN (*take)(struct walk *walk, const long *arg);
 };
 
 /* The place of an object, or NULL where the number names none. */
@@ -87,18 +89,20 @@ static bool is_free(struct walk *walk, long number, enum kind kind)
         return at && number / BY_KIND == kind && *at == DAT_HANDLE_NULL;
 }
 
-static void keep(struct walk *walk, long number, DAT_RETURN ret, const DAT_HANDLE *made)
+static DAT_RETURN keep(struct walk *walk, long number, DAT_RETURN ret, const DAT_HANDLE *made)
 {
         if (dat_is(ret, DAT_SUCCESS))
                 *place(walk, number) = *made;
+        return ret;
 }
 
-static void gone(struct walk *walk, long number, DAT_RETURN ret)
+static DAT_RETURN gone(struct walk *walk, long number, DAT_RETURN ret)
 {
         DAT_HANDLE *at = place(walk, number);
 
         if (at && dat_is(ret, DAT_SUCCESS))
                 *at = DAT_HANDLE_NULL;
+        return ret;
 }
 
 static DAT_DTO_COOKIE cookie(const struct walk *walk)
@@ -119,27 +123,28 @@ static DAT_LMR_TRIPLET segment(struct walk *walk, long lmr, long offset, long le
         return made;
 }
 
-static void pz_create(struct walk *walk, const long *arg)
+static DAT_RETURN pz_create(struct walk *walk, const long *arg)
 {
         DAT_PZ_HANDLE made = DAT_HANDLE_NULL;
 
-        if (is_free(walk, arg[0], PZ))
-                keep(walk, arg[0], dat_pz_create(walk->t->ia, &made), &made);
+        if (!is_free(walk, arg[0], PZ))
+                return walk->said;
+        return keep(walk, arg[0], dat_pz_create(walk->t->ia, &made), &made);
 }
 
-static void pz_query(struct walk *walk, const long *arg)
+static DAT_RETURN pz_query(struct walk *walk, const long *arg)
 {
         DAT_PZ_PARAM param;
 
-        dat_pz_query(named(walk, arg[0]), DAT_PZ_FIELD_ALL, &param);
+        return dat_pz_query(named(walk, arg[0]), DAT_PZ_FIELD_ALL, &param);
 }
 
-static void pz_free(struct walk *walk, const long *arg)
+static DAT_RETURN pz_free(struct walk *walk, const long *arg)
 {
-        gone(walk, arg[0], dat_pz_free(named(walk, arg[0])));
+        return gone(walk, arg[0], dat_pz_free(named(walk, arg[0])));
 }
 
-static void lmr_create(struct walk *walk, const long *arg)
+static DAT_RETURN lmr_create(struct walk *walk, const long *arg)
 {
         struct memory *memory = &walk->memory[slot_of(arg[0])];
         DAT_REGION_DESCRIPTION region;
@@ -148,124 +153,126 @@ static void lmr_create(struct walk *walk, const long *arg)
         DAT_VADDR address;
 
         if (!is_free(walk, arg[0], LMR))
-                return;
+                return walk->said;
         if (!memory->bytes)
                 memory->bytes = calloc(1, MEMORY_BYTES);
         if (!memory->bytes)
                 resource(walk->t, "no memory for a registration");
         memset(&region, 0, sizeof(region));
         region.for_va = memory->bytes;
-        keep(walk, arg[0],
-             dat_lmr_create(walk->t->ia, DAT_MEM_TYPE_VIRTUAL, region, MEMORY_BYTES,
-                            named(walk, arg[1]), (DAT_MEM_PRIV_FLAGS)arg[2], &made,
-                            &memory->lmr_context, &memory->rmr_context, &length, &address),
-             &made);
+        return keep(walk, arg[0],
+                    dat_lmr_create(walk->t->ia, DAT_MEM_TYPE_VIRTUAL, region, MEMORY_BYTES,
+                                   named(walk, arg[1]), (DAT_MEM_PRIV_FLAGS)arg[2], &made,
+                                   &memory->lmr_context, &memory->rmr_context, &length, &address),
+                    &made);
 }
 
-static void lmr_query(struct walk *walk, const long *arg)
+static DAT_RETURN lmr_query(struct walk *walk, const long *arg)
 {
         DAT_LMR_PARAM param;
 
-        dat_lmr_query(named(walk, arg[0]), DAT_LMR_FIELD_ALL, &param);
+        return dat_lmr_query(named(walk, arg[0]), DAT_LMR_FIELD_ALL, &param);
 }
 
-static void lmr_sync_rdma_read(struct walk *walk, const long *arg)
+static DAT_RETURN lmr_sync_rdma_read(struct walk *walk, const long *arg)
 {
         DAT_LMR_TRIPLET synced = segment(walk, arg[0], arg[1], arg[2]);
 
-        dat_lmr_sync_rdma_read(walk->t->ia, &synced, 1);
+        return dat_lmr_sync_rdma_read(walk->t->ia, &synced, 1);
 }
 
-static void lmr_sync_rdma_write(struct walk *walk, const long *arg)
+static DAT_RETURN lmr_sync_rdma_write(struct walk *walk, const long *arg)
 {
         DAT_LMR_TRIPLET synced = segment(walk, arg[0], arg[1], arg[2]);
 
-        dat_lmr_sync_rdma_write(walk->t->ia, &synced, 1);
+        return dat_lmr_sync_rdma_write(walk->t->ia, &synced, 1);
 }
 
-static void lmr_free(struct walk *walk, const long *arg)
+static DAT_RETURN lmr_free(struct walk *walk, const long *arg)
 {
-        gone(walk, arg[0], dat_lmr_free(named(walk, arg[0])));
+        return gone(walk, arg[0], dat_lmr_free(named(walk, arg[0])));
 }
 
-static void rmr_create(struct walk *walk, const long *arg)
+static DAT_RETURN rmr_create(struct walk *walk, const long *arg)
 {
         DAT_RMR_HANDLE made = DAT_HANDLE_NULL;
 
-        if (is_free(walk, arg[0], RMR))
-                keep(walk, arg[0], dat_rmr_create(named(walk, arg[1]), &made), &made);
+        if (!is_free(walk, arg[0], RMR))
+                return walk->said;
+        return keep(walk, arg[0], dat_rmr_create(named(walk, arg[1]), &made), &made);
 }
 
-static void rmr_bind(struct walk *walk, const long *arg)
+static DAT_RETURN rmr_bind(struct walk *walk, const long *arg)
 {
         DAT_LMR_TRIPLET bound = segment(walk, arg[1], arg[2], arg[3]);
 
-        dat_rmr_bind(named(walk, arg[0]), &bound, (DAT_MEM_PRIV_FLAGS)arg[4], named(walk, arg[5]),
-                     (DAT_RMR_COOKIE){.as_64 = walk->steps}, (DAT_COMPLETION_FLAGS)arg[6],
-                     &walk->bound[slot_of(arg[0])]);
+        return dat_rmr_bind(named(walk, arg[0]), &bound, (DAT_MEM_PRIV_FLAGS)arg[4],
+                            named(walk, arg[5]), (DAT_RMR_COOKIE){.as_64 = walk->steps},
+                            (DAT_COMPLETION_FLAGS)arg[6], &walk->bound[slot_of(arg[0])]);
 }
 
-static void rmr_free(struct walk *walk, const long *arg)
+static DAT_RETURN rmr_free(struct walk *walk, const long *arg)
 {
-        gone(walk, arg[0], dat_rmr_free(named(walk, arg[0])));
+        return gone(walk, arg[0], dat_rmr_free(named(walk, arg[0])));
 }
 
-static void evd_create(struct walk *walk, const long *arg)
+static DAT_RETURN evd_create(struct walk *walk, const long *arg)
 {
         DAT_EVD_HANDLE made = DAT_HANDLE_NULL;
 
-        if (is_free(walk, arg[0], EVD))
-                keep(walk, arg[0],
-                     dat_evd_create(walk->t->ia, count_of(arg[1]), named(walk, arg[2]),
-                                    (DAT_EVD_FLAGS)arg[3], &made),
-                     &made);
+        if (!is_free(walk, arg[0], EVD))
+                return walk->said;
+        return keep(walk, arg[0],
+                    dat_evd_create(walk->t->ia, count_of(arg[1]), named(walk, arg[2]),
+                                   (DAT_EVD_FLAGS)arg[3], &made),
+                    &made);
 }
 
-static void evd_query(struct walk *walk, const long *arg)
+static DAT_RETURN evd_query(struct walk *walk, const long *arg)
 {
         DAT_EVD_PARAM param;
 
-        dat_evd_query(named(walk, arg[0]), DAT_EVD_FIELD_ALL, &param);
+        return dat_evd_query(named(walk, arg[0]), DAT_EVD_FIELD_ALL, &param);
 }
 
-static void evd_resize(struct walk *walk, const long *arg)
+static DAT_RETURN evd_resize(struct walk *walk, const long *arg)
 {
-        dat_evd_resize(named(walk, arg[0]), count_of(arg[1]));
+        return dat_evd_resize(named(walk, arg[0]), count_of(arg[1]));
 }
 
-static void evd_modify_cno(struct walk *walk, const long *arg)
+static DAT_RETURN evd_modify_cno(struct walk *walk, const long *arg)
 {
-        dat_evd_modify_cno(named(walk, arg[0]), named(walk, arg[1]));
+        return dat_evd_modify_cno(named(walk, arg[0]), named(walk, arg[1]));
 }
 
-static void evd_enable(struct walk *walk, const long *arg)
+static DAT_RETURN evd_enable(struct walk *walk, const long *arg)
 {
-        dat_evd_enable(named(walk, arg[0]));
+        return dat_evd_enable(named(walk, arg[0]));
 }
 
-static void evd_disable(struct walk *walk, const long *arg)
+static DAT_RETURN evd_disable(struct walk *walk, const long *arg)
 {
-        dat_evd_disable(named(walk, arg[0]));
+        return dat_evd_disable(named(walk, arg[0]));
 }
 
-static void evd_set_unwaitable(struct walk *walk, const long *arg)
+static DAT_RETURN evd_set_unwaitable(struct walk *walk, const long *arg)
 {
-        dat_evd_set_unwaitable(named(walk, arg[0]));
+        return dat_evd_set_unwaitable(named(walk, arg[0]));
 }
 
-static void evd_clear_unwaitable(struct walk *walk, const long *arg)
+static DAT_RETURN evd_clear_unwaitable(struct walk *walk, const long *arg)
 {
-        dat_evd_clear_unwaitable(named(walk, arg[0]));
+        return dat_evd_clear_unwaitable(named(walk, arg[0]));
 }
 
-static void evd_post_se(struct walk *walk, const long *arg)
+static DAT_RETURN evd_post_se(struct walk *walk, const long *arg)
 {
         DAT_EVENT event;
 
         memset(&event, 0, sizeof(event));
         event.event_number = DAT_SOFTWARE_EVENT;
         event.event_data.software_event_data.pointer = walk;
-        dat_evd_post_se(named(walk, arg[0]), &event);
+        return dat_evd_post_se(named(walk, arg[0]), &event);
 }
 
 /* A connection request that was taken goes to its slot; it is rejected where that has one. */
@@ -282,15 +289,16 @@ static void take_event(struct walk *walk, long number, DAT_RETURN ret, const DAT
                 dat_cr_reject(request);
 }
 
-static void evd_dequeue(struct walk *walk, const long *arg)
+static DAT_RETURN evd_dequeue(struct walk *walk, const long *arg)
 {
         DAT_EVENT event;
         DAT_RETURN ret = dat_evd_dequeue(named(walk, arg[0]), &event);
 
         take_event(walk, arg[1], ret, &event);
+        return ret;
 }
 
-static void evd_wait(struct walk *walk, const long *arg)
+static DAT_RETURN evd_wait(struct walk *walk, const long *arg)
 {
         DAT_EVENT event;
         DAT_COUNT more;
@@ -298,42 +306,44 @@ static void evd_wait(struct walk *walk, const long *arg)
                                       count_of(arg[3]), &event, &more);
 
         take_event(walk, arg[1], ret, &event);
+        return ret;
 }
 
-static void evd_free(struct walk *walk, const long *arg)
+static DAT_RETURN evd_free(struct walk *walk, const long *arg)
 {
-        gone(walk, arg[0], dat_evd_free(named(walk, arg[0])));
+        return gone(walk, arg[0], dat_evd_free(named(walk, arg[0])));
 }
 
-static void cno_create(struct walk *walk, const long *arg)
+static DAT_RETURN cno_create(struct walk *walk, const long *arg)
 {
         DAT_CNO_HANDLE made = DAT_HANDLE_NULL;
 
-        if (is_free(walk, arg[0], CNO))
-                keep(walk, arg[0], dat_cno_create(walk->t->ia, DAT_OS_WAIT_PROXY_AGENT_NULL, &made),
-                     &made);
+        if (!is_free(walk, arg[0], CNO))
+                return walk->said;
+        return keep(walk, arg[0], dat_cno_create(walk->t->ia, DAT_OS_WAIT_PROXY_AGENT_NULL, &made),
+                    &made);
 }
 
-static void cno_query(struct walk *walk, const long *arg)
+static DAT_RETURN cno_query(struct walk *walk, const long *arg)
 {
         DAT_CNO_PARAM param;
 
-        dat_cno_query(named(walk, arg[0]), DAT_CNO_FIELD_ALL, &param);
+        return dat_cno_query(named(walk, arg[0]), DAT_CNO_FIELD_ALL, &param);
 }
 
-static void cno_wait(struct walk *walk, const long *arg)
+static DAT_RETURN cno_wait(struct walk *walk, const long *arg)
 {
         DAT_EVD_HANDLE evd;
 
-        dat_cno_wait(named(walk, arg[0]), (DAT_TIMEOUT)(arg[1] * US_PER_MS), &evd);
+        return dat_cno_wait(named(walk, arg[0]), (DAT_TIMEOUT)(arg[1] * US_PER_MS), &evd);
 }
 
-static void cno_free(struct walk *walk, const long *arg)
+static DAT_RETURN cno_free(struct walk *walk, const long *arg)
 {
-        gone(walk, arg[0], dat_cno_free(named(walk, arg[0])));
+        return gone(walk, arg[0], dat_cno_free(named(walk, arg[0])));
 }
 
-static void srq_create(struct walk *walk, const long *arg)
+static DAT_RETURN srq_create(struct walk *walk, const long *arg)
 {
         DAT_SRQ_HANDLE made = DAT_HANDLE_NULL;
         DAT_SRQ_ATTR attr;
@@ -342,38 +352,39 @@ static void srq_create(struct walk *walk, const long *arg)
         attr.max_recv_dtos = count_of(arg[2]);
         attr.max_recv_iov = count_of(arg[3]);
         attr.low_watermark = DAT_SRQ_LW_DEFAULT;
-        if (is_free(walk, arg[0], SRQ))
-                keep(walk, arg[0], dat_srq_create(walk->t->ia, named(walk, arg[1]), &attr, &made),
-                     &made);
+        if (!is_free(walk, arg[0], SRQ))
+                return walk->said;
+        return keep(walk, arg[0], dat_srq_create(walk->t->ia, named(walk, arg[1]), &attr, &made),
+                    &made);
 }
 
-static void srq_query(struct walk *walk, const long *arg)
+static DAT_RETURN srq_query(struct walk *walk, const long *arg)
 {
         DAT_SRQ_PARAM param;
 
-        dat_srq_query(named(walk, arg[0]), DAT_SRQ_FIELD_ALL, &param);
+        return dat_srq_query(named(walk, arg[0]), DAT_SRQ_FIELD_ALL, &param);
 }
 
-static void srq_resize(struct walk *walk, const long *arg)
+static DAT_RETURN srq_resize(struct walk *walk, const long *arg)
 {
-        dat_srq_resize(named(walk, arg[0]), count_of(arg[1]));
+        return dat_srq_resize(named(walk, arg[0]), count_of(arg[1]));
 }
 
-static void srq_set_lw(struct walk *walk, const long *arg)
+static DAT_RETURN srq_set_lw(struct walk *walk, const long *arg)
 {
-        dat_srq_set_lw(named(walk, arg[0]), count_of(arg[1]));
+        return dat_srq_set_lw(named(walk, arg[0]), count_of(arg[1]));
 }
 
-static void srq_post_recv(struct walk *walk, const long *arg)
+static DAT_RETURN srq_post_recv(struct walk *walk, const long *arg)
 {
         DAT_LMR_TRIPLET iov = segment(walk, arg[1], arg[2], arg[3]);
 
-        dat_srq_post_recv(named(walk, arg[0]), 1, &iov, cookie(walk));
+        return dat_srq_post_recv(named(walk, arg[0]), 1, &iov, cookie(walk));
 }
 
-static void srq_free(struct walk *walk, const long *arg)
+static DAT_RETURN srq_free(struct walk *walk, const long *arg)
 {
-        gone(walk, arg[0], dat_srq_free(named(walk, arg[0])));
+        return gone(walk, arg[0], dat_srq_free(named(walk, arg[0])));
 }
 
 static DAT_EP_ATTR ep_attributes(struct walk *walk, long recvs, long requests)
@@ -388,91 +399,95 @@ static DAT_EP_ATTR ep_attributes(struct walk *walk, long recvs, long requests)
         return attr;
 }
 
-static void ep_create(struct walk *walk, const long *arg)
+static DAT_RETURN ep_create(struct walk *walk, const long *arg)
 {
         DAT_EP_ATTR attr = ep_attributes(walk, arg[5], arg[6]);
         DAT_EP_HANDLE made = DAT_HANDLE_NULL;
 
-        if (is_free(walk, arg[0], EP))
-                keep(walk, arg[0],
-                     dat_ep_create(walk->t->ia, named(walk, arg[1]), named(walk, arg[2]),
-                                   named(walk, arg[3]), named(walk, arg[4]), &attr, &made),
-                     &made);
+        if (!is_free(walk, arg[0], EP))
+                return walk->said;
+        return keep(walk, arg[0],
+                    dat_ep_create(walk->t->ia, named(walk, arg[1]), named(walk, arg[2]),
+                                  named(walk, arg[3]), named(walk, arg[4]), &attr, &made),
+                    &made);
 }
 
-static void ep_create_with_srq(struct walk *walk, const long *arg)
+static DAT_RETURN ep_create_with_srq(struct walk *walk, const long *arg)
 {
         DAT_EP_ATTR attr = ep_attributes(walk, arg[6], arg[7]);
         DAT_EP_HANDLE made = DAT_HANDLE_NULL;
 
-        if (is_free(walk, arg[0], EP))
-                keep(walk, arg[0],
-                     dat_ep_create_with_srq(walk->t->ia, named(walk, arg[1]), named(walk, arg[2]),
-                                            named(walk, arg[3]), named(walk, arg[4]),
-                                            named(walk, arg[5]), &attr, &made),
-                     &made);
+        if (!is_free(walk, arg[0], EP))
+                return walk->said;
+        return keep(walk, arg[0],
+                    dat_ep_create_with_srq(walk->t->ia, named(walk, arg[1]), named(walk, arg[2]),
+                                           named(walk, arg[3]), named(walk, arg[4]),
+                                           named(walk, arg[5]), &attr, &made),
+                    &made);
 }
 
-static void ep_query(struct walk *walk, const long *arg)
+static DAT_RETURN ep_query(struct walk *walk, const long *arg)
 {
         DAT_EP_PARAM param;
 
-        dat_ep_query(named(walk, arg[0]), DAT_EP_FIELD_ALL, &param);
+        return dat_ep_query(named(walk, arg[0]), DAT_EP_FIELD_ALL, &param);
 }
 
-static void ep_get_status(struct walk *walk, const long *arg)
+static DAT_RETURN ep_get_status(struct walk *walk, const long *arg)
 {
         DAT_EP_STATE state;
         DAT_BOOLEAN recv_idle, request_idle;
 
-        dat_ep_get_status(named(walk, arg[0]), &state, &recv_idle, &request_idle);
+        return dat_ep_get_status(named(walk, arg[0]), &state, &recv_idle, &request_idle);
 }
 
-static void ep_modify_pz(struct walk *walk, const long *arg)
+static DAT_RETURN ep_modify_pz(struct walk *walk, const long *arg)
 {
         DAT_EP_PARAM param;
 
         memset(&param, 0, sizeof(param));
         param.pz_handle = named(walk, arg[1]);
-        dat_ep_modify(named(walk, arg[0]), DAT_EP_FIELD_PZ_HANDLE, &param);
+        return dat_ep_modify(named(walk, arg[0]), DAT_EP_FIELD_PZ_HANDLE, &param);
 }
 
-static void ep_modify_depths(struct walk *walk, const long *arg)
+static DAT_RETURN ep_modify_depths(struct walk *walk, const long *arg)
 {
         DAT_EP_PARAM param;
 
         memset(&param, 0, sizeof(param));
         param.ep_attr.max_recv_dtos = count_of(arg[1]);
         param.ep_attr.max_request_dtos = count_of(arg[2]);
-        dat_ep_modify(named(walk, arg[0]),
-                      DAT_EP_FIELD_EP_ATTR_MAX_RECV_DTOS | DAT_EP_FIELD_EP_ATTR_MAX_REQUEST_DTOS,
-                      &param);
+        return dat_ep_modify(
+            named(walk, arg[0]),
+            DAT_EP_FIELD_EP_ATTR_MAX_RECV_DTOS | DAT_EP_FIELD_EP_ATTR_MAX_REQUEST_DTOS, &param);
 }
 
-static void ep_recv_query(struct walk *walk, const long *arg)
+static DAT_RETURN ep_recv_query(struct walk *walk, const long *arg)
 {
         DAT_COUNT allocated, span;
 
-        dat_ep_recv_query(named(walk, arg[0]), &allocated, &span);
+        return dat_ep_recv_query(named(walk, arg[0]), &allocated, &span);
 }
 
-static void ep_set_watermark(struct walk *walk, const long *arg)
+static DAT_RETURN ep_set_watermark(struct walk *walk, const long *arg)
 {
-        dat_ep_set_watermark(named(walk, arg[0]), count_of(arg[1]), count_of(arg[2]));
+        return dat_ep_set_watermark(named(walk, arg[0]), count_of(arg[1]), count_of(arg[2]));
 }
 
-static void ep_post_recv(struct walk *walk, const long *arg)
-{
-        DAT_LMR_TRIPLET iov = segment(walk, arg[1], arg[2], arg[3]);
-
-        dat_ep_post_recv(named(walk, arg[0]), 1, &iov, cookie(walk), (DAT_COMPLETION_FLAGS)arg[4]);
-}
-
-static void ep_post_send(struct walk *walk, const long *arg)
+static DAT_RETURN ep_post_recv(struct walk *walk, const long *arg)
 {
         DAT_LMR_TRIPLET iov = segment(walk, arg[1], arg[2], arg[3]);
 
-        dat_ep_post_send(named(walk, arg[0]), 1, &iov, cookie(walk), (DAT_COMPLETION_FLAGS)arg[4]);
+        return dat_ep_post_recv(named(walk, arg[0]), 1, &iov, cookie(walk),
+                                (DAT_COMPLETION_FLAGS)arg[4]);
+}
+
+static DAT_RETURN ep_post_send(struct walk *walk, const long *arg)
+{
+        DAT_LMR_TRIPLET iov = segment(walk, arg[1], arg[2], arg[3]);
+
+        return dat_ep_post_send(named(walk, arg[0]), 1, &iov, cookie(walk),
+                                (DAT_COMPLETION_FLAGS)arg[4]);
 }
 
 /* The memory of an LMR of this process, by its remote context. */
@@ -488,22 +503,22 @@ static DAT_RMR_TRIPLET remote(struct walk *walk, long lmr, long length)
         return made;
 }
 
-static void ep_post_rdma_write(struct walk *walk, const long *arg)
+static DAT_RETURN ep_post_rdma_write(struct walk *walk, const long *arg)
 {
         DAT_LMR_TRIPLET iov = segment(walk, arg[1], 0, arg[3]);
         DAT_RMR_TRIPLET to = remote(walk, arg[2], arg[3]);
 
-        dat_ep_post_rdma_write(named(walk, arg[0]), 1, &iov, cookie(walk), &to,
-                               (DAT_COMPLETION_FLAGS)arg[4]);
+        return dat_ep_post_rdma_write(named(walk, arg[0]), 1, &iov, cookie(walk), &to,
+                                      (DAT_COMPLETION_FLAGS)arg[4]);
 }
 
-static void ep_post_rdma_read(struct walk *walk, const long *arg)
+static DAT_RETURN ep_post_rdma_read(struct walk *walk, const long *arg)
 {
         DAT_LMR_TRIPLET iov = segment(walk, arg[1], 0, arg[3]);
         DAT_RMR_TRIPLET from = remote(walk, arg[2], arg[3]);
 
-        dat_ep_post_rdma_read(named(walk, arg[0]), 1, &iov, cookie(walk), &from,
-                              (DAT_COMPLETION_FLAGS)arg[4]);
+        return dat_ep_post_rdma_read(named(walk, arg[0]), 1, &iov, cookie(walk), &from,
+                                     (DAT_COMPLETION_FLAGS)arg[4]);
 }
 
 /* Where the PSP or RSP of a number listens. */
@@ -523,103 +538,107 @@ static unsigned char *private_data(struct walk *walk, long length)
         return walk->private;
 }
 
-static void ep_connect(struct walk *walk, const long *arg)
+static DAT_RETURN ep_connect(struct walk *walk, const long *arg)
 {
-        dat_ep_connect(named(walk, arg[0]), ia_attr(walk->t)->ia_address_ptr,
-                       qualifier_of(walk, arg[1]), CONNECT_MS * US_PER_MS, count_of(arg[2]),
-                       private_data(walk, arg[2]), DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG);
+        return dat_ep_connect(named(walk, arg[0]), ia_attr(walk->t)->ia_address_ptr,
+                              qualifier_of(walk, arg[1]), CONNECT_MS * US_PER_MS, count_of(arg[2]),
+                              private_data(walk, arg[2]), DAT_QOS_BEST_EFFORT,
+                              DAT_CONNECT_DEFAULT_FLAG);
 }
 
-static void ep_dup_connect(struct walk *walk, const long *arg)
+static DAT_RETURN ep_dup_connect(struct walk *walk, const long *arg)
 {
-        dat_ep_dup_connect(named(walk, arg[0]), named(walk, arg[1]), CONNECT_MS * US_PER_MS,
-                           count_of(arg[2]), private_data(walk, arg[2]), DAT_QOS_BEST_EFFORT);
+        return dat_ep_dup_connect(named(walk, arg[0]), named(walk, arg[1]), CONNECT_MS * US_PER_MS,
+                                  count_of(arg[2]), private_data(walk, arg[2]),
+                                  DAT_QOS_BEST_EFFORT);
 }
 
-static void ep_disconnect(struct walk *walk, const long *arg)
+static DAT_RETURN ep_disconnect(struct walk *walk, const long *arg)
 {
-        dat_ep_disconnect(named(walk, arg[0]),
-                          arg[1] ? DAT_CLOSE_GRACEFUL_FLAG : DAT_CLOSE_ABRUPT_FLAG);
+        return dat_ep_disconnect(named(walk, arg[0]),
+                                 arg[1] ? DAT_CLOSE_GRACEFUL_FLAG : DAT_CLOSE_ABRUPT_FLAG);
 }
 
-static void ep_reset(struct walk *walk, const long *arg)
+static DAT_RETURN ep_reset(struct walk *walk, const long *arg)
 {
-        dat_ep_reset(named(walk, arg[0]));
+        return dat_ep_reset(named(walk, arg[0]));
 }
 
-static void ep_free(struct walk *walk, const long *arg)
+static DAT_RETURN ep_free(struct walk *walk, const long *arg)
 {
-        gone(walk, arg[0], dat_ep_free(named(walk, arg[0])));
+        return gone(walk, arg[0], dat_ep_free(named(walk, arg[0])));
 }
 
-static void psp_create_any(struct walk *walk, const long *arg)
+static DAT_RETURN psp_create_any(struct walk *walk, const long *arg)
 {
         DAT_PSP_HANDLE made = DAT_HANDLE_NULL;
 
-        if (is_free(walk, arg[0], PSP))
-                keep(walk, arg[0],
-                     dat_psp_create_any(walk->t->ia, &walk->qualifier[slot_of(arg[0])],
-                                        named(walk, arg[1]), DAT_PSP_CONSUMER_FLAG, &made),
-                     &made);
+        if (!is_free(walk, arg[0], PSP))
+                return walk->said;
+        return keep(walk, arg[0],
+                    dat_psp_create_any(walk->t->ia, &walk->qualifier[slot_of(arg[0])],
+                                       named(walk, arg[1]), DAT_PSP_CONSUMER_FLAG, &made),
+                    &made);
 }
 
-static void psp_query(struct walk *walk, const long *arg)
+static DAT_RETURN psp_query(struct walk *walk, const long *arg)
 {
         DAT_PSP_PARAM param;
 
-        dat_psp_query(named(walk, arg[0]), DAT_PSP_FIELD_ALL, &param);
+        return dat_psp_query(named(walk, arg[0]), DAT_PSP_FIELD_ALL, &param);
 }
 
-static void psp_free(struct walk *walk, const long *arg)
+static DAT_RETURN psp_free(struct walk *walk, const long *arg)
 {
-        gone(walk, arg[0], dat_psp_free(named(walk, arg[0])));
+        return gone(walk, arg[0], dat_psp_free(named(walk, arg[0])));
 }
 
-static void rsp_create(struct walk *walk, const long *arg)
+static DAT_RETURN rsp_create(struct walk *walk, const long *arg)
 {
         DAT_RSP_HANDLE made = DAT_HANDLE_NULL;
 
-        if (is_free(walk, arg[0], RSP))
-                keep(walk, arg[0],
-                     dat_rsp_create(walk->t->ia, qualifier_of(walk, arg[0]), named(walk, arg[1]),
-                                    named(walk, arg[2]), &made),
-                     &made);
+        if (!is_free(walk, arg[0], RSP))
+                return walk->said;
+        return keep(walk, arg[0],
+                    dat_rsp_create(walk->t->ia, qualifier_of(walk, arg[0]), named(walk, arg[1]),
+                                   named(walk, arg[2]), &made),
+                    &made);
 }
 
-static void rsp_query(struct walk *walk, const long *arg)
+static DAT_RETURN rsp_query(struct walk *walk, const long *arg)
 {
         DAT_RSP_PARAM param;
 
-        dat_rsp_query(named(walk, arg[0]), DAT_RSP_FIELD_ALL, &param);
+        return dat_rsp_query(named(walk, arg[0]), DAT_RSP_FIELD_ALL, &param);
 }
 
-static void rsp_free(struct walk *walk, const long *arg)
+static DAT_RETURN rsp_free(struct walk *walk, const long *arg)
 {
-        gone(walk, arg[0], dat_rsp_free(named(walk, arg[0])));
+        return gone(walk, arg[0], dat_rsp_free(named(walk, arg[0])));
 }
 
-static void cr_query(struct walk *walk, const long *arg)
+static DAT_RETURN cr_query(struct walk *walk, const long *arg)
 {
         DAT_CR_PARAM param;
 
-        dat_cr_query(named(walk, arg[0]), DAT_CR_FIELD_ALL, &param);
+        return dat_cr_query(named(walk, arg[0]), DAT_CR_FIELD_ALL, &param);
 }
 
-static void cr_accept(struct walk *walk, const long *arg)
+static DAT_RETURN cr_accept(struct walk *walk, const long *arg)
 {
-        gone(walk, arg[0],
-             dat_cr_accept(named(walk, arg[0]), named(walk, arg[1]), count_of(arg[2]),
-                           private_data(walk, arg[2])));
+        return gone(walk, arg[0],
+                    dat_cr_accept(named(walk, arg[0]), named(walk, arg[1]), count_of(arg[2]),
+                                  private_data(walk, arg[2])));
 }
 
-static void cr_handoff(struct walk *walk, const long *arg)
+static DAT_RETURN cr_handoff(struct walk *walk, const long *arg)
 {
-        gone(walk, arg[0], dat_cr_handoff(named(walk, arg[0]), qualifier_of(walk, arg[1])));
+        return gone(walk, arg[0], dat_cr_handoff(named(walk, arg[0]), qualifier_of(walk, arg[1])));
 }
 
-static void cr_reject(struct walk *walk, const long *arg)
+static DAT_RETURN cr_reject(struct walk *walk, const long *arg)
 {
-        gone(walk, arg[0], dat_cr_reject(named(walk, arg[0])));
+        return gone(walk, arg[0], dat_cr_reject(named(walk, arg[0])));
 }
 
 #define STEP(name_, args_)                                     \
@@ -706,6 +725,10 @@ static void take_line(struct walk *walk, const char *line)
         const struct move *move;
         int used = 0;
 
+        line += strspn(line, " ");
+        if (*line == '&' && !dat_is(walk->said, DAT_SUCCESS))
+                return;
+        line += *line == '&';
         if (sscanf(line, "%31s%n", name, &used) != 1)
                 return;
         move = find_move(name);
@@ -722,7 +745,7 @@ static void take_line(struct walk *walk, const char *line)
                                  walk->steps, name, i + 1);
                 line = end;
         }
-        move->take(walk, arg);
+        walk->said = move->take(walk, arg);
 }
 
 static void free_all(struct walk *walk, enum kind kind, DAT_RETURN (*free_one)(DAT_HANDLE handle))

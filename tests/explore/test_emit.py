@@ -102,3 +102,16 @@ def test_a_request_is_taken_from_its_event(tmp_path: Path) -> None:
     assert "cr[0] = told.event.event_data.cr_arrival_event_data.cr_handle;" in text
     assert "expect(dat_cr_accept(cr[0], DAT_HANDLE_NULL, 0, NULL), DAT_SUCCESS);" in text
     compiles(text, tmp_path)
+
+
+def test_steps_that_are_not_taken_are_no_calls(tmp_path: Path) -> None:
+    program = ["pz_free 0", "&pz_query 0", "&pz_free 0", "pz_create 0", "&srq_create 5000 0 8 1"]
+    made = [line.removeprefix("&") for line in (program[0], *program[3:])]
+    good, found = told(made), told(made, ret="DAT_INVALID_STATE")
+    for record in (good, found):
+        record["calls"][2]["ret"] = "DAT_INVALID_HANDLE"
+    text = case_of(program, found, good, wrong(found), 1)
+    assert "dat_pz_query" not in text
+    assert "must(dat_pz_create(ia(t), &pz[0]));" in text
+    assert "expect(dat_srq_create(" in text
+    compiles(text, tmp_path)

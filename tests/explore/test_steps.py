@@ -5,18 +5,15 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
 
 from runners.campaign.explore.emit import CALLS
 from runners.campaign.explore.steps import (
+    CHAINS,
     OBJECTS,
     STEPS,
-    again,
+    Programs,
     beginning,
-    connection,
-    message,
-    programs,
-    reserved,
+    simpler,
 )
 from runners.campaign.explore.walk import read_program
 
@@ -33,30 +30,40 @@ def test_the_puppet_takes_each_step() -> None:
     assert {name: len(step.args) for name, step in STEPS.items()} == taken()
 
 
-@pytest.mark.parametrize(
-    "lines", [beginning(), connection(0, 1), message(1, 0), reserved(0, 1), again()]
-)
+def demand_whole(line: str) -> None:
+    """Demand that a line is a step with all of its arguments."""
+    name, *arguments = line.removeprefix("&").split()
+    assert len(list(map(int, arguments))) == taken()[name]
+
+
+@pytest.mark.parametrize("lines", [beginning(), *CHAINS])
 def test_fixed_steps_are_whole(lines: list[str]) -> None:
     for line in lines:
-        name, *arguments = line.split()
-        assert len(list(map(int, arguments))) == taken()[name]
+        demand_whole(line)
 
 
 @pytest.mark.parametrize("objects", [OBJECTS, ("srq",), ("ep", "evd")])
 def test_programs_are_whole_and_of_their_objects(objects: tuple[str, ...]) -> None:
-    counts = taken()
+    programs = Programs(objects, 20, 1)
     first = len(beginning())
-
-    @settings(max_examples=50, deadline=None, database=None)
-    @given(programs(objects, 20))
-    def each(program: list[str]) -> None:
+    for number in range(30):
+        program = programs.program(number)
         assert program[:first] == beginning()
         assert len(program) >= first + 10
-        for line in program:
-            name, *arguments = line.split()
-            assert len(list(map(int, arguments))) == counts[name]
+        for line in program[first:]:
+            demand_whole(line)
+            assert line.removeprefix("&").partition("_")[0] in objects
 
-    each()
+
+def test_a_program_is_that_of_its_seed_and_number() -> None:
+    one, other = Programs(OBJECTS, 20, 1), Programs(OBJECTS, 20, 2)
+    assert one.program(7) == Programs(OBJECTS, 20, 1).program(7)
+    assert len({tuple(each) for each in (one.program(7), one.program(8), other.program(7))}) == 3
+
+
+def test_a_line_is_made_simpler_by_one_argument() -> None:
+    assert list(simpler("&srq_resize 5001 16")) == ["&srq_resize 5000 16", "&srq_resize 5001 1"]
+    assert list(simpler("srq_resize 5000 1")) == []
 
 
 def test_each_step_is_a_call_of_a_case() -> None:

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Random walks through the API: drawn by Hypothesis, judged by the executable specification."""
+"""Random walks through the API: drawn from tables, judged by the executable specification."""

@@ -262,15 +262,18 @@ class _Writer:
     def _calls(self, program: Sequence[str]) -> Iterator[str]:
         own = [call for call in self.found["calls"] if not call.get("teardown")]
         calls = iter(own[2:])  # the harness has opened the IA
-        done = False
+        done, went = False, True
         for number, line in enumerate(program, 1):
-            name, *words = line.split()
+            if line.startswith("&") and not went:
+                continue
+            name, *words = line.removeprefix("&").split()
             args = [int(word) for word in words]
             if _verb(name) in _MAKES and args[0] in self.slots:
                 continue
             call = next(calls, None)
             if call is None or not f"dat_{name}".startswith(call["call"]):
                 break
+            went = call.get("ret") == _SUCCESS
             rejects = self._rejects(name, args, call)
             yield from self._one(name, args, number, call)
             done = done or call["n"] == self.wrong.n

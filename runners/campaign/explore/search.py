@@ -4,19 +4,15 @@
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
-
-from hypothesis import HealthCheck, Phase, given, seed, settings
-from hypothesis.errors import HypothesisException
+from dataclasses import dataclass
+from itertools import count
 
 from results.errors import RunnerError
 from results.runlog.records import Record
 from results.runlog.walks import Wrong, wrong
-from runners.campaign.explore.steps import programs
+from runners.campaign.explore.steps import Programs, simpler
 from runners.campaign.explore.walk import Walker
 
-# So many programs come of one seed of Hypothesis; the next ones of the seed behind it.
-BATCH = 100
 # How long a finding may be shrunk, in seconds, and how often the shrunk walk is taken again.
 SHRINK_S = 60.0
 AGAIN = 5
@@ -33,14 +29,6 @@ class Finding:
     again: int
 
 
-class _Over(BaseException):
-    """The time of the search is over: Hypothesis passes on what is no Exception."""
-
-
-class _DeviatesError(Exception):
-    """A walk has the finding that is being shrunk."""
-
-
 @dataclass
 class Search:
     """A search of a seed through the calls of some objects: for `seconds`, or, where it is not 0,
@@ -55,92 +43,77 @@ class Search:
     walks: int
     progress: Callable[[], None]
     shrinks: bool = True  # else a finding is the walk that was drawn
-    _taken: int = field(default=0, init=False)
 
     def findings(self) -> Iterator[Finding]:
         """Each finding when it is shrunk."""
         until = time.monotonic() + self.seconds
         known: set[tuple[str, str, str]] = set()
-        batch = 0
-        while time.monotonic() < until and not (self.walks and self._taken >= self.walks):
-            found = self._batch(batch, until, known)
-            if found is not None:
-                known.add(found.wrong.key)
-                yield found
-            else:
-                batch += 1
-
-    def _batch(self, number: int, until: float, known: set[tuple[str, str, str]]) -> Finding | None:
-        """The first finding of a batch that is not known, shrunk; None where there is none."""
-        best: list[tuple[Wrong, list[str], Record]] = []
-        unusable: list[RunnerError] = []
-        ends = until
-
-        @seed(self.seed + number)
-        @settings(
-            max_examples=BATCH,
-            deadline=None,
-            database=None,
-            phases=(Phase.generate, *((Phase.shrink,) if self.shrinks else ())),
-            suppress_health_check=list(HealthCheck),
-            report_multiple_bugs=False,
-        )
-        @given(programs(self.objects, self.steps))
-        def one(program: list[str]) -> None:
-            nonlocal ends
-            if time.monotonic() > ends or (self.walks and not best and self._taken >= self.walks):
-                raise _Over
-            self._taken += not best
-            try:
-                record = self.walker.walk(program)
-                found = wrong(record)
-            except RunnerError as error:
-                # Hypothesis would take the walk again, and forget one that is then usable.
-                unusable.append(error)
-                raise _Over from error
-            self.progress()
-            if found is None or found.key in known or (best and found.key != best[-1][0].key):
+        programs = Programs(self.objects, self.steps, self.seed)
+        for number in count():
+            if time.monotonic() >= until or (self.walks and number >= self.walks):
                 return
-            if not best:
-                ends = time.monotonic() + SHRINK_S
-            best.append((found, program, record))
-            raise _DeviatesError
+            program = programs.program(number)
+            record = self.walker.walk(program)
+            found = wrong(record)
+            self.progress()
+            if found is not None and found.key not in known:
+                known.add(found.key)
+                if self.shrinks:
+                    yield _Shrinking(self.walker, self.progress, found, program, record).finding()
+                else:
+                    yield Finding(found, tuple(program), record, 0, 0)
 
-        try:
-            one()
-        except (_Over, _DeviatesError, HypothesisException):
-            # A walk that deviates only now and then is flaky to Hypothesis: the shortest is kept.
-            pass
-        except BaseExceptionGroup as group:
-            if group.split((HypothesisException, _DeviatesError))[1] is not None:
-                raise
-        if not best:
-            if unusable:
-                raise unusable[0]
-            return None
-        if not self.shrinks:
-            wrong_, program, record = best[0]
-            return Finding(wrong_, tuple(program), record, 0, 0)
-        # What was found stays found, though a walk that was to shrink it says nothing.
-        return self._finish(*min(best, key=lambda each: (len(each[1]), "\n".join(each[1]))))
 
-    def _finish(self, found: Wrong, program: list[str], record: Record) -> Finding:
-        """Leave out what steps can be left out, the first ones too; then count how often it shows.
+@dataclass
+class _Shrinking:
+    """A finding that is being shrunk. If a walk says nothing, it stays what it was before."""
 
-        A walk that shows it only now and then is not cut further than Hypothesis did. If a walk
-        says nothing, the finding is what it was before.
+    walker: Walker
+    progress: Callable[[], None]
+    found: Wrong
+    program: list[str]
+    record: Record
+
+    def finding(self) -> Finding:
+        """Leave out what steps can be left out, the first ones too, and make the arguments of the
+        others simple; then count how often it shows.
         """
-        at, shown, again = len(program) - 1, 0, 0
-        ends = time.monotonic() + SHRINK_S
+        until = time.monotonic() + SHRINK_S
+        shown, again = 0, 0
         with suppress(RunnerError):
-            while at >= 0 and time.monotonic() < ends:
-                shorter = program[:at] + program[at + 1 :]
-                retaken = self.walker.walk(shorter)
-                if (seen := wrong(retaken)) is not None and seen.key == found.key:
-                    found, program, record = seen, shorter, retaken
-                at -= 1
+            self._leave_out(until)
+            self._simplify(until)
             while again < AGAIN:
-                seen = wrong(self.walker.walk(program))
                 again += 1
-                shown += seen is not None and seen.key == found.key
-        return Finding(found, tuple(program), record, shown, again)
+                shown += self._shows(self.program)
+        return Finding(self.found, tuple(self.program), self.record, shown, again)
+
+    def _leave_out(self, until: float) -> None:
+        """Leave out halves, quarters and so on, at last single steps until none can be."""
+        size = max(1, len(self.program) // 2)
+        while time.monotonic() < until:
+            before = len(self.program)
+            at = before
+            while at > 0 and time.monotonic() < until:
+                at = max(0, min(at, len(self.program)) - size)
+                self._shows(self.program[:at] + self.program[at + size :])
+            if size == 1 and len(self.program) == before:
+                return
+            size = max(1, size // 2)
+
+    def _simplify(self, until: float) -> None:
+        for at, line in enumerate(self.program):
+            for other in simpler(line):
+                if time.monotonic() > until:
+                    return
+                self._shows([*self.program[:at], other, *self.program[at + 1 :]])
+
+    def _shows(self, program: list[str]) -> bool:
+        """Take a walk; whether it has the finding, which is kept where it does."""
+        record = self.walker.walk(program)
+        seen = wrong(record)
+        self.progress()
+        if seen is None or seen.key != self.found.key:
+            return False
+        self.found, self.program, self.record = seen, program, record
+        return True

@@ -1,15 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The steps of a walk, as the puppet reads them (docs/explore.md), and how Hypothesis draws them.
+"""The steps of a walk, as the puppet reads them (docs/explore.md), and how they are drawn.
 
 An object is named by its kind and a slot. A step is a line, or several where a walk would hardly
 find them in their order, as those that make a connection.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from random import Random
 from typing import NamedTuple
-
-from hypothesis import strategies as st
-from hypothesis.strategies import SearchStrategy
 
 BY_KIND = 1000
 PZ, LMR, RMR, EVD, CNO, SRQ, EP, PSP, CR, RSP = range(10)
@@ -21,10 +19,13 @@ SOFTWARE_FLAG, CR_FLAG, DTO_FLAG, CONNECTION_FLAG, RMR_BIND_FLAG = 0x1, 0x10, 0x
 SUPPRESS, SOLICITED, UNSIGNALLED, FENCE, THRESHOLD = 1, 2, 4, 8, 16
 PRIVILEGES = 0x33
 
-# How long a walk waits for an event, in milliseconds.
-BRIEFLY, LONG = 20, 100
+# How long a walk waits for an event, in milliseconds: one that hardly comes, one that comes if the
+# calls before made it come, and one for which two ends must speak to each other.
+BRIEFLY, SOON, LONG = 5, 20, 100
 # The slots of a kind, by how often a step names them: a walk is deep where it stays with few.
-_SLOTS = st.sampled_from((0, 0, 0, 0, 1, 1, 2, 3))
+_SLOTS = (0, 0, 0, 0, 1, 1, 2, 3)
+# What an argument may be, each value as often as it is to be drawn; the first is the simplest.
+Choices = list[int] | tuple[int, ...]
 
 
 def named(kind: int, slot: int) -> int:
@@ -36,42 +37,53 @@ class Step(NamedTuple):
     """A step of the puppet: its name, and what each argument is drawn from."""
 
     name: str
-    args: tuple[SearchStrategy[int], ...]
+    args: tuple[Choices, ...]
 
-    def lines(self) -> SearchStrategy[str]:
+    def line(self, draw: Random) -> str:
         """The step as a line of a program."""
-        return st.tuples(*self.args).map(lambda args: " ".join([self.name, *map(str, args)]))
+        return " ".join([self.name, *(str(draw.choice(choices)) for choices in self.args)])
+
+    def simpler(self, args: Sequence[str]) -> Iterator[str]:
+        """The step with these arguments, but for one, which is the simplest that it may be."""
+        for at, choices in enumerate(self.args):
+            if args[at] != str(choices[0]):
+                yield " ".join([self.name, *args[:at], str(choices[0]), *args[at + 1 :]])
 
 
-def _own(kind: int) -> SearchStrategy[int]:
-    return _SLOTS.map(lambda slot: named(kind, slot))
+def _own(kind: int) -> list[int]:
+    return [named(kind, slot) for slot in _SLOTS]
 
 
-def _handle(kind: int) -> SearchStrategy[int]:
+def _handle(kind: int) -> list[int]:
     """Mostly an object of the kind; now and then one of another kind, or the null handle."""
-    other = st.builds(named, st.integers(PZ, RSP), st.integers(0, 1)) | st.just(NULL)
-    return st.integers(0, 15).flatmap(lambda chance: other if chance == 15 else _own(kind))
+    others = [named(other, slot) for other in range(PZ, RSP + 1) for slot in (0, 1)]
+    return [*_own(kind) * 28, *others, *[NULL] * 8]
 
 
-def _optional(kind: int) -> SearchStrategy[int]:
-    return st.integers(0, 3).flatmap(lambda chance: st.just(NULL) if chance == 3 else _own(kind))
+def _optional(kind: int) -> list[int]:
+    return [*_own(kind) * 3, *[NULL] * 8]
 
 
-_COUNT = st.sampled_from((1, 2, 3, 4, 8, 16, 17, 64, 0, -1, 1 << 20))
-_DEPTH = st.sampled_from((4, 8, 16, 1, 2, 64))
-_MARK = st.sampled_from((0, 1, 2, 3, 4, 8, -1, 64))
-_LENGTH = st.sampled_from((0, 1, 8, 64, 4096, 4097))
-_OFFSET = st.sampled_from((0, 64, 4032))
-_FLAGS = st.sampled_from((0, 0, SUPPRESS, SOLICITED, UNSIGNALLED, FENCE, FENCE | SUPPRESS, 0x100))
-_RECV_FLAGS = st.sampled_from((0, 0, UNSIGNALLED, SUPPRESS))
-_PRIVILEGES = st.sampled_from((PRIVILEGES, 0x11, 0x1, 0x0, 0x40))
-_EVD_FLAGS = st.sampled_from(
-    (DTO_FLAG, SOFTWARE_FLAG, CONNECTION_FLAG, CR_FLAG, RMR_BIND_FLAG, DTO_FLAG | RMR_BIND_FLAG)
+_COUNT = (1, 2, 3, 4, 8, 16, 17, 64, 0, -1, 1 << 20)
+_DEPTH = (4, 8, 16, 1, 2, 64)
+_MARK = (0, 1, 2, 3, 4, 8, -1, 64)
+_LENGTH = (0, 1, 8, 64, 4096, 4097)
+_OFFSET = (0, 64, 4032)
+_FLAGS = (0, 0, SUPPRESS, SOLICITED, UNSIGNALLED, FENCE, FENCE | SUPPRESS, 0x100)
+_RECV_FLAGS = (0, 0, UNSIGNALLED, SUPPRESS)
+_PRIVILEGES = (PRIVILEGES, 0x11, 0x1, 0x0, 0x40)
+_EVD_FLAGS = (
+    DTO_FLAG,
+    SOFTWARE_FLAG,
+    CONNECTION_FLAG,
+    CR_FLAG,
+    RMR_BIND_FLAG,
+    DTO_FLAG | RMR_BIND_FLAG,
 )
-_MS = st.sampled_from((0, 0, BRIEFLY))
-_PRIVATE = st.sampled_from((0, 0, 1, 16, 64))
+_MS = (0, 0, 0, BRIEFLY)
+_PRIVATE = (0, 0, 1, 16, 64)
 # A qualifier: mostly that of the first PSP.
-_QUALIFIER = st.sampled_from((PSP, PSP, PSP, RSP)).flatmap(_own)
+_QUALIFIER = [*_own(PSP) * 3, *_own(RSP)]
 
 _ALL = (
     Step("pz_create", (_own(PZ),)),
@@ -95,13 +107,13 @@ _ALL = (
     Step("evd_clear_unwaitable", (_handle(EVD),)),
     Step("evd_post_se", (_handle(EVD),)),
     Step("evd_dequeue", (_handle(EVD), _own(CR))),
-    Step("evd_wait", (_handle(EVD), _own(CR), _MS, st.sampled_from((1, 1, 1, 2, 0, 3)))),
+    Step("evd_wait", (_handle(EVD), _own(CR), _MS, (1, 1, 1, 2, 0, 3))),
     Step("evd_free", (_handle(EVD),)),
     Step("cno_create", (_own(CNO),)),
     Step("cno_query", (_handle(CNO),)),
     Step("cno_wait", (_handle(CNO), _MS)),
     Step("cno_free", (_handle(CNO),)),
-    Step("srq_create", (_own(SRQ), _handle(PZ), _COUNT, st.sampled_from((1, 2, 0)))),
+    Step("srq_create", (_own(SRQ), _handle(PZ), _COUNT, (1, 2, 0))),
     Step("srq_query", (_handle(SRQ),)),
     Step("srq_resize", (_handle(SRQ), _COUNT)),
     Step("srq_set_lw", (_handle(SRQ), _MARK)),
@@ -124,7 +136,7 @@ _ALL = (
     Step("ep_post_rdma_read", (_handle(EP), _own(LMR), _own(LMR), _LENGTH, _FLAGS)),
     Step("ep_connect", (_handle(EP), _QUALIFIER, _PRIVATE)),
     Step("ep_dup_connect", (_handle(EP), _handle(EP), _PRIVATE)),
-    Step("ep_disconnect", (_handle(EP), st.integers(0, 1))),
+    Step("ep_disconnect", (_handle(EP), (1, 0))),
     Step("ep_reset", (_handle(EP),)),
     Step("ep_free", (_handle(EP),)),
     Step("psp_create_any", (_own(PSP), _handle(EVD))),
@@ -166,30 +178,39 @@ def beginning() -> list[str]:
     ]
 
 
+def _chain(first: str, *rest: str) -> list[str]:
+    """Steps of which each is taken only if the call before it succeeded."""
+    return [first, *(f"&{line}" for line in rest)]
+
+
+def _told(count: int, within: int = LONG) -> list[str]:
+    """Waits for connection events."""
+    return [f"evd_wait {named(EVD, CONNECTED)} {NULL} {within} 1"] * count
+
+
 def connection(active: int, passive: int) -> list[str]:
     """The steps that connect two EPs of the walk, as far as both may be connected now."""
-    request, told = named(CR, 0), named(EVD, CONNECTED)
-    return [
+    request = named(CR, 0)
+    return _chain(
+        f"psp_query {named(PSP, 0)}",
         f"ep_connect {named(EP, active)} {named(PSP, 0)} 16",
         f"evd_wait {named(EVD, REQUESTS)} {request} {LONG} 1",
         f"cr_query {request}",
         f"cr_accept {request} {named(EP, passive)} 8",
-        f"evd_wait {told} {NULL} {LONG} 1",
-        f"evd_wait {told} {NULL} {LONG} 1",
-    ]
+        *_told(2),
+    )
 
 
 def reserved(active: int, passive: int) -> list[str]:
     """The steps that connect two EPs by an RSP, as far as both may be connected now."""
-    request, told = named(CR, 0), named(EVD, CONNECTED)
-    return [
+    request = named(CR, 0)
+    return _chain(
         f"rsp_create {named(RSP, 0)} {named(EP, passive)} {named(EVD, REQUESTS)}",
         f"ep_connect {named(EP, active)} {named(RSP, 0)} 8",
         f"evd_wait {named(EVD, REQUESTS)} {request} {LONG} 1",
         f"cr_accept {request} {NULL} 0",
-        f"evd_wait {told} {NULL} {LONG} 1",
-        f"evd_wait {told} {NULL} {LONG} 1",
-    ]
+        *_told(2),
+    )
 
 
 def again() -> list[str]:
@@ -199,51 +220,163 @@ def again() -> list[str]:
     request, told = named(CR, 0), named(EVD, CONNECTED)
     return [
         *connection(0, 1),
-        f"ep_create {named(EP, 3)} {named(PZ, 0)} {named(EVD, RECEIVED)} "
-        f"{named(EVD, REQUESTED)} {told} 8 8",
-        f"ep_dup_connect {named(EP, 2)} {named(EP, 0)} 8",
-        f"evd_wait {named(EVD, REQUESTS)} {request} {LONG} 1",
-        f"cr_handoff {request} {named(PSP, 0)}",
-        f"evd_wait {named(EVD, REQUESTS)} {request} {LONG} 1",
-        f"cr_accept {request} {named(EP, 3)} 0",
-        f"evd_wait {told} {NULL} {LONG} 1",
-        f"evd_wait {told} {NULL} {LONG} 1",
+        *_chain(
+            f"ep_create {named(EP, 3)} {named(PZ, 0)} {named(EVD, RECEIVED)} "
+            f"{named(EVD, REQUESTED)} {told} 8 8",
+            f"ep_dup_connect {named(EP, 2)} {named(EP, 0)} 8",
+            f"evd_wait {named(EVD, REQUESTS)} {request} {LONG} 1",
+            f"cr_handoff {request} {named(PSP, 0)}",
+            f"evd_wait {named(EVD, REQUESTS)} {request} {LONG} 1",
+            f"cr_accept {request} {named(EP, 3)} 0",
+            *_told(2),
+        ),
     ]
+
+
+def refused(active: int) -> list[str]:
+    """The steps by which a request to connect is rejected, and the EP is made usable again."""
+    request, end = named(CR, 0), named(EP, active)
+    return _chain(
+        f"psp_query {named(PSP, 0)}",
+        f"ep_connect {end} {named(PSP, 0)} 16",
+        f"evd_wait {named(EVD, REQUESTS)} {request} {LONG} 1",
+        f"cr_reject {request}",
+        *_told(1),
+        f"ep_query {end}",
+        f"ep_reset {end}",
+    )
+
+
+def parting(first: int, gracefully: int) -> list[str]:
+    """The steps that end a connection, and make one of its ends usable again."""
+    end = named(EP, first)
+    return _chain(
+        f"ep_disconnect {end} {gracefully}",
+        *_told(2, SOON),
+        f"ep_get_status {end}",
+        f"ep_reset {end}",
+        f"ep_query {end}",
+    )
 
 
 def message(sender: int, receiver: int) -> list[str]:
     """The steps by which a message goes from one EP to another, if they are connected."""
-    return [
+    return _chain(
         f"ep_post_recv {named(EP, receiver)} {named(LMR, 0)} 0 64 0",
         f"ep_post_send {named(EP, sender)} {named(LMR, 0)} 64 64 0",
-        f"evd_wait {named(EVD, RECEIVED)} {NULL} {BRIEFLY} 1",
-        f"evd_wait {named(EVD, REQUESTED)} {NULL} {BRIEFLY} 1",
-    ]
-
-
-_END = st.integers(0, 2)
-_CHAINS = (
-    st.builds(connection, _END, _END)
-    | st.builds(message, _END, _END)
-    | st.builds(reserved, _END, _END)
-    | st.builds(again)
-)
-
-
-def programs(objects: Sequence[str], most: int) -> SearchStrategy[list[str]]:
-    """Programs of up to `most` steps behind the first ones, of the calls of these objects.
-
-    Each program goes without some of the steps, so that what others undo can pile up (swarm).
-    """
-    names = [name for name in STEPS if name.partition("_")[0] in objects]
-    left_out = st.sets(st.sampled_from(names), max_size=len(names) // 2)
-    chains = "ep" in objects
-    return left_out.flatmap(lambda out: _of([n for n in names if n not in out], chains, most))
-
-
-def _of(names: Sequence[str], chains: bool, most: int) -> SearchStrategy[list[str]]:
-    one = st.sampled_from(names).flatmap(lambda name: STEPS[name].lines()).map(lambda line: [line])
-    part = st.integers(0, 7).flatmap(lambda chance: _CHAINS if chains and chance == 7 else one)
-    return st.lists(part, min_size=most // 2, max_size=most).map(
-        lambda parts: [*beginning(), *(line for part in parts for line in part)]
+        f"evd_wait {named(EVD, RECEIVED)} {NULL} {SOON} 1",
+        f"evd_wait {named(EVD, REQUESTED)} {NULL} {SOON} 1",
     )
+
+
+def shared(sender: int) -> list[str]:
+    """The steps by which a message comes to a receive of an SRQ, if the third EP is connected."""
+    return _chain(
+        f"srq_post_recv {named(SRQ, 0)} {named(LMR, 0)} 0 64",
+        f"ep_post_send {named(EP, sender)} {named(LMR, 0)} 64 8 0",
+        f"evd_wait {named(EVD, RECEIVED)} {NULL} {SOON} 1",
+        f"srq_query {named(SRQ, 0)}",
+        f"ep_recv_query {named(EP, 2)}",
+    )
+
+
+def remote(end: int, what: str) -> list[str]:
+    """The steps that write or read remote memory, if the EP is connected."""
+    return _chain(
+        f"ep_post_rdma_{what} {named(EP, end)} {named(LMR, 0)} {named(LMR, 0)} 64 0",
+        f"evd_wait {named(EVD, REQUESTED)} {NULL} {SOON} 1",
+    )
+
+
+def bind(end: int) -> list[str]:
+    """The steps that bind an RMR, if the EP is connected."""
+    return _chain(
+        f"rmr_create {named(RMR, 0)} {named(PZ, 0)}",
+        f"rmr_bind {named(RMR, 0)} {named(LMR, 0)} 0 64 {PRIVILEGES} {named(EP, end)} 0",
+        f"evd_wait {named(EVD, REQUESTED)} {NULL} {SOON} 1",
+    )
+
+
+def filled(count: int, asked: int) -> list[str]:
+    """The steps that post receives to the SRQ and resize it, while they are posted."""
+    srq = named(SRQ, 0)
+    posts = [f"srq_post_recv {srq} {named(LMR, 0)} 64 64"] * count
+    return _chain(*posts, f"srq_query {srq}", f"srq_resize {srq} {asked}", f"srq_query {srq}")
+
+
+def posted(end: int, count: int) -> list[str]:
+    """The steps that post receives to an EP, and ask how many it has."""
+    posts = [f"ep_post_recv {named(EP, end)} {named(LMR, 0)} 64 64 0"] * count
+    return _chain(*posts, f"ep_recv_query {named(EP, end)}", f"ep_get_status {named(EP, end)}")
+
+
+def events(count: int, least: int) -> list[str]:
+    """The steps that post events to a software EVD with a CNO, and take them."""
+    evd, cno = named(EVD, 4), named(CNO, 0)
+    return _chain(
+        f"evd_create {evd} 16 {cno} {SOFTWARE_FLAG}",
+        *[f"evd_post_se {evd}"] * count,
+        f"cno_wait {cno} {BRIEFLY}",
+        f"evd_wait {evd} {NULL} {BRIEFLY} {least}",
+        f"evd_dequeue {evd} {NULL}",
+    )
+
+
+_PAIRS = ((0, 1), (1, 0), (0, 2), (2, 0), (1, 2), (0, 0))
+# The chains that a walk takes, each as often as it is to be drawn.
+CHAINS: Sequence[Sequence[str]] = (
+    *(connection(*pair) for pair in _PAIRS * 3),
+    *(message(*pair) for pair in _PAIRS * 2),
+    *(reserved(*pair) for pair in _PAIRS),
+    again(),
+    again(),
+    *(refused(end) for end in range(3)),
+    *(parting(end, how) for end in range(3) for how in (1, 0)),
+    *(shared(end) for end in range(2)),
+    *(remote(end, what) for end in range(3) for what in ("write", "read")),
+    *(bind(end) for end in range(3)),
+    *(filled(count, asked) for count in (2, 8) for asked in (1, 8, 16)),
+    *(posted(end, count) for end in range(3) for count in (1, 8)),
+    *(events(count, least) for count in (1, 3) for least in (1, 3)),
+)
+# So often is a part of a program a chain, and by so much may its steps be thinned out.
+_CHAINS_OF_ALL = 1 / 6
+_LEFT_OUT = (0.0, 0.1, 0.5, 0.8)
+
+
+class Programs:
+    """The programs of a seed, of the calls of some objects: so many steps behind the first ones.
+
+    Each goes without some of the steps, so that what others undo can pile up (swarm).
+    """
+
+    def __init__(self, objects: Sequence[str], most: int, seed: int) -> None:
+        self._names = [name for name in STEPS if name.partition("_")[0] in objects]
+        self._chains = [chain for chain in CHAINS if _of_objects(chain, objects)]
+        self._most = most
+        self._seed = seed
+
+    def program(self, number: int) -> list[str]:
+        """The program of a number: the same one whatever was drawn before."""
+        draw = Random(f"{self._seed}/{number}")
+        left_out = draw.choice(_LEFT_OUT)
+        names = [name for name in self._names if draw.random() >= left_out] or self._names
+        lines = beginning()
+        for _ in range(draw.randint(self._most // 2, self._most)):
+            if self._chains and draw.random() < _CHAINS_OF_ALL:
+                lines += draw.choice(self._chains)
+            else:
+                lines.append(STEPS[draw.choice(names)].line(draw))
+        return lines
+
+
+def simpler(line: str) -> Iterator[str]:
+    """A line of a program with one argument made simpler, in each way."""
+    name, *args = line.removeprefix("&").split()
+    condition = "&" if line.startswith("&") else ""
+    yield from (condition + other for other in STEPS[name].simpler(args))
+
+
+def _of_objects(chain: Sequence[str], objects: Sequence[str]) -> bool:
+    """Whether each call of a chain is of these objects."""
+    return all(line.removeprefix("&").partition("_")[0] in objects for line in chain)
