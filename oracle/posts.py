@@ -410,7 +410,7 @@ def _bound(call: Call, rmr: Rmr, ep: Ep, side: Side) -> None:
         "privileges": privileges(call.arg("mem_priv")),
         "context": call.field("context"),
         "lmr": lmr,
-        "sure": now(ep) == {CONNECTED},
+        "made": False,
     }
     if now(ep) != {CONNECTED, DISCONNECTED} and now(ep) != {CONNECTED}:
         rmr.binding = None
@@ -748,6 +748,7 @@ def _made(ep: Ep, name: str, data: dict[str, Any], side: Side) -> None:
     )
     if later or rmr.binding is None:
         return
+    rmr.binding["made"] = True
     lmr = rmr.binding["lmr"]
     for other_lmr in side.objects.values():
         if isinstance(other_lmr, Lmr):

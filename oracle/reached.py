@@ -92,7 +92,7 @@ def _lmr(lmr: Lmr) -> str:
 def _rmr(rmr: Rmr) -> str:
     if not rmr.known:
         return ""
-    return "bound" if rmr.binding else "not bound"
+    return "bound" if rmr.binding and rmr.binding["made"] else "not bound"
 
 
 def _sp(sp: Sp) -> str:

@@ -61,7 +61,8 @@ def mask(call: Call, _rmr: Rmr, _side: Side) -> Refusal | Open | None:
 
 @tells("dat_rmr_query", clauses=["rmr_query/field", "rmr_query/field_among_all"])
 def query(call: Call, rmr: Rmr, _side: Side) -> bool | str | None:
-    binding = rmr.binding or {}
+    # A bind that was posted may yet be flushed: the fields are those of the last that succeeded.
+    binding = rmr.binding if rmr.binding and rmr.binding["made"] else {}
     triplet = binding.get("triplet")
     privileges = binding.get("privileges")
     return answers(

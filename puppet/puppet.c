@@ -6,7 +6,8 @@
  * its slot: 1000 * kind + slot; a negative number is the null handle. A slot whose object was
  * freed, or was never made, is the null handle too, because a provider may give a freed handle
  * again. A step behind "&" is taken only if the last call succeeded, so that no walk waits for what
- * a refused call began.
+ * a refused call began. The number of a freed object, 100 above its slot, names its handle until
+ * another object is made.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -31,6 +32,17 @@
 /* The context in a segment of a slot that never had an LMR: of none, and 0 may be a real one. */
 #define NO_CONTEXT 0x7ffffff1
 
+/* A slot so much further up names the last object that was freed there. */
+#define FREED 100
+/* The slot of the IA's own EVD, and the number that stands for the most receives of an SRQ. */
+#define ASYNC_SLOT    31
+#define MOST_RECEIVES (-3)
+#define SEGMENTS      4
+#define BETWEEN       64 /* bytes from a segment to the next */
+
+/* A negative mask asks for all fields. */
+#define MASK(number_, all_) ((number_) < 0 ? (DAT_UINT64)(all_) : (DAT_UINT64)(number_))
+
 enum kind { PZ, LMR, RMR, EVD, CNO, SRQ, EP, PSP, CR, RSP, KINDS };
 
 struct memory {
@@ -42,7 +54,8 @@ struct memory {
 struct walk {
         struct test *t;
         DAT_HANDLE at[KINDS][SLOTS];
-        struct memory memory[SLOTS]; /* of the LMRs */
+        DAT_HANDLE freed[KINDS][SLOTS]; /* since when nothing was made */
+        struct memory memory[SLOTS];    /* of the LMRs */
         DAT_RMR_CONTEXT bound[SLOTS];
         DAT_CONN_QUAL qualifier[SLOTS]; /* of the PSPs */
         unsigned char private[PRIVATE_MOST];
@@ -68,6 +81,8 @@ static DAT_HANDLE named(struct walk *walk, long number)
 {
         DAT_HANDLE *at = place(walk, number);
 
+        if (!at && number >= FREED && place(walk, number - FREED))
+                return walk->freed[number / BY_KIND][number % BY_KIND - FREED];
         return at ? *at : DAT_HANDLE_NULL;
 }
 
@@ -91,8 +106,10 @@ static bool is_free(struct walk *walk, long number, enum kind kind)
 
 static DAT_RETURN keep(struct walk *walk, long number, DAT_RETURN ret, const DAT_HANDLE *made)
 {
-        if (dat_is(ret, DAT_SUCCESS))
+        if (dat_is(ret, DAT_SUCCESS)) {
+                memset(walk->freed, 0, sizeof(walk->freed));
                 *place(walk, number) = *made;
+        }
         return ret;
 }
 
@@ -100,8 +117,10 @@ static DAT_RETURN gone(struct walk *walk, long number, DAT_RETURN ret)
 {
         DAT_HANDLE *at = place(walk, number);
 
-        if (at && dat_is(ret, DAT_SUCCESS))
+        if (at && dat_is(ret, DAT_SUCCESS)) {
+                walk->freed[number / BY_KIND][number % BY_KIND] = *at;
                 *at = DAT_HANDLE_NULL;
+        }
         return ret;
 }
 
@@ -136,7 +155,7 @@ static DAT_RETURN pz_query(struct walk *walk, const long *arg)
 {
         DAT_PZ_PARAM param;
 
-        return dat_pz_query(named(walk, arg[0]), DAT_PZ_FIELD_ALL, &param);
+        return dat_pz_query(named(walk, arg[0]), MASK(arg[1], DAT_PZ_FIELD_ALL), &param);
 }
 
 static DAT_RETURN pz_free(struct walk *walk, const long *arg)
@@ -171,7 +190,7 @@ static DAT_RETURN lmr_query(struct walk *walk, const long *arg)
 {
         DAT_LMR_PARAM param;
 
-        return dat_lmr_query(named(walk, arg[0]), DAT_LMR_FIELD_ALL, &param);
+        return dat_lmr_query(named(walk, arg[0]), MASK(arg[1], DAT_LMR_FIELD_ALL), &param);
 }
 
 static DAT_RETURN lmr_sync_rdma_read(struct walk *walk, const long *arg)
@@ -200,6 +219,13 @@ static DAT_RETURN rmr_create(struct walk *walk, const long *arg)
         if (!is_free(walk, arg[0], RMR))
                 return walk->said;
         return keep(walk, arg[0], dat_rmr_create(named(walk, arg[1]), &made), &made);
+}
+
+static DAT_RETURN rmr_query(struct walk *walk, const long *arg)
+{
+        DAT_RMR_PARAM param;
+
+        return dat_rmr_query(named(walk, arg[0]), MASK(arg[1], DAT_RMR_FIELD_ALL), &param);
 }
 
 static DAT_RETURN rmr_bind(struct walk *walk, const long *arg)
@@ -232,7 +258,7 @@ static DAT_RETURN evd_query(struct walk *walk, const long *arg)
 {
         DAT_EVD_PARAM param;
 
-        return dat_evd_query(named(walk, arg[0]), DAT_EVD_FIELD_ALL, &param);
+        return dat_evd_query(named(walk, arg[0]), MASK(arg[1], DAT_EVD_FIELD_ALL), &param);
 }
 
 static DAT_RETURN evd_resize(struct walk *walk, const long *arg)
@@ -284,7 +310,7 @@ static void take_event(struct walk *walk, long number, DAT_RETURN ret, const DAT
                 return;
         request = event->event_data.cr_arrival_event_data.cr_handle;
         if (is_free(walk, number, CR))
-                *place(walk, number) = request;
+                keep(walk, number, ret, &request);
         else
                 dat_cr_reject(request);
 }
@@ -328,7 +354,7 @@ static DAT_RETURN cno_query(struct walk *walk, const long *arg)
 {
         DAT_CNO_PARAM param;
 
-        return dat_cno_query(named(walk, arg[0]), DAT_CNO_FIELD_ALL, &param);
+        return dat_cno_query(named(walk, arg[0]), MASK(arg[1], DAT_CNO_FIELD_ALL), &param);
 }
 
 static DAT_RETURN cno_wait(struct walk *walk, const long *arg)
@@ -343,13 +369,18 @@ static DAT_RETURN cno_free(struct walk *walk, const long *arg)
         return gone(walk, arg[0], dat_cno_free(named(walk, arg[0])));
 }
 
+static DAT_COUNT receives(struct walk *walk, long number)
+{
+        return number == MOST_RECEIVES ? ia_attr(walk->t)->max_recv_per_srq : count_of(number);
+}
+
 static DAT_RETURN srq_create(struct walk *walk, const long *arg)
 {
         DAT_SRQ_HANDLE made = DAT_HANDLE_NULL;
         DAT_SRQ_ATTR attr;
 
         memset(&attr, 0, sizeof(attr));
-        attr.max_recv_dtos = count_of(arg[2]);
+        attr.max_recv_dtos = receives(walk, arg[2]);
         attr.max_recv_iov = count_of(arg[3]);
         attr.low_watermark = DAT_SRQ_LW_DEFAULT;
         if (!is_free(walk, arg[0], SRQ))
@@ -362,12 +393,12 @@ static DAT_RETURN srq_query(struct walk *walk, const long *arg)
 {
         DAT_SRQ_PARAM param;
 
-        return dat_srq_query(named(walk, arg[0]), DAT_SRQ_FIELD_ALL, &param);
+        return dat_srq_query(named(walk, arg[0]), MASK(arg[1], DAT_SRQ_FIELD_ALL), &param);
 }
 
 static DAT_RETURN srq_resize(struct walk *walk, const long *arg)
 {
-        return dat_srq_resize(named(walk, arg[0]), count_of(arg[1]));
+        return dat_srq_resize(named(walk, arg[0]), receives(walk, arg[1]));
 }
 
 static DAT_RETURN srq_set_lw(struct walk *walk, const long *arg)
@@ -430,7 +461,7 @@ static DAT_RETURN ep_query(struct walk *walk, const long *arg)
 {
         DAT_EP_PARAM param;
 
-        return dat_ep_query(named(walk, arg[0]), DAT_EP_FIELD_ALL, &param);
+        return dat_ep_query(named(walk, arg[0]), MASK(arg[1], DAT_EP_FIELD_ALL), &param);
 }
 
 static DAT_RETURN ep_get_status(struct walk *walk, const long *arg)
@@ -460,6 +491,75 @@ static DAT_RETURN ep_modify_depths(struct walk *walk, const long *arg)
         return dat_ep_modify(
             named(walk, arg[0]),
             DAT_EP_FIELD_EP_ATTR_MAX_RECV_DTOS | DAT_EP_FIELD_EP_ATTR_MAX_REQUEST_DTOS, &param);
+}
+
+/* Segments of an LMR, each behind the one before it. */
+static void segments(struct walk *walk, const long *arg, DAT_LMR_TRIPLET *iov)
+{
+        for (long i = 0; i < SEGMENTS; i++)
+                iov[i] = segment(walk, arg[1], i * BETWEEN, arg[2]);
+}
+
+static DAT_RETURN srq_post_segments(struct walk *walk, const long *arg)
+{
+        DAT_LMR_TRIPLET iov[SEGMENTS];
+
+        segments(walk, arg, iov);
+        return dat_srq_post_recv(named(walk, arg[0]), count_of(arg[3]), iov, cookie(walk));
+}
+
+static DAT_RETURN ep_post_recv_segments(struct walk *walk, const long *arg)
+{
+        DAT_LMR_TRIPLET iov[SEGMENTS];
+
+        segments(walk, arg, iov);
+        return dat_ep_post_recv(named(walk, arg[0]), count_of(arg[3]), iov, cookie(walk),
+                                (DAT_COMPLETION_FLAGS)arg[4]);
+}
+
+static DAT_RETURN ep_post_send_segments(struct walk *walk, const long *arg)
+{
+        DAT_LMR_TRIPLET iov[SEGMENTS];
+
+        segments(walk, arg, iov);
+        return dat_ep_post_send(named(walk, arg[0]), count_of(arg[3]), iov, cookie(walk),
+                                (DAT_COMPLETION_FLAGS)arg[4]);
+}
+
+static DAT_RETURN ep_modify_handle(struct walk *walk, const long *arg)
+{
+        DAT_HANDLE set = named(walk, arg[2]);
+        DAT_EP_PARAM param;
+
+        memset(&param, 0, sizeof(param));
+        param.pz_handle = set;
+        param.recv_evd_handle = set;
+        param.request_evd_handle = set;
+        param.connect_evd_handle = set;
+        param.srq_handle = set;
+        return dat_ep_modify(named(walk, arg[0]), (DAT_EP_PARAM_MASK)arg[1], &param);
+}
+
+static DAT_RETURN ep_modify_number(struct walk *walk, const long *arg)
+{
+        DAT_EP_PARAM param;
+        DAT_EP_ATTR *attr = &param.ep_attr;
+
+        memset(&param, 0, sizeof(param));
+        attr->max_message_size = (DAT_VLEN)arg[2];
+        attr->max_rdma_size = (DAT_VLEN)arg[2];
+        attr->recv_completion_flags = (DAT_COMPLETION_FLAGS)arg[2];
+        attr->request_completion_flags = (DAT_COMPLETION_FLAGS)arg[2];
+        attr->max_recv_dtos = count_of(arg[2]);
+        attr->max_request_dtos = count_of(arg[2]);
+        attr->max_recv_iov = count_of(arg[2]);
+        attr->max_request_iov = count_of(arg[2]);
+        attr->max_rdma_read_in = count_of(arg[2]);
+        attr->max_rdma_read_out = count_of(arg[2]);
+        attr->srq_soft_hw = count_of(arg[2]);
+        attr->max_rdma_read_iov = count_of(arg[2]);
+        attr->max_rdma_write_iov = count_of(arg[2]);
+        return dat_ep_modify(named(walk, arg[0]), (DAT_EP_PARAM_MASK)arg[1], &param);
 }
 
 static DAT_RETURN ep_recv_query(struct walk *walk, const long *arg)
@@ -546,6 +646,14 @@ static DAT_RETURN ep_connect(struct walk *walk, const long *arg)
                               DAT_CONNECT_DEFAULT_FLAG);
 }
 
+static DAT_RETURN ep_connect_within(struct walk *walk, const long *arg)
+{
+        return dat_ep_connect(named(walk, arg[0]), ia_attr(walk->t)->ia_address_ptr,
+                              qualifier_of(walk, arg[1]), (DAT_TIMEOUT)(arg[3] * US_PER_MS),
+                              count_of(arg[2]), private_data(walk, arg[2]), DAT_QOS_BEST_EFFORT,
+                              DAT_CONNECT_DEFAULT_FLAG);
+}
+
 static DAT_RETURN ep_dup_connect(struct walk *walk, const long *arg)
 {
         return dat_ep_dup_connect(named(walk, arg[0]), named(walk, arg[1]), CONNECT_MS * US_PER_MS,
@@ -581,11 +689,26 @@ static DAT_RETURN psp_create_any(struct walk *walk, const long *arg)
                     &made);
 }
 
+static DAT_RETURN psp_create(struct walk *walk, const long *arg)
+{
+        DAT_PSP_HANDLE made = DAT_HANDLE_NULL;
+        DAT_CONN_QUAL qualifier = (DAT_CONN_QUAL)arg[1];
+        DAT_RETURN ret;
+
+        if (!is_free(walk, arg[0], PSP))
+                return walk->said;
+        ret = dat_psp_create(walk->t->ia, qualifier, named(walk, arg[2]), DAT_PSP_CONSUMER_FLAG,
+                             &made);
+        if (dat_is(ret, DAT_SUCCESS))
+                walk->qualifier[slot_of(arg[0])] = qualifier;
+        return keep(walk, arg[0], ret, &made);
+}
+
 static DAT_RETURN psp_query(struct walk *walk, const long *arg)
 {
         DAT_PSP_PARAM param;
 
-        return dat_psp_query(named(walk, arg[0]), DAT_PSP_FIELD_ALL, &param);
+        return dat_psp_query(named(walk, arg[0]), MASK(arg[1], DAT_PSP_FIELD_ALL), &param);
 }
 
 static DAT_RETURN psp_free(struct walk *walk, const long *arg)
@@ -609,7 +732,7 @@ static DAT_RETURN rsp_query(struct walk *walk, const long *arg)
 {
         DAT_RSP_PARAM param;
 
-        return dat_rsp_query(named(walk, arg[0]), DAT_RSP_FIELD_ALL, &param);
+        return dat_rsp_query(named(walk, arg[0]), MASK(arg[1], DAT_RSP_FIELD_ALL), &param);
 }
 
 static DAT_RETURN rsp_free(struct walk *walk, const long *arg)
@@ -621,7 +744,7 @@ static DAT_RETURN cr_query(struct walk *walk, const long *arg)
 {
         DAT_CR_PARAM param;
 
-        return dat_cr_query(named(walk, arg[0]), DAT_CR_FIELD_ALL, &param);
+        return dat_cr_query(named(walk, arg[0]), MASK(arg[1], DAT_CR_FIELD_ALL), &param);
 }
 
 static DAT_RETURN cr_accept(struct walk *walk, const long *arg)
@@ -641,6 +764,26 @@ static DAT_RETURN cr_reject(struct walk *walk, const long *arg)
         return gone(walk, arg[0], dat_cr_reject(named(walk, arg[0])));
 }
 
+static DAT_RETURN handle_type(struct walk *walk, const long *arg)
+{
+        DAT_HANDLE_TYPE type;
+
+        return dat_get_handle_type(named(walk, arg[0]), &type);
+}
+
+static DAT_RETURN handle_set_context(struct walk *walk, const long *arg)
+{
+        return dat_set_consumer_context(named(walk, arg[0]),
+                                        (DAT_CONTEXT){.as_64 = (DAT_UINT64)arg[1]});
+}
+
+static DAT_RETURN handle_get_context(struct walk *walk, const long *arg)
+{
+        DAT_CONTEXT context;
+
+        return dat_get_consumer_context(named(walk, arg[0]), &context);
+}
+
 #define STEP(name_, args_)                                     \
         {                                                      \
                 .name = #name_, .args = (args_), .take = name_ \
@@ -648,18 +791,19 @@ static DAT_RETURN cr_reject(struct walk *walk, const long *arg)
 
 static const struct move moves[] = {
     STEP(pz_create, 1),
-    STEP(pz_query, 1),
+    STEP(pz_query, 2),
     STEP(pz_free, 1),
     STEP(lmr_create, 3),
-    STEP(lmr_query, 1),
+    STEP(lmr_query, 2),
     STEP(lmr_sync_rdma_read, 3),
     STEP(lmr_sync_rdma_write, 3),
     STEP(lmr_free, 1),
     STEP(rmr_create, 2),
+    STEP(rmr_query, 2),
     STEP(rmr_bind, 7),
     STEP(rmr_free, 1),
     STEP(evd_create, 4),
-    STEP(evd_query, 1),
+    STEP(evd_query, 2),
     STEP(evd_resize, 2),
     STEP(evd_modify_cno, 2),
     STEP(evd_enable, 1),
@@ -671,42 +815,52 @@ static const struct move moves[] = {
     STEP(evd_wait, 4),
     STEP(evd_free, 1),
     STEP(cno_create, 1),
-    STEP(cno_query, 1),
+    STEP(cno_query, 2),
     STEP(cno_wait, 2),
     STEP(cno_free, 1),
     STEP(srq_create, 4),
-    STEP(srq_query, 1),
+    STEP(srq_query, 2),
     STEP(srq_resize, 2),
     STEP(srq_set_lw, 2),
     STEP(srq_post_recv, 4),
+    STEP(srq_post_segments, 4),
     STEP(srq_free, 1),
     STEP(ep_create, 7),
     STEP(ep_create_with_srq, 8),
-    STEP(ep_query, 1),
+    STEP(ep_query, 2),
     STEP(ep_get_status, 1),
     STEP(ep_modify_pz, 2),
     STEP(ep_modify_depths, 3),
+    STEP(ep_modify_handle, 3),
+    STEP(ep_modify_number, 3),
     STEP(ep_recv_query, 1),
     STEP(ep_set_watermark, 3),
     STEP(ep_post_recv, 5),
     STEP(ep_post_send, 5),
+    STEP(ep_post_recv_segments, 5),
+    STEP(ep_post_send_segments, 5),
     STEP(ep_post_rdma_write, 5),
     STEP(ep_post_rdma_read, 5),
     STEP(ep_connect, 3),
+    STEP(ep_connect_within, 4),
     STEP(ep_dup_connect, 3),
     STEP(ep_disconnect, 2),
     STEP(ep_reset, 1),
     STEP(ep_free, 1),
+    STEP(psp_create, 3),
     STEP(psp_create_any, 2),
-    STEP(psp_query, 1),
+    STEP(psp_query, 2),
     STEP(psp_free, 1),
     STEP(rsp_create, 3),
-    STEP(rsp_query, 1),
+    STEP(rsp_query, 2),
     STEP(rsp_free, 1),
-    STEP(cr_query, 1),
+    STEP(cr_query, 2),
     STEP(cr_accept, 3),
     STEP(cr_handoff, 2),
     STEP(cr_reject, 1),
+    STEP(handle_type, 1),
+    STEP(handle_set_context, 2),
+    STEP(handle_get_context, 1),
 };
 
 static const struct move *find_move(const char *name)
@@ -797,11 +951,13 @@ CASE_WITH(explore, walk, .needs = 0)
                 resource(t, "no memory for a walk");
         walk->t = t;
         ia_attr(t);
+        walk->at[EVD][ASYNC_SLOT] = async_evd(t);
         for (char *line = strtok_r(program, "\n", &rest); line;
              line = strtok_r(NULL, "\n", &rest)) {
                 walk->steps++;
                 take_line(walk, line);
         }
+        walk->at[EVD][ASYNC_SLOT] = DAT_HANDLE_NULL;
         clean_up(walk);
         expect_eq(walk->steps, count_lines(given));
         free(program);

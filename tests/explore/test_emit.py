@@ -10,7 +10,7 @@ import pytest
 
 from results.errors import InputError
 from results.runlog.walks import Wrong
-from runners.campaign.explore.emit import case_of
+from runners.campaign.explore.emit import CALLS, case_of
 from runners.campaign.explore.steps import CR, EVD, STEPS, beginning, named
 from tests.runners.fake_checkout import REPOSITORY
 
@@ -20,8 +20,7 @@ OPENED = ("dat_ia_openv", "dat_ia_query")
 
 def told(program: Sequence[str], **last: Any) -> dict[str, Any]:
     """The record of a walk whose calls succeed; `last` are members of the last call."""
-    names = [*OPENED, *(f"dat_{line.split()[0]}" for line in program)]
-    names = ["dat_ep_modify" if name.startswith("dat_ep_modify") else name for name in names]
+    names = [*OPENED, *(CALLS[line.split()[0]].partition("(")[0] for line in program)]
     calls: list[dict[str, Any]] = [
         {"n": n, "call": name, "ret": "DAT_SUCCESS"} for n, name in enumerate(names, 1)
     ]
@@ -51,14 +50,13 @@ def test_each_step_compiles(tmp_path: Path) -> None:
     for at, line in enumerate(drawn):
         name, *args = line.split()
         kind = next((k for k, at in KINDS.items() if name.startswith(at)), 0)
-        slot = 21 if name == "ep_create_with_srq" else 20
+        slot = 21 if name in ("ep_create_with_srq", "psp_create_any") else 20
         drawn[at] = " ".join([name, str(named(kind, slot)), *args[1:]])
     program = [*beginning(), *drawn]
     record = told(program)
     text = case_of(program, record, record | {"calls": record["calls"][:-1]}, LAST, 1)
     for name in STEPS:
-        call = "dat_ep_modify" if name.startswith("ep_modify") else f"dat_{name}"
-        assert f"{call}(" in text
+        assert CALLS[name].partition("(")[0] + "(" in text
     compiles(text, tmp_path)
 
 
@@ -77,7 +75,7 @@ def test_another_return_is_expected(tmp_path: Path) -> None:
 
 
 def test_another_value_is_compared(tmp_path: Path) -> None:
-    program = ["pz_create 0", "srq_create 5000 0 8 1", "srq_query 5000"]
+    program = ["pz_create 0", "srq_create 5000 0 8 1", "srq_query 5000 -1"]
     seen = {"srq_param": {"srq_handle": {"handle": "srq#1"}, "max_recv_dtos": 7}}
     due = {"srq_param": {"srq_handle": {"handle": "srq#1"}, "max_recv_dtos": 8}}
     found = told(program, typed={"out": seen})
@@ -87,7 +85,7 @@ def test_another_value_is_compared(tmp_path: Path) -> None:
 
 
 def test_what_c_cannot_tell_is_said() -> None:
-    program = ["pz_create 0", "pz_query 0"]
+    program = ["pz_create 0", "pz_query 0 -1"]
     found = told(program)
     with pytest.raises(InputError, match="in nothing that C compares"):
         case_of(program, found, told(program), wrong(found), 1)
@@ -105,7 +103,7 @@ def test_a_request_is_taken_from_its_event(tmp_path: Path) -> None:
 
 
 def test_steps_that_are_not_taken_are_no_calls(tmp_path: Path) -> None:
-    program = ["pz_free 0", "&pz_query 0", "&pz_free 0", "pz_create 0", "&srq_create 5000 0 8 1"]
+    program = ["pz_free 0", "&pz_query 0 -1", "&pz_free 0", "pz_create 0", "&srq_create 5000 0 8 1"]
     made = [line.removeprefix("&") for line in (program[0], *program[3:])]
     good, found = told(made), told(made, ret="DAT_INVALID_STATE")
     for record in (good, found):
@@ -114,4 +112,15 @@ def test_steps_that_are_not_taken_are_no_calls(tmp_path: Path) -> None:
     assert "dat_pz_query" not in text
     assert "must(dat_pz_create(ia(t), &pz[0]));" in text
     assert "expect(dat_srq_create(" in text
+    compiles(text, tmp_path)
+
+
+def test_values_with_a_name_are_written_by_it(tmp_path: Path) -> None:
+    program = ["pz_create 0", "srq_create 5000 0 -3 1", "pz_free 0", "pz_query 100 -1"]
+    found = told(program, ret="DAT_SUCCESS")
+    good = told(program, ret="DAT_INVALID_HANDLE")
+    text = case_of(program, found, good, wrong(found), 1)
+    assert ".max_recv_dtos = ia_attr(t)->max_recv_per_srq," in text
+    # The handle is that of the object that was freed.
+    assert "expect(dat_pz_query(pz[0], DAT_PZ_FIELD_ALL, &told.pz_param)" in text
     compiles(text, tmp_path)

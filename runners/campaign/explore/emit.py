@@ -4,6 +4,7 @@
 What the case expects is what the reference provider answers to the same calls.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,7 +12,15 @@ from typing import Any
 from results.errors import InputError
 from results.runlog.records import Record
 from results.runlog.walks import Wrong
-from runners.campaign.explore.steps import BY_KIND, CR, RSP
+from runners.campaign.explore.steps import (
+    ASYNC_SLOT,
+    BY_KIND,
+    CR,
+    EVD,
+    FREED,
+    MOST_RECEIVES,
+    RSP,
+)
 
 KINDS = ("pz", "lmr", "rmr", "evd", "cno", "srq", "ep", "psp", "cr", "rsp")
 _SUCCESS = "DAT_SUCCESS"
@@ -25,22 +34,23 @@ _FREES = ("cr", "psp", "rsp", "ep", "rmr", "lmr", "srq", "evd", "cno", "pz")
 # service point listens; what the step makes is the first argument's object.
 CALLS: Mapping[str, str] = {
     "pz_create": "dat_pz_create(ia(t), &@0)",
-    "pz_query": "dat_pz_query(@0, DAT_PZ_FIELD_ALL, &told.pz_param)",
+    "pz_query": "dat_pz_query(@0, MASK($1, DAT_PZ_FIELD_ALL), &told.pz_param)",
     "pz_free": "dat_pz_free(@0)",
     "lmr_create": "dat_lmr_create(ia(t), DAT_MEM_TYPE_VIRTUAL,"
     " (DAT_REGION_DESCRIPTION){.for_va = memory[#0].bytes}, sizeof(memory[#0].bytes), @1,"
     " (DAT_MEM_PRIV_FLAGS)$2, &@0, &memory[#0].lmr_context, &memory[#0].rmr_context,"
     " &memory[#0].length, &memory[#0].address)",
-    "lmr_query": "dat_lmr_query(@0, DAT_LMR_FIELD_ALL, &told.lmr_param)",
+    "lmr_query": "dat_lmr_query(@0, MASK($1, DAT_LMR_FIELD_ALL), &told.lmr_param)",
     "lmr_sync_rdma_read": "dat_lmr_sync_rdma_read(ia(t), &SEGMENT(#0, $1, $2), 1)",
     "lmr_sync_rdma_write": "dat_lmr_sync_rdma_write(ia(t), &SEGMENT(#0, $1, $2), 1)",
     "lmr_free": "dat_lmr_free(@0)",
     "rmr_create": "dat_rmr_create(@1, &@0)",
+    "rmr_query": "dat_rmr_query(@0, MASK($1, DAT_RMR_FIELD_ALL), &told.rmr_param)",
     "rmr_bind": "dat_rmr_bind(@0, &SEGMENT(#1, $2, $3), (DAT_MEM_PRIV_FLAGS)$4, @5,"
     " (DAT_RMR_COOKIE){.as_64 = NUMBER}, (DAT_COMPLETION_FLAGS)$6, &bound[#0])",
     "rmr_free": "dat_rmr_free(@0)",
     "evd_create": "dat_evd_create(ia(t), $1, @2, (DAT_EVD_FLAGS)$3, &@0)",
-    "evd_query": "dat_evd_query(@0, DAT_EVD_FIELD_ALL, &told.evd_param)",
+    "evd_query": "dat_evd_query(@0, MASK($1, DAT_EVD_FIELD_ALL), &told.evd_param)",
     "evd_resize": "dat_evd_resize(@0, $1)",
     "evd_modify_cno": "dat_evd_modify_cno(@0, @1)",
     "evd_enable": "dat_evd_enable(@0)",
@@ -53,52 +63,68 @@ CALLS: Mapping[str, str] = {
     "evd_wait": "dat_evd_wait(@0, $2 * 1000, $3, &told.event, &told.nmore)",
     "evd_free": "dat_evd_free(@0)",
     "cno_create": "dat_cno_create(ia(t), DAT_OS_WAIT_PROXY_AGENT_NULL, &@0)",
-    "cno_query": "dat_cno_query(@0, DAT_CNO_FIELD_ALL, &told.cno_param)",
+    "cno_query": "dat_cno_query(@0, MASK($1, DAT_CNO_FIELD_ALL), &told.cno_param)",
     "cno_wait": "dat_cno_wait(@0, $1 * 1000, &told.evd_handle)",
     "cno_free": "dat_cno_free(@0)",
-    "srq_create": "dat_srq_create(ia(t), @1, &(DAT_SRQ_ATTR){.max_recv_dtos = $2,"
+    "srq_create": "dat_srq_create(ia(t), @1, &(DAT_SRQ_ATTR){.max_recv_dtos = RECEIVES($2),"
     " .max_recv_iov = $3, .low_watermark = DAT_SRQ_LW_DEFAULT}, &@0)",
-    "srq_query": "dat_srq_query(@0, DAT_SRQ_FIELD_ALL, &told.srq_param)",
-    "srq_resize": "dat_srq_resize(@0, $1)",
+    "srq_query": "dat_srq_query(@0, MASK($1, DAT_SRQ_FIELD_ALL), &told.srq_param)",
+    "srq_resize": "dat_srq_resize(@0, RECEIVES($1))",
     "srq_set_lw": "dat_srq_set_lw(@0, $1)",
     "srq_post_recv": "dat_srq_post_recv(@0, 1, &SEGMENT(#1, $2, $3),"
+    " (DAT_DTO_COOKIE){.as_64 = NUMBER})",
+    "srq_post_segments": "dat_srq_post_recv(@0, $3, SEGMENTS(#1, $2),"
     " (DAT_DTO_COOKIE){.as_64 = NUMBER})",
     "srq_free": "dat_srq_free(@0)",
     "ep_create": "dat_ep_create(ia(t), @1, @2, @3, @4, ATTRIBUTES($5, $6), &@0)",
     "ep_create_with_srq": "dat_ep_create_with_srq(ia(t), @1, @2, @3, @4, @5, ATTRIBUTES($6, $7),"
     " &@0)",
-    "ep_query": "dat_ep_query(@0, DAT_EP_FIELD_ALL, &told.ep_param)",
+    "ep_query": "dat_ep_query(@0, MASK($1, DAT_EP_FIELD_ALL), &told.ep_param)",
     "ep_get_status": "dat_ep_get_status(@0, &told.ep_state, &told.recv_idle, &told.request_idle)",
     "ep_modify_pz": "dat_ep_modify(@0, DAT_EP_FIELD_PZ_HANDLE, &(DAT_EP_PARAM){.pz_handle = @1})",
     "ep_modify_depths": "dat_ep_modify(@0, DAT_EP_FIELD_EP_ATTR_MAX_RECV_DTOS |"
     " DAT_EP_FIELD_EP_ATTR_MAX_REQUEST_DTOS, &(DAT_EP_PARAM){.ep_attr.max_recv_dtos = $1,"
     " .ep_attr.max_request_dtos = $2})",
+    "ep_modify_handle": "dat_ep_modify(@0, $1, &(DAT_EP_PARAM){.pz_handle = @2,"
+    " .recv_evd_handle = @2, .request_evd_handle = @2, .connect_evd_handle = @2,"
+    " .srq_handle = @2})",
+    "ep_modify_number": "dat_ep_modify(@0, $1, &(DAT_EP_PARAM){.ep_attr = NUMBERS($2)})",
     "ep_recv_query": "dat_ep_recv_query(@0, &told.nbufs_allocated, &told.bufs_alloc_span)",
     "ep_set_watermark": "dat_ep_set_watermark(@0, $1, $2)",
     "ep_post_recv": "dat_ep_post_recv(@0, 1, &SEGMENT(#1, $2, $3),"
     " (DAT_DTO_COOKIE){.as_64 = NUMBER}, (DAT_COMPLETION_FLAGS)$4)",
     "ep_post_send": "dat_ep_post_send(@0, 1, &SEGMENT(#1, $2, $3),"
     " (DAT_DTO_COOKIE){.as_64 = NUMBER}, (DAT_COMPLETION_FLAGS)$4)",
+    "ep_post_recv_segments": "dat_ep_post_recv(@0, $3, SEGMENTS(#1, $2),"
+    " (DAT_DTO_COOKIE){.as_64 = NUMBER}, (DAT_COMPLETION_FLAGS)$4)",
+    "ep_post_send_segments": "dat_ep_post_send(@0, $3, SEGMENTS(#1, $2),"
+    " (DAT_DTO_COOKIE){.as_64 = NUMBER}, (DAT_COMPLETION_FLAGS)$4)",
     "ep_post_rdma_write": "dat_ep_post_rdma_write(@0, 1, &SEGMENT(#1, 0, $3),"
     " (DAT_DTO_COOKIE){.as_64 = NUMBER}, &REMOTE(#2, $3), (DAT_COMPLETION_FLAGS)$4)",
     "ep_post_rdma_read": "dat_ep_post_rdma_read(@0, 1, &SEGMENT(#1, 0, $3),"
     " (DAT_DTO_COOKIE){.as_64 = NUMBER}, &REMOTE(#2, $3), (DAT_COMPLETION_FLAGS)$4)",
-    "ep_connect": "dat_ep_connect(@0, ia_attr(t)->ia_address_ptr, %1, 2000000, $2, PRIVATE,"
+    "ep_connect": "dat_ep_connect(@0, ia_attr(t)->ia_address_ptr, %1, 2000000, $2, PRIVATE($2),"
     " DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG)",
-    "ep_dup_connect": "dat_ep_dup_connect(@0, @1, 2000000, $2, PRIVATE, DAT_QOS_BEST_EFFORT)",
+    "ep_connect_within": "dat_ep_connect(@0, ia_attr(t)->ia_address_ptr, %1, $3 * 1000, $2,"
+    " PRIVATE($2), DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG)",
+    "ep_dup_connect": "dat_ep_dup_connect(@0, @1, 2000000, $2, PRIVATE($2), DAT_QOS_BEST_EFFORT)",
     "ep_disconnect": "dat_ep_disconnect(@0, $1 ? DAT_CLOSE_GRACEFUL_FLAG : DAT_CLOSE_ABRUPT_FLAG)",
     "ep_reset": "dat_ep_reset(@0)",
     "ep_free": "dat_ep_free(@0)",
+    "psp_create": "dat_psp_create(ia(t), qualifier[#0] = $1, @2, DAT_PSP_CONSUMER_FLAG, &@0)",
     "psp_create_any": "dat_psp_create_any(ia(t), &qualifier[#0], @1, DAT_PSP_CONSUMER_FLAG, &@0)",
-    "psp_query": "dat_psp_query(@0, DAT_PSP_FIELD_ALL, &told.psp_param)",
+    "psp_query": "dat_psp_query(@0, MASK($1, DAT_PSP_FIELD_ALL), &told.psp_param)",
     "psp_free": "dat_psp_free(@0)",
-    "cr_query": "dat_cr_query(@0, DAT_CR_FIELD_ALL, &told.cr_param)",
+    "cr_query": "dat_cr_query(@0, MASK($1, DAT_CR_FIELD_ALL), &told.cr_param)",
     "rsp_create": "dat_rsp_create(ia(t), %0, @1, @2, &@0)",
-    "rsp_query": "dat_rsp_query(@0, DAT_RSP_FIELD_ALL, &told.rsp_param)",
+    "rsp_query": "dat_rsp_query(@0, MASK($1, DAT_RSP_FIELD_ALL), &told.rsp_param)",
     "rsp_free": "dat_rsp_free(@0)",
-    "cr_accept": "dat_cr_accept(@0, @1, $2, PRIVATE)",
+    "cr_accept": "dat_cr_accept(@0, @1, $2, PRIVATE($2))",
     "cr_handoff": "dat_cr_handoff(@0, %1)",
     "cr_reject": "dat_cr_reject(@0)",
+    "handle_type": "dat_get_handle_type(@0, &told.handle_type)",
+    "handle_set_context": "dat_set_consumer_context(@0, (DAT_CONTEXT){.as_64 = $1})",
+    "handle_get_context": "dat_get_consumer_context(@0, &told.context)",
 }
 _MAKES = {"create", "create_with_srq", "create_any"}
 _ENDS = {"free", "accept", "reject", "handoff"}
@@ -159,6 +185,35 @@ _REMOTE = """\
         }
 
 """
+_SEGMENTS = """\
+#define SEGMENTS(slot_, length_)                                                           \\
+        ((DAT_LMR_TRIPLET[]){                                                              \\
+            SEGMENT(slot_, 0, length_),                                                    \\
+            SEGMENT(slot_, 64, length_),                                                   \\
+            SEGMENT(slot_, 128, length_),                                                  \\
+            SEGMENT(slot_, 192, length_),                                                  \\
+        })
+
+"""
+_NUMBERS = """\
+#define NUMBERS(number_)                                                        \\
+        {                                                                       \\
+                .max_message_size = (DAT_VLEN)(number_),                        \\
+                .max_rdma_size = (DAT_VLEN)(number_),                           \\
+                .recv_completion_flags = (DAT_COMPLETION_FLAGS)(number_),       \\
+                .request_completion_flags = (DAT_COMPLETION_FLAGS)(number_),    \\
+                .max_recv_dtos = (number_),                                     \\
+                .max_request_dtos = (number_),                                  \\
+                .max_recv_iov = (number_),                                      \\
+                .max_request_iov = (number_),                                   \\
+                .max_rdma_read_in = (number_),                                  \\
+                .max_rdma_read_out = (number_),                                 \\
+                .srq_soft_hw = (number_),                                       \\
+                .max_rdma_read_iov = (number_),                                 \\
+                .max_rdma_write_iov = (number_),                                \\
+        }
+
+"""
 _ATTRIBUTES = """\
 static DAT_EP_ATTR attributes(struct test *t, DAT_COUNT recvs, DAT_COUNT requests)
 {
@@ -194,6 +249,9 @@ _TOLD = {
     "psp_param": "DAT_PSP_PARAM",
     "cr_param": "DAT_CR_PARAM",
     "rsp_param": "DAT_RSP_PARAM",
+    "rmr_param": "DAT_RMR_PARAM",
+    "handle_type": "DAT_HANDLE_TYPE",
+    "context": "DAT_CONTEXT",
 }
 
 
@@ -218,6 +276,8 @@ def case_of(
     for word, part in (
         ("memory", _MEMORY),
         ("SEGMENT", _SEGMENT),
+        ("SEGMENTS(", _SEGMENTS),
+        ("NUMBERS(", _NUMBERS),
         ("REMOTE", _REMOTE),
         ("ATTRIBUTES", _ATTRIBUTES),
     ):
@@ -233,6 +293,7 @@ class _Writer:
     reference: Record
     wrong: Wrong
     slots: set[int] = field(default_factory=set)  # of objects that exist
+    freed: set[int] = field(default_factory=set)  # of those since when nothing was made
 
     def body(self, program: Sequence[str]) -> Iterator[str]:
         """Declarations, and a line for each call."""
@@ -271,7 +332,7 @@ class _Writer:
             if _verb(name) in _MAKES and args[0] in self.slots:
                 continue
             call = next(calls, None)
-            if call is None or not f"dat_{name}".startswith(call["call"]):
+            if call is None or CALLS[name].partition("(")[0] != call["call"]:
                 break
             went = call.get("ret") == _SUCCESS
             rejects = self._rejects(name, args, call)
@@ -314,10 +375,13 @@ class _Writer:
             return
         if _verb(name) in _MAKES:
             self.slots.add(args[0])
+            self.freed.clear()
         elif _verb(name) in _ENDS:
             self.slots.discard(args[0])
+            self.freed.add(args[0])
         elif _is_request(call) and not self._rejects(name, args, call):
             self.slots.add(args[1])
+            self.freed.clear()
             request = "told.event.event_data.cr_arrival_event_data.cr_handle"
             yield f"{self._handle(args[1])} = {request};"
 
@@ -329,14 +393,19 @@ class _Writer:
 
     def _text(self, template: str, args: Sequence[int], number: int) -> str:
         data = f"(DAT_PVOID)(unsigned char[256]){{[0 ... 255] = {number & 0xFF}}}"
-        text = template.replace("NUMBER", str(number))
-        text = text.replace("PRIVATE", data if args[-1] > 0 else "NULL")
+        text = re.sub(r"\bNUMBER\b", str(number), template)
         for place, arg in enumerate(args):
             text = text.replace(f"%{place}", self._qualifier(arg))
             text = text.replace(f"&@{place}", f"&{self._slot(arg)}")
             text = text.replace(f"@{place}", self._handle(arg))
             text = text.replace(f"#{place}", str(0 if arg < 0 else arg % BY_KIND))
             text = text.replace(f"${place}", str(arg))
+        for word, written in (
+            (r"PRIVATE\((-?\d+)\)", lambda said: data if int(said[1]) > 0 else "NULL"),
+            (r"MASK\((-?\d+), (\w+)\)", lambda said: said[2] if int(said[1]) < 0 else said[1]),
+            (r"RECEIVES\((-?\d+)\)", _receives),
+        ):
+            text = re.sub(word, written, text)
         return text
 
     def _slot(self, number: int) -> str:
@@ -348,6 +417,10 @@ class _Writer:
 
     def _handle(self, number: int) -> str:
         """A slot without an object is the null handle."""
+        if number // BY_KIND == EVD and number % BY_KIND == ASYNC_SLOT:
+            return "async_evd(t)"
+        if number - FREED in self.freed:
+            return self._slot(number - FREED)
         known = number in self.slots or number // BY_KIND == CR
         return self._slot(number) if number >= 0 and known else "DAT_HANDLE_NULL"
 
@@ -367,6 +440,11 @@ class _Writer:
             f"{call['call']} differs from the reference provider's in nothing that C compares:"
             " take the walk again by --walk"
         )
+
+
+def _receives(said: re.Match[str]) -> str:
+    most = int(said[1]) == MOST_RECEIVES
+    return "ia_attr(t)->max_recv_per_srq" if most else said[1]
 
 
 def _verb(name: str) -> str:

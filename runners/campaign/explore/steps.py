@@ -12,12 +12,16 @@ from typing import NamedTuple
 BY_KIND = 1000
 PZ, LMR, RMR, EVD, CNO, SRQ, EP, PSP, CR, RSP = range(10)
 NULL = -1
+ALL = -1  # of a query's fields
+MOST_RECEIVES = -3
+# The IA's own EVD; and how much further up the slots of freed objects are.
+ASYNC_SLOT, FREED = 31, 100
 
 # What the provider's EVDs are for: by the slots that the first steps of a walk fill.
 RECEIVED, REQUESTED, CONNECTED, REQUESTS = range(4)
 SOFTWARE_FLAG, CR_FLAG, DTO_FLAG, CONNECTION_FLAG, RMR_BIND_FLAG = 0x1, 0x10, 0x20, 0x40, 0x80
 SUPPRESS, SOLICITED, UNSIGNALLED, FENCE, THRESHOLD = 1, 2, 4, 8, 16
-PRIVILEGES = 0x33
+PRIVILEGES, LOCAL = 0x33, 0x11
 
 # How long a walk waits for an event, in milliseconds: one that hardly comes, one that comes if the
 # calls before made it come, and one for which two ends must speak to each other.
@@ -65,6 +69,7 @@ def _optional(kind: int) -> list[int]:
 
 
 _COUNT = (1, 2, 3, 4, 8, 16, 17, 64, 0, -1, 1 << 20)
+_RECEIVES = (*_COUNT, MOST_RECEIVES)
 _DEPTH = (4, 8, 16, 1, 2, 64)
 _MARK = (0, 1, 2, 3, 4, 8, -1, 64)
 _LENGTH = (0, 1, 8, 64, 4096, 4097)
@@ -84,21 +89,37 @@ _MS = (0, 0, 0, BRIEFLY)
 _PRIVATE = (0, 0, 1, 16, 64)
 # A qualifier: mostly that of the first PSP.
 _QUALIFIER = [*_own(PSP) * 3, *_own(RSP)]
+_SEGMENTS = (1, 0, 2, 3, 4)
+# What psp_create listens at.
+_PORTS = (25000, 25000, 25001, 0)
+# Masks of a query: mostly all fields, else one of them, or none that there is.
+_FIELDS = {PZ: 1, LMR: 10, RMR: 5, EVD: 5, CNO: 2, SRQ: 8, EP: 31, PSP: 4, CR: 5, RSP: 4}
+_MASKS: Mapping[int, Choices] = {
+    kind: [*[ALL] * 2 * bits, *(1 << bit for bit in range(bits)), 0, 1 << bits]
+    for kind, bits in _FIELDS.items()
+}
+# The fields of dat_ep_modify that are a handle, and those that are a number; DAT_EP_FIELD_*.
+_HANDLE_FIELDS = (0x40, 0x80, 0x100, 0x200, 0x400)
+_HANDLES = [*_own(EVD) * 2, *_own(PZ), *_own(SRQ), NULL]
+_NUMBER_FIELDS = (*(1 << bit for bit in (13, 14, *range(16, 27))), 0x1, 0x2, 0x1000)
+_NUMBERS = (1, 2, 8, 64, 0, 4096, SUPPRESS, 1 << 20, -1)
+_ANY = [named(kind, slot) for kind in range(PZ, RSP + 1) for slot in (0, 0, 0, 1)] + [NULL]
 
 _ALL = (
     Step("pz_create", (_own(PZ),)),
-    Step("pz_query", (_handle(PZ),)),
+    Step("pz_query", (_handle(PZ), _MASKS[PZ])),
     Step("pz_free", (_handle(PZ),)),
     Step("lmr_create", (_own(LMR), _handle(PZ), _PRIVILEGES)),
-    Step("lmr_query", (_handle(LMR),)),
+    Step("lmr_query", (_handle(LMR), _MASKS[LMR])),
     Step("lmr_sync_rdma_read", (_own(LMR), _OFFSET, _LENGTH)),
     Step("lmr_sync_rdma_write", (_own(LMR), _OFFSET, _LENGTH)),
     Step("lmr_free", (_handle(LMR),)),
     Step("rmr_create", (_own(RMR), _handle(PZ))),
+    Step("rmr_query", (_handle(RMR), _MASKS[RMR])),
     Step("rmr_bind", (_handle(RMR), _own(LMR), _OFFSET, _LENGTH, _PRIVILEGES, _handle(EP), _FLAGS)),
     Step("rmr_free", (_handle(RMR),)),
     Step("evd_create", (_own(EVD), _COUNT, _optional(CNO), _EVD_FLAGS)),
-    Step("evd_query", (_handle(EVD),)),
+    Step("evd_query", (_handle(EVD), _MASKS[EVD])),
     Step("evd_resize", (_handle(EVD), _COUNT)),
     Step("evd_modify_cno", (_handle(EVD), _optional(CNO))),
     Step("evd_enable", (_handle(EVD),)),
@@ -110,45 +131,55 @@ _ALL = (
     Step("evd_wait", (_handle(EVD), _own(CR), _MS, (1, 1, 1, 2, 0, 3))),
     Step("evd_free", (_handle(EVD),)),
     Step("cno_create", (_own(CNO),)),
-    Step("cno_query", (_handle(CNO),)),
+    Step("cno_query", (_handle(CNO), _MASKS[CNO])),
     Step("cno_wait", (_handle(CNO), _MS)),
     Step("cno_free", (_handle(CNO),)),
-    Step("srq_create", (_own(SRQ), _handle(PZ), _COUNT, (1, 2, 0))),
-    Step("srq_query", (_handle(SRQ),)),
-    Step("srq_resize", (_handle(SRQ), _COUNT)),
+    Step("srq_create", (_own(SRQ), _handle(PZ), _RECEIVES, (1, 2, 0))),
+    Step("srq_query", (_handle(SRQ), _MASKS[SRQ])),
+    Step("srq_resize", (_handle(SRQ), _RECEIVES)),
     Step("srq_set_lw", (_handle(SRQ), _MARK)),
     Step("srq_post_recv", (_handle(SRQ), _own(LMR), _OFFSET, _LENGTH)),
+    Step("srq_post_segments", (_handle(SRQ), _own(LMR), _LENGTH, _SEGMENTS)),
     Step("srq_free", (_handle(SRQ),)),
     Step("ep_create", (_own(EP), _handle(PZ), *(_handle(EVD) for _ in range(3)), _DEPTH, _DEPTH)),
     Step(
         "ep_create_with_srq",
         (_own(EP), _handle(PZ), *(_handle(EVD) for _ in range(3)), _handle(SRQ), _DEPTH, _DEPTH),
     ),
-    Step("ep_query", (_handle(EP),)),
+    Step("ep_query", (_handle(EP), _MASKS[EP])),
     Step("ep_get_status", (_handle(EP),)),
     Step("ep_modify_pz", (_handle(EP), _handle(PZ))),
     Step("ep_modify_depths", (_handle(EP), _DEPTH, _DEPTH)),
+    Step("ep_modify_handle", (_handle(EP), _HANDLE_FIELDS, _HANDLES)),
+    Step("ep_modify_number", (_handle(EP), _NUMBER_FIELDS, _NUMBERS)),
     Step("ep_recv_query", (_handle(EP),)),
     Step("ep_set_watermark", (_handle(EP), _MARK, _MARK)),
     Step("ep_post_recv", (_handle(EP), _own(LMR), _OFFSET, _LENGTH, _RECV_FLAGS)),
     Step("ep_post_send", (_handle(EP), _own(LMR), _OFFSET, _LENGTH, _FLAGS)),
+    Step("ep_post_recv_segments", (_handle(EP), _own(LMR), _LENGTH, _SEGMENTS, _RECV_FLAGS)),
+    Step("ep_post_send_segments", (_handle(EP), _own(LMR), _LENGTH, _SEGMENTS, _FLAGS)),
     Step("ep_post_rdma_write", (_handle(EP), _own(LMR), _own(LMR), _LENGTH, _FLAGS)),
     Step("ep_post_rdma_read", (_handle(EP), _own(LMR), _own(LMR), _LENGTH, _FLAGS)),
     Step("ep_connect", (_handle(EP), _QUALIFIER, _PRIVATE)),
+    Step("ep_connect_within", (_handle(EP), _QUALIFIER, _PRIVATE, (BRIEFLY, SOON))),
     Step("ep_dup_connect", (_handle(EP), _handle(EP), _PRIVATE)),
     Step("ep_disconnect", (_handle(EP), (1, 0))),
     Step("ep_reset", (_handle(EP),)),
     Step("ep_free", (_handle(EP),)),
+    Step("psp_create", (_own(PSP), _PORTS, _handle(EVD))),
     Step("psp_create_any", (_own(PSP), _handle(EVD))),
-    Step("psp_query", (_handle(PSP),)),
+    Step("psp_query", (_handle(PSP), _MASKS[PSP])),
     Step("psp_free", (_handle(PSP),)),
-    Step("cr_query", (_handle(CR),)),
+    Step("cr_query", (_handle(CR), _MASKS[CR])),
     Step("rsp_create", (_own(RSP), _handle(EP), _handle(EVD))),
-    Step("rsp_query", (_handle(RSP),)),
+    Step("rsp_query", (_handle(RSP), _MASKS[RSP])),
     Step("rsp_free", (_handle(RSP),)),
     Step("cr_accept", (_handle(CR), _optional(EP), _PRIVATE)),
     Step("cr_handoff", (_handle(CR), _QUALIFIER)),
     Step("cr_reject", (_handle(CR),)),
+    Step("handle_type", (_ANY,)),
+    Step("handle_set_context", (_ANY, (0, 1, 7))),
+    Step("handle_get_context", (_ANY,)),
 )
 STEPS: Mapping[str, Step] = {step.name: step for step in _ALL}
 
@@ -192,10 +223,10 @@ def connection(active: int, passive: int) -> list[str]:
     """The steps that connect two EPs of the walk, as far as both may be connected now."""
     request = named(CR, 0)
     return _chain(
-        f"psp_query {named(PSP, 0)}",
+        f"psp_query {named(PSP, 0)} {ALL}",
         f"ep_connect {named(EP, active)} {named(PSP, 0)} 16",
         f"evd_wait {named(EVD, REQUESTS)} {request} {LONG} 1",
-        f"cr_query {request}",
+        f"cr_query {request} {ALL}",
         f"cr_accept {request} {named(EP, passive)} 8",
         *_told(2),
     )
@@ -237,12 +268,12 @@ def refused(active: int) -> list[str]:
     """The steps by which a request to connect is rejected, and the EP is made usable again."""
     request, end = named(CR, 0), named(EP, active)
     return _chain(
-        f"psp_query {named(PSP, 0)}",
+        f"psp_query {named(PSP, 0)} {ALL}",
         f"ep_connect {end} {named(PSP, 0)} 16",
         f"evd_wait {named(EVD, REQUESTS)} {request} {LONG} 1",
         f"cr_reject {request}",
         *_told(1),
-        f"ep_query {end}",
+        f"ep_query {end} {ALL}",
         f"ep_reset {end}",
     )
 
@@ -255,7 +286,7 @@ def parting(first: int, gracefully: int) -> list[str]:
         *_told(2, SOON),
         f"ep_get_status {end}",
         f"ep_reset {end}",
-        f"ep_query {end}",
+        f"ep_query {end} {ALL}",
     )
 
 
@@ -269,14 +300,17 @@ def message(sender: int, receiver: int) -> list[str]:
     )
 
 
-def shared(sender: int) -> list[str]:
+def shared(sender: int, sent: int) -> list[str]:
     """The steps by which a message comes to a receive of an SRQ, if the third EP is connected."""
+    srq = named(SRQ, 0)
     return _chain(
-        f"srq_post_recv {named(SRQ, 0)} {named(LMR, 0)} 0 64",
-        f"ep_post_send {named(EP, sender)} {named(LMR, 0)} 64 8 0",
+        f"srq_set_lw {srq} 1",
+        f"srq_post_recv {srq} {named(LMR, 0)} 0 64",
+        f"ep_post_send {named(EP, sender)} {named(LMR, 0)} 64 {sent} 0",
         f"evd_wait {named(EVD, RECEIVED)} {NULL} {SOON} 1",
-        f"srq_query {named(SRQ, 0)}",
+        f"srq_query {srq} {ALL}",
         f"ep_recv_query {named(EP, 2)}",
+        f"evd_wait {named(EVD, ASYNC_SLOT)} {NULL} {BRIEFLY} 1",
     )
 
 
@@ -288,20 +322,27 @@ def remote(end: int, what: str) -> list[str]:
     )
 
 
-def bind(end: int) -> list[str]:
-    """The steps that bind an RMR, if the EP is connected."""
-    return _chain(
-        f"rmr_create {named(RMR, 0)} {named(PZ, 0)}",
-        f"rmr_bind {named(RMR, 0)} {named(LMR, 0)} 0 64 {PRIVILEGES} {named(EP, end)} 0",
+def bind(end: int, lmr: int, flags: int) -> list[str]:
+    """The steps that bind an RMR, if the EP is connected, and try to free the LMR below it."""
+    bound, below = named(RMR, 0), named(LMR, lmr)
+    steps = _chain(
+        f"rmr_create {bound} {named(PZ, 0)}",
+        f"lmr_create {below} {named(PZ, 0)} {LOCAL if lmr else PRIVILEGES}",
+        f"rmr_bind {bound} {below} 0 64 {PRIVILEGES} {named(EP, end)} {flags}",
         f"evd_wait {named(EVD, REQUESTED)} {NULL} {SOON} 1",
+        f"rmr_query {bound} {ALL}",
+        f"lmr_free {below}",
     )
+    return [*steps, f"lmr_query {below} {ALL}"]
 
 
 def filled(count: int, asked: int) -> list[str]:
     """The steps that post receives to the SRQ and resize it, while they are posted."""
     srq = named(SRQ, 0)
     posts = [f"srq_post_recv {srq} {named(LMR, 0)} 64 64"] * count
-    return _chain(*posts, f"srq_query {srq}", f"srq_resize {srq} {asked}", f"srq_query {srq}")
+    return _chain(
+        *posts, f"srq_query {srq} {ALL}", f"srq_resize {srq} {asked}", f"srq_query {srq} {ALL}"
+    )
 
 
 def posted(end: int, count: int) -> list[str]:
@@ -322,6 +363,38 @@ def events(count: int, least: int) -> list[str]:
     )
 
 
+def unanswered(end: int) -> list[str]:
+    """The steps by which the time to connect is over, and the EP is made usable again."""
+    asking = named(EP, end)
+    return _chain(
+        f"ep_connect_within {asking} {named(PSP, 0)} 8 {BRIEFLY}",
+        f"ep_query {asking} {ALL}",
+        *_told(1),
+        f"ep_get_status {asking}",
+        f"ep_reset {asking}",
+    )
+
+
+def deep(count: int) -> list[str]:
+    """The steps that fill an SRQ of their own."""
+    srq = named(SRQ, 4)
+    steps = _chain(
+        f"srq_create {srq} {named(PZ, 0)} {count} 1",
+        *[f"srq_post_recv {srq} {named(LMR, 0)} 0 8"] * count,
+        f"srq_query {srq} {ALL}",
+    )
+    return [*steps, f"srq_free {srq}"]
+
+
+def kept(kind: int, *between: str) -> list[str]:
+    """The steps that give an object a context, and ask for it after others."""
+    return [
+        f"handle_set_context {named(kind, 0)} 7",
+        *between,
+        f"handle_get_context {named(kind, 0)}",
+    ]
+
+
 _PAIRS = ((0, 1), (1, 0), (0, 2), (2, 0), (1, 2), (0, 0))
 # The chains that a walk takes, each as often as it is to be drawn.
 CHAINS: Sequence[Sequence[str]] = (
@@ -332,16 +405,42 @@ CHAINS: Sequence[Sequence[str]] = (
     again(),
     *(refused(end) for end in range(3)),
     *(parting(end, how) for end in range(3) for how in (1, 0)),
-    *(shared(end) for end in range(2)),
+    *(shared(end, sent) for end in range(2) for sent in (8, 64, 128)),
     *(remote(end, what) for end in range(3) for what in ("write", "read")),
-    *(bind(end) for end in range(3)),
+    *(bind(end, 0, flags) for end in range(3) for flags in (0, UNSIGNALLED)),
+    *(bind(0, 1, flags) for flags in (0, SUPPRESS)),
     *(filled(count, asked) for count in (2, 8) for asked in (1, 8, 16)),
-    *(posted(end, count) for end in range(3) for count in (1, 8)),
+    *(posted(end, count) for end in range(3) for count in (1, 3, 8)),
     *(events(count, least) for count in (1, 3) for least in (1, 3)),
+    unanswered(0),
+    unanswered(1),
+    deep(40),
+    deep(300),
+    kept(EVD, f"evd_resize {named(EVD, 0)} 128"),
+    kept(SRQ, f"srq_resize {named(SRQ, 0)} 32"),
+    kept(EP, f"ep_disconnect {named(EP, 0)} 1", f"ep_reset {named(EP, 0)}"),
+    kept(LMR, f"lmr_free {named(LMR, 0)}"),
 )
-# So often is a part of a program a chain, and by so much may its steps be thinned out.
-_CHAINS_OF_ALL = 1 / 6
+# With these a program may begin, behind the first steps.
+OPENINGS = (connection(0, 1), connection(0, 2), connection(2, 1), reserved(0, 1))
+# So many parts of a program are chains, and so many steps are on an object that was just freed;
+# so many programs begin with a connection; by so much may their steps be thinned out.
+_CHAINS_OF_ALL, _FREED_OF_ALL, _CONNECTED_OF_ALL = 1 / 5, 1 / 30, 2 / 3
 _LEFT_OUT = (0.0, 0.1, 0.5, 0.8)
+
+# What frees an object of a kind.
+_ENDS: Mapping[int, str] = {
+    PZ: "pz_free",
+    LMR: "lmr_free",
+    RMR: "rmr_free",
+    EVD: "evd_free",
+    CNO: "cno_free",
+    SRQ: "srq_free",
+    EP: "ep_free",
+    PSP: "psp_free",
+    CR: "cr_reject",
+    RSP: "rsp_free",
+}
 
 
 class Programs:
@@ -362,12 +461,25 @@ class Programs:
         left_out = draw.choice(_LEFT_OUT)
         names = [name for name in self._names if draw.random() >= left_out] or self._names
         lines = beginning()
+        if len(self._chains) == len(CHAINS) and draw.random() < _CONNECTED_OF_ALL:
+            lines += draw.choice(OPENINGS)
         for _ in range(draw.randint(self._most // 2, self._most)):
             if self._chains and draw.random() < _CHAINS_OF_ALL:
                 lines += draw.choice(self._chains)
+            elif draw.random() < _FREED_OF_ALL:
+                lines += self._of_freed(STEPS[draw.choice(names)], draw)
             else:
                 lines.append(STEPS[draw.choice(names)].line(draw))
         return lines
+
+    def _of_freed(self, step: Step, draw: Random) -> list[str]:
+        """A step on an object that was freed just before, if it is a step on an object."""
+        name, *args = step.line(draw).split()
+        number = int(args[0])
+        ends = _ENDS.get(number // BY_KIND)
+        if ends not in self._names or number % BY_KIND >= FREED or "create" in name:
+            return [" ".join((name, *args))]
+        return _chain(f"{ends} {number}", " ".join((name, str(number + FREED), *args[1:])))
 
 
 def simpler(line: str) -> Iterator[str]:
