@@ -321,6 +321,7 @@ def attributes(call: Call, ia: Any, side: Side) -> Refusal | Open | None:
 )
 def other_streams(call: Call, _ia: Any, _side: Side) -> Refusal | Open | None:
     """An EVD that was made for other events is refused."""
+    refusal: Refusal | None = None
     names = _SRQ_EVDS if call.name == "dat_ep_create_with_srq" else _EVDS
     for argument, stream in names:
         evd = call.objects.get(argument)
@@ -330,8 +331,16 @@ def other_streams(call: Call, _ia: Any, _side: Side) -> Refusal | Open | None:
             return Open("what an EVD is for is not known")
         wanted = "DAT_EVD_CONNECTION_FLAG" if stream == "connect_evd" else "DAT_EVD_DTO_FLAG"
         if wanted not in evd.flags:
+            if _of_binds(evd, stream):
+                refusal = may(INVALID_HANDLE, INVALID_PARAMETER)
+                continue
             return refuse(INVALID_HANDLE, INVALID_PARAMETER)
-    return None
+    return refusal
+
+
+def _of_binds(evd: Evd, stream: str) -> bool:
+    """Whether it was made for the binds among the requests: such an EVD may be refused, or not."""
+    return stream == "request_evd" and "DAT_EVD_RMR_BIND_FLAG" in (evd.flags or ())
 
 
 @refuses(
@@ -650,7 +659,7 @@ def modify_objects(call: Call, ep: Ep, side: Side) -> Refusal | Open | None:
     bits = _bits(call) or frozenset()
     param, _ = _param(call)
     allowed: set[str] = set()
-    for bit, (field, _stream, wanted) in EVD_BITS.items():
+    for bit, (field, stream, wanted) in EVD_BITS.items():
         if bit not in bits:
             continue
         text = param.get(field)
@@ -665,6 +674,9 @@ def modify_objects(call: Call, ep: Ep, side: Side) -> Refusal | Open | None:
         if evd.flags is None:
             return Open("what an EVD is for is not known")
         if wanted not in evd.flags:
+            if _of_binds(evd, stream):
+                allowed |= {INVALID_PARAMETER, INVALID_HANDLE}
+                continue
             return refuse(INVALID_PARAMETER, INVALID_HANDLE)
         allowed.add(INVALID_PARAMETER) if _flags_meet(evd, ep) else None
     if PZ_BIT in bits:

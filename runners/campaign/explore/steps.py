@@ -28,6 +28,10 @@ PRIVILEGES, LOCAL = 0x33, 0x11
 BRIEFLY, SOON, LONG = 5, 20, 100
 # The slots of a kind, by how often a step names them: a walk is deep where it stays with few.
 _SLOTS = (0, 0, 0, 0, 1, 1, 2, 3)
+_SLOTS_OF = {EVD: (0, 1, 2, 3, 4, 4, 5, 0), EP: (0, 0, 0, 1, 1, 2, 2, 3)}
+# Those to which a step makes an object: mostly such as the first steps leave empty.
+_EMPTY = (1, 1, 2, 3, 0)
+_EMPTY_OF = {EVD: (4, 4, 5, 5, 0), EP: (3, 3, 3, 0, 1), CR: (0,), RMR: (0, 1), RSP: (0, 1)}
 # What an argument may be, each value as often as it is to be drawn; the first is the simplest.
 Choices = list[int] | tuple[int, ...]
 
@@ -55,7 +59,11 @@ class Step(NamedTuple):
 
 
 def _own(kind: int) -> list[int]:
-    return [named(kind, slot) for slot in _SLOTS]
+    return [named(kind, slot) for slot in _SLOTS_OF.get(kind, _SLOTS)]
+
+
+def _new(kind: int) -> list[int]:
+    return [named(kind, slot) for slot in _EMPTY_OF.get(kind, _EMPTY)]
 
 
 def _handle(kind: int) -> list[int]:
@@ -103,23 +111,25 @@ _HANDLE_FIELDS = (0x40, 0x80, 0x100, 0x200, 0x400)
 _HANDLES = [*_own(EVD) * 2, *_own(PZ), *_own(SRQ), NULL]
 _NUMBER_FIELDS = (*(1 << bit for bit in (13, 14, *range(16, 27))), 0x1, 0x2, 0x1000)
 _NUMBERS = (1, 2, 8, 64, 0, 4096, SUPPRESS, 1 << 20, -1)
+# What events are taken from: besides, the IA's own EVD.
+_TAKEN_FROM = [*_handle(EVD), *[named(EVD, ASYNC_SLOT)] * 20]
 _ANY = [named(kind, slot) for kind in range(PZ, RSP + 1) for slot in (0, 0, 0, 1)] + [NULL]
 
 _ALL = (
-    Step("pz_create", (_own(PZ),)),
+    Step("pz_create", (_new(PZ),)),
     Step("pz_query", (_handle(PZ), _MASKS[PZ])),
     Step("pz_free", (_handle(PZ),)),
-    Step("lmr_create", (_own(LMR), _handle(PZ), _PRIVILEGES)),
+    Step("lmr_create", (_new(LMR), _handle(PZ), _PRIVILEGES)),
     Step("lmr_query", (_handle(LMR), _MASKS[LMR])),
     Step("lmr_sync_rdma_read", (_own(LMR), _OFFSET, _LENGTH)),
     Step("lmr_sync_rdma_write", (_own(LMR), _OFFSET, _LENGTH)),
     Step("lmr_free", (_handle(LMR),)),
-    Step("rmr_create", (_own(RMR), _handle(PZ))),
+    Step("rmr_create", (_new(RMR), _handle(PZ))),
     Step("rmr_query", (_handle(RMR), _MASKS[RMR])),
     Step("rmr_bind", (_handle(RMR), _own(LMR), _OFFSET, _LENGTH, _PRIVILEGES, _handle(EP), _FLAGS)),
     Step("rmr_free", (_handle(RMR),)),
-    Step("evd_create", (_own(EVD), _COUNT, _optional(CNO), _EVD_FLAGS)),
-    Step("evd_query", (_handle(EVD), _MASKS[EVD])),
+    Step("evd_create", (_new(EVD), _COUNT, _optional(CNO), _EVD_FLAGS)),
+    Step("evd_query", (_TAKEN_FROM, _MASKS[EVD])),
     Step("evd_resize", (_handle(EVD), _COUNT)),
     Step("evd_modify_cno", (_handle(EVD), _optional(CNO))),
     Step("evd_enable", (_handle(EVD),)),
@@ -127,24 +137,24 @@ _ALL = (
     Step("evd_set_unwaitable", (_handle(EVD),)),
     Step("evd_clear_unwaitable", (_handle(EVD),)),
     Step("evd_post_se", (_handle(EVD),)),
-    Step("evd_dequeue", (_handle(EVD), _own(CR))),
-    Step("evd_wait", (_handle(EVD), _own(CR), _MS, (1, 1, 1, 2, 0, 3))),
+    Step("evd_dequeue", (_TAKEN_FROM, _own(CR))),
+    Step("evd_wait", (_TAKEN_FROM, _own(CR), _MS, (1, 1, 1, 2, 0, 3))),
     Step("evd_free", (_handle(EVD),)),
-    Step("cno_create", (_own(CNO),)),
+    Step("cno_create", (_new(CNO),)),
     Step("cno_query", (_handle(CNO), _MASKS[CNO])),
     Step("cno_wait", (_handle(CNO), _MS)),
     Step("cno_free", (_handle(CNO),)),
-    Step("srq_create", (_own(SRQ), _handle(PZ), _RECEIVES, (1, 2, 0))),
+    Step("srq_create", (_new(SRQ), _handle(PZ), _RECEIVES, (1, 2, 0))),
     Step("srq_query", (_handle(SRQ), _MASKS[SRQ])),
     Step("srq_resize", (_handle(SRQ), _RECEIVES)),
     Step("srq_set_lw", (_handle(SRQ), _MARK)),
     Step("srq_post_recv", (_handle(SRQ), _own(LMR), _OFFSET, _LENGTH)),
     Step("srq_post_segments", (_handle(SRQ), _own(LMR), _LENGTH, _SEGMENTS)),
     Step("srq_free", (_handle(SRQ),)),
-    Step("ep_create", (_own(EP), _handle(PZ), *(_handle(EVD) for _ in range(3)), _DEPTH, _DEPTH)),
+    Step("ep_create", (_new(EP), _handle(PZ), *(_handle(EVD) for _ in range(3)), _DEPTH, _DEPTH)),
     Step(
         "ep_create_with_srq",
-        (_own(EP), _handle(PZ), *(_handle(EVD) for _ in range(3)), _handle(SRQ), _DEPTH, _DEPTH),
+        (_new(EP), _handle(PZ), *(_handle(EVD) for _ in range(3)), _handle(SRQ), _DEPTH, _DEPTH),
     ),
     Step("ep_query", (_handle(EP), _MASKS[EP])),
     Step("ep_get_status", (_handle(EP),)),
@@ -166,12 +176,12 @@ _ALL = (
     Step("ep_disconnect", (_handle(EP), (1, 0))),
     Step("ep_reset", (_handle(EP),)),
     Step("ep_free", (_handle(EP),)),
-    Step("psp_create", (_own(PSP), _PORTS, _handle(EVD))),
-    Step("psp_create_any", (_own(PSP), _handle(EVD))),
+    Step("psp_create", (_new(PSP), _PORTS, _handle(EVD))),
+    Step("psp_create_any", (_new(PSP), _handle(EVD))),
     Step("psp_query", (_handle(PSP), _MASKS[PSP])),
     Step("psp_free", (_handle(PSP),)),
     Step("cr_query", (_handle(CR), _MASKS[CR])),
-    Step("rsp_create", (_own(RSP), _handle(EP), _handle(EVD))),
+    Step("rsp_create", (_new(RSP), _handle(EP), _handle(EVD))),
     Step("rsp_query", (_handle(RSP), _MASKS[RSP])),
     Step("rsp_free", (_handle(RSP),)),
     Step("cr_accept", (_handle(CR), _optional(EP), _PRIVATE)),
@@ -275,6 +285,17 @@ def refused(active: int) -> list[str]:
         *_told(1),
         f"ep_query {end} {ALL}",
         f"ep_reset {end}",
+    )
+
+
+def disposed(what: str) -> list[str]:
+    """The steps that ask something of a request that was rejected."""
+    request = named(CR, 0)
+    return _chain(
+        f"ep_connect {named(EP, 0)} {named(PSP, 0)} 16",
+        f"evd_wait {named(EVD, REQUESTS)} {request} {LONG} 1",
+        f"cr_reject {request}",
+        what.format(request + FREED),
     )
 
 
@@ -412,6 +433,10 @@ CHAINS: Sequence[Sequence[str]] = (
     *(filled(count, asked) for count in (2, 8) for asked in (1, 8, 16)),
     *(posted(end, count) for end in range(3) for count in (1, 3, 8)),
     *(events(count, least) for count in (1, 3) for least in (1, 3)),
+    disposed("cr_query {} -1"),
+    disposed("cr_accept {} 6001 0"),
+    disposed("cr_handoff {} 7000"),
+    disposed("cr_reject {}"),
     unanswered(0),
     unanswered(1),
     deep(40),
@@ -425,7 +450,7 @@ CHAINS: Sequence[Sequence[str]] = (
 OPENINGS = (connection(0, 1), connection(0, 2), connection(2, 1), reserved(0, 1))
 # So many parts of a program are chains, and so many steps are on an object that was just freed;
 # so many programs begin with a connection; by so much may their steps be thinned out.
-_CHAINS_OF_ALL, _FREED_OF_ALL, _CONNECTED_OF_ALL = 1 / 5, 1 / 30, 2 / 3
+_CHAINS_OF_ALL, _FREED_OF_ALL, _CONNECTED_OF_ALL = 1 / 5, 1 / 15, 2 / 3
 _LEFT_OUT = (0.0, 0.1, 0.5, 0.8)
 
 # What frees an object of a kind.
