@@ -29,6 +29,15 @@ void under_way_release(struct test *t, DAT_EP_HANDLE from, DAT_EP_HANDLE to, con
                      "the first completion is not that of the first request");
 }
 
+void expect_under_way_flushed(struct test *t, DAT_EP_HANDLE from)
+{
+        DAT_EVENT event = expect_event(ep_request_evd(t, from), DAT_DTO_COMPLETION_EVENT);
+        const DAT_DTO_COMPLETION_EVENT_DATA *dto = &event.event_data.dto_completion_event_data;
+
+        expect_eq(dto->user_cookie.as_64, HELD);
+        expect_that(dto->status != DAT_DTO_SUCCESS, "a send without a receive succeeded");
+}
+
 struct under_way under_way_before(struct test *t, DAT_EVD_HANDLE evd, size_t count, const char *act)
 {
         struct under_way requests = {.evd = evd, .count = count};

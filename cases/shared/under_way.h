@@ -27,6 +27,10 @@ struct under_way {
 bool under_way_hold(struct test *t, DAT_EP_HANDLE from, const struct buf *buf);
 void under_way_release(struct test *t, DAT_EP_HANDLE from, DAT_EP_HANDLE to, const struct buf *buf);
 
+/* Or, after an act that ended the connection: the send that waited is flushed, before all others.
+ */
+void expect_under_way_flushed(struct test *t, DAT_EP_HANDLE from);
+
 /* Just before the act: looks which requests have completed. `act` is for the note ("the free"). */
 struct under_way under_way_before(struct test *t, DAT_EVD_HANDLE evd, size_t count,
                                   const char *act);

@@ -206,7 +206,11 @@ CASE(ep_disconnect, order_of_failure)
         expect_empty(t, ep_request_evd(t, line.loop.active));
 }
 
-/* Much memory is on its way; each write of it ends, and none with success behind one without. */
+/*
+ * Much memory is to be written; each write of it ends, and none with success behind one without.
+ * They wait behind a send that finds no receive: a device that runs a post to its end does not
+ * complete them before the disconnect.
+ */
 CASE(ep_disconnect, writes_under_way)
 {
         struct line line = line_of(t);
@@ -221,7 +225,9 @@ CASE(ep_disconnect, writes_under_way)
         };
         struct under_way requests;
         size_t done;
+        bool held;
 
+        held = under_way_hold(t, line.loop.active, line.out);
         for (size_t i = 0; i < WORKS; i++)
                 must(dat_ep_post_rdma_write(line.loop.active, 1, &segment,
                                             (DAT_DTO_COOKIE){.as_64 = i}, &remote,
@@ -230,6 +236,8 @@ CASE(ep_disconnect, writes_under_way)
             under_way_before(t, ep_request_evd(t, line.loop.active), WORKS, "the disconnect");
         end_by(t, line.loop.active, DAT_CLOSE_ABRUPT_FLAG);
         expect_ended(t, line.loop.active);
+        if (held)
+                expect_under_way_flushed(t, line.loop.active);
         done = expect_under_way_broken_off(t, &requests, line.loop.active);
         record(t, "%zu of %d writes succeeded", done, WORKS);
 }
