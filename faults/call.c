@@ -415,7 +415,10 @@ DAT_RETURN call_run(enum slot_id slot, const uint64_t *arg)
         call.provider = (struct provider *)via->table;
         call.mutant = &call.provider->mutant;
         memcpy(call.arg, arg, (size_t)call.slot->argc * sizeof(*arg));
-        return call_make(&call);
+        call.overlaps = atomic_fetch_add(&call.provider->under_way, 1);
+        call_make(&call);
+        atomic_fetch_sub(&call.provider->under_way, 1);
+        return call.ret;
 }
 
 static DAT_RETURN open_entry(const uint64_t *arg, bool threadsafe)

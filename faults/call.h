@@ -4,6 +4,7 @@
 #define FAULTS_CALL_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "handle.h"
 #include "slots.h"
@@ -97,6 +98,7 @@ struct provider {
         char *wrapped; /* the IA behind it, in params */
         struct mutant mutant;
         struct handle *async_evd;
+        atomic_uint under_way; /* calls of the consumer */
         long long max_recv_per_srq;
         unsigned char *registered_end; /* of the newest LMR */
 };
@@ -108,7 +110,7 @@ struct call {
         uint64_t arg[CALL_ARGS_MAX];
         DAT_RETURN ret;
         struct facts facts;
-        unsigned int overlaps; /* in libdat: others of its kind under way */
+        unsigned int overlaps; /* others under way; in libdat, those of its kind */
 
         /* While an event is looked at. */
         DAT_EVENT *event;

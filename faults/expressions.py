@@ -77,12 +77,10 @@ WORDS = {
     "max_recv_per_srq": "call->provider->max_recv_per_srq",
     "received": "(long long)call->is_received",
     "waited": "(long long)(call->slot == &call_slots[SLOT_EVD_WAIT])",
-}
-# And what only libdat's rows have: how many calls of the same kind are under way.
-LIBDAT_WORDS = {
-    "remembered": WORDS["remembered"],
     "overlaps": "(long long)call->overlaps",
 }
+# And what libdat's rows have of these; there the overlaps are of calls of the same kind.
+LIBDAT_WORDS = {word: WORDS[word] for word in ("remembered", "overlaps")}
 
 FUNCTIONS = {"kind": "fault_handle_kind", "destroyed": "fault_handle_destroyed"}
 TEXT_FUNCTIONS = {"equal": "fault_text_equal", "matches": "fault_text_matches"}

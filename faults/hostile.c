@@ -15,6 +15,7 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "fault.h"
@@ -228,6 +229,11 @@ void run_close_descriptors(void)
 void run_sleep_50_ms(void)
 {
         call_linger(50);
+}
+
+void run_sleep_50_us(void)
+{
+        nanosleep(&(struct timespec){.tv_nsec = 50000}, NULL);
 }
 
 bool hostile_act(const struct step *step)

@@ -37,6 +37,7 @@ from oracle.kernel import (
     choose,
     describe,
     may,
+    racing,
     refuse,
     refuses,
     tells,
@@ -403,7 +404,7 @@ def available_and_held(call: Call, srq: Srq, side: Side) -> bool | str | None:
 def learn(call: Call, srq: Srq, _side: Side) -> None:
     """Sizes that were told hold from now on."""
     told, mask = call.field("srq_param"), call.arg("srq_param_mask")
-    if not isinstance(told, dict):
+    if not isinstance(told, dict) or racing(call):
         return
     size, iov, mark = (told.get(f) for f in ("max_recv_dtos", "max_recv_iov", "low_watermark"))
     prefix = "DAT_SRQ_FIELD_"

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* dat_ep_recv_query: calls of other threads beside it. */
+#include "cases/shared/beside.h"
+#include "cases/ep/ep_recv_query/fixtures.h"
+#include "clauses/ep_recv_query.h"
+
+#define TURNS 16
+
+/* An Unconnected EP, what its queries told, and what other turns make beside it. */
+struct asked {
+        struct own own;
+        DAT_EP_ATTR attr;
+        DAT_IA_HANDLE ia;
+        DAT_PZ_HANDLE pz;
+        struct info told[TURNS];
+};
+
+static DAT_RETURN query(void *arg, unsigned int i)
+{
+        struct asked *asked = arg;
+
+        return dat_ep_recv_query(asked->own.ep, &asked->told[i].count, &asked->told[i].span);
+}
+
+static DAT_RETURN post(void *arg, unsigned int i)
+{
+        struct asked *asked = arg;
+        DAT_LMR_TRIPLET segment = triplet(asked->own.buf, i * MESSAGE, MESSAGE);
+
+        return dat_ep_post_recv(asked->own.ep, 1, &segment, (DAT_DTO_COOKIE){.as_64 = i},
+                                DAT_COMPLETION_DEFAULT_FLAG);
+}
+
+static DAT_RETURN other_ep(void *arg, unsigned int i)
+{
+        struct asked *asked = arg;
+        DAT_EP_HANDLE ep;
+        DAT_RETURN ret = dat_ep_create(asked->ia, asked->pz, asked->own.evd, DAT_HANDLE_NULL,
+                                       DAT_HANDLE_NULL, &asked->attr, &ep);
+
+        (void)i;
+        return dat_is(ret, DAT_SUCCESS) ? dat_ep_free(ep) : ret;
+}
+
+static const struct neighbour {
+        const char *id;
+        DAT_RETURN (*turn)(void *arg, unsigned int i);
+        const char *call;
+} neighbours[] = {
+    {"post", post, "dat_ep_post_recv"},
+    {"other_ep", other_ep, "dat_ep_free"},
+};
+
+/* No query tells fewer receives than the one before it, nor more than are posted in all. */
+static void check_told(struct test *t, const struct asked *asked, DAT_COUNT posted)
+{
+        DAT_COUNT least = posted;
+
+        for (int i = 0; i < TURNS; i++) {
+                DAT_COUNT count = asked->told[i].count;
+
+                if (count == DAT_VALUE_UNKNOWN)
+                        continue;
+                expect_that(count >= least && count <= TURNS, "query %d told %d, after %d", i,
+                            count, least);
+                least = count;
+        }
+}
+
+FAMILY(ep_recv_query, beside, neighbours, BESIDE_DEADLINE)
+{
+        struct stress stress = stress_of(t, BESIDE_ROUNDS);
+        struct asked asked = {.attr = ep_attr_of(t, 1), .ia = ia(t), .pz = pz(t)};
+
+        while (stress.met < BESIDE_MET && stress_round(&stress)) {
+                struct part parts[] = {{.turn = query, .arg = &asked},
+                                       {.turn = row->turn, .arg = &asked}};
+                int posted = row->turn == post ? 0 : TURNS;
+
+                asked.own = own_with(t, posted);
+                stress_met(&stress, beside(t, parts, 2, TURNS));
+                expect(parts[0].ret, DAT_SUCCESS);
+                must_that_of(row->call, dat_is(parts[1].ret, DAT_SUCCESS),
+                             "it failed beside calls of another thread: %#x",
+                             (unsigned int)parts[1].ret);
+                check_told(t, &asked, posted);
+                expect_count(t, recv_info(t, asked.own.ep).count, TURNS);
+                release(t, asked.own.ep);
+                release(t, asked.own.evd);
+        }
+        must_have_met(&stress);
+}

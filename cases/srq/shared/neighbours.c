@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cases/srq/shared/neighbours.h"
+#include "cases/shared/beside.h"
+
+#include <sched.h>
+#include <string.h>
+
+#define LOOKS  1000                             /* for a completion */
+#define POSTED ((UINT64_C(1) << SRQ_TURNS) - 1) /* slots of a round's receives */
+
+struct srq_beside srq_beside_with(struct test *t)
+{
+        struct srq_beside it = {
+            .queue = queue_with(t, SRQ_LEAST),
+            .ia = ia(t),
+            .pz = pz(t),
+            .srq_attr = {.max_recv_dtos = 4,
+                         .max_recv_iov = 1,
+                         .low_watermark = DAT_SRQ_LW_DEFAULT},
+        };
+        DAT_EP_PARAM param;
+
+        it.flow = flow_open(t, &it.queue, DAT_HANDLE_NULL);
+        must(dat_ep_query(it.flow.ep, DAT_EP_FIELD_ALL, &param));
+        it.ep_attr = param.ep_attr;
+        return it;
+}
+
+DAT_RETURN srq_beside_post(void *arg, unsigned int i)
+{
+        struct srq_beside *it = arg;
+        DAT_LMR_TRIPLET segment = triplet(it->queue.buf, i * MESSAGE, MESSAGE);
+
+        return dat_srq_post_recv(it->queue.srq, 1, &segment, (DAT_DTO_COOKIE){.as_64 = i});
+}
+
+DAT_RETURN srq_beside_query(void *arg, unsigned int i)
+{
+        struct srq_beside *it = arg;
+
+        return dat_srq_query(it->queue.srq, DAT_SRQ_FIELD_ALL, &it->params[i]);
+}
+
+DAT_RETURN srq_beside_resize(void *arg, unsigned int i)
+{
+        struct srq_beside *it = arg;
+
+        return dat_srq_resize(it->queue.srq, i % 2 ? SRQ_LEAST : SRQ_MOST);
+}
+
+/* No mark raises an event by this. */
+DAT_RETURN srq_beside_set_lw(void *arg, unsigned int i)
+{
+        struct srq_beside *it = arg;
+
+        (void)i;
+        return dat_srq_set_lw(it->queue.srq, DAT_SRQ_LW_DEFAULT);
+}
+
+/* Its message was sent, and acknowledged: its completion is there, or comes in a moment. */
+DAT_RETURN srq_beside_reap(void *arg, unsigned int i)
+{
+        struct srq_beside *it = arg;
+
+        for (unsigned int looks = 1;; looks++) {
+                DAT_RETURN ret = dat_evd_dequeue(it->flow.evd, &it->events[i]);
+
+                if (!dat_is(ret, DAT_QUEUE_EMPTY) || looks == LOOKS)
+                        return ret;
+                sched_yield();
+        }
+}
+
+DAT_RETURN srq_beside_other_srq(void *arg, unsigned int i)
+{
+        struct srq_beside *it = arg;
+        DAT_SRQ_HANDLE srq;
+        DAT_RETURN ret = dat_srq_create(it->ia, it->pz, &it->srq_attr, &srq);
+
+        (void)i;
+        return dat_is(ret, DAT_SUCCESS) ? dat_srq_free(srq) : ret;
+}
+
+DAT_RETURN srq_beside_ep(void *arg, unsigned int i)
+{
+        struct srq_beside *it = arg;
+        DAT_EP_HANDLE ep;
+        DAT_RETURN ret = dat_ep_create_with_srq(it->ia, it->pz, it->flow.evd, DAT_HANDLE_NULL,
+                                                DAT_HANDLE_NULL, it->queue.srq, &it->ep_attr, &ep);
+
+        (void)i;
+        return dat_is(ret, DAT_SUCCESS) ? dat_ep_free(ep) : ret;
+}
+
+/* What is to be reaped has come before, to slots behind those of the round's receives. */
+static void ready(struct test *t, struct srq_beside *it, bool posts, bool reaps)
+{
+        memset(it->params, 0xa5, sizeof(it->params));
+        memset(it->events, 0xa5, sizeof(it->events));
+        it->queue.posted = posts ? POSTED : 0;
+        if (reaps) {
+                queue_post(t, &it->queue, SRQ_TURNS);
+                flow_send(&it->flow, SRQ_TURNS);
+                peer_wait_sent(it->flow.end);
+        }
+        if (!posts)
+                queue_post(t, &it->queue, SRQ_TURNS);
+}
+
+bool srq_beside_round(struct test *t, struct srq_beside *it,
+                      DAT_RETURN (*turn)(void *arg, unsigned int i),
+                      const struct srq_neighbour *row)
+{
+        bool reaps = row->turn == srq_beside_reap;
+        struct part parts[] = {{.turn = turn, .arg = it}, {.turn = row->turn, .arg = it}};
+        bool met;
+
+        ready(t, it, turn == srq_beside_post || row->turn == srq_beside_post, reaps);
+        met = beside(t, parts, 2, SRQ_TURNS);
+        expect(parts[0].ret, DAT_SUCCESS);
+        must_that_of(row->call, dat_is(parts[1].ret, DAT_SUCCESS),
+                     "it failed beside calls of another thread: %#x", (unsigned int)parts[1].ret);
+        for (int i = 0; reaps && i < SRQ_TURNS; i++)
+                check_message(t, &it->queue, &it->flow, 1,
+                              &it->events[i].event_data.dto_completion_event_data);
+        expect_traffic(t, &it->queue, &it->flow, SRQ_TURNS);
+        return met;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What a thread does to an SRQ, or beside it, while another one posts to it, resizes or queries it.
+ */
+#ifndef CASES_SRQ_NEIGHBOURS_H
+#define CASES_SRQ_NEIGHBOURS_H
+
+#include "cases/srq/shared/queue.h"
+
+#define SRQ_TURNS 16 /* calls of a thread in a round */
+#define SRQ_LEAST (3 * SRQ_TURNS)
+#define SRQ_MOST  (4 * SRQ_TURNS) /* sizes between which it is resized */
+
+/* A queue whose connection brings messages, and what the turns use beside it. */
+struct srq_beside {
+        struct queue queue;
+        struct flow flow;
+        DAT_IA_HANDLE ia;
+        DAT_PZ_HANDLE pz;
+        DAT_SRQ_ATTR srq_attr;           /* of another SRQ */
+        DAT_EP_ATTR ep_attr;             /* of another EP */
+        DAT_SRQ_PARAM params[SRQ_TURNS]; /* that the queries of a round told */
+        DAT_EVENT events[SRQ_TURNS];     /* that were reaped in a round */
+};
+struct srq_beside srq_beside_with(struct test *t);
+
+/* Parts of beside(): a call each, of a `struct srq_beside`. */
+DAT_RETURN srq_beside_post(void *arg, unsigned int i);
+DAT_RETURN srq_beside_query(void *arg, unsigned int i);
+DAT_RETURN srq_beside_resize(void *arg, unsigned int i);
+DAT_RETURN srq_beside_set_lw(void *arg, unsigned int i);
+DAT_RETURN srq_beside_reap(void *arg, unsigned int i);
+DAT_RETURN srq_beside_other_srq(void *arg, unsigned int i); /* makes one and frees it */
+DAT_RETURN srq_beside_ep(void *arg, unsigned int i);        /* the same, of an EP of the SRQ */
+
+struct srq_neighbour {
+        const char *id;
+        DAT_RETURN (*turn)(void *arg, unsigned int i);
+        const char *call; /* that is to be blamed where the turn fails */
+};
+
+/*
+ * A round: threads make `turn` and the row's beside each other. Both succeed, what was reaped is
+ * whole, and each receive that was posted meanwhile or before takes a message. True where they met.
+ */
+bool srq_beside_round(struct test *t, struct srq_beside *it,
+                      DAT_RETURN (*turn)(void *arg, unsigned int i),
+                      const struct srq_neighbour *row);
+
+#endif
