@@ -267,7 +267,8 @@ def nowhere(call: Call, cr: Cr, side: Side) -> Refusal | Open | None:
         return Open("the service point is not known")
     if point.ia is not cr.ia:
         return may(INVALID_PARAMETER)
-    if point.kind == "rsp" and point.requests:
+    # An RSP takes one request, and one that came may not have been told yet.
+    if point.kind == "rsp":
         return may(INVALID_PARAMETER)
     return None
 
