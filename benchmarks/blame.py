@@ -49,8 +49,6 @@ MODES = {
 }
 # A query tells one of its fields wrongly; which one is drawn from the rows of faults/.
 FIELD = "field"
-# An agent remembers that these do not return: its fixtures do without them in the next cases.
-REMEMBERED = {"dat_ia_query", "dat_ep_query", "dat_ep_get_status"}
 # Without these no IA is opened, and no case runs.
 VITAL = {"dat_ia_open", "dat_ia_close"}
 WHOLE_IA = "whole"
@@ -159,10 +157,6 @@ class Beds:
     def _run_lot(self, lot: Sequence[Job]) -> list[Record]:
         testbed, concerned = self._free.get()
         try:
-            # A run loses one case before its agent remembers: one of thousands, not of three.
-            for job in lot[:1]:
-                if job.call in REMEMBERED and job.mode in ("crash", "hang"):
-                    self._run(testbed, concerned, job)
             return [self._run(testbed, concerned, job) for job in lot]
         finally:
             self._free.put((testbed, concerned))

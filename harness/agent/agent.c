@@ -46,7 +46,6 @@ struct agent {
         bool trying;                       /* the run under way is a trial */
         json_t *ia;                        /* what hello says of it */
         char case_ia[DAT_NAME_MAX_LENGTH]; /* of the run under way */
-        unsigned int unasked;              /* QUERY_* that did not return, by that IA */
         char libdat_fault[DAT_NAME_MAX_LENGTH];
         char program[PROGRAM_MAX];
         uint64_t beat_ns; /* when the next heartbeat of a run is due */
@@ -261,7 +260,6 @@ static void finish_run(struct agent *agent)
                 return;
         case RUN_CASE:
                 run_events(run, emit, agent);
-                agent->unasked |= run_unasked(run);
                 say(agent, with_health(agent, run_verdict(run)));
                 break;
         case RUN_PEER:
@@ -392,8 +390,6 @@ static bool take_run(struct agent *agent, json_t *message)
                 no_such_case(agent, seq, id);
                 return true;
         }
-        if (strcmp(agent->case_ia, ia) != 0)
-                agent->unasked = 0;
         memcpy(agent->case_ia, ia, strlen(ia) + 1);
         memcpy(agent->libdat_fault, libdat_fault, strlen(libdat_fault) + 1);
         memcpy(agent->program, program, strlen(program) + 1);
@@ -405,7 +401,6 @@ static bool take_run(struct agent *agent, json_t *message)
         job.settings.gdb = gdb;
         job.settings.undeclared = undeclared;
         job.settings.thorough = thorough;
-        job.settings.unasked = agent->unasked;
         job.settings.seed = (uint64_t)seed;
         agent->debugger_told = false;
         await_beat(agent);

@@ -10,7 +10,6 @@
 #include "agent/blame.h"
 #include "agent/contradiction.h"
 #include "case/registry.h"
-#include "case/step.h"
 #include "evidence/api.h"
 
 /* A verdict, while it is being found; and what ended the case in its teardown, if something did. */
@@ -137,33 +136,6 @@ static void find_step_ended(const struct run *run, struct finding *finding)
         snprintf(reason, sizeof(reason), "%s", finding->reason);
         find(finding, VERDICT_BLOCKED, "%.900s%s%s", reason, stalled ? "" : " in ",
              stalled ? "" : finding->blocked.call);
-}
-
-unsigned int run_unasked(const struct run *run)
-{
-        static const struct {
-                const char *name;
-                unsigned int query;
-        } queries[] = {
-            {"dat_ia_query", QUERY_IA},
-            {"dat_ep_query", QUERY_EP},
-            {"dat_ep_get_status", QUERY_EP_STATUS},
-        };
-        const struct evidence *evidence = run->main.evidence;
-        bool stalled = run->killed == KILLED_STALL;
-        const struct call_record *call = NULL;
-
-        if (stalled)
-                call = stall_call(&run->stall, evidence);
-        else if (run->killed == KILLED_NOT && WIFSIGNALED(run->main.status))
-                call = render_pending_call(evidence);
-        if (!call || call->function >= api_function_count)
-                return 0;
-        for (size_t i = 0; i < sizeof(queries) / sizeof(queries[0]); i++)
-                if (strcmp(api_functions[call->function].name, queries[i].name) == 0 &&
-                    !step_is_own(run->job.ref->entry->page, queries[i].name))
-                        return queries[i].query;
-        return 0;
 }
 
 /* Teardown takes no verdict from the clause: its own checks have given it one. */

@@ -14,9 +14,6 @@ void run_events(const struct run *run, render_emit *emit, void *context);
 /* The `verdict` line of a case; the caller owns it. */
 json_t *run_verdict(const struct run *run);
 
-/* The query (QUERY_*) that crashed or hung as a step of a case; 0 if none did. */
-unsigned int run_unasked(const struct run *run);
-
 /* The `data` of a hosted peer's `stopped`: its wait status and how it ended. The caller owns it. */
 json_t *run_stopped(const struct run *run);
 

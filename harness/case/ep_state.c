@@ -30,22 +30,10 @@ static DAT_RETURN ask_state(DAT_EP_HANDLE ep, DAT_EP_STATE *state)
         return dat_ep_get_status(ep, state, &recv_idle, &request_idle);
 }
 
-static DAT_EP_STATE queried_state(struct test *t, DAT_EP_HANDLE ep)
-{
-        DAT_EP_PARAM param;
-
-        poison(&param, sizeof(param));
-        arrange(dat_ep_query(ep, DAT_EP_FIELD_EP_STATE, &param));
-        MUST_BE_WRITTEN("dat_ep_query", param, ep_state);
-        return plain_ep_state(param.ep_state);
-}
-
 DAT_EP_STATE ep_state(struct test *t, DAT_EP_HANDLE ep)
 {
         DAT_EP_STATE state;
 
-        if (is_unasked(t, QUERY_EP_STATUS))
-                return queried_state(t, ep);
         arrange(ask_state(ep, &state));
         must_be_written(t, "dat_ep_get_status", "the state", &state, sizeof(state));
         return plain_ep_state(state);
@@ -54,7 +42,14 @@ DAT_EP_STATE ep_state(struct test *t, DAT_EP_HANDLE ep)
 /* The page of the call looks by another one. */
 DAT_EP_STATE ep_known_state(struct test *t, DAT_EP_HANDLE ep)
 {
-        return is_of_page(t, "ep_get_status") ? queried_state(t, ep) : ep_state(t, ep);
+        DAT_EP_PARAM param;
+
+        if (!is_of_page(t, "ep_get_status"))
+                return ep_state(t, ep);
+        poison(&param, sizeof(param));
+        arrange(dat_ep_query(ep, DAT_EP_FIELD_EP_STATE, &param));
+        MUST_BE_WRITTEN("dat_ep_query", param, ep_state);
+        return plain_ep_state(param.ep_state);
 }
 
 void must_be_connected(struct test *t, DAT_EP_HANDLE ep)
@@ -63,8 +58,7 @@ void must_be_connected(struct test *t, DAT_EP_HANDLE ep)
 
         if (is_of_page(t, "ep_get_status"))
                 return;
-        if (is_unasked(t, QUERY_EP_STATUS) || !dat_is(ask_state(ep, &state), DAT_SUCCESS) ||
-            is_poison(&state, sizeof(state))) {
+        if (!dat_is(ask_state(ep, &state), DAT_SUCCESS) || is_poison(&state, sizeof(state))) {
                 record(t, "the connection was not looked at: dat_ep_get_status does not tell");
                 return;
         }

@@ -34,12 +34,9 @@ DAT_NAME_PTR ia_name(struct test *t);
 void ia_closed(struct test *t);
 void ia_reopen(struct test *t, DAT_EVD_HANDLE async);
 
-/* What the IA says of itself, all fields; what it told the probe if dat_ia_query fails here. */
+/* What the IA says of itself, all fields. */
 const DAT_IA_ATTR *ia_attr(struct test *t);
 const DAT_PROVIDER_ATTR *provider_attr(struct test *t);
-
-/* The address of the IA; ends the case as BLOCKED if dat_ia_query does not tell it. */
-DAT_IA_ADDRESS_PTR ia_address(struct test *t);
 
 /* Ends the case as BLOCKED where an attribute was left unwritten that declares one of `needs`. */
 void must_be_told(struct test *t, uint64_t needs);

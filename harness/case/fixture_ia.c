@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <stdlib.h>
-#include <string.h>
 
 #include "case/needs.h"
 #include "case/poison.h"
 #include "case/test.h"
-#include "evidence/address.h"
 #include "evidence/api.h"
 
 #define ASYNC_QLEN 64
@@ -85,55 +83,20 @@ DAT_EVD_HANDLE async_evd(struct test *t)
         return t->async_evd;
 }
 
-/* What the probe was told, but for its pointers, which lead into the memory of its process. */
-static void take_probed(struct test *t)
-{
-        static struct sockaddr_storage address;
-        const struct probe *probe = t->settings->probe;
-
-        t->ia_attr = probe->ia_attr;
-        t->ia_attr.num_transport_attr = 0;
-        t->ia_attr.transport_attr = NULL;
-        t->ia_attr.num_vendor_attr = 0;
-        t->ia_attr.vendor_attr = NULL;
-        t->ia_attr.ia_address_ptr =
-            address_parse(probe->address, &address) ? (DAT_IA_ADDRESS_PTR)&address : NULL;
-        memcpy((void *)t->provider_attr, &probe->provider_attr, sizeof(*t->provider_attr));
-        t->provider_attr->num_provider_specific_attr = 0;
-        t->provider_attr->provider_specific_attr = NULL;
-}
-
-/* Returns whether the IA was asked and answered. */
-static bool ask(struct test *t)
-{
-        DAT_EVD_HANDLE async;
-        DAT_RETURN ret;
-
-        if (is_unasked(t, QUERY_IA))
-                return false;
-        poison(&t->ia_attr, sizeof(t->ia_attr));
-        poison((void *)t->provider_attr, sizeof(*t->provider_attr));
-        ret = dat_ia_query(t->ia, &async, DAT_IA_FIELD_ALL, &t->ia_attr, DAT_PROVIDER_FIELD_ALL,
-                           t->provider_attr);
-        if (is_of_page(t, "ia_query"))
-                arrange(ret);
-        return dat_is(ret, DAT_SUCCESS);
-}
-
 static void query(struct test *t)
 {
         char names[REASON_MAX / 2];
+        DAT_EVD_HANDLE async;
 
         if (t->queried)
                 return;
         t->provider_attr = calloc(1, sizeof(*t->provider_attr));
         if (!t->provider_attr)
                 resource(t, "no memory for the attributes of the IA");
-        if (!ask(t)) {
-                record(t, "the attributes of the IA are those of the probe: dat_ia_query does not "
-                          "tell");
-                take_probed(t);
-        }
+        poison(&t->ia_attr, sizeof(t->ia_attr));
+        poison((void *)t->provider_attr, sizeof(*t->provider_attr));
+        arrange(dat_ia_query(t->ia, &async, DAT_IA_FIELD_ALL, &t->ia_attr, DAT_PROVIDER_FIELD_ALL,
+                             t->provider_attr));
         if (unwritten_fields("DAT_IA_ATTR", &t->ia_attr, names, sizeof(names)))
                 record(t, "dat_ia_query left unwritten of the IA's attributes: %s", names);
         if (unwritten_fields("DAT_PROVIDER_ATTR", (void *)t->provider_attr, names, sizeof(names)))
@@ -152,16 +115,6 @@ const DAT_PROVIDER_ATTR *provider_attr(struct test *t)
 {
         query(t);
         return t->provider_attr;
-}
-
-DAT_IA_ADDRESS_PTR ia_address(struct test *t)
-{
-        DAT_IA_ADDRESS_PTR address = ia_attr(t)->ia_address_ptr;
-
-        if (!address)
-                step_failed(t, STEP_SITE_(t), "dat_ia_query", "no address",
-                            "dat_ia_query does not tell the address of the IA");
-        return address;
 }
 
 void must_be_told(struct test *t, uint64_t needs)

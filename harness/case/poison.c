@@ -62,14 +62,3 @@ bool is_of_page(const struct test *t, const char *page)
 {
         return strcmp(t->entry->page, page) == 0;
 }
-
-bool is_unasked(const struct test *t, unsigned int query)
-{
-        static const char *const pages[] = {
-            [QUERY_IA] = "ia_query",
-            [QUERY_EP] = "ep_query",
-            [QUERY_EP_STATUS] = "ep_get_status",
-        };
-
-        return (t->settings->unasked & query) && !is_of_page(t, pages[query]);
-}

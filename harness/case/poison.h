@@ -35,7 +35,4 @@ void must_show(struct test *t, const char *call, const char *shown_by, const cha
 /* Whether the case is of this page: what it asks itself no fixture asks before it. */
 bool is_of_page(const struct test *t, const char *page);
 
-/* Whether fixtures do without this query (QUERY_*): it did not return in an earlier case. */
-bool is_unasked(const struct test *t, unsigned int query);
-
 #endif

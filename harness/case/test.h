@@ -21,11 +21,6 @@ struct hurried {
 };
 
 /* What a run command says of the case's surroundings. */
-/* Queries by which fixtures look at what they made. A case can do without their answer. */
-#define QUERY_IA        1
-#define QUERY_EP        2
-#define QUERY_EP_STATUS 4
-
 struct settings {
         const char *ia;
         const char *libdat_fault; /* of the faulty libdat, in the case's processes; or "" */
@@ -39,7 +34,6 @@ struct settings {
         uint64_t seed;             /* of the run: what is drawn comes from it */
         bool undeclared;           /* run it though a feature that it needs is declared absent */
         bool thorough;             /* wait in each case for what comes late */
-        unsigned int unasked;      /* QUERY_* that did not return before: no fixture makes them */
         const struct probe *probe; /* what a probe process saw of the IA */
         struct found_features found;
 };
