@@ -160,7 +160,7 @@ STEPS = (
     Step(
         "python",
         "the runner, the reports and the catalogue, by their front doors",
-        ["{python} -m pytest -q -n 2 --durations 20 {other_tests}"],
+        ["{python} -m pytest -q -n 3 --durations 20 {other_tests}"],
         timeout=900,
     ),
     Step(

@@ -13,16 +13,25 @@ struct shared {
         DAT_EP_ATTR attr;
         DAT_IA_HANDLE ia;
         DAT_PZ_HANDLE pz;
+        DAT_COUNT most;            /* receives, and requests, of an EP of the IA */
         DAT_EVD_HANDLE evds[2];    /* that are its request EVD in turn */
         DAT_COUNT requests[TURNS]; /* that a query told after each change of them */
         DAT_EP_PARAM seen[TURNS];  /* by queries of the other thread */
 };
 
+/* More with each turn, as far as the IA goes. */
+static DAT_COUNT dtos(const struct shared *shared, unsigned int i)
+{
+        DAT_COUNT more = FEW + (DAT_COUNT)i;
+
+        return more < shared->most ? more : shared->most;
+}
+
 /* A change, and what a query says of it while another parameter changes. */
 static DAT_RETURN change_requests(void *arg, unsigned int i)
 {
         struct shared *shared = arg;
-        DAT_EP_PARAM param = {.ep_attr = {.max_request_dtos = FEW + (DAT_COUNT)i}};
+        DAT_EP_PARAM param = {.ep_attr = {.max_request_dtos = dtos(shared, i)}};
         DAT_RETURN ret = dat_ep_modify(shared->ep, DAT_EP_FIELD_EP_ATTR_MAX_REQUEST_DTOS, &param);
 
         if (!dat_is(ret, DAT_SUCCESS))
@@ -35,7 +44,7 @@ static DAT_RETURN change_requests(void *arg, unsigned int i)
 static DAT_RETURN change_recvs(void *arg, unsigned int i)
 {
         const struct shared *shared = arg;
-        DAT_EP_PARAM param = {.ep_attr = {.max_recv_dtos = FEW + (DAT_COUNT)i}};
+        DAT_EP_PARAM param = {.ep_attr = {.max_recv_dtos = dtos(shared, i)}};
 
         return dat_ep_modify(shared->ep, DAT_EP_FIELD_EP_ATTR_MAX_RECV_DTOS, &param);
 }
@@ -70,15 +79,16 @@ static DAT_RETURN other_ep(void *arg, unsigned int i)
 /* Each change holds, whatever the other thread changes or looks at. */
 static void check_requests(struct test *t, const struct shared *shared)
 {
-        for (int i = 0; i < TURNS; i++)
-                expect_that(shared->requests[i] >= FEW + i, "%d requests granted, %d told", FEW + i,
-                            shared->requests[i]);
+        for (unsigned int i = 0; i < TURNS; i++)
+                expect_that(shared->requests[i] >= dtos(shared, i), "%d requests granted, %d told",
+                            dtos(shared, i), shared->requests[i]);
 }
 
 static void check_both(struct test *t, const struct shared *shared)
 {
         check_requests(t, shared);
-        expect_that(ep_snapshot(t, shared->ep).param.ep_attr.max_recv_dtos >= FEW + TURNS - 1,
+        expect_that(ep_snapshot(t, shared->ep).param.ep_attr.max_recv_dtos >=
+                        dtos(shared, TURNS - 1),
                     "the last change of max_recv_dtos is lost");
 }
 
@@ -88,8 +98,8 @@ static void check_seen(struct test *t, const struct shared *shared)
         for (int i = 0; i < TURNS; i++)
                 expect_that(shared->seen[i].ia_handle == shared->ia &&
                                 shared->seen[i].pz_handle == shared->pz &&
-                                shared->seen[i].ep_attr.max_request_dtos >= FEW &&
-                                shared->seen[i].ep_attr.max_recv_dtos >= FEW,
+                                shared->seen[i].ep_attr.max_request_dtos >= dtos(shared, 0) &&
+                                shared->seen[i].ep_attr.max_recv_dtos >= dtos(shared, 0),
                             "query %d told what the EP never had", i);
 }
 
@@ -121,6 +131,7 @@ FAMILY(ep_modify, beside, neighbours, BESIDE_DEADLINE)
                 struct shared shared = {.attr = ep_attr_few(t),
                                         .ia = ia(t),
                                         .pz = pz(t),
+                                        .most = ia_attr(t)->max_dto_per_ep,
                                         .evds = {evd_with(t), evd_with(t)}};
                 struct part parts[] = {{.turn = row->change, .arg = &shared},
                                        {.turn = row->turn, .arg = &shared}};
