@@ -6,8 +6,10 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "case/check.h"
 #include "case/sleep_until.h"
 #include "case/test.h"
+#include "evidence/api.h"
 
 #define SWITCH_NS (40 * UINT64_C(1000)) /* between two switches, at most */
 #define LEADER    1                     /* the priority of the part that runs; others have none */
@@ -136,4 +138,13 @@ bool beside(struct test *t, struct part *parts, size_t count, unsigned int turns
         met = atomic_load(&table->met);
         free(table);
         return met;
+}
+
+void must_have_worked(struct test *t, const struct part *part, const char *call)
+{
+        char name[API_NAME_SPACE];
+
+        must_that_of(call, dat_is(part->ret, DAT_SUCCESS),
+                     "it returned %s beside calls of another thread",
+                     api_return_name(part->ret, name));
 }

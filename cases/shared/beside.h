@@ -36,4 +36,7 @@ struct part {
 #define BESIDE_MET    10 /* rounds that met, so that an unlocked update is lost in one */
 bool beside(struct test *t, struct part *parts, size_t count, unsigned int turns);
 
+/* The neighbour's part went well. If not, the case is BLOCKED by `call`, which its turns make. */
+void must_have_worked(struct test *t, const struct part *part, const char *call);
+
 #endif

@@ -118,8 +118,7 @@ bool srq_beside_round(struct test *t, struct srq_beside *it,
         ready(t, it, turn == srq_beside_post || row->turn == srq_beside_post, reaps);
         met = beside(t, parts, 2, SRQ_TURNS);
         expect(parts[0].ret, DAT_SUCCESS);
-        must_that_of(row->call, dat_is(parts[1].ret, DAT_SUCCESS),
-                     "it failed beside calls of another thread: %#x", (unsigned int)parts[1].ret);
+        must_have_worked(t, &parts[1], row->call);
         for (int i = 0; reaps && i < SRQ_TURNS; i++)
                 check_message(t, &it->queue, &it->flow, 1,
                               &it->events[i].event_data.dto_completion_event_data);
