@@ -170,6 +170,7 @@ struct case_entry {
 
 #include "case/check.h"
 #include "case/fixture.h"
+#include "case/value_name.h"
 #include "case/waiter.h"
 #include "peer/peer.h"
 

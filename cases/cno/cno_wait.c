@@ -604,7 +604,7 @@ static void expect_let_go(struct test *t, struct waiter *waiter)
 
         expect_that(!dat_is(woken.ret, DAT_SUCCESS) || woken.evd == DAT_HANDLE_NULL,
                     "a released waiter gets an EVD");
-        record(t, "released with 0x%x", (unsigned int)woken.ret);
+        record(t, "released with %s", name_of_return(woken.ret));
 }
 
 CASE(cno_wait, last_evd_freed)

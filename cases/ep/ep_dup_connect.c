@@ -298,8 +298,8 @@ CASE(ep_dup_connect, as_a_passive_end)
                 expect(dat_evd_wait(ep_connect_evd(t, stage.asking.ep), 2 * event_timeout(t), 1,
                                     &event, &more),
                        DAT_SUCCESS);
-                record(t, "a request as a passive end's ended in event %#x",
-                       (unsigned int)event.event_number);
+                record(t, "a request as a passive end's ended in %s",
+                       name_of_event(event.event_number));
                 expect_eq(ep_state(t, stage.asking.ep),
                           event.event_number == DAT_CONNECTION_EVENT_ESTABLISHED
                               ? DAT_EP_STATE_CONNECTED

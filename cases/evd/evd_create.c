@@ -234,7 +234,7 @@ static void take_event(struct test *t, DAT_EVD_HANDLE evd, struct loop *loop, in
                 counts[3]++;
                 return;
         default:
-                expect_that(false, "event 0x%x, which has no cause", event.event_number);
+                expect_that(false, "%s, which has no cause", name_of_event(event.event_number));
         }
 }
 

@@ -188,8 +188,8 @@ CASE(evd_query, of_the_async_evd)
 
         expect_that(param.ia_handle == ia(t), "the EVD is of another IA");
         expect_that(param.evd_qlen > 0, "%d places", param.evd_qlen);
-        expect_that(param.evd_flags & DAT_EVD_ASYNC_FLAG, "flags 0x%x have not the stream",
-                    (unsigned int)param.evd_flags);
+        expect_that(param.evd_flags & DAT_EVD_ASYNC_FLAG, "%s lacks DAT_EVD_ASYNC_FLAG",
+                    names_of(DAT_EVD_FLAGS, param.evd_flags));
 }
 
 /*

@@ -458,7 +458,7 @@ CASE(lmr_free, second_free)
         DAT_RETURN ret;
 
         if (subprocess_call(t, dat_lmr_free, gone, &ret))
-                record(t, "a second free of an LMR returned 0x%x", (unsigned int)ret);
+                record(t, "a second free of an LMR returned %s", name_of_return(ret));
         free_now(t, &other);
 }
 

@@ -411,7 +411,7 @@ CASE(pz_free, second_free)
         DAT_RETURN ret;
 
         if (subprocess_call(t, dat_pz_free, gone, &ret))
-                record(t, "a second free of a PZ returned 0x%x", (unsigned int)ret);
+                record(t, "a second free of a PZ returned %s", name_of_return(ret));
         free_now(t, other);
 }
 

@@ -172,7 +172,8 @@ CASE(strerror, of_a_call)
         DAT_RETURN returned = dat_pz_free(DAT_HANDLE_NULL);
         char seen[TEXT_MAX];
 
-        must_that(dat_is(returned, DAT_INVALID_HANDLE), "a null handle gives 0x%08x", returned);
+        must_that(dat_is(returned, DAT_INVALID_HANDLE), "a null handle gives %s",
+                  name_of_return(returned));
         keep(seen, texts_of(t, returned).major);
         expect_that(strcmp(seen, texts_of(t, ERROR_OF(DAT_INVALID_HANDLE, DAT_NO_SUBTYPE)).major) ==
                         0,

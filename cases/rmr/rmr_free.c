@@ -384,7 +384,7 @@ CASE(rmr_free, second_free)
         DAT_RETURN ret;
 
         if (subprocess_call(t, dat_rmr_free, gone, &ret))
-                record(t, "a second free of an RMR returned 0x%x", (unsigned int)ret);
+                record(t, "a second free of an RMR returned %s", name_of_return(ret));
         free_now(t, other);
 }
 

@@ -80,8 +80,8 @@ static void check_privileges(struct test *t, const DAT_RMR_PARAM *known, const D
 {
         expect_eq(param->mem_priv & REMOTE_PRIVILEGES, known->mem_priv & REMOTE_PRIVILEGES);
         expect_that((param->mem_priv & ~known->mem_priv) == 0,
-                    "privileges 0x%x are reported, which were not requested",
-                    (unsigned int)(param->mem_priv & ~known->mem_priv));
+                    "%s is reported, which was not requested",
+                    names_of(DAT_MEM_PRIV_FLAGS, param->mem_priv & ~known->mem_priv));
 }
 
 static void check_context(struct test *t, const DAT_RMR_PARAM *known, const DAT_RMR_PARAM *param)

@@ -9,7 +9,7 @@
 #include "case/check.h"
 #include "case/sleep_until.h"
 #include "case/test.h"
-#include "evidence/api.h"
+#include "case/value_name.h"
 
 #define SWITCH_NS (40 * UINT64_C(1000)) /* between two switches, at most */
 #define LEADER    1                     /* the priority of the part that runs; others have none */
@@ -142,9 +142,6 @@ bool beside(struct test *t, struct part *parts, size_t count, unsigned int turns
 
 void must_have_worked(struct test *t, const struct part *part, const char *call)
 {
-        char name[API_NAME_SPACE];
-
         must_that_of(call, dat_is(part->ret, DAT_SUCCESS),
-                     "it returned %s beside calls of another thread",
-                     api_return_name(part->ret, name));
+                     "it returned %s beside calls of another thread", name_of_return(part->ret));
 }

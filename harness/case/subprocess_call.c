@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "case/test.h"
+#include "case/value_name.h"
 #include "evidence/trace.h"
 
 #define TRIES 4
@@ -115,7 +116,7 @@ void unjudged_call(struct test *t, const char *what, DAT_RETURN (*call)(void *ar
 
         if (!subprocess_call(t, call, arg, &ret))
                 return;
-        record(t, "%s returned 0x%x", what, (unsigned int)ret);
+        record(t, "%s returned %s", what, name_of_return(ret));
         if (makes && dat_is(ret, DAT_SUCCESS))
                 t->has_unowned = true;
 }

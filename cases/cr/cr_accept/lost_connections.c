@@ -131,7 +131,7 @@ CASE(cr_accept, asker_leaves_at_once)
                 expect_that(end == DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR ||
                                 end == DAT_CONNECTION_EVENT_DISCONNECTED ||
                                 end == DAT_CONNECTION_EVENT_BROKEN,
-                            "the last event is 0x%x", (unsigned int)end);
+                            "the last event is %s", name_of_event(end));
         }
 }
 

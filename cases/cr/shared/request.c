@@ -262,7 +262,7 @@ DAT_CONNECTION_EVENT_DATA expect_cr_told(struct test *t, DAT_EP_HANDLE ep, DAT_E
 void expect_cr_unfit(struct test *t, DAT_RETURN ret)
 {
         expect_that(!dat_is(ret, DAT_SUCCESS) && !dat_is(ret, DAT_INTERNAL_ERROR),
-                    "the call returned 0x%x", (unsigned int)ret);
+                    "the call returned %s", name_of_return(ret));
 }
 
 void expect_cr_connected(struct test *t, const struct request *request)

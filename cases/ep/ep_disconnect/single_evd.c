@@ -41,8 +41,7 @@ static size_t expect_end_behind_success(struct test *t, DAT_EVD_HANDLE evd, size
                 if (event.event_number != DAT_DTO_COMPLETION_EVENT) {
                         expect_that(event.event_number == DAT_CONNECTION_EVENT_DISCONNECTED ||
                                         event.event_number == DAT_CONNECTION_EVENT_BROKEN,
-                                    "event %#x came of a disconnect",
-                                    (unsigned int)event.event_number);
+                                    "%s came of a disconnect", name_of_event(event.event_number));
                         expect_that(!over, "the disconnect event comes twice");
                         over = true;
                         continue;

@@ -22,7 +22,7 @@ FAMILY(ep_disconnect, peer_is_told, both_flags)
         event = peer_wait_event(end);
         expect_that(event.number == DAT_CONNECTION_EVENT_DISCONNECTED ||
                         event.number == DAT_CONNECTION_EVENT_BROKEN,
-                    "the peer was told event %#x", (unsigned int)event.number);
+                    "the peer was told %s", name_of_event(event.number));
         expect_that(!peer_has_event(end), "the peer was told twice");
 }
 

@@ -190,7 +190,7 @@ CASE(ep_free, second_free)
         DAT_RETURN ret;
 
         if (subprocess_call(t, dat_ep_free, gone, &ret))
-                record(t, "a second free of an EP returned 0x%x", (unsigned int)ret);
+                record(t, "a second free of an EP returned %s", name_of_return(ret));
         free_now(t, other);
 }
 

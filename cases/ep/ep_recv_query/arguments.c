@@ -90,7 +90,7 @@ CASE(ep_recv_query, nothing_asked)
         DAT_RETURN answer;
 
         if (subprocess_call(t, query_into_nothing, own.ep, &answer))
-                record(t, "the call returned 0x%x (GEN-4)", (unsigned int)answer);
+                record(t, "the call returned %s (GEN-4)", name_of_return(answer));
 
         expect_count(t, recv_info(t, own.ep).count, POSTS);
 }

@@ -149,8 +149,7 @@ void expect_no_host(struct test *t, DAT_EP_HANDLE ep, DAT_TIMEOUT timeout)
         else
                 expect_that(event.event_number == DAT_CONNECTION_EVENT_UNREACHABLE ||
                                 event.event_number == DAT_CONNECTION_EVENT_TIMED_OUT,
-                            "event %#x reports that no host answers",
-                            (unsigned int)event.event_number);
+                            "%s reports that no host answers", name_of_event(event.event_number));
         expect_over(t, ep, &event);
 }
 

@@ -748,7 +748,7 @@ void expect_connection_gone(struct test *t, DAT_EP_HANDLE ep)
                DAT_SUCCESS);
         expect_that(event.event_number == DAT_CONNECTION_EVENT_BROKEN ||
                         event.event_number == DAT_CONNECTION_EVENT_DISCONNECTED,
-                    "event 0x%x is not of a connection that is gone", (int)event.event_number);
+                    "%s is not of a connection that is gone", name_of_event(event.event_number));
         expect_that(event.event_data.connect_event_data.ep_handle == ep, "another EP is named");
         expect_eq(ep_state(t, ep), DAT_EP_STATE_DISCONNECTED);
 }

@@ -110,7 +110,7 @@ static DAT_RETURN await_end(struct test *t, DAT_EP_HANDLE ep)
         if (dat_is(ret, DAT_SUCCESS))
                 must_that(event.event_number == DAT_CONNECTION_EVENT_BROKEN ||
                               event.event_number == DAT_CONNECTION_EVENT_DISCONNECTED,
-                          "event 0x%x does not end a connection", (unsigned int)event.event_number);
+                          "%s does not end a connection", name_of_event(event.event_number));
         return ret;
 }
 

@@ -11,11 +11,11 @@ void evd_enter(struct test *t, DAT_EVD_HANDLE evd, struct evd_state state)
         must(state.waitable ? dat_evd_clear_unwaitable(evd) : dat_evd_set_unwaitable(evd));
         seen = evd_param(t, evd).evd_state;
         must_that_of(state.enabled ? "dat_evd_enable" : "dat_evd_disable",
-                     !(seen & DAT_EVD_STATE_DISABLED) == state.enabled, "the EVD is in state 0x%x",
-                     (unsigned int)seen);
+                     !(seen & DAT_EVD_STATE_DISABLED) == state.enabled, "the EVD is in %s",
+                     names_of(DAT_EVD_STATE, seen));
         must_that_of(state.waitable ? "dat_evd_clear_unwaitable" : "dat_evd_set_unwaitable",
-                     !(seen & DAT_EVD_STATE_UNWAITABLE) == state.waitable,
-                     "the EVD is in state 0x%x", (unsigned int)seen);
+                     !(seen & DAT_EVD_STATE_UNWAITABLE) == state.waitable, "the EVD is in %s",
+                     names_of(DAT_EVD_STATE, seen));
 }
 
 DAT_EVD_HANDLE evd_in(struct test *t, struct evd_state state, DAT_CNO_HANDLE cno)

@@ -88,7 +88,7 @@ FAMILY(ia_close, cno_waiter, tolds)
 
                 expect_that(!dat_is(woken.ret, DAT_SUCCESS) || woken.evd == DAT_HANDLE_NULL,
                             "a released waiter gets an EVD");
-                record(t, "released with 0x%x", (unsigned int)woken.ret);
+                record(t, "released with %s", name_of_return(woken.ret));
         }
 }
 

@@ -121,7 +121,7 @@ FAMILY(ia_close, peer_refused, listeneds)
         expect_that(number == DAT_CONNECTION_EVENT_NON_PEER_REJECTED ||
                         number == DAT_CONNECTION_EVENT_UNREACHABLE ||
                         number == DAT_CONNECTION_EVENT_TIMED_OUT,
-                    "the peer gets event 0x%x", (unsigned int)number);
+                    "the peer gets %s", name_of_event(number));
         held.evd = request_evd(t);
         held.handle = psp_at(t, held.qual, held.evd, DAT_PSP_CONSUMER_FLAG);
         check_psp(t, &held);

@@ -175,8 +175,8 @@ CASE(ia_query, completion_flags)
         declared = (unsigned int)answer.provider.completion_flags_supported;
         expect_eq(declared & ~defined, 0);
         if (listed & ~declared)
-                note(t, "of the page's completion flags, 0x%x are not declared",
-                     listed & ~declared);
+                note(t, "of the page's completion flags, %s is not declared",
+                     names_of(DAT_COMPLETION_FLAGS, listed & ~declared));
 }
 
 /* Streams in the order of the matrix. */

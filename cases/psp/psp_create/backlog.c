@@ -99,7 +99,7 @@ static int beyond(struct test *t, const struct askers *askers)
                 expect_that(event.event_number == DAT_CONNECTION_EVENT_NON_PEER_REJECTED ||
                                 event.event_number == DAT_CONNECTION_EVENT_UNREACHABLE ||
                                 event.event_number == DAT_CONNECTION_EVENT_TIMED_OUT,
-                            "the EP that asked got event %#x", (unsigned int)event.event_number);
+                            "the EP that asked got %s", name_of_event(event.event_number));
                 return 2;
         }
         return 0;

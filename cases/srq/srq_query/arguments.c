@@ -55,7 +55,7 @@ CASE(srq_query, null_structure)
         DAT_RETURN answer;
 
         if (subprocess_call(t, query_into_nothing, known.srq, &answer))
-                record(t, "the call returned 0x%x", (unsigned int)answer);
+                record(t, "the call returned %s", name_of_return(answer));
 
         srq_query_check_fields(t, &known, DAT_SRQ_FIELD_ALL);
 }
