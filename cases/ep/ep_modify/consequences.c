@@ -283,6 +283,86 @@ CASE(ep_modify, max_request_dtos_of_writes)
                 expect_eq(expect_dto(ep_request_evd(t, change.ep)).user_cookie.as_64, i);
 }
 
+/* An EP's requests, and what they need. */
+struct asker {
+        DAT_EP_HANDLE ep;
+        DAT_LMR_TRIPLET segment;
+        DAT_RMR_TRIPLET remote;
+};
+
+/* Each binds an RMR of its own. */
+static void expect_bind_granted(struct test *t, struct asker *it)
+{
+        DAT_RMR_HANDLE rmr = DAT_HANDLE_NULL;
+        DAT_RMR_CONTEXT context;
+
+        must(dat_rmr_create(pz(t), &rmr));
+        adopt(t, DAT_HANDLE_TYPE_RMR, rmr);
+        expect(dat_rmr_bind(rmr, &it->segment, DAT_MEM_PRIV_REMOTE_READ_FLAG, it->ep,
+                            (DAT_RMR_COOKIE){.as_64 = 0}, DAT_COMPLETION_DEFAULT_FLAG, &context),
+               DAT_SUCCESS);
+}
+
+static bool always_binds(uint64_t place)
+{
+        (void)place;
+        return true;
+}
+
+static bool binds_in_turn(uint64_t place)
+{
+        return place % 3 == 1;
+}
+
+/* Number `place`: a read first, and one only, for an EP may have no more under way. */
+static void expect_granted(struct test *t, struct asker *it, uint64_t place)
+{
+        if (!place)
+                expect(post_read(it->ep, &it->segment, &it->remote), DAT_SUCCESS);
+        else if (place % 3 == 2)
+                expect(post_write(it->ep, &it->segment, &it->remote), DAT_SUCCESS);
+        else
+                expect(post_send(it->ep, &it->segment, &it->remote), DAT_SUCCESS);
+}
+
+static const struct kind_of_request {
+        const char *id;
+        bool (*binds)(uint64_t place);
+        bool reads;
+} kinds_of_request[] = {
+    {"binds", always_binds, false},
+    {"mixed", binds_in_turn, true},
+};
+
+FAMILY(ep_modify, max_request_dtos_of, kinds_of_request)
+{
+        DAT_EVD_HANDLE evd = evd_with(t, .flags = DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG);
+        DAT_EP_HANDLE ep = reading_ep(t, evd);
+        struct ep_change change = ep_change_of(t, &ep_parameters[EP_PARAM_max_request_dtos], ep, 0);
+        struct asker asker = {.ep = ep, .segment = triplet(buf_with(t), 0, MESSAGE)};
+        struct peer_ep *end;
+
+        if (row->reads && ia_attr(t)->max_rdma_read_per_ep_out < 1)
+                unsupported(t, "max_rdma_read_per_ep_out = 0");
+        if ((uint64_t)ia_attr(t)->max_rmrs < change.wanted)
+                unsupported(t, "max_rmrs: fewer than the case binds");
+        expect_ep_change(t, &change);
+        end = expect_connect(ep);
+        asker.remote = exposed(end, MESSAGE);
+        peer_post_recv(end, (int)change.wanted, MESSAGE);
+
+        for (uint64_t i = 0; i < change.wanted; i++)
+                if (row->binds(i))
+                        expect_bind_granted(t, &asker);
+                else
+                        expect_granted(t, &asker, i);
+        for (uint64_t i = 0; i < change.wanted; i++)
+                if (row->binds(i))
+                        expect_event(evd, DAT_RMR_BIND_COMPLETION_EVENT);
+                else
+                        expect_dto(evd);
+}
+
 /* All but zone and receive flags, which receives hold. */
 static const struct ep_parameter_row beside_receives[] = {
     {"recv_evd_handle", EP_PARAM_recv_evd_handle},
