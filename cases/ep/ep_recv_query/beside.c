@@ -13,6 +13,7 @@ struct asked {
         DAT_IA_HANDLE ia;
         DAT_PZ_HANDLE pz;
         struct info told[TURNS];
+        const char *refused; /* what made no EP in a turn, or NULL */
 };
 
 static DAT_RETURN query(void *arg, unsigned int i)
@@ -39,7 +40,10 @@ static DAT_RETURN other_ep(void *arg, unsigned int i)
                                        DAT_HANDLE_NULL, &asked->attr, &ep);
 
         (void)i;
-        return dat_is(ret, DAT_SUCCESS) ? dat_ep_free(ep) : ret;
+        if (dat_is(ret, DAT_SUCCESS))
+                return dat_ep_free(ep);
+        asked->refused = "dat_ep_create";
+        return ret;
 }
 
 static const struct neighbour {
@@ -80,7 +84,7 @@ FAMILY(ep_recv_query, beside, neighbours, BESIDE_DEADLINE)
                 asked.own = own_with(t, posted);
                 stress_met(&stress, beside(t, parts, 2, TURNS));
                 expect(parts[0].ret, DAT_SUCCESS);
-                must_have_worked(t, &parts[1], row->call);
+                must_have_worked(t, &parts[1], asked.refused ? asked.refused : row->call);
                 check_told(t, &asked, posted);
                 expect_count(t, recv_info(t, asked.own.ep).count, TURNS);
                 release(t, asked.own.ep);

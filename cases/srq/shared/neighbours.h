@@ -20,6 +20,7 @@ struct srq_beside {
         DAT_EP_ATTR ep_attr;             /* of another EP */
         DAT_SRQ_PARAM params[SRQ_TURNS]; /* that the queries of a round told */
         DAT_EVENT events[SRQ_TURNS];     /* that were reaped in a round */
+        const char *refused;             /* what made no object in a turn, or NULL */
 };
 struct srq_beside srq_beside_with(struct test *t);
 
@@ -35,7 +36,7 @@ DAT_RETURN srq_beside_ep(void *arg, unsigned int i);        /* the same, of an E
 struct srq_neighbour {
         const char *id;
         DAT_RETURN (*turn)(void *arg, unsigned int i);
-        const char *call; /* that is to be blamed where the turn fails */
+        const char *call; /* that is to be blamed where the turn fails, unless it made no object */
 };
 
 /*
